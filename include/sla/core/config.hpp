@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The macros of the library, all of them. They mark functions for host and device and loops for the vectoriser.
+// Nothing here switches a feature: what you include is what you have.
+#pragma once
+
+#ifdef __CUDACC__
+#define SLA_HD __host__ __device__
+#else
+#define SLA_HD
+#endif
+
+// The iterations of the next loop are independent: evaluation has checked the addresses (expr/access.hpp).
+#if defined(__clang__)
+#define SLA_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define SLA_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define SLA_INDEPENDENT
+#endif

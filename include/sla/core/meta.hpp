@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Small compile-time tools: strings as template arguments, arrays that host and device lay out alike.
+// The shapes of tensors are in core/shape.hpp.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <type_traits>
+
+#include <sla/core/config.hpp>
+
+namespace sla {
+
+/// A string that can be a template argument: `axis<"dp", 2>`, `all_reduce<"tp">(x)`.
+template <std::size_t Length>
+struct fixed_string {
+  char data[Length]{};
+
+  constexpr fixed_string() = default;
+  constexpr fixed_string(char const (&text)[Length]) {  // NOLINT: a literal converts by intent
+    for (std::size_t n = 0; n < Length; ++n) data[n] = text[n];
+  }
+  constexpr std::string_view view() const { return {data, Length - 1}; }
+  constexpr bool operator==(fixed_string const&) const = default;
+};
+
+template <std::size_t L, std::size_t R>
+constexpr bool operator==(fixed_string<L> const& left, fixed_string<R> const& right) {
+  return left.view() == right.view();
+}
+
+/// N values in a row; unlike std::array it may be indexed in device code without a compiler flag.
+template <class T, int N>
+struct fixed_array {
+  T data[N > 0 ? N : 1]{};
+
+  SLA_HD constexpr T& operator[](int n) { return data[n]; }
+  SLA_HD constexpr T const& operator[](int n) const { return data[n]; }
+  SLA_HD static constexpr int size() { return N; }
+
+  SLA_HD constexpr fixed_array& operator+=(fixed_array const& other) {
+    for (int n = 0; n < N; ++n) data[n] += other.data[n];
+    return *this;
+  }
+  constexpr bool operator==(fixed_array const&) const = default;
+};
+
+/// False for every T: `static_assert(always_false<T>, "...")` in the last branch of an `if constexpr`.
+template <class...>
+inline constexpr bool always_false = false;
+
+/// True if `T` is a specialisation of the class template `Template` (of type parameters only).
+template <class T, template <class...> class Template>
+inline constexpr bool is_specialization_of = false;
+template <class... Args, template <class...> class Template>
+inline constexpr bool is_specialization_of<Template<Args...>, Template> = true;
+
+/// An expression (a node, expr/node.hpp) names itself so; lower floors accept it without knowing more.
+template <class E>
+concept Expression = requires { typename std::remove_cvref_t<E>::expression_tag; };
+
+}  // namespace sla

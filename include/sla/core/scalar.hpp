@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Scalars: float, double and their complex numbers. Users write `std::complex<T>`; kernels compute with the
+// layout-identical `sla::complex<T>`, whose arithmetic runs on host and device.
+#pragma once
+
+#include <cmath>
+#include <complex>
+#include <concepts>
+#include <limits>
+#include <type_traits>
+
+#include <sla/core/config.hpp>
+
+namespace sla {
+
+/// A complex number for host and device; the layout is that of `std::complex<T>`.
+template <class T>
+struct complex {
+  using value_type = T;
+  T re{}, im{};
+
+  complex() = default;
+  SLA_HD constexpr complex(T real, T imag = T{}) : re(real), im(imag) {}  // NOLINT: reals are complex numbers
+  template <class U>
+  SLA_HD constexpr explicit(sizeof(U) > sizeof(T)) complex(complex<U> const& z) : re(T(z.re)), im(T(z.im)) {}
+  complex(std::complex<T> const& z) : re(z.real()), im(z.imag()) {}  // NOLINT: the same number
+  operator std::complex<T>() const { return {re, im}; }              // NOLINT: the same number
+
+  friend SLA_HD constexpr complex operator+(complex a, complex b) { return {a.re + b.re, a.im + b.im}; }
+  friend SLA_HD constexpr complex operator-(complex a, complex b) { return {a.re - b.re, a.im - b.im}; }
+  friend SLA_HD constexpr complex operator*(complex a, complex b) {
+    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+  }
+  /// Smith's method (CACM 1962): no overflow where the quotient is representable.
+  friend SLA_HD constexpr complex operator/(complex a, complex b) {
+    T const abs_re = b.re < 0 ? -b.re : b.re, abs_im = b.im < 0 ? -b.im : b.im;
+    if (abs_re >= abs_im) {
+      T const t = b.im / b.re, d = b.re + b.im * t;
+      return {(a.re + a.im * t) / d, (a.im - a.re * t) / d};
+    }
+    T const t = b.re / b.im, d = b.re * t + b.im;
+    return {(a.re * t + a.im) / d, (a.im * t - a.re) / d};
+  }
+  friend SLA_HD constexpr complex operator-(complex a) { return {-a.re, -a.im}; }
+  friend SLA_HD constexpr bool operator==(complex a, complex b) { return a.re == b.re && a.im == b.im; }
+  SLA_HD constexpr complex& operator+=(complex b) { return *this = *this + b; }
+  SLA_HD constexpr complex& operator-=(complex b) { return *this = *this - b; }
+  SLA_HD constexpr complex& operator*=(complex b) { return *this = *this * b; }
+};
+static_assert(sizeof(complex<double>) == sizeof(std::complex<double>) && std::is_trivially_copyable_v<complex<double>>);
+
+namespace detail {
+template <class T>
+struct scalar_traits {
+  using real = T;
+  using kernel = T;
+  using user = T;
+  using accumulator = T;
+  static constexpr bool is_complex = false;
+};
+template <>
+struct scalar_traits<float> {
+  using real = float;
+  using kernel = float;
+  using user = float;
+  using accumulator = double;
+  static constexpr bool is_complex = false;
+};
+template <class T>
+struct complex_traits {
+  using real = T;
+  using kernel = complex<T>;
+  using user = std::complex<T>;
+  using accumulator = complex<typename scalar_traits<T>::accumulator>;
+  static constexpr bool is_complex = true;
+};
+template <class T>
+struct scalar_traits<complex<T>> : complex_traits<T> {};
+template <class T>
+struct scalar_traits<std::complex<T>> : complex_traits<T> {};
+}  // namespace detail
+
+/// double for double and complex<double>.
+template <class T>
+using real_t = typename detail::scalar_traits<std::remove_cv_t<T>>::real;
+/// What kernels compute with: sla::complex<T> for std::complex<T>.
+template <class T>
+using kernel_t = typename detail::scalar_traits<std::remove_cv_t<T>>::kernel;
+/// What users see: std::complex<T> for sla::complex<T>.
+template <class T>
+using user_t = typename detail::scalar_traits<std::remove_cv_t<T>>::user;
+/// What reductions add up in: double for float.
+template <class T>
+using accumulator_t = typename detail::scalar_traits<std::remove_cv_t<T>>::accumulator;
+template <class T>
+inline constexpr bool is_complex = detail::scalar_traits<std::remove_cv_t<T>>::is_complex;
+
+/// The scalars of tensors.
+template <class T>
+concept Scalar = std::same_as<real_t<T>, float> || std::same_as<real_t<T>, double>;
+/// Numbers that mix with tensors in expressions: the scalars, and integers.
+template <class T>
+concept Number = Scalar<std::remove_cvref_t<T>> || std::integral<std::remove_cvref_t<T>>;
+
+/// The type of `a * b`: as C++ promotes the real parts, complex if one of them is. An integer takes the other's type.
+template <class A, class B>
+struct promotion {
+  using real = std::conditional_t<std::integral<A>, real_t<B>,
+                                  std::conditional_t<std::integral<B>, real_t<A>, decltype(real_t<A>{} * real_t<B>{})>>;
+  using type = std::conditional_t<is_complex<A> || is_complex<B>, complex<real>, real>;
+};
+template <class A, class B>
+using promote_t = typename promotion<A, B>::type;
+
+/// `a` as a value of type `To`; a complex number never becomes real silently (take `real(...)`).
+template <class To, class From>
+SLA_HD constexpr To scalar_cast(From a) {
+  if constexpr (is_complex<From>) {
+    static_assert(is_complex<To>, "sla: a complex value cannot be stored in a real tensor; take real(...), imag(...) or abs(...)");
+    return To(real_t<To>(a.re), real_t<To>(a.im));
+  } else {
+    return To(real_t<To>(a));
+  }
+}
+
+/// A user's number as kernels see it.
+template <class T>
+SLA_HD constexpr kernel_t<T> to_kernel(T a) {
+  return kernel_t<T>(a);
+}
+
+template <class T>
+SLA_HD constexpr T conj_of(T a) {
+  if constexpr (is_complex<T>)
+    return {a.re, -a.im};
+  else
+    return a;
+}
+template <class T>
+SLA_HD constexpr real_t<T> real_of(T a) {
+  if constexpr (is_complex<T>)
+    return a.re;
+  else
+    return a;
+}
+template <class T>
+SLA_HD constexpr real_t<T> imag_of(T a) {
+  if constexpr (is_complex<T>)
+    return a.im;
+  else
+    return T{};
+}
+/// |a|^2.
+template <class T>
+SLA_HD constexpr real_t<T> abs2_of(T a) {
+  if constexpr (is_complex<T>)
+    return a.re * a.re + a.im * a.im;
+  else
+    return a * a;
+}
+template <class T>
+SLA_HD real_t<T> abs_of(T a) {
+  if constexpr (is_complex<T>)
+    return std::hypot(a.re, a.im);
+  else
+    return a < 0 ? -a : a;
+}
+template <class T>
+SLA_HD bool is_finite(T a) {
+  return real_of(a) - real_of(a) == 0 && imag_of(a) - imag_of(a) == 0;
+}
+
+/// The user's pointer as kernels see it; the layouts agree.
+template <class T>
+kernel_t<T>* kernel_pointer(T* p) {
+  return reinterpret_cast<kernel_t<T>*>(p);
+}
+template <class T>
+kernel_t<T> const* kernel_pointer(T const* p) {
+  return reinterpret_cast<kernel_t<T> const*>(p);
+}
+
+}  // namespace sla
