@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# For the project's own tests, benchmarks and examples; included only where sla is the top-level project.
+option(SLA_BUILD_TESTS "Build the tests" ON)
+option(SLA_BUILD_BENCH "Build the benchmarks" OFF)
+option(SLA_BUILD_EXAMPLES "Build the examples" ON)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Kind of build" FORCE)
+endif()
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+# -Wpedantic stays away from nvcc, whose generated code breaks it everywhere.
+add_library(sla_developer INTERFACE)
+target_link_libraries(sla_developer INTERFACE sla)
+target_compile_options(sla_developer INTERFACE
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-Wall;-Wextra;-Wpedantic>
+  $<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wno-gnu-zero-variadic-macro-arguments>)
+
+# CUDA, where nvcc works. One shared runtime: naming CUDA::cudart beside the static default would link two.
+include(CheckLanguage)
+set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
+if(NOT CMAKE_CUDA_ARCHITECTURES)
+  set(CMAKE_CUDA_ARCHITECTURES 90)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    enable_language(CUDA)
+  endif()
+endif()
+
+if(SLA_BUILD_TESTS)
+  enable_testing()
+  add_subdirectory(tests)
+endif()
+foreach(part IN ITEMS bench examples)
+  string(TOUPPER ${part} upper)
+  if(SLA_BUILD_${upper})
+    file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${part}/*.cpp")
+    foreach(source IN LISTS sources)
+      cmake_path(GET source STEM name)
+      add_executable(${part}.${name} "${source}")
+      target_link_libraries(${part}.${name} PRIVATE sla_developer)
+      target_compile_options(${part}.${name} PRIVATE -O3 -march=native)
+      set_target_properties(${part}.${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/${part}")
+    endforeach()
+  endif()
+endforeach()

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# What sla needs from outside, found in one way for the build tree and for the installed package.
+# Sets sla_missing to a sentence, or to nothing. Each component has a function that does the same.
+set(sla_missing "")
+
+# Eigen 3.4 and Eigen 5 serve alike, which a version request cannot say. Without its package files, its headers are enough.
+find_package(Eigen3 QUIET CONFIG)
+if(NOT TARGET Eigen3::Eigen)
+  find_path(SLA_EIGEN_INCLUDE_DIR Eigen/Core PATH_SUFFIXES eigen3 include/eigen3)
+  if(SLA_EIGEN_INCLUDE_DIR)
+    add_library(Eigen3::Eigen INTERFACE IMPORTED GLOBAL)
+    target_include_directories(Eigen3::Eigen INTERFACE "${SLA_EIGEN_INCLUDE_DIR}")
+  else()
+    set(sla_missing "Eigen 3.4 or later was not found; install it (Debian: apt install libeigen3-dev), or point \
+CMAKE_PREFIX_PATH or Eigen3_DIR at it")
+  endif()
+elseif(Eigen3_VERSION VERSION_LESS 3.4)
+  set(sla_missing "Eigen ${Eigen3_VERSION} in ${Eigen3_DIR} is too old; 3.4 or later is needed")
+endif()
+
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads QUIET)
+if(NOT TARGET Threads::Threads)
+  set(sla_missing "no thread library was found")
+endif()
+
+find_package(OpenMP QUIET COMPONENTS CXX)
+
+function(sla_find_mpi missing)
+  set(${missing} "" PARENT_SCOPE)
+  find_package(MPI QUIET COMPONENTS CXX GLOBAL)
+  if(NOT TARGET MPI::MPI_CXX)
+    set(${missing} "the component mpi needs an MPI library with its compiler wrapper, and none was found; install one \
+(Debian: apt install libopenmpi-dev openmpi-bin)" PARENT_SCOPE)
+  endif()
+endfunction()
+
+function(sla_find_cuda missing)
+  set(${missing} "" PARENT_SCOPE)
+  find_package(CUDAToolkit QUIET GLOBAL)
+  if(NOT CUDAToolkit_NVCC_EXECUTABLE)
+    set(${missing} "the component cuda needs the CUDA toolkit, and no nvcc was found; put nvcc on PATH, or set \
+CUDAToolkit_ROOT" PARENT_SCOPE)
+  endif()
+endfunction()
