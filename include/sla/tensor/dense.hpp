@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Dense tensors: `tensor<T, Extents<...>, Memory>` owns row-major elements; `vector` and `matrix` are its common names.
+// Assignment from an expression is in exec/evaluate.hpp.
+#pragma once
+
+#include <cmath>
+#include <initializer_list>
+#include <random>
+#include <type_traits>
+#include <utility>
+
+#include <sla/core/meta.hpp>
+#include <sla/core/scalar.hpp>
+#include <sla/core/shape.hpp>
+#include <sla/tensor/memory.hpp>
+
+namespace sla {
+
+template <Scalar T, class E, class Memory = host_memory>
+class tensor {
+ public:
+  using value_type = T;
+  using extents_type = E;
+  using memory_type = Memory;
+  static constexpr int rank = E::rank;
+
+  tensor() : tensor(E{}) {}
+  /// Zeros.
+  explicit tensor(E extents) : extents_(extents), values_(extents.total()) {}
+  tensor(E extents, uninitialized_t) : extents_(extents), values_(extents.total(), uninitialized) {}
+  /// The elements of a buffer, row-major. Errors: their number is not that of the extents.
+  tensor(E extents, buffer<T, Memory> values) : extents_(extents), values_(std::move(values)) {
+    if (values_.size() != extents_.total())
+      throw shape_error(text(values_.size(), " values for a tensor of ", to_string(extents_), " = ", extents_.total()));
+  }
+  tensor(std::initializer_list<T> values)
+    requires(rank == 1 && Memory::is_host)
+      : tensor(E(index_t(values.size())), uninitialized) {
+    std::copy(values.begin(), values.end(), values_.begin());
+  }
+
+  /// The value of an expression, in one pass over memory.
+  template <Expression X>
+  tensor(X&& x) {  // NOLINT: `vector<double> y = A * x` converts by intent
+    assign(*this, std::forward<X>(x));
+  }
+  template <Expression X>
+  tensor& operator=(X&& x) {
+    assign(*this, std::forward<X>(x));
+    return *this;
+  }
+
+  E const& extents() const { return extents_; }
+  index_t extent(int axis) const { return extents_[axis]; }
+  index_t size() const { return values_.size(); }
+  T const* data() const { return values_.data(); }
+  T* data() { return values_.data(); }
+  buffer<T, Memory> const& values() const { return values_; }
+  buffer<T, Memory>& values() { return values_; }
+
+  T const* begin() const
+    requires(Memory::is_host)
+  {
+    return values_.begin();
+  }
+  T const* end() const
+    requires(Memory::is_host)
+  {
+    return values_.end();
+  }
+  T* begin()
+    requires(Memory::is_host)
+  {
+    return values_.begin();
+  }
+  T* end()
+    requires(Memory::is_host)
+  {
+    return values_.end();
+  }
+
+  /// The element at a linear, row-major position.
+  T const& operator[](index_t n) const
+    requires(Memory::is_host)
+  {
+    return values_[n];
+  }
+  T& operator[](index_t n)
+    requires(Memory::is_host)
+  {
+    return values_[n];
+  }
+  /// The element at one position per axis.
+  template <std::integral... Index>
+    requires(Memory::is_host && sizeof...(Index) == std::size_t(E::rank))
+  T const& operator()(Index... at) const {
+    return values_[linear(index_t(at)...)];
+  }
+  template <std::integral... Index>
+    requires(Memory::is_host && sizeof...(Index) == std::size_t(E::rank))
+  T& operator()(Index... at) {
+    return values_[linear(index_t(at)...)];
+  }
+
+ private:
+  template <class... Index>
+  index_t linear(Index... at) const {
+    index_t n = 0;
+    int axis = 0;
+    ((n = n * extents_[axis++] + at), ...);
+    return n;
+  }
+  E extents_{};
+  buffer<T, Memory> values_;
+};
+
+template <class T, class Memory = host_memory>
+using vector = tensor<T, Extents<dyn>, Memory>;
+template <class T, class Memory = host_memory>
+using matrix = tensor<T, Extents<dyn, dyn>, Memory>;
+
+template <class X>
+inline constexpr bool is_tensor = false;
+template <class T, class E, class Memory>
+inline constexpr bool is_tensor<tensor<T, E, Memory>> = true;
+
+template <class T, class E = Extents<dyn>>
+tensor<T, E> zeros(std::type_identity_t<E> extents) {
+  return tensor<T, E>(extents);
+}
+
+template <class T, class E = Extents<dyn>>
+tensor<T, E> full(std::type_identity_t<E> extents, std::type_identity_t<T> value) {
+  tensor<T, E> x(extents, uninitialized);
+  parallel_ranges(x.size(), [&, p = x.data()](index_t lo, index_t hi) { std::fill(p + lo, p + hi, value); });
+  return x;
+}
+
+template <class T, class E = Extents<dyn>>
+tensor<T, E> ones(std::type_identity_t<E> extents) {
+  return full<T, E>(extents, T(1));
+}
+
+/// Uniform in [-1, 1) (both parts of a complex number), the same for a seed on every machine and thread count.
+template <class T, class E = Extents<dyn>>
+tensor<T, E> random(std::type_identity_t<E> extents, std::uint64_t seed) {
+  tensor<T, E> x(extents, uninitialized);
+  std::mt19937_64 bits(seed);
+  auto draw = [&] { return real_t<T>(double(bits() >> 11) * 0x1p-52 - 1.0); };
+  for (T& value : x) {
+    if constexpr (is_complex<T>) {
+      auto const re = draw();
+      value = T(re, draw());
+    } else {
+      value = draw();
+    }
+  }
+  return x;
+}
+
+/// A user's array as a tensor, not copied: the user keeps it alive. Copies of the result own their elements.
+template <class T, class E = Extents<dyn>>
+tensor<std::remove_const_t<T>, E> borrow(T* data, std::type_identity_t<E> extents) {
+  return {extents, buffer<std::remove_const_t<T>>::borrow(data, extents.total())};
+}
+
+}  // namespace sla

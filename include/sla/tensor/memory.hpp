@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Memory: the host's, counted and first touched in parallel, and `buffer`, which owns or borrows a run of elements.
+// Device memory is in adapter/cuda.cuh and has the same four functions.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include <sla/core/error.hpp>
+#include <sla/core/shape.hpp>
+#include <sla/tensor/parallel.hpp>
+
+#if __has_include(<sys/mman.h>)
+#include <sys/mman.h>
+#endif
+
+namespace sla {
+
+/// Bytes that tensors hold now, and the most they held since `memory_peak_reset()`. Host memory, all threads.
+struct memory_use {
+  std::size_t now, peak;
+};
+
+namespace detail {
+inline std::atomic<std::size_t> bytes_now{0}, bytes_peak{0};
+}
+inline memory_use memory_in_use() { return {detail::bytes_now.load(), detail::bytes_peak.load()}; }
+inline void memory_peak_reset() { detail::bytes_peak = detail::bytes_now.load(); }
+
+/// The memory of the host: aligned to cache lines, large runs on large pages where the system has them.
+struct host_memory {
+  static constexpr bool is_host = true;
+  static constexpr std::size_t page = std::size_t(1) << 21;
+
+  static void* allocate(std::size_t bytes) {
+    if (bytes == 0) return nullptr;
+    std::size_t const alignment = bytes >= page ? page : 64;
+    void* p = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    if (!p) throw std::bad_alloc();
+#ifdef MADV_HUGEPAGE
+    if (bytes >= page) madvise(p, bytes, MADV_HUGEPAGE);
+#endif
+    std::size_t const now = detail::bytes_now += bytes;
+    for (std::size_t peak = detail::bytes_peak; peak < now && !detail::bytes_peak.compare_exchange_weak(peak, now);) {
+    }
+    return p;
+  }
+  static void deallocate(void* p, std::size_t bytes) noexcept {
+    if (!p) return;
+    detail::bytes_now -= bytes;
+    std::free(p);
+  }
+  static void zero(void* p, std::size_t bytes) {
+    parallel_ranges(index_t(bytes), [&](index_t lo, index_t hi) {
+      std::memset(static_cast<char*>(p) + lo, 0, std::size_t(hi - lo));
+    });
+  }
+  static void copy(void const* from, void* to, std::size_t bytes) {
+    parallel_ranges(index_t(bytes), [&](index_t lo, index_t hi) {
+      std::memcpy(static_cast<char*>(to) + lo, static_cast<char const*>(from) + lo, std::size_t(hi - lo));
+    });
+  }
+};
+
+/// Asks for memory whose contents will all be written before they are read.
+struct uninitialized_t {};
+inline constexpr uninitialized_t uninitialized{};
+
+/// A run of `size()` elements in one memory. It owns them, or borrows a user's array (a copy always owns).
+template <class T, class Memory = host_memory>
+class buffer {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  using value_type = T;
+  using memory_type = Memory;
+
+  buffer() = default;
+  /// n zeros.
+  explicit buffer(index_t n) : buffer(n, uninitialized) { Memory::zero(data_, bytes()); }
+  buffer(index_t n, uninitialized_t) : size_(n), owns_(true) {
+    if (n < 0) throw shape_error(text("a buffer of ", n, " elements: the size is at least 0"));
+    data_ = static_cast<T*>(Memory::allocate(bytes()));
+  }
+  /// A user's array, neither copied nor freed; the user keeps it alive. A borrowed const array is never written.
+  static buffer borrow(T* data, index_t n) { return buffer(data, n, false); }
+  static buffer borrow(T const* data, index_t n) { return buffer(const_cast<T*>(data), n, true); }
+
+  buffer(buffer const& other) : buffer(other.size_, uninitialized) {
+    if (size_) Memory::copy(other.data_, data_, bytes());
+  }
+  buffer(buffer&& other) noexcept { swap(other); }
+  buffer& operator=(buffer other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~buffer() {
+    if (owns_) Memory::deallocate(data_, bytes());
+  }
+  void swap(buffer& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(owns_, other.owns_);
+    std::swap(read_only_, other.read_only_);
+  }
+
+  index_t size() const { return size_; }
+  std::size_t bytes() const { return std::size_t(size_) * sizeof(T); }
+  bool owns() const { return owns_; }
+  T const* data() const { return data_; }
+  T* data() {
+    if (read_only_) throw value_error("a borrowed const array cannot be written; make a copy, which owns its values");
+    return data_;
+  }
+  T const* begin() const { return data_; }
+  T const* end() const { return data_ + size_; }
+  T* begin() { return data(); }
+  T* end() { return data() + size_; }
+  T const& operator[](index_t n) const { return data_[n]; }
+  T& operator[](index_t n) { return data_[n]; }
+
+ private:
+  buffer(T* data, index_t n, bool read_only) : data_(data), size_(n), read_only_(read_only) {
+    if (n < 0 || (n > 0 && !data)) throw shape_error(text("borrowing ", n, " elements from a null or negative range"));
+  }
+  T* data_ = nullptr;
+  index_t size_ = 0;
+  bool owns_ = false, read_only_ = false;
+};
+
+}  // namespace sla

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Threads of the host: how many, and loops cut statically into contiguous ranges (so that first touch and use agree).
+// With OpenMP when the program is compiled with it, else one thread. What runs in the loops is not here.
+#pragma once
+
+#include <algorithm>
+#include <exception>
+
+#include <sla/core/shape.hpp>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+namespace sla {
+
+namespace detail {
+inline thread_local int chosen_threads = 0;
+}
+
+/// The number of threads that host loops started from this thread use: `set_threads(n)`, else OpenMP's default.
+inline int threads_in_use() {
+#ifdef _OPENMP
+  return detail::chosen_threads > 0 ? detail::chosen_threads : omp_get_max_threads();
+#else
+  return 1;
+#endif
+}
+
+/// Sets that number for this thread; 0 returns to OpenMP's default.
+inline void set_threads(int count) {
+  if (count < 0) throw value_error(text("set_threads(", count, "): give a positive number, or 0 for the default"));
+  detail::chosen_threads = count;
+}
+
+/// f(t) for t = 0 .. count-1, each on its own thread where there are that many. The first exception is rethrown.
+template <class F>
+void parallel(int count, F const& f) {
+  if (count <= 1) {
+    if (count == 1) f(0);
+    return;
+  }
+#ifdef _OPENMP
+  std::exception_ptr failure;
+#pragma omp parallel for num_threads(count) schedule(static, 1)
+  for (int t = 0; t < count; ++t) {
+    try {
+      f(t);
+    } catch (...) {
+#pragma omp critical(sla_parallel_failure)
+      if (!failure) failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+#else
+  for (int t = 0; t < count; ++t) f(t);
+#endif
+}
+
+/// Below this many elements a loop stays on one thread: starting a team costs more than it saves.
+inline constexpr index_t serial_below = 16384;
+
+/// f(first, last) over a static partition of [0, n) into contiguous ranges, one per thread.
+template <class F>
+void parallel_ranges(index_t n, F const& f) {
+  int const count = n < serial_below ? 1 : int((std::min)(index_t(threads_in_use()), n / (serial_below / 2)));
+  if (count <= 1) {
+    if (n > 0) f(index_t(0), n);
+    return;
+  }
+  parallel(count, [&](int t) { f(n * t / count, n * (t + 1) / count); });
+}
+
+}  // namespace sla

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Sparse tensors of shape (*batch, M, N, *block): a pattern, shared between tensors, and values [*batch][slot][*block].
+// Assembly is in tensor/build.hpp, conversions in tensor/convert.hpp, products in expr/product.hpp.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include <sla/core/scalar.hpp>
+#include <sla/core/shape.hpp>
+#include <sla/tensor/format.hpp>
+
+namespace sla {
+
+template <Scalar T, class S = Matrix, Format F = Csr<std::int32_t>, class Memory = host_memory>
+class sparse_tensor {
+  static_assert(is_shape<S>, "the second parameter of sparse_tensor is a Shape<Batch<...>, M, N, Block<...>>");
+
+ public:
+  using value_type = T;
+  using shape_type = S;
+  using format_type = F;
+  using memory_type = Memory;
+  using pattern_type = typename F::template pattern<Memory>;
+
+  sparse_tensor() : sparse_tensor(S{}, std::make_shared<pattern_type>(), buffer<T, Memory>{}) {}
+
+  /// Values on a pattern. Errors: the pattern is of another shape, or the values are not batch x slots x block many.
+  sparse_tensor(S shape, std::shared_ptr<pattern_type const> pattern, buffer<T, Memory> values)
+      : shape_(shape), pattern_(std::move(pattern)), values_(std::move(values)) {
+    if (pattern_->rows != shape_.rows() || pattern_->cols != shape_.cols())
+      throw shape_error(text("a pattern of ", pattern_->rows, " x ", pattern_->cols, " for a tensor of ", shape_.rows(),
+                             " x ", shape_.cols()));
+    index_t const wanted = shape_.batch_count() * batch_stride();
+    if (values_.size() != wanted)
+      throw shape_error(text(values_.size(), " values, where batch ", shape_.batch_count(), " x slots ",
+                             pattern_->slots(), " x block ", block_size, " = ", wanted));
+  }
+  /// Zeros on a pattern.
+  sparse_tensor(S shape, std::shared_ptr<pattern_type const> pattern)
+      : sparse_tensor(shape, pattern, buffer<T, Memory>(shape.batch_count() * pattern->slots() * block_size)) {}
+
+  static constexpr index_t block_size = S::block_rows * S::block_cols;
+
+  S const& shape() const { return shape_; }
+  index_t rows() const { return shape_.rows(); }
+  index_t cols() const { return shape_.cols(); }
+  /// Stored entries (blocks) of one batch item.
+  index_t nnz() const { return pattern_->nnz(); }
+  index_t batch_count() const { return shape_.batch_count(); }
+
+  pattern_type const& pattern() const { return *pattern_; }
+  std::shared_ptr<pattern_type const> const& shared_pattern() const { return pattern_; }
+  buffer<T, Memory> const& values() const { return values_; }
+  buffer<T, Memory>& values() { return values_; }
+  /// From one batch item's values to the next one's.
+  index_t batch_stride() const { return pattern_->slots() * block_size; }
+  std::size_t bytes() const { return pattern_->bytes() + values_.bytes(); }
+
+  /// The extents of x in A * x, and of the result, with one right-hand side.
+  domain_extents_t<S> domain() const { return side<domain_extents_t<S>>(cols(), S::block_cols); }
+  range_extents_t<S> range() const { return side<range_extents_t<S>>(rows(), S::block_rows); }
+
+ private:
+  template <class E>
+  E side(index_t count, index_t block) const {
+    return [&]<std::size_t... Axis>(std::index_sequence<Axis...>) {
+      constexpr int batch_rank = S::batch_extents::rank;
+      auto size = [&](int axis) { return axis < batch_rank ? shape_.batch()[axis] : axis == batch_rank ? count : block; };
+      return E(size(int(Axis))...);
+    }(std::make_index_sequence<std::size_t(E::rank)>{});
+  }
+  S shape_;
+  std::shared_ptr<pattern_type const> pattern_;
+  buffer<T, Memory> values_;
+};
+
+template <class X>
+inline constexpr bool is_sparse_tensor = false;
+template <class T, class S, class F, class Memory>
+inline constexpr bool is_sparse_tensor<sparse_tensor<T, S, F, Memory>> = true;
+
+}  // namespace sla
