@@ -3,9 +3,9 @@
 // Assignment from an expression is in exec/evaluate.hpp.
 #pragma once
 
-#include <cmath>
+#include <algorithm>
+#include <cstdint>
 #include <initializer_list>
-#include <random>
 #include <type_traits>
 #include <utility>
 
@@ -141,20 +141,29 @@ tensor<T, E> ones(std::type_identity_t<E> extents) {
   return full<T, E>(extents, T(1));
 }
 
+namespace detail {
+/// The n-th number of the stream of a seed: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), uniform in [-1, 1).
+inline double uniform_at(std::uint64_t seed, std::uint64_t n) {
+  std::uint64_t z = (seed * 0x2545f4914f6cdd1dULL) ^ ((n + 1) * 0x9e3779b97f4a7c15ULL);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+  return double((z ^ (z >> 31)) >> 11) * 0x1p-52 - 1.0;
+}
+}  // namespace detail
+
 /// Uniform in [-1, 1) (both parts of a complex number), the same for a seed on every machine and thread count.
 template <class T, class E = Extents<dyn>>
 tensor<T, E> random(std::type_identity_t<E> extents, std::uint64_t seed) {
   tensor<T, E> x(extents, uninitialized);
-  std::mt19937_64 bits(seed);
-  auto draw = [&] { return real_t<T>(double(bits() >> 11) * 0x1p-52 - 1.0); };
-  for (T& value : x) {
-    if constexpr (is_complex<T>) {
-      auto const re = draw();
-      value = T(re, draw());
-    } else {
-      value = draw();
+  parallel_ranges(x.size(), [&, p = x.data()](index_t lo, index_t hi) {
+    for (index_t n = lo; n < hi; ++n) {
+      auto draw = [&](int part) { return real_t<T>(detail::uniform_at(seed, 2 * std::uint64_t(n) + std::uint64_t(part))); };
+      if constexpr (is_complex<T>)
+        p[n] = T(draw(0), draw(1));
+      else
+        p[n] = draw(0);
     }
-  }
+  });
   return x;
 }
 
