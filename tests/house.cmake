@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The checks that read the sources instead of running them: the plan of the house, each header alone, each wrong program refused.
+# They bring their own compilers, so one configuration runs them for all.
+add_test(NAME house.floors COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -P ${PROJECT_SOURCE_DIR}/cmake/check_house.cmake)
+set_tests_properties(house.floors PROPERTIES LABELS house)
+
+# The compilers: name, command with its flags. nvcc stops after its front end, which reads host and device code alike.
+set(include_flags "-I${PROJECT_SOURCE_DIR}/include|-isystem$<JOIN:$<TARGET_PROPERTY:Eigen3::Eigen,INTERFACE_INCLUDE_DIRECTORIES>,|-isystem>")
+if(MPI_CXX_FOUND)
+  string(APPEND include_flags "|-isystem$<JOIN:$<TARGET_PROPERTY:MPI::MPI_CXX,INTERFACE_INCLUDE_DIRECTORIES>,|-isystem>")
+endif()
+set(flags "-std=c++20|${include_flags}")
+set(compilers "")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(command_g++ "${CMAKE_CXX_COMPILER}|${flags}|-fsyntax-only")
+  list(APPEND compilers g++)
+endif()
+include(find_clang)
+if(SLA_CLANG)
+  set(command_clang "${SLA_CLANG}|${flags}|-fsyntax-only")
+  list(APPEND compilers clang)
+endif()
+if(CMAKE_CUDA_COMPILER)
+  set(command_nvcc "${CMAKE_CUDA_COMPILER}|-x|cu|-arch=sm_90|${flags}|-ptx|-o|/dev/null")
+  list(APPEND compilers nvcc)
+endif()
+
+# Headers, a test per floor and compiler. nvcc reads its own headers one by one, and the doors.
+set(doors tensor.hpp solve.hpp grad.hpp spmd.hpp dist.hpp sla.hpp)
+list(JOIN doors "|" all_doors)
+function(sla_check_headers name compiler headers warnings)
+  add_test(NAME headers.${compiler}.${name} COMMAND ${CMAKE_COMMAND}
+    -DINCLUDE=${PROJECT_SOURCE_DIR}/include "-DHEADERS=${headers}" "-DSKIP=${absent}" "-DCOMPILE=${command_${compiler}}${warnings}"
+    -DPRELUDE=${CMAKE_CURRENT_SOURCE_DIR}/headers/macros.hpp -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/headers/${compiler}.${name}
+    -P ${PROJECT_SOURCE_DIR}/cmake/check_headers.cmake)
+  set_tests_properties(headers.${compiler}.${name} PROPERTIES LABELS house TIMEOUT 300)
+endfunction()
+set(absent "")
+if(NOT MPI_CXX_FOUND)
+  set(absent "sla/adapter/mpi.hpp")
+endif()
+foreach(compiler IN LISTS compilers)
+  if(compiler STREQUAL "nvcc")
+    sla_check_headers(cuda nvcc "*.cuh" "")
+    sla_check_headers(doors nvcc "sla.hpp" "")
+  else()
+    foreach(floor IN ITEMS core tensor expr exec solve grad spmd dist adapter)
+      sla_check_headers(${floor} ${compiler} "${floor}/*.hpp" "|-Wall|-Wextra|-Wpedantic")
+    endforeach()
+    sla_check_headers(doors ${compiler} "${all_doors}" "|-Wall|-Wextra|-Wpedantic")
+  endif()
+endforeach()
+
+# Wrong programs, a test per file for all compilers.
+file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}/compile_fail" "${CMAKE_CURRENT_SOURCE_DIR}/compile_fail/*.cpp")
+set(commands "")
+foreach(compiler IN LISTS compilers)
+  list(APPEND commands "${command_${compiler}}")
+endforeach()
+list(JOIN commands "^" commands)
+foreach(source IN LISTS sources)
+  cmake_path(GET source PARENT_PATH floor)
+  cmake_path(GET source STEM law)
+  add_test(NAME compile_fail.${floor}.${law} COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_CURRENT_SOURCE_DIR}/compile_fail/${source}
+    "-DCOMPILERS=${commands}" -P ${PROJECT_SOURCE_DIR}/cmake/compile_fail.cmake)
+  set_tests_properties(compile_fail.${floor}.${law} PROPERTIES LABELS house TIMEOUT 120)
+endforeach()
