@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a new user writes first.
+#include <sla/sla.hpp>
+#ifdef CONSUMER_USES_mpi
+#include <sla/adapter/mpi.hpp>
+#endif
+
+int main() {
+  auto A = sla::problems::poisson<double>({20, 20});
+  sla::vector<double> b = A * sla::ones<double>(A.cols());
+  auto x = sla::solve(A, b);
+  return sla::norm(b - A * x) <= 1e-8 * sla::norm(b) ? 0 : 1;
+}

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# A consumer project against an installed tree and as a subdirectory; what is missing is refused with a sentence.
+set(prefix "${CMAKE_CURRENT_BINARY_DIR}/install/prefix")
+add_test(NAME install.install COMMAND ${CMAKE_COMMAND} --install ${PROJECT_BINARY_DIR} --prefix ${prefix})
+set_tests_properties(install.install PROPERTIES FIXTURES_SETUP installed LABELS install)
+
+# sla_consume(<name> <sentence that must refuse it, or nothing> <cache entry|...>)
+function(sla_consume name sentence)
+  add_test(NAME install.${name} COMMAND ${CMAKE_COMMAND}
+    -DSOURCE=${CMAKE_CURRENT_SOURCE_DIR}/install -DBUILD=${CMAKE_CURRENT_BINARY_DIR}/install/${name} -DGENERATOR=${CMAKE_GENERATOR}
+    "-DSENTENCE=${sentence}" "-DENTRIES=-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}|${ARGN}"
+    -P ${CMAKE_CURRENT_SOURCE_DIR}/install/consume.cmake)
+  set_tests_properties(install.${name} PROPERTIES FIXTURES_REQUIRED installed LABELS install TIMEOUT 300)
+endfunction()
+
+sla_consume(subdirectory "" "-DSLA_SOURCE=${PROJECT_SOURCE_DIR}")
+sla_consume(package "" "-DCMAKE_PREFIX_PATH=${prefix}")
+sla_consume(nonsense "there is no component nonsense; the components are: mpi, cuda" "-DCMAKE_PREFIX_PATH=${prefix}|-DCOMPONENTS=nonsense")
+sla_consume(mpi_missing "the component mpi needs an MPI library"
+  "-DCMAKE_PREFIX_PATH=${prefix}|-DCOMPONENTS=mpi|-DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON")
+sla_consume(cuda_missing "the component cuda needs the CUDA toolkit"
+  "-DCMAKE_PREFIX_PATH=${prefix}|-DCOMPONENTS=cuda|-DCMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit=ON")
+if(NOT sla_mpi_missing)
+  sla_consume(mpi "" "-DCMAKE_PREFIX_PATH=${prefix}|-DCOMPONENTS=mpi")
+endif()
+if(NOT sla_cuda_missing)
+  sla_consume(cuda "" "-DCMAKE_PREFIX_PATH=${prefix}|-DCOMPONENTS=cuda")
+endif()

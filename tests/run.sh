@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# sh tests/run.sh [quick]: installs what is missing, builds, and runs the tests: with g++ (and nvcc where there is one), then,
+# unless quick, with clang, with the address and undefined behaviour sanitizers, and the thread ranks with the thread sanitizer.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+. cmake/packages.sh
+
+kind=${1:-all}
+need g++=g++ cmake=cmake ninja=ninja-build /usr/include/eigen3=libeigen3-dev /usr/include/catch2=catch2 \
+  mpirun=openmpi-bin mpicxx=libopenmpi-dev || exit 1
+if [ "$kind" != quick ]; then
+  clang=$(clang_version)
+  need clang++-$clang=clang-$clang /usr/lib/llvm-$clang/lib/libomp.so=libomp-$clang-dev || exit 1
+fi
+
+jobs=$(nproc)
+failed=
+# The thread sanitizer of older compilers wants addresses that are not randomised.
+plain=
+setarch "$(uname -m)" -R true 2>/dev/null && plain="setarch $(uname -m) -R"
+
+configuration() {
+  printf '\n==== %s ====\n' "$1"
+  started=$(date +%s)
+  cmake --preset "$1" >"build-$1.log" 2>&1 || { cat "build-$1.log"; rm -f "build-$1.log"; failed="$failed $1(configure)"; return; }
+  rm -f "build-$1.log"
+  cmake --build --preset "$1" -j "$jobs" || { failed="$failed $1(build)"; return; }
+  built=$(date +%s)
+  $2 ctest --preset "$1" -j "$jobs" || failed="$failed $1(tests)"
+  echo "$1: built in $((built - started)) s, tested in $(($(date +%s) - built)) s"
+}
+
+configuration default ""
+if [ "$kind" != quick ]; then
+  configuration clang ""
+  configuration asan ""
+  configuration tsan "$plain"
+fi
+
+if [ -n "$failed" ]; then
+  echo "FAILED:$failed"
+  exit 1
+fi
+echo "All configurations passed."
