@@ -14,7 +14,8 @@ function(check what text)
   file(WRITE "${SCRATCH}/${name}.cpp" "${text}")
   execute_process(COMMAND ${COMPILE} "${SCRATCH}/${name}.cpp" RESULT_VARIABLE rc OUTPUT_VARIABLE out ERROR_VARIABLE out)
   if(NOT rc EQUAL 0 OR out MATCHES "warning")
-    message(SEND_ERROR "${what}:\n${out}")
+    string(REPLACE "\n" "\n  " out "\n${out}") # indented text is not wrapped
+    message(SEND_ERROR "${what}:${out}")
   endif()
 endfunction()
 

@@ -9,7 +9,8 @@ if(NOT wanted)
 endif()
 
 function(complain text)
-  message(SEND_ERROR "${SOURCE}\n${compiler}: ${text}:\n${out}")
+  string(REPLACE "\n" "\n  " indented "\n${out}") # indented text is not wrapped
+  message(SEND_ERROR "${SOURCE}\n${compiler}: ${text}:${indented}")
 endfunction()
 
 string(REPLACE "^" ";" commands "${COMPILERS}")

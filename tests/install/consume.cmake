@@ -25,6 +25,7 @@ foreach(step IN ITEMS "" "${CMAKE_COMMAND};--build;${BUILD}" "${BUILD}/consumer"
     run(${step})
   endif()
   if(NOT rc EQUAL 0)
-    message(FATAL_ERROR "${step}:\n${out}")
+    string(REPLACE "\n" "\n  " out "\n${out}") # indented text is not wrapped
+    message(FATAL_ERROR "${step}:${out}")
   endif()
 endforeach()
