@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What an engine is: the concept Communicator with one concept per capability, messages, and the error of a failing rank.
+// Engines: dist/self, dist/fake, dist/threads, adapter/mpi. How programs call them: dist/communicator.hpp, dist/typed.hpp.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <sla/core/error.hpp>
+#include <sla/dist/wire.hpp>
+
+namespace sla {
+
+/// A rank failed: it threw, returned while others waited for it, or called something else than they did.
+/// Every rank gets this error, with the rank to look at first.
+class rank_error : public error {
+ public:
+  rank_error(int rank, std::string const& what) : error(what), rank_(rank) {}
+  int rank() const { return rank_; }
+
+ private:
+  int rank_;
+};
+
+using byte_span = std::span<std::byte>;
+using const_byte_span = std::span<std::byte const>;
+using rank_counts = std::span<std::size_t const>;  ///< one number of elements per rank
+
+/// One message to a rank. The bytes must stay as they are until the exchange has been waited for.
+struct outgoing {
+  int rank;
+  const_byte_span data;
+};
+/// One message from a rank: as many bytes as were sent.
+struct incoming {
+  int rank;
+  byte_span data;
+};
+
+/// Messages under way, begun by `start`. The destructor waits, unless an exception is on its way.
+class exchange {
+ public:
+  exchange() = default;
+  exchange(exchange const&) = delete;
+  exchange& operator=(exchange const&) = delete;
+  virtual ~exchange() = default;
+
+  /// Returns when all incoming messages have arrived and all outgoing bytes may be overwritten.
+  virtual void wait() = 0;
+  /// Would `wait` return at once? It also lets an engine work that moves messages only inside calls.
+  virtual bool done() = 0;
+};
+
+namespace detail {
+
+/// An exchange that was over when it began.
+struct finished_exchange final : exchange {
+  void wait() override {}
+  bool done() override { return true; }
+};
+
+/// Where rank r's piece begins when the pieces of n[0], n[1], ... elements lie one after the other, in bytes.
+inline std::size_t offset_of(rank_counts n, int r, element type) {
+  std::size_t sum = 0;
+  for (std::size_t q = 0; q < static_cast<std::size_t>(r); ++q) sum += n[q];
+  return sum * size_of(type);
+}
+
+}  // namespace detail
+
+/// An engine: a cheap handle that knows how many ranks there are, which one this is, and its own name for error messages.
+/// Every other member is a capability, a concept of its own below. Collective calls are made by all ranks in the same
+/// order; any_communicator has checked sizes and ranks before.
+template <class C>
+concept Communicator = requires(C& c) {
+  { c.size() } -> std::convertible_to<int>;
+  { c.rank() } -> std::convertible_to<int>;
+  { c.engine() } -> std::convertible_to<std::string_view>;
+};
+
+namespace detail {
+template <class C>
+concept Handle = Communicator<C> && std::copy_constructible<C>;
+}
+
+/// `barrier()`: no rank leaves before all have come.
+template <class C>
+concept CanBarrier = Communicator<C> && requires(C& c) { c.barrier(); };
+
+/// `broadcast(data, type, root)`: every rank's data becomes the root's.
+template <class C>
+concept CanBroadcast = Communicator<C> && requires(C& c, byte_span data, element type) { c.broadcast(data, type, 0); };
+
+/// `all_reduce(data, type, how)`: every rank's data becomes the fold of all ranks', bitwise the same on all.
+template <class C>
+concept CanAllReduce =
+    Communicator<C> && requires(C& c, byte_span data, element type, monoid how) { c.all_reduce(data, type, how); };
+
+/// `all_gather(mine, all, n, type)`: all = the ranks' data one after the other, n[r] elements from rank r.
+template <class C>
+concept CanAllGather = Communicator<C> && requires(C& c, const_byte_span mine, byte_span all, rank_counts n, element type) {
+  c.all_gather(mine, all, n, type);
+};
+
+/// `reduce_scatter(all, mine, n, type, how)`: the fold of all ranks' `all` is cut in pieces of n[r]; mine = this rank's.
+template <class C>
+concept CanReduceScatter =
+    Communicator<C> && requires(C& c, const_byte_span all, byte_span mine, rank_counts n, element type, monoid how) {
+      c.reduce_scatter(all, mine, n, type, how);
+    };
+
+/// `all_to_all(from, send, into, receive, type)`: `from` is cut in pieces of send[r], one for each rank r; `into` = the
+/// pieces for this rank, receive[r] elements from rank r.
+template <class C>
+concept CanAllToAll = Communicator<C> && requires(C& c, const_byte_span from, byte_span into, rank_counts n, element type) {
+  c.all_to_all(from, n, into, n, type);
+};
+
+/// `start(sends, receives)`: messages between pairs of ranks, not collective. Those of a pair arrive in the order sent.
+template <class C>
+concept CanExchange =
+    Communicator<C> && requires(C& c, std::span<outgoing const> sends, std::span<incoming const> receives) {
+      { c.start(sends, receives) } -> std::same_as<std::unique_ptr<exchange>>;
+    };
+
+/// `split(color, key)`: a communicator of the ranks that give the same color, in the order of key, then of rank.
+template <class C>
+concept CanSplit = Communicator<C> && requires(C& c) {
+  { c.split(0, 0) } -> detail::Handle;
+};
+
+/// `axis(size, stride)`: one axis of a row-major mesh of the ranks, where an engine can tell it without asking others.
+template <class C>
+concept CanAxis = Communicator<C> && requires(C& c) {
+  { c.axis(1, 1) } -> detail::Handle;
+};
+
+}  // namespace sla

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The engine of one rank, `self`: every collective is a copy. A program on a mesh of one is the serial program.
+// The engine that pretends to be one of many ranks is in dist/fake.hpp.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <sla/dist/communicator.hpp>
+
+namespace sla {
+
+/// One rank. A message to rank 0 is received by rank 0, in the order sent.
+class self {
+ public:
+  int size() const { return 1; }
+  int rank() const { return 0; }
+  std::string_view engine() const { return "self"; }
+
+  void barrier() {}
+  void broadcast(byte_span, element, int) {}
+  void all_reduce(byte_span, element, monoid) {}
+  void all_gather(const_byte_span mine, byte_span all, rank_counts, element) { copy(mine, all); }
+  void reduce_scatter(const_byte_span all, byte_span mine, rank_counts, element, monoid) { copy(all, mine); }
+  void all_to_all(const_byte_span from, rank_counts send, byte_span into, rank_counts receive, element) {
+    if (send[0] != receive[0])
+      throw rank_error(0, text("all_to_all: rank 0 sends ", send[0], " elements to itself and expects ", receive[0]));
+    copy(from, into);
+  }
+  std::unique_ptr<exchange> start(std::span<outgoing const> sends, std::span<incoming const> receives) {
+    for (outgoing const& m : sends) post_->emplace_back(m.data.begin(), m.data.end());
+    for (incoming const& m : receives) {
+      if (post_->empty()) throw rank_error(0, "start: rank 0 expects a message from itself that it has not sent");
+      if (post_->front().size() != m.data.size())
+        throw rank_error(0, text("start: rank 0 sent itself ", post_->front().size(), " bytes and expects ", m.data.size()));
+      copy(post_->front(), m.data);
+      post_->pop_front();
+    }
+    return std::make_unique<detail::finished_exchange>();
+  }
+  self split(int, int) { return {}; }
+
+ private:
+  static void copy(const_byte_span from, byte_span into) {
+    detail::copy_bytes(into.data(), from.data(), from.size());
+  }
+
+  std::shared_ptr<std::deque<std::vector<std::byte>>> post_ = std::make_shared<std::deque<std::vector<std::byte>>>();
+};
+
+}  // namespace sla
