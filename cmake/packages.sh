@@ -21,7 +21,13 @@ need() {
     exit 1
   fi
   echo "Installing:$missing"
-  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $missing; } >&2
+  log=$(mktemp)
+  if ! { apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends $missing; } >"$log" 2>&1; then
+    cat "$log" >&2
+    echo "apt could not install:$missing" >&2
+    exit 1
+  fi
+  rm -f "$log"
 }
 
 # The version of the newest clang here, or of the one that this system offers.

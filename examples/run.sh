@@ -4,7 +4,7 @@
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/cmake/packages.sh"
-need g++=g++ cmake=cmake ninja=ninja-build /usr/include/eigen3=libeigen3-dev || exit 1
+need g++=g++ cmake=cmake ninja=ninja-build /usr/include/eigen3=libeigen3-dev
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

@@ -8,10 +8,10 @@ cd "$(dirname "$0")/.." || exit 1
 
 kind=${1:-all}
 need g++=g++ cmake=cmake ninja=ninja-build /usr/include/eigen3=libeigen3-dev /usr/include/catch2=catch2 \
-  mpirun=openmpi-bin mpicxx=libopenmpi-dev || exit 1
+  mpirun=openmpi-bin mpicxx=libopenmpi-dev
 if [ "$kind" != quick ]; then
   clang=$(clang_version)
-  need clang++-$clang=clang-$clang /usr/lib/llvm-$clang/lib/libomp.so=libomp-$clang-dev || exit 1
+  need clang++-$clang=clang-$clang /usr/lib/llvm-$clang/lib/libomp.so=libomp-$clang-dev
 fi
 
 jobs=$(nproc)
@@ -23,8 +23,7 @@ setarch "$(uname -m)" -R true 2>/dev/null && plain="setarch $(uname -m) -R"
 configuration() {
   printf '\n==== %s ====\n' "$1"
   started=$(date +%s)
-  cmake --preset "$1" >"build-$1.log" 2>&1 || { cat "build-$1.log"; rm -f "build-$1.log"; failed="$failed $1(configure)"; return; }
-  rm -f "build-$1.log"
+  report=$(cmake --preset "$1" 2>&1) || { echo "$report"; failed="$failed $1(configure)"; return; }
   cmake --build --preset "$1" -j "$jobs" || { failed="$failed $1(build)"; return; }
   built=$(date +%s)
   $2 ctest --preset "$1" -j "$jobs" || failed="$failed $1(tests)"

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Programs that users will write, as they stand: each returns 0.
+function(sla_add_target_test name)
+  add_executable(targets.${name} targets/${name}.cpp)
+  target_link_libraries(targets.${name} PRIVATE sla_developer)
+  add_test(NAME targets.${name} COMMAND targets.${name} ${ARGN})
+  set_tests_properties(targets.${name} PROPERTIES LABELS targets TIMEOUT 120 ENVIRONMENT "${environment}")
+endfunction()
+
+sla_add_target_test(01_solve "${CMAKE_CURRENT_SOURCE_DIR}/data/1138_bus.mtx")
+sla_add_target_test(02_expressions)
+sla_add_target_test(03_gradient)
+sla_add_target_test(04_placements)
+sla_add_target_test(05_four_ranks)
+if("mpi" IN_LIST SLA_TESTS AND NOT sla_mpi_missing)
+  sla_add_mpi_test(targets.06_mpi targets/06_mpi.cpp "1;2;4")
+endif()
+if("nvcc" IN_LIST SLA_TESTS AND CMAKE_CUDA_COMPILER)
+  sla_add_cuda_test(targets.07_cuda targets/07_cuda.cu)
+endif()
