@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The rules on types: `well_typed<op::add, X, Y>`, and the placements of a result. A call that is not well typed says why
+// through spmd/diagnose.hpp; the rules themselves are in spmd/rules.hpp.
+#pragma once
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <sla/spmd/operand.hpp>
+#include <sla/spmd/rules.hpp>
+
+namespace sla {
+
+namespace detail {
+
+template <class... Ts>
+struct first_mesh {
+  using type = void;
+};
+template <class T, class... Rest>
+struct first_mesh<T, Rest...> : std::conditional_t<operand_traits<T>::kind == operand_kind::distributed,
+                                                   std::type_identity<typename operand_traits<T>::mesh_type>,
+                                                   first_mesh<Rest...>> {};
+
+template <class Done, class... Lists>
+struct joined_keys;
+template <class... Done>
+struct joined_keys<placements<Done...>> : key_list<Done...> {};
+template <class... Done, class... P, class... Rest>
+struct joined_keys<placements<Done...>, placements<P...>, Rest...> : joined_keys<placements<Done..., P...>, Rest...> {};
+
+/// One operation on operands of these types (without references).
+template <class Op, class... Ts>
+struct typed_call {
+  static_assert(sizeof...(Ts) > 0 && sizeof...(Ts) <= max_operands, "sla: an operation has one to four operands");
+  using mesh_type = typename first_mesh<Ts...>::type;
+  using keys = typename joined_keys<placements<>, typename operand_traits<Ts>::placement_list...>::type;
+
+  template <class T>
+  static consteval operand operand_of() {
+    using traits = operand_traits<T>;
+    if constexpr (traits::kind == operand_kind::distributed) {
+      return traits::template value<keys>;
+    } else {
+      operand out;
+      out.weak = traits::kind == operand_kind::literal;
+      out.gradient = false;
+      if constexpr (!std::is_void_v<mesh_type>) out.type.axes = static_cast<std::int8_t>(mesh_type::rank);
+      for (int a = 0; a < out.type.axes; ++a) out.type.on[a].kind = placement_kind::replicate;
+      return out;
+    }
+  }
+
+  static constexpr operand operands[] = {operand_of<Ts>()...};
+
+  static consteval outcome decide() {
+    outcome out;
+    if (!rule_of<Op>.known) return out.why.what = code::no_rule, out;
+    if constexpr (std::is_void_v<mesh_type>) {
+      return out;  // nothing is distributed
+    } else {
+      operand_kind const kinds[] = {operand_traits<Ts>::kind...};
+      bool const on_this_mesh[] = {std::is_same_v<typename operand_traits<Ts>::mesh_type, mesh_type>...};
+      for (std::size_t k = 0; k < sizeof...(Ts); ++k) {
+        auto const refuse = [&](code why) { out.why = {why, -1, static_cast<std::int8_t>(k)}; };
+        if (kinds[k] == operand_kind::number) return refuse(code::run_time_number), out;
+        if (kinds[k] == operand_kind::other) return refuse(code::no_placement), out;
+        if (kinds[k] == operand_kind::distributed && !on_this_mesh[k]) return refuse(code::different_meshes), out;
+      }
+      return check(rule_of<Op>, operands);
+    }
+  }
+
+  static constexpr outcome value = decide();
+};
+
+template <class Call, class Axes>
+struct result_list;
+template <class Call, int... A>
+struct result_list<Call, std::integer_sequence<int, A...>> {
+  using type = placements<placement_at<Call::value.type.on[A], typename Call::keys>...>;
+};
+
+template <class Op, class... Ts>
+using call_t = typed_call<Op, std::remove_cvref_t<Ts>...>;
+
+template <class Call, class... Ts>
+struct first_placements {
+  using type = placements<>;
+};
+template <class Call, class T, class... Rest>
+struct first_placements<Call, T, Rest...>
+    : std::conditional_t<Distributed<T>, std::type_identity<typename operand_traits<T>::placement_list>,
+                         first_placements<Call, Rest...>> {};
+
+template <bool Ok, class Call, class... Ts>
+struct result_placements : result_list<Call, std::make_integer_sequence<int, Call::value.type.axes>> {};
+template <class Call, class... Ts>
+struct result_placements<false, Call, Ts...> : first_placements<Call, Ts...> {};
+
+}  // namespace detail
+
+/// Does the operation accept operands of these placements? Operands that are not distributed at all are not its business.
+template <class Op, class... Ts>
+concept well_typed = detail::call_t<Op, Ts...>::value.ok();
+
+/// The decision as a value: the result's typing, implied communication, and the reason of a refusal.
+template <class Op, class... Ts>
+inline constexpr outcome outcome_of = detail::call_t<Op, Ts...>::value;
+
+/// The placements of the result. Where the call is refused these are the first operand's, so that one error stays one.
+template <class Op, class... Ts>
+using result_placements_t =
+    typename detail::result_placements<well_typed<Op, Ts...>, detail::call_t<Op, Ts...>, std::remove_cvref_t<Ts>...>::type;
+
+/// The mesh of the distributed operands; void if there is none.
+template <class... Ts>
+using common_mesh_t = typename detail::first_mesh<std::remove_cvref_t<Ts>...>::type;
+
+namespace detail {
+template <class Local, class Mesh, class List>
+struct distributed_with;
+template <class Local, class Mesh, class... P>
+struct distributed_with<Local, Mesh, placements<P...>> {
+  using type = distributed<Local, Mesh, P...>;
+};
+}  // namespace detail
+
+/// `distributed<Local, Mesh, ...>` with the placements of the result of `Op` on `Ts...`.
+template <class Local, class Op, class... Ts>
+using result_t = typename detail::distributed_with<Local, common_mesh_t<Ts...>, result_placements_t<Op, Ts...>>::type;
+
+/// What the call communicates by itself along the axis of this number.
+template <class Op, int Axis, class... Ts>
+inline constexpr communication implied_v = outcome_of<Op, Ts...>.implied[Axis];
+
+}  // namespace sla
