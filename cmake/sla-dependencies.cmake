@@ -4,7 +4,7 @@
 set(sla_missing "")
 
 # Eigen 3.4 and Eigen 5 serve alike, which a version request cannot say. Without its package files, its headers are enough.
-find_package(Eigen3 QUIET CONFIG)
+find_package(Eigen3 QUIET CONFIG GLOBAL)
 if(NOT TARGET Eigen3::Eigen)
   find_path(SLA_EIGEN_INCLUDE_DIR Eigen/Core PATH_SUFFIXES eigen3 include/eigen3)
   if(SLA_EIGEN_INCLUDE_DIR)
@@ -19,12 +19,12 @@ elseif(Eigen3_VERSION VERSION_LESS 3.4)
 endif()
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
-find_package(Threads QUIET)
+find_package(Threads QUIET GLOBAL)
 if(NOT TARGET Threads::Threads)
   set(sla_missing "no thread library was found")
 endif()
 
-find_package(OpenMP QUIET COMPONENTS CXX)
+find_package(OpenMP QUIET COMPONENTS CXX GLOBAL)
 
 function(sla_find_mpi missing)
   set(${missing} "" PARENT_SCOPE)
