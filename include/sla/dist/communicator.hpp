@@ -4,7 +4,9 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -172,45 +174,45 @@ namespace detail {
 template <class World>
 class erased_communicator final : public any_communicator {
  public:
-  explicit erased_communicator(World& world) : world_(world) {}
-  int size() const override { return static_cast<int>(world_.size()); }
-  int rank() const override { return static_cast<int>(world_.rank()); }
-  std::string engine() const override { return std::string(std::string_view(world_.engine())); }
+  explicit erased_communicator(World& world) : held_(world) {}
+  int size() const override { return static_cast<int>(world().size()); }
+  int rank() const override { return static_cast<int>(world().rank()); }
+  std::string engine() const override { return std::string(std::string_view(world().engine())); }
 
  private:
   using base = any_communicator;  // its defaults throw: the engine lacks the capability
 
   void do_barrier() override {
-    if constexpr (CanBarrier<World>) world_.barrier();
+    if constexpr (CanBarrier<World>) world().barrier();
     else base::do_barrier();
   }
   void do_broadcast(byte_span data, element type, int root) override {
-    if constexpr (CanBroadcast<World>) world_.broadcast(data, type, root);
+    if constexpr (CanBroadcast<World>) world().broadcast(data, type, root);
     else base::do_broadcast(data, type, root);
   }
   void do_all_reduce(byte_span data, element type, monoid how) override {
-    if constexpr (CanAllReduce<World>) world_.all_reduce(data, type, how);
+    if constexpr (CanAllReduce<World>) world().all_reduce(data, type, how);
     else base::do_all_reduce(data, type, how);
   }
   void do_all_gather(const_byte_span mine, byte_span all, rank_counts n, element type) override {
-    if constexpr (CanAllGather<World>) world_.all_gather(mine, all, n, type);
+    if constexpr (CanAllGather<World>) world().all_gather(mine, all, n, type);
     else base::do_all_gather(mine, all, n, type);
   }
   void do_reduce_scatter(const_byte_span all, byte_span mine, rank_counts n, element type, monoid how) override {
-    if constexpr (CanReduceScatter<World>) world_.reduce_scatter(all, mine, n, type, how);
+    if constexpr (CanReduceScatter<World>) world().reduce_scatter(all, mine, n, type, how);
     else base::do_reduce_scatter(all, mine, n, type, how);
   }
   void do_all_to_all(const_byte_span from, rank_counts send, byte_span into, rank_counts receive, element type) override {
-    if constexpr (CanAllToAll<World>) world_.all_to_all(from, send, into, receive, type);
+    if constexpr (CanAllToAll<World>) world().all_to_all(from, send, into, receive, type);
     else base::do_all_to_all(from, send, into, receive, type);
   }
   std::unique_ptr<exchange> do_start(std::span<outgoing const> sends, std::span<incoming const> receives) override {
-    if constexpr (CanExchange<World>) return world_.start(sends, receives);
+    if constexpr (CanExchange<World>) return world().start(sends, receives);
     else return base::do_start(sends, receives);
   }
   std::shared_ptr<any_communicator> do_split(int color, int key) override {
     if constexpr (CanSplit<World>) {
-      auto part = world_.split(color, key);
+      auto part = world().split(color, key);
       return sla::erase(part);
     } else {
       return base::do_split(color, key);
@@ -218,14 +220,15 @@ class erased_communicator final : public any_communicator {
   }
   std::shared_ptr<any_communicator> do_axis(int size, int stride) override {
     if constexpr (CanAxis<World>) {
-      auto part = world_.axis(size, stride);
+      auto part = world().axis(size, stride);
       return sla::erase(part);
     } else {
       return base::do_axis(size, stride);
     }
   }
 
-  mutable std::conditional_t<std::copy_constructible<World>, World, World&> world_;
+  World& world() const { return held_; }
+  mutable std::conditional_t<std::copy_constructible<World>, World, std::reference_wrapper<World>> held_;
 };
 
 }  // namespace detail
