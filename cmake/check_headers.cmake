@@ -4,6 +4,7 @@
 # Each header of include/sla that matches compiles alone; and all of them together compile after PRELUDE, which defines the
 # macros that users' code may have defined.
 cmake_minimum_required(VERSION 3.24)
+set(ENV{LC_ALL} C)
 foreach(list IN ITEMS HEADERS SKIP COMPILE)
   string(REPLACE "|" ";" ${list} "${${list}}")
 endforeach()

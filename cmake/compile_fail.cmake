@@ -3,6 +3,7 @@
 # A wrong program must be refused by each compiler with exactly one error, in at most 25 lines that hold every
 # "// expect-error: <regex>" of the file; with FIXED defined it must compile.
 cmake_minimum_required(VERSION 3.24)
+set(ENV{LC_ALL} C)
 file(STRINGS "${SOURCE}" wanted REGEX "// expect-error: ")
 if(NOT wanted)
   message(FATAL_ERROR "${SOURCE} has no line // expect-error: <regex>")
