@@ -17,7 +17,7 @@ namespace sla {
 namespace detail {
 template <class Int>
 constexpr char const* width_name() {
-  return sizeof(Int) == 4 ? "std::int32_t" : "std::int64_t";
+  return sizeof(Int) == 8 ? "std::int64_t" : sizeof(Int) == 4 ? "std::int32_t" : sizeof(Int) == 2 ? "std::int16_t" : "std::int8_t";
 }
 /// n as an Int, or an error that names the type to use.
 template <class Int>

@@ -60,10 +60,15 @@ void parallel(int count, F const& f) {
 /// Below this many elements a loop stays on one thread: starting a team costs more than it saves.
 inline constexpr index_t serial_below = 16384;
 
+/// Into how many ranges a loop over n elements is cut.
+inline int parallel_parts(index_t n) {
+  return n < serial_below ? 1 : int((std::min)(index_t(threads_in_use()), n / (serial_below / 2)));
+}
+
 /// f(first, last) over a static partition of [0, n) into contiguous ranges, one per thread.
 template <class F>
 void parallel_ranges(index_t n, F const& f) {
-  int const count = n < serial_below ? 1 : int((std::min)(index_t(threads_in_use()), n / (serial_below / 2)));
+  int const count = parallel_parts(n);
   if (count <= 1) {
     if (n > 0) f(index_t(0), n);
     return;

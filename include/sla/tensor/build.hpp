@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Assembly: sparse tensors from triplets, checked, repeated entries summed. A user's CSR arrays are in tensor/borrow.hpp,
+// files in tensor/matrix_market.hpp, model problems in tensor/problems.hpp.
+#pragma once
+
+#include <algorithm>
+#include <initializer_list>
+#include <iterator>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <sla/tensor/convert.hpp>
+#include <sla/tensor/entries.hpp>
+
+namespace sla {
+
+/// Options of assembly.
+struct assembly {
+  bool refuse_nonfinite = false;  ///< a NaN or an infinity among the values is an error that names its place
+};
+
+namespace detail {
+template <class Range>
+using element_t = std::remove_cvref_t<decltype(*std::data(std::declval<Range&>()))>;
+
+/// Triplets sorted by row, then column, then input position; equal (row, column) share a slot of the pattern.
+template <class Col, class Ptr>
+struct triplet_order {
+  std::shared_ptr<csr_pattern<Col, Ptr, host_memory> const> pattern;
+  buffer<index_t> begin, order;  ///< the triplets of row i: order[begin[i]] .. order[begin[i + 1] - 1]
+};
+
+template <class Rows, class Cols>
+void check_triplets(index_t rows, index_t cols, index_t n, Rows const* row, Cols const* col) {
+  auto outside = [](auto index, index_t extent) { return index_t(index) < 0 || index_t(index) >= extent; };
+  index_t const bad = first_where(n, [&](index_t k) { return outside(row[k], rows) || outside(col[k], cols); });
+  if (bad < 0) return;
+  bool const in_rows = outside(row[bad], rows);
+  index_t const value = in_rows ? index_t(row[bad]) : index_t(col[bad]), extent = in_rows ? rows : cols;
+  throw index_error(text("triplet ", bad, ": ", in_rows ? "row " : "column ", value, " of a ", rows, " x ", cols,
+                         " matrix; it must be at least 0 and less than ", extent,
+                         value == extent ? " (indices count from 0)" : ""));
+}
+
+template <class Col, class Ptr, class Rows, class Cols>
+triplet_order<Col, Ptr> sort_triplets(index_t rows, index_t cols, index_t n, Rows const* row, Cols const* col) {
+  narrowed<Col>(cols, "the number of columns,", wide_columns);
+  buffer<index_t> order(n, uninitialized);
+  index_t* const sorted = order.data();
+  auto begin = counting_sort(
+      n, n, rows,
+      [&](index_t lo, index_t hi, auto const& f) {
+        for (index_t k = lo; k < hi; ++k) f(index_t(row[k]), k);
+      },
+      [&](index_t at, index_t k) { sorted[at] = k; });
+
+  auto row_ptr = row_pointers<Ptr>(rows, [&](index_t i) {
+    index_t *const first = sorted + begin[i], *const last = sorted + begin[i + 1];
+    auto before = [&](index_t a, index_t b) { return col[a] != col[b] ? col[a] < col[b] : a < b; };
+    if (!std::is_sorted(first, last, before)) std::sort(first, last, before);
+    index_t distinct = first == last ? 0 : 1;
+    for (index_t const* k = first; k + 1 < last; ++k) distinct += col[k[0]] != col[k[1]];
+    return distinct;
+  });
+
+  buffer<Col> columns(row_ptr[rows], uninitialized);
+  parallel_ranges(rows, [&, out = columns.data()](index_t lo, index_t hi) {
+    for (index_t i = lo; i < hi; ++i) {
+      index_t slot = row_ptr[i];
+      for (index_t k = begin[i]; k < begin[i + 1]; ++k)
+        if (k == begin[i] || col[sorted[k]] != col[sorted[k - 1]]) out[slot++] = Col(col[sorted[k]]);
+    }
+  });
+  using pattern = csr_pattern<Col, Ptr, host_memory>;
+  return {std::make_shared<pattern const>(pattern{rows, cols, std::move(row_ptr), std::move(columns)}),
+          std::move(begin), std::move(order)};
+}
+
+/// The sums of the triplets' values, [batch][triplet][block], on the pattern; in input order, so the same in each run.
+template <class T, class V, class Cols, class Col, class Ptr>
+buffer<T> sum_triplets(triplet_order<Col, Ptr> const& sorted, Cols const* col, V const* value, index_t batch, index_t block) {
+  auto const& pattern = *sorted.pattern;
+  index_t const n = sorted.order.size();
+  buffer<T> values(batch * pattern.nnz() * block, uninitialized);
+  for (index_t b = 0; b < batch; ++b)
+    parallel_ranges(pattern.rows, [&, from = value + b * n * block,
+                                   out = values.data() + b * pattern.nnz() * block](index_t lo, index_t hi) {
+      for (index_t i = lo; i < hi; ++i) {
+        index_t slot = index_t(pattern.row_ptr[i]) - 1;
+        for (index_t k = sorted.begin[i]; k < sorted.begin[i + 1]; ++k) {
+          index_t const triplet = sorted.order[k];
+          bool const opens = k == sorted.begin[i] || col[triplet] != col[sorted.order[k - 1]];
+          slot += opens;
+          for (index_t e = 0; e < block; ++e) {
+            T const v = T(from[triplet * block + e]);
+            out[slot * block + e] = opens ? v : out[slot * block + e] + v;
+          }
+        }
+      }
+    });
+  return values;
+}
+}  // namespace detail
+
+/// The tensor of shape S with values[b][k] (a block, row-major) added at (row_indices[k], col_indices[k]), for batch
+/// items b: `from_triplets<double>(Shape<Batch<4>, dyn, dyn, Block<3, 3>>({4}, m, n), rows, cols, values)`.
+/// Indices count from 0; any contiguous ranges will do. Repeated entries are summed in the order given.
+/// Cost: O(n + rows), and sorting within rows. Errors: an index out of range, lengths that differ, more entries than
+/// the index type counts, and NaN or infinity where `assembly{.refuse_nonfinite = true}` says so.
+template <Scalar T, Format F = Csr<>, class S, class Rows = std::initializer_list<index_t>,
+          class Cols = std::initializer_list<index_t>, class Values = std::initializer_list<T>>
+  requires(is_shape<S>)
+sparse_tensor<T, S, F> from_triplets(S shape, Rows const& row_indices, Cols const& col_indices, Values const& values,
+                                     assembly options = {}) {
+  using V = detail::element_t<Values const>;
+  static_assert(std::integral<detail::element_t<Rows const>> && std::integral<detail::element_t<Cols const>>,
+                "sla: from_triplets(rows, cols, row_indices, col_indices, values): the indices are ranges of integers");
+  static_assert(std::is_constructible_v<T, V>,
+                "sla: from_triplets<T>: the values do not convert to T (complex values want a complex T)");
+  constexpr index_t block = S::block_rows * S::block_cols;
+  index_t const n = index_t(std::size(row_indices)), batch = shape.batch_count();
+  if (index_t(std::size(col_indices)) != n || index_t(std::size(values)) != batch * n * block)
+    throw shape_error(text("triplets of ", n, " row indices, ", std::size(col_indices), " column indices and ",
+                           std::size(values), " values; as many are wanted of each",
+                           batch * block == 1 ? "" : text(", and batch x block = ", batch * block, " values")));
+  auto const *row = std::data(row_indices);
+  auto const *col = std::data(col_indices);
+  detail::check_triplets(shape.rows(), shape.cols(), n, row, col);
+  if (options.refuse_nonfinite) {
+    index_t const bad = detail::first_where(batch * n * block, [v = std::data(values)](index_t k) {
+      return !is_finite(to_kernel(T(v[k])));
+    });
+    if (bad >= 0) {
+      index_t const k = n ? bad / block % n : 0;
+      throw value_error(text("triplet ", k, ": the value at row ", row[k], ", column ", col[k], " is ",
+                             user_t<T>(T(std::data(values)[bad])), ", not a finite number"));
+    }
+  }
+  using Direct = csr_for_t<F>;
+  auto sorted = detail::sort_triplets<typename Direct::col_type, typename Direct::ptr_type>(shape.rows(), shape.cols(), n,
+                                                                                            row, col);
+  auto sums = detail::sum_triplets<T>(sorted, col, std::data(values), batch, block);
+  sparse_tensor<T, S, Direct> A(shape, std::move(sorted.pattern), std::move(sums));
+  if constexpr (std::same_as<F, Direct>)
+    return A;
+  else
+    return to<F>(A);
+}
+
+/// The rows x cols matrix of triplets: `from_triplets<double>(2, 2, {0, 1, 1}, {0, 0, 1}, {4.0, -1.0, 4.0})`.
+template <Scalar T, Format F = Csr<>, class Rows = std::initializer_list<index_t>,
+          class Cols = std::initializer_list<index_t>, class Values = std::initializer_list<T>>
+sparse_tensor<T, Matrix, F> from_triplets(index_t rows, index_t cols, Rows const& row_indices, Cols const& col_indices,
+                                          Values const& values, assembly options = {}) {
+  return from_triplets<T, F>(Matrix(rows, cols), row_indices, col_indices, values, options);
+}
+
+/// Collects triplets one by one: `triplets<double> t(n, n); t.add(i, j, v); auto A = t.build();`
+template <Scalar T>
+class triplets {
+ public:
+  triplets(index_t rows, index_t cols) : rows_(rows), cols_(cols) {}
+
+  void reserve(index_t n) {
+    row_.reserve(std::size_t(n));
+    col_.reserve(std::size_t(n));
+    value_.reserve(std::size_t(n));
+  }
+  void add(index_t row, index_t col, T value) {
+    row_.push_back(row);
+    col_.push_back(col);
+    value_.push_back(value);
+  }
+  /// A dense element matrix, row-major, at the crossings of these rows and columns: the step of finite elements.
+  template <class Rows = std::initializer_list<index_t>, class Cols = std::initializer_list<index_t>,
+            class Values = std::initializer_list<T>>
+  void add_block(Rows const& rows, Cols const& cols, Values const& values) {
+    if (std::size(values) != std::size(rows) * std::size(cols))
+      throw shape_error(text("an element matrix of ", std::size(values), " values at ", std::size(rows), " rows x ",
+                             std::size(cols), " columns"));
+    auto const* value = std::data(values);
+    for (auto i : rows)
+      for (auto j : cols) add(index_t(i), index_t(j), T(*value++));
+  }
+  index_t size() const { return index_t(value_.size()); }
+
+  /// Errors: as `from_triplets`.
+  template <Format F = Csr<>>
+  sparse_tensor<T, Matrix, F> build(assembly options = {}) const {
+    return from_triplets<T, F>(rows_, cols_, row_, col_, value_, options);
+  }
+
+ private:
+  index_t rows_, cols_;
+  std::vector<index_t> row_, col_;
+  std::vector<T> value_;
+};
+
+}  // namespace sla

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Conversions: `to<Format>(A)` and `cast<T>(A)`. Dense forms and diagonals are in tensor/entries.hpp, transposes in
+// tensor/transpose.hpp, blocks and batches in tensor/block.hpp.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include <sla/tensor/counting.hpp>
+#include <sla/tensor/dense.hpp>
+#include <sla/tensor/sparse.hpp>
+
+namespace sla {
+
+/// What `to<Target>(x)` converts to: a format, or a memory.
+template <class Target>
+struct conversion_to {};
+
+/// x in another format (`to<Dia>(A)`) or memory (`to<device_memory>(A)`).
+/// Cost: O(nnz); nothing but a copy of the values where x is there already. Errors: an index type too narrow.
+template <class Target, class X, class... Options>
+auto to(X const& x, Options const&... options) {
+  return convert(conversion_to<Target>{}, x, options...);
+}
+
+/// How many slots a conversion to `Dia` may make: `times` the entries, and a few. `to<Dia>(A, dia_limit{20})`
+struct dia_limit {
+  double times = 4;
+};
+
+/// The Csr type that holds the patterns of another format.
+template <class F>
+using csr_for_t = Csr<typename F::col_type, typename F::ptr_type>;
+
+namespace detail {
+inline constexpr char const* wide_columns = "Csr<std::int64_t>";
+
+/// A pattern, and for each of its slots the slot of an older pattern with the value (-1: zero). No source: the same slots.
+template <class F>
+struct pattern_map {
+  std::shared_ptr<typename F::template pattern<host_memory> const> pattern;
+  buffer<index_t> source;
+};
+
+/// to[s] = from[source[s]] in each batch item, for blocks of `block` numbers; copy(from, to) copies one.
+template <class T, class Copy>
+void gather_blocks(T const* from, index_t from_stride, T* to, buffer<index_t> const& source, index_t block, index_t batch,
+                   Copy const& copy) {
+  index_t const slots = source.size();
+  for (index_t b = 0; b < batch; ++b)
+    parallel_ranges(slots, [&, old = from + b * from_stride, now = to + b * slots * block](index_t lo, index_t hi) {
+      for (index_t s = lo; s < hi; ++s) {
+        if (source[s] >= 0)
+          copy(old + source[s] * block, now + s * block);
+        else
+          std::fill_n(now + s * block, block, T{});
+      }
+    });
+}
+
+/// The values of A on the pattern of the map.
+template <class F2, class T, class S, class F>
+sparse_tensor<T, S, F2> moved(sparse_tensor<T, S, F> const& A, pattern_map<F2> map) {
+  if (A.pattern().slots() == map.pattern->slots() && map.source.size() == 0)
+    return {A.shape(), std::move(map.pattern), A.values()};
+  constexpr index_t block = sparse_tensor<T, S, F>::block_size;
+  buffer<T> values(A.batch_count() * map.pattern->slots() * block, uninitialized);
+  gather_blocks(A.values().data(), A.batch_stride(), values.data(), map.source, block, A.batch_count(),
+                [](T const* from, T* to) { std::copy_n(from, block, to); });
+  return {A.shape(), std::move(map.pattern), std::move(values)};
+}
+
+template <class View>
+index_t row_length(View const& view, index_t i) {
+  index_t count = 0;
+  view.for_row(i, [&](index_t, index_t) { ++count; });
+  return count;
+}
+
+/// An old pattern as another one. Slots keep their order, but for Dia, whose slots are laid out by diagonals.
+template <class Col, class Ptr, class Old>
+pattern_map<Csr<Col, Ptr>> remap(conversion_to<Csr<Col, Ptr>>, Old const& old, bool same_slots) {
+  auto const view = old.view();
+  narrowed<Col>(old.cols, "the number of columns,", wide_columns);
+  auto row_ptr = row_pointers<Ptr>(old.rows, [&](index_t i) { return row_length(view, i); });
+  buffer<Col> col(old.nnz(), uninitialized);
+  buffer<index_t> source(same_slots ? 0 : old.nnz(), uninitialized);
+  parallel_ranges(old.rows, [&, c = col.data(), from = source.data()](index_t lo, index_t hi) {
+    for (index_t i = lo; i < hi; ++i) {
+      index_t at = row_ptr[i];
+      view.for_row(i, [&](index_t s, index_t j) {
+        c[at] = Col(j);
+        if (!same_slots) from[at] = s;
+        ++at;
+      });
+    }
+  });
+  using pattern = csr_pattern<Col, Ptr, host_memory>;
+  return {std::make_shared<pattern const>(pattern{old.rows, old.cols, std::move(row_ptr), std::move(col)}),
+          std::move(source)};
+}
+
+template <class Index, class Old>
+pattern_map<Coo<Index>> remap(conversion_to<Coo<Index>>, Old const& old, bool same_slots) {
+  narrowed<Index>(old.rows, "the number of rows,", "Coo<std::int64_t>");
+  auto csr = remap(conversion_to<Csr<Index, index_t>>{}, old, same_slots);
+  buffer<Index> row(csr.pattern->nnz(), uninitialized);
+  parallel_ranges(old.rows, [&, r = row.data()](index_t lo, index_t hi) {
+    for (index_t i = lo; i < hi; ++i) std::fill(r + csr.pattern->row_ptr[i], r + csr.pattern->row_ptr[i + 1], Index(i));
+  });
+  using pattern = coo_pattern<Index, host_memory>;
+  return {std::make_shared<pattern const>(pattern{old.rows, old.cols, std::move(row), csr.pattern->col}),
+          std::move(csr.source)};
+}
+
+template <class Old>
+pattern_map<Dia> remap(conversion_to<Dia>, Old const& old, bool, dia_limit limit = {}) {
+  auto const view = old.view();
+  index_t const rows = old.rows;
+  buffer<index_t> place(rows + old.cols);  // of the diagonal j - i + rows
+  index_t* const mark = place.data();
+  for (index_t i = 0; i < rows; ++i) view.for_row(i, [&](index_t, index_t j) { mark[j - i + rows] = 1; });
+  index_t const diagonals = std::count(place.begin(), place.end(), index_t(1));
+  if (double(diagonals) * double(rows) > limit.times * double(old.nnz()) + 4096)
+    throw shape_error(text("the format Dia would store ", diagonals, " diagonals x ", rows, " rows for ", old.nnz(),
+                           " entries, more than ", limit.times,
+                           " slots per entry; keep Csr, or allow it: to<Dia>(A, dia_limit{",
+                           double(diagonals) * double(rows) / double((std::max)(index_t(1), old.nnz())), "})"));
+  dia_pattern<host_memory> pattern{rows, old.cols, buffer<index_t>(diagonals, uninitialized), 0};
+  for (index_t k = 0, d = 0; k < place.size(); ++k) {
+    if (!mark[k]) continue;
+    index_t const offset = k - rows, first = (std::max)(index_t(0), -offset);
+    pattern.entries += (std::min)(rows, old.cols - offset) - first;
+    pattern.offset.data()[d] = offset;
+    mark[k] = d++;
+  }
+  buffer<index_t> source(diagonals * rows, uninitialized);
+  parallel_ranges(rows, [&, from = source.data()](index_t lo, index_t hi) {
+    for (index_t d = 0; d < diagonals; ++d) std::fill(from + d * rows + lo, from + d * rows + hi, index_t(-1));
+    for (index_t i = lo; i < hi; ++i)
+      view.for_row(i, [&](index_t s, index_t j) {
+        index_t& slot = from[mark[j - i + rows] * rows + i];
+        if (slot >= 0) throw value_error(text("two entries at row ", i, ", column ", j, ": sum them first, sorted(A)"));
+        slot = s;
+      });
+  });
+  return {std::make_shared<dia_pattern<host_memory> const>(std::move(pattern)), std::move(source)};
+}
+
+template <class X>
+inline constexpr bool is_dia_format = std::same_as<X, Dia>;
+
+template <class T2, class T>
+buffer<T2> cast_values(buffer<T> const& from) {
+  buffer<T2> values(from.size(), uninitialized);
+  parallel_ranges(from.size(), [&, out = values.data()](index_t lo, index_t hi) {
+    for (index_t n = lo; n < hi; ++n) out[n] = scalar_cast<kernel_t<T2>>(to_kernel(from[n]));
+  });
+  return values;
+}
+}  // namespace detail
+
+/// A in the format F2; batches and blocks stay. `Dia` stores whole diagonals, with zeros where A has no entry, and is
+/// refused where that is more than `dia_limit` allows. Entries keep their order, which in our own patterns is ascending.
+template <Format F2, class T, class S, class F, class... Limit>
+sparse_tensor<T, S, F2> convert(conversion_to<F2> to, sparse_tensor<T, S, F> const& A, Limit... limit) {
+  static_assert(sizeof...(Limit) == 0 || detail::is_dia_format<F2>, "sla: dia_limit is an option of to<Dia>(A) alone");
+  if constexpr (std::same_as<F, F2>)
+    return A;
+  else
+    return detail::moved(A, detail::remap(to, A.pattern(), !detail::is_dia_format<F>, limit...));
+}
+/// What is on the host already is copied.
+template <class T, class S, class F>
+sparse_tensor<T, S, F> convert(conversion_to<host_memory>, sparse_tensor<T, S, F> const& A) {
+  return A;
+}
+template <class T, class E>
+tensor<T, E> convert(conversion_to<host_memory>, tensor<T, E> const& x) {
+  return x;
+}
+
+/// The values as another type, each rounded to it, on the same pattern. Law: a complex tensor does not become real.
+template <Scalar T2, class T, class S, class F>
+sparse_tensor<T2, S, F> cast(sparse_tensor<T, S, F> const& A) {
+  return {A.shape(), A.shared_pattern(), detail::cast_values<T2>(A.values())};
+}
+template <Scalar T2, class T, class E>
+tensor<T2, E> cast(tensor<T, E> const& x) {
+  return {x.extents(), detail::cast_values<T2>(x.values())};
+}
+
+}  // namespace sla
