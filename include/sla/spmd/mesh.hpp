@@ -21,6 +21,7 @@ std::shared_ptr<any_communicator> erase(World& world);
 /// One axis of a mesh. Its size is known, or `dyn`: what is left of the world.
 template <fixed_string Name, int Size = static_cast<int>(dyn)>
 struct axis {
+  using axis_tag = void;
   static_assert(Size > 0 || Size == dyn, "sla: the size of a mesh axis is at least 1, or dyn");
   static constexpr int size = Size;
   static constexpr std::string_view name() { return Name.view(); }
@@ -29,9 +30,7 @@ struct axis {
 namespace detail {
 
 template <class T>
-inline constexpr bool is_axis = false;
-template <fixed_string Name, int Size>
-inline constexpr bool is_axis<axis<Name, Size>> = true;
+concept MeshAxis = requires { typename T::axis_tag; };
 
 /// Holds where engines are known: any_communicator is complete.
 template <class World>
@@ -44,7 +43,7 @@ concept ErasableWorld = requires(World& world) { erase(world)->size(); };
 template <class... Axes>
 class mesh {
   static_assert(sizeof...(Axes) > 0, "sla: a mesh has at least one axis: mesh<axis<\"rows\">>");
-  static_assert((detail::is_axis<Axes> && ...), "sla: the arguments of mesh<...> are axes: mesh<axis<\"dp\", 2>, axis<\"tp\", 4>>");
+  static_assert((detail::MeshAxis<Axes> && ...), "sla: the arguments of mesh<...> are axes: mesh<axis<\"dp\", 2>, axis<\"tp\", 4>>");
 
  public:
   static constexpr int rank = static_cast<int>(sizeof...(Axes));
@@ -52,6 +51,12 @@ class mesh {
   static constexpr std::string_view name(int a) {
     std::string_view const all[] = {Axes::name()...};
     return all[a];
+  }
+  template <int A>
+  static consteval auto name_string() {  // for messages: a string that can be a template argument
+    fixed_string<name(A).size() + 1> out;
+    for (std::size_t n = 0; n < name(A).size(); ++n) out.data[n] = name(A)[n];
+    return out;
   }
   /// The size in the type: a number, or `dyn`.
   static constexpr int static_size(int a) {
@@ -115,7 +120,7 @@ class mesh {
   template <fixed_string Name>
   static consteval int index() {
     static_assert(find(Name.view()) >= 0, "sla: this mesh has no axis of that name; the names are in its type, mesh<axis<\"name\">...>");
-    return find(Name.view());
+    return find(Name.view()) < 0 ? 0 : find(Name.view());  // one error, not a chain
   }
 
   /// The same mesh object, or a copy of it.

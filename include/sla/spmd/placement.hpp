@@ -3,6 +3,7 @@
 // gradient). Owner maps of shards are in spmd/family.hpp, the rules that combine placements in spmd/rules.hpp.
 #pragma once
 #include <cstdint>
+#include <type_traits>
 
 #include <sla/core/meta.hpp>
 #include <sla/spmd/family.hpp>
@@ -97,6 +98,12 @@ struct SparseShard {
   using dual = SparseShard;
 };
 
+/// The name of a halo pattern as a type.
+template <fixed_string Name>
+struct pattern_name {
+  static constexpr auto value = Name;
+};
+
 template <int Dim, ShardFamily Family = Part<>, fixed_string Pattern = "">
 struct GhostP;
 
@@ -106,6 +113,7 @@ struct Ghost {
   static constexpr placement_kind kind = placement_kind::ghost;
   static constexpr int dim = Dim;
   using family = Family;
+  using pattern = pattern_name<Pattern>;
   using dual = GhostP<Dim, Family, Pattern>;
 };
 
@@ -115,6 +123,7 @@ struct GhostP {
   static constexpr placement_kind kind = placement_kind::ghost_partial;
   static constexpr int dim = Dim;
   using family = Family;
+  using pattern = pattern_name<Pattern>;
   using dual = Ghost<Dim, Family, Pattern>;
 };
 
@@ -138,7 +147,7 @@ struct dual_of {
   static_assert(!std::is_same_v<typename P::dual, no_dual>,
                 "sla: only a pending sum is differentiable: Partial<Max> and its like have no dual; reduce the value "
                 "(all_reduce) before the differentiated part, or use a sum");
-  using type = typename P::dual;
+  using type = std::conditional_t<std::is_same_v<typename P::dual, no_dual>, P, typename P::dual>;  // one error
 };
 template <Placement P>
 using dual_t = typename dual_of<P>::type;

@@ -97,35 +97,34 @@ struct type_at;
 template <int N, class... List>
 struct type_at<N, type_list<List...>> : type_at_index<N, List...> {};
 
-template <fixed_string Name>
-struct pattern_name {
-  static constexpr auto value = Name;
-};
-struct no_family {};
+struct no_key {};
+
+template <class P>
+concept HasFamily = requires { typename P::family; };
+template <class P>
+concept HasPattern = requires { typename P::pattern; };
 
 template <class P>
 struct keys {  // the types that a placement speaks of
-  using family = no_family;
-  using pattern = no_family;
+  using family = no_key;
+  using pattern = no_key;
 };
-template <class P>
-  requires requires { typename P::family; }
+template <HasFamily P>
 struct keys<P> {
   using family = typename P::family;
-  using pattern = no_family;
+  using pattern = no_key;
 };
-template <int D, class F, fixed_string N>
-struct keys<Ghost<D, F, N>> {
-  using family = F;
-  using pattern = pattern_name<N>;
+template <class P>
+  requires HasFamily<P> && HasPattern<P>
+struct keys<P> {
+  using family = typename P::family;
+  using pattern = typename P::pattern;
 };
-template <int D, class F, fixed_string N>
-struct keys<GhostP<D, F, N>> : keys<Ghost<D, F, N>> {};
 
 /// The list of types against which the placements P... become numbers.
 template <class... P>
 struct key_list {
-  using type = type_list<no_family, typename keys<P>::family..., typename keys<P>::pattern...>;
+  using type = type_list<no_key, typename keys<P>::family..., typename keys<P>::pattern...>;
 };
 
 template <class P, class Keys>
@@ -136,7 +135,8 @@ consteval placed to_value() {
     // A dimension that no tensor has stays recognisable when it is stored in a byte.
     out.dim = static_cast<std::int8_t>(P::dim < 0 || P::dim >= max_dims ? max_dims : P::dim);
     out.family = index_in<typename keys<P>::family>(Keys{});
-    out.pattern = index_in<typename keys<P>::pattern>(Keys{});
+    if constexpr (HasPattern<P>)
+      out.pattern = index_in<typename keys<P>::pattern>(Keys{});
   }
   return out;
 }

@@ -51,7 +51,7 @@ struct typed_call {
     }
   }
 
-  static constexpr operand operands[] = {operand_of<Ts>()...};
+  static constexpr operand operands[sizeof...(Ts)] = {operand_of<Ts>()...};
 
   static consteval outcome decide() {
     outcome out;
@@ -67,7 +67,7 @@ struct typed_call {
         if (kinds[k] == operand_kind::other) return refuse(code::no_placement), out;
         if (kinds[k] == operand_kind::distributed && !on_this_mesh[k]) return refuse(code::different_meshes), out;
       }
-      return check(rule_of<Op>, operands);
+      return check(rule_of<Op>, {operands, sizeof...(Ts)});
     }
   }
 

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The door to placements as types: meshes, placements, the rules that combine them, and the sentences of the refusals.
+// Nothing here communicates; distributed tensors and collectives are behind sla/dist.hpp.
+#pragma once
+
+#include <sla/spmd/family.hpp>
+#include <sla/spmd/placement.hpp>
+#include <sla/spmd/mesh.hpp>
+#include <sla/spmd/typing.hpp>
+#include <sla/spmd/operand.hpp>
+#include <sla/spmd/rules.hpp>
+#include <sla/spmd/well_typed.hpp>
+#include <sla/spmd/transition.hpp>
+#include <sla/spmd/diagnose.hpp>
