@@ -202,6 +202,13 @@ struct maximum {
     a = a < b || b != b ? b : a;
   }
 };
+/// The maximum of numbers that are at least 0.
+struct magnitude : maximum {
+  template <class A>
+  SLA_HD static constexpr A identity() {
+    return A{};
+  }
+};
 
 // Operations on whole tensors, as tags.
 struct dot {};

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The host's backends: what runs the passes of a `fuse`. `serial` is the oracle: each statement by itself, element after
+// element, nothing clever. `openmp` is the fast host: blocks, threads, row kernels (exec/pass.hpp).
+#pragma once
+
+#include <sla/exec/pass.hpp>
+
+namespace sla {
+
+/// Where the results of one fuse go: a pointer per reduction, one value per item.
+template <class... S>
+using result_pointers = std::tuple<detail::accumulator_of_t<S>*...>;
+
+namespace detail {
+/// f(statement, result pointer) for the statements of one pass.
+template <std::size_t Count, class... S, class F>
+void for_statements(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, F const& f) {
+  [&]<std::size_t... N>(std::index_sequence<N...>) {
+    ((plan.pass_of[N] == pass ? f(std::get<N>(statements), std::integral_constant<std::size_t, N>{}) : void()), ...);
+  }(std::index_sequence_for<S...>{});
+}
+}  // namespace detail
+
+struct openmp {
+  static constexpr bool is_backend = true;
+  int threads = 0;  ///< 0: as `set_threads` says
+
+  template <std::size_t Count, class... S>
+  void run(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, frame f, bool merged,
+           result_pointers<S...> const& results) const {
+    pass_partials<S...> partials;
+    run_pass(plan, pass, statements, f, {0, f.rows}, threads ? threads : threads_in_use(), partials);
+    detail::for_statements(plan, pass, statements, [&]<std::size_t N>(auto const&, std::integral_constant<std::size_t, N>) {
+      partials.template fold<N>(f, merged, std::get<N>(results));
+    });
+  }
+};
+
+struct serial {
+  static constexpr bool is_backend = true;
+
+  template <std::size_t Count, class... S>
+  void run(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, frame f, bool merged,
+           result_pointers<S...> const& results) const {
+    detail::for_statements(plan, pass, statements, [&]<std::size_t N>(auto const& statement, std::integral_constant<std::size_t, N>) {
+      using Statement = std::remove_cvref_t<decltype(statement)>;
+      if constexpr (detail::is_whole<Statement>) {
+        return;
+      } else if constexpr (requires { typename Statement::accumulator_type; }) {
+        auto* const result = std::get<N>(results);
+        for (index_t k = 0; k < (merged ? 1 : f.items()); ++k) result[k] = Statement::identity();
+        std::vector<typename Statement::accumulator_type> one(std::size_t(f.rhs), Statement::identity());
+        for (index_t row = 0; row < f.batch * f.rows; ++row) {
+          index_t const b = row / f.rows;
+          for (auto& value : one) value = Statement::identity();
+          statement.run(span{row * f.inner, f.inner, b * f.rhs, f.rhs}, one.data());
+          for (index_t k = 0; k < f.rhs; ++k)
+            Statement::monoid_type::fold(result[merged ? 0 : b * f.rhs + k], one[std::size_t(k)]);
+        }
+      } else {
+        using T = std::remove_pointer_t<decltype(statement.data)>;
+        for (index_t e = 0; e < f.total(); ++e) {
+          index_t const row = e / f.rhs;
+          statement.data[e] = scalar_cast<T>(statement.x.at(element{e, row, row * f.rhs / (f.rows * f.inner) * f.rhs + e % f.rhs}));
+        }
+      }
+    });
+  }
+};
+
+template <class B>
+concept Backend = requires { B::is_backend; };
+
+}  // namespace sla

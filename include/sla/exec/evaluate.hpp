@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Plain evaluation: assignment from an expression, `eval`, the number of a reduction. At once, on the memory of the operands;
+// aliasing (x = A * x) is seen and handled.
+#pragma once
+
+#include <sla/exec/host.hpp>
+#include <sla/expr/multi.hpp>
+#include <sla/expr/product.hpp>
+#include <sla/expr/reduce.hpp>
+
+namespace sla {
+
+namespace detail {
+/// Would writing `destination` disturb what the expression still has to read?
+template <class X>
+bool reads_elsewhere(access destination, X const& lowered) {
+  bool found = false;
+  lowered.accesses([&](access a) { found = found || (a.overlaps(destination) && (a.elsewhere || !a.same_as(destination))); }, false);
+  return found;
+}
+}  // namespace detail
+
+/// x = expression, in one pass; x takes the extents of the expression. Called by the tensor's own assignment.
+template <class T, class E, class Memory, Expression X>
+void assign(tensor<T, E, Memory>& x, X const& expression) {
+  using Source = typename X::extents_type;
+  static_assert(same_extents_law<E, Source>, "sla: x = expression: the expression has another shape than x");
+  static_assert(same_memory_law<Memory, typename X::memory_type>,
+                "sla: x = expression: x and the expression live in different memories; bring it over with to<Memory>(...)");
+  if constexpr (same_extents_law<E, Source> && same_memory_law<Memory, typename X::memory_type>) {
+    if constexpr (std::same_as<Source, no_extents>) {
+      fuse(set(x, expression));
+    } else {
+      auto const extents = E::from(expression.extents());
+      require_same_extents(E(extents), expression.extents(), "x = expression");
+      access const destination{x.data(), x.size() * index_t(sizeof(T)), false, true};
+      if (x.extents() == extents && !detail::reads_elsewhere(destination, lower{}(expression))) {
+        fuse(set(x, expression));
+      } else {
+        tensor<T, E, Memory> value(extents, uninitialized);
+        fuse(set(value, expression));
+        if (x.extents() == extents && !x.values().owns())
+          Memory::copy(value.data(), x.data(), value.values().bytes());
+        else
+          x = std::move(value);
+      }
+    }
+  }
+}
+
+template <class T, class E, class Memory, Operand X>
+tensor<T, E, Memory>& operator+=(tensor<T, E, Memory>& x, X&& y) {
+  return x = x + std::forward<X>(y);
+}
+template <class T, class E, class Memory, Operand X>
+tensor<T, E, Memory>& operator-=(tensor<T, E, Memory>& x, X&& y) {
+  return x = x - std::forward<X>(y);
+}
+template <class T, class E, class Memory, Operand X>
+tensor<T, E, Memory>& operator*=(tensor<T, E, Memory>& x, X&& y) {
+  return x = x * std::forward<X>(y);
+}
+template <class T, class E, class Memory, Operand X>
+tensor<T, E, Memory>& operator/=(tensor<T, E, Memory>& x, X&& y) {
+  return x = x / std::forward<X>(y);
+}
+
+/// The number of a reduction, evaluated now.
+template <class M, class X, class F>
+auto number_of(reduction<M, X, F> const& r) {
+  return std::get<0>(fuse(r));
+}
+
+/// The value of an expression as an owner; of a reduction as a number; anything else is its own value.
+template <Expression X>
+auto eval(X const& x) {
+  return tensor<user_t<typename X::value_type>, typename X::extents_type, typename X::memory_type>(x);
+}
+template <class M, class X, class F>
+auto eval(reduction<M, X, F> const& r) {
+  return number_of(r);
+}
+template <class T, class E, class Memory>
+tensor<T, E, Memory> eval(tensor<T, E, Memory> x) {
+  return x;
+}
+template <Number T>
+T eval(T x) {
+  return x;
+}
+
+}  // namespace sla

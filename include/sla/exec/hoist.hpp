@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Hoisting: what cannot be read element by element inside of another node becomes a statement of its own before it, with
+// a vector of the space in between: A * (B * x), and b - M * r where M is a sweep.
+#pragma once
+
+#include <tuple>
+
+#include <sla/expr/statement.hpp>
+
+namespace sla::detail {
+
+/// A rewritten node, and the statements that must run before it.
+template <class X, class... Before>
+struct hoisted {
+  X x;
+  std::tuple<Before...> before;
+};
+
+template <class X>
+inline constexpr bool is_view = false;
+template <class T, class E, class Memory>
+inline constexpr bool is_view<tensor_view<T, E, Memory>> = true;
+
+/// `x` as a vector of the space, written by one more statement.
+template <class Space, class X, class... Before>
+auto materialize(Space& space, hoisted<X, Before...> h) {
+  auto vector = space.template temporary<user_t<typename X::value_type>>(h.x.extents());
+  set_statement<typename X::value_type, X> statement{kernel_pointer(vector->data()), vector->size(), h.x};
+  auto leaf = view(*vector);
+  return hoisted<decltype(leaf), Before..., decltype(statement)>{leaf, std::tuple_cat(h.before, std::tuple{statement})};
+}
+
+template <class Space, class X>
+auto hoist(Space&, X const& leaf) {
+  return hoisted<X>{leaf, {}};
+}
+
+/// Operands of elementwise nodes: anything but a whole node can be read element by element.
+template <class Space, class X>
+auto hoist_elementwise(Space& space, X const& x) {
+  auto h = hoist(space, x);
+  if constexpr (decltype(h.x)::depth == reach::whole)
+    return materialize(space, h);
+  else
+    return h;
+}
+/// Operands that are read at other rows: pointwise nodes only; whole operators get a vector.
+template <bool NeedsVector, class Space, class X>
+auto hoist_gathered(Space& space, X const& x) {
+  auto h = hoist(space, x);
+  if constexpr (decltype(h.x)::depth != reach::pointwise || (NeedsVector && !is_view<decltype(h.x)>))
+    return materialize(space, h);
+  else
+    return h;
+}
+
+template <class Space, class Op, class X>
+auto hoist(Space& space, unary<Op, X> const& node) {
+  auto h = hoist_elementwise(space, node.x);
+  using H = unary<Op, decltype(h.x)>;
+  return std::apply([&](auto const&... b) { return hoisted<H, std::remove_cvref_t<decltype(b)>...>{{h.x}, {b...}}; }, h.before);
+}
+template <class Space, class Op, class L, class R>
+auto hoist(Space& space, binary<Op, L, R> const& node) {
+  auto l = hoist_elementwise(space, node.l);
+  auto r = hoist_elementwise(space, node.r);
+  using H = binary<Op, decltype(l.x), decltype(r.x)>;
+  return std::apply([&](auto const&... b) { return hoisted<H, std::remove_cvref_t<decltype(b)>...>{{l.x, r.x}, {b...}}; },
+                    std::tuple_cat(l.before, r.before));
+}
+
+/// Nodes that gather or take whole operands say so: `with_operand(x)` is the node over another operand.
+template <class X>
+concept HasOperand = requires(X const& node) {
+  X::needs_vector;
+  node.with_operand(node.x);
+};
+template <class Space, HasOperand X>
+auto hoist(Space& space, X const& node) {
+  auto h = hoist_gathered<X::needs_vector>(space, node.x);
+  auto rebuilt = node.with_operand(h.x);
+  return std::apply(
+      [&](auto const&... b) { return hoisted<decltype(rebuilt), std::remove_cvref_t<decltype(b)>...>{rebuilt, {b...}}; }, h.before);
+}
+
+/// A statement and those before it, as a tuple. A whole node may stand at the root of `set`, not in a reduction.
+template <class Space, class S>
+auto hoist_statement(Space& space, S const& statement) {
+  if constexpr (requires { typename S::expression_type; }) {
+    auto h = [&] {
+      if constexpr (std::is_void_v<typename S::result_type>)
+        return hoist(space, statement.x);
+      else
+        return hoist_elementwise(space, statement.x);
+    }();
+    auto rebuilt = statement.rebuild([&](auto const&) { return h.x; });
+    return std::tuple_cat(h.before, std::tuple{rebuilt});
+  } else {
+    return std::tuple{statement};
+  }
+}
+
+/// f(statements...) with everything hoisted.
+template <class Space, class F, class... S>
+auto with_hoisted(Space& space, F const& f, S const&... statements) {
+  return std::apply(f, std::tuple_cat(hoist_statement(space, statements)...));
+}
+
+}  // namespace sla::detail

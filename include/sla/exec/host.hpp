@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The spaces of the host. With one item scalars are plain numbers; with several (batch items, right-hand sides) they are
+// item_scalars. `immediate` is the space behind plain assignment: everything is one item.
+#pragma once
+
+#include <memory>
+
+#include <sla/exec/backend.hpp>
+#include <sla/exec/fuse.hpp>
+#include <sla/exec/scalar.hpp>
+#include <sla/tensor/dense.hpp>
+
+namespace sla {
+
+namespace detail {
+/// What every space on host memory does alike.
+struct host_space_base {
+  using space_tag = void;
+  using memory_type = host_memory;
+  static constexpr bool is_distributed = false;
+
+  template <class T, class E>
+  std::shared_ptr<tensor<T, E>> temporary(E const& extents) {
+    auto vector = std::make_shared<tensor<T, E>>(extents, uninitialized);
+    temporaries_.push_back(vector);
+    return vector;
+  }
+  template <class... S>
+  void reduce(std::tuple<S...> const&, auto const&) {}
+  template <class... S>
+  void count(int, S const&...) {}
+
+ private:
+  std::vector<std::shared_ptr<void>> temporaries_;
+};
+
+/// The total of the statements of a pass; the plan puts equal ones together.
+template <std::size_t Count, class... S>
+index_t pass_total(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements) {
+  index_t total = 0;
+  for_statements(plan, pass, statements, [&](auto const& s, auto) { total = s.total(); });
+  return total;
+}
+}  // namespace detail
+
+/// Everything now, everything one item: assignment, and `fuse` without a space.
+template <Backend B = openmp>
+struct immediate : detail::host_space_base {
+  B backend{};
+
+  template <class S>
+  detail::accumulator_of_t<S> result() {
+    return {};
+  }
+  template <class S, class A>
+  auto finished(A const& folded) {
+    return user_t<typename S::result_type>(S::finish_type::apply(folded));
+  }
+  template <class F>
+  void run(F const& f) {
+    f();
+  }
+  template <std::size_t Count, class... S, class... R>
+  void run_pass(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, std::tuple<R...>& results) {
+    frame f{1, -1, 1, 1};
+    detail::for_statements(plan, pass, statements, [&](auto const& s, auto) {
+      if (frame const found = frame_of(s); found.rows >= 0) f = found;
+    });
+    if (f.rows < 0) f.rows = detail::pass_total(plan, pass, statements);
+    std::apply([&](auto&... r) { backend.run(plan, pass, statements, f, true, result_pointers<S...>{&r...}); }, results);
+  }
+};
+
+inline immediate<> immediate_space(host_memory) { return {}; }
+inline immediate<> immediate_space(any_memory) { return {}; }
+
+/// The space of an algorithm on the host: vectors of one frame, scalars per item.
+/// Many = false: one item, scalars are numbers. Many = true: scalars are item_scalars.
+template <bool Many, Backend B = openmp>
+class host_space : public detail::host_space_base {
+ public:
+  template <class T>
+  using scalar = std::conditional_t<Many, item_scalar<T, host_memory>, T>;
+
+  explicit host_space(frame f, B backend = {}) : frame_(f), backend_(backend) {
+    if (!Many && f.items() != 1)
+      throw shape_error(text("a space of one item for ", f.items(), " items; use host_space<true>"));
+  }
+
+  frame const& layout() const { return frame_; }
+  index_t items() const { return frame_.items(); }
+
+  /// A work vector like x, of scalars T.
+  template <class T, class U, class E>
+  tensor<T, E> like(tensor<U, E> const& x) {
+    return tensor<T, E>(x.extents(), uninitialized);
+  }
+
+  /// f on scalars, per item.
+  template <class F, class... A>
+  auto map(F f, A const&... a) {
+    using R = decltype(f(detail::item_value(detail::map_argument(a), 0)...));
+    if constexpr (Many) {
+      auto out = make<R>();
+      for (index_t k = 0; k < items(); ++k) out.data()[k] = f(detail::item_value(detail::map_argument(a), k)...);
+      return out;
+    } else {
+      return f(a...);
+    }
+  }
+
+  /// Is any item's flag set?
+  bool peek(scalar<int> const& flag) {
+    if constexpr (Many) {
+      bool any = false;
+      for (index_t k = 0; k < items(); ++k) any = any || flag.data()[k] != 0;
+      return any;
+    } else {
+      return flag != 0;
+    }
+  }
+  void finish() {}
+  /// The numbers of a scalar, one per item; after `finish`.
+  template <class T>
+  std::vector<T> values(scalar<T> const& s) const {
+    if constexpr (Many)
+      return std::vector<T>(s.data(), s.data() + items());
+    else
+      return {s};
+  }
+
+  /// A task on host memory, in the order of the space.
+  template <class F>
+  void run(F const& f) {
+    f();
+  }
+
+  template <class S>
+  auto result() {
+    if constexpr (Many && !std::is_void_v<typename S::result_type>)
+      return make<typename S::accumulator_type>();
+    else
+      return detail::accumulator_of_t<S>{};
+  }
+  template <class S, class A>
+  auto finished(A const& folded) {
+    if constexpr (std::same_as<typename S::finish_type, as_is>)
+      return folded;
+    else
+      return map([](auto a) { return S::finish_type::apply(a); }, folded);
+  }
+  template <std::size_t Count, class... S, class... R>
+  void run_pass(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, std::tuple<R...>& results) {
+    index_t const total = detail::pass_total(plan, pass, statements);
+    if (total != frame_.total())
+      throw shape_error(text("a statement of ", total, " elements in a space of ", frame_.total()));
+    std::apply([&](auto&... r) { backend_.run(plan, pass, statements, frame_, false, result_pointers<S...>{address(r)...}); }, results);
+  }
+
+ private:
+  template <class T>
+  item_scalar<T, host_memory> make() {
+    return {std::shared_ptr<T>(new T[std::size_t(items())]{}, std::default_delete<T[]>()), items()};
+  }
+  template <class T>
+  static T* address(item_scalar<T, host_memory>& r) {
+    return r.data();
+  }
+  template <class T>
+  static T* address(T& r) {
+    return &r;
+  }
+  frame frame_;
+  B backend_;
+};
+
+}  // namespace sla

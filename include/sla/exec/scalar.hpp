@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The scalars of a space with several items, or on another device: one number per item, where the space keeps them. They
+// are coefficients of expressions and arguments of `map`; they never convert and never compare.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include <sla/expr/node.hpp>
+
+namespace sla {
+
+/// One T per item in a space. Copies share the numbers. The space releases them in its own order.
+template <class T, class Memory>
+class item_scalar {
+ public:
+  using value_type = T;
+  using memory_type = Memory;
+
+  item_scalar() = default;
+  item_scalar(std::shared_ptr<T> data, index_t count) : data_(std::move(data)), count_(count) {}
+  T* data() const { return data_.get(); }
+  index_t count() const { return count_; }
+
+ private:
+  std::shared_ptr<T> data_;
+  index_t count_ = 0;
+};
+
+template <class T, class Memory>
+per_item<T, Memory> as_node(item_scalar<T, Memory> const& s) {
+  return {s.data()};
+}
+template <class T, int Capacity, class Memory>
+per_item<fixed_array<T, Capacity>, Memory> as_coefficients(item_scalar<fixed_array<T, Capacity>, Memory> const& s) {
+  return {s.data()};
+}
+
+namespace detail {
+template <class X>
+inline constexpr bool is_item_scalar = false;
+template <class T, class Memory>
+inline constexpr bool is_item_scalar<item_scalar<T, Memory>> = true;
+
+/// The k-th item's number, or the number itself: what `map` hands to its function.
+template <class T, class Memory>
+SLA_HD T item_value(per_item<T, Memory> s, index_t k) {
+  return s.value[k];
+}
+template <class T>
+SLA_HD T item_value(T s, index_t) {
+  return s;
+}
+/// An argument of `map` as kernels see it.
+template <class T>
+auto map_argument(T const& s) {
+  if constexpr (is_item_scalar<T>)
+    return as_node(s);
+  else
+    return s;
+}
+}  // namespace detail
+
+}  // namespace sla

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What statements read and write, as address ranges. Passes (exec/plan.hpp), aliasing and byte counts follow from these.
+#pragma once
+
+#include <cstdint>
+
+#include <sla/core/shape.hpp>
+
+namespace sla {
+
+/// One operand of a statement: its bytes, and whether an element reads them at other rows than its own.
+struct access {
+  void const* data;
+  index_t bytes;
+  bool elsewhere;
+  bool writes;
+
+  bool overlaps(access const& other) const {
+    auto const a = reinterpret_cast<std::uintptr_t>(data), b = reinterpret_cast<std::uintptr_t>(other.data);
+    return a < b + std::uintptr_t(other.bytes) && b < a + std::uintptr_t(bytes);
+  }
+  bool same_as(access const& other) const { return data == other.data && bytes == other.bytes; }
+};
+
+}  // namespace sla

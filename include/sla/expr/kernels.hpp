@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Row kernels of sparse products: runs of rows, written straight to the destination. Every format has the general walk;
+// stored diagonals have loops that vectorise. A product picks one by its type (expr/product.hpp).
+#pragma once
+
+#include <sla/expr/statement.hpp>
+#include <sla/tensor/format.hpp>
+
+namespace sla::detail {
+
+/// Rows [first, first + count) of item b, walked entry by entry: a block row, or eight right-hand sides, in registers.
+template <class Product, class T>
+SLA_HD void walk_rows(Product const& y, index_t b, index_t first, index_t count, index_t item, T* out) {
+  constexpr index_t P = Product::P, Q = Product::Q, lanes = Product::has_rhs ? 8 : 1;
+  using V = typename Product::value_type;
+  index_t const K = y.rhs(), cols = y.A.shape.cols(), rows = y.A.shape.rows();
+  auto const x = y.x;
+  for (index_t i = first; i < first + count; ++i)
+    for (index_t k0 = 0; k0 < K; k0 += lanes) {
+      index_t const width = K - k0 < lanes ? K - k0 : lanes;
+      V total[P * lanes] = {};
+      y.A.pattern.for_row(i, [&](index_t slot, index_t j) {
+        for (index_t q = 0; q < Q; ++q) {
+          index_t const from = (b * cols + j) * Q + q;
+          for (index_t c = 0; c < P; ++c) {
+            auto const a = y.A.entry(b, slot, c, q);
+            for (index_t k = 0; k < width; ++k)
+              total[c * lanes + k] += op::mul::apply(a, x.at(element{from * K + k0 + k, from, item + k0 + k}));
+          }
+        }
+      });
+      for (index_t c = 0; c < P; ++c)
+        for (index_t k = 0; k < width; ++k)
+          out[((b * rows + i) * P + c) * K + k0 + k] = scalar_cast<T>(total[c * lanes + k]);
+    }
+}
+
+/// out += the sum of `Count` diagonals from the d-th, for rows that all of them cover; the first group assigns.
+template <int Count, class View, class X, class T>
+SLA_HD void add_diagonals(View const& A, X const& x, index_t d, index_t b, index_t first, index_t count, index_t item,
+                          bool assign, T* out) {
+  typename View::value_type const* value[Count];
+  index_t offset[Count];
+  index_t const row0 = b * A.shape.rows(), col0 = b * A.shape.cols();
+  for (int n = 0; n < Count; ++n) {
+    value[n] = A.values + b * A.batch_stride + (d + n) * A.pattern.rows;
+    offset[n] = A.pattern.offset[d + n] + col0;
+  }
+  auto term = [&](index_t i) {
+    auto at = [&](int n) {
+      index_t const j = i + offset[n];
+      return op::mul::apply(A.read(value[n][i]), x.at(element{j, j, item}));
+    };
+    auto total = at(0);
+    for (int n = 1; n < Count; ++n) total += at(n);
+    return total;
+  };
+  auto rows = [&](index_t lo, index_t length) {
+    if (assign) {
+      SLA_INDEPENDENT
+      for (index_t i = lo; i < lo + length; ++i) out[row0 + i] = scalar_cast<T>(term(i));
+    } else {
+      SLA_INDEPENDENT
+      for (index_t i = lo; i < lo + length; ++i) out[row0 + i] = scalar_cast<T>(out[row0 + i] + term(i));
+    }
+  };
+  index_t i = first;
+  for (; i + chunk <= first + count; i += chunk) rows(i, chunk);
+  rows(i, first + count - i);
+}
+
+/// Rows [first, first + count) of item b of stored diagonals with scalar entries and one right-hand side.
+template <class View, class X, class T>
+SLA_HD void dia_rows(View const& A, X const& x, index_t b, index_t first, index_t count, index_t item, T* out) {
+  auto const& p = A.pattern;
+  index_t const last = first + count, row0 = b * A.shape.rows();
+  auto covers = [&](index_t d) { return first + p.offset[d] >= 0 && last + p.offset[d] <= p.cols; };
+  bool assign = true;
+  for (index_t d = 0; d < p.diagonals;) {
+    auto group = [&](index_t size) {
+      bool all = d + size <= p.diagonals;
+      for (index_t n = 0; all && n < size; ++n) all = covers(d + n);
+      return all;
+    };
+    if (group(7)) {
+      add_diagonals<7>(A, x, d, b, first, count, item, assign, out);
+      d += 7;
+    } else if (group(5)) {
+      add_diagonals<5>(A, x, d, b, first, count, item, assign, out);
+      d += 5;
+    } else if (group(3)) {
+      add_diagonals<3>(A, x, d, b, first, count, item, assign, out);
+      d += 3;
+    } else {
+      if (assign)
+        for (index_t i = first; i < last; ++i) out[row0 + i] = T{};
+      index_t const lo = first > -p.offset[d] ? first : -p.offset[d];
+      index_t const hi = last < p.cols - p.offset[d] ? last : p.cols - p.offset[d];
+      if (lo < hi) add_diagonals<1>(A, x, d, b, lo, hi - lo, item, false, out);
+      ++d;
+    }
+    assign = false;
+  }
+  if (assign)
+    for (index_t i = first; i < last; ++i) out[row0 + i] = T{};
+}
+
+}  // namespace sla::detail

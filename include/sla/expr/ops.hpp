@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Elementwise operators and functions on tensors and expressions. Types promote as in C++; one sentence says what is wrong.
+// Reductions are in expr/reduce.hpp, products with sparse tensors in expr/product.hpp.
+#pragma once
+
+#include <sla/expr/node.hpp>
+
+namespace sla {
+
+namespace detail {
+/// The node of an elementwise operation on two operands, its laws checked.
+template <class Op, class L, class R>
+auto elementwise(L&& l, R&& r, char const* name) {
+  using Left = node_t<L>;
+  using Right = node_t<R>;
+  static_assert(same_extents_law<typename Left::extents_type, typename Right::extents_type>,
+                "sla: elementwise operation on tensors of different shapes: both operands need the same extents");
+  static_assert(same_memory_law<typename Left::memory_type, typename Right::memory_type>,
+                "sla: the operands live in different memories: bring one over with to<device_memory>(x) or to<host_memory>(x)");
+  if constexpr (same_extents_law<typename Left::extents_type, typename Right::extents_type> &&
+                same_memory_law<typename Left::memory_type, typename Right::memory_type>) {
+    binary<Op, Left, Right> node{as_node(std::forward<L>(l)), as_node(std::forward<R>(r))};
+    require_same_extents(node.l.extents(), node.r.extents(), name);
+    return node;
+  } else {
+    return Left(as_node(std::forward<L>(l)));  // well-formed, so that the sentence above is the only error
+  }
+}
+
+template <class Op, class X>
+auto elementwise(X&& x) {
+  return unary<Op, node_t<X>>{as_node(std::forward<X>(x))};
+}
+}  // namespace detail
+
+template <class L, class R>
+concept ElementwisePair = Operand<L> && Operand<R> && (Tensorial<L> || Tensorial<R>);
+
+template <class L, class R>
+  requires ElementwisePair<L, R>
+auto operator+(L&& l, R&& r) {
+  return detail::elementwise<op::add>(std::forward<L>(l), std::forward<R>(r), "x + y");
+}
+template <class L, class R>
+  requires ElementwisePair<L, R>
+auto operator-(L&& l, R&& r) {
+  return detail::elementwise<op::sub>(std::forward<L>(l), std::forward<R>(r), "x - y");
+}
+template <class L, class R>
+  requires ElementwisePair<L, R>
+auto operator*(L&& l, R&& r) {
+  return detail::elementwise<op::mul>(std::forward<L>(l), std::forward<R>(r), "x * y");
+}
+template <class L, class R>
+  requires ElementwisePair<L, R>
+auto operator/(L&& l, R&& r) {
+  return detail::elementwise<op::div>(std::forward<L>(l), std::forward<R>(r), "x / y");
+}
+/// Elementwise power; real operands.
+template <class L, class R>
+  requires ElementwisePair<L, R>
+auto pow(L&& l, R&& r) {
+  return detail::elementwise<op::pow>(std::forward<L>(l), std::forward<R>(r), "pow(x, y)");
+}
+
+template <Tensorial X>
+auto operator-(X&& x) {
+  return detail::elementwise<op::neg>(std::forward<X>(x));
+}
+template <Tensorial X>
+auto operator+(X&& x) {
+  return as_node(std::forward<X>(x));
+}
+template <Tensorial X>
+auto conj(X&& x) {
+  return detail::elementwise<op::conj>(std::forward<X>(x));
+}
+template <Tensorial X>
+auto real(X&& x) {
+  return detail::elementwise<op::real>(std::forward<X>(x));
+}
+template <Tensorial X>
+auto imag(X&& x) {
+  return detail::elementwise<op::imag>(std::forward<X>(x));
+}
+/// |x|, elementwise and real.
+template <Tensorial X>
+auto abs(X&& x) {
+  return detail::elementwise<op::abs>(std::forward<X>(x));
+}
+/// |x|^2, elementwise and real.
+template <Tensorial X>
+auto abs2(X&& x) {
+  return detail::elementwise<op::abs2>(std::forward<X>(x));
+}
+template <Tensorial X>
+auto exp(X&& x) {
+  return detail::elementwise<op::exp>(std::forward<X>(x));
+}
+template <Tensorial X>
+auto sqrt(X&& x) {
+  return detail::elementwise<op::sqrt>(std::forward<X>(x));
+}
+template <Tensorial X>
+auto log(X&& x) {
+  return detail::elementwise<op::log>(std::forward<X>(x));
+}
+template <Tensorial X>
+auto sin(X&& x) {
+  return detail::elementwise<op::sin>(std::forward<X>(x));
+}
+template <Tensorial X>
+auto cos(X&& x) {
+  return detail::elementwise<op::cos>(std::forward<X>(x));
+}
+template <Tensorial X>
+auto tanh(X&& x) {
+  return detail::elementwise<op::tanh>(std::forward<X>(x));
+}
+
+}  // namespace sla
