@@ -220,5 +220,8 @@ struct norm_inf {};
 struct matvec {};
 struct transposed_matvec {};
 struct solve {};
+struct try_solve {};
+struct prepare {};
+struct eval {};
 
 }  // namespace sla::op

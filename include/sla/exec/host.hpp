@@ -109,26 +109,26 @@ class host_space : public detail::host_space_base {
     }
   }
 
-  /// Is any item's flag set?
-  bool peek(scalar<int> const& flag) {
-    if constexpr (Many) {
-      bool any = false;
-      for (index_t k = 0; k < items(); ++k) any = any || flag.data()[k] != 0;
-      return any;
-    } else {
-      return flag != 0;
-    }
-  }
-  void finish() {}
-  /// The numbers of a scalar, one per item; after `finish`.
+  /// The numbers of s, one per item: now, on this space; others may answer for an earlier call.
   template <class T>
-  std::vector<T> values(scalar<T> const& s) const {
-    if constexpr (Many)
-      return std::vector<T>(s.data(), s.data() + items());
-    else
-      return {s};
+  std::vector<T> peek(item_scalar<T, host_memory> const& s) {
+    return {s.data(), s.data() + items()};
   }
-
+  template <class T>
+  std::vector<T> peek(T const& s) {
+    return {s};
+  }
+  /// Waits for all work: there is none left on this space.
+  void finish() {}
+  /// The numbers of s, one per item, exactly: after `finish`.
+  template <class T>
+  std::vector<T> read(T const& s) {
+    return peek(s);
+  }
+  template <class T>
+  std::vector<T> read(item_scalar<T, host_memory> const& s) {
+    return peek(s);
+  }
   /// A task on host memory, in the order of the space.
   template <class F>
   void run(F const& f) {

@@ -71,51 +71,101 @@ template <Tensorial X>
 auto operator+(X&& x) {
   return as_node(std::forward<X>(x));
 }
-template <Tensorial X>
+
+// ---- named functions: each forwards once to an unqualified `perform(op, x)`, so that traced and distributed operands, which
+// ---- higher floors define, are found by ADL even from code that never heard of them
+
+/// Is there an operation Op on these operands?
+template <class Op, class... X>
+concept Performs = requires(X&&... x) { perform(Op{}, std::forward<X>(x)...); };
+
+template <class Op>
+inline constexpr bool is_elementwise = false;
+template <>
+inline constexpr bool is_elementwise<op::conj> = true;
+template <>
+inline constexpr bool is_elementwise<op::real> = true;
+template <>
+inline constexpr bool is_elementwise<op::imag> = true;
+template <>
+inline constexpr bool is_elementwise<op::abs> = true;
+template <>
+inline constexpr bool is_elementwise<op::abs2> = true;
+template <>
+inline constexpr bool is_elementwise<op::exp> = true;
+template <>
+inline constexpr bool is_elementwise<op::sqrt> = true;
+template <>
+inline constexpr bool is_elementwise<op::log> = true;
+template <>
+inline constexpr bool is_elementwise<op::sin> = true;
+template <>
+inline constexpr bool is_elementwise<op::cos> = true;
+template <>
+inline constexpr bool is_elementwise<op::tanh> = true;
+
+template <class Op, Tensorial X>
+  requires is_elementwise<Op>
+auto perform(Op, X&& x) {
+  return detail::elementwise<Op>(std::forward<X>(x));
+}
+
+template <class X>
+  requires Performs<op::conj, X>
 auto conj(X&& x) {
-  return detail::elementwise<op::conj>(std::forward<X>(x));
+  return perform(op::conj{}, std::forward<X>(x));
 }
-template <Tensorial X>
+template <class X>
+  requires Performs<op::real, X>
 auto real(X&& x) {
-  return detail::elementwise<op::real>(std::forward<X>(x));
+  return perform(op::real{}, std::forward<X>(x));
 }
-template <Tensorial X>
+template <class X>
+  requires Performs<op::imag, X>
 auto imag(X&& x) {
-  return detail::elementwise<op::imag>(std::forward<X>(x));
+  return perform(op::imag{}, std::forward<X>(x));
 }
 /// |x|, elementwise and real.
-template <Tensorial X>
+template <class X>
+  requires Performs<op::abs, X>
 auto abs(X&& x) {
-  return detail::elementwise<op::abs>(std::forward<X>(x));
+  return perform(op::abs{}, std::forward<X>(x));
 }
 /// |x|^2, elementwise and real.
-template <Tensorial X>
+template <class X>
+  requires Performs<op::abs2, X>
 auto abs2(X&& x) {
-  return detail::elementwise<op::abs2>(std::forward<X>(x));
+  return perform(op::abs2{}, std::forward<X>(x));
 }
-template <Tensorial X>
+template <class X>
+  requires Performs<op::exp, X>
 auto exp(X&& x) {
-  return detail::elementwise<op::exp>(std::forward<X>(x));
+  return perform(op::exp{}, std::forward<X>(x));
 }
-template <Tensorial X>
+template <class X>
+  requires Performs<op::sqrt, X>
 auto sqrt(X&& x) {
-  return detail::elementwise<op::sqrt>(std::forward<X>(x));
+  return perform(op::sqrt{}, std::forward<X>(x));
 }
-template <Tensorial X>
+template <class X>
+  requires Performs<op::log, X>
 auto log(X&& x) {
-  return detail::elementwise<op::log>(std::forward<X>(x));
+  return perform(op::log{}, std::forward<X>(x));
 }
-template <Tensorial X>
+template <class X>
+  requires Performs<op::sin, X>
 auto sin(X&& x) {
-  return detail::elementwise<op::sin>(std::forward<X>(x));
+  return perform(op::sin{}, std::forward<X>(x));
 }
-template <Tensorial X>
+template <class X>
+  requires Performs<op::cos, X>
 auto cos(X&& x) {
-  return detail::elementwise<op::cos>(std::forward<X>(x));
+  return perform(op::cos{}, std::forward<X>(x));
 }
-template <Tensorial X>
+template <class X>
+  requires Performs<op::tanh, X>
 auto tanh(X&& x) {
-  return detail::elementwise<op::tanh>(std::forward<X>(x));
+  return perform(op::tanh{}, std::forward<X>(x));
 }
 
 }  // namespace sla

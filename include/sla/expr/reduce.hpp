@@ -77,14 +77,6 @@ inline constexpr bool is_reduction<reduction<M, X, F>> = true;
 template <class R>
 concept Reduction = is_reduction<std::remove_cvref_t<R>>;
 
-/// sum of conj(x_i) y_i.
-/// Law: equal extents. Cost: reads x and y once.
-template <Tensorial X, Tensorial Y>
-auto dot(X&& x, Y&& y) {
-  auto node = detail::elementwise<op::inner>(std::forward<X>(x), std::forward<Y>(y), "dot(x, y)");
-  return reduction<op::plus, decltype(node)>{std::move(node)};
-}
-
 namespace detail {
 template <class Monoid, class Map, class Finish = as_is, class X>
 auto reduce(X&& x) {
@@ -93,40 +85,88 @@ auto reduce(X&& x) {
 }
 }  // namespace detail
 
+template <Tensorial X, Tensorial Y>
+auto perform(op::dot, X&& x, Y&& y) {
+  auto node = detail::elementwise<op::inner>(std::forward<X>(x), std::forward<Y>(y), "dot(x, y)");
+  return reduction<op::plus, decltype(node)>{std::move(node)};
+}
 template <Tensorial X>
-auto sum(X&& x) {
+auto perform(op::sum, X&& x) {
   return detail::reduce<op::plus, op::widen>(std::forward<X>(x));
 }
-/// sum of |x_i|^2.
 template <Tensorial X>
-auto squared_norm(X&& x) {
+auto perform(op::squared_norm, X&& x) {
   return detail::reduce<op::plus, op::widen_abs2>(std::forward<X>(x));
 }
-/// The root of sum |x_i|^2.
 template <Tensorial X>
-auto norm(X&& x) {
+auto perform(op::norm, X&& x) {
   return detail::reduce<op::plus, op::widen_abs2, op::sqrt>(std::forward<X>(x));
 }
-/// sum of |x_i|.
 template <Tensorial X>
-auto norm1(X&& x) {
+auto perform(op::norm1, X&& x) {
   return detail::reduce<op::plus, op::widen_abs>(std::forward<X>(x));
 }
-/// max of |x_i|; 0 without elements.
 template <Tensorial X>
-auto norm_inf(X&& x) {
+auto perform(op::norm_inf, X&& x) {
   return detail::reduce<op::magnitude, op::widen_abs>(std::forward<X>(x));
 }
-/// The smallest and largest element; real tensors. Without elements: +infinity and -infinity.
 template <Tensorial X>
-auto(min)(X&& x) {
+auto perform(op::minimum, X&& x) {
   static_assert(!is_complex<typename node_t<X>::value_type>, "sla: min(x) of complex numbers: they have no order; take abs(x)");
   return detail::reduce<op::minimum, op::widen>(std::forward<X>(x));
 }
 template <Tensorial X>
-auto(max)(X&& x) {
+auto perform(op::maximum, X&& x) {
   static_assert(!is_complex<typename node_t<X>::value_type>, "sla: max(x) of complex numbers: they have no order; take abs(x)");
   return detail::reduce<op::maximum, op::widen>(std::forward<X>(x));
+}
+
+/// sum of conj(x_i) y_i.
+/// Law: equal extents. Cost: reads x and y once.
+template <class X, class Y>
+  requires Performs<op::dot, X, Y>
+auto dot(X&& x, Y&& y) {
+  return perform(op::dot{}, std::forward<X>(x), std::forward<Y>(y));
+}
+template <class X>
+  requires Performs<op::sum, X>
+auto sum(X&& x) {
+  return perform(op::sum{}, std::forward<X>(x));
+}
+/// sum of |x_i|^2.
+template <class X>
+  requires Performs<op::squared_norm, X>
+auto squared_norm(X&& x) {
+  return perform(op::squared_norm{}, std::forward<X>(x));
+}
+/// The root of sum |x_i|^2.
+template <class X>
+  requires Performs<op::norm, X>
+auto norm(X&& x) {
+  return perform(op::norm{}, std::forward<X>(x));
+}
+/// sum of |x_i|.
+template <class X>
+  requires Performs<op::norm1, X>
+auto norm1(X&& x) {
+  return perform(op::norm1{}, std::forward<X>(x));
+}
+/// max of |x_i|; 0 without elements.
+template <class X>
+  requires Performs<op::norm_inf, X>
+auto norm_inf(X&& x) {
+  return perform(op::norm_inf{}, std::forward<X>(x));
+}
+/// The smallest and the largest element; real tensors. Without elements: +infinity and -infinity.
+template <class X>
+  requires Performs<op::minimum, X>
+auto(min)(X&& x) {
+  return perform(op::minimum{}, std::forward<X>(x));
+}
+template <class X>
+  requires Performs<op::maximum, X>
+auto(max)(X&& x) {
+  return perform(op::maximum{}, std::forward<X>(x));
 }
 
 // ---- arithmetic of reductions is arithmetic of their numbers -------------------------------------------------------------

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The device's stand-in: a space that queues all work, whose scalars have no conversion, and whose `peek` answers for a
+// chosen number of calls ago. What runs here runs on a GPU; results do not depend on the lag.
+#pragma once
+
+#include <deque>
+#include <functional>
+
+#include <sla/exec/host.hpp>
+
+namespace sla {
+
+class deferred : public detail::host_space_base {
+  /// Work in order; scalars release their memory through it, after the work that reads them.
+  struct queue {
+    std::deque<std::function<void()>> tasks;
+    std::size_t issued = 0, done = 0;
+
+    void add(std::function<void()> task) {
+      tasks.push_back(std::move(task));
+      ++issued;
+    }
+    void run_to(std::size_t mark) {
+      while (done < mark) {
+        auto const task = std::move(tasks.front());
+        tasks.pop_front();
+        ++done;
+        task();
+      }
+    }
+  };
+
+ public:
+  template <class T>
+  using scalar = item_scalar<T, host_memory>;
+
+  deferred(frame f, int lag) : frame_(f), lag_(lag), queue_(std::make_shared<queue>()) {}
+  ~deferred() {  // what is left are releases of scalars
+    peeked_.clear();
+    queue_->run_to(queue_->issued);
+  }
+  deferred(deferred const&) = delete;
+  deferred& operator=(deferred const&) = delete;
+
+  frame const& layout() const { return frame_; }
+  index_t items() const { return frame_.items(); }
+  int synchronizations() const { return synchronizations_; }
+
+  /// A work vector like x; methods end with `finish`, so it outlives the work that uses it.
+  template <class T, class U, class E>
+  tensor<T, E> like(tensor<U, E> const& x) {
+    return tensor<T, E>(x.extents(), uninitialized);
+  }
+
+  template <class F, class... A>
+  auto map(F f, A const&... a) {
+    using R = decltype(f(detail::item_value(detail::map_argument(a), 0)...));
+    auto out = make<R>();
+    queue_->add([f, data = out.data(), count = items(), ... argument = detail::map_argument(a)] {
+      for (index_t k = 0; k < count; ++k) data[k] = f(detail::item_value(argument, k)...);
+    });
+    return out;
+  }
+
+  /// The numbers of s as they were `lag` calls ago; none while there were fewer calls.
+  template <class T>
+  std::vector<T> peek(item_scalar<T, host_memory> const& s) {
+    peeked_.push_back({queue_->issued, std::make_shared<scalar<T>>(s)});
+    if (int(peeked_.size()) <= lag_) return {};
+    auto const [mark, kept] = peeked_.front();
+    peeked_.pop_front();
+    queue_->run_to(mark);
+    T const* const data = std::static_pointer_cast<scalar<T>>(kept)->data();
+    return {data, data + items()};
+  }
+  void finish() {
+    queue_->run_to(queue_->issued);
+    peeked_.clear();
+    ++synchronizations_;
+  }
+
+  template <class T>
+  std::vector<T> read(scalar<T> const& s) const {
+    return {s.data(), s.data() + items()};
+  }
+
+  template <class F>
+  void run(F f) {
+    queue_->add(std::move(f));
+  }
+
+  template <class S>
+  auto result() {
+    if constexpr (std::is_void_v<typename S::result_type>)
+      return detail::nothing{};
+    else
+      return make<typename S::accumulator_type>();
+  }
+  template <class S, class A>
+  auto finished(A const& folded) {
+    if constexpr (std::same_as<typename S::finish_type, as_is>)
+      return folded;
+    else
+      return map([](auto a) { return S::finish_type::apply(a); }, folded);
+  }
+  template <std::size_t Count, class... S, class... R>
+  void run_pass(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, std::tuple<R...>& results) {
+    auto pointers = std::apply([&](auto&... r) { return result_pointers<S...>{address(r)...}; }, results);
+    queue_->add([=, f = frame_] { openmp{}.run(plan, pass, statements, f, false, pointers); });
+  }
+
+ private:
+  template <class T>
+  scalar<T> make() {
+    auto release = [q = queue_](T* p) { q->add([p] { delete[] p; }); };
+    return {std::shared_ptr<T>(new T[std::size_t(items())]{}, release), items()};
+  }
+  template <class T>
+  static T* address(scalar<T>& r) {
+    return r.data();
+  }
+  static detail::nothing* address(detail::nothing& r) { return &r; }
+
+  struct glance {
+    std::size_t mark;
+    std::shared_ptr<void> kept;
+  };
+  frame frame_;
+  int lag_, synchronizations_ = 0;
+  std::shared_ptr<queue> queue_;
+  std::deque<glance> peeked_;
+};
+
+}  // namespace sla

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// When a method stops, and why: one text over the operations of a space. It never reads a number, it masks: an item that
+// has stopped is frozen, so neither x nor the count depends on how late the flag is read.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include <sla/solve/space.hpp>
+
+namespace sla {
+
+/// Why a solve ended, after the model of PETSc's KSPConvergedReason.
+enum class reason : int {
+  running = 0,
+  converged,                  ///< the true residual is within the tolerance
+  iteration_limit,            ///< max_iterations were not enough
+  stagnated,                  ///< more iterations no longer reduce the true residual
+  not_a_number,               ///< NaN or infinity in A, b, x or during the iteration
+  indefinite_matrix,          ///< (p, A p) <= 0: A is not positive definite
+  indefinite_preconditioner,  ///< (r, M r) <= 0: M is not positive definite
+  breakdown,                  ///< a denominator of the recurrence vanished
+  singular,                   ///< the matrix has no inverse: a zero pivot
+  stopped,                    ///< an observer asked for it
+};
+char const* to_string(reason why);
+
+/// What an observer sees of one item, as old as the flag of the space.
+struct progress {
+  reason state;
+  int iterations;
+  double residual;  ///< estimated |r| / |b|
+};
+/// Called once per iteration with one progress per item; false stops the solve.
+using observer = std::function<bool(std::vector<progress> const&)>;
+
+/// When to stop: |r| <= max(rtol |b|, atol), or after max_iterations.
+struct stop_rule {
+  double rtol = 1e-8, atol = 0;
+  int max_iterations = 10000;
+  sla::observer watch{};
+};
+
+namespace detail {
+SLA_HD inline double tolerance(double bb, double rtol, double atol) {
+  double const relative = rtol * rtol * bb, absolute = atol * atol;
+  return relative > absolute ? relative : absolute;
+}
+struct judge {
+  double rtol, atol;
+  template <class R>
+  SLA_HD reason operator()(reason state, R rr, R bb) const {
+    if (state != reason::running) return state;
+    if (!(rr - rr == 0)) return reason::not_a_number;
+    return double(rr) <= tolerance(double(bb), rtol, atol) ? reason::converged : reason::running;
+  }
+};
+struct start_state {
+  template <class R>
+  SLA_HD reason operator()(R bb) const {
+    return bb - bb == 0 ? reason::running : reason::not_a_number;
+  }
+};
+struct blame {
+  reason why;
+  template <class T>
+  SLA_HD reason operator()(reason state, T den) const {
+    if (state != reason::running) return state;
+    if (!is_finite(den)) return reason::not_a_number;
+    return real_of(den) > 0 ? reason::running : why;
+  }
+};
+/// For recurrences whose denominators may have any sign but must not vanish.
+struct blame_zero {
+  reason why;
+  template <class T>
+  SLA_HD reason operator()(reason state, T den) const {
+    if (state != reason::running) return state;
+    if (!is_finite(den)) return reason::not_a_number;
+    return abs2_of(den) > 0 ? reason::running : why;
+  }
+};
+struct quotient {
+  template <class N, class D>
+  SLA_HD auto operator()(reason state, N num, D den) const {
+    auto const q = op::div::apply(num, state == reason::running ? den : D(1));
+    return state == reason::running ? q : decltype(q){};
+  }
+};
+struct first_iteration {
+  template <class R>
+  SLA_HD int operator()(R) const {
+    return 0;
+  }
+};
+struct count_iteration {
+  SLA_HD int operator()(reason state, int n) const { return n + (state == reason::running); }
+};
+struct summarize {
+  template <class R>
+  SLA_HD progress operator()(reason state, int n, R rr, R bb) const {
+    return {state, n, bb > 0 ? std::sqrt(double(rr) / double(bb)) : std::sqrt(double(rr))};
+  }
+};
+}  // namespace detail
+
+/// The stop test of one run of a method. `Real` is the space's scalar of squared norms.
+template <class Space, class Real>
+class stop_test {
+ public:
+  using state_scalar = decltype(std::declval<Space&>().map(detail::start_state{}, std::declval<Real const&>()));
+  using count_scalar = decltype(std::declval<Space&>().map(detail::first_iteration{}, std::declval<Real const&>()));
+  using progress_scalar = decltype(std::declval<Space&>().map(detail::summarize{}, std::declval<state_scalar const&>(),
+                                                              std::declval<count_scalar const&>(), std::declval<Real const&>(),
+                                                              std::declval<Real const&>()));
+
+  stop_test(Space& space, stop_rule const& rule, Real bb)
+      : space_(space),
+        rule_(rule),
+        bb_(bb),
+        state_(space.map(detail::start_state{}, bb)),
+        iterations_(space.map(detail::first_iteration{}, bb)),
+        progress_(space.map(detail::summarize{}, state_, iterations_, bb, bb)) {}
+
+  /// Judges squared residual norms; is there an item still running? Counts an iteration for those that are.
+  bool go_on(Real const& rr) {
+    state_ = space_.map(detail::judge{rule_.rtol, rule_.atol}, state_, rr, bb_);
+    progress_ = space_.map(detail::summarize{}, state_, iterations_, rr, bb_);
+    auto const seen = space_.peek(progress_);
+    if (!seen.empty() && rule_.watch && !stopped_) stopped_ = !rule_.watch(seen);
+    bool const running = seen.empty() || std::any_of(seen.begin(), seen.end(), [](progress const& p) { return p.state == reason::running; });
+    if (!running || stopped_ || taken_ >= rule_.max_iterations) return false;
+    ++taken_;
+    iterations_ = space_.map(detail::count_iteration{}, state_, iterations_);
+    return true;
+  }
+
+  /// num / den for a running item, else 0. An item whose den has no positive real part stops for that reason.
+  template <class N, class D>
+  auto ratio(N const& num, D const& den, reason why) {
+    state_ = space_.map(detail::blame{why}, state_, den);
+    return space_.map(detail::quotient{}, state_, num, den);
+  }
+  /// num / den for a running item, else 0. An item whose den vanishes stops for that reason.
+  template <class N, class D>
+  auto nonzero_ratio(N const& num, D const& den, reason why) {
+    state_ = space_.map(detail::blame_zero{why}, state_, den);
+    return space_.map(detail::quotient{}, state_, num, den);
+  }
+
+  /// The state of each item, for the functors of a method.
+  state_scalar const& state() const { return state_; }
+  int iterations_taken() const { return taken_; }
+  bool stopped_by_observer() const { return stopped_; }
+
+  /// Ends the run: the only synchronisation. One progress per item; whoever still runs met the iteration limit.
+  std::vector<progress> finish() {
+    auto last = space_.map([](reason state, int n, progress p) { return progress{state, n, p.residual}; }, state_, iterations_, progress_);
+    space_.finish();
+    return outcome(space_.read(last));
+  }
+
+ private:
+  std::vector<progress> outcome(std::vector<progress> items) const {
+    for (progress& p : items)
+      if (p.state == reason::running) p.state = stopped_ ? reason::stopped : reason::iteration_limit;
+    return items;
+  }
+  Space& space_;
+  stop_rule rule_;
+  Real bb_;
+  state_scalar state_;
+  count_scalar iterations_;
+  progress_scalar progress_;
+  int taken_ = 0;
+  bool stopped_ = false;
+};
+
+/// How a method makes its stop test, once it knows |b|^2: `auto stop = make_stop(space, bb)`.
+struct stop_maker {
+  stop_rule rule;
+  template <class Space, class Real>
+  stop_test<Space, Real> operator()(Space& space, Real const& bb) const {
+    return {space, rule, bb};
+  }
+};
+
+inline char const* to_string(reason why) {
+  switch (why) {
+    case reason::running: return "running";
+    case reason::converged: return "converged";
+    case reason::iteration_limit: return "iteration limit";
+    case reason::stagnated: return "stagnated";
+    case reason::not_a_number: return "NaN or infinity";
+    case reason::indefinite_matrix: return "matrix is not positive definite";
+    case reason::indefinite_preconditioner: return "preconditioner is not positive definite";
+    case reason::breakdown: return "breakdown";
+    case reason::singular: return "matrix is singular";
+    case reason::stopped: return "stopped by an observer";
+  }
+  return "unknown";
+}
+
+}  // namespace sla
