@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A text file read line by line in large pieces, with numbers parsed in place; errors know the line and the column.
+#pragma once
+
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <istream>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <sla/core/error.hpp>
+#include <sla/core/shape.hpp>
+
+namespace sla::detail {
+
+/// f(stream) for the file at `path`. Errors: it cannot be opened.
+template <class Stream, class F>
+auto with_file(std::string const& path, F const& f) {
+  errno = 0;
+  Stream stream(path, std::ios::binary);
+  if (!stream)
+    throw io_error(path, 0, 0, text("the file cannot be opened: ", errno ? std::strerror(errno) : "unknown reason"));
+  return f(stream);
+}
+
+class text_lines {
+ public:
+  text_lines(std::istream& in, std::string name) : in_(in), name_(std::move(name)), buffer_(std::size_t(1) << 18) {}
+
+  /// On to the next line; false at the end of the file, which is then a place of its own.
+  bool next() {
+    ++line_;
+    begin_ = at_ = last_ = next_;
+    for (std::size_t searched = 0;;) {
+      char* const from = buffer_.data() + next_ + searched;
+      if (void* newline = std::memchr(from, '\n', filled_ - next_ - searched)) {
+        last_ = std::size_t(static_cast<char*>(newline) - buffer_.data());
+        next_ = last_ + 1;
+        break;
+      }
+      searched = filled_ - next_;
+      if (!refill()) {
+        if (filled_ == next_) {
+          ended_ = true;
+          return false;
+        }
+        last_ = next_ = filled_;
+        break;
+      }
+    }
+    if (last_ > begin_ && buffer_[last_ - 1] == '\r') --last_;
+    return true;
+  }
+  /// The next line with data on it: neither blank nor a comment that begins with `mark`.
+  bool next_data(char mark) {
+    while (next())
+      if (!at_end() && buffer_[at_] != mark) return true;
+    return false;
+  }
+
+  /// Nothing but blanks is left on the line.
+  bool at_end() {
+    while (at_ < last_ && (buffer_[at_] == ' ' || buffer_[at_] == '\t')) ++at_;
+    return at_ == last_;
+  }
+  std::string_view word() {
+    auto const token = peek();
+    word_ = at_;
+    at_ += token.size();
+    return token;
+  }
+  index_t integer(char const* expected) {
+    index_t value = 0;
+    return parse(value, expected) ? value : (fail(expected), 0);
+  }
+  double number(char const* expected) {
+    double value = 0;
+    if (parse(value, expected)) return value;
+    return unusual_number(expected);
+  }
+
+  /// Fails at the word that comes next.
+  [[noreturn]] void fail(std::string const& expected) { fail_at(peek(), expected); }
+  /// Fails at the word or number that was read last.
+  [[noreturn]] void fail_last(std::string const& expected) const {
+    fail_at({buffer_.data() + word_, at_ - word_}, expected);
+  }
+  void expect_end(char const* after) {
+    if (!at_end()) fail(text("the end of the line after ", after));
+  }
+
+ private:
+  static bool is_blank(char c) { return c == ' ' || c == '\t'; }
+  [[noreturn]] void fail_at(std::string_view token, std::string const& expected) const {
+    std::size_t const at = token.empty() ? at_ : std::size_t(token.data() - buffer_.data());
+    std::string const found = token.size() > 40 ? std::string(token.substr(0, 40)) + "..." : std::string(token);
+    throw io_error(name_, line_, at - begin_ + 1,
+                   text("expected ", expected, ", found ",
+                        !found.empty() ? "'" + found + "'" : ended_ ? "the end of the file" : "the end of the line"));
+  }
+  std::string_view peek() {
+    if (at_end()) return {};
+    std::size_t end = at_;
+    while (end < last_ && !is_blank(buffer_[end])) ++end;
+    return {buffer_.data() + at_, end - at_};
+  }
+  template <class Value>
+  bool parse(Value& value, char const* expected) {
+    if (at_end()) fail(expected);
+    word_ = at_;
+    char const *first = buffer_.data() + at_, *const last = buffer_.data() + last_;
+    first += *first == '+';
+    auto const [end, status] = std::from_chars(first, last, value);
+    if (status != std::errc{} || (end != last && !is_blank(*end))) return false;
+    at_ = std::size_t(end - buffer_.data());
+    return true;
+  }
+  /// Fortran's exponents (1.0D+3), and numbers too little or too large for a double.
+  double unusual_number(char const* expected) {
+    std::string copy(peek());
+    for (char& c : copy) c = c == 'd' || c == 'D' ? 'e' : c;
+    double value = 0;
+    char const *first = copy.data() + (copy[0] == '+'), *const last = copy.data() + copy.size();
+    auto const [end, status] = std::from_chars(first, last, value);
+    if (end != last || status == std::errc::invalid_argument) fail(expected);
+    if (status == std::errc::result_out_of_range) {
+      value = std::strtod(first, nullptr);
+      if (value > 1 || value < -1) fail("a number that a double can hold");
+    }
+    at_ += copy.size();
+    return value;
+  }
+  /// More text behind what is there; false at the end of the stream.
+  bool refill() {
+    if (begin_ > 0) {
+      std::memmove(buffer_.data(), buffer_.data() + begin_, filled_ - begin_);
+      filled_ -= begin_;
+      next_ -= begin_;
+      begin_ = at_ = last_ = 0;
+    }
+    if (filled_ == buffer_.size()) buffer_.resize(2 * buffer_.size());
+    in_.read(buffer_.data() + filled_, std::streamsize(buffer_.size() - filled_));
+    filled_ += std::size_t(in_.gcount());
+    return in_.gcount() > 0;
+  }
+
+  std::istream& in_;
+  std::string name_;
+  std::vector<char> buffer_;
+  std::size_t begin_ = 0, at_ = 0, last_ = 0, next_ = 0, filled_ = 0, word_ = 0, line_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace sla::detail
