@@ -10,9 +10,8 @@
 #endif
 
 // The iterations of the next loop are independent: evaluation has checked the addresses (expr/access.hpp).
-#if defined(__clang__)
-#define SLA_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__)
+// clang checks them once more at run time: its pragma warns wherever a loop cannot be vectorised for another reason.
+#if defined(__GNUC__) && !defined(__clang__)
 #define SLA_INDEPENDENT _Pragma("GCC ivdep")
 #else
 #define SLA_INDEPENDENT

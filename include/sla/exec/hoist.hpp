@@ -83,6 +83,15 @@ auto hoist(Space& space, X const& node) {
       [&](auto const&... b) { return hoisted<decltype(rebuilt), std::remove_cvref_t<decltype(b)>...>{rebuilt, {b...}}; }, h.before);
 }
 
+template <class Replacement>
+struct replace_by {
+  Replacement x;
+  template <class Old>
+  Replacement operator()(Old const&) const {
+    return x;
+  }
+};
+
 /// A statement and those before it, as a tuple. A whole node may stand at the root of `set`, not in a reduction.
 template <class Space, class S>
 auto hoist_statement(Space& space, S const& statement) {
@@ -93,7 +102,7 @@ auto hoist_statement(Space& space, S const& statement) {
       else
         return hoist_elementwise(space, statement.x);
     }();
-    auto rebuilt = statement.rebuild([&](auto const&) { return h.x; });
+    auto rebuilt = statement.rebuild(replace_by<decltype(h.x)>{h.x});
     return std::tuple_cat(h.before, std::tuple{rebuilt});
   } else {
     return std::tuple{statement};

@@ -34,7 +34,7 @@ struct dots_statement {
 
   index_t total() const { return V.shape.total(); }
   template <class F>
-  SLA_HD auto rebuild(F const& f) const {
+  auto rebuild(F const& f) const {
     return dots_statement<T, E, Memory, Capacity, decltype(f(x))>{V, count, f(x)};
   }
   template <class F>
@@ -80,7 +80,7 @@ struct combine_node {
     return total;
   }
   template <class F>
-  SLA_HD auto rebuild(F const& f) const {
+  auto rebuild(F const& f) const {
     return combine_node<T, E, Memory, Capacity, decltype(f(h))>{V, count, f(h)};
   }
   template <class F>

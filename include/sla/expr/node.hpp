@@ -52,7 +52,7 @@ struct tensor_view {
   SLA_HD E const& extents() const { return shape; }
   SLA_HD T at(element e) const { return data[e.at]; }
   template <class F>
-  SLA_HD tensor_view rebuild(F const&) const {
+  tensor_view rebuild(F const&) const {
     return *this;
   }
   template <class F>
@@ -66,7 +66,7 @@ template <class T, class E, class Memory>
 struct broadcast_view : tensor_view<T, E, Memory> {
   SLA_HD T at(element e) const { return this->data[e.row]; }
   template <class F>
-  SLA_HD broadcast_view rebuild(F const&) const {
+  broadcast_view rebuild(F const&) const {
     return *this;
   }
   index_t elements = 0;  ///< of the tensor that is read
@@ -91,7 +91,7 @@ struct constant {
   SLA_HD T at(element) const { return value; }
   SLA_HD T const& refer(element) const { return value; }
   template <class F>
-  SLA_HD constant rebuild(F const&) const {
+  constant rebuild(F const&) const {
     return *this;
   }
   template <class F>
@@ -113,7 +113,7 @@ struct per_item {
   SLA_HD T at(element e) const { return value[e.item]; }
   SLA_HD T const& refer(element e) const { return value[e.item]; }
   template <class F>
-  SLA_HD per_item rebuild(F const&) const {
+  per_item rebuild(F const&) const {
     return *this;
   }
   template <class F>
@@ -159,7 +159,7 @@ struct unary {
   SLA_HD auto extents() const { return x.extents(); }
   SLA_HD value_type at(element e) const { return Op::apply(x.at(e)); }
   template <class F>
-  SLA_HD auto rebuild(F const& f) const {
+  auto rebuild(F const& f) const {
     return unary<Op, decltype(f(x))>{f(x)};
   }
   template <class F>
@@ -183,7 +183,7 @@ struct binary {
   SLA_HD extents_type extents() const { return common_extents(l.extents(), r.extents()); }
   SLA_HD value_type at(element e) const { return Op::apply(l.at(e), r.at(e)); }
   template <class F>
-  SLA_HD auto rebuild(F const& f) const {
+  auto rebuild(F const& f) const {
     return binary<Op, decltype(f(l)), decltype(f(r))>{f(l), f(r)};
   }
   template <class F>
@@ -230,7 +230,7 @@ concept Tensorial = Operand<X> && !Number<X> && !std::same_as<typename node_t<X>
 /// The tree over views only: what kernels receive. The expression must outlive it.
 struct lower {
   template <class X>
-  SLA_HD auto operator()(X const& x) const {
+  auto operator()(X const& x) const {
     return x.rebuild(*this);
   }
 };
@@ -241,11 +241,11 @@ using lowered_t = decltype(lower{}(std::declval<X const&>()));
 struct bind_item {
   index_t item;
   template <class X>
-  SLA_HD auto operator()(X const& x) const {
+  auto operator()(X const& x) const {
     return x.rebuild(*this);
   }
   template <class T, class Memory>
-  SLA_HD constant<T> operator()(per_item<T, Memory> const& x) const {
+  constant<T> operator()(per_item<T, Memory> const& x) const {
     return {x.value[item]};
   }
 };

@@ -31,7 +31,7 @@ struct sparse_view {
   }
   conjugate_type conjugated() const { return {pattern, values, batch_stride, shape, bytes}; }
   template <class F>
-  SLA_HD sparse_view rebuild(F const&) const {
+  sparse_view rebuild(F const&) const {
     return *this;
   }
 };
@@ -150,7 +150,7 @@ struct product {
     return product<View, Y>{A, y, result};
   }
   template <class F>
-  SLA_HD auto rebuild(F const& f) const {
+  auto rebuild(F const& f) const {
     return product<decltype(A.rebuild(f)), decltype(f(x))>{A.rebuild(f), f(x), result};
   }
   template <class F>

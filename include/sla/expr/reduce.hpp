@@ -33,7 +33,7 @@ struct [[nodiscard]] reduction {
 
   index_t total() const { return x.extents().total(); }
   template <class F>
-  SLA_HD auto rebuild(F const& f) const {
+  auto rebuild(F const& f) const {
     return reduction<Monoid, decltype(f(x)), Finish>{f(x)};
   }
   template <class F>

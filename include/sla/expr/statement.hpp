@@ -54,7 +54,7 @@ struct set_statement {
 
   index_t total() const { return elements; }
   template <class F>
-  SLA_HD auto rebuild(F const& f) const {
+  auto rebuild(F const& f) const {
     return set_statement<T, decltype(f(x))>{data, elements, f(x)};
   }
   template <class F>
