@@ -21,7 +21,7 @@ TEST_CASE("thread ranks do so when messages are late") {
 }
 
 TEST_CASE("thread ranks fold in the order of the ranks") {
-  for (std::size_t n : {1, 16, 17, 1000}) {
+  for (std::size_t const n : suite::lengths{1, 16, 17, 1000}) {
     auto const held = [](int r, std::size_t k) { return 0.1 * (r + 1) + 1.0 / (1.0 + static_cast<double>(k) * (r + 2)); };
     std::vector<double> expected(n);
     for (std::size_t k = 0; k < n; ++k) {

@@ -103,7 +103,7 @@ template <class T>
 void folds(any_communicator& c, std::string const& type) {
   for (monoid how : monoids<T>()) {
     std::string const what = std::string(sla::name_of(how)) + " of " + type;
-    for (std::size_t n : {0, 1, 3, 16, 33, 1000}) {
+    for (std::size_t const n : lengths{0, 1, 3, 16, 33, 1000}) {
       list<T> xs;
       for (int r = 0; r < c.size(); ++r) xs.push_back(holding<T>(r, n));
       std::vector<T> x = xs[at(c.rank())];
@@ -175,7 +175,7 @@ void moves(any_communicator& c, std::string const& type, T (*held_by)(int, std::
 
 /// Sums that depend on the order of the ranks are the same bits everywhere; a NaN reaches every rank.
 inline void equal_bits(any_communicator& c) {
-  for (std::size_t n : {1, 7, 500}) {
+  for (std::size_t const n : lengths{1, 7, 500}) {
     std::vector<double> x(n);
     for (std::size_t k = 0; k < n; ++k) x[k] = 0.1 * (c.rank() + 1) + 1e-9 * static_cast<double>(k * k) / (c.rank() + 3);
     all_reduce(c, std::span<double>(x));

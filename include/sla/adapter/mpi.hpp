@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The engine for many machines, on MPI: `mpi::environment mpi(argc, argv)`, then `mpi.world()` is the world of a mesh.
+// The only file that includes <mpi.h>. What an engine must do is in dist/engine.hpp; its oracle is dist/threads.hpp.
+#pragma once
+
+// The C interface; the C++ one of old is deprecated and wants another library.
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1
+#endif
+#ifndef MPICH_SKIP_MPICXX
+#define MPICH_SKIP_MPICXX 1
+#endif
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <climits>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <sla/core/error.hpp>
+#include <sla/dist/communicator.hpp>
+
+namespace sla {
+
+namespace detail {
+
+inline void mpi_check(int code, std::string_view call) {
+  if (code == MPI_SUCCESS) return;
+  std::array<char, MPI_MAX_ERROR_STRING> why{};
+  int length = 0;
+  MPI_Error_string(code, why.data(), &length);
+  throw error(text(call, " failed: ", std::string_view(why.data(), static_cast<std::size_t>(length))));
+}
+
+inline bool mpi_is_over() {
+  int over = 0;
+  MPI_Finalized(&over);
+  return over != 0;
+}
+
+/// Says what failed and ends all ranks.
+[[noreturn]] inline void mpi_end_all(std::string_view why) {
+  int rank = 0, size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  std::fprintf(stderr, "sla: rank %d of %d failed: %.*s\n", rank, size, static_cast<int>(why.size()), why.data());
+  std::fflush(nullptr);
+  MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+  std::abort();
+}
+
+inline MPI_Datatype mpi_type(element type) {
+  switch (type) {
+    case element::int32: return MPI_INT32_T;
+    case element::int64: return MPI_INT64_T;
+    case element::uint64: return MPI_UINT64_T;
+    case element::float32: return MPI_FLOAT;
+    case element::float64: return MPI_DOUBLE;
+    case element::byte: break;
+  }
+  return MPI_BYTE;
+}
+
+/// The library's fold as an operation of MPI, whose own leave open what becomes of a NaN.
+template <monoid How>
+void mpi_fold(void* from, void* into, int* count, MPI_Datatype* type) {
+  for (element e : {element::int32, element::int64, element::uint64, element::float32, element::float64})
+    if (mpi_type(e) == *type)
+      fold_bytes(e, How, static_cast<std::byte*>(into), static_cast<std::byte const*>(from), static_cast<std::size_t>(*count));
+}
+
+/// A communicator of MPI that belongs to us, with the operations used on it.
+struct mpi_group {
+  MPI_Comm comm;
+  int size = 0, rank = 0;
+  std::size_t limit = INT_MAX;     // elements in one call of MPI
+  std::array<MPI_Op, 6> folds{};   // by monoid
+
+  explicit mpi_group(MPI_Comm own) : comm(own) {
+    mpi_check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    MPI_Comm_size(comm, &size);
+    MPI_Comm_rank(comm, &rank);
+    folds.fill(MPI_OP_NULL);
+    make<monoid::sum>();
+    make<monoid::product>();
+    make<monoid::minimum>();
+    make<monoid::maximum>();
+  }
+  mpi_group(mpi_group const&) = delete;
+  mpi_group& operator=(mpi_group const&) = delete;
+  ~mpi_group() {
+    if (mpi_is_over() || std::uncaught_exceptions() > 0) return;  // to free is a call that all ranks make
+    for (MPI_Op& f : folds)
+      if (f != MPI_OP_NULL) MPI_Op_free(&f);
+    MPI_Comm_free(&comm);
+  }
+
+ private:
+  template <monoid How>
+  void make() {
+    // Said not to commute, so that MPI folds in the order of the ranks.
+    mpi_check(MPI_Op_create(&mpi_fold<How>, 0, &folds[static_cast<std::size_t>(How)]), "MPI_Op_create");
+  }
+};
+
+/// Notes that an exception destroyed the object it is a member of: then the other ranks may be waiting for this one.
+class unwinding_witness {
+ public:
+  static bool& saw_one() {
+    static bool saw = false;
+    return saw;
+  }
+  unwinding_witness() = default;
+  unwinding_witness(unwinding_witness const&) : unwinding_witness() {}
+  unwinding_witness& operator=(unwinding_witness const&) { return *this; }
+  ~unwinding_witness() {
+    if (std::uncaught_exceptions() > at_birth_) saw_one() = true;
+  }
+
+ private:
+  int at_birth_ = std::uncaught_exceptions();
+};
+
+class mpi_exchange final : public exchange {
+ public:
+  mpi_exchange(std::shared_ptr<mpi_group> group, std::span<outgoing const> sends, std::span<incoming const> receives)
+      : group_(std::move(group)), receives_(receives.begin(), receives.end()) {
+    for (incoming const& m : receives)
+      in_pieces(m.data.size(), [&](std::size_t at, int count) {
+        mpi_check(MPI_Irecv(m.data.data() + at, count, MPI_BYTE, m.rank, 0, group_->comm, next()), "MPI_Irecv");
+      });
+    for (outgoing const& m : sends)
+      in_pieces(m.data.size(), [&](std::size_t at, int count) {
+        mpi_check(MPI_Isend(m.data.data() + at, count, MPI_BYTE, m.rank, 0, group_->comm, next()), "MPI_Isend");
+      });
+  }
+  ~mpi_exchange() override {
+    if (requests_.empty() || std::uncaught_exceptions() > 0 || mpi_is_over()) return;
+    try {
+      wait();
+    } catch (error const& e) {
+      mpi_end_all(e.what());
+    }
+  }
+  void wait() override {
+    std::vector<MPI_Status> status(requests_.size());
+    int const code = MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), status.data());
+    requests_.clear();
+    if (code == MPI_ERR_IN_STATUS)
+      for (MPI_Status const& s : status) mpi_check(s.MPI_ERROR, text("a message to rank ", group_->rank));
+    mpi_check(code, "MPI_Waitall");
+    std::size_t k = 0;
+    for (incoming const& m : std::exchange(receives_, {}))
+      in_pieces(m.data.size(), [&](std::size_t, int expected) {
+        int got = 0;
+        MPI_Get_count(&status[k++], MPI_BYTE, &got);
+        if (got != expected)
+          throw rank_error(m.rank, text("a message from rank ", m.rank, " to rank ", group_->rank, " has ", got,
+                                        " bytes, and the receiver expects ", expected));
+      });
+  }
+  bool done() override {
+    return std::all_of(requests_.begin(), requests_.end(), [](MPI_Request r) {
+      int finished = 0;
+      mpi_check(MPI_Request_get_status(r, &finished, MPI_STATUS_IGNORE), "MPI_Request_get_status");
+      return finished != 0;
+    });
+  }
+
+ private:
+  /// f(offset, count): one piece for an empty message, several where MPI's int cannot count the bytes.
+  template <class F>
+  void in_pieces(std::size_t size, F f) const {
+    std::size_t at = 0;
+    do {
+      std::size_t const count = (std::min)(size - at, group_->limit);
+      f(at, static_cast<int>(count));
+      at += count;
+    } while (at < size);
+  }
+  MPI_Request* next() { return &requests_.emplace_back(MPI_REQUEST_NULL); }
+
+  std::shared_ptr<mpi_group> group_;
+  std::vector<incoming> receives_;
+  std::vector<MPI_Request> requests_;
+};
+
+}  // namespace detail
+
+namespace mpi {
+
+using sla::erase;  // found by argument-dependent lookup where a mesh is made
+
+/// The ranks of an MPI communicator: a handle. Folds are made in the order of the ranks; an all_reduce is a reduce and a
+/// broadcast, so that its result is bitwise equal on all ranks. More elements than MPI's int counts travel in pieces.
+class world {
+ public:
+  /// The ranks of `comm`, for programs that start MPI themselves. All of them call it; traffic is kept apart from comm's.
+  explicit world(MPI_Comm comm) {
+    MPI_Comm own = MPI_COMM_NULL;
+    detail::mpi_check(MPI_Comm_dup(comm, &own), "MPI_Comm_dup");
+    group_ = std::make_shared<detail::mpi_group>(own);
+  }
+
+  int size() const { return group_->size; }
+  int rank() const { return group_->rank; }
+  std::string_view engine() const { return "mpi"; }
+  /// The largest number of elements in one call of MPI, on every rank: INT_MAX unless set lower.
+  void limit_calls_to(std::size_t elements) { group_->limit = (std::clamp)(elements, std::size_t{1}, std::size_t{INT_MAX}); }
+
+  void barrier() { detail::mpi_check(MPI_Barrier(group_->comm), "MPI_Barrier"); }
+
+  void broadcast(byte_span data, element type, int root) {
+    in_pieces(data, type, [&](std::byte* piece, int count) {
+      detail::mpi_check(MPI_Bcast(piece, count, detail::mpi_type(type), root, group_->comm), "MPI_Bcast");
+    });
+  }
+  void all_reduce(byte_span data, element type, monoid how) {
+    reduce_to(0, data, data, type, how);
+    broadcast(data, type, 0);
+  }
+  void all_gather(const_byte_span mine, byte_span all, rank_counts n, element type) {
+    if (all.size() / size_of(type) <= group_->limit) {
+      auto const [count, first] = as_int(n);
+      detail::mpi_check(MPI_Allgatherv(mine.data(), count[at(rank())], detail::mpi_type(type), all.data(), count.data(),
+                                       first.data(), detail::mpi_type(type), group_->comm),
+                        "MPI_Allgatherv");
+      return;
+    }
+    detail::copy_bytes(all.data() + detail::offset_of(n, rank(), type), mine.data(), mine.size());
+    for (int r = 0; r < size(); ++r) broadcast(piece(all, n, r, type), type, r);
+  }
+  void reduce_scatter(const_byte_span all, byte_span mine, rank_counts n, element type, monoid how) {
+    if (all.size() / size_of(type) <= group_->limit) {
+      auto const count = as_int(n).first;
+      detail::mpi_check(MPI_Reduce_scatter(all.data(), mine.data(), count.data(), detail::mpi_type(type), fold(how), group_->comm),
+                        "MPI_Reduce_scatter");
+      return;
+    }
+    for (int r = 0; r < size(); ++r) reduce_to(r, piece(all, n, r, type), r == rank() ? mine : byte_span{}, type, how);
+  }
+  void all_to_all(const_byte_span from, rank_counts send, byte_span into, rank_counts receive, element type) {
+    // Whether it fits differs from rank to rank, so that all have to agree on the way.
+    int fits = (std::max)(from.size(), into.size()) / size_of(type) <= group_->limit, all_fit = 0;
+    detail::mpi_check(MPI_Allreduce(&fits, &all_fit, 1, MPI_INT, MPI_LAND, group_->comm), "MPI_Allreduce");
+    if (all_fit != 0) {
+      auto const [out_count, out_first] = as_int(send);
+      auto const [in_count, in_first] = as_int(receive);
+      detail::mpi_check(MPI_Alltoallv(from.data(), out_count.data(), out_first.data(), detail::mpi_type(type), into.data(),
+                                      in_count.data(), in_first.data(), detail::mpi_type(type), group_->comm),
+                        "MPI_Alltoallv");
+      return;
+    }
+    std::vector<outgoing> sends;
+    std::vector<incoming> receives;
+    for (int r = 0; r < size(); ++r) {
+      sends.push_back({r, piece(from, send, r, type)});
+      receives.push_back({r, piece(into, receive, r, type)});
+    }
+    start(sends, receives)->wait();
+  }
+  std::unique_ptr<exchange> start(std::span<outgoing const> sends, std::span<incoming const> receives) {
+    return std::make_unique<detail::mpi_exchange>(group_, sends, receives);
+  }
+  world split(int color, int key) {
+    MPI_Comm own = MPI_COMM_NULL;
+    detail::mpi_check(MPI_Comm_split(group_->comm, color, key, &own), "MPI_Comm_split");
+    world part = *this;
+    part.group_ = std::make_shared<detail::mpi_group>(own);
+    part.group_->limit = group_->limit;
+    return part;
+  }
+
+ private:
+  static std::size_t at(int r) { return static_cast<std::size_t>(r); }
+  MPI_Op fold(monoid how) const { return group_->folds[static_cast<std::size_t>(how)]; }
+
+  template <class Byte>
+  static std::span<Byte> piece(std::span<Byte> all, rank_counts n, int r, element type) {
+    return all.subspan(detail::offset_of(n, r, type), n[at(r)] * size_of(type));
+  }
+  static std::pair<std::vector<int>, std::vector<int>> as_int(rank_counts n) {
+    std::pair<std::vector<int>, std::vector<int>> out;
+    int first = 0;
+    for (std::size_t k : n) {
+      out.first.push_back(static_cast<int>(k));
+      out.second.push_back(first);
+      first += static_cast<int>(k);
+    }
+    return out;
+  }
+  template <class F>
+  void in_pieces(byte_span data, element type, F f) const {
+    std::size_t const step = group_->limit * size_of(type);
+    for (std::size_t at = 0; at < data.size(); at += step)
+      f(data.data() + at, static_cast<int>((std::min)(step, data.size() - at) / size_of(type)));
+  }
+  /// The fold of all `from` into the root's `into`; they may be the same.
+  void reduce_to(int root, const_byte_span from, byte_span into, element type, monoid how) {
+    std::size_t const step = group_->limit * size_of(type);
+    for (std::size_t at = 0; at < from.size(); at += step) {
+      int const count = static_cast<int>((std::min)(step, from.size() - at) / size_of(type));
+      bool const mine = root == rank(), in_place = mine && into.data() == from.data();
+      detail::mpi_check(MPI_Reduce(in_place ? MPI_IN_PLACE : from.data() + at, mine ? into.data() + at : nullptr, count,
+                                   detail::mpi_type(type), fold(how), root, group_->comm),
+                        "MPI_Reduce");
+    }
+  }
+
+  std::shared_ptr<detail::mpi_group> group_;
+  detail::unwinding_witness witness_;
+};
+
+/// MPI for the length of main: starts it (unless it runs already) and ends it. A rank that fails ends all ranks:
+/// - an exception that leaves main, or any thread: its message with the rank on stderr, then MPI_Abort;
+/// - one that leaves the environment and is caught: MPI_Abort when the program ends, so that its handler can speak first;
+/// - one caught inside that destroyed a mesh: MPI_Abort, unless the other ranks come to their end too within five seconds.
+class environment {
+ public:
+  environment(int& argc, char**& argv) {
+    int started = 0, level = 0;
+    MPI_Initialized(&started);
+    if (started == 0) {
+      detail::mpi_check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level), "MPI_Init_thread");
+      ours_ = true;
+    }
+    world_ = std::make_unique<mpi::world>(MPI_COMM_WORLD);
+    previous_ = std::set_terminate(&on_terminate);
+  }
+  environment(environment const&) = delete;
+  environment& operator=(environment const&) = delete;
+  ~environment() {
+    if (std::uncaught_exceptions() > at_birth_) {
+      std::fprintf(stderr, "sla: rank %d of %d: an exception ends it; all ranks end with it\n", world_->rank(), world_->size());
+      std::atexit(+[] { MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE); });
+      return;
+    }
+    world_.reset();
+    if (ours_) {
+      take_leave();
+      MPI_Finalize();
+    }
+    std::set_terminate(previous_);
+  }
+
+  mpi::world& world() { return *world_; }
+
+ private:
+  [[noreturn]] static void on_terminate() {
+    try {
+      if (auto const e = std::current_exception()) std::rethrow_exception(e);
+    } catch (std::exception const& e) {
+      detail::mpi_end_all(e.what());
+    } catch (...) {
+      detail::mpi_end_all("it threw what is not a std::exception");
+    }
+    detail::mpi_end_all("std::terminate was called");
+  }
+  /// MPI_Finalize waits for all ranks; a rank that knows of an exception does not wait for ever.
+  static void take_leave() {
+    using clock = std::chrono::steady_clock;
+    MPI_Request all_here = MPI_REQUEST_NULL;
+    MPI_Ibarrier(MPI_COMM_WORLD, &all_here);
+    auto const begin = clock::now();
+    for (int here = 0; MPI_Test(&all_here, &here, MPI_STATUS_IGNORE) == MPI_SUCCESS && here == 0;) {
+      if (detail::unwinding_witness::saw_one() && clock::now() - begin > std::chrono::seconds(5))
+        detail::mpi_end_all("an exception ended its work, and the other ranks have not ended within 5 s");
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+  }
+
+  bool ours_ = false;
+  int at_birth_ = std::uncaught_exceptions();
+  std::unique_ptr<mpi::world> world_;
+  std::terminate_handler previous_ = nullptr;
+};
+
+}  // namespace mpi
+}  // namespace sla

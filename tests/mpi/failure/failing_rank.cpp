@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Rank 1 fails while the others wait for it. The test passes when the ranks end in time and this one's words are heard.
+#include <cstdio>
+#include <stdexcept>
+#include <string_view>
+
+#include <sla/adapter/mpi.hpp>
+#include <sla/dist/typed.hpp>
+
+namespace {
+
+void work(sla::mpi::world& world) {
+  auto const c = erase(world);
+  if (c->rank() == 1) throw std::runtime_error("the disk is full");
+  all_reduce(*c, 1.0);
+  c->barrier();
+}
+
+int outside(int argc, char** argv) {
+  try {
+    sla::mpi::environment mpi(argc, argv);
+    work(mpi.world());
+  } catch (std::exception const& e) {
+    std::fprintf(stderr, "main heard: %s\n", e.what());
+    return 1;
+  }
+  return 0;
+}
+
+int inside(int argc, char** argv) {
+  sla::mpi::environment mpi(argc, argv);
+  try {
+    work(mpi.world());
+  } catch (std::exception const& e) {
+    std::fprintf(stderr, "main heard: %s\n", e.what());
+    return 1;
+  }
+  return 0;
+}
+
+/// All ranks fail alike and go on: this is no reason to end them.
+int together(int argc, char** argv) {
+  sla::mpi::environment mpi(argc, argv);
+  try {
+    auto const c = erase(mpi.world());
+    throw std::runtime_error("no convergence");
+  } catch (std::exception const&) {
+  }
+  all_reduce(*erase(mpi.world()), 1.0);
+  if (mpi.world().rank() == 0) std::printf("all ranks went on\n");
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string_view const how = argc > 1 ? argv[1] : "";
+  if (how == "outside") return outside(argc, argv);
+  if (how == "inside") return inside(argc, argv);
+  if (how == "together") return together(argc, argv);
+  sla::mpi::environment mpi(argc, argv);
+  work(mpi.world());  // nobody catches
+  return 0;
+}
