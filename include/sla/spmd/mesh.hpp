@@ -142,7 +142,7 @@ class mesh {
   };
 
   state const& ranks() const {
-    if (!state_) throw value_error("sla: this mesh was never made from a world; write mesh<...> m(world)");
+    if (!state_) throw value_error("this mesh was never made from a world; write mesh<...> m(world)");
     return *state_;
   }
 
@@ -161,7 +161,7 @@ class mesh {
     int known = 1;
     for (int a = 0; a < rank; ++a) known *= static_size(a) == dyn ? 1 : static_size(a);
     if (open_axes() ? ranks % known != 0 : ranks != known)
-      throw shape_error(text("sla: a mesh ", described(), " needs ", open_axes() ? "a multiple of " : "", known,
+      throw shape_error(text("a mesh ", described(), " needs ", open_axes() ? "a multiple of " : "", known,
                              " ranks, and this world has ", ranks, ": start it with that many, change a size, or let one "
                              "axis be dyn, axis<\"", name(0), "\">"));
     auto made = std::make_shared<state>();

@@ -310,7 +310,6 @@ constexpr axis_outcome infer_sharded(op_rule const& rule, subscripts const& s, s
 /// The typing of `op(operands...)`, or why there is none. A pure function: tests are loops over it.
 /// Law: every axis is decided alone; no operation chooses communication beyond `outcome::implied`.
 constexpr outcome check(op_rule const& rule, std::span<operand const> operands) {
-  using kind = placement_kind;
   outcome out;
   if (!rule.known) return out.why.what = code::no_rule, out;
   int axes = 0;
@@ -323,17 +322,10 @@ constexpr outcome check(op_rule const& rule, std::span<operand const> operands) 
   out.type.axes = static_cast<std::int8_t>(axes);
   out.type.rank = static_cast<std::int8_t>(s.out_rank);
   out.type.batch = static_cast<std::int8_t>(s.out_batch);
-  monoid pending = monoid::none;
   for (int a = 0; a < axes; ++a) {
     bool sharded = false;
     for (auto const& o : operands) sharded = sharded || (!o.weak && is_sharded(o.type.on[a].kind));
-    auto one = sharded ? detail::infer_sharded(rule, s, operands, a) : detail::infer_local(rule, operands, a);
-    if (one.why == code::ok && one.at.kind == kind::partial) {  // max and sum over two axes do not commute
-      bool const sums = pending != monoid::maximum && pending != monoid::minimum && pending != monoid::product &&
-                        (one.at.fold == monoid::sum || one.at.fold == monoid::average);
-      if (pending != monoid::none && pending != one.at.fold && !sums) one = detail::refuse(code::mixed_monoids, 0);
-      pending = one.at.fold;
-    }
+    auto const one = sharded ? detail::infer_sharded(rule, s, operands, a) : detail::infer_local(rule, operands, a);
     if (one.why != code::ok) {
       out.why = {one.why, static_cast<std::int8_t>(a), static_cast<std::int8_t>(one.operand)};
       return out;

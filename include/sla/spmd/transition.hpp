@@ -74,8 +74,7 @@ constexpr code check_reinterpret(placement_kind from, placement_kind to, bool in
   if (from == kind::partial) return code::local_conversion;
   if (is_sharded(from) || is_sharded(to)) return code::reinterpreted_shard;
   if (from == kind::varying) return to == kind::partial ? code::ok : code::unprovable_replicate;
-  if (from == kind::invariant)  // anything else goes through Replicate, so that each step has one adjoint
-    return to == kind::replicate ? code::ok : code::local_conversion;
+  if (from == kind::invariant && to != kind::replicate) return code::local_conversion;  // one step, one adjoint
   return insisted ? code::ok : code::expert_only;
 }
 

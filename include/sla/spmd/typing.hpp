@@ -209,10 +209,17 @@ constexpr int dealt_dim(placed p, typing const& t) {
   return p.kind == placement_kind::sparse_shard ? t.batch + p.dim : p.dim;
 }
 
-/// Is every placement one that a tensor of this many dimensions can have?
+/// Is every placement one that a tensor of this many dimensions can have, and do the pending reductions commute?
 constexpr diagnostic check_placements(typing const& t) {
+  auto const is_sum = [](monoid m) { return m == monoid::sum || m == monoid::average; };
+  monoid pending = monoid::none;
   for (int a = 0; a < t.axes; ++a) {
     auto const p = t.on[a];
+    if (p.kind == placement_kind::partial) {
+      bool const alone = pending == monoid::none || pending == p.fold || (is_sum(pending) && is_sum(p.fold));
+      if (!alone) return {code::mixed_monoids, static_cast<std::int8_t>(a), 0};
+      pending = p.fold;
+    }
     if (!is_sharded(p.kind)) continue;
     bool const is_row_or_column = t.is_sparse() && (p.dim == t.batch || p.dim == t.batch + 1);
     bool const fits = p.kind == placement_kind::sparse_shard ? t.is_sparse() : p.dim < t.rank && !is_row_or_column;

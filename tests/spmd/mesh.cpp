@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Meshes over worlds of any size: names, coordinates, one communicator per axis, and the sentence for a wrong size.
+#include <string>
+
+#include <sla/dist/fake.hpp>
+#include <sla/dist/self.hpp>
+#include <sla/dist/threads.hpp>
+#include <sla/spmd/mesh.hpp>
+
+#include "catch.hpp"
+
+using namespace sla;
+using Catch::Matchers::ContainsSubstring;
+
+using Grid = mesh<axis<"pp", 2>, axis<"dp", 3>, axis<"tp", 4>>;
+static_assert(Grid::rank == 3 && Grid::find("dp") == 1 && Grid::find("xp") == -1);
+static_assert(Grid::static_size(2) == 4 && Grid::static_stride(0) == 12 && Grid::static_stride(2) == 1);
+static_assert(Grid::index<"tp">() == 2 && Grid::name(0) == "pp");
+static_assert(mesh<axis<"rows">>::static_size(0) == dyn);
+static_assert(mesh<axis<"a">, axis<"b", 2>>::static_stride(0) == 2 && mesh<axis<"b", 2>, axis<"a">>::static_stride(0) == dyn);
+static_assert(is_mesh<Grid> && !is_mesh<int>);
+
+TEST_CASE("coordinates are row-major") {
+  for (int me = 0; me < 24; ++me) {
+    fake world(24, me);
+    Grid m(world);
+    CHECK(m.coordinate<"pp">() * 12 + m.coordinate<"dp">() * 4 + m.coordinate<"tp">() == me);
+    CHECK(m.size<"pp">() == 2);
+    CHECK(m.size(1) == 3);
+    for (int a = 0; a < Grid::rank; ++a) {
+      CHECK(m.communicator(a).size() == m.size(a));
+      CHECK(m.communicator(a).rank() == m.coordinate(a));
+    }
+    CHECK(&m.communicator<"dp">() == &m.communicator(1));
+    CHECK(m.world().size() == 24);
+    CHECK(m.world().rank() == me);
+  }
+}
+
+TEST_CASE("an open axis takes what is left") {
+  fake world(12, 7);
+  mesh<axis<"rows">> rows(world);
+  CHECK(rows.size<"rows">() == 12);
+  mesh<axis<"rows">, axis<"cols", 3>> grid(world);
+  CHECK(grid.size<"rows">() == 4);
+  CHECK(grid.coordinate<"rows">() == 2);
+  CHECK(grid.coordinate<"cols">() == 1);
+  self one;
+  mesh<axis<"rows">, axis<"one", 1>> alone(one);
+  CHECK(alone.size<"rows">() == 1);
+  CHECK(alone.communicator<"one">().size() == 1);
+}
+
+TEST_CASE("a mesh is a handle") {
+  fake world(4, 1);
+  mesh<axis<"rows">> m(world), other(world);
+  auto copy = m;
+  CHECK(copy == m);
+  CHECK(!(other == m));
+  CHECK(m);
+  mesh<axis<"rows">> empty;
+  CHECK(!empty);
+  CHECK_THROWS_WITH(empty.size<"rows">(), ContainsSubstring("never made from a world"));
+}
+
+TEST_CASE("sizes that do not fit the world are named") {
+  fake world(8, 0);
+  using Two = mesh<axis<"dp", 2>, axis<"tp", 3>>;
+  using Open = mesh<axis<"dp">, axis<"tp", 3>>;
+  CHECK_THROWS_AS(Two(world), shape_error);
+  CHECK_THROWS_WITH(Two(world), ContainsSubstring("dp=2 x tp=3 needs 6 ranks, and this world has 8"));
+  CHECK_THROWS_WITH(Open(world), ContainsSubstring("dp=dyn x tp=3 needs a multiple of 3 ranks, and this world has 8"));
+}
+
+TEST_CASE("the ranks of a thread world find each other along the axes") {
+  int const bad = threads::run(6, [](auto& world) {
+    mesh<axis<"r", 2>, axis<"c", 3>> m(world);
+    bool const right = m.communicator<"c">().size() == 3 && m.communicator<"c">().rank() == m.world().rank() % 3 &&
+                       m.communicator<"r">().size() == 2 && m.communicator<"r">().rank() == m.world().rank() / 3;
+    return right ? 0 : 1;
+  });
+  CHECK(bad == 0);
+}
