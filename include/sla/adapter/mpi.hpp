@@ -324,7 +324,7 @@ class world {
 /// MPI for the length of main: starts it (unless it runs already) and ends it. A rank that fails ends all ranks:
 /// - an exception that leaves main, or any thread: its message with the rank on stderr, then MPI_Abort;
 /// - one that leaves the environment and is caught: MPI_Abort when the program ends, so that its handler can speak first;
-/// - one caught inside that destroyed a mesh: MPI_Abort, unless the other ranks come to their end too within five seconds.
+/// - one caught inside that destroyed a mesh: MPI_Abort, unless the other ranks come to their end too within three seconds.
 class environment {
  public:
   environment(int& argc, char**& argv) {
@@ -373,8 +373,8 @@ class environment {
     MPI_Ibarrier(MPI_COMM_WORLD, &all_here);
     auto const begin = clock::now();
     for (int here = 0; MPI_Test(&all_here, &here, MPI_STATUS_IGNORE) == MPI_SUCCESS && here == 0;) {
-      if (detail::unwinding_witness::saw_one() && clock::now() - begin > std::chrono::seconds(5))
-        detail::mpi_end_all("an exception ended its work, and the other ranks have not ended within 5 s");
+      if (detail::unwinding_witness::saw_one() && clock::now() - begin > std::chrono::seconds(3))
+        detail::mpi_end_all("an exception ended its work, and the other ranks have not ended within 3 s");
       std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
   }

@@ -16,3 +16,15 @@
 #else
 #define SLA_INDEPENDENT
 #endif
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sla::detail {
+/// Asks the cache for the line that lies `bytes` after p; it may lie past the end. Nothing on a device.
+SLA_HD inline void prefetch_ahead([[maybe_unused]] void const* p, [[maybe_unused]] std::size_t bytes) {
+#if defined(__GNUC__) && !defined(__CUDA_ARCH__)
+  __builtin_prefetch(reinterpret_cast<void const*>(reinterpret_cast<std::uintptr_t>(p) + bytes));
+#endif
+}
+}  // namespace sla::detail

@@ -122,10 +122,10 @@ class Shape<Batch<B...>, M, N, Block<PQ...>> {
       throw shape_error(text("a matrix of ", rows, " x ", cols, " where the type says ", M, " x ", N));
   }
 
-  constexpr batch_extents const& batch() const { return batch_; }
-  constexpr index_t rows() const { return rows_; }
-  constexpr index_t cols() const { return cols_; }
-  constexpr index_t batch_count() const { return batch_.total(); }
+  SLA_HD constexpr batch_extents const& batch() const { return batch_; }
+  SLA_HD constexpr index_t rows() const { return rows_; }
+  SLA_HD constexpr index_t cols() const { return cols_; }
+  SLA_HD constexpr index_t batch_count() const { return batch_.total(); }
   constexpr bool operator==(Shape const&) const = default;
 
  private:

@@ -240,7 +240,10 @@ std::shared_ptr<any_communicator> erase(World& world) {
   static_assert(Communicator<World>,
                 "sla: a world must model Communicator (size(), rank() and engine(), see sla/dist/engine.hpp); use self, fake, "
                 "the argument of threads::run, or mpi::environment::world()");
-  if constexpr (Communicator<World>) return std::make_shared<detail::erased_communicator<World>>(world);
+  if constexpr (Communicator<World>)
+    return std::make_shared<detail::erased_communicator<World>>(world);
+  else
+    return nullptr;
 }
 /// What is erased already.
 inline std::shared_ptr<any_communicator> erase(std::shared_ptr<any_communicator> const& communicator) {

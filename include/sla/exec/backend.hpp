@@ -46,7 +46,7 @@ struct serial {
       using Statement = std::remove_cvref_t<decltype(statement)>;
       if constexpr (detail::is_whole<Statement>) {
         return;
-      } else if constexpr (requires { typename Statement::accumulator_type; }) {
+      } else if constexpr (detail::has_result<Statement>) {
         auto* const result = std::get<N>(results);
         for (index_t k = 0; k < (merged ? 1 : f.items()); ++k) result[k] = Statement::identity();
         std::vector<typename Statement::accumulator_type> one(std::size_t(f.rhs), Statement::identity());

@@ -70,6 +70,9 @@ struct accumulator_of<S> {
 };
 template <class S>
 using accumulator_of_t = typename accumulator_of<S>::type;
+/// Does the statement fold to a result?
+template <class S>
+inline constexpr bool has_result = !std::same_as<accumulator_of_t<S>, nothing>;
 }  // namespace detail
 
 /// Rows [first_row, last_row) of every batch item: a pass may come in pieces (interior rows, then boundary rows).
@@ -85,7 +88,7 @@ class pass_partials {
   template <std::size_t N>
   void fold(frame f, bool merged, detail::accumulator_of_t<std::tuple_element_t<N, std::tuple<S...>>>* result) const {
     using Statement = std::tuple_element_t<N, std::tuple<S...>>;
-    if constexpr (requires { typename Statement::accumulator_type; }) {
+    if constexpr (detail::has_result<Statement>) {
       index_t const items = merged ? 1 : f.items();
       for (index_t k = 0; k < items; ++k) result[k] = Statement::identity();
       auto const& values = std::get<N>(values_);
@@ -112,7 +115,7 @@ void run_block(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& s
       if constexpr (!is_whole<Statement>) {
         if (plan.pass_of[M] != pass) return;
         auto run = [&](auto const& bound) {
-          if constexpr (requires { typename Statement::accumulator_type; }) {
+          if constexpr (detail::has_result<Statement>) {
             auto* const result = std::get<M>(results);
             for (index_t k = 0; k < s.rhs; ++k) result[k] = Statement::identity();
             bound.run(s, result);

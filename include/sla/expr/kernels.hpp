@@ -8,6 +8,24 @@
 
 namespace sla::detail {
 
+/// Rows [first, first + count) of item b of scalar entries, one right-hand side: one sum per row.
+template <class Product, class T>
+SLA_HD void scalar_rows(Product const& y, index_t b, index_t first, index_t count, index_t item, T* out) {
+  using V = typename Product::value_type;
+  auto const A = y.A;
+  auto const x = y.x;
+  auto const* const values = A.values + b * A.batch_stride;
+  index_t const col0 = b * A.shape.cols(), row0 = b * A.shape.rows();
+  for (index_t i = first; i < first + count; ++i) {
+    if constexpr (requires { A.pattern.fetch_ahead(i, values); }) A.pattern.fetch_ahead(i, values);
+    V total{};
+    A.pattern.for_row(i, [&](index_t slot, index_t j) {
+      total += op::mul::apply(A.read(values[slot]), x.at(element{col0 + j, col0 + j, item}));
+    });
+    out[row0 + i] = scalar_cast<T>(total);
+  }
+}
+
 /// Rows [first, first + count) of item b, walked entry by entry: a block row, or eight right-hand sides, in registers.
 template <class Product, class T>
 SLA_HD void walk_rows(Product const& y, index_t b, index_t first, index_t count, index_t item, T* out) {

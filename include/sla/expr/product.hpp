@@ -178,8 +178,11 @@ struct product {
   SLA_HD void store(span s, T* out) const {
     index_t const inner = P * rhs(), row = s.first / inner, count = s.count / inner;
     index_t const b = shape_type::is_batched ? row / A.shape.rows() : 0, i = row - b * A.shape.rows();
-    if constexpr (std::same_as<typename View::pattern_type, dia_view> && P == 1 && Q == 1 && !has_rhs)
+    constexpr bool plain = P == 1 && Q == 1 && !has_rhs;
+    if constexpr (plain && std::same_as<typename View::pattern_type, dia_view>)
       detail::dia_rows(A, x, b, i, count, s.item, out);
+    else if constexpr (plain)
+      detail::scalar_rows(*this, b, i, count, s.item, out);
     else
       detail::walk_rows(*this, b, i, count, s.item, out);
   }

@@ -31,6 +31,14 @@ void check_csr(index_t rows, index_t cols, Ptr const* row_ptr, index_t pointers,
   throw index_error(text("entry ", bad, " (row ", row, "): column ", col[bad], " of a ", rows, " x ", cols,
                          " matrix; it must be at least 0 and less than ", cols));
 }
+/// A pointer and a length, as a range.
+template <class T>
+struct run {
+  T* first;
+  index_t count;
+  T* data() const { return first; }
+  index_t size() const { return count; }
+};
 template <class Range>
 inline constexpr bool is_kept = std::is_lvalue_reference_v<Range> || std::is_trivially_copyable_v<Range>;
 }  // namespace detail
@@ -67,6 +75,13 @@ template <class RowPtr, class Cols, class Values>
 auto borrow_csr(index_t rows, index_t cols, RowPtr&& row_ptr, Cols&& col, Values&& values) {
   return borrow_csr(Matrix(rows, cols), std::forward<RowPtr>(row_ptr), std::forward<Cols>(col),
                     std::forward<Values>(values));
+}
+
+/// The same from pointers: rows + 1 row pointers, nnz columns and nnz values.
+template <std::integral Ptr, std::integral Col, class T>
+auto borrow_csr(index_t rows, index_t cols, index_t nnz, Ptr const* row_ptr, Col const* col, T* values) {
+  return borrow_csr(Matrix(rows, cols), detail::run<Ptr const>{row_ptr, rows + 1}, detail::run<Col const>{col, nnz},
+                    detail::run<T>{values, nnz});
 }
 
 /// A with the columns of each row in ascending order and repeated entries summed, on a pattern of its own.
