@@ -4,7 +4,7 @@
 #pragma once
 
 #ifndef EIGEN_CORE_H
-#define EIGEN_NO_CUDA  // nvcc compiles our kernels, not Eigen's: without this it warns about each of them
+#define EIGEN_NO_CUDA // nvcc compiles our kernels, not Eigen's: without this it warns about each of them
 #endif
 #include <Eigen/SparseCore>
 
@@ -14,18 +14,20 @@
 
 namespace sla {
 
-/// A as Eigen sees it, not copied; A keeps its entries. Law: one matrix without batch and blocks, in Csr with one index type.
+/// A as Eigen sees it, not copied; A keeps its entries. Law: one matrix without batch and blocks, in Csr with one index
+/// type.
 ///     Eigen::VectorXd y = as_eigen(A) * as_eigen(x);
 template <class T, class S, class Col, class Ptr>
 Eigen::Map<Eigen::SparseMatrix<T, Eigen::RowMajor, Col> const> as_eigen(sparse_tensor<T, S, Csr<Col, Ptr>> const& A) {
   static_assert(!S::is_batched && !S::is_blocked,
                 "sla: as_eigen(A) wants one matrix with scalar entries: take batch_item(A, k) or unblocked(A)");
-  static_assert(std::same_as<Col, Ptr>, "sla: Eigen has one index type for columns and positions: as_eigen(to<Csr<Ptr>>(A))");
+  static_assert(std::same_as<Col, Ptr>,
+                "sla: Eigen has one index type for columns and positions: as_eigen(to<Csr<Ptr>>(A))");
   auto const& pattern = A.pattern();
   return {A.rows(), A.cols(), A.nnz(), pattern.row_ptr.data(), pattern.col.data(), A.values().data()};
 }
 template <class T, class S, class F>
-void as_eigen(sparse_tensor<T, S, F>&&) = delete;  // the tensor would be gone before it is read
+void as_eigen(sparse_tensor<T, S, F>&&) = delete; // the tensor would be gone before it is read
 
 /// A vector, or a row-major matrix, as Eigen sees it, not copied.
 template <class T, class E>
@@ -34,7 +36,8 @@ auto as_eigen(tensor<T, E> const& x) {
   if constexpr (E::rank == 1)
     return Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, 1> const>(x.data(), x.size());
   else
-    return Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> const>(x.data(), x.extent(0), x.extent(1));
+    return Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> const>(x.data(), x.extent(0),
+                                                                                               x.extent(1));
 }
 /// The same, to write to: `as_eigen(x) = solver.solve(as_eigen(b));`
 template <class T, class E>
@@ -43,23 +46,26 @@ auto as_eigen(tensor<T, E>& x) {
   if constexpr (E::rank == 1)
     return Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, 1>>(x.data(), x.size());
   else
-    return Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(x.data(), x.extent(0), x.extent(1));
+    return Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(x.data(), x.extent(0),
+                                                                                         x.extent(1));
 }
 template <class T, class E>
-void as_eigen(tensor<T, E>&&) = delete;  // the tensor would be gone before it is read
+void as_eigen(tensor<T, E>&&) = delete; // the tensor would be gone before it is read
 
-/// A row-major Eigen matrix, or a map of one, as a tensor, not copied: the matrix outlives the tensor and all that share its
-/// pattern. A const matrix is not written. Errors: the matrix is not compressed.
+/// A row-major Eigen matrix, or a map of one, as a tensor, not copied: the matrix outlives the tensor and all that
+/// share its pattern. A const matrix is not written. Errors: the matrix is not compressed.
 template <class E>
 auto borrow_eigen(E& matrix) {
-  static_assert(E::IsRowMajor, "sla: borrow_eigen wants a row-major matrix, which is our Csr; from_eigen copies a column-major one");
+  static_assert(E::IsRowMajor,
+                "sla: borrow_eigen wants a row-major matrix, which is our Csr; from_eigen copies a column-major one");
   if (!matrix.isCompressed())
-    throw value_error("borrow_eigen: the matrix is not compressed: call makeCompressed() on it, or copy it with from_eigen");
+    throw value_error(
+        "borrow_eigen: the matrix is not compressed: call makeCompressed() on it, or copy it with from_eigen");
   return borrow_csr(matrix.rows(), matrix.cols(), matrix.nonZeros(), matrix.outerIndexPtr(), matrix.innerIndexPtr(),
                     matrix.valuePtr());
 }
 template <class E>
-void borrow_eigen(E const&& matrix) = delete;  // the matrix would be gone before it is read
+void borrow_eigen(E const&& matrix) = delete; // the matrix would be gone before it is read
 
 /// A copy of an Eigen sparse matrix of either order, compressed or not, with its rows sorted.
 template <class E>
@@ -86,4 +92,4 @@ auto from_eigen(Eigen::MatrixBase<E> const& expression) {
   }
 }
 
-}  // namespace sla
+} // namespace sla

@@ -54,23 +54,24 @@ void block_columns(View const& view, index_t i, std::vector<index_t>& columns) {
   std::sort(columns.begin(), columns.end());
   columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
 }
-}  // namespace detail
+} // namespace detail
 
-/// The same matrix in P x Q blocks, (*batch, M/P, N/Q, P, Q): a block is stored where A has an entry, its gaps are zeros.
-/// Cost: O(nnz). Errors: M or N is not a multiple of the block.
+/// The same matrix in P x Q blocks, (*batch, M/P, N/Q, P, Q): a block is stored where A has an entry, its gaps are
+/// zeros. Cost: O(nnz). Errors: M or N is not a multiple of the block.
 template <index_t P, index_t Q, class T, class S, class F>
 auto to_blocks(sparse_tensor<T, S, F> const& A) {
   static_assert(P > 0 && Q > 0, "sla: to_blocks<P, Q>(A): block extents are at least 1");
   static_assert(!S::is_blocked, "sla: to_blocks<P, Q>(A): A has blocks already; take unblocked(A) first");
-  static_assert((S::static_rows == dyn || S::static_rows % P == 0) && (S::static_cols == dyn || S::static_cols % Q == 0),
+  static_assert((S::static_rows == dyn || S::static_rows % P == 0) &&
+                    (S::static_cols == dyn || S::static_cols % Q == 0),
                 "sla: to_blocks<P, Q>(A): the rows of A are a multiple of P, its columns of Q");
   using To = typename detail::blocked_shape<S, P, Q>::type;
   using Direct = csr_for_t<F>;
   using Ptr = typename Direct::ptr_type;
   using Col = typename Direct::col_type;
   if (A.rows() % P != 0 || A.cols() % Q != 0)
-    throw shape_error(text("to_blocks<", P, ", ", Q, "> of a ", A.rows(), " x ", A.cols(), " matrix: ", A.rows() % P ? A.rows() : A.cols(),
-                           " is not a multiple of ", A.rows() % P ? P : Q,
+    throw shape_error(text("to_blocks<", P, ", ", Q, "> of a ", A.rows(), " x ", A.cols(), " matrix: ",
+                           A.rows() % P ? A.rows() : A.cols(), " is not a multiple of ", A.rows() % P ? P : Q,
                            "; choose a block that divides it, or add rows and columns of the identity"));
   index_t const rows = A.rows() / P;
   auto const view = A.pattern().view();
@@ -92,7 +93,8 @@ auto to_blocks(sparse_tensor<T, S, F> const& A) {
         view.for_row(i * P + p, [&](index_t s, index_t j) {
           index_t const at = first + (std::lower_bound(columns.begin(), columns.end(), j / Q) - columns.begin());
           index_t& slot = from[(at * P + p) * Q + j % Q];
-          if (slot >= 0) throw value_error(text("two entries at row ", i * P + p, ", column ", j, ": sum them first, sorted(A)"));
+          if (slot >= 0)
+            throw value_error(text("two entries at row ", i * P + p, ", column ", j, ": sum them first, sorted(A)"));
           slot = s;
         });
     }
@@ -101,9 +103,10 @@ auto to_blocks(sparse_tensor<T, S, F> const& A) {
   detail::gather_blocks(A.values().data(), A.batch_stride(), values.data(), source, 1, A.batch_count(),
                         [](T const* a, T* b) { *b = *a; });
   using pattern = csr_pattern<Col, Ptr, host_memory>;
-  sparse_tensor<T, To, Direct> B(To(A.shape().batch(), rows, A.cols() / Q),
-                                 std::make_shared<pattern const>(pattern{rows, A.cols() / Q, std::move(row_ptr), std::move(col)}),
-                                 std::move(values));
+  sparse_tensor<T, To, Direct> B(
+      To(A.shape().batch(), rows, A.cols() / Q),
+      std::make_shared<pattern const>(pattern{rows, A.cols() / Q, std::move(row_ptr), std::move(col)}),
+      std::move(values));
   if constexpr (std::same_as<F, Direct>)
     return B;
   else
@@ -155,7 +158,8 @@ sparse_tensor<T, To, F> stacked(index_t count, sparse_tensor<T, S, F> const* con
     host_memory::copy(items[k]->values().data(), values.data() + k * each, std::size_t(each) * sizeof(T));
   typename To::batch_extents batch = [&]<std::size_t... Axis>(std::index_sequence<Axis...>) {
     return typename To::batch_extents(count, A.shape().batch()[int(Axis)]...);
-  }(std::make_index_sequence<std::size_t(S::batch_extents::rank)>{});
+  }
+  (std::make_index_sequence<std::size_t(S::batch_extents::rank)>{});
   return {To(batch, A.rows(), A.cols()), A.shared_pattern(), std::move(values)};
 }
 
@@ -175,7 +179,7 @@ template <class Memory>
 bool same_slots(dia_pattern<Memory> const& a, dia_pattern<Memory> const& b) {
   return same_numbers(a.offset, b.offset);
 }
-}  // namespace detail
+} // namespace detail
 
 /// True if two patterns store the same entries in the same slots. Cost: none where they are one object, else O(nnz).
 template <class Pattern>
@@ -185,8 +189,7 @@ bool same_pattern(Pattern const& a, Pattern const& b) {
 
 /// K copies of A's values on A's pattern, (K, *batch, M, N, *block): the start of a batch whose items differ in values.
 template <index_t K, class T, class S, class F>
-  requires(K != dyn)
-auto to_batch(sparse_tensor<T, S, F> const& A) {
+requires(K != dyn) auto to_batch(sparse_tensor<T, S, F> const& A) {
   static_assert(K > 0, "sla: to_batch<K>(A): K is at least 1");
   std::vector<sparse_tensor<T, S, F> const*> items(static_cast<std::size_t>(K), &A);
   return detail::stacked<typename detail::batched_shape<S, Batch<K>>::type>(K, items.data());
@@ -201,14 +204,15 @@ auto to_batch(sparse_tensor<T, S, F> const& A, index_t count) {
 
 /// Tensors of one pattern as a batch, (count, *batch, M, N, *block). Errors: patterns differ.
 template <class T, class S, class F, class... More>
-  requires(std::same_as<More, sparse_tensor<T, S, F>> && ...)
-auto stack_batch(sparse_tensor<T, S, F> const& A, More const&... more) {
+requires(std::same_as<More, sparse_tensor<T, S, F>>&&...) auto stack_batch(sparse_tensor<T, S, F> const& A,
+                                                                           More const&... more) {
   constexpr index_t count = 1 + index_t(sizeof...(More));
   sparse_tensor<T, S, F> const* items[] = {&A, &more...};
   for (index_t k = 1; k < count; ++k)
     if (!same_pattern(A.pattern(), items[k]->pattern()) || items[k]->shape() != A.shape())
-      throw shape_error(text("stack_batch: item ", k, " (", items[k]->rows(), " x ", items[k]->cols(), ", ", items[k]->nnz(),
-                             " entries) does not have the pattern of item 0 (", A.rows(), " x ", A.cols(), ", ", A.nnz(),
+      throw shape_error(text("stack_batch: item ", k, " (", items[k]->rows(), " x ", items[k]->cols(), ", ",
+                             items[k]->nnz(), " entries) does not have the pattern of item 0 (", A.rows(), " x ",
+                             A.cols(), ", ", A.nnz(),
                              " entries); a batch shares one: store the union of the entries in each, with zeros"));
   return detail::stacked<typename detail::batched_shape<S, Batch<count>>::type>(count, items);
 }
@@ -217,11 +221,12 @@ auto stack_batch(sparse_tensor<T, S, F> const& A, More const&... more) {
 template <class T, class S, class F>
 auto batch_item(sparse_tensor<T, S, F> const& A, index_t k) {
   static_assert(S::is_batched, "sla: batch_item(A, k): A has no batch axes");
-  if (k < 0 || k >= A.batch_count()) throw index_error(text("batch_item(A, ", k, "): A has ", A.batch_count(), " items"));
+  if (k < 0 || k >= A.batch_count())
+    throw index_error(text("batch_item(A, ", k, "): A has ", A.batch_count(), " items"));
   using To = typename detail::item_shape<S>::type;
   buffer<T> values(A.batch_stride(), uninitialized);
   host_memory::copy(A.values().data() + k * A.batch_stride(), values.data(), values.bytes());
   return sparse_tensor<T, To, F>(To(A.rows(), A.cols()), A.shared_pattern(), std::move(values));
 }
 
-}  // namespace sla
+} // namespace sla

@@ -26,8 +26,8 @@ void check_csr(index_t rows, index_t cols, Ptr const* row_ptr, index_t pointers,
                            " columns; the last row pointer is the number of entries"));
   index_t const bad = first_where(nnz, [&](index_t k) { return index_t(col[k]) < 0 || index_t(col[k]) >= cols; });
   if (bad < 0) return;
-  index_t const row = std::upper_bound(row_ptr, row_ptr + rows + 1, bad, [](index_t a, Ptr b) { return a < index_t(b); }) -
-                      row_ptr - 1;
+  index_t const row =
+      std::upper_bound(row_ptr, row_ptr + rows + 1, bad, [](index_t a, Ptr b) { return a < index_t(b); }) - row_ptr - 1;
   throw index_error(text("entry ", bad, " (row ", row, "): column ", col[bad], " of a ", rows, " x ", cols,
                          " matrix; it must be at least 0 and less than ", cols));
 }
@@ -41,20 +41,20 @@ struct run {
 };
 template <class Range>
 inline constexpr bool is_kept = std::is_lvalue_reference_v<Range> || std::is_trivially_copyable_v<Range>;
-}  // namespace detail
+} // namespace detail
 
 /// A user's CSR arrays as a tensor of shape S, not copied: the user keeps `row_ptr` and `col` alive while any tensor
 /// shares the pattern, and `values` ([*batch][entry][*block]) while this one lives. Const values cannot be written
 /// through it; a copy owns its values. Columns may stand in any order within a row (`sorted(A)` orders them).
 /// Cost: one pass that checks the arrays. Errors: lengths, row pointers that fall, columns out of range.
 template <class S, class RowPtr, class Cols, class Values>
-  requires(is_shape<S>)
-auto borrow_csr(S shape, RowPtr&& row_ptr, Cols&& col, Values&& values) {
+requires(is_shape<S>) auto borrow_csr(S shape, RowPtr&& row_ptr, Cols&& col, Values&& values) {
   using Ptr = detail::element_t<RowPtr>;
   using Col = detail::element_t<Cols>;
   using T = detail::element_t<Values>;
-  static_assert(std::integral<Ptr> && std::integral<Col> && Scalar<T>,
-                "sla: borrow_csr(rows, cols, row_ptr, col, values) wants integers, integers, and float, double or complex");
+  static_assert(
+      std::integral<Ptr> && std::integral<Col> && Scalar<T>,
+      "sla: borrow_csr(rows, cols, row_ptr, col, values) wants integers, integers, and float, double or complex");
   static_assert(detail::is_kept<RowPtr> && detail::is_kept<Cols> && detail::is_kept<Values>,
                 "sla: borrow_csr does not copy: give it arrays that outlive the result, not temporaries");
   index_t const nnz = index_t(std::size(col));
@@ -98,4 +98,4 @@ sparse_tensor<T, S, Csr<Col, Ptr>> sorted(sparse_tensor<T, S, Csr<Col, Ptr>> con
   return {A.shape(), std::move(order.pattern), std::move(values)};
 }
 
-}  // namespace sla
+} // namespace sla

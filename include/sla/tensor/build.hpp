@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Assembly: sparse tensors from triplets, checked, repeated entries summed. A user's CSR arrays are in tensor/borrow.hpp,
-// files in tensor/matrix_market.hpp, model problems in tensor/problems.hpp.
+// Assembly: sparse tensors from triplets, checked, repeated entries summed. A user's CSR arrays are in
+// tensor/borrow.hpp, files in tensor/matrix_market.hpp, model problems in tensor/problems.hpp.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace sla {
 
 /// Options of assembly.
 struct assembly {
-  bool refuse_nonfinite = false;  ///< a NaN or an infinity among the values is an error that names its place
+  bool refuse_nonfinite = false; ///< a NaN or an infinity among the values is an error that names its place
 };
 
 namespace detail {
@@ -29,7 +29,7 @@ using element_t = std::remove_cvref_t<decltype(*std::data(std::declval<Range&>()
 template <class Col, class Ptr>
 struct triplet_order {
   std::shared_ptr<csr_pattern<Col, Ptr, host_memory> const> pattern;
-  buffer<index_t> begin, order;  ///< the triplets of row i: order[begin[i]] .. order[begin[i + 1] - 1]
+  buffer<index_t> begin, order; ///< the triplets of row i: order[begin[i]] .. order[begin[i + 1] - 1]
 };
 
 template <class Rows, class Cols>
@@ -80,7 +80,8 @@ triplet_order<Col, Ptr> sort_triplets(index_t rows, index_t cols, index_t n, Row
 
 /// The sums of the triplets' values, [batch][triplet][block], on the pattern; in input order, so the same in each run.
 template <class T, class V, class Cols, class Col, class Ptr>
-buffer<T> sum_triplets(triplet_order<Col, Ptr> const& sorted, Cols const* col, V const* value, index_t batch, index_t block) {
+buffer<T> sum_triplets(triplet_order<Col, Ptr> const& sorted, Cols const* col, V const* value, index_t batch,
+                       index_t block) {
   auto const& pattern = *sorted.pattern;
   index_t const n = sorted.order.size();
   buffer<T> values(batch * pattern.nnz() * block, uninitialized);
@@ -102,7 +103,7 @@ buffer<T> sum_triplets(triplet_order<Col, Ptr> const& sorted, Cols const* col, V
     });
   return values;
 }
-}  // namespace detail
+} // namespace detail
 
 /// The tensor of shape S with values[b][k] (a block, row-major) added at (row_indices[k], col_indices[k]), for batch
 /// items b: `from_triplets<double>(Shape<Batch<4>, dyn, dyn, Block<3, 3>>({4}, m, n), rows, cols, values)`.
@@ -111,9 +112,8 @@ buffer<T> sum_triplets(triplet_order<Col, Ptr> const& sorted, Cols const* col, V
 /// the index type counts, and NaN or infinity where `assembly{.refuse_nonfinite = true}` says so.
 template <Scalar T, Format F = Csr<>, class S, class Rows = std::initializer_list<index_t>,
           class Cols = std::initializer_list<index_t>, class Values = std::initializer_list<T>>
-  requires(is_shape<S>)
-sparse_tensor<T, S, F> from_triplets(S shape, Rows const& row_indices, Cols const& col_indices, Values const& values,
-                                     assembly options = {}) {
+requires(is_shape<S>) sparse_tensor<T, S, F> from_triplets(S shape, Rows const& row_indices, Cols const& col_indices,
+                                                           Values const& values, assembly options = {}) {
   using V = detail::element_t<Values const>;
   static_assert(std::integral<detail::element_t<Rows const>> && std::integral<detail::element_t<Cols const>>,
                 "sla: from_triplets(rows, cols, row_indices, col_indices, values): the indices are ranges of integers");
@@ -125,13 +125,12 @@ sparse_tensor<T, S, F> from_triplets(S shape, Rows const& row_indices, Cols cons
     throw shape_error(text("triplets of ", n, " row indices, ", std::size(col_indices), " column indices and ",
                            std::size(values), " values; as many are wanted of each",
                            batch * block == 1 ? "" : text(", and batch x block = ", batch * block, " values")));
-  auto const *row = std::data(row_indices);
-  auto const *col = std::data(col_indices);
+  auto const* row = std::data(row_indices);
+  auto const* col = std::data(col_indices);
   detail::check_triplets(shape.rows(), shape.cols(), n, row, col);
   if (options.refuse_nonfinite) {
-    index_t const bad = detail::first_where(batch * n * block, [v = std::data(values)](index_t k) {
-      return !is_finite(to_kernel(T(v[k])));
-    });
+    index_t const bad = detail::first_where(
+        batch * n * block, [v = std::data(values)](index_t k) { return !is_finite(to_kernel(T(v[k]))); });
     if (bad >= 0) {
       index_t const k = n ? bad / block % n : 0;
       throw value_error(text("triplet ", k, ": the value at row ", row[k], ", column ", col[k], " is ",
@@ -139,8 +138,8 @@ sparse_tensor<T, S, F> from_triplets(S shape, Rows const& row_indices, Cols cons
     }
   }
   using Direct = csr_for_t<F>;
-  auto sorted = detail::sort_triplets<typename Direct::col_type, typename Direct::ptr_type>(shape.rows(), shape.cols(), n,
-                                                                                            row, col);
+  auto sorted = detail::sort_triplets<typename Direct::col_type, typename Direct::ptr_type>(shape.rows(), shape.cols(),
+                                                                                            n, row, col);
   auto sums = detail::sum_triplets<T>(sorted, col, std::data(values), batch, block);
   sparse_tensor<T, S, Direct> A(shape, std::move(sorted.pattern), std::move(sums));
   if constexpr (std::same_as<F, Direct>)
@@ -160,7 +159,7 @@ sparse_tensor<T, Matrix, F> from_triplets(index_t rows, index_t cols, Rows const
 /// Collects triplets one by one: `triplets<double> t(n, n); t.add(i, j, v); auto A = t.build();`
 template <Scalar T>
 class triplets {
- public:
+public:
   triplets(index_t rows, index_t cols) : rows_(rows), cols_(cols) {}
 
   void reserve(index_t n) {
@@ -192,10 +191,10 @@ class triplets {
     return from_triplets<T, F>(rows_, cols_, row_, col_, value_, options);
   }
 
- private:
+private:
   index_t rows_, cols_;
   std::vector<index_t> row_, col_;
   std::vector<T> value_;
 };
 
-}  // namespace sla
+} // namespace sla

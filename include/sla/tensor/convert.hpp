@@ -36,7 +36,8 @@ using csr_for_t = Csr<typename F::col_type, typename F::ptr_type>;
 namespace detail {
 inline constexpr char const* wide_columns = "Csr<std::int64_t>";
 
-/// A pattern, and for each of its slots the slot of an older pattern with the value (-1: zero). No source: the same slots.
+/// A pattern, and for each of its slots the slot of an older pattern with the value (-1: zero). No source: the same
+/// slots.
 template <class F>
 struct pattern_map {
   std::shared_ptr<typename F::template pattern<host_memory> const> pattern;
@@ -45,8 +46,8 @@ struct pattern_map {
 
 /// to[s] = from[source[s]] in each batch item, for blocks of `block` numbers; copy(from, to) copies one.
 template <class T, class Copy>
-void gather_blocks(T const* from, index_t from_stride, T* to, buffer<index_t> const& source, index_t block, index_t batch,
-                   Copy const& copy) {
+void gather_blocks(T const* from, index_t from_stride, T* to, buffer<index_t> const& source, index_t block,
+                   index_t batch, Copy const& copy) {
   index_t const slots = source.size();
   for (index_t b = 0; b < batch; ++b)
     parallel_ranges(slots, [&, old = from + b * from_stride, now = to + b * slots * block](index_t lo, index_t hi) {
@@ -118,7 +119,7 @@ template <class Old>
 pattern_map<Dia> remap(conversion_to<Dia>, Old const& old, bool, dia_limit limit = {}) {
   auto const view = old.view();
   index_t const rows = old.rows;
-  buffer<index_t> place(rows + old.cols);  // of the diagonal j - i + rows
+  buffer<index_t> place(rows + old.cols); // of the diagonal j - i + rows
   index_t* const mark = place.data();
   for (index_t i = 0; i < rows; ++i) view.for_row(i, [&](index_t, index_t j) { mark[j - i + rows] = 1; });
   index_t const diagonals = std::count(place.begin(), place.end(), index_t(1));
@@ -159,10 +160,11 @@ buffer<T2> cast_values(buffer<T> const& from) {
   });
   return values;
 }
-}  // namespace detail
+} // namespace detail
 
 /// A in the format F2; batches and blocks stay. `Dia` stores whole diagonals, with zeros where A has no entry, and is
-/// refused where that is more than `dia_limit` allows. Entries keep their order, which in our own patterns is ascending.
+/// refused where that is more than `dia_limit` allows. Entries keep their order, which in our own patterns is
+/// ascending.
 template <Format F2, class T, class S, class F, class... Limit>
 sparse_tensor<T, S, F2> convert(conversion_to<F2> to, sparse_tensor<T, S, F> const& A, Limit... limit) {
   static_assert(sizeof...(Limit) == 0 || detail::is_dia_format<F2>, "sla: dia_limit is an option of to<Dia>(A) alone");
@@ -191,4 +193,4 @@ tensor<T2, E> cast(tensor<T, E> const& x) {
   return {x.extents(), detail::cast_values<T2>(x.values())};
 }
 
-}  // namespace sla
+} // namespace sla

@@ -28,15 +28,17 @@ struct first_place {
 /// The first k in [0, n) with holds(k), or -1.
 template <class Predicate>
 index_t first_where(index_t n, Predicate const& holds) {
-  return merged_ranges<first_place>(n, [&](index_t lo, index_t hi) {
-           for (index_t k = lo; k < hi; ++k)
-             if (holds(k)) return first_place{k};
-           return first_place{};
-         })
+  return merged_ranges<first_place>(n,
+                                    [&](index_t lo, index_t hi) {
+                                      for (index_t k = lo; k < hi; ++k)
+                                        if (holds(k)) return first_place{k};
+                                      return first_place{};
+                                    })
       .at;
 }
 
-/// Row pointers from count(i), the entries of row i, which is called once per row. Errors: the sum does not fit into Ptr.
+/// Row pointers from count(i), the entries of row i, which is called once per row. Errors: the sum does not fit into
+/// Ptr.
 template <class Ptr, class Count>
 buffer<Ptr> row_pointers(index_t rows, Count const& count) {
   buffer<index_t> counts(rows, uninitialized);
@@ -70,7 +72,8 @@ buffer<index_t> counting_sort(index_t n, index_t weight, index_t buckets, Walk c
   auto each_part = [&](auto const& visit) {
     parallel(parts, [&](int t) { visit(n * t / parts, n * (t + 1) / parts, counts + t * buckets); });
   };
-  each_part([&](index_t lo, index_t hi, index_t* count) { walk(lo, hi, [&](index_t bucket, auto...) { ++count[bucket]; }); });
+  each_part(
+      [&](index_t lo, index_t hi, index_t* count) { walk(lo, hi, [&](index_t bucket, auto...) { ++count[bucket]; }); });
   index_t total = 0;
   for (index_t k = 0; k < buckets; ++k) {
     begin.data()[k] = total;
@@ -87,4 +90,4 @@ buffer<index_t> counting_sort(index_t n, index_t weight, index_t buckets, Walk c
   return begin;
 }
 
-}  // namespace sla::detail
+} // namespace sla::detail

@@ -11,22 +11,22 @@ namespace sla {
 
 namespace detail {
 template <index_t A, index_t B>
-inline constexpr index_t product_extent = A == dyn || B == dyn ? dyn : A * B;
+inline constexpr index_t product_extent = A == dyn || B == dyn ? dyn : A* B;
 
 template <class S>
-using dense_extents_t = join_t<typename S::batch_extents, Extents<product_extent<S::static_rows, S::block_rows>,
-                                                                  product_extent<S::static_cols, S::block_cols>>>;
+using dense_extents_t =
+    join_t<typename S::batch_extents,
+           Extents<product_extent<S::static_rows, S::block_rows>, product_extent<S::static_cols, S::block_cols>>>;
 
 /// Extents of type E whose leading axes are those of `batch`, the others the given sizes.
 template <class E, class BatchExtents, class... Sizes>
 E extents_after(BatchExtents const& batch, Sizes... sizes) {
   index_t all[std::size_t(E::rank)], tail[] = {sizes...};
   for (int a = 0; a < E::rank; ++a) all[a] = a < BatchExtents::rank ? batch[a] : tail[a - BatchExtents::rank];
-  return [&]<std::size_t... Axis>(std::index_sequence<Axis...>) {
-    return E(all[Axis]...);
-  }(std::make_index_sequence<std::size_t(E::rank)>{});
+  return [&]<std::size_t... Axis>(std::index_sequence<Axis...>) { return E(all[Axis]...); }
+  (std::make_index_sequence<std::size_t(E::rank)>{});
 }
-}  // namespace detail
+} // namespace detail
 
 /// The dense tensor (*batch, M p, N q) of A, row-major. Repeated entries are summed. For tests and little matrices.
 template <class T, class S, class F>
@@ -116,4 +116,4 @@ inline index_t find_slot(dia_view const& view, index_t i, index_t j) {
   return at != last && *at == j - i ? (at - view.offset) * view.rows + i : -1;
 }
 
-}  // namespace sla
+} // namespace sla

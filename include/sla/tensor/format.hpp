@@ -39,13 +39,6 @@ struct csr_view {
   SLA_HD void for_row(index_t i, F&& f) const {
     for (index_t s = row_ptr[i], last = row_ptr[i + 1]; s < last; ++s) f(s, index_t(col[s]));
   }
-  /// Fetches what a walk needs some rows after i. Short rows defeat the hardware's own guess: 1.5 times the bandwidth.
-  template <class T>
-  SLA_HD void fetch_ahead(index_t i, T const* values) const {
-    constexpr std::size_t entries = 256;
-    detail::prefetch_ahead(col + row_ptr[i], entries * sizeof(Col));
-    detail::prefetch_ahead(values + row_ptr[i], entries * sizeof(T));
-  }
   /// Stored entries in the rows before i: threads share rows by it.
   SLA_HD index_t entries_before(index_t i) const { return row_ptr[i]; }
 };

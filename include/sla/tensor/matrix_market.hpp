@@ -34,9 +34,12 @@ struct market_header {
 template <std::size_t Count>
 std::size_t one_of(text_lines& lines, char const* const (&choices)[Count]) {
   std::string expected;
-  for (std::size_t k = 0; k < Count; ++k) expected += text(k == 0 ? "" : k + 1 < Count ? ", " : " or ", "'", choices[k], "'");
+  for (std::size_t k = 0; k < Count; ++k)
+    expected += text(k == 0 ? "" : k + 1 < Count ? ", " : " or ", "'", choices[k], "'");
   std::string_view const token = lines.word();
-  auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == (b >= 'A' && b <= 'Z' ? b - 'A' + 'a' : b); };
+  auto same = [](char a, char b) {
+    return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == (b >= 'A' && b <= 'Z' ? b - 'A' + 'a' : b);
+  };
   for (std::size_t k = 0; k < Count; ++k) {
     std::string_view const name = choices[k];
     if (std::equal(token.begin(), token.end(), name.begin(), name.end(), same)) return k;
@@ -58,8 +61,10 @@ market_header read_market_header(text_lines& lines, bool dense) {
   market_header header{};
   header.field = market_field(one_of(lines, field_names));
   if (header.field == market_field::complex && !is_complex<T>)
-    lines.fail_last("real values; a complex file is read with std::complex<double>, as in read_matrix_market<std::complex<double>>");
-  if (header.field == market_field::pattern && dense) lines.fail_last("'real', 'complex' or 'integer' in an array file");
+    lines.fail_last("real values; a complex file is read with std::complex<double>, as in "
+                    "read_matrix_market<std::complex<double>>");
+  if (header.field == market_field::pattern && dense)
+    lines.fail_last("'real', 'complex' or 'integer' in an array file");
   header.symmetry = matrix_symmetry(one_of(lines, symmetry_names));
   if (header.symmetry == matrix_symmetry::hermitian && header.field != market_field::complex)
     lines.fail_last(text("'general' or 'symmetric': a ", field_names[int(header.field)], " matrix is not hermitian"));
@@ -72,11 +77,13 @@ market_header read_market_header(text_lines& lines, bool dense) {
     if (n < 0) lines.fail_last(what);
     return n;
   };
-  if (!lines.next_data('%')) lines.fail(dense ? "the line of sizes, 'rows columns'" : "the line of sizes, 'rows columns entries'");
+  if (!lines.next_data('%'))
+    lines.fail(dense ? "the line of sizes, 'rows columns'" : "the line of sizes, 'rows columns entries'");
   header.rows = size("the number of rows");
   header.cols = size("the number of columns");
   if (header.symmetry != matrix_symmetry::general && header.rows != header.cols)
-    lines.fail_last(text("as many columns as rows (", header.rows, ") in a ", symmetry_names[int(header.symmetry)], " file"));
+    lines.fail_last(
+        text("as many columns as rows (", header.rows, ") in a ", symmetry_names[int(header.symmetry)], " file"));
   if (!dense) header.entries = size("the number of entries");
   lines.expect_end("the sizes");
   return header;
@@ -91,8 +98,9 @@ T read_market_value(text_lines& lines, market_header const& header, assembly opt
     value = T(real_t<T>(lines.integer("an integer value")));
   } else if constexpr (is_complex<T>) {
     double const re = lines.number("a value");
-    value = header.field == market_field::complex ? T(real_t<T>(re), real_t<T>(lines.number("the imaginary part of a value")))
-                                                  : T(real_t<T>(re));
+    value = header.field == market_field::complex
+                ? T(real_t<T>(re), real_t<T>(lines.number("the imaginary part of a value")))
+                : T(real_t<T>(re));
   } else {
     value = T(lines.number("a value"));
   }
@@ -129,12 +137,13 @@ sparse_tensor<T, Matrix, F> read_market(std::istream& in, std::string const& nam
     if (n < 1 || n > extent) lines.fail_last(text(what, " from 1 to ", extent));
     return Index(n - 1);
   };
-  int triangle = 0;  // -1 below the diagonal, +1 above: entries of both would be counted twice
+  int triangle = 0; // -1 below the diagonal, +1 above: entries of both would be counted twice
   for (index_t k = 0; k < header.entries; ++k) {
     if (!lines.next_data('%')) lines.fail(text("entry ", k + 1, " of ", header.entries));
     Index const i = index(header.rows, "a row index"), j = index(header.cols, "a column index");
     if (!general && i != j) {
-      if (triangle == (i < j ? -1 : 1)) lines.fail_last(text("entries of one triangle only in a ", symmetry_names[int(header.symmetry)], " file"));
+      if (triangle == (i < j ? -1 : 1))
+        lines.fail_last(text("entries of one triangle only in a ", symmetry_names[int(header.symmetry)], " file"));
       triangle = i < j ? 1 : -1;
     }
     T const value = read_market_value<T>(lines, header, options);
@@ -145,7 +154,8 @@ sparse_tensor<T, Matrix, F> read_market(std::istream& in, std::string const& nam
     if (i != j)
       row.push_back(j), col.push_back(i), values.push_back(mirror);
     else if (mirror != value && value == value)
-      lines.fail_last(text("a diagonal entry that is its own mirror image in a ", symmetry_names[int(header.symmetry)], " file"));
+      lines.fail_last(
+          text("a diagonal entry that is its own mirror image in a ", symmetry_names[int(header.symmetry)], " file"));
   }
   expect_end_of_file(lines, header.entries);
   return from_triplets<T, F>(header.rows, header.cols, row, col, values);
@@ -172,22 +182,24 @@ matrix<T> read_market_dense(std::istream& in, std::string const& name, assembly 
   expect_end_of_file(lines, count);
   return A;
 }
-}  // namespace detail
+} // namespace detail
 
 /// The sparse matrix of a Matrix Market coordinate file: real, complex, integer or pattern (ones); the mirror images of
 /// symmetric, skew-symmetric and hermitian files are filled in, repeated entries summed. Comments and blank lines may
 /// stand anywhere, lines may end in CR LF. NaN and infinities are read unless `assembly{.refuse_nonfinite = true}`.
-///     auto A = read_matrix_market<double>("1138_bus.mtx");   auto C = read_matrix_market<float, Coo<>>(stream, "name");
-/// Cost: about 25 bytes per entry beside the result. Errors: io_error with file, line and column, what was found there and
-/// what was expected.
-/// Source: Boisvert, Pozo, Remington, The Matrix Market Exchange Formats (NISTIR 5935, 1996).
+///     auto A = read_matrix_market<double>("1138_bus.mtx");   auto C = read_matrix_market<float, Coo<>>(stream,
+///     "name");
+/// Cost: about 25 bytes per entry beside the result. Errors: io_error with file, line and column, what was found there
+/// and what was expected. Source: Boisvert, Pozo, Remington, The Matrix Market Exchange Formats (NISTIR 5935, 1996).
 template <Scalar T, Format F = Csr<>>
-sparse_tensor<T, Matrix, F> read_matrix_market(std::istream& in, std::string const& name = "stream", assembly options = {}) {
+sparse_tensor<T, Matrix, F> read_matrix_market(std::istream& in, std::string const& name = "stream",
+                                               assembly options = {}) {
   return detail::read_market<T, F>(in, name, options);
 }
 template <Scalar T, Format F = Csr<>>
 sparse_tensor<T, Matrix, F> read_matrix_market(std::string const& path, assembly options = {}) {
-  return detail::with_file<std::ifstream>(path, [&](std::istream& in) { return detail::read_market<T, F>(in, path, options); });
+  return detail::with_file<std::ifstream>(
+      path, [&](std::istream& in) { return detail::read_market<T, F>(in, path, options); });
 }
 
 /// The dense matrix of a Matrix Market array file, row-major (the file counts down columns). Errors: as above.
@@ -197,7 +209,8 @@ matrix<T> read_matrix_market_dense(std::istream& in, std::string const& name = "
 }
 template <Scalar T>
 matrix<T> read_matrix_market_dense(std::string const& path, assembly options = {}) {
-  return detail::with_file<std::ifstream>(path, [&](std::istream& in) { return detail::read_market_dense<T>(in, path, options); });
+  return detail::with_file<std::ifstream>(
+      path, [&](std::istream& in) { return detail::read_market_dense<T>(in, path, options); });
 }
 
 /// The same for a file of one column, as right-hand sides are.
@@ -214,4 +227,4 @@ vector<T> read_matrix_market_vector(std::string const& path, assembly options = 
       path, [&](std::istream& in) { return read_matrix_market_vector<T>(in, path, options); });
 }
 
-}  // namespace sla
+} // namespace sla

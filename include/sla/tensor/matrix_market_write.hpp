@@ -15,14 +15,15 @@ namespace sla {
 
 /// Options of write_matrix_market.
 struct matrix_market_options {
-  matrix_symmetry symmetry = matrix_symmetry::general;  ///< other than general: the lower triangle is written, once checked
-  std::string_view comment = {};                        ///< written behind '%', line by line
+  matrix_symmetry symmetry =
+      matrix_symmetry::general;  ///< other than general: the lower triangle is written, once checked
+  std::string_view comment = {}; ///< written behind '%', line by line
 };
 
 namespace detail {
 /// Text collected and written in large pieces. Numbers are the shortest that read back as the same value.
 class text_writer {
- public:
+public:
   text_writer(std::ostream& out, std::string_view name) : out_(out), name_(name) {}
 
   text_writer& operator<<(std::string_view part) {
@@ -31,10 +32,10 @@ class text_writer {
     return *this;
   }
   template <class T>
-    requires(std::is_arithmetic_v<T>)
-  text_writer& operator<<(T value) {
+  requires(std::is_arithmetic_v<T>) text_writer& operator<<(T value) {
     char digits[40];
-    return *this << std::string_view(digits, std::size_t(std::to_chars(digits, digits + sizeof digits, value).ptr - digits));
+    return *this << std::string_view(digits,
+                                     std::size_t(std::to_chars(digits, digits + sizeof digits, value).ptr - digits));
   }
   template <class T>
   void value(T v) {
@@ -48,7 +49,7 @@ class text_writer {
     if (!out_.flush()) throw io_error(std::string(name_), 0, 0, "the file cannot be written to its end");
   }
 
- private:
+private:
   std::ostream& out_;
   std::string_view name_;
   std::string pending_;
@@ -90,7 +91,8 @@ void write_market(std::ostream& stream, std::string_view name, sparse_tensor<T, 
                   matrix_market_options const& options) {
   static_assert(!S::is_batched, "sla: write_matrix_market writes one matrix; batch_item(A, k) takes one of a batch");
   auto const B = unblocked(A);
-  bool const general = options.symmetry == matrix_symmetry::general, skew = options.symmetry == matrix_symmetry::skew_symmetric;
+  bool const general = options.symmetry == matrix_symmetry::general,
+             skew = options.symmetry == matrix_symmetry::skew_symmetric;
   if (!general) check_symmetry(has_sorted_columns(B.pattern()) ? B : sorted(B), options.symmetry, name);
 
   auto const view = B.pattern().view();
@@ -108,7 +110,8 @@ void write_market(std::ostream& stream, std::string_view name, sparse_tensor<T, 
 }
 
 template <class T, class E>
-void write_market(std::ostream& stream, std::string_view name, tensor<T, E> const& x, matrix_market_options const& options) {
+void write_market(std::ostream& stream, std::string_view name, tensor<T, E> const& x,
+                  matrix_market_options const& options) {
   static_assert(E::rank == 1 || E::rank == 2, "sla: write_matrix_market writes vectors and matrices");
   if (options.symmetry != matrix_symmetry::general)
     throw value_error(text(name, ": dense tensors are written as matrix_symmetry::general"));
@@ -120,21 +123,21 @@ void write_market(std::ostream& stream, std::string_view name, tensor<T, E> cons
     for (index_t i = 0; i < rows; ++i) out.value(x[i * cols + j]);
   out.flush();
 }
-}  // namespace detail
+} // namespace detail
 
 /// A as a Matrix Market file: a sparse tensor as a coordinate file (blocks as their scalars), a vector or matrix as an
 /// array file. Values read back bit for bit.
 ///     write_matrix_market("K.mtx", K, {.symmetry = matrix_symmetry::symmetric, .comment = "stiffness"});
 /// Errors: A does not have the symmetry asked for (the place is named); the file cannot be written.
 template <class X>
-  requires(is_sparse_tensor<X> || is_tensor<X>)
-void write_matrix_market(std::ostream& out, X const& A, matrix_market_options const& options = {}) {
+requires(is_sparse_tensor<X> || is_tensor<X>) void write_matrix_market(std::ostream& out, X const& A,
+                                                                       matrix_market_options const& options = {}) {
   detail::write_market(out, "stream", A, options);
 }
 template <class X>
-  requires(is_sparse_tensor<X> || is_tensor<X>)
-void write_matrix_market(std::string const& path, X const& A, matrix_market_options const& options = {}) {
+requires(is_sparse_tensor<X> || is_tensor<X>) void write_matrix_market(std::string const& path, X const& A,
+                                                                       matrix_market_options const& options = {}) {
   detail::with_file<std::ofstream>(path, [&](std::ostream& out) { detail::write_market(out, path, A, options); });
 }
 
-}  // namespace sla
+} // namespace sla

@@ -126,7 +126,7 @@ sparse_tensor<T, Matrix, F> stencil(index_t const (&n)[D], Weight const& weight)
     return to<F>(stencil<T, csr_for_t<F>>(n, weight));
   }
 }
-}  // namespace detail
+} // namespace detail
 
 namespace problems {
 
@@ -170,16 +170,16 @@ sparse_tensor<T, Matrix, F> checkerboard(index_t const (&n)[D], double jump, ind
   });
 }
 
-/// -Laplace(u) + v . grad u, first-order upwind, unscaled. `peclet[a]` is the cell Peclet number v_a h / diffusion along
-/// axis a: 2 D + sum |peclet| on the diagonal, -1 downwind and -(1 + |peclet[a]|) upwind. An M-matrix, unsymmetric.
-/// Source: Saad, Iterative Methods for Sparse Linear Systems (SIAM 2003), section 2.2.4.
+/// -Laplace(u) + v . grad u, first-order upwind, unscaled. `peclet[a]` is the cell Peclet number v_a h / diffusion
+/// along axis a: 2 D + sum |peclet| on the diagonal, -1 downwind and -(1 + |peclet[a]|) upwind. An M-matrix,
+/// unsymmetric. Source: Saad, Iterative Methods for Sparse Linear Systems (SIAM 2003), section 2.2.4.
 template <Scalar T = double, Format F = Csr<>, std::size_t D>
 sparse_tensor<T, Matrix, F> convection_diffusion(index_t const (&n)[D], double const (&peclet)[D]) {
   for (double p : peclet)
-    if (!(p - p == 0)) throw value_error(text("convection_diffusion: a cell Peclet number is ", p, ", not a finite number"));
-  return detail::stencil<T, F>(n, [&](auto const&, std::size_t axis, int side) {
-    return 1.0 + (std::max)(0.0, -side * peclet[axis]);
-  });
+    if (!(p - p == 0))
+      throw value_error(text("convection_diffusion: a cell Peclet number is ", p, ", not a finite number"));
+  return detail::stencil<T, F>(
+      n, [&](auto const&, std::size_t axis, int side) { return 1.0 + (std::max)(0.0, -side * peclet[axis]); });
 }
 /// The same with one cell Peclet number along all axes.
 template <Scalar T = double, Format F = Csr<>, std::size_t D>
@@ -189,5 +189,5 @@ sparse_tensor<T, Matrix, F> convection_diffusion(index_t const (&n)[D], double p
   return convection_diffusion<T, F>(n, each);
 }
 
-}  // namespace problems
-}  // namespace sla
+} // namespace problems
+} // namespace sla

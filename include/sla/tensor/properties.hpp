@@ -25,8 +25,9 @@ enum class definiteness {
   negative_definite
 };
 inline char const* to_string(definiteness d) {
-  constexpr char const* names[] = {"unknown definiteness",  "indefinite",            "positive semidefinite",
-                                   "positive definite",     "negative semidefinite", "negative definite"};
+  constexpr char const* names[] = {"unknown definiteness",  "indefinite",
+                                   "positive semidefinite", "positive definite",
+                                   "negative semidefinite", "negative definite"};
   return names[int(d)];
 }
 /// What holds of two matrices if `a` holds of one and `b` of the other.
@@ -39,31 +40,31 @@ constexpr definiteness weaker(definiteness a, definiteness b) {
   return unknown;
 }
 
-/// Of the scalar rows and entries (blocks are taken apart). Counts run over all batch items; what is said to hold holds in
-/// every item.
+/// Of the scalar rows and entries (blocks are taken apart). Counts run over all batch items; what is said to hold holds
+/// in every item.
 struct matrix_properties {
   index_t rows = 0, cols = 0, entries = 0, batch = 1;
   bool square = false;
-  bool structurally_symmetric = false;  ///< where a_ij is stored, a_ji is
+  bool structurally_symmetric = false; ///< where a_ij is stored, a_ji is
   bool symmetric = false, hermitian = false, skew_symmetric = false;
   bool complex = false;
 
-  index_t zero_diagonals = 0;    ///< rows whose diagonal entry is zero or not stored
+  index_t zero_diagonals = 0; ///< rows whose diagonal entry is zero or not stored
   index_t first_zero_diagonal = -1;
-  bool positive_diagonal = false, negative_diagonal = false;  ///< real, and of that sign in every row
-  double smallest_diagonal = 0, largest_diagonal = 0;         ///< of the real parts
+  bool positive_diagonal = false, negative_diagonal = false; ///< real, and of that sign in every row
+  double smallest_diagonal = 0, largest_diagonal = 0;        ///< of the real parts
 
-  index_t dominant_rows = 0;           ///< |a_ii| >= sum |a_ij|, up to rounding
-  index_t strictly_dominant_rows = 0;  ///< |a_ii| > sum |a_ij|, beyond rounding
+  index_t dominant_rows = 0;          ///< |a_ii| >= sum |a_ij|, up to rounding
+  index_t strictly_dominant_rows = 0; ///< |a_ii| > sum |a_ij|, beyond rounding
   definiteness definite = definiteness::unknown;
 
   index_t shortest_row = 0, longest_row = 0;
   double mean_row = 0;
   index_t lower_bandwidth = 0, upper_bandwidth = 0;
-  index_t zero_rows = 0, zero_columns = 0;  ///< without a nonzero: A is singular
+  index_t zero_rows = 0, zero_columns = 0; ///< without a nonzero: A is singular
 
   bool finite = true;
-  index_t nonfinite_item = -1, nonfinite_row = -1, nonfinite_col = -1;  ///< of the first NaN or infinity
+  index_t nonfinite_item = -1, nonfinite_row = -1, nonfinite_col = -1; ///< of the first NaN or infinity
 };
 
 namespace detail {
@@ -71,8 +72,8 @@ namespace detail {
 struct row_scan {
   bool any = false, same_structure = true, symmetric = true, hermitian = true, skew = true;
   bool positive = true, negative = true, zero_amid_nonzeros = false;
-  index_t zeros = 0, first_zero = -1, dominant = 0, strict = 0, shortest = 0, longest = 0, entries = 0, lower = 0, upper = 0,
-          zero_rows = 0, bad_row = -1, bad_col = -1;
+  index_t zeros = 0, first_zero = -1, dominant = 0, strict = 0, shortest = 0, longest = 0, entries = 0, lower = 0,
+          upper = 0, zero_rows = 0, bad_row = -1, bad_col = -1;
   double low = INFINITY, high = -INFINITY;
 
   void merge(row_scan const& o) {
@@ -208,11 +209,11 @@ index_t zero_columns(Rows const& rows) {
     rows.for_row(i, [&](index_t j, auto v) { seen[std::size_t(j)] |= !(v == decltype(v){}); });
   return std::count(seen.begin(), seen.end(), char(0));
 }
-}  // namespace detail
+} // namespace detail
 
-/// The properties of A. Values count as equal, for symmetry, where |a - b| <= tolerance (|a| + |b|); the default is rounding.
-/// An entry that is not stored is a zero.
-/// Cost: O(nnz log row), nothing stored per entry; once per batch item.
+/// The properties of A. Values count as equal, for symmetry, where |a - b| <= tolerance (|a| + |b|); the default is
+/// rounding. An entry that is not stored is a zero. Cost: O(nnz log row), nothing stored per entry; once per batch
+/// item.
 template <class T, class S, class F>
 matrix_properties properties(sparse_tensor<T, S, F> const& A,
                              double tolerance = 8 * double(std::numeric_limits<real_t<T>>::epsilon())) {
@@ -239,7 +240,8 @@ matrix_properties properties(sparse_tensor<T, S, F> const& A,
     }
     auto const definite = out.square ? detail::proved_definiteness(item, rows) : definiteness::unknown;
     out.definite = b == 0 ? definite : weaker(out.definite, definite);
-    out.zero_columns += out.square && item.same_structure && item.hermitian ? item.zero_rows : detail::zero_columns(rows);
+    out.zero_columns +=
+        out.square && item.same_structure && item.hermitian ? item.zero_rows : detail::zero_columns(rows);
     all.merge(item);
   }
   out.entries = out.batch > 0 ? all.entries / out.batch : 0;
@@ -267,9 +269,9 @@ matrix_properties properties(sparse_tensor<T, S, F> const& A,
 /// The properties in a few lines, for people.
 inline std::ostream& operator<<(std::ostream& out, matrix_properties const& p) {
   if (p.batch != 1) out << p.batch << " x ";
-  out << p.rows << " x " << p.cols << (p.complex ? ", complex, " : ", real, ") << p.entries << " entries (" << p.shortest_row
-      << " to " << p.longest_row << " per row, mean " << std::round(p.mean_row * 10) / 10 << "), bandwidth "
-      << p.lower_bandwidth << " + " << p.upper_bandwidth << '\n';
+  out << p.rows << " x " << p.cols << (p.complex ? ", complex, " : ", real, ") << p.entries << " entries ("
+      << p.shortest_row << " to " << p.longest_row << " per row, mean " << std::round(p.mean_row * 10) / 10
+      << "), bandwidth " << p.lower_bandwidth << " + " << p.upper_bandwidth << '\n';
   if (p.square) {
     out << (p.hermitian && p.complex ? "hermitian"
             : p.symmetric            ? "symmetric"
@@ -279,13 +281,15 @@ inline std::ostream& operator<<(std::ostream& out, matrix_properties const& p) {
     if (p.definite != definiteness::unknown) out << ", " << to_string(p.definite);
     out << "; diagonal " << p.smallest_diagonal << " to " << p.largest_diagonal << ", " << p.dominant_rows << " of "
         << p.rows * p.batch << " rows dominant";
-    if (p.zero_diagonals > 0) out << "; " << p.zero_diagonals << " zeros on the diagonal, the first in row " << p.first_zero_diagonal;
+    if (p.zero_diagonals > 0)
+      out << "; " << p.zero_diagonals << " zeros on the diagonal, the first in row " << p.first_zero_diagonal;
   } else {
     out << "not square";
   }
-  if (p.zero_rows + p.zero_columns > 0) out << "; " << p.zero_rows << " zero rows, " << p.zero_columns << " zero columns";
+  if (p.zero_rows + p.zero_columns > 0)
+    out << "; " << p.zero_rows << " zero rows, " << p.zero_columns << " zero columns";
   if (!p.finite) out << "; not finite at row " << p.nonfinite_row << ", column " << p.nonfinite_col;
   return out;
 }
 
-}  // namespace sla
+} // namespace sla

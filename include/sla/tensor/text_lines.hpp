@@ -30,7 +30,7 @@ auto with_file(std::string const& path, F const& f) {
 }
 
 class text_lines {
- public:
+public:
   text_lines(std::istream& in, std::string name) : in_(in), name_(std::move(name)), buffer_(std::size_t(1) << 18) {}
 
   /// On to the next line; false at the end of the file, which is then a place of its own.
@@ -95,14 +95,16 @@ class text_lines {
     if (!at_end()) fail(text("the end of the line after ", after));
   }
 
- private:
+private:
   static bool is_blank(char c) { return c == ' ' || c == '\t'; }
   [[noreturn]] void fail_at(std::string_view token, std::string const& expected) const {
     std::size_t const at = token.empty() ? at_ : std::size_t(token.data() - buffer_.data());
     std::string const found = token.size() > 40 ? std::string(token.substr(0, 40)) + "..." : std::string(token);
     throw io_error(name_, line_, at - begin_ + 1,
                    text("expected ", expected, ", found ",
-                        !found.empty() ? "'" + found + "'" : ended_ ? "the end of the file" : "the end of the line"));
+                        !found.empty() ? "'" + found + "'"
+                        : ended_       ? "the end of the file"
+                                       : "the end of the line"));
   }
   std::string_view peek() {
     if (at_end()) return {};
@@ -157,4 +159,4 @@ class text_lines {
   bool ended_ = false;
 };
 
-}  // namespace sla::detail
+} // namespace sla::detail

@@ -63,14 +63,14 @@ template <class S>
 transposed_shape_t<S> transposed_extents(S const& shape) {
   return transposed_shape_t<S>(shape.batch(), shape.cols(), shape.rows());
 }
-}  // namespace detail
+} // namespace detail
 
 /// The transpose of a pattern, kept: new values on the old pattern are transposed without sorting again.
 ///     transpose_plan<Csr<>> plan(A.pattern());  auto At = plan.transpose(A);  plan.update(At, A2);
 /// Cost: O(nnz + rows + cols) once, 8 bytes per entry kept; then one pass over the values.
 template <Format F>
 class transpose_plan {
- public:
+public:
   using pattern_type = typename F::template pattern<host_memory>;
 
   explicit transpose_plan(pattern_type const& pattern)
@@ -100,7 +100,7 @@ class transpose_plan {
     fill(At, A, conjugate<T>);
   }
 
- private:
+private:
   template <class T>
   static T conjugate(T a) {
     return T(conj_of(to_kernel(a)));
@@ -116,8 +116,9 @@ class transpose_plan {
   template <class T, class S, class Change>
   void fill(sparse_tensor<T, transposed_shape_t<S>, F>& At, sparse_tensor<T, S, F> const& A, Change change) const {
     if (A.rows() != rows_ || A.pattern().slots() != slots_ || At.shared_pattern() != map_.pattern)
-      throw shape_error(text("a transpose plan of ", rows_, " rows and ", slots_, " slots is given another pattern, of ",
-                             A.rows(), " rows and ", A.pattern().slots(), " slots; make a plan of that one"));
+      throw shape_error(text("a transpose plan of ", rows_, " rows and ", slots_,
+                             " slots is given another pattern, of ", A.rows(), " rows and ", A.pattern().slots(),
+                             " slots; make a plan of that one"));
     constexpr index_t p = S::block_rows, q = S::block_cols;
     detail::gather_blocks(A.values().data(), A.batch_stride(), At.values().data(), map_.source, p * q, A.batch_count(),
                           [&](T const* from, T* to) {
@@ -128,7 +129,8 @@ class transpose_plan {
   detail::pattern_map<F> map_;
 };
 
-/// A^T as a stored tensor, (*batch, N, M, q, p); rows sorted. Cost: O(nnz + rows + cols). The lazy form is `transpose(A)`.
+/// A^T as a stored tensor, (*batch, N, M, q, p); rows sorted. Cost: O(nnz + rows + cols). The lazy form is
+/// `transpose(A)`.
 template <class T, class S, class F>
 sparse_tensor<T, transposed_shape_t<S>, F> transposed(sparse_tensor<T, S, F> const& A) {
   return transpose_plan<F>(A.pattern()).transpose(A);
@@ -140,4 +142,4 @@ sparse_tensor<T, transposed_shape_t<S>, F> adjointed(sparse_tensor<T, S, F> cons
   return transpose_plan<F>(A.pattern()).adjoint(A);
 }
 
-}  // namespace sla
+} // namespace sla
