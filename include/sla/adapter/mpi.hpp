@@ -60,15 +60,8 @@ inline bool mpi_is_over() {
 }
 
 inline MPI_Datatype mpi_type(element type) {
-  switch (type) {
-    case element::int32: return MPI_INT32_T;
-    case element::int64: return MPI_INT64_T;
-    case element::uint64: return MPI_UINT64_T;
-    case element::float32: return MPI_FLOAT;
-    case element::float64: return MPI_DOUBLE;
-    case element::byte: break;
-  }
-  return MPI_BYTE;
+  MPI_Datatype const types[] = {MPI_BYTE, MPI_INT32_T, MPI_INT64_T, MPI_UINT64_T, MPI_FLOAT, MPI_DOUBLE};
+  return types[static_cast<std::size_t>(type)];
 }
 
 /// The library's fold as an operation of MPI, whose own leave open what becomes of a NaN.
@@ -76,15 +69,16 @@ template <monoid How>
 void mpi_fold(void* from, void* into, int* count, MPI_Datatype* type) {
   for (element e : {element::int32, element::int64, element::uint64, element::float32, element::float64})
     if (mpi_type(e) == *type)
-      fold_bytes(e, How, static_cast<std::byte*>(into), static_cast<std::byte const*>(from), static_cast<std::size_t>(*count));
+      fold_bytes(e, How, static_cast<std::byte*>(into), static_cast<std::byte const*>(from),
+                 static_cast<std::size_t>(*count));
 }
 
 /// A communicator of MPI that belongs to us, with the operations used on it.
 struct mpi_group {
   MPI_Comm comm;
   int size = 0, rank = 0;
-  std::size_t limit = INT_MAX;     // elements in one call of MPI
-  std::array<MPI_Op, 6> folds{};   // by monoid
+  std::size_t limit = INT_MAX;   // elements in one call of MPI
+  std::array<MPI_Op, 6> folds{}; // by monoid
 
   explicit mpi_group(MPI_Comm own) : comm(own) {
     mpi_check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
@@ -99,13 +93,13 @@ struct mpi_group {
   mpi_group(mpi_group const&) = delete;
   mpi_group& operator=(mpi_group const&) = delete;
   ~mpi_group() {
-    if (mpi_is_over() || std::uncaught_exceptions() > 0) return;  // to free is a call that all ranks make
+    if (mpi_is_over() || std::uncaught_exceptions() > 0) return; // to free is a call that all ranks make
     for (MPI_Op& f : folds)
       if (f != MPI_OP_NULL) MPI_Op_free(&f);
     MPI_Comm_free(&comm);
   }
 
- private:
+private:
   template <monoid How>
   void make() {
     // Said not to commute, so that MPI folds in the order of the ranks.
@@ -115,7 +109,7 @@ struct mpi_group {
 
 /// Notes that an exception destroyed the object it is a member of: then the other ranks may be waiting for this one.
 class unwinding_witness {
- public:
+public:
   static bool& saw_one() {
     static bool saw = false;
     return saw;
@@ -127,12 +121,12 @@ class unwinding_witness {
     if (std::uncaught_exceptions() > at_birth_) saw_one() = true;
   }
 
- private:
+private:
   int at_birth_ = std::uncaught_exceptions();
 };
 
 class mpi_exchange final : public exchange {
- public:
+public:
   mpi_exchange(std::shared_ptr<mpi_group> group, std::span<outgoing const> sends, std::span<incoming const> receives)
       : group_(std::move(group)), receives_(receives.begin(), receives.end()) {
     for (incoming const& m : receives)
@@ -177,7 +171,7 @@ class mpi_exchange final : public exchange {
     });
   }
 
- private:
+private:
   /// f(offset, count): one piece for an empty message, several where MPI's int cannot count the bytes.
   template <class F>
   void in_pieces(std::size_t size, F f) const {
@@ -195,17 +189,18 @@ class mpi_exchange final : public exchange {
   std::vector<MPI_Request> requests_;
 };
 
-}  // namespace detail
+} // namespace detail
 
 namespace mpi {
 
-using sla::erase;  // found by argument-dependent lookup where a mesh is made
+using sla::erase; // found by argument-dependent lookup where a mesh is made
 
-/// The ranks of an MPI communicator: a handle. Folds are made in the order of the ranks; an all_reduce is a reduce and a
-/// broadcast, so that its result is bitwise equal on all ranks. More elements than MPI's int counts travel in pieces.
+/// The ranks of an MPI communicator: a handle. Folds are made in the order of the ranks; an all_reduce is a reduce and
+/// a broadcast, so that its result is bitwise equal on all ranks. More elements than MPI's int counts travel in pieces.
 class world {
- public:
-  /// The ranks of `comm`, for programs that start MPI themselves. All of them call it; traffic is kept apart from comm's.
+public:
+  /// The ranks of `comm`, for programs that start MPI themselves. All of them call it; traffic is kept apart from
+  /// comm's.
   explicit world(MPI_Comm comm) {
     MPI_Comm own = MPI_COMM_NULL;
     detail::mpi_check(MPI_Comm_dup(comm, &own), "MPI_Comm_dup");
@@ -216,7 +211,9 @@ class world {
   int rank() const { return group_->rank; }
   std::string_view engine() const { return "mpi"; }
   /// The largest number of elements in one call of MPI, on every rank: INT_MAX unless set lower.
-  void limit_calls_to(std::size_t elements) { group_->limit = (std::clamp)(elements, std::size_t{1}, std::size_t{INT_MAX}); }
+  void limit_calls_to(std::size_t elements) {
+    group_->limit = (std::clamp)(elements, std::size_t{1}, std::size_t{INT_MAX});
+  }
 
   void barrier() { detail::mpi_check(MPI_Barrier(group_->comm), "MPI_Barrier"); }
 
@@ -243,8 +240,9 @@ class world {
   void reduce_scatter(const_byte_span all, byte_span mine, rank_counts n, element type, monoid how) {
     if (all.size() / size_of(type) <= group_->limit) {
       auto const count = as_int(n).first;
-      detail::mpi_check(MPI_Reduce_scatter(all.data(), mine.data(), count.data(), detail::mpi_type(type), fold(how), group_->comm),
-                        "MPI_Reduce_scatter");
+      detail::mpi_check(
+          MPI_Reduce_scatter(all.data(), mine.data(), count.data(), detail::mpi_type(type), fold(how), group_->comm),
+          "MPI_Reduce_scatter");
       return;
     }
     for (int r = 0; r < size(); ++r) reduce_to(r, piece(all, n, r, type), r == rank() ? mine : byte_span{}, type, how);
@@ -256,8 +254,9 @@ class world {
     if (all_fit != 0) {
       auto const [out_count, out_first] = as_int(send);
       auto const [in_count, in_first] = as_int(receive);
-      detail::mpi_check(MPI_Alltoallv(from.data(), out_count.data(), out_first.data(), detail::mpi_type(type), into.data(),
-                                      in_count.data(), in_first.data(), detail::mpi_type(type), group_->comm),
+      detail::mpi_check(MPI_Alltoallv(from.data(), out_count.data(), out_first.data(), detail::mpi_type(type),
+                                      into.data(), in_count.data(), in_first.data(), detail::mpi_type(type),
+                                      group_->comm),
                         "MPI_Alltoallv");
       return;
     }
@@ -281,7 +280,7 @@ class world {
     return part;
   }
 
- private:
+private:
   static std::size_t at(int r) { return static_cast<std::size_t>(r); }
   MPI_Op fold(monoid how) const { return group_->folds[static_cast<std::size_t>(how)]; }
 
@@ -323,10 +322,12 @@ class world {
 
 /// MPI for the length of main: starts it (unless it runs already) and ends it. A rank that fails ends all ranks:
 /// - an exception that leaves main, or any thread: its message with the rank on stderr, then MPI_Abort;
-/// - one that leaves the environment and is caught: MPI_Abort when the program ends, so that its handler can speak first;
-/// - one caught inside that destroyed a mesh: MPI_Abort, unless the other ranks come to their end too within three seconds.
+/// - one that leaves the environment and is caught: MPI_Abort when the program ends, so that its handler can speak
+/// first;
+/// - one caught inside that destroyed a mesh: MPI_Abort, unless the other ranks come to their end too within three
+/// seconds.
 class environment {
- public:
+public:
   environment(int& argc, char**& argv) {
     int started = 0, level = 0;
     MPI_Initialized(&started);
@@ -341,7 +342,8 @@ class environment {
   environment& operator=(environment const&) = delete;
   ~environment() {
     if (std::uncaught_exceptions() > at_birth_) {
-      std::fprintf(stderr, "sla: rank %d of %d: an exception ends it; all ranks end with it\n", world_->rank(), world_->size());
+      std::fprintf(stderr, "sla: rank %d of %d: an exception ends it; all ranks end with it\n", world_->rank(),
+                   world_->size());
       std::atexit(+[] { MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE); });
       return;
     }
@@ -355,7 +357,7 @@ class environment {
 
   mpi::world& world() { return *world_; }
 
- private:
+private:
   [[noreturn]] static void on_terminate() {
     try {
       if (auto const e = std::current_exception()) std::rethrow_exception(e);
@@ -385,5 +387,5 @@ class environment {
   std::terminate_handler previous_ = nullptr;
 };
 
-}  // namespace mpi
-}  // namespace sla
+} // namespace mpi
+} // namespace sla

@@ -17,14 +17,10 @@
 #define SLA_INDEPENDENT
 #endif
 
-#include <cstddef>
-#include <cstdint>
-
-namespace sla::detail {
-/// Asks the cache for the line that lies `bytes` after p; it may lie past the end. Nothing on a device.
-SLA_HD inline void prefetch_ahead([[maybe_unused]] void const* p, [[maybe_unused]] std::size_t bytes) {
+// Asks the cache for the line at an address, which may lie past an array. A macro: g++ takes a function that only
+// prefetches for one without effect, and drops its calls.
 #if defined(__GNUC__) && !defined(__CUDA_ARCH__)
-  __builtin_prefetch(reinterpret_cast<void const*>(reinterpret_cast<std::uintptr_t>(p) + bytes));
+#define SLA_PREFETCH(address) __builtin_prefetch(reinterpret_cast<void const*>(address))
+#else
+#define SLA_PREFETCH(address) static_cast<void>(address)
 #endif
-}
-}  // namespace sla::detail

@@ -21,10 +21,10 @@ namespace sla {
 
 /// What a communicator has carried for this rank so far.
 struct traffic {
-  std::array<std::uint64_t, collective_count> calls{};  ///< by kind of collective
-  std::uint64_t collective_bytes = 0;                   ///< contributed by this rank
+  std::array<std::uint64_t, collective_count> calls{}; ///< by kind of collective
+  std::uint64_t collective_bytes = 0;                  ///< contributed by this rank
   std::uint64_t exchanges = 0;
-  std::uint64_t messages = 0;  ///< sent by this rank
+  std::uint64_t messages = 0; ///< sent by this rank
   std::uint64_t message_bytes = 0;
 
   std::uint64_t count(collective what) const { return calls[static_cast<std::size_t>(what)]; }
@@ -40,7 +40,7 @@ struct traffic {
 /// Errors: shape_error and index_error for arguments that do not fit; unavailable_error if the engine lacks the
 /// capability; rank_error if another rank fails.
 class any_communicator {
- public:
+public:
   any_communicator() = default;
   any_communicator(any_communicator const&) = delete;
   any_communicator& operator=(any_communicator const&) = delete;
@@ -98,16 +98,18 @@ class any_communicator {
     return do_start(sends, receives);
   }
   std::shared_ptr<any_communicator> split(int color, int key) {
-    if (color < 0) throw value_error(text("split: color ", color, " on rank ", rank(), " is negative; colors begin at 0"));
+    if (color < 0)
+      throw value_error(text("split: color ", color, " on rank ", rank(), " is negative; colors begin at 0"));
     count(collective::split, 0);
     return do_split(color, key);
   }
-  /// The communicator of the `size` ranks that a step of `stride` connects: axis j of a row-major mesh of all ranks, where
-  /// `stride` is the product of the sizes of the later axes. Every rank calls it.
+  /// The communicator of the `size` ranks that a step of `stride` connects: axis j of a row-major mesh of all ranks,
+  /// where `stride` is the product of the sizes of the later axes. Every rank calls it.
   std::shared_ptr<any_communicator> axis(int size, int stride) {
     if (size < 1 || stride < 1 || this->size() % (size * stride) != 0)
       throw shape_error(text("axis: size ", size, " with stride ", stride, " does not divide the ", this->size(),
-                             " ranks of engine ", engine(), "; use a mesh whose sizes multiply to the number of ranks"));
+                             " ranks of engine ", engine(),
+                             "; use a mesh whose sizes multiply to the number of ranks"));
     count(collective::split, 0);
     return do_axis(size, stride);
   }
@@ -115,12 +117,14 @@ class any_communicator {
   traffic const& stats() const { return stats_; }
   void reset_stats() { stats_ = {}; }
 
- protected:
+protected:
   virtual void do_barrier() { missing("barrier"); }
   virtual void do_broadcast(byte_span, element, int) { missing("broadcast"); }
   virtual void do_all_reduce(byte_span, element, monoid) { missing("all_reduce"); }
   virtual void do_all_gather(const_byte_span, byte_span, rank_counts, element) { missing("all_gather"); }
-  virtual void do_reduce_scatter(const_byte_span, byte_span, rank_counts, element, monoid) { missing("reduce_scatter"); }
+  virtual void do_reduce_scatter(const_byte_span, byte_span, rank_counts, element, monoid) {
+    missing("reduce_scatter");
+  }
   virtual void do_all_to_all(const_byte_span, rank_counts, byte_span, rank_counts, element) { missing("all_to_all"); }
   virtual std::unique_ptr<exchange> do_start(std::span<outgoing const>, std::span<incoming const>) { missing("start"); }
   virtual std::shared_ptr<any_communicator> do_split(int, int) { missing("split"); }
@@ -129,7 +133,7 @@ class any_communicator {
     return do_split(rank() - place * stride, place);
   }
 
- private:
+private:
   [[noreturn]] void missing(std::string_view what) const {
     throw unavailable_error(text("the engine ", engine(), " has no ", what,
                                  "; use an engine that has it, or give this one a member ", what,
@@ -150,7 +154,8 @@ class any_communicator {
   }
   std::size_t total(std::string_view what, rank_counts n) const {
     if (n.size() != static_cast<std::size_t>(size()))
-      throw shape_error(text(what, " on rank ", rank(), ": ", n.size(), " counts for ", size(), " ranks; give one each"));
+      throw shape_error(
+          text(what, " on rank ", rank(), ": ", n.size(), " counts for ", size(), " ranks; give one each"));
     std::size_t sum = 0;
     for (std::size_t k : n) sum += k;
     return sum;
@@ -170,45 +175,61 @@ std::shared_ptr<any_communicator> erase(World& world);
 
 namespace detail {
 
-/// any_communicator over an engine. A handle is copied; an engine that cannot be copied must outlive what is made from it.
+/// any_communicator over an engine. A handle is copied; an engine that cannot be copied must outlive what is made from
+/// it.
 template <class World>
 class erased_communicator final : public any_communicator {
- public:
+public:
   explicit erased_communicator(World& world) : held_(world) {}
   int size() const override { return static_cast<int>(world().size()); }
   int rank() const override { return static_cast<int>(world().rank()); }
   std::string engine() const override { return std::string(std::string_view(world().engine())); }
 
- private:
-  using base = any_communicator;  // its defaults throw: the engine lacks the capability
+private:
+  using base = any_communicator; // its defaults throw: the engine lacks the capability
 
   void do_barrier() override {
-    if constexpr (CanBarrier<World>) world().barrier();
-    else base::do_barrier();
+    if constexpr (CanBarrier<World>)
+      world().barrier();
+    else
+      base::do_barrier();
   }
   void do_broadcast(byte_span data, element type, int root) override {
-    if constexpr (CanBroadcast<World>) world().broadcast(data, type, root);
-    else base::do_broadcast(data, type, root);
+    if constexpr (CanBroadcast<World>)
+      world().broadcast(data, type, root);
+    else
+      base::do_broadcast(data, type, root);
   }
   void do_all_reduce(byte_span data, element type, monoid how) override {
-    if constexpr (CanAllReduce<World>) world().all_reduce(data, type, how);
-    else base::do_all_reduce(data, type, how);
+    if constexpr (CanAllReduce<World>)
+      world().all_reduce(data, type, how);
+    else
+      base::do_all_reduce(data, type, how);
   }
   void do_all_gather(const_byte_span mine, byte_span all, rank_counts n, element type) override {
-    if constexpr (CanAllGather<World>) world().all_gather(mine, all, n, type);
-    else base::do_all_gather(mine, all, n, type);
+    if constexpr (CanAllGather<World>)
+      world().all_gather(mine, all, n, type);
+    else
+      base::do_all_gather(mine, all, n, type);
   }
   void do_reduce_scatter(const_byte_span all, byte_span mine, rank_counts n, element type, monoid how) override {
-    if constexpr (CanReduceScatter<World>) world().reduce_scatter(all, mine, n, type, how);
-    else base::do_reduce_scatter(all, mine, n, type, how);
+    if constexpr (CanReduceScatter<World>)
+      world().reduce_scatter(all, mine, n, type, how);
+    else
+      base::do_reduce_scatter(all, mine, n, type, how);
   }
-  void do_all_to_all(const_byte_span from, rank_counts send, byte_span into, rank_counts receive, element type) override {
-    if constexpr (CanAllToAll<World>) world().all_to_all(from, send, into, receive, type);
-    else base::do_all_to_all(from, send, into, receive, type);
+  void do_all_to_all(const_byte_span from, rank_counts send, byte_span into, rank_counts receive,
+                     element type) override {
+    if constexpr (CanAllToAll<World>)
+      world().all_to_all(from, send, into, receive, type);
+    else
+      base::do_all_to_all(from, send, into, receive, type);
   }
   std::unique_ptr<exchange> do_start(std::span<outgoing const> sends, std::span<incoming const> receives) override {
-    if constexpr (CanExchange<World>) return world().start(sends, receives);
-    else return base::do_start(sends, receives);
+    if constexpr (CanExchange<World>)
+      return world().start(sends, receives);
+    else
+      return base::do_start(sends, receives);
   }
   std::shared_ptr<any_communicator> do_split(int color, int key) override {
     if constexpr (CanSplit<World>) {
@@ -231,15 +252,16 @@ class erased_communicator final : public any_communicator {
   mutable std::conditional_t<std::copy_constructible<World>, World, std::reference_wrapper<World>> held_;
 };
 
-}  // namespace detail
+} // namespace detail
 
 /// The engine behind one interface. A mesh calls this for the world that it is made from.
 /// Law: World is a Communicator.
 template <class World>
 std::shared_ptr<any_communicator> erase(World& world) {
-  static_assert(Communicator<World>,
-                "sla: a world must model Communicator (size(), rank() and engine(), see sla/dist/engine.hpp); use self, fake, "
-                "the argument of threads::run, or mpi::environment::world()");
+  static_assert(
+      Communicator<World>,
+      "sla: a world must model Communicator (size(), rank() and engine(), see sla/dist/engine.hpp); use self, fake, "
+      "the argument of threads::run, or mpi::environment::world()");
   if constexpr (Communicator<World>)
     return std::make_shared<detail::erased_communicator<World>>(world);
   else
@@ -250,4 +272,4 @@ inline std::shared_ptr<any_communicator> erase(std::shared_ptr<any_communicator>
   return communicator;
 }
 
-}  // namespace sla
+} // namespace sla

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What an engine is: the concept Communicator with one concept per capability, messages, and the error of a failing rank.
-// Engines: dist/self, dist/fake, dist/threads, adapter/mpi. How programs call them: dist/communicator.hpp, dist/typed.hpp.
+// What an engine is: the concept Communicator, one concept per capability, messages, and the error of a failing rank.
+// The engines are dist/self, dist/fake, dist/threads and adapter/mpi; programs call them by dist/typed.hpp.
 #pragma once
 
 #include <concepts>
@@ -18,17 +18,17 @@ namespace sla {
 /// A rank failed: it threw, returned while others waited for it, or called something else than they did.
 /// Every rank gets this error, with the rank to look at first.
 class rank_error : public error {
- public:
+public:
   rank_error(int rank, std::string const& what) : error(what), rank_(rank) {}
   int rank() const { return rank_; }
 
- private:
+private:
   int rank_;
 };
 
 using byte_span = std::span<std::byte>;
 using const_byte_span = std::span<std::byte const>;
-using rank_counts = std::span<std::size_t const>;  ///< one number of elements per rank
+using rank_counts = std::span<std::size_t const>; ///< one number of elements per rank
 
 /// One message to a rank. The bytes must stay as they are until the exchange has been waited for.
 struct outgoing {
@@ -43,7 +43,7 @@ struct incoming {
 
 /// Messages under way, begun by `start`. The destructor waits, unless an exception is on its way.
 class exchange {
- public:
+public:
   exchange() = default;
   exchange(exchange const&) = delete;
   exchange& operator=(exchange const&) = delete;
@@ -70,11 +70,11 @@ inline std::size_t offset_of(rank_counts n, int r, element type) {
   return sum * size_of(type);
 }
 
-}  // namespace detail
+} // namespace detail
 
-/// An engine: a cheap handle that knows how many ranks there are, which one this is, and its own name for error messages.
-/// Every other member is a capability, a concept of its own below. Collective calls are made by all ranks in the same
-/// order; any_communicator has checked sizes and ranks before.
+/// An engine: a cheap handle that knows how many ranks there are, which one this is, and its own name for error
+/// messages. Every other member is a capability, a concept of its own below. Collective calls are made by all ranks in
+/// the same order; any_communicator has checked sizes and ranks before.
 template <class C>
 concept Communicator = requires(C& c) {
   { c.size() } -> std::convertible_to<int>;
@@ -89,43 +89,51 @@ concept Handle = Communicator<C> && std::copy_constructible<C>;
 
 /// `barrier()`: no rank leaves before all have come.
 template <class C>
-concept CanBarrier = Communicator<C> && requires(C& c) { c.barrier(); };
+concept CanBarrier = Communicator<C> && requires(C& c) {
+  c.barrier();
+};
 
 /// `broadcast(data, type, root)`: every rank's data becomes the root's.
 template <class C>
-concept CanBroadcast = Communicator<C> && requires(C& c, byte_span data, element type) { c.broadcast(data, type, 0); };
+concept CanBroadcast = Communicator<C> && requires(C& c, byte_span data, element type) {
+  c.broadcast(data, type, 0);
+};
 
 /// `all_reduce(data, type, how)`: every rank's data becomes the fold of all ranks', bitwise the same on all.
 template <class C>
-concept CanAllReduce =
-    Communicator<C> && requires(C& c, byte_span data, element type, monoid how) { c.all_reduce(data, type, how); };
+concept CanAllReduce = Communicator<C> && requires(C& c, byte_span data, element type, monoid how) {
+  c.all_reduce(data, type, how);
+};
 
 /// `all_gather(mine, all, n, type)`: all = the ranks' data one after the other, n[r] elements from rank r.
 template <class C>
-concept CanAllGather = Communicator<C> && requires(C& c, const_byte_span mine, byte_span all, rank_counts n, element type) {
+concept CanAllGather = Communicator<C> &&
+    requires(C& c, const_byte_span mine, byte_span all, rank_counts n, element type) {
   c.all_gather(mine, all, n, type);
 };
 
-/// `reduce_scatter(all, mine, n, type, how)`: the fold of all ranks' `all` is cut in pieces of n[r]; mine = this rank's.
+/// `reduce_scatter(all, mine, n, type, how)`: the fold of all ranks' `all` is cut in pieces of n[r]; mine = this
+/// rank's.
 template <class C>
-concept CanReduceScatter =
-    Communicator<C> && requires(C& c, const_byte_span all, byte_span mine, rank_counts n, element type, monoid how) {
-      c.reduce_scatter(all, mine, n, type, how);
-    };
+concept CanReduceScatter = Communicator<C> &&
+    requires(C& c, const_byte_span all, byte_span mine, rank_counts n, element type, monoid how) {
+  c.reduce_scatter(all, mine, n, type, how);
+};
 
 /// `all_to_all(from, send, into, receive, type)`: `from` is cut in pieces of send[r], one for each rank r; `into` = the
 /// pieces for this rank, receive[r] elements from rank r.
 template <class C>
-concept CanAllToAll = Communicator<C> && requires(C& c, const_byte_span from, byte_span into, rank_counts n, element type) {
+concept CanAllToAll = Communicator<C> &&
+    requires(C& c, const_byte_span from, byte_span into, rank_counts n, element type) {
   c.all_to_all(from, n, into, n, type);
 };
 
 /// `start(sends, receives)`: messages between pairs of ranks, not collective. Those of a pair arrive in the order sent.
 template <class C>
-concept CanExchange =
-    Communicator<C> && requires(C& c, std::span<outgoing const> sends, std::span<incoming const> receives) {
-      { c.start(sends, receives) } -> std::same_as<std::unique_ptr<exchange>>;
-    };
+concept CanExchange = Communicator<C> &&
+    requires(C& c, std::span<outgoing const> sends, std::span<incoming const> receives) {
+  { c.start(sends, receives) } -> std::same_as<std::unique_ptr<exchange>>;
+};
 
 /// `split(color, key)`: a communicator of the ranks that give the same color, in the order of key, then of rank.
 template <class C>
@@ -139,4 +147,4 @@ concept CanAxis = Communicator<C> && requires(C& c) {
   { c.axis(1, 1) } -> detail::Handle;
 };
 
-}  // namespace sla
+} // namespace sla

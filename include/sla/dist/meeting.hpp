@@ -46,7 +46,7 @@ struct joint_call {
   element type = element::byte;
   monoid how = monoid::none;
   int root = 0, color = 0, key = 0;
-  std::size_t count = 0;  // elements
+  std::size_t count = 0; // elements
   std::byte const* from = nullptr;
   std::byte* into = nullptr;
   rank_counts send{}, receive{};
@@ -70,19 +70,28 @@ struct meeting {
 
   int size() const { return static_cast<int>(members.size()); }
   slot& slot_of(int member, std::uint64_t round) { return slots[round % 2][static_cast<std::size_t>(member)]; }
-  mailbox& box(int from, int to) { return boxes[static_cast<std::size_t>(from) * members.size() + static_cast<std::size_t>(to)]; }
+  mailbox& box(int from, int to) {
+    return boxes[static_cast<std::size_t>(from) * members.size() + static_cast<std::size_t>(to)];
+  }
 
   std::string call_of(int member, std::uint64_t round) {
     joint_call const& c = slot_of(member, round).call;
     std::string out(name_of(c.what));
     switch (c.what) {
-      case collective::barrier:
-      case collective::split: return out;
-      case collective::broadcast: return out + text("(root ", c.root, ", ", c.count, " x ", name_of(c.type), ")");
-      case collective::all_reduce: return out + text("(", name_of(c.how), ", ", c.count, " x ", name_of(c.type), ")");
-      case collective::reduce_scatter: out += text("(", name_of(c.how), ", "); break;
-      case collective::all_gather:
-      case collective::all_to_all: out += "("; break;
+    case collective::barrier:
+    case collective::split:
+      return out;
+    case collective::broadcast:
+      return out + text("(root ", c.root, ", ", c.count, " x ", name_of(c.type), ")");
+    case collective::all_reduce:
+      return out + text("(", name_of(c.how), ", ", c.count, " x ", name_of(c.type), ")");
+    case collective::reduce_scatter:
+      out += text("(", name_of(c.how), ", ");
+      break;
+    case collective::all_gather:
+    case collective::all_to_all:
+      out += "(";
+      break;
     }
     for (std::size_t r = 0; r < (std::min)(c.send.size(), std::size_t{8}); ++r) out += text(r ? "+" : "", c.send[r]);
     return out + text(c.send.size() > 8 ? "+... x " : " x ", name_of(c.type), ")");
@@ -96,10 +105,12 @@ struct meeting {
       joint_call const& c = slot_of(m, round).call;
       bool const same = c.what == first.what && c.type == first.type && c.how == first.how && c.root == first.root &&
                         c.count == first.count &&
-                        (c.what == collective::all_to_all || std::equal(c.send.begin(), c.send.end(), first.send.begin(), first.send.end()));
+                        (c.what == collective::all_to_all ||
+                         std::equal(c.send.begin(), c.send.end(), first.send.begin(), first.send.end()));
       if (!same)
-        return {name(m), text("the ranks disagree: rank ", name(0), " called ", call_of(0, round), " and rank ", name(m),
-                              " called ", call_of(m, round), "; all ranks make the same calls in the same order")};
+        return {name(m),
+                text("the ranks disagree: rank ", name(0), " called ", call_of(0, round), " and rank ", name(m),
+                     " called ", call_of(m, round), "; all ranks make the same calls in the same order")};
     }
     if (first.what != collective::all_to_all) return {};
     for (int from = 0; from < size(); ++from)
@@ -132,7 +143,7 @@ struct meeting {
     }
   }
 
-  std::vector<int> const members;  // by their ranks in the whole program
+  std::vector<int> const members; // by their ranks in the whole program
   std::vector<char> here;
   int arrived = 0, departed = 0;
   std::atomic<std::uint64_t> begun{0}, ended{0};
@@ -140,8 +151,8 @@ struct meeting {
   std::array<std::vector<slot>, 2> slots;
   std::vector<mailbox> boxes;
 
- private:
+private:
   int name(int member) const { return members[static_cast<std::size_t>(member)]; }
 };
 
-}  // namespace sla::detail
+} // namespace sla::detail

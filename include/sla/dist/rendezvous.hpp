@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where ranks that are threads meet: collectives as "all arrive, work, all depart", messages by mailbox, and every way of
-// failing (a throw, an early return, calls that differ, deadlock, time out). What they do there is in dist/threads.hpp.
+// Where ranks that are threads meet: collectives as "all arrive, work, all depart", messages by mailbox, and all ways
+// of failing (a throw, an early return, calls that differ, deadlock, time out). What is done there: dist/threads.hpp.
 #pragma once
 
 #include <algorithm>
@@ -24,19 +24,17 @@ namespace sla::detail {
 
 /// One program on many threads: who waits for what, and whether a rank has failed. One mutex guards it and its groups;
 /// ranks hold it only to arrive, to depart, and to hand over a message.
-/// Law: buffers of a collective are read only between arrive and depart. No rank throws in between, so none is freed then.
+/// Law: buffers of a collective are read only between arrive and depart. No rank throws in between, so none is freed
+/// then.
 class rendezvous {
- public:
+public:
   using clock = std::chrono::steady_clock;
 
   rendezvous(int ranks, clock::duration delay, clock::duration timeout)
-      : delay_(delay),
-        timeout_(timeout),
+      : delay_(delay), timeout_(timeout),
         spins_(ranks <= static_cast<int>(std::thread::hardware_concurrency()) ? 2000 : 0),
-        waits_(static_cast<std::size_t>(ranks)),
-        left_(static_cast<std::size_t>(ranks)),
-        wake_(static_cast<std::size_t>(ranks)),
-        everyone_(std::make_shared<meeting>(all_of(ranks))) {}
+        waits_(static_cast<std::size_t>(ranks)), left_(static_cast<std::size_t>(ranks)),
+        wake_(static_cast<std::size_t>(ranks)), everyone_(std::make_shared<meeting>(all_of(ranks))) {}
 
   std::shared_ptr<meeting> everyone() const { return everyone_; }
 
@@ -66,7 +64,8 @@ class rendezvous {
     block(lock, {&m, member, round, -1});
   }
 
-  /// Returns when all members have come here: what one still read, none may free. It cannot fail, since all have arrived.
+  /// Returns when all members have come here: what one still read, none may free. It cannot fail, since all have
+  /// arrived.
   void depart(meeting& m) {
     std::unique_lock lock(mutex_);
     std::uint64_t const round = m.ended.load();
@@ -123,8 +122,9 @@ class rendezvous {
     }
     std::vector<std::byte> data = std::move(box.messages.extract(number).mapped().data);
     if (data.size() != into.size()) {
-      fail(m.members[at(to)], text("message ", number, " from rank ", m.members[at(from)], " to rank ", m.members[at(to)],
-                                   " has ", data.size(), " bytes, and the receiver expects ", into.size()));
+      fail(m.members[at(to)],
+           text("message ", number, " from rank ", m.members[at(from)], " to rank ", m.members[at(to)], " has ",
+                data.size(), " bytes, and the receiver expects ", into.size()));
       raise_if_failed();
     }
     lock.unlock();
@@ -159,12 +159,12 @@ class rendezvous {
     }
   }
 
- private:
+private:
   struct waiting {
     meeting* where;
     int member;
-    std::uint64_t number;  // of the round, or of the message
-    int from;              // the sender; -1 for a collective
+    std::uint64_t number; // of the round, or of the message
+    int from;             // the sender; -1 for a collective
   };
 
   static std::size_t at(int n) { return static_cast<std::size_t>(n); }
@@ -192,7 +192,8 @@ class rendezvous {
       else if (timeout_ == clock::duration::zero())
         wake_[at(me)].wait(lock);
       else if (wake_[at(me)].wait_until(lock, deadline) == std::cv_status::timeout && !satisfied(w))
-        fail(first_awaited(w), text("no answer in ", std::chrono::duration<double>(timeout_).count(), " s: ", describe(w)));
+        fail(first_awaited(w),
+             text("no answer in ", std::chrono::duration<double>(timeout_).count(), " s: ", describe(w)));
       waits_[at(me)] = nullptr;
     }
   }
@@ -261,7 +262,7 @@ class rendezvous {
 
 /// The messages that one rank expects.
 class thread_exchange final : public exchange {
- public:
+public:
   thread_exchange(std::shared_ptr<rendezvous> job, std::shared_ptr<meeting> group, int rank,
                   std::span<incoming const> receives)
       : job_(std::move(job)), group_(std::move(group)), rank_(rank) {
@@ -271,7 +272,7 @@ class thread_exchange final : public exchange {
     if (pending_.empty() || std::uncaught_exceptions() > 0) return;
     try {
       wait();
-    } catch (rank_error const&) {  // the next call of this rank throws it again
+    } catch (rank_error const&) { // the next call of this rank throws it again
     }
   }
   void wait() override {
@@ -279,12 +280,11 @@ class thread_exchange final : public exchange {
       job_->receive(*group_, e.message.rank, rank_, e.number, e.message.data);
   }
   bool done() override {
-    return std::all_of(pending_.begin(), pending_.end(), [&](expected const& e) {
-      return job_->is_there(*group_, e.message.rank, rank_, e.number);
-    });
+    return std::all_of(pending_.begin(), pending_.end(),
+                       [&](expected const& e) { return job_->is_there(*group_, e.message.rank, rank_, e.number); });
   }
 
- private:
+private:
   struct expected {
     incoming message;
     std::uint64_t number;
@@ -295,4 +295,4 @@ class thread_exchange final : public exchange {
   std::vector<expected> pending_;
 };
 
-}  // namespace sla::detail
+} // namespace sla::detail

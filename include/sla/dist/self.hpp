@@ -15,7 +15,7 @@ namespace sla {
 
 /// One rank. A message to rank 0 is received by rank 0, in the order sent.
 class self {
- public:
+public:
   int size() const { return 1; }
   int rank() const { return 0; }
   std::string_view engine() const { return "self"; }
@@ -35,7 +35,8 @@ class self {
     for (incoming const& m : receives) {
       if (post_->empty()) throw rank_error(0, "start: rank 0 expects a message from itself that it has not sent");
       if (post_->front().size() != m.data.size())
-        throw rank_error(0, text("start: rank 0 sent itself ", post_->front().size(), " bytes and expects ", m.data.size()));
+        throw rank_error(
+            0, text("start: rank 0 sent itself ", post_->front().size(), " bytes and expects ", m.data.size()));
       copy(post_->front(), m.data);
       post_->pop_front();
     }
@@ -43,12 +44,10 @@ class self {
   }
   self split(int, int) { return {}; }
 
- private:
-  static void copy(const_byte_span from, byte_span into) {
-    detail::copy_bytes(into.data(), from.data(), from.size());
-  }
+private:
+  static void copy(const_byte_span from, byte_span into) { detail::copy_bytes(into.data(), from.data(), from.size()); }
 
   std::shared_ptr<std::deque<std::vector<std::byte>>> post_ = std::make_shared<std::deque<std::vector<std::byte>>>();
 };
 
-}  // namespace sla
+} // namespace sla

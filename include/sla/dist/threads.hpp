@@ -24,12 +24,12 @@
 
 namespace sla::threads {
 
-using sla::erase;  // found by argument-dependent lookup where a mesh is made
+using sla::erase; // found by argument-dependent lookup where a mesh is made
 
 struct options {
-  std::chrono::nanoseconds delay{0};    ///< a message sent at t can be received at t + delay
-  std::chrono::nanoseconds timeout{0};  ///< the longest wait for another rank; 0 waits for as long as it computes
-  int threads_per_rank = 1;             ///< host threads that each rank's loops use
+  std::chrono::nanoseconds delay{0};   ///< a message sent at t can be received at t + delay
+  std::chrono::nanoseconds timeout{0}; ///< the longest wait for another rank; 0 waits for as long as it computes
+  int threads_per_rank = 1;            ///< host threads that each rank's loops use
 };
 
 /// One rank of `threads::run`: a handle, for one thread. Folds are made in the order of the ranks, so that they are
@@ -37,7 +37,7 @@ struct options {
 /// Cost: a sum of up to 16 doubles meets once; all else meets twice and copies each byte once (messages: twice).
 /// Errors: rank_error on every rank if one throws, returns early, makes another call, or if all wait for each other.
 class world {
- public:
+public:
   world(std::shared_ptr<detail::rendezvous> job, std::shared_ptr<detail::meeting> group, int rank)
       : job_(std::move(job)), group_(std::move(group)), rank_(rank) {}
 
@@ -49,14 +49,21 @@ class world {
     meet({.what = collective::barrier}, [](std::uint64_t) {});
   }
   void broadcast(byte_span data, element type, int root) {
-    meet({.what = collective::broadcast, .type = type, .root = root, .count = data.size() / size_of(type), .from = data.data()},
+    meet({.what = collective::broadcast,
+          .type = type,
+          .root = root,
+          .count = data.size() / size_of(type),
+          .from = data.data()},
          [&](std::uint64_t round) {
            if (root != rank_) detail::copy_bytes(data.data(), call(root, round).from, data.size());
          });
   }
   void all_reduce(byte_span data, element type, monoid how) {
-    detail::joint_call const mine{
-        .what = collective::all_reduce, .type = type, .how = how, .count = data.size() / size_of(type), .into = data.data()};
+    detail::joint_call const mine{.what = collective::all_reduce,
+                                  .type = type,
+                                  .how = how,
+                                  .count = data.size() / size_of(type),
+                                  .into = data.data()};
     if (data.size() <= detail::meeting::kept_bytes) return reduce_kept(mine, data);
     meet(mine, [&](std::uint64_t round) {
       // This rank folds one piece of everybody's data, and nobody else touches that piece.
@@ -91,7 +98,8 @@ class world {
            std::byte* next = into.data();
            for (int r = 0; r < size(); ++r) {
              detail::joint_call const& theirs = call(r, round);
-             detail::copy_bytes(next, theirs.from + detail::offset_of(theirs.send, rank_, type), receive[at(r)] * size_of(type));
+             detail::copy_bytes(next, theirs.from + detail::offset_of(theirs.send, rank_, type),
+                                receive[at(r)] * size_of(type));
              next += receive[at(r)] * size_of(type);
            }
          });
@@ -110,7 +118,7 @@ class world {
     return part;
   }
 
- private:
+private:
   static std::size_t at(int r) { return static_cast<std::size_t>(r); }
   detail::joint_call const& call(int r, std::uint64_t round) const { return group_->slot_of(r, round).call; }
 
@@ -140,15 +148,15 @@ class world {
   int rank_;
 };
 
-/// f(world) on one thread per rank. An f that returns int gives the largest one (as exit codes do), void nothing, and any
-/// other type a std::vector with one result per rank.
-/// Errors: rank_error that names the rank that failed first, with its exception nested, after all ranks have returned.
+/// f(world) on one thread per rank. An f that returns int gives the largest one (as exit codes do), void nothing, and
+/// any other type a std::vector with one result per rank. Errors: rank_error that names the rank that failed first,
+/// with its exception nested, after all ranks have returned.
 template <class F>
 auto run(int ranks, options const& o, F&& f) {
   using Result = std::invoke_result_t<F&, world&>;
   constexpr bool has_result = !std::is_void_v<Result>;
   struct nothing {};
-  struct holder {  // vector<bool> packs its elements, and neighbours would race
+  struct holder { // vector<bool> packs its elements, and neighbours would race
     std::conditional_t<has_result, Result, nothing> value{};
   };
   if (ranks < 1) throw value_error(text("threads::run(", ranks, ", ...): give at least one rank"));
@@ -194,4 +202,4 @@ auto run(int ranks, F&& f) {
   return run(ranks, options{}, f);
 }
 
-}  // namespace sla::threads
+} // namespace sla::threads

@@ -25,14 +25,17 @@ std::vector<std::size_t> wire_counts(rank_counts n) {
 template <class T>
 void check_complex(monoid how) {
   if (is_complex<T> && how != monoid::sum && how != monoid::average)
-    throw value_error(text("the ", name_of(how), " of complex numbers over ranks is not defined; fold their parts or sum"));
+    throw value_error(
+        text("the ", name_of(how), " of complex numbers over ranks is not defined; fold their parts or sum"));
 }
 
-}  // namespace detail
+} // namespace detail
 
 /// A value that means the same on another rank.
 template <class T>
-concept Sendable = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !requires(T value) { value.data(); };
+concept Sendable = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !requires(T value) {
+  value.data();
+};
 
 /// One message of values; for `start`.
 template <class T>
@@ -54,8 +57,7 @@ void all_reduce(any_communicator& c, std::span<T> values, monoid how = monoid::s
 }
 /// The fold of one value of each rank.
 template <Foldable T>
-  requires Scalar<T> || std::integral<T>
-T all_reduce(any_communicator& c, T value, monoid how = monoid::sum) {
+requires Scalar<T> || std::integral<T> T all_reduce(any_communicator& c, T value, monoid how = monoid::sum) {
   all_reduce(c, std::span<T>(&value, 1), how);
   return value;
 }
@@ -102,7 +104,8 @@ gathered<T> all_gather(any_communicator& c, std::vector<T> const& mine) {
   return out;
 }
 
-/// The fold of all ranks' `all`, cut in pieces of n[r]: this rank's piece into `mine`. Complex numbers: sum and average.
+/// The fold of all ranks' `all`, cut in pieces of n[r]: this rank's piece into `mine`. Complex numbers: sum and
+/// average.
 template <Foldable T>
 void reduce_scatter(any_communicator& c, std::span<T const> all, std::span<T> mine, rank_counts n,
                     monoid how = monoid::sum) {
@@ -132,4 +135,4 @@ gathered<T> all_to_all(any_communicator& c, std::vector<T> const& from, rank_cou
   return out;
 }
 
-}  // namespace sla
+} // namespace sla

@@ -71,12 +71,13 @@ consteval element element_of() {
   }
 }
 
-}  // namespace detail
+} // namespace detail
 
 /// How a T travels: `type`, and how many of them one T is.
 template <class T>
 struct carried {
-  static_assert(std::is_trivially_copyable_v<T>, "sla: only trivially copyable values travel between ranks; send their parts");
+  static_assert(std::is_trivially_copyable_v<T>,
+                "sla: only trivially copyable values travel between ranks; send their parts");
   static constexpr element type = detail::element_of<T>();
   static constexpr std::size_t parts = sizeof(T) / size_of(type);
 };
@@ -90,7 +91,7 @@ namespace detail {
 template <class T, class Fold>
 void fold_each(std::byte* into, std::byte const* from, std::size_t count, Fold each) {
   for (std::size_t n = 0; n < count; ++n) {
-    T a, b;  // copied, since the bytes of a message may lie anywhere
+    T a, b; // copied, since the bytes of a message may lie anywhere
     std::memcpy(&a, into + n * sizeof(T), sizeof(T));
     std::memcpy(&b, from + n * sizeof(T), sizeof(T));
     each(a, b);
@@ -103,32 +104,41 @@ void fold_typed(monoid how, std::byte* into, std::byte const* from, std::size_t 
   // Sums and products of signed integers wrap around as unsigned ones do: a rank cannot know what the others hold.
   using Ring = typename std::conditional_t<std::integral<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
   switch (how) {
-    case monoid::sum: return fold_each<Ring>(into, from, count, [](Ring& a, Ring b) { a += b; });
-    case monoid::product: return fold_each<Ring>(into, from, count, [](Ring& a, Ring b) { a *= b; });
-    case monoid::minimum: return fold_each<T>(into, from, count, [](T& a, T b) { op::minimum::fold(a, b); });
-    case monoid::maximum: return fold_each<T>(into, from, count, [](T& a, T b) { op::maximum::fold(a, b); });
-    case monoid::average:  // any_communicator makes a sum of it
-    case monoid::none: return;
+  case monoid::sum:
+    return fold_each<Ring>(into, from, count, [](Ring& a, Ring b) { a += b; });
+  case monoid::product:
+    return fold_each<Ring>(into, from, count, [](Ring& a, Ring b) { a *= b; });
+  case monoid::minimum:
+    return fold_each<T>(into, from, count, [](T& a, T b) { op::minimum::fold(a, b); });
+  case monoid::maximum:
+    return fold_each<T>(into, from, count, [](T& a, T b) { op::maximum::fold(a, b); });
+  case monoid::average: // any_communicator makes a sum of it
+  case monoid::none:
+    return;
   }
 }
 
 /// into[n] = into[n] (how) from[n]: the one definition of a fold, for every engine. A NaN survives minimum and maximum.
 inline void fold_bytes(element type, monoid how, std::byte* into, std::byte const* from, std::size_t count) {
   switch (type) {
-    case element::int32: return fold_typed<std::int32_t>(how, into, from, count);
-    case element::int64: return fold_typed<std::int64_t>(how, into, from, count);
-    case element::uint64: return fold_typed<std::uint64_t>(how, into, from, count);
-    case element::float32: return fold_typed<float>(how, into, from, count);
-    case element::float64: return fold_typed<double>(how, into, from, count);
-    case element::byte: return;  // any_communicator refuses it
+  case element::int32:
+    return fold_typed<std::int32_t>(how, into, from, count);
+  case element::int64:
+    return fold_typed<std::int64_t>(how, into, from, count);
+  case element::uint64:
+    return fold_typed<std::uint64_t>(how, into, from, count);
+  case element::float32:
+    return fold_typed<float>(how, into, from, count);
+  case element::float64:
+    return fold_typed<double>(how, into, from, count);
+  case element::byte:
+    return; // any_communicator refuses it
   }
 }
 
 /// values[n] /= ranks: what an average is after its sum.
 inline void divide_bytes(element type, std::byte* values, std::size_t count, int ranks) {
-  auto const by = [&]<class T>(T divisor) {
-    fold_each<T>(values, values, count, [&](T& a, T) { a /= divisor; });
-  };
+  auto const by = [&]<class T>(T divisor) { fold_each<T>(values, values, count, [&](T& a, T) { a /= divisor; }); };
   if (type == element::float32) by(static_cast<float>(ranks));
   if (type == element::float64) by(static_cast<double>(ranks));
 }
@@ -138,6 +148,6 @@ inline void copy_bytes(std::byte* into, std::byte const* from, std::size_t bytes
   if (bytes != 0) std::memcpy(into, from, bytes);
 }
 
-}  // namespace detail
+} // namespace detail
 
-}  // namespace sla
+} // namespace sla

@@ -8,6 +8,10 @@
 
 namespace sla::detail {
 
+/// So many entries ahead of the walk the caches are asked: short rows defeat the hardware's own guess, and a plain walk of
+/// five points reaches two thirds of this bandwidth.
+inline constexpr index_t fetch_distance = 256;
+
 /// Rows [first, first + count) of item b of scalar entries, one right-hand side: one sum per row.
 template <class Product, class T>
 SLA_HD void scalar_rows(Product const& y, index_t b, index_t first, index_t count, index_t item, T* out) {
@@ -17,7 +21,11 @@ SLA_HD void scalar_rows(Product const& y, index_t b, index_t first, index_t coun
   auto const* const values = A.values + b * A.batch_stride;
   index_t const col0 = b * A.shape.cols(), row0 = b * A.shape.rows();
   for (index_t i = first; i < first + count; ++i) {
-    if constexpr (requires { A.pattern.fetch_ahead(i, values); }) A.pattern.fetch_ahead(i, values);
+    if constexpr (requires { A.pattern.row_ptr; }) {
+      index_t const ahead = A.pattern.row_ptr[i] + fetch_distance;
+      SLA_PREFETCH(std::uintptr_t(A.pattern.col) + std::size_t(ahead) * sizeof(*A.pattern.col));
+      SLA_PREFETCH(std::uintptr_t(values) + std::size_t(ahead) * sizeof(*values));
+    }
     V total{};
     A.pattern.for_row(i, [&](index_t slot, index_t j) {
       total += op::mul::apply(A.read(values[slot]), x.at(element{col0 + j, col0 + j, item}));
