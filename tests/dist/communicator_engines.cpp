@@ -87,7 +87,8 @@ TEST_CASE("one rank that sends itself another message than it expects") {
   CHECK_THROWS_AS(c->start({}, receives), sla::rank_error);
   CHECK_THROWS_AS(c->start(sends, receives), sla::rank_error);
   std::vector<double> x(2);
-  CHECK_THROWS_AS(all_to_all(*c, std::span<double const>(x), lengths{2}, std::span<double>(x).first(1), lengths{1}), sla::rank_error);
+  CHECK_THROWS_AS(all_to_all(*c, std::span<double const>(x), lengths{2}, std::span<double>(x).first(1), lengths{1}),
+                  sla::rank_error);
 }
 
 namespace user {
@@ -102,7 +103,7 @@ struct loner {
   void all_reduce(sla::byte_span, sla::element, sla::monoid) { ++calls; }
 };
 using sla::erase;
-}  // namespace user
+} // namespace user
 
 TEST_CASE("what an engine lacks is named when it is called") {
   user::loner world;

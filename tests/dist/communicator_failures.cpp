@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Thread ranks that throw, return early, disagree, deadlock, or are late: every rank gets an error that names one of them.
+// Thread ranks that throw, return early, disagree, deadlock, or are late: every rank gets an error that names one.
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -11,8 +11,8 @@
 
 #include "catch.hpp"
 
-using sla::any_communicator;
 using Catch::Matchers::ContainsSubstring;
+using sla::any_communicator;
 using namespace std::chrono_literals;
 
 namespace {
@@ -20,7 +20,7 @@ namespace {
 struct outcome {
   int named = -1;
   std::string message, nested;
-  std::vector<std::string> seen;  // by each rank
+  std::vector<std::string> seen; // by each rank
   double seconds = 0;
 };
 
@@ -61,7 +61,7 @@ void wait_for_message(any_communicator& c) {
   c.start({}, receives)->wait();
 }
 
-}  // namespace
+} // namespace
 
 TEST_CASE("a rank that throws ends the others, wherever they wait") {
   auto const pending = GENERATE(&wait_for_all, &wait_for_message);
@@ -84,10 +84,10 @@ TEST_CASE("a rank that throws ends ranks that are busy, in parts of the world, o
     auto const pair = c.split(c.rank() / 2, 0);
     if (c.rank() == 3) throw 42;
     try {
-      while (true) all_reduce(*pair, 1.0);  // ranks 0 and 1 have each other
+      while (true) all_reduce(*pair, 1.0); // ranks 0 and 1 have each other
     } catch (sla::rank_error const&) {
     }
-    c.barrier();  // the next call throws as well
+    c.barrier(); // the next call throws as well
   });
   CHECK(out.named == 3);
   CHECK(out.nested == "an int");
@@ -103,7 +103,7 @@ TEST_CASE("an error that all ranks throw alike names one of them") {
 
 TEST_CASE("calls that differ are named, on every rank") {
   struct row {
-    std::function<void(any_communicator&)> wrong;  // rank 1 does this
+    std::function<void(any_communicator&)> wrong; // rank 1 does this
     char const* called;
     std::function<void(any_communicator&)> right;
     char const* others;
@@ -112,22 +112,41 @@ TEST_CASE("calls that differ are named, on every rank") {
   static std::vector<std::size_t> const ones(3, 1), uneven{1, 2, 1};
   auto const sum = [](any_communicator& c) { all_reduce(c, std::span<double>(x).first(2)); };
   std::vector<row> const table{
-      {[](any_communicator& c) { c.barrier(); }, "rank 1 called barrier", sum, "rank 0 called all_reduce(sum, 2 x float64)"},
-      {[](any_communicator& c) { all_reduce(c, std::span<double>(x)); }, "rank 1 called all_reduce(sum, 100 x float64)", sum,
+      {[](any_communicator& c) { c.barrier(); }, "rank 1 called barrier", sum,
        "rank 0 called all_reduce(sum, 2 x float64)"},
-      {[](any_communicator& c) { std::vector<float> y(2); all_reduce(c, std::span<float>(y)); }, "all_reduce(sum, 2 x float32)",
-       sum, "2 x float64"},
-      {[](any_communicator& c) { all_reduce(c, 1.0, sla::monoid::maximum); }, "rank 1 called all_reduce(maximum, 1 x float64)",
-       [](any_communicator& c) { all_reduce(c, 1.0, sla::monoid::minimum); }, "rank 0 called all_reduce(minimum, 1 x float64)"},
+      {[](any_communicator& c) { all_reduce(c, std::span<double>(x)); }, "rank 1 called all_reduce(sum, 100 x float64)",
+       sum, "rank 0 called all_reduce(sum, 2 x float64)"},
+      {[](any_communicator& c) {
+         std::vector<float> y(2);
+         all_reduce(c, std::span<float>(y));
+       },
+       "all_reduce(sum, 2 x float32)", sum, "2 x float64"},
+      {[](any_communicator& c) { all_reduce(c, 1.0, sla::monoid::maximum); },
+       "rank 1 called all_reduce(maximum, 1 x float64)",
+       [](any_communicator& c) { all_reduce(c, 1.0, sla::monoid::minimum); },
+       "rank 0 called all_reduce(minimum, 1 x float64)"},
       {[](any_communicator& c) { broadcast(c, std::span<double>(x), 1); }, "broadcast(root 1, 100 x float64)",
        [](any_communicator& c) { broadcast(c, std::span<double>(x), 0); }, "broadcast(root 0, 100 x float64)"},
-      {[](any_communicator& c) { std::vector<double> mine(2), all(4); all_gather(c, std::span<double const>(mine), std::span<double>(all), uneven); },
+      {[](any_communicator& c) {
+         std::vector<double> mine(2), all(4);
+         all_gather(c, std::span<double const>(mine), std::span<double>(all), uneven);
+       },
        "rank 1 called all_gather(1+2+1 x float64)",
-       [](any_communicator& c) { std::vector<double> mine(1), all(3); all_gather(c, std::span<double const>(mine), std::span<double>(all), ones); },
+       [](any_communicator& c) {
+         std::vector<double> mine(1), all(3);
+         all_gather(c, std::span<double const>(mine), std::span<double>(all), ones);
+       },
        "rank 0 called all_gather(1+1+1 x float64)"},
-      {[](any_communicator& c) { std::vector<double> a(4), b(3); all_to_all(c, std::span<double const>(a), uneven, std::span<double>(b), ones); },
+      {[](any_communicator& c) {
+         std::vector<double> a(4), b(3);
+         all_to_all(c, std::span<double const>(a), uneven, std::span<double>(b), ones);
+       },
        "all_to_all: rank 1 sends 2 elements to rank 1, which expects 1",
-       [](any_communicator& c) { std::vector<double> a(3), b(3); all_to_all(c, std::span<double const>(a), ones, std::span<double>(b), ones); }, ""},
+       [](any_communicator& c) {
+         std::vector<double> a(3), b(3);
+         all_to_all(c, std::span<double const>(a), ones, std::span<double>(b), ones);
+       },
+       ""},
       {[](any_communicator& c) { c.split(0, 0); }, "rank 1 called split", sum, "rank 0 called all_reduce"},
   };
   for (auto const& t : table) {
@@ -151,7 +170,7 @@ TEST_CASE("a rank that returns early is named by those who wait for it") {
 
 TEST_CASE("ranks that all wait for each other are told who waits for what") {
   auto const out = failure_of(3, {}, [](any_communicator& c) {
-    if (c.rank() == 2) return wait_for_message(c);  // from itself
+    if (c.rank() == 2) return wait_for_message(c); // from itself
     all_reduce(c, 1.0);
   });
   CHECK_THAT(out.message, ContainsSubstring("deadlock"));
@@ -165,8 +184,10 @@ TEST_CASE("a message of another length is an error on both sides") {
     std::vector<std::byte> data(8);
     std::vector<sla::outgoing> const sends{{1, {data.data(), 8}}};
     std::vector<sla::incoming> const receives{{0, {data.data(), 4}}};
-    if (c.rank() == 0) c.start(sends, {})->wait();
-    else c.start({}, receives)->wait();
+    if (c.rank() == 0)
+      c.start(sends, {})->wait();
+    else
+      c.start({}, receives)->wait();
     c.barrier();
   });
   CHECK(out.named == 1);
@@ -186,7 +207,7 @@ TEST_CASE("a rank that does not arrive in time is named") {
 TEST_CASE("a delayed message arrives no sooner, and its delay overlaps with work") {
   auto const seconds = sla::threads::run(2, {.delay = 300ms}, [](auto& world) {
     auto const c = erase(world);
-    auto const begin = std::chrono::steady_clock::now();  // nobody sends before all have come
+    auto const begin = std::chrono::steady_clock::now(); // nobody sends before all have come
     c->barrier();
     int const mine = 7 + world.rank();
     int got = 0;
@@ -196,7 +217,7 @@ TEST_CASE("a delayed message arrives no sooner, and its delay overlaps with work
     auto const started = std::chrono::steady_clock::now();
     bool const early = e->done() || got != 0;
     if (early && std::chrono::steady_clock::now() - begin < 300ms) throw sla::error("the message came before its time");
-    std::this_thread::sleep_for(200ms);  // as long as the interior rows take
+    std::this_thread::sleep_for(200ms); // as long as the interior rows take
     e->wait();
     if (started - begin > 250ms) throw sla::error("to send is not to wait");
     if (got != 8 - world.rank()) throw sla::error("the wrong message");
@@ -204,7 +225,7 @@ TEST_CASE("a delayed message arrives no sooner, and its delay overlaps with work
   });
   for (double s : seconds) {
     CHECK(s >= 0.3);
-    CHECK(s < 0.49);  // not 200 + 300 ms
+    CHECK(s < 0.49); // not 200 + 300 ms
   }
 }
 

@@ -17,12 +17,15 @@ TEST_CASE("thread ranks do what every engine must do") {
 }
 
 TEST_CASE("thread ranks do so when messages are late") {
-  sla::threads::run(3, {.delay = std::chrono::microseconds(300)}, [](auto& world) { suite::communicator(*erase(world)); });
+  sla::threads::run(3, {.delay = std::chrono::microseconds(300)},
+                    [](auto& world) { suite::communicator(*erase(world)); });
 }
 
 TEST_CASE("thread ranks fold in the order of the ranks") {
   for (std::size_t const n : suite::lengths{1, 16, 17, 1000}) {
-    auto const held = [](int r, std::size_t k) { return 0.1 * (r + 1) + 1.0 / (1.0 + static_cast<double>(k) * (r + 2)); };
+    auto const held = [](int r, std::size_t k) {
+      return 0.1 * (r + 1) + 1.0 / (1.0 + static_cast<double>(k) * (r + 2));
+    };
     std::vector<double> expected(n);
     for (std::size_t k = 0; k < n; ++k) {
       expected[k] = held(0, k);

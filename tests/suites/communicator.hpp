@@ -20,7 +20,7 @@ namespace suite {
 using sla::any_communicator;
 using sla::monoid;
 template <class T>
-using list = std::vector<std::vector<T>>;  // what each rank holds
+using list = std::vector<std::vector<T>>; // what each rank holds
 using lengths = std::vector<std::size_t>;
 
 inline std::size_t at(int r) { return static_cast<std::size_t>(r); }
@@ -94,9 +94,12 @@ std::vector<T> concatenated(list<T> const& xs) {
 
 template <class T>
 std::vector<monoid> monoids() {
-  if constexpr (sla::is_complex<T>) return {monoid::sum, monoid::average};
-  else if constexpr (sla::Scalar<T>) return {monoid::sum, monoid::average, monoid::minimum, monoid::maximum, monoid::product};
-  else return {monoid::sum, monoid::minimum, monoid::maximum, monoid::product};
+  if constexpr (sla::is_complex<T>)
+    return {monoid::sum, monoid::average};
+  else if constexpr (sla::Scalar<T>)
+    return {monoid::sum, monoid::average, monoid::minimum, monoid::maximum, monoid::product};
+  else
+    return {monoid::sum, monoid::minimum, monoid::maximum, monoid::product};
 }
 
 template <class T>
@@ -123,7 +126,8 @@ void folds(any_communicator& c, std::string const& type) {
       std::vector<T> mine(n[at(c.rank())]);
       reduce_scatter(c, std::span<T const>(xs[at(c.rank())]), std::span<T>(mine), n, how);
       auto const first = all.begin() + static_cast<std::ptrdiff_t>(sum_of(n, c.rank()));
-      require(mine == std::vector<T>(first, first + static_cast<std::ptrdiff_t>(mine.size())), c, "reduce_scatter, " + what);
+      require(mine == std::vector<T>(first, first + static_cast<std::ptrdiff_t>(mine.size())), c,
+              "reduce_scatter, " + what);
     }
   }
 }
@@ -177,7 +181,8 @@ void moves(any_communicator& c, std::string const& type, T (*held_by)(int, std::
 inline void equal_bits(any_communicator& c) {
   for (std::size_t const n : lengths{1, 7, 500}) {
     std::vector<double> x(n);
-    for (std::size_t k = 0; k < n; ++k) x[k] = 0.1 * (c.rank() + 1) + 1e-9 * static_cast<double>(k * k) / (c.rank() + 3);
+    for (std::size_t k = 0; k < n; ++k)
+      x[k] = 0.1 * (c.rank() + 1) + 1e-9 * static_cast<double>(k * k) / (c.rank() + 3);
     all_reduce(c, std::span<double>(x));
     std::vector<double> first = x;
     broadcast(c, std::span<double>(first));
@@ -243,15 +248,18 @@ inline void parts(any_communicator& c) {
   int const members = (c.size() - c.rank() % 2 + 1) / 2;
   require(half->size() == members && half->rank() == members - 1 - c.rank() / 2, c, "split");
   auto const ranks = all_gather(*half, c.rank());
-  for (int k = 0; k < members; ++k) require(ranks[at(k)] == c.rank() % 2 + 2 * (members - 1 - k), c, "the order of a split");
+  for (int k = 0; k < members; ++k)
+    require(ranks[at(k)] == c.rank() % 2 + 2 * (members - 1 - k), c, "the order of a split");
   // Rows and columns of every mesh of two axes.
   for (int rows = 1; rows <= c.size(); ++rows) {
     if (c.size() % rows != 0) continue;
     int const columns = c.size() / rows, row = c.rank() / columns, column = c.rank() % columns;
     auto const down = c.axis(rows, columns), across = c.axis(columns, 1);
-    require(down->size() == rows && down->rank() == row && across->size() == columns && across->rank() == column, c, "axis");
+    require(down->size() == rows && down->rank() == row && across->size() == columns && across->rank() == column, c,
+            "axis");
     auto const in_column = all_gather(*down, c.rank()), in_row = all_gather(*across, c.rank());
-    for (int r = 0; r < rows; ++r) require(in_column[at(r)] == r * columns + column, c, "the ranks of an axis, downwards");
+    for (int r = 0; r < rows; ++r)
+      require(in_column[at(r)] == r * columns + column, c, "the ranks of an axis, downwards");
     for (int k = 0; k < columns; ++k) require(in_row[at(k)] == row * columns + k, c, "the ranks of an axis, across");
     require(all_reduce(*across, all_reduce(*down, 1)) == c.size(), c, "sums over both axes");
     messages(*down);
@@ -269,7 +277,8 @@ inline void counted(any_communicator& c) {
   std::vector<sla::incoming> const receives{sla::receive_from(c.rank(), std::span<double>(&y, 1))};
   c.start(sends, receives)->wait();
   sla::traffic const t = c.stats();
-  require(t.collectives() == 3 && t.count(sla::collective::all_reduce) == 1 && t.collective_bytes == 12, c, "traffic of collectives");
+  require(t.collectives() == 3 && t.count(sla::collective::all_reduce) == 1 && t.collective_bytes == 12, c,
+          "traffic of collectives");
   require(t.exchanges == 1 && t.messages == 1 && t.message_bytes == 8 && y == 1, c, "traffic of messages");
 }
 
@@ -278,7 +287,8 @@ void refuses(any_communicator& c, std::string_view sentence, Call call) {
   try {
     call();
   } catch (Error const& e) {
-    require(std::string_view(e.what()).find(sentence) != std::string_view::npos, c, std::string("the sentence ") + e.what());
+    require(std::string_view(e.what()).find(sentence) != std::string_view::npos, c,
+            std::string("the sentence ") + e.what());
     return;
   }
   require(false, c, "no error for: " + std::string(sentence));
@@ -287,8 +297,10 @@ void refuses(any_communicator& c, std::string_view sentence, Call call) {
 inline void bad_arguments(any_communicator& c) {
   std::vector<double> x(3), y(5);
   lengths const n(at(c.size()), 2), too_many(at(c.size() + 1), 2);
-  refuses<sla::shape_error>(c, "x float64 need", [&] { all_gather(c, std::span<double const>(x), std::span<double>(y), n); });
-  refuses<sla::shape_error>(c, "counts for", [&] { all_gather(c, std::span<double const>(x), std::span<double>(y), too_many); });
+  refuses<sla::shape_error>(c, "x float64 need",
+                            [&] { all_gather(c, std::span<double const>(x), std::span<double>(y), n); });
+  refuses<sla::shape_error>(c, "counts for",
+                            [&] { all_gather(c, std::span<double const>(x), std::span<double>(y), too_many); });
   refuses<sla::index_error>(c, "is not one of 0 to", [&] { broadcast(c, std::span<double>(x), c.size()); });
   refuses<sla::index_error>(c, "is not one of 0 to", [&] {
     std::vector<sla::outgoing> const sends{sla::send_to(-1, std::span<double const>(x))};
@@ -317,7 +329,9 @@ inline void communicator(any_communicator& c) {
   folds<std::uint64_t>(c, "uint64");
   moves<double>(c, "double", held<double>);
   moves<std::complex<float>>(c, "std::complex<float>", held<std::complex<float>>);
-  moves<triple>(c, "a struct", [](int r, std::size_t n) { return triple{char('a' + r % 20), static_cast<int>(n), 0.5 * r}; });
+  moves<triple>(c, "a struct", [](int r, std::size_t n) {
+    return triple{char('a' + r % 20), static_cast<int>(n), 0.5 * r};
+  });
   equal_bits(c);
   messages(c);
   parts(c);
@@ -326,4 +340,4 @@ inline void communicator(any_communicator& c) {
   c.barrier();
 }
 
-}  // namespace suite
+} // namespace suite

@@ -51,7 +51,7 @@ int together(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace
+} // namespace
 
 int main(int argc, char** argv) {
   std::string_view const how = argc > 1 ? argv[1] : "";
@@ -59,6 +59,6 @@ int main(int argc, char** argv) {
   if (how == "inside") return inside(argc, argv);
   if (how == "together") return together(argc, argv);
   sla::mpi::environment mpi(argc, argv);
-  work(mpi.world());  // nobody catches
+  work(mpi.world()); // nobody catches
   return 0;
 }
