@@ -88,5 +88,11 @@ template <Number T>
 T eval(T x) {
   return x;
 }
+/// What higher floors evaluate: a traced value stays traced.
+template <class X>
+  requires Performs<op::eval, X>
+auto eval(X&& x) {
+  return perform(op::eval{}, std::forward<X>(x));
+}
 
 }  // namespace sla

@@ -14,7 +14,7 @@ inline constexpr index_t fetch_distance = 256;
 
 /// Rows [first, first + count) of item b of scalar entries, one right-hand side: one sum per row.
 template <class Product, class T>
-SLA_HD void scalar_rows(Product const& y, index_t b, index_t first, index_t count, index_t item, T* out) {
+SLA_HD void entry_rows(Product const& y, index_t b, index_t first, index_t count, index_t item, T* out) {
   using V = typename Product::value_type;
   auto const A = y.A;
   auto const x = y.x;

@@ -56,13 +56,6 @@ template <class L, class R>
 auto operator/(L&& l, R&& r) {
   return detail::elementwise<op::div>(std::forward<L>(l), std::forward<R>(r), "x / y");
 }
-/// Elementwise power; real operands.
-template <class L, class R>
-  requires ElementwisePair<L, R>
-auto pow(L&& l, R&& r) {
-  return detail::elementwise<op::pow>(std::forward<L>(l), std::forward<R>(r), "pow(x, y)");
-}
-
 template <Tensorial X>
 auto operator-(X&& x) {
   return detail::elementwise<op::neg>(std::forward<X>(x));
@@ -110,6 +103,18 @@ auto perform(Op, X&& x) {
   return detail::elementwise<Op>(std::forward<X>(x));
 }
 
+template <class L, class R>
+  requires ElementwisePair<L, R>
+auto perform(op::pow, L&& l, R&& r) {
+  return detail::elementwise<op::pow>(std::forward<L>(l), std::forward<R>(r), "pow(x, y)");
+}
+
+/// Elementwise power; real operands.
+template <class L, class R>
+  requires Performs<op::pow, L, R>
+auto pow(L&& l, R&& r) {
+  return perform(op::pow{}, std::forward<L>(l), std::forward<R>(r));
+}
 template <class X>
   requires Performs<op::conj, X>
 auto conj(X&& x) {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <sla/expr/kernels.hpp>
-#include <sla/expr/node.hpp>
+#include <sla/expr/ops.hpp>
 #include <sla/tensor/sparse.hpp>
 
 namespace sla {
@@ -182,7 +182,7 @@ struct product {
     if constexpr (plain && std::same_as<typename View::pattern_type, dia_view>)
       detail::dia_rows(A, x, b, i, count, s.item, out);
     else if constexpr (plain)
-      detail::scalar_rows(*this, b, i, count, s.item, out);
+      detail::entry_rows(*this, b, i, count, s.item, out);
     else
       detail::walk_rows(*this, b, i, count, s.item, out);
   }
@@ -309,22 +309,33 @@ auto operator*(A&& a, X&& x) {
   }
 }
 
-/// A with the sparse axes exchanged, and the block axes too. No copy; `transposed(A)` makes one.
 template <SparseOperand A>
-auto transpose(A&& a) {
+auto perform(op::transpose, A&& a) {
   auto o = as_sparse(std::forward<A>(a));
   return sparse_operand<typename decltype(o)::view_type, !decltype(o)::is_transposed>{std::move(o.A)};
 }
 template <SparseOperand A>
-auto conj(A&& a) {
+auto perform(op::conj, A&& a) {
   auto o = as_sparse(std::forward<A>(a));
   using O = decltype(o);
   return sparse_operand<typename O::view_type::conjugate_type, O::is_transposed>{std::move(o.A).conjugated()};
 }
-/// The conjugate transpose.
 template <SparseOperand A>
+auto perform(op::adjoint, A&& a) {
+  return perform(op::transpose{}, perform(op::conj{}, std::forward<A>(a)));
+}
+
+/// A with the sparse axes exchanged, and the block axes too. No copy; `transposed(A)` makes one.
+template <class A>
+  requires Performs<op::transpose, A>
+auto transpose(A&& a) {
+  return perform(op::transpose{}, std::forward<A>(a));
+}
+/// The conjugate transpose. The conjugate is `conj(A)`, as of tensors.
+template <class A>
+  requires Performs<op::adjoint, A>
 auto adjoint(A&& a) {
-  return transpose(conj(std::forward<A>(a)));
+  return perform(op::adjoint{}, std::forward<A>(a));
 }
 
 }  // namespace sla
