@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
+#include <utility>
 #include <vector>
 
 #include <sla/solve/space.hpp>
@@ -36,12 +36,32 @@ struct progress {
 /// Called once per iteration with one progress per item; false stops the solve.
 using observer = std::function<bool(std::vector<progress> const&)>;
 
+struct stop_rule;
+/// The defaults of this thread, which every method's options begin with; `with` changes them for a while.
+stop_rule& default_rule();
+
 /// When to stop: |r| <= max(rtol |b|, atol), or after max_iterations.
 struct stop_rule {
-  double rtol = 1e-8, atol = 0;
-  int max_iterations = 10000;
-  sla::observer watch{};
+  double rtol = default_rule().rtol, atol = default_rule().atol;
+  int max_iterations = default_rule().max_iterations;
+  observer watch = default_rule().watch;
 };
+
+inline stop_rule& default_rule() {
+  thread_local stop_rule rule{1e-8, 0, 10000, {}};
+  return rule;
+}
+
+/// f() with other defaults: `with({.rtol = 1e-12}, [&] { return solve(A, b, cg{}); })`. They end with the call, whatever happens.
+template <class F>
+decltype(auto) with(stop_rule const& rule, F&& f) {
+  struct restore {
+    stop_rule outer = default_rule();
+    ~restore() { default_rule() = std::move(outer); }
+  } const scope;
+  default_rule() = rule;
+  return std::forward<F>(f)();
+}
 
 namespace detail {
 SLA_HD inline double tolerance(double bb, double rtol, double atol) {
@@ -98,6 +118,13 @@ struct first_iteration {
 struct count_iteration {
   SLA_HD int operator()(reason state, int n) const { return n + (state == reason::running); }
 };
+/// A stopped item stays stopped when a method is called again.
+struct resume {
+  SLA_HD reason operator()(reason state, reason before) const { return before == reason::running ? state : before; }
+};
+struct finish_progress {
+  SLA_HD progress operator()(reason state, int n, progress last) const { return {state, n, last.residual}; }
+};
 struct summarize {
   template <class R>
   SLA_HD progress operator()(reason state, int n, R rr, R bb) const {
@@ -150,6 +177,9 @@ class stop_test {
     return space_.map(detail::quotient{}, state_, num, den);
   }
 
+  /// Begins with the items stopped that stopped in an earlier run of the method.
+  void resume(state_scalar const& before) { state_ = space_.map(detail::resume{}, state_, before); }
+
   /// The state of each item, for the functors of a method.
   state_scalar const& state() const { return state_; }
   int iterations_taken() const { return taken_; }
@@ -157,7 +187,7 @@ class stop_test {
 
   /// Ends the run: the only synchronisation. One progress per item; whoever still runs met the iteration limit.
   std::vector<progress> finish() {
-    auto last = space_.map([](reason state, int n, progress p) { return progress{state, n, p.residual}; }, state_, iterations_, progress_);
+    auto last = space_.map(detail::finish_progress{}, state_, iterations_, progress_);
     space_.finish();
     return outcome(space_.read(last));
   }

@@ -10,9 +10,9 @@ namespace sla {
 /// Options of the method, and its name: `solve(A, b, cg{.rtol = 1e-10}, jacobi{})`.
 /// Cost: three passes per iteration; five points in CSR with Jacobi move 160 bytes per unknown. Memory: 4 vectors.
 struct cg {
-  double rtol = 1e-8, atol = 0;
-  int max_iterations = 10000;
-  observer watch{};
+  double rtol = default_rule().rtol, atol = default_rule().atol;
+  int max_iterations = default_rule().max_iterations;
+  observer watch = default_rule().watch;
 
   static constexpr char const* name = "cg";
   static constexpr bool needs_definite = true;
