@@ -8,6 +8,7 @@
 #include <sla/spmd/mesh.hpp>
 #include <sla/spmd/typing.hpp>
 #include <sla/spmd/operand.hpp>
+#include <sla/spmd/op_rule.hpp>
 #include <sla/spmd/rules.hpp>
 #include <sla/spmd/well_typed.hpp>
 #include <sla/spmd/transition.hpp>

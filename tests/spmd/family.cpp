@@ -61,7 +61,7 @@ void check_family() {
 static_assert(StatedFamily<Even> && StatedFamily<Ceil> && StatedFamily<Balanced> && StatedFamily<Table<3, 2, 2>>);
 static_assert(StatedFamily<Cyclic> && ShardFamily<Part<>> && !StatedFamily<Part<"metis">>);
 
-}  // namespace
+} // namespace
 
 TEST_CASE("a family deals out each index once") {
   check_family<Even>();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The rules of sparse products against enumeration: on two ranks, for every placement of A and x, all basis matrices and
-// vectors. A product is bilinear, so what holds for these holds for all.
-#include <array>
+// The rules of sparse products against enumeration: on two ranks, for every placement of A and x, all basis matrices
+// and vectors. A product is bilinear, so what holds for these holds for all.
 #include <optional>
 #include <vector>
 
@@ -18,11 +17,11 @@ constexpr int n = 4, ranks = 2, part = n / ranks;
 // A local matrix or vector; `from` is the global number of the first row or column that it has.
 struct local_matrix {
   int rows = n, cols = n;
-  std::array<std::array<int, n>, n> at{};
+  fixed_array<fixed_array<int, n>, n> at{};
 };
 struct local_vector {
   int size = n;
-  std::array<int, n> at{};
+  fixed_array<int, n> at{};
   bool operator==(local_vector const&) const = default;
 };
 
@@ -54,10 +53,10 @@ std::optional<local_vector> product(local_matrix const& A, local_vector const& x
   return y;
 }
 
-local_vector sum(std::array<local_vector, ranks> const& y) {
+local_vector sum(fixed_array<local_vector, ranks> const& y) {
   local_vector out{y[0].size, {}};
-  for (auto const& one : y)
-    for (int i = 0; i < n; ++i) out.at[i] += one.at[i];
+  for (int r = 0; r < ranks; ++r)
+    for (int i = 0; i < n; ++i) out.at[i] += y[r].at[i];
   return out;
 }
 
@@ -71,14 +70,14 @@ bool sound(placed pA, placed px, placed to, communication implied, bool transpos
         A.at[ij / n][ij % n] = 1;
         x.at[k] = 1;
         auto const whole = *product(A, x, transposed);
-        std::array<local_vector, ranks> y;
+        fixed_array<local_vector, ranks> y;
         for (int r = 0; r < ranks; ++r) {
           auto const mine = implied == communication::halo ? x : share(x, px, r, holder % ranks);
           auto const out = product(share(A, pA, r, holder / ranks), mine, transposed);
           if (!out) return false;
           y[r] = *out;
         }
-        if (implied == communication::reverse_halo) {  // every contribution goes to the owner of its entry
+        if (implied == communication::reverse_halo) { // every contribution goes to the owner of its entry
           auto const all = sum(y);
           for (int r = 0; r < ranks; ++r) y[r] = share(all, S(0), r, 0);
         }
@@ -92,7 +91,7 @@ bool sound(placed pA, placed px, placed to, communication implied, bool transpos
   return true;
 }
 
-}  // namespace
+} // namespace
 
 TEST_CASE("products of sparse matrices, all placements") {
   std::vector<placed> const of_A = {R, P, rows_or_columns(0), rows_or_columns(1)}, of_x = {R, P, S(0)};

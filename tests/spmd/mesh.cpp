@@ -17,7 +17,8 @@ static_assert(Grid::rank == 3 && Grid::find("dp") == 1 && Grid::find("xp") == -1
 static_assert(Grid::static_size(2) == 4 && Grid::static_stride(0) == 12 && Grid::static_stride(2) == 1);
 static_assert(Grid::index<"tp">() == 2 && Grid::name(0) == "pp");
 static_assert(mesh<axis<"rows">>::static_size(0) == dyn);
-static_assert(mesh<axis<"a">, axis<"b", 2>>::static_stride(0) == 2 && mesh<axis<"b", 2>, axis<"a">>::static_stride(0) == dyn);
+static_assert(mesh<axis<"a">, axis<"b", 2>>::static_stride(0) == 2 &&
+              mesh<axis<"b", 2>, axis<"a">>::static_stride(0) == dyn);
 static_assert(is_mesh<Grid> && !is_mesh<int>);
 
 TEST_CASE("coordinates are row-major") {

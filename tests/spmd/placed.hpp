@@ -24,10 +24,12 @@ constexpr placed S(int dim, int family = 1) {
   return {placement_kind::shard, monoid::none, static_cast<std::int8_t>(dim), static_cast<std::int16_t>(family)};
 }
 constexpr placed rows_or_columns(int axis, int family = 1) {
-  return {placement_kind::sparse_shard, monoid::none, static_cast<std::int8_t>(axis), static_cast<std::int16_t>(family)};
+  return {placement_kind::sparse_shard, monoid::none, static_cast<std::int8_t>(axis),
+          static_cast<std::int16_t>(family)};
 }
 constexpr placed ghost(int dim, bool dual = false) {
-  return {dual ? placement_kind::ghost_partial : placement_kind::ghost, monoid::none, static_cast<std::int8_t>(dim), 1, 2};
+  return {dual ? placement_kind::ghost_partial : placement_kind::ghost, monoid::none, static_cast<std::int8_t>(dim), 1,
+          2};
 }
 
 inline placed parse(std::string const& s) {
@@ -73,4 +75,4 @@ inline std::vector<std::vector<std::string>> table(std::string const& file) {
   return rows;
 }
 
-}  // namespace placed_values
+} // namespace placed_values

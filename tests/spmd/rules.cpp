@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The rules against tables of ground truth: an operation is accepted exactly where some result placement is right for the
-// value and for every gradient, and then with that placement.
+// The rules against tables of ground truth: an operation is accepted exactly where some result placement is right for
+// the value and for every gradient, and then with that placement.
 #include <map>
 #include <span>
 #include <string>
@@ -18,7 +18,7 @@ namespace {
 
 struct subject {
   op_rule rule;
-  std::vector<int> ranks;         // of the operands in the table
+  std::vector<int> ranks; // of the operands in the table
   bool literal_first = false, literal_last = false;
 };
 
@@ -82,7 +82,7 @@ void compare(std::string const& file, std::map<std::string, subject> const& subj
     REQUIRE(found != subjects.end());
     auto const& what = found->second;
     auto const args = split(row[1], ';');
-    if (what.rule.finishes && args[0][0] == 'S') continue;  // a norm adds over the ranks, the table's does not
+    if (what.rule.finishes && args[0][0] == 'S') continue; // a norm adds over the ranks, the table's does not
     std::vector<operand> operands;
     if (what.literal_first) operands.push_back(literal_operand());
     for (std::size_t k = 0; k < args.size(); ++k) operands.push_back(tensor_on(parse(args[k]), what.ranks[k]));
@@ -111,7 +111,7 @@ code why(op_rule const& rule, std::vector<placed> const& at) {
   return why(rule, operands);
 }
 
-}  // namespace
+} // namespace
 
 TEST_CASE("one axis without shards") { compare("local.csv", local_subjects); }
 TEST_CASE("one axis with shards") { compare("global.csv", global_subjects); }
@@ -198,7 +198,8 @@ TEST_CASE("several axes are decided one by one") {
   CHECK(both.ok());
   CHECK(both.type.on[0] == P);
   CHECK(both.type.on[1] == P);
-  CHECK(result(rule_of<op::add>, {on(S(0), P, 1), on(S(0), R, 1)}).why == diagnostic{code::partial_plus_replicate, 1, 0});
+  CHECK(result(rule_of<op::add>, {on(S(0), P, 1), on(S(0), R, 1)}).why ==
+        diagnostic{code::partial_plus_replicate, 1, 0});
   CHECK(result(rule_of<op::add>, {on(S(0), S(1), 2), on(S(0), S(1), 2)}).type.on[1] == S(1));
   placed const maximum{placement_kind::partial, monoid::maximum};
   CHECK(result(rule_of<op::neg>, {on(maximum, P, 1)}).why == diagnostic{code::mixed_monoids, 1, 0});

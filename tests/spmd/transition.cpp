@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Transitions against a table of ground truth, and their adjoints: by type (the dual goes back), and by number, on three
-// simulated ranks: <adjoint(g), x> = <g, step(x)> for all basis vectors.
-#include <array>
+// Transitions against a table of ground truth, and their adjoints: by type (the dual goes back), and by number, on
+// three simulated ranks: <adjoint(g), x> = <g, step(x)> for all basis vectors.
 #include <set>
 #include <string>
 #include <tuple>
@@ -23,10 +22,11 @@ std::vector<std::pair<std::string, step>> const steps = {{"all_reduce", step::al
                                                          {"reinterpret", step::reinterpret}};
 std::vector<std::string> const names = {"R", "I", "V", "P", "S0", "S1"};
 
-// ---- numbers on ranks: global values have n entries; a shard and a varying value have n / ranks of them on each rank --
+// ---- numbers on ranks: global values have n entries; a shard and a varying value have n / ranks of them on each rank
+// --
 constexpr int ranks = 3, n = 6, part = n / ranks;
-using local = std::array<double, n>;  // the first size(p) entries count
-using on_ranks = std::array<local, ranks>;
+using local = fixed_array<double, n>; // the first size(p) entries count
+using on_ranks = fixed_array<local, ranks>;
 
 bool is_part(placed p) { return p.kind == placement_kind::shard || p.kind == placement_kind::varying; }
 bool is_copy(placed p) { return p == R || p == Inv; }
@@ -37,7 +37,7 @@ int size(placed p, step how) { return is_part(p) && how != step::reinterpret ? p
 on_ranks apply(transition t, on_ranks const& x) {
   on_ranks y{};
   if (t.how == step::reinterpret) return x;
-  local whole{};  // the value that x stands for
+  local whole{}; // the value that x stands for
   for (int r = 0; r < ranks; ++r)
     for (int i = 0; i < size(t.from, t.how); ++i) {
       if (is_part(t.from)) whole[r * part + i] = x[r][i];
@@ -58,10 +58,14 @@ double pairing(placed p, on_ranks const& g, on_ranks const& x) {
   double sum = 0;
   for (int r = 0; r < ranks; ++r)
     for (int i = 0; i < n; ++i)
-      if (p == R) sum += g[r][i] * x[0][i];
-      else if (p == Inv) sum += r == 0 ? g[0][i] * x[0][i] : 0;
-      else if (p == P) sum += g[0][i] * x[r][i];
-      else sum += g[r][i] * x[r][i];
+      if (p == R)
+        sum += g[r][i] * x[0][i];
+      else if (p == Inv)
+        sum += r == 0 ? g[0][i] * x[0][i] : 0;
+      else if (p == P)
+        sum += g[0][i] * x[r][i];
+      else
+        sum += g[r][i] * x[r][i];
   return sum;
 }
 
@@ -83,7 +87,7 @@ bool adjoint_is_true(transition t, transition back) {
   return true;
 }
 
-}  // namespace
+} // namespace
 
 TEST_CASE("what goes where, and back") {
   std::set<std::string> listed;
@@ -112,7 +116,8 @@ TEST_CASE("what goes where, and back") {
   for (auto const& [name, how] : steps)
     for (auto const& src : names)
       for (auto const& dst : names)
-        if (src != dst && !listed.contains(name + src + dst)) CHECK(check({how, parse(src), parse(dst)}, true) != code::ok);
+        if (src != dst && !listed.contains(name + src + dst))
+          CHECK(check({how, parse(src), parse(dst)}, true) != code::ok);
 }
 
 TEST_CASE("adjoints are legal, involutive and true") {
@@ -126,7 +131,7 @@ TEST_CASE("adjoints are legal, involutive and true") {
         auto const back = adjoint_of(t);
         INFO("step " << how << " from " << int(from.kind) << " to " << int(to.kind));
         CHECK(check(back, true) == code::ok);
-        bool const named_twice = t.how == step::reinterpret && is_copy(from) && is_copy(to);  // convert says the same
+        bool const named_twice = t.how == step::reinterpret && is_copy(from) && is_copy(to); // convert says the same
         CHECK(adjoint_of(back) == (named_twice ? transition{step::convert, from, to} : t));
         if (from.kind < placement_kind::sparse_shard && to.kind < placement_kind::sparse_shard) {
           CHECK(adjoint_is_true(t, back));
@@ -156,10 +161,10 @@ TEST_CASE("each refusal of a step has its code") {
   CHECK(check({step::reinterpret, S(0), V}) == code::reinterpreted_shard);
   CHECK(check({step::halo_exchange, S(0, 3), ghost(0)}) == code::wrong_collective);
   // allowed to those who insist
-  for (auto const t : {transition{step::convert, R, Inv}, transition{step::convert, Inv, P}, transition{step::convert, V, P},
-                       transition{step::convert, S(0), P}, transition{step::reinterpret, R, Inv},
-                       transition{step::reinterpret, Inv, R}, transition{step::reinterpret, R, P},
-                       transition{step::reinterpret, R, V}}) {
+  for (auto const t : {transition{step::convert, R, Inv}, transition{step::convert, Inv, P},
+                       transition{step::convert, V, P}, transition{step::convert, S(0), P},
+                       transition{step::reinterpret, R, Inv}, transition{step::reinterpret, Inv, R},
+                       transition{step::reinterpret, R, P}, transition{step::reinterpret, R, V}}) {
     CHECK(check(t) == code::expert_only);
     CHECK(check(t, true) == code::ok);
   }

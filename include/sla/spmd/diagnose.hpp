@@ -40,7 +40,7 @@ struct halo_reduce_to;
 
 /// A single step on one operand after which the rules accept the call.
 struct fix {
-  int operand = -1;  ///< -1: no single step does it
+  int operand = -1; ///< -1: no single step does it
   step how = step::convert;
   placed to{};
   constexpr bool operator==(fix const&) const = default;
@@ -49,7 +49,8 @@ struct fix {
 namespace detail {
 
 /// Where operand k has the index that `lead` deals out, as a placement of k; untyped if it lacks the index.
-constexpr placed same_shard(subscripts const& s, std::span<operand const> o, std::size_t lead, std::size_t k, int axis) {
+constexpr placed same_shard(subscripts const& s, std::span<operand const> o, std::size_t lead, std::size_t k,
+                            int axis) {
   auto const dealt = o[lead].type.on[axis];
   auto const letter = s.in[static_cast<int>(lead)][dealt_dim(dealt, o[lead].type)];
   int const d = letter < 0 ? -1 : position(s.in[static_cast<int>(k)], letter);
@@ -60,7 +61,7 @@ constexpr placed same_shard(subscripts const& s, std::span<operand const> o, std
           static_cast<std::int8_t>(row_or_column ? d - batch : d), dealt.family};
 }
 
-}  // namespace detail
+} // namespace detail
 
 /// The first step, in the order below, that makes a refused call legal: free conversions, then collectives.
 constexpr fix suggest(op_rule const& rule, std::span<operand const> operands, diagnostic why) {
@@ -75,7 +76,7 @@ constexpr fix suggest(op_rule const& rule, std::span<operand const> operands, di
     trial[k].type.on[why.axis] = to;
     auto const now = check(rule, {trial, count});
     trial[k] = operands[k];
-    return now.ok() || now.why.axis > why.axis;  // this axis is mended; another may need a fix of its own
+    return now.ok() || now.why.axis > why.axis; // this axis is mended; another may need a fix of its own
   };
   placed const replicate{kind::replicate}, invariant{kind::invariant}, partial{kind::partial, monoid::sum};
   struct {
@@ -88,14 +89,15 @@ constexpr fix suggest(op_rule const& rule, std::span<operand const> operands, di
                           {kind::replicate, step::convert, partial}};
   for (auto const& c : candidates)
     for (std::size_t k = 0; k < count; ++k)
-      if (operands[k].type.on[why.axis].kind == c.from && accepted(k, c.how, c.to)) return {static_cast<int>(k), c.how, c.to};
+      if (operands[k].type.on[why.axis].kind == c.from && accepted(k, c.how, c.to))
+        return {static_cast<int>(k), c.how, c.to};
   auto const s = detail::subscripts_of(rule, operands);
   for (std::size_t lead = 0; lead < count; ++lead)
     if (auto const at = operands[lead].type.on[why.axis]; at.kind == kind::shard || at.kind == kind::sparse_shard)
       for (std::size_t k = 0; k < count; ++k)
         if (auto const to = detail::same_shard(s, operands, lead, k, why.axis); k != lead && is_sharded(to.kind))
           if (accepted(k, step::convert, to)) return {static_cast<int>(k), step::convert, to};
-  for (std::size_t k = count; k-- > 0;)  // vectors before the matrix
+  for (std::size_t k = count; k-- > 0;) // vectors before the matrix
     if (accepted(k, step::all_gather, replicate)) return {static_cast<int>(k), step::all_gather, replicate};
   return {};
 }
@@ -167,8 +169,7 @@ constexpr void refuse() {
                   "all_reduce<axis, Invariant> where the value is made, or reduce_scatter. To insist, pass the tag "
                   "sla::expert");
   else if constexpr (Why == code::different_meshes)
-    static_assert(placements_allow<Facts>,
-                  "sla[E15]: the operands live on different meshes. Place both on one mesh");
+    static_assert(placements_allow<Facts>, "sla[E15]: the operands live on different meshes. Place both on one mesh");
   else if constexpr (Why == code::not_innermost)
     static_assert(placements_allow<Facts>,
                   "sla[E16]: a later axis of the mesh deals out the same dimension: this axis is not the innermost one,"
@@ -283,9 +284,10 @@ struct call_refusal<Op, std::integer_sequence<int, K...>, Ts...> {
                          fix_fact<mended, typename call::mesh_type, why.axis, typename call::keys>());
 };
 
-}  // namespace detail
+} // namespace detail
 
-/// The law of every operation on distributed operands: nothing if the call is well typed, else one error with one sentence.
+/// The law of every operation on distributed operands: nothing if the call is well typed, else one error with one
+/// sentence.
 template <class Op, class... Ts>
 constexpr void require_well_typed() {
   if constexpr (!well_typed<Op, Ts...>) {
@@ -295,7 +297,8 @@ constexpr void require_well_typed() {
   }
 }
 
-/// The law of the collectives and conversions: nothing if the step may be taken on the axis Name of a T, else one error.
+/// The law of the collectives and conversions: nothing if the step may be taken on the axis Name of a T, else one
+/// error.
 template <step How, class T, fixed_string Name, Placement To, bool Insisted = false>
 constexpr void require_step() {
   constexpr int at = mesh_of_t<T>::template index<Name>();
@@ -309,8 +312,9 @@ constexpr void require_step() {
 /// The law of a type `distributed<Local, Mesh, P...>`: one placement per mesh axis, each on a dimension that Local has.
 template <class Local, class Mesh, class... P>
 constexpr void require_placements() {
-  static_assert(sizeof...(P) == Mesh::rank,
-                "sla: a distributed value has one placement per mesh axis, in the order of the mesh; axes of size 1 count");
+  static_assert(
+      sizeof...(P) == Mesh::rank,
+      "sla: a distributed value has one placement per mesh axis, in the order of the mesh; axes of size 1 count");
   if constexpr (sizeof...(P) == Mesh::rank) {
     using keys = typename detail::key_list<P...>::type;
     constexpr diagnostic why = check_placements(detail::distributed_operand<keys, Local, Mesh, P...>().type);
@@ -322,4 +326,4 @@ constexpr void require_placements() {
   }
 }
 
-}  // namespace sla
+} // namespace sla

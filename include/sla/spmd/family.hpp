@@ -9,8 +9,8 @@
 
 namespace sla {
 
-// A new family is one struct with the three flags and the five functions below (a contiguous one takes all but `accepts`,
-// `first` and `owner` from detail::contiguous_family). No rule looks inside a family, so no rule changes.
+// A new family is one struct with the three flags and the five functions below (a contiguous one takes all but
+// `accepts`, `first` and `owner` from detail::contiguous_family). No rule looks inside a family, so no rule changes.
 //
 //   even        every rank holds equally many
 //   contiguous  rank r holds one interval, and the intervals are in rank order
@@ -20,7 +20,8 @@ namespace sla {
 //   owner(i, extent, ranks)                  the rank that holds global index i
 //   local_extent(rank, extent, ranks)        how many indices a rank holds
 //   local_to_global(rank, j, extent, ranks)  the global index of a rank's j-th
-//   first(rank, extent, ranks)               contiguous families: where a rank's interval begins (rank == ranks: the extent)
+//   first(rank, extent, ranks)               contiguous families: where a rank's interval begins (rank == ranks: the
+//   extent)
 
 namespace detail {
 
@@ -35,7 +36,7 @@ struct contiguous_family {
   }
 };
 
-}  // namespace detail
+} // namespace detail
 
 /// Equal contiguous pieces. Law: the number of ranks divides the extent.
 struct Even : detail::contiguous_family<Even> {
@@ -97,8 +98,8 @@ struct Table : detail::contiguous_family<Table<Sizes...>> {
   }
 };
 
-/// A partition found at run time (by a partitioner, or given). The tag tells partitions apart at compile time; two of one
-/// tag are told apart by the layouts that carry the owner maps.
+/// A partition found at run time (by a partitioner, or given). The tag tells partitions apart at compile time; two of
+/// one tag are told apart by the layouts that carry the owner maps.
 template <fixed_string Tag = "">
 struct Part {
   static constexpr bool even = false, contiguous = false, stated = false;
@@ -120,4 +121,4 @@ concept StatedFamily = ShardFamily<F> && F::stated && requires(std::int64_t i, i
   { F::local_to_global(r, i, i, r) } -> std::same_as<std::int64_t>;
 };
 
-}  // namespace sla
+} // namespace sla

@@ -14,7 +14,7 @@
 
 namespace sla {
 
-class any_communicator;  // this and what makes one are defined in dist/communicator.hpp
+class any_communicator; // this and what makes one are defined in dist/communicator.hpp
 template <class World>
 std::shared_ptr<any_communicator> erase(World& world);
 
@@ -30,22 +30,27 @@ struct axis {
 namespace detail {
 
 template <class T>
-concept MeshAxis = requires { typename T::axis_tag; };
+concept MeshAxis = requires {
+  typename T::axis_tag;
+};
 
 /// Holds where engines are known: any_communicator is complete.
 template <class World>
-concept ErasableWorld = requires(World& world) { erase(world)->size(); };
+concept ErasableWorld = requires(World& world) {
+  erase(world)->size();
+};
 
-}  // namespace detail
+} // namespace detail
 
-/// The ranks of a world in row-major order over named axes: a handle, cheap to copy. The names and the known sizes are in
-/// the type; a mesh object holds the sizes, this rank's coordinates and one communicator per axis (also for size 1).
+/// The ranks of a world in row-major order over named axes: a handle, cheap to copy. The names and the known sizes are
+/// in the type; a mesh object holds the sizes, this rank's coordinates and one communicator per axis (also for size 1).
 template <class... Axes>
 class mesh {
   static_assert(sizeof...(Axes) > 0, "sla: a mesh has at least one axis: mesh<axis<\"rows\">>");
-  static_assert((detail::MeshAxis<Axes> && ...), "sla: the arguments of mesh<...> are axes: mesh<axis<\"dp\", 2>, axis<\"tp\", 4>>");
+  static_assert((detail::MeshAxis<Axes> && ...),
+                "sla: the arguments of mesh<...> are axes: mesh<axis<\"dp\", 2>, axis<\"tp\", 4>>");
 
- public:
+public:
   static constexpr int rank = static_cast<int>(sizeof...(Axes));
 
   static constexpr std::string_view name(int a) {
@@ -53,7 +58,7 @@ class mesh {
     return all[a];
   }
   template <int A>
-  static consteval auto name_string() {  // for messages: a string that can be a template argument
+  static consteval auto name_string() { // for messages: a string that can be a template argument
     fixed_string<name(A).size() + 1> out;
     for (std::size_t n = 0; n < name(A).size(); ++n) out.data[n] = name(A)[n];
     return out;
@@ -84,8 +89,7 @@ class mesh {
   /// Arranges the ranks of a world. Every rank of it takes part.
   /// Errors: shape_error if the sizes do not multiply to the size of the world.
   template <class World>
-    requires(!std::is_same_v<std::remove_cv_t<World>, mesh>)
-  explicit mesh(World& world) {
+  requires(!std::is_same_v<std::remove_cv_t<World>, mesh>) explicit mesh(World& world) {
     if constexpr (!detail::ErasableWorld<World>) {
       static_assert(always_false<World>,
                     "sla: a mesh is made from a world: self, fake, the argument of threads::run, or mpi.world() "
@@ -119,14 +123,15 @@ class mesh {
   /// The number of the axis Name. Errors: a sentence if the mesh has none of this name.
   template <fixed_string Name>
   static consteval int index() {
-    static_assert(find(Name.view()) >= 0, "sla: this mesh has no axis of that name; the names are in its type, mesh<axis<\"name\">...>");
-    return find(Name.view()) < 0 ? 0 : find(Name.view());  // one error, not a chain
+    static_assert(find(Name.view()) >= 0,
+                  "sla: this mesh has no axis of that name; the names are in its type, mesh<axis<\"name\">...>");
+    return find(Name.view()) < 0 ? 0 : find(Name.view()); // one error, not a chain
   }
 
   /// The same mesh object, or a copy of it.
   bool operator==(mesh const&) const = default;
 
- private:
+private:
   static consteval bool names_differ() {
     for (int a = 0; a < rank; ++a)
       if (find(name(a)) != a) return false;
@@ -134,7 +139,8 @@ class mesh {
   }
   static consteval int open_axes() { return (int{Axes::size == dyn} + ...); }
   static_assert(names_differ(), "sla: two axes of a mesh have the same name");
-  static_assert(open_axes() <= 1, "sla: at most one axis of a mesh may be dyn: its size is what the others leave of the world");
+  static_assert(open_axes() <= 1,
+                "sla: at most one axis of a mesh may be dyn: its size is what the others leave of the world");
 
   struct state {
     int size[sizeof...(Axes)], coordinate[sizeof...(Axes)];
@@ -155,15 +161,17 @@ class mesh {
     return out;
   }
 
-  template <class Handle>  // a template, since any_communicator is complete only where a mesh is made
+  template <class Handle> // a template, since any_communicator is complete only where a mesh is made
   void arrange(Handle world) {
     int const ranks = world->size();
     int known = 1;
     for (int a = 0; a < rank; ++a) known *= static_size(a) == dyn ? 1 : static_size(a);
     if (open_axes() ? ranks % known != 0 : ranks != known)
       throw shape_error(text("a mesh ", described(), " needs ", open_axes() ? "a multiple of " : "", known,
-                             " ranks, and this world has ", ranks, ": start it with that many, change a size, or let one "
-                             "axis be dyn, axis<\"", name(0), "\">"));
+                             " ranks, and this world has ", ranks,
+                             ": start it with that many, change a size, or let one "
+                             "axis be dyn, axis<\"",
+                             name(0), "\">"));
     auto made = std::make_shared<state>();
     int stride = 1;
     for (int a = rank - 1; a >= 0; --a) {
@@ -184,4 +192,4 @@ inline constexpr bool is_mesh = false;
 template <class... Axes>
 inline constexpr bool is_mesh<mesh<Axes...>> = true;
 
-}  // namespace sla
+} // namespace sla

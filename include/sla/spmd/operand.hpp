@@ -21,26 +21,26 @@ class distributed;
 /// `x + 1.0` would add 1 on every rank of it and is refused.
 template <class T>
 class literal {
- public:
+public:
   using value_type = T;
   template <class Number>
-    requires std::convertible_to<Number, T>
-  consteval literal(Number value) : value_(static_cast<T>(value)) {}  // NOLINT: converts by intent
+  requires std::convertible_to<Number, T>
+  consteval literal(Number value) : value_(static_cast<T>(value)) {} // NOLINT: converts by intent
   constexpr T value() const { return value_; }
 
- private:
+private:
   T value_;
 };
 
 /// A run-time number that every rank has computed alike. It counts as replicated, and as a constant for gradients.
 template <class T>
 class uniform_number {
- public:
+public:
   using value_type = T;
   constexpr explicit uniform_number(T value) : value_(value) {}
   constexpr T value() const { return value_; }
 
- private:
+private:
   T value_;
 };
 
@@ -50,8 +50,8 @@ constexpr uniform_number<T> uniform(T value) {
   return uniform_number<T>(value);
 }
 
-/// What the rules know of one operand. A weak one (a literal) takes any placement; one without a gradient may be read as
-/// Replicate or Invariant, whichever the others need.
+/// What the rules know of one operand. A weak one (a literal) takes any placement; one without a gradient may be read
+/// as Replicate or Invariant, whichever the others need.
 struct operand {
   typing type{};
   bool weak = false;
@@ -66,12 +66,13 @@ struct local_dims {
   static constexpr int batch = -1, rank = 0;
 };
 template <class Local>
-  requires requires { Local::extents_type::rank; } && (!requires { typename Local::shape_type; })
-struct local_dims<Local> {
+requires requires {
+  Local::extents_type::rank;
+} &&(!requires { typename Local::shape_type; }) struct local_dims<Local> {
   static constexpr int batch = -1, rank = Local::extents_type::rank;
 };
 template <class Local>
-  requires requires { typename Local::shape_type::batch_extents; }
+requires requires { typename Local::shape_type::batch_extents; }
 struct local_dims<Local> {
   using shape = typename Local::shape_type;
   static constexpr int batch = shape::batch_extents::rank, rank = batch + 2 + (shape::is_blocked ? 2 : 0);
@@ -83,11 +84,11 @@ enum class operand_kind : std::uint8_t { other, distributed, literal, uniform, n
 
 namespace detail {
 template <class T>
-concept PlainNumber = std::is_arithmetic_v<T> || requires(T z) {  // or complex
+concept PlainNumber = std::is_arithmetic_v<T> || requires(T z) { // or complex
   { z.real() } -> std::floating_point;
   { z.imag() } -> std::floating_point;
 };
-}  // namespace detail
+} // namespace detail
 
 template <class T>
 struct operand_traits {
@@ -107,7 +108,7 @@ struct operand_traits<uniform_number<T>> : operand_traits<void> {
 namespace detail {
 
 template <class Local>
-consteval bool has_gradient() {  // integers and booleans have none
+consteval bool has_gradient() { // integers and booleans have none
   if constexpr (requires { typename Local::value_type; })
     return !std::is_integral_v<typename Local::value_type>;
   else
@@ -127,11 +128,12 @@ consteval operand distributed_operand() {
   return out;
 }
 
-}  // namespace detail
+} // namespace detail
 
 template <class Local, class Mesh, class... P>
 struct operand_traits<distributed<Local, Mesh, P...>> {
-  static_assert(is_mesh<Mesh>, "sla: the second argument of distributed<Local, Mesh, ...> is a mesh<axis<\"name\">...>");
+  static_assert(is_mesh<Mesh>,
+                "sla: the second argument of distributed<Local, Mesh, ...> is a mesh<axis<\"name\">...>");
   static_assert((Placement<P> && ...), "sla: after the mesh come placements: Replicate, Partial<>, Shard<0>, ...");
   static constexpr operand_kind kind = operand_kind::distributed;
   using local_type = Local;
@@ -193,7 +195,7 @@ struct cotangent {
 template <Distributed T>
 struct cotangent<T> : with_list<T, typename duals<placements_of_t<T>>::type> {};
 
-}  // namespace detail
+} // namespace detail
 
 /// The placement on one axis, by number or by name.
 template <Distributed T, int Axis>
@@ -205,8 +207,9 @@ using placement_along_t = placement_on_t<T, mesh_of_t<T>::template index<Name>()
 template <Distributed T, class List>
 using with_placements_t = typename detail::with_list<std::remove_cvref_t<T>, List>::type;
 template <Distributed T, fixed_string Name, Placement New>
-using with_placement_t = with_placements_t<
-    T, typename detail::replaced<mesh_of_t<T>::template index<Name>(), New, placements_of_t<T>>::type>;
+using with_placement_t =
+    with_placements_t<T,
+                      typename detail::replaced<mesh_of_t<T>::template index<Name>(), New, placements_of_t<T>>::type>;
 
 /// `has_placements<decltype(y), Replicate, Shard<0>>`: exactly these, in the order of the mesh axes.
 template <class T, class... P>
@@ -216,4 +219,4 @@ concept has_placements = Distributed<T> && std::same_as<placements_of_t<T>, plac
 template <class T>
 using cotangent_t = typename detail::cotangent<std::remove_cvref_t<T>>::type;
 
-}  // namespace sla
+} // namespace sla

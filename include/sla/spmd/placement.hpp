@@ -12,15 +12,15 @@ namespace sla {
 
 /// What a placement says about the ranks of its axis, as a value. `x_r` is what rank r holds.
 enum class placement_kind : std::int8_t {
-  untyped,       ///< nothing is known yet
-  replicate,     ///< all x_r are equal; N independent uses
-  invariant,     ///< all x_r are equal; one computation that every rank repeats
-  varying,       ///< the tuple (x_0, ..., x_{N-1})
-  partial,       ///< a pending reduction: the sum (or another monoid) of the x_r
-  shard,         ///< x_r is part r of one tensor, along a dense dimension
-  sparse_shard,  ///< x_r has the rows (or columns) of part r of one sparse tensor
-  ghost,         ///< a shard with copies of the entries of others that its rank reads
-  ghost_partial  ///< the dual of ghost: contributions to own entries and to those of others
+  untyped,      ///< nothing is known yet
+  replicate,    ///< all x_r are equal; N independent uses
+  invariant,    ///< all x_r are equal; one computation that every rank repeats
+  varying,      ///< the tuple (x_0, ..., x_{N-1})
+  partial,      ///< a pending reduction: the sum (or another monoid) of the x_r
+  shard,        ///< x_r is part r of one tensor, along a dense dimension
+  sparse_shard, ///< x_r has the rows (or columns) of part r of one sparse tensor
+  ghost,        ///< a shard with copies of the entries of others that its rank reads
+  ghost_partial ///< the dual of ghost: contributions to own entries and to those of others
 };
 
 /// The commutative monoids of a pending reduction, as values.
@@ -44,7 +44,9 @@ struct Prod {
 };
 
 template <class M>
-concept Monoid = requires { monoid{M::value}; };
+concept Monoid = requires {
+  monoid{M::value};
+};
 
 /// The dual of a placement that has none: its values are not differentiable across ranks.
 struct no_dual {};
@@ -91,7 +93,8 @@ struct Shard {
 /// Sparse operands: each rank holds the entries of its rows (Axis 0) or columns (Axis 1), whatever the batch.
 template <int Axis, ShardFamily Family = Part<>>
 struct SparseShard {
-  static_assert(Axis == 0 || Axis == 1, "sla: a sparse tensor is sharded by rows, SparseShard<0>, or by columns, SparseShard<1>");
+  static_assert(Axis == 0 || Axis == 1,
+                "sla: a sparse tensor is sharded by rows, SparseShard<0>, or by columns, SparseShard<1>");
   static constexpr placement_kind kind = placement_kind::sparse_shard;
   static constexpr int dim = Axis;
   using family = Family;
@@ -147,9 +150,9 @@ struct dual_of {
   static_assert(!std::is_same_v<typename P::dual, no_dual>,
                 "sla: only a pending sum is differentiable: Partial<Max> and its like have no dual; reduce the value "
                 "(all_reduce) before the differentiated part, or use a sum");
-  using type = std::conditional_t<std::is_same_v<typename P::dual, no_dual>, P, typename P::dual>;  // one error
+  using type = std::conditional_t<std::is_same_v<typename P::dual, no_dual>, P, typename P::dual>; // one error
 };
 template <Placement P>
 using dual_t = typename dual_of<P>::type;
 
-}  // namespace sla
+} // namespace sla

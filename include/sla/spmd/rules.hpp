@@ -6,101 +6,11 @@
 #include <span>
 
 #include <sla/core/meta.hpp>
+#include <sla/spmd/op_rule.hpp>
 #include <sla/spmd/operand.hpp>
 #include <sla/spmd/typing.hpp>
 
 namespace sla {
-
-namespace op {  // core/op.hpp has the arithmetic; here their names suffice
-struct add;
-struct sub;
-struct mul;
-struct div;
-struct pow;
-struct neg;
-struct conj;
-struct real;
-struct imag;
-struct abs;
-struct abs2;
-struct exp;
-struct sqrt;
-struct log;
-struct sin;
-struct cos;
-struct tanh;
-struct minimum;
-struct maximum;
-struct dot;
-struct sum;
-struct squared_norm;
-struct norm;
-struct norm1;
-struct norm_inf;
-struct matvec;
-struct transposed_matvec;
-struct solve;
-}  // namespace op
-
-/// Jointly linear in all operands, linear in each of them separately, or neither (what is safe to say of any operation).
-enum class linearity : std::uint8_t { none, joint, separate };
-
-/// Which indices of the operands and of the result are the same index.
-enum class indexing : std::uint8_t { elementwise, reduction, matvec, transposed_matvec, solve };
-
-/// What the rules know of an operation. `nonlinear_arguments` has a bit for each operand that a separately linear operation
-/// is not linear in; `contraction` is the monoid over the indices that the result lacks.
-struct op_rule {
-  indexing indices = indexing::elementwise;
-  linearity linear = linearity::none;
-  std::uint8_t nonlinear_arguments = 0;
-  monoid contraction = monoid::none;
-  bool finishes = false;  ///< reduces over the ranks too: its result is a number on every rank
-  bool known = true;
-};
-
-/// The rule of an operation. Specialise it for an own operation: `template <> inline constexpr op_rule rule_of<mine> = {};`
-template <class Op>
-inline constexpr op_rule rule_of{.known = false};
-
-namespace detail {
-inline constexpr op_rule pointwise_rule{}, linear_rule{.linear = linearity::joint};
-}
-template <> inline constexpr op_rule rule_of<op::add> = detail::linear_rule;
-template <> inline constexpr op_rule rule_of<op::sub> = detail::linear_rule;
-template <> inline constexpr op_rule rule_of<op::neg> = detail::linear_rule;
-template <> inline constexpr op_rule rule_of<op::conj> = detail::linear_rule;
-template <> inline constexpr op_rule rule_of<op::real> = detail::linear_rule;
-template <> inline constexpr op_rule rule_of<op::imag> = detail::linear_rule;
-template <> inline constexpr op_rule rule_of<op::mul>{.linear = linearity::separate};
-template <> inline constexpr op_rule rule_of<op::div>{.linear = linearity::separate, .nonlinear_arguments = 0b10};
-template <> inline constexpr op_rule rule_of<op::pow> = detail::pointwise_rule;
-template <> inline constexpr op_rule rule_of<op::abs> = detail::pointwise_rule;
-template <> inline constexpr op_rule rule_of<op::abs2> = detail::pointwise_rule;
-template <> inline constexpr op_rule rule_of<op::exp> = detail::pointwise_rule;
-template <> inline constexpr op_rule rule_of<op::sqrt> = detail::pointwise_rule;
-template <> inline constexpr op_rule rule_of<op::log> = detail::pointwise_rule;
-template <> inline constexpr op_rule rule_of<op::sin> = detail::pointwise_rule;
-template <> inline constexpr op_rule rule_of<op::cos> = detail::pointwise_rule;
-template <> inline constexpr op_rule rule_of<op::tanh> = detail::pointwise_rule;
-template <> inline constexpr op_rule rule_of<op::dot>{
-    .indices = indexing::reduction, .linear = linearity::separate, .contraction = monoid::sum};
-template <> inline constexpr op_rule rule_of<op::sum>{
-    .indices = indexing::reduction, .linear = linearity::joint, .contraction = monoid::sum};
-template <> inline constexpr op_rule rule_of<op::squared_norm>{.indices = indexing::reduction, .contraction = monoid::sum};
-template <> inline constexpr op_rule rule_of<op::maximum>{.indices = indexing::reduction, .contraction = monoid::maximum};
-template <> inline constexpr op_rule rule_of<op::minimum>{.indices = indexing::reduction, .contraction = monoid::minimum};
-template <> inline constexpr op_rule rule_of<op::norm>{
-    .indices = indexing::reduction, .contraction = monoid::sum, .finishes = true};
-template <> inline constexpr op_rule rule_of<op::norm1> = rule_of<op::norm>;
-template <> inline constexpr op_rule rule_of<op::norm_inf>{
-    .indices = indexing::reduction, .contraction = monoid::maximum, .finishes = true};
-template <> inline constexpr op_rule rule_of<op::matvec>{
-    .indices = indexing::matvec, .linear = linearity::separate, .contraction = monoid::sum};
-template <> inline constexpr op_rule rule_of<op::transposed_matvec>{
-    .indices = indexing::transposed_matvec, .linear = linearity::separate, .contraction = monoid::sum};
-template <> inline constexpr op_rule rule_of<op::solve>{
-    .indices = indexing::solve, .linear = linearity::separate, .nonlinear_arguments = 0b01};
 
 /// The communication that an operation does by itself along an axis; all other communication is a named collective.
 enum class communication : std::uint8_t { none, halo, reverse_halo, all_reduce, solver };
@@ -158,7 +68,7 @@ constexpr axis_outcome infer_local(op_rule const& rule, std::span<operand const>
   if (bad_argument >= 0) return refuse(code::nonlinear_argument, bad_argument);
   placed const passed{kind::partial, fold};
   bool const is_sum = fold == monoid::sum || fold == monoid::average;
-  if (!is_sum || rule.linear == linearity::none) {  // max of a pending max is a pending max, and so on
+  if (!is_sum || rule.linear == linearity::none) { // max of a pending max is a pending max, and so on
     bool const same = !is_sum && p == 1 && operands.size() == 1 && fold == rule.contraction && !rule.finishes;
     return same ? axis_outcome{.at = passed} : refuse(code::nonlinear_in_partial, last_p);
   }
@@ -186,9 +96,10 @@ constexpr subscripts subscripts_of(op_rule const& rule, std::span<operand const>
     for (int d = 0; d < max_dims; ++d) s.in[k][d] = s.out[d] = -1;
   int const count = static_cast<int>(operands.size());
   if (rule.indices == indexing::elementwise || rule.indices == indexing::reduction) {
-    int lead = 0;  // the operand of most dimensions; the others are aligned with its last ones
+    int lead = 0; // the operand of most dimensions; the others are aligned with its last ones
     for (int k = 1; k < count; ++k)
-      if (operands[static_cast<std::size_t>(k)].type.rank > operands[static_cast<std::size_t>(lead)].type.rank) lead = k;
+      if (operands[static_cast<std::size_t>(k)].type.rank > operands[static_cast<std::size_t>(lead)].type.rank)
+        lead = k;
     auto const& full = operands[static_cast<std::size_t>(lead)].type;
     for (int k = 0; k < count; ++k) {
       int const rank = operands[static_cast<std::size_t>(k)].type.rank;
@@ -226,8 +137,8 @@ constexpr int position(letters const& all, std::int8_t letter) {
   return -1;
 }
 
-/// A sparse operand dealt out by rows or columns, and a vector in the matching partition: the rows that a rank owns need
-/// entries of others (halo), or make contributions to them (reverse halo). Undecided: code no_rule.
+/// A sparse operand dealt out by rows or columns, and a vector in the matching partition: the rows that a rank owns
+/// need entries of others (halo), or make contributions to them (reverse halo). Undecided: code no_rule.
 constexpr axis_outcome infer_by_rows(op_rule const& rule, subscripts const& s, placed A, operand const& x, int axis) {
   using kind = placement_kind;
   auto const at = x.type.on[axis];
@@ -236,7 +147,7 @@ constexpr axis_outcome infer_by_rows(op_rule const& rule, subscripts const& s, p
   if (A.kind != kind::sparse_shard || A.dim != 0 || !matching) return refuse(code::no_rule, 1);
   bool const ghosts = at.kind == kind::ghost;
   if (ghosts && rule.indices != indexing::matvec) return refuse(code::no_rule, 1);
-  for (int b = 0; b < x.type.axes; ++b)  // whoever exchanges a halo must own whole entries
+  for (int b = 0; b < x.type.axes; ++b) // whoever exchanges a halo must own whole entries
     if (b != axis && is_sharded(x.type.on[b].kind) && x.type.on[b].dim == at.dim) return refuse(code::not_innermost, 1);
   auto const made = rule.indices == indexing::matvec ? row : column;
   placed const result{kind::shard, monoid::none, static_cast<std::int8_t>(position(s.out, made)), A.family};
@@ -247,14 +158,15 @@ constexpr axis_outcome infer_by_rows(op_rule const& rule, subscripts const& s, p
 
 /// One axis on which some operand is sharded. A rule splits one index, wherever that index occurs: then each rank does
 /// the operation for its part of the index, and the parts are concatenated, or folded if the result lacks the index.
-constexpr axis_outcome infer_sharded(op_rule const& rule, subscripts const& s, std::span<operand const> operands, int axis) {
+constexpr axis_outcome infer_sharded(op_rule const& rule, subscripts const& s, std::span<operand const> operands,
+                                     int axis) {
   using kind = placement_kind;
   bool const sparse = rule.indices >= indexing::matvec;
   auto const differ = sparse ? code::sparse_layouts_differ : code::layouts_differ;
   int lead = -1, n = 0, other = -1;
   std::int8_t letter = -1;
   placed dealt{};
-  for (auto const& o : operands) {  // what never meets a shard
+  for (auto const& o : operands) { // what never meets a shard
     auto const at = o.type.on[axis];
     if (!o.weak) {
       if (at.kind == kind::invariant && o.gradient) return refuse(code::invariant_with_varying, n);
@@ -284,7 +196,7 @@ constexpr axis_outcome infer_sharded(op_rule const& rule, subscripts const& s, s
     ++n;
   }
   n = 0;
-  for (auto const& o : operands) {  // who has the index must have its part of it
+  for (auto const& o : operands) { // who has the index must have its part of it
     if (!o.weak && !is_sharded(o.type.on[axis].kind) && position(s.in[n], letter) >= 0) other = n;
     ++n;
   }
@@ -305,7 +217,7 @@ constexpr axis_outcome infer_sharded(op_rule const& rule, subscripts const& s, s
   return {.at = {kind::partial, rule.contraction}};
 }
 
-}  // namespace detail
+} // namespace detail
 
 /// The typing of `op(operands...)`, or why there is none. A pure function: tests are loops over it.
 /// Law: every axis is decided alone; no operation chooses communication beyond `outcome::implied`.
@@ -336,4 +248,4 @@ constexpr outcome check(op_rule const& rule, std::span<operand const> operands) 
   return out;
 }
 
-}  // namespace sla
+} // namespace sla

@@ -18,7 +18,7 @@ inline constexpr int max_dims = 8;
 struct placed {
   placement_kind kind = placement_kind::untyped;
   monoid fold = monoid::none;
-  std::int8_t dim = -1;  ///< of sparse_shard: 0 rows, 1 columns
+  std::int8_t dim = -1; ///< of sparse_shard: 0 rows, 1 columns
   std::int16_t family = -1;
   std::int16_t pattern = -1;
   constexpr bool operator==(placed const&) const = default;
@@ -26,9 +26,9 @@ struct placed {
 
 /// All that the rules know of an operand: one placement per mesh axis, and how many dimensions it has.
 struct typing {
-  std::int8_t axes = 0;    ///< of the mesh
-  std::int8_t rank = 0;    ///< dimensions; 0 for a scalar
-  std::int8_t batch = -1;  ///< batch dimensions of a sparse tensor (*batch, M, N, *block); -1 for a dense one
+  std::int8_t axes = 0;   ///< of the mesh
+  std::int8_t rank = 0;   ///< dimensions; 0 for a scalar
+  std::int8_t batch = -1; ///< batch dimensions of a sparse tensor (*batch, M, N, *block); -1 for a dense one
   fixed_array<placed, max_mesh_axes> on{};
   constexpr bool operator==(typing const&) const = default;
   constexpr bool is_sparse() const { return batch >= 0; }
@@ -37,31 +37,31 @@ struct typing {
 /// Why a program is refused. The sentences are in spmd/diagnose.hpp.
 enum class code : std::uint8_t {
   ok,
-  invariant_with_replicate,      // E01
-  invariant_with_varying,        // E02
-  partial_plus_replicate,        // E03
-  partial_plus_literal,          // E04
-  partial_times_partial,         // E05
-  partial_with_varying,          // E06
-  nonlinear_in_partial,          // E07
-  nonlinear_argument,            // E08
-  reduction_of_replicate,        // E10
-  wrong_collective,              // E11
-  local_conversion,              // E12
-  unprovable_replicate,          // E13
-  expert_only,                   // E14
-  different_meshes,              // E15
-  not_innermost,                 // E16
-  layouts_differ,                // E17
-  sparse_layouts_differ,         // E19
-  no_rule,                       // E21
-  run_time_number,               // E24
-  no_such_dimension,             // E29
-  mixed_monoids,                 // E31
-  reduction_over_ghosts,         // E32
-  varying_with_shard,            // E33
-  reinterpreted_shard,           // E34
-  no_placement                   // E35
+  invariant_with_replicate, // E01
+  invariant_with_varying,   // E02
+  partial_plus_replicate,   // E03
+  partial_plus_literal,     // E04
+  partial_times_partial,    // E05
+  partial_with_varying,     // E06
+  nonlinear_in_partial,     // E07
+  nonlinear_argument,       // E08
+  reduction_of_replicate,   // E10
+  wrong_collective,         // E11
+  local_conversion,         // E12
+  unprovable_replicate,     // E13
+  expert_only,              // E14
+  different_meshes,         // E15
+  not_innermost,            // E16
+  layouts_differ,           // E17
+  sparse_layouts_differ,    // E19
+  no_rule,                  // E21
+  run_time_number,          // E24
+  no_such_dimension,        // E29
+  mixed_monoids,            // E31
+  reduction_over_ghosts,    // E32
+  varying_with_shard,       // E33
+  reinterpreted_shard,      // E34
+  no_placement              // E35
 };
 
 /// A refusal: what, on which mesh axis, and the operand that it points at; -1 where there is none.
@@ -100,12 +100,16 @@ struct type_at<N, type_list<List...>> : type_at_index<N, List...> {};
 struct no_key {};
 
 template <class P>
-concept HasFamily = requires { typename P::family; };
+concept HasFamily = requires {
+  typename P::family;
+};
 template <class P>
-concept HasPattern = requires { typename P::pattern; };
+concept HasPattern = requires {
+  typename P::pattern;
+};
 
 template <class P>
-struct keys {  // the types that a placement speaks of
+struct keys { // the types that a placement speaks of
   using family = no_key;
   using pattern = no_key;
 };
@@ -115,7 +119,7 @@ struct keys<P> {
   using pattern = no_key;
 };
 template <class P>
-  requires HasFamily<P> && HasPattern<P>
+requires HasFamily<P> && HasPattern<P>
 struct keys<P> {
   using family = typename P::family;
   using pattern = typename P::pattern;
@@ -135,8 +139,7 @@ consteval placed to_value() {
     // A dimension that no tensor has stays recognisable when it is stored in a byte.
     out.dim = static_cast<std::int8_t>(P::dim < 0 || P::dim >= max_dims ? max_dims : P::dim);
     out.family = index_in<typename keys<P>::family>(Keys{});
-    if constexpr (HasPattern<P>)
-      out.pattern = index_in<typename keys<P>::pattern>(Keys{});
+    if constexpr (HasPattern<P>) out.pattern = index_in<typename keys<P>::pattern>(Keys{});
   }
   return out;
 }
@@ -186,7 +189,7 @@ struct type_of_value {
   using type = decltype(to_type<V, Keys>());
 };
 
-}  // namespace detail
+} // namespace detail
 
 /// The placement of a value, given the list against which it was numbered; the inverse of `detail::to_value`.
 template <placed Value, class Keys>
@@ -195,12 +198,18 @@ using placement_at = typename detail::type_of_value<Value, Keys>::type;
 /// The placement of the gradient as a value; untyped where there is none.
 constexpr placed dual(placed p) {
   switch (p.kind) {
-    case placement_kind::replicate: return {placement_kind::partial, monoid::sum};
-    case placement_kind::partial:
-      return p.fold == monoid::sum ? placed{placement_kind::replicate} : placed{};
-    case placement_kind::ghost: p.kind = placement_kind::ghost_partial; return p;
-    case placement_kind::ghost_partial: p.kind = placement_kind::ghost; return p;
-    default: return p;
+  case placement_kind::replicate:
+    return {placement_kind::partial, monoid::sum};
+  case placement_kind::partial:
+    return p.fold == monoid::sum ? placed{placement_kind::replicate} : placed{};
+  case placement_kind::ghost:
+    p.kind = placement_kind::ghost_partial;
+    return p;
+  case placement_kind::ghost_partial:
+    p.kind = placement_kind::ghost;
+    return p;
+  default:
+    return p;
   }
 }
 
@@ -228,4 +237,4 @@ constexpr diagnostic check_placements(typing const& t) {
   return {};
 }
 
-}  // namespace sla
+} // namespace sla

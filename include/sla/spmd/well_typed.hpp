@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The rules on types: `well_typed<op::add, X, Y>`, and the placements of a result. A call that is not well typed says why
-// through spmd/diagnose.hpp; the rules themselves are in spmd/rules.hpp.
+// The rules on types: `well_typed<op::add, X, Y>`, and the placements of a result. A call that is not well typed says
+// why through spmd/diagnose.hpp; the rules themselves are in spmd/rules.hpp.
 #pragma once
 #include <cstdint>
 #include <type_traits>
@@ -18,9 +18,9 @@ struct first_mesh {
   using type = void;
 };
 template <class T, class... Rest>
-struct first_mesh<T, Rest...> : std::conditional_t<operand_traits<T>::kind == operand_kind::distributed,
-                                                   std::type_identity<typename operand_traits<T>::mesh_type>,
-                                                   first_mesh<Rest...>> {};
+struct first_mesh<T, Rest...>
+    : std::conditional_t<operand_traits<T>::kind == operand_kind::distributed,
+                         std::type_identity<typename operand_traits<T>::mesh_type>, first_mesh<Rest...>> {};
 
 template <class Done, class... Lists>
 struct joined_keys;
@@ -57,7 +57,7 @@ struct typed_call {
     outcome out;
     if (!rule_of<Op>.known) return out.why.what = code::no_rule, out;
     if constexpr (std::is_void_v<mesh_type>) {
-      return out;  // nothing is distributed
+      return out; // nothing is distributed
     } else {
       operand_kind const kinds[] = {operand_traits<Ts>::kind...};
       bool const on_this_mesh[] = {std::is_same_v<typename operand_traits<Ts>::mesh_type, mesh_type>...};
@@ -98,9 +98,10 @@ struct result_placements : result_list<Call, std::make_integer_sequence<int, Cal
 template <class Call, class... Ts>
 struct result_placements<false, Call, Ts...> : first_placements<Call, Ts...> {};
 
-}  // namespace detail
+} // namespace detail
 
-/// Does the operation accept operands of these placements? Operands that are not distributed at all are not its business.
+/// Does the operation accept operands of these placements? Operands that are not distributed at all are not its
+/// business.
 template <class Op, class... Ts>
 concept well_typed = detail::call_t<Op, Ts...>::value.ok();
 
@@ -110,8 +111,8 @@ inline constexpr outcome outcome_of = detail::call_t<Op, Ts...>::value;
 
 /// The placements of the result. Where the call is refused these are the first operand's, so that one error stays one.
 template <class Op, class... Ts>
-using result_placements_t =
-    typename detail::result_placements<well_typed<Op, Ts...>, detail::call_t<Op, Ts...>, std::remove_cvref_t<Ts>...>::type;
+using result_placements_t = typename detail::result_placements<well_typed<Op, Ts...>, detail::call_t<Op, Ts...>,
+                                                               std::remove_cvref_t<Ts>...>::type;
 
 /// The mesh of the distributed operands; void if there is none.
 template <class... Ts>
@@ -124,7 +125,7 @@ template <class Local, class Mesh, class... P>
 struct distributed_with<Local, Mesh, placements<P...>> {
   using type = distributed<Local, Mesh, P...>;
 };
-}  // namespace detail
+} // namespace detail
 
 /// `distributed<Local, Mesh, ...>` with the placements of the result of `Op` on `Ts...`.
 template <class Local, class Op, class... Ts>
@@ -134,4 +135,4 @@ using result_t = typename detail::distributed_with<Local, common_mesh_t<Ts...>, 
 template <class Op, int Axis, class... Ts>
 inline constexpr communication implied_v = outcome_of<Op, Ts...>.implied[Axis];
 
-}  // namespace sla
+} // namespace sla

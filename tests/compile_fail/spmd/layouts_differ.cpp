@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// expect-error: sla\[E17\]: the operands are not dealt out alike
+// expect-error: wrap_operand<1, .*convert_to<
+#include <sla/spmd.hpp>
+#include <sla/tensor/dense.hpp>
+#include <sla/tensor/sparse.hpp>
+
+using namespace sla;
+using Grid = mesh<axis<"dp", 2>, axis<"tp", 4>>;
+template <class... P>
+using X = distributed<vector<double>, Grid, P...>;
+template <class... P>
+using A = distributed<sparse_tensor<double>, Grid, P...>;
+
+int main() {
+#ifdef FIXED
+  require_well_typed<op::add, X<Shard<0>, Replicate>, X<Shard<0>, Replicate>>();
+#else
+  require_well_typed<op::add, X<Shard<0>, Replicate>, X<Replicate, Replicate>>();
+#endif
+}
