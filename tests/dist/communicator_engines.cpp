@@ -100,7 +100,7 @@ struct loner {
   int size() { return 1; }
   int rank() { return 0; }
   char const* engine() { return "loner"; }
-  void all_reduce(sla::byte_span, sla::element, sla::monoid) { ++calls; }
+  void all_reduce(sla::byte_span, sla::wire_type, sla::monoid) { ++calls; }
 };
 using sla::erase;
 } // namespace user

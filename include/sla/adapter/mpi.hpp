@@ -59,7 +59,7 @@ inline bool mpi_is_over() {
   std::abort();
 }
 
-inline MPI_Datatype mpi_type(element type) {
+inline MPI_Datatype mpi_type(wire_type type) {
   MPI_Datatype const types[] = {MPI_BYTE, MPI_INT32_T, MPI_INT64_T, MPI_UINT64_T, MPI_FLOAT, MPI_DOUBLE};
   return types[static_cast<std::size_t>(type)];
 }
@@ -67,7 +67,7 @@ inline MPI_Datatype mpi_type(element type) {
 /// The library's fold as an operation of MPI, whose own leave open what becomes of a NaN.
 template <monoid How>
 void mpi_fold(void* from, void* into, int* count, MPI_Datatype* type) {
-  for (element e : {element::int32, element::int64, element::uint64, element::float32, element::float64})
+  for (wire_type e : {wire_type::int32, wire_type::int64, wire_type::uint64, wire_type::float32, wire_type::float64})
     if (mpi_type(e) == *type)
       fold_bytes(e, How, static_cast<std::byte*>(into), static_cast<std::byte const*>(from),
                  static_cast<std::size_t>(*count));
@@ -217,16 +217,16 @@ public:
 
   void barrier() { detail::mpi_check(MPI_Barrier(group_->comm), "MPI_Barrier"); }
 
-  void broadcast(byte_span data, element type, int root) {
+  void broadcast(byte_span data, wire_type type, int root) {
     in_pieces(data, type, [&](std::byte* piece, int count) {
       detail::mpi_check(MPI_Bcast(piece, count, detail::mpi_type(type), root, group_->comm), "MPI_Bcast");
     });
   }
-  void all_reduce(byte_span data, element type, monoid how) {
+  void all_reduce(byte_span data, wire_type type, monoid how) {
     reduce_to(0, data, data, type, how);
     broadcast(data, type, 0);
   }
-  void all_gather(const_byte_span mine, byte_span all, rank_counts n, element type) {
+  void all_gather(const_byte_span mine, byte_span all, rank_counts n, wire_type type) {
     if (all.size() / size_of(type) <= group_->limit) {
       auto const [count, first] = as_int(n);
       detail::mpi_check(MPI_Allgatherv(mine.data(), count[at(rank())], detail::mpi_type(type), all.data(), count.data(),
@@ -237,7 +237,7 @@ public:
     detail::copy_bytes(all.data() + detail::offset_of(n, rank(), type), mine.data(), mine.size());
     for (int r = 0; r < size(); ++r) broadcast(piece(all, n, r, type), type, r);
   }
-  void reduce_scatter(const_byte_span all, byte_span mine, rank_counts n, element type, monoid how) {
+  void reduce_scatter(const_byte_span all, byte_span mine, rank_counts n, wire_type type, monoid how) {
     if (all.size() / size_of(type) <= group_->limit) {
       auto const count = as_int(n).first;
       detail::mpi_check(
@@ -247,7 +247,7 @@ public:
     }
     for (int r = 0; r < size(); ++r) reduce_to(r, piece(all, n, r, type), r == rank() ? mine : byte_span{}, type, how);
   }
-  void all_to_all(const_byte_span from, rank_counts send, byte_span into, rank_counts receive, element type) {
+  void all_to_all(const_byte_span from, rank_counts send, byte_span into, rank_counts receive, wire_type type) {
     // Whether it fits differs from rank to rank, so that all have to agree on the way.
     int fits = (std::max)(from.size(), into.size()) / size_of(type) <= group_->limit, all_fit = 0;
     detail::mpi_check(MPI_Allreduce(&fits, &all_fit, 1, MPI_INT, MPI_LAND, group_->comm), "MPI_Allreduce");
@@ -285,7 +285,7 @@ private:
   MPI_Op fold(monoid how) const { return group_->folds[static_cast<std::size_t>(how)]; }
 
   template <class Byte>
-  static std::span<Byte> piece(std::span<Byte> all, rank_counts n, int r, element type) {
+  static std::span<Byte> piece(std::span<Byte> all, rank_counts n, int r, wire_type type) {
     return all.subspan(detail::offset_of(n, r, type), n[at(r)] * size_of(type));
   }
   static std::pair<std::vector<int>, std::vector<int>> as_int(rank_counts n) {
@@ -299,13 +299,13 @@ private:
     return out;
   }
   template <class F>
-  void in_pieces(byte_span data, element type, F f) const {
+  void in_pieces(byte_span data, wire_type type, F f) const {
     std::size_t const step = group_->limit * size_of(type);
     for (std::size_t at = 0; at < data.size(); at += step)
       f(data.data() + at, static_cast<int>((std::min)(step, data.size() - at) / size_of(type)));
   }
   /// The fold of all `from` into the root's `into`; they may be the same.
-  void reduce_to(int root, const_byte_span from, byte_span into, element type, monoid how) {
+  void reduce_to(int root, const_byte_span from, byte_span into, wire_type type, monoid how) {
     std::size_t const step = group_->limit * size_of(type);
     for (std::size_t at = 0; at < from.size(); at += step) {
       int const count = static_cast<int>((std::min)(step, from.size() - at) / size_of(type));

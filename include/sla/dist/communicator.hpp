@@ -54,26 +54,26 @@ public:
     count(collective::barrier, 0);
     do_barrier();
   }
-  void broadcast(byte_span data, element type, int root) {
+  void broadcast(byte_span data, wire_type type, int root) {
     check_length("broadcast", data.size(), data.size() / size_of(type), type);
     check_rank("broadcast", root);
     count(collective::broadcast, root == rank() ? data.size() : 0);
     do_broadcast(data, type, root);
   }
-  void all_reduce(byte_span data, element type, monoid how) {
+  void all_reduce(byte_span data, wire_type type, monoid how) {
     check_foldable("all_reduce", type, how);
     check_length("all_reduce", data.size(), data.size() / size_of(type), type);
     count(collective::all_reduce, data.size());
     do_all_reduce(data, type, how == monoid::average ? monoid::sum : how);
     if (how == monoid::average) detail::divide_bytes(type, data.data(), data.size() / size_of(type), size());
   }
-  void all_gather(const_byte_span mine, byte_span all, rank_counts n, element type) {
+  void all_gather(const_byte_span mine, byte_span all, rank_counts n, wire_type type) {
     check_length("all_gather", all.size(), total("all_gather", n), type);
     check_length("all_gather", mine.size(), n[static_cast<std::size_t>(rank())], type);
     count(collective::all_gather, mine.size());
     do_all_gather(mine, all, n, type);
   }
-  void reduce_scatter(const_byte_span all, byte_span mine, rank_counts n, element type, monoid how) {
+  void reduce_scatter(const_byte_span all, byte_span mine, rank_counts n, wire_type type, monoid how) {
     check_foldable("reduce_scatter", type, how);
     check_length("reduce_scatter", all.size(), total("reduce_scatter", n), type);
     check_length("reduce_scatter", mine.size(), n[static_cast<std::size_t>(rank())], type);
@@ -81,7 +81,7 @@ public:
     do_reduce_scatter(all, mine, n, type, how == monoid::average ? monoid::sum : how);
     if (how == monoid::average) detail::divide_bytes(type, mine.data(), mine.size() / size_of(type), size());
   }
-  void all_to_all(const_byte_span from, rank_counts send, byte_span into, rank_counts receive, element type) {
+  void all_to_all(const_byte_span from, rank_counts send, byte_span into, rank_counts receive, wire_type type) {
     check_length("all_to_all", from.size(), total("all_to_all", send), type);
     check_length("all_to_all", into.size(), total("all_to_all", receive), type);
     count(collective::all_to_all, from.size());
@@ -119,13 +119,13 @@ public:
 
 protected:
   virtual void do_barrier() { missing("barrier"); }
-  virtual void do_broadcast(byte_span, element, int) { missing("broadcast"); }
-  virtual void do_all_reduce(byte_span, element, monoid) { missing("all_reduce"); }
-  virtual void do_all_gather(const_byte_span, byte_span, rank_counts, element) { missing("all_gather"); }
-  virtual void do_reduce_scatter(const_byte_span, byte_span, rank_counts, element, monoid) {
+  virtual void do_broadcast(byte_span, wire_type, int) { missing("broadcast"); }
+  virtual void do_all_reduce(byte_span, wire_type, monoid) { missing("all_reduce"); }
+  virtual void do_all_gather(const_byte_span, byte_span, rank_counts, wire_type) { missing("all_gather"); }
+  virtual void do_reduce_scatter(const_byte_span, byte_span, rank_counts, wire_type, monoid) {
     missing("reduce_scatter");
   }
-  virtual void do_all_to_all(const_byte_span, rank_counts, byte_span, rank_counts, element) { missing("all_to_all"); }
+  virtual void do_all_to_all(const_byte_span, rank_counts, byte_span, rank_counts, wire_type) { missing("all_to_all"); }
   virtual std::unique_ptr<exchange> do_start(std::span<outgoing const>, std::span<incoming const>) { missing("start"); }
   virtual std::shared_ptr<any_communicator> do_split(int, int) { missing("split"); }
   virtual std::shared_ptr<any_communicator> do_axis(int size, int stride) {
@@ -143,7 +143,7 @@ private:
     stats_.calls[static_cast<std::size_t>(what)] += 1;
     stats_.collective_bytes += contributed;
   }
-  void check_length(std::string_view what, std::size_t have, std::size_t elements, element type) const {
+  void check_length(std::string_view what, std::size_t have, std::size_t elements, wire_type type) const {
     if (have != elements * size_of(type))
       throw shape_error(text(what, " on rank ", rank(), ": a buffer of ", have, " bytes where ", elements, " x ",
                              name_of(type), " need ", elements * size_of(type)));
@@ -160,9 +160,9 @@ private:
     for (std::size_t k : n) sum += k;
     return sum;
   }
-  void check_foldable(std::string_view what, element type, monoid how) const {
-    bool const real = type == element::float32 || type == element::float64;
-    if (type == element::byte || how == monoid::none || (how == monoid::average && !real))
+  void check_foldable(std::string_view what, wire_type type, monoid how) const {
+    bool const real = type == wire_type::float32 || type == wire_type::float64;
+    if (type == wire_type::byte || how == monoid::none || (how == monoid::average && !real))
       throw value_error(text(what, " on rank ", rank(), ": the ", name_of(how), " of elements ", name_of(type),
                              " is not defined; fold numbers, and take averages of floating-point numbers"));
   }
@@ -194,32 +194,32 @@ private:
     else
       base::do_barrier();
   }
-  void do_broadcast(byte_span data, element type, int root) override {
+  void do_broadcast(byte_span data, wire_type type, int root) override {
     if constexpr (CanBroadcast<World>)
       world().broadcast(data, type, root);
     else
       base::do_broadcast(data, type, root);
   }
-  void do_all_reduce(byte_span data, element type, monoid how) override {
+  void do_all_reduce(byte_span data, wire_type type, monoid how) override {
     if constexpr (CanAllReduce<World>)
       world().all_reduce(data, type, how);
     else
       base::do_all_reduce(data, type, how);
   }
-  void do_all_gather(const_byte_span mine, byte_span all, rank_counts n, element type) override {
+  void do_all_gather(const_byte_span mine, byte_span all, rank_counts n, wire_type type) override {
     if constexpr (CanAllGather<World>)
       world().all_gather(mine, all, n, type);
     else
       base::do_all_gather(mine, all, n, type);
   }
-  void do_reduce_scatter(const_byte_span all, byte_span mine, rank_counts n, element type, monoid how) override {
+  void do_reduce_scatter(const_byte_span all, byte_span mine, rank_counts n, wire_type type, monoid how) override {
     if constexpr (CanReduceScatter<World>)
       world().reduce_scatter(all, mine, n, type, how);
     else
       base::do_reduce_scatter(all, mine, n, type, how);
   }
   void do_all_to_all(const_byte_span from, rank_counts send, byte_span into, rank_counts receive,
-                     element type) override {
+                     wire_type type) override {
     if constexpr (CanAllToAll<World>)
       world().all_to_all(from, send, into, receive, type);
     else

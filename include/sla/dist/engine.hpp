@@ -64,7 +64,7 @@ struct finished_exchange final : exchange {
 };
 
 /// Where rank r's piece begins when the pieces of n[0], n[1], ... elements lie one after the other, in bytes.
-inline std::size_t offset_of(rank_counts n, int r, element type) {
+inline std::size_t offset_of(rank_counts n, int r, wire_type type) {
   std::size_t sum = 0;
   for (std::size_t q = 0; q < static_cast<std::size_t>(r); ++q) sum += n[q];
   return sum * size_of(type);
@@ -95,20 +95,20 @@ concept CanBarrier = Communicator<C> && requires(C& c) {
 
 /// `broadcast(data, type, root)`: every rank's data becomes the root's.
 template <class C>
-concept CanBroadcast = Communicator<C> && requires(C& c, byte_span data, element type) {
+concept CanBroadcast = Communicator<C> && requires(C& c, byte_span data, wire_type type) {
   c.broadcast(data, type, 0);
 };
 
 /// `all_reduce(data, type, how)`: every rank's data becomes the fold of all ranks', bitwise the same on all.
 template <class C>
-concept CanAllReduce = Communicator<C> && requires(C& c, byte_span data, element type, monoid how) {
+concept CanAllReduce = Communicator<C> && requires(C& c, byte_span data, wire_type type, monoid how) {
   c.all_reduce(data, type, how);
 };
 
 /// `all_gather(mine, all, n, type)`: all = the ranks' data one after the other, n[r] elements from rank r.
 template <class C>
 concept CanAllGather = Communicator<C> &&
-    requires(C& c, const_byte_span mine, byte_span all, rank_counts n, element type) {
+    requires(C& c, const_byte_span mine, byte_span all, rank_counts n, wire_type type) {
   c.all_gather(mine, all, n, type);
 };
 
@@ -116,7 +116,7 @@ concept CanAllGather = Communicator<C> &&
 /// rank's.
 template <class C>
 concept CanReduceScatter = Communicator<C> &&
-    requires(C& c, const_byte_span all, byte_span mine, rank_counts n, element type, monoid how) {
+    requires(C& c, const_byte_span all, byte_span mine, rank_counts n, wire_type type, monoid how) {
   c.reduce_scatter(all, mine, n, type, how);
 };
 
@@ -124,7 +124,7 @@ concept CanReduceScatter = Communicator<C> &&
 /// pieces for this rank, receive[r] elements from rank r.
 template <class C>
 concept CanAllToAll = Communicator<C> &&
-    requires(C& c, const_byte_span from, byte_span into, rank_counts n, element type) {
+    requires(C& c, const_byte_span from, byte_span into, rank_counts n, wire_type type) {
   c.all_to_all(from, n, into, n, type);
 };
 

@@ -28,15 +28,15 @@ public:
   std::string_view engine() const { return "fake"; }
 
   void barrier() {}
-  void broadcast(byte_span, element, int) {}
-  void all_reduce(byte_span, element, monoid) {}
-  void all_gather(const_byte_span mine, byte_span all, rank_counts n, element type) {
+  void broadcast(byte_span, wire_type, int) {}
+  void all_reduce(byte_span, wire_type, monoid) {}
+  void all_gather(const_byte_span mine, byte_span all, rank_counts n, wire_type type) {
     place(mine, all, detail::offset_of(n, me_, type));
   }
-  void reduce_scatter(const_byte_span all, byte_span mine, rank_counts n, element type, monoid) {
+  void reduce_scatter(const_byte_span all, byte_span mine, rank_counts n, wire_type type, monoid) {
     detail::copy_bytes(mine.data(), all.data() + detail::offset_of(n, me_, type), mine.size());
   }
-  void all_to_all(const_byte_span from, rank_counts send, byte_span into, rank_counts receive, element type) {
+  void all_to_all(const_byte_span from, rank_counts send, byte_span into, rank_counts receive, wire_type type) {
     auto const me = static_cast<std::size_t>(me_);
     if (send[me] != receive[me])
       throw rank_error(

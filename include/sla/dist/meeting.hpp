@@ -43,7 +43,7 @@ struct mailbox {
 /// One rank's part in a collective.
 struct joint_call {
   collective what = collective::barrier;
-  element type = element::byte;
+  wire_type type = wire_type::byte;
   monoid how = monoid::none;
   int root = 0, color = 0, key = 0;
   std::size_t count = 0; // elements

@@ -21,11 +21,11 @@ public:
   std::string_view engine() const { return "self"; }
 
   void barrier() {}
-  void broadcast(byte_span, element, int) {}
-  void all_reduce(byte_span, element, monoid) {}
-  void all_gather(const_byte_span mine, byte_span all, rank_counts, element) { copy(mine, all); }
-  void reduce_scatter(const_byte_span all, byte_span mine, rank_counts, element, monoid) { copy(all, mine); }
-  void all_to_all(const_byte_span from, rank_counts send, byte_span into, rank_counts receive, element) {
+  void broadcast(byte_span, wire_type, int) {}
+  void all_reduce(byte_span, wire_type, monoid) {}
+  void all_gather(const_byte_span mine, byte_span all, rank_counts, wire_type) { copy(mine, all); }
+  void reduce_scatter(const_byte_span all, byte_span mine, rank_counts, wire_type, monoid) { copy(all, mine); }
+  void all_to_all(const_byte_span from, rank_counts send, byte_span into, rank_counts receive, wire_type) {
     if (send[0] != receive[0])
       throw rank_error(0, text("all_to_all: rank 0 sends ", send[0], " elements to itself and expects ", receive[0]));
     copy(from, into);

@@ -48,7 +48,7 @@ public:
   void barrier() {
     meet({.what = collective::barrier}, [](std::uint64_t) {});
   }
-  void broadcast(byte_span data, element type, int root) {
+  void broadcast(byte_span data, wire_type type, int root) {
     meet({.what = collective::broadcast,
           .type = type,
           .root = root,
@@ -58,7 +58,7 @@ public:
            if (root != rank_) detail::copy_bytes(data.data(), call(root, round).from, data.size());
          });
   }
-  void all_reduce(byte_span data, element type, monoid how) {
+  void all_reduce(byte_span data, wire_type type, monoid how) {
     detail::joint_call const mine{.what = collective::all_reduce,
                                   .type = type,
                                   .how = how,
@@ -74,7 +74,7 @@ public:
       for (int r = 1; r < size(); ++r) detail::copy_bytes(call(r, round).into + first * each, folded, count * each);
     });
   }
-  void all_gather(const_byte_span mine, byte_span all, rank_counts n, element type) {
+  void all_gather(const_byte_span mine, byte_span all, rank_counts n, wire_type type) {
     meet({.what = collective::all_gather, .type = type, .from = mine.data(), .send = n}, [&](std::uint64_t round) {
       std::byte* into = all.data();
       for (int r = 0; r < size(); ++r) {
@@ -83,7 +83,7 @@ public:
       }
     });
   }
-  void reduce_scatter(const_byte_span all, byte_span mine, rank_counts n, element type, monoid how) {
+  void reduce_scatter(const_byte_span all, byte_span mine, rank_counts n, wire_type type, monoid how) {
     meet({.what = collective::reduce_scatter, .type = type, .how = how, .from = all.data(), .send = n},
          [&](std::uint64_t round) {
            std::size_t const offset = detail::offset_of(n, rank_, type);
@@ -92,7 +92,7 @@ public:
              detail::fold_bytes(type, how, mine.data(), call(r, round).from + offset, n[at(rank_)]);
          });
   }
-  void all_to_all(const_byte_span from, rank_counts send, byte_span into, rank_counts receive, element type) {
+  void all_to_all(const_byte_span from, rank_counts send, byte_span into, rank_counts receive, wire_type type) {
     meet({.what = collective::all_to_all, .type = type, .from = from.data(), .send = send, .receive = receive},
          [&](std::uint64_t round) {
            std::byte* next = into.data();

@@ -18,13 +18,13 @@ namespace sla {
 
 /// The elements that a communicator knows. A complex number travels as two reals, any other trivially copyable type as
 /// bytes.
-enum class element : std::uint8_t { byte, int32, int64, uint64, float32, float64 };
+enum class wire_type : std::uint8_t { byte, int32, int64, uint64, float32, float64 };
 
 /// The calls that all ranks of a communicator make together.
 enum class collective : std::uint8_t { barrier, broadcast, all_reduce, all_gather, reduce_scatter, all_to_all, split };
 inline constexpr int collective_count = 7;
 
-constexpr std::string_view name_of(element type) {
+constexpr std::string_view name_of(wire_type type) {
   constexpr std::string_view names[] = {"byte", "int32", "int64", "uint64", "float32", "float64"};
   return names[static_cast<std::size_t>(type)];
 }
@@ -37,7 +37,7 @@ constexpr std::string_view name_of(collective what) {
                                         "reduce_scatter", "all_to_all", "split"};
   return names[static_cast<std::size_t>(what)];
 }
-constexpr std::size_t size_of(element type) {
+constexpr std::size_t size_of(wire_type type) {
   constexpr std::size_t sizes[] = {1, 4, 8, 8, 4, 8};
   return sizes[static_cast<std::size_t>(type)];
 }
@@ -55,19 +55,19 @@ inline constexpr monoid monoid_of<op::maximum> = monoid::maximum;
 namespace detail {
 
 template <class T>
-consteval element element_of() {
+consteval wire_type element_of() {
   if constexpr (is_complex<T>) {
     return element_of<real_t<T>>();
   } else if constexpr (std::same_as<T, float>) {
-    return element::float32;
+    return wire_type::float32;
   } else if constexpr (std::same_as<T, double>) {
-    return element::float64;
+    return wire_type::float64;
   } else if constexpr (std::integral<T> && !std::same_as<T, bool> && sizeof(T) == 8) {
-    return std::is_signed_v<T> ? element::int64 : element::uint64;
+    return std::is_signed_v<T> ? wire_type::int64 : wire_type::uint64;
   } else if constexpr (std::signed_integral<T> && sizeof(T) == 4) {
-    return element::int32;
+    return wire_type::int32;
   } else {
-    return element::byte;
+    return wire_type::byte;
   }
 }
 
@@ -78,13 +78,13 @@ template <class T>
 struct carried {
   static_assert(std::is_trivially_copyable_v<T>,
                 "sla: only trivially copyable values travel between ranks; send their parts");
-  static constexpr element type = detail::element_of<T>();
+  static constexpr wire_type type = detail::element_of<T>();
   static constexpr std::size_t parts = sizeof(T) / size_of(type);
 };
 
 /// Values that ranks can fold: float, double, their complex numbers (sums only), and integers of 32 signed or 64 bits.
 template <class T>
-concept Foldable = carried<std::remove_cv_t<T>>::type != element::byte;
+concept Foldable = carried<std::remove_cv_t<T>>::type != wire_type::byte;
 
 namespace detail {
 
@@ -119,28 +119,28 @@ void fold_typed(monoid how, std::byte* into, std::byte const* from, std::size_t 
 }
 
 /// into[n] = into[n] (how) from[n]: the one definition of a fold, for every engine. A NaN survives minimum and maximum.
-inline void fold_bytes(element type, monoid how, std::byte* into, std::byte const* from, std::size_t count) {
+inline void fold_bytes(wire_type type, monoid how, std::byte* into, std::byte const* from, std::size_t count) {
   switch (type) {
-  case element::int32:
+  case wire_type::int32:
     return fold_typed<std::int32_t>(how, into, from, count);
-  case element::int64:
+  case wire_type::int64:
     return fold_typed<std::int64_t>(how, into, from, count);
-  case element::uint64:
+  case wire_type::uint64:
     return fold_typed<std::uint64_t>(how, into, from, count);
-  case element::float32:
+  case wire_type::float32:
     return fold_typed<float>(how, into, from, count);
-  case element::float64:
+  case wire_type::float64:
     return fold_typed<double>(how, into, from, count);
-  case element::byte:
+  case wire_type::byte:
     return; // any_communicator refuses it
   }
 }
 
 /// values[n] /= ranks: what an average is after its sum.
-inline void divide_bytes(element type, std::byte* values, std::size_t count, int ranks) {
+inline void divide_bytes(wire_type type, std::byte* values, std::size_t count, int ranks) {
   auto const by = [&]<class T>(T divisor) { fold_each<T>(values, values, count, [&](T& a, T) { a /= divisor; }); };
-  if (type == element::float32) by(static_cast<float>(ranks));
-  if (type == element::float64) by(static_cast<double>(ranks));
+  if (type == wire_type::float32) by(static_cast<float>(ranks));
+  if (type == wire_type::float64) by(static_cast<double>(ranks));
 }
 
 /// memcpy that accepts nothing from nowhere.
