@@ -16,6 +16,7 @@ template <class Ptr, class Col>
 void check_csr(index_t rows, index_t cols, Ptr const* row_ptr, index_t pointers, Col const* col, index_t nnz) {
   if (pointers != rows + 1)
     throw shape_error(text("row_ptr of ", pointers, " numbers for ", rows, " rows; there is one more than rows"));
+  if (!row_ptr || (nnz > 0 && !col)) throw value_error("borrow_csr: row_ptr or col is a null pointer");
   if (row_ptr[0] != 0) throw index_error(text("row_ptr[0] is ", row_ptr[0], "; it must be 0 (indices count from 0)"));
   index_t const falls = first_where(rows, [&](index_t i) { return row_ptr[i + 1] < row_ptr[i]; });
   if (falls >= 0)

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Conversions between formats, index widths and scalars; diagonals; searching rows.
+#include "catch.hpp"
+#include "oracle.hpp"
+
+#include <complex>
+
+#include <sla/tensor/block.hpp>
+
+using namespace sla;
+using Catch::Matchers::ContainsSubstring;
+
+template <class F>
+void converts_from(random_triplets const& t) {
+  auto const A = t.build<double, F>();
+  auto const expected = t.dense();
+  CHECK(equals(to<Csr<>>(A), expected));
+  CHECK(equals(to<Csr<std::int32_t, std::int64_t>>(A), expected));
+  CHECK(equals(to<Csr<std::int64_t>>(A), expected));
+  CHECK(equals(to<Coo<>>(A), expected));
+  CHECK(equals(to<Coo<std::int64_t>>(A), expected));
+  CHECK(equals(to<Dia>(A, dia_limit{100}), expected));
+  CHECK(equals(to<Dia>(to_batch<2>(A), dia_limit{100}), std::vector<double>([&] {
+                 auto twice = expected;
+                 twice.insert(twice.end(), expected.begin(), expected.end());
+                 return twice;
+               }())));
+  CHECK(equals(to<host_memory>(A), expected));
+}
+
+TEST_CASE("every format converts to every other") {
+  for (auto [rows, cols] : {std::pair{12, 12}, {9, 14}, {14, 9}}) {
+    random_triplets const t(rows, cols, 40, std::uint64_t(rows));
+    converts_from<Csr<>>(t);
+    converts_from<Csr<std::int16_t, std::int64_t>>(t);
+    converts_from<Coo<>>(t);
+    converts_from<Dia>(t);
+  }
+}
+
+TEST_CASE("a conversion in place shares the pattern") {
+  auto const A = random_triplets(10, 10, 30, 1).build();
+  CHECK(to<Csr<>>(A).shared_pattern() == A.shared_pattern());
+  CHECK(cast<float>(A).shared_pattern() == A.shared_pattern());
+}
+
+TEST_CASE("large conversions run in parallel and agree") {
+  random_triplets const t(30000, 200, 90000, 3);
+  auto const A = t.build();
+  auto const back = to<Csr<>>(to<Dia>(A, dia_limit{1e6}));
+  auto const view = back.pattern().view();
+  bool agree = true;
+  for (index_t i = 0; i < A.rows(); ++i)
+    A.pattern().view().for_row(i, [&](index_t s, index_t j) {
+      index_t const at = find_slot(view, i, j);
+      agree = agree && at >= 0 && back.values()[at] == A.values()[s];
+    });
+  CHECK(agree);
+}
+
+TEST_CASE("Dia is refused where it would be mostly zeros") {
+  std::vector<int> at;
+  for (int k = 0; k < 300; ++k) at.push_back(k);
+  std::vector<int> other(at.rbegin(), at.rend());
+  auto A = from_triplets<double>(300, 300, at, other, std::vector<double>(300, 1.0));
+  CHECK_THROWS_AS(to<Dia>(A), shape_error);
+  CHECK_THROWS_WITH(to<Dia>(A), ContainsSubstring("300 diagonals x 300 rows for 300 entries") && ContainsSubstring("dia_limit{300}"));
+  CHECK(to<Dia>(A, dia_limit{300}).pattern().offset.size() == 300);
+}
+
+TEST_CASE("narrow index types are refused by name") {
+  auto A = from_triplets<double>(40000, 2, {39999}, {1}, {1.0});
+  CHECK_THROWS_WITH(to<Coo<std::int16_t>>(A), ContainsSubstring("the number of rows, 40000") && ContainsSubstring("Coo<std::int64_t>"));
+}
+
+TEST_CASE("casts round values and keep the pattern") {
+  auto const A = from_triplets<double>(1, 2, {0, 0}, {0, 1}, {0.1, 2.0});
+  auto const f = cast<float>(A);
+  CHECK(f.values()[0] == 0.1f);
+  CHECK(cast<double>(f).values()[0] == double(0.1f));
+  CHECK(cast<std::complex<double>>(A).values()[1] == std::complex<double>(2.0));
+  CHECK(cast<std::complex<float>>(cast<std::complex<double>>(A)).values()[1] == std::complex<float>(2.0));
+  vector<double> const x{0.1, 0.2};
+  CHECK(cast<float>(x)[1] == 0.2f);
+  CHECK(to<host_memory>(x)[1] == 0.2);
+}
+
+TEST_CASE("diagonals and their places") {
+  random_triplets const t(9, 9, 30, 4);
+  auto const dense = t.dense();
+  auto const A = t.build();
+  auto const d = diagonal_of(A);
+  auto const at = diagonal_positions(A.pattern());
+  for (index_t i = 0; i < 9; ++i) {
+    CHECK(d[i] == dense[std::size_t(i * 9 + i)]);
+    CHECK(at[i] == find_slot(A.pattern().view(), i, i));
+    CHECK((at[i] < 0 ? 0.0 : A.values()[at[i]]) == d[i]);
+  }
+  auto const tall = random_triplets(12, 7, 40, 5);
+  CHECK(diagonal_of(tall.build<double, Dia>()).size() == 12);
+  CHECK(diagonal_of(tall.build<double, Coo<>>())[6] == tall.dense()[6 * 7 + 6]);
+
+  auto const blocked = to_batch<2>(to_blocks<3, 3>(A));
+  auto const db = diagonal_of(blocked);
+  static_assert(std::same_as<std::remove_cvref_t<decltype(db)>::extents_type, Extents<2, dyn, 3>>);
+  for (index_t b = 0; b < 2; ++b)
+    for (index_t i = 0; i < 9; ++i) CHECK(db(b, i / 3, i % 3) == d[i]);
+}
+
+TEST_CASE("entries are found in every format") {
+  random_triplets const t(15, 11, 60, 6);
+  auto const dense = t.dense();
+  auto found = [&](auto const& A) {
+    bool all = true;
+    for (index_t i = 0; i < 15; ++i)
+      for (index_t j = 0; j < 11; ++j) {
+        index_t const s = find_slot(A.pattern().view(), i, j);
+        all = all && (s < 0 ? 0.0 : A.values()[s]) == dense[std::size_t(i * 11 + j)];
+      }
+    return all;
+  };
+  CHECK(found(t.build()));
+  CHECK(found(t.build<double, Coo<>>()));
+  CHECK(found(t.build<double, Dia>()));
+}
+
+TEST_CASE("to_dense has static extents where they are known") {
+  Shape<Batch<>, 2, 3, Block<2, 1>> shape(2, 3);
+  auto A = from_triplets<double>(shape, {1}, {2}, {5.0, 6.0});
+  static_assert(std::same_as<decltype(to_dense(A))::extents_type, Extents<4, 3>>);
+  CHECK(to_dense(A)(3, 2) == 6);
+}
