@@ -60,26 +60,26 @@ struct op_rule {
 namespace detail {
 
 template <class Op, class... List>
-inline constexpr bool one_of = (std::is_same_v<Op, List> || ...);
+inline constexpr bool is_one_of = (std::is_same_v<Op, List> || ...);
 
 template <class Op>
 consteval op_rule library_rule() {
   using index = indexing;
   using linear = linearity;
-  if (one_of<Op, op::add, op::sub, op::neg, op::conj, op::real, op::imag>) return {.linear = linear::joint};
-  if (one_of<Op, op::mul>) return {.linear = linear::separate};
-  if (one_of<Op, op::div>) return {.linear = linear::separate, .nonlinear_arguments = 0b10};
-  if (one_of<Op, op::pow, op::abs, op::abs2, op::exp, op::sqrt, op::log, op::sin, op::cos, op::tanh>) return {};
-  if (one_of<Op, op::dot>) return {index::reduction, linear::separate, 0, monoid::sum};
-  if (one_of<Op, op::sum>) return {index::reduction, linear::joint, 0, monoid::sum};
-  if (one_of<Op, op::squared_norm>) return {index::reduction, linear::none, 0, monoid::sum};
-  if (one_of<Op, op::maximum>) return {index::reduction, linear::none, 0, monoid::maximum};
-  if (one_of<Op, op::minimum>) return {index::reduction, linear::none, 0, monoid::minimum};
-  if (one_of<Op, op::norm, op::norm1>) return {index::reduction, linear::none, 0, monoid::sum, true};
-  if (one_of<Op, op::norm_inf>) return {index::reduction, linear::none, 0, monoid::maximum, true};
-  if (one_of<Op, op::matvec>) return {index::matvec, linear::separate, 0, monoid::sum};
-  if (one_of<Op, op::transposed_matvec>) return {index::transposed_matvec, linear::separate, 0, monoid::sum};
-  if (one_of<Op, op::solve>) return {index::solve, linear::separate, 0b01};
+  if (is_one_of<Op, op::add, op::sub, op::neg, op::conj, op::real, op::imag>) return {.linear = linear::joint};
+  if (is_one_of<Op, op::mul>) return {.linear = linear::separate};
+  if (is_one_of<Op, op::div>) return {.linear = linear::separate, .nonlinear_arguments = 0b10};
+  if (is_one_of<Op, op::pow, op::abs, op::abs2, op::exp, op::sqrt, op::log, op::sin, op::cos, op::tanh>) return {};
+  if (is_one_of<Op, op::dot>) return {index::reduction, linear::separate, 0, monoid::sum};
+  if (is_one_of<Op, op::sum>) return {index::reduction, linear::joint, 0, monoid::sum};
+  if (is_one_of<Op, op::squared_norm>) return {index::reduction, linear::none, 0, monoid::sum};
+  if (is_one_of<Op, op::maximum>) return {index::reduction, linear::none, 0, monoid::maximum};
+  if (is_one_of<Op, op::minimum>) return {index::reduction, linear::none, 0, monoid::minimum};
+  if (is_one_of<Op, op::norm, op::norm1>) return {index::reduction, linear::none, 0, monoid::sum, true};
+  if (is_one_of<Op, op::norm_inf>) return {index::reduction, linear::none, 0, monoid::maximum, true};
+  if (is_one_of<Op, op::matvec>) return {index::matvec, linear::separate, 0, monoid::sum};
+  if (is_one_of<Op, op::transposed_matvec>) return {index::transposed_matvec, linear::separate, 0, monoid::sum};
+  if (is_one_of<Op, op::solve>) return {index::solve, linear::separate, 0b01};
   return {.known = false};
 }
 
