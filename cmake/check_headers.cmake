@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# cmake -DINCLUDE=<include folder> -DHEADERS=<glob|...> [-DSKIP=<header|...>] -DCOMPILE=<compiler|flag|...> -DPRELUDE=<file> -DSCRATCH=<folder>
-#       -P cmake/check_headers.cmake
-# Each header of include/sla that matches compiles alone; and all of them together compile after PRELUDE, which defines the
-# macros that users' code may have defined.
+# cmake -DINCLUDE=<include folder> -DHEADERS=<glob|...> -DSKIP=<header|...> -DCOMPILE=<compiler|flag|...> -DSCRATCH=<folder>
+#       [-DPRELUDE=<file>] -P cmake/check_headers.cmake
+# Each header of include/sla that matches compiles alone; or, with PRELUDE, all of them compile together after that file.
 cmake_minimum_required(VERSION 3.24)
 set(ENV{LC_ALL} C)
 foreach(list IN ITEMS HEADERS SKIP COMPILE)
   string(REPLACE "|" ";" ${list} "${${list}}")
 endforeach()
-file(MAKE_DIRECTORY "${SCRATCH}")
 
 function(check what text)
   string(MAKE_C_IDENTIFIER "${what}" name)
@@ -32,11 +30,15 @@ endforeach()
 if(SKIP)
   list(REMOVE_ITEM headers ${SKIP})
 endif()
+
 set(together "#include \"${PRELUDE}\"\n")
 foreach(header IN LISTS headers)
-  check("${header} alone" "#include <${header}>\n")
-  string(APPEND together "#include <${header}>\n")
+  if(PRELUDE)
+    string(APPEND together "#include <${header}>\n")
+  else()
+    check("${header}" "#include <${header}>\n")
+  endif()
 endforeach()
-if(headers)
-  check("${HEADERS} after the macros of ${PRELUDE}" "${together}")
+if(PRELUDE)
+  check("all headers after ${PRELUDE}" "${together}")
 endif()

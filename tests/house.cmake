@@ -5,9 +5,9 @@ add_test(NAME house.floors COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR}
 set_tests_properties(house.floors PROPERTIES LABELS house)
 
 # The compilers: name, command with its flags. nvcc stops after its front end, which reads host and device code alike.
-set(include_flags "-I${PROJECT_SOURCE_DIR}/include|-isystem$<JOIN:$<TARGET_PROPERTY:Eigen3::Eigen,INTERFACE_INCLUDE_DIRECTORIES>,|-isystem>")
+set(include_flags "-I${PROJECT_SOURCE_DIR}/include|-isystem|$<JOIN:$<TARGET_PROPERTY:Eigen3::Eigen,INTERFACE_INCLUDE_DIRECTORIES>,|-isystem|>")
 if(NOT sla_mpi_missing)
-  string(APPEND include_flags "|-isystem$<JOIN:$<TARGET_PROPERTY:MPI::MPI_CXX,INTERFACE_INCLUDE_DIRECTORIES>,|-isystem>")
+  string(APPEND include_flags "|-isystem|$<JOIN:$<TARGET_PROPERTY:MPI::MPI_CXX,INTERFACE_INCLUDE_DIRECTORIES>,|-isystem|>")
 endif()
 set(flags "-std=c++20|${include_flags}")
 set(compilers "")
@@ -25,29 +25,30 @@ if(CMAKE_CUDA_COMPILER)
   list(APPEND compilers nvcc)
 endif()
 
-# Headers, a test per floor and compiler. nvcc reads its own headers one by one, and the doors.
-set(doors tensor.hpp solve.hpp grad.hpp spmd.hpp dist.hpp sla.hpp)
-list(JOIN doors "|" all_doors)
-function(sla_check_headers name compiler headers warnings)
+# Headers: each alone, a test per floor and compiler; and all together after the macros that users may have defined. nvcc reads
+# the CUDA headers, and the door to all others.
+function(sla_check_headers name compiler headers)
   add_test(NAME headers.${compiler}.${name} COMMAND ${CMAKE_COMMAND}
-    -DINCLUDE=${PROJECT_SOURCE_DIR}/include "-DHEADERS=${headers}" "-DSKIP=${absent}" "-DCOMPILE=${command_${compiler}}${warnings}"
-    -DPRELUDE=${CMAKE_CURRENT_SOURCE_DIR}/headers/macros.hpp -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/headers/${compiler}.${name}
-    -P ${PROJECT_SOURCE_DIR}/cmake/check_headers.cmake)
+    -DINCLUDE=${PROJECT_SOURCE_DIR}/include "-DHEADERS=${headers}" "-DSKIP=${absent}" "-DCOMPILE=${command_${compiler}}"
+    -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/headers/${compiler}.${name} ${ARGN} -P ${PROJECT_SOURCE_DIR}/cmake/check_headers.cmake)
   set_tests_properties(headers.${compiler}.${name} PROPERTIES LABELS house TIMEOUT 300)
 endfunction()
 set(absent "")
 if(sla_mpi_missing)
   set(absent "sla/adapter/mpi.hpp")
 endif()
+set(macros "-DPRELUDE=${CMAKE_CURRENT_SOURCE_DIR}/headers/macros.hpp")
 foreach(compiler IN LISTS compilers)
   if(compiler STREQUAL "nvcc")
-    sla_check_headers(cuda nvcc "*.cuh" "")
-    sla_check_headers(doors nvcc "sla.hpp" "")
+    sla_check_headers(cuda nvcc "*.cuh|sla.hpp")
+    sla_check_headers(macros nvcc "*.cuh|sla.hpp" ${macros})
   else()
+    string(APPEND command_${compiler} "|-Wall|-Wextra|-Wpedantic")
     foreach(floor IN ITEMS core tensor expr exec solve grad spmd dist adapter)
-      sla_check_headers(${floor} ${compiler} "${floor}/*.hpp" "|-Wall|-Wextra|-Wpedantic")
+      sla_check_headers(${floor} ${compiler} "${floor}/*.hpp|${floor}.hpp")
     endforeach()
-    sla_check_headers(doors ${compiler} "${all_doors}" "|-Wall|-Wextra|-Wpedantic")
+    sla_check_headers(doors ${compiler} "sla.hpp")
+    sla_check_headers(macros ${compiler} "*.hpp" ${macros})
   endif()
 endforeach()
 

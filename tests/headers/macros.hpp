@@ -4,6 +4,9 @@
 #pragma once
 #include <bits/stdc++.h>
 
+#ifdef __CUDACC__
+#define EIGEN_NO_CUDA // as adapter/eigen.hpp does
+#endif
 #include <Eigen/Sparse>
 
 #ifdef _OPENMP
