@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Properties of matrices that are known, of model problems and of files.
+#include "catch.hpp"
+#include "data.hpp"
+#include "oracle.hpp"
+
+#include <complex>
+
+#include <sla/tensor/block.hpp>
+#include <sla/tensor/matrix_market.hpp>
+#include <sla/tensor/problems.hpp>
+#include <sla/tensor/properties.hpp>
+
+using namespace sla;
+using C = std::complex<double>;
+using Catch::Matchers::ContainsSubstring;
+
+matrix_properties of(index_t rows, std::vector<double> const& dense) {
+  index_t const cols = index_t(dense.size()) / rows;
+  triplets<double> t(rows, cols);
+  for (index_t k = 0; k < rows * cols; ++k)
+    if (dense[std::size_t(k)] != 0) t.add(k / cols, k % cols, dense[std::size_t(k)]);
+  return properties(t.build());
+}
+
+TEST_CASE("the Poisson problem, in every clothing") {
+  auto const A = problems::poisson({9, 8});
+  auto check = [&](auto const& X, index_t items) {
+    auto const p = properties(X);
+    CHECK(p.rows == 72);
+    CHECK(p.cols == 72);
+    CHECK(p.batch == items);
+    CHECK((p.square && p.structurally_symmetric && p.symmetric && p.hermitian && p.finite));
+    CHECK_FALSE(p.skew_symmetric);
+    CHECK(p.definite == definiteness::positive_definite);
+    CHECK((p.positive_diagonal && !p.negative_diagonal && p.zero_diagonals == 0));
+    CHECK(p.smallest_diagonal == 4);
+    CHECK(p.largest_diagonal == 4);
+    CHECK(p.dominant_rows == 72 * items);
+    CHECK(p.strictly_dominant_rows == 30 * items);
+    CHECK(p.zero_rows + p.zero_columns == 0);
+    return p;
+  };
+  auto const p = check(A, 1);
+  CHECK(p.entries == A.nnz());
+  CHECK(p.shortest_row == 3);
+  CHECK(p.longest_row == 5);
+  CHECK(p.lower_bandwidth == 9);
+  CHECK(p.upper_bandwidth == 9);
+  CHECK(p.mean_row == Approx(double(A.nnz()) / 72));
+  check(to<Dia>(A), 1);
+  check(to<Coo<>>(A), 1);
+  check(cast<C>(A), 1);
+  check(to_batch<3>(A), 3);
+  check(to_blocks<3, 3>(A), 1);
+  check(to_batch<2>(to_blocks<6, 6>(to<Dia>(A))), 2);
+  check(cast<float>(A), 1);
+}
+
+TEST_CASE("symmetries") {
+  CHECK(of(2, {1, 2, 2, 1}).symmetric);
+  auto const skew = of(2, {0, 2, -2, 0});
+  CHECK((skew.skew_symmetric && skew.structurally_symmetric && !skew.symmetric));
+  CHECK(skew.zero_diagonals == 2);
+  CHECK(skew.first_zero_diagonal == 0);
+  CHECK((of(2, {1, 2, 3, 1}).structurally_symmetric && !of(2, {1, 2, 3, 1}).symmetric));
+  CHECK_FALSE(of(2, {1, 2, 0, 1}).structurally_symmetric);
+  CHECK_FALSE(of(2, {1, 2, 3, 4, 5, 6}).square);
+
+  auto const explicit_zero = properties(from_triplets<double>(2, 2, {0, 0, 1}, {0, 1, 1}, {1.0, 0.0, 1.0}));
+  CHECK((explicit_zero.symmetric && !explicit_zero.structurally_symmetric));
+
+  auto const rounding = from_triplets<double>(2, 2, {0, 1}, {1, 0}, {0.1, 0.1 * (1 + 2e-16)});
+  CHECK(properties(rounding).symmetric);
+  CHECK_FALSE(properties(from_triplets<double>(2, 2, {0, 1}, {1, 0}, {0.1, 0.1 * (1 + 1e-9)})).symmetric);
+  CHECK(properties(from_triplets<double>(2, 2, {0, 1}, {1, 0}, {0.1, 0.1 * (1 + 1e-9)}), 1e-8).symmetric);
+
+  auto const H = properties(from_triplets<C>(2, 2, {0, 0, 1, 1}, {0, 1, 0, 1}, {C(2), C(1, 1), C(1, -1), C(2)}));
+  CHECK((H.hermitian && !H.symmetric && H.definite == definiteness::positive_definite));
+  auto const S = properties(from_triplets<C>(2, 2, {0, 0, 1, 1}, {0, 1, 0, 1}, {C(2), C(1, 1), C(1, 1), C(2)}));
+  CHECK((S.symmetric && !S.hermitian && S.definite == definiteness::unknown));
+  CHECK_FALSE(properties(from_triplets<C>(1, 1, {0}, {0}, {C(1, 1)})).hermitian);
+}
+
+TEST_CASE("definiteness where it is provable") {
+  CHECK(of(2, {2, -1, -1, 2}).definite == definiteness::positive_definite);
+  CHECK(of(2, {1, -1, -1, 1}).definite == definiteness::positive_semidefinite);  // singular indeed
+  CHECK(of(2, {-1, 1, 1, -2}).definite == definiteness::negative_definite);
+  CHECK(of(2, {-1, 1, 1, -1}).definite == definiteness::negative_semidefinite);
+  CHECK(of(2, {1, 0, 0, -1}).definite == definiteness::indefinite);
+  CHECK(of(2, {1, 1, 1, 0}).definite == definiteness::indefinite);  // a saddle point
+  CHECK(of(2, {1, 2, 2, 1}).definite == definiteness::unknown);
+  CHECK(of(2, {2, 1, 0, 2}).definite == definiteness::unknown);  // not symmetric
+  // one strict row proves its own component only
+  CHECK(of(4, {2, -1, 0, 0, -1, 1, 0, 0, 0, 0, 1, -1, 0, 0, -1, 1}).definite == definiteness::positive_semidefinite);
+  CHECK(of(4, {2, -1, 0, 0, -1, 1, 0, 0, 0, 0, 1, -1, 0, 0, -1, 2}).definite == definiteness::positive_definite);
+  CHECK(of(2, {1, 0, 0, 0}).definite == definiteness::positive_semidefinite);
+  CHECK(properties(problems::checkerboard({16, 16}, 1e6)).definite == definiteness::positive_definite);
+  CHECK(properties(problems::anisotropic({9, 9}, 1e-3)).definite == definiteness::positive_definite);
+  CHECK(properties(problems::convection_diffusion({9, 9}, 3)).dominant_rows == 81);
+
+  auto const P = of(1, {2}), N = of(1, {-2});
+  CHECK(weaker(P.definite, N.definite) == definiteness::unknown);
+  CHECK(weaker(definiteness::positive_semidefinite, P.definite) == definiteness::positive_semidefinite);
+  CHECK(weaker(definiteness::negative_semidefinite, N.definite) == definiteness::negative_semidefinite);
+}
+
+TEST_CASE("hints of singularity") {
+  auto const p = of(3, {1, 0, 2, 0, 0, 0, 3, 0, 4});
+  CHECK(p.zero_rows == 1);
+  CHECK(p.zero_columns == 1);
+  CHECK(p.zero_diagonals == 1);
+  CHECK(p.first_zero_diagonal == 1);
+  CHECK(p.shortest_row == 0);
+  auto const s = properties(read_matrix_market<double>(data("structurally_singular.mtx")));
+  CHECK(s.zero_rows == 3);
+  CHECK(s.zero_columns == 0);
+  CHECK(properties(from_triplets<double>(2, 2, {0, 1}, {0, 1}, {1.0, 0.0})).zero_rows == 1);
+}
+
+TEST_CASE("NaN and infinity are found where they are") {
+  auto A = to_batch<2>(problems::poisson({5, 4}));
+  index_t const slot = find_slot(A.pattern().view(), 7, 8);
+  A.values()[A.nnz() + slot] = std::nan("");
+  auto const p = properties(A);
+  CHECK_FALSE(p.finite);
+  CHECK(p.nonfinite_item == 1);
+  CHECK(p.nonfinite_row == 7);
+  CHECK(p.nonfinite_col == 8);
+  CHECK_FALSE(p.symmetric);
+  CHECK(p.definite == definiteness::unknown);
+  auto B = problems::poisson({200, 200});
+  B.values()[150000] = INFINITY;
+  CHECK_FALSE(properties(B).finite);
+}
+
+TEST_CASE("items of a batch that differ") {
+  auto A = to_batch<2>(problems::poisson({3, 3}));
+  for (index_t k = 0; k < A.nnz(); ++k) A.values()[A.nnz() + k] *= -1;
+  auto const p = properties(A);
+  CHECK(p.symmetric);
+  CHECK(p.definite == definiteness::unknown);
+  CHECK_FALSE(p.positive_diagonal);
+  CHECK(p.smallest_diagonal == -4);
+  CHECK(p.largest_diagonal == 4);
+}
+
+TEST_CASE("rectangular, empty and unsorted matrices") {
+  auto const tall = properties(random_triplets(9, 4, 20, 1).build()), wide = properties(random_triplets(4, 9, 20, 1).build());
+  CHECK_FALSE((tall.square || wide.square || tall.symmetric || wide.hermitian));
+  auto const none = properties(sparse_tensor<double>{});
+  CHECK((none.square && none.entries == 0 && !none.positive_diagonal));
+  std::vector<int> row_ptr{0, 2, 4}, col{1, 0, 1, 0};
+  std::vector<double> values{-1, 3, 3, -1};
+  CHECK(properties(borrow_csr(2, 2, row_ptr, col, values)).definite == definiteness::positive_definite);
+}
+
+TEST_CASE("properties of real matrices") {
+  auto const bus = properties(read_matrix_market<double>(data("1138_bus.mtx")));
+  CHECK((bus.symmetric && bus.positive_diagonal && bus.entries == 4054));
+  auto const mhd = properties(read_matrix_market<C>(data("mhd1280b.mtx")));
+  CHECK((mhd.hermitian && !mhd.symmetric));
+  auto const qc = properties(read_matrix_market<C>(data("qc324.mtx")));
+  CHECK((qc.symmetric && !qc.hermitian));
+  auto const oil = properties(read_matrix_market<double>(data("orsirr_1.mtx")));
+  CHECK((oil.structurally_symmetric && !oil.symmetric && oil.negative_diagonal));
+}
+
+TEST_CASE("properties print") {
+  CHECK_THAT(text(properties(problems::poisson({30, 30}))),
+             ContainsSubstring("900 x 900, real, 4380 entries (3 to 5 per row, mean 4.9), bandwidth 30 + 30") &&
+                 ContainsSubstring("symmetric, positive definite; diagonal 4 to 4, 900 of 900 rows dominant"));
+  CHECK_THAT(text(of(3, {1, 0, 2, 0, 0, 0, 3, 0, 4})), ContainsSubstring("1 zero rows, 1 zero columns") &&
+                                                           ContainsSubstring("1 zeros on the diagonal, the first in row 1"));
+  CHECK_THAT(text(of(1, {1, 2})), ContainsSubstring("not square"));
+  CHECK_THAT(text(of(2, {0, 1, -1, 0})), ContainsSubstring("skew-symmetric"));
+}
