@@ -44,12 +44,13 @@ class Extents {
     return all[axis];
   }
   SLA_HD constexpr index_t operator[](int axis) const { return sizes_[axis]; }
-  /// The same sizes under another type, static where this one is dynamic or the other way round.
+  /// The sizes of `other` on the axes that are dynamic here; static ones stay.
   template <index_t... Other>
   SLA_HD static constexpr Extents from(Extents<Other...> const& other) {
     static_assert(sizeof...(Other) == sizeof...(E));
     Extents same;
-    for (int a = 0; a < rank; ++a) same.sizes_[a] = other[a];
+    for (int a = 0; a < rank; ++a)
+      if (static_extent(a) == dyn) same.sizes_[a] = other[a];
     return same;
   }
 

@@ -7,6 +7,7 @@
 #include <sla/expr/multi.hpp>
 #include <sla/expr/product.hpp>
 #include <sla/expr/reduce.hpp>
+#include <sla/expr/values.hpp>
 
 namespace sla {
 
@@ -34,12 +35,13 @@ void assign(tensor<T, E, Memory>& x, X const& expression) {
       auto const extents = E::from(expression.extents());
       require_same_extents(E(extents), expression.extents(), "x = expression");
       access const destination{x.data(), x.size() * index_t(sizeof(T)), false, true};
-      if (x.extents() == extents && !detail::reads_elsewhere(destination, lower{}(expression))) {
+      bool const fits = x.extents() == extents && x.size() == extents.total();  // a new tensor has extents, not elements yet
+      if (fits && !detail::reads_elsewhere(destination, lower{}(expression))) {
         fuse(set(x, expression));
       } else {
         tensor<T, E, Memory> value(extents, uninitialized);
         fuse(set(value, expression));
-        if (x.extents() == extents && !x.values().owns())
+        if (fits && !x.values().owns())
           Memory::copy(value.data(), x.data(), value.values().bytes());
         else
           x = std::move(value);

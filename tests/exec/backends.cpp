@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The host's spaces against the serial oracle: threads, and the queue that stands for a device.
+#include <complex>
+#include <memory>
+
+#include <sla/exec/deferred.hpp>
+
+#include "suites/backend.hpp"
+
+using namespace sla;
+
+TEMPLATE_TEST_CASE("threads agree with serial", "", float, double, std::complex<float>, std::complex<double>) {
+  double const bound = sizeof(real_t<TestType>) == 4 ? 1e-4 : 1e-12;
+  for (int threads : {1, 3})
+    suites::backend_suite<TestType>([&](frame f) { return std::make_unique<host_space<true>>(f, openmp{threads}); }, bound);
+}
+
+TEST_CASE("the queue agrees with serial") {
+  for (int lag : {0, 4, 32})
+    suites::backend_suite<double>([&](frame f) { return std::make_unique<deferred>(f, lag); }, 1e-12);
+}
+
+TEST_CASE("a space of one item has plain numbers, and refuses more items") {
+  host_space<false> space({1, 100, 1, 1});
+  auto x = ones<double>(100);
+  auto [s] = fuse(space, squared_norm(x));
+  static_assert(std::same_as<decltype(s), double>);
+  CHECK(s == 100);
+  CHECK_THROWS_AS(host_space<false>({2, 100, 1, 1}), shape_error);
+}
+
+TEST_CASE("peek answers for earlier calls on the queue, and only then") {
+  deferred space({1, 10, 1, 1}, 2);
+  auto x = ones<double>(10);
+  std::vector<std::size_t> known;
+  std::vector<double> seen;
+  for (int call = 0; call < 5; ++call) {
+    auto [s] = fuse(space, set(x, 2 * x), sum(x));
+    auto const numbers = space.peek(s);
+    known.push_back(numbers.size());
+    if (!numbers.empty()) seen.push_back(numbers[0]);
+  }
+  CHECK(known == std::vector<std::size_t>{0, 0, 1, 1, 1});
+  CHECK(seen == std::vector<double>{20, 40, 80});
+  CHECK(space.synchronizations() == 0);
+  space.finish();
+  CHECK(space.synchronizations() == 1);
+  CHECK(x[0] == 32);
+}
+
+TEST_CASE("inner products and combinations of a basis") {
+  index_t const n = 3000;
+  std::vector<vector<double>> V;
+  for (unsigned j = 0; j < 5; ++j) V.push_back(random<double>(n, j));
+  auto w = random<double>(n, 9);
+  auto [h] = fuse(dots<8>(V, 3, w));
+  for (int j = 0; j < 3; ++j) CHECK(h[j] == Approx(eval(dot(V[std::size_t(j)], w))).epsilon(1e-13));
+  CHECK(h[3] == 0);
+  vector<double> combined = w - combine(V, 3, h);
+  vector<double> expected = w - h[0] * V[0] - h[1] * V[1] - h[2] * V[2];
+  CHECK(eval(norm(combined - expected)) <= 1e-12);
+
+  std::vector<matrix<double>> W(2, random<double, Extents<dyn, dyn>>({500, 3}, 4));
+  auto X = random<double, Extents<dyn, dyn>>({500, 3}, 5);
+  for (int lag : {0, 4}) {
+    deferred space({1, 500, 3, 3}, lag);
+    auto Y = X;
+    auto [c] = fuse(space, dots<4>(W, 2, X));
+    fuse(space, set(Y, X - combine(W, 2, c)));
+    space.finish();
+    for (index_t k = 0; k < 3; ++k) {
+      double inner = 0;
+      for (index_t i = 0; i < 500; ++i) inner += W[0](i, k) * X(i, k);
+      for (index_t i = 0; i < 500; ++i) CHECK(std::abs(Y(i, k) - (X(i, k) - 2 * inner * W[0](i, k))) <= 1e-12 * 500);
+    }
+  }
+}

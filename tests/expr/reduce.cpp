@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reductions against loops in long double; their order, their precision, and what a reduction is and is not.
+#include <cmath>
+#include <limits>
+
+#include <sla/exec/evaluate.hpp>
+
+#include "catch.hpp"
+
+using namespace sla;
+
+TEST_CASE("reductions agree with loops") {
+  for (index_t n : {0, 1, 7, 8, 9, 1023, 1024, 1025, 40001}) {
+    auto x = random<double>(n, 1), y = random<double>(n, 2);
+    long double xy = 0, s = 0, s1 = 0, s2 = 0, largest = 0, lo = INFINITY, hi = -INFINITY;
+    for (index_t i = 0; i < n; ++i) {
+      xy += (long double)x[i] * y[i], s += x[i], s1 += std::abs(x[i]), s2 += (long double)x[i] * x[i];
+      largest = std::max(largest, (long double)std::abs(x[i]));
+      lo = std::min(lo, (long double)x[i]), hi = std::max(hi, (long double)x[i]);
+    }
+    double const bound = 1e-14 * double(n + 1);
+    CHECK(std::abs(dot(x, y) - double(xy)) <= bound);
+    CHECK(std::abs(sum(x) - double(s)) <= bound);
+    CHECK(std::abs(norm1(x) - double(s1)) <= bound);
+    CHECK(std::abs(squared_norm(x) - double(s2)) <= bound);
+    CHECK(std::abs(norm(x) - std::sqrt(double(s2))) <= bound);
+    CHECK(eval(norm_inf(x)) == double(largest));
+    CHECK(eval((min)(x)) == double(lo));
+    CHECK(eval((max)(x)) == double(hi));
+  }
+}
+
+TEST_CASE("complex reductions conjugate the left operand") {
+  using C = std::complex<double>;
+  auto x = random<C>(2000, 1), y = random<C>(2000, 2);
+  C xy{}, s{};
+  double xx = 0;
+  for (index_t i = 0; i < x.size(); ++i) xy += std::conj(x[i]) * y[i], xx += std::norm(x[i]), s += x[i];
+  C const computed = dot(x, y);
+  CHECK(std::abs(computed - xy) <= 1e-11);
+  CHECK(std::abs(squared_norm(x) - xx) <= 1e-11);
+  C const total = eval(sum(x));
+  CHECK(std::abs(total - s) <= 1e-11);
+  CHECK(bool(norm_inf(x) <= norm(x)));
+}
+
+TEST_CASE("float adds up in double") {
+  auto x = full<float>(1 << 24, 1.0f);
+  x[0] = 0.5f;
+  auto total = eval(sum(x));
+  static_assert(std::same_as<decltype(total), double>);
+  CHECK(total == double(1 << 24) - 0.5);  // in float the sum would stick at 2^24
+  auto y = random<float>(1000, 3);
+  double exact = 0;
+  for (float v : y) exact += double(v) * double(v);
+  CHECK(eval(dot(y, y)) == Approx(exact).epsilon(1e-13));  // the order differs
+}
+
+TEST_CASE("a reduction converts once to its number and mixes as one") {
+  auto x = ones<double>(100);
+  double half = 0.5 * squared_norm(x);
+  CHECK(half == 50);
+  auto mixed = norm(x) + 2 * sum(x) / dot(x, x) - 1;
+  static_assert(std::same_as<decltype(mixed), double>);
+  CHECK(mixed == 11);
+  CHECK(-sum(x) == -100.0);
+  CHECK(bool(norm(x) <= 1.5 * norm(x)));
+  CHECK(std::sqrt(squared_norm(x)) == 10);
+  vector<double> scaled = x / norm(x);
+  CHECK(scaled[7] == 0.1);
+  std::complex<double> z = std::complex<double>(0, 2) * dot(x, x);
+  CHECK(z == std::complex<double>(0, 200));
+}
+
+TEST_CASE("reductions are bitwise equal, whatever the number of threads") {
+  auto x = random<double>(300007, 1), y = random<double>(300007, 2);
+  double const first = dot(x, y);
+  for (int threads : {1, 2, 3, 5}) {
+    set_threads(threads);
+    for (int rerun = 0; rerun < 3; ++rerun) CHECK(first == eval(dot(x, y)));
+  }
+  set_threads(0);
+}
+
+TEST_CASE("NaN is not lost in a reduction") {
+  auto x = ones<double>(5000);
+  x[4321] = std::numeric_limits<double>::quiet_NaN();
+  CHECK(std::isnan(eval(sum(x))));
+  CHECK(std::isnan(eval((max)(x))));
+  CHECK(std::isnan(eval((min)(x))));
+  CHECK(std::isnan(eval(norm_inf(x))));
+}
