@@ -62,7 +62,7 @@ TEST_CASE("batches share a pattern and have values of their own") {
 TEST_CASE("stack_batch wants one pattern") {
   random_triplets const t(6, 6, 20, 3);
   auto const A = t.build();
-  auto const same = t.build();  // equal, but another object
+  auto const same = t.build(); // equal, but another object
   auto const B = stack_batch(A, same, A);
   static_assert(std::same_as<std::remove_cvref_t<decltype(B)>::shape_type, Shape<Batch<3>, dyn, dyn, Block<>>>);
   CHECK(equals(batch_item(B, 1), t.dense()));

@@ -24,7 +24,7 @@ TEST_CASE("borrowed arrays are shared, not copied") {
   CHECK(values[1] == 20);
   CHECK(equals(A, std::vector<double>{20, 0, 10, 0, 0, 0, 0, 3, 4}));
 
-  auto copy = A;  // owns its values
+  auto copy = A; // owns its values
   values[0] = 0;
   CHECK(copy.values()[0] == 10);
 

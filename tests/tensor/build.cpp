@@ -27,7 +27,8 @@ TEST_CASE("braces, arrays and other integers are triplets too") {
   auto A = from_triplets<double>(2, 2, {0, 1, 1, 0}, {0, 0, 1, 0}, {4.0, -1.0, 4.0, 0.5});
   CHECK(A.nnz() == 3);
   CHECK(equals(A, std::vector<double>{4.5, 0, -1, 4}));
-  auto B = from_triplets<float>(2, 3, std::array<unsigned char, 2>{1, 0}, std::vector<std::uint64_t>{2, 0}, std::array<int, 2>{7, 8});
+  auto B = from_triplets<float>(2, 3, std::array<unsigned char, 2>{1, 0}, std::vector<std::uint64_t>{2, 0},
+                                std::array<int, 2>{7, 8});
   CHECK(equals(B, std::vector<double>{8, 0, 0, 0, 0, 7}));
 }
 
@@ -40,12 +41,14 @@ TEST_CASE("assembly does not depend on the number of threads, bit for bit") {
     set_threads(threads);
     auto const many = t.build();
     CHECK(std::equal(one.values().begin(), one.values().end(), many.values().begin(), many.values().end()));
-    CHECK(std::equal(one.pattern().col.begin(), one.pattern().col.end(), many.pattern().col.begin(), many.pattern().col.end()));
+    CHECK(std::equal(one.pattern().col.begin(), one.pattern().col.end(), many.pattern().col.begin(),
+                     many.pattern().col.end()));
   }
   set_threads(0);
   auto const dense = t.dense();
   for (index_t i = 0; i < t.rows; i += 97)
-    one.pattern().view().for_row(i, [&](index_t s, index_t j) { CHECK(one.values()[s] == dense[std::size_t(i * t.cols + j)]); });
+    one.pattern().view().for_row(
+        i, [&](index_t s, index_t j) { CHECK(one.values()[s] == dense[std::size_t(i * t.cols + j)]); });
 }
 
 TEST_CASE("blocks and batches") {
@@ -95,10 +98,14 @@ TEST_CASE("empty matrices and empty rows") {
 }
 
 TEST_CASE("wrong triplets are refused with their place") {
-  auto build = [](std::vector<int> row, std::vector<int> col, std::vector<double> v) { from_triplets<double>(3, 2, row, col, v); };
+  auto build = [](std::vector<int> row, std::vector<int> col, std::vector<double> v) {
+    from_triplets<double>(3, 2, row, col, v);
+  };
   CHECK_THROWS_AS(build({0, 3}, {0, 0}, {1, 1}), index_error);
-  CHECK_THROWS_WITH(build({0, 3}, {0, 0}, {1, 1}), ContainsSubstring("triplet 1: row 3 of a 3 x 2 matrix") && ContainsSubstring("count from 0"));
-  CHECK_THROWS_WITH(build({0, 1, 2}, {0, -1, 7}, {1, 1, 1}), ContainsSubstring("triplet 1: column -1 of a 3 x 2 matrix"));
+  CHECK_THROWS_WITH(build({0, 3}, {0, 0}, {1, 1}),
+                    ContainsSubstring("triplet 1: row 3 of a 3 x 2 matrix") && ContainsSubstring("count from 0"));
+  CHECK_THROWS_WITH(build({0, 1, 2}, {0, -1, 7}, {1, 1, 1}),
+                    ContainsSubstring("triplet 1: column -1 of a 3 x 2 matrix"));
   CHECK_THROWS_AS(build({0, 1}, {0}, {1, 1}), shape_error);
   CHECK_THROWS_WITH(build({0, 1}, {0, 1}, {1}), ContainsSubstring("2 row indices, 2 column indices and 1 values"));
   CHECK_THROWS_AS((from_triplets<double>(-1, 2, {0}, {0}, {1.0})), shape_error);
@@ -114,8 +121,9 @@ TEST_CASE("NaN and infinity are refused on request") {
   CHECK_THROWS_AS(from_triplets<double>(2, 2, {0, 1}, {0, 1}, {1.0, nan}, strict), value_error);
   CHECK_THROWS_WITH(from_triplets<double>(2, 2, {0, 1}, {0, 1}, {1.0, inf}, strict),
                     ContainsSubstring("triplet 1: the value at row 1, column 1 is inf"));
-  CHECK_THROWS_WITH(from_triplets<std::complex<float>>(2, 2, {0, 1}, {0, 1}, {1.0f, std::complex<float>(0, float(inf))}, strict),
-                    ContainsSubstring("row 1, column 1"));
+  CHECK_THROWS_WITH(
+      from_triplets<std::complex<float>>(2, 2, {0, 1}, {0, 1}, {1.0f, std::complex<float>(0, float(inf))}, strict),
+      ContainsSubstring("row 1, column 1"));
 }
 
 TEST_CASE("more entries than the index type counts: the message names the type to use") {
@@ -126,10 +134,12 @@ TEST_CASE("more entries than the index type counts: the message names the type t
   std::vector<index_t> row(std::size_t(n), 0);
   for (index_t k = 0; k < n; ++k) row[std::size_t(k)] = k / 200;
   CHECK_THROWS_WITH((from_triplets<double, Csr<std::int16_t>>(200, 200, row, diagonal, values)),
-                    ContainsSubstring("the number of entries, 40000 does not fit into std::int16_t; use the format Csr<std::int32_t, std::int64_t>"));
+                    ContainsSubstring("the number of entries, 40000 does not fit into std::int16_t; use the format "
+                                      "Csr<std::int32_t, std::int64_t>"));
   CHECK((from_triplets<double, Csr<std::int16_t, std::int32_t>>(200, 200, row, diagonal, values).nnz() == n));
   CHECK_THROWS_WITH((from_triplets<double, Csr<std::int16_t>>(1, 40000, {0}, {39999}, {1.0})),
                     ContainsSubstring("the number of columns, 40000") && ContainsSubstring("Csr<std::int64_t>"));
-  CHECK_THROWS_WITH(detail::narrowed<std::int32_t>(5'000'000'000, "the number of entries,", "Csr<std::int32_t, std::int64_t>"),
-                    ContainsSubstring("5000000000 does not fit into std::int32_t"));
+  CHECK_THROWS_WITH(
+      detail::narrowed<std::int32_t>(5'000'000'000, "the number of entries,", "Csr<std::int32_t, std::int64_t>"),
+      ContainsSubstring("5000000000 does not fit into std::int32_t"));
 }

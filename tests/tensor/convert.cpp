@@ -64,13 +64,15 @@ TEST_CASE("Dia is refused where it would be mostly zeros") {
   std::vector<int> other(at.rbegin(), at.rend());
   auto A = from_triplets<double>(300, 300, at, other, std::vector<double>(300, 1.0));
   CHECK_THROWS_AS(to<Dia>(A), shape_error);
-  CHECK_THROWS_WITH(to<Dia>(A), ContainsSubstring("300 diagonals x 300 rows for 300 entries") && ContainsSubstring("dia_limit{300}"));
+  CHECK_THROWS_WITH(to<Dia>(A), ContainsSubstring("300 diagonals x 300 rows for 300 entries") &&
+                                    ContainsSubstring("dia_limit{300}"));
   CHECK(to<Dia>(A, dia_limit{300}).pattern().offset.size() == 300);
 }
 
 TEST_CASE("narrow index types are refused by name") {
   auto A = from_triplets<double>(40000, 2, {39999}, {1}, {1.0});
-  CHECK_THROWS_WITH(to<Coo<std::int16_t>>(A), ContainsSubstring("the number of rows, 40000") && ContainsSubstring("Coo<std::int64_t>"));
+  CHECK_THROWS_WITH(to<Coo<std::int16_t>>(A),
+                    ContainsSubstring("the number of rows, 40000") && ContainsSubstring("Coo<std::int64_t>"));
 }
 
 TEST_CASE("casts round values and keep the pattern") {

@@ -10,8 +10,10 @@ struct random_triplets {
   std::vector<sla::index_t> row, col;
   std::vector<double> value;
 
-  /// n triplets, many of them at the same place when n is large beside rows x cols. Values are small integers: sums are exact.
-  random_triplets(sla::index_t rows_, sla::index_t cols_, sla::index_t n, std::uint64_t seed) : rows(rows_), cols(cols_) {
+  /// n triplets, many of them at the same place when n is large beside rows x cols. Values are small integers: sums are
+  /// exact.
+  random_triplets(sla::index_t rows_, sla::index_t cols_, sla::index_t n, std::uint64_t seed)
+      : rows(rows_), cols(cols_) {
     auto draw = [&](sla::index_t k, sla::index_t below) {
       return sla::index_t((sla::detail::uniform_at(seed, std::uint64_t(k)) + 1) / 2 * double(below));
     };

@@ -38,7 +38,8 @@ TEST_CASE("Poisson in one, two and three dimensions, in every format") {
   CHECK(equals(problems::poisson({7}), stencil({7}, laplace)));
   CHECK(equals(problems::poisson({5, 4}), stencil({5, 4}, laplace)));
   CHECK(equals(problems::poisson<float>({3, 4, 2}), stencil({3, 4, 2}, laplace)));
-  CHECK(equals(problems::poisson<std::complex<double>, Csr<std::int32_t, std::int64_t>>({5, 4}), stencil({5, 4}, laplace)));
+  CHECK(equals(problems::poisson<std::complex<double>, Csr<std::int32_t, std::int64_t>>({5, 4}),
+               stencil({5, 4}, laplace)));
   CHECK(equals(problems::poisson<double, Coo<>>({5, 4}), stencil({5, 4}, laplace)));
   CHECK(equals(problems::poisson<double, Dia>({5, 4}), stencil({5, 4}, laplace)));
   CHECK(equals(problems::poisson<double, Dia>({3, 2, 4}), stencil({3, 2, 4}, laplace)));
@@ -59,9 +60,11 @@ TEST_CASE("grids that are one point wide, or empty") {
 TEST_CASE("patterns are sorted, and those of other ways to them") {
   auto const A = problems::poisson({40, 30});
   CHECK(has_sorted_columns(A.pattern()));
-  CHECK(same_pattern(problems::poisson<double, Dia>({6, 5, 4}).pattern(), to<Dia>(problems::poisson({6, 5, 4})).pattern()));
+  CHECK(same_pattern(problems::poisson<double, Dia>({6, 5, 4}).pattern(),
+                     to<Dia>(problems::poisson({6, 5, 4})).pattern()));
   CHECK(problems::poisson<double, Dia>({6, 5, 4}).nnz() == to<Dia>(problems::poisson({6, 5, 4})).nnz());
-  CHECK(same_pattern(problems::poisson<double, Coo<>>({6, 5}).pattern(), to<Coo<>>(problems::poisson({6, 5})).pattern()));
+  CHECK(
+      same_pattern(problems::poisson<double, Coo<>>({6, 5}).pattern(), to<Coo<>>(problems::poisson({6, 5})).pattern()));
 }
 
 TEST_CASE("the parallel fill agrees with the serial one") {
@@ -75,7 +78,8 @@ TEST_CASE("the parallel fill agrees with the serial one") {
 }
 
 TEST_CASE("anisotropic, checkerboard, convection-diffusion") {
-  CHECK(equals(problems::anisotropic({4, 3}, 0.25), stencil({4, 3}, [](int const*, int a, int) { return a == 0 ? 1 : 0.25; })));
+  CHECK(equals(problems::anisotropic({4, 3}, 0.25),
+               stencil({4, 3}, [](int const*, int a, int) { return a == 0 ? 1 : 0.25; })));
   CHECK(equals(problems::anisotropic<double, Dia>({4, 3, 2}, 0.25),
                stencil({4, 3, 2}, [](int const*, int a, int) { return a == 0 ? 1 : 0.25; })));
 

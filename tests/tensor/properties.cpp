@@ -84,13 +84,13 @@ TEST_CASE("symmetries") {
 
 TEST_CASE("definiteness where it is provable") {
   CHECK(of(2, {2, -1, -1, 2}).definite == definiteness::positive_definite);
-  CHECK(of(2, {1, -1, -1, 1}).definite == definiteness::positive_semidefinite);  // singular indeed
+  CHECK(of(2, {1, -1, -1, 1}).definite == definiteness::positive_semidefinite); // singular indeed
   CHECK(of(2, {-1, 1, 1, -2}).definite == definiteness::negative_definite);
   CHECK(of(2, {-1, 1, 1, -1}).definite == definiteness::negative_semidefinite);
   CHECK(of(2, {1, 0, 0, -1}).definite == definiteness::indefinite);
-  CHECK(of(2, {1, 1, 1, 0}).definite == definiteness::indefinite);  // a saddle point
+  CHECK(of(2, {1, 1, 1, 0}).definite == definiteness::indefinite); // a saddle point
   CHECK(of(2, {1, 2, 2, 1}).definite == definiteness::unknown);
-  CHECK(of(2, {2, 1, 0, 2}).definite == definiteness::unknown);  // not symmetric
+  CHECK(of(2, {2, 1, 0, 2}).definite == definiteness::unknown); // not symmetric
   // one strict row proves its own component only
   CHECK(of(4, {2, -1, 0, 0, -1, 1, 0, 0, 0, 0, 1, -1, 0, 0, -1, 1}).definite == definiteness::positive_semidefinite);
   CHECK(of(4, {2, -1, 0, 0, -1, 1, 0, 0, 0, 0, 1, -1, 0, 0, -1, 2}).definite == definiteness::positive_definite);
@@ -146,7 +146,8 @@ TEST_CASE("items of a batch that differ") {
 }
 
 TEST_CASE("rectangular, empty and unsorted matrices") {
-  auto const tall = properties(random_triplets(9, 4, 20, 1).build()), wide = properties(random_triplets(4, 9, 20, 1).build());
+  auto const tall = properties(random_triplets(9, 4, 20, 1).build()),
+             wide = properties(random_triplets(4, 9, 20, 1).build());
   CHECK_FALSE((tall.square || wide.square || tall.symmetric || wide.hermitian));
   auto const none = properties(sparse_tensor<double>{});
   CHECK((none.square && none.entries == 0 && !none.positive_diagonal));
@@ -170,8 +171,9 @@ TEST_CASE("properties print") {
   CHECK_THAT(text(properties(problems::poisson({30, 30}))),
              ContainsSubstring("900 x 900, real, 4380 entries (3 to 5 per row, mean 4.9), bandwidth 30 + 30") &&
                  ContainsSubstring("symmetric, positive definite; diagonal 4 to 4, 900 of 900 rows dominant"));
-  CHECK_THAT(text(of(3, {1, 0, 2, 0, 0, 0, 3, 0, 4})), ContainsSubstring("1 zero rows, 1 zero columns") &&
-                                                           ContainsSubstring("1 zeros on the diagonal, the first in row 1"));
+  CHECK_THAT(text(of(3, {1, 0, 2, 0, 0, 0, 3, 0, 4})),
+             ContainsSubstring("1 zero rows, 1 zero columns") &&
+                 ContainsSubstring("1 zeros on the diagonal, the first in row 1"));
   CHECK_THAT(text(of(1, {1, 2})), ContainsSubstring("not square"));
   CHECK_THAT(text(of(2, {0, 1, -1, 0})), ContainsSubstring("skew-symmetric"));
 }
