@@ -70,6 +70,8 @@ struct broadcast_view : tensor_view<T, E, Memory> {
     return *this;
   }
   index_t elements = 0;  ///< of the tensor that is read
+  frame place{};         ///< the rows and right-hand sides that it is spread over
+  frame layout() const { return place; }
   template <class F>
   void accesses(F&& f, bool elsewhere) const {
     f(access{this->data, elements * index_t(sizeof(T)), elsewhere, false});

@@ -42,6 +42,7 @@ struct bicgstab {
   int max_iterations = default_rule().max_iterations;
   observer watch = default_rule().watch;
 
+  using method_tag = void;
   static constexpr char const* name = "bicgstab";
   static constexpr bool needs_definite = false;
 

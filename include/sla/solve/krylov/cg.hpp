@@ -14,6 +14,7 @@ struct cg {
   int max_iterations = default_rule().max_iterations;
   observer watch = default_rule().watch;
 
+  using method_tag = void;
   static constexpr char const* name = "cg";
   static constexpr bool needs_definite = true;
 

@@ -99,6 +99,7 @@ struct basic_gmres {
   int max_iterations = default_rule().max_iterations;
   observer watch = default_rule().watch;
 
+  using method_tag = void;
   static constexpr char const* name = "gmres";
   static constexpr bool needs_definite = false;
   static constexpr int capacity = Capacity;

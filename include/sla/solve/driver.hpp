@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The loop around a method: run it, recompute the true residual in the same space, and run it again from x while that
+// helps. It fills the report. Which operators, methods and spaces there are is not known here.
+#pragma once
+
+#include <ctime>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <sla/solve/report.hpp>
+#include <sla/tensor/memory.hpp>
+
+namespace sla::detail {
+
+inline double seconds_now() {
+  std::timespec t{};
+  (void)std::timespec_get(&t, TIME_UTC);
+  return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
+}
+
+/// What becomes of an item after a run, from its true residual: a reason, or `running` if the method should run again.
+struct verdict {
+  double rtol, atol;
+  reason unfinished;  ///< of items that still ran at the end
+  bool first_of_guess;
+
+  template <class R>
+  SLA_HD reason operator()(reason state, R rr, R bb, R before) const {
+    if (!(rr - rr == 0)) return reason::not_a_number;
+    if (double(rr) <= tolerance(double(bb), rtol, atol)) return reason::converged;
+    if (state == reason::running) return unfinished;
+    if (state != reason::converged && state != reason::breakdown) return state;
+    if (first_of_guess || rr < before / 4) return reason::running;
+    return state == reason::converged ? reason::stagnated : state;
+  }
+};
+struct no_iterations {
+  SLA_HD int operator()(reason) const { return 0; }
+};
+
+/// What one run of a method leaves for the driver.
+template <class State>
+struct run_record {
+  std::optional<State> state;
+  std::vector<progress> items;
+  std::size_t bytes = 0;
+  bool stopped = false;
+};
+
+/// A stop test whose items begin as the last verdict left them, and which records how the run ended.
+template <class Space, class Real>
+class recorded_stop : public stop_test<Space, Real> {
+ public:
+  using base = stop_test<Space, Real>;
+  using record = run_record<typename base::state_scalar>;
+
+  recorded_stop(Space& space, stop_rule const& rule, Real const& bb, record& kept) : base(space, rule, bb), kept_(kept) {
+    if (kept_.state) this->resume(*kept_.state);
+  }
+  auto finish() {
+    kept_.bytes = memory_in_use().now;  // the method's work vectors are still there
+    kept_.state = this->state();
+    kept_.stopped = this->stopped_by_observer();
+    return base::finish();
+  }
+
+ private:
+  record& kept_;
+};
+
+/// Solves a x = b from x with m = M^-1 and fills the report: items, runs, bytes, history. At most two synchronisations per
+/// run of the method: its end, and the true residual.
+template <class Space, class Method, class A, class M, class V>
+void drive(Space& space, Method const& method, A const& a, M const& m, V const& b, V& x, bool guessed, bool history, report& out) {
+  using Real = std::remove_cvref_t<decltype(std::get<0>(fuse(space, squared_norm(b))))>;
+  using Stop = recorded_stop<Space, Real>;
+  typename Stop::record last;
+  std::optional<Real> before;
+  stop_rule rule{method.rtol, method.atol, method.max_iterations, method.watch};
+  if (history)
+    rule.watch = [&out, watch = method.watch](std::vector<progress> const& seen) {
+      out.history.push_back(seen);
+      return !watch || watch(seen);
+    };
+  for (bool again = true; again;) {
+    auto items = method.run(space, a, m, b, x, [&](Space& s, Real const& bb) { return Stop(s, rule, bb, last); });
+    auto [rr, bb] = fuse(space, squared_norm(b - a * x), squared_norm(b));
+    reason const unfinished = last.stopped ? reason::stopped : reason::iteration_limit;
+    last.state = space.map(verdict{rule.rtol, rule.atol, unfinished, guessed && out.runs == 0}, *last.state, rr, bb, before ? *before : bb);
+    auto const outcome = space.map(summarize{}, *last.state, space.map(no_iterations{}, *last.state), rr, bb);
+    space.finish();
+    auto const judged = space.read(outcome);
+    before = rr;
+
+    ++out.runs;
+    out.bytes = (std::max)(out.bytes, last.bytes);
+    out.items.resize(judged.size(), progress{reason::running, 0, 0});
+    int taken = 0;
+    again = false;
+    for (std::size_t k = 0; k < judged.size(); ++k) {
+      out.items[k].iterations += items[k].iterations;
+      out.items[k].state = judged[k].state;
+      out.items[k].residual = judged[k].residual;
+      taken = (std::max)(taken, items[k].iterations);
+      again = again || judged[k].state == reason::running;
+    }
+    rule.max_iterations -= taken;
+  }
+}
+
+}  // namespace sla::detail

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A method with its preconditioner, set up for one operator: what `solve` makes for a call and `prepare` keeps. The
+// operator itself is handed in, so that `solve` copies nothing. The public names are in solve/linear.hpp.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <sla/solve/driver.hpp>
+#include <sla/solve/precond/identity.hpp>
+#include <sla/solve/world.hpp>
+
+namespace sla {
+
+/// Options of a method: an aggregate with `method_tag`, a name, a stop rule's members, and `run`; or a direct method.
+template <class M>
+concept Method = requires { typename M::method_tag; };
+/// Options of a preconditioner: an aggregate with `preconditioner_tag`, a name, and `setup(A)`.
+template <class P>
+concept PreconditionerOptions = requires { typename P::preconditioner_tag; };
+/// A preconditioner that is set up: `M * r`, `M.adjoint()`. A class of the user may be one.
+template <class P>
+concept AppliedPreconditioner = !PreconditionerOptions<P> && !Method<P> && requires(P const& m) { m.adjoint(); };
+
+/// Where to begin; made by `initial_guess`.
+template <class X>
+struct guess {
+  X const* x;
+};
+/// Where to run; made by `on`.
+template <class MakeSpace>
+struct on_space {
+  MakeSpace make;
+};
+/// Asks for `report.history`.
+struct keep_history_t {};
+inline constexpr keep_history_t keep_history{};
+
+namespace detail {
+template <class O>
+inline constexpr bool is_guess = false;
+template <class X>
+inline constexpr bool is_guess<guess<X>> = true;
+template <class O>
+inline constexpr bool is_on_space = false;
+template <class F>
+inline constexpr bool is_on_space<on_space<F>> = true;
+
+/// Options of one call, not of the set-up: where to begin, where to run, what to keep.
+template <class O>
+concept CallOption = is_guess<O> || is_on_space<O> || std::same_as<O, keep_history_t>;
+template <class O>
+concept SolveOption = Method<O> || PreconditionerOptions<O> || AppliedPreconditioner<O> || CallOption<O>;
+
+/// The option that is wanted, or `otherwise`.
+template <template <class> class Wanted, class Otherwise>
+Otherwise const& pick(Otherwise const& otherwise) {
+  return otherwise;
+}
+template <template <class> class Wanted, class Otherwise, class First, class... Rest>
+auto const& pick(Otherwise const& otherwise, First const& first, Rest const&... rest) {
+  if constexpr (Wanted<First>::value)
+    return first;
+  else
+    return pick<Wanted>(otherwise, rest...);
+}
+template <class O>
+using wants_method = std::bool_constant<Method<O>>;
+template <class O>
+using wants_preconditioner = std::bool_constant<PreconditionerOptions<O> || AppliedPreconditioner<O>>;
+template <class O>
+using wants_guess = std::bool_constant<is_guess<O>>;
+template <class O>
+using wants_space = std::bool_constant<is_on_space<O>>;
+template <class... O>
+inline constexpr bool has_history = (std::same_as<O, keep_history_t> || ...);
+
+struct none {};
+
+template <class P>
+std::string name_of(P const&) {
+  if constexpr (requires { P::name; })
+    return P::name;
+  else
+    return "a preconditioner of yours";
+}
+
+/// One call of a method on a x = b, with what the call's options say.
+template <class A, class Method, class M, class V, class... Options>
+solution<V> call(A const& a, Method const& method, M const& m, V const& b, report out, Options const&... options) {
+  using World = linear_world<A>;
+  auto const& begin = pick<wants_guess>(none{}, options...);
+  auto const& where = pick<wants_space>(none{}, options...);
+  constexpr bool guessed = !std::same_as<std::remove_cvref_t<decltype(begin)>, none>;
+  double const start = seconds_now();
+  V x = [&] {
+    if constexpr (guessed) {
+      static_assert(std::same_as<std::remove_cvref_t<decltype(*begin.x)>, V>,
+                    "sla: initial_guess(x0): x0 has the type of the solution: the shape of b, and its scalars with those of A");
+      if (begin.x->extents() != b.extents())
+        throw shape_error("solve(A, b, ..., initial_guess(x0)): x0 and b have different extents");
+      return *begin.x;
+    } else {
+      return World::zero(a, b);
+    }
+  }();
+  out.rtol = method.rtol;
+  if (!World::is_empty(a, b)) {
+    auto space = [&] {
+      if constexpr (std::same_as<std::remove_cvref_t<decltype(where)>, none>)
+        return World::space(a, b);
+      else
+        return where.make(World::layout(a, b));
+    }();
+    drive(space, method, a, m, b, x, guessed, has_history<Options...>, out);
+  }
+  out.seconds_solve += seconds_now() - start;
+  return {std::move(x), std::move(out)};
+}
+
+/// A method and a preconditioner, set up for one operator and, on first need, for its adjoint.
+template <class A, class Method, class P>
+class engine {
+  using World = linear_world<A>;
+  using M = decltype(World::setup(std::declval<P const&>(), std::declval<A const&>()));
+  using Adjoint = decltype(World::adjoint(std::declval<A const&>()));
+  using AdjointM = decltype(std::declval<M const&>().adjoint());
+
+ public:
+  engine(A const& a, Method const& method, P const& p)
+      : method_(method), name_(name_of(p)), start_(seconds_now()), m_(World::setup(p, a)), seconds_(seconds_now() - start_) {}
+
+  template <class V, class... Options>
+  solution<V> solve(A const& a, V const& b, Options const&... options) const {
+    return call(a, method_, m_, b, begin(), options...);
+  }
+  /// With the conjugate transpose of a, and of the preconditioner; both are made once.
+  template <class V, class... Options>
+  solution<V> solve_adjoint(A const& a, V const& b, Options const&... options) const {
+    if (!adjoint_) {
+      double const start = seconds_now();
+      adjoint_.emplace(World::adjoint(a), m_.adjoint());
+      seconds_ += seconds_now() - start;
+    }
+    return call(adjoint_->first, method_, adjoint_->second, b, begin(), options...);
+  }
+  /// New values on the same pattern.
+  void update(A const& a) {
+    double const start = seconds_now();
+    m_.update(a);
+    adjoint_.reset();
+    seconds_ += seconds_now() - start;
+  }
+  M const& preconditioner() const { return m_; }
+
+ private:
+  /// The report of a call: the seconds of the set-up are those since the last one.
+  report begin() const {
+    report out;
+    out.method = Method::name;
+    out.preconditioner = name_;
+    out.seconds_setup = std::exchange(seconds_, 0.0);
+    return out;
+  }
+  Method method_;
+  std::string name_;
+  double start_;
+  M m_;
+  mutable double seconds_;
+  mutable std::optional<std::pair<Adjoint, AdjointM>> adjoint_;
+};
+}  // namespace detail
+
+}  // namespace sla

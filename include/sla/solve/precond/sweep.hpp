@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Preconditioners that need the whole vector at once, as nodes: sweeps over rows, triangular solves of factorisations.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+
+#include <sla/exec/hoist.hpp>
+#include <sla/tensor/parallel.hpp>
+
+namespace sla {
+
+namespace detail {
+/// f(b) for each batch item, items shared between threads; one item keeps its thread.
+template <class F>
+void for_batch_items(index_t batch, F const& f) {
+  int const parts = int((std::min)(index_t(threads_in_use()), batch));
+  parallel(parts, [&](int t) {
+    for (index_t b = batch * t / parts; b < batch * (t + 1) / parts; ++b) f(b);
+  });
+}
+}  // namespace detail
+
+/// M * r for a preconditioner that needs the whole of r at once: `View::sweep<Adjoint>(r, out, rhs)`, a task of the space.
+template <class View, bool Adjoint, class X>
+struct sweep_node {
+  using expression_tag = void;
+  using value_type = typename X::value_type;
+  using extents_type = typename X::extents_type;
+  using memory_type = typename X::memory_type;
+  static constexpr reach depth = reach::whole;
+  static constexpr bool needs_vector = true;
+
+  View M;
+  X x;
+  index_t rhs;
+
+  auto extents() const { return x.extents(); }
+  template <class Y>
+  auto with_operand(Y const& y) const {
+    return sweep_node<View, Adjoint, Y>{M, y, rhs};
+  }
+  template <class F>
+  auto rebuild(F const& f) const {
+    return sweep_node<View, Adjoint, decltype(f(x))>{M, f(x), rhs};
+  }
+  template <class F>
+  void accesses(F&& f, bool) const {
+    x.accesses(f, true);
+  }
+  template <class Space, class T>
+  void apply(Space& space, T* out) const {
+    static_assert(memory_type::is_host, "sla: sweeps over rows (ilu0, lu, cholesky, ldlt) run on the host only: use jacobi{} on a device");
+    space.run([M = M, x = x.data, rhs = rhs, out] { M.template sweep<Adjoint>(x, out, rhs); });
+  }
+};
+
+}  // namespace sla
