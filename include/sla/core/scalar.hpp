@@ -112,15 +112,15 @@ struct promotion {
 template <class A, class B>
 using promote_t = typename promotion<A, B>::type;
 
-/// `a` as a value of type `To`; a complex number never becomes real silently (take `real(...)`).
+/// `a` as a value of type `To`. A complex number never becomes real silently: statements refuse that by a sentence first.
 template <class To, class From>
 SLA_HD constexpr To scalar_cast(From a) {
-  if constexpr (is_complex<From>) {
-    static_assert(is_complex<To>, "sla: a complex value cannot be stored in a real tensor; take real(...), imag(...) or abs(...)");
+  if constexpr (is_complex<To> && is_complex<From>)
     return To(real_t<To>(a.re), real_t<To>(a.im));
-  } else {
+  else if constexpr (is_complex<From>)
+    return To(a.re);
+  else
     return To(real_t<To>(a));
-  }
 }
 
 /// A user's number as kernels see it.

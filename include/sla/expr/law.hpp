@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <sla/core/error.hpp>
+#include <sla/core/scalar.hpp>
 #include <sla/core/shape.hpp>
 
 namespace sla {
@@ -48,8 +49,9 @@ template <class L, class R>
 using common_extents_t = typename detail::common_extents_type<L, R>::type;
 
 /// The law of elementwise operations: equal ranks, and equal extents as far as the types say. Numbers fit everything.
+/// (Laws are constants, not concepts: a failed static_assert then prints its sentence and no derivation.)
 template <class L, class R>
-concept same_extents_law = std::same_as<L, no_extents> || std::same_as<R, no_extents> || detail::extents_may_agree<L, R>;
+inline constexpr bool same_extents_law = std::same_as<L, no_extents> || std::same_as<R, no_extents> || detail::extents_may_agree<L, R>;
 
 template <class L, class R>
 SLA_HD common_extents_t<L, R> common_extents(L const& l, R const& r) {
@@ -86,6 +88,10 @@ template <class... Memory>
 using common_memory_of_t = typename common_memory_of<Memory...>::type;
 /// The law of places: all operands live in one memory.
 template <class L, class R>
-concept same_memory_law = std::same_as<L, any_memory> || std::same_as<R, any_memory> || std::same_as<L, R>;
+inline constexpr bool same_memory_law = std::same_as<L, any_memory> || std::same_as<R, any_memory> || std::same_as<L, R>;
+
+/// The law of storing: a complex value does not become real by itself.
+template <class To, class From>
+inline constexpr bool storage_law = is_complex<To> || !is_complex<From>;
 
 }  // namespace sla

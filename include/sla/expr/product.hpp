@@ -253,7 +253,7 @@ struct transposed_product {
 
 /// The law of products: x has the extents of the domain of A, or those and one axis of right-hand sides.
 template <class S, class XE>
-concept product_law = detail::extents_may_agree<domain_extents_t<S>, XE> ||
+inline constexpr bool product_law = detail::extents_may_agree<domain_extents_t<S>, XE> ||
                       (detail::has_rhs_axis<S, XE> &&
                        detail::extents_may_agree<
                            typename detail::product_extents<domain_extents_t<S>, XE, detail::has_rhs_axis<S, XE>>::type, XE>);

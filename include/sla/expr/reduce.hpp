@@ -112,13 +112,17 @@ auto perform(op::norm_inf, X&& x) {
 }
 template <Tensorial X>
 auto perform(op::minimum, X&& x) {
-  static_assert(!is_complex<typename node_t<X>::value_type>, "sla: min(x) of complex numbers: they have no order; take abs(x)");
-  return detail::reduce<op::minimum, op::widen>(std::forward<X>(x));
+  if constexpr (is_complex<typename node_t<X>::value_type>)
+    return detail::reduce<op::minimum, op::widen_abs>(std::forward<X>(x));  // well-formed, to be refused by `min`
+  else
+    return detail::reduce<op::minimum, op::widen>(std::forward<X>(x));
 }
 template <Tensorial X>
 auto perform(op::maximum, X&& x) {
-  static_assert(!is_complex<typename node_t<X>::value_type>, "sla: max(x) of complex numbers: they have no order; take abs(x)");
-  return detail::reduce<op::maximum, op::widen>(std::forward<X>(x));
+  if constexpr (is_complex<typename node_t<X>::value_type>)
+    return detail::reduce<op::maximum, op::widen_abs>(std::forward<X>(x));  // well-formed, to be refused by `max`
+  else
+    return detail::reduce<op::maximum, op::widen>(std::forward<X>(x));
 }
 
 /// sum of conj(x_i) y_i.
@@ -161,11 +165,15 @@ auto norm_inf(X&& x) {
 template <class X>
   requires Performs<op::minimum, X>
 auto(min)(X&& x) {
+  if constexpr (Tensorial<X>)
+    static_assert(!is_complex<typename node_t<X>::value_type>, "sla: min(x) of complex numbers: they have no order; take abs(x)");
   return perform(op::minimum{}, std::forward<X>(x));
 }
 template <class X>
   requires Performs<op::maximum, X>
 auto(max)(X&& x) {
+  if constexpr (Tensorial<X>)
+    static_assert(!is_complex<typename node_t<X>::value_type>, "sla: max(x) of complex numbers: they have no order; take abs(x)");
   return perform(op::maximum{}, std::forward<X>(x));
 }
 

@@ -84,6 +84,8 @@ auto set(tensor<T, E, Memory>& destination, X&& expression) {
                 "sla: set(x, expression): the expression has another shape than x");
   static_assert(same_memory_law<Memory, typename Source::memory_type>,
                 "sla: set(x, expression): x and the expression live in different memories; bring one over with to<Memory>(...)");
+  static_assert(storage_law<T, typename Source::value_type>,
+                "sla: set(x, expression): a complex value cannot be stored in a real tensor; take real(...), imag(...) or abs(...)");
   set_statement<kernel_t<T>, Source> statement{kernel_pointer(destination.data()), destination.size(),
                                                as_node(std::forward<X>(expression))};
   require_same_extents(destination.extents(), statement.x.extents(), "set(x, expression)");
