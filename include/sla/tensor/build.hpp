@@ -103,6 +103,38 @@ buffer<T> sum_triplets(triplet_order<Col, Ptr> const& sorted, Cols const* col, V
     });
   return values;
 }
+
+template <class T, class F, class S, class Rows, class Cols, class Values>
+sparse_tensor<T, S, F> assembled(S shape, Rows const& row_indices, Cols const& col_indices, Values const& values,
+                                 assembly options) {
+  constexpr index_t block = S::block_rows * S::block_cols;
+  index_t const n = index_t(std::size(row_indices)), batch = shape.batch_count();
+  if (index_t(std::size(col_indices)) != n || index_t(std::size(values)) != batch * n * block)
+    throw shape_error(text("triplets of ", n, " row indices, ", std::size(col_indices), " column indices and ",
+                           std::size(values), " values; as many are wanted of each",
+                           batch * block == 1 ? "" : text(", and batch x block = ", batch * block, " values")));
+  auto const* row = std::data(row_indices);
+  auto const* col = std::data(col_indices);
+  check_triplets(shape.rows(), shape.cols(), n, row, col);
+  if (options.refuse_nonfinite) {
+    index_t const bad =
+        first_where(batch * n * block, [v = std::data(values)](index_t k) { return !is_finite(to_kernel(T(v[k]))); });
+    if (bad >= 0) {
+      index_t const k = n ? bad / block % n : 0;
+      throw value_error(text("triplet ", k, ": the value at row ", row[k], ", column ", col[k], " is ",
+                             user_t<T>(T(std::data(values)[bad])), ", not a finite number"));
+    }
+  }
+  using Direct = csr_for_t<F>;
+  auto sorted =
+      sort_triplets<typename Direct::col_type, typename Direct::ptr_type>(shape.rows(), shape.cols(), n, row, col);
+  auto sums = sum_triplets<T>(sorted, col, std::data(values), batch, block);
+  sparse_tensor<T, S, Direct> A(shape, std::move(sorted.pattern), std::move(sums));
+  if constexpr (std::same_as<F, Direct>)
+    return A;
+  else
+    return to<F>(A);
+}
 } // namespace detail
 
 /// The tensor of shape S with values[b][k] (a block, row-major) added at (row_indices[k], col_indices[k]), for batch
@@ -114,38 +146,15 @@ template <Scalar T, Format F = Csr<>, class S, class Rows = std::initializer_lis
           class Cols = std::initializer_list<index_t>, class Values = std::initializer_list<T>>
 requires(is_shape<S>) sparse_tensor<T, S, F> from_triplets(S shape, Rows const& row_indices, Cols const& col_indices,
                                                            Values const& values, assembly options = {}) {
-  using V = detail::element_t<Values const>;
-  static_assert(std::integral<detail::element_t<Rows const>> && std::integral<detail::element_t<Cols const>>,
+  constexpr bool indices = std::integral<detail::element_t<Rows const>> && std::integral<detail::element_t<Cols const>>;
+  constexpr bool values_fit = std::is_constructible_v<T, detail::element_t<Values const>>;
+  static_assert(indices,
                 "sla: from_triplets(rows, cols, row_indices, col_indices, values): the indices are ranges of integers");
-  static_assert(std::is_constructible_v<T, V>,
-                "sla: from_triplets<T>: the values do not convert to T (complex values want a complex T)");
-  constexpr index_t block = S::block_rows * S::block_cols;
-  index_t const n = index_t(std::size(row_indices)), batch = shape.batch_count();
-  if (index_t(std::size(col_indices)) != n || index_t(std::size(values)) != batch * n * block)
-    throw shape_error(text("triplets of ", n, " row indices, ", std::size(col_indices), " column indices and ",
-                           std::size(values), " values; as many are wanted of each",
-                           batch * block == 1 ? "" : text(", and batch x block = ", batch * block, " values")));
-  auto const* row = std::data(row_indices);
-  auto const* col = std::data(col_indices);
-  detail::check_triplets(shape.rows(), shape.cols(), n, row, col);
-  if (options.refuse_nonfinite) {
-    index_t const bad = detail::first_where(
-        batch * n * block, [v = std::data(values)](index_t k) { return !is_finite(to_kernel(T(v[k]))); });
-    if (bad >= 0) {
-      index_t const k = n ? bad / block % n : 0;
-      throw value_error(text("triplet ", k, ": the value at row ", row[k], ", column ", col[k], " is ",
-                             user_t<T>(T(std::data(values)[bad])), ", not a finite number"));
-    }
-  }
-  using Direct = csr_for_t<F>;
-  auto sorted = detail::sort_triplets<typename Direct::col_type, typename Direct::ptr_type>(shape.rows(), shape.cols(),
-                                                                                            n, row, col);
-  auto sums = detail::sum_triplets<T>(sorted, col, std::data(values), batch, block);
-  sparse_tensor<T, S, Direct> A(shape, std::move(sorted.pattern), std::move(sums));
-  if constexpr (std::same_as<F, Direct>)
-    return A;
+  static_assert(values_fit, "sla: from_triplets<T>: the values do not convert to T (complex values want a complex T)");
+  if constexpr (indices && values_fit)
+    return detail::assembled<T, F>(shape, row_indices, col_indices, values, options);
   else
-    return to<F>(A);
+    return {};
 }
 
 /// The rows x cols matrix of triplets: `from_triplets<double>(2, 2, {0, 1, 1}, {0, 0, 1}, {4.0, -1.0, 4.0})`.

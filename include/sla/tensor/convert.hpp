@@ -154,6 +154,8 @@ inline constexpr bool is_dia_format = std::same_as<X, Dia>;
 
 template <class T2, class T>
 buffer<T2> cast_values(buffer<T> const& from) {
+  static_assert(is_complex<T2> || !is_complex<T>,
+                "sla: cast<T>(A): complex values do not become real; take real(A), imag(A) or abs(A)");
   buffer<T2> values(from.size(), uninitialized);
   parallel_ranges(from.size(), [&, out = values.data()](index_t lo, index_t hi) {
     for (index_t n = lo; n < hi; ++n) out[n] = scalar_cast<kernel_t<T2>>(to_kernel(from[n]));

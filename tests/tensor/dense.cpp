@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Dense tensors, sparse owners, buffers, the count of memory, and loops over threads.
+#include "catch.hpp"
+#include "oracle.hpp"
+
+#include <atomic>
+#include <complex>
+
+#include <sla/tensor/block.hpp>
+
+using namespace sla;
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("tensors have extents, zeros, and elements in rows") {
+  matrix<double> A({2, 3});
+  CHECK(A.size() == 6);
+  CHECK(A.extent(1) == 3);
+  for (double v : A) CHECK(v == 0);
+  A(1, 2) = 5;
+  CHECK(A[5] == 5);
+  tensor<float, Extents<2, dyn>> const B({2, 4});
+  CHECK(B.size() == 8);
+  vector<double> const x{1, 2, 3};
+  CHECK(x.extents() == Extents<dyn>(3));
+  CHECK(x(1) == 2);
+  CHECK(vector<double>().size() == 0);
+  CHECK(tensor<double, Extents<2, 2>>().size() == 4);
+  CHECK_THROWS_AS(vector<double>(-1), shape_error);
+  CHECK_THROWS_WITH((matrix<double>({2, 2}, buffer<double>(3))),
+                    ContainsSubstring("3 values for a tensor of 2 x 2 = 4"));
+}
+
+TEST_CASE("values are copied, and moved without a copy") {
+  vector<double> a = full<double>(5, 2.0);
+  auto b = a;
+  b[0] = 9;
+  CHECK(a[0] == 2);
+  double const* const where = a.data();
+  auto c = std::move(a);
+  CHECK(c.data() == where);
+  b = c;
+  CHECK(b[0] == 2);
+  CHECK(zeros<float>(3)[2] == 0);
+  CHECK(ones<std::complex<double>>(3)[2] == 1.0);
+}
+
+TEST_CASE("random numbers are the same for a seed, whatever the threads") {
+  auto const a = random<double>(50000, 7), other = random<double>(50000, 8);
+  set_threads(1);
+  auto const b = random<double>(50000, 7);
+  set_threads(0);
+  CHECK(std::equal(a.begin(), a.end(), b.begin()));
+  CHECK_FALSE(std::equal(a.begin(), a.end(), other.begin()));
+  double sum = 0, low = 1, high = -1;
+  for (double v : a) sum += v, low = std::min(low, v), high = std::max(high, v);
+  CHECK(std::abs(sum) < 500);
+  CHECK((low >= -1 && low < -0.99 && high < 1 && high > 0.99));
+  auto const z = random<std::complex<float>, Extents<3, dyn>>({3, 5}, 1);
+  CHECK(z[0].real() != z[0].imag());
+}
+
+TEST_CASE("borrowed arrays") {
+  std::vector<double> user{1, 2, 3, 4};
+  auto x = borrow(user.data(), 4);
+  x[1] = 7;
+  CHECK(user[1] == 7);
+  auto const copy = x;
+  user[0] = 0;
+  CHECK(copy[0] == 1);
+  std::vector<double> const fixed{1, 2};
+  auto y = borrow(fixed.data(), 2);
+  CHECK(std::as_const(y)[1] == 2);
+  CHECK_THROWS_AS(y.data(), value_error);
+  CHECK_THROWS_AS(borrow(static_cast<double*>(nullptr), 2), shape_error);
+}
+
+TEST_CASE("memory is counted") {
+  std::size_t const before = memory_in_use().now;
+  memory_peak_reset();
+  {
+    vector<double> const x(1000);
+    CHECK(memory_in_use().now == before + 8000);
+    auto const y = x;
+    CHECK(memory_in_use().now == before + 16000);
+  }
+  CHECK(memory_in_use().now == before);
+  CHECK(memory_in_use().peak == before + 16000);
+}
+
+TEST_CASE("sparse tensors share patterns, not values") {
+  auto const A = random_triplets(8, 6, 20, 1).build();
+  auto B = A;
+  CHECK(B.shared_pattern() == A.shared_pattern());
+  B.values()[0] += 1;
+  CHECK(A.values()[0] != B.values()[0]);
+  CHECK(A.bytes() == A.pattern().bytes() + std::size_t(A.nnz()) * 8);
+  CHECK(sparse_tensor<double>(Matrix(8, 6), A.shared_pattern()).values()[0] == 0);
+  CHECK_THROWS_WITH(sparse_tensor<double>(Matrix(8, 7), A.shared_pattern()),
+                    ContainsSubstring("8 x 6 for a tensor of 8 x 7"));
+  CHECK_THROWS_AS(sparse_tensor<double>(Matrix(8, 6), A.shared_pattern(), buffer<double>(1)), shape_error);
+  auto const C = to_batch<2>(to_blocks<2, 3>(A));
+  CHECK(C.domain() == Extents<2, dyn, 3>(2, 2, 3));
+  CHECK(C.range() == Extents<2, dyn, 2>(2, 4, 2));
+}
+
+TEST_CASE("loops over threads cover each index once, and pass on what is thrown") {
+  for (int threads : {1, 2, 5}) {
+    set_threads(threads);
+    std::vector<int> seen(100000, 0);
+    parallel_ranges(100000, [&](index_t lo, index_t hi) {
+      for (index_t n = lo; n < hi; ++n) ++seen[std::size_t(n)];
+    });
+    CHECK(std::count(seen.begin(), seen.end(), 1) == 100000);
+    CHECK_THROWS_AS(parallel_ranges(100000, [](index_t, index_t) { throw value_error("no"); }), value_error);
+    CHECK(detail::first_where(100000, [](index_t n) { return n % 70000 == 69999; }) == 69999);
+    CHECK(detail::first_where(100000, [](index_t) { return false; }) == -1);
+  }
+  set_threads(0);
+  CHECK(threads_in_use() >= 1);
+  CHECK_THROWS_AS(set_threads(-1), value_error);
+  std::atomic<int> calls = 0;
+  parallel_ranges(0, [&](index_t, index_t) { ++calls; });
+  parallel(0, [&](int) { ++calls; });
+  CHECK(calls == 0);
+}
