@@ -39,9 +39,16 @@ struct pass_accesses {
     return false;
   }
 };
+/// Errors: value_error, if a statement overwrites what its own other rows still read.
+inline void refuse_overwriting(std::vector<access> const& one_statement, bool whole) {
+  for (access const& a : one_statement)
+    for (access const& b : one_statement)
+      if (a.writes && !b.writes && a.overlaps(b) && (whole || b.elsewhere || !a.same_as(b)))
+        throw value_error("fuse: set(x, expression) reads x at other rows than it writes; write `x = expression`, which takes a copy, or set another vector");
+}
 }  // namespace detail
 
-/// Groups lowered statements into passes.
+/// Groups lowered statements into passes. Errors: value_error, if a statement overwrites what it still reads.
 template <class... S>
 pass_plan<sizeof...(S)> plan_passes(S const&... statements) {
   pass_plan<sizeof...(S)> plan;
@@ -52,6 +59,7 @@ pass_plan<sizeof...(S)> plan_passes(S const&... statements) {
     constexpr bool whole = detail::is_whole<std::remove_cvref_t<decltype(s)>>;
     std::vector<access> mine;
     s.accesses([&](access a) { mine.push_back(a); });
+    detail::refuse_overwriting(mine, whole);
     if (sealed || whole || open.total != s.total() || open.conflicts(mine)) {
       ++plan.passes;
       open.list.clear();
