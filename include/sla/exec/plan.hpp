@@ -94,7 +94,7 @@ index_t bytes_moved(S const&... statements) {
         for (access const& b : seen)
           if (a.same_as(b) && (b.writes || a.writes == b.writes)) return;
         seen.push_back(a);
-        moved += a.bytes;
+        moved += a.bytes + a.besides;
       });
     };
     (count(statements), ...);

@@ -14,6 +14,7 @@ struct access {
   index_t bytes;
   bool elsewhere;
   bool writes;
+  index_t besides = 0;  ///< bytes that are read with them and never written: the pattern of a sparse tensor
 
   bool overlaps(access const& other) const {
     auto const a = reinterpret_cast<std::uintptr_t>(data), b = reinterpret_cast<std::uintptr_t>(other.data);

@@ -30,6 +30,10 @@ struct sparse_view {
     return read(values[b * batch_stride + (slot * S::block_rows + c) * S::block_cols + q]);
   }
   conjugate_type conjugated() const { return {pattern, values, batch_stride, shape, bytes}; }
+  access stored() const {
+    index_t const of_values = shape.batch_count() * batch_stride * index_t(sizeof(T));
+    return {values, of_values, false, false, bytes - of_values};
+  }
   template <class F>
   sparse_view rebuild(F const&) const {
     return *this;
@@ -155,7 +159,7 @@ struct product {
   }
   template <class F>
   void accesses(F&& f, bool) const {
-    f(access{A.values, A.bytes, false, false});
+    f(A.stored());
     x.accesses(f, true);
   }
 
@@ -222,7 +226,7 @@ struct transposed_product {
   }
   template <class F>
   void accesses(F&& f, bool) const {
-    f(access{A.values, A.bytes, false, false});
+    f(A.stored());
     x.accesses(f, true);
   }
 

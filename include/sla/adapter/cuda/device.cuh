@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The CUDA device: is there one, errors that name the call, streams, and `device_memory`, released in stream order.
+// Transfers are in adapter/cuda/transfer.cuh, what runs on it in adapter/cuda/space.cuh.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+#include <sla/core/error.hpp>
+#include <sla/tensor/memory.hpp>
+
+namespace sla::cuda {
+
+/// Throws what a call of the CUDA runtime reports, with the call's name.
+/// Errors: unavailable_error where there is no device or driver, else error.
+inline void check(cudaError_t status, char const* call) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // an error that was told is not told again by the next call
+  auto const why = text(call, " failed: ", cudaGetErrorName(status), ", ", cudaGetErrorString(status));
+  if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver)
+    throw unavailable_error(text("no CUDA device can be used (", why, "); ask cuda::available() first, and stay in host_memory without one"));
+  throw error(text("CUDA: ", why));
+}
+
+/// Is there a CUDA device that this program can use?
+inline bool available() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess) return count > 0;
+  cudaGetLastError();
+  return false;
+}
+
+/// A queue of work on the current device; ends when its work has.
+class stream {
+ public:
+  stream() { check(cudaStreamCreateWithFlags(&handle_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags"); }
+  ~stream() {
+    cudaStreamSynchronize(handle_);
+    cudaStreamDestroy(handle_);
+  }
+  stream(stream const&) = delete;
+  stream& operator=(stream const&) = delete;
+  cudaStream_t handle() const { return handle_; }
+
+ private:
+  cudaStream_t handle_ = nullptr;
+};
+
+namespace current {
+inline thread_local cudaStream_t stream = nullptr;  ///< nullptr: the device's default stream
+}
+/// The stream that this thread's device work and device memory belong to.
+inline cudaStream_t current_stream() { return current::stream; }
+
+/// Until the end of its scope this thread's device work goes to `s`, after what went to the stream before; afterwards the
+/// stream before continues after the work of `s`. So a thread's work stays in one order, and its memory with it.
+class use_stream {
+ public:
+  explicit use_stream(stream const& s) : before_(current::stream) { move_to(s.handle()); }
+  ~use_stream() {
+    try {
+      move_to(before_);
+    } catch (error const&) {  // a failed device is told by the next call that may throw
+      current::stream = before_;
+    }
+  }
+  use_stream(use_stream const&) = delete;
+  use_stream& operator=(use_stream const&) = delete;
+
+ private:
+  static void move_to(cudaStream_t next) {
+    cudaEvent_t done{};
+    check(cudaEventCreateWithFlags(&done, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+    auto status = cudaEventRecord(done, current::stream);
+    if (status == cudaSuccess) status = cudaStreamWaitEvent(next, done, 0);
+    cudaEventDestroy(done);
+    check(status, "cudaStreamWaitEvent");
+    current::stream = next;
+  }
+  cudaStream_t before_;
+};
+
+/// Waits for the work of this thread's stream.
+inline void synchronize() { check(cudaStreamSynchronize(current_stream()), "cudaStreamSynchronize"); }
+
+namespace current {
+inline std::atomic<std::size_t> bytes_now{0}, bytes_peak{0};
+}
+/// Bytes of device memory that tensors and spaces hold now, and the most they held. All threads.
+inline memory_use memory_in_use() { return {current::bytes_now.load(), current::bytes_peak.load()}; }
+inline void memory_peak_reset() { current::bytes_peak = current::bytes_now.load(); }
+
+}  // namespace sla::cuda
+
+namespace sla {
+
+/// The memory of the current CUDA device. Allocation and release are in the order of the thread's stream: releasing does
+/// not wait for work that still reads, and memory is reused by the device's pool.
+struct device_memory {
+  static constexpr bool is_host = false;
+
+  /// Errors: unavailable_error, which names the bytes asked for and free, where the device has too few.
+  static void* allocate(std::size_t bytes) {
+    if (bytes == 0) return nullptr;
+    keep_pool();
+    void* p = nullptr;
+    auto const status = cudaMallocAsync(&p, bytes, cuda::current_stream());
+    if (status == cudaErrorMemoryAllocation) {
+      cudaGetLastError();
+      std::size_t left = 0, all = 0;
+      cudaMemGetInfo(&left, &all);
+      throw unavailable_error(text("device memory for ", bytes, " bytes: the device has ", all, " bytes, ", left,
+                                   " of them free; solve in parts or over more devices, or use float or narrower indices"));
+    }
+    cuda::check(status, "cudaMallocAsync");
+    std::size_t const now = cuda::current::bytes_now += bytes;
+    auto& most = cuda::current::bytes_peak;
+    for (std::size_t peak = most; peak < now && !most.compare_exchange_weak(peak, now);) {
+    }
+    return p;
+  }
+  static void deallocate(void* p, std::size_t bytes) noexcept {
+    if (!p) return;
+    cuda::current::bytes_now -= bytes;
+    cudaFreeAsync(p, cuda::current_stream());
+  }
+  static void zero(void* p, std::size_t bytes) {
+    if (bytes) cuda::check(cudaMemsetAsync(p, 0, bytes, cuda::current_stream()), "cudaMemsetAsync");
+  }
+  /// Device to device.
+  static void copy(void const* from, void* to, std::size_t bytes) {
+    if (bytes)
+      cuda::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, cuda::current_stream()), "cudaMemcpyAsync");
+  }
+
+ private:
+  /// Keeps released memory in the pool: returning it to the system at every synchronisation would cost more than a pass.
+  static void keep_pool() {
+    static bool const kept = [] {
+      int device = 0;
+      cudaMemPool_t pool{};
+      std::uint64_t all = ~std::uint64_t(0);
+      cuda::check(cudaGetDevice(&device), "cudaGetDevice");
+      cuda::check(cudaDeviceGetDefaultMemPool(&pool, device), "cudaDeviceGetDefaultMemPool");
+      return cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all) == cudaSuccess;
+    }();
+    (void)kept;
+  }
+};
+
+}  // namespace sla

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The kernels and their launches: one kernel per fuse, which runs its passes one after the other, the fold of its reductions,
+// and `map`. Their bodies are in exec/cuda/pass.cuh, what decides on them in exec/cuda/launcher.cuh.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include <sla/adapter/cuda/device.cuh>
+#include <sla/exec/cuda/pass.cuh>
+#include <sla/exec/scalar.hpp>
+
+namespace sla::cuda {
+
+template <class... P>
+__global__ void __launch_bounds__(block_threads)
+    pass_kernel(__grid_constant__ pass_grid const g, unsigned mask, __grid_constant__ P const... p) {
+  __shared__ alignas(slot_bytes) unsigned char shared[block_threads * slot_bytes];
+  pass_body(device_block{index_t(blockIdx.x), shared}, g, mask, p...);
+}
+
+template <class D>
+__global__ void __launch_bounds__(block_threads)
+    dots_kernel(__grid_constant__ pass_grid const g, __grid_constant__ D const d, typename D::summand* partials) {
+  __shared__ alignas(slot_bytes) unsigned char shared[block_threads * slot_bytes];
+  dots_body(device_block{index_t(blockIdx.x), shared}, g, int(blockIdx.y) * dots_at_once, d, partials);
+}
+
+template <class... Target>
+__global__ void __launch_bounds__(block_threads) fold_kernel(__grid_constant__ Target const... target) {
+  __shared__ alignas(slot_bytes) unsigned char shared[block_threads * slot_bytes];
+  fold_body(device_block{index_t(blockIdx.x), shared}, target...);
+}
+
+template <class F, class R, class... A>
+__global__ void __launch_bounds__(block_threads) map_kernel(F f, R* out, index_t count, A... argument) {
+  index_t const k = index_t(blockIdx.x) * block_threads + threadIdx.x;
+  if (k < count) out[k] = f(detail::item_value(argument, k)...);
+}
+
+/// Scalars and partial results in device memory. What is released may be given away again at once: its next owner writes
+/// it later in the order of the stream.
+class scalar_pool {
+ public:
+  scalar_pool() = default;
+  scalar_pool(scalar_pool const&) = delete;
+  scalar_pool& operator=(scalar_pool const&) = delete;
+  ~scalar_pool() {
+    for (auto const& [bytes, list] : free_)
+      for (void* p : list) device_memory::deallocate(p, bytes);
+  }
+  void* take(std::size_t bytes) {
+    auto& list = free_[bytes];
+    if (list.empty()) return device_memory::allocate(bytes);
+    void* const p = list.back();
+    list.pop_back();
+    return p;
+  }
+  void give(void* p, std::size_t bytes) { free_[bytes].push_back(p); }
+
+ private:
+  std::map<std::size_t, std::vector<void*>> free_;
+};
+
+/// Launches on the thread's stream. Nothing but `read`, `finish` and a late copy waits for the device.
+class device_engine {
+ public:
+  using memory_type = device_memory;
+  static constexpr int threads = block_threads;
+
+  index_t launches() const { return launches_; }
+
+  template <class T>
+  std::shared_ptr<T> take(index_t n) {
+    std::size_t bytes = 256;
+    while (bytes < std::size_t(n) * sizeof(T)) bytes *= 2;
+    return {static_cast<T*>(pool_->take(bytes)), [pool = pool_, bytes](T* p) { pool->give(p, bytes); }};
+  }
+
+  template <class... P>
+  void pass(pass_grid const& g, unsigned mask, P const&... p) {
+    static_assert((sizeof(P) + ... + sizeof(pass_grid)) < 32000, "sla: the statements of one fuse are too large for a kernel; split it");
+    pass_kernel<<<unsigned(g.blocks()), threads, 0, current_stream()>>>(g, mask, p...);
+    launched("the kernel of a fuse");
+  }
+  template <class D>
+  void dots(pass_grid const& g, int chunks, D const& d, typename D::summand* partials) {
+    dots_kernel<<<dim3(unsigned(g.blocks()), unsigned(chunks)), threads, 0, current_stream()>>>(g, d, partials);
+    launched("the kernel of dots");
+  }
+  template <class... Target>
+  void fold(index_t blocks, Target const&... target) {
+    fold_kernel<<<unsigned(blocks), threads, 0, current_stream()>>>(target...);
+    launched("the fold of a fuse");
+  }
+  template <class F, class R, class... A>
+  void map(F const& f, R* out, index_t count, A const&... argument) {
+    map_kernel<<<unsigned((count + threads - 1) / threads), threads, 0, current_stream()>>>(f, out, count, argument...);
+    launched("map");
+  }
+
+  void finish() { synchronize(); }
+  void read(void const* from, void* to, std::size_t bytes) {
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, current_stream()), "cudaMemcpyAsync");
+    synchronize();
+  }
+
+  /// Copies to pinned host memory that are looked at some calls later, when they have long arrived.
+  class late_copies {
+   public:
+    explicit late_copies(int lag) : slots_(std::size_t(lag) + 1) {}
+    late_copies(late_copies const&) = delete;
+    late_copies& operator=(late_copies const&) = delete;
+    ~late_copies() { release(); }
+
+    /// Copies `bytes`; returns those of `lag` calls ago, or nullptr where there were fewer.
+    void const* exchange(void const* from, std::size_t bytes) {
+      if (bytes != bytes_) prepare(bytes);
+      slot& now = slots_[calls_ % slots_.size()];
+      check(cudaMemcpyAsync(now.host, from, bytes, cudaMemcpyDeviceToHost, current_stream()), "cudaMemcpyAsync");
+      check(cudaEventRecord(now.ready, current_stream()), "cudaEventRecord");
+      if (++calls_ < slots_.size()) return nullptr;
+      slot const& then = slots_[calls_ % slots_.size()];
+      check(cudaEventSynchronize(then.ready), "cudaEventSynchronize");
+      return then.host;
+    }
+    void forget() { calls_ = 0; }
+
+   private:
+    struct slot {
+      void* host = nullptr;
+      cudaEvent_t ready = nullptr;
+    };
+    void prepare(std::size_t bytes) {
+      release();
+      for (slot& s : slots_) {
+        check(cudaHostAlloc(&s.host, bytes, cudaHostAllocDefault), "cudaHostAlloc");
+        check(cudaEventCreateWithFlags(&s.ready, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+      }
+      bytes_ = bytes;
+      calls_ = 0;
+    }
+    void release() noexcept {
+      for (slot& s : slots_) {
+        if (s.ready) cudaEventSynchronize(s.ready), cudaEventDestroy(s.ready);
+        if (s.host) cudaFreeHost(s.host);
+        s = {};
+      }
+      bytes_ = 0;
+    }
+    std::vector<slot> slots_;
+    std::size_t bytes_ = 0, calls_ = 0;
+  };
+
+ private:
+  void launched(char const* what) {
+    ++launches_;
+    check(cudaGetLastError(), what);
+  }
+  std::shared_ptr<scalar_pool> pool_ = std::make_shared<scalar_pool>();
+  index_t launches_ = 0;
+};
+
+}  // namespace sla::cuda

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// `to<device_memory>(x)` and `to<host_memory>(x)` for tensors and sparse tensors. A pattern travels once: tensors that share
+// one on the host share one on the device, and come back to the one they left.
+#pragma once
+
+#include <concepts>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include <sla/adapter/cuda/device.cuh>
+#include <sla/tensor/convert.hpp>
+#include <sla/tensor/dense.hpp>
+#include <sla/tensor/sparse.hpp>
+
+namespace sla::cuda {
+
+/// From the host to the device, or back.
+template <class To, class From>
+concept Crosses = (std::same_as<To, device_memory> && std::same_as<From, host_memory>) ||
+                  (std::same_as<To, host_memory> && std::same_as<From, device_memory>);
+
+/// The same elements in another memory. Copies to the host are complete when this returns.
+template <class To, class T, class From>
+buffer<T, To> moved(buffer<T, From> const& x) {
+  buffer<T, To> y(x.size(), uninitialized);
+  if (x.size() == 0) return y;
+  auto const kind = From::is_host ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
+  check(cudaMemcpyAsync(y.data(), x.data(), x.bytes(), kind, current_stream()), "cudaMemcpyAsync");
+  synchronize();  // either side may be released or written by the host next
+  return y;
+}
+
+template <class To, class Col, class Ptr, class From>
+csr_pattern<Col, Ptr, To> moved(csr_pattern<Col, Ptr, From> const& p) {
+  return {p.rows, p.cols, moved<To>(p.row_ptr), moved<To>(p.col)};
+}
+template <class To, class Index, class From>
+coo_pattern<Index, To> moved(coo_pattern<Index, From> const& p) {
+  return {p.rows, p.cols, moved<To>(p.row), moved<To>(p.col)};
+}
+template <class To, class From>
+dia_pattern<To> moved(dia_pattern<From> const& p) {
+  return {p.rows, p.cols, moved<To>(p.offset), p.entries};
+}
+
+/// Which pattern in one memory is which in the other, while both live.
+template <class From, class To>
+class pattern_twins {
+  using key = std::pair<std::weak_ptr<From const>, int>;  // a pattern, and the device
+  struct before {
+    bool operator()(key const& a, key const& b) const {
+      if (a.second != b.second) return a.second < b.second;
+      return a.first.owner_before(b.first);
+    }
+  };
+
+ public:
+  static std::shared_ptr<To const> find(std::shared_ptr<From const> const& p, int device) {
+    std::lock_guard const lock(mutex_);
+    auto const at = twins_.find(key{p, device});
+    return at == twins_.end() ? nullptr : at->second.lock();
+  }
+  static void add(std::shared_ptr<From const> const& p, std::shared_ptr<To const> const& twin, int device) {
+    std::lock_guard const lock(mutex_);
+    std::erase_if(twins_, [](auto const& entry) { return entry.first.first.expired() || entry.second.expired(); });
+    twins_[key{p, device}] = twin;
+  }
+
+ private:
+  static inline std::mutex mutex_;
+  static inline std::map<key, std::weak_ptr<To const>, before> twins_;
+};
+
+template <class F, class To, class From>
+auto moved_pattern(std::shared_ptr<From const> const& p) {
+  using Pattern = typename F::template pattern<To>;
+  int device = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  if (auto known = pattern_twins<From, Pattern>::find(p, device)) return known;
+  std::shared_ptr<Pattern const> twin = std::make_shared<Pattern>(moved<To>(*p));
+  pattern_twins<From, Pattern>::add(p, twin, device);
+  pattern_twins<Pattern, From>::add(twin, p, device);
+  return twin;
+}
+
+}  // namespace sla::cuda
+
+namespace sla {
+
+/// x in another memory: `to<device_memory>(x)`, `to<host_memory>(dx)`.
+/// Cost: one copy of the elements, complete when this returns. Errors: unavailable_error without a device.
+template <class To, class T, class E, class From>
+  requires cuda::Crosses<To, From>
+tensor<T, E, To> convert(conversion_to<To>, tensor<T, E, From> const& x) {
+  return {x.extents(), cuda::moved<To>(x.values())};
+}
+
+/// A in another memory. A second tensor on the same pattern, or new values of this one, move their values alone as long as
+/// the pattern lives on both sides.
+/// Cost: one copy of the values, and of the pattern the first time. Errors: unavailable_error without a device.
+template <class To, class T, class S, class F, class From>
+  requires cuda::Crosses<To, From>
+sparse_tensor<T, S, F, To> convert(conversion_to<To>, sparse_tensor<T, S, F, From> const& A) {
+  return {A.shape(), cuda::moved_pattern<F, To>(A.shared_pattern()), cuda::moved<To>(A.values())};
+}
+
+/// What is on the device already is copied there.
+template <class T, class E>
+tensor<T, E, device_memory> convert(conversion_to<device_memory>, tensor<T, E, device_memory> const& x) {
+  return x;
+}
+template <class T, class S, class F>
+sparse_tensor<T, S, F, device_memory> convert(conversion_to<device_memory>, sparse_tensor<T, S, F, device_memory> const& A) {
+  return A;
+}
+
+}  // namespace sla

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Blocks of threads, real and simulated, and how the elements of a frame are shared between them. Kernel bodies
+// (exec/cuda/pass.cuh) are written over these, so that a host test runs the same text.
+#pragma once
+
+#include <algorithm>
+
+#include <sla/expr/node.hpp>
+
+namespace sla::cuda {
+
+/// Threads of every block; shared bytes that one of them may use at a time (a complex<double>).
+inline constexpr int block_threads = 256, slot_bytes = 16;
+/// The most blocks of a pass, several waves of a large device: a number of the frame alone, so that the order of
+/// reductions, and with it every bit of the result, is that of any other run.
+inline constexpr index_t most_blocks = 4096;
+
+/// A block on the device. A region runs once per thread; what a thread keeps between regions is a `local`.
+struct device_block {
+  static constexpr int threads = block_threads;
+  template <class T>
+  struct local {
+    T value;
+    SLA_HD T& operator[](int) { return value; }
+    SLA_HD T const& operator[](int) const { return value; }
+  };
+
+  index_t index;
+  void* shared;
+
+  template <class F>
+  SLA_HD void each_thread(F const& f) const {
+#ifdef __CUDA_ARCH__
+    f(int(threadIdx.x));
+#else
+    (void)f;
+#endif
+  }
+  SLA_HD void sync() const {
+#ifdef __CUDA_ARCH__
+    __syncthreads();
+#endif
+  }
+};
+
+/// A block on the host, for tests: a region runs for one thread after the other, so a sync has nothing to wait for.
+template <int Threads>
+struct simulated_block {
+  static constexpr int threads = Threads;
+  template <class T>
+  struct local {
+    T value[Threads];
+    T& operator[](int t) { return value[t]; }
+    T const& operator[](int t) const { return value[t]; }
+  };
+
+  index_t index;
+  void* shared;
+
+  template <class F>
+  void each_thread(F const& f) const {
+    for (int t = 0; t < Threads; ++t) f(t);
+  }
+  void sync() const {}
+};
+
+#ifdef __CUDA_ARCH__
+template <class T>
+__device__ T other_lane(T mine, int distance) {
+  if constexpr (is_complex<T>)
+    return {other_lane(mine.re, distance), other_lane(mine.im, distance)};
+  else
+    return __shfl_xor_sync(0xffffffffu, mine, distance);
+}
+#endif
+
+/// value(lane) of `width` neighbouring threads, folded in a fixed order; all of them get the result. On the device the
+/// lanes are those of a warp, all of which must be here; on the host they are computed one after the other.
+template <class T, class F>
+SLA_HD T fold_lanes(int width, F const& value) {
+#ifdef __CUDA_ARCH__
+  T mine = value(int(threadIdx.x) & (width - 1));
+  for (int distance = width / 2; distance > 0; distance /= 2) mine += other_lane(mine, distance);
+  return mine;
+#else
+  T lane[32];
+  for (int n = 0; n < width; ++n) lane[n] = value(n);
+  for (int distance = width / 2; distance > 0; distance /= 2)
+    for (int n = 0; n < distance; ++n) lane[n] += lane[n + distance];
+  return lane[0];
+#endif
+}
+
+/// How the blocks of a pass share a frame. A line is a row, or a component of a block row: `rhs` elements of one batch
+/// item. A block works for one batch item and at most `threads` right-hand sides; a thread keeps to one right-hand side.
+struct pass_grid {
+  frame f;
+  index_t lines;     ///< per batch item
+  index_t per_tile;  ///< lines that a block takes at a time
+  index_t tiles;     ///< of one batch item and one chunk of right-hand sides
+  index_t chunks;    ///< of right-hand sides
+  index_t parts;     ///< blocks that share these tiles, and so partial results per item
+  int across;        ///< right-hand sides in a chunk
+  int width;         ///< threads that share a row of a product
+
+  index_t blocks() const { return f.batch * chunks * parts; }
+};
+
+inline pass_grid share(frame f, int threads, int width) {
+  pass_grid g{f, 0, 1, 0, 0, 0, 1, width};
+  if (f.total() == 0) return g;
+  g.lines = f.rows * (f.inner / f.rhs);
+  g.across = int((std::min)(f.rhs, index_t(threads)));
+  g.per_tile = threads / g.across;
+  g.tiles = (g.lines + g.per_tile - 1) / g.per_tile;
+  g.chunks = (f.rhs + g.across - 1) / g.across;
+  g.parts = (std::max)(index_t(1), (std::min)(g.tiles, most_blocks / (f.batch * g.chunks)));
+  return g;
+}
+
+/// A block's share: tiles part, part + parts, ... of batch item b, right-hand sides from k0.
+struct block_place {
+  index_t b, k0, part;
+
+  SLA_HD block_place(pass_grid const& g, index_t index) : b(0), k0(0), part(index) {
+    if (g.parts < index + 1) {
+      index_t const group = index / g.parts;
+      part = index - group * g.parts;
+      b = group / g.chunks;
+      k0 = (group - b * g.chunks) * g.across;
+    }
+  }
+  /// Is there work for thread t of a tile?
+  SLA_HD bool holds(pass_grid const& g, index_t tile, int t) const {
+    int const line = t / g.across, k = t - line * g.across;
+    return line < g.per_tile && tile * g.per_tile + line < g.lines && k0 + k < g.f.rhs;
+  }
+  /// The element of thread t of a tile.
+  SLA_HD element at(pass_grid const& g, index_t tile, int t) const {
+    int const line = t / g.across, k = t - line * g.across;
+    index_t const row = b * g.lines + tile * g.per_tile + line, rhs = k0 + k;
+    return {row * g.f.rhs + rhs, row, b * g.f.rhs + rhs};
+  }
+};
+
+}  // namespace sla::cuda

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// From the statements of a fuse to launches: which kernel runs which of them, with how many threads a row, and where partial
+// results go. An engine launches: the device's (adapter/cuda/engine.cuh), or a test's, whose blocks are simulated.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <tuple>
+#include <type_traits>
+
+#include <sla/exec/backend.hpp>
+#include <sla/exec/cuda/pass.cuh>
+#include <sla/exec/plan.hpp>
+
+namespace sla::cuda {
+
+template <class S>
+inline constexpr bool is_dots = requires { typename S::summand; };
+
+/// The room of a reduction: its numbers, and the partial results between a pass and the fold.
+template <class S>
+struct room_for {
+  static constexpr bool is_reduction = true;
+  using partial = typename S::accumulator_type;
+  std::shared_ptr<typename S::result_type> numbers;
+  std::shared_ptr<partial> partials{};
+  index_t parts = 0;
+};
+template <class S>
+  requires is_dots<S>
+struct room_for<S> {
+  static constexpr bool is_reduction = true;
+  using partial = typename S::summand;
+  std::shared_ptr<typename S::result_type> numbers;
+  std::shared_ptr<partial> partials{};
+  index_t parts = 0;
+  int components = 0;
+};
+template <class S>
+  requires std::is_void_v<typename S::result_type>
+struct room_for<S> {
+  static constexpr bool is_reduction = false;
+};
+
+/// Engine supplies, each in the order of its calls:
+///   threads                        of a block
+///   take<T>(n)                     room for n of T, shared; released in order
+///   pass(grid, mask, placed...)    pass_body on every block of the grid
+///   dots(grid, chunks, d, partials)  dots_body on every block, for the inner products of each chunk
+///   fold(blocks, target...)        fold_body on every block
+template <class Engine>
+class launcher {
+ public:
+  explicit launcher(Engine& engine) : engine_(engine) {}
+
+  template <std::size_t Count, class... S, class... R>
+  void run_pass(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, frame f, std::tuple<R...>& rooms) {
+    static_assert(Count <= 32, "sla: a fuse on a device takes at most 32 statements; split it");
+    int width = 1;
+    detail::for_statements(plan, pass, statements, [&](auto const& s, auto) { (void)s.rebuild(find_width{&width}); });
+    pass_grid const g = share(f, Engine::threads, (std::min)(width, Engine::threads));
+    [&]<std::size_t... N>(std::index_sequence<N...>) {
+      (make_room(std::get<N>(statements), plan.pass_of[N] == pass, g, std::get<N>(rooms)), ...);
+      if (g.blocks() == 0) return;
+      unsigned mask = 0;
+      auto flush = [&] {
+        if (mask) engine_.pass(g, mask, place(std::get<N>(statements), std::get<N>(rooms), g)...);
+        mask = 0;
+      };
+      auto issue = [&](auto const& s, unsigned n, auto& room) {
+        if (plan.pass_of[n] != pass) return;
+        if constexpr (is_dots<std::remove_cvref_t<decltype(s)>>) {
+          flush();  // inner products with a basis have a kernel of their own
+          if (s.count > 0)
+            engine_.dots(g, (s.count + dots_at_once - 1) / dots_at_once, s.rebuild(for_device{1}), room.partials.get());
+        } else {
+          mask |= 1u << n;
+        }
+      };
+      (issue(std::get<N>(statements), unsigned(N), std::get<N>(rooms)), ...);
+      flush();
+    }(std::index_sequence_for<S...>{});
+  }
+
+  /// The numbers of a fuse, from what its passes left.
+  template <class... S, class... R>
+  void fold(std::tuple<S...> const&, std::tuple<R...> const& rooms, index_t items) {
+    if constexpr ((R::is_reduction || ...)) {
+      if (items == 0) return;
+      [&]<std::size_t... N>(std::index_sequence<N...>) {
+        std::apply([&](auto const&... target) { engine_.fold((target.count() + ...), target...); },
+                   std::tuple_cat(targets<S>(std::get<N>(rooms), items)...));
+      }(std::index_sequence_for<S...>{});
+    }
+  }
+
+ private:
+  template <class S, class R>
+  void make_room(S const& s, bool now, pass_grid const& g, R& room) {
+    if constexpr (R::is_reduction) {
+      if (!now) return;
+      index_t components = 1;
+      if constexpr (is_dots<S>) components = room.components = s.count;
+      room.partials = engine_.template take<typename R::partial>(components * g.f.items() * g.parts);
+      room.parts = g.parts;
+    } else {
+      (void)s, (void)now, (void)g, (void)room;
+    }
+  }
+
+  /// The statement as a kernel takes it.
+  template <class S, class R>
+  static auto place(S const& s, R const& room, pass_grid const& g) {
+    if constexpr (detail::is_whole<S> || is_dots<S>) {
+      return skipped{0};
+    } else {
+      auto const read = s.rebuild(for_device{g.width});
+      using Placed = placed<std::remove_const_t<decltype(read)>, has_products<S>>;
+      static_assert(std::is_trivially_copyable_v<Placed>);
+      if constexpr (R::is_reduction)
+        return Placed{read, room.partials.get()};
+      else
+        return Placed{read};
+    }
+  }
+
+  /// What the fold kernel takes of a statement: one target, or none.
+  template <class S, class R>
+  static auto targets(R const& room, index_t items) {
+    if constexpr (!R::is_reduction) {
+      return std::tuple<>{};
+    } else if constexpr (is_dots<S>) {
+      using A = typename S::summand;
+      using Target = fold_target<op::plus, as_is, A, A>;
+      constexpr int capacity = S::result_type::size();
+      static_assert(sizeof(typename S::result_type) == sizeof(A) * std::size_t(capacity));
+      A* const numbers = reinterpret_cast<A*>(room.numbers.get());
+      return std::tuple<Target>{Target{room.partials.get(), numbers, room.parts, items, room.components, capacity}};
+    } else {
+      using Target = fold_target<typename S::monoid_type, typename S::finish_type, typename R::partial, typename S::result_type>;
+      return std::tuple<Target>{Target{room.partials.get(), room.numbers.get(), room.parts, items, 1, 1}};
+    }
+  }
+
+  Engine& engine_;
+};
+
+}  // namespace sla::cuda

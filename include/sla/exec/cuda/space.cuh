@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The Space of a device: all work is queued, scalars stay there, and `peek` answers for some calls ago, so that the device never
+// waits for the host. `basic_immediate` is for plain assignment and `fuse` without a space. Engines: exec/cuda/launcher.cuh.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <sla/exec/cuda/launcher.cuh>
+#include <sla/exec/fuse.hpp>
+#include <sla/exec/host.hpp>
+#include <sla/exec/scalar.hpp>
+#include <sla/tensor/dense.hpp>
+
+namespace sla::cuda {
+
+/// What both spaces do alike.
+template <class Engine>
+class space_base {
+ public:
+  using space_tag = void;
+  using memory_type = typename Engine::memory_type;
+  static constexpr bool is_distributed = false;
+
+  space_base(space_base const&) = delete;
+  space_base& operator=(space_base const&) = delete;
+
+  template <class T, class E>
+  std::shared_ptr<tensor<T, E, memory_type>> temporary(E const& extents) {
+    auto vector = std::make_shared<tensor<T, E, memory_type>>(extents, uninitialized);
+    temporaries_.push_back(vector);
+    return vector;
+  }
+  template <class... S>
+  void count(int passes, S const&...) {
+    passes_ += passes;
+    ++open_;
+  }
+  /// A task on host memory has no place in the order of a device.
+  template <class F>
+  void run(F const&) {
+    static_assert(always_false<F>,
+                  "sla: this runs on the host alone (ilu0, factorisations, transpose(A) * x without a stored transpose); "
+                  "on a device take jacobi{}, or multiply by a stored transpose: to<device_memory>(transposed(A))");
+  }
+
+  /// What was launched, and how many passes over memory that made.
+  Engine const& engine() const { return engine_; }
+  index_t passes() const { return passes_; }
+
+ protected:
+  space_base() = default;
+  template <class S>
+  auto room(index_t items) {
+    if constexpr (std::is_void_v<typename S::result_type>)
+      return room_for<S>{};
+    else
+      return room_for<S>{engine_.template take<typename S::result_type>(items)};
+  }
+  template <class... S, class... R>
+  void fold(std::tuple<S...> const& statements, std::tuple<R...> const& rooms, index_t items) {
+    launcher<Engine>(engine_).fold(statements, rooms, items);
+    if (--open_ == 0) temporaries_.clear();  // released in the order of the engine
+  }
+  Engine engine_;
+
+ private:
+  std::vector<std::shared_ptr<void>> temporaries_;
+  index_t passes_ = 0;
+  int open_ = 0;
+};
+
+/// Everything one item, and numbers read at once.
+template <class Engine>
+class basic_immediate : public space_base<Engine> {
+ public:
+  basic_immediate() = default;
+  template <class S>
+  auto result() {
+    return this->template room<S>(1);
+  }
+  template <std::size_t Count, class... S, class... R>
+  void run_pass(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, std::tuple<R...>& rooms) {
+    frame f{1, -1, 1, 1};
+    detail::for_statements(plan, pass, statements, [&](auto const& s, auto) {
+      if (frame const found = frame_of(s); found.rows >= 0) f = found;
+    });
+    if (f.rows < 0) f.rows = detail::pass_total(plan, pass, statements);
+    launcher<Engine>(this->engine_).run_pass(plan, pass, statements, f, rooms);
+    [&]<std::size_t... N>(std::index_sequence<N...>) {
+      (merge(std::get<N>(rooms), plan.pass_of[N] == pass, f.items()), ...);
+    }(std::index_sequence_for<S...>{});
+  }
+  template <class... S, class... R>
+  void reduce(std::tuple<S...> const& statements, std::tuple<R...>& rooms) {
+    this->fold(statements, rooms, 1);
+  }
+  template <class S, class R>
+  auto finished(R const& room) {
+    typename S::result_type number;
+    this->engine_.read(room.numbers.get(), &number, sizeof number);
+    return user_t<typename S::result_type>(number);
+  }
+
+ private:
+  /// The partial results of all items are one list.
+  template <class R>
+  static void merge(R& room, bool now, index_t items) {
+    if constexpr (R::is_reduction) {
+      if (now) room.parts *= items;
+    } else {
+      (void)room, (void)now, (void)items;
+    }
+  }
+};
+
+/// The space of an algorithm, for vectors of one frame. `lag`: how many calls late `peek` answers; results do not depend on
+/// it, bit for bit. Besides what launcher.cuh asks for, Engine supplies map(f, out, count, argument...), finish(),
+/// read(from, to, bytes), and a `late_copies` with exchange(from, bytes) and forget().
+template <class Engine>
+class basic_space : public space_base<Engine> {
+ public:
+  static constexpr int default_lag = 4;
+  using typename space_base<Engine>::memory_type;
+  template <class T>
+  using scalar = item_scalar<T, memory_type>;
+
+  explicit basic_space(frame f, int lag = default_lag) : frame_(f), late_(checked(lag)) {}
+
+  frame const& layout() const { return frame_; }
+  index_t items() const { return frame_.items(); }
+  /// How often the host waited for all work: calls of `finish`.
+  int synchronizations() const { return synchronizations_; }
+
+  template <class T, class U, class E>
+  tensor<T, E, memory_type> like(tensor<U, E, memory_type> const& x) {
+    return tensor<T, E, memory_type>(x.extents(), uninitialized);
+  }
+
+  template <class F, class... A>
+  auto map(F const& f, A const&... a) {
+    static_assert(std::is_trivially_copyable_v<F>, "sla: map(f, s...): f is a trivially copyable functor for host and device");
+    using R = decltype(f(detail::item_value(detail::map_argument(a), 0)...));
+    scalar<R> out(this->engine_.template take<R>(items()), items());
+    if (items() > 0) this->engine_.map(f, out.data(), items(), detail::map_argument(a)...);
+    return out;
+  }
+
+  template <class T>
+  std::vector<T> peek(item_scalar<T, memory_type> const& s) {
+    void const* const then = items() > 0 ? late_.exchange(s.data(), std::size_t(items()) * sizeof(T)) : nullptr;
+    return then ? copied(static_cast<T const*>(then)) : std::vector<T>{};
+  }
+  void finish() {
+    this->engine_.finish();
+    late_.forget();
+    ++synchronizations_;
+  }
+  /// The numbers of s, exactly: after `finish`, which left nothing to wait for.
+  template <class T>
+  std::vector<T> read(item_scalar<T, memory_type> const& s) {
+    buffer<T> host(items(), uninitialized);
+    if (items() > 0) this->engine_.read(s.data(), host.data(), host.bytes());
+    return copied(static_cast<T const*>(host.data()));
+  }
+
+  template <class S>
+  auto result() {
+    return this->template room<S>(items());
+  }
+  template <std::size_t Count, class... S, class... R>
+  void run_pass(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, std::tuple<R...>& rooms) {
+    index_t const total = detail::pass_total(plan, pass, statements);
+    if (total != frame_.total())
+      throw shape_error(text("a statement of ", total, " elements in a space of ", frame_.total()));
+    launcher<Engine>(this->engine_).run_pass(plan, pass, statements, frame_, rooms);
+  }
+  template <class... S, class... R>
+  void reduce(std::tuple<S...> const& statements, std::tuple<R...>& rooms) {
+    this->fold(statements, rooms, items());
+  }
+  template <class S, class R>
+  scalar<typename S::result_type> finished(R const& room) {
+    return {room.numbers, items()};
+  }
+
+ private:
+  static int checked(int lag) {
+    if (lag < 0) throw value_error(text("a space with a lag of ", lag, ": the lag is at least 0"));
+    return lag;
+  }
+  template <class T>
+  std::vector<T> copied(T const* from) const {
+    return {from, from + items()};
+  }
+  frame frame_;
+  typename Engine::late_copies late_;
+  int synchronizations_ = 0;
+};
+
+}  // namespace sla::cuda
