@@ -2,6 +2,7 @@
 // The automatic choice of a method and preconditioner.
 #pragma once
 
+#include <sla/solve/direct.hpp>
 #include <sla/solve/engine.hpp>
 
 namespace sla {

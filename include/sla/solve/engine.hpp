@@ -86,6 +86,19 @@ std::string name_of(P const&) {
     return "a preconditioner of yours";
 }
 
+/// Items whose factors failed say so: what the method saw of them is a residual that does not fall.
+template <class M>
+void name_failures(M const& m, report& out) {
+  out.bytes += m.bytes();
+  index_t const rhs = index_t(out.items.size()) / m.batch_count();
+  for (index_t b = 0; b < m.batch_count(); ++b) {
+    auto const& failure = m.failure(b);
+    if (failure.why == reason::converged) continue;
+    for (index_t k = b * rhs; k < (b + 1) * rhs; ++k)
+      if (progress& item = out.items[std::size_t(k)]; item.state != reason::converged) item.state = failure.why, out.choice = failure.what;
+  }
+}
+
 /// One call of a method on a x = b, with what the call's options say.
 template <class A, class Method, class M, class V, class... Options>
 solution<V> call(A const& a, Method const& method, M const& m, V const& b, report out, Options const&... options) {
@@ -114,6 +127,7 @@ solution<V> call(A const& a, Method const& method, M const& m, V const& b, repor
         return where.make(World::layout(a, b));
     }();
     drive(space, method, a, m, b, x, guessed, has_history<Options...>, out);
+    if constexpr (requires { m.failure(index_t()); }) name_failures(m, out);
   }
   out.seconds_solve += seconds_now() - start;
   return {std::move(x), std::move(out)};
@@ -148,8 +162,8 @@ class engine {
   /// New values on the same pattern.
   void update(A const& a) {
     double const start = seconds_now();
+    adjoint_.reset();  // it shares factors
     m_.update(a);
-    adjoint_.reset();
     seconds_ += seconds_now() - start;
   }
   M const& preconditioner() const { return m_; }

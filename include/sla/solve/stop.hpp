@@ -109,6 +109,19 @@ struct quotient {
     return state == reason::running ? q : decltype(q){};
   }
 };
+/// 1 for an item that runs, 0 for one that is frozen.
+struct running_factor {
+  template <class R>
+  SLA_HD R operator()(reason state, R) const {
+    return state == reason::running ? R(1) : R(0);
+  }
+};
+struct blame_no_decrease {
+  template <class R>
+  SLA_HD reason operator()(reason state, R before, R now) const {
+    return state == reason::running && !(now < before / 4) ? reason::stagnated : state;
+  }
+};
 struct first_iteration {
   template <class R>
   SLA_HD int operator()(R) const {
@@ -176,6 +189,14 @@ class stop_test {
     state_ = space_.map(detail::blame_zero{why}, state_, den);
     return space_.map(detail::quotient{}, state_, num, den);
   }
+
+  /// 1 for a running item, 0 for a stopped one: the step of a method without coefficients. `like` tells the type.
+  template <class R>
+  auto running(R const& like) {
+    return space_.map(detail::running_factor{}, state_, like);
+  }
+  /// An item whose squared residual fell by less than four stops as stagnated.
+  void expect_decrease(Real const& before, Real const& now) { state_ = space_.map(detail::blame_no_decrease{}, state_, before, now); }
 
   /// Begins with the items stopped that stopped in an earlier run of the method.
   void resume(state_scalar const& before) { state_ = space_.map(detail::resume{}, state_, before); }

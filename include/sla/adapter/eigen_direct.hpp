@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Eigen's sparse factorisations of one matrix in CSR arrays: SparseLU, SimplicialLLT, SimplicialLDLT. The only file that
+// includes Eigen's solvers. Options, batches, blocks and true residuals are in solve/direct.hpp.
+#pragma once
+
+#ifndef EIGEN_CORE_H
+#define EIGEN_NO_CUDA // nvcc compiles our kernels, not Eigen's: without this it warns about each of them
+#endif
+#include <Eigen/SparseCholesky>
+#include <Eigen/SparseLU>
+
+#include <cstddef>
+
+#include <sla/core/scalar.hpp>
+#include <sla/core/shape.hpp>
+
+namespace sla {
+
+/// How a direct solver takes a matrix apart: P A Q = L U, P A P^T = L L^H, P A P^T = L D L^H.
+enum class factorization { lu, cholesky, ldlt };
+
+namespace detail {
+/// The factors of one square matrix; T is double or std::complex<double>. The ordering is kept for new values.
+template <class T, factorization Kind>
+class eigen_factors {
+  using Matrix = Eigen::SparseMatrix<T, Eigen::ColMajor, int>;
+  using Columns = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+  using Solver = std::conditional_t<
+      Kind == factorization::lu, Eigen::SparseLU<Matrix, Eigen::COLAMDOrdering<int>>,
+      std::conditional_t<Kind == factorization::cholesky, Eigen::SimplicialLLT<Matrix>, Eigen::SimplicialLDLT<Matrix>>>;
+
+ public:
+  /// False, if a pivot vanished (or was not positive: cholesky). `anew`: the pattern is not that of the last call.
+  bool factor(index_t n, int const* row_ptr, int const* col, T const* values, bool anew) {
+    Matrix const A = Eigen::Map<Eigen::SparseMatrix<T, Eigen::RowMajor, int> const>(n, n, row_ptr[n], row_ptr, col, values);
+    if (anew) solver_.analyzePattern(A);
+    solver_.factorize(A);
+    return solver_.info() == Eigen::Success;
+  }
+
+  /// x = A^-1 x, or A^-H x, for n x rhs numbers: `at(i, k)` refers to one.
+  template <bool Adjoint, class At>
+  void solve(index_t n, index_t rhs, At const& at) const {
+    Columns b(n, rhs), x(n, rhs);
+    for (index_t k = 0; k < rhs; ++k)
+      for (index_t i = 0; i < n; ++i) b(i, k) = at.get(i, k);
+    if constexpr (Kind == factorization::lu && Adjoint)
+      x = const_cast<Solver&>(solver_).adjoint().solve(b);  // not const in Eigen; it changes nothing
+    else
+      x = solver_.solve(b);
+    for (index_t k = 0; k < rhs; ++k)
+      for (index_t i = 0; i < n; ++i) at.put(i, k, x(i, k));
+  }
+
+  std::size_t bytes() const {
+    std::size_t entries = 0;
+    if constexpr (Kind == factorization::lu)
+      entries = std::size_t(solver_.nnzL() + solver_.nnzU());
+    else
+      entries = std::size_t(solver_.matrixL().nestedExpression().nonZeros());
+    return entries * (sizeof(T) + sizeof(int));
+  }
+
+ private:
+  Solver solver_;
+};
+}  // namespace detail
+
+}  // namespace sla

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Direct solvers: `solve(A, b, lu{})`, and objects that keep the factors: `lu(A)`, `cholesky(A)`, `ldlt(A)`. Factors are a
+// preconditioner whose method is iterative refinement, so batches, blocks, adjoints and true residuals are those of all.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sla/adapter/eigen_direct.hpp>
+#include <sla/solve/matching.hpp>
+#include <sla/solve/precond/sweep.hpp>
+#include <sla/solve/prepared.hpp>
+#include <sla/tensor/block.hpp>
+
+namespace sla {
+
+namespace detail {
+constexpr char const* name_of(factorization kind) {
+  return kind == factorization::lu ? "lu" : kind == factorization::cholesky ? "cholesky" : "ldlt";
+}
+
+/// What went wrong with the factors of a batch item.
+struct factor_failure {
+  reason why = reason::converged;
+  std::string what;
+};
+
+/// The factors of each batch item, in double precision.
+template <class T, factorization Kind>
+struct factors {
+  using number = std::conditional_t<is_complex<T>, std::complex<double>, double>;
+  index_t rows = 0;
+  std::vector<std::unique_ptr<eigen_factors<number, Kind>>> items;
+  std::vector<factor_failure> failures;
+  std::shared_ptr<void const> pattern;  ///< that the ordering is for
+  std::size_t bytes = 0;
+
+  /// One n x rhs item of x, taken and written; what factors that failed would give is 0.
+  template <class X, class Out>
+  struct columns {
+    X const* x;
+    Out* out;
+    index_t rhs;
+    number get(index_t i, index_t k) const { return number(scalar_cast<kernel_t<number>>(x[i * rhs + k])); }
+    void put(index_t i, index_t k, number v) const { out[i * rhs + k] = scalar_cast<Out>(kernel_t<number>(v)); }
+  };
+  template <bool Adjoint, class X, class Out>
+  void sweep(X const* x, Out* out, index_t rhs) const {
+    for_batch_items(index_t(items.size()), [&](index_t b) {
+      index_t const first = b * rows * rhs;
+      if (failures[std::size_t(b)].why != reason::converged)
+        std::fill_n(out + first, rows * rhs, Out{});
+      else
+        items[std::size_t(b)]->template solve<Adjoint>(rows, rhs, columns<X, Out>{x + first, out + first, rhs});
+    });
+  }
+};
+
+/// The factors as sweeps see them.
+template <class Factors>
+struct factors_view {
+  Factors const* factors;
+  template <bool Adjoint, class X, class Out>
+  void sweep(X const* x, Out* out, index_t rhs) const {
+    factors->template sweep<Adjoint>(x, out, rhs);
+  }
+};
+
+/// Errors: the first entry a_ij that is not conj(a_ji), beyond rounding.
+template <class T, class S, class F>
+void require_hermitian(sparse_tensor<T, S, F> const& A, char const* who) {
+  auto const At = adjointed(A);
+  auto refuse = [&](index_t i, index_t j) {
+    throw value_error(text(who, ": A is not ", is_complex<T> ? "Hermitian" : "symmetric", ": entry (", i, ", ", j, ") is not ",
+                           is_complex<T> ? "the conjugate of " : "", "entry (", j, ", ", i, "); use lu"));
+  };
+  for (index_t b = 0; b < A.batch_count(); ++b) {
+    auto const *a = kernel_pointer(A.values().data()) + b * A.batch_stride(), *t = kernel_pointer(At.values().data()) + b * A.batch_stride();
+    for (index_t i = 0; i < A.rows(); ++i) {
+      index_t s = At.pattern().row_ptr[i];
+      for (index_t n = A.pattern().row_ptr[i]; n < A.pattern().row_ptr[i + 1]; ++n, ++s) {
+        index_t const j = A.pattern().col[n];
+        if (s >= At.pattern().row_ptr[i + 1] || At.pattern().col[s] != j || !(double(abs_of(a[n] - t[s])) <= 1e-10 * double(abs_of(a[n])))) refuse(i, j);
+      }
+    }
+  }
+}
+}  // namespace detail
+
+/// A^-1 by factors: `x = M * b`; `M.adjoint() * b`. Made by `factor<Kind>{}.setup(A)`; singular items are named by
+/// `failure(item)`, and give 0.
+template <class T, class S, class F, factorization Kind, bool Adjoint = false>
+class applied_factors {
+  using factors_type = detail::factors<T, Kind>;
+  using number = typename factors_type::number;
+  using Flat = Csr<std::int32_t>;
+
+ public:
+  using value_type = T;
+  using shape_type = S;
+
+  explicit applied_factors(sparse_tensor<T, S, F> const& A) : factors_(std::make_shared<factors_type>()) { update(A); }
+  explicit applied_factors(std::shared_ptr<factors_type> factors) : factors_(std::move(factors)) {}
+
+  applied_factors<T, S, F, Kind, !Adjoint> adjoint() const { return applied_factors<T, S, F, Kind, !Adjoint>(factors_); }
+
+  /// New values. The ordering is kept where the pattern is the same object.
+  void update(sparse_tensor<T, S, F> const& A) {
+    std::shared_ptr<void const> const pattern = A.shared_pattern();
+    if (factors_.use_count() > 1 || factors_->pattern != pattern) factors_ = std::make_shared<factors_type>();
+    bool const anew = factors_->pattern != pattern;
+    auto scalar = flat(A);
+    if constexpr (Kind != factorization::lu) detail::require_hermitian(scalar, detail::name_of(Kind));
+    auto& f = *factors_;
+    f.rows = scalar.rows();
+    f.items.resize(std::size_t(A.batch_count()));
+    f.failures.assign(f.items.size(), {});
+    f.pattern = pattern;
+    index_t const bare = anew ? detail::unmatched_row(scalar.pattern().view()) : -1;
+    detail::for_batch_items(A.batch_count(), [&](index_t b) { factor(scalar, b, bare, anew); });
+    f.bytes = 0;
+    for (std::size_t b = 0; b < f.items.size(); ++b)
+      if (f.failures[b].why == reason::converged) f.bytes += f.items[b]->bytes();
+  }
+
+  detail::factor_failure const& failure(index_t batch_item) const { return factors_->failures[std::size_t(batch_item)]; }
+  index_t batch_count() const { return index_t(factors_->items.size()); }
+  std::size_t bytes() const { return factors_->bytes; }
+  index_t rows() const { return factors_->rows; }
+  detail::factors_view<factors_type> view() const { return {factors_.get()}; }
+
+ private:
+  /// The matrix with scalar entries and sorted rows, in Eigen's index type and double precision.
+  static auto flat(sparse_tensor<T, S, F> const& A) {
+    auto scalar = [&] {
+      if constexpr (S::is_blocked)
+        return to<Flat>(cast<number>(unblocked(A)));
+      else
+        return to<Flat>(cast<number>(A));
+    }();
+    return has_sorted_columns(scalar.pattern()) ? std::move(scalar) : sorted(scalar);
+  }
+  template <class Scalars>
+  void factor(Scalars const& A, index_t b, index_t bare, bool anew) const {
+    auto& item = factors_->items[std::size_t(b)];
+    auto& failure = factors_->failures[std::size_t(b)];
+    if (bare >= 0) {
+      failure = {reason::singular, text("structurally singular: no choice of pivots serves row ", bare)};
+      return;
+    }
+    anew = anew || !item;
+    if (!item) item = std::make_unique<detail::eigen_factors<number, Kind>>();
+    auto const& p = A.pattern();
+    if (item->factor(A.rows(), p.row_ptr.data(), p.col.data(), A.values().data() + b * A.batch_stride(), anew)) return;
+    if constexpr (Kind == factorization::cholesky)
+      failure = {reason::indefinite_matrix, "a pivot is not positive: use ldlt or lu"};
+    else
+      failure = {reason::singular, "a pivot is zero"};
+  }
+  std::shared_ptr<factors_type> factors_;
+};
+
+template <class T, class S, class F, factorization Kind, bool Adjoint, Tensorial X>
+auto operator*(applied_factors<T, S, F, Kind, Adjoint> const& M, X&& x) {
+  using XE = typename node_t<X>::extents_type;
+  constexpr int rank = range_extents_t<S>::rank;
+  static_assert(XE::rank == rank || XE::rank == rank + 1, "sla: factors * x: x has the shape of the matrix's range, plus at most one axis of right-hand sides");
+  auto node = as_node(std::forward<X>(x));
+  index_t const rhs = XE::rank == rank ? 1 : node.extents()[XE::rank - 1];
+  if (node.extents().total() != M.batch_count() * M.rows() * rhs)
+    throw shape_error(text("factors * x: the factors are of ", M.rows(), " rows, x is ", to_string(node.extents())));
+  return sweep_node<decltype(M.view()), Adjoint, decltype(node)>{M.view(), std::move(node), rhs};
+}
+
+/// Factors as a preconditioner, for a matrix near the one that is solved with.
+template <factorization Kind>
+struct factor {
+  using preconditioner_tag = void;
+  static constexpr char const* name = "";
+
+  template <class T, class S, class F>
+  auto setup(sparse_tensor<T, S, F> const& A) const {
+    return applied_factors<T, S, F, Kind>(A);
+  }
+};
+
+/// x += M (b - A x) until the residual is within the tolerance or no longer falls: iterative refinement. Frozen items stay.
+/// Cost: three passes and one application of M per iteration. Memory: 2 vectors.
+template <factorization Kind>
+struct refinement {
+  double rtol = default_rule().rtol, atol = default_rule().atol;
+  int max_iterations = default_rule().max_iterations;
+  observer watch = default_rule().watch;
+
+  using method_tag = void;
+  static constexpr char const* name = detail::name_of(Kind);
+  static constexpr bool needs_definite = false;
+
+  template <class S, class A, class M, class V, class MakeStop>
+    requires Space<S, V> && LinearOperator<A, V> && LinearOperator<M, V>
+  static auto run(S& space, A const& a, M const& m, V const& b, V& x, MakeStop make_stop) {
+    using T = typename V::value_type;
+    auto r = space.template like<T>(b), z = space.template like<T>(b);
+    auto [rr, bb] = fuse(space, set(r, b - a * x), squared_norm(r), squared_norm(b));
+    auto stop = make_stop(space, bb);
+    while (stop.go_on(rr)) {
+      auto step = stop.running(rr);
+      auto [rr2] = fuse(space, set(z, m * r), set(x, x + step * z), set(r, b - a * x), squared_norm(r));
+      stop.expect_decrease(rr, rr2);
+      rr = rr2;
+    }
+    return stop.finish();
+  }
+};
+
+/// `solve(A, b, lu{})`: sparse LU with partial pivoting (Eigen's SparseLU, after Demmel et al., SuperLU), any square matrix.
+/// `lu(A)` keeps the factors: solve, solve_transpose, solve_adjoint, refactor(A2). Errors of the latter: solve_error where
+/// A is singular.
+template <class A = void>
+struct lu;
+template <class A = void>
+struct cholesky;
+template <class A = void>
+struct ldlt;
+
+namespace detail {
+template <factorization Kind>
+struct direct_method {
+  using method_tag = void;
+  double rtol = default_rule().rtol, atol = default_rule().atol;
+
+  refinement<Kind> method() const { return {.rtol = rtol, .atol = atol}; }
+  factor<Kind> preconditioner() const { return {}; }
+};
+template <class A, factorization Kind>
+class direct_solver : public prepared<A, refinement<Kind>, factor<Kind>> {
+  using base = prepared<A, refinement<Kind>, factor<Kind>>;
+
+ public:
+  explicit direct_solver(A a) : base(std::move(a), {}, {}) { require_success(); }
+  /// New values on the same pattern; the ordering is kept. Errors: solve_error, if A is singular now.
+  void refactor(A a) {
+    base::update(std::move(a));
+    require_success();
+  }
+
+ private:
+  void require_success() const {
+    auto const& m = this->preconditioner();
+    report out;
+    out.method = name_of(Kind);
+    for (index_t b = 0; b < m.batch_count(); ++b) {
+      out.items.push_back({m.failure(b).why, 0, 1});
+      if (m.failure(b).why != reason::converged) out.choice = m.failure(b).what;
+    }
+    if (!out.converged()) throw solve_error(std::move(out));
+  }
+};
+}  // namespace detail
+
+template <>
+struct lu<void> : detail::direct_method<factorization::lu> {};
+template <class T, class S, class F>
+struct lu<sparse_tensor<T, S, F>> : detail::direct_solver<sparse_tensor<T, S, F>, factorization::lu> {
+  using detail::direct_solver<sparse_tensor<T, S, F>, factorization::lu>::direct_solver;
+};
+lu() -> lu<void>;
+template <class T, class S, class F>
+lu(sparse_tensor<T, S, F>) -> lu<sparse_tensor<T, S, F>>;
+
+/// The same with L L^H, for Hermitian positive definite matrices. Errors: value_error where A is not Hermitian.
+template <>
+struct cholesky<void> : detail::direct_method<factorization::cholesky> {};
+template <class T, class S, class F>
+struct cholesky<sparse_tensor<T, S, F>> : detail::direct_solver<sparse_tensor<T, S, F>, factorization::cholesky> {
+  using detail::direct_solver<sparse_tensor<T, S, F>, factorization::cholesky>::direct_solver;
+};
+cholesky() -> cholesky<void>;
+template <class T, class S, class F>
+cholesky(sparse_tensor<T, S, F>) -> cholesky<sparse_tensor<T, S, F>>;
+
+/// The same with L D L^H, for Hermitian matrices whose leading minors do not vanish: quasi-definite ones, for instance.
+template <>
+struct ldlt<void> : detail::direct_method<factorization::ldlt> {};
+template <class T, class S, class F>
+struct ldlt<sparse_tensor<T, S, F>> : detail::direct_solver<sparse_tensor<T, S, F>, factorization::ldlt> {
+  using detail::direct_solver<sparse_tensor<T, S, F>, factorization::ldlt>::direct_solver;
+};
+ldlt() -> ldlt<void>;
+template <class T, class S, class F>
+ldlt(sparse_tensor<T, S, F>) -> ldlt<sparse_tensor<T, S, F>>;
+
+}  // namespace sla
