@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The values of a sparse tensor as a vector, and a sparse tensor with other values: arithmetic on a pattern is arithmetic of
+// vectors. `2.0 * A`, `A / s`, `-A` are made of them, and so are A + B and A - B on one shared pattern.
+#pragma once
+
+#include <sla/expr/product.hpp>
+
+namespace sla {
+
+template <class X>
+concept SparseOwner = is_sparse_tensor<std::remove_cvref_t<X>>;
+
+/// A view of the stored values, in the order [*batch][slot][*block].
+template <class T, class S, class F, class Memory>
+tensor_view<kernel_t<T>, Extents<dyn>, Memory> perform(op::values, sparse_tensor<T, S, F, Memory> const& A) {
+  return {kernel_pointer(A.values().data()), Extents<dyn>(A.values().size())};
+}
+template <class T, class S, class F, class Memory>
+vector<T, Memory> perform(op::values, sparse_tensor<T, S, F, Memory>&& A) {
+  index_t const count = A.values().size();
+  return {Extents<dyn>(count), std::move(A.values())};
+}
+template <SparseOwner A, Tensorial X>
+auto perform(op::with_values, A const& a, X&& x) {
+  using T = user_t<typename node_t<X>::value_type>;
+  vector<T, typename A::memory_type> values = as_node(std::forward<X>(x));
+  if (values.size() != a.values().size())
+    throw shape_error(text("with_values(A, x): x has ", values.size(), " elements, A stores ", a.values().size()));
+  return sparse_tensor<T, typename A::shape_type, typename A::format_type, typename A::memory_type>(
+      a.shape(), a.shared_pattern(), std::move(values.values()));
+}
+
+/// The stored values of A as a vector [*batch][slot][*block]; of an lvalue it is a view.
+/// Gradient: with_values(A, g).
+template <class A>
+  requires Performs<op::values, A>
+auto values(A&& a) {
+  return perform(op::values{}, std::forward<A>(a));
+}
+/// A sparse tensor with the pattern of A and the elements of x, in the order of `values(A)`.
+/// Gradient: values(g) to x, nothing to A. Cost: the pattern is shared. Errors: shape_error, if the counts differ.
+template <class A, class X>
+  requires Performs<op::with_values, A, X>
+auto with_values(A&& a, X&& x) {
+  return perform(op::with_values{}, std::forward<A>(a), std::forward<X>(x));
+}
+
+/// s A, at once: an expression of many products should scale the vectors instead.
+template <Number N, SparseOwner A>
+auto operator*(N s, A const& a) {
+  return with_values(a, s * values(a));
+}
+template <Number N, SparseOwner A>
+auto operator*(A const& a, N s) {
+  return with_values(a, values(a) * s);
+}
+template <Number N, SparseOwner A>
+auto operator/(A const& a, N s) {
+  return with_values(a, values(a) / s);
+}
+template <SparseOwner A>
+auto operator-(A const& a) {
+  return with_values(a, -values(a));
+}
+
+namespace detail {
+template <class A, class B>
+void require_same_pattern(A const& a, B const& b, char const* operation) {
+  static_assert(std::same_as<typename A::shape_type, typename B::shape_type> &&
+                    std::same_as<typename A::pattern_type, typename B::pattern_type>,
+                "sla: A + B and A - B need sparse tensors of one shape and format");
+  if (a.shared_pattern() != b.shared_pattern())
+    throw shape_error(text(operation, ": the sparse tensors (", a.nnz(), " and ", b.nnz(),
+                           " stored entries) do not share one pattern; make one from the other with with_values(A, x)"));
+}
+}  // namespace detail
+
+/// Law: A and B share one pattern.
+template <SparseOwner A, SparseOwner B>
+auto operator+(A const& a, B const& b) {
+  detail::require_same_pattern(a, b, "A + B");
+  return with_values(a, values(a) + values(b));
+}
+template <SparseOwner A, SparseOwner B>
+auto operator-(A const& a, B const& b) {
+  detail::require_same_pattern(a, b, "A - B");
+  return with_values(a, values(a) - values(b));
+}
+
+}  // namespace sla

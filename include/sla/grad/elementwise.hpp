@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Elementwise operations and reductions of traced tensors and numbers, mixed with plain ones: evaluated at once, one entry of
+// the tape each. The rules are in grad/rules.hpp.
+#pragma once
+
+#include <compare>
+
+#include <sla/grad/traced.hpp>
+#include <sla/grad/vjp.hpp>
+
+namespace sla {
+
+namespace detail {
+template <class X>
+inline constexpr bool has_no_extents = std::same_as<typename X::extents_type, no_extents>;
+
+template <class Op, class X>
+auto evaluated(X const& x) {
+  if constexpr (is_reducing<Op>)
+    return number_of(perform(Op{}, x));
+  else if constexpr (has_no_extents<X>)
+    return user_t<decltype(Op::apply(x.value))>(Op::apply(x.value));
+  else
+    return eval(elementwise<Op>(x));
+}
+template <class Op, class L, class R>
+auto evaluated(L const& l, R const& r) {
+  if constexpr (is_reducing<Op>)
+    return number_of(perform(Op{}, l, r));
+  else if constexpr (has_no_extents<L> && has_no_extents<R>)
+    return user_t<decltype(Op::apply(l.value, r.value))>(Op::apply(l.value, r.value));
+  else
+    return eval(elementwise<Op>(l, r, derivative<Op>::name));
+}
+
+template <class Op, class X>
+auto trace(X const& x) {
+  traced_operand<plain_t<X>> const v{&x.variable()};
+  return record(x.home(), evaluated<Op>(v.node()), [v](auto const& y, auto const& g) {
+    if constexpr (is_reducing<Op>)
+      v.add(reduced_contribution<Op>(v.node(), y, g));
+    else
+      v.add(contribution<Op, 0>(v.node(), as_node(g)));
+  });
+}
+
+/// Is operand n read by a pullback to one of the traced operands?
+template <class Op, int N, class L, class R>
+inline constexpr bool is_read = (Traced<L> && derivative<Op>::reads(0, N)) || (Traced<R> && derivative<Op>::reads(1, N));
+
+template <class Op, class L, class R>
+auto trace(L&& l, R&& r) {
+  tape& t = tape_of(l, r);
+  auto const left = trace_operand<is_read<Op, 0, L, R>>(t, std::forward<L>(l));
+  auto const right = trace_operand<is_read<Op, 1, L, R>>(t, std::forward<R>(r));
+  return record(t, evaluated<Op>(left.node(), right.node()),
+                [left = left.kept(), right = right.kept()](auto const&, auto const& g) {
+                  if constexpr (is_traced_operand<std::remove_cvref_t<decltype(left)>>)
+                    left.add(contribution<Op, 0>(left.node(), right.node(), as_node(g)));
+                  if constexpr (is_traced_operand<std::remove_cvref_t<decltype(right)>>)
+                    right.add(contribution<Op, 1>(left.node(), right.node(), as_node(g)));
+                });
+}
+
+template <class L, class R>
+concept TracedPair = (TracedElements<L> || TracedElements<R>) && ElementsOrTraced<L> && ElementsOrTraced<R>;
+/// Is there a traced operand, of any floor?
+template <class L, class R>
+concept AnyTraced = is_tracing<std::remove_cvref_t<L>> || is_tracing<std::remove_cvref_t<R>>;
+template <class X>
+concept NumberOrTraced = Number<plain_t<X>> || Reduction<X>;
+template <class L, class R>
+concept ComparablePair = AnyTraced<L, R> && NumberOrTraced<L> && NumberOrTraced<R>;
+
+template <class X>
+decltype(auto) compared_value(X&& x) {
+  if constexpr (Traced<X>)
+    return x.value();
+  else
+    return plain(std::forward<X>(x));
+}
+}  // namespace detail
+
+// ---- what is performed: higher floors add their own by `perform(op, traced<theirs>, ...)`
+
+template <class Op, TracedElements X>
+  requires(Differentiable<Op, 1> && (!is_reducing<Op> || is_tensor<plain_t<X>>))
+auto perform(Op, X const& x) {
+  return detail::trace<Op>(x);
+}
+template <class Op, class L, class R>
+  requires(Differentiable<Op, 2> && detail::TracedPair<L, R>)
+auto perform(Op, L&& l, R&& r) {
+  return detail::trace<Op>(std::forward<L>(l), std::forward<R>(r));
+}
+
+// ---- operators
+
+template <class L, class R>
+  requires(detail::AnyTraced<L, R> && Performs<op::add, L, R>)
+auto operator+(L&& l, R&& r) {
+  return perform(op::add{}, std::forward<L>(l), std::forward<R>(r));
+}
+template <class L, class R>
+  requires(detail::AnyTraced<L, R> && Performs<op::sub, L, R>)
+auto operator-(L&& l, R&& r) {
+  return perform(op::sub{}, std::forward<L>(l), std::forward<R>(r));
+}
+template <class L, class R>
+  requires(detail::AnyTraced<L, R> && Performs<op::mul, L, R>)
+auto operator*(L&& l, R&& r) {
+  return perform(op::mul{}, std::forward<L>(l), std::forward<R>(r));
+}
+template <class L, class R>
+  requires(detail::AnyTraced<L, R> && Performs<op::div, L, R>)
+auto operator/(L&& l, R&& r) {
+  return perform(op::div{}, std::forward<L>(l), std::forward<R>(r));
+}
+template <Traced X>
+  requires Performs<op::neg, X>
+auto operator-(X const& x) {
+  return perform(op::neg{}, x);
+}
+template <Traced X>
+std::remove_cvref_t<X> operator+(X const& x) {
+  return x;
+}
+
+/// A traced variable of a loop names the result then.
+template <class V, class X>
+traced<V>& operator+=(traced<V>& x, X&& y) {
+  return x = x + std::forward<X>(y);
+}
+template <class V, class X>
+traced<V>& operator-=(traced<V>& x, X&& y) {
+  return x = x - std::forward<X>(y);
+}
+template <class V, class X>
+traced<V>& operator*=(traced<V>& x, X&& y) {
+  return x = x * std::forward<X>(y);
+}
+template <class V, class X>
+traced<V>& operator/=(traced<V>& x, X&& y) {
+  return x = x / std::forward<X>(y);
+}
+
+/// Comparisons are of the values: a branch is taken as it is taken, and the gradient is that of the branch.
+template <class L, class R>
+  requires detail::ComparablePair<L, R>
+bool operator==(L&& l, R&& r) {
+  return detail::compared_value(std::forward<L>(l)) == detail::compared_value(std::forward<R>(r));
+}
+template <class L, class R>
+  requires detail::ComparablePair<L, R>
+auto operator<=>(L&& l, R&& r) {
+  return detail::compared_value(std::forward<L>(l)) <=> detail::compared_value(std::forward<R>(r));
+}
+
+}  // namespace sla
