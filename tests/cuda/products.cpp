@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Sparse products as device passes read them, on simulated blocks: the backend suite, and rows shared by several threads.
+// Sparse products as device passes read them, on simulated blocks: rows shared by several threads, products of products.
+// The backend suite runs in suite_real.cpp and suite_complex.cpp.
 #include <sla/tensor/build.hpp>
 
 #include "simulated.hpp"
@@ -27,8 +28,6 @@ sparse_tensor<T> with_rows_of(index_t n, index_t length) {
 }
 }  // namespace
 
-TEST_CASE("the backend suite on simulated blocks, real") { suites::backend_suite<double>(simulate, 1e-12); }
-TEST_CASE("the backend suite on simulated blocks, complex of float") { suites::backend_suite<std::complex<float>>(simulate, 1e-4); }
 
 TEST_CASE("rows are shared by as many threads as their mean length asks for") {
   CHECK(cuda::row_width(0, 0) == 1);
@@ -64,6 +63,8 @@ TEST_CASE("products of products get a vector in between, and plain evaluation fi
   auto y = x;
   fuse(space, set(y, A * (A * x)));
   CHECK(eval(norm(y - expected)) <= 1e-13 * eval(norm(expected)));
+  fuse(space, set(y, x - 2.0 * (A * (A * x))));  // below elementwise nodes too
+  CHECK(eval(norm(y - (x - 2.0 * expected))) <= 1e-13 * eval(norm(expected)));
   auto const X = random<double, Extents<dyn, dyn>>({A.cols(), 4}, 6);
   tensor<double, Extents<dyn, dyn>> const AX = A * X;
   auto Y = X;

@@ -5,8 +5,11 @@
 
 #ifdef __CUDACC__
 #define SLA_HD __host__ __device__
+// Before a template for host and device that calls what it is given: a callee of the host makes it one of the host.
+#define SLA_AS_CALLEE _Pragma("nv_exec_check_disable")
 #else
 #define SLA_HD
+#define SLA_AS_CALLEE
 #endif
 
 // The iterations of the next loop are independent: evaluation has checked the addresses (expr/access.hpp).

@@ -21,6 +21,23 @@ inline constexpr bool is_view = false;
 template <class T, class E, class Memory>
 inline constexpr bool is_view<tensor_view<T, E, Memory>> = true;
 
+/// Nodes that gather or take whole operands say so: `with_operand(x)` is the node over another operand.
+template <class X>
+concept HasOperand = requires(X const& node) {
+  X::needs_vector;
+  node.with_operand(node.x);
+};
+
+// They call each other, whatever the namespace of the space.
+template <class Space, class X>
+auto hoist(Space& space, X const& leaf);
+template <class Space, class Op, class X>
+auto hoist(Space& space, unary<Op, X> const& node);
+template <class Space, class Op, class L, class R>
+auto hoist(Space& space, binary<Op, L, R> const& node);
+template <class Space, HasOperand X>
+auto hoist(Space& space, X const& node);
+
 /// `x` as a vector of the space, written by one more statement.
 template <class Space, class X, class... Before>
 auto materialize(Space& space, hoisted<X, Before...> h) {
@@ -69,12 +86,6 @@ auto hoist(Space& space, binary<Op, L, R> const& node) {
                     std::tuple_cat(l.before, r.before));
 }
 
-/// Nodes that gather or take whole operands say so: `with_operand(x)` is the node over another operand.
-template <class X>
-concept HasOperand = requires(X const& node) {
-  X::needs_vector;
-  node.with_operand(node.x);
-};
 template <class Space, HasOperand X>
 auto hoist(Space& space, X const& node) {
   auto h = hoist_gathered<X::needs_vector>(space, node.x);

@@ -48,6 +48,15 @@ struct run_record {
   bool stopped = false;
 };
 
+/// Bytes that tensors hold in the memory of a space; memories other than the host's have a memory_in_use of their own.
+template <class Space>
+std::size_t bytes_in_use() {
+  if constexpr (requires { memory_in_use(typename Space::memory_type{}); })
+    return memory_in_use(typename Space::memory_type{}).now;
+  else
+    return memory_in_use().now;
+}
+
 /// A stop test whose items begin as the last verdict left them, and which records how the run ended.
 template <class Space, class Real>
 class recorded_stop : public stop_test<Space, Real> {
@@ -59,7 +68,7 @@ class recorded_stop : public stop_test<Space, Real> {
     if (kept_.state) this->resume(*kept_.state);
   }
   auto finish() {
-    kept_.bytes = memory_in_use().now;  // the method's work vectors are still there
+    kept_.bytes = bytes_in_use<Space>();  // the method's work vectors are still there
     kept_.state = this->state();
     kept_.stopped = this->stopped_by_observer();
     return base::finish();

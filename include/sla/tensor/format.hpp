@@ -35,6 +35,7 @@ struct csr_view {
   Col const* col;
   index_t rows, cols;
 
+  SLA_AS_CALLEE
   template <class F>
   SLA_HD void for_row(index_t i, F&& f) const {
     for (index_t s = row_ptr[i], last = row_ptr[i + 1]; s < last; ++s) f(s, index_t(col[s]));
@@ -80,6 +81,7 @@ struct coo_view {
     }
     return lo;
   }
+  SLA_AS_CALLEE
   template <class F>
   SLA_HD void for_row(index_t i, F&& f) const {
     for (index_t s = entries_before(i); s < count && row[s] == i; ++s) f(s, index_t(col[s]));
@@ -110,6 +112,7 @@ struct dia_view {
   index_t const* offset;
   index_t diagonals, rows, cols;
 
+  SLA_AS_CALLEE
   template <class F>
   SLA_HD void for_row(index_t i, F&& f) const {
     for (index_t d = 0; d < diagonals; ++d) {

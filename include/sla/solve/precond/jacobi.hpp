@@ -27,6 +27,15 @@ void invert_diagonal(tensor<T, E>& d, index_t rows, index_t block, char const* w
 }
 }  // namespace detail
 
+/// 1 / diagonal of A, (*batch, M, p), for whom a message should name. Devices have an overload of their own.
+/// Errors: value_error naming the row whose diagonal entry is zero or missing.
+template <class T, class S, class F>
+tensor<T, range_extents_t<S>> inverse_diagonal(sparse_tensor<T, S, F> const& A, char const* who) {
+  auto d = diagonal_of(A);
+  detail::invert_diagonal(d, A.rows(), S::block_rows, who);
+  return d;
+}
+
 /// D^-1 of a matrix: `z = M * r`, elementwise. Made by `jacobi{}.setup(A)`, or from an inverse diagonal, in any memory.
 template <class T, class E, class Memory = host_memory>
 class applied_jacobi {
@@ -41,10 +50,8 @@ class applied_jacobi {
 
   /// New values on the same pattern.
   template <class S, class F>
-  void update(sparse_tensor<T, S, F> const& A) {
-    auto d = diagonal_of(A);
-    detail::invert_diagonal(d, A.rows(), S::block_rows, "jacobi");
-    inverse_ = std::move(d);
+  void update(sparse_tensor<T, S, F, Memory> const& A) {
+    inverse_ = inverse_diagonal(A, "jacobi");
   }
 
   /// The inverse diagonal, spread over the right-hand sides of x where it has some.
@@ -80,12 +87,10 @@ struct jacobi {
   using preconditioner_tag = void;
   static constexpr char const* name = "jacobi";
 
-  template <class T, class S, class F>
-  auto setup(sparse_tensor<T, S, F> const& A) const {
+  template <class T, class S, class F, class Memory>
+  auto setup(sparse_tensor<T, S, F, Memory> const& A) const {
     static_assert(S::block_rows == S::block_cols, "sla: jacobi wants a square matrix: square blocks too");
-    auto d = diagonal_of(A);
-    detail::invert_diagonal(d, A.rows(), S::block_rows, name);
-    return applied_jacobi<T, range_extents_t<S>>(std::move(d), A.batch_count(), S::block_rows);
+    return applied_jacobi<T, range_extents_t<S>, Memory>(inverse_diagonal(A, name), A.batch_count(), S::block_rows);
   }
 };
 

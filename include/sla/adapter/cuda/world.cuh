@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// `solve`, `try_solve` and `prepare` of sparse tensors on the device: the driver and the methods are those of solve/linear.hpp.
+#pragma once
+
+#include <utility>
+
+#include <sla/adapter/cuda/engine.cuh>
+#include <sla/adapter/cuda/transfer.cuh>
+#include <sla/exec/cuda/diagonal.cuh>
+#include <sla/exec/cuda/space.cuh>
+#include <sla/exec/evaluate.hpp>
+#include <sla/expr/values.hpp>
+#include <sla/solve/linear.hpp>
+#include <sla/solve/precond/jacobi.hpp>
+
+namespace sla {
+
+namespace cuda {
+/// The Space of a device, on the thread's stream, which stays the same while the space is in use (`use_stream`).
+using space = basic_space<device_engine>;
+/// The space behind plain assignment to tensors on the device.
+using immediate = basic_immediate<device_engine>;
+}  // namespace cuda
+
+inline cuda::immediate immediate_space(device_memory) { return {}; }
+
+/// What a report counts for a solve on the device.
+inline memory_use memory_in_use(device_memory) { return cuda::memory_in_use(); }
+
+/// 1 / diagonal of A, on the device: read there, checked and inverted on the host, once per set-up.
+/// Errors: value_error naming the row whose diagonal entry is zero or missing.
+template <class T, class S, class F>
+tensor<T, range_extents_t<S>, device_memory> inverse_diagonal(sparse_tensor<T, S, F, device_memory> const& A, char const* who) {
+  tensor<T, range_extents_t<S>, device_memory> const on_device(cuda::diagonal_node(A));
+  auto d = to<host_memory>(on_device);
+  detail::invert_diagonal(d, A.rows(), S::block_rows, who);
+  return to<device_memory>(d);
+}
+
+template <class T, class S, class F>
+struct linear_world<sparse_tensor<T, S, F, device_memory>> : detail::sparse_world<sparse_tensor<T, S, F, device_memory>> {
+  using A = sparse_tensor<T, S, F, device_memory>;
+  using operator_type = A;
+  using base = detail::sparse_world<A>;
+
+  static void check(A const& a) {
+    base::check_shape(a);
+    if (!all_finite(values(a))) detail::require_finite(to<host_memory>(a));
+  }
+  template <class B>
+  static decltype(auto) right_hand_side(A const& a, B const& b) {
+    using V = typename base::template vector_type<B>;
+    base::check_extents(a, b.extents());
+    if constexpr (std::same_as<B, V>) {
+      require_finite(b);
+      return b;
+    } else {
+      V vector(b.extents(), uninitialized);
+      fuse(set(vector, b));
+      require_finite(vector);
+      return vector;
+    }
+  }
+  template <class V>
+  static auto space(A const& a, V const& b) {
+    return cuda::space(base::layout(a, b));
+  }
+  /// Made on the host: it is needed once per matrix.
+  static A adjoint(A const& a) { return to<device_memory>(adjointed(to<host_memory>(a))); }
+  static bool same_pattern(A const& a, A const& a2) {
+    return a.shape() == a2.shape() &&
+           (a.shared_pattern() == a2.shared_pattern() ||
+            sla::same_pattern(*cuda::moved_pattern<F, host_memory>(a.shared_pattern()), *cuda::moved_pattern<F, host_memory>(a2.shared_pattern())));
+  }
+  template <class P>
+  static auto setup(P const& p, A const& a) {
+    constexpr bool on_device = !requires { typename P::preconditioner_tag; } || requires { p.setup(a); };
+    static_assert(on_device, "sla: solve on a device takes a Krylov method with jacobi{}, identity{} or a preconditioner of yours; "
+                             "ilu0 and factorisations run on the host: bring A and b there with to<host_memory>(...)");
+    if constexpr (on_device)
+      return detail::setup(p, a);
+    else
+      return applied_identity{};
+  }
+
+ private:
+  template <class X>
+  static bool all_finite(X const& x) {
+    return number_of(norm_inf(x - x)) == 0;  // NaN for NaN and infinity; without elements 0
+  }
+  template <class V>
+  static void require_finite(V const& b) {
+    if (!all_finite(b)) detail::require_finite(to<host_memory>(b), "b");
+  }
+};
+
+}  // namespace sla

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The backend suite on the device's space with simulated blocks: real scalars.
+#include <memory>
+
+#include "simulated.hpp"
+#include "suites/backend.hpp"
+
+TEST_CASE("the backend suite on simulated blocks, real") {
+  suites::backend_suite<double>([](sla::frame f) { return std::make_unique<simulated_space>(f); }, 1e-12);
+}
