@@ -267,7 +267,8 @@ matrix_properties properties(sparse_tensor<T, S, F> const& A,
 }
 
 /// The properties in a few lines, for people.
-inline std::ostream& operator<<(std::ostream& out, matrix_properties const& p) {
+template <class Char>
+std::basic_ostream<Char>& operator<<(std::basic_ostream<Char>& out, matrix_properties const& p) {
   if (p.batch != 1) out << p.batch << " x ";
   out << p.rows << " x " << p.cols << (p.complex ? ", complex, " : ", real, ") << p.entries << " entries ("
       << p.shortest_row << " to " << p.longest_row << " per row, mean " << std::round(p.mean_row * 10) / 10
