@@ -225,6 +225,8 @@ struct values {};
 struct with_values {};
 struct solve {};
 struct try_solve {};
+struct try_solve_transpose {};
+struct try_solve_adjoint {};
 struct prepare {};
 struct eval {};
 

@@ -39,6 +39,23 @@ auto onto_field(Node const& node) {
     return node;
 }
 
+/// x = node, without the planning of passes where there is nothing to plan: it costs compilers more than the loop.
+template <class T, class E, class Memory, class Node>
+void write(tensor<T, E, Memory>& x, Node const& node) {
+  if constexpr (Memory::is_host && Node::depth == reach::pointwise) {
+    auto const statement = lower{}(set(x, node));
+    parallel_ranges(x.size(), [&](index_t first, index_t last) { statement.run(span{first, last - first, 0, 1}); });
+  } else {
+    fuse(set(x, node));
+  }
+}
+template <class Node>
+auto written(Node const& node) {
+  tensor<user_t<typename Node::value_type>, typename Node::extents_type, typename Node::memory_type> x(node.extents(), uninitialized);
+  write(x, node);
+  return x;
+}
+
 /// A sum, if it has begun.
 template <class A>
 struct partial_sum {
@@ -65,7 +82,7 @@ void add_to(tensor<T, E, Memory>& sum, bool first, X const& contribution) {
   auto const field = onto_field<T>(as_node(contribution));
   auto const sum_view = view(sum);
   using Sum = binary<begin_sum, std::remove_const_t<decltype(sum_view)>, constant<bool>>;
-  fuse(set(sum, binary<extend_sum, Sum, std::remove_const_t<decltype(field)>>{Sum{sum_view, {!first}}, field}));
+  write(sum, binary<extend_sum, Sum, std::remove_const_t<decltype(field)>>{Sum{sum_view, {!first}}, field});
 }
 }  // namespace detail
 

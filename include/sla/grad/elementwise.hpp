@@ -21,7 +21,7 @@ auto evaluated(X const& x) {
   else if constexpr (has_no_extents<X>)
     return user_t<decltype(Op::apply(x.value))>(Op::apply(x.value));
   else
-    return eval(elementwise<Op>(x));
+    return written(elementwise<Op>(x));
 }
 template <class Op, class L, class R>
 auto evaluated(L const& l, R const& r) {
@@ -30,7 +30,7 @@ auto evaluated(L const& l, R const& r) {
   else if constexpr (has_no_extents<L> && has_no_extents<R>)
     return user_t<decltype(Op::apply(l.value, r.value))>(Op::apply(l.value, r.value));
   else
-    return eval(elementwise<Op>(l, r, derivative<Op>::name));
+    return written(elementwise<Op>(l, r, derivative<Op>::name));
 }
 
 template <class Op, class X>

@@ -203,7 +203,7 @@ auto to_values(X const& x, G const& g, int sign = 1) {
 template <class A, class X>
 auto trace_product(tape& t, A matrix, X&& x) {
   auto const operand = trace_operand<A::traced>(t, std::forward<X>(x));
-  auto y = eval(oriented<A::transposed, A::conj>(matrix.value()) * operand.node());
+  auto y = written(oriented<A::transposed, A::conj>(matrix.value()) * operand.node());
   return record(t, std::move(y), [matrix, operand = operand.kept()](auto const&, auto const& g) {
     if constexpr (A::traced) matrix.v->add(to_values<A::transposed, A::conj>(operand.node(), view(g)));
     if constexpr (is_traced_operand<std::remove_cvref_t<decltype(operand)>>)
@@ -253,7 +253,7 @@ auto vjp(op::transposed_matvec, A const& a, X const& x, G const& g) {
 template <TracedSparse A>
 auto perform(op::values, A const& a) {
   auto* const v = &a.variable();
-  return detail::record(a.home(), eval(values(a.value())), [v](auto const&, auto const& g) { v->add(g); });
+  return detail::record(a.home(), detail::written(values(a.value())), [v](auto const&, auto const& g) { v->add(g); });
 }
 /// A gives its pattern only, so nothing of the gradient flows to its values.
 template <class A, class X>

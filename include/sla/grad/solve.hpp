@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <sla/grad/product.hpp>
+#include <sla/solve/direct.hpp>
 #include <sla/solve/linear.hpp>
 
 namespace sla {
@@ -43,8 +44,9 @@ struct orientation {
 };
 
 /// In the place of a traced matrix, where the matrix is constant.
+template <bool Transposed, bool Conj>
 struct constant_matrix {
-  static constexpr bool traced = false;
+  static constexpr bool traced = false, transposed = Transposed, conj = Conj;
 };
 
 /// The options of one call, for values without a trace: where to begin does not change the solution.
@@ -81,56 +83,79 @@ auto traced_or_ignored(X const& x) {
 }
 
 /// {x, report} of a prepared operator, traced: its matrix (or not), and b (or not).
-template <bool Transposed, bool Conj, class Prepared, class A, class B, class... Options>
+template <class Prepared, class A, class B, class... Options>
 auto trace_solve(tape& t, std::shared_ptr<Prepared const> s, A matrix, B const& b, Options const&... options) {
-  using Orientation = orientation<Transposed, Conj>;
-  auto forward = Orientation::try_solve(*s, plain_value(b), plain_option(options)...);
+  using System = orientation<A::transposed, A::conj>;
+  auto forward = System::try_solve(*s, plain_value(b), plain_option(options)...);
   auto const rhs = traced_or_ignored(b);
-  auto x = record(t, std::move(forward.x),
-                  [s, matrix, rhs, report = forward.report, keep = std::tuple_cat(adjoint_option(options)...)](auto const& solved, auto const& g) {
-                    if (!report.converged()) throw solve_error(report);
-                    auto const w = std::apply([&](auto const&... o) { return Orientation::pull(*s, g, o...); }, keep);
-                    if constexpr (A::traced) matrix.v->add(to_values<Transposed, Conj>(view(solved), view(w), -1));
-                    if constexpr (is_traced_operand<std::remove_cvref_t<decltype(rhs)>>) rhs.add(w);
-                  });
+  auto pull = [s, matrix, rhs, report = forward.report, keep = std::tuple_cat(adjoint_option(options)...)](auto const& solved, auto const& g) {
+    if (!report.converged()) throw solve_error(report);
+    auto const w = std::apply([&](auto const&... o) { return System::pull(*s, g, o...); }, keep);
+    if constexpr (A::traced) matrix.v->add(to_values<A::transposed, A::conj>(view(solved), view(w), -1));
+    if constexpr (is_traced_operand<std::remove_cvref_t<decltype(rhs)>>) rhs.add(w);
+  };
+  auto x = record(t, std::move(forward.x), std::move(pull));
   return solution<decltype(x)>{x, std::move(forward.report)};
+}
+template <bool Transposed, bool Conj, class Prepared, class B, class... Options>
+auto trace_constant(Prepared const& s, B const& b, Options const&... options) {
+  return trace_solve(b.home(), std::make_shared<Prepared const>(s), constant_matrix<Transposed, Conj>{}, b, options...);
 }
 }  // namespace detail
 
+namespace detail {
+/// How a traced operator is set up: as `prepare` with these options, or as a direct solver that keeps its factors.
+template <class... Options>
+struct make_prepared {
+  std::tuple<Options...> options;
+  template <class A>
+  auto operator()(A const& a) const {
+    return std::apply([&](auto const&... o) { return perform(op::prepare{}, a, o...); }, options);
+  }
+};
+template <class Direct>
+struct make_direct {
+  template <class A>
+  auto operator()(A const& a) const {
+    return Direct(a);
+  }
+};
+}  // namespace detail
+
 /// A traced operator set up once, for values and gradients: what `prepare(A, method, preconditioner)` is of a traced A.
-template <class V, class Prepared, class... Options>
+template <class V, class Make>
 class traced_prepared {
  public:
-  traced_prepared(traced<V> a, std::tuple<Options...> options) : a_(a), options_(std::move(options)), s_(made()) {}
+  traced_prepared(traced<V> a, Make make) : a_(a), make_(std::move(make)), s_(made()) {}
 
   traced<V> const& matrix() const { return a_; }
   int setups() const { return setups_; }
 
-  template <class B, class... CallOptions>
-  auto try_solve(B const& b, CallOptions const&... options) const {
+  template <class B, class... Options>
+  auto try_solve(B const& b, Options const&... options) const {
     return run<false, false>(b, options...);
   }
-  template <class B, class... CallOptions>
-  auto try_solve_transpose(B const& b, CallOptions const&... options) const {
+  template <class B, class... Options>
+  auto try_solve_transpose(B const& b, Options const&... options) const {
     return run<true, false>(b, options...);
   }
-  template <class B, class... CallOptions>
-  auto try_solve_adjoint(B const& b, CallOptions const&... options) const {
+  template <class B, class... Options>
+  auto try_solve_adjoint(B const& b, Options const&... options) const {
     return run<true, true>(b, options...);
   }
-  template <class B, class... CallOptions>
-  auto solve(B const& b, CallOptions const&... options) const {
+  template <class B, class... Options>
+  auto solve(B const& b, Options const&... options) const {
     return detail::solved(try_solve(b, options...));
   }
-  template <class B, class... CallOptions>
-  auto solve_transpose(B const& b, CallOptions const&... options) const {
+  template <class B, class... Options>
+  auto solve_transpose(B const& b, Options const&... options) const {
     return detail::solved(try_solve_transpose(b, options...));
   }
-  template <class B, class... CallOptions>
-  auto solve_adjoint(B const& b, CallOptions const&... options) const {
+  template <class B, class... Options>
+  auto solve_adjoint(B const& b, Options const&... options) const {
     return detail::solved(try_solve_adjoint(b, options...));
   }
-  /// Another traced matrix. Solves that are recorded keep what they were made with.
+  /// Another traced matrix, set up anew. Solves that are recorded keep what they were made with.
   void update(traced<V> a) {
     a_ = a;
     s_ = made();
@@ -138,19 +163,40 @@ class traced_prepared {
   }
 
  private:
-  std::shared_ptr<Prepared const> made() const {
-    return std::apply([&](auto const&... o) { return std::make_shared<Prepared const>(perform(op::prepare{}, a_.value(), o...)); }, options_);
-  }
-  template <bool Transposed, bool Conj, class B, class... CallOptions>
-  auto run(B const& b, CallOptions const&... options) const {
-    detail::traced_matrix<V, Transposed, Conj> const matrix{&a_.variable()};
-    return detail::trace_solve<Transposed, Conj>(a_.home(), s_, matrix, b, options...);
+  using Prepared = decltype(std::declval<Make const&>()(std::declval<V const&>()));
+  std::shared_ptr<Prepared const> made() const { return std::make_shared<Prepared const>(make_(a_.value())); }
+  template <bool Transposed, bool Conj, class B, class... Options>
+  auto run(B const& b, Options const&... options) const {
+    return detail::trace_solve(a_.home(), s_, detail::traced_matrix<V, Transposed, Conj>{&a_.variable()}, b, options...);
   }
   traced<V> a_;
-  std::tuple<Options...> options_;
+  Make make_;
   std::shared_ptr<Prepared const> s_;
   int setups_ = 1;
 };
+
+/// `lu(A)` of a traced A, and its kin: factors that are kept for the adjoint.
+template <class V>
+struct lu<traced<V>> : traced_prepared<V, detail::make_direct<lu<V>>> {
+  explicit lu(traced<V> a) : traced_prepared<V, detail::make_direct<lu<V>>>(a, {}) {}
+  void refactor(traced<V> a) { this->update(a); }
+};
+template <class V>
+lu(traced<V>) -> lu<traced<V>>;
+template <class V>
+struct cholesky<traced<V>> : traced_prepared<V, detail::make_direct<cholesky<V>>> {
+  explicit cholesky(traced<V> a) : traced_prepared<V, detail::make_direct<cholesky<V>>>(a, {}) {}
+  void refactor(traced<V> a) { this->update(a); }
+};
+template <class V>
+cholesky(traced<V>) -> cholesky<traced<V>>;
+template <class V>
+struct ldlt<traced<V>> : traced_prepared<V, detail::make_direct<ldlt<V>>> {
+  explicit ldlt(traced<V> a) : traced_prepared<V, detail::make_direct<ldlt<V>>>(a, {}) {}
+  void refactor(traced<V> a) { this->update(a); }
+};
+template <class V>
+ldlt(traced<V>) -> ldlt<traced<V>>;
 
 /// What a prepared operator and the solution of A x = b hand back: (-w[row] conj(x[col]) on the pattern of A, w), A^H w = g.
 /// Errors: solve_error, if the adjoint solve fails.
@@ -172,15 +218,11 @@ concept TracedSystem = (TracedSparse<A> && VectorOrTraced<B>) || (!Traced<A> && 
 template <class A, class B, class... Options>
   requires detail::TracedSystem<A, B>
 auto perform(op::try_solve, A const& a, B const& b, Options const&... options) {
-  tape& t = detail::tape_of(a, b);
-  using Prepared = decltype(perform(op::prepare{}, detail::plain_value(a), options...));
-  auto const s = std::make_shared<Prepared const>(perform(op::prepare{}, detail::plain_value(a), options...));
-  if constexpr (Traced<A>) {
-    detail::traced_matrix<plain_t<A>, false, false> const matrix{&a.variable()};
-    return detail::trace_solve<false, false>(t, s, matrix, b, options...);
-  } else {
-    return detail::trace_solve<false, false>(t, s, detail::constant_matrix{}, b, options...);
-  }
+  detail::make_prepared<Options...> const make{{options...}};
+  if constexpr (Traced<A>)
+    return traced_prepared<plain_t<A>, detail::make_prepared<Options...>>(a, make).try_solve(b, options...);
+  else
+    return make(a).try_solve(b, options...);
 }
 template <class A, class B, class... Options>
   requires detail::TracedSystem<A, B>
@@ -189,8 +231,22 @@ auto perform(op::solve, A const& a, B const& b, Options const&... options) {
 }
 template <TracedSparse A, class... Options>
 auto perform(op::prepare, A const& a, Options const&... options) {
-  using Prepared = decltype(perform(op::prepare{}, a.value(), options...));
-  return traced_prepared<plain_t<A>, Prepared, Options...>(a, std::tuple<Options...>(options...));
+  return traced_prepared<plain_t<A>, detail::make_prepared<Options...>>(a, {{options...}});
+}
+
+// ---- a plain operator, prepared anywhere, with a traced right-hand side: the tape shares what was set up
+
+template <class A, class Method, class P, detail::TracedTensor B, class... Options>
+auto perform(op::try_solve, prepared<A, Method, P> const& s, B const& b, Options const&... options) {
+  return detail::trace_constant<false, false>(s, b, options...);
+}
+template <class A, class Method, class P, detail::TracedTensor B, class... Options>
+auto perform(op::try_solve_transpose, prepared<A, Method, P> const& s, B const& b, Options const&... options) {
+  return detail::trace_constant<true, false>(s, b, options...);
+}
+template <class A, class Method, class P, detail::TracedTensor B, class... Options>
+auto perform(op::try_solve_adjoint, prepared<A, Method, P> const& s, B const& b, Options const&... options) {
+  return detail::trace_constant<true, true>(s, b, options...);
 }
 
 }  // namespace sla

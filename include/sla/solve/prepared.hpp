@@ -3,8 +3,10 @@
 // what `lu(A)`, `cholesky(A)` and `ldlt(A)` are (solve/direct.hpp).
 #pragma once
 
+#include <memory>
 #include <utility>
 
+#include <sla/expr/ops.hpp>
 #include <sla/solve/engine.hpp>
 
 namespace sla {
@@ -18,19 +20,24 @@ X solved(solution<X>&& s) {
 }  // namespace detail
 
 /// An operator with a method and a preconditioner, set up once: made by `prepare(A, method, preconditioner)`.
-/// It owns its copy of A's values (move A in to spare it). Calls on one object are not for several threads at once.
+/// It owns its copy of A's values (move A in to spare it). Copies share all until one is updated. Calls on one object and
+/// its copies are not for several threads at once.
 template <class A, class Method, class P>
 class prepared {
   using World = linear_world<A>;
+  /// Right-hand sides of higher floors: traced ones.
+  template <class Op, class B, class... Options>
+  static constexpr bool is_foreign =
+      !World::template accepts<B> && Performs<Op, prepared const&, B const&, Options const&...>;
 
  public:
-  prepared(A a, Method const& method, P const& p) : a_((World::check(a), std::move(a))), engine_(a_, method, p) {}
+  prepared(A a, Method const& method, P const& p) : state_(std::make_shared<state>((World::check(a), std::move(a)), method, p)) {}
 
-  A const& matrix() const { return a_; }
+  A const& matrix() const { return state_->a; }
   /// What stands for A^-1 in the method, set up.
-  auto const& preconditioner() const { return engine_.preconditioner(); }
+  auto const& preconditioner() const { return state_->engine.preconditioner(); }
   /// How often a factorisation or preconditioner was made or renewed.
-  int setups() const { return setups_; }
+  int setups() const { return state_->setups; }
 
   /// x with A x = b. Errors: solve_error; as `solve`. Options: initial_guess, on, keep_history.
   template <class B, class... Options>
@@ -51,17 +58,25 @@ class prepared {
   /// The same, with the report instead of solve_error.
   template <class B, class... Options>
   auto try_solve(B const& b, Options const&... options) const {
-    return engine_.solve(a_, vector(b), options...);
+    if constexpr (is_foreign<op::try_solve, B, Options...>)
+      return perform(op::try_solve{}, *this, b, options...);
+    else
+      return state_->engine.solve(matrix(), vector(b), options...);
   }
   template <class B, class... Options>
   auto try_solve_adjoint(B const& b, Options const&... options) const {
-    return engine_.solve_adjoint(a_, vector(b), options...);
+    if constexpr (is_foreign<op::try_solve_adjoint, B, Options...>)
+      return perform(op::try_solve_adjoint{}, *this, b, options...);
+    else
+      return state_->engine.solve_adjoint(matrix(), vector(b), options...);
   }
   template <class B, class... Options>
   auto try_solve_transpose(B const& b, Options const&... options) const {
-    using V = std::remove_cvref_t<decltype(vector(b))>;
-    if constexpr (is_complex<typename V::value_type>) {
-      auto s = engine_.solve_adjoint(a_, V(conj(vector(b))), options...);  // A^T x = b is A^H conj(x) = conj(b)
+    if constexpr (is_foreign<op::try_solve_transpose, B, Options...>) {
+      return perform(op::try_solve_transpose{}, *this, b, options...);
+    } else if constexpr (is_complex<typename World::template vector_type<B>::value_type>) {
+      using V = typename World::template vector_type<B>;
+      auto s = try_solve_adjoint(V(conj(vector(b))), options...);  // A^T x = b is A^H conj(x) = conj(b)
       s.x = conj(s.x);
       return s;
     } else {
@@ -71,23 +86,28 @@ class prepared {
 
   /// New values on the same pattern; the set-up is renewed. Errors: shape_error, if the pattern is another.
   void update(A a) {
-    if (!World::same_pattern(a_, a))
+    if (!World::same_pattern(matrix(), a))
       throw shape_error("prepared.update(A): A has another shape or pattern than the matrix that was prepared; prepare(A, ...) anew");
     World::check(a);
-    a_ = std::move(a);
-    engine_.update(a_);
-    ++setups_;
+    if (state_.use_count() > 1) state_ = std::make_shared<state>(*state_);
+    state_->a = std::move(a);
+    state_->engine.update(state_->a);
+    ++state_->setups;
   }
 
  private:
   template <class B>
   decltype(auto) vector(B const& b) const {
     static_assert(World::template accepts<B>, "sla: prepared.solve(b): b is a tensor or an expression, in the memory of A");
-    return World::right_hand_side(a_, b);
+    return World::right_hand_side(matrix(), b);
   }
-  A a_;
-  detail::engine<A, Method, P> engine_;
-  int setups_ = 1;
+  struct state {
+    state(A matrix, Method const& method, P const& p) : a(std::move(matrix)), engine(a, method, p) {}
+    A a;
+    detail::engine<A, Method, P> engine;
+    int setups = 1;
+  };
+  std::shared_ptr<state> state_;
 };
 
 }  // namespace sla
