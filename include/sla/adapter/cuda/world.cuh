@@ -30,7 +30,7 @@ inline memory_use memory_in_use(device_memory) { return cuda::memory_in_use(); }
 /// 1 / diagonal of A, on the device: read there, checked and inverted on the host, once per set-up.
 /// Errors: value_error naming the row whose diagonal entry is zero or missing.
 template <class T, class S, class F>
-tensor<T, range_extents_t<S>, device_memory> inverse_diagonal(sparse_tensor<T, S, F, device_memory> const& A, char const* who) {
+tensor<T, range_extents_t<S>, device_memory> inverse_of_diagonal(sparse_tensor<T, S, F, device_memory> const& A, char const* who) {
   tensor<T, range_extents_t<S>, device_memory> const on_device(cuda::diagonal_node(A));
   auto d = to<host_memory>(on_device);
   detail::invert_diagonal(d, A.rows(), S::block_rows, who);

@@ -30,7 +30,7 @@ void invert_diagonal(tensor<T, E>& d, index_t rows, index_t block, char const* w
 /// 1 / diagonal of A, (*batch, M, p), for whom a message should name. Devices have an overload of their own.
 /// Errors: value_error naming the row whose diagonal entry is zero or missing.
 template <class T, class S, class F>
-tensor<T, range_extents_t<S>> inverse_diagonal(sparse_tensor<T, S, F> const& A, char const* who) {
+tensor<T, range_extents_t<S>> inverse_of_diagonal(sparse_tensor<T, S, F> const& A, char const* who) {
   auto d = diagonal_of(A);
   detail::invert_diagonal(d, A.rows(), S::block_rows, who);
   return d;
@@ -51,7 +51,7 @@ class applied_jacobi {
   /// New values on the same pattern.
   template <class S, class F>
   void update(sparse_tensor<T, S, F, Memory> const& A) {
-    inverse_ = inverse_diagonal(A, "jacobi");
+    inverse_ = inverse_of_diagonal(A, "jacobi");
   }
 
   /// The inverse diagonal, spread over the right-hand sides of x where it has some.
@@ -90,7 +90,7 @@ struct jacobi {
   template <class T, class S, class F, class Memory>
   auto setup(sparse_tensor<T, S, F, Memory> const& A) const {
     static_assert(S::block_rows == S::block_cols, "sla: jacobi wants a square matrix: square blocks too");
-    return applied_jacobi<T, range_extents_t<S>, Memory>(inverse_diagonal(A, name), A.batch_count(), S::block_rows);
+    return applied_jacobi<T, range_extents_t<S>, Memory>(inverse_of_diagonal(A, name), A.batch_count(), S::block_rows);
   }
 };
 
