@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// How gradients are checked: g against f by the Taylor remainder, whose rate is 2 in h when g is right, and by central
+// differences. Points, directions and cotangents are tensors, sparse tensors on one pattern, or numbers.
+#pragma once
+
+#include <cmath>
+#include <complex>
+
+#include <sla/expr/values.hpp>
+#include <sla/exec/evaluate.hpp>
+
+namespace gradient {
+
+/// Re <g, d>.
+template <class X>
+double pairing(X const& g, X const& d) {
+  if constexpr (sla::is_sparse_tensor<X>)
+    return std::real(sla::eval(sla::dot(sla::values(g), sla::values(d))));
+  else if constexpr (sla::is_tensor<X>)
+    return std::real(sla::eval(sla::dot(g, d)));
+  else
+    return std::real(std::conj(g) * d);
+}
+
+template <class X>
+X moved(X const& x, double h, X const& d) {
+  if constexpr (sla::is_sparse_tensor<X>)
+    return sla::with_values(x, sla::values(x) + h * sla::values(d));
+  else if constexpr (sla::is_tensor<X>)
+    return X(x + h * d);
+  else
+    return x + h * d;
+}
+
+/// The rates log2(R(h) / R(h / 2)) of R(h) = |f(x + h d) - f(x) - h Re <g, d>| over four halvings: the one farthest from 2.
+template <class F, class X>
+double taylor_rate(F const& f, X const& x, X const& g, X const& d, double h) {
+  double const at = double(f(x)), slope = pairing(g, d);
+  double worst = 2, before = 0;
+  for (int n = 0; n <= 4; ++n, h /= 2) {
+    double const remainder = std::abs(double(f(moved(x, h, d))) - at - h * slope);
+    if (n > 0) {
+      double const rate = std::log2(before / remainder);
+      if (!(std::abs(rate - 2) <= std::abs(worst - 2))) worst = rate;
+    }
+    before = remainder;
+  }
+  return worst;
+}
+
+/// The relative difference of Re <g, d> and the central difference of step h.
+template <class F, class X>
+double difference_error(F const& f, X const& x, X const& g, X const& d, double h) {
+  double const slope = (double(f(moved(x, h, d))) - double(f(moved(x, -h, d)))) / (2 * h);
+  return std::abs(slope - pairing(g, d)) / std::abs(slope);
+}
+
+/// A random direction on the pattern of A; symmetric for a symmetric A, if asked: methods for symmetric matrices promise
+/// nothing for others. The value of an entry depends on its row and column only.
+template <class A>
+A direction(A const& a, int seed, bool symmetric = false) {
+  A d(a.shape(), a.shared_pattern());
+  for (sla::index_t i = 0; i < a.rows(); ++i)
+    a.pattern().view().for_row(i, [&](sla::index_t s, sla::index_t j) {
+      sla::index_t const low = symmetric && j < i ? j : i, high = symmetric && j < i ? i : j;
+      for (sla::index_t b = 0; b < a.batch_count(); ++b)
+        for (sla::index_t e = 0; e < a.block_size; ++e) {
+          double const angle = 1.7 * double(low) + 0.9 * double(high) + 0.3 * double(e) + 0.5 * double(b) + seed;
+          using T = typename A::value_type;
+          if constexpr (sla::is_complex<T>)
+            d.values()[b * a.batch_stride() + s * a.block_size + e] = T(std::sin(angle), std::cos(1.3 * angle));
+          else
+            d.values()[b * a.batch_stride() + s * a.block_size + e] = T(std::sin(angle));
+        }
+    });
+  return d;
+}
+
+}  // namespace gradient
