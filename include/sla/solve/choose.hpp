@@ -1,13 +1,203 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The automatic choice of a method and preconditioner.
+// The automatic choice: from what one look at A tells (tensor/properties.hpp) to a ladder of methods. A cheap method gets
+// about the time that the dearer one after it would take, so that the sum stays near the better of the two.
 #pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <sla/solve/direct.hpp>
 #include <sla/solve/engine.hpp>
+#include <sla/solve/krylov/bicgstab.hpp>
+#include <sla/solve/krylov/cg.hpp>
+#include <sla/solve/precond/ilu0.hpp>
+#include <sla/solve/precond/jacobi.hpp>
+#include <sla/tensor/properties.hpp>
 
 namespace sla {
+
+/// The method of `solve(A, b)`: the library looks at A and picks. The report says what, why, and what was tried before.
 struct automatic {
+  double rtol = default_rule().rtol, atol = default_rule().atol;
+
   using method_tag = void;
   static constexpr char const* name = "automatic";
 };
+
+/// One rung of the ladder: a method with its preconditioner, and how many iterations it may take.
+enum class rung { cg_jacobi, cg_ilu0, bicgstab_ilu0, ldlt, lu };
+struct ladder_step {
+  rung what;
+  int limit;
+};
+/// What to try, in order, and why.
+struct ladder {
+  std::vector<ladder_step> steps;
+  std::string why;
+};
+
+/// The ladder for a matrix of these properties. Costs are guessed from rows, entries and bandwidth: a factorisation as
+/// rows x bandwidth^2, which is too much for a matrix in bad order, so that iterations come first there.
+/// Source of the constants: bench/results.
+inline ladder choose(matrix_properties const& p, int max_iterations) {
+  double const rows = double(p.rows), band = double((std::max)(p.lower_bandwidth, p.upper_bandwidth));
+  double const factor_seconds = 2e-10 * rows * band * band, step_seconds = 1e-9 * (1.5 * double(p.entries) + 10 * rows);
+  auto limited = [&](double seconds, int least, int most) {
+    double const steps = step_seconds > 0 ? seconds / step_seconds : double(least);
+    return (std::min)(max_iterations, int(std::clamp(steps, double(least), double(most))));
+  };
+  bool const affordable = factor_seconds < 60 || p.rows <= 20000;
+  bool const semidefinite = p.definite == definiteness::positive_semidefinite;
+  std::string const symmetry = p.complex ? "Hermitian" : "symmetric";
+
+  if (p.hermitian && p.positive_diagonal) {
+    std::string const why = symmetry + (p.definite == definiteness::positive_definite ? ", positive definite"
+                                        : semidefinite                                ? ", positive semidefinite"
+                                                                                      : ", positive diagonal");
+    if (semidefinite) return {{{rung::cg_jacobi, max_iterations}, {rung::cg_ilu0, max_iterations}}, why};
+    if (p.rows <= 1500)
+      return {{{rung::ldlt, max_iterations}, {rung::cg_jacobi, max_iterations}, {rung::lu, max_iterations}}, why + ", of few rows"};
+    if (affordable)
+      return {{{rung::cg_jacobi, limited(factor_seconds, 100, 2000)}, {rung::ldlt, max_iterations}, {rung::cg_ilu0, max_iterations}, {rung::lu, max_iterations}},
+              why};
+    return {{{rung::cg_jacobi, limited(60, 100, 1000)}, {rung::cg_ilu0, max_iterations}, {rung::cg_jacobi, max_iterations}},
+            why + ", too large for factors"};
+  }
+  std::string const why = p.hermitian ? symmetry + ", not definite" : p.symmetric ? "complex symmetric" : "not " + symmetry;
+  if (p.zero_diagonals > 0) return {{{rung::lu, max_iterations}, {rung::bicgstab_ilu0, max_iterations}}, why + ", zeros on the diagonal"};
+  if (affordable) return {{{rung::bicgstab_ilu0, limited(2 * factor_seconds, 60, 400)}, {rung::lu, max_iterations}, {rung::bicgstab_ilu0, max_iterations}}, why};
+  return {{{rung::bicgstab_ilu0, max_iterations}}, why + ", too large for factors"};
+}
+
+namespace detail {
+/// A ladder for one operator. Rungs are set up when they are reached; later solves begin with the one that held.
+template <class A>
+class engine<A, automatic, none> {
+  static_assert(is_sparse_tensor<A> && std::same_as<typename A::memory_type, host_memory>,
+                "sla: solve(A, b) picks a method for sparse tensors in host memory; here, name one: solve(A, b, cg{}, jacobi{})");
+  template <class Method, class P>
+  using rung_engine = std::optional<engine<A, Method, P>>;
+
+ public:
+  engine(A const& a, automatic const& method, none const&) : rule_{method.rtol, method.atol} { look_at(a); }
+
+  template <class V, class... Options>
+  solution<V> solve(A const& a, V const& b, Options const&... options) const {
+    return climb<V>(a, [&](auto const& e) { return e.solve(a, b, options...); });
+  }
+  template <class V, class... Options>
+  solution<V> solve_adjoint(A const& a, V const& b, Options const&... options) const {
+    return climb<V>(a, [&](auto const& e) { return e.solve_adjoint(a, b, options...); });
+  }
+  /// New values: the rung that held is kept where the ladder still has it.
+  void update(A const& a) {
+    auto const before = ladder_.steps[at_].what;
+    look_at(a);
+    auto const at = std::find_if(ladder_.steps.begin(), ladder_.steps.end(), [&](ladder_step const& s) { return s.what == before; });
+    if (at == ladder_.steps.end()) return drop(before);
+    at_ = std::size_t(at - ladder_.steps.begin());
+    on_engine(before, [&](auto& e) {
+      if (e) e->update(a);
+    });
+  }
+
+ private:
+  void look_at(A const& a) {
+    double const start = seconds_now();
+    ladder_ = choose(properties(a), rule_.max_iterations);
+    at_ = 0;
+    seconds_ += seconds_now() - start;
+  }
+  /// f(the engine of a rung, which may not be set up).
+  template <class F>
+  void on_engine(rung what, F const& f) const {
+    switch (what) {
+      case rung::cg_jacobi: return f(cg_jacobi_);
+      case rung::cg_ilu0: return f(cg_ilu0_);
+      case rung::bicgstab_ilu0: return f(bicgstab_ilu0_);
+      case rung::ldlt: return f(ldlt_);
+      case rung::lu: return f(lu_);
+    }
+  }
+  void drop(rung what) const {
+    on_engine(what, [](auto& e) { e.reset(); });
+  }
+
+  /// call(engine) for the rungs, from the last that held, until one converges; else what came nearest.
+  template <class V, class Call>
+  solution<V> climb(A const& a, Call const& call) const {
+    std::optional<solution<V>> best;
+    std::vector<std::string> failures;
+    std::size_t of_best = 0;  // its failure, if it has one
+    double setup = std::exchange(seconds_, 0.0), solve = 0;
+    bool singular = false;
+    for (; at_ < ladder_.steps.size(); ++at_) {
+      auto const& step = ladder_.steps[at_];
+      std::string failure;
+      try {
+        auto now = on_rung(step, a, call);
+        setup += now.report.seconds_setup, solve += now.report.seconds_solve;
+        failure = text(now.report.method, now.report.preconditioner.empty() ? "" : " + ", now.report.preconditioner, ": ",
+                       to_string(now.report.reason()), " after ", now.report.iterations());
+        singular = singular || now.report.reason() == reason::singular;
+        bool const done = now.report.converged() || now.report.reason() == reason::stopped;
+        if (!best || done || now.report.residual() < best->report.residual()) {
+          best.emplace(std::move(now));
+          of_best = failures.size();
+        }
+        if (done) break;
+      } catch (value_error const& e) {  // this preconditioner does not exist for this matrix
+        failure = e.what();
+        failure = failure.substr(0, failure.find(';'));
+      }
+      failures.push_back(std::move(failure));
+      drop(step.what);
+    }
+    std::string tried;
+    for (std::size_t n = 0; n < failures.size(); ++n)
+      if (!best || n != of_best) tried += (tried.empty() ? "" : ", ") + failures[n];
+    if (at_ == ladder_.steps.size()) at_ = 0;
+    if (!best) throw value_error(text("solve: no method of the automatic choice works for this matrix (", ladder_.why, "): ", tried));
+    report& out = best->report;
+    out.choice = "chosen for: " + ladder_.why + (tried.empty() ? "" : "; tried: " + tried) + (out.choice.empty() ? "" : "; " + out.choice);
+    out.seconds_setup = setup, out.seconds_solve = solve;
+    if (singular)
+      for (progress& item : out.items)
+        if (item.state != reason::converged) item.state = reason::singular;
+    return std::move(*best);
+  }
+
+  template <class Call>
+  auto on_rung(ladder_step step, A const& a, Call const& call) const {
+    auto made = [&](auto& e, auto method, auto const& p) -> auto const& {
+      method.rtol = rule_.rtol, method.atol = rule_.atol;
+      method.max_iterations = step.limit;
+      if (!e) e.emplace(a, method, p);
+      return *e;
+    };
+    switch (step.what) {
+      case rung::cg_jacobi: return call(made(cg_jacobi_, cg{}, jacobi{}));
+      case rung::cg_ilu0: return call(made(cg_ilu0_, cg{}, ilu0{}));
+      case rung::bicgstab_ilu0: return call(made(bicgstab_ilu0_, bicgstab{}, ilu0{}));
+      case rung::ldlt: return call(made(ldlt_, refinement<factorization::ldlt>{}, factor<factorization::ldlt>{}));
+      case rung::lu: break;
+    }
+    return call(made(lu_, refinement<factorization::lu>{}, factor<factorization::lu>{}));
+  }
+
+  stop_rule rule_;
+  mutable ladder ladder_;
+  mutable std::size_t at_ = 0;
+  mutable double seconds_ = 0;
+  mutable rung_engine<cg, jacobi> cg_jacobi_;
+  mutable rung_engine<cg, ilu0> cg_ilu0_;
+  mutable rung_engine<bicgstab, ilu0> bicgstab_ilu0_;
+  mutable rung_engine<refinement<factorization::ldlt>, factor<factorization::ldlt>> ldlt_;
+  mutable rung_engine<refinement<factorization::lu>, factor<factorization::lu>> lu_;
+};
+}  // namespace detail
+
 }  // namespace sla

@@ -103,8 +103,9 @@ void name_failures(M const& m, report& out) {
 template <class A, class Method, class M, class V, class... Options>
 solution<V> call(A const& a, Method const& method, M const& m, V const& b, report out, Options const&... options) {
   using World = linear_world<A>;
-  auto const& begin = pick<wants_guess>(none{}, options...);
-  auto const& where = pick<wants_space>(none{}, options...);
+  none const absent{};
+  auto const& begin = pick<wants_guess>(absent, options...);
+  auto const& where = pick<wants_space>(absent, options...);
   constexpr bool guessed = !std::same_as<std::remove_cvref_t<decltype(begin)>, none>;
   double const start = seconds_now();
   V x = [&] {

@@ -25,8 +25,10 @@ namespace detail {
 /// The method and the preconditioner that the options name, as f(method, preconditioner).
 template <class F, class... Options>
 decltype(auto) configured(F const& f, Options const&... options) {
-  auto const& method = pick<wants_method>(automatic{}, options...);
-  auto const& p = pick<wants_preconditioner>(none{}, options...);
+  automatic const unnamed{};
+  none const absent{};
+  auto const& method = pick<wants_method>(unnamed, options...);
+  auto const& p = pick<wants_preconditioner>(absent, options...);
   using M = std::remove_cvref_t<decltype(method)>;
   constexpr bool given = !std::same_as<std::remove_cvref_t<decltype(p)>, none>;
   if constexpr (requires { method.preconditioner(); }) {

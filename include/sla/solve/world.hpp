@@ -9,6 +9,7 @@
 #include <sla/exec/evaluate.hpp>
 #include <sla/exec/host.hpp>
 #include <sla/solve/space.hpp>
+#include <sla/tensor/block.hpp>
 #include <sla/tensor/entries.hpp>
 #include <sla/tensor/transpose.hpp>
 

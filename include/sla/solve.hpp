@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The door to solving: methods, preconditioners, direct solvers, the automatic choice. It opens the doors below it too.
+#pragma once
+
+#include <sla/tensor.hpp>
+
+#include <sla/exec/deferred.hpp>
+#include <sla/exec/evaluate.hpp>
+#include <sla/solve/choose.hpp>
+#include <sla/solve/direct.hpp>
+#include <sla/solve/krylov/bicgstab.hpp>
+#include <sla/solve/krylov/cg.hpp>
+#include <sla/solve/krylov/gmres.hpp>
+#include <sla/solve/linear.hpp>
+#include <sla/solve/precond/identity.hpp>
+#include <sla/solve/precond/ilu0.hpp>
+#include <sla/solve/precond/jacobi.hpp>
+#include <sla/solve/report.hpp>

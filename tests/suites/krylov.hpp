@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What every method with every preconditioner keeps: the dense solution on the host and on any space, the same bits whatever
+// the lag of the flag, a true residual within the tolerance.
+#pragma once
+
+#include "catch.hpp"
+
+#include <complex>
+
+#include <sla/exec/deferred.hpp>
+#include <sla/exec/evaluate.hpp>
+#include <sla/solve/linear.hpp>
+#include <sla/tensor/block.hpp>
+#include <sla/tensor/problems.hpp>
+
+#include "dense.hpp"
+
+namespace suite {
+using sla::dyn, sla::index_t;
+
+/// A x = b by Gaussian elimination with row pivoting, for each batch item.
+template <class T, class S, class F, class E>
+std::vector<T> dense_solution(sla::sparse_tensor<T, S, F> const& A, sla::tensor<T, E> const& b) {
+  index_t const n = A.rows() * S::block_rows, batch = A.batch_count(), rhs = b.size() / batch / n;
+  auto a = oracle::dense(A);
+  std::vector<T> x(b.begin(), b.end());
+  for (index_t item = 0; item < batch; ++item) {
+    auto at = [&](index_t i, index_t j) -> T& { return a[std::size_t((item * n + i) * n + j)]; };
+    auto row = [&](index_t i, index_t k) -> T& { return x[std::size_t((item * n + i) * rhs + k)]; };
+    for (index_t c = 0; c < n; ++c) {
+      index_t pivot = c;
+      for (index_t i = c; i < n; ++i)
+        if (std::abs(at(i, c)) > std::abs(at(pivot, c))) pivot = i;
+      for (index_t j = 0; j < n; ++j) std::swap(at(c, j), at(pivot, j));
+      for (index_t k = 0; k < rhs; ++k) std::swap(row(c, k), row(pivot, k));
+      for (index_t i = c + 1; i < n; ++i) {
+        T const f = at(i, c) / at(c, c);
+        for (index_t j = c; j < n; ++j) at(i, j) -= f * at(c, j);
+        for (index_t k = 0; k < rhs; ++k) row(i, k) -= f * row(c, k);
+      }
+    }
+    for (index_t c = n; c-- > 0;)
+      for (index_t k = 0; k < rhs; ++k) {
+        for (index_t j = c + 1; j < n; ++j) row(c, k) -= at(c, j) * row(j, k);
+        row(c, k) /= at(c, c);
+      }
+  }
+  return x;
+}
+
+/// The same result on the host and on a queue, bit for bit, whatever the lag; the dense solution within `accuracy`.
+template <class A, class B, class Method, class P>
+void same_everywhere(A const& a, B const& b, Method const& method, P const& p, double accuracy) {
+  auto const [x, report] = sla::try_solve(a, b, method, p);
+  INFO(report);
+  REQUIRE(report.converged());
+  CHECK(report.residual() <= method.rtol);
+  CHECK(report.iterations() > 0);
+  CHECK(report.runs >= 1);
+  auto const dense = dense_solution(a, b);
+  double largest = 0;
+  for (auto const& value : dense) largest = (std::max)(largest, double(std::abs(value)));
+  CHECK(oracle::distance(std::vector(x.begin(), x.end()), dense) <= accuracy * largest);
+
+  for (int lag : {0, 4, 32}) {
+    auto const [y, queued] = sla::try_solve(a, b, method, p, sla::on([lag](sla::frame f) { return sla::deferred(f, lag); }));
+    INFO("lag " << lag << ": " << queued);
+    CHECK(std::equal(x.begin(), x.end(), y.begin()));
+    CHECK(queued.iterations() == report.iterations());
+    CHECK(queued.residual() == report.residual());
+  }
+}
+
+/// A problem that a method can solve: symmetric positive definite where it needs that, else convection and diffusion.
+template <class Method>
+auto problem(index_t n) {
+  if constexpr (Method::needs_definite)
+    return sla::problems::checkerboard({n, n}, 10.0, 2);
+  else
+    return sla::problems::convection_diffusion({n, n}, 3.0);
+}
+
+/// Two different items on one pattern.
+template <class Method>
+auto batched_problem(index_t n) {
+  auto A = problem<Method>(n), C = A;
+  auto const diagonal = sla::diagonal_positions(C.pattern());
+  for (index_t i = 0; i < C.rows(); ++i) C.values()[diagonal[i]] *= 1.5;
+  return sla::stack_batch(A, C);
+}
+
+/// Complex values: Hermitian where the method needs that.
+template <class Method>
+auto complex_problem(index_t n) {
+  using T = std::complex<double>;
+  auto A = sla::cast<T>(problem<Method>(n));
+  for (index_t i = 0; i < A.rows(); ++i)
+    A.pattern().view().for_row(i, [&](index_t s, index_t j) {
+      if (i != j) A.values()[s] *= Method::needs_definite ? std::polar(1.0, 0.3 * double(j - i)) : T(1, 0.2);
+    });
+  return A;
+}
+
+template <class Method>
+void plain(Method const& method) {
+  auto const A = problem<Method>(11);
+  auto const b = sla::random<double>(A.rows(), 1);
+  same_everywhere(A, b, method, sla::jacobi{}, 1e-7);
+  same_everywhere(A, b, method, sla::ilu0{}, 1e-7);
+}
+template <class Method>
+void without_preconditioner(Method const& method) {
+  auto const A = problem<Method>(9);
+  same_everywhere(A, sla::random<double>(A.rows(), 2), method, sla::identity{}, 1e-7);
+}
+template <class Method>
+void batches_with_right_hand_sides(Method const& method) {
+  auto const A = batched_problem<Method>(8);
+  auto const b = sla::random<double, sla::Extents<2, dyn, dyn>>({2, A.rows(), 3}, 3);
+  same_everywhere(A, b, method, sla::jacobi{}, 1e-7);
+}
+template <class Method>
+void blocks_with_right_hand_sides(Method const& method) {
+  auto const A = sla::to_blocks<2, 2>(problem<Method>(8));
+  auto const b = sla::random<double, sla::Extents<dyn, 2, dyn>>({A.rows(), 2, 2}, 4);
+  same_everywhere(A, b, method, sla::ilu0{}, 1e-7);
+}
+template <class Method>
+void complex_numbers(Method const& method) {
+  auto const A = complex_problem<Method>(7);
+  same_everywhere(A, sla::random<std::complex<double>>(A.rows(), 5), method, sla::ilu0{}, 1e-7);
+}
+
+/// Items have their own stops: each gets the bits that it gets alone.
+template <class Method>
+void items_are_independent(Method const& method) {
+  auto const A = problem<Method>(10);
+  sla::matrix<double> b({A.rows(), 2});
+  auto const easy = sla::full<double>(A.rows(), 1e-3), hard = sla::random<double>(A.rows(), 6);
+  for (index_t i = 0; i < A.rows(); ++i) b(i, 0) = easy[i], b(i, 1) = hard[i];
+  auto const [x, report] = sla::try_solve(A, b, method, sla::jacobi{});
+  REQUIRE(report.converged());
+  int k = 0;
+  for (auto const* one : {&easy, &hard}) {
+    sla::matrix<double> column({A.rows(), 1});
+    for (index_t i = 0; i < A.rows(); ++i) column(i, 0) = (*one)[i];
+    auto const [y, alone] = sla::try_solve(A, column, method, sla::jacobi{});
+    CHECK(alone.iterations() == report.items[std::size_t(k)].iterations);
+    double worst = 0;
+    for (index_t i = 0; i < A.rows(); ++i) worst = (std::max)(worst, std::abs(x(i, k) - y(i, 0)) / (std::abs(y(i, 0)) + 1e-300));
+    CHECK(worst < 1e-9);
+    ++k;
+  }
+}
+}  // namespace suite
