@@ -9,15 +9,27 @@
 
 using namespace sla;
 
-TEMPLATE_TEST_CASE("threads agree with serial", "", float, double, std::complex<float>, std::complex<double>) {
-  double const bound = sizeof(real_t<TestType>) == 4 ? 1e-4 : 1e-12;
-  for (int threads : {1, 3})
-    suites::backend_suite<TestType>([&](frame f) { return std::make_unique<host_space<true>>(f, openmp{threads}); }, bound);
+namespace {
+auto on_threads(int threads) {
+  return [threads](frame f) { return std::make_unique<host_space<true>>(f, openmp{threads}); };
+}
+auto queued(int lag) {
+  return [lag](frame f) { return std::make_unique<deferred>(f, lag); };
+}
+}  // namespace
+
+TEST_CASE("threads and the queue agree with serial") {
+  for (int threads : {1, 3}) suites::backend_suite(on_threads(threads), 1e-12);
+  for (int lag : {0, 4, 32}) suites::backend_suite(queued(lag), 1e-12);
 }
 
-TEST_CASE("the queue agrees with serial") {
-  for (int lag : {0, 4, 32})
-    suites::backend_suite<double>([&](frame f) { return std::make_unique<deferred>(f, lag); }, 1e-12);
+TEST_CASE("in every scalar") {
+  for (int threads : {1, 3}) {
+    suites::scalar_suite<float>(on_threads(threads), 1e-4);
+    suites::scalar_suite<double>(on_threads(threads), 1e-12);
+    suites::scalar_suite<std::complex<double>>(on_threads(threads), 1e-12);
+  }
+  suites::scalar_suite<std::complex<float>>(queued(4), 1e-4);
 }
 
 TEST_CASE("a space of one item has plain numbers, and refuses more items") {
