@@ -20,17 +20,28 @@ SLA_HD void entry_rows(Product const& y, index_t b, index_t first, index_t count
   auto const x = y.x;
   auto const* const values = A.values + b * A.batch_stride;
   index_t const col0 = b * A.shape.cols(), row0 = b * A.shape.rows();
-  for (index_t i = first; i < first + count; ++i) {
-    if constexpr (requires { A.pattern.row_ptr; }) {
-      index_t const ahead = A.pattern.row_ptr[i] + fetch_distance;
-      SLA_PREFETCH(std::uintptr_t(A.pattern.col) + std::size_t(ahead) * sizeof(*A.pattern.col));
-      SLA_PREFETCH(std::uintptr_t(values) + std::size_t(ahead) * sizeof(*values));
+  auto const term = [&](index_t slot, index_t j) {
+    return op::mul::apply(A.read(values[slot]), x.at(element{col0 + j, col0 + j, item}));
+  };
+  if constexpr (requires { A.pattern.row_ptr; }) {
+    auto const* const col = A.pattern.col;
+    auto const* const row_ptr = A.pattern.row_ptr;
+    index_t slot = row_ptr[first];
+    for (index_t i = first; i < first + count; ++i) {
+      std::size_t const ahead = std::size_t(slot + fetch_distance);
+      SLA_PREFETCH(std::uintptr_t(col) + ahead * sizeof(*col));
+      SLA_PREFETCH(std::uintptr_t(values) + ahead * sizeof(*values));
+      index_t const end = row_ptr[i + 1];
+      V total{};
+      for (; slot < end; ++slot) total += term(slot, col[slot]);
+      out[row0 + i] = scalar_cast<T>(total);
     }
-    V total{};
-    A.pattern.for_row(i, [&](index_t slot, index_t j) {
-      total += op::mul::apply(A.read(values[slot]), x.at(element{col0 + j, col0 + j, item}));
-    });
-    out[row0 + i] = scalar_cast<T>(total);
+  } else {
+    for (index_t i = first; i < first + count; ++i) {
+      V total{};
+      A.pattern.for_row(i, [&](index_t slot, index_t j) { total += term(slot, j); });
+      out[row0 + i] = scalar_cast<T>(total);
+    }
   }
 }
 
