@@ -21,6 +21,8 @@ TEST_CASE("extents are static or known at run time") {
   static_assert(std::same_as<join_t<Extents<2>, Extents<dyn, 3>>, Extents<2, dyn, 3>>);
   CHECK_THROWS_WITH((Extents<4, dyn>(5, 7)), ContainsSubstring("extent 5 on axis 0, where the type says 4"));
   CHECK_THROWS_WITH((Extents<dyn>(-2)), ContainsSubstring("extent -2 on axis 0"));
+  CHECK_THROWS_WITH((Extents<dyn, dyn>(index_t(1) << 40, index_t(1) << 40)), ContainsSubstring("more elements than"));
+  CHECK((Extents<dyn, dyn>(index_t(1) << 40, index_t(1) << 20).total()) == index_t(1) << 60);
 }
 
 TEST_CASE("shapes of sparse tensors") {

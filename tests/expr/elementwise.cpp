@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Elementwise expressions against loops over elements: every operator and function, mixed scalars, aliasing, lifetimes.
+#include <cmath>
 #include <complex>
+#include <limits>
+#include <utility>
 
 #include <sla/exec/evaluate.hpp>
 
@@ -111,6 +114,7 @@ TEST_CASE("a borrowed const array is read, never written") {
   auto x = borrow(data, 3);
   CHECK(eval(sum(x)) == 6);
   CHECK_THROWS_AS(x = 2 * x, value_error);
+  CHECK_THROWS_AS((x = ones<double>(3)), value_error);
   auto copy = x + 0;
   vector<double> y = copy;
   y = 2 * y;
@@ -124,4 +128,35 @@ TEST_CASE("assignment takes the extents of the expression") {
   vector<double> empty;
   x = 2 * empty;
   CHECK(x.size() == 0);
+}
+
+TEST_CASE("whatever is assigned to a borrowed array is written into it") {
+  double data[] = {1, 2, 3, 4};
+  auto x = borrow(data, 4);
+  auto const y = full<double>(4, 5.0);
+  x = 2 * y;
+  CHECK(data[3] == 10);
+  x = y;
+  CHECK(data[3] == 5);
+  x = full<double>(4, 6.0);
+  CHECK(data[3] == 6);
+  x = std::as_const(x);
+  CHECK_THROWS_WITH((x = ones<double>(5)), Catch::Matchers::ContainsSubstring("borrows an array of 4, y is 5"));
+  CHECK_THROWS_AS((x = 2 * ones<double>(5)), shape_error);
+  double more[] = {1, 2, 3, 4, 5};
+  auto head = borrow(more, 4), tail = borrow(more + 1, 4);
+  tail = head;
+  for (int n = 0; n < 4; ++n) CHECK(more[n + 1] == n + 1);
+  std::swap(head, tail);
+  CHECK(head.data() == more + 1);
+}
+
+TEST_CASE("signs of zero and of infinity") {
+  vector<double> x{-0.0, -1.0};
+  vector<double> y = abs(x);
+  CHECK(!std::signbit(y[0]));
+  using C = std::complex<double>;
+  double const infinity = std::numeric_limits<double>::infinity();
+  vector<C> a{C(infinity, 0)}, b{C(1, 0)};
+  CHECK(std::real(eval(dot(a, b))) == infinity);
 }

@@ -2,6 +2,7 @@
 // Reductions against loops in long double; their order, their precision, and what a reduction is and is not.
 #include <cmath>
 #include <limits>
+#include <sstream>
 
 #include <sla/exec/evaluate.hpp>
 
@@ -70,6 +71,9 @@ TEST_CASE("a reduction converts once to its number and mixes as one") {
   CHECK(scaled[7] == 0.1);
   std::complex<double> z = std::complex<double>(0, 2) * dot(x, x);
   CHECK(z == std::complex<double>(0, 200));
+  std::ostringstream out;
+  out << sum(x) << ' ' << norm(x);
+  CHECK(out.str() == "100 10");
 }
 
 TEST_CASE("reductions are bitwise equal, whatever the number of threads") {

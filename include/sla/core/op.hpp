@@ -56,8 +56,7 @@ struct pow {
 struct inner {
   template <class A, class B>
   SLA_HD static constexpr auto apply(A a, B b) {
-    using T = promote_t<A, B>;
-    return mul::apply(conj_of(accumulator_t<A>(a)), accumulator_t<B>(b)) * accumulator_t<real_t<T>>(1);
+    return mul::apply(conj_of(accumulator_t<A>(a)), accumulator_t<B>(b));
   }
 };
 

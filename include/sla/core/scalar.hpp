@@ -124,6 +124,7 @@ SLA_HD constexpr To scalar_cast(From a) {
 }
 
 /// A user's number as kernels see it.
+SLA_AS_CALLEE
 template <class T>
 SLA_HD constexpr kernel_t<T> to_kernel(T a) {
   return kernel_t<T>(a);
@@ -163,7 +164,7 @@ SLA_HD real_t<T> abs_of(T a) {
   if constexpr (is_complex<T>)
     return std::hypot(a.re, a.im);
   else
-    return a < 0 ? -a : a;
+    return std::fabs(a);
 }
 template <class T>
 SLA_HD bool is_finite(T a) {

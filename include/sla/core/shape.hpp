@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include <sla/core/config.hpp>
@@ -37,6 +38,9 @@ class Extents {
       if (static_extent(a) != dyn && static_extent(a) != sizes_[a])
         throw shape_error(text("extent ", sizes_[a], " on axis ", a, ", where the type says ", static_extent(a)));
     }
+    index_t room = (std::numeric_limits<index_t>::max)();
+    for (index_t size : sizes_.data)
+      if (size > 0 && (room /= size) == 0) throw shape_error(text("extents of more elements than std::int64_t counts, among them ", size));
   }
 
   SLA_HD static constexpr index_t static_extent(int axis) {

@@ -19,6 +19,34 @@ void for_statements(pass_plan<Count> const& plan, int pass, std::tuple<S...> con
     ((plan.pass_of[N] == pass ? f(std::get<N>(statements), std::integral_constant<std::size_t, N>{}) : void()), ...);
   }(std::index_sequence_for<S...>{});
 }
+
+/// The layout of a pass by its products, or as `otherwise` makes it of the number of elements.
+template <std::size_t Count, class... S, class F>
+frame frame_of_pass(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, F const& otherwise) {
+  frame found{1, -1, 1, 1};
+  index_t total = 0;
+  for_statements(plan, pass, statements, [&](auto const& s, auto) {
+    if (frame const f = frame_of(s); f.rows >= 0) found = f;
+    total = s.total();  // the plan puts equal ones together
+  });
+  return found.rows >= 0 ? found : otherwise(total);
+}
+
+/// The layout of a pass in a space of this layout: the same items, whose rows may be others where products say so.
+/// Errors: shape_error, if the statements have other items, or as many elements as no vector of the space.
+template <std::size_t Count, class... S>
+frame frame_of_pass(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, frame const& space) {
+  frame const found = frame_of_pass(plan, pass, statements, [&](index_t total) {
+    if (total != space.total())
+      throw shape_error(text("fuse: a statement of ", total, " elements in a space of ", space.total(),
+                             "; vectors of a space have its extents: use a space of this size, or fuse without a space"));
+    return space;
+  });
+  if (found.batch != space.batch || found.rhs != space.rhs)
+    throw shape_error(text("fuse: a product of batch ", found.batch, " and ", found.rhs, " right-hand sides in a space of batch ",
+                           space.batch, " and ", space.rhs, "; make the space with the layout of its vectors"));
+  return found;
+}
 }  // namespace detail
 
 struct openmp {
@@ -50,7 +78,7 @@ struct serial {
         auto* const result = std::get<N>(results);
         for (index_t k = 0; k < (merged ? 1 : f.items()); ++k) result[k] = Statement::identity();
         std::vector<typename Statement::accumulator_type> one(std::size_t(f.rhs), Statement::identity());
-        for (index_t row = 0; row < f.batch * f.rows; ++row) {
+        for (index_t row = 0; row < (f.inner ? f.batch * f.rows : 0); ++row) {
           index_t const b = row / f.rows;
           for (auto& value : one) value = Statement::identity();
           statement.run(span{row * f.inner, f.inner, b * f.rhs, f.rhs}, one.data());

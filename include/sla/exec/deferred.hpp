@@ -5,20 +5,28 @@
 
 #include <deque>
 #include <functional>
+#include <utility>
 
 #include <sla/exec/host.hpp>
 
 namespace sla {
 
 class deferred : public detail::host_space_base {
-  /// Work in order; scalars release their memory through it, after the work that reads them.
+  /// Work in order. What tasks hold is released with them: scalars and kept vectors go after the work that reads them.
   struct queue {
     std::deque<std::function<void()>> tasks;
     std::size_t issued = 0, done = 0;
+    bool is_closed = false;
 
     void add(std::function<void()> task) {
+      if (is_closed) return;
       tasks.push_back(std::move(task));
       ++issued;
+    }
+    /// Drops what has not run: after an exception its vectors are gone already.
+    void close() {
+      is_closed = true;
+      std::exchange(tasks, {});
     }
     void run_to(std::size_t mark) {
       while (done < mark) {
@@ -35,9 +43,10 @@ class deferred : public detail::host_space_base {
   using scalar = item_scalar<T, host_memory>;
 
   deferred(frame f, int lag) : frame_(f), lag_(lag), queue_(std::make_shared<queue>()) {}
-  ~deferred() {  // what is left are releases of scalars
+  /// Work that no `finish` waited for is dropped.
+  ~deferred() {
     peeked_.clear();
-    queue_->run_to(queue_->issued);
+    queue_->close();
   }
   deferred(deferred const&) = delete;
   deferred& operator=(deferred const&) = delete;
@@ -106,13 +115,24 @@ class deferred : public detail::host_space_base {
   template <std::size_t Count, class... S, class... R>
   void run_pass(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, std::tuple<R...>& results) {
     auto pointers = std::apply([&](auto&... r) { return result_pointers<S...>{address(r)...}; }, results);
-    queue_->add([=, f = frame_] { openmp{}.run(plan, pass, statements, f, false, pointers); });
+    queue_->add([=, f = detail::frame_of_pass(plan, pass, statements, frame_)] { openmp{}.run(plan, pass, statements, f, false, pointers); });
+  }
+  /// A statement whose operands were moved into it, until its work is done.
+  template <class S>
+  std::remove_cvref_t<S> const& keep(S&& statement) {
+    auto const kept = std::make_shared<std::remove_cvref_t<S>>(std::forward<S>(statement));
+    temporaries_.push_back(kept);
+    return *kept;
+  }
+  template <class... S>
+  void reduce(std::tuple<S...> const&, auto const&) {
+    if (closes() && !temporaries_.empty()) queue_->add([kept = std::exchange(temporaries_, {})] {});
   }
 
  private:
   template <class T>
   scalar<T> make() {
-    auto release = [q = queue_](T* p) { q->add([p] { delete[] p; }); };
+    auto release = [q = queue_](T* p) { q->add([owned = std::shared_ptr<T[]>(p)] {}); };
     return {std::shared_ptr<T>(new T[std::size_t(items())]{}, release), items()};
   }
   template <class T>

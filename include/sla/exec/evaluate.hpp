@@ -41,10 +41,7 @@ void assign(tensor<T, E, Memory>& x, X const& expression) {
       } else {
         tensor<T, E, Memory> value(extents, uninitialized);
         fuse(set(value, expression));
-        if (fits && !x.values().owns())
-          Memory::copy(value.data(), x.data(), value.values().bytes());
-        else
-          x = std::move(value);
+        x = std::move(value);
       }
     }
   }

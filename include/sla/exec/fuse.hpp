@@ -3,6 +3,8 @@
 // back as scalars of the space. Spaces of the host: exec/host.hpp, exec/deferred.hpp. Nested products: exec/hoist.hpp.
 #pragma once
 
+#include <memory>
+
 #include <sla/exec/hoist.hpp>
 #include <sla/exec/plan.hpp>
 
@@ -14,7 +16,9 @@ concept ExecutionSpace = requires { typename std::remove_cvref_t<S>::space_tag; 
 namespace detail {
 /// The pass loop, shared by every space: Space supplies
 ///   result<Statement>()              room for one accumulator per item
+///   count(passes, statements...)     before the passes
 ///   run_pass(plan, pass, statements, results)
+///   reduce(statements, results)      after them: vectors of `temporary` may go
 ///   finished<Statement>(result)      the scalar that the algorithm sees
 template <class Space, class... S>
 auto fuse_lowered(Space& space, S const&... lowered) {
@@ -50,13 +54,52 @@ auto fuse_lowered(Space& space, S const&... lowered) {
 }
 }  // namespace detail
 
+namespace detail {
+/// What views may look into: the statement, or a copy that a space keeps which runs it later.
+template <class Space, class S>
+auto const& kept(Space& space, S&& statement) {
+  using Kept = std::remove_cvref_t<S>;
+  if constexpr (requires { space.keep(std::forward<S>(statement)); } && !std::same_as<Kept, lowered_t<Kept>>)
+    return space.keep(std::forward<S>(statement));
+  else
+    return statement;
+}
+
+/// Gives the vectors of hoisting an address, and runs nothing.
+struct planning_space {
+  std::vector<std::shared_ptr<void>> temporaries;
+
+  template <class T, class E>
+  std::shared_ptr<tensor<T, E>> temporary(E const& extents) {
+    auto vector = std::make_shared<tensor<T, E>>(extents, uninitialized);
+    temporaries.push_back(vector);
+    return vector;
+  }
+};
+}  // namespace detail
+
+/// The number of passes over memory that `fuse` of these statements makes.
+template <Statement... S>
+int passes(S const&... statements) {
+  detail::planning_space space;
+  return detail::with_hoisted(space, [](auto const&... lowered) { return plan_passes(lowered...).passes; }, lower{}(statements)...);
+}
+
+/// The bytes that the passes of these statements load and store, each operand once per pass (a value that a pass has just
+/// stored is not loaded again; write-allocation is not counted).
+template <Statement... S>
+index_t bytes_moved(S const&... statements) {
+  detail::planning_space space;
+  return detail::with_hoisted(space, [](auto const&... lowered) { return detail::bytes_of_passes(lowered...); }, lower{}(statements)...);
+}
+
 /// Runs the statements in order and returns the scalars of the reductions among them, as a tuple.
 /// Cost: `passes(statements...)` walks over memory. Errors: shape_error, if a statement does not fit the space.
 template <ExecutionSpace Space, Statement... S>
   requires(!Space::is_distributed)
-auto fuse(Space& space, S const&... statements) {
+auto fuse(Space& space, S&&... statements) {
   return detail::with_hoisted(space, [&](auto const&... lowered) { return detail::fuse_lowered(space, lowered...); },
-                              lower{}(statements)...);
+                              lower{}(detail::kept(space, std::forward<S>(statements)))...);
 }
 
 /// The same without a space: on the memory of the operands, now; reductions fold everything and come back as numbers.

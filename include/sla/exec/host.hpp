@@ -3,6 +3,7 @@
 // item_scalars. `immediate` is the space behind plain assignment: everything is one item.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 
 #include <sla/exec/backend.hpp>
@@ -25,22 +26,24 @@ struct host_space_base {
     temporaries_.push_back(vector);
     return vector;
   }
+  /// A fuse begins; whole nodes may call others inside of it.
   template <class... S>
-  void reduce(std::tuple<S...> const&, auto const&) {}
+  void count(int, S const&...) {
+    ++open_;
+  }
+  /// A fuse ends: the vectors that hoisting asked for may go.
   template <class... S>
-  void count(int, S const&...) {}
+  void reduce(std::tuple<S...> const&, auto const&) {
+    if (closes()) temporaries_.clear();
+  }
+
+ protected:
+  bool closes() { return (open_ = (std::max)(open_ - 1, 0)) == 0; }
+  std::vector<std::shared_ptr<void>> temporaries_;
 
  private:
-  std::vector<std::shared_ptr<void>> temporaries_;
+  int open_ = 0;
 };
-
-/// The total of the statements of a pass; the plan puts equal ones together.
-template <std::size_t Count, class... S>
-index_t pass_total(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements) {
-  index_t total = 0;
-  for_statements(plan, pass, statements, [&](auto const& s, auto) { total = s.total(); });
-  return total;
-}
 }  // namespace detail
 
 /// Everything now, everything one item: assignment, and `fuse` without a space.
@@ -62,11 +65,7 @@ struct immediate : detail::host_space_base {
   }
   template <std::size_t Count, class... S, class... R>
   void run_pass(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, std::tuple<R...>& results) {
-    frame f{1, -1, 1, 1};
-    detail::for_statements(plan, pass, statements, [&](auto const& s, auto) {
-      if (frame const found = frame_of(s); found.rows >= 0) f = found;
-    });
-    if (f.rows < 0) f.rows = detail::pass_total(plan, pass, statements);
+    frame const f = detail::frame_of_pass(plan, pass, statements, [](index_t total) { return frame{1, total, 1, 1}; });
     std::apply([&](auto&... r) { backend.run(plan, pass, statements, f, true, result_pointers<S...>{&r...}); }, results);
   }
 };
@@ -151,10 +150,8 @@ class host_space : public detail::host_space_base {
   }
   template <std::size_t Count, class... S, class... R>
   void run_pass(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, std::tuple<R...>& results) {
-    index_t const total = detail::pass_total(plan, pass, statements);
-    if (total != frame_.total())
-      throw shape_error(text("a statement of ", total, " elements in a space of ", frame_.total()));
-    std::apply([&](auto&... r) { backend_.run(plan, pass, statements, frame_, false, result_pointers<S...>{address(r)...}); }, results);
+    frame const f = detail::frame_of_pass(plan, pass, statements, frame_);
+    std::apply([&](auto&... r) { backend_.run(plan, pass, statements, f, false, result_pointers<S...>{address(r)...}); }, results);
   }
 
  private:

@@ -10,24 +10,6 @@
 
 namespace sla {
 
-/// How elements are laid out for a pass, by the nodes that know (products, broadcasts); else one long row of elements.
-struct find_frame {
-  frame* found;
-  template <class X>
-  X operator()(X const& x) const {
-    if constexpr (requires { x.layout(); }) *found = x.layout();
-    x.rebuild(*this);
-    return x;
-  }
-};
-
-template <class... S>
-frame frame_of(S const&... statements) {
-  frame found{1, -1, 1, 1};
-  ((void)statements.rebuild(find_frame{&found}), ...);
-  return found;
-}
-
 namespace detail {
 inline constexpr index_t block_elements = 1024;
 

@@ -19,6 +19,25 @@ struct pass_plan {
   int passes = 0;
 };
 
+/// The layout of a statement's elements by the nodes that know it, the outermost first: its operands may have other rows.
+struct find_frame {
+  frame* found;
+  template <class X>
+  X operator()(X const& x) const {
+    x.rebuild(*this);
+    if constexpr (requires { x.layout(); }) *found = x.layout();
+    return x;
+  }
+};
+
+/// The layout of a statement by its products and broadcasts; rows are -1 where any layout of as many elements will do.
+template <class S>
+frame frame_of(S const& statement) {
+  frame found{1, -1, 1, 1};
+  (void)statement.rebuild(find_frame{&found});
+  return found;
+}
+
 namespace detail {
 template <class S>
 inline constexpr bool is_whole = S::depth == reach::whole;
@@ -27,7 +46,10 @@ inline constexpr bool is_whole = S::depth == reach::whole;
 struct pass_accesses {
   std::vector<access> list;
   index_t total = -1;
+  frame layout{1, -1, 1, 1};
 
+  /// Can a statement of this layout walk the same rows?
+  bool fits(index_t count, frame f) const { return total == count && (layout.rows < 0 || f.rows < 0 || layout == f); }
   /// Must a statement with these accesses start another pass?
   bool conflicts(std::vector<access> const& next) const {
     for (access const& a : list)
@@ -60,11 +82,12 @@ pass_plan<sizeof...(S)> plan_passes(S const&... statements) {
     std::vector<access> mine;
     s.accesses([&](access a) { mine.push_back(a); });
     detail::refuse_overwriting(mine, whole);
-    if (sealed || whole || open.total != s.total() || open.conflicts(mine)) {
+    frame const layout = frame_of(s);
+    if (sealed || whole || !open.fits(s.total(), layout) || open.conflicts(mine)) {
       ++plan.passes;
-      open.list.clear();
-      open.total = s.total();
+      open = {{}, s.total(), layout};
     }
+    if (layout.rows >= 0) open.layout = layout;
     open.list.insert(open.list.end(), mine.begin(), mine.end());
     sealed = whole;
     plan.pass_of[n++] = plan.passes - 1;
@@ -73,16 +96,10 @@ pass_plan<sizeof...(S)> plan_passes(S const&... statements) {
   return plan;
 }
 
-/// The number of passes over memory that `fuse` of these statements makes.
-template <Statement... S>
-int passes(S const&... statements) {
-  return plan_passes(lower{}(statements)...).passes;
-}
-
-/// The bytes that the passes of these statements load and store, each operand once per pass (a value that a pass has just
-/// stored is not loaded again; write-allocation is not counted).
-template <Statement... S>
-index_t bytes_moved(S const&... statements) {
+namespace detail {
+/// The bytes that the passes of lowered statements load and store.
+template <class... S>
+index_t bytes_of_passes(S const&... statements) {
   auto const plan = plan_passes(statements...);
   index_t moved = 0;
   for (int pass = 0; pass < plan.passes; ++pass) {
@@ -101,5 +118,6 @@ index_t bytes_moved(S const&... statements) {
   }
   return moved;
 }
+}  // namespace detail
 
 }  // namespace sla

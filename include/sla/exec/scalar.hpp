@@ -31,6 +31,28 @@ template <class T, class Memory>
 per_item<T, Memory> as_node(item_scalar<T, Memory> const& s) {
   return {s.data()};
 }
+
+/// A scalar that was moved into the expression; lowering views it.
+template <class T, class Memory>
+struct held_scalar {
+  using expression_tag = void;
+  using value_type = T;
+  using extents_type = no_extents;
+  using memory_type = Memory;
+  static constexpr reach depth = reach::pointwise;
+
+  item_scalar<T, Memory> owner;
+
+  no_extents extents() const { return {}; }
+  template <class F>
+  per_item<T, Memory> rebuild(F const&) const {
+    return {owner.data()};
+  }
+};
+template <class T, class Memory>
+held_scalar<T, Memory> as_node(item_scalar<T, Memory>&& s) {
+  return {std::move(s)};
+}
 template <class T, int Capacity, class Memory>
 per_item<fixed_array<T, Capacity>, Memory> as_coefficients(item_scalar<fixed_array<T, Capacity>, Memory> const& s) {
   return {s.data()};

@@ -22,6 +22,7 @@ struct dots_statement {
   using statement_tag = void;
   using monoid_type = op::plus;
   using finish_type = as_is;
+  using expression_type = X;
   using memory_type = Memory;
   using summand = decltype(op::inner::apply(T{}, typename X::value_type{}));
   using accumulator_type = fixed_array<summand, Capacity>;
@@ -75,9 +76,9 @@ struct combine_node {
   SLA_HD E const& extents() const { return V.shape; }
   SLA_HD T at(element e) const {
     auto const& c = h.refer(e);
-    T total{};
-    for (int j = 0; j < count; ++j) total += scalar_cast<T>(op::mul::apply(c[j], V.data[j][e.at]));
-    return total;
+    decltype(op::mul::apply(c[0], T{})) total{};
+    for (int j = 0; j < count; ++j) total += op::mul::apply(c[j], V.data[j][e.at]);
+    return scalar_cast<T>(total);
   }
   template <class F>
   auto rebuild(F const& f) const {
@@ -90,10 +91,14 @@ struct combine_node {
 };
 
 namespace detail {
-/// The views of the first `count` of a list of equal tensors.
+/// The views of the first `count` of a list of equal tensors. Errors: there are fewer, more than Capacity, or they differ.
 template <int Capacity, class V>
-auto view_basis(std::vector<V> const& vectors, int count) {
+auto view_basis(std::vector<V> const& vectors, int count, char const* operation) {
   using Leaf = decltype(view(vectors.front()));
+  if (vectors.empty() || count < 0 || count > Capacity || count > int(vectors.size()))
+    throw shape_error(text(operation, ": count is ", count, ", of ", vectors.size(), " vectors and ", Capacity,
+                           " coefficients; it is at most both, and there is at least one vector"));
+  for (int j = 1; j < count; ++j) require_same_extents(vectors[std::size_t(j)].extents(), vectors[0].extents(), operation);
   basis_view<typename Leaf::value_type, typename Leaf::extents_type, typename Leaf::memory_type, Capacity> basis{};
   basis.shape = vectors.front().extents();
   for (int j = 0; j < count; ++j) basis.data[j] = view(vectors[std::size_t(j)]).data;
@@ -102,23 +107,31 @@ auto view_basis(std::vector<V> const& vectors, int count) {
 }  // namespace detail
 
 /// The statement of count inner products conj(V_j) . w, for j < count <= Capacity.
+/// Law: w has the extents of each V_j. Errors: shape_error where only run time can tell, or for a count out of range.
 template <int Capacity, class V, Tensorial X>
   requires is_tensor<V>
 auto dots(std::vector<V> const& vectors, int count, X&& w) {
   using Leaf = decltype(view(vectors.front()));
-  return dots_statement<typename Leaf::value_type, typename Leaf::extents_type, typename Leaf::memory_type, Capacity, node_t<X>>{
-      detail::view_basis<Capacity>(vectors, count), count, as_node(std::forward<X>(w))};
+  static_assert(same_extents_law<typename Leaf::extents_type, typename node_t<X>::extents_type>,
+                "sla: dots(V, count, w): w has another shape than the vectors of V");
+  dots_statement<typename Leaf::value_type, typename Leaf::extents_type, typename Leaf::memory_type, Capacity, node_t<X>> statement{
+      detail::view_basis<Capacity>(vectors, count, "dots(V, count, w)"), count, as_node(std::forward<X>(w))};
+  require_same_extents(statement.V.shape, statement.x.extents(), "dots(V, count, w)");
+  return statement;
 }
 
-/// The expression sum of h_j V_j, for j < count; h is a fixed_array, or one per item.
+/// The expression sum of h_j V_j, for j < count; h is a fixed_array, or one per item. Its type is that of V, rounded once.
+/// Errors: shape_error for a count out of range.
 template <class V, class H>
   requires is_tensor<V>
 auto combine(std::vector<V> const& vectors, int count, H const& h) {
   using Leaf = decltype(view(vectors.front()));
   using Coefficients = decltype(as_coefficients(h));
   constexpr int capacity = Coefficients::value_type::size();
+  static_assert(storage_law<typename Leaf::value_type, std::remove_cvref_t<decltype(typename Coefficients::value_type{}[0])>>,
+                "sla: combine(V, count, h): complex coefficients of real vectors; make the vectors complex");
   return combine_node<typename Leaf::value_type, typename Leaf::extents_type, typename Leaf::memory_type, capacity, Coefficients>{
-      detail::view_basis<capacity>(vectors, count), count, as_coefficients(h)};
+      detail::view_basis<capacity>(vectors, count, "combine(V, count, h)"), count, as_coefficients(h)};
 }
 
 template <class T, int Capacity>

@@ -30,9 +30,10 @@ struct sparse_view {
     return read(values[b * batch_stride + (slot * S::block_rows + c) * S::block_cols + q]);
   }
   conjugate_type conjugated() const { return {pattern, values, batch_stride, shape, bytes}; }
+  /// What a product reads: an element walks slots of any place.
   access stored() const {
     index_t const of_values = shape.batch_count() * batch_stride * index_t(sizeof(T));
-    return {values, of_values, false, false, bytes - of_values};
+    return {values, of_values, true, false, bytes - of_values};
   }
   template <class F>
   sparse_view rebuild(F const&) const {

@@ -3,6 +3,8 @@
 // number. float adds up in double; the order is fixed, so reruns are bitwise equal.
 #pragma once
 
+#include <ostream>
+
 #include <sla/expr/ops.hpp>
 #include <sla/expr/statement.hpp>
 
@@ -227,6 +229,12 @@ template <class L, class R>
   requires detail::WithReduction<L, R>
 auto operator<=>(L&& l, R&& r) {
   return detail::plain(std::forward<L>(l)) <=> detail::plain(std::forward<R>(r));
+}
+
+/// Prints the number: `std::cout << norm(r)`.
+template <class Char, class Traits, Reduction R>
+std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& out, R&& r) {
+  return out << detail::plain(std::forward<R>(r));
 }
 
 }  // namespace sla

@@ -39,13 +39,13 @@ SLA_HD inline void for_elements(span s, F const& f) {
 template <class S>
 concept Statement = requires { typename std::remove_cvref_t<S>::statement_tag; };
 
-/// destination = expression, for each element.
-template <class T, class X>
+/// destination = expression, for each element. Memory is that of the destination: a number has none.
+template <class T, class X, class Memory = typename X::memory_type>
 struct set_statement {
   using statement_tag = void;
   using result_type = void;
   using expression_type = X;
-  using memory_type = typename X::memory_type;
+  using memory_type = Memory;
   static constexpr reach depth = X::depth;
 
   T* data;
@@ -55,7 +55,7 @@ struct set_statement {
   index_t total() const { return elements; }
   template <class F>
   auto rebuild(F const& f) const {
-    return set_statement<T, decltype(f(x))>{data, elements, f(x)};
+    return set_statement<T, decltype(f(x)), Memory>{data, elements, f(x)};
   }
   template <class F>
   void accesses(F&& f) const {
@@ -86,8 +86,8 @@ auto set(tensor<T, E, Memory>& destination, X&& expression) {
                 "sla: set(x, expression): x and the expression live in different memories; bring one over with to<Memory>(...)");
   static_assert(storage_law<T, typename Source::value_type>,
                 "sla: set(x, expression): a complex value cannot be stored in a real tensor; take real(...), imag(...) or abs(...)");
-  set_statement<kernel_t<T>, Source> statement{kernel_pointer(destination.data()), destination.size(),
-                                               as_node(std::forward<X>(expression))};
+  set_statement<kernel_t<T>, Source, Memory> statement{kernel_pointer(destination.data()), destination.size(),
+                                                       as_node(std::forward<X>(expression))};
   require_same_extents(destination.extents(), statement.x.extents(), "set(x, expression)");
   return statement;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <type_traits>
 #include <utility>
@@ -37,6 +38,24 @@ class tensor {
     requires(rank == 1 && Memory::is_host)
       : tensor(E(index_t(values.size())), uninitialized) {
     std::copy(values.begin(), values.end(), values_.begin());
+  }
+
+  tensor(tensor const&) = default;
+  tensor(tensor&&) = default;
+  /// A tensor that borrows a user's array writes into that array, and keeps its extents. Errors: shape_error, if they differ.
+  tensor& operator=(tensor const& other) {
+    if (borrows())
+      write_through(other);
+    else
+      extents_ = other.extents_, values_ = other.values_;
+    return *this;
+  }
+  tensor& operator=(tensor&& other) {
+    if (borrows())
+      write_through(other);
+    else
+      extents_ = other.extents_, values_ = std::move(other.values_);
+    return *this;
   }
 
   /// The value of an expression, in one pass over memory.
@@ -103,6 +122,16 @@ class tensor {
   }
 
  private:
+  bool borrows() const { return !values_.owns() && values_.size() > 0; }
+  void write_through(tensor const& other) {
+    if (!(extents_ == other.extents_))
+      throw shape_error(text("x = y: x borrows an array of ", to_string(extents_), ", y is ", to_string(other.extents_),
+                             "; a borrowed array keeps its extents"));
+    T const *const first = other.values_.data(), *const mine = std::as_const(values_).data();
+    if (first == mine) return;
+    bool const overlap = std::less<>{}(first, mine + size()) && std::less<>{}(mine, first + size());
+    Memory::copy(overlap ? buffer<T, Memory>(other.values_).data() : first, values_.data(), values_.bytes());
+  }
   template <class... Index>
   index_t linear(Index... at) const {
     index_t n = 0;
@@ -167,7 +196,8 @@ tensor<T, E> random(std::type_identity_t<E> extents, std::uint64_t seed) {
   return x;
 }
 
-/// A user's array as a tensor, not copied: the user keeps it alive. Copies of the result own their elements.
+/// A user's array as a tensor, not copied: the user keeps it alive. Assignment writes into the array; copies of the tensor
+/// own their elements. Writing to a const array through `data()`, iterators or assignment is refused.
 template <class T, class E = Extents<dyn>>
 tensor<std::remove_const_t<T>, E> borrow(T* data, std::type_identity_t<E> extents) {
   return {extents, buffer<std::remove_const_t<T>>::borrow(data, extents.total())};

@@ -5,9 +5,9 @@
 
 #include <concepts>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <sla/core/shape.hpp>
 #include <sla/tensor/memory.hpp>
@@ -17,12 +17,13 @@ namespace sla {
 namespace detail {
 template <class Int>
 constexpr char const* width_name() {
+  if constexpr (std::unsigned_integral<Int>) return "an unsigned index";
   return sizeof(Int) == 8 ? "std::int64_t" : sizeof(Int) == 4 ? "std::int32_t" : sizeof(Int) == 2 ? "std::int16_t" : "std::int8_t";
 }
 /// n as an Int, or an error that names the type to use.
 template <class Int>
 Int narrowed(index_t n, char const* what, char const* remedy) {
-  if (n < 0 || n > index_t((std::numeric_limits<Int>::max)()))
+  if (!std::in_range<Int>(n))
     throw shape_error(text(what, " ", n, " does not fit into ", width_name<Int>(), "; use the format ", remedy));
   return Int(n);
 }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -84,7 +85,8 @@ class buffer {
   /// n zeros.
   explicit buffer(index_t n) : buffer(n, uninitialized) { Memory::zero(data_, bytes()); }
   buffer(index_t n, uninitialized_t) : size_(n), owns_(true) {
-    if (n < 0) throw shape_error(text("a buffer of ", n, " elements: the size is at least 0"));
+    if (n < 0 || n > (std::numeric_limits<index_t>::max)() / index_t(sizeof(T)))
+      throw shape_error(text("a buffer of ", n, " elements of ", sizeof(T), " bytes: the size is at least 0, and its bytes are countable"));
     data_ = static_cast<T*>(Memory::allocate(bytes()));
   }
   /// A user's array, neither copied nor freed; the user keeps it alive. A borrowed const array is never written.

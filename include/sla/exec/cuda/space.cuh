@@ -82,11 +82,7 @@ class basic_immediate : public space_base<Engine> {
   }
   template <std::size_t Count, class... S, class... R>
   void run_pass(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, std::tuple<R...>& rooms) {
-    frame f{1, -1, 1, 1};
-    detail::for_statements(plan, pass, statements, [&](auto const& s, auto) {
-      if (frame const found = frame_of(s); found.rows >= 0) f = found;
-    });
-    if (f.rows < 0) f.rows = detail::pass_total(plan, pass, statements);
+    frame const f = detail::frame_of_pass(plan, pass, statements, [](index_t total) { return frame{1, total, 1, 1}; });
     launcher<Engine>(this->engine_).run_pass(plan, pass, statements, f, rooms);
     [&]<std::size_t... N>(std::index_sequence<N...>) {
       (merge(std::get<N>(rooms), plan.pass_of[N] == pass, f.items()), ...);
@@ -171,10 +167,8 @@ class basic_space : public space_base<Engine> {
   }
   template <std::size_t Count, class... S, class... R>
   void run_pass(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, std::tuple<R...>& rooms) {
-    index_t const total = detail::pass_total(plan, pass, statements);
-    if (total != frame_.total())
-      throw shape_error(text("a statement of ", total, " elements in a space of ", frame_.total()));
-    launcher<Engine>(this->engine_).run_pass(plan, pass, statements, frame_, rooms);
+    frame const f = detail::frame_of_pass(plan, pass, statements, frame_);
+    launcher<Engine>(this->engine_).run_pass(plan, pass, statements, f, rooms);
   }
   template <class... S, class... R>
   void reduce(std::tuple<S...> const& statements, std::tuple<R...>& rooms) {

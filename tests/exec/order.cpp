@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What may stand together in one `fuse` and in one space: layouts that differ, operands that were moved in, vectors of
+// hoisting, and work that never ran.
+#include <memory>
+
+#include <sla/exec/deferred.hpp>
+#include <sla/exec/evaluate.hpp>
+#include <sla/tensor/block.hpp>
+#include <sla/tensor/build.hpp>
+#include <sla/tensor/problems.hpp>
+
+#include "catch.hpp"
+#include "suites/dense.hpp"
+
+using namespace sla;
+using Columns = tensor<double, Extents<dyn, dyn>>;
+
+namespace {
+struct twice {
+  SLA_HD double operator()(double s) const { return 2 * s; }
+};
+}  // namespace
+
+TEST_CASE("products of as many elements and other layouts take passes of their own") {
+  auto A = problems::poisson<double>({50, 60}), B = problems::poisson<double>({25, 40});
+  auto C = to_batch(B, 3);
+  auto x = random<double>(3000, 1);
+  auto X = random<double, Extents<dyn, dyn>>({1000, 3}, 2), W = random<double, Extents<dyn, dyn>>({3, 1000}, 3);
+  vector<double> const y1 = A * x;
+  Columns const Z1 = B * X, V1 = C * W;
+  vector<double> y(3000);
+  Columns Z({1000, 3}), V({3, 1000});
+  CHECK(passes(set(y, A * x), set(Z, B * X), set(V, C * W)) == 3);
+  CHECK(passes(set(Z, B * X), set(Z, 2 * Z)) == 1);
+  fuse(set(y, A * x), set(Z, B * X), set(V, C * W));
+  CHECK(oracle::distance(y, y1) == 0);
+  CHECK(oracle::distance(Z, Z1) == 0);
+  CHECK(oracle::distance(V, V1) == 0);
+  fuse(set(V, 0), set(V, C * W), set(Z, 0), set(Z, B * X), set(y, 0), set(y, A * x));
+  CHECK(oracle::distance(y, y1) == 0);
+  CHECK(oracle::distance(Z, Z1) == 0);
+  CHECK(oracle::distance(V, V1) == 0);
+}
+
+TEST_CASE("one expression of products whose layouts differ") {
+  auto B = problems::poisson<double>({10, 5});
+  auto C = to_batch(B, 50);
+  auto X = random<double, Extents<dyn, dyn>>({50, 50}, 1);
+  Columns const by_rows = B * X, by_items = C * X;
+  Columns const sum = B * X + C * X, swapped = C * X + B * X;
+  Columns const expected = by_rows + by_items;
+  CHECK(oracle::distance(sum, expected) <= 1e-13);
+  CHECK(oracle::distance(swapped, expected) <= 1e-13);
+}
+
+TEST_CASE("a space of n unknowns holds products that pass through other numbers of rows") {
+  auto A = from_triplets<double>(30, 20, {0, 5, 7, 29, 29}, {1, 3, 19, 0, 1}, {1.0, 2.0, 3.0, 4.0, 5.0});
+  auto x = random<double>(20, 1);
+  vector<double> const expected = transpose(A) * (A * x);
+  vector<double> y(20);
+  host_space<false> host({1, 20, 1, 1});
+  fuse(host, set(y, transpose(A) * (A * x)));
+  CHECK(oracle::distance(y, expected) == 0);
+  deferred queue({1, 20, 1, 1}, 2);
+  fuse(queue, set(y, 0), set(y, transpose(A) * (A * x)));
+  queue.finish();
+  CHECK(oracle::distance(y, expected) == 0);
+}
+
+TEST_CASE("statements of other items than the space has are refused") {
+  auto A = problems::poisson<double>({6, 6});
+  auto X = random<double, Extents<dyn, dyn>>({36, 2}, 1);
+  Columns Y({36, 2});
+  host_space<false> one({1, 72, 1, 1});
+  deferred queue({1, 72, 1, 1}, 0);
+  CHECK_THROWS_WITH(fuse(one, set(Y, A * X)), Catch::Matchers::ContainsSubstring("2 right-hand sides in a space of batch 1 and 1"));
+  CHECK_THROWS_AS(fuse(queue, set(Y, A * X)), shape_error);
+  auto w = ones<double>(10);
+  CHECK_THROWS_WITH(fuse(queue, sum(w)), Catch::Matchers::ContainsSubstring("10 elements in a space of 72"));
+}
+
+TEST_CASE("no right-hand sides, no rows") {
+  auto A = problems::poisson<double>({4, 5});
+  Columns X({20, 0}), Y({20, 0});
+  Y = A * X;
+  Y = transpose(A) * X;
+  host_space<true> fast({1, 20, 0, 0});
+  host_space<true, serial> oracle_space({1, 20, 0, 0});
+  auto [a] = fuse(fast, set(Y, A * X), squared_norm(Y));
+  auto [b] = fuse(oracle_space, set(Y, A * X), squared_norm(Y));
+  CHECK(a.count() == 0);
+  CHECK(b.count() == 0);
+  sparse_tensor<double> none;
+  vector<double> z;
+  z = none * z;
+  z = transpose(none) * z;
+  CHECK(eval(norm(z)) == 0);
+}
+
+TEST_CASE("operands that were moved in live until a queue has used them") {
+  index_t const n = 2000;
+  auto A = problems::poisson<double>({40, 50});
+  vector<double> y(n), expected = A * ones<double>(n);
+  std::size_t const before = memory_in_use().now;
+  {
+    deferred queue({1, n, 1, 1}, 0);
+    fuse(queue, set(y, A * ones<double>(n)));
+    auto const elsewhere = random<double>(n, 3);
+    queue.finish();
+    CHECK(memory_in_use().now == before + elsewhere.values().bytes());
+  }
+  CHECK(oracle::distance(y, expected) == 0);
+}
+
+TEST_CASE("a scalar may be moved into an expression") {
+  index_t const n = 10;
+  auto X = random<double, Extents<dyn, dyn>>({n, 3}, 1);
+  Columns Y({n, 3});
+  host_space<true> space({1, n, 3, 3});
+  auto [s] = fuse(space, squared_norm(X));
+  auto scaled = space.map(twice{}, s) * X;
+  auto [other] = fuse(space, sum(X));
+  fuse(space, set(Y, scaled));
+  for (index_t k = 0; k < 3; ++k) CHECK(Y(4, k) == 2 * s.data()[k] * X(4, k));
+  CHECK(other.count() == 3);
+}
+
+TEST_CASE("vectors of hoisting go with their fuse") {
+  auto A = problems::convection_diffusion<double>({30, 30}, 1.0);
+  index_t const n = A.rows();
+  auto p = random<double>(n, 1), q = random<double>(n, 2);
+  CHECK(passes(set(q, p - transpose(A) * p)) == 2);
+  CHECK(bytes_moved(set(q, p - transpose(A) * p)) == index_t(A.bytes()) + (2 + 3) * 8 * n);
+  host_space<false> host({1, n, 1, 1});
+  deferred queue({1, n, 1, 1}, 0);
+  std::size_t const before = memory_in_use().now;
+  for (int k = 0; k < 3; ++k) fuse(host, set(q, p - transpose(A) * p));
+  CHECK(memory_in_use().now == before);
+  for (int k = 0; k < 3; ++k) fuse(queue, set(q, p - transpose(A) * p));
+  queue.finish();
+  CHECK(memory_in_use().now == before);
+}
+
+TEST_CASE("a queue that ends early drops its work, and scalars outlive it") {
+  index_t const n = 500;
+  auto queue = std::make_unique<deferred>(frame{1, n, 1, 1}, 4);
+  deferred::scalar<double> kept;
+  {
+    auto x = random<double>(n, 1);
+    vector<double> y(n);
+    auto [s] = fuse(*queue, set(y, 2 * x), dot(x, y));
+    kept = queue->map(twice{}, s);
+    queue->peek(s);
+  }
+  queue.reset();
+  CHECK(kept.count() == 1);
+}
+
+TEST_CASE("products see values of their matrix that an earlier statement writes") {
+  auto A = from_triplets<double>(3, 3, {0, 0, 2}, {0, 1, 2}, {1.0, 2.0, 3.0});
+  auto values = borrow(A.values().data(), 3);
+  auto const x = ones<double>(3);
+  vector<double> y(3);
+  fuse(set(values, 2 * values), set(y, A * x));
+  CHECK(y[0] == 6);
+  CHECK(y[1] == 0);
+  CHECK(y[2] == 6);
+}
+
+TEST_CASE("bases of inner products and combinations are checked") {
+  index_t const n = 600;
+  auto A = problems::convection_diffusion<double>({20, 30}, 1.0);
+  std::vector<vector<double>> V;
+  for (unsigned j = 0; j < 3; ++j) V.push_back(random<double>(n, 10 + j));
+  auto w = random<double>(n, 1);
+  vector<double> const gathered = A * w, whole = transpose(A) * w;
+  auto [h] = fuse(dots<4>(V, 3, A * w));
+  auto [g] = fuse(dots<4>(V, 3, transpose(A) * w));
+  for (int j = 0; j < 3; ++j) {
+    CHECK(h[j] == Approx(eval(dot(V[std::size_t(j)], gathered))));
+    CHECK(g[j] == Approx(eval(dot(V[std::size_t(j)], whole))));
+  }
+  CHECK_THROWS_WITH(fuse(dots<4>(V, 3, ones<double>(10))), Catch::Matchers::ContainsSubstring("600 and 10"));
+  CHECK_THROWS_AS(fuse(dots<2>(V, 3, w)), shape_error);
+  CHECK_THROWS_AS(fuse(dots<4>(V, 4, w)), shape_error);
+  CHECK_THROWS_AS(combine(V, 4, h), shape_error);
+  V[1] = ones<double>(5);
+  CHECK_THROWS_AS(fuse(dots<4>(V, 3, w)), shape_error);
+}
