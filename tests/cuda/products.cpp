@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Sparse products as device passes read them, on simulated blocks: rows shared by several threads, products of products.
-// The backend suite runs in suite_real.cpp and suite_complex.cpp.
+// The backend suite runs in suite.cpp.
 #include <sla/tensor/build.hpp>
 
 #include "simulated.hpp"
