@@ -15,4 +15,5 @@
 #include <sla/solve/precond/identity.hpp>
 #include <sla/solve/precond/ilu0.hpp>
 #include <sla/solve/precond/jacobi.hpp>
+#include <sla/solve/progress.hpp>
 #include <sla/solve/report.hpp>

@@ -24,7 +24,7 @@ namespace detail {
 template <class T, factorization Kind>
 class eigen_factors {
   using Matrix = Eigen::SparseMatrix<T, Eigen::ColMajor, int>;
-  using Columns = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+  using Column = Eigen::Matrix<T, Eigen::Dynamic, 1>;
   using Solver = std::conditional_t<
       Kind == factorization::lu, Eigen::SparseLU<Matrix, Eigen::COLAMDOrdering<int>>,
       std::conditional_t<Kind == factorization::cholesky, Eigen::SimplicialLLT<Matrix>, Eigen::SimplicialLDLT<Matrix>>>;
@@ -38,18 +38,18 @@ class eigen_factors {
     return solver_.info() == Eigen::Success;
   }
 
-  /// x = A^-1 x, or A^-H x, for n x rhs numbers: `at(i, k)` refers to one.
+  /// x = A^-1 b, or A^-H b, for n x rhs numbers: b by at.get(i, k), x by at.put(i, k, value).
   template <bool Adjoint, class At>
   void solve(index_t n, index_t rhs, At const& at) const {
-    Columns b(n, rhs), x(n, rhs);
-    for (index_t k = 0; k < rhs; ++k)
-      for (index_t i = 0; i < n; ++i) b(i, k) = at.get(i, k);
-    if constexpr (Kind == factorization::lu && Adjoint)
-      x = const_cast<Solver&>(solver_).adjoint().solve(b);  // not const in Eigen; it changes nothing
-    else
-      x = solver_.solve(b);
-    for (index_t k = 0; k < rhs; ++k)
-      for (index_t i = 0; i < n; ++i) at.put(i, k, x(i, k));
+    Column b(n), x(n);  // one by one: Eigen's kernels for several columns double the time to compile
+    for (index_t k = 0; k < rhs; ++k) {
+      for (index_t i = 0; i < n; ++i) b[i] = at.get(i, k);
+      if constexpr (Kind == factorization::lu && Adjoint)
+        x = const_cast<Solver&>(solver_).adjoint().solve(b);  // not const in Eigen; it changes nothing
+      else
+        x = solver_.solve(b);
+      for (index_t i = 0; i < n; ++i) at.put(i, k, x[i]);
+    }
   }
 
   std::size_t bytes() const {

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reports, reasons, observers, defaults, and where a solve begins.
+#include "catch.hpp"
+
+#include <sstream>
+
+#include <sla/exec/deferred.hpp>
+#include <sla/solve/krylov/cg.hpp>
+#include <sla/solve/linear.hpp>
+#include <sla/solve/precond/jacobi.hpp>
+#include <sla/solve/progress.hpp>
+#include <sla/tensor/problems.hpp>
+
+using Catch::Matchers::ContainsSubstring;
+using sla::index_t;
+
+namespace {
+struct fixture {
+  sla::sparse_tensor<double> A = sla::problems::poisson({20, 20});
+  sla::vector<double> b = sla::random<double>(A.rows(), 1);
+};
+auto queue(int lag) {
+  return sla::on([lag](sla::frame f) { return sla::deferred(f, lag); });
+}
+}  // namespace
+
+TEST_CASE_METHOD(fixture, "a report tells method, reason, iterations, true residual, time and bytes") {
+  auto const [x, report] = sla::try_solve(A, b, sla::cg{.rtol = 1e-9}, sla::jacobi{});
+  CHECK(report.method == "cg");
+  CHECK(report.preconditioner == "jacobi");
+  CHECK(report.converged());
+  CHECK(report.reason() == sla::reason::converged);
+  CHECK(report.rtol == 1e-9);
+  double const residual = sla::norm(b - A * x), size = sla::norm(b);
+  CHECK(report.residual() == Approx(residual / size));
+  CHECK(report.runs == 1);
+  CHECK(report.history.empty());
+  CHECK(report.seconds_solve >= 0);
+  // A, b, x, the diagonal, and four work vectors
+  CHECK(report.bytes >= A.bytes() + std::size_t(A.rows()) * 8 * 7);
+  std::ostringstream line;
+  line << report;
+  CHECK_THAT(line.str(), ContainsSubstring("cg + jacobi: converged in") && ContainsSubstring("true residual") && ContainsSubstring("asked 1e-09"));
+  CHECK(line.str().find('\n') == std::string::npos);
+  CHECK_THAT(sla::details(report), ContainsSubstring("item 0: converged"));
+}
+
+TEST_CASE_METHOD(fixture, "what was not reached is thrown by solve, with the report, and told by try_solve") {
+  auto const [x, report] = sla::try_solve(A, b, sla::cg{.max_iterations = 3});
+  CHECK(report.reason() == sla::reason::iteration_limit);
+  CHECK(report.iterations() == 3);
+  CHECK(report.residual() > 1e-8);
+  try {
+    (void)sla::solve(A, b, sla::cg{.max_iterations = 3});
+    FAIL("no error");
+  } catch (sla::solve_error const& e) {
+    CHECK(e.report().reason() == sla::reason::iteration_limit);
+    CHECK_THAT(e.what(), ContainsSubstring("cg: iteration limit after 3 iterations"));
+  }
+}
+
+TEST_CASE_METHOD(fixture, "an indefinite matrix, or preconditioner, is named") {
+  auto const diagonal = sla::diagonal_positions(A.pattern());
+  A.values()[diagonal[7]] = -4;
+  CHECK(sla::try_solve(A, b, sla::cg{}).report.reason() == sla::reason::indefinite_matrix);
+  auto const by = sla::try_solve(A, b, sla::cg{}, sla::jacobi{}).report.reason();
+  CHECK((by == sla::reason::indefinite_preconditioner || by == sla::reason::indefinite_matrix));
+}
+
+TEST_CASE_METHOD(fixture, "the method runs again until the true residual agrees, and stagnation is named") {
+  auto const [x, report] = sla::try_solve(A, b, sla::cg{.rtol = 1e-18}, sla::jacobi{});
+  CHECK(report.reason() == sla::reason::stagnated);
+  CHECK(report.runs >= 2);
+  CHECK(report.residual() < 1e-14);
+}
+
+TEST_CASE_METHOD(fixture, "an observer sees every iteration, and may stop it") {
+  int seen = 0;
+  auto const all = sla::try_solve(A, b, sla::cg{.watch = [&](std::vector<sla::progress> const& items) {
+                                    CHECK(items.size() == 1);
+                                    CHECK(items[0].iterations == seen);
+                                    ++seen;
+                                    return true;
+                                  }}).report;
+  CHECK(seen == all.iterations() + 1);
+  int calls = 0;
+  auto const stopped = sla::try_solve(A, b, sla::cg{.watch = [&](auto const&) { return ++calls < 6; }}).report;
+  CHECK(stopped.reason() == sla::reason::stopped);
+  CHECK(stopped.iterations() == 5);
+}
+
+TEST_CASE_METHOD(fixture, "an observer of a queue sees values as old as the flag") {
+  int first = -1, calls = 0;
+  auto const report = sla::try_solve(A, b, sla::cg{.watch = [&](std::vector<sla::progress> const& items) {
+                                       if (calls++ == 0) first = items[0].iterations;
+                                       return true;
+                                     }}, sla::identity{}, queue(4)).report;
+  CHECK(report.converged());
+  CHECK(first == 0);
+  CHECK(calls == report.iterations() + 1);
+}
+
+TEST_CASE_METHOD(fixture, "history is kept on request") {
+  auto const [x, report] = sla::try_solve(A, b, sla::cg{}, sla::jacobi{}, sla::keep_history);
+  REQUIRE(report.history.size() == std::size_t(report.iterations() + 1));
+  CHECK(report.history.front()[0].residual == Approx(1.0));
+  CHECK(report.history.back()[0].residual <= 1e-8);
+}
+
+TEST_CASE_METHOD(fixture, "defaults have a scope") {
+  double inside = 0;
+  sla::with({.rtol = 1e-4}, [&] {
+    inside = sla::try_solve(A, b, sla::cg{}).report.rtol;
+    CHECK(sla::cg{.max_iterations = 7}.rtol == 1e-4);
+  });
+  CHECK(inside == 1e-4);
+  CHECK(sla::cg{}.rtol == 1e-8);
+  CHECK_THROWS_AS(sla::with({.rtol = 1e-4}, [&]() -> int { throw sla::error("out"); }), sla::error);
+  CHECK(sla::cg{}.rtol == 1e-8);
+}
+
+TEST_CASE_METHOD(fixture, "a solve begins where it is told") {
+  auto const x = sla::solve(A, b, sla::cg{.rtol = 1e-10});
+  auto const again = sla::try_solve(A, b, sla::cg{.rtol = 1e-8}, sla::initial_guess(x));
+  CHECK(again.report.iterations() == 0);
+  CHECK(std::equal(x.begin(), x.end(), again.x.begin()));
+  CHECK_THROWS_AS(sla::solve(A, b, sla::cg{}, sla::initial_guess(sla::ones<double>(3))), sla::shape_error);
+}
+
+TEST_CASE_METHOD(fixture, "a progress line is written over itself, and ends") {
+  std::ostringstream out;
+  sla::with({.watch = sla::progress_line(out, 0)}, [&] { (void)sla::solve(A, b, sla::cg{}); });
+  CHECK_THAT(out.str(), ContainsSubstring("\r") && ContainsSubstring("iteration"));
+}
+
+TEST_CASE_METHOD(fixture, "b = 0 and empty systems have defined results") {
+  auto const [x, report] = sla::try_solve(A, sla::zeros<double>(A.rows()), sla::cg{}, sla::jacobi{});
+  CHECK(report.converged());
+  CHECK(report.iterations() == 0);
+  CHECK(double(sla::norm(x)) == 0);
+
+  sla::sparse_tensor<double> const none;
+  auto const empty = sla::try_solve(none, sla::vector<double>{}, sla::cg{}, sla::jacobi{});
+  CHECK(empty.report.converged());
+  CHECK(empty.x.size() == 0);
+  CHECK(sla::solve(A, sla::matrix<double>({A.rows(), 0}), sla::cg{}).size() == 0);
+}
