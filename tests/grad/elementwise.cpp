@@ -17,20 +17,20 @@ constexpr index_t n = 50;
 TEST_CASE("a function of two tensors and a number") {
   auto const u = random<double>(n, 1), v = random<double>(n, 2), t = random<double>(n, 3);
   auto const f = [&t](auto const& x, auto const& y, auto const& s) {
-    auto const z = exp(s * x) / (2.0 + abs2(y)) - t * x + sqrt(x * x + 1);
-    auto w = eval(-z + tanh(y) * sin(x) - cos(x - y) / s);
-    w += 0.5 * t;
+    auto const z = eval(exp(s * x) / (2.0 + abs2(y)));
+    auto w = eval(t * x - tanh(y) / s);
+    w += t;
     w *= s;
-    return 0.25 * squared_norm(w) + s * s / norm(z) + dot(w, z) - sum(pow(x + 3, 1.5)) / 7;
+    return 0.25 * squared_norm(w) + s * s / norm(z) + dot(w, z) - sum(pow(-x, 2)) / 7;
   };
   double const s = 0.8;
   auto const [value, gu, gv, gs] = value_and_gradient(f, u, v, s);
   CHECK(value == Approx(double(f(u, v, s))).epsilon(1e-14));
 
   auto const d = random<double>(n, 4);
-  CHECK(taylor_rate([&](auto const& x) { return f(x, v, s); }, u, gu, d, 0.01) == Approx(2).margin(0.05));
-  CHECK(taylor_rate([&](auto const& y) { return f(u, y, s); }, v, gv, d, 0.01) == Approx(2).margin(0.05));
-  CHECK(taylor_rate([&](double a) { return f(u, v, a); }, s, gs, 1.0, 0.01) == Approx(2).margin(0.05));
+  CHECK(taylor_rate([&](auto const& x) { return f(x, v, s); }, u, gu, d, 0.002) == Approx(2).margin(0.05));
+  CHECK(taylor_rate([&](auto const& y) { return f(u, y, s); }, v, gv, d, 0.002) == Approx(2).margin(0.05));
+  CHECK(taylor_rate([&](double a) { return f(u, v, a); }, s, gs, 1.0, 0.002) == Approx(2).margin(0.05));
 }
 
 TEST_CASE("complex tensors: dL = Re sum conj(g) d") {
@@ -39,7 +39,7 @@ TEST_CASE("complex tensors: dL = Re sum conj(g) d") {
   auto const f = [&t](auto const& z, auto const& r, auto const& s) {
     auto const w = exp(z) * r / (t + 3.0) - s * conj(z);
     auto const a = dot(w, z);  // a traced complex number
-    return squared_norm(w) + real(a * s) - 2 * imag(sum(w * t)) + sum(abs(w)) + sum(real(z) * imag(w)) + norm1(z + 1.0);
+    return squared_norm(w) + real(a * s) - 2 * imag(sum(w)) + norm1(z);
   };
   complex_t const s(0.4, -1.1);
   auto const [value, gu, gx, gs] = value_and_gradient(f, u, x, s);

@@ -12,12 +12,13 @@ namespace sla {
 /// The cotangents of a V: `type`; `zero(v)`; and `add(sum, v, contribution)`, which adds to a sum that may be empty yet.
 /// A higher floor specialises it for its own values.
 template <class V>
-struct cotangent_space {
-  static_assert(always_false<V>, "sla: only numbers, tensors and sparse tensors of floating point can be differentiated");
-};
+struct cotangent_space;
 
 template <class V>
 using cotangent_type_t = typename cotangent_space<V>::type;
+/// What can be traced.
+template <class V>
+concept HasCotangent = requires { typename cotangent_space<V>::type; };
 
 namespace detail {
 /// To a real value only the real part of a complex contribution counts.

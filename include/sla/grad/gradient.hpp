@@ -10,26 +10,31 @@
 namespace sla {
 
 namespace detail {
+template <class X>
+using argument_t = std::remove_cvref_t<decltype(argument(std::declval<X const&>()))>;
+
 template <class Y>
 inline constexpr bool is_real_result = std::floating_point<plain_t<Y>> || Reduction<Y>;
 
-/// The value and the cotangents; views are those of the arguments.
-template <class Y, class... V>
-auto swept(tape& t, Y const& y, variable<V>&... inputs) {
-  auto const value = [&] {
-    if constexpr (Traced<Y>)
-      return plain_t<Y>(y.value());
-    else if constexpr (Reduction<Y>)
-      return eval(y);
-    else
-      return y;
-  }();
-  if constexpr (Traced<Y>) {
-    y.variable().add(plain_t<Y>(1));
+/// f on traced inputs, the sweep, and the cotangents.
+template <class F, class... V>
+auto differentiated(tape& t, F&& f, variable<V>&... inputs) {
+  using Y = decltype(f(traced<V>(t, inputs)...));
+  static_assert(is_real_result<Y>,
+                "sla: value_and_gradient(f, args...): f must return one real number; reduce with sum, dot or squared_norm, and take real(...) of a complex one");
+  if constexpr (Traced<Y> && is_real_result<Y>) {
+    using R = plain_t<Y>;
+    auto const y = f(traced<V>(t, inputs)...);
+    R const value = y.value();
+    y.variable().add(R(1));
     t.sweep();
+    return std::tuple<R, cotangent_type_t<V>...>(value, inputs.take_cotangent()...);
+  } else if constexpr (is_real_result<Y>) {
+    auto const value = eval(f(traced<V>(t, inputs)...));  // no argument mattered
+    return std::tuple<std::remove_const_t<decltype(value)>, cotangent_type_t<V>...>(value, inputs.take_cotangent()...);
+  } else {
+    return std::tuple<double, cotangent_type_t<V>...>(0.0, inputs.take_cotangent()...);
   }
-  using Value = std::remove_const_t<decltype(value)>;
-  return std::tuple<Value, cotangent_type_t<V>...>(value, inputs.take_cotangent()...);
 }
 }  // namespace detail
 
@@ -42,21 +47,17 @@ auto swept(tape& t, Y const& y, variable<V>&... inputs) {
 /// results (2008).
 template <class F, class... Args>
 auto value_and_gradient(F&& f, Args const&... args) {
+  constexpr bool first_order = !(Traced<Args> || ...);
+  constexpr bool differentiable = (HasCotangent<detail::argument_t<Args>> && ...);
   static_assert(sizeof...(Args) > 0, "sla: value_and_gradient(f, args...): give the arguments to differentiate with respect to");
-  static_assert(!(Traced<Args> || ...),
-                "sla: value_and_gradient inside of a differentiated function: second derivatives are not offered; take x.value()");
-  tape t;
-  return [&]<class... A>(A const&... plain) {
-    return [&]<class... V>(variable<V>&... inputs) {
-      using Result = decltype(f(traced<V>(t, inputs)...));
-      static_assert(detail::is_real_result<Result>,
-                    "sla: value_and_gradient(f, args...): f must return one real number; reduce with sum, dot or squared_norm, and take real(...) of a complex one");
-      if constexpr (detail::is_real_result<Result>)
-        return detail::swept(t, f(traced<V>(t, inputs)...), inputs...);
-      else
-        return std::tuple<double, cotangent_type_t<V>...>(0.0, inputs.take_cotangent()...);
-    }(t.input(plain)...);
-  }(detail::argument(args)...);
+  static_assert(first_order, "sla: value_and_gradient inside of a differentiated function: second derivatives are not offered; take x.value()");
+  static_assert(!first_order || differentiable, "sla: value_and_gradient(f, args...): only numbers, tensors and sparse tensors of floating point can be differentiated");
+  if constexpr (first_order && differentiable) {
+    tape t;
+    return [&]<class... A>(A const&... plain) { return detail::differentiated(t, f, t.input(plain)...); }(detail::argument(args)...);
+  } else {
+    return std::tuple<double, Args...>(0.0, args...);  // well-formed, so that the sentence above is the only error
+  }
 }
 
 }  // namespace sla

@@ -76,6 +76,10 @@ struct traced_matrix {
   static constexpr bool traced = true, transposed = Transposed, conj = Conj;
   variable<V>* v;
   V const& value() const { return v->value(); }
+  template <class X>
+  void add(X const& contribution) const {
+    v->add(contribution);
+  }
 };
 template <class V, bool Transposed, bool Conj>
 struct kept_matrix {
@@ -205,7 +209,7 @@ auto trace_product(tape& t, A matrix, X&& x) {
   auto const operand = trace_operand<A::traced>(t, std::forward<X>(x));
   auto y = written(oriented<A::transposed, A::conj>(matrix.value()) * operand.node());
   return record(t, std::move(y), [matrix, operand = operand.kept()](auto const&, auto const& g) {
-    if constexpr (A::traced) matrix.v->add(to_values<A::transposed, A::conj>(operand.node(), view(g)));
+    if constexpr (A::traced) matrix.add(to_values<A::transposed, A::conj>(operand.node(), view(g)));
     if constexpr (is_traced_operand<std::remove_cvref_t<decltype(operand)>>)
       operand.add(oriented<!A::transposed, !A::conj>(matrix.value()) * g);
   });

@@ -46,7 +46,9 @@ struct orientation {
 /// In the place of a traced matrix, where the matrix is constant.
 template <bool Transposed, bool Conj>
 struct constant_matrix {
-  static constexpr bool traced = false, transposed = Transposed, conj = Conj;
+  static constexpr bool transposed = Transposed, conj = Conj;
+  template <class X>
+  void add(X const&) const {}
 };
 
 /// The options of one call, for values without a trace: where to begin does not change the solution.
@@ -91,8 +93,8 @@ auto trace_solve(tape& t, std::shared_ptr<Prepared const> s, A matrix, B const& 
   auto pull = [s, matrix, rhs, report = forward.report, keep = std::tuple_cat(adjoint_option(options)...)](auto const& solved, auto const& g) {
     if (!report.converged()) throw solve_error(report);
     auto const w = std::apply([&](auto const&... o) { return System::pull(*s, g, o...); }, keep);
-    if constexpr (A::traced) matrix.v->add(to_values<A::transposed, A::conj>(view(solved), view(w), -1));
-    if constexpr (is_traced_operand<std::remove_cvref_t<decltype(rhs)>>) rhs.add(w);
+    matrix.add(to_values<A::transposed, A::conj>(view(solved), view(w), -1));
+    rhs.add(w);
   };
   auto x = record(t, std::move(forward.x), std::move(pull));
   return solution<decltype(x)>{x, std::move(forward.report)};

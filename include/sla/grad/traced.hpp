@@ -148,8 +148,6 @@ struct kept_operand {
   std::shared_ptr<V const> value;
   auto node() const { return as_node(*value); }
   kept_operand kept() const { return *this; }
-  template <class X>
-  void add(X const&) const {}
 };
 template <class T>
 struct number_operand {
@@ -160,6 +158,8 @@ struct number_operand {
 /// In the place of an operand that the pullback does not read.
 struct ignored_operand {
   auto node() const { return constant<int>{0}; }
+  template <class X>
+  void add(X const&) const {}
 };
 template <class Node>
 struct passing_operand {
