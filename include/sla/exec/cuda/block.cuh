@@ -104,6 +104,8 @@ struct pass_grid {
   int width;         ///< threads that share a row of a product
 
   index_t blocks() const { return f.batch * chunks * parts; }
+  /// The line of thread t in a tile; a division only where there are right-hand sides.
+  SLA_HD int line(int t) const { return across == 1 ? t : t / across; }
 };
 
 inline pass_grid share(frame f, int threads, int width) {
@@ -132,12 +134,12 @@ struct block_place {
   }
   /// Is there work for thread t of a tile?
   SLA_HD bool holds(pass_grid const& g, index_t tile, int t) const {
-    int const line = t / g.across, k = t - line * g.across;
+    int const line = g.line(t), k = t - line * g.across;
     return line < g.per_tile && tile * g.per_tile + line < g.lines && k0 + k < g.f.rhs;
   }
   /// The element of thread t of a tile.
   SLA_HD element at(pass_grid const& g, index_t tile, int t) const {
-    int const line = t / g.across, k = t - line * g.across;
+    int const line = g.line(t), k = t - line * g.across;
     index_t const row = b * g.lines + tile * g.per_tile + line, rhs = k0 + k;
     return {row * g.f.rhs + rhs, row, b * g.f.rhs + rhs};
   }

@@ -16,15 +16,29 @@ namespace sla::cuda {
 template <class Pattern>
 inline constexpr bool cuts_rows = requires(Pattern const& p) { p.row_ptr; };
 
-/// Entries lane, lane + width, ... of row i.
+/// f(n) for n = first, first + stride, ... < last; four at a time, so that their loads are under way together.
+template <class F>
+SLA_HD void in_fours(index_t first, index_t last, int stride, F const& f) {
+  index_t n = first;
+  for (; n + 3 * stride < last; n += 4 * stride) f(n), f(n + stride), f(n + 2 * stride), f(n + 3 * stride);
+  if (n + stride < last) f(n), f(n + stride), n += 2 * stride;
+  if (n < last) f(n);
+}
+
+/// f(slot, column, counts) for entries lane, lane + width, ... of row i. An entry that does not count lies outside of the
+/// matrix; its slot and column may be read.
 template <class Pattern, class F>
 SLA_HD void walk_row(Pattern const& pattern, index_t i, int lane, int width, F const& f) {
   if constexpr (cuts_rows<Pattern>) {
-    for (index_t s = index_t(pattern.row_ptr[i]) + lane, last = pattern.row_ptr[i + 1]; s < last; s += width)
-      f(s, index_t(pattern.col[s]));
+    in_fours(index_t(pattern.row_ptr[i]) + lane, pattern.row_ptr[i + 1], width, [&](index_t s) { f(s, index_t(pattern.col[s]), true); });
+  } else if constexpr (std::same_as<Pattern, dia_view>) {
+    if (pattern.cols == 0) return;
+    in_fours(0, pattern.diagonals, 1, [&](index_t d) {
+      index_t const j = i + pattern.offset[d], last = pattern.cols - 1;
+      f(d * pattern.rows + i, j < 0 ? 0 : j > last ? last : j, j >= 0 && j <= last);
+    });
   } else {
-    (void)lane, (void)width;
-    pattern.for_row(i, f);
+    pattern.for_row(i, [&](index_t s, index_t j) { f(s, j, true); });
   }
 }
 
@@ -52,10 +66,11 @@ struct row_product {
     index_t const column0 = b * A.shape.cols();
     auto part = [&](int lane) {
       value_type total{};
-      walk_row(A.pattern, i, lane, width, [&](index_t slot, index_t j) {
+      walk_row(A.pattern, i, lane, width, [&](index_t slot, index_t j, bool counts) {
         for (index_t q = 0; q < Q; ++q) {
           index_t const from = (column0 + j) * Q + q;
-          total += op::mul::apply(A.entry(b, slot, c, q), x.at(element{from * rhs + k, from, e.item}));
+          value_type const term = op::mul::apply(A.entry(b, slot, c, q), x.at(element{from * rhs + k, from, e.item}));
+          total += counts ? term : value_type{};
         }
       });
       return total;
