@@ -34,6 +34,7 @@ TEST_CASE("operators and functions agree with loops") {
   same(z, [&](index_t i) { return std::sqrt(std::abs(x[i])) + std::log(1 + y[i] * y[i]) + std::pow(std::abs(x[i]), 1.5); });
   z = 1 / (2 + x);
   same(z, [&](index_t i) { return 1 / (2 + x[i]); });
+  static_assert(std::same_as<decltype(set(z, 3))::memory_type, host_memory>);  // that of z: it decides where 3 is written
   fuse(set(z, 3));
   same(z, [](index_t) { return 3.0; });
 }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
 #include <type_traits>
 #include <utility>
@@ -129,7 +128,8 @@ class tensor {
                              "; a borrowed array keeps its extents"));
     T const *const first = other.values_.data(), *const mine = std::as_const(values_).data();
     if (first == mine) return;
-    bool const overlap = std::less<>{}(first, mine + size()) && std::less<>{}(mine, first + size());
+    auto const from = reinterpret_cast<std::uintptr_t>(first), to = reinterpret_cast<std::uintptr_t>(mine);
+    bool const overlap = from < to + values_.bytes() && to < from + values_.bytes();
     Memory::copy(overlap ? buffer<T, Memory>(other.values_).data() : first, values_.data(), values_.bytes());
   }
   template <class... Index>
