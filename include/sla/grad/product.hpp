@@ -60,6 +60,59 @@ auto perform(op::adjoint, A const& a) {
 }
 
 namespace detail {
+// ---- the contribution to the values
+
+/// sign * left[row] conj(right[col]) on a pattern, conjugated if ConjLeft; the sampled product of two dense factors.
+/// Cost: one pass over the pattern; nothing of M x N is formed.
+template <bool ConjLeft, class L, class R>
+struct outer {
+  L left;   ///< a view with the rows of the pattern, and right-hand sides
+  R right;  ///< a view with its columns
+  int sign;
+
+  template <class T, class S, class F, class Memory>
+  void add_to(sparse_tensor<T, S, F, Memory>& sum) const {
+    static_assert(Memory::is_host, "sla: gradients to the values of a sparse tensor are computed on the host: bring it over with to<host_memory>(A)");
+    constexpr index_t P = S::block_rows, Q = S::block_cols;
+    index_t const rows = sum.rows(), cols = sum.cols(), block_rows = sum.batch_count() * rows;
+    if (block_rows == 0) return;
+    index_t const K = left.extents().total() / (block_rows * P);
+    auto const pattern = sum.pattern().view();
+    auto* const values = kernel_pointer(sum.values().data());
+    parallel_ranges(block_rows, [&](index_t first, index_t last) {
+      for (index_t n = first; n < last; ++n) {
+        index_t const b = n / rows;
+        pattern.for_row(n - b * rows, [&](index_t slot, index_t j) {
+          auto* const block = values + b * sum.batch_stride() + slot * P * Q;
+          for (index_t c = 0; c < P; ++c)
+            for (index_t q = 0; q < Q; ++q)
+              block[c * Q + q] += scalar_cast<kernel_t<T>>(entry<T>((n * P + c) * K, ((b * cols + j) * Q + q) * K, K));
+        });
+      }
+    });
+  }
+
+ private:
+  template <class T>
+  auto entry(index_t l, index_t r, index_t K) const {
+    promote_t<typename L::value_type, typename R::value_type> total{};
+    for (index_t k = 0; k < K; ++k)
+      if constexpr (ConjLeft)
+        total += times(conj_of(left.data[l + k]), right.data[r + k]);
+      else
+        total += times(left.data[l + k], conj_of(right.data[r + k]));
+    return onto<T>::apply(op::mul::apply(total, real_t<T>(sign)));
+  }
+};
+/// What y = op(A) x, where op transposes and conjugates as said, hands to the values of A.
+template <bool Transposed, bool Conj, class X, class G>
+auto to_values(X const& x, G const& g, int sign) {
+  if constexpr (Transposed)
+    return outer<!Conj, X, G>{x, g, sign};
+  else
+    return outer<Conj, G, X>{g, x, sign};
+}
+
 // ---- the matrix as the forward product and the pullback see it
 
 template <bool Transposed, bool Conj, class V>
@@ -76,9 +129,10 @@ struct traced_matrix {
   static constexpr bool traced = true, transposed = Transposed, conj = Conj;
   variable<V>* v;
   V const& value() const { return v->value(); }
-  template <class X>
-  void add(X const& contribution) const {
-    v->add(contribution);
+  /// What y = op(A) x hands to A where y has the cotangent sign * g.
+  template <class X, class G>
+  void pull(X const& x, G const& g, int sign = 1) const {
+    v->add(to_values<Transposed, Conj>(view(x), view(g), sign));
   }
 };
 template <class V, bool Transposed, bool Conj>
@@ -151,65 +205,12 @@ auto matrix_operand(tape& t, sparse_operand<held_sparse<Owner, Conj>, Transposed
   return kept_matrix<Owner, Transposed, Conj>{t.keep(A.A.owner)};
 }
 
-// ---- the contribution to the values
-
-/// sign * left[row] conj(right[col]) on a pattern, conjugated if ConjLeft; the sampled product of two dense factors.
-/// Cost: one pass over the pattern; nothing of M x N is formed.
-template <bool ConjLeft, class L, class R>
-struct outer {
-  L left;   ///< a view with the rows of the pattern, and right-hand sides
-  R right;  ///< a view with its columns
-  int sign;
-
-  template <class T, class S, class F, class Memory>
-  void add_to(sparse_tensor<T, S, F, Memory>& sum) const {
-    static_assert(Memory::is_host, "sla: gradients to the values of a sparse tensor are computed on the host: bring it over with to<host_memory>(A)");
-    constexpr index_t P = S::block_rows, Q = S::block_cols;
-    index_t const rows = sum.rows(), cols = sum.cols(), block_rows = sum.batch_count() * rows;
-    if (block_rows == 0) return;
-    index_t const K = left.extents().total() / (block_rows * P);
-    auto const pattern = sum.pattern().view();
-    auto* const values = kernel_pointer(sum.values().data());
-    parallel_ranges(block_rows, [&](index_t first, index_t last) {
-      for (index_t n = first; n < last; ++n) {
-        index_t const b = n / rows;
-        pattern.for_row(n - b * rows, [&](index_t slot, index_t j) {
-          auto* const block = values + b * sum.batch_stride() + slot * P * Q;
-          for (index_t c = 0; c < P; ++c)
-            for (index_t q = 0; q < Q; ++q)
-              block[c * Q + q] += scalar_cast<kernel_t<T>>(entry<T>((n * P + c) * K, ((b * cols + j) * Q + q) * K, K));
-        });
-      }
-    });
-  }
-
- private:
-  template <class T>
-  auto entry(index_t l, index_t r, index_t K) const {
-    promote_t<typename L::value_type, typename R::value_type> total{};
-    for (index_t k = 0; k < K; ++k)
-      if constexpr (ConjLeft)
-        total += times(conj_of(left.data[l + k]), right.data[r + k]);
-      else
-        total += times(left.data[l + k], conj_of(right.data[r + k]));
-    return onto<T>::apply(op::mul::apply(total, real_t<T>(sign)));
-  }
-};
-/// What y = op(A) x, where op transposes and conjugates as said, hands to the values of A.
-template <bool Transposed, bool Conj, class X, class G>
-auto to_values(X const& x, G const& g, int sign = 1) {
-  if constexpr (Transposed)
-    return outer<!Conj, X, G>{x, g, sign};
-  else
-    return outer<Conj, G, X>{g, x, sign};
-}
-
 template <class A, class X>
 auto trace_product(tape& t, A matrix, X&& x) {
   auto const operand = trace_operand<A::traced>(t, std::forward<X>(x));
   auto y = written(oriented<A::transposed, A::conj>(matrix.value()) * operand.node());
   return record(t, std::move(y), [matrix, operand = operand.kept()](auto const&, auto const& g) {
-    if constexpr (A::traced) matrix.add(to_values<A::transposed, A::conj>(operand.node(), view(g)));
+    if constexpr (A::traced) matrix.v->add(to_values<A::transposed, A::conj>(operand.node(), view(g), 1));
     if constexpr (is_traced_operand<std::remove_cvref_t<decltype(operand)>>)
       operand.add(oriented<!A::transposed, !A::conj>(matrix.value()) * g);
   });
@@ -240,7 +241,7 @@ template <SparseOwner A, Tensorial X, Tensorial G>
 auto vjp(op::matvec, A const& a, X const& x, G const& g) {
   auto const& right = detail::argument(x);
   auto const& left = detail::argument(g);
-  return std::tuple{detail::collected(a, detail::to_values<false, false>(view(right), view(left))),
+  return std::tuple{detail::collected(a, detail::to_values<false, false>(view(right), view(left), 1)),
                     detail::collected(right, adjoint(a) * left)};
 }
 /// The same where y = A^T x: (conj(x[row]) g[col], conj(A) g).
@@ -248,7 +249,7 @@ template <SparseOwner A, Tensorial X, Tensorial G>
 auto vjp(op::transposed_matvec, A const& a, X const& x, G const& g) {
   auto const& left = detail::argument(x);
   auto const& right = detail::argument(g);
-  return std::tuple{detail::collected(a, detail::to_values<true, false>(view(left), view(right))),
+  return std::tuple{detail::collected(a, detail::to_values<true, false>(view(left), view(right), 1)),
                     detail::collected(left, conj(a) * right)};
 }
 

@@ -47,8 +47,8 @@ struct orientation {
 template <bool Transposed, bool Conj>
 struct constant_matrix {
   static constexpr bool transposed = Transposed, conj = Conj;
-  template <class X>
-  void add(X const&) const {}
+  template <class X, class W>
+  void pull(X const&, W const&, int) const {}
 };
 
 /// The options of one call, for values without a trace: where to begin does not change the solution.
@@ -84,7 +84,8 @@ auto traced_or_ignored(X const& x) {
     return ignored_operand{};
 }
 
-/// {x, report} of a prepared operator, traced: its matrix (or not), and b (or not).
+/// {x, report} of a prepared operator, traced: its matrix (or not), and b (or not). A higher floor brings a matrix of its own,
+/// with `transposed`, `conj` and `pull(x, w, -1)`.
 template <class Prepared, class A, class B, class... Options>
 auto trace_solve(tape& t, std::shared_ptr<Prepared const> s, A matrix, B const& b, Options const&... options) {
   using System = orientation<A::transposed, A::conj>;
@@ -93,7 +94,7 @@ auto trace_solve(tape& t, std::shared_ptr<Prepared const> s, A matrix, B const& 
   auto pull = [s, matrix, rhs, report = forward.report, keep = std::tuple_cat(adjoint_option(options)...)](auto const& solved, auto const& g) {
     if (!report.converged()) throw solve_error(report);
     auto const w = std::apply([&](auto const&... o) { return System::pull(*s, g, o...); }, keep);
-    matrix.add(to_values<A::transposed, A::conj>(view(solved), view(w), -1));
+    matrix.pull(solved, w, -1);
     rhs.add(w);
   };
   auto x = record(t, std::move(forward.x), std::move(pull));
