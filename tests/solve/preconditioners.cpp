@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Jacobi and ILU(0) against dense algebra: as operators, with their adjoints, in batches, blocks and several right-hand sides.
+#include "catch.hpp"
+
+#include <complex>
+
+#include <sla/exec/evaluate.hpp>
+#include <sla/expr/product.hpp>
+#include <sla/solve/precond/ilu0.hpp>
+#include <sla/solve/precond/jacobi.hpp>
+#include <sla/tensor/block.hpp>
+#include <sla/tensor/problems.hpp>
+
+#include "suites/dense.hpp"
+
+using sla::dyn, sla::index_t;
+using complex = std::complex<double>;
+
+namespace {
+/// A matrix whose LU factors have no fill: a chain of rows.
+template <class T>
+sla::sparse_tensor<T> chain(index_t n) {
+  auto A = sla::cast<T>(sla::problems::convection_diffusion({n}, 0.7));
+  for (index_t s = 0; s < A.nnz(); ++s)
+    if constexpr (sla::is_complex<T>) A.values()[s] *= T(1, 0.1 * double(s % 3));
+  return A;
+}
+template <class A, class B>
+double difference(A const& a, B const& b) {
+  return sla::norm_inf(a - b);
+}
+/// <M x, y> = <x, M^H y>.
+template <class M, class V>
+void adjoint_fits(M const& m, V const& x, V const& y) {
+  auto const h = m.adjoint();
+  V const mx = m * x, hy = h * y;
+  auto const left = sla::eval(sla::dot(mx, y)), right = sla::eval(sla::dot(x, hy));
+  CHECK(std::abs(left - right) <= 1e-12 * std::abs(left));
+}
+}  // namespace
+
+TEST_CASE("ilu0 is the exact inverse where the factors have no fill") {
+  auto const A = chain<double>(30);
+  auto const x = sla::random<double>(30, 1);
+  sla::vector<double> const b = A * x;
+  auto const M = sla::ilu0{}.setup(A);
+  CHECK(difference(sla::vector<double>(M * b), x) < 1e-12);
+  sla::vector<double> const bt = sla::adjoint(A) * x;
+  CHECK(difference(sla::vector<double>(M.adjoint() * bt), x) < 1e-12);
+
+  auto const Z = chain<complex>(20);
+  auto const z = sla::random<complex, sla::Extents<dyn, dyn>>({20, 3}, 2);
+  sla::matrix<complex> const c = Z * z, ct = sla::adjoint(Z) * z;
+  auto const N = sla::ilu0{}.setup(Z);
+  CHECK(difference(sla::matrix<complex>(N * c), z) < 1e-12);
+  CHECK(difference(sla::matrix<complex>(N.adjoint() * ct), z) < 1e-12);
+}
+
+TEST_CASE("ilu0 of blocks and batches, its formats and its update") {
+  auto const A = sla::to_blocks<2, 2>(chain<double>(24));  // block tridiagonal: no fill
+  auto C = sla::stack_batch(A, A);
+  for (index_t n = C.batch_stride(); n < C.values().size(); ++n) C.values()[n] *= 3;
+  auto const x = sla::random<double, sla::Extents<2, dyn, 2, dyn>>({2, 12, 2, 3}, 3);
+  using V = std::remove_const_t<decltype(x)>;
+  V const b = C * x;
+  auto M = sla::ilu0{}.setup(C);
+  CHECK(difference(V(M * b), x) < 1e-12);
+  adjoint_fits(M, x, sla::random<double, sla::Extents<2, dyn, 2, dyn>>({2, 12, 2, 3}, 4));
+  auto twice = C;
+  for (auto& value : twice.values()) value *= 2;
+  M.update(twice);
+  CHECK(difference(V(2.0 * (M * b)), x) < 1e-12);
+
+  auto const D = sla::to<sla::Dia>(chain<double>(30));
+  auto const y = sla::random<double>(30, 5);
+  CHECK(difference(sla::vector<double>(sla::ilu0{}.setup(D) * sla::vector<double>(D * y)), y) < 1e-12);
+}
+
+TEST_CASE("ilu0 with fill dropped agrees with A on its pattern") {
+  auto const A = sla::problems::poisson({6, 6});
+  auto const M = sla::ilu0{}.setup(A);
+  // A e_j = L U e_j on the pattern: (L U)^-1 applied to the columns gives the dense inverse of L U
+  index_t const n = A.rows();
+  sla::matrix<double> unit({n, n});
+  for (index_t i = 0; i < n; ++i) unit(i, i) = 1;
+  sla::matrix<double> const inverse = M * unit;
+  sla::matrix<double> product = inverse;  // A M - 1 is small, not zero
+  product = A * inverse;
+  CHECK(difference(product, unit) < 0.5);
+  CHECK(difference(product, unit) > 1e-3);
+  adjoint_fits(M, sla::random<double>(n, 6), sla::random<double>(n, 7));
+}
+
+TEST_CASE("jacobi is the inverse diagonal, pointwise, in plain expressions too") {
+  auto const A = sla::problems::checkerboard({5, 5}, 10.0, 2);
+  auto const d = sla::diagonal_of(A);
+  auto const M = sla::jacobi{}.setup(A);
+  auto const r = sla::random<double>(25, 8);
+  sla::vector<double> const z = M * r, mixed = 2.0 * (M * r) - A * r;
+  for (index_t i = 0; i < 25; ++i) CHECK(z[i] == Approx(r[i] / d[i]));
+  CHECK(difference(mixed, sla::vector<double>(2.0 * z - A * r)) == 0);
+  CHECK(sla::passes(sla::set(const_cast<sla::vector<double>&>(z), M * r), sla::dot(r, z)) == 1);
+}
+
+TEST_CASE("jacobi of blocks and batches is spread over right-hand sides") {
+  auto C = sla::to_blocks<2, 2>(sla::to_batch<3>(sla::problems::poisson({4, 4})));
+  for (index_t n = 0; n < C.values().size(); ++n) C.values()[n] *= 1.0 + 0.01 * double(n % 7);
+  auto const d = sla::diagonal_of(C);
+  auto const M = sla::jacobi{}.setup(C);
+  auto const r = sla::random<double, sla::Extents<3, dyn, 2, dyn>>({3, 8, 2, 4}, 9);
+  std::remove_const_t<decltype(r)> const z = M * r, with_product = C * r + M * r, product = C * r;
+  bool equal = true;
+  for (index_t n = 0; n < r.size(); ++n) equal = equal && z[n] == r[n] * (1 / d[n / 4]);
+  CHECK(equal);
+  CHECK(difference(with_product, product + z) == 0);
+  std::remove_const_t<decltype(d)> const one = M * d;
+  CHECK(difference(one, sla::full<double, std::remove_cvref_t<decltype(d.extents())>>(d.extents(), 1.0)) < 1e-15);
+  auto const Z = chain<complex>(9);
+  adjoint_fits(sla::jacobi{}.setup(Z), sla::random<complex>(9, 1), sla::random<complex>(9, 2));
+}
