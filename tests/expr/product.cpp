@@ -157,6 +157,10 @@ TEST_CASE("shapes that disagree at run time are named") {
 }
 
 TEST_CASE("empty operators") {
+  sparse_tensor<double, Shape<Batch<2>, 3, 4, Block<>>> without_entries;
+  tensor<double, Extents<2, 4>> u;
+  CHECK(eval(norm(without_entries * u)) == 0);
+  CHECK(eval(without_entries * u).extents() == Extents<2, 3>());
   sparse_tensor<double> none;
   vector<double> x, y = none * x;
   CHECK(y.size() == 0);

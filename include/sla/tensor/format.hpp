@@ -51,6 +51,12 @@ struct csr_pattern {
   buffer<Ptr, Memory> row_ptr;
   buffer<Col, Memory> col;
 
+  /// A pattern without entries.
+  static csr_pattern none(index_t rows, index_t cols) {
+    csr_pattern p;
+    p.rows = rows, p.cols = cols, p.row_ptr = buffer<Ptr, Memory>(rows + 1);
+    return p;
+  }
   index_t nnz() const { return col.size(); }
   index_t slots() const { return col.size(); }
   std::size_t bytes() const { return row_ptr.bytes() + col.bytes(); }
@@ -94,6 +100,12 @@ struct coo_pattern {
   index_t rows = 0, cols = 0;
   buffer<Index, Memory> row, col;
 
+  /// A pattern without entries.
+  static coo_pattern none(index_t rows, index_t cols) {
+    coo_pattern p;
+    p.rows = rows, p.cols = cols;
+    return p;
+  }
   index_t nnz() const { return col.size(); }
   index_t slots() const { return col.size(); }
   std::size_t bytes() const { return row.bytes() + col.bytes(); }
@@ -130,6 +142,12 @@ struct dia_pattern {
   buffer<index_t, Memory> offset;  ///< ascending
   index_t entries = 0;             ///< slots that lie inside of the matrix
 
+  /// A pattern without entries.
+  static dia_pattern none(index_t rows, index_t cols) {
+    dia_pattern p;
+    p.rows = rows, p.cols = cols;
+    return p;
+  }
   index_t nnz() const { return entries; }
   index_t slots() const { return offset.size() * rows; }
   std::size_t bytes() const { return offset.bytes(); }

@@ -23,7 +23,8 @@ class sparse_tensor {
   using memory_type = Memory;
   using pattern_type = typename F::template pattern<Memory>;
 
-  sparse_tensor() : sparse_tensor(S{}, std::make_shared<pattern_type>(), buffer<T, Memory>{}) {}
+  /// No entries, in the extents that the type knows.
+  sparse_tensor() : sparse_tensor(S{}, std::make_shared<pattern_type>(pattern_type::none(S{}.rows(), S{}.cols()))) {}
 
   /// Values on a pattern. Errors: the pattern is of another shape, or the values are not batch x slots x block many.
   sparse_tensor(S shape, std::shared_ptr<pattern_type const> pattern, buffer<T, Memory> values)
