@@ -3,6 +3,8 @@
 // stored diagonals have loops that vectorise. A product picks one by its type (expr/product.hpp).
 #pragma once
 
+#include <utility>
+
 #include <sla/expr/statement.hpp>
 #include <sla/tensor/format.hpp>
 
@@ -45,31 +47,46 @@ SLA_HD void entry_rows(Product const& y, index_t b, index_t first, index_t count
   }
 }
 
-/// Rows [first, first + count) of item b, walked entry by entry: a block row, or eight right-hand sides, in registers.
+/// `Lanes` right-hand sides from the k0-th of rows [first, first + count) of item b, sums of a block row in registers.
+template <index_t Lanes, class Product, class T>
+SLA_HD void walk_lanes(Product const& y, index_t b, index_t first, index_t count, index_t k0, index_t item, T* out) {
+  constexpr index_t P = Product::P, Q = Product::Q;
+  using V = typename Product::value_type;
+  index_t const K = y.rhs(), col0 = b * y.A.shape.cols(), row0 = b * y.A.shape.rows();
+  auto const A = y.A;
+  auto const x = y.x;
+  for (index_t i = first; i < first + count; ++i) {
+    V total[P * Lanes] = {};
+    A.pattern.for_row(i, [&](index_t slot, index_t j) {
+      for (index_t q = 0; q < Q; ++q) {
+        index_t const from = (col0 + j) * Q + q, at = from * K + k0;
+        for (index_t c = 0; c < P; ++c) {
+          auto const a = A.entry(b, slot, c, q);
+          for (index_t k = 0; k < Lanes; ++k)
+            total[c * Lanes + k] += op::mul::apply(a, x.at(element{at + k, from, item + k0 + k}));
+        }
+      }
+    });
+    T* const to = out + (row0 + i) * P * K + k0;
+    for (index_t c = 0; c < P; ++c)
+      for (index_t k = 0; k < Lanes; ++k) to[c * K + k] = scalar_cast<T>(total[c * Lanes + k]);
+  }
+}
+
+/// Rows [first, first + count) of item b, walked entry by entry, eight right-hand sides at a time: lanes of a constant
+/// number vectorise. The rows of a block stay in the first-level cache while the next lanes read them.
 template <class Product, class T>
 SLA_HD void walk_rows(Product const& y, index_t b, index_t first, index_t count, index_t item, T* out) {
-  constexpr index_t P = Product::P, Q = Product::Q, lanes = Product::has_rhs ? 8 : 1;
-  using V = typename Product::value_type;
-  index_t const K = y.rhs(), cols = y.A.shape.cols(), rows = y.A.shape.rows();
-  auto const x = y.x;
-  for (index_t i = first; i < first + count; ++i)
-    for (index_t k0 = 0; k0 < K; k0 += lanes) {
-      index_t const width = K - k0 < lanes ? K - k0 : lanes;
-      V total[P * lanes] = {};
-      y.A.pattern.for_row(i, [&](index_t slot, index_t j) {
-        for (index_t q = 0; q < Q; ++q) {
-          index_t const from = (b * cols + j) * Q + q;
-          for (index_t c = 0; c < P; ++c) {
-            auto const a = y.A.entry(b, slot, c, q);
-            for (index_t k = 0; k < width; ++k)
-              total[c * lanes + k] += op::mul::apply(a, x.at(element{from * K + k0 + k, from, item + k0 + k}));
-          }
-        }
-      });
-      for (index_t c = 0; c < P; ++c)
-        for (index_t k = 0; k < width; ++k)
-          out[((b * rows + i) * P + c) * K + k0 + k] = scalar_cast<T>(total[c * lanes + k]);
-    }
+  if constexpr (Product::has_rhs) {
+    index_t const K = y.rhs();
+    index_t k = 0;
+    for (; k + 8 <= K; k += 8) walk_lanes<8>(y, b, first, count, k, item, out);
+    if (K & 4) walk_lanes<4>(y, b, first, count, k, item, out), k += 4;
+    if (K & 2) walk_lanes<2>(y, b, first, count, k, item, out), k += 2;
+    if (K & 1) walk_lanes<1>(y, b, first, count, k, item, out);
+  } else {
+    walk_lanes<1>(y, b, first, count, 0, item, out);
+  }
 }
 
 /// out += the sum of `Count` diagonals from the d-th, for rows that all of them cover; the first group assigns.
@@ -83,14 +100,13 @@ SLA_HD void add_diagonals(View const& A, X const& x, index_t d, index_t b, index
     value[n] = A.values + b * A.batch_stride + (d + n) * A.pattern.rows;
     offset[n] = A.pattern.offset[d + n] + col0;
   }
+  // The sum is written out: at -O2 a loop over diagonals would stay one, and its rows would not vectorise.
   auto term = [&](index_t i) {
     auto at = [&](int n) {
       index_t const j = i + offset[n];
       return op::mul::apply(A.read(value[n][i]), x.at(element{j, j, item}));
     };
-    auto total = at(0);
-    for (int n = 1; n < Count; ++n) total += at(n);
-    return total;
+    return [&]<int... N>(std::integer_sequence<int, N...>) { return (... + at(N)); }(std::make_integer_sequence<int, Count>{});
   };
   auto rows = [&](index_t lo, index_t length) {
     if (assign) {
