@@ -79,6 +79,23 @@ TEST_CASE("a constant operator prepared outside, or as a local: the tape shares 
   CHECK(during < A.values().bytes() * 2 + 5 * std::size_t(A.rows()) * sizeof(double));  // the stored adjoint, x, y, z
 }
 
+TEST_CASE("new values for a prepared operator: solves that are recorded keep the old ones") {
+  auto const A = stiffness();
+  auto const b = random<double>(A.rows(), 1), w = random<double>(A.rows(), 2);
+  auto s = prepare(A, tight, jacobi{});
+  auto const original = s;  // shares what is set up, until one is updated
+  auto const [value, gb] = value_and_gradient(
+      [&](auto const& c) {
+        auto const x = s.solve(c);
+        s.update(2.0 * A);
+        return dot(w, x + s.solve(c));
+      },
+      b);
+  CHECK((s.setups() == 2 && original.setups() == 1));
+  auto const expected = eval(1.5 * original.solve(w));
+  CHECK(double(norm(gb - expected)) < 1e-8 * double(norm(expected)));
+}
+
 TEST_CASE("vjp of a solve without a tape") {
   auto const A = stiffness();
   auto const b = random<double>(A.rows(), 1), w = random<double>(A.rows(), 2);
