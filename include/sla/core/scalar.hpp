@@ -125,7 +125,6 @@ SLA_HD constexpr To scalar_cast(From a) {
 
 /// A user's number as kernels see it.
 SLA_AS_CALLEE
-SLA_AS_CALLEE
 template <class T>
 SLA_HD constexpr kernel_t<T> to_kernel(T a) {
   return kernel_t<T>(a);
