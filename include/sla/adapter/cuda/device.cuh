@@ -12,6 +12,11 @@
 #include <sla/core/error.hpp>
 #include <sla/tensor/memory.hpp>
 
+namespace sla::detail {
+inline thread_local cudaStream_t device_stream = nullptr;  ///< nullptr: the device's default stream
+inline std::atomic<std::size_t> device_bytes_now{0}, device_bytes_peak{0};
+}  // namespace sla::detail
+
 namespace sla::cuda {
 
 /// Throws what a call of the CUDA runtime reports, with the call's name.
@@ -49,22 +54,19 @@ class stream {
   cudaStream_t handle_ = nullptr;
 };
 
-namespace current {
-inline thread_local cudaStream_t stream = nullptr;  ///< nullptr: the device's default stream
-}
 /// The stream that this thread's device work and device memory belong to.
-inline cudaStream_t current_stream() { return current::stream; }
+inline cudaStream_t current_stream() { return detail::device_stream; }
 
 /// Until the end of its scope this thread's device work goes to `s`, after what went to the stream before; afterwards the
 /// stream before continues after the work of `s`. So a thread's work stays in one order, and its memory with it.
 class use_stream {
  public:
-  explicit use_stream(stream const& s) : before_(current::stream) { move_to(s.handle()); }
+  explicit use_stream(stream const& s) : before_(detail::device_stream) { move_to(s.handle()); }
   ~use_stream() {
     try {
       move_to(before_);
     } catch (error const&) {  // a failed device is told by the next call that may throw
-      current::stream = before_;
+      detail::device_stream = before_;
     }
   }
   use_stream(use_stream const&) = delete;
@@ -74,11 +76,11 @@ class use_stream {
   static void move_to(cudaStream_t next) {
     cudaEvent_t done{};
     check(cudaEventCreateWithFlags(&done, cudaEventDisableTiming), "cudaEventCreateWithFlags");
-    auto status = cudaEventRecord(done, current::stream);
+    auto status = cudaEventRecord(done, detail::device_stream);
     if (status == cudaSuccess) status = cudaStreamWaitEvent(next, done, 0);
     cudaEventDestroy(done);
     check(status, "cudaStreamWaitEvent");
-    current::stream = next;
+    detail::device_stream = next;
   }
   cudaStream_t before_;
 };
@@ -86,12 +88,9 @@ class use_stream {
 /// Waits for the work of this thread's stream.
 inline void synchronize() { check(cudaStreamSynchronize(current_stream()), "cudaStreamSynchronize"); }
 
-namespace current {
-inline std::atomic<std::size_t> bytes_now{0}, bytes_peak{0};
-}
 /// Bytes of device memory that tensors and spaces hold now, and the most they held. All threads.
-inline memory_use memory_in_use() { return {current::bytes_now.load(), current::bytes_peak.load()}; }
-inline void memory_peak_reset() { current::bytes_peak = current::bytes_now.load(); }
+inline memory_use memory_in_use() { return {detail::device_bytes_now.load(), detail::device_bytes_peak.load()}; }
+inline void memory_peak_reset() { detail::device_bytes_peak = detail::device_bytes_now.load(); }
 
 }  // namespace sla::cuda
 
@@ -116,15 +115,15 @@ struct device_memory {
                                    " of them free; solve in parts or over more devices, or use float or narrower indices"));
     }
     cuda::check(status, "cudaMallocAsync");
-    std::size_t const now = cuda::current::bytes_now += bytes;
-    auto& most = cuda::current::bytes_peak;
+    std::size_t const now = detail::device_bytes_now += bytes;
+    auto& most = detail::device_bytes_peak;
     for (std::size_t peak = most; peak < now && !most.compare_exchange_weak(peak, now);) {
     }
     return p;
   }
   static void deallocate(void* p, std::size_t bytes) noexcept {
     if (!p) return;
-    cuda::current::bytes_now -= bytes;
+    detail::device_bytes_now -= bytes;
     cudaFreeAsync(p, cuda::current_stream());
   }
   static void zero(void* p, std::size_t bytes) {
