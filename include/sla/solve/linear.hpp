@@ -29,49 +29,89 @@ decltype(auto) configured(F const& f, Options const&... options) {
   none const absent{};
   auto const& method = pick<wants_method>(unnamed, options...);
   auto const& p = pick<wants_preconditioner>(absent, options...);
-  using M = std::remove_cvref_t<decltype(method)>;
   constexpr bool given = !std::same_as<std::remove_cvref_t<decltype(p)>, none>;
-  if constexpr (requires { method.preconditioner(); }) {
-    static_assert(!given, "sla: solve(A, b, method, preconditioner): a direct or automatic method takes no preconditioner; name a Krylov method such as gmres{}");
+  if constexpr (requires { method.preconditioner(); })
     return f(method.method(), method.preconditioner());
-  } else if constexpr (std::same_as<M, automatic>) {
-    static_assert(!given, "sla: solve(A, b, preconditioner): name the method too, such as gmres{}; the automatic choice picks both");
-    return f(method, none{});
-  } else if constexpr (given) {
+  else if constexpr (std::same_as<std::remove_cvref_t<decltype(method)>, automatic>)
+    return f(method, absent);
+  else if constexpr (given)
     return f(method, p);
-  } else {
+  else
     return f(method, identity{});
-  }
 }
+
+/// The laws of solving, with their sentences; `hold` keeps the one sentence the only error.
+template <class A, class... Options>
+struct prepare_laws {
+  using World = linear_world<A>;
+  static constexpr bool is_square = [] {
+    if constexpr (requires { World::is_square; })
+      return World::is_square;
+    else
+      return true;
+  }();
+  template <class O>
+  static constexpr bool takes_none = requires(O const& method) { method.preconditioner(); } || std::same_as<O, automatic>;
+  static constexpr bool brings_preconditioner = (wants_preconditioner<Options>::value || ...);
+  static constexpr bool names_method = (wants_method<Options>::value || ...);
+  static constexpr bool fit_together = !brings_preconditioner || !(takes_none<Options> || ...);
+  static constexpr bool named = !brings_preconditioner || names_method;
+  static_assert(is_square, "sla: solve(A, b): A must be square; for least squares solve the normal equations, adjoint(A) * A");
+  static_assert(fit_together, "sla: solve(A, b, method, preconditioner): a direct or automatic method takes no preconditioner; name a Krylov method such as gmres{}");
+  static_assert(named, "sla: solve(A, b, preconditioner): name the method too, such as gmres{}; the automatic choice picks both");
+  static constexpr bool hold = is_square && fit_together && named;
+};
+template <class A, class B, class... Options>
+struct solve_laws {
+  using World = linear_world<A>;
+  static constexpr bool fits = [] {
+    if constexpr (requires { World::template fits<B>; })
+      return World::template fits<B>;
+    else
+      return true;
+  }();
+  static_assert(fits, "sla: solve(A, b): b must have the extents (*batch, M, p) of A's range, plus at most one axis of right-hand sides");
+  static constexpr bool hold = fits && prepare_laws<A, Options...>::hold;
+};
 }  // namespace detail
 
 template <class A, class B, detail::SolveOption... Options>
   requires(linear_world<A>::template accepts<B>)
 auto perform(op::try_solve, A const& a, B const& b, Options const&... options) {
   using World = linear_world<A>;
-  World::check(a);
-  auto const& vector = World::right_hand_side(a, b);
-  return detail::configured(
-      [&](auto const& method, auto const& p) {
-        detail::engine<A, std::remove_cvref_t<decltype(method)>, std::remove_cvref_t<decltype(p)>> const engine(a, method, p);
-        return engine.solve(a, vector, options...);
-      },
-      options...);
+  if constexpr (detail::solve_laws<A, B, Options...>::hold) {
+    World::check(a);
+    auto const& vector = World::right_hand_side(a, b);
+    return detail::configured(
+        [&](auto const& method, auto const& p) {
+          detail::engine<A, std::remove_cvref_t<decltype(method)>, std::remove_cvref_t<decltype(p)>> const engine(a, method, p);
+          return engine.solve(a, vector, options...);
+        },
+        options...);
+  } else {
+    return solution<typename World::template vector_type<B>>{};
+  }
 }
 template <class A, class B, detail::SolveOption... Options>
   requires(linear_world<A>::template accepts<B>)
 auto perform(op::solve, A const& a, B const& b, Options const&... options) {
-  return detail::solved(perform(op::try_solve{}, a, b, options...));
+  if constexpr (detail::solve_laws<A, B, Options...>::hold)
+    return detail::solved(perform(op::try_solve{}, a, b, options...));
+  else
+    return typename linear_world<A>::template vector_type<B>{};
 }
 template <class A, detail::SolveOption... Options>
   requires requires { typename linear_world<std::remove_cvref_t<A>>::operator_type; }
 auto perform(op::prepare, A&& a, Options const&... options) {
   using Operator = std::remove_cvref_t<A>;
-  return detail::configured(
-      [&](auto const& method, auto const& p) {
-        return prepared<Operator, std::remove_cvref_t<decltype(method)>, std::remove_cvref_t<decltype(p)>>(std::forward<A>(a), method, p);
-      },
-      options...);
+  if constexpr (detail::prepare_laws<Operator, Options...>::hold)
+    return detail::configured(
+        [&](auto const& method, auto const& p) {
+          return prepared<Operator, std::remove_cvref_t<decltype(method)>, std::remove_cvref_t<decltype(p)>>(std::forward<A>(a), method, p);
+        },
+        options...);
+  else
+    return detail::none{};
 }
 
 /// x with A x = b, for square A of shape (*batch, M, M, *block): b is (*batch, M, p), or has one more axis of right-hand
@@ -80,19 +120,16 @@ auto perform(op::prepare, A&& a, Options const&... options) {
 /// Law: |b - A x| <= max(rtol |b|, atol) for every item, by the residual recomputed from x. Gradient: one more solve.
 /// Errors: solve_error with the report, if the tolerance was not reached; shape_error; value_error for NaN in A or b.
 template <class A, class B, class... Options>
-  requires Performs<op::solve, A const&, B const&, Options const&...>
 auto solve(A const& a, B const& b, Options const&... options) {
   return perform(op::solve{}, a, b, options...);
 }
 /// The same as `{x, report}`: a tolerance that was not reached is in the report, not thrown.
 template <class A, class B, class... Options>
-  requires Performs<op::try_solve, A const&, B const&, Options const&...>
 auto try_solve(A const& a, B const& b, Options const&... options) {
   return perform(op::try_solve{}, a, b, options...);
 }
 /// A method and preconditioner set up once for A: solve(b), solve_transpose(b), solve_adjoint(b), update(A2).
 template <class A, class... Options>
-  requires Performs<op::prepare, A, Options const&...>
 auto prepare(A&& a, Options const&... options) {
   return perform(op::prepare{}, std::forward<A>(a), options...);
 }

@@ -17,6 +17,7 @@ namespace sla {
 
 /// The world of operators A. A specialisation supplies
 ///   operator_type              A: `prepare(A)` is meant for it
+///   is_square, fits<B>         optional: what the types know of the shapes of A and b
 ///   accepts<B>                 may B be a right-hand side? (false: another `perform` is meant)
 ///   vector_type<B>             the vectors of the solve: x, and b as the method sees it
 ///   check(a)                   value_error, shape_error: a is no matrix to solve with
@@ -109,9 +110,12 @@ struct sparse_world {
   template <class V>
   static constexpr bool has_items = S::is_batched || (V::rank > domain_extents_t<S>::rank);
 
+  /// The laws of solving, as far as the types know.
+  static constexpr bool is_square = S::block_rows == S::block_cols && (S::static_rows == S::static_cols || S::static_rows == dyn || S::static_cols == dyn);
+  template <class B>
+  static constexpr bool fits = B::extents_type::rank == range_extents_t<S>::rank || B::extents_type::rank == range_extents_t<S>::rank + 1;
+
   static void check_shape(A const& a) {
-    constexpr bool square = S::block_rows == S::block_cols && (S::static_rows == S::static_cols || S::static_rows == dyn || S::static_cols == dyn);
-    static_assert(square, "sla: solve(A, b): A must be square; for least squares solve the normal equations, adjoint(A) * A");
     if (a.rows() != a.cols())
       throw shape_error(text("solve(A, b): A is ", a.rows(), " x ", a.cols(),
                              ", and must be square; for least squares solve the normal equations, adjoint(A) * A"));

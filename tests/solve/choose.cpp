@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The automatic choice: what it picks, why it says so, how it falls back, and that real matrices are solved.
+#include "catch.hpp"
+
+#include <string>
+
+#include "data.hpp"
+
+#include <sla/solve/linear.hpp>
+#include <sla/tensor/matrix_market.hpp>
+#include <sla/tensor/problems.hpp>
+
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+sla::report solve_file(std::string const& name) {
+  auto const A = sla::read_matrix_market<double>(data(name));
+  sla::vector<double> const b = A * sla::ones<double>(A.cols());
+  auto const [x, report] = sla::try_solve(A, b);
+  INFO(name << ": " << report);
+  CHECK(report.converged());
+  CHECK(double(sla::norm(b - A * x)) <= 1e-8 * double(sla::norm(b)));
+  return report;
+}
+sla::report solve_random(sla::sparse_tensor<double> const& A) {
+  auto const b = sla::random<double>(A.rows(), 1);
+  auto const [x, report] = sla::try_solve(A, b);
+  CHECK(double(sla::norm(b - A * x)) <= 1e-8 * double(sla::norm(b)));
+  return report;
+}
+}  // namespace
+
+TEST_CASE("the ladder follows from the properties") {
+  auto first = [](auto const& A) { return sla::choose(sla::properties(A), 1000).steps.front().what; };
+  CHECK(first(sla::problems::poisson({10, 10})) == sla::rung::ldlt);
+  CHECK(first(sla::problems::poisson({60, 60})) == sla::rung::cg_jacobi);
+  CHECK(first(sla::problems::convection_diffusion({10, 10}, 1.0)) == sla::rung::bicgstab_ilu0);
+  sla::matrix_properties large;
+  large.rows = large.cols = 50'000'000;
+  large.entries = 350'000'000;
+  large.lower_bandwidth = large.upper_bandwidth = 140'000;
+  for (auto const& step : sla::choose(large, 1000).steps) CHECK(step.what == sla::rung::bicgstab_ilu0);
+  large.hermitian = large.symmetric = large.positive_diagonal = true;
+  for (auto const& step : sla::choose(large, 1000).steps) CHECK((step.what == sla::rung::cg_jacobi || step.what == sla::rung::cg_ilu0));
+}
+
+TEST_CASE("the report says what was chosen, why, and what was tried") {
+  auto const spd = solve_random(sla::problems::poisson({12, 12, 12}));
+  CHECK(spd.method == "cg");
+  CHECK_THAT(spd.choice, ContainsSubstring("symmetric, positive definite"));
+  auto const hard = solve_random(sla::problems::anisotropic({60, 60}, 1e-5));
+  CHECK(hard.converged());
+  auto const general = solve_random(sla::problems::convection_diffusion({50, 50}, 1.0));
+  CHECK(general.method == "bicgstab");
+  CHECK_THAT(general.choice, ContainsSubstring("not symmetric"));
+
+  auto const fallen = solve_file("utm300.mtx");
+  CHECK(fallen.method == "lu");
+  CHECK_THAT(fallen.choice, ContainsSubstring("tried: bicgstab + ilu0"));
+}
+
+TEST_CASE("real matrices are solved to 1e-8") {
+  for (char const* name : {"1138_bus.mtx", "nos5.mtx", "orsirr_1.mtx"}) solve_file(name);
+}
+TEST_CASE("singular matrices are named, unless b is in their range") {
+  for (char const* name : {"structurally_singular.mtx", "numerically_singular.mtx"}) {
+    auto const A = sla::read_matrix_market<double>(data(name));
+    CHECK(sla::try_solve(A, sla::random<double>(A.rows(), 1)).report.reason() == sla::reason::singular);
+  }
+  auto L = sla::problems::poisson({50, 50});  // a graph Laplacian: row sums are zero
+  auto const diagonal = sla::diagonal_positions(L.pattern());
+  for (sla::index_t i = 0; i < L.rows(); ++i) L.values()[diagonal[i]] = double(L.pattern().row_ptr[i + 1] - L.pattern().row_ptr[i] - 1);
+  sla::vector<double> const b = L * sla::random<double>(L.rows(), 2);
+  auto const [x, report] = sla::try_solve(L, b);
+  CHECK(report.converged());
+  CHECK_THAT(report.choice, ContainsSubstring("semidefinite"));
+}
+
+TEST_CASE("a prepared automatic solver keeps the rung that held") {
+  auto s = sla::prepare(sla::read_matrix_market<double>(data("utm300.mtx")));
+  auto const b = sla::random<double>(300, 3);
+  CHECK_THAT(s.try_solve(b).report.choice, ContainsSubstring("tried"));
+  CHECK_THAT(s.try_solve(b).report.choice, !ContainsSubstring("tried"));
+  auto const x = s.solve_transpose(b);
+  CHECK(double(sla::norm(b - sla::transpose(s.matrix()) * x)) <= 1e-8 * double(sla::norm(b)));
+  auto A = s.matrix();
+  for (auto& value : A.values()) value *= 2;
+  s.update(A);
+  CHECK(double(sla::norm(b - A * s.solve(b))) <= 1e-8 * double(sla::norm(b)));
+  CHECK(s.setups() == 2);
+}
