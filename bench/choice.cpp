@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The automatic choice: its time against the best of our own combinations on eight problems; and, for every square matrix
+// of a folder, what it picks, what that reaches, and Eigen's SparseLU beside it.      choice [folder of .mtx [repetitions]]
+#include <complex>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+#include <Eigen/SparseLU>
+
+#include <sla/adapter/eigen.hpp>
+#include <sla/solve.hpp>
+
+#include "table.hpp"
+
+namespace {
+using namespace sla;
+
+struct outcome {
+  double seconds = 0, residual = 0;
+  bool converged = false;
+  report what;
+};
+/// One way to solve A x = b from nothing, which gives up after so many seconds (between iterations).
+struct way {
+  std::string name;
+  std::function<outcome(double)> run;
+};
+
+std::string named(report const& r) { return text(r.method, r.preconditioner.empty() ? "" : " + ", r.preconditioner); }
+
+template <class T, class... Options>
+outcome solved(sparse_tensor<T> const& A, vector<T> const& b, Options const&... options) {
+  outcome out;
+  double const start = bench::now();
+  auto s = try_solve(A, b, options...);
+  out.seconds = bench::now() - start;
+  out.residual = s.report.residual(), out.converged = s.report.converged(), out.what = std::move(s.report);
+  return out;
+}
+
+/// Our combinations for A; factorisations where the problem is small enough for them.
+std::vector<way> combinations(sparse_tensor<double> const& A, vector<double> const& b, bool symmetric, bool factors) {
+  std::vector<way> ways;
+  auto add = [&](auto method, auto preconditioner) {
+    using M = decltype(method);
+    using P = decltype(preconditioner);
+    ways.push_back({text(M::name, " + ", P::name), [&A, &b](double most) {
+                      M limited{};
+                      limited.watch = [end = bench::now() + most](std::vector<progress> const&) { return bench::now() < end; };
+                      return solved(A, b, limited, P{});
+                    }});
+  };
+  if (symmetric) add(cg{}, jacobi{}), add(cg{}, ilu0{});
+  add(bicgstab{}, jacobi{}), add(bicgstab{}, ilu0{}), add(gmres{}, jacobi{}), add(gmres{}, ilu0{});
+  if (!factors) return ways;
+  ways.push_back({"lu", [&](double) { return solved(A, b, lu{}); }});
+  if (symmetric) {
+    ways.push_back({"cholesky", [&](double) { return solved(A, b, cholesky{}); }});
+    ways.push_back({"ldlt", [&](double) { return solved(A, b, ldlt{}); }});
+  }
+  return ways;
+}
+
+/// The automatic choice against the fastest combination that converges.
+void compare(bench::table& out, std::string const& problem, sparse_tensor<double> const& A, bool symmetric, bool factors, int repetitions) {
+  auto const b = ones<double>(A.rows());
+  auto const ways = combinations(A, b, symmetric, factors);
+  double fastest = 1e9;
+  way const* best = nullptr;
+  for (way const& w : ways) try {
+      outcome const o = w.run((std::min)(60.0, 2 * fastest));
+      if (o.converged && o.seconds < fastest) fastest = o.seconds, best = &w;
+    } catch (value_error const&) {  // this combination does not exist for this matrix
+    }
+  if (!best) {
+    out.row({problem, text(A.rows()), "none converged", "", "", "", "", "", ""});
+    return;
+  }
+  outcome automatic_one, best_one;
+  auto const [t_automatic, t_best] =
+      bench::interleaved(repetitions, [&] { automatic_one = solved(A, b); }, [&] { best_one = best->run(60); });
+  auto const ratio = t_automatic / t_best;
+  out.row({problem, text(A.rows()), named(automatic_one.what), bench::spread(t_automatic, 1, 1e3), text(automatic_one.what.iterations()),
+           bench::scientific(automatic_one.residual), best->name, bench::spread(t_best, 1, 1e3), bench::spread(ratio, 2),
+           ratio.median() <= 2 ? "<= 2: met" : "<= 2: missed"});
+}
+
+template <class T>
+void report_matrix(bench::table& out, std::filesystem::path const& path) {
+  auto const A = read_matrix_market<T>(path.string());
+  if (A.rows() != A.cols()) return;
+  vector<T> const b = A * ones<T>(A.cols());
+  std::string method, reason, iterations, residual, time, why;
+  try {
+    outcome const o = solved(A, b);
+    method = named(o.what), reason = to_string(o.what.reason()), iterations = text(o.what.iterations());
+    residual = bench::scientific(o.residual), time = bench::fixed(1e3 * o.seconds, 1), why = o.what.choice;
+  } catch (error const& e) {
+    reason = "refused", why = e.what();
+  }
+  Eigen::SparseMatrix<T> const E = as_eigen(A);
+  Eigen::SparseLU<Eigen::SparseMatrix<T>> factors;
+  std::string peer = "fails", peer_residual;
+  vector<T> x(A.cols());
+  double const t = bench::seconds([&] {
+    factors.compute(E);
+    if (factors.info() == Eigen::Success) as_eigen(x) = factors.solve(as_eigen(b));
+  });
+  if (factors.info() == Eigen::Success) {
+    peer = bench::fixed(1e3 * t, 1);
+    double const left = norm(b - A * x), all = norm(b);
+    peer_residual = bench::scientific(left / all);
+  }
+  out.row({path.stem().string(), text(A.rows()), text(A.nnz()), method, reason, iterations, residual, time, peer, peer_residual, why});
+}
+
+void report_folder(std::string const& folder) {
+  std::vector<std::filesystem::path> paths;
+  for (auto const& entry : std::filesystem::directory_iterator(folder))
+    if (entry.path().extension() == ".mtx") paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end());
+  std::cout << "Every square matrix of a folder: solve(A, b) with b = A 1, x0 = 0, relative tolerance 1e-8 in the 2-norm, true residuals; one run "
+               "each, set-up included. Eigen: SparseLU (COLAMD), analysis included.\n\n";
+  bench::table out({"matrix", "rows", "entries", "choice", "reason", "iterations", "true residual", "ms", "Eigen ms", "Eigen residual", "why"});
+  for (auto const& path : paths) {
+    std::string banner;
+    std::getline(std::ifstream(path) >> std::ws, banner);
+    if (banner.find("complex") != std::string::npos)
+      report_matrix<std::complex<double>>(out, path);
+    else
+      report_matrix<double>(out, path);
+  }
+}
+}  // namespace
+
+int main(int argc, char** argv) {
+  int const repetitions = int(bench::argument(argc, argv, 2, 5));
+  std::string const data = SLA_BENCH_DATA;
+  bench::heading("The automatic choice");
+  std::cout << "Eight problems, double, b = 1, x0 = 0, relative tolerance 1e-8 in the 2-norm; milliseconds from nothing to x, set-up and the look "
+               "at the matrix included, on "
+            << threads_in_use() << " threads. The best is the fastest that converges of cg, bicgstab and gmres with jacobi and ilu0, lu, cholesky, ldlt.\n\n";
+  {
+    bench::table out({"problem", "rows", "choice", "ms", "iterations", "true residual", "best of ours", "ms of the best", "ratio", "target"});
+    compare(out, "2-D Poisson", problems::poisson<double>({300, 300}), true, true, repetitions);
+    compare(out, "3-D Poisson", problems::poisson<double>({40, 40, 40}), true, false, repetitions);
+    compare(out, "anisotropic, 1 : 0.01", problems::anisotropic<double>({300, 300}, 0.01), true, true, repetitions);
+    compare(out, "checkerboard, jump 1e4", problems::checkerboard<double>({200, 200}, 1e4), true, true, repetitions);
+    compare(out, "convection-diffusion, Peclet 0.1", problems::convection_diffusion<double>({200, 200}, 0.1), false, true, repetitions);
+    compare(out, "convection-diffusion, Peclet 10", problems::convection_diffusion<double>({200, 200}, 10), false, true, repetitions);
+    compare(out, "1138_bus", read_matrix_market<double>(data + "/1138_bus.mtx"), true, true, repetitions);
+    compare(out, "orsirr_1", read_matrix_market<double>(data + "/orsirr_1.mtx"), false, true, repetitions);
+  }
+  report_folder(argc > 1 ? argv[1] : data);
+}
