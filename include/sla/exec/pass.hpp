@@ -117,9 +117,9 @@ void run_block(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& s
 }  // namespace detail
 
 /// Runs the statements of one pass on a range of rows, with at most `max_threads` threads.
-template <std::size_t Count, class... S>
+template <std::size_t Count, class... S, class Partials>
 void run_pass(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, frame f, row_range range,
-              int max_threads, pass_partials<S...>& partials) {
+              int max_threads, Partials& partials) {
   index_t const rows = range.last - range.first;
   if (rows <= 0 || f.batch == 0 || f.inner == 0) return;
   index_t const block = (std::max)(index_t(1), detail::block_elements / f.inner), per_item = (rows + block - 1) / block;

@@ -116,6 +116,7 @@ void drive(Space& space, Method const& method, A const& a, M const& m, V const& 
     }
     rule.max_iterations -= taken;
   }
+  if constexpr (requires { space.account(out); }) space.account(out);
 }
 
 }  // namespace sla::detail

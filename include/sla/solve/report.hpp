@@ -16,6 +16,13 @@
 
 namespace sla {
 
+/// What one rank of a mesh sends per iteration, on average; zeros where there is one rank.
+struct sent_per_iteration {
+  double reductions = 0;  ///< all_reduces
+  double halos = 0;       ///< exchanges with neighbours
+  double messages = 0, bytes = 0;
+};
+
 /// What a solve did. Residuals are true ones, recomputed from x: |b - A x| / |b| (|b - A x| where b = 0).
 struct report {
   std::string method, preconditioner;
@@ -26,6 +33,7 @@ struct report {
   std::size_t bytes = 0;  ///< held by tensors and factors while the method ran, A, b and x included
   int runs = 0;           ///< calls of the method; more than one where the true residual asked for it
   std::vector<std::vector<progress>> history;  ///< per iteration and item, as the stop test saw them; on request (`keep_history`)
+  sent_per_iteration sent;
 
   bool converged() const {
     return std::all_of(items.begin(), items.end(), [](progress const& p) { return p.state == sla::reason::converged; });
@@ -57,6 +65,7 @@ inline std::string with_unit(double value, char const* const (&units)[4], double
   double const scale = value < 10 ? 100 : value < 100 ? 10 : 1;
   return text(std::round(value * scale) / scale, ' ', units[u]);
 }
+inline double rounded(double value) { return std::round(value * 10) / 10; }
 inline std::string bytes_text(std::size_t bytes) { return with_unit(double(bytes), {"B", "KiB", "MiB", "GiB"}, 1024); }
 inline std::string seconds_text(double seconds) {
   return seconds >= 1 ? with_unit(seconds, {"s", "s", "s", "s"}, 1e99) : with_unit(seconds * 1e9, {"ns", "us", "ms", "s"}, 1000);
@@ -76,6 +85,9 @@ inline std::ostream& operator<<(std::ostream& out, report const& r) {
   out << (r.converged() ? " in " : " after ") << n << (n == 1 ? " iteration" : " iterations") << ", true residual " << r.residual() << " (asked " << r.rtol << ')';
   out.precision(digits);
   out << ", setup " << detail::seconds_text(r.seconds_setup) << ", solve " << detail::seconds_text(r.seconds_solve) << ", " << detail::bytes_text(r.bytes);
+  if (r.sent.reductions > 0 || r.sent.halos > 0)
+    out << "; per iteration " << detail::rounded(r.sent.reductions) << " reductions, " << detail::rounded(r.sent.halos) << " halos, "
+        << detail::bytes_text(std::size_t(r.sent.bytes)) << " sent";
   if (!r.choice.empty()) out << "; " << r.choice;
   return out;
 }

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The door to many ranks: worlds, distributed tensors, collectives, products, solving. Placements as types alone are behind
+// sla/spmd.hpp; the engine for many machines is sla/adapter/mpi.hpp.
+#pragma once
+
+#include <sla/dist/collectives.hpp>
+#include <sla/dist/distribute.hpp>
+#include <sla/dist/fake.hpp>
+#include <sla/dist/product.hpp>
+#include <sla/dist/self.hpp>
+#include <sla/dist/solve.hpp>
+#include <sla/dist/threads.hpp>
+#include <sla/solve.hpp>

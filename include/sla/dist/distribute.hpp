@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// From plain tensors that every rank has to distributed ones, and back: `distribute<SparseShard<0>>(A, mesh, strips{})`,
+// `distribute(b, D.row_layout())`, `distribute<Shard<0>>(x, mesh)`, `gather(x)`. Who owns what is decided in dist/partition/.
+#pragma once
+
+#include <array>
+#include <ostream>
+#include <string>
+
+#include <sla/dist/collectives.hpp>
+#include <sla/dist/partition/strips.hpp>
+#include <sla/dist/rows.hpp>
+
+namespace sla {
+
+namespace detail {
+/// Errors: shape_error on every rank, if the numbers that describe an argument differ between ranks.
+template <std::size_t Count>
+void require_agreement(any_communicator& c, std::array<index_t, Count> const& mine, char const* what) {
+  std::vector<index_t> const sent(mine.begin(), mine.end());
+  std::vector<index_t> all(Count * std::size_t(c.size()));
+  all_gather(c, std::span<index_t const>(sent), std::span<index_t>(all), std::vector<std::size_t>(std::size_t(c.size()), Count));
+  if (c.engine() == "fake") return;  // nobody else is there
+  for (int r = 1; r < c.size(); ++r)
+    if (!std::equal(all.begin(), all.begin() + Count, all.begin() + std::ptrdiff_t(Count) * r)) {
+      auto const list = [&](int rank) {
+        std::string out;
+        for (std::size_t n = 0; n < Count; ++n) out += (n ? ", " : "") + std::to_string(all[std::size_t(rank) * Count + n]);
+        return out;
+      };
+      throw shape_error(text("distribute: the ranks disagree about the sizes of their argument (", what, "): rank 0 has ", list(0),
+                             ", rank ", r, " has ", list(r), "; every rank gives the same tensor"));
+    }
+}
+template <class E>
+std::array<index_t, std::size_t(E::rank) + 1> sizes_of(E const& extents) {
+  std::array<index_t, std::size_t(E::rank) + 1> out{};
+  for (int d = 0; d < E::rank; ++d) out[std::size_t(d)] = extents[d];
+  return out;
+}
+template <class P>
+inline constexpr bool is_copied = P::kind == placement_kind::replicate || P::kind == placement_kind::invariant;
+
+/// The dense tensor after each axis took its part, from axis A on.
+template <class List, int A = 0>
+struct deal_axes {
+  template <class Local, class Mesh>
+  static auto run(Local x, shared_layout<Mesh>&) {
+    return x;
+  }
+};
+template <class P, class... Rest, int A>
+struct deal_axes<placements<P, Rest...>, A> {
+  template <class Local, class Mesh>
+  static auto run(Local x, shared_layout<Mesh>& layout) {
+    using Next = deal_axes<placements<Rest...>, A + 1>;
+    if constexpr (is_copied<P>) {
+      return Next::run(std::move(x), layout);
+    } else {
+      static_assert(P::kind == placement_kind::shard,
+                    "sla: distribute<...>(x, mesh): a plain tensor becomes Replicate, Invariant or Shard<d>; make other placements by convert");
+      if constexpr (P::family::stated) {
+        layout.extent[A] = x.extent(P::dim);
+        require_accepted<typename P::family>(x.extent(P::dim), layout.mesh.size(A));
+      } else if (!layout.rows || layout.rows->extent() != x.extent(P::dim)) {
+        throw shape_error(text("distribute(x, layout): x has ", x.extent(P::dim), " elements on axis ", P::dim, ", the layout deals out ",
+                               layout.rows ? layout.rows->extent() : 0));
+      }
+      return Next::run(cut_part<P>(x, layout, A), layout);
+    }
+  }
+};
+}  // namespace detail
+
+/// A tensor that every rank has, in the stated placements: Replicate, Invariant, or Shard<d, Family>. Collective.
+/// Errors: shape_error on every rank, if they disagree about the extents; if a family cannot deal them out.
+template <Placement... P, class T, class E, class Memory, class Mesh>
+  requires(sizeof...(P) > 0 && is_mesh<Mesh>)
+auto distribute(tensor<T, E, Memory> const& x, Mesh const& m) {
+  detail::require_agreement(m.world(), detail::sizes_of(x.extents()), "extents");
+  auto layout = std::make_shared<shared_layout<Mesh>>();
+  layout->mesh = m;
+  auto local = detail::deal_axes<placements<P...>>::run(x, *layout);
+  return distributed<decltype(local), Mesh, P...>(std::move(local), std::move(layout));
+}
+/// The same by the layout of something else: `distribute(b, D.row_layout())`. A trailing axis of right-hand sides is whole.
+template <class T, class E, class Memory, class Mesh, class... P>
+auto distribute(tensor<T, E, Memory> const& x, vector_layout<Mesh, P...> const& like) {
+  detail::require_agreement(like.mesh().world(), detail::sizes_of(x.extents()), "extents");
+  auto layout = std::make_shared<shared_layout<Mesh>>(*like.handle());
+  auto local = detail::deal_axes<placements<P...>>::run(x, *layout);
+  bool same = true;
+  for (int a = 0; a < Mesh::rank; ++a) same = same && layout->extent[a] == like.handle()->extent[a];
+  return distributed<decltype(local), Mesh, P...>(std::move(local), same ? like.handle() : layout_handle<Mesh>(std::move(layout)));
+}
+
+namespace detail {
+template <class T, class S, class F, class Family>
+auto cut_batch(sparse_tensor<T, S, F> const& A, Family, index_t begin, index_t count) {
+  using Part = typename local_shape<S>::batch;
+  static_assert(S::batch_extents::rank == 1, "sla: distribute<Shard<0>>(A, mesh): one batch axis is dealt out; A has several");
+  buffer<T> values(count * A.batch_stride(), uninitialized);
+  std::copy_n(A.values().data() + begin * A.batch_stride(), values.size(), values.data());
+  return sparse_tensor<T, Part, F>(Part(typename Part::batch_extents(count), A.rows(), A.cols()), A.shared_pattern(), std::move(values));
+}
+
+template <class T, class S, class F>
+row_slice<T> slice_rows(sparse_tensor<T, S, F> const& A, index_t begin, index_t end) {
+  row_slice<T> out;
+  out.batch = A.batch_count();
+  out.block = A.block_size;
+  std::vector<index_t> slots;
+  auto const pattern = A.pattern().view();
+  for (index_t i = begin; i < end; ++i) {
+    pattern.for_row(i, [&](index_t s, index_t j) {
+      out.col.push_back(j);
+      slots.push_back(s);
+    });
+    out.ptr.push_back(index_t(out.col.size()));
+  }
+  index_t const nnz = index_t(slots.size());
+  out.values = buffer<T>(out.batch * nnz * out.block, uninitialized);
+  for (index_t b = 0; b < out.batch; ++b)
+    for (index_t n = 0; n < nnz; ++n)
+      std::copy_n(A.values().data() + b * A.batch_stride() + slots[std::size_t(n)] * out.block, out.block, out.values.data() + (b * nnz + n) * out.block);
+  return out;
+}
+
+template <int A, class Mesh, class Local, class Cut>
+auto deal_sparse(Local x, std::shared_ptr<shared_layout<Mesh>> layout, Cut const&) {
+  return std::pair{std::move(x), layout_handle<Mesh>(std::move(layout))};
+}
+template <int A, class P, class... Rest, class Mesh, class Local, class Cut>
+auto deal_sparse(Local const& x, std::shared_ptr<shared_layout<Mesh>> layout, Cut const& partitioner) {
+  if constexpr (is_copied<P>) {
+    return deal_sparse<A + 1, Rest...>(x, std::move(layout), partitioner);
+  } else if constexpr (P::kind == placement_kind::shard) {
+    static_assert(P::dim == 0 && P::family::contiguous, "sla: distribute(A, mesh): of a sparse tensor, Shard<0> deals out the batch, in contiguous parts");
+    index_t const batch = x.batch_count();
+    int const me = layout->mesh.coordinate(A), ranks = layout->mesh.size(A);
+    require_accepted<typename P::family>(batch, ranks);
+    layout->extent[A] = batch;
+    auto part = cut_batch(x, typename P::family{}, P::family::first(me, batch, ranks), P::family::local_extent(me, batch, ranks));
+    return deal_sparse<A + 1, Rest...>(part, std::move(layout), partitioner);
+  } else {
+    static_assert(P::kind == placement_kind::sparse_shard && P::dim == 0,
+                  "sla: distribute(A, mesh, partitioner): rows are dealt out, SparseShard<0>; for columns distribute the transpose by rows");
+    static_assert((is_copied<Rest> && ...), "sla: distribute(A, mesh, partitioner): after the axis that deals out rows come Replicate axes only");
+    auto first = partitioner.first(x.pattern().view(), layout->mesh.size(A));
+    int const me = layout->mesh.coordinate(A);
+    auto const slice = slice_rows(x, first[std::size_t(me)], first[std::size_t(me) + 1]);
+    using Sparse = sparse_tensor<typename Local::value_type, typename local_shape<typename Local::shape_type>::rows, local_csr_t<typename Local::format_type>>;
+    typename Sparse::shape_type const whole(x.shape().batch(), x.rows(), x.cols());
+    return localize<Sparse>(slice, whole, layout->mesh, A, layout->extent, std::move(first), layout_handle<Mesh>());
+  }
+}
+}  // namespace detail
+
+/// A sparse tensor that every rank has, in the stated placements: Replicate, Shard<0> (of the batch), SparseShard<0> (rows, as
+/// the partitioner says). Collective. Every rank allocates and first touches its own part.
+/// Errors: shape_error on every rank, if they disagree about the sizes.
+template <Placement... P, class T, class S, class F, class Mesh, class Cut = strips>
+  requires(sizeof...(P) > 0 && is_mesh<Mesh>)
+auto distribute(sparse_tensor<T, S, F> const& A, Mesh const& m, Cut const& partitioner = {}) {
+  static_assert(Partitioner<Cut, decltype(A.pattern().view())>,
+                "sla: distribute(A, mesh, partitioner): a partitioner has a member first(pattern view, ranks); strips{} is one");
+  detail::require_agreement(m.world(), std::array<index_t, 4>{A.batch_count(), A.rows(), A.cols(), A.nnz()}, "batch, rows, columns, entries");
+  auto layout = std::make_shared<shared_layout<Mesh>>();
+  layout->mesh = m;
+  auto [local, handle] = detail::deal_sparse<0, P...>(A, std::move(layout), partitioner);
+  return distributed<decltype(local), Mesh, P...>(std::move(local), std::move(handle));
+}
+
+namespace detail {
+template <int A, class X>
+auto gather_axes(X const& x) {
+  if constexpr (A < 0) {
+    return x.local();
+  } else {
+    using P = placement_on_t<X, A>;
+    constexpr auto name = mesh_of_t<X>::template name_string<A>();
+    if constexpr (is_copied<P>)
+      return gather_axes<A - 1>(x);
+    else
+      return gather_axes<A - 1>(stepped<P::kind == placement_kind::partial ? step::all_reduce : step::all_gather, name, Replicate, false>(x));
+  }
+}
+}  // namespace detail
+
+/// The whole of a distributed tensor as a plain one, in the original order, on every rank. Collective.
+/// Cost: one all_gather (of pending sums: all_reduce) per axis that is not replicated.
+template <class X>
+  requires detail::Steppable<X>
+auto gather(X const& x) {
+  auto const value = eval(x);
+  return detail::gather_axes<mesh_of_t<X>::rank - 1>(value);
+}
+
+/// Who holds what of a row-sharded operand; printable.
+struct partition_report {
+  struct part {
+    index_t rows, interior, entries, ghosts, sent;
+    index_t neighbours;  ///< ranks that it sends to
+  };
+  std::vector<part> parts;
+
+  index_t halo() const {
+    index_t all = 0;
+    for (part const& p : parts) all += p.ghosts;
+    return all;
+  }
+  index_t messages() const {
+    index_t all = 0;
+    for (part const& p : parts) all += p.neighbours;
+    return all;
+  }
+};
+inline std::ostream& operator<<(std::ostream& out, partition_report const& r) {
+  for (std::size_t n = 0; n < r.parts.size(); ++n) {
+    auto const& p = r.parts[n];
+    out << "rank " << n << ": " << p.rows << " rows (" << p.interior << " interior), " << p.entries << " entries, receives " << p.ghosts
+        << " and sends " << p.sent << " values per product, in " << p.neighbours << " messages\n";
+  }
+  return out << "halo volume " << r.halo() << " values, " << r.messages() << " messages per product\n";
+}
+/// The report of D, on every rank. Collective.
+template <DistributedSparse D>
+partition_report report_partition(D const& d) {
+  auto const& halo = d.handle()->halo;
+  if (!halo) throw value_error("report_partition(D): D is not dealt out by rows; distribute it as SparseShard<0>");
+  partition_report::part const mine{d.local().rows(), halo->interior(), d.local().nnz(), halo->ghosts(), index_t(halo->sent().size()),
+                                    index_t(halo->sends().size())};
+  return {all_gather(halo->communicator(), mine)};
+}
+
+}  // namespace sla

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Expressions of distributed values: a typed shell around local nodes. The rules of spmd/ decide here, with their sentences;
+// kernels see the local node only. Reductions are in dist/reduce.hpp, products in dist/product.hpp.
+#pragma once
+
+#include <utility>
+
+#include <sla/dist/overlap.hpp>
+#include <sla/dist/tensor.hpp>
+#include <sla/exec/evaluate.hpp>
+
+namespace sla {
+
+/// A scalar of a mesh's space: the same on all ranks of the axes that share the item. It never converts and never compares.
+template <class Inner>
+struct mesh_scalar {
+  Inner inner{};
+};
+template <class Inner>
+struct operand_traits<mesh_scalar<Inner>> : operand_traits<void> {
+  static constexpr operand_kind kind = operand_kind::uniform;
+};
+
+/// An expression with placements: a local node, and the layout of its operands.
+template <class Node, class Mesh, class... P>
+struct placed_node {
+  using node_type = Node;
+  using value_type = user_t<typename Node::value_type>;
+
+  Node node;
+  layout_handle<Mesh> layout;
+
+  /// This rank's part of the value. Collective where products exchange a halo.
+  auto evaluated() const {
+    tensor<value_type, typename Node::extents_type, typename Node::memory_type> value(node.extents(), uninitialized);
+    immediate<overlapped> space;
+    fuse(space, set(value, node));
+    return value;
+  }
+};
+namespace detail {
+/// What the checker asks of a dense Local.
+template <class T, class E>
+struct dense_like {
+  using value_type = T;
+  using extents_type = E;
+};
+}  // namespace detail
+template <class Node, class Mesh, class... P>
+struct operand_traits<placed_node<Node, Mesh, P...>>
+    : operand_traits<distributed<detail::dense_like<typename Node::value_type, typename Node::extents_type>, Mesh, P...>> {};
+
+template <class X>
+inline constexpr bool is_placed = false;
+template <class Node, class Mesh, class... P>
+inline constexpr bool is_placed<placed_node<Node, Mesh, P...>> = true;
+/// A distributed dense tensor or number, or an expression of them.
+template <class X>
+concept Placed = is_placed<std::remove_cvref_t<X>> ||
+    (is_distributed<std::remove_cvref_t<X>> && !DistributedSparse<X>);
+/// What may stand beside one: numbers of a space, `uniform(alpha)`, and plain operands, which the rules refuse by a sentence.
+template <class X>
+concept PlacedOperand = Placed<X> || operand_traits<std::remove_cvref_t<X>>::kind == operand_kind::uniform ||
+    operand_traits<std::remove_cvref_t<X>>::kind == operand_kind::literal || Tensorial<X>;
+template <class L, class R>
+concept PlacedPair = (Placed<L> || Placed<R>) && PlacedOperand<L> && PlacedOperand<R>;
+
+namespace detail {
+// ---- the local node of an operand
+template <class Local, class Mesh, class... P>
+auto local_node(distributed<Local, Mesh, P...> const& x) {
+  return as_node(x.local());
+}
+template <class Local, class Mesh, class... P>
+auto local_node(distributed<Local, Mesh, P...>& x) {
+  return as_node(std::as_const(x).local());
+}
+template <class Local, class Mesh, class... P>
+auto local_node(distributed<Local, Mesh, P...>&& x) {
+  return as_node(std::move(x).local());
+}
+template <class X>
+  requires is_placed<std::remove_cvref_t<X>>
+auto local_node(X&& x) {
+  return std::forward<X>(x).node;
+}
+template <class T>
+auto local_node(mesh_scalar<T> const& s) {
+  return as_node(s.inner);
+}
+template <class T>
+auto local_node(uniform_number<T> const& s) {
+  return as_node(s.value());
+}
+template <class T>
+auto local_node(literal<T> const& s) {
+  return as_node(s.value());
+}
+template <Tensorial X>
+auto local_node(X&& x) {
+  return as_node(std::forward<X>(x));
+}
+
+template <class X>
+auto const& layout_of(X const& x) {
+  if constexpr (is_placed<X>)
+    return x.layout;
+  else
+    return x.handle();
+}
+/// The layout of the first placed operand; two partitions that meet must be one.
+/// Errors: shape_error, if two operands of one type were dealt out by different partitions.
+template <class X, class... Rest>
+auto common_layout(X const& x, Rest const&... rest) {
+  if constexpr (!Placed<X>) {
+    return common_layout(rest...);
+  } else {
+    auto const& first = layout_of(x);
+    auto const same = [&](auto const& y) {
+      if constexpr (Placed<std::remove_cvref_t<decltype(y)>>) {
+        auto const& other = layout_of(y);
+        if (first != other && first->rows && other->rows && first->rows != other->rows && first->rows->fingerprint() != other->rows->fingerprint())
+          throw shape_error("two distributed operands were dealt out by different partitions of one type; distribute both by the "
+                            "layout of one of them, or give the partitions names: Part<\"name\">");
+      }
+    };
+    (same(rest), ...);
+    return first;
+  }
+}
+
+template <class Node, class Mesh, class List>
+struct placed_with;
+template <class Node, class Mesh, class... P>
+struct placed_with<Node, Mesh, placements<P...>> {
+  using type = placed_node<Node, Mesh, P...>;
+};
+/// The result of Op on operands of these types, as an expression around a local node.
+template <class Op, class... X>
+struct placed_result {
+  using mesh_type = common_mesh_t<X...>;
+  template <class Node>
+  using type = typename placed_with<Node, mesh_type, result_placements_t<Op, std::remove_cvref_t<X>...>>::type;
+};
+
+template <class Op, class X>
+auto placed_elementwise(X&& x) {
+  require_well_typed<Op, std::remove_cvref_t<X>>();
+  auto layout = layout_of(x);
+  auto node = elementwise<Op>(local_node(std::forward<X>(x)));
+  return typename placed_result<Op, X>::template type<decltype(node)>{std::move(node), std::move(layout)};
+}
+template <class Op, class L, class R>
+auto placed_elementwise(L&& l, R&& r, char const* name) {
+  require_well_typed<Op, std::remove_cvref_t<L>, std::remove_cvref_t<R>>();
+  auto layout = common_layout(l, r);
+  auto node = elementwise<Op>(local_node(std::forward<L>(l)), local_node(std::forward<R>(r)), name);
+  return typename placed_result<Op, L, R>::template type<decltype(node)>{std::move(node), std::move(layout)};
+}
+
+/// The literal that may stand beside an X: a number known to the compiler.
+template <class X>
+using literal_beside = literal<real_t<typename std::remove_cvref_t<X>::value_type>>;
+}  // namespace detail
+
+// ---- operators: the laws are those of spmd/rules.hpp
+
+template <class L, class R>
+  requires PlacedPair<L, R>
+auto operator+(L&& l, R&& r) {
+  return detail::placed_elementwise<op::add>(std::forward<L>(l), std::forward<R>(r), "x + y");
+}
+template <class L, class R>
+  requires PlacedPair<L, R>
+auto operator-(L&& l, R&& r) {
+  return detail::placed_elementwise<op::sub>(std::forward<L>(l), std::forward<R>(r), "x - y");
+}
+template <class L, class R>
+  requires PlacedPair<L, R>
+auto operator*(L&& l, R&& r) {
+  return detail::placed_elementwise<op::mul>(std::forward<L>(l), std::forward<R>(r), "x * y");
+}
+template <class L, class R>
+  requires PlacedPair<L, R>
+auto operator/(L&& l, R&& r) {
+  return detail::placed_elementwise<op::div>(std::forward<L>(l), std::forward<R>(r), "x / y");
+}
+template <Placed X>
+auto operator-(X&& x) {
+  return detail::placed_elementwise<op::neg>(std::forward<X>(x));
+}
+
+// Numbers written in the program: `2.0 * x`. A run-time number says where it comes from: uniform(alpha) * x.
+template <Placed X>
+auto operator+(X&& x, std::type_identity_t<detail::literal_beside<X>> s) {
+  return detail::placed_elementwise<op::add>(std::forward<X>(x), s, "x + 1.0");
+}
+template <Placed X>
+auto operator+(std::type_identity_t<detail::literal_beside<X>> s, X&& x) {
+  return detail::placed_elementwise<op::add>(s, std::forward<X>(x), "1.0 + x");
+}
+template <Placed X>
+auto operator-(X&& x, std::type_identity_t<detail::literal_beside<X>> s) {
+  return detail::placed_elementwise<op::sub>(std::forward<X>(x), s, "x - 1.0");
+}
+template <Placed X>
+auto operator-(std::type_identity_t<detail::literal_beside<X>> s, X&& x) {
+  return detail::placed_elementwise<op::sub>(s, std::forward<X>(x), "1.0 - x");
+}
+template <Placed X>
+auto operator*(X&& x, std::type_identity_t<detail::literal_beside<X>> s) {
+  return detail::placed_elementwise<op::mul>(std::forward<X>(x), s, "x * 2.0");
+}
+template <Placed X>
+auto operator*(std::type_identity_t<detail::literal_beside<X>> s, X&& x) {
+  return detail::placed_elementwise<op::mul>(s, std::forward<X>(x), "2.0 * x");
+}
+template <Placed X>
+auto operator/(X&& x, std::type_identity_t<detail::literal_beside<X>> s) {
+  return detail::placed_elementwise<op::div>(std::forward<X>(x), s, "x / 2.0");
+}
+template <Placed X>
+auto operator/(std::type_identity_t<detail::literal_beside<X>> s, X&& x) {
+  return detail::placed_elementwise<op::div>(s, std::forward<X>(x), "1.0 / x");
+}
+
+template <class Op, Placed X>
+  requires is_elementwise<Op>
+auto perform(Op, X&& x) {
+  return detail::placed_elementwise<Op>(std::forward<X>(x));
+}
+template <class L, class R>
+  requires PlacedPair<L, R>
+auto perform(op::pow, L&& l, R&& r) {
+  return detail::placed_elementwise<op::pow>(std::forward<L>(l), std::forward<R>(r), "pow(x, y)");
+}
+
+// ---- statements, assignment and evaluation
+
+/// A statement of `fuse` on a mesh: a local statement.
+template <class S>
+struct placed_statement {
+  using placed_statement_tag = void;
+  S local;
+};
+
+/// The statement x = expression on a mesh. Law: equal placements and extents.
+template <class T, class E, class Memory, class Mesh, class... P, Placed X>
+auto set(distributed<tensor<T, E, Memory>, Mesh, P...>& destination, X&& expression) {
+  static_assert(has_placements<std::remove_cvref_t<X>, P...>, "sla: set(x, expression): the expression has other placements than x");
+  auto statement = set(destination.local(), detail::local_node(std::forward<X>(expression)));
+  return placed_statement<decltype(statement)>{std::move(statement)};
+}
+
+/// x = expression; called by the variable's own assignment. x keeps its layout.
+template <class Local, class Mesh, class... P, class Node>
+void assign_placed(distributed<Local, Mesh, P...>& x, placed_node<Node, Mesh, P...> const& expression) {
+  x = distributed<Local, Mesh, P...>(expression);
+}
+
+/// The value of an expression: a distributed tensor of its placements.
+template <class Node, class Mesh, class... P>
+auto eval(placed_node<Node, Mesh, P...> const& x) {
+  using Local = decltype(x.evaluated());
+  return distributed<Local, Mesh, P...>(x);
+}
+template <class Local, class Mesh, class... P>
+distributed<Local, Mesh, P...> eval(distributed<Local, Mesh, P...> x) {
+  return x;
+}
+
+}  // namespace sla

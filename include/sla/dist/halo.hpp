@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Halo plans: which of its rows a rank sends to whom, and which copies of others' rows (ghosts) it receives; the exchange, in
+// two steps so that work can go on in between, and its reverse, which adds into the owners. Products are in dist/matvec.hpp.
+#pragma once
+
+#include <vector>
+
+#include <sla/dist/layout.hpp>
+#include <sla/dist/typed.hpp>
+
+namespace sla {
+
+/// A neighbour and a run of a plan's list: entries [first, first + count).
+struct halo_message {
+  int rank;
+  index_t first, count;
+};
+
+/// What the products of one sparse operand exchange. Ghosts are numbered after the rank's own indices, ordered by owner.
+class halo_plan {
+ public:
+  /// Collective. `ghosts` are the global indices that this rank reads and does not own, ascending; `asked` are those that
+  /// others read of this rank, by rank (`detail::ask_owners`).
+  halo_plan(any_communicator& c, row_partition const& domain, std::vector<index_t> const& ghosts, gathered<index_t> const& asked,
+            index_t interior)
+      : communicator_(&c), own_(domain.count()), ghosts_(index_t(ghosts.size())), interior_(interior) {
+    for (std::size_t n = 0; n < ghosts.size();) {
+      int const owner = domain.owner(ghosts[n]);
+      std::size_t end = n;
+      while (end < ghosts.size() && domain.owner(ghosts[end]) == owner) ++end;
+      receives_.push_back({owner, index_t(n), index_t(end - n)});
+      n = end;
+    }
+    index_t at = 0;
+    for (std::size_t r = 0; r < asked.counts.size(); ++r) {
+      if (asked.counts[r]) sends_.push_back({int(r), at, index_t(asked.counts[r])});
+      at += index_t(asked.counts[r]);
+    }
+    for (index_t global : asked.values) sent_.push_back(domain.local(global));
+  }
+
+  any_communicator& communicator() const { return *communicator_; }
+  index_t own() const { return own_; }
+  index_t ghosts() const { return ghosts_; }
+  /// The rows before this one read no ghosts.
+  index_t interior() const { return interior_; }
+  std::vector<halo_message> const& sends() const { return sends_; }
+  std::vector<halo_message> const& receives() const { return receives_; }
+  /// The local indices that are sent, message after message.
+  std::vector<index_t> const& sent() const { return sent_; }
+
+ private:
+  any_communicator* communicator_;
+  index_t own_, ghosts_, interior_;
+  std::vector<halo_message> sends_, receives_;
+  std::vector<index_t> sent_;
+};
+
+namespace detail {
+/// Tells the owners which of their indices this rank reads; hears which of its own others read.
+inline gathered<index_t> ask_owners(any_communicator& c, std::vector<index_t> const& first, std::vector<index_t> const& ghosts) {
+  std::vector<std::size_t> counts(first.size() - 1, 0);
+  std::size_t owner = 0;
+  for (index_t g : ghosts) {
+    while (g >= first[owner + 1]) ++owner;
+    ++counts[owner];
+  }
+  return all_to_all(c, ghosts, counts);
+}
+
+/// The elements of one row of a vector (*batch, own, inner) in a message: batch after batch.
+struct row_shape {
+  index_t batch, inner;
+  index_t size() const { return batch * inner; }
+};
+
+/// One exchange of a vector's halo under way. Buffers stay with it until it is waited for.
+template <class T>
+class halo_exchange {
+ public:
+  /// Packs and sends; x has `own` rows. Ghost g of batch item b is at ghosts()[(g * batch + b) * inner].
+  halo_exchange(halo_plan const& plan, T const* x, row_shape shape)
+      : outgoing_(std::size_t(index_t(plan.sent().size()) * shape.size())), ghosts_(std::size_t(plan.ghosts() * shape.size())) {
+    T* out = outgoing_.data();
+    for (index_t row : plan.sent())
+      for (index_t b = 0; b < shape.batch; ++b) {
+        T const* const from = x + (b * plan.own() + row) * shape.inner;
+        for (index_t w = 0; w < shape.inner; ++w) *out++ = from[w];
+      }
+    under_way_ = start(plan, plan.sends(), outgoing_, plan.receives(), ghosts_, shape);
+  }
+  T const* ghosts() const { return ghosts_.data(); }
+  void wait() { under_way_->wait(); }
+
+  static std::unique_ptr<exchange> start(halo_plan const& plan, std::vector<halo_message> const& to, std::vector<T> const& out,
+                                         std::vector<halo_message> const& from, std::vector<T>& in, row_shape shape) {
+    std::vector<outgoing> sends;
+    std::vector<incoming> receives;
+    auto const at = [&](index_t n) { return std::size_t(n * shape.size()); };
+    for (halo_message const& m : to) sends.push_back(send_to(m.rank, std::span<T const>(out).subspan(at(m.first), at(m.count))));
+    for (halo_message const& m : from) receives.push_back(receive_from(m.rank, std::span<T>(in).subspan(at(m.first), at(m.count))));
+    return plan.communicator().start(sends, receives);
+  }
+
+ private:
+  std::vector<T> outgoing_, ghosts_;
+  std::unique_ptr<exchange> under_way_;
+};
+
+/// The reverse: contributions to ghosts (laid out as they arrive above) are added into their owners' rows of y, neighbour by
+/// neighbour in rank order.
+template <class T>
+void reverse_halo(halo_plan const& plan, std::vector<T> const& ghosts, T* y, row_shape shape) {
+  std::vector<T> arrived(std::size_t(index_t(plan.sent().size()) * shape.size()));
+  halo_exchange<T>::start(plan, plan.receives(), ghosts, plan.sends(), arrived, shape)->wait();
+  T const* in = arrived.data();
+  for (index_t row : plan.sent())
+    for (index_t b = 0; b < shape.batch; ++b) {
+      T* const to = y + (b * plan.own() + row) * shape.inner;
+      for (index_t w = 0; w < shape.inner; ++w) to[w] += *in++;
+    }
+}
+}  // namespace detail
+
+}  // namespace sla

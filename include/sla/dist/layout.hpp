@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Layouts: who owns which indices of a dimension, and in what order each rank keeps its own: what needs no other rank first.
+// The messages between owners are in dist/halo.hpp, values that are laid out so in dist/tensor.hpp.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <sla/core/error.hpp>
+#include <sla/core/shape.hpp>
+#include <sla/spmd/family.hpp>
+
+namespace sla {
+
+/// A dimension of `extent()` indices that a partitioner dealt out: rank r owns [first(r), first(r + 1)). This rank's are
+/// numbered 0 to count() - 1, the interior ones first: the rows that read nothing of others and that nobody else reads.
+class row_partition {
+ public:
+  /// `local` lists this rank's global indices in their local order; empty means in ascending order.
+  row_partition(std::vector<index_t> first, int rank, std::vector<index_t> local, index_t interior)
+      : first_(std::move(first)), local_(std::move(local)), rank_(rank), interior_(interior) {
+    inverse_.resize(local_.size());
+    for (std::size_t n = 0; n < local_.size(); ++n) inverse_[std::size_t(local_[n] - first_[std::size_t(rank_)])] = index_t(n);
+    for (index_t f : first_) fingerprint_ = (fingerprint_ ^ std::uint64_t(f)) * 0x9e3779b97f4a7c15ULL;
+  }
+
+  int ranks() const { return int(first_.size()) - 1; }
+  int rank() const { return rank_; }
+  index_t extent() const { return first_.back(); }
+  index_t first(int r) const { return first_[std::size_t(r)]; }
+  index_t count(int r) const { return first(r + 1) - first(r); }
+  index_t count() const { return count(rank_); }
+  /// How many of this rank's indices are interior.
+  index_t interior() const { return interior_; }
+  bool owns(index_t global) const { return global >= first(rank_) && global < first(rank_ + 1); }
+  int owner(index_t global) const {
+    return int(std::upper_bound(first_.begin(), first_.end() - 1, global) - first_.begin()) - 1;
+  }
+  /// The global index of this rank's n-th, and back.
+  index_t global(index_t local) const { return local_.empty() ? first(rank_) + local : local_[std::size_t(local)]; }
+  index_t local(index_t global) const {
+    index_t const n = global - first(rank_);
+    return local_.empty() ? n : inverse_[std::size_t(n)];
+  }
+  /// A hash of the owner map: two partitions of one type are told apart by it.
+  std::uint64_t fingerprint() const { return fingerprint_; }
+
+ private:
+  std::vector<index_t> first_, local_, inverse_;
+  int rank_;
+  index_t interior_;
+  std::uint64_t fingerprint_ = 0;
+};
+
+class halo_plan;
+
+/// What a distributed value shares with those like it: the mesh, the global extent of the dimension that each axis deals
+/// out (0 where none is), and for partitions found at run time the owner maps. Placements are not here: they are types.
+template <class Mesh>
+struct shared_layout {
+  Mesh mesh{};
+  fixed_array<index_t, Mesh::rank> extent{};
+  std::shared_ptr<row_partition const> rows{};  ///< of a Part: the dimension that SparseShard<0> or Shard<d, Part<>> deals out
+  std::shared_ptr<halo_plan const> halo{};      ///< of a sparse operand: what its products exchange
+  std::shared_ptr<shared_layout const> domain{};  ///< of a rectangular sparse operand: the layout of x in A * x
+};
+
+template <class Mesh>
+using layout_handle = std::shared_ptr<shared_layout<Mesh> const>;
+
+/// A layout of vectors with its placements: what `D.row_layout()` returns and `distribute(b, layout)` takes.
+template <class Mesh, class... P>
+class vector_layout {
+ public:
+  using mesh_type = Mesh;
+  explicit vector_layout(layout_handle<Mesh> handle) : handle_(std::move(handle)) {}
+  layout_handle<Mesh> const& handle() const { return handle_; }
+  Mesh const& mesh() const { return handle_->mesh; }
+
+ private:
+  layout_handle<Mesh> handle_;
+};
+
+namespace detail {
+/// How many of the indices of axis `a` rank r holds, by the family's own rule or by the partition.
+template <class Family, class Mesh>
+index_t part_extent(shared_layout<Mesh> const& layout, int a, int r) {
+  if constexpr (Family::stated)
+    return Family::local_extent(r, layout.extent[a], layout.mesh.size(a));
+  else
+    return layout.rows->count(r);
+}
+/// The global index of this rank's n-th.
+template <class Family, class Mesh>
+index_t part_global(shared_layout<Mesh> const& layout, int a, index_t n) {
+  if constexpr (Family::stated)
+    return Family::local_to_global(layout.mesh.coordinate(a), n, layout.extent[a], layout.mesh.size(a));
+  else
+    return layout.rows->global(n);
+}
+/// Errors: shape_error, if the family cannot deal out so many.
+template <class Family>
+void require_accepted(index_t extent, int ranks) {
+  if constexpr (Family::stated)
+    if (!Family::accepts(extent, ranks))
+      throw shape_error(text("an extent of ", extent, " cannot be dealt out to ", ranks, " ranks by this family; Shard<d, Ceil> and "
+                             "Shard<d, Balanced> deal out any extent"));
+}
+}  // namespace detail
+
+}  // namespace sla

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The nodes of products with row-sharded operands: columns are numbered own-then-ghost. Interior rows see a plain view of the
+// own part, boundary rows a view with the ghosts. What starts and awaits the exchange is in dist/overlap.hpp.
+#pragma once
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include <sla/dist/halo.hpp>
+#include <sla/expr/product.hpp>
+
+namespace sla {
+
+/// A vector and its ghosts, behind each other: columns below `own` are in data, the others in ghost. Batched, blocked or
+/// with right-hand sides, unless Plain.
+template <class T, class E, class Memory, bool Plain>
+struct ghosted_view {
+  using expression_tag = void;
+  using value_type = T;
+  using extents_type = E;
+  using memory_type = Memory;
+  static constexpr reach depth = reach::pointwise;
+
+  T const *data, *ghost;
+  E shape;
+  index_t own, columns, batch, inner;
+
+  E const& extents() const { return shape; }
+  T at(element e) const {
+    if constexpr (Plain) {
+      return e.at < own ? data[e.at] : ghost[e.at - own];
+    } else {
+      index_t const column = e.at / inner, w = e.at - column * inner, b = column / columns, j = column - b * columns;
+      return j < own ? data[(b * own + j) * inner + w] : ghost[((j - own) * batch + b) * inner + w];
+    }
+  }
+  template <class F>
+  ghosted_view rebuild(F const&) const {
+    return *this;
+  }
+  template <class F>
+  void accesses(F&& f, bool elsewhere) const {
+    f(access{data, batch * own * inner * index_t(sizeof(T)), elsewhere, false});
+  }
+};
+
+namespace detail {
+template <class T, class S, class Pattern, class Memory, bool Conj>
+auto with_columns(sparse_view<T, S, Pattern, Memory, Conj> A, index_t columns) {
+  A.shape = S(A.shape.batch(), A.shape.rows(), columns);
+  return A;
+}
+inline halo_plan const* plan_of(std::shared_ptr<halo_plan const> const& plan) { return plan.get(); }
+inline halo_plan const* plan_of(halo_plan const* plan) { return plan; }
+}  // namespace detail
+
+/// y = A x, where x is this rank's part and A's columns are own-then-ghost. Plan: a shared_ptr, lowered to a pointer.
+template <class View, class X, class Plan>
+struct halo_product : product<View, X> {
+  using base = product<View, X>;
+  static constexpr bool plain = !base::has_rhs && !View::shape_type::is_batched && !View::shape_type::is_blocked;
+  static constexpr bool needs_vector = true;
+
+  Plan plan;
+
+  template <class Y>
+  auto with_operand(Y const& y) const {
+    return halo_product<View, Y, Plan>{{this->A, y, this->result}, plan};
+  }
+  template <class F>
+  auto rebuild(F const& f) const {
+    return halo_product<decltype(this->A.rebuild(f)), decltype(f(this->x)), halo_plan const*>{
+        {this->A.rebuild(f), f(this->x), this->result}, detail::plan_of(plan)};
+  }
+
+  detail::row_shape shape() const { return {this->A.shape.batch_count(), base::Q * this->rhs()}; }
+  /// The product as the interior rows see it, and as the boundary rows do.
+  auto interior() const { return base{detail::with_columns(this->A, plan->own()), this->x, this->result}; }
+  template <class T>
+  auto boundary(T const* ghosts) const {
+    using Ghosted = ghosted_view<T, typename X::extents_type, typename X::memory_type, plain>;
+    auto const s = shape();
+    Ghosted const x{this->x.data, ghosts, this->x.extents(), plan->own(), plan->own() + plan->ghosts(), s.batch, s.inner};
+    return product<View, Ghosted>{this->A, x, this->result};
+  }
+};
+
+/// y = transpose(A) x for such an A: the local part scatters, contributions to ghosts go to their owners. A whole node.
+template <class View, class X, class Plan>
+struct halo_transposed_product : transposed_product<View, X> {
+  using base = transposed_product<View, X>;
+  Plan plan;
+
+  template <class Y>
+  auto with_operand(Y const& y) const {
+    return halo_transposed_product<View, Y, Plan>{{this->A, y, this->result}, plan};
+  }
+  template <class F>
+  auto rebuild(F const& f) const {
+    return halo_transposed_product<decltype(this->A.rebuild(f)), decltype(f(this->x)), halo_plan const*>{
+        {this->A.rebuild(f), f(this->x), this->result}, detail::plan_of(plan)};
+  }
+  template <class Space, class T>
+  void apply(Space& space, T* out) const {
+    space.run([y = *this, out] { y.fold(out); });
+  }
+  template <class T>
+  void fold(T* out) const {
+    index_t const own = plan->own(), ghosts = plan->ghosts(), columns = own + ghosts;
+    detail::row_shape const s{this->A.shape.batch_count(), base::Q * this->rhs()};
+    std::vector<T> all(std::size_t(columns * s.size())), outgoing(std::size_t(ghosts * s.size()));
+    auto local = static_cast<base const&>(*this);
+    local.result = [&]<std::size_t... D>(std::index_sequence<D...>) {
+      constexpr int row = View::shape_type::batch_extents::rank;
+      return typename base::extents_type((int(D) == row ? columns : this->result[int(D)])...);
+    }(std::make_index_sequence<std::size_t(base::extents_type::rank)>{});
+    local.scatter(all.data());
+    for (index_t b = 0; b < s.batch; ++b) {
+      T const* const item = all.data() + b * columns * s.inner;
+      for (index_t n = 0; n < own * s.inner; ++n) out[b * own * s.inner + n] = item[n];
+      for (index_t g = 0; g < ghosts; ++g)
+        for (index_t w = 0; w < s.inner; ++w)
+          outgoing[std::size_t((g * s.batch + b) * s.inner + w)] = item[(own + g) * s.inner + w];
+    }
+    detail::reverse_halo(*plan, outgoing, out, s);
+  }
+};
+
+}  // namespace sla

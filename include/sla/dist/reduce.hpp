@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reductions of distributed values. `dot`, `sum` and `squared_norm` of shards are Partial numbers, no communication; the norms
+// finish, Replicate, one all_reduce. Inside of fuse(space, ...) one all_reduce per monoid serves all of them (dist/space.hpp).
+#pragma once
+
+#include <utility>
+
+#include <sla/dist/elementwise.hpp>
+#include <sla/expr/multi.hpp>
+
+namespace sla {
+
+/// A reduction with placements: a statement of `fuse`; elsewhere `eval` gives its number, a distributed one.
+template <class R, class Mesh, class... P>
+struct [[nodiscard]] placed_reduction {
+  using placed_statement_tag = void;
+  using value_type = user_t<typename R::result_type>;
+  R local;
+  layout_handle<Mesh> layout;
+  fixed_array<bool, max_mesh_axes> reduced{};  ///< the axes that a norm folds over
+
+  /// The number, where every rank has it: of a norm, or of replicated operands.
+  operator value_type() && {  // NOLINT: `double n = norm(x)` converts by intent
+    return eval(*this).value();
+  }
+};
+template <class X>
+inline constexpr bool is_placed_reduction = false;
+template <class R, class Mesh, class... P>
+inline constexpr bool is_placed_reduction<placed_reduction<R, Mesh, P...>> = true;
+
+namespace detail {
+/// The monoid over ranks of a local fold.
+template <class Fold>
+constexpr monoid rank_monoid() {
+  if constexpr (std::same_as<Fold, op::plus>)
+    return monoid::sum;
+  else if constexpr (std::derived_from<Fold, op::maximum>)
+    return monoid::maximum;
+  else
+    return monoid::minimum;
+}
+
+template <class R, class Mesh, class List>
+struct reduction_with;
+template <class R, class Mesh, class... P>
+struct reduction_with<R, Mesh, placements<P...>> {
+  using type = placed_reduction<R, Mesh, P...>;
+};
+
+/// Over which axes the ranks' folds are folded: those that the rules say are reduced.
+template <class Op, class... X>
+inline constexpr fixed_array<bool, max_mesh_axes> reduced_axes = [] {
+  fixed_array<bool, max_mesh_axes> out{};
+  auto const decided = outcome_of<Op, X...>;
+  for (int a = 0; a < max_mesh_axes; ++a) out[a] = decided.implied[a] == communication::all_reduce;
+  return out;
+}();
+
+template <class Op, class... X>
+auto place_reduction(X&&... x) {
+  require_well_typed<Op, std::remove_cvref_t<X>...>();
+  auto layout = common_layout(x...);
+  auto local = perform(Op{}, local_node(std::forward<X>(x))...);
+  using Result = typename reduction_with<decltype(local), common_mesh_t<X...>, result_placements_t<Op, std::remove_cvref_t<X>...>>::type;
+  return Result{std::move(local), std::move(layout), reduced_axes<Op, std::remove_cvref_t<X>...>};
+}
+
+}  // namespace detail
+
+template <class X, class Y>
+  requires PlacedPair<X, Y>
+auto perform(op::dot, X&& x, Y&& y) {
+  return detail::place_reduction<op::dot>(std::forward<X>(x), std::forward<Y>(y));
+}
+template <class Op, Placed X>
+  requires(rule_of<Op>.indices == indexing::reduction && rule_of<Op>.contraction != monoid::none && !std::same_as<Op, op::dot>)
+auto perform(Op, X&& x) {
+  return detail::place_reduction<Op>(std::forward<X>(x));
+}
+
+/// The number of a reduction, as the ranks hold it: Partial of shards; of a norm the finished number, by one all_reduce per axis.
+template <class R, class Mesh, class... P>
+auto eval(placed_reduction<R, Mesh, P...> const& r) {
+  immediate<overlapped> space;
+  using V = typename placed_reduction<R, Mesh, P...>::value_type;
+  using Folded = reduction<typename R::monoid_type, typename R::expression_type>;
+  auto folded = std::get<0>(fuse(space, Folded{r.local.x}));
+  for (int a = 0; a < Mesh::rank; ++a)
+    if (r.reduced[a]) folded = all_reduce(r.layout->mesh.communicator(a), folded, detail::rank_monoid<typename R::monoid_type>());
+  return distributed<V, Mesh, P...>(V(R::finish_type::apply(to_kernel(folded))), r.layout);
+}
+
+/// The statement of count inner products with a basis, on a mesh.
+template <int Capacity, class V, Placed X>
+  requires DistributedTensor<V>
+auto dots(std::vector<V> const& vectors, int count, X&& w) {
+  auto node = detail::local_node(std::forward<X>(w));
+  using Leaf = decltype(view(vectors.front()));
+  using S = dots_statement<typename Leaf::value_type, typename Leaf::extents_type, typename Leaf::memory_type, Capacity, decltype(node)>;
+  return placed_statement<S>{S{detail::view_basis<Capacity>(vectors, count), count, std::move(node)}};
+}
+/// The linear combination of a basis, on a mesh.
+template <class V, class H>
+  requires DistributedTensor<V>
+auto combine(std::vector<V> const& vectors, int count, mesh_scalar<H> const& h) {
+  using Leaf = decltype(view(vectors.front()));
+  using Coefficients = decltype(as_coefficients(h.inner));
+  constexpr int capacity = Coefficients::value_type::size();
+  using Node = combine_node<typename Leaf::value_type, typename Leaf::extents_type, typename Leaf::memory_type, capacity, Coefficients>;
+  return typename detail::placed_with<Node, mesh_of_t<V>, placements_of_t<V>>::type{
+      Node{detail::view_basis<capacity>(vectors, count), count, as_coefficients(h.inner)}, vectors.front().handle()};
+}
+
+}  // namespace sla

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Row parts: from a rank's rows with global columns to its local sparse tensor, the numbering of its rows (interior first) and
+// the halo plan. The whole matrix is cut in dist/distribute.hpp; the stored adjoint of a row-sharded matrix is made here too.
+#pragma once
+
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include <sla/dist/halo.hpp>
+#include <sla/dist/tensor.hpp>
+#include <sla/tensor/convert.hpp>
+
+namespace sla::detail {
+
+/// The rows of one rank, in ascending global order, columns global: values [batch][entry][block].
+template <class T>
+struct row_slice {
+  std::vector<index_t> ptr{0}, col;
+  buffer<T> values;
+  index_t batch = 1, block = 1;
+};
+
+template <class S>
+struct local_shape;
+template <index_t... B, index_t M, index_t N, class K>
+struct local_shape<Shape<Batch<B...>, M, N, K>> {
+  using rows = Shape<Batch<B...>, dyn, dyn, K>;
+  using batch = Shape<Batch<(B * 0 + dyn)...>, M, N, K>;
+};
+template <class F>
+using local_csr_t = std::conditional_t<is_csr<F>, F, Csr<std::int32_t>>;
+
+inline row_partition contiguous_partition(index_t extent, any_communicator& c) {
+  std::vector<index_t> first;
+  for (int r = 0; r <= c.size(); ++r) first.push_back(Balanced::first(r, extent, c.size()));
+  index_t const count = first[std::size_t(c.rank()) + 1] - first[std::size_t(c.rank())];
+  return {std::move(first), c.rank(), {}, count};
+}
+
+/// Interior rows first: those that read nothing of other ranks and, where rows and columns are dealt out alike, are read by none.
+template <class T>
+std::vector<index_t> interior_first(row_slice<T> const& slice, std::vector<index_t> const& first, std::vector<index_t> const& cols,
+                                    gathered<index_t> const& asked, int rank, bool square, index_t& interior) {
+  auto const me = std::size_t(rank);
+  std::vector<char> boundary(slice.ptr.size() - 1, 0);
+  for (std::size_t i = 0; i + 1 < slice.ptr.size(); ++i)
+    for (index_t s = slice.ptr[i]; s < slice.ptr[i + 1]; ++s) {
+      index_t const j = slice.col[std::size_t(s)];
+      if (j < cols[me] || j >= cols[me + 1]) boundary[i] = 1;
+    }
+  if (square)
+    for (index_t j : asked.values) boundary[std::size_t(j - first[me])] = 1;
+  std::vector<index_t> order;
+  order.reserve(boundary.size());
+  for (char const wanted : {char(0), char(1)}) {
+    for (std::size_t i = 0; i < boundary.size(); ++i)
+      if (boundary[i] == wanted) order.push_back(first[me] + index_t(i));
+    if (!wanted) interior = index_t(order.size());
+  }
+  return order;
+}
+
+/// The local tensor and its layout. `rows` is the partition of the rows where there is one already (else `first` is it), and
+/// `domain` that of the columns where it is another one. Collective.
+template <class Sparse, class T, class Mesh>
+std::pair<Sparse, layout_handle<Mesh>> localize(row_slice<T> const& slice, typename Sparse::shape_type const& global, Mesh const& mesh,
+                                                int axis, fixed_array<index_t, Mesh::rank> extent, std::vector<index_t> first,
+                                                layout_handle<Mesh> same_rows) {
+  any_communicator& c = mesh.communicator(axis);
+  bool const square = global.rows() == global.cols();
+  std::shared_ptr<row_partition const> domain;
+  if (!square) domain = std::make_shared<row_partition const>(contiguous_partition(global.cols(), c));
+  std::vector<index_t> cols;
+  for (int r = 0; r <= c.size(); ++r) cols.push_back(square ? first[std::size_t(r)] : domain->first(r));
+  index_t const begin = cols[std::size_t(c.rank())], end = cols[std::size_t(c.rank()) + 1];
+
+  std::vector<index_t> ghosts;
+  for (index_t j : slice.col)
+    if (j < begin || j >= end) ghosts.push_back(j);
+  std::sort(ghosts.begin(), ghosts.end());
+  ghosts.erase(std::unique(ghosts.begin(), ghosts.end()), ghosts.end());
+  auto const asked = ask_owners(c, cols, ghosts);
+
+  std::shared_ptr<row_partition const> rows = same_rows ? same_rows->rows : nullptr;
+  if (!rows) {
+    index_t interior = 0;
+    auto order = interior_first(slice, first, cols, asked, c.rank(), square, interior);
+    rows = std::make_shared<row_partition const>(std::move(first), c.rank(), std::move(order), interior);
+  }
+  if (square) domain = rows;
+
+  using F = typename Sparse::format_type;
+  using Col = typename F::col_type;
+  using Ptr = typename F::ptr_type;
+  index_t const own = domain->count(), columns = own + index_t(ghosts.size()), nnz = index_t(slice.col.size());
+  narrowed<Col>(columns, "the number of local columns,", wide_columns);
+  narrowed<Ptr>(nnz, "the number of local entries,", "Csr<std::int32_t, std::int64_t>");
+  buffer<Ptr> ptr(rows->count() + 1, uninitialized);
+  buffer<Col> col(nnz, uninitialized);
+  std::vector<index_t> from(static_cast<std::size_t>(nnz));
+  ptr[0] = 0;
+  index_t at = 0, interior = rows->count();
+  std::vector<std::pair<index_t, index_t>> entries;
+  for (index_t i = 0; i < rows->count(); ++i) {
+    auto const row = std::size_t(rows->global(i) - rows->first(c.rank()));
+    entries.clear();
+    for (index_t s = slice.ptr[row]; s < slice.ptr[row + 1]; ++s) {
+      index_t const j = slice.col[std::size_t(s)];
+      bool const mine = j >= begin && j < end;
+      entries.push_back({mine ? domain->local(j) : own + (std::lower_bound(ghosts.begin(), ghosts.end(), j) - ghosts.begin()), s});
+      if (!mine) interior = (std::min)(interior, i);
+    }
+    std::sort(entries.begin(), entries.end());
+    for (auto const& [j, s] : entries) {
+      col[at] = Col(j);
+      from[std::size_t(at++)] = s;
+    }
+    ptr[i + 1] = Ptr(at);
+  }
+  buffer<T> values(slice.batch * nnz * slice.block, uninitialized);
+  for (index_t b = 0; b < slice.batch; ++b)
+    for (index_t s = 0; s < nnz; ++s)
+      std::copy_n(slice.values.data() + (b * nnz + from[std::size_t(s)]) * slice.block, slice.block, values.data() + (b * nnz + s) * slice.block);
+
+  auto layout = std::make_shared<shared_layout<Mesh>>();
+  layout->mesh = mesh;
+  layout->extent = extent;
+  layout->extent[axis] = global.rows();
+  layout->rows = rows;
+  layout->halo = std::make_shared<halo_plan const>(c, *domain, ghosts, asked, interior);
+  if (!square) {
+    auto of_columns = std::make_shared<shared_layout<Mesh>>();
+    of_columns->mesh = mesh;
+    of_columns->extent = extent;
+    of_columns->extent[axis] = global.cols();
+    of_columns->rows = domain;
+    layout->domain = std::move(of_columns);
+  }
+  using Pattern = typename Sparse::pattern_type;
+  auto pattern = std::make_shared<Pattern const>(Pattern{rows->count(), columns, std::move(ptr), std::move(col)});
+  typename Sparse::shape_type const shape(global.batch(), rows->count(), columns);
+  return {Sparse(shape, std::move(pattern), std::move(values)), std::move(layout)};
+}
+
+/// The conjugate transpose of square row-sharded A, in the same layout. Collective.
+template <class T, class S, class F, class Mesh>
+auto adjoint_rows(sparse_tensor<T, S, F> const& A, layout_handle<Mesh> const& layout, int axis) {
+  constexpr index_t P = S::block_rows, Q = S::block_cols;
+  auto const& rows = *layout->rows;
+  any_communicator& c = layout->halo->communicator();
+  index_t const batch = A.batch_count(), size = batch * P * Q;
+  std::vector<index_t> global_of(std::size_t(layout->halo->ghosts()));
+  {  // the owners tell the global indices of the ghosts
+    std::vector<index_t> mine(std::size_t(rows.count()));
+    for (index_t i = 0; i < rows.count(); ++i) mine[std::size_t(i)] = rows.global(i);
+    halo_exchange<index_t> exchange(*layout->halo, mine.data(), {1, 1});
+    exchange.wait();
+    std::copy_n(exchange.ghosts(), global_of.size(), global_of.begin());
+  }
+  std::vector<std::vector<index_t>> place(std::size_t(c.size()));
+  std::vector<std::vector<T>> value(std::size_t(c.size()));
+  for (index_t i = 0; i < A.rows(); ++i)
+    A.pattern().view().for_row(i, [&](index_t s, index_t j) {
+      bool const mine = j < rows.count();
+      index_t const to = mine ? rows.global(j) : global_of[std::size_t(j - rows.count())];
+      auto const owner = std::size_t(mine ? c.rank() : rows.owner(to));
+      place[owner].push_back(to);
+      place[owner].push_back(rows.global(i));
+      for (index_t b = 0; b < batch; ++b)
+        for (index_t q = 0; q < Q; ++q)
+          for (index_t p = 0; p < P; ++p) {
+            T const v = A.values()[b * A.batch_stride() + (s * P + p) * Q + q];
+            value[owner].push_back(T(conj_of(kernel_t<T>(v))));
+          }
+    });
+  std::vector<index_t> places;
+  std::vector<T> values;
+  std::vector<std::size_t> place_counts, value_counts;
+  for (std::size_t r = 0; r < place.size(); ++r) {
+    places.insert(places.end(), place[r].begin(), place[r].end());
+    values.insert(values.end(), value[r].begin(), value[r].end());
+    place_counts.push_back(place[r].size());
+    value_counts.push_back(value[r].size());
+  }
+  auto const there = all_to_all(c, places, place_counts);
+  auto const arrived = all_to_all(c, values, value_counts);
+
+  index_t const nnz = index_t(there.values.size()) / 2, begin = rows.first(c.rank());
+  std::vector<index_t> order(static_cast<std::size_t>(nnz));
+  std::iota(order.begin(), order.end(), index_t(0));
+  auto const key = [&](index_t n) { return std::pair(there.values[std::size_t(2 * n)], there.values[std::size_t(2 * n + 1)]); };
+  std::sort(order.begin(), order.end(), [&](index_t a, index_t b) { return key(a) < key(b); });
+  row_slice<T> slice{std::vector<index_t>(std::size_t(rows.count()) + 1, 0), {}, buffer<T>(nnz * size, uninitialized), batch, P * Q};
+  for (index_t n = 0; n < nnz; ++n) {
+    auto const [row, col] = key(order[std::size_t(n)]);
+    ++slice.ptr[std::size_t(row - begin) + 1];
+    slice.col.push_back(col);
+    for (index_t b = 0; b < batch; ++b)
+      std::copy_n(arrived.values.data() + order[std::size_t(n)] * size + b * P * Q, P * Q, slice.values.data() + (b * nnz + n) * P * Q);
+  }
+  std::partial_sum(slice.ptr.begin(), slice.ptr.end(), slice.ptr.begin());
+
+  using S2 = transposed_shape_t<S>;
+  using Sparse = sparse_tensor<T, S2, F>;
+  std::vector<index_t> first;
+  for (int r = 0; r <= rows.ranks(); ++r) first.push_back(rows.first(r));
+  return localize<Sparse>(slice, S2(A.shape().batch(), rows.extent(), rows.extent()), layout->mesh, axis, layout->extent, std::move(first), layout);
+}
+
+}  // namespace sla::detail

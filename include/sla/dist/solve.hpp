@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Solving on a mesh: what the driver of solve/linear.hpp must know of a distributed operator, and preconditioners of the local
+// block (rows and columns of one rank). The methods are those of one rank.
+#pragma once
+
+#include <utility>
+
+#include <sla/dist/product.hpp>
+#include <sla/dist/rows.hpp>
+#include <sla/dist/space.hpp>
+#include <sla/solve/linear.hpp>
+
+namespace sla {
+
+namespace detail {
+template <class List>
+inline constexpr int row_axis = -1;
+template <class... P>
+inline constexpr int row_axis<placements<P...>> = [] {
+  int a = 0, found = -1;
+  ((P::kind == placement_kind::sparse_shard ? void(found = a++) : void(a++)), ...);
+  return found;
+}();
+
+/// The square block of a row-sharded operand that reads this rank's part only: what local preconditioners see.
+template <class T, class S, class Col, class Ptr>
+sparse_tensor<T, S, Csr<Col, Ptr>> own_block(sparse_tensor<T, S, Csr<Col, Ptr>> const& A, index_t own) {
+  using F = Csr<Col, Ptr>;
+  auto const pattern = A.pattern().view();
+  buffer<Ptr> ptr(A.rows() + 1, uninitialized);
+  std::vector<index_t> slots;
+  std::vector<Col> columns;
+  ptr[0] = 0;
+  for (index_t i = 0; i < A.rows(); ++i) {
+    pattern.for_row(i, [&](index_t s, index_t j) {
+      if (j >= own) return;
+      slots.push_back(s);
+      columns.push_back(Col(j));
+    });
+    ptr[i + 1] = Ptr(slots.size());
+  }
+  index_t const nnz = index_t(slots.size());
+  constexpr index_t block = sparse_tensor<T, S, F>::block_size;
+  buffer<Col> col(nnz, uninitialized);
+  std::copy(columns.begin(), columns.end(), col.data());
+  buffer<T> values(A.batch_count() * nnz * block, uninitialized);
+  for (index_t b = 0; b < A.batch_count(); ++b)
+    for (index_t n = 0; n < nnz; ++n)
+      std::copy_n(A.values().data() + b * A.batch_stride() + slots[std::size_t(n)] * block, block, values.data() + (b * nnz + n) * block);
+  using Pattern = csr_pattern<Col, Ptr, host_memory>;
+  auto shared = std::make_shared<Pattern const>(Pattern{A.rows(), own, std::move(ptr), std::move(col)});
+  return {S(A.shape().batch(), A.rows(), own), std::move(shared), std::move(values)};
+}
+
+/// f(the local block of D), an error of one rank is that of all.
+template <class D, class F>
+auto with_own_block(D const& d, F const& f) {
+  return together(d.mesh().world(), [&] {
+    try {
+      if constexpr (row_axis<placements_of_t<D>> >= 0)
+        return f(own_block(d.local(), d.handle()->halo->own()));
+      else
+        return f(d.local());
+    } catch (error const& e) {
+      if constexpr (row_axis<placements_of_t<D>> >= 0) {
+        auto const& rows = *d.handle()->rows;
+        throw value_error(text(e.what(), " (rows of rank ", rows.rank(), ", which owns ", rows.first(rows.rank()), " to ",
+                               rows.first(rows.rank() + 1) - 1, ", are counted in its local order: interior rows first)"));
+      } else {
+        throw;
+      }
+    }
+  });
+}
+}  // namespace detail
+
+/// A preconditioner of each rank's own block (block Jacobi over the ranks): no communication.
+template <class M>
+class local_preconditioner {
+ public:
+  explicit local_preconditioner(M m) : m_(std::move(m)) {}
+  M const& local() const { return m_; }
+  auto adjoint() const {
+    using Adjoint = decltype(m_.adjoint());
+    return local_preconditioner<Adjoint>(m_.adjoint());
+  }
+  template <class D>
+  void update(D const& d) {
+    detail::with_own_block(d, [&](auto const& block) { return m_.update(block), 0; });
+  }
+
+ private:
+  M m_;
+};
+template <class M, Placed X>
+auto operator*(local_preconditioner<M> const& m, X&& x) {
+  auto layout = detail::layout_of(x);
+  auto node = as_node(m.local() * detail::local_node(std::forward<X>(x)));
+  return typename detail::placed_with<decltype(node), mesh_of_t<X>, placements_of_t<X>>::type{std::move(node), std::move(layout)};
+}
+
+template <class T, class S, class F, class Mesh, class... P>
+struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> {
+  using A = distributed<sparse_tensor<T, S, F>, Mesh, P...>;
+  using operator_type = A;
+  static constexpr int axis = detail::row_axis<placements<P...>>;
+
+  template <class B>
+  struct vector_of;
+  template <class B>
+    requires(is_distributed<B> || is_placed<B>)
+  struct vector_of<B> {
+    using value_type = user_t<promote_t<kernel_t<T>, kernel_t<typename B::value_type>>>;
+    using type = typename detail::distributed_with<tensor<value_type, typename local_of_t<B>::extents_type>, Mesh, placements_of_t<B>>::type;
+  };
+  template <class B>
+  static constexpr bool accepts = Placed<B>;
+  template <class B>
+  using vector_type = typename vector_of<std::remove_cvref_t<B>>::type;
+
+  static void check(A const& a) {
+    index_t const rows = axis >= 0 ? a.handle()->extent[(std::max)(axis, 0)] : a.local().rows();
+    index_t const cols = axis < 0 ? a.local().cols() : a.handle()->domain ? a.handle()->domain->extent[(std::max)(axis, 0)] : rows;
+    if (rows != cols)
+      throw shape_error(text("solve(A, b): A is ", rows, " x ", cols, ", and must be square; for least squares solve the normal equations"));
+    detail::together(a.mesh().world(), [&] { return detail::require_finite(a.local()), 0; });
+  }
+  template <class B>
+  static vector_type<B> right_hand_side(A const& a, B const& b) {
+    require_well_typed<op::solve, A, B>();
+    using V = vector_type<B>;
+    auto const& layout = detail::layout_of(b);
+    if (axis >= 0 && layout->rows != a.handle()->rows && (!layout->rows || layout->rows->fingerprint() != a.handle()->rows->fingerprint()))
+      throw shape_error("solve(A, b): b was dealt out by another partition than A's rows; distribute(b, A.row_layout())");
+    auto node = detail::local_node(b);
+    return detail::together(a.mesh().world(), [&] {
+      auto const range = a.local().range();
+      constexpr int rank = decltype(range)::rank;
+      static_assert(V::local_type::rank == rank || V::local_type::rank == rank + 1,
+                    "sla: solve(A, b): b must have the extents (*batch, M, p) of A's range, plus at most one axis of right-hand sides");
+      for (int d = 0; d < rank; ++d)
+        if (node.extents()[d] != range[d])
+          throw shape_error(text("solve(A, b): axis ", d, " of this rank's part of b is ", node.extents()[d], " and should be ", range[d]));
+      typename V::local_type local(typename V::local_type::extents_type(V::local_type::extents_type::from(node.extents())), uninitialized);
+      immediate<overlapped> space;
+      fuse(space, set(local, node));
+      detail::require_finite(local, "b");
+      return V(std::move(local), layout);
+    });
+  }
+  template <class V>
+  static V zero(A const&, V const& b) {
+    return V(typename V::local_type(b.local().extents()), b.handle());
+  }
+  template <class V>
+  static constexpr bool has_items = S::is_batched || (V::local_type::rank > domain_extents_t<S>::rank);
+  template <class V>
+  static frame layout(A const& a, V const& b) {
+    auto const& x = b.local();
+    index_t const rhs = V::local_type::rank > domain_extents_t<S>::rank ? x.extent(V::local_type::rank - 1) : 1;
+    return {a.local().batch_count(), a.local().rows(), S::block_rows * rhs, rhs};
+  }
+  template <class V>
+  static auto space(A const& a, V const& b) {
+    constexpr int batch = S::batch_extents::rank, domain = domain_extents_t<S>::rank;
+    return [&]<class... Q>(placements<Q...>) {
+      return mesh_space<Mesh, has_items<V>, detail::shares_system<Q, batch, domain>...>(layout(a, b), a.mesh());
+    }(placements_of_t<V>{});
+  }
+  /// Nothing to do for the ranks that share this one's systems.
+  template <class V>
+  static bool is_empty(A const& a, V const& b) {
+    index_t size = b.local().size();
+    if constexpr (axis >= 0) size = all_reduce(a.mesh().communicator(axis), size);
+    return size == 0;
+  }
+  template <class M>
+  static auto setup(M const& p, A const& a) {
+    if constexpr (std::same_as<M, identity>) {
+      return applied_identity{};
+    } else if constexpr (requires { typename M::preconditioner_tag; }) {
+      return detail::with_own_block(a, [&](auto const& block) {
+        auto m = p.setup(block);
+        return local_preconditioner<decltype(m)>(std::move(m));
+      });
+    } else {
+      return p;
+    }
+  }
+  static auto adjoint(A const& a) {
+    if constexpr (axis >= 0) {
+      auto [local, handle] = detail::adjoint_rows(a.local(), a.handle(), axis);
+      return distributed<decltype(local), Mesh, P...>(std::move(local), std::move(handle));
+    } else {
+      auto local = adjointed(a.local());
+      return distributed<decltype(local), Mesh, P...>(std::move(local), a.handle());
+    }
+  }
+  static bool same_pattern(A const& a, A const& a2) {
+    return a.local().shape() == a2.local().shape() && sla::same_pattern(a.local().pattern(), a2.local().pattern());
+  }
+};
+
+}  // namespace sla

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The space of a mesh: the operations of solve/space.hpp on distributed vectors. A rank's statements are those of the host, with
+// overlapped halos; the reductions of one fuse are folded over the ranks together, so that every rank has the same bits.
+#pragma once
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include <sla/dist/reduce.hpp>
+#include <sla/solve/space.hpp>
+
+namespace sla {
+
+namespace detail {
+/// Is the dimension of a vector that this placement deals out an item (a batch axis or right-hand sides)? Its ranks solve
+/// systems of their own; else they share a system, and reductions cross the axis.
+template <class P, int BatchRank, int DomainRank>
+inline constexpr bool shares_system = false;
+template <int D, class F, int BatchRank, int DomainRank>
+inline constexpr bool shares_system<Shard<D, F>, BatchRank, DomainRank> = D >= BatchRank && D < DomainRank;
+
+/// The accumulators of one result as reals: complex numbers and arrays of either are runs of them.
+template <class A>
+std::span<double> reals_of(A& value, index_t) {
+  return {reinterpret_cast<double*>(&value), sizeof(A) / sizeof(double)};
+}
+template <class A>
+std::span<double> reals_of(item_scalar<A, host_memory>& values, index_t items) {
+  return {reinterpret_cast<double*>(values.data()), std::size_t(items) * sizeof(A) / sizeof(double)};
+}
+template <class T>
+T const& inner_of(T const& s) {
+  return s;
+}
+template <class T>
+T const& inner_of(mesh_scalar<T> const& s) {
+  return s.inner;
+}
+}  // namespace detail
+
+/// What a space has sent for its rank.
+struct mesh_traffic {
+  int reductions = 0;  ///< all_reduces
+  std::uint64_t halos = 0, messages = 0, bytes = 0;
+};
+
+/// The space of a solve on a mesh. `Shared` says of each axis whether its ranks share the systems.
+/// Law: all ranks that share a system call it alike.
+template <class Mesh, bool Many, bool... Shared>
+class mesh_space : public host_space<Many, overlapped> {
+  using base = host_space<Many, overlapped>;
+
+ public:
+  static constexpr bool is_distributed = true;
+  template <class T>
+  using scalar = mesh_scalar<typename base::template scalar<T>>;
+
+  mesh_space(frame f, Mesh const& m) : base(f), mesh_(m), before_(carried()) {}
+
+  /// A work vector like x, in its placements.
+  template <class T, class U, class E, class... P>
+  distributed<tensor<T, E>, Mesh, P...> like(distributed<tensor<U, E>, Mesh, P...> const& x) {
+    return {tensor<T, E>(x.local().extents(), uninitialized), x.handle()};
+  }
+  template <class F, class... A>
+  auto map(F f, A const&... a) {
+    auto inner = base::map(f, detail::inner_of(a)...);
+    return mesh_scalar<decltype(inner)>{std::move(inner)};
+  }
+  template <class T>
+  auto peek(mesh_scalar<T> const& s) {
+    return base::peek(s.inner);
+  }
+  template <class T>
+  auto read(mesh_scalar<T> const& s) {
+    return base::read(s.inner);
+  }
+  template <class S, class A>
+  auto finished(A const& folded) {
+    auto inner = base::template finished<S>(folded);
+    return mesh_scalar<decltype(inner)>{std::move(inner)};
+  }
+
+  /// The reductions of a fuse cross the ranks: one all_reduce per monoid and shared axis, complex numbers as reals.
+  template <class... S, class... R>
+  void reduce(std::tuple<S...> const& statements, std::tuple<R...>& results) {
+    fold<op::plus, S...>(results, monoid::sum);
+    fold<op::maximum, S...>(results, monoid::maximum);
+    fold<op::minimum, S...>(results, monoid::minimum);
+    base::reduce(statements, results);
+  }
+
+  /// What this rank has sent since the space was made.
+  mesh_traffic traffic() const {
+    mesh_traffic now = carried();
+    now.reductions -= before_.reductions;
+    now.halos -= before_.halos;
+    now.messages -= before_.messages;
+    now.bytes -= before_.bytes;
+    return now;
+  }
+  /// Tells a report what an iteration has sent.
+  template <class Report>
+  void account(Report& report) const {
+    auto const t = traffic();
+    double const n = (std::max)(1, report.iterations());
+    report.sent = {t.reductions / n, double(t.halos) / n, double(t.messages) / n, double(t.bytes) / n};
+  }
+
+ private:
+  template <class Fold, class... S, class... R>
+  void fold(std::tuple<R...>& results, monoid how) {
+    std::vector<std::span<double>> parts;
+    auto const take = [&]<class Statement>(std::type_identity<Statement>, auto& result) {
+      if constexpr (detail::has_result<Statement>)
+        if constexpr (detail::rank_monoid<typename Statement::monoid_type>() == detail::rank_monoid<Fold>())
+          parts.push_back(detail::reals_of(result, this->items()));
+    };
+    [&]<std::size_t... N>(std::index_sequence<N...>) {
+      (take(std::type_identity<S>{}, std::get<N>(results)), ...);
+    }(std::index_sequence_for<S...>{});
+    if (parts.empty()) return;
+    std::vector<double> all;
+    for (auto const& p : parts) all.insert(all.end(), p.begin(), p.end());
+    int a = 0;
+    ((Shared ? all_reduce(mesh_.communicator(a++), std::span<double>(all), how) : void(a++)), ...);
+    double const* from = all.data();
+    for (auto const& p : parts) {
+      std::copy_n(from, p.size(), p.begin());
+      from += p.size();
+    }
+  }
+  mesh_traffic carried() const {
+    mesh_traffic out;
+    int a = 0;
+    auto const add = [&](bool shared) {
+      auto const& s = mesh_.communicator(a++).stats();
+      if (!shared) return;
+      out.reductions += int(s.count(collective::all_reduce));
+      out.halos += s.exchanges;
+      out.messages += s.messages;
+      out.bytes += s.message_bytes + s.collective_bytes;
+    };
+    (add(Shared), ...);
+    return out;
+  }
+
+  Mesh mesh_;
+  mesh_traffic before_;
+};
+
+template <class S>
+concept PlacedStatement = requires { typename std::remove_cvref_t<S>::placed_statement_tag; };
+
+/// The statements in order on a mesh; the reductions come back as scalars of the space, the same on all ranks.
+/// Cost: one all_reduce per monoid, halos of gathered operands beside their interior rows.
+template <ExecutionSpace Space, PlacedStatement... S>
+  requires(Space::is_distributed)
+auto fuse(Space& space, S const&... statements) {
+  return detail::with_hoisted(space, [&](auto const&... lowered) { return detail::fuse_lowered(space, lowered...); },
+                              lower{}(statements.local)...);
+}
+
+}  // namespace sla

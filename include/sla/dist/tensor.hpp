@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Distributed values: what this rank holds (a plain tensor) and one shared handle to mesh and layout; placements are types.
+// Operators are in dist/elementwise.hpp, the way from and to plain tensors in dist/distribute.hpp.
+#pragma once
+
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include <sla/dist/layout.hpp>
+#include <sla/dist/typed.hpp>
+#include <sla/exec/evaluate.hpp>
+#include <sla/spmd/diagnose.hpp>
+#include <sla/tensor/sparse.hpp>
+
+namespace sla {
+
+template <class Node, class Mesh, class... P>
+struct placed_node;
+
+namespace detail {
+template <class E>
+struct dynamic_extents;
+template <index_t... E>
+struct dynamic_extents<Extents<E...>> {
+  using type = Extents<(E * 0 + dyn)...>;
+};
+template <class Local>
+inline constexpr bool is_plain_number = Number<Local> || std::same_as<Local, bool>;
+
+template <class Local>
+struct wrapped_value {
+  using type = typename Local::value_type;
+};
+template <class Local>
+  requires is_plain_number<Local>
+struct wrapped_value<Local> {
+  using type = Local;
+};
+template <class Local>
+struct extents_of {
+  using type = Extents<>;
+};
+template <class Local>
+  requires is_tensor<Local>
+struct extents_of<Local> {
+  using type = typename Local::extents_type;
+};
+
+template <class P>
+concept DenseShard = P::kind == placement_kind::shard;
+
+/// The extent of dimension P::dim becomes this rank's share of it, and the layout remembers the whole.
+template <class P, class Mesh>
+void take_part(shared_layout<Mesh>& layout, int a, index_t* sizes) {
+  if constexpr (DenseShard<P>) {
+    static_assert(P::family::stated, "sla: zeros(mesh, extents): the partition of Part is found at run time; make the tensor like another of its layout");
+    layout.extent[a] = sizes[P::dim];
+    require_accepted<typename P::family>(sizes[P::dim], layout.mesh.size(a));
+    sizes[P::dim] = part_extent<typename P::family>(layout, a, layout.mesh.coordinate(a));
+  }
+}
+
+/// The placement of a vector on an axis where the sparse operand has P: rows by rows, batches by batches.
+template <int Batch, class P>
+struct vector_placement {
+  using type = P;
+};
+template <int Batch, int Axis, class F>
+struct vector_placement<Batch, SparseShard<Axis, F>> {
+  using type = Shard<Batch, F>;
+};
+template <class Local, class Mesh, class... P>
+struct layouts_of {
+  using type = vector_layout<Mesh, typename vector_placement<Local::shape_type::batch_extents::rank, P>::type...>;
+};
+}  // namespace detail
+
+/// `distributed<vector<double>, Mesh, Replicate, Shard<0>>`: a tensor (or a number) on a mesh, one placement per mesh axis. What
+/// the ranks hold is `local()`; what that means is in the type. `dtensor` and `dsparse_tensor` are its common names.
+/// Law: one placement per axis, each on a dimension that Local has.
+template <class Local, class Mesh, class... P>
+class distributed {
+  static constexpr int checked = (require_placements<Local, Mesh, P...>(), 0);
+
+ public:
+  using local_type = Local;
+  using mesh_type = Mesh;
+  using layout_type = vector_layout<Mesh, P...>;
+  using value_type = typename detail::wrapped_value<Local>::type;
+
+  /// This rank's part. Every rank of the mesh makes one, of matching extents.
+  distributed(Local local, layout_handle<Mesh> handle) : local_(std::move(local)), handle_(std::move(handle)) {}
+
+  /// The value of an expression of distributed values, without communication beyond what its products imply.
+  template <class Node>
+  distributed(placed_node<Node, Mesh, P...> const& x)  // NOLINT: `dtensor<...> z = x * y` converts by intent
+      : local_(x.evaluated()), handle_(x.layout) {}
+  template <class Node, class... Q>
+    requires(!std::same_as<placements<P...>, placements<Q...>>)
+  distributed(placed_node<Node, Mesh, Q...> const& x) : handle_(x.layout) {  // NOLINT: it exists for its sentence
+    static_assert(std::same_as<placements<P...>, placements<Q...>>,
+                  "sla: the expression has other placements than the variable; write `auto`, or a collective: all_reduce, all_gather, convert");
+  }
+  template <class Node>
+  distributed& operator=(placed_node<Node, Mesh, P...> const& x) {
+    assign_placed(*this, x);
+    return *this;
+  }
+
+  /// Zero, in the stated placements: the extents are those of the whole tensor.
+  /// Errors: shape_error, if a family cannot deal its dimension out.
+  static distributed zeros(Mesh const& m, typename detail::dynamic_extents<typename detail::extents_of<Local>::type>::type const& extents) {
+    auto layout = std::make_shared<shared_layout<Mesh>>();
+    layout->mesh = m;
+    index_t sizes[Local::rank > 0 ? Local::rank : 1] = {};
+    for (int d = 0; d < Local::rank; ++d) sizes[d] = extents[d];
+    int a = 0;
+    (detail::take_part<P>(*layout, a++, sizes), ...);
+    using E = typename Local::extents_type;
+    auto const local = [&]<std::size_t... D>(std::index_sequence<D...>) { return E(sizes[D]...); }(std::make_index_sequence<std::size_t(Local::rank)>{});
+    return {Local(local), std::move(layout)};
+  }
+
+  Local const& local() const& { return local_; }
+  Local& local() & { return local_; }
+  Local&& local() && { return std::move(local_); }
+  Mesh const& mesh() const { return handle_->mesh; }
+  layout_handle<Mesh> const& handle() const { return handle_; }
+  layout_type layout() const { return layout_type(handle_); }
+  /// Of a number: itself, where every rank has it.
+  value_type value() const
+    requires detail::is_plain_number<Local>
+  {
+    static_assert(((P::kind == placement_kind::replicate || P::kind == placement_kind::invariant) && ...),
+                  "sla: this number is not complete on every rank: finish it first, all_reduce<axis>(x)");
+    return local_;
+  }
+
+  /// The layouts of the rows of a sparse operand, and of x in A * x.
+  auto row_layout() const
+    requires is_sparse_tensor<Local>
+  {
+    return typename detail::layouts_of<Local, Mesh, P...>::type(handle_);
+  }
+  auto col_layout() const
+    requires is_sparse_tensor<Local>
+  {
+    return typename detail::layouts_of<Local, Mesh, P...>::type(handle_->domain ? handle_->domain : handle_);
+  }
+
+ private:
+  Local local_;
+  layout_handle<Mesh> handle_;
+};
+
+template <class Local, class Mesh, class... P>
+using dtensor = distributed<Local, Mesh, P...>;
+template <class Local, class Mesh, class... P>
+using dsparse_tensor = distributed<Local, Mesh, P...>;
+
+template <class X>
+inline constexpr bool is_distributed = false;
+template <class Local, class Mesh, class... P>
+inline constexpr bool is_distributed<distributed<Local, Mesh, P...>> = true;
+
+/// A distributed dense tensor, and a distributed sparse one.
+template <class X>
+concept DistributedTensor = is_distributed<std::remove_cvref_t<X>> && is_tensor<local_of_t<X>>;
+template <class X>
+concept DistributedSparse = is_distributed<std::remove_cvref_t<X>> && is_sparse_tensor<local_of_t<X>>;
+
+/// This rank's part as kernels see it.
+template <DistributedTensor X>
+auto view(X const& x) {
+  return view(x.local());
+}
+
+namespace detail {
+/// The communicators of all axes together speak for the mesh; several ranks agree before one of them throws.
+/// f() on every rank; if it throws on one, all throw: that rank its error, the others the same words.
+template <class F>
+auto together(any_communicator& c, F const& f) {
+  using Result = decltype(f());
+  std::optional<Result> result;
+  std::exception_ptr mine;
+  std::vector<char> words;
+  try {
+    result.emplace(f());
+  } catch (error const& e) {
+    mine = std::current_exception();
+    std::string const what = e.what();
+    words.assign(what.begin(), what.end());
+  }
+  std::int64_t const bad = all_reduce(c, mine ? std::int64_t(c.rank()) : std::int64_t(c.size()), monoid::minimum);
+  if (bad < c.size()) {
+    broadcast(c, words, int(bad));
+    if (mine && bad == c.rank()) std::rethrow_exception(mine);
+    throw value_error(text("rank ", bad, ": ", std::string(words.begin(), words.end())));
+  }
+  return std::move(*result);
+}
+}  // namespace detail
+
+}  // namespace sla
