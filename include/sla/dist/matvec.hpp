@@ -81,8 +81,8 @@ struct halo_product : product<View, X> {
   auto boundary(T const* ghosts) const {
     using Ghosted = ghosted_view<T, typename X::extents_type, typename X::memory_type, plain>;
     auto const s = shape();
-    Ghosted const x{this->x.data, ghosts, this->x.extents(), plan->own(), plan->own() + plan->ghosts(), s.batch, s.inner};
-    return product<View, Ghosted>{this->A, x, this->result};
+    Ghosted const both{this->x.data, ghosts, this->x.extents(), plan->own(), plan->own() + plan->ghosts(), s.batch, s.inner};
+    return product<View, Ghosted>{this->A, both, this->result};
   }
 };
 

@@ -88,7 +88,7 @@ struct subscripts {
   int out_rank = 0, out_batch = -1;
 };
 // Elementwise operations and batch dimensions count from 0; a matrix has rows, columns, and those of its blocks.
-inline constexpr std::int8_t row = 16, column = 17, block_row = 18, block_column = 19, right_hand_side = 20;
+inline constexpr std::int8_t row_letter = 16, column_letter = 17, block_row_letter = 18, block_column_letter = 19, right_hand_side_letter = 20;
 
 constexpr subscripts subscripts_of(op_rule const& rule, std::span<operand const> operands) {
   subscripts s;
@@ -117,16 +117,16 @@ constexpr subscripts subscripts_of(op_rule const& rule, std::span<operand const>
   bool const blocked = A.rank > batch + 2;
   bool const from_columns = rule.indices == indexing::matvec;
   for (int d = 0; d < batch; ++d) s.in[0][d] = s.in[1][d] = s.out[d] = static_cast<std::int8_t>(d);
-  std::int8_t const of_A[] = {row, column, block_row, block_column};
+  std::int8_t const of_A[] = {row_letter, column_letter, block_row_letter, block_column_letter};
   for (int d = batch; d < A.rank; ++d) s.in[0][d] = of_A[d - batch];
   int d = batch;
-  s.in[1][d] = from_columns ? column : row;
-  s.out[d++] = from_columns ? row : column;
+  s.in[1][d] = from_columns ? column_letter : row_letter;
+  s.out[d++] = from_columns ? row_letter : column_letter;
   if (blocked) {
-    s.in[1][d] = from_columns ? block_column : block_row;
-    s.out[d++] = from_columns ? block_row : block_column;
+    s.in[1][d] = from_columns ? block_column_letter : block_row_letter;
+    s.out[d++] = from_columns ? block_row_letter : block_column_letter;
   }
-  if (x.rank > d) s.in[1][d] = s.out[d] = right_hand_side;
+  if (x.rank > d) s.in[1][d] = s.out[d] = right_hand_side_letter;
   s.out_rank = x.rank;
   return s;
 }
@@ -143,13 +143,13 @@ constexpr axis_outcome infer_by_rows(op_rule const& rule, subscripts const& s, p
   using kind = placement_kind;
   auto const at = x.type.on[axis];
   bool const matching = at.family == A.family && (at.kind == kind::shard || at.kind == kind::ghost) &&
-                        s.in[1][at.dim] == (rule.indices == indexing::matvec ? column : row);
+                        s.in[1][at.dim] == (rule.indices == indexing::matvec ? column_letter : row_letter);
   if (A.kind != kind::sparse_shard || A.dim != 0 || !matching) return refuse(code::no_rule, 1);
   bool const ghosts = at.kind == kind::ghost;
   if (ghosts && rule.indices != indexing::matvec) return refuse(code::no_rule, 1);
   for (int b = 0; b < x.type.axes; ++b) // whoever exchanges a halo must own whole entries
     if (b != axis && is_sharded(x.type.on[b].kind) && x.type.on[b].dim == at.dim) return refuse(code::not_innermost, 1);
-  auto const made = rule.indices == indexing::matvec ? row : column;
+  auto const made = rule.indices == indexing::matvec ? row_letter : column_letter;
   placed const result{kind::shard, monoid::none, static_cast<std::int8_t>(position(s.out, made)), A.family};
   if (rule.indices == indexing::solve) return {.at = result, .implied = communication::solver};
   if (rule.indices == indexing::transposed_matvec) return {.at = result, .implied = communication::reverse_halo};
@@ -202,7 +202,7 @@ constexpr axis_outcome infer_sharded(op_rule const& rule, subscripts const& s, s
   }
   if (other >= 0) return refuse(differ, other);
   if (dealt.kind == kind::ghost && sparse) return refuse(differ, lead);
-  bool const additive = rule.indices != indexing::solve || letter < row || letter == right_hand_side;
+  bool const additive = rule.indices != indexing::solve || letter < row_letter || letter == right_hand_side_letter;
   int const to = position(s.out, letter);
   if (to >= 0 && additive) {
     placed at = dealt;
