@@ -44,7 +44,7 @@ struct ladder {
 /// Source of the constants: bench/results.
 inline ladder choose(matrix_properties const& p, int max_iterations) {
   double const rows = double(p.rows), band = double((std::max)(p.lower_bandwidth, p.upper_bandwidth));
-  double const factor_seconds = 2e-10 * rows * band * band, step_seconds = 1e-9 * (1.5 * double(p.entries) + 10 * rows);
+  double const factor_seconds = 5e-11 * rows * band * band, step_seconds = 1e-9 * (1.5 * double(p.entries) + 10 * rows);
   auto limited = [&](double seconds, int least, int most) {
     double const steps = step_seconds > 0 ? seconds / step_seconds : double(least);
     return (std::min)(max_iterations, int(std::clamp(steps, double(least), double(most))));

@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# sh bench/run.sh [folder of .mtx]: builds the benchmarks, runs them one after the other on an otherwise idle machine, and
+# writes bench/results/*.md. About 20 minutes.
+set -eu
+cd "$(dirname "$0")/.."
+. cmake/packages.sh
+need g++=g++ cmake=cmake ninja=ninja-build /usr/include/eigen3=libeigen3-dev
+
+cmake --preset bench >/dev/null
+cmake --build --preset bench
+programs=build/bench/bench
+results=bench/results
+mkdir -p "$results"
+
+# Threads that wait spin, and stay where they are; a benchmark has the machine for itself.
+export OMP_PROC_BIND=true OMP_NUM_THREADS="${OMP_NUM_THREADS:-$(nproc)}"
+
+# table <file> <program [arguments]>...: their outputs, one after the other.
+table() {
+  out=$results/$1.md
+  shift
+  echo "<!-- Written by bench/run.sh -->" >"$out.new"
+  for command in "$@"; do
+    echo "$command" >&2
+    $programs/$command >>"$out.new"
+  done
+  mv "$out.new" "$out"
+}
+
+table cg "cg 2048 30" "cg.O2 2048 30" "cg 4096 15"
+table spmv spmv spmv.O2
+table memory memory
+table choice "choice ${1:-tests/data}"
+for program in ranks overlap; do
+  if [ -x "$programs/$program" ]; then OMP_PROC_BIND=false table "$program" "$program"; fi
+done
+sh bench/compile_time.sh >"$results/compile_time.md"
