@@ -98,7 +98,7 @@ auto dots(std::vector<V> const& vectors, int count, X&& w) {
   auto node = detail::local_node(std::forward<X>(w));
   using Leaf = decltype(view(vectors.front()));
   using S = dots_statement<typename Leaf::value_type, typename Leaf::extents_type, typename Leaf::memory_type, Capacity, decltype(node)>;
-  return placed_statement<S>{S{detail::view_basis<Capacity>(vectors, count), count, std::move(node)}};
+  return placed_statement<S>{S{detail::view_basis<Capacity>(vectors, count, "dots(V, k, w)"), count, std::move(node)}};
 }
 /// The linear combination of a basis, on a mesh.
 template <class V, class H>
@@ -109,7 +109,7 @@ auto combine(std::vector<V> const& vectors, int count, mesh_scalar<H> const& h) 
   constexpr int capacity = Coefficients::value_type::size();
   using Node = combine_node<typename Leaf::value_type, typename Leaf::extents_type, typename Leaf::memory_type, capacity, Coefficients>;
   return typename detail::placed_with<Node, mesh_of_t<V>, placements_of_t<V>>::type{
-      Node{detail::view_basis<capacity>(vectors, count), count, as_coefficients(h.inner)}, vectors.front().handle()};
+      Node{detail::view_basis<capacity>(vectors, count, "combine(V, k, h)"), count, as_coefficients(h.inner)}, vectors.front().handle()};
 }
 
 }  // namespace sla

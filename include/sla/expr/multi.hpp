@@ -98,7 +98,7 @@ auto view_basis(std::vector<V> const& vectors, int count, char const* operation)
   if (vectors.empty() || count < 0 || count > Capacity || count > int(vectors.size()))
     throw shape_error(text(operation, ": count is ", count, ", of ", vectors.size(), " vectors and ", Capacity,
                            " coefficients; it is at most both, and there is at least one vector"));
-  for (int j = 1; j < count; ++j) require_same_extents(vectors[std::size_t(j)].extents(), vectors[0].extents(), operation);
+  for (int j = 1; j < count; ++j) require_same_extents(view(vectors[std::size_t(j)]).shape, view(vectors[0]).shape, operation);
   basis_view<typename Leaf::value_type, typename Leaf::extents_type, typename Leaf::memory_type, Capacity> basis{};
   basis.shape = view(vectors.front()).shape;
   for (int j = 0; j < count; ++j) basis.data[j] = view(vectors[std::size_t(j)]).data;

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Solves on 1 to 8 thread ranks against one rank: methods, preconditioners, adjoints, failing ranks, reports.
+#include <sstream>
+
+#include <sla/dist.hpp>
+#include <sla/tensor/problems.hpp>
+
+#include "catch.hpp"
+
+using namespace sla;
+using Rows = mesh<axis<"rows">>;
+
+namespace {
+/// The solution by thread ranks; every rank must hold the same.
+template <class Method, class P, class B>
+auto solved(int ranks, sparse_tensor<double> const& A, B const& b, Method const& method, P const& p, int& iterations) {
+  auto const all = threads::run(ranks, [&](auto& world) {
+    Rows m(world);
+    auto D = distribute<SparseShard<0>>(A, m, strips{});
+    auto [x, report] = try_solve(D, distribute(b, D.row_layout()), method, p);
+    return std::pair{gather(x), report.converged() ? report.iterations() : -1};
+  });
+  for (auto const& [x, n] : all) {
+    CHECK(n == all[0].second);
+    CHECK(std::equal(x.begin(), x.end(), all[0].first.begin()));
+  }
+  iterations = all[0].second;
+  return all[0].first;
+}
+
+template <class Method, class P>
+void check(sparse_tensor<double> const& A, Method const& method, P const& p, bool same_iterations) {
+  auto const b = random<double>({A.rows()}, 5);
+  auto const [x, report] = try_solve(A, b, method, p);
+  for (int ranks : {1, 2, 3, 4, 8}) {
+    int iterations = 0;
+    auto const y = solved(ranks, A, b, method, p, iterations);
+    CHECK(double(norm(b - A * y)) <= 1.01e-10 * double(norm(b)));
+    if (same_iterations || ranks == 1) CHECK(std::abs(iterations - report.iterations()) <= 2);
+  }
+}
+}  // namespace
+
+TEST_CASE("conjugate gradients on ranks are those of one rank") {
+  auto const A = problems::poisson<double>({23, 17});
+  check(A, cg{.rtol = 1e-10}, jacobi{}, true);
+  check(A, cg{.rtol = 1e-10}, ilu0{}, false);
+  check(A, cg{.rtol = 1e-10}, identity{}, true);
+}
+
+TEST_CASE("solving needs one halo and two reductions per iteration of conjugate gradients") {
+  auto const A = problems::poisson<double>({40, 40});
+  auto const b = random<double>({A.rows()}, 5);
+  auto const reports = threads::run(4, [&](auto& world) {
+    Rows m(world);
+    auto D = distribute<SparseShard<0>>(A, m, strips{});
+    return try_solve(D, distribute(b, D.row_layout()), cg{.rtol = 1e-10}, jacobi{}).report;
+  });
+  for (auto const& r : reports) {
+    CHECK(r.converged());
+    CHECK(r.sent.reductions < 2.2);
+    CHECK(r.sent.halos < 1.1);
+    std::ostringstream out;
+    out << r;
+    CHECK(out.str().find("2 reductions, 1 halos") != std::string::npos);
+  }
+}
+
+TEST_CASE("a prepared distributed solver solves with the adjoint, and takes new values") {
+  auto const A = problems::convection_diffusion<double>({15, 12}, {20.0, 5.0});
+  auto const b = random<double>({A.rows()}, 5);
+  auto const worst = threads::run(3, [&](auto& world) {
+    Rows m(world);
+    auto D = distribute<SparseShard<0>>(A, m, strips{});
+    auto db = distribute(b, D.row_layout());
+    auto s = prepare(D, bicgstab{.rtol = 1e-11}, jacobi{});
+    double const forward = norm(b - A * gather(s.solve(db)));
+    double const back = norm(b - transpose(A) * gather(s.solve_transpose(db)));
+    s.update(distribute<SparseShard<0>>(2.0 * A, m, strips{}));
+    double const updated = norm(b - 2.0 * (A * gather(s.solve(db))));
+    return std::array<double, 3>{forward, back, updated};
+  });
+  for (auto const& rank : worst)
+    for (double r : rank) CHECK(r <= 1e-10 * double(norm(b)));
+}
+
+TEST_CASE("more ranks than rows") {
+  auto const A = problems::poisson<double>({2, 2});
+  int iterations = 0;
+  auto const b = random<double>({4}, 1);
+  auto const x = solved(8, A, b, cg{.rtol = 1e-12}, jacobi{}, iterations);
+  CHECK(double(norm(b - A * x)) <= 1e-12 * double(norm(b)));
+}
+
+TEST_CASE("errors of one rank are errors of all") {
+  auto const A = problems::poisson<double>({8, 8});
+  auto b = random<double>({64}, 1);
+  auto const heard = [&](auto const& matrix, auto const& rhs) {
+    return threads::run(3, [&](auto& world) {
+      Rows m(world);
+      auto D = distribute<SparseShard<0>>(matrix, m, strips{});
+      try {
+        solve(D, distribute(rhs, D.row_layout()), cg{}, jacobi{});
+      } catch (error const& e) {
+        return std::string(e.what());
+      }
+      return std::string();
+    });
+  };
+  auto bad = b;
+  bad[60] = std::numeric_limits<double>::quiet_NaN();
+  for (auto const& words : heard(A, bad)) CHECK(words.find("every element must be a finite number") != std::string::npos);
+  auto Z = A;
+  Z.values()[0] = 0;
+  for (auto const& words : heard(Z, b)) CHECK(words.find("the diagonal entry of row 0 is zero") != std::string::npos);
+}
+
+TEST_CASE("a rank that throws in the middle of a solve ends the others with its name") {
+  auto const A = problems::poisson<double>({30, 30});
+  auto const b = random<double>({A.rows()}, 1);
+  for (int ranks : {2, 4}) {
+    try {
+      threads::run(ranks, [&](auto& world) {
+        Rows m(world);
+        auto D = distribute<SparseShard<0>>(A, m, strips{});
+        int seen = 0;
+        observer const watch = [&](std::vector<progress> const&) {
+          if (++seen == 5 && world.rank() == 1) throw value_error("the disk is full");
+          return true;
+        };
+        solve(D, distribute(b, D.row_layout()), cg{.rtol = 1e-12, .watch = watch}, jacobi{});
+      });
+      FAIL("nobody heard of it");
+    } catch (rank_error const& e) {
+      CHECK(e.rank() == 1);
+      CHECK(std::string(e.what()).find("the disk is full") != std::string::npos);
+    }
+  }
+}
