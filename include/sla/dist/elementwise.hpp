@@ -32,10 +32,14 @@ struct placed_node {
 
   /// This rank's part of the value. Collective where products exchange a halo.
   auto evaluated() const {
-    tensor<value_type, typename Node::extents_type, typename Node::memory_type> value(node.extents(), uninitialized);
-    immediate<overlapped> space;
-    fuse(space, set(value, node));
-    return value;
+    if constexpr (std::same_as<typename Node::extents_type, no_extents>) {
+      return value_type(node.at(element{}));
+    } else {
+      tensor<value_type, typename Node::extents_type, typename Node::memory_type> value(node.extents(), uninitialized);
+      immediate<overlapped> space;
+      fuse(space, set(value, node));
+      return value;
+    }
   }
 };
 namespace detail {
@@ -48,7 +52,10 @@ struct dense_like {
 }  // namespace detail
 template <class Node, class Mesh, class... P>
 struct operand_traits<placed_node<Node, Mesh, P...>>
-    : operand_traits<distributed<detail::dense_like<typename Node::value_type, typename Node::extents_type>, Mesh, P...>> {};
+    : operand_traits<distributed<
+          std::conditional_t<std::same_as<typename Node::extents_type, no_extents>, user_t<typename Node::value_type>,
+                             detail::dense_like<typename Node::value_type, typename Node::extents_type>>,
+          Mesh, P...>> {};
 
 template <class X>
 inline constexpr bool is_placed = false;

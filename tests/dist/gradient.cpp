@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Gradients through distributed products, elementwise operations, reductions, collectives and solves, against one rank.
+#include <sla/dist.hpp>
+#include <sla/tensor/problems.hpp>
+
+#include "catch.hpp"
+
+using namespace sla;
+using Rows = mesh<axis<"rows">>;
+
+namespace {
+/// The stored values of a cotangent as the matrix that they are: y = G x for a fixed x, gathered.
+template <class D, class X>
+auto applied(D const& g, X const& x) {
+  return gather(g * x);
+}
+}  // namespace
+
+TEST_CASE("gradients through distributed products and reductions are those of one rank") {
+  int const ranks = GENERATE(1, 2, 3, 8);
+  auto const A = problems::convection_diffusion<double>({7, 6}, {3.0, 1.0});
+  auto const x = random<double>({42}, 1), b = random<double>({42}, 2), probe = random<double>({42}, 3);
+  auto const [value, gA, gx] = value_and_gradient(
+      [&](auto const& a, auto const& v) {
+        auto y = a * v - b;
+        return sum(exp(y) * v) + 0.5 * squared_norm(y) + dot(y, v);
+      },
+      A, x);
+  sla::vector<double> const expected = gA * probe;
+  auto const errors = threads::run(ranks, [&, value = value, &gx = gx](auto& world) {
+    Rows m(world);
+    auto D = distribute<SparseShard<0>>(A, m, strips{});
+    auto dx = distribute(x, D.row_layout());
+    auto db = distribute(b, D.row_layout());
+    auto [total, dA, g] = value_and_gradient(
+        [&](auto const& a, auto const& v) {
+          auto y = a * v - db;
+          return sum(exp(y) * v) + 0.5 * squared_norm(y) + dot(y, v);
+        },
+        D, dx);
+    static_assert(has_placements<decltype(dA), SparseShard<0>>);
+    static_assert(has_placements<decltype(g), Shard<0, Part<>>>);
+    return std::array<double, 3>{std::abs(total - value), norm(gather(g) - gx), norm(applied(dA, distribute(probe, D.row_layout())) - expected)};
+  });
+  for (auto const& rank : errors)
+    for (double e : rank) CHECK(e <= 1e-11 * (1 + std::abs(value)));
+}
+
+TEST_CASE("gradients through distributed solves are those of one rank") {
+  int const ranks = GENERATE(1, 3, 4);
+  auto const A = problems::convection_diffusion<double>({7, 6}, {3.0, 1.0});
+  auto const b = random<double>({42}, 1), target = random<double>({42}, 2), probe = random<double>({42}, 3);
+  auto const [value, gA, gb] = value_and_gradient(
+      [&](auto const& a, auto const& rhs) { return 0.5 * squared_norm(solve(a, rhs, bicgstab{.rtol = 1e-13}, jacobi{}) - target); }, A, b);
+  sla::vector<double> const expected = gA * probe;
+  auto const errors = threads::run(ranks, [&, value = value, &gb = gb](auto& world) {
+    Rows m(world);
+    auto D = distribute<SparseShard<0>>(A, m, strips{});
+    auto dt = distribute(target, D.row_layout());
+    auto [total, dA, g] = value_and_gradient(
+        [&](auto const& a, auto const& rhs) { return 0.5 * squared_norm(solve(a, rhs, bicgstab{.rtol = 1e-13}, jacobi{}) - dt); }, D,
+        distribute(b, D.row_layout()));
+    return std::array<double, 3>{std::abs(total - value), norm(gather(g) - gb), norm(applied(dA, distribute(probe, D.row_layout())) - expected)};
+  });
+  for (auto const& rank : errors)
+    for (double e : rank) CHECK(e <= 1e-9 * (1 + std::abs(value)));
+}
+
+TEST_CASE("cotangents of replicated values are partial, of gathered shards they are shards") {
+  auto const x = random<double>({12}, 1), w = random<double>({12}, 2);
+  sla::vector<double> const expected = 2.0 * (x * w) * w;
+  auto const errors = threads::run(3, [&](auto& world) {
+    Rows m(world);
+    auto ds = distribute<Shard<0>>(x, m);
+    auto dw = distribute<Replicate>(w, m);
+    auto [value, gs, gw] = value_and_gradient(
+        [](auto const& s, auto const& r) {
+          auto whole = all_gather<"rows">(s) * r;
+          return squared_norm(convert<"rows", Shard<0>>(whole));
+        },
+        ds, dw);
+    static_assert(has_placements<decltype(gs), Shard<0>> && has_placements<decltype(gw), Partial<>>);
+    sla::vector<double> const other = 2.0 * (x * w) * x;
+    return std::array<double, 3>{norm(gather(gs) - expected), norm(gather(gw) - other), std::abs(value - squared_norm(x * w))};
+  });
+  for (auto const& rank : errors)
+    for (double e : rank) CHECK(e <= 1e-13);
+}
