@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A distributed product, its transpose, a solve and a gradient on MPI, against one rank.
+#include <cstdio>
+
+#include <sla/adapter/mpi.hpp>
+#include <sla/dist.hpp>
+#include <sla/tensor/problems.hpp>
+
+using namespace sla;
+
+namespace {
+int failures = 0;
+void check(double error, double bound, char const* what) {
+  if (error <= bound) return;
+  ++failures;
+  std::printf("%s: %g is above %g\n", what, error, bound);
+}
+}  // namespace
+
+int main(int argc, char** argv) {
+  mpi::environment environment(argc, argv);
+  auto world = environment.world();
+  auto const A = problems::poisson<double>({30, 20});
+  auto const b = random<double>({A.rows()}, 4);
+  sla::vector<double> const y = A * b;
+  double const size = norm(b);
+
+  mesh<axis<"rows">> m(world);
+  auto D = distribute<SparseShard<0>>(A, m, strips{});
+  auto db = distribute(b, D.row_layout());
+  check(norm(gather(D * db) - y), 1e-12 * size, "product");
+  check(norm(gather(transpose(D) * db) - y), 1e-12 * size, "transposed product");
+  check(norm(b - A * gather(solve(D, db, cg{.rtol = 1e-10}, jacobi{}))), 1.01e-10 * size, "cg");
+  check(norm(b - A * gather(solve(D, db, gmres{.rtol = 1e-10}, ilu0{}))), 1.01e-10 * size, "gmres");
+  auto [value, gradient] = value_and_gradient([&](auto const& x) { return squared_norm(D * x); }, db);
+  check(std::abs(value - squared_norm(y)), 1e-10 * value, "value");
+  check(norm(gather(gradient) - 2.0 * (A * y)), 1e-11 * size * 64, "gradient");
+  return failures;
+}
