@@ -132,12 +132,12 @@ public:
   bool operator==(mesh const&) const = default;
 
 private:
-  static consteval bool names_differ() {
+  static constexpr bool names_differ() {
     for (int a = 0; a < rank; ++a)
       if (find(name(a)) != a) return false;
     return true;
   }
-  static consteval int open_axes() { return (int{Axes::size == dyn} + ...); }
+  static constexpr int open_axes() { return (int{Axes::size == dyn} + ...); }
   static_assert(names_differ(), "sla: two axes of a mesh have the same name");
   static_assert(open_axes() <= 1,
                 "sla: at most one axis of a mesh may be dyn: its size is what the others leave of the world");

@@ -53,7 +53,7 @@ struct typed_call {
 
   static constexpr operand operands[sizeof...(Ts)] = {operand_of<Ts>()...};
 
-  static consteval outcome decide() {
+  static constexpr outcome decide() {
     outcome out;
     if (!rule_of<Op>.known) return out.why.what = code::no_rule, out;
     if constexpr (std::is_void_v<mesh_type>) {
