@@ -259,9 +259,19 @@ auto set(distributed<tensor<T, E, Memory>, Mesh, P...>& destination, X&& express
   return placed_statement<decltype(statement)>{std::move(statement)};
 }
 
-/// x = expression; called by the variable's own assignment. x keeps its layout.
+/// x = expression; called by the variable's own assignment. In place, unless that would disturb what is still to be read.
 template <class Local, class Mesh, class... P, class Node>
 void assign_placed(distributed<Local, Mesh, P...>& x, placed_node<Node, Mesh, P...> const& expression) {
+  if constexpr (is_tensor<Local>) {
+    Local& local = x.local();
+    access const destination{local.data(), local.size() * index_t(sizeof(typename Local::value_type)), false, true};
+    auto const extents = typename Local::extents_type(Local::extents_type::from(expression.node.extents()));
+    if (x.handle() == expression.layout && local.extents() == extents && !detail::reads_elsewhere(destination, lower{}(expression.node))) {
+      immediate<overlapped> space;
+      fuse(space, set(local, expression.node));
+      return;
+    }
+  }
   x = distributed<Local, Mesh, P...>(expression);
 }
 
