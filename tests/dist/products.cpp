@@ -117,10 +117,9 @@ TEST_CASE("the interior is computed while messages are under way") {
     m.world().barrier();
     return seconds([&] { dy = D * dx; });
   });
-  for (double t : took) {
-    CHECK(t >= 0.055);
-    CHECK(t < 0.5);
-  }
+  auto const longest = *std::max_element(took.begin(), took.end()); // a rank that starts late waits less
+  CHECK(longest >= 0.055);
+  CHECK(longest < 0.5);
 }
 
 TEST_CASE("wrong arguments are refused on every rank") {
