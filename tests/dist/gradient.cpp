@@ -86,3 +86,14 @@ TEST_CASE("cotangents of replicated values are partial, of gathered shards they 
   for (auto const& rank : errors)
     for (double e : rank) CHECK(e <= 1e-13);
 }
+
+TEST_CASE("a loss that no argument reaches has a value and zero gradients") {
+  auto const x = random<double>({12}, 1), c = random<double>({12}, 2);
+  auto const errors = threads::run(3, [&](auto& world) {
+    Rows m(world);
+    auto dx = distribute<Shard<0>>(x, m), dc = distribute<Shard<0>>(c, m);
+    auto [value, g] = value_and_gradient([&](auto const&) { return squared_norm(dc); }, dx);
+    return std::array<double, 2>{std::abs(value - squared_norm(c)), norm(gather(g))};
+  });
+  for (auto const& rank : errors) CHECK((rank[0] <= 1e-13 && rank[1] == 0));
+}

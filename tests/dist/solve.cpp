@@ -109,7 +109,10 @@ TEST_CASE("errors of one rank are errors of all") {
   };
   auto bad = b;
   bad[60] = std::numeric_limits<double>::quiet_NaN();
-  for (auto const& words : heard(A, bad)) CHECK(words.find("every element must be a finite number") != std::string::npos);
+  for (auto const& words : heard(A, bad)) {
+    CHECK(words.find("every element must be a finite number") != std::string::npos);
+    CHECK(words.find("counted in its local order") != std::string::npos);
+  }
   auto Z = A;
   Z.values()[0] = 0;
   for (auto const& words : heard(Z, b)) CHECK(words.find("the diagonal entry of row 0 is zero") != std::string::npos);
@@ -136,4 +139,31 @@ TEST_CASE("a rank that throws in the middle of a solve ends the others with its 
       CHECK(std::string(e.what()).find("the disk is full") != std::string::npos);
     }
   }
+}
+
+namespace {
+/// Nearly all rows to the last of three ranks.
+struct uneven {
+  std::vector<index_t> first(auto const& view, int) const { return {0, 1, 2, view.rows}; }
+};
+}  // namespace
+
+TEST_CASE("a solve on ranks begins where it is told") {
+  auto const A = problems::poisson<double>({8, 8});
+  auto const b = random<double>({A.rows()}, 1);
+  auto const seen = threads::run(3, [&](auto& world) {
+    Rows m(world);
+    auto D = distribute<SparseShard<0>>(A, m, strips{});
+    auto db = distribute(b, D.row_layout());
+    auto const x = solve(D, db, cg{.rtol = 1e-12}, jacobi{});
+    auto const elsewhere = distribute(b, distribute<SparseShard<0>>(A, m, uneven{}).row_layout());
+    bool refused = false;
+    try {
+      solve(D, db, cg{}, initial_guess(elsewhere));
+    } catch (error const&) {
+      refused = true;
+    }
+    return std::pair{try_solve(D, db, cg{}, jacobi{}, initial_guess(x)).report.iterations(), refused};
+  });
+  for (auto const& [iterations, refused] : seen) CHECK((iterations == 0 && refused));
 }

@@ -52,6 +52,12 @@ TEST_CASE("NaN and infinity are named with their place, in A and in b") {
   CHECK_THROWS_WITH(sla::prepare(K, sla::cg{}), ContainsSubstring("in block entry 2"));
 }
 
+TEST_CASE("tolerances below zero are refused") {
+  auto const b = sla::ones<double>(16);
+  CHECK_THROWS_WITH(sla::solve(A, b, sla::cg{.rtol = -1}), ContainsSubstring("cg{.rtol = -1"));
+  CHECK_THROWS_AS(sla::try_solve(A, b, sla::cg{.atol = not_a_number}), sla::value_error);
+}
+
 TEST_CASE("shapes that do not fit are named") {
   CHECK_THROWS_WITH(sla::solve(A, sla::ones<double>(15), sla::cg{}),
                     ContainsSubstring("A is 16 x 16, b is 15") && ContainsSubstring("should be 16"));

@@ -79,3 +79,10 @@ TEST_CASE("one singular item of a batch leaves the others solved") {
   CHECK(report.items[0].state == sla::reason::converged);
   CHECK(report.items[1].state == sla::reason::singular);
 }
+
+TEMPLATE_TEST_CASE("factors of a matrix without rows", "", sla::lu<>, sla::cholesky<>, sla::ldlt<>) {
+  sla::sparse_tensor<double> const none;
+  auto const s = sla::prepare(none, TestType{});
+  CHECK(s.solve(sla::vector<double>{}).size() == 0);
+  CHECK(s.solve_transpose(sla::vector<double>{}).size() == 0);
+}

@@ -32,6 +32,7 @@ class eigen_factors {
  public:
   /// False, if a pivot vanished (or was not positive: cholesky). `anew`: the pattern is not that of the last call.
   bool factor(index_t n, int const* row_ptr, int const* col, T const* values, bool anew) {
+    if (n == 0) return true;  // Eigen's LU divides by the number of rows
     Matrix const A = Eigen::Map<Eigen::SparseMatrix<T, Eigen::RowMajor, int> const>(n, n, row_ptr[n], row_ptr, col, values);
     if (anew) solver_.analyzePattern(A);
     solver_.factorize(A);
@@ -41,6 +42,7 @@ class eigen_factors {
   /// x = A^-1 b, or A^-H b, for n x rhs numbers: b by at.get(i, k), x by at.put(i, k, value).
   template <bool Adjoint, class At>
   void solve(index_t n, index_t rhs, At const& at) const {
+    if (n == 0) return;
     Column b(n), x(n);  // one by one: Eigen's kernels for several columns double the time to compile
     for (index_t k = 0; k < rhs; ++k) {
       for (index_t i = 0; i < n; ++i) b[i] = at.get(i, k);
@@ -53,6 +55,7 @@ class eigen_factors {
   }
 
   std::size_t bytes() const {
+    if (solver_.rows() == 0) return 0;
     std::size_t entries = 0;
     if constexpr (Kind == factorization::lu)
       entries = std::size_t(solver_.nnzL() + solver_.nnzU());

@@ -33,8 +33,8 @@ void require_agreement(any_communicator& c, std::array<index_t, Count> const& mi
     }
 }
 template <class E>
-std::array<index_t, std::size_t(E::rank) + 1> sizes_of(E const& extents) {
-  std::array<index_t, std::size_t(E::rank) + 1> out{};
+std::array<index_t, std::size_t(E::rank)> sizes_of(E const& extents) {
+  std::array<index_t, std::size_t(E::rank)> out{};
   for (int d = 0; d < E::rank; ++d) out[std::size_t(d)] = extents[d];
   return out;
 }

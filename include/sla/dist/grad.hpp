@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <sla/dist/collectives.hpp>
+#include <sla/dist/distribute.hpp>
 #include <sla/dist/product.hpp>
 #include <sla/dist/solve.hpp>
 #include <sla/grad/gradient.hpp>
@@ -299,6 +300,18 @@ template <class List>
 inline constexpr bool is_one_loss = false;
 template <class... P>
 inline constexpr bool is_one_loss<placements<P...>> = ((std::same_as<P, Partial<Sum>> || std::same_as<P, Invariant>) && ...);
+template <class Y>
+inline constexpr bool is_distributed_number = false;
+template <class T, class Mesh, class... P>
+inline constexpr bool is_distributed_number<distributed<T, Mesh, P...>> = std::floating_point<T>;
+/// What f returned; a reduction of values without a trace as its number.
+template <class Y>
+auto finished_loss(Y const& y) {
+  if constexpr (is_placed_reduction<Y>)
+    return eval(y);
+  else
+    return y;
+}
 }  // namespace detail
 
 /// (f(args...), one cotangent per argument) of a function of distributed values. Collective: every rank calls it, and gets the
@@ -310,17 +323,26 @@ template <class F, class... Args>
 auto value_and_gradient(F&& f, Args const&... args) {
   tape t;
   return [&]<class... V>(variable<V>&... inputs) {
-    auto const y = f(traced<V>(t, inputs)...);
+    auto const y = detail::finished_loss(f(traced<V>(t, inputs)...));
     using Y = plain_t<decltype(y)>;
-    static_assert(is_distributed<Y> && std::floating_point<local_of_t<Y>>,
+    constexpr bool is_number = detail::is_distributed_number<Y>;
+    static_assert(is_number,
                   "sla: value_and_gradient(f, args...): of distributed arguments, f returns one distributed real number: dot, sum or squared_norm");
-    static_assert(detail::is_one_loss<placements_of_t<Y>>,
-                  "sla[E25]: the loss is Replicate, and its gradient would be counted once per rank. Return the pending sum (dot, sum, "
-                  "squared_norm) without all_reduce, or all_reduce<axis, Invariant>(loss)");
-    auto const total = detail::gather_axes<mesh_of_t<Y>::rank - 1>(y.value());
-    y.variable().add(constant<local_of_t<Y>>{1});
-    t.sweep();
-    return std::tuple<local_of_t<Y>, cotangent_type_t<V>...>(total, inputs.take_cotangent()...);
+    if constexpr (is_number) {
+      using R = local_of_t<Y>;
+      constexpr bool is_one = detail::is_one_loss<placements_of_t<Y>>;
+      static_assert(is_one,
+                    "sla[E25]: the loss is Replicate, and its gradient would be counted once per rank. Return the pending sum (dot, sum, "
+                    "squared_norm) without all_reduce, or all_reduce<axis, Invariant>(loss)");
+      auto const total = detail::gather_axes<mesh_of_t<Y>::rank - 1>(detail::plain_value(y));
+      if constexpr (Traced<decltype(y)>) {  // else no argument mattered
+        y.variable().add(constant<R>{1});
+        t.sweep();
+      }
+      return std::tuple<R, cotangent_type_t<V>...>(total, inputs.take_cotangent()...);
+    } else {
+      return std::tuple<double, cotangent_type_t<V>...>(0.0, inputs.take_cotangent()...);  // well-formed: the sentence is the only error
+    }
   }(t.input(args)...);
 }
 

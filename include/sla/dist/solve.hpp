@@ -52,16 +52,13 @@ sparse_tensor<T, S, Csr<Col, Ptr>> own_block(sparse_tensor<T, S, Csr<Col, Ptr>> 
   return {S(A.shape().batch(), A.rows(), own), std::move(shared), std::move(values)};
 }
 
-/// f(the local block of D), an error of one rank is that of all.
+/// f() on every rank, where f sees the rows of D by their local numbers; an error of one rank is that of all, and says so.
 template <class D, class F>
-auto with_own_block(D const& d, F const& f) {
+auto with_local_rows(D const& d, F const& f) {
   return together(d.mesh().world(), [&] {
     try {
-      if constexpr (row_axis<placements_of_t<D>> >= 0)
-        return f(own_block(d.local(), d.handle()->halo->own()));
-      else
-        return f(d.local());
-    } catch (error const& e) {
+      return f();
+    } catch (value_error const& e) {
       if constexpr (row_axis<placements_of_t<D>> >= 0) {
         auto const& rows = *d.handle()->rows;
         throw value_error(text(e.what(), " (rows of rank ", rows.rank(), ", which owns ", rows.first(rows.rank()), " to ",
@@ -70,6 +67,16 @@ auto with_own_block(D const& d, F const& f) {
         throw;
       }
     }
+  });
+}
+/// The same with f(the local block of D).
+template <class D, class F>
+auto with_own_block(D const& d, F const& f) {
+  return with_local_rows(d, [&] {
+    if constexpr (row_axis<placements_of_t<D>> >= 0)
+      return f(own_block(d.local(), d.handle()->halo->own()));
+    else
+      return f(d.local());
   });
 }
 }  // namespace detail
@@ -104,6 +111,7 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> {
   using A = distributed<sparse_tensor<T, S, F>, Mesh, P...>;
   using operator_type = A;
   static constexpr int axis = detail::row_axis<placements<P...>>;
+  static constexpr bool has_all_rows = axis < 0;
 
   template <class B>
   struct vector_of;
@@ -123,7 +131,7 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> {
     index_t const cols = axis < 0 ? a.local().cols() : a.handle()->domain ? a.handle()->domain->extent[(std::max)(axis, 0)] : rows;
     if (rows != cols)
       throw shape_error(text("solve(A, b): A is ", rows, " x ", cols, ", and must be square; for least squares solve the normal equations"));
-    detail::together(a.mesh().world(), [&] { return detail::require_finite(a.local()), 0; });
+    detail::with_local_rows(a, [&] { return detail::require_finite(a.local()), 0; });
   }
   template <class B>
   static vector_type<B> right_hand_side(A const& a, B const& b) {
@@ -133,7 +141,7 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> {
     if (axis >= 0 && layout->rows != a.handle()->rows && (!layout->rows || layout->rows->fingerprint() != a.handle()->rows->fingerprint()))
       throw shape_error("solve(A, b): b was dealt out by another partition than A's rows; distribute(b, A.row_layout())");
     auto node = detail::local_node(b);
-    return detail::together(a.mesh().world(), [&] {
+    return detail::with_local_rows(a, [&] {
       auto const range = a.local().range();
       constexpr int rank = decltype(range)::rank;
       static_assert(V::local_type::rank == rank || V::local_type::rank == rank + 1,
@@ -151,6 +159,13 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> {
   template <class V>
   static V zero(A const&, V const& b) {
     return V(typename V::local_type(b.local().extents()), b.handle());
+  }
+  template <class V>
+  static void check_guess(V const& x0, V const& b) {
+    detail::together(b.mesh().world(), [&] {
+      (void)detail::common_layout(b, x0);
+      return detail::check_guess(x0.local(), b.local()), 0;
+    });
   }
   template <class V>
   static constexpr bool has_items = S::is_batched || (V::local_type::rank > domain_extents_t<S>::rank);

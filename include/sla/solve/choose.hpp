@@ -73,11 +73,13 @@ inline ladder choose(matrix_properties const& p, int max_iterations) {
 }
 
 namespace detail {
+/// What the library can look at.
+template <class A>
+concept Readable = is_sparse_tensor<A> && std::same_as<typename A::memory_type, host_memory>;
+
 /// A ladder for one operator. Rungs are set up when they are reached; later solves begin with the one that held.
 template <class A>
 class engine<A, automatic, none> {
-  static_assert(is_sparse_tensor<A> && std::same_as<typename A::memory_type, host_memory>,
-                "sla: solve(A, b) picks a method for sparse tensors in host memory; here, name one: solve(A, b, cg{}, jacobi{})");
   template <class Method, class P>
   using rung_engine = std::optional<engine<A, Method, P>>;
 
@@ -107,7 +109,7 @@ class engine<A, automatic, none> {
  private:
   void look_at(A const& a) {
     double const start = seconds_now();
-    ladder_ = choose(properties(a), rule_.max_iterations);
+    if constexpr (Readable<A>) ladder_ = choose(properties(a), rule_.max_iterations);  // others are refused in solve/linear.hpp
     at_ = 0;
     seconds_ += seconds_now() - start;
   }

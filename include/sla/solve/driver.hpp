@@ -84,6 +84,8 @@ template <class Space, class Method, class A, class M, class V>
 void drive(Space& space, Method const& method, A const& a, M const& m, V const& b, V& x, bool guessed, bool history, report& out) {
   using Real = std::remove_cvref_t<decltype(std::get<0>(fuse(space, squared_norm(b))))>;
   using Stop = recorded_stop<Space, Real>;
+  if (!(method.rtol >= 0 && method.atol >= 0))
+    throw value_error(text(method.name, "{.rtol = ", method.rtol, ", .atol = ", method.atol, "}: tolerances are numbers from 0 on"));
   typename Stop::record last;
   std::optional<Real> before;
   stop_rule rule{method.rtol, method.atol, method.max_iterations, method.watch};

@@ -112,8 +112,7 @@ solution<V> call(A const& a, Method const& method, M const& m, V const& b, repor
     if constexpr (guessed) {
       static_assert(std::same_as<std::remove_cvref_t<decltype(*begin.x)>, V>,
                     "sla: initial_guess(x0): x0 has the type of the solution: the shape of b, and its scalars with those of A");
-      if (begin.x->extents() != b.extents())
-        throw shape_error("solve(A, b, ..., initial_guess(x0)): x0 and b have different extents");
+      World::check_guess(*begin.x, b);
       return *begin.x;
     } else {
       return World::zero(a, b);

@@ -40,6 +40,10 @@ decltype(auto) configured(F const& f, Options const&... options) {
     return f(method, identity{});
 }
 
+/// What a refused call would return: declared only, so that its sentence is the only error.
+template <class T>
+T never();
+
 /// The laws of solving, with their sentences; `hold` keeps the one sentence the only error.
 template <class A, class... Options>
 struct prepare_laws {
@@ -51,15 +55,27 @@ struct prepare_laws {
       return true;
   }();
   template <class O>
-  static constexpr bool takes_none = requires(O const& method) { method.preconditioner(); } || std::same_as<O, automatic>;
+  static constexpr bool factors_all = requires(O const& method) { method.preconditioner(); };
+  template <class O>
+  static constexpr bool takes_none = factors_all<O> || std::same_as<O, automatic>;
   static constexpr bool brings_preconditioner = (wants_preconditioner<Options>::value || ...);
   static constexpr bool names_method = (wants_method<Options>::value || ...);
   static constexpr bool fit_together = !brings_preconditioner || !(takes_none<Options> || ...);
   static constexpr bool named = !brings_preconditioner || names_method;
+  static constexpr bool has_all_rows = [] {
+    if constexpr (requires { World::has_all_rows; })
+      return World::has_all_rows;
+    else
+      return true;
+  }();
+  static constexpr bool can_pick = (names_method && !(std::same_as<Options, automatic> || ...)) || brings_preconditioner || Readable<A>;
+  static constexpr bool can_factor = has_all_rows || !(factors_all<Options> || ...);
   static_assert(is_square, "sla: solve(A, b): A must be square; for least squares solve the normal equations, adjoint(A) * A");
   static_assert(fit_together, "sla: solve(A, b, method, preconditioner): a direct or automatic method takes no preconditioner; name a Krylov method such as gmres{}");
   static_assert(named, "sla: solve(A, b, preconditioner): name the method too, such as gmres{}; the automatic choice picks both");
-  static constexpr bool hold = is_square && fit_together && named;
+  static_assert(can_factor, "sla: solve(A, b, method): the rows of A are dealt out to ranks, and direct methods factor a matrix that one rank holds; name a Krylov method, such as gmres{}, ilu0{}");
+  static_assert(can_pick, "sla: solve(A, b) picks a method for sparse tensors in host memory; here, name one: solve(A, b, cg{}, jacobi{})");
+  static constexpr bool hold = is_square && fit_together && named && can_factor && can_pick;
 };
 template <class A, class B, class... Options>
 struct solve_laws {
@@ -89,7 +105,7 @@ auto perform(op::try_solve, A const& a, B const& b, Options const&... options) {
         },
         options...);
   } else {
-    return solution<typename World::template vector_type<B>>{};
+    return detail::never<solution<typename World::template vector_type<B>>>();
   }
 }
 template <class A, class B, detail::SolveOption... Options>
@@ -98,7 +114,7 @@ auto perform(op::solve, A const& a, B const& b, Options const&... options) {
   if constexpr (detail::solve_laws<A, B, Options...>::hold)
     return detail::solved(perform(op::try_solve{}, a, b, options...));
   else
-    return typename linear_world<A>::template vector_type<B>{};
+    return detail::never<typename linear_world<A>::template vector_type<B>>();
 }
 template <class A, detail::SolveOption... Options>
   requires requires { typename linear_world<std::remove_cvref_t<A>>::operator_type; }

@@ -18,11 +18,13 @@ namespace sla {
 /// The world of operators A. A specialisation supplies
 ///   operator_type              A: `prepare(A)` is meant for it
 ///   is_square, fits<B>         optional: what the types know of the shapes of A and b
+///   has_all_rows               optional: false, if no rank holds the whole of a system
 ///   accepts<B>                 may B be a right-hand side? (false: another `perform` is meant)
 ///   vector_type<B>             the vectors of the solve: x, and b as the method sees it
 ///   check(a)                   value_error, shape_error: a is no matrix to solve with
 ///   right_hand_side(a, b)      b as a vector_type, checked: its shape, no NaN (a reference where it is one already)
 ///   zero(a, b)                 x = 0
+///   check_guess(x0, b)         shape_error: x0 is no such x
 ///   space(a, b)                the Space of a solve, by value
 ///   is_empty(a, b)             nothing to do
 ///   setup(p, a)                the preconditioner p of a: stands left of `*`, has `adjoint()` and `update(a)`
@@ -90,6 +92,13 @@ auto setup(P const& p, A const& a) {
     return p;
 }
 
+/// Errors: shape_error, if x0 is no x of the system with b.
+template <class V>
+void check_guess(V const& x0, V const& b) {
+  if (x0.extents() != b.extents())
+    throw shape_error(text("solve(A, b, ..., initial_guess(x0)): x0 is ", to_string(x0.extents()), ", and the solution ", to_string(b.extents())));
+}
+
 /// What sparse tensors of every memory have alike.
 template <class A>
 struct sparse_world {
@@ -133,6 +142,10 @@ struct sparse_world {
   template <class V>
   static V zero(A const&, V const& b) {
     return V(b.extents());
+  }
+  template <class V>
+  static void check_guess(V const& x0, V const& b) {
+    detail::check_guess(x0, b);
   }
   template <class V>
   static bool is_empty(A const&, V const& b) {
@@ -210,6 +223,10 @@ struct linear_world<A> {
   template <class V>
   static V zero(A const&, V const& b) {
     return V(b.extents());
+  }
+  template <class V>
+  static void check_guess(V const& x0, V const& b) {
+    detail::check_guess(x0, b);
   }
   template <class V>
   static bool is_empty(A const&, V const& b) {
