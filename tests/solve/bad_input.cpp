@@ -58,6 +58,21 @@ TEST_CASE("tolerances below zero are refused") {
   CHECK_THROWS_AS(sla::try_solve(A, b, sla::cg{.atol = not_a_number}), sla::value_error);
 }
 
+TEST_CASE("a right-hand side whose squared norm leaves the range of double is named, never converged") {
+  for (double size : {1e-160, 1e-170, 1e160}) {
+    auto const [x, report] = sla::try_solve(A, size * sla::ones<double>(16), sla::cg{});
+    CHECK(report.reason() == sla::reason::badly_scaled);
+    CHECK_THAT(sla::text(report), ContainsSubstring("scale b"));
+  }
+  for (double size : {1e-130, 1e130}) {
+    sla::vector<double> const b = size * sla::ones<double>(16);
+    auto const [x, report] = sla::try_solve(A, b, sla::cg{});
+    CHECK(report.converged());
+    CHECK(sla::eval(sla::norm_inf(b - A * x)) <= 1e-7 * size);
+  }
+  CHECK(sla::try_solve(A, sla::zeros<double>(16), sla::cg{}).report.converged());  // b = 0 is not badly scaled
+}
+
 TEST_CASE("shapes that do not fit are named") {
   CHECK_THROWS_WITH(sla::solve(A, sla::ones<double>(15), sla::cg{}),
                     ContainsSubstring("A is 16 x 16, b is 15") && ContainsSubstring("should be 16"));

@@ -25,8 +25,12 @@ struct verdict {
   reason unfinished;  ///< of items that still ran at the end
   bool first_of_guess;
 
+  /// Squares of norms must keep their digits, also times rtol^2: outside of this range nothing is judged.
+  static constexpr double least = 1e-280, most = 1e280;
+
   template <class R>
-  SLA_HD reason operator()(reason state, R rr, R bb, R before) const {
+  SLA_HD reason operator()(reason state, R rr, R bb, R sum_of_b, R before) const {
+    if (sum_of_b > 0 && sum_of_b - sum_of_b == 0 && !(double(bb) >= least && double(bb) <= most)) return reason::badly_scaled;
     if (!(rr - rr == 0)) return reason::not_a_number;
     if (double(rr) <= tolerance(double(bb), rtol, atol)) return reason::converged;
     if (state == reason::running) return unfinished;
@@ -96,9 +100,9 @@ void drive(Space& space, Method const& method, A const& a, M const& m, V const& 
     };
   for (bool again = true; again;) {
     auto items = method.run(space, a, m, b, x, [&](Space& s, Real const& bb) { return Stop(s, rule, bb, last); });
-    auto [rr, bb] = fuse(space, squared_norm(b - a * x), squared_norm(b));
+    auto [rr, bb, sum_of_b] = fuse(space, squared_norm(b - a * x), squared_norm(b), norm1(b));
     reason const unfinished = last.stopped ? reason::stopped : reason::iteration_limit;
-    last.state = space.map(verdict{rule.rtol, rule.atol, unfinished, guessed && out.runs == 0}, *last.state, rr, bb, before ? *before : bb);
+    last.state = space.map(verdict{rule.rtol, rule.atol, unfinished, guessed && out.runs == 0}, *last.state, rr, bb, sum_of_b, before ? *before : bb);
     auto const outcome = space.map(summarize{}, *last.state, space.map(no_iterations{}, *last.state), rr, bb);
     space.finish();
     auto const judged = space.read(outcome);

@@ -24,6 +24,7 @@ enum class reason : int {
   breakdown,                  ///< a denominator of the recurrence vanished
   singular,                   ///< the matrix has no inverse: a zero pivot
   stopped,                    ///< an observer asked for it
+  badly_scaled,               ///< |b|^2 leaves the range of double, so that no residual can be judged: scale b
 };
 char const* to_string(reason why);
 
@@ -250,6 +251,7 @@ inline char const* to_string(reason why) {
     case reason::breakdown: return "breakdown";
     case reason::singular: return "matrix is singular";
     case reason::stopped: return "stopped by an observer";
+    case reason::badly_scaled: return "|b|^2 leaves the range of double: scale b";
   }
   return "unknown";
 }
