@@ -57,10 +57,11 @@ triplet_order<Col, Ptr> sort_triplets(index_t rows, index_t cols, index_t n, Row
       [&](index_t at, index_t k) { sorted[at] = k; });
 
   auto row_ptr = row_pointers<Ptr>(rows, [&](index_t i) {
+    if (begin[i] == begin[i + 1]) return index_t(0);
     index_t *const first = sorted + begin[i], *const last = sorted + begin[i + 1];
     auto before = [&](index_t a, index_t b) { return col[a] != col[b] ? col[a] < col[b] : a < b; };
     if (!std::is_sorted(first, last, before)) std::sort(first, last, before);
-    index_t distinct = first == last ? 0 : 1;
+    index_t distinct = 1;
     for (index_t const* k = first; k + 1 < last; ++k) distinct += col[k[0]] != col[k[1]];
     return distinct;
   });
