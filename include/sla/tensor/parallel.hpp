@@ -58,7 +58,7 @@ void parallel(int count, F const& f) {
 }
 
 /// Below this many elements a loop stays on one thread: starting a team costs more than it saves.
-inline constexpr index_t serial_below = 16384;
+inline constexpr index_t serial_below = 8192;
 
 /// Into how many ranges a loop over n elements is cut.
 inline int parallel_parts(index_t n) {
