@@ -3,6 +3,7 @@
 #include "catch.hpp"
 #include "oracle.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <complex>
 
@@ -85,6 +86,27 @@ TEST_CASE("memory is counted") {
   }
   CHECK(memory_in_use().now == before);
   CHECK(memory_in_use().peak == before + 16000);
+}
+
+TEST_CASE("long runs are used again, as long as more than that is in use") {
+  index_t const n = 1 << 20;
+  vector<double> const held(2 * n);
+  double const* where[2];
+  for (double const*& at : where) {
+    vector<double> work(n);
+    at = std::as_const(work).data();
+    CHECK(std::all_of(work.begin(), work.end(), [](double v) { return v == 0; }));  // whatever the pages held
+    std::fill(work.begin(), work.end(), 1.0);
+  }
+  CHECK(where[0] == where[1]);
+
+  detail::kept_runs kept;
+  auto const run = detail::page_run::from_system(2 * detail::large_page);
+  kept.give(run, run.length);
+  CHECK(kept.take(run.length + detail::large_page).at == nullptr);
+  CHECK(kept.take(run.length).at == run.at);
+  kept.give(run, run.length - 1);  // freed: too much to keep
+  CHECK(kept.take(run.length).at == nullptr);
 }
 
 TEST_CASE("sparse tensors share patterns, not values") {

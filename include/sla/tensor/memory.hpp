@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -15,11 +14,8 @@
 
 #include <sla/core/error.hpp>
 #include <sla/core/shape.hpp>
+#include <sla/tensor/pages.hpp>
 #include <sla/tensor/parallel.hpp>
-
-#if __has_include(<sys/mman.h>)
-#include <sys/mman.h>
-#endif
 
 namespace sla {
 
@@ -34,15 +30,14 @@ inline std::atomic<std::size_t> bytes_now{0}, bytes_peak{0};
 inline memory_use memory_in_use() { return {detail::bytes_now.load(), detail::bytes_peak.load()}; }
 inline void memory_peak_reset() { detail::bytes_peak = detail::bytes_now.load(); }
 
-/// The memory of the host: aligned to cache lines. Long runs come from the system on large pages of their own, not from the
-/// heap, whose recycled pages lie where another thread first touched them.
+/// The memory of the host: aligned to cache lines. Long runs have large pages of their own (tensor/pages.hpp), not the
+/// heap's, which lie where any thread first touched them.
 struct host_memory {
   static constexpr bool is_host = true;
-  static constexpr std::size_t page = std::size_t(1) << 21;
 
   static void* allocate(std::size_t bytes) {
     if (bytes == 0) return nullptr;
-    void* const p = bytes < page ? std::aligned_alloc(64, (bytes + 63) / 64 * 64) : long_run(bytes);
+    void* const p = bytes < detail::large_page ? std::aligned_alloc(64, (bytes + 63) / 64 * 64) : detail::take_run(bytes);
     if (!p) throw std::bad_alloc();
     std::size_t const now = detail::bytes_now += bytes;
     for (std::size_t peak = detail::bytes_peak; peak < now && !detail::bytes_peak.compare_exchange_weak(peak, now);) {
@@ -51,14 +46,8 @@ struct host_memory {
   }
   static void deallocate(void* p, std::size_t bytes) noexcept {
     if (!p) return;
-    detail::bytes_now -= bytes;
-#ifdef MADV_HUGEPAGE
-    if (bytes >= page) {
-      auto const start = reinterpret_cast<std::uintptr_t>(p) / page * page;
-      munmap(reinterpret_cast<void*>(start), pages(bytes));
-      return;
-    }
-#endif
+    std::size_t const in_use = detail::bytes_now -= bytes;
+    if (bytes >= detail::large_page) return detail::give_run(p, bytes, in_use);
     std::free(p);
   }
   static void zero(void* p, std::size_t bytes) {
@@ -70,26 +59,6 @@ struct host_memory {
     parallel_ranges(index_t(bytes), [&](index_t lo, index_t hi) {
       std::memcpy(static_cast<char*>(to) + lo, static_cast<char const*>(from) + lo, std::size_t(hi - lo));
     });
-  }
-
- private:
-  /// Whole pages, and room for a start that is not theirs: runs that all begin at one offset fight for the same cache sets.
-  static constexpr std::size_t colour = 832, colours = 5;
-  static std::size_t pages(std::size_t bytes) { return (bytes + colour * colours + page - 1) / page * page; }
-  static void* long_run(std::size_t bytes) {
-#ifdef MADV_HUGEPAGE
-    std::size_t const length = pages(bytes);
-    void* const raw = mmap(nullptr, length + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (raw == MAP_FAILED) return nullptr;
-    auto const first = reinterpret_cast<std::uintptr_t>(raw), start = (first + page - 1) / page * page;
-    if (start > first) munmap(raw, start - first);
-    if (first + page > start) munmap(reinterpret_cast<void*>(start + length), first + page - start);
-    madvise(reinterpret_cast<void*>(start), length, MADV_HUGEPAGE);
-    static std::atomic<std::size_t> turn{0};
-    return reinterpret_cast<void*>(start + turn++ % colours * colour);
-#else
-    return std::aligned_alloc(64, (bytes + 63) / 64 * 64);
-#endif
   }
 };
 

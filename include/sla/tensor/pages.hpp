@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Long runs of host memory: large pages from the system, where it has them. Each thread keeps the last few that it freed:
+// fresh pages cost as much as several passes over them.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#if __has_include(<sys/mman.h>)
+#include <sys/mman.h>
+#endif
+
+namespace sla::detail {
+
+inline constexpr std::size_t large_page = std::size_t(1) << 21;
+
+/// A run of whole pages. Its memory starts some lines behind the first page's start: runs that all begin at one offset
+/// fight for the same cache sets.
+struct page_run {
+  void* at = nullptr;
+  std::size_t length = 0;
+
+  static constexpr std::size_t colour = 832, colours = 5;
+  /// The length of a run that holds so many bytes.
+  static std::size_t length_for(std::size_t bytes) { return (bytes + colour * colours + large_page - 1) / large_page * large_page; }
+
+#ifdef MADV_HUGEPAGE
+  static page_run from_system(std::size_t length) noexcept {
+    void* const raw = mmap(nullptr, length + large_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (raw == MAP_FAILED) return {};
+    auto const first = reinterpret_cast<std::uintptr_t>(raw), start = (first + large_page - 1) / large_page * large_page;
+    if (start > first) munmap(raw, start - first);
+    if (first + large_page > start) munmap(reinterpret_cast<void*>(start + length), first + large_page - start);
+    madvise(reinterpret_cast<void*>(start), length, MADV_HUGEPAGE);
+    static std::atomic<std::size_t> turn{0};
+    return {reinterpret_cast<void*>(start + turn++ % colours * colour), length};
+  }
+  void to_system() const noexcept { munmap(pages(), length); }
+  /// The system may take the contents, and then the memory, back before the run is used again.
+  void offer() const noexcept {
+#ifdef MADV_FREE
+    madvise(pages(), length, MADV_FREE);
+#endif
+  }
+
+ private:
+  void* pages() const { return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(at) / large_page * large_page); }
+#else
+  static page_run from_system(std::size_t length) noexcept { return {std::aligned_alloc(64, length), length}; }
+  void to_system() const noexcept { std::free(at); }
+  void offer() const noexcept {}
+#endif
+};
+
+/// The runs that this thread freed last.
+class kept_runs {
+ public:
+  kept_runs() = default;
+  kept_runs(kept_runs const&) = delete;
+  ~kept_runs() {
+    trim(0);
+    closed = true;
+  }
+  /// False once the thread's list is gone: other statics are destroyed later.
+  static bool open() { return !closed; }
+
+  /// A run of this length, or none.
+  page_run take(std::size_t length) noexcept {
+    for (std::size_t k = count_; k-- > 0;)
+      if (runs_[k].length == length) return remove(k);
+    return {};
+  }
+  /// Keeps the run; frees the oldest until at most `most` bytes are kept.
+  void give(page_run run, std::size_t most) noexcept {
+    if (count_ == runs_.size()) remove(0).to_system();
+    run.offer();
+    runs_[count_++] = run;
+    bytes_ += run.length;
+    trim(most);
+  }
+
+ private:
+  void trim(std::size_t most) noexcept {
+    while (bytes_ > most) remove(0).to_system();
+  }
+  page_run remove(std::size_t k) noexcept {
+    page_run const out = runs_[k];
+    for (--count_; k < count_; ++k) runs_[k] = runs_[k + 1];
+    bytes_ -= out.length;
+    return out;
+  }
+
+  static inline thread_local bool closed = false;
+  std::array<page_run, 8> runs_{};
+  std::size_t count_ = 0, bytes_ = 0;
+};
+
+inline kept_runs& runs_of_this_thread() {
+  thread_local kept_runs runs;
+  return runs;
+}
+
+inline void* take_run(std::size_t bytes) noexcept {
+  std::size_t const length = page_run::length_for(bytes);
+  if (kept_runs::open())
+    if (page_run const kept = runs_of_this_thread().take(length); kept.at) return kept.at;
+  return page_run::from_system(length).at;
+}
+/// Of the runs that are freed, a thread keeps at most as many bytes as are in use.
+inline void give_run(void* p, std::size_t bytes, std::size_t in_use) noexcept {
+  page_run const run{p, page_run::length_for(bytes)};
+  if (kept_runs::open())
+    runs_of_this_thread().give(run, in_use);
+  else
+    run.to_system();
+}
+
+}  // namespace sla::detail
