@@ -2,14 +2,17 @@
 // The door to tensors at rest: storage, assembly, conversion, model problems, properties, files.
 #pragma once
 
+#include <sla/tensor/add.hpp>
 #include <sla/tensor/block.hpp>
 #include <sla/tensor/borrow.hpp>
 #include <sla/tensor/build.hpp>
 #include <sla/tensor/convert.hpp>
 #include <sla/tensor/dense.hpp>
 #include <sla/tensor/entries.hpp>
+#include <sla/tensor/kron.hpp>
 #include <sla/tensor/matrix_market.hpp>
 #include <sla/tensor/matrix_market_write.hpp>
+#include <sla/tensor/multiply.hpp>
 #include <sla/tensor/problems.hpp>
 #include <sla/tensor/properties.hpp>
 #include <sla/tensor/sparse.hpp>

@@ -88,6 +88,28 @@ struct joined_extents<Extents<F...>, Extents<B...>> {
 template <class Front, class Back>
 using join_t = typename joined_extents<Front, Back>::type;
 
+namespace detail {
+/// What is known of extents that are to be equal.
+template <class L, class R>
+struct common_extents_type {
+  using type = L;  // of different rank: refused by the laws
+};
+template <index_t... L, index_t... R>
+  requires(sizeof...(L) == sizeof...(R))
+struct common_extents_type<Extents<L...>, Extents<R...>> {
+  using type = Extents<(L == dyn ? R : L)...>;
+};
+/// Are the extents equal, as far as the types say?
+template <class L, class R>
+inline constexpr bool extents_may_agree = false;
+template <index_t... L, index_t... R>
+  requires(sizeof...(L) == sizeof...(R))
+inline constexpr bool extents_may_agree<Extents<L...>, Extents<R...>> = ((L == R || L == dyn || R == dyn) && ...);
+}  // namespace detail
+
+template <class L, class R>
+using common_extents_t = typename detail::common_extents_type<L, R>::type;
+
 /// The batch axes and the block axes of a sparse shape.
 template <index_t... E>
 struct Batch {

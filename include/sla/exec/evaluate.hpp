@@ -4,10 +4,10 @@
 #pragma once
 
 #include <sla/exec/host.hpp>
+#include <sla/expr/algebra.hpp>
 #include <sla/expr/multi.hpp>
 #include <sla/expr/product.hpp>
 #include <sla/expr/reduce.hpp>
-#include <sla/expr/values.hpp>
 
 namespace sla {
 

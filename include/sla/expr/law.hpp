@@ -20,15 +20,6 @@ struct no_extents {
 struct any_memory {};
 
 namespace detail {
-template <class L, class R>
-struct common_extents_type {
-  using type = L;  // of different rank: refused by same_extents_law
-};
-template <index_t... L, index_t... R>
-  requires(sizeof...(L) == sizeof...(R))
-struct common_extents_type<Extents<L...>, Extents<R...>> {
-  using type = Extents<(L == dyn ? R : L)...>;
-};
 template <index_t... R>
 struct common_extents_type<no_extents, Extents<R...>> {
   using type = Extents<R...>;
@@ -37,16 +28,7 @@ template <>
 struct common_extents_type<no_extents, no_extents> {
   using type = no_extents;
 };
-
-template <class L, class R>
-inline constexpr bool extents_may_agree = false;
-template <index_t... L, index_t... R>
-  requires(sizeof...(L) == sizeof...(R))
-inline constexpr bool extents_may_agree<Extents<L...>, Extents<R...>> = ((L == R || L == dyn || R == dyn) && ...);
 }  // namespace detail
-
-template <class L, class R>
-using common_extents_t = typename detail::common_extents_type<L, R>::type;
 
 /// The law of elementwise operations: equal ranks, and equal extents as far as the types say. Numbers fit everything.
 /// (Laws are constants, not concepts: a failed static_assert then prints its sentence and no derivation.)

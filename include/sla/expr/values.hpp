@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The values of a sparse tensor as a vector, and a sparse tensor with other values: arithmetic on a pattern is arithmetic of
-// vectors. `2.0 * A`, `A / s`, `-A` are made of them, and so are A + B and A - B on one shared pattern.
+// vectors. `2.0 * A`, `A / s`, `-A` are made of them; A + B and A * B are in expr/algebra.hpp.
 #pragma once
 
 #include <sla/expr/product.hpp>
@@ -61,30 +61,6 @@ auto operator/(A const& a, N s) {
 template <SparseOwner A>
 auto operator-(A const& a) {
   return with_values(a, -values(a));
-}
-
-namespace detail {
-template <class A, class B>
-void require_same_pattern(A const& a, B const& b, char const* operation) {
-  static_assert(std::same_as<typename A::shape_type, typename B::shape_type> &&
-                    std::same_as<typename A::pattern_type, typename B::pattern_type>,
-                "sla: A + B and A - B need sparse tensors of one shape and format");
-  if (a.shared_pattern() != b.shared_pattern())
-    throw shape_error(text(operation, ": the sparse tensors (", a.nnz(), " and ", b.nnz(),
-                           " stored entries) do not share one pattern; make one from the other with with_values(A, x)"));
-}
-}  // namespace detail
-
-/// Law: A and B share one pattern.
-template <SparseOwner A, SparseOwner B>
-auto operator+(A const& a, B const& b) {
-  detail::require_same_pattern(a, b, "A + B");
-  return with_values(a, values(a) + values(b));
-}
-template <SparseOwner A, SparseOwner B>
-auto operator-(A const& a, B const& b) {
-  detail::require_same_pattern(a, b, "A - B");
-  return with_values(a, values(a) - values(b));
 }
 
 }  // namespace sla

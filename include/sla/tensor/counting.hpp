@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include <sla/tensor/format.hpp>
@@ -37,26 +38,67 @@ index_t first_where(index_t n, Predicate const& holds) {
       .at;
 }
 
+/// place(k, the sum of weight(0) .. weight(k - 1)) for k in [0, n), in parallel; returns the sum of all. weight is called
+/// twice per k, before place.
+template <class Weight, class Place>
+index_t running_sums(index_t n, Weight const& weight, Place const& place) {
+  int const parts = parallel_parts(n);
+  std::vector<index_t> before(static_cast<std::size_t>(parts) + 1);
+  auto each_part = [&](auto const& f) {
+    parallel(parts, [&](int t) { f(n * t / parts, n * (t + 1) / parts, std::size_t(t)); });
+  };
+  if (parts > 1)
+    each_part([&](index_t lo, index_t hi, std::size_t t) {
+      index_t sum = 0;
+      for (index_t k = lo; k < hi; ++k) sum += weight(k);
+      before[t + 1] = sum;
+    });
+  for (std::size_t t = 1; t < before.size(); ++t) before[t] += before[t - 1];
+  std::vector<index_t> after(before.size());
+  each_part([&](index_t lo, index_t hi, std::size_t t) {
+    index_t sum = before[t];
+    for (index_t k = lo; k < hi; ++k) {
+      index_t const here = weight(k);
+      place(k, sum);
+      sum += here;
+    }
+    after[t] = sum;
+  });
+  return after[after.size() - 2];
+}
+
 /// Row pointers from count(i), the entries of row i, which is called once per row. Errors: the sum does not fit into
 /// Ptr.
 template <class Ptr, class Count>
-buffer<Ptr> row_pointers(index_t rows, Count const& count) {
+buffer<Ptr> row_pointers(index_t rows, Count const& count, char const* what = "the number of entries,",
+                         char const* remedy = "Csr<std::int32_t, std::int64_t>") {
   buffer<index_t> counts(rows, uninitialized);
   parallel_ranges(rows, [&, c = counts.data()](index_t lo, index_t hi) {
     for (index_t i = lo; i < hi; ++i) c[i] = count(i);
   });
-  index_t total = 0;
-  for (index_t c : counts) total += c;
-  narrowed<Ptr>(total, "the number of entries,", "Csr<std::int32_t, std::int64_t>");
   buffer<Ptr> row_ptr(rows + 1, uninitialized);
-  Ptr* p = row_ptr.data();
-  total = 0;
-  for (index_t i = 0; i < rows; ++i) {
-    p[i] = Ptr(total);
-    total += counts[i];
-  }
-  p[rows] = Ptr(total);
+  Ptr* const p = row_ptr.data();
+  p[0] = 0;
+  index_t const total = running_sums(
+      rows, [c = counts.data()](index_t i) { return c[i]; },
+      [=, c = counts.data()](index_t i, index_t before) { p[i + 1] = Ptr(before + c[i]); });
+  narrowed<Ptr>(total, what, remedy);
   return row_ptr;
+}
+
+/// f(first, last) for ranges of rows of about equal work, one per thread: before[i] is the work of the rows before i, and
+/// the last of `before` that of all.
+template <class Int, class F>
+void parallel_work(buffer<Int> const& before, F const& f) {
+  index_t const rows = before.size() - 1, total = before[rows];
+  int const parts = parallel_parts(total + rows);
+  auto cut = [&](int t) {
+    auto less = [](Int work, index_t wanted) { return index_t(work) < wanted; };
+    return t == parts ? rows : std::lower_bound(before.begin(), before.end() - 1, total * t / parts, less) - before.begin();
+  };
+  parallel(parts, [&](int t) {
+    if (index_t const first = cut(t), last = cut(t + 1); first < last) f(first, last);
+  });
 }
 
 /// Stable counting sort. walk(first, last, f) calls f(bucket, item...) for each thing of [first, last) in order;
@@ -74,16 +116,17 @@ buffer<index_t> counting_sort(index_t n, index_t weight, index_t buckets, Walk c
   };
   each_part(
       [&](index_t lo, index_t hi, index_t* count) { walk(lo, hi, [&](index_t bucket, auto...) { ++count[bucket]; }); });
-  index_t total = 0;
-  for (index_t k = 0; k < buckets; ++k) {
-    begin.data()[k] = total;
-    for (int t = 0; t < parts; ++t) {
-      index_t const here = counts[t * buckets + k];
-      counts[t * buckets + k] = total;
-      total += here;
-    }
-  }
-  begin.data()[buckets] = total;
+  begin.data()[buckets] = running_sums(
+      buckets,
+      [=](index_t k) {
+        index_t sum = 0;
+        for (int t = 0; t < parts; ++t) sum += counts[t * buckets + k];
+        return sum;
+      },
+      [=, first = begin.data()](index_t k, index_t before) {
+        first[k] = before;
+        for (int t = 0; t < parts; ++t) before += std::exchange(counts[t * buckets + k], before);
+      });
   each_part([&](index_t lo, index_t hi, index_t* next) {
     walk(lo, hi, [&](index_t bucket, auto... item) { place(next[bucket]++, item...); });
   });

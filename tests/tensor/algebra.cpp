@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Sums, products, Kronecker products and scaling of sparse tensors against dense ones, and products against Eigen's. Values are
+// small integers, so that results are exact.
+#include "catch.hpp"
+#include "oracle.hpp"
+
+#include <complex>
+
+#include <sla/adapter/eigen.hpp>
+#include <sla/exec/evaluate.hpp>
+#include <sla/tensor/kron.hpp>
+
+using namespace sla;
+using Catch::Matchers::ContainsSubstring;
+using complex_t = std::complex<double>;
+
+namespace {
+/// Row-major (batch x rows x cols) elements of A, of one type for all tests.
+struct dense {
+  index_t batch, rows, cols;
+  std::vector<complex_t> at;
+
+  dense(index_t b, index_t m, index_t n) : batch(b), rows(m), cols(n), at(std::size_t(b * m * n)) {}
+  template <class A>
+  explicit dense(A const& a) : dense(a.batch_count(), a.rows() * A::shape_type::block_rows, a.cols() * A::shape_type::block_cols) {
+    auto const elements = to_dense(a);
+    for (index_t n = 0; n < elements.size(); ++n) at[std::size_t(n)] = complex_t(elements[n]);
+  }
+  /// One item serves all, if there is but one.
+  complex_t& operator()(index_t b, index_t i, index_t j) { return at[std::size_t(((batch == 1 ? 0 : b) * rows + i) * cols + j)]; }
+  bool operator==(dense const&) const = default;
+};
+template <class A, class B>
+dense sum_of(complex_t alpha, A const& a, complex_t beta, B const& b) {
+  dense x(a), y(b), z((std::max)(x.batch, y.batch), x.rows, x.cols);
+  for (index_t k = 0; k < z.batch; ++k)
+    for (index_t i = 0; i < z.rows; ++i)
+      for (index_t j = 0; j < z.cols; ++j) z(k, i, j) = alpha * x(k, i, j) + beta * y(k, i, j);
+  return z;
+}
+template <class A, class B>
+dense product_of(A const& a, B const& b) {
+  dense x(a), y(b), z((std::max)(x.batch, y.batch), x.rows, y.cols);
+  for (index_t k = 0; k < z.batch; ++k)
+    for (index_t i = 0; i < z.rows; ++i)
+      for (index_t n = 0; n < x.cols; ++n)
+        for (index_t j = 0; j < z.cols; ++j) z(k, i, j) += x(k, i, n) * y(k, n, j);
+  return z;
+}
+template <class A, class B>
+dense kron_of(A const& a, B const& b) {
+  dense x(a), y(b), z((std::max)(x.batch, y.batch), x.rows * y.rows, x.cols * y.cols);
+  for (index_t k = 0; k < z.batch; ++k)
+    for (index_t i = 0; i < z.rows; ++i)
+      for (index_t j = 0; j < z.cols; ++j) z(k, i, j) = x(k, i / y.rows, j / y.cols) * y(k, i % y.rows, j % y.cols);
+  return z;
+}
+
+sparse_tensor<double> example(index_t rows, index_t cols, index_t entries, std::uint64_t seed) { return random_triplets(rows, cols, entries, seed).build(); }
+
+/// A batch of two complex tensors with 2 x 3 blocks.
+auto blocks_in_batch() {
+  auto A = cast<complex_t>(to_batch<2>(to_blocks<2, 3>(example(8, 9, 20, 5))));
+  for (index_t n = 0; n < A.values().size(); ++n) A.values()[n] *= complex_t(double(n % 3), double(n % 5));
+  return A;
+}
+/// The entries of a 3 x 4 matrix, some of them twice, rows in no order.
+struct unsorted_csr {
+  std::vector<int> row_ptr{0, 4, 4, 7}, col{3, 0, 3, 1, 2, 2, 0};
+  std::vector<double> value{1, 2, 3, 4, 5, 6, 7};
+  auto view() const { return borrow_csr(3, 4, row_ptr, col, value); }
+};
+}  // namespace
+
+TEST_CASE("sums on the union of two patterns") {
+  for (auto [rows, cols, entries] : {std::array<index_t, 3>{7, 9, 25}, {1, 5, 3}, {9, 7, 0}, {300, 200, 9000}}) {
+    auto const A = example(rows, cols, entries, 1), B = example(rows, cols, entries / 2, 2);
+    auto const C = A + B;
+    CHECK(dense(C) == sum_of(1, A, 1, B));
+    CHECK(has_sorted_columns(C.pattern()));
+    CHECK(dense(A - B) == sum_of(1, A, -1, B));
+    CHECK(dense(add(2, A, -0.5f, B)) == sum_of(2, A, -0.5, B));
+    CHECK(dense(A + transpose(example(cols, rows, entries, 3))) == sum_of(1, A, 1, transposed(example(cols, rows, entries, 3))));
+  }
+  static_assert(std::same_as<decltype(add(1, cast<float>(example(1, 1, 1, 1)), 2, example(1, 1, 1, 1))), sparse_tensor<double>>);
+}
+
+TEST_CASE("a sum shares the pattern of the operand that has all entries") {
+  auto const A = example(40, 40, 300, 1);
+  auto const I = from_triplets<double>(40, 40, std::vector{0, 3}, std::vector{A.pattern().col[0], A.pattern().col[A.pattern().row_ptr[3]]}, std::vector{1.0, 2.0});
+  CHECK((A + I).shared_pattern() == A.shared_pattern());
+  CHECK((A - 2.0 * A).shared_pattern() == A.shared_pattern());
+  CHECK(dense(A - 2.0 * A) == sum_of(-1, A, 0, A));
+  CHECK((A + example(40, 40, 300, 1)).shared_pattern() == A.shared_pattern());
+}
+
+TEST_CASE("sums of other formats, scalars, blocks and batches") {
+  auto const A = example(9, 9, 20, 1), B = example(9, 9, 20, 2);
+  auto const D = to<Dia>(A) + to<Dia>(B);
+  static_assert(std::same_as<decltype(D)::format_type, Dia>);
+  CHECK(dense(D) == sum_of(1, A, 1, B));
+  auto const wide = to<Csr<std::int32_t, std::int64_t>>(A) + to<Coo<>>(B);
+  static_assert(std::same_as<decltype(wide)::format_type, Csr<std::int32_t, std::int64_t>>);
+  CHECK(dense(wide) == sum_of(1, A, 1, B));
+
+  auto const Z = blocks_in_batch();
+  auto const W = cast<complex_t>(to_blocks<2, 3>(example(8, 9, 30, 6)));
+  auto const sum = add(complex_t(0, 1), Z, 2.0, W);
+  static_assert(std::same_as<decltype(sum)::shape_type, Shape<Batch<2>, dyn, dyn, Block<2, 3>>>);
+  CHECK(dense(sum) == sum_of(complex_t(0, 1), Z, 2, W));
+
+  unsorted_csr const u;
+  CHECK(dense(u.view() + u.view()) == sum_of(2, u.view(), 0, u.view()));
+  CHECK(dense(u.view() + example(3, 4, 6, 1)) == sum_of(1, u.view(), 1, example(3, 4, 6, 1)));
+}
+
+TEST_CASE("products against dense and Eigen's") {
+  for (auto [m, k, n, entries] : {std::array<index_t, 4>{6, 8, 5, 15}, {1, 4, 1, 3}, {5, 9, 7, 0}, {200, 150, 250, 2500}}) {
+    auto const A = example(m, k, entries, 1), B = example(k, n, entries, 2);
+    auto const C = A * B;
+    CHECK(has_sorted_columns(C.pattern()));
+    CHECK(dense(C) == product_of(A, B));
+    Eigen::SparseMatrix<double, Eigen::RowMajor> const E = as_eigen(A) * as_eigen(B);
+    CHECK(C.nnz() == E.nonZeros());
+  }
+  auto const A = example(30, 20, 80, 3);
+  CHECK(dense(transpose(A) * A) == product_of(transposed(A), A));
+  CHECK(dense(adjoint(A) * (A * transpose(A))) == product_of(transposed(A), A * transposed(A)));
+}
+
+TEST_CASE("products of rows wider than the flags, and of rows in no order") {
+  index_t const far = 3 * detail::narrow_span;
+  std::vector<index_t> row, col;
+  std::vector<double> value;
+  for (index_t k = 0; k < 3000; ++k) {
+    row.push_back(k % 50);
+    col.push_back(k * 7919 % far);
+    value.push_back(double(k % 11 - 5));
+  }
+  auto const B = from_triplets<double>(50, far, row, col, value);
+  auto const A = example(20, 50, 200, 4);
+  auto const C = A * B;
+  CHECK(has_sorted_columns(C.pattern()));
+  auto const x = random<double>(far, 1);
+  CHECK(double(norm(C * x - A * eval(B * x))) < 1e-10 * double(norm(x)));
+  Eigen::SparseMatrix<double, Eigen::RowMajor> const E = as_eigen(A) * as_eigen(B);
+  CHECK(C.nnz() == E.nonZeros());
+
+  unsorted_csr const u;
+  CHECK(dense(example(5, 3, 8, 1) * u.view()) == product_of(example(5, 3, 8, 1), u.view()));
+  CHECK(dense(u.view() * example(4, 3, 8, 1)) == product_of(u.view(), example(4, 3, 8, 1)));
+}
+
+TEST_CASE("products of other formats, scalars, blocks and batches") {
+  auto const A = example(9, 9, 20, 1), B = example(9, 9, 20, 2);
+  auto const D = to<Coo<>>(A) * to<Coo<>>(B);
+  static_assert(std::same_as<decltype(D)::format_type, Coo<>>);
+  CHECK(dense(D) == product_of(A, B));
+  CHECK(dense(to<Dia>(A) * cast<float>(B)) == product_of(A, B));
+
+  auto const Z = blocks_in_batch();
+  auto const P = to_blocks<3, 2>(example(9, 6, 20, 6));
+  auto const product = Z * P;
+  static_assert(std::same_as<decltype(product), sparse_tensor<complex_t, Shape<Batch<2>, dyn, dyn, Block<2, 2>>> const>);
+  CHECK(dense(product) == product_of(Z, P));
+  auto const W = transposed(Z);
+  CHECK(dense(Z * W) == product_of(Z, W));
+  CHECK(dense(transposed(P) * W) == product_of(transposed(P), W));
+}
+
+TEST_CASE("a plan multiplies new values on the old patterns") {
+  auto A = example(60, 50, 400, 1), B = example(50, 70, 400, 2);
+  multiply_plan const plan(A, B);
+  auto C = plan(A, B);
+  CHECK(C.shared_pattern() == plan.shared_pattern());
+  for (double& v : A.values()) v += 1;
+  plan.update(C, A, B);
+  CHECK(dense(C) == product_of(A, B));
+  CHECK(dense(plan(A, cast<complex_t>(B))) == product_of(A, B));
+  CHECK(dense(plan(A, example(50, 70, 400, 2))) == product_of(A, B));  // an equal pattern of its own
+
+  CHECK_THROWS_WITH(plan(A, example(50, 70, 390, 3)), ContainsSubstring("make a plan of those"));
+  auto foreign = A * B;
+  CHECK_THROWS_WITH(plan.update(foreign, A, B), ContainsSubstring("C must come from this plan"));
+}
+
+TEST_CASE("sums and products do not depend on the number of threads") {
+  auto const A = example(3000, 2000, 30000, 1), B = example(2000, 3000, 30000, 2), Bt = transposed(B);
+  auto all = [&](int threads) {
+    set_threads(threads);
+    auto C = A * B;
+    auto D = A + Bt;
+    auto K = kron(example(40, 30, 200, 1), example(50, 40, 300, 2));
+    set_threads(0);
+    return std::tuple(std::move(C), std::move(D), std::move(K));
+  };
+  auto const [C1, D1, K1] = all(1);
+  auto const [C4, D4, K4] = all(4);
+  auto same = [](auto const& X, auto const& Y) {
+    return same_pattern(X.pattern(), Y.pattern()) && std::equal(X.values().begin(), X.values().end(), Y.values().begin());
+  };
+  CHECK(same(C1, C4));
+  CHECK(same(D1, D4));
+  CHECK(same(K1, K4));
+}
+
+TEST_CASE("Kronecker products") {
+  auto const A = example(4, 3, 7, 1), B = example(5, 6, 12, 2);
+  auto const K = kron(A, B);
+  CHECK(has_sorted_columns(K.pattern()));
+  CHECK(dense(K) == kron_of(A, B));
+  CHECK(dense(kron(to<Coo<>>(A), to<Coo<>>(B))) == kron_of(A, B));
+  unsorted_csr const u;
+  CHECK(dense(kron(u.view(), A)) == kron_of(u.view(), A));
+  auto const Z = blocks_in_batch();
+  auto const blocked = kron(cast<float>(A), Z);
+  static_assert(std::same_as<decltype(blocked), sparse_tensor<complex_t, Shape<Batch<2>, dyn, dyn, Block<2, 3>>> const>);
+  CHECK(dense(blocked) == kron_of(A, Z));
+}
+
+TEST_CASE("rows and columns are scaled on the pattern") {
+  auto const A = example(6, 5, 15, 1);
+  vector<double> const r{1, 2, 3, 4, 5, 6}, c{2, -1, 0, 3, 4};
+  auto diagonal = [](vector<double> const& d) {
+    std::vector<index_t> at;
+    for (index_t i = 0; i < d.size(); ++i) at.push_back(i);
+    return from_triplets<double>(d.size(), d.size(), at, at, d.values());
+  };
+  CHECK(dense(scale_rows(A, r)) == product_of(diagonal(r), A));
+  CHECK(dense(scale_cols(A, c)) == product_of(A, diagonal(c)));
+  CHECK(scale_rows(A, 2 * r - r).shared_pattern() == A.shared_pattern());
+  CHECK(dense(scale_cols(transpose(to<Dia>(A)), r)) == product_of(transposed(A), diagonal(r)));
+
+  auto const Z = blocks_in_batch();
+  auto const dr = random<double, Extents<2, dyn, 2>>(Z.range(), 1);
+  auto const dc = random<double, Extents<2, dyn, 3>>(Z.domain(), 2);
+  auto expected = dense(Z);
+  for (index_t b = 0; b < 2; ++b)
+    for (index_t i = 0; i < 8; ++i)
+      for (index_t j = 0; j < 9; ++j) expected(b, i, j) = expected(b, i, j) * dr(b, i / 2, i % 2) * dc(b, j / 3, j % 3);
+  CHECK(dense(scale_cols(scale_rows(Z, dr), dc)) == expected);
+}
+
+TEST_CASE("what does not fit is named") {
+  auto const A = example(3, 4, 6, 1), B = example(5, 4, 6, 1);
+  CHECK_THROWS_WITH(A + B, ContainsSubstring("A is 3 x 4, B is 5 x 4"));
+  CHECK_THROWS_WITH(A * B, ContainsSubstring("the columns of A must be as many as the rows of B"));
+  auto const two = to_batch(A, 2), three = to_batch(A, 3);
+  CHECK_THROWS_WITH(two + three, ContainsSubstring("the batch axes of A are 2, those of B 3"));
+  CHECK_THROWS_WITH(scale_rows(A, ones<double>(4)), ContainsSubstring("d is 4; it should be 3"));
+  CHECK_THROWS_WITH(scale_cols(A, ones<double>(3)), ContainsSubstring("d is 3; it should be 4"));
+
+  using Tiny = Csr<std::int8_t>;
+  std::vector<int> const zero(20);
+  std::vector<int> count(20);
+  for (int i = 0; i < 20; ++i) count[std::size_t(i)] = i;
+  std::vector<double> const one(20, 1.0);
+  auto const column = from_triplets<double, Tiny>(20, 1, count, zero, one), row = from_triplets<double, Tiny>(1, 20, zero, count, one);
+  CHECK_THROWS_WITH(column * row, ContainsSubstring("the number of entries of A * B, 400 does not fit into std::int8_t; use the format Csr<std::int32_t, std::int64_t>"));
+  CHECK_THROWS_WITH(kron(column, row), ContainsSubstring("the number of entries of kron(A, B), 400 does not fit into std::int8_t"));
+  CHECK((to<Csr<std::int8_t, std::int64_t>>(column) * row).nnz() == 400);
+}
+
+TEST_CASE("views are stored by eval") {
+  auto const Z = blocks_in_batch();
+  CHECK(dense(eval(adjoint(Z))) == dense(adjointed(Z)));
+  CHECK(dense(eval(transpose(adjoint(Z)))) == dense(adjointed(transposed(Z))));
+  CHECK(dense(eval(transpose(to<Dia>(example(5, 7, 12, 1))))) == dense(transposed(example(5, 7, 12, 1))));
+  CHECK(eval(transpose(to<Dia>(example(5, 7, 12, 1)))).nnz() == to<Dia>(example(5, 7, 12, 1)).nnz());
+}
