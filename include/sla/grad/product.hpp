@@ -142,42 +142,12 @@ struct kept_matrix {
   V const& value() const { return *v; }
 };
 
-template <class Col, class Ptr, class Memory>
-csr_pattern<Col, Ptr, Memory> borrowed_pattern(csr_view<Col, Ptr> const& v, Memory, index_t slots) {
-  return {v.rows, v.cols, buffer<Ptr, Memory>::borrow(v.row_ptr, v.rows + 1), buffer<Col, Memory>::borrow(v.col, slots)};
-}
-template <class Index, class Memory>
-coo_pattern<Index, Memory> borrowed_pattern(coo_view<Index> const& v, Memory, index_t) {
-  return {v.rows, v.cols, buffer<Index, Memory>::borrow(v.row, v.count), buffer<Index, Memory>::borrow(v.col, v.count)};
-}
-template <class Memory>
-dia_pattern<Memory> borrowed_pattern(dia_view const& v, Memory, index_t) {
-  return {v.rows, v.cols, buffer<index_t, Memory>::borrow(v.offset, v.diagonals), 0};
-}
-template <class Pattern>
-struct format_of_view;
-template <class Col, class Ptr>
-struct format_of_view<csr_view<Col, Ptr>> {
-  using type = Csr<Col, Ptr>;
-};
-template <class Index>
-struct format_of_view<coo_view<Index>> {
-  using type = Coo<Index>;
-};
-template <>
-struct format_of_view<dia_view> {
-  using type = Dia;
-};
-
 /// A view of somebody's sparse tensor becomes an owner, pattern included: both may be gone before the sweep.
 template <class T, class S, class Pattern, class Memory, bool Conj>
 auto kept_view(tape& t, sparse_view<T, S, Pattern, Memory, Conj> const& v) {
-  using V = sparse_tensor<user_t<T>, S, typename format_of_view<Pattern>::type, Memory>;
+  auto const borrowed = borrowed_tensor(v);
+  using V = std::remove_const_t<decltype(borrowed)>;
   using P = typename V::pattern_type;
-  index_t const count = v.batch_stride * v.shape.batch_count();
-  auto values = buffer<user_t<T>, Memory>::borrow(reinterpret_cast<user_t<T> const*>(v.values), count);
-  V const borrowed(v.shape, std::make_shared<P>(borrowed_pattern(v.pattern, Memory{}, v.batch_stride / V::block_size)),
-                   std::move(values));
   return t.keep_as(borrowed, [&] {
     return std::make_shared<V const>(v.shape, std::make_shared<P const>(borrowed.pattern()), borrowed.values());
   });
