@@ -26,6 +26,13 @@ endif()
 
 find_package(OpenMP QUIET COMPONENTS CXX GLOBAL)
 
+# The components, and the targets from outside that each links.
+set(sla_components mpi cuda gzip safetensors)
+set(sla_needs_mpi MPI::MPI_CXX)
+set(sla_needs_cuda "")
+set(sla_needs_gzip ZLIB::ZLIB)
+set(sla_needs_safetensors nlohmann_json::nlohmann_json)
+
 function(sla_find_mpi missing)
   set(${missing} "" PARENT_SCOPE)
   find_package(MPI QUIET COMPONENTS CXX GLOBAL)
@@ -41,5 +48,22 @@ function(sla_find_cuda missing)
   if(NOT CUDAToolkit_NVCC_EXECUTABLE)
     set(${missing} "the component cuda needs the CUDA toolkit, and no nvcc was found; put nvcc on PATH, or set \
 CUDAToolkit_ROOT" PARENT_SCOPE)
+  endif()
+endfunction()
+
+function(sla_find_gzip missing)
+  set(${missing} "" PARENT_SCOPE)
+  find_package(ZLIB QUIET GLOBAL)
+  if(NOT TARGET ZLIB::ZLIB)
+    set(${missing} "the component gzip needs zlib, and none was found; install it (Debian: apt install zlib1g-dev)" PARENT_SCOPE)
+  endif()
+endfunction()
+
+function(sla_find_safetensors missing)
+  set(${missing} "" PARENT_SCOPE)
+  find_package(nlohmann_json QUIET CONFIG GLOBAL)
+  if(NOT TARGET nlohmann_json::nlohmann_json)
+    set(${missing} "the component safetensors needs nlohmann-json, and none was found; install it \
+(Debian: apt install nlohmann-json3-dev)" PARENT_SCOPE)
   endif()
 endfunction()

@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # sh tests/run.sh [quick]: installs what is missing, builds, and runs the tests: with g++ (and nvcc where there is one), then,
-# unless quick, with clang, with the address and undefined behaviour sanitizers, and the thread ranks with the thread sanitizer.
+# unless quick, with clang, with the address and undefined behaviour sanitizers, the readers with fuzzers for half a minute each,
+# and the thread ranks with the thread sanitizer.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . cmake/packages.sh
 
 kind=${1:-all}
 need g++=g++ cmake=cmake ninja=ninja-build /usr/include/eigen3=libeigen3-dev /usr/include/catch2=catch2 \
-  mpirun=openmpi-bin mpicxx=libopenmpi-dev
+  mpirun=openmpi-bin mpicxx=libopenmpi-dev /usr/include/zlib.h=zlib1g-dev /usr/include/nlohmann/json.hpp=nlohmann-json3-dev
 if [ "$kind" != quick ]; then
   clang=$(clang_version)
   need clang++-$clang=clang-$clang /usr/lib/llvm-$clang/lib/libomp.so=libomp-$clang-dev
@@ -34,6 +35,7 @@ configuration default ""
 if [ "$kind" != quick ]; then
   configuration clang ""
   configuration asan ""
+  configuration fuzz ""
   configuration tsan "$plain"
 fi
 

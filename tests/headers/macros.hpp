@@ -15,6 +15,12 @@
 #if __has_include(<mpi.h>)
 #include <mpi.h>
 #endif
+#if __has_include(<zlib.h>)
+#include <zlib.h>
+#endif
+#if __has_include(<nlohmann/json.hpp>)
+#include <nlohmann/json.hpp>
+#endif
 #if __has_include(<unistd.h>)
 #include <unistd.h>
 #endif

@@ -4,6 +4,12 @@
 #ifdef CONSUMER_USES_mpi
 #include <sla/adapter/mpi.hpp>
 #endif
+#ifdef CONSUMER_USES_gzip
+#include <sla/adapter/gzip.hpp>
+#endif
+#ifdef CONSUMER_USES_safetensors
+#include <sla/adapter/safetensors.hpp>
+#endif
 
 int main() {
   auto A = sla::problems::poisson<double>({20, 20});

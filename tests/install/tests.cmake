@@ -15,14 +15,22 @@ endfunction()
 
 sla_consume(subdirectory "" "-DSLA_SOURCE=${PROJECT_SOURCE_DIR}")
 sla_consume(package "" "-DCMAKE_PREFIX_PATH=${prefix}")
-sla_consume(nonsense "there is no component nonsense; the components are: mpi, cuda" "-DCMAKE_PREFIX_PATH=${prefix}|-DCOMPONENTS=nonsense")
+sla_consume(nonsense "there is no component nonsense; the components are: mpi, cuda, " "-DCMAKE_PREFIX_PATH=${prefix}|-DCOMPONENTS=nonsense")
 sla_consume(mpi_missing "the component mpi needs an MPI library"
   "-DCMAKE_PREFIX_PATH=${prefix}|-DCOMPONENTS=mpi|-DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON")
 sla_consume(cuda_missing "the component cuda needs the CUDA toolkit"
   "-DCMAKE_PREFIX_PATH=${prefix}|-DCOMPONENTS=cuda|-DCMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit=ON")
-if(NOT sla_mpi_missing)
-  sla_consume(mpi "" "-DCMAKE_PREFIX_PATH=${prefix}|-DCOMPONENTS=mpi")
-endif()
-if(NOT sla_cuda_missing)
-  sla_consume(cuda "" "-DCMAKE_PREFIX_PATH=${prefix}|-DCOMPONENTS=cuda")
+sla_consume(gzip_missing "the component gzip needs zlib" "-DCMAKE_PREFIX_PATH=${prefix}|-DCOMPONENTS=gzip|-DCMAKE_DISABLE_FIND_PACKAGE_ZLIB=ON")
+sla_consume(safetensors_missing "the component safetensors needs nlohmann-json"
+  "-DCMAKE_PREFIX_PATH=${prefix}|-DCOMPONENTS=safetensors|-DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON")
+# What is here is used, all in one program.
+set(present "")
+foreach(component IN LISTS sla_components)
+  if(NOT sla_${component}_missing)
+    list(APPEND present ${component})
+  endif()
+endforeach()
+if(present)
+  list(JOIN present "," present)
+  sla_consume(components "" "-DCMAKE_PREFIX_PATH=${prefix}|-DCOMPONENTS=${present}")
 endif()

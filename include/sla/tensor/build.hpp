@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <iterator>
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -19,9 +20,16 @@ namespace sla {
 /// Options of assembly.
 struct assembly {
   bool refuse_nonfinite = false; ///< a NaN or an infinity among the values is an error that names its place
+  bool allow_empty_rows = false; ///< of files: more than a million rows, and less than an entry in 256 of them
 };
 
 namespace detail {
+/// A file of a few bytes can claim any number of rows: they are held against its entries before memory is asked for.
+inline void refuse_emptiness(std::string const& where, index_t claimed, char const* what, index_t entries, char const* remedy) {
+  if (claimed >> 20 > 0 && claimed / 256 > entries)
+    throw shape_error(text(where, claimed, " ", what, " with ", entries, " entries: a file that claims so much and holds so little is refused; ", remedy));
+}
+
 template <class Range>
 using element_t = std::remove_cvref_t<decltype(*std::data(std::declval<Range&>()))>;
 
@@ -33,13 +41,13 @@ struct triplet_order {
 };
 
 template <class Rows, class Cols>
-void check_triplets(index_t rows, index_t cols, index_t n, Rows const* row, Cols const* col) {
+void check_triplets(index_t rows, index_t cols, index_t n, Rows const* row, Cols const* col, std::string const& where) {
   auto outside = [](auto index, index_t extent) { return index_t(index) < 0 || index_t(index) >= extent; };
   index_t const bad = first_where(n, [&](index_t k) { return outside(row[k], rows) || outside(col[k], cols); });
   if (bad < 0) return;
   bool const in_rows = outside(row[bad], rows);
   index_t const value = in_rows ? index_t(row[bad]) : index_t(col[bad]), extent = in_rows ? rows : cols;
-  throw index_error(text("triplet ", bad, ": ", in_rows ? "row " : "column ", value, " of a ", rows, " x ", cols,
+  throw index_error(text(where, "triplet ", bad, ": ", in_rows ? "row " : "column ", value, " of a ", rows, " x ", cols,
                          " matrix; it must be at least 0 and less than ", extent,
                          value == extent ? " (indices count from 0)" : ""));
 }
@@ -105,31 +113,41 @@ buffer<T> sum_triplets(triplet_order<Col, Ptr> const& sorted, Cols const* col, V
   return values;
 }
 
-template <class T, class F, class S, class Rows, class Cols, class Values>
-sparse_tensor<T, S, F> assembled(S shape, Rows const& row_indices, Cols const& col_indices, Values const& values,
-                                 assembly options) {
+/// Errors of triplets for a tensor of this shape, in words that begin with `where`.
+template <class T, class S, class Rows, class Cols, class Values>
+void check_assembly(S const& shape, Rows const& row_indices, Cols const& col_indices, Values const& values,
+                    assembly options, std::string const& where = {}) {
   constexpr index_t block = S::block_rows * S::block_cols;
   index_t const n = index_t(std::size(row_indices)), batch = shape.batch_count();
   if (index_t(std::size(col_indices)) != n || index_t(std::size(values)) != batch * n * block)
-    throw shape_error(text("triplets of ", n, " row indices, ", std::size(col_indices), " column indices and ",
+    throw shape_error(text(where, "triplets of ", n, " row indices, ", std::size(col_indices), " column indices and ",
                            std::size(values), " values; as many are wanted of each",
                            batch * block == 1 ? "" : text(", and batch x block = ", batch * block, " values")));
   auto const* row = std::data(row_indices);
   auto const* col = std::data(col_indices);
-  check_triplets(shape.rows(), shape.cols(), n, row, col);
+  check_triplets(shape.rows(), shape.cols(), n, row, col, where);
   if (options.refuse_nonfinite) {
     index_t const bad =
         first_where(batch * n * block, [v = std::data(values)](index_t k) { return !is_finite(to_kernel(T(v[k]))); });
     if (bad >= 0) {
       index_t const k = n ? bad / block % n : 0;
-      throw value_error(text("triplet ", k, ": the value at row ", row[k], ", column ", col[k], " is ",
+      throw value_error(text(where, "triplet ", k, ": the value at row ", row[k], ", column ", col[k], " is ",
                              user_t<T>(T(std::data(values)[bad])), ", not a finite number"));
     }
   }
+}
+
+template <class T, class F, class S, class Rows, class Cols, class Values>
+sparse_tensor<T, S, F> assembled(S shape, Rows const& row_indices, Cols const& col_indices, Values const& values,
+                                 assembly options) {
+  check_assembly<T>(shape, row_indices, col_indices, values, options);
+  index_t const n = index_t(std::size(row_indices)), batch = shape.batch_count();
+  auto const* row = std::data(row_indices);
+  auto const* col = std::data(col_indices);
   using Direct = csr_for_t<F>;
   auto sorted =
       sort_triplets<typename Direct::col_type, typename Direct::ptr_type>(shape.rows(), shape.cols(), n, row, col);
-  auto sums = sum_triplets<T>(sorted, col, std::data(values), batch, block);
+  auto sums = sum_triplets<T>(sorted, col, std::data(values), batch, S::block_rows * S::block_cols);
   sparse_tensor<T, S, Direct> A(shape, std::move(sorted.pattern), std::move(sums));
   if constexpr (std::same_as<F, Direct>)
     return A;

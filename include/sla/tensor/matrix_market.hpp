@@ -130,7 +130,7 @@ sparse_tensor<T, Matrix, F> read_market(std::istream& in, std::string const& nam
 
   std::vector<Index> row, col;
   std::vector<T> values;
-  std::size_t const expected = std::size_t((std::min)(header.entries, index_t(1) << 24)) * (general ? 1 : 2);
+  std::size_t const expected = std::size_t((std::min)(header.entries, index_t(1) << 16)) * (general ? 1 : 2);
   row.reserve(expected), col.reserve(expected), values.reserve(expected);
   auto index = [&](index_t extent, char const* what) {
     index_t const n = lines.integer(what);
@@ -158,6 +158,8 @@ sparse_tensor<T, Matrix, F> read_market(std::istream& in, std::string const& nam
           text("a diagonal entry that is its own mirror image in a ", symmetry_names[int(header.symmetry)], " file"));
   }
   expect_end_of_file(lines, header.entries);
+  if (!options.allow_empty_rows)
+    refuse_emptiness(text(name, ": "), header.rows, "rows", index_t(row.size()), "read it with assembly{.allow_empty_rows = true}");
   return from_triplets<T, F>(header.rows, header.cols, row, col, values);
 }
 
@@ -167,15 +169,21 @@ matrix<T> read_market_dense(std::istream& in, std::string const& name, assembly 
   auto const header = read_market_header<T>(lines, true);
   if (header.cols > 0 && header.rows > (std::numeric_limits<index_t>::max)() / 16 / header.cols)
     throw shape_error(text(name, ": an array of ", header.rows, " x ", header.cols, " does not fit into memory"));
-  matrix<T> A({header.rows, header.cols});
   bool const general = header.symmetry == matrix_symmetry::general;
   index_t const skip = header.symmetry == matrix_symmetry::skew_symmetric ? 1 : 0;
-  index_t count = 0;
-  for (index_t j = 0; j < header.cols; ++j)
-    for (index_t i = general ? 0 : j + skip; i < header.rows; ++i, ++count) {
+  std::vector<T> values; // what the file has, not what its header claims
+  index_t const cols = header.rows > 0 ? header.cols : 0; // of nothing there may be any number
+  for (index_t j = 0; j < cols; ++j)
+    for (index_t i = general ? 0 : j + skip; i < header.rows; ++i) {
       if (!lines.next_data('%')) lines.fail(text("the value at row ", i + 1, ", column ", j + 1));
-      T const value = read_market_value<T>(lines, header, options);
+      values.push_back(read_market_value<T>(lines, header, options));
       lines.expect_end("a value");
+    }
+  matrix<T> A({header.rows, header.cols});
+  index_t count = 0;
+  for (index_t j = 0; j < cols; ++j)
+    for (index_t i = general ? 0 : j + skip; i < header.rows; ++i) {
+      T const value = values[std::size_t(count++)];
       A(i, j) = value;
       if (!general && i != j) A(j, i) = mirrored(value, header.symmetry);
     }
@@ -189,8 +197,10 @@ matrix<T> read_market_dense(std::istream& in, std::string const& name, assembly 
 /// stand anywhere, lines may end in CR LF. NaN and infinities are read unless `assembly{.refuse_nonfinite = true}`.
 ///     auto A = read_matrix_market<double>("1138_bus.mtx");   auto C = read_matrix_market<float, Coo<>>(stream,
 ///     "name");
-/// Cost: about 25 bytes per entry beside the result. Errors: io_error with file, line and column, what was found there
-/// and what was expected. Source: Boisvert, Pozo, Remington, The Matrix Market Exchange Formats (NISTIR 5935, 1996).
+/// Cost: linear in the length of the file, about 25 bytes per entry beside the result; memory is asked for as entries are
+/// read, whatever the header claims. Errors: io_error with file, line and column, what was found there and what was
+/// expected; rows by the million without entries, unless `assembly{.allow_empty_rows = true}`.
+/// Source: Boisvert, Pozo, Remington, The Matrix Market Exchange Formats (NISTIR 5935, 1996).
 template <Scalar T, Format F = Csr<>>
 sparse_tensor<T, Matrix, F> read_matrix_market(std::istream& in, std::string const& name = "stream",
                                                assembly options = {}) {
