@@ -6,6 +6,7 @@
 #include <sla/tensor/block.hpp>
 #include <sla/tensor/borrow.hpp>
 #include <sla/tensor/build.hpp>
+#include <sla/tensor/components.hpp>
 #include <sla/tensor/convert.hpp>
 #include <sla/tensor/dense.hpp>
 #include <sla/tensor/entries.hpp>
@@ -15,5 +16,8 @@
 #include <sla/tensor/multiply.hpp>
 #include <sla/tensor/problems.hpp>
 #include <sla/tensor/properties.hpp>
+#include <sla/tensor/random_problems.hpp>
 #include <sla/tensor/sparse.hpp>
+#include <sla/tensor/spy.hpp>
 #include <sla/tensor/transpose.hpp>
+#include <sla/tensor/wave_problems.hpp>

@@ -4,12 +4,16 @@
 #include "data.hpp"
 #include "oracle.hpp"
 
+#include <algorithm>
 #include <complex>
 
 #include <sla/tensor/block.hpp>
+#include <sla/tensor/components.hpp>
 #include <sla/tensor/matrix_market.hpp>
 #include <sla/tensor/problems.hpp>
 #include <sla/tensor/properties.hpp>
+#include <sla/tensor/random_problems.hpp>
+#include <sla/tensor/wave_problems.hpp>
 
 using namespace sla;
 using C = std::complex<double>;
@@ -176,4 +180,61 @@ TEST_CASE("properties print") {
                  ContainsSubstring("1 zeros on the diagonal, the first in row 1"));
   CHECK_THAT(text(of(1, {1, 2})), ContainsSubstring("not square"));
   CHECK_THAT(text(of(2, {0, 1, -1, 0})), ContainsSubstring("skew-symmetric"));
+}
+
+TEST_CASE("skew-Hermitian matrices, and dominance in words") {
+  auto const K = from_triplets<C>(2, 2, {0, 0, 1}, {0, 1, 0}, {C(0, 2), C(1, 3), C(-1, 3)});
+  auto const p = properties(K);
+  CHECK((p.skew_hermitian && !p.hermitian && !p.symmetric && !p.skew_symmetric));
+  CHECK_THAT(text(p), ContainsSubstring("skew-hermitian; diagonal 0 to 0"));
+  CHECK((of(2, {0, 1, -1, 0}).skew_symmetric && of(2, {0, 1, -1, 0}).skew_hermitian));
+  CHECK((of(2, {2, -2, 1, 3}).dominant() && !of(2, {2, -2, 1, 3}).strictly_dominant()));
+  CHECK(of(2, {2, -1, 1, 3}).strictly_dominant());
+  CHECK_FALSE(of(1, {3, 1}).dominant());
+  CHECK_FALSE(of(2, {2, -3, 1, 3}).dominant());
+}
+
+/// The labels of components, by the plainest search.
+template <class A>
+std::vector<index_t> searched_components(A const& a) {
+  index_t const n = a.rows();
+  std::vector<std::vector<index_t>> near(static_cast<std::size_t>(n));
+  for (index_t i = 0; i < n; ++i)
+    a.pattern().view().for_row(i, [&](index_t, index_t j) { near[std::size_t(i)].push_back(j), near[std::size_t(j)].push_back(i); });
+  std::vector<index_t> label(std::size_t(n), -1), open;
+  index_t count = 0;
+  for (index_t i = 0; i < n; ++i) {
+    if (label[std::size_t(i)] >= 0) continue;
+    label[std::size_t(i)] = count++;
+    for (open = {i}; !open.empty();) {
+      index_t const at = open.back();
+      open.pop_back();
+      for (index_t j : near[std::size_t(at)])
+        if (label[std::size_t(j)] < 0) label[std::size_t(j)] = label[std::size_t(i)], open.push_back(j);
+    }
+  }
+  return label;
+}
+
+TEST_CASE("connected components are those of a search") {
+  auto check = [](auto const& A) {
+    auto const expected = searched_components(A);
+    for (int threads : {1, 4}) {
+      set_threads(threads);
+      auto const parts = connected_components(A);
+      CHECK(std::equal(expected.begin(), expected.end(), parts.label.begin(), parts.label.end()));
+      CHECK(parts.count == (expected.empty() ? 0 : *std::max_element(expected.begin(), expected.end()) + 1));
+      index_t rows = 0;
+      for (index_t size : parts.sizes()) rows += size;
+      CHECK(rows == A.rows());
+    }
+    set_threads(0);
+  };
+  check(problems::poisson({150, 90}));
+  for (index_t entries : {3000, 9000, 20000}) check(random_triplets(20000, 20000, entries, 3).build());
+  check(problems::elasticity({5, 4}));
+  check(problems::random_sparse(300, 300, 0, 1));
+  check(sparse_tensor<double>{});
+  CHECK(connected_components(from_triplets<double>(4, 4, {3}, {1}, {0.0})).count == 3);
+  CHECK_THROWS_WITH(connected_components(random_triplets(3, 4, 5, 1).build()), ContainsSubstring("connected_components of a 3 x 4 matrix"));
 }

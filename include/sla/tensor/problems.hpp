@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Model problems on grids of nx x ny (x nz) unknowns with Dirichlet boundaries: five- and seven-point stencils, written
-// directly into Csr or Dia, in parallel. Unknown (x, y, z) has number x + nx (y + ny z).
+// directly into Csr or Dia, in parallel. Unknown (x, y, z) has number x + nx (y + ny z). Waves and elastic bodies are in
+// tensor/wave_problems.hpp, random matrices and graphs in tensor/random_problems.hpp.
 #pragma once
 
 #include <algorithm>
@@ -49,18 +50,12 @@ void each_leg(F const& f) {
   for (std::size_t a = 0; a < D; ++a) f(a, +1);
 }
 
-/// The conservative stencil of face weights: weight(point, axis, side) couples a point to its neighbour with -weight;
-/// the diagonal is the sum over all 2 D faces, those on the boundary included.
-template <class T, class F, std::size_t D, class Weight>
-sparse_tensor<T, Matrix, F> stencil(index_t const (&n)[D], Weight const& weight) {
+/// The matrix of a stencil of a point and its 2 D neighbours: value(point, axis, side) in the column of a neighbour, and
+/// of the point itself (side 0).
+template <class T, class F, std::size_t D, class Value>
+sparse_tensor<T, Matrix, F> grid_matrix(index_t const (&n)[D], Value const& value) {
   grid<D> const g(n);
   index_t const rows = g.total;
-  auto value = [&](auto const& at, std::size_t axis, int side) {
-    if (side != 0) return T(real_t<T>(-weight(at, axis, side)));
-    double sum = 0;
-    for (std::size_t a = 0; a < D; ++a) sum += weight(at, a, -1) + weight(at, a, +1);
-    return T(real_t<T>(sum));
-  };
   if constexpr (std::same_as<F, Dia>) {
     auto pattern = std::make_shared<dia_pattern<host_memory>>();
     buffer<index_t> offset(2 * index_t(D) + 1, uninitialized);
@@ -123,8 +118,20 @@ sparse_tensor<T, Matrix, F> stencil(index_t const (&n)[D], Weight const& weight)
     *pattern = {rows, rows, std::move(row_ptr), std::move(col)};
     return {Matrix(rows, rows), std::move(pattern), std::move(values)};
   } else {
-    return to<F>(stencil<T, csr_for_t<F>>(n, weight));
+    return to<F>(grid_matrix<T, csr_for_t<F>>(n, value));
   }
+}
+
+/// The conservative stencil of face weights: weight(point, axis, side) couples a point to its neighbour with -weight;
+/// the diagonal is the sum over all 2 D faces, those on the boundary included.
+template <class T, class F, std::size_t D, class Weight>
+sparse_tensor<T, Matrix, F> stencil(index_t const (&n)[D], Weight const& weight) {
+  return grid_matrix<T, F>(n, [&](auto const& at, std::size_t axis, int side) {
+    if (side != 0) return T(real_t<T>(-weight(at, axis, side)));
+    double sum = 0;
+    for (std::size_t a = 0; a < D; ++a) sum += weight(at, a, -1) + weight(at, a, +1);
+    return T(real_t<T>(sum));
+  });
 }
 } // namespace detail
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What can be told of a matrix in one look at its entries: symmetry, diagonal, dominance, definiteness where provable,
-// bandwidth, hints of singularity, NaN. The choice of a solver that follows from it is in solve/.
+// bandwidth, hints of singularity, NaN. Connected components are in tensor/components.hpp, the choice of a solver in solve/.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,7 @@ struct matrix_properties {
   index_t rows = 0, cols = 0, entries = 0, batch = 1;
   bool square = false;
   bool structurally_symmetric = false; ///< where a_ij is stored, a_ji is
-  bool symmetric = false, hermitian = false, skew_symmetric = false;
+  bool symmetric = false, hermitian = false, skew_symmetric = false, skew_hermitian = false;
   bool complex = false;
 
   index_t zero_diagonals = 0; ///< rows whose diagonal entry is zero or not stored
@@ -56,6 +56,9 @@ struct matrix_properties {
 
   index_t dominant_rows = 0;          ///< |a_ii| >= sum |a_ij|, up to rounding
   index_t strictly_dominant_rows = 0; ///< |a_ii| > sum |a_ij|, beyond rounding
+  /// Diagonally dominant in every row; strictly so, A is not singular.
+  bool dominant() const { return square && dominant_rows == rows * batch; }
+  bool strictly_dominant() const { return square && strictly_dominant_rows == rows * batch; }
   definiteness definite = definiteness::unknown;
 
   index_t shortest_row = 0, longest_row = 0;
@@ -70,7 +73,7 @@ struct matrix_properties {
 namespace detail {
 /// Sums over rows, merged in the order of rows.
 struct row_scan {
-  bool any = false, same_structure = true, symmetric = true, hermitian = true, skew = true;
+  bool any = false, same_structure = true, symmetric = true, hermitian = true, skew = true, skew_hermitian = true;
   bool positive = true, negative = true, zero_amid_nonzeros = false;
   index_t zeros = 0, first_zero = -1, dominant = 0, strict = 0, shortest = 0, longest = 0, entries = 0, lower = 0,
           upper = 0, zero_rows = 0, bad_row = -1, bad_col = -1;
@@ -83,6 +86,7 @@ struct row_scan {
       return;
     }
     same_structure &= o.same_structure, symmetric &= o.symmetric, hermitian &= o.hermitian, skew &= o.skew;
+    skew_hermitian &= o.skew_hermitian;
     positive &= o.positive, negative &= o.negative, zero_amid_nonzeros |= o.zero_amid_nonzeros;
     zeros += o.zeros, dominant += o.dominant, strict += o.strict, entries += o.entries, zero_rows += o.zero_rows;
     first_zero = first_zero < 0 ? o.first_zero : first_zero;
@@ -147,6 +151,7 @@ struct scalar_rows {
         here.symmetric &= double(abs_of(v - w)) <= close;
         here.hermitian &= double(abs_of(v - conj_of(w))) <= close;
         here.skew &= double(abs_of(v + w)) <= close;
+        here.skew_hermitian &= double(abs_of(v + conj_of(w))) <= close;
       });
       here.shortest = here.longest = here.entries;
       here.zero_rows = !nonzero;
@@ -249,6 +254,7 @@ matrix_properties properties(sparse_tensor<T, S, F> const& A,
   out.symmetric = out.square && all.symmetric;
   out.hermitian = out.square && all.hermitian;
   out.skew_symmetric = out.square && all.skew;
+  out.skew_hermitian = out.square && all.skew_hermitian;
   out.zero_diagonals = all.zeros;
   out.first_zero_diagonal = all.first_zero;
   out.positive_diagonal = all.any && all.positive;
@@ -277,8 +283,9 @@ std::basic_ostream<Char>& operator<<(std::basic_ostream<Char>& out, matrix_prope
     out << (p.hermitian && p.complex ? "hermitian"
             : p.symmetric            ? "symmetric"
             : p.skew_symmetric       ? "skew-symmetric"
+            : p.skew_hermitian       ? "skew-hermitian"
                                      : "unsymmetric")
-        << (!p.hermitian && !p.symmetric && p.structurally_symmetric ? " with a symmetric pattern" : "");
+        << (!p.hermitian && !p.symmetric && !p.skew_symmetric && !p.skew_hermitian && p.structurally_symmetric ? " with a symmetric pattern" : "");
     if (p.definite != definiteness::unknown) out << ", " << to_string(p.definite);
     out << "; diagonal " << p.smallest_diagonal << " to " << p.largest_diagonal << ", " << p.dominant_rows << " of "
         << p.rows * p.batch << " rows dominant";
