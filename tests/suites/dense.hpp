@@ -2,7 +2,9 @@
 // The dense oracle: products by definition, entry by entry, on plain arrays.
 #pragma once
 
+#include <algorithm>
 #include <complex>
+#include <utility>
 #include <vector>
 
 #include <sla/tensor/dense.hpp>
@@ -45,6 +47,41 @@ std::vector<T> product(std::vector<T> const& A, X const* x, index_t batch, index
           y[std::size_t((b * out_rows + i) * rhs + k)] += a * T(x[(b * in_rows + j) * rhs + k]);
       }
   return y;
+}
+
+/// A x = b for n x n matrices by Gaussian elimination with row pivoting, for each batch item and right-hand side.
+template <class T>
+std::vector<T> solution(std::vector<T> a, std::vector<T> x, index_t n) {
+  index_t const batch = index_t(a.size()) / (n * n), rhs = index_t(x.size()) / (batch * n);
+  for (index_t item = 0; item < batch; ++item) {
+    auto at = [&](index_t i, index_t j) -> T& { return a[std::size_t((item * n + i) * n + j)]; };
+    auto row = [&](index_t i, index_t k) -> T& { return x[std::size_t((item * n + i) * rhs + k)]; };
+    for (index_t c = 0; c < n; ++c) {
+      index_t pivot = c;
+      for (index_t i = c; i < n; ++i)
+        if (std::abs(at(i, c)) > std::abs(at(pivot, c))) pivot = i;
+      for (index_t j = 0; j < n; ++j) std::swap(at(c, j), at(pivot, j));
+      for (index_t k = 0; k < rhs; ++k) std::swap(row(c, k), row(pivot, k));
+      for (index_t i = c + 1; i < n; ++i) {
+        T const f = at(i, c) / at(c, c);
+        for (index_t j = c; j < n; ++j) at(i, j) -= f * at(c, j);
+        for (index_t k = 0; k < rhs; ++k) row(i, k) -= f * row(c, k);
+      }
+    }
+    for (index_t c = n; c-- > 0;)
+      for (index_t k = 0; k < rhs; ++k) {
+        for (index_t j = c + 1; j < n; ++j) row(c, k) -= at(c, j) * row(j, k);
+        row(c, k) /= at(c, c);
+      }
+  }
+  return x;
+}
+/// Unit matrices, [batch][n][n].
+template <class T>
+std::vector<T> units(index_t batch, index_t n) {
+  std::vector<T> one(std::size_t(batch * n * n));
+  for (index_t i = 0; i < batch * n; ++i) one[std::size_t(i * n + i % n)] = T(1);
+  return one;
 }
 
 /// The largest |x_n - y_n|.

@@ -18,34 +18,10 @@
 namespace suite {
 using sla::dyn, sla::index_t;
 
-/// A x = b by Gaussian elimination with row pivoting, for each batch item.
+/// A x = b, for each batch item and right-hand side.
 template <class T, class S, class F, class E>
 std::vector<T> dense_solution(sla::sparse_tensor<T, S, F> const& A, sla::tensor<T, E> const& b) {
-  index_t const n = A.rows() * S::block_rows, batch = A.batch_count(), rhs = b.size() / batch / n;
-  auto a = oracle::dense(A);
-  std::vector<T> x(b.begin(), b.end());
-  for (index_t item = 0; item < batch; ++item) {
-    auto at = [&](index_t i, index_t j) -> T& { return a[std::size_t((item * n + i) * n + j)]; };
-    auto row = [&](index_t i, index_t k) -> T& { return x[std::size_t((item * n + i) * rhs + k)]; };
-    for (index_t c = 0; c < n; ++c) {
-      index_t pivot = c;
-      for (index_t i = c; i < n; ++i)
-        if (std::abs(at(i, c)) > std::abs(at(pivot, c))) pivot = i;
-      for (index_t j = 0; j < n; ++j) std::swap(at(c, j), at(pivot, j));
-      for (index_t k = 0; k < rhs; ++k) std::swap(row(c, k), row(pivot, k));
-      for (index_t i = c + 1; i < n; ++i) {
-        T const f = at(i, c) / at(c, c);
-        for (index_t j = c; j < n; ++j) at(i, j) -= f * at(c, j);
-        for (index_t k = 0; k < rhs; ++k) row(i, k) -= f * row(c, k);
-      }
-    }
-    for (index_t c = n; c-- > 0;)
-      for (index_t k = 0; k < rhs; ++k) {
-        for (index_t j = c + 1; j < n; ++j) row(c, k) -= at(c, j) * row(j, k);
-        row(c, k) /= at(c, c);
-      }
-  }
-  return x;
+  return oracle::solution(oracle::dense(A), std::vector<T>(b.begin(), b.end()), A.rows() * S::block_rows);
 }
 
 /// The same result on the host and on a queue, bit for bit, whatever the lag; the dense solution within `accuracy`.

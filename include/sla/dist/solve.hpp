@@ -93,7 +93,9 @@ class local_preconditioner {
   }
   template <class D>
   void update(D const& d) {
-    detail::with_own_block(d, [&](auto const& block) { return m_.update(block), 0; });
+    M next = m_;  // one rank's failure leaves all ranks as they were
+    detail::with_own_block(d, [&](auto const& block) { return next.update(block), 0; });
+    m_ = std::move(next);
   }
 
  private:

@@ -102,7 +102,11 @@ class engine<A, automatic, none> {
     if (at == ladder_.steps.end()) return drop(before);
     at_ = std::size_t(at - ladder_.steps.begin());
     on_engine(before, [&](auto& e) {
-      if (e) e->update(a);
+      try {
+        if (e) e->update(a);
+      } catch (value_error const&) {  // the next solve says why, and goes on
+        e.reset();
+      }
     });
   }
 

@@ -10,6 +10,7 @@
 
 #include <sla/adapter/eigen_direct.hpp>
 #include <sla/solve/matching.hpp>
+#include <sla/solve/precond/hermitian.hpp>
 #include <sla/solve/precond/sweep.hpp>
 #include <sla/solve/prepared.hpp>
 #include <sla/tensor/block.hpp>
@@ -67,26 +68,6 @@ struct factors_view {
     factors->template sweep<Adjoint>(x, out, rhs);
   }
 };
-
-/// Errors: the first entry a_ij that is not conj(a_ji), beyond rounding.
-template <class T, class S, class F>
-void require_hermitian(sparse_tensor<T, S, F> const& A, char const* who) {
-  auto const At = adjointed(A);
-  auto refuse = [&](index_t i, index_t j) {
-    throw value_error(text(who, ": A is not ", is_complex<T> ? "Hermitian" : "symmetric", ": entry (", i, ", ", j, ") is not ",
-                           is_complex<T> ? "the conjugate of " : "", "entry (", j, ", ", i, "); use lu"));
-  };
-  for (index_t b = 0; b < A.batch_count(); ++b) {
-    auto const *a = kernel_pointer(A.values().data()) + b * A.batch_stride(), *t = kernel_pointer(At.values().data()) + b * A.batch_stride();
-    for (index_t i = 0; i < A.rows(); ++i) {
-      index_t s = At.pattern().row_ptr[i];
-      for (index_t n = A.pattern().row_ptr[i]; n < A.pattern().row_ptr[i + 1]; ++n, ++s) {
-        index_t const j = A.pattern().col[n];
-        if (s >= At.pattern().row_ptr[i + 1] || At.pattern().col[s] != j || !(double(abs_of(a[n] - t[s])) <= 1e-10 * double(abs_of(a[n])))) refuse(i, j);
-      }
-    }
-  }
-}
 }  // namespace detail
 
 /// A^-1 by factors: `x = M * b`; `M.adjoint() * b`. Made by `factor<Kind>{}.setup(A)`; singular items are named by
@@ -109,10 +90,10 @@ class applied_factors {
   /// New values. The ordering is kept where the pattern is the same object.
   void update(sparse_tensor<T, S, F> const& A) {
     std::shared_ptr<void const> const pattern = A.shared_pattern();
+    auto scalar = flat(A);
+    if constexpr (Kind != factorization::lu) detail::require_hermitian(scalar, detail::name_of(Kind), "lu");
     if (factors_.use_count() > 1 || factors_->pattern != pattern) factors_ = std::make_shared<factors_type>();
     bool const anew = factors_->pattern != pattern;
-    auto scalar = flat(A);
-    if constexpr (Kind != factorization::lu) detail::require_hermitian(scalar, detail::name_of(Kind));
     auto& f = *factors_;
     f.rows = scalar.rows();
     f.items.resize(std::size_t(A.batch_count()));

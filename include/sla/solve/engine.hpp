@@ -159,7 +159,7 @@ class engine {
     }
     return call(adjoint_->first, method_, adjoint_->second, b, begin(), options...);
   }
-  /// New values on the same pattern.
+  /// New values on the same pattern. Where the preconditioner throws, it keeps the old ones.
   void update(A const& a) {
     double const start = seconds_now();
     adjoint_.reset();  // it shares factors
@@ -174,6 +174,7 @@ class engine {
     report out;
     out.method = Method::name;
     out.preconditioner = name_;
+    if constexpr (requires { m_.remark(); }) out.preconditioner += m_.remark();
     out.seconds_setup = std::exchange(seconds_, 0.0);
     return out;
   }

@@ -84,15 +84,17 @@ class prepared {
     }
   }
 
-  /// New values on the same pattern; the set-up is renewed. Errors: shape_error, if the pattern is another.
+  /// New values on the same pattern; the set-up is renewed. Errors: shape_error, if the pattern is another; those of the set-up.
+  /// Where it throws, the old values and their set-up stay.
   void update(A a) {
     if (!World::same_pattern(matrix(), a))
       throw shape_error("prepared.update(A): A has another shape or pattern than the matrix that was prepared; prepare(A, ...) anew");
     World::check(a);
-    if (state_.use_count() > 1) state_ = std::make_shared<state>(*state_);
-    state_->a = std::move(a);
-    state_->engine.update(state_->a);
-    ++state_->setups;
+    auto const next = state_.use_count() > 1 ? std::make_shared<state>(*state_) : state_;
+    next->engine.update(a);
+    next->a = std::move(a);
+    ++next->setups;
+    state_ = next;
   }
 
  private:

@@ -85,17 +85,25 @@ auto borrow_csr(index_t rows, index_t cols, index_t nnz, Ptr const* row_ptr, Col
                     detail::run<T>{values, nnz});
 }
 
+namespace detail {
+/// The entries of a pattern by row, then column: the order that `sorted` gives to values.
+template <class Col, class Ptr>
+triplet_order<Col, Ptr> sort_rows(csr_pattern<Col, Ptr, host_memory> const& pattern) {
+  buffer<index_t> row(pattern.nnz(), uninitialized);
+  parallel_ranges(pattern.rows, [&, r = row.data()](index_t lo, index_t hi) {
+    for (index_t i = lo; i < hi; ++i) std::fill(r + pattern.row_ptr[i], r + pattern.row_ptr[i + 1], i);
+  });
+  Col const* const col = pattern.col.data();
+  return sort_triplets<Col, Ptr>(pattern.rows, pattern.cols, pattern.nnz(), row.data(), col);
+}
+} // namespace detail
+
 /// A with the columns of each row in ascending order and repeated entries summed, on a pattern of its own.
 template <class T, class S, class Col, class Ptr>
 sparse_tensor<T, S, Csr<Col, Ptr>> sorted(sparse_tensor<T, S, Csr<Col, Ptr>> const& A) {
-  auto const& old = A.pattern();
-  buffer<index_t> row(old.nnz(), uninitialized);
-  parallel_ranges(old.rows, [&, r = row.data()](index_t lo, index_t hi) {
-    for (index_t i = lo; i < hi; ++i) std::fill(r + old.row_ptr[i], r + old.row_ptr[i + 1], i);
-  });
-  Col const* const col = old.col.data();
-  auto order = detail::sort_triplets<Col, Ptr>(old.rows, old.cols, old.nnz(), row.data(), col);
-  auto values = detail::sum_triplets<T>(order, col, A.values().data(), A.batch_count(), A.block_size);
+  auto order = detail::sort_rows(A.pattern());
+  auto values =
+      detail::sum_triplets<T>(order, A.pattern().col.data(), A.values().data(), A.batch_count(), A.block_size);
   return {A.shape(), std::move(order.pattern), std::move(values)};
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Little dense P x P blocks, row-major: the arithmetic of block factorisations. P = 1 is plain numbers.
+// Little dense blocks, row-major: the arithmetic of block factorisations. P = 1 is plain numbers.
 #pragma once
 
+#include <cmath>
+#include <type_traits>
 #include <utility>
 
 #include <sla/core/scalar.hpp>
@@ -41,44 +43,84 @@ void multiply_in_place(T const* a, X* y, index_t count) {
   }
 }
 
-/// a = a b.
-template <index_t P, class T>
+/// a = a b, or a b^H.
+template <index_t P, bool Adjoint, class T>
 void multiply_right(T* a, T const* b) {
   for (index_t r = 0; r < P; ++r) {
     T row[P];
     for (index_t c = 0; c < P; ++c) row[c] = a[r * P + c];
     for (index_t c = 0; c < P; ++c) {
-      T total = row[0] * b[c];
-      for (index_t k = 1; k < P; ++k) total = total + row[k] * b[k * P + c];
+      T total = row[0] * block_entry<P, Adjoint>(b, 0, c);
+      for (index_t k = 1; k < P; ++k) total = total + row[k] * block_entry<P, Adjoint>(b, k, c);
       a[r * P + c] = total;
     }
   }
 }
 
-/// a = a^-1 by Gauss-Jordan elimination with row pivoting. False, if a pivot is zero or not finite.
+/// y -= a b^H for P x P blocks.
+template <index_t P, class T>
+void subtract_outer(T const* a, T const* b, T* y) {
+  for (index_t r = 0; r < P; ++r)
+    for (index_t c = 0; c < P; ++c)
+      for (index_t k = 0; k < P; ++k) y[r * P + c] = y[r * P + c] - a[r * P + k] * conj_of(b[c * P + k]);
+}
+
+/// a = a^-1 for an n x n block, by Gauss-Jordan elimination with row pivoting; `origin` is room for n numbers. False, if a
+/// pivot is zero or not finite. N is a number, or a constant that loops unroll by.
+template <class T, class N>
+bool invert(T* a, N const n, index_t* origin) {
+  for (index_t k = 0; k < n; ++k) {
+    index_t best = k;
+    for (index_t r = k + 1; r < n; ++r)
+      if (abs2_of(a[r * n + k]) > abs2_of(a[best * n + k])) best = r;
+    T const pivot = a[best * n + k];
+    if (!(abs2_of(pivot) > 0) || !is_finite(pivot)) return false;
+    origin[k] = best;
+    for (index_t c = 0; c < n; ++c) std::swap(a[k * n + c], a[best * n + c]);
+    T const inverse = T(real_t<T>(1)) / pivot;
+    a[k * n + k] = T(real_t<T>(1));
+    for (index_t c = 0; c < n; ++c) a[k * n + c] = a[k * n + c] * inverse;
+    for (index_t r = 0; r < n; ++r) {
+      if (r == k) continue;
+      T const f = a[r * n + k];
+      a[r * n + k] = T{};
+      for (index_t c = 0; c < n; ++c) a[r * n + c] = a[r * n + c] - f * a[k * n + c];
+    }
+  }
+  for (index_t k = n; k-- > 0;)
+    for (index_t r = 0; r < n; ++r) std::swap(a[r * n + k], a[r * n + origin[k]]);
+  return true;
+}
 template <index_t P, class T>
 bool invert(T* a) {
   index_t origin[P];
-  for (index_t k = 0; k < P; ++k) {
-    index_t best = k;
-    for (index_t r = k + 1; r < P; ++r)
-      if (abs2_of(a[r * P + k]) > abs2_of(a[best * P + k])) best = r;
-    T const pivot = a[best * P + k];
-    if (!(abs2_of(pivot) > 0) || !is_finite(pivot)) return false;
-    origin[k] = best;
-    for (index_t c = 0; c < P; ++c) std::swap(a[k * P + c], a[best * P + c]);
-    T const inverse = T(real_t<T>(1)) / pivot;
-    a[k * P + k] = T(real_t<T>(1));
-    for (index_t c = 0; c < P; ++c) a[k * P + c] = a[k * P + c] * inverse;
-    for (index_t r = 0; r < P; ++r) {
-      if (r == k) continue;
-      T const f = a[r * P + k];
-      a[r * P + k] = T{};
-      for (index_t c = 0; c < P; ++c) a[r * P + c] = a[r * P + c] - f * a[k * P + c];
+  return invert(a, std::integral_constant<index_t, P>{}, origin);
+}
+
+/// a = L^-1, where a = L L^H is Hermitian and its lower half is read. False, if a pivot is not positive.
+template <index_t P, class T>
+bool invert_cholesky(T* a) {
+  for (index_t c = 0; c < P; ++c) {
+    auto d = real_of(a[c * P + c]);
+    for (index_t k = 0; k < c; ++k) d -= abs2_of(a[c * P + k]);
+    if (!(d > 0) || !is_finite(d)) return false;
+    d = std::sqrt(d);
+    a[c * P + c] = T(d);
+    for (index_t r = c + 1; r < P; ++r) {
+      T t = a[r * P + c];
+      for (index_t k = 0; k < c; ++k) t = t - a[r * P + k] * conj_of(a[c * P + k]);
+      a[r * P + c] = t * T(1 / d);
     }
   }
-  for (index_t k = P; k-- > 0;)
-    for (index_t r = 0; r < P; ++r) std::swap(a[r * P + k], a[r * P + origin[k]]);
+  for (index_t c = 0; c < P; ++c) {
+    a[c * P + c] = T(1 / real_of(a[c * P + c]));
+    for (index_t r = c + 1; r < P; ++r) {
+      T t{};
+      for (index_t k = c; k < r; ++k) t = t + a[r * P + k] * a[k * P + c];
+      a[r * P + c] = t * T(-1 / real_of(a[r * P + r]));
+      a[c * P + r] = T{};
+    }
+  }
   return true;
 }
 

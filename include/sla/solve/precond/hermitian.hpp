@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The check of methods that read one triangle of a Hermitian matrix. What else can be told of a matrix is in
+// tensor/properties.hpp.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
+#include <sla/tensor/entries.hpp>
+
+namespace sla::detail {
+
+/// Errors: the first a_ij that is not conj(a_ji), beyond rounding, for A with sorted rows; an entry that is not stored is a
+/// zero. Cost: O(nnz log row).
+template <class T, class S, class Col, class Ptr>
+void require_hermitian(sparse_tensor<T, S, Csr<Col, Ptr>> const& A, char const* who, char const* remedy) {
+  constexpr index_t P = S::block_rows;
+  static_assert(P == S::block_cols);
+  auto const pattern = A.pattern().view();
+  double const tolerance = (std::max)(1e-10, 8 * double(std::numeric_limits<real_t<T>>::epsilon()));
+  for (index_t b = 0; b < A.batch_count(); ++b) {
+    auto const* const a = kernel_pointer(A.values().data()) + b * A.batch_stride();
+    using K = std::remove_cvref_t<decltype(*a)>;
+    // f(p, q, a_ij(p, q), a_ji(q, p)) for entries that differ.
+    auto differences = [&](index_t i, index_t s, index_t j, auto const& f) {
+      index_t const t = find_slot(pattern, j, i);
+      for (index_t p = 0; p < P; ++p)
+        for (index_t q = 0; q < P; ++q) {
+          K const v = a[(s * P + p) * P + q], w = t < 0 ? K{} : a[(t * P + q) * P + p];
+          if (!(double(abs_of(v - conj_of(w))) <= tolerance * double(abs_of(v)))) f(p, q, v, w);
+        }
+    };
+    index_t const row = first_where(A.rows(), [&](index_t i) {
+      bool differs = false;
+      pattern.for_row(i, [&](index_t s, index_t j) { differences(i, s, j, [&](auto...) { differs = true; }); });
+      return differs;
+    });
+    if (row < 0) continue;
+    pattern.for_row(row, [&](index_t s, index_t j) {
+      differences(row, s, j, [&](index_t p, index_t q, K v, K w) {
+        throw value_error(text(who, ": A is not ", is_complex<T> ? "Hermitian" : "symmetric", ": entry (", row * P + p, ", ", j * P + q, ") is ",
+                               user_t<T>(v), ", and entry (", j * P + q, ", ", row * P + p, ") is ", user_t<T>(w),
+                               b > 0 ? text(", in batch item ", b) : "", "; use ", remedy));
+      });
+    });
+  }
+}
+
+}  // namespace sla::detail
