@@ -37,6 +37,18 @@ auto sparse_product(A const& a, B const& b) {
 }
 }  // namespace detail
 
+// Views stand where owners do.
+template <Number NA, SparseOperand A, Number NB, SparseOperand B>
+  requires(!SparseOwner<A> || !SparseOwner<B>)
+auto perform(op::add, NA alpha, A const& a, NB beta, B const& b) {
+  return perform(op::add{}, alpha, detail::stored(a), beta, detail::stored(b));
+}
+template <SparseOperand A, SparseOperand B>
+  requires(!SparseOwner<A> || !SparseOwner<B>)
+auto perform(op::kron, A const& a, B const& b) {
+  return perform(op::kron{}, detail::stored(a), detail::stored(b));
+}
+
 /// A + B on the union of the patterns; `add(alpha, A, beta, B)` says more.
 template <SparseOperand A, SparseOperand B>
 auto operator+(A&& a, B&& b) {
