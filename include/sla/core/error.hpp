@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
+#include <memory>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -54,12 +56,31 @@ class unavailable_error : public error {
   using error::error;
 };
 
+namespace detail {
+/// One part of a text, and how it is printed: by its type alone, so that texts of many parts cost no code of their own.
+struct text_part {
+  void const* value;
+  void (*print)(std::ostream&, void const*);
+};
+template <class T>
+text_part printed_part(T const& value) {
+  return {std::addressof(value), [](std::ostream& out, void const* v) { out << *static_cast<T const*>(v); }};
+}
+template <std::size_t Length>
+text_part printed_part(char const (&literal)[Length]) {
+  return {literal, [](std::ostream& out, void const* v) { out << static_cast<char const*>(v); }};
+}
+inline std::string printed(std::initializer_list<text_part> parts) {
+  std::ostringstream out;
+  for (text_part const& p : parts) p.print(out, p.value);
+  return out.str();
+}
+}  // namespace detail
+
 /// The parts, printed one after the other: `text("row ", i, " of ", n)`.
 template <class... Parts>
 std::string text(Parts const&... parts) {
-  std::ostringstream out;
-  (out << ... << parts);
-  return out.str();
+  return detail::printed({detail::printed_part(parts)...});
 }
 
 }  // namespace sla

@@ -78,26 +78,27 @@ struct to_boundary {
 struct overlapped {
   static constexpr bool is_backend = true;
 
-  template <std::size_t Count, class... S>
-  void run(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, frame f, bool merged,
+  template <std::size_t Count, class... S, class F>
+  void run(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, F f, bool merged,
            result_pointers<S...> const& results) const {
     detail::pending_halos halos;
     detail::for_statements(plan, pass, statements, [&](auto const& s, auto) { (void)s.rebuild(detail::begin_halos{&halos}); });
     if (halos.list.empty()) return openmp{}.run(plan, pass, statements, f, merged, results);
 
     pass_partials<S...> partials;
-    auto const near = std::apply([](auto const&... s) { return std::tuple{s.rebuild(detail::to_interior{})...}; }, statements);
-    run_pass(plan, pass, near, f, {0, halos.interior}, threads_in_use(), partials);
+    auto const near = detail::with_parts([](auto const&... s) { return detail::packed(s.rebuild(detail::to_interior{})...); }, statements);
+    run_pass(plan, pass, near, f, row_range{0, halos.interior}, threads_in_use(), partials);
     for (auto& halo : halos.list) halo->wait();
     std::size_t next = 0, n = 0;
-    auto const all = std::apply(
+    auto const all = detail::with_parts(
         [&](auto const&... s) {
-          return std::tuple{s.rebuild(detail::to_boundary{&halos, plan.pass_of[n++] == pass ? &next : nullptr})...};
+          auto bound = [&](auto const& one) { return one.rebuild(detail::to_boundary{&halos, plan.pass_of[n++] == pass ? &next : nullptr}); };
+          return detail::pack<decltype(bound(s))...>{{{bound(s)}...}};  // in braces: in this order
         },
         statements);
-    run_pass(plan, pass, all, f, {halos.interior, f.rows}, threads_in_use(), partials);
+    run_pass(plan, pass, all, f, row_range{halos.interior, f.rows}, threads_in_use(), partials);
     detail::for_statements(plan, pass, statements, [&]<std::size_t N>(auto const&, std::integral_constant<std::size_t, N>) {
-      partials.template fold<N>(f, merged, std::get<N>(results));
+      partials.template fold<N>(f, merged, detail::part<N>(results));
     });
   }
 };

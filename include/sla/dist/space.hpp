@@ -84,7 +84,7 @@ class mesh_space : public host_space<Many, overlapped> {
 
   /// The reductions of a fuse cross the ranks: one all_reduce per monoid and shared axis, complex numbers as reals.
   template <class... S, class... R>
-  void reduce(std::tuple<S...> const& statements, std::tuple<R...>& results) {
+  void reduce(detail::pack<S...> const& statements, detail::pack<R...>& results) {
     fold<op::plus, S...>(results, monoid::sum);
     fold<op::maximum, S...>(results, monoid::maximum);
     fold<op::minimum, S...>(results, monoid::minimum);
@@ -110,7 +110,7 @@ class mesh_space : public host_space<Many, overlapped> {
 
  private:
   template <class Fold, class... S, class... R>
-  void fold(std::tuple<R...>& results, monoid how) {
+  void fold(detail::pack<R...>& results, monoid how) {
     std::vector<std::span<double>> parts;
     auto const take = [&]<class Statement>(std::type_identity<Statement>, auto& result) {
       if constexpr (detail::has_result<Statement>)
@@ -118,7 +118,7 @@ class mesh_space : public host_space<Many, overlapped> {
           parts.push_back(detail::reals_of(result, this->items()));
     };
     [&]<std::size_t... N>(std::index_sequence<N...>) {
-      (take(std::type_identity<S>{}, std::get<N>(results)), ...);
+      (take(std::type_identity<S>{}, detail::part<N>(results)), ...);
     }(std::index_sequence_for<S...>{});
     if (parts.empty()) return;
     std::vector<double> all;

@@ -9,39 +9,28 @@ namespace sla {
 
 /// Where the results of one fuse go: a pointer per reduction, one value per item.
 template <class... S>
-using result_pointers = std::tuple<detail::accumulator_of_t<S>*...>;
+using result_pointers = detail::pack<detail::accumulator_of_t<S>*...>;
 
 namespace detail {
 /// f(statement, result pointer) for the statements of one pass.
 template <std::size_t Count, class... S, class F>
-void for_statements(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, F const& f) {
+void for_statements(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, F const& f) {
   [&]<std::size_t... N>(std::index_sequence<N...>) {
-    ((plan.pass_of[N] == pass ? f(std::get<N>(statements), std::integral_constant<std::size_t, N>{}) : void()), ...);
+    ((plan.pass_of[N] == pass ? f(detail::part<N>(statements), std::integral_constant<std::size_t, N>{}) : void()), ...);
   }(std::index_sequence_for<S...>{});
 }
 
-/// The layout of a pass by its products, or as `otherwise` makes it of the number of elements.
-template <std::size_t Count, class... S, class F>
-frame frame_of_pass(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, F const& otherwise) {
-  frame found{1, -1, 1, 1};
-  index_t total = 0;
-  for_statements(plan, pass, statements, [&](auto const& s, auto) {
-    if (frame const f = frame_of(s); f.rows >= 0) found = f;
-    total = s.total();  // the plan puts equal ones together
-  });
-  return found.rows >= 0 ? found : otherwise(total);
+/// The layout of a pass by its products, or else of one item.
+inline frame frame_of_pass(pass_layout const& elements) {
+  return elements.layout.rows >= 0 ? elements.layout : frame{1, elements.total, 1, 1};
 }
-
 /// The layout of a pass in a space of this layout: the same items, whose rows may be others where products say so.
 /// Errors: shape_error, if the statements have other items, or as many elements as no vector of the space.
-template <std::size_t Count, class... S>
-frame frame_of_pass(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, frame const& space) {
-  frame const found = frame_of_pass(plan, pass, statements, [&](index_t total) {
-    if (total != space.total())
-      throw shape_error(text("fuse: a statement of ", total, " elements in a space of ", space.total(),
-                             "; vectors of a space have its extents: use a space of this size, or fuse without a space"));
-    return space;
-  });
+inline frame frame_of_pass(pass_layout const& elements, frame const& space) {
+  if (elements.layout.rows < 0 && elements.total != space.total())
+    throw shape_error(text("fuse: a statement of ", elements.total, " elements in a space of ", space.total(),
+                           "; vectors of a space have its extents: use a space of this size, or fuse without a space"));
+  frame const found = elements.layout.rows < 0 ? space : elements.layout;
   if (found.batch != space.batch || found.rhs != space.rhs)
     throw shape_error(text("fuse: a product of batch ", found.batch, " and ", found.rhs, " right-hand sides in a space of batch ",
                            space.batch, " and ", space.rhs, "; make the space with the layout of its vectors"));
@@ -53,13 +42,13 @@ struct openmp {
   static constexpr bool is_backend = true;
   int threads = 0;  ///< 0: as `set_threads` says
 
-  template <std::size_t Count, class... S>
-  void run(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, frame f, bool merged,
+  template <std::size_t Count, class... S, class F>
+  void run(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, F f, bool merged,
            result_pointers<S...> const& results) const {
     pass_partials<S...> partials;
-    run_pass(plan, pass, statements, f, {0, f.rows}, threads ? threads : threads_in_use(), partials);
+    run_pass(plan, pass, statements, f, row_range{0, f.rows}, threads ? threads : threads_in_use(), partials);
     detail::for_statements(plan, pass, statements, [&]<std::size_t N>(auto const&, std::integral_constant<std::size_t, N>) {
-      partials.template fold<N>(f, merged, std::get<N>(results));
+      partials.template fold<N>(f, merged, detail::part<N>(results));
     });
   }
 };
@@ -68,14 +57,14 @@ struct serial {
   static constexpr bool is_backend = true;
 
   template <std::size_t Count, class... S>
-  void run(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, frame f, bool merged,
+  void run(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, frame f, bool merged,
            result_pointers<S...> const& results) const {
     detail::for_statements(plan, pass, statements, [&]<std::size_t N>(auto const& statement, std::integral_constant<std::size_t, N>) {
       using Statement = std::remove_cvref_t<decltype(statement)>;
       if constexpr (detail::is_whole<Statement>) {
         return;
       } else if constexpr (detail::has_result<Statement>) {
-        auto* const result = std::get<N>(results);
+        auto* const result = detail::part<N>(results);
         for (index_t k = 0; k < (merged ? 1 : f.items()); ++k) result[k] = Statement::identity();
         std::vector<typename Statement::accumulator_type> one(std::size_t(f.rhs), Statement::identity());
         for (index_t row = 0; row < (f.inner ? f.batch * f.rows : 0); ++row) {

@@ -113,9 +113,9 @@ class deferred : public detail::host_space_base {
       return map([](auto a) { return S::finish_type::apply(a); }, folded);
   }
   template <std::size_t Count, class... S, class... R>
-  void run_pass(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, std::tuple<R...>& results) {
-    auto pointers = std::apply([&](auto&... r) { return result_pointers<S...>{address(r)...}; }, results);
-    queue_->add([=, f = detail::frame_of_pass(plan, pass, statements, frame_)] { openmp{}.run(plan, pass, statements, f, false, pointers); });
+  void run_pass(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, detail::pack<R...>& results) {
+    auto pointers = detail::with_parts([&](auto&... r) { return result_pointers<S...>{{{address(r)}...}}; }, results);
+    queue_->add([=, f = detail::frame_of_pass(plan.layouts[std::size_t(pass)], frame_)] { openmp{}.run(plan, pass, statements, f, false, pointers); });
   }
   /// A statement whose operands were moved into it, until its work is done.
   template <class S>
@@ -125,7 +125,7 @@ class deferred : public detail::host_space_base {
     return *kept;
   }
   template <class... S>
-  void reduce(std::tuple<S...> const&, auto const&) {
+  void reduce(detail::pack<S...> const&, auto const&) {
     if (closes() && !temporaries_.empty()) queue_->add([kept = std::exchange(temporaries_, {})] {});
   }
 

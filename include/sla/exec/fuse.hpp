@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <tuple>
 
 #include <sla/exec/hoist.hpp>
 #include <sla/exec/plan.hpp>
@@ -24,8 +25,8 @@ template <class Space, class... S>
 auto fuse_lowered(Space& space, S const&... lowered) {
   static_assert((std::is_trivially_copyable_v<S> && ...), "sla: a lowered statement is trivially copyable");
   auto const plan = plan_passes(lowered...);
-  std::tuple const statements{lowered...};
-  std::tuple results{space.template result<S>()...};
+  auto const statements = packed(lowered...);
+  auto results = packed(space.template result<S>()...);
   space.count(plan.passes, lowered...);
   [&]<std::size_t... N>(std::index_sequence<N...>) {
     for (int pass = 0; pass < plan.passes; ++pass) {
@@ -37,20 +38,21 @@ auto fuse_lowered(Space& space, S const&... lowered) {
           whole = true;
         }
       };
-      (apply(std::get<N>(statements), plan.pass_of[N]), ...);
+      (apply(part<N>(statements), plan.pass_of[N]), ...);
       if (!whole) space.run_pass(plan, pass, statements, results);
     }
     space.reduce(statements, results);
   }(std::index_sequence_for<S...>{});
-  return [&]<std::size_t... N>(std::index_sequence<N...>) {
-    auto scalar = [&]<class Statement>(std::type_identity<Statement>, auto& result) {
-      if constexpr (std::is_void_v<typename Statement::result_type>)
-        return std::tuple<>{};
-      else
-        return std::tuple{space.template finished<Statement>(result)};
-    };
-    return std::tuple_cat(scalar(std::type_identity<S>{}, std::get<N>(results))...);
+  auto scalar = [&]<class Statement>(std::type_identity<Statement>, auto& result) {
+    if constexpr (std::is_void_v<typename Statement::result_type>)
+      return pack<>{};
+    else
+      return packed(space.template finished<Statement>(result));
+  };
+  auto const scalars = [&]<std::size_t... N>(std::index_sequence<N...>) {
+    return joined(scalar(std::type_identity<S>{}, part<N>(results))...);
   }(std::index_sequence_for<S...>{});
+  return with_parts([](auto const&... s) { return std::tuple<std::remove_cvref_t<decltype(s)>...>(s...); }, scalars);
 }
 }  // namespace detail
 

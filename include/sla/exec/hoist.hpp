@@ -3,8 +3,7 @@
 // a vector of the space in between: A * (B * x), and b - M * r where M is a sweep.
 #pragma once
 
-#include <tuple>
-
+#include <sla/core/pack.hpp>
 #include <sla/expr/statement.hpp>
 
 namespace sla::detail {
@@ -13,8 +12,13 @@ namespace sla::detail {
 template <class X, class... Before>
 struct hoisted {
   X x;
-  std::tuple<Before...> before;
+  pack<Before...> before;
 };
+
+template <class X, class... Before>
+hoisted<X, Before...> with_before(X const& x, pack<Before...> const& before) {
+  return {x, before};
+}
 
 template <class X>
 inline constexpr bool is_view = false;
@@ -44,7 +48,7 @@ auto materialize(Space& space, hoisted<X, Before...> h) {
   auto vector = space.template temporary<user_t<typename X::value_type>>(h.x.extents());
   set_statement<typename X::value_type, X> statement{kernel_pointer(vector->data()), vector->size(), h.x};
   auto leaf = view(*vector);
-  return hoisted<decltype(leaf), Before..., decltype(statement)>{leaf, std::tuple_cat(h.before, std::tuple{statement})};
+  return hoisted<decltype(leaf), Before..., decltype(statement)>{leaf, joined(h.before, packed(statement))};
 }
 
 template <class Space, class X>
@@ -75,23 +79,21 @@ template <class Space, class Op, class X>
 auto hoist(Space& space, unary<Op, X> const& node) {
   auto h = hoist_elementwise(space, node.x);
   using H = unary<Op, decltype(h.x)>;
-  return std::apply([&](auto const&... b) { return hoisted<H, std::remove_cvref_t<decltype(b)>...>{{h.x}, {b...}}; }, h.before);
+  return with_before(H{h.x}, h.before);
 }
 template <class Space, class Op, class L, class R>
 auto hoist(Space& space, binary<Op, L, R> const& node) {
   auto l = hoist_elementwise(space, node.l);
   auto r = hoist_elementwise(space, node.r);
   using H = binary<Op, decltype(l.x), decltype(r.x)>;
-  return std::apply([&](auto const&... b) { return hoisted<H, std::remove_cvref_t<decltype(b)>...>{{l.x, r.x}, {b...}}; },
-                    std::tuple_cat(l.before, r.before));
+  return with_before(H{l.x, r.x}, joined(l.before, r.before));
 }
 
 template <class Space, HasOperand X>
 auto hoist(Space& space, X const& node) {
   auto h = hoist_gathered<X::needs_vector>(space, node.x);
   auto rebuilt = node.with_operand(h.x);
-  return std::apply(
-      [&](auto const&... b) { return hoisted<decltype(rebuilt), std::remove_cvref_t<decltype(b)>...>{rebuilt, {b...}}; }, h.before);
+  return with_before(rebuilt, h.before);
 }
 
 template <class Replacement>
@@ -103,7 +105,7 @@ struct replace_by {
   }
 };
 
-/// A statement and those before it, as a tuple. A whole node may stand at the root of `set`, not in a reduction.
+/// A statement and those before it. A whole node may stand at the root of `set`, not in a reduction.
 template <class Space, class S>
 auto hoist_statement(Space& space, S const& statement) {
   if constexpr (requires { typename S::expression_type; }) {
@@ -114,16 +116,16 @@ auto hoist_statement(Space& space, S const& statement) {
         return hoist_elementwise(space, statement.x);
     }();
     auto rebuilt = statement.rebuild(replace_by<decltype(h.x)>{h.x});
-    return std::tuple_cat(h.before, std::tuple{rebuilt});
+    return joined(h.before, packed(rebuilt));
   } else {
-    return std::tuple{statement};
+    return packed(statement);
   }
 }
 
 /// f(statements...) with everything hoisted.
 template <class Space, class F, class... S>
 auto with_hoisted(Space& space, F const& f, S const&... statements) {
-  return std::apply(f, std::tuple_cat(hoist_statement(space, statements)...));
+  return with_parts(f, joined(hoist_statement(space, statements)...));
 }
 
 }  // namespace sla::detail

@@ -33,7 +33,7 @@ struct host_space_base {
   }
   /// A fuse ends: the vectors that hoisting asked for may go.
   template <class... S>
-  void reduce(std::tuple<S...> const&, auto const&) {
+  void reduce(detail::pack<S...> const&, auto const&) {
     if (closes()) temporaries_.clear();
   }
 
@@ -64,9 +64,9 @@ struct immediate : detail::host_space_base {
     f();
   }
   template <std::size_t Count, class... S, class... R>
-  void run_pass(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, std::tuple<R...>& results) {
-    frame const f = detail::frame_of_pass(plan, pass, statements, [](index_t total) { return frame{1, total, 1, 1}; });
-    std::apply([&](auto&... r) { backend.run(plan, pass, statements, f, true, result_pointers<S...>{&r...}); }, results);
+  void run_pass(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, detail::pack<R...>& results) {
+    frame const f = detail::frame_of_pass(plan.layouts[std::size_t(pass)]);
+    detail::with_parts([&](auto&... r) { backend.run(plan, pass, statements, f, true, result_pointers<S...>{{{&r}...}}); }, results);
   }
 };
 
@@ -149,9 +149,9 @@ class host_space : public detail::host_space_base {
       return map([](auto a) { return S::finish_type::apply(a); }, folded);
   }
   template <std::size_t Count, class... S, class... R>
-  void run_pass(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, std::tuple<R...>& results) {
-    frame const f = detail::frame_of_pass(plan, pass, statements, frame_);
-    std::apply([&](auto&... r) { backend_.run(plan, pass, statements, f, false, result_pointers<S...>{address(r)...}); }, results);
+  void run_pass(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, detail::pack<R...>& results) {
+    std::conditional_t<Many, frame, column_frame> const f{detail::frame_of_pass(plan.layouts[std::size_t(pass)], frame_)};
+    detail::with_parts([&](auto&... r) { backend_.run(plan, pass, statements, f, false, result_pointers<S...>{{{address(r)}...}}); }, results);
   }
 
  private:

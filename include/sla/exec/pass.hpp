@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include <sla/core/pack.hpp>
 #include <sla/exec/plan.hpp>
 #include <sla/tensor/parallel.hpp>
 
@@ -13,32 +14,8 @@ namespace sla {
 namespace detail {
 inline constexpr index_t block_elements = 1024;
 
-/// Cuts rows between threads so that each gets as many stored entries and elements; from the products of a statement.
-struct find_cuts {
-  index_t rows, block;
-  std::vector<index_t>* cuts;  ///< in blocks; size threads + 1
-  template <class X>
-  X operator()(X const& x) const {
-    if constexpr (requires { x.work_before(index_t()); }) {
-      int const threads = int(cuts->size()) - 1;
-      auto work = [&](index_t row) { return double(x.work_before(row)) + 3.0 * double(row); };
-      double const first = work(0), all = work(rows) - first;
-      for (int t = 1; t < threads; ++t) {
-        index_t lo = (*cuts)[std::size_t(t - 1)], hi = (rows + block - 1) / block;
-        while (lo < hi) {
-          index_t const mid = lo + (hi - lo) / 2;
-          if (work(mid * block) - first < all * t / threads)
-            lo = mid + 1;
-          else
-            hi = mid;
-        }
-        (*cuts)[std::size_t(t)] = lo;
-      }
-    }
-    x.rebuild(*this);
-    return x;
-  }
-};
+inline span span_of(frame const&, span s) { return s; }
+inline column_span span_of(column_frame const&, span s) { return {s.first, s.count, s.item}; }
 
 struct nothing {};
 template <class S>
@@ -62,18 +39,108 @@ struct row_range {
   index_t first, last;
 };
 
-/// The partial results of a pass: per statement, per block, per right-hand side. Kept between the pieces of a pass.
+/// How a pass over a range of rows is cut into blocks of whole rows, and these between threads.
+class block_walk {
+ public:
+  block_walk(frame const& f, row_range range, int max_threads)
+      : f_(f), range_(range), block_((std::max)(index_t(1), detail::block_elements / f.inner)) {
+    index_t const rows = range.last - range.first;
+    per_item_ = (rows + block_ - 1) / block_;
+    int const threads = rows * f.batch * f.inner < serial_below ? 1 : int((std::min)(index_t(max_threads), blocks()));
+    cuts_.resize(std::size_t(threads) + 1);
+    for (int t = 0; t <= threads; ++t) cuts_[std::size_t(t)] = blocks() * t / threads;
+  }
+
+  index_t blocks() const { return f_.batch * per_item_; }
+  index_t blocks_per_item() const { return per_item_; }
+
+  /// Gives each thread as much work, where work(row) is what the rows before it take.
+  template <class Work>
+  void balance(Work const& work) {
+    index_t const rows = range_.last - range_.first;
+    int const threads = int(cuts_.size()) - 1;
+    if (threads == 1 || f_.batch != 1 || range_.first != 0) return;
+    double const first = work(0), all = work(rows) - first;
+    for (int t = 1; t < threads; ++t) {
+      index_t lo = cuts_[std::size_t(t - 1)], hi = per_item_;
+      while (lo < hi) {
+        index_t const mid = lo + (hi - lo) / 2;
+        if (work(mid * block_) - first < all * t / threads)
+          lo = mid + 1;
+        else
+          hi = mid;
+      }
+      cuts_[std::size_t(t)] = lo;
+    }
+  }
+
+  /// one(context, span, n) for the n-th block: the context is typed where the blocks are, so that this text is there once.
+  void run(void (*one)(void const*, span, index_t), void const* context) const {
+    parallel(int(cuts_.size()) - 1, [&](int t) {
+      for (index_t n = cuts_[std::size_t(t)]; n < cuts_[std::size_t(t) + 1]; ++n) {
+        index_t const b = f_.batch == 1 ? 0 : n / per_item_, row = range_.first + (n - b * per_item_) * block_;
+        index_t const length = (std::min)(block_, range_.last - row);
+        one(context, {(b * f_.rows + row) * f_.inner, length * f_.inner, b * f_.rhs, f_.rhs}, n);
+      }
+    });
+  }
+
+ private:
+  frame f_;
+  row_range range_;
+  index_t block_, per_item_;
+  std::vector<index_t> cuts_;
+};
+
+namespace detail {
+/// Balances a walk by the products of a statement: as many stored entries and elements for each thread.
+struct balance_by_products {
+  block_walk* walk;
+  template <class X>
+  X operator()(X const& x) const {
+    if constexpr (requires { x.work_before(index_t()); })
+      walk->balance([&](index_t row) { return double(x.work_before(row)) + 3.0 * double(row); });
+    x.rebuild(*this);
+    return x;
+  }
+};
+}  // namespace detail
+
+/// The partial results of a pass: per reduction, per block, per right-hand side. Kept between the pieces of a pass.
 template <class... S>
 class pass_partials {
+  template <std::size_t N>
+  using statement = detail::part_t<N, detail::pack<S...>>;
+
  public:
+  /// Room for the blocks of one more walk, for the reductions of a pass.
+  template <std::size_t Count>
+  void grow(pass_plan<Count> const& plan, int pass, frame const& f, block_walk const& walk) {
+    base_ = end_;
+    end_ += std::size_t(walk.blocks() * f.rhs);
+    for (index_t b = 0; b < f.batch; ++b) runs_.push_back({b, walk.blocks_per_item()});
+    [&]<std::size_t... N>(std::index_sequence<N...>) {
+      auto one = [&]<std::size_t M>(std::integral_constant<std::size_t, M>) {
+        if constexpr (detail::has_result<statement<M>>)
+          if (plan.pass_of[M] == pass) detail::part<M>(values_).resize(end_);
+      };
+      (one(std::integral_constant<std::size_t, N>{}), ...);
+    }(std::index_sequence_for<S...>{});
+  }
+  /// The results of the n-th block of the last walk, one per right-hand side.
+  template <std::size_t N>
+  auto* of_block(index_t n, index_t rhs) {
+    return detail::part<N>(values_).data() + base_ + std::size_t(n * rhs);
+  }
+
   /// Folds the blocks, in order, into `result` of each reduction (one value per item, or one in all if merged).
   template <std::size_t N>
-  void fold(frame f, bool merged, detail::accumulator_of_t<std::tuple_element_t<N, std::tuple<S...>>>* result) const {
-    using Statement = std::tuple_element_t<N, std::tuple<S...>>;
+  void fold(frame const& f, bool merged, detail::accumulator_of_t<statement<N>>* result) const {
+    using Statement = statement<N>;
     if constexpr (detail::has_result<Statement>) {
       index_t const items = merged ? 1 : f.items();
       for (index_t k = 0; k < items; ++k) result[k] = Statement::identity();
-      auto const& values = std::get<N>(values_);
+      auto const& values = detail::part<N>(values_);
       std::size_t at = 0;
       for (auto const& [batch, count] : runs_)
         for (index_t n = 0; n < count; ++n)
@@ -82,86 +149,56 @@ class pass_partials {
     }
   }
 
-  std::tuple<std::vector<detail::accumulator_of_t<S>>...> values_;
+ private:
+  template <class A>
+  using values_of = std::conditional_t<std::same_as<A, detail::nothing>, detail::nothing, std::vector<A>>;
+  detail::pack<values_of<detail::accumulator_of_t<S>>...> values_;
   std::vector<std::pair<index_t, index_t>> runs_;  ///< (batch item, blocks) in the order of the values
+  std::size_t base_ = 0, end_ = 0;
 };
 
-namespace detail {
-template <std::size_t Count, class... S>
-void run_block(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, span s,
-               std::tuple<accumulator_of_t<S>*...> results) {
-  [&]<std::size_t... N>(std::index_sequence<N...>) {
+/// Runs the statements of one pass on a range of rows, with at most `max_threads` threads. F: `frame`, or `column_frame`.
+template <std::size_t Count, class... S, class F, class Partials>
+void run_pass(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, F const& f, row_range range,
+              int max_threads, Partials& partials) {
+  if (range.last <= range.first || f.batch == 0 || f.inner == 0) return;
+  block_walk walk(f, range, max_threads);
+  partials.grow(plan, pass, f, walk);
+  auto balance = [&](auto const& s, int of) {
+    if (of == pass) (void)s.rebuild(detail::balance_by_products{&walk});
+  };
+  auto block = [&](span whole, index_t n) {
+    auto const s = detail::span_of(f, whole);
     auto one = [&]<std::size_t M>(std::integral_constant<std::size_t, M>) {
-      auto const& statement = std::get<M>(statements);
+      auto const& statement = detail::part<M>(statements);
       using Statement = std::remove_cvref_t<decltype(statement)>;
-      if constexpr (!is_whole<Statement>) {
+      if constexpr (!detail::is_whole<Statement>) {
         if (plan.pass_of[M] != pass) return;
         auto run = [&](auto const& bound) {
           if constexpr (detail::has_result<Statement>) {
-            auto* const result = std::get<M>(results);
+            auto* const result = partials.template of_block<M>(n, s.rhs);
             for (index_t k = 0; k < s.rhs; ++k) result[k] = Statement::identity();
             bound.run(s, result);
           } else {
             bound.run(s);
           }
         };
-        if (s.rhs == 1)
+        if constexpr (std::same_as<decltype(statement.rebuild(bind_item{})), Statement>)
+          run(statement);  // nothing in it has a number per item
+        else if (s.rhs == 1)
           run(statement.rebuild(bind_item{s.item}));
         else
           run(statement);
       }
     };
-    (one(std::integral_constant<std::size_t, N>{}), ...);
-  }(std::index_sequence_for<S...>{});
-}
-}  // namespace detail
-
-/// Runs the statements of one pass on a range of rows, with at most `max_threads` threads.
-template <std::size_t Count, class... S, class Partials>
-void run_pass(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, frame f, row_range range,
-              int max_threads, Partials& partials) {
-  index_t const rows = range.last - range.first;
-  if (rows <= 0 || f.batch == 0 || f.inner == 0) return;
-  index_t const block = (std::max)(index_t(1), detail::block_elements / f.inner), per_item = (rows + block - 1) / block;
-  index_t const units = f.batch * per_item;
-  index_t const elements = rows * f.batch * f.inner;
-  int const threads = elements < serial_below ? 1 : int((std::min)(index_t(max_threads), units));
-
-  std::array<std::size_t, sizeof...(S)> base{};
-  [&]<std::size_t... N>(std::index_sequence<N...>) {
-    auto grow = [&]<class A>(std::vector<A>& values, std::size_t& first, bool runs) {
-      first = values.size();
-      if (runs && !std::same_as<A, detail::nothing>) values.resize(first + std::size_t(units * f.rhs));
-    };
-    (grow(std::get<N>(partials.values_), base[N], plan.pass_of[N] == pass), ...);
-  }(std::index_sequence_for<S...>{});
-  for (index_t b = 0; b < f.batch; ++b) partials.runs_.push_back({b, per_item});
-
-  std::vector<index_t> cuts(std::size_t(threads) + 1);
-  for (int t = 0; t <= threads; ++t) cuts[std::size_t(t)] = units * t / threads;
-  if (threads > 1 && f.batch == 1 && range.first == 0) {
-    auto cut = [&](auto const& s, int of) {
-      if (of == pass) (void)s.rebuild(detail::find_cuts{rows, block, &cuts});
-    };
     [&]<std::size_t... N>(std::index_sequence<N...>) {
-      (cut(std::get<N>(statements), plan.pass_of[N]), ...);
+      (one(std::integral_constant<std::size_t, N>{}), ...);
     }(std::index_sequence_for<S...>{});
-  }
-
-  parallel(threads, [&](int t) {
-    for (index_t unit = cuts[std::size_t(t)]; unit < cuts[std::size_t(t) + 1]; ++unit) {
-      index_t const b = f.batch == 1 ? 0 : unit / per_item, row = range.first + (unit - b * per_item) * block;
-      index_t const length = (std::min)(block, range.last - row);
-      span const s{(b * f.rows + row) * f.inner, length * f.inner, b * f.rhs, f.rhs};
-      auto results = [&]<std::size_t... N>(std::index_sequence<N...>) {
-        auto place = [&]<class A>(std::vector<A>& values, std::size_t first) {
-          return values.empty() ? nullptr : values.data() + first + std::size_t(unit * f.rhs);
-        };
-        return std::tuple<detail::accumulator_of_t<S>*...>{place(std::get<N>(partials.values_), base[N])...};
-      }(std::index_sequence_for<S...>{});
-      detail::run_block(plan, pass, statements, s, results);
-    }
-  });
+  };
+  [&]<std::size_t... N>(std::index_sequence<N...>) {
+    (balance(detail::part<N>(statements), plan.pass_of[N]), ...);
+  }(std::index_sequence_for<S...>{});
+  walk.run([](void const* b, span s, index_t n) { (*static_cast<decltype(block) const*>(b))(s, n); }, &block);
 }
 
 }  // namespace sla

@@ -3,8 +3,8 @@
 // written by another statement of it, before or after, and around a whole statement. Addresses decide.
 #pragma once
 
+#include <algorithm>
 #include <array>
-#include <tuple>
 #include <vector>
 
 #include <sla/expr/reduce.hpp>
@@ -12,11 +12,18 @@
 
 namespace sla {
 
-/// The pass of each statement, and how many passes there are.
+/// What the elements of a pass are: how many, and in which layout (rows are -1 where any of as many elements will do).
+struct pass_layout {
+  index_t total = -1;
+  frame layout{1, -1, 1, 1};
+};
+
+/// The pass of each statement, how many passes there are, and the elements of each.
 template <std::size_t Count>
 struct pass_plan {
   std::array<int, Count> pass_of{};
   int passes = 0;
+  std::array<pass_layout, Count> layouts{};
 };
 
 /// The layout of a statement's elements by the nodes that know it, the outermost first: its operands may have other rows.
@@ -42,57 +49,82 @@ namespace detail {
 template <class S>
 inline constexpr bool is_whole = S::depth == reach::whole;
 
-/// What one pass reads and writes so far.
-struct pass_accesses {
-  std::vector<access> list;
-  index_t total = -1;
-  frame layout{1, -1, 1, 1};
+/// What the planner sees of a statement.
+struct statement_needs {
+  std::vector<access> accesses;
+  pass_layout elements;
+  bool whole = false;
 
-  /// Can a statement of this layout walk the same rows?
-  bool fits(index_t count, frame f) const { return total == count && (layout.rows < 0 || f.rows < 0 || layout == f); }
-  /// Must a statement with these accesses start another pass?
-  bool conflicts(std::vector<access> const& next) const {
-    for (access const& a : list)
-      for (access const& b : next) {
+  void operator()(access a) { accesses.push_back(a); }
+};
+template <class S>
+statement_needs needs_of(S const& statement) {
+  statement_needs out{{}, {statement.total(), frame_of(statement)}, is_whole<S>};
+  statement.accesses(out);
+  return out;
+}
+
+/// Puts statements into passes, one after the other.
+class pass_planner {
+ public:
+  /// The pass of the next statement. Errors: value_error, if it overwrites what its own other rows still read.
+  int place(statement_needs const& next) {
+    refuse_overwriting(next);
+    if (sealed_ || next.whole || !fits(next.elements) || conflicts(next)) {
+      ++passes_;
+      open_ = {next.elements.total, {1, -1, 1, 1}};
+      list_.clear();
+    }
+    if (next.elements.layout.rows >= 0) open_.layout = next.elements.layout;
+    list_.insert(list_.end(), next.accesses.begin(), next.accesses.end());
+    sealed_ = next.whole;
+    return passes_ - 1;
+  }
+  int passes() const { return passes_; }
+  /// The elements of the pass that the last statement is in.
+  pass_layout const& elements() const { return open_; }
+
+ private:
+  /// Can a statement of these elements walk the same rows?
+  bool fits(pass_layout const& next) const {
+    frame const &a = open_.layout, &b = next.layout;
+    return open_.total == next.total && (a.rows < 0 || b.rows < 0 || a == b);
+  }
+  bool conflicts(statement_needs const& next) const {
+    for (access const& a : list_)
+      for (access const& b : next.accesses) {
         if (!a.overlaps(b)) continue;
         bool const hazard = a.writes || b.writes, aligned = a.same_as(b) && !a.elsewhere && !b.elsewhere;
         if (hazard && !aligned) return true;
       }
     return false;
   }
+  static void refuse_overwriting(statement_needs const& one) {
+    for (access const& a : one.accesses)
+      for (access const& b : one.accesses)
+        if (a.writes && !b.writes && a.overlaps(b) && (one.whole || b.elsewhere || !a.same_as(b)))
+          throw value_error("fuse: set(x, expression) reads x at other rows than it writes; write `x = expression`, which takes a copy, or set another vector");
+  }
+
+  int passes_ = 0;
+  bool sealed_ = true;  // the next statement starts a pass
+  pass_layout open_;
+  std::vector<access> list_;
 };
-/// Errors: value_error, if a statement overwrites what its own other rows still read.
-inline void refuse_overwriting(std::vector<access> const& one_statement, bool whole) {
-  for (access const& a : one_statement)
-    for (access const& b : one_statement)
-      if (a.writes && !b.writes && a.overlaps(b) && (whole || b.elsewhere || !a.same_as(b)))
-        throw value_error("fuse: set(x, expression) reads x at other rows than it writes; write `x = expression`, which takes a copy, or set another vector");
-}
 }  // namespace detail
 
 /// Groups lowered statements into passes. Errors: value_error, if a statement overwrites what it still reads.
 template <class... S>
 pass_plan<sizeof...(S)> plan_passes(S const&... statements) {
   pass_plan<sizeof...(S)> plan;
-  detail::pass_accesses open;
-  bool sealed = true;  // the next statement starts a pass
+  detail::pass_planner planner;
   std::size_t n = 0;
-  auto place = [&](auto const& s) {
-    constexpr bool whole = detail::is_whole<std::remove_cvref_t<decltype(s)>>;
-    std::vector<access> mine;
-    s.accesses([&](access a) { mine.push_back(a); });
-    detail::refuse_overwriting(mine, whole);
-    frame const layout = frame_of(s);
-    if (sealed || whole || !open.fits(s.total(), layout) || open.conflicts(mine)) {
-      ++plan.passes;
-      open = {{}, s.total(), layout};
-    }
-    if (layout.rows >= 0) open.layout = layout;
-    open.list.insert(open.list.end(), mine.begin(), mine.end());
-    sealed = whole;
-    plan.pass_of[n++] = plan.passes - 1;
+  auto place = [&](int pass) {
+    plan.pass_of[n++] = pass;
+    plan.layouts[std::size_t(pass)] = planner.elements();
   };
-  (place(statements), ...);
+  (place(planner.place(detail::needs_of(statements))), ...);
+  plan.passes = planner.passes();
   return plan;
 }
 
@@ -100,22 +132,23 @@ namespace detail {
 /// The bytes that the passes of lowered statements load and store.
 template <class... S>
 index_t bytes_of_passes(S const&... statements) {
-  auto const plan = plan_passes(statements...);
+  pass_planner planner;
+  std::vector<access> seen;
   index_t moved = 0;
-  for (int pass = 0; pass < plan.passes; ++pass) {
-    std::vector<access> seen;
-    std::size_t n = 0;
-    auto count = [&](auto const& s) {
-      if (plan.pass_of[n++] != pass) return;
-      s.accesses([&](access a) {
-        for (access const& b : seen)
-          if (a.same_as(b) && (b.writes || a.writes == b.writes)) return;
-        seen.push_back(a);
-        moved += a.bytes + a.besides;
-      });
-    };
-    (count(statements), ...);
-  }
+  int last = -1;
+  auto count = [&](statement_needs const& s) {
+    if (int const pass = planner.place(s); pass != last) {
+      seen.clear();
+      last = pass;
+    }
+    for (access const& a : s.accesses) {
+      auto const again = [&](access const& b) { return a.same_as(b) && (b.writes || a.writes == b.writes); };
+      if (std::any_of(seen.begin(), seen.end(), again)) continue;
+      seen.push_back(a);
+      moved += a.bytes + a.besides;
+    }
+  };
+  (count(needs_of(statements)), ...);
   return moved;
 }
 }  // namespace detail

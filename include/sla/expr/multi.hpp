@@ -45,18 +45,19 @@ struct dots_statement {
   }
   SLA_HD static accumulator_type identity() { return {}; }
 
-  SLA_HD void run(span s, accumulator_type* result) const {
+  SLA_HD void run(column_span s, accumulator_type* result) const {
     for (int j = 0; j < count; ++j) {
       using Leaf = tensor_view<T, E, Memory>;
       using Summand = binary<op::inner, Leaf, X>;
-      if (s.rhs == 1) {
-        summand folded{};
-        reduction<op::plus, Summand>{Summand{Leaf{V.data[j], V.shape}, x}}.run(s, &folded);
-        (*result)[j] += folded;
-      } else {
-        detail::for_elements(s, [&](element e) { result[e.item - s.item][j] += op::inner::apply(V.data[j][e.at], x.at(e)); });
-      }
+      summand folded{};
+      reduction<op::plus, Summand>{Summand{Leaf{V.data[j], V.shape}, x}}.run(s, &folded);
+      (*result)[j] += folded;
     }
+  }
+  SLA_HD void run(span s, accumulator_type* result) const {
+    if (s.rhs == 1) return run(column_span{s.first, s.count, s.item}, result);
+    for (int j = 0; j < count; ++j)
+      detail::for_elements(s, [&](element e) { result[e.item - s.item][j] += op::inner::apply(V.data[j][e.at], x.at(e)); });
   }
 };
 

@@ -30,6 +30,8 @@ struct frame {
   SLA_HD constexpr index_t items() const { return batch * rhs; }
   constexpr bool operator==(frame const&) const = default;
 };
+/// A frame of one item, known when compiled.
+struct column_frame : frame {};
 
 /// A node has `value_type`, `extents()`, `at(element)`, a `depth` of reach, its accesses, and `rebuild(f)`: itself over f(child).
 template <class X>

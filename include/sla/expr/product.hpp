@@ -179,8 +179,8 @@ struct product {
   }
 
   /// Writes the rows of a span, which lies inside of one batch item.
-  template <class T>
-  SLA_HD void store(span s, T* out) const {
+  template <class Span, class T>
+  SLA_HD void store(Span s, T* out) const {
     index_t const inner = P * rhs(), row = s.first / inner, count = s.count / inner;
     index_t const b = shape_type::is_batched ? row / A.shape.rows() : 0, i = row - b * A.shape.rows();
     constexpr bool plain = P == 1 && Q == 1 && !has_rhs;

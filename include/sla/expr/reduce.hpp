@@ -45,19 +45,23 @@ struct [[nodiscard]] reduction {
   SLA_HD static accumulator_type identity() { return Monoid::template identity<accumulator_type>(); }
 
   /// Folds a span into one value per right-hand side; eight lanes, folded in a fixed order.
-  SLA_HD void run(span s, accumulator_type* result) const {
+  SLA_HD void run(column_span s, accumulator_type* result) const {
     auto const tree = x;
+    accumulator_type lane[lanes];
+    for (int w = 0; w < lanes; ++w) lane[w] = identity();
+    index_t e = s.first, const_end = s.first + s.count / lanes * lanes, end = s.first + s.count;
+    for (; e < const_end; e += lanes)
+      for (int w = 0; w < lanes; ++w) Monoid::fold(lane[w], tree.at(element{e + w, e + w, s.item}));
+    for (int w = 0; e < end; ++e, ++w) Monoid::fold(lane[w], tree.at(element{e, e, s.item}));
+    for (int width = lanes / 2; width > 0; width /= 2)
+      for (int w = 0; w < width; ++w) Monoid::fold(lane[w], lane[w + width]);
+    Monoid::fold(*result, lane[0]);
+  }
+  SLA_HD void run(span s, accumulator_type* result) const {
     if (s.rhs == 1) {
-      accumulator_type lane[lanes];
-      for (int w = 0; w < lanes; ++w) lane[w] = identity();
-      index_t e = s.first, const_end = s.first + s.count / lanes * lanes, end = s.first + s.count;
-      for (; e < const_end; e += lanes)
-        for (int w = 0; w < lanes; ++w) Monoid::fold(lane[w], tree.at(element{e + w, e + w, s.item}));
-      for (int w = 0; e < end; ++e, ++w) Monoid::fold(lane[w], tree.at(element{e, e, s.item}));
-      for (int width = lanes / 2; width > 0; width /= 2)
-        for (int w = 0; w < width; ++w) Monoid::fold(lane[w], lane[w + width]);
-      Monoid::fold(*result, lane[0]);
+      run(column_span{s.first, s.count, s.item}, result);
     } else {
+      auto const tree = x;
       detail::for_elements(s, [&](element e) { Monoid::fold(result[e.item - s.item], tree.at(e)); });
     }
   }

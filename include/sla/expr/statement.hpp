@@ -12,6 +12,14 @@ namespace sla {
 /// `count` elements of a pass from linear position `first`; whole rows, of `rhs` right-hand sides; items start at `item`.
 struct span {
   index_t first, count, item, rhs;
+  static constexpr bool is_column = false;
+};
+/// The same of one right-hand side, known when compiled: no other loop is instantiated.
+struct column_span {
+  index_t first, count, item;
+  static constexpr index_t rhs = 1;
+  static constexpr bool is_column = true;
+  SLA_HD operator span() const { return {first, count, item, rhs}; }  // NOLINT: it is one
 };
 
 namespace detail {
@@ -20,15 +28,19 @@ inline constexpr index_t chunk = 256;
 
 /// f(element) for the elements of a span, in order.
 template <class F>
+SLA_HD inline void for_elements(column_span s, F const& f) {
+  index_t e = s.first, const_end = s.first + s.count / chunk * chunk, end = s.first + s.count;
+  for (; e < const_end; e += chunk) {
+    SLA_INDEPENDENT
+    for (index_t n = 0; n < chunk; ++n) f(element{e + n, e + n, s.item});
+  }
+  SLA_INDEPENDENT
+  for (index_t n = e; n < end; ++n) f(element{n, n, s.item});
+}
+template <class F>
 SLA_HD inline void for_elements(span s, F const& f) {
   if (s.rhs == 1) {
-    index_t e = s.first, const_end = s.first + s.count / chunk * chunk, end = s.first + s.count;
-    for (; e < const_end; e += chunk) {
-      SLA_INDEPENDENT
-      for (index_t n = 0; n < chunk; ++n) f(element{e + n, e + n, s.item});
-    }
-    SLA_INDEPENDENT
-    for (index_t n = e; n < end; ++n) f(element{n, n, s.item});
+    for_elements(column_span{s.first, s.count, s.item}, f);
   } else {
     for (index_t row = s.first / s.rhs, end = (s.first + s.count) / s.rhs; row < end; ++row)
       for (index_t k = 0; k < s.rhs; ++k) f(element{row * s.rhs + k, row, s.item + k});
@@ -64,7 +76,8 @@ struct set_statement {
   }
 
   /// Writes a span. A root node with a faster way to write a run of rows offers `store`.
-  SLA_HD void run(span s) const {
+  template <class Span>
+  SLA_HD void run(Span s) const {
     if constexpr (requires { x.store(s, data); }) {
       x.store(s, data);
     } else {

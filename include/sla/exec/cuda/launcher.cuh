@@ -5,9 +5,9 @@
 
 #include <cstddef>
 #include <memory>
-#include <tuple>
 #include <type_traits>
 
+#include <sla/core/pack.hpp>
 #include <sla/exec/backend.hpp>
 #include <sla/exec/cuda/pass.cuh>
 #include <sla/exec/plan.hpp>
@@ -54,17 +54,17 @@ class launcher {
   explicit launcher(Engine& engine) : engine_(engine) {}
 
   template <std::size_t Count, class... S, class... R>
-  void run_pass(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, frame f, std::tuple<R...>& rooms) {
+  void run_pass(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, frame f, detail::pack<R...>& rooms) {
     static_assert(Count <= 32, "sla: a fuse on a device takes at most 32 statements; split it");
     int width = 1;
     detail::for_statements(plan, pass, statements, [&](auto const& s, auto) { (void)s.rebuild(find_width{&width}); });
     pass_grid const g = share(f, Engine::threads, (std::min)(width, Engine::threads));
     [&]<std::size_t... N>(std::index_sequence<N...>) {
-      (make_room(std::get<N>(statements), plan.pass_of[N] == pass, g, std::get<N>(rooms)), ...);
+      (make_room(detail::part<N>(statements), plan.pass_of[N] == pass, g, detail::part<N>(rooms)), ...);
       if (g.blocks() == 0) return;
       unsigned mask = 0;
       auto flush = [&] {
-        if (mask) engine_.pass(g, mask, place(std::get<N>(statements), std::get<N>(rooms), g)...);
+        if (mask) engine_.pass(g, mask, place(detail::part<N>(statements), detail::part<N>(rooms), g)...);
         mask = 0;
       };
       auto issue = [&](auto const& s, unsigned n, auto& room) {
@@ -77,19 +77,19 @@ class launcher {
           mask |= 1u << n;
         }
       };
-      (issue(std::get<N>(statements), unsigned(N), std::get<N>(rooms)), ...);
+      (issue(detail::part<N>(statements), unsigned(N), detail::part<N>(rooms)), ...);
       flush();
     }(std::index_sequence_for<S...>{});
   }
 
   /// The numbers of a fuse, from what its passes left.
   template <class... S, class... R>
-  void fold(std::tuple<S...> const&, std::tuple<R...> const& rooms, index_t items) {
+  void fold(detail::pack<S...> const&, detail::pack<R...> const& rooms, index_t items) {
     if constexpr ((R::is_reduction || ...)) {
       if (items == 0) return;
       [&]<std::size_t... N>(std::index_sequence<N...>) {
-        std::apply([&](auto const&... target) { engine_.fold((target.count() + ...), target...); },
-                   std::tuple_cat(targets<S>(std::get<N>(rooms), items)...));
+        detail::with_parts([&](auto const&... target) { engine_.fold((target.count() + ...), target...); },
+                   detail::joined(targets<S>(detail::part<N>(rooms), items)...));
       }(std::index_sequence_for<S...>{});
     }
   }
@@ -128,17 +128,17 @@ class launcher {
   template <class S, class R>
   static auto targets(R const& room, index_t items) {
     if constexpr (!R::is_reduction) {
-      return std::tuple<>{};
+      return detail::pack<>{};
     } else if constexpr (is_dots<S>) {
       using A = typename S::summand;
       using Target = fold_target<op::plus, as_is, A, A>;
       constexpr int capacity = S::result_type::size();
       static_assert(sizeof(typename S::result_type) == sizeof(A) * std::size_t(capacity));
       A* const numbers = reinterpret_cast<A*>(room.numbers.get());
-      return std::tuple<Target>{Target{room.partials.get(), numbers, room.parts, items, room.components, capacity}};
+      return detail::packed(Target{room.partials.get(), numbers, room.parts, items, room.components, capacity});
     } else {
       using Target = fold_target<typename S::monoid_type, typename S::finish_type, typename R::partial, typename S::result_type>;
-      return std::tuple<Target>{Target{room.partials.get(), room.numbers.get(), room.parts, items, 1, 1}};
+      return detail::packed(Target{room.partials.get(), room.numbers.get(), room.parts, items, 1, 1});
     }
   }
 

@@ -59,7 +59,7 @@ class space_base {
       return room_for<S>{engine_.template take<typename S::result_type>(items)};
   }
   template <class... S, class... R>
-  void fold(std::tuple<S...> const& statements, std::tuple<R...> const& rooms, index_t items) {
+  void fold(detail::pack<S...> const& statements, detail::pack<R...> const& rooms, index_t items) {
     launcher<Engine>(engine_).fold(statements, rooms, items);
     if (--open_ == 0) temporaries_.clear();  // released in the order of the engine
   }
@@ -81,15 +81,15 @@ class basic_immediate : public space_base<Engine> {
     return this->template room<S>(1);
   }
   template <std::size_t Count, class... S, class... R>
-  void run_pass(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, std::tuple<R...>& rooms) {
-    frame const f = detail::frame_of_pass(plan, pass, statements, [](index_t total) { return frame{1, total, 1, 1}; });
+  void run_pass(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, detail::pack<R...>& rooms) {
+    frame const f = detail::frame_of_pass(plan.layouts[std::size_t(pass)]);
     launcher<Engine>(this->engine_).run_pass(plan, pass, statements, f, rooms);
     [&]<std::size_t... N>(std::index_sequence<N...>) {
-      (merge(std::get<N>(rooms), plan.pass_of[N] == pass, f.items()), ...);
+      (merge(detail::part<N>(rooms), plan.pass_of[N] == pass, f.items()), ...);
     }(std::index_sequence_for<S...>{});
   }
   template <class... S, class... R>
-  void reduce(std::tuple<S...> const& statements, std::tuple<R...>& rooms) {
+  void reduce(detail::pack<S...> const& statements, detail::pack<R...>& rooms) {
     this->fold(statements, rooms, 1);
   }
   template <class S, class R>
@@ -166,12 +166,12 @@ class basic_space : public space_base<Engine> {
     return this->template room<S>(items());
   }
   template <std::size_t Count, class... S, class... R>
-  void run_pass(pass_plan<Count> const& plan, int pass, std::tuple<S...> const& statements, std::tuple<R...>& rooms) {
-    frame const f = detail::frame_of_pass(plan, pass, statements, frame_);
+  void run_pass(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, detail::pack<R...>& rooms) {
+    frame const f = detail::frame_of_pass(plan.layouts[std::size_t(pass)], frame_);
     launcher<Engine>(this->engine_).run_pass(plan, pass, statements, f, rooms);
   }
   template <class... S, class... R>
-  void reduce(std::tuple<S...> const& statements, std::tuple<R...>& rooms) {
+  void reduce(detail::pack<S...> const& statements, detail::pack<R...>& rooms) {
     this->fold(statements, rooms, items());
   }
   template <class S, class R>
