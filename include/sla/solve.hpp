@@ -13,10 +13,12 @@
 #include <sla/solve/krylov/gmres.hpp>
 #include <sla/solve/linear.hpp>
 #include <sla/solve/precond/block_jacobi.hpp>
+#include <sla/solve/precond/chebyshev.hpp>
 #include <sla/solve/precond/ic0.hpp>
 #include <sla/solve/precond/identity.hpp>
 #include <sla/solve/precond/ilu0.hpp>
 #include <sla/solve/precond/jacobi.hpp>
+#include <sla/solve/precond/schwarz.hpp>
 #include <sla/solve/precond/ssor.hpp>
 #include <sla/solve/progress.hpp>
 #include <sla/solve/report.hpp>

@@ -230,6 +230,7 @@ struct try_solve {};
 struct try_solve_transpose {};
 struct try_solve_adjoint {};
 struct prepare {};
+struct setup {};
 struct eval {};
 
 }  // namespace sla::op

@@ -158,8 +158,7 @@ concept PlacedStatement = requires { typename std::remove_cvref_t<S>::placed_sta
 template <ExecutionSpace Space, PlacedStatement... S>
   requires(Space::is_distributed)
 auto fuse(Space& space, S const&... statements) {
-  return detail::with_hoisted(space, [&](auto const&... lowered) { return detail::fuse_lowered(space, lowered...); },
-                              lower{}(statements.local)...);
+  return detail::fuse_local(space, statements.local...);
 }
 
 }  // namespace sla

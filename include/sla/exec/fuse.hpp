@@ -95,13 +95,20 @@ index_t bytes_moved(S const&... statements) {
   return detail::with_hoisted(space, [](auto const&... lowered) { return detail::bytes_of_passes(lowered...); }, lower{}(statements)...);
 }
 
+namespace detail {
+/// The statements of this thread, rank or device, whatever the space: what whole nodes call inside of a fuse.
+template <class Space, class... S>
+auto fuse_local(Space& space, S const&... statements) {
+  return with_hoisted(space, [&](auto const&... lowered) { return fuse_lowered(space, lowered...); }, lower{}(statements)...);
+}
+}  // namespace detail
+
 /// Runs the statements in order and returns the scalars of the reductions among them, as a tuple.
 /// Cost: `passes(statements...)` walks over memory. Errors: shape_error, if a statement does not fit the space.
 template <ExecutionSpace Space, Statement... S>
   requires(!Space::is_distributed)
 auto fuse(Space& space, S&&... statements) {
-  return detail::with_hoisted(space, [&](auto const&... lowered) { return detail::fuse_lowered(space, lowered...); },
-                              lower{}(detail::kept(space, std::forward<S>(statements)))...);
+  return detail::fuse_local(space, detail::kept(space, std::forward<S>(statements))...);
 }
 
 /// The same without a space: on the memory of the operands, now; reductions fold everything and come back as numbers.

@@ -28,6 +28,7 @@ namespace sla {
 ///   space(a, b)                the Space of a solve, by value
 ///   is_empty(a, b)             nothing to do
 ///   setup(p, a)                the preconditioner p of a: stands left of `*`, has `adjoint()` and `update(a)`
+///   probe(a, seed)             optional: a vector of a's domain, random, the same on any number of ranks
 ///   adjoint(a)                 the conjugate transpose, stored, an operator of the same world
 ///   same_pattern(a, a2)        may a2's values replace a's?
 /// On a mesh all ranks call these together, and errors are the errors of all.
@@ -186,6 +187,7 @@ struct linear_world<sparse_tensor<T, S, F, host_memory>> : detail::sparse_world<
   static auto space(A const& a, V const& b) {
     return host_space<base::template has_items<V>>(base::layout(a, b));
   }
+  static auto probe(A const& a, std::uint64_t seed) { return random<T, domain_extents_t<S>>(a.domain(), seed); }
   static auto adjoint(A const& a) { return adjointed(a); }
   static bool same_pattern(A const& a, A const& a2) { return a.shape() == a2.shape() && sla::same_pattern(a.pattern(), a2.pattern()); }
 };

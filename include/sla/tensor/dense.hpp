@@ -180,18 +180,24 @@ inline double uniform_at(std::uint64_t seed, std::uint64_t n) {
 }
 }  // namespace detail
 
+namespace detail {
+/// The n-th number of the stream of a seed; both parts of a complex one.
+template <class T>
+T random_at(std::uint64_t seed, index_t n) {
+  auto draw = [&](int part) { return real_t<T>(uniform_at(seed, 2 * std::uint64_t(n) + std::uint64_t(part))); };
+  if constexpr (is_complex<T>)
+    return T(draw(0), draw(1));
+  else
+    return draw(0);
+}
+}  // namespace detail
+
 /// Uniform in [-1, 1) (both parts of a complex number), the same for a seed on every machine and thread count.
 template <class T, class E = Extents<dyn>>
 tensor<T, E> random(std::type_identity_t<E> extents, std::uint64_t seed) {
   tensor<T, E> x(extents, uninitialized);
   parallel_ranges(x.size(), [&, p = x.data()](index_t lo, index_t hi) {
-    for (index_t n = lo; n < hi; ++n) {
-      auto draw = [&](int part) { return real_t<T>(detail::uniform_at(seed, 2 * std::uint64_t(n) + std::uint64_t(part))); };
-      if constexpr (is_complex<T>)
-        p[n] = T(draw(0), draw(1));
-      else
-        p[n] = draw(0);
-    }
+    for (index_t n = lo; n < hi; ++n) p[n] = detail::random_at<T>(seed, n);
   });
   return x;
 }

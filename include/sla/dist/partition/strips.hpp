@@ -3,10 +3,9 @@
 // What is made of the ranges (numbering, halo) is in dist/layout.hpp and dist/halo.hpp.
 #pragma once
 
-#include <algorithm>
 #include <vector>
 
-#include <sla/core/shape.hpp>
+#include <sla/tensor/cuts.hpp>
 
 namespace sla {
 
@@ -20,26 +19,11 @@ concept Partitioner = requires(P const& partitioner, View const& view) {
 /// Contiguous ranges of rows with about equally many stored entries each. Ranks may own nothing.
 /// Cost: O(ranks log rows).
 struct strips {
-  double row_weight = 3;  ///< what a row costs besides its entries: the vectors of an iteration, in entries
+  double row_weight = detail::usual_row_weight;  ///< what a row costs besides its entries, in entries
 
   template <class View>
   std::vector<index_t> first(View const& view, int ranks) const {
-    auto const work = [&](index_t row) { return double(view.entries_before(row)) + row_weight * double(row); };
-    std::vector<index_t> out(std::size_t(ranks) + 1, 0);
-    double const all = work(view.rows);
-    for (int r = 1; r < ranks; ++r) {
-      index_t lo = out[std::size_t(r) - 1], hi = view.rows;
-      while (lo < hi) {
-        index_t const mid = lo + (hi - lo) / 2;
-        if (work(mid) < all * r / ranks)
-          lo = mid + 1;
-        else
-          hi = mid;
-      }
-      out[std::size_t(r)] = lo;
-    }
-    out.back() = view.rows;
-    return out;
+    return detail::equal_work_cuts(view, ranks, row_weight);
   }
 };
 

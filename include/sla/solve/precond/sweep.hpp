@@ -55,4 +55,20 @@ struct sweep_node {
   }
 };
 
+namespace detail {
+/// The node of M * x, where M is of a matrix of shape S, and has so many `elements` for each right-hand side.
+/// Law: x has the shape of the matrix's range, plus at most one axis of right-hand sides.
+template <class S, bool Adjoint, class View, class X>
+auto swept(View const& M, index_t elements, X&& x, char const* who) {
+  using XE = typename node_t<X>::extents_type;
+  constexpr int rank = range_extents_t<S>::rank;
+  static_assert(XE::rank == rank || XE::rank == rank + 1, "sla: preconditioner * x: x has the shape of the matrix's range, plus at most one axis of right-hand sides");
+  auto node = as_node(std::forward<X>(x));
+  index_t const rhs = XE::rank == rank ? 1 : node.extents()[XE::rank - 1];
+  if (node.extents().total() != elements * rhs)
+    throw shape_error(text(who, " * x: x is ", to_string(node.extents()), ", and should have ", elements * rhs, " elements"));
+  return sweep_node<View, Adjoint, decltype(node)>{M, std::move(node), rhs};
+}
+}  // namespace detail
+
 }  // namespace sla
