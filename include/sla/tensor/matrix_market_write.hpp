@@ -119,7 +119,7 @@ void write_market(std::ostream& stream, std::string_view name, tensor<T, E> cons
   text_writer out(stream, name);
   write_market_header<T>(out, "array", options);
   out << rows << " " << cols << "\n";
-  for (index_t j = 0; j < cols; ++j)
+  for (index_t j = 0; j < cols && rows > 0; ++j)
     for (index_t i = 0; i < rows; ++i) out.value(x[i * cols + j]);
   out.flush();
 }

@@ -31,7 +31,7 @@ auto with_file(std::string const& path, F const& f) {
 
 class text_lines {
 public:
-  text_lines(std::istream& in, std::string name) : in_(in), name_(std::move(name)), buffer_(std::size_t(1) << 18) {}
+  text_lines(std::istream& in, std::string name) : in_(in), name_(std::move(name)), buffer_(std::size_t(1) << 12) {}
 
   /// On to the next line; false at the end of the file, which is then a place of its own.
   bool next() {
@@ -96,6 +96,8 @@ public:
   }
 
 private:
+  static constexpr std::size_t large = std::size_t(1) << 18; // a piece that a disc reads well; little files take less
+
   static bool is_blank(char c) { return c == ' ' || c == '\t'; }
   [[noreturn]] void fail_at(std::string_view token, std::string const& expected) const {
     std::size_t const at = token.empty() ? at_ : std::size_t(token.data() - buffer_.data());
@@ -146,7 +148,7 @@ private:
       next_ -= begin_;
       begin_ = at_ = last_ = 0;
     }
-    if (filled_ == buffer_.size()) buffer_.resize(2 * buffer_.size());
+    if (filled_ == buffer_.size() || buffer_.size() < large) buffer_.resize(2 * buffer_.size());
     in_.read(buffer_.data() + filled_, std::streamsize(buffer_.size() - filled_));
     filled_ += std::size_t(in_.gcount());
     return in_.gcount() > 0;
