@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The door to many ranks: worlds, distributed tensors, collectives, products, solving, gradients. Placements as types alone are behind
+// The door to many ranks: worlds, distributed tensors, assembly, collectives, products, solving, gradients. Placements as types alone are behind
 // sla/spmd.hpp; the engine for many machines is sla/adapter/mpi.hpp.
 #pragma once
 
+#include <sla/dist/assemble.hpp>
 #include <sla/dist/collectives.hpp>
 #include <sla/dist/distribute.hpp>
 #include <sla/dist/fake.hpp>
 #include <sla/dist/grad.hpp>
+#include <sla/dist/matrix.hpp>
 #include <sla/dist/product.hpp>
 #include <sla/dist/self.hpp>
 #include <sla/dist/solve.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A distributed product, its transpose, a solve and a gradient on MPI, against one rank.
+// Distributed products, assembly, transposes, norms, a solve and a gradient on MPI, against one rank.
 #include <cstdio>
 
 #include <sla/adapter/mpi.hpp>
@@ -35,5 +35,21 @@ int main(int argc, char** argv) {
   auto [value, gradient] = value_and_gradient([&](auto const& x) { return squared_norm(D * x); }, db);
   check(std::abs(value - squared_norm(y)), 1e-10 * value, "value");
   check(norm(gather(gradient) - 2.0 * (A * y)), 1e-11 * size * 64, "gradient");
+
+  std::vector<index_t> i, j;  // every rank gives some entries of all rows
+  std::vector<double> v;
+  for (index_t row = 0; row < A.rows(); ++row)
+    A.pattern().view().for_row(row, [&](index_t s, index_t col) {
+      if (s % world.size() != world.rank()) return;
+      i.push_back(row), j.push_back(col), v.push_back(A.values()[s]);
+    });
+  auto E = assemble<SparseShard<0>>(m, A.rows(), A.cols(), i, j, v);
+  auto const whole = gather(E);
+  check(norm(values(whole) - values(A)), 0, "assembly");
+  check(norm(gather(transposed(E) * distribute(b, E.row_layout())) - y), 1e-12 * size, "stored transpose");
+  check(std::abs(norm1(E) - 8.0) + std::abs(norm(E) - norm(values(A))), 1e-12, "norms");
+  auto C = distribute<SparseShard<1>>(A, m);
+  auto dy = reduce_scatter<"rows", Shard<0, Part<>>>(C * distribute(b, C.col_layout()));
+  check(norm(gather(dy) - y), 1e-12 * size, "columns");
   return failures;
 }

@@ -7,31 +7,15 @@
 #include <ostream>
 #include <string>
 
+#include <sla/dist/agreement.hpp>
 #include <sla/dist/collectives.hpp>
+#include <sla/dist/columns.hpp>
 #include <sla/dist/partition/strips.hpp>
 #include <sla/dist/rows.hpp>
 
 namespace sla {
 
 namespace detail {
-/// Errors: shape_error on every rank, if the numbers that describe an argument differ between ranks.
-template <std::size_t Count>
-void require_agreement(any_communicator& c, std::array<index_t, Count> const& mine, char const* what) {
-  std::vector<index_t> const sent(mine.begin(), mine.end());
-  std::vector<index_t> all(Count * std::size_t(c.size()));
-  all_gather(c, std::span<index_t const>(sent), std::span<index_t>(all), std::vector<std::size_t>(std::size_t(c.size()), Count));
-  if (c.engine() == "fake") return;  // nobody else is there
-  for (int r = 1; r < c.size(); ++r)
-    if (!std::equal(all.begin(), all.begin() + Count, all.begin() + std::ptrdiff_t(Count) * r)) {
-      auto const list = [&](int rank) {
-        std::string out;
-        for (std::size_t n = 0; n < Count; ++n) out += (n ? ", " : "") + std::to_string(all[std::size_t(rank) * Count + n]);
-        return out;
-      };
-      throw shape_error(text("distribute: the ranks disagree about the sizes of their argument (", what, "): rank 0 has ", list(0),
-                             ", rank ", r, " has ", list(r), "; every rank gives the same tensor"));
-    }
-}
 template <class E>
 std::array<index_t, std::size_t(E::rank)> sizes_of(E const& extents) {
   std::array<index_t, std::size_t(E::rank)> out{};
@@ -73,11 +57,12 @@ struct deal_axes<placements<P, Rest...>, A> {
 }  // namespace detail
 
 /// A tensor that every rank has, in the stated placements: Replicate, Invariant, or Shard<d, Family>. Collective.
-/// Errors: shape_error on every rank, if they disagree about the extents; if a family cannot deal them out.
+/// Cost: each rank reads x once more, for a hash. Errors, on every rank: shape_error if they disagree about the extents, or a
+/// family cannot deal them out; value_error if they give different numbers.
 template <Placement... P, class T, class E, class Memory, class Mesh>
   requires(sizeof...(P) > 0 && is_mesh<Mesh>)
 auto distribute(tensor<T, E, Memory> const& x, Mesh const& m) {
-  detail::require_agreement(m.world(), detail::sizes_of(x.extents()), "extents");
+  detail::require_agreement(m.world(), "distribute", "extents", detail::sizes_of(x.extents()), detail::hash_of(x));
   auto layout = std::make_shared<shared_layout<Mesh>>();
   layout->mesh = m;
   auto local = detail::deal_axes<placements<P...>>::run(x, *layout);
@@ -86,7 +71,7 @@ auto distribute(tensor<T, E, Memory> const& x, Mesh const& m) {
 /// The same by the layout of something else: `distribute(b, D.row_layout())`. A trailing axis of right-hand sides is whole.
 template <class T, class E, class Memory, class Mesh, class... P>
 auto distribute(tensor<T, E, Memory> const& x, vector_layout<Mesh, P...> const& like) {
-  detail::require_agreement(like.mesh().world(), detail::sizes_of(x.extents()), "extents");
+  detail::require_agreement(like.mesh().world(), "distribute", "extents", detail::sizes_of(x.extents()), detail::hash_of(x));
   auto layout = std::make_shared<shared_layout<Mesh>>(*like.handle());
   auto local = detail::deal_axes<placements<P...>>::run(x, *layout);
   bool same = true;
@@ -143,28 +128,43 @@ auto deal_sparse(Local const& x, std::shared_ptr<shared_layout<Mesh>> layout, Cu
     auto part = cut_batch(x, typename P::family{}, P::family::first(me, batch, ranks), P::family::local_extent(me, batch, ranks));
     return deal_sparse<A + 1, Rest...>(part, std::move(layout), partitioner);
   } else {
-    static_assert(P::kind == placement_kind::sparse_shard && P::dim == 0,
-                  "sla: distribute(A, mesh, partitioner): rows are dealt out, SparseShard<0>; for columns distribute the transpose by rows");
-    static_assert((is_copied<Rest> && ...), "sla: distribute(A, mesh, partitioner): after the axis that deals out rows come Replicate axes only");
-    auto first = partitioner.first(x.pattern().view(), layout->mesh.size(A));
-    int const me = layout->mesh.coordinate(A);
-    auto const slice = slice_rows(x, first[std::size_t(me)], first[std::size_t(me) + 1]);
-    using Sparse = sparse_tensor<typename Local::value_type, typename local_shape<typename Local::shape_type>::rows, local_csr_t<typename Local::format_type>>;
-    typename Sparse::shape_type const whole(x.shape().batch(), x.rows(), x.cols());
-    return localize<Sparse>(slice, whole, layout->mesh, A, layout->extent, std::move(first), layout_handle<Mesh>());
+    static_assert(P::kind == placement_kind::sparse_shard,
+                  "sla: distribute(A, mesh, partitioner): a sparse tensor becomes Replicate, Shard<0> (its batch), SparseShard<0> (rows) or SparseShard<1> (columns)");
+    static_assert((is_copied<Rest> && ...), "sla: distribute(A, mesh, partitioner): after the axis that deals out rows or columns come Replicate axes only");
+    if constexpr (P::dim == 1) {
+      return deal_columns(x, *layout, A, partitioner);
+    } else {
+      int const me = layout->mesh.coordinate(A);
+      std::shared_ptr<row_partition const> rows;
+      std::vector<index_t> first;
+      if constexpr (is_vector_layout<Cut>) {
+        rows = partitioner.rows_of("distribute(A, mesh, layout)", x.rows());
+        for (int r = 0; r <= rows->ranks(); ++r) first.push_back(rows->first(r));
+      } else {
+        first = partitioner.first(x.pattern().view(), layout->mesh.size(A));
+      }
+      auto const slice = slice_rows(x, first[std::size_t(me)], first[std::size_t(me) + 1]);
+      using Sparse = sparse_tensor<typename Local::value_type, typename local_shape<typename Local::shape_type>::rows, local_csr_t<typename Local::format_type>>;
+      typename Sparse::shape_type const whole(x.shape().batch(), x.rows(), x.cols());
+      return localize<Sparse>(slice, whole, layout->mesh, A, layout->extent, std::move(first), std::move(rows));
+    }
   }
 }
 }  // namespace detail
 
-/// A sparse tensor that every rank has, in the stated placements: Replicate, Shard<0> (of the batch), SparseShard<0> (rows, as
-/// the partitioner says). Collective. Every rank allocates and first touches its own part.
-/// Errors: shape_error on every rank, if they disagree about the sizes.
+/// A sparse tensor that every rank has, in the stated placements: Replicate, Shard<0> (of the batch), SparseShard<0> (rows) or
+/// SparseShard<1> (columns), as the partitioner says, or the layout of another matrix: `distribute<SparseShard<0>>(B, m,
+/// D.row_layout())` multiplies what lies as D's rows. Collective. Every rank allocates and first touches its own part.
+/// Cost: each rank reads A once more, for a hash. Errors, on every rank: shape_error if they disagree about the sizes,
+/// value_error if they give different matrices.
 template <Placement... P, class T, class S, class F, class Mesh, class Cut = strips>
   requires(sizeof...(P) > 0 && is_mesh<Mesh>)
 auto distribute(sparse_tensor<T, S, F> const& A, Mesh const& m, Cut const& partitioner = {}) {
-  static_assert(Partitioner<Cut, decltype(A.pattern().view())>,
-                "sla: distribute(A, mesh, partitioner): a partitioner has a member first(pattern view, ranks); strips{} is one");
-  detail::require_agreement(m.world(), std::array<index_t, 4>{A.batch_count(), A.rows(), A.cols(), A.nnz()}, "batch, rows, columns, entries");
+  static_assert(is_vector_layout<Cut> || Partitioner<Cut, decltype(A.pattern().view())>,
+                "sla: distribute(A, mesh, partitioner): a partitioner has a member first(pattern view, ranks), strips{} is one; or give the "
+                "layout of another matrix, D.row_layout()");
+  detail::require_agreement(m.world(), "distribute", "batch, rows, columns, entries",
+                            std::array<index_t, 4>{A.batch_count(), A.rows(), A.cols(), A.nnz()}, detail::hash_of(A));
   auto layout = std::make_shared<shared_layout<Mesh>>();
   layout->mesh = m;
   auto [local, handle] = detail::deal_sparse<0, P...>(A, std::move(layout), partitioner);

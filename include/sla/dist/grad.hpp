@@ -8,7 +8,7 @@
 #include <utility>
 
 #include <sla/dist/collectives.hpp>
-#include <sla/dist/distribute.hpp>
+#include <sla/dist/matrix.hpp>
 #include <sla/dist/product.hpp>
 #include <sla/dist/solve.hpp>
 #include <sla/grad/gradient.hpp>
@@ -162,37 +162,14 @@ auto perform(op::dot, L const& l, R const& r) {
 // ---- products and solves
 
 namespace detail {
-/// A vector of A's columns with its ghosts behind each item's own rows: what the values of A were multiplied with.
-template <class D, class X>
-auto with_ghosts(D const& d, X const& x) {
-  using Local = typename X::local_type;
-  using T = typename Local::value_type;
-  constexpr int rows = local_of_t<D>::shape_type::batch_extents::rank;
-  if constexpr (!has_rows<placements_of_t<D>>) {
-    return x.local();
-  } else {
-    auto const& plan = *d.handle()->halo;
-    auto const [batch, inner] = around(x.local().extents(), rows);
-    halo_exchange<T> halo(plan, x.local().data(), {batch, inner});
-    using Full = resized_t<Local, rows>;
-    Full out(with_extent<typename Full::extents_type>(x.local().extents(), rows, plan.own() + plan.ghosts()), uninitialized);
-    halo.wait();
-    for (index_t b = 0; b < batch; ++b) {
-      T* const to = out.data() + b * (plan.own() + plan.ghosts()) * inner;
-      std::copy_n(x.local().data() + b * plan.own() * inner, plan.own() * inner, to);
-      for (index_t g = 0; g < plan.ghosts(); ++g) std::copy_n(halo.ghosts() + (g * batch + b) * inner, inner, to + (plan.own() + g) * inner);
-    }
-    return out;
-  }
-}
 /// The contribution to the values of D where y = op(D) x: to the stored entries of each rank.
 template <bool Transposed, bool Conj, class D, class X, class G>
 void add_values(variable<D>& v, X const& x, G const& g, int sign) {
   if constexpr (Transposed) {
-    auto const full = with_ghosts(v.value(), g);
+    auto const full = of_columns(v.value(), g);
     v.add(to_values<true, Conj>(view(x.local()), view(full), sign));
   } else {
-    auto const full = with_ghosts(v.value(), x);
+    auto const full = of_columns(v.value(), x);
     v.add(to_values<false, Conj>(view(full), view(g.local()), sign));
   }
 }
@@ -207,6 +184,15 @@ struct traced_rows {
     add_values<Transposed, Conj>(*v, x, w, sign);
   }
 };
+/// A cotangent in the dual placements of X: where that is a sum over ranks, a shard is padded with zeros.
+template <class X, int Axis, class G>
+auto in_dual_placement(G const& g) {
+  using To = cotangent_t<X>;
+  if constexpr (std::same_as<placements_of_t<G>, placements_of_t<To>>)
+    return g;
+  else
+    return stepped<step::convert, mesh_of_t<X>::template name_string<Axis>(), placement_on_t<To, Axis>, true>(g);
+}
 template <class A, class X>
 concept TracedRowProduct = (TracedRows<A> && (TracedPlaced<X> || Placed<X>)) || (DistributedOperator<A> && TracedPlaced<X>);
 template <class A, class B>
@@ -222,7 +208,8 @@ auto perform(op::mul, A const& a, X const& x) {
     auto const matrix = detail::part_of(a);
     return detail::record(a.home(), eval(matrix.value() * vector.value()), [matrix, vector](auto const&, auto const& g) {
       detail::add_values<false, false>(*matrix.v, vector.value(), g, 1);
-      if constexpr (Traced<X>) vector.v->add(eval(adjoint(matrix.value()) * g));
+      if constexpr (Traced<X>)
+        vector.v->add(detail::in_dual_placement<plain_t<X>, detail::sparse_axis<placements_of_t<plain_t<A>>>>(eval(adjoint(matrix.value()) * g)));
     });
   } else {
     using Turned = detail::turned_operator<A>;
@@ -230,7 +217,7 @@ auto perform(op::mul, A const& a, X const& x) {
     auto const kept = std::make_shared<D const>(detail::matrix_of(a));
     auto const oriented = [](D const& d) { return distributed_view<D, Turned::transposed, Turned::conj>{&d}; };
     return detail::record(x.home(), eval(oriented(*kept) * vector.value()), [kept, vector, oriented](auto const&, auto const& g) {
-      vector.v->add(eval(adjoint(oriented(*kept)) * g));
+      vector.v->add(detail::in_dual_placement<plain_t<X>, detail::sparse_axis<placements_of_t<D>>>(eval(adjoint(oriented(*kept)) * g)));
     });
   }
 }

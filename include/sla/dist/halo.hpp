@@ -23,7 +23,7 @@ class halo_plan {
   /// others read of this rank, by rank (`detail::ask_owners`).
   halo_plan(any_communicator& c, row_partition const& domain, std::vector<index_t> const& ghosts, gathered<index_t> const& asked,
             index_t interior)
-      : communicator_(&c), own_(domain.count()), ghosts_(index_t(ghosts.size())), interior_(interior) {
+      : communicator_(&c), own_(domain.count()), interior_(interior), ghosts_(ghosts) {
     for (std::size_t n = 0; n < ghosts.size();) {
       int const owner = domain.owner(ghosts[n]);
       std::size_t end = n;
@@ -41,7 +41,11 @@ class halo_plan {
 
   any_communicator& communicator() const { return *communicator_; }
   index_t own() const { return own_; }
-  index_t ghosts() const { return ghosts_; }
+  index_t ghosts() const { return index_t(ghosts_.size()); }
+  /// The global index of a local column: the own ones of `domain`, then the ghosts.
+  index_t global(row_partition const& domain, index_t column) const {
+    return column < own_ ? domain.global(column) : ghosts_[std::size_t(column - own_)];
+  }
   /// The rows before this one read no ghosts.
   index_t interior() const { return interior_; }
   std::vector<halo_message> const& sends() const { return sends_; }
@@ -51,9 +55,9 @@ class halo_plan {
 
  private:
   any_communicator* communicator_;
-  index_t own_, ghosts_, interior_;
+  index_t own_, interior_;
+  std::vector<index_t> ghosts_, sent_;
   std::vector<halo_message> sends_, receives_;
-  std::vector<index_t> sent_;
 };
 
 namespace detail {

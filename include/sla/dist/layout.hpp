@@ -19,11 +19,13 @@ namespace sla {
 /// numbered 0 to count() - 1, the interior ones first: the rows that read nothing of others and that nobody else reads.
 class row_partition {
  public:
-  /// `local` lists this rank's global indices in their local order; empty means in ascending order.
-  row_partition(std::vector<index_t> first, int rank, std::vector<index_t> local, index_t interior)
+  /// `local` lists this rank's global indices in their local order; empty means in ascending order. `numbering` is a hash of
+  /// the orders of all ranks, the same on each; 0 where all ascend.
+  row_partition(std::vector<index_t> first, int rank, std::vector<index_t> local, index_t interior, std::uint64_t numbering = 0)
       : first_(std::move(first)), local_(std::move(local)), rank_(rank), interior_(interior) {
     inverse_.resize(local_.size());
     for (std::size_t n = 0; n < local_.size(); ++n) inverse_[std::size_t(local_[n] - first_[std::size_t(rank_)])] = index_t(n);
+    fingerprint_ = numbering;
     for (index_t f : first_) fingerprint_ = (fingerprint_ ^ std::uint64_t(f)) * 0x9e3779b97f4a7c15ULL;
   }
 
@@ -45,7 +47,9 @@ class row_partition {
     index_t const n = global - first(rank_);
     return local_.empty() ? n : inverse_[std::size_t(n)];
   }
-  /// A hash of the owner map: two partitions of one type are told apart by it.
+  /// The place of a global index of this rank among its own in ascending order.
+  index_t ascending(index_t global) const { return global - first(rank_); }
+  /// A hash of the owner map and of all ranks' orders: two partitions of one type are told apart by it.
   std::uint64_t fingerprint() const { return fingerprint_; }
 
  private:
@@ -79,10 +83,21 @@ class vector_layout {
   explicit vector_layout(layout_handle<Mesh> handle) : handle_(std::move(handle)) {}
   layout_handle<Mesh> const& handle() const { return handle_; }
   Mesh const& mesh() const { return handle_->mesh; }
+  /// The partition of this many rows that it was found by. Errors: shape_error, in words that begin with the call.
+  std::shared_ptr<row_partition const> const& rows_of(char const* call, index_t rows) const {
+    auto const& found = handle_->rows;
+    if (!found || found->extent() != rows)
+      throw shape_error(text(call, ": the layout deals out ", found ? found->extent() : 0, " rows, and the matrix has ", rows));
+    return found;
+  }
 
  private:
   layout_handle<Mesh> handle_;
 };
+template <class L>
+inline constexpr bool is_vector_layout = false;
+template <class Mesh, class... P>
+inline constexpr bool is_vector_layout<vector_layout<Mesh, P...>> = true;
 
 namespace detail {
 /// How many of the indices of axis `a` rank r holds, by the family's own rule or by the partition.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The nodes of products with row-sharded operands: columns are numbered own-then-ghost. Interior rows see a plain view of the
-// own part, boundary rows a view with the ghosts. What starts and awaits the exchange is in dist/overlap.hpp.
+// own part, boundary rows a view with the ghosts; of a whole vector all rows pick what they read. What starts and awaits the
+// exchange is in dist/overlap.hpp.
 #pragma once
 
 #include <memory>
@@ -51,8 +52,6 @@ auto with_columns(sparse_view<T, S, Pattern, Memory, Conj> A, index_t columns) {
   A.shape = S(A.shape.batch(), A.shape.rows(), columns);
   return A;
 }
-inline halo_plan const* plan_of(std::shared_ptr<halo_plan const> const& plan) { return plan.get(); }
-inline halo_plan const* plan_of(halo_plan const* plan) { return plan; }
 }  // namespace detail
 
 /// y = A x, where x is this rank's part and A's columns are own-then-ghost. Plan: a shared_ptr, lowered to a pointer.
@@ -71,7 +70,7 @@ struct halo_product : product<View, X> {
   template <class F>
   auto rebuild(F const& f) const {
     return halo_product<decltype(this->A.rebuild(f)), decltype(f(this->x)), halo_plan const*>{
-        {this->A.rebuild(f), f(this->x), this->result}, detail::plan_of(plan)};
+        {this->A.rebuild(f), f(this->x), this->result}, std::to_address(plan)};
   }
 
   detail::row_shape shape() const { return {this->A.shape.batch_count(), base::Q * this->rhs()}; }
@@ -83,6 +82,74 @@ struct halo_product : product<View, X> {
     auto const s = shape();
     Ghosted const both{this->x.data, ghosts, this->x.extents(), plan->own(), plan->own() + plan->ghosts(), s.batch, s.inner};
     return product<View, Ghosted>{this->A, both, this->result};
+  }
+};
+
+/// A whole vector as the columns of a row-sharded operand see it: the own ones of this rank, then its ghosts.
+template <class X, class S, bool HasRhs>
+struct picked_view {
+  using expression_tag = void;
+  using value_type = typename X::value_type;
+  using extents_type = typename X::extents_type;
+  using memory_type = typename X::memory_type;
+  static constexpr reach depth = X::depth;
+
+  X x;
+  row_partition const* own;
+  halo_plan const* halo;
+  index_t rhs;
+
+  extents_type const& extents() const { return x.extents(); }
+  value_type at(element e) const {
+    if constexpr (!HasRhs && !S::is_batched && !S::is_blocked) {
+      index_t const from = halo->global(*own, e.at);
+      return x.at(element{from, from, e.item});
+    } else {
+      index_t const inner = S::block_cols * rhs, columns = halo->own() + halo->ghosts();
+      index_t const column = e.at / inner, w = e.at - column * inner, b = column / columns;
+      index_t const from = (b * own->extent() + halo->global(*own, column - b * columns)) * inner + w;
+      return x.at(element{from, HasRhs ? from / rhs : from, e.item});
+    }
+  }
+  template <class F>
+  auto rebuild(F const& f) const {
+    return picked_view<decltype(f(x)), S, HasRhs>{f(x), own, halo, rhs};
+  }
+  template <class F>
+  void accesses(F&& f, bool elsewhere) const {
+    x.accesses(f, elsewhere);
+  }
+};
+
+/// y = A x, where every rank has the whole of x and A's columns are own-then-ghost: no communication.
+template <class View, class X, class Handle>
+struct picked_product : product<View, X> {
+  using base = product<View, X>;
+  using value_type = typename base::value_type;
+
+  Handle handle;  ///< of A's layout: a shared_ptr, lowered to a pointer
+
+  template <class Y>
+  auto with_operand(Y const& y) const {
+    return picked_product<View, Y, Handle>{{this->A, y, this->result}, handle};
+  }
+  template <class F>
+  auto rebuild(F const& f) const {
+    auto const* pointer = std::to_address(handle);
+    return picked_product<decltype(this->A.rebuild(f)), decltype(f(this->x)), decltype(pointer)>{
+        {this->A.rebuild(f), f(this->x), this->result}, pointer};
+  }
+  value_type at(element e) const { return picked().at(e); }
+  template <class T>
+  void store(span s, T* out) const {
+    picked().store(s, out);
+  }
+
+ private:
+  auto picked() const {
+    using Picked = picked_view<X, typename View::shape_type, base::has_rhs>;
+    auto const& domain = handle->domain ? handle->domain->rows : handle->rows;
+    return product<View, Picked>{this->A, Picked{this->x, domain.get(), handle->halo.get(), this->rhs()}, this->result};
   }
 };
 
@@ -99,7 +166,7 @@ struct halo_transposed_product : transposed_product<View, X> {
   template <class F>
   auto rebuild(F const& f) const {
     return halo_transposed_product<decltype(this->A.rebuild(f)), decltype(f(this->x)), halo_plan const*>{
-        {this->A.rebuild(f), f(this->x), this->result}, detail::plan_of(plan)};
+        {this->A.rebuild(f), f(this->x), this->result}, std::to_address(plan)};
   }
   template <class Space, class T>
   void apply(Space& space, T* out) const {

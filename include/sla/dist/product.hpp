@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products of distributed sparse operands: `D * x`, `transpose(D) * x`, `adjoint(D) * x`. Replicated and batch-sharded operands
-// multiply locally; rows exchange a halo. The local nodes are in dist/matvec.hpp.
+// multiply locally, and so do columns, whose result is Partial; rows exchange a halo. The local nodes are in dist/matvec.hpp.
 #pragma once
 
 #include <utility>
@@ -70,9 +70,53 @@ inline constexpr bool exchanges_halo = [] {
   return any;
 }();
 template <class List>
-inline constexpr bool has_rows = false;
+inline constexpr int sparse_axis = -1;
+/// The mesh axis that deals out rows or columns; -1: none.
 template <class... P>
-inline constexpr bool has_rows<placements<P...>> = ((P::kind == placement_kind::sparse_shard) || ...);
+inline constexpr int sparse_axis<placements<P...>> = [] {
+  int a = 0, found = -1;
+  ((P::kind == placement_kind::sparse_shard ? void(found = a++) : void(a++)), ...);
+  return found;
+}();
+template <class List>
+inline constexpr int sparse_dim = -1;
+/// Which sparse axis the ranks of some mesh axis share: 0 rows, 1 columns, -1 none.
+template <class... P>
+inline constexpr int sparse_dim<placements<P...>> = [] {
+  int dim = -1;
+  auto const look = [&]<class Q>(std::type_identity<Q>) {
+    if constexpr (Q::kind == placement_kind::sparse_shard) dim = Q::dim;
+  };
+  (look(std::type_identity<P>{}), ...);
+  return dim;
+}();
+/// The layouts of y and of x in y = A x. Both are one where A is square.
+template <class Handle>
+auto const& range_layout(Handle const& handle) {
+  return handle;
+}
+template <class Handle>
+auto const& domain_layout(Handle const& handle) {
+  return handle->domain ? handle->domain : handle;
+}
+/// The layout of a result on a side of A: x's own where it lies so, with x's extents on the axes that A does not deal out.
+template <class Handle>
+Handle result_layout(Handle const& side, Handle const& x, int axis) {
+  if (x->rows == side->rows) return x;
+  auto extent = x->extent;
+  extent[axis] = side->extent[axis];
+  if (extent == side->extent) return side;
+  auto merged = std::make_shared<std::remove_const_t<typename Handle::element_type>>(*side);
+  merged->extent = extent;
+  return merged;
+}
+/// Errors: shape_error, if x was dealt out by another partition than the rows or columns that it meets.
+template <class Handle>
+void require_partition(Handle const& x, Handle const& side, bool of_rows) {
+  if (x->rows == side->rows || (x->rows && x->rows->fingerprint() == side->rows->fingerprint())) return;
+  throw shape_error(text("A * x: x was dealt out by another partition than A's ", of_rows ? "rows" : "columns",
+                         "; distribute it by A.", of_rows ? "row" : "col", "_layout()"));
+}
 }  // namespace detail
 
 template <DistributedOperator A>
@@ -94,9 +138,12 @@ auto perform(op::adjoint, A&& a) {
   return detail::view_of<!V::transposed, !V::conj>(a);
 }
 
-/// y = A x. Law: the placements agree (spmd/rules.hpp): rows with x in the matching Shard of the columns' layout.
-/// Placement: rows give the row layout; Replicate and batch shards multiply locally.
-/// Cost: rows send their halo to neighbours only, while the interior rows are computed. Errors: shape_error.
+/// y = A x. Law: the placements agree (spmd/rules.hpp): rows with x in the matching Shard of the columns' layout, or with a
+/// Replicate x; columns with x in that Shard; transposed columns with a Replicate x.
+/// Placement: rows give the row layout; columns give Partial, which all_reduce or reduce_scatter<axis, Shard<d, Part<>>>
+/// finishes; transposed columns give the columns' layout. Replicate and batch shards multiply locally.
+/// Cost: rows send their halo to neighbours only, while the interior rows are computed; all else is local.
+/// Errors: shape_error.
 template <DistributedOperator A, Placed X>
 auto operator*(A&& a, X&& x) {
   using Turned = detail::turned_operator<std::remove_cvref_t<A>>;
@@ -107,7 +154,7 @@ auto operator*(A&& a, X&& x) {
   if constexpr (!well_typed<Op, D, X>) {
     return detail::placed_elementwise<op::conj>(std::forward<X>(x));  // well-formed, so that the sentence is the only error
   } else {
-    constexpr bool rows = detail::has_rows<placements_of_t<D>>;
+    constexpr int dealt = detail::sparse_dim<placements_of_t<D>>;
     auto const handle = detail::matrix_of(a).handle();
     auto layout = detail::layout_of(x);
     auto node = detail::local_node(std::forward<X>(x));
@@ -116,31 +163,38 @@ auto operator*(A&& a, X&& x) {
     static_assert(product_law<Shape_, typename X_::extents_type>,
                   "sla: A * x: x must have the extents (*batch, N, q) of A's domain, plus at most one axis of right-hand sides");
     using Result = typename detail::placed_result<Op, D, X>;
-    auto const& local = detail::matrix_of(a).local();
-    if constexpr (!rows) {
-      auto operand = sparse_operand<decltype(detail::local_operand<Turned::conj>(std::forward<A>(a))), Turned::transposed>{
-          detail::local_operand<Turned::conj>(std::forward<A>(a))};
-      auto y = std::move(operand) * std::move(node);
-      return typename Result::template type<decltype(y)>{std::move(y), std::move(layout)};
-    } else {
-      static_assert(detail::exchanges_halo<Op, D, X>,
-                    "sla: A * x with the rows of A dealt out: give x in the layout of A's columns, distribute(x, A.col_layout())");
-      auto const& in = Turned::transposed ? handle : handle->domain ? handle->domain : handle;
-      auto const& out = Turned::transposed && handle->domain ? handle->domain : handle;
-      if (layout->rows != in->rows && (!layout->rows || layout->rows->fingerprint() != in->rows->fingerprint()))
-        throw shape_error(text("A * x: x was dealt out by another partition than A's ", Turned::transposed ? "rows" : "columns",
-                               "; distribute it by A.", Turned::transposed ? "row" : "col", "_layout()"));
+    constexpr int axis = detail::sparse_axis<placements_of_t<D>>;
+    auto const& in = Turned::transposed ? detail::range_layout(handle) : detail::domain_layout(handle);
+    auto const& out = Turned::transposed ? detail::domain_layout(handle) : detail::range_layout(handle);
+    auto const placed = [&](auto y) {
+      auto where = layout;
+      if constexpr (axis >= 0) where = detail::result_layout(out, layout, axis);
+      return typename Result::template type<decltype(y)>{std::move(y), std::move(where)};
+    };
+    constexpr bool halo = detail::exchanges_halo<Op, D, X>;
+    if constexpr (halo || (dealt == 1 && !Turned::transposed)) detail::require_partition(layout, in, Turned::transposed);
+
+    auto view = detail::local_operand<Turned::conj>(std::forward<A>(a));
+    if constexpr (halo || (dealt == 0 && !Turned::transposed)) {
       // The result has own rows; its extents are those of the whole local product, with own columns counted only.
-      index_t const wanted = Turned::transposed ? local.rows() : handle->halo->own(), made = Turned::transposed ? handle->halo->own() : local.rows();
-      Shape_ const shape(local.shape().batch(), made, wanted);
+      index_t const rows = view.shape.rows(), own = handle->halo->own();
+      index_t const whole = halo ? own : in->extent[axis];
+      Shape_ const shape(view.shape.batch(), Turned::transposed ? own : rows, Turned::transposed ? rows : whole);
       detail::require_product_extents(shape, node.extents());
-      auto view = detail::local_operand<Turned::conj>(std::forward<A>(a));
+      auto const product = [&]<class Product>(std::type_identity<Product>, auto&& plan) {
+        auto const extents = detail::make_product_extents<typename Product::extents_type>(shape, node.extents());
+        return Product{{std::move(view), std::move(node), extents}, plan};
+      };
+      using View = decltype(view);
       using Plan = std::shared_ptr<halo_plan const>;
-      using Product = std::conditional_t<Turned::transposed, halo_transposed_product<decltype(view), X_, Plan>,
-                                         halo_product<decltype(view), X_, Plan>>;
-      auto const extents = detail::make_product_extents<typename Product::extents_type>(shape, node.extents());
-      Product y{{std::move(view), std::move(node), extents}, handle->halo};
-      return typename Result::template type<Product>{std::move(y), out == in ? std::move(layout) : out};
+      if constexpr (!halo)
+        return placed(product(std::type_identity<picked_product<View, X_, decltype(layout)>>{}, handle));
+      else if constexpr (Turned::transposed)
+        return placed(product(std::type_identity<halo_transposed_product<View, X_, Plan>>{}, handle->halo));
+      else
+        return placed(product(std::type_identity<halo_product<View, X_, Plan>>{}, handle->halo));
+    } else {
+      return placed(sparse_operand<decltype(view), Turned::transposed>{std::move(view)} * std::move(node));
     }
   }
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Row parts: from a rank's rows with global columns to its local sparse tensor, the numbering of its rows (interior first) and
-// the halo plan. The whole matrix is cut in dist/distribute.hpp; the stored adjoint of a row-sharded matrix is made here too.
+// the halo plan. Where the rows come from: dist/distribute.hpp cuts a whole matrix, dist/deliver.hpp collects entries of all ranks.
 #pragma once
 
 #include <numeric>
 #include <utility>
 #include <vector>
 
+#include <sla/dist/agreement.hpp>
 #include <sla/dist/halo.hpp>
 #include <sla/dist/tensor.hpp>
 #include <sla/tensor/convert.hpp>
@@ -61,16 +62,20 @@ std::vector<index_t> interior_first(row_slice<T> const& slice, std::vector<index
   return order;
 }
 
-/// The local tensor and its layout. `rows` is the partition of the rows where there is one already (else `first` is it), and
-/// `domain` that of the columns where it is another one. Collective.
+/// The local tensor and its layout. The rows are dealt out as in `rows` where that is given, else by `first`; the columns of a
+/// rectangular tensor as in `domain` where that is given, else in equal strips. Collective.
 template <class Sparse, class T, class Mesh>
 std::pair<Sparse, layout_handle<Mesh>> localize(row_slice<T> const& slice, typename Sparse::shape_type const& global, Mesh const& mesh,
                                                 int axis, fixed_array<index_t, Mesh::rank> extent, std::vector<index_t> first,
-                                                layout_handle<Mesh> same_rows) {
+                                                std::shared_ptr<row_partition const> rows = nullptr,
+                                                std::shared_ptr<row_partition const> domain = nullptr) {
   any_communicator& c = mesh.communicator(axis);
   bool const square = global.rows() == global.cols();
-  std::shared_ptr<row_partition const> domain;
-  if (!square) domain = std::make_shared<row_partition const>(contiguous_partition(global.cols(), c));
+  if (rows) {
+    first.clear();
+    for (int r = 0; r <= c.size(); ++r) first.push_back(rows->first(r));
+  }
+  if (!square && !domain) domain = std::make_shared<row_partition const>(contiguous_partition(global.cols(), c));
   std::vector<index_t> cols;
   for (int r = 0; r <= c.size(); ++r) cols.push_back(square ? first[std::size_t(r)] : domain->first(r));
   index_t const begin = cols[std::size_t(c.rank())], end = cols[std::size_t(c.rank()) + 1];
@@ -82,11 +87,11 @@ std::pair<Sparse, layout_handle<Mesh>> localize(row_slice<T> const& slice, typen
   ghosts.erase(std::unique(ghosts.begin(), ghosts.end()), ghosts.end());
   auto const asked = ask_owners(c, cols, ghosts);
 
-  std::shared_ptr<row_partition const> rows = same_rows ? same_rows->rows : nullptr;
   if (!rows) {
     index_t interior = 0;
     auto order = interior_first(slice, first, cols, asked, c.rank(), square, interior);
-    rows = std::make_shared<row_partition const>(std::move(first), c.rank(), std::move(order), interior);
+    auto const numbering = all_reduce(c, hash_bytes(order.data(), order.size() * sizeof(index_t)));
+    rows = std::make_shared<row_partition const>(std::move(first), c.rank(), std::move(order), interior, numbering);
   }
   if (square) domain = rows;
 
@@ -103,7 +108,7 @@ std::pair<Sparse, layout_handle<Mesh>> localize(row_slice<T> const& slice, typen
   index_t at = 0, interior = rows->count();
   std::vector<std::pair<index_t, index_t>> entries;
   for (index_t i = 0; i < rows->count(); ++i) {
-    auto const row = std::size_t(rows->global(i) - rows->first(c.rank()));
+    auto const row = std::size_t(rows->ascending(rows->global(i)));
     entries.clear();
     for (index_t s = slice.ptr[row]; s < slice.ptr[row + 1]; ++s) {
       index_t const j = slice.col[std::size_t(s)];
@@ -141,71 +146,6 @@ std::pair<Sparse, layout_handle<Mesh>> localize(row_slice<T> const& slice, typen
   auto pattern = std::make_shared<Pattern const>(Pattern{rows->count(), columns, std::move(ptr), std::move(col)});
   typename Sparse::shape_type const shape(global.batch(), rows->count(), columns);
   return {Sparse(shape, std::move(pattern), std::move(values)), std::move(layout)};
-}
-
-/// The conjugate transpose of square row-sharded A, in the same layout. Collective.
-template <class T, class S, class F, class Mesh>
-auto adjoint_rows(sparse_tensor<T, S, F> const& A, layout_handle<Mesh> const& layout, int axis) {
-  constexpr index_t P = S::block_rows, Q = S::block_cols;
-  auto const& rows = *layout->rows;
-  any_communicator& c = layout->halo->communicator();
-  index_t const batch = A.batch_count(), size = batch * P * Q;
-  std::vector<index_t> global_of(std::size_t(layout->halo->ghosts()));
-  {  // the owners tell the global indices of the ghosts
-    std::vector<index_t> mine(std::size_t(rows.count()));
-    for (index_t i = 0; i < rows.count(); ++i) mine[std::size_t(i)] = rows.global(i);
-    halo_exchange<index_t> exchange(*layout->halo, mine.data(), {1, 1});
-    exchange.wait();
-    std::copy_n(exchange.ghosts(), global_of.size(), global_of.begin());
-  }
-  std::vector<std::vector<index_t>> place(std::size_t(c.size()));
-  std::vector<std::vector<T>> value(std::size_t(c.size()));
-  for (index_t i = 0; i < A.rows(); ++i)
-    A.pattern().view().for_row(i, [&](index_t s, index_t j) {
-      bool const mine = j < rows.count();
-      index_t const to = mine ? rows.global(j) : global_of[std::size_t(j - rows.count())];
-      auto const owner = std::size_t(mine ? c.rank() : rows.owner(to));
-      place[owner].push_back(to);
-      place[owner].push_back(rows.global(i));
-      for (index_t b = 0; b < batch; ++b)
-        for (index_t q = 0; q < Q; ++q)
-          for (index_t p = 0; p < P; ++p) {
-            T const v = A.values()[b * A.batch_stride() + (s * P + p) * Q + q];
-            value[owner].push_back(T(conj_of(kernel_t<T>(v))));
-          }
-    });
-  std::vector<index_t> places;
-  std::vector<T> values;
-  std::vector<std::size_t> place_counts, value_counts;
-  for (std::size_t r = 0; r < place.size(); ++r) {
-    places.insert(places.end(), place[r].begin(), place[r].end());
-    values.insert(values.end(), value[r].begin(), value[r].end());
-    place_counts.push_back(place[r].size());
-    value_counts.push_back(value[r].size());
-  }
-  auto const there = all_to_all(c, places, place_counts);
-  auto const arrived = all_to_all(c, values, value_counts);
-
-  index_t const nnz = index_t(there.values.size()) / 2, begin = rows.first(c.rank());
-  std::vector<index_t> order(static_cast<std::size_t>(nnz));
-  std::iota(order.begin(), order.end(), index_t(0));
-  auto const key = [&](index_t n) { return std::pair(there.values[std::size_t(2 * n)], there.values[std::size_t(2 * n + 1)]); };
-  std::sort(order.begin(), order.end(), [&](index_t a, index_t b) { return key(a) < key(b); });
-  row_slice<T> slice{std::vector<index_t>(std::size_t(rows.count()) + 1, 0), {}, buffer<T>(nnz * size, uninitialized), batch, P * Q};
-  for (index_t n = 0; n < nnz; ++n) {
-    auto const [row, col] = key(order[std::size_t(n)]);
-    ++slice.ptr[std::size_t(row - begin) + 1];
-    slice.col.push_back(col);
-    for (index_t b = 0; b < batch; ++b)
-      std::copy_n(arrived.values.data() + order[std::size_t(n)] * size + b * P * Q, P * Q, slice.values.data() + (b * nnz + n) * P * Q);
-  }
-  std::partial_sum(slice.ptr.begin(), slice.ptr.end(), slice.ptr.begin());
-
-  using S2 = transposed_shape_t<S>;
-  using Sparse = sparse_tensor<T, S2, F>;
-  std::vector<index_t> first;
-  for (int r = 0; r <= rows.ranks(); ++r) first.push_back(rows.first(r));
-  return localize<Sparse>(slice, S2(A.shape().batch(), rows.extent(), rows.extent()), layout->mesh, axis, layout->extent, std::move(first), layout);
 }
 
 }  // namespace sla::detail

@@ -6,22 +6,13 @@
 #include <utility>
 
 #include <sla/dist/product.hpp>
-#include <sla/dist/rows.hpp>
 #include <sla/dist/space.hpp>
+#include <sla/dist/transpose.hpp>
 #include <sla/solve/linear.hpp>
 
 namespace sla {
 
 namespace detail {
-template <class List>
-inline constexpr int row_axis = -1;
-template <class... P>
-inline constexpr int row_axis<placements<P...>> = [] {
-  int a = 0, found = -1;
-  ((P::kind == placement_kind::sparse_shard ? void(found = a++) : void(a++)), ...);
-  return found;
-}();
-
 /// The square block of a row-sharded operand that reads this rank's part only: what local preconditioners see.
 template <class T, class S, class Col, class Ptr>
 sparse_tensor<T, S, Csr<Col, Ptr>> own_block(sparse_tensor<T, S, Csr<Col, Ptr>> const& A, index_t own) {
@@ -59,7 +50,7 @@ auto with_local_rows(D const& d, F const& f) {
     try {
       return f();
     } catch (value_error const& e) {
-      if constexpr (row_axis<placements_of_t<D>> >= 0) {
+      if constexpr (sparse_axis<placements_of_t<D>> >= 0) {
         auto const& rows = *d.handle()->rows;
         throw value_error(text(e.what(), " (rows of rank ", rows.rank(), ", which owns ", rows.first(rows.rank()), " to ",
                                rows.first(rows.rank() + 1) - 1, ", are counted in its local order: interior rows first)"));
@@ -73,7 +64,7 @@ auto with_local_rows(D const& d, F const& f) {
 template <class D, class F>
 auto with_own_block(D const& d, F const& f) {
   return with_local_rows(d, [&] {
-    if constexpr (row_axis<placements_of_t<D>> >= 0)
+    if constexpr (sparse_axis<placements_of_t<D>> >= 0)
       return f(own_block(d.local(), d.handle()->halo->own()));
     else
       return f(d.local());
@@ -112,7 +103,7 @@ template <class T, class S, class F, class Mesh, class... P>
 struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> {
   using A = distributed<sparse_tensor<T, S, F>, Mesh, P...>;
   using operator_type = A;
-  static constexpr int axis = detail::row_axis<placements<P...>>;
+  static constexpr int axis = detail::sparse_axis<placements<P...>>;
   static constexpr bool has_all_rows = axis < 0;
 
   template <class B>
@@ -204,15 +195,7 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> {
       return p;
     }
   }
-  static auto adjoint(A const& a) {
-    if constexpr (axis >= 0) {
-      auto [local, handle] = detail::adjoint_rows(a.local(), a.handle(), axis);
-      return distributed<decltype(local), Mesh, P...>(std::move(local), std::move(handle));
-    } else {
-      auto local = adjointed(a.local());
-      return distributed<decltype(local), Mesh, P...>(std::move(local), a.handle());
-    }
-  }
+  static auto adjoint(A const& a) { return adjointed(a); }
   static bool same_pattern(A const& a, A const& a2) {
     return a.local().shape() == a2.local().shape() && sla::same_pattern(a.local().pattern(), a2.local().pattern());
   }

@@ -181,8 +181,8 @@ constexpr void refuse() {
   else if constexpr (Why == code::sparse_layouts_differ)
     static_assert(placements_allow<Facts>,
                   "sla[E19]: the vector does not match the partition of the sparse operand: rows, SparseShard<0, F>, "
-                  "take x in Shard<0, F> (or Replicate for a product), columns, SparseShard<1, F>, take Shard<0, F>. "
-                  "Distribute it by the layout of the matrix, or all_gather<axis>(x)");
+                  "take x in Shard<0, F> (or Replicate for a product), columns, SparseShard<1, F>, take Shard<0, F> for a "
+                  "product (a solve wants rows). Distribute it by the layout of the matrix, or all_gather<axis>(x)");
   else if constexpr (Why == code::no_rule)
     static_assert(placements_allow<Facts>,
                   "sla[E21]: this operation has no placement rule. Specialise rule_of: template <> inline constexpr "

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Rank 1 fails while the others wait for it. The test passes when the ranks end in time and this one's words are heard.
+// Rank 1 fails while the others wait for it. The test passes when the ranks end in time and this one's words are heard, or
+// those of mpiexec where the rank is killed by a signal.
+#include <csignal>
 #include <cstdio>
 #include <stdexcept>
 #include <string_view>
+#include <vector>
 
 #include <sla/adapter/mpi.hpp>
 #include <sla/dist/typed.hpp>
@@ -51,6 +54,20 @@ int together(int argc, char** argv) {
   return 0;
 }
 
+/// Rank 1 is gone without a word, the others wait: rank 0 in a collective, rank 2 for a message.
+int killed(int argc, char** argv) {
+  sla::mpi::environment mpi(argc, argv);
+  auto const c = erase(mpi.world());
+  c->barrier();
+  if (c->rank() == 1) std::raise(SIGKILL);
+  double value = 0;
+  std::vector<sla::incoming> const receives{sla::receive_from(1, std::span<double>(&value, 1))};
+  if (c->rank() == 2) c->start({}, receives)->wait();
+  all_reduce(*c, 1.0);
+  std::printf("rank %d went on\n", c->rank());
+  return 0;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -58,6 +75,7 @@ int main(int argc, char** argv) {
   if (how == "outside") return outside(argc, argv);
   if (how == "inside") return inside(argc, argv);
   if (how == "together") return together(argc, argv);
+  if (how == "killed") return killed(argc, argv);
   sla::mpi::environment mpi(argc, argv);
   work(mpi.world()); // nobody catches
   return 0;

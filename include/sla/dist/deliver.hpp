@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Entries on their way to the owners of their rows: what assembly and stored transposes are made of. A rank holds what it
+// sends and what it owns, never the whole. What becomes of delivered rows is in dist/rows.hpp.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include <sla/dist/rows.hpp>
+#include <sla/tensor/build.hpp>
+
+namespace sla::detail {
+
+/// Where an entry belongs, in global numbers.
+struct entry_place {
+  index_t row, col;
+};
+
+/// The rows of `cols` columns that this rank owns, made of the entries that all ranks have for them: place(k) says where the k-th of this
+/// rank's `count` belongs, write(k, to) writes its batch x block values. Entries of one place are summed, those of rank 0
+/// first, each rank's in the order given: the bits do not depend on the engine. Collective.
+/// Cost: two all_to_alls with their counts; memory of the entries sent and received.
+template <class T, class Place, class Write>
+row_slice<T> deliver(any_communicator& c, row_partition const& rows, index_t cols, index_t count, index_t batch,
+                     index_t block, Place const& place, Write const& write) {
+  index_t const size = batch * block;
+  gathered<entry_place> places;
+  gathered<T> arrived;
+  {
+    std::vector<std::size_t> sent(std::size_t(c.size()) + 1, 0);
+    for (index_t k = 0; k < count; ++k) ++sent[std::size_t(rows.owner(place(k).row)) + 1];
+    std::vector<std::size_t> const counts(sent.begin() + 1, sent.end());
+    for (std::size_t r = 1; r < sent.size(); ++r) sent[r] += sent[r - 1];
+    auto const packed = [&](auto& values, index_t each, auto const& put) {
+      values.resize(std::size_t(count * each));
+      auto next = sent;
+      for (index_t k = 0; k < count; ++k) {
+        std::size_t const at = next[std::size_t(rows.owner(place(k).row))]++;
+        put(k, values.data() + at * std::size_t(each));
+      }
+    };
+    {
+      std::vector<entry_place> out;
+      packed(out, 1, [&](index_t k, entry_place* to) { *to = place(k); });
+      places = all_to_all(c, out, counts);
+    }
+    std::vector<T> out;
+    packed(out, size, write);
+    auto each = counts;
+    for (std::size_t& n : each) n *= std::size_t(size);
+    arrived = all_to_all(c, out, each);
+  }
+
+  index_t const n = index_t(places.values.size());
+  std::vector<index_t> row(places.values.size()), col(places.values.size());
+  for (std::size_t k = 0; k < row.size(); ++k) {
+    row[k] = rows.ascending(places.values[k].row);
+    col[k] = places.values[k].col;
+  }
+  places = {};
+  auto const sorted = sort_triplets<index_t, index_t>(rows.count(), cols, n, row.data(), col.data());
+  row = {};
+  auto sums = sum_triplets<T>(sorted, col.data(), arrived.values.data(), 1, size); // [slot][batch][block]
+  arrived = {};
+
+  auto const& pattern = *sorted.pattern;
+  row_slice<T> slice;
+  slice.ptr.assign(pattern.row_ptr.begin(), pattern.row_ptr.end());
+  slice.col.assign(pattern.col.begin(), pattern.col.end());
+  slice.batch = batch;
+  slice.block = block;
+  if (batch == 1) {
+    slice.values = std::move(sums);
+  } else {
+    slice.values = buffer<T>(sums.size(), uninitialized);
+    index_t const nnz = pattern.nnz();
+    for (index_t s = 0; s < nnz; ++s)
+      for (index_t b = 0; b < batch; ++b)
+        std::copy_n(sums.data() + (s * batch + b) * block, block, slice.values.data() + (b * nnz + s) * block);
+  }
+  return slice;
+}
+
+} // namespace sla::detail

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Products without halos: matrices dealt out by columns, and rows times a whole vector, on 1 to 8 thread ranks.
+#include <complex>
+
+#include <sla/dist/distribute.hpp>
+#include <sla/dist/product.hpp>
+#include <sla/dist/self.hpp>
+#include <sla/tensor/block.hpp>
+
+#include "catch.hpp"
+#include "suites/spread.hpp"
+
+using namespace sla;
+using Line = mesh<axis<"line">>;
+
+namespace {
+template <class T, class S, class X, class Y>
+double column_errors(int ranks, sparse_tensor<T, S> const& A, X const& x, Y const& u) {
+  constexpr int d = S::batch_extents::rank;
+  Y const y = A * x;
+  X const v = transpose(A) * u, w = adjoint(A) * u;
+  return suite::largest_error(ranks, [&](auto& world) {
+    Line m(world);
+    auto D = distribute<SparseShard<1>>(A, m);
+    auto dx = distribute(x, D.col_layout());
+    auto du = distribute<Replicate>(u, m);
+    auto const before = m.communicator(0).stats();
+    auto dy = eval(D * dx);
+    auto dv = eval(transpose(D) * du);
+    auto const after = m.communicator(0).stats();
+    bool const quiet = before.collectives() == after.collectives() && before.exchanges == after.exchanges;
+    static_assert(has_placements<decltype(dy), Partial<>> && has_placements<decltype(dv), Shard<d, Part<>>>);
+    auto ry = reduce_scatter<"line", Shard<d, Part<>>>(dy);
+    auto like = distribute(y, D.row_layout());
+    return std::array<double, 6>{norm(all_reduce<"line">(dy).local() - y),
+                                 norm(gather(ry) - y),
+                                 norm(ry.local() - like.local()),
+                                 norm(gather(dv) - v),
+                                 norm(gather(adjoint(D) * du) - w),
+                                 quiet ? 0.0 : 1.0};
+  });
+}
+template <class T, class S, class X, class Y>
+double row_errors(int ranks, sparse_tensor<T, S> const& A, X const& x, Y const& u) {
+  constexpr int d = S::batch_extents::rank;
+  Y const y = A * x, z = 2.0 * (A * (3.0 * x)) - u;
+  return suite::largest_error(ranks, [&](auto& world) {
+    Line m(world);
+    auto D = distribute<SparseShard<0>>(A, m);
+    auto dx = distribute<Replicate>(x, m);
+    auto const before = m.communicator(0).stats().exchanges;
+    auto dy = eval(D * dx);
+    bool const quiet = before == m.communicator(0).stats().exchanges;
+    static_assert(has_placements<decltype(dy), Shard<d, Part<>>>);
+    auto dz = eval(2.0 * (D * (3.0 * dx)) - distribute(u, D.row_layout()));
+    return std::array<double, 3>{norm(gather(dy) - y), norm(gather(dz) - z), quiet ? 0.0 : 1.0};
+  });
+}
+} // namespace
+
+TEST_CASE("columns times a shard are a pending sum, which a collective finishes") {
+  int const ranks = GENERATE(1, 2, 3, 4, 8);
+  auto const A = problems::convection_diffusion<double>({9, 8}, {3.0, 1.0});
+  CHECK(column_errors(ranks, A, random<double>({72}, 1), random<double>({72}, 2)) < 1e-11);
+  CHECK(row_errors(ranks, A, random<double>({72}, 1), random<double>({72}, 2)) < 1e-11);
+  auto const R = suite::scattered<double>(50, 35, 160);
+  CHECK(column_errors(ranks, R, random<double>({35}, 1), random<double>({50}, 2)) < 1e-11);
+  CHECK(row_errors(ranks, R, random<double>({35}, 1), random<double>({50}, 2)) < 1e-11);
+}
+
+TEST_CASE("complex columns with several right-hand sides, and batches of blocks") {
+  using Z = std::complex<double>;
+  auto const R = suite::scattered<Z>(30, 30, 120);
+  CHECK(column_errors(3, R, random<Z, Extents<dyn, dyn>>({30, 3}, 1), random<Z, Extents<dyn, dyn>>({30, 3}, 2)) < 1e-11);
+  auto B = to_blocks<2, 2>(to_batch<3>(problems::poisson<double>({6, 4})));
+  for (index_t n = 0; n < B.values().size(); ++n) B.values()[n] *= 1.0 + double(n / B.batch_stride());
+  auto const x = random<double, Extents<3, dyn, 2>>({3, 12, 2}, 1), u = random<double, Extents<3, dyn, 2>>({3, 12, 2}, 2);
+  CHECK(column_errors(2, B, x, u) < 1e-11);
+  CHECK(row_errors(3, B, x, u) < 1e-11);
+}
+
+TEST_CASE("a vector of another partition is refused") {
+  self world;
+  Line m(world);
+  auto D = distribute<SparseShard<1>>(problems::poisson<double>({6, 6}), m);
+  auto other = distribute<SparseShard<1>>(problems::poisson<double>({6, 7}), m);
+  CHECK_THROWS_AS(eval(D * distribute(random<double>({42}, 1), other.col_layout())), shape_error);
+  CHECK_THROWS_AS(eval(transpose(D) * distribute<Replicate>(random<double>({42}, 1), m)), shape_error);
+}

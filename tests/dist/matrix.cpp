@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Stored transposes, norms, diagonals, scaling and gathering of distributed matrices, against the whole matrix.
+#include <complex>
+
+#include <sla/dist/matrix.hpp>
+#include <sla/tensor/block.hpp>
+
+#include "catch.hpp"
+#include "suites/spread.hpp"
+
+using namespace sla;
+using Line = mesh<axis<"line">>;
+
+namespace {
+double far(double a, double b) { return std::abs(a - b); }
+template <class X>
+double far(X const& a, X const& b) {
+  return norm(a - b);
+}
+
+template <int Dealt, class T, class S>
+double errors(int ranks, sparse_tensor<T, S> const& A) {
+  auto const whole = to_dense(A), turned = to_dense(transposed(A)), conjugate = to_dense(adjointed(A));
+  auto const by_rows = random<real_t<T>, range_extents_t<S>>(A.range(), 1);
+  auto const by_columns = random<real_t<T>, domain_extents_t<S>>(A.domain(), 2);
+  auto const rows_scaled = to_dense(scale_rows(A, by_rows)), columns_scaled = to_dense(scale_cols(A, by_columns));
+  auto const frobenius = norm(A), one = norm1(A), inf = norm_inf(A);
+  return suite::largest_error(ranks, [&](auto& world) {
+    Line m(world);
+    auto D = distribute<SparseShard<Dealt>>(A, m);
+    auto Dt = transposed(D);
+    static_assert(has_placements<decltype(Dt), SparseShard<0>>);
+    auto const rows = [&](auto const& d) {
+      if constexpr (Dealt == 0)
+        return distribute(d, D.row_layout());
+      else
+        return distribute<Replicate>(d, m);
+    };
+    return std::array<double, 9>{far(to_dense(D), whole),
+                                 far(to_dense(Dt), turned),
+                                 far(to_dense(adjointed(D)), conjugate),
+                                 far(to_dense(transposed(Dt)), whole),
+                                 far(norm(D), frobenius),
+                                 far(norm1(D), one),
+                                 far(norm_inf(D), inf),
+                                 far(to_dense(scale_rows(D, rows(by_rows))), rows_scaled),
+                                 far(to_dense(scale_cols(D, distribute(by_columns, D.col_layout()))), columns_scaled)};
+  });
+}
+} // namespace
+
+TEST_CASE("what is asked of a matrix by rows has the answers of the whole") {
+  int const ranks = GENERATE(1, 2, 3, 4, 8);
+  CHECK(errors<0>(ranks, problems::convection_diffusion<double>({6, 5}, {3.0, 1.0})) < 1e-12);
+  CHECK(errors<0>(ranks, suite::scattered<double>(30, 22, 90)) < 1e-12);
+}
+
+TEST_CASE("and by columns, and of batches of complex blocks") {
+  CHECK(errors<1>(3, suite::scattered<double>(30, 22, 90)) < 1e-12);
+  using S = Shape<Batch<2>, dyn, dyn, Block<2, 2>>;
+  suite::random_triplets<std::complex<double>> const t(12, 12, 40, 5, 8);
+  CHECK(errors<0>(3, from_triplets<std::complex<double>>(S({}, 12, 12), t.row, t.col, t.value)) < 1e-12);
+}
+
+TEST_CASE("norms of a matrix are those of its dense form") {
+  auto const A = suite::scattered<std::complex<double>>(9, 7, 30);
+  auto const dense = to_dense(A);
+  double frobenius = 0, one = 0, inf = 0;
+  for (index_t i = 0; i < 9; ++i) {
+    double row = 0;
+    for (index_t j = 0; j < 7; ++j) row += std::abs(dense(i, j)), frobenius += std::norm(dense(i, j));
+    inf = (std::max)(inf, row);
+  }
+  for (index_t j = 0; j < 7; ++j) {
+    double column = 0;
+    for (index_t i = 0; i < 9; ++i) column += std::abs(dense(i, j));
+    one = (std::max)(one, column);
+  }
+  CHECK(std::abs(norm(A) - std::sqrt(frobenius)) < 1e-13 * std::sqrt(frobenius));
+  CHECK(std::abs(norm1(A) - one) < 1e-13 * one);
+  CHECK(std::abs(norm_inf(A) - inf) < 1e-13 * inf);
+}
+
+TEST_CASE("a diagonal lies as the rows or columns that are dealt out") {
+  auto const A = suite::scattered<double>(25, 25, 200);
+  auto const expected = diagonal_of(A);
+  auto const x = random<double>({25}, 3);
+  double const error = suite::largest_error(4, [&](auto& world) {
+    Line m(world);
+    auto D = distribute<SparseShard<0>>(A, m);
+    auto E = distribute<SparseShard<1>>(A, m);
+    auto R = distribute<Replicate>(A, m);
+    // what lies alike multiplies: D's diagonal times a vector of its rows
+    auto product = eval(diagonal_of(D) * distribute(x, D.row_layout()));
+    return std::array<double, 4>{norm(gather(diagonal_of(D)) - expected), norm(gather(diagonal_of(E)) - expected),
+                                 norm(diagonal_of(R).local() - expected), norm(gather(product) - expected * x)};
+  });
+  CHECK(error < 1e-14);
+  auto const words = suite::words_of(2, [&](auto& world) {
+    Line m(world);
+    diagonal_of(distribute<SparseShard<0>>(suite::scattered<double>(6, 5, 9), m));
+  });
+  CHECK(words[1].find("D is 6 x 5, and must be square") != std::string::npos);
+}
+
+TEST_CASE("ranks that give different tensors of one size are told so") {
+  auto const words = suite::words_of(3, [&](auto& world) {
+    Line m(world);
+    auto A = problems::poisson<double>({6, 6});
+    if (world.rank() == 2) A.values()[17] += 1e-9;
+    distribute<SparseShard<0>>(A, m);
+  });
+  for (auto const& w : words) CHECK(w.find("rank 2 gives another tensor of this size than rank 0") != std::string::npos);
+  auto const pattern = suite::words_of(2, [&](auto& world) {
+    Line m(world);
+    index_t const at = world.rank();
+    distribute<SparseShard<0>>(from_triplets<double>(4, 4, {at, 3}, {0, 1}, {1.0, 2.0}), m);
+  });
+  CHECK(pattern[0].find("rank 1 gives another tensor") != std::string::npos);
+  auto const vectors = suite::words_of(2, [&](auto& world) {
+    Line m(world);
+    distribute<Replicate>(random<double>({5}, unsigned(world.rank())), m);
+  });
+  CHECK(vectors[1].find("rank 1 gives another tensor") != std::string::npos);
+}
