@@ -50,11 +50,19 @@ TEST_CASE("A batch and several right-hand sides add no pass, and A is read once 
   CHECK(four.bytes - matrix - diagonal == 4 * (one.bytes - matrix - diagonal));
 }
 
-TEST_CASE("BiCGStab makes five passes per iteration, GMRES four") {
+TEST_CASE("Jacobi-MINRES makes two passes per iteration and moves 136 bytes per unknown beside A") {
+  auto const A = sla::problems::poisson({60, 60});
+  auto const each = per_iteration<false>(A, sla::random<double>(A.rows(), 1), sla::minres{});
+  CHECK(each.passes == 2);
+  CHECK(double(each.bytes) == Approx(double(A.nnz() * 12 + (A.rows() + 1) * 4) + 136.0 * double(A.rows())).epsilon(0.001));
+}
+
+TEST_CASE("BiCGStab makes five passes per iteration, GMRES and its flexible form four") {
   auto const A = sla::problems::convection_diffusion({30, 30}, 1.0);
   auto const b = sla::random<double>(A.rows(), 1);
   CHECK(per_iteration<false>(A, b, sla::bicgstab{}).passes == 5);
   CHECK(per_iteration<false>(A, b, sla::gmres{}).passes == 4);
+  CHECK(per_iteration<false>(A, b, sla::fgmres{}).passes == 4);
 }
 
 TEST_CASE("A call of a method synchronises twice, whatever the iterations, on a queue too") {

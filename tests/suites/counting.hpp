@@ -22,9 +22,9 @@ class counting_space : public sla::host_space<Many> {
     into_.bytes += sla::bytes_moved(statements...);
   }
   template <class T>
-  auto peek(T const& scalar) {
+  auto peek(T const& s) {
     ++into_.peeks;
-    return sla::host_space<Many>::peek(scalar);
+    return sla::host_space<Many>::peek(s);
   }
   void finish() { ++into_.synchronizations; }
 

@@ -47,11 +47,28 @@ void same_everywhere(A const& a, B const& b, Method const& method, P const& p, d
   }
 }
 
-/// A problem that a method can solve: symmetric positive definite where it needs that, else convection and diffusion.
+/// Is the method for Hermitian matrices of any sign?
+template <class Method>
+inline constexpr bool needs_hermitian = requires { Method::needs_hermitian; };
+
+/// A + shift, for square matrices, blocks and batches.
+template <class A>
+A shifted(A a, double shift) {
+  constexpr index_t P = A::shape_type::block_rows;
+  auto const diagonal = sla::diagonal_positions(a.pattern());
+  for (index_t b = 0; b < a.batch_count(); ++b)
+    for (index_t n = 0; n < a.rows() * P; ++n) a.values()[b * a.batch_stride() + (diagonal[n / P] * P + n % P) * P + n % P] += shift;
+  return a;
+}
+
+/// A problem that a method can solve: symmetric positive definite where it needs that, symmetric and indefinite where it can
+/// do with it (the diagonal is positive, so that Jacobi is a definite preconditioner), else convection and diffusion.
 template <class Method>
 auto problem(index_t n) {
   if constexpr (Method::needs_definite)
     return sla::problems::checkerboard({n, n}, 10.0, 2);
+  else if constexpr (needs_hermitian<Method>)
+    return shifted(sla::problems::checkerboard({n, n}, 10.0, 2), -0.5);
   else
     return sla::problems::convection_diffusion({n, n}, 3.0);
 }
@@ -72,9 +89,17 @@ auto complex_problem(index_t n) {
   auto A = sla::cast<T>(problem<Method>(n));
   for (index_t i = 0; i < A.rows(); ++i)
     A.pattern().view().for_row(i, [&](index_t s, index_t j) {
-      if (i != j) A.values()[s] *= Method::needs_definite ? std::polar(1.0, 0.3 * double(j - i)) : T(1, 0.2);
+      if (i != j) A.values()[s] *= Method::needs_definite || needs_hermitian<Method> ? std::polar(1.0, 0.3 * double(j - i)) : T(1, 0.2);
     });
   return A;
+}
+/// A preconditioner that is applied as a whole: definite where the method needs that.
+template <class Method, class A>
+auto sweeps(A const& a) {
+  if constexpr (needs_hermitian<Method>)
+    return sla::ilu0{}.setup(shifted(a, 0.5));
+  else
+    return sla::ilu0{};
 }
 
 template <class Method>
@@ -82,7 +107,7 @@ void plain(Method const& method) {
   auto const A = problem<Method>(11);
   auto const b = sla::random<double>(A.rows(), 1);
   same_everywhere(A, b, method, sla::jacobi{}, 1e-7);
-  same_everywhere(A, b, method, sla::ilu0{}, 1e-7);
+  same_everywhere(A, b, method, sweeps<Method>(A), 1e-7);
 }
 template <class Method>
 void without_preconditioner(Method const& method) {
@@ -99,12 +124,20 @@ template <class Method>
 void blocks_with_right_hand_sides(Method const& method) {
   auto const A = sla::to_blocks<2, 2>(problem<Method>(8));
   auto const b = sla::random<double, sla::Extents<dyn, 2, dyn>>({A.rows(), 2, 2}, 4);
-  same_everywhere(A, b, method, sla::ilu0{}, 1e-7);
+  same_everywhere(A, b, method, sweeps<Method>(A), 1e-7);
 }
 template <class Method>
 void complex_numbers(Method const& method) {
   auto const A = complex_problem<Method>(7);
-  same_everywhere(A, sla::random<std::complex<double>>(A.rows(), 5), method, sla::ilu0{}, 1e-7);
+  same_everywhere(A, sla::random<std::complex<double>>(A.rows(), 5), method, sweeps<Method>(A), 1e-7);
+}
+/// Complex numbers in blocks, in a batch, with right-hand sides: A and b.
+template <class Method>
+auto everything_at_once() {
+  auto const C = sla::to_blocks<2, 2>(complex_problem<Method>(6));
+  auto A = sla::stack_batch(C, shifted(C, 0.4));
+  auto b = sla::random<std::complex<double>, sla::Extents<2, dyn, 2, dyn>>({2, A.rows(), 2, 2}, 7);
+  return std::pair(std::move(A), std::move(b));
 }
 
 /// Items have their own stops: each gets the bits that it gets alone.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <ctime>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -34,7 +35,7 @@ struct verdict {
     if (!(rr - rr == 0)) return reason::not_a_number;
     if (double(rr) <= tolerance(double(bb), rtol, atol)) return reason::converged;
     if (state == reason::running) return unfinished;
-    if (state != reason::converged && state != reason::breakdown) return state;
+    if (state != reason::converged && state != reason::breakdown && state != reason::stagnated) return state;
     if (first_of_guess || rr < before / 4) return reason::running;
     return state == reason::converged ? reason::stagnated : state;
   }
@@ -82,24 +83,35 @@ class recorded_stop : public stop_test<Space, Real> {
   record& kept_;
 };
 
-/// Solves a x = b from x with m = M^-1 and fills the report: items, runs, bytes, history. At most two synchronisations per
-/// run of the method: its end, and the true residual.
-template <class Space, class Method, class A, class M, class V>
-void drive(Space& space, Method const& method, A const& a, M const& m, V const& b, V& x, bool guessed, bool history, report& out) {
-  using Real = std::remove_cvref_t<decltype(std::get<0>(fuse(space, squared_norm(b))))>;
-  using Stop = recorded_stop<Space, Real>;
-  if (!(method.rtol >= 0 && method.atol >= 0))
-    throw value_error(text(method.name, "{.rtol = ", method.rtol, ", .atol = ", method.atol, "}: tolerances are numbers from 0 on"));
-  typename Stop::record last;
+/// How the driver has a method make its stop test.
+template <class Space, class Real>
+struct recorded_stop_maker {
+  stop_rule const& rule;
+  typename recorded_stop<Space, Real>::record& kept;
+  recorded_stop<Space, Real> operator()(Space& space, Real const& bb) const { return {space, rule, bb, kept}; }
+};
+template <class Space, class V>
+using squared_norm_t = std::remove_cvref_t<decltype(std::get<0>(fuse(std::declval<Space&>(), squared_norm(std::declval<V const&>()))))>;
+/// One run of a method that improves x: whatever the method, the driver is compiled once.
+template <class Space, class V>
+using method_run = std::function<std::vector<progress>(recorded_stop_maker<Space, squared_norm_t<Space, V>> const&)>;
+
+/// Solves a x = b from x by runs of a method and fills the report: items, runs, bytes, history. At most two synchronisations
+/// per run: its end, and the true residual.
+template <class Space, class A, class V>
+void drive(Space& space, method_run<Space, V> const& run, stop_rule rule, A const& a, V const& b, V& x, bool guessed, bool history, report& out) {
+  using Real = squared_norm_t<Space, V>;
+  if (!(rule.rtol >= 0 && rule.atol >= 0))
+    throw value_error(text(out.method, "{.rtol = ", rule.rtol, ", .atol = ", rule.atol, "}: tolerances are numbers from 0 on"));
+  typename recorded_stop<Space, Real>::record last;
   std::optional<Real> before;
-  stop_rule rule{method.rtol, method.atol, method.max_iterations, method.watch};
   if (history)
-    rule.watch = [&out, watch = method.watch](std::vector<progress> const& seen) {
+    rule.watch = [&out, watch = rule.watch](std::vector<progress> const& seen) {
       out.history.push_back(seen);
       return !watch || watch(seen);
     };
   for (bool again = true; again;) {
-    auto items = method.run(space, a, m, b, x, [&](Space& s, Real const& bb) { return Stop(s, rule, bb, last); });
+    auto items = run({rule, last});
     auto [rr, bb, sum_of_b] = fuse(space, squared_norm(b - a * x), squared_norm(b), norm1(b));
     reason const unfinished = last.stopped ? reason::stopped : reason::iteration_limit;
     last.state = space.map(verdict{rule.rtol, rule.atol, unfinished, guessed && out.runs == 0}, *last.state, rr, bb, sum_of_b, before ? *before : bb);

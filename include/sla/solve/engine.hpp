@@ -126,7 +126,8 @@ solution<V> call(A const& a, Method const& method, M const& m, V const& b, repor
       else
         return where.make(World::layout(a, b));
     }();
-    drive(space, method, a, m, b, x, guessed, has_history<Options...>, out);
+    method_run<decltype(space), V> const run = [&](auto const& make_stop) { return method.run(space, a, m, b, x, make_stop); };
+    drive(space, run, {method.rtol, method.atol, method.max_iterations, method.watch}, a, b, x, guessed, has_history<Options...>, out);
     if constexpr (requires { m.failure(index_t()); }) name_failures(m, out);
   }
   out.seconds_solve += seconds_now() - start;

@@ -68,6 +68,11 @@ struct prepare_laws {
     else
       return true;
   }();
+  template <class O>
+  static constexpr bool varies = requires { typename O::varying_tag; };
+  template <class O>
+  static constexpr bool is_flexible = requires { typename O::flexible_tag; };
+  static constexpr bool allows_for_it = !(varies<Options> || ...) || (is_flexible<Options> || ...);
   static constexpr bool can_pick = (names_method && !(std::same_as<Options, automatic> || ...)) || brings_preconditioner || Readable<A>;
   static constexpr bool can_factor = has_all_rows || !(factors_all<Options> || ...);
   static_assert(is_square, "sla: solve(A, b): A must be square; for least squares solve the normal equations, adjoint(A) * A");
@@ -75,7 +80,8 @@ struct prepare_laws {
   static_assert(named, "sla: solve(A, b, preconditioner): name the method too, such as gmres{}; the automatic choice picks both");
   static_assert(can_factor, "sla: solve(A, b, method): the rows of A are dealt out to ranks, and direct methods factor a matrix that one rank holds; name a Krylov method, such as gmres{}, ilu0{}");
   static_assert(can_pick, "sla: solve(A, b) picks a method for sparse tensors in host memory; here, name one: solve(A, b, cg{}, jacobi{})");
-  static constexpr bool hold = is_square && fit_together && named && can_factor && can_pick;
+  static_assert(allows_for_it, "sla: solve(A, b, method, inner(...)): an inner iteration is another operator at every step; name the method that allows for it, fgmres{}");
+  static constexpr bool hold = is_square && fit_together && named && can_factor && can_pick && allows_for_it;
 };
 template <class A, class B, class... Options>
 struct solve_laws {

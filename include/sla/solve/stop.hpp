@@ -199,6 +199,12 @@ class stop_test {
   /// An item whose squared residual fell by less than four stops as stagnated.
   void expect_decrease(Real const& before, Real const& now) { state_ = space_.map(detail::blame_no_decrease{}, state_, before, now); }
 
+  /// The reason that f(state, numbers...) gives is each item's state: for methods with laws of their own.
+  template <class F, class... N>
+  void judge(F const& f, N const&... numbers) {
+    state_ = space_.map(f, state_, numbers...);
+  }
+
   /// Begins with the items stopped that stopped in an earlier run of the method.
   void resume(state_scalar const& before) { state_ = space_.map(detail::resume{}, state_, before); }
 

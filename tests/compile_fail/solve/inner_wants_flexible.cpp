@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// expect-error: an inner iteration is another operator at every step
+#include <sla/solve.hpp>
+
+int main() {
+  auto A = sla::problems::poisson({4, 4});
+  auto b = sla::random<double>(16, 1);
+#ifdef FIXED
+  return sla::solve(A, b, sla::fgmres{}, sla::inner(sla::cg{}, sla::jacobi{})).size() ? 0 : 1;
+#else
+  return sla::solve(A, b, sla::cg{}, sla::inner(sla::cg{}, sla::jacobi{})).size() ? 0 : 1;
+#endif
+}
