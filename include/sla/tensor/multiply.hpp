@@ -4,8 +4,11 @@
 #pragma once
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include <sla/core/op.hpp>
 #include <sla/tensor/block.hpp>
@@ -15,7 +18,20 @@
 namespace sla {
 
 namespace detail {
-/// The pattern of a product of patterns; work[i] is the number of pairs of entries in the rows before i.
+/// The columns of some rows, one row after the other, from row `first` on.
+template <class Col>
+struct column_run {
+  index_t first, count = 0;
+  buffer<Col> columns;
+
+  /// Room for the `here` columns of this row, and for more of the `most` that may follow.
+  column_run(index_t row, index_t here, index_t most)
+      : first(row), columns((std::max)(here, (std::min)(most, index_t(1) << 20)), uninitialized) {}
+  bool has_room(index_t more) const { return count + more <= columns.size(); }
+};
+
+/// The pattern of a product of patterns; work[i] is the number of pairs of entries in the rows before i. The columns are
+/// found once, in runs, which go as the pattern is made of them.
 template <class F, class PA, class PB>
 auto multiplied_pattern(PA const& a, PB const& b, buffer<index_t> const& work) {
   using Col = typename F::col_type;
@@ -23,40 +39,43 @@ auto multiplied_pattern(PA const& a, PB const& b, buffer<index_t> const& work) {
   auto const va = a.view();
   auto const vb = b.view();
   bool const ascending = has_sorted_columns(b);
-  auto each_row = [&](auto const& visit) {
-    parallel_work(work, [&](index_t lo, index_t hi) {
-      column_set columns;
-      for (index_t i = lo; i < hi; ++i) {
-        if (work[i] == work[i + 1]) continue;
-        index_t first = b.cols, last = -1;
-        va.for_row(i, [&](index_t, index_t k) {
-          auto const *from = vb.col + vb.row_ptr[k], *to = vb.col + vb.row_ptr[k + 1];
-          if (from == to) return;
-          auto const [low, high] = ascending ? std::pair(from, to - 1) : std::minmax_element(from, to);
-          first = (std::min)(first, index_t(*low));
-          last = (std::max)(last, index_t(*high));
-        });
-        columns.open(first, last, (std::min)(work[i + 1] - work[i], b.cols));
-        columns.fill([&](auto const& insert) {
-          va.for_row(i, [&](index_t, index_t k) { vb.for_row(k, [&](index_t, index_t j) { insert(j); }); });
-        });
-        visit(i, columns);
-      }
-    });
-  };
   buffer<index_t> counts(a.rows);
-  each_row([count = counts.data()](index_t i, column_set& columns) {
-    count[i] = columns.size();
-    columns.drain([](index_t) {});
+  std::vector<column_run<Col>> runs;
+  std::mutex gate;
+  parallel_work(work, [&, count = counts.data()](index_t lo, index_t hi) {
+    std::vector<column_run<Col>> mine;
+    column_set columns;
+    for (index_t i = lo; i < hi; ++i) {
+      if (work[i] == work[i + 1]) continue;
+      index_t first = b.cols, last = -1;
+      va.for_row(i, [&](index_t, index_t k) {
+        auto const *from = vb.col + vb.row_ptr[k], *to = vb.col + vb.row_ptr[k + 1];
+        if (from == to) return;
+        auto const [low, high] = ascending ? std::pair(from, to - 1) : std::minmax_element(from, to);
+        first = (std::min)(first, index_t(*low));
+        last = (std::max)(last, index_t(*high));
+      });
+      columns.open(first, last, (std::min)(work[i + 1] - work[i], b.cols));
+      columns.fill([&](auto const& insert) {
+        va.for_row(i, [&](index_t, index_t k) { vb.for_row(k, [&](index_t, index_t j) { insert(j); }); });
+      });
+      count[i] = columns.size();
+      if (mine.empty() || !mine.back().has_room(count[i])) mine.emplace_back(i, count[i], work[hi] - work[i]);
+      Col* to = mine.back().columns.data() + mine.back().count;
+      columns.drain([&](index_t j) { *to++ = Col(j); });
+      mine.back().count += count[i];
+    }
+    std::lock_guard const guard(gate);
+    std::move(mine.begin(), mine.end(), std::back_inserter(runs));
   });
   auto row_ptr = row_pointers<typename F::ptr_type>(
       a.rows, [&](index_t i) { return counts[i]; }, "the number of entries of A * B,",
       "Csr<std::int32_t, std::int64_t> for A: to<Csr<std::int32_t, std::int64_t>>(A) * B");
   buffer<Col> col(row_ptr[a.rows], uninitialized);
-  each_row([&, out = col.data()](index_t i, column_set& columns) {
-    Col* to = out + row_ptr[i];
-    columns.drain([&](index_t j) { *to++ = Col(j); });
-  });
+  for (auto& run : runs) {
+    host_memory::copy(run.columns.data(), col.data() + row_ptr[run.first], std::size_t(run.count) * sizeof(Col));
+    run.columns = {};
+  }
   return std::make_shared<pattern const>(pattern{a.rows, b.cols, std::move(row_ptr), std::move(col)});
 }
 
@@ -72,8 +91,8 @@ void add_block_product(C* c, A const* a, B const* b) {
 /// The pattern of A B, kept: new values on the old patterns are multiplied without looking for it again.
 ///     multiply_plan plan(A, B);  auto C = plan(A, B);  plan.update(C, A2, B2);
 /// A is (*batch, M, K, p, q) and B (*batch, K, N, q, r); batch axes may be missing on one side. Rows of C ascend.
-/// Cost: O(multiplications), in parallel over rows of equal work, twice for the pattern and once per product; 8 bytes
-/// per row are kept beside the patterns. Errors: shape_error where only run time can tell, and where C has more entries
+/// Cost: O(multiplications), in parallel over rows of equal work, once for the pattern and once per product; 8 bytes per
+/// row are kept beside the patterns. Errors: shape_error where only run time can tell, and where C has more entries
 /// than its format counts.
 /// Source: Gustavson, Two fast algorithms for sparse matrices (ACM TOMS 1978).
 template <class FA, class FB>

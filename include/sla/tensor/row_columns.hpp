@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The columns of one row at a time: `column_set` finds the distinct ones in ascending order, `column_places` tells the
-// place of each. Rows of narrow span use flags that stay in the first-level cache, wide ones a hash table.
+// place of each. Rows of narrow span use flags that stay in the near caches, wide ones a hash table.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,10 @@
 
 namespace sla::detail {
 
-/// Rows whose columns span less than this are narrow: a flag per column takes 32 KiB.
+/// Rows whose columns span less than this are narrow: their flags take 32 KiB, their places 1 MiB.
 inline constexpr index_t narrow_span = index_t(1) << 18;
+/// Flags sort as they go, so full rows may have more of them: up to 512 KiB.
+inline constexpr index_t widest_flags = index_t(1) << 22;
 
 /// An open-addressing table of columns; its capacity is a power of two and at least twice what goes in.
 class column_table {
@@ -46,17 +48,19 @@ class column_set {
 public:
   /// A row with columns in [first, last]; `most` are inserted, repeats counted.
   void open(index_t first, index_t last, index_t most) {
+    index_t const span = last - first;
     base_ = first;
     count_ = 0;
-    narrow_ = last - first < narrow_span;
-    if (narrow_ && flags_.empty()) {
-      flags_.resize(std::size_t(narrow_span / 64));
-      groups_.resize(std::size_t(narrow_span / 4096));
-    }
-    if (narrow_)
-      used_groups_ = std::size_t((last - first) / 4096 + 1);
-    else
+    narrow_ = span < narrow_span || (span < widest_flags && span / 4096 < 8 * most);
+    if (narrow_) {
+      used_groups_ = std::size_t(span / 4096 + 1);
+      if (groups_.size() < used_groups_) {
+        groups_.resize(used_groups_);
+        flags_.resize(used_groups_ * 64);
+      }
+    } else {
       table_.open(most);
+    }
   }
   /// walk(insert) calls insert(column).
   template <class Walk>
