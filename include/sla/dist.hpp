@@ -10,6 +10,7 @@
 #include <sla/dist/grad.hpp>
 #include <sla/dist/matrix.hpp>
 #include <sla/dist/product.hpp>
+#include <sla/dist/schwarz.hpp>
 #include <sla/dist/self.hpp>
 #include <sla/dist/solve.hpp>
 #include <sla/dist/threads.hpp>

@@ -150,6 +150,14 @@ struct placed_result {
   using type = typename placed_with<Node, mesh_type, result_placements_t<Op, std::remove_cvref_t<X>...>>::type;
 };
 
+/// f(the local node of x), in the placements of x: an operator that keeps the rows where they are.
+template <class X, class F>
+auto placed_like(X&& x, F const& f) {
+  auto layout = layout_of(x);
+  auto node = f(local_node(std::forward<X>(x)));
+  return typename placed_with<decltype(node), mesh_of_t<X>, placements_of_t<X>>::type{std::move(node), std::move(layout)};
+}
+
 template <class Op, class X>
 auto placed_elementwise(X&& x) {
   require_well_typed<Op, std::remove_cvref_t<X>>();

@@ -9,6 +9,7 @@
 #include <sla/dist/space.hpp>
 #include <sla/dist/transpose.hpp>
 #include <sla/solve/linear.hpp>
+#include <sla/solve/precond/chebyshev.hpp>
 
 namespace sla {
 
@@ -94,9 +95,13 @@ class local_preconditioner {
 };
 template <class M, Placed X>
 auto operator*(local_preconditioner<M> const& m, X&& x) {
-  auto layout = detail::layout_of(x);
-  auto node = as_node(m.local() * detail::local_node(std::forward<X>(x)));
-  return typename detail::placed_with<decltype(node), mesh_of_t<X>, placements_of_t<X>>::type{std::move(node), std::move(layout)};
+  return detail::placed_like(std::forward<X>(x), [&](auto&& node) { return as_node(m.local() * std::move(node)); });
+}
+/// Of the whole of A, whose rows are on ranks: its products exchange halos.
+template <DistributedSparse A, Placed X>
+auto operator*(applied_chebyshev<A> const& m, X&& x) {
+  auto product = m.matrix() * std::forward<X>(x);
+  return detail::placed_like(std::move(product), [&](auto&& node) { return m.around(std::move(node)); });
 }
 
 template <class T, class S, class F, class Mesh, class... P>
@@ -186,6 +191,8 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> {
   static auto setup(M const& p, A const& a) {
     if constexpr (std::same_as<M, identity>) {
       return applied_identity{};
+    } else if constexpr (axis >= 0 && requires { typename M::spans_ranks_tag; }) {
+      return p.setup(a);
     } else if constexpr (requires { typename M::preconditioner_tag; }) {
       return detail::with_own_block(a, [&](auto const& block) {
         auto m = p.setup(block);
@@ -194,6 +201,20 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> {
     } else {
       return p;
     }
+  }
+  /// By global numbers of rows; a batch that is dealt out counts its items from 0 on each rank.
+  static auto probe(A const& a, std::uint64_t seed)
+    requires(axis >= 0)
+  {
+    auto const& rows = *a.handle()->rows;
+    tensor<T, range_extents_t<S>> local(a.local().range(), uninitialized);
+    for (index_t n = 0; n < local.size(); ++n) {
+      index_t const row = n / S::block_rows, b = row / (std::max)(rows.count(), index_t(1));
+      local[n] = detail::random_at<T>(seed, (b * rows.extent() + rows.global(row - b * rows.count())) * S::block_rows + n % S::block_rows);
+    }
+    return [&]<class... Q>(vector_layout<Mesh, Q...> const& like) {
+      return distributed<decltype(local), Mesh, Q...>(std::move(local), like.handle());
+    }(a.row_layout());
   }
   static auto adjoint(A const& a) { return adjointed(a); }
   static bool same_pattern(A const& a, A const& a2) {

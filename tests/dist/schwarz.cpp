@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Preconditioners that span the ranks: Schwarz with overlap and Chebyshev polynomials, against one rank with as many subdomains.
+#include <complex>
+
+#include <sla/dist/distribute.hpp>
+#include <sla/dist/schwarz.hpp>
+#include <sla/dist/threads.hpp>
+#include <sla/solve.hpp>
+
+#include "catch.hpp"
+
+using namespace sla;
+using Rows = mesh<axis<"rows">>;
+
+namespace {
+/// f(this rank's matrix and r, by rows on ranks) on every rank.
+template <class A, class V, class F>
+auto on_ranks(int ranks, A const& a, V const& r, F const& f) {
+  return threads::run(ranks, [&](auto& world) {
+    Rows m(world);
+    auto const D = distribute<SparseShard<0>>(a, m, strips{});
+    return f(D, distribute(r, D.row_layout()));
+  });
+}
+template <class X, class Y>
+double distance(X const& x, Y const& y) {
+  return double(norm_inf(x - y));
+}
+/// M r and M^H r by the ranks, new values too, are those of one rank.
+template <class A, class V, class P>
+void same_as_one_rank(A const& a, V const& r, std::vector<int> const& all_ranks, P const& options) {
+  for (int ranks : all_ranks) {
+    auto const one = options(ranks).setup(a);
+    V const z = one * r, h = one.adjoint() * r;
+    auto const worst = on_ranks(ranks, a, r, [&](auto const& D, auto const& dr) {
+      auto M = options(0).setup(D);
+      auto out = std::max(distance(gather(M * dr), z), distance(gather(M.adjoint() * dr), h));
+      M.update(distribute<SparseShard<0>>(2.0 * a, D.mesh(), strips{}));
+      return std::max(out, distance(2.0 * gather(M * dr), z));
+    });
+    for (double d : worst) CHECK(d < 1e-12);
+  }
+}
+std::vector<std::string> words(int ranks, auto const& a, auto const& p) {
+  return on_ranks(ranks, a, vector<double>(a.rows()), [&](auto const& D, auto const&) {
+    try {
+      p.setup(D);
+    } catch (error const& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  });
+}
+}  // namespace
+
+TEST_CASE("schwarz on ranks is that of one rank with as many subdomains") {
+  auto const A = problems::convection_diffusion<double>({9, 8}, {20.0, 5.0});
+  auto const r = random<double>({A.rows()}, 5);
+  for (int overlap : {0, 1, 2})
+    for (bool restricted : {false, true})
+      same_as_one_rank(A, r, {1, 2, 3, 4, 8}, [&](int parts) { return schwarz(ilu0{}, {.parts = parts, .overlap = overlap, .restricted = restricted}); });
+}
+
+TEST_CASE("schwarz on ranks with complex blocks, batches and right-hand sides") {
+  using T = std::complex<double>;
+  auto const A = to_blocks<2, 2>(cast<T>(problems::poisson<double>({8, 6})));
+  auto C = stack_batch(A, A);
+  for (index_t s = C.batch_stride(); s < C.values().size(); ++s) C.values()[s] *= 3;
+  auto const r = random<T, Extents<2, dyn, 2, dyn>>({2, 24, 2, 3}, 5);
+  same_as_one_rank(C, r, {3}, [](int parts) { return schwarz(ilu0{}, {.parts = parts, .overlap = 2}); });
+}
+
+TEST_CASE("chebyshev on ranks is that of one rank, and sends a halo per degree") {
+  auto const A = problems::checkerboard<double>({17, 13}, 10.0, 2);
+  auto const r = random<double>({A.rows()}, 5);
+  same_as_one_rank(A, r, {1, 2, 3, 4, 8}, [](int) { return chebyshev{}; });
+  double const highest = chebyshev{}.setup(A).bounds().highest;
+  std::vector<double> iterations;
+  for (int ranks : {1, 3}) {
+    auto const seen = on_ranks(ranks, A, r, [&](auto const& D, auto const& b) {
+      auto const s = prepare(D, cg{.rtol = 1e-10}, chebyshev{});
+      auto const [x, report] = s.try_solve(b);
+      return std::array<double, 4>{double(norm(r - A * gather(x))), double(report.iterations()), report.sent.halos, s.preconditioner().bounds().highest};
+    });
+    for (auto const& [residual, taken, halos, bound] : seen) {
+      CHECK(residual <= 1.01e-10 * double(norm(r)));
+      CHECK(halos < 6);
+      CHECK(bound == Approx(highest).epsilon(1e-12));
+      iterations.push_back(taken);
+    }
+  }
+  for (double taken : iterations) CHECK(std::abs(taken - iterations[0]) <= 1);
+}
+
+TEST_CASE("solves on ranks with overlap, forward and adjoint") {
+  auto const A = problems::convection_diffusion<double>({15, 12}, {20.0, 5.0});
+  auto const b = random<double>({A.rows()}, 5);
+  auto const seen = on_ranks(4, A, b, [&](auto const& D, auto const& db) {
+    auto const p = schwarz(ilu0{}, {.overlap = 2, .restricted = true});
+    auto const s = prepare(D, gmres{.rtol = 1e-11}, p);
+    auto const bare = prepare(D, gmres{.rtol = 1e-11}, schwarz(ilu0{}, {.overlap = 0})).try_solve(db).report;
+    auto const [x, report] = s.try_solve(db);
+    return std::array<double, 3>{double(norm(b - A * gather(x))), double(norm(b - transpose(A) * gather(s.solve_transpose(db)))),
+                                 double(report.iterations() - bare.iterations())};
+  });
+  for (auto const& [forward, back, more] : seen) CHECK((forward <= 1e-10 * double(norm(b)) && back <= 1e-10 * double(norm(b)) && more < 0));
+}
+
+TEST_CASE("what is refused on ranks is refused on all") {
+  auto const A = problems::poisson<double>({6, 6});
+  auto const each_tells = [](std::vector<std::string> const& all, char const* part) {
+    for (auto const& what : all) {
+      INFO(what);
+      CHECK(what.find(part) != std::string::npos);
+    }
+  };
+  each_tells(words(3, A, schwarz(ilu0{}, {.parts = 2})), "the rows are on 3 ranks");
+  each_tells(words(3, A, schwarz(ilu0{}, {.overlap = -1})), "the overlap is at least 0");
+  auto hole = A;
+  hole.values()[diagonal_positions(A.pattern())[20]] = 0;
+  each_tells(words(3, hole, schwarz(jacobi{}, {.overlap = 1})), "of rank 1's subdomain, of 23 rows, 12 of them of other ranks");
+  auto lopsided = A;
+  index_t const first = problems::poisson<double>({6, 6}).rows() / 2;  // one entry between the two ranks
+  lopsided.values()[find_slot(A.pattern().view(), first, first - 6)] += 1;
+  each_tells(words(2, lopsided, chebyshev{}), "A is not Hermitian: for two vectors u and p");
+  lopsided = A;
+  lopsided.values()[find_slot(A.pattern().view(), 0, 1)] += 1;
+  each_tells(words(2, lopsided, chebyshev{}), "chebyshev: A is not symmetric");
+}
