@@ -117,9 +117,31 @@ struct triangles_view {
   }
 
  private:
+  /// L^-1 x (Step 1) or U^-1 x (-1) for one right-hand side. A row waits for the one swept before it, mostly its neighbour:
+  /// that one comes last, and from registers, since memory would answer later than all the rest takes.
+  template <int Step, class X, class Out>
+  void gather_column(T const* a, X const* x, Out* out) const {
+    Out previous[P] = {};
+    for (index_t n = 0; n < pattern.rows; ++n) {
+      index_t const i = Step > 0 ? n : pattern.rows - 1 - n, end = diagonal[i];
+      index_t s = Step > 0 ? index_t(pattern.row_ptr[i]) : index_t(pattern.row_ptr[i + 1]) - 1;
+      Out row[P];
+      for (index_t r = 0; r < P; ++r) row[r] = scalar_cast<Out>(x[i * P + r]);
+      for (; Step * (end - s) > 1; s += Step) subtract_product<P, false>(a + s * P * P, out + index_t(pattern.col[s]) * P, row, 1);
+      if (s != end) {
+        if (index_t(pattern.col[s]) == i - Step)
+          subtract_product<P, false>(a + s * P * P, previous, row, 1);
+        else
+          subtract_product<P, false>(a + s * P * P, out + index_t(pattern.col[s]) * P, row, 1);
+      }
+      if constexpr (Lower || Step < 0) multiply_in_place<P, false>(a + end * P * P, row, 1);
+      for (index_t r = 0; r < P; ++r) out[i * P + r] = previous[r] = row[r];
+    }
+  }
   /// y = L^-1 x.
   template <class X, class Out>
   void gather_down(T const* a, X const* x, Out* out, index_t rhs) const {
+    if (rhs == 1) return gather_column<1>(a, x, out);
     for (index_t i = 0; i < pattern.rows; ++i) {
       Out* const y = out + i * P * rhs;
       for (index_t n = 0; n < P * rhs; ++n) y[n] = scalar_cast<Out>(x[i * P * rhs + n]);
@@ -131,6 +153,7 @@ struct triangles_view {
   /// y = U^-1 y.
   template <class Out>
   void gather_up(T const* a, Out* out, index_t rhs) const {
+    if (rhs == 1) return gather_column<-1>(a, out, out);
     for (index_t i = pattern.rows; i-- > 0;) {
       Out* const y = out + i * P * rhs;
       for (index_t s = diagonal[i] + 1; s < pattern.row_ptr[i + 1]; ++s)
