@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The door to gradients: value_and_gradient, traced values, vjp of every operation.
-// Gradients through distributed values are in dist/.
+// The door to derivatives: value_and_gradient, jvp, check_gradient; traced values, vjp and jvp of every operation.
+// Derivatives through distributed values are in dist/.
 #pragma once
 
+#include <sla/grad/check.hpp>
 #include <sla/grad/gradient.hpp>
+#include <sla/grad/jvp.hpp>
 #include <sla/grad/solve.hpp>
+#include <sla/grad/sparse.hpp>

@@ -6,46 +6,33 @@
 #include <cmath>
 #include <complex>
 
-#include <sla/expr/values.hpp>
-#include <sla/exec/evaluate.hpp>
+#include <sla/grad/direction.hpp>
 
 namespace gradient {
 
-/// Re <g, d>.
-template <class X>
-double pairing(X const& g, X const& d) {
-  if constexpr (sla::is_sparse_tensor<X>)
-    return std::real(sla::eval(sla::dot(sla::values(g), sla::values(d))));
-  else if constexpr (sla::is_tensor<X>)
-    return std::real(sla::eval(sla::dot(g, d)));
-  else
-    return std::real(std::conj(g) * d);
-}
+using sla::detail::moved, sla::detail::pairing;
 
-template <class X>
-X moved(X const& x, double h, X const& d) {
-  if constexpr (sla::is_sparse_tensor<X>)
-    return sla::with_values(x, sla::values(x) + h * sla::values(d));
-  else if constexpr (sla::is_tensor<X>)
-    return X(x + h * d);
-  else
-    return x + h * d;
-}
-
-/// The rates log2(R(h) / R(h / 2)) of R(h) = |f(x + h d) - f(x) - h Re <g, d>| over four halvings: the one farthest from 2.
-template <class F, class X>
-double taylor_rate(F const& f, X const& x, X const& g, X const& d, double h) {
-  double const at = double(f(x)), slope = pairing(g, d);
+/// The rates log2(R(h) / R(h / 2)) of R(h) = |phi(h) - phi(0) - h slope| over four halvings: the one farthest from 2; 2 where phi is
+/// linear to rounding.
+template <class Phi>
+double remainder_rate(Phi const& phi, double slope, double h) {
+  double const at = phi(0.0), rounding = 1e-12 * (std::abs(at) + std::abs(slope));
   double worst = 2, before = 0;
+  bool linear = true;
   for (int n = 0; n <= 4; ++n, h /= 2) {
-    double const remainder = std::abs(double(f(moved(x, h, d))) - at - h * slope);
+    double const remainder = std::abs(phi(h) - at - h * slope);
+    linear = linear && remainder <= rounding;
     if (n > 0) {
       double const rate = std::log2(before / remainder);
       if (!(std::abs(rate - 2) <= std::abs(worst - 2))) worst = rate;
     }
     before = remainder;
   }
-  return worst;
+  return linear ? 2 : worst;
+}
+template <class F, class X>
+double taylor_rate(F const& f, X const& x, X const& g, X const& d, double h) {
+  return remainder_rate([&](double t) { return double(f(moved(x, t, d))); }, pairing(g, d), h);
 }
 
 /// The relative difference of Re <g, d> and the central difference of step h.

@@ -1,56 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Gradients through distributed values: cotangents have the dual placements, in their types. A rank's own derivative of an
-// elementwise operation or reduction is in the dual placement already; products and solves use their adjoints, collectives the
-// table of spmd/transition.hpp. The tape and the rules on scalars are in grad/.
+// Derivatives through distributed values. Cotangents have the dual placements, in their types, tangents those of their values. A
+// rank's own derivative of an elementwise operation or reduction is placed so already; products and solves use their adjoints,
+// collectives the table of spmd/transition.hpp. The tape, forward mode and the rules on scalars are in grad/.
 #pragma once
 
 #include <memory>
 #include <utility>
 
 #include <sla/dist/collectives.hpp>
+#include <sla/dist/cotangent.hpp>
 #include <sla/dist/matrix.hpp>
 #include <sla/dist/product.hpp>
 #include <sla/dist/solve.hpp>
 #include <sla/grad/gradient.hpp>
+#include <sla/grad/jvp.hpp>
 #include <sla/grad/solve.hpp>
 
 namespace sla {
 
 namespace detail {
-/// A local cotangent as a contribution: a tensor or a number as itself, a sparse one by its values.
-template <class Local>
-decltype(auto) contributed(Local const& g) {
-  if constexpr (is_sparse_tensor<Local>)
-    return values(g);
-  else
-    return (g);
-}
 template <class P>
 inline constexpr bool is_copied_kind = P::kind == placement_kind::replicate || P::kind == placement_kind::invariant;
-}  // namespace detail
-
-/// The cotangent of a distributed value: the same Local with the dual placements, on the same layout.
-template <class Local, class Mesh, class... P>
-struct cotangent_space<distributed<Local, Mesh, P...>> {
-  using value_type = distributed<Local, Mesh, P...>;
-  using type = cotangent_t<value_type>;
-  static type zero(value_type const& v) { return {cotangent_space<Local>::zero(v.local()), v.handle()}; }
-  /// A contribution is of this rank: a local expression, or a distributed value in the dual placements.
-  template <class X>
-  static void add(std::optional<type>& sum, value_type const& v, X const& contribution) {
-    std::optional<Local> local;
-    if (sum) local.emplace(std::move(*sum).local());
-    if constexpr (is_distributed<X>) {
-      static_assert(std::same_as<placements_of_t<X>, placements_of_t<type>>);
-      cotangent_space<Local>::add(local, v.local(), detail::contributed(contribution.local()));
-    } else {
-      cotangent_space<Local>::add(local, v.local(), contribution);
-    }
-    sum.emplace(std::move(*local), v.handle());
-  }
-};
-
-namespace detail {
 template <class X>
 concept TracedDistributed = Traced<X> && is_distributed<plain_t<X>>;
 template <class X>
@@ -74,55 +44,78 @@ decltype(auto) forward_value(X const& x) {
   else
     return (x);
 }
-/// What a pullback holds of an operand.
-template <class V>
-struct traced_part {
-  static constexpr bool traced = true;
-  variable<V>* v;
-  V const& value() const { return v->value(); }
-};
-template <class V>
-struct kept_part {
-  static constexpr bool traced = false;
-  std::shared_ptr<V const> v;
-  V const& value() const { return *v; }
+/// What a rule holds of an operand.
+template <class Variable>
+struct traced_part : traced_operand<Variable> {
+  template <class D>
+  static auto elements(D const& d) {
+    return local_node(d);
+  }
 };
 template <class X>
 auto part_of(X const& x) {
   if constexpr (Traced<X>) {
-    return traced_part<plain_t<X>>{&x.variable()};
+    return traced_part<typename X::variable_type>{{&x.variable()}};
   } else {
     using V = std::remove_cvref_t<decltype(forward_value(x))>;
-    return kept_part<V>{std::make_shared<V const>(forward_value(x))};
+    return kept_operand<V>{std::make_shared<V const>(forward_value(x))};
   }
+}
+/// This rank's part of a cotangent; a plain number is one already.
+template <class G>
+decltype(auto) part_of_cotangent(G const& g) {
+  if constexpr (is_distributed<G>)
+    return (g.local());
+  else
+    return (g);
 }
 
 template <class Op, TracedPlaced X>
 auto trace_placed(X const& x) {
   auto const part = part_of(x);
-  return record(x.home(), eval(placed_elementwise<Op>(part.value())), [part](auto const&, auto const& g) {
-    part.v->add(contribution<Op, 0>(local_node(part.value()), as_node(g.local())));
+  return record(x.home(), eval(placed_elementwise<Op>(part.value())), pointwise_in(part, [part](auto const&, auto const& g) {
+    return contribution<Op, 0>(local_node(part.value()), as_node(part_of_cotangent(g)));
+  }));
+}
+/// The rule of an operation on two operands, to the K-th, which is x.
+template <class Op, int K, class Part, class L, class R>
+auto placed_in(Part const& x, L const& left, R const& right) {
+  return pointwise_in(x, [left, right](auto const&, auto const& g) {
+    return contribution<Op, K>(local_node(left.value()), local_node(right.value()), as_node(part_of_cotangent(g)));
   });
 }
 template <class Op, class L, class R>
 auto trace_placed(L const& l, R const& r) {
   auto const left = part_of(l);
   auto const right = part_of(r);
-  return record(tape_of(l, r), eval(placed_elementwise<Op>(left.value(), right.value(), derivative<Op>::name)), [left, right](auto const&, auto const& g) {
-    auto const a = local_node(left.value());
-    auto const b = local_node(right.value());
-    if constexpr (decltype(part_of(l))::traced) left.v->add(contribution<Op, 0>(a, b, as_node(g.local())));
-    if constexpr (decltype(part_of(r))::traced) right.v->add(contribution<Op, 1>(a, b, as_node(g.local())));
-  });
+  return record(home_of(l, r), eval(placed_elementwise<Op>(left.value(), right.value(), derivative<Op>::name)),
+                placed_in<Op, 0>(left, left, right), placed_in<Op, 1>(right, left, right));
 }
-/// g of a number that an operation finished over the ranks: its cotangent is a pending sum there.
-template <class Op, class X, class G>
-auto finished_cotangent(G const& g) {
-  auto value = g.local();
-  for (int a = 0; a < mesh_of_t<X>::rank; ++a)
-    if (reduced_axes<Op, X>[a]) value = all_reduce(g.mesh().communicator(a), value);
+/// A rank's part of a number that an operation finishes over the ranks: the sum of all. Of a cotangent it is a pending sum.
+template <class Op, class X, class Mesh, class T>
+T finished(Mesh const& mesh, T value) {
+  for (int a = 0; a < Mesh::rank; ++a)
+    if (reduced_axes<Op, X>[a]) value = all_reduce(mesh.communicator(a), value);
   return value;
 }
+template <class Op, class X, class Y, class Out>
+struct finished_tangent {
+  Y const& y;
+  Out& out;
+  template <class Field>
+  void add(Field const& field) {
+    out.add(finished<Op, X>(y.mesh(), collected(y.local(), field)));
+  }
+};
+/// The rule of a reduction, whose tangent is finished as its value is.
+template <class Op, class X, class Rule>
+struct finished_rule : Rule {
+  template <class Y, class Out>
+  void push(Y const& y, Out& out) const {
+    finished_tangent<Op, X, Y, Out> local{y, out};
+    Rule::push(y, local);
+  }
+};
 }  // namespace detail
 
 // ---- elementwise operations and reductions
@@ -141,47 +134,64 @@ template <class Op, detail::TracedPlaced X>
   requires(Differentiable<Op, 1> && is_reducing<Op> && !is_extreme<Op>)
 auto perform(Op, X const& x) {
   auto const part = detail::part_of(x);
-  return detail::record(x.home(), eval(perform(Op{}, part.value())), [part](auto const& y, auto const& g) {
-    auto const each = detail::finished_cotangent<Op, plain_t<X>>(g);
-    part.v->add(detail::reduced_contribution<Op>(detail::local_node(part.value()), y.local(), each));
+  auto rule = detail::pointwise_in(part, [part](auto const& y, auto const& g) {
+    auto const node = detail::local_node(part.value());
+    if constexpr (is_distributed<std::remove_cvref_t<decltype(g)>>)
+      return detail::reduced_contribution<Op>(node, y.local(), detail::finished<Op, plain_t<X>>(g.mesh(), g.local()));
+    else
+      return detail::reduced_contribution<Op>(node, y.local(), g);
   });
+  return detail::record(x.home(), eval(perform(Op{}, part.value())), detail::finished_rule<Op, plain_t<X>, decltype(rule)>{std::move(rule)});
 }
 template <class L, class R>
   requires detail::TracedPlacedPair<L, R>
 auto perform(op::dot, L const& l, R const& r) {
   auto const left = detail::part_of(l);
   auto const right = detail::part_of(r);
-  return detail::record(detail::tape_of(l, r), eval(perform(op::dot{}, left.value(), right.value())), [left, right](auto const&, auto const& g) {
-    auto const a = detail::local_node(left.value());
-    auto const b = detail::local_node(right.value());
-    if constexpr (Traced<L>) left.v->add(detail::contribution<op::dot, 0>(a, b, as_node(g.local())));
-    if constexpr (Traced<R>) right.v->add(detail::contribution<op::dot, 1>(a, b, as_node(g.local())));
-  });
+  return detail::record(detail::home_of(l, r), eval(perform(op::dot{}, left.value(), right.value())), detail::placed_in<op::dot, 0>(left, left, right),
+                        detail::placed_in<op::dot, 1>(right, left, right));
 }
 
 // ---- products and solves
 
 namespace detail {
-/// The contribution to the values of D where y = op(D) x: to the stored entries of each rank.
+/// The contribution to the values of D where y = op(D) x: to the stored entries of each rank. `full` has ghosts.
+template <bool Transposed, bool Conj, class Full, class View>
+struct rows_contribution {
+  Full full;
+  View own;
+  int sign;
+  template <class Sum>
+  void add_to(Sum& sum) const {
+    if constexpr (Transposed)
+      to_values<true, Conj>(own, view(full), sign).add_to(sum);
+    else
+      to_values<false, Conj>(view(full), own, sign).add_to(sum);
+  }
+};
 template <bool Transposed, bool Conj, class D, class X, class G>
-void add_values(variable<D>& v, X const& x, G const& g, int sign) {
+auto contribution_to_rows(D const& d, X const& x, G const& g, int sign) {
   if constexpr (Transposed) {
-    auto const full = of_columns(v.value(), g);
-    v.add(to_values<true, Conj>(view(x.local()), view(full), sign));
+    using Own = decltype(view(x.local()));
+    return rows_contribution<true, Conj, decltype(of_columns(d, g)), Own>{of_columns(d, g), view(x.local()), sign};
   } else {
-    auto const full = of_columns(v.value(), x);
-    v.add(to_values<false, Conj>(view(full), view(g.local()), sign));
+    using Own = decltype(view(g.local()));
+    return rows_contribution<false, Conj, decltype(of_columns(d, x)), Own>{of_columns(d, x), view(g.local()), sign};
   }
 }
 
 /// A traced row-sharded (or replicated) matrix in the place where solves expect one.
-template <class D, bool Transposed, bool Conj>
+template <class Variable, bool Transposed, bool Conj>
 struct traced_rows {
   static constexpr bool transposed = Transposed, conj = Conj;
-  variable<D>* v;
+  Variable* v;
   template <class X, class W>
-  void pull(X const& x, W const& w, int sign) const {
-    add_values<Transposed, Conj>(*v, x, w, sign);
+  void pull_residual(X const& x, W const& w) const {
+    v->add(contribution_to_rows<Transposed, Conj>(v->value(), x, w, -1));
+  }
+  template <class X, class Out>
+  void push_residual(X const& x, Out& out) const {
+    if (auto const* d = v->tangent()) out.add(eval(-(view_of<Transposed, Conj>(*d) * x)));
   }
 };
 /// A cotangent in the dual placements of X: where that is a sum over ranks, a shard is padded with zeros.
@@ -206,19 +216,27 @@ auto perform(op::mul, A const& a, X const& x) {
   auto const vector = detail::part_of(x);
   if constexpr (Traced<A>) {
     auto const matrix = detail::part_of(a);
-    return detail::record(a.home(), eval(matrix.value() * vector.value()), [matrix, vector](auto const&, auto const& g) {
-      detail::add_values<false, false>(*matrix.v, vector.value(), g, 1);
-      if constexpr (Traced<X>)
-        vector.v->add(detail::in_dual_placement<plain_t<X>, detail::sparse_axis<placements_of_t<plain_t<A>>>>(eval(adjoint(matrix.value()) * g)));
-    });
+    auto to_values = detail::linear_in(
+        matrix, [matrix, vector](auto const&, auto const& g) { return detail::contribution_to_rows<false, false>(matrix.value(), vector.value(), g, 1); },
+        [vector](auto const&, auto const& d) { return eval(d * vector.value()); });
+    auto to_x = detail::linear_in(
+        vector,
+        [matrix](auto const&, auto const& g) {
+          return detail::in_dual_placement<plain_t<X>, detail::sparse_axis<placements_of_t<plain_t<A>>>>(eval(adjoint(matrix.value()) * g));
+        },
+        [matrix](auto const&, auto const& d) { return eval(matrix.value() * d); });
+    return detail::record(a.home(), eval(matrix.value() * vector.value()), std::move(to_values), std::move(to_x));
   } else {
     using Turned = detail::turned_operator<A>;
     using D = std::remove_cvref_t<decltype(detail::matrix_of(a))>;
     auto const kept = std::make_shared<D const>(detail::matrix_of(a));
-    auto const oriented = [](D const& d) { return distributed_view<D, Turned::transposed, Turned::conj>{&d}; };
-    return detail::record(x.home(), eval(oriented(*kept) * vector.value()), [kept, vector, oriented](auto const&, auto const& g) {
-      vector.v->add(detail::in_dual_placement<plain_t<X>, detail::sparse_axis<placements_of_t<D>>>(eval(adjoint(oriented(*kept)) * g)));
-    });
+    auto const oriented = [kept] { return detail::view_of<Turned::transposed, Turned::conj>(*kept); };
+    return detail::record(x.home(), eval(oriented() * vector.value()), detail::linear_in(
+        vector,
+        [oriented](auto const&, auto const& g) {
+          return detail::in_dual_placement<plain_t<X>, detail::sparse_axis<placements_of_t<D>>>(eval(adjoint(oriented()) * g));
+        },
+        [oriented](auto const&, auto const& d) { return eval(oriented() * d); }));
   }
 }
 
@@ -228,11 +246,11 @@ auto perform(op::try_solve, A const& a, B const& b, Options const&... options) {
   auto const& matrix = detail::plain_value(a);
   auto prepared = perform(op::prepare{}, matrix, options...);
   auto const shared = std::make_shared<decltype(prepared) const>(std::move(prepared));
-  tape& t = detail::tape_of(a, b);
+  auto& home = detail::home_of(a, b);
   if constexpr (Traced<A>)
-    return detail::trace_solve(t, shared, detail::traced_rows<plain_t<A>, false, false>{&a.variable()}, b, options...);
+    return detail::trace_solve(home, shared, detail::traced_rows<typename A::variable_type, false, false>{&a.variable()}, b, options...);
   else
-    return detail::trace_solve(t, shared, detail::constant_matrix<false, false>{}, b, options...);
+    return detail::trace_solve(home, shared, detail::constant_matrix<false, false>{}, b, options...);
 }
 template <class A, class B, class... Options>
   requires detail::TracedRowSystem<A, B>
@@ -251,11 +269,15 @@ template <step How, fixed_string Axis, class To, bool Insisted, class X>
 auto trace_step(X const& x) {
   auto const part = part_of(x);
   using From = placement_along_t<plain_t<X>, Axis>;
-  return record(x.home(), stepped<How, Axis, To, Insisted>(part.value()), [part](auto const&, auto const& g) {
-    using Back = dual_t<From>;
-    constexpr bool kept = How != step::reinterpret || (is_copied_kind<From> && is_copied_kind<To>);
-    part.v->add(stepped<kept ? route_v<dual_t<To>, Back> : step::reinterpret, Axis, Back, true>(g));
-  });
+  auto rule = linear_in(
+      part,
+      [](auto const&, auto const& g) {
+        using Back = dual_t<From>;
+        constexpr bool kept = How != step::reinterpret || (is_copied_kind<From> && is_copied_kind<To>);
+        return stepped<kept ? route_v<dual_t<To>, Back> : step::reinterpret, Axis, Back, true>(g);
+      },
+      [](auto const&, auto const& d) { return stepped<How, Axis, To, Insisted>(d); });
+  return record(x.home(), stepped<How, Axis, To, Insisted>(part.value()), std::move(rule));
 }
 }  // namespace detail
 template <fixed_string Axis, Placement To = Replicate, detail::TracedPlaced X>

@@ -149,6 +149,9 @@ decltype(auto) argument(X const& x) {
     return (x);
 }
 
+template <class X>
+using argument_t = std::remove_cvref_t<decltype(argument(std::declval<X const&>()))>;
+
 /// The cotangent of v that one contribution makes.
 template <class V, class X>
 cotangent_type_t<V> collected(V const& v, X const& contribution) {

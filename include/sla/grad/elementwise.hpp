@@ -5,7 +5,7 @@
 
 #include <compare>
 
-#include <sla/grad/traced.hpp>
+#include <sla/grad/record.hpp>
 #include <sla/grad/vjp.hpp>
 
 namespace sla {
@@ -33,15 +33,22 @@ auto evaluated(L const& l, R const& r) {
     return written(elementwise<Op>(l, r, derivative<Op>::name));
 }
 
+/// The rule of an operation on two operands, to the K-th, which is x.
+template <class Op, int K, class Operand, class L, class R>
+auto elementwise_in(Operand const& x, L left, R right) {
+  return pointwise_in(x, [left = std::move(left), right = std::move(right)](auto const&, auto const& g) {
+    return contribution<Op, K>(left.node(), right.node(), as_node(g));
+  });
+}
 template <class Op, class X>
 auto trace(X const& x) {
-  traced_operand<plain_t<X>> const v{&x.variable()};
-  return record(x.home(), evaluated<Op>(v.node()), [v](auto const& y, auto const& g) {
+  auto const v = operand_of(x);
+  return record(x.home(), evaluated<Op>(v.node()), pointwise_in(v, [v](auto const& y, auto const& g) {
     if constexpr (is_reducing<Op>)
-      v.add(reduced_contribution<Op>(v.node(), y, g));
+      return reduced_contribution<Op>(v.node(), y, g);
     else
-      v.add(contribution<Op, 0>(v.node(), as_node(g)));
-  });
+      return contribution<Op, 0>(v.node(), as_node(g));
+  }));
 }
 
 /// Is operand n read by a pullback to one of the traced operands?
@@ -50,16 +57,11 @@ inline constexpr bool is_read = (Traced<L> && derivative<Op>::reads(0, N)) || (T
 
 template <class Op, class L, class R>
 auto trace(L&& l, R&& r) {
-  tape& t = tape_of(l, r);
-  auto const left = trace_operand<is_read<Op, 0, L, R>>(t, std::forward<L>(l));
-  auto const right = trace_operand<is_read<Op, 1, L, R>>(t, std::forward<R>(r));
-  return record(t, evaluated<Op>(left.node(), right.node()),
-                [left = left.kept(), right = right.kept()](auto const&, auto const& g) {
-                  if constexpr (is_traced_operand<std::remove_cvref_t<decltype(left)>>)
-                    left.add(contribution<Op, 0>(left.node(), right.node(), as_node(g)));
-                  if constexpr (is_traced_operand<std::remove_cvref_t<decltype(right)>>)
-                    right.add(contribution<Op, 1>(left.node(), right.node(), as_node(g)));
-                });
+  auto& home = home_of(l, r);
+  auto const left = trace_operand<is_read<Op, 0, L, R>>(home, std::forward<L>(l));
+  auto const right = trace_operand<is_read<Op, 1, L, R>>(home, std::forward<R>(r));
+  return record(home, evaluated<Op>(left.node(), right.node()), elementwise_in<Op, 0>(left, left.kept(), right.kept()),
+                elementwise_in<Op, 1>(right, left.kept(), right.kept()));
 }
 
 template <class L, class R>
@@ -127,20 +129,20 @@ std::remove_cvref_t<X> operator+(X const& x) {
 }
 
 /// A traced variable of a loop names the result then.
-template <class V, class X>
-traced<V>& operator+=(traced<V>& x, X&& y) {
+template <class V, class Home, class X>
+traced<V, Home>& operator+=(traced<V, Home>& x, X&& y) {
   return x = x + std::forward<X>(y);
 }
-template <class V, class X>
-traced<V>& operator-=(traced<V>& x, X&& y) {
+template <class V, class Home, class X>
+traced<V, Home>& operator-=(traced<V, Home>& x, X&& y) {
   return x = x - std::forward<X>(y);
 }
-template <class V, class X>
-traced<V>& operator*=(traced<V>& x, X&& y) {
+template <class V, class Home, class X>
+traced<V, Home>& operator*=(traced<V, Home>& x, X&& y) {
   return x = x * std::forward<X>(y);
 }
-template <class V, class X>
-traced<V>& operator/=(traced<V>& x, X&& y) {
+template <class V, class Home, class X>
+traced<V, Home>& operator/=(traced<V, Home>& x, X&& y) {
   return x = x / std::forward<X>(y);
 }
 

@@ -10,9 +10,6 @@
 namespace sla {
 
 namespace detail {
-template <class X>
-using argument_t = std::remove_cvref_t<decltype(argument(std::declval<X const&>()))>;
-
 template <class Y>
 inline constexpr bool is_real_result = std::floating_point<plain_t<Y>> || Reduction<Y>;
 

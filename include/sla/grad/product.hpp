@@ -9,39 +9,40 @@ namespace sla {
 
 // ---- transposed and conjugated views of a traced sparse tensor
 
-template <class V, bool Transposed, bool Conj>
+/// X: a traced sparse tensor.
+template <class X, bool Transposed, bool Conj>
 struct traced_view {
-  using plain_type = V;
-  traced<V> A;
-  tape& home() const { return A.home(); }
+  using plain_type = plain_t<X>;
+  X A;
+  auto& home() const { return A.home(); }
   index_t rows() const { return Transposed ? A.cols() : A.rows(); }
   index_t cols() const { return Transposed ? A.rows() : A.cols(); }
 };
-template <class V, bool Transposed, bool Conj>
-inline constexpr bool is_tracing<traced_view<V, Transposed, Conj>> = true;
+template <class X, bool Transposed, bool Conj>
+inline constexpr bool is_tracing<traced_view<X, Transposed, Conj>> = true;
 
 namespace detail {
-template <class V>
-traced_view<V, false, false> as_traced_view(traced<V> const& A) {
+template <class V, class Home>
+traced_view<traced<V, Home>, false, false> as_traced_view(traced<V, Home> const& A) {
   return {A};
 }
-template <class V, bool Transposed, bool Conj>
-traced_view<V, Transposed, Conj> as_traced_view(traced_view<V, Transposed, Conj> const& A) {
+template <class X, bool Transposed, bool Conj>
+traced_view<X, Transposed, Conj> as_traced_view(traced_view<X, Transposed, Conj> const& A) {
   return A;
 }
 template <class X>
 inline constexpr bool is_traced_view = false;
-template <class V, bool Transposed, bool Conj>
-inline constexpr bool is_traced_view<traced_view<V, Transposed, Conj>> = true;
+template <class X, bool Transposed, bool Conj>
+inline constexpr bool is_traced_view<traced_view<X, Transposed, Conj>> = true;
 template <class X>
 concept TracedMatrix = TracedSparse<X> || is_traced_view<std::remove_cvref_t<X>>;
 
-template <class V, bool Transposed, bool Conj>
-traced_view<V, !Transposed, Conj> turned(traced_view<V, Transposed, Conj> const& A) {
+template <class X, bool Transposed, bool Conj>
+traced_view<X, !Transposed, Conj> turned(traced_view<X, Transposed, Conj> const& A) {
   return {A.A};
 }
-template <class V, bool Transposed, bool Conj>
-traced_view<V, Transposed, !Conj> conjugated(traced_view<V, Transposed, Conj> const& A) {
+template <class X, bool Transposed, bool Conj>
+traced_view<X, Transposed, !Conj> conjugated(traced_view<X, Transposed, Conj> const& A) {
   return {A.A};
 }
 }  // namespace detail
@@ -113,7 +114,7 @@ auto to_values(X const& x, G const& g, int sign) {
     return outer<Conj, G, X>{g, x, sign};
 }
 
-// ---- the matrix as the forward product and the pullback see it
+// ---- the matrix as the forward product and the rule see it
 
 template <bool Transposed, bool Conj, class V>
 auto oriented(V const& A) {
@@ -124,66 +125,75 @@ auto oriented(V const& A) {
     return sparse_operand<std::remove_const_t<decltype(v)>, Transposed>{v};
 }
 
-template <class V, bool Transposed, bool Conj>
-struct traced_matrix {
-  static constexpr bool traced = true, transposed = Transposed, conj = Conj;
-  variable<V>* v;
-  V const& value() const { return v->value(); }
-  /// What y = op(A) x hands to A where y has the cotangent sign * g.
+/// op(A), where op transposes and conjugates as said, of a traced or a kept A.
+template <class Operand, bool Transposed, bool Conj>
+struct matrix_part {
+  static constexpr bool transposed = Transposed, conj = Conj;
+  Operand A;
+  auto operator()() const { return oriented<Transposed, Conj>(A.value()); }
+  auto adjoint() const { return oriented<!Transposed, !Conj>(A.value()); }
+
+  // The residual r = b - op(A) x in A.
   template <class X, class G>
-  void pull(X const& x, G const& g, int sign = 1) const {
-    v->add(to_values<Transposed, Conj>(view(x), view(g), sign));
+  void pull_residual(X const& x, G const& g) const {
+    A.v->add(to_values<Transposed, Conj>(view(x), view(g), -1));
   }
-};
-template <class V, bool Transposed, bool Conj>
-struct kept_matrix {
-  static constexpr bool traced = false, transposed = Transposed, conj = Conj;
-  std::shared_ptr<V const> v;
-  V const& value() const { return *v; }
+  template <class X, class Out>
+  void push_residual(X const& x, Out& out) const {
+    if (auto const* d = A.v->tangent()) out.add(-(oriented<Transposed, Conj>(*d) * x));
+  }
 };
 
 /// A view of somebody's sparse tensor becomes an owner, pattern included: both may be gone before the sweep.
-template <class T, class S, class Pattern, class Memory, bool Conj>
-auto kept_view(tape& t, sparse_view<T, S, Pattern, Memory, Conj> const& v) {
-  auto const borrowed = borrowed_tensor(v);
-  using V = std::remove_const_t<decltype(borrowed)>;
+template <class Home, class T, class S, class Pattern, class Memory, bool Conj>
+auto kept_view(Home& t, sparse_view<T, S, Pattern, Memory, Conj> const& v) {
+  auto borrowed = borrowed_tensor(v);
+  using V = decltype(borrowed);
   using P = typename V::pattern_type;
-  return t.keep_as(borrowed, [&] {
+  return t.keep_as(std::move(borrowed), [&] {
     return std::make_shared<V const>(v.shape, std::make_shared<P const>(borrowed.pattern()), borrowed.values());
   });
 }
 
-template <class V, bool Transposed, bool Conj>
-traced_matrix<V, Transposed, Conj> matrix_operand(tape&, traced_view<V, Transposed, Conj> const& A) {
-  return {&A.A.variable()};
+template <bool Transposed, bool Conj, class Operand>
+matrix_part<Operand, Transposed, Conj> make_matrix_part(Operand A) {
+  return {std::move(A)};
 }
-template <class V>
-traced_matrix<V, false, false> matrix_operand(tape&, traced<V> const& A) {
-  return {&A.variable()};
+template <class Home, class X, bool Transposed, bool Conj>
+auto matrix_operand(Home&, traced_view<X, Transposed, Conj> const& A) {
+  return make_matrix_part<Transposed, Conj>(operand_of(A.A));
 }
-template <class T, class S, class F, class Memory>
-auto matrix_operand(tape& t, sparse_tensor<T, S, F, Memory> const& A) {
-  return kept_matrix<sparse_tensor<T, S, F, Memory>, false, false>{t.keep(A)};
+template <class Home, Traced A>
+auto matrix_operand(Home&, A const& a) {
+  return make_matrix_part<false, false>(operand_of(a));
 }
-template <class T, class S, class P, class Memory, bool Conj, bool Transposed>
-auto matrix_operand(tape& t, sparse_operand<sparse_view<T, S, P, Memory, Conj>, Transposed> const& A) {
+template <class Home, class T, class S, class F, class Memory>
+auto matrix_operand(Home& t, sparse_tensor<T, S, F, Memory> const& A) {
+  return make_matrix_part<false, false>(kept_operand<sparse_tensor<T, S, F, Memory>>{t.keep(A)});
+}
+template <class Home, class T, class S, class P, class Memory, bool Conj, bool Transposed>
+auto matrix_operand(Home& t, sparse_operand<sparse_view<T, S, P, Memory, Conj>, Transposed> const& A) {
   auto kept = kept_view(t, A.A);
-  return kept_matrix<std::remove_const_t<typename decltype(kept)::element_type>, Transposed, Conj>{std::move(kept)};
+  using V = std::remove_const_t<typename decltype(kept)::element_type>;
+  return make_matrix_part<Transposed, Conj>(kept_operand<V>{std::move(kept)});
 }
-template <class Owner, bool Conj, bool Transposed>
-auto matrix_operand(tape& t, sparse_operand<held_sparse<Owner, Conj>, Transposed> const& A) {
-  return kept_matrix<Owner, Transposed, Conj>{t.keep(A.A.owner)};
+template <class Home, class Owner, bool Conj, bool Transposed>
+auto matrix_operand(Home& t, sparse_operand<held_sparse<Owner, Conj>, Transposed> const& A) {
+  return make_matrix_part<Transposed, Conj>(kept_operand<Owner>{t.keep(A.A.owner)});
 }
 
-template <class A, class X>
-auto trace_product(tape& t, A matrix, X&& x) {
-  auto const operand = trace_operand<A::traced>(t, std::forward<X>(x));
-  auto y = written(oriented<A::transposed, A::conj>(matrix.value()) * operand.node());
-  return record(t, std::move(y), [matrix, operand = operand.kept()](auto const&, auto const& g) {
-    if constexpr (A::traced) matrix.v->add(to_values<A::transposed, A::conj>(operand.node(), view(g), 1));
-    if constexpr (is_traced_operand<std::remove_cvref_t<decltype(operand)>>)
-      operand.add(oriented<!A::transposed, !A::conj>(matrix.value()) * g);
-  });
+/// y = A x: A^H g to x, and A d from it; g[row] conj(x[col]) to A, and D x from it.
+template <class Home, class A, class X>
+auto trace_product(Home& t, A matrix, X&& x) {
+  auto const operand = trace_operand<decltype(matrix.A)::traced>(t, std::forward<X>(x));
+  auto const kept = operand.kept();
+  auto to_A = linear_in(
+      matrix.A, [kept](auto const&, auto const& g) { return to_values<A::transposed, A::conj>(kept.node(), view(g), 1); },
+      [kept](auto const&, auto const& d) { return oriented<A::transposed, A::conj>(d) * kept.node(); });
+  auto to_x = linear_in(
+      operand, [matrix](auto const&, auto const& g) { return matrix.adjoint() * g; },
+      [matrix](auto const&, auto const& d) { return matrix() * d; });
+  return record(t, written(matrix() * operand.node()), std::move(to_A), std::move(to_x));
 }
 
 template <class X>
@@ -197,7 +207,7 @@ concept TracedScaling = (TracedSparse<S> && (NumberOrTraced<N>)) || (SparseOwner
 template <class A, class X>
   requires detail::TracedProduct<A, X>
 auto perform(op::mul, A&& a, X&& x) {
-  tape& t = detail::tape_of(a, x);
+  auto& t = detail::home_of(a, x);
   return detail::trace_product(t, detail::matrix_operand(t, a), std::forward<X>(x));
 }
 template <class A, class X>
@@ -227,10 +237,10 @@ auto vjp(op::transposed_matvec, A const& a, X const& x, G const& g) {
 
 template <TracedSparse A>
 auto perform(op::values, A const& a) {
-  auto* const v = &a.variable();
-  return detail::record(a.home(), detail::written(values(a.value())), [v](auto const&, auto const& g) { v->add(g); });
+  return detail::record(a.home(), detail::written(values(a.value())),
+                        detail::linear_in(a, detail::unchanged, [](auto const&, auto const& d) { return values(d); }));
 }
-/// A gives its pattern only, so nothing of the gradient flows to its values.
+/// A gives its pattern only, so nothing of the derivative flows to or from its values.
 template <class A, class X>
   requires((TracedSparse<A> || SparseOwner<A>) && Traced<X> && is_tensor<plain_t<X>>)
 auto perform(op::with_values, A const& a, X const& x) {
@@ -240,8 +250,8 @@ auto perform(op::with_values, A const& a, X const& x) {
     else
       return a;
   }();
-  auto* const v = &x.variable();
-  return detail::record(x.home(), with_values(pattern, x.value()), [v](auto const&, auto const& g) { v->add(values(g)); });
+  return detail::record(x.home(), with_values(pattern, x.value()),
+                        detail::linear_in(x, [](auto const&, auto const& g) { return values(g); }, detail::unchanged));
 }
 
 template <class A, class N>

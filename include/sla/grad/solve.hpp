@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Solves, by any method: one entry of the tape whatever the iterations, and one solve with the adjoint of what the forward
-// solve had set up. A^H w = g gives b: w and A_k: -w[row] conj(x[col]). A failed adjoint solve is a solve_error.
+// Solves, by any method: one entry of the tape whatever the iterations, and one more solve with what the first had set up. Back:
+// A^H w = g gives b: w and A_k: -w[row] conj(x[col]). Forth: A dx = db - dA x. A solve that fails is a solve_error.
 #pragma once
 
 #include <memory>
@@ -48,7 +48,9 @@ template <bool Transposed, bool Conj>
 struct constant_matrix {
   static constexpr bool transposed = Transposed, conj = Conj;
   template <class X, class W>
-  void pull(X const&, W const&, int) const {}
+  void pull_residual(X const&, W const&) const {}
+  template <class X, class Out>
+  void push_residual(X const&, Out&) const {}
 };
 
 /// The options of one call, for values without a trace: where to begin does not change the solution.
@@ -56,13 +58,13 @@ template <class O>
 O const& plain_option(O const& option) {
   return option;
 }
-template <class V>
-guess<V> plain_option(guess<traced<V>> const& option) {
+template <class V, class Home>
+guess<V> plain_option(guess<traced<V, Home>> const& option) {
   return {&option.x->value()};
 }
-/// What the adjoint solve takes over of a call: where to run.
+/// What the solves of the derivative take over of a call: where to run.
 template <class O>
-auto adjoint_option(O const& option) {
+auto derivative_option(O const& option) {
   if constexpr (is_on_space<O>)
     return std::tuple{option};
   else
@@ -76,28 +78,49 @@ decltype(auto) plain_value(X const& x) {
   else
     return (x);
 }
-template <class X>
-auto traced_or_ignored(X const& x) {
-  if constexpr (Traced<X>)
-    return traced_operand<plain_t<X>>{&x.variable()};
-  else
-    return ignored_operand{};
-}
+/// x with op(A) x = b. Back: op(A)^H w = g gives w to b and -w x^H to A. Forth: op(A) dx = db - op(dA) x.
+template <class Prepared, class A, class B, class Kept>
+struct solve_rule {
+  using System = orientation<A::transposed, A::conj>;
+  std::shared_ptr<Prepared const> s;
+  A matrix;
+  B b;
+  sla::report report;
+  Kept options;
+
+  template <class X, class G>
+  void pull(X const& x, G const& g) const {
+    if (!report.converged()) throw solve_error(report);
+    auto const w = std::apply([&](auto const&... o) { return System::pull(*s, g, o...); }, options);
+    matrix.pull_residual(x, w);
+    if constexpr (B::traced) b.v->add(w);
+  }
+  template <class X, class Out>
+  void push(X const& x, Out& out) const {
+    dual_variable<X> r(&x, nullptr);  // the residual: of x's type, and so is its tangent
+    if constexpr (B::traced)
+      if (auto const* d = b.v->tangent()) r.add(*d);
+    matrix.push_residual(x, r);
+    if (!r.tangent()) return;
+    if (!report.converged()) throw solve_error(report);
+    out.add(std::apply([&](auto const&... o) { return solved(System::try_solve(*s, *r.tangent(), o...)); }, options));
+  }
+};
 
 /// {x, report} of a prepared operator, traced: its matrix (or not), and b (or not). A higher floor brings a matrix of its own,
-/// with `transposed`, `conj` and `pull(x, w, -1)`.
-template <class Prepared, class A, class B, class... Options>
-auto trace_solve(tape& t, std::shared_ptr<Prepared const> s, A matrix, B const& b, Options const&... options) {
-  using System = orientation<A::transposed, A::conj>;
-  auto forward = System::try_solve(*s, plain_value(b), plain_option(options)...);
-  auto const rhs = traced_or_ignored(b);
-  auto pull = [s, matrix, rhs, report = forward.report, keep = std::tuple_cat(adjoint_option(options)...)](auto const& solved, auto const& g) {
-    if (!report.converged()) throw solve_error(report);
-    auto const w = std::apply([&](auto const&... o) { return System::pull(*s, g, o...); }, keep);
-    matrix.pull(solved, w, -1);
-    rhs.add(w);
-  };
-  auto x = record(t, std::move(forward.x), std::move(pull));
+/// with `transposed`, `conj`, `pull_residual(x, w)` and `push_residual(x, out)`.
+template <class Home, class Prepared, class A, class B, class... Options>
+auto trace_solve(Home& home, std::shared_ptr<Prepared const> s, A matrix, B const& b, Options const&... options) {
+  auto forward = orientation<A::transposed, A::conj>::try_solve(*s, plain_value(b), plain_option(options)...);
+  auto const rhs = [&] {
+    if constexpr (Traced<B>)
+      return operand_of(b);
+    else
+      return ignored_operand{};
+  }();
+  auto kept = std::tuple_cat(derivative_option(options)...);
+  solve_rule<Prepared, A, std::remove_const_t<decltype(rhs)>, decltype(kept)> rule{s, matrix, rhs, forward.report, std::move(kept)};
+  auto x = record(home, std::move(forward.x), std::move(rule));
   return solution<decltype(x)>{x, std::move(forward.report)};
 }
 template <bool Transposed, bool Conj, class Prepared, class B, class... Options>
@@ -125,13 +148,14 @@ struct make_direct {
 };
 }  // namespace detail
 
-/// A traced operator set up once, for values and gradients: what `prepare(A, method, preconditioner)` is of a traced A.
-template <class V, class Make>
+/// A traced operator set up once, for values and derivatives: what `prepare(A, method, preconditioner)` is of a traced A.
+/// X: traced<V>.
+template <class X, class Make>
 class traced_prepared {
  public:
-  traced_prepared(traced<V> a, Make make) : a_(a), make_(std::move(make)), s_(made()) {}
+  traced_prepared(X a, Make make) : a_(a), make_(std::move(make)), s_(made()) {}
 
-  traced<V> const& matrix() const { return a_; }
+  X const& matrix() const { return a_; }
   int setups() const { return setups_; }
 
   template <class B, class... Options>
@@ -159,47 +183,47 @@ class traced_prepared {
     return detail::solved(try_solve_adjoint(b, options...));
   }
   /// Another traced matrix, set up anew. Solves that are recorded keep what they were made with.
-  void update(traced<V> a) {
-    a_ = a;
+  void update(X a) {
+    a_ = std::move(a);
     s_ = made();
     ++setups_;
   }
 
  private:
-  using Prepared = decltype(std::declval<Make const&>()(std::declval<V const&>()));
+  using Prepared = decltype(std::declval<Make const&>()(std::declval<plain_t<X> const&>()));
   std::shared_ptr<Prepared const> made() const { return std::make_shared<Prepared const>(make_(a_.value())); }
   template <bool Transposed, bool Conj, class B, class... Options>
   auto run(B const& b, Options const&... options) const {
-    return detail::trace_solve(a_.home(), s_, detail::traced_matrix<V, Transposed, Conj>{&a_.variable()}, b, options...);
+    return detail::trace_solve(a_.home(), s_, detail::make_matrix_part<Transposed, Conj>(detail::operand_of(a_)), b, options...);
   }
-  traced<V> a_;
+  X a_;
   Make make_;
   std::shared_ptr<Prepared const> s_;
   int setups_ = 1;
 };
 
-/// `lu(A)` of a traced A, and its kin: factors that are kept for the adjoint.
-template <class V>
-struct lu<traced<V>> : traced_prepared<V, detail::make_direct<lu<V>>> {
-  explicit lu(traced<V> a) : traced_prepared<V, detail::make_direct<lu<V>>>(a, {}) {}
-  void refactor(traced<V> a) { this->update(a); }
+/// `lu(A)` of a traced A, and its kin: factors that are kept for the derivative.
+template <class V, class Home>
+struct lu<traced<V, Home>> : traced_prepared<traced<V, Home>, detail::make_direct<lu<V>>> {
+  explicit lu(traced<V, Home> a) : traced_prepared<traced<V, Home>, detail::make_direct<lu<V>>>(std::move(a), {}) {}
+  void refactor(traced<V, Home> a) { this->update(std::move(a)); }
 };
-template <class V>
-lu(traced<V>) -> lu<traced<V>>;
-template <class V>
-struct cholesky<traced<V>> : traced_prepared<V, detail::make_direct<cholesky<V>>> {
-  explicit cholesky(traced<V> a) : traced_prepared<V, detail::make_direct<cholesky<V>>>(a, {}) {}
-  void refactor(traced<V> a) { this->update(a); }
+template <class V, class Home>
+lu(traced<V, Home>) -> lu<traced<V, Home>>;
+template <class V, class Home>
+struct cholesky<traced<V, Home>> : traced_prepared<traced<V, Home>, detail::make_direct<cholesky<V>>> {
+  explicit cholesky(traced<V, Home> a) : traced_prepared<traced<V, Home>, detail::make_direct<cholesky<V>>>(std::move(a), {}) {}
+  void refactor(traced<V, Home> a) { this->update(std::move(a)); }
 };
-template <class V>
-cholesky(traced<V>) -> cholesky<traced<V>>;
-template <class V>
-struct ldlt<traced<V>> : traced_prepared<V, detail::make_direct<ldlt<V>>> {
-  explicit ldlt(traced<V> a) : traced_prepared<V, detail::make_direct<ldlt<V>>>(a, {}) {}
-  void refactor(traced<V> a) { this->update(a); }
+template <class V, class Home>
+cholesky(traced<V, Home>) -> cholesky<traced<V, Home>>;
+template <class V, class Home>
+struct ldlt<traced<V, Home>> : traced_prepared<traced<V, Home>, detail::make_direct<ldlt<V>>> {
+  explicit ldlt(traced<V, Home> a) : traced_prepared<traced<V, Home>, detail::make_direct<ldlt<V>>>(std::move(a), {}) {}
+  void refactor(traced<V, Home> a) { this->update(std::move(a)); }
 };
-template <class V>
-ldlt(traced<V>) -> ldlt<traced<V>>;
+template <class V, class Home>
+ldlt(traced<V, Home>) -> ldlt<traced<V, Home>>;
 
 /// What a prepared operator and the solution of A x = b hand back: (-w[row] conj(x[col]) on the pattern of A, w), A^H w = g.
 /// Errors: solve_error, if the adjoint solve fails.
@@ -209,6 +233,12 @@ auto vjp(op::solve, prepared<A, Method, P> const& s, X const& x, G const& g) {
   auto w = s.solve_adjoint(detail::argument(g));
   auto to_A = detail::collected(s.matrix(), detail::to_values<false, false>(view(solved), view(w), -1));
   return std::tuple{std::move(to_A), std::move(w)};
+}
+/// What the tangents dA and db make of the solution of A x = b: A^-1 (db - dA x), by what is set up, to the same tolerance.
+/// Errors: solve_error, if that solve fails; shape_error, if dA has another pattern than A.
+template <class A, class Method, class P, class X, class DB>
+auto jvp(op::solve, prepared<A, Method, P> const& s, X const& x, A const& dA, DB const& db) {
+  return s.solve(detail::argument(db) - dA * detail::argument(x));
 }
 
 namespace detail {
@@ -223,7 +253,7 @@ template <class A, class B, class... Options>
 auto perform(op::try_solve, A const& a, B const& b, Options const&... options) {
   detail::make_prepared<Options...> const make{{options...}};
   if constexpr (Traced<A>)
-    return traced_prepared<plain_t<A>, detail::make_prepared<Options...>>(a, make).try_solve(b, options...);
+    return traced_prepared<A, detail::make_prepared<Options...>>(a, make).try_solve(b, options...);
   else
     return make(a).try_solve(b, options...);
 }
@@ -234,7 +264,7 @@ auto perform(op::solve, A const& a, B const& b, Options const&... options) {
 }
 template <TracedSparse A, class... Options>
 auto perform(op::prepare, A const& a, Options const&... options) {
-  return traced_prepared<plain_t<A>, detail::make_prepared<Options...>>(a, {{options...}});
+  return traced_prepared<A, detail::make_prepared<Options...>>(a, {{options...}});
 }
 
 // ---- a plain operator, prepared anywhere, with a traced right-hand side: the tape shares what was set up

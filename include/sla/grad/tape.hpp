@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <typeinfo>
 #include <unordered_map>
@@ -100,6 +101,12 @@ bool same_contents(sparse_tensor<T, S, F, Memory> const& a, sparse_tensor<T, S, 
 
 class tape {
  public:
+  /// What traced values of this home refer to, and how they hold it: the tape owns it.
+  template <class V>
+  using variable_type = variable<V>;
+  template <class V>
+  using handle_type = std::reference_wrapper<variable<V>>;
+
   tape() = default;
   tape(tape const&) = delete;
   tape& operator=(tape const&) = delete;

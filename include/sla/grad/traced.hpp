@@ -1,25 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Traced values: what a differentiated function computes with instead of tensors, sparse tensors and numbers. Operators are
-// in grad/elementwise.hpp, reductions in grad/reductions.hpp, products and solves in grad/product.hpp and grad/solve.hpp.
+// Traced values: what a differentiated function computes with instead of tensors, sparse tensors and numbers. How their
+// operations are recorded is in grad/record.hpp; operators are in grad/elementwise.hpp, grad/product.hpp, grad/solve.hpp.
 #pragma once
 
 #include <sla/expr/values.hpp>
+#include <sla/grad/dual.hpp>
 #include <sla/grad/tape.hpp>
 
 namespace sla {
 
-/// A V on a tape: a handle, cheap to copy, valid inside of the differentiated function. Assignment makes it name another value.
+namespace detail {
 template <class V>
+variable<V>& referred(std::reference_wrapper<variable<V>> const& v) {
+  return v.get();
+}
+template <class V>
+dual_variable<V>& referred(std::shared_ptr<dual_variable<V>> const& v) {
+  return *v;
+}
+}  // namespace detail
+
+/// A V on a tape, or with its tangent in forward mode: a handle, cheap to copy, valid inside of the differentiated function.
+/// Assignment makes it name another value.
+template <class V, class Home = tape>
 class traced {
  public:
   using plain_type = V;
+  using home_type = Home;
+  using variable_type = typename Home::template variable_type<V>;
+  using handle_type = typename Home::template handle_type<V>;
 
-  traced(tape& home, variable<V>& v) : home_(&home), variable_(&v) {}
+  traced(Home& home, handle_type v) : home_(&home), variable_(std::move(v)) {}
 
-  /// The plain value; what is computed from it is constant for the gradient.
-  V const& value() const { return variable_->value(); }
-  tape& home() const { return *home_; }
-  sla::variable<V>& variable() const { return *variable_; }
+  /// The plain value; what is computed from it is constant for the derivative.
+  V const& value() const { return variable().value(); }
+  Home& home() const { return *home_; }
+  variable_type& variable() const { return detail::referred(variable_); }
 
   template <class U>
   operator U() const {  // NOLINT: it exists for its sentence
@@ -76,14 +92,14 @@ class traced {
   }
 
  private:
-  tape* home_;
-  sla::variable<V>* variable_;
+  Home* home_;
+  handle_type variable_;
 };
 
 template <class X>
 inline constexpr bool is_traced = false;
-template <class V>
-inline constexpr bool is_traced<traced<V>> = true;
+template <class V, class Home>
+inline constexpr bool is_traced<traced<V, Home>> = true;
 /// A traced value of any floor.
 template <class X>
 concept Traced = is_traced<std::remove_cvref_t<X>>;
@@ -96,11 +112,11 @@ template <class X>
 struct plain_of {
   using type = std::remove_cvref_t<X>;
 };
-template <class V>
-struct plain_of<traced<V>> {
+template <class V, class Home>
+struct plain_of<traced<V, Home>> {
   using type = V;
 };
-/// V of a traced<V>, and X itself of any other X.
+/// V of a traced V, and X itself of any other X.
 template <class X>
 using plain_t = typename plain_of<std::remove_cvref_t<X>>::type;
 
@@ -111,91 +127,6 @@ template <class X>
 concept TracedSparse = Traced<X> && is_sparse_tensor<plain_t<X>>;
 template <class X>
 concept TracedLocal = TracedElements<X> || TracedSparse<X>;
-
-namespace detail {
-/// What may stand beside a traced operand of an elementwise operation.
-template <class X>
-concept ElementsOrTraced = TracedElements<X> || Operand<X> || Reduction<X>;
-
-template <class X, class... Rest>
-tape& tape_of(X const& x, Rest const&... rest) {
-  if constexpr (is_tracing<X>)
-    return x.home();
-  else
-    return tape_of(rest...);
-}
-
-/// The traced value of a new entry.
-template <class V, class Pull>
-traced<V> record(tape& t, V value, Pull pull) {
-  return {t, t.record(std::move(value), std::move(pull))};
-}
-
-// ---- operands as the forward operation and the pullback see them: node(), and kept(), which is all that the pullback holds
-
-template <class V>
-struct traced_operand {
-  variable<V>* v;
-  auto node() const { return as_node(v->value()); }
-  traced_operand kept() const { return *this; }
-  template <class X>
-  void add(X const& contribution) const {
-    v->add(contribution);
-  }
-};
-template <class V>
-struct kept_operand {
-  std::shared_ptr<V const> value;
-  auto node() const { return as_node(*value); }
-  kept_operand kept() const { return *this; }
-};
-template <class T>
-struct number_operand {
-  T value;
-  auto node() const { return as_node(value); }
-  number_operand kept() const { return *this; }
-};
-/// In the place of an operand that the pullback does not read.
-struct ignored_operand {
-  auto node() const { return constant<int>{0}; }
-  template <class X>
-  void add(X const&) const {}
-};
-template <class Node>
-struct passing_operand {
-  Node x;
-  Node const& node() const { return x; }
-  ignored_operand kept() const { return {}; }
-};
-
-template <class>
-inline constexpr bool is_traced_operand = false;
-template <class V>
-inline constexpr bool is_traced_operand<traced_operand<V>> = true;
-
-/// An operand of an elementwise operation or a reduction. Read: some pullback reads it.
-template <bool Read, class X>
-auto trace_operand(tape& t, X&& x) {
-  using P = std::remove_cvref_t<X>;
-  if constexpr (Traced<X>) {
-    return traced_operand<plain_t<X>>{&x.variable()};
-  } else if constexpr (Reduction<X>) {
-    return trace_operand<Read>(t, plain(std::forward<X>(x)));
-  } else if constexpr (Number<X>) {
-    return number_operand<P>{x};
-  } else if constexpr (!Read) {
-    return passing_operand<node_t<X>>{as_node(std::forward<X>(x))};
-  } else if constexpr (is_tensor<P>) {
-    if constexpr (std::is_lvalue_reference_v<X>)
-      return kept_operand<P>{t.keep(x)};
-    else
-      return kept_operand<P>{std::make_shared<P const>(std::move(x))};
-  } else {
-    auto value = eval(std::forward<X>(x));
-    return kept_operand<decltype(value)>{std::make_shared<decltype(value) const>(std::move(value))};
-  }
-}
-}  // namespace detail
 
 /// eval of a traced value is itself: it is evaluated already, and stays traced.
 template <Traced X>
