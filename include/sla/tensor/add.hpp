@@ -28,29 +28,6 @@ void merge_row(PA const& a, PB const& b, index_t i, F const& f) {
   for (; t < b_end; ++t) f(index_t(b.col[t]), index_t(-1), t);
 }
 
-/// The union of two patterns of sorted rows; a itself, if b is a part of it.
-template <class F, class PA, class PB>
-auto united(std::shared_ptr<PA const> const& a, PB const& b) {
-  using pattern = typename F::template pattern<host_memory>;
-  using Col = typename F::col_type;
-  auto const va = a->view();
-  auto const vb = b.view();
-  auto row_ptr = row_pointers<typename F::ptr_type>(a->rows, [&](index_t i) {
-    index_t count = 0;
-    merge_row(va, vb, i, [&](index_t, index_t, index_t) { ++count; });
-    return count;
-  });
-  if constexpr (std::same_as<PA, pattern>)
-    if (index_t(row_ptr[a->rows]) == a->nnz()) return a;
-  narrowed<Col>(a->cols, "the number of columns,", wide_columns);
-  buffer<Col> col(row_ptr[a->rows], uninitialized);
-  parallel_ranges(a->rows, [&, out = col.data()](index_t lo, index_t hi) {
-    for (index_t i = lo, at = row_ptr[lo]; i < hi; ++i)
-      merge_row(va, vb, i, [&](index_t j, index_t, index_t) { out[at++] = Col(j); });
-  });
-  return std::make_shared<pattern const>(pattern{a->rows, a->cols, std::move(row_ptr), std::move(col)});
-}
-
 template <class NA, class TA, class NB, class TB>
 using sum_scalar_t = user_t<promote_t<promote_t<NA, TA>, promote_t<NB, TB>>>;
 
@@ -70,32 +47,44 @@ To add_values(NA alpha, A const& a, NB beta, B const& b, typename To::shape_type
   return {shape, a.shared_pattern(), std::move(values)};
 }
 
-/// The same on the union of two patterns of sorted rows.
+/// The same on the union of two patterns of sorted rows; the pattern is that of a, if it has all entries of b.
 template <class To, class NA, class A, class NB, class B>
 To merge_values(NA alpha, A const& a, NB beta, B const& b, typename To::shape_type const& shape) {
   using V = kernel_t<typename To::value_type>;
+  using Col = typename To::format_type::col_type;
   constexpr index_t block = To::block_size;
-  auto pattern = united<typename To::format_type>(a.shared_pattern(), b.pattern());
-  To sum(shape, pattern, buffer<typename To::value_type>(shape.batch_count() * pattern->nnz() * block, uninitialized));
+  auto const va = a.pattern().view();
+  auto const vb = b.pattern().view();
+  auto row_ptr = row_pointers<typename To::format_type::ptr_type>(shape.rows(), [&](index_t i) {
+    index_t count = 0;
+    merge_row(va, vb, i, [&](index_t, index_t, index_t) { ++count; });
+    return count;
+  });
+  index_t const entries = row_ptr[shape.rows()];
+  bool const shares = std::same_as<typename A::format_type, typename To::format_type> && entries == a.nnz();
+  if (!shares) narrowed<Col>(shape.cols(), "the number of columns,", wide_columns);
+  buffer<Col> col(shares ? 0 : entries, uninitialized);
+  buffer<typename To::value_type> values(shape.batch_count() * entries * block, uninitialized);
   for (index_t k = 0; k < shape.batch_count(); ++k)
-    parallel_ranges(pattern->rows, [&, x = kernel_pointer(a.values().data()) + k * item_stride(a),
-                                    y = kernel_pointer(b.values().data()) + k * item_stride(b),
-                                    out = kernel_pointer(sum.values().data()) + k * sum.batch_stride()](index_t lo,
-                                                                                                        index_t hi) {
-      auto const va = a.pattern().view();
-      auto const vb = b.pattern().view();
-      V* to = out + pattern->row_ptr[lo] * block;
+    parallel_ranges(shape.rows(), [&, columns = k == 0 && !shares ? col.data() : nullptr,
+                                   x = kernel_pointer(a.values().data()) + k * item_stride(a),
+                                   y = kernel_pointer(b.values().data()) + k * item_stride(b),
+                                   out = kernel_pointer(values.data()) + k * entries * block](index_t lo, index_t hi) {
+      index_t at = row_ptr[lo];
       for (index_t i = lo; i < hi; ++i)
-        merge_row(va, vb, i, [&](index_t, index_t s, index_t t) {
-          for (index_t e = 0; e < block; ++e) {
-            V total{};
-            if (s >= 0) total += V(op::mul::apply(alpha, x[s * block + e]));
-            if (t >= 0) total += V(op::mul::apply(beta, y[t * block + e]));
-            *to++ = total;
-          }
+        merge_row(va, vb, i, [&](index_t j, index_t s, index_t t) {
+          if (columns) columns[at] = Col(j);
+          for (index_t e = 0; e < block; ++e)
+            out[at * block + e] = (s < 0 ? V{} : V(op::mul::apply(alpha, x[s * block + e]))) +
+                                  (t < 0 ? V{} : V(op::mul::apply(beta, y[t * block + e])));
+          ++at;
         });
     });
-  return sum;
+  if constexpr (std::same_as<typename A::format_type, typename To::format_type>)
+    if (shares) return {shape, a.shared_pattern(), std::move(values)};
+  using pattern = typename To::pattern_type;
+  return {shape, std::make_shared<pattern const>(pattern{shape.rows(), shape.cols(), std::move(row_ptr), std::move(col)}),
+          std::move(values)};
 }
 } // namespace detail
 
@@ -136,7 +125,7 @@ requires(std::is_arithmetic_v<NA> || is_complex<NA>) auto perform(op::add, NA al
 /// alpha A + beta B on the union of the patterns, (*batch, M, N, *block); the pattern is shared where one operand has
 /// all entries of the other. Batch axes may be missing on one side: its item then serves all.
 /// Law: one shape. Gradient: conj(alpha) g on A's pattern, conj(beta) g on B's.
-/// Cost: a pass over the values of one shared pattern; else three over the indices of both, one over the values.
+/// Cost: a pass over the values of one shared pattern; else two over the indices of both, one over the values.
 /// Errors: shape_error, if extents differ; an index type too narrow for the union.
 template <class NA, class A, class NB, class B>
 requires requires(NA alpha, A const& a, NB beta, B const& b) { perform(op::add{}, alpha, a, beta, b); }
