@@ -46,6 +46,34 @@ TEST_CASE("gradients through distributed products and reductions are those of on
     for (double e : rank) CHECK(e <= 1e-11 * (1 + std::abs(value)));
 }
 
+TEST_CASE("gradients through columns, and through rows times a whole vector, are those of one rank") {
+  auto const A = problems::convection_diffusion<double>({7, 6}, {3.0, 1.0});
+  auto const x = random<double>({42}, 1), b = random<double>({42}, 2), probe = random<double>({42}, 3);
+  auto const [value, gA, gx] = value_and_gradient([&](auto const& a, auto const& v) { return squared_norm(a * v - b); }, A, x);
+  sla::vector<double> const expected = gA * probe;
+  auto const errors = threads::run(3, [&, value = value, &gx = gx](auto& world) {
+    Rows m(world);
+    auto C = distribute<SparseShard<1>>(A, m);
+    auto db = distribute(b, C.row_layout());
+    auto [by_columns, dC, gc] = value_and_gradient(
+        [&](auto const& a, auto const& v) { return squared_norm(reduce_scatter<"rows", Shard<0, Part<>>>(a * v) - db); }, C,
+        distribute(x, C.col_layout()));
+    static_assert(has_placements<decltype(dC), SparseShard<1>> && has_placements<decltype(gc), Shard<0, Part<>>>);
+    auto D = distribute<SparseShard<0>>(A, m);
+    auto dr = distribute(b, D.row_layout());
+    auto [by_rows, dD, gr] = value_and_gradient([&](auto const& a, auto const& v) { return squared_norm(a * v - dr); }, D, distribute<Replicate>(x, m));
+    static_assert(has_placements<decltype(dD), SparseShard<0>> && has_placements<decltype(gr), Partial<>>);
+    return std::array<double, 6>{std::abs(by_columns - value),
+                                 std::abs(by_rows - value),
+                                 norm(gather(gc) - gx),
+                                 norm(gather(gr) - gx),
+                                 norm(applied(dC, distribute(probe, C.col_layout())) - expected),
+                                 norm(applied(dD, distribute(probe, D.row_layout())) - expected)};
+  });
+  for (auto const& rank : errors)
+    for (double e : rank) CHECK(e <= 1e-11 * (1 + std::abs(value)));
+}
+
 TEST_CASE("gradients through distributed solves are those of one rank") {
   int const ranks = GENERATE(1, 3, 4);
   auto const A = problems::convection_diffusion<double>({7, 6}, {3.0, 1.0});
