@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Algebra of sparse tensors: <C', dC> = <A', dA> to 1e-12 for each operand, in which each operation is linear, over batches,
+// blocks and complex numbers; the same by forward mode; the Taylor remainder of a composition.
+#include <sla/grad/gradient.hpp>
+#include <sla/grad/jvp.hpp>
+#include <sla/grad/sparse.hpp>
+#include <sla/tensor/problems.hpp>
+
+#include "catch.hpp"
+#include "suites/gradient.hpp"
+#include "tensor/oracle.hpp"
+
+using namespace sla;
+using complex_t = std::complex<double>;
+using gradient::direction, gradient::pairing;
+
+namespace {
+/// C = apply(A, X), bilinear, or affine with both parts linear: its cotangents of A and X against C itself.
+template <class A, class X, class F>
+void check_pair(A const& a, X const& x, X const& dx, F const& apply) {
+  auto const C = apply(a, x);
+  auto const W = direction(C, 5);
+  vector<typename decltype(W)::value_type> const w = values(W);
+  auto const dA = direction(a, 6);
+  auto const [value, gA, gX] = value_and_gradient([&](auto const& b, auto const& y) { return real(dot(w, values(apply(b, y)))); }, a, x);
+  CHECK(value == Approx(pairing(C, W)).epsilon(1e-12));
+  CHECK(gA.shared_pattern() == a.shared_pattern());
+  auto const change_A = apply(a + dA, x) - C, change_X = apply(a, gradient::moved(x, 1, dx)) - C;
+  CHECK(pairing(change_A, W) == Approx(pairing(dA, gA)).epsilon(1e-11));
+  CHECK(pairing(change_X, W) == Approx(pairing(dx, gX)).epsilon(1e-11));
+  auto const [again, dC] = jvp(apply, std::tie(a, x), std::tie(dA, dx));
+  CHECK(double(norm(values(again) - values(C))) == 0);
+  CHECK(pairing(dC, W) == Approx(pairing(dA, gA) + pairing(dx, gX)).epsilon(1e-11));
+}
+
+sparse_tensor<double> example(index_t rows, index_t cols, index_t entries, std::uint64_t seed) { return random_triplets(rows, cols, entries, seed).build(); }
+
+auto const multiplied = [](auto const& A, auto const& B) { return A * B; };
+}  // namespace
+
+TEST_CASE("products: each cotangent on the pattern of its operand") {
+  auto const A = example(40, 30, 200, 1), B = example(30, 50, 200, 2);
+  check_pair(A, B, direction(B, 3), multiplied);
+  auto const L = example(3000, 2000, 20000, 1), R = example(2000, 2500, 20000, 2);  // on several threads
+  check_pair(L, R, direction(R, 3), multiplied);
+}
+
+TEST_CASE("products of complex blocks in a batch with one item for all") {
+  auto Z = cast<complex_t>(to_batch<2>(to_blocks<2, 3>(example(8, 9, 20, 5))));
+  Z = Z + complex_t(0.5, 1) * direction(Z, 1);
+  auto const P = to_blocks<3, 2>(example(9, 6, 20, 6));
+  check_pair(Z, P, direction(P, 3), multiplied);
+  check_pair(example(3, 4, 6, 7), Z, direction(Z, 3), [](auto const& A, auto const& B) { return kron(A, B); });
+}
+
+TEST_CASE("sums, views, and numbers") {
+  auto const A = example(20, 30, 80, 1), B = example(20, 30, 90, 2);
+  auto const sums = [](auto const& a, auto const& b) { return add(2, a, -0.5, b) - 3.0 * a; };
+  check_pair(A, B, direction(B, 3), sums);
+  check_pair(A, A, direction(A, 3), sums);
+  check_pair(A, B, direction(B, 3), [](auto const& a, auto const& b) { return transpose(a) * b; });
+  auto Z = cast<complex_t>(to_batch<2>(A));
+  Z = Z + complex_t(0.5, 1) * direction(Z, 1);
+  check_pair(Z, B, direction(B, 3), [](auto const& a, auto const& b) { return add(complex_t(0, 1), conj(a), 2, b); });
+}
+
+TEST_CASE("rows and columns are scaled") {
+  auto const A = example(20, 30, 80, 1);
+  check_pair(A, random<double>(30, 2), random<double>(30, 3), [](auto const& a, auto const& d) { return scale_cols(a, d); });
+  auto Z = cast<complex_t>(to_batch<2>(to_blocks<2, 3>(example(8, 9, 20, 5))));
+  Z = Z + complex_t(0.5, 1) * direction(Z, 1);
+  using E = Extents<2, dyn, 2>;
+  check_pair(Z, random<complex_t, E>(Z.range(), 1), random<complex_t, E>(Z.range(), 2), [](auto const& a, auto const& d) { return scale_rows(a, d); });
+}
+
+TEST_CASE("one operand may be constant") {
+  auto const A = example(20, 30, 80, 1), B = example(30, 25, 90, 2);
+  auto const r = random<double>(20, 1);
+  auto const f = [](auto const& a, auto const& b, auto const& d) { return squared_norm(values(scale_rows(a, d) * b)); };
+  auto const [value, gA, gB, gr] = value_and_gradient(f, A, B, r);
+  auto const [v1, only_A] = value_and_gradient([&](auto const& a) { return f(a, B, r); }, A);
+  auto const [v2, only_B] = value_and_gradient([&](auto const& b) { return f(A, b, r); }, B);
+  auto const [v3, only_r] = value_and_gradient([&](auto const& d) { return f(A, B, d); }, r);
+  CHECK(double(norm(values(gA) - values(only_A))) <= 1e-13 * double(norm(values(gA))));
+  CHECK(double(norm(values(gB) - values(only_B))) <= 1e-13 * double(norm(values(gB))));
+  CHECK(double(norm(gr - only_r)) <= 1e-13 * double(norm(gr)));
+}
+
+TEST_CASE("through a Galerkin product with a shift") {
+  auto const A = problems::poisson<double>({6, 5});
+  auto const P = example(30, 8, 60, 3) + from_triplets<double>(30, 8, {0, 5, 10, 15, 20, 25, 27, 29}, {0, 1, 2, 3, 4, 5, 6, 7}, std::vector(8, 5.0));
+  auto const I = from_triplets<double>(8, 8, {0, 1, 2, 3, 4, 5, 6, 7}, {0, 1, 2, 3, 4, 5, 6, 7}, std::vector(8, 1.0));
+  auto const b = random<double>(8, 1);
+  auto const f = [&](auto const& a, auto const& p, auto const& shift) {
+    auto const coarse = transpose(p) * (a * p) + shift * I;
+    return 0.01 * squared_norm(coarse * (coarse * b));
+  };
+  auto const [value, gA, gP, gs] = value_and_gradient(f, A, P, 2.0);
+  CHECK(gradient::taylor_rate([&](auto const& a) { return f(a, P, 2.0); }, A, gA, direction(A, 1), 0.05) == Approx(2).margin(0.05));
+  CHECK(gradient::taylor_rate([&](auto const& p) { return f(A, p, 2.0); }, P, gP, direction(P, 1), 0.05) == Approx(2).margin(0.05));
+  CHECK(gradient::taylor_rate([&](double s) { return f(A, P, s); }, 2.0, gs, 1.0, 0.1) == Approx(2).margin(0.05));
+}
+
+TEST_CASE("vjp without a tape") {
+  auto const A = example(20, 30, 80, 1), B = example(30, 25, 90, 2);
+  auto const C = A * B, W = direction(C, 5);
+  auto const dA = direction(A, 6), dB = direction(B, 7);
+  auto const [gA, gB] = vjp(op::mul{}, A, B, W);
+  multiply_plan const plan(A, B);
+  CHECK(pairing(plan(dA, B), W) == Approx(pairing(dA, gA)).epsilon(1e-12));
+  CHECK(pairing(plan(A, dB), W) == Approx(pairing(dB, gB)).epsilon(1e-12));
+  CHECK_THROWS_AS(vjp(op::mul{}, A, B, A), shape_error);
+  auto const d = random<double>(30, 1), dd = random<double>(30, 2);
+  auto const G = direction(A, 8);
+  auto const [sA, sd] = vjp(op::scale_cols{}, A, d, G);
+  CHECK(pairing(scale_cols(dA, d), G) == Approx(pairing(dA, sA)).epsilon(1e-12));
+  CHECK(pairing(scale_cols(A, dd), G) == Approx(pairing(dd, sd)).epsilon(1e-12));
+}
