@@ -145,14 +145,7 @@ class applied_factors {
 
 template <class T, class S, class F, factorization Kind, bool Adjoint, Tensorial X>
 auto operator*(applied_factors<T, S, F, Kind, Adjoint> const& M, X&& x) {
-  using XE = typename node_t<X>::extents_type;
-  constexpr int rank = range_extents_t<S>::rank;
-  static_assert(XE::rank == rank || XE::rank == rank + 1, "sla: factors * x: x has the shape of the matrix's range, plus at most one axis of right-hand sides");
-  auto node = as_node(std::forward<X>(x));
-  index_t const rhs = XE::rank == rank ? 1 : node.extents()[XE::rank - 1];
-  if (node.extents().total() != M.batch_count() * M.rows() * rhs)
-    throw shape_error(text("factors * x: the factors are of ", M.rows(), " rows, x is ", to_string(node.extents())));
-  return sweep_node<decltype(M.view()), Adjoint, decltype(node)>{M.view(), std::move(node), rhs};
+  return detail::swept<S, Adjoint>(M.view(), M.batch_count() * M.rows(), std::forward<X>(x), "factors");
 }
 
 /// Factors as a preconditioner, for a matrix near the one that is solved with.

@@ -220,6 +220,7 @@ class applied_triangles {
   }
 
   index_t rows() const { return layout_->pattern->rows; }
+  index_t batch_count() const { return batch_; }
   /// What a report adds to the name.
   std::string const& remark() const { return values_->remark; }
   auto view() const {
@@ -239,15 +240,7 @@ class applied_triangles {
 
 template <class Recipe, class T, class S, class F, bool Adjoint, Tensorial X>
 auto operator*(applied_triangles<Recipe, T, S, F, Adjoint> const& M, X&& x) {
-  using XE = typename node_t<X>::extents_type;
-  constexpr int rank = range_extents_t<S>::rank;
-  static_assert(XE::rank == rank || XE::rank == rank + 1, "sla: preconditioner * x: x has the shape of the matrix's range, plus at most one axis of right-hand sides");
-  auto node = as_node(std::forward<X>(x));
-  auto const triangles = M.view();
-  index_t const rhs = XE::rank == rank ? 1 : node.extents()[XE::rank - 1], wanted = triangles.batch * M.rows() * S::block_rows * rhs;
-  if (node.extents().total() != wanted)
-    throw shape_error(text(Recipe::name, " * x: the factors are of ", M.rows(), " rows, x is ", to_string(node.extents())));
-  return sweep_node<std::remove_const_t<decltype(triangles)>, Adjoint, decltype(node)>{triangles, std::move(node), rhs};
+  return detail::swept<S, Adjoint>(M.view(), M.batch_count() * M.rows() * S::block_rows, std::forward<X>(x), Recipe::name);
 }
 
 }  // namespace sla
