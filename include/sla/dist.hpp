@@ -9,6 +9,9 @@
 #include <sla/dist/fake.hpp>
 #include <sla/dist/grad.hpp>
 #include <sla/dist/matrix.hpp>
+#include <sla/dist/partition/picture.hpp>
+#include <sla/dist/partition/quality.hpp>
+#include <sla/dist/partition/rcb.hpp>
 #include <sla/dist/product.hpp>
 #include <sla/dist/schwarz.hpp>
 #include <sla/dist/self.hpp>

@@ -4,6 +4,7 @@
 #include <sla/tensor/problems.hpp>
 
 #include "catch.hpp"
+#include "suites/partition.hpp"
 
 using namespace sla;
 using Rows = mesh<axis<"rows">>;
@@ -18,6 +19,7 @@ auto applied(D const& g, X const& x) {
 
 TEST_CASE("gradients through distributed products and reductions are those of one rank") {
   int const ranks = GENERATE(1, 2, 3, 8);
+  bool const scattered = GENERATE(false, true);
   auto const A = problems::convection_diffusion<double>({7, 6}, {3.0, 1.0});
   auto const x = random<double>({42}, 1), b = random<double>({42}, 2), probe = random<double>({42}, 3);
   auto const [value, gA, gx] = value_and_gradient(
@@ -27,9 +29,9 @@ TEST_CASE("gradients through distributed products and reductions are those of on
       },
       A, x);
   sla::vector<double> const expected = gA * probe;
-  auto const errors = threads::run(ranks, [&, value = value, &gx = gx](auto& world) {
+  auto const errors = threads::run(ranks, [&, value = value, &gx = gx, ranks = ranks, scattered = scattered](auto& world) {
     Rows m(world);
-    auto D = distribute<SparseShard<0>>(A, m, strips{});
+    auto D = distribute<SparseShard<0>>(A, m, suite::owners_for(A, ranks, scattered));
     auto dx = distribute(x, D.row_layout());
     auto db = distribute(b, D.row_layout());
     auto [total, dA, g] = value_and_gradient(
@@ -75,15 +77,15 @@ TEST_CASE("gradients through columns, and through rows times a whole vector, are
 }
 
 TEST_CASE("gradients through distributed solves are those of one rank") {
-  int const ranks = GENERATE(1, 3, 4);
+  auto const [ranks, scattered] = GENERATE(std::pair{1, false}, std::pair{3, false}, std::pair{2, true}, std::pair{4, true}, std::pair{8, true});
   auto const A = problems::convection_diffusion<double>({7, 6}, {3.0, 1.0});
   auto const b = random<double>({42}, 1), target = random<double>({42}, 2), probe = random<double>({42}, 3);
   auto const [value, gA, gb] = value_and_gradient(
       [&](auto const& a, auto const& rhs) { return 0.5 * squared_norm(solve(a, rhs, bicgstab{.rtol = 1e-13}, jacobi{}) - target); }, A, b);
   sla::vector<double> const expected = gA * probe;
-  auto const errors = threads::run(ranks, [&, value = value, &gb = gb](auto& world) {
+  auto const errors = threads::run(ranks, [&, value = value, &gb = gb, ranks = ranks, scattered = scattered](auto& world) {
     Rows m(world);
-    auto D = distribute<SparseShard<0>>(A, m, strips{});
+    auto D = distribute<SparseShard<0>>(A, m, suite::owners_for(A, ranks, scattered));
     auto dt = distribute(target, D.row_layout());
     auto [total, dA, g] = value_and_gradient(
         [&](auto const& a, auto const& rhs) { return 0.5 * squared_norm(solve(a, rhs, bicgstab{.rtol = 1e-13}, jacobi{}) - dt); }, D,

@@ -10,10 +10,19 @@
 #ifdef CONSUMER_USES_safetensors
 #include <sla/adapter/safetensors.hpp>
 #endif
+#ifdef CONSUMER_USES_metis
+#include <sla/adapter/metis.hpp>
+#endif
+#ifdef CONSUMER_USES_kahip
+#include <sla/adapter/kahip.hpp>
+#endif
 
 int main() {
   auto A = sla::problems::poisson<double>({20, 20});
   sla::vector<double> b = A * sla::ones<double>(A.cols());
   auto x = sla::solve(A, b);
+#ifdef CONSUMER_USES_metis
+  if (sla::partition(A, 4, sla::metis_kway{}).rows() != A.rows()) return 1;
+#endif
   return sla::norm(b - A * x) <= 1e-8 * sla::norm(b) ? 0 : 1;
 }

@@ -23,6 +23,8 @@ sla_consume(cuda_missing "the component cuda needs the CUDA toolkit"
 sla_consume(gzip_missing "the component gzip needs zlib" "-DCMAKE_PREFIX_PATH=${prefix}|-DCOMPONENTS=gzip|-DCMAKE_DISABLE_FIND_PACKAGE_ZLIB=ON")
 sla_consume(safetensors_missing "the component safetensors needs nlohmann-json"
   "-DCMAKE_PREFIX_PATH=${prefix}|-DCOMPONENTS=safetensors|-DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON")
+sla_consume(metis_missing "the component metis needs METIS 5" "-DCMAKE_PREFIX_PATH=${prefix}|-DCOMPONENTS=metis|-DSLA_METIS_LIBRARY=")
+sla_consume(kahip_missing "the component kahip needs KaHIP" "-DCMAKE_PREFIX_PATH=${prefix}|-DCOMPONENTS=kahip|-DSLA_KAHIP_LIBRARY=")
 # What is here is used, all in one program.
 set(present "")
 foreach(component IN LISTS sla_components)

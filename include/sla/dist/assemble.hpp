@@ -15,10 +15,8 @@ namespace sla {
 /// Rows in equal contiguous strips, whatever they hold: the partitioner of matrices that no rank has seen.
 struct equal_rows {
   template <class View>
-  std::vector<index_t> first(View const& view, int ranks) const {
-    std::vector<index_t> out;
-    for (int r = 0; r <= ranks; ++r) out.push_back(Balanced::first(r, view.rows, ranks));
-    return out;
+  owner_map deal(View const& view, int parts) const {
+    return owner_map::equal(view.rows, parts);
   }
 };
 
@@ -47,9 +45,7 @@ auto assemble_rows(Mesh const& m, S const& shape, Rows const& i, Cols const& j, 
       });
   using Sparse = sparse_tensor<T, typename local_shape<S>::rows, local_csr_t<F>>;
   typename Sparse::shape_type const whole(shape.batch(), shape.rows(), shape.cols());
-  std::vector<index_t> first;
-  for (int r = 0; r <= rows->ranks(); ++r) first.push_back(rows->first(r));
-  auto [local, handle] = localize<Sparse>(slice, whole, m, 0, {}, std::move(first), fixed ? rows : nullptr);
+  auto [local, handle] = localize<Sparse>(slice, whole, m, 0, {}, rows->owners(), fixed ? rows : nullptr);
   return distributed<Sparse, Mesh, SparseShard<0>>(std::move(local), std::move(handle));
 }
 
@@ -84,10 +80,8 @@ auto assemble(Mesh const& m, S shape, Rows const& i, Cols const& j, Values const
     static_assert(Partitioner<How, detail::unseen_pattern>,
                   "sla: assemble(mesh, rows, cols, i, j, v, how): no rank has the pattern that this partitioner reads; give "
                   "equal_rows{}, a partitioner of coordinates, or a layout, D.row_layout()");
-    int const me = m.coordinate(0);
-    auto first = how.first(detail::unseen_pattern{shape.rows(), shape.cols()}, m.size(0));
-    index_t const count = first[std::size_t(me) + 1] - first[std::size_t(me)];
-    rows = std::make_shared<row_partition const>(std::move(first), me, std::vector<index_t>{}, count);
+    auto owners = detail::agreed_owners(m.world(), how, detail::unseen_pattern{shape.rows(), shape.cols()}, m.size(0));
+    rows = std::make_shared<row_partition const>(std::move(owners), m.coordinate(0));
   }
   return detail::assemble_rows<T, F>(m, shape, i, j, v, options, rows, is_vector_layout<How>);
 }

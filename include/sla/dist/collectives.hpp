@@ -36,13 +36,14 @@ To with_extent(E const& extents, int d, index_t size) {
   return [&]<std::size_t... N>(std::index_sequence<N...>) { return To((int(N) == d ? size : extents[int(N)])...); }(
       std::make_index_sequence<std::size_t(E::rank)>{});
 }
-/// Where piece r's j-th index lies in the whole, pieces of a found partition in ascending order.
+/// Where piece r's j-th index lies in the whole, pieces of a found partition in ascending order: call it with (r, j).
 template <class Family, class Mesh>
-index_t piece_global(shared_layout<Mesh> const& layout, int a, int r, index_t j) {
+auto piece_places(shared_layout<Mesh> const& layout, int a) {
   if constexpr (Family::stated)
-    return Family::local_to_global(r, j, layout.extent[a], layout.mesh.size(a));
+    return [&layout, a](int r, index_t j) { return Family::local_to_global(r, j, layout.extent[a], layout.mesh.size(a)); };
   else
-    return layout.rows->first(r) + j;
+    return [owners = &layout.rows->owners(), order = layout.rows->owners().contiguous() ? std::vector<index_t>() : layout.rows->owners().order()](
+               int r, index_t j) { return order.empty() ? owners->first(r) + j : order[std::size_t(owners->first(r) + j)]; };
 }
 /// to[outer][at(j)][inner] = from[outer][j][inner], or back.
 template <bool Scatter, class T, class At>
@@ -61,11 +62,11 @@ std::vector<std::size_t> piece_counts(shared_layout<Mesh> const& layout, int a, 
 }
 /// This rank's n-th index among its own in ascending order.
 template <class Family, class Mesh>
-index_t ascending_place(shared_layout<Mesh> const& layout, int a, index_t n) {
+index_t ascending_place(shared_layout<Mesh> const& layout, index_t n) {
   if constexpr (Family::stated)
     return n;
   else
-    return part_global<Family>(layout, a, n) - layout.rows->first(layout.mesh.coordinate(a));
+    return layout.rows->ascending(layout.rows->global(n));
 }
 
 template <class P, class Local, class Mesh>
@@ -77,13 +78,14 @@ auto gather_parts(Local const& x, shared_layout<Mesh> const& layout, int a) {
   auto const [outer, inner] = around(x.extents(), P::dim);
   To out(with_extent<typename To::extents_type>(x.extents(), P::dim, whole), uninitialized);
   std::vector<T> sent(std::size_t(x.size())), all(std::size_t(out.size()));
-  move_rows<true>(x.data(), sent.data(), outer, mine, mine, inner, [&](index_t n) { return ascending_place<F>(layout, a, n); });
+  move_rows<true>(x.data(), sent.data(), outer, mine, mine, inner, [&](index_t n) { return ascending_place<F>(layout, n); });
   auto const counts = piece_counts<F>(layout, a, outer * inner);
   all_gather(layout.mesh.communicator(a), std::span<T const>(sent), std::span<T>(all), counts);
   T const* piece = all.data();
+  auto const place = piece_places<F>(layout, a);
   for (int r = 0; r < layout.mesh.size(a); ++r) {
     index_t const count = part_extent<F>(layout, a, r);
-    move_rows<true>(piece, out.data(), outer, count, whole, inner, [&](index_t j) { return piece_global<F>(layout, a, r, j); });
+    move_rows<true>(piece, out.data(), outer, count, whole, inner, [&](index_t j) { return place(r, j); });
     piece += counts[std::size_t(r)];
   }
   return out;
@@ -119,12 +121,13 @@ auto reduce_parts(Local const& x, shared_layout<Mesh> const& layout, int a, mono
   std::vector<T> sent(std::size_t(x.size())), folded(std::size_t(out.size()));
   auto const counts = piece_counts<F>(layout, a, outer * inner);
   T* piece = sent.data();
+  auto const place = piece_places<F>(layout, a);
   for (int r = 0; r < layout.mesh.size(a); ++r) {
-    move_rows<false>(x.data(), piece, outer, part_extent<F>(layout, a, r), whole, inner, [&](index_t j) { return piece_global<F>(layout, a, r, j); });
+    move_rows<false>(x.data(), piece, outer, part_extent<F>(layout, a, r), whole, inner, [&](index_t j) { return place(r, j); });
     piece += counts[std::size_t(r)];
   }
   reduce_scatter(layout.mesh.communicator(a), std::span<T const>(sent), std::span<T>(folded), counts, how);
-  move_rows<false>(folded.data(), out.data(), outer, mine, mine, inner, [&](index_t n) { return ascending_place<F>(layout, a, n); });
+  move_rows<false>(folded.data(), out.data(), outer, mine, mine, inner, [&](index_t n) { return ascending_place<F>(layout, n); });
   return out;
 }
 

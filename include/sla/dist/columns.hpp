@@ -57,16 +57,15 @@ auto deal_columns(sparse_tensor<T, S, F> const& A, shared_layout<Mesh> const& st
   if constexpr (is_vector_layout<Cut>) {
     columns = partitioner.rows_of("distribute(A, mesh, layout), of columns", A.cols());
   } else {
-    auto first = partitioner.first(transpose_pattern(A.pattern()).pattern->view(), c.size());
-    index_t const count = first[std::size_t(c.rank()) + 1] - first[std::size_t(c.rank())];
-    columns = std::make_shared<row_partition const>(std::move(first), c.rank(), std::vector<index_t>{}, count);
+    auto const turned = transpose_pattern(A.pattern()).pattern;
+    columns = std::make_shared<row_partition const>(agreed_owners(start.mesh.world(), partitioner, turned->view(), c.size()), c.rank());
   }
 
   auto layout = std::make_shared<shared_layout<Mesh>>(start);
   layout->extent[axis] = A.rows();
   layout->rows = columns;
   if (A.rows() != A.cols()) {
-    layout->rows = std::make_shared<row_partition const>(contiguous_partition(A.rows(), c));
+    layout->rows = std::make_shared<row_partition const>(owner_map::equal(A.rows(), c.size()), c.rank());
     auto domain = std::make_shared<shared_layout<Mesh>>(start);
     domain->extent[axis] = A.cols();
     domain->rows = columns;

@@ -10,6 +10,7 @@
 #include <sla/dist/agreement.hpp>
 #include <sla/dist/collectives.hpp>
 #include <sla/dist/columns.hpp>
+#include <sla/dist/partition/quality.hpp>
 #include <sla/dist/partition/strips.hpp>
 #include <sla/dist/rows.hpp>
 
@@ -90,13 +91,13 @@ auto cut_batch(sparse_tensor<T, S, F> const& A, Family, index_t begin, index_t c
 }
 
 template <class T, class S, class F>
-row_slice<T> slice_rows(sparse_tensor<T, S, F> const& A, index_t begin, index_t end) {
+row_slice<T> slice_rows(sparse_tensor<T, S, F> const& A, std::vector<index_t> const& rows) {
   row_slice<T> out;
   out.batch = A.batch_count();
   out.block = A.block_size;
   std::vector<index_t> slots;
   auto const pattern = A.pattern().view();
-  for (index_t i = begin; i < end; ++i) {
+  for (index_t i : rows) {
     pattern.for_row(i, [&](index_t s, index_t j) {
       out.col.push_back(j);
       slots.push_back(s);
@@ -134,19 +135,18 @@ auto deal_sparse(Local const& x, std::shared_ptr<shared_layout<Mesh>> layout, Cu
     if constexpr (P::dim == 1) {
       return deal_columns(x, *layout, A, partitioner);
     } else {
-      int const me = layout->mesh.coordinate(A);
       std::shared_ptr<row_partition const> rows;
-      std::vector<index_t> first;
+      owner_map owners;
       if constexpr (is_vector_layout<Cut>) {
         rows = partitioner.rows_of("distribute(A, mesh, layout)", x.rows());
-        for (int r = 0; r <= rows->ranks(); ++r) first.push_back(rows->first(r));
+        owners = rows->owners();
       } else {
-        first = partitioner.first(x.pattern().view(), layout->mesh.size(A));
+        owners = agreed_owners(layout->mesh.world(), partitioner, x.pattern().view(), layout->mesh.size(A));
       }
-      auto const slice = slice_rows(x, first[std::size_t(me)], first[std::size_t(me) + 1]);
+      auto const slice = slice_rows(x, owners.members(layout->mesh.coordinate(A)));
       using Sparse = sparse_tensor<typename Local::value_type, typename local_shape<typename Local::shape_type>::rows, local_csr_t<typename Local::format_type>>;
       typename Sparse::shape_type const whole(x.shape().batch(), x.rows(), x.cols());
-      return localize<Sparse>(slice, whole, layout->mesh, A, layout->extent, std::move(first), std::move(rows));
+      return localize<Sparse>(slice, whole, layout->mesh, A, layout->extent, owners, std::move(rows));
     }
   }
 }
@@ -161,7 +161,7 @@ template <Placement... P, class T, class S, class F, class Mesh, class Cut = str
   requires(sizeof...(P) > 0 && is_mesh<Mesh>)
 auto distribute(sparse_tensor<T, S, F> const& A, Mesh const& m, Cut const& partitioner = {}) {
   static_assert(is_vector_layout<Cut> || Partitioner<Cut, decltype(A.pattern().view())>,
-                "sla: distribute(A, mesh, partitioner): a partitioner has a member first(pattern view, ranks), strips{} is one; or give the "
+                "sla: distribute(A, mesh, partitioner): a partitioner has a member deal(pattern view, parts), strips{} is one; or give the "
                 "layout of another matrix, D.row_layout()");
   detail::require_agreement(m.world(), "distribute", "batch, rows, columns, entries",
                             std::array<index_t, 4>{A.batch_count(), A.rows(), A.cols(), A.nnz()}, detail::hash_of(A));
@@ -196,33 +196,6 @@ auto gather(X const& x) {
   return detail::gather_axes<mesh_of_t<X>::rank - 1>(value);
 }
 
-/// Who holds what of a row-sharded operand; printable.
-struct partition_report {
-  struct part {
-    index_t rows, interior, entries, ghosts, sent;
-    index_t neighbours;  ///< ranks that it sends to
-  };
-  std::vector<part> parts;
-
-  index_t halo() const {
-    index_t all = 0;
-    for (part const& p : parts) all += p.ghosts;
-    return all;
-  }
-  index_t messages() const {
-    index_t all = 0;
-    for (part const& p : parts) all += p.neighbours;
-    return all;
-  }
-};
-inline std::ostream& operator<<(std::ostream& out, partition_report const& r) {
-  for (std::size_t n = 0; n < r.parts.size(); ++n) {
-    auto const& p = r.parts[n];
-    out << "rank " << n << ": " << p.rows << " rows (" << p.interior << " interior), " << p.entries << " entries, receives " << p.ghosts
-        << " and sends " << p.sent << " values per product, in " << p.neighbours << " messages\n";
-  }
-  return out << "halo volume " << r.halo() << " values, " << r.messages() << " messages per product\n";
-}
 /// The report of D, on every rank. Collective.
 template <DistributedSparse D>
 partition_report report_partition(D const& d) {
@@ -230,7 +203,7 @@ partition_report report_partition(D const& d) {
   if (!halo) throw value_error("report_partition(D): D is not dealt out by rows; distribute it as SparseShard<0>");
   partition_report::part const mine{d.local().rows(), halo->interior(), d.local().nnz(), halo->ghosts(), index_t(halo->sent().size()),
                                     index_t(halo->sends().size())};
-  return {all_gather(halo->communicator(), mine)};
+  return {all_gather(halo->communicator(), mine), {}};
 }
 
 }  // namespace sla

@@ -19,8 +19,8 @@ struct halo_message {
 /// What the products of one sparse operand exchange. Ghosts are numbered after the rank's own indices, ordered by owner.
 class halo_plan {
  public:
-  /// Collective. `ghosts` are the global indices that this rank reads and does not own, ascending; `asked` are those that
-  /// others read of this rank, by rank (`detail::ask_owners`).
+  /// Collective. `ghosts` are the global indices that this rank reads and does not own, owner after owner, ascending of each;
+  /// `asked` are those that others read of this rank, by rank (`detail::ask_owners`).
   halo_plan(any_communicator& c, row_partition const& domain, std::vector<index_t> const& ghosts, gathered<index_t> const& asked,
             index_t interior)
       : communicator_(&c), own_(domain.count()), interior_(interior), ghosts_(ghosts) {
@@ -61,14 +61,10 @@ class halo_plan {
 };
 
 namespace detail {
-/// Tells the owners which of their indices this rank reads; hears which of its own others read.
-inline gathered<index_t> ask_owners(any_communicator& c, std::vector<index_t> const& first, std::vector<index_t> const& ghosts) {
-  std::vector<std::size_t> counts(first.size() - 1, 0);
-  std::size_t owner = 0;
-  for (index_t g : ghosts) {
-    while (g >= first[owner + 1]) ++owner;
-    ++counts[owner];
-  }
+/// Tells the owners which of their indices this rank reads, owner after owner; hears which of its own others read.
+inline gathered<index_t> ask_owners(any_communicator& c, owner_map const& owners, std::vector<index_t> const& ghosts) {
+  std::vector<std::size_t> counts(std::size_t(c.size()), 0);
+  for (index_t g : ghosts) ++counts[std::size_t(owners[g])];
   return all_to_all(c, ghosts, counts);
 }
 

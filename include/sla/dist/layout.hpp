@@ -6,57 +6,71 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <sla/core/error.hpp>
 #include <sla/core/shape.hpp>
+#include <sla/dist/partition/owners.hpp>
 #include <sla/spmd/family.hpp>
 
 namespace sla {
 
-/// A dimension of `extent()` indices that a partitioner dealt out: rank r owns [first(r), first(r + 1)). This rank's are
-/// numbered 0 to count() - 1, the interior ones first: the rows that read nothing of others and that nobody else reads.
+/// A dimension of `extent()` indices that a partitioner dealt out, as one rank sees it. This rank's are numbered 0 to
+/// count() - 1, the interior ones first: the rows that read nothing of others and that nobody else reads.
 class row_partition {
  public:
+  /// In ascending order, all of them interior: nothing is read yet.
+  row_partition(owner_map owners, int rank) : row_partition(owners, rank, {}, owners.count(rank)) {}
   /// `local` lists this rank's global indices in their local order; empty means in ascending order. `numbering` is a hash of
   /// the orders of all ranks, the same on each; 0 where all ascend.
-  row_partition(std::vector<index_t> first, int rank, std::vector<index_t> local, index_t interior, std::uint64_t numbering = 0)
-      : first_(std::move(first)), local_(std::move(local)), rank_(rank), interior_(interior) {
+  row_partition(owner_map owners, int rank, std::vector<index_t> local, index_t interior, std::uint64_t numbering = 0)
+      : owners_(std::move(owners)), local_(std::move(local)), rank_(rank), interior_(interior), numbering_(numbering) {
+    if (!owners_.contiguous()) mine_ = owners_.members(rank);
     inverse_.resize(local_.size());
-    for (std::size_t n = 0; n < local_.size(); ++n) inverse_[std::size_t(local_[n] - first_[std::size_t(rank_)])] = index_t(n);
-    fingerprint_ = numbering;
-    for (index_t f : first_) fingerprint_ = (fingerprint_ ^ std::uint64_t(f)) * 0x9e3779b97f4a7c15ULL;
+    for (std::size_t n = 0; n < local_.size(); ++n) inverse_[std::size_t(ascending(local_[n]))] = index_t(n);
   }
 
-  int ranks() const { return int(first_.size()) - 1; }
+  owner_map const& owners() const { return owners_; }
+  int ranks() const { return owners_.parts(); }
   int rank() const { return rank_; }
-  index_t extent() const { return first_.back(); }
-  index_t first(int r) const { return first_[std::size_t(r)]; }
-  index_t count(int r) const { return first(r + 1) - first(r); }
+  index_t extent() const { return owners_.rows(); }
+  index_t count(int r) const { return owners_.count(r); }
   index_t count() const { return count(rank_); }
   /// How many of this rank's indices are interior.
   index_t interior() const { return interior_; }
-  bool owns(index_t global) const { return global >= first(rank_) && global < first(rank_ + 1); }
-  int owner(index_t global) const {
-    return int(std::upper_bound(first_.begin(), first_.end() - 1, global) - first_.begin()) - 1;
+  bool owns(index_t global) const { return owners_.owns(rank_, global); }
+  int owner(index_t global) const { return owners_[global]; }
+  /// The place of one of this rank's global indices among them in ascending order. Cost: of a table, O(log count).
+  index_t ascending(index_t global) const {
+    if (owners_.contiguous()) return global - owners_.first(rank_);
+    return std::lower_bound(mine_.begin(), mine_.end(), global) - mine_.begin();
   }
   /// The global index of this rank's n-th, and back.
-  index_t global(index_t local) const { return local_.empty() ? first(rank_) + local : local_[std::size_t(local)]; }
+  index_t global(index_t local) const {
+    if (!local_.empty()) return local_[std::size_t(local)];
+    return owners_.contiguous() ? owners_.first(rank_) + local : mine_[std::size_t(local)];
+  }
   index_t local(index_t global) const {
-    index_t const n = global - first(rank_);
+    index_t const n = ascending(global);
     return local_.empty() ? n : inverse_[std::size_t(n)];
   }
-  /// The place of a global index of this rank among its own in ascending order.
-  index_t ascending(index_t global) const { return global - first(rank_); }
   /// A hash of the owner map and of all ranks' orders: two partitions of one type are told apart by it.
-  std::uint64_t fingerprint() const { return fingerprint_; }
+  std::uint64_t fingerprint() const { return owners_.fingerprint() ^ numbering_ * 0x9e3779b97f4a7c15ULL; }
+  /// What this rank owns, for messages.
+  std::string words() const {
+    if (count() == 0) return "no rows";
+    if (owners_.contiguous()) return text("the rows ", owners_.first(rank_), " to ", owners_.first(rank_ + 1) - 1);
+    return text(count(), " rows from ", mine_.front(), " to ", mine_.back());
+  }
 
  private:
-  std::vector<index_t> first_, local_, inverse_;
+  owner_map owners_;
+  std::vector<index_t> local_, inverse_, mine_;
   int rank_;
   index_t interior_;
-  std::uint64_t fingerprint_ = 0;
+  std::uint64_t numbering_;
 };
 
 class halo_plan;

@@ -32,67 +32,68 @@ struct local_shape<Shape<Batch<B...>, M, N, K>> {
 template <class F>
 using local_csr_t = std::conditional_t<is_csr<F>, F, Csr<std::int32_t>>;
 
-inline row_partition contiguous_partition(index_t extent, any_communicator& c) {
-  std::vector<index_t> first;
-  for (int r = 0; r <= c.size(); ++r) first.push_back(Balanced::first(r, extent, c.size()));
-  index_t const count = first[std::size_t(c.rank()) + 1] - first[std::size_t(c.rank())];
-  return {std::move(first), c.rank(), {}, count};
+/// What the partitioner of rank 0 finds, on every rank: whatever it computes with, they agree. Collective.
+template <class Cut, class View>
+owner_map agreed_owners(any_communicator& c, Cut const& partitioner, View const& view, int parts) {
+  if constexpr (!Partitioner<Cut, View>) {
+    return {};  // the caller's sentence is the only error
+  } else {
+    if (c.size() == 1 || c.engine() == "fake") return partitioner.deal(view, parts);
+    auto const found = together(c, [&] { return c.rank() == 0 ? partitioner.deal(view, parts) : owner_map(); });
+    auto first = found.starts();
+    auto owner = found.contiguous() ? std::vector<int>() : found.table();
+    broadcast(c, first);
+    broadcast(c, owner);
+    return owner.empty() ? owner_map(std::move(first)) : owner_map(std::move(owner), parts);
+  }
 }
 
-/// Interior rows first: those that read nothing of other ranks and, where rows and columns are dealt out alike, are read by none.
+/// Interior rows first: those that read nothing of other ranks and, where rows and columns are dealt out alike (`asked`), are
+/// read by none. `rows` and `cols` are the partitions in ascending order. Collective.
 template <class T>
-std::vector<index_t> interior_first(row_slice<T> const& slice, std::vector<index_t> const& first, std::vector<index_t> const& cols,
-                                    gathered<index_t> const& asked, int rank, bool square, index_t& interior) {
-  auto const me = std::size_t(rank);
+row_partition interior_first(any_communicator& c, row_slice<T> const& slice, row_partition const& rows, row_partition const& cols,
+                             gathered<index_t> const* asked) {
   std::vector<char> boundary(slice.ptr.size() - 1, 0);
   for (std::size_t i = 0; i + 1 < slice.ptr.size(); ++i)
-    for (index_t s = slice.ptr[i]; s < slice.ptr[i + 1]; ++s) {
-      index_t const j = slice.col[std::size_t(s)];
-      if (j < cols[me] || j >= cols[me + 1]) boundary[i] = 1;
-    }
-  if (square)
-    for (index_t j : asked.values) boundary[std::size_t(j - first[me])] = 1;
+    for (index_t s = slice.ptr[i]; s < slice.ptr[i + 1]; ++s)
+      if (!cols.owns(slice.col[std::size_t(s)])) boundary[i] = 1;
+  if (asked)
+    for (index_t j : asked->values) boundary[std::size_t(rows.ascending(j))] = 1;
   std::vector<index_t> order;
   order.reserve(boundary.size());
+  index_t interior = 0;
   for (char const wanted : {char(0), char(1)}) {
     for (std::size_t i = 0; i < boundary.size(); ++i)
-      if (boundary[i] == wanted) order.push_back(first[me] + index_t(i));
+      if (boundary[i] == wanted) order.push_back(rows.global(index_t(i)));
     if (!wanted) interior = index_t(order.size());
   }
-  return order;
+  auto const numbering = all_reduce(c, hash_bytes(order.data(), order.size() * sizeof(index_t)));
+  return {rows.owners(), rows.rank(), std::move(order), interior, numbering};
 }
 
-/// The local tensor and its layout. The rows are dealt out as in `rows` where that is given, else by `first`; the columns of a
+/// The local tensor and its layout. The rows are dealt out as in `rows` where that is given, else by `owners`; the columns of a
 /// rectangular tensor as in `domain` where that is given, else in equal strips. Collective.
 template <class Sparse, class T, class Mesh>
 std::pair<Sparse, layout_handle<Mesh>> localize(row_slice<T> const& slice, typename Sparse::shape_type const& global, Mesh const& mesh,
-                                                int axis, fixed_array<index_t, Mesh::rank> extent, std::vector<index_t> first,
+                                                int axis, fixed_array<index_t, Mesh::rank> extent, owner_map const& owners,
                                                 std::shared_ptr<row_partition const> rows = nullptr,
                                                 std::shared_ptr<row_partition const> domain = nullptr) {
   any_communicator& c = mesh.communicator(axis);
   bool const square = global.rows() == global.cols();
-  if (rows) {
-    first.clear();
-    for (int r = 0; r <= c.size(); ++r) first.push_back(rows->first(r));
-  }
-  if (!square && !domain) domain = std::make_shared<row_partition const>(contiguous_partition(global.cols(), c));
-  std::vector<index_t> cols;
-  for (int r = 0; r <= c.size(); ++r) cols.push_back(square ? first[std::size_t(r)] : domain->first(r));
-  index_t const begin = cols[std::size_t(c.rank())], end = cols[std::size_t(c.rank()) + 1];
+  row_partition const ascending(owners, c.rank());
+  if (!square && !domain) domain = std::make_shared<row_partition const>(owner_map::equal(global.cols(), c.size()), c.rank());
+  owner_map const& of_columns = square ? owners : domain->owners();
+  auto const before = [&](index_t a, index_t b) { return of_columns.before(a, b); };
 
   std::vector<index_t> ghosts;
   for (index_t j : slice.col)
-    if (j < begin || j >= end) ghosts.push_back(j);
-  std::sort(ghosts.begin(), ghosts.end());
+    if (!of_columns.owns(c.rank(), j)) ghosts.push_back(j);
+  std::sort(ghosts.begin(), ghosts.end(), before);
   ghosts.erase(std::unique(ghosts.begin(), ghosts.end()), ghosts.end());
-  auto const asked = ask_owners(c, cols, ghosts);
+  auto const asked = ask_owners(c, of_columns, ghosts);
 
-  if (!rows) {
-    index_t interior = 0;
-    auto order = interior_first(slice, first, cols, asked, c.rank(), square, interior);
-    auto const numbering = all_reduce(c, hash_bytes(order.data(), order.size() * sizeof(index_t)));
-    rows = std::make_shared<row_partition const>(std::move(first), c.rank(), std::move(order), interior, numbering);
-  }
+  if (!rows)
+    rows = std::make_shared<row_partition const>(interior_first(c, slice, ascending, square ? ascending : *domain, square ? &asked : nullptr));
   if (square) domain = rows;
 
   using F = typename Sparse::format_type;
@@ -112,8 +113,8 @@ std::pair<Sparse, layout_handle<Mesh>> localize(row_slice<T> const& slice, typen
     entries.clear();
     for (index_t s = slice.ptr[row]; s < slice.ptr[row + 1]; ++s) {
       index_t const j = slice.col[std::size_t(s)];
-      bool const mine = j >= begin && j < end;
-      entries.push_back({mine ? domain->local(j) : own + (std::lower_bound(ghosts.begin(), ghosts.end(), j) - ghosts.begin()), s});
+      bool const mine = domain->owns(j);
+      entries.push_back({mine ? domain->local(j) : own + (std::lower_bound(ghosts.begin(), ghosts.end(), j, before) - ghosts.begin()), s});
       if (!mine) interior = (std::min)(interior, i);
     }
     std::sort(entries.begin(), entries.end());
@@ -135,12 +136,12 @@ std::pair<Sparse, layout_handle<Mesh>> localize(row_slice<T> const& slice, typen
   layout->rows = rows;
   layout->halo = std::make_shared<halo_plan const>(c, *domain, ghosts, asked, interior);
   if (!square) {
-    auto of_columns = std::make_shared<shared_layout<Mesh>>();
-    of_columns->mesh = mesh;
-    of_columns->extent = extent;
-    of_columns->extent[axis] = global.cols();
-    of_columns->rows = domain;
-    layout->domain = std::move(of_columns);
+    auto columns_of = std::make_shared<shared_layout<Mesh>>();
+    columns_of->mesh = mesh;
+    columns_of->extent = extent;
+    columns_of->extent[axis] = global.cols();
+    columns_of->rows = domain;
+    layout->domain = std::move(columns_of);
   }
   using Pattern = typename Sparse::pattern_type;
   auto pattern = std::make_shared<Pattern const>(Pattern{rows->count(), columns, std::move(ptr), std::move(col)});

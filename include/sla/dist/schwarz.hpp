@@ -15,7 +15,7 @@
 namespace sla {
 
 namespace detail {
-/// What a rank's rows with overlap are, once per pattern. Rows are in ascending global order, whoever owns them.
+/// What a rank's rows with overlap are, once per pattern. The square's rows are in ascending global order, whoever owns them.
 template <class D>
 struct rank_subdomain {
   using Local = local_of_t<D>;
@@ -36,21 +36,22 @@ struct rank_subdomain {
     any_communicator& c = layout->halo->communicator();
     auto const pattern = d.local().pattern().view();
     global_places<D> const places{d};
-    std::vector<index_t> first, mine(std::size_t(rows.count())), beyond, reached;
-    for (int r = 0; r <= rows.ranks(); ++r) first.push_back(rows.first(r));
-    for (index_t i = 0; i < rows.count(); ++i) mine[std::size_t(i)] = rows.global(i);
-    std::sort(mine.begin(), mine.end());
+    std::vector<index_t> const mine = rows.owners().members(rows.rank());
+    std::vector<index_t> beyond, dealt, reached;  // dealt: those beyond, owner after owner
+    auto const before = [&](index_t a, index_t b) { return rows.owners().before(a, b); };
     for (index_t g = 0; g < layout->halo->ghosts(); ++g) reached.push_back(places.col(rows.count() + g));
 
     gathered<index_t> asked{{}, std::vector<std::size_t>(std::size_t(c.size()), 0)}, lengths, columns;
     for (int k = 0; k < overlap; ++k) {
       beyond = merged(beyond, outside_of(merged(mine, beyond), std::move(reached)));
-      asked = ask_owners(c, first, beyond);
+      dealt = beyond;
+      std::sort(dealt.begin(), dealt.end(), before);
+      asked = ask_owners(c, rows.owners(), dealt);
       std::vector<index_t> told_lengths, told_columns;
       sent.clear();
       sent_counts.clear();
       for (std::size_t r = 0, n = 0; r < asked.counts.size(); ++r) {
-        std::size_t const before = sent.size();
+        std::size_t const sent_before = sent.size();
         for (std::size_t end = n + asked.counts[r]; n < end; ++n) {
           std::size_t const start = sent.size();
           pattern.for_row(rows.local(asked.values[n]), [&](index_t s, index_t j) {
@@ -59,30 +60,30 @@ struct rank_subdomain {
           });
           told_lengths.push_back(index_t(sent.size() - start));
         }
-        sent_counts.push_back(sent.size() - before);
+        sent_counts.push_back(sent.size() - sent_before);
       }
       lengths = all_to_all(c, told_lengths, asked.counts);
       columns = all_to_all(c, told_columns, sent_counts);
       reached = columns.values;
     }
-    halo = std::make_unique<halo_plan const>(c, rows, beyond, asked, 0);
+    halo = std::make_unique<halo_plan const>(c, rows, dealt, asked, 0);
     if (sent_counts.empty()) sent_counts.resize(std::size_t(c.size()));
 
     auto const all = merged(mine, beyond);
     std::vector<index_t> starts{0};
     for (index_t n : lengths.values) starts.push_back(starts.back() + n);
     square = square_of<Square>(all, [&](index_t k, auto const& f) {
-      auto const at = std::lower_bound(beyond.begin(), beyond.end(), all[std::size_t(k)]);
-      if (at == beyond.end() || *at != all[std::size_t(k)]) {
+      auto const at = std::lower_bound(dealt.begin(), dealt.end(), all[std::size_t(k)], before);
+      if (at == dealt.end() || *at != all[std::size_t(k)]) {
         pattern.for_row(rows.local(all[std::size_t(k)]), [&](index_t s, index_t j) { f(s, places.col(j)); });
       } else {
-        auto const g = std::size_t(at - beyond.begin());
+        auto const g = std::size_t(at - dealt.begin());
         for (index_t n = starts[g]; n < starts[g + 1]; ++n) f(d.local().nnz() + n, columns.values[std::size_t(n)]);
       }
     });
     auto const place = [&](index_t row) { return std::lower_bound(all.begin(), all.end(), row) - all.begin(); };
     for (index_t i = 0; i < rows.count(); ++i) own.push_back(place(rows.global(i)));
-    for (index_t row : beyond) ghost.push_back(place(row));
+    for (index_t row : dealt) ghost.push_back(place(row));
   }
 
   /// The square of this rank's subdomain, with the values of A. Collective.

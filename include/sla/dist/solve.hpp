@@ -53,8 +53,8 @@ auto with_local_rows(D const& d, F const& f) {
     } catch (value_error const& e) {
       if constexpr (sparse_axis<placements_of_t<D>> >= 0) {
         auto const& rows = *d.handle()->rows;
-        throw value_error(text(e.what(), " (rows of rank ", rows.rank(), ", which owns ", rows.first(rows.rank()), " to ",
-                               rows.first(rows.rank() + 1) - 1, ", are counted in its local order: interior rows first)"));
+        throw value_error(text(e.what(), " (rows of rank ", rows.rank(), ", which owns ", rows.words(),
+                               ", are counted in its local order: interior rows first)"));
       } else {
         throw;
       }

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// METIS: its partitions, its graph against the definition, and its refusals in words.
+#include <sla/adapter/metis.hpp>
+
+#include <cstdint>
+#include <set>
+
+#include "suites/graph_partitioner.hpp"
+
+using namespace sla;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+void check_graph(sparse_tensor<double> const& A) {
+  std::vector<std::set<index_t>> near(static_cast<std::size_t>(A.rows()));
+  for (index_t i = 0; i < A.rows(); ++i)
+    A.pattern().view().for_row(i, [&](index_t, index_t j) {
+      if (i == j) return;
+      near[std::size_t(i)].insert(j);
+      near[std::size_t(j)].insert(i);
+    });
+  auto const graph = graph_of<idx_t>(A.pattern().view(), "test");
+  REQUIRE(graph.vertices() == A.rows());
+  for (index_t i = 0; i < A.rows(); ++i)
+    CHECK(std::vector<index_t>(graph.target.begin() + graph.begin[i], graph.target.begin() + graph.begin[i + 1]) ==
+          std::vector<index_t>(near[std::size_t(i)].begin(), near[std::size_t(i)].end()));
+}
+}  // namespace
+
+TEST_CASE("metis_kway does what a partitioner must do") {
+  suite::check_graph_partitioner(metis_kway{}, "metis_kway", {2, 3, 7, 64, 1000});
+  suite::check_graph_partitioner(metis_kway{.objective = metis_objective::edge_cut, .seed = 3}, "metis_kway", {8});
+}
+
+TEST_CASE("what METIS minimises is what the quality report counts") {
+  auto const A = problems::poisson<double>({50, 40});
+  auto graph = graph_of<idx_t>(A.pattern().view(), "test");
+  for (auto const kind : {METIS_OBJTYPE_VOL, METIS_OBJTYPE_CUT}) {
+    idx_t rows = 2000, one = 1, parts = 6, reached = 0, options[METIS_NOPTIONS];
+    std::vector<idx_t> owner(2000);
+    METIS_SetDefaultOptions(options);
+    options[METIS_OPTION_OBJTYPE] = kind;
+    REQUIRE(METIS_PartGraphKway(&rows, &one, graph.begin.data(), graph.target.data(), nullptr, nullptr, nullptr, &parts, nullptr, nullptr, options,
+                                &reached, owner.data()) == METIS_OK);
+    auto const quality = partition_quality(A, owner_map({owner.begin(), owner.end()}, 6));
+    CHECK((kind == METIS_OBJTYPE_VOL ? quality.halo() : *quality.edge_cut) == reached);
+  }
+}
+
+TEST_CASE("the graph is that of A + A^T") {
+  check_graph(problems::poisson<double>({7, 5}));
+  check_graph(suite::scattered(60, 60, 200));
+  check_graph(problems::poisson<double>({150, 100}));  // on several threads
+  check_graph(suite::scattered(9000, 9000, 20000));
+}
+
+TEST_CASE("numbers that do not fit, options out of range, and METIS's codes are refused in words") {
+  auto const A = problems::poisson<double>({20, 20});
+  CHECK_THROWS_WITH(graph_of<std::int8_t>(A.pattern().view(), "asker"), ContainsSubstring("asker: the number of rows, 400, does not fit into the 8-bit"));
+  CHECK_THROWS_WITH(graph_of<std::int8_t>(problems::poisson<double>({10, 10}).pattern().view(), "asker"), ContainsSubstring("neighbours"));
+  CHECK_THROWS_WITH(partition(A, 2, metis_kway{.row_weight = 2000000000}), ContainsSubstring("the work of all rows"));
+  CHECK_THROWS_WITH(partition(A, 2, metis_kway{.row_weight = -1}), ContainsSubstring("row_weight is -1"));
+  CHECK_THROWS_WITH(partition(A, 2, metis_kway{.imbalance = 0}), ContainsSubstring("imbalance is 0"));
+  CHECK_THROWS_WITH(partition(A, 2, metis_kway{.seed = -1}), ContainsSubstring("seed is -1"));
+  CHECK_NOTHROW(detail::require_metis(METIS_OK, 4, 2));
+  CHECK_THROWS_WITH(detail::require_metis(METIS_ERROR_INPUT, 4, 2), ContainsSubstring("on 4 rows and 2 parts refuses its input"));
+  CHECK_THROWS_WITH(detail::require_metis(METIS_ERROR_MEMORY, 4, 2), ContainsSubstring("lacks memory"));
+  CHECK_THROWS_WITH(detail::require_metis(METIS_ERROR, 4, 2), ContainsSubstring("code -4"));
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What every partitioner of graphs must do; `name` is what its messages begin with.
+#pragma once
+
+#include <string>
+
+#include <sla/dist/distribute.hpp>
+#include <sla/dist/partition/quality.hpp>
+#include <sla/dist/product.hpp>
+#include <sla/dist/threads.hpp>
+#include <sla/tensor/problems.hpp>
+
+#include "catch.hpp"
+#include "suites/partition.hpp"
+
+namespace suite {
+
+template <class Cut>
+void check_graph_partitioner(Cut const& cut, std::string const& name, std::initializer_list<int> all_parts) {
+  using namespace sla;
+  using Catch::Matchers::ContainsSubstring;
+  auto const A = problems::poisson<double>({60, 60});
+  for (int parts : all_parts) {
+    auto const owners = partition(A, parts, cut);
+    CHECK((owners.parts() == parts && owners.rows() == A.rows()));
+    CHECK(owners == partition(A, parts, cut));
+    auto const mine = partition_quality(A, owners), rows = partition_quality(A, partition(A, parts, strips{}));
+    if (parts <= 100) {
+      CHECK(mine.entry_balance() <= 1.25);
+      CHECK(double(mine.halo()) <= (parts < 7 ? 1.3 : 0.9) * double(rows.halo()));
+    }
+  }
+  // Graphs that leave nothing to find: one part, a row each, more parts than rows, no neighbours, no rows.
+  auto const line = problems::poisson<double>({5});
+  CHECK(partition(line, 1, cut).count(0) == 5);
+  for (int parts : {5, 9})
+    for (index_t i = 0; i < 5; ++i) CHECK(partition(line, parts, cut)[i] == int(i));
+  CHECK(partition(scattered(8, 8, 0), 4, cut).count(2) == 2);
+  CHECK(partition(scattered(0, 0, 0), 4, cut).rows() == 0);
+  // Unsymmetric patterns, some rows without neighbours.
+  CHECK(partition(scattered(500, 500, 700), 6, cut).rows() == 500);
+  CHECK_THROWS_WITH(partition(scattered(6, 4, 9), 2, cut), ContainsSubstring(name + ": A is 6 x 4"));
+
+  auto const x = random<double>({A.cols()}, 1);
+  sla::vector<double> const y = A * x;
+  auto const errors = threads::run(3, [&](auto& world) {
+    mesh<axis<"rows">> m(world);
+    auto D = distribute<SparseShard<0>>(A, m, cut);
+    return double(norm(gather(D * distribute(x, D.col_layout())) - y));
+  });
+  for (double e : errors) CHECK(e <= 1e-12 * norm(y));
+}
+
+}  // namespace suite
