@@ -161,9 +161,31 @@ struct triangles_view {
       multiply_in_place<P, false>(a + diagonal[i] * P * P, y, rhs);
     }
   }
-  /// y = L^-H y: rows scatter, what they would gather in a stored transpose.
+  /// L^-H y (Step -1) or U^-H y (1) for one right-hand side: rows scatter, what they would gather in a stored transpose. What
+  /// the next row is to receive stays in registers.
+  template <int Step, class Out>
+  void scatter_column(T const* a, Out* out) const {
+    Out row[P], next[P] = {};
+    for (index_t n = 0; n < pattern.rows; ++n) {
+      index_t const i = Step > 0 ? n : pattern.rows - 1 - n, d = diagonal[i];
+      index_t const end = Step > 0 ? index_t(pattern.row_ptr[i + 1]) : index_t(pattern.row_ptr[i]) - 1;
+      for (index_t r = 0; r < P; ++r) row[r] = n > 0 ? next[r] : out[i * P + r];
+      if constexpr (Lower || Step > 0) multiply_in_place<P, true>(a + d * P * P, row, 1);
+      for (index_t r = 0; r < P; ++r) out[i * P + r] = row[r];
+      if (n + 1 < pattern.rows)
+        for (index_t r = 0; r < P; ++r) next[r] = out[(i + Step) * P + r];
+      index_t s = d + Step;
+      if (s != end && index_t(pattern.col[s]) == i + Step) {
+        subtract_product<P, true>(a + s * P * P, row, next, 1);
+        s += Step;
+      }
+      for (; s != end; s += Step) subtract_product<P, true>(a + s * P * P, row, out + index_t(pattern.col[s]) * P, 1);
+    }
+  }
+  /// y = L^-H y.
   template <class Out>
   void scatter_up(T const* a, Out* out, index_t rhs) const {
+    if (rhs == 1) return scatter_column<-1>(a, out);
     for (index_t i = pattern.rows; i-- > 0;) {
       Out* const y = out + i * P * rhs;
       if constexpr (Lower) multiply_in_place<P, true>(a + diagonal[i] * P * P, y, rhs);
@@ -175,6 +197,7 @@ struct triangles_view {
   template <class X, class Out>
   void scatter_down(T const* a, X const* x, Out* out, index_t rhs) const {
     for (index_t n = 0; n < pattern.rows * P * rhs; ++n) out[n] = scalar_cast<Out>(x[n]);
+    if (rhs == 1) return scatter_column<1>(a, out);
     for (index_t i = 0; i < pattern.rows; ++i) {
       Out* const y = out + i * P * rhs;
       multiply_in_place<P, true>(a + diagonal[i] * P * P, y, rhs);
