@@ -49,9 +49,9 @@ TEST_CASE("what METIS minimises is what the quality report counts") {
 
 TEST_CASE("the graph is that of A + A^T") {
   check_graph(problems::poisson<double>({7, 5}));
-  check_graph(suite::scattered(60, 60, 200));
+  check_graph(suite::scattered<double>(60, 60, 200));
   check_graph(problems::poisson<double>({150, 100}));  // on several threads
-  check_graph(suite::scattered(9000, 9000, 20000));
+  check_graph(suite::scattered<double>(9000, 9000, 20000));
 }
 
 TEST_CASE("numbers that do not fit, options out of range, and METIS's codes are refused in words") {

@@ -8,6 +8,7 @@
 #include <sla/tensor/block.hpp>
 
 #include "catch.hpp"
+#include "suites/partition.hpp"
 #include "suites/spread.hpp"
 
 using namespace sla;
@@ -21,7 +22,7 @@ double column_errors(int ranks, sparse_tensor<T, S> const& A, X const& x, Y cons
   X const v = transpose(A) * u, w = adjoint(A) * u;
   return suite::largest_error(ranks, [&](auto& world) {
     Line m(world);
-    auto D = distribute<SparseShard<1>>(A, m);
+    auto D = distribute<SparseShard<1>>(A, m, suite::scattered_owners(A.cols(), world.size()));
     auto dx = distribute(x, D.col_layout());
     auto du = distribute<Replicate>(u, m);
     auto const before = m.communicator(0).stats();

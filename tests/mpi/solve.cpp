@@ -6,6 +6,8 @@
 #include <sla/dist.hpp>
 #include <sla/tensor/problems.hpp>
 
+#include "suites/partition.hpp"
+
 using namespace sla;
 
 namespace {
@@ -35,6 +37,11 @@ int main(int argc, char** argv) {
   auto [value, gradient] = value_and_gradient([&](auto const& x) { return squared_norm(D * x); }, db);
   check(std::abs(value - squared_norm(y)), 1e-10 * value, "value");
   check(norm(gather(gradient) - 2.0 * (A * y)), 1e-11 * size * 64, "gradient");
+
+  auto scattered = distribute<SparseShard<0>>(A, m, suite::scattered_owners(A.rows(), world.size()));
+  auto sb = distribute(b, scattered.row_layout());
+  check(norm(gather(scattered * sb) - y), 1e-12 * size, "product by owners without order");
+  check(norm(b - A * gather(solve(scattered, sb, cg{.rtol = 1e-10}, jacobi{}))), 1.01e-10 * size, "cg by owners without order");
 
   std::vector<index_t> i, j;  // every rank gives some entries of all rows
   std::vector<double> v;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What tests of partitions share: a grid's coordinates, a matrix without structure, owners without structure.
+// What tests of partitions share: a grid's coordinates, and owners without order. Matrices without order: suites/spread.hpp.
 #pragma once
 
 #include <vector>
 
 #include <sla/dist/partition/strips.hpp>
-#include <sla/tensor/build.hpp>
+#include <sla/tensor/problems.hpp>
 
 namespace suite {
 
@@ -16,28 +16,11 @@ inline sla::matrix<double> grid_coordinates(sla::index_t const (&n)[2]) {
   return xy;
 }
 
-/// The same numbers everywhere, without order.
-inline sla::index_t scramble(sla::index_t n, sla::index_t below) {
-  auto const mixed = (std::uint64_t(n) + 1) * 0x9e3779b97f4a7c15ULL;
-  return sla::index_t((mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9ULL >> 33) % below;
-}
-
-/// Unsymmetric, with empty rows; repeated places are summed.
-inline sla::sparse_tensor<double> scattered(sla::index_t rows, sla::index_t cols, sla::index_t entries) {
-  std::vector<sla::index_t> row, col;
-  std::vector<double> value;
-  for (sla::index_t n = 0; n < entries; ++n) {
-    row.push_back(scramble(2 * n, rows));
-    col.push_back(scramble(2 * n + 1, cols));
-    value.push_back(double(scramble(n, 100)) / 50 - 1);
-  }
-  return sla::from_triplets<double>(rows, cols, row, col, value);
-}
-
 /// Rows dealt out without order; of many parts the last gets nothing.
 inline sla::owner_map scattered_owners(sla::index_t rows, int parts) {
   std::vector<int> owner;
-  for (sla::index_t i = 0; i < rows; ++i) owner.push_back(int(scramble(i + 7, parts > 2 ? parts - 1 : parts)));
+  int const used = parts > 2 ? parts - 1 : parts;
+  for (double at : sla::random<double>({rows}, 17)) owner.push_back(int((at + 1) / 2 * used) % used);
   return {owner, parts};
 }
 
