@@ -28,14 +28,14 @@ TEST_CASE("cg, prepared, to b and to the values of A") {
       std::tie(A, b), {.accuracy = 10 * 1e-12 * 100});
 }
 
-TEST_CASE("factors of a complex matrix, plain, transposed and adjoint") {
+TEST_CASE("factors of a complex matrix, plain and adjoint") {
   auto const P = problems::convection_diffusion<double>({5, 4}, {3.0, 1.0});
   auto const A = with_values(P, values(P) + 0.3 * random<complex_t>(P.values().size(), 7));
-  auto const b = random<complex_t, Extents<dyn, 2>>({A.rows(), 2}, 1);
+  auto const b = random<complex_t>(A.rows(), 1);
   check_dual(
       [](auto const& B, auto const& c) {
         auto const s = lu(B);
-        return s.solve_adjoint(s.solve_transpose(s.solve(c)));
+        return s.solve_adjoint(s.solve(c));
       },
       std::tie(A, b), {.accuracy = 1e-10});
 }
