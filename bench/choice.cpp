@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The automatic choice: its time against the best of our own combinations on eight problems; and, for every square matrix
-// of a folder, what it picks, what that reaches, and Eigen's SparseLU beside it.      choice [folder of .mtx [repetitions]]
-#include <complex>
+// The automatic choice: its time against the best of our own combinations on eight problems.      choice [repetitions]
+// Every matrix of a folder is in real_matrices.cpp.
 #include <exception>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 
-#include <Eigen/SparseLU>
-
-#include <sla/adapter/eigen.hpp>
 #include <sla/solve.hpp>
 
 #include "table.hpp"
@@ -86,59 +80,10 @@ void compare(bench::table& out, std::string const& problem, sparse_tensor<double
            bench::scientific(automatic_one.residual), best->name, bench::spread(t_best, 1, 1e3), bench::spread(ratio, 2),
            ratio.median() <= 2 ? "<= 2: met" : "<= 2: missed"});
 }
-
-template <class T>
-void report_matrix(bench::table& out, std::filesystem::path const& path) {
-  auto const A = read_matrix_market<T>(path.string());
-  if (A.rows() != A.cols()) return;
-  vector<T> exact(A.cols());
-  for (index_t i = 0; i < A.cols(); ++i) exact[i] = T(double(1 + i % 7));
-  vector<T> const b = A * exact;
-  std::string method, reason, iterations, residual, time, why;
-  try {
-    outcome const o = solved(A, b);
-    method = named(o.what), reason = to_string(o.what.reason()), iterations = text(o.what.iterations());
-    residual = bench::scientific(o.residual), time = bench::fixed(1e3 * o.seconds, 1), why = o.what.choice;
-  } catch (error const& e) {
-    reason = "refused", why = e.what();
-  }
-  Eigen::SparseMatrix<T> const E = as_eigen(A);
-  Eigen::SparseLU<Eigen::SparseMatrix<T>> factors;
-  std::string peer = "fails", peer_residual;
-  vector<T> x(A.cols());
-  double const t = bench::seconds([&] {
-    factors.compute(E);
-    if (factors.info() == Eigen::Success) as_eigen(x) = factors.solve(as_eigen(b));
-  });
-  if (factors.info() == Eigen::Success) {
-    peer = bench::fixed(1e3 * t, 1);
-    double const left = norm(b - A * x), all = norm(b);
-    peer_residual = left - left == 0 ? bench::scientific(left / all) : "not a number";
-  }
-  out.row({path.stem().string(), text(A.rows()), text(A.nnz()), method, reason, iterations, residual, time, peer, peer_residual, why});
-}
-
-void report_folder(std::string const& folder) {
-  std::vector<std::filesystem::path> paths;
-  for (auto const& entry : std::filesystem::directory_iterator(folder))
-    if (entry.path().extension() == ".mtx") paths.push_back(entry.path());
-  std::sort(paths.begin(), paths.end());
-  std::cout << "Every square matrix of a folder: solve(A, b) with b = A x, x_i = 1 + i mod 7, x0 = 0, relative tolerance 1e-8 in the 2-norm, true residuals; one run "
-               "each, set-up included. Eigen: SparseLU (COLAMD), analysis included.\n\n";
-  bench::table out({"matrix", "rows", "entries", "choice", "reason", "iterations", "true residual", "ms", "Eigen ms", "Eigen residual", "why"});
-  for (auto const& path : paths) {
-    std::string banner;
-    std::getline(std::ifstream(path) >> std::ws, banner);
-    if (banner.find("complex") != std::string::npos)
-      report_matrix<std::complex<double>>(out, path);
-    else
-      report_matrix<double>(out, path);
-  }
-}
 }  // namespace
 
 int main(int argc, char** argv) {
-  int const repetitions = int(bench::argument(argc, argv, 2, 5));
+  int const repetitions = int(bench::argument(argc, argv, 1, 5));
   std::string const data = SLA_BENCH_DATA;
   bench::heading("The automatic choice");
   std::cout << "Eight problems, double, b = 1, x0 = 0, relative tolerance 1e-8 in the 2-norm; milliseconds from nothing to x, set-up and the look "
@@ -155,5 +100,4 @@ int main(int argc, char** argv) {
     compare(out, "1138_bus", read_matrix_market<double>(data + "/1138_bus.mtx"), true, true, repetitions);
     compare(out, "orsirr_1", read_matrix_market<double>(data + "/orsirr_1.mtx"), false, true, repetitions);
   }
-  report_folder(argc > 1 ? argv[1] : data);
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# sh bench/run.sh [folder of .mtx]: builds the benchmarks, runs them one after the other on an otherwise idle machine, and
+# sh bench/run.sh [folder of .mtx and .mtx.gz]: builds the benchmarks, runs them one after the other on an otherwise idle machine, and
 # writes bench/results/*.md. About 20 minutes.
 set -eu
 cd "$(dirname "$0")/.."
@@ -31,7 +31,8 @@ table() {
 table cg "cg 2048 30" "cg.O2 2048 30" "cg 4096 15"
 table spmv spmv spmv.O2
 table memory memory
-table choice "choice ${1:-tests/data}"
+table choice choice
+table real_matrices "real_matrices ${1:-tests/data}"
 for program in ranks overlap; do
   if [ -x "$programs/$program" ]; then OMP_PROC_BIND=false table "$program" "$program"; fi
 done
