@@ -122,6 +122,8 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> {
   template <class B>
   static constexpr bool accepts = Placed<B>;
   template <class B>
+  static constexpr bool placed = (require_well_typed<op::solve, A, B>(), well_typed<op::solve, A, B>);
+  template <class B>
   using vector_type = typename vector_of<std::remove_cvref_t<B>>::type;
 
   static void check(A const& a) {

@@ -93,7 +93,13 @@ struct solve_laws {
       return true;
   }();
   static_assert(fits, "sla: solve(A, b): b must have the extents (*batch, M, p) of A's range, plus at most one axis of right-hand sides");
-  static constexpr bool hold = fits && prepare_laws<A, Options...>::hold;
+  static constexpr bool placed = [] {
+    if constexpr (requires { World::template placed<B>; })
+      return World::template placed<B>;  // says itself what is wrong
+    else
+      return true;
+  }();
+  static constexpr bool hold = fits && placed && prepare_laws<A, Options...>::hold;
 };
 }  // namespace detail
 

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// expect-error: sla\[E19\]: the vector does not match the partition of the sparse operand.*a solve wants rows
+#include <sla/spmd.hpp>
+#include <sla/tensor/dense.hpp>
+#include <sla/tensor/sparse.hpp>
+
+using namespace sla;
+using Line = mesh<axis<"line">>;
+template <class P>
+using A = distributed<sparse_tensor<double>, Line, P>;
+using B = distributed<vector<double>, Line, Shard<0, Part<>>>;
+
+int main() {
+#ifdef FIXED
+  require_well_typed<op::solve, A<SparseShard<0>>, B>();
+#else
+  require_well_typed<op::solve, A<SparseShard<1>>, B>();
+#endif
+}
