@@ -104,11 +104,11 @@ TEST_CASE("wrong coordinates and weights are refused by name") {
 }
 
 TEST_CASE("quality is counted as its definition says") {
-  auto const [rows, cols] = GENERATE(std::pair{40, 40}, std::pair{40, 23});
+  index_t const rows = 40, cols = GENERATE(40, 23);
   auto const A = suite::scattered<double>(rows, cols, 120);
   auto const owners = suite::scattered_owners(rows, 5);
   auto const column_owner = rows == cols ? owners.table() : std::vector<int>();
-  auto const owner_of = [&, cols = cols](index_t j) { return column_owner.empty() ? Balanced::owner(j, cols, 5) : column_owner[std::size_t(j)]; };
+  auto const owner_of = [&](index_t j) { return column_owner.empty() ? Balanced::owner(j, cols, 5) : column_owner[std::size_t(j)]; };
   std::set<std::pair<int, index_t>> reads;
   std::set<std::pair<int, int>> messages;
   std::set<std::pair<index_t, index_t>> edges;
@@ -148,7 +148,7 @@ TEST_CASE("quality is counted as its definition says") {
 
 TEST_CASE("products, gathers and sums by any owners are those of one rank") {
   int const ranks = GENERATE(1, 2, 3, 4, 8);
-  auto const [rows, cols] = GENERATE(std::pair{60, 60}, std::pair{60, 41});
+  index_t const rows = 60, cols = GENERATE(60, 41);
   auto const A = suite::scattered<double>(rows, cols, 250);
   auto const x = random<double>({cols}, 1), u = random<double>({rows}, 2);
   sla::vector<double> const y = A * x, v = transpose(A) * u;
