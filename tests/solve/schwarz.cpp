@@ -125,6 +125,7 @@ TEST_CASE("overlap spares iterations, and a queue gives the same bits") {
   for (int overlap : {0, 1, 3}) {
     auto const report = sla::try_solve(A, b, sla::cg{.rtol = 1e-8}, schwarz(ilu0{}, {.parts = 8, .overlap = overlap})).report;
     REQUIRE(report.converged());
+    CHECK(report.preconditioner == sla::text("schwarz of ilu0, 8 parts, overlap ", overlap));
     seen.push_back(report.iterations());
   }
   INFO(seen[0] << " " << seen[1] << " " << seen[2]);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -176,12 +177,12 @@ class rank_schwarz {
  public:
   using value_type = typename local_of_t<D>::value_type;
 
-  rank_schwarz(std::shared_ptr<Subdomain const> part, M inner, Open shape, bool own_in, bool own_out)
-      : part_(std::move(part)), inner_(std::move(inner)), shape_(shape), own_in_(own_in), own_out_(own_out) {}
+  rank_schwarz(std::shared_ptr<Subdomain const> part, M inner, Open shape, bool own_in, bool own_out, std::string remark)
+      : part_(std::move(part)), inner_(std::move(inner)), shape_(shape), own_in_(own_in), own_out_(own_out), remark_(std::move(remark)) {}
 
   auto adjoint() const {
     using Adjoint = decltype(inner_.adjoint());
-    return rank_schwarz<Adjoint, D>(part_, inner_.adjoint(), shape_, own_out_, own_in_);
+    return rank_schwarz<Adjoint, D>(part_, inner_.adjoint(), shape_, own_out_, own_in_, remark_);
   }
   /// New values on the same pattern, those of the overlap fetched. Where this throws, all ranks are as before.
   void update(D const& d) {
@@ -191,6 +192,8 @@ class rank_schwarz {
   }
   /// This rank's preconditioner.
   M const& inner() const { return inner_; }
+  /// What a report adds to the name.
+  std::string const& remark() const { return remark_; }
 
   template <class X>
   auto times(X&& x) const {
@@ -204,6 +207,7 @@ class rank_schwarz {
   M inner_;
   Open shape_;
   bool own_in_, own_out_;
+  std::string remark_;
 };
 
 template <class M, class D, Placed X>
@@ -225,7 +229,7 @@ auto perform(op::setup, schwarz<Inner> const& p, D const& d) {
   auto const shape = detail::open_shape_t<typename local_of_t<D>::shape_type>(d.local().shape().batch(), d.local().rows(), d.local().rows());
   return part->with_square(d, [&](auto const& square) {
     auto m = p.inner.setup(square);
-    return rank_schwarz<decltype(m), D>(part, std::move(m), shape, false, o.restricted);
+    return rank_schwarz<decltype(m), D>(part, std::move(m), shape, false, o.restricted, detail::schwarz_remark(p.inner, o, ranks));
   });
 }
 

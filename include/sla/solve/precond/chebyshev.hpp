@@ -45,7 +45,7 @@ struct definite_diagonal {
 };
 
 /// z = M r around the product A r, whose operand is another vector from step to step: z_k+1 = z_k + c (z_k - z_k-1) +
-/// s D^-1 (r - A z_k), which is one pass. A whole node.
+/// s D^-1 (r - A z_k), which is one pass: A z_k by itself runs as fast row kernels. A whole node.
 template <class Product, class Scaling>
 struct chebyshev_node : Product {
   static constexpr reach depth = reach::whole;
@@ -79,7 +79,7 @@ struct chebyshev_node : Product {
     using Memory = typename Product::memory_type;
     using R = real_t<T>;
     auto const extents = E(this->extents());
-    auto const other = space.template temporary<user_t<T>>(extents);
+    auto const other = space.template temporary<user_t<T>>(extents), image = space.template temporary<user_t<T>>(extents);
     auto const write = [&](T* to, auto const& value) { return set_statement<T, std::remove_cvref_t<decltype(value)>, Memory>{to, extents.total(), value}; };
     T* now = degree % 2 ? kernel_pointer(other->data()) : out;
     T* next = degree % 2 ? out : kernel_pointer(other->data());
@@ -88,8 +88,9 @@ struct chebyshev_node : Product {
     fuse_local(space, write(now, R(1 / middle) * (d * this->x)), write(next, constant<R>{0}));
     for (int k = 1; k <= degree; ++k) {
       double const before = std::exchange(rho, 1 / (2 * middle / half - rho));
-      tensor_view<T, E, Memory> const z{now, extents}, last{next, extents};
-      fuse_local(space, write(next, z + R(rho * before) * (z - last) + R(2 * rho / half) * (d * (this->x - Product::with_operand(z)))));
+      tensor_view<T, E, Memory> const z{now, extents}, last{next, extents}, Az = view(*image);
+      fuse_local(space, write(kernel_pointer(image->data()), Product::with_operand(z)),
+                 write(next, z + R(rho * before) * (z - last) + R(2 * rho / half) * (d * (this->x - Az))));
       std::swap(now, next);
     }
   }
@@ -105,7 +106,7 @@ class applied_chebyshev;
 /// Lanczos's iteration from a vector of a fixed seed, and enlarged by `margin`; `bounds()` tells it. A batch has one pair of
 /// bounds, for the item that needs the largest.
 /// Placement: with A's rows on ranks, the polynomial is that of the whole A. Setup: a copy of A, steps + 2 products. Cost of an
-/// application: `degree` products and passes, one halo each; memory of one vector.
+/// application: `degree` products and passes, one halo each; memory of two vectors.
 /// Errors: value_error for options out of range; naming an entry that is not the conjugate of its mirror image (between ranks
 /// it is two products that differ), a diagonal entry that is zero, missing or not positive; if A is seen not to be definite.
 struct chebyshev {

@@ -104,13 +104,22 @@ struct subdomains {
   }
 };
 
+/// What a report says of it: " of ilu0, 8 parts, overlap 1, restricted".
+template <class Inner>
+std::string schwarz_remark(Inner const&, schwarz_options const& o, index_t parts) {
+  return text(" of ", Inner::name, ", ", parts, parts == 1 ? " part" : " parts", ", overlap ", o.overlap, o.restricted ? ", restricted" : "");
+}
+
 /// f(), whose errors say of which subdomain they are.
 template <class Described, class F>
 auto with_subdomain(Described const& described, F const& f) {
+  auto const told = [&](error const& e) { return text(e.what(), " (", described(), ", whose rows are counted from 0)"); };
   try {
     return f();
   } catch (value_error const& e) {
-    throw value_error(text(e.what(), " (", described(), ", whose rows are counted from 0)"));
+    throw value_error(told(e));
+  } catch (shape_error const& e) {
+    throw shape_error(told(e));
   }
 }
 
@@ -167,15 +176,15 @@ class applied_schwarz {
   using value_type = T;
   using shape_type = S;
 
-  applied_schwarz(std::shared_ptr<Layout const> layout, std::vector<M> inner, Open shape, bool own_in, bool own_out)
-      : layout_(std::move(layout)), inner_(std::move(inner)), shape_(shape), own_in_(own_in), own_out_(own_out) {}
+  applied_schwarz(std::shared_ptr<Layout const> layout, std::vector<M> inner, Open shape, bool own_in, bool own_out, std::string remark)
+      : layout_(std::move(layout)), inner_(std::move(inner)), shape_(shape), own_in_(own_in), own_out_(own_out), remark_(std::move(remark)) {}
 
   /// The adjoint of the restricted sum reads own rows and adds all: additive Schwarz with harmonic extension (Cai and Sarkis).
   auto adjoint() const {
     using Adjoint = decltype(std::declval<M const&>().adjoint());
     std::vector<Adjoint> inner;
     for (M const& m : inner_) inner.push_back(m.adjoint());
-    return applied_schwarz<Adjoint, T, S, F>(layout_, std::move(inner), shape_, own_out_, own_in_);
+    return applied_schwarz<Adjoint, T, S, F>(layout_, std::move(inner), shape_, own_out_, own_in_, remark_);
   }
 
   /// New values on the same pattern. Where this throws, all is as before. Errors: shape_error for another pattern.
@@ -193,6 +202,8 @@ class applied_schwarz {
   std::vector<index_t> const& rows(index_t part) const { return layout_->rows[std::size_t(part)]; }
   M const& inner(index_t part) const { return inner_[std::size_t(part)]; }
   Open const& shape() const { return shape_; }
+  /// What a report adds to the name.
+  std::string const& remark() const { return remark_; }
 
   template <bool HasRhs>
   auto view() const {
@@ -220,6 +231,7 @@ class applied_schwarz {
   std::vector<M> inner_;
   Open shape_;
   bool own_in_, own_out_;
+  std::string remark_;
 };
 
 template <class M, class T, class S, class F, Tensorial X>
@@ -265,7 +277,7 @@ class schwarz {
     Applied::each_square(A, *layout, [&](index_t i, auto const& square) { made[std::size_t(i)].emplace(inner.setup(square)); });
     std::vector<M> all;
     for (auto& m : made) all.push_back(std::move(*m));
-    return Applied(layout, std::move(all), Open(A.shape().batch(), A.rows(), A.cols()), false, options.restricted);
+    return Applied(layout, std::move(all), Open(A.shape().batch(), A.rows(), A.cols()), false, options.restricted, detail::schwarz_remark(inner, options, layout->parts()));
   }
   /// Of a matrix of a higher floor.
   template <class A>
