@@ -6,6 +6,7 @@
 #include <sla/tensor/block.hpp>
 
 #include "catch.hpp"
+#include "suites/partition.hpp"
 #include "suites/spread.hpp"
 
 using namespace sla;
@@ -27,7 +28,7 @@ double errors(int ranks, sparse_tensor<T, S> const& A) {
   auto const frobenius = norm(A), one = norm1(A), inf = norm_inf(A);
   return suite::largest_error(ranks, [&](auto& world) {
     Line m(world);
-    auto D = distribute<SparseShard<Dealt>>(A, m);
+    auto D = distribute<SparseShard<Dealt>>(A, m, suite::scattered_owners(Dealt == 0 ? A.rows() : A.cols(), ranks));
     auto Dt = transposed(D);
     static_assert(has_placements<decltype(Dt), SparseShard<0>>);
     auto const rows = [&](auto const& d) {
