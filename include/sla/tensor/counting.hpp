@@ -86,18 +86,22 @@ buffer<Ptr> row_pointers(index_t rows, Count const& count, char const* what = "t
   return row_ptr;
 }
 
-/// f(first, last) for ranges of rows of about equal work, one per thread: before[i] is the work of the rows before i, and
-/// the last of `before` that of all.
+/// Into how many ranges rows are cut, where before[i] is the work of the rows before i, and the last of `before` that of all.
+template <class Int>
+int work_parts(buffer<Int> const& before) {
+  return parallel_parts(index_t(before[before.size() - 1]) + before.size() - 1);
+}
+/// f(first, last, t) for range t of rows; the ranges have about equal work, and a thread each.
 template <class Int, class F>
 void parallel_work(buffer<Int> const& before, F const& f) {
   index_t const rows = before.size() - 1, total = before[rows];
-  int const parts = parallel_parts(total + rows);
+  int const parts = work_parts(before);
   auto cut = [&](int t) {
     auto less = [](Int work, index_t wanted) { return index_t(work) < wanted; };
     return t == parts ? rows : std::lower_bound(before.begin(), before.end() - 1, total * t / parts, less) - before.begin();
   };
   parallel(parts, [&](int t) {
-    if (index_t const first = cut(t), last = cut(t + 1); first < last) f(first, last);
+    if (index_t const first = cut(t), last = cut(t + 1); first < last) f(first, last, t);
   });
 }
 

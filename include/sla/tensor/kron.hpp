@@ -40,7 +40,7 @@ auto kron_of(A const& a, B const& b) {
   buffer<T> values(items * entries * block, uninitialized);
   parallel_work(row_ptr, [&, columns = col.data(), out = kernel_pointer(values.data()),
                           left = kernel_pointer(a.values().data()),
-                          right = kernel_pointer(b.values().data())](index_t lo, index_t hi) {
+                          right = kernel_pointer(b.values().data())](index_t lo, index_t hi, int) {
     for (index_t r = lo, at = row_ptr[lo]; r < hi; ++r)
       va.for_row(r / b.rows(), [&](index_t s, index_t i) {
         vb.for_row(r % b.rows(), [&](index_t t, index_t j) {

@@ -4,9 +4,7 @@
 #pragma once
 
 #include <algorithm>
-#include <iterator>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -40,10 +38,9 @@ auto multiplied_pattern(PA const& a, PB const& b, buffer<index_t> const& work) {
   auto const vb = b.view();
   bool const ascending = has_sorted_columns(b);
   buffer<index_t> counts(a.rows);
-  std::vector<column_run<Col>> runs;
-  std::mutex gate;
-  parallel_work(work, [&, count = counts.data()](index_t lo, index_t hi) {
-    std::vector<column_run<Col>> mine;
+  std::vector<std::vector<column_run<Col>>> runs(static_cast<std::size_t>(work_parts(work)));
+  parallel_work(work, [&, count = counts.data()](index_t lo, index_t hi, int t) {
+    auto& mine = runs[std::size_t(t)];
     column_set columns;
     for (index_t i = lo; i < hi; ++i) {
       if (work[i] == work[i + 1]) continue;
@@ -65,17 +62,16 @@ auto multiplied_pattern(PA const& a, PB const& b, buffer<index_t> const& work) {
       columns.drain([&](index_t j) { *to++ = Col(j); });
       mine.back().count += count[i];
     }
-    std::lock_guard const guard(gate);
-    std::move(mine.begin(), mine.end(), std::back_inserter(runs));
   });
   auto row_ptr = row_pointers<typename F::ptr_type>(
       a.rows, [&](index_t i) { return counts[i]; }, "the number of entries of A * B,",
       "Csr<std::int32_t, std::int64_t> for A: to<Csr<std::int32_t, std::int64_t>>(A) * B");
   buffer<Col> col(row_ptr[a.rows], uninitialized);
-  for (auto& run : runs) {
-    host_memory::copy(run.columns.data(), col.data() + row_ptr[run.first], std::size_t(run.count) * sizeof(Col));
-    run.columns = {};
-  }
+  for (auto& part : runs)
+    for (auto& run : part) {
+      host_memory::copy(run.columns.data(), col.data() + row_ptr[run.first], std::size_t(run.count) * sizeof(Col));
+      run.columns = {};
+    }
   return std::make_shared<pattern const>(pattern{a.rows, b.cols, std::move(row_ptr), std::move(col)});
 }
 
@@ -165,7 +161,7 @@ public:
     auto const va = a_->view();
     auto const vb = b_->view();
     detail::parallel_work(work_, [&, c = kernel_pointer(C.values().data()), a = kernel_pointer(A.values().data()),
-                                  b = kernel_pointer(B.values().data())](index_t lo, index_t hi) {
+                                  b = kernel_pointer(B.values().data())](index_t lo, index_t hi, int) {
       detail::column_places places;
       for (index_t i = lo; i < hi; ++i) {
         index_t const first = pattern_->row_ptr[i], count = pattern_->row_ptr[i + 1] - first;

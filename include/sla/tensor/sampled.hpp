@@ -57,7 +57,7 @@ void add_times_adjoint(Plan const& plan, A& sum, G const& g, B const& b) {
   auto const vb = plan.right().view();
   auto const vc = g.pattern().view();
   parallel_work(plan.work(), [&, out = kernel_pointer(sum.values().data()), left = kernel_pointer(g.values().data()),
-                              right = kernel_pointer(b.values().data())](index_t lo, index_t hi) {
+                              right = kernel_pointer(b.values().data())](index_t lo, index_t hi, int) {
     column_places places;
     for (index_t i = lo; i < hi; ++i) {
       index_t const first = vc.row_ptr[i];
@@ -95,7 +95,7 @@ void add_adjoint_times(Plan const& plan, B& sum, A const& a, G const& g) {
   auto const vc = g.pattern().view();
   parallel_work(plan.right().row_ptr, [&, out = kernel_pointer(sum.values().data()),
                                        left = kernel_pointer(a.values().data()),
-                                       right = kernel_pointer(g.values().data())](index_t lo, index_t hi) {
+                                       right = kernel_pointer(g.values().data())](index_t lo, index_t hi, int) {
     column_places places;
     auto mine = [&](index_t k) { return lo <= k && k < hi; };
     for (index_t i = 0; i < va.rows; ++i) {
