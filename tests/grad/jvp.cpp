@@ -124,6 +124,8 @@ TEST_CASE("operations by name, expressions and other numbers as tangents") {
   auto const x = random<double>(A.cols(), 1), d = random<double>(A.cols(), 2);
   auto const [y, dy] = jvp(op::matvec{}, std::tuple(A, x), std::tuple(2.0 * A, d - x));
   CHECK(double(norm(dy - (A * d + A * x))) <= 1e-13 * double(norm(dy)));
+  auto const [z, dz] = jvp(op::transposed_matvec{}, std::tie(A, x), std::tie(A, d));
+  CHECK(double(norm(dz - transpose(A) * (d + x))) <= 1e-13 * double(norm(dz)));
   auto const [s, ds] = jvp(op::dot{}, std::tie(x, d), std::tie(d, d));
   CHECK(ds == Approx(double(squared_norm(d)) + double(dot(x, d))).epsilon(1e-14));
   auto const [e, de] = jvp(op::exp{}, std::tuple(0.5f), std::tuple(2));

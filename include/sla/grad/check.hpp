@@ -177,6 +177,14 @@ template <class... Args, class Tuple, std::size_t... K>
 auto owned_arguments(Tuple const& values, std::index_sequence<K...>) {
   return std::tuple<argument_t<std::remove_cvref_t<Args>>...>{argument_t<std::remove_cvref_t<Args>>(argument(std::get<K>(values)))...};
 }
+/// Random directions are drawn for values of this floor, on the host.
+template <class... Args>
+struct check_law {
+  template <class V>
+  static constexpr bool is_local = Scalar<V> || is_tensor<V> || is_sparse_tensor<V>;
+  static constexpr bool hold = (is_local<argument_t<std::remove_cvref_t<Args>>> && ...);
+  static_assert(hold, "sla: check_gradient(f, args...): arguments are numbers, tensors and sparse tensors of floating point; of distributed ones, check f on one rank");
+};
 template <class X>
 inline constexpr bool is_tuple = false;
 template <class... X>
@@ -193,8 +201,12 @@ inline constexpr bool is_tuple<std::tuple<X...>> = true;
 /// Source: Farrell, Ham, Funke and Rognes, Automated derivation of the adjoint of high-level transient finite element programs (2013).
 template <class F, class... Args>
 gradient_check check_gradient(F const& f, std::tuple<Args...> const& args, gradient_check_options const& options = {}) {
-  auto const x = detail::owned_arguments<Args...>(args, std::index_sequence_for<Args...>{});
-  return detail::checked_gradient(f, options, x, detail::random_directions(x, options.seed));
+  if constexpr (detail::check_law<Args...>::hold) {
+    auto const x = detail::owned_arguments<Args...>(args, std::index_sequence_for<Args...>{});
+    return detail::checked_gradient(f, options, x, detail::random_directions(x, options.seed));
+  } else {
+    return {};  // well-formed, so that the sentence is the only error
+  }
 }
 /// The same along given directions.
 template <class F, class... Args, class... Directions>

@@ -216,6 +216,12 @@ auto perform(op::matvec, A&& a, X&& x) {
   return perform(op::mul{}, std::forward<A>(a), std::forward<X>(x));
 }
 
+template <class A, class X>
+  requires detail::TracedProduct<A, X>
+auto perform(op::transposed_matvec, A&& a, X&& x) {
+  return perform(op::mul{}, transpose(a), std::forward<X>(x));
+}
+
 /// The cotangents of A and x where y = A x: (g[row] conj(x[col]) on the pattern of A, A^H g).
 template <SparseOwner A, Tensorial X, Tensorial G>
 auto vjp(op::matvec, A const& a, X const& x, G const& g) {
