@@ -11,7 +11,8 @@ using namespace sla;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
-void check_graph(sparse_tensor<double> const& A) {
+template <class F>
+void check_graph(sparse_tensor<double, Matrix, F> const& A) {
   std::vector<std::set<index_t>> near(static_cast<std::size_t>(A.rows()));
   for (index_t i = 0; i < A.rows(); ++i)
     A.pattern().view().for_row(i, [&](index_t, index_t j) {
@@ -51,6 +52,8 @@ TEST_CASE("the graph is that of A + A^T") {
   check_graph(problems::poisson<double>({7, 5}));
   check_graph(suite::scattered<double>(60, 60, 200));
   check_graph(problems::poisson<double>({150, 100}));  // on several threads
+  check_graph(problems::poisson<double, Dia>({40, 30}));
+  check_graph(from_triplets<double>(4, 4, std::vector{0, 1, 1, 3}, std::vector{1, 2, 3, 0}, std::vector{1.0, 1.0, 1.0, 1.0}));  // as many above as below?
   check_graph(suite::scattered<double>(9000, 9000, 20000));
 }
 

@@ -5,7 +5,7 @@
 
 #include <metis.h>
 
-#include <algorithm>
+#include <concepts>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -69,7 +69,10 @@ struct metis_kway {
                                    nullptr, options, &reached, owner.data());
       }();
       detail::require_metis(status, view.rows, parts);
-      return owner_map(std::vector<int>(owner.begin(), owner.end()), parts);
+      if constexpr (std::same_as<idx_t, int>)
+        return owner_map(std::move(owner), parts);
+      else
+        return owner_map(std::vector<int>(owner.begin(), owner.end()), parts);
     });
   }
 };

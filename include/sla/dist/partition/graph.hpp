@@ -31,53 +31,75 @@ void require_graph_range(index_t number, char const* what, char const* who) {
                            "-bit indices that the library was built with; use one of wider indices, or rcb"));
 }
 
-/// Rows ascend strictly, and where (i, j) is stored, (j, i) is.
-template <class View>
-bool is_sorted_and_symmetric(View const& view) {
-  struct seen {
-    bool sorted = true;
-    index_t lower = 0, upper = 0;
-    void merge(seen const& o) { sorted = sorted && o.sorted, lower += o.lower, upper += o.upper; }
-  };
-  seen const rows = merged_ranges<seen>(view.rows, [&](index_t lo, index_t hi) {
-    seen here;
+/// Turns begin[i + 1] = the number of neighbours of vertex i into where they begin.
+template <class Idx>
+void begin_after_counts(buffer<Idx>& begin, char const* who) {
+  index_t total = 0;
+  begin[0] = 0;
+  for (index_t i = 1; i < begin.size(); ++i) begin[i] = Idx(total += begin[i]);
+  require_graph_range<Idx>(total, "the number of neighbours in the graph of A + A^T", who);
+}
+
+struct triangle_counts {
+  bool sorted = true;  ///< rows ascend strictly
+  index_t lower = 0, upper = 0;
+  void merge(triangle_counts const& o) { sorted = sorted && o.sorted, lower += o.lower, upper += o.upper; }
+};
+/// Counts the neighbours of each vertex, as if the pattern were symmetric, into begin[i + 1].
+template <class Idx, class View>
+triangle_counts count_neighbours(View const& view, buffer<Idx>& begin) {
+  return merged_ranges<triangle_counts>(view.rows, [&, out = begin.data()](index_t lo, index_t hi) {
+    triangle_counts here;
     for (index_t i = lo; i < hi; ++i) {
-      index_t before = -1;
+      index_t before = -1, lower = 0, upper = 0;
       view.for_row(i, [&](index_t, index_t j) {
         here.sorted = here.sorted && before < j;
-        (j < i ? here.lower : here.upper) += j != i;
+        lower += j < i;
+        upper += j > i;
         before = j;
       });
+      out[i + 1] = Idx(lower + upper);
+      here.lower += lower, here.upper += upper;
     }
     return here;
   });
-  if (!rows.sorted || rows.lower != rows.upper) return false;  // as many above as below: one direction decides
-  return first_where(view.rows, [&](index_t i) {
-           bool mirrored = true;
-           view.for_row(i, [&](index_t, index_t j) { mirrored = mirrored && (j >= i || find_slot(view, j, i) >= 0); });
-           return !mirrored;
-         }) < 0;
 }
 
-/// Copies the targets of each vertex, `from(i)` to `from(i) + count[i]`, behind each other.
-template <class Idx, class Copy>
-row_graph<Idx> packed_graph(index_t vertices, buffer<index_t> const& count, char const* who, Copy const& copy) {
-  auto const begin = row_pointers<index_t>(vertices, [&](index_t i) { return count[i]; });
-  require_graph_range<Idx>(begin[vertices], "the number of neighbours in the graph of A + A^T", who);
-  row_graph<Idx> g{buffer<Idx>(vertices + 1, uninitialized), buffer<Idx>(begin[vertices], uninitialized)};
-  parallel_ranges(vertices, [&, at = g.begin.data(), out = g.target.data()](index_t lo, index_t hi) {
-    for (index_t i = lo; i < hi; ++i) {
-      at[i] = Idx(begin[i]);
-      copy(i, out + begin[i]);
-    }
-  });
-  g.begin[vertices] = Idx(begin[vertices]);
-  return g;
+struct all_mirrored {
+  bool holds = true;
+  void merge(all_mirrored const& o) { holds = holds && o.holds; }
+};
+/// Copies the neighbours of the rows [lo, hi) of a pattern whose rows ascend. True if for each (i, j) below the diagonal, (j, i)
+/// is stored: rows come in order, so that the next entry of row j that no row has asked for yet must be (j, i).
+template <class Idx, class View>
+all_mirrored copy_mirrored(View const& view, Idx const* begin, Idx* target, index_t lo, index_t hi) {
+  constexpr bool has_columns = requires(index_t s) { view.col[s]; };
+  std::vector<index_t> next(has_columns ? std::size_t(hi - lo) : 0);
+  all_mirrored out;
+  for (index_t i = lo; i < hi; ++i) {
+    Idx* to = target + begin[i];
+    index_t above = -1;
+    view.for_row(i, [&](index_t s, index_t j) {
+      if (j == i) return;
+      *to++ = Idx(j);
+      if (j > i) {
+        above = above < 0 ? s : above;
+      } else if (!has_columns || j < lo) {
+        out.holds = out.holds && find_slot(view, j, i) >= 0;
+      } else if constexpr (has_columns) {
+        index_t& at = next[std::size_t(j - lo)];
+        out.holds = out.holds && at < view.entries_before(j + 1) && index_t(view.col[at]) == i;
+        ++at;
+      }
+    });
+    if constexpr (has_columns) next[std::size_t(i - lo)] = above < 0 ? view.entries_before(i + 1) : above;
+  }
+  return out;
 }
 }  // namespace detail
 
 /// The graph of the rows of a square pattern: i and j are neighbours where A(i, j) or A(j, i) is stored.
-/// Cost: O(nnz) and a search per entry below the diagonal; patterns that are not symmetric are transposed on the way.
+/// Cost: two passes over the entries; patterns that are not symmetric are transposed, and merged with their transpose.
 /// Errors: shape_error, if the pattern is rectangular, or a number does not fit into Idx; `who` asks.
 template <class Idx, class View>
 row_graph<Idx> graph_of(View const& view, char const* who) {
@@ -85,20 +107,17 @@ row_graph<Idx> graph_of(View const& view, char const* who) {
   if (n != view.cols)
     throw shape_error(text(who, ": A is ", n, " x ", view.cols, ", and the graph of A + A^T wants as many columns as rows; use strips{}, or rcb"));
   detail::require_graph_range<Idx>(n, "the number of rows", who);
-  buffer<index_t> count(n, uninitialized);
-  if (detail::is_sorted_and_symmetric(view)) {
-    parallel_ranges(n, [&, c = count.data()](index_t lo, index_t hi) {
-      for (index_t i = lo; i < hi; ++i) {
-        c[i] = 0;
-        view.for_row(i, [&](index_t, index_t j) { c[i] += j != i; });
-      }
+  row_graph<Idx> out{buffer<Idx>(n + 1, uninitialized), {}};
+  auto const counts = detail::count_neighbours(view, out.begin);
+  if (counts.sorted && counts.lower == counts.upper) {  // as many above as below the diagonal: one direction decides
+    detail::begin_after_counts(out.begin, who);
+    out.target = buffer<Idx>(index_t(out.begin[n]), uninitialized);
+    auto const mirrored = detail::merged_ranges<detail::all_mirrored>(n, [&, to = out.target.data()](index_t lo, index_t hi) {
+      return detail::copy_mirrored(view, std::as_const(out.begin).data(), to, lo, hi);
     });
-    return detail::packed_graph<Idx>(n, count, who, [&](index_t i, Idx* out) {
-      view.for_row(i, [&](index_t, index_t j) {
-        if (j != i) *out++ = Idx(j);
-      });
-    });
+    if (mirrored.holds) return out;
   }
+
   auto const column_pairs = [&](index_t lo, index_t hi, auto const& f) {
     for (index_t i = lo; i < hi; ++i) view.for_row(i, [&](index_t, index_t j) { f(j, i); });
   };
@@ -107,7 +126,7 @@ row_graph<Idx> graph_of(View const& view, char const* who) {
   auto const turned = detail::counting_sort(n, entries, n, column_pairs, [r = row.data()](index_t at, index_t i) { r[at] = Idx(i); });
   auto const room = [&](index_t i) { return view.entries_before(i) + turned[i]; };  // where the neighbours of i may begin
   buffer<Idx> loose(room(n), uninitialized);
-  parallel_ranges(n, [&, c = count.data(), all = loose.data()](index_t lo, index_t hi) {
+  parallel_ranges(n, [&, count = out.begin.data() + 1, all = loose.data()](index_t lo, index_t hi) {
     for (index_t i = lo; i < hi; ++i) {
       Idx *const first = all + room(i), *last = first;
       view.for_row(i, [&](index_t, index_t j) { *last++ = Idx(j); });
@@ -116,10 +135,15 @@ row_graph<Idx> graph_of(View const& view, char const* who) {
       std::sort(first, middle);
       std::inplace_merge(first, middle, last);
       last = std::unique(first, last);
-      c[i] = std::remove(first, last, Idx(i)) - first;
+      count[i] = Idx(std::remove(first, last, Idx(i)) - first);
     }
   });
-  return detail::packed_graph<Idx>(n, count, who, [&](index_t i, Idx* out) { std::copy_n(loose.data() + room(i), count[i], out); });
+  detail::begin_after_counts(out.begin, who);
+  out.target = buffer<Idx>(index_t(out.begin[n]), uninitialized);
+  parallel_ranges(n, [&, begin = std::as_const(out.begin).data(), to = out.target.data()](index_t lo, index_t hi) {
+    for (index_t i = lo; i < hi; ++i) std::copy_n(loose.data() + room(i), begin[i + 1] - begin[i], to + begin[i]);
+  });
+  return out;
 }
 
 namespace detail {
