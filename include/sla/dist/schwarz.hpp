@@ -116,7 +116,9 @@ struct rank_subdomain {
   auto with_square(D const& d, F const& f) const {
     auto const A = (*this)(d.local());
     return together(d.mesh().world(), [&] {
-      auto const described = [&] { return text("of rank ", halo->communicator().rank(), "'s subdomain, of ", A.rows(), " rows, ", halo->ghosts(), " of them of other ranks"); };
+      auto const described = [&] {
+        return text("of rank ", halo->communicator().rank(), "'s subdomain, of ", A.rows(), " rows, ", halo->ghosts(), " of them of other ranks");
+      };
       return with_subdomain(described, [&] { return f(A); });
     });
   }
@@ -224,7 +226,8 @@ auto perform(op::setup, schwarz<Inner> const& p, D const& d) {
   int const ranks = d.handle()->rows->ranks();
   if (o.overlap < 0) throw value_error(text("schwarz(..., {.overlap = ", o.overlap, "}): the overlap is at least 0"));
   if ((o.parts != 0 && o.parts != ranks) || !o.owner.empty())
-    throw value_error(text("schwarz(..., {.parts = ", o.parts, "}): the rows are on ", ranks, " ranks, and each has one subdomain of the rows that it owns; leave parts and owner out"));
+    throw value_error(text("schwarz(..., {.parts = ", o.parts, "}): the rows are on ", ranks,
+                           " ranks, and each has one subdomain of the rows that it owns; leave parts and owner out"));
   auto const part = std::make_shared<detail::rank_subdomain<D> const>(d, o.overlap);
   auto const shape = detail::open_shape_t<typename local_of_t<D>::shape_type>(d.local().shape().batch(), d.local().rows(), d.local().rows());
   return part->with_square(d, [&](auto const& square) {

@@ -221,7 +221,9 @@ class applied_schwarz {
                             [](T const* from, T* to) { std::copy_n(from, block, to); });
       index_t const n = map.pattern->rows;
       sparse_tensor<T, Open, csr_for_t<F>> const square(Open(A.shape().batch(), n, n), map.pattern, std::move(values));
-      auto const described = [&] { return text("of subdomain ", i, " of ", layout.parts(), ", of ", n, " rows from ", n > 0 ? layout.rows[std::size_t(i)][0] : 0); };
+      auto const described = [&] {
+        return text("of subdomain ", i, " of ", layout.parts(), ", of ", n, " rows from ", n > 0 ? layout.rows[std::size_t(i)][0] : 0);
+      };
       detail::with_subdomain(described, [&] { return f(i, square), 0; });
     });
   }
@@ -238,7 +240,8 @@ template <class M, class T, class S, class F, Tensorial X>
 auto operator*(applied_schwarz<M, T, S, F> const& m, X&& x) {
   using XE = typename node_t<X>::extents_type;
   constexpr int rank = range_extents_t<S>::rank;
-  return detail::swept<S, false>(m.template view<(XE::rank > rank)>(), m.shape().batch_count() * m.shape().rows() * S::block_rows, std::forward<X>(x), "schwarz");
+  index_t const elements = m.shape().batch_count() * m.shape().rows() * S::block_rows;
+  return detail::swept<S, false>(m.template view<(XE::rank > rank)>(), elements, std::forward<X>(x), "schwarz");
 }
 
 /// `solve(A, b, cg{}, schwarz(ic0{}, {.parts = 8}))`: M = sum over subdomains of R_i^T M_i R_i, where R_i picks the rows of
@@ -277,7 +280,8 @@ class schwarz {
     Applied::each_square(A, *layout, [&](index_t i, auto const& square) { made[std::size_t(i)].emplace(inner.setup(square)); });
     std::vector<M> all;
     for (auto& m : made) all.push_back(std::move(*m));
-    return Applied(layout, std::move(all), Open(A.shape().batch(), A.rows(), A.cols()), false, options.restricted, detail::schwarz_remark(inner, options, layout->parts()));
+    return Applied(layout, std::move(all), Open(A.shape().batch(), A.rows(), A.cols()), false, options.restricted,
+                   detail::schwarz_remark(inner, options, layout->parts()));
   }
   /// Of a matrix of a higher floor.
   template <class A>
