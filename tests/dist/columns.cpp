@@ -80,6 +80,21 @@ TEST_CASE("complex columns with several right-hand sides, and batches of blocks"
   CHECK(row_errors(3, B, x, u) < 1e-11);
 }
 
+TEST_CASE("what every rank has meets results of any partition") {
+  auto const A = problems::poisson<double>({6, 6});
+  auto const x = random<double>({36}, 1);
+  vector<double> const sum = 2.0 * (A * x), scaled = double(dot(x, x)) * x;
+  CHECK(suite::largest_error(3, [&](auto& world) {
+          Line m(world);
+          auto D = distribute<SparseShard<1>>(A, m);
+          auto E = distribute<SparseShard<1>>(A, m, suite::scattered_owners(36, 3));
+          auto const dx = distribute(x, D.col_layout()), ex = distribute(x, E.col_layout());
+          auto const both = eval(all_reduce<"line">(D * dx) + all_reduce<"line">(E * ex));
+          auto const number = all_reduce<"line">(dot(dx, dx)); // a number beside a vector that lies otherwise
+          return std::array<double, 2>{norm(both.local() - sum), norm(gather(number * ex) - scaled)};
+        }) < 1e-12);
+}
+
 TEST_CASE("a vector of another partition is refused") {
   self world;
   Line m(world);

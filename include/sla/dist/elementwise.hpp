@@ -115,25 +115,35 @@ auto const& layout_of(X const& x) {
   else
     return x.handle();
 }
-/// The layout of the first placed operand; two partitions that meet must be one.
+template <class List>
+inline constexpr bool deals_out = false;
+template <class... P>
+inline constexpr bool deals_out<placements<P...>> = (is_sharded(P::kind) || ...);
+/// An operand whose layout says where its elements lie. Where every rank has all of them, it says nothing that is needed.
+template <class X>
+concept DealtOut = Placed<X> && deals_out<placements_of_t<X>>;
+
+/// The layout of the first operand that is dealt out, else of the first placed one; two partitions that meet must be one.
 /// Errors: shape_error, if two operands of one type were dealt out by different partitions.
-template <class X, class... Rest>
-auto common_layout(X const& x, Rest const&... rest) {
-  if constexpr (!Placed<X>) {
-    return common_layout(rest...);
-  } else {
-    auto const& first = layout_of(x);
-    auto const same = [&](auto const& y) {
-      if constexpr (Placed<std::remove_cvref_t<decltype(y)>>) {
+template <class... X>
+auto common_layout(X const&... x) {
+  using Handle = layout_handle<common_mesh_t<X...>>;
+  constexpr bool dealt = (DealtOut<X> || ...);
+  Handle lead;
+  auto const look = [&]<class Y>(Y const& y) {
+    if constexpr (dealt ? DealtOut<Y> : Placed<Y>)
+      if constexpr (std::same_as<layout_handle<mesh_of_t<Y>>, Handle>) {
         auto const& other = layout_of(y);
-        if (first != other && first->rows && other->rows && first->rows != other->rows && first->rows->fingerprint() != other->rows->fingerprint())
+        if (!lead)
+          lead = other;
+        else if (dealt && lead != other && lead->rows && other->rows && lead->rows != other->rows &&
+                 lead->rows->fingerprint() != other->rows->fingerprint())
           throw shape_error("two distributed operands were dealt out by different partitions of one type; distribute both by the "
                             "layout of one of them, or give the partitions names: Part<\"name\">");
       }
-    };
-    (same(rest), ...);
-    return first;
-  }
+  };
+  (look(x), ...);
+  return lead;
 }
 
 template <class Node, class Mesh, class List>
