@@ -38,6 +38,8 @@ TEST_CASE("complex reductions conjugate the left operand") {
   double xx = 0;
   for (index_t i = 0; i < x.size(); ++i) xy += std::conj(x[i]) * y[i], xx += std::norm(x[i]), s += x[i];
   C const computed = dot(x, y);
+  CHECK((real(dot(x, y)) == computed.real() && imag(dot(x, y)) == computed.imag() && conj(dot(x, y)) == std::conj(computed)));
+  CHECK((exp(squared_norm(x) - squared_norm(x)) == 1 && sqrt(squared_norm(x)) == double(norm(x))));
   CHECK(std::abs(computed - xy) <= 1e-11);
   CHECK(std::abs(squared_norm(x) - xx) <= 1e-11);
   C const total = eval(sum(x));

@@ -235,6 +235,14 @@ auto operator<=>(L&& l, R&& r) {
   return detail::plain(std::forward<L>(l)) <=> detail::plain(std::forward<R>(r));
 }
 
+/// So are functions of them: `real(dot(x, y))`.
+template <class Op, Reduction R>
+  requires(is_elementwise<Op> && requires(typename std::remove_cvref_t<R>::result_type a) { Op::apply(a); })
+auto perform(Op, R&& r) {
+  auto const value = Op::apply(to_kernel(detail::plain(std::forward<R>(r))));
+  return user_t<std::remove_const_t<decltype(value)>>(value);
+}
+
 /// Prints the number: `std::cout << norm(r)`.
 template <class Char, class Traits, Reduction R>
 std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& out, R&& r) {
