@@ -6,6 +6,7 @@
 #include <sla/tensor/block.hpp>
 #include <sla/tensor/borrow.hpp>
 #include <sla/tensor/build.hpp>
+#include <sla/tensor/cat.hpp>
 #include <sla/tensor/components.hpp>
 #include <sla/tensor/convert.hpp>
 #include <sla/tensor/dense.hpp>
@@ -17,6 +18,7 @@
 #include <sla/tensor/problems.hpp>
 #include <sla/tensor/properties.hpp>
 #include <sla/tensor/random_problems.hpp>
+#include <sla/tensor/slice.hpp>
 #include <sla/tensor/sparse.hpp>
 #include <sla/tensor/spy.hpp>
 #include <sla/tensor/transpose.hpp>

@@ -225,6 +225,8 @@ struct with_values {};
 struct scale_rows {};
 struct scale_cols {};
 struct kron {};
+struct select {};
+struct batch_items {};
 struct solve {};
 struct try_solve {};
 struct try_solve_transpose {};
