@@ -13,8 +13,10 @@
 #include <sla/solve/engine.hpp>
 #include <sla/solve/krylov/bicgstab.hpp>
 #include <sla/solve/krylov/cg.hpp>
+#include <sla/solve/krylov/minres.hpp>
 #include <sla/solve/precond/ilu0.hpp>
 #include <sla/solve/precond/jacobi.hpp>
+#include <sla/solve/precond/row_norms.hpp>
 #include <sla/tensor/properties.hpp>
 
 namespace sla {
@@ -28,7 +30,8 @@ struct automatic {
 };
 
 /// One rung of the ladder: a method with its preconditioner, and how many iterations it may take.
-enum class rung { cg_jacobi, cg_ilu0, bicgstab_ilu0, ldlt, lu };
+/// MINRES is for Hermitian matrices that are not definite: among rungs of CG it is reached where CG has met that, and CG left.
+enum class rung { cg_jacobi, cg_ilu0, minres_row_norms, bicgstab_ilu0, ldlt, lu };
 struct ladder_step {
   rung what;
   int limit;
@@ -44,12 +47,15 @@ struct ladder {
 /// Source of the constants: bench/results.
 inline ladder choose(matrix_properties const& p, int max_iterations) {
   double const rows = double(p.rows), band = double((std::max)(p.lower_bandwidth, p.upper_bandwidth));
-  double const factor_seconds = 5e-11 * rows * band * band, step_seconds = 1e-9 * (1.5 * double(p.entries) + 10 * rows);
+  double const factor_seconds = 5e-11 * rows * band * band, step_seconds = 1.5e-11 * (12 * double(p.entries) + 100 * rows);
   auto limited = [&](double seconds, int least, int most) {
     double const steps = step_seconds > 0 ? seconds / step_seconds : double(least);
     return (std::min)(max_iterations, int(std::clamp(steps, double(least), double(most))));
   };
   bool const affordable = factor_seconds < 60 || p.rows <= 20000;
+  // In two dimensions factors are as cheap as some 200 steps, and indefinite matrices take more than that.
+  bool const minres_pays = factor_seconds > 250 * step_seconds;
+  ladder_step const minres_while{rung::minres_row_norms, limited(factor_seconds, 100, 2000)};
   bool const semidefinite = p.definite == definiteness::positive_semidefinite;
   std::string const symmetry = p.complex ? "Hermitian" : "symmetric";
 
@@ -60,13 +66,22 @@ inline ladder choose(matrix_properties const& p, int max_iterations) {
     if (semidefinite) return {{{rung::cg_jacobi, max_iterations}, {rung::cg_ilu0, max_iterations}}, why};
     if (p.rows <= 1500)
       return {{{rung::ldlt, max_iterations}, {rung::cg_jacobi, max_iterations}, {rung::lu, max_iterations}}, why + ", of few rows"};
-    if (affordable)
-      return {{{rung::cg_jacobi, limited(factor_seconds, 100, 2000)}, {rung::ldlt, max_iterations}, {rung::cg_ilu0, max_iterations}, {rung::lu, max_iterations}},
-              why};
-    return {{{rung::cg_jacobi, limited(60, 100, 1000)}, {rung::cg_ilu0, max_iterations}, {rung::cg_jacobi, max_iterations}},
+    if (affordable) {
+      ladder out{{{rung::cg_jacobi, limited(factor_seconds, 100, 2000)}, {rung::ldlt, max_iterations}, {rung::cg_ilu0, max_iterations}, {rung::lu, max_iterations}},
+                 why};
+      if (minres_pays) out.steps.insert(out.steps.begin() + 1, minres_while);
+      return out;
+    }
+    return {{{rung::cg_jacobi, limited(60, 100, 1000)}, {rung::cg_ilu0, max_iterations}, {rung::cg_jacobi, max_iterations}, {rung::minres_row_norms, max_iterations}},
             why + ", too large for factors"};
   }
   std::string const why = p.hermitian ? symmetry + ", not definite" : p.symmetric ? "complex symmetric" : "not " + symmetry;
+  if (p.hermitian) {
+    if (!affordable) return {{{rung::minres_row_norms, max_iterations}}, why + ", too large for factors"};
+    ladder out{{{rung::ldlt, max_iterations}, {rung::lu, max_iterations}, {rung::minres_row_norms, max_iterations}}, why};
+    if (minres_pays) out.steps.insert(out.steps.begin(), minres_while);
+    return out;
+  }
   if (p.zero_diagonals > 0) return {{{rung::lu, max_iterations}, {rung::bicgstab_ilu0, max_iterations}}, why + ", zeros on the diagonal"};
   if (affordable) return {{{rung::bicgstab_ilu0, limited(2 * factor_seconds, 60, 400)}, {rung::lu, max_iterations}, {rung::bicgstab_ilu0, max_iterations}}, why};
   return {{{rung::bicgstab_ilu0, max_iterations}}, why + ", too large for factors"};
@@ -123,6 +138,7 @@ class engine<A, automatic, none> {
     switch (what) {
       case rung::cg_jacobi: return f(cg_jacobi_);
       case rung::cg_ilu0: return f(cg_ilu0_);
+      case rung::minres_row_norms: return f(minres_row_norms_);
       case rung::bicgstab_ilu0: return f(bicgstab_ilu0_);
       case rung::ldlt: return f(ldlt_);
       case rung::lu: return f(lu_);
@@ -139,9 +155,12 @@ class engine<A, automatic, none> {
     std::vector<std::string> failures;
     std::size_t of_best = 0;  // its failure, if it has one
     double setup = std::exchange(seconds_, 0.0), solve = 0;
-    bool singular = false;
+    bool singular = false, indefinite = false, tried_cg = false;
     for (; at_ < ladder_.steps.size(); ++at_) {
       auto const& step = ladder_.steps[at_];
+      bool const is_cg = step.what == rung::cg_jacobi || step.what == rung::cg_ilu0;
+      if (indefinite ? is_cg : tried_cg && step.what == rung::minres_row_norms) continue;
+      tried_cg = tried_cg || is_cg;
       std::string failure;
       try {
         auto now = on_rung(step, a, call);
@@ -149,6 +168,7 @@ class engine<A, automatic, none> {
         failure = text(now.report.method, now.report.preconditioner.empty() ? "" : " + ", now.report.preconditioner, ": ",
                        to_string(now.report.reason()), " after ", now.report.iterations());
         singular = singular || now.report.reason() == reason::singular;
+        indefinite = indefinite || now.report.reason() == reason::indefinite_matrix;
         bool const done = now.report.converged() || now.report.reason() == reason::stopped;
         if (!best || done || now.report.residual() < best->report.residual()) {
           best.emplace(std::move(now));
@@ -187,6 +207,7 @@ class engine<A, automatic, none> {
     switch (step.what) {
       case rung::cg_jacobi: return call(made(cg_jacobi_, cg{}, jacobi{}));
       case rung::cg_ilu0: return call(made(cg_ilu0_, cg{}, ilu0{}));
+      case rung::minres_row_norms: return call(made(minres_row_norms_, minres{}, row_norms{}));
       case rung::bicgstab_ilu0: return call(made(bicgstab_ilu0_, bicgstab{}, ilu0{}));
       case rung::ldlt: return call(made(ldlt_, refinement<factorization::ldlt>{}, factor<factorization::ldlt>{}));
       case rung::lu: break;
@@ -200,6 +221,7 @@ class engine<A, automatic, none> {
   mutable double seconds_ = 0;
   mutable rung_engine<cg, jacobi> cg_jacobi_;
   mutable rung_engine<cg, ilu0> cg_ilu0_;
+  mutable rung_engine<minres, row_norms> minres_row_norms_;
   mutable rung_engine<bicgstab, ilu0> bicgstab_ilu0_;
   mutable rung_engine<refinement<factorization::ldlt>, factor<factorization::ldlt>> ldlt_;
   mutable rung_engine<refinement<factorization::lu>, factor<factorization::lu>> lu_;
