@@ -40,17 +40,17 @@ void give(void* p) noexcept {
 }
 } // namespace
 
-// All of them, since a sanitizer's own would not call each other as those of the standard library do.
-void* operator new(std::size_t bytes) { return take_or_throw(bytes); }
-void* operator new[](std::size_t bytes) { return take_or_throw(bytes); }
-void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept { return take(bytes); }
-void* operator new[](std::size_t bytes, std::nothrow_t const&) noexcept { return take(bytes); }
-void operator delete(void* p) noexcept { give(p); }
-void operator delete[](void* p) noexcept { give(p); }
-void operator delete(void* p, std::size_t) noexcept { give(p); }
-void operator delete[](void* p, std::size_t) noexcept { give(p); }
-void operator delete(void* p, std::nothrow_t const&) noexcept { give(p); }
-void operator delete[](void* p, std::nothrow_t const&) noexcept { give(p); }
+// All of them, and weak: a sanitizer that brings its own keeps them, and then tensors alone are counted.
+[[gnu::weak]] void* operator new(std::size_t bytes) { return take_or_throw(bytes); }
+[[gnu::weak]] void* operator new[](std::size_t bytes) { return take_or_throw(bytes); }
+[[gnu::weak]] void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept { return take(bytes); }
+[[gnu::weak]] void* operator new[](std::size_t bytes, std::nothrow_t const&) noexcept { return take(bytes); }
+[[gnu::weak]] void operator delete(void* p) noexcept { give(p); }
+[[gnu::weak]] void operator delete[](void* p) noexcept { give(p); }
+[[gnu::weak]] void operator delete(void* p, std::size_t) noexcept { give(p); }
+[[gnu::weak]] void operator delete[](void* p, std::size_t) noexcept { give(p); }
+[[gnu::weak]] void operator delete(void* p, std::nothrow_t const&) noexcept { give(p); }
+[[gnu::weak]] void operator delete[](void* p, std::nothrow_t const&) noexcept { give(p); }
 
 namespace {
 /// Pattern and values are the same, to the last bit.
