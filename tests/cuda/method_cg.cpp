@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Conjugate gradients on the device's space: plain, in a batch, with right-hand sides; passes and synchronisations.
 #include <sla/exec/cuda/diagonal.cuh>
+#include <sla/solve/precond/chebyshev.hpp>
 
 #include "methods.hpp"
 
@@ -11,6 +12,20 @@ TEST_CASE("conjugate gradients have the host's answer") {
   same_answer(A, random<double>(240, 1), cg{.rtol = 1e-10});
   same_answer(to_batch(A, 2), random<double, Extents<dyn, dyn>>({2, 240}, 2), cg{.rtol = 1e-10});
   same_answer(A, random<double, Extents<dyn, dyn>>({240, 3}, 3), cg{.rtol = 1e-10});
+}
+
+TEST_CASE("chebyshev polynomials are applied there, and their bounds found there, as on the host") {
+  auto const A = problems::poisson<double>({15, 16});
+  auto const b = random<double>(240, 1), other = random<double>(240, 2);
+  auto const M = chebyshev{}.setup(A);
+  auto const expected = try_solve(A, b, cg{.rtol = 1e-10}, M), found = try_solve(A, b, cg{.rtol = 1e-10}, M, on([](frame f) { return simulated_space(f, 4); }));
+  CHECK(found.report.iterations() == expected.report.iterations());
+  CHECK(eval(norm(found.x - expected.x)) <= 1e-9 * eval(norm(expected.x)));
+  simulated_space there(frame{1, 240, 1, 1}, 4);
+  host_space<false> here(frame{1, 240, 1, 1});
+  auto const largest = [&](auto& space) { return detail::lanczos(space, A, jacobi{}.setup(A), b, other, 10).largest(1e-16, "", ""); };
+  CHECK(largest(there) == Approx(largest(here)));
+  CHECK(there.synchronizations() == 1);
 }
 
 TEST_CASE("an iteration of conjugate gradients is three kernels, two folds, and maps; the host waits once") {

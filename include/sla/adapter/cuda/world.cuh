@@ -65,6 +65,7 @@ struct linear_world<sparse_tensor<T, S, F, device_memory>> : detail::sparse_worl
   static auto space(A const& a, V const& b) {
     return cuda::space(base::layout(a, b));
   }
+  static auto probe(A const& a, std::uint64_t seed) { return to<device_memory>(random<T, domain_extents_t<S>>(a.domain(), seed)); }
   /// Made on the host: it is needed once per matrix.
   static A adjoint(A const& a) { return to<device_memory>(adjointed(to<host_memory>(a))); }
   static bool same_pattern(A const& a, A const& a2) {
@@ -75,7 +76,7 @@ struct linear_world<sparse_tensor<T, S, F, device_memory>> : detail::sparse_worl
   template <class P>
   static auto setup(P const& p, A const& a) {
     constexpr bool on_device = !requires { typename P::preconditioner_tag; } || requires { p.setup(a); };
-    static_assert(on_device, "sla: solve on a device takes a Krylov method with jacobi{}, identity{} or a preconditioner of yours; "
+    static_assert(on_device, "sla: solve on a device takes a Krylov method with jacobi{}, chebyshev{}, identity{} or a preconditioner of yours; "
                              "ilu0 and factorisations run on the host: bring A and b there with to<host_memory>(...)");
     if constexpr (on_device)
       return detail::setup(p, a);

@@ -105,7 +105,7 @@ class applied_chebyshev;
 /// definite where A is and `highest` bounds the eigenvalues of D^-1 A. It is estimated, at set-up, by `steps` steps of
 /// Lanczos's iteration from a vector of a fixed seed, and enlarged by `margin`; `bounds()` tells it. A batch has one pair of
 /// bounds, for the item that needs the largest.
-/// Placement: with A's rows on ranks, the polynomial is that of the whole A. Setup: a copy of A, steps + 2 products. Cost of an
+/// Placement: host and device; with A's rows on ranks, the polynomial is that of the whole A. Setup: a copy of A, steps + 2 products. Cost of an
 /// application: `degree` products and passes, one halo each; memory of two vectors.
 /// Errors: value_error for options out of range; naming an entry that is not the conjugate of its mirror image (between ranks
 /// it is two products that differ), a diagonal entry that is zero, missing or not positive; if A is seen not to be definite.
@@ -123,7 +123,7 @@ struct chebyshev {
     requires requires { typename linear_world<A>::operator_type; }
   auto setup(A const& a) const {
     constexpr bool is_readable = requires { linear_world<A>::probe(a, 1); };
-    static_assert(is_readable, "sla: chebyshev needs the diagonal of A: A is a sparse tensor, on the host or with its rows on ranks");
+    static_assert(is_readable, "sla: chebyshev needs the diagonal of A: A is a sparse tensor, whole or with its rows on ranks");
     if constexpr (is_readable)
       return applied_chebyshev<A>(*this, a);
     else
