@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The other methods on thread ranks: BiCGStab and GMRES, with the preconditioners of the local block.
+// The other methods on thread ranks: BiCGStab, GMRES, flexible GMRES and MINRES, with the preconditioners of the local block.
 #include <sla/dist.hpp>
 #include <sla/tensor/problems.hpp>
 
@@ -29,4 +29,15 @@ TEST_CASE("BiCGStab and GMRES on ranks, with every preconditioner") {
   check(A, bicgstab{.rtol = 1e-9}, ilu0{});
   check(A, gmres{.rtol = 1e-9}, jacobi{});
   check(A, gmres{.rtol = 1e-9}, ilu0{});
+}
+
+TEST_CASE("flexible GMRES on ranks, each with an inner iteration of its own block") {
+  check(problems::convection_diffusion<double>({20, 15}, {30.0, -10.0}), fgmres{.rtol = 1e-9}, inner(bicgstab{.rtol = 0.1}, jacobi{}));
+}
+
+TEST_CASE("MINRES on ranks, for a matrix of both signs") {
+  auto A = problems::poisson<double>({20, 15});
+  auto const diagonal = diagonal_positions(A.pattern());
+  for (index_t i = 0; i < A.rows(); ++i) A.values()[diagonal[i]] -= 1.1;
+  check(A, minres{.rtol = 1e-9}, row_norms{});
 }

@@ -3,9 +3,13 @@
 // Taylor remainders of rate 2.0 +- 0.05, and <gb, d> against the solution for d, to 10 x tolerance x condition estimate.
 #include <sla/grad.hpp>
 #include <sla/solve/krylov/bicgstab.hpp>
+#include <sla/solve/krylov/fgmres.hpp>
 #include <sla/solve/krylov/gmres.hpp>
+#include <sla/solve/krylov/minres.hpp>
 #include <sla/solve/precond/ilu0.hpp>
+#include <sla/solve/precond/inner.hpp>
 #include <sla/solve/precond/jacobi.hpp>
+#include <sla/solve/precond/row_norms.hpp>
 #include <sla/tensor.hpp>
 
 #include "catch.hpp"
@@ -38,4 +42,19 @@ TEST_CASE("bicgstab, transposed and several right-hand sides") {
   auto const d = random<double, Extents<dyn, 2>>({A.rows(), 2}, 3);
   CHECK(double(f(A, d)) == Approx(gradient::pairing(gb, d)).epsilon(10 * 1e-11 * 1e3));  // linear in b
   CHECK(taylor_rate([&](auto const& B) { return f(B, b); }, A, gA, direction(A, 4), 1e-3) == Approx(2).margin(0.05));
+}
+
+TEST_CASE("minres on an indefinite matrix, fgmres with an inner iteration: the directional derivative by b") {
+  auto const A = problems::convection_diffusion<double>({9, 9}, 0.5);
+  auto S = problems::poisson<double>({9, 9});
+  auto const diagonal = diagonal_positions(S.pattern());
+  for (index_t i = 0; i < S.rows(); ++i) S.values()[diagonal[i]] -= 1.3;
+  auto const b = random<double>(A.rows(), 1), w = random<double>(A.rows(), 2), d = random<double>(A.rows(), 3);
+  auto const check = [&](auto const& matrix, auto const& method, auto const& p) {
+    auto const f = [&](auto const& c) { return dot(w, solve(matrix, c, method, p)); };
+    auto const [value, gb] = value_and_gradient(f, b);
+    CHECK(double(f(d)) == Approx(gradient::pairing(gb, d)).epsilon(1e-7));
+  };
+  check(S, minres{.rtol = 1e-11}, row_norms{});
+  check(A, fgmres{.rtol = 1e-11}, inner(bicgstab{.rtol = 0.1}, jacobi{}));
 }
