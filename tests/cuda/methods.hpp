@@ -5,7 +5,9 @@
 #include <sla/exec/evaluate.hpp>
 #include <sla/solve/krylov/bicgstab.hpp>
 #include <sla/solve/krylov/cg.hpp>
+#include <sla/solve/krylov/fgmres.hpp>
 #include <sla/solve/krylov/gmres.hpp>
+#include <sla/solve/krylov/minres.hpp>
 #include <sla/solve/linear.hpp>
 #include <sla/solve/precond/jacobi.hpp>
 #include <sla/tensor/block.hpp>
