@@ -22,9 +22,12 @@ void check_graph(sparse_tensor<double, Matrix, F> const& A) {
     });
   auto const graph = graph_of<idx_t>(A.pattern().view(), "test");
   REQUIRE(graph.vertices() == A.rows());
-  for (index_t i = 0; i < A.rows(); ++i)
-    CHECK(std::vector<index_t>(graph.target.begin() + graph.begin[i], graph.target.begin() + graph.begin[i + 1]) ==
-          std::vector<index_t>(near[std::size_t(i)].begin(), near[std::size_t(i)].end()));
+  index_t wrong = 0;
+  for (index_t i = 0; i < A.rows(); ++i) {
+    auto const& wanted = near[std::size_t(i)];
+    wrong += !std::equal(wanted.begin(), wanted.end(), graph.target.begin() + graph.begin[i], graph.target.begin() + graph.begin[i + 1]);
+  }
+  CHECK(wrong == 0);
 }
 }  // namespace
 
@@ -51,7 +54,7 @@ TEST_CASE("what METIS minimises is what the quality report counts") {
 TEST_CASE("the graph is that of A + A^T") {
   check_graph(problems::poisson<double>({7, 5}));
   check_graph(suite::scattered<double>(60, 60, 200));
-  check_graph(problems::poisson<double>({150, 100}));  // on several threads
+  check_graph(problems::poisson<double>({300, 250}));  // on several threads
   check_graph(problems::poisson<double, Dia>({40, 30}));
   check_graph(from_triplets<double>(4, 4, std::vector{0, 1, 1, 3}, std::vector{1, 2, 3, 0}, std::vector{1.0, 1.0, 1.0, 1.0}));  // as many above as below?
   check_graph(suite::scattered<double>(9000, 9000, 20000));

@@ -74,7 +74,7 @@ struct all_mirrored {
 template <class Idx, class View>
 all_mirrored copy_mirrored(View const& view, Idx const* begin, Idx* target, index_t lo, index_t hi) {
   constexpr bool has_columns = requires(index_t s) { view.col[s]; };
-  std::vector<index_t> next(has_columns ? std::size_t(hi - lo) : 0);
+  std::vector<Idx> next(has_columns ? std::size_t(hi - lo) : 0);  // where in row j, by row j - lo
   all_mirrored out;
   for (index_t i = lo; i < hi; ++i) {
     Idx* to = target + begin[i];
@@ -87,12 +87,11 @@ all_mirrored copy_mirrored(View const& view, Idx const* begin, Idx* target, inde
       } else if (!has_columns || j < lo) {
         out.holds = out.holds && find_slot(view, j, i) >= 0;
       } else if constexpr (has_columns) {
-        index_t& at = next[std::size_t(j - lo)];
+        index_t const at = view.entries_before(j) + next[std::size_t(j - lo)]++;
         out.holds = out.holds && at < view.entries_before(j + 1) && index_t(view.col[at]) == i;
-        ++at;
       }
     });
-    if constexpr (has_columns) next[std::size_t(i - lo)] = above < 0 ? view.entries_before(i + 1) : above;
+    if constexpr (has_columns) next[std::size_t(i - lo)] = Idx((above < 0 ? view.entries_before(i + 1) : above) - view.entries_before(i));
   }
   return out;
 }
@@ -113,7 +112,10 @@ row_graph<Idx> graph_of(View const& view, char const* who) {
     detail::begin_after_counts(out.begin, who);
     out.target = buffer<Idx>(index_t(out.begin[n]), uninitialized);
     auto const mirrored = detail::merged_ranges<detail::all_mirrored>(n, [&, to = out.target.data()](index_t lo, index_t hi) {
-      return detail::copy_mirrored(view, std::as_const(out.begin).data(), to, lo, hi);
+      detail::all_mirrored all;
+      for (constexpr index_t rows = 65536; lo < hi; lo += rows)  // what is kept of so many rows stays near
+        all.merge(detail::copy_mirrored(view, std::as_const(out.begin).data(), to, lo, (std::min)(hi, lo + rows)));
+      return all;
     });
     if (mirrored.holds) return out;
   }
