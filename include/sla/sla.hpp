@@ -8,7 +8,7 @@
 //   expr/     what to compute: shape laws, nodes, operators, reductions, sparse products
 //   exec/     where it runs: passes over memory, fuse, the host's backends, the queue that stands for a device
 //   solve/    local and global alike: space (the seam), stop, krylov/*, precond/*, direct, the automatic choice
-//   grad/     derivatives: the tape, one rule per node, one adjoint per solve
+//   grad/     derivatives: the tape and forward mode, one rule per node for both
 //   spmd/     placements as types: meshes, rules, transitions, sentences; no communication
 //   dist/     many ranks: communicators, layouts, halos, collectives, distributed products and solves
 //   adapter/  one foreign dependency each; include them by name: <sla/adapter/mpi.hpp>, <sla/adapter/cuda.cuh>, ...

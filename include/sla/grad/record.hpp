@@ -101,6 +101,7 @@ auto trace_operand(Home& t, X&& x) {
 /// A linear map and its adjoint: pull_(y, g) and push_(y, d) give the contributions.
 template <class Variable, class Pull, class Push>
 struct linear_rule {
+  using rule_tag = void;
   Variable* v;
   Pull pull_;
   Push push_;
@@ -116,6 +117,7 @@ struct linear_rule {
 };
 /// Of an operand without a trace.
 struct no_rule {
+  using rule_tag = void;
   template <class Y, class G>
   void pull(Y const&, G const&) const {}
   template <class Y, class Out>
@@ -159,6 +161,7 @@ struct element_type_of<tensor<T, E, Memory>> {
 /// one number that a reduction gives). A real-linear map is its adjoint's adjoint: J d = Re conj(J^H 1) d + i Re conj(J^H i) d.
 template <class Operand, class Contribution>
 struct pointwise_rule {
+  using rule_tag = void;
   Operand x;
   Contribution contribution;
 
@@ -194,16 +197,25 @@ auto pointwise_in([[maybe_unused]] Operand const& x, Contribution contribution) 
     return no_rule{};
 }
 
-/// The traced value of an operation, from its value and one rule per operand. On a tape the rules wait for the sweep.
-template <class V, class... Rules>
-traced<V> record(tape& t, V value, Rules... rules) {
-  return {t, t.record(std::move(value), [... rules = std::move(rules)](auto const& y, auto const& g) { (rules.pull(y, g), ...); })};
-}
-template <class V, class... Rules>
-traced<V, forward_mode> record(forward_mode& mode, V value, Rules const&... rules) {
-  auto y = std::make_shared<dual_variable<V>>(std::move(value));
-  (rules.push(y->value(), *y), ...);
-  return {mode, std::move(y)};
+template <class... Rules>
+inline constexpr bool serve_both_modes = (requires { typename Rules::rule_tag; } && ...);
+
+/// The traced value of an operation, from its value and one rule per operand. On a tape the rules wait for the sweep, in forward
+/// mode they run at once.
+template <class V, class Home, class... Rules>
+traced<V, Home> record(Home& home, V value, Rules... rules) {
+  static_assert(serve_both_modes<Rules...>,
+                "sla: record(home, y, rules...): a rule serves both modes: linear_in(x, pull, push) or pointwise_in(x, contribution), or "
+                "a struct with a rule_tag, pull(y, g) and push(y, out)");
+  if constexpr (!serve_both_modes<Rules...>) {
+    return record(home, std::move(value));  // well-formed, so that the sentence is the only error
+  } else if constexpr (std::same_as<Home, forward_mode>) {
+    auto y = std::make_shared<dual_variable<V>>(std::move(value));
+    (rules.push(y->value(), *y), ...);
+    return {home, std::move(y)};
+  } else {
+    return {home, home.record(std::move(value), [... rules = std::move(rules)](auto const& y, auto const& g) { (rules.pull(y, g), ...); })};
+  }
 }
 }  // namespace detail
 

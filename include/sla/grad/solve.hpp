@@ -81,6 +81,7 @@ decltype(auto) plain_value(X const& x) {
 /// x with op(A) x = b. Back: op(A)^H w = g gives w to b and -w x^H to A. Forth: op(A) dx = db - op(dA) x.
 template <class Prepared, class A, class B, class Kept>
 struct solve_rule {
+  using rule_tag = void;
   using System = orientation<A::transposed, A::conj>;
   std::shared_ptr<Prepared const> s;
   A matrix;

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A rule that pulls back only would leave forward mode without it.
+// expect-error: a rule serves both modes
+#include <sla/grad/gradient.hpp>
+
+double slope(double at) {
+  auto const twice = [](auto const& x) {
+    auto const pull = [](double, double g) { return 2 * g; };
+#ifdef FIXED
+    auto const push = [](double, double d) { return 2 * d; };
+    return sla::detail::record(x.home(), 2 * x.value(), sla::detail::linear_in(x, pull, push));
+#else
+    return sla::detail::record(x.home(), 2 * x.value(), pull);
+#endif
+  };
+  auto const [value, g] = sla::value_and_gradient(twice, at);
+  return g;
+}
