@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sla/dist/typed.hpp>
@@ -15,22 +16,26 @@
 
 namespace sla::detail {
 
-/// A hash of bytes, in four lanes: as fast as memory is read.
+/// A hash of bytes, in eight lanes. Cost: half the speed at which memory is read, little beside dealing it out.
 inline std::uint64_t hash_bytes(void const* data, std::size_t bytes, std::uint64_t seed = 0) {
   constexpr std::uint64_t odd = 0x9e3779b97f4a7c15ULL;
-  std::uint64_t lane[4] = {seed + 1, seed + 2, seed + 3, seed + 4}, word[4];
-  auto const mix = [&] {
-    for (int n = 0; n < 4; ++n) lane[n] = std::rotl((lane[n] ^ word[n]) * odd, 29);
+  constexpr std::size_t lanes = 8, step = lanes * sizeof(std::uint64_t);
+  std::uint64_t lane[lanes];
+  for (std::size_t n = 0; n < lanes; ++n) lane[n] = seed + n;
+  auto const one = [](std::uint64_t before, char const* from) {
+    std::uint64_t word;
+    std::memcpy(&word, from, sizeof(word));
+    return std::rotl((before ^ word) * odd, 29);
+  };
+  auto const mix = [&](char const* from) { // written out: at -O2 a loop over lanes would stay one
+    [&]<std::size_t... N>(std::index_sequence<N...>) { ((lane[N] = one(lane[N], from + 8 * N)), ...); }(std::make_index_sequence<lanes>{});
   };
   auto const* from = static_cast<char const*>(data);
   std::size_t left = bytes;
-  for (; left >= sizeof(word); left -= sizeof(word), from += sizeof(word)) {
-    std::memcpy(word, from, sizeof(word));
-    mix();
-  }
-  std::memset(word, 0, sizeof(word));
-  if (left) std::memcpy(word, from, left);
-  mix();
+  for (; left >= step; left -= step, from += step) mix(from);
+  char last[step] = {};
+  if (left) std::memcpy(last, from, left);
+  mix(last);
   std::uint64_t out = bytes;
   for (std::uint64_t l : lane) out = (out ^ l ^ (l >> 32)) * odd;
   return out ^ (out >> 29);
