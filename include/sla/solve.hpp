@@ -14,6 +14,7 @@
 #include <sla/solve/krylov/gmres.hpp>
 #include <sla/solve/krylov/minres.hpp>
 #include <sla/solve/linear.hpp>
+#include <sla/solve/list.hpp>
 #include <sla/solve/precond/block_jacobi.hpp>
 #include <sla/solve/precond/chebyshev.hpp>
 #include <sla/solve/precond/ic0.hpp>

@@ -20,6 +20,7 @@
 #include <sla/tensor/random_problems.hpp>
 #include <sla/tensor/slice.hpp>
 #include <sla/tensor/sparse.hpp>
+#include <sla/tensor/sparse_list.hpp>
 #include <sla/tensor/spy.hpp>
 #include <sla/tensor/transpose.hpp>
 #include <sla/tensor/wave_problems.hpp>

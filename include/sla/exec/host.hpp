@@ -154,11 +154,7 @@ class host_space : public detail::host_space_base {
     detail::with_parts([&](auto&... r) { backend_.run(plan, pass, statements, f, false, result_pointers<S...>{{{address(r)}...}}); }, results);
   }
 
- private:
-  template <class T>
-  item_scalar<T, host_memory> make() {
-    return {std::shared_ptr<T>(new T[std::size_t(items())]{}, std::default_delete<T[]>()), items()};
-  }
+ protected:
   template <class T>
   static T* address(item_scalar<T, host_memory>& r) {
     return r.data();
@@ -166,6 +162,12 @@ class host_space : public detail::host_space_base {
   template <class T>
   static T* address(T& r) {
     return &r;
+  }
+
+ private:
+  template <class T>
+  item_scalar<T, host_memory> make() {
+    return {std::shared_ptr<T>(new T[std::size_t(items())]{}, std::default_delete<T[]>()), items()};
   }
   frame frame_;
   B backend_;

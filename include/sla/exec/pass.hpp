@@ -52,7 +52,8 @@ class block_walk {
   }
 
   index_t blocks() const { return f_.batch * per_item_; }
-  index_t blocks_per_item() const { return per_item_; }
+  /// The blocks of one batch item.
+  index_t blocks_of(index_t) const { return per_item_; }
 
   /// Gives each thread as much work, where work(row) is what the rows before it take.
   template <class Work>
@@ -94,8 +95,9 @@ class block_walk {
 
 namespace detail {
 /// Balances a walk by the products of a statement: as many stored entries and elements for each thread.
+template <class Walk>
 struct balance_by_products {
-  block_walk* walk;
+  Walk* walk;
   template <class X>
   X operator()(X const& x) const {
     if constexpr (requires { x.work_before(index_t()); })
@@ -114,11 +116,11 @@ class pass_partials {
 
  public:
   /// Room for the blocks of one more walk, for the reductions of a pass.
-  template <std::size_t Count>
-  void grow(pass_plan<Count> const& plan, int pass, frame const& f, block_walk const& walk) {
+  template <std::size_t Count, class Walk>
+  void grow(pass_plan<Count> const& plan, int pass, frame const& f, Walk const& walk) {
     base_ = end_;
     end_ += std::size_t(walk.blocks() * f.rhs);
-    for (index_t b = 0; b < f.batch; ++b) runs_.push_back({b, walk.blocks_per_item()});
+    for (index_t b = 0; b < f.batch; ++b) runs_.push_back({b, walk.blocks_of(b)});
     [&]<std::size_t... N>(std::index_sequence<N...>) {
       auto one = [&]<std::size_t M>(std::integral_constant<std::size_t, M>) {
         if constexpr (detail::has_result<statement<M>>)
@@ -157,15 +159,12 @@ class pass_partials {
   std::size_t base_ = 0, end_ = 0;
 };
 
-/// Runs the statements of one pass on a range of rows, with at most `max_threads` threads. F: `frame`, or `column_frame`.
-template <std::size_t Count, class... S, class F, class Partials>
-void run_pass(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, F const& f, row_range range,
-              int max_threads, Partials& partials) {
-  if (range.last <= range.first || f.batch == 0 || f.inner == 0) return;
-  block_walk walk(f, range, max_threads);
+/// Runs the statements of one pass on the blocks of a walk. F: `frame`, or `column_frame`.
+template <std::size_t Count, class... S, class F, class Walk, class Partials>
+void run_blocks(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, F const& f, Walk& walk, Partials& partials) {
   partials.grow(plan, pass, f, walk);
   auto balance = [&](auto const& s, int of) {
-    if (of == pass) (void)s.rebuild(detail::balance_by_products{&walk});
+    if (of == pass) (void)s.rebuild(detail::balance_by_products<Walk>{&walk});
   };
   auto block = [&](span whole, index_t n) {
     auto const s = detail::span_of(f, whole);
@@ -199,6 +198,15 @@ void run_pass(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& 
     (balance(detail::part<N>(statements), plan.pass_of[N]), ...);
   }(std::index_sequence_for<S...>{});
   walk.run([](void const* b, span s, index_t n) { (*static_cast<decltype(block) const*>(b))(s, n); }, &block);
+}
+
+/// Runs the statements of one pass on a range of rows, with at most `max_threads` threads.
+template <std::size_t Count, class... S, class F, class Partials>
+void run_pass(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, F const& f, row_range range,
+              int max_threads, Partials& partials) {
+  if (range.last <= range.first || f.batch == 0 || f.inner == 0) return;
+  block_walk walk(f, range, max_threads);
+  run_blocks(plan, pass, statements, f, walk, partials);
 }
 
 }  // namespace sla

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The host's space for a list of systems: its items are the systems, which have different sizes. Each has scalars of its own,
+// so a method stops for each by itself. And A * x of lists.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <sla/exec/evaluate.hpp>
+#include <sla/exec/host.hpp>
+#include <sla/tensor/sparse_list.hpp>
+
+namespace sla {
+
+namespace detail {
+/// How a pass over packed systems is cut into blocks of rows, each of one system, and these between threads.
+class list_walk {
+ public:
+  list_walk(std::vector<index_t> const& cuts, frame const& f) : cuts_(cuts), f_(f), block_((std::max)(index_t(1), block_elements / f.inner)), before_(1, 0) {
+    for (std::size_t k = 0; k + 1 < cuts.size(); ++k) before_.push_back(before_.back() + (cuts[k + 1] - cuts[k] + block_ - 1) / block_);
+    index_t const threads = cuts.back() * f.inner < serial_below ? 1 : (std::min)(index_t(threads_in_use()), (std::max)(index_t(1), blocks()));
+    for (index_t t = 0; t <= threads; ++t) shares_.push_back(blocks() * t / threads);
+  }
+  index_t blocks() const { return before_.back(); }
+  index_t blocks_of(index_t k) const { return before_[std::size_t(k) + 1] - before_[std::size_t(k)]; }
+
+  /// Gives each thread as much work, where work(row) is what the rows before it take.
+  template <class Work>
+  void balance(Work const& work) {
+    double const first = work(0), all = work(cuts_.back()) - first;
+    for (std::size_t t = 1, threads = shares_.size() - 1; t < threads; ++t) {
+      index_t lo = shares_[t - 1], hi = blocks();
+      while (lo < hi) {
+        index_t const mid = lo + (hi - lo) / 2;
+        if (work(begin(system_of(mid), mid)) - first < all * double(t) / double(threads))
+          lo = mid + 1;
+        else
+          hi = mid;
+      }
+      shares_[t] = lo;
+    }
+  }
+  /// one(context, span, n) for the n-th block.
+  void run(void (*one)(void const*, span, index_t), void const* context) const {
+    parallel(int(shares_.size()) - 1, [&](int t) {
+      index_t n = shares_[std::size_t(t)], last = shares_[std::size_t(t) + 1];
+      for (std::size_t k = n < last ? system_of(n) : 0; n < last; ++n) {
+        while (before_[k + 1] <= n) ++k;
+        index_t const row = begin(k, n), length = (std::min)(block_, cuts_[k + 1] - row);
+        one(context, {row * f_.inner, length * f_.inner, index_t(k) * f_.rhs, f_.rhs}, n);
+      }
+    });
+  }
+
+ private:
+  std::size_t system_of(index_t n) const { return std::size_t(std::upper_bound(before_.begin(), before_.end(), n) - before_.begin()) - 1; }
+  index_t begin(std::size_t k, index_t n) const { return cuts_[k] + (n - before_[k]) * block_; }
+
+  std::vector<index_t> const& cuts_;
+  frame f_;
+  index_t block_;
+  std::vector<index_t> before_;  ///< blocks before each system
+  std::vector<index_t> shares_;
+};
+}  // namespace detail
+
+/// The space of an algorithm on packed systems: an item per system and right-hand side. cuts: where the systems begin and end.
+class list_space : public host_space<true> {
+ public:
+  using cuts_type = std::shared_ptr<std::vector<index_t> const>;
+
+  list_space(cuts_type cuts, frame packed) : host_space<true>(items_of(*cuts, packed)), cuts_(std::move(cuts)), packed_(packed) {}
+
+  template <std::size_t Count, class... S, class... R>
+  void run_pass(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, detail::pack<R...>& results) {
+    frame f = detail::frame_of_pass(plan.layouts[std::size_t(pass)], packed_);
+    if (f.rows != packed_.rows)
+      throw shape_error(text("fuse: a statement of ", f.rows, " rows in a list of systems with ", packed_.rows, " rows together"));
+    f.batch = layout().batch;
+    detail::list_walk walk(*cuts_, f);
+    pass_partials<S...> partials;
+    run_blocks(plan, pass, statements, f, walk, partials);
+    detail::with_parts(
+        [&](auto&... r) {
+          result_pointers<S...> const pointers{{{address(r)}...}};
+          detail::for_statements(plan, pass, statements, [&]<std::size_t N>(auto const&, std::integral_constant<std::size_t, N>) {
+            partials.template fold<N>(f, false, detail::part<N>(pointers));
+          });
+        },
+        results);
+  }
+
+ private:
+  static frame items_of(std::vector<index_t> const& cuts, frame packed) {
+    if (packed.batch != 1 || packed.rows != cuts.back())
+      throw shape_error(text("a space for systems of ", cuts.back(), " rows together, and vectors of ", packed.rows, " rows, batch ", packed.batch));
+    packed.batch = index_t(cuts.size()) - 1;
+    return packed;
+  }
+  cuts_type cuts_;
+  frame packed_;
+};
+
+/// A[k] * x[k] for each system, in one product. Errors: shape_error that names the system.
+template <class T, class S, class F, class U, class E>
+auto operator*(sparse_list<T, S, F> const& A, std::vector<tensor<U, E>> const& x) {
+  return A.unpack_rows(eval(A.packed() * A.pack_cols(x)));
+}
+
+}  // namespace sla

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Lists of systems of different sizes: packed and back, multiplied, and solved together as each would be by itself.
+#include <sla/solve/krylov/cg.hpp>
+#include <sla/solve/list.hpp>
+#include <sla/solve/precond/jacobi.hpp>
+#include <sla/tensor/problems.hpp>
+
+#include "catch.hpp"
+
+using namespace sla;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+/// Poisson's equation on grids of different sizes: the largest is cut into several blocks of rows.
+std::vector<sparse_tensor<double>> systems() {
+  std::vector<sparse_tensor<double>> out;
+  for (auto [m, n] : {std::pair{4, 5}, {50, 60}, {1, 1}, {30, 11}}) out.push_back(problems::poisson<double>({m, n}));
+  return out;
+}
+std::vector<vector<double>> right_hand_sides(std::vector<sparse_tensor<double>> const& A) {
+  std::vector<vector<double>> out;
+  for (auto const& a : A) out.push_back(random<double>(a.rows(), 7 + out.size()));
+  return out;
+}
+double difference(vector<double> const& x, vector<double> const& y) { return double(norm(x - y)) / double(norm(y)); }
+}  // namespace
+
+TEST_CASE("a list is packed and unpacked, and multiplies") {
+  auto const A = systems();
+  sparse_list const L(A);
+  REQUIRE(L.count() == 4);
+  CHECK(L.packed().rows() == 20 + 3000 + 1 + 330);
+  CHECK(L.nnz() == A[0].nnz() + A[1].nnz() + A[2].nnz() + A[3].nnz());
+  auto const x = right_hand_sides(A);
+  auto const y = L * x;
+  for (std::size_t k = 0; k < A.size(); ++k) {
+    auto const a = L[index_t(k)];
+    CHECK(same_pattern(a.pattern(), A[k].pattern()));
+    CHECK(difference(y[k], eval(A[k] * x[k])) == 0);
+  }
+  sparse_list const again(L.packed(), *L.row_cuts(), *L.col_cuts());
+  CHECK(again.cols(1) == 3000);
+}
+
+TEST_CASE("systems are solved together as each by itself") {
+  auto const A = systems();
+  auto const b = right_hand_sides(A);
+  sparse_list const L(A);
+  auto const [x, report] = try_solve(L, b, cg{.rtol = 1e-10}, jacobi{});
+  REQUIRE(report.items.size() == 4);
+  CHECK(report.converged());
+  for (std::size_t k = 0; k < A.size(); ++k) {
+    auto const one = try_solve(A[k], b[k], cg{.rtol = 1e-10}, jacobi{});
+    CHECK(difference(x[k], one.x) < 1e-9);
+    CHECK(report.items[k].iterations == one.report.iterations());
+    CHECK(report.items[k].residual <= 1e-10);
+  }
+  auto const [more, from_x] = try_solve(L, b, cg{.rtol = 1e-10}, jacobi{}, initial_guess(x));
+  CHECK(from_x.iterations() == 0);
+}
+
+TEST_CASE("one system's trouble is its own") {
+  auto A = systems();
+  auto b = right_hand_sides(A);
+  for (double& v : A[0].values()) v = -v;
+  b[2] = zeros<double>(1);
+  sparse_list const L(A);
+  auto const [x, report] = try_solve(L, b, cg{.rtol = 1e-10}, jacobi{});
+  CHECK(report.items[0].state == reason::indefinite_matrix);
+  CHECK(report.items[1].state == reason::converged);
+  CHECK(report.items[2].iterations == 0);
+  CHECK(report.items[3].residual <= 1e-10);
+  CHECK_THROWS_AS(solve(L, b, cg{.rtol = 1e-10}, jacobi{}), solve_error);
+}
+
+TEST_CASE("a method is kept for packed vectors") {
+  auto const A = systems();
+  auto const b = right_hand_sides(A);
+  sparse_list const L(A);
+  auto const s = prepare(L.packed(), cg{.rtol = 1e-10}, jacobi{});
+  auto const x = L.unpack_cols(s.solve(L.pack_rows(b), per_system(L)));
+  for (std::size_t k = 0; k < A.size(); ++k) CHECK(difference(A[k] * x[k], b[k]) < 1e-9);
+}
+
+TEST_CASE("bad lists say what is wrong") {
+  auto const A = systems();
+  auto b = right_hand_sides(A);
+  sparse_list const L(A);
+  CHECK_THROWS_WITH(sparse_list(std::vector<sparse_tensor<double>>{}), ContainsSubstring("at least one"));
+  CHECK_THROWS_WITH(L[4], ContainsSubstring("system 4 of a list of 4"));
+  CHECK_THROWS_WITH(sparse_list(L.packed(), {0, 10, 3351}, {0, 10, 3351}), ContainsSubstring("outside of system 0"));
+  CHECK_THROWS_WITH(sparse_list(L.packed(), {0, 20, 10, 3351}, {0, 20, 10, 3351}), ContainsSubstring("do not overlap"));
+  CHECK_THROWS_WITH(sparse_list(L.packed(), {0, 20}, {0, 20}), ContainsSubstring("cover them all"));
+  std::swap(b[0], b[1]);
+  CHECK_THROWS_WITH(try_solve(L, b, cg{}, jacobi{}), ContainsSubstring("vector 0 of a list is 3000; system 0 has 20 rows"));
+  b.pop_back();
+  CHECK_THROWS_WITH(L * b, ContainsSubstring("3 vectors for a list of 4"));
+}
