@@ -5,6 +5,7 @@
 #include <sla/solve/krylov/bicgstab.hpp>
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/krylov/gmres.hpp>
+#include <sla/solve/krylov/minres.hpp>
 
 #include "device.cuh"
 

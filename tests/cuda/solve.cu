@@ -12,6 +12,7 @@ void methods() {
   auto const b = random<double>(n, 1);
   same_answer(A, b, cg{.rtol = 1e-10}, 1e-7, "cg");
   same_answer(C, b, bicgstab{.rtol = 1e-10}, 1e-7, "bicgstab");
+  same_answer(A, b, minres{.rtol = 1e-10}, 1e-7, "minres");
   same_answer(to<Dia>(A), random<double, Extents<dyn, dyn>>({n, 3}, 2), cg{.rtol = 1e-10}, 1e-7, "cg with diagonals and right-hand sides");
   same_answer(to_batch(A, 2), random<double, Extents<dyn, dyn>>({2, n}, 3), cg{.rtol = 1e-10}, 1e-7, "cg in a batch");
   auto const F = problems::poisson<float>({40, 50});

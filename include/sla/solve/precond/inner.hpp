@@ -3,6 +3,7 @@
 // the outer method is solve/krylov/fgmres.hpp. A task on the host, applied as a whole node.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
