@@ -6,5 +6,6 @@
 #include <sla/grad/check.hpp>
 #include <sla/grad/gradient.hpp>
 #include <sla/grad/jvp.hpp>
+#include <sla/grad/slice.hpp>
 #include <sla/grad/solve.hpp>
 #include <sla/grad/sparse.hpp>

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Parts of traced sparse tensors: <C, W> = <A, g> by reverse mode, forward mode and vjp, and central differences.
+#include <sla/grad/gradient.hpp>
+#include <sla/grad/jvp.hpp>
+#include <sla/grad/slice.hpp>
+
+#include "catch.hpp"
+#include "suites/gradient.hpp"
+#include "tensor/oracle.hpp"
+
+using namespace sla;
+using complex_t = std::complex<double>;
+using gradient::direction, gradient::pairing;
+
+namespace {
+/// C = part(A), linear in A.
+template <class A, class F>
+void check_part(A const& a, F const& part) {
+  auto const C = part(a);
+  auto const W = direction(C, 5);
+  auto const dA = direction(a, 6);
+  vector<typename A::value_type> const w = values(W);
+  auto const f = [&](auto const& b) { return real(dot(w, values(part(b)))); };
+  auto const [value, g] = value_and_gradient(f, a);
+  CHECK(value == Approx(pairing(C, W)).epsilon(1e-12));
+  CHECK(g.shared_pattern() == a.shared_pattern());
+  CHECK(pairing(part(dA), W) == Approx(pairing(dA, g)).epsilon(1e-12));
+  CHECK(gradient::difference_error(f, a, g, dA, 0.1) < 1e-10);
+  auto const [again, dC] = jvp(part, std::tie(a), std::tie(dA));
+  CHECK(double(norm(values(again) - values(C))) == 0);
+  CHECK(pairing(dC, W) == Approx(pairing(dA, g)).epsilon(1e-12));
+}
+}  // namespace
+
+TEST_CASE("rows, columns, and permutations of a selection in which some stand twice") {
+  auto const A = random_triplets(9, 8, 50, 1).build();
+  std::vector<index_t> const r{8, 0, 3, 3, 5}, c{6, 1, 1, 4, 0, 7}, p{3, 0, 4, 1, 2};
+  check_part(A, [&](auto const& a) { return cols(rows(permuted_rows(select(a, r, c), p), 1, 5), 0, 4); });
+}
+
+TEST_CASE("items of a batch of complex blocks") {
+  auto Z = cast<complex_t>(to_batch(to_blocks<2, 3>(random_triplets(12, 12, 60, 5).build()), 3));
+  Z = with_values(Z, values(Z) + complex_t(0.5, 1) * values(direction(Z, 1)));
+  check_part(Z, [](auto const& a) { return batch_items(select_rows(a, {4, 1, 4}), 1, 3); });
+}
+
+TEST_CASE("vjp of a selection without a tape") {
+  auto const A = random_triplets(9, 8, 50, 1).build(), dA = direction(A, 6);
+  index_choice<false> const r{2, 5}, c{0, 3, true, {6, 1, 1}};
+  auto const W = direction(cols(rows(A, 2, 7), 0, 3), 2);
+  CHECK_THROWS_AS(vjp(op::select{}, A, r, c, W), shape_error);
+  auto const part = select_cols(rows(dA, 2, 7), {6, 1, 1}), G = direction(part, 3);
+  CHECK(pairing(part, G) == Approx(pairing(dA, vjp(op::select{}, A, r, c, G))).epsilon(1e-12));
+}
