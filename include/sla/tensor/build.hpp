@@ -20,13 +20,13 @@ namespace sla {
 /// Options of assembly.
 struct assembly {
   bool refuse_nonfinite = false; ///< a NaN or an infinity among the values is an error that names its place
-  bool allow_empty_rows = false; ///< of files: more than 65536 rows, and less than an entry in 256 of them
+  bool allow_empty_rows = false; ///< of files: more than 4 million rows, and less than an entry in 256 of them
 };
 
 namespace detail {
 /// A file of a few bytes can claim any number of rows: they are held against its entries before memory is asked for.
 inline void refuse_emptiness(std::string const& where, index_t claimed, char const* what, index_t entries, char const* remedy) {
-  if (claimed >> 16 > 0 && claimed / 256 > entries)
+  if (claimed >> 22 > 0 && claimed / 256 > entries)
     throw shape_error(text(where, claimed, " ", what, " with ", entries, " entries: a file that claims so much and holds so little is refused; ", remedy));
 }
 

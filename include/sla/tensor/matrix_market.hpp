@@ -199,7 +199,7 @@ matrix<T> read_market_dense(std::istream& in, std::string const& name, assembly 
 ///     "name");
 /// Cost: linear in the length of the file, about 25 bytes per entry beside the result; memory is asked for as entries are
 /// read, whatever the header claims. Errors: io_error with file, line and column, what was found there and what was
-/// expected; more than 65536 rows with an entry in less than every 256th, unless `assembly{.allow_empty_rows = true}`.
+/// expected; more than 4 million rows with an entry in less than every 256th, unless `assembly{.allow_empty_rows = true}`.
 /// Source: Boisvert, Pozo, Remington, The Matrix Market Exchange Formats (NISTIR 5935, 1996).
 template <Scalar T, Format F = Csr<>>
 sparse_tensor<T, Matrix, F> read_matrix_market(std::istream& in, std::string const& name = "stream",
