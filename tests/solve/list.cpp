@@ -59,6 +59,24 @@ TEST_CASE("systems are solved together as each by itself") {
   CHECK(from_x.iterations() == 0);
 }
 
+TEST_CASE("the result does not depend on threads") {
+  std::vector<sparse_tensor<double>> A = systems();
+  A.push_back(problems::poisson<double>({150, 150}));
+  auto const b = right_hand_sides(A);
+  sparse_list const L(A);
+  int const threads = threads_in_use();
+  auto const run = [&](int count) {
+    set_threads(count);
+    return try_solve(L, b, cg{.rtol = 1e-10}, jacobi{});
+  };
+  auto const one = run(1), three = run(3);
+  set_threads(threads);
+  for (std::size_t k = 0; k < A.size(); ++k) {
+    CHECK(difference(one.x[k], three.x[k]) == 0);
+    CHECK(one.report.items[k].iterations == three.report.items[k].iterations);
+  }
+}
+
 TEST_CASE("one system's trouble is its own") {
   auto A = systems();
   auto b = right_hand_sides(A);
