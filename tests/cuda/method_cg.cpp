@@ -28,22 +28,45 @@ TEST_CASE("chebyshev polynomials are applied there, and their bounds found there
   CHECK(there.synchronizations() == 1);
 }
 
-TEST_CASE("an iteration of conjugate gradients is three kernels, two folds, and maps; the host waits once") {
-  auto const A = problems::poisson<double>({30, 30});
-  auto const M = jacobi{}.setup(A);
-  auto const b = random<double>(900, 4);
-  int passes[2], folds[2];
-  for (int run : {0, 1}) {
-    auto x = zeros<double>(900);
-    simulated_space space(frame{1, 900, 1, 1}, 0);
-    auto const items = cg::run(space, A, M, b, x, stop_maker{{.rtol = 0, .max_iterations = 10 + 10 * run}});
-    CHECK(items[0].iterations == 10 + 10 * run);
-    CHECK(space.synchronizations() == 1);
-    passes[run] = space.engine().passes;
-    folds[run] = space.engine().folds;
+TEST_CASE("an iteration of conjugate gradients is three kernels, two folds, and maps, for all items; the host waits once") {
+  for (index_t batch : {1, 9}) {
+    auto const A = to_batch(problems::poisson<double>({15, 20}), batch);
+    auto const M = jacobi{}.setup(A);
+    auto const b = random<double, Extents<dyn, dyn>>({batch, 300}, 4);
+    int passes[2], folds[2];
+    for (int run : {0, 1}) {
+      auto x = zeros<double, Extents<dyn, dyn>>({batch, 300});
+      simulated_space space(frame{batch, 300, 1, 1}, 0);
+      auto const items = cg::run(space, A, M, b, x, stop_maker{{.rtol = 0, .max_iterations = 10 + 10 * run}});
+      CHECK(items.size() == std::size_t(batch));
+      for (auto const& item : items) CHECK(item.iterations == 10 + 10 * run);
+      CHECK(space.synchronizations() == 1);
+      passes[run] = space.engine().passes;
+      folds[run] = space.engine().folds;
+    }
+    CHECK(passes[1] - passes[0] == 30);
+    CHECK(folds[1] - folds[0] == 20);
   }
-  CHECK(passes[1] - passes[0] == 30);
-  CHECK(folds[1] - folds[0] == 20);
+}
+
+TEST_CASE("a batch has its own blocks of one launch, and each item its own stop") {
+  CHECK(cuda::share({1000, 25, 1, 1}, 256, 1).blocks() == 1000);
+  CHECK(cuda::share({3, 100000, 1, 1}, 256, 1).blocks() == 3 * 391);
+  CHECK(cuda::share({3, index_t(1) << 30, 1, 1}, 256, 1).blocks() == 3 * (cuda::most_blocks / 3));
+  index_t const n = 240, batch = 4;
+  auto A = to_batch(problems::poisson<double>({15, 16}), batch);
+  auto const diagonal = diagonal_positions(A.pattern());
+  for (index_t item = 0; item < batch; ++item)
+    for (index_t i = 0; i < n; ++i) A.values()[item * A.batch_stride() + diagonal[i]] += double(item * item);
+  auto const b = random<double, Extents<dyn, dyn>>({batch, n}, 5);
+  auto const expected = try_solve(A, b, cg{.rtol = 1e-10}, jacobi{});
+  auto const found = try_solve(A, b, cg{.rtol = 1e-10}, jacobi{}, on([](frame f) { return simulated_space(f, 4); }));
+  CHECK(eval(norm(found.x - expected.x)) <= 1e-8 * eval(norm(expected.x)));
+  for (std::size_t item = 0; item < std::size_t(batch); ++item) {
+    CHECK(found.report.items[item].state == reason::converged);
+    CHECK(std::abs(found.report.items[item].iterations - expected.report.items[item].iterations) <= 1);
+    if (item > 0) CHECK(found.report.items[item].iterations < found.report.items[item - 1].iterations);
+  }
 }
 
 TEST_CASE("the diagonal as a node is the diagonal of the host") {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Sparse products as device passes read them, on simulated blocks: rows shared by several threads, products of products.
-// The backend suite runs in suite.cpp.
+// Sparse products as device passes read them, on simulated blocks: rows shared by several threads, right-hand sides, diagonal
+// blocks, products of products. The backend suite runs in suite.cpp.
+#include <sla/exec/cuda/diagonal.cuh>
+#include <sla/solve/precond/block_jacobi.hpp>
 #include <sla/tensor/build.hpp>
 
 #include "simulated.hpp"
@@ -53,6 +55,37 @@ TEST_CASE("rows are shared by as many threads as their mean length asks for") {
   vector<double> const expected = 4.0 * x - product;
   CHECK(eval(norm(z - expected)) <= 1e-12 * eval(norm(expected)));
   CHECK(space.read(s)[0] == Approx(double(dot(expected, product))));
+}
+
+TEST_CASE("with right-hand sides, a warp reads the entries of a row together") {
+  auto const width = [](index_t rhs, int wanted) { return cuda::share({1, 1000, rhs, rhs}, 256, wanted).width; };
+  CHECK(width(1, 32) == 32);
+  CHECK(width(3, 32) == 8);
+  CHECK(width(4, 4) == 4);
+  CHECK(width(16, 32) == 2);
+  CHECK(width(17, 32) == 1);
+  CHECK(width(300, 32) == 1);
+  auto const A = to<Dia>(problems::convection_diffusion<double>({9, 23}, 1.0));
+  for (index_t rhs : {1, 2, 7, 64, 130}) {
+    auto const X = random<double, Extents<dyn, dyn>>({207, rhs}, std::uint64_t(rhs));
+    suites::compare_with_serial(simulate, A, X, {1, 207, rhs, rhs}, 1e-12);
+    simulated_space space(frame{1, 207, rhs, rhs});
+    auto Y = X;
+    fuse(space, set(Y, A * X));
+    CHECK(space.engine().passes == 1);
+  }
+}
+
+TEST_CASE("diagonal blocks are read, and their inverses applied, as on the host") {
+  auto const A = to_batch(to_blocks<2, 2>(problems::convection_diffusion<double>({6, 8}, 0.5)), 3);
+  vector<double> blocks(Extents<dyn>(3 * 24 * 4 * 4), uninitialized);
+  simulated_immediate immediate;
+  fuse(immediate, set(blocks, cuda::blocks_node(A, 4)));
+  auto inverse = blocks.values();
+  detail::invert_blocks<2>(inverse, A.rows(), 4);
+  auto const M = block_jacobi{.size = 4}.setup(A);
+  CHECK(std::equal(inverse.begin(), inverse.end(), M.inverses().begin()));
+  suites::compare_with_serial(simulate, M, random<double, Extents<dyn, dyn, dyn, dyn>>({3, 24, 2, 2}, 7), {3, 24, 4, 2}, 1e-12);
 }
 
 TEST_CASE("products of products get a vector in between, and plain evaluation finds the frame") {

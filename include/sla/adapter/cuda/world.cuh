@@ -11,6 +11,7 @@
 #include <sla/exec/evaluate.hpp>
 #include <sla/expr/values.hpp>
 #include <sla/solve/linear.hpp>
+#include <sla/solve/precond/block_jacobi.hpp>
 #include <sla/solve/precond/jacobi.hpp>
 
 namespace sla {
@@ -35,6 +36,22 @@ tensor<T, range_extents_t<S>, device_memory> inverse_of_diagonal(sparse_tensor<T
   auto d = to<host_memory>(on_device);
   detail::invert_diagonal(d, A.rows(), S::block_rows, who);
   return to<device_memory>(d);
+}
+
+/// The inverses of the diagonal blocks of A, on the device: read there, checked and inverted on the host, once per set-up.
+/// Errors: those of the host's.
+template <class T, class S, class F>
+buffer<T, device_memory> inverse_of_blocks(sparse_tensor<T, S, F, device_memory> const& A, index_t size) {
+  detail::require_blocks(A.rows(), A.cols(), size);
+  vector<T, device_memory> const on_device(cuda::blocks_node(A, size));
+  auto blocks = cuda::moved<host_memory>(on_device.values());
+  detail::invert_blocks<S::block_rows>(blocks, A.rows(), size);
+  return cuda::moved<device_memory>(blocks);
+}
+/// Made on the host: it is needed once per set-up.
+template <index_t P, class T>
+buffer<T, device_memory> adjoint_of_blocks(std::integral_constant<index_t, P> block, buffer<T, device_memory> const& blocks, index_t size) {
+  return cuda::moved<device_memory>(adjoint_of_blocks(block, cuda::moved<host_memory>(blocks), size));
 }
 
 template <class T, class S, class F>
@@ -76,7 +93,7 @@ struct linear_world<sparse_tensor<T, S, F, device_memory>> : detail::sparse_worl
   template <class P>
   static auto setup(P const& p, A const& a) {
     constexpr bool on_device = !requires { typename P::preconditioner_tag; } || requires { p.setup(a); };
-    static_assert(on_device, "sla: solve on a device takes a Krylov method with jacobi{}, chebyshev{}, identity{} or a preconditioner of yours; "
+    static_assert(on_device, "sla: solve on a device takes a Krylov method with jacobi{}, block_jacobi{}, chebyshev{}, identity{} or a preconditioner of yours; "
                              "ilu0 and factorisations run on the host: bring A and b there with to<host_memory>(...)");
     if constexpr (on_device)
       return detail::setup(p, a);

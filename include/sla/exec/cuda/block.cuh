@@ -11,6 +11,7 @@ namespace sla::cuda {
 
 /// Threads of every block; shared bytes that one of them may use at a time (a complex<double>).
 inline constexpr int block_threads = 256, slot_bytes = 16;
+inline constexpr int warp_threads = 32;
 /// The most blocks of a pass, several waves of a large device: a number of the frame alone, so that the order of
 /// reductions, and with it every bit of the result, is that of any other run.
 inline constexpr index_t most_blocks = 4096;
@@ -101,18 +102,21 @@ struct pass_grid {
   index_t chunks;    ///< of right-hand sides
   index_t parts;     ///< blocks that share these tiles, and so partial results per item
   int across;        ///< right-hand sides in a chunk
-  int width;         ///< threads that share a row of a product
+  int width;         ///< threads that share a row of a product, for one right-hand side
 
   index_t blocks() const { return f.batch * chunks * parts; }
   /// The line of thread t in a tile; a division only where there are right-hand sides.
   SLA_HD int line(int t) const { return across == 1 ? t : t / across; }
 };
 
+/// The grid of a frame. With right-hand sides, neighbouring threads take neighbouring ones, which lie side by side, of the
+/// same row, whose entries they read together: a row is then cut between no more threads than a warp has left.
 inline pass_grid share(frame f, int threads, int width) {
   pass_grid g{f, 0, 1, 0, 0, 0, 1, width};
   if (f.total() == 0) return g;
   g.lines = f.rows * (f.inner / f.rhs);
   g.across = int((std::min)(f.rhs, index_t(threads)));
+  while (g.width > 1 && g.width * g.across > warp_threads) g.width /= 2;
   g.per_tile = threads / g.across;
   g.tiles = (g.lines + g.per_tile - 1) / g.per_tile;
   g.chunks = (f.rhs + g.across - 1) / g.across;

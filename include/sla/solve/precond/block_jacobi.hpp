@@ -52,6 +52,32 @@ void for_all_dense_blocks(T* stored, index_t blocks, index_t size, F const& f) {
   int const parts = int((std::min)(index_t(parallel_parts(blocks * size * size * P * P)), (std::max)(index_t(1), blocks)));
   parallel(parts, [&](int t) { for_dense_blocks<P>(stored, size, blocks * t / parts, blocks * (t + 1) / parts, f); });
 }
+
+/// Errors: shape_error, if A is not made up of diagonal blocks of `size` rows.
+inline void require_blocks(index_t rows, index_t cols, index_t size) {
+  if (cols != rows) throw shape_error(text("block_jacobi: A is ", rows, " x ", cols, ", and must be square"));
+  if (size < 1 || rows % size != 0)
+    throw shape_error(text("block_jacobi{.size = ", size, "}: blocks of ", size, " rows do not make up the ", rows, " rows of A",
+                           "; choose a size that divides them (1 takes each row, or block row, alone)"));
+}
+
+/// Inverts diagonal blocks in their place, [*batch][slot][p][p]. Errors: value_error naming the rows of one that is singular.
+template <index_t P, class T>
+void invert_blocks(buffer<T>& blocks, index_t rows, index_t size) {
+  index_t const n = size * P, each = rows / size;
+  buffer<char> singular(blocks.size() / (n * n));
+  char* const failed = singular.data();
+  for_all_dense_blocks<P>(kernel_pointer(blocks.data()), singular.size(), size, [&](index_t block, kernel_t<T>* dense) {
+    std::vector<index_t> origin(static_cast<std::size_t>(n));  // room for the pivots
+    failed[block] = !invert(dense, n, origin.data());
+  });
+  index_t const bad = first_where(singular.size(), [&](index_t block) { return singular[block] != 0; });
+  if (bad < 0) return;
+  index_t const row = bad % each * size, item = bad / each;
+  throw value_error(text("block_jacobi: the diagonal block of row", size > 1 ? text("s ", row, " to ", row + size - 1) : text(' ', row),
+                         item > 0 ? text(", of batch item ", item) : "",
+                         " is singular; permute rows or choose a size so that none is, or use ilu0 or lu"));
+}
 }  // namespace detail
 
 /// The inverses of the diagonal blocks of A of `size` rows each, in the slots of block_diagonal_view, [*batch][slot][p][p].
@@ -60,11 +86,8 @@ void for_all_dense_blocks(T* stored, index_t blocks, index_t size, F const& f) {
 template <class T, class S, class F>
 buffer<T> inverse_of_blocks(sparse_tensor<T, S, F> const& A, index_t size) {
   constexpr index_t P = S::block_rows;
-  index_t const rows = A.rows(), each = size > 0 ? rows / size : 0, stride = rows * size * P * P;
-  if (A.cols() != rows) throw shape_error(text("block_jacobi: A is ", rows, " x ", A.cols(), ", and must be square"));
-  if (size < 1 || rows % size != 0)
-    throw shape_error(text("block_jacobi{.size = ", size, "}: blocks of ", size, " rows do not make up the ", rows, " rows of A",
-                           "; choose a size that divides them (1 takes each row, or block row, alone)"));
+  index_t const rows = A.rows(), stride = rows * size * P * P;
+  detail::require_blocks(rows, A.cols(), size);
   buffer<T> inverse(A.batch_count() * stride);
   auto const pattern = A.pattern().view();
   kernel_t<T>* const to = kernel_pointer(inverse.data());
@@ -79,19 +102,7 @@ buffer<T> inverse_of_blocks(sparse_tensor<T, S, F> const& A, index_t size) {
           }
         });
     });
-  buffer<char> singular(A.batch_count() * each);
-  char* const failed = singular.data();
-  detail::for_all_dense_blocks<P>(to, A.batch_count() * each, size, [&](index_t block, kernel_t<T>* dense) {
-    std::vector<index_t> origin(std::size_t(size * P));
-    failed[block] = !detail::invert(dense, size * P, origin.data());
-  });
-  index_t const bad = detail::first_where(singular.size(), [&](index_t block) { return singular[block] != 0; });
-  if (bad >= 0) {
-    index_t const row = bad % each * size, item = bad / each;
-    throw value_error(text("block_jacobi: the diagonal block of row", size > 1 ? text("s ", row, " to ", row + size - 1) : text(' ', row),
-                           item > 0 ? text(", of batch item ", item) : "",
-                           " is singular; permute rows or choose a size so that none is, or use ilu0 or lu"));
-  }
+  detail::invert_blocks<P>(inverse, rows, size);
   return inverse;
 }
 

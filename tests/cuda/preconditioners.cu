@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Preconditioners on the device, of batches whose items stop by themselves, and products with right-hand sides beside the host's.
+#include <sla/solve/krylov/cg.hpp>
+#include <sla/solve/precond/block_jacobi.hpp>
+
+#include "device.cuh"
+
+using namespace on_device;
+
+namespace {
+using Vectors = tensor<double, Extents<dyn, dyn, dyn>>;
+
+/// Items of 2 x 2 blocks, the later the easier.
+auto batch_of_blocks(index_t batch) {
+  auto A = to_batch(to_blocks<2, 2>(problems::poisson<double>({30, 40})), batch);
+  auto const diagonal = diagonal_positions(A.pattern());
+  for (index_t item = 0; item < batch; ++item)
+    for (index_t i = 0; i < A.rows(); ++i)
+      for (index_t c : {0, 3}) A.values()[item * A.batch_stride() + diagonal[i] * 4 + c] += double(item * item);
+  return A;
+}
+
+void block_jacobi_in_a_batch() {
+  auto const A = batch_of_blocks(4);
+  Vectors const b = random<double, Extents<dyn, dyn, dyn>>({4, 600, 2}, 1);
+  auto const dA = up(A);
+  auto const [x, host] = try_solve(A, b, cg{.rtol = 1e-10}, block_jacobi{.size = 2});
+  auto const [dx, device] = try_solve(dA, up(b), cg{.rtol = 1e-10}, block_jacobi{.size = 2});
+  expect(device.converged() && distance(x, down(dx)) <= 1e-8, "cg with block_jacobi in a batch");
+  for (std::size_t n = 0; n < 4; ++n) expect(std::abs(host.items[n].iterations - device.items[n].iterations) <= 1, "each item has its own stop");
+  expect(device.items[3].iterations < device.items[0].iterations, "an easy item stops before a hard one");
+
+  auto const M = block_jacobi{.size = 2}.setup(A);
+  auto dM = block_jacobi{.size = 2}.setup(dA);
+  auto const same = [&](auto const& on_host, auto const& there) {
+    auto const back = cuda::moved<host_memory>(there.inverses());
+    return std::equal(back.begin(), back.end(), on_host.inverses().begin(), on_host.inverses().end());
+  };
+  expect(same(M, dM) && same(M.adjoint(), dM.adjoint()), "the blocks' inverses are the host's");
+  dM.update(up(2.0 * A));
+  expect(same(block_jacobi{.size = 2}.setup(2.0 * A), dM), "and those of new values");
+  expect(refuses<shape_error>("size = 7", [&] { (void)block_jacobi{.size = 7}.setup(dA); }), "a size that does not divide the rows");
+}
+}  // namespace
+
+int main() {
+  return run([] { block_jacobi_in_a_batch(); });
+}
