@@ -53,8 +53,8 @@ inline ladder choose(matrix_properties const& p, int max_iterations) {
     return (std::min)(max_iterations, int(std::clamp(steps, double(least), double(most))));
   };
   bool const affordable = factor_seconds < 60 || p.rows <= 20000;
-  // In two dimensions factors are as cheap as some 200 steps, and indefinite matrices take more than that.
-  bool const minres_pays = factor_seconds > 250 * step_seconds;
+  // Of grids in two dimensions, bandwidth^2 = rows, factors cost fewer steps than indefinite matrices take; in three, more.
+  bool const minres_pays = band * band > 4 * rows;
   ladder_step const minres_while{rung::minres_row_norms, limited(factor_seconds, 100, 2000)};
   bool const semidefinite = p.definite == definiteness::positive_semidefinite;
   std::string const symmetry = p.complex ? "Hermitian" : "symmetric";
