@@ -3,6 +3,7 @@
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/list.hpp>
 #include <sla/solve/precond/jacobi.hpp>
+#include <sla/tensor/components.hpp>
 #include <sla/tensor/problems.hpp>
 
 #include "catch.hpp"
@@ -98,6 +99,25 @@ TEST_CASE("a method is kept for packed vectors") {
   auto const s = prepare(L.packed(), cg{.rtol = 1e-10}, jacobi{});
   auto const x = L.unpack_cols(s.solve(L.pack_rows(b), per_system(L)));
   for (std::size_t k = 0; k < A.size(); ++k) CHECK(difference(A[k] * x[k], b[k]) < 1e-9);
+}
+
+TEST_CASE("the components of a matrix are systems") {
+  auto const A = systems();
+  auto const whole = block_diagonal(A);
+  std::vector<index_t> mixed(std::size_t(whole.rows()));
+  for (std::size_t n = 0; n < mixed.size(); ++n) mixed[n] = index_t(n * 7 % mixed.size());  // 3351 is no multiple of 7
+  auto const M = permuted(whole, mixed);
+  auto const split = split_components(M);
+  auto const& L = split.systems;
+  REQUIRE(L.count() == 4);
+  CHECK(same_pattern(permuted(M, split.order).pattern(), L.packed().pattern()));
+  auto rows_of = [&] {
+    std::vector<index_t> rows;
+    for (index_t k = 0; k < L.count(); ++k) rows.push_back(L.rows(k));
+    std::sort(rows.begin(), rows.end());
+    return rows;
+  };
+  CHECK(rows_of() == std::vector<index_t>{1, 20, 330, 3000});
 }
 
 TEST_CASE("bad lists say what is wrong") {

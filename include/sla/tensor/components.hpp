@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The connected components of a square matrix: which rows are coupled, directly or through others.
+// The connected components of a square matrix: which rows are coupled, directly or through others; and each as a system.
 // Other properties are in tensor/properties.hpp.
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <sla/tensor/sparse.hpp>
+#include <sla/tensor/sparse_list.hpp>
 
 namespace sla {
 
@@ -81,6 +81,30 @@ matrix_components connected_components(sparse_tensor<T, S, F> const& A) {
   });
   for (index_t i = 0; i < n; ++i) label[i] = label[i] == i ? out.count++ : label[label[i]];
   return out;
+}
+
+/// The components of a matrix as systems.
+template <class List>
+struct component_systems {
+  List systems;
+  std::vector<index_t> order;  ///< row n of the packed tensor is row order[n] of the matrix
+};
+
+/// The connected components of A as a list of systems, in the order of their first rows; rows keep their order within each.
+///     auto [systems, order] = split_components(A);   auto x = solve(systems, ...);
+/// Law: A is square, without batch axes. Cost: that of `connected_components` and of `permuted`.
+template <class T, class S, class F>
+auto split_components(sparse_tensor<T, S, F> const& A) {
+  auto const components = connected_components(A);
+  auto const sizes = components.sizes();
+  std::vector<index_t> cuts{0}, order(std::size_t(A.rows()));
+  for (index_t size : sizes) cuts.push_back(cuts.back() + size);
+  std::vector<index_t> next = cuts;
+  for (index_t i = 0; i < A.rows(); ++i) order[std::size_t(next[std::size_t(components.label[i])]++)] = i;
+  auto const ordered = permuted(A, order);
+  using List = sparse_list<T, typename detail::any_size<S>::type, csr_for_t<F>>;
+  typename List::packed_type packed({ordered.rows(), ordered.cols()}, ordered.shared_pattern(), ordered.values());
+  return component_systems<List>{List(std::move(packed), cuts, cuts), std::move(order)};
 }
 
 }  // namespace sla
