@@ -132,3 +132,22 @@ TEST_CASE("what is refused on ranks is refused on all") {
   lopsided.values()[find_slot(A.pattern().view(), 0, 1)] += 1;
   each_tells(words(2, lopsided, chebyshev{}), "chebyshev: A is not symmetric");
 }
+
+TEST_CASE("another pattern on one rank is refused on all, by a preconditioner and by what is prepared") {
+  auto const A = problems::poisson<double>({6, 6});
+  std::vector<int> const row{35}, col{33};
+  auto const more = A + from_triplets<double>(Matrix(36, 36), row, col, std::vector<double>{1.0});
+  auto const seen = on_ranks(3, A, vector<double>(36), [&](auto const& D, auto const&) {
+    auto const other = distribute<SparseShard<0>>(more, D.mesh(), partition(A, 3, strips{}));
+    auto s = prepare(D, cg{.rtol = 1e-11}, schwarz(ilu0{}));
+    auto m = schwarz(ilu0{}).setup(D);
+    int refused = 0;
+    for (bool prepared : {true, false}) try {
+        prepared ? s.update(other) : m.update(other);
+      } catch (shape_error const&) {
+        ++refused;
+      }
+    return std::to_string(refused);
+  });
+  for (std::string const& refused : seen) CHECK(refused == "2");
+}

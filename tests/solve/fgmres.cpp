@@ -5,6 +5,7 @@
 #include <sla/solve/precond/ilu0.hpp>
 #include <sla/solve/precond/inner.hpp>
 #include <sla/solve/precond/jacobi.hpp>
+#include <sla/solve/precond/schwarz.hpp>
 
 #include "suites/krylov.hpp"
 
@@ -58,3 +59,6 @@ TEST_CASE("fgmres with a preconditioner of the user that changes at each applica
   CHECK(report.runs == 1);
   CHECK(calls >= report.iterations());
 }
+
+// Subdomains whose preconditioners are inner iterations change at each step too, so that solve refuses methods that are not flexible.
+static_assert(requires { typename decltype(sla::schwarz(sla::inner(gmres{}, sla::jacobi{})))::varying_tag; });

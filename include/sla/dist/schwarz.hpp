@@ -25,6 +25,7 @@ struct rank_subdomain {
   static constexpr index_t block = Local::block_size;
 
   layout_handle<mesh_of_t<D>> layout;
+  std::shared_ptr<typename Local::pattern_type const> pattern;  ///< of the rank's rows
   std::unique_ptr<halo_plan const> halo;  ///< of vectors: ghosts are the rows of the overlap
   pattern_map<Square> square;             ///< sources: slots of the local tensor, then entries that are fetched
   std::vector<index_t> own, ghost;        ///< where the rank's rows, by local number, and the ghosts are in the square
@@ -32,10 +33,10 @@ struct rank_subdomain {
   std::vector<std::size_t> sent_counts;
 
   /// Collective.
-  rank_subdomain(D const& d, int overlap) : layout(d.handle()) {
+  rank_subdomain(D const& d, int overlap) : layout(d.handle()), pattern(d.local().shared_pattern()) {
     auto const& rows = *layout->rows;
     any_communicator& c = layout->halo->communicator();
-    auto const pattern = d.local().pattern().view();
+    auto const entries = pattern->view();
     global_places<D> const places{d};
     std::vector<index_t> const mine = rows.owners().members(rows.rank());
     std::vector<index_t> beyond, dealt, reached;  // dealt: those beyond, owner after owner
@@ -55,7 +56,7 @@ struct rank_subdomain {
         std::size_t const sent_before = sent.size();
         for (std::size_t end = n + asked.counts[r]; n < end; ++n) {
           std::size_t const start = sent.size();
-          pattern.for_row(rows.local(asked.values[n]), [&](index_t s, index_t j) {
+          entries.for_row(rows.local(asked.values[n]), [&](index_t s, index_t j) {
             sent.push_back(s);
             told_columns.push_back(places.col(j));
           });
@@ -76,7 +77,7 @@ struct rank_subdomain {
     square = square_of<Square>(all, [&](index_t k, auto const& f) {
       auto const at = std::lower_bound(dealt.begin(), dealt.end(), all[std::size_t(k)], before);
       if (at == dealt.end() || *at != all[std::size_t(k)]) {
-        pattern.for_row(rows.local(all[std::size_t(k)]), [&](index_t s, index_t j) { f(s, places.col(j)); });
+        entries.for_row(rows.local(all[std::size_t(k)]), [&](index_t s, index_t j) { f(s, places.col(j)); });
       } else {
         auto const g = std::size_t(at - dealt.begin());
         for (index_t n = starts[g]; n < starts[g + 1]; ++n) f(d.local().nnz() + n, columns.values[std::size_t(n)]);
@@ -187,7 +188,11 @@ class rank_schwarz {
     return rank_schwarz<Adjoint, D>(part_, inner_.adjoint(), shape_, own_out_, own_in_, remark_);
   }
   /// New values on the same pattern, those of the overlap fetched. Where this throws, all ranks are as before.
+  /// Errors, on every rank: shape_error for another pattern.
   void update(D const& d) {
+    bool const same = same_pattern(*part_->pattern, d.local().pattern());
+    if (all_reduce(d.mesh().world(), index_t(!same)) > 0)
+      throw shape_error("schwarz: update(D) takes another pattern than that of the set-up; set up anew");
     M next = inner_;
     part_->with_square(d, [&](auto const& square) { return next.update(square), 0; });
     inner_ = std::move(next);
@@ -218,22 +223,32 @@ auto operator*(rank_schwarz<M, D> const& m, X&& x) {
 }
 
 /// `schwarz(inner, {...}).setup(D)` for D whose rows are on ranks. Errors: value_error on all ranks: for `parts` that is not
-/// the number of ranks, an owner array (the partition says who owns what), overlap below 0; those of the inner set-up.
+/// the number of ranks, an owner array (the partition says who owns what), overlap below 0; those of the inner set-up;
+/// shape_error, if D is not square.
 template <class Inner, DistributedSparse D>
   requires(detail::sparse_axis<placements_of_t<D>> >= 0)
 auto perform(op::setup, schwarz<Inner> const& p, D const& d) {
-  auto const& o = p.options;
-  int const ranks = d.handle()->rows->ranks();
-  if (o.overlap < 0) throw value_error(text("schwarz(..., {.overlap = ", o.overlap, "}): the overlap is at least 0"));
-  if ((o.parts != 0 && o.parts != ranks) || !o.owner.empty())
-    throw value_error(text("schwarz(..., {.parts = ", o.parts, "}): the rows are on ", ranks,
-                           " ranks, and each has one subdomain of the rows that it owns; leave parts and owner out"));
-  auto const part = std::make_shared<detail::rank_subdomain<D> const>(d, o.overlap);
-  auto const shape = detail::open_shape_t<typename local_of_t<D>::shape_type>(d.local().shape().batch(), d.local().rows(), d.local().rows());
-  return part->with_square(d, [&](auto const& square) {
-    auto m = p.inner.setup(square);
-    return rank_schwarz<decltype(m), D>(part, std::move(m), shape, false, o.restricted, detail::schwarz_remark(p.inner, o, ranks));
-  });
+  constexpr bool has_rows = detail::sparse_dim<placements_of_t<D>> == 0;
+  static_assert(has_rows, "sla: schwarz on ranks wants A's rows dealt out, SparseShard<0>: its columns are; distribute it by rows, or take transposed(D)");
+  if constexpr (has_rows) {
+    auto const& o = p.options;
+    int const ranks = d.handle()->rows->ranks();
+    constexpr int axis = detail::sparse_axis<placements_of_t<D>>;
+    index_t const rows = detail::range_layout(d.handle())->extent[axis], cols = detail::domain_layout(d.handle())->extent[axis];
+    if (rows != cols) throw shape_error(text("schwarz: A is ", rows, " x ", cols, ", and must be square"));
+    if (o.overlap < 0) throw value_error(text("schwarz(..., {.overlap = ", o.overlap, "}): the overlap is at least 0"));
+    if ((o.parts != 0 && o.parts != ranks) || !o.owner.empty())
+      throw value_error(text("schwarz(..., {.parts = ", o.parts, "}): the rows are on ", ranks,
+                             " ranks, and each has one subdomain of the rows that it owns; leave parts and owner out"));
+    auto const part = std::make_shared<detail::rank_subdomain<D> const>(d, o.overlap);
+    auto const shape = detail::open_shape_t<typename local_of_t<D>::shape_type>(d.local().shape().batch(), d.local().rows(), d.local().rows());
+    return part->with_square(d, [&](auto const& square) {
+      auto m = p.inner.setup(square);
+      return rank_schwarz<decltype(m), D>(part, std::move(m), shape, false, o.restricted, detail::schwarz_remark(p.inner, o, ranks));
+    });
+  } else {
+    return applied_identity{};  // well-formed, so that the sentence is the only error
+  }
 }
 
 }  // namespace sla

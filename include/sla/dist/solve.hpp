@@ -206,7 +206,7 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> {
   }
   /// By global numbers of rows; a batch that is dealt out counts its items from 0 on each rank.
   static auto probe(A const& a, std::uint64_t seed)
-    requires(axis >= 0)
+    requires(detail::sparse_dim<placements<P...>> == 0)
   {
     auto const& rows = *a.handle()->rows;
     tensor<T, range_extents_t<S>> local(a.local().range(), uninitialized);
@@ -219,8 +219,10 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> {
     }(a.row_layout());
   }
   static auto adjoint(A const& a) { return adjointed(a); }
+  /// On every rank, so that all of them go on, or none.
   static bool same_pattern(A const& a, A const& a2) {
-    return a.local().shape() == a2.local().shape() && sla::same_pattern(a.local().pattern(), a2.local().pattern());
+    bool const here = a.local().shape() == a2.local().shape() && sla::same_pattern(a.local().pattern(), a2.local().pattern());
+    return all_reduce(a.mesh().world(), index_t(!here)) == 0;
   }
 };
 

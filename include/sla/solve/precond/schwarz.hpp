@@ -123,6 +123,15 @@ auto with_subdomain(Described const& described, F const& f) {
   }
 }
 
+/// Is an operator that changes from step to step, if the inner one is.
+template <class Inner>
+struct varying_as {};
+template <class Inner>
+  requires requires { typename Inner::varying_tag; }
+struct varying_as<Inner> {
+  using varying_tag = void;
+};
+
 /// z = sum of R_i^T M_i R_i r, where R_i picks the rows of a subdomain; with own_in or own_out, those that it owns, zeros elsewhere.
 template <class Layout, class M, class S, bool HasRhs>
 struct schwarz_view {
@@ -255,7 +264,7 @@ auto operator*(applied_schwarz<M, T, S, F> const& m, X&& x) {
 /// Errors: value_error for parts or overlap below 0 or more parts than rows, index_error for an owner out of range; those of
 /// the inner set-up, with the subdomain.
 template <class Inner>
-class schwarz {
+class schwarz : public detail::varying_as<Inner> {
   static_assert(requires { typename Inner::preconditioner_tag; },
                 "sla: schwarz(inner, {...}): inner names a preconditioner by its options, such as ilu0{}; it is set up for each subdomain");
 
