@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Jacobi-CG and products on a GPU: time per iteration for Csr and Dia and several lags of the flag, as a fraction of the
-// device's own triad; and solves to a tolerance beside the host's.      cuda_cg [points along an axis [iterations [repetitions]]]
+// Jacobi-CG and products on a GPU: time per iteration for Csr and Dia, several lags of the flag, right-hand sides and batches,
+// as a fraction of the device's own triad; and solves beside the host's. cuda_cg [points along an axis [iterations [repetitions]]]
 #include <sla/solve/krylov/cg.hpp>
 
 #include <sla/adapter/cuda.cuh>
@@ -47,23 +47,57 @@ double bytes_per_iteration(A const& a, M const& m, V const& b) {
                 bytes_moved(set(x, x + alpha * p), set(p, z + beta * p)));
 }
 
-template <class A>
-void rows(bench::table& out, char const* format, A const& a, int iterations, int repetitions, bench::samples const& peak) {
-  auto const dA = to<device_memory>(a);
-  auto const db = to<device_memory>(ones<double>(a.rows()));
-  auto cells = [&](std::string const& what, std::string const& lag, bench::samples const& t, double bytes, std::string const& taken, std::string const& residual) {
+/// The rows of one table, with what all of them are measured by.
+struct measurements {
+  bench::table& out;
+  int iterations, repetitions;
+  bench::samples const& peak;
+
+  void row(std::string const& what, std::string const& call, std::string const& lag, bench::samples const& t, double bytes,
+           std::string const& taken = "", std::string const& residual = "") const {
     auto const speed = t.map([&](double s) { return bytes / s; });
-    out.row({format, what, lag, bench::spread(t, 4, 1e3), bench::fixed(1e-9 * speed.median(), 0), bench::spread(speed / peak, 2), taken, residual});
-  };
-  auto y = db;
-  cells("A * x", "", device_seconds(repetitions, [&] { fuse(set(y, dA * db)); }), double(bytes_moved(set(y, dA * db))), "", "");
-  auto const prepared = prepare(dA, cg{.rtol = 0, .max_iterations = iterations}, jacobi{});
-  double const bytes = bytes_per_iteration(dA, prepared.preconditioner(), db);
-  for (int lag : {0, 1, 4, 16}) {
-    report r;
-    auto const t = device_seconds(repetitions, [&] { r = prepared.try_solve(db, on([&](frame f) { return cuda::space(f, lag); })).report; });
-    cells("cg + jacobi", text(lag), t.map([&](double s) { return s / iterations; }), bytes, text(r.iterations()), bench::scientific(r.residual()));
+    out.row({what, call, lag, bench::spread(t, 4, 1e3), bench::fixed(1e-9 * speed.median(), 0), bench::spread(speed / peak, 2), taken, residual});
   }
+  template <class A, class V>
+  void product(std::string const& what, A const& a, V const& x) const {
+    auto y = x;
+    row(what, "A * x", "", device_seconds(repetitions, [&] { fuse(set(y, a * x)); }), double(bytes_moved(set(y, a * x))));
+  }
+  template <class A, class V>
+  void solve(std::string const& what, A const& a, V const& b, std::initializer_list<int> lags) const {
+    auto const prepared = prepare(a, cg{.rtol = 0, .max_iterations = iterations}, jacobi{});
+    double const bytes = bytes_per_iteration(a, prepared.preconditioner(), b);
+    for (int lag : lags) {
+      report r;
+      auto const t = device_seconds(repetitions, [&] { r = prepared.try_solve(b, on([&](frame f) { return cuda::space(f, lag); })).report; });
+      row(what, "cg + jacobi", text(lag), t.map([&](double s) { return s / iterations; }), bytes, text(r.iterations()), bench::scientific(r.residual()));
+    }
+  }
+};
+
+/// One system of n x n points: one right-hand side, and several.
+template <class A>
+void one_system(measurements const& measure, std::string const& format, A const& a) {
+  auto const dA = to<device_memory>(a);
+  auto const b = to<device_memory>(ones<double>(a.rows()));
+  measure.product(format, dA, b);
+  measure.solve(format, dA, b, {0, 1, 4, 16});
+  for (index_t rhs : {4, 16}) {
+    std::string const what = text(format, ", ", rhs, " right-hand sides");
+    auto const B = to<device_memory>(ones<double, Extents<dyn, dyn>>({a.rows(), rhs}));
+    measure.product(what, dA, B);
+    if (rhs == 4) measure.solve(what, dA, B, {4});
+  }
+}
+
+/// The unknowns of n x n points in systems of `points` x `points` on one pattern.
+void batches(measurements const& measure, index_t n, index_t points) {
+  index_t const items = (std::max)(index_t(1), n * n / (points * points));
+  auto const A = to<device_memory>(to_batch(problems::poisson<double>({points, points}), items));
+  auto const b = to<device_memory>(ones<double, Extents<dyn, dyn>>({items, points * points}));
+  std::string const what = text("Csr, ", items, " systems of ", points, " x ", points);
+  measure.product(what, A, b);
+  measure.solve(what, A, b, {4});
 }
 
 void solves(index_t n) {
@@ -96,8 +130,10 @@ int main(int argc, char** argv) {
             << " iterations (with the true residual at its end). Triad of the device: " << bench::spread(peak, 0, 1e-9) << " GB/s.\n\n";
   {
     bench::table out({"format", "", "lag", "ms", "GB/s", "of triad", "iterations", "true residual"});
-    rows(out, "Csr", problems::poisson<double>({n, n}), iterations, repetitions, peak);
-    rows(out, "Dia", problems::poisson<double, Dia>({n, n}), iterations, repetitions, peak);
+    measurements const measure{out, iterations, repetitions, peak};
+    one_system(measure, "Csr", problems::poisson<double>({n, n}));
+    one_system(measure, "Dia", problems::poisson<double, Dia>({n, n}));
+    for (index_t points : {n / 4, index_t(64), index_t(16)}) batches(measure, n, points);
   }
   std::cout << "Solves of 1000 x 1000 points to 1e-8, b = A 1:\n\n";
   solves(1000);
