@@ -13,6 +13,9 @@
 #include <sla/solve.hpp>
 
 #include "table.hpp"
+#ifdef SLA_BENCH_PETSC
+#include "petsc.hpp"
+#endif
 
 namespace {
 using namespace sla;
@@ -22,12 +25,28 @@ sparse_tensor<T> read(std::string const& path) {
   return path.ends_with(".gz") ? read_matrix_market_gzip<T>(path) : read_matrix_market<T>(path);
 }
 
+/// Milliseconds (with the reason, if it did not converge) and true residual.
+template <class T>
+std::pair<std::string, std::string> of_petsc([[maybe_unused]] sparse_tensor<T> const& A, [[maybe_unused]] vector<T> const& b) {
+#ifdef SLA_BENCH_PETSC
+  if constexpr (std::same_as<T, double>) {
+    vector<T> x(A.cols());
+    auto const peer = bench::petsc_defaults(A, b, x, 1e-10);
+    if (!peer.set_up) return {"fails", ""};
+    double const left = norm(b - A * x), all = norm(b);
+    return {text(bench::fixed(1e3 * peer.seconds, 1), peer.converged ? "" : text(", gives up after ", peer.iterations)),
+            left - left == 0 ? bench::scientific(left / all) : "not a number"};
+  }
+#endif
+  return {};
+}
+
 template <class T>
 void report_matrix(bench::table& out, std::string const& path) {
   auto const A = read<T>(path);
   std::string name = std::filesystem::path(path).filename().string();
   name = name.substr(0, name.find(".mtx"));
-  if (A.rows() != A.cols()) return out.row({name, text(A.rows(), " x ", A.cols()), text(A.nnz()), "", "not square", "", "", "", "", "", ""});
+  if (A.rows() != A.cols()) return out.row({name, text(A.rows(), " x ", A.cols()), text(A.nnz()), "", "not square", "", "", "", "", "", "", "", ""});
   vector<T> exact(A.cols());
   for (index_t i = 0; i < A.cols(); ++i) exact[i] = T(double(1 + i % 7));
   vector<T> const b = A * exact;
@@ -53,7 +72,8 @@ void report_matrix(bench::table& out, std::string const& path) {
     double const left = norm(b - A * x), all = norm(b);
     peer = bench::fixed(1e3 * seconds, 1), peer_residual = left - left == 0 ? bench::scientific(left / all) : "not a number";
   }
-  out.row({name, text(A.rows()), text(A.nnz()), method, reason, iterations, residual, time, peer, peer_residual, why});
+  auto const [petsc, petsc_residual] = of_petsc(A, b);
+  out.row({name, text(A.rows()), text(A.nnz()), method, reason, iterations, residual, time, peer, peer_residual, petsc, petsc_residual, why});
 }
 }  // namespace
 
@@ -61,12 +81,13 @@ int main(int argc, char** argv) {
   bench::heading("Real matrices");
   std::cout << "solve(A, b) with b = A x, x_i = 1 + i mod 7, x0 = 0, relative tolerance 1e-10 in the 2-norm, true residuals; one run each, set-up and the "
                "look at the matrix included, on "
-            << threads_in_use() << " threads. Eigen: SparseLU (COLAMD), analysis included, one thread.\n\n";
+            << threads_in_use() << " threads. Eigen: SparseLU (COLAMD), analysis included, one thread. PETSc: its defaults, GMRES(30) with "
+               "ILU(0) and the preconditioned residual to 1e-10, one process; real matrices only, and where the benchmark found PETSc.\n\n";
   std::vector<std::string> paths;
   for (auto const& entry : std::filesystem::directory_iterator(argc > 1 ? argv[1] : SLA_BENCH_DATA))
     if (auto const path = entry.path().string(); path.ends_with(".mtx") || path.ends_with(".mtx.gz")) paths.push_back(path);
   std::sort(paths.begin(), paths.end());
-  bench::table out({"matrix", "rows", "entries", "choice", "reason", "iterations", "true residual", "ms", "Eigen ms", "Eigen residual", "why"});
+  bench::table out({"matrix", "rows", "entries", "choice", "reason", "iterations", "true residual", "ms", "Eigen ms", "Eigen residual", "PETSc ms", "PETSc residual", "why"});
   for (auto const& path : paths) try {
       report_matrix<double>(out, path);
     } catch (io_error const& e) {  // the banner says what the values are

@@ -67,8 +67,10 @@ inline ladder choose(matrix_properties const& p, int max_iterations) {
     if (p.rows <= 1500)
       return {{{rung::ldlt, max_iterations}, {rung::cg_jacobi, max_iterations}, {rung::lu, max_iterations}}, why + ", of few rows"};
     if (affordable) {
-      ladder out{{{rung::cg_jacobi, limited(factor_seconds, 100, 2000)}, {rung::ldlt, max_iterations}, {rung::cg_ilu0, max_iterations}, {rung::lu, max_iterations}},
-                 why};
+      // Sweeps go row by row on one thread: worth three steps of CG in a cache, far more in memory that threads share.
+      bool const swept = p.rows <= 200000;
+      ladder_step const begin = swept ? ladder_step{rung::cg_ilu0, limited(factor_seconds / 3, 100, 2000)} : ladder_step{rung::cg_jacobi, limited(factor_seconds, 100, 2000)};
+      ladder out{{begin, {rung::ldlt, max_iterations}, {swept ? rung::cg_jacobi : rung::cg_ilu0, max_iterations}, {rung::lu, max_iterations}}, why};
       if (minres_pays) out.steps.insert(out.steps.begin() + 1, minres_while);
       return out;
     }
