@@ -4,10 +4,12 @@
 #include <complex>
 
 #include "suites/krylov.hpp"
+#include "suites/messages.hpp"
 
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/precond/chebyshev.hpp>
 
+using suite::tells, suite::words;
 using sla::dyn, sla::index_t;
 using complex = std::complex<double>;
 
@@ -50,15 +52,6 @@ void agrees(A const& a, V const& r, index_t rhs, int degree) {
   CHECK(oracle::distance(std::vector(z.begin(), z.end()), wanted) < 1e-12);
   CHECK(oracle::distance(z, h) == 0);
 }
-std::string words(auto const& f) {
-  try {
-    f();
-  } catch (sla::error const& e) {
-    return e.what();
-  }
-  return "";
-}
-bool tells(std::string const& what, char const* part) { return what.find(part) != std::string::npos; }
 }  // namespace
 
 TEST_CASE("chebyshev scales eigenvectors by its polynomial, and its bounds enclose the spectrum") {

@@ -3,11 +3,13 @@
 #include <complex>
 
 #include "suites/krylov.hpp"
+#include "suites/messages.hpp"
 
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/precond/ilu0.hpp>
 #include <sla/solve/precond/schwarz.hpp>
 
+using suite::tells, suite::words;
 using sla::dyn, sla::index_t, sla::schwarz, sla::ilu0;
 using complex = std::complex<double>;
 
@@ -45,15 +47,6 @@ void adjoint_fits(M const& m, V const& x, V const& y) {
   auto const left = sla::eval(sla::dot(mx, y)), right = sla::eval(sla::dot(x, hy));
   CHECK(std::abs(left - right) <= 1e-12 * std::abs(left));
 }
-std::string words(auto const& f) {
-  try {
-    f();
-  } catch (sla::error const& e) {
-    return e.what();
-  }
-  return "";
-}
-bool tells(std::string const& what, char const* part) { return what.find(part) != std::string::npos; }
 }  // namespace
 
 TEST_CASE("schwarz is the sum over subdomains, of strips and of any owners") {

@@ -26,6 +26,12 @@ constexpr void require_whole_items() {
                 "sla: this is asked of a distributed matrix whose batch is dealt out: ask it of each rank's part, D.local()");
 }
 
+/// The same of what gives all items of a batch: no axis of the mesh deals them out.
+template <class List>
+inline constexpr bool has_all_items = false;
+template <class... P>
+inline constexpr bool has_all_items<placements<P...>> = ((is_copied<P> || P::kind == placement_kind::sparse_shard) && ...);
+
 /// The communicator of the ranks that share a matrix.
 template <class D>
 any_communicator& sharing(D const& d) {
@@ -120,8 +126,8 @@ auto diagonal_of(D const& d) {
   }
 }
 
-/// Norms of a distributed matrix, one number per batch item: `norm` (Frobenius), `norm1` (largest column sum), `norm_inf`
-/// (largest row sum). Collective. Placement: a number that every rank has, the same to the last bit; beside distributed
+/// Norms of a distributed matrix, one number per batch item that this rank has: `norm` (Frobenius), `norm1` (largest column sum), `norm_inf`
+/// (largest row sum). Collective. Placement: a number that every rank of the items has, the same to the last bit; beside distributed
 /// values it is `uniform(n)`. Cost: one all_reduce of a number; norm1 of rows a reverse halo too, norm_inf of columns an
 /// all_reduce of all rows.
 template <DistributedSparse D>
@@ -180,7 +186,7 @@ auto perform(op::scale_cols, D const& d, X const& x) {
 /// Cost: the whole matrix, and its triplets meanwhile, on every rank.
 template <DistributedSparse D>
 auto gather(D const& d) {
-  detail::require_whole_items<D>();
+  static_assert(detail::has_all_items<placements_of_t<D>>, "sla: gather(D), to_dense(D): the batch of D is dealt out: distribute by rows or columns alone, or take D.local()");
   using Local = local_of_t<D>;
   using T = typename Local::value_type;
   using S = typename Local::shape_type;
