@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Preconditioners on the device, of batches whose items stop by themselves, and products with right-hand sides beside the host's.
+// Preconditioners on the device beside the host's, in a batch whose items stop by themselves.
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/precond/block_jacobi.hpp>
+#include <sla/solve/precond/chebyshev.hpp>
 
 #include "device.cuh"
 
 using namespace on_device;
 
 namespace {
-using Vectors = tensor<double, Extents<dyn, dyn, dyn>>;
-
 /// Items of 2 x 2 blocks, the later the easier.
 auto batch_of_blocks(index_t batch) {
   auto A = to_batch(to_blocks<2, 2>(problems::poisson<double>({30, 40})), batch);
@@ -22,7 +21,7 @@ auto batch_of_blocks(index_t batch) {
 
 void block_jacobi_in_a_batch() {
   auto const A = batch_of_blocks(4);
-  Vectors const b = random<double, Extents<dyn, dyn, dyn>>({4, 600, 2}, 1);
+  auto const b = random<double, Extents<dyn, dyn, dyn>>({4, 600, 2}, 1);
   auto const dA = up(A);
   auto const [x, host] = try_solve(A, b, cg{.rtol = 1e-10}, block_jacobi{.size = 2});
   auto const [dx, device] = try_solve(dA, up(b), cg{.rtol = 1e-10}, block_jacobi{.size = 2});
@@ -41,8 +40,20 @@ void block_jacobi_in_a_batch() {
   expect(same(block_jacobi{.size = 2}.setup(2.0 * A), dM), "and those of new values");
   expect(refuses<shape_error>("size = 7", [&] { (void)block_jacobi{.size = 7}.setup(dA); }), "a size that does not divide the rows");
 }
+
+void chebyshev_polynomials() {
+  auto const A = batch_of_blocks(2);
+  auto const b = random<double, Extents<dyn, dyn, dyn>>({2, 600, 2}, 2);
+  auto const [x, host] = try_solve(A, b, cg{.rtol = 1e-10}, chebyshev{});
+  auto const [dx, device] = try_solve(up(A), up(b), cg{.rtol = 1e-10}, chebyshev{});
+  expect(device.converged() && distance(x, down(dx)) <= 1e-8, "cg with chebyshev");
+  expect(std::abs(host.iterations() - device.iterations()) <= 1, "in as many iterations");
+}
 }  // namespace
 
 int main() {
-  return run([] { block_jacobi_in_a_batch(); });
+  return run([] {
+    block_jacobi_in_a_batch();
+    chebyshev_polynomials();
+  });
 }
