@@ -89,6 +89,7 @@ TEST_CASE("a sum shares the pattern of the operand that has all entries") {
   auto const A = example(40, 40, 300, 1);
   auto const I = from_triplets<double>(40, 40, std::vector{0, 3}, std::vector{A.pattern().col[0], A.pattern().col[A.pattern().row_ptr[3]]}, std::vector{1.0, 2.0});
   CHECK((A + I).shared_pattern() == A.shared_pattern());
+  CHECK((I - A).shared_pattern() == A.shared_pattern());
   CHECK((A - 2.0 * A).shared_pattern() == A.shared_pattern());
   CHECK(dense(A - 2.0 * A) == sum_of(-1, A, 0, A));
   CHECK((A + example(40, 40, 300, 1)).shared_pattern() == A.shared_pattern());

@@ -47,7 +47,7 @@ To add_values(NA alpha, A const& a, NB beta, B const& b, typename To::shape_type
   return {shape, a.shared_pattern(), std::move(values)};
 }
 
-/// The same on the union of two patterns of sorted rows; the pattern is that of a, if it has all entries of b.
+/// The same on the union of two patterns of sorted rows; the pattern is that of one, if it has all entries of the other.
 template <class To, class NA, class A, class NB, class B>
 To merge_values(NA alpha, A const& a, NB beta, B const& b, typename To::shape_type const& shape) {
   using V = kernel_t<typename To::value_type>;
@@ -61,7 +61,9 @@ To merge_values(NA alpha, A const& a, NB beta, B const& b, typename To::shape_ty
     return count;
   });
   index_t const entries = row_ptr[shape.rows()];
-  bool const shares = std::same_as<typename A::format_type, typename To::format_type> && entries == a.nnz();
+  bool const of_a = std::same_as<typename A::format_type, typename To::format_type> && entries == a.nnz();
+  bool const of_b = std::same_as<typename B::format_type, typename To::format_type> && entries == b.nnz();
+  bool const shares = of_a || of_b;
   if (!shares) narrowed<Col>(shape.cols(), "the number of columns,", wide_columns);
   buffer<Col> col(shares ? 0 : entries, uninitialized);
   buffer<typename To::value_type> values(shape.batch_count() * entries * block, uninitialized);
@@ -81,7 +83,9 @@ To merge_values(NA alpha, A const& a, NB beta, B const& b, typename To::shape_ty
         });
     });
   if constexpr (std::same_as<typename A::format_type, typename To::format_type>)
-    if (shares) return {shape, a.shared_pattern(), std::move(values)};
+    if (of_a) return {shape, a.shared_pattern(), std::move(values)};
+  if constexpr (std::same_as<typename B::format_type, typename To::format_type>)
+    if (of_b) return {shape, b.shared_pattern(), std::move(values)};
   using pattern = typename To::pattern_type;
   return {shape, std::make_shared<pattern const>(pattern{shape.rows(), shape.cols(), std::move(row_ptr), std::move(col)}),
           std::move(values)};
