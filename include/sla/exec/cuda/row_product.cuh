@@ -42,7 +42,8 @@ SLA_HD void walk_row(Pattern const& pattern, index_t i, int lane, int width, F c
   }
 }
 
-/// y = A x, element by element, `width` threads each.
+/// y = A x, element by element, `width` threads each. A is read from memory once per `block_threads` right-hand sides: a block
+/// takes all of a chunk for its rows.
 template <class View, class X>
 struct row_product {
   using plain = product<View, X>;
