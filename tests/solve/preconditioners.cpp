@@ -11,20 +11,14 @@
 #include <sla/tensor/block.hpp>
 #include <sla/tensor/problems.hpp>
 
+#include "suites/chain.hpp"
 #include "suites/dense.hpp"
 
+using suite::chain;
 using sla::dyn, sla::index_t;
 using complex = std::complex<double>;
 
 namespace {
-/// A matrix whose LU factors have no fill: a chain of rows.
-template <class T>
-sla::sparse_tensor<T> chain(index_t n) {
-  auto A = sla::cast<T>(sla::problems::convection_diffusion({n}, 0.7));
-  for (index_t s = 0; s < A.nnz(); ++s)
-    if constexpr (sla::is_complex<T>) A.values()[s] *= T(1, 0.1 * double(s % 3));
-  return A;
-}
 template <class A, class B>
 double difference(A const& a, B const& b) {
   return sla::norm_inf(a - b);

@@ -2,6 +2,7 @@
 // Additive Schwarz against the sum of dense inverses of its subdomains; restricted, adjoint, in batches and blocks.
 #include <complex>
 
+#include "suites/chain.hpp"
 #include "suites/krylov.hpp"
 #include "suites/messages.hpp"
 
@@ -10,18 +11,11 @@
 #include <sla/solve/precond/schwarz.hpp>
 
 using suite::tells, suite::words;
+using suite::chain;
 using sla::dyn, sla::index_t, sla::schwarz, sla::ilu0;
 using complex = std::complex<double>;
 
 namespace {
-/// A matrix whose square submatrices of neighbouring rows have LU factors without fill.
-template <class T>
-sla::sparse_tensor<T> chain(index_t n) {
-  auto A = sla::cast<T>(sla::problems::convection_diffusion({n}, 0.7));
-  for (index_t s = 0; s < A.nnz(); ++s)
-    if constexpr (sla::is_complex<T>) A.values()[s] *= T(1, 0.1 * double(s % 3));
-  return A;
-}
 /// sum of S_i^T A_i^-1 R_i r on dense arrays, where R_i and S_i pick rows(i), or of them those with owner i.
 template <class T>
 std::vector<T> dense_sum(sla::sparse_tensor<T> const& A, auto const& M, std::vector<int> const& owner, std::vector<T> const& r, bool own_in, bool own_out) {
