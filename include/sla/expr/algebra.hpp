@@ -16,7 +16,7 @@ inline constexpr bool on_host = std::same_as<typename A::memory_type, host_memor
 template <class A, class B>
 auto sparse_sum(A const& a, int sign, B const& b) {
   if constexpr (on_host<A, B>) {
-    return add(1, a, sign, b);
+    return perform(op::add{}, 1, a, sign, b);
   } else {
     static_assert(std::same_as<typename A::shape_type, typename B::shape_type> && std::same_as<typename A::pattern_type, typename B::pattern_type>,
                   "sla: A + B and A - B in the memory of a device need sparse tensors of one shape, format and memory");
