@@ -12,7 +12,8 @@ need g++=g++ cmake=cmake ninja=ninja-build /usr/include/eigen3=libeigen3-dev /us
   mpirun=openmpi-bin mpicxx=libopenmpi-dev /usr/include/zlib.h=zlib1g-dev /usr/include/nlohmann/json.hpp=nlohmann-json3-dev /usr/include/metis.h=libmetis-dev
 if [ "$kind" != quick ]; then
   clang=$(clang_version)
-  need clang++-$clang=clang-$clang /usr/lib/llvm-$clang/lib/libomp.so=libomp-$clang-dev
+  need clang++-$clang=clang-$clang /usr/lib/llvm-$clang/lib/libomp.so=libomp-$clang-dev \
+    /usr/lib/llvm-$clang/lib/clang/$clang/lib/linux=libclang-rt-$clang-dev
 fi
 
 jobs=$(nproc)
