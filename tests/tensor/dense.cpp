@@ -99,6 +99,8 @@ TEST_CASE("long runs are used again, as long as more than that is in use") {
     std::fill(work.begin(), work.end(), 1.0);
   }
   CHECK(where[0] == where[1]);
+  CHECK_THROWS_AS(host_memory::allocate(std::size_t(1) << 60), std::bad_alloc);
+  CHECK(detail::runs_of_this_thread().take(detail::page_run::length_for(n * sizeof(double))).at == nullptr);  // given back first
 
   detail::kept_runs kept;
   auto const run = detail::page_run::from_system(2 * detail::large_page);

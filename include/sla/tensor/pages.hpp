@@ -73,7 +73,7 @@ class kept_runs {
       if (runs_[k].length == length) return remove(k);
     return {};
   }
-  /// Keeps the run; frees the oldest until at most `most` bytes are kept.
+  /// Keeps the run, then trims.
   void give(page_run run, std::size_t most) noexcept {
     if (count_ == runs_.size()) remove(0).to_system();
     run.offer();
@@ -81,11 +81,12 @@ class kept_runs {
     bytes_ += run.length;
     trim(most);
   }
-
- private:
+  /// Frees the oldest until at most `most` bytes are kept.
   void trim(std::size_t most) noexcept {
     while (bytes_ > most) remove(0).to_system();
   }
+
+ private:
   page_run remove(std::size_t k) noexcept {
     page_run const out = runs_[k];
     for (--count_; k < count_; ++k) runs_[k] = runs_[k + 1];
@@ -103,10 +104,14 @@ inline kept_runs& runs_of_this_thread() {
   return runs;
 }
 
+/// Null, if the system has no such run even without those that the thread keeps.
 inline void* take_run(std::size_t bytes) noexcept {
   std::size_t const length = page_run::length_for(bytes);
-  if (kept_runs::open())
-    if (page_run const kept = runs_of_this_thread().take(length); kept.at) return kept.at;
+  if (!kept_runs::open()) return page_run::from_system(length).at;
+  auto& kept = runs_of_this_thread();
+  if (page_run const again = kept.take(length); again.at) return again.at;
+  if (page_run const fresh = page_run::from_system(length); fresh.at) return fresh.at;
+  kept.trim(0);
   return page_run::from_system(length).at;
 }
 /// Of the runs that are freed, a thread keeps at most as many bytes as are in use.
