@@ -117,7 +117,7 @@ consteval bool has_gradient() { // integers and booleans have none
 
 template <class Keys, class Local, class Mesh, class... P>
 consteval operand distributed_operand() {
-  static_assert(sizeof...(P) <= max_mesh_axes, "sla: a mesh has at most 4 axes");
+  static_assert(sizeof...(P) <= max_mesh_axes, "sla: a mesh has at most 6 axes");
   operand out;
   out.gradient = has_gradient<Local>();
   out.type.axes = static_cast<std::int8_t>(sizeof...(P));

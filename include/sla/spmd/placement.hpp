@@ -19,12 +19,16 @@ enum class placement_kind : std::int8_t {
   partial,      ///< a pending reduction: the sum (or another monoid) of the x_r
   shard,        ///< x_r is part r of one tensor, along a dense dimension
   sparse_shard, ///< x_r has the rows (or columns) of part r of one sparse tensor
+  hyper,        ///< x_r has the entries of part r of one sparse tensor, whatever their rows and columns
   ghost,        ///< a shard with copies of the entries of others that its rank reads
   ghost_partial ///< the dual of ghost: contributions to own entries and to those of others
 };
 
 /// The commutative monoids of a pending reduction, as values.
 enum class monoid : std::int8_t { none, sum, average, maximum, minimum, product };
+
+/// Sums and averages commute with each other; no other two reductions do.
+constexpr bool is_sum(monoid m) { return m == monoid::sum || m == monoid::average; }
 
 // The monoids as types: `Partial<Max>`.
 struct Sum {
@@ -81,11 +85,14 @@ struct Partial {
 };
 
 /// Dimension Dim is dealt out to the ranks by a family. Dim counts the dense dimensions of a dense tensor, and
-/// (*batch, M, N, *block) of a sparse one, where M and N are placed by SparseShard.
-template <int Dim, ShardFamily Family = Even>
+/// (*batch, M, N, *block) of a sparse one, where M and N are placed by SparseShard. Where several axes deal out one
+/// dimension, the axis of the lowest Level is outermost, and of equal levels the first in the mesh: only an order other
+/// than the mesh's has levels other than 0.
+template <int Dim, ShardFamily Family = Even, int Level = 0>
 struct Shard {
   static constexpr placement_kind kind = placement_kind::shard;
   static constexpr int dim = Dim;
+  static constexpr int level = Level;
   using family = Family;
   using dual = Shard;
 };
@@ -99,6 +106,16 @@ struct SparseShard {
   static constexpr int dim = Axis;
   using family = Family;
   using dual = SparseShard;
+};
+
+/// Sparse operands: each rank holds the entries that a partition of the nonzeros gives it, whatever their rows and
+/// columns (hypergraph and medium-grain partitions).
+template <ShardFamily Family = Part<>>
+struct Hyper {
+  static constexpr placement_kind kind = placement_kind::hyper;
+  static constexpr int dim = 0;
+  using family = Family;
+  using dual = Hyper;
 };
 
 /// The name of a halo pattern as a type.

@@ -10,8 +10,8 @@
 
 namespace sla {
 
-inline constexpr int max_mesh_axes = 4;
-inline constexpr int max_operands = 4;
+inline constexpr int max_mesh_axes = 6;
+inline constexpr int max_operands = 6;
 inline constexpr int max_dims = 8;
 
 /// One placement as a value. Families and patterns are numbers in a list of types, so that values compare as types do.
@@ -21,6 +21,7 @@ struct placed {
   std::int8_t dim = -1; ///< of sparse_shard: 0 rows, 1 columns
   std::int16_t family = -1;
   std::int16_t pattern = -1;
+  std::int8_t level = 0; ///< of shard: among the axes that deal out one dimension, the lowest is outermost
   constexpr bool operator==(placed const&) const = default;
 };
 
@@ -45,6 +46,7 @@ enum class code : std::uint8_t {
   partial_with_varying,     // E06
   nonlinear_in_partial,     // E07
   nonlinear_argument,       // E08
+  partial_product_plus_replicate, // E09
   reduction_of_replicate,   // E10
   wrong_collective,         // E11
   local_conversion,         // E12
@@ -53,15 +55,27 @@ enum class code : std::uint8_t {
   different_meshes,         // E15
   not_innermost,            // E16
   layouts_differ,           // E17
+  unstated_partial,         // E18
   sparse_layouts_differ,    // E19
+  narrow_reduction,         // E20
   no_rule,                  // E21
+  changed_in_place,         // E22
+  uneven_branch,            // E23
   run_time_number,          // E24
+  repeated_seed,            // E25
+  reshaped_shard,           // E26
+  overlapping_axes,         // E27
+  local_map_result,         // E28
   no_such_dimension,        // E29
+  indivisible,              // E30
   mixed_monoids,            // E31
   reduction_over_ghosts,    // E32
   varying_with_shard,       // E33
   reinterpreted_shard,      // E34
-  no_placement              // E35
+  no_placement,             // E35
+  mixed_modes,              // E36
+  wrong_seed,               // E37
+  ambiguous_rule            // E38
 };
 
 /// A refusal: what, on which mesh axis, and the operand that it points at; -1 where there is none.
@@ -139,6 +153,7 @@ consteval placed to_value() {
     // A dimension that no tensor has stays recognisable when it is stored in a byte.
     out.dim = static_cast<std::int8_t>(P::dim < 0 || P::dim >= max_dims ? max_dims : P::dim);
     out.family = index_in<typename keys<P>::family>(Keys{});
+    if constexpr (requires { P::level; }) out.level = static_cast<std::int8_t>(P::level);
     if constexpr (HasPattern<P>) out.pattern = index_in<typename keys<P>::pattern>(Keys{});
   }
   return out;
@@ -171,9 +186,11 @@ consteval auto to_type() {
   else {
     using F = typename type_at<V.family, Keys>::type;
     if constexpr (V.kind == placement_kind::shard)
-      return Shard<V.dim, F>{};
+      return Shard<V.dim, F, V.level>{};
     else if constexpr (V.kind == placement_kind::sparse_shard)
       return SparseShard<V.dim, F>{};
+    else if constexpr (V.kind == placement_kind::hyper)
+      return Hyper<F>{};
     else {
       constexpr auto name = type_at<V.pattern, Keys>::type::value;
       if constexpr (V.kind == placement_kind::ghost)
@@ -220,7 +237,6 @@ constexpr int dealt_dim(placed p, typing const& t) {
 
 /// Is every placement one that a tensor of this many dimensions can have, and do the pending reductions commute?
 constexpr diagnostic check_placements(typing const& t) {
-  auto const is_sum = [](monoid m) { return m == monoid::sum || m == monoid::average; };
   monoid pending = monoid::none;
   for (int a = 0; a < t.axes; ++a) {
     auto const p = t.on[a];
@@ -231,7 +247,8 @@ constexpr diagnostic check_placements(typing const& t) {
     }
     if (!is_sharded(p.kind)) continue;
     bool const is_row_or_column = t.is_sparse() && (p.dim == t.batch || p.dim == t.batch + 1);
-    bool const fits = p.kind == placement_kind::sparse_shard ? t.is_sparse() : p.dim < t.rank && !is_row_or_column;
+    bool const entries = p.kind == placement_kind::sparse_shard || p.kind == placement_kind::hyper;
+    bool const fits = entries ? t.is_sparse() : p.dim < t.rank && !is_row_or_column;
     if (!fits) return {code::no_such_dimension, static_cast<std::int8_t>(a), 0};
   }
   return {};

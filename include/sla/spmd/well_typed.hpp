@@ -32,7 +32,7 @@ struct joined_keys<placements<Done...>, placements<P...>, Rest...> : joined_keys
 /// One operation on operands of these types (without references).
 template <class Op, class... Ts>
 struct typed_call {
-  static_assert(sizeof...(Ts) > 0 && sizeof...(Ts) <= max_operands, "sla: an operation has one to four operands");
+  static_assert(sizeof...(Ts) > 0 && sizeof...(Ts) <= max_operands, "sla: an operation has one to six operands");
   using mesh_type = typename first_mesh<Ts...>::type;
   using keys = typename joined_keys<placements<>, typename operand_traits<Ts>::placement_list...>::type;
 
