@@ -8,12 +8,10 @@
 #include <sla/core/meta.hpp>
 #include <sla/spmd/op_rule.hpp>
 #include <sla/spmd/operand.hpp>
+#include <sla/spmd/strategy.hpp>
 #include <sla/spmd/typing.hpp>
 
 namespace sla {
-
-/// The communication that an operation does by itself along an axis; all other communication is a named collective.
-enum class communication : std::uint8_t { none, halo, reverse_halo, all_reduce, solver };
 
 /// The typing of a result and what its computation communicates on each axis, or the reason of a refusal.
 struct outcome {
