@@ -37,6 +37,14 @@ template <fixed_string Axis, class To>
 struct halo_exchange_to;
 template <fixed_string Axis, class To>
 struct halo_reduce_to;
+template <fixed_string Axis, class To>
+struct all_to_all_to;
+template <fixed_string Axis, class To>
+struct repartition_to;
+template <fixed_string Axis, class To>
+struct permute_shards_to;
+template <fixed_string Axis, class To>
+struct assemble_to;
 
 /// A single step on one operand after which the rules accept the call.
 struct fix {
@@ -232,6 +240,14 @@ consteval auto step_name() {
     return std::type_identity<reduce_scatter_to<Axis, To>>{};
   else if constexpr (How == step::halo_exchange)
     return std::type_identity<halo_exchange_to<Axis, To>>{};
+  else if constexpr (How == step::all_to_all)
+    return std::type_identity<all_to_all_to<Axis, To>>{};
+  else if constexpr (How == step::repartition)
+    return std::type_identity<repartition_to<Axis, To>>{};
+  else if constexpr (How == step::permute_shards)
+    return std::type_identity<permute_shards_to<Axis, To>>{};
+  else if constexpr (How == step::assemble || How == step::restrict_pattern)
+    return std::type_identity<assemble_to<Axis, To>>{};
   else
     return std::type_identity<halo_reduce_to<Axis, To>>{};
 }

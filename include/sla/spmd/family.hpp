@@ -15,6 +15,7 @@ namespace sla {
 //   even        every rank holds equally many
 //   contiguous  rank r holds one interval, and the intervals are in rank order
 //   stated      the owner map follows from extent and ranks alone (a partitioner's result does not)
+//   reshapeable optional: dimensions may be merged with, or split off, one that it deals out
 //
 //   accepts(extent, ranks)                   can this family deal out so many to so many ranks?
 //   owner(i, extent, ranks)                  the rank that holds global index i
@@ -40,7 +41,7 @@ struct contiguous_family {
 
 /// Equal contiguous pieces. Law: the number of ranks divides the extent.
 struct Even : detail::contiguous_family<Even> {
-  static constexpr bool even = true;
+  static constexpr bool even = true, reshapeable = true;
   static constexpr bool accepts(std::int64_t extent, int ranks) { return ranks > 0 && extent % ranks == 0; }
   static constexpr std::int64_t first(int rank, std::int64_t extent, int ranks) { return extent / ranks * rank; }
   static constexpr int owner(std::int64_t i, std::int64_t extent, int ranks) {
@@ -98,6 +99,41 @@ struct Table : detail::contiguous_family<Table<Sizes...>> {
   }
 };
 
+/// The dimension is cut into Pieces pieces, and each piece is dealt out to all ranks by Base: rank r holds chunk r of
+/// every piece. An all_to_all within one dimension makes it, and a merge of dimensions whose inner one is dealt out.
+template <int Pieces, class Base = Even>
+struct Strided {
+  static_assert(Pieces > 0, "sla: Strided<Pieces> cuts a dimension into at least one piece");
+  static_assert(Base::contiguous, "sla: Strided<Pieces, Base> deals out its pieces by a family of intervals");
+  static constexpr bool even = Base::even, contiguous = false, stated = true;
+  static constexpr int pieces = Pieces;
+  using base = Base;
+
+  static constexpr bool accepts(std::int64_t extent, int ranks) {
+    if (!Base::accepts(extent, Pieces)) return false;
+    bool fits = true;
+    for (int p = 0; p < Pieces; ++p) fits = fits && Base::accepts(Base::local_extent(p, extent, Pieces), ranks);
+    return fits;
+  }
+  static constexpr int owner(std::int64_t i, std::int64_t extent, int ranks) {
+    int const p = Base::owner(i, extent, Pieces);
+    return Base::owner(i - Base::first(p, extent, Pieces), Base::local_extent(p, extent, Pieces), ranks);
+  }
+  static constexpr std::int64_t local_extent(int rank, std::int64_t extent, int ranks) {
+    std::int64_t sum = 0;
+    for (int p = 0; p < Pieces; ++p) sum += Base::local_extent(rank, Base::local_extent(p, extent, Pieces), ranks);
+    return sum;
+  }
+  static constexpr std::int64_t local_to_global(int rank, std::int64_t j, std::int64_t extent, int ranks) {
+    for (int p = 0; p < Pieces; ++p) {
+      auto const piece = Base::local_extent(p, extent, Pieces), mine = Base::local_extent(rank, piece, ranks);
+      if (j < mine) return Base::first(p, extent, Pieces) + Base::first(rank, piece, ranks) + j;
+      j -= mine;
+    }
+    return extent;
+  }
+};
+
 /// A partition found at run time (by a partitioner, or given). The tag tells partitions apart at compile time; two of
 /// one tag are told apart by the layouts that carry the owner maps.
 template <fixed_string Tag = "">
@@ -120,5 +156,33 @@ concept StatedFamily = ShardFamily<F> && F::stated && requires(std::int64_t i, i
   { F::local_extent(r, i, r) } -> std::same_as<std::int64_t>;
   { F::local_to_global(r, i, i, r) } -> std::same_as<std::int64_t>;
 };
+
+/// A family as a value: its flags, and its functions where the owner map is stated.
+struct family_facts {
+  bool even = false, contiguous = false, stated = false, reshapeable = false;
+  bool (*accepts)(std::int64_t extent, int ranks) = nullptr;
+  std::int64_t (*local_extent)(int rank, std::int64_t extent, int ranks) = nullptr;
+  std::int64_t (*local_to_global)(int rank, std::int64_t j, std::int64_t extent, int ranks) = nullptr;
+};
+
+namespace detail {
+template <class F>
+consteval family_facts facts_of() { // nothing of a type that is no family
+  family_facts out;
+  if constexpr (ShardFamily<F>) {
+    out = {F::even, F::contiguous, F::stated};
+    if constexpr (requires { F::reshapeable; }) out.reshapeable = F::reshapeable;
+    if constexpr (StatedFamily<F>) {
+      out.accepts = F::accepts;
+      out.local_extent = F::local_extent;
+      out.local_to_global = F::local_to_global;
+    }
+  }
+  return out;
+}
+} // namespace detail
+
+template <class F>
+inline constexpr family_facts family_facts_of = detail::facts_of<F>();
 
 } // namespace sla

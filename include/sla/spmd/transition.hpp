@@ -11,16 +11,22 @@
 namespace sla {
 
 /// What changes a placement. `convert` keeps the value and never communicates; `reinterpret` keeps what each rank holds
-/// and changes what it means; the others communicate and keep the value.
+/// and changes what it means; the others communicate and keep the value, all but all_to_all of a Varying.
 enum class step : std::uint8_t {
   convert,
   reinterpret,
   all_reduce,
   all_gather,
   reduce_scatter,
+  all_to_all,     ///< another dimension is dealt out; of a Varying: the blocks of all ranks are transposed
+  repartition,    ///< the same dimension is dealt out by another family
+  permute_shards, ///< two axes that deal out one dimension change places
   halo_exchange,
-  halo_reduce
+  halo_reduce,
+  assemble,        ///< unassembled sparse terms: their patterns are united, values of one entry added
+  restrict_pattern ///< its adjoint: each rank keeps the entries of its own pattern
 };
+inline constexpr int step_count = 12;
 
 /// One step on one axis.
 struct transition {
@@ -35,19 +41,33 @@ inline constexpr expert_t expert{};
 
 namespace detail {
 constexpr bool is_part(placement_kind kind) { // of one value
-  return kind == placement_kind::varying || kind == placement_kind::shard || kind == placement_kind::sparse_shard;
+  return kind == placement_kind::varying || kind == placement_kind::shard ||
+         kind == placement_kind::sparse_shard || kind == placement_kind::hyper;
 }
+constexpr bool is_entries(placement_kind kind) {
+  return kind == placement_kind::sparse_shard || kind == placement_kind::hyper;
+}
+constexpr bool is_copies(placement_kind kind) {
+  return kind == placement_kind::replicate || kind == placement_kind::invariant;
+}
+/// Do both deal out one dimension by one family?
+constexpr bool same_shares(placed a, placed b) { return a.dim == b.dim && a.family == b.family; }
 } // namespace detail
 
 /// The step that keeps the value on the way from one placement to another.
 constexpr step route(placed from, placed to) {
   using kind = placement_kind;
-  bool const to_copies = to.kind == kind::replicate || to.kind == kind::invariant;
-  if (from.kind == kind::partial && to_copies) return step::all_reduce;
-  if (from.kind == kind::partial && detail::is_part(to.kind)) return step::reduce_scatter;
-  if (detail::is_part(from.kind) && to_copies) return step::all_gather;
-  if (from.kind == kind::shard && to.kind == kind::ghost) return step::halo_exchange;
-  if (from.kind == kind::ghost_partial && to.kind == kind::shard) return step::halo_reduce;
+  auto const a = from.kind, b = to.kind;
+  bool const to_parts = detail::is_part(b) || b == kind::ghost_partial;
+  if (a == kind::partial && detail::is_copies(b)) return step::all_reduce;
+  if (a == kind::partial && to_parts) return step::reduce_scatter;
+  if ((detail::is_part(a) || a == kind::ghost) && detail::is_copies(b)) return step::all_gather;
+  if (a == kind::shard && b == kind::ghost) return step::halo_exchange;
+  if (a == kind::ghost_partial && b == kind::shard) return step::halo_reduce;
+  if (a == kind::shard && b == kind::shard && from.dim != to.dim) return step::all_to_all;
+  if (a == kind::shard && b == kind::shard && from.family != to.family) return step::repartition;
+  if (a == kind::shard && b == kind::shard && from.level != to.level) return step::permute_shards;
+  if (detail::is_entries(a) && detail::is_entries(b) && from != to) return step::repartition;
   return step::convert;
 }
 
@@ -66,13 +86,14 @@ constexpr code check_convert(placement_kind from, placement_kind to, placed a, p
     return is_part(to) || to == kind::replicate ? code::ok : code::local_conversion;
   case kind::varying:
   case kind::sparse_shard:
+  case kind::hyper:
     return to_sum ? gated() : code::local_conversion;
   case kind::shard:
     if (to_sum) return gated();
     // into the zeros of a halo: the dual of dropping a halo
-    return to == kind::ghost_partial && a.dim == b.dim && a.family == b.family ? code::ok : code::local_conversion;
+    return to == kind::ghost_partial && same_shares(a, b) ? code::ok : code::local_conversion;
   case kind::ghost:
-    return to == kind::shard && a.dim == b.dim && a.family == b.family ? code::ok : code::local_conversion;
+    return to == kind::shard && same_shares(a, b) ? code::ok : code::local_conversion;
   case kind::ghost_partial:
     return to_sum ? code::ok : code::local_conversion;
   default:
@@ -95,7 +116,7 @@ constexpr code check_reinterpret(placement_kind from, placement_kind to, bool in
 constexpr code check(transition t, bool insisted = false) {
   using kind = placement_kind;
   auto const from = t.from.kind, to = t.to.kind;
-  bool const to_copies = to == kind::replicate || to == kind::invariant;
+  bool const to_copies = detail::is_copies(to), shards = from == kind::shard && to == kind::shard;
   auto const unless = [](bool fits, code otherwise) { return fits ? code::ok : otherwise; };
   switch (t.how) {
   case step::convert:
@@ -112,15 +133,36 @@ constexpr code check(transition t, bool insisted = false) {
   case step::reduce_scatter:
     if (from == kind::replicate || from == kind::invariant || from == kind::varying)
       return code::reduction_of_replicate;
+    if (from == kind::partial && to == kind::ghost_partial)
+      return unless(t.from.fold == monoid::sum, code::wrong_collective);
     return unless(from == kind::partial && detail::is_part(to), code::wrong_collective);
   case step::all_gather:
+    if (from == kind::ghost) return unless(to == kind::replicate, code::wrong_collective);
     return unless(detail::is_part(from) && to_copies, code::wrong_collective);
+  case step::all_to_all:
+    if (from == kind::varying) return unless(to == kind::varying, code::wrong_collective);
+    // Within one dimension the blocks change their meaning: only the family of the target says what they are now.
+    return unless(shards && (t.from.dim != t.to.dim || t.from.family != t.to.family), code::wrong_collective);
+  case step::repartition: {
+    bool const entries = detail::is_entries(from) && detail::is_entries(to);
+    bool const differ = t.from.family != t.to.family || from != to || t.from.dim != t.to.dim;
+    return unless(differ && (entries || (shards && t.from.dim == t.to.dim)), code::wrong_collective);
+  }
+  case step::permute_shards:
+    return unless(shards && detail::same_shares(t.from, t.to) && t.from.level != t.to.level, code::wrong_collective);
+  case step::assemble:
+    return unless(from == kind::partial && t.from.fold == monoid::sum && (to_copies || to == kind::sparse_shard),
+                  code::wrong_collective);
+  case step::restrict_pattern: // the duals of those
+    return unless((from == kind::partial || from == kind::invariant || from == kind::sparse_shard) &&
+                      (from != kind::partial || t.from.fold == monoid::sum) && to == kind::replicate,
+                  code::wrong_collective);
   case step::halo_exchange:
   case step::halo_reduce: {
     bool const out = t.how == step::halo_exchange;
     bool const kinds =
         out ? from == kind::shard && to == kind::ghost : from == kind::ghost_partial && to == kind::shard;
-    return unless(kinds && t.from.dim == t.to.dim && t.from.family == t.to.family, code::wrong_collective);
+    return unless(kinds && detail::same_shares(t.from, t.to), code::wrong_collective);
   }
   }
   return code::wrong_collective;
@@ -131,15 +173,66 @@ constexpr code check(transition t, bool insisted = false) {
 /// adjoint, and its adjoint is the step itself.
 constexpr transition adjoint_of(transition t) {
   placed const from = dual(t.to), to = dual(t.from);
-  using kind = placement_kind;
-  bool const copies = (t.from.kind == kind::replicate && t.to.kind == kind::invariant) ||
-                      (t.from.kind == kind::invariant && t.to.kind == kind::replicate);
-  bool const value_kept = t.how != step::reinterpret || copies;
-  return {value_kept ? route(from, to) : step::reinterpret, from, to};
+  switch (t.how) {
+  case step::reinterpret: {
+    bool const copies = detail::is_copies(t.from.kind) && detail::is_copies(t.to.kind);
+    return {copies ? route(from, to) : step::reinterpret, from, to};
+  }
+  case step::all_to_all: // in one dimension route would say repartition, of a Varying nothing
+    return {step::all_to_all, from, to};
+  case step::assemble:
+    return {step::restrict_pattern, from, to};
+  case step::restrict_pattern:
+    return {step::assemble, from, to};
+  default:
+    return {route(from, to), from, to};
+  }
 }
 
-/// A step on one axis of a tensor: the placements, and the order in which axes share a dimension (the later axis deals
-/// out what the earlier one left, so only the last one can be gathered, or added).
+/// One call may name two steps: a reduction whose source is spelled Varying means that the ranks hold contributions,
+/// and what leaves Invariant by reinterpretation goes through Replicate. No step at all: the placements are equal.
+struct step_path {
+  fixed_array<transition, 2> steps{};
+  int size = 0;
+  constexpr bool operator==(step_path const&) const = default;
+};
+
+/// The steps that a call with a stated source, `all_reduce<"tp", Varying, Replicate>(v)`, stands for.
+constexpr step_path steps_of(transition t) {
+  using kind = placement_kind;
+  constexpr placed sum{kind::partial, monoid::sum}, copies{kind::replicate};
+  bool const reduces = t.how == step::all_reduce || t.how == step::reduce_scatter;
+  bool const keeps = t.how == step::convert || t.how == step::reinterpret;
+  if (keeps && t.from == t.to) return {};
+  if (reduces && t.from.kind == kind::varying)
+    return {{{{step::reinterpret, t.from, sum}, {t.how, sum, t.to}}}, 2};
+  if (t.how == step::reinterpret && t.from.kind == kind::invariant && t.to.kind != kind::replicate)
+    return {{{{step::convert, t.from, copies}, {step::reinterpret, copies, t.to}}}, 2};
+  return {{{t}}, 1};
+}
+
+/// The first reason against any of the steps. A spelled source insists by itself where two steps are meant.
+constexpr code check_path(step_path const& path, bool insisted = false) {
+  for (int n = 0; n < path.size; ++n)
+    if (auto const why = check(path.steps[n], insisted || path.size == 2); why != code::ok) return why;
+  return code::ok;
+}
+
+/// The adjoints in reverse order.
+constexpr step_path adjoint_of(step_path const& path) {
+  step_path back{{}, path.size};
+  for (int n = 0; n < path.size; ++n) back.steps[n] = adjoint_of(path.steps[path.size - 1 - n]);
+  return back;
+}
+
+/// Does the second axis deal out what the first one left, where both deal out one dimension?
+constexpr bool is_inside(int axis, int level, int outer_axis, int outer_level) {
+  return level != outer_level ? level > outer_level : axis > outer_axis;
+}
+
+/// A step on one axis of a tensor: the placements, and the order in which axes share a dimension (an inner axis deals
+/// out what an outer one left, so only the innermost one can be gathered, or added). Shards change their places only
+/// among axes that share the dimension.
 constexpr diagnostic check_step(step how, typing const& t, int axis, placed to, bool insisted = false) {
   using kind = placement_kind;
   auto const at = static_cast<std::int8_t>(axis);
@@ -147,14 +240,20 @@ constexpr diagnostic check_step(step how, typing const& t, int axis, placed to, 
   typing after = t;
   after.on[axis] = to;
   if (auto why = check_placements(after); why.what != code::ok) return why.axis = at, why;
+  if (how == step::assemble && !t.is_sparse()) return {code::wrong_collective, at, 0};
   if (t.on[axis] == to) return {};
-  for (int b = axis + 1; b < t.axes; ++b) {
-    auto const later = t.on[b];
-    if (!is_sharded(later.kind)) continue;
-    for (auto const p : {t.on[axis], to})
-      if (is_sharded(p.kind) && p.kind != kind::ghost_partial && dealt_dim(p, t) == dealt_dim(later, t))
+  bool shared = false;
+  for (int b = 0; b < t.axes; ++b) {
+    auto const other = t.on[b];
+    if (b == axis || !is_sharded(other.kind)) continue;
+    for (auto const p : {t.on[axis], to}) {
+      if (!is_sharded(p.kind) || p.kind == kind::ghost_partial || dealt_dim(p, t) != dealt_dim(other, t)) continue;
+      shared = true;
+      if (how != step::permute_shards && is_inside(b, other.level, axis, p.level))
         return {code::not_innermost, at, 0};
+    }
   }
+  if (how == step::permute_shards && !shared) return {code::wrong_collective, at, 0};
   return {};
 }
 
