@@ -162,7 +162,8 @@ TEST_CASE("what has no gradient may be read as Replicate or Invariant") {
 }
 
 TEST_CASE("pending maxima and minima") {
-  placed const maximum{placement_kind::partial, monoid::maximum}, average{placement_kind::partial, monoid::average};
+  placed const maximum{placement_kind::partial, monoid::maximum}, average{placement_kind::partial, monoid::average},
+      minimum{placement_kind::partial, monoid::minimum};
   auto const result = [](op_rule const& rule, std::vector<placed> const& at) {
     std::vector<operand> operands;
     for (auto p : at) operands.push_back(tensor_on(p, 1));
@@ -171,7 +172,13 @@ TEST_CASE("pending maxima and minima") {
   CHECK(result(rule_of<op::maximum>, {S(0)}).type.on[0] == maximum);
   CHECK(result(rule_of<op::maximum>, {maximum}).type.on[0] == maximum);
   CHECK(result(rule_of<op::minimum>, {maximum}).why.what == code::nonlinear_in_partial);
-  CHECK(result(rule_of<op::neg>, {maximum}).why.what == code::nonlinear_in_partial);
+  CHECK(result(rule_of<op::neg>, {maximum}).type.on[0] == minimum);
+  CHECK(result(rule_of<op::exp>, {maximum}).type.on[0] == maximum);
+  CHECK(result(rule_of<op::sqrt>, {minimum}).type.on[0] == minimum);
+  CHECK(result(rule_of<op::sqrt>, {maximum}).why.what == code::nonlinear_in_partial); // a losing part may be negative
+  CHECK(result(rule_of<op::abs>, {maximum}).why.what == code::nonlinear_in_partial);
+  CHECK(result(rule_of<op::sub>, {R, maximum}).type.on[0] == minimum);
+  CHECK(result(rule_of<op::add>, {average, R}).type.on[0] == average);
   CHECK(result(rule_of<op::add>, {average, average}).type.on[0] == average);
   CHECK(result(rule_of<op::add>, {average, P}).why.what == code::mixed_monoids);
 }

@@ -55,6 +55,8 @@ struct op_rule {
   monoid contraction = monoid::none;    ///< over the indices that the result lacks
   bool finishes = false;                ///< reduces over the ranks too: its result is a number on every rank
   bool known = true;
+  std::uint8_t rising = 0, falling = 0; ///< a bit for each operand in which the operation is monotone
+  bool bounded_domain = false;          ///< below: a losing part of a pending maximum may lie outside
 };
 
 namespace detail {
@@ -66,10 +68,15 @@ template <class Op>
 consteval op_rule library_rule() {
   using index = indexing;
   using linear = linearity;
-  if (is_one_of<Op, op::add, op::sub, op::neg, op::conj, op::real, op::imag>) return {.linear = linear::joint};
+  if (is_one_of<Op, op::add>) return {.linear = linear::joint, .rising = 0b11};
+  if (is_one_of<Op, op::sub>) return {.linear = linear::joint, .rising = 0b01, .falling = 0b10};
+  if (is_one_of<Op, op::neg>) return {.linear = linear::joint, .falling = 0b01};
+  if (is_one_of<Op, op::exp, op::tanh>) return {.rising = 0b01};
+  if (is_one_of<Op, op::sqrt, op::log>) return {.rising = 0b01, .bounded_domain = true};
+  if (is_one_of<Op, op::conj, op::real, op::imag>) return {.linear = linear::joint};
   if (is_one_of<Op, op::mul>) return {.linear = linear::separate};
   if (is_one_of<Op, op::div>) return {.linear = linear::separate, .nonlinear_arguments = 0b10};
-  if (is_one_of<Op, op::pow, op::abs, op::abs2, op::exp, op::sqrt, op::log, op::sin, op::cos, op::tanh>) return {};
+  if (is_one_of<Op, op::pow, op::abs, op::abs2, op::sin, op::cos>) return {};
   if (is_one_of<Op, op::dot>) return {index::reduction, linear::separate, 0, monoid::sum};
   if (is_one_of<Op, op::sum>) return {index::reduction, linear::joint, 0, monoid::sum};
   if (is_one_of<Op, op::squared_norm>) return {index::reduction, linear::none, 0, monoid::sum};

@@ -115,6 +115,18 @@ struct strategy {
     linear[groups++] = group;
     return passes(group, static_cast<monoid_set>(sums | also));
   }
+  /// Nondecreasing in operand k, whatever the (replicated) others are: a pending maximum stays one.
+  constexpr strategy& rising_in(int k, monoid_set folds = extrema) { return passes(operand_bits(k), folds); }
+  /// Nonincreasing in operand k: a pending maximum becomes a pending minimum, and the reverse.
+  constexpr strategy& falling_in(int k) {
+    for (auto from : {monoid::maximum, monoid::minimum}) {
+      rule r;
+      r.in[k] = partial_slot(from);
+      r.out[0] = partial_slot(from == monoid::maximum ? monoid::minimum : monoid::maximum);
+      add(r);
+    }
+    return *this;
+  }
 };
 
 } // namespace sla
