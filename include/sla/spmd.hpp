@@ -7,7 +7,9 @@
 #include <sla/spmd/placement.hpp>
 #include <sla/spmd/mesh.hpp>
 #include <sla/spmd/typing.hpp>
+#include <sla/spmd/partition_spec.hpp>
 #include <sla/spmd/operand.hpp>
+#include <sla/spmd/named.hpp>
 #include <sla/spmd/op_rule.hpp>
 #include <sla/spmd/rules.hpp>
 #include <sla/spmd/well_typed.hpp>

@@ -58,6 +58,12 @@ struct no_dual {};
 template <Monoid Op = Sum>
 struct Partial;
 
+/// Nothing is known of what the ranks hold: numbers drawn at random, memory that nobody wrote. `assume` gives it a meaning.
+struct Untyped {
+  static constexpr placement_kind kind = placement_kind::untyped;
+  using dual = no_dual;
+};
+
 /// The same value on every rank. Gradient: each rank contributes a part of it (Partial).
 struct Replicate {
   static constexpr placement_kind kind = placement_kind::replicate;

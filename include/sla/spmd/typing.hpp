@@ -175,7 +175,9 @@ consteval auto monoid_type() {
 
 template <placed V, class Keys>
 consteval auto to_type() {
-  if constexpr (V.kind == placement_kind::replicate)
+  if constexpr (V.kind == placement_kind::untyped)
+    return Untyped{};
+  else if constexpr (V.kind == placement_kind::replicate)
     return Replicate{};
   else if constexpr (V.kind == placement_kind::invariant)
     return Invariant{};
