@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla\[E03\]: a pending sum \(Partial\) is added to a Replicate
-// expect-error: wrap_operand<0, .*all_reduce_to<
+// expect-error: wrap_operand<0, .*call::all_reduce<
 #include <sla/spmd.hpp>
 #include <sla/tensor/dense.hpp>
 #include <sla/tensor/sparse.hpp>

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The facts of a refusal as type names, which every compiler prints in full: the operation, what each operand is on the
+// axis, and the calls to insert. The sentence above them is in spmd/sentences.hpp, the search for fixes in
+// spmd/fixes.hpp.
+#pragma once
+
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include <sla/core/meta.hpp>
+#include <sla/spmd/fixes.hpp>
+#include <sla/spmd/well_typed.hpp>
+
+namespace sla {
+
+// The words of a refusal. They are never defined: the compiler prints them.
+template <fixed_string Axis>
+struct on_axis;
+template <int Number, class Is>
+struct operand_is;
+struct literal_number;
+template <class... Wrapped>
+struct fix_by; // all of them together
+template <int Number, class Call>
+struct wrap_operand;
+struct remove_the_call;
+template <class Call>
+struct with_tag_expert;
+
+/// The calls to insert, by the names of the functions that take the steps: `wrap_operand<0, call::all_reduce<"tp",
+/// Replicate>>` says all_reduce<"tp", Replicate>(first operand).
+namespace call {
+template <fixed_string Axis, class To>
+struct convert;
+template <fixed_string Axis, class To>
+struct reinterpret;
+template <fixed_string Axis, class To>
+struct all_reduce;
+template <fixed_string Axis, class To>
+struct all_gather;
+template <fixed_string Axis, class To>
+struct reduce_scatter;
+template <fixed_string Axis, class To>
+struct all_to_all;
+template <fixed_string Axis, class To>
+struct repartition;
+template <fixed_string Axis, class To>
+struct permute_shards;
+template <fixed_string Axis, class To>
+struct halo_exchange;
+template <fixed_string Axis, class To>
+struct halo_reduce;
+template <fixed_string Axis, class To>
+struct assemble;
+template <fixed_string Axis, class To>
+struct restrict_pattern;
+} // namespace call
+
+namespace detail {
+
+template <step How, fixed_string Axis, class To>
+consteval auto call_name() {
+  using std::type_identity;
+  if constexpr (How == step::convert)
+    return type_identity<call::convert<Axis, To>>{};
+  else if constexpr (How == step::reinterpret)
+    return type_identity<call::reinterpret<Axis, To>>{};
+  else if constexpr (How == step::all_reduce)
+    return type_identity<call::all_reduce<Axis, To>>{};
+  else if constexpr (How == step::all_gather)
+    return type_identity<call::all_gather<Axis, To>>{};
+  else if constexpr (How == step::reduce_scatter)
+    return type_identity<call::reduce_scatter<Axis, To>>{};
+  else if constexpr (How == step::all_to_all)
+    return type_identity<call::all_to_all<Axis, To>>{};
+  else if constexpr (How == step::repartition)
+    return type_identity<call::repartition<Axis, To>>{};
+  else if constexpr (How == step::permute_shards)
+    return type_identity<call::permute_shards<Axis, To>>{};
+  else if constexpr (How == step::halo_exchange)
+    return type_identity<call::halo_exchange<Axis, To>>{};
+  else if constexpr (How == step::halo_reduce)
+    return type_identity<call::halo_reduce<Axis, To>>{};
+  else if constexpr (How == step::assemble)
+    return type_identity<call::assemble<Axis, To>>{};
+  else
+    return type_identity<call::restrict_pattern<Axis, To>>{};
+}
+
+template <class... T, class... U>
+consteval type_list<T..., U...> operator+(type_list<T...>, type_list<U...>) {
+  return {};
+}
+
+/// What a refusal shows of an operand: its placement on the axis, or itself.
+template <int K, class T, int Axis>
+consteval auto operand_fact() {
+  using traits = operand_traits<T>;
+  if constexpr (traits::kind == operand_kind::literal)
+    return type_list<operand_is<K, literal_number>>{};
+  else if constexpr (Axis >= 0 && traits::kind == operand_kind::distributed)
+    return type_list<operand_is<K, placement_on_t<T, Axis>>>{};
+  else
+    return type_list<operand_is<K, T>>{};
+}
+
+template <class Mesh, int Axis>
+consteval auto axis_fact() {
+  if constexpr (Axis >= 0)
+    return type_list<on_axis<Mesh::template name_string<Axis>()>>{};
+  else
+    return type_list<>{};
+}
+
+/// One step of a fix as the call that takes it.
+template <class Mesh, class Keys, step How, int Axis, placed To, bool Insisted>
+consteval auto call_fact() {
+  using Call = typename decltype(call_name<How, Mesh::template name_string<Axis>(), placement_at<To, Keys>>())::type;
+  return std::type_identity<std::conditional_t<Insisted, with_tag_expert<Call>, Call>>{};
+}
+
+/// A refused call of an operation: why, the fixes, and all of it as type names.
+template <class Op, class Numbers, class... Ts>
+struct call_refusal;
+template <class Op, int... K, class... Ts>
+struct call_refusal<Op, std::integer_sequence<int, K...>, Ts...> {
+  using call = typed_call<Op, Ts...>;
+  using mesh_type = typename call::mesh_type;
+  using keys = typename call::keys;
+  static constexpr diagnostic why = call::value.why;
+  /// Plain, uniform and literal numbers have no placement to change.
+  static constexpr unsigned unmovable = ((operand_traits<Ts>::kind == operand_kind::distributed ? 0u : 1u << K) | ...);
+
+  static constexpr fix_list mended = [] {
+    if constexpr (why.axis < 0)
+      return fix_list{};
+    else
+      return suggest([](std::span<operand const> o) { return check(rule_of<Op>, o); }, {call::operands, sizeof...(Ts)},
+                     why, unmovable);
+  }();
+
+  template <int F, int... Step>
+  static consteval auto fix_fact(std::integer_sequence<int, Step...>) {
+    constexpr auto const& f = mended.best[F];
+    return type_list<
+        fix_by<wrap_operand<f.steps[Step].operand,
+                            typename decltype(call_fact<mesh_type, keys, f.steps[Step].step.how, f.steps[Step].axis,
+                                                        f.steps[Step].step.to, f.steps[Step].insisted>())::type>...>>{};
+  }
+  template <int... F>
+  static consteval auto fix_facts(std::integer_sequence<int, F...>) {
+    return (type_list<>{} + ... + fix_fact<F>(std::make_integer_sequence<int, mended.best[F].size>{}));
+  }
+
+  using facts = decltype((type_list<Op>{} + ... + operand_fact<K, Ts, why.axis>()) + axis_fact<mesh_type, why.axis>() +
+                         fix_facts(std::make_integer_sequence<int, mended.size>{}));
+};
+template <class Op, class... Ts>
+using refused_call =
+    call_refusal<Op, std::make_integer_sequence<int, static_cast<int>(sizeof...(Ts))>, std::remove_cvref_t<Ts>...>;
+
+/// A refused step on one axis of a T: why, the step that keeps the value instead, and all of it as type names.
+template <step How, class T, int Axis, class To, bool Insisted>
+struct step_refusal {
+  using mesh_type = mesh_of_t<T>;
+  using From = placement_on_t<T, Axis>;
+  using list = placements_of_t<T>;
+  using keys = typename joined_keys<placements<>, list, placements<To>>::type;
+  static constexpr diagnostic why = step_diagnostic_v<How, T, Axis, To, Insisted>;
+  static constexpr fix mended =
+      suggest_step(operand_traits<T>::template value<keys>.type, Axis, How, to_value<To, keys>());
+  /// Nothing is to be done on the way to what the ranks hold already.
+  static constexpr bool superfluous = std::is_same_v<From, To>;
+
+  static consteval auto fix_fact() {
+    if constexpr (superfluous)
+      return type_list<fix_by<remove_the_call>>{};
+    else if constexpr (mended.size > 0)
+      return type_list<
+          fix_by<typename decltype(call_fact<mesh_type, keys, mended.steps[0].step.how, Axis, mended.steps[0].step.to,
+                                             mended.steps[0].insisted>())::type>>{};
+    else
+      return type_list<>{};
+  }
+  using step_name = typename decltype(call_name<How, mesh_type::template name_string<Axis>(), To>())::type;
+  using facts = decltype(type_list<step_name, operand_is<0, From>>{} + axis_fact<mesh_type, Axis>() + fix_fact());
+};
+
+} // namespace detail
+} // namespace sla

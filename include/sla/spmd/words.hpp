@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The words of messages as values: text that grows in a constant expression, and what codes, steps and monoids are
+// called. The sentences that compilers print are in spmd/sentences.hpp, the message of a whole call in
+// spmd/explain_error.hpp.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include <sla/spmd/transition.hpp>
+#include <sla/spmd/typing.hpp>
+
+namespace sla {
+
+/// Text of at most Capacity characters, also in constant expressions; what does not fit is cut off.
+template <int Capacity>
+class fixed_text {
+public:
+  constexpr std::string_view view() const { return {data_, static_cast<std::size_t>(size_)}; }
+  constexpr operator std::string_view() const { return view(); } // NOLINT: it is that text
+  constexpr bool operator==(std::string_view other) const { return view() == other; }
+
+  constexpr fixed_text& operator<<(std::string_view text) {
+    for (char const c : text)
+      if (size_ < Capacity) data_[size_++] = c;
+    return *this;
+  }
+  constexpr fixed_text& operator<<(char const* text) { return *this << std::string_view(text); }
+  constexpr fixed_text& operator<<(int number) {
+    if (number < 0) return *this << "-" << -number;
+    if (number > 9) *this << number / 10;
+    char const digit[] = {static_cast<char>('0' + number % 10)};
+    return *this << std::string_view(digit, 1);
+  }
+
+private:
+  char data_[Capacity]{};
+  int size_ = 0;
+};
+
+/// The number of a code, as it is printed: 3 for E03; 0 for ok.
+constexpr int number_of(code why) { return static_cast<int>(why); }
+
+/// The rule that was broken: the first clause of the sentence of spmd/sentences.hpp.
+constexpr std::string_view rule_broken(code why) {
+  constexpr std::string_view clauses[] = {
+      "",
+      "Invariant meets Replicate or Partial: the values agree, but the gradient of the first counts one rank and that "
+      "of the "
+      "others all of them",
+      "Invariant meets values that differ between ranks (Varying, Shard): its gradient would need a sum over the axis "
+      "that "
+      "nothing performs",
+      "a pending sum (Partial) is added to a Replicate, which would be counted once per rank",
+      "a number is added to a pending sum (Partial): it would be counted once per rank",
+      "a product of pending sums is not the pending sum of products",
+      "a pending sum (Partial) meets values that differ between ranks (Varying, Shard)",
+      "this operation is not additive, so it cannot be applied to the parts of a pending reduction (Partial)",
+      "this operand may not be a pending sum (Partial): a quotient is linear in its numerator only, a solve in its "
+      "right-hand "
+      "side only",
+      "the product is a pending sum (Partial), and what is added to it is not: it would be counted once per rank",
+      "the ranks hold no contributions",
+      "this collective does not fit what the ranks hold",
+      "no conversion without communication leads there",
+      "nothing proves that the ranks hold equal values",
+      "this transition is right but rarely meant",
+      "the operands live on different meshes",
+      "another axis deals out the same dimension further inside: this axis is not the innermost one, and its pieces "
+      "would "
+      "interleave",
+      "the operands are not dealt out alike, and no operation redistributes by itself",
+      "the index that is summed over is dealt out along the axis, so the result is a pending sum, and this mesh wants "
+      "that "
+      "stated where it arises (or it is stated, and nothing is pending)",
+      "the vector does not match the partition of the sparse operand",
+      "the backward pass would reduce gradients in a number of fewer than 32 bits, and nobody has chosen that",
+      "this operation has no placement rule",
+      "an update in place cannot change a placement, and the result has another one",
+      "a branch on a value that may differ between ranks: their collectives would no longer match (deadlock)",
+      "a run-time number has no placement",
+      "the loss is Replicate, and its gradient would be counted once per rank (or Varying, and has no one value)",
+      "the reshape splits, merges or drops a dimension that is dealt out",
+      "axes of a mesh are not jointly orthogonal",
+      "what the function of local_map returns does not have the stated placements, or not as many results",
+      "the tensor has no such dimension to deal out",
+      "the ranks of the axis do not hold equal pieces, and this step needs them",
+      "two different reductions are pending (a sum beside a maximum, say), and they do not commute",
+      "a reduction over a Ghost would count the halo twice",
+      "a Varying meets a Shard: its ranks hold no parts of one tensor",
+      "a shard cannot be reinterpreted: that would lie about what the ranks hold",
+      "an operand has no placement (a plain tensor beside a distributed one)",
+      "one collective over axes of which some are local and some global",
+      "a seed, or what a hook returns, has not the placements of the gradient",
+      "two rules of this operation give the same operands different results"};
+  static_assert(sizeof(clauses) / sizeof(clauses[0]) == static_cast<std::size_t>(code::ambiguous_rule) + 1);
+  return clauses[number_of(why)];
+}
+
+/// The name of the function that takes a step.
+constexpr std::string_view name_of(step how) {
+  constexpr std::string_view names[] = {"convert",        "reinterpret", "all_reduce",  "all_gather",
+                                        "reduce_scatter", "all_to_all",  "repartition", "permute_shards",
+                                        "halo_exchange",  "halo_reduce", "assemble",    "restrict_pattern"};
+  static_assert(sizeof(names) / sizeof(names[0]) == step_count);
+  return names[static_cast<int>(how)];
+}
+
+/// Does the step communicate?
+constexpr bool is_free(step how) { return how == step::convert || how == step::reinterpret; }
+
+} // namespace sla
