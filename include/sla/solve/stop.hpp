@@ -147,8 +147,9 @@ struct summarize {
 };
 }  // namespace detail
 
-/// The stop test of one run of a method. `Real` is the space's scalar of squared norms.
-template <class Space, class Real>
+/// The stop test of one run of a method. `Real` is the space's scalar of squared norms. All of it is constexpr, for recorders:
+/// a Rule has the members of stop_rule.
+template <class Space, class Real, class Rule = stop_rule>
 class stop_test {
  public:
   using state_scalar = decltype(std::declval<Space&>().map(detail::start_state{}, std::declval<Real const&>()));
@@ -157,7 +158,7 @@ class stop_test {
                                                               std::declval<count_scalar const&>(), std::declval<Real const&>(),
                                                               std::declval<Real const&>()));
 
-  stop_test(Space& space, stop_rule const& rule, Real bb)
+  constexpr stop_test(Space& space, Rule const& rule, Real bb)
       : space_(space),
         rule_(rule),
         bb_(bb),
@@ -166,7 +167,7 @@ class stop_test {
         progress_(space.map(detail::summarize{}, state_, iterations_, bb, bb)) {}
 
   /// Judges squared residual norms; is there an item still running? Counts an iteration for those that are.
-  bool go_on(Real const& rr) {
+  constexpr bool go_on(Real const& rr) {
     state_ = space_.map(detail::judge{rule_.rtol, rule_.atol}, state_, rr, bb_);
     progress_ = space_.map(detail::summarize{}, state_, iterations_, rr, bb_);
     auto const seen = space_.peek(progress_);
@@ -180,54 +181,54 @@ class stop_test {
 
   /// num / den for a running item, else 0. An item whose den has no positive real part stops for that reason.
   template <class N, class D>
-  auto ratio(N const& num, D const& den, reason why) {
+  constexpr auto ratio(N const& num, D const& den, reason why) {
     state_ = space_.map(detail::blame{why}, state_, den);
     return space_.map(detail::quotient{}, state_, num, den);
   }
   /// num / den for a running item, else 0. An item whose den vanishes stops for that reason.
   template <class N, class D>
-  auto nonzero_ratio(N const& num, D const& den, reason why) {
+  constexpr auto nonzero_ratio(N const& num, D const& den, reason why) {
     state_ = space_.map(detail::blame_zero{why}, state_, den);
     return space_.map(detail::quotient{}, state_, num, den);
   }
 
   /// 1 for a running item, 0 for a stopped one: the step of a method without coefficients. `like` tells the type.
   template <class R>
-  auto running(R const& like) {
+  constexpr auto running(R const& like) {
     return space_.map(detail::running_factor{}, state_, like);
   }
   /// An item whose squared residual fell by less than four stops as stagnated.
-  void expect_decrease(Real const& before, Real const& now) { state_ = space_.map(detail::blame_no_decrease{}, state_, before, now); }
+  constexpr void expect_decrease(Real const& before, Real const& now) { state_ = space_.map(detail::blame_no_decrease{}, state_, before, now); }
 
   /// The reason that f(state, numbers...) gives is each item's state: for methods with laws of their own.
   template <class F, class... N>
-  void judge(F const& f, N const&... numbers) {
+  constexpr void judge(F const& f, N const&... numbers) {
     state_ = space_.map(f, state_, numbers...);
   }
 
   /// Begins with the items stopped that stopped in an earlier run of the method.
-  void resume(state_scalar const& before) { state_ = space_.map(detail::resume{}, state_, before); }
+  constexpr void resume(state_scalar const& before) { state_ = space_.map(detail::resume{}, state_, before); }
 
   /// The state of each item, for the functors of a method.
-  state_scalar const& state() const { return state_; }
-  int iterations_taken() const { return taken_; }
-  bool stopped_by_observer() const { return stopped_; }
+  constexpr state_scalar const& state() const { return state_; }
+  constexpr int iterations_taken() const { return taken_; }
+  constexpr bool stopped_by_observer() const { return stopped_; }
 
   /// Ends the run: the only synchronisation. One progress per item; whoever still runs met the iteration limit.
-  std::vector<progress> finish() {
+  constexpr std::vector<progress> finish() {
     auto last = space_.map(detail::finish_progress{}, state_, iterations_, progress_);
     space_.finish();
     return outcome(space_.read(last));
   }
 
  private:
-  std::vector<progress> outcome(std::vector<progress> items) const {
+  constexpr std::vector<progress> outcome(std::vector<progress> items) const {
     for (progress& p : items)
       if (p.state == reason::running) p.state = stopped_ ? reason::stopped : reason::iteration_limit;
     return items;
   }
   Space& space_;
-  stop_rule rule_;
+  Rule rule_;
   Real bb_;
   state_scalar state_;
   count_scalar iterations_;

@@ -93,7 +93,7 @@ enum class right_preconditioner { fixed, varying };
 
 /// Cycles of `restart` <= Capacity basis vectors until `make_stop`'s test is content. Returns one progress per item.
 template <int Capacity, right_preconditioner How, class Method, class S, class A, class M, class V, class MakeStop>
-auto arnoldi_cycles(Method const& method, S& space, A const& a, M const& m, V const& b, V& x, MakeStop make_stop) {
+constexpr auto arnoldi_cycles(Method const& method, S& space, A const& a, M const& m, V const& b, V& x, MakeStop make_stop) {
   int const restart = method.restart;
   if (restart < 1 || restart > Capacity)
     throw value_error(text(Method::name, "{.restart = ", restart, "}: from 1 to ", Capacity, " basis vectors; basic_", Method::name, '<',

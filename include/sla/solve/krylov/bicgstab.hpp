@@ -49,7 +49,7 @@ struct bicgstab {
   /// Improves x until `make_stop`'s test is content. Returns one progress per item.
   template <class S, class A, class M, class V, class MakeStop>
     requires Space<S, V> && LinearOperator<A, V> && LinearOperator<M, V>
-  static auto run(S& space, A const& a, M const& m, V const& b, V& x, MakeStop make_stop) {
+  static constexpr auto run(S& space, A const& a, M const& m, V const& b, V& x, MakeStop make_stop) {
     using T = typename V::value_type;
     auto r = space.template like<T>(b), shadow = space.template like<T>(b), p = space.template like<T>(b), v = space.template like<T>(b);
     auto y = space.template like<T>(b), z = space.template like<T>(b), t = space.template like<T>(b);

@@ -21,7 +21,7 @@ struct cg {
   /// Improves x until `make_stop`'s test is content. Returns one progress per item.
   template <class S, class A, class M, class V, class MakeStop>
     requires Space<S, V> && LinearOperator<A, V> && LinearOperator<M, V>
-  static auto run(S& space, A const& a, M const& m, V const& b, V& x, MakeStop make_stop) {
+  static constexpr auto run(S& space, A const& a, M const& m, V const& b, V& x, MakeStop make_stop) {
     using T = typename V::value_type;
     auto r = space.template like<T>(b), z = space.template like<T>(b);
     auto p = space.template like<T>(b), q = space.template like<T>(b);

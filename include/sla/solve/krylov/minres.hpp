@@ -127,7 +127,7 @@ struct minres {
   /// Improves x until `make_stop`'s test is content. Returns one progress per item.
   template <class S, class A, class M, class V, class MakeStop>
     requires Space<S, V> && LinearOperator<A, V> && LinearOperator<M, V>
-  static auto run(S& space, A const& a, M const& m, V const& b, V& x, MakeStop make_stop) {
+  static constexpr auto run(S& space, A const& a, M const& m, V const& b, V& x, MakeStop make_stop) {
     using T = typename V::value_type;
     using R = real_t<accumulator_t<kernel_t<T>>>;
     R const rounding = R(std::numeric_limits<real_t<T>>::epsilon());

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Outlines: distributed values of which only types are left, literal types that run in constant expressions. Their operators,
+// and the schedules that they leave, are in spmd/outline_operators.hpp.
+#pragma once
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <sla/core/shape.hpp>
+#include <sla/spmd/diagnose.hpp>
+#include <sla/spmd/schedule.hpp>
+#include <sla/spmd/well_typed.hpp>
+
+namespace sla {
+
+/// What is left of the local part of a dense tensor, and of a sparse one.
+template <class T, class E>
+struct shape_only {
+  using value_type = T;
+  using extents_type = E;
+};
+template <class T, class S>
+struct sparse_shape_only {
+  using value_type = T;
+  using shape_type = S;
+};
+
+template <class Local, class Mesh, class... P>
+class outline;
+template <class X>
+inline constexpr bool is_outline = false;
+template <class Local, class Mesh, class... P>
+inline constexpr bool is_outline<outline<Local, Mesh, P...>> = true;
+template <class X>
+concept Outlined = is_outline<std::remove_cvref_t<X>>;
+
+template <class Local, class Mesh, class... P>
+struct operand_traits<outline<Local, Mesh, P...>> : operand_traits<distributed<Local, Mesh, P...>> {
+  template <class NewLocal, class... Q>
+  using rebind = outline<NewLocal, Mesh, Q...>;
+};
+
+namespace detail {
+template <class Local>
+struct outlined_local {
+  using type = Local;
+};
+template <class Local>
+  requires requires { typename Local::extents_type; } && (!requires { typename Local::shape_type; })
+struct outlined_local<Local> {
+  using type = shape_only<typename Local::value_type, typename Local::extents_type>;
+};
+template <class Local>
+  requires requires { typename Local::shape_type; }
+struct outlined_local<Local> {
+  using type = sparse_shape_only<typename Local::value_type, typename Local::shape_type>;
+};
+
+template <class Local>
+struct outline_value {
+  using type = Local;
+};
+template <class Local>
+  requires requires { typename Local::value_type; } && (local_dims<Local>::rank > 0)
+struct outline_value<Local> {
+  using type = typename Local::value_type;
+};
+
+/// The bytes of a local part. `fixed` where all extents are known.
+template <class Local>
+constexpr byte_line bytes_of() {
+  using T = typename outline_value<Local>::type;
+  std::int64_t size = sizeof(T);
+  bool open = false;
+  if constexpr (requires { typename Local::extents_type; }) {
+    for (int d = 0; d < Local::extents_type::rank; ++d) {
+      auto const e = Local::extents_type::static_extent(d);
+      if (e == dyn)
+        open = true;
+      else
+        size *= e;
+    }
+  }
+  return open ? byte_line{0, size} : byte_line{size, 0};
+}
+
+/// Extents of which dimension D is Size.
+template <class E, int D, index_t Size>
+struct extents_with;
+template <index_t... E, int D, index_t Size>
+struct extents_with<Extents<E...>, D, Size> {
+  template <class Numbers>
+  struct with;
+  template <int... N>
+  struct with<std::integer_sequence<int, N...>> {
+    using type = Extents<(N == D ? Size : E)...>;
+  };
+  using type = typename with<std::make_integer_sequence<int, static_cast<int>(sizeof...(E))>>::type;
+};
+
+/// A rank's part of an extent, and the whole of a part; open where the type does not tell.
+constexpr index_t part_of_extent(index_t extent, int ranks) { return extent == dyn || ranks == dyn || extent % ranks ? dyn : extent / ranks; }
+constexpr index_t whole_of_part(index_t extent, int ranks) { return extent == dyn || ranks == dyn ? dyn : extent * ranks; }
+
+/// The Local after dimension D was cut for the ranks of an axis, or put together again.
+template <class Local, int D, int Ranks, bool Cut>
+struct moved_local {
+  using type = Local;
+};
+template <class T, class E, int D, int Ranks, bool Cut>
+struct moved_local<shape_only<T, E>, D, Ranks, Cut> {
+  static constexpr index_t size = Cut ? part_of_extent(E::static_extent(D), Ranks) : whole_of_part(E::static_extent(D), Ranks);
+  using type = shape_only<T, typename extents_with<E, D, size>::type>;
+};
+template <class Local, class From, class To, int Ranks>
+struct stepped_local {
+  using type = Local;
+};
+template <class Local, class From, class To, int Ranks>
+  requires(From::kind == placement_kind::shard && To::kind != placement_kind::shard && To::kind != placement_kind::ghost &&
+           To::kind != placement_kind::ghost_partial)
+struct stepped_local<Local, From, To, Ranks> : moved_local<Local, From::dim, Ranks, false> {};
+template <class Local, class From, class To, int Ranks>
+  requires(To::kind == placement_kind::shard && From::kind != placement_kind::shard && From::kind != placement_kind::ghost &&
+           From::kind != placement_kind::ghost_partial)
+struct stepped_local<Local, From, To, Ranks> : moved_local<Local, To::dim, Ranks, true> {};
+template <class Local, class From, class To, int Ranks>
+  requires(From::kind == placement_kind::shard && To::kind == placement_kind::shard && From::dim != To::dim)
+struct stepped_local<Local, From, To, Ranks>
+    : moved_local<typename moved_local<Local, From::dim, Ranks, false>::type, To::dim, Ranks, true> {};
+}  // namespace detail
+
+/// A distributed value without its numbers: a literal type. An expression keeps the communication of its products until it is
+/// evaluated, as expressions of values do.
+template <class Local, class Mesh, class... P>
+class outline {
+  static constexpr int checked = (require_placements<Local, Mesh, P...>(), 0);
+
+ public:
+  using local_type = Local;
+  using mesh_type = Mesh;
+  using value_type = typename detail::outline_value<Local>::type;
+  static constexpr int max_pending = 3;
+
+  constexpr explicit outline(recorder& to) : to_(&to) {}
+  /// The result of a computation of these operands.
+  template <class... X>
+  constexpr explicit outline(std::in_place_t, X const&... operands) {
+    (inherit(operands), ...);
+  }
+
+  constexpr recorder& record() const { return *to_; }
+  /// How many steps must be done before the value is known.
+  constexpr int after() const { return after_; }
+  /// A step that happens when the expression is evaluated.
+  constexpr void postpone(scheduled_step s) {
+    if (waiting_ == max_pending) throw "sla: an expression has more than three products that communicate; evaluate one of them: eval(A * x)";
+    pending_[waiting_++] = s;
+  }
+  /// Takes the steps that wait; from now on the value is known after them.
+  constexpr void evaluate() {
+    settle();
+    waiting_ = 0;
+  }
+  /// The same of an expression that may be evaluated again.
+  constexpr void settle() {
+    for (int n = 0; n < waiting_; ++n) {
+      auto s = pending_[n];
+      s.after = static_cast<std::int16_t>(after_);
+      to_->add(s);
+    }
+    if (waiting_ > 0) after_ = to_->size();
+  }
+  constexpr void known_after(int steps) { after_ = steps; }
+
+  /// A condition. Law: every rank of every axis has the same answer, or ranks part ways and wait for each other for ever.
+  constexpr explicit operator bool() const
+    requires std::same_as<Local, bool>
+  {
+    static_assert(((P::kind == placement_kind::replicate || P::kind == placement_kind::invariant) && ...),
+                  "sla[E23]: ranks may not branch on a value that differs among them: finish it first, all_reduce<axis>(x)");
+    return to_->answer();
+  }
+
+ private:
+  template <class X>
+  constexpr void inherit(X const& x) {
+    if constexpr (is_outline<X>) {
+      to_ = &x.record();
+      if (x.after() > after_) after_ = x.after();
+      x.hand_over(*this);
+    }
+  }
+  template <class Other>
+  constexpr void hand_over(Other& to) const {
+    for (int n = 0; n < waiting_; ++n) to.postpone(pending_[n]);
+  }
+  template <class, class, class...>
+  friend class outline;
+
+  recorder* to_ = nullptr;
+  int after_ = 0, waiting_ = 0;
+  fixed_array<scheduled_step, max_pending> pending_{};
+};
+
+namespace detail {
+template <class Local, class Mesh, class List>
+struct outline_with;
+template <class Local, class Mesh, class... P>
+struct outline_with<Local, Mesh, placements<P...>> {
+  using type = outline<Local, Mesh, P...>;
+};
+template <class X>
+struct outline_of;
+template <class Local, class Mesh, class... P>
+struct outline_of<distributed<Local, Mesh, P...>> {
+  using type = outline<typename outlined_local<Local>::type, Mesh, P...>;
+};
+
+template <class List>
+struct keys_of;
+template <class... P>
+struct keys_of<placements<P...>> : key_list<P...> {};
+/// A number that every rank of a mesh has.
+template <class T, class Mesh>
+struct replicated_outline;
+template <class T, class... Axes>
+struct replicated_outline<T, mesh<Axes...>> {
+  template <class>
+  using copy = Replicate;
+  using type = outline<T, mesh<Axes...>, copy<Axes>...>;
+};
+template <class S>
+inline constexpr bool all_finished = false;
+template <class Local, class Mesh, class... P>
+inline constexpr bool all_finished<outline<Local, Mesh, P...>> =
+    ((P::kind == placement_kind::replicate || P::kind == placement_kind::invariant) && ...);
+
+template <class X>
+inline constexpr int dims_of = -1;
+template <Outlined X>
+inline constexpr int dims_of<X> = local_dims<typename X::local_type>::rank;
+
+/// The value type of an elementwise result: numbers beside a tensor take part in its type.
+template <class L, class R>
+struct joined_local {
+  using lead = std::conditional_t<(dims_of<L> >= dims_of<R>), L, R>;
+  using type = typename lead::local_type;
+};
+template <class T, class U>
+struct joined_number {
+  using type = std::common_type_t<T, U>;
+};
+template <Outlined L, Outlined R>
+  requires(dims_of<L> == 0 && dims_of<R> == 0)
+struct joined_local<L, R> : joined_number<typename L::local_type, typename R::local_type> {};
+
+/// What sums add up in, and the type of absolute values.
+template <class T>
+struct summed {
+  using type = T;
+};
+template <>
+struct summed<float> {
+  using type = double;
+};
+template <class T>
+struct magnitude {
+  using type = T;
+};
+template <class T>
+  requires requires(T z) { z.real(); }
+struct magnitude<T> {
+  using type = decltype(T{}.real());
+};
+
+template <class Op, class Local, class... X>
+constexpr auto outlined(X const&... x) {
+  require_well_typed<Op, X...>();
+  using Result = typename outline_with<Local, common_mesh_t<X...>, result_placements_t<Op, X...>>::type;
+  return Result(std::in_place, x...);
+}
+
+template <class X>
+concept BesideOutline = Outlined<X> || operand_traits<std::remove_cvref_t<X>>::kind == operand_kind::literal ||
+                        operand_traits<std::remove_cvref_t<X>>::kind == operand_kind::uniform ||
+                        operand_traits<std::remove_cvref_t<X>>::kind == operand_kind::distributed;
+template <class X>
+inline constexpr bool is_sparse_outline = false;
+template <class T, class S, class Mesh, class... P>
+inline constexpr bool is_sparse_outline<outline<sparse_shape_only<T, S>, Mesh, P...>> = true;
+template <class L, class R>
+concept OutlinePair = (Outlined<L> && BesideOutline<R>) || (BesideOutline<L> && Outlined<R>);
+template <class L, class R>
+concept DenseOutlinePair = OutlinePair<L, R> && !is_sparse_outline<L> && !is_sparse_outline<R>;
+template <class X>
+concept DenseOutline = Outlined<X> && !is_sparse_outline<X>;
+
+/// What an operation sends by itself, as a step of one axis.
+constexpr transition implied_transition(communication what, placed x, placed y) {
+  placed ghost{placement_kind::ghost, monoid::none, x.dim, x.family};
+  placed ghost_partial{placement_kind::ghost_partial, monoid::none, y.dim, y.family};
+  switch (what) {
+  case communication::halo: return {step::halo_exchange, x, ghost};
+  case communication::reverse_halo: return {step::halo_reduce, ghost_partial, y};
+  default: return {step::all_reduce, {placement_kind::partial, monoid::sum}, {placement_kind::replicate}};
+  }
+}
+/// Has the result wait for what Op sends of its last operand.
+template <class Op, class Y, class... X>
+constexpr void postpone_implied(Y& y) {
+  using call = call_t<Op, X...>;
+  constexpr auto decided = outcome_of<Op, X...>;
+  for (int a = 0; a < decided.type.axes; ++a) {
+    if (decided.implied[a] == communication::none) continue;
+    constexpr byte_line part = bytes_of<typename Y::local_type>();
+    scheduled_step s{implied_transition(decided.implied[a], call::operands[sizeof...(X) - 1].type.on[a], decided.type.on[a])};
+    s.axis = static_cast<std::int8_t>(a);
+    s.bytes = s.result = part;
+    s.scalar = s.how() == step::all_reduce;
+    y.postpone(s);
+  }
+}
+}  // namespace detail
+
+}  // namespace sla

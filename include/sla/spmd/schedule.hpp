@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Schedules: the steps of a program along the axes of its mesh, in order, as values: what is sent, how much, and by which
+// steps gradients go back. What records them is in spmd/outline.hpp, of the solvers in dist/recording.hpp.
+#pragma once
+#include <cstdint>
+#include <string_view>
+
+#include <sla/core/meta.hpp>
+#include <sla/spmd/transition.hpp>
+
+namespace sla {
+
+/// A number of bytes that is a line in the run-time size n of a local part: fixed + slope n. n is the product of the extents
+/// that the type leaves open; of a halo it is the number of ghosts.
+struct byte_line {
+  std::int64_t fixed = 0, slope = 0;
+  constexpr std::int64_t at(std::int64_t n) const { return fixed + slope * n; }
+  constexpr byte_line& operator+=(byte_line other) {
+    fixed += other.fixed;
+    slope += other.slope;
+    return *this;
+  }
+  constexpr bool operator==(byte_line const&) const = default;
+};
+
+/// Does the step send anything?
+constexpr bool communicates(step how) { return how != step::convert && how != step::reinterpret; }
+
+/// One step of a schedule, on one axis of the mesh.
+struct scheduled_step {
+  transition what{};
+  std::int8_t axis = -1;
+  std::int16_t values = 1;  ///< how many values travel together
+  std::int16_t after = 0;   ///< the operand is known once so many steps of the schedule are done
+  byte_line bytes{}, result{};  ///< what a rank hands in, and what it gets
+  bool scalar = false;          ///< numbers, not tensors
+
+  constexpr step how() const { return what.how; }
+  constexpr bool operator==(scheduled_step const&) const = default;
+  /// The step that carries a gradient back.
+  constexpr scheduled_step adjoint() const {
+    scheduled_step back = *this;
+    back.what = adjoint_of(what);
+    back.bytes = result;
+    back.result = bytes;
+    back.after = 0;
+    return back;
+  }
+};
+
+/// The steps of a program in order, those without communication too, since their adjoints may communicate.
+template <int Capacity>
+class step_list {
+ public:
+  constexpr int size() const { return size_; }
+  constexpr scheduled_step const& operator[](int n) const { return steps_[n]; }
+  constexpr scheduled_step const* begin() const { return steps_.data; }
+  constexpr scheduled_step const* end() const { return steps_.data + size_; }
+  constexpr bool operator==(step_list const& other) const {
+    bool same = size_ == other.size_;
+    for (int n = 0; same && n < size_; ++n) same = steps_[n] == other.steps_[n];
+    return same;
+  }
+
+  /// Errors: more steps than Capacity; a constant expression ends here then.
+  constexpr void add(scheduled_step s) {
+    if (size_ == Capacity) throw "sla: a schedule has more steps than its list holds";
+    steps_[size_++] = s;
+  }
+
+  /// How many steps of this kind there are, on all axes or on one.
+  constexpr int count(step how, int axis = -1) const {
+    int n = 0;
+    for (auto const& s : *this) n += s.how() == how && (axis < 0 || s.axis == axis);
+    return n;
+  }
+  /// How many steps communicate, on all axes or on one.
+  constexpr int collectives(int axis = -1) const {
+    int n = 0;
+    for (auto const& s : *this) n += communicates(s.how()) && (axis < 0 || s.axis == axis);
+    return n;
+  }
+  /// Is a communicator of this axis needed, forward or backward?
+  constexpr bool needs(int axis) const { return collectives(axis) + backward().collectives(axis) > 0; }
+  /// What a rank hands in, all together, and the largest message, where open extents have the size n.
+  constexpr std::int64_t bytes(std::int64_t n = 0) const {
+    std::int64_t sum = 0;
+    for (auto const& s : *this) sum += communicates(s.how()) ? s.bytes.at(n) : 0;
+    return sum;
+  }
+  constexpr std::int64_t peak(std::int64_t n = 0) const {
+    std::int64_t most = 0;
+    for (auto const& s : *this)
+      if (communicates(s.how()) && s.bytes.at(n) > most) most = s.bytes.at(n);
+    return most;
+  }
+
+  /// Can gradients go back through every step? Only sums have duals.
+  constexpr bool is_differentiable() const {
+    for (auto const& s : *this)
+      if (dual(s.what.from).kind == placement_kind::untyped || dual(s.what.to).kind == placement_kind::untyped) return false;
+    return true;
+  }
+  /// The steps of the reverse sweep: the adjoints in reverse order; of a step without one there is none.
+  constexpr step_list backward() const {
+    step_list out;
+    for (int n = size_; n-- > 0;)
+      if (dual(steps_[n].what.from).kind != placement_kind::untyped && dual(steps_[n].what.to).kind != placement_kind::untyped)
+        out.add(steps_[n].adjoint());
+    return out;
+  }
+  /// Steps [first, last); what was done before is known.
+  constexpr step_list slice(int first, int last) const {
+    step_list out;
+    for (int n = first; n < last; ++n) {
+      auto s = steps_[n];
+      s.after = static_cast<std::int16_t>(s.after > first ? s.after - first : 0);
+      out.add(s);
+    }
+    return out;
+  }
+  /// The same with reductions of numbers joined that follow each other on one axis and do not wait for each other.
+  /// Law: the values are those of the schedule; a joined step waits for what all its parts wait for.
+  constexpr step_list merged() const {
+    step_list out;
+    int first = 0;  // of the steps that the last of `out` stands for
+    for (int n = 0; n < size_; ++n) {
+      auto const& s = steps_[n];
+      if (out.size_ > 0) {
+        auto& last = out.steps_[out.size_ - 1];
+        bool const alike = last.what == s.what && last.axis == s.axis && last.scalar && s.scalar && s.how() == step::all_reduce;
+        if (alike && s.after <= first) {
+          last.values = static_cast<std::int16_t>(last.values + s.values);
+          last.bytes += s.bytes;
+          last.result += s.result;
+          continue;
+        }
+      }
+      first = n;
+      out.add(s);
+    }
+    return out;
+  }
+
+ private:
+  int size_ = 0;
+  fixed_array<scheduled_step, Capacity> steps_{};
+};
+
+/// A recorded program: its steps, and where it asked whether to go on (a condition, or the stop test of a solver).
+struct recorded_schedule : step_list<64> {
+  static constexpr int max_answers = 8;
+  int answered = 0;
+  fixed_array<int, max_answers> at{};  ///< steps before the n-th answer
+
+  /// What lies between two answers: one pass of the loop, the first one by default.
+  constexpr step_list<64> iteration(int n = 0) const {
+    if (n + 1 >= answered) throw "sla: the program did not ask so often whether to go on";
+    return slice(at[n], at[n + 1]);
+  }
+};
+
+/// Writes down what a program does. Conditions are true for the first `yes` times that one is asked.
+class recorder {
+ public:
+  constexpr explicit recorder(int yes = 0) : yes_(yes) {}
+  constexpr recorded_schedule const& steps() const { return steps_; }
+  constexpr int size() const { return steps_.size(); }
+  constexpr void add(scheduled_step s) { steps_.add(s); }
+  constexpr bool answer() {
+    if (steps_.answered < recorded_schedule::max_answers) steps_.at[steps_.answered++] = size();
+    return yes_-- > 0;
+  }
+
+ private:
+  recorded_schedule steps_{};
+  int yes_;
+};
+
+}  // namespace sla

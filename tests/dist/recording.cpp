@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The schedules of the Krylov methods, from their texts, and that ranks send what the schedules say.
+#include <sla/dist/distribute.hpp>
+#include <sla/dist/recording.hpp>
+#include <sla/dist/solve.hpp>
+#include <sla/dist/threads.hpp>
+#include <sla/tensor/problems.hpp>
+
+#include "catch.hpp"
+
+using namespace sla;
+using Rows = mesh<axis<"rows", 4>>;
+
+namespace {
+template <class T>
+using Operator = dsparse_tensor<sparse_tensor<T>, Rows, SparseShard<0, Part<>>>;
+template <class T>
+using Column = dtensor<vector<T>, Rows, Shard<0, Part<>>>;
+template <class Method, class T = double>
+inline constexpr auto of = method_schedule<Method, Operator<T>, Column<T>>;
+
+/// Halos and all_reduces of one iteration, and that all iterations are alike.
+template <class Method, class T = double>
+constexpr bool sends(int halos, int reductions) {
+  auto const one = of<Method, T>.iteration();
+  return one == of<Method, T>.iteration(1) && one.count(step::halo_exchange) == halos && one.count(step::all_reduce) == reductions &&
+         one.size() == halos + reductions && one.merged() == one;
+}
+static_assert(sends<cg>(1, 2) && sends<cg, std::complex<double>>(1, 2) && sends<cg, float>(1, 2));
+static_assert(sends<bicgstab>(2, 3));
+static_assert(sends<minres>(1, 2));
+static_assert(sends<gmres>(1, 3), "Gram-Schmidt twice: two runs of inner products, and a norm");
+static_assert(sends<fgmres>(1, 3));
+
+// what travels: pq; then rz and rr together
+static_assert(of<cg>.iteration()[1].bytes == byte_line{8, 0} && of<cg>.iteration()[2].bytes == byte_line{16, 0});
+static_assert(of<cg>.iteration()[2].values == 2 && of<cg>.iteration()[0].bytes == byte_line{0, 8});
+static_assert(of<cg, std::complex<double>>.iteration()[2].bytes == byte_line{24, 0}, "a complex number and a real one");
+static_assert(of<cg, float>.iteration()[1].bytes == byte_line{8, 0} && of<cg, float>.iteration()[0].bytes == byte_line{0, 4});
+static_assert(of<gmres>.iteration()[1].bytes == byte_line{8 * 32, 0});
+
+// the way back: adjoints in reverse order
+static_assert(of<cg>.iteration().backward().count(step::halo_reduce) == 1 && of<cg>.iteration().backward().count(step::all_reduce) == 2);
+
+// replicated systems send nothing
+using Copy = mesh<axis<"copies", 3>>;
+static_assert(method_schedule<cg, dsparse_tensor<sparse_tensor<double>, Copy, Replicate>, dtensor<vector<double>, Copy, Replicate>>.size() == 0);
+
+/// All_reduces and halos of one more iteration on four ranks, as rank 0 counts them.
+template <class Method>
+std::pair<index_t, index_t> counted(Method method) {
+  auto const A = problems::poisson<double>({12, 10});
+  std::pair<index_t, index_t> out;
+  threads::run(4, [&](auto& world) {
+    Rows m(world);
+    auto D = distribute<SparseShard<0>>(A, m, strips{});
+    auto const b = distribute(random<double>({D.handle()->extent[0]}, 5), D.row_layout());
+    auto const sent = [&](int iterations) {
+      auto mine = method;
+      mine.rtol = 0;
+      mine.max_iterations = iterations;
+      auto const before = m.communicator(0).stats();
+      (void)try_solve(D, b, mine);
+      auto const after = m.communicator(0).stats();
+      return std::pair{index_t(after.count(collective::all_reduce)) - index_t(before.count(collective::all_reduce)),
+                       index_t(after.exchanges) - index_t(before.exchanges)};
+    };
+    auto const two = sent(2), three = sent(3);
+    if (world.rank() == 0) out = {three.first - two.first, three.second - two.second};
+  });
+  return out;
+}
+template <class Method>
+void check_counts() {
+  auto const one = of<Method>.iteration();
+  auto const [reductions, halos] = counted(Method{});
+  INFO(Method::name);
+  CHECK(reductions == one.count(step::all_reduce));
+  CHECK(halos == one.count(step::halo_exchange));
+}
+}  // namespace
+
+TEST_CASE("four ranks send in one iteration what the schedule says") {
+  check_counts<cg>();
+  check_counts<bicgstab>();
+}
