@@ -31,7 +31,8 @@ static_assert(std::same_as<On<2, spec<_, "tp">, Replicate>, placements<R, Shard<
 // the order of two axes on one dimension; axes of size 1 count
 static_assert(std::same_as<On<2, spec<axes<"dp", "tp">, "one">>, placements<Shard<0>, Shard<0>, Shard<1>>> &&
               std::same_as<On<2, spec<axes<"tp", "dp">, "one">>, placements<Shard<0, Even, 1>, Shard<0>, Shard<1>>> &&
-              std::same_as<On<1, spec<axes<"one", "tp", "dp">>>, placements<Shard<0, Even, 2>, Shard<0, Even, 1>, Shard<0>>>);
+              std::same_as<On<1, spec<axes<"one", "tp", "dp">>>, placements<Shard<0, Even, 2>, Shard<0, Even, 1>, Shard<0>>> &&
+              std::same_as<On<1, spec<axes<"tp", "dp", "one">>>, placements<Shard<0, Even, 1>, Shard<0>, Shard<0, Even, 1>>>);
 // a family for its shards; a Varying that turns out to be one
 static_assert(std::same_as<On<2, spec<_, "tp">, R, Balanced>, placements<R, Shard<1, Balanced>, R>> &&
               std::same_as<On<2, spec<_, "tp">, named<on<"tp", Varying>>::or_else<R>>, placements<R, Shard<1>, R>>);

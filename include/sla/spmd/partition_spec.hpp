@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <sla/core/meta.hpp>
+#include <sla/spmd/order.hpp>
 #include <sla/spmd/typing.hpp>
 
 namespace sla {
@@ -29,17 +30,13 @@ constexpr axis_order order_of(typing const& t, int dim) {
   return out;
 }
 
-/// States the order of the axes that deal out one dimension; levels other than 0 stand for orders other than the mesh's.
-constexpr void set_order(typing& t, axis_order const& order) {
-  bool ascending = true;
-  for (int n = 1; n < order.count; ++n) ascending = ascending && order.axis[n - 1] < order.axis[n];
-  for (int n = 0; n < order.count; ++n)
-    t.on[order.axis[n]].level = static_cast<std::int8_t>(ascending ? 0 : n);
-}
-
 /// The same placements with the least levels that say the same: equal meanings are equal values.
 constexpr typing canonical(typing t) {
-  for (int d = 0; d < t.rank; ++d) set_order(t, order_of(t, d));
+  for (int d = 0; d < t.rank; ++d) {
+    fixed_array<std::int8_t, max_mesh_axes> order{};
+    int const count = axes_of(t, d, order);
+    set_levels(t, order, count);
+  }
   return t;
 }
 
@@ -94,7 +91,7 @@ constexpr spec_outcome specify(typing const& stated, spec_value const& spec, pla
         out.type.on[a] = shard;
         out.type.on[a].dim = static_cast<std::int8_t>(d);
       }
-      set_order(out.type, spec.dim[d]);
+      set_levels(out.type, spec.dim[d].axis, spec.dim[d].count);
     }
   }
   for (int a = 0; a < stated.axes; ++a) {
