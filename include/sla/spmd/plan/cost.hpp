@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a step of a plan costs: integers throughout, so that every compiler finds the same plan. How placements may
+// change is in spmd/plan/moves.hpp.
+#pragma once
+#include <cstdint>
+
+#include <sla/core/meta.hpp>
+#include <sla/spmd/typing.hpp>
+
+namespace sla {
+
+/// The wires between neighbours along a mesh axis. Law: at least 1 MB/s and at most 10 ms, so that costs fit 64 bits.
+struct wires {
+  std::int64_t latency_ns = 2700;
+  std::int64_t megabytes_per_s = 19300;
+  constexpr bool operator==(wires const&) const = default;
+};
+
+/// The wires of each axis of a mesh.
+struct topology {
+  fixed_array<wires, max_mesh_axes> along{};
+  int backward = 0; ///< percent of the cost of a step's backward all_reduce that convert<axis, Replicate> of an Invariant pays
+  constexpr bool operator==(topology const&) const = default;
+};
+
+/// Axes from `first_near` on are inside one machine, those before it between machines.
+constexpr topology two_level(int first_near, wires near = {600, 87700}, wires far = {}) {
+  topology out;
+  for (int a = 0; a < max_mesh_axes; ++a) out.along[a] = a < first_near ? far : near;
+  return out;
+}
+
+/// The wires that plans on this mesh are priced with. For an own machine:
+/// `template <> inline constexpr sla::topology sla::topology_of<my_mesh> = sla::two_level(1);`
+template <class Mesh>
+inline constexpr topology topology_of{};
+
+/// What changes a placement inside a plan. The last four need no communication.
+enum class motion : std::uint8_t {
+  all_gather,     ///< the last axes of a dimension's list are gathered
+  all_to_all,     ///< they are moved to the end of another dimension's list
+  reduce_scatter, ///< pending sums are finished, dealt out along a dimension
+  all_reduce,     ///< pending sums are finished
+  permute_shards, ///< the axes of one dimension's list change their order
+  repartition,    ///< the last axis of a list deals its dimension out by another family
+  slice,          ///< copies become a shard
+  zero_pad,       ///< copies become a pending sum
+  to_replicate,   ///< Invariant becomes Replicate
+  to_invariant    ///< and back, for those who insist
+};
+
+constexpr bool communicates(motion m) { return m < motion::slice; }
+
+/// A cost that is a line in the bytes of the whole tensor: picoseconds, and picoseconds per byte in units of 2^-16.
+struct cost_line {
+  std::int64_t fixed = 0, per_byte = 0;
+  constexpr bool operator==(cost_line const&) const = default;
+  constexpr cost_line& operator+=(cost_line const& other) {
+    fixed += other.fixed;
+    per_byte += other.per_byte;
+    return *this;
+  }
+  /// In units of 2^-16 picoseconds.
+  constexpr std::int64_t at(std::int64_t bytes) const { return fixed * 65536 + per_byte * bytes; }
+};
+
+/// Tensors beyond this size are priced as if they had it.
+inline constexpr std::int64_t largest_priced = std::int64_t{1} << 34;
+
+/// A step over n ranks in all, on a tensor of which each rank holds a 1/parts before it.
+constexpr cost_line price_of(motion how, wires const& w, std::int64_t n, std::int64_t parts) {
+  std::int64_t const alpha = w.latency_ns * 1000;
+  std::int64_t const beta = (std::int64_t{1000000} << 16) / w.megabytes_per_s; // of 2^-16 ps per byte
+  switch (how) {
+  case motion::all_gather:
+    return {(n - 1) * alpha, beta * (n - 1) / parts};
+  case motion::all_to_all:
+  case motion::reduce_scatter:
+  case motion::repartition:
+    return {(n - 1) * alpha, beta * (n - 1) / n / parts};
+  case motion::all_reduce:
+    return {2 * (n - 1) * alpha, 2 * (beta * (n - 1) / n / parts)};
+  case motion::permute_shards:
+    return {alpha, beta / parts};
+  case motion::slice:
+  case motion::zero_pad:
+    return {1000, 0};
+  default:
+    return {};
+  }
+}
+
+/// Where sizes are unknown, plans are ordered by what their steps are, the dearest kind first: all_gather, then
+/// reduce_scatter and all_to_all, which move less than a rank holds, then permute_shards, then copies; then by rounds.
+/// An all_reduce counts as the reduce_scatter and the all_gather that it consists of.
+constexpr std::int64_t class_of(motion how, std::int64_t n) {
+  std::int64_t const rounds = n - 1;
+  auto const count = [](int place) { return std::int64_t{1} << (22 + 6 * place); };
+  switch (how) {
+  case motion::all_gather:
+    return count(3) + rounds;
+  case motion::all_to_all:
+  case motion::reduce_scatter:
+  case motion::repartition:
+    return count(2) + rounds;
+  case motion::all_reduce:
+    return count(3) + count(2) + 2 * rounds;
+  case motion::permute_shards:
+    return count(1) + 1;
+  case motion::slice:
+  case motion::zero_pad:
+    return count(0);
+  default:
+    return 0;
+  }
+}
+
+} // namespace sla

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The placements that one tensor can have as a graph: states in 64 bits, and the steps that lead from one to another.
+// Costs are in spmd/plan/cost.hpp, the search in spmd/plan/search.hpp.
+#pragma once
+#include <cstdint>
+
+#include <sla/core/meta.hpp>
+#include <sla/spmd/plan/cost.hpp>
+#include <sla/spmd/typing.hpp>
+
+namespace sla {
+
+inline constexpr int max_plan_families = 4;
+
+/// What is given when one tensor is to change its placements.
+struct route_problem {
+  std::int8_t axes = 0, dims = 0;
+  fixed_array<int, max_mesh_axes> size{};
+  topology wired{};
+  std::int64_t bytes = 0; ///< of the whole tensor; 0: unknown, plans are ordered by the kinds of their steps
+  std::uint8_t fixed = 0; ///< a bit per axis whose placement no step changes: Varying, and all of sparse operands
+  std::uint8_t dealt = 0; ///< those of them that deal the tensor out
+  std::uint8_t to_partial = 0, to_invariant = 0; ///< axes that a step may make a pending sum; Invariant
+  bool insisted = false;                         ///< Replicate may become Invariant
+  std::int8_t families = 0;
+  fixed_array<bool, max_plan_families> even{}, reachable{}; ///< may a step deal a dimension out by it?
+  fixed_array<std::int64_t, max_dims> extent{};             ///< of the whole tensor; 0: unknown
+  bool careful = false; ///< extents may be indivisible: no equal pieces but those of the source and of the target
+  fixed_array<std::uint8_t, max_dims> source_axes{}, target_axes{}; ///< of each dimension
+  constexpr bool operator==(route_problem const&) const = default;
+};
+
+/// A placement of all axes. Ten bits each: kind, dimension or monoid, place in the dimension's list, family.
+using plan_state = std::uint64_t;
+
+namespace detail {
+
+enum plan_kind : unsigned { plan_copies, plan_invariant, plan_partial, plan_shard };
+
+constexpr unsigned plan_field(unsigned kind, unsigned what = 0, unsigned place = 0, unsigned family = 0) {
+  return kind | what << 2 | place << 5 | family << 8;
+}
+constexpr plan_state with_field(plan_state s, int a, unsigned field) {
+  return (s & ~(plan_state{1023} << (10 * a))) | plan_state{field} << (10 * a);
+}
+
+/// A state as lists: for each dimension the axes that deal it out, the outermost first.
+struct unpacked {
+  unsigned char kind[max_mesh_axes] = {}, what[max_mesh_axes] = {}, family[max_mesh_axes] = {};
+  signed char list[max_dims][max_mesh_axes] = {};
+  int length[max_dims] = {};
+};
+constexpr unpacked unpack(plan_state s, int axes) {
+  unpacked u;
+  for (int a = 0; a < axes; ++a) {
+    unsigned const field = static_cast<unsigned>(s >> (10 * a) & 1023);
+    u.kind[a] = field & 3;
+    u.what[a] = field >> 2 & 7;
+    u.family[a] = static_cast<unsigned char>(field >> 8);
+    if (u.kind[a] == plan_shard) {
+      u.list[u.what[a]][field >> 5 & 7] = static_cast<signed char>(a);
+      ++u.length[u.what[a]];
+    }
+  }
+  return u;
+}
+
+struct joined_axes { // several axes as one
+  std::int64_t ranks = 1;
+  wires slowest{0, std::int64_t{1} << 40};
+  constexpr void take(route_problem const& g, int a) {
+    auto const& w = g.wired.along[a];
+    ranks *= g.size[a];
+    if (w.latency_ns > slowest.latency_ns) slowest.latency_ns = w.latency_ns;
+    if (w.megabytes_per_s < slowest.megabytes_per_s) slowest.megabytes_per_s = w.megabytes_per_s;
+  }
+};
+
+/// On how many parts the tensor is.
+constexpr std::int64_t parts_of(route_problem const& g, unpacked const& u) {
+  std::int64_t parts = 1;
+  for (int a = 0; a < g.axes; ++a)
+    if (u.kind[a] == plan_shard || (g.dealt >> a & 1)) parts *= g.size[a];
+  return parts;
+}
+
+constexpr std::int64_t price(route_problem const& g, motion how, joined_axes const& j, std::int64_t parts) {
+  if (g.bytes == 0) return class_of(how, j.ranks);
+  return price_of(how, j.slowest, j.ranks, parts).at(g.bytes < largest_priced ? g.bytes : largest_priced);
+}
+
+/// May these further axes deal out dimension d by the family?
+constexpr bool may_arrive(route_problem const& g, unpacked const& u, int d, unsigned mask, int family) {
+  if (!g.reachable[family] || !g.even[family]) return g.reachable[family];
+  std::int64_t pieces = 1;
+  for (int i = 0; i < u.length[d]; ++i) {
+    mask |= 1u << u.list[d][i];
+  }
+  for (int a = 0; a < g.axes; ++a)
+    if (mask >> a & 1) pieces *= g.size[a];
+  if (g.extent[d]) return g.extent[d] % pieces == 0;
+  return !g.careful || !(mask & ~unsigned{g.source_axes[d]}) || !(mask & ~unsigned{g.target_axes[d]});
+}
+
+/// f(dimension, family, state) for every way to append the axes order[0..n) to a dimension's list.
+template <class F>
+constexpr void for_each_arrival(route_problem const& g, unpacked const& u, plan_state s, signed char const* order, int n,
+                                int except, F const& f) {
+  unsigned mask = 0;
+  for (int i = 0; i < n; ++i) mask |= 1u << order[i];
+  for (int d = 0; d < g.dims; ++d) {
+    if (d == except) continue;
+    for (int family = 0; family < g.families; ++family) {
+      if ((n > 1 && !g.even[family]) || !may_arrive(g, u, d, mask, family)) continue;
+      plan_state to = s;
+      for (int i = 0; i < n; ++i)
+        to = with_field(to, order[i],
+                        plan_field(plan_shard, static_cast<unsigned>(d), static_cast<unsigned>(u.length[d] + i), static_cast<unsigned>(family)));
+      f(to);
+    }
+  }
+}
+
+/// Steps that finish pending reductions of one monoid on a set of axes.
+template <class F>
+constexpr void for_each_reduction(route_problem const& g, unpacked const& u, plan_state s, std::int64_t parts, F const& f) {
+  unsigned pending = 0;
+  for (int a = 0; a < g.axes; ++a)
+    if (u.kind[a] == plan_partial) pending |= 1u << a;
+  for (unsigned set = pending; set; set = (set - 1) & pending) {
+    joined_axes j;
+    signed char order[max_mesh_axes] = {};
+    int n = 0;
+    bool alike = true;
+    plan_state copies = s, invariant = s;
+    for (int a = 0; a < g.axes; ++a)
+      if (set >> a & 1) {
+        j.take(g, a);
+        alike = alike && (n == 0 || u.what[a] == u.what[order[0]]);
+        order[n++] = static_cast<signed char>(a);
+        copies = with_field(copies, a, plan_field(plan_copies));
+        invariant = with_field(invariant, a, plan_field(plan_invariant));
+      }
+    if (!alike) continue;
+    auto const reduced = price(g, motion::all_reduce, j, parts);
+    f(motion::all_reduce, set, copies, reduced);
+    if (!(set & ~unsigned{g.to_invariant})) f(motion::all_reduce, set, invariant, reduced);
+    auto const scattered = price(g, motion::reduce_scatter, j, parts);
+    for_each_arrival(g, u, s, order, n, -1, [&](plan_state to) { f(motion::reduce_scatter, set, to, scattered); });
+  }
+}
+
+/// Steps that gather or move the last axes of a dimension's list. Several at once only where their pieces are equal:
+/// uneven pieces of uneven pieces are not the pieces of all ranks together.
+template <class F>
+constexpr void for_each_suffix(route_problem const& g, unpacked const& u, plan_state s, std::int64_t parts, F const& f) {
+  for (int d = 0; d < g.dims; ++d) {
+    joined_axes j;
+    unsigned set = 0;
+    bool even = true;
+    plan_state copies = s, invariant = s;
+    for (int n = 1; n <= u.length[d]; ++n) {
+      int const a = u.list[d][u.length[d] - n];
+      even = even && g.even[u.family[a]];
+      if (n > 1 && !even) break;
+      set |= 1u << a;
+      j.take(g, a);
+      copies = with_field(copies, a, plan_field(plan_copies));
+      invariant = with_field(invariant, a, plan_field(plan_invariant));
+      auto const gathered = price(g, motion::all_gather, j, parts), moved = price(g, motion::all_to_all, j, parts);
+      f(motion::all_gather, set, copies, gathered);
+      if (!(set & ~unsigned{g.to_invariant})) f(motion::all_gather, set, invariant, gathered);
+      for_each_arrival(g, u, s, u.list[d] + u.length[d] - n, n, d, [&](plan_state to) { f(motion::all_to_all, set, to, moved); });
+      if (n > 1) continue;
+      for (int family = 0; family < g.families; ++family) // the same axis and place, another family
+        if (family != u.family[a] && g.reachable[family])
+          f(motion::repartition, set,
+            with_field(s, a, plan_field(plan_shard, static_cast<unsigned>(d), static_cast<unsigned>(u.length[d] - 1), static_cast<unsigned>(family))),
+            price(g, motion::repartition, j, parts));
+    }
+  }
+}
+
+/// Other orders of the axes that deal out one dimension, all in equal pieces: each rank sends its part to one other.
+template <class F>
+constexpr void for_each_order(route_problem const& g, unpacked const& u, plan_state s, std::int64_t parts, F const& f) {
+  for (int d = 0; d < g.dims; ++d) {
+    int const n = u.length[d];
+    bool even = n > 1;
+    for (int i = 0; i < n; ++i) even = even && g.even[u.family[u.list[d][i]]];
+    if (!even) continue;
+    int total = 1;
+    for (int i = 2; i <= n; ++i) total *= i;
+    for (int k = 1; k < total; ++k) { // the k-th permutation, by the digits of k in the factorial base
+      signed char left[max_mesh_axes] = {};
+      for (int i = 0; i < n; ++i) left[i] = u.list[d][i];
+      int rest = k, weight = total;
+      unsigned set = 0;
+      joined_axes j;
+      plan_state to = s;
+      for (int i = 0; i < n; ++i) {
+        weight /= n - i;
+        int const pick = rest / weight;
+        rest %= weight;
+        int const a = left[pick];
+        for (int m = pick; m + 1 < n - i; ++m) left[m] = left[m + 1];
+        if (a == u.list[d][i]) continue;
+        set |= 1u << a;
+        j.take(g, a);
+        to = with_field(to, a, plan_field(plan_shard, static_cast<unsigned>(d), static_cast<unsigned>(i), u.family[a]));
+      }
+      f(motion::permute_shards, set, to, price(g, motion::permute_shards, j, parts));
+    }
+  }
+}
+
+/// f(motion, axes, state after it, cost) for every step out of a state, in a fixed order.
+template <class F>
+constexpr void for_each_move(route_problem const& g, plan_state s, F const& f) {
+  auto const u = unpack(s, g.axes);
+  auto const parts = parts_of(g, u);
+  for_each_reduction(g, u, s, parts, f);
+  for_each_suffix(g, u, s, parts, f);
+  for_each_order(g, u, s, parts, f);
+  for (int a = 0; a < g.axes; ++a) {
+    if ((g.fixed >> a & 1) || u.kind[a] > plan_invariant) continue;
+    joined_axes j;
+    j.take(g, a);
+    unsigned const set = 1u << a;
+    bool const copies = u.kind[a] == plan_copies;
+    auto const at = static_cast<signed char>(a);
+    auto const local = price(g, motion::slice, j, parts);
+    for_each_arrival(g, u, s, &at, 1, -1, [&](plan_state to) { f(motion::slice, set, to, local); });
+    if ((g.to_partial >> a & 1) && (copies || g.insisted))
+      f(motion::zero_pad, set, with_field(s, a, plan_field(plan_partial, static_cast<unsigned>(monoid::sum))), local);
+    if (!copies)
+      f(motion::to_replicate, set, with_field(s, a, plan_field(plan_copies)),
+        price(g, motion::all_reduce, j, parts) / 100 * (g.bytes ? g.wired.backward : 0));
+    else if (g.insisted && (g.to_invariant >> a & 1))
+      f(motion::to_invariant, set, with_field(s, a, plan_field(plan_invariant)), 0);
+  }
+}
+
+} // namespace detail
+
+} // namespace sla

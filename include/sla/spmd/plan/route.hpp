@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The way of one tensor from given placements to others, as a problem of search, and its cheapest plan for every size.
+// The search is in spmd/plan/search.hpp; plans as types are in spmd/plan/steps.hpp.
+#pragma once
+#include <cstdint>
+
+#include <sla/spmd/family.hpp>
+#include <sla/spmd/plan/search.hpp>
+#include <sla/spmd/typing.hpp>
+
+namespace sla {
+
+inline constexpr int max_plan_keys = 24;
+
+/// What a problem of planning knows besides placements: the mesh, and the families by their numbers in the placements.
+struct plan_setting {
+  std::int8_t axes = 0;
+  fixed_array<int, max_mesh_axes> size{};
+  topology wired{};
+  std::int8_t families = 0; ///< numbers below this may occur
+  fixed_array<bool, max_plan_keys> even{}, stated{};
+  std::int16_t plain = -1; ///< the number of Even, by which steps in between deal out; -1: none do
+  constexpr bool operator==(plan_setting const&) const = default;
+};
+
+/// A problem with both of its ends as states.
+struct planned_route {
+  route_problem problem{};
+  plan_state from = 0, to = 0;
+  fixed_array<std::int16_t, max_plan_families> family{}; ///< the numbers of the problem's families in the placements
+  bool possible = true; ///< false: an axis whose placement no step changes has another one at the end
+  constexpr bool operator==(planned_route const&) const = default;
+};
+
+namespace detail {
+
+constexpr bool is_movable(placement_kind k) {
+  return k == placement_kind::replicate || k == placement_kind::invariant || k == placement_kind::partial || k == placement_kind::shard;
+}
+
+/// How many axes deal out the dimension of axis a outside of it.
+constexpr int place_in_list(typing const& t, int a) {
+  int place = 0;
+  for (int b = 0; b < t.axes; ++b) {
+    auto const &p = t.on[b], &q = t.on[a];
+    if (b != a && p.kind == placement_kind::shard && p.dim == q.dim && (p.level < q.level || (p.level == q.level && b < a))) ++place;
+  }
+  return place;
+}
+
+constexpr plan_state state_of(planned_route const& r, typing const& t) {
+  plan_state s = 0;
+  for (int a = 0; a < t.axes; ++a) {
+    auto const p = t.on[a];
+    unsigned field = 0;
+    if (p.kind == placement_kind::invariant) field = plan_field(plan_invariant);
+    if (p.kind == placement_kind::partial) field = plan_field(plan_partial, static_cast<unsigned>(p.fold));
+    if (p.kind == placement_kind::shard) {
+      unsigned family = 0;
+      for (int f = 0; f < r.problem.families; ++f)
+        if (r.family[f] == p.family) family = static_cast<unsigned>(f);
+      field = plan_field(plan_shard, static_cast<unsigned>(p.dim), static_cast<unsigned>(place_in_list(t, a)), family);
+    }
+    s = with_field(s, a, field);
+  }
+  return s;
+}
+
+/// Levels as few as the order needs: the next one where the order of axes descends.
+constexpr void set_levels(typing& t) {
+  fixed_array<std::int8_t, max_mesh_axes> level{};
+  for (int d = 0; d < max_dims; ++d) {
+    int last = -1;
+    std::int8_t now = 0;
+    for (int place = 0; place < t.axes; ++place)
+      for (int a = 0; a < t.axes; ++a)
+        if (t.on[a].kind == placement_kind::shard && t.on[a].dim == d && place_in_list(t, a) == place) {
+          if (a < last) ++now;
+          last = a;
+          level[a] = now;
+        }
+  }
+  for (int a = 0; a < t.axes; ++a)
+    if (t.on[a].kind == placement_kind::shard) t.on[a].level = level[a];
+}
+
+} // namespace detail
+
+/// The placements of a state, on the axes that steps can change; the others as in `like`.
+constexpr typing typing_of(planned_route const& r, plan_state s, typing const& like) {
+  typing t = like;
+  for (int a = 0; a < t.axes; ++a) {
+    if (r.problem.fixed >> a & 1) continue;
+    unsigned const field = static_cast<unsigned>(s >> (10 * a) & 1023), what = field >> 2 & 7;
+    placed p{placement_kind::replicate};
+    if ((field & 3) == detail::plan_invariant) p.kind = placement_kind::invariant;
+    if ((field & 3) == detail::plan_partial) p = {placement_kind::partial, static_cast<monoid>(what)};
+    if ((field & 3) == detail::plan_shard)
+      p = {placement_kind::shard, monoid::none, static_cast<std::int8_t>(what), r.family[static_cast<int>(field >> 8)], -1,
+           static_cast<std::int8_t>(field >> 5 & 7)};
+    t.on[a] = p;
+  }
+  detail::set_levels(t);
+  return t;
+}
+
+/// The same placements with the fewest levels: equal placements are then equal types.
+constexpr typing with_fewest_levels(typing t) {
+  detail::set_levels(t);
+  return t;
+}
+
+/// What is wanted of a route besides its ends.
+struct route_wish {
+  bool insisted = false; ///< Replicate may become Invariant, and Invariant a pending sum
+  bool careful = false;  ///< no equal pieces that the extents may not have
+  bool all_targets = false; ///< distances to all placements of the tensor are wanted: `to` says which kinds may occur
+  fixed_array<std::int64_t, max_dims> extent{}; ///< of the whole tensor; 0: unknown
+  constexpr bool operator==(route_wish const&) const = default;
+};
+
+/// The problem of leading a tensor from one typing to another. A pending sum is made only of what was not dealt out.
+constexpr planned_route route_between(typing const& from, typing const& to, plan_setting const& m, route_wish const& wish = {}) {
+  using kind = placement_kind;
+  planned_route r;
+  auto& g = r.problem;
+  g.axes = from.axes;
+  g.dims = from.rank;
+  g.size = m.size;
+  g.wired = m.wired;
+  g.insisted = wish.insisted;
+  g.careful = wish.careful;
+  g.extent = wish.extent;
+  auto const meet = [&](placed p, bool arrives) {
+    if (p.kind != kind::shard) return;
+    int f = 0;
+    while (f < g.families && r.family[f] != p.family) ++f;
+    if (f == max_plan_families) {
+      r.possible = false;
+      return;
+    }
+    if (f == g.families) {
+      r.family[g.families++] = p.family;
+      g.even[f] = m.even[p.family];
+    }
+    g.reachable[f] = g.reachable[f] || (m.stated[p.family] && (arrives || m.even[p.family]));
+  };
+  if (m.plain >= 0) meet({kind::shard, monoid::none, 0, m.plain}, true);
+  for (int a = 0; a < from.axes; ++a) {
+    auto const p = from.on[a], q = to.on[a];
+    auto const bit = static_cast<std::uint8_t>(1U << a);
+    meet(p, false);
+    meet(q, true);
+    if (!detail::is_movable(p.kind)) {
+      g.fixed |= bit;
+      if (is_sharded(p.kind)) g.dealt |= bit;
+      r.possible = r.possible && (wish.all_targets || p == q);
+      continue;
+    }
+    r.possible = r.possible && (wish.all_targets || detail::is_movable(q.kind));
+    bool const may_be_sum = p.kind == kind::replicate || (p.kind == kind::invariant && wish.insisted) || p.kind == kind::partial;
+    bool const is_sum = q.kind == kind::partial && q.fold == monoid::sum;
+    if (may_be_sum && (is_sum || wish.all_targets)) g.to_partial |= bit;
+    if (q.kind == kind::invariant) g.to_invariant |= bit;
+    if (p.kind == kind::shard) g.source_axes[p.dim] |= bit;
+    if (q.kind == kind::shard) g.target_axes[q.dim] |= bit;
+  }
+  r.from = detail::state_of(r, from);
+  r.to = detail::state_of(r, to);
+  return r;
+}
+
+/// Does a plan deal out equal pieces that neither its source nor its target has? Then extents must divide.
+constexpr bool needs_division(planned_route const& r, step_list const& path) {
+  for (int k = 0; k < path.size; ++k) {
+    auto const u = detail::unpack(path.steps[k].after, r.problem.axes);
+    for (int d = 0; d < r.problem.dims; ++d) {
+      unsigned axes = 0;
+      for (int i = 0; i < u.length[d]; ++i)
+        if (r.problem.even[u.family[u.list[d][i]]]) axes |= 1u << u.list[d][i];
+      if ((axes & ~unsigned{r.problem.source_axes[d]}) && (axes & ~unsigned{r.problem.target_axes[d]})) return true;
+    }
+  }
+  return false;
+}
+
+inline constexpr int max_pieces = 8;
+
+/// The cheapest plans by the size of the whole tensor: piece n holds from `from[n]` bytes on.
+struct plan_pieces {
+  int size = 0;
+  fixed_array<step_list, max_pieces> path{};
+  fixed_array<std::int64_t, max_pieces> from{};
+
+  constexpr void add(std::int64_t begin, step_list const& p) {
+    if (size == max_pieces || (size && path[size - 1].size == p.size && path[size - 1].steps == p.steps)) return;
+    path[size] = p;
+    from[size++] = begin;
+  }
+};
+
+namespace detail {
+
+/// The least size from which the line b costs less than a; b grows more slowly.
+constexpr std::int64_t crossing(cost_line const& a, cost_line const& b) {
+  auto const gap = (b.fixed - a.fixed) * 65536, slope = a.per_byte - b.per_byte;
+  return gap < 0 ? 0 : gap / slope + 1;
+}
+
+} // namespace detail
+
+} // namespace sla

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Cheapest steps from one placement of a tensor to every other: Dijkstra's algorithm over the graph of
+// spmd/plan/moves.hpp, in pieces small enough for the limits of constant evaluation.
+#pragma once
+#include <cstdint>
+
+#include <sla/spmd/plan/moves.hpp>
+
+namespace sla {
+
+inline constexpr int max_plan_steps = 12;
+inline constexpr std::int64_t unreachable_cost = std::int64_t{1} << 62;
+
+/// One step of a plan: what, on which axes (a bit each), and the state after it.
+struct plan_step {
+  motion how = motion::slice;
+  std::uint8_t axes = 0;
+  plan_state after = 0;
+  constexpr bool operator==(plan_step const&) const = default;
+};
+
+/// The steps from one placement to another. A cost of `unreachable_cost`: there are none.
+struct step_list {
+  plan_state source = 0;
+  std::int64_t cost = 0;
+  int size = 0;
+  fixed_array<plan_step, max_plan_steps> steps{};
+  constexpr bool operator==(step_list const&) const = default;
+  constexpr bool reachable() const { return cost < unreachable_cost; }
+};
+
+/// How many states a tensor of this problem can have.
+constexpr int count_states(route_problem const& g) {
+  int total = 0;
+  for (unsigned dealt = 0; dealt < 1u << g.axes; ++dealt) {
+    if (dealt & g.fixed) continue;
+    int ways = 1, place = 0;
+    for (int a = 0; a < g.axes; ++a)
+      if (dealt >> a & 1) { // the n-th axis has a dimension, a place and a family: rising factorials
+        ways *= (g.dims + place) * g.families;
+        ++place;
+      } else if (!(g.fixed >> a & 1)) {
+        ways *= 4;
+      }
+    total += ways;
+  }
+  return total;
+}
+
+/// Distances from one state, as far as the search has come. Ties: fewer steps, then the step that was found first in the
+/// order of `for_each_move`; so the result does not depend on the compiler.
+template <int Capacity>
+struct distances {
+  static constexpr int slots = Capacity * 2;
+  int size = 0, settled = 0;
+  bool complete = false, overflow = false;
+  plan_state state[Capacity] = {};
+  std::int64_t cost[Capacity] = {};
+  std::int16_t before[Capacity] = {};
+  std::uint8_t count[Capacity] = {}, axes[Capacity] = {};
+  motion how[Capacity] = {};
+  bool done[Capacity] = {};
+  std::int16_t table[slots] = {}; ///< by hash: number of a state, plus 1
+
+  static constexpr int hash(plan_state s) { return static_cast<int>((s * 0x9e3779b97f4a7c15ULL >> 40) % slots); }
+  /// The number of a state; -1 if it was never reached.
+  constexpr int find(plan_state s) const {
+    for (int h = hash(s); table[h]; h = h + 1 == slots ? 0 : h + 1)
+      if (state[table[h] - 1] == s) return table[h] - 1;
+    return -1;
+  }
+  constexpr std::int64_t to(plan_state s) const {
+    int const n = find(s);
+    return n < 0 ? unreachable_cost : cost[n];
+  }
+  constexpr int steps_to(plan_state s) const {
+    int const n = find(s);
+    return n < 0 ? 0 : count[n];
+  }
+  constexpr step_list path(plan_state s) const {
+    step_list out;
+    out.source = state[0];
+    int n = find(s);
+    if (n < 0 || count[n] > max_plan_steps) return out.cost = unreachable_cost, out;
+    out.cost = cost[n];
+    out.size = count[n];
+    for (int k = out.size; k-- > 0; n = before[n]) out.steps[k] = {how[n], axes[n], state[n]};
+    return out;
+  }
+};
+
+namespace detail {
+
+template <int Capacity>
+constexpr void relax(distances<Capacity>& r, int from, motion how, unsigned axes, plan_state s, std::int64_t step_cost) {
+  auto const cost = r.cost[from] + step_cost;
+  auto const count = static_cast<std::uint8_t>(r.count[from] + 1);
+  int h = r.hash(s);
+  while (r.table[h] && r.state[r.table[h] - 1] != s) h = h + 1 == r.slots ? 0 : h + 1;
+  int n = r.table[h] - 1;
+  if (n < 0) {
+    if (r.size == Capacity) {
+      r.overflow = true;
+      return;
+    }
+    n = r.size++;
+    r.table[h] = static_cast<std::int16_t>(n + 1);
+    r.state[n] = s;
+  } else if (r.done[n] || cost > r.cost[n] || (cost == r.cost[n] && count >= r.count[n])) {
+    return;
+  }
+  r.cost[n] = cost;
+  r.count[n] = count;
+  r.before[n] = static_cast<std::int16_t>(from);
+  r.how[n] = how;
+  r.axes[n] = static_cast<std::uint8_t>(axes);
+}
+
+/// Settles up to `budget` more states, or until `target` is settled.
+template <int Capacity>
+constexpr void go_on(distances<Capacity>& r, route_problem const& g, int budget, plan_state const* target) {
+  while (budget-- > 0) {
+    int next = -1;
+    for (int n = 0; n < r.size; ++n)
+      if (!r.done[n] && (next < 0 || r.cost[n] < r.cost[next] || (r.cost[n] == r.cost[next] && r.count[n] < r.count[next]))) next = n;
+    if (next < 0 || (target && r.state[next] == *target)) {
+      r.complete = true;
+      return;
+    }
+    r.done[next] = true;
+    ++r.settled;
+    plan_state const at = r.state[next];
+    for_each_move(g, at, [&](motion how, unsigned axes, plan_state to, std::int64_t cost) { relax(r, next, how, axes, to, cost); });
+  }
+}
+
+template <int Capacity>
+constexpr distances<Capacity> started(plan_state source) {
+  distances<Capacity> r;
+  r.size = 1;
+  r.state[0] = source;
+  r.before[0] = -1;
+  r.table[r.hash(source)] = 1;
+  return r;
+}
+
+constexpr int capacity_for(route_problem const& g) {
+  int const states = count_states(g);
+  return states <= 64 ? 64 : states <= 256 ? 256 : states <= 1024 ? 1024 : 4096;
+}
+
+// One constant per few states: each has the compiler's whole budget of steps.
+template <class Problem, plan_state Source, int Round>
+inline constexpr auto search_round = [] {
+  constexpr auto g = Problem::value;
+  constexpr int states = g.axes > 2 ? 32 : 128;
+  if constexpr (Round == 0) {
+    auto r = started<capacity_for(g)>(Source);
+    go_on(r, g, states, Problem::target());
+    return r;
+  } else {
+    auto r = search_round<Problem, Source, Round - 1>;
+    go_on(r, g, states, Problem::target());
+    return r;
+  }
+}();
+
+template <class Problem, plan_state Source, int Round = 0>
+consteval auto const& search_result() {
+  if constexpr (search_round<Problem, Source, Round>.complete)
+    return search_round<Problem, Source, Round>;
+  else
+    return search_result<Problem, Source, Round + 1>();
+}
+
+} // namespace detail
+
+/// All distances from a state, as a constant. Problem has `value` and `target()`, a state to stop at or nullptr.
+template <class Problem, plan_state Source>
+inline constexpr auto const& search_v = detail::search_result<Problem, Source>();
+
+/// The same at run time, for sizes that only tests need.
+template <int Capacity = 4096>
+constexpr distances<Capacity> search(route_problem const& g, plan_state source, plan_state const* target = nullptr) {
+  auto r = detail::started<Capacity>(source);
+  while (!r.complete) detail::go_on(r, g, Capacity, target);
+  return r;
+}
+
+/// The cost of given steps as a line in the bytes of the tensor.
+constexpr cost_line line_of(route_problem const& g, step_list const& path) {
+  cost_line total;
+  plan_state at = path.source;
+  for (int k = 0; k < path.size; ++k) {
+    auto const& s = path.steps[k];
+    detail::joined_axes j;
+    for (int a = 0; a < g.axes; ++a)
+      if (s.axes >> a & 1) j.take(g, a);
+    auto line = price_of(s.how, j.slowest, j.ranks, detail::parts_of(g, detail::unpack(at, g.axes)));
+    if (s.how == motion::to_replicate) {
+      line = price_of(motion::all_reduce, j.slowest, j.ranks, detail::parts_of(g, detail::unpack(at, g.axes)));
+      line = {line.fixed / 100 * g.wired.backward, line.per_byte / 100 * g.wired.backward};
+    }
+    total += line;
+    at = s.after;
+  }
+  return total;
+}
+
+} // namespace sla
