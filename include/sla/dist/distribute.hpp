@@ -51,7 +51,7 @@ struct deal_axes<placements<P, Rest...>, A> {
         throw shape_error(text("distribute(x, layout): x has ", x.extent(P::dim), " elements on axis ", P::dim, ", the layout deals out ",
                                layout.rows ? layout.rows->extent() : 0));
       }
-      return Next::run(cut_part<P>(x, layout, A), layout);
+      return Next::run(cut_part<P>(x, line_of(layout, A)), layout);
     }
   }
 };

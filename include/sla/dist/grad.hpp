@@ -9,6 +9,7 @@
 
 #include <sla/dist/collectives.hpp>
 #include <sla/dist/cotangent.hpp>
+#include <sla/dist/grad_steps.hpp>
 #include <sla/dist/matrix.hpp>
 #include <sla/dist/product.hpp>
 #include <sla/dist/solve.hpp>
@@ -260,45 +261,6 @@ auto perform(op::solve, A const& a, B const& b, Options const&... options) {
 template <class A, class Method, class P, detail::TracedPlaced B, class... Options>
 auto perform(op::try_solve, prepared<A, Method, P> const& s, B const& b, Options const&... options) {
   return detail::trace_constant<false, false>(s, b, options...);
-}
-
-// ---- collectives: the adjoint step carries the cotangent back
-
-namespace detail {
-template <step How, fixed_string Axis, class To, bool Insisted, class X>
-auto trace_step(X const& x) {
-  auto const part = part_of(x);
-  using From = placement_along_t<plain_t<X>, Axis>;
-  auto rule = linear_in(
-      part,
-      [](auto const&, auto const& g) {
-        using Back = dual_t<From>;
-        constexpr bool kept = How != step::reinterpret || (is_copied_kind<From> && is_copied_kind<To>);
-        return stepped<kept ? route_v<dual_t<To>, Back> : step::reinterpret, Axis, Back, true>(g);
-      },
-      [](auto const&, auto const& d) { return stepped<How, Axis, To, Insisted>(d); });
-  return record(x.home(), stepped<How, Axis, To, Insisted>(part.value()), std::move(rule));
-}
-}  // namespace detail
-template <fixed_string Axis, Placement To = Replicate, detail::TracedPlaced X>
-auto all_reduce(X const& x) {
-  return detail::trace_step<step::all_reduce, Axis, To, false>(x);
-}
-template <fixed_string Axis, Placement To = Replicate, detail::TracedPlaced X>
-auto all_gather(X const& x) {
-  return detail::trace_step<step::all_gather, Axis, To, false>(x);
-}
-template <fixed_string Axis, Placement To, detail::TracedPlaced X>
-auto reduce_scatter(X const& x) {
-  return detail::trace_step<step::reduce_scatter, Axis, To, false>(x);
-}
-template <fixed_string Axis, Placement To, detail::TracedPlaced X>
-auto convert(X const& x) {
-  return detail::trace_step<step::convert, Axis, To, false>(x);
-}
-template <fixed_string Axis, Placement To, detail::TracedPlaced X>
-auto convert(X const& x, expert_t) {
-  return detail::trace_step<step::convert, Axis, To, true>(x);
 }
 
 // ---- the gradient

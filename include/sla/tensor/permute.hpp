@@ -14,10 +14,10 @@ namespace sla {
 
 /// The number of axes of (*batch, M, N, *block).
 template <class S>
-inline constexpr int axes_of = S::batch_extents::rank + 2 + (S::is_blocked ? 2 : 0);
+inline constexpr int shape_axes = S::batch_extents::rank + 2 + (S::is_blocked ? 2 : 0);
 /// For each axis of (*batch, M, N, *block), which axis of the user's array it is.
 template <class S>
-using axis_order = std::array<int, std::size_t(axes_of<S>)>;
+using axis_order = std::array<int, std::size_t(shape_axes<S>)>;
 
 namespace detail {
 template <class S>
@@ -25,7 +25,7 @@ struct axis_places {
   static constexpr int batch_rank = S::batch_extents::rank;
   std::vector<index_t> order;
 
-  explicit axis_places(axis_order<S> const& of) : order(chosen_permutation(of, axes_of<S>, "permute, axes").list) {}
+  explicit axis_places(axis_order<S> const& of) : order(chosen_permutation(of, shape_axes<S>, "permute, axes").list) {}
   index_t row_axis() const { return order[std::size_t(batch_rank)]; }
   index_t col_axis() const { return order[std::size_t(batch_rank) + 1]; }
 
@@ -48,7 +48,7 @@ template <class S, Format F = Csr<>, class T, class E, class Rows = std::initial
 requires(is_shape<S>) sparse_tensor<T, S, F> permute(S shape, axis_order<S> order, Rows const& row_indices, Cols const& col_indices,
                                                      tensor<T, E> const& values, assembly options = {}) {
   using Places = detail::axis_places<S>;
-  static_assert(E::rank == axes_of<S> - 1, "sla: permute(shape, order, rows, cols, values): values has the dense axes of the shape and one axis of entries");
+  static_assert(E::rank == shape_axes<S> - 1, "sla: permute(shape, order, rows, cols, values): values has the dense axes of the shape and one axis of entries");
   constexpr int rank = E::rank;
   Places const places(order);
   index_t const first = (std::min)(places.row_axis(), places.col_axis()), second = (std::max)(places.row_axis(), places.col_axis());
@@ -56,7 +56,7 @@ requires(is_shape<S>) sparse_tensor<T, S, F> permute(S shape, axis_order<S> orde
   index_t strides[std::size_t(rank)], stride = 1;
   for (int v = rank; v-- > 0; stride *= values.extent(v)) strides[v] = stride;
   index_t extents[std::size_t(rank)], steps[std::size_t(rank)];  // of the axes [*batch][entry][*block] in values
-  for (int a = 0, n = 0; a < axes_of<S>; ++a) {
+  for (int a = 0, n = 0; a < shape_axes<S>; ++a) {
     if (a == Places::batch_rank + 1) continue;
     bool const of_entries = a == Places::batch_rank;
     index_t const user = of_entries ? first : places.order[std::size_t(a)];
@@ -93,7 +93,7 @@ requires(is_shape<S>) sparse_tensor<T, S> permute(S shape, axis_order<S> order, 
   if (coordinates.size() != places.order.size())
     throw shape_error(text("permute: coordinates along ", coordinates.size(), " axes for a tensor of ", places.order.size()));
   auto along = [&](int a) -> std::vector<index_t> const& { return coordinates[std::size_t(places.order[std::size_t(a)])]; };
-  for (int a = 0; a < axes_of<S>; ++a) {
+  for (int a = 0; a < shape_axes<S>; ++a) {
     index_t const extent = Places::extent(shape, a);
     if (index_t(along(a).size()) != n) throw shape_error(text("permute: ", along(a).size(), " coordinates along axis ", places.order[std::size_t(a)], " for ", n, " values"));
     index_t const bad = detail::first_where(n, [&](index_t k) { return along(a)[std::size_t(k)] < 0 || along(a)[std::size_t(k)] >= extent; });
@@ -109,7 +109,7 @@ requires(is_shape<S>) sparse_tensor<T, S> permute(S shape, axis_order<S> order, 
     for (index_t at = sorted.begin[lo]; at < sorted.begin[hi]; ++at) {
       auto const k = std::size_t(sorted.order[at]);
       index_t item = 0, within = 0;
-      for (int a = 0; a < axes_of<S>; ++a)
+      for (int a = 0; a < shape_axes<S>; ++a)
         if (!Places::is_sparse(a)) {
           index_t& position = a < Places::batch_rank ? item : within;
           position = position * Places::extent(shape, a) + along(a)[k];

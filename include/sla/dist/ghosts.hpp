@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A rank's rows with copies of the halo that it reads (Ghost), and its dual, contributions to both (GhostP): rows first, then
+// ghosts as the halo plan numbers them. The plan and its exchange are in dist/halo.hpp.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include <sla/dist/halo.hpp>
+#include <sla/dist/parts.hpp>
+
+namespace sla::detail {
+
+/// The plan of a layout that ghosts are numbered by. Errors: value_error, if there is none.
+template <class Mesh>
+halo_plan const& plan_of(shared_layout<Mesh> const& layout) {
+  if (!layout.halo || !layout.rows)
+    throw value_error("a halo belongs to a sparse tensor that is dealt out by rows: name it, halo_exchange<axis, pattern>(x, D)");
+  return *layout.halo;
+}
+
+/// Rows d of x: the first `count` of `whole`, as a tensor of that extent, or such a tensor among zeros.
+template <int D, class Local>
+auto first_rows(Local const& x, index_t count) {
+  using To = resized_t<Local, D>;
+  auto const [outer, inner] = around(x.extents(), D);
+  To out(with_extent<typename To::extents_type>(x.extents(), D, count), uninitialized);
+  move_rows<false>(x.data(), out.data(), outer, count, x.extent(D), inner, [](index_t n) { return n; });
+  return out;
+}
+template <int D, class Local>
+auto among_zeros(Local const& x, index_t count) {
+  using To = resized_t<Local, D>;
+  auto const [outer, inner] = around(x.extents(), D);
+  To out(with_extent<typename To::extents_type>(x.extents(), D, count));
+  move_rows<true>(x.data(), out.data(), outer, x.extent(D), count, inner, [](index_t n) { return n; });
+  return out;
+}
+
+/// Own rows, and the ghosts of others. Collective: neighbours exchange messages.
+template <int D, class Local>
+auto with_halo(Local const& x, halo_plan const& plan) {
+  using T = typename Local::value_type;
+  auto const [outer, inner] = around(x.extents(), D);
+  index_t const own = plan.own(), all = own + plan.ghosts();
+  halo_exchange<T> exchange(plan, x.data(), {outer, inner});
+  auto out = among_zeros<D>(x, all);
+  exchange.wait();
+  for (index_t b = 0; b < outer; ++b)
+    for (index_t g = 0; g < plan.ghosts(); ++g)
+      std::copy_n(exchange.ghosts() + (g * outer + b) * inner, inner, out.data() + (b * all + own + g) * inner);
+  return out;
+}
+/// Own rows, with what others contributed to them. Collective.
+template <int D, class Local>
+auto with_contributions(Local const& x, halo_plan const& plan) {
+  using T = typename Local::value_type;
+  auto const [outer, inner] = around(x.extents(), D);
+  index_t const own = plan.own(), all = own + plan.ghosts();
+  std::vector<T> ghosts(std::size_t(plan.ghosts() * outer * inner));
+  for (index_t b = 0; b < outer; ++b)
+    for (index_t g = 0; g < plan.ghosts(); ++g)
+      std::copy_n(x.data() + (b * all + own + g) * inner, inner, ghosts.data() + (g * outer + b) * inner);
+  auto out = first_rows<D>(x, own);
+  reverse_halo(plan, ghosts, out.data(), {outer, inner});
+  return out;
+}
+/// The rows and ghosts of this rank out of the whole.
+template <int D, class Local>
+auto picked_rows(Local const& x, halo_plan const& plan, row_partition const& rows) {
+  using To = resized_t<Local, D>;
+  auto const [outer, inner] = around(x.extents(), D);
+  index_t const all = plan.own() + plan.ghosts();
+  To out(with_extent<typename To::extents_type>(x.extents(), D, all), uninitialized);
+  move_rows<false>(x.data(), out.data(), outer, all, rows.extent(), inner, [&](index_t n) { return plan.global(rows, n); });
+  return out;
+}
+/// Its adjoint: they in the whole, zeros elsewhere.
+template <int D, class Local>
+auto placed_rows(Local const& x, halo_plan const& plan, row_partition const& rows) {
+  using To = resized_t<Local, D>;
+  auto const [outer, inner] = around(x.extents(), D);
+  To out(with_extent<typename To::extents_type>(x.extents(), D, rows.extent()));
+  move_rows<true>(x.data(), out.data(), outer, x.extent(D), rows.extent(), inner, [&](index_t n) { return plan.global(rows, n); });
+  return out;
+}
+
+/// The layout `old` with the rows and the halo by which axis a deals out the columns of a sparse operand.
+template <class Mesh>
+layout_handle<Mesh> with_halo_of(layout_handle<Mesh> const& old, int a, shared_layout<Mesh> const& sparse) {
+  auto const& columns = sparse.domain ? sparse.domain->rows : sparse.rows;
+  if (old->rows == columns && old->halo == sparse.halo && columns && old->extent[a] == columns->extent()) return old;
+  auto layout = std::make_shared<shared_layout<Mesh>>(*old);
+  layout->rows = columns;
+  layout->halo = sparse.halo;
+  layout->domain = nullptr;
+  layout->extent[a] = columns ? columns->extent() : 0;
+  return layout;
+}
+
+}  // namespace sla::detail

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Steps on one mesh axis, carried out: what a collective or a conversion makes of a rank's part and of its layout. What is legal,
+// and each adjoint, is in spmd/transition.hpp; the calls are in dist/collectives.hpp, their gradients in dist/grad_steps.hpp.
+#pragma once
+
+#include <utility>
+
+#include <sla/dist/ghosts.hpp>
+#include <sla/dist/parts.hpp>
+#include <sla/dist/reduce.hpp>
+#include <sla/dist/stacks.hpp>
+#include <sla/dist/trades.hpp>
+
+namespace sla {
+
+/// A step as `perform` takes it: how, on which axis, to what; Insisted: the caller gave the expert tag; Dim: where values of a
+/// Varying are stacked.
+template <step How, fixed_string Axis, class To, bool Insisted = false, int Dim = 0>
+struct step_on {};
+
+namespace detail {
+/// The layout when axis a deals out a dimension of this extent by a Family; a found partition is that of `like`, or of `old`.
+template <class Family, class Mesh>
+layout_handle<Mesh> dealt_layout(layout_handle<Mesh> const& old, int a, index_t extent, layout_handle<Mesh> const& like) {
+  auto const& source = !Family::stated && like && like->rows ? like : old;
+  if constexpr (Family::stated)
+    require_accepted<Family>(extent, old->mesh.size(a));
+  else if (!source->rows || source->rows->extent() != extent)
+    throw shape_error(text("a partition found at run time deals out ", source->rows ? source->rows->extent() : 0, " indices, and the dimension has ",
+                           extent, "; give the layout to deal it out by, D.row_layout()"));
+  if (old->extent[a] == extent && source->rows == old->rows) return old;
+  auto layout = std::make_shared<shared_layout<Mesh>>(*old);
+  layout->extent[a] = extent;
+  layout->rows = source->rows;
+  layout->halo = source->halo;
+  layout->domain = source->domain;
+  return layout;
+}
+
+/// One step on axis A: the local value and its layout. `like` has the partition of the result, where it has another one.
+template <step How, class From, class To, int A, int Dim, class Local, class Mesh>
+auto take_step(Local const& x, layout_handle<Mesh> const& layout, layout_handle<Mesh> const& like = {}) {
+  using kind = placement_kind;
+  constexpr kind from = From::kind, to = To::kind;
+  constexpr bool copied = to == kind::replicate || to == kind::invariant;
+  constexpr index_t ranks = Mesh::static_size(A);
+  auto const line = line_of(*layout, A);
+  auto const here = [&](auto local) { return std::pair{std::move(local), layout}; };
+  if constexpr (How == step::all_reduce) {
+    Local out = x;
+    all_reduce(*line.c, elements_of(out), From::monoid_type::value);
+    return here(std::move(out));
+  } else if constexpr (How == step::all_gather) {
+    if constexpr (from == kind::varying)
+      return here(stack_all<Dim, ranks>(x, line));
+    else if constexpr (from == kind::ghost)
+      return here(gather_parts<Shard<From::dim, typename From::family>>(first_rows<From::dim>(x, plan_of(*layout).own()), line));
+    else
+      return here(gather_parts<From>(x, line));
+  } else if constexpr (How == step::reduce_scatter && to == kind::varying) {
+    return here(unstack_fold<Dim>(x, line, From::monoid_type::value));
+  } else if constexpr (How == step::reduce_scatter && to == kind::ghost_partial) {
+    auto dealt = with_halo_of(layout, A, like ? *like : *layout);
+    auto const& plan = plan_of(*dealt);
+    auto const own = reduce_parts<Shard<To::dim, typename To::family>>(x, line_of(*dealt, A), monoid::sum);
+    return std::pair{among_zeros<To::dim>(own, plan.own() + plan.ghosts()), std::move(dealt)};
+  } else if constexpr (How == step::reduce_scatter) {
+    auto dealt = dealt_layout<typename To::family>(layout, A, x.extent(To::dim), like);
+    auto out = reduce_parts<To>(x, line_of(*dealt, A), From::monoid_type::value);
+    return std::pair{std::move(out), std::move(dealt)};
+  } else if constexpr (How == step::all_to_all && from == kind::varying) {
+    return here(exchange_stacks(x, line));
+  } else if constexpr (How == step::all_to_all || How == step::repartition) {
+    auto dealt = dealt_layout<typename To::family>(layout, A, From::dim == To::dim ? layout->extent[A] : x.extent(To::dim), like);
+    auto out = exchange_parts<From, To>(x, line, line_of(*dealt, A));
+    return std::pair{std::move(out), std::move(dealt)};
+  } else if constexpr (How == step::halo_exchange) {
+    auto dealt = with_halo_of(layout, A, like ? *like : *layout);
+    return std::pair{with_halo<From::dim>(x, plan_of(*dealt)), std::move(dealt)};
+  } else if constexpr (How == step::halo_reduce) {
+    return here(with_contributions<From::dim>(x, plan_of(*layout)));
+  } else if constexpr (std::same_as<From, To> || How == step::reinterpret || copied) {
+    return here(x);
+  } else if constexpr (to == kind::varying) {  // out of copies
+    return here(unstack_own<Dim>(x, line));
+  } else if constexpr (from == kind::varying) {  // into a pending sum, as the parts below
+    return here(stack_own<Dim, ranks>(x, line));
+  } else if constexpr (from == kind::ghost) {
+    return here(first_rows<From::dim>(x, plan_of(*layout).own()));
+  } else if constexpr (to == kind::ghost_partial) {
+    auto dealt = with_halo_of(layout, A, like ? *like : *layout);
+    auto const& plan = plan_of(*dealt);
+    return std::pair{among_zeros<From::dim>(x, plan.own() + plan.ghosts()), std::move(dealt)};
+  } else if constexpr (to == kind::ghost) {
+    auto dealt = with_halo_of(layout, A, like ? *like : *layout);
+    auto const& plan = plan_of(*dealt);
+    if (x.extent(To::dim) != dealt->rows->extent())
+      throw shape_error(text("the halo is of ", dealt->rows->extent(), " rows, and the dimension has ", x.extent(To::dim)));
+    return std::pair{picked_rows<To::dim>(x, plan, *dealt->rows), std::move(dealt)};
+  } else if constexpr (from == kind::ghost_partial) {
+    return here(placed_rows<From::dim>(x, plan_of(*layout), *layout->rows));
+  } else if constexpr (to == kind::shard) {  // out of copies
+    auto dealt = dealt_layout<typename To::family>(layout, A, x.extent(To::dim), like);
+    auto out = cut_part<To>(x, line_of(*dealt, A));
+    return std::pair{std::move(out), std::move(dealt)};
+  } else if constexpr (from == kind::shard) {  // into a pending sum
+    return here(pad_part<From>(x, line));
+  } else {  // copies into a pending sum: one rank keeps them
+    static_assert(to == kind::partial);
+    Local out = x;
+    if (line.rank != 0)
+      for (auto& each : elements_of(out)) each = {};
+    return here(std::move(out));
+  }
+}
+
+template <class X>
+concept Steppable = Placed<X> || is_placed_reduction<std::remove_cvref_t<X>>;
+
+/// The distributed value that a step is taken on: what an expression or a reduction evaluates to, or what is traced.
+template <class X>
+struct stepping {
+  using type = X;
+};
+template <class R, class Mesh, class... P>
+struct stepping<placed_reduction<R, Mesh, P...>> {
+  using type = distributed<typename placed_reduction<R, Mesh, P...>::value_type, Mesh, P...>;
+};
+template <class X>
+  requires requires { typename X::plain_type; }
+struct stepping<X> {
+  using type = typename X::plain_type;
+};
+template <class X>
+using stepping_t = typename stepping<X>::type;
+
+template <step How, fixed_string Name, class To, bool Insisted, int Dim = 0, class X>
+auto stepped(X const& x, layout_handle<mesh_of_t<stepping_t<X>>> const& like = {}) {
+  if constexpr (!is_distributed<X>) {
+    return stepped<How, Name, To, Insisted, Dim>(eval(x), like);
+  } else {
+    require_step<How, X, Name, To, Insisted>();
+    constexpr int a = mesh_of_t<X>::template index<Name>();
+    if constexpr (legal_step<How, X, Name, To, Insisted>) {
+      auto [local, layout] = take_step<How, placement_on_t<X, a>, To, a, Dim>(x.local(), x.handle(), like);
+      using List = typename replaced<a, To, placements_of_t<X>>::type;
+      return typename distributed_with<decltype(local), mesh_of_t<X>, List>::type(std::move(local), std::move(layout));
+    } else {
+      return x;
+    }
+  }
+}
+
+/// The source that a call states is the one that the value has; else the collective is another one.
+template <fixed_string Name, class From, class X>
+constexpr void require_source() {
+  using Is = placement_along_t<stepping_t<X>, Name>;
+  if constexpr (!std::same_as<Is, From>) {
+    refuse<code::wrong_collective, type_list<From, operand_is<0, Is>, on_axis<Name>>>();
+  }
+}
+}  // namespace detail
+
+template <step How, fixed_string Axis, class To, bool Insisted, int Dim, class X>
+  requires detail::Steppable<X>
+auto perform(step_on<How, Axis, To, Insisted, Dim>, X const& x, layout_handle<mesh_of_t<detail::stepping_t<X>>> const& like = {}) {
+  return detail::stepped<How, Axis, To, Insisted, Dim>(x, like);
+}
+
+/// What a step may be taken on: distributed values, expressions and reductions of them, and what is traced of either.
+template <class X>
+concept Stepping = detail::Steppable<X> || detail::Steppable<detail::stepping_t<X>>;
+
+}  // namespace sla
