@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Simulated meshes: how many ranks an axis has, and what the numbers of families and halo patterns in a `placed` mean.
+// What the ranks do with their parts is in spmd/sim/collectives.hpp. Not part of spmd.hpp.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include <sla/spmd/family.hpp>
+#include <sla/spmd/sim/array.hpp>
+#include <sla/spmd/typing.hpp>
+
+namespace sla::sim {
+
+/// The indices of one dimension that each rank holds, in its local order. Those of a halo come after the own ones.
+struct holding {
+  int extent = 0;
+  std::vector<std::vector<int>> of{};
+  constexpr std::vector<int> const& operator[](int r) const { return of[static_cast<std::size_t>(r)]; }
+  constexpr int ranks() const { return count(of); }
+};
+
+/// Dealt out by an owner map: entry i goes to owner[i].
+constexpr holding deal_by(std::vector<int> const& owner, int ranks) {
+  holding h{count(owner), std::vector<std::vector<int>>(static_cast<std::size_t>(ranks), std::vector<int>{})};
+  for (int i = 0; i < h.extent; ++i) h.of[static_cast<std::size_t>(owner[static_cast<std::size_t>(i)])].push_back(i);
+  return h;
+}
+
+/// Dealt out by a family. Law: it accepts the extent.
+constexpr holding deal(family_facts const& family, int extent, int ranks) {
+  holding h{extent, {}};
+  for (int r = 0; r < ranks; ++r) {
+    std::vector<int> mine;
+    auto const n = family.local_extent(r, extent, ranks);
+    for (std::int64_t j = 0; j < n; ++j) mine.push_back(static_cast<int>(family.local_to_global(r, j, extent, ranks)));
+    h.of.push_back(std::move(mine));
+  }
+  return h;
+}
+template <StatedFamily F>
+constexpr holding deal(int extent, int ranks) {
+  return deal(family_facts_of<F>, extent, ranks);
+}
+
+/// The own indices, and after them those of the halo that the rank does not own.
+constexpr holding with_halo(holding const& own, std::vector<std::vector<int>> const& halo) {
+  holding h = own;
+  for (std::size_t r = 0; r < own.of.size(); ++r)
+    for (int i : halo[r]) {
+      bool known = false;
+      for (int j : own.of[r]) known = known || i == j;
+      if (!known) h.of[r].push_back(i);
+    }
+  return h;
+}
+
+/// What one number of a family means: the functions of a stated one, or the owner map of a Part. Below an outer axis a
+/// dimension is shorter than the map; its first entries then count.
+struct dealing {
+  family_facts facts{};
+  std::vector<int> owner{};
+  constexpr bool accepts(int extent, int ranks) const {
+    return facts.accepts ? facts.accepts(extent, ranks) : extent <= count(owner);
+  }
+  constexpr holding deal_out(int extent, int ranks) const {
+    if (facts.accepts) return deal(facts, extent, ranks);
+    std::vector<int> who(owner.begin(), owner.begin() + extent);
+    for (int& r : who) r %= ranks;
+    return deal_by(who, ranks);
+  }
+};
+
+/// Where the stored entries of a sparse operand are. Its array has the shape [*batch, entries, *block].
+struct sparse_pattern {
+  int rows = 0, columns = 0;
+  std::vector<int> row{}, column{};
+};
+
+/// Mesh axes with their numbers of ranks, and what the numbers in a `placed` stand for.
+struct world {
+  std::vector<int> ranks{};
+  std::vector<dealing> families{};                     ///< by placed::family
+  std::vector<std::vector<std::vector<int>>> halos{};  ///< by placed::pattern; per rank, wanted from others
+  sparse_pattern pattern{};                            ///< of the sparse operands
+
+  constexpr int axes() const { return count(ranks); }
+  constexpr int size() const {
+    int n = 1;
+    for (int r : ranks) n *= r;
+    return n;
+  }
+  constexpr int ranks_of(int axis) const { return ranks[static_cast<std::size_t>(axis)]; }
+  /// Between neighbours along the axis, in the row-major order of all ranks.
+  constexpr int stride(int axis) const {
+    int n = 1;
+    for (int a = axis + 1; a < axes(); ++a) n *= ranks_of(a);
+    return n;
+  }
+  constexpr int coordinate(int rank, int axis) const { return rank / stride(axis) % ranks_of(axis); }
+  constexpr dealing const& family(placed p) const { return families[static_cast<std::size_t>(p.family)]; }
+};
+
+/// Which dimension of the array a placement deals out: the entries of a sparse operand are one dimension.
+constexpr int array_dim(placed p, typing const& t) {
+  if (p.kind == placement_kind::sparse_shard || p.kind == placement_kind::hyper) return t.batch;
+  return t.is_sparse() && p.dim > t.batch ? p.dim - 1 : p.dim;
+}
+
+/// Can the family deal out a dimension of this extent? (For entries: the rows or columns.)
+constexpr bool accepts(world const& w, placed p, int axis, int extent) {
+  if (!is_sharded(p.kind)) return true;
+  if (p.kind == placement_kind::sparse_shard) extent = p.dim == 0 ? w.pattern.rows : w.pattern.columns;
+  return w.family(p).accepts(extent, w.ranks_of(axis));
+}
+
+/// Who holds which index of the dimension that p deals out along the axis. `held`: what of it is left by outer axes, as
+/// global indices (only entries need to know). With the halo for ghosts if asked.
+constexpr holding holding_of(world const& w, placed p, int axis, std::vector<int> const& held, bool halo = true) {
+  int const n = w.ranks_of(axis), extent = count(held);
+  if (p.kind == placement_kind::sparse_shard) {
+    auto const lines = w.family(p).deal_out(p.dim == 0 ? w.pattern.rows : w.pattern.columns, n);
+    std::vector<int> owner_of_line(static_cast<std::size_t>(lines.extent), 0), owner;
+    for (int r = 0; r < n; ++r)
+      for (int i : lines[r]) owner_of_line[static_cast<std::size_t>(i)] = r;
+    for (int e : held) {
+      auto const line = (p.dim == 0 ? w.pattern.row : w.pattern.column)[static_cast<std::size_t>(e)];
+      owner.push_back(owner_of_line[static_cast<std::size_t>(line)]);
+    }
+    return deal_by(owner, n);
+  }
+  auto own = w.family(p).deal_out(extent, n);
+  bool const ghosts = p.kind == placement_kind::ghost || p.kind == placement_kind::ghost_partial;
+  if (ghosts && halo) return with_halo(own, w.halos[static_cast<std::size_t>(p.pattern)]);
+  return own;
+}
+
+} // namespace sla::sim
