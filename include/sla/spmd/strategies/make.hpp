@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Strategies of what makes tensors: of the shape of another, from scalars, at random, in place. Their values do not come
+// from the operands' values. Typed factories of a mesh are in dist/.
+#pragma once
+#include <cstdint>
+
+#include <sla/spmd/strategies/indexed.hpp>
+#include <sla/spmd/strategies/pointwise.hpp>
+#include <sla/spmd/strategy.hpp>
+
+namespace sla::strategies {
+
+/// Zeros, ones or a number in the shape of x. The kernel makes the local shape, so a shard gives a shard, and what is
+/// whole or pending on every rank gives the same value on every rank.
+constexpr strategy like(dims const& x) {
+  auto s = pointwise(x);
+  s.basis = result_basis::constant;
+  s.differentiable = false;
+  return s;
+}
+
+/// Random or uninitialised entries, dropout: ranks may draw different numbers, so the result has no placement before
+/// somebody states one.
+constexpr strategy random(int inputs, int rank = 0) {
+  strategy s;
+  s.inputs = inputs;
+  s.result_rank[0] = static_cast<std::int8_t>(rank);
+  s.basis = result_basis::random;
+  return s;
+}
+
+/// arange, linspace, full, eye from scalars: what varies makes a varying tensor, and nothing pending passes.
+constexpr strategy from_scalars(int inputs, int rank) {
+  strategy s;
+  s.inputs = inputs;
+  s.result_rank[0] = static_cast<std::int8_t>(rank);
+  return s;
+}
+
+/// x = 0 in place: every pending reduction of zeros is zero.
+constexpr strategy zero_in_place(dims const& x) { return pointwise(x).passes(operand_bits(0), all_monoids); }
+/// x = c in place: the fold of equal numbers must be that number.
+constexpr strategy fill_in_place(dims const& x) { return pointwise(x).passes(operand_bits(0), idempotent); }
+
+/// x = y in place, as (x, y): a move of y into a place of the same placement.
+constexpr strategy copy_in_place(dims const& x, dims const& y) {
+  return pointwise(x, y).passes(operand_bits(0, 1), all_monoids, false);
+}
+
+} // namespace sla::strategies
