@@ -123,7 +123,7 @@ constexpr code check(transition t, bool insisted = false) {
     if (t.from == t.to) return code::ok;
     return detail::check_convert(from, to, t.from, t.to, insisted);
   case step::reinterpret:
-    if (t.from == t.to) return code::ok;
+    if (t.from == t.to && !is_sharded(from)) return code::ok;
     if (to == kind::partial && t.to.fold != monoid::sum) return code::local_conversion;
     return detail::check_reinterpret(from, to, insisted);
   case step::all_reduce:
@@ -202,7 +202,7 @@ constexpr step_path steps_of(transition t) {
   using kind = placement_kind;
   constexpr placed sum{kind::partial, monoid::sum}, copies{kind::replicate};
   bool const reduces = t.how == step::all_reduce || t.how == step::reduce_scatter;
-  bool const keeps = t.how == step::convert || t.how == step::reinterpret;
+  bool const keeps = t.how == step::convert || (t.how == step::reinterpret && !is_sharded(t.from.kind));
   if (keeps && t.from == t.to) return {};
   if (reduces && t.from.kind == kind::varying)
     return {{{{step::reinterpret, t.from, sum}, {t.how, sum, t.to}}}, 2};
