@@ -49,7 +49,7 @@ inline std::set<std::string> right_results(std::string const& sound) {
 class reviewed_list {
 public:
   explicit reviewed_list(std::string const& file) {
-    for (auto const& row : table(file)) {
+    for (auto const& row : table(file, '|')) {
       if (row.size() < 4) throw std::runtime_error("no reason given in " + file + ": " + row[0]);
       listed_[row[0] + " " + row[1]] = row[2];
     }

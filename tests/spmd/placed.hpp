@@ -39,6 +39,7 @@ inline placed parse(std::string const& s) {
   if (s == "P") return P;
   if (s == "S0") return S(0);
   if (s == "S1") return S(1);
+  if (s == "S2") return S(2);
   throw std::runtime_error("no placement: " + s);
 }
 
@@ -65,13 +66,13 @@ inline std::vector<std::string> split(std::string const& line, char at) {
 }
 
 /// The lines of a table, without its heading, as cells.
-inline std::vector<std::vector<std::string>> table(std::string const& file) {
+inline std::vector<std::vector<std::string>> table(std::string const& file, char between = ',') {
   std::ifstream in(data("spmd/" + file));
   if (!in) throw std::runtime_error("cannot open " + file);
   std::vector<std::vector<std::string>> rows;
   std::string line;
   std::getline(in, line);
-  while (std::getline(in, line)) rows.push_back(split(line, ','));
+  while (std::getline(in, line)) rows.push_back(split(line, between));
   return rows;
 }
 
