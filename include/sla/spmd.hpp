@@ -11,7 +11,9 @@
 #include <sla/spmd/operand.hpp>
 #include <sla/spmd/named.hpp>
 #include <sla/spmd/op_rule.hpp>
+#include <sla/spmd/modes.hpp>
 #include <sla/spmd/rules.hpp>
 #include <sla/spmd/well_typed.hpp>
 #include <sla/spmd/transition.hpp>
 #include <sla/spmd/diagnose.hpp>
+#include <sla/spmd/explain_error.hpp>

@@ -20,8 +20,8 @@ struct on_axis;
 template <int Number, class Is>
 struct operand_is;
 struct literal_number;
-template <class... Wrapped>
-struct fix_by; // all of them together
+template <class... Calls>
+struct fix_by; // all of them, in this order
 template <int Number, class Call>
 struct wrap_operand;
 struct remove_the_call;
@@ -173,18 +173,20 @@ struct step_refusal {
   /// Nothing is to be done on the way to what the ranks hold already.
   static constexpr bool superfluous = std::is_same_v<From, To>;
 
-  static consteval auto fix_fact() {
+  template <int... N>
+  static consteval auto fix_fact(std::integer_sequence<int, N...>) {
     if constexpr (superfluous)
       return type_list<fix_by<remove_the_call>>{};
-    else if constexpr (mended.size > 0)
+    else if constexpr (sizeof...(N) > 0)
       return type_list<
-          fix_by<typename decltype(call_fact<mesh_type, keys, mended.steps[0].step.how, Axis, mended.steps[0].step.to,
-                                             mended.steps[0].insisted>())::type>>{};
+          fix_by<typename decltype(call_fact<mesh_type, keys, mended.steps[N].step.how, mended.steps[N].axis,
+                                             mended.steps[N].step.to, mended.steps[N].insisted>())::type...>>{};
     else
       return type_list<>{};
   }
   using step_name = typename decltype(call_name<How, mesh_type::template name_string<Axis>(), To>())::type;
-  using facts = decltype(type_list<step_name, operand_is<0, From>>{} + axis_fact<mesh_type, Axis>() + fix_fact());
+  using facts = decltype(type_list<step_name, operand_is<0, From>>{} + axis_fact<mesh_type, Axis>() +
+                         fix_fact(std::make_integer_sequence<int, mended.size>{}));
 };
 
 } // namespace detail

@@ -228,17 +228,34 @@ constexpr fix_list suggest(Check const& check, std::span<operand const> operands
   return detail::fix_search<Check>(check, operands, unmovable).find(why);
 }
 
-/// The step that keeps the value, where another one was asked for; size 0 if there is none on this axis alone.
-constexpr fix suggest_step(typing const& t, int axis, step asked, placed to) {
+/// The step that keeps the value, where another one was asked for; the inner axes of its dimension are gathered before
+/// it and dealt out again after it. Size 0 if there is none.
+constexpr fix suggest_step(typing t, int axis, step asked, placed to) {
   fix f;
   auto const from = t.on[axis];
-  for (bool const insisted : {false, true})
-    for (step const how : {route(from, to), asked}) {
-      if (f.size > 0 || from == to || check_step(how, t, axis, to, insisted).what != code::ok) continue;
-      f.steps[f.size++] = {0, axis, {how, from, to}, insisted};
-      f.cost = cost_of(f.steps[0].step, t);
-      f.result = to;
-    }
+  if (from == to) return f;
+  auto const take = [&](int a, step how, placed target, bool insisted) {
+    inserted const next{0, a, {how, t.on[a], target}, insisted};
+    if (f.size == max_inserted || check_step(how, t, a, target, insisted).what != code::ok) return false;
+    f.steps[f.size++] = next;
+    f.cost += cost_of(next.step, t);
+    t.on[a] = target;
+    return true;
+  };
+  auto const blocked = [&] { return check_step(route(from, to), t, axis, to).what == code::not_innermost; };
+  for (bool more = true; more && blocked();) {
+    more = false;
+    for (int b = t.axes - 1; b >= 0 && !more; --b)
+      more = b != axis && t.on[b].kind == placement_kind::shard && t.on[b].dim == from.dim &&
+             take(b, step::all_gather, {placement_kind::replicate}, false);
+  }
+  int const gathered = f.size;
+  bool const taken = take(axis, route(from, to), to, false) || take(axis, asked, to, false) ||
+                     take(axis, route(from, to), to, true) || take(axis, asked, to, true);
+  if (!taken) return {};
+  for (int n = gathered; n-- > 0;)
+    if (auto const g = f.steps[n]; !take(g.axis, step::convert, g.step.from, false)) return {};
+  f.result = to;
   return f;
 }
 
