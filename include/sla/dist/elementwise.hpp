@@ -11,13 +11,16 @@
 
 namespace sla {
 
-/// A scalar of a mesh's space: the same on all ranks of the axes that share the item. It never converts and never compares.
-template <class Inner>
+/// A scalar of a mesh's space. P: Replicate on the axes that share the item, Varying on those whose ranks have items of their own
+/// and send each other nothing. It never converts and never compares.
+template <class Inner, class Mesh, class... P>
 struct mesh_scalar {
+  static_assert(((P::kind != placement_kind::partial) && ...), "sla: a scalar of a space is no pending sum: fuse(space, dot(x, y)) finishes it");
+  using placement_list = placements<P...>;
   Inner inner{};
 };
-template <class Inner>
-struct operand_traits<mesh_scalar<Inner>> : operand_traits<void> {
+template <class Inner, class Mesh, class... P>
+struct operand_traits<mesh_scalar<Inner, Mesh, P...>> : operand_traits<void> {
   static constexpr operand_kind kind = operand_kind::uniform;
 };
 
@@ -91,8 +94,8 @@ template <class X>
 auto local_node(X&& x) {
   return std::forward<X>(x).node;
 }
-template <class T>
-auto local_node(mesh_scalar<T> const& s) {
+template <class T, class Mesh, class... P>
+auto local_node(mesh_scalar<T, Mesh, P...> const& s) {
   return as_node(s.inner);
 }
 template <class T>
@@ -262,8 +265,8 @@ auto perform(op::pow, L&& l, R&& r) {
 
 // ---- statements, assignment and evaluation
 
-/// A statement of `fuse` on a mesh: a local statement.
-template <class S>
+/// A statement of `fuse` on a mesh: a local statement, and the placements of its number, if it has one.
+template <class S, class... P>
 struct placed_statement {
   using placed_statement_tag = void;
   S local;

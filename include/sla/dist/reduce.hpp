@@ -47,6 +47,19 @@ template <class R, class Mesh, class... P>
 struct reduction_with<R, Mesh, placements<P...>> {
   using type = placed_reduction<R, Mesh, P...>;
 };
+/// Is the local reduction that of a norm, which reduces over the ranks too?
+template <class R>
+inline constexpr bool is_norm = false;
+template <class Monoid, class X, class Finish>
+inline constexpr bool is_norm<reduction<Monoid, X, Finish>> = !std::same_as<Finish, as_is> || std::same_as<Monoid, op::magnitude>;
+template <class X>
+inline constexpr bool is_norm<reduction<op::plus, unary<op::widen_abs, X>, as_is>> = true;
+template <class S, class List>
+struct statement_with;
+template <class S, class... P>
+struct statement_with<S, placements<P...>> {
+  using type = placed_statement<S, P...>;
+};
 
 /// Over which axes the ranks' folds are folded: those that the rules say are reduced.
 template <class Op, class... X>
@@ -63,6 +76,7 @@ auto place_reduction(X&&... x) {
   auto layout = common_layout(x...);
   auto local = perform(Op{}, local_node(std::forward<X>(x))...);
   using Result = typename reduction_with<decltype(local), common_mesh_t<X...>, result_placements_t<Op, std::remove_cvref_t<X>...>>::type;
+  static_assert(is_norm<decltype(local)> == rule_of<Op>.finishes);
   return Result{std::move(local), std::move(layout), reduced_axes<Op, std::remove_cvref_t<X>...>};
 }
 
@@ -95,15 +109,17 @@ auto eval(placed_reduction<R, Mesh, P...> const& r) {
 template <int Capacity, class V, Placed X>
   requires DistributedTensor<V>
 auto dots(std::vector<V> const& vectors, int count, X&& w) {
+  require_well_typed<op::dot, V, std::remove_cvref_t<X>>();
   auto node = detail::local_node(std::forward<X>(w));
   using Leaf = decltype(view(vectors.front()));
   using S = dots_statement<typename Leaf::value_type, typename Leaf::extents_type, typename Leaf::memory_type, Capacity, decltype(node)>;
-  return placed_statement<S>{S{detail::view_basis<Capacity>(vectors, count, "dots(V, k, w)"), count, std::move(node)}};
+  using Placed_ = typename detail::statement_with<S, result_placements_t<op::dot, V, std::remove_cvref_t<X>>>::type;
+  return Placed_{S{detail::view_basis<Capacity>(vectors, count, "dots(V, k, w)"), count, std::move(node)}};
 }
 /// The linear combination of a basis, on a mesh.
-template <class V, class H>
+template <class V, class H, class Mesh, class... P>
   requires DistributedTensor<V>
-auto combine(std::vector<V> const& vectors, int count, mesh_scalar<H> const& h) {
+auto combine(std::vector<V> const& vectors, int count, mesh_scalar<H, Mesh, P...> const& h) {
   using Leaf = decltype(view(vectors.front()));
   using Coefficients = decltype(as_coefficients(h.inner));
   constexpr int capacity = Coefficients::value_type::size();

@@ -33,9 +33,27 @@ template <class T>
 T const& inner_of(T const& s) {
   return s;
 }
-template <class T>
-T const& inner_of(mesh_scalar<T> const& s) {
+template <class T, class Mesh, class... P>
+T const& inner_of(mesh_scalar<T, Mesh, P...> const& s) {
   return s.inner;
+}
+/// The number of a statement is pending on every axis over which the space reduces; else the space would add copies up.
+template <class Space, class S>
+constexpr void require_pending(S const*) {}
+template <class Space, class... P>
+constexpr void require_pending_on() {
+  static_assert(Space::template folds<P...>,
+                "sla: fuse(space, statements...): a reduction of values that every rank has, on an axis whose ranks share the system: the "
+                "space would count it once per rank. Reduce shards; of copies the number is eval(dot(x, y)), without the space");
+}
+template <class Space, class S, class... P>
+  requires(sizeof...(P) > 0)
+constexpr void require_pending(placed_statement<S, P...> const*) {
+  require_pending_on<Space, P...>();
+}
+template <class Space, class R, class Mesh, class... P>
+constexpr void require_pending(placed_reduction<R, Mesh, P...> const*) {
+  if constexpr (!is_norm<R>) require_pending_on<Space, P...>();
 }
 }  // namespace detail
 
@@ -46,7 +64,10 @@ struct mesh_traffic {
 };
 
 /// The space of a solve on a mesh. `Shared` says of each axis whether its ranks share the systems.
-/// Law: all ranks that share a system call it alike.
+/// Law: all ranks that share a system call it alike. What the types check of that: a reduction is pending on each shared axis and
+/// is finished there by its fuse, once; a scalar is Replicate on shared axes; only the numbers of such scalars come out of peek, so
+/// that a method branches alike on all ranks that ever wait for each other. Ranks of other axes have scalars of their own
+/// (Varying), and send each other nothing. What they cannot check: that `map` is given the same plain numbers everywhere.
 template <class Mesh, bool Many, bool... Shared>
 class mesh_space : public host_space<Many, overlapped> {
   using base = host_space<Many, overlapped>;
@@ -54,7 +75,10 @@ class mesh_space : public host_space<Many, overlapped> {
  public:
   static constexpr bool is_distributed = true;
   template <class T>
-  using scalar = mesh_scalar<typename base::template scalar<T>>;
+  using scalar = mesh_scalar<typename base::template scalar<T>, Mesh, std::conditional_t<Shared, Replicate, Varying>...>;
+  /// Does a reduction in these placements wait for the ranks of every shared axis?
+  template <class... P>
+  static constexpr bool folds = ((!Shared || P::kind == placement_kind::partial) && ...);
 
   mesh_space(frame f, Mesh const& m) : base(f), mesh_(m), before_(carried()) {}
 
@@ -65,21 +89,21 @@ class mesh_space : public host_space<Many, overlapped> {
   }
   template <class F, class... A>
   auto map(F f, A const&... a) {
-    auto inner = base::map(f, detail::inner_of(a)...);
-    return mesh_scalar<decltype(inner)>{std::move(inner)};
+    return typed(base::map(f, detail::inner_of(a)...));
   }
-  template <class T>
-  auto peek(mesh_scalar<T> const& s) {
+  template <class T, class... P>
+  auto peek(mesh_scalar<T, Mesh, P...> const& s) {
+    static_assert(((!Shared || P::kind == placement_kind::replicate) && ...),
+                  "sla[E23]: the ranks that share a system may not branch on a scalar that differs among them: it comes from another space");
     return base::peek(s.inner);
   }
-  template <class T>
-  auto read(mesh_scalar<T> const& s) {
+  template <class T, class... P>
+  auto read(mesh_scalar<T, Mesh, P...> const& s) {
     return base::read(s.inner);
   }
   template <class S, class A>
   auto finished(A const& folded) {
-    auto inner = base::template finished<S>(folded);
-    return mesh_scalar<decltype(inner)>{std::move(inner)};
+    return typed(base::template finished<S>(folded));
   }
 
   /// The reductions of a fuse cross the ranks: one all_reduce per monoid and shared axis, complex numbers as reals.
@@ -109,6 +133,10 @@ class mesh_space : public host_space<Many, overlapped> {
   }
 
  private:
+  template <class T>
+  static auto typed(T inner) {
+    return mesh_scalar<T, Mesh, std::conditional_t<Shared, Replicate, Varying>...>{std::move(inner)};
+  }
   template <class Fold, class... S, class... R>
   void fold(detail::pack<R...>& results, monoid how) {
     std::vector<std::span<double>> parts;
@@ -158,6 +186,7 @@ concept PlacedStatement = requires { typename std::remove_cvref_t<S>::placed_sta
 template <ExecutionSpace Space, PlacedStatement... S>
   requires(Space::is_distributed)
 auto fuse(Space& space, S const&... statements) {
+  (detail::require_pending<Space>(&statements), ...);
   return detail::fuse_local(space, statements.local...);
 }
 
