@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <sla/spmd/family.hpp>
+#include <sla/spmd/order.hpp>
 #include <sla/spmd/plan/search.hpp>
 #include <sla/spmd/typing.hpp>
 
@@ -41,10 +42,7 @@ constexpr bool is_movable(placement_kind k) {
 /// How many axes deal out the dimension of axis a outside of it.
 constexpr int place_in_list(typing const& t, int a) {
   int place = 0;
-  for (int b = 0; b < t.axes; ++b) {
-    auto const &p = t.on[b], &q = t.on[a];
-    if (b != a && p.kind == placement_kind::shard && p.dim == q.dim && (p.level < q.level || (p.level == q.level && b < a))) ++place;
-  }
+  for (int b = 0; b < t.axes; ++b) place += b != a && share_dimension(t, a, b) && is_outer(t, b, a);
   return place;
 }
 
@@ -66,25 +64,17 @@ constexpr plan_state state_of(planned_route const& r, typing const& t) {
   return s;
 }
 
-/// Levels as few as the order needs: the next one where the order of axes descends.
-constexpr void set_levels(typing& t) {
-  fixed_array<std::int8_t, max_mesh_axes> level{};
-  for (int d = 0; d < max_dims; ++d) {
-    int last = -1;
-    std::int8_t now = 0;
-    for (int place = 0; place < t.axes; ++place)
-      for (int a = 0; a < t.axes; ++a)
-        if (t.on[a].kind == placement_kind::shard && t.on[a].dim == d && place_in_list(t, a) == place) {
-          if (a < last) ++now;
-          last = a;
-          level[a] = now;
-        }
-  }
-  for (int a = 0; a < t.axes; ++a)
-    if (t.on[a].kind == placement_kind::shard) t.on[a].level = level[a];
-}
-
 } // namespace detail
+
+/// The same placements with the fewest levels: equal placements are then equal types.
+constexpr typing with_fewest_levels(typing t) {
+  for (int d = 0; d < t.rank; ++d) {
+    fixed_array<std::int8_t, max_mesh_axes> order{};
+    int const n = axes_of(t, d, order);
+    set_levels(t, order, n);
+  }
+  return t;
+}
 
 /// The placements of a state, on the axes that steps can change; the others as in `like`.
 constexpr typing typing_of(planned_route const& r, plan_state s, typing const& like) {
@@ -100,14 +90,7 @@ constexpr typing typing_of(planned_route const& r, plan_state s, typing const& l
            static_cast<std::int8_t>(field >> 5 & 7)};
     t.on[a] = p;
   }
-  detail::set_levels(t);
-  return t;
-}
-
-/// The same placements with the fewest levels: equal placements are then equal types.
-constexpr typing with_fewest_levels(typing t) {
-  detail::set_levels(t);
-  return t;
+  return with_fewest_levels(t);
 }
 
 /// What is wanted of a route besides its ends.
@@ -116,6 +99,7 @@ struct route_wish {
   bool careful = false;  ///< no equal pieces that the extents may not have
   bool all_targets = false; ///< distances to all placements of the tensor are wanted: `to` says which kinds may occur
   fixed_array<std::int64_t, max_dims> extent{}; ///< of the whole tensor; 0: unknown
+  std::uint32_t families = 0; ///< further families that shards may have on the way: a bit for each number
   constexpr bool operator==(route_wish const&) const = default;
 };
 
@@ -131,6 +115,7 @@ constexpr planned_route route_between(typing const& from, typing const& to, plan
   g.insisted = wish.insisted;
   g.careful = wish.careful;
   g.extent = wish.extent;
+  auto const shard_of = [](int family) { return placed{kind::shard, monoid::none, 0, static_cast<std::int16_t>(family)}; };
   auto const meet = [&](placed p, bool arrives) {
     if (p.kind != kind::shard) return;
     int f = 0;
@@ -145,7 +130,9 @@ constexpr planned_route route_between(typing const& from, typing const& to, plan
     }
     g.reachable[f] = g.reachable[f] || (m.stated[p.family] && (arrives || m.even[p.family]));
   };
-  if (m.plain >= 0) meet({kind::shard, monoid::none, 0, m.plain}, true);
+  if (m.plain >= 0) meet(shard_of(m.plain), true);
+  for (int f = 0; f < m.families; ++f)
+    if (wish.families >> f & 1) meet(shard_of(f), true);
   for (int a = 0; a < from.axes; ++a) {
     auto const p = from.on[a], q = to.on[a];
     auto const bit = static_cast<std::uint8_t>(1U << a);

@@ -91,7 +91,7 @@ struct step_axes {
   int size = 0;
   fixed_array<int, max_mesh_axes> axis{};
 };
-constexpr step_axes axes_of(plan_state before, plan_step const& s, int axes) {
+constexpr step_axes axes_in_step(plan_state before, plan_step const& s, int axes) {
   step_axes out;
   // Where they stand in the list that they leave, or that they come to.
   bool const leaves = s.how == motion::all_gather || s.how == motion::all_to_all || s.how == motion::repartition;
@@ -111,7 +111,7 @@ struct typed_step {
   static constexpr planned_route route = Query::route(false);
   static constexpr plan_state before = K ? Path::value.steps[K ? K - 1 : 0].after : Path::value.source;
   static constexpr plan_step step = Path::value.steps[K];
-  static constexpr step_axes order = axes_of(before, step, route.problem.axes);
+  static constexpr step_axes order = axes_in_step(before, step, route.problem.axes);
   static constexpr placed from = placed_in(route, before, order.axis[0], Query::from);
   static constexpr placed to = placed_in(route, step.after, order.axis[0], Query::from);
   template <int... N>
