@@ -62,6 +62,15 @@ constexpr bool parse(std::string_view spec, dims const* operands, int count, ind
   return true;
 }
 
+/// Does the result have every label, so that nothing is summed?
+constexpr bool keeps_all_labels(std::string_view spec) {
+  auto const arrow = spec.find('>');
+  if (arrow == std::string_view::npos) return false;
+  for (char c : spec.substr(0, arrow - 1))
+    if (c != ',' && c != ' ' && (c == '_' || spec.substr(arrow).find(c) == std::string_view::npos)) return false;
+  return true;
+}
+
 } // namespace detail
 
 namespace strategies {
@@ -83,7 +92,9 @@ template <class... D>
 constexpr strategy einsum(std::string_view spec, D const&... operands) {
   auto s = contraction(spec, operands...);
   for (int k = 0; k < s.inputs && s.known; ++k) s.linear_in(operand_bits(k));
-  return s;
+  return detail::keeps_all_labels(spec) ? s.passes(static_cast<std::uint8_t>((1U << s.inputs) - 1U), only(monoid::product),
+                                                   false)
+                                        : s;
 }
 
 /// A product plus a bias that is broadcast to it, as operand number `at`: addmm(bias, a, b) has at = 0, a linear layer

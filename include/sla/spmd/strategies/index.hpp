@@ -89,24 +89,24 @@ constexpr strategy index_add(dims const& self, int c) {
   return s.linear_in(operand_bits(0, 2)).rising_in(0);
 }
 
-/// Rows of a weight (vocabulary, width) by an index, as (index, weight).
+/// Rows of a weight (vocabulary, width) by an index, as (weight, index).
 constexpr strategy embedding(dims const& index, bool masked = true) {
   strategy s;
   s.inputs = 2;
   s.result_rank[0] = static_cast<std::int8_t>(index.rank + 1);
   rule width;
-  width.in[1] = shard_slot(1);
+  width.in[0] = shard_slot(1);
   width.out[0] = shard_slot(index.rank);
   s.add(width);
   for (int d = 0; d < index.rank; ++d) {
     rule r;
-    r.in[0] = r.out[0] = shard_slot(d);
+    r.in[1] = r.out[0] = shard_slot(d);
     if (index.extent[d] != 1) s.add(r);
   }
-  s.linear_in(operand_bits(1), beside_sums);
+  s.linear_in(operand_bits(0), beside_sums);
   if (!masked) return s;
   rule vocabulary;
-  vocabulary.in[1] = shard_slot(0);
+  vocabulary.in[0] = shard_slot(0);
   vocabulary.out[0] = partial_slot(monoid::sum);
   return s.add(vocabulary);
 }
