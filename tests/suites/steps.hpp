@@ -12,12 +12,12 @@
 #include <sla/dist/halos.hpp>
 
 #include "suites/communicator.hpp"
+#include "suites/partition.hpp"
+#include "suites/spread.hpp"
 
 namespace suite {
 
 using namespace sla;
-template <class... Axes>
-using line = mesh<Axes...>;
 template <class E = Extents<dyn, dyn>>
 using numbers = tensor<double, E>;
 
@@ -81,6 +81,10 @@ auto some_cotangent(Y const& y, int rank) {
   using P = placement_on_t<Y, 0>;
   constexpr auto kind = P::kind;
   auto g = y.local();
+  if constexpr (kind == placement_kind::ghost_partial) // its dual holds consistent copies
+    return cotangent_t<Y>(detail::picked_rows<P::dim>(whole_numbers(detail::with_extent<Extents<dyn, dyn>>(g.extents(), P::dim, y.handle()->rows->extent()), 79),
+                                                      *y.handle()->halo, *y.handle()->rows),
+                          y.handle());
   int const seed = kind == placement_kind::partial || kind == placement_kind::invariant ? 77 : 78 + rank;
   auto const all = detail::elements_of(g);
   auto const noise = whole_numbers(Extents<dyn>(index_t(all.size())), seed);
@@ -256,6 +260,55 @@ void parts(Mesh const& m) {
   between<Shard<0>, Shard<0, Strided<2>>>(m, flat, "even to strided");
   between<Shard<1, Ceil>, Shard<1, Balanced>>(m, whole_numbers(Extents<dyn, dyn>(3, 5), 4), "ceil to balanced");
   between<Shard<1, Balanced>, Shard<1, Ceil>>(m, tall, "balanced to ceil, in the middle");
+}
+
+// ---- halos
+
+/// Own rows, then those of others that this rank's rows of D read.
+template <class Mesh, class Sparse>
+void halos(Mesh const& m, Sparse const& A) {
+  auto& c = m.communicator(0);
+  auto const D = distribute<SparseShard<0>>(A, m, scattered_owners(A.rows(), c.size()));
+  auto const whole = whole_numbers(Extents<dyn, dyn>(A.cols(), 2), 3);
+  auto const x = distribute(whole, D.col_layout());
+  auto const exchange = [&D](auto const& v) { return halo_exchange<"tp", "A">(v, D); };
+  auto const y = exchange(x);
+  static_assert(has_placements<std::remove_const_t<decltype(y)>, Ghost<0, Part<>, "A">>);
+  auto const& plan = *D.handle()->halo;
+  auto const& columns = *y.handle()->rows;
+  for (index_t n = 0; n < plan.own() + plan.ghosts(); ++n)
+    for (index_t w = 0; w < 2; ++w) require(y.local()(n, w) == whole(plan.global(columns, n), w), c, "own rows and ghosts");
+  require(equal(owned<"tp">(y).local(), x.local()), c, "owned");
+  require(equal(all_gather<"tp">(y).local(), whole), c, "all_gather of a Ghost");
+  auto const copies = as<Replicate>(whole, m);
+  auto const restricted = restrict_to<"tp", "A">(copies, D);
+  require(equal(restricted.local(), y.local()), c, "restrict_to");
+
+  using GP = distributed<numbers<>, Mesh, GhostP<0, Part<>, "A">>;
+  GP const parts(whole_numbers(y.local().extents(), c.rank()), y.handle());
+  auto const folded = halo_reduce<"tp">(parts);
+  require(equal(gather(folded), all_reduce<"tp">(embed<"tp">(parts)).local()), c, "halo_reduce is the sum of what is embedded");
+  auto const back = convert<"tp", GhostP<0, Part<>, "A">>(owned<"tp">(y));
+  require(equal(halo_reduce<"tp">(back).local(), x.local()), c, "a shard among zeros");
+
+  check_adjoint(c, x, exchange, "halo_exchange");
+  check_adjoint(c, parts, [](auto const& v) { return halo_reduce<"tp">(v); }, "halo_reduce");
+  check_adjoint(c, y, [](auto const& v) { return owned<"tp">(v); }, "owned");
+  check_adjoint(c, y, [](auto const& v) { return all_gather<"tp">(v); }, "all_gather of a Ghost");
+  check_adjoint(c, parts, [](auto const& v) { return embed<"tp">(v); }, "embed");
+  check_adjoint(c, copies, [&D](auto const& v) { return restrict_to<"tp", "A">(v, D); }, "restrict_to");
+  check_adjoint(c, owned<"tp">(y), [](auto const& v) { return convert<"tp", GhostP<0, Part<>, "A">>(v); }, "into the zeros of a halo");
+
+  // partitions found at run time
+  auto const strips_of = distribute<SparseShard<0>>(A, m);
+  auto const again = [&](auto const& v) { return repartition<"tp", Shard<0, Part<"strips">>>(v, strips_of.col_layout()); };
+  auto const z = again(x);
+  require(equal(z.local(), distribute(whole, strips_of.col_layout()).local()), c, "repartition");
+  check_adjoint(c, x, again, "repartition");
+  check_adjoint(c, copies, [&](auto const& v) { return convert<"tp", Shard<0, Part<>>>(v, D.col_layout()); }, "convert by a layout");
+  auto const turned = all_to_all<"tp", Shard<1, Ceil>>(x);
+  require(equal(turned.local(), distribute<Shard<1, Ceil>>(whole, m).local()), c, "a partition to columns");
+  check_adjoint(c, x, [](auto const& v) { return all_to_all<"tp", Shard<1, Ceil>>(v); }, "a partition to columns");
 }
 
 } // namespace suite

@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The engine for many machines, on MPI: `mpi::environment mpi(argc, argv)`, then `mpi.world()` is the world of a mesh.
-// The only file that includes <mpi.h>. What an engine must do is in dist/engine.hpp; its oracle is dist/threads.hpp.
+// What it is made of is in adapter/mpi/group.hpp, what an engine must do in dist/engine.hpp; its oracle is dist/threads.hpp.
 #pragma once
 
-// The C interface; the C++ one of old is deprecated and wants another library.
-#ifndef OMPI_SKIP_MPICXX
-#define OMPI_SKIP_MPICXX 1
-#endif
-#ifndef MPICH_SKIP_MPICXX
-#define MPICH_SKIP_MPICXX 1
-#endif
-#include <mpi.h>
-
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <climits>
 #include <cstddef>
@@ -27,170 +17,11 @@
 #include <utility>
 #include <vector>
 
+#include <sla/adapter/mpi/group.hpp>
 #include <sla/core/error.hpp>
 #include <sla/dist/communicator.hpp>
 
 namespace sla {
-
-namespace detail {
-
-inline void mpi_check(int code, std::string_view call) {
-  if (code == MPI_SUCCESS) return;
-  std::array<char, MPI_MAX_ERROR_STRING> why{};
-  int length = 0;
-  MPI_Error_string(code, why.data(), &length);
-  throw error(text(call, " failed: ", std::string_view(why.data(), static_cast<std::size_t>(length))));
-}
-
-inline bool mpi_is_over() {
-  int over = 0;
-  MPI_Finalized(&over);
-  return over != 0;
-}
-
-/// Says what failed and ends all ranks.
-[[noreturn]] inline void mpi_end_all(std::string_view why) {
-  int rank = 0, size = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  std::fprintf(stderr, "sla: rank %d of %d failed: %.*s\n", rank, size, static_cast<int>(why.size()), why.data());
-  std::fflush(nullptr);
-  MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-  std::abort();
-}
-
-inline MPI_Datatype mpi_type(wire_type type) {
-  MPI_Datatype const types[] = {MPI_BYTE, MPI_INT32_T, MPI_INT64_T, MPI_UINT64_T, MPI_FLOAT, MPI_DOUBLE};
-  return types[static_cast<std::size_t>(type)];
-}
-
-/// The library's fold as an operation of MPI, whose own leave open what becomes of a NaN.
-template <monoid How>
-void mpi_fold(void* from, void* into, int* count, MPI_Datatype* type) {
-  for (wire_type e : {wire_type::int32, wire_type::int64, wire_type::uint64, wire_type::float32, wire_type::float64})
-    if (mpi_type(e) == *type)
-      fold_bytes(e, How, static_cast<std::byte*>(into), static_cast<std::byte const*>(from),
-                 static_cast<std::size_t>(*count));
-}
-
-/// A communicator of MPI that belongs to us, with the operations used on it.
-struct mpi_group {
-  MPI_Comm comm;
-  int size = 0, rank = 0;
-  std::size_t limit = INT_MAX;   // elements in one call of MPI
-  std::array<MPI_Op, 6> folds{}; // by monoid
-
-  explicit mpi_group(MPI_Comm own) : comm(own) {
-    mpi_check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-    MPI_Comm_size(comm, &size);
-    MPI_Comm_rank(comm, &rank);
-    folds.fill(MPI_OP_NULL);
-    make<monoid::sum>();
-    make<monoid::product>();
-    make<monoid::minimum>();
-    make<monoid::maximum>();
-  }
-  mpi_group(mpi_group const&) = delete;
-  mpi_group& operator=(mpi_group const&) = delete;
-  ~mpi_group() {
-    if (mpi_is_over() || std::uncaught_exceptions() > 0) return; // to free is a call that all ranks make
-    for (MPI_Op& f : folds)
-      if (f != MPI_OP_NULL) MPI_Op_free(&f);
-    MPI_Comm_free(&comm);
-  }
-
-private:
-  template <monoid How>
-  void make() {
-    // Said not to commute, so that MPI folds in the order of the ranks.
-    mpi_check(MPI_Op_create(&mpi_fold<How>, 0, &folds[static_cast<std::size_t>(How)]), "MPI_Op_create");
-  }
-};
-
-/// Notes that an exception destroyed the object it is a member of: then the other ranks may be waiting for this one.
-class unwinding_witness {
-public:
-  static bool& saw_one() {
-    static bool saw = false;
-    return saw;
-  }
-  unwinding_witness() = default;
-  unwinding_witness(unwinding_witness const&) : unwinding_witness() {}
-  unwinding_witness& operator=(unwinding_witness const&) { return *this; }
-  ~unwinding_witness() {
-    if (std::uncaught_exceptions() > at_birth_) saw_one() = true;
-  }
-
-private:
-  int at_birth_ = std::uncaught_exceptions();
-};
-
-class mpi_exchange final : public exchange {
-public:
-  mpi_exchange(std::shared_ptr<mpi_group> group, std::span<outgoing const> sends, std::span<incoming const> receives)
-      : group_(std::move(group)), receives_(receives.begin(), receives.end()) {
-    for (incoming const& m : receives)
-      in_pieces(m.data.size(), [&](std::size_t at, int count) {
-        mpi_check(MPI_Irecv(m.data.data() + at, count, MPI_BYTE, m.rank, 0, group_->comm, next()), "MPI_Irecv");
-      });
-    for (outgoing const& m : sends)
-      in_pieces(m.data.size(), [&](std::size_t at, int count) {
-        mpi_check(MPI_Isend(m.data.data() + at, count, MPI_BYTE, m.rank, 0, group_->comm, next()), "MPI_Isend");
-      });
-  }
-  ~mpi_exchange() override {
-    if (requests_.empty() || std::uncaught_exceptions() > 0 || mpi_is_over()) return;
-    try {
-      wait();
-    } catch (error const& e) {
-      mpi_end_all(e.what());
-    }
-  }
-  void wait() override {
-    std::vector<MPI_Status> status(requests_.size());
-    int const code = MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), status.data());
-    requests_.clear();
-    if (code == MPI_ERR_IN_STATUS)
-      for (MPI_Status const& s : status) mpi_check(s.MPI_ERROR, text("a message to rank ", group_->rank));
-    mpi_check(code, "MPI_Waitall");
-    std::size_t k = 0;
-    for (incoming const& m : std::exchange(receives_, {}))
-      in_pieces(m.data.size(), [&](std::size_t, int expected) {
-        int got = 0;
-        MPI_Get_count(&status[k++], MPI_BYTE, &got);
-        if (got != expected)
-          throw rank_error(m.rank, text("a message from rank ", m.rank, " to rank ", group_->rank, " has ", got,
-                                        " bytes, and the receiver expects ", expected));
-      });
-  }
-  bool done() override {
-    return std::all_of(requests_.begin(), requests_.end(), [](MPI_Request r) {
-      int finished = 0;
-      mpi_check(MPI_Request_get_status(r, &finished, MPI_STATUS_IGNORE), "MPI_Request_get_status");
-      return finished != 0;
-    });
-  }
-
-private:
-  /// f(offset, count): one piece for an empty message, several where MPI's int cannot count the bytes.
-  template <class F>
-  void in_pieces(std::size_t size, F f) const {
-    std::size_t at = 0;
-    do {
-      std::size_t const count = (std::min)(size - at, group_->limit);
-      f(at, static_cast<int>(count));
-      at += count;
-    } while (at < size);
-  }
-  MPI_Request* next() { return &requests_.emplace_back(MPI_REQUEST_NULL); }
-
-  std::shared_ptr<mpi_group> group_;
-  std::vector<incoming> receives_;
-  std::vector<MPI_Request> requests_;
-};
-
-} // namespace detail
-
 namespace mpi {
 
 using sla::erase; // found by argument-dependent lookup where a mesh is made
@@ -215,18 +46,31 @@ public:
     group_->limit = (std::clamp)(elements, std::size_t{1}, std::size_t{INT_MAX});
   }
 
-  void barrier() { detail::mpi_check(MPI_Barrier(group_->comm), "MPI_Barrier"); }
+  /// Compares the calls of all ranks before each collective: calls that differ are an error on every rank that names two of them,
+  /// and a rank that hears of no call of another for `patience` ends all. Said by all ranks, before meshes are made of the world.
+  /// Cost: one gather of a word per call. 0 compares nothing, as is usual.
+  void compare_calls(std::chrono::nanoseconds patience = std::chrono::seconds(60)) { group_->patience = patience; }
+  /// The next collective is part of this step: the comparison tells steps apart, and its words name them.
+  void name_step(std::string_view words) { group_->step = words; }
+
+  void barrier() {
+    detail::compare_calls(*group_, collective::barrier);
+    detail::mpi_check(MPI_Barrier(group_->comm), "MPI_Barrier");
+  }
 
   void broadcast(byte_span data, wire_type type, int root) {
-    in_pieces(data, type, [&](std::byte* piece, int count) {
-      detail::mpi_check(MPI_Bcast(piece, count, detail::mpi_type(type), root, group_->comm), "MPI_Bcast");
-    });
+    std::size_t const count = data.size() / size_of(type);
+    detail::compare_calls(*group_, collective::broadcast, type, monoid::none, root, {&count, 1});
+    send_to_all(data, type, root);
   }
   void all_reduce(byte_span data, wire_type type, monoid how) {
+    std::size_t const count = data.size() / size_of(type);
+    detail::compare_calls(*group_, collective::all_reduce, type, how, 0, {&count, 1});
     reduce_to(0, data, data, type, how);
-    broadcast(data, type, 0);
+    send_to_all(data, type, 0);
   }
   void all_gather(const_byte_span mine, byte_span all, rank_counts n, wire_type type) {
+    detail::compare_calls(*group_, collective::all_gather, type, monoid::none, 0, n);
     if (all.size() / size_of(type) <= group_->limit) {
       auto const [count, first] = as_int(n);
       detail::mpi_check(MPI_Allgatherv(mine.data(), count[at(rank())], detail::mpi_type(type), all.data(), count.data(),
@@ -235,9 +79,10 @@ public:
       return;
     }
     detail::copy_bytes(all.data() + detail::offset_of(n, rank(), type), mine.data(), mine.size());
-    for (int r = 0; r < size(); ++r) broadcast(piece(all, n, r, type), type, r);
+    for (int r = 0; r < size(); ++r) send_to_all(piece(all, n, r, type), type, r);
   }
   void reduce_scatter(const_byte_span all, byte_span mine, rank_counts n, wire_type type, monoid how) {
+    detail::compare_calls(*group_, collective::reduce_scatter, type, how, 0, n);
     if (all.size() / size_of(type) <= group_->limit) {
       auto const count = as_int(n).first;
       detail::mpi_check(
@@ -248,6 +93,7 @@ public:
     for (int r = 0; r < size(); ++r) reduce_to(r, piece(all, n, r, type), r == rank() ? mine : byte_span{}, type, how);
   }
   void all_to_all(const_byte_span from, rank_counts send, byte_span into, rank_counts receive, wire_type type) {
+    detail::compare_calls(*group_, collective::all_to_all, type);
     // Whether it fits differs from rank to rank, so that all have to agree on the way.
     int fits = (std::max)(from.size(), into.size()) / size_of(type) <= group_->limit, all_fit = 0;
     detail::mpi_check(MPI_Allreduce(&fits, &all_fit, 1, MPI_INT, MPI_LAND, group_->comm), "MPI_Allreduce");
@@ -272,11 +118,13 @@ public:
     return std::make_unique<detail::mpi_exchange>(group_, sends, receives);
   }
   world split(int color, int key) {
+    detail::compare_calls(*group_, collective::split);
     MPI_Comm own = MPI_COMM_NULL;
     detail::mpi_check(MPI_Comm_split(group_->comm, color, key, &own), "MPI_Comm_split");
     world part = *this;
     part.group_ = std::make_shared<detail::mpi_group>(own);
     part.group_->limit = group_->limit;
+    part.group_->patience = group_->patience;
     return part;
   }
 
@@ -303,6 +151,11 @@ private:
     std::size_t const step = group_->limit * size_of(type);
     for (std::size_t at = 0; at < data.size(); at += step)
       f(data.data() + at, static_cast<int>((std::min)(step, data.size() - at) / size_of(type)));
+  }
+  void send_to_all(byte_span data, wire_type type, int root) {
+    in_pieces(data, type, [&](std::byte* piece, int count) {
+      detail::mpi_check(MPI_Bcast(piece, count, detail::mpi_type(type), root, group_->comm), "MPI_Bcast");
+    });
   }
   /// The fold of all `from` into the root's `into`; they may be the same.
   void reduce_to(int root, const_byte_span from, byte_span into, wire_type type, monoid how) {

@@ -50,6 +50,9 @@ public:
   virtual int rank() const = 0;
   virtual std::string engine() const = 0;
 
+  /// The next collective is part of this step, which engines that compare the ranks' calls compare too. The words last as long
+  /// as the program.
+  void name_step(std::string_view words) { do_name_step(words); }
   void barrier() {
     count(collective::barrier, 0);
     do_barrier();
@@ -118,6 +121,7 @@ public:
   void reset_stats() { stats_ = {}; }
 
 protected:
+  virtual void do_name_step(std::string_view) {}
   virtual void do_barrier() { missing("barrier"); }
   virtual void do_broadcast(byte_span, wire_type, int) { missing("broadcast"); }
   virtual void do_all_reduce(byte_span, wire_type, monoid) { missing("all_reduce"); }
@@ -188,6 +192,9 @@ public:
 private:
   using base = any_communicator; // its defaults throw: the engine lacks the capability
 
+  void do_name_step(std::string_view words) override {
+    if constexpr (CanNameSteps<World>) world().name_step(words);
+  }
   void do_barrier() override {
     if constexpr (CanBarrier<World>)
       world().barrier();

@@ -147,4 +147,11 @@ concept CanAxis = Communicator<C> && requires(C& c) {
   { c.axis(1, 1) } -> detail::Handle;
 };
 
+/// `name_step(words)`: the next collective is part of this step. An engine that compares the ranks' calls compares the words
+/// too, and names them in its errors. The words last as long as the program.
+template <class C>
+concept CanNameSteps = Communicator<C> && requires(C& c, std::string_view words) {
+  c.name_step(words);
+};
+
 } // namespace sla

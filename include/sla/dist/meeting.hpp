@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -50,6 +51,7 @@ struct joint_call {
   std::byte const* from = nullptr;
   std::byte* into = nullptr;
   rank_counts send{}, receive{};
+  std::string_view step{}; // that it is part of
 };
 
 struct meeting {
@@ -76,7 +78,8 @@ struct meeting {
 
   std::string call_of(int member, std::uint64_t round) {
     joint_call const& c = slot_of(member, round).call;
-    std::string out(name_of(c.what));
+    std::string out = c.step.empty() ? std::string() : text(c.step, ", by ");
+    out += name_of(c.what);
     switch (c.what) {
     case collective::barrier:
     case collective::split:
@@ -104,7 +107,7 @@ struct meeting {
     for (int m = 1; m < size(); ++m) {
       joint_call const& c = slot_of(m, round).call;
       bool const same = c.what == first.what && c.type == first.type && c.how == first.how && c.root == first.root &&
-                        c.count == first.count &&
+                        c.count == first.count && c.step == first.step &&
                         (c.what == collective::all_to_all ||
                          std::equal(c.send.begin(), c.send.end(), first.send.begin(), first.send.end()));
       if (!same)

@@ -9,6 +9,7 @@
 #include <sla/dist/parts.hpp>
 #include <sla/dist/reduce.hpp>
 #include <sla/dist/stacks.hpp>
+#include <sla/dist/step_words.hpp>
 #include <sla/dist/trades.hpp>
 
 namespace sla {
@@ -45,6 +46,7 @@ auto take_step(Local const& x, layout_handle<Mesh> const& layout, layout_handle<
   constexpr bool copied = to == kind::replicate || to == kind::invariant;
   constexpr index_t ranks = Mesh::static_size(A);
   auto const line = line_of(*layout, A);
+  if constexpr (is_one_collective(How)) line.c->name_step(step_words<How, Mesh::template name_string<A>(), From, To>.view());
   auto const here = [&](auto local) { return std::pair{std::move(local), layout}; };
   if constexpr (How == step::all_reduce) {
     Local out = x;

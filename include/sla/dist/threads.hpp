@@ -45,6 +45,9 @@ public:
   int rank() const { return rank_; }
   std::string_view engine() const { return "threads"; }
 
+  /// The next collective is part of this step: ranks whose steps differ are told so.
+  void name_step(std::string_view words) { step_ = words; }
+
   void barrier() {
     meet({.what = collective::barrier}, [](std::uint64_t) {});
   }
@@ -126,7 +129,9 @@ private:
   template <class Work>
   void meet(detail::joint_call const& mine, Work work) {
     std::uint64_t const round = group_->begun.load();
-    group_->slot_of(rank_, round).call = mine;
+    auto& slot = group_->slot_of(rank_, round);
+    slot.call = mine;
+    slot.call.step = std::exchange(step_, {});
     job_->arrive(*group_, rank_);
     work(round);
     job_->depart(*group_);
@@ -136,6 +141,7 @@ private:
     std::uint64_t const round = group_->begun.load();
     auto& slot = group_->slot_of(rank_, round);
     slot.call = mine;
+    slot.call.step = std::exchange(step_, {});
     detail::copy_bytes(slot.kept.data(), data.data(), data.size());
     job_->arrive(*group_, rank_);
     detail::copy_bytes(data.data(), group_->slot_of(0, round).kept.data(), data.size());
@@ -146,6 +152,7 @@ private:
   std::shared_ptr<detail::rendezvous> job_;
   std::shared_ptr<detail::meeting> group_;
   int rank_;
+  std::string_view step_{};
 };
 
 /// f(world) on one thread per rank. An f that returns int gives the largest one (as exit codes do), void nothing, and

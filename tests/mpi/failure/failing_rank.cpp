@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Rank 1 fails while the others wait for it. The test passes when the ranks end in time and this one's words are heard, or
 // those of mpiexec where the rank is killed by a signal.
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <stdexcept>
@@ -78,6 +79,21 @@ int killed(int argc, char** argv) {
   return 0;
 }
 
+/// Rank 1 waits for all ranks, the others for a part of them.
+int elsewhere(int argc, char** argv) {
+  sla::mpi::environment mpi(argc, argv);
+  mpi.world().compare_calls(std::chrono::seconds(1));
+  auto const c = erase(mpi.world());
+  auto const pair = c->split(c->rank() / 2, 0);
+  begin(mpi.world());
+  if (c->rank() == 1)
+    c->barrier();
+  else
+    all_reduce(*pair, 1.0);
+  c->barrier();
+  return 0;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -85,6 +101,7 @@ int main(int argc, char** argv) {
   if (how == "outside") return outside(argc, argv);
   if (how == "inside") return inside(argc, argv);
   if (how == "together") return together(argc, argv);
+  if (how == "elsewhere") return elsewhere(argc, argv);
   if (how == "killed") return killed(argc, argv);
   sla::mpi::environment mpi(argc, argv);
   work(mpi.world()); // nobody catches

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The words of a step that communicates: what engines compare between ranks, and name where ranks take different ones.
+// How placements are spelled is in spmd/spelling.hpp.
+#pragma once
+
+#include <sla/core/meta.hpp>
+#include <sla/spmd/spelling.hpp>
+#include <sla/spmd/words.hpp>
+
+namespace sla::detail {
+
+/// `all_gather<"tp", Shard<0>, Replicate>`.
+template <step How, fixed_string Axis, class From, class To>
+inline constexpr auto step_words = [] {
+  fixed_text<160> out;
+  out << name_of(How) << "<\"" << Axis.view() << "\", ";
+  write_placement<From>(out);
+  out << ", ";
+  write_placement<To>(out);
+  out << ">";
+  return out;
+}();
+
+/// Steps that are one collective; halos are messages between neighbours.
+constexpr bool is_one_collective(step how) {
+  return how == step::all_reduce || how == step::all_gather || how == step::reduce_scatter || how == step::all_to_all || how == step::repartition;
+}
+
+} // namespace sla::detail
