@@ -149,6 +149,17 @@ class outline {
     (inherit(operands), ...);
   }
 
+  constexpr outline(outline const&) = default;
+  /// x = expression evaluates it.
+  constexpr outline& operator=(outline const& other) {
+    to_ = other.to_;
+    after_ = other.after_;
+    waiting_ = other.waiting_;
+    pending_ = other.pending_;
+    evaluate();
+    return *this;
+  }
+
   constexpr recorder& record() const { return *to_; }
   /// How many steps must be done before the value is known.
   constexpr int after() const { return after_; }

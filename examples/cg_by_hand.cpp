@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Conjugate gradients on a mesh, written by hand: every collective is in the text, every placement in a type, and what one
+// iteration sends is asserted before anything runs. Compared with solve().
+#include <iostream>
+
+#include <sla/dist/distribute.hpp>
+#include <sla/dist/solve.hpp>
+#include <sla/dist/threads.hpp>
+#include <sla/spmd/outline_operators.hpp>
+#include <sla/tensor/problems.hpp>
+
+using namespace sla;
+using Mesh = mesh<axis<"rows">>;
+using Operator = dsparse_tensor<sparse_tensor<double>, Mesh, SparseShard<0>>;
+using Column = dtensor<vector<double>, Mesh, Shard<0, Part<>>>;
+using Uniform = distributed<double, Mesh, Replicate>;
+
+/// One iteration: improves x, and updates the residual r, the direction p and (r, r).
+constexpr auto iterate = [](auto const& A, auto& x, auto& r, auto& p, auto& rr) {
+  auto q = eval(A * p);                                       // Shard: a halo exchange, then the rows of this rank
+  auto alpha = eval(rr / all_reduce<"rows">(dot(p, q)));      // the dot of shards is Partial; reduced, every rank has it
+  x = x + alpha * p;                                          // Shard = Shard + Replicate * Shard: nothing is sent
+  r = r - alpha * q;
+  auto next = all_reduce<"rows">(dot(r, r));
+  p = r + (next / rr) * p;
+  rr = next;
+};
+
+// What an iteration sends, from the types alone: a halo, two numbers, nothing else. Gradients would send as much.
+constexpr auto sent = schedule<iterate, Operator, Column, Column, Column, Uniform>;
+static_assert(sent.count(step::halo_exchange) == 1 && sent.count(step::all_reduce) == 2 && sent.collectives() == 3);
+static_assert(sent.backward().count(step::halo_reduce) == 1 && sent.backward().count(step::all_reduce) == 2);
+static_assert(sent.merged() == sent, "the second number waits for the first");
+
+int main() {
+  auto const A = problems::poisson<double>({40, 30});
+  auto const b = random<double>({A.rows()}, 1);
+  constexpr double rtol = 1e-10;
+
+  auto const good = threads::run(4, [&](auto& world) {
+    Mesh m(world);
+    auto const D = distribute<SparseShard<0>>(A, m, strips{});
+    auto const db = distribute(b, D.row_layout());
+
+    auto x = eval(0.0 * db), r = db, p = db;
+    auto rr = all_reduce<"rows">(dot(r, r));
+    double const tolerance = rtol * rtol * rr.value();
+    int iterations = 0;
+    for (; rr.value() > tolerance; ++iterations) iterate(D, x, r, p, rr);  // value() exists where every rank has the number
+
+    auto const [y, report] = try_solve(D, db, cg{.rtol = rtol});
+    double const residual = norm(b - A * gather(x)) / norm(b), apart = norm(x - y) / norm(y);
+    if (world.rank() == 0)
+      std::cout << "by hand: " << iterations << " iterations, true residual " << residual << "\nsolve:   " << report << "\n|x - y| / |y| = " << apart
+                << '\n';
+    return residual <= 10 * rtol && apart <= 1e-8 && iterations <= report.iterations() + 2;
+  });
+  for (bool one : good)
+    if (!one) return 1;
+  return 0;
+}
