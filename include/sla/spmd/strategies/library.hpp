@@ -95,6 +95,8 @@ constexpr strategy strategy_of(op_rule const& rule, std::span<operand const> ope
   out.known = rule.known;
   for (int n = 0; n < by_index.size; ++n) {
     auto r = by_index.rules[n];
+    bool const by_rows = rule.indices == indexing::transposed_matvec && r.in[0].kind == slot_kind::rows;
+    if (by_rows && r.in[1].kind == slot_kind::shard) continue; // the contributions go to their owners, see above
     bool const folded = r.out[0].kind == slot_kind::partial;
     if (rule.indices == indexing::solve && r.in[0] != slot{}) { // the inverse mixes rows, and those of blocks
       auto const& A = operands[0].type;

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Strategies of sparse operations on A: (*batch, M, N, *block). Rows, columns and entries are three ways to deal out A;
+// partition 0 is that of the rows, 1 that of the columns. What `A * x` communicates by itself is in library.hpp.
+#pragma once
+#include <cstdint>
+
+#include <sla/spmd/strategies/indexed.hpp>
+#include <sla/spmd/strategy.hpp>
+
+namespace sla {
+namespace strategies {
+
+/// The dimensions of a sparse operand and of the dense ones that it meets.
+struct sparse_dims {
+  int batch = 0;               ///< batch dimensions of A
+  bool block = false;          ///< A has dense blocks (p, q)
+  bool vector_has_batch = true; ///< or one vector serves all batches
+  bool columns = false;        ///< X has right-hand sides: SpMM
+};
+
+} // namespace strategies
+
+namespace detail {
+
+namespace part { // numbers of the partitions of a sparse operand
+inline constexpr int rows = 0, columns = 1, entries = 2;
+}
+
+constexpr slot sparse_slot(slot_kind kind, int partition) {
+  slot s;
+  s.kind = kind;
+  s.partition = static_cast<std::int8_t>(partition);
+  return s;
+}
+inline constexpr slot by_rows = sparse_slot(slot_kind::rows, part::rows),
+                      by_columns = sparse_slot(slot_kind::columns, part::columns),
+                      by_entries = sparse_slot(slot_kind::entries, part::entries);
+constexpr slot ghost_slot(int dim, int partition, bool pending = false) {
+  slot s = shard_slot(dim, partition);
+  s.kind = pending ? slot_kind::ghost_partial : slot_kind::ghost;
+  return s;
+}
+
+constexpr rule rule_of_three(slot out, slot A, slot x, communication implied = communication::none) {
+  rule r;
+  r.in[0] = A, r.in[1] = x, r.out[0] = out, r.implied = implied;
+  return r;
+}
+
+/// y = A x, or x = A^T y with the roles of rows and columns exchanged.
+constexpr strategy sparse_product(strategies::sparse_dims const& d, bool transposed) {
+  strategy s;
+  s.inputs = 2;
+  s.sparse = true;
+  s.stationary = operand_bits(0);
+  int const lead = d.batch, of_x = d.vector_has_batch ? lead : 0; // where x has its sparse dimension
+  int const rank = lead + 1 + int{d.block} + int{d.columns};
+  s.result_rank[0] = static_cast<std::int8_t>(rank);
+  int const own = transposed ? part::columns : part::rows, other = transposed ? part::rows : part::columns;
+  slot const A_own = transposed ? by_columns : by_rows, A_other = transposed ? by_rows : by_columns;
+  slot const whole{};
+  for (int b = 0; b < d.batch; ++b)
+    s.add(rule_of_three(shard_slot(b), shard_slot(b), d.vector_has_batch ? shard_slot(b) : whole));
+  s.add(rule_of_three(shard_slot(lead, own), A_own, whole));
+  s.add(rule_of_three(shard_slot(lead, own), A_own, ghost_slot(of_x, other)));
+  s.add(rule_of_three(partial_slot(monoid::sum), A_other, shard_slot(of_x, other)));
+  s.add(rule_of_three(ghost_slot(lead, other, true), by_entries, ghost_slot(of_x, other))); // vectors share a partition
+  if (d.block) {
+    int const mine = lead + (transposed ? 3 : 2), theirs = lead + (transposed ? 2 : 3);
+    s.add(rule_of_three(shard_slot(lead + 1), shard_slot(mine), whole));
+    s.add(rule_of_three(partial_slot(monoid::sum), shard_slot(theirs), shard_slot(of_x + 1)));
+  }
+  if (d.columns) s.add(rule_of_three(shard_slot(rank - 1), whole, shard_slot(of_x + 1 + int{d.block})));
+  return s.linear_in(operand_bits(0)).linear_in(operand_bits(1));
+}
+
+} // namespace detail
+
+namespace strategies {
+
+/// y = A x and Y = A X. Rows need x whole or with the halo of their columns; columns give a pending sum; entries need a
+/// halo and give contributions to one.
+constexpr strategy spmv(sparse_dims const& d = {}) { return detail::sparse_product(d, false); }
+/// x = A^T y.
+constexpr strategy spmv_transposed(sparse_dims const& d = {}) { return detail::sparse_product(d, true); }
+
+/// The entries of U V^T on the pattern of A, as (pattern, U, V) with U: (*batch, M, K) and V: (*batch, N, K); the
+/// gradient of the values of A is this without K. Linear in U and in V.
+constexpr strategy sddmm(int batch = 0, bool contracted = true) {
+  strategy s;
+  s.inputs = 3;
+  s.sparse = true;
+  s.stationary = operand_bits(0);
+  s.result_rank[0] = static_cast<std::int8_t>(batch + 2);
+  s.result_batch[0] = static_cast<std::int8_t>(batch);
+  auto const add = [&](slot pattern, slot u, slot v, slot out) {
+    rule r;
+    r.in[0] = pattern, r.in[1] = u, r.in[2] = v, r.out[0] = out;
+    s.add(r);
+  };
+  slot const u = shard_slot(batch, detail::part::rows), v = shard_slot(batch, detail::part::columns), whole{};
+  for (int b = 0; b < batch; ++b) add(shard_slot(b), shard_slot(b), shard_slot(b), shard_slot(b));
+  add(detail::by_rows, u, whole, detail::by_rows);
+  add(detail::by_rows, u, detail::ghost_slot(batch, detail::part::columns), detail::by_rows);
+  add(detail::by_columns, whole, v, detail::by_columns);
+  add(detail::by_columns, detail::ghost_slot(batch, detail::part::rows), v, detail::by_columns);
+  add(detail::by_entries, detail::ghost_slot(batch, detail::part::rows), detail::ghost_slot(batch, detail::part::columns),
+      detail::by_entries);
+  if (contracted) add(whole, shard_slot(batch + 1), shard_slot(batch + 1), partial_slot(monoid::sum));
+  return s.linear_in(operand_bits(1)).linear_in(operand_bits(2));
+}
+
+/// The diagonal of A as a vector. Rows and columns of a square A share their partition here.
+constexpr strategy diagonal(int batch = 0, bool block = false) {
+  strategy s;
+  s.inputs = 1;
+  s.sparse = true;
+  s.stationary = operand_bits(0);
+  s.result_rank[0] = static_cast<std::int8_t>(batch + 1 + int{block});
+  auto const add = [&](slot A, slot out) {
+    rule r;
+    r.in[0] = A, r.out[0] = out;
+    s.add(r);
+  };
+  for (int b = 0; b < batch; ++b) add(shard_slot(b), shard_slot(b));
+  add(detail::by_rows, shard_slot(batch, detail::part::rows));
+  add(detail::by_columns, shard_slot(batch, detail::part::columns));
+  return s.linear_in(operand_bits(0));
+}
+
+/// D A with a diagonal matrix as a vector (d, A), or A D with `of_columns`.
+constexpr strategy scale_rows(int batch = 0, bool of_columns = false) {
+  strategy s;
+  s.inputs = 2;
+  s.sparse = true;
+  s.stationary = operand_bits(1);
+  s.result_rank[0] = static_cast<std::int8_t>(batch + 2);
+  s.result_batch[0] = static_cast<std::int8_t>(batch);
+  auto const add = [&](slot d, slot A) {
+    rule r;
+    r.in[0] = d, r.in[1] = r.out[0] = A;
+    s.add(r);
+  };
+  for (int b = 0; b < batch; ++b) add(shard_slot(b), shard_slot(b));
+  slot const whole{};
+  add(of_columns ? whole : shard_slot(batch, detail::part::rows), detail::by_rows);
+  add(of_columns ? shard_slot(batch, detail::part::columns) : whole, detail::by_columns);
+  if (of_columns) add(detail::ghost_slot(batch, detail::part::columns), detail::by_rows);
+  if (!of_columns) add(detail::ghost_slot(batch, detail::part::rows), detail::by_columns);
+  add(detail::ghost_slot(batch, of_columns ? detail::part::columns : detail::part::rows), detail::by_entries);
+  return s.linear_in(operand_bits(0)).linear_in(operand_bits(1));
+}
+
+/// A + B on one pattern, entry by entry: both are dealt out alike.
+constexpr strategy add_sparse(int batch = 0, bool block = false) {
+  strategy s;
+  s.inputs = 2;
+  s.sparse = true;
+  s.stationary = operand_bits(0, 1);
+  s.result_rank[0] = static_cast<std::int8_t>(batch + 2 + 2 * int{block});
+  s.result_batch[0] = static_cast<std::int8_t>(batch);
+  auto const add = [&](slot A) {
+    rule r;
+    r.in[0] = r.in[1] = r.out[0] = A;
+    s.add(r);
+  };
+  for (int b = 0; b < batch; ++b) add(shard_slot(b));
+  add(detail::by_rows);
+  add(detail::by_columns);
+  add(detail::by_entries);
+  for (int q = 0; block && q < 2; ++q) add(shard_slot(batch + 2 + q));
+  return s.linear_in(operand_bits(0, 1));
+}
+
+/// A preconditioner that uses the diagonal block of each rank by definition (A, x): nonlinear in A, linear in x.
+constexpr strategy local_preconditioner(int batch = 0) {
+  strategy s;
+  s.inputs = 2;
+  s.sparse = true;
+  s.stationary = operand_bits(0);
+  s.result_rank[0] = static_cast<std::int8_t>(batch + 1);
+  for (int b = 0; b < batch; ++b) s.add(detail::rule_of_three(shard_slot(b), shard_slot(b), shard_slot(b)));
+  s.add(detail::rule_of_three(shard_slot(batch, detail::part::rows), detail::by_rows, shard_slot(batch, detail::part::rows)));
+  return s.linear_in(operand_bits(1));
+}
+
+/// An iterative solve (A, b): the rows of A, and the products inside it exchange their halos. A direct one: batches and
+/// right-hand sides only.
+constexpr strategy solve(sparse_dims const& d = {}, bool direct = false) {
+  strategy s;
+  s.inputs = 2;
+  s.sparse = true;
+  s.stationary = operand_bits(0);
+  s.result_rank[0] = static_cast<std::int8_t>(d.batch + 1 + int{d.block} + int{d.columns});
+  for (int b = 0; b < d.batch; ++b) s.add(detail::rule_of_three(shard_slot(b), shard_slot(b), shard_slot(b)));
+  if (!direct)
+    s.add(detail::rule_of_three(shard_slot(d.batch), detail::by_rows, shard_slot(d.batch), communication::solver));
+  int const k = d.batch + 1 + int{d.block};
+  if (d.columns) s.add(detail::rule_of_three(shard_slot(k), slot{}, shard_slot(k)));
+  return s.linear_in(operand_bits(1));
+}
+
+} // namespace strategies
+} // namespace sla
