@@ -6,8 +6,10 @@
 #include <sla/dist/assemble.hpp>
 #include <sla/dist/collectives.hpp>
 #include <sla/dist/distribute.hpp>
+#include <sla/dist/factories.hpp>
 #include <sla/dist/fake.hpp>
 #include <sla/dist/grad.hpp>
+#include <sla/dist/in_place.hpp>
 #include <sla/dist/matrix.hpp>
 #include <sla/dist/partition/picture.hpp>
 #include <sla/dist/partition/quality.hpp>

@@ -81,7 +81,7 @@ struct layouts_of {
 /// Law: one placement per axis, each on a dimension that Local has.
 template <class Local, class Mesh, class... P>
 class distributed {
-  static constexpr int checked = (require_placements<Local, Mesh, P...>(), 0);
+  static_assert((require_placements<Local, Mesh, P...>(), require_modes<Local, Mesh, P...>(), true));
 
  public:
   using local_type = Local;
@@ -134,6 +134,16 @@ class distributed {
   {
     static_assert(((P::kind == placement_kind::replicate || P::kind == placement_kind::invariant) && ...),
                   "sla: this number is not complete on every rank: finish it first, all_reduce<axis>(x)");
+    return local_;
+  }
+
+  /// Of a truth value: itself, where every rank has it. `if (norm < 1e-8)`.
+  explicit operator bool() const
+    requires std::same_as<Local, bool>
+  {
+    static_assert(((P::kind == placement_kind::replicate || P::kind == placement_kind::invariant) && ...),
+                  "sla[E23]: a branch on what may differ between ranks: they would not meet in the same collectives. Of a pending sum, compare "
+                  "all_reduce<axis>(x); of a Varying, write any_of<axis>(x < y) or all_of<axis>(x < y)");
     return local_;
   }
 

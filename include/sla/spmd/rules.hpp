@@ -183,10 +183,10 @@ constexpr outcome check(strategy const& s, std::span<operand const> operands, ci
 }
 
 /// The same for an expression of the library. Law: as above.
-constexpr outcome check(op_rule const& rule, std::span<operand const> operands) {
+constexpr outcome check(op_rule const& rule, std::span<operand const> operands, circumstances const& now = {}) {
   outcome out;
   if (!rule.known) return out.why.what = code::no_rule, out;
-  return check(strategy_of(rule, operands), operands);
+  return check(strategy_of(rule, operands), operands, now);
 }
 
 } // namespace sla

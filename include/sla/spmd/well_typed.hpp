@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <sla/spmd/modes.hpp>
 #include <sla/spmd/operand.hpp>
 #include <sla/spmd/rules.hpp>
 
@@ -67,7 +68,7 @@ struct typed_call {
         if (kinds[k] == operand_kind::other) return refuse(code::no_placement), out;
         if (kinds[k] == operand_kind::distributed && !on_this_mesh[k]) return refuse(code::different_meshes), out;
       }
-      return check(rule_of<Op>, {operands, sizeof...(Ts)});
+      return check(rule_of<Op>, {operands, sizeof...(Ts)}, circumstances_of<mesh_type>());
     }
   }
 
