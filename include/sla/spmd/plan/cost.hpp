@@ -67,6 +67,9 @@ struct cost_line {
 /// Tensors beyond this size are priced as if they had it.
 inline constexpr std::int64_t largest_priced = std::int64_t{1} << 34;
 
+/// What a tensor is priced as where its size is not known and has to be compared with another's.
+inline constexpr std::int64_t nominal_bytes = std::int64_t{1} << 20;
+
 /// A step over n ranks in all, on a tensor of which each rank holds a 1/parts before it.
 constexpr cost_line price_of(motion how, wires const& w, std::int64_t n, std::int64_t parts) {
   std::int64_t const alpha = w.latency_ns * 1000;
@@ -90,9 +93,9 @@ constexpr cost_line price_of(motion how, wires const& w, std::int64_t n, std::in
   }
 }
 
-/// Where sizes are unknown, plans are ordered by what their steps are, the dearest kind first: all_gather, then
-/// reduce_scatter and all_to_all, which move less than a rank holds, then permute_shards, then copies; then by rounds.
-/// An all_reduce counts as the reduce_scatter and the all_gather that it consists of.
+/// Where the sizes of axes are unknown, plans are ordered by what their steps are, the dearest kind first: all_gather,
+/// then reduce_scatter and all_to_all, which move less than a rank holds, then permute_shards, then copies; then by
+/// rounds. An all_reduce counts as the reduce_scatter and the all_gather that it consists of.
 constexpr std::int64_t class_of(motion how, std::int64_t n) {
   std::int64_t const rounds = n - 1;
   auto const count = [](int place) { return std::int64_t{1} << (22 + 6 * place); };

@@ -103,7 +103,8 @@ struct route_wish {
   constexpr bool operator==(route_wish const&) const = default;
 };
 
-/// The problem of leading a tensor from one typing to another. A pending sum is made only of what was not dealt out.
+/// The problem of leading a tensor from one typing to another. A pending sum is made only of what was not dealt out, and
+/// an Invariant of a Replicate only by insisting, whatever lies between.
 constexpr planned_route route_between(typing const& from, typing const& to, plan_setting const& m, route_wish const& wish = {}) {
   using kind = placement_kind;
   planned_route r;
@@ -148,7 +149,7 @@ constexpr planned_route route_between(typing const& from, typing const& to, plan
     bool const may_be_sum = p.kind == kind::replicate || (p.kind == kind::invariant && wish.insisted) || p.kind == kind::partial;
     bool const is_sum = q.kind == kind::partial && q.fold == monoid::sum;
     if (may_be_sum && (is_sum || wish.all_targets)) g.to_partial |= bit;
-    if (q.kind == kind::invariant) g.to_invariant |= bit;
+    if (q.kind == kind::invariant && (p.kind != kind::replicate || wish.insisted)) g.to_invariant |= bit;
     if (p.kind == kind::shard) g.source_axes[p.dim] |= bit;
     if (q.kind == kind::shard) g.target_axes[q.dim] |= bit;
   }

@@ -95,7 +95,7 @@ constexpr step_axes axes_in_step(plan_state before, plan_step const& s, int axes
   step_axes out;
   // Where they stand in the list that they leave, or that they come to.
   bool const leaves = s.how == motion::all_gather || s.how == motion::all_to_all || s.how == motion::repartition;
-  plan_state const at = leaves ? before : s.after;
+  plan_state const at = leaves ? before : s.after; // a permutation: the new order
   for (unsigned place = 0; place < max_mesh_axes; ++place)
     for (int a = 0; a < axes; ++a) {
       unsigned const field = static_cast<unsigned>(at >> (10 * a) & 1023);
@@ -103,6 +103,17 @@ constexpr step_axes axes_in_step(plan_state before, plan_step const& s, int axes
       if ((s.axes >> a & 1) && mine == place) out.axis[out.size++] = a;
     }
   return out;
+}
+
+/// The kind of step that keeps the value on the way from one placement to another.
+constexpr motion adjoint_motion(placed from, placed to) {
+  using kind = placement_kind;
+  bool const copies = to.kind == kind::replicate || to.kind == kind::invariant;
+  if (from.kind == kind::partial && copies) return motion::all_reduce;
+  if (from.kind == kind::partial && to.kind == kind::shard) return motion::reduce_scatter;
+  if (from.kind == kind::shard && copies) return motion::all_gather;
+  if (from.kind == kind::shard && to.kind == kind::shard) return from.dim != to.dim ? motion::all_to_all : motion::repartition;
+  return motion::slice;
 }
 
 // Query has mesh_type, keys, `from` and `route(careful)`; Path has `value`, the steps.
@@ -121,6 +132,18 @@ struct typed_step {
                          mesh::template name_string<order.axis[N]>()...>();
   }
   using type = decltype(make(std::make_integer_sequence<int, order.size>{}));
+
+  /// What carries a gradient back: from the dual of `to` to the dual of `from`, on the axes in the order that they had.
+  static constexpr motion back = step.how == motion::permute_shards ? step.how : adjoint_motion(sla::dual(to), sla::dual(from));
+  static constexpr step_axes back_order =
+      step.how == motion::permute_shards ? axes_in_step(before, {motion::all_gather, step.axes, before}, route.problem.axes) : order;
+  template <int... N>
+  static consteval auto make_back(std::integer_sequence<int, N...>) {
+    using mesh = typename Query::mesh_type;
+    return step_type_for<back, placement_at<sla::dual(to), typename Query::keys>, placement_at<sla::dual(from), typename Query::keys>,
+                         mesh::template name_string<back_order.axis[N]>()...>();
+  }
+  using adjoint = decltype(make_back(std::make_integer_sequence<int, order.size>{}));
 };
 
 template <class Query, class Path, template <class...> class Into, class Numbers>
@@ -129,6 +152,13 @@ template <class Query, class Path, template <class...> class Into, int... K>
 struct typed_steps<Query, Path, Into, std::integer_sequence<int, K...>> {
   using type = Into<typename typed_step<Query, Path, K>::type...>;
 };
+template <class Query, class Path, class Numbers>
+struct adjoint_steps;
+template <class Query, class Path, int... K>
+struct adjoint_steps<Query, Path, std::integer_sequence<int, K...>> {
+  using type = Route<typename typed_step<Query, Path, Path::value.size - 1 - K>::adjoint...>;
+};
+
 template <class Query, class Path>
 using route_type = typename typed_steps<Query, Path, Route, std::make_integer_sequence<int, Path::value.size>>::type;
 
@@ -165,6 +195,9 @@ template <std::int64_t Bytes, class Plan>
 struct simplified<Envelope<Piece<Bytes, Plan>>> {
   using type = Plan;
 };
+
+template <class Query, int N>
+using adjoint_route = typename adjoint_steps<Query, piece_path<Query, N>, std::make_integer_sequence<int, pieces_v<Query>.path[N].size>>::type;
 
 template <class X, class To, bool Insisted>
 struct redistribution {

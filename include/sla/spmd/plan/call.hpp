@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The plan of a call as a type: `plan_of<op::add, X, Y>`, what each operand becomes, and what the result is. The search is
+// in spmd/plan/operation.hpp; dist/ carries plans out.
+#pragma once
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <sla/spmd/plan/steps.hpp>
+#include <sla/spmd/plan/wish.hpp>
+#include <sla/spmd/well_typed.hpp>
+
+namespace sla {
+
+/// The steps of operand N before the operation.
+template <int N, class... Steps>
+struct Arg : Route<Steps...> {};
+/// The operation on what the operands have become.
+template <class Op>
+struct Apply {};
+/// The steps of the result after the operation, to what was wanted of it.
+template <class... Steps>
+struct Result : Route<Steps...> {};
+/// A plan of one call: Plan<Arg<0, AllGather<...>>, Arg<1>, Apply<op::add>, Result<>>.
+template <class... Parts>
+struct Plan {};
+
+/// The placements wanted of a result: `auto_plan<op::add, To<Shard<0>>>(a, b)`.
+template <Placement... P>
+struct To {};
+
+namespace detail {
+
+/// What is asked when Op is to be called on Ts: Wish is a list of placements, empty for any.
+template <class Op, class Wish, class... Ts>
+struct call_query {
+  using mesh_type = typename first_mesh<Ts...>::type;
+  using keys = typename joined_keys<placements<Shard<0>>, typename operand_traits<Ts>::placement_list..., Wish>::type;
+  using setting = setting_of<mesh_type, keys>;
+
+  template <class T>
+  static consteval operand operand_of() {
+    using traits = operand_traits<T>;
+    if constexpr (traits::kind == operand_kind::distributed) {
+      return traits::template value<keys>;
+    } else {
+      operand out;
+      out.weak = traits::kind == operand_kind::literal;
+      out.gradient = false;
+      out.type.axes = static_cast<std::int8_t>(mesh_type::rank);
+      for (int a = 0; a < out.type.axes; ++a) out.type.on[a].kind = placement_kind::replicate;
+      return out;
+    }
+  }
+  template <class T>
+  static consteval std::int64_t bytes_of() {
+    if constexpr (Distributed<T>)
+      return whole_size_of<local_of_t<T>>(operand_of<T>().type, setting::value).bytes;
+    else
+      return 8;
+  }
+  static constexpr std::int64_t bytes[sizeof...(Ts)] = {bytes_of<Ts>()...};
+
+  static constexpr operation_problem problem = [] {
+    operation_problem p;
+    p.inputs = static_cast<int>(sizeof...(Ts));
+    p.mesh = setting::value;
+    int k = 0;
+    ((p.given[k] = operand_of<Ts>(), p.stays[k] = !Distributed<Ts> || p.given[k].type.is_sparse(), ++k), ...);
+    p.how = strategy_of(rule_of<Op>, p.operands());
+    []<class... Q>(operation_problem& q, placements<Q...>) {
+      if constexpr (sizeof...(Q) > 0) {
+        static_assert(sizeof...(Q) == mesh_type::rank, "sla: To<...> has one placement for each axis of the mesh");
+        q.wished = true;
+        q.wish.axes = q.mesh.axes;
+        q.wish.rank = q.how.result_rank[0];
+        q.wish.batch = q.how.result_batch[0];
+        int a = 0;
+        ((q.wish.on[a++] = to_value<Q, keys>()), ...);
+        q.wish = with_fewest_levels(q.wish);
+      }
+    }(p, Wish{});
+    return p;
+  }();
+  static constexpr bool trivial = fits_as_given(problem);
+  // Sizes that no type tells are taken to be equal: then time decides. Of a mesh whose own size is open, the kinds of steps.
+  static constexpr std::int64_t priced(std::int64_t known) { return setting::open ? 0 : known > 0 ? known : nominal_bytes; }
+  static constexpr std::int64_t result_bytes = priced(problem.how.result_rank[0] == 0 ? 8 : 0);
+};
+
+template <class Query, int A>
+inline constexpr axis_choices choices_v = choices_on(Query::problem, A);
+
+template <class Query, int K>
+struct operand_problem {
+  static constexpr planned_route route = route_of_operand(Query::problem, K);
+  static constexpr route_problem value = [] {
+    auto g = route.problem;
+    g.bytes = Query::priced(Query::bytes[K]);
+    return g;
+  }();
+  static constexpr plan_state const* target() { return nullptr; }
+};
+template <class Query>
+struct result_problem {
+  static constexpr planned_route route = [] {
+    auto r = route_of_result(Query::problem);
+    r.problem.bytes = Query::result_bytes;
+    return r;
+  }();
+  static constexpr int capacity = capacity_for(route.problem);
+};
+
+template <class Query, int K>
+consteval auto const& distances_of() {
+  if constexpr (Query::problem.stays[K] || Query::problem.given[K].weak) {
+    constexpr auto const& nowhere = search_v<operand_problem<Query, K>, 0>; // never looked at
+    return nowhere;
+  } else {
+    return search_v<operand_problem<Query, K>, operand_problem<Query, K>::route.from>;
+  }
+}
+
+template <class Query, int... A>
+consteval auto table_of_ways(std::integer_sequence<int, A...>) {
+  using result = result_problem<Query>;
+  axis_choices const choices[] = {choices_v<Query, A>...};
+  auto const seeds = seeds_of(Query::problem, choices);
+  return ways_to<result::capacity>(result::route.problem, result::route.to, seeds.state.data, seeds.size);
+}
+template <class Query>
+inline constexpr auto ways_v = table_of_ways<Query>(std::make_integer_sequence<int, Query::mesh_type::rank>{});
+
+template <class Query, int... A, int... K>
+consteval operation_plan cheapest_call(std::integer_sequence<int, A...>, std::integer_sequence<int, K...>) {
+  axis_choices const choices[] = {choices_v<Query, A>...};
+  planned_route const routes[] = {operand_problem<Query, K>::route...};
+  auto const distance = [](int k, plan_state s) {
+    std::int64_t d = 0;
+    ((k == K ? void(d = Query::problem.stays[K] ? 0 : distances_of<Query, K>().to(s)) : void()), ...);
+    return d;
+  };
+  auto const steps = [](int k, plan_state s) {
+    int n = 0;
+    ((k == K ? void(n = Query::problem.stays[K] ? 0 : distances_of<Query, K>().steps_to(s)) : void()), ...);
+    return n;
+  };
+  auto const after = [](typing const& result) {
+    if constexpr (Query::problem.wished)
+      return way_to_wish(Query::problem, result_problem<Query>::route, ways_v<Query>, result);
+    else
+      return way{};
+  };
+  return cheapest(Query::problem, choices, routes, distance, steps, after);
+}
+
+template <class Query>
+inline constexpr operation_plan best_call_v = [] {
+  if constexpr (Query::trivial) {
+    operation_plan out{0};
+    for (int k = 0; k < Query::problem.inputs; ++k) out.operand[k] = Query::problem.given[k].type;
+    out.result = check(Query::problem.how, Query::problem.operands()).type;
+    return out;
+  } else {
+    return cheapest_call<Query>(std::make_integer_sequence<int, Query::mesh_type::rank>{},
+                                std::make_integer_sequence<int, Query::problem.inputs>{});
+  }
+}();
+
+/// The way of operand K as a query of its own, for the types of its steps.
+template <class Query, int K>
+struct operand_path {
+  using mesh_type = typename Query::mesh_type;
+  using keys = typename Query::keys;
+  static constexpr typing from = Query::problem.given[K].type, to = best_call_v<Query>.operand[K];
+  static constexpr planned_route route(bool) { return operand_problem<Query, K>::route; }
+  static constexpr step_list value = [] {
+    if constexpr (from == to)
+      return step_list{};
+    else
+      return distances_of<Query, K>().path(state_of(operand_problem<Query, K>::route, to));
+  }();
+};
+template <class Query>
+struct result_path {
+  using mesh_type = typename Query::mesh_type;
+  using keys = typename Query::keys;
+  static constexpr typing from = best_call_v<Query>.result, to = Query::problem.wished ? Query::problem.wish : from;
+  static constexpr planned_route route(bool careful) { return route_between(from, to, Query::setting::value, {false, careful, false, {}}); }
+  static constexpr step_list value = path_v<result_path, Query::result_bytes>;
+};
+
+template <int N>
+struct arg_of {
+  template <class... Steps>
+  using type = Arg<N, Steps...>;
+};
+
+template <class Query, class Numbers>
+struct plan_type;
+template <class Op, class Wish, class... Ts, int... K>
+struct plan_type<call_query<Op, Wish, Ts...>, std::integer_sequence<int, K...>> {
+  using query = call_query<Op, Wish, Ts...>;
+  using type = Plan<typename typed_steps<operand_path<query, K>, operand_path<query, K>, arg_of<K>::template type,
+                                         std::make_integer_sequence<int, operand_path<query, K>::value.size>>::type...,
+                    Apply<Op>,
+                    typename typed_steps<result_path<query>, result_path<query>, Result, std::make_integer_sequence<int, result_path<query>::value.size>>::type>;
+};
+
+// The call, whose first argument may be a wish.
+template <class Op, class... Ts>
+struct asked_call {
+  using query = call_query<Op, placements<>, std::remove_cvref_t<Ts>...>;
+  using plan = typename plan_type<query, std::make_integer_sequence<int, int(sizeof...(Ts))>>::type;
+};
+template <class Op, class... P, class... Ts>
+struct asked_call<Op, To<P...>, Ts...> {
+  using query = call_query<Op, placements<P...>, std::remove_cvref_t<Ts>...>;
+  using plan = typename plan_type<query, std::make_integer_sequence<int, int(sizeof...(Ts))>>::type;
+};
+template <class Op, class... Ts>
+using asked_t = typename asked_call<Op, Ts...>::query;
+
+} // namespace detail
+
+/// Is there a plan for Op on these operands? A wish To<...> may stand before them.
+template <class Op, class... Ts>
+concept Plannable = rule_of<Op>.known && detail::best_call_v<detail::asked_t<Op, Ts...>>.reachable();
+
+/// The plan of `auto_plan<Op>(x, ...)`; `plan_of<Op, To<...>, X...>` that of `auto_plan<Op, To<...>>(x, ...)`.
+template <class Op, class... Ts>
+using plan_of = typename detail::asked_call<Op, Ts...>::plan;
+
+namespace detail {
+template <motion How, int N, class... Steps>
+inline constexpr int count_in<How, Arg<N, Steps...>> = count_in<How, Route<Steps...>>;
+template <motion How, class... Steps>
+inline constexpr int count_in<How, Result<Steps...>> = count_in<How, Route<Steps...>>;
+template <motion How, class... Parts>
+inline constexpr int count_in<How, Plan<Parts...>> = (0 + ... + count_in<How, Parts>);
+} // namespace detail
+
+} // namespace sla

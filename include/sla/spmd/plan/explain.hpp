@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Plans in words, as constants: a line for each step with the placements after it, its cost, and what its gradient costs.
+// Plans as types are in spmd/plan/steps.hpp and spmd/plan/call.hpp.
+#pragma once
+#include <cstdint>
+#include <utility>
+
+#include <sla/spmd/plan/call.hpp>
+#include <sla/spmd/spelling.hpp>
+#include <sla/spmd/words.hpp>
+
+namespace sla {
+
+namespace detail {
+
+constexpr std::string_view name_of(motion m) {
+  constexpr std::string_view names[] = {"AllGather", "AllToAll", "ReduceScatter", "AllReduce", "PermuteShards", "Repartition"};
+  return communicates(m) ? names[static_cast<int>(m)] : "Convert";
+}
+
+using plan_text = fixed_text<4000>;
+
+template <class Mesh>
+constexpr void write_axes(plan_text& out, step_axes const& order) {
+  out << "<";
+  for (int n = 0; n < order.size; ++n) out << (n ? ", \"" : "\"") << Mesh::name(order.axis[n]) << "\"";
+  out << ">";
+}
+
+/// The placements after the first K steps of a path.
+template <class Query, class Path, int K, class Numbers>
+struct list_after;
+template <class Query, class Path, int K, int... A>
+struct list_after<Query, Path, K, std::integer_sequence<int, A...>> {
+  static constexpr typing at =
+      typing_of(Query::route(false), K ? Path::value.steps[K ? K - 1 : 0].after : Path::value.source, Query::from);
+  using type = placements<placement_at<at.on[A], typename Query::keys>...>;
+};
+
+template <class Query, class Path, int K>
+constexpr void write_state(plan_text& out) {
+  using mesh = typename Query::mesh_type;
+  using list = typename list_after<Query, Path, K, std::make_integer_sequence<int, mesh::rank>>::type;
+  write_placements(out, list{}, std::type_identity<mesh>{});
+}
+
+template <class Query, class Path, int K>
+constexpr void write_step(plan_text& out, bool priced) {
+  using mesh = typename Query::mesh_type;
+  using step = typed_step<Query, Path, K>;
+  out << "  " << name_of(step::step.how);
+  write_axes<mesh>(out, step::order);
+  out << " to ";
+  write_state<Query, Path, K + 1>(out);
+  if (priced) {
+    step_list one;
+    one.source = step::before;
+    one.size = 1;
+    one.steps[0] = step::step;
+    auto const cost = line_of(step::route.problem, one);
+    out << ", " << static_cast<int>(cost.fixed / 1000) << " ns + " << static_cast<int>(cost.per_byte * 1000 >> 16) << " fs/B";
+  }
+  out << ", backward " << name_of(step::back);
+  write_axes<mesh>(out, step::back_order);
+  out << "\n";
+}
+
+template <class Query, class Path, int... K>
+constexpr void write_steps(plan_text& out, [[maybe_unused]] bool priced, std::integer_sequence<int, K...>) {
+  (write_step<Query, Path, K>(out, priced), ...);
+}
+template <class Query, class Path>
+constexpr void write_path(plan_text& out, bool priced) {
+  write_steps<Query, Path>(out, priced, std::make_integer_sequence<int, Path::value.size>{});
+}
+
+template <class Query, int N>
+constexpr void write_piece(plan_text& out) {
+  constexpr auto const& pieces = pieces_v<Query>;
+  if (pieces.size > 1) out << (N ? "from " : "below ") << static_cast<int>(pieces.from[N ? N : 1]) << " bytes:\n";
+  write_path<Query, piece_path<Query, N>>(out, !Query::by_class);
+}
+
+template <class Query, int... N>
+consteval plan_text explained_route(std::integer_sequence<int, N...>) {
+  plan_text out;
+  write_state<Query, piece_path<Query, 0>, 0>(out);
+  out << "\n";
+  (write_piece<Query, N>(out), ...);
+  if constexpr (envelope_of<Query, std::integer_sequence<int, N...>>::may_not_divide) {
+    out << "where extents do not divide:\n";
+    write_path<Query, careful_path<Query>>(out, !Query::by_class);
+  }
+  return out;
+}
+
+template <class Query, int K>
+constexpr void write_operand(plan_text& out) {
+  out << "operand " << K << " ";
+  if constexpr (!Query::problem.stays[K]) {
+    using path = operand_path<Query, K>;
+    if constexpr (path::value.size == 0)
+      out << "as it is\n";
+    else {
+      write_state<path, path, 0>(out);
+      out << "\n";
+      write_path<path, path>(out, !Query::setting::open);
+    }
+  } else {
+    out << "stays\n";
+  }
+}
+
+template <class Op, class Query, int... K>
+consteval plan_text explained_call(std::integer_sequence<int, K...>) {
+  plan_text out;
+  (write_operand<Query, K>(out), ...);
+  using made = result_path<Query>;
+  out << short_name<Op>() << " ";
+  using mesh = typename Query::mesh_type;
+  []<int... A>(plan_text& text, std::integer_sequence<int, A...>) {
+    write_placements(text, placements<placement_at<made::from.on[A], typename Query::keys>...>{}, std::type_identity<mesh>{});
+  }(out, std::make_integer_sequence<int, mesh::rank>{});
+  out << "\n";
+  write_path<made, made>(out, !Query::setting::open);
+  return out;
+}
+
+template <class Query>
+inline constexpr plan_text route_words = explained_route<Query>(std::make_integer_sequence<int, pieces_v<Query>.size>{});
+template <class Op, class Query>
+inline constexpr plan_text plan_words = explained_call<Op, Query>(std::make_integer_sequence<int, Query::problem.inputs>{});
+
+} // namespace detail
+
+/// The plan of `redistribute<To...>(x)` for an x of type X in words.
+template <Distributed X, Placement... To>
+consteval std::string_view explain_route() {
+  return detail::route_words<detail::route_query<std::remove_cvref_t<X>, placements<To...>, false>>.view();
+}
+
+/// The plan of `auto_plan<Op>(x, ...)` in words; with a wish, `explain_plan<Op, To<...>, X...>()`, that of `auto_plan<Op, To<...>>`.
+template <class Op, class... Ts>
+consteval std::string_view explain_plan() {
+  return detail::plan_words<Op, detail::asked_t<Op, Ts...>>.view();
+}
+
+} // namespace sla

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The way of a result to the placements that are wanted of it, from every placement at once: the graph of
+// spmd/plan/moves.hpp walked against its steps. It lets spmd/plan/call.hpp weigh results in one constant.
+#pragma once
+#include <cstdint>
+
+#include <sla/spmd/plan/operation.hpp>
+
+namespace sla {
+
+/// Costs of the ways from all states of a tensor to one.
+template <int Capacity>
+struct ways {
+  static constexpr int room = Capacity * 24;
+  distances<Capacity> seen{}; ///< the states; its costs mean nothing
+  std::int64_t cost[Capacity] = {};
+  std::uint8_t steps[Capacity] = {};
+
+  constexpr detail::way from(plan_state s) const {
+    int const n = seen.find(s);
+    return n < 0 ? detail::way{unreachable_cost, 0} : detail::way{cost[n], steps[n]};
+  }
+};
+
+namespace detail {
+
+/// All states that can be reached from the seeds, and the cost of each to `goal`.
+template <int Capacity>
+constexpr ways<Capacity> ways_to(route_problem const& g, plan_state goal, plan_state const* seeds, int count) {
+  ways<Capacity> out;
+  out.seen = started<Capacity>(seeds[0]);
+  for (int n = 1; n < count; ++n) relax(out.seen, 0, motion::slice, 0, seeds[n], 0);
+  std::int64_t price[ways<Capacity>::room] = {};
+  std::int16_t tail[ways<Capacity>::room] = {}, head[ways<Capacity>::room] = {};
+  int edges = 0;
+  for (int n = 0; n < out.seen.size; ++n)
+    for_each_move(g, out.seen.state[n], [&](motion how, unsigned axes, plan_state to, std::int64_t c) {
+      relax(out.seen, n, how, axes, to, 0);
+      if (edges == ways<Capacity>::room) {
+        out.seen.overflow = true;
+        return;
+      }
+      price[edges] = c;
+      tail[edges] = static_cast<std::int16_t>(n);
+      head[edges++] = static_cast<std::int16_t>(out.seen.find(to));
+    });
+  for (int n = 0; n < out.seen.size; ++n) out.cost[n] = unreachable_cost;
+  if (int const n = out.seen.find(goal); n >= 0) out.cost[n] = 0;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (int e = edges; e-- > 0;) {
+      if (out.cost[head[e]] >= unreachable_cost) continue;
+      auto const cost = out.cost[head[e]] + price[e];
+      int const steps = out.steps[head[e]] + 1, n = tail[e];
+      if (cost > out.cost[n] || (cost == out.cost[n] && steps >= out.steps[n])) continue;
+      out.cost[n] = cost;
+      out.steps[n] = static_cast<std::uint8_t>(steps);
+      changed = true;
+    }
+  }
+  return out;
+}
+
+} // namespace detail
+
+/// The problem of a result: all kinds that the choices give, as sources, and the wish as the target.
+constexpr planned_route route_of_result(operation_problem const& p) {
+  typing from = p.wish; // what is pending in the wish may be made of copies, see `way_to_wish`
+  for (int a = 0; a < from.axes; ++a)
+    if (detail::is_movable(from.on[a].kind)) from.on[a] = {placement_kind::replicate};
+  route_wish wish;
+  for (auto const& o : p.operands())
+    for (int a = 0; a < o.type.axes; ++a)
+      if (o.type.on[a].kind == placement_kind::shard) wish.families |= 1U << o.type.on[a].family;
+  return route_between(from, p.wish, p.mesh, wish);
+}
+
+/// States from which all possible results can be reached.
+struct result_seeds {
+  int size = 0;
+  fixed_array<plan_state, 64> state{};
+};
+constexpr result_seeds seeds_of(operation_problem const& p, axis_choices const* choices) {
+  result_seeds out;
+  out.size = 1;
+  for (int a = 0; a < p.mesh.axes; ++a) {
+    unsigned fields[8] = {};
+    int n = 0;
+    for (int c = 0; c < choices[a].size; ++c) {
+      auto const at = choices[a].choice[c].out;
+      unsigned field = 0;
+      if (at.kind == placement_kind::partial) field = detail::plan_field(detail::plan_partial, static_cast<unsigned>(at.fold));
+      if (at.kind == placement_kind::invariant) field = detail::plan_field(detail::plan_invariant);
+      bool known = field == 0;
+      for (int m = 0; m < n; ++m) known = known || fields[m] == field;
+      if (!known && n < 8) fields[n++] = field;
+    }
+    int const before = out.size;
+    for (int m = 1; m < n; ++m)
+      for (int s = 0; s < before && out.size < 64; ++s) out.state[out.size++] = detail::with_field(out.state[s], a, fields[m]);
+    for (int s = 0; s < before && n; ++s) out.state[s] = detail::with_field(out.state[s], a, fields[0]);
+  }
+  return out;
+}
+
+/// The way of one result by the table: a pending sum is not made of what was dealt out.
+template <int Capacity>
+constexpr detail::way way_to_wish(operation_problem const& p, planned_route const& r, ways<Capacity> const& table, typing const& result) {
+  if (result == p.wish) return {};
+  for (int a = 0; a < result.axes; ++a) {
+    auto const from = result.on[a].kind, to = p.wish.on[a].kind;
+    if (!detail::is_movable(from) || !detail::is_movable(to)) {
+      if (!(result.on[a] == p.wish.on[a])) return {unreachable_cost, 0};
+    }
+    if (from == placement_kind::shard && to == placement_kind::partial) return {unreachable_cost, 0};
+  }
+  return table.from(detail::state_of(r, result));
+}
+
+} // namespace sla
