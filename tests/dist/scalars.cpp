@@ -121,7 +121,7 @@ TEST_CASE("factories say what they know") {
     static_assert(has_placements<decltype(drawn), Untyped, Untyped> && has_placements<decltype(random_like(f, 1)), Untyped, Untyped>);
     static_assert(refused<op::add, decltype(drawn), decltype(z)> == code::no_placement && refused<op::exp, decltype(drawn)> == code::no_placement);
     static_assert(!legal_step<step::all_reduce, std::remove_cvref_t<decltype(drawn)>, "tp", R>);
-    auto const pieces = assume<named<on<"dp", R>, on<"tp", Shard<0>>>>(drawn);
+    auto const pieces = assume<named<along<"dp", R>, along<"tp", Shard<0>>>>(drawn);
     static_assert(has_placements<decltype(pieces), R, Shard<0>>);
     auto const whole = gather(pieces);
     bad += whole.size() != 4 * ranks;
@@ -158,10 +158,10 @@ TEST_CASE("assumptions are measured where they can be") {
     Ranks m(world);
     int bad = 0;
     auto const uneven = untyped(m, random<double, Extents<dyn, dyn>>({world.rank() < 1 ? 3 : 2, 2}, 4)); // 3 + 2 + 2 rows
-    auto const rows = assume<named<on<"dp", R>, on<"tp", Shard<0, Balanced>>>>(uneven);
+    auto const rows = assume<named<along<"dp", R>, along<"tp", Shard<0, Balanced>>>>(uneven);
     bad += gather(rows).extent(0) != 7;
     try {
-      (void)assume<named<on<"dp", R>, on<"tp", Shard<0, Ceil>>>>(uneven); // Ceil deals out 3 + 3 + 1
+      (void)assume<named<along<"dp", R>, along<"tp", Shard<0, Ceil>>>>(uneven); // Ceil deals out 3 + 3 + 1
       ++bad;
     } catch (shape_error const&) {
     }
@@ -174,9 +174,9 @@ TEST_CASE("assumptions are measured where they can be") {
     }
     // a value that is given up
     auto x = zeros<double>(m, {2});
-    auto y = retype<named<on<"tp", Replicate>>, named<on<"tp", Varying>>>(std::move(x));
+    auto y = retype<named<along<"tp", Replicate>>, named<along<"tp", Varying>>>(std::move(x));
     static_assert(has_placements<decltype(y), R, V>);
-    auto z = retype<named<on<"tp", Varying>>, named<on<"tp", Partial<>>>>(std::move(y));
+    auto z = retype<named<along<"tp", Varying>>, named<along<"tp", Partial<>>>>(std::move(y));
     static_assert(has_placements<decltype(z), R, P>);
     return bad;
   });

@@ -25,7 +25,7 @@ static_assert(std::same_as<spec<_, "tp">, partition_spec<dealt_to<>, dealt_to<"t
 
 // a specification names the sharded axes; others are said beside it
 static_assert(std::same_as<On<2, spec<_, "tp">, Replicate>, placements<R, Shard<1>, R>> &&
-              std::same_as<On<2, spec<"dp", "tp">, named<on<"one", Partial<>>>>, placements<Shard<0>, Shard<1>, Partial<>>> &&
+              std::same_as<On<2, spec<"dp", "tp">, named<along<"one", Partial<>>>>, placements<Shard<0>, Shard<1>, Partial<>>> &&
               std::same_as<On<2, spec<_, _>, Invariant>, placements<Invariant, Invariant, Invariant>> &&
               std::same_as<On<0, spec<>, R>, placements<R, R, R>>);
 // the order of two axes on one dimension; axes of size 1 count
@@ -35,16 +35,16 @@ static_assert(std::same_as<On<2, spec<axes<"dp", "tp">, "one">>, placements<Shar
               std::same_as<On<1, spec<axes<"tp", "dp", "one">>>, placements<Shard<0, Even, 1>, Shard<0>, Shard<0, Even, 1>>>);
 // a family for its shards; a Varying that turns out to be one
 static_assert(std::same_as<On<2, spec<_, "tp">, R, Balanced>, placements<R, Shard<1, Balanced>, R>> &&
-              std::same_as<On<2, spec<_, "tp">, named<on<"tp", Varying>>::or_else<R>>, placements<R, Shard<1>, R>>);
+              std::same_as<On<2, spec<_, "tp">, named<along<"tp", Varying>>::or_else<R>>, placements<R, Shard<1>, R>>);
 // by axis, by default, by position
-static_assert(std::same_as<On<2, named<on<"one", R>, on<"tp", Shard<1, Ceil>>, on<"dp", Varying>>>, placements<Varying, Shard<1, Ceil>, R>> &&
-              std::same_as<On<2, named<on<"tp", Shard<0>>>::or_else<R>>, placements<R, Shard<0>, R>> &&
+static_assert(std::same_as<On<2, named<along<"one", R>, along<"tp", Shard<1, Ceil>>, along<"dp", Varying>>>, placements<Varying, Shard<1, Ceil>, R>> &&
+              std::same_as<On<2, named<along<"tp", Shard<0>>>::or_else<R>>, placements<R, Shard<0>, R>> &&
               std::same_as<On<2, Partial<>>, placements<Partial<>, Partial<>, Partial<>>> &&
               std::same_as<On<2, placements<Shard<0>, Shard<0>, R>>, placements<Shard<0>, Shard<0>, R>>);
 // levels say the order of shards that are named one by one, and the least that do are kept
-static_assert(std::same_as<On<2, named<on<"dp", Shard<0, Even, 5>>, on<"tp", Shard<0, Even, 3>>>::or_else<R>>,
+static_assert(std::same_as<On<2, named<along<"dp", Shard<0, Even, 5>>, along<"tp", Shard<0, Even, 3>>>::or_else<R>>,
                            placements<Shard<0, Even, 1>, Shard<0>, R>> &&
-              std::same_as<On<2, named<on<"dp", Shard<0, Even, 3>>, on<"tp", Shard<0, Even, 5>>>::or_else<R>>,
+              std::same_as<On<2, named<along<"dp", Shard<0, Even, 3>>, along<"tp", Shard<0, Even, 5>>>::or_else<R>>,
                            placements<Shard<0>, Shard<0>, R>>);
 
 template <int Rank, class... What>
@@ -53,16 +53,16 @@ using enum spec_fault;
 static_assert(fault<2, spec<"tp">, R> == length && fault<0, spec<_>, R> == length && fault<2, spec<_, "tp", _>, R> == length);
 static_assert(fault<2, spec<_, axes<>>, R> == empty_list && fault<2, spec<"tp", "tp">, R> == repeated &&
               fault<2, spec<axes<"tp", "tp">, _>, R> == repeated && fault<2, spec<"xp", _>, R> == unknown_axis);
-static_assert(fault<2, named<on<"xp", R>>::or_else<R>> == unknown_axis && fault<2, named<on<"tp", R>, on<"tp", R>>::or_else<R>> == repeated);
-static_assert(fault<2, spec<_, "tp">, named<on<"dp", Shard<0>>>::or_else<R>> == two_forms &&
-              fault<2, spec<_, "tp">, named<on<"tp", Shard<1>>>::or_else<R>> == two_forms &&
+static_assert(fault<2, named<along<"xp", R>>::or_else<R>> == unknown_axis && fault<2, named<along<"tp", R>, along<"tp", R>>::or_else<R>> == repeated);
+static_assert(fault<2, spec<_, "tp">, named<along<"dp", Shard<0>>>::or_else<R>> == two_forms &&
+              fault<2, spec<_, "tp">, named<along<"tp", Shard<1>>>::or_else<R>> == two_forms &&
               fault<2, spec<_, "tp">, Shard<0>> == two_forms);
-static_assert(fault<2, spec<_, "tp">, named<on<"tp", R>>::or_else<R>> == not_sharded &&
-              fault<2, spec<_, "tp">, named<on<"tp", Partial<>>>::or_else<R>> == not_sharded);
-static_assert(fault<2, spec<_, "tp">> == unstated && fault<2, named<on<"tp", R>>> == unstated && fault<2, spec<_, "tp">, Varying> == unstated);
-static_assert(fault<2, named<on<"dp", Shard<0>>, on<"tp", Shard<0>>>::or_else<R>> == no_order && fault<2, Shard<0>> == no_order);
-static_assert(fault<2, named<on<"dp", Shard<2>>>::or_else<R>> == no_dimension && fault<2, named<on<"dp", Shard<-1>>>::or_else<R>> == no_dimension &&
-              fault<0, named<on<"dp", Shard<0>>>::or_else<R>> == no_dimension);
+static_assert(fault<2, spec<_, "tp">, named<along<"tp", R>>::or_else<R>> == not_sharded &&
+              fault<2, spec<_, "tp">, named<along<"tp", Partial<>>>::or_else<R>> == not_sharded);
+static_assert(fault<2, spec<_, "tp">> == unstated && fault<2, named<along<"tp", R>>> == unstated && fault<2, spec<_, "tp">, Varying> == unstated);
+static_assert(fault<2, named<along<"dp", Shard<0>>, along<"tp", Shard<0>>>::or_else<R>> == no_order && fault<2, Shard<0>> == no_order);
+static_assert(fault<2, named<along<"dp", Shard<2>>>::or_else<R>> == no_dimension && fault<2, named<along<"dp", Shard<-1>>>::or_else<R>> == no_dimension &&
+              fault<0, named<along<"dp", Shard<0>>>::or_else<R>> == no_dimension);
 static_assert(specifies<Grid, 2, spec<_, "tp">, R> && !specifies<Grid, 2, spec<_, "tp">>);
 
 // and back

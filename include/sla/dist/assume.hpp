@@ -140,7 +140,7 @@ auto assume(X&& x) {
   constexpr int a = mesh_of_t<T>::template index<Axis>();
   return detail::assumed<false, T, typename detail::replaced<a, P, placements_of_t<T>>::type>(std::forward<X>(x));
 }
-/// The same on several axes: `assume<spec<_, "tp">>(x)`, `assume<named<on<"dp", Partial<>>>>(x)`; other axes keep what they have.
+/// The same on several axes: `assume<spec<_, "tp">>(x)`, `assume<named<along<"dp", Partial<>>>>(x)`; other axes keep what they have.
 template <class... What, class X>
   requires(sizeof...(What) > 0 && is_distributed<std::remove_cvref_t<X>>)
 auto assume(X&& x) {
@@ -148,7 +148,7 @@ auto assume(X&& x) {
   return detail::assumed<false, T, typename detail::stated_placements<T, What...>::type>(std::forward<X>(x));
 }
 
-/// The same value under other placements, with its source stated: `x = retype<named<on<"tp", Replicate>>, named<on<"tp", Varying>>>(
+/// The same value under other placements, with its source stated: `x = retype<named<along<"tp", Replicate>>, named<along<"tp", Varying>>>(
 /// std::move(x))`. Beyond what `assume` accepts, copies may be called Varying. Law: no gradient is taken through it.
 template <class Source, class Target, class X>
   requires(is_distributed<std::remove_cvref_t<X>>)

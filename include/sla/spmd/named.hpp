@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How users say where a tensor lies: `spec<_, "tp", axes<"dp", "cp">>` by dimension, `named<on<"tp", Shard<0>>>` by axis,
+// How users say where a tensor lies: `spec<_, "tp", axes<"dp", "cp">>` by dimension, `named<along<"tp", Shard<0>>>` by axis,
 // `named<...>::or_else<Replicate>`, a bare placement for all axes, or `placements<...>` by position: all become the last.
 #pragma once
 #include <cstddef>
@@ -86,7 +86,7 @@ using spec = partition_spec<decltype(detail::entry_type<E>())...>;
 
 /// A placement on the axis of this name.
 template <fixed_string Name, Placement P>
-struct on {
+struct along {
   using placement = P;
   static constexpr std::string_view name() { return Name.view(); }
 };
@@ -114,7 +114,7 @@ struct joined_placements<placements<P...>, placements<Q...>, More...> : joined_p
 /// One thing that is said: the placements that it mentions, and what it says of a typing.
 template <class What>
 struct statement_of {
-  static_assert(always_false<What>, "sla: a tensor is placed by spec<...>, named<on<axis, P>...>, placements<...>, a placement, "
+  static_assert(always_false<What>, "sla: a tensor is placed by spec<...>, named<along<axis, P>...>, placements<...>, a placement, "
                                     "or a family for the shards of spec<...>");
 };
 template <Placement P>
@@ -249,7 +249,7 @@ constexpr bool require_specification() {
     static_assert(specification_fits<Mesh, Rank, What...>, "sla[E29]: an axis of spec<...> deals out a dimension, and the same axis is said to be Replicate, Invariant or Partial");
   else if constexpr (f == unstated)
     static_assert(specification_fits<Mesh, Rank, What...>, "sla[E29]: nothing is said about an axis of the mesh: name it in spec<...>, or say Replicate, Invariant or "
-                  "Partial<> for it, named<on<axis, P>>, or for all others, or_else<P>");
+                  "Partial<> for it, named<along<axis, P>>, or for all others, or_else<P>");
   else if constexpr (f == no_order)
     static_assert(specification_fits<Mesh, Rank, What...>, "sla[E29]: two axes deal out one dimension, and the order matters: write spec<axes<outer, inner>, ...>");
   else if constexpr (f == no_dimension)

@@ -11,15 +11,15 @@
 namespace sla {
 
 /// Axes by number in the mesh: those that deal out one dimension, outermost first.
-struct axis_order {
+struct dim_axes {
   int count = 0;
   fixed_array<std::int8_t, max_mesh_axes> axis{};
-  constexpr bool operator==(axis_order const&) const = default;
+  constexpr bool operator==(dim_axes const&) const = default;
 };
 
 /// The axes that deal out a dimension of (*batch, M, N, *block), or of a dense tensor, outermost first.
-constexpr axis_order order_of(typing const& t, int dim) {
-  axis_order out;
+constexpr dim_axes order_of(typing const& t, int dim) {
+  dim_axes out;
   for (int a = 0; a < t.axes; ++a) {
     auto const p = t.on[a];
     if (!is_sharded(p.kind) || p.kind == placement_kind::hyper || dealt_dim(p, t) != dim) continue;
@@ -64,7 +64,7 @@ struct spec_outcome {
 struct spec_value {
   bool given = false;
   int rank = 0;
-  fixed_array<axis_order, max_dims> dim{};
+  fixed_array<dim_axes, max_dims> dim{};
   fixed_array<bool, max_dims> listed{}; ///< written as a list, which must not be empty
 };
 
