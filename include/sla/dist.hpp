@@ -5,16 +5,20 @@
 
 #include <sla/dist/assemble.hpp>
 #include <sla/dist/collectives.hpp>
+#include <sla/dist/custom.hpp>
 #include <sla/dist/distribute.hpp>
 #include <sla/dist/factories.hpp>
 #include <sla/dist/fake.hpp>
+#include <sla/dist/flat.hpp>
 #include <sla/dist/grad.hpp>
+#include <sla/dist/halos.hpp>
 #include <sla/dist/in_place.hpp>
 #include <sla/dist/matrix.hpp>
 #include <sla/dist/partition/picture.hpp>
 #include <sla/dist/partition/quality.hpp>
 #include <sla/dist/partition/rcb.hpp>
 #include <sla/dist/product.hpp>
+#include <sla/dist/recording.hpp>
 #include <sla/dist/schwarz.hpp>
 #include <sla/dist/self.hpp>
 #include <sla/dist/solve.hpp>

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A user's own operation on distributed values: `custom<mm>(x, w)`. Its kernel sees the part of one rank, its rule (rule_of)
+// decides the placements, its adjoints carry gradients. Rules are in spmd/op_rule.hpp, the library's operations in dist/grad.hpp.
+#pragma once
+
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <sla/dist/grad.hpp>
+#include <sla/spmd/outline_operators.hpp>
+
+namespace sla {
+
+/// The number of an operand: `pull(operand_number<0>, ...)`.
+template <int K>
+using operand_number = std::integral_constant<int, K>;
+
+namespace detail {
+template <class X>
+decltype(auto) whole_operand(X const& x) {
+  if constexpr (is_placed<X>)
+    return eval(x);
+  else
+    return (x);
+}
+
+/// The layout of a result: what an axis deals out is one index of the operands and of the result, of one extent.
+template <class List, class... X>
+auto called_layout(X const&... x) {
+  using Mesh = common_mesh_t<X...>;
+  shared_layout<Mesh> out = *common_layout(x...);
+  auto const look = [&]<class... P>(auto const& operand, placements<P...>) {
+    int a = 0;
+    ((is_sharded(P::kind) ? void(out.extent[a] = operand.handle()->extent[a]) : void(), ++a), ...);
+  };
+  (look(x, placements_of_t<X>{}), ...);
+  return std::make_shared<shared_layout<Mesh> const>(std::move(out));
+}
+
+template <class Op, class... X>
+auto called(X const&... x) {
+  require_well_typed<Op, X...>();
+  auto local = Op::apply(x.local()...);
+  using List = result_placements_t<Op, X...>;
+  return typename distributed_with<decltype(local), common_mesh_t<X...>, List>::type(std::move(local), called_layout<List>(x...));
+}
+
+/// The rule of the K-th of these operands, each a part of a record.
+template <class Op, int K, class... Part>
+auto called_rule(std::tuple<Part...> const& parts) {
+  return linear_in(
+      std::get<K>(parts),
+      [parts](auto const&, auto const& g) {
+        auto const pull = [&](auto const&... p) {
+          return Op::pull(operand_number<K>{}, p.value().local()..., part_of_cotangent(g));
+        };
+        auto local = std::apply(pull, parts);
+        auto const& x = std::get<K>(parts).value();
+        using X = std::remove_cvref_t<decltype(x)>;
+        using List = placements_of_t<cotangent_t<X>>;
+        return typename distributed_with<decltype(local), mesh_of_t<X>, List>::type(std::move(local), x.handle());
+      },
+      [parts](auto const&, auto const& d) {
+        static_assert(rule_of<Op>.linear == linearity::separate && !(rule_of<Op>.nonlinear_arguments >> K & 1),
+                      "sla: custom<Op>(x...): tangents pass what Op is linear in; of another Op take the gradient");
+        auto const operand = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) -> decltype(auto) {
+          if constexpr (int(N) == K)
+            return (d);
+          else
+            return (std::get<N>(parts).value());
+        };
+        return [&]<std::size_t... N>(std::index_sequence<N...>) {
+          return called<Op>(operand(std::integral_constant<std::size_t, N>{})...);
+        }(std::index_sequence_for<Part...>{});
+      });
+}
+}  // namespace detail
+
+/// The result of Op, where Op has
+///   static auto apply(x...)                              the kernel on the parts of one rank: plain tensors
+///   static auto pull(operand_number<K>, x..., g)         the K-th gradient of such a part: the adjoint of the kernel
+///   template <> inline constexpr sla::op_rule sla::rule_of<Op>{...}
+/// Law: the rule is true of the kernel: of parts of an index it makes the parts (or the terms) of the result.
+/// Placement: by the rule. Gradient: by pull, in the dual placements. Cost: nothing is sent.
+template <class Op, class... X>
+  requires((Placed<X> && ...) && sizeof...(X) > 0)
+auto custom(X const&... x) {
+  return detail::called<Op>(detail::whole_operand(x)...);
+}
+template <class Op, class... X>
+  requires((detail::TracedPlaced<X> || ...) && ((detail::TracedPlaced<X> || Placed<X>)&&...))
+auto custom(X const&... x) {
+  std::tuple const parts(detail::part_of(x)...);
+  return [&]<std::size_t... K>(std::index_sequence<K...>) {
+    return detail::record(detail::home_of(x...), detail::called<Op>(std::get<K>(parts).value()...),
+                          detail::called_rule<Op, int(K)>(parts)...);
+  }(std::index_sequence_for<X...>{});
+}
+
+/// The same of outlines, for schedules: Op::extents<E...> are the extents of the result of parts of these extents.
+template <class Op, Outlined... X>
+constexpr auto custom(X const&... x) {
+  using T = std::common_type_t<typename X::value_type...>;
+  return outline_result<Op, shape_only<T, typename Op::template extents<typename X::local_type::extents_type...>>>(x...);
+}
+
+}  // namespace sla

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// An operation of a user on thread ranks: every rule of a product of dense matrices, its tangents, and its refusals.
+#include <sla/dist/custom.hpp>
+#include <sla/dist/distribute.hpp>
+#include <sla/dist/threads.hpp>
+
+#include "catch.hpp"
+
+using namespace sla;
+
+namespace {
+struct mm {
+  template <class A, class B>
+  using extents = Extents<A::static_extent(0), B::static_extent(1)>;
+
+  static tensor<double, Extents<dyn, dyn>> apply(auto const& a, auto const& b) {
+    tensor<double, Extents<dyn, dyn>> c({a.extent(0), b.extent(1)});
+    for (index_t i = 0; i < a.extent(0); ++i)
+      for (index_t k = 0; k < a.extent(1); ++k)
+        for (index_t j = 0; j < b.extent(1); ++j) c[i * b.extent(1) + j] += a[i * a.extent(1) + k] * b[k * b.extent(1) + j];
+    return c;
+  }
+  static auto turned(auto const& a) {
+    tensor<double, Extents<dyn, dyn>> t({a.extent(1), a.extent(0)});
+    for (index_t i = 0; i < a.extent(0); ++i)
+      for (index_t j = 0; j < a.extent(1); ++j) t[j * a.extent(0) + i] = a[i * a.extent(1) + j];
+    return t;
+  }
+  static auto pull(operand_number<0>, auto const&, auto const& b, auto const& g) { return apply(g, turned(b)); }
+  static auto pull(operand_number<1>, auto const& a, auto const&, auto const& g) { return apply(turned(a), g); }
+};
+}  // namespace
+template <>
+inline constexpr op_rule sla::rule_of<mm> = {.indices = indexing::matvec, .linear = linearity::separate, .contraction = monoid::sum};
+
+namespace {
+using Mesh = mesh<axis<"tp">>;
+template <class P>
+using X = dtensor<tensor<double, Extents<dyn, dyn>>, Mesh, P>;
+template <class P, class Q>
+using product_t = placement_on_t<decltype(custom<mm>(std::declval<X<P>>(), std::declval<X<Q>>())), 0>;
+static_assert(std::same_as<product_t<Shard<0>, Replicate>, Shard<0>> && std::same_as<product_t<Replicate, Shard<1>>, Shard<1>>);
+static_assert(std::same_as<product_t<Shard<1>, Shard<0>>, Partial<>> && std::same_as<product_t<Partial<>, Replicate>, Partial<>>);
+static_assert(!well_typed<mm, X<Shard<1>>, X<Replicate>> && !well_typed<mm, X<Partial<>>, X<Partial<>>>);
+static_assert(!well_typed<mm, X<Invariant>, X<Replicate>>);
+}  // namespace
+
+TEST_CASE("parts of a user's product are those of the whole product, and so are tangents and gradients") {
+  using M = tensor<double, Extents<dyn, dyn>>;
+  auto const some = [](index_t rows, index_t columns, int seed) { return random<double, Extents<dyn, dyn>>({rows, columns}, std::uint64_t(seed)); };
+  M const a = some(5, 7, 1), b = some(7, 4, 2), d = some(5, 7, 3), c = mm::apply(a, b), dc = mm::apply(d, b);
+  auto const apart = [](M const& x, M const& y) { return double(norm(x - y)); };
+  for (int ranks : {1, 2, 3})
+    for (double e : threads::run(ranks, [&](auto& world) {
+           Mesh m(world);
+           auto const rows = custom<mm>(distribute<Shard<0, Balanced>>(a, m), distribute<Replicate>(b, m));
+           auto const columns = custom<mm>(distribute<Replicate>(a, m), distribute<Shard<1, Balanced>>(b, m));
+           auto const terms = custom<mm>(distribute<Shard<1, Balanced>>(a, m), distribute<Shard<0, Balanced>>(b, m));
+           auto const sharded = distribute<Shard<0, Balanced>>(b, m);
+           auto const [y, dy] = jvp([&](auto const& x) { return custom<mm>(x, sharded); }, std::tuple(distribute<Shard<1, Balanced>>(a, m)),
+                                    std::tuple(distribute<Shard<1, Balanced>>(d, m)));
+           auto const [loss, ga, gb] = value_and_gradient([&](auto const& x, auto const& w) { return 0.5 * squared_norm(custom<mm>(x, w)); },
+                                                          distribute<Shard<0, Balanced>>(a, m), distribute<Replicate>(b, m));
+           static_assert(has_placements<decltype(gb), Partial<>>);
+           return apart(gather(ga), mm::apply(c, mm::turned(b))) + apart(gather(gb), mm::apply(mm::turned(a), c)) +
+                  std::abs(loss - 0.5 * double(squared_norm(c))) + apart(gather(rows), c) + apart(gather(columns), c) + apart(gather(terms), c) + apart(gather(y), c) + apart(gather(dy), dc);
+         }))
+      CHECK(e <= 1e-12);
+}
