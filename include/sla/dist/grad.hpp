@@ -283,6 +283,31 @@ auto finished_loss(Y const& y) {
   else
     return y;
 }
+
+/// The loss of a function of traced values, and its cotangents.
+template <class F, class... V>
+auto differentiated_loss(tape& t, F& f, variable<V>&... inputs) {
+  auto const y = finished_loss(f(traced<V>(t, inputs)...));
+  using Y = plain_t<decltype(y)>;
+  constexpr bool is_number = is_distributed_number<Y>;
+  static_assert(is_number,
+                "sla: value_and_gradient(f, args...): of distributed arguments, f returns one distributed real number: dot, sum or squared_norm");
+  if constexpr (is_number) {
+    using R = local_of_t<Y>;
+    constexpr bool is_one = is_one_loss<placements_of_t<Y>>;
+    static_assert(is_one,
+                  "sla[E25]: the loss is Replicate, and its gradient would be counted once per rank. Return the pending sum (dot, sum, "
+                  "squared_norm) without all_reduce, or all_reduce<axis, Invariant>(loss)");
+    auto const total = gather_axes<mesh_of_t<Y>::rank - 1>(plain_value(y));
+    if constexpr (Traced<decltype(y)>) {  // else no argument mattered
+      y.variable().add(constant<R>{1});
+      t.sweep();
+    }
+    return std::tuple<R, cotangent_type_t<V>...>(total, inputs.take_cotangent()...);
+  } else {
+    return std::tuple<double, cotangent_type_t<V>...>(0.0, inputs.take_cotangent()...);  // well-formed: the sentence is the only error
+  }
+}
 }  // namespace detail
 
 /// (f(args...), one cotangent per argument) of a function of distributed values. Collective: every rank calls it, and gets the
@@ -293,28 +318,7 @@ template <class F, class... Args>
   requires((is_distributed<Args> || ...))
 auto value_and_gradient(F&& f, Args const&... args) {
   tape t;
-  return [&]<class... V>(variable<V>&... inputs) {
-    auto const y = detail::finished_loss(f(traced<V>(t, inputs)...));
-    using Y = plain_t<decltype(y)>;
-    constexpr bool is_number = detail::is_distributed_number<Y>;
-    static_assert(is_number,
-                  "sla: value_and_gradient(f, args...): of distributed arguments, f returns one distributed real number: dot, sum or squared_norm");
-    if constexpr (is_number) {
-      using R = local_of_t<Y>;
-      constexpr bool is_one = detail::is_one_loss<placements_of_t<Y>>;
-      static_assert(is_one,
-                    "sla[E25]: the loss is Replicate, and its gradient would be counted once per rank. Return the pending sum (dot, sum, "
-                    "squared_norm) without all_reduce, or all_reduce<axis, Invariant>(loss)");
-      auto const total = detail::gather_axes<mesh_of_t<Y>::rank - 1>(detail::plain_value(y));
-      if constexpr (Traced<decltype(y)>) {  // else no argument mattered
-        y.variable().add(constant<R>{1});
-        t.sweep();
-      }
-      return std::tuple<R, cotangent_type_t<V>...>(total, inputs.take_cotangent()...);
-    } else {
-      return std::tuple<double, cotangent_type_t<V>...>(0.0, inputs.take_cotangent()...);  // well-formed: the sentence is the only error
-    }
-  }(t.input(args)...);
+  return detail::differentiated_loss(t, f, t.input(args)...);
 }
 
 }  // namespace sla
