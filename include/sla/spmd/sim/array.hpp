@@ -20,7 +20,7 @@ struct array {
   constexpr array() = default;
   constexpr explicit array(std::vector<int> shape, T fill = T{}) : extents(std::move(shape)) {
     std::size_t n = 1;
-    for (int e : extents) n *= static_cast<std::size_t>(e);
+    for (int e : extents) n *= static_cast<std::size_t>(e < 0 ? 0 : e);
     values.assign(n, fill);
   }
   constexpr array(std::vector<int> shape, std::vector<T> entries)
@@ -59,6 +59,12 @@ struct array {
   }
   constexpr bool operator==(array const&) const = default;
 };
+
+/// What a kernel returns where the shapes of its operands do not go together: an array that is never right.
+template <class T>
+constexpr array<T> no_result() {
+  return {std::vector<int>{-1}, std::vector<T>{}};
+}
 
 /// What every rank of an axis holds, in rank order.
 template <class T>

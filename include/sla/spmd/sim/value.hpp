@@ -31,14 +31,13 @@ constexpr std::uint32_t mix(std::uint32_t a, std::uint32_t b) {
 }
 
 /// Parts whose fold is x. Sums: numbers of both signs that differ by rank and entry. Maxima: the winner changes from
-/// entry to entry (a checkerboard), the losers lie at different distances. Products: one factor and pairs of -1.
+/// entry to entry and from operand to operand, the losers lie at different distances. Products: one factor and pairs of -1.
 template <class T>
 constexpr on_ranks<T> pending(array<T> const& x, monoid how, int ranks, manner m) {
   auto xs = copies(x, ranks);
   for (int n = 0; n < x.size(); ++n) {
     auto const h = mix(m.seed, static_cast<std::uint32_t>(n));
-    int const winner = static_cast<int>((static_cast<std::uint32_t>(n) + (m.flip ? 1U : 0U)) %
-                                        static_cast<std::uint32_t>(ranks));
+    int const winner = static_cast<int>((mix(h, 1U) / 8U + (m.flip ? 1U : 0U)) % static_cast<std::uint32_t>(ranks));
     int total = 0;
     for (int r = 0; r < ranks; ++r) {
       auto const draw = static_cast<int>(mix(h, static_cast<std::uint32_t>(r)) % 7U);

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The placement fuzz, entry-by-entry operations: every combination of placements on small meshes, values and gradients.
+#include <tuple>
+
+#include <sla/spmd/strategies/make.hpp>
+#include <sla/spmd/strategies/pointwise.hpp>
+
+#include "fuzz.hpp"
+
+using namespace fuzz;
+
+namespace {
+
+/// The places of operands that are aligned at their last dimensions, an extent of 1 serving all, for every entry of the
+/// result, and its extents. Nothing if they do not go together.
+struct alignment {
+  std::vector<int> extents{};
+  std::vector<std::vector<int>> places{};
+  bool fits = true;
+};
+alignment align(std::vector<std::vector<int>> const& shapes) {
+  alignment out;
+  for (auto const& a : shapes)
+    for (auto back = a.size(); back > 0; --back) {
+      while (out.extents.size() < back) out.extents.insert(out.extents.begin(), 1);
+      int& e = out.extents[out.extents.size() - back];
+      int const mine = a[a.size() - back];
+      if (e != mine && e != 1 && mine != 1) out.fits = false;
+      if (e == 1) e = mine;
+    }
+  array<double> const y(out.extents);
+  for (auto const& a : shapes) {
+    std::vector<int> places;
+    for (int n = 0; n < y.size(); ++n) {
+      int place = 0, rest = n, stride = 1;
+      for (int d = y.rank(); d-- > 0;) {
+        int const i = rest % y.extent(d), e = d - (y.rank() - sim::count(a));
+        rest /= y.extent(d);
+        if (e < 0) continue;
+        if (a[static_cast<std::size_t>(e)] != 1) place += i * stride;
+        stride *= a[static_cast<std::size_t>(e)];
+      }
+      places.push_back(place);
+    }
+    out.places.push_back(std::move(places));
+  }
+  return out;
+}
+
+/// A function of N numbers, entry by entry: one type for all functions, so that one kernel is compiled.
+template <class... N>
+struct entrywise {
+  using number = sim::dual<sim::detail::directions>;
+  template <class>
+  using also = number;
+  double (*value)(N...);
+  number (*slopes)(also<N>...);
+
+  array<double> operator()(array<N> const&... x) const { return zip(value, x...); }
+  array<number> operator()(array<also<N>> const&... x) const { return zip(slopes, x...); }
+
+private:
+  template <class F, class First, class... A>
+  static First zip(F f, First const& first, A const&... rest) {
+    auto const at = align({first.extents, rest.extents...});
+    if (!at.fits) return sim::no_result<typename First::value_type>();
+    First y(at.extents);
+    for (int n = 0; n < y.size(); ++n) {
+      std::size_t k = 1;
+      [[maybe_unused]] auto const place = [&] { return at.places[k++][static_cast<std::size_t>(n)]; };
+      auto const entries = std::tuple{first[at.places[0][static_cast<std::size_t>(n)]], rest[place()]...}; // in order
+      y[n] = std::apply(f, entries);
+    }
+    return y;
+  }
+};
+template <class F>
+auto unary(F f) {
+  return entrywise<double>{f, f};
+}
+template <class F>
+auto binary(F f) {
+  return entrywise<double, double>{f, f};
+}
+template <class F>
+auto ternary(F f) {
+  return entrywise<double, double, double>{f, f};
+}
+
+} // namespace
+
+TEST_CASE("operations of one operand, entry by entry") {
+  ledger l;
+  using namespace strategies;
+  for (auto const& e : {shape{5, 4}, shape{6, 1}, shape{1, 2}}) {
+    auto const x = values(e, 0);
+    auto const d = dims_of(x);
+    auto run = [&](char const* name, strategy const& s, auto f, checked_operand const& o) {
+      on_all_meshes(l, name, s, unary(f), o);
+    };
+    run("parabola", strategies::unary(d), [](auto v) { return v * v - v; }, x);
+    run("square", strategies::unary(d, behaviour::any, true), [](auto v) { return v * v; }, x);
+    run("copy", strategies::unary(d, behaviour::copy), [](auto v) { return v; }, x);
+    run("cube", strategies::unary(d, behaviour::rising, true), [](auto v) { return v * v * v; }, x);
+    run("falling cube", strategies::unary(d, behaviour::falling), [](auto v) { return -(v * v * v); }, x);
+    run("relu", strategies::unary(d, behaviour::rising), [](auto v) { return v < decltype(v)(0) ? decltype(v)(0) : v; }, x);
+    run("exp", strategies::unary(d, behaviour::rising), [](auto v) { return sim::exp(v * decltype(v)(0.25)); }, x);
+    run("abs", strategies::unary(d, behaviour::any, true), [](auto v) { return sim::abs(v); }, x);
+    run("neg", strategies::neg(d), [](auto v) { return -v; }, x);
+    run("scale by 3", strategies::scale(d), [](auto v) { return decltype(v)(3) * v; }, x);
+    run("scale by -3", strategies::scale(d, -1), [](auto v) { return decltype(v)(-3) * v; }, x);
+    run("add 2", strategies::shift(d), [](auto v) { return v + decltype(v)(2); }, x);
+    run("2 minus", strategies::shift(d, -1), [](auto v) { return decltype(v)(2) - v; }, x);
+    run("ones like", strategies::like(d), [](auto v) { return decltype(v)(1); }, x);
+    run("fill in place", strategies::fill_in_place(d), [](auto v) { return decltype(v)(7); }, x);
+    run("zero in place", strategies::zero_in_place(d), [](auto v) { return decltype(v)(0); }, x);
+  }
+  INFO(l.combinations << " combinations, " << l.accepted << " accepted, " << l.gradients << " gradients");
+  CHECK(l.wrong == 0);
+  l.compare("reviewed_refusals.csv");
+}
+
+TEST_CASE("operations of two operands, entry by entry") {
+  ledger l;
+  using namespace strategies;
+  struct {
+    shape a, b;
+  } const cases[] = {{{5, 4}, {5, 4}}, {{5, 4}, {4}}, {{5, 4}, {1, 4}}, {{2, 1}, {2, 1}}};
+  for (auto const& [ea, eb] : cases) {
+    auto const a = values(ea, 0), b = values(eb, 1), c = positive(eb, 1);
+    auto const da = dims_of(a), db = dims_of(b);
+    bool const same = ea == eb;
+    auto run = [&](std::string name, strategy const& s, auto f, checked_operand const& second) {
+      if (!same) name += " broadcast";
+      on_all_meshes(l, name, s, binary(f), a, second);
+    };
+    run("add", add(da, db), [](auto x, auto y) { return x + y; }, b);
+    run("sub", sub(da, db), [](auto x, auto y) { return x - y; }, b);
+    run("mul", mul(da, db), [](auto x, auto y) { return x * y; }, b);
+    run("div", div(da, db), [](auto x, auto y) { return x / y; }, c);
+    run("maximum", maximum(da, db), [](auto x, auto y) { return x < y ? y : x; }, b);
+    run("minimum", minimum(da, db), [](auto x, auto y) { return y < x ? y : x; }, b);
+    run("square of difference", pointwise(da, db), [](auto x, auto y) { return (x - y) * (x - y); }, b);
+    run("less", stepwise(da, db), [](auto x, auto y) { return decltype(x)(x < y ? 1 : 0); }, b);
+    if (same) run("copy in place", copy_in_place(da, db), [](auto, auto y) { return y; }, b);
+    auto const mask = conditions(eb);
+    run("masked zero", masked_fill(da, db, true), [](auto x, auto m) { return sim::plain(m) != 0 ? decltype(x)(0) : x; }, mask);
+    run("masked fill", masked_fill(da, db, false), [](auto x, auto m) { return sim::plain(m) != 0 ? decltype(x)(9) : x; }, mask);
+  }
+  INFO(l.combinations << " combinations, " << l.accepted << " accepted, " << l.gradients << " gradients");
+  CHECK(l.wrong == 0);
+  l.compare("reviewed_refusals.csv");
+}
+
+TEST_CASE("operations of three operands, entry by entry") {
+  ledger l;
+  using namespace strategies;
+  auto const a = values({3, 5}, 0), b = values({3, 5}, 1), c = values({3, 5}, 2), number = values({}, 3);
+  auto const d = dims_of(a);
+  on_all_meshes(l, "where", where(d, d, d), ternary([](auto m, auto x, auto y) { return sim::plain(m) != 0 ? x : y; }),
+                conditions({3, 5}), a, b);
+  on_all_meshes(l, "multiply add", multiply_add(d, d, d), ternary([](auto z, auto x, auto y) { return z + x * y; }), a, b, c);
+  on_all_meshes(l, "axpy", axpy(d), ternary([](auto t, auto x, auto y) { return t * x + y; }), number, a, b);
+  on_all_meshes(l, "lerp", lerp(d, d, d), ternary([](auto x, auto y, auto w) { return x + w * (y - x); }), a, b, c);
+  INFO(l.combinations << " combinations, " << l.accepted << " accepted, " << l.gradients << " gradients");
+  CHECK(l.wrong == 0);
+  l.compare("reviewed_refusals.csv");
+}
