@@ -3,9 +3,11 @@
 // why through spmd/diagnose.hpp; the rules themselves are in spmd/rules.hpp.
 #pragma once
 #include <cstdint>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
+#include <sla/spmd/compose.hpp>
 #include <sla/spmd/modes.hpp>
 #include <sla/spmd/operand.hpp>
 #include <sla/spmd/rules.hpp>
@@ -30,12 +32,31 @@ struct joined_keys<placements<Done...>> : key_list<Done...> {};
 template <class... Done, class... P, class... Rest>
 struct joined_keys<placements<Done...>, placements<P...>, Rest...> : joined_keys<placements<Done..., P...>, Rest...> {};
 
+template <class Mesh, class Axes = std::make_integer_sequence<int, Mesh::rank>>
+inline constexpr fixed_array<std::string_view, max_mesh_axes> axis_names{};
+template <class Mesh, int... A>
+inline constexpr fixed_array<std::string_view, max_mesh_axes> axis_names<Mesh, std::integer_sequence<int, A...>>{
+    {Mesh::name(A)...}};
+
+/// What the mesh asks of the decision; a rule that is not a table may name axes, and deal out evenly.
+template <class Rule, class Mesh, class Keys>
+constexpr circumstances circumstances_for() {
+  auto now = circumstances_of<Mesh>();
+  if constexpr (!std::is_same_v<Rule, op_rule>) {
+    now.axis_names = axis_names<Mesh>.data;
+    now.even_family = index_in<Even>(Keys{});
+  }
+  return now;
+}
+
 /// One operation on operands of these types (without references).
 template <class Op, class... Ts>
 struct typed_call {
   static_assert(sizeof...(Ts) > 0 && sizeof...(Ts) <= max_operands, "sla: an operation has one to six operands");
   using mesh_type = typename first_mesh<Ts...>::type;
-  using keys = typename joined_keys<placements<>, typename operand_traits<Ts>::placement_list...>::type;
+  using rule_type = std::remove_cvref_t<decltype(rule_of<Op>)>;
+  using made = std::conditional_t<std::is_same_v<rule_type, op_rule>, placements<>, placements<Shard<0>>>;
+  using keys = typename joined_keys<placements<>, typename operand_traits<Ts>::placement_list..., made>::type;
 
   template <class T>
   static consteval operand operand_of() {
@@ -68,7 +89,7 @@ struct typed_call {
         if (kinds[k] == operand_kind::other) return refuse(code::no_placement), out;
         if (kinds[k] == operand_kind::distributed && !on_this_mesh[k]) return refuse(code::different_meshes), out;
       }
-      return check(rule_of<Op>, {operands, sizeof...(Ts)}, circumstances_of<mesh_type>());
+      return check(rule_of<Op>, {operands, sizeof...(Ts)}, circumstances_for<rule_type, mesh_type, keys>());
     }
   }
 
@@ -114,6 +135,21 @@ inline constexpr outcome outcome_of = detail::call_t<Op, Ts...>::value;
 template <class Op, class... Ts>
 using result_placements_t = typename detail::result_placements<well_typed<Op, Ts...>, detail::call_t<Op, Ts...>,
                                                                std::remove_cvref_t<Ts>...>::type;
+
+namespace detail {
+template <int N, class Call, class Axes = std::make_integer_sequence<int, Call::value.type.axes>>
+struct nth_result;
+template <int N, class Call, int... A>
+struct nth_result<N, Call, std::integer_sequence<int, A...>> {
+  static constexpr typing made = N == 0 ? Call::value.type : Call::value.more[N == 0 ? 0 : N - 1];
+  using type = placements<placement_at<made.on[A], typename Call::keys>...>;
+};
+} // namespace detail
+
+/// The placements of the result number N of an operation with several; number 0 is the one above.
+template <int N, class Op, class... Ts>
+requires well_typed<Op, Ts...>
+using nth_result_placements_t = typename detail::nth_result<N, detail::call_t<Op, Ts...>>::type;
 
 /// The mesh of the distributed operands; void if there is none.
 template <class... Ts>

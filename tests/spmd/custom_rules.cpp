@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Rules of own operations: whole operands only, tables, functions of the operands, compositions and references. All of
+// them decide calls on types.
+#include <sla/core/op.hpp>
+#include <sla/spmd.hpp>
+
+#include "catch.hpp"
+
+using namespace sla;
+
+namespace {
+
+struct blackbox;    // knows nothing of ranks
+struct table_op;    // a strategy
+struct by_shape;    // a strategy chosen by the operands
+struct linear;      // x w^T, both linear
+struct unclaimed;   // the same without a claim
+struct whole_width; // a norm along a dimension that every rank has
+struct gathering;   // gathers its operand first
+struct forgetful;   // does not look at its second argument
+struct careful;     // ignores it
+struct fused;       // typed by a reference
+struct two_results;
+struct insisting; // demands a placement
+
+using M = mesh<axis<"dp", 2>, axis<"tp", 2>>;
+struct plain { // a local tensor of a number of dimensions, for types only
+  struct extents_type {
+    static constexpr int rank = 2;
+  };
+  using value_type = double;
+};
+template <class... P>
+using X = distributed<plain, M, P...>;
+
+} // namespace
+
+template <>
+inline constexpr auto sla::rule_of<blackbox> = sla::local_only{};
+template <>
+inline constexpr auto sla::rule_of<table_op> = sla::strategies::einsum("mk,kn->mn");
+template <>
+inline constexpr auto sla::rule_of<by_shape> = sla::rules::by_operands([](std::span<sla::operand const> o) {
+  return sla::strategies::move_along(sla::dims::unknown(o[0].type.rank), sla::strategies::over(o[0].type.rank - 1));
+});
+template <>
+inline constexpr auto sla::rule_of<linear> = sla::rules::compose([](auto x, auto w) {
+  return sla::rules::einsum<"mk,nk->mn">(x, w, sla::rules::linear_in<0, 1>);
+});
+template <>
+inline constexpr auto sla::rule_of<unclaimed> =
+    sla::rules::compose([](auto x, auto w) { return sla::rules::einsum<"mk,nk->mn">(x, w); });
+template <>
+inline constexpr auto sla::rule_of<whole_width> =
+    sla::rules::compose([](auto x) { return sla::rules::einsum<"m_->m">(x); });
+template <>
+inline constexpr auto sla::rule_of<gathering> = sla::rules::compose([](auto x, auto w) {
+  auto const all = sla::rules::all_gather<"tp">(x);
+  return sla::rules::reduce_scatter<"dp", sla::Shard<1>>(sla::rules::einsum<"mk,kn->mn">(all, w));
+});
+template <>
+inline constexpr auto sla::rule_of<forgetful> =
+    sla::rules::compose([](auto x, auto) { return sla::rules::einsum<"mk->mk">(x); });
+template <>
+inline constexpr auto sla::rule_of<careful> = sla::rules::compose([](auto x, auto g) {
+  sla::rules::ignore(g);
+  return sla::rules::einsum<"mk->mk">(x, sla::rules::linear_in<0>);
+});
+template <>
+inline constexpr auto sla::rule_of<fused> = sla::rules::same_as([](auto const& x, auto const& y) { return 2.0 * x + exp(y); });
+template <>
+inline constexpr auto sla::rule_of<two_results> =
+    sla::rules::compose([](auto x) { return sla::rules::results(sum(x), sla::rules::einsum<"mk->km">(x)); });
+template <>
+inline constexpr auto sla::rule_of<insisting> = sla::rules::compose([](auto x) {
+  sla::rules::expect<"dp", sla::Replicate>(x);
+  return exp(x);
+});
+
+namespace {
+
+using R = Replicate;
+using I = Invariant;
+using V = Varying;
+using P = Partial<>;
+
+template <class Op, class... T>
+constexpr code why = outcome_of<Op, T...>.why.what;
+template <class Op, class... T>
+constexpr int blamed = outcome_of<Op, T...>.why.operand;
+template <class List, class Op, class... T>
+constexpr bool gives = well_typed<Op, T...> && std::is_same_v<result_placements_t<Op, T...>, List>;
+
+static_assert(gives<placements<V, R>, blackbox, X<V, R>, X<R, R>>);
+static_assert(why<blackbox, X<P, R>> == code::nonlinear_in_partial);
+static_assert(why<blackbox, X<Shard<0>, R>> == code::layouts_differ);
+static_assert(why<blackbox, X<I, R>, X<R, R>> == code::invariant_with_replicate);
+
+static_assert(gives<placements<Shard<0>, P>, table_op, X<Shard<0>, Shard<1>>, X<R, Shard<0>>>);
+static_assert(why<table_op, X<R, R>> == code::no_rule); // of two operands
+static_assert(gives<placements<Shard<0, Part<"a">>, R>, by_shape, X<Shard<0, Part<"a">>, R>>);
+static_assert(why<by_shape, X<Shard<1>, R>> == code::layouts_differ);
+
+static_assert(gives<placements<P, Shard<1>>, linear, X<Shard<1>, R>, X<Shard<1>, Shard<0>>>);
+static_assert(gives<placements<P, R>, linear, X<P, R>, X<R, R>>);
+static_assert(why<linear, X<P, R>, X<P, R>> == code::partial_times_partial);
+static_assert(why<unclaimed, X<P, R>, X<R, R>> == code::nonlinear_in_partial);
+static_assert(gives<placements<P, R>, unclaimed, X<Shard<1>, R>, X<Shard<1>, R>>); // the label claims that parts add up
+static_assert(why<whole_width, X<Shard<1>, R>> == code::layouts_differ);
+static_assert(gives<placements<Shard<0>, V>, whole_width, X<Shard<0>, V>>);
+
+static_assert(gives<placements<Shard<1>, Shard<1>>, gathering, X<Shard<1>, Shard<0>>, X<Shard<0>, Shard<1>>> == false);
+static_assert(gives<placements<Shard<1>, R>, gathering, X<Shard<1>, Shard<0>>, X<Shard<0>, R>>);
+static_assert(why<gathering, X<R, P>, X<R, R>> == code::wrong_collective && blamed<gathering, X<R, P>, X<R, R>> == 0);
+static_assert(why<gathering, X<R, Shard<0>>, X<R, R>> == code::reduction_of_replicate); // nothing is pending on dp
+
+static_assert(why<forgetful, X<R, R>, X<R, R>> == code::no_rule && blamed<forgetful, X<R, R>, X<R, R>> == 1);
+static_assert(gives<placements<P, Shard<0>>, careful, X<P, Shard<0>>, X<V, V>>);
+static_assert(why<careful, X<R, R>> == code::no_rule); // of two operands
+
+static_assert(gives<placements<Shard<1>, I>, fused, X<Shard<1>, I>, X<Shard<1>, I>>);
+static_assert(why<fused, X<P, R>, X<P, R>> == code::nonlinear_in_partial && blamed<fused, X<P, R>, X<P, R>> == 1);
+static_assert(why<fused, X<P, R>, X<R, R>> == code::partial_plus_replicate && blamed<fused, X<P, R>, X<R, R>> == 0);
+static_assert(gives<placements<P, R>, two_results, X<Shard<0>, R>>);
+static_assert(outcome_of<two_results, X<Shard<0>, R>>.more[0].on[0].dim == 1);
+static_assert(std::is_same_v<result_placements_t<two_results, X<Shard<0>, R>>, placements<P, R>>);
+static_assert(std::is_same_v<nth_result_placements_t<1, two_results, X<Shard<0>, R>>, placements<Shard<1>, R>>);
+static_assert(why<insisting, X<Shard<0>, R>> == code::layouts_differ && well_typed<insisting, X<R, Shard<0>>>);
+
+} // namespace
+
+TEST_CASE("a reference composes on numbers too") {
+  auto const reference = [](auto const& x, auto const& y) { return 2.0 * x + exp(y); };
+  using std::exp;
+  CHECK(reference(1.0, 0.0) == 3.0);
+}
