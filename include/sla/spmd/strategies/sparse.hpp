@@ -22,7 +22,7 @@ struct sparse_dims {
 
 namespace detail {
 
-namespace part { // numbers of the partitions of a sparse operand
+namespace sparse_side { // numbers of the partitions of a sparse operand
 inline constexpr int rows = 0, columns = 1, entries = 2;
 }
 
@@ -32,9 +32,9 @@ constexpr slot sparse_slot(slot_kind kind, int partition) {
   s.partition = static_cast<std::int8_t>(partition);
   return s;
 }
-inline constexpr slot by_rows = sparse_slot(slot_kind::rows, part::rows),
-                      by_columns = sparse_slot(slot_kind::columns, part::columns),
-                      by_entries = sparse_slot(slot_kind::entries, part::entries);
+inline constexpr slot by_rows = sparse_slot(slot_kind::rows, sparse_side::rows),
+                      by_columns = sparse_slot(slot_kind::columns, sparse_side::columns),
+                      by_entries = sparse_slot(slot_kind::entries, sparse_side::entries);
 constexpr slot ghost_slot(int dim, int partition, bool pending = false) {
   slot s = shard_slot(dim, partition);
   s.kind = pending ? slot_kind::ghost_partial : slot_kind::ghost;
@@ -56,7 +56,7 @@ constexpr strategy sparse_product(strategies::sparse_dims const& d, bool transpo
   int const lead = d.batch, of_x = d.vector_has_batch ? lead : 0; // where x has its sparse dimension
   int const rank = lead + 1 + int{d.block} + int{d.columns};
   s.result_rank[0] = static_cast<std::int8_t>(rank);
-  int const own = transposed ? part::columns : part::rows, other = transposed ? part::rows : part::columns;
+  int const own = transposed ? sparse_side::columns : sparse_side::rows, other = transposed ? sparse_side::rows : sparse_side::columns;
   slot const A_own = transposed ? by_columns : by_rows, A_other = transposed ? by_rows : by_columns;
   slot const whole{};
   for (int b = 0; b < d.batch; ++b)
@@ -98,13 +98,13 @@ constexpr strategy sddmm(int batch = 0, bool contracted = true) {
     r.in[0] = pattern, r.in[1] = u, r.in[2] = v, r.out[0] = out;
     s.add(r);
   };
-  slot const u = shard_slot(batch, detail::part::rows), v = shard_slot(batch, detail::part::columns), whole{};
+  slot const u = shard_slot(batch, detail::sparse_side::rows), v = shard_slot(batch, detail::sparse_side::columns), whole{};
   for (int b = 0; b < batch; ++b) add(shard_slot(b), shard_slot(b), shard_slot(b), shard_slot(b));
   add(detail::by_rows, u, whole, detail::by_rows);
-  add(detail::by_rows, u, detail::ghost_slot(batch, detail::part::columns), detail::by_rows);
+  add(detail::by_rows, u, detail::ghost_slot(batch, detail::sparse_side::columns), detail::by_rows);
   add(detail::by_columns, whole, v, detail::by_columns);
-  add(detail::by_columns, detail::ghost_slot(batch, detail::part::rows), v, detail::by_columns);
-  add(detail::by_entries, detail::ghost_slot(batch, detail::part::rows), detail::ghost_slot(batch, detail::part::columns),
+  add(detail::by_columns, detail::ghost_slot(batch, detail::sparse_side::rows), v, detail::by_columns);
+  add(detail::by_entries, detail::ghost_slot(batch, detail::sparse_side::rows), detail::ghost_slot(batch, detail::sparse_side::columns),
       detail::by_entries);
   if (contracted) add(whole, shard_slot(batch + 1), shard_slot(batch + 1), partial_slot(monoid::sum));
   return s.linear_in(operand_bits(1)).linear_in(operand_bits(2));
@@ -123,8 +123,8 @@ constexpr strategy diagonal(int batch = 0, bool block = false) {
     s.add(r);
   };
   for (int b = 0; b < batch; ++b) add(shard_slot(b), shard_slot(b));
-  add(detail::by_rows, shard_slot(batch, detail::part::rows));
-  add(detail::by_columns, shard_slot(batch, detail::part::columns));
+  add(detail::by_rows, shard_slot(batch, detail::sparse_side::rows));
+  add(detail::by_columns, shard_slot(batch, detail::sparse_side::columns));
   return s.linear_in(operand_bits(0));
 }
 
@@ -143,11 +143,11 @@ constexpr strategy scale_rows(int batch = 0, bool of_columns = false) {
   };
   for (int b = 0; b < batch; ++b) add(shard_slot(b), shard_slot(b));
   slot const whole{};
-  add(of_columns ? whole : shard_slot(batch, detail::part::rows), detail::by_rows);
-  add(of_columns ? shard_slot(batch, detail::part::columns) : whole, detail::by_columns);
-  if (of_columns) add(detail::ghost_slot(batch, detail::part::columns), detail::by_rows);
-  if (!of_columns) add(detail::ghost_slot(batch, detail::part::rows), detail::by_columns);
-  add(detail::ghost_slot(batch, of_columns ? detail::part::columns : detail::part::rows), detail::by_entries);
+  add(of_columns ? whole : shard_slot(batch, detail::sparse_side::rows), detail::by_rows);
+  add(of_columns ? shard_slot(batch, detail::sparse_side::columns) : whole, detail::by_columns);
+  if (of_columns) add(detail::ghost_slot(batch, detail::sparse_side::columns), detail::by_rows);
+  if (!of_columns) add(detail::ghost_slot(batch, detail::sparse_side::rows), detail::by_columns);
+  add(detail::ghost_slot(batch, of_columns ? detail::sparse_side::columns : detail::sparse_side::rows), detail::by_entries);
   return s.linear_in(operand_bits(0)).linear_in(operand_bits(1));
 }
 
@@ -180,7 +180,7 @@ constexpr strategy local_preconditioner(int batch = 0) {
   s.stationary = operand_bits(0);
   s.result_rank[0] = static_cast<std::int8_t>(batch + 1);
   for (int b = 0; b < batch; ++b) s.add(detail::rule_of_three(shard_slot(b), shard_slot(b), shard_slot(b)));
-  s.add(detail::rule_of_three(shard_slot(batch, detail::part::rows), detail::by_rows, shard_slot(batch, detail::part::rows)));
+  s.add(detail::rule_of_three(shard_slot(batch, detail::sparse_side::rows), detail::by_rows, shard_slot(batch, detail::sparse_side::rows)));
   return s.linear_in(operand_bits(1));
 }
 
