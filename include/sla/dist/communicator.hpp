@@ -7,11 +7,13 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include <sla/core/error.hpp>
 #include <sla/dist/engine.hpp>
@@ -116,6 +118,16 @@ public:
     count(collective::split, 0);
     return do_axis(size, stride);
   }
+  /// The communicator of the `size` ranks that give one color, where this rank is number `place`; `name`, the same on all ranks,
+  /// says which one is meant: it is made when first asked for, and kept. Every rank calls it.
+  any_communicator& part(std::vector<int> const& name, int size, int color, int place) {
+    auto& kept = parts_[name];
+    if (!kept) {
+      count(collective::split, 0);
+      kept = do_part(size, color, place);
+    }
+    return *kept;
+  }
 
   traffic const& stats() const { return stats_; }
   void reset_stats() { stats_ = {}; }
@@ -136,6 +148,8 @@ protected:
     int const place = rank() / stride % size;
     return do_split(rank() - place * stride, place);
   }
+
+  virtual std::shared_ptr<any_communicator> do_part(int, int color, int place) { return do_split(color, place); }
 
 private:
   [[noreturn]] void missing(std::string_view what) const {
@@ -172,6 +186,7 @@ private:
   }
 
   traffic stats_;
+  std::map<std::vector<int>, std::shared_ptr<any_communicator>> parts_;
 };
 
 template <class World>
@@ -252,6 +267,15 @@ private:
       return sla::erase(part);
     } else {
       return base::do_axis(size, stride);
+    }
+  }
+
+  std::shared_ptr<any_communicator> do_part(int size, int color, int place) override {
+    if constexpr (CanPart<World>) {
+      auto part = world().part(size, place);
+      return sla::erase(part);
+    } else {
+      return base::do_part(size, color, place);
     }
   }
 

@@ -10,6 +10,7 @@
 #include <sla/dist/agreement.hpp>
 #include <sla/dist/collectives.hpp>
 #include <sla/dist/columns.hpp>
+#include <sla/dist/grid.hpp>
 #include <sla/dist/partition/quality.hpp>
 #include <sla/dist/partition/strips.hpp>
 #include <sla/dist/rows.hpp>
@@ -26,21 +27,39 @@ std::array<index_t, std::size_t(E::rank)> sizes_of(E const& extents) {
 template <class P>
 inline constexpr bool is_copied = P::kind == placement_kind::replicate || P::kind == placement_kind::invariant;
 
-/// The dense tensor after each axis took its part, from axis A on.
-template <class List, int A = 0>
-struct deal_axes {
-  template <class Local, class Mesh>
-  static auto run(Local x, shared_layout<Mesh>&) {
-    return x;
-  }
+template <class P>
+inline constexpr int level_of = 0;
+template <class P>
+  requires requires { P::level; }
+inline constexpr int level_of<P> = P::level;
+/// The axes of a mesh, those that deal out first what others share first: by level, then by number.
+template <class List>
+struct dealing_order;
+template <class... P>
+struct dealing_order<placements<P...>> {
+  static constexpr int count = int(sizeof...(P));
+  static constexpr fixed_array<int, count> axis = [] {
+    int const level[] = {level_of<P>...};
+    fixed_array<int, count> out{};
+    for (int a = 0; a < count; ++a) {
+      int at = a;
+      for (; at > 0 && level[out[at - 1]] > level[a]; --at) out[at] = out[at - 1];
+      out[at] = a;
+    }
+    return out;
+  }();
 };
-template <class P, class... Rest, int A>
-struct deal_axes<placements<P, Rest...>, A> {
-  template <class Local, class Mesh>
-  static auto run(Local x, shared_layout<Mesh>& layout) {
-    using Next = deal_axes<placements<Rest...>, A + 1>;
+
+/// The dense tensor after each axis took its part, from the K-th of that order on.
+template <class List, int K = 0, class Local, class Mesh>
+auto deal_axes(Local x, shared_layout<Mesh>& layout) {
+  if constexpr (K == Mesh::rank) {
+    return x;
+  } else {
+    constexpr int A = dealing_order<List>::axis[K];
+    using P = typename placement_number<A, List>::type;
     if constexpr (is_copied<P>) {
-      return Next::run(std::move(x), layout);
+      return deal_axes<List, K + 1>(std::move(x), layout);
     } else {
       static_assert(P::kind == placement_kind::shard,
                     "sla: distribute<...>(x, mesh): a plain tensor becomes Replicate, Invariant or Shard<d>; make other placements by convert");
@@ -51,10 +70,10 @@ struct deal_axes<placements<P, Rest...>, A> {
         throw shape_error(text("distribute(x, layout): x has ", x.extent(P::dim), " elements on axis ", P::dim, ", the layout deals out ",
                                layout.rows ? layout.rows->extent() : 0));
       }
-      return Next::run(cut_part<P>(x, line_of(layout, A)), layout);
+      return deal_axes<List, K + 1>(cut_part<P>(x, line_of(layout, A)), layout);
     }
   }
-};
+}
 }  // namespace detail
 
 /// A tensor that every rank has, in the stated placements: Replicate, Invariant, or Shard<d, Family>. Collective.
@@ -66,7 +85,7 @@ auto distribute(tensor<T, E, Memory> const& x, Mesh const& m) {
   detail::require_agreement(m.world(), "distribute", "extents", detail::sizes_of(x.extents()), detail::hash_of(x));
   auto layout = std::make_shared<shared_layout<Mesh>>();
   layout->mesh = m;
-  auto local = detail::deal_axes<placements<P...>>::run(x, *layout);
+  auto local = detail::deal_axes<placements<P...>>(x, *layout);
   return distributed<decltype(local), Mesh, P...>(std::move(local), std::move(layout));
 }
 /// The same by the layout of something else: `distribute(b, D.row_layout())`. A trailing axis of right-hand sides is whole.
@@ -74,7 +93,7 @@ template <class T, class E, class Memory, class Mesh, class... P>
 auto distribute(tensor<T, E, Memory> const& x, vector_layout<Mesh, P...> const& like) {
   detail::require_agreement(like.mesh().world(), "distribute", "extents", detail::sizes_of(x.extents()), detail::hash_of(x));
   auto layout = std::make_shared<shared_layout<Mesh>>(*like.handle());
-  auto local = detail::deal_axes<placements<P...>>::run(x, *layout);
+  auto local = detail::deal_axes<placements<P...>>(x, *layout);
   bool same = true;
   for (int a = 0; a < Mesh::rank; ++a) same = same && layout->extent[a] == like.handle()->extent[a];
   return distributed<decltype(local), Mesh, P...>(std::move(local), same ? like.handle() : layout_handle<Mesh>(std::move(layout)));
@@ -128,6 +147,8 @@ auto deal_sparse(Local const& x, std::shared_ptr<shared_layout<Mesh>> layout, Cu
     layout->extent[A] = batch;
     auto part = cut_batch(x, typename P::family{}, P::family::first(me, batch, ranks), P::family::local_extent(me, batch, ranks));
     return deal_sparse<A + 1, Rest...>(part, std::move(layout), partitioner);
+  } else if constexpr (is_grid<placements<P, Rest...>>) {
+    return deal_rectangle<A, P, Rest...>(x, *layout);
   } else {
     static_assert(P::kind == placement_kind::sparse_shard,
                   "sla: distribute(A, mesh, partitioner): a sparse tensor becomes Replicate, Shard<0> (its batch), SparseShard<0> (rows) or SparseShard<1> (columns)");
@@ -172,17 +193,19 @@ auto distribute(sparse_tensor<T, S, F> const& A, Mesh const& m, Cut const& parti
 }
 
 namespace detail {
-template <int A, class X>
-auto gather_axes(X const& x) {
-  if constexpr (A < 0) {
+/// The first K + 1 axes of the order are still to be gathered, the innermost first.
+template <int K, class Order, class X>
+auto gather_axes(X const& x, Order) {
+  if constexpr (K < 0) {
     return x.local();
   } else {
+    constexpr int A = Order::axis[K];
     using P = placement_on_t<X, A>;
     constexpr auto name = mesh_of_t<X>::template name_string<A>();
     if constexpr (is_copied<P>)
-      return gather_axes<A - 1>(x);
+      return gather_axes<K - 1>(x, Order{});
     else
-      return gather_axes<A - 1>(stepped<P::kind == placement_kind::partial ? step::all_reduce : step::all_gather, name, Replicate, false>(x));
+      return gather_axes<K - 1>(stepped<P::kind == placement_kind::partial ? step::all_reduce : step::all_gather, name, Replicate, false>(x), Order{});
   }
 }
 }  // namespace detail
@@ -193,7 +216,7 @@ template <class X>
   requires detail::Steppable<X>
 auto gather(X const& x) {
   auto const value = eval(x);
-  return detail::gather_axes<mesh_of_t<X>::rank - 1>(value);
+  return detail::gather_axes<mesh_of_t<X>::rank - 1>(value, detail::dealing_order<placements_of_t<X>>{});
 }
 
 /// The report of D, on every rank. Collective.

@@ -147,6 +147,13 @@ concept CanAxis = Communicator<C> && requires(C& c) {
   { c.axis(1, 1) } -> detail::Handle;
 };
 
+/// `part(size, place)`: a communicator of `size` ranks where this one is number `place`, where an engine can make it without asking
+/// others.
+template <class C>
+concept CanPart = Communicator<C> && requires(C& c) {
+  { c.part(1, 0) } -> detail::Handle;
+};
+
 /// `name_step(words)`: the next collective is part of this step. An engine that compares the ranks' calls compares the words
 /// too, and names them in its errors. The words last as long as the program.
 template <class C>

@@ -298,7 +298,7 @@ auto differentiated_loss(tape& t, F& f, variable<V>&... inputs) {
     static_assert(is_one,
                   "sla[E25]: the loss is Replicate, and its gradient would be counted once per rank. Return the pending sum (dot, sum, "
                   "squared_norm) without all_reduce, or all_reduce<axis, Invariant>(loss)");
-    auto const total = gather_axes<mesh_of_t<Y>::rank - 1>(plain_value(y));
+    auto const total = gather_axes<mesh_of_t<Y>::rank - 1>(plain_value(y), dealing_order<placements_of_t<Y>>{});
     if constexpr (Traced<decltype(y)>) {  // else no argument mattered
       y.variable().add(constant<R>{1});
       t.sweep();

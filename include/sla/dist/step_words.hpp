@@ -21,6 +21,21 @@ inline constexpr auto step_words = [] {
   return out;
 }();
 
+/// `all_gather<flat<"dp", "cp">, Shard<0>, Replicate>`.
+template <step How, class From, class To, class Mesh, int... A>
+inline constexpr auto flat_step_words = [] {
+  fixed_text<200> out;
+  out << name_of(How) << "<flat<";
+  int n = 0;
+  ((out << (n++ ? ", \"" : "\"") << Mesh::name(A) << "\""), ...);
+  out << ">, ";
+  write_placement<From>(out);
+  out << ", ";
+  write_placement<To>(out);
+  out << ">";
+  return out;
+}();
+
 /// Steps that are one collective; halos are messages between neighbours.
 constexpr bool is_one_collective(step how) {
   return how == step::all_reduce || how == step::all_gather || how == step::reduce_scatter || how == step::all_to_all || how == step::repartition;

@@ -17,7 +17,17 @@ namespace sla {
 /// A step as `perform` takes it: how, on which axis, to what; Insisted: the caller gave the expert tag; Dim: where values of a
 /// Varying are stacked.
 template <step How, fixed_string Axis, class To, bool Insisted = false, int Dim = 0>
-struct step_on {};
+struct step_on {
+  using step_tag = void;
+  static constexpr step how = How;
+  static constexpr auto axis = Axis;
+  using to = To;
+  static constexpr bool insisted = Insisted;
+  static constexpr int dim = Dim;
+};
+/// Overloads take any step by this concept: nvcc does not deduce a string out of step_on<...>.
+template <class S>
+concept StepOn = requires { typename S::step_tag; };
 
 namespace detail {
 /// The layout when axis a deals out a dimension of this extent by a Family; a found partition is that of `like`, or of `old`.
@@ -38,15 +48,36 @@ layout_handle<Mesh> dealt_layout(layout_handle<Mesh> const& old, int a, index_t 
   return layout;
 }
 
-/// One step on axis A: the local value and its layout. `like` has the partition of the result, where it has another one.
-template <step How, class From, class To, int A, int Dim, class Local, class Mesh>
+/// One mesh axis on which a step is taken; several as one are in dist/flat.hpp.
+template <int A>
+struct one_axis {
+  static constexpr int first = A;
+  template <class Mesh>
+  static constexpr index_t ranks = Mesh::static_size(A);
+  template <class Mesh>
+  static rank_line line(shared_layout<Mesh> const& layout) {
+    return line_of(layout, A);
+  }
+  template <class Family, class Mesh>
+  static auto dealt(layout_handle<Mesh> const& old, index_t extent, layout_handle<Mesh> const& like) {
+    return dealt_layout<Family>(old, A, extent, like);
+  }
+  template <step How, class Mesh, class From, class To>
+  static constexpr std::string_view words() {
+    return step_words<How, Mesh::template name_string<A>(), From, To>.view();
+  }
+};
+
+/// One step along Axes: the local value and its layout. `like` has the partition of the result, where it has another one.
+template <step How, class From, class To, class Axes, int Dim, class Local, class Mesh>
 auto take_step(Local const& x, layout_handle<Mesh> const& layout, layout_handle<Mesh> const& like = {}) {
   using kind = placement_kind;
   constexpr kind from = From::kind, to = To::kind;
   constexpr bool copied = to == kind::replicate || to == kind::invariant;
-  constexpr index_t ranks = Mesh::static_size(A);
-  auto const line = line_of(*layout, A);
-  if constexpr (is_one_collective(How)) line.c->name_step(step_words<How, Mesh::template name_string<A>(), From, To>.view());
+  constexpr int A = Axes::first;
+  constexpr index_t ranks = Axes::template ranks<Mesh>;
+  auto const line = Axes::line(*layout);
+  if constexpr (is_one_collective(How)) line.c->name_step(Axes::template words<How, Mesh, From, To>());
   auto const here = [&](auto local) { return std::pair{std::move(local), layout}; };
   if constexpr (How == step::all_reduce) {
     Local out = x;
@@ -64,17 +95,17 @@ auto take_step(Local const& x, layout_handle<Mesh> const& layout, layout_handle<
   } else if constexpr (How == step::reduce_scatter && to == kind::ghost_partial) {
     auto dealt = with_halo_of(layout, A, like ? *like : *layout);
     auto const& plan = plan_of(*dealt);
-    auto const own = reduce_parts<Shard<To::dim, typename To::family>>(x, line_of(*dealt, A), monoid::sum);
+    auto const own = reduce_parts<Shard<To::dim, typename To::family>>(x, Axes::line(*dealt), monoid::sum);
     return std::pair{among_zeros<To::dim>(own, plan.own() + plan.ghosts()), std::move(dealt)};
   } else if constexpr (How == step::reduce_scatter) {
-    auto dealt = dealt_layout<typename To::family>(layout, A, x.extent(To::dim), like);
-    auto out = reduce_parts<To>(x, line_of(*dealt, A), From::monoid_type::value);
+    auto dealt = Axes::template dealt<typename To::family>(layout, x.extent(To::dim), like);
+    auto out = reduce_parts<To>(x, Axes::line(*dealt), From::monoid_type::value);
     return std::pair{std::move(out), std::move(dealt)};
   } else if constexpr (How == step::all_to_all && from == kind::varying) {
     return here(exchange_stacks(x, line));
   } else if constexpr (How == step::all_to_all || How == step::repartition) {
-    auto dealt = dealt_layout<typename To::family>(layout, A, From::dim == To::dim ? layout->extent[A] : x.extent(To::dim), like);
-    auto out = exchange_parts<From, To>(x, line, line_of(*dealt, A));
+    auto dealt = Axes::template dealt<typename To::family>(layout, From::dim == To::dim ? layout->extent[A] : x.extent(To::dim), like);
+    auto out = exchange_parts<From, To>(x, line, Axes::line(*dealt));
     return std::pair{std::move(out), std::move(dealt)};
   } else if constexpr (How == step::halo_exchange) {
     auto dealt = with_halo_of(layout, A, like ? *like : *layout);
@@ -102,8 +133,8 @@ auto take_step(Local const& x, layout_handle<Mesh> const& layout, layout_handle<
   } else if constexpr (from == kind::ghost_partial) {
     return here(placed_rows<From::dim>(x, plan_of(*layout), *layout->rows));
   } else if constexpr (to == kind::shard) {  // out of copies
-    auto dealt = dealt_layout<typename To::family>(layout, A, x.extent(To::dim), like);
-    auto out = cut_part<To>(x, line_of(*dealt, A));
+    auto dealt = Axes::template dealt<typename To::family>(layout, x.extent(To::dim), like);
+    auto out = cut_part<To>(x, Axes::line(*dealt));
     return std::pair{std::move(out), std::move(dealt)};
   } else if constexpr (from == kind::shard) {  // into a pending sum
     return here(pad_part<From>(x, line));
@@ -144,7 +175,7 @@ auto stepped(X const& x, layout_handle<mesh_of_t<stepping_t<X>>> const& like = {
     require_step<How, X, Name, To, Insisted>();
     constexpr int a = mesh_of_t<X>::template index<Name>();
     if constexpr (legal_step<How, X, Name, To, Insisted>) {
-      auto [local, layout] = take_step<How, placement_on_t<X, a>, To, a, Dim>(x.local(), x.handle(), like);
+      auto [local, layout] = take_step<How, placement_on_t<X, a>, To, one_axis<a>, Dim>(x.local(), x.handle(), like);
       using List = typename replaced<a, To, placements_of_t<X>>::type;
       return typename distributed_with<decltype(local), mesh_of_t<X>, List>::type(std::move(local), std::move(layout));
     } else {
@@ -163,10 +194,10 @@ constexpr void require_source() {
 }
 }  // namespace detail
 
-template <step How, fixed_string Axis, class To, bool Insisted, int Dim, class X>
+template <StepOn S, class X>
   requires detail::Steppable<X>
-auto perform(step_on<How, Axis, To, Insisted, Dim>, X const& x, layout_handle<mesh_of_t<detail::stepping_t<X>>> const& like = {}) {
-  return detail::stepped<How, Axis, To, Insisted, Dim>(x, like);
+auto perform(S, X const& x, layout_handle<mesh_of_t<detail::stepping_t<X>>> const& like = {}) {
+  return detail::stepped<S::how, S::axis, typename S::to, S::insisted, S::dim>(x, like);
 }
 
 /// What a step may be taken on: distributed values, expressions and reductions of them, and what is traced of either.
