@@ -18,6 +18,7 @@
 #include <sla/dist/partition/quality.hpp>
 #include <sla/dist/partition/rcb.hpp>
 #include <sla/dist/product.hpp>
+#include <sla/dist/reinterpret_mesh.hpp>
 #include <sla/dist/recording.hpp>
 #include <sla/dist/schwarz.hpp>
 #include <sla/dist/self.hpp>

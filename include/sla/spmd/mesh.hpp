@@ -193,6 +193,7 @@ public:
   }
   /// All ranks of the mesh.
   any_communicator& world() const { return *ranks().world; }
+  std::shared_ptr<any_communicator> const& world_handle() const { return ranks().world; }
 
   /// The number of the axis Name. Errors: a sentence if the mesh has none of this name.
   template <fixed_string Name>

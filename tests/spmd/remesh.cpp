@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Placements seen from another mesh of the same ranks: examples, refusals, and against what every rank holds, one by one.
+#include <map>
+#include <random>
+#include <vector>
+
+#include <sla/spmd/remesh.hpp>
+
+#include "catch.hpp"
+
+using namespace sla;
+
+namespace {
+
+constexpr placed R{placement_kind::replicate}, V{placement_kind::varying}, P{placement_kind::partial, monoid::sum};
+constexpr placed S(int d, int level = 0, int family = 1) {
+  return {placement_kind::shard, monoid::none, static_cast<std::int8_t>(d), static_cast<std::int16_t>(family), -1, static_cast<std::int8_t>(level)};
+}
+template <class... At>
+constexpr typing on(At... at) {
+  typing t{static_cast<std::int8_t>(sizeof...(At)), 2};
+  int a = 0;
+  ((t.on[a++] = at), ...);
+  return t;
+}
+constexpr std::uint64_t even = 0b10; // of the families, number 1 deals out equal pieces
+
+using Three = mesh<axis<"dp", 2>, axis<"cp", 2>, axis<"tp", 4>>;
+using Flat = mesh<axis<"dp_cp", 4>, axis<"tp", 4>>;
+using Experts = mesh<axis<"edp", 2>, axis<"ep", 4>, axis<"etp", 2>>;
+using Other = mesh<axis<"tp", 4, 1>, axis<"x", 4, 4>>; // Flat, its axes in another order and under other names
+constexpr auto three = value_of_mesh<Three>(), flat = value_of_mesh<Flat>(), experts = value_of_mesh<Experts>(), other = value_of_mesh<Other>();
+
+constexpr remeshed seen(typing const& t, mesh_value const& from, mesh_value const& to) { return remesh(t, from, to, even); }
+constexpr bool same(remeshed const& r, typing const& t) { return r.ok() && r.type == t; }
+
+// flatten, and back; shared axes keep what they have
+static_assert(same(seen(on(R, R, P), three, flat), on(R, P)) && same(seen(on(V, V, S(1)), three, flat), on(V, S(1))));
+static_assert(same(seen(on(R, P), flat, three), on(R, R, P)) && same(seen(on(S(0), S(1)), flat, three), on(S(0), S(0), S(1))));
+static_assert(same(seen(on(P, S(1)), flat, other), on(S(1), P)) && same(seen(on(S(1), P), other, three), on(P, P, S(1))));
+// the axes of a dimension: a full group in its order, at any place of the list
+static_assert(same(seen(on(S(0), S(0), R), three, flat), on(S(0), R)));
+static_assert(same(seen(on(S(0), S(0), S(0)), three, flat), on(S(0), S(0))));
+static_assert(same(seen(on(S(0, 1), S(0, 1), S(0)), three, flat), on(S(0, 1), S(0)))); // (tp, dp, cp) -> (tp, dp_cp)
+static_assert(seen(on(S(0, 1), S(0), R), three, flat).fault == remesh_fault::split_order);   // (cp, dp)
+static_assert(seen(on(S(0), S(0, 1), S(0)), three, flat).fault == remesh_fault::split_order); // (dp, tp, cp)
+static_assert(seen(on(S(0), R, R), three, flat).fault == remesh_fault::mixed_group && seen(on(S(0), R, R), three, flat).axis == 1);
+static_assert(seen(on(S(0), S(1), R), three, flat).fault == remesh_fault::mixed_group && seen(on(R, P, R), three, flat).fault == remesh_fault::mixed_group);
+// folding all axes of one region into others: one group of everything
+static_assert(same(seen(on(P, P, P), three, experts), on(P, P, P)) && same(seen(on(S(1), S(1), S(1)), three, experts), on(S(1), S(1), S(1))));
+static_assert(same(seen(on(R, S(0), S(0)), three, experts), on(R, S(0), S(0)))); // dp and edp are the same ranks
+static_assert(seen(on(R, S(0), P), three, experts).fault == remesh_fault::mixed_group);
+// uneven shards of a flattened axis are not those of its parts; an axis that stays may have them
+static_assert(seen(on(S(0, 0, 2), S(0, 0, 2), R), three, flat).fault == remesh_fault::uneven && same(seen(on(R, R, S(0, 0, 2)), three, flat), on(R, S(0, 0, 2))));
+// other ranks
+constexpr auto small = value_of_mesh<mesh<axis<"dp", 2>, axis<"tp", 4>>>();
+static_assert(seen(on(R, R, R), three, small).fault == remesh_fault::other_ranks);
+// axes of size 1 come and go
+constexpr auto with_one = value_of_mesh<mesh<axis<"one", 1>, axis<"dp_cp", 4>, axis<"tp", 4>>>();
+static_assert(same(seen(on(S(0), S(0), R), three, with_one), on(R, S(0), R)) && same(seen(on(S(0), S(0), P), with_one, flat), on(S(0), P)));
+
+// sizes known at run time: on request, if one follows from the other
+constexpr auto open_two = value_of_mesh<mesh<axis<"dp">, axis<"cp", 2>>>(), open_one = value_of_mesh<mesh<axis<"all">>>(),
+               open_three = value_of_mesh<mesh<axis<"a", 3>, axis<"b">>>(), eight = value_of_mesh<mesh<axis<"x", 4>, axis<"y", 2>>>();
+static_assert(correspond(open_two, open_one).fault == remesh_fault::not_comparable);
+static_assert(same(remesh(on(S(0), S(0)), open_two, open_one, even, true), on(S(0))));
+static_assert(same(remesh(on(P), open_one, open_two, even, true), on(P, P)));
+static_assert(same(remesh(on(S(1), P), open_two, eight, even, true), on(S(1), P))); // then dp has 4 ranks
+static_assert(correspond(open_two, open_three, true).fault == remesh_fault::not_comparable);
+
+// hints
+static_assert(relate(three, experts).relation == mesh_relation::same_ranks);
+constexpr auto only_tp = value_of_mesh<mesh<axis<"tp", 4, 1>>>(), only_cp = value_of_mesh<mesh<axis<"cp", 2, 4>>>();
+static_assert(relate(only_tp, three).relation == mesh_relation::part && relate(only_tp, three).missing == 0b011);
+static_assert(relate(three, only_cp).relation == mesh_relation::contains && relate(three, only_cp).missing == 0b101);
+static_assert(relate(only_tp, only_cp).relation == mesh_relation::disjoint);
+static_assert(relate(value_of_mesh<mesh<axis<"a", 4, 1>>>(), value_of_mesh<mesh<axis<"b", 4, 2>>>()).relation == mesh_relation::overlapping);
+
+/// What a rank knows of a tensor of 48 x 48: its rows and columns as intervals, and which part of pending sums and of varying
+/// values it has.
+struct holding {
+  int row = 0, rows = 48, column = 0, columns = 48;
+  std::int64_t share = 0, version = 0;
+  bool operator==(holding const&) const = default;
+};
+std::vector<holding> held(typing const& t, mesh_value const& m, std::int64_t ranks) {
+  std::vector<holding> out;
+  for (std::int64_t r = 0; r < ranks; ++r) {
+    holding h;
+    for (int d = 0; d < 2; ++d) {
+      auto const order = order_of(t, d);
+      for (int n = 0; n < order.count; ++n) {
+        auto const& a = m.axis[order.axis[n]];
+        int& size = d ? h.columns : h.rows;
+        size /= static_cast<int>(a.size().number);
+        (d ? h.column : h.row) += size * static_cast<int>(coordinate_on(a, r));
+      }
+    }
+    for (int a = 0; a < m.count; ++a) {
+      for (int n = 0; n < m.axis[a].count; ++n) { // the ranks of the axis, written in the strides of the world
+        auto const& atom = m.axis[a].atom[n];
+        auto const at = r / atom.stride.number % atom.size.number * atom.stride.number;
+        if (t.on[a].kind == placement_kind::partial) h.share += at;
+        if (t.on[a].kind == placement_kind::varying) h.version += at;
+      }
+    }
+    out.push_back(h);
+  }
+  return out;
+}
+
+} // namespace
+
+TEST_CASE("what every rank holds stays the same, and what is refused has no placement on the other mesh") {
+  std::vector<std::vector<mesh_value>> worlds = {
+      {three, flat, experts, other, value_of_mesh<mesh<axis<"all", 16>>>(), value_of_mesh<mesh<axis<"a", 2>, axis<"b", 8>>>(),
+       value_of_mesh<mesh<axis<"a", 2>, axis<"b", 2>, axis<"c", 2>, axis<"d", 2>>>()},
+      {value_of_mesh<mesh<axis<"a", 2>, axis<"b", 3>, axis<"c", 2>>>(), value_of_mesh<mesh<axis<"a", 6>, axis<"b", 2>>>(),
+       value_of_mesh<mesh<axis<"b", 3, 2>, axis<"a", 2, 6>, axis<"c", 2, 1>>>(), value_of_mesh<mesh<axis<"a", 4>, axis<"b", 3>>>(),
+       value_of_mesh<mesh<axis<"a", 12>>>()}};
+  int seen_from = 0, refused = 0, lost = 0;
+  for (auto const& world : worlds)
+    for (auto const& from : world) {
+      auto const ranks = flatten(from.axes()).layout.size().number;
+      for (auto const& to : world) {
+        // every placement on `to`, by what the ranks hold
+        std::map<std::vector<std::int64_t>, typing> all_on_to;
+        auto const flattened = [](std::vector<holding> const& h) {
+          std::vector<std::int64_t> out;
+          for (auto const& x : h) out.insert(out.end(), {x.row, x.rows, x.column, x.columns, x.share, x.version});
+          return out;
+        };
+        auto const each = [](mesh_value const& m, auto const& f) {
+          int cases = 1;
+          for (int a = 0; a < m.count; ++a) cases *= 5;
+          for (int c = 0; c < cases; ++c) {
+            typing t{static_cast<std::int8_t>(m.count), 2};
+            for (int a = 0, rest = c; a < m.count; ++a, rest /= 5) {
+              placed const kinds[] = {R, V, P, S(0), S(1)};
+              t.on[a] = kinds[rest % 5];
+            }
+            f(t);
+            dim_axes backwards; // and the other order of two axes on a dimension
+            auto const order = order_of(t, 0);
+            if (order.count < 2) continue;
+            for (int n = order.count; n-- > 0;) backwards.axis[backwards.count++] = order.axis[n];
+            set_levels(t, backwards.axis, backwards.count);
+            f(t);
+          }
+        };
+        each(to, [&](typing const& t) { all_on_to.emplace(flattened(held(t, to, ranks)), t); });
+        each(from, [&](typing const& t) {
+          auto const r = remesh(t, from, to, even);
+          auto const before = held(t, from, ranks);
+          if (r.ok()) {
+            ++seen_from;
+            if (!(held(r.type, to, ranks) == before)) ++lost;
+          } else if (r.fault != remesh_fault::no_groups) {
+            ++refused;
+            if (all_on_to.count(flattened(before))) ++lost;
+          }
+        });
+      }
+    }
+  CHECK(lost == 0);
+  CHECK(seen_from > 2500);
+  CHECK(refused > 3000);
+}
