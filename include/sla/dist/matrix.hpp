@@ -22,6 +22,9 @@ inline constexpr bool all_copied<placements<P...>> = (is_copied<P> && ...);
 /// Every rank has the whole, or its rows or columns: what is asked of the whole has an answer. Else one sentence.
 template <class D>
 constexpr void require_whole_items() {
+  static_assert(!is_grid<placements_of_t<D>>,
+                "sla: this is asked of a matrix whose rows and columns are dealt out by two axes, which only multiplies: ask it of a "
+                "matrix by rows");
   static_assert(sparse_axis<placements_of_t<D>> >= 0 || all_copied<placements_of_t<D>>,
                 "sla: this is asked of a distributed matrix whose batch is dealt out: ask it of each rank's part, D.local()");
 }
@@ -186,6 +189,7 @@ auto perform(op::scale_cols, D const& d, X const& x) {
 /// Cost: the whole matrix, and its triplets meanwhile, on every rank.
 template <DistributedSparse D>
 auto gather(D const& d) {
+  static_assert(!detail::is_grid<placements_of_t<D>>, "sla: gather(D): rows and columns are dealt out by two axes, and D only multiplies");
   static_assert(detail::has_all_items<placements_of_t<D>>, "sla: gather(D), to_dense(D): the batch of D is dealt out: distribute by rows or columns alone, or take D.local()");
   using Local = local_of_t<D>;
   using T = typename Local::value_type;

@@ -78,9 +78,23 @@ inline constexpr int sparse_axis<placements<P...>> = [] {
   ((P::kind == placement_kind::sparse_shard ? void(found = a++) : void(a++)), ...);
   return found;
 }();
+/// The axis of a grid that deals out rows (Dim = 0) or columns (1).
+template <class List, int Dim>
+inline constexpr int grid_axis = -1;
+template <class... P, int Dim>
+inline constexpr int grid_axis<placements<P...>, Dim> = [] {
+  int a = 0, found = -1;
+  auto const look = [&]<class Q>(std::type_identity<Q>) {
+    if constexpr (Q::kind == placement_kind::sparse_shard)
+      if (Q::dim == Dim) found = a;
+    ++a;
+  };
+  (look(std::type_identity<P>{}), ...);
+  return found;
+}();
 template <class List>
 inline constexpr int sparse_dim = -1;
-/// Which sparse axis the ranks of some mesh axis share: 0 rows, 1 columns, -1 none.
+/// Which sparse axis the ranks of some mesh axis share: 0 rows, 1 columns (of a grid too: no rank has whole rows), -1 none.
 template <class... P>
 inline constexpr int sparse_dim<placements<P...>> = [] {
   int dim = -1;
@@ -88,7 +102,7 @@ inline constexpr int sparse_dim<placements<P...>> = [] {
     if constexpr (Q::kind == placement_kind::sparse_shard) dim = Q::dim;
   };
   (look(std::type_identity<P>{}), ...);
-  return dim;
+  return is_grid<placements<P...>> ? 1 : dim;
 }();
 /// The layouts of y and of x in y = A x. Both are one where A is square.
 template <class Handle>
@@ -142,6 +156,8 @@ auto perform(op::adjoint, A&& a) {
 /// Replicate x; columns with x in that Shard; transposed columns with a Replicate x.
 /// Placement: rows give the row layout; columns give Partial, which all_reduce or reduce_scatter<axis, Shard<d, Part<>>>
 /// finishes; transposed columns give the columns' layout. Replicate and batch shards multiply locally.
+/// On a grid, rows on one axis and columns on another, x is Replicate on the rows' axis and Shard on the columns'; y is Shard on the
+/// rows' axis and Partial on the columns'; transposed the other way round.
 /// Cost: rows send their halo to neighbours only, while the interior rows are computed; all else is local.
 /// Errors: shape_error.
 template <DistributedOperator A, Placed X>
@@ -153,6 +169,15 @@ auto operator*(A&& a, X&& x) {
   require_well_typed<Op, D, std::remove_cvref_t<X>>();
   if constexpr (!well_typed<Op, D, X>) {
     return detail::placed_elementwise<op::conj>(std::forward<X>(x));  // well-formed, so that the sentence is the only error
+  } else if constexpr (detail::is_grid<placements_of_t<D>>) {
+    constexpr int from = detail::grid_axis<placements_of_t<D>, Turned::transposed ? 0 : 1>;
+    auto const handle = detail::matrix_of(a).handle();
+    if (detail::layout_of(x)->extent[from] != handle->extent[from])
+      throw shape_error(text("A * x: x has ", detail::layout_of(x)->extent[from], " elements, and A ", handle->extent[from],
+                             Turned::transposed ? " rows" : " columns"));
+    auto view = detail::local_operand<Turned::conj>(std::forward<A>(a));
+    auto y = sparse_operand<decltype(view), Turned::transposed>{std::move(view)} * detail::local_node(std::forward<X>(x));
+    return typename detail::placed_result<Op, D, X>::template type<decltype(y)>{std::move(y), handle};
   } else {
     constexpr int dealt = detail::sparse_dim<placements_of_t<D>>;
     auto const handle = detail::matrix_of(a).handle();

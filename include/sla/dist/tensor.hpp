@@ -70,9 +70,22 @@ template <int Batch, int Axis, class F>
 struct vector_placement<Batch, SparseShard<Axis, F>> {
   using type = Shard<Batch, F>;
 };
-template <class Local, class Mesh, class... P>
+/// Does one axis deal out rows, and another one columns?
+template <class List>
+inline constexpr bool is_grid = false;
+template <class... P>
+inline constexpr bool is_grid<placements<P...>> = ((P::kind == placement_kind::sparse_shard && P::dim == 0) || ...) &&
+                                                  ((P::kind == placement_kind::sparse_shard && P::dim == 1) || ...);
+template <class P, int Side>
+inline constexpr bool is_other_side = false;
+template <int Axis, class F, int Side>
+inline constexpr bool is_other_side<SparseShard<Axis, F>, Side> = Axis != Side;
+/// The layout of a vector on a side of a matrix: 0 as its rows, 1 as its columns. On a grid the axis of the other side has it whole.
+template <int Side, class Local, class Mesh, class... P>
 struct layouts_of {
-  using type = vector_layout<Mesh, typename vector_placement<Local::shape_type::batch_extents::rank, P>::type...>;
+  static constexpr int batch = Local::shape_type::batch_extents::rank;
+  using type = vector_layout<Mesh, std::conditional_t<is_grid<placements<P...>> && is_other_side<P, Side>, Replicate,
+                                                      typename vector_placement<batch, P>::type>...>;
 };
 }  // namespace detail
 
@@ -151,12 +164,12 @@ class distributed {
   auto row_layout() const
     requires is_sparse_tensor<Local>
   {
-    return typename detail::layouts_of<Local, Mesh, P...>::type(handle_);
+    return typename detail::layouts_of<0, Local, Mesh, P...>::type(handle_);
   }
   auto col_layout() const
     requires is_sparse_tensor<Local>
   {
-    return typename detail::layouts_of<Local, Mesh, P...>::type(handle_->domain ? handle_->domain : handle_);
+    return typename detail::layouts_of<1, Local, Mesh, P...>::type(handle_->domain ? handle_->domain : handle_);
   }
 
  private:

@@ -61,7 +61,10 @@ constexpr subscripts subscripts_of(op_rule const& rule, std::span<operand const>
 
 /// A sparse operand dealt out by rows, and a vector in the matching partition: the rows that a rank owns need entries of
 /// others (halo), or make contributions to them (reverse halo).
-constexpr void add_rules_by_rows(strategy& out, op_rule const& rule, subscripts const& s) {
+/// On a grid, where another axis deals out the columns, no rank has whole rows: x is whole along this axis, or y is pending.
+constexpr void add_rules_by_rows(strategy& out, op_rule const& rule, subscripts const& s, typing const& A) {
+  for (int a = 0; a < A.axes; ++a)
+    if (A.on[a].kind == placement_kind::sparse_shard && A.on[a].dim == 1) return;
   bool const from_columns = rule.indices == indexing::matvec;
   int const at = position(s.in[1], from_columns ? column_letter : row_letter);
   int const to = position(s.out[0], from_columns ? row_letter : column_letter);
@@ -86,7 +89,7 @@ constexpr strategy strategy_of(op_rule const& rule, std::span<operand const> ope
   auto const s = detail::subscripts_of(rule, operands);
   bool const sparse = rule.indices >= indexing::matvec;
   strategy out;
-  if (sparse) detail::add_rules_by_rows(out, rule, s);
+  if (sparse) detail::add_rules_by_rows(out, rule, s, operands[0].type);
   auto const by_index = detail::indexed(s, rule.contraction);
   out.inputs = by_index.inputs;
   out.result_rank = by_index.result_rank;
