@@ -59,12 +59,16 @@ constexpr subscripts subscripts_of(op_rule const& rule, std::span<operand const>
   return s;
 }
 
+/// Does some axis deal out the columns? Then no rank has whole rows: x is whole along the rows' axis, or y is pending.
+constexpr bool has_cut_rows(typing const& A) {
+  for (int a = 0; a < A.axes; ++a)
+    if (A.on[a].kind == placement_kind::sparse_shard && A.on[a].dim == 1) return true;
+  return false;
+}
+
 /// A sparse operand dealt out by rows, and a vector in the matching partition: the rows that a rank owns need entries of
 /// others (halo), or make contributions to them (reverse halo).
-/// On a grid, where another axis deals out the columns, no rank has whole rows: x is whole along this axis, or y is pending.
-constexpr void add_rules_by_rows(strategy& out, op_rule const& rule, subscripts const& s, typing const& A) {
-  for (int a = 0; a < A.axes; ++a)
-    if (A.on[a].kind == placement_kind::sparse_shard && A.on[a].dim == 1) return;
+constexpr void add_rules_by_rows(strategy& out, op_rule const& rule, subscripts const& s) {
   bool const from_columns = rule.indices == indexing::matvec;
   int const at = position(s.in[1], from_columns ? column_letter : row_letter);
   int const to = position(s.out[0], from_columns ? row_letter : column_letter);
@@ -89,7 +93,8 @@ constexpr strategy strategy_of(op_rule const& rule, std::span<operand const> ope
   auto const s = detail::subscripts_of(rule, operands);
   bool const sparse = rule.indices >= indexing::matvec;
   strategy out;
-  if (sparse) detail::add_rules_by_rows(out, rule, s, operands[0].type);
+  bool const cut = sparse && detail::has_cut_rows(operands[0].type);
+  if (sparse && !cut) detail::add_rules_by_rows(out, rule, s);
   auto const by_index = detail::indexed(s, rule.contraction);
   out.inputs = by_index.inputs;
   out.result_rank = by_index.result_rank;
@@ -99,7 +104,7 @@ constexpr strategy strategy_of(op_rule const& rule, std::span<operand const> ope
   for (int n = 0; n < by_index.size; ++n) {
     auto r = by_index.rules[n];
     bool const by_rows = rule.indices == indexing::transposed_matvec && r.in[0].kind == slot_kind::rows;
-    if (by_rows && r.in[1].kind == slot_kind::shard) continue; // the contributions go to their owners, see above
+    if (by_rows && !cut && r.in[1].kind == slot_kind::shard) continue; // the contributions go to their owners, see above
     bool const folded = r.out[0].kind == slot_kind::partial;
     if (rule.indices == indexing::solve && r.in[0] != slot{}) { // the inverse mixes rows, and those of blocks
       auto const& A = operands[0].type;
