@@ -82,3 +82,10 @@ sla_check_refusals("*.cpp" "${commands}")
 if(CMAKE_CUDA_COMPILER)
   sla_check_refusals("*.cu" "${command_nvcc}")
 endif()
+
+# The page of placements: each refusal with a wrong program and the right one.
+foreach(compiler IN LISTS compilers)
+  add_test(NAME page.spmd.${compiler} COMMAND ${CMAKE_COMMAND} -DPAGE=${PROJECT_SOURCE_DIR}/include/sla/spmd/README.md
+    "-DCOMPILE=${command_${compiler}}" -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/page.spmd.${compiler} -P ${PROJECT_SOURCE_DIR}/cmake/check_page.cmake)
+  set_tests_properties(page.spmd.${compiler} PROPERTIES LABELS house TIMEOUT 300)
+endforeach()

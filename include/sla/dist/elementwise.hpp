@@ -171,6 +171,11 @@ auto placed_like(X&& x, F const& f) {
   return typename placed_with<decltype(node), mesh_of_t<X>, placements_of_t<X>>::type{std::move(node), std::move(layout)};
 }
 
+/// Stated, so that whoever asks for the type of a call does not run into the refusal of the call.
+template <class Op, Placed X>
+  requires is_elementwise<Op>
+using placed_elementwise_t = typename placed_result<Op, X>::template type<decltype(elementwise<Op>(local_node(std::declval<X>())))>;
+
 template <class Op, class X>
 auto placed_elementwise(X&& x) {
   require_well_typed<Op, std::remove_cvref_t<X>>();
@@ -254,7 +259,7 @@ auto operator/(std::type_identity_t<detail::literal_beside<X>> s, X&& x) {
 
 template <class Op, Placed X>
   requires is_elementwise<Op>
-auto perform(Op, X&& x) {
+auto perform(Op, X&& x) -> detail::placed_elementwise_t<Op, X> {
   return detail::placed_elementwise<Op>(std::forward<X>(x));
 }
 template <class L, class R>

@@ -24,18 +24,19 @@ inline constexpr step adjoint_step = [] {
 }();
 }  // namespace detail
 
-template <step How, fixed_string Axis, class To, bool Insisted, int Dim, detail::TracedSteppable X>
-auto perform(step_on<How, Axis, To, Insisted, Dim>, X const& x, layout_handle<mesh_of_t<plain_t<X>>> const& like = {}) {
-  using From = placement_along_t<plain_t<X>, Axis>;
+template <StepOn S, detail::TracedSteppable X>
+auto perform(S, X const& x, layout_handle<mesh_of_t<plain_t<X>>> const& like = {}) {
+  using From = placement_along_t<plain_t<X>, S::axis>;
+  using To = typename S::to;
   auto const home = x.value().handle();
   auto rule = detail::linear_in(
       x,
       [home](auto const&, auto const& g) {
         using Back = dual_t<From>;
-        return detail::stepped<detail::adjoint_step<How, From, To>, Axis, Back, true, Dim>(g, home);
+        return detail::stepped<detail::adjoint_step<S::how, From, To>, S::axis, Back, true, S::dim>(g, home);
       },
-      [like](auto const&, auto const& d) { return detail::stepped<How, Axis, To, Insisted, Dim>(d, like); });
-  return detail::record(x.home(), detail::stepped<How, Axis, To, Insisted, Dim>(x.value(), like), std::move(rule));
+      [like](auto const&, auto const& d) { return detail::stepped<S::how, S::axis, To, S::insisted, S::dim>(d, like); });
+  return detail::record(x.home(), detail::stepped<S::how, S::axis, To, S::insisted, S::dim>(x.value(), like), std::move(rule));
 }
 
 }  // namespace sla

@@ -70,12 +70,18 @@ inline constexpr fixed_array<bool, max_mesh_axes> reduced_axes = [] {
   return out;
 }();
 
+/// Stated, so that whoever asks for the type of a call does not run into the refusal of the call.
+template <class Op, class... X>
+  requires((Placed<X> && ...) && rule_of<Op>.indices == indexing::reduction)
+using placed_reduction_t = typename reduction_with<decltype(perform(Op{}, local_node(std::declval<X>())...)), common_mesh_t<X...>,
+                                                   result_placements_t<Op, std::remove_cvref_t<X>...>>::type;
+
 template <class Op, class... X>
 auto place_reduction(X&&... x) {
   require_well_typed<Op, std::remove_cvref_t<X>...>();
   auto layout = common_layout(x...);
   auto local = perform(Op{}, local_node(std::forward<X>(x))...);
-  using Result = typename reduction_with<decltype(local), common_mesh_t<X...>, result_placements_t<Op, std::remove_cvref_t<X>...>>::type;
+  using Result = placed_reduction_t<Op, X...>;
   static_assert(is_norm<decltype(local)> == rule_of<Op>.finishes);
   return Result{std::move(local), std::move(layout), reduced_axes<Op, std::remove_cvref_t<X>...>};
 }
@@ -84,12 +90,12 @@ auto place_reduction(X&&... x) {
 
 template <class X, class Y>
   requires PlacedPair<X, Y>
-auto perform(op::dot, X&& x, Y&& y) {
+auto perform(op::dot, X&& x, Y&& y) -> detail::placed_reduction_t<op::dot, X, Y> {
   return detail::place_reduction<op::dot>(std::forward<X>(x), std::forward<Y>(y));
 }
 template <class Op, Placed X>
   requires(rule_of<Op>.indices == indexing::reduction && rule_of<Op>.contraction != monoid::none && !std::same_as<Op, op::dot>)
-auto perform(Op, X&& x) {
+auto perform(Op, X&& x) -> detail::placed_reduction_t<Op, X> {
   return detail::place_reduction<Op>(std::forward<X>(x));
 }
 

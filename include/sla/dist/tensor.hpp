@@ -70,12 +70,15 @@ template <int Batch, int Axis, class F>
 struct vector_placement<Batch, SparseShard<Axis, F>> {
   using type = Shard<Batch, F>;
 };
+template <class P, int Side>
+inline constexpr bool is_side = false;
+template <int Side, class F>
+inline constexpr bool is_side<SparseShard<Side, F>, Side> = true;
 /// Does one axis deal out rows, and another one columns?
 template <class List>
 inline constexpr bool is_grid = false;
 template <class... P>
-inline constexpr bool is_grid<placements<P...>> = ((P::kind == placement_kind::sparse_shard && P::dim == 0) || ...) &&
-                                                  ((P::kind == placement_kind::sparse_shard && P::dim == 1) || ...);
+inline constexpr bool is_grid<placements<P...>> = (is_side<P, 0> || ...) && (is_side<P, 1> || ...);
 template <class P, int Side>
 inline constexpr bool is_other_side = false;
 template <int Axis, class F, int Side>

@@ -32,9 +32,9 @@ constexpr slot sparse_slot(slot_kind kind, int partition) {
   s.partition = static_cast<std::int8_t>(partition);
   return s;
 }
-inline constexpr slot by_rows = sparse_slot(slot_kind::rows, sparse_side::rows),
-                      by_columns = sparse_slot(slot_kind::columns, sparse_side::columns),
-                      by_entries = sparse_slot(slot_kind::entries, sparse_side::entries);
+inline constexpr slot rows_slot = sparse_slot(slot_kind::rows, sparse_side::rows),
+                      columns_slot = sparse_slot(slot_kind::columns, sparse_side::columns),
+                      entries_slot = sparse_slot(slot_kind::entries, sparse_side::entries);
 constexpr slot ghost_slot(int dim, int partition, bool pending = false) {
   slot s = shard_slot(dim, partition);
   s.kind = pending ? slot_kind::ghost_partial : slot_kind::ghost;
@@ -57,14 +57,14 @@ constexpr strategy sparse_product(strategies::sparse_dims const& d, bool transpo
   int const rank = lead + 1 + int{d.block} + int{d.columns};
   s.result_rank[0] = static_cast<std::int8_t>(rank);
   int const own = transposed ? sparse_side::columns : sparse_side::rows, other = transposed ? sparse_side::rows : sparse_side::columns;
-  slot const A_own = transposed ? by_columns : by_rows, A_other = transposed ? by_rows : by_columns;
+  slot const A_own = transposed ? columns_slot : rows_slot, A_other = transposed ? rows_slot : columns_slot;
   slot const whole{};
   for (int b = 0; b < d.batch; ++b)
     s.add(rule_of_three(shard_slot(b), shard_slot(b), d.vector_has_batch ? shard_slot(b) : whole));
   s.add(rule_of_three(shard_slot(lead, own), A_own, whole));
   s.add(rule_of_three(shard_slot(lead, own), A_own, ghost_slot(of_x, other)));
   s.add(rule_of_three(partial_slot(monoid::sum), A_other, shard_slot(of_x, other)));
-  s.add(rule_of_three(ghost_slot(lead, other, true), by_entries, ghost_slot(of_x, other))); // vectors share a partition
+  s.add(rule_of_three(ghost_slot(lead, other, true), entries_slot, ghost_slot(of_x, other))); // vectors share a partition
   if (d.block) {
     int const mine = lead + (transposed ? 3 : 2), theirs = lead + (transposed ? 2 : 3);
     s.add(rule_of_three(shard_slot(lead + 1), shard_slot(mine), whole));
@@ -100,12 +100,12 @@ constexpr strategy sddmm(int batch = 0, bool contracted = true) {
   };
   slot const u = shard_slot(batch, detail::sparse_side::rows), v = shard_slot(batch, detail::sparse_side::columns), whole{};
   for (int b = 0; b < batch; ++b) add(shard_slot(b), shard_slot(b), shard_slot(b), shard_slot(b));
-  add(detail::by_rows, u, whole, detail::by_rows);
-  add(detail::by_rows, u, detail::ghost_slot(batch, detail::sparse_side::columns), detail::by_rows);
-  add(detail::by_columns, whole, v, detail::by_columns);
-  add(detail::by_columns, detail::ghost_slot(batch, detail::sparse_side::rows), v, detail::by_columns);
-  add(detail::by_entries, detail::ghost_slot(batch, detail::sparse_side::rows), detail::ghost_slot(batch, detail::sparse_side::columns),
-      detail::by_entries);
+  add(detail::rows_slot, u, whole, detail::rows_slot);
+  add(detail::rows_slot, u, detail::ghost_slot(batch, detail::sparse_side::columns), detail::rows_slot);
+  add(detail::columns_slot, whole, v, detail::columns_slot);
+  add(detail::columns_slot, detail::ghost_slot(batch, detail::sparse_side::rows), v, detail::columns_slot);
+  add(detail::entries_slot, detail::ghost_slot(batch, detail::sparse_side::rows), detail::ghost_slot(batch, detail::sparse_side::columns),
+      detail::entries_slot);
   if (contracted) add(whole, shard_slot(batch + 1), shard_slot(batch + 1), partial_slot(monoid::sum));
   return s.linear_in(operand_bits(1)).linear_in(operand_bits(2));
 }
@@ -123,8 +123,8 @@ constexpr strategy diagonal(int batch = 0, bool block = false) {
     s.add(r);
   };
   for (int b = 0; b < batch; ++b) add(shard_slot(b), shard_slot(b));
-  add(detail::by_rows, shard_slot(batch, detail::sparse_side::rows));
-  add(detail::by_columns, shard_slot(batch, detail::sparse_side::columns));
+  add(detail::rows_slot, shard_slot(batch, detail::sparse_side::rows));
+  add(detail::columns_slot, shard_slot(batch, detail::sparse_side::columns));
   return s.linear_in(operand_bits(0));
 }
 
@@ -143,11 +143,11 @@ constexpr strategy scale_rows(int batch = 0, bool of_columns = false) {
   };
   for (int b = 0; b < batch; ++b) add(shard_slot(b), shard_slot(b));
   slot const whole{};
-  add(of_columns ? whole : shard_slot(batch, detail::sparse_side::rows), detail::by_rows);
-  add(of_columns ? shard_slot(batch, detail::sparse_side::columns) : whole, detail::by_columns);
-  if (of_columns) add(detail::ghost_slot(batch, detail::sparse_side::columns), detail::by_rows);
-  if (!of_columns) add(detail::ghost_slot(batch, detail::sparse_side::rows), detail::by_columns);
-  add(detail::ghost_slot(batch, of_columns ? detail::sparse_side::columns : detail::sparse_side::rows), detail::by_entries);
+  add(of_columns ? whole : shard_slot(batch, detail::sparse_side::rows), detail::rows_slot);
+  add(of_columns ? shard_slot(batch, detail::sparse_side::columns) : whole, detail::columns_slot);
+  if (of_columns) add(detail::ghost_slot(batch, detail::sparse_side::columns), detail::rows_slot);
+  if (!of_columns) add(detail::ghost_slot(batch, detail::sparse_side::rows), detail::columns_slot);
+  add(detail::ghost_slot(batch, of_columns ? detail::sparse_side::columns : detail::sparse_side::rows), detail::entries_slot);
   return s.linear_in(operand_bits(0)).linear_in(operand_bits(1));
 }
 
@@ -165,9 +165,9 @@ constexpr strategy add_sparse(int batch = 0, bool block = false) {
     s.add(r);
   };
   for (int b = 0; b < batch; ++b) add(shard_slot(b));
-  add(detail::by_rows);
-  add(detail::by_columns);
-  add(detail::by_entries);
+  add(detail::rows_slot);
+  add(detail::columns_slot);
+  add(detail::entries_slot);
   for (int q = 0; block && q < 2; ++q) add(shard_slot(batch + 2 + q));
   return s.linear_in(operand_bits(0, 1));
 }
@@ -180,7 +180,7 @@ constexpr strategy local_preconditioner(int batch = 0) {
   s.stationary = operand_bits(0);
   s.result_rank[0] = static_cast<std::int8_t>(batch + 1);
   for (int b = 0; b < batch; ++b) s.add(detail::rule_of_three(shard_slot(b), shard_slot(b), shard_slot(b)));
-  s.add(detail::rule_of_three(shard_slot(batch, detail::sparse_side::rows), detail::by_rows, shard_slot(batch, detail::sparse_side::rows)));
+  s.add(detail::rule_of_three(shard_slot(batch, detail::sparse_side::rows), detail::rows_slot, shard_slot(batch, detail::sparse_side::rows)));
   return s.linear_in(operand_bits(1));
 }
 
@@ -194,7 +194,7 @@ constexpr strategy solve(sparse_dims const& d = {}, bool direct = false) {
   s.result_rank[0] = static_cast<std::int8_t>(d.batch + 1 + int{d.block} + int{d.columns});
   for (int b = 0; b < d.batch; ++b) s.add(detail::rule_of_three(shard_slot(b), shard_slot(b), shard_slot(b)));
   if (!direct)
-    s.add(detail::rule_of_three(shard_slot(d.batch), detail::by_rows, shard_slot(d.batch), communication::solver));
+    s.add(detail::rule_of_three(shard_slot(d.batch), detail::rows_slot, shard_slot(d.batch), communication::solver));
   int const k = d.batch + 1 + int{d.block};
   if (d.columns) s.add(detail::rule_of_three(shard_slot(k), slot{}, shard_slot(k)));
   return s.linear_in(operand_bits(1));
