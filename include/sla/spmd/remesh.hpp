@@ -65,7 +65,7 @@ struct remeshed {
 namespace detail {
 
 /// Symbol 0 becomes another number.
-constexpr void substitute(mesh_value& m, rank_count by) {
+constexpr void set_symbol(mesh_value& m, rank_count by) {
   auto const replace = [&](rank_count& c) {
     if (c.power(0) == 1) c = rank_count{c.number, c.symbols - 1u} * by;
   };
@@ -82,7 +82,7 @@ constexpr bool unify(mesh_value& l, mesh_value& r) {
   auto const nl = known_part(l), nr = known_part(r);
   auto const solve = [](mesh_value& m, rank_count mine, rank_count other) {
     if (mine.power(0) == 0 || other.number % mine.number != 0) return false;
-    return substitute(m, {other.number / mine.number, other.symbols}), true;
+    return set_symbol(m, {other.number / mine.number, other.symbols}), true;
   };
   return solve(l, nl, nr) || solve(r, nr, nl) || (nl.known() && nr.known());
 }
