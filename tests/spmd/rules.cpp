@@ -157,7 +157,7 @@ TEST_CASE("what has no gradient may be read as Replicate or Invariant") {
     CHECK(result(rule_of<op::mul>, P).type.on[0] == P);
     CHECK(result(rule_of<op::add>, P).why.what == code::partial_plus_replicate);
     std::vector<operand> const alone = {number, number};
-    CHECK(check(rule_of<op::add>, alone).type.on[0] == R);
+    CHECK(check(rule_of<op::add>, alone).type.on[0] == fixed);
   }
 }
 

@@ -49,16 +49,19 @@ constexpr axis_outcome everywhere(placed p, int results) {
 /// The operands' placements on one axis, counted.
 struct census {
   int replicate = 0, invariant = 0, varying = 0, partial = 0, weak = 0, free = 0, sharded = 0, untyped = 0;
+  int free_invariant = 0; ///< of the free ones
   int last_invariant = -1, last_partial = -1, first_varying = -1, first_ghost_partial = -1, first_untyped = -1, lead = -1;
   std::uint8_t partials = 0; ///< the operands that are pending reductions
   monoid fold = monoid::none;
   bool mixed = false;
 };
 
-/// Does the operand count as whole on every rank, Replicate or Invariant as the others need?
+constexpr bool is_whole(placement_kind kind) {
+  return kind == placement_kind::replicate || kind == placement_kind::invariant;
+}
+/// Does the operand count as Replicate or Invariant, whichever the others need?
 constexpr bool is_free(strategy const& s, operand const& o, placed at) {
-  bool const whole = at.kind == placement_kind::replicate || at.kind == placement_kind::invariant;
-  return whole && (!o.gradient || !s.differentiable);
+  return is_whole(at.kind) && (!o.gradient || !s.differentiable);
 }
 
 constexpr census count(strategy const& s, std::span<operand const> operands, int axis) {
@@ -70,7 +73,7 @@ constexpr census count(strategy const& s, std::span<operand const> operands, int
     if (o.weak)
       ++c.weak;
     else if (is_free(s, o, at))
-      ++c.free;
+      ++c.free, c.free_invariant += at.kind == kind::invariant;
     else if (at.kind == kind::invariant)
       ++c.invariant, c.last_invariant = n;
     else if (at.kind == kind::replicate)

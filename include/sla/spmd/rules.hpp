@@ -89,7 +89,10 @@ constexpr axis_outcome decide(strategy const& s, std::span<operand const> operan
     if (c.invariant) return on_request ? refuse(code::unstated_partial, -1) : everywhere({kind::invariant}, s.results);
     if (!c.partial && c.varying)
       return everywhere(on_request ? placed{kind::partial, monoid::sum} : placed{kind::varying}, s.results);
-    if (!c.partial) return on_request ? refuse(code::unstated_partial, -1) : everywhere({kind::replicate}, s.results);
+    bool const invariant = c.free > 0 && c.free == c.free_invariant && !c.replicate; // whichever they are, if alone
+    if (!c.partial)
+      return on_request ? refuse(code::unstated_partial, -1)
+                        : everywhere({invariant ? kind::invariant : kind::replicate}, s.results);
     if (c.varying) return refuse(code::partial_with_varying, c.last_partial);
   }
   auto const found = match(s, operands, axis, c, now);
@@ -175,10 +178,14 @@ constexpr outcome check(strategy const& s, std::span<operand const> operands, ci
   }
   out.type = made[0];
   for (int n = 1; n < s.results; ++n) out.more[n - 1] = made[n];
+  bool gradient = false; // without any, a Replicate may be written where an Invariant was, and the reverse
+  for (auto const& o : operands) gradient = gradient || (o.gradient && !o.weak && s.differentiable);
   if (now.in_place >= 0)
-    for (int a = 0; a < axes; ++a)
-      if (auto const& self = operands[static_cast<std::size_t>(now.in_place)].type; !(self.on[a] == out.type.on[a]))
-        return out.why = {code::changed_in_place, static_cast<std::int8_t>(a), now.in_place}, out;
+    for (int a = 0; a < axes; ++a) {
+      auto const& self = operands[static_cast<std::size_t>(now.in_place)].type.on[a];
+      if (!gradient && detail::is_whole(self.kind) && detail::is_whole(out.type.on[a].kind)) out.type.on[a] = self;
+      if (!(self == out.type.on[a])) return out.why = {code::changed_in_place, static_cast<std::int8_t>(a), now.in_place}, out;
+    }
   return out;
 }
 
