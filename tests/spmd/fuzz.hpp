@@ -35,7 +35,8 @@ inline checked_operand positive(shape const& extents, int which) {
 }
 inline checked_operand indices(shape const& extents, int below) {
   array<double> x(extents);
-  for (int n = 0; n < x.size(); ++n) x[n] = (n * 3 + 1) % below;
+  for (int n = 0; n < x.size(); ++n)
+    x[n] = static_cast<int>(sim::detail::mix(static_cast<std::uint32_t>(n + 1), 90U) % static_cast<std::uint32_t>(below));
   return {std::move(x), false};
 }
 inline checked_operand conditions(shape const& extents) {
@@ -126,15 +127,17 @@ struct ledger {
   std::map<std::string, std::set<std::string>> missing{}; // by operation
 
   /// Adds a report; anything wrong is said at once.
-  void add(std::string const& name, rule_domain const& d, rule_report const& r) {
+  void add(std::string name, rule_domain const& d, rule_report const& r) {
+    std::replace(name.begin(), name.end(), ',', ' '); // commas part the cells of the table
     combinations += r.combinations;
     accepted += r.accepted;
     gradients += r.gradients;
-    std::set<std::string> found;
+    std::set<std::string> found, refuted; // a rule holds for every family
+    for (auto const& types : r.rightly) refuted.insert(spelled(types, d));
     for (auto const& f : r.findings) {
       auto const line = name + "," + spelled(f.operands, d) + "," + spelled(f.results, d);
       if (f.what == rule_finding::verdict::missing) {
-        found.insert(line);
+        if (!refuted.contains(spelled(f.operands, d))) found.insert(line);
       } else {
         ++wrong;
         bool const value = f.what == rule_finding::verdict::wrong_value;

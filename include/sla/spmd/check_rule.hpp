@@ -143,6 +143,7 @@ constexpr rule_report check_rule_over(rule_domain const& domain, any_rule const&
       found = true;
       report.findings.push_back({verdict::missing, types, made, said.why.what});
     });
+    if (!found) report.rightly.push_back(types);
   });
   return report;
 }

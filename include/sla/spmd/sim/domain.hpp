@@ -52,6 +52,7 @@ struct rule_report {
   int gradients = 0;    ///< combinations whose gradients were compared as well
   fixed_array<int, 64> refusals{}; ///< by code
   std::vector<rule_finding> findings{};
+  std::vector<std::vector<typing>> rightly{}; ///< refused, and no placement of the result would be right
 
   constexpr int count(rule_finding::verdict v) const {
     int n = 0;

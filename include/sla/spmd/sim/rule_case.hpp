@@ -30,7 +30,7 @@ constexpr std::vector<sim::on_ranks<double>> run_ranks(sim::any_kernel const& ke
     sim::here at;
     if (kernel.is_placed()) at = place_of(c, made, extents, r);
     for (std::size_t n = 0; n < at.out.size(); ++n)
-      if (at.out[n].empty() && !extents[n].empty()) return {};
+      if (at.out[n].empty() && !sim::without_tuples(extents[n], made[n]).empty()) return {};
     auto y = kernel(at, c.parts[static_cast<std::size_t>(r)]);
     out.resize(y.size(), sim::on_ranks<double>{});
     for (std::size_t n = 0; n < y.size(); ++n) out[n].push_back(std::move(y[n]));

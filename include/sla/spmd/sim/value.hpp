@@ -30,8 +30,10 @@ constexpr std::uint32_t mix(std::uint32_t a, std::uint32_t b) {
   return a ^ (a >> 16);
 }
 
+constexpr double factor(int draw) { return (draw % 2 ? -1.0 : 1.0) * (draw < 2 ? 0.5 : draw < 5 ? 2.0 : 4.0); }
+
 /// Parts whose fold is x. Sums: numbers of both signs that differ by rank and entry. Maxima: the winner changes from
-/// entry to entry and from operand to operand, the losers lie at different distances. Products: one factor and pairs of -1.
+/// entry to entry and from operand to operand, the losers lie at different distances. Products: factors of both signs.
 template <class T>
 constexpr on_ranks<T> pending(array<T> const& x, monoid how, int ranks, manner m) {
   auto xs = copies(x, ranks);
@@ -50,9 +52,10 @@ constexpr on_ranks<T> pending(array<T> const& x, monoid how, int ranks, manner m
       case monoid::minimum:
         if (r != winner) mine = mine + T(1 + draw);
         break;
-      case monoid::product: // two ranks change the sign, if there are two
-        if (r != winner) mine = T(1);
-        if (ranks > 1 && h % 2U == 0U && (r == winner || r == (winner + 1) % ranks)) mine = mine * T(-1);
+      case monoid::product: // powers of two, which the winner divides out without rounding
+        if (r != winner) mine = T(factor(draw));
+        for (int q = 0; q < ranks && r == winner; ++q)
+          if (q != winner) mine = mine / T(factor(static_cast<int>(mix(h, static_cast<std::uint32_t>(q)) % 7U)));
         break;
       default: {
         int const part = last ? -total : draw - 3;

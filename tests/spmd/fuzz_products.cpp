@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The placement fuzz, products and contractions: every combination of placements on small meshes, values and gradients;
+// a matrix product has no other right rules than those stated.
+#include <sla/spmd/strategies/composite.hpp>
+#include <sla/spmd/strategies/einsum.hpp>
+
+#include "fuzz.hpp"
+
+using namespace fuzz;
+
+namespace {
+
+/// "mk,kn->mn" on arrays of equal label extents.
+template <class T>
+array<T> product(std::string const& spec, std::vector<array<T> const*> const& x) {
+  std::map<char, int> extents;
+  std::vector<std::string> labels(1);
+  auto const arrow = spec.find("->");
+  for (char c : spec.substr(0, arrow))
+    if (c == ',')
+      labels.emplace_back();
+    else
+      labels.back() += c;
+  for (std::size_t k = 0; k < x.size(); ++k)
+    for (int d = 0; d < x[k]->rank(); ++d) {
+      auto const [at, first] = extents.try_emplace(labels[k][static_cast<std::size_t>(d)], x[k]->extent(d));
+      if (!first && at->second != x[k]->extent(d)) return sim::no_result<T>();
+    }
+  auto const out = spec.substr(arrow + 2);
+  std::string order = out;
+  for (auto const& [c, e] : extents)
+    if (order.find(c) == std::string::npos) order += c;
+  std::vector<int> shape;
+  int terms = 1;
+  for (char c : out) shape.push_back(extents[c]);
+  for (char c : order) terms *= extents[c];
+  array<T> y(shape);
+  for (int n = 0; n < terms; ++n) { // the labels of the result vary slowest
+    std::map<char, int> at;
+    int rest = n;
+    for (auto c = order.rbegin(); c != order.rend(); ++c) at[*c] = rest % extents[*c], rest /= extents[*c];
+    auto const place = [&](std::string const& l) {
+      int p = 0;
+      for (char c : l) p = p * extents[c] + at[c];
+      return p;
+    };
+    T term(1);
+    for (std::size_t k = 0; k < x.size(); ++k) term = term * (*x[k])[place(labels[k])];
+    y[place(out)] = y[place(out)] + term;
+  }
+  return y;
+}
+
+struct einsum2 {
+  std::string spec;
+  template <class T>
+  array<T> operator()(array<T> const& a, array<T> const& b) const {
+    return product<T>(spec, {&a, &b});
+  }
+};
+struct einsum3 {
+  std::string spec;
+  template <class T>
+  array<T> operator()(array<T> const& a, array<T> const& b, array<T> const& c) const {
+    return product<T>(spec, {&a, &b, &c});
+  }
+};
+/// bias + product, the bias aligned at the last dimension.
+struct fused {
+  std::string spec;
+  template <class T>
+  array<T> operator()(array<T> const& bias, array<T> const& a, array<T> const& b) const {
+    auto y = product<T>(spec, {&a, &b});
+    if (y.extents.empty() || y.extent(0) < 0) return y;
+    int const m = y.extent(0), n = y.extent(1);
+    bool const rows = bias.rank() == 2;
+    if (bias.extent(bias.rank() - 1) != n || (rows && bias.extent(0) != m)) return sim::no_result<T>();
+    for (int i = 0; i < m; ++i)
+      for (int j = 0; j < n; ++j) y(i, j) = y(i, j) + (rows ? bias(i, j) : bias(j));
+    return y;
+  }
+};
+
+} // namespace
+
+TEST_CASE("products of two operands") {
+  ledger l;
+  struct {
+    char const* spec;
+    shape a, b;
+  } const cases[] = {{"mk,kn->mn", {4, 5}, {5, 3}}, {"bmk,bkn->bmn", {3, 2, 5}, {3, 5, 2}}, {"mk,k->m", {4, 5}, {5}},
+                     {"mk,m->k", {4, 5}, {4}},      {"i,i->", {7}, {7}},                    {"ij,ij->ij", {5, 3}, {5, 3}},
+                     {"m,mk->mk", {5}, {5, 3}},     {"m,n->mn", {5}, {4}},                  {"mk,nk->mn", {4, 5}, {3, 5}},
+                     {"ij,ij->i", {5, 3}, {5, 3}}};
+  for (auto const& [spec, ea, eb] : cases) {
+    auto const a = values(ea, 0), b = values(eb, 1);
+    on_all_meshes(l, spec, strategies::einsum(spec, dims_of(a), dims_of(b)), einsum2{spec}, a, b);
+  }
+  INFO(l.combinations << " combinations, " << l.accepted << " accepted, " << l.gradients << " gradients");
+  CHECK(l.wrong == 0);
+  CHECK(l.gradients > 1500);
+  l.compare("reviewed_refusals.csv");
+}
+
+TEST_CASE("products of three operands, and with a bias") {
+  ledger l;
+  auto const a = values({3, 5}, 0), b = values({5, 2}, 1), c = values({3, 2}, 2), d = values({2}, 3);
+  on_all_meshes(l, "mk,kn,mn->k", strategies::einsum("mk,kn,mn->k", dims_of(a), dims_of(b), dims_of(c)), einsum3{"mk,kn,mn->k"}, a, b, c);
+  on_all_meshes(l, "mk,kn plus mn", strategies::einsum_plus("mk,kn->mn", dims_of(c), 0, dims_of(a), dims_of(b)), fused{"mk,kn->mn"}, c, a, b);
+  on_all_meshes(l, "mk,kn plus n", strategies::einsum_plus("mk,kn->mn", dims_of(d), 0, dims_of(a), dims_of(b)), fused{"mk,kn->mn"}, d, a, b);
+  INFO(l.combinations << " combinations, " << l.accepted << " accepted, " << l.gradients << " gradients");
+  CHECK(l.wrong == 0);
+  l.compare("reviewed_refusals.csv");
+}
+
+TEST_CASE("dense solves and normalisation") {
+  ledger l;
+  // lower triangular, a batch of two: forward substitution
+  auto const solve = []<class T>(array<T> const& A, array<T> const& B) {
+    int const batch = A.extent(0), n = A.extent(1), m = B.extent(2);
+    if (A.extent(2) != n || B.extent(1) != n || B.extent(0) != batch) return sim::no_result<T>();
+    auto x = B;
+    for (int b = 0; b < batch; ++b)
+      for (int j = 0; j < m; ++j)
+        for (int i = 0; i < n; ++i) {
+          for (int k = 0; k < i; ++k) x(b, i, j) = x(b, i, j) - A(b, i, k) * x(b, k, j);
+          x(b, i, j) = x(b, i, j) / A(b, i, i);
+        }
+    return x;
+  };
+  auto const A = positive({3, 2, 2}, 0), B = values({3, 2, 5}, 1);
+  on_all_meshes(l, "triangular solve", strategies::dense_solve(dims_of(A)), solve, A, B);
+  auto const normalise = []<class T>(array<T> const& x, array<T> const& weight, array<T> const& bias) {
+    auto y = x;
+    int const n = x.extent(1);
+    if (weight.extents != bias.extents || weight.extent(0) != n || n == 0) return sim::no_result<T>();
+    for (int i = 0; i < x.extent(0); ++i) {
+      T mean{}, square{};
+      for (int j = 0; j < n; ++j) mean = mean + x(i, j) / T(n);
+      for (int j = 0; j < n; ++j) square = square + (x(i, j) - mean) * (x(i, j) - mean);
+      for (int j = 0; j < n; ++j) y(i, j) = weight(j) * (x(i, j) - mean) / sim::sqrt(square + T(1)) + bias(j);
+    }
+    return y;
+  };
+  auto const x = values({5, 3}, 2), w = values({3}, 3), bias = values({3}, 4);
+  on_all_meshes(l, "layer norm", strategies::layer_norm(dims_of(x), 1, 1), normalise, x, w, bias);
+  INFO(l.combinations << " combinations, " << l.accepted << " accepted, " << l.gradients << " gradients");
+  CHECK(l.wrong == 0);
+  l.compare("reviewed_refusals.csv");
+}
