@@ -183,7 +183,7 @@ constexpr outcome check(strategy const& s, std::span<operand const> operands, ci
   if (now.in_place >= 0)
     for (int a = 0; a < axes; ++a) {
       auto const& self = operands[static_cast<std::size_t>(now.in_place)].type.on[a];
-      if (!gradient && detail::is_whole_on_ranks(self.kind) && detail::is_whole_on_ranks(out.type.on[a].kind)) out.type.on[a] = self;
+      if (!gradient && detail::is_entire(self.kind) && detail::is_entire(out.type.on[a].kind)) out.type.on[a] = self;
       if (!(self == out.type.on[a])) return out.why = {code::changed_in_place, static_cast<std::int8_t>(a), now.in_place}, out;
     }
   return out;
