@@ -81,7 +81,7 @@ constexpr axis_outcome decide(strategy const& s, std::span<operand const> operan
   bool const on_request = now.out_partial >> axis & 1;
   if (now.global_axes >> axis & 1 && c.varying) return refuse(code::varying_with_shard, c.first_varying);
   if (s.basis == result_basis::random) return everywhere({}, s.results);
-  if (s.basis == result_basis::constant && !c.sharded) return everywhere({kind::replicate}, s.results);
+  if (s.basis == result_basis::constant && (!c.sharded || s.size == 0)) return everywhere({kind::replicate}, s.results);
   if (c.untyped) return now.permissive ? everywhere({}, s.results) : refuse(code::no_placement, c.first_untyped);
   if (!c.sharded) {
     if (c.invariant && c.varying) return refuse(code::invariant_with_varying, c.last_invariant);
@@ -183,13 +183,21 @@ constexpr outcome check(strategy const& s, std::span<operand const> operands, ci
   if (now.in_place >= 0)
     for (int a = 0; a < axes; ++a) {
       auto const& self = operands[static_cast<std::size_t>(now.in_place)].type.on[a];
-      if (!gradient && detail::is_entire(self.kind) && detail::is_entire(out.type.on[a].kind)) out.type.on[a] = self;
+      bool const copies = detail::is_whole_on_ranks(self.kind) && detail::is_whole_on_ranks(out.type.on[a].kind);
+      if (!gradient && copies) out.type.on[a] = self;
       if (!(self == out.type.on[a])) return out.why = {code::changed_in_place, static_cast<std::int8_t>(a), now.in_place}, out;
     }
   return out;
 }
 
-/// The same for an expression of the library. Law: as above.
+/// May the program branch on the value, or take it as a number of the host? Only if every rank has the same.
+constexpr diagnostic check_branch(typing const& t) {
+  for (int a = 0; a < t.axes; ++a)
+    if (!detail::is_whole_on_ranks(t.on[a].kind)) return {code::uneven_branch, static_cast<std::int8_t>(a), 0};
+  return {};
+}
+
+/// `check` for an expression of the library.
 constexpr outcome check(op_rule const& rule, std::span<operand const> operands, circumstances const& now = {}) {
   outcome out;
   if (!rule.known) return out.why.what = code::no_rule, out;

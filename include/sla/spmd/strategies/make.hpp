@@ -19,6 +19,15 @@ constexpr strategy like(dims const& x) {
   return s;
 }
 
+/// Zeros, ones or a number of stated extents; x lends only its type.
+constexpr strategy constant(int inputs, int rank) {
+  strategy s;
+  s.inputs = inputs;
+  s.result_rank[0] = static_cast<std::int8_t>(rank);
+  s.basis = result_basis::constant;
+  return s;
+}
+
 /// Random or uninitialised entries, dropout: ranks may draw different numbers, so the result has no placement before
 /// somebody states one.
 constexpr strategy random(int inputs, int rank = 0) {
