@@ -3,6 +3,7 @@
 // sla/spmd.hpp; the engine for many machines is sla/adapter/mpi.hpp.
 #pragma once
 
+#include <sla/dist/auto_plan.hpp>
 #include <sla/dist/assemble.hpp>
 #include <sla/dist/collectives.hpp>
 #include <sla/dist/custom.hpp>
@@ -13,13 +14,16 @@
 #include <sla/dist/grad.hpp>
 #include <sla/dist/halos.hpp>
 #include <sla/dist/in_place.hpp>
+#include <sla/dist/local_map.hpp>
 #include <sla/dist/matrix.hpp>
 #include <sla/dist/partition/picture.hpp>
 #include <sla/dist/partition/quality.hpp>
 #include <sla/dist/partition/rcb.hpp>
+#include <sla/dist/precision.hpp>
 #include <sla/dist/product.hpp>
 #include <sla/dist/reinterpret_mesh.hpp>
 #include <sla/dist/recording.hpp>
+#include <sla/dist/redistribute.hpp>
 #include <sla/dist/schwarz.hpp>
 #include <sla/dist/self.hpp>
 #include <sla/dist/solve.hpp>

@@ -179,7 +179,7 @@ private:
     return sum;
   }
   void check_foldable(std::string_view what, wire_type type, monoid how) const {
-    bool const real = type == wire_type::float32 || type == wire_type::float64;
+    bool const real = type == wire_type::float32 || type == wire_type::float64 || type == wire_type::bfloat16;
     if (type == wire_type::byte || how == monoid::none || (how == monoid::average && !real))
       throw value_error(text(what, " on rank ", rank(), ": the ", name_of(how), " of elements ", name_of(type),
                              " is not defined; fold numbers, and take averages of floating-point numbers"));

@@ -54,7 +54,7 @@ struct stack_part<Local, D> {
 template <class Local>
 inline constexpr int rank_of_local = 0;
 template <class Local>
-  requires is_tensor<Local>
+  requires(!is_plain_number<Local>)
 inline constexpr int rank_of_local<Local> = Local::rank;
 
 /// The elements of a local value in a row.
@@ -86,7 +86,7 @@ template <int D, class Local>
 struct stack_shape {
   index_t outer = 1, inner = 1;
   explicit stack_shape(Local const& x) {
-    if constexpr (is_tensor<Local>)
+    if constexpr (!is_plain_number<Local>)
       for (int d = 0; d < Local::rank; ++d) (d < D ? outer : inner) *= x.extent(d);
   }
   template <class E>
@@ -96,7 +96,7 @@ struct stack_shape {
 
  private:
   static index_t extent(Local const& x, int d, int n) {
-    if constexpr (is_tensor<Local>)
+    if constexpr (!is_plain_number<Local>)
       return d == D ? index_t(n) : x.extent(d < D ? d : d - 1);
     else
       return n;

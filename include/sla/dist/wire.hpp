@@ -10,6 +10,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include <sla/core/bfloat16.hpp>
 #include <sla/core/op.hpp>
 #include <sla/core/scalar.hpp>
 #include <sla/spmd/placement.hpp>
@@ -18,14 +19,14 @@ namespace sla {
 
 /// The elements that a communicator knows. A complex number travels as two reals, any other trivially copyable type as
 /// bytes.
-enum class wire_type : std::uint8_t { byte, int32, int64, uint64, float32, float64 };
+enum class wire_type : std::uint8_t { byte, int32, int64, uint64, float32, float64, bfloat16 };
 
 /// The calls that all ranks of a communicator make together.
 enum class collective : std::uint8_t { barrier, broadcast, all_reduce, all_gather, reduce_scatter, all_to_all, split };
 inline constexpr int collective_count = 7;
 
 constexpr std::string_view name_of(wire_type type) {
-  constexpr std::string_view names[] = {"byte", "int32", "int64", "uint64", "float32", "float64"};
+  constexpr std::string_view names[] = {"byte", "int32", "int64", "uint64", "float32", "float64", "bfloat16"};
   return names[static_cast<std::size_t>(type)];
 }
 constexpr std::string_view name_of(monoid how) {
@@ -38,7 +39,7 @@ constexpr std::string_view name_of(collective what) {
   return names[static_cast<std::size_t>(what)];
 }
 constexpr std::size_t size_of(wire_type type) {
-  constexpr std::size_t sizes[] = {1, 4, 8, 8, 4, 8};
+  constexpr std::size_t sizes[] = {1, 4, 8, 8, 4, 8, 2};
   return sizes[static_cast<std::size_t>(type)];
 }
 
@@ -62,6 +63,8 @@ consteval wire_type element_of() {
     return wire_type::float32;
   } else if constexpr (std::same_as<T, double>) {
     return wire_type::float64;
+  } else if constexpr (std::same_as<T, bfloat16>) {
+    return wire_type::bfloat16;
   } else if constexpr (std::integral<T> && !std::same_as<T, bool> && sizeof(T) == 8) {
     return std::is_signed_v<T> ? wire_type::int64 : wire_type::uint64;
   } else if constexpr (std::signed_integral<T> && sizeof(T) == 4) {
@@ -131,6 +134,8 @@ inline void fold_bytes(wire_type type, monoid how, std::byte* into, std::byte co
     return fold_typed<float>(how, into, from, count);
   case wire_type::float64:
     return fold_typed<double>(how, into, from, count);
+  case wire_type::bfloat16:
+    return fold_typed<bfloat16>(how, into, from, count);
   case wire_type::byte:
     return; // any_communicator refuses it
   }
@@ -141,6 +146,7 @@ inline void divide_bytes(wire_type type, std::byte* values, std::size_t count, i
   auto const by = [&]<class T>(T divisor) { fold_each<T>(values, values, count, [&](T& a, T) { a /= divisor; }); };
   if (type == wire_type::float32) by(static_cast<float>(ranks));
   if (type == wire_type::float64) by(static_cast<double>(ranks));
+  if (type == wire_type::bfloat16) by(bfloat16(static_cast<float>(ranks)));
 }
 
 /// memcpy that accepts nothing from nowhere.

@@ -64,14 +64,14 @@ inline void mpi_say(std::string_view why) {
 }
 
 inline MPI_Datatype mpi_type(wire_type type) {
-  MPI_Datatype const types[] = {MPI_BYTE, MPI_INT32_T, MPI_INT64_T, MPI_UINT64_T, MPI_FLOAT, MPI_DOUBLE};
+  MPI_Datatype const types[] = {MPI_BYTE, MPI_INT32_T, MPI_INT64_T, MPI_UINT64_T, MPI_FLOAT, MPI_DOUBLE, MPI_UINT16_T};
   return types[static_cast<std::size_t>(type)];
 }
 
 /// The library's fold as an operation of MPI, whose own leave open what becomes of a NaN.
 template <monoid How>
 void mpi_fold(void* from, void* into, int* count, MPI_Datatype* type) {
-  for (wire_type e : {wire_type::int32, wire_type::int64, wire_type::uint64, wire_type::float32, wire_type::float64})
+  for (wire_type e : {wire_type::int32, wire_type::int64, wire_type::uint64, wire_type::float32, wire_type::float64, wire_type::bfloat16})
     if (mpi_type(e) == *type)
       fold_bytes(e, How, static_cast<std::byte*>(into), static_cast<std::byte const*>(from),
                  static_cast<std::size_t>(*count));

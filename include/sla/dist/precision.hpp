@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Collectives in other precisions: `reduce_scatter<"dp", Shard<0>>(g, wire<float>{})`, `all_gather<"dp">(w, wire<bfloat16>{},
+// out<float>{}, bwd<wire<float>>{})`. What travels and what comes out are named apart, forward and backward.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include <sla/core/bfloat16.hpp>
+#include <sla/dist/collectives.hpp>
+#include <sla/dist/grad_steps.hpp>
+
+namespace sla {
+
+/// The numbers that travel, in which reductions are made: double, float or bfloat16.
+template <class T>
+struct wire {
+  static_assert(std::is_same_v<T, double> || std::is_same_v<T, float> || std::is_same_v<T, bfloat16>,
+                "sla: wire<T>: numbers travel as double, float or bfloat16");
+};
+/// The numbers of the result: double or float. Without it they are those that travel, else those that came in.
+template <class T>
+struct out {
+  static_assert(std::is_same_v<T, double> || std::is_same_v<T, float>, "sla: out<T>: tensors hold double or float");
+};
+/// The same of the backward pass: `bwd<wire<float>>`. Without it gradients travel as they are, and come out as the operand is.
+template <class... Options>
+struct bwd {};
+
+namespace detail {
+template <class Option>
+struct precision_option {
+  static constexpr bool known = false;
+};
+template <class T>
+struct precision_option<wire<T>> {
+  static constexpr bool known = true;
+  using wire_type = T;
+};
+template <class T>
+struct precision_option<out<T>> {
+  static constexpr bool known = true;
+  using out_type = T;
+};
+template <class... O>
+struct precision_option<bwd<O...>> {
+  static constexpr bool known = ((precision_option<O>::known && !requires { typename precision_option<O>::backward; }) && ...);
+  using backward = bwd<O...>;
+};
+template <class Option>
+concept PrecisionOption = precision_option<Option>::known;
+
+template <class Missing, class... Option>
+struct wire_among {
+  using type = Missing;
+};
+template <class Missing, class First, class... Rest>
+struct wire_among<Missing, First, Rest...> : wire_among<Missing, Rest...> {};
+template <class Missing, class T, class... Rest>
+struct wire_among<Missing, wire<T>, Rest...> {
+  using type = T;
+};
+template <class Missing, class... Option>
+struct out_among {
+  using type = Missing;
+};
+template <class Missing, class First, class... Rest>
+struct out_among<Missing, First, Rest...> : out_among<Missing, Rest...> {};
+template <class Missing, class T, class... Rest>
+struct out_among<Missing, out<T>, Rest...> {
+  using type = T;
+};
+template <class... Option>
+struct backward_among {
+  using type = bwd<>;
+};
+template <class First, class... Rest>
+struct backward_among<First, Rest...> : backward_among<Rest...> {};
+template <class... O, class... Rest>
+struct backward_among<bwd<O...>, Rest...> {
+  using type = bwd<O...>;
+};
+
+template <class A, class B>
+using lower_precision = std::conditional_t<(sizeof(A) < sizeof(B)), A, B>;
+
+/// What travels and what comes out of a step on numbers of type In, as the options say.
+template <bool Reduces, class In, class... Option>
+struct chosen_precision {
+  using asked_wire = typename wire_among<void, Option...>::type;
+  using asked_out = typename out_among<void, Option...>::type;
+  static constexpr bool has_wire = !std::is_void_v<asked_wire>, has_out = !std::is_void_v<asked_out>;
+  using other_out = std::conditional_t<has_out, asked_out, In>;
+  using wire_type = std::conditional_t<has_wire, asked_wire, std::conditional_t<Reduces || !has_out, In, lower_precision<In, other_out>>>;
+  using out_type = std::conditional_t<has_out, asked_out, wire_type>;
+};
+/// Of a backward pass: as asked, and out of it come numbers as the operand's.
+template <bool Reduces, class In, class Operand, class Backward>
+struct backward_precision;
+template <bool Reduces, class In, class Operand, class... O>
+struct backward_precision<Reduces, In, Operand, bwd<O...>>
+    : chosen_precision<Reduces, In, O..., out<Operand>> {
+  static constexpr bool has_stated_wire = !std::is_void_v<typename wire_among<void, O...>::type>;
+};
+
+constexpr bool is_reduction(step how) { return how == step::all_reduce || how == step::reduce_scatter; }
+/// Does the step count as one that reduces, in the choice of what travels? What is cut out of copies does too.
+template <step How, class From, class To>
+inline constexpr bool counts_as_reduction =
+    is_reduction(How) || (How == step::convert && is_copies(From::kind) && is_part(To::kind));
+
+/// A tensor of numbers that only travel.
+template <class T, class E>
+class carried_tensor {
+ public:
+  using value_type = T;
+  using extents_type = E;
+  using memory_type = host_memory;
+  static constexpr int rank = E::rank;
+
+  explicit carried_tensor(E extents) : extents_(extents), values_(std::size_t(extents.total())) {}
+  carried_tensor(E extents, uninitialized_t) : carried_tensor(extents) {}
+  E const& extents() const { return extents_; }
+  index_t extent(int d) const { return extents_[d]; }
+  index_t size() const { return index_t(values_.size()); }
+  T const* data() const { return values_.data(); }
+  T* data() { return values_.data(); }
+
+ private:
+  E extents_;
+  std::vector<T> values_;
+};
+template <class T, class E, class F>
+struct rebuilt<carried_tensor<T, E>, T, F> {
+  using type = carried_tensor<T, F>;
+};
+template <class T, class U, class E>
+struct in_numbers {
+  using type = tensor<T, E>;
+};
+template <class U, class E>
+struct in_numbers<bfloat16, U, E> {
+  using type = carried_tensor<bfloat16, E>;
+};
+
+/// The same elements as other numbers.
+template <class T, class Local>
+  requires(!requires { typename Local::value_type; })
+T rounded(Local x) {
+  return T(x);
+}
+template <class T, class Local>
+auto rounded(Local const& x) {
+  using From = typename Local::value_type;
+  if constexpr (std::is_same_v<T, From>) {
+    return x;
+  } else {
+    typename in_numbers<T, From, typename Local::extents_type>::type y(x.extents(), uninitialized);
+    std::transform(x.data(), x.data() + x.size(), y.data(), [](From v) { return T(v); });
+    return y;
+  }
+}
+}  // namespace detail
+
+/// A step in other precisions: what travels, what comes out, and the options of the backward pass.
+template <class Step, class Wire, class Out, class Backward>
+struct step_in {};
+
+namespace detail {
+template <step How, fixed_string Axis, class To, bool Insisted, int Dim, class Wire, class Out, class X>
+auto stepped_in(X const& x) {
+  if constexpr (!is_distributed<X>) {
+    return stepped_in<How, Axis, To, Insisted, Dim, Wire, Out>(eval(x));
+  } else {
+    static_assert(is_tensor<local_of_t<X>> && std::floating_point<typename X::value_type>,
+                  "sla: wire<...>, out<...>: a step on tensors of real numbers; numbers by themselves travel as they are");
+    require_step<How, X, Axis, To, Insisted>();
+    constexpr int a = mesh_of_t<X>::template index<Axis>();
+    if constexpr (legal_step<How, X, Axis, To, Insisted>) {
+      auto [sent, layout] = take_step<How, placement_on_t<X, a>, To, one_axis<a>, Dim>(rounded<Wire>(x.local()), x.handle());
+      auto local = rounded<Out>(sent);
+      using List = typename replaced<a, To, placements_of_t<X>>::type;
+      return typename distributed_with<decltype(local), mesh_of_t<X>, List>::type(std::move(local), std::move(layout));
+    } else {
+      return x;
+    }
+  }
+}
+}  // namespace detail
+
+template <step How, fixed_string Axis, class To, bool Insisted, int Dim, class Wire, class Out, class Backward, class X>
+  requires detail::Steppable<X>
+auto perform(step_in<step_on<How, Axis, To, Insisted, Dim>, Wire, Out, Backward>, X const& x) {
+  return detail::stepped_in<How, Axis, To, Insisted, Dim, Wire, Out>(x);
+}
+template <step How, fixed_string Axis, class To, bool Insisted, int Dim, class Wire, class Out, class Backward, detail::TracedSteppable X>
+auto perform(step_in<step_on<How, Axis, To, Insisted, Dim>, Wire, Out, Backward>, X const& x) {
+  using From = placement_along_t<plain_t<X>, Axis>;
+  using In = typename plain_t<X>::value_type;
+  constexpr step back = detail::adjoint_step<How, From, To>;
+  using P = detail::backward_precision<detail::counts_as_reduction<back, dual_t<To>, dual_t<From>>, Out, In, Backward>;
+  constexpr bool narrow = sizeof(In) < 4 || sizeof(Wire) < 4 || sizeof(Out) < 4;
+  if constexpr (detail::is_reduction(back) && narrow && !P::has_stated_wire)
+    detail::refuse<code::narrow_reduction, detail::type_list<wire<Wire>, out<Out>, operand_is<0, From>, on_axis<Axis>>>();
+  auto const step = [](auto const& d) { return detail::stepped_in<How, Axis, To, Insisted, Dim, Wire, Out>(d); };
+  auto rule = detail::linear_in(
+      x,
+      [](auto const&, auto const& g) {
+        return detail::stepped_in<back, Axis, dual_t<From>, true, Dim, typename P::wire_type, typename P::out_type>(g);
+      },
+      [step](auto const&, auto const& d) { return step(d); });
+  return detail::record(x.home(), step(x.value()), std::move(rule));
+}
+
+namespace detail {
+template <step How, fixed_string Axis, class To, bool Insisted, int Dim, class... Option, class X>
+auto step_with_options(X const& x) {
+  using Value = stepping_t<X>;
+  constexpr bool reduces = counts_as_reduction<How, placement_along_t<Value, Axis>, To>;
+  using P = chosen_precision<reduces, typename Value::value_type, Option...>;
+  constexpr bool storable = !std::is_same_v<typename P::out_type, bfloat16>;
+  static_assert(storable, "sla: wire<bfloat16>: no tensor holds bfloat16; name what comes out too, out<float>");
+  using Out = std::conditional_t<storable, typename P::out_type, float>;
+  return perform(step_in<step_on<How, Axis, To, Insisted, Dim>, typename P::wire_type, Out, typename backward_among<Option...>::type>{}, x);
+}
+}  // namespace detail
+
+// The collectives of dist/collectives.hpp with options wire<T>{}, out<T>{} and bwd<...>{}. What travels is: the wire's, else in a
+// reduction the operand's, else the lower of operand and out. What comes out is: the out's, else the wire's, else the operand's.
+// Gradient: by the options of bwd, nothing of the forward pass; it comes out as the operand is. Law: where anything is narrower
+// than 32 bits and the backward pass reduces, bwd<wire<T>> says in what.
+
+template <fixed_string Axis, Placement To = Replicate, Stepping X, detail::PrecisionOption... O>
+  requires(sizeof...(O) > 0)
+auto all_reduce(X const& x, O...) {
+  return detail::step_with_options<step::all_reduce, Axis, To, false, 0, O...>(x);
+}
+template <fixed_string Axis, Placement To = Replicate, int Dim = 0, Stepping X, detail::PrecisionOption... O>
+  requires(sizeof...(O) > 0)
+auto all_gather(X const& x, O...) {
+  return detail::step_with_options<step::all_gather, Axis, To, false, Dim, O...>(x);
+}
+template <fixed_string Axis, Placement To, int Dim = 0, Stepping X, detail::PrecisionOption... O>
+  requires(sizeof...(O) > 0)
+auto reduce_scatter(X const& x, O...) {
+  return detail::step_with_options<step::reduce_scatter, Axis, To, false, Dim, O...>(x);
+}
+template <fixed_string Axis, Placement To, Stepping X, detail::PrecisionOption... O>
+  requires(sizeof...(O) > 0)
+auto all_to_all(X const& x, O...) {
+  return detail::step_with_options<step::all_to_all, Axis, To, false, 0, O...>(x);
+}
+template <fixed_string Axis, Placement To, int Dim = 0, Stepping X, detail::PrecisionOption... O>
+  requires(sizeof...(O) > 0)
+auto convert(X const& x, O...) {
+  return detail::step_with_options<step::convert, Axis, To, false, Dim, O...>(x);
+}
+
+}  // namespace sla
