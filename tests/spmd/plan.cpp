@@ -72,7 +72,7 @@ TEST_CASE("the size of the tensor decides between few rounds and few bytes") {
   // Sizes in the type decide at once; where three columns cannot be dealt out, parts change places first.
   STATIC_REQUIRE(std::is_same_v<route_to<Known<8, 64, S0, S0>, R, R>, Gather>);
   STATIC_REQUIRE(std::is_same_v<route_to<Known<128, 1024, S0, S0>, R, R>, Swap>);
-  using Turn = Route<PermuteShards<S0, S0, "tp", "dp">, AllGather<S0, R, "dp">, AllGather<S0, R, "tp">>;
+  using Turn = Route<PermuteShards<S0, S0, "tp", "dp">, AllGather<Shard<0, Even, 1>, R, "dp">, AllGather<S0, R, "tp">>;
   STATIC_REQUIRE(std::is_same_v<route_to<Known<65536, 3, S0, S0>, R, R>, Turn>);
 }
 

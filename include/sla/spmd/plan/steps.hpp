@@ -79,13 +79,6 @@ consteval auto step_type_for() {
     return Convert<From, To, Axes...>{};
 }
 
-/// The placement of one axis in a state, without its place among others.
-constexpr placed placed_in(planned_route const& r, plan_state s, int a, typing const& like) {
-  auto p = typing_of(r, s, like).on[a];
-  p.level = 0;
-  return p;
-}
-
 /// The axes of a step, the outermost first.
 struct step_axes {
   int size = 0;
@@ -103,6 +96,13 @@ constexpr step_axes axes_in_step(plan_state before, plan_step const& s, int axes
       if ((s.axes >> a & 1) && mine == place) out.axis[out.size++] = a;
     }
   return out;
+}
+
+/// The placement of an axis in a state; of several axes as one, without their places.
+constexpr placed placed_in(planned_route const& r, plan_state s, step_axes const& axes, typing const& like) {
+  auto p = typing_of(r, s, like).on[axes.axis[0]];
+  if (axes.size > 1) p.level = 0;
+  return p;
 }
 
 /// The kind of step that keeps the value on the way from one placement to another.
@@ -123,8 +123,8 @@ struct typed_step {
   static constexpr plan_state before = K ? Path::value.steps[K ? K - 1 : 0].after : Path::value.source;
   static constexpr plan_step step = Path::value.steps[K];
   static constexpr step_axes order = axes_in_step(before, step, route.problem.axes);
-  static constexpr placed from = placed_in(route, before, order.axis[0], Query::from);
-  static constexpr placed to = placed_in(route, step.after, order.axis[0], Query::from);
+  static constexpr placed from = placed_in(route, before, order, Query::from);
+  static constexpr placed to = placed_in(route, step.after, order, Query::from);
   template <int... N>
   static consteval auto make(std::integer_sequence<int, N...>) {
     using mesh = typename Query::mesh_type;

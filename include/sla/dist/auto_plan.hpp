@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Calls that redistribute their operands as they must: `auto_plan<op::add>(a, b)`, by the plan that `plan_of<op::add, A, B>` is.
+// The search is in spmd/plan/operation.hpp, the steps in dist/redistribute.hpp.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include <sla/dist/product.hpp>
+#include <sla/dist/redistribute.hpp>
+#include <sla/spmd/plan/explain.hpp>
+
+namespace sla {
+
+/// The plan that a call is expected to have: `auto_plan<op::add, Expect<Plan<...>>>(a, b)` is refused where it has another.
+template <class Golden>
+struct Expect {};
+
+/// How an operation is called; for an own one specialise it.
+template <class Op>
+struct planned_call;
+template <>
+struct planned_call<op::add> {
+  static auto run(auto const& a, auto const& b) { return a + b; }
+};
+template <>
+struct planned_call<op::sub> {
+  static auto run(auto const& a, auto const& b) { return a - b; }
+};
+template <>
+struct planned_call<op::mul> {
+  static auto run(auto const& a, auto const& b) { return a * b; }
+};
+template <>
+struct planned_call<op::div> {
+  static auto run(auto const& a, auto const& b) { return a / b; }
+};
+template <>
+struct planned_call<op::exp> {
+  static auto run(auto const& a) { return exp(a); }
+};
+template <>
+struct planned_call<op::sum> {
+  static auto run(auto const& a) { return sum(a); }
+};
+template <>
+struct planned_call<op::dot> {
+  static auto run(auto const& a, auto const& b) { return dot(a, b); }
+};
+template <>
+struct planned_call<op::matvec> {
+  static auto run(auto const& a, auto const& b) { return a * b; }
+};
+
+namespace detail {
+
+template <class Planned, class Expected>
+inline constexpr bool plan_is_expected = std::is_same_v<Planned, Expected>;
+
+/// The value of an expression; what is no expression stays.
+template <class X>
+auto settled(X const& x) {
+  if constexpr (Stepping<X> && !requires { typename X::plain_type; })
+    return eval(x);
+  else
+    return x;
+}
+/// What the rules see of an operand.
+template <class X>
+struct planned_operand {
+  using type = X;
+};
+template <Stepping X>
+struct planned_operand<X> {
+  using type = stepping_t<X>;
+};
+template <class X>
+  requires(requires { typename X::plain_type; } && !Stepping<X>)
+struct planned_operand<X> {
+  using type = typename X::plain_type;
+};
+
+template <class Op, class... Parts>
+struct call_runner;
+template <class Op, class... Routes, class... After>
+struct call_runner<Op, type_list<Routes...>, Apply<Op>, Result<After...>> {
+  template <class... X>
+  static auto run(X const&... x) {
+    return run_plan(Route<After...>{}, settled(planned_call<Op>::run(run_plan(Routes{}, x)...)));
+  }
+};
+template <class Op, class... Routes, int K, class... Steps, class... Rest>
+struct call_runner<Op, type_list<Routes...>, Arg<K, Steps...>, Rest...> : call_runner<Op, type_list<Routes..., Route<Steps...>>, Rest...> {};
+
+template <class Op, class... Parts, class... X>
+auto run_call(Plan<Parts...>, X const&... x) {
+  return call_runner<Op, type_list<>, Parts...>::run(x...);
+}
+
+/// Asked: a wish, or nothing, and the operands.
+template <class Op, class Golden, class... Asked, class... X>
+auto planned_result(type_list<Asked...>, X const&... x) {
+  if constexpr (!Plannable<Op, Asked...>) {
+    static_assert(has_plan<Op, Asked...>, "sla[E16]: no redistribution of these operands makes the call legal, or leads to the placements wanted");
+  } else {
+    using P = sla::plan_of<Op, Asked...>;
+    if constexpr (!std::is_void_v<Golden>)
+      static_assert(plan_is_expected<P, Golden>, "sla: the plan of this call, the first type below, is not the expected one, the second");
+    return run_call<Op>(P{}, settled(x)...);
+  }
+}
+
+// What stands between < and > after the operation.
+template <class Op, class Asked>
+struct asked_of;
+template <class Op, class... P>
+struct asked_of<Op, To<P...>> {
+  template <class... X>
+  static auto run(X const&... x) {
+    return planned_result<Op, void>(type_list<To<P...>, typename planned_operand<X>::type...>{}, x...);
+  }
+};
+template <class Op, class Golden>
+struct asked_of<Op, Expect<Golden>> {
+  template <class... X>
+  static auto run(X const&... x) {
+    return planned_result<Op, Golden>(type_list<typename planned_operand<X>::type...>{}, x...);
+  }
+};
+
+}  // namespace detail
+
+/// Op of the operands, after the cheapest steps that make the call legal: `plan_of<Op, X...>` is their type and
+/// `explain_plan<Op, X...>()` their words. Sparse operands stay where they are.
+/// Gradient: that of the steps and of the operation. Cost: that of the plan; nothing if the call is legal as it stands.
+/// Errors: as redistribute.
+template <class Op, class... X>
+auto auto_plan(X const&... x) {
+  return detail::planned_result<Op, void>(detail::type_list<typename detail::planned_operand<X>::type...>{}, x...);
+}
+/// The result in the placements wanted, `auto_plan<op::add, To<Shard<0>>>(a, b)`, whose steps are paid for too; or by a plan that
+/// is expected, `auto_plan<op::add, Expect<Plan<...>>>(a, b)`: the program is refused where the planner finds another one.
+template <class Op, class Asked, class... X>
+  requires requires { sizeof(detail::asked_of<Op, Asked>); }
+auto auto_plan(X const&... x) {
+  return detail::asked_of<Op, Asked>::run(x...);
+}
+
+}  // namespace sla

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Plans of one tensor carried out: `redistribute<Replicate, Shard<0>>(x)` by the cheapest steps, one axis by its one step.
+// Which steps these are is in the types of spmd/plan/, what a step does in dist/steps.hpp; plans of calls are in dist/auto_plan.hpp.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <sla/dist/flat.hpp>
+#include <sla/spmd/plan/steps.hpp>
+
+namespace sla {
+
+namespace detail {
+
+/// Never true; its arguments are what a refusal prints.
+template <class... Facts>
+inline constexpr bool has_plan = false;
+
+// ---- steps
+template <fixed_string... Axes>
+struct axes_of_step {
+  template <class To>
+  static auto gather(auto const& x) {
+    return sla::all_gather<flat<Axes...>, To>(x);
+  }
+  template <class To>
+  static auto reduce(auto const& x) {
+    return sla::all_reduce<flat<Axes...>, To>(x);
+  }
+  template <class To>
+  static auto scatter(auto const& x) {
+    return sla::reduce_scatter<flat<Axes...>, To>(x);
+  }
+  template <class To>
+  static auto turn(auto const& x) {
+    return sla::all_to_all<flat<Axes...>, To>(x);
+  }
+};
+template <fixed_string Axis>
+struct axes_of_step<Axis> {
+  template <class To>
+  static auto gather(auto const& x) {
+    return sla::all_gather<Axis, To>(x);
+  }
+  template <class To>
+  static auto reduce(auto const& x) {
+    return sla::all_reduce<Axis, To>(x);
+  }
+  template <class To>
+  static auto scatter(auto const& x) {
+    return sla::reduce_scatter<Axis, To>(x);
+  }
+  template <class To>
+  static auto turn(auto const& x) {
+    return sla::all_to_all<Axis, To>(x);
+  }
+};
+template <Placement From, Placement To, fixed_string... Axes>
+auto run_step(AllGather<From, To, Axes...>, auto const& x) {
+  return axes_of_step<Axes...>::template gather<To>(x);
+}
+template <Placement From, Placement To, fixed_string... Axes>
+auto run_step(AllReduce<From, To, Axes...>, auto const& x) {
+  return axes_of_step<Axes...>::template reduce<To>(x);
+}
+template <Placement From, Placement To, fixed_string... Axes>
+auto run_step(ReduceScatter<From, To, Axes...>, auto const& x) {
+  return axes_of_step<Axes...>::template scatter<To>(x);
+}
+template <Placement From, Placement To, fixed_string... Axes>
+auto run_step(AllToAll<From, To, Axes...>, auto const& x) {
+  return axes_of_step<Axes...>::template turn<To>(x);
+}
+template <Placement From, Placement To, fixed_string Axis>
+auto run_step(Repartition<From, To, Axis>, auto const& x) {
+  return sla::repartition<Axis, To>(x);
+}
+template <Placement From, Placement To, fixed_string Axis>
+auto run_step(Convert<From, To, Axis>, auto const& x) {
+  return sla::convert<Axis, To>(x, expert);
+}
+template <Placement From, Placement To, fixed_string... Axes>
+auto run_step(PermuteShards<From, To, Axes...>, auto const& x) {
+  return sla::permute_shards<Axes...>(x);
+}
+
+template <class X>
+X run_steps(type_list<>, X const& x) {
+  return x;
+}
+template <class First, class... Rest, class X>
+auto run_steps(type_list<First, Rest...>, X const& x) {
+  return run_steps(type_list<Rest...>{}, run_step(First{}, x));
+}
+template <class... Steps, class X>
+auto run_plan(Route<Steps...>, X const& x) {
+  return run_steps(type_list<Steps...>{}, x);
+}
+
+// ---- plans by size
+template <class X>
+decltype(auto) value_under(X const& x) {
+  if constexpr (requires { typename X::plain_type; })
+    return x.value();
+  else
+    return (x);
+}
+
+/// The extent of dimension d of the whole tensor: what the outermost axis that deals it out has, or what this rank has.
+template <class X>
+index_t whole_extent(X const& x, int d) {
+  constexpr auto t = operand_traits<X>::template value<typename joined_keys<placements<>, placements_of_t<X>>::type>.type;
+  index_t extent = x.local().extent(d);
+  int outermost = -1;
+  for (int a = 0; a < t.axes; ++a)
+    if (is_sharded(t.on[a].kind) && t.on[a].dim == d && (outermost < 0 || is_outer(t, a, outermost))) outermost = a;
+  return outermost < 0 ? extent : x.handle()->extent[outermost];
+}
+template <class X>
+index_t whole_bytes(X const& x) {
+  index_t bytes = index_t(sizeof(typename X::value_type));
+  for (int d = 0; d < X::local_type::rank; ++d) bytes *= whole_extent(x, d);
+  return bytes;
+}
+
+/// Do the extents divide into the equal pieces of every state of a path?
+template <class Query, int N, class X>
+bool divides(X const& x) {
+  constexpr auto route = Query::route(false);
+  constexpr auto const& path = pieces_v<Query>.path[N];
+  for (int k = 0; k < path.size; ++k) {
+    auto const u = unpack(path.steps[k].after, route.problem.axes);
+    for (int d = 0; d < route.problem.dims; ++d) {
+      index_t ranks = 1;
+      for (int i = 0; i < u.length[d]; ++i)
+        if (int const a = u.list[d][i]; route.problem.even[u.family[a]]) ranks *= x.mesh().size(a);
+      if (whole_extent(x, d) % ranks != 0) return false;
+    }
+  }
+  return true;
+}
+
+/// Tensors of the same numbers whose types differ in which extents are static.
+template <class A, class B>
+struct common_local;
+template <class T, index_t... E, index_t... G, class Memory>
+struct common_local<tensor<T, Extents<E...>, Memory>, tensor<T, Extents<G...>, Memory>> {
+  using type = tensor<T, Extents<(E == G ? E : index_t(dyn))...>, Memory>;
+};
+template <class A, class B>
+struct common_value;
+template <class A>
+struct common_value<A, A> {
+  using type = A;
+};
+template <class L, class K, class Mesh, class... P>
+  requires(!std::same_as<L, K>)
+struct common_value<distributed<L, Mesh, P...>, distributed<K, Mesh, P...>> {
+  using type = distributed<typename common_local<L, K>::type, Mesh, P...>;
+};
+template <class A, class... Rest>
+struct common_result {
+  using type = A;
+};
+template <class A, class B, class... Rest>
+struct common_result<A, B, Rest...> : common_result<typename common_value<A, B>::type, Rest...> {};
+
+template <class Out, class X>
+Out as_common(X x) {
+  if constexpr (std::same_as<Out, X>) {
+    return x;
+  } else {
+    typename Out::local_type local(Out::local_type::extents_type::from(x.local().extents()), uninitialized);
+    std::copy_n(x.local().data(), local.size(), local.data());
+    return Out(std::move(local), x.handle());
+  }
+}
+
+/// The pieces of an envelope, and its plan for extents that do not divide.
+template <class List, class... Pieces>
+struct split_envelope {
+  using pieces = List;
+  using fallback = void;
+};
+template <class... Done, std::int64_t Bytes, class Plan, class... Rest>
+struct split_envelope<type_list<Done...>, Piece<Bytes, Plan>, Rest...> : split_envelope<type_list<Done..., Piece<Bytes, Plan>>, Rest...> {};
+template <class... Done, class Plan>
+struct split_envelope<type_list<Done...>, Indivisible<Plan>> {
+  using pieces = type_list<Done...>;
+  using fallback = Plan;
+};
+
+template <class Query, class Fallback, std::int64_t... Bytes, class... Plans, class X, int... N>
+auto run_by_size(type_list<Piece<Bytes, Plans>...>, X const& x, std::integer_sequence<int, N...>) {
+  using Last = typename type_at<int(sizeof...(N)) - 1, type_list<Plans...>>::type;
+  using Other = std::conditional_t<std::is_void_v<Fallback>, Last, Fallback>;
+  using Out = typename common_result<decltype(run_plan(Plans{}, x))..., decltype(run_plan(Other{}, x))>::type;
+  auto const& value = value_under(x);
+  index_t const bytes = whole_bytes(value);
+  int chosen = 0;
+  ((chosen = bytes >= Bytes ? N : chosen), ...);
+  if constexpr (!std::is_void_v<Fallback>) {
+    bool const fits = ((N != chosen || divides<Query, N>(value)) && ...);
+    if (!fits) return as_common<Out>(run_plan(Fallback{}, x));
+  }
+  std::optional<Out> out;
+  ((N == chosen ? void(out.emplace(as_common<Out>(run_plan(Plans{}, x)))) : void()), ...);
+  return std::move(*out);
+}
+
+template <class Query, class X, class... Steps>
+auto run_found(Route<Steps...> plan, X const& x) {
+  return run_plan(plan, x);
+}
+template <class Query, class X, class... Pieces>
+auto run_found(Envelope<Pieces...>, X const& x) {
+  using split = split_envelope<type_list<>, Pieces...>;
+  return run_by_size<Query, typename split::fallback>(typename split::pieces{}, x, std::make_integer_sequence<int, pieces_v<Query>.size>{});
+}
+
+template <class List, bool Insisted, class X>
+auto redistributed(X const& x) {
+  using Value = stepping_t<X>;
+  if constexpr (requires { eval(x); } && !std::same_as<X, Value> && !requires { typename X::plain_type; }) {
+    return redistributed<List, Insisted>(eval(x));
+  } else {
+    using planned = redistribution<Value, List, Insisted>;
+    if constexpr (!planned::possible) {
+      static_assert(has_plan<placements_of_t<Value>, List>,
+                    "sla[E16]: no steps lead from the placements of the value to these: a Partial is made of what is whole on every rank only, "
+                    "an Invariant of a Replicate by the tag sla::expert, a Part by its layout (repartition), and Varying and halos stay as they are");
+      return x;
+    } else {
+      return run_found<typename planned::query>(typename planned::type{}, x);
+    }
+  }
+}
+
+}  // namespace detail
+
+/// The same value in these placements, one for each axis of the mesh, by the cheapest steps: `route_to<X, P...>` is their type and
+/// `explain_route<X, P...>()` their words. Where sizes decide, the size of the whole tensor does, on all ranks alike.
+/// Gradient: the duals of the steps in reverse order. Cost: that of the plan, spmd/plan/cost.hpp.
+/// Errors: shape_error, if a family cannot deal a dimension out.
+template <Placement... P, Stepping X>
+  requires(sizeof...(P) > 0)
+auto redistribute(X const& x) {
+  static_assert(sizeof...(P) == mesh_of_t<detail::stepping_t<X>>::rank, "sla: redistribute<P...>(x) has one placement for each axis of the mesh, in its order");
+  return detail::redistributed<placements<P...>, false>(x);
+}
+template <Placement... P, Stepping X>
+  requires(sizeof...(P) > 0)
+auto redistribute(X const& x, expert_t) {
+  static_assert(sizeof...(P) == mesh_of_t<detail::stepping_t<X>>::rank, "sla: redistribute<P...>(x) has one placement for each axis of the mesh, in its order");
+  return detail::redistributed<placements<P...>, true>(x);
+}
+
+/// The same value in another placement on one axis, by the one step that leads there: all_gather, all_reduce, reduce_scatter,
+/// all_to_all, repartition or convert. Law: Replicate and Invariant become neither Invariant nor Partial without the tag, all but
+/// Replicate to Partial; a dimension that several axes deal out is changed from its innermost axis on.
+template <fixed_string Axis, Placement To, Stepping X>
+auto redistribute(X const& x) {
+  using From = placement_along_t<detail::stepping_t<X>, Axis>;
+  constexpr auto from = From::kind, to = To::kind;
+  constexpr bool gated = (from == placement_kind::replicate && to == placement_kind::invariant) ||
+                         (from == placement_kind::invariant && to == placement_kind::partial);
+  return perform(step_on<route_v<From, To>, Axis, To, !gated>{}, x);
+}
+template <fixed_string Axis, Placement To, Stepping X>
+auto redistribute(X const& x, expert_t) {
+  using From = placement_along_t<detail::stepping_t<X>, Axis>;
+  return perform(step_on<route_v<From, To>, Axis, To, true>{}, x);
+}
+
+}  // namespace sla

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Plans carried out on thread ranks: every pair of placements of a matrix on two axes, in both orders
+// of the axes; plans by size and by extents that divide; uneven shards. What was priced is what is communicated.
+#include <string>
+
+#include <sla/dist/distribute.hpp>
+#include <sla/dist/redistribute.hpp>
+#include <sla/dist/threads.hpp>
+
+#include "catch.hpp"
+
+using namespace sla;
+using Ranks = mesh<axis<"dp", 2>, axis<"tp", 2>>;
+using Local = matrix<double>;
+using R = Replicate;
+using S0 = Shard<0>;
+using S1 = Shard<1>;
+using P = Partial<>;
+
+namespace sla {
+template <>
+inline constexpr topology topology_of<Ranks> = two_level(1);
+}
+
+namespace {
+
+template <class... Q>
+using On = distributed<Local, Ranks, Q...>;
+
+/// x in two placements, by distribute and convert alone; pending sums have another summand on each rank.
+template <class A, class B>
+auto made(Local const& x, Ranks const& m) {
+  constexpr bool sum_a = A::kind == placement_kind::partial, sum_b = B::kind == placement_kind::partial;
+  auto whole = distribute<std::conditional_t<sum_a, R, A>, std::conditional_t<sum_b, R, B>>(x, m);
+  auto first = [&] {
+    if constexpr (sum_a)
+      return convert<"dp", P>(whole);
+    else
+      return whole;
+  }();
+  auto both = [&] {
+    if constexpr (sum_b)
+      return convert<"tp", P>(first);
+    else
+      return first;
+  }();
+  double const offset = (sum_a ? 3.0 - 6.0 * m.coordinate(0) : 0.0) + (sum_b ? 5.0 - 10.0 * m.coordinate(1) : 0.0);
+  for (double& value : both.local()) value += offset;
+  return both;
+}
+
+template <class A, class B, class C, class D>
+double error_of(Local const& x, Ranks const& m) {
+  if constexpr (!Redistributable<On<A, B>, C, D>) {
+    return 0;
+  } else {
+    auto const y = redistribute<C, D>(made<A, B>(x, m));
+    static_assert(has_placements<decltype(y), C, D>);
+    return double(norm(gather(y) - x));
+  }
+}
+
+template <class... Pairs>
+struct list {};
+using Inner = Shard<0, Even, 1>; // dp inside tp
+
+template <class A, class B, class... C, class... D>
+double all_targets(Local const& x, Ranks const& m, list<placements<C, D>...>) {
+  return (error_of<A, B, C, D>(x, m) + ... + 0.0);
+}
+using Pairs = list<placements<R, R>, placements<S0, S0>, placements<Inner, S0>, placements<S0, S1>, placements<P, S0>>;
+template <class... A, class... B>
+double all_pairs(Local const& x, Ranks const& m, list<placements<A, B>...>) {
+  return (all_targets<A, B>(x, m, Pairs{}) + ... + 0.0);
+}
+
+/// Calls on the axes of dp and tp.
+std::string calls(Ranks const& m, collective what) {
+  return std::to_string(m.communicator<"dp">().stats().count(what)) + " " + std::to_string(m.communicator<"tp">().stats().count(what));
+}
+void forget(Ranks const& m) {
+  m.communicator<"dp">().reset_stats();
+  m.communicator<"tp">().reset_stats();
+}
+
+}  // namespace
+
+TEST_CASE("every plan brings the numbers where it says, on extents that divide and on others") {
+  auto const wrong = threads::run(4, [](auto& world) {
+    Ranks m(world);
+    auto const x = random<double, Extents<dyn, dyn>>({8, 12}, 1);
+    return all_pairs(x, m, Pairs{});
+  });
+  for (double e : wrong) CHECK(e <= 1e-12);
+}
+
+TEST_CASE("the plan that was priced is the plan that runs") {
+  auto const right = threads::run(4, [](auto& world) {
+    Ranks m(world);
+    bool all = true;
+    for (index_t rows : {8, 7, 400}) {
+      auto const x = random<double, Extents<dyn, dyn>>({rows, 200}, 2);
+      auto const sums = made<P, P>(x, m);
+      forget(m);
+      auto const y = redistribute<R, R>(sums);
+      all = all && double(norm(y.local() - x)) <= 1e-10;
+      // in halves inside the machine; no dimension is cut where it does not divide
+      all = all && calls(m, collective::all_reduce) == (rows == 7 ? "1 1" : "1 0");
+      all = all && calls(m, collective::reduce_scatter) == (rows == 7 ? "0 0" : "0 1") && calls(m, collective::all_gather) == (rows == 7 ? "0 0" : "0 1");
+    }
+    using X = decltype(made<S0, S0>(std::declval<Local>(), m));
+    static_assert(count<motion::all_to_all, route_to<X, R, R>>() == 1);
+    for (index_t rows : {8, 400}) {  // few rounds, or few bytes between machines
+      auto const x = random<double, Extents<dyn, dyn>>({rows, 200}, 3);
+      auto const parts = made<S0, S0>(x, m);
+      forget(m);
+      auto const y = redistribute<R, R>(parts);
+      all = all && double(norm(y.local() - x)) == 0;
+      all = all && calls(m, collective::all_to_all) == (rows == 8 ? "0 0" : "0 1") && calls(m, collective::all_gather) == "1 1";
+    }
+    forget(m);
+    auto const same = redistribute<S0, S1>(made<S0, S1>(random<double, Extents<dyn, dyn>>({8, 8}, 4), m));
+    return all && calls(m, collective::all_gather) == "0 0" && calls(m, collective::all_to_all) == "0 0" && same.local().extent(0) == 4;
+  });
+  for (bool r : right) CHECK(r);
+}
+
+TEST_CASE("uneven shards, and one axis alone") {
+  auto const wrong = threads::run(4, [](auto& world) {
+    Ranks m(world);
+    auto const x = random<double, Extents<dyn, dyn>>({7, 5}, 5);
+    auto const uneven = distribute<Shard<0, Balanced>, Shard<0, Ceil>>(x, m);
+    double e = norm(gather(redistribute<Shard<1, Ceil>, R>(uneven)) - x) + norm(redistribute<R, R>(uneven).local() - x);
+    e += norm(gather(redistribute<"tp", Shard<1, Ceil>>(uneven)) - x) + norm(gather(redistribute<"tp", R>(uneven)) - x);
+    e += norm(gather(redistribute<"tp", Shard<1, Ceil>>(made<R, P>(x, m))) - x);
+    return e;
+  });
+  for (double e : wrong) CHECK(e <= 1e-12);
+}
