@@ -10,6 +10,7 @@
 #include <sla/dist/agreement.hpp>
 #include <sla/dist/collectives.hpp>
 #include <sla/dist/columns.hpp>
+#include <sla/dist/entries.hpp>
 #include <sla/dist/grid.hpp>
 #include <sla/dist/partition/quality.hpp>
 #include <sla/dist/partition/strips.hpp>
@@ -147,6 +148,9 @@ auto deal_sparse(Local const& x, std::shared_ptr<shared_layout<Mesh>> layout, Cu
     layout->extent[A] = batch;
     auto part = cut_batch(x, typename P::family{}, P::family::first(me, batch, ranks), P::family::local_extent(me, batch, ranks));
     return deal_sparse<A + 1, Rest...>(part, std::move(layout), partitioner);
+  } else if constexpr (P::kind == placement_kind::hyper) {
+    static_assert((is_copied<Rest> && ...), "sla: distribute<..., Hyper<>, ...>(A, mesh): the axes after the one that deals out entries are Replicate");
+    return deal_entries<A>(x, *layout, partitioner);
   } else if constexpr (is_grid<placements<P, Rest...>>) {
     return deal_rectangle<A, P, Rest...>(x, *layout);
   } else {

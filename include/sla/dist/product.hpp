@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <sla/dist/elementwise.hpp>
+#include <sla/dist/entry_product.hpp>
 
 namespace sla {
 
@@ -66,7 +67,8 @@ inline constexpr bool exchanges_halo = [] {
   auto const decided = outcome_of<Op, std::remove_cvref_t<X>...>;
   bool any = false;
   for (int a = 0; a < max_mesh_axes; ++a)
-    any = any || decided.implied[a] == communication::halo || decided.implied[a] == communication::reverse_halo;
+    any = any || decided.implied[a] == communication::halo || decided.implied[a] == communication::reverse_halo ||
+          decided.implied[a] == communication::halo_and_back;
   return any;
 }();
 template <class List>
@@ -158,6 +160,7 @@ auto perform(op::adjoint, A&& a) {
 /// finishes; transposed columns give the columns' layout. Replicate and batch shards multiply locally.
 /// On a grid, rows on one axis and columns on another, x is Replicate on the rows' axis and Shard on the columns'; y is Shard on the
 /// rows' axis and Partial on the columns'; transposed the other way round.
+/// A nonzero partition takes x in the vectors' Shard and gives y in it: a halo in, contributions out.
 /// Cost: rows send their halo to neighbours only, while the interior rows are computed; all else is local.
 /// Errors: shape_error.
 template <DistributedOperator A, Placed X>
@@ -169,6 +172,15 @@ auto operator*(A&& a, X&& x) {
   require_well_typed<Op, D, std::remove_cvref_t<X>>();
   if constexpr (!well_typed<Op, D, X>) {
     return detail::placed_elementwise<op::conj>(std::forward<X>(x));  // well-formed, so that the sentence is the only error
+  } else if constexpr (detail::by_entries<placements_of_t<D>> && detail::exchanges_halo<Op, D, X>) {
+    auto const handle = detail::matrix_of(a).handle();
+    auto layout = detail::layout_of(x);
+    detail::require_partition(layout, handle, Turned::transposed);
+    auto view = detail::local_operand<Turned::conj>(std::forward<A>(a));
+    auto node = detail::local_node(std::forward<X>(x));
+    using Product = entries_product<decltype(view), decltype(node), Turned::transposed, std::shared_ptr<halo_plan const>>;
+    Product y{std::move(view), std::move(node), handle->fold, handle->halo};
+    return typename detail::placed_result<Op, D, X>::template type<Product>{std::move(y), std::move(layout)};
   } else if constexpr (detail::is_grid<placements_of_t<D>>) {
     constexpr int from = detail::grid_axis<placements_of_t<D>, Turned::transposed ? 0 : 1>;
     auto const handle = detail::matrix_of(a).handle();

@@ -74,6 +74,10 @@ template <class P, int Side>
 inline constexpr bool is_side = false;
 template <int Side, class F>
 inline constexpr bool is_side<SparseShard<Side, F>, Side> = true;
+template <int Batch, class F>
+struct vector_placement<Batch, Hyper<F>> {
+  using type = Shard<Batch, F>;
+};
 /// Does one axis deal out rows, and another one columns?
 template <class List>
 inline constexpr bool is_grid = false;

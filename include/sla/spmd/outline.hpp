@@ -325,11 +325,19 @@ constexpr void postpone_implied(Y& y) {
   for (int a = 0; a < decided.type.axes; ++a) {
     if (decided.implied[a] == communication::none) continue;
     constexpr byte_line part = bytes_of<typename Y::local_type>();
-    scheduled_step s{implied_transition(decided.implied[a], call::operands[sizeof...(X) - 1].type.on[a], decided.type.on[a])};
-    s.axis = static_cast<std::int8_t>(a);
-    s.bytes = s.result = part;
-    s.scalar = s.how() == step::all_reduce;
-    y.postpone(s);
+    auto const postpone = [&](communication one) {
+      scheduled_step s{implied_transition(one, call::operands[sizeof...(X) - 1].type.on[a], decided.type.on[a])};
+      s.axis = static_cast<std::int8_t>(a);
+      s.bytes = s.result = part;
+      s.scalar = s.how() == step::all_reduce;
+      y.postpone(s);
+    };
+    if (decided.implied[a] == communication::halo_and_back) {
+      postpone(communication::halo);
+      postpone(communication::reverse_halo);
+    } else {
+      postpone(decided.implied[a]);
+    }
   }
 }
 }  // namespace detail

@@ -161,6 +161,7 @@ constexpr outcome check(strategy const& s, std::span<operand const> operands, ci
     for (int n = 0; n < s.results; ++n) made[n].on[a] = one.at[n];
     out.implied[a] = one.implied;
     bool const whole_entries = one.implied == communication::halo || one.implied == communication::reverse_halo ||
+                               one.implied == communication::halo_and_back ||
                                one.implied == communication::solver;
     auto const& x = operands[operands.size() > 1 ? 1 : 0].type;
     for (int b = 0; b < axes; ++b) { // whoever exchanges a halo must own whole entries

@@ -56,7 +56,7 @@ constexpr slot shard_slot(int dim, int partition = 0) {
 constexpr slot partial_slot(monoid fold = monoid::none) { return {slot_kind::partial, -1, fold}; }
 
 /// The communication that an operation does by itself along an axis; all other communication is a named collective.
-enum class communication : std::uint8_t { none, halo, reverse_halo, all_reduce, solver };
+enum class communication : std::uint8_t { none, halo, reverse_halo, halo_and_back, all_reduce, solver };
 
 /// One way to split the operation. Theorem: a sound rule splits one index, and its placeholders are all places where
 /// that index occurs; so filling them with one family is right for every family.

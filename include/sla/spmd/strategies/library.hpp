@@ -80,6 +80,12 @@ constexpr void add_rules_by_rows(strategy& out, op_rule const& rule, subscripts 
               : rule.indices == indexing::solve ? communication::solver
                                                     : communication::reverse_halo;
   out.add(r);
+  if (rule.indices != indexing::solve) { // by entries: a halo in, contributions to another one out
+    auto by_entries = r;
+    by_entries.in[0] = {slot_kind::entries};
+    by_entries.implied = communication::halo_and_back;
+    out.add(by_entries);
+  }
   if (!from_columns) return;
   r.in[1].kind = slot_kind::ghost;
   r.implied = communication::none;

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Nonzero partitions: every entry of a square matrix on one rank, `distribute<Hyper<>>(A, mesh, strips{})`, vectors by rows. A
+// product is that of dist/entry_product.hpp. Partitions by rows alone are in dist/rows.hpp.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <sla/dist/rows.hpp>
+
+namespace sla::detail {
+/// Indices that a rank holds beside its own, owner after owner, and their local numbers behind the own ones.
+class ghost_numbers {
+  auto before() const {
+    return [of = &own_->owners()](index_t a, index_t b) { return of->before(a, b); };
+  }
+
+ public:
+  ghost_numbers(row_partition const& own, std::vector<index_t> used) : own_(&own), ghosts_(std::move(used)) {
+    ghosts_.erase(std::remove_if(ghosts_.begin(), ghosts_.end(), [&](index_t g) { return own.owns(g); }), ghosts_.end());
+    std::sort(ghosts_.begin(), ghosts_.end(), before());
+    ghosts_.erase(std::unique(ghosts_.begin(), ghosts_.end()), ghosts_.end());
+  }
+  index_t count() const { return own_->count() + index_t(ghosts_.size()); }
+  index_t local(index_t global) const {
+    if (own_->owns(global)) return own_->local(global);
+    return own_->count() + (std::lower_bound(ghosts_.begin(), ghosts_.end(), global, before()) - ghosts_.begin());
+  }
+  std::shared_ptr<halo_plan const> plan(any_communicator& c) const {
+    return std::make_shared<halo_plan const>(c, *own_, ghosts_, ask_owners(c, own_->owners(), ghosts_), own_->count());
+  }
+
+ private:
+  row_partition const* own_;
+  std::vector<index_t> ghosts_;
+};
+
+/// The entries of this rank: each goes to the owner of its row or of its column, whichever is shorter, so that few ranks read a
+/// long column and few add to a long row (the first step of a medium-grain partition). Collective.
+template <int Axis, class T, class S, class F, class Mesh, class Cut>
+auto deal_entries(sparse_tensor<T, S, F> const& A, shared_layout<Mesh> layout, Cut const& partitioner) {
+  if (A.rows() != A.cols())
+    throw shape_error(text("distribute<Hyper<>>(A, mesh): A is ", A.rows(), " x ", A.cols(), ", and rows and columns share a partition: A is square"));
+  any_communicator& c = layout.mesh.communicator(Axis);
+  auto const pattern = A.pattern().view();
+  std::shared_ptr<row_partition const> own;
+  if constexpr (is_vector_layout<Cut>)
+    own = partitioner.rows_of("distribute(A, mesh, layout)", A.rows());
+  else
+    own = std::make_shared<row_partition const>(agreed_owners(layout.mesh.world(), partitioner, pattern, c.size()), c.rank());
+
+  std::vector<index_t> in_row(std::size_t(A.rows()), 0), in_column(std::size_t(A.cols()), 0);
+  auto const each = [&](auto const& f) {
+    for (index_t i = 0; i < A.rows(); ++i) pattern.for_row(i, [&](index_t slot, index_t j) { f(i, j, slot); });
+  };
+  each([&](index_t i, index_t j, index_t) { ++in_row[std::size_t(i)], ++in_column[std::size_t(j)]; });
+  struct entry {
+    index_t row, col, slot;
+  };
+  std::vector<entry> mine;
+  std::vector<index_t> used_rows, used_columns;
+  each([&](index_t i, index_t j, index_t slot) {
+    if (!own->owns(in_row[std::size_t(i)] <= in_column[std::size_t(j)] ? i : j)) return;
+    mine.push_back({i, j, slot});
+    used_rows.push_back(i);
+    used_columns.push_back(j);
+  });
+  ghost_numbers const rows(*own, std::move(used_rows)), columns(*own, std::move(used_columns));
+  for (entry& e : mine) e.row = rows.local(e.row), e.col = columns.local(e.col);
+  std::sort(mine.begin(), mine.end(), [](entry const& a, entry const& b) { return a.row != b.row ? a.row < b.row : a.col < b.col; });
+
+  using Sparse = sparse_tensor<T, typename local_shape<S>::rows, local_csr_t<F>>;
+  using Col = typename Sparse::format_type::col_type;
+  using Ptr = typename Sparse::format_type::ptr_type;
+  narrowed<Col>(columns.count(), "the number of local columns,", wide_columns);
+  buffer<Ptr> ptr(rows.count() + 1);
+  buffer<Col> col(index_t(mine.size()), uninitialized);
+  buffer<T> values(index_t(mine.size()), uninitialized);
+  for (std::size_t n = 0; n < mine.size(); ++n) {
+    ++ptr[mine[n].row + 1];
+    col[index_t(n)] = Col(mine[n].col);
+    values[index_t(n)] = A.values()[mine[n].slot];
+  }
+  for (index_t i = 0; i < rows.count(); ++i) ptr[i + 1] += ptr[i];
+  layout.extent[Axis] = A.rows();
+  layout.rows = own;
+  layout.halo = columns.plan(c);
+  layout.fold = rows.plan(c);
+  using Pattern = typename Sparse::pattern_type;
+  auto shared = std::make_shared<Pattern const>(Pattern{rows.count(), columns.count(), std::move(ptr), std::move(col)});
+  Sparse part(typename Sparse::shape_type(A.shape().batch(), rows.count(), columns.count()), std::move(shared), std::move(values));
+  return std::pair{std::move(part), layout_handle<Mesh>(std::make_shared<shared_layout<Mesh> const>(std::move(layout)))};
+}
+}  // namespace sla::detail

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Nonzero partitions on thread ranks: products and transposed products are those of one rank, every entry is on one rank, and a
+// product sends a halo in and contributions out.
+#include <sla/dist/distribute.hpp>
+#include <sla/dist/grad.hpp>
+#include <sla/dist/threads.hpp>
+#include <sla/spmd/outline_operators.hpp>
+#include <sla/tensor/random_problems.hpp>
+
+#include "catch.hpp"
+
+using namespace sla;
+
+namespace {
+using Mesh = mesh<axis<"rows">>;
+using Entries = dsparse_tensor<sparse_tensor<double>, Mesh, Hyper<>>;
+using Column = dtensor<vector<double>, Mesh, Shard<0, Part<>>>;
+constexpr auto multiply = [](auto const& A, auto const& x) { return A * x; };
+constexpr auto sent = schedule<multiply, Entries, Column>;
+static_assert(sent.size() == 2 && sent[0].how() == step::halo_exchange && sent[1].how() == step::halo_reduce);
+static_assert(sent.backward()[0].how() == step::halo_exchange && sent.backward()[1].how() == step::halo_reduce);
+static_assert(std::same_as<result_placements_t<op::matvec, Entries, Column>, placements<Shard<0, Part<>>>>);
+static_assert(!well_typed<op::matvec, Entries, dtensor<vector<double>, Mesh, Shard<0>>>, "another family of vectors");
+
+template <class T>
+void check(sparse_tensor<T> const& A) {
+  auto const x = random<T>({A.cols()}, 1);
+  tensor<T, Extents<dyn, dyn>> const X = random<T, Extents<dyn, dyn>>({A.cols(), 3}, 2);
+  vector<T> const y = A * x, z = transpose(A) * x, w = adjoint(A) * x;
+  tensor<T, Extents<dyn, dyn>> const Y = A * X;
+  for (int ranks : {1, 2, 3, 8})
+    for (auto const& [apart, entries] : threads::run(ranks, [&](auto& world) {
+           Mesh m(world);
+           auto const D = distribute<Hyper<>>(A, m, strips{});
+           auto const dx = distribute(x, D.row_layout());
+           auto const dX = distribute(X, D.row_layout());
+           double const e = norm(gather(eval(D * dx)) - y) + norm(gather(eval(transpose(D) * dx)) - z) +
+                            norm(gather(eval(adjoint(D) * dx)) - w) + norm(gather(eval(D * dX)) - Y) +
+                            norm(gather(eval(dx - D * (2.0 * dx))) - (x - 2.0 * y));
+           return std::pair{e, all_reduce(m.world(), D.local().nnz())};
+         })) {
+      CHECK(apart <= 1e-12 * (1 + double(norm(Y))));
+      CHECK(entries == A.nnz());
+    }
+}
+}  // namespace
+
+TEST_CASE("a product by a nonzero partition is that of one rank") {
+  check(problems::random_sparse<std::complex<double>>(40, 40, 5, 3));
+  check(problems::random_sparse<std::complex<double>>(2, 2, 1, 3));
+}
+
+TEST_CASE("a dense row and a dense column are shared by the ranks, and gradients go back through both halos") {
+  index_t const n = 30;
+  std::vector<index_t> row, col;
+  std::vector<double> value;
+  for (index_t i = 0; i < n; ++i)
+    for (auto [r, c] : {std::pair{i, i}, {index_t(0), i}, {i, index_t(7)}}) row.push_back(r), col.push_back(c), value.push_back(1.0 + double(r + 2 * c));
+  auto const A = from_triplets<double>(Matrix(n, n), row, col, value);
+  auto const x = random<double>({n}, 1);
+  vector<double> const g = transpose(A) * eval(A * x);
+  for (double e : threads::run(4, [&](auto& world) {
+         Mesh m(world);
+         auto const D = distribute<Hyper<>>(A, m, strips{});
+         auto const [loss, gx] = value_and_gradient([&](auto const& v) { return 0.5 * squared_norm(D * v); }, distribute(x, D.row_layout()));
+         static_assert(has_placements<decltype(gx), Shard<0, Part<>>>);
+         return double(norm(gather(gx) - g));
+       }))
+    CHECK(e <= 1e-10 * double(norm(g)));
+}
