@@ -44,16 +44,20 @@ constexpr void for_all(std::vector<std::vector<placed>> const& choices, F f) {
 /// What says which placements an operation accepts.
 class any_rule {
 public:
-  constexpr virtual ~any_rule() = default;
-  constexpr virtual outcome operator()(std::span<operand const> operands) const = 0;
+  constexpr outcome operator()(std::span<operand const> operands) const { return decide_(*this, operands); }
+
+protected:
+  outcome (*decide_)(any_rule const&, std::span<operand const>) = nullptr;
 };
 template <class F>
-class rule_from final : public any_rule {
+class rule_from : public any_rule {
 public:
-  constexpr explicit rule_from(F const& f) : f_(f) {}
-  constexpr outcome operator()(std::span<operand const> operands) const override { return f_(operands); }
+  constexpr explicit rule_from(F const& f) : f_(f) { decide_ = &decide; }
 
 private:
+  static constexpr outcome decide(any_rule const& self, std::span<operand const> operands) {
+    return static_cast<rule_from const&>(self).f_(operands);
+  }
   F const& f_;
 };
 

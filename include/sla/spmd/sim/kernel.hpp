@@ -68,40 +68,47 @@ concept HasPullback = requires(K const& kernel, std::vector<array<double>> const
 
 } // namespace detail
 
-/// A kernel behind one interface: on numbers, on numbers with derivatives, and its own adjoint if it has one.
+/// A kernel behind one interface: on numbers, on numbers with derivatives, and its own adjoint if it has one. Pointers to
+/// functions, since compilers do not yet instantiate virtual templates within constant expressions.
 class any_kernel {
 public:
   using numbers = std::vector<array<double>>;
   using duals = std::vector<array<dual<detail::directions>>>;
-  constexpr virtual ~any_kernel() = default;
-  constexpr virtual numbers operator()(here const& at, numbers const& x) const = 0;
-  constexpr virtual duals operator()(here const& at, duals const& x) const = 0;
-  constexpr virtual std::optional<numbers> pullback(numbers const& x, numbers const& g) const = 0;
+  constexpr numbers operator()(here const& at, numbers const& x) const { return value_(*this, at, x); }
+  constexpr duals operator()(here const& at, duals const& x) const { return slopes_(*this, at, x); }
+  constexpr std::optional<numbers> pullback(numbers const& x, numbers const& g) const { return pullback_(*this, x, g); }
   /// Does it ask where it runs?
-  constexpr virtual bool is_placed() const = 0;
+  constexpr bool is_placed() const { return placed_; }
+
+protected:
+  numbers (*value_)(any_kernel const&, here const&, numbers const&) = nullptr;
+  duals (*slopes_)(any_kernel const&, here const&, duals const&) = nullptr;
+  std::optional<numbers> (*pullback_)(any_kernel const&, numbers const&, numbers const&) = nullptr;
+  bool placed_ = false;
 };
 
 template <int Arity, class K>
-class kernel_of final : public any_kernel {
+class kernel_of : public any_kernel {
 public:
-  constexpr explicit kernel_of(K const& kernel) : kernel_(kernel) {}
-  constexpr numbers operator()(here const& at, numbers const& x) const override {
-    return detail::call<Arity>(kernel_, at, x);
-  }
-  constexpr duals operator()(here const& at, duals const& x) const override {
-    return detail::call<Arity>(kernel_, at, x);
-  }
-  constexpr std::optional<numbers> pullback(numbers const& x, numbers const& g) const override {
-    if constexpr (detail::HasPullback<K>)
-      return kernel_.pullback(x, g);
-    else
-      return std::nullopt;
-  }
-  constexpr bool is_placed() const override {
-    return detail::takes_arrays<K, double, std::make_index_sequence<static_cast<std::size_t>(Arity)>>::placed;
+  constexpr explicit kernel_of(K const& kernel) : kernel_(kernel) {
+    value_ = &run<double>;
+    slopes_ = &run<dual<detail::directions>>;
+    pullback_ = &run_back;
+    placed_ = detail::takes_arrays<K, double, std::make_index_sequence<static_cast<std::size_t>(Arity)>>::placed;
   }
 
 private:
+  template <class T>
+  static constexpr std::vector<array<T>> run(any_kernel const& self, here const& at, std::vector<array<T>> const& x) {
+    return detail::call<Arity>(static_cast<kernel_of const&>(self).kernel_, at, x);
+  }
+  static constexpr std::optional<numbers> run_back(any_kernel const& self, numbers const& x, numbers const& g) {
+    if constexpr (detail::HasPullback<K>)
+      return static_cast<kernel_of const&>(self).kernel_.pullback(x, g);
+    else
+      return static_cast<void>(self), static_cast<void>(x), static_cast<void>(g), std::nullopt;
+  }
+
   K const& kernel_;
 };
 

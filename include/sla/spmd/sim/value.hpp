@@ -224,6 +224,7 @@ constexpr std::optional<array<T>> joined(world const& w, typing const& t, on_ran
         for (auto const& x : group)
           if (!same(x, group[0])) return std::nullopt;
       } else if (p.kind == kind::partial) {
+        if (p.fold == monoid::none) return std::nullopt;
         result = folded(group, p.fold);
       } else if (p.kind == kind::varying) {
         result = stack(group);

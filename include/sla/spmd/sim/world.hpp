@@ -109,6 +109,7 @@ constexpr int array_dim(placed p, typing const& t) {
 /// Can the family deal out a dimension of this extent? (For entries: the rows or columns.)
 constexpr bool accepts(world const& w, placed p, int axis, int extent) {
   if (!is_sharded(p.kind)) return true;
+  if (p.family < 0 || p.family >= count(w.families)) return false; // nobody knows by what it is dealt out
   if (p.kind == placement_kind::sparse_shard) extent = p.dim == 0 ? w.pattern.rows : w.pattern.columns;
   return w.family(p).accepts(extent, w.ranks_of(axis));
 }

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Checking own rules: in a constant expression; wrong rules, missing rules and wrong adjoints that were planted; and every
+// stated rule with one slot changed.
+#include <span>
+#include <vector>
+
+#include <sla/spmd/strategies/einsum.hpp>
+#include <sla/spmd/strategies/index.hpp>
+#include <sla/spmd/strategies/move.hpp>
+#include <sla/spmd/strategies/pointwise.hpp>
+#include <sla/spmd/strategies/reduce.hpp>
+
+#include "fuzz.hpp"
+
+using namespace fuzz;
+using verdict = rule_finding::verdict;
+
+namespace {
+
+struct matrix_product {
+  template <class T>
+  constexpr array<T> operator()(array<T> const& a, array<T> const& b) const {
+    if (a.extent(1) != b.extent(0)) return sim::no_result<T>();
+    array<T> c({a.extent(0), b.extent(1)});
+    for (int i = 0; i < c.extent(0); ++i)
+      for (int j = 0; j < c.extent(1); ++j)
+        for (int k = 0; k < a.extent(1); ++k) c(i, j) = c(i, j) + a(i, k) * b(k, j);
+    return c;
+  }
+};
+struct column_sum {
+  template <class T>
+  constexpr array<T> operator()(array<T> const& a) const {
+    array<T> y({a.extent(1)});
+    for (int i = 0; i < a.extent(0); ++i)
+      for (int j = 0; j < a.extent(1); ++j) y[j] = y[j] + a(i, j);
+    return y;
+  }
+};
+struct sum_of_two {
+  template <class T>
+  constexpr array<T> operator()(array<T> const& a, array<T> const& b) const {
+    if (a.extents != b.extents) return sim::no_result<T>();
+    auto c = a;
+    for (int n = 0; n < c.size(); ++n) c[n] = a[n] + b[n];
+    return c;
+  }
+};
+
+// A user's test of a rule may be a static_assert.
+constexpr bool checked_at_compile_time() {
+  array<double> x({3, 2}, {1, -2, 3, 5, -4, 7});
+  rule_domain d;
+  d.w.ranks = {2};
+  d.w.families = {{}, {family_facts_of<Balanced>}};
+  d.families = {1};
+  d.manners = 1;
+  auto const report = check_rule(d, strategies::sum(dims(3, 2), strategies::over(0)), column_sum{}, checked_operand{x});
+  return report.ok() && report.gradients > 3;
+}
+static_assert(checked_at_compile_time());
+
+rule_domain small(int ranks = 2) {
+  auto d = one_axis(ranks);
+  d.families = {2, 6};
+  return d;
+}
+
+strategy without(strategy s, int n) {
+  for (int k = n; k + 1 < s.size; ++k) s.rules[k] = s.rules[k + 1];
+  --s.size;
+  return s;
+}
+
+} // namespace
+
+TEST_CASE("a rule that is not there is found") {
+  auto const a = values({4, 5}, 0), b = values({5, 3}, 1);
+  auto const s = strategies::einsum("mk,kn->mn");
+  CHECK(check_rule(small(), s, matrix_product{}, a, b).ok());
+  for (int n = 0; n < s.size; ++n) {
+    auto const r = check_rule(small(), without(s, n), matrix_product{}, a, b);
+    CHECK(r.wrong() == 0);
+    CHECK(r.missing() > 0);
+    CHECK(!r.ok());
+  }
+  // and so is the whole of them, where the operation is thought to be unknown in structure
+  strategy opaque;
+  opaque.inputs = 2;
+  opaque.result_rank[0] = 2;
+  auto const r = check_rule(small(), opaque, matrix_product{}, a, b);
+  CHECK(r.wrong() == 0);
+  std::set<std::string> found;
+  for (auto const& f : r.findings) found.insert(spelled(f.operands, small()) + " -> " + spelled(f.results, small()));
+  CHECK(found == std::set<std::string>{"S0 R -> S0", "R S1 -> S1", "S1 S0 -> P(sum)", "P(sum) R -> P(sum)", "R P(sum) -> P(sum)",
+                                       "P(avg) R -> P(avg)", "R P(avg) -> P(avg)"});
+}
+
+TEST_CASE("rules that are wrong in the value or only in a gradient are found") {
+  auto const a = values({4, 5}, 0), b = values({4, 5}, 1);
+  auto const s = strategies::add(dims(4, 5), dims(4, 5));
+  auto wrong = s;
+  rule counts_twice; // a sum of a pending sum and a whole operand
+  counts_twice.in[0] = counts_twice.out[0] = partial_slot(monoid::sum);
+  wrong.add(counts_twice);
+  auto const r = check_rule(small(), wrong, sum_of_two{}, a, b);
+  CHECK(r.count(verdict::wrong_value) > 0);
+
+  // Invariant beside Replicate: right in the value, wrong in the gradient
+  auto const mixing = [&](std::span<operand const> o) {
+    auto read = std::vector<operand>(o.begin(), o.end());
+    for (auto& one : read)
+      if (one.type.on[0].kind == placement_kind::invariant) one.type.on[0].kind = placement_kind::replicate;
+    return check(s, read);
+  };
+  auto const lost = check_rule_of(small(), mixing, sum_of_two{}, a, b);
+  CHECK(lost.count(verdict::wrong_value) == 0);
+  CHECK(lost.count(verdict::wrong_gradient) > 0);
+}
+
+namespace {
+/// The product with an adjoint by hand; `mistake`: the gradient of a is made with b untransposed in its first entry.
+struct with_pullback : matrix_product {
+  bool mistake = false;
+  std::vector<array<double>> pullback(std::vector<array<double>> const& x, std::vector<array<double>> const& g) const {
+    auto const &a = x[0], &b = x[1];
+    array<double> da(a.extents), db(b.extents);
+    for (int i = 0; i < a.extent(0); ++i)
+      for (int k = 0; k < a.extent(1); ++k)
+        for (int j = 0; j < b.extent(1); ++j) {
+          da(i, k) += g[0](i, j) * b(k, j);
+          db(k, j) += g[0](i, j) * a(i, k);
+        }
+    if (mistake && da.size() > 0) da[0] *= 2;
+    return {da, db};
+  }
+};
+} // namespace
+
+TEST_CASE("a stated adjoint is checked on the same placements") {
+  auto const a = values({4, 5}, 0), b = values({5, 3}, 1);
+  auto const s = strategies::einsum("mk,kn->mn");
+  CHECK(check_rule(small(), s, with_pullback{}, a, b).ok());
+  with_pullback wrong;
+  wrong.mistake = true;
+  auto const r = check_rule(small(), s, wrong, a, b);
+  CHECK(r.count(verdict::wrong_value) == 0);
+  CHECK(r.count(verdict::wrong_gradient) > 5);
+}
+
+namespace {
+
+bool same_outcome(outcome const& a, outcome const& b) { return a.ok() == b.ok() && (!a.ok() || a.type == b.type); }
+
+struct tally {
+  int mutants = 0, caught = 0, same = 0;
+};
+
+/// Every rule of s with one slot changed: caught, or the same as what s says anyway.
+template <class K, class... Operands>
+tally mutate(strategy const& s, K const& kernel, Operands const&... operands) {
+  tally t;
+  int const dims_of_operands[] = {operands.value.rank()...};
+  for (int n = 0; n < s.size; ++n)
+    for (int k = -1; k < s.inputs; ++k) {
+      auto const old = k < 0 ? s.rules[n].out[0] : s.rules[n].in[k];
+      int const rank = k < 0 ? s.result_rank[0] : dims_of_operands[k];
+      std::vector<slot> others = {{}, partial_slot(monoid::sum), partial_slot(monoid::maximum)};
+      for (int d = 0; d < rank; ++d) others.push_back(shard_slot(d));
+      for (auto const& other : others) {
+        if (other == old) continue;
+        auto mutant = s;
+        mutant.size = 1;
+        mutant.rules[0] = s.rules[n];
+        (k < 0 ? mutant.rules[0].out[0] : mutant.rules[0].in[k]) = other;
+        int novel = 0;
+        auto const decide = [&](std::span<operand const> o) {
+          auto const said = check(mutant, o);
+          novel += said.ok() && !same_outcome(said, check(s, o));
+          return said;
+        };
+        auto d = one_axis(2);
+        d.families = {2, 6};
+        d.missing = false;
+        auto const r = check_rule_of(d, decide, kernel, operands...);
+        ++t.mutants;
+        t.caught += r.wrong() > 0;
+        t.same += r.wrong() == 0 && novel == 0;
+        if (r.wrong() == 0 && novel > 0) FAIL_CHECK("rule " << n << " slot " << k << " as kind " << int(other.kind) << " " << int(other.dim));
+      }
+    }
+  return t;
+}
+
+} // namespace
+
+TEST_CASE("every rule with one slot changed is caught") {
+  tally all;
+  auto const add = [&](tally t) { all.mutants += t.mutants, all.caught += t.caught, all.same += t.same; };
+  auto const a = values({4, 5}, 0), b = values({5, 3}, 1), c = values({4, 5}, 2);
+  add(mutate(strategies::einsum("mk,kn->mn"), matrix_product{}, a, b));
+  add(mutate(strategies::add(dims(4, 5), dims(4, 5)), sum_of_two{}, a, c));
+  add(mutate(strategies::sum(dims(4, 5), strategies::over(0)), column_sum{}, a));
+  add(mutate(strategies::mul(dims(4, 5), dims(4, 5)), [](auto const& x, auto const& y) {
+    using T = decltype(x[0] + x[0]);
+    if (x.extents != y.extents) return sim::no_result<T>();
+    auto z = x;
+    for (int n = 0; n < z.size(); ++n) z[n] = x[n] * y[n];
+    return z;
+  }, a, c));
+  add(mutate(strategies::cat(0, {dims(4, 5), dims(2, 5)}), [](auto const& x, auto const& y) {
+    using T = decltype(x[0] + x[0]);
+    if (x.extent(1) != y.extent(1)) return sim::no_result<T>();
+    auto z = x;
+    z.extents[0] += y.extent(0);
+    z.values.insert(z.values.end(), y.values.begin(), y.values.end());
+    return z;
+  }, a, values({2, 5}, 3)));
+  INFO(all.mutants << " mutants, " << all.caught << " caught, " << all.same << " say nothing new");
+  CHECK(all.mutants > 240);
+  CHECK(all.caught + all.same == all.mutants);
+  CHECK(all.caught > 10 * all.same);
+}
