@@ -44,7 +44,7 @@ static_assert(explain_error<op::mul, X<Invariant, Partial<>>, X<Shard<0>, Varyin
               "mul(arg0: {dp: Invariant, tp: Partial<Sum>}, arg1: {dp: Shard<0>, tp: Varying}) on mesh{dp: 2, tp: 4}");
 static_assert(explain_error<op::matvec, A<SparseShard<0>, Replicate>, X<Shard<0, Table<1, 2>>, Replicate>>().starts_with(
     "sla[E19] matvec: the vector does not match the partition of the sparse operand. found arg0: SparseShard<0>, arg1: Shard<0, "
-    "Table<1, 2>> on dp. fix: repartition<\"dp\", Shard<0, Part<>>>(arg1) (forward repartition, backward repartition); or "
+    "Table<1, 2>> on dp. fix: repartition<\"dp\", Shard<0, Part<>>>(arg1, layout) (forward repartition, backward repartition); or "
     "all_gather<\"dp\", Replicate>(arg1) (forward all_gather, backward reduce_scatter)"));
 static_assert(explain_error<op::add, pending, double>() ==
               "sla[E24] add: a run-time number has no placement. found arg0: {dp: Replicate, tp: Partial<Sum>}, arg1: a run-time double. "
@@ -73,8 +73,13 @@ static_assert(says<op::add, X<Shard<0, Cyclic>, Replicate>, X<Replicate, Replica
 static_assert(says<op::add, X<Shard<0, Part<"geo">>, Replicate>, X<Varying, Replicate>>("sla[E33] add: ", "found arg0: Shard<0, "
                                                                                                           "Part<\"geo\">>, arg1: Varying on dp."));
 static_assert(says<op::dot, X<Ghost<0, Part<"geo">, "stencil">, Replicate>, X<Ghost<0, Part<"geo">, "stencil">, Replicate>>(
-    "sla[E32] dot: ", "arg0: Ghost<0, Part<\"geo\">, \"stencil\">, arg1: Ghost<0, Part<\"geo\">, \"stencil\"> on dp. fix: convert<\"dp\", "
-                      "Shard<0, Part<\"geo\">>>(arg0) (forward free, backward free) and convert<\"dp\", Shard<0, Part<\"geo\">>>(arg1) "));
+    "sla[E32] dot: ", "arg0: Ghost<0, Part<\"geo\">, \"stencil\">, arg1: Ghost<0, Part<\"geo\">, \"stencil\"> on dp. fix: owned<\"dp\">(arg0) "
+                      "(forward free, backward free) and owned<\"dp\">(arg1) "));
+
+using halo_sum = OnTp<GhostP<0, Part<>, "stencil">>;
+static_assert(says<op::mul, halo_sum, halo_sum>("sla[E", "halo_reduce<\"tp\">(arg0) (forward halo_reduce, backward halo_exchange)"));
+static_assert(says<op::add, OnTp<Ghost<0, Part<>, "stencil">>, copies>("sla[E", "restrict_to<\"tp\", \"stencil\">(arg1, A) (forward free, "
+                                                                                 "backward free)"));
 
 // steps
 static_assert(explain_step_error<step::all_reduce, pending, "tp", Replicate>().empty());

@@ -44,10 +44,19 @@ constexpr void write_operand(auto& out) {
 template <class Mesh, class Keys, placed From, placed To, step How, bool Insisted, int Axis>
 constexpr void write_call(auto& out, std::string_view around, int number) {
   constexpr transition t{How, From, To};
-  out << name_of(How) << "<\"" << Mesh::name(Axis) << "\", ";
-  write_placement<placement_at<To, Keys>>(out);
+  using Target = placement_at<To, Keys>;
+  constexpr auto beside = companion_of(t, is_found<Target>());
+  bool const halo = function_of(t) == "owned" || function_of(t) == "embed" || How == step::halo_reduce;
+  out << function_of(t) << "<\"" << Mesh::name(Axis) << "\"";
+  if constexpr (beside == companion::matrix) {
+    if (!Target::pattern::value.view().empty()) out << ", \"" << Target::pattern::value.view() << "\"";
+  } else if (!halo) {
+    out << ", ";
+    write_placement<Target>(out);
+  }
   out << ">(" << around;
   if (number >= 0) out << number;
+  if (beside != companion::none) out << (beside == companion::matrix ? ", A" : ", layout");
   out << (Insisted ? ", expert) (forward " : ") (forward ") << (is_free(How) ? "free" : name_of(How)) << ", backward ";
   if (dual(From).kind == placement_kind::untyped || dual(To).kind == placement_kind::untyped)
     out << "none)";

@@ -27,6 +27,10 @@ struct wrap_operand;
 struct remove_the_call;
 template <class Call>
 struct with_tag_expert;
+template <class Call>
+struct with_matrix; // a second argument: the one whose halo it is
+template <class Call>
+struct with_layout; // a second argument: the layout that has the partition
 
 /// The calls to insert, by the names of the functions that take the steps: `wrap_operand<0, call::all_reduce<"tp",
 /// Replicate>>` says all_reduce<"tp", Replicate>(first operand).
@@ -49,8 +53,14 @@ template <fixed_string Axis, class To>
 struct permute_shards;
 template <fixed_string Axis, class To>
 struct halo_exchange;
-template <fixed_string Axis, class To>
+template <fixed_string Axis>
 struct halo_reduce;
+template <fixed_string Axis>
+struct owned;
+template <fixed_string Axis, class To>
+struct restrict_to;
+template <fixed_string Axis>
+struct embed;
 template <fixed_string Axis, class To>
 struct assemble;
 template <fixed_string Axis, class To>
@@ -59,10 +69,17 @@ struct restrict_pattern;
 
 namespace detail {
 
-template <step How, fixed_string Axis, class To>
+template <step How, fixed_string Axis, placement_kind From, class To>
 consteval auto call_name() {
   using std::type_identity;
-  if constexpr (How == step::convert)
+  using kind = placement_kind;
+  if constexpr (How == step::convert && From == kind::ghost)
+    return type_identity<call::owned<Axis>>{};
+  else if constexpr (How == step::convert && To::kind == kind::ghost)
+    return type_identity<with_matrix<call::restrict_to<Axis, To>>>{};
+  else if constexpr (How == step::convert && From == kind::ghost_partial)
+    return type_identity<call::embed<Axis>>{};
+  else if constexpr (How == step::convert)
     return type_identity<call::convert<Axis, To>>{};
   else if constexpr (How == step::reinterpret)
     return type_identity<call::reinterpret<Axis, To>>{};
@@ -79,9 +96,9 @@ consteval auto call_name() {
   else if constexpr (How == step::permute_shards)
     return type_identity<call::permute_shards<Axis, To>>{};
   else if constexpr (How == step::halo_exchange)
-    return type_identity<call::halo_exchange<Axis, To>>{};
+    return type_identity<with_matrix<call::halo_exchange<Axis, To>>>{};
   else if constexpr (How == step::halo_reduce)
-    return type_identity<call::halo_reduce<Axis, To>>{};
+    return type_identity<call::halo_reduce<Axis>>{};
   else if constexpr (How == step::assemble)
     return type_identity<call::assemble<Axis, To>>{};
   else
@@ -113,12 +130,29 @@ consteval auto axis_fact() {
     return type_list<>{};
 }
 
-/// One step of a fix as the call that takes it.
-template <class Mesh, class Keys, step How, int Axis, placed To, bool Insisted>
-consteval auto call_fact() {
-  using Call = typename decltype(call_name<How, Mesh::template name_string<Axis>(), placement_at<To, Keys>>())::type;
-  return std::type_identity<std::conditional_t<Insisted, with_tag_expert<Call>, Call>>{};
+template <class To>
+consteval bool is_found() { // its partition is not known from the type
+  if constexpr (HasFamily<To>)
+    return !To::family::stated;
+  else
+    return false;
 }
+
+/// One step of a fix as the call that takes it.
+template <class Mesh, class Keys, step How, int Axis, placed From, placed To, bool Insisted>
+consteval auto call_fact() {
+  using Target = placement_at<To, Keys>;
+  using Call = typename decltype(call_name<How, Mesh::template name_string<Axis>(), From.kind, Target>())::type;
+  if constexpr (Insisted)
+    return std::type_identity<with_tag_expert<Call>>{};
+  else if constexpr (companion_of({How, From, To}, is_found<Target>()) == companion::layout)
+    return std::type_identity<with_layout<Call>>{};
+  else
+    return std::type_identity<Call>{};
+}
+template <class Mesh, class Keys, inserted S>
+using call_fact_t =
+    typename decltype(call_fact<Mesh, Keys, S.step.how, S.axis, S.step.from, S.step.to, S.insisted>())::type;
 
 /// A refused call of an operation: why, the fixes, and all of it as type names.
 template <class Op, class Numbers, class... Ts>
@@ -136,17 +170,17 @@ struct call_refusal<Op, std::integer_sequence<int, K...>, Ts...> {
     if constexpr (why.axis < 0)
       return fix_list{};
     else
-      return suggest([](std::span<operand const> o) { return check(rule_of<Op>, o); }, {call::operands, sizeof...(Ts)},
-                     why, unmovable);
+      return suggest(
+          [](std::span<operand const> o) {
+            return check(rule_of<Op>, o, circumstances_for<typename call::rule_type, mesh_type, keys>());
+          },
+          {call::operands, sizeof...(Ts)}, why, unmovable);
   }();
 
   template <int F, int... Step>
   static consteval auto fix_fact(std::integer_sequence<int, Step...>) {
     constexpr auto const& f = mended.best[F];
-    return type_list<
-        fix_by<wrap_operand<f.steps[Step].operand,
-                            typename decltype(call_fact<mesh_type, keys, f.steps[Step].step.how, f.steps[Step].axis,
-                                                        f.steps[Step].step.to, f.steps[Step].insisted>())::type>...>>{};
+    return type_list<fix_by<wrap_operand<f.steps[Step].operand, call_fact_t<mesh_type, keys, f.steps[Step]>>...>>{};
   }
   template <int... F>
   static consteval auto fix_facts(std::integer_sequence<int, F...>) {
@@ -178,13 +212,11 @@ struct step_refusal {
     if constexpr (superfluous)
       return type_list<fix_by<remove_the_call>>{};
     else if constexpr (sizeof...(N) > 0)
-      return type_list<
-          fix_by<typename decltype(call_fact<mesh_type, keys, mended.steps[N].step.how, mended.steps[N].axis,
-                                             mended.steps[N].step.to, mended.steps[N].insisted>())::type...>>{};
+      return type_list<fix_by<call_fact_t<mesh_type, keys, mended.steps[N]>...>>{};
     else
       return type_list<>{};
   }
-  using step_name = typename decltype(call_name<How, mesh_type::template name_string<Axis>(), To>())::type;
+  using step_name = typename decltype(call_name<How, mesh_type::template name_string<Axis>(), From::kind, To>())::type;
   using facts = decltype(type_list<step_name, operand_is<0, From>>{} + axis_fact<mesh_type, Axis>() +
                          fix_fact(std::make_integer_sequence<int, mended.size>{}));
 };

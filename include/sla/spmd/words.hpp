@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include <sla/spmd/transition.hpp>
@@ -108,5 +109,24 @@ constexpr std::string_view name_of(step how) {
 
 /// Does the step communicate?
 constexpr bool is_free(step how) { return how == step::convert || how == step::reinterpret; }
+
+/// The function that a program calls for a step: halos are dropped, cut out and laid into zeros by functions of their
+/// own.
+constexpr std::string_view function_of(transition t) {
+  using kind = placement_kind;
+  if (t.how == step::convert && t.from.kind == kind::ghost) return "owned";
+  if (t.how == step::convert && t.to.kind == kind::ghost) return "restrict_to";
+  if (t.how == step::convert && t.from.kind == kind::ghost_partial) return "embed";
+  return name_of(t.how);
+}
+
+/// What the call is given beside the operand: the matrix whose halo it is, or the layout of a partition found at run
+/// time.
+enum class companion : std::uint8_t { none, matrix, layout };
+constexpr companion companion_of(transition t, bool found) {
+  if (t.to.kind == placement_kind::ghost) return companion::matrix;
+  bool const dealt = t.how == step::repartition || (t.how == step::convert && t.from.kind != placement_kind::ghost);
+  return found && dealt ? companion::layout : companion::none;
+}
 
 } // namespace sla
