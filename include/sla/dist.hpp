@@ -19,6 +19,7 @@
 #include <sla/dist/partition/picture.hpp>
 #include <sla/dist/partition/quality.hpp>
 #include <sla/dist/partition/rcb.hpp>
+#include <sla/dist/pending.hpp>
 #include <sla/dist/precision.hpp>
 #include <sla/dist/product.hpp>
 #include <sla/dist/reinterpret_mesh.hpp>

@@ -38,18 +38,23 @@ auto among_zeros(Local const& x, index_t count) {
   return out;
 }
 
+/// The ghosts behind the own rows of out, from where they arrived.
+template <int D, class Local>
+void place_ghosts(Local& out, halo_plan const& plan, typename Local::value_type const* ghosts) {
+  auto const [outer, inner] = around(out.extents(), D);
+  for (index_t b = 0; b < outer; ++b)
+    for (index_t g = 0; g < plan.ghosts(); ++g)
+      std::copy_n(ghosts + (g * outer + b) * inner, inner, out.data() + (b * out.extent(D) + plan.own() + g) * inner);
+}
 /// Own rows, and the ghosts of others. Collective: neighbours exchange messages.
 template <int D, class Local>
 auto with_halo(Local const& x, halo_plan const& plan) {
   using T = typename Local::value_type;
   auto const [outer, inner] = around(x.extents(), D);
-  index_t const own = plan.own(), all = own + plan.ghosts();
   halo_exchange<T> exchange(plan, x.data(), {outer, inner});
-  auto out = among_zeros<D>(x, all);
+  auto out = among_zeros<D>(x, plan.own() + plan.ghosts());
   exchange.wait();
-  for (index_t b = 0; b < outer; ++b)
-    for (index_t g = 0; g < plan.ghosts(); ++g)
-      std::copy_n(exchange.ghosts() + (g * outer + b) * inner, inner, out.data() + (b * all + own + g) * inner);
+  place_ghosts<D>(out, plan, exchange.ghosts());
   return out;
 }
 /// Own rows, with what others contributed to them. Collective.

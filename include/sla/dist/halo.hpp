@@ -91,6 +91,7 @@ class halo_exchange {
   }
   T const* ghosts() const { return ghosts_.data(); }
   void wait() { under_way_->wait(); }
+  bool done() { return under_way_->done(); }
 
   static std::unique_ptr<exchange> start(halo_plan const& plan, std::vector<halo_message> const& to, std::vector<T> const& out,
                                          std::vector<halo_message> const& from, std::vector<T>& in, row_shape shape) {
