@@ -24,6 +24,10 @@ inline constexpr topology topology_of<Ranks> = two_level(1);
 
 namespace {
 
+using Columns = spec<_, "tp">;  // said by dimensions
+using Turned = spec<axes<"tp", "dp">, _>;
+using Rows = spec<"dp", _>;
+
 template <class... Q>
 using On = distributed<Local, Ranks, Q...>;
 
@@ -133,6 +137,12 @@ TEST_CASE("uneven shards, and one axis alone") {
     double e = norm(gather(redistribute<Shard<1, Ceil>, R>(uneven)) - x) + norm(redistribute<R, R>(uneven).local() - x);
     e += norm(gather(redistribute<"tp", Shard<1, Ceil>>(uneven)) - x) + norm(gather(redistribute<"tp", R>(uneven)) - x);
     e += norm(gather(redistribute<"tp", Shard<1, Ceil>>(made<R, P>(x, m))) - x);
+    // by dimensions: axes that nothing is said of are whole
+    auto const even = random<double, Extents<dyn, dyn>>({8, 4}, 6);
+    auto const columns = redistribute<Columns>(made<S0, S0>(even, m));
+    auto const turned = redistribute<Turned>(made<S0, S0>(even, m));
+    static_assert(has_placements<decltype(columns), R, S1> && has_placements<decltype(turned), Inner, S0>);
+    e += norm(gather(columns) - even) + norm(gather(turned) - even) + norm(gather(redistribute<Rows, Partial<>>(made<S0, R>(even, m))) - even);
     return e;
   });
   for (double e : wrong) CHECK(e <= 1e-12);

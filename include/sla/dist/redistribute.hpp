@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <sla/dist/flat.hpp>
+#include <sla/spmd/named.hpp>
 #include <sla/spmd/plan/steps.hpp>
 
 namespace sla {
@@ -239,6 +240,20 @@ auto redistributed(X const& x) {
   }
 }
 
+/// What is said of the axes; Replicate is meant of those that nothing mentions.
+template <class X, class... What>
+struct wanted_placements {
+  using mesh = mesh_of_t<X>;
+  static constexpr int rank = local_dims<local_of_t<X>>::rank;
+  static consteval auto list() {
+    if constexpr (!specifies<mesh, rank, What...> && specifies<mesh, rank, What..., Replicate>)
+      return placements_on_t<mesh, rank, What..., Replicate>{};
+    else
+      return placements_on_t<mesh, rank, What...>{};
+  }
+  using type = decltype(list());
+};
+
 }  // namespace detail
 
 /// The same value in these placements, one for each axis of the mesh, by the cheapest steps: `route_to<X, P...>` is their type and
@@ -256,6 +271,14 @@ template <Placement... P, Stepping X>
 auto redistribute(X const& x, expert_t) {
   static_assert(sizeof...(P) == mesh_of_t<detail::stepping_t<X>>::rank, "sla: redistribute<P...>(x) has one placement for each axis of the mesh, in its order");
   return detail::redistributed<placements<P...>, true>(x);
+}
+
+/// The same for placements that are said in another way: `redistribute<spec<"tp", _>>(x)` deals out rows along tp; the axes that
+/// nothing is said of become Replicate.
+template <class Said, class... More, Stepping X>
+  requires(!Placement<Said>)
+auto redistribute(X const& x) {
+  return detail::redistributed<typename detail::wanted_placements<detail::stepping_t<X>, Said, More...>::type, false>(x);
 }
 
 /// The same value in another placement on one axis, by the one step that leads there: all_gather, all_reduce, reduce_scatter,
