@@ -35,11 +35,6 @@ std::string name_here(placed p) {
   return folds[static_cast<int>(p.fold)];
 }
 
-strategy gradientless(strategy s) {
-  s.differentiable = false;
-  return s;
-}
-
 strategy strategy_of_case(std::string const& name, std::vector<dims> const& x) {
   auto const is = [&](std::initializer_list<char const*> names) {
     for (auto const* n : names)
