@@ -67,3 +67,28 @@ TEST_CASE("parts of a user's product are those of the whole product, and so are 
          }))
       CHECK(e <= 1e-12);
 }
+
+TEST_CASE("a network on 27 ranks, data, tokens and the hidden layer dealt out, has the gradients of one rank") {
+  using Cube = mesh<axis<"dp", 3>, axis<"sp", 3>, axis<"tp", 3>>;
+  using M = tensor<double, Extents<dyn, dyn>>;
+  auto const some = [](index_t rows, index_t columns, int seed) { return random<double, Extents<dyn, dyn>>({rows, columns}, std::uint64_t(seed)); };
+  M const x = some(18, 5, 1), w1 = some(5, 9, 2), w2 = some(9, 5, 3);
+  // one rank, by hand: loss = |y|^2 / 2
+  M const h = eval(tanh(mm::apply(x, w1))), y = mm::apply(h, w2), gh = eval(mm::apply(y, mm::turned(w2)) * (1.0 - h * h));
+  M const gx = mm::apply(gh, mm::turned(w1)), g1 = mm::apply(mm::turned(x), gh), g2 = mm::apply(mm::turned(h), y);
+  auto const apart = [](M const& a, M const& b) { return double(norm(a - b)); };
+  for (double e : threads::run(27, [&](auto& world) {
+         Cube m(world);
+         auto const [loss, to_x, to_w1, to_w2] = value_and_gradient(
+             [](auto const& tokens, auto const& first, auto const& second) {
+               auto hidden = tanh(custom<mm>(convert<"tp", Replicate>(all_gather<"sp">(tokens)), first));
+               auto terms = custom<mm>(hidden, second);  // pending on sp and on tp
+               return 0.5 * squared_norm(reduce_scatter<"sp", Shard<0>>(all_reduce<"tp", Invariant>(terms)));
+             },
+             distribute<Shard<0>, Shard<0>, Invariant>(x, m), distribute<Replicate, Shard<1>, Shard<1>>(w1, m),
+             distribute<Replicate, Shard<0>, Shard<0>>(w2, m));
+         static_assert(has_placements<decltype(to_w1), Partial<>, Shard<1>, Shard<1>>, "each share of the data adds its part");
+         return apart(gather(to_x), gx) + apart(gather(to_w1), g1) + apart(gather(to_w2), g2) + std::abs(loss - 0.5 * double(squared_norm(y)));
+       }))
+    CHECK(e <= 1e-11 * (1 + double(norm(g1))));
+}
