@@ -58,6 +58,19 @@ TEST_CASE("the graph is that of A + A^T") {
   check_graph(problems::poisson<double, Dia>({40, 30}));
   check_graph(from_triplets<double>(4, 4, std::vector{0, 1, 1, 3}, std::vector{1, 2, 3, 0}, std::vector{1.0, 1.0, 1.0, 1.0}));  // as many above as below?
   check_graph(suite::scattered<double>(9000, 9000, 20000));
+  // A large ring, one way round in the first half and the other way in the second: as many entries above as below.
+  std::vector<index_t> row, col;
+  for (index_t i = 0; i < 40000; ++i) row.push_back(i < 20000 ? i : (i + 1) % 40000), col.push_back(i < 20000 ? i + 1 : i);
+  check_graph(from_triplets<double>(40000, 40000, row, col, std::vector<double>(row.size(), 1.0)));
+}
+
+TEST_CASE("the graph of each pattern of four rows") {
+  for (unsigned bits = 0; bits < 1 << 12; ++bits) {
+    std::vector<index_t> row{0, 2}, col{0, 2};  // some of the diagonal
+    for (index_t at = 0; at < 12; ++at)
+      if (bits >> at & 1) row.push_back(at / 3), col.push_back(at % 3 + (at % 3 >= at / 3));
+    check_graph(from_triplets<double>(4, 4, row, col, std::vector<double>(row.size(), 1.0)));
+  }
 }
 
 TEST_CASE("numbers that do not fit, options out of range, and METIS's codes are refused in words") {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -13,14 +14,15 @@
 
 namespace sla {
 
-/// An undirected graph: the neighbours of vertex i, ascending, are target[begin[i]] to target[begin[i + 1] - 1].
+/// An undirected graph: the neighbours of vertex i, ascending, are target[begin[i]] to target[begin[i + 1] - 1]. What follows in
+/// target means nothing.
 template <class Idx>
 struct row_graph {
   buffer<Idx> begin, target;
 
   index_t vertices() const { return begin.size() - 1; }
   /// Each edge has two ends.
-  index_t edges() const { return target.size() / 2; }
+  index_t edges() const { return begin[begin.size() - 1] / 2; }
 };
 
 namespace detail {
@@ -40,65 +42,67 @@ void begin_after_counts(buffer<Idx>& begin, char const* who) {
   require_graph_range<Idx>(total, "the number of neighbours in the graph of A + A^T", who);
 }
 
-struct triangle_counts {
+/// The sums of r(i) r(j) over the places (i, j) below and above the diagonal, for 64-bit numbers r that look random: sides that
+/// mirror each other have the same sum, others have the same once in 2^60.
+struct triangle_sums {
   bool sorted = true;  ///< rows ascend strictly
-  index_t lower = 0, upper = 0;
-  void merge(triangle_counts const& o) { sorted = sorted && o.sorted, lower += o.lower, upper += o.upper; }
+  std::uint64_t below = 0, above = 0;
+  void merge(triangle_sums const& o) { sorted = sorted && o.sorted, below += o.below, above += o.above; }
+  bool mirrored() const { return sorted && below == above; }
 };
-/// Counts the neighbours of each vertex, as if the pattern were symmetric, into begin[i + 1].
+constexpr std::uint64_t place_number(index_t i) {
+  std::uint64_t const z = (std::uint64_t(i) + 1) * 0x9e3779b97f4a7c15ULL;
+  return (z ^ (z >> 32)) * 0xbf58476d1ce4e5b9ULL;
+}
+/// The graph of a pattern, as if it were symmetric, in one pass over its entries; the sums say whether it is.
 template <class Idx, class View>
-triangle_counts count_neighbours(View const& view, buffer<Idx>& begin) {
-  return merged_ranges<triangle_counts>(view.rows, [&, out = begin.data()](index_t lo, index_t hi) {
-    triangle_counts here;
-    for (index_t i = lo; i < hi; ++i) {
-      index_t before = -1, lower = 0, upper = 0;
+triangle_sums graph_if_symmetric(View const& view, row_graph<Idx>& out, char const* who) {
+  index_t const n = view.rows;
+  out.target = buffer<Idx>(view.entries_before(n), uninitialized);
+  int const parts = parallel_parts(n);
+  auto const first = [&](int t) { return n * t / parts; };
+  std::vector<triangle_sums> sums(static_cast<std::size_t>(parts));
+  std::vector<index_t> kept(static_cast<std::size_t>(parts));
+  parallel(parts, [&, begin = out.begin.data(), target = out.target.data()](int t) {
+    triangle_sums here;
+    Idx *const start = target + view.entries_before(first(t)), *to = start;  // no row before has more than its entries
+    for (index_t i = first(t); i < first(t + 1); ++i) {
+      begin[i] = Idx(to - start);
+      index_t before = -1;
+      std::uint64_t below = 0, all = 0;
+      bool sorted = true;
       view.for_row(i, [&](index_t, index_t j) {
-        here.sorted = here.sorted && before < j;
-        lower += j < i;
-        upper += j > i;
+        std::uint64_t const r = place_number(j);
+        *to = Idx(j);  // overwritten if it is the diagonal
+        to += j != i;
+        sorted &= before < j;
+        below += j < i ? r : 0;
+        all += j != i ? r : 0;
         before = j;
       });
-      out[i + 1] = Idx(lower + upper);
-      here.lower += lower, here.upper += upper;
+      here.merge({sorted, place_number(i) * below, place_number(i) * (all - below)});
     }
-    return here;
+    sums[std::size_t(t)] = here;
+    kept[std::size_t(t)] = to - start;
   });
-}
+  for (std::size_t t = 1; t < sums.size(); ++t) sums[0].merge(sums[t]);
+  if (!sums[0].mirrored()) return sums[0];
 
-struct all_mirrored {
-  bool holds = true;
-  void merge(all_mirrored const& o) { holds = holds && o.holds; }
-};
-/// Copies the neighbours of the rows [lo, hi) of a pattern whose rows ascend. True if for each (i, j) below the diagonal, (j, i)
-/// is stored: rows come in order, so that the next entry of row j that no row has asked for yet must be (j, i).
-template <class Idx, class View>
-all_mirrored copy_mirrored(View const& view, Idx const* begin, Idx* target, index_t lo, index_t hi) {
-  constexpr bool has_columns = requires(index_t s) { view.col[s]; };
-  std::vector<Idx> next(has_columns ? std::size_t(hi - lo) : 0);  // where in row j, by row j - lo
-  all_mirrored out;
-  for (index_t i = lo; i < hi; ++i) {
-    Idx* to = target + begin[i];
-    index_t above = -1;
-    view.for_row(i, [&](index_t s, index_t j) {
-      if (j == i) return;
-      *to++ = Idx(j);
-      if (j > i) {
-        above = above < 0 ? s : above;
-      } else if (!has_columns || j < lo) {
-        out.holds = out.holds && find_slot(view, j, i) >= 0;
-      } else if constexpr (has_columns) {
-        index_t const at = view.entries_before(j) + next[std::size_t(j - lo)]++;
-        out.holds = out.holds && at < view.entries_before(j + 1) && index_t(view.col[at]) == i;
-      }
-    });
-    if constexpr (has_columns) next[std::size_t(i - lo)] = Idx((above < 0 ? view.entries_before(i + 1) : above) - view.entries_before(i));
+  index_t total = kept[0];  // the parts move together, over the room of the diagonal
+  for (int t = 1; t < parts; ++t) {
+    Idx const* const from = std::as_const(out.target).data() + view.entries_before(first(t));
+    std::copy(from, from + kept[std::size_t(t)], out.target.data() + total);
+    for (index_t i = first(t); i < first(t + 1); ++i) out.begin[i] = Idx(out.begin[i] + total);
+    total += kept[std::size_t(t)];
   }
-  return out;
+  require_graph_range<Idx>(total, "the number of neighbours in the graph of A + A^T", who);
+  out.begin[n] = Idx(total);
+  return sums[0];
 }
 }  // namespace detail
 
 /// The graph of the rows of a square pattern: i and j are neighbours where A(i, j) or A(j, i) is stored.
-/// Cost: two passes over the entries; patterns that are not symmetric are transposed, and merged with their transpose.
+/// Cost: one pass over the entries; patterns whose sides of the diagonal differ are transposed, and merged with their transpose.
 /// Errors: shape_error, if the pattern is rectangular, or a number does not fit into Idx; `who` asks.
 template <class Idx, class View>
 row_graph<Idx> graph_of(View const& view, char const* who) {
@@ -107,18 +111,7 @@ row_graph<Idx> graph_of(View const& view, char const* who) {
     throw shape_error(text(who, ": A is ", n, " x ", view.cols, ", and the graph of A + A^T wants as many columns as rows; use strips{}, or rcb"));
   detail::require_graph_range<Idx>(n, "the number of rows", who);
   row_graph<Idx> out{buffer<Idx>(n + 1, uninitialized), {}};
-  auto const counts = detail::count_neighbours(view, out.begin);
-  if (counts.sorted && counts.lower == counts.upper) {  // as many above as below the diagonal: one direction decides
-    detail::begin_after_counts(out.begin, who);
-    out.target = buffer<Idx>(index_t(out.begin[n]), uninitialized);
-    auto const mirrored = detail::merged_ranges<detail::all_mirrored>(n, [&, to = out.target.data()](index_t lo, index_t hi) {
-      detail::all_mirrored all;
-      for (constexpr index_t rows = 65536; lo < hi; lo += rows)  // what is kept of so many rows stays near
-        all.merge(detail::copy_mirrored(view, std::as_const(out.begin).data(), to, lo, (std::min)(hi, lo + rows)));
-      return all;
-    });
-    if (mirrored.holds) return out;
-  }
+  if (detail::graph_if_symmetric(view, out, who).mirrored()) return out;
 
   auto const column_pairs = [&](index_t lo, index_t hi, auto const& f) {
     for (index_t i = lo; i < hi; ++i) view.for_row(i, [&](index_t, index_t j) { f(j, i); });
