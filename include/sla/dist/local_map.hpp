@@ -92,11 +92,11 @@ auto enter(distributed<Local, Mesh, P...> const& x) {
 }
 
 template <class T>
-inline constexpr bool is_tuple = false;
+inline constexpr bool is_tuple_value = false;
 template <class... T>
-inline constexpr bool is_tuple<std::tuple<T...>> = true;
+inline constexpr bool is_tuple_value<std::tuple<T...>> = true;
 template <class A, class B>
-inline constexpr bool is_tuple<std::pair<A, B>> = true;
+inline constexpr bool is_tuple_value<std::pair<A, B>> = true;
 template <class List>
 inline constexpr int entry_count = -1;
 template <class... E>
@@ -114,7 +114,7 @@ struct entry_at<N, outputs<E...>> : type_at_index<N, E...> {};
 template <class Entry, class T, class F>
 auto by_entry(T const& value, F const& f) {
   if constexpr (entry_count<Entry> >= 0) {
-    if constexpr (!is_tuple<T>) {
+    if constexpr (!is_tuple_value<T>) {
       static_assert(entry_fits<Entry, T>, "sla[E28]: local_map: a list stands for a tuple of as many members, and this is none");
       return 0;
     } else if constexpr (int(std::tuple_size_v<T>) != entry_count<Entry>) {
@@ -126,10 +126,10 @@ auto by_entry(T const& value, F const& f) {
         return All{by_entry<typename entry_at<int(N), Entry>::type>(std::get<N>(value), f)...}; // in this order on every rank
       }(std::make_index_sequence<std::tuple_size_v<T>>{});
     }
-  } else if constexpr (is_tuple<T> && !std::is_same_v<Entry, nontensor> && !std::is_same_v<Entry, infer>) {
+  } else if constexpr (is_tuple_value<T> && !std::is_same_v<Entry, nontensor> && !std::is_same_v<Entry, infer>) {
     static_assert(entry_fits<Entry, T>, "sla[E28]: local_map: one entry stands for a tuple; write a list with an entry for each of its members");
     return 0;
-  } else if constexpr (is_tuple<T> && std::is_same_v<Entry, infer>) {
+  } else if constexpr (is_tuple_value<T> && std::is_same_v<Entry, infer>) {
     return std::apply([&](auto const&... member) { return std::tuple<decltype(by_entry<Entry>(member, f))...>{by_entry<Entry>(member, f)...}; }, value);
   } else {
     return f(std::type_identity<Entry>{}, value);
@@ -202,7 +202,7 @@ template <class T, class... Rest>
 auto const& first_distributed(T const& x, Rest const&... rest) {
   if constexpr (is_distributed<T>)
     return x;
-  else if constexpr (is_tuple<T>)
+  else if constexpr (is_tuple_value<T>)
     return std::apply([&](auto const&... member) -> auto const& { return first_distributed(member..., rest...); }, x);
   else
     return first_distributed(rest...);
@@ -227,7 +227,7 @@ struct mapped {
     auto const args = by_entry<Entries>(std::tuple<X...>(x...), entering<opaque>{});
     auto const result = std::apply([&](auto const&... a) { return call(a...); }, args);
     using Result = std::remove_cvref_t<decltype(result)>;
-    if constexpr (entry_count<Out> == 1 && !is_tuple<Result>)
+    if constexpr (entry_count<Out> == 1 && !is_tuple_value<Result>)
       return by_entry<typename entry_at<0, Out>::type>(evaluated(result), leaving<opaque, Mesh>{m});
     else
       return by_entry<Out>(result, [&]<class E, class Y>(std::type_identity<E> e, Y const& y) { return leaving<opaque, Mesh>{m}(e, evaluated(y)); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reshapes of distributed tensors by pattern, without communication: `reshape<"(a b) c -> a b c">(x, factor<"b">(3))`. What the placements
+// Reshapes of distributed tensors by pattern, without communication: `reshape<"(a b) c -> a b c">(x, sized<"b">(3))`. What the placements
 // become is decided in spmd/reshape.hpp.
 #pragma once
 
@@ -13,11 +13,11 @@ namespace sla {
 
 /// The extent of a factor of a pattern, known to the compiler or not. Of each dimension one may be left out.
 template <fixed_string Name, index_t Size = dyn>
-struct factor {
-  constexpr factor()
+struct sized {
+  constexpr sized()
     requires(Size != dyn)
   = default;
-  constexpr explicit factor(index_t n)
+  constexpr explicit sized(index_t n)
     requires(Size == dyn)
       : value(n) {}
   static constexpr index_t size = Size;
@@ -35,7 +35,7 @@ namespace detail {
 template <class T>
 inline constexpr bool is_factor = false;
 template <fixed_string Name, index_t Size>
-inline constexpr bool is_factor<factor<Name, Size>> = true;
+inline constexpr bool is_factor<sized<Name, Size>> = true;
 template <class T>
 concept ReshapeArgument = is_factor<std::remove_cvref_t<T>> || std::is_same_v<std::remove_cvref_t<T>, assume_divisible_t> ||
                           std::is_same_v<std::remove_cvref_t<T>, to_strided_t>;
@@ -45,7 +45,7 @@ struct factor_name {
   static constexpr std::string_view value{};
 };
 template <fixed_string Name, index_t Size>
-struct factor_name<factor<Name, Size>> {
+struct factor_name<sized<Name, Size>> {
   static constexpr std::string_view value = Name.view();
 };
 
@@ -116,17 +116,17 @@ constexpr void require_reshape() {
     static_assert(reshape_fits<Pattern, X>, "sla: reshape<pattern>(x): a pattern has one entry per dimension of x, a name or (a b), 1 for an extent of 1, and the same names "
                                             "in the same order on both sides of ->");
   else if constexpr (!R::names_fit)
-    static_assert(reshape_fits<Pattern, X>, "sla: reshape<pattern>(x, factor<name>(n)): the pattern has no such name");
+    static_assert(reshape_fits<Pattern, X>, "sla: reshape<pattern>(x, sized<name>(n)): the pattern has no such name");
   else if constexpr (f == dropped)
     static_assert(reshape_fits<Pattern, X>, "sla[E26]: the reshape drops a dimension that is dealt out. all_gather it first");
   else if constexpr (f == inner)
     static_assert(reshape_fits<Pattern, X>, "sla[E26]: the reshape merges a dimension that is dealt out behind others: the ranks' parts would interleave. Redistribute first, or ask "
-                                            "for a Strided shard: reshape<...>(x, factor<outer, n>(), to_strided)");
+                                            "for a Strided shard: reshape<...>(x, sized<outer, n>(), to_strided)");
   else if constexpr (f == indivisible)
     static_assert(reshape_fits<Pattern, X>, "sla[E26]: the reshape cuts a dimension that is dealt out, and the ranks do not divide its outermost factor. Redistribute first");
   else if constexpr (f == unknown)
     static_assert(reshape_fits<Pattern, X>, "sla[E26]: the reshape cuts a dimension that is dealt out, and whether the ranks divide its outermost factor is not known here: give "
-                                            "factor<name, n>(), or say so: reshape<...>(x, factor<name>(n), assume_divisible)");
+                                            "sized<name, n>(), or say so: reshape<...>(x, sized<name>(n), assume_divisible)");
   else if constexpr (f == uneven)
     static_assert(reshape_fits<Pattern, X>, "sla[E30]: the reshape cuts or merges a dimension in uneven shards. Redistribute to Shard<d, Even> or Replicate first");
 }
@@ -138,7 +138,7 @@ inline fixed_array<index_t, max_factors> factor_extents(reshape_pattern const& p
     int open = -1;
     for (int f = p.from.first[d]; f < p.from.first[d] + p.from.count[d]; ++f) {
       if (factor[f] < 0 && open >= 0)
-        throw shape_error(text("reshape: of dimension ", d, " the factors ", p.name[open], " and ", p.name[f], " are unknown; give one, factor<\"", p.name[open], "\">(n)"));
+        throw shape_error(text("reshape: of dimension ", d, " the factors ", p.name[open], " and ", p.name[f], " are unknown; give one, sized<\"", p.name[open], "\">(n)"));
       if (factor[f] < 0)
         open = f;
       else
