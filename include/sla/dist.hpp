@@ -29,4 +29,5 @@
 #include <sla/dist/self.hpp>
 #include <sla/dist/solve.hpp>
 #include <sla/dist/threads.hpp>
+#include <sla/dist/unassembled.hpp>
 #include <sla/solve.hpp>

@@ -85,7 +85,7 @@ TEST_CASE("batches of blocks are assembled item by item") {
       return from_triplets<double>(Blocks(Extents<2>(2), 3, 3), row, col, value);
     };
     auto const A = suite::placed_as<decltype(part(0)), Ranks, Partial<>>(part(c.rank()), m);
-    auto const x = suite::whole_numbers(Extents<2, dyn>(2, 3), 1);
+    auto const x = suite::whole_numbers(Extents<2, dyn, 1>(2, 3, 1), 1);
     auto const whole = assemble<"rows", Replicate>(A);
     auto const y = eval(whole.local() * x);
     auto z = eval(part(0) * x);

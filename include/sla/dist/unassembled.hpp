@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Unassembled sparse tensors, Partial: every rank holds terms on a pattern of its own. `assemble<"rows", SparseShard<0>>(A)` unites
+// the patterns and adds what meets in one entry. Assembly from triplets is in dist/assemble.hpp.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <sla/dist/assemble.hpp>
+#include <sla/dist/cotangent.hpp>
+#include <sla/dist/steps.hpp>
+#include <sla/grad/record.hpp>
+
+namespace sla {
+
+namespace detail {
+/// The entries of a rank's terms, row by row: where, and their values [entry][batch][block].
+template <class T>
+struct sparse_terms {
+  std::vector<entry_place> place;
+  std::vector<T> value;
+};
+template <class T, class S, class F>
+sparse_terms<T> terms_of(sparse_tensor<T, S, F> const& A) {
+  sparse_terms<T> out;
+  auto const pattern = A.pattern().view();
+  for (index_t i = 0; i < A.rows(); ++i)
+    pattern.for_row(i, [&](index_t s, index_t j) {
+      out.place.push_back({i, j});
+      for (index_t b = 0; b < A.batch_count(); ++b) {
+        auto const* from = A.values().data() + b * A.batch_stride() + s * A.block_size;
+        out.value.insert(out.value.end(), from, from + A.block_size);
+      }
+    });
+  return out;
+}
+
+/// All ranks' terms on the union of their patterns, on every rank.
+template <class T, class S, class F>
+sparse_tensor<T, S, F> united(any_communicator& c, sparse_tensor<T, S, F> const& A) {
+  auto const mine = terms_of(A);
+  auto const places = all_gather(c, mine.place);
+  auto const values = all_gather(c, mine.value).values;
+  index_t const n = index_t(places.values.size()), block = A.block_size, batch = A.batch_count();
+  std::vector<index_t> row, col;
+  for (entry_place const& p : places.values) row.push_back(p.row), col.push_back(p.col);
+  std::vector<T> by_batch(values.size());
+  for (index_t k = 0; k < n; ++k)
+    for (index_t b = 0; b < batch; ++b)
+      std::copy_n(values.data() + (k * batch + b) * block, block, by_batch.data() + (b * n + k) * block);
+  return from_triplets<T, F>(A.shape(), row, col, by_batch);
+}
+/// The same, each row on its owner.
+template <int Axis, class T, class S, class F, class Mesh>
+auto united_rows(shared_layout<Mesh> const& layout, sparse_tensor<T, S, F> const& A, std::shared_ptr<row_partition const> const& rows, bool fixed) {
+  auto const mine = terms_of(A);
+  index_t const size = A.batch_count() * A.block_size;
+  auto const slice = deliver<T>(
+      layout.mesh.communicator(Axis), *rows, A.cols(), index_t(mine.place.size()), A.batch_count(), A.block_size,
+      [&](index_t k) { return mine.place[std::size_t(k)]; }, [&](index_t k, T* to) { std::copy_n(mine.value.data() + k * size, size, to); });
+  using Sparse = sparse_tensor<T, typename local_shape<S>::rows, local_csr_t<F>>;
+  typename Sparse::shape_type const whole(A.shape().batch(), A.rows(), A.cols());
+  return localize<Sparse>(slice, whole, layout.mesh, Axis, layout.extent, rows->owners(), fixed ? rows : nullptr);
+}
+
+/// The slot of an entry in a row of a pattern; column(j) are the numbers to compare.
+template <class Pattern, class Column>
+index_t slot_in_row(Pattern const& pattern, index_t i, index_t col, Column const& column) {
+  index_t found = -1;
+  pattern.for_row(i, [&](index_t s, index_t j) {
+    if (column(j) == col) found = s;
+  });
+  return found;
+}
+/// values[batch][slot][block] of A from value(k, slot), the k-th entry's [batch][block].
+template <class Sparse, class From>
+auto values_on(Sparse const& A, From const& from) {
+  using T = typename Sparse::value_type;
+  vector<T> out({A.values().size()}, uninitialized);
+  index_t k = 0;
+  auto const pattern = A.pattern().view();
+  for (index_t i = 0; i < A.rows(); ++i)
+    pattern.for_row(i, [&](index_t s, index_t j) {
+      T const* const entry = from(k++, i, j);
+      for (index_t b = 0; b < A.batch_count(); ++b)
+        std::copy_n(entry + b * A.block_size, A.block_size, out.data() + b * A.batch_stride() + s * A.block_size);
+    });
+  return out;
+}
+template <class Sparse>
+std::vector<typename Sparse::value_type> entry_at(Sparse const& A, index_t slot) {
+  std::vector<typename Sparse::value_type> out;
+  for (index_t b = 0; b < A.batch_count(); ++b) {
+    auto const* const from = A.values().data() + b * A.batch_stride() + slot * A.block_size;
+    out.insert(out.end(), from, from + A.block_size);
+  }
+  return out;
+}
+
+/// A cotangent of the united tensor, on this rank's own pattern: of a pending sum summed first.
+template <bool Sum, class Sparse>
+auto restricted(any_communicator& c, Sparse g, Sparse const& own) {
+  using T = typename Sparse::value_type;
+  if constexpr (Sum) all_reduce(c, std::span<T>(g.values().data(), std::size_t(g.values().size())));
+  auto const pattern = g.pattern().view();
+  std::vector<T> entry;
+  return values_on(own, [&](index_t, index_t i, index_t j) {
+    entry = entry_at(g, slot_in_row(pattern, i, j, [](index_t n) { return n; }));
+    return entry.data();
+  });
+}
+/// The same of one whose rows are dealt out: each rank asks the owners for the entries of its pattern. Collective.
+template <class Rows, class Mesh, class Sparse>
+auto restricted_rows(any_communicator& c, Rows const& g, shared_layout<Mesh> const& layout, Sparse const& own) {
+  using T = typename Sparse::value_type;
+  auto const terms = terms_of(own);
+  auto const& rows = *layout.rows;
+  auto const& columns = layout.domain ? *layout.domain->rows : rows;
+  std::vector<std::vector<entry_place>> by(std::size_t(c.size()));
+  for (entry_place const& p : terms.place) by[std::size_t(rows.owner(p.row))].push_back(p);
+  std::vector<entry_place> asked;
+  std::vector<std::size_t> counts, replies;
+  index_t const size = own.batch_count() * own.block_size;
+  for (auto const& list : by) {
+    asked.insert(asked.end(), list.begin(), list.end());
+    counts.push_back(list.size());
+    replies.push_back(list.size() * std::size_t(size));
+  }
+  auto const heard = all_to_all(c, asked, counts);
+  auto const pattern = g.pattern().view();
+  std::vector<T> answers;
+  std::vector<std::size_t> answered;
+  for (std::size_t n : heard.counts) answered.push_back(n * std::size_t(size));
+  for (entry_place const& p : heard.values) {
+    auto const entry = entry_at(g, slot_in_row(pattern, rows.local(p.row), p.col, [&](index_t j) { return layout.halo->global(columns, j); }));
+    answers.insert(answers.end(), entry.begin(), entry.end());
+  }
+  std::vector<T> got(asked.size() * std::size_t(size));
+  all_to_all(c, std::span<T const>(answers), answered, std::span<T>(got), replies);
+  std::vector<std::size_t> next(counts.size(), 0);
+  for (std::size_t r = 1; r < next.size(); ++r) next[r] = next[r - 1] + counts[r - 1];
+  return values_on(own, [&](index_t, index_t i, index_t) { return got.data() + index_t(next[std::size_t(rows.owner(i))]++) * size; });
+}
+}  // namespace detail
+
+/// Terms that are to be added, in the stated placement: a step as `perform` takes it.
+template <fixed_string Axis, class To>
+struct assembling {};
+
+template <fixed_string Axis, class To, DistributedSparse X, class How = equal_rows>
+auto perform(assembling<Axis, To>, X const& x, How const& how = {}) {
+  using Mesh = mesh_of_t<X>;
+  constexpr int a = Mesh::template index<Axis>();
+  require_step<step::assemble, X, Axis, To>();
+  if constexpr (!legal_step<step::assemble, X, Axis, To>) {
+    return x;
+  } else {
+    using List = typename detail::replaced<a, To, placements_of_t<X>>::type;
+    auto& c = x.mesh().communicator(a);
+    if constexpr (To::kind == placement_kind::sparse_shard) {
+      static_assert(To::dim == 0 && detail::sparse_axis<List> == a, "sla: assemble<axis, SparseShard<0>>(A): rows are dealt out");
+      std::shared_ptr<row_partition const> rows;
+      if constexpr (is_vector_layout<How>)
+        rows = how.rows_of("assemble(A, layout)", x.local().rows());
+      else
+        rows = std::make_shared<row_partition const>(
+            detail::agreed_owners(c, how, detail::unseen_pattern{x.local().rows(), x.local().cols()}, c.size()), c.rank());
+      auto [local, layout] = detail::united_rows<a>(*x.handle(), x.local(), rows, is_vector_layout<How>);
+      return typename detail::distributed_with<decltype(local), Mesh, List>::type(std::move(local), std::move(layout));
+    } else {
+      auto local = detail::united(c, x.local());
+      return typename detail::distributed_with<decltype(local), Mesh, List>::type(std::move(local), x.handle());
+    }
+  }
+}
+template <fixed_string Axis, class To, class X, class How = equal_rows>
+  requires(Traced<X> && DistributedSparse<plain_t<X>>)
+auto perform(assembling<Axis, To> s, X const& x, How const& how = {}) {
+  auto const* const own = &x.variable();
+  auto rule = detail::linear_in(
+      x,
+      [own](auto const&, auto const& g) {
+        auto& c = g.mesh().template communicator<Axis>();
+        if constexpr (To::kind == placement_kind::sparse_shard)
+          return detail::restricted_rows(c, g.local(), *g.handle(), own->value().local());
+        else
+          return detail::restricted<std::same_as<To, Replicate>>(c, g.local(), own->value().local());
+      },
+      [s, how](auto const&, auto const& d) { return perform(s, d, how); });
+  return detail::record(x.home(), perform(s, x.value(), how), std::move(rule));
+}
+
+/// The sum of all ranks' terms: the patterns are united, and values that meet in one entry are added, those of rank 0 first.
+/// Placement: of a sparse tensor, Partial to Replicate, Invariant, or SparseShard<0>, whose rows `how` deals out: equal_rows, a
+/// partitioner that needs no pattern, or D.row_layout(). Gradient: each rank gets the entries of its own pattern.
+/// Law: all ranks have the same global shape. Cost: each entry travels once (to Replicate: to every rank).
+template <fixed_string Axis, Placement To, class X>
+auto assemble(X const& x) {
+  return perform(assembling<Axis, To>{}, x);
+}
+template <fixed_string Axis, Placement To, class X, class How>
+auto assemble(X const& x, How const& how) {
+  return perform(assembling<Axis, To>{}, x, how);
+}
+
+}  // namespace sla
