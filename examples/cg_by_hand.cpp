@@ -28,8 +28,8 @@ constexpr auto iterate = [](auto const& A, auto& x, auto& r, auto& p, auto& rr) 
 
 // What an iteration sends, from the types alone: a halo, two numbers, nothing else. Gradients would send as much.
 constexpr auto sent = schedule<iterate, Operator, Column, Column, Column, Uniform>;
-static_assert(sent.count(step::halo_exchange) == 1 && sent.count(step::all_reduce) == 2 && sent.collectives() == 3);
-static_assert(sent.backward().count(step::halo_reduce) == 1 && sent.backward().count(step::all_reduce) == 2);
+static_assert(count<step::halo_exchange>(sent) == 1 && count<step::all_reduce>(sent) == 2 && sent.collectives() == 3);
+static_assert(count<step::halo_reduce>(sent.backward()) == 1 && count<step::all_reduce>(sent.backward()) == 2);
 static_assert(sent.merged() == sent, "the second number waits for the first");
 
 int main() {

@@ -51,8 +51,8 @@ constexpr auto by_copies = [](auto const& x, auto const& w1, auto const& w2) {
 using W1 = Part_of<width, hidden / 4, Shard<1>>;
 using W2 = Part_of<hidden / 4, width, Shard<0>>;
 constexpr auto copies = schedule<by_copies, Part_of<tokens, width, Invariant>, W1, W2>;
-static_assert(copies.collectives() == 1 && copies.count(step::all_reduce) == 1);
-static_assert(copies.backward().collectives() == 1 && copies.backward().count(step::all_reduce) == 1);
+static_assert(copies.collectives() == 1 && count<step::all_reduce>(copies) == 1);
+static_assert(copies.backward().collectives() == 1 && count<step::all_reduce>(copies.backward()) == 1);
 static_assert(copies.peak() == 8 * tokens * width);
 
 // ---- every rank has a part of the tokens between the products: the same number of bytes, and less memory
@@ -62,8 +62,8 @@ constexpr auto by_parts = [](auto const& x, auto const& w1, auto const& w2) {
   return reduce_scatter<"tp", Shard<0>>(custom<mm>(h, w2));
 };
 constexpr auto parts = schedule<by_parts, Part_of<tokens / 4, width, Shard<0>>, W1, W2>;
-static_assert(parts.collectives() == 2 && parts.count(step::all_gather) == 1 && parts.count(step::reduce_scatter) == 1);
-static_assert(parts.backward().count(step::all_gather) == 1 && parts.backward().count(step::reduce_scatter) == 1);
+static_assert(parts.collectives() == 2 && count<step::all_gather>(parts) == 1 && count<step::reduce_scatter>(parts) == 1);
+static_assert(count<step::all_gather>(parts.backward()) == 1 && count<step::reduce_scatter>(parts.backward()) == 1);
 static_assert(parts[0].bytes.at(0) == 8 * tokens / 4 * width && parts[1].result.at(0) == 8 * tokens / 4 * width);
 
 template <class X, class Y>

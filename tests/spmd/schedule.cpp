@@ -43,6 +43,8 @@ constexpr auto cg_step = [](auto const& A, auto const& x, auto const& r, auto co
 };
 constexpr auto one_step = schedule<cg_step, Operator, Vector, Vector, Vector, Number>;
 static_assert(one_step.size() == 3 && halos(one_step) == 1 && reductions(one_step) == 2);
+static_assert(count<step::all_reduce>(one_step) == 2 && count<step::halo_exchange>(one_step) == 1);
+static_assert(explain<Rows>(one_step) == "halo_exchange<\"rows\"> 8 n bytes\nall_reduce<\"rows\"> 8 bytes\nall_reduce<\"rows\"> 8 bytes\n");
 static_assert(one_step[0].bytes == byte_line{0, 8} && one_step[1].bytes == byte_line{8, 0});
 static_assert(one_step[1].after == 1 && one_step[2].after == 2);
 static_assert(one_step.bytes(100) == 816 && one_step.peak(100) == 800 && one_step.peak(0) == 8);

@@ -3,10 +3,10 @@
 // steps gradients go back. What records them is in spmd/outline.hpp, of the solvers in dist/recording.hpp.
 #pragma once
 #include <cstdint>
-#include <string_view>
 
 #include <sla/core/meta.hpp>
 #include <sla/spmd/transition.hpp>
+#include <sla/spmd/words.hpp>
 
 namespace sla {
 
@@ -22,9 +22,6 @@ struct byte_line {
   }
   constexpr bool operator==(byte_line const&) const = default;
 };
-
-/// Does the step send anything?
-constexpr bool communicates(step how) { return how != step::convert && how != step::reinterpret; }
 
 /// One step of a schedule, on one axis of the mesh.
 struct scheduled_step {
@@ -77,7 +74,7 @@ class step_list {
   /// How many steps communicate, on all axes or on one.
   constexpr int collectives(int axis = -1) const {
     int n = 0;
-    for (auto const& s : *this) n += communicates(s.how()) && (axis < 0 || s.axis == axis);
+    for (auto const& s : *this) n += !is_free(s.how()) && (axis < 0 || s.axis == axis);
     return n;
   }
   /// Is a communicator of this axis needed, forward or backward?
@@ -85,13 +82,13 @@ class step_list {
   /// What a rank hands in, all together, and the largest message, where open extents have the size n.
   constexpr std::int64_t bytes(std::int64_t n = 0) const {
     std::int64_t sum = 0;
-    for (auto const& s : *this) sum += communicates(s.how()) ? s.bytes.at(n) : 0;
+    for (auto const& s : *this) sum += !is_free(s.how()) ? s.bytes.at(n) : 0;
     return sum;
   }
   constexpr std::int64_t peak(std::int64_t n = 0) const {
     std::int64_t most = 0;
     for (auto const& s : *this)
-      if (communicates(s.how()) && s.bytes.at(n) > most) most = s.bytes.at(n);
+      if (!is_free(s.how()) && s.bytes.at(n) > most) most = s.bytes.at(n);
     return most;
   }
 
@@ -159,6 +156,29 @@ struct recorded_schedule : step_list<64> {
     return slice(at[n], at[n + 1]);
   }
 };
+
+/// `static_assert(count<step::all_reduce>(schedule<f, X, Y>) == 2)`
+template <step How, int Capacity>
+constexpr int count(step_list<Capacity> const& s) {
+  return s.count(How);
+}
+
+/// A schedule as text, a line per step that communicates: `all_reduce<"rows"> 16 bytes, 2 values`.
+template <class Mesh, int Capacity>
+constexpr auto explain(step_list<Capacity> const& schedule) {
+  fixed_text<2000> out;
+  for (auto const& s : schedule) {
+    if (is_free(s.how())) continue;
+    out << name_of(s.how()) << "<\"" << Mesh::name(s.axis) << "\"> ";
+    if (s.bytes.fixed || !s.bytes.slope) out << static_cast<int>(s.bytes.fixed);
+    if (s.bytes.fixed && s.bytes.slope) out << " + ";
+    if (s.bytes.slope) out << static_cast<int>(s.bytes.slope) << " n";
+    out << " bytes";
+    if (s.values > 1) out << ", " << int{s.values} << " values";
+    out << "\n";
+  }
+  return out;
+}
 
 /// Writes down what a program does. Conditions are true for the first `yes` times that one is asked.
 class recorder {
