@@ -301,7 +301,7 @@ inline constexpr bool is_sparse_outline = false;
 template <class T, class S, class Mesh, class... P>
 inline constexpr bool is_sparse_outline<outline<sparse_shape_only<T, S>, Mesh, P...>> = true;
 template <class L, class R>
-concept OutlinePair = (Outlined<L> && BesideOutline<R>) || (BesideOutline<L> && Outlined<R>);
+concept OutlinePair = (Outlined<L> && BesideOutline<R>) || (Outlined<R> && BesideOutline<L>); // in this order: it decides on == of kinds too
 template <class L, class R>
 concept DenseOutlinePair = OutlinePair<L, R> && !is_sparse_outline<L> && !is_sparse_outline<R>;
 template <class X>

@@ -163,6 +163,26 @@ template <class L, class R>
 constexpr auto operator>(L const& l, R const& r) {
   return detail::compared(l, r);
 }
+template <class L, class R>
+  requires detail::NumberPair<L, R>
+constexpr auto operator<=(L const& l, R const& r) {
+  return detail::compared(l, r);
+}
+template <class L, class R>
+  requires detail::NumberPair<L, R>
+constexpr auto operator>=(L const& l, R const& r) {
+  return detail::compared(l, r);
+}
+template <class L, class R>
+  requires detail::NumberPair<L, R>
+constexpr auto operator==(L const& l, R const& r) {
+  return detail::compared(l, r);
+}
+template <class L, class R>
+  requires detail::NumberPair<L, R>
+constexpr auto operator!=(L const& l, R const& r) {
+  return detail::compared(l, r);
+}
 template <detail::DenseOutline X>
   requires(detail::dims_of<X> == 0)
 constexpr auto operator<(X const& x, std::type_identity_t<literal<double>> s) {
@@ -171,6 +191,16 @@ constexpr auto operator<(X const& x, std::type_identity_t<literal<double>> s) {
 template <detail::DenseOutline X>
   requires(detail::dims_of<X> == 0)
 constexpr auto operator>(X const& x, std::type_identity_t<literal<double>> s) {
+  return detail::compared(x, s);
+}
+template <detail::DenseOutline X>
+  requires(detail::dims_of<X> == 0)
+constexpr auto operator<=(X const& x, std::type_identity_t<literal<double>> s) {
+  return detail::compared(x, s);
+}
+template <detail::DenseOutline X>
+  requires(detail::dims_of<X> == 0)
+constexpr auto operator>=(X const& x, std::type_identity_t<literal<double>> s) {
   return detail::compared(x, s);
 }
 
