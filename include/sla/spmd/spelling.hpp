@@ -51,6 +51,17 @@ struct family_words<Table<Sizes...>> {
     out << ">";
   }
 };
+template <int Pieces, class Base>
+struct family_words<Strided<Pieces, Base>> {
+  static constexpr void write(auto& out) {
+    out << "Strided<" << Pieces;
+    if constexpr (!std::is_same_v<Base, Even>) {
+      out << ", ";
+      family_words<Base>::write(out);
+    }
+    out << ">";
+  }
+};
 template <fixed_string Tag>
 struct family_words<Part<Tag>> {
   static constexpr void write(auto& out) {
