@@ -48,29 +48,35 @@ inline constexpr auto sla::rule_of<linear> = sla::rules::compose([](auto x, auto
   return sla::rules::einsum<"mk,nk->mn">(x, w, sla::rules::linear_in<0, 1>);
 });
 template <>
-inline constexpr auto sla::rule_of<unclaimed> =
-    sla::rules::compose([](auto x, auto w) { return sla::rules::einsum<"mk,nk->mn">(x, w); });
+inline constexpr auto sla::rule_of<unclaimed> = sla::rules::compose([](auto x, auto w) {
+  return sla::rules::einsum<"mk,nk->mn">(x, w);
+});
 template <>
-inline constexpr auto sla::rule_of<whole_width> =
-    sla::rules::compose([](auto x) { return sla::rules::einsum<"m_->m">(x); });
+inline constexpr auto sla::rule_of<whole_width> = sla::rules::compose([](auto x) {
+  return sla::rules::einsum<"m_->m">(x);
+});
 template <>
 inline constexpr auto sla::rule_of<gathering> = sla::rules::compose([](auto x, auto w) {
   auto const all = sla::rules::all_gather<"tp">(x);
   return sla::rules::reduce_scatter<"dp", sla::Shard<1>>(sla::rules::einsum<"mk,kn->mn">(all, w));
 });
 template <>
-inline constexpr auto sla::rule_of<forgetful> =
-    sla::rules::compose([](auto x, auto) { return sla::rules::einsum<"mk->mk">(x); });
+inline constexpr auto sla::rule_of<forgetful> = sla::rules::compose([](auto x, auto) {
+  return sla::rules::einsum<"mk->mk">(x);
+});
 template <>
 inline constexpr auto sla::rule_of<careful> = sla::rules::compose([](auto x, auto g) {
   sla::rules::ignore(g);
   return sla::rules::einsum<"mk->mk">(x, sla::rules::linear_in<0>);
 });
 template <>
-inline constexpr auto sla::rule_of<fused> = sla::rules::same_as([](auto const& x, auto const& y) { return 2.0 * x + exp(y); });
+inline constexpr auto sla::rule_of<fused> = sla::rules::same_as([](auto const& x, auto const& y) {
+  return 2.0 * x + exp(y);
+});
 template <>
-inline constexpr auto sla::rule_of<two_results> =
-    sla::rules::compose([](auto x) { return sla::rules::results(sum(x), sla::rules::einsum<"mk->km">(x)); });
+inline constexpr auto sla::rule_of<two_results> = sla::rules::compose([](auto x) {
+  return sla::rules::results(sum(x), sla::rules::einsum<"mk->km">(x));
+});
 template <>
 inline constexpr auto sla::rule_of<insisting> = sla::rules::compose([](auto x) {
   sla::rules::expect<"dp", sla::Replicate>(x);
@@ -89,7 +95,7 @@ constexpr code why = outcome_of<Op, T...>.why.what;
 template <class Op, class... T>
 constexpr int blamed = outcome_of<Op, T...>.why.operand;
 template <class List, class Op, class... T>
-constexpr bool gives = well_typed<Op, T...> && std::is_same_v<result_placements_t<Op, T...>, List>;
+constexpr bool gives = well_typed<Op, T...>&& std::is_same_v<result_placements_t<Op, T...>, List>;
 
 static_assert(gives<placements<V, R>, blackbox, X<V, R>, X<R, R>>);
 static_assert(why<blackbox, X<P, R>> == code::nonlinear_in_partial);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The table of one axis without shards, derived again: on 2 and 3 ranks, for operations of each class and all operand
-// placements, which result placements keep the value and give every operand its gradient. The rules accept exactly these.
+// placements, which result placements keep the value and give every operand its gradient. The rules accept exactly
+// these.
 #include <vector>
 
 #include <sla/spmd/rules.hpp>
@@ -130,8 +131,8 @@ TEST_CASE("the table of placements without shards is the sound one") {
        [](int const* v, int k) { return k ? 2 * v[0] * v[1] : v[1] * v[1]; }},
       {"x^2 + y^2", 2, opaque(2), [](int const* v) { return v[0] * v[0] + v[1] * v[1]; },
        [](int const* v, int k) { return 2 * v[k]; }},
-      {"x + y z", 3, opaque(3).linear_in(xy).linear_in(operand_bits(0, 2)), [](int const* v) { return v[0] + v[1] * v[2]; },
-       [](int const* v, int k) { return k == 0 ? 1 : v[3 - k]; }},
+      {"x + y z", 3, opaque(3).linear_in(xy).linear_in(operand_bits(0, 2)),
+       [](int const* v) { return v[0] + v[1] * v[2]; }, [](int const* v, int k) { return k == 0 ? 1 : v[3 - k]; }},
   };
   int combinations = 0, accepted = 0;
   for (auto const& op : subjects)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Literals, typed scalars, factories and changes in place against recorded tables: 2219 + 336 rows. Scalars never receive
-// a gradient. There is no brute force for these; a reviewed list says where the model is wrong or another policy.
+// Literals, typed scalars, factories and changes in place against recorded tables: 2219 + 336 rows. Scalars never
+// receive a gradient. There is no brute force for these; a reviewed list says where the model is wrong or another
+// policy.
 #include <sla/spmd/rules.hpp>
 #include <sla/spmd/strategies/composite.hpp>
 #include <sla/spmd/strategies/make.hpp>
@@ -48,7 +49,8 @@ std::string branch(operand const& o) { return check_branch(o.type).what == code:
 
 // What needs no rule: questions about shapes, and what only the host's language has.
 bool is_foreign(std::string const& op) {
-  for (char const* n : {"scalar hash(a)", "scalar round(a)", "scalar range(a)", "x.numpy()", "len(x)", "x.shape", "x.data"})
+  for (char const* n :
+       {"scalar hash(a)", "scalar round(a)", "scalar range(a)", "x.numpy()", "len(x)", "x.shape", "x.data"})
     if (op == n) return true;
   return false;
 }
@@ -158,7 +160,7 @@ int compare(std::string const& file, reviewed_list& reviewed, Answer ours_of) {
       auto const ours = ours_of(row[0], row[1], args);
       auto const at = row[0] + " " + (row[1].empty() ? "" : row[1] + " ") + args;
       if (ours != normal(entry.substr(eq + 1)) && !reviewed.accepts(at, ours))
-        FAIL_CHECK(row[0] << "|" << (row[1].empty() ? "" : row[1] + " ") << args << "|" << ours << "|" << entry.substr(eq + 1));
+        FAIL_CHECK(at << " -> " << ours << " not " << entry.substr(eq + 1));
     }
   for (auto const& row : reviewed.stale()) FAIL_CHECK("no longer differs: " << row);
   return rows;
@@ -179,8 +181,9 @@ TEST_CASE("literals and typed scalars at every position") {
 
 TEST_CASE("factories, and what they make beside what has a placement") {
   reviewed_list reviewed("reviewed_factories.csv");
-  int const rows = compare("factories.csv", reviewed, [](std::string const& op, std::string const& mode, std::string const& text) {
-    return of_factory(op, mode.find("permissive") != std::string::npos, parse_operand(text, true));
-  });
+  int const rows =
+      compare("factories.csv", reviewed, [](std::string const& op, std::string const& mode, std::string const& text) {
+        return of_factory(op, mode.find("permissive") != std::string::npos, parse_operand(text, true));
+      });
   CHECK(rows == 336);
 }

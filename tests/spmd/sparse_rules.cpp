@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The strategies of sparse operations by enumeration on two ranks: all 512 patterns of a 3 x 3 matrix, all partitions of
-// rows and of columns, several partitions of the entries. A combination of placements is accepted exactly where one
+// The strategies of sparse operations by enumeration on two ranks: all 512 patterns of a 3 x 3 matrix, all partitions
+// of rows and of columns, several partitions of the entries. A combination of placements is accepted exactly where one
 // result placement is right for all of them.
 #include <vector>
 
@@ -138,8 +138,8 @@ bool for_all(outcome_test is, placed A, placed x, placed y, bool transposed) {
 
 placed sparse(int side) { return rows_or_columns(side, side + 1); }
 
-// The entries of u v^T on the pattern (0: the pattern and two vectors), or of a diagonal matrix times A from the left (1)
-// or right (2): one sparse result, entry by entry.
+// The entries of u v^T on the pattern (0: the pattern and two vectors), or of a diagonal matrix times A from the left
+// (1) or right (2): one sparse result, entry by entry.
 bool entries_are(world const& w, placed pA, placed pu, placed pv, placed out, int what) {
   for (int r = 0; r < ranks; ++r) {
     auto const A = part_of(w, pA, r, 0), wanted = part_of(w, out, r, 0);
@@ -202,8 +202,8 @@ TEST_CASE("maps onto the entries of a sparse matrix have exactly the sound rules
             any = any || sound;
             if (got.ok() && got.type.on[0] == to) CHECK(sound);
           }
-          INFO(what << " A " << int(A.kind) << " " << int(A.dim) << " u " << int(u.kind) << u.family << " v " << int(v.kind)
-                    << v.family);
+          INFO(what << " A " << int(A.kind) << " " << int(A.dim) << " u " << int(u.kind) << u.family << " v "
+                    << int(v.kind) << v.family);
           CHECK(got.ok() == any);
           accepted += got.ok();
         }

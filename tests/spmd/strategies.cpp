@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Strategies as values: the rules of products are exactly the sound ones (by enumeration over two ranks), expansion over
-// families, what is wrong with a strategy, and the filters across axes.
+// Strategies as values: the rules of products are exactly the sound ones (by enumeration over two ranks), expansion
+// over families, what is wrong with a strategy, and the filters across axes.
 #include <vector>
 
 #include <sla/spmd/expand.hpp>
@@ -206,8 +206,8 @@ constexpr placed pending(monoid m) { return {placement_kind::partial, m}; }
 } // namespace
 
 TEST_CASE("products have exactly the sound rules") {
-  for (auto const* spec : {"mk,kn->mn", "bmk,bkn->bmn", "mk,k->m", "mk,m->k", "i,i->", "ij,ij->ij", "m,mk->mk", "m,n->mn",
-                           "mk,nk->mn", "mk,kn->nm", "ij,ji->ij", "ij,kj->ik", "abc,c->ab", "ij,j->"}) {
+  for (auto const* spec : {"mk,kn->mn", "bmk,bkn->bmn", "mk,k->m", "mk,m->k", "i,i->", "ij,ij->ij", "m,mk->mk",
+                           "m,n->mn", "mk,nk->mn", "mk,kn->nm", "ij,ji->ij", "ij,kj->ik", "abc,c->ab", "ij,j->"}) {
     auto const s = einsum(spec);
     auto const p = read(spec);
     for (int a = 0; a < p.in[0].rank + 2; ++a)
@@ -262,22 +262,66 @@ TEST_CASE("expansion over families") {
   auto const joined = reshape(dims(4, 4), dims(16));
   CHECK(expand(joined, one_family(), sums).size == 1 + 1 + 2);
   CHECK(expand(joined, one_family(), sums, false, 0).size == 1 + 2); // no family has equal pieces
-  for (int n = 0; n < expand(mm, two).size; ++n) { // every choice is what check says of it
+  for (int n = 0; n < expand(mm, two).size; ++n) {                   // every choice is what check says of it
     auto const c = expand(mm, two).at[n];
     operand const operands[] = {tensor_on(c.in[0], 2), tensor_on(c.in[1], 2)};
     CHECK(check(mm, operands).type.on[0] == c.out[0]);
   }
 }
 
+TEST_CASE("every rank of a sharded dimension has an index of it") {
+  fixed_array<int, max_mesh_axes> const sizes{{2, 3, 4, 1, 1, 1}};
+  auto const fits = [&](dims const& x, std::vector<placed> const& at) {
+    typing t{.axes = 3, .rank = x.rank};
+    for (int a = 0; a < 3; ++a) t.on[a] = at[static_cast<std::size_t>(a)];
+    return shardable(t, x, sizes);
+  };
+  CHECK(fits(dims(6, 4), {S(0), S(0), S(1)}));
+  CHECK(!fits(dims(5, 4), {S(0), S(0), S(1)}));
+  CHECK(!fits(dims(6, 3), {S(0), S(0), S(1)}));
+  CHECK(fits(dims(1, 1), {R, P, R}));
+  CHECK(fits(dims::unknown(2), {S(0), S(0), S(0)})); // checked at run time
+}
+
 TEST_CASE("what is wrong with a strategy") {
   auto const m = dims::unknown(2);
-  for (auto const& s :
-       {einsum("mk,kn->mn"), add(m, m), sub(m, m), mul(m, m), div(m, m), maximum(m, m), minimum(m, m), where(m, m, m),
-        sum(m), fold(m, monoid::maximum), cat(0, {m, m, m}), stack(1, {m, m}), move(m, {1, 0}), index_select(m, 0),
-        gather(m, 0, m), scatter_add(m, 0, m, m), index_add(m, 1), embedding(m), layer_norm(m, 1), attention(),
-        dense_solve(m), spmv(), spmv_transposed({1, true, false, true}), spmv({1, true, true, true}), sddmm(), sddmm(1, false),
-        diagonal(1), scale_rows(), scale_rows(1, true), add_sparse(1, true), local_preconditioner(), solve(),
-        einsum_plus("mk,kn->mn", dims::unknown(1), 0, m, m), neg(m), shift(m, -1), like(m), equal(m, m)})
+  for (auto const& s : {einsum("mk,kn->mn"),
+                        add(m, m),
+                        sub(m, m),
+                        mul(m, m),
+                        div(m, m),
+                        maximum(m, m),
+                        minimum(m, m),
+                        where(m, m, m),
+                        sum(m),
+                        fold(m, monoid::maximum),
+                        cat(0, {m, m, m}),
+                        stack(1, {m, m}),
+                        move(m, {1, 0}),
+                        index_select(m, 0),
+                        gather(m, 0, m),
+                        scatter_add(m, 0, m, m),
+                        index_add(m, 1),
+                        embedding(m),
+                        layer_norm(m, 1),
+                        attention(),
+                        dense_solve(m),
+                        spmv(),
+                        spmv_transposed({1, true, false, true}),
+                        spmv({1, true, true, true}),
+                        sddmm(),
+                        sddmm(1, false),
+                        diagonal(1),
+                        scale_rows(),
+                        scale_rows(1, true),
+                        add_sparse(1, true),
+                        local_preconditioner(),
+                        solve(),
+                        einsum_plus("mk,kn->mn", dims::unknown(1), 0, m, m),
+                        neg(m),
+                        shift(m, -1),
+                        like(m),
+                        equal(m, m)})
     CHECK(check_strategy(s) == code::ok);
   auto s = einsum("mk,kn->mn");
   rule whole;
@@ -313,7 +357,7 @@ TEST_CASE("index notation") {
   CHECK(result(both, {R, S(0)}, {2, 3}).type.on[0] == S(0));
   CHECK(result(einsum("m_,_n->mn"), {S(1), S(0)}, {2, 2}).why.what == code::layouts_differ); // whole on every rank
   CHECK(result(einsum("m_,_n->mn"), {S(0), R}, {2, 2}).type.on[0] == S(0));
-  CHECK(result(einsum("ii->i"), {S(0)}, {2}).why.what == code::layouts_differ); // a diagonal
+  CHECK(result(einsum("ii->i"), {S(0)}, {2}).why.what == code::layouts_differ);                  // a diagonal
   CHECK(result(einsum("mk,kn->mn", dims(4, 1), dims(6, 5)), {R, S(0)}, {2, 2}).type.on[0] == P); // an extent of 1
   CHECK(!einsum("mk,k", m, m).known);
   CHECK(!einsum("mk,k->m", m).known);
@@ -330,7 +374,8 @@ TEST_CASE("two axes that deal out one dimension nest alike") {
         diagnostic{code::layouts_differ, 1, 1});
   auto const mm = einsum("mk,kn->mn");
   CHECK(on_axes(mm, {{outer_second, plain}, {R, R}}, {2, 2}).type.on[0] == outer_second);
-  CHECK(on_axes(mm, {{at_level(S(1), 1), S(1)}, {plain, plain}}, {2, 2}).why.what == code::layouts_differ); // contracted
+  CHECK(on_axes(mm, {{at_level(S(1), 1), S(1)}, {plain, plain}}, {2, 2}).why.what ==
+        code::layouts_differ); // contracted
   CHECK(on_axes(mm, {{at_level(S(1), 1), S(1)}, {outer_second, plain}}, {2, 2}).type.on[1] == P);
   CHECK(on_axes(mm, {{S(0), S(1)}, {R, S(0)}}, {2, 2}).type.on[0] == S(0)); // rows on one, contracted on the other
   CHECK(on_axes(mm, {{S(0), R}, {R, S(1)}}, {2, 2}).type.on[1] == S(1));

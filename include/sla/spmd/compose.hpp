@@ -78,8 +78,8 @@ struct chosen {
   bool known = true;
 };
 
-/// `rule_of<mine> = rules::compose([](auto x, auto w) { return rules::einsum<"mk,nk->mn">(x, w, rules::linear_in<0, 1>); })`
-/// Law: every argument is used, or named in `ignore`, and the lambda returns a value (or `results`).
+/// `rule_of<mine> = rules::compose([](auto x, auto w) { return rules::einsum<"mk,nk->mn">(x, w, rules::linear_in<0,
+/// 1>); })` Law: every argument is used, or named in `ignore`, and the lambda returns a value (or `results`).
 template <class F>
 constexpr composed<F> compose(F f) {
   return {f};
@@ -306,24 +306,16 @@ template <class L, class R>
 concept Operands = detail::is_rule_value<L> || detail::is_rule_value<R>;
 template <class L, class R>
 requires Operands<L, R>
-constexpr value operator+(L const& l, R const& r) {
-  return apply<op::add>(l, r);
-}
+constexpr value operator+(L const& l, R const& r) { return apply<op::add>(l, r); }
 template <class L, class R>
 requires Operands<L, R>
-constexpr value operator-(L const& l, R const& r) {
-  return apply<op::sub>(l, r);
-}
+constexpr value operator-(L const& l, R const& r) { return apply<op::sub>(l, r); }
 template <class L, class R>
 requires Operands<L, R>
-constexpr value operator*(L const& l, R const& r) {
-  return apply<op::mul>(l, r);
-}
+constexpr value operator*(L const& l, R const& r) { return apply<op::mul>(l, r); }
 template <class L, class R>
 requires Operands<L, R>
-constexpr value operator/(L const& l, R const& r) {
-  return apply<op::div>(l, r);
-}
+constexpr value operator/(L const& l, R const& r) { return apply<op::div>(l, r); }
 constexpr value operator-(value const& x) { return apply<op::neg>(x); }
 constexpr value exp(value const& x) { return apply<op::exp>(x); }
 constexpr value log(value const& x) { return apply<op::log>(x); }
@@ -341,7 +333,8 @@ constexpr outcome check(local_only, std::span<operand const> operands, circumsta
 }
 
 template <class F>
-constexpr outcome check(rules::chosen<F> const& rule, std::span<operand const> operands, circumstances const& now = {}) {
+constexpr outcome check(rules::chosen<F> const& rule, std::span<operand const> operands,
+                        circumstances const& now = {}) {
   return check(rule.f(operands), operands, now);
 }
 
@@ -373,7 +366,8 @@ constexpr bool call_composition(F const& f, rules::value const* v, int count, ru
 /// A composition as a decision. Errors: the first refusal inside it; no_rule if it takes another number of operands, or
 /// leaves an argument out that it does not `ignore`.
 template <class F>
-constexpr outcome check(rules::composed<F> const& rule, std::span<operand const> operands, circumstances const& now = {}) {
+constexpr outcome check(rules::composed<F> const& rule, std::span<operand const> operands,
+                        circumstances const& now = {}) {
   outcome out;
   rules::ledger in{now, {}, 0};
   rules::value values[max_operands];

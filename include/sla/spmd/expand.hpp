@@ -134,7 +134,8 @@ constexpr void expand_folds(expansion& out, strategy const& s, rule const& r, mo
     f.fold = m;
     bool allowed = true;
     for (int k = 0; k < s.inputs; ++k)
-      allowed = allowed && (r.in[k].kind != slot_kind::partial || r.in[k].fold == monoid::none || has(folds, r.in[k].fold));
+      allowed =
+          allowed && (r.in[k].kind != slot_kind::partial || r.in[k].fold == monoid::none || has(folds, r.in[k].fold));
     if (allowed) add_choice(out, s, filled_rule(s, r, f, 0, number));
     if (stated) return;
     if (s.inputs > 3 || !has(idempotent, m)) continue;
@@ -204,8 +205,8 @@ constexpr code check_strategy(strategy const& s) {
   return expand(s, two).why;
 }
 
-/// Can a tensor of these extents have these placements on axes of these sizes? A dimension needs an index for every rank
-/// that has a part of it; an unknown extent is checked at run time.
+/// Can a tensor of these extents have these placements on axes of these sizes? A dimension needs an index for every
+/// rank that has a part of it; an unknown extent is checked at run time.
 constexpr bool shardable(typing const& t, dims const& x, fixed_array<int, max_mesh_axes> const& sizes) {
   for (int d = 0; d < x.rank; ++d) {
     std::int64_t parts = 1;

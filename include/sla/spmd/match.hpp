@@ -15,11 +15,11 @@ namespace sla {
 
 /// What a mesh and a call ask of the decision beyond the rules; the default asks nothing. Sets of axes are bits.
 struct circumstances {
-  bool permissive = false;            ///< an operand without placement gives a result without one, not a refusal
-  std::uint8_t global_axes = 0;       ///< Varying operands are refused there
-  std::uint8_t explicit_partial = 0;  ///< contracting a sharded index must be asked for there
-  std::uint8_t out_partial = 0;       ///< the caller asks for a pending sum there
-  std::int8_t in_place = -1;          ///< the operand that the first result is written to
+  bool permissive = false;             ///< an operand without placement gives a result without one, not a refusal
+  std::uint8_t global_axes = 0;        ///< Varying operands are refused there
+  std::uint8_t explicit_partial = 0;   ///< contracting a sharded index must be asked for there
+  std::uint8_t out_partial = 0;        ///< the caller asks for a pending sum there
+  std::int8_t in_place = -1;           ///< the operand that the first result is written to
   std::uint64_t even_families = ~0ULL; ///< a bit per family: its pieces are equal
   std::string_view const* axis_names = nullptr; ///< of the mesh, for rules that name axes
   std::int16_t even_family = -1;                ///< the number of the family Even, for rules that deal out
@@ -50,7 +50,8 @@ constexpr axis_outcome everywhere(placed p, int results) {
 struct census {
   int replicate = 0, invariant = 0, varying = 0, partial = 0, weak = 0, free = 0, sharded = 0, untyped = 0;
   int free_invariant = 0; ///< of the free ones
-  int last_invariant = -1, last_partial = -1, first_varying = -1, first_ghost_partial = -1, first_untyped = -1, lead = -1;
+  int last_invariant = -1, last_partial = -1, first_varying = -1, first_ghost_partial = -1, first_untyped = -1,
+      lead = -1;
   std::uint8_t partials = 0; ///< the operands that are pending reductions
   monoid fold = monoid::none;
   bool mixed = false;
@@ -186,16 +187,14 @@ constexpr fit try_rule(strategy const& s, rule const& r, std::span<operand const
   if (mixing) { // some replicated operand stands in a partial slot: only where folding equal values changes nothing
     int wanted = 0;
     for (int k = 0; k < count; ++k) wanted += r.in[k].kind == slot_kind::partial;
-    partial_missing = out.filled.partials < wanted &&
-                      (out.filled.partials == 0 || !has(idempotent, out.filled.fold));
+    partial_missing = out.filled.partials < wanted && (out.filled.partials == 0 || !has(idempotent, out.filled.fold));
   }
   out.all = out.fitting == count && !partial_missing;
   return out;
 }
 
 constexpr placed filled_slot(slot const& s, filling const& f) {
-  if (s.kind == slot_kind::partial)
-    return {placement_kind::partial, s.fold == monoid::none ? f.fold : s.fold};
+  if (s.kind == slot_kind::partial) return {placement_kind::partial, s.fold == monoid::none ? f.fold : s.fold};
   if (s.kind == slot_kind::replicate) return {placement_kind::replicate};
   auto const kind = s.kind == slot_kind::shard && f.pending ? placement_kind::ghost_partial : kind_of(s, f, -1);
   placed out{kind, monoid::none, static_cast<std::int8_t>(dim_of(s)), f.family[s.partition]};
@@ -210,8 +209,8 @@ constexpr axis_outcome results_of(strategy const& s, rule const& r, filling cons
   return out;
 }
 
-/// Copies of a halo stay consistent under every rule whose results keep the index; contributions to it are a pending sum
-/// of which some linear group holds all, and they meet ghosts elsewhere.
+/// Copies of a halo stay consistent under every rule whose results keep the index; contributions to it are a pending
+/// sum of which some linear group holds all, and they meet ghosts elsewhere.
 constexpr bool keeps_index(strategy const& s, rule const& r) {
   for (int n = 0; n < s.results; ++n)
     if (r.out[n].kind != slot_kind::shard) return false;

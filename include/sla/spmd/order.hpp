@@ -40,8 +40,8 @@ constexpr void set_levels(typing& t, fixed_array<std::int8_t, max_mesh_axes> con
   }
 }
 
-/// Orders the axes of every dimension by `before(a, b)`: -1 if a must be outside b, 1 if inside, 0 if it does not matter
-/// (then the order of the mesh). False if that is a cycle.
+/// Orders the axes of every dimension by `before(a, b)`: -1 if a must be outside b, 1 if inside, 0 if it does not
+/// matter (then the order of the mesh). False if that is a cycle.
 template <class Before>
 constexpr bool sort_axes(typing& t, Before before) {
   bool sorted = true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The decision: which placements an operation accepts, and the placements of its results, axis by axis from its strategy
-// and then across axes. Strategies are in spmd/strategies/, the sentences of the refusals in spmd/diagnose.hpp.
+// The decision: which placements an operation accepts, and the placements of its results, axis by axis from its
+// strategy and then across axes. Strategies are in spmd/strategies/, the sentences of the refusals in
+// spmd/diagnose.hpp.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -75,7 +76,8 @@ constexpr axis_outcome refuse_shards(strategy const& s, std::span<operand const>
 }
 
 /// One axis of a call. The order of the tests decides which refusal is reported.
-constexpr axis_outcome decide(strategy const& s, std::span<operand const> operands, int axis, circumstances const& now) {
+constexpr axis_outcome decide(strategy const& s, std::span<operand const> operands, int axis,
+                              circumstances const& now) {
   using kind = placement_kind;
   auto const c = count(s, operands, axis);
   bool const on_request = now.out_partial >> axis & 1;
@@ -100,7 +102,8 @@ constexpr axis_outcome decide(strategy const& s, std::span<operand const> operan
     return c.sharded ? refuse_shards(s, operands, axis, c, now) : refuse_partial(s, operands, c);
   bool const pending = found.at[0].kind == kind::partial;
   if (on_request && !pending) return refuse(code::unstated_partial, -1);
-  if (pending && !c.partial && !on_request && now.explicit_partial >> axis & 1) return refuse(code::unstated_partial, c.lead);
+  if (pending && !c.partial && !on_request && now.explicit_partial >> axis & 1)
+    return refuse(code::unstated_partial, c.lead);
   return found;
 }
 
@@ -161,8 +164,7 @@ constexpr outcome check(strategy const& s, std::span<operand const> operands, ci
     for (int n = 0; n < s.results; ++n) made[n].on[a] = one.at[n];
     out.implied[a] = one.implied;
     bool const whole_entries = one.implied == communication::halo || one.implied == communication::reverse_halo ||
-                               one.implied == communication::halo_and_back ||
-                               one.implied == communication::solver;
+                               one.implied == communication::halo_and_back || one.implied == communication::solver;
     auto const& x = operands[operands.size() > 1 ? 1 : 0].type;
     for (int b = 0; b < axes; ++b) { // whoever exchanges a halo must own whole entries
       bool const halo = whole_entries || x.on[a].kind == placement_kind::ghost;
@@ -173,8 +175,7 @@ constexpr outcome check(strategy const& s, std::span<operand const> operands, ci
   if (axes > 1)
     if (out.why = detail::check_order(operands, axes); !out.ok()) return out;
   for (int n = 0; n < s.results; ++n) {
-    if (auto why = check_placements(made[n]); why.what != code::ok)
-      return why.operand = -1, out.why = why, out;
+    if (auto why = check_placements(made[n]); why.what != code::ok) return why.operand = -1, out.why = why, out;
     if (axes > 1 && !detail::set_order(made[n], operands)) return out.why = {code::layouts_differ, -1, -1}, out;
   }
   out.type = made[0];
@@ -186,7 +187,8 @@ constexpr outcome check(strategy const& s, std::span<operand const> operands, ci
       auto const& self = operands[static_cast<std::size_t>(now.in_place)].type.on[a];
       bool const copies = detail::is_whole_on_ranks(self.kind) && detail::is_whole_on_ranks(out.type.on[a].kind);
       if (!gradient && copies) out.type.on[a] = self;
-      if (!(self == out.type.on[a])) return out.why = {code::changed_in_place, static_cast<std::int8_t>(a), now.in_place}, out;
+      if (!(self == out.type.on[a]))
+        return out.why = {code::changed_in_place, static_cast<std::int8_t>(a), now.in_place}, out;
     }
   return out;
 }

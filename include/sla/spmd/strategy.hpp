@@ -87,10 +87,10 @@ struct strategy {
   /// Sets of operands in which the operation is jointly linear while the others are fixed; `linear_in` states them.
   fixed_array<std::uint8_t, max_operands> linear{};
   int groups = 0;
-  std::uint8_t stationary = 0;                  ///< operands that no plan moves
+  std::uint8_t stationary = 0; ///< operands that no plan moves
   result_basis basis = result_basis::operands;
-  bool differentiable = true;                   ///< false: no operand receives a gradient from this operation
-  bool sparse = false;                          ///< a product or map of sparse operands: refusals say so
+  bool differentiable = true; ///< false: no operand receives a gradient from this operation
+  bool sparse = false;        ///< a product or map of sparse operands: refusals say so
   bool known = true;
 
   constexpr strategy& add(rule const& r) {

@@ -38,13 +38,26 @@ template <class Mesh, int... A>
 inline constexpr fixed_array<std::string_view, max_mesh_axes> axis_names<Mesh, std::integer_sequence<int, A...>>{
     {Mesh::name(A)...}};
 
-/// What the mesh asks of the decision; a rule that is not a table may name axes, and deal out evenly.
+template <class... T>
+constexpr std::uint64_t even_bits(type_list<T...>) {
+  std::uint64_t out = 0, bit = 1;
+  auto const see = [&]<class F>(std::type_identity<F>) {
+    if constexpr (ShardFamily<F>)
+      if (F::even) out |= bit;
+    bit <<= 1;
+  };
+  (see(std::type_identity<T>{}), ...);
+  return out;
+}
+
+/// What the mesh asks of the decision; a rule that is not an op_rule may name axes, and deal out evenly.
 template <class Rule, class Mesh, class Keys>
 constexpr circumstances circumstances_for() {
   auto now = circumstances_of<Mesh>();
   if constexpr (!std::is_same_v<Rule, op_rule>) {
     now.axis_names = axis_names<Mesh>.data;
     now.even_family = index_in<Even>(Keys{});
+    now.even_families = even_bits(Keys{});
   }
   return now;
 }

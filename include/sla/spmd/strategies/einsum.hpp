@@ -92,9 +92,9 @@ template <class... D>
 constexpr strategy einsum(std::string_view spec, D const&... operands) {
   auto s = contraction(spec, operands...);
   for (int k = 0; k < s.inputs && s.known; ++k) s.linear_in(operand_bits(k));
-  return detail::keeps_all_labels(spec) ? s.passes(static_cast<std::uint8_t>((1U << s.inputs) - 1U), only(monoid::product),
-                                                   false)
-                                        : s;
+  return detail::keeps_all_labels(spec)
+             ? s.passes(static_cast<std::uint8_t>((1U << s.inputs) - 1U), only(monoid::product), false)
+             : s;
 }
 
 /// A product plus a bias that is broadcast to it, as operand number `at`: addmm(bias, a, b) has at = 0, a linear layer

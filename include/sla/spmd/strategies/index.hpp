@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Strategies of moves by an index tensor: gather, scatter, selection and embeddings. An index is never pending. A masked
-// rule is one whose kernel leaves out (or makes zero) the entries that other ranks hold.
+// Strategies of moves by an index tensor: gather, scatter, selection and embeddings. An index is never pending. A
+// masked rule is one whose kernel leaves out (or makes zero) the entries that other ranks hold.
 #pragma once
 #include <cstdint>
 
@@ -56,8 +56,8 @@ constexpr strategy gather(dims const& x, int c, dims const& index, bool masked =
   return s.add(r);
 }
 
-/// scatter_add(self, c, index, source), as (self, index, source). Law: as for gather, with all three equally long; along
-/// c itself index and source split together, and self is a pending sum.
+/// scatter_add(self, c, index, source), as (self, index, source). Law: as for gather, with all three equally long;
+/// along c itself index and source split together, and self is a pending sum.
 constexpr strategy scatter_add(dims const& self, int c, dims const& index, dims const& source) {
   strategy s;
   s.inputs = 3;

@@ -84,8 +84,8 @@ constexpr rule split_index(index_map const& m, std::int8_t letter, monoid fold) 
   return r;
 }
 
-/// Can the index be split? Not if it stands twice in one operand (a diagonal), or if a result lacks it and nothing folds
-/// the parts.
+/// Can the index be split? Not if it stands twice in one operand (a diagonal), or if a result lacks it and nothing
+/// folds the parts.
 constexpr bool can_split(index_map const& m, std::int8_t letter, monoid fold) {
   for (int k = 0; k < m.inputs; ++k)
     if (repeated(m.in[k], letter)) return false;

@@ -66,8 +66,8 @@ constexpr bool has_cut_rows(typing const& A) {
   return false;
 }
 
-/// A sparse operand dealt out by rows, and a vector in the matching partition: the rows that a rank owns need entries of
-/// others (halo), or make contributions to them (reverse halo).
+/// A sparse operand dealt out by rows, and a vector in the matching partition: the rows that a rank owns need entries
+/// of others (halo), or make contributions to them (reverse halo).
 constexpr void add_rules_by_rows(strategy& out, op_rule const& rule, subscripts const& s) {
   bool const from_columns = rule.indices == indexing::matvec;
   int const at = position(s.in[1], from_columns ? column_letter : row_letter);
@@ -76,9 +76,9 @@ constexpr void add_rules_by_rows(strategy& out, op_rule const& rule, subscripts 
   r.in[0] = {slot_kind::rows};
   r.in[1] = shard_slot(at);
   r.out[0] = shard_slot(to);
-  r.implied = from_columns                          ? communication::halo
+  r.implied = from_columns                      ? communication::halo
               : rule.indices == indexing::solve ? communication::solver
-                                                    : communication::reverse_halo;
+                                                : communication::reverse_halo;
   out.add(r);
   if (rule.indices != indexing::solve) { // by entries: a halo in, contributions to another one out
     auto by_entries = r;
@@ -110,7 +110,8 @@ constexpr strategy strategy_of(op_rule const& rule, std::span<operand const> ope
   for (int n = 0; n < by_index.size; ++n) {
     auto r = by_index.rules[n];
     bool const by_rows = rule.indices == indexing::transposed_matvec && r.in[0].kind == slot_kind::rows;
-    if (by_rows && !cut && r.in[1].kind == slot_kind::shard) continue; // the contributions go to their owners, see above
+    if (by_rows && !cut && r.in[1].kind == slot_kind::shard)
+      continue; // the contributions go to their owners, see above
     bool const folded = r.out[0].kind == slot_kind::partial;
     if (rule.indices == indexing::solve && r.in[0] != slot{}) { // the inverse mixes rows, and those of blocks
       auto const& A = operands[0].type;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Strategies of what makes tensors: of the shape of another, from scalars, at random, in place. Their values do not come
-// from the operands' values. Typed factories of a mesh are in dist/.
+// Strategies of what makes tensors: of the shape of another, from scalars, at random, in place. Their values do not
+// come from the operands' values. Typed factories of a mesh are in dist/.
 #pragma once
 #include <cstdint>
 
@@ -51,9 +51,12 @@ constexpr strategy zero_in_place(dims const& x) { return pointwise(x).passes(ope
 /// x = c in place: the fold of equal numbers must be that number.
 constexpr strategy fill_in_place(dims const& x) { return pointwise(x).passes(operand_bits(0), idempotent); }
 
-/// x = y in place, as (x, y): a move of y into a place of the same placement.
+/// x = y in place, as (x, y): a move of y into a place of the same placement; what every rank has is also its average,
+/// its maximum and its minimum.
 constexpr strategy copy_in_place(dims const& x, dims const& y) {
-  return pointwise(x, y).passes(operand_bits(0, 1), all_monoids, false);
+  auto s = pointwise(x, y).passes(operand_bits(0, 1), all_monoids, false);
+  s.rules[s.size - 1].mixes = operand_bits(1);
+  return s;
 }
 
 } // namespace sla::strategies

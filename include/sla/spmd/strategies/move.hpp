@@ -28,7 +28,7 @@ constexpr strategy move(dims const& x, std::initializer_list<int> from, int resu
   return detail::indexed(m, monoid::none).linear_in(operand_bits(0), beside_sums);
 }
 
-/// What keeps the dimensions of x but for those that it changes: flip, roll, narrow, split, repeat, tril (both), pad.
+/// What keeps the dimensions of x but for those that it changes: flip, roll, narrow, split, repeat, pad.
 constexpr strategy move_along(dims const& x, std::uint32_t changed, int results = 1) {
   detail::index_map m;
   m.inputs = 1;
@@ -41,6 +41,12 @@ constexpr strategy move_along(dims const& x, std::uint32_t changed, int results 
   return detail::indexed(m, monoid::none).linear_in(operand_bits(0), beside_sums);
 }
 
+/// The upper or lower triangle of the last two dimensions. They split where the kernel is told which global rows and
+/// columns it has.
+constexpr strategy triangle(dims const& x, bool localized = false) {
+  return move_along(x, localized ? 0U : 3U << (x.rank - 2));
+}
+
 /// Concatenation along c. Sums must all be pending; averages, maxima and minima may meet what every rank has.
 constexpr strategy cat(int c, std::initializer_list<dims> operands) {
   detail::index_map m;
@@ -50,8 +56,7 @@ constexpr strategy cat(int c, std::initializer_list<dims> operands) {
     m.out_rank[0] = x.rank;
     ++m.inputs;
   }
-  return detail::indexed(m, monoid::none)
-      .linear_in(static_cast<std::uint8_t>((1U << m.inputs) - 1U), beside_sums);
+  return detail::indexed(m, monoid::none).linear_in(static_cast<std::uint8_t>((1U << m.inputs) - 1U), beside_sums);
 }
 /// The same along a new dimension c.
 constexpr strategy stack(int c, std::initializer_list<dims> operands) {
@@ -62,8 +67,7 @@ constexpr strategy stack(int c, std::initializer_list<dims> operands) {
     m.out_rank[0] = static_cast<std::int8_t>(x.rank + 1);
     ++m.inputs;
   }
-  return detail::indexed(m, monoid::none)
-      .linear_in(static_cast<std::uint8_t>((1U << m.inputs) - 1U), beside_sums);
+  return detail::indexed(m, monoid::none).linear_in(static_cast<std::uint8_t>((1U << m.inputs) - 1U), beside_sums);
 }
 
 /// The same entries in row-major order, with other extents. Dimensions that arrive whole split; of a group that merges

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Strategies of entry-by-entry operations: every dimension splits, and the algebra of the function decides which pending
-// reductions pass. Products with contraction are in einsum.hpp, operations along a dimension in reduce.hpp.
+// Strategies of entry-by-entry operations: every dimension splits, and the algebra of the function decides which
+// pending reductions pass. Products with contraction are in einsum.hpp, operations along a dimension in reduce.hpp.
 #pragma once
 #include <cstdint>
 
@@ -26,8 +26,10 @@ constexpr strategy sub(dims const& a, dims const& b) { return add(a, b, -1); }
 
 /// a * b: linear in each; products pass as products.
 constexpr strategy mul(dims const& a, dims const& b) {
-  return pointwise(a, b).linear_in(operand_bits(0)).linear_in(operand_bits(1)).passes(operand_bits(0, 1),
-                                                                                      only(monoid::product), false);
+  return pointwise(a, b)
+      .linear_in(operand_bits(0))
+      .linear_in(operand_bits(1))
+      .passes(operand_bits(0, 1), only(monoid::product), false);
 }
 /// a / b: linear in the numerator only.
 constexpr strategy div(dims const& a, dims const& b) {

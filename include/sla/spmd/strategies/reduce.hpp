@@ -54,7 +54,7 @@ constexpr strategy whole(dims const& x, std::uint32_t gone = over_all, bool keep
 /// Law: nothing pending passes, since |.| is neither linear nor monotone.
 enum class norm_order : std::uint8_t { other, zero, one, infinity, minus_infinity };
 constexpr strategy norm(dims const& x, norm_order p, std::uint32_t gone = over_all, bool keep = false) {
-  auto const fold = p == norm_order::infinity          ? monoid::maximum
+  auto const fold = p == norm_order::infinity         ? monoid::maximum
                     : p == norm_order::minus_infinity ? monoid::minimum
                     : p == norm_order::other          ? monoid::none // the root does not fold: sum the squares instead
                                                       : monoid::sum;

@@ -12,10 +12,10 @@ namespace strategies {
 
 /// The dimensions of a sparse operand and of the dense ones that it meets.
 struct sparse_dims {
-  int batch = 0;               ///< batch dimensions of A
-  bool block = false;          ///< A has dense blocks (p, q)
+  int batch = 0;                ///< batch dimensions of A
+  bool block = false;           ///< A has dense blocks (p, q)
   bool vector_has_batch = true; ///< or one vector serves all batches
-  bool columns = false;        ///< X has right-hand sides: SpMM
+  bool columns = false;         ///< X has right-hand sides: SpMM
 };
 
 } // namespace strategies
@@ -56,7 +56,8 @@ constexpr strategy sparse_product(strategies::sparse_dims const& d, bool transpo
   int const lead = d.batch, of_x = d.vector_has_batch ? lead : 0; // where x has its sparse dimension
   int const rank = lead + 1 + int{d.block} + int{d.columns};
   s.result_rank[0] = static_cast<std::int8_t>(rank);
-  int const own = transposed ? sparse_side::columns : sparse_side::rows, other = transposed ? sparse_side::rows : sparse_side::columns;
+  int const own = transposed ? sparse_side::columns : sparse_side::rows;
+  int const other = transposed ? sparse_side::rows : sparse_side::columns;
   slot const A_own = transposed ? columns_slot : rows_slot, A_other = transposed ? rows_slot : columns_slot;
   slot const whole{};
   for (int b = 0; b < d.batch; ++b)
@@ -64,7 +65,8 @@ constexpr strategy sparse_product(strategies::sparse_dims const& d, bool transpo
   s.add(rule_of_three(shard_slot(lead, own), A_own, whole));
   s.add(rule_of_three(shard_slot(lead, own), A_own, ghost_slot(of_x, other)));
   s.add(rule_of_three(partial_slot(monoid::sum), A_other, shard_slot(of_x, other)));
-  s.add(rule_of_three(ghost_slot(lead, other, true), entries_slot, ghost_slot(of_x, other))); // vectors share a partition
+  s.add(
+      rule_of_three(ghost_slot(lead, other, true), entries_slot, ghost_slot(of_x, other))); // vectors share a partition
   if (d.block) {
     int const mine = lead + (transposed ? 3 : 2), theirs = lead + (transposed ? 2 : 3);
     s.add(rule_of_three(shard_slot(lead + 1), shard_slot(mine), whole));
@@ -98,14 +100,15 @@ constexpr strategy sddmm(int batch = 0, bool contracted = true) {
     r.in[0] = pattern, r.in[1] = u, r.in[2] = v, r.out[0] = out;
     s.add(r);
   };
-  slot const u = shard_slot(batch, detail::sparse_side::rows), v = shard_slot(batch, detail::sparse_side::columns), whole{};
+  slot const u = shard_slot(batch, detail::sparse_side::rows), v = shard_slot(batch, detail::sparse_side::columns),
+             whole{};
   for (int b = 0; b < batch; ++b) add(shard_slot(b), shard_slot(b), shard_slot(b), shard_slot(b));
   add(detail::rows_slot, u, whole, detail::rows_slot);
   add(detail::rows_slot, u, detail::ghost_slot(batch, detail::sparse_side::columns), detail::rows_slot);
   add(detail::columns_slot, whole, v, detail::columns_slot);
   add(detail::columns_slot, detail::ghost_slot(batch, detail::sparse_side::rows), v, detail::columns_slot);
-  add(detail::entries_slot, detail::ghost_slot(batch, detail::sparse_side::rows), detail::ghost_slot(batch, detail::sparse_side::columns),
-      detail::entries_slot);
+  add(detail::entries_slot, detail::ghost_slot(batch, detail::sparse_side::rows),
+      detail::ghost_slot(batch, detail::sparse_side::columns), detail::entries_slot);
   if (contracted) add(whole, shard_slot(batch + 1), shard_slot(batch + 1), partial_slot(monoid::sum));
   return s.linear_in(operand_bits(1)).linear_in(operand_bits(2));
 }
@@ -147,7 +150,8 @@ constexpr strategy scale_rows(int batch = 0, bool of_columns = false) {
   add(of_columns ? shard_slot(batch, detail::sparse_side::columns) : whole, detail::columns_slot);
   if (of_columns) add(detail::ghost_slot(batch, detail::sparse_side::columns), detail::rows_slot);
   if (!of_columns) add(detail::ghost_slot(batch, detail::sparse_side::rows), detail::columns_slot);
-  add(detail::ghost_slot(batch, of_columns ? detail::sparse_side::columns : detail::sparse_side::rows), detail::entries_slot);
+  add(detail::ghost_slot(batch, of_columns ? detail::sparse_side::columns : detail::sparse_side::rows),
+      detail::entries_slot);
   return s.linear_in(operand_bits(0)).linear_in(operand_bits(1));
 }
 
@@ -180,7 +184,8 @@ constexpr strategy local_preconditioner(int batch = 0) {
   s.stationary = operand_bits(0);
   s.result_rank[0] = static_cast<std::int8_t>(batch + 1);
   for (int b = 0; b < batch; ++b) s.add(detail::rule_of_three(shard_slot(b), shard_slot(b), shard_slot(b)));
-  s.add(detail::rule_of_three(shard_slot(batch, detail::sparse_side::rows), detail::rows_slot, shard_slot(batch, detail::sparse_side::rows)));
+  s.add(detail::rule_of_three(shard_slot(batch, detail::sparse_side::rows), detail::rows_slot,
+                              shard_slot(batch, detail::sparse_side::rows)));
   return s.linear_in(operand_bits(1));
 }
 
