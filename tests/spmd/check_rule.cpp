@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include <sla/spmd/check_report.hpp>
 #include <sla/spmd/strategies/einsum.hpp>
 #include <sla/spmd/strategies/index.hpp>
 #include <sla/spmd/strategies/move.hpp>
@@ -116,6 +117,13 @@ TEST_CASE("rules that are wrong in the value or only in a gradient are found") {
   auto const lost = check_rule_of(small(), mixing, sum_of_two{}, a, b);
   CHECK(lost.count(verdict::wrong_value) == 0);
   CHECK(lost.count(verdict::wrong_gradient) > 0);
+
+  using Catch::Matchers::ContainsSubstring;
+  auto const text = describe(r);
+  CHECK_THAT(text, ContainsSubstring("checked " + std::to_string(r.combinations) + " combinations"));
+  CHECK_THAT(text, ContainsSubstring("wrong value: [Partial<Sum>] [Replicate] -> [Partial<Sum>]"));
+  CHECK_THAT(text, ContainsSubstring("E17"));
+  CHECK_THAT(describe(lost), ContainsSubstring("wrong gradient: [Invariant] [Replicate] -> [Replicate]"));
 }
 
 namespace {
