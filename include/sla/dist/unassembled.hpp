@@ -89,7 +89,7 @@ auto values_on(Sparse const& A, From const& from) {
   return out;
 }
 template <class Sparse>
-std::vector<typename Sparse::value_type> entry_at(Sparse const& A, index_t slot) {
+std::vector<typename Sparse::value_type> stored_entry(Sparse const& A, index_t slot) {
   std::vector<typename Sparse::value_type> out;
   for (index_t b = 0; b < A.batch_count(); ++b) {
     auto const* const from = A.values().data() + b * A.batch_stride() + slot * A.block_size;
@@ -106,7 +106,7 @@ auto restricted(any_communicator& c, Sparse g, Sparse const& own) {
   auto const pattern = g.pattern().view();
   std::vector<T> entry;
   return values_on(own, [&](index_t, index_t i, index_t j) {
-    entry = entry_at(g, slot_in_row(pattern, i, j, [](index_t n) { return n; }));
+    entry = stored_entry(g, slot_in_row(pattern, i, j, [](index_t n) { return n; }));
     return entry.data();
   });
 }
@@ -133,7 +133,7 @@ auto restricted_rows(any_communicator& c, Rows const& g, shared_layout<Mesh> con
   std::vector<std::size_t> answered;
   for (std::size_t n : heard.counts) answered.push_back(n * std::size_t(size));
   for (entry_place const& p : heard.values) {
-    auto const entry = entry_at(g, slot_in_row(pattern, rows.local(p.row), p.col, [&](index_t j) { return layout.halo->global(columns, j); }));
+    auto const entry = stored_entry(g, slot_in_row(pattern, rows.local(p.row), p.col, [&](index_t j) { return layout.halo->global(columns, j); }));
     answers.insert(answers.end(), entry.begin(), entry.end());
   }
   std::vector<T> got(asked.size() * std::size_t(size));

@@ -47,13 +47,13 @@ struct scheduled_step {
 
 /// The steps of a program in order, those without communication too, since their adjoints may communicate.
 template <int Capacity>
-class step_list {
+class scheduled_steps {
  public:
   constexpr int size() const { return size_; }
   constexpr scheduled_step const& operator[](int n) const { return steps_[n]; }
   constexpr scheduled_step const* begin() const { return steps_.data; }
   constexpr scheduled_step const* end() const { return steps_.data + size_; }
-  constexpr bool operator==(step_list const& other) const {
+  constexpr bool operator==(scheduled_steps const& other) const {
     bool same = size_ == other.size_;
     for (int n = 0; same && n < size_; ++n) same = steps_[n] == other.steps_[n];
     return same;
@@ -99,16 +99,16 @@ class step_list {
     return true;
   }
   /// The steps of the reverse sweep: the adjoints in reverse order; of a step without one there is none.
-  constexpr step_list backward() const {
-    step_list out;
+  constexpr scheduled_steps backward() const {
+    scheduled_steps out;
     for (int n = size_; n-- > 0;)
       if (dual(steps_[n].what.from).kind != placement_kind::untyped && dual(steps_[n].what.to).kind != placement_kind::untyped)
         out.add(steps_[n].adjoint());
     return out;
   }
   /// Steps [first, last); what was done before is known.
-  constexpr step_list slice(int first, int last) const {
-    step_list out;
+  constexpr scheduled_steps slice(int first, int last) const {
+    scheduled_steps out;
     for (int n = first; n < last; ++n) {
       auto s = steps_[n];
       s.after = static_cast<std::int16_t>(s.after > first ? s.after - first : 0);
@@ -118,8 +118,8 @@ class step_list {
   }
   /// The same with reductions of numbers joined that follow each other on one axis and do not wait for each other.
   /// Law: the values are those of the schedule; a joined step waits for what all its parts wait for.
-  constexpr step_list merged() const {
-    step_list out;
+  constexpr scheduled_steps merged() const {
+    scheduled_steps out;
     int first = 0;  // of the steps that the last of `out` stands for
     for (int n = 0; n < size_; ++n) {
       auto const& s = steps_[n];
@@ -145,13 +145,13 @@ class step_list {
 };
 
 /// A recorded program: its steps, and where it asked whether to go on (a condition, or the stop test of a solver).
-struct recorded_schedule : step_list<64> {
+struct recorded_schedule : scheduled_steps<64> {
   static constexpr int max_answers = 8;
   int answered = 0;
   fixed_array<int, max_answers> at{};  ///< steps before the n-th answer
 
   /// What lies between two answers: one pass of the loop, the first one by default.
-  constexpr step_list<64> iteration(int n = 0) const {
+  constexpr scheduled_steps<64> iteration(int n = 0) const {
     if (n + 1 >= answered) throw "sla: the program did not ask so often whether to go on";
     return slice(at[n], at[n + 1]);
   }
@@ -159,13 +159,13 @@ struct recorded_schedule : step_list<64> {
 
 /// `static_assert(count<step::all_reduce>(schedule<f, X, Y>) == 2)`
 template <step How, int Capacity>
-constexpr int count(step_list<Capacity> const& s) {
+constexpr int count(scheduled_steps<Capacity> const& s) {
   return s.count(How);
 }
 
 /// A schedule as text, a line per step that communicates: `all_reduce<"rows"> 16 bytes, 2 values`.
 template <class Mesh, int Capacity>
-constexpr auto explain(step_list<Capacity> const& schedule) {
+constexpr auto explain(scheduled_steps<Capacity> const& schedule) {
   fixed_text<2000> out;
   for (auto const& s : schedule) {
     if (is_free(s.how())) continue;
