@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <sla/spmd/check_report.hpp>
+#include <sla/spmd/compose.hpp>
 #include <sla/spmd/strategies/einsum.hpp>
 #include <sla/spmd/strategies/index.hpp>
 #include <sla/spmd/strategies/move.hpp>
@@ -12,6 +13,22 @@
 #include <sla/spmd/strategies/reduce.hpp>
 
 #include "fuzz.hpp"
+
+namespace own { // operations of a user
+struct row_length;      // the length of each row
+struct careless_length; // the same, with a wrong claim
+struct rank_only;
+} // namespace own
+template <>
+inline constexpr auto sla::rule_of<own::row_length> = sla::rules::compose([](auto x) {
+  return sla::rules::einsum<"m_->m">(x);
+});
+template <>
+inline constexpr auto sla::rule_of<own::careless_length> = sla::rules::compose([](auto x) {
+  return sla::rules::einsum<"mk->m">(x);
+});
+template <>
+inline constexpr auto sla::rule_of<own::rank_only> = sla::local_only{};
 
 using namespace fuzz;
 using verdict = rule_finding::verdict;
@@ -124,6 +141,30 @@ TEST_CASE("rules that are wrong in the value or only in a gradient are found") {
   CHECK_THAT(text, ContainsSubstring("wrong value: [Partial<Sum>] [Replicate] -> [Partial<Sum>]"));
   CHECK_THAT(text, ContainsSubstring("E17"));
   CHECK_THAT(describe(lost), ContainsSubstring("wrong gradient: [Invariant] [Replicate] -> [Replicate]"));
+}
+
+TEST_CASE("the rule of an own operation, in each of its forms") {
+  auto const length = []<class T>(array<T> const& x) {
+    array<T> y({x.extent(0)});
+    for (int i = 0; i < x.extent(0); ++i) {
+      for (int j = 0; j < x.extent(1); ++j) y[i] = y[i] + x(i, j) * x(i, j);
+      y[i] = sim::sqrt(y[i]);
+    }
+    return y;
+  };
+  auto const x = values({5, 3}, 0);
+  CHECK(check_rule<own::row_length>(small(3), length, x).ok());
+  auto const careless = check_rule<own::careless_length>(small(3), length, x);
+  CHECK(careless.count(verdict::wrong_value) > 0);
+  auto const shy = check_rule<own::rank_only>(small(3), length, x);
+  CHECK(shy.wrong() == 0);
+  CHECK(shy.missing() == 2); // the rows might be dealt out, by each of two families
+  CHECK(check_rule<op::sub>(small(), []<class T>(array<T> const& a, array<T> const& b) {
+    if (a.extents != b.extents) return sim::no_result<T>();
+    auto c = a;
+    for (int n = 0; n < c.size(); ++n) c[n] = a[n] - b[n];
+    return c;
+  }, x, values({5, 3}, 1)).ok());
 }
 
 namespace {

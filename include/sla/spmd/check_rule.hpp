@@ -164,21 +164,27 @@ constexpr rule_report check_rule_of(rule_domain const& domain, Decide const& dec
   return check_rule_over(domain, rule, on_ranks, all);
 }
 
-/// Checks a strategy against its kernel.
-template <class K, class... Operands>
-constexpr rule_report check_rule(rule_domain const& domain, strategy const& s, K const& kernel, Operands const&... operands) {
+namespace detail {
+constexpr circumstances circumstances_of(rule_domain const& domain) {
   circumstances now;
   now.even_families = 0;
   for (std::size_t f = 0; f < domain.w.families.size(); ++f)
     if (domain.w.families[f].facts.even) now.even_families |= std::uint64_t{1} << f;
-  auto const decide = [&](std::span<operand const> o) { return check(s, o, now); };
+  return now;
+}
+} // namespace detail
+
+/// Checks a strategy against its kernel.
+template <class K, class... Operands>
+constexpr rule_report check_rule(rule_domain const& domain, strategy const& s, K const& kernel, Operands const&... operands) {
+  auto const decide = [&, now = detail::circumstances_of(domain)](std::span<operand const> o) { return check(s, o, now); };
   return check_rule_of(domain, decide, kernel, operands...);
 }
 
-/// Checks the rule of an operation, `rule_of<Op>`, against its kernel.
+/// Checks the rule of an operation, `rule_of<Op>` in any of its forms, against its kernel.
 template <class Op, class K, class... Operands>
 constexpr rule_report check_rule(rule_domain const& domain, K const& kernel, Operands const&... operands) {
-  auto const decide = [](std::span<operand const> o) { return check(rule_of<Op>, o); };
+  auto const decide = [now = detail::circumstances_of(domain)](std::span<operand const> o) { return check(rule_of<Op>, o, now); };
   return check_rule_of(domain, decide, kernel, operands...);
 }
 
