@@ -4,6 +4,8 @@
 #include <random>
 #include <vector>
 
+#include <sla/spmd/mesh_hint.hpp>
+#include <sla/spmd/operand.hpp>
 #include <sla/spmd/remesh.hpp>
 
 #include "catch.hpp"
@@ -75,6 +77,21 @@ static_assert(relate(only_tp, three).relation == mesh_relation::part && relate(o
 static_assert(relate(three, only_cp).relation == mesh_relation::contains && relate(three, only_cp).missing == 0b101);
 static_assert(relate(only_tp, only_cp).relation == mesh_relation::disjoint);
 static_assert(relate(value_of_mesh<mesh<axis<"a", 4, 1>>>(), value_of_mesh<mesh<axis<"b", 4, 2>>>()).relation == mesh_relation::overlapping);
+
+template <class... At>
+struct call_with { // one operand, on another mesh
+  static constexpr operand operands[] = {{on(At::value...)}};
+};
+template <placed P>
+struct is {
+  static constexpr placed value = P;
+};
+template <class Ours, class Theirs, placed... P>
+using hint = typename detail::mesh_hint_of<call_with<is<P>...>, Ours, Theirs, 0, even>::type;
+static_assert(std::is_same_v<hint<Flat, Three, S(0), S(0), P>, call::reinterpret_mesh<Flat>> && std::is_same_v<hint<Flat, Three, S(0), R, P>, axes_do_not_correspond>);
+static_assert(std::is_same_v<hint<Three, mesh<axis<"cp", 2, 4>>, P>, without_axes<"dp", "tp">> &&
+              std::is_same_v<hint<mesh<axis<"b", 4, 2>>, mesh<axis<"a", 4, 1>>, P>, meshes_overlap> &&
+              std::is_same_v<hint<mesh<axis<"a", 4, 1>>, mesh<axis<"b", 4, 4>>, P>, void> && std::is_same_v<hint<mesh<axis<"a">>, Three, P, P, P>, void>);
 
 /// What a rank knows of a tensor of 48 x 48: its rows and columns as intervals, and which part of pending sums and of varying
 /// values it has.

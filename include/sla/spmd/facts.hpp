@@ -10,6 +10,7 @@
 
 #include <sla/core/meta.hpp>
 #include <sla/spmd/fixes.hpp>
+#include <sla/spmd/mesh_hint.hpp>
 #include <sla/spmd/well_typed.hpp>
 
 namespace sla {
@@ -187,7 +188,21 @@ struct call_refusal<Op, std::integer_sequence<int, K...>, Ts...> {
     return (type_list<>{} + ... + fix_fact<F>(std::make_integer_sequence<int, mended.best[F].size>{}));
   }
 
-  using facts = decltype((type_list<Op>{} + ... + operand_fact<K, Ts, why.axis>()) + axis_fact<mesh_type, why.axis>() +
+  static consteval auto mesh_fact() { // of an operand on another mesh
+    if constexpr (why.what == code::different_meshes && why.operand >= 0) {
+      using Theirs = typename operand_traits<typename type_at_index<why.operand, Ts...>::type>::mesh_type;
+      using Hint = typename mesh_hint_of<call, mesh_type, Theirs, why.operand,
+                                         circumstances_for<typename call::rule_type, mesh_type, keys>().even_families>::type;
+      if constexpr (std::is_void_v<Hint>)
+        return type_list<>{};
+      else
+        return type_list<wrap_operand<why.operand, Hint>>{};
+    } else {
+      return type_list<>{};
+    }
+  }
+
+  using facts = decltype((type_list<Op>{} + ... + operand_fact<K, Ts, why.axis>()) + axis_fact<mesh_type, why.axis>() + mesh_fact() +
                          fix_facts(std::make_integer_sequence<int, mended.size>{}));
 };
 template <class Op, class... Ts>
