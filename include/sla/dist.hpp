@@ -8,10 +8,12 @@
 #include <sla/dist/collectives.hpp>
 #include <sla/dist/custom.hpp>
 #include <sla/dist/distribute.hpp>
+#include <sla/dist/explain.hpp>
 #include <sla/dist/factories.hpp>
 #include <sla/dist/fake.hpp>
 #include <sla/dist/flat.hpp>
 #include <sla/dist/grad.hpp>
+#include <sla/dist/grad_views.hpp>
 #include <sla/dist/halos.hpp>
 #include <sla/dist/in_place.hpp>
 #include <sla/dist/local_map.hpp>
