@@ -172,7 +172,8 @@ requires(Why >= code::reduction_of_replicate && !is_about_steps(Why)) constexpr 
   else if constexpr (Why == code::no_rule)
     static_assert(placements_allow<Facts>,
                   "sla[E21]: this operation has no placement rule. Specialise rule_of: template <> inline constexpr "
-                  "sla::op_rule sla::rule_of<my_op> = {};");
+                  "sla::op_rule sla::rule_of<my_op> = {}; a composed rule takes all operands of the call, and uses each "
+                  "of them or names it in rules::ignore");
   else if constexpr (Why == code::changed_in_place)
     static_assert(placements_allow<Facts>,
                   "sla[E22]: an update in place cannot change a placement, and the result has another one. Write auto z "
