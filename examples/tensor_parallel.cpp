@@ -6,6 +6,7 @@
 #include <sla/dist/custom.hpp>
 #include <sla/dist/distribute.hpp>
 #include <sla/dist/threads.hpp>
+#include <sla/spmd/strategies/einsum.hpp>
 
 using namespace sla;
 
@@ -33,9 +34,9 @@ struct mm {
   static auto pull(operand_number<0>, auto const&, auto const& b, auto const& g) { return apply(g, turned(b)); }
   static auto pull(operand_number<1>, auto const& a, auto const&, auto const& g) { return apply(turned(a), g); }
 };
-/// Rows of a, columns of b and the common index may each be dealt out (the last one leaves a sum); it is linear in a and in b.
+/// Each index may be dealt out (k leaves a pending sum), and it is linear in a and in b.
 template <>
-inline constexpr op_rule sla::rule_of<mm> = {.indices = indexing::matvec, .linear = linearity::separate, .contraction = monoid::sum};
+inline constexpr auto sla::rule_of<mm> = strategies::einsum("mk,kn->mn");
 
 using Mesh = mesh<axis<"tp", 4>>;
 inline constexpr index_t tokens = 8, width = 12, hidden = 16;

@@ -3,6 +3,7 @@
 #include <sla/dist/custom.hpp>
 #include <sla/dist/distribute.hpp>
 #include <sla/dist/threads.hpp>
+#include <sla/spmd/strategies/einsum.hpp>
 
 #include "catch.hpp"
 
@@ -31,7 +32,7 @@ struct mm {
 };
 }  // namespace
 template <>
-inline constexpr op_rule sla::rule_of<mm> = {.indices = indexing::matvec, .linear = linearity::separate, .contraction = monoid::sum};
+inline constexpr auto sla::rule_of<mm> = strategies::einsum("mk,kn->mn");
 
 namespace {
 using Mesh = mesh<axis<"tp">>;

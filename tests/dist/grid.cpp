@@ -59,7 +59,16 @@ void check(sparse_tensor<double> const& A) {
     static_assert(has_placements<decltype(dy), Shard<0, B>, Partial<>>);
     auto const dz = eval(transpose(D) * dg);
     auto const pieces = distribute<Shard<0, B, 1>, Shard<0, B>>(x, m);
+    auto const counted = [&](int axis) {
+      auto const& s = m.communicator(axis).stats();
+      index_t all = index_t(s.exchanges);
+      for (auto n : s.calls) all += index_t(n);
+      return std::array<index_t, 3>{index_t(s.count(collective::all_gather)), index_t(s.count(collective::reduce_scatter)), all};
+    };
+    auto const rows = counted(0), columns = counted(1);
     auto const folded = expand_multiply_fold(D, pieces);
+    auto const rows2 = counted(0), columns2 = counted(1);
+    bool const nothing_else = rows2[0] == rows[0] + 1 && rows2[2] == rows[2] + 1 && columns2[1] == columns[1] + 1 && columns2[2] == columns[2] + 1;
     static_assert(has_placements<decltype(folded), Shard<0, B>, Shard<0, B>>);
     auto const [value, ga, gx] = value_and_gradient(
         [](auto const& a, auto const& v) { return 0.5 * squared_norm(all_reduce<"pc", Invariant>(a * v)); }, D, dx);
@@ -70,7 +79,7 @@ void check(sparse_tensor<double> const& A) {
       squared += ga.local().values()[n] * ga.local().values()[n];
     }
     paired = all_reduce(m.world(), paired), squared = all_reduce(m.world(), squared);
-    return std::array<double, 7>{norm(gather(dy) - y),  norm(gather(dz) - z),        norm(gather(folded) - y),    norm(gather(gx) - to_x),
+    return std::array<double, 8>{nothing_else ? 0.0 : 1e9,        norm(gather(dy) - y),  norm(gather(dz) - z),        norm(gather(folded) - y),    norm(gather(gx) - to_x),
                                  std::abs(value - loss), std::abs(paired - 2 * loss), std::abs(squared - values2)};
   });
   for (auto const& rank : apart)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A user's own operation on distributed values: `custom<mm>(x, w)`. Its kernel sees the part of one rank, its rule (rule_of)
-// decides the placements, its adjoints carry gradients. Rules are in spmd/op_rule.hpp, the library's operations in dist/grad.hpp.
+// decides the placements, its adjoints carry gradients. How a rule is stated is in spmd/op_rule.hpp.
 #pragma once
 
 #include <tuple>
@@ -46,6 +46,21 @@ auto called(X const&... x) {
   return typename distributed_with<decltype(local), common_mesh_t<X...>, List>::type(std::move(local), called_layout<List>(x...));
 }
 
+template <class P, class List>
+struct everywhere_on;
+template <class P, class... Old>
+struct everywhere_on<P, placements<Old...>> {
+  template <class>
+  using same = P;
+  using type = placements<same<Old>...>;
+};
+/// Does a pending sum pass operand K where the others are whole? Then Op is linear in it.
+template <class Op, int K, class... X>
+inline constexpr bool linear_in_operand = []<std::size_t... N>(std::index_sequence<N...>) {
+  return well_typed<Op, with_placements_t<X, typename everywhere_on<std::conditional_t<int(N) == K, Partial<>, Replicate>,
+                                                                    placements_of_t<X>>::type>...>;
+}(std::index_sequence_for<X...>{});
+
 /// The rule of the K-th of these operands, each a part of a record.
 template <class Op, int K, class... Part>
 auto called_rule(std::tuple<Part...> const& parts) {
@@ -62,8 +77,8 @@ auto called_rule(std::tuple<Part...> const& parts) {
         return typename distributed_with<decltype(local), mesh_of_t<X>, List>::type(std::move(local), x.handle());
       },
       [parts](auto const&, auto const& d) {
-        static_assert(rule_of<Op>.linear == linearity::separate && !(rule_of<Op>.nonlinear_arguments >> K & 1),
-                      "sla: custom<Op>(x...): tangents pass what Op is linear in; of another Op take the gradient");
+        static_assert(linear_in_operand<Op, K, std::remove_cvref_t<decltype(std::declval<Part const&>().value())>...>,
+                      "sla: custom<Op>(x...): tangents pass operands in which the rule of Op says that it is linear; of others take the gradient");
         auto const operand = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) -> decltype(auto) {
           if constexpr (int(N) == K)
             return (d);
@@ -80,7 +95,7 @@ auto called_rule(std::tuple<Part...> const& parts) {
 /// The result of Op, where Op has
 ///   static auto apply(x...)                              the kernel on the parts of one rank: plain tensors
 ///   static auto pull(operand_number<K>, x..., g)         the K-th gradient of such a part: the adjoint of the kernel
-///   template <> inline constexpr sla::op_rule sla::rule_of<Op>{...}
+///   template <> inline constexpr auto sla::rule_of<Op> = sla::strategies::einsum("mk,kn->mn"), or another of spmd/op_rule.hpp
 /// Law: the rule is true of the kernel: of parts of an index it makes the parts (or the terms) of the result.
 /// Placement: by the rule. Gradient: by pull, in the dual placements. Cost: nothing is sent.
 template <class Op, class... X>
