@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Every plan between two placements of a tensor is carried out on simulated ranks, step by step: afterwards each rank has
+// what it would have been dealt at once. All orders of axes, equal and unequal pieces.
+#include <algorithm>
+#include <vector>
+
+#include <sla/spmd/plan/route.hpp>
+#include <sla/spmd/sim/mesh_step.hpp>
+
+#include "catch.hpp"
+
+using namespace sla;
+
+namespace {
+
+constexpr std::int16_t equal = 1, unequal = 2;
+
+/// All placements of a tensor by Replicate, pending sums and shards of these families.
+std::vector<typing> all_typings(int axes, int dims, std::vector<std::int16_t> const& families) {
+  std::vector<placed> choices = {{placement_kind::replicate}, {placement_kind::partial, monoid::sum}};
+  for (int d = 0; d < dims; ++d)
+    for (auto f : families)
+      for (int level = 0; level < axes; ++level)
+        choices.push_back({placement_kind::shard, monoid::none, static_cast<std::int8_t>(d), f, -1, static_cast<std::int8_t>(level)});
+  std::vector<typing> out;
+  std::vector<std::size_t> at(static_cast<std::size_t>(axes), 0);
+  for (;;) {
+    typing t;
+    t.axes = static_cast<std::int8_t>(axes);
+    t.rank = static_cast<std::int8_t>(dims);
+    for (int a = 0; a < axes; ++a) t.on[a] = choices[at[static_cast<std::size_t>(a)]];
+    t = with_fewest_levels(t);
+    if (std::find(out.begin(), out.end(), t) == out.end()) out.push_back(t);
+    std::size_t n = 0;
+    while (n < at.size() && ++at[n] == choices.size()) at[n++] = 0;
+    if (n == at.size()) return out;
+  }
+}
+
+step step_of(motion m) {
+  switch (m) {
+  case motion::all_gather: return step::all_gather;
+  case motion::all_to_all: return step::all_to_all;
+  case motion::reduce_scatter: return step::reduce_scatter;
+  case motion::all_reduce: return step::all_reduce;
+  case motion::permute_shards: return step::permute_shards;
+  case motion::repartition: return step::repartition;
+  default: return step::convert;
+  }
+}
+
+struct tally {
+  int plans = 0, steps = 0, flattened = 0, none = 0, wrong = 0;
+};
+
+/// Plans for every pair (or every so many) carried out on a value of these extents.
+tally carry_out(std::vector<int> const& mesh, std::vector<int> const& extents, std::vector<std::int16_t> const& families, int every = 1) {
+  int const axes = static_cast<int>(mesh.size()), dims = static_cast<int>(extents.size());
+  sim::world w{mesh};
+  w.families = {{}, {family_facts_of<Even>}, {family_facts_of<Balanced>}};
+  plan_setting m;
+  m.axes = static_cast<std::int8_t>(axes);
+  m.families = 3;
+  for (int a = 0; a < axes; ++a) m.size[a] = mesh[static_cast<std::size_t>(a)];
+  m.wired = two_level(1);
+  m.even[equal] = true;
+  m.stated[equal] = m.stated[unequal] = true;
+  m.plain = families[0] == equal ? equal : std::int16_t{-1};
+  sim::array<double> value(extents);
+  for (int n = 0; n < value.size(); ++n) value[n] = n * n % 31 - 11;
+  tally c;
+  int number = 0;
+  auto const all = all_typings(axes, dims, families);
+  for (auto const& from : all)
+    for (auto const& to : all) {
+      if (++number % every || from == to) continue;
+      bool made_sum = false; // of what was dealt out
+      for (int a = 0; a < axes; ++a)
+        made_sum = made_sum || (to.on[a].kind == placement_kind::partial && is_sharded(from.on[a].kind));
+      auto r = route_between(from, to, m);
+      r.problem.bytes = number % 2 ? 800 : 80000000; // small and large tensors have other plans
+      auto const path = r.possible ? search<1024>(r.problem, r.from, &r.to).path(r.to) : step_list{0, unreachable_cost};
+      if (!path.reachable()) {
+        ++c.none;
+        if (!made_sum) ++c.wrong; // nothing but that has no plan
+        continue;
+      }
+      auto xs = sim::split(w, from, value);
+      if (xs.empty()) continue;
+      ++c.plans;
+      auto at = from;
+      for (int k = 0; k < path.size; ++k) {
+        auto const& s = path.steps[k];
+        auto const next = typing_of(r, s.after, from);
+        std::vector<int> acting; // outermost first
+        bool const arrives = s.how == motion::reduce_scatter || s.how == motion::slice;
+        int dim = -1; // of a new order: all axes that deal it out take part, also those that keep their places
+        for (int a = 0; a < axes; ++a)
+          if (s.how == motion::permute_shards && (s.axes >> a & 1)) dim = at.on[a].dim;
+        for (int a : sim::detail::outer_first(arrives ? next : at))
+          if (dim >= 0 ? is_sharded(at.on[a].kind) && at.on[a].dim == dim : s.axes >> a & 1) acting.push_back(a);
+        xs = sim::take_step(w, step_of(s.how), acting, at, next, xs, extents);
+        c.flattened += acting.size() > 1;
+        ++c.steps;
+        at = next;
+      }
+      auto const back = sim::joined(w, to, xs, extents);
+      bool const right = at == to && back && same(*back, value);
+      bool pending = false;
+      for (int a = 0; a < axes; ++a) pending = pending || to.on[a].kind == placement_kind::partial;
+      if (!right || (!pending && xs != sim::split(w, to, value))) ++c.wrong;
+    }
+  return c;
+}
+
+} // namespace
+
+TEST_CASE("plans on one and two axes") {
+  for (auto const& [mesh, extents] : {std::pair<std::vector<int>, std::vector<int>>{{3}, {6, 9}}, {{2, 2}, {4, 8}}, {{2, 3}, {6, 12}}}) {
+    auto const c = carry_out(mesh, extents, {equal});
+    INFO(c.plans << " plans, " << c.steps << " steps, " << c.flattened << " of several axes, " << c.none << " pairs without");
+    CHECK(c.wrong == 0);
+    CHECK(c.plans > 5);
+    if (mesh.size() > 1) CHECK(c.flattened > 0);
+  }
+}
+
+TEST_CASE("plans on three axes") {
+  auto const c = carry_out({2, 2, 3}, {12, 24}, {equal}, 7);
+  INFO(c.plans << " plans, " << c.steps << " steps, " << c.flattened << " of several axes, " << c.none << " pairs without");
+  CHECK(c.wrong == 0);
+  CHECK(c.plans > 800);
+}
+
+TEST_CASE("plans for unequal pieces move one axis at a time") {
+  for (auto const& mesh : {std::vector<int>{2, 2}, {2, 3}, {3, 2}})
+    for (auto const& extents : {std::vector<int>{5, 7}, {1, 6}, {9, 4}}) {
+      auto const c = carry_out(mesh, extents, {unequal});
+      INFO(c.plans << " plans, " << c.steps << " steps, " << c.none << " pairs without");
+      CHECK(c.wrong == 0);
+      CHECK(c.plans > 50);
+    }
+}
