@@ -3,8 +3,9 @@
 // travels how is in dist/wire.hpp, who asks for it in dist/precision.hpp.
 #pragma once
 
-#include <bit>
 #include <cstdint>
+
+#include <sla/core/config.hpp>
 
 namespace sla {
 
@@ -12,19 +13,19 @@ namespace sla {
 class bfloat16 {
  public:
   bfloat16() = default;
-  constexpr explicit bfloat16(float x) {
-    auto const bits = std::bit_cast<std::uint32_t>(x);
+  SLA_HD constexpr explicit bfloat16(float x) {
+    auto const bits = __builtin_bit_cast(std::uint32_t, x);
     if (x != x)
       bits_ = std::uint16_t(bits >> 16 | 0x40u);  // a NaN stays one
     else
       bits_ = std::uint16_t((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
   }
-  constexpr explicit bfloat16(double x) : bfloat16(float(x)) {}
-  constexpr operator float() const { return std::bit_cast<float>(std::uint32_t(bits_) << 16); }  // NOLINT: exact
+  SLA_HD constexpr explicit bfloat16(double x) : bfloat16(float(x)) {}
+  SLA_HD constexpr operator float() const { return __builtin_bit_cast(float, std::uint32_t(bits_) << 16); }  // NOLINT: exact
 
-  constexpr bfloat16& operator+=(bfloat16 b) { return *this = bfloat16(float(*this) + float(b)); }
-  constexpr bfloat16& operator*=(bfloat16 b) { return *this = bfloat16(float(*this) * float(b)); }
-  constexpr bfloat16& operator/=(bfloat16 b) { return *this = bfloat16(float(*this) / float(b)); }
+  SLA_HD constexpr bfloat16& operator+=(bfloat16 b) { return *this = bfloat16(float(*this) + float(b)); }
+  SLA_HD constexpr bfloat16& operator*=(bfloat16 b) { return *this = bfloat16(float(*this) * float(b)); }
+  SLA_HD constexpr bfloat16& operator/=(bfloat16 b) { return *this = bfloat16(float(*this) / float(b)); }
 
  private:
   std::uint16_t bits_ = 0;
