@@ -25,7 +25,7 @@ inline constexpr topology topology_of<Ranks> = two_level(1);
 namespace {
 
 using Columns = spec<_, "tp">;  // said by dimensions
-using Turned = spec<axes<"tp", "dp">, _>;
+using Turned = spec<nested<"tp", "dp">, _>;
 using Rows = spec<"dp", _>;
 
 template <class... Q>

@@ -20,8 +20,8 @@ using R = Replicate;
 
 // what users write is a list of types without padding
 static_assert(std::same_as<spec<_, "tp">, partition_spec<dealt_to<>, dealt_to<"tp">>> && std::same_as<spec<>, partition_spec<>> &&
-              std::same_as<spec<axes<"tp", "dp">, _>, partition_spec<dealt_to<"tp", "dp">, dealt_to<>>> &&
-              std::same_as<spec<axes<"tp">>, spec<"tp">>);
+              std::same_as<spec<nested<"tp", "dp">, _>, partition_spec<dealt_to<"tp", "dp">, dealt_to<>>> &&
+              std::same_as<spec<nested<"tp">>, spec<"tp">>);
 
 // a specification names the sharded axes; others are said beside it
 static_assert(std::same_as<On<2, spec<_, "tp">, Replicate>, placements<R, Shard<1>, R>> &&
@@ -29,10 +29,10 @@ static_assert(std::same_as<On<2, spec<_, "tp">, Replicate>, placements<R, Shard<
               std::same_as<On<2, spec<_, _>, Invariant>, placements<Invariant, Invariant, Invariant>> &&
               std::same_as<On<0, spec<>, R>, placements<R, R, R>>);
 // the order of two axes on one dimension; axes of size 1 count
-static_assert(std::same_as<On<2, spec<axes<"dp", "tp">, "one">>, placements<Shard<0>, Shard<0>, Shard<1>>> &&
-              std::same_as<On<2, spec<axes<"tp", "dp">, "one">>, placements<Shard<0, Even, 1>, Shard<0>, Shard<1>>> &&
-              std::same_as<On<1, spec<axes<"one", "tp", "dp">>>, placements<Shard<0, Even, 2>, Shard<0, Even, 1>, Shard<0>>> &&
-              std::same_as<On<1, spec<axes<"tp", "dp", "one">>>, placements<Shard<0, Even, 1>, Shard<0>, Shard<0, Even, 1>>>);
+static_assert(std::same_as<On<2, spec<nested<"dp", "tp">, "one">>, placements<Shard<0>, Shard<0>, Shard<1>>> &&
+              std::same_as<On<2, spec<nested<"tp", "dp">, "one">>, placements<Shard<0, Even, 1>, Shard<0>, Shard<1>>> &&
+              std::same_as<On<1, spec<nested<"one", "tp", "dp">>>, placements<Shard<0, Even, 2>, Shard<0, Even, 1>, Shard<0>>> &&
+              std::same_as<On<1, spec<nested<"tp", "dp", "one">>>, placements<Shard<0, Even, 1>, Shard<0>, Shard<0, Even, 1>>>);
 // a family for its shards; a Varying that turns out to be one
 static_assert(std::same_as<On<2, spec<_, "tp">, R, Balanced>, placements<R, Shard<1, Balanced>, R>> &&
               std::same_as<On<2, spec<_, "tp">, named<along<"tp", Varying>>::or_else<R>>, placements<R, Shard<1>, R>>);
@@ -51,8 +51,8 @@ template <int Rank, class... What>
 constexpr spec_fault fault = detail::requested_placements<Grid, Rank, What...>::value.fault;
 using enum spec_fault;
 static_assert(fault<2, spec<"tp">, R> == length && fault<0, spec<_>, R> == length && fault<2, spec<_, "tp", _>, R> == length);
-static_assert(fault<2, spec<_, axes<>>, R> == empty_list && fault<2, spec<"tp", "tp">, R> == repeated &&
-              fault<2, spec<axes<"tp", "tp">, _>, R> == repeated && fault<2, spec<"xp", _>, R> == unknown_axis);
+static_assert(fault<2, spec<_, nested<>>, R> == empty_list && fault<2, spec<"tp", "tp">, R> == repeated &&
+              fault<2, spec<nested<"tp", "tp">, _>, R> == repeated && fault<2, spec<"xp", _>, R> == unknown_axis);
 static_assert(fault<2, named<along<"xp", R>>::or_else<R>> == unknown_axis && fault<2, named<along<"tp", R>, along<"tp", R>>::or_else<R>> == repeated);
 static_assert(fault<2, spec<_, "tp">, named<along<"dp", Shard<0>>>::or_else<R>> == two_forms &&
               fault<2, spec<_, "tp">, named<along<"tp", Shard<1>>>::or_else<R>> == two_forms &&
@@ -67,7 +67,7 @@ static_assert(specifies<Grid, 2, spec<_, "tp">, R> && !specifies<Grid, 2, spec<_
 
 // and back
 static_assert(std::same_as<spec_of_t<X<R, Shard<1>, R>>, spec<_, "tp">> && std::same_as<spec_of_t<X<Partial<>, R, Varying>>, spec<_, _>> &&
-              std::same_as<spec_of_t<X<Shard<0, Even, 1>, Shard<0>, Shard<1>> const&>, spec<axes<"tp", "dp">, "one">> &&
+              std::same_as<spec_of_t<X<Shard<0, Even, 1>, Shard<0>, Shard<1>> const&>, spec<nested<"tp", "dp">, "one">> &&
               std::same_as<spec_of_t<distributed<double, Grid, R, R, R>>, spec<>>);
 
 // what may be assumed

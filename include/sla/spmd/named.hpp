@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How users say where a tensor lies: `spec<_, "tp", axes<"dp", "cp">>` by dimension, `named<along<"tp", Shard<0>>>` by axis,
+// How users say where a tensor lies: `spec<_, "tp", nested<"dp", "cp">>` by dimension, `named<along<"tp", Shard<0>>>` by axis,
 // `named<...>::or_else<Replicate>`, a bare placement for all axes, or `placements<...>` by position: all become the last.
 #pragma once
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace sla {
 
-/// An entry of a specification: `_` (whole on every rank), a name, or `axes<...>`.
+/// An entry of a specification: `_` (whole on every rank), a name, or `nested<...>`.
 struct spec_entry {
   int count = 0;
   bool listed = false;
@@ -43,7 +43,7 @@ struct spec_entry {
 inline constexpr spec_entry _{};
 /// A dimension that several axes deal out, outermost first.
 template <fixed_string... Names>
-inline constexpr spec_entry axes = [] {
+inline constexpr spec_entry nested = [] {
   static_assert(sizeof...(Names) <= max_mesh_axes, "sla: a mesh has at most 6 axes");
   spec_entry out;
   (out.add(Names.view()), ...);
@@ -80,7 +80,7 @@ consteval auto entry_type() {
 
 } // namespace detail
 
-/// One entry per dimension: `spec<_, "tp">`, `spec<axes<"dp", "tp">, _>`.
+/// One entry per dimension: `spec<_, "tp">`, `spec<nested<"dp", "tp">, _>`.
 template <spec_entry... E>
 using spec = partition_spec<decltype(detail::entry_type<E>())...>;
 
@@ -236,9 +236,9 @@ constexpr bool require_specification() {
   constexpr auto f = requested_placements<Mesh, Rank, What...>::value.fault;
   using enum spec_fault;
   if constexpr (f == length)
-    static_assert(specification_fits<Mesh, Rank, What...>, "sla[E29]: spec<...> has one entry per dimension of the tensor: _, an axis or axes<...>");
+    static_assert(specification_fits<Mesh, Rank, What...>, "sla[E29]: spec<...> has one entry per dimension of the tensor: _, an axis or nested<...>");
   else if constexpr (f == empty_list)
-    static_assert(specification_fits<Mesh, Rank, What...>, "sla[E29]: axes<> names no axis; a dimension that is whole on every rank is written _");
+    static_assert(specification_fits<Mesh, Rank, What...>, "sla[E29]: nested<> names no axis; a dimension that is whole on every rank is written _");
   else if constexpr (f == repeated)
     static_assert(specification_fits<Mesh, Rank, What...>, "sla[E29]: an axis is named twice: it deals out one dimension, or holds one placement");
   else if constexpr (f == unknown_axis)
@@ -251,7 +251,7 @@ constexpr bool require_specification() {
     static_assert(specification_fits<Mesh, Rank, What...>, "sla[E29]: nothing is said about an axis of the mesh: name it in spec<...>, or say Replicate, Invariant or "
                   "Partial<> for it, named<along<axis, P>>, or for all others, or_else<P>");
   else if constexpr (f == no_order)
-    static_assert(specification_fits<Mesh, Rank, What...>, "sla[E29]: two axes deal out one dimension, and the order matters: write spec<axes<outer, inner>, ...>");
+    static_assert(specification_fits<Mesh, Rank, What...>, "sla[E29]: two axes deal out one dimension, and the order matters: write spec<nested<outer, inner>, ...>");
   else if constexpr (f == no_dimension)
     static_assert(specification_fits<Mesh, Rank, What...>, "sla[E29]: the tensor has no such dimension to deal out");
   return true;
