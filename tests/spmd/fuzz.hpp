@@ -90,6 +90,7 @@ inline rule_domain two_axes(int first, int second) {
   d.families = {2, 6};
   d.folds = only(monoid::sum) | only(monoid::maximum);
   d.varying = d.invariant = d.missing = false;
+  d.orders = true;
   d.manners = 1;
   return d;
 }
@@ -104,7 +105,7 @@ inline std::string spelled(placed p, rule_domain const& d) {
   case kind::invariant: return "I";
   case kind::varying: return "V";
   case kind::partial: return "P(" + std::string(folds[static_cast<int>(p.fold)]) + ")";
-  case kind::shard: return "S" + dim;
+  case kind::shard: return "S" + dim + (p.level ? "^" + std::to_string(p.level) : "");
   case kind::sparse_shard: return p.dim == 0 ? "rows" : "columns";
   case kind::hyper: return "entries";
   case kind::ghost: return "G" + dim;

@@ -75,12 +75,12 @@ constexpr rule_report check_rule_over(rule_domain const& domain, any_rule const&
     t.batch = static_cast<std::int8_t>(o.batch);
     t.rank = static_cast<std::int8_t>(o.value.rank() + (o.batch >= 0 ? 1 : 0));
     types.push_back(t);
-    for (int a = 0; a < axes; ++a) choices.push_back(detail::choices(domain, t, o.gradient));
+    for (int a = 0; a < axes; ++a) choices.push_back(detail::choices(domain, t, o.gradient, a));
   }
   std::vector<std::vector<detail::dealt_operand>> dealt; // by operand, and by the number of its placements
   for (std::size_t k = 0; k < operands.size(); ++k) {
     std::size_t n = 1;
-    for (int a = 0; a < axes; ++a) n *= choices[k * static_cast<std::size_t>(axes)].size();
+    for (int a = 0; a < axes; ++a) n *= choices[k * static_cast<std::size_t>(axes) + static_cast<std::size_t>(a)].size();
     dealt.emplace_back(n, detail::dealt_operand{});
   }
   detail::for_all(choices, [&](std::vector<std::size_t> const& at) {

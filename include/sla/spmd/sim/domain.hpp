@@ -28,6 +28,7 @@ struct rule_domain {
   std::int16_t ghost_family = 1;
   monoid_set folds = only(monoid::sum);
   bool invariant = true, varying = true;
+  bool orders = false;  ///< axes that share a dimension nest in every order
   bool missing = true;  ///< look for refused placements that have a right result
   bool gradients = true;
   int manners = 2;      ///< ways to deal a pending reduction out; the odd ones negate the operands too
@@ -70,7 +71,7 @@ struct rule_report {
 namespace detail {
 
 /// All placements of one operand on one axis.
-constexpr std::vector<placed> choices(rule_domain const& d, typing const& t, bool gradient) {
+constexpr std::vector<placed> choices(rule_domain const& d, typing const& t, bool gradient, int axis) {
   using kind = placement_kind;
   std::vector<placed> out = {{kind::replicate}};
   if (d.invariant) out.push_back({kind::invariant});
@@ -81,7 +82,9 @@ constexpr std::vector<placed> choices(rule_domain const& d, typing const& t, boo
   auto const dims = static_cast<std::int8_t>(t.rank);
   for (std::int8_t n = 0; n < dims; ++n) {
     if (t.is_sparse() && (n == t.batch || n == t.batch + 1)) continue;
-    for (auto f : d.families) out.push_back({kind::shard, monoid::none, n, f});
+    int const levels = d.orders ? d.w.axes() - axis : 1; // inside as many of the later axes
+    for (auto f : d.families)
+      for (int l = 0; l < levels; ++l) out.push_back({kind::shard, monoid::none, n, f, -1, static_cast<std::int8_t>(l)});
     if (t.is_sparse()) continue;
     for (auto g : d.patterns) out.push_back({kind::ghost, monoid::none, n, d.ghost_family, g});
     if (gradient)
