@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# cmake -DPAGE=<file.md> -DCOMPILE=<compiler|flag|...> -DSCRATCH=<folder> -P cmake/check_page.cmake
+# cmake -DPAGE=<file.md> -DCOMPILE=<compiler|flag|...> -DSCRATCH=<folder> [-DSKIP=<E..|E..>] -P cmake/check_page.cmake
 # Compiles the programs of a page. Its first block of C++ is the beginning of all of them. Of a section "### E03: ..." the first
 # block must be refused with that code: one error, in at most 25 lines, that name its line (nvcc forgets it where it defers a
 # function to the end); the second must compile. A block with a function of its own ("int main()") is a program; others are
@@ -73,6 +73,9 @@ while(TRUE)
   math(EXPR begin "${begin} + 5")
   string(SUBSTRING "${text}" ${begin} -1 text)
   string(SUBSTRING "${text}" 0 3 code)
+  if(SKIP AND code MATCHES "${SKIP}")
+    continue()
+  endif()
   take_block(wrong)
   take_block(mended)
   write_program(wrong_${code} "${wrong}")

@@ -188,13 +188,16 @@ auto stepped_in(X const& x) {
 }
 }  // namespace detail
 
-template <step How, fixed_string Axis, class To, bool Insisted, int Dim, class Wire, class Out, class Backward, class X>
+template <StepOn S, class Wire, class Out, class Backward, class X>
   requires detail::Steppable<X>
-auto perform(step_in<step_on<How, Axis, To, Insisted, Dim>, Wire, Out, Backward>, X const& x) {
-  return detail::stepped_in<How, Axis, To, Insisted, Dim, Wire, Out>(x);
+auto perform(step_in<S, Wire, Out, Backward>, X const& x) {
+  return detail::stepped_in<S::how, S::axis, typename S::to, S::insisted, S::dim, Wire, Out>(x);
 }
-template <step How, fixed_string Axis, class To, bool Insisted, int Dim, class Wire, class Out, class Backward, detail::TracedSteppable X>
-auto perform(step_in<step_on<How, Axis, To, Insisted, Dim>, Wire, Out, Backward>, X const& x) {
+template <StepOn S, class Wire, class Out, class Backward, detail::TracedSteppable X>
+auto perform(step_in<S, Wire, Out, Backward>, X const& x) {
+  constexpr step How = S::how;
+  constexpr auto Axis = S::axis;
+  using To = typename S::to;
   using From = placement_along_t<plain_t<X>, Axis>;
   using In = typename plain_t<X>::value_type;
   constexpr step back = detail::adjoint_step<How, From, To>;
@@ -202,7 +205,7 @@ auto perform(step_in<step_on<How, Axis, To, Insisted, Dim>, Wire, Out, Backward>
   constexpr bool narrow = sizeof(In) < 4 || sizeof(Wire) < 4 || sizeof(Out) < 4;
   if constexpr (detail::is_reduction(back) && narrow && !P::has_stated_wire)
     detail::refuse<code::narrow_reduction, detail::type_list<wire<Wire>, out<Out>, operand_is<0, From>, on_axis<Axis>>>();
-  auto const step = [](auto const& d) { return detail::stepped_in<How, Axis, To, Insisted, Dim, Wire, Out>(d); };
+  auto const step = [](auto const& d) { return detail::stepped_in<How, Axis, To, S::insisted, S::dim, Wire, Out>(d); };
   auto rule = detail::linear_in(
       x,
       [](auto const&, auto const& g) {

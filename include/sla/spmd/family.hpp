@@ -138,6 +138,7 @@ struct Strided {
 /// one tag are told apart by the layouts that carry the owner maps.
 template <fixed_string Tag = "">
 struct Part {
+  static constexpr auto tag = Tag;
   static constexpr bool even = false, contiguous = false, stated = false;
 };
 

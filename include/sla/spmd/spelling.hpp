@@ -40,7 +40,15 @@ constexpr std::string_view short_name() {
 // Families and placements as a program spells them; a family of a user by its name.
 template <class F>
 struct family_words {
-  static constexpr void write(auto& out) { out << short_name<F>(); }
+  static constexpr void write(auto& out) {
+    out << short_name<F>();
+    if constexpr (requires { F::tag; }) { // nvcc takes no string out of Part<"name">
+      if (F::tag.view().empty())
+        out << "<>";
+      else
+        out << "<\"" << F::tag.view() << "\">";
+    }
+  }
 };
 template <std::int64_t... Sizes>
 struct family_words<Table<Sizes...>> {
@@ -62,16 +70,6 @@ struct family_words<Strided<Pieces, Base>> {
     out << ">";
   }
 };
-template <fixed_string Tag>
-struct family_words<Part<Tag>> {
-  static constexpr void write(auto& out) {
-    if (Tag.view().empty())
-      out << "Part<>";
-    else
-      out << "Part<\"" << Tag.view() << "\">";
-  }
-};
-
 template <class P>
 constexpr void write_placement(auto& out) {
   constexpr auto kind = P::kind;
