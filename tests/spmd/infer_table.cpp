@@ -33,15 +33,15 @@ bool is_valid(placed p, values const& x, int ranks) { // the representation inva
   return true;
 }
 
-// All representatives over a small set of numbers.
+// All representatives over two numbers: the operations have degree 2 at most in what a rank has, and different numbers on
+// the ranks tell every wrong claim.
 std::vector<values> representatives(placed p, int ranks) {
   std::vector<values> out;
-  int const numbers[] = {-1, 1, 2};
-  int count = 1;
-  for (int r = 0; r < ranks; ++r) count *= 3;
+  int const numbers[] = {-1, 2};
+  int const count = 1 << ranks;
   for (int n = 0; n < count; ++n) {
     values x;
-    for (int r = 0, left = n; r < ranks; ++r, left /= 3) x[r] = numbers[left % 3];
+    for (int r = 0; r < ranks; ++r) x[r] = numbers[n >> r & 1];
     if (is_valid(p, x, ranks)) out.push_back(x);
   }
   return out;

@@ -190,7 +190,7 @@ constexpr rules::value take(rules::value const& x, bool insisted = false) {
     return out;
   };
   int axis = -1;
-  for (int a = 0; a < x.is.type.axes && x.in->now.axis_names; ++a)
+  for (int a = 0; a < x.is.type.axes; ++a)
     if (x.in->now.axis_names[a] == Axis.view()) axis = a;
   if (axis < 0) return refuse({code::different_meshes, -1, -1}); // the mesh of the call has no such axis
   auto const to = target<To>(x, axis);
@@ -297,7 +297,7 @@ template <fixed_string Axis, class P>
 constexpr void expect(value const& x) {
   x.in->used |= x.from;
   for (int a = 0; a < x.is.type.axes && x.in->why.what == code::ok; ++a)
-    if (x.in->now.axis_names && x.in->now.axis_names[a] == Axis.view() && x.is.type.on[a].kind != P::kind)
+    if (x.in->now.axis_names[a] == Axis.view() && x.is.type.on[a].kind != P::kind)
       x.in->why = {code::layouts_differ, static_cast<std::int8_t>(a), detail::first_of(x.from)};
 }
 

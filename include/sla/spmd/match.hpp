@@ -21,8 +21,8 @@ struct circumstances {
   std::uint8_t out_partial = 0;        ///< the caller asks for a pending sum there
   std::int8_t in_place = -1;           ///< the operand that the first result is written to
   std::uint64_t even_families = ~0ULL; ///< a bit per family: its pieces are equal
-  std::string_view const* axis_names = nullptr; ///< of the mesh, for rules that name axes
-  std::int16_t even_family = -1;                ///< the number of the family Even, for rules that deal out
+  fixed_array<std::string_view, max_mesh_axes> axis_names{}; ///< of the mesh, for rules that name axes
+  std::int16_t even_family = -1;                             ///< the number of the family Even, for rules that deal out
 };
 
 namespace detail {

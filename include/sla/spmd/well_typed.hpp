@@ -55,7 +55,7 @@ template <class Rule, class Mesh, class Keys>
 constexpr circumstances circumstances_for() {
   auto now = circumstances_of<Mesh>();
   if constexpr (!std::is_same_v<Rule, op_rule>) {
-    now.axis_names = axis_names<Mesh>.data;
+    now.axis_names = axis_names<Mesh>;
     now.even_family = index_in<Even>(Keys{});
     now.even_families = even_bits(Keys{});
   }

@@ -37,7 +37,7 @@ constexpr bool parse(std::string_view spec, dims const* operands, int count, ind
         if (i + 1 >= spec.size() || spec[++i] != '>' || out) return false;
         out = true, d = 0;
       } else if (c == '.') {
-        if (spec.substr(i, 3) != "...") return false;
+        if (i + 2 >= spec.size() || spec[i + 1] != '.' || spec[i + 2] != '.') return false;
         i += 2;
         int const extra = out ? dots : k < count ? operands[k].rank - labels : 0;
         if (extra < 0 || (pass == 1 && extra > dots)) return false;
@@ -64,10 +64,14 @@ constexpr bool parse(std::string_view spec, dims const* operands, int count, ind
 
 /// Does the result have every label, so that nothing is summed?
 constexpr bool keeps_all_labels(std::string_view spec) {
-  auto const arrow = spec.find('>');
-  if (arrow == std::string_view::npos) return false;
-  for (char c : spec.substr(0, arrow - 1))
-    if (c != ',' && c != ' ' && (c == '_' || spec.substr(arrow).find(c) == std::string_view::npos)) return false;
+  std::size_t arrow = 0;
+  while (arrow < spec.size() && spec[arrow] != '>') ++arrow;
+  if (arrow == spec.size()) return false;
+  for (std::size_t i = 0; i + 1 < arrow; ++i) {
+    bool found = spec[i] == ',' || spec[i] == ' ' || spec[i] == '.';
+    for (std::size_t o = arrow; o < spec.size() && spec[i] != '_'; ++o) found = found || spec[o] == spec[i];
+    if (!found) return false;
+  }
   return true;
 }
 
