@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <sla/spmd/compose.hpp>
 #include <sla/spmd/plan/steps.hpp>
 #include <sla/spmd/plan/wish.hpp>
 #include <sla/spmd/well_typed.hpp>
@@ -30,6 +31,20 @@ template <Placement... P>
 struct To {};
 
 namespace detail {
+
+/// The strategy that a rule has for these operands. A composition of other operations has none, and no plan.
+constexpr strategy planned_strategy(op_rule const& rule, std::span<operand const> operands) { return strategy_of(rule, operands); }
+constexpr strategy planned_strategy(strategy const& rule, std::span<operand const>) { return rule; }
+template <class F>
+constexpr strategy planned_strategy(rules::chosen<F> const& rule, std::span<operand const> operands) {
+  return planned_strategy(rule.f(operands), operands);
+}
+template <class Rule>
+constexpr strategy planned_strategy(Rule const&, std::span<operand const>) {
+  strategy none;
+  none.known = false;
+  return none;
+}
 
 /// What is asked when Op is to be called on Ts: Wish is a list of placements, empty for any.
 template <class Op, class Wish, class... Ts>
@@ -67,7 +82,7 @@ struct call_query {
     p.mesh = setting::value;
     int k = 0;
     ((p.given[k] = operand_of<Ts>(), p.stays[k] = !Distributed<Ts> || p.given[k].type.is_sparse(), ++k), ...);
-    p.how = strategy_of(rule_of<Op>, p.operands());
+    p.how = planned_strategy(rule_of<Op>, p.operands());
     []<class... Q>(operation_problem& q, placements<Q...>) {
       if constexpr (sizeof...(Q) > 0) {
         static_assert(sizeof...(Q) == mesh_type::rank, "sla: To<...> has one placement for each axis of the mesh");
@@ -108,7 +123,11 @@ struct result_problem {
     r.problem.bytes = Query::result_bytes;
     return r;
   }();
-  static constexpr int capacity = capacity_for(route.problem);
+  static constexpr int capacity = [] { // results may also be pending or Invariant
+    auto g = route.problem;
+    g.to_partial = g.to_invariant = 0xff;
+    return capacity_for(g, route.from);
+  }();
 };
 
 template <class Query, int K>

@@ -110,7 +110,8 @@ template <class Query, std::int64_t Bytes>
 inline constexpr cost_line line_v = line_of(sized_route<Query, Bytes, false>::value, path_v<Query, Bytes>);
 
 /// Appends the pieces that begin after Low, where the best plan at both ends is known. The envelope of lines is concave:
-/// what is best at both ends of an interval is best in it.
+/// what is best at both ends of an interval is best in it (between the real crossing and the next whole byte, to within the
+/// cost of one byte).
 template <class Query, std::int64_t Low, std::int64_t High>
 constexpr void divide(plan_pieces& out) {
   constexpr auto a = line_v<Query, Low>, b = line_v<Query, High>;
@@ -120,9 +121,6 @@ constexpr void divide(plan_pieces& out) {
       if constexpr (line_v<Query, x>.at(x) < b.at(x)) {
         divide<Query, Low, x>(out);
         divide<Query, x, High>(out);
-      } else if constexpr (line_v<Query, x - 1>.at(x - 1) < a.at(x - 1)) {
-        divide<Query, Low, x - 1>(out);
-        divide<Query, x - 1, High>(out);
       } else {
         out.add(x, path_v<Query, High>);
       }

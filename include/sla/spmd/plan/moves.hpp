@@ -91,7 +91,7 @@ constexpr std::int64_t price(route_problem const& g, motion how, joined_axes con
 
 /// May these further axes deal out dimension d by the family?
 constexpr bool may_arrive(route_problem const& g, unpacked const& u, int d, unsigned mask, int family) {
-  if (!g.reachable[family] || !g.even[family]) return g.reachable[family];
+  if (!g.reachable[family] || !g.even[family] || (!g.careful && !g.extent[d])) return g.reachable[family];
   std::int64_t pieces = 1;
   for (int i = 0; i < u.length[d]; ++i) {
     mask |= 1u << u.list[d][i];

@@ -91,7 +91,7 @@ struct choice_builder {
     };
     for (auto const& o : p.operands()) meet(o.type);
     if (p.wished) meet(p.wish);
-    put(0);
+    if (p.how.known && p.how.inputs == p.inputs) put(0);
   }
 
   constexpr void put(int k) { // what operand k and the later ones may hold

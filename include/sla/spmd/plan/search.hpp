@@ -29,8 +29,9 @@ struct step_list {
   constexpr bool reachable() const { return cost < unreachable_cost; }
 };
 
-/// How many states a tensor of this problem can have.
-constexpr int count_states(route_problem const& g) {
+/// How many states can be reached from a state, at most.
+constexpr int count_states(route_problem const& g, plan_state source) {
+  auto const u = detail::unpack(source, g.axes);
   int total = 0;
   for (unsigned dealt = 0; dealt < 1u << g.axes; ++dealt) {
     if (dealt & g.fixed) continue;
@@ -40,7 +41,9 @@ constexpr int count_states(route_problem const& g) {
         ways *= (g.dims + place) * g.families;
         ++place;
       } else if (!(g.fixed >> a & 1)) {
-        ways *= 4;
+        bool const pending = u.kind[a] == detail::plan_partial || (g.to_partial >> a & 1);
+        bool const invariant = u.kind[a] == detail::plan_invariant || (g.to_invariant >> a & 1);
+        ways *= 1 + pending + invariant + (u.kind[a] == detail::plan_partial && (g.to_partial >> a & 1)); // of another monoid
       }
     total += ways;
   }
@@ -144,18 +147,15 @@ constexpr distances<Capacity> started(plan_state source) {
   return r;
 }
 
-constexpr int capacity_for(route_problem const& g) {
-  int const states = count_states(g);
-  return states <= 64 ? 64 : states <= 256 ? 256 : states <= 1024 ? 1024 : 4096;
-}
+constexpr int capacity_for(route_problem const& g, plan_state source) { return (count_states(g, source) / 32 + 1) * 32; }
 
 // One constant per few states: each has the compiler's whole budget of steps.
 template <class Problem, plan_state Source, int Round>
 inline constexpr auto search_round = [] {
   constexpr auto g = Problem::value;
-  constexpr int states = g.axes > 2 ? 32 : 128;
+  constexpr int axes = g.axes, states = axes > 4 ? 24 : axes == 4 ? 48 : axes == 3 ? 64 : 128;
   if constexpr (Round == 0) {
-    auto r = started<capacity_for(g)>(Source);
+    auto r = started<capacity_for(g, Source)>(Source);
     go_on(r, g, states, Problem::target());
     return r;
   } else {
