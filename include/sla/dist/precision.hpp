@@ -209,7 +209,7 @@ auto perform(step_in<S, Wire, Out, Backward>, X const& x) {
   auto rule = detail::linear_in(
       x,
       [](auto const&, auto const& g) {
-        return detail::stepped_in<back, Axis, dual_t<From>, true, Dim, typename P::wire_type, typename P::out_type>(g);
+        return detail::stepped_in<back, Axis, dual_t<From>, true, S::dim, typename P::wire_type, typename P::out_type>(g);
       },
       [step](auto const&, auto const& d) { return step(d); });
   return detail::record(x.home(), step(x.value()), std::move(rule));
