@@ -256,6 +256,51 @@ constexpr auto all_to_all(X const& x) {
   return detail::outlined_step<step::all_to_all, Axis, To, false>(x);
 }
 template <fixed_string Axis, Placement To, Outlined X>
+constexpr auto repartition(X const& x) {
+  return detail::outlined_step<step::repartition, Axis, To, false>(x);
+}
+
+namespace detail {
+template <class P, fixed_string Pattern>
+struct ghost_beside {
+  using type = P;  // no shard: refused by the step
+};
+template <int D, class F, int L, fixed_string Pattern>
+struct ghost_beside<Shard<D, F, L>, Pattern> {
+  using type = Ghost<D, F, Pattern>;
+};
+template <class P>
+struct shard_inside {
+  using type = P;
+};
+template <int D, class F, fixed_string Pattern>
+struct shard_inside<Ghost<D, F, Pattern>> {
+  using type = Shard<D, F>;
+};
+template <int D, class F, fixed_string Pattern>
+struct shard_inside<GhostP<D, F, Pattern>> {
+  using type = Shard<D, F>;
+};
+}  // namespace detail
+template <fixed_string Axis, fixed_string Pattern = "", Outlined X, Outlined A>
+constexpr auto halo_exchange(X const& x, A const&) {
+  using To = typename detail::ghost_beside<placement_along_t<X, Axis>, Pattern>::type;
+  return detail::outlined_step<step::halo_exchange, Axis, To, false>(x);
+}
+template <fixed_string Axis, Outlined X>
+constexpr auto halo_reduce(X const& x) {
+  return detail::outlined_step<step::halo_reduce, Axis, typename detail::shard_inside<placement_along_t<X, Axis>>::type, false>(x);
+}
+template <fixed_string Axis, Outlined X>
+constexpr auto owned(X const& x) {
+  return detail::outlined_step<step::convert, Axis, typename detail::shard_inside<placement_along_t<X, Axis>>::type, false>(x);
+}
+template <fixed_string Axis, Outlined X>
+constexpr auto embed(X const& x) {
+  return detail::outlined_step<step::convert, Axis, Partial<>, false>(x);
+}
+
+template <fixed_string Axis, Placement To, Outlined X>
 constexpr auto convert(X const& x) {
   return detail::outlined_step<step::convert, Axis, To, false>(x);
 }
