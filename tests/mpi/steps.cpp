@@ -13,10 +13,8 @@ int main(int argc, char** argv) {
   auto world = environment.world();
   mesh<axis<"tp">> const m(world);
   suite::varying(m);
-  suite::copies(m);
-  suite::parts(m);
   suite::halos(m, problems::poisson<double>({6, 5}));
-  suite::halos(m, suite::scattered<double>(30, 21, 80));
+  suite::between<Shard<0, Ceil>, Shard<1, Balanced>>(m, suite::whole_numbers(Extents<dyn, dyn>(7, 5), 1), "uneven 0 to 1");
   if (world.size() > 1) {
     auto const p = suite::as<Partial<>>(suite::whole_numbers(Extents<dyn, dyn>(12, 2), 1), m);
     std::string words;
