@@ -196,20 +196,19 @@ auto perform(step_in<S, Wire, Out, Backward>, X const& x) {
 template <StepOn S, class Wire, class Out, class Backward, detail::TracedSteppable X>
 auto perform(step_in<S, Wire, Out, Backward>, X const& x) {
   constexpr step How = S::how;
-  constexpr auto Axis = S::axis;
   using To = typename S::to;
-  using From = placement_along_t<plain_t<X>, Axis>;
+  using From = placement_along_t<plain_t<X>, S::axis>;
   using In = typename plain_t<X>::value_type;
   constexpr step back = detail::adjoint_step<How, From, To>;
   using P = detail::backward_precision<detail::counts_as_reduction<back, dual_t<To>, dual_t<From>>, Out, In, Backward>;
   constexpr bool narrow = sizeof(In) < 4 || sizeof(Wire) < 4 || sizeof(Out) < 4;
   if constexpr (detail::is_reduction(back) && narrow && !P::has_stated_wire)
-    detail::refuse<code::narrow_reduction, detail::type_list<wire<Wire>, out<Out>, operand_is<0, From>, on_axis<Axis>>>();
-  auto const step = [](auto const& d) { return detail::stepped_in<How, Axis, To, S::insisted, S::dim, Wire, Out>(d); };
+    detail::refuse<code::narrow_reduction, detail::type_list<wire<Wire>, out<Out>, operand_is<0, From>, on_axis<S::axis>>>();
+  auto const step = [](auto const& d) { return detail::stepped_in<How, S::axis, To, S::insisted, S::dim, Wire, Out>(d); };
   auto rule = detail::linear_in(
       x,
       [](auto const&, auto const& g) {
-        return detail::stepped_in<back, Axis, dual_t<From>, true, S::dim, typename P::wire_type, typename P::out_type>(g);
+        return detail::stepped_in<back, S::axis, dual_t<From>, true, S::dim, typename P::wire_type, typename P::out_type>(g);
       },
       [step](auto const&, auto const& d) { return step(d); });
   return detail::record(x.home(), step(x.value()), std::move(rule));
