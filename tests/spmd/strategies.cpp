@@ -3,6 +3,7 @@
 // over families, what is wrong with a strategy, and the filters across axes.
 #include <vector>
 
+#include <sla/spmd/compose.hpp>
 #include <sla/spmd/expand.hpp>
 #include <sla/spmd/rules.hpp>
 #include <sla/spmd/strategies/composite.hpp>
@@ -483,4 +484,33 @@ TEST_CASE("halos in dense operations") {
   CHECK(!on_axes(mul(m, m), {{c}, {c}}, {1, 1}).ok());
   CHECK(!on_axes(add(m, m), {{c}, {g}}, {1, 1}).ok());
   CHECK(!on_axes(fold(m, monoid::maximum), {{c}}, {1}).ok());
+}
+
+TEST_CASE("compositions of many operations split where each of them does") {
+  static constexpr dims x(4, 6), row(4, 1);
+  auto const normalised = rules::compose([](rules::value const& v) { // along the second dimension
+    auto const mean_of = mean(x, over(1), true);
+    auto const centred = rules::apply(sub(x, row), v, rules::apply(mean_of, v).at[0]).at[0];
+    auto const variance = rules::apply(mean_of, rules::apply(mul(x, x), centred, centred).at[0]).at[0];
+    return rules::apply(div(x, row), centred, rules::apply(unary(row), variance).at[0]).at[0];
+  });
+  auto const weights = rules::compose([](rules::value const& v) {
+    auto const top = rules::apply(fold(x, monoid::maximum, over(1), true), v).at[0];
+    auto const e = rules::apply(unary(x, behaviour::rising), rules::apply(sub(x, row), v, top).at[0]).at[0];
+    return rules::apply(div(x, row), e, rules::apply(sum(x, over(1), true), e).at[0]).at[0];
+  });
+  auto const result = [](auto const& rule, placed p) {
+    std::vector<operand> const operands = {tensor_on(p, 2)};
+    return check(rule, operands);
+  };
+  for (placed p : {R, Inv, V, S(0)}) {
+    CHECK(result(normalised, p).type.on[0] == p);
+    CHECK(result(weights, p).type.on[0] == p);
+  }
+  for (placed p : {S(1), P}) {
+    CHECK(!result(normalised, p).ok());
+    CHECK(!result(weights, p).ok());
+  }
+  CHECK(result(normalised, S(1)).why.what == code::partial_with_varying); // shards minus their pending mean
+  CHECK(result(normalised, P).why.what == code::partial_times_partial);   // linear up to the squares
 }

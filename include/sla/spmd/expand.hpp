@@ -127,6 +127,8 @@ constexpr void expand_shards(expansion& out, strategy const& s, rule const& r, f
 }
 
 constexpr void expand_folds(expansion& out, strategy const& s, rule const& r, monoid_set folds, int number) {
+  unsigned pending = 0; // the operands with a partial slot; one at least stays pending
+  for (int k = 0; k < s.inputs; ++k) pending |= unsigned{r.in[k].kind == slot_kind::partial} << k;
   for (auto m : {monoid::sum, monoid::average, monoid::maximum, monoid::minimum, monoid::product}) {
     bool const stated = r.folds == 0; // the slots name their folds
     if (!stated && !(has(r.folds, m) && has(folds, m))) continue;
@@ -140,16 +142,16 @@ constexpr void expand_folds(expansion& out, strategy const& s, rule const& r, mo
     if (stated) return;
     if (s.inputs > 3 || !has(idempotent, m)) continue;
     for (unsigned whole = 1; whole < (1U << s.inputs); ++whole) // some of the operands have no pending part
-      if ((whole & r.mixes) == whole && whole != r.mixes)
+      if ((whole & r.mixes) == whole && whole != pending)
         add_choice(out, s, filled_rule(s, r, f, static_cast<std::uint8_t>(whole), number));
   }
 }
 
 } // namespace detail
 
-/// All choices of one axis, in order of preference: all operands whole, then the rules in their order, each with every
-/// family of the list (a rule with placeholders is dropped if the list is empty) and every one of the monoids `folds`.
-/// Law: two rules that want the same operands say the same results, else `why` is E38.
+/// All choices of one axis, in order of preference: all operands whole, then the rules of pending reductions with every
+/// one of the monoids `folds`, then those of shards with every family of the list (none if it is empty). Law: two rules
+/// that want the same operands say the same results, else `why` is E38.
 constexpr expansion expand(strategy const& s, filler_list const& families, monoid_set folds = all_monoids,
                            bool invariant = false, std::uint64_t even_families = ~0ULL) {
   expansion out;
@@ -163,16 +165,17 @@ constexpr expansion expand(strategy const& s, filler_list const& families, monoi
                                                               : kind;
     detail::add_choice(out, s, whole);
   }
-  for (int n = 0; n < s.size; ++n) {
-    auto const& r = s.rules[n];
-    bool shards = false, pending = false;
-    for (int k = 0; k < s.inputs; ++k) {
-      shards = shards || (r.in[k].kind != slot_kind::replicate && r.in[k].kind != slot_kind::partial);
-      pending = pending || r.in[k].kind == slot_kind::partial;
+  for (bool with_shards : {false, true})
+    for (int n = 0; n < s.size; ++n) {
+      auto const& r = s.rules[n];
+      bool shards = false, pending = false;
+      for (int k = 0; k < s.inputs; ++k) {
+        shards = shards || (r.in[k].kind != slot_kind::replicate && r.in[k].kind != slot_kind::partial);
+        pending = pending || r.in[k].kind == slot_kind::partial;
+      }
+      if (shards && with_shards) detail::expand_shards(out, s, r, families, even_families, n);
+      if (!shards && pending && !with_shards) detail::expand_folds(out, s, r, folds, n);
     }
-    if (shards) detail::expand_shards(out, s, r, families, even_families, n);
-    if (!shards && pending) detail::expand_folds(out, s, r, folds, n);
-  }
   return out;
 }
 
