@@ -228,6 +228,112 @@ TEST_CASE("every way to deal out nine entries to two ranks, or to leave them out
   CHECK(c.cases == 19683);
 }
 
+namespace {
+
+/// y = A x of a batch of matrices with dense blocks: A [B, entries, p, q], x [B, N, q] or [N, q], y [B, M, p].
+struct block_product {
+  sim::sparse_pattern const& pattern;
+  template <class T>
+  array<T> operator()(sim::here const& here, array<T> const& A, array<T> const& x) const {
+    auto const mine = here.result(0, 1, pattern.rows);
+    bool const shared = x.rank() == 2;
+    auto const to = places(mine, pattern.rows), from = places(here.in[1][shared ? 0 : 1], pattern.columns);
+    int const batch = A.extent(0), p = A.extent(2), q = A.extent(3), n_x = x.extent(shared ? 0 : 1);
+    if (x.extent(x.rank() - 1) != q || (!shared && x.extent(0) != batch)) return sim::no_result<T>();
+    array<T> y({batch, sim::count(mine), p});
+    for (int b = 0; b < batch; ++b)
+      for (int k = 0; k < A.extent(1); ++k) {
+        auto const e = static_cast<std::size_t>(here.in[0][1][static_cast<std::size_t>(k)]);
+        int const i = to[static_cast<std::size_t>(pattern.row[e])], j = from[static_cast<std::size_t>(pattern.column[e])];
+        if (i < 0 || j < 0) return sim::no_result<T>();
+        for (int r = 0; r < p; ++r)
+          for (int c = 0; c < q; ++c) y(b, i, r) = y(b, i, r) + A(b, k, r, c) * x[((shared ? 0 : b) * n_x + j) * q + c];
+      }
+    return y;
+  }
+};
+
+} // namespace
+
+TEST_CASE("batches and blocks") {
+  ledger l;
+  for (int ranks : {2, 3}) {
+    rule_domain d;
+    d.w.ranks = {ranks};
+    d.w.pattern = {4, 3, {0, 0, 1, 3, 3}, {0, 2, 1, 0, 2}}; // row 2 is empty
+    d.w.families = {{}, {{}, {1, 0, ranks - 1, 0}}};
+    d.families = {1};
+    d.folds = only(monoid::sum);
+    d.varying = false;
+    auto A = values({2, 5, 2, 3}, 0);
+    A.batch = 1;
+    strategies::sparse_dims dims;
+    dims.batch = 1;
+    dims.block = true;
+    block_product const kernel{d.w.pattern};
+    l.add("block product", d, check_rule(d, strategies::spmv(dims), kernel, A, values({2, 3, 3}, 1)));
+    dims.vector_has_batch = false;
+    l.add("block product of one vector", d, check_rule(d, strategies::spmv(dims), kernel, A, values({3, 3}, 2)));
+  }
+  INFO(l.combinations << " combinations, " << l.accepted << " accepted, " << l.gradients << " gradients");
+  CHECK(l.wrong == 0);
+  CHECK(l.accepted >= 2 * 2 * 7);
+  l.compare("reviewed_refusals.csv");
+}
+
+TEST_CASE("random patterns, rectangular, on up to eight ranks, some of them without a row") {
+  counts c;
+  std::uint32_t seed = 1;
+  auto const draw = [&](int below) { return static_cast<int>((seed = sim::detail::mix(seed, 17U)) % static_cast<std::uint32_t>(below)); };
+  for (int ranks = 1; ranks <= 8; ++ranks)
+    for (int trial = 0; trial < 6; ++trial) {
+      bool const square = trial % 2 == 0;
+      int const m = 9 + draw(12), k = square ? m : 5 + draw(12);
+      matrix a;
+      auto& w = a.d.w;
+      a.d.manners = 1;
+      w.ranks = {ranks};
+      w.pattern.rows = m;
+      w.pattern.columns = k;
+      std::vector<int> owners;
+      for (int e = 0; e < 2 * m; ++e) { // entries may be there twice, rows and columns empty
+        w.pattern.row.push_back(draw(m));
+        w.pattern.column.push_back(draw(k));
+        owners.push_back(draw(ranks));
+      }
+      auto const map = [&](int extent) {
+        std::vector<int> owner;
+        for (int i = 0; i < extent; ++i) owner.push_back(draw(ranks > 2 ? ranks - 1 : ranks)); // the last one has nothing
+        return owner;
+      };
+      auto const rows_of = map(m), columns_of = map(k);
+      w.families = {{}, {{}, rows_of}, {{}, columns_of}, {{}, owners}};
+      w.halos.assign(4, std::vector<std::vector<int>>(static_cast<std::size_t>(ranks)));
+      for (std::size_t e = 0; e < owners.size(); ++e) {
+        int const i = w.pattern.row[e], j = w.pattern.column[e];
+        w.halos[columns_read][static_cast<std::size_t>(rows_of[static_cast<std::size_t>(i)])].push_back(j);
+        w.halos[rows_written][static_cast<std::size_t>(columns_of[static_cast<std::size_t>(j)])].push_back(i);
+        for (int index : {i, j}) w.halos[both][static_cast<std::size_t>(owners[e])].push_back(index);
+      }
+      a.values = values({2 * m}, trial);
+      a.values.batch = 0;
+      auto const x = values({k}, 1), y = values({m}, 2);
+      product const forward{w.pattern}, back{w.pattern, true};
+      require_right(c, a.d, strategies::spmv(), forward, {rows, ghost(by_column, columns_read)}, shard(by_row), a.values, x);
+      require_right(c, a.d, strategies::spmv(), forward, {columns, shard(by_column)}, P, a.values, x);
+      require_right(c, a.d, strategies::spmv_transposed(), back, {columns, ghost(by_row, rows_written)}, shard(by_column), a.values, y);
+      require_right(c, a.d, strategies::spmv_transposed(), back, {rows, shard(by_row)}, P, a.values, y);
+      auto halo = ghost(by_column, both), sums = halo;
+      sums.kind = kind::ghost_partial;
+      if (square) require_right(c, a.d, strategies::spmv(), forward, {entries, halo}, sums, a.values, x);
+      a.values.gradient = false;
+      require_right(c, a.d, strategies::sddmm(0, false), sampled{w.pattern}, {rows, shard(by_row), ghost(by_column, columns_read)}, rows,
+                    a.values, y, x);
+    }
+  CHECK(c.wrong == 0);
+  CHECK(c.cases == 8 * 6 * 5 + 8 * 3);
+}
+
 TEST_CASE("a halo that lacks a column, or another partition, is noticed") {
   counts c;
   auto const x = values({n}, 1);
