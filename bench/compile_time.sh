@@ -57,6 +57,52 @@ for header in solve grad dist sla; do
   [ -e include/sla/$header.hpp ] && door sla/$header.hpp 0.6 eigen "Eigen's direct solvers"
 done
 
+# Planning: a matrix product on three axes with a mismatched operand, over the types alone; and a program on a mesh of 8192 ranks.
+cat >"$work/plan_base.cpp" <<'END'
+#include <sla/spmd.hpp>
+END
+cat >"$work/plan.cpp" <<'END'
+#include <sla/spmd.hpp>
+#include <sla/spmd/plan/call.hpp>
+using namespace sla;
+using Mesh = mesh<axis<"pp", 2>, axis<"dp", 2>, axis<"tp", 4>>;
+struct product {};
+template <>
+inline constexpr op_rule sla::rule_of<product> = {.indices = indexing::matvec, .linear = linearity::separate, .contraction = monoid::sum};
+struct held {
+  using value_type = double;
+  using extents_type = Extents<1024, 1024>;
+};
+using X = distributed<held, Mesh, Shard<0>, Shard<0>, Replicate>;
+using Y = distributed<held, Mesh, Replicate, Shard<0>, Shard<1>>;
+static_assert(std::is_same_v<plan_of<product, X, Y>, Plan<Arg<0, AllToAll<Shard<0>, Shard<1>, "dp">>, Arg<1>, Apply<product>, Result<>>>);
+END
+cat >"$work/fake.cpp" <<'END'
+#include <sla/dist/collectives.hpp>
+#include <sla/dist/fake.hpp>
+using namespace sla;
+using Mesh = mesh<axis<"pp", 8>, axis<"dp", 16>, axis<"cp", 8>, axis<"tp", 8>>;
+int main() {
+  fake world(8192, 77);
+  Mesh m(world);
+  auto x = dtensor<matrix<double>, Mesh, Replicate, Shard<0>, Shard<0>, Shard<1>>::zeros(m, {4096, 64});
+  auto y = all_gather<"cp">(all_gather<"tp">(x));
+  static_assert(has_placements<decltype(y), Replicate, Shard<0>, Replicate, Replicate>);
+  return int(y.local().extent(0));
+}
+END
+sed 's/auto y = .*/auto y = redistribute<Replicate, Shard<0>, Replicate, Replicate>(x);/; s/collectives/redistribute/' "$work/fake.cpp" >"$work/fake_plan.cpp"
+for cxx in g++ clang++-16; do
+  command -v $cxx >/dev/null || continue
+  compile="$cxx -std=c++20 -fopenmp -fsyntax-only -Iinclude -isystem $eigen"
+  measured="$compile $work/plan.cpp" base="$compile $work/plan_base.cpp"
+  over "the plan of a matrix product on three axes, over sla/spmd.hpp, $cxx" 0.6
+  measured="$compile $work/fake.cpp" base=true
+  over "a program on a mesh of four axes and 8192 ranks, engine fake, all of it, $cxx" 3
+  measured="$compile $work/fake_plan.cpp" base=true
+  over "the same with its plan by size, redistribute on four axes, $cxx" ""
+done
+
 if [ -e include/sla/sla.hpp ]; then
   measured="g++ -std=c++20 -fopenmp -O2 -c -Iinclude -isystem $eigen tests/targets/01_solve.cpp -o $work/out.o" base=true
   over "tests/targets/01_solve.cpp, -O2 -c, all of it" 3
