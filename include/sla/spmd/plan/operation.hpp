@@ -126,7 +126,7 @@ struct choice_builder {
 };
 
 /// The k-th order of n axes.
-constexpr fixed_array<int, max_mesh_axes> axis_order(int n, int k) {
+constexpr fixed_array<int, max_mesh_axes> search_order(int n, int k) {
   fixed_array<int, max_mesh_axes> left{}, order{};
   for (int i = 0; i < n; ++i) left[i] = i;
   int weight = 1;
@@ -274,7 +274,7 @@ constexpr operation_plan cheapest(operation_problem const& p, axis_choices const
   int orders = 1; // of axes that deal out one dimension; the mesh's first
   for (int n = 2; n <= p.mesh.axes; ++n) orders *= n;
   for (int n = 0; n < orders; ++n) {
-    search.order = detail::axis_order(p.mesh.axes, n);
+    search.order = detail::search_order(p.mesh.axes, n);
     search.descend(0, {});
   }
   return search.best;
