@@ -97,6 +97,11 @@ TEST_CASE("axes with others between and around them are flattened, in any order"
     }
     auto const y = permute_shards<"tp", "pp">(x); // tp, dp, pp
     require(equal(y.local(), distribute<Shard<0, Even, 2>, Shard<0, Even, 1>, Shard<0>>(whole, m).local()), c, "three axes reversed");
+    using Reversed = dtensor<matrix<double>, Cube, Shard<0, Ceil, 2>, Shard<0, Ceil, 1>, Shard<0, Ceil>>;
+    auto const zeros = Reversed::zeros(m, {7, 3});
+    auto const other = distribute<Shard<0, Ceil, 2>, Shard<0, Ceil, 1>, Shard<0, Ceil>>(whole_numbers(Extents<dyn, dyn>(7, 3), 1), m);
+    require(zeros.local().extents() == other.local().extents() && zeros.handle()->extent == other.handle()->extent, c, "zeros by another order");
+    require(equal(gather(other), whole_numbers(Extents<dyn, dyn>(7, 3), 1)), c, "uneven shards by another order");
     auto const z = permute_shards<"pp", "dp">(y); // tp, pp, dp
     require(equal(z.local(), distribute<Shard<0, Even, 1>, Shard<0, Even, 1>, Shard<0>>(whole, m).local()) && equal(gather(z), whole), c, "three axes rotated");
   }));

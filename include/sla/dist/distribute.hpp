@@ -28,29 +28,6 @@ std::array<index_t, std::size_t(E::rank)> sizes_of(E const& extents) {
 template <class P>
 inline constexpr bool is_copied = P::kind == placement_kind::replicate || P::kind == placement_kind::invariant;
 
-template <class P>
-inline constexpr int level_of = 0;
-template <class P>
-  requires requires { P::level; }
-inline constexpr int level_of<P> = P::level;
-/// The axes of a mesh, those that deal out first what others share first: by level, then by number.
-template <class List>
-struct dealing_order;
-template <class... P>
-struct dealing_order<placements<P...>> {
-  static constexpr int count = int(sizeof...(P));
-  static constexpr fixed_array<int, count> axis = [] {
-    int const level[] = {level_of<P>...};
-    fixed_array<int, count> out{};
-    for (int a = 0; a < count; ++a) {
-      int at = a;
-      for (; at > 0 && level[out[at - 1]] > level[a]; --at) out[at] = out[at - 1];
-      out[at] = a;
-    }
-    return out;
-  }();
-};
-
 /// The dense tensor after each axis took its part, from the K-th of that order on.
 template <class List, int K = 0, class Local, class Mesh>
 auto deal_axes(Local x, shared_layout<Mesh>& layout) {

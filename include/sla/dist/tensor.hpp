@@ -50,6 +50,29 @@ struct extents_of<Local> {
 template <class P>
 concept DenseShard = P::kind == placement_kind::shard;
 
+template <class P>
+inline constexpr int level_of = 0;
+template <class P>
+  requires requires { P::level; }
+inline constexpr int level_of<P> = P::level;
+/// The axes of a mesh, those that deal out first what others share first: by level, then by number.
+template <class List>
+struct dealing_order;
+template <class... P>
+struct dealing_order<placements<P...>> {
+  static constexpr int count = int(sizeof...(P));
+  static constexpr fixed_array<int, count> axis = [] {
+    int const level[] = {level_of<P>...};
+    fixed_array<int, count> out{};
+    for (int a = 0; a < count; ++a) {
+      int at = a;
+      for (; at > 0 && level[out[at - 1]] > level[a]; --at) out[at] = out[at - 1];
+      out[at] = a;
+    }
+    return out;
+  }();
+};
+
 /// The extent of dimension P::dim becomes this rank's share of it, and the layout remembers the whole.
 template <class P, class Mesh>
 void take_part(shared_layout<Mesh>& layout, int a, index_t* sizes) {
@@ -135,8 +158,10 @@ class distributed {
     layout->mesh = m;
     index_t sizes[Local::rank > 0 ? Local::rank : 1] = {};
     for (int d = 0; d < Local::rank; ++d) sizes[d] = extents[d];
-    int a = 0;
-    (detail::take_part<P>(*layout, a++, sizes), ...);
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      constexpr auto order = detail::dealing_order<placements<P...>>::axis;
+      (detail::take_part<typename detail::placement_number<order[int(K)], placements<P...>>::type>(*layout, order[int(K)], sizes), ...);
+    }(std::index_sequence_for<P...>{});
     using E = typename Local::extents_type;
     auto const local = [&]<std::size_t... D>(std::index_sequence<D...>) { return E(sizes[D]...); }(std::make_index_sequence<std::size_t(Local::rank)>{});
     return {Local(local), std::move(layout)};
