@@ -81,8 +81,9 @@ constexpr bool read_side(std::string_view text, factored_dims& side, fixed_array
 /// Reads a pattern. Not valid: other characters, nested parentheses, a name twice, or other names or another order on the right.
 constexpr reshape_pattern read_pattern(std::string_view text) {
   reshape_pattern out;
-  auto const arrow = text.find("->");
-  if (arrow == std::string_view::npos) return out;
+  std::size_t arrow = 0;
+  while (arrow + 1 < text.size() && !(text[arrow] == '-' && text[arrow + 1] == '>')) ++arrow;
+  if (arrow + 1 >= text.size()) return out;
   fixed_array<std::string_view, max_factors> right{};
   int count = 0;
   if (!detail::read_side(text.substr(0, arrow), out.from, out.name, out.factors)) return out;
