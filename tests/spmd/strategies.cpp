@@ -246,7 +246,7 @@ TEST_CASE("a product with one slot changed is wrong, or is another of its rules"
 }
 
 TEST_CASE("expansion over families") {
-  auto const mm = einsum("mk,kn->mn");
+  static constexpr auto mm = einsum("mk,kn->mn");
   CHECK(expand(mm, {}, sums).size == 5); // no family: what is whole or pending only
   auto two = one_family();
   two.add({2, -1});
@@ -260,7 +260,7 @@ TEST_CASE("expansion over families") {
   auto const found = families_of(x);
   CHECK(found.size == 2);
   CHECK(found.at[1].family == 7);
-  auto const joined = reshape(dims(4, 4), dims(16));
+  static constexpr auto joined = reshape(dims(4, 4), dims(16));
   CHECK(expand(joined, one_family(), sums).size == 1 + 1 + 2);
   CHECK(expand(joined, one_family(), sums, false, 0).size == 1 + 2); // no family has equal pieces
   for (int n = 0; n < expand(mm, two).size; ++n) {                   // every choice is what check says of it
@@ -285,46 +285,46 @@ TEST_CASE("every rank of a sharded dimension has an index of it") {
 }
 
 TEST_CASE("what is wrong with a strategy") {
-  auto const m = dims::unknown(2);
-  for (auto const& s : {einsum("mk,kn->mn"),
-                        add(m, m),
-                        sub(m, m),
-                        mul(m, m),
-                        div(m, m),
-                        maximum(m, m),
-                        minimum(m, m),
-                        where(m, m, m),
-                        sum(m),
-                        fold(m, monoid::maximum),
-                        cat(0, {m, m, m}),
-                        stack(1, {m, m}),
-                        move(m, {1, 0}),
-                        index_select(m, 0),
-                        gather(m, 0, m),
-                        scatter_add(m, 0, m, m),
-                        index_add(m, 1),
-                        embedding(m),
-                        layer_norm(m, 1),
-                        attention(),
-                        dense_solve(m),
-                        spmv(),
-                        spmv_transposed({1, true, false, true}),
-                        spmv({1, true, true, true}),
-                        sddmm(),
-                        sddmm(1, false),
-                        diagonal(1),
-                        scale_rows(),
-                        scale_rows(1, true),
-                        add_sparse(1, true),
-                        local_preconditioner(),
-                        solve(),
-                        einsum_plus("mk,kn->mn", dims::unknown(1), 0, m, m),
-                        neg(m),
-                        shift(m, -1),
-                        like(m),
-                        equal(m, m)})
-    CHECK(check_strategy(s) == code::ok);
-  auto s = einsum("mk,kn->mn");
+  static constexpr auto m = dims::unknown(2);
+  static constexpr strategy all[] = {einsum("mk,kn->mn"),
+                                     add(m, m),
+                                     sub(m, m),
+                                     mul(m, m),
+                                     div(m, m),
+                                     maximum(m, m),
+                                     minimum(m, m),
+                                     where(m, m, m),
+                                     sum(m),
+                                     fold(m, monoid::maximum),
+                                     cat(0, {m, m, m}),
+                                     stack(1, {m, m}),
+                                     move(m, {1, 0}),
+                                     index_select(m, 0),
+                                     gather(m, 0, m),
+                                     scatter_add(m, 0, m, m),
+                                     index_add(m, 1),
+                                     embedding(m),
+                                     layer_norm(m, 1),
+                                     attention(),
+                                     dense_solve(m),
+                                     spmv(),
+                                     spmv_transposed({1, true, false, true}),
+                                     spmv({1, true, true, true}),
+                                     sddmm(),
+                                     sddmm(1, false),
+                                     diagonal(1),
+                                     scale_rows(),
+                                     scale_rows(1, true),
+                                     add_sparse(1, true),
+                                     local_preconditioner(),
+                                     solve(),
+                                     einsum_plus("mk,kn->mn", dims::unknown(1), 0, m, m),
+                                     neg(m),
+                                     shift(m, -1),
+                                     like(m),
+                                     equal(m, m)};
+  for (auto const& s : all) CHECK(check_strategy(s) == code::ok);
+  static constexpr auto s = einsum("mk,kn->mn");
   rule whole;
   CHECK(check_strategy(strategy(s).add(whole)) == code::ambiguous_rule);
   rule other = s.rules[0]; // the rows of the product, but with columns as the result
@@ -344,17 +344,17 @@ TEST_CASE("what is wrong with a strategy") {
 }
 
 TEST_CASE("index notation") {
-  auto const m = dims::unknown(2), b = dims::unknown(3);
+  static constexpr auto m = dims::unknown(2), b = dims::unknown(3);
   auto const result = [](strategy const& s, std::vector<placed> const& at, std::vector<int> const& ranks) {
     std::vector<operand> operands;
     for (std::size_t k = 0; k < at.size(); ++k) operands.push_back(tensor_on(at[k], ranks[k]));
     return check(s, operands);
   };
-  auto const batched = einsum("...mk,kn->...mn", b, m);
+  static constexpr auto batched = einsum("...mk,kn->...mn", b, m);
   CHECK(result(batched, {S(0), R}, {3, 2}).type.on[0] == S(0));
   CHECK(result(batched, {S(2), S(0)}, {3, 2}).type.on[0] == P);
   CHECK(batched.result_rank[0] == 3);
-  auto const both = einsum("...mk,...kn->...mn", m, b); // leading dimensions are aligned at their last one
+  static constexpr auto both = einsum("...mk,...kn->...mn", m, b); // leading dimensions are aligned at their last one
   CHECK(result(both, {R, S(0)}, {2, 3}).type.on[0] == S(0));
   CHECK(result(einsum("m_,_n->mn"), {S(1), S(0)}, {2, 2}).why.what == code::layouts_differ); // whole on every rank
   CHECK(result(einsum("m_,_n->mn"), {S(0), R}, {2, 2}).type.on[0] == S(0));
@@ -365,7 +365,7 @@ TEST_CASE("index notation") {
 }
 
 TEST_CASE("two axes that deal out one dimension nest alike") {
-  auto const m = dims::unknown(2);
+  static constexpr auto m = dims::unknown(2);
   auto const plain = S(0), outer_second = at_level(S(0), 1); // on the first of two axes: the second is outside
   CHECK(on_axes(add(m, m), {{plain, plain}, {plain, plain}}, {2, 2}).type.on[0] == plain);
   auto const kept = on_axes(add(m, m), {{outer_second, plain}, {outer_second, plain}}, {2, 2});
@@ -373,7 +373,7 @@ TEST_CASE("two axes that deal out one dimension nest alike") {
   CHECK(kept.type.on[0] == outer_second);
   CHECK(on_axes(add(m, m), {{outer_second, plain}, {plain, plain}}, {2, 2}).why ==
         diagnostic{code::layouts_differ, 1, 1});
-  auto const mm = einsum("mk,kn->mn");
+  static constexpr auto mm = einsum("mk,kn->mn");
   CHECK(on_axes(mm, {{outer_second, plain}, {R, R}}, {2, 2}).type.on[0] == outer_second);
   CHECK(on_axes(mm, {{at_level(S(1), 1), S(1)}, {plain, plain}}, {2, 2}).why.what ==
         code::layouts_differ); // contracted
@@ -387,7 +387,7 @@ TEST_CASE("two axes that deal out one dimension nest alike") {
 }
 
 TEST_CASE("pending reductions of a result commute") {
-  auto const m = dims::unknown(2);
+  static constexpr auto m = dims::unknown(2);
   CHECK(on_axes(sum(m), {{S(0), pending(monoid::average)}}, {2}).type.on[0] == P); // a sum of averages
   CHECK(on_axes(fold(m, monoid::maximum), {{S(0), P}}, {2}).why.what == code::nonlinear_in_partial);
   CHECK(on_axes(cat(0, {m, m}), {{pending(monoid::maximum), R}, {R, pending(monoid::minimum)}}, {2, 2}).why ==
@@ -396,7 +396,7 @@ TEST_CASE("pending reductions of a result commute") {
 }
 
 TEST_CASE("circumstances: in place, on request, by mode") {
-  auto const m = dims::unknown(2);
+  static constexpr auto m = dims::unknown(2);
   auto const with = [](strategy const& s, circumstances const& now, std::vector<placed> const& at) {
     std::vector<operand> operands;
     for (auto p : at) operands.push_back(tensor_on(p, 2));
@@ -416,7 +416,7 @@ TEST_CASE("circumstances: in place, on request, by mode") {
   CHECK(!with(copy_in_place(m, m), in_place, {P, R}).ok());
   circumstances stated;
   stated.explicit_partial = 1;
-  auto const mm = einsum("mk,kn->mn");
+  static constexpr auto mm = einsum("mk,kn->mn");
   CHECK(with(mm, stated, {S(1), S(0)}).why.what == code::unstated_partial);
   CHECK(with(mm, stated, {P, R}).ok()); // no new pending sum
   stated.out_partial = 1;
@@ -432,7 +432,7 @@ TEST_CASE("circumstances: in place, on request, by mode") {
 }
 
 TEST_CASE("operands without placement") {
-  auto const m = dims::unknown(2);
+  static constexpr auto m = dims::unknown(2);
   placed const untyped{};
   std::vector<operand> const one = {tensor_on(untyped, 2), tensor_on(R, 2)};
   CHECK(check(add(m, m), one).why == diagnostic{code::no_placement, 0, 0});
@@ -450,8 +450,8 @@ TEST_CASE("operands without placement") {
 }
 
 TEST_CASE("fused products name the bias") {
-  auto const m = dims::unknown(2);
-  auto const addmm = einsum_plus("mk,kn->mn", m, 0, m, m);
+  static constexpr auto m = dims::unknown(2);
+  static constexpr auto addmm = einsum_plus("mk,kn->mn", m, 0, m, m);
   auto const why = [&](placed a, placed b, placed c) { return on_axes(addmm, {{a}, {b}, {c}}, {2, 2, 2}).why.what; };
   CHECK(why(P, P, R) == code::ok);
   CHECK(why(P, R, P) == code::ok);
@@ -460,14 +460,14 @@ TEST_CASE("fused products name the bias") {
   CHECK(why(P, P, P) == code::partial_times_partial);
   CHECK(on_axes(addmm, {{P}, {S(1)}, {S(0)}}, {2, 2, 2}).type.on[0] == P);
   CHECK(why(R, S(1), S(0)) == code::layouts_differ);
-  auto const bias = einsum_plus("mk,kn->mn", dims(5), 0, dims(3, 4), dims(4, 5));
+  static constexpr auto bias = einsum_plus("mk,kn->mn", dims(5), 0, dims(3, 4), dims(4, 5));
   CHECK(on_axes(bias, {{R}, {S(0)}, {R}}, {1, 2, 2}).type.on[0] == S(0));
   CHECK(on_axes(bias, {{S(0)}, {R}, {S(1)}}, {1, 2, 2}).type.on[0] == S(1));
   CHECK(on_axes(bias, {{R}, {R}, {S(1)}}, {1, 2, 2}).why.what == code::layouts_differ);
 }
 
 TEST_CASE("halos in dense operations") {
-  auto const m = dims::unknown(1);
+  static constexpr auto m = dims::unknown(1);
   auto const g = ghost(0), c = ghost(0, true);
   auto const why = [&](strategy const& s, std::vector<std::vector<placed>> const& at) {
     return on_axes(s, at, std::vector<int>(at.size(), 1)).why.what;
