@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # cmake -DINCLUDE=<include folder> -DHEADERS=<glob|...> -DSKIP=<header|...> -DCOMPILE=<compiler|flag|...> -DSCRATCH=<folder>
-#       [-DPRELUDE=<file>] -P cmake/check_headers.cmake
-# Each header of include/sla that matches compiles alone; or, with PRELUDE, all of them compile together after that file.
+#       [-DPRELUDE=<file>] [-DSHARED=<file>] -P cmake/check_headers.cmake
+# Each header of include/sla that matches compiles alone; or, with PRELUDE, all of them compile together after that file. With
+# SHARED each compiles after that file, which is compiled once: the option of clang.
 cmake_minimum_required(VERSION 3.24)
 set(ENV{LC_ALL} C)
 foreach(list IN ITEMS HEADERS SKIP COMPILE)
@@ -31,6 +32,12 @@ if(SKIP)
   list(REMOVE_ITEM headers ${SKIP})
 endif()
 
+if(SHARED)
+  list(REMOVE_ITEM COMPILE -fsyntax-only)
+  file(MAKE_DIRECTORY "${SCRATCH}")
+  execute_process(COMMAND ${COMPILE} -x c++-header "${SHARED}" -o "${SCRATCH}/shared.pch" COMMAND_ERROR_IS_FATAL ANY)
+  list(APPEND COMPILE -include-pch "${SCRATCH}/shared.pch" -fsyntax-only)
+endif()
 set(together "#include \"${PRELUDE}\"\n")
 foreach(header IN LISTS headers)
   if(PRELUDE)

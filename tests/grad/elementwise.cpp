@@ -11,11 +11,11 @@ using complex_t = std::complex<double>;
 using gradient::taylor_rate;
 
 namespace {
-constexpr index_t n = 50;
+constexpr index_t length = 50;
 }
 
 TEST_CASE("a function of two tensors and a number") {
-  auto const u = random<double>(n, 1), v = random<double>(n, 2), t = random<double>(n, 3);
+  auto const u = random<double>(length, 1), v = random<double>(length, 2), t = random<double>(length, 3);
   auto const f = [&t](auto const& x, auto const& y, auto const& s) {
     auto const z = eval(exp(s * x) / (2.0 + abs2(y)));
     auto w = eval(t * x - tanh(y) / s);
@@ -27,15 +27,15 @@ TEST_CASE("a function of two tensors and a number") {
   auto const [value, gu, gv, gs] = value_and_gradient(f, u, v, s);
   CHECK(value == Approx(double(f(u, v, s))).epsilon(1e-14));
 
-  auto const d = random<double>(n, 4);
+  auto const d = random<double>(length, 4);
   CHECK(taylor_rate([&](auto const& x) { return f(x, v, s); }, u, gu, d, 0.002) == Approx(2).margin(0.05));
   CHECK(taylor_rate([&](auto const& y) { return f(u, y, s); }, v, gv, d, 0.002) == Approx(2).margin(0.05));
   CHECK(taylor_rate([&](double a) { return f(u, v, a); }, s, gs, 1.0, 0.002) == Approx(2).margin(0.05));
 }
 
 TEST_CASE("complex tensors: dL = Re sum conj(g) d") {
-  auto const u = random<complex_t>(n, 1), t = random<complex_t>(n, 2);
-  auto const x = random<double>(n, 3);
+  auto const u = random<complex_t>(length, 1), t = random<complex_t>(length, 2);
+  auto const x = random<double>(length, 3);
   auto const f = [&t](auto const& z, auto const& r, auto const& s) {
     auto const w = exp(z) * r / (t + 3.0) - s * conj(z);
     auto const a = dot(w, z);  // a traced complex number
@@ -45,8 +45,8 @@ TEST_CASE("complex tensors: dL = Re sum conj(g) d") {
   auto const [value, gu, gx, gs] = value_and_gradient(f, u, x, s);
   static_assert(std::same_as<std::remove_const_t<decltype(gx)>, vector<double>>);  // of a real tensor it is real
   auto const plain = [&](auto const& z, auto const& r, complex_t c) { return std::get<0>(value_and_gradient(f, z, r, c)); };
-  auto const d = random<complex_t>(n, 4);
-  auto const dx = random<double>(n, 5);
+  auto const d = random<complex_t>(length, 4);
+  auto const dx = random<double>(length, 5);
   CHECK(taylor_rate([&](auto const& z) { return plain(z, x, s); }, u, gu, d, 0.005) == Approx(2).margin(0.05));
   CHECK(gradient::difference_error([&](auto const& r) { return plain(u, r, s); }, x, gx, dx, 1e-5) < 1e-7);
   CHECK(gradient::difference_error([&](complex_t c) { return plain(u, x, c); }, s, gs, complex_t(0.3, 0.9), 1e-5) < 1e-7);
@@ -69,7 +69,7 @@ TEST_CASE("traced numbers follow their own arithmetic") {
 }
 
 TEST_CASE("a complex step agrees to 1e-11") {
-  auto const x = random<double>(n, 6), d = random<double>(n, 7);
+  auto const x = random<double>(length, 6), d = random<double>(length, 7);
   auto const f = [](auto const& z) { return sum(exp(z * z) / (z + 3.0) * sqrt(z + 2.0)); };
   auto const [value, g] = value_and_gradient(f, x);
   double const h = 1e-30;

@@ -18,7 +18,7 @@ T point(int k, double shift) {
 }
 /// jvp of Op, as an operation without a tape, against the central difference.
 template <class T, class Op>
-void check_rule(Op, double shift = 0) {
+void check_push(Op, double shift = 0) {
   double const h = 1e-6;
   for (int k = 0; k < 8; ++k) {
     T const x = point<T>(k, shift), d = point<T>(k + 100, 0);
@@ -29,7 +29,7 @@ void check_rule(Op, double shift = 0) {
   }
 }
 template <class L, class R, class Op>
-void check_rule2(Op) {
+void check_push2(Op) {
   double const h = 1e-6;
   for (int k = 0; k < 8; ++k) {
     L const l = point<L>(k, 3), dl = point<L>(k + 100, 0);
@@ -43,28 +43,28 @@ void check_rule2(Op) {
 }  // namespace
 
 TEST_CASE("each elementwise rule, pushed forward") {
-  check_rule<double>(op::exp{});
-  check_rule<double>(op::sqrt{}, 1.5);
-  check_rule<double>(op::log{}, 1.5);
-  check_rule<double>(op::sin{});
-  check_rule<double>(op::cos{});
-  check_rule<double>(op::tanh{});
-  check_rule<double>(op::abs{});
-  check_rule<complex_t>(op::exp{});
-  check_rule<complex_t>(op::sqrt{}, 2);
-  check_rule<complex_t>(op::neg{});
-  check_rule<complex_t>(op::conj{});
-  check_rule<complex_t>(op::real{});
-  check_rule<complex_t>(op::imag{});
-  check_rule<complex_t>(op::abs{});
-  check_rule<complex_t>(op::abs2{});
-  check_rule2<double, complex_t>(op::add{});
-  check_rule2<complex_t, double>(op::sub{});
-  check_rule2<complex_t, complex_t>(op::mul{});
-  check_rule2<double, complex_t>(op::mul{});
-  check_rule2<complex_t, complex_t>(op::div{});
-  check_rule2<double, complex_t>(op::div{});
-  check_rule2<double, double>(op::pow{});
+  check_push<double>(op::exp{});
+  check_push<double>(op::sqrt{}, 1.5);
+  check_push<double>(op::log{}, 1.5);
+  check_push<double>(op::sin{});
+  check_push<double>(op::cos{});
+  check_push<double>(op::tanh{});
+  check_push<double>(op::abs{});
+  check_push<complex_t>(op::exp{});
+  check_push<complex_t>(op::sqrt{}, 2);
+  check_push<complex_t>(op::neg{});
+  check_push<complex_t>(op::conj{});
+  check_push<complex_t>(op::real{});
+  check_push<complex_t>(op::imag{});
+  check_push<complex_t>(op::abs{});
+  check_push<complex_t>(op::abs2{});
+  check_push2<double, complex_t>(op::add{});
+  check_push2<complex_t, double>(op::sub{});
+  check_push2<complex_t, complex_t>(op::mul{});
+  check_push2<double, complex_t>(op::mul{});
+  check_push2<complex_t, complex_t>(op::div{});
+  check_push2<double, complex_t>(op::div{});
+  check_push2<double, double>(op::pow{});
 }
 
 TEST_CASE("tensors and a number, with reductions on the way") {

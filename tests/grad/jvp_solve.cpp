@@ -14,7 +14,7 @@ using complex_t = std::complex<double>;
 using gradient::check_dual;
 
 namespace {
-cg const tight{.rtol = 1e-12};
+cg const sharp{.rtol = 1e-12};
 }
 
 TEST_CASE("cg, prepared, to b and to the values of A") {
@@ -22,7 +22,7 @@ TEST_CASE("cg, prepared, to b and to the values of A") {
   auto const b = random<double>(A.rows(), 1);
   check_dual(
       [](auto const& B, auto const& c) {
-        auto const s = prepare(B, tight, jacobi{});
+        auto const s = prepare(B, sharp, jacobi{});
         return eval(s.solve(c) * s.solve_transpose(c));
       },
       std::tie(A, b), {.accuracy = 10 * 1e-12 * 100});
@@ -44,11 +44,11 @@ TEST_CASE("one set-up for a value and its tangent; of either operand alone") {
   auto const A = problems::poisson<double>({8, 7});
   auto const b = random<double>(A.rows(), 1), db = random<double>(A.rows(), 2);
   auto const dA = with_values(A, 0.1 * values(A));
-  auto const s = prepare(A, tight, jacobi{});
+  auto const s = prepare(A, sharp, jacobi{});
   int setups = 0;
   auto const [x, dx] = jvp(
       [&](auto const& B) {
-        auto const p = prepare(B, tight, jacobi{});
+        auto const p = prepare(B, sharp, jacobi{});
         auto const y = p.solve(b);
         setups = p.setups();
         return y;
@@ -66,7 +66,7 @@ TEST_CASE("one set-up for a value and its tangent; of either operand alone") {
 TEST_CASE("a solve for a tangent that fails is an error, never a zero tangent") {
   auto const A = problems::poisson<double>({8, 7});
   auto const b = random<double>(A.rows(), 1), db = random<double>(A.rows(), 2);
-  auto const x0 = solve(A, b, tight, jacobi{});
+  auto const x0 = solve(A, b, sharp, jacobi{});
   // the first solve begins at its solution; the other has 3 iterations for all
   auto const brief = [&](auto const& c) { return solve(A, c, cg{.rtol = 1e-10, .max_iterations = 3}, jacobi{}, initial_guess(x0)); };
   CHECK_NOTHROW(brief(b));

@@ -11,9 +11,9 @@ using complex_t = std::complex<double>;
 using gradient::pairing;
 
 namespace {
-constexpr index_t n = 37;
-vector<double> real_vector(std::uint64_t seed) { return random<double>(n, seed); }
-vector<complex_t> complex_vector(std::uint64_t seed) { return random<complex_t>(n, seed); }
+constexpr index_t entries = 37;
+vector<double> real_vector(std::uint64_t seed) { return random<double>(entries, seed); }
+vector<complex_t> complex_vector(std::uint64_t seed) { return random<complex_t>(entries, seed); }
 
 /// Re conj(a) b.
 template <class A, class B>
@@ -21,7 +21,7 @@ double pair(A a, B b) {
   return real_of(op::mul::apply(conj_of(a), b));
 }
 template <class T>
-T point(int k, double shift) {
+T sample(int k, double shift) {
   if constexpr (is_complex<T>)
     return {shift + detail::uniform_at(1, std::uint64_t(k)), detail::uniform_at(2, std::uint64_t(k))};
   else
@@ -30,24 +30,24 @@ T point(int k, double shift) {
 
 /// Re conj(w) f'(x; v) = Re conj(g) v for the pullback g of w, on scalars; f' by central differences.
 template <class T, class Op>
-void check_rule(Op, double shift = 0) {
+void check_pull(Op, double shift = 0) {
   double const h = 1e-6;
   for (int k = 0; k < 20; ++k) {
-    T const x = point<T>(k, shift), v = point<T>(k + 100, 0);
+    T const x = sample<T>(k, shift), v = sample<T>(k + 100, 0);
     auto const slope = op::div::apply(Op::apply(x + op::mul::apply(h, v)) - Op::apply(x - op::mul::apply(h, v)), 2 * h);
-    auto const w = point<std::remove_const_t<decltype(slope)>>(k + 200, 0);
+    auto const w = sample<std::remove_const_t<decltype(slope)>>(k + 200, 0);
     CHECK(pair(slope, w) == Approx(pair(v, derivative<Op>::pull(x, w))).epsilon(1e-7).margin(1e-8));
   }
 }
 template <class L, class R, class Op>
-void check_rule2(Op) {
+void check_pull2(Op) {
   double const h = 1e-6;
   for (int k = 0; k < 20; ++k) {
-    L const l = point<L>(k, 3), dl = point<L>(k + 100, 0);
-    R const r = point<R>(k + 300, 2), dr = point<R>(k + 400, 0);
+    L const l = sample<L>(k, 3), dl = sample<L>(k + 100, 0);
+    R const r = sample<R>(k + 300, 2), dr = sample<R>(k + 400, 0);
     auto const to_l = op::div::apply(Op::apply(l + op::mul::apply(h, dl), r) - Op::apply(l - op::mul::apply(h, dl), r), 2 * h);
     auto const to_r = op::div::apply(Op::apply(l, r + op::mul::apply(h, dr)) - Op::apply(l, r - op::mul::apply(h, dr)), 2 * h);
-    auto const w = point<std::remove_const_t<decltype(to_l)>>(k + 200, 0);
+    auto const w = sample<std::remove_const_t<decltype(to_l)>>(k + 200, 0);
     CHECK(pair(to_l, w) == Approx(pair(dl, derivative<Op>::template pull<0>(l, r, w))).epsilon(1e-7).margin(1e-8));
     CHECK(pair(to_r, w) == Approx(pair(dr, derivative<Op>::template pull<1>(l, r, w))).epsilon(1e-7).margin(1e-8));
   }
@@ -56,38 +56,38 @@ void check_rule2(Op) {
 
 TEST_CASE("functions of one operand") {
   using Z = complex<double>;
-  check_rule<double>(op::exp{});
-  check_rule<double>(op::sqrt{}, 1.5);
-  check_rule<double>(op::neg{});
-  check_rule<double>(op::log{}, 1.5);
-  check_rule<double>(op::sin{});
-  check_rule<double>(op::cos{});
-  check_rule<double>(op::tanh{});
-  check_rule<double>(op::abs{});
-  check_rule<double>(op::abs2{});
-  check_rule<double>(op::real{});
-  check_rule<double>(op::imag{});
-  check_rule<double>(op::conj{});
-  check_rule<Z>(op::exp{});
-  check_rule<Z>(op::sqrt{}, 2);
-  check_rule<Z>(op::neg{});
-  check_rule<Z>(op::conj{});
-  check_rule<Z>(op::real{});
-  check_rule<Z>(op::imag{});
-  check_rule<Z>(op::abs{});
-  check_rule<Z>(op::abs2{});
+  check_pull<double>(op::exp{});
+  check_pull<double>(op::sqrt{}, 1.5);
+  check_pull<double>(op::neg{});
+  check_pull<double>(op::log{}, 1.5);
+  check_pull<double>(op::sin{});
+  check_pull<double>(op::cos{});
+  check_pull<double>(op::tanh{});
+  check_pull<double>(op::abs{});
+  check_pull<double>(op::abs2{});
+  check_pull<double>(op::real{});
+  check_pull<double>(op::imag{});
+  check_pull<double>(op::conj{});
+  check_pull<Z>(op::exp{});
+  check_pull<Z>(op::sqrt{}, 2);
+  check_pull<Z>(op::neg{});
+  check_pull<Z>(op::conj{});
+  check_pull<Z>(op::real{});
+  check_pull<Z>(op::imag{});
+  check_pull<Z>(op::abs{});
+  check_pull<Z>(op::abs2{});
 }
 
 TEST_CASE("operations on two operands, real, complex and mixed") {
   using Z = complex<double>;
-  check_rule2<double, Z>(op::add{});
-  check_rule2<Z, double>(op::sub{});
-  check_rule2<Z, Z>(op::mul{});
-  check_rule2<double, Z>(op::mul{});
-  check_rule2<Z, Z>(op::div{});
-  check_rule2<Z, double>(op::div{});
-  check_rule2<double, Z>(op::div{});
-  check_rule2<double, double>(op::pow{});
+  check_pull2<double, Z>(op::add{});
+  check_pull2<Z, double>(op::sub{});
+  check_pull2<Z, Z>(op::mul{});
+  check_pull2<double, Z>(op::mul{});
+  check_pull2<Z, Z>(op::div{});
+  check_pull2<Z, double>(op::div{});
+  check_pull2<double, Z>(op::div{});
+  check_pull2<double, double>(op::pow{});
 }
 
 TEST_CASE("on tensors, by the complex step to 1e-12") {
@@ -117,13 +117,13 @@ TEST_CASE("reductions") {
   CHECK(double(norm(gx - std::conj(g) * u)) < 1e-14);
   CHECK(double(norm(gy - g * z)) < 1e-14);
   auto const [gs] = vjp(op::sum{}, z, g);
-  CHECK(double(norm(gs - g * ones<double>(n))) < 1e-14);
+  CHECK(double(norm(gs - g * ones<double>(entries))) < 1e-14);
   auto const [gq] = vjp(op::squared_norm{}, z, 2.0);
   CHECK(double(norm(gq - 4.0 * z)) < 1e-14);
   auto const [gn] = vjp(op::norm{}, z, 2);
   CHECK(double(norm(gn - 2.0 / double(norm(z)) * z)) < 1e-14);
   auto const [g1] = vjp(op::norm1{}, x, 0.5);
-  for (index_t i = 0; i < n; ++i) CHECK(g1[i] == (x[i] < 0 ? -0.5 : 0.5));
+  for (index_t i = 0; i < entries; ++i) CHECK(g1[i] == (x[i] < 0 ? -0.5 : 0.5));
 
   vector<double> const e{1, -4, 3, 4};
   auto const [gi] = vjp(op::norm_inf{}, e, 1.0);  // two elements share it
@@ -143,7 +143,7 @@ TEST_CASE("where there is no derivative, the subgradient of least modulus") {
 }
 
 TEST_CASE("single precision stays single") {
-  auto const x = random<float>(n, 1), w = random<float>(n, 2);
+  auto const x = random<float>(entries, 1), w = random<float>(entries, 2);
   auto const [g] = vjp(op::exp{}, x, w);
   static_assert(std::same_as<std::remove_const_t<decltype(g)>, vector<float>>);
   CHECK(double(norm(g - exp(x) * w)) < 1e-6);

@@ -11,7 +11,7 @@
 
 using suite::tells, suite::words;
 using sla::dyn, sla::index_t;
-using complex = std::complex<double>;
+using complex_t = std::complex<double>;
 
 namespace {
 /// M r by the recurrence with a residual and a direction (Saad, algorithm 12.1), on dense arrays [batch][n][rhs].
@@ -82,7 +82,7 @@ TEST_CASE("chebyshev scales eigenvectors by its polynomial, and its bounds enclo
 
 TEST_CASE("chebyshev of complex numbers, of batches, blocks and right-hand sides is the textbook's") {
   auto const A = suite::complex_problem<sla::cg>(4);
-  agrees(A, sla::random<complex>(A.rows(), 1), 1, 3);
+  agrees(A, sla::random<complex_t>(A.rows(), 1), 1, 3);
   auto const C = sla::to_blocks<2, 2>(suite::batched_problem<sla::cg>(4));
   agrees(C, sla::random<double, sla::Extents<2, dyn, 2, dyn>>({2, 8, 2, 3}, 2), 3, 4);
 }

@@ -11,11 +11,6 @@ using Catch::Matchers::ContainsSubstring;
 using sla::dyn;
 
 namespace {
-template <class A, class B, class X>
-void is_dense_solution(A const& a, B const& b, X const& x) {
-  auto const dense = suite::dense_solution(a, b);
-  CHECK(oracle::distance(std::vector(x.begin(), x.end()), dense) <= 1e-11);
-}
 auto const general = sla::problems::convection_diffusion({8, 8}, 3.0);
 auto const definite = sla::problems::checkerboard({8, 8}, 10.0, 2);
 }  // namespace
@@ -23,13 +18,13 @@ auto const definite = sla::problems::checkerboard({8, 8}, 10.0, 2);
 TEST_CASE("lu solves, with the transpose and the adjoint too, and refactors") {
   auto const b = sla::random<double>(64, 1);
   sla::lu f(general);
-  is_dense_solution(general, b, f.solve(b));
-  is_dense_solution(sla::transposed(general), b, f.solve_transpose(b));
-  is_dense_solution(sla::transposed(general), b, f.solve_adjoint(b));
+  suite::is_dense_solution(general, b, f.solve(b));
+  suite::is_dense_solution(sla::transposed(general), b, f.solve_transpose(b));
+  suite::is_dense_solution(sla::transposed(general), b, f.solve_adjoint(b));
   auto const other = sla::problems::convection_diffusion({8, 8}, 5.0);
   f.refactor(other);
-  is_dense_solution(other, b, f.solve(b));
-  is_dense_solution(sla::transposed(other), b, f.solve_transpose(b));
+  suite::is_dense_solution(other, b, f.solve(b));
+  suite::is_dense_solution(sla::transposed(other), b, f.solve_transpose(b));
   CHECK(f.setups() == 2);
 }
 
@@ -39,8 +34,8 @@ TEST_CASE("direct methods are options of solve, and run on a queue") {
   CHECK(report.method == "cholesky");
   CHECK(report.converged());
   CHECK(report.iterations() == 1);
-  is_dense_solution(definite, b, x);
-  is_dense_solution(definite, b, sla::solve(definite, b, sla::ldlt{}));
+  suite::is_dense_solution(definite, b, x);
+  suite::is_dense_solution(definite, b, sla::solve(definite, b, sla::ldlt{}));
   auto const y = sla::solve(definite, b, sla::cholesky{}, sla::on([](sla::frame f) { return sla::deferred(f, 4); }));
   CHECK(std::equal(x.begin(), x.end(), y.begin()));
 }
@@ -48,7 +43,7 @@ TEST_CASE("direct methods are options of solve, and run on a queue") {
 TEST_CASE("direct methods on blocks and batches with several right-hand sides") {
   auto const C = sla::to_blocks<2, 2>(sla::stack_batch(definite, sla::problems::checkerboard({8, 8}, 3.0, 2)));
   auto const b = sla::random<double, sla::Extents<2, dyn, 2, dyn>>({2, C.rows(), 2, 3}, 4);
-  is_dense_solution(C, b, sla::solve(C, b, sla::ldlt{}));
+  suite::is_dense_solution(C, b, sla::solve(C, b, sla::ldlt{}));
 }
 
 TEST_CASE("singular and indefinite matrices are named") {
@@ -66,7 +61,7 @@ TEST_CASE("singular and indefinite matrices are named") {
   auto const c = sla::random<double>(64, 6);
   CHECK(sla::try_solve(indefinite, c, sla::cholesky{}).report.reason() == sla::reason::indefinite_matrix);
   CHECK_THROWS_WITH(sla::cholesky(indefinite), ContainsSubstring("not positive definite") && ContainsSubstring("use ldlt or lu"));
-  is_dense_solution(indefinite, c, sla::solve(indefinite, c, sla::ldlt{}));
+  suite::is_dense_solution(indefinite, c, sla::solve(indefinite, c, sla::ldlt{}));
   CHECK_THROWS_WITH(sla::solve(general, c, sla::cholesky{}), ContainsSubstring("not symmetric") && ContainsSubstring("use lu"));
 }
 

@@ -16,12 +16,12 @@
 
 using Catch::Matchers::ContainsSubstring;
 using sla::dyn, sla::index_t;
-using complex = std::complex<double>;
+using complex_t = std::complex<double>;
 
 namespace {
 /// Hermitian positive definite, with complex couplings.
-sla::sparse_tensor<complex> hermitian() {
-  auto A = sla::cast<complex>(sla::problems::checkerboard({5, 4}, 10.0, 2));
+sla::sparse_tensor<complex_t> hermitian() {
+  auto A = sla::cast<complex_t>(sla::problems::checkerboard({5, 4}, 10.0, 2));
   for (index_t i = 0; i < A.rows(); ++i)
     A.pattern().view().for_row(i, [&](index_t s, index_t j) { A.values()[s] *= std::polar(1.0, 0.3 * double(j - i)); });
   return A;
@@ -208,7 +208,7 @@ TEST_CASE("bad input is named") {
   broken.values()[1] = 7;
   CHECK_THROWS_WITH(sla::ic0{}.setup(broken), ContainsSubstring("ic0: A is not symmetric: entry (0, 1) is 7, and entry (1, 0) is -1"));
   auto turned = hermitian();
-  turned.values()[1] *= complex(0, 1);
+  turned.values()[1] *= complex_t(0, 1);
   CHECK_THROWS_WITH(sla::ic0{}.setup(turned), ContainsSubstring("not Hermitian: entry (0, 1)"));
   auto K = blocks();
   K.values()[K.batch_stride() + 1] = 7;

@@ -16,7 +16,7 @@
 
 using suite::chain;
 using sla::dyn, sla::index_t;
-using complex = std::complex<double>;
+using complex_t = std::complex<double>;
 
 namespace {
 template <class A, class B>
@@ -42,12 +42,12 @@ TEST_CASE("ilu0 is the exact inverse where the factors have no fill") {
   sla::vector<double> const bt = sla::adjoint(A) * x;
   CHECK(difference(sla::vector<double>(M.adjoint() * bt), x) < 1e-12);
 
-  auto const Z = chain<complex>(20);
-  auto const z = sla::random<complex, sla::Extents<dyn, dyn>>({20, 3}, 2);
-  sla::matrix<complex> const c = Z * z, ct = sla::adjoint(Z) * z;
+  auto const Z = chain<complex_t>(20);
+  auto const z = sla::random<complex_t, sla::Extents<dyn, dyn>>({20, 3}, 2);
+  sla::matrix<complex_t> const c = Z * z, ct = sla::adjoint(Z) * z;
   auto const N = sla::ilu0{}.setup(Z);
-  CHECK(difference(sla::matrix<complex>(N * c), z) < 1e-12);
-  CHECK(difference(sla::matrix<complex>(N.adjoint() * ct), z) < 1e-12);
+  CHECK(difference(sla::matrix<complex_t>(N * c), z) < 1e-12);
+  CHECK(difference(sla::matrix<complex_t>(N.adjoint() * ct), z) < 1e-12);
 }
 
 TEST_CASE("ilu0 of blocks and batches, its formats and its update") {
@@ -109,6 +109,6 @@ TEST_CASE("jacobi of blocks and batches is spread over right-hand sides") {
   CHECK(difference(with_product, product + z) == 0);
   std::remove_const_t<decltype(d)> const one = M * d;
   CHECK(difference(one, sla::full<double, std::remove_cvref_t<decltype(d.extents())>>(d.extents(), 1.0)) < 1e-15);
-  auto const Z = chain<complex>(9);
-  adjoint_fits(sla::jacobi{}.setup(Z), sla::random<complex>(9, 1), sla::random<complex>(9, 2));
+  auto const Z = chain<complex_t>(9);
+  adjoint_fits(sla::jacobi{}.setup(Z), sla::random<complex_t>(9, 1), sla::random<complex_t>(9, 2));
 }

@@ -9,7 +9,7 @@
 #include <sla/solve/precond/jacobi.hpp>
 
 using sla::index_t;
-using complex = std::complex<double>;
+using complex_t = std::complex<double>;
 
 namespace {
 /// Counts how often it is set up: a preconditioner of the user.
@@ -23,10 +23,6 @@ struct counted_jacobi {
     return sla::jacobi{}.setup(a);
   }
 };
-template <class A, class B, class X>
-void is_dense_solution(A const& a, B const& b, X const& x) {
-  CHECK(oracle::distance(std::vector(x.begin(), x.end()), suite::dense_solution(a, b)) <= 1e-7);
-}
 }  // namespace
 
 TEST_CASE("one set-up serves all solves, transposed ones too") {
@@ -34,10 +30,10 @@ TEST_CASE("one set-up serves all solves, transposed ones too") {
   auto const A = suite::problem<sla::bicgstab>(8);
   auto s = sla::prepare(A, sla::bicgstab{.rtol = 1e-11}, counted_jacobi{&setups});
   auto const b = sla::random<double>(A.rows(), 1), c = sla::random<double>(A.rows(), 2);
-  is_dense_solution(A, b, s.solve(b));
-  is_dense_solution(A, c, s.solve(c));
-  is_dense_solution(sla::transposed(A), b, s.solve_transpose(b));
-  is_dense_solution(sla::transposed(A), c, s.solve_adjoint(c));
+  suite::is_dense_solution(A, b, s.solve(b), 1e-7);
+  suite::is_dense_solution(A, c, s.solve(c), 1e-7);
+  suite::is_dense_solution(sla::transposed(A), b, s.solve_transpose(b), 1e-7);
+  suite::is_dense_solution(sla::transposed(A), c, s.solve_adjoint(c), 1e-7);
   CHECK(setups == 1);
   CHECK(s.setups() == 1);
   CHECK(s.try_solve(b).report.preconditioner == "counted");
@@ -46,17 +42,17 @@ TEST_CASE("one set-up serves all solves, transposed ones too") {
   auto const other = sla::problems::convection_diffusion({8, 8}, 6.0);
   s.update(other);
   CHECK(s.setups() == 2);
-  is_dense_solution(other, b, s.solve(b));
-  is_dense_solution(sla::transposed(other), b, s.solve_transpose(b));
+  suite::is_dense_solution(other, b, s.solve(b), 1e-7);
+  suite::is_dense_solution(sla::transposed(other), b, s.solve_transpose(b), 1e-7);
 }
 
 TEST_CASE("transposes and adjoints of complex matrices, with sweeps") {
   auto const A = suite::complex_problem<sla::gmres>(6);
-  auto const b = sla::random<complex>(A.rows(), 3);
+  auto const b = sla::random<complex_t>(A.rows(), 3);
   auto const s = sla::prepare(A, sla::gmres{.rtol = 1e-11}, sla::ilu0{});
-  is_dense_solution(A, b, s.solve(b));
-  is_dense_solution(sla::transposed(A), b, s.solve_transpose(b));
-  is_dense_solution(sla::adjointed(A), b, s.solve_adjoint(b));
+  suite::is_dense_solution(A, b, s.solve(b), 1e-7);
+  suite::is_dense_solution(sla::transposed(A), b, s.solve_transpose(b), 1e-7);
+  suite::is_dense_solution(sla::adjointed(A), b, s.solve_adjoint(b), 1e-7);
 }
 
 TEST_CASE("the same result as solve, bit for bit; a matrix may move in") {
@@ -70,9 +66,9 @@ TEST_CASE("the same result as solve, bit for bit; a matrix may move in") {
 
 TEST_CASE("a real matrix and complex right-hand sides, a float matrix under double vectors") {
   auto const A = suite::problem<sla::cg>(6);
-  auto const b = sla::random<complex>(A.rows(), 5);
+  auto const b = sla::random<complex_t>(A.rows(), 5);
   auto const x = sla::solve(A, b, sla::cg{.rtol = 1e-11}, sla::jacobi{});
-  static_assert(std::same_as<std::remove_cvref_t<decltype(x[0])>, complex>);
+  static_assert(std::same_as<std::remove_cvref_t<decltype(x[0])>, complex_t>);
   CHECK(double(sla::norm(b - A * x)) <= 1e-10 * double(sla::norm(b)));
 
   auto const F = sla::cast<float>(A);

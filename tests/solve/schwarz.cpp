@@ -13,7 +13,7 @@
 using suite::tells, suite::words;
 using suite::chain;
 using sla::dyn, sla::index_t, sla::schwarz, sla::ilu0;
-using complex = std::complex<double>;
+using complex_t = std::complex<double>;
 
 namespace {
 /// sum of S_i^T A_i^-1 R_i r on dense arrays, where R_i and S_i pick rows(i), or of them those with owner i.
@@ -36,7 +36,7 @@ std::vector<T> dense_sum(sla::sparse_tensor<T> const& A, auto const& M, std::vec
 }
 /// <M x, y> = <x, M^H y>.
 template <class M, class V>
-void adjoint_fits(M const& m, V const& x, V const& y) {
+void adjoint_agrees(M const& m, V const& x, V const& y) {
   V const mx = m * x, hy = m.adjoint() * y;
   auto const left = sla::eval(sla::dot(mx, y)), right = sla::eval(sla::dot(x, hy));
   CHECK(std::abs(left - right) <= 1e-12 * std::abs(left));
@@ -66,7 +66,7 @@ TEST_CASE("schwarz is the sum over subdomains, of strips and of any owners") {
         CHECK(M.parts() == (strips ? 4 : 5));
         sla::vector<double> const z = M * r;
         CHECK(oracle::distance(z, dense_sum(A, M, owner, plain, false, restricted)) < 1e-12);
-        adjoint_fits(M, r, sla::random<double>(n, 2));
+        adjoint_agrees(M, r, sla::random<double>(n, 2));
         if (strips && overlap == 1) CHECK(index_t(M.rows(1).size()) == 2 + std::count(owner.begin(), owner.end(), 1));
       }
   auto const whole = schwarz(ilu0{}, {.parts = 1}).setup(A);
@@ -75,9 +75,9 @@ TEST_CASE("schwarz is the sum over subdomains, of strips and of any owners") {
 }
 
 TEST_CASE("schwarz of complex numbers, of batches, blocks and right-hand sides") {
-  auto const Z = chain<complex>(18);
+  auto const Z = chain<complex_t>(18);
   auto const M = schwarz(ilu0{}, {.parts = 3, .overlap = 2, .restricted = true}).setup(Z);
-  adjoint_fits(M, sla::random<complex>(18, 1), sla::random<complex>(18, 2));
+  adjoint_agrees(M, sla::random<complex_t>(18, 1), sla::random<complex_t>(18, 2));
 
   using V = sla::tensor<double, sla::Extents<2, dyn, 2, dyn>>;
   auto const A = sla::to_blocks<2, 2>(chain<double>(24));
@@ -85,7 +85,7 @@ TEST_CASE("schwarz of complex numbers, of batches, blocks and right-hand sides")
   for (index_t s = C.batch_stride(); s < C.values().size(); ++s) C.values()[s] *= 3;
   V const x = sla::random<double, V::extents_type>({2, 12, 2, 3}, 3), y = sla::random<double, V::extents_type>({2, 12, 2, 3}, 4);
   auto N = schwarz(ilu0{}, {.parts = 3, .overlap = 1}).setup(C);
-  adjoint_fits(N, x, y);
+  adjoint_agrees(N, x, y);
   V const z = N * x;
   // One layer of blocks is two of scalars.
   std::vector<int> owner(24);

@@ -24,6 +24,12 @@ std::vector<T> dense_solution(sla::sparse_tensor<T, S, F> const& A, sla::tensor<
   return oracle::solution(oracle::dense(A), std::vector<T>(b.begin(), b.end()), A.rows() * S::block_rows);
 }
 
+template <class A, class B, class X>
+void is_dense_solution(A const& a, B const& b, X const& x, double accuracy = 1e-11) {
+  auto const dense = dense_solution(a, b);
+  CHECK(oracle::distance(std::vector(x.begin(), x.end()), dense) <= accuracy);
+}
+
 /// The same result on the host and on a queue, bit for bit, whatever the lag; the dense solution within `accuracy`.
 template <class A, class B, class Method, class P>
 void same_everywhere(A const& a, B const& b, Method const& method, P const& p, double accuracy) {
