@@ -195,14 +195,14 @@ struct traced_rows {
     if (auto const* d = v->tangent()) out.add(eval(-(view_of<Transposed, Conj>(*d) * x)));
   }
 };
-/// A cotangent in the dual placements of X: where that is a sum over ranks, a shard is padded with zeros.
+/// A cotangent in the dual placements of X: where that is a sum over ranks, or a halo's contributions, a shard is padded with zeros.
 template <class X, int Axis, class G>
-auto in_dual_placement(G const& g) {
+auto in_dual_placement(G const& g, layout_handle<mesh_of_t<X>> const& of_x) {
   using To = cotangent_t<X>;
   if constexpr (std::same_as<placements_of_t<G>, placements_of_t<To>>)
     return g;
   else
-    return stepped<step::convert, mesh_of_t<X>::template name_string<Axis>(), placement_on_t<To, Axis>, true>(g);
+    return stepped<step::convert, mesh_of_t<X>::template name_string<Axis>(), placement_on_t<To, Axis>, true>(g, of_x);
 }
 template <class A, class X>
 concept TracedRowProduct = (TracedRows<A> && (TracedPlaced<X> || Placed<X>)) || (DistributedOperator<A> && TracedPlaced<X>);
@@ -222,8 +222,9 @@ auto perform(op::mul, A const& a, X const& x) {
         [vector](auto const&, auto const& d) { return eval(d * vector.value()); });
     auto to_x = detail::linear_in(
         vector,
-        [matrix](auto const&, auto const& g) {
-          return detail::in_dual_placement<plain_t<X>, detail::sparse_axis<placements_of_t<plain_t<A>>>>(eval(adjoint(matrix.value()) * g));
+        [matrix, vector](auto const&, auto const& g) {
+          constexpr int axis = detail::sparse_axis<placements_of_t<plain_t<A>>>;
+          return detail::in_dual_placement<plain_t<X>, axis>(eval(adjoint(matrix.value()) * g), detail::layout_of(vector.value()));
         },
         [matrix](auto const&, auto const& d) { return eval(matrix.value() * d); });
     return detail::record(a.home(), eval(matrix.value() * vector.value()), std::move(to_values), std::move(to_x));
@@ -234,8 +235,9 @@ auto perform(op::mul, A const& a, X const& x) {
     auto const oriented = [kept] { return detail::view_of<Turned::transposed, Turned::conj>(*kept); };
     return detail::record(x.home(), eval(oriented() * vector.value()), detail::linear_in(
         vector,
-        [oriented](auto const&, auto const& g) {
-          return detail::in_dual_placement<plain_t<X>, detail::sparse_axis<placements_of_t<D>>>(eval(adjoint(oriented()) * g));
+        [oriented, vector](auto const&, auto const& g) {
+          constexpr int axis = detail::sparse_axis<placements_of_t<D>>;
+          return detail::in_dual_placement<plain_t<X>, axis>(eval(adjoint(oriented()) * g), detail::layout_of(vector.value()));
         },
         [oriented](auto const&, auto const& d) { return eval(oriented() * d); }));
   }

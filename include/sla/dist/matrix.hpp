@@ -47,7 +47,7 @@ auto of_columns(D const& d, X const& x) {
   using Local = typename X::local_type;
   using T = typename Local::value_type;
   constexpr int at = local_of_t<D>::shape_type::batch_extents::rank, axis = sparse_axis<placements_of_t<D>>;
-  if constexpr (sparse_dim<placements_of_t<D>> != 0) {
+  if constexpr (sparse_dim<placements_of_t<D>> != 0 || placement_on_t<X, axis < 0 ? 0 : axis>::kind == placement_kind::ghost) {
     return x.local();
   } else {
     auto const& halo = *d.handle()->halo;

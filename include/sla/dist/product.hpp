@@ -156,6 +156,7 @@ auto perform(op::adjoint, A&& a) {
 
 /// y = A x. Law: the placements agree (spmd/rules.hpp): rows with x in the matching Shard of the columns' layout, or with a
 /// Replicate x; columns with x in that Shard; transposed columns with a Replicate x.
+/// Rows take a Ghost too, the halo that was exchanged by name: the product sends nothing then.
 /// Placement: rows give the row layout; columns give Partial, which all_reduce or reduce_scatter<axis, Shard<d, Part<>>>
 /// finishes; transposed columns give the columns' layout. Replicate and batch shards multiply locally.
 /// On a grid, rows on one axis and columns on another, x is Replicate on the rows' axis and Shard on the columns'; y is Shard on the
@@ -212,7 +213,14 @@ auto operator*(A&& a, X&& x) {
     if constexpr (halo || (dealt == 1 && !Turned::transposed)) detail::require_partition(layout, in, Turned::transposed);
 
     auto view = detail::local_operand<Turned::conj>(std::forward<A>(a));
-    if constexpr (halo || (dealt == 0 && !Turned::transposed)) {
+    constexpr bool ghosts = [] { // x brings its halo: the local product reads it
+      if constexpr (axis >= 0)
+        return placement_on_t<X, axis>::kind == placement_kind::ghost;
+      else
+        return false;
+    }();
+    if constexpr (ghosts) detail::require_partition(layout, in, false);
+    if constexpr (halo || (dealt == 0 && !Turned::transposed && !ghosts)) {
       // The result has own rows; its extents are those of the whole local product, with own columns counted only.
       index_t const rows = view.shape.rows(), own = handle->halo->own();
       index_t const whole = halo ? own : in->extent[axis];
