@@ -161,6 +161,17 @@ TEST_CASE("what has no gradient may be read as Replicate or Invariant") {
   }
 }
 
+TEST_CASE("an operation without gradients takes copies of either kind") {
+  op_rule const compare{.differentiable = false};
+  auto const on = [](placed p) { return tensor_on(p, 1); };
+  std::vector<operand> const mixed = {on(R), on(Inv)}, varying = {on(Inv), on(V)}, whole = {on(Inv), on(Inv)};
+  CHECK(check(compare, mixed).type.on[0] == R);
+  CHECK(check(compare, varying).type.on[0] == V);
+  CHECK(check(compare, whole).type.on[0] == Inv);
+  CHECK(why(compare, {Inv, P}) == code::nonlinear_in_partial);
+  CHECK(why(op_rule{}, {R, Inv}) == code::invariant_with_replicate);
+}
+
 TEST_CASE("pending maxima and minima") {
   placed const maximum{placement_kind::partial, monoid::maximum}, average{placement_kind::partial, monoid::average},
       minimum{placement_kind::partial, monoid::minimum};

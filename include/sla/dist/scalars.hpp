@@ -16,7 +16,7 @@ namespace op {
 struct compare {};
 } // namespace op
 template <>
-inline constexpr op_rule rule_of<op::compare>{};
+inline constexpr op_rule rule_of<op::compare>{.differentiable = false};
 
 /// A distributed operand through which no gradient is taken: `constant(x)`. It counts as Replicate or as Invariant, whichever
 /// the others need.

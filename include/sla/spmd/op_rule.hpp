@@ -57,6 +57,7 @@ struct op_rule {
   bool known = true;
   std::uint8_t rising = 0, falling = 0; ///< a bit for each operand in which the operation is monotone
   bool bounded_domain = false;          ///< below: a losing part of a pending maximum may lie outside
+  bool differentiable = true;           ///< false: no operand receives a gradient from it, so copies are copies
 };
 
 namespace detail {

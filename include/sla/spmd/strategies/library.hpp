@@ -107,6 +107,7 @@ constexpr strategy strategy_of(op_rule const& rule, std::span<operand const> ope
   out.result_batch = by_index.result_batch;
   out.sparse = sparse;
   out.known = rule.known;
+  out.differentiable = rule.differentiable;
   for (int n = 0; n < by_index.size; ++n) {
     auto r = by_index.rules[n];
     bool const by_rows = rule.indices == indexing::transposed_matvec && r.in[0].kind == slot_kind::rows;
