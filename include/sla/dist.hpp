@@ -5,6 +5,7 @@
 
 #include <sla/dist/auto_plan.hpp>
 #include <sla/dist/assemble.hpp>
+#include <sla/dist/batched.hpp>
 #include <sla/dist/collectives.hpp>
 #include <sla/dist/custom.hpp>
 #include <sla/dist/distribute.hpp>
