@@ -23,69 +23,63 @@ inline constexpr bool has_plan = false;
 // ---- steps
 template <fixed_string... Axes>
 struct axes_of_step {
+  static constexpr bool one = sizeof...(Axes) == 1;
   template <class To>
   static auto gather(auto const& x) {
-    return sla::all_gather<flat<Axes...>, To>(x);
+    if constexpr (one)
+      return sla::all_gather<Axes..., To>(x);
+    else
+      return sla::all_gather<flat<Axes...>, To>(x);
   }
   template <class To>
   static auto reduce(auto const& x) {
-    return sla::all_reduce<flat<Axes...>, To>(x);
+    if constexpr (one)
+      return sla::all_reduce<Axes..., To>(x);
+    else
+      return sla::all_reduce<flat<Axes...>, To>(x);
   }
   template <class To>
   static auto scatter(auto const& x) {
-    return sla::reduce_scatter<flat<Axes...>, To>(x);
+    if constexpr (one)
+      return sla::reduce_scatter<Axes..., To>(x);
+    else
+      return sla::reduce_scatter<flat<Axes...>, To>(x);
   }
   template <class To>
   static auto turn(auto const& x) {
-    return sla::all_to_all<flat<Axes...>, To>(x);
+    if constexpr (one)
+      return sla::all_to_all<Axes..., To>(x);
+    else
+      return sla::all_to_all<flat<Axes...>, To>(x);
   }
+  template <class To>
+  static auto deal_again(auto const& x) {
+    return sla::repartition<Axes..., To>(x);
+  }
+  template <class To>
+  static auto local(auto const& x) {
+    return sla::convert<Axes..., To>(x, expert);
+  }
+  static auto permute(auto const& x) { return sla::permute_shards<Axes...>(x); }
 };
-template <fixed_string Axis>
-struct axes_of_step<Axis> {
-  template <class To>
-  static auto gather(auto const& x) {
-    return sla::all_gather<Axis, To>(x);
-  }
-  template <class To>
-  static auto reduce(auto const& x) {
-    return sla::all_reduce<Axis, To>(x);
-  }
-  template <class To>
-  static auto scatter(auto const& x) {
-    return sla::reduce_scatter<Axis, To>(x);
-  }
-  template <class To>
-  static auto turn(auto const& x) {
-    return sla::all_to_all<Axis, To>(x);
-  }
-};
-template <Placement From, Placement To, fixed_string... Axes>
-auto run_step(AllGather<From, To, Axes...>, auto const& x) {
-  return axes_of_step<Axes...>::template gather<To>(x);
-}
-template <Placement From, Placement To, fixed_string... Axes>
-auto run_step(AllReduce<From, To, Axes...>, auto const& x) {
-  return axes_of_step<Axes...>::template reduce<To>(x);
-}
-template <Placement From, Placement To, fixed_string... Axes>
-auto run_step(ReduceScatter<From, To, Axes...>, auto const& x) {
-  return axes_of_step<Axes...>::template scatter<To>(x);
-}
-template <Placement From, Placement To, fixed_string... Axes>
-auto run_step(AllToAll<From, To, Axes...>, auto const& x) {
-  return axes_of_step<Axes...>::template turn<To>(x);
-}
-template <Placement From, Placement To, fixed_string Axis>
-auto run_step(Repartition<From, To, Axis>, auto const& x) {
-  return sla::repartition<Axis, To>(x);
-}
-template <Placement From, Placement To, fixed_string Axis>
-auto run_step(Convert<From, To, Axis>, auto const& x) {
-  return sla::convert<Axis, To>(x, expert);
-}
-template <Placement From, Placement To, fixed_string... Axes>
-auto run_step(PermuteShards<From, To, Axes...>, auto const& x) {
-  return sla::permute_shards<Axes...>(x);
+template <class Step, class X>
+auto run_step(X const& x) {
+  using along = typename Step::template on_axes<axes_of_step>;
+  using To = typename Step::to;
+  if constexpr (Step::how == motion::all_gather)
+    return along::template gather<To>(x);
+  else if constexpr (Step::how == motion::all_reduce)
+    return along::template reduce<To>(x);
+  else if constexpr (Step::how == motion::reduce_scatter)
+    return along::template scatter<To>(x);
+  else if constexpr (Step::how == motion::all_to_all)
+    return along::template turn<To>(x);
+  else if constexpr (Step::how == motion::repartition)
+    return along::template deal_again<To>(x);
+  else if constexpr (Step::how == motion::permute_shards)
+    return along::permute(x);
+  else
+    return along::template local<To>(x);
 }
 
 template <class X>
@@ -94,7 +88,7 @@ X run_steps(type_list<>, X const& x) {
 }
 template <class First, class... Rest, class X>
 auto run_steps(type_list<First, Rest...>, X const& x) {
-  return run_steps(type_list<Rest...>{}, run_step(First{}, x));
+  return run_steps(type_list<Rest...>{}, run_step<First>(x));
 }
 template <class... Steps, class X>
 auto run_plan(Route<Steps...>, X const& x) {

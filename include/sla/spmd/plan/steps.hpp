@@ -17,6 +17,8 @@ struct plan_step_type {
   using from = From;
   using to = To;
   static constexpr int axes = static_cast<int>(sizeof...(Axes));
+  template <template <fixed_string...> class Of>
+  using on_axes = Of<Axes...>;
 };
 
 template <Placement From, Placement To, fixed_string... Axes>
