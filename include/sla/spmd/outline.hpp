@@ -237,9 +237,7 @@ template <class T, class Mesh>
 struct replicated_outline;
 template <class T, class... Axes>
 struct replicated_outline<T, mesh<Axes...>> {
-  template <class>
-  using copy = Replicate;
-  using type = outline<T, mesh<Axes...>, copy<Axes>...>;
+  using type = outline<T, mesh<Axes...>, std::conditional_t<always_false<Axes>, void, Replicate>...>;
 };
 template <class S>
 inline constexpr bool all_finished = false;
