@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The schedules of the Krylov methods, from their texts, and that ranks send what the schedules say.
-#include <sla/dist/distribute.hpp>
+// The schedules of the Krylov methods, from their texts, and the placements of the scalars of a mesh's space. That ranks send
+// what a schedule says is tested in solve.cpp.
 #include <sla/dist/recording.hpp>
-#include <sla/dist/solve.hpp>
-#include <sla/dist/threads.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/dist/space.hpp>
 
 #include "catch.hpp"
 
@@ -57,40 +55,28 @@ static_assert(std::same_as<placements_of_t<decltype(eval(dot(std::declval<Item c
                            placements<Partial<>, Partial<>>>, "before that it is pending");
 static_assert(Space_::folds<Partial<>, Partial<>> && Space_::folds<Replicate, Partial<>> && !Space_::folds<Partial<>, Replicate>);
 
-/// All_reduces and halos of one more iteration on four ranks, as rank 0 counts them.
-template <class Method>
-std::pair<index_t, index_t> counted(Method method) {
-  auto const A = problems::poisson<double>({12, 10});
-  std::pair<index_t, index_t> out;
-  threads::run(4, [&](auto& world) {
-    Rows m(world);
-    auto D = distribute<SparseShard<0>>(A, m, strips{});
-    auto const b = distribute(random<double>({D.handle()->extent[0]}, 5), D.row_layout());
-    auto const sent = [&](int iterations) {
-      auto mine = method;
-      mine.rtol = 0;
-      mine.max_iterations = iterations;
-      auto const before = m.communicator(0).stats();
-      (void)try_solve(D, b, mine);
-      auto const after = m.communicator(0).stats();
-      return std::pair{index_t(after.count(collective::all_reduce)) - index_t(before.count(collective::all_reduce)),
-                       index_t(after.exchanges) - index_t(before.exchanges)};
-    };
-    auto const two = sent(2), three = sent(3);
-    if (world.rank() == 0) out = {three.first - two.first, three.second - two.second};
-  });
-  return out;
-}
-template <class Method>
-void check_counts() {
-  auto const one = of<Method>.iteration();
-  auto const [reductions, halos] = counted(Method{});
-  INFO(Method::name);
-  CHECK(reductions == one.count(step::all_reduce));
-  CHECK(halos == one.count(step::halo_exchange));
+/// A preconditioner of two products by the same matrix, as a polynomial of degree two is.
+struct two_products {
+  outline<sparse_shape_only<double, Matrix>, Rows, SparseShard<0, Part<>>> A;
+};
+template <class X>
+constexpr auto operator*(two_products const& m, X const& x) {
+  return m.A * eval(m.A * x);
 }
 }  // namespace
 
-TEST_CASE("four ranks send in one iteration what the schedule says") {
-  check_counts<cg>();
+TEST_CASE("a method at run time leaves the schedule of the compiler, and its preconditioner's products are in it") {
+  recorder to(2);
+  recording_space<Rows> space(to);
+  outline<sparse_shape_only<double, Matrix>, Rows, SparseShard<0, Part<>>> const A(to);
+  outline<shape_only<double, Extents<dyn>>, Rows, Shard<0, Part<>>> b(to), x(to);
+  SECTION("without one") {
+    (void)cg::run(space, A, local_operator{}, b, x, detail::recorded_stop_maker_of_outlines{});
+    CHECK(to.steps() == of<cg>);
+  }
+  SECTION("with one") {
+    (void)cg::run(space, A, two_products{A}, b, x, detail::recorded_stop_maker_of_outlines{});
+    CHECK(to.steps().iteration().count(step::halo_exchange) == 3);
+    CHECK(to.steps().iteration().count(step::all_reduce) == 2);
+  }
 }
