@@ -108,6 +108,8 @@ TEST_CASE("factories say what they know") {
     static_assert(has_placements<decltype(z), R, R> && has_placements<decltype(f), R, R> && has_placements<decltype(a), R, R>);
     int bad = z.local().size() != 4 || z.local()[3] != 0 || f.local()(1, 2) != 2.5 || a.local()[4] != 4;
     bad += e.local()(1, 1) != 1 || e.local()(1, 0) != 0 || ones<double>(m, {2}).local()[1] != 1;
+    auto const l = linspace<double>(m, -1.0, 2.0, 7);
+    bad += l.local()[0] != -1 || l.local()[6] != 2 || l.local()[2] != 0 || !has_placements<decltype(l), R, R>;
     bad += full<double>(m, {2}, uniform(1.0 + world.size())).local()[0] != 1.0 + world.size();
     // an argument that varies makes what varies
     auto const mine = arange<double>(rank_along<"tp">(m) * uniform(index_t(10)), 3);

@@ -103,6 +103,10 @@ template <class... E>
 inline constexpr int entry_count<inputs<E...>> = int(sizeof...(E));
 template <class... E>
 inline constexpr int entry_count<outputs<E...>> = int(sizeof...(E));
+template <class List>
+inline constexpr bool infers_a_part = false;
+template <class... E>
+inline constexpr bool infers_a_part<inputs<E...>> = sizeof...(E) > 1 && (std::is_same_v<E, infer> || ...);
 template <int N, class List>
 struct entry_at;
 template <int N, class... E>
@@ -223,6 +227,7 @@ struct mapped {
     using Mesh = std::remove_cvref_t<decltype(m)>;
     static_assert(std::is_same_v<In, inputs<infer>> || entry_count<In> == int(sizeof...(X)),
                   "sla[E28]: local_map: inputs<...> has one entry per argument, or is inputs<infer>");
+    static_assert(!infers_a_part<In>, "sla[E28]: local_map: infer stands for the whole list, inputs<infer>; beside other entries say what each argument holds");
     using Entries = std::conditional_t<std::is_same_v<In, inputs<infer>>, infer, In>;
     auto const args = by_entry<Entries>(std::tuple<X...>(x...), entering<opaque>{});
     auto const result = std::apply([&](auto const&... a) { return call(a...); }, args);
