@@ -3,6 +3,7 @@
 // Derivatives through distributed values are in dist/.
 #pragma once
 
+#include <sla/grad/cat.hpp>
 #include <sla/grad/check.hpp>
 #include <sla/grad/gradient.hpp>
 #include <sla/grad/jvp.hpp>

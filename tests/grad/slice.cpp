@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Parts of traced sparse tensors: <C, W> = <A, g> by reverse mode, forward mode and vjp, and central differences.
+// Parts of traced sparse tensors, and traced sparse tensors put together: <C, W> = <A, g> by reverse mode, forward mode and vjp, and central differences.
+#include <sla/grad/cat.hpp>
 #include <sla/grad/gradient.hpp>
 #include <sla/grad/jvp.hpp>
 #include <sla/grad/slice.hpp>
@@ -42,6 +43,18 @@ TEST_CASE("items of a batch of complex blocks") {
   auto Z = cast<complex_t>(to_batch(to_blocks<2, 3>(random_triplets(12, 12, 60, 5).build()), 3));
   Z = with_values(Z, values(Z) + complex_t(0.5, 1) * values(direction(Z, 1)));
   check_part(Z, [](auto const& a) { return batch_items(select_rows(a, {4, 1, 4}), 1, 3); });
+}
+
+TEST_CASE("traced tensors below, beside and diagonal to others, and to themselves") {
+  auto const A = random_triplets(9, 8, 50, 1).build(), other = random_triplets(9, 8, 30, 2).build();
+  auto const B = with_values(other, 0.0 * values(other));  // zeros, so that the whole is linear in A
+  check_part(A, [&](auto const& a) { return cat_rows(a, B, a); });
+  check_part(A, [&](auto const& a) { return cat_cols(B, a, a); });
+  check_part(A, [&](auto const& a) { return block_diagonal(a, B, a); });
+  check_part(A, [&](auto const& a) { return cat_cols(rows(a, 2, 7), rows(a, 1, 6)); });
+  auto const Z = cast<complex_t>(to_batch(to_blocks<2, 3>(random_triplets(12, 12, 60, 5).build()), 3));
+  check_part(with_values(Z, complex_t(0.5, 1) * values(direction(Z, 1))), [](auto const& a) { return cat_rows(a, a); });
+  CHECK_THROWS_AS(value_and_gradient([&](auto const& a) { return sum(values(cat_cols(a, rows(a, 1, 4)))); }, A), shape_error);
 }
 
 TEST_CASE("vjp of a selection without a tape") {

@@ -129,6 +129,8 @@ TEST_CASE("bad lists say what is wrong") {
   CHECK_THROWS_WITH(sparse_list(L.packed(), {0, 10, 3351}, {0, 10, 3351}), ContainsSubstring("outside of system 0"));
   CHECK_THROWS_WITH(sparse_list(L.packed(), {0, 20, 10, 3351}, {0, 20, 10, 3351}), ContainsSubstring("do not overlap"));
   CHECK_THROWS_WITH(sparse_list(L.packed(), {0, 20}, {0, 20}), ContainsSubstring("cover them all"));
+  std::vector<index_t> const none;
+  CHECK_THROWS_WITH(split_components(from_triplets<double>(0, 0, none, none, std::vector<double>{})), ContainsSubstring("0 x 0 matrix: it has no components"));
   std::swap(b[0], b[1]);
   CHECK_THROWS_WITH(try_solve(L, b, cg{}, jacobi{}), ContainsSubstring("vector 0 of a list is 3000; system 0 has 20 rows"));
   b.pop_back();

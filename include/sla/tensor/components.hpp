@@ -93,8 +93,10 @@ struct component_systems {
 /// The connected components of A as a list of systems, in the order of their first rows; rows keep their order within each.
 ///     auto [systems, order] = split_components(A);   auto x = solve(systems, ...);
 /// Law: A is square, without batch axes. Cost: that of `connected_components` and of `permuted`.
+/// Errors: shape_error, if A is 0 x 0: a list holds at least one system.
 template <class T, class S, class F>
 auto split_components(sparse_tensor<T, S, F> const& A) {
+  if (A.rows() == 0 && A.cols() == 0) throw shape_error("split_components of a 0 x 0 matrix: it has no components, and a list holds at least one system");
   auto const components = connected_components(A);
   auto const sizes = components.sizes();
   std::vector<index_t> cuts{0}, order(std::size_t(A.rows()));
