@@ -34,6 +34,8 @@ int main(int argc, char** argv) {
   check(norm(gather(transpose(D) * db) - y), 1e-12 * size, "transposed product");
   check(norm(b - A * gather(solve(D, db, cg{.rtol = 1e-10}, jacobi{}))), 1.01e-10 * size, "cg");
   check(norm(b - A * gather(solve(D, db, gmres{.rtol = 1e-10}, ilu0{}))), 1.01e-10 * size, "gmres");
+  check(norm(b - A * gather(solve(D, db, minres{.rtol = 1e-10}, jacobi{}))), 1.01e-10 * size, "minres");
+  check(norm(b - A * gather(solve(D, db, gmres{.rtol = 1e-10}, schwarz(ilu0{}, {.overlap = 1})))), 1.01e-10 * size, "schwarz with overlap");
   auto [value, gradient] = value_and_gradient([&](auto const& x) { return squared_norm(D * x); }, db);
   check(std::abs(value - squared_norm(y)), 1e-10 * value, "value");
   check(norm(gather(gradient) - 2.0 * (A * y)), 1e-11 * size * 64, "gradient");
