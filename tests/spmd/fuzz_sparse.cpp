@@ -145,8 +145,9 @@ void require_right(counts& c, rule_domain const& d, strategy const& s, K const& 
   for (auto const& o : dealt) parts.push_back(&o);
   one.prepare(parts);
   rule_report report;
-  ++c.cases;
-  if (!said.ok() || !(said.type.on[0] == result) || !one.right_value({said.type}, report) || !one.right_gradient({said.type}))
+  bool const with_gradient = ++c.cases % 5 == 0; // of every fifth case, which is another rule each time
+  if (!said.ok() || !(said.type.on[0] == result) || !one.right_value({said.type}, report) ||
+      (with_gradient && !one.right_gradient({said.type})))
     ++c.wrong;
 }
 

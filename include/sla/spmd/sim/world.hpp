@@ -110,6 +110,12 @@ constexpr int array_dim(placed p, typing const& t) {
 constexpr bool accepts(world const& w, placed p, int axis, int extent) {
   if (!is_sharded(p.kind)) return true;
   if (p.family < 0 || p.family >= count(w.families)) return false; // nobody knows by what it is dealt out
+  if (p.kind == placement_kind::ghost || p.kind == placement_kind::ghost_partial) {
+    if (p.pattern < 0 || p.pattern >= count(w.halos)) return false;
+    for (auto const& wanted : w.halos[static_cast<std::size_t>(p.pattern)])
+      for (int i : wanted)
+        if (i >= extent) return false;
+  }
   if (p.kind == placement_kind::sparse_shard) extent = p.dim == 0 ? w.pattern.rows : w.pattern.columns;
   return w.family(p).accepts(extent, w.ranks_of(axis));
 }
