@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The door to placements as types: meshes, placements, the rules that combine them, and the sentences of the refusals.
-// Nothing here communicates; distributed tensors and collectives are behind sla/dist.hpp.
+// Nothing here communicates; distributed tensors and collectives are behind sla/dist.hpp. Of the tables of rules it has
+// products and maps; all of them are behind sla/spmd/strategies.hpp.
 #pragma once
 
 #include <sla/spmd/family.hpp>
@@ -13,14 +14,7 @@
 #include <sla/spmd/op_rule.hpp>
 #include <sla/spmd/strategies/pointwise.hpp>
 #include <sla/spmd/strategies/einsum.hpp>
-#include <sla/spmd/strategies/reduce.hpp>
-#include <sla/spmd/strategies/move.hpp>
-#include <sla/spmd/strategies/index.hpp>
-#include <sla/spmd/strategies/make.hpp>
 #include <sla/spmd/strategies/composite.hpp>
-#include <sla/spmd/strategies/sparse.hpp>
-#include <sla/spmd/strategies/library.hpp>
-#include <sla/spmd/expand.hpp>
 #include <sla/spmd/modes.hpp>
 #include <sla/spmd/rules.hpp>
 #include <sla/spmd/transition.hpp>

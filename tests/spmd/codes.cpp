@@ -7,6 +7,7 @@
 
 #include <sla/core/op.hpp>
 #include <sla/spmd.hpp>
+#include <sla/spmd/strategies.hpp>
 #include <sla/tensor/dense.hpp>
 
 #include "catch.hpp"

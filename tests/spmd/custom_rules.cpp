@@ -3,6 +3,7 @@
 // them decide calls on types.
 #include <sla/core/op.hpp>
 #include <sla/spmd.hpp>
+#include <sla/spmd/strategies.hpp>
 
 #include "catch.hpp"
 
