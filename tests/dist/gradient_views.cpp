@@ -53,6 +53,11 @@ TEST_CASE("the cotangent of another view is the view back") {
     auto const [t, h] = value_and_gradient([&](auto const& u) { return squared_norm(assume<"all", Shard<0>>(u)); }, v);
     static_assert(has_placements<decltype(h), Varying>);
     bad += std::abs(t - double(squared_norm(random<double>({8}, 9)))) > 1e-14 || h.local()[1] != 2.0 * v.local()[1];
+    // and the way back: what each rank has of a shard
+    auto const row = distribute<Shard<0>>(W, flat);
+    auto const [c, k] = value_and_gradient([&](auto const& u) { return squared_norm(assume<"all", Shard<0>>(as_local<"all">(u))); }, row);
+    static_assert(has_placements<decltype(k), Shard<0>> && has_placements<decltype(as_local<"all">(row)), Varying>);
+    bad += std::abs(c - double(squared_norm(W))) > 1e-13 || double(norm(gather(k) - 2.0 * W)) > 1e-13;
     return bad;
   });
   CHECK(wrong == 0);

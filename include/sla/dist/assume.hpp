@@ -160,6 +160,22 @@ auto retype(X&& x) {
   return detail::assumed<true, T, typename detail::stated_placements<T, Target>::type>(std::forward<X>(x));
 }
 
+/// What each rank has of a shard, as a value of its own: the layout is forgotten. Placement: Shard to Varying, on an axis that alone
+/// deals out its dimension. Gradient: the shards again. Cost: nothing.
+template <fixed_string Axis, class X>
+  requires(is_distributed<std::remove_cvref_t<X>>)
+auto as_local(X&& x) {
+  using T = std::remove_cvref_t<X>;
+  using From = placement_along_t<T, Axis>;
+  static_assert(From::kind == placement_kind::shard, "sla[E11]: as_local<axis>(x): x is no Shard on the axis; other placements are what each rank has already");
+  if constexpr (From::kind == placement_kind::shard) {
+    constexpr auto order = order_of(detail::stated_placements<T, placements_of_t<T>>::before, From::dim);
+    static_assert(order.count == 1, "sla[E16]: as_local<axis>(x): another axis deals out the same dimension, and its parts would be of no tensor. Gather one of them first");
+  }
+  auto layout = x.handle();
+  return with_placement_t<T, Axis, Varying>(std::forward<X>(x).local(), std::move(layout));
+}
+
 /// States that the ranks of an axis hold equal values, and compares them. Placement: Untyped or Varying to Replicate.
 /// Cost: one pass over x and one collective of 8 bytes per rank. Errors, on every rank of the axis: value_error, if they differ.
 template <fixed_string Axis, class X>

@@ -56,6 +56,10 @@ template <detail::TracedSteppable X, class... Axes>
 auto reinterpret_mesh(X const& x, mesh<Axes...> const& m, assume_layout_t) {
   return detail::renamed(x, [m](auto const& v) { return reinterpret_mesh(v, m, assume_layout); });
 }
+template <fixed_string Axis, detail::TracedSteppable X>
+auto as_local(X const& x) {
+  return detail::renamed(x, [](auto const& v) { return as_local<Axis>(v); });
+}
 /// Law: the value has a gradient: it is Varying on the axis, not Untyped.
 template <fixed_string Axis, Placement P, detail::TracedSteppable X>
 auto assume(X const& x) {
