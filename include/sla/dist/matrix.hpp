@@ -22,9 +22,7 @@ inline constexpr bool all_copied<placements<P...>> = (is_copied<P> && ...);
 /// Every rank has the whole, or its rows or columns: what is asked of the whole has an answer. Else one sentence.
 template <class D>
 constexpr void require_whole_items() {
-  static_assert(!is_grid<placements_of_t<D>>,
-                "sla: this is asked of a matrix whose rows and columns are dealt out by two axes, which only multiplies: ask it of a "
-                "matrix by rows");
+  require_rows_or_columns<D>();
   static_assert(sparse_axis<placements_of_t<D>> >= 0 || all_copied<placements_of_t<D>>,
                 "sla: this is asked of a distributed matrix whose batch is dealt out: ask it of each rank's part, D.local()");
 }
@@ -74,6 +72,7 @@ auto of_columns(D const& d, X const& x) {
 
 template <bool Rows, class D, class X>
 auto scaled_part(D const& d, X const& x) {
+  require_rows_or_columns<D>();
   constexpr int axis = sparse_axis<placements_of_t<D>>, dealt = sparse_dim<placements_of_t<D>>;
   static_assert(axis >= 0, "sla: scale_rows(D, d), scale_cols(D, d): the rows or columns of D are dealt out; of a replicated or batch-sharded D "
                            "scale each rank's part, D.local()");
@@ -98,6 +97,7 @@ auto scaled_part(D const& d, X const& x) {
 /// Errors: shape_error, if D is not square.
 template <DistributedSparse D>
 auto diagonal_of(D const& d) {
+  detail::require_rows_or_columns<D>();
   using Local = local_of_t<D>;
   using S = typename Local::shape_type;
   using To = tensor<typename Local::value_type, range_extents_t<S>>;
@@ -189,7 +189,7 @@ auto perform(op::scale_cols, D const& d, X const& x) {
 /// Cost: the whole matrix, and its triplets meanwhile, on every rank.
 template <DistributedSparse D>
 auto gather(D const& d) {
-  static_assert(!detail::is_grid<placements_of_t<D>>, "sla: gather(D): rows and columns are dealt out by two axes, and D only multiplies");
+  detail::require_rows_or_columns<D>();
   static_assert(detail::has_all_items<placements_of_t<D>>, "sla: gather(D), to_dense(D): the batch of D is dealt out: distribute by rows or columns alone, or take D.local()");
   using Local = local_of_t<D>;
   using T = typename Local::value_type;

@@ -80,6 +80,13 @@ inline constexpr int sparse_axis<placements<P...>> = [] {
   ((P::kind == placement_kind::sparse_shard ? void(found = a++) : void(a++)), ...);
   return found;
 }();
+/// What is asked of whole rows or columns: nothing of a grid or of a nonzero partition, which only multiply.
+template <class D>
+constexpr void require_rows_or_columns() {
+  static_assert(!is_grid<placements_of_t<D>> && !by_entries<placements_of_t<D>>,
+                "sla: no rank has whole rows or columns of this matrix (they are dealt out by two axes, or entry by entry), and it only multiplies: "
+                "distribute it by rows for this");
+}
 /// The axis of a grid that deals out rows (Dim = 0) or columns (1).
 template <class List, int Dim>
 inline constexpr int grid_axis = -1;

@@ -50,6 +50,7 @@ struct by_rows<placements<P...>> {
 
 template <bool Conj, class D>
 auto turned(D const& d) {
+  require_rows_or_columns<D>();
   using Local = local_of_t<D>;
   using T = typename Local::value_type;
   using S = typename Local::shape_type;
