@@ -114,7 +114,7 @@ struct operand_problem {
     g.bytes = Query::priced(Query::bytes[K]);
     return g;
   }();
-  static constexpr plan_state const* target() { return nullptr; }
+  static constexpr search_aim aim{};
 };
 template <class Query>
 struct result_problem {

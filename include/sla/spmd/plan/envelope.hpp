@@ -91,7 +91,7 @@ struct sized_route {
     g.bytes = Bytes;
     return g;
   }();
-  static constexpr plan_state const* target() { return &goal; }
+  static constexpr search_aim aim{true, goal};
 };
 
 /// The cheapest steps at a size; size 0: by the kinds of the steps.

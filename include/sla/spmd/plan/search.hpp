@@ -119,14 +119,20 @@ constexpr void relax(distances<Capacity>& r, int from, motion how, unsigned axes
   r.axes[n] = static_cast<std::uint8_t>(axes);
 }
 
-/// Settles up to `budget` more states, or until `target` is settled.
+/// What a search looks for: one state, or all. (No pointer: compilers that watch pointers do not take one as a constant.)
+struct search_aim {
+  bool one = false;
+  plan_state state = 0;
+};
+
+/// Settles up to `budget` more states, or until the aim is settled.
 template <int Capacity>
-constexpr void go_on(distances<Capacity>& r, route_problem const& g, int budget, plan_state const* target) {
+constexpr void go_on(distances<Capacity>& r, route_problem const& g, int budget, search_aim aim) {
   while (budget-- > 0) {
     int next = -1;
     for (int n = 0; n < r.size; ++n)
       if (!r.done[n] && (next < 0 || r.cost[n] < r.cost[next] || (r.cost[n] == r.cost[next] && r.count[n] < r.count[next]))) next = n;
-    if (next < 0 || (target && r.state[next] == *target)) {
+    if (next < 0 || (aim.one && r.state[next] == aim.state)) {
       r.complete = true;
       return;
     }
@@ -156,11 +162,11 @@ inline constexpr auto search_round = [] {
   constexpr int axes = g.axes, states = axes > 4 ? 24 : axes == 4 ? 48 : axes == 3 ? 64 : 128;
   if constexpr (Round == 0) {
     auto r = started<capacity_for(g, Source)>(Source);
-    go_on(r, g, states, Problem::target());
+    go_on(r, g, states, Problem::aim);
     return r;
   } else {
     auto r = search_round<Problem, Source, Round - 1>;
-    go_on(r, g, states, Problem::target());
+    go_on(r, g, states, Problem::aim);
     return r;
   }
 }();
@@ -175,7 +181,7 @@ consteval auto const& search_result() {
 
 } // namespace detail
 
-/// All distances from a state, as a constant. Problem has `value` and `target()`, a state to stop at or nullptr.
+/// All distances from a state, as a constant. Problem has `value`, and `aim`, a state to stop at.
 template <class Problem, plan_state Source>
 inline constexpr auto const& search_v = detail::search_result<Problem, Source>();
 
@@ -183,7 +189,8 @@ inline constexpr auto const& search_v = detail::search_result<Problem, Source>()
 template <int Capacity = 4096>
 constexpr distances<Capacity> search(route_problem const& g, plan_state source, plan_state const* target = nullptr) {
   auto r = detail::started<Capacity>(source);
-  while (!r.complete) detail::go_on(r, g, Capacity, target);
+  detail::search_aim const aim = target ? detail::search_aim{true, *target} : detail::search_aim{};
+  while (!r.complete) detail::go_on(r, g, Capacity, aim);
   return r;
 }
 
