@@ -170,9 +170,38 @@ struct rows_contribution {
       to_values<false, Conj>(view(full), own, sign).add_to(sum);
   }
 };
+/// The same of a nonzero partition: both sides have ghosts.
+template <bool Conj, class Columns, class Rows>
+struct entries_contribution {
+  Columns columns;
+  Rows rows;
+  int sign;
+  template <class Sum>
+  void add_to(Sum& sum) const {
+    to_values<false, Conj>(view(columns), view(rows), sign).add_to(sum);
+  }
+};
+/// A rank's own part of x, and behind it the ghosts of a plan.
+template <class Local>
+auto with_ghosts(halo_plan const& plan, Local const& x) {
+  using T = typename Local::value_type;
+  using Full = resized_t<Local, 0>;
+  auto const [outer, inner] = around(x.extents(), 0);
+  Full out(with_extent<typename Full::extents_type>(x.extents(), 0, plan.own() + plan.ghosts()), uninitialized);
+  halo_exchange<T> exchange(plan, x.data(), {outer, inner});
+  exchange.wait();
+  std::copy_n(x.data(), plan.own() * inner, out.data());
+  std::copy_n(exchange.ghosts(), plan.ghosts() * inner, out.data() + plan.own() * inner);
+  return out;
+}
 template <bool Transposed, bool Conj, class D, class X, class G>
 auto contribution_to_rows(D const& d, X const& x, G const& g, int sign) {
-  if constexpr (Transposed) {
+  if constexpr (by_entries<placements_of_t<D>>) {
+    static_assert(!Transposed);
+    using Columns = decltype(with_ghosts(*d.handle()->halo, x.local()));
+    using Rows = decltype(with_ghosts(*d.handle()->fold, g.local()));
+    return entries_contribution<Conj, Columns, Rows>{with_ghosts(*d.handle()->halo, x.local()), with_ghosts(*d.handle()->fold, g.local()), sign};
+  } else if constexpr (Transposed) {
     using Own = decltype(view(x.local()));
     return rows_contribution<true, Conj, decltype(of_columns(d, g)), Own>{of_columns(d, g), view(x.local()), sign};
   } else {
