@@ -3,6 +3,7 @@
 // them decide calls on types.
 #include <sla/core/op.hpp>
 #include <sla/spmd.hpp>
+#include <sla/spmd/out_partial.hpp>
 #include <sla/spmd/strategies.hpp>
 
 #include "catch.hpp"
@@ -133,6 +134,28 @@ static_assert(outcome_of<two_results, X<Shard<0>, R>>.more[0].on[0].dim == 1);
 static_assert(std::is_same_v<result_placements_t<two_results, X<Shard<0>, R>>, placements<P, R>>);
 static_assert(std::is_same_v<nth_result_placements_t<1, two_results, X<Shard<0>, R>>, placements<Shard<1>, R>>);
 static_assert(why<insisting, X<Shard<0>, R>> == code::layouts_differ && well_typed<insisting, X<R, Shard<0>>>);
+
+} // namespace
+
+namespace {
+
+// a mesh that wants every pending sum stated
+using Strict = mesh<mesh_policy<explicit_partial>, axis<"dp", 2>, axis<"tp", 2>>;
+template <class... Q>
+using Y = distributed<plain, Strict, Q...>;
+template <class Op>
+using on_tp = out_partial<Op, "tp">;
+
+static_assert(why<table_op, Y<R, Shard<1>>, Y<R, Shard<0>>> == code::unstated_partial);
+static_assert(gives<placements<R, P>, on_tp<table_op>, Y<R, Shard<1>>, Y<R, Shard<0>>>);
+static_assert(gives<placements<Shard<0>, P>, on_tp<linear>, Y<Shard<0>, Shard<1>>, Y<R, Shard<1>>>);
+static_assert(gives<placements<R, P>, on_tp<table_op>, Y<R, V>, Y<R, R>>);              // the terms of the ranks
+static_assert(why<on_tp<table_op>, Y<R, Shard<0>>, Y<R, R>> == code::unstated_partial); // nothing is summed over
+static_assert(why<on_tp<table_op>, Y<Shard<1>, Shard<0>>, Y<Shard<0>, R>> == code::unstated_partial);
+static_assert(gives<placements<P, P>, out_partial<table_op, "dp", "tp">, Y<P, Shard<1>>, Y<R, Shard<0>>>);
+static_assert(why<out_partial<table_op, "pp">, Y<R, R>, Y<R, R>> == code::different_meshes);
+static_assert(gives<placements<R, P>, on_tp<table_op>, X<R, Shard<1>>, X<R, Shard<0>>>); // may be said anywhere
+static_assert(!rule_of<on_tp<struct unknown>>.known);
 
 } // namespace
 

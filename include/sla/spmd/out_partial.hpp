@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Asking for a pending sum: an operation that says on which axes its result is one, `out_partial<mm, "tp">`, as a mesh
+// with the promise explicit_partial wants it. Meshes are in spmd/mesh.hpp, the rules of the operation itself in
+// op_rule.hpp.
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include <sla/core/meta.hpp>
+#include <sla/spmd/compose.hpp>
+#include <sla/spmd/rules.hpp>
+
+namespace sla {
+
+/// The operation Op whose result is a pending sum on these axes. Law: it is one there, because an index that Op sums
+/// over is dealt out, or an operand varies. Errors: E18 where the result is complete without it.
+template <class Op, fixed_string... Axes>
+struct out_partial {
+  template <class... X>
+  static auto apply(X const&... x) {
+    return Op::apply(x...);
+  }
+  template <class... X>
+  static auto pull(X const&... x) {
+    return Op::pull(x...);
+  }
+};
+
+namespace rules {
+template <class Op, fixed_string... Axes>
+struct asked_partial {
+  bool known = rule_of<Op>.known;
+};
+} // namespace rules
+
+template <class Op, fixed_string... Axes>
+inline constexpr rules::asked_partial<Op, Axes...> rule_of<out_partial<Op, Axes...>>{};
+
+/// The decision for Op, with the wish. Errors: different_meshes if the mesh of the call has no such axis.
+template <class Op, fixed_string... Axes>
+constexpr outcome check(rules::asked_partial<Op, Axes...> const&, std::span<operand const> operands,
+                        circumstances now = {}) {
+  outcome missing;
+  missing.why.what = code::different_meshes;
+  for (auto name : {Axes.view()...}) {
+    int at = -1;
+    for (int a = 0; a < max_mesh_axes; ++a)
+      if (now.axis_names[a] == name) at = a;
+    if (at < 0) return missing;
+    now.out_partial = static_cast<std::uint8_t>(now.out_partial | 1U << at);
+  }
+  return check(rule_of<Op>, operands, now);
+}
+
+} // namespace sla
