@@ -132,6 +132,9 @@ TEST_CASE("uneven shards, and one axis alone") {
     double e = norm(gather(redistribute<Shard<1, Ceil>, R>(uneven)) - x) + norm(redistribute<R, R>(uneven).local() - x);
     e += norm(gather(redistribute<"tp", Shard<1, Ceil>>(uneven)) - x) + norm(gather(redistribute<"tp", R>(uneven)) - x);
     e += norm(gather(redistribute<"tp", Shard<1, Ceil>>(made<R, P>(x, m))) - x);
+    // by stated steps
+    using Pinned = Route<AllReduce<P, R, "dp">, AllReduce<P, R, "tp">>;
+    e += norm(redistribute_by<Pinned>(made<P, P>(x, m)).local() - x);
     // by dimensions: axes that nothing is said of are whole
     auto const even = random<double, Extents<dyn, dyn>>({8, 4}, 6);
     auto const columns = redistribute<Columns>(made<S0, S0>(even, m));

@@ -144,6 +144,8 @@ TEST_CASE("plans of calls are types that a program can expect") {
   STATIC_REQUIRE(count<motion::all_to_all, plan_of<op::add, A, B>>() == 1);
   STATIC_REQUIRE(Plannable<op::add, A, B>);
   STATIC_REQUIRE(!Plannable<op::exp, Unknown<R, GhostP<0>>>);
+  STATIC_REQUIRE(!Plannable<op::add, A, distributed<held<dyn, dyn>, Open, S0>>); // on another mesh
+  STATIC_REQUIRE(!Plannable<op::add, double, double>);
 }
 
 TEST_CASE("plans in words") {

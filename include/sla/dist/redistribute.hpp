@@ -275,6 +275,14 @@ auto redistribute(X const& x) {
   return detail::redistributed<typename detail::wanted_placements<detail::stepping_t<X>, Said, More...>::type, false>(x);
 }
 
+/// The steps of a stated plan, whatever the planner finds: `redistribute_by<Route<AllReduce<Partial<>, Replicate, "tp">>>(x)`.
+/// Law: each step is legal where it is taken; else its collective says why not.
+template <class Steps, Stepping X>
+  requires requires { Steps::size; }
+auto redistribute_by(X const& x) {
+  return detail::run_plan(Steps{}, x);
+}
+
 /// The same value in another placement on one axis, by the one step that leads there: all_gather, all_reduce, reduce_scatter,
 /// all_to_all, repartition or convert. Law: Replicate and Invariant become neither Invariant nor Partial without the tag, all but
 /// Replicate to Partial; a dimension that several axes deal out is changed from its innermost axis on.

@@ -240,11 +240,20 @@ struct asked_call<Op, To<P...>, Ts...> {
 template <class Op, class... Ts>
 using asked_t = typename asked_call<Op, Ts...>::query;
 
+/// Are there distributed operands, all on one mesh?
+template <class... Ts>
+inline constexpr bool on_one_mesh = [] {
+  using mesh = typename first_mesh<std::remove_cvref_t<Ts>...>::type;
+  return !std::is_void_v<mesh> && ((std::is_void_v<typename first_mesh<std::remove_cvref_t<Ts>>::type> ||
+                                    std::is_same_v<typename first_mesh<std::remove_cvref_t<Ts>>::type, mesh>)&&...);
+}();
+
 } // namespace detail
 
-/// Is there a plan for Op on these operands? A wish To<...> may stand before them.
+/// Is there a plan for Op on these operands, at least one of them distributed, all on one mesh? A wish To<...> may stand
+/// before them.
 template <class Op, class... Ts>
-concept Plannable = rule_of<Op>.known && detail::best_call_v<detail::asked_t<Op, Ts...>>.reachable();
+concept Plannable = rule_of<Op>.known && detail::on_one_mesh<Ts...> && detail::best_call_v<detail::asked_t<Op, Ts...>>.reachable();
 
 /// The plan of `auto_plan<Op>(x, ...)`; `plan_of<Op, To<...>, X...>` that of `auto_plan<Op, To<...>>(x, ...)`.
 template <class Op, class... Ts>
