@@ -76,6 +76,10 @@ TEST_CASE("the reshape of the parts is the part of the reshape") {
     auto const mixed = reshape<"a b c -> (a b) c">(distribute<R, Shard<1>>(T, m), sized<"a", 3>(), to_strided);
     static_assert(has_placements<decltype(mixed), R, Shard<0, Strided<3>>>);
     bad += !same(gather(mixed), T);
+    auto const kept = reshape<"(a b) c d -> (a b) (c d)">(distribute<Shard<0, Ceil>>(T, open), sized<"a">(1)); // an uneven group that stays
+    static_assert(has_placements<decltype(kept), Shard<0, Ceil>>);
+    bad += !same(gather(kept), T);
+    bad += !same(gather(reshape<"(a b) c -> (a b c)">(distribute<Shard<0>>(X, open), sized<"a">(3))), X);
     auto const p = reshape<"a b c -> (a b c)">(assume<named<along<"dp", Partial<>>, along<"tp", R>>>(untyped(m, T)));
     static_assert(has_placements<decltype(p), Partial<>, R>);
     bad += !same(p.local(), T);

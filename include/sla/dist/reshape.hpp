@@ -180,18 +180,23 @@ auto reshaped_value(X const& x, Arg const&... arg) {
     for (int d = 0; d < rank; ++d) {
       auto const order = order_of(before, d);
       if (order.count == 0) continue;
-      int const lead = p.from.first[d];
+      int const lead = p.from.first[d], end = lead + p.from.count[d];
+      int at = 0; // the dimension of the result where the shards go
+      while (p.to.count[at] == 0 || lead < p.to.first[at] || lead >= p.to.first[at] + p.to.count[at]) ++at;
       index_t rest = 1, ranks = 1, tail = 1, head = 1;
-      for (int f = lead + 1; f < lead + p.from.count[d]; ++f) rest *= factor[f];
       for (int n = 0; n < order.count; ++n) ranks *= old.mesh.size(order.axis[n]);
-      if (rest > 1 && factor[lead] % ranks != 0)
+      bool const cut = !p.keeps(d, at);
+      for (int f = lead + 1; f < end; ++f) {
+        if (cut)
+          rest *= factor[f];
+        else
+          part[f] = 1; // all of the group is one
+      }
+      if (cut && factor[lead] % ranks != 0)
         throw shape_error(text("reshape: ", ranks, " ranks do not divide the factor ", p.name[lead], " of ", factor[lead]));
       part[lead] = rest == 0 ? 0 : x.local().extent(d) / rest;
-      for (int e = 0; e < p.to.rank; ++e) {
-        if (lead < p.to.first[e] || lead >= p.to.first[e] + p.to.count[e]) continue;
-        for (int f = p.to.first[e]; f < lead; ++f) head *= factor[f];
-        for (int f = lead + 1; f < p.to.first[e] + p.to.count[e]; ++f) tail *= factor[f];
-      }
+      for (int f = p.to.first[at]; f < lead; ++f) head *= factor[f];
+      for (int f = cut ? lead + 1 : end; f < p.to.first[at] + p.to.count[at]; ++f) tail *= factor[f];
       for (int n = 0; n < order.count; ++n) {
         auto& extent = layout->extent[order.axis[n]];
         extent = (rest == 0 ? 0 : extent / rest) * tail * head;

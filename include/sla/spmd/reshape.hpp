@@ -23,6 +23,10 @@ struct reshape_pattern {
   fixed_array<std::string_view, max_factors> name{};
   factored_dims from{}, to{};
 
+  /// Are all factors of dimension d, which is not of extent 1, in dimension e of the result?
+  constexpr bool keeps(int d, int e) const {
+    return to.first[e] <= from.first[d] && from.first[d] + from.count[d] <= to.first[e] + to.count[e];
+  }
   /// The number of the factor of this name; -1 if there is none.
   constexpr int find(std::string_view wanted) const {
     for (int n = 0; n < factors; ++n)
@@ -140,7 +144,7 @@ constexpr reshaped reshape_typing(typing const& t, reshape_pattern const& p, res
     int at = -1;
     for (int e = 0; e < p.to.rank; ++e)
       if (p.to.count[e] > 0 && p.to.first[e] <= lead && lead < p.to.first[e] + p.to.count[e]) at = e;
-    bool const cut = p.from.count[d] > 1, merged = p.to.count[at] > 1;
+    bool const cut = !p.keeps(d, at), same = !cut && p.to.count[at] == p.from.count[d];
     if (p.to.first[at] != lead) {
       std::int64_t outer = 1;
       bool all_known = known.strided && !cut && order.count == 1;
@@ -156,7 +160,7 @@ constexpr reshaped reshape_typing(typing const& t, reshape_pattern const& p, res
     for (int n = 0; n < order.count; ++n) {
       auto& q = out.type.on[order.axis[n]];
       bool const even = q.kind == placement_kind::shard && (known.even_families >> q.family & 1);
-      if ((cut || merged) && !even) return wrong(reshape_fault::uneven, d);
+      if (!same && !even) return wrong(reshape_fault::uneven, d);
       q.dim = static_cast<std::int8_t>(at);
     }
     if (cut) {
