@@ -60,10 +60,10 @@ struct dealing {
   family_facts facts{};
   std::vector<int> owner{};
   constexpr bool accepts(int extent, int ranks) const {
-    return facts.accepts ? facts.accepts(extent, ranks) : extent <= count(owner);
+    return facts.stated ? facts.accepts(extent, ranks) : extent <= count(owner);
   }
   constexpr holding deal_out(int extent, int ranks) const {
-    if (facts.accepts) return deal(facts, extent, ranks);
+    if (facts.stated) return deal(facts, extent, ranks);
     std::vector<int> who(owner.begin(), owner.begin() + extent);
     for (int& r : who) r %= ranks;
     return deal_by(who, ranks);
