@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// expect-error: of distributed ones, check f on one rank
+#include <sla/dist/distribute.hpp>
+#include <sla/dist/grad.hpp>
+#include <sla/dist/self.hpp>
+#include <sla/grad/check.hpp>
+
+using namespace sla;
+
+bool right() {
+  self world;
+  mesh<axis<"rows">> m(world);
+  auto const x = random<double>({8}, 1);
+  auto const f = [](auto const& v) { return squared_norm(v); };
+#ifdef FIXED
+  return check_gradient(f, x).passed;
+#else
+  return check_gradient(f, distribute<Shard<0>>(x, m)).passed;
+#endif
+}
