@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Collectives on flattened axes are the nested ones, in one call; shards change the order of their axes; gradients come back.
+// Collectives on flattened axes are the nested ones, in one call; shards change the order of their axes; gradients come
+// back.
 #include <sla/dist/fake.hpp>
 #include <sla/dist/flat.hpp>
 #include <sla/dist/threads.hpp>
@@ -47,7 +48,8 @@ void collectives(Mesh const& m) {
   require(equal(all_gather<Both>(s).local(), whole), c, "all_gather");
   auto const scattered = reduce_scatter<Both, Shard<0>>(p);
   static_assert(has_placements<std::remove_const_t<decltype(scattered)>, Shard<0>, Shard<0>>);
-  require(equal(scattered.local(), reduce_scatter<"tp", Shard<0>>(reduce_scatter<"dp", Shard<0>>(p)).local()), c, "reduce_scatter");
+  require(equal(scattered.local(), reduce_scatter<"tp", Shard<0>>(reduce_scatter<"dp", Shard<0>>(p)).local()), c,
+          "reduce_scatter");
   require(equal(gather(scattered), nested.local()), c, "reduce_scatter, gathered");
   auto const turned = all_to_all<Both, Shard<1>>(s);
   require(equal(turned.local(), distribute<Shard<1>, Shard<1>>(whole, m).local()), c, "all_to_all");
@@ -55,7 +57,8 @@ void collectives(Mesh const& m) {
   auto const cut = convert<Both, Shard<1>>(put<Replicate, Replicate>(m, whole));
   require(equal(cut.local(), turned.local()), c, "convert");
   auto const stack = all_gather<Both>(put<Varying, Varying>(m, whole_numbers(Extents<dyn, dyn>(2, 3), c.rank())));
-  require(suite::is_stack<0>(stack.local(), c.size(), [](int r) { return whole_numbers(Extents<dyn, dyn>(2, 3), r); }), c, "stack");
+  require(suite::is_stack<0>(stack.local(), c.size(), [](int r) { return whole_numbers(Extents<dyn, dyn>(2, 3), r); }),
+          c, "stack");
 
   // tp outside of dp: another order than the mesh's
   auto const other = reduce_scatter<flat<"tp", "dp">, Shard<0>>(p);
@@ -63,14 +66,19 @@ void collectives(Mesh const& m) {
   auto const swapped = permute_shards<"tp", "dp">(scattered);
   static_assert(std::same_as<decltype(swapped), decltype(other)>);
   require(equal(swapped.local(), other.local()), c, "permute_shards");
-  require(equal(gather(swapped), nested.local()) && equal(all_gather<flat<"tp", "dp">>(other).local(), nested.local()), c, "another order");
-  require(equal(swapped.local(), distribute<Shard<0, Even, 1>, Shard<0>>(nested.local(), m).local()), c, "distribute by another order");
+  require(equal(gather(swapped), nested.local()) && equal(all_gather<flat<"tp", "dp">>(other).local(), nested.local()),
+          c, "another order");
+  require(equal(swapped.local(), distribute<Shard<0, Even, 1>, Shard<0>>(nested.local(), m).local()), c,
+          "distribute by another order");
   require(equal(permute_shards<"dp", "tp">(swapped).local(), scattered.local()), c, "permute_shards back");
 
   require(adjoint_error(s, [](auto const& x) { return all_gather<Both>(x); }) == 0, c, "the adjoint of all_gather");
-  require(adjoint_error(p, [](auto const& x) { return reduce_scatter<flat<"tp", "dp">, Shard<1>>(x); }) == 0, c, "the adjoint of reduce_scatter");
-  require(adjoint_error(s, [](auto const& x) { return all_to_all<Both, Shard<1>>(x); }) == 0, c, "the adjoint of all_to_all");
-  require(adjoint_error(s, [](auto const& x) { return permute_shards<"tp", "dp">(x); }) == 0, c, "the adjoint of permute_shards");
+  require(adjoint_error(p, [](auto const& x) { return reduce_scatter<flat<"tp", "dp">, Shard<1>>(x); }) == 0, c,
+          "the adjoint of reduce_scatter");
+  require(adjoint_error(s, [](auto const& x) { return all_to_all<Both, Shard<1>>(x); }) == 0, c,
+          "the adjoint of all_to_all");
+  require(adjoint_error(s, [](auto const& x) { return permute_shards<"tp", "dp">(x); }) == 0, c,
+          "the adjoint of permute_shards");
 }
 } // namespace
 
@@ -88,22 +96,29 @@ TEST_CASE("axes with others between and around them are flattened, in any order"
     auto const x = distribute<Shard<0>, Shard<0>, Shard<0>>(whole, m);
     auto const part = all_gather<flat<"dp", "tp">>(x);
     static_assert(has_placements<std::remove_const_t<decltype(part)>, Shard<0>, Replicate, Replicate>);
-    require(equal(part.local(), distribute<Shard<0>, Replicate, Replicate>(whole, m).local()), c, "all_gather of the inner two");
-    auto const outer = all_reduce<flat<"tp", "pp">>(put<Partial<>, Replicate, Partial<>>(m, whole_numbers(Extents<dyn, dyn>(2, 2), m.coordinate(0) + 2 * m.coordinate(2))));
+    require(equal(part.local(), distribute<Shard<0>, Replicate, Replicate>(whole, m).local()), c,
+            "all_gather of the inner two");
+    auto const outer = all_reduce<flat<"tp", "pp">>(put<Partial<>, Replicate, Partial<>>(
+        m, whole_numbers(Extents<dyn, dyn>(2, 2), m.coordinate(0) + 2 * m.coordinate(2))));
     for (index_t n = 0; n < 4; ++n) {
       double sum = 0;
       for (int r = 0; r < 4; ++r) sum += whole_numbers(Extents<dyn, dyn>(2, 2), r)[n];
       require(outer.local()[n] == sum, c, "all_reduce around an axis");
     }
     auto const y = permute_shards<"tp", "pp">(x); // tp, dp, pp
-    require(equal(y.local(), distribute<Shard<0, Even, 2>, Shard<0, Even, 1>, Shard<0>>(whole, m).local()), c, "three axes reversed");
+    require(equal(y.local(), distribute<Shard<0, Even, 2>, Shard<0, Even, 1>, Shard<0>>(whole, m).local()), c,
+            "three axes reversed");
     using Reversed = dtensor<matrix<double>, Cube, Shard<0, Ceil, 2>, Shard<0, Ceil, 1>, Shard<0, Ceil>>;
     auto const zeros = Reversed::zeros(m, {7, 3});
-    auto const other = distribute<Shard<0, Ceil, 2>, Shard<0, Ceil, 1>, Shard<0, Ceil>>(whole_numbers(Extents<dyn, dyn>(7, 3), 1), m);
-    require(zeros.local().extents() == other.local().extents() && zeros.handle()->extent == other.handle()->extent, c, "zeros by another order");
+    auto const other =
+        distribute<Shard<0, Ceil, 2>, Shard<0, Ceil, 1>, Shard<0, Ceil>>(whole_numbers(Extents<dyn, dyn>(7, 3), 1), m);
+    require(zeros.local().extents() == other.local().extents() && zeros.handle()->extent == other.handle()->extent, c,
+            "zeros by another order");
     require(equal(gather(other), whole_numbers(Extents<dyn, dyn>(7, 3), 1)), c, "uneven shards by another order");
     auto const z = permute_shards<"pp", "dp">(y); // tp, pp, dp
-    require(equal(z.local(), distribute<Shard<0, Even, 1>, Shard<0, Even, 1>, Shard<0>>(whole, m).local()) && equal(gather(z), whole), c, "three axes rotated");
+    require(equal(z.local(), distribute<Shard<0, Even, 1>, Shard<0, Even, 1>, Shard<0>>(whole, m).local()) &&
+                equal(gather(z), whole),
+            c, "three axes rotated");
   }));
 }
 

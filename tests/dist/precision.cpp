@@ -33,7 +33,8 @@ std::uint64_t bytes_of(any_communicator& c, F const& f) {
   f();
   return c.stats().collective_bytes - before;
 }
-/// f(x, options) sends numbers of type Wire, gives an Out, and its gradient travels as Back; each is as exact as these are.
+/// f(x, options) sends numbers of type Wire, gives an Out, and its gradient travels as Back; each is as exact as these
+/// are.
 template <class Wire, class Out, class Back, class X, class F>
 void check_numbers(any_communicator& c, X const& x, F const& f, char const* what) {
   auto const exact = f(x);
@@ -47,9 +48,13 @@ void check_numbers(any_communicator& c, X const& x, F const& f, char const* what
   require(forward * 8 == exact_bytes * sizeof(Wire), c, std::string(what) + ": what travels");
   auto const y = f(traced<X>(t, input), traced_value);
   auto const value = y.value().local();
-  double const fine = std::same_as<Wire, bfloat16> ? 1.0 / 128 : std::same_as<Wire, float> ? 1e-6 : std::same_as<Out, float> ? 1e-7 : 1e-15;
+  double const fine = std::same_as<Wire, bfloat16> ? 1.0 / 128
+                      : std::same_as<Wire, float>  ? 1e-6
+                      : std::same_as<Out, float>   ? 1e-7
+                                                   : 1e-15;
   double worst = 0;
-  for (index_t n = 0; n < value.size(); ++n) worst = (std::max)(worst, std::abs(double(value[n]) / exact.local()[n] - 1));
+  for (index_t n = 0; n < value.size(); ++n)
+    worst = (std::max)(worst, std::abs(double(value[n]) / exact.local()[n] - 1));
   require(worst <= fine * ranks, c, std::string(what) + ": how exact it is");
   if (fine > 1e-8) require(worst > fine / 1e3, c, std::string(what) + ": the numbers were rounded");
   auto g = value;
@@ -59,7 +64,8 @@ void check_numbers(any_communicator& c, X const& x, F const& f, char const* what
   auto const backward = bytes_of(c, [&] { t.sweep(); });
   auto const back = input.take_cotangent();
   static_assert(std::same_as<typename std::remove_const_t<decltype(back)>::value_type, double>);
-  if constexpr (!std::same_as<Back, void>) require(backward == std::uint64_t(value.size()) * sizeof(Back), c, std::string(what) + ": what travels back");
+  if constexpr (!std::same_as<Back, void>)
+    require(backward == std::uint64_t(value.size()) * sizeof(Back), c, std::string(what) + ": what travels back");
 }
 template <class... O>
 auto reduced() {
@@ -92,8 +98,8 @@ auto scattered_by() {
 
 TEST_CASE("bfloat16 rounds to the nearest, ties to even, and keeps infinities and NaN") {
   CHECK(float(bfloat16(1.0f)) == 1.0f);
-  CHECK(float(bfloat16(1.0f + 1.0f / 256)) == 1.0f);               // a tie, down to even
-  CHECK(float(bfloat16(1.0f + 3.0f / 256)) == 1.0f + 1.0f / 64);   // a tie, up to even
+  CHECK(float(bfloat16(1.0f + 1.0f / 256)) == 1.0f);             // a tie, down to even
+  CHECK(float(bfloat16(1.0f + 3.0f / 256)) == 1.0f + 1.0f / 64); // a tie, up to even
   CHECK(float(bfloat16(1.0f + 1.1f / 256)) == 1.0f + 1.0f / 128);
   CHECK(float(bfloat16(3.4e38f)) == std::numeric_limits<float>::infinity());
   CHECK(std::isnan(float(bfloat16(std::numeric_limits<float>::quiet_NaN()))));
@@ -110,24 +116,33 @@ TEST_CASE("what travels and what comes out follow the options, forward and backw
     check_numbers<float, float, float>(c, p, reduced<wire<float>>(), "all_reduce, wire");
     check_numbers<double, float, float>(c, p, reduced<out<float>>(), "all_reduce, out");
     check_numbers<float, double, double>(c, p, reduced<wire<float>, out<double>>(), "all_reduce, both");
-    check_numbers<float, double, float>(c, p, reduced<wire<float>, out<double>, bwd<wire<float>>>(), "all_reduce, both and back");
-    check_numbers<bfloat16, float, float>(c, p, reduced<wire<bfloat16>, out<float>, bwd<wire<float>>>(), "all_reduce in bfloat16");
-    check_numbers<bfloat16, float, bfloat16>(c, p, reduced<wire<bfloat16>, out<float>, bwd<wire<bfloat16>>>(), "all_reduce in bfloat16, back too");
-    check_numbers<bfloat16, float, float>(c, p, scattered_by<wire<bfloat16>, out<float>>(), "reduce_scatter in bfloat16: a gather back");
+    check_numbers<float, double, float>(c, p, reduced<wire<float>, out<double>, bwd<wire<float>>>(),
+                                        "all_reduce, both and back");
+    check_numbers<bfloat16, float, float>(c, p, reduced<wire<bfloat16>, out<float>, bwd<wire<float>>>(),
+                                          "all_reduce in bfloat16");
+    check_numbers<bfloat16, float, bfloat16>(c, p, reduced<wire<bfloat16>, out<float>, bwd<wire<bfloat16>>>(),
+                                             "all_reduce in bfloat16, back too");
+    check_numbers<bfloat16, float, float>(c, p, scattered_by<wire<bfloat16>, out<float>>(),
+                                          "reduce_scatter in bfloat16: a gather back");
     check_numbers<double, float, float>(c, p, scattered_by<out<float>>(), "reduce_scatter, out");
     auto const s = distribute<Shard<0>>(fractions(12, 5), m);
     check_numbers<double, double, double>(c, s, gathered_by<>(), "all_gather");
     check_numbers<float, float, float>(c, s, gathered_by<wire<float>>(), "all_gather, wire");
     check_numbers<float, float, float>(c, s, gathered_by<out<float>>(), "all_gather, out: the lower travels");
     check_numbers<float, double, double>(c, s, gathered_by<wire<float>, out<double>>(), "all_gather, both");
-    check_numbers<bfloat16, float, float>(c, s, gathered_by<wire<bfloat16>, out<float>, bwd<wire<float>>>(), "all_gather in bfloat16, back in float");
-    check_numbers<bfloat16, double, bfloat16>(c, s, gathered_by<wire<bfloat16>, out<double>, bwd<wire<bfloat16>>>(), "all_gather in bfloat16");
+    check_numbers<bfloat16, float, float>(c, s, gathered_by<wire<bfloat16>, out<float>, bwd<wire<float>>>(),
+                                          "all_gather in bfloat16, back in float");
+    check_numbers<bfloat16, double, bfloat16>(c, s, gathered_by<wire<bfloat16>, out<double>, bwd<wire<bfloat16>>>(),
+                                              "all_gather in bfloat16");
     // without a gradient nobody has to choose
     auto const whole = all_gather<"tp">(s, wire<bfloat16>{}, out<float>{});
-    for (index_t n = 0; n < 12; ++n) require(double(whole.local()[n]) == through<bfloat16>(fractions(12, 5)[n]), c, "rounded once");
+    for (index_t n = 0; n < 12; ++n)
+      require(double(whole.local()[n]) == through<bfloat16>(fractions(12, 5)[n]), c, "rounded once");
     auto const cut = convert<"tp", Shard<0>>(suite::as<Replicate>(fractions(12, 5), m), out<float>{});
     static_assert(std::same_as<decltype(cut.local()[0]), float const&>);
-    auto const turned = all_to_all<"tp", Shard<1>>(distribute<Shard<0>>(suite::whole_numbers(Extents<dyn, dyn>(6, 3), 1), m), wire<bfloat16>{}, out<double>{});
-    require(suite::equal(gather(turned), suite::whole_numbers(Extents<dyn, dyn>(6, 3), 1)), c, "small whole numbers are exact in bfloat16");
+    auto const turned = all_to_all<"tp", Shard<1>>(
+        distribute<Shard<0>>(suite::whole_numbers(Extents<dyn, dyn>(6, 3), 1), m), wire<bfloat16>{}, out<double>{});
+    require(suite::equal(gather(turned), suite::whole_numbers(Extents<dyn, dyn>(6, 3), 1)), c,
+            "small whole numbers are exact in bfloat16");
   }));
 }

@@ -67,9 +67,12 @@ TEST_CASE("the terms of all ranks are one matrix, and each rank's gradient is on
       static_assert(has_placements<std::remove_const_t<decltype(back)>, Replicate>);
       require(values_dot(c, value, g, shared && !pending) == values_dot(c, A.local(), back.local(), false), c, what);
     };
-    adjoint([](auto const& a) { return assemble<"rows", Replicate>(a); }, true, true, "the adjoint of assemble to Replicate");
-    adjoint([](auto const& a) { return assemble<"rows", Invariant>(a); }, true, false, "the adjoint of assemble to Invariant");
-    adjoint([](auto const& a) { return assemble<"rows", SparseShard<0>>(a); }, false, false, "the adjoint of assemble to rows");
+    adjoint([](auto const& a) { return assemble<"rows", Replicate>(a); }, true, true,
+            "the adjoint of assemble to Replicate");
+    adjoint([](auto const& a) { return assemble<"rows", Invariant>(a); }, true, false,
+            "the adjoint of assemble to Invariant");
+    adjoint([](auto const& a) { return assemble<"rows", SparseShard<0>>(a); }, false, false,
+            "the adjoint of assemble to rows");
   }));
 }
 

@@ -14,7 +14,8 @@ int main(int argc, char** argv) {
   mesh<axis<"tp">> const m(world);
   suite::varying(m);
   suite::halos(m, problems::poisson<double>({6, 5}));
-  suite::between<Shard<0, Ceil>, Shard<1, Balanced>>(m, suite::whole_numbers(Extents<dyn, dyn>(7, 5), 1), "uneven 0 to 1");
+  suite::between<Shard<0, Ceil>, Shard<1, Balanced>>(m, suite::whole_numbers(Extents<dyn, dyn>(7, 5), 1),
+                                                     "uneven 0 to 1");
   if (world.size() > 1) {
     auto const p = suite::as<Partial<>>(suite::whole_numbers(Extents<dyn, dyn>(12, 2), 1), m);
     std::string words;
@@ -26,8 +27,10 @@ int main(int argc, char** argv) {
     } catch (rank_error const& e) {
       words = e.what();
     }
-    expect(words.find("rank 0 called all_reduce<\"tp\", Partial<Sum>, Replicate>") != words.npos, "the step of rank 0 is named");
-    expect(words.find("rank 1 called reduce_scatter<\"tp\", Partial<Sum>, Shard<0>>") != words.npos, "the step of rank 1 is named");
+    expect(words.find("rank 0 called all_reduce<\"tp\", Partial<Sum>, Replicate>") != words.npos,
+           "the step of rank 0 is named");
+    expect(words.find("rank 1 called reduce_scatter<\"tp\", Partial<Sum>, Shard<0>>") != words.npos,
+           "the step of rank 1 is named");
     expect(all_reduce<"tp">(p).local()[0] == world.size() * p.local()[0], "and the ranks go on");
   }
   return failures();

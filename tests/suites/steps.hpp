@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Collectives and conversions against their specification on lists of ranks: each rank knows what all ranks hold and compares.
-// Adjoints: <A* g, x> = <g, A x> on whole numbers, with the pairing that belongs to each placement. Threads and MPI alike.
+// Collectives and conversions against their specification on lists of ranks: each rank knows what all ranks hold and
+// compares. Adjoints: <A* g, x> = <g, A x> on whole numbers, with the pairing that belongs to each placement. Threads
+// and MPI alike.
 #pragma once
 
 #include <string>
@@ -25,7 +26,8 @@ using numbers = tensor<double, E>;
 template <class E>
 numbers<E> whole_numbers(E extents, int seed) {
   numbers<E> x(extents);
-  for (index_t n = 0; n < x.size(); ++n) x[n] = double((n * 7919 + seed * 104729 + n * n * 31 + 13 * seed * n) % 19) - 9;
+  for (index_t n = 0; n < x.size(); ++n)
+    x[n] = double((n * 7919 + seed * 104729 + n * n * 31 + 13 * seed * n) % 19) - 9;
   return x;
 }
 template <class Local, class Mesh, class... P>
@@ -49,8 +51,8 @@ bool equal(X const& x, Y const& y) {
   }
 }
 
-/// <g, x> by what is said of the ranks: of copies one rank speaks, of parts each for its own, of a pending sum the other factor is
-/// the same on all. `x` has placement P, g its dual.
+/// <g, x> by what is said of the ranks: of copies one rank speaks, of parts each for its own, of a pending sum the
+/// other factor is the same on all. `x` has placement P, g its dual.
 template <class P, class X, class G>
 double pairing(any_communicator& c, X const& x, G const& g) {
   auto const a = detail::elements_of(x);
@@ -82,9 +84,11 @@ auto some_cotangent(Y const& y, int rank) {
   constexpr auto kind = P::kind;
   auto g = y.local();
   if constexpr (kind == placement_kind::ghost_partial) // its dual holds consistent copies
-    return cotangent_t<Y>(detail::picked_rows<P::dim>(whole_numbers(detail::with_extent<Extents<dyn, dyn>>(g.extents(), P::dim, y.handle()->rows->extent()), 79),
-                                                      *y.handle()->halo, *y.handle()->rows),
-                          y.handle());
+    return cotangent_t<Y>(
+        detail::picked_rows<P::dim>(
+            whole_numbers(detail::with_extent<Extents<dyn, dyn>>(g.extents(), P::dim, y.handle()->rows->extent()), 79),
+            *y.handle()->halo, *y.handle()->rows),
+        y.handle());
   int const seed = kind == placement_kind::partial || kind == placement_kind::invariant ? 77 : 78 + rank;
   auto const all = detail::elements_of(g);
   auto const noise = whole_numbers(Extents<dyn>(index_t(all.size())), seed);
@@ -108,7 +112,8 @@ void check_adjoint(any_communicator& c, X const& x, Step const& step, std::strin
   t.sweep();
   auto const back = input.take_cotangent();
   static_assert(has_placements<std::remove_const_t<decltype(back)>, dual_t<From>>);
-  require(pairing<To>(c, plain.local(), g.local()) == pairing<From>(c, x.local(), back.local()), c, "the adjoint of " + what);
+  require(pairing<To>(c, plain.local(), g.local()) == pairing<From>(c, x.local(), back.local()), c,
+          "the adjoint of " + what);
   require(is_placed_so<dual_t<From>>(c, back.local()), c, "the placement of the gradient of " + what);
   require(is_placed_so<To>(c, plain.local()), c, "the placement of the result of " + what);
 }
@@ -161,28 +166,49 @@ void varying(Mesh const& m) {
     require(part.local()[n] == sum && rows.local()(0, n) == sum, c, "reduce_scatter of a stated Varying");
   }
   auto const copies = stack(3);
-  auto const one = convert<"tp", Varying>(as<Replicate>(copies, m)), other = convert<"tp", Varying>(as<Invariant>(copies, m));
+  auto const one = convert<"tp", Varying>(as<Replicate>(copies, m)),
+             other = convert<"tp", Varying>(as<Invariant>(copies, m));
   for (index_t n = 0; n < 3; ++n)
-    require(one.local()[n] == copies(me, n) && other.local()[n] == copies(me, n), c, "convert to Varying takes a stack apart");
+    require(one.local()[n] == copies(me, n) && other.local()[n] == copies(me, n), c,
+            "convert to Varying takes a stack apart");
   auto const zeros = convert<"tp", Partial<>, 1>(v, expert);
-  require(is_stack<1>(zeros.local(), N, [&](int r) { return r == me ? of(me) : numbers<>(Extents<dyn, dyn>(2, 3)); }), c, "a Varying in zeros");
-  require(equal(reinterpret<"tp", Varying>(as<Invariant>(copies, m)).local(), copies), c, "reinterpret keeps what ranks hold");
+  require(is_stack<1>(zeros.local(), N, [&](int r) { return r == me ? of(me) : numbers<>(Extents<dyn, dyn>(2, 3)); }),
+          c, "a Varying in zeros");
+  require(equal(reinterpret<"tp", Varying>(as<Invariant>(copies, m)).local(), copies), c,
+          "reinterpret keeps what ranks hold");
 
-  check_adjoint(c, v, [](auto const& x) { return all_gather<"tp">(x); }, "all_gather V to R");
-  check_adjoint(c, v, [](auto const& x) { return all_gather<"tp", Invariant, 2>(x); }, "all_gather V to I along 2");
-  check_adjoint(c, v, [](auto const& x) { return all_gather<"tp", Replicate, 1>(x); }, "all_gather V to R along 1");
-  check_adjoint(c, as<Varying>(double(me + 2), m), [](auto const& x) { return all_gather<"tp">(x); }, "all_gather of numbers");
-  check_adjoint(c, w, [](auto const& x) { return all_reduce<"tp", Varying, Replicate>(x); }, "all_reduce V to R");
-  check_adjoint(c, w, [](auto const& x) { return reduce_scatter<"tp", Varying, Varying>(x); }, "reduce_scatter V to V");
-  check_adjoint(c, w, [](auto const& x) { return all_to_all<"tp", Varying>(x); }, "all_to_all V");
-  check_adjoint(c, as<Replicate>(copies, m), [](auto const& x) { return convert<"tp", Varying>(x); }, "convert R to V");
-  check_adjoint(c, as<Invariant>(copies, m), [](auto const& x) { return convert<"tp", Varying>(x); }, "convert I to V");
-  check_adjoint(c, v, [](auto const& x) { return convert<"tp", Partial<>, 1>(x, expert); }, "convert V to P");
-  check_adjoint(c, as<Replicate>(copies, m), [](auto const& x) { return reinterpret<"tp", Varying>(x, expert); }, "reinterpret R to V");
-  check_adjoint(c, as<Replicate>(copies, m), [](auto const& x) { return reinterpret<"tp", Partial<>>(x, expert); }, "reinterpret R to P");
-  check_adjoint(c, v, [](auto const& x) { return reinterpret<"tp", Partial<>>(x); }, "reinterpret V to P");
-  check_adjoint(c, as<Invariant>(copies, m), [](auto const& x) { return reinterpret<"tp", Partial<>>(x); }, "reinterpret I to P");
-  check_adjoint(c, as<Invariant>(copies, m), [](auto const& x) { return reinterpret<"tp", Varying>(x); }, "reinterpret I to V");
+  check_adjoint(
+      c, v, [](auto const& x) { return all_gather<"tp">(x); }, "all_gather V to R");
+  check_adjoint(
+      c, v, [](auto const& x) { return all_gather<"tp", Invariant, 2>(x); }, "all_gather V to I along 2");
+  check_adjoint(
+      c, v, [](auto const& x) { return all_gather<"tp", Replicate, 1>(x); }, "all_gather V to R along 1");
+  check_adjoint(
+      c, as<Varying>(double(me + 2), m), [](auto const& x) { return all_gather<"tp">(x); }, "all_gather of numbers");
+  check_adjoint(
+      c, w, [](auto const& x) { return all_reduce<"tp", Varying, Replicate>(x); }, "all_reduce V to R");
+  check_adjoint(
+      c, w, [](auto const& x) { return reduce_scatter<"tp", Varying, Varying>(x); }, "reduce_scatter V to V");
+  check_adjoint(
+      c, w, [](auto const& x) { return all_to_all<"tp", Varying>(x); }, "all_to_all V");
+  check_adjoint(
+      c, as<Replicate>(copies, m), [](auto const& x) { return convert<"tp", Varying>(x); }, "convert R to V");
+  check_adjoint(
+      c, as<Invariant>(copies, m), [](auto const& x) { return convert<"tp", Varying>(x); }, "convert I to V");
+  check_adjoint(
+      c, v, [](auto const& x) { return convert<"tp", Partial<>, 1>(x, expert); }, "convert V to P");
+  check_adjoint(
+      c, as<Replicate>(copies, m), [](auto const& x) { return reinterpret<"tp", Varying>(x, expert); },
+      "reinterpret R to V");
+  check_adjoint(
+      c, as<Replicate>(copies, m), [](auto const& x) { return reinterpret<"tp", Partial<>>(x, expert); },
+      "reinterpret R to P");
+  check_adjoint(
+      c, v, [](auto const& x) { return reinterpret<"tp", Partial<>>(x); }, "reinterpret V to P");
+  check_adjoint(
+      c, as<Invariant>(copies, m), [](auto const& x) { return reinterpret<"tp", Partial<>>(x); }, "reinterpret I to P");
+  check_adjoint(
+      c, as<Invariant>(copies, m), [](auto const& x) { return reinterpret<"tp", Varying>(x); }, "reinterpret I to V");
 }
 
 // ---- copies and sums
@@ -195,16 +221,24 @@ void copies(Mesh const& m) {
   auto const r = as<Replicate>(x, m);
   auto const i = as<Invariant>(x, m);
   auto const p = as<Partial<>>(whole_numbers(Extents<dyn, dyn>(4, 3), me), m);
-  require(equal(convert<"tp", Invariant>(r, expert).local(), x) && equal(convert<"tp", Replicate>(i).local(), x), c, "copies are copies");
+  require(equal(convert<"tp", Invariant>(r, expert).local(), x) && equal(convert<"tp", Replicate>(i).local(), x), c,
+          "copies are copies");
   auto const zeros = convert<"tp", Partial<>>(i, expert);
   require(equal(zeros.local(), me == 0 ? x : numbers<>(Extents<dyn, dyn>(4, 3))), c, "rank 0 keeps an Invariant");
-  check_adjoint(c, r, [](auto const& v) { return convert<"tp", Invariant>(v, expert); }, "convert R to I");
-  check_adjoint(c, i, [](auto const& v) { return convert<"tp", Replicate>(v); }, "convert I to R");
-  check_adjoint(c, r, [](auto const& v) { return convert<"tp", Partial<>>(v); }, "convert R to P");
-  check_adjoint(c, i, [](auto const& v) { return convert<"tp", Partial<>>(v, expert); }, "convert I to P");
-  check_adjoint(c, p, [](auto const& v) { return all_reduce<"tp">(v); }, "all_reduce P to R");
-  check_adjoint(c, p, [](auto const& v) { return all_reduce<"tp", Invariant>(v); }, "all_reduce P to I");
-  check_adjoint(c, i, [](auto const& v) { return reinterpret<"tp", Replicate>(v, expert); }, "reinterpret I to R");
+  check_adjoint(
+      c, r, [](auto const& v) { return convert<"tp", Invariant>(v, expert); }, "convert R to I");
+  check_adjoint(
+      c, i, [](auto const& v) { return convert<"tp", Replicate>(v); }, "convert I to R");
+  check_adjoint(
+      c, r, [](auto const& v) { return convert<"tp", Partial<>>(v); }, "convert R to P");
+  check_adjoint(
+      c, i, [](auto const& v) { return convert<"tp", Partial<>>(v, expert); }, "convert I to P");
+  check_adjoint(
+      c, p, [](auto const& v) { return all_reduce<"tp">(v); }, "all_reduce P to R");
+  check_adjoint(
+      c, p, [](auto const& v) { return all_reduce<"tp", Invariant>(v); }, "all_reduce P to I");
+  check_adjoint(
+      c, i, [](auto const& v) { return reinterpret<"tp", Replicate>(v, expert); }, "reinterpret I to R");
 }
 
 // ---- parts of one tensor
@@ -240,12 +274,18 @@ void whole_and_parts(Mesh const& m, numbers<E> const& whole, std::string const& 
   require(equal(reduce_scatter<"tp", P>(sum).local(), distribute<P>(all, m).local()), c, "reduce_scatter, " + what);
   require(equal(convert<"tp", P>(as<Replicate>(whole, m)).local(), x.local()), c, "convert, " + what);
   if constexpr (Adjoints) {
-    check_adjoint(c, x, [](auto const& v) { return all_gather<"tp">(v); }, "all_gather to R, " + what);
-    check_adjoint(c, x, [](auto const& v) { return all_gather<"tp", Invariant>(v); }, "all_gather to I, " + what);
-    check_adjoint(c, sum, [](auto const& v) { return reduce_scatter<"tp", P>(v); }, "reduce_scatter, " + what);
-    check_adjoint(c, x, [](auto const& v) { return convert<"tp", Partial<>>(v, expert); }, "convert to P, " + what);
-    check_adjoint(c, as<Replicate>(whole, m), [](auto const& v) { return convert<"tp", P>(v); }, "convert from R, " + what);
-    check_adjoint(c, as<Invariant>(whole, m), [](auto const& v) { return convert<"tp", P>(v); }, "convert from I, " + what);
+    check_adjoint(
+        c, x, [](auto const& v) { return all_gather<"tp">(v); }, "all_gather to R, " + what);
+    check_adjoint(
+        c, x, [](auto const& v) { return all_gather<"tp", Invariant>(v); }, "all_gather to I, " + what);
+    check_adjoint(
+        c, sum, [](auto const& v) { return reduce_scatter<"tp", P>(v); }, "reduce_scatter, " + what);
+    check_adjoint(
+        c, x, [](auto const& v) { return convert<"tp", Partial<>>(v, expert); }, "convert to P, " + what);
+    check_adjoint(
+        c, as<Replicate>(whole, m), [](auto const& v) { return convert<"tp", P>(v); }, "convert from R, " + what);
+    check_adjoint(
+        c, as<Invariant>(whole, m), [](auto const& v) { return convert<"tp", P>(v); }, "convert from I, " + what);
   }
 }
 /// 48 indices are an even number for 1, 2, 3, 4 and 8 ranks, and for two pieces of each.
@@ -256,7 +296,8 @@ void parts(Mesh const& m) {
   whole_and_parts<Shard<0>, false>(m, flat, "rows");
   whole_and_parts<Shard<1, Balanced>, false>(m, flat, "columns, balanced");
   whole_and_parts<Shard<0, Strided<2>>, true>(m, flat, "strided rows");
-  whole_and_parts<Shard<2, Ceil>, true>(m, whole_numbers(Extents<dyn, dyn, dyn>(2, 3, 5), 7), "last of three, some ranks empty");
+  whole_and_parts<Shard<2, Ceil>, true>(m, whole_numbers(Extents<dyn, dyn, dyn>(2, 3, 5), 7),
+                                        "last of three, some ranks empty");
   between<Shard<1>, Shard<2>>(m, tall, "1 to 2");
   between<Shard<0, Ceil>, Shard<1, Balanced>>(m, flat, "uneven 0 to 1");
   between<Shard<1, Balanced>, Shard<0, Strided<2>>>(m, flat, "balanced 1 to strided 0");
@@ -280,7 +321,8 @@ void halos(Mesh const& m, Sparse const& A) {
   auto const& plan = *D.handle()->halo;
   auto const& columns = *y.handle()->rows;
   for (index_t n = 0; n < plan.own() + plan.ghosts(); ++n)
-    for (index_t w = 0; w < 2; ++w) require(y.local()(n, w) == whole(plan.global(columns, n), w), c, "own rows and ghosts");
+    for (index_t w = 0; w < 2; ++w)
+      require(y.local()(n, w) == whole(plan.global(columns, n), w), c, "own rows and ghosts");
   require(equal(owned<"tp">(y).local(), x.local()), c, "owned");
   require(equal(all_gather<"tp">(y).local(), whole), c, "all_gather of a Ghost");
   auto const copies = as<Replicate>(whole, m);
@@ -290,28 +332,41 @@ void halos(Mesh const& m, Sparse const& A) {
   using GP = distributed<numbers<>, Mesh, GhostP<0, Part<>, "A">>;
   GP const parts(whole_numbers(y.local().extents(), c.rank()), y.handle());
   auto const folded = halo_reduce<"tp">(parts);
-  require(equal(gather(folded), all_reduce<"tp">(embed<"tp">(parts)).local()), c, "halo_reduce is the sum of what is embedded");
+  require(equal(gather(folded), all_reduce<"tp">(embed<"tp">(parts)).local()), c,
+          "halo_reduce is the sum of what is embedded");
   auto const back = convert<"tp", GhostP<0, Part<>, "A">>(owned<"tp">(y));
   require(equal(halo_reduce<"tp">(back).local(), x.local()), c, "a shard among zeros");
 
   check_adjoint(c, x, exchange, "halo_exchange");
-  check_adjoint(c, parts, [](auto const& v) { return halo_reduce<"tp">(v); }, "halo_reduce");
-  check_adjoint(c, y, [](auto const& v) { return owned<"tp">(v); }, "owned");
-  check_adjoint(c, y, [](auto const& v) { return all_gather<"tp">(v); }, "all_gather of a Ghost");
-  check_adjoint(c, parts, [](auto const& v) { return embed<"tp">(v); }, "embed");
-  check_adjoint(c, copies, [&D](auto const& v) { return restrict_to<"tp", "A">(v, D); }, "restrict_to");
-  check_adjoint(c, owned<"tp">(y), [](auto const& v) { return convert<"tp", GhostP<0, Part<>, "A">>(v); }, "into the zeros of a halo");
+  check_adjoint(
+      c, parts, [](auto const& v) { return halo_reduce<"tp">(v); }, "halo_reduce");
+  check_adjoint(
+      c, y, [](auto const& v) { return owned<"tp">(v); }, "owned");
+  check_adjoint(
+      c, y, [](auto const& v) { return all_gather<"tp">(v); }, "all_gather of a Ghost");
+  check_adjoint(
+      c, parts, [](auto const& v) { return embed<"tp">(v); }, "embed");
+  check_adjoint(
+      c, copies, [&D](auto const& v) { return restrict_to<"tp", "A">(v, D); }, "restrict_to");
+  check_adjoint(
+      c, owned<"tp">(y), [](auto const& v) { return convert<"tp", GhostP<0, Part<>, "A">>(v); },
+      "into the zeros of a halo");
 
   // partitions found at run time
   auto const strips_of = distribute<SparseShard<0>>(A, m);
-  auto const again = [&](auto const& v) { return repartition<"tp", Shard<0, Part<"strips">>>(v, strips_of.col_layout()); };
+  auto const again = [&](auto const& v) {
+    return repartition<"tp", Shard<0, Part<"strips">>>(v, strips_of.col_layout());
+  };
   auto const z = again(x);
   require(equal(z.local(), distribute(whole, strips_of.col_layout()).local()), c, "repartition");
   check_adjoint(c, x, again, "repartition");
-  check_adjoint(c, copies, [&](auto const& v) { return convert<"tp", Shard<0, Part<>>>(v, D.col_layout()); }, "convert by a layout");
+  check_adjoint(
+      c, copies, [&](auto const& v) { return convert<"tp", Shard<0, Part<>>>(v, D.col_layout()); },
+      "convert by a layout");
   auto const turned = all_to_all<"tp", Shard<1, Ceil>>(x);
   require(equal(turned.local(), distribute<Shard<1, Ceil>>(whole, m).local()), c, "a partition to columns");
-  check_adjoint(c, x, [](auto const& v) { return all_to_all<"tp", Shard<1, Ceil>>(v); }, "a partition to columns");
+  check_adjoint(
+      c, x, [](auto const& v) { return all_to_all<"tp", Shard<1, Ceil>>(v); }, "a partition to columns");
 }
 
 } // namespace suite

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Several axes of a mesh as one, `all_gather<flat<"dp", "tp">>(x)`: one collective over the ranks of all of them, the first axis
-// outermost; and axes that deal out one dimension in another order, `permute_shards<"tp", "dp">(x)`. Even shards only.
+// Several axes of a mesh as one, `all_gather<flat<"dp", "tp">>(x)`: one collective over the ranks of all of them, the
+// first axis outermost; and axes that deal out one dimension in another order, `permute_shards<"tp", "dp">(x)`. Even
+// shards only.
 #pragma once
 
 #include <utility>
@@ -81,7 +82,8 @@ struct flat_result {
   typing type{};
   diagnostic why{};
 };
-/// A step on several axes at once: all hold the same placement; shards are the innermost of their dimension, in the order given.
+/// A step on several axes at once: all hold the same placement; shards are the innermost of their dimension, in the
+/// order given.
 constexpr flat_result check_flat(step how, typing const& t, std::span<int const> axes, placed to, bool insisted) {
   flat_result out{t, {}};
   auto const refused = [&](code what, int a) { return flat_result{t, {what, std::int8_t(a), 0}}; };
@@ -142,8 +144,7 @@ constexpr new_order check_order(typing const& t, std::span<int const> axes) {
 template <class P>
 inline constexpr bool is_flattened_evenly = true; // what is dealt out otherwise does not nest
 template <class P>
-  requires(is_sharded(P::kind))
-inline constexpr bool is_flattened_evenly<P> = std::same_as<typename P::family, Even>;
+requires(is_sharded(P::kind)) inline constexpr bool is_flattened_evenly<P> = std::same_as<typename P::family, Even>;
 
 template <typing T, class Keys, class Local, class Mesh, class Numbers>
 struct typed_so;
@@ -161,7 +162,8 @@ using stepped_keys = typename keys_beside<placements_of_t<X>, To...>::type;
 /// What the refusals of several axes name.
 template <class X, code Why, int Axis, class... Facts>
 constexpr void refuse_axis() {
-  refuse<Why, type_list<Facts..., operand_is<0, placement_on_t<X, Axis>>, on_axis<mesh_of_t<X>::template name_string<Axis>()>>>();
+  refuse<Why, type_list<Facts..., operand_is<0, placement_on_t<X, Axis>>,
+                        on_axis<mesh_of_t<X>::template name_string<Axis>()>>>();
 }
 
 template <step How, class To, bool Insisted, int Dim, fixed_string... Axes, class X>
@@ -175,14 +177,16 @@ auto stepped_flat(X const& x) {
     using Keys = stepped_keys<X, To>;
     require_one_mode<Mesh, Axes...>();
     constexpr bool even = sizeof...(Axes) == 1 || (is_flattened_evenly<From> && is_flattened_evenly<To>);
-    constexpr auto found = check_flat(How, operand_traits<X>::template value<Keys>.type, Along::list, to_value<To, Keys>(), Insisted);
+    constexpr auto found =
+        check_flat(How, operand_traits<X>::template value<Keys>.type, Along::list, to_value<To, Keys>(), Insisted);
     constexpr code why = found.why.what != code::ok ? found.why.what : even ? code::ok : code::indivisible;
     if constexpr (why != code::ok) {
       refuse_axis<X, why, (0 > found.why.axis ? Along::first : found.why.axis), To, flat<Axes...>>();
       return x;
     } else {
       auto [local, layout] = take_step<How, From, To, Along, Dim>(x.local(), x.handle());
-      using Out = typename typed_so<found.type, Keys, decltype(local), Mesh, std::make_integer_sequence<int, Mesh::rank>>::type;
+      using Out =
+          typename typed_so<found.type, Keys, decltype(local), Mesh, std::make_integer_sequence<int, Mesh::rank>>::type;
       return Out(std::move(local), std::move(layout));
     }
   }
@@ -192,7 +196,8 @@ auto stepped_flat(X const& x) {
 template <class Local, class Mesh>
 Local permuted_blocks(Local const& x, Mesh const& m, std::span<int const> old, std::span<int const> now) {
   auto& c = communicator_of(m, old);
-  std::vector<int> to(std::size_t(c.size()));  // by old place: the place, in the old order, of the rank that gets the block
+  std::vector<int> to(
+      std::size_t(c.size())); // by old place: the place, in the old order, of the rank that gets the block
   for (int n = 0; n < c.size(); ++n) {
     std::vector<int> at(std::size_t(Mesh::rank), 0);
     for (std::size_t k = now.size(), rest = std::size_t(n); k-- > 0; rest /= std::size_t(m.size(now[k])))
@@ -217,15 +222,16 @@ auto permuted(X const& x) {
     static constexpr auto found = check_order(operand_traits<X>::template value<Keys>.type, axes);
     constexpr bool even = (is_flattened_evenly<placement_along_t<X, Axes>> && ...);
     if constexpr (found.why.what != code::ok || !even) {
-      refuse_axis<X, (found.why.what != code::ok ? found.why.what : code::indivisible), (0 > found.why.axis ? axes[0] : found.why.axis),
-                  order_of_shards<Axes...>>();
+      refuse_axis<X, (found.why.what != code::ok ? found.why.what : code::indivisible),
+                  (0 > found.why.axis ? axes[0] : found.why.axis), order_of_shards<Axes...>>();
       return x;
     } else {
       int old[max_mesh_axes], now[max_mesh_axes];
       for (int n = 0; n < found.count; ++n) old[n] = found.old[n], now[n] = found.now[n];
       std::span<int const> const before(old, std::size_t(found.count)), after(now, std::size_t(found.count));
       auto layout = nested_layout(x.handle(), after, x.handle()->extent[old[0]]);
-      using Out = typename typed_so<found.type, Keys, local_of_t<X>, Mesh, std::make_integer_sequence<int, Mesh::rank>>::type;
+      using Out =
+          typename typed_so<found.type, Keys, local_of_t<X>, Mesh, std::make_integer_sequence<int, Mesh::rank>>::type;
       return Out(permuted_blocks(x.local(), x.mesh(), before, after), std::move(layout));
     }
   }
@@ -248,18 +254,16 @@ struct present_order {
   static auto type_of(std::integer_sequence<int, N...>) -> order_of_shards<Mesh::template name_string<list[N]>()...>;
   using type = decltype(type_of(std::make_integer_sequence<int, int(sizeof...(Axes))>{}));
 };
-}  // namespace detail
+} // namespace detail
 
 template <step How, class To, bool Insisted, int Dim, fixed_string... Axes, class X>
-  requires detail::Steppable<X>
+requires detail::Steppable<X>
 auto perform(flat_step_on<How, flat<Axes...>, To, Insisted, Dim>, X const& x) {
   return detail::stepped_flat<How, To, Insisted, Dim, Axes...>(x);
 }
 template <fixed_string... Axes, class X>
-  requires detail::Steppable<X>
-auto perform(order_of_shards<Axes...>, X const& x) {
-  return detail::permuted<Axes...>(x);
-}
+requires detail::Steppable<X>
+auto perform(order_of_shards<Axes...>, X const& x) { return detail::permuted<Axes...>(x); }
 template <step How, class To, bool Insisted, int Dim, fixed_string... Axes, detail::TracedSteppable X>
 auto perform(flat_step_on<How, flat<Axes...>, To, Insisted, Dim> s, X const& x) {
   using Mesh = mesh_of_t<plain_t<X>>;
@@ -267,15 +271,17 @@ auto perform(flat_step_on<How, flat<Axes...>, To, Insisted, Dim> s, X const& x) 
   using From = placement_on_t<plain_t<X>, axes[0]>;
   using Back = flat_step_on<detail::adjoint_step<How, From, To>, flat<Axes...>, dual_t<From>, true, Dim>;
   return detail::record(x.home(), perform(s, x.value()),
-                        detail::linear_in(x, [](auto const&, auto const& g) { return perform(Back{}, g); },
-                                          [s](auto const&, auto const& d) { return perform(s, d); }));
+                        detail::linear_in(
+                            x, [](auto const&, auto const& g) { return perform(Back{}, g); },
+                            [s](auto const&, auto const& d) { return perform(s, d); }));
 }
 template <fixed_string... Axes, detail::TracedSteppable X>
 auto perform(order_of_shards<Axes...> s, X const& x) {
   using Back = typename detail::present_order<plain_t<X>, Axes...>::type;
   return detail::record(x.home(), perform(s, x.value()),
-                        detail::linear_in(x, [](auto const&, auto const& g) { return perform(Back{}, g); },
-                                          [s](auto const&, auto const& d) { return perform(s, d); }));
+                        detail::linear_in(
+                            x, [](auto const&, auto const& g) { return perform(Back{}, g); },
+                            [s](auto const&, auto const& d) { return perform(s, d); }));
 }
 
 namespace detail {
@@ -285,10 +291,10 @@ template <fixed_string... Axes>
 inline constexpr bool is_flat<flat<Axes...>> = true;
 template <class Axes>
 concept Flattened = is_flat<Axes>;
-}  // namespace detail
+} // namespace detail
 
-// The collectives of dist/collectives.hpp on flattened axes. Law: all components hold the same placement, shards are Even and lie
-// in the order given. Placement and gradient: as on one axis. Cost: one collective of all ranks.
+// The collectives of dist/collectives.hpp on flattened axes. Law: all components hold the same placement, shards are
+// Even and lie in the order given. Placement and gradient: as on one axis. Cost: one collective of all ranks.
 
 template <detail::Flattened Axes, Placement To = Replicate, Stepping X>
 auto all_reduce(X const& x) {
@@ -315,11 +321,12 @@ auto convert(X const& x, expert_t) {
   return perform(flat_step_on<step::convert, Axes, To, true, Dim>{}, x);
 }
 
-/// The named axes, which deal out one dimension evenly, take each other's places: Axes is their new order, outermost first.
-/// Placement: levels of Shard<d, Even, level>. Gradient: the order before. Cost: each rank sends its part to one rank.
+/// The named axes, which deal out one dimension evenly, take each other's places: Axes is their new order, outermost
+/// first. Placement: levels of Shard<d, Even, level>. Gradient: the order before. Cost: each rank sends its part to one
+/// rank.
 template <fixed_string... Axes, Stepping X>
 auto permute_shards(X const& x) {
   return perform(order_of_shards<Axes...>{}, x);
 }
 
-}  // namespace sla
+} // namespace sla

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A rank's rows with copies of the halo that it reads (Ghost), and its dual, contributions to both (GhostP): rows first, then
-// ghosts as the halo plan numbers them. The plan and its exchange are in dist/halo.hpp.
+// A rank's rows with copies of the halo that it reads (Ghost), and its dual, contributions to both (GhostP): rows
+// first, then ghosts as the halo plan numbers them. The plan and its exchange are in dist/halo.hpp.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,8 @@ namespace sla::detail {
 template <class Mesh>
 halo_plan const& plan_of(shared_layout<Mesh> const& layout) {
   if (!layout.halo || !layout.rows)
-    throw value_error("a halo belongs to a sparse tensor that is dealt out by rows: name it, halo_exchange<axis, pattern>(x, D)");
+    throw value_error(
+        "a halo belongs to a sparse tensor that is dealt out by rows: name it, halo_exchange<axis, pattern>(x, D)");
   return *layout.halo;
 }
 
@@ -78,7 +79,8 @@ auto picked_rows(Local const& x, halo_plan const& plan, row_partition const& row
   auto const [outer, inner] = around(x.extents(), D);
   index_t const all = plan.own() + plan.ghosts();
   To out(with_extent<typename To::extents_type>(x.extents(), D, all), uninitialized);
-  move_rows<false>(x.data(), out.data(), outer, all, rows.extent(), inner, [&](index_t n) { return plan.global(rows, n); });
+  move_rows<false>(x.data(), out.data(), outer, all, rows.extent(), inner,
+                   [&](index_t n) { return plan.global(rows, n); });
   return out;
 }
 /// Its adjoint: they in the whole, zeros elsewhere.
@@ -87,7 +89,8 @@ auto placed_rows(Local const& x, halo_plan const& plan, row_partition const& row
   using To = resized_t<Local, D>;
   auto const [outer, inner] = around(x.extents(), D);
   To out(with_extent<typename To::extents_type>(x.extents(), D, rows.extent()));
-  move_rows<true>(x.data(), out.data(), outer, x.extent(D), rows.extent(), inner, [&](index_t n) { return plan.global(rows, n); });
+  move_rows<true>(x.data(), out.data(), outer, x.extent(D), rows.extent(), inner,
+                  [&](index_t n) { return plan.global(rows, n); });
   return out;
 }
 
@@ -104,4 +107,4 @@ layout_handle<Mesh> with_halo_of(layout_handle<Mesh> const& old, int a, shared_l
   return layout;
 }
 
-}  // namespace sla::detail
+} // namespace sla::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Derivatives of collectives and conversions: the adjoint step of spmd/transition.hpp carries the cotangent back, the step itself
-// a tangent on. Other operations on distributed values are in dist/grad.hpp.
+// Derivatives of collectives and conversions: the adjoint step of spmd/transition.hpp carries the cotangent back, the
+// step itself a tangent on. Other operations on distributed values are in dist/grad.hpp.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ inline constexpr step adjoint_step = [] {
   using keys = typename key_list<From, To>::type;
   return adjoint_of(transition{How, to_value<From, keys>(), to_value<To, keys>()}).how;
 }();
-}  // namespace detail
+} // namespace detail
 
 template <StepOn S, detail::TracedSteppable X>
 auto perform(S, X const& x, layout_handle<mesh_of_t<plain_t<X>>> const& like = {}) {
@@ -35,8 +35,11 @@ auto perform(S, X const& x, layout_handle<mesh_of_t<plain_t<X>>> const& like = {
         using Back = dual_t<From>;
         return detail::stepped<detail::adjoint_step<S::how, From, To>, S::axis, Back, true, S::dim>(g, home);
       },
-      [like](auto const&, auto const& d) { return detail::stepped<S::how, S::axis, To, S::insisted, S::dim>(d, like); });
-  return detail::record(x.home(), detail::stepped<S::how, S::axis, To, S::insisted, S::dim>(x.value(), like), std::move(rule));
+      [like](auto const&, auto const& d) {
+        return detail::stepped<S::how, S::axis, To, S::insisted, S::dim>(d, like);
+      });
+  return detail::record(x.home(), detail::stepped<S::how, S::axis, To, S::insisted, S::dim>(x.value(), like),
+                        std::move(rule));
 }
 
-}  // namespace sla
+} // namespace sla

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Halos by name: `halo_exchange<"rows", "A">(x, D)` gives each rank copies of what its rows of D read, `halo_reduce`, `owned`,
-// `restrict_to` and `embed` lead on and back. Products of distributed matrices do this themselves (dist/product.hpp).
+// Halos by name: `halo_exchange<"rows", "A">(x, D)` gives each rank copies of what its rows of D read, `halo_reduce`,
+// `owned`, `restrict_to` and `embed` lead on and back. Products of distributed matrices do this themselves
+// (dist/product.hpp).
 #pragma once
 
 #include <sla/dist/collectives.hpp>
@@ -16,12 +17,15 @@ using shard_of = Shard<P::dim, typename P::family>;
 /// x lies as the columns of D, whose halo is asked for.
 template <class X, class D>
 auto halo_layout(X const& x, D const& d, int axis) {
-  static_assert(DistributedSparse<D>, "sla: halo_exchange<axis, pattern>(x, D): D is a distributed sparse tensor whose rows are dealt out");
-  if (!d.handle()->halo) throw value_error("halo_exchange(x, D): D is not dealt out by rows; distribute it as SparseShard<0>");
+  static_assert(DistributedSparse<D>,
+                "sla: halo_exchange<axis, pattern>(x, D): D is a distributed sparse tensor whose rows are dealt out");
+  if (!d.handle()->halo)
+    throw value_error("halo_exchange(x, D): D is not dealt out by rows; distribute it as SparseShard<0>");
   auto const& columns = (d.handle()->domain ? d.handle()->domain : d.handle())->rows;
   auto const& rows = x->rows;
   if (rows && rows != columns && rows->fingerprint() != columns->fingerprint())
-    throw shape_error("halo_exchange(x, D): x was dealt out by another partition than D's columns; distribute it by D.col_layout()");
+    throw shape_error(
+        "halo_exchange(x, D): x was dealt out by another partition than D's columns; distribute it by D.col_layout()");
   return with_halo_of(x, axis, *d.handle());
 }
 template <class X>
@@ -42,12 +46,12 @@ template <class X, fixed_string Axis>
 using on_axis_of = placement_along_t<stepping_t<X>, Axis>;
 template <class X, fixed_string Axis>
 inline constexpr int axis_of = mesh_of_t<stepping_t<X>>::template index<Axis>();
-}  // namespace detail
+} // namespace detail
 
-/// This rank's part, and copies of what its rows of D read of others: own entries first, then ghosts. Pattern names the halo, so
-/// that values with one meet only those with the same.
-/// Placement: Shard<d, Part<>> to Ghost<d, Part<>, Pattern>. Gradient: halo_reduce. Cost: one message to and from each neighbour.
-/// Errors: shape_error, if x lies otherwise than D's columns.
+/// This rank's part, and copies of what its rows of D read of others: own entries first, then ghosts. Pattern names the
+/// halo, so that values with one meet only those with the same. Placement: Shard<d, Part<>> to Ghost<d, Part<>,
+/// Pattern>. Gradient: halo_reduce. Cost: one message to and from each neighbour. Errors: shape_error, if x lies
+/// otherwise than D's columns.
 template <fixed_string Axis, fixed_string Pattern = "", Stepping X, class D>
 auto halo_exchange(X const& x, D const& d) {
   using To = detail::ghost_of<detail::on_axis_of<X, Axis>, Pattern>;
@@ -65,14 +69,15 @@ template <fixed_string Axis, Stepping X>
 auto owned(X const& x) {
   return perform(step_on<step::convert, Axis, detail::shard_of<detail::on_axis_of<X, Axis>>>{}, x);
 }
-/// What this rank's rows of D read, out of the whole. Placement: Replicate to Ghost<d, Part<>, Pattern>, where dimension d of x is
-/// that of D's columns. Gradient: embed. Cost: a copy.
+/// What this rank's rows of D read, out of the whole. Placement: Replicate to Ghost<d, Part<>, Pattern>, where
+/// dimension d of x is that of D's columns. Gradient: embed. Cost: a copy.
 template <fixed_string Axis, fixed_string Pattern = "", int Dim = 0, Stepping X, class D>
 auto restrict_to(X const& x, D const& d) {
   using Rows = placement_along_t<std::remove_cvref_t<decltype(detail::matrix_value(d))>, Axis>;
   using To = Ghost<Dim, typename Rows::family, Pattern>;
   auto const& matrix = detail::matrix_value(d);
-  return perform(step_on<step::convert, Axis, To>{}, x, detail::with_halo_of(detail::handle_of(x), detail::axis_of<X, Axis>, *matrix.handle()));
+  return perform(step_on<step::convert, Axis, To>{}, x,
+                 detail::with_halo_of(detail::handle_of(x), detail::axis_of<X, Axis>, *matrix.handle()));
 }
 /// Contributions in the whole, zeros elsewhere. Placement: GhostP to Partial. Gradient: restrict_to. Cost: a copy.
 template <fixed_string Axis, Stepping X>
@@ -80,4 +85,4 @@ auto embed(X const& x) {
   return perform(step_on<step::convert, Axis, Partial<>>{}, x);
 }
 
-}  // namespace sla
+} // namespace sla

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Parts of a dense tensor on the ranks of one line: cut out of the whole, put back, gathered and folded. Exchanges between
-// dimensions and families are in dist/trades.hpp, stacks of whole tensors in dist/stacks.hpp, the steps made of all in dist/steps.hpp.
+// Parts of a dense tensor on the ranks of one line: cut out of the whole, put back, gathered and folded. Exchanges
+// between dimensions and families are in dist/trades.hpp, stacks of whole tensors in dist/stacks.hpp, the steps made of
+// all in dist/steps.hpp.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +29,8 @@ template <class Local, class T, class E = typename Local::extents_type>
 using rebuilt_t = typename rebuilt<Local, T, E>::type;
 /// The local tensor when dimension D is another part of its whole.
 template <class Local, int D>
-using resized_t = rebuilt_t<Local, typename Local::value_type, typename extent_at<typename Local::extents_type, D, dyn>::type>;
+using resized_t =
+    rebuilt_t<Local, typename Local::value_type, typename extent_at<typename Local::extents_type, D, dyn>::type>;
 
 /// A tensor as outer x extent x inner around one dimension.
 template <class E>
@@ -40,8 +42,8 @@ std::pair<index_t, index_t> around(E const& extents, int d) {
 }
 template <class To, class E>
 To with_extent(E const& extents, int d, index_t size) {
-  return [&]<std::size_t... N>(std::index_sequence<N...>) { return To((int(N) == d ? size : extents[int(N)])...); }(
-      std::make_index_sequence<std::size_t(E::rank)>{});
+  return [&]<std::size_t... N>(std::index_sequence<N...>) { return To((int(N) == d ? size : extents[int(N)])...); }
+  (std::make_index_sequence<std::size_t(E::rank)>{});
 }
 /// to[outer][at(j)][inner] = from[outer][j][inner], or back.
 template <bool Scatter, class T, class At>
@@ -57,12 +59,13 @@ void move_rows(T const* from, T* to, index_t outer, index_t count, index_t whole
 struct rank_line {
   any_communicator* c;
   int size, rank;
-  index_t extent;             ///< of the whole that these ranks share
-  row_partition const* rows;  ///< of a Part: who owns what
+  index_t extent;            ///< of the whole that these ranks share
+  row_partition const* rows; ///< of a Part: who owns what
 };
 template <class Mesh>
 rank_line line_of(shared_layout<Mesh> const& layout, int a) {
-  return {&layout.mesh.communicator(a), layout.mesh.size(a), layout.mesh.coordinate(a), layout.extent[a], layout.rows.get()};
+  return {&layout.mesh.communicator(a), layout.mesh.size(a), layout.mesh.coordinate(a), layout.extent[a],
+          layout.rows.get()};
 }
 
 template <class Family>
@@ -93,8 +96,11 @@ auto piece_places(rank_line const& l) {
   if constexpr (Family::stated)
     return [l](int r, index_t j) { return Family::local_to_global(r, j, l.extent, l.size); };
   else
-    return [owners = &l.rows->owners(), order = l.rows->owners().contiguous() ? std::vector<index_t>() : l.rows->owners().order()](
-               int r, index_t j) { return order.empty() ? owners->first(r) + j : order[std::size_t(owners->first(r) + j)]; };
+    return
+        [owners = &l.rows->owners(),
+         order = l.rows->owners().contiguous() ? std::vector<index_t>() : l.rows->owners().order()](int r, index_t j) {
+          return order.empty() ? owners->first(r) + j : order[std::size_t(owners->first(r) + j)];
+        };
 }
 template <class Family>
 std::vector<std::size_t> piece_counts(rank_line const& l, index_t each) {
@@ -117,7 +123,8 @@ auto packed_part(Local const& x, rank_line const& l) {
   std::vector<typename Local::value_type> out(std::size_t(x.size()));
   auto const [outer, inner] = around(x.extents(), P::dim);
   index_t const mine = x.extent(P::dim);
-  move_rows<true>(x.data(), out.data(), outer, mine, mine, inner, [&](index_t n) { return ascending_place<typename P::family>(l, n); });
+  move_rows<true>(x.data(), out.data(), outer, mine, mine, inner,
+                  [&](index_t n) { return ascending_place<typename P::family>(l, n); });
   return out;
 }
 /// The whole, of the pieces of all ranks one after the other; x has the other extents.
@@ -202,4 +209,4 @@ auto pad_part(Local const& x, rank_line const& l) {
   return out;
 }
 
-}  // namespace sla::detail
+} // namespace sla::detail

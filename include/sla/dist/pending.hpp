@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Steps under way: `auto y = all_gather<"tp">(x, async)` sends what it has and returns; `std::move(y).wait()` is the value. The
-// messages travel meanwhile; packing is done before and unpacking after. The steps that wait at once are in dist/collectives.hpp.
+// Steps under way: `auto y = all_gather<"tp">(x, async)` sends what it has and returns; `std::move(y).wait()` is the
+// value. The messages travel meanwhile; packing is done before and unpacking after. The steps that wait at once are in
+// dist/collectives.hpp.
 #pragma once
 
 #include <memory>
@@ -22,14 +23,14 @@ struct work_under_way {
   virtual bool done() = 0;
   virtual Y finish() = 0;
 };
-}  // namespace detail
+} // namespace detail
 
 /// A distributed value that is being communicated. The operand may change or go at once.
-/// Law: every rank waits, once, and in the same order where several all_reduces are under way. One that goes without being waited
-/// for receives its messages and drops them.
+/// Law: every rank waits, once, and in the same order where several all_reduces are under way. One that goes without
+/// being waited for receives its messages and drops them.
 template <class Y>
 class [[nodiscard]] pending {
- public:
+public:
   explicit pending(std::unique_ptr<detail::work_under_way<Y>> work) : work_(std::move(work)) {}
 
   /// The value. Errors: value_error, if it has been taken.
@@ -45,7 +46,7 @@ class [[nodiscard]] pending {
   /// Have all messages arrived? It also lets an engine work that moves messages only inside calls.
   bool done() { return !work_ || work_->done(); }
 
- private:
+private:
   std::unique_ptr<detail::work_under_way<Y>> work_;
 };
 
@@ -190,10 +191,12 @@ struct step_under_way final : work_under_way<Y> {
   layout_handle<Mesh> before, after;
   pieces_under_way<T> pieces;
 
-  step_under_way(Local const& x, layout_handle<Mesh> layout) : shape{x.extents()}, before(std::move(layout)), after(before) {
+  step_under_way(Local const& x, layout_handle<Mesh> layout)
+      : shape{x.extents()}, before(std::move(layout)), after(before) {
     check_complex<T>(fold_of<From>);
     if constexpr (To::kind == placement_kind::shard)
-      after = dealt_layout<typename To::family>(before, A, same_dimension() ? before->extent[A] : x.extent(To::dim), before);
+      after = dealt_layout<typename To::family>(before, A, same_dimension() ? before->extent[A] : x.extent(To::dim),
+                                                before);
     pieces.data = Taken::begin(x, line_of(*before, A), line_of(*after, A), fold_of<From>);
     pieces.begin(before->mesh.communicator(A));
   }
@@ -235,8 +238,9 @@ auto begun(X const& x) {
     using Mesh = mesh_of_t<X>;
     constexpr int a = Mesh::template index<Axis>();
     using From = placement_on_t<X, a>;
-    static_assert(is_tensor<local_of_t<X>> && From::kind != placement_kind::varying && To::kind != placement_kind::varying,
-                  "sla: a step without waiting, f<axis>(x, async), is taken on tensors, and not on stacks of a Varying");
+    static_assert(
+        is_tensor<local_of_t<X>> && From::kind != placement_kind::varying && To::kind != placement_kind::varying,
+        "sla: a step without waiting, f<axis>(x, async), is taken on tensors, and not on stacks of a Varying");
     require_step<How, X, Axis, To>();
     if constexpr (legal_step<How, X, Axis, To>) {
       using Y = std::remove_cvref_t<decltype(stepped<How, Axis, To, false>(x))>;
@@ -247,11 +251,11 @@ auto begun(X const& x) {
     }
   }
 }
-}  // namespace detail
+} // namespace detail
 
-// Steps without waiting. Cost: that of the step; what its messages take may pass beside other work. All messages of a gather, a
-// scatter, an exchange or a halo are under way at once; of an all_reduce those to the ranks that fold, while the pieces are
-// gathered in wait(). Gradient: none; differentiate the steps that wait.
+// Steps without waiting. Cost: that of the step; what its messages take may pass beside other work. All messages of a
+// gather, a scatter, an exchange or a halo are under way at once; of an all_reduce those to the ranks that fold, while
+// the pieces are gathered in wait(). Gradient: none; differentiate the steps that wait.
 
 template <fixed_string Axis, Placement To = Replicate, Stepping X>
 auto all_reduce(X const& x, async_t) {
@@ -285,4 +289,4 @@ auto halo_exchange(X const& x, D const& d, async_t) {
   return pending<Y>(std::make_unique<Work>(x.local(), detail::halo_layout(x.handle(), d, a)));
 }
 
-}  // namespace sla
+} // namespace sla

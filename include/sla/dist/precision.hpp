@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Collectives in other precisions: `reduce_scatter<"dp", Shard<0>>(g, wire<float>{})`, `all_gather<"dp">(w, wire<bfloat16>{},
-// out<float>{}, bwd<wire<float>>{})`. What travels and what comes out are named apart, forward and backward.
+// Collectives in other precisions: `reduce_scatter<"dp", Shard<0>>(g, wire<float>{})`, `all_gather<"dp">(w,
+// wire<bfloat16>{}, out<float>{}, bwd<wire<float>>{})`. What travels and what comes out are named apart, forward and
+// backward.
 #pragma once
 
 #include <type_traits>
@@ -23,7 +24,8 @@ template <class T>
 struct out {
   static_assert(std::is_same_v<T, double> || std::is_same_v<T, float>, "sla: out<T>: tensors hold double or float");
 };
-/// The same of the backward pass: `bwd<wire<float>>`. Without it gradients travel as they are, and come out as the operand is.
+/// The same of the backward pass: `bwd<wire<float>>`. Without it gradients travel as they are, and come out as the
+/// operand is.
 template <class... Options>
 struct bwd {};
 
@@ -44,7 +46,8 @@ struct precision_option<out<T>> {
 };
 template <class... O>
 struct precision_option<bwd<O...>> {
-  static constexpr bool known = ((precision_option<O>::known && !requires { typename precision_option<O>::backward; }) && ...);
+  static constexpr bool known =
+      ((precision_option<O>::known && !requires { typename precision_option<O>::backward; }) && ...);
   using backward = bwd<O...>;
 };
 template <class Option>
@@ -91,28 +94,28 @@ struct chosen_precision {
   using asked_out = typename out_among<void, Option...>::type;
   static constexpr bool has_wire = !std::is_void_v<asked_wire>, has_out = !std::is_void_v<asked_out>;
   using other_out = std::conditional_t<has_out, asked_out, In>;
-  using wire_type = std::conditional_t<has_wire, asked_wire, std::conditional_t<Reduces || !has_out, In, lower_precision<In, other_out>>>;
+  using wire_type = std::conditional_t<has_wire, asked_wire,
+                                       std::conditional_t<Reduces || !has_out, In, lower_precision<In, other_out>>>;
   using out_type = std::conditional_t<has_out, asked_out, wire_type>;
 };
 /// Of a backward pass: as asked, and out of it come numbers as the operand's.
 template <bool Reduces, class In, class Operand, class Backward>
 struct backward_precision;
 template <bool Reduces, class In, class Operand, class... O>
-struct backward_precision<Reduces, In, Operand, bwd<O...>>
-    : chosen_precision<Reduces, In, O..., out<Operand>> {
+struct backward_precision<Reduces, In, Operand, bwd<O...>> : chosen_precision<Reduces, In, O..., out<Operand>> {
   static constexpr bool has_stated_wire = !std::is_void_v<typename wire_among<void, O...>::type>;
 };
 
 constexpr bool is_reduction(step how) { return how == step::all_reduce || how == step::reduce_scatter; }
 /// Does the step count as one that reduces, in the choice of what travels? What is cut out of copies does too.
 template <step How, class From, class To>
-inline constexpr bool counts_as_reduction =
-    is_reduction(How) || (How == step::convert && is_copies(From::kind) && is_part(To::kind));
+inline constexpr bool counts_as_reduction = is_reduction(How) ||
+                                            (How == step::convert && is_copies(From::kind) && is_part(To::kind));
 
 /// A tensor of numbers that only travel.
 template <class T, class E>
 class carried_tensor {
- public:
+public:
   using value_type = T;
   using extents_type = E;
   using memory_type = host_memory;
@@ -126,7 +129,7 @@ class carried_tensor {
   T const* data() const { return values_.data(); }
   T* data() { return values_.data(); }
 
- private:
+private:
   E extents_;
   std::vector<T> values_;
 };
@@ -145,10 +148,7 @@ struct in_numbers<bfloat16, U, E> {
 
 /// The same elements as other numbers.
 template <class T, class Local>
-  requires(!requires { typename Local::value_type; })
-T rounded(Local x) {
-  return T(x);
-}
+requires(!requires { typename Local::value_type; }) T rounded(Local x) { return T(x); }
 template <class T, class Local>
 auto rounded(Local const& x) {
   using From = typename Local::value_type;
@@ -160,7 +160,7 @@ auto rounded(Local const& x) {
     return y;
   }
 }
-}  // namespace detail
+} // namespace detail
 
 /// A step in other precisions: what travels, what comes out, and the options of the backward pass.
 template <class Step, class Wire, class Out, class Backward>
@@ -172,12 +172,14 @@ auto stepped_in(X const& x) {
   if constexpr (!is_distributed<X>) {
     return stepped_in<How, Axis, To, Insisted, Dim, Wire, Out>(eval(x));
   } else {
-    static_assert(is_tensor<local_of_t<X>> && std::floating_point<typename X::value_type>,
-                  "sla: wire<...>, out<...>: a step on tensors of real numbers; numbers by themselves travel as they are");
+    static_assert(
+        is_tensor<local_of_t<X>> && std::floating_point<typename X::value_type>,
+        "sla: wire<...>, out<...>: a step on tensors of real numbers; numbers by themselves travel as they are");
     require_step<How, X, Axis, To, Insisted>();
     constexpr int a = mesh_of_t<X>::template index<Axis>();
     if constexpr (legal_step<How, X, Axis, To, Insisted>) {
-      auto [sent, layout] = take_step<How, placement_on_t<X, a>, To, one_axis<a>, Dim>(rounded<Wire>(x.local()), x.handle());
+      auto [sent, layout] =
+          take_step<How, placement_on_t<X, a>, To, one_axis<a>, Dim>(rounded<Wire>(x.local()), x.handle());
       auto local = rounded<Out>(sent);
       using List = typename replaced<a, To, placements_of_t<X>>::type;
       return typename distributed_with<decltype(local), mesh_of_t<X>, List>::type(std::move(local), std::move(layout));
@@ -186,10 +188,10 @@ auto stepped_in(X const& x) {
     }
   }
 }
-}  // namespace detail
+} // namespace detail
 
 template <StepOn S, class Wire, class Out, class Backward, class X>
-  requires detail::Steppable<X>
+requires detail::Steppable<X>
 auto perform(step_in<S, Wire, Out, Backward>, X const& x) {
   return detail::stepped_in<S::how, S::axis, typename S::to, S::insisted, S::dim, Wire, Out>(x);
 }
@@ -203,12 +205,16 @@ auto perform(step_in<S, Wire, Out, Backward>, X const& x) {
   using P = detail::backward_precision<detail::counts_as_reduction<back, dual_t<To>, dual_t<From>>, Out, In, Backward>;
   constexpr bool narrow = sizeof(In) < 4 || sizeof(Wire) < 4 || sizeof(Out) < 4;
   if constexpr (detail::is_reduction(back) && narrow && !P::has_stated_wire)
-    detail::refuse<code::narrow_reduction, detail::type_list<wire<Wire>, out<Out>, operand_is<0, From>, on_axis<S::axis>>>();
-  auto const step = [](auto const& d) { return detail::stepped_in<How, S::axis, To, S::insisted, S::dim, Wire, Out>(d); };
+    detail::refuse<code::narrow_reduction,
+                   detail::type_list<wire<Wire>, out<Out>, operand_is<0, From>, on_axis<S::axis>>>();
+  auto const step = [](auto const& d) {
+    return detail::stepped_in<How, S::axis, To, S::insisted, S::dim, Wire, Out>(d);
+  };
   auto rule = detail::linear_in(
       x,
       [](auto const&, auto const& g) {
-        return detail::stepped_in<back, S::axis, dual_t<From>, true, S::dim, typename P::wire_type, typename P::out_type>(g);
+        return detail::stepped_in<back, S::axis, dual_t<From>, true, S::dim, typename P::wire_type,
+                                  typename P::out_type>(g);
       },
       [step](auto const&, auto const& d) { return step(d); });
   return detail::record(x.home(), step(x.value()), std::move(rule));
@@ -223,39 +229,36 @@ auto step_with_options(X const& x) {
   constexpr bool storable = !std::is_same_v<typename P::out_type, bfloat16>;
   static_assert(storable, "sla: wire<bfloat16>: no tensor holds bfloat16; name what comes out too, out<float>");
   using Out = std::conditional_t<storable, typename P::out_type, float>;
-  return perform(step_in<step_on<How, Axis, To, Insisted, Dim>, typename P::wire_type, Out, typename backward_among<Option...>::type>{}, x);
+  return perform(step_in<step_on<How, Axis, To, Insisted, Dim>, typename P::wire_type, Out,
+                         typename backward_among<Option...>::type>{},
+                 x);
 }
-}  // namespace detail
+} // namespace detail
 
-// The collectives of dist/collectives.hpp with options wire<T>{}, out<T>{} and bwd<...>{}. What travels is: the wire's, else in a
-// reduction the operand's, else the lower of operand and out. What comes out is: the out's, else the wire's, else the operand's.
-// Gradient: by the options of bwd, nothing of the forward pass; it comes out as the operand is. Law: where anything is narrower
-// than 32 bits and the backward pass reduces, bwd<wire<T>> says in what.
+// The collectives of dist/collectives.hpp with options wire<T>{}, out<T>{} and bwd<...>{}. What travels is: the wire's,
+// else in a reduction the operand's, else the lower of operand and out. What comes out is: the out's, else the wire's,
+// else the operand's. Gradient: by the options of bwd, nothing of the forward pass; it comes out as the operand is.
+// Law: where anything is narrower than 32 bits and the backward pass reduces, bwd<wire<T>> says in what.
 
 template <fixed_string Axis, Placement To = Replicate, Stepping X, detail::PrecisionOption... O>
-  requires(sizeof...(O) > 0)
-auto all_reduce(X const& x, O...) {
+requires(sizeof...(O) > 0) auto all_reduce(X const& x, O...) {
   return detail::step_with_options<step::all_reduce, Axis, To, false, 0, O...>(x);
 }
 template <fixed_string Axis, Placement To = Replicate, int Dim = 0, Stepping X, detail::PrecisionOption... O>
-  requires(sizeof...(O) > 0)
-auto all_gather(X const& x, O...) {
+requires(sizeof...(O) > 0) auto all_gather(X const& x, O...) {
   return detail::step_with_options<step::all_gather, Axis, To, false, Dim, O...>(x);
 }
 template <fixed_string Axis, Placement To, int Dim = 0, Stepping X, detail::PrecisionOption... O>
-  requires(sizeof...(O) > 0)
-auto reduce_scatter(X const& x, O...) {
+requires(sizeof...(O) > 0) auto reduce_scatter(X const& x, O...) {
   return detail::step_with_options<step::reduce_scatter, Axis, To, false, Dim, O...>(x);
 }
 template <fixed_string Axis, Placement To, Stepping X, detail::PrecisionOption... O>
-  requires(sizeof...(O) > 0)
-auto all_to_all(X const& x, O...) {
+requires(sizeof...(O) > 0) auto all_to_all(X const& x, O...) {
   return detail::step_with_options<step::all_to_all, Axis, To, false, 0, O...>(x);
 }
 template <fixed_string Axis, Placement To, int Dim = 0, Stepping X, detail::PrecisionOption... O>
-  requires(sizeof...(O) > 0)
-auto convert(X const& x, O...) {
+requires(sizeof...(O) > 0) auto convert(X const& x, O...) {
   return detail::step_with_options<step::convert, Axis, To, false, Dim, O...>(x);
 }
 
-}  // namespace sla
+} // namespace sla

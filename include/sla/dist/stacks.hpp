@@ -33,29 +33,29 @@ struct removed_extent<Extents<E...>, D, std::index_sequence<N...>> {
 /// The local tensor with a new dimension D of this extent, and without dimension D: of one dimension, a number remains.
 template <class Local, int D, index_t Size>
 struct stack_of {
-  using extents = typename inserted_extent<typename Local::extents_type, D, Size, std::make_index_sequence<std::size_t(Local::rank) + 1>>::type;
+  using extents = typename inserted_extent<typename Local::extents_type, D, Size,
+                                           std::make_index_sequence<std::size_t(Local::rank) + 1>>::type;
   using type = rebuilt_t<Local, typename Local::value_type, extents>;
 };
 template <class T, int D, index_t Size>
-  requires is_plain_number<T>
+requires is_plain_number<T>
 struct stack_of<T, D, Size> {
   using type = tensor<T, Extents<Size>>;
 };
 template <class Local, int D>
 struct stack_part {
-  using extents = typename removed_extent<typename Local::extents_type, D, std::make_index_sequence<std::size_t(Local::rank) - 1>>::type;
+  using extents = typename removed_extent<typename Local::extents_type, D,
+                                          std::make_index_sequence<std::size_t(Local::rank) - 1>>::type;
   using type = rebuilt_t<Local, typename Local::value_type, extents>;
 };
 template <class Local, int D>
-  requires(Local::rank == 1)
-struct stack_part<Local, D> {
+requires(Local::rank == 1) struct stack_part<Local, D> {
   using type = typename Local::value_type;
 };
 template <class Local>
 inline constexpr int rank_of_local = 0;
 template <class Local>
-  requires(!is_plain_number<Local>)
-inline constexpr int rank_of_local<Local> = Local::rank;
+requires(!is_plain_number<Local>) inline constexpr int rank_of_local<Local> = Local::rank;
 
 /// The elements of a local value in a row.
 template <class Local>
@@ -91,10 +91,11 @@ struct stack_shape {
   }
   template <class E>
   static E extents(Local const& x, int n) {
-    return [&]<std::size_t... N>(std::index_sequence<N...>) { return E(extent(x, int(N), n)...); }(std::make_index_sequence<std::size_t(E::rank)>{});
+    return [&]<std::size_t... N>(std::index_sequence<N...>) { return E(extent(x, int(N), n)...); }
+    (std::make_index_sequence<std::size_t(E::rank)>{});
   }
 
- private:
+private:
   static index_t extent(Local const& x, int d, int n) {
     if constexpr (!is_plain_number<Local>)
       return d == D ? index_t(n) : x.extent(d < D ? d : d - 1);
@@ -105,9 +106,11 @@ struct stack_shape {
 /// Errors: shape_error, if dimension D has not one index per rank.
 template <int D, class Local>
 void require_stack(Local const& x, rank_line const& l) {
-  static_assert(rank_of_local<Local> > D, "sla: the stack of the ranks' values has a dimension to take apart, the first unless you name another");
+  static_assert(rank_of_local<Local> > D,
+                "sla: the stack of the ranks' values has a dimension to take apart, the first unless you name another");
   if (x.extent(D) != l.size)
-    throw shape_error(text("dimension ", D, " has ", x.extent(D), " indices, and is taken apart for ", l.size, " ranks: one each"));
+    throw shape_error(
+        text("dimension ", D, " has ", x.extent(D), " indices, and is taken apart for ", l.size, " ranks: one each"));
 }
 template <class To, int D, class Local>
 To empty_part(Local const& x) {
@@ -131,7 +134,8 @@ auto stack_all(Local const& x, rank_line const& l) {
   stack_shape<D, Local> const s(x);
   Out out(s.template extents<typename Out::extents_type>(x, l.size), uninitialized);
   for (int r = 0; r < l.size; ++r)
-    move_rows<true>(all.data() + std::size_t(r) * mine.size(), out.data(), s.outer, 1, index_t(l.size), s.inner, [r](index_t) { return index_t(r); });
+    move_rows<true>(all.data() + std::size_t(r) * mine.size(), out.data(), s.outer, 1, index_t(l.size), s.inner,
+                    [r](index_t) { return index_t(r); });
   return out;
 }
 /// This rank's value in the stack of zeros.
@@ -140,7 +144,8 @@ auto stack_own(Local const& x, rank_line const& l) {
   using Out = typename stack_of<Local, D, Size>::type;
   stack_shape<D, Local> const s(x);
   Out out(s.template extents<typename Out::extents_type>(x, l.size));
-  move_rows<true>(elements_of(x).data(), out.data(), s.outer, 1, index_t(l.size), s.inner, [&](index_t) { return index_t(l.rank); });
+  move_rows<true>(elements_of(x).data(), out.data(), s.outer, 1, index_t(l.size), s.inner,
+                  [&](index_t) { return index_t(l.rank); });
   return out;
 }
 /// This rank's value out of the stack.
@@ -149,7 +154,8 @@ auto unstack_own(Local const& x, rank_line const& l) {
   require_stack<D>(x, l);
   auto out = empty_part<typename stack_part<Local, D>::type, D>(x);
   auto const [outer, inner] = around(x.extents(), D);
-  move_rows<false>(x.data(), elements_of(out).data(), outer, 1, index_t(l.size), inner, [&](index_t) { return index_t(l.rank); });
+  move_rows<false>(x.data(), elements_of(out).data(), outer, 1, index_t(l.size), inner,
+                   [&](index_t) { return index_t(l.rank); });
   return out;
 }
 /// This rank's value out of the fold of all stacks.
@@ -162,7 +168,8 @@ auto unstack_fold(Local const& x, rank_line const& l, monoid how) {
   std::vector<std::size_t> const counts(std::size_t(l.size), std::size_t(outer * inner));
   std::vector<T> sent(std::size_t(x.size()));
   for (int r = 0; r < l.size; ++r)
-    move_rows<false>(x.data(), sent.data() + r * outer * inner, outer, 1, index_t(l.size), inner, [r](index_t) { return index_t(r); });
+    move_rows<false>(x.data(), sent.data() + r * outer * inner, outer, 1, index_t(l.size), inner,
+                     [r](index_t) { return index_t(r); });
   reduce_scatter(*l.c, std::span<T const>(sent), elements_of(out), counts, how);
   return out;
 }
@@ -176,4 +183,4 @@ auto exchange_stacks(Local const& x, rank_line const& l) {
   return out;
 }
 
-}  // namespace sla::detail
+} // namespace sla::detail

@@ -38,7 +38,8 @@ inline constexpr auto flat_step_words = [] {
 
 /// Steps that are one collective; halos are messages between neighbours.
 constexpr bool is_one_collective(step how) {
-  return how == step::all_reduce || how == step::all_gather || how == step::reduce_scatter || how == step::all_to_all || how == step::repartition;
+  return how == step::all_reduce || how == step::all_gather || how == step::reduce_scatter || how == step::all_to_all ||
+         how == step::repartition;
 }
 
 } // namespace sla::detail

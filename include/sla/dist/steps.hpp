@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Steps on one mesh axis, carried out: what a collective or a conversion makes of a rank's part and of its layout. What is legal,
-// and each adjoint, is in spmd/transition.hpp; the calls are in dist/collectives.hpp, their gradients in dist/grad_steps.hpp.
+// Steps on one mesh axis, carried out: what a collective or a conversion makes of a rank's part and of its layout. What
+// is legal, and each adjoint, is in spmd/transition.hpp; the calls are in dist/collectives.hpp, their gradients in
+// dist/grad_steps.hpp.
 #pragma once
 
 #include <utility>
@@ -14,8 +15,8 @@
 
 namespace sla {
 
-/// A step as `perform` takes it: how, on which axis, to what; Insisted: the caller gave the expert tag; Dim: where values of a
-/// Varying are stacked.
+/// A step as `perform` takes it: how, on which axis, to what; Insisted: the caller gave the expert tag; Dim: where
+/// values of a Varying are stacked.
 template <step How, fixed_string Axis, class To, bool Insisted = false, int Dim = 0>
 struct step_on {
   using step_tag = void;
@@ -27,18 +28,23 @@ struct step_on {
 };
 /// Overloads take any step by this concept: nvcc does not deduce a string out of step_on<...>.
 template <class S>
-concept StepOn = requires { typename S::step_tag; };
+concept StepOn = requires {
+  typename S::step_tag;
+};
 
 namespace detail {
-/// The layout when axis a deals out a dimension of this extent by a Family; a found partition is that of `like`, or of `old`.
+/// The layout when axis a deals out a dimension of this extent by a Family; a found partition is that of `like`, or of
+/// `old`.
 template <class Family, class Mesh>
-layout_handle<Mesh> dealt_layout(layout_handle<Mesh> const& old, int a, index_t extent, layout_handle<Mesh> const& like) {
+layout_handle<Mesh> dealt_layout(layout_handle<Mesh> const& old, int a, index_t extent,
+                                 layout_handle<Mesh> const& like) {
   auto const& source = !Family::stated && like && like->rows ? like : old;
   if constexpr (Family::stated)
     require_accepted<Family>(extent, old->mesh.size(a));
   else if (!source->rows || source->rows->extent() != extent)
-    throw shape_error(text("a partition found at run time deals out ", source->rows ? source->rows->extent() : 0, " indices, and the dimension has ",
-                           extent, "; give the layout to deal it out by, D.row_layout()"));
+    throw shape_error(text("a partition found at run time deals out ", source->rows ? source->rows->extent() : 0,
+                           " indices, and the dimension has ", extent,
+                           "; give the layout to deal it out by, D.row_layout()"));
   if (old->extent[a] == extent && source->rows == old->rows) return old;
   auto layout = std::make_shared<shared_layout<Mesh>>(*old);
   layout->extent[a] = extent;
@@ -68,7 +74,8 @@ struct one_axis {
   }
 };
 
-/// One step along Axes: the local value and its layout. `like` has the partition of the result, where it has another one.
+/// One step along Axes: the local value and its layout. `like` has the partition of the result, where it has another
+/// one.
 template <step How, class From, class To, class Axes, int Dim, class Local, class Mesh>
 auto take_step(Local const& x, layout_handle<Mesh> const& layout, layout_handle<Mesh> const& like = {}) {
   using kind = placement_kind;
@@ -87,7 +94,8 @@ auto take_step(Local const& x, layout_handle<Mesh> const& layout, layout_handle<
     if constexpr (from == kind::varying)
       return here(stack_all<Dim, ranks>(x, line));
     else if constexpr (from == kind::ghost)
-      return here(gather_parts<Shard<From::dim, typename From::family>>(first_rows<From::dim>(x, plan_of(*layout).own()), line));
+      return here(gather_parts<Shard<From::dim, typename From::family>>(
+          first_rows<From::dim>(x, plan_of(*layout).own()), line));
     else
       return here(gather_parts<From>(x, line));
   } else if constexpr (How == step::reduce_scatter && to == kind::varying) {
@@ -104,7 +112,8 @@ auto take_step(Local const& x, layout_handle<Mesh> const& layout, layout_handle<
   } else if constexpr (How == step::all_to_all && from == kind::varying) {
     return here(exchange_stacks(x, line));
   } else if constexpr (How == step::all_to_all || How == step::repartition) {
-    auto dealt = Axes::template dealt<typename To::family>(layout, From::dim == To::dim ? layout->extent[A] : x.extent(To::dim), like);
+    auto dealt = Axes::template dealt<typename To::family>(
+        layout, From::dim == To::dim ? layout->extent[A] : x.extent(To::dim), like);
     auto out = exchange_parts<From, To>(x, line, Axes::line(*dealt));
     return std::pair{std::move(out), std::move(dealt)};
   } else if constexpr (How == step::halo_exchange) {
@@ -114,9 +123,9 @@ auto take_step(Local const& x, layout_handle<Mesh> const& layout, layout_handle<
     return here(with_contributions<From::dim>(x, plan_of(*layout)));
   } else if constexpr (std::same_as<From, To> || How == step::reinterpret || copied) {
     return here(x);
-  } else if constexpr (to == kind::varying) {  // out of copies
+  } else if constexpr (to == kind::varying) { // out of copies
     return here(unstack_own<Dim>(x, line));
-  } else if constexpr (from == kind::varying) {  // into a pending sum, as the parts below
+  } else if constexpr (from == kind::varying) { // into a pending sum, as the parts below
     return here(stack_own<Dim, ranks>(x, line));
   } else if constexpr (from == kind::ghost) {
     return here(first_rows<From::dim>(x, plan_of(*layout).own()));
@@ -128,17 +137,18 @@ auto take_step(Local const& x, layout_handle<Mesh> const& layout, layout_handle<
     auto dealt = with_halo_of(layout, A, like ? *like : *layout);
     auto const& plan = plan_of(*dealt);
     if (x.extent(To::dim) != dealt->rows->extent())
-      throw shape_error(text("the halo is of ", dealt->rows->extent(), " rows, and the dimension has ", x.extent(To::dim)));
+      throw shape_error(
+          text("the halo is of ", dealt->rows->extent(), " rows, and the dimension has ", x.extent(To::dim)));
     return std::pair{picked_rows<To::dim>(x, plan, *dealt->rows), std::move(dealt)};
   } else if constexpr (from == kind::ghost_partial) {
     return here(placed_rows<From::dim>(x, plan_of(*layout), *layout->rows));
-  } else if constexpr (to == kind::shard) {  // out of copies
+  } else if constexpr (to == kind::shard) { // out of copies
     auto dealt = Axes::template dealt<typename To::family>(layout, x.extent(To::dim), like);
     auto out = cut_part<To>(x, Axes::line(*dealt));
     return std::pair{std::move(out), std::move(dealt)};
-  } else if constexpr (from == kind::shard) {  // into a pending sum
+  } else if constexpr (from == kind::shard) { // into a pending sum
     return here(pad_part<From>(x, line));
-  } else {  // copies into a pending sum: one rank keeps them
+  } else { // copies into a pending sum: one rank keeps them
     static_assert(to == kind::partial);
     Local out = x;
     if (line.rank != 0)
@@ -160,7 +170,7 @@ struct stepping<placed_reduction<R, Mesh, P...>> {
   using type = distributed<typename placed_reduction<R, Mesh, P...>::value_type, Mesh, P...>;
 };
 template <class X>
-  requires requires { typename X::plain_type; }
+requires requires { typename X::plain_type; }
 struct stepping<X> {
   using type = typename X::plain_type;
 };
@@ -192,10 +202,10 @@ constexpr void require_source() {
     refuse<code::wrong_collective, type_list<From, operand_is<0, Is>, on_axis<Name>>>();
   }
 }
-}  // namespace detail
+} // namespace detail
 
 template <StepOn S, class X>
-  requires detail::Steppable<X>
+requires detail::Steppable<X>
 auto perform(S, X const& x, layout_handle<mesh_of_t<detail::stepping_t<X>>> const& like = {}) {
   return detail::stepped<S::how, S::axis, typename S::to, S::insisted, S::dim>(x, like);
 }
@@ -204,4 +214,4 @@ auto perform(S, X const& x, layout_handle<mesh_of_t<detail::stepping_t<X>>> cons
 template <class X>
 concept Stepping = detail::Steppable<X> || detail::Steppable<detail::stepping_t<X>>;
 
-}  // namespace sla
+} // namespace sla

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Trades: parts of one dimension, or by one family, that become parts of another: what each rank packs for each other one,
-// and what it makes of what it receives. Parts themselves are in dist/parts.hpp.
+// Trades: parts of one dimension, or by one family, that become parts of another: what each rank packs for each other
+// one, and what it makes of what it receives. Parts themselves are in dist/parts.hpp.
 #pragma once
 
 #include <algorithm>
@@ -56,9 +56,11 @@ std::vector<index_t> own_list(rank_line const& l) {
   return out;
 }
 
-/// Moves the elements at the listed places of two dimensions (d < e) of a tensor into a buffer, or back; gives the buffer's end.
+/// Moves the elements at the listed places of two dimensions (d < e) of a tensor into a buffer, or back; gives the
+/// buffer's end.
 template <bool Pack, class T, class U, class E>
-U* move_block(T* whole, U* packed, E const& extents, int d, std::span<index_t const> at_d, int e, std::span<index_t const> at_e) {
+U* move_block(T* whole, U* packed, E const& extents, int d, std::span<index_t const> at_d, int e,
+              std::span<index_t const> at_e) {
   auto const [outer, rest] = around(extents, d);
   auto const [front, inner] = around(extents, e);
   index_t const middle = rest / (extents[e] == 0 ? 1 : extents[e] * inner);
@@ -105,13 +107,15 @@ struct turn_parts {
                      : move_block<true>(x.data(), packed, x.extents(), j, theirs, i, own);
       t.send.push_back(theirs.size() * std::size_t(other));
     }
-    index_t const mine = part_extent<G>(to, to.rank), slice = x.extent(i) * x.extent(j) == 0 ? remaining(x) : total / (x.extent(i) * x.extent(j));
+    index_t const mine = part_extent<G>(to, to.rank),
+                  slice = x.extent(i) * x.extent(j) == 0 ? remaining(x) : total / (x.extent(i) * x.extent(j));
     for (int r = 0; r < from.size; ++r) t.receive.push_back(std::size_t(part_extent<F>(from, r) * mine * slice));
     t.received.resize(std::size_t(from.extent * mine * slice));
     return t;
   }
   template <class Local>
-  static auto end(Local const& x, traded<typename Local::value_type> const& t, rank_line const& from, rank_line const& to) {
+  static auto end(Local const& x, traded<typename Local::value_type> const& t, rank_line const& from,
+                  rank_line const& to) {
     using Half = resized_t<Local, i>;
     using Out = resized_t<Half, j>;
     auto const half = with_extent<typename Half::extents_type>(x.extents(), i, from.extent);
@@ -125,7 +129,7 @@ struct turn_parts {
     return out;
   }
 
- private:
+private:
   template <class Local>
   static index_t remaining(Local const& x) {
     index_t n = 1;
@@ -149,7 +153,8 @@ struct deal_again {
     auto* packed = t.sent.data();
     for (int r = 0; r < to.size; ++r) {
       auto const list = go.of(r);
-      move_rows<false>(x.data(), packed, outer, index_t(list.size()), x.extent(d), inner, [&](index_t n) { return list[std::size_t(n)]; });
+      move_rows<false>(x.data(), packed, outer, index_t(list.size()), x.extent(d), inner,
+                       [&](index_t n) { return list[std::size_t(n)]; });
       packed += index_t(list.size()) * outer * inner;
       t.send.push_back(list.size() * std::size_t(outer * inner));
       t.receive.push_back(come.counts[std::size_t(r)] * std::size_t(outer * inner));
@@ -158,7 +163,8 @@ struct deal_again {
     return t;
   }
   template <class Local>
-  static auto end(Local const& x, traded<typename Local::value_type> const& t, rank_line const& from, rank_line const& to) {
+  static auto end(Local const& x, traded<typename Local::value_type> const& t, rank_line const& from,
+                  rank_line const& to) {
     using Out = resized_t<Local, d>;
     auto const come = lists_by_owner<G, F>(to, from);
     auto const [outer, inner] = around(x.extents(), d);
@@ -166,7 +172,8 @@ struct deal_again {
     auto const* packed = t.received.data();
     for (int r = 0; r < from.size; ++r) {
       auto const list = come.of(r);
-      move_rows<true>(packed, out.data(), outer, index_t(list.size()), out.extent(d), inner, [&](index_t n) { return list[std::size_t(n)]; });
+      move_rows<true>(packed, out.data(), outer, index_t(list.size()), out.extent(d), inner,
+                      [&](index_t n) { return list[std::size_t(n)]; });
       packed += index_t(list.size()) * outer * inner;
     }
     return out;
@@ -183,4 +190,4 @@ auto exchange_parts(Local const& x, rank_line const& from, rank_line const& to) 
   return Trade::end(x, t, from, to);
 }
 
-}  // namespace sla::detail
+} // namespace sla::detail

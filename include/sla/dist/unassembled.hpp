@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Unassembled sparse tensors, Partial: every rank holds terms on a pattern of its own. `assemble<"rows", SparseShard<0>>(A)` unites
-// the patterns and adds what meets in one entry. Assembly from triplets is in dist/assemble.hpp.
+// Unassembled sparse tensors, Partial: every rank holds terms on a pattern of its own. `assemble<"rows",
+// SparseShard<0>>(A)` unites the patterns and adds what meets in one entry. Assembly from triplets is in
+// dist/assemble.hpp.
 #pragma once
 
 #include <algorithm>
@@ -53,12 +54,14 @@ sparse_tensor<T, S, F> united(any_communicator& c, sparse_tensor<T, S, F> const&
 }
 /// The same, each row on its owner.
 template <int Axis, class T, class S, class F, class Mesh>
-auto united_rows(shared_layout<Mesh> const& layout, sparse_tensor<T, S, F> const& A, std::shared_ptr<row_partition const> const& rows, bool fixed) {
+auto united_rows(shared_layout<Mesh> const& layout, sparse_tensor<T, S, F> const& A,
+                 std::shared_ptr<row_partition const> const& rows, bool fixed) {
   auto const mine = terms_of(A);
   index_t const size = A.batch_count() * A.block_size;
   auto const slice = deliver<T>(
       layout.mesh.communicator(Axis), *rows, A.cols(), index_t(mine.place.size()), A.batch_count(), A.block_size,
-      [&](index_t k) { return mine.place[std::size_t(k)]; }, [&](index_t k, T* to) { std::copy_n(mine.value.data() + k * size, size, to); });
+      [&](index_t k) { return mine.place[std::size_t(k)]; },
+      [&](index_t k, T* to) { std::copy_n(mine.value.data() + k * size, size, to); });
   using Sparse = sparse_tensor<T, typename local_shape<S>::rows, local_csr_t<F>>;
   typename Sparse::shape_type const whole(A.shape().batch(), A.rows(), A.cols());
   return localize<Sparse>(slice, whole, layout.mesh, Axis, layout.extent, rows->owners(), fixed ? rows : nullptr);
@@ -133,16 +136,19 @@ auto restricted_rows(any_communicator& c, Rows const& g, shared_layout<Mesh> con
   std::vector<std::size_t> answered;
   for (std::size_t n : heard.counts) answered.push_back(n * std::size_t(size));
   for (entry_place const& p : heard.values) {
-    auto const entry = stored_entry(g, slot_in_row(pattern, rows.local(p.row), p.col, [&](index_t j) { return layout.halo->global(columns, j); }));
+    auto const entry = stored_entry(
+        g, slot_in_row(pattern, rows.local(p.row), p.col, [&](index_t j) { return layout.halo->global(columns, j); }));
     answers.insert(answers.end(), entry.begin(), entry.end());
   }
   std::vector<T> got(asked.size() * std::size_t(size));
   all_to_all(c, std::span<T const>(answers), answered, std::span<T>(got), replies);
   std::vector<std::size_t> next(counts.size(), 0);
   for (std::size_t r = 1; r < next.size(); ++r) next[r] = next[r - 1] + counts[r - 1];
-  return values_on(own, [&](index_t, index_t i, index_t) { return got.data() + index_t(next[std::size_t(rows.owner(i))]++) * size; });
+  return values_on(own, [&](index_t, index_t i, index_t) {
+    return got.data() + index_t(next[std::size_t(rows.owner(i))]++) * size;
+  });
 }
-}  // namespace detail
+} // namespace detail
 
 /// Terms that are to be added, in the stated placement: a step as `perform` takes it.
 template <fixed_string Axis, class To>
@@ -159,13 +165,15 @@ auto perform(assembling<Axis, To>, X const& x, How const& how = {}) {
     using List = typename detail::replaced<a, To, placements_of_t<X>>::type;
     auto& c = x.mesh().communicator(a);
     if constexpr (To::kind == placement_kind::sparse_shard) {
-      static_assert(To::dim == 0 && detail::sparse_axis<List> == a, "sla: assemble<axis, SparseShard<0>>(A): rows are dealt out");
+      static_assert(To::dim == 0 && detail::sparse_axis<List> == a,
+                    "sla: assemble<axis, SparseShard<0>>(A): rows are dealt out");
       std::shared_ptr<row_partition const> rows;
       if constexpr (is_vector_layout<How>)
         rows = how.rows_of("assemble(A, layout)", x.local().rows());
       else
         rows = std::make_shared<row_partition const>(
-            detail::agreed_owners(c, how, detail::unseen_pattern{x.local().rows(), x.local().cols()}, c.size()), c.rank());
+            detail::agreed_owners(c, how, detail::unseen_pattern{x.local().rows(), x.local().cols()}, c.size()),
+            c.rank());
       auto [local, layout] = detail::united_rows<a>(*x.handle(), x.local(), rows, is_vector_layout<How>);
       return typename detail::distributed_with<decltype(local), Mesh, List>::type(std::move(local), std::move(layout));
     } else {
@@ -175,8 +183,8 @@ auto perform(assembling<Axis, To>, X const& x, How const& how = {}) {
   }
 }
 template <fixed_string Axis, class To, class X, class How = equal_rows>
-  requires(Traced<X> && DistributedSparse<plain_t<X>>)
-auto perform(assembling<Axis, To> s, X const& x, How const& how = {}) {
+requires(Traced<X>&& DistributedSparse<plain_t<X>>) auto perform(assembling<Axis, To> s, X const& x,
+                                                                 How const& how = {}) {
   auto const* const own = &x.variable();
   auto rule = detail::linear_in(
       x,
@@ -191,10 +199,10 @@ auto perform(assembling<Axis, To> s, X const& x, How const& how = {}) {
   return detail::record(x.home(), perform(s, x.value(), how), std::move(rule));
 }
 
-/// The sum of all ranks' terms: the patterns are united, and values that meet in one entry are added, those of rank 0 first.
-/// Placement: of a sparse tensor, Partial to Replicate, Invariant, or SparseShard<0>, whose rows `how` deals out: equal_rows, a
-/// partitioner that needs no pattern, or D.row_layout(). Gradient: each rank gets the entries of its own pattern.
-/// Law: all ranks have the same global shape. Cost: each entry travels once (to Replicate: to every rank).
+/// The sum of all ranks' terms: the patterns are united, and values that meet in one entry are added, those of rank 0
+/// first. Placement: of a sparse tensor, Partial to Replicate, Invariant, or SparseShard<0>, whose rows `how` deals
+/// out: equal_rows, a partitioner that needs no pattern, or D.row_layout(). Gradient: each rank gets the entries of its
+/// own pattern. Law: all ranks have the same global shape. Cost: each entry travels once (to Replicate: to every rank).
 template <fixed_string Axis, Placement To, class X>
 auto assemble(X const& x) {
   return perform(assembling<Axis, To>{}, x);
@@ -204,4 +212,4 @@ auto assemble(X const& x, How const& how) {
   return perform(assembling<Axis, To>{}, x, how);
 }
 
-}  // namespace sla
+} // namespace sla

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the MPI engine is made of: a communicator of our own with its folds, messages under way, the comparison of the ranks'
-// calls, and how a failing rank ends the others. The engine itself is in adapter/mpi.hpp.
+// What the MPI engine is made of: a communicator of our own with its folds, messages under way, the comparison of the
+// ranks' calls, and how a failing rank ends the others. The engine itself is in adapter/mpi.hpp.
 #pragma once
 
 // The C interface; the C++ one of old is deprecated and wants another library.
@@ -71,7 +71,8 @@ inline MPI_Datatype mpi_type(wire_type type) {
 /// The library's fold as an operation of MPI, whose own leave open what becomes of a NaN.
 template <monoid How>
 void mpi_fold(void* from, void* into, int* count, MPI_Datatype* type) {
-  for (wire_type e : {wire_type::int32, wire_type::int64, wire_type::uint64, wire_type::float32, wire_type::float64, wire_type::bfloat16})
+  for (wire_type e : {wire_type::int32, wire_type::int64, wire_type::uint64, wire_type::float32, wire_type::float64,
+                      wire_type::bfloat16})
     if (mpi_type(e) == *type)
       fold_bytes(e, How, static_cast<std::byte*>(into), static_cast<std::byte const*>(from),
                  static_cast<std::size_t>(*count));
@@ -83,7 +84,8 @@ struct mpi_group {
   int size = 0, rank = 0;
   std::size_t limit = INT_MAX;   // elements in one call of MPI
   std::array<MPI_Op, 6> folds{}; // by monoid
-  std::chrono::nanoseconds patience{0}; // how long a call waits for the others' calls to compare with; 0 compares nothing
+  std::chrono::nanoseconds patience{
+      0};                // how long a call waits for the others' calls to compare with; 0 compares nothing
   std::string_view step; // of the next call
 
   explicit mpi_group(MPI_Comm own) : comm(own) {
@@ -117,15 +119,17 @@ private:
 inline std::string words_of_call(collective what, wire_type type, monoid how, int root, rank_counts n) {
   std::string out(name_of(what));
   if (what == collective::barrier || what == collective::split) return out;
-  out += what == collective::broadcast ? text("(root ", root, ", ") : how == monoid::none ? "(" : text("(", name_of(how), ", ");
+  out += what == collective::broadcast ? text("(root ", root, ", ")
+         : how == monoid::none         ? "("
+                                       : text("(", name_of(how), ", ");
   for (std::size_t k = 0; k < n.size(); ++k) out += text(k ? "+" : "", n[k]);
   return out + text(n.empty() ? "" : " x ", name_of(type), ")");
 }
 
-/// Compares the calls of all ranks before they are made. Errors: rank_error on every rank, which names two calls that differ; a
-/// rank that gets no answer within the patience of its group ends all, with words of what it waits in.
-inline void compare_calls(mpi_group& group, collective what, wire_type type = wire_type::byte, monoid how = monoid::none, int root = 0,
-                          rank_counts n = {}) {
+/// Compares the calls of all ranks before they are made. Errors: rank_error on every rank, which names two calls that
+/// differ; a rank that gets no answer within the patience of its group ends all, with words of what it waits in.
+inline void compare_calls(mpi_group& group, collective what, wire_type type = wire_type::byte,
+                          monoid how = monoid::none, int root = 0, rank_counts n = {}) {
   std::string_view const step = std::exchange(group.step, {});
   if (group.patience == std::chrono::nanoseconds::zero()) return;
   std::string words = words_of_call(what, type, how, root, n);
@@ -150,13 +154,15 @@ inline void compare_calls(mpi_group& group, collective what, wire_type type = wi
   words.resize(room, ' ');
   std::string heard(room * all.size(), ' ');
   mpi_check(MPI_Allgather(words.data(), room, MPI_CHAR, heard.data(), room, MPI_CHAR, group.comm), "MPI_Allgather");
-  std::size_t const other = std::size_t(std::find_if(all.begin(), all.end(), [&](std::uint64_t h) { return h != all[0]; }) - all.begin());
+  std::size_t const other =
+      std::size_t(std::find_if(all.begin(), all.end(), [&](std::uint64_t h) { return h != all[0]; }) - all.begin());
   auto const said = [&](std::size_t r) {
     std::string const line = heard.substr(r * room, room);
     return line.substr(0, line.find_last_not_of(' ') + 1);
   };
-  throw rank_error(static_cast<int>(other), text("the ranks disagree: rank 0 called ", said(0), " and rank ", other, " called ", said(other),
-                                                 "; all ranks make the same calls in the same order"));
+  throw rank_error(static_cast<int>(other),
+                   text("the ranks disagree: rank 0 called ", said(0), " and rank ", other, " called ", said(other),
+                        "; all ranks make the same calls in the same order"));
 }
 
 /// Notes that an exception destroyed the object it is a member of: then the other ranks may be waiting for this one.
