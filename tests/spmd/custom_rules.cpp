@@ -152,7 +152,7 @@ static_assert(gives<placements<Shard<0>, P>, on_tp<linear>, Y<Shard<0>, Shard<1>
 static_assert(gives<placements<R, P>, on_tp<table_op>, Y<R, V>, Y<R, R>>);              // the terms of the ranks
 static_assert(why<on_tp<table_op>, Y<R, Shard<0>>, Y<R, R>> == code::unstated_partial); // nothing is summed over
 static_assert(why<on_tp<table_op>, Y<Shard<1>, Shard<0>>, Y<Shard<0>, R>> == code::unstated_partial);
-static_assert(gives<placements<P, P>, out_partial<table_op, "dp", "tp">, Y<P, Shard<1>>, Y<R, Shard<0>>>);
+static_assert(gives<placements<P, P>, out_partial<on_tp<table_op>, "dp">, Y<P, Shard<1>>, Y<R, Shard<0>>>);
 static_assert(why<out_partial<table_op, "pp">, Y<R, R>, Y<R, R>> == code::different_meshes);
 static_assert(gives<placements<R, P>, on_tp<table_op>, X<R, Shard<1>>, X<R, Shard<0>>>); // may be said anywhere
 static_assert(!rule_of<on_tp<struct unknown>>.known);

@@ -5,6 +5,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include <sla/core/meta.hpp>
 #include <sla/spmd/compose.hpp>
@@ -12,10 +13,13 @@
 
 namespace sla {
 
-/// The operation Op whose result is a pending sum on these axes. Law: it is one there, because an index that Op sums
-/// over is dealt out, or an operand varies. Errors: E18 where the result is complete without it.
-template <class Op, fixed_string... Axes>
-struct out_partial {
+namespace detail {
+template <fixed_string Name>
+struct axis_word { // a name as a type: not every compiler matches specialisations by strings
+  static constexpr std::string_view view() { return Name.view(); }
+};
+template <class Op, class Word>
+struct asking_partial {
   template <class... X>
   static auto apply(X const&... x) {
     return Op::apply(x...);
@@ -25,30 +29,35 @@ struct out_partial {
     return Op::pull(x...);
   }
 };
+} // namespace detail
+
+/// The operation Op whose result is a pending sum on this axis. Law: it is one there, because an index that Op sums
+/// over is dealt out, or an operand varies. Errors: E18 where the result is complete without it. Of several axes:
+/// `out_partial<out_partial<mm, "dp">, "tp">`.
+template <class Op, fixed_string Axis>
+using out_partial = detail::asking_partial<Op, detail::axis_word<Axis>>;
 
 namespace rules {
-template <class Op, fixed_string... Axes>
+template <class Op, class Word>
 struct asked_partial {
   bool known = rule_of<Op>.known;
 };
 } // namespace rules
 
-template <class Op, fixed_string... Axes>
-inline constexpr rules::asked_partial<Op, Axes...> rule_of<out_partial<Op, Axes...>>{};
+template <class Op, class Word>
+inline constexpr rules::asked_partial<Op, Word> rule_of<detail::asking_partial<Op, Word>>{};
 
 /// The decision for Op, with the wish. Errors: different_meshes if the mesh of the call has no such axis.
-template <class Op, fixed_string... Axes>
-constexpr outcome check(rules::asked_partial<Op, Axes...> const&, std::span<operand const> operands,
+template <class Op, class Word>
+constexpr outcome check(rules::asked_partial<Op, Word> const&, std::span<operand const> operands,
                         circumstances now = {}) {
   outcome missing;
   missing.why.what = code::different_meshes;
-  for (auto name : {Axes.view()...}) {
-    int at = -1;
-    for (int a = 0; a < max_mesh_axes; ++a)
-      if (now.axis_names[a] == name) at = a;
-    if (at < 0) return missing;
-    now.out_partial = static_cast<std::uint8_t>(now.out_partial | 1U << at);
-  }
+  int at = -1;
+  for (int a = 0; a < max_mesh_axes; ++a)
+    if (now.axis_names[a] == Word::view()) at = a;
+  if (at < 0) return missing;
+  now.out_partial = static_cast<std::uint8_t>(now.out_partial | 1U << at);
   return check(rule_of<Op>, operands, now);
 }
 
