@@ -35,11 +35,12 @@ struct stage {
   bool fits(placed p) const {
     if (p == V) return shape[static_cast<std::size_t>(dim)] == w.ranks[0];
     if (is_ghost(p) && shape[static_cast<std::size_t>(p.dim)] < 3) return false; // the halos name entry 2
-    return !is_sharded(p.kind) || (p.dim < static_cast<int>(shape.size()) &&
-                                   sim::accepts(w, p, 0, shape[static_cast<std::size_t>(p.dim)]));
+    return !is_sharded(p.kind) ||
+           (p.dim < static_cast<int>(shape.size()) && sim::accepts(w, p, 0, shape[static_cast<std::size_t>(p.dim)]));
   }
   ranks take(transition const& t, ranks const& x) const {
-    return sim::take_step(t, x, {dim, holding(t.from, false), holding(t.to, false), holding(t.from, true), holding(t.to, true)});
+    return sim::take_step(
+        t, x, {dim, holding(t.from, false), holding(t.to, false), holding(t.from, true), holding(t.to, true)});
   }
   // The shapes of the parts: a step that keeps the bytes keeps the shape.
   ranks zeros(placed p, step how) const {
@@ -122,8 +123,13 @@ std::string wrong(stage const& s, transition t, transition back) {
 // Numbers of families: 1 even, 2 balanced, 3 with empty parts, 4 strided, 5 an owner map, 6 a table (4 ranks only).
 sim::world world_of(int n) {
   sim::world w{{n}};
-  w.families = {{}, {family_facts_of<Even>}, {family_facts_of<Balanced>}, {family_facts_of<Ceil>},
-                {family_facts_of<Strided<2>>}, {{}, {1, 0, 1, 1, 2, 0, 3, 1, 2, 0, 1, 3}}, {family_facts_of<Table<3, 0, 1, 2>>}};
+  w.families = {{},
+                {family_facts_of<Even>},
+                {family_facts_of<Balanced>},
+                {family_facts_of<Ceil>},
+                {family_facts_of<Strided<2>>},
+                {{}, {1, 0, 1, 1, 2, 0, 3, 1, 2, 0, 1, 3}},
+                {family_facts_of<Table<3, 0, 1, 2>>}};
   w.halos.resize(6); // patterns 2 and 5: entries of others, entries of nobody else, own entries
   w.halos[2] = {{0, 2}, {1, 0}, {}, {2, 1}};
   w.halos[5] = {{2, 1}, {}, {0}, {2}};
@@ -170,8 +176,8 @@ TEST_CASE("adjoints are legal, involutive and true") {
               if (dim > 0 && !tuples) continue;
               if (from == to && t.how != step::all_to_all) continue;
               auto const back = adjoint_of(t);
-              INFO(n << " ranks, step " << how << " from " << int(from.kind) << "(" << int(from.dim) << "," << from.family
-                     << ") to " << int(to.kind) << "(" << int(to.dim) << "," << to.family << ")");
+              INFO(n << " ranks, step " << how << " from " << int(from.kind) << "(" << int(from.dim) << ","
+                     << from.family << ") to " << int(to.kind) << "(" << int(to.dim) << "," << to.family << ")");
               REQUIRE(check(back, true) == code::ok);
               bool const named_twice = t.how == step::reinterpret && is_copies(from) && is_copies(to);
               bool const same_dim = t.how == step::all_to_all && from.dim == to.dim;
@@ -191,13 +197,13 @@ TEST_CASE("wrong adjoints are caught") {
   struct {
     transition forward, back;
   } const mistakes[] = {
-      {{step::all_reduce, P, R}, {step::reinterpret, P, R}},          // nothing
-      {{step::all_reduce, P, Inv}, {step::all_reduce, Inv, R}},       // reduced again
-      {{step::all_gather, S(0), R}, {step::convert, R, S(0)}},        // sliced
+      {{step::all_reduce, P, R}, {step::reinterpret, P, R}},            // nothing
+      {{step::all_reduce, P, Inv}, {step::all_reduce, Inv, R}},         // reduced again
+      {{step::all_gather, S(0), R}, {step::convert, R, S(0)}},          // sliced
       {{step::all_gather, S(0), Inv}, {step::reduce_scatter, P, S(0)}}, // reduced
-      {{step::convert, Inv, R}, {step::reinterpret, P, Inv}},         // nothing
-      {{step::convert, R, S(0)}, {step::all_gather, S(0), R}},        // gathered
-      {{step::reinterpret, V, P}, {step::all_reduce, P, R}},          // reduced
+      {{step::convert, Inv, R}, {step::reinterpret, P, Inv}},           // nothing
+      {{step::convert, R, S(0)}, {step::all_gather, S(0), R}},          // gathered
+      {{step::reinterpret, V, P}, {step::all_reduce, P, R}},            // reduced
   };
   for (auto const& m : mistakes) {
     CHECK(wrong(s, m.forward, m.back) != "");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Checking own rules: in a constant expression; wrong rules, missing rules and wrong adjoints that were planted; and every
-// stated rule with one slot changed.
+// Checking own rules: in a constant expression; wrong rules, missing rules and wrong adjoints that were planted; and
+// every stated rule with one slot changed.
 #include <span>
 #include <vector>
 
@@ -14,7 +14,7 @@
 
 #include "fuzz.hpp"
 
-namespace own { // operations of a user
+namespace own {         // operations of a user
 struct row_length;      // the length of each row
 struct careless_length; // the same, with a wrong claim
 struct rank_only;
@@ -110,8 +110,8 @@ TEST_CASE("a rule that is not there is found") {
   CHECK(r.wrong() == 0);
   std::set<std::string> found;
   for (auto const& f : r.findings) found.insert(spelled(f.operands, small()) + " -> " + spelled(f.results, small()));
-  CHECK(found == std::set<std::string>{"S0 R -> S0", "R S1 -> S1", "S1 S0 -> P(sum)", "P(sum) R -> P(sum)", "R P(sum) -> P(sum)",
-                                       "P(avg) R -> P(avg)", "R P(avg) -> P(avg)"});
+  CHECK(found == std::set<std::string>{"S0 R -> S0", "R S1 -> S1", "S1 S0 -> P(sum)", "P(sum) R -> P(sum)",
+                                       "R P(sum) -> P(sum)", "P(avg) R -> P(avg)", "R P(avg) -> P(avg)"});
 }
 
 TEST_CASE("rules that are wrong in the value or only in a gradient are found") {
@@ -159,12 +159,16 @@ TEST_CASE("the rule of an own operation, in each of its forms") {
   auto const shy = check_rule<own::rank_only>(small(3), length, x);
   CHECK(shy.wrong() == 0);
   CHECK(shy.missing() == 2); // the rows might be dealt out, by each of two families
-  CHECK(check_rule<op::sub>(small(), []<class T>(array<T> const& a, array<T> const& b) {
-    if (a.extents != b.extents) return sim::no_result<T>();
-    auto c = a;
-    for (int n = 0; n < c.size(); ++n) c[n] = a[n] - b[n];
-    return c;
-  }, x, values({5, 3}, 1)).ok());
+  CHECK(check_rule<op::sub>(
+            small(),
+            []<class T>(array<T> const& a, array<T> const& b) {
+              if (a.extents != b.extents) return sim::no_result<T>();
+              auto c = a;
+              for (int n = 0; n < c.size(); ++n) c[n] = a[n] - b[n];
+              return c;
+            },
+            x, values({5, 3}, 1))
+            .ok());
 }
 
 namespace {
@@ -235,7 +239,8 @@ tally mutate(strategy const& s, K const& kernel, Operands const&... operands) {
         ++t.mutants;
         t.caught += r.wrong() > 0;
         t.same += r.wrong() == 0 && novel == 0;
-        if (r.wrong() == 0 && novel > 0) FAIL_CHECK("rule " << n << " slot " << k << " as kind " << int(other.kind) << " " << int(other.dim));
+        if (r.wrong() == 0 && novel > 0)
+          FAIL_CHECK("rule " << n << " slot " << k << " as kind " << int(other.kind) << " " << int(other.dim));
       }
     }
   return t;
@@ -250,21 +255,27 @@ TEST_CASE("every rule with one slot changed is caught") {
   add(mutate(strategies::einsum("mk,kn->mn"), matrix_product{}, a, b));
   add(mutate(strategies::add(dims(4, 5), dims(4, 5)), sum_of_two{}, a, c));
   add(mutate(strategies::sum(dims(4, 5), strategies::over(0)), column_sum{}, a));
-  add(mutate(strategies::mul(dims(4, 5), dims(4, 5)), [](auto const& x, auto const& y) {
-    using T = decltype(x[0] + x[0]);
-    if (x.extents != y.extents) return sim::no_result<T>();
-    auto z = x;
-    for (int n = 0; n < z.size(); ++n) z[n] = x[n] * y[n];
-    return z;
-  }, a, c));
-  add(mutate(strategies::cat(0, {dims(4, 5), dims(2, 5)}), [](auto const& x, auto const& y) {
-    using T = decltype(x[0] + x[0]);
-    if (x.extent(1) != y.extent(1)) return sim::no_result<T>();
-    auto z = x;
-    z.extents[0] += y.extent(0);
-    z.values.insert(z.values.end(), y.values.begin(), y.values.end());
-    return z;
-  }, a, values({2, 5}, 3)));
+  add(mutate(
+      strategies::mul(dims(4, 5), dims(4, 5)),
+      [](auto const& x, auto const& y) {
+        using T = decltype(x[0] + x[0]);
+        if (x.extents != y.extents) return sim::no_result<T>();
+        auto z = x;
+        for (int n = 0; n < z.size(); ++n) z[n] = x[n] * y[n];
+        return z;
+      },
+      a, c));
+  add(mutate(
+      strategies::cat(0, {dims(4, 5), dims(2, 5)}),
+      [](auto const& x, auto const& y) {
+        using T = decltype(x[0] + x[0]);
+        if (x.extent(1) != y.extent(1)) return sim::no_result<T>();
+        auto z = x;
+        z.extents[0] += y.extent(0);
+        z.values.insert(z.values.end(), y.values.begin(), y.values.end());
+        return z;
+      },
+      a, values({2, 5}, 3)));
   INFO(all.mutants << " mutants, " << all.caught << " caught, " << all.same << " say nothing new");
   CHECK(all.mutants > 240);
   CHECK(all.caught + all.same == all.mutants);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the placement fuzz needs: values, meshes with all families, and the list of combinations that are refused although
-// some placement of the result would be right.
+// What the placement fuzz needs: values, meshes with all families, and the list of combinations that are refused
+// although some placement of the result would be right.
 #pragma once
 #include <algorithm>
 #include <map>
@@ -36,7 +36,8 @@ inline checked_operand positive(shape const& extents, int which) {
 inline checked_operand indices(shape const& extents, int below) {
   array<double> x(extents);
   for (int n = 0; n < x.size(); ++n)
-    x[n] = static_cast<int>(sim::detail::mix(static_cast<std::uint32_t>(n + 1), 90U) % static_cast<std::uint32_t>(below));
+    x[n] =
+        static_cast<int>(sim::detail::mix(static_cast<std::uint32_t>(n + 1), 90U) % static_cast<std::uint32_t>(below));
   return {std::move(x), false};
 }
 inline checked_operand conditions(shape const& extents) {
@@ -101,16 +102,26 @@ inline std::string spelled(placed p, rule_domain const& d) {
   auto const dim = std::to_string(p.dim);
   static_cast<void>(d);
   switch (p.kind) {
-  case kind::replicate: return "R";
-  case kind::invariant: return "I";
-  case kind::varying: return "V";
-  case kind::partial: return "P(" + std::string(folds[static_cast<int>(p.fold)]) + ")";
-  case kind::shard: return "S" + dim + (p.level ? "^" + std::to_string(p.level) : "");
-  case kind::sparse_shard: return p.dim == 0 ? "rows" : "columns";
-  case kind::hyper: return "entries";
-  case kind::ghost: return "G" + dim;
-  case kind::ghost_partial: return "GP" + dim;
-  default: return "?";
+  case kind::replicate:
+    return "R";
+  case kind::invariant:
+    return "I";
+  case kind::varying:
+    return "V";
+  case kind::partial:
+    return "P(" + std::string(folds[static_cast<int>(p.fold)]) + ")";
+  case kind::shard:
+    return "S" + dim + (p.level ? "^" + std::to_string(p.level) : "");
+  case kind::sparse_shard:
+    return p.dim == 0 ? "rows" : "columns";
+  case kind::hyper:
+    return "entries";
+  case kind::ghost:
+    return "G" + dim;
+  case kind::ghost_partial:
+    return "GP" + dim;
+  default:
+    return "?";
   }
 }
 inline std::string spelled(std::vector<typing> const& types, rule_domain const& d) {
@@ -173,7 +184,8 @@ struct ledger {
 
 /// The operation on one axis of 2 and 3 ranks and on two axes.
 template <class K, class... Operands>
-void on_all_meshes(ledger& l, std::string const& name, strategy const& s, K const& kernel, Operands const&... operands) {
+void on_all_meshes(ledger& l, std::string const& name, strategy const& s, K const& kernel,
+                   Operands const&... operands) {
   bool ones = name.find("in place") != std::string::npos; // there the result has the placement of the operand
   for (auto const* o : {&operands...})                    // a dimension of extent 1 is shared out under no rule
     for (int e : o->value.extents) ones = ones || e == 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The placement fuzz, reductions and moves of entries, by pattern and by index: every combination of placements on small
-// meshes, values and gradients.
+// The placement fuzz, reductions and moves of entries, by pattern and by index: every combination of placements on
+// small meshes, values and gradients.
 #include <functional>
 #include <utility>
 
@@ -61,7 +61,8 @@ array<T> permuted(array<T> const& x, std::vector<int> const& from) {
   for (int n = 0; n < y.size(); ++n) {
     std::vector<int> at(from.size());
     int rest = n;
-    for (int d = y.rank(); d-- > 0;) at[static_cast<std::size_t>(from[static_cast<std::size_t>(d)])] = rest % y.extent(d), rest /= y.extent(d);
+    for (int d = y.rank(); d-- > 0;)
+      at[static_cast<std::size_t>(from[static_cast<std::size_t>(d)])] = rest % y.extent(d), rest /= y.extent(d);
     int place = 0;
     for (int d = 0; d < x.rank(); ++d) place = place * x.extent(d) + at[static_cast<std::size_t>(d)];
     y[n] = x[place];
@@ -102,20 +103,25 @@ TEST_CASE("reductions and what needs a whole dimension") {
     auto const tag = " over " + std::to_string(dim);
     auto const extent = x.value.extent(dim);
     auto run = [&](std::string const& name, strategy const& s, auto f) { on_all_meshes(l, name + tag, s, one(f), x); };
-    run("sum", sum(d, over(dim)), [=](auto const& a) { return reduced(a, dim, decltype(a[0] + a[0])(0), [](auto s, auto v) { return s + v; }); });
+    run("sum", sum(d, over(dim)),
+        [=](auto const& a) { return reduced(a, dim, decltype(a[0] + a[0])(0), [](auto s, auto v) { return s + v; }); });
     run("mean", mean(d, over(dim)), [=](auto const& a) {
       using T = decltype(a[0] + a[0]); // divided by the extent of all
       return reduced(a, dim, T(0), [=](auto s, auto v) { return s + v / T(extent); });
     });
-    run("product", fold(d, monoid::product, over(dim)), [=](auto const& a) { return reduced(a, dim, decltype(a[0] + a[0])(1), [](auto s, auto v) { return s * v; }); });
+    run("product", fold(d, monoid::product, over(dim)),
+        [=](auto const& a) { return reduced(a, dim, decltype(a[0] + a[0])(1), [](auto s, auto v) { return s * v; }); });
     run("maximum", fold(d, monoid::maximum, over(dim)), [=](auto const& a) {
       using T = decltype(a[0] + a[0]);
       return reduced(a, dim, sim::identity_of<T>(monoid::maximum), [](auto s, auto v) { return s < v ? v : s; });
     });
-    run("norm 1", norm(d, norm_order::one, over(dim)), [=](auto const& a) { return reduced(a, dim, decltype(a[0] + a[0])(0), [](auto s, auto v) { return s + sim::abs(v); }); });
+    run("norm 1", norm(d, norm_order::one, over(dim)), [=](auto const& a) {
+      return reduced(a, dim, decltype(a[0] + a[0])(0), [](auto s, auto v) { return s + sim::abs(v); });
+    });
     run("norm infinity", norm(d, norm_order::infinity, over(dim)), [=](auto const& a) {
       using T = decltype(a[0] + a[0]);
-      return reduced(a, dim, sim::identity_of<T>(monoid::maximum), [](auto s, auto v) { return s < sim::abs(v) ? sim::abs(v) : s; });
+      return reduced(a, dim, sim::identity_of<T>(monoid::maximum),
+                     [](auto s, auto v) { return s < sim::abs(v) ? sim::abs(v) : s; });
     });
     run("root of squares", whole(d, over(dim)), [=](auto const& a) {
       auto y = reduced(a, dim, decltype(a[0] + a[0])(1), [](auto s, auto v) { return s + v * v; });
@@ -132,8 +138,10 @@ TEST_CASE("reductions and what needs a whole dimension") {
           }
       return y;
     };
-    run("prefix sum", cumulative_sum(d, dim), [=](auto const& a) { return scan(a, [](auto s, auto v) { return s + v; }); });
-    run("recurrence", along(d, over(dim)), [=](auto const& a) { return scan(a, [](auto s, auto v) { return s * v - v; }); });
+    run("prefix sum", cumulative_sum(d, dim),
+        [=](auto const& a) { return scan(a, [](auto s, auto v) { return s + v; }); });
+    run("recurrence", along(d, over(dim)),
+        [=](auto const& a) { return scan(a, [](auto s, auto v) { return s * v - v; }); });
   }
   auto const y = values({5, 3}, 0);
   on_all_meshes(l, "equal", equal(d, d), two([](auto const& a, auto const& b) {
@@ -154,7 +162,10 @@ TEST_CASE("moves of entries") {
   auto const x = values({5, 3}, 0), y = values({2, 3}, 1), z = values({2, 5, 3}, 2), same = values({5, 3}, 3);
   auto const d = dims_of(x);
   on_all_meshes(l, "transpose", move(d, {1, 0}), one([](auto const& a) { return permuted(a, {1, 0}); }), x);
-  on_all_meshes(l, "permute", move(dims_of(z), {2, 0, 1}), one([](auto const& a) { return permuted(a, {2, 0, 1}); }), z);
+  on_all_meshes(l, "permute", move(dims_of(z), {2, 0, 1}), one([](auto const& a) {
+                  return permuted(a, {2, 0, 1});
+                }),
+                z);
   on_all_meshes(l, "unsqueeze", move(d, {0, -1, 1}), one([](auto const& a) {
                   auto b = a;
                   b.extents.insert(b.extents.begin() + 1, 1);
@@ -177,7 +188,8 @@ TEST_CASE("moves of entries") {
                   return a.extent(0) < 3 ? sim::no_result<T>() : sim::unstack(a)[2];
                 }),
                 x);
-  on_all_meshes(l, "cat", cat(0, {d, dims_of(y)}), two([](auto const& a, auto const& b) { return concatenated(a, b, 0); }), x, y);
+  on_all_meshes(l, "cat", cat(0, {d, dims_of(y)}),
+                two([](auto const& a, auto const& b) { return concatenated(a, b, 0); }), x, y);
   on_all_meshes(l, "stack", stack(1, {d, d}), two([](auto const& a, auto const& b) {
                   using T = decltype(a[0] + a[0]);
                   return a.extents != b.extents ? sim::no_result<T>() : sim::stack(sim::on_ranks<T>{a, b}, 1);
@@ -243,7 +255,8 @@ TEST_CASE("moves by an index") {
     return y;
   };
   auto const source = values({4, 3}, 1);
-  on_all_meshes(l, "scatter add", scatter_add(d, 0, dims(4, 3), dims(4, 3)), on<int, int, int>(scattered), x, narrow, source);
+  on_all_meshes(l, "scatter add", scatter_add(d, 0, dims(4, 3), dims(4, 3)), on<int, int, int>(scattered), x, narrow,
+                source);
   auto const added = [](sim::here const&, auto const& self, auto const& index, auto const& from) {
     using T = decltype(self[0] + self[0]);
     if (index.extent(0) != from.extent(0) || self.extent(1) != from.extent(1)) return sim::no_result<T>();

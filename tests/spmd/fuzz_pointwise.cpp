@@ -98,22 +98,39 @@ TEST_CASE("operations of one operand, entry by entry") {
     auto run = [&](char const* name, strategy const& s, auto f, checked_operand const& o) {
       on_all_meshes(l, name, s, unary(f), o);
     };
-    run("parabola", strategies::unary(d), [](auto v) { return v * v - v; }, x);
-    run("square", strategies::unary(d, behaviour::any, true), [](auto v) { return v * v; }, x);
-    run("copy", strategies::unary(d, behaviour::copy), [](auto v) { return v; }, x);
-    run("cube", strategies::unary(d, behaviour::rising, true), [](auto v) { return v * v * v; }, x);
-    run("falling cube", strategies::unary(d, behaviour::falling), [](auto v) { return -(v * v * v); }, x);
-    run("relu", strategies::unary(d, behaviour::rising), [](auto v) { return v < decltype(v)(0) ? decltype(v)(0) : v; }, x);
-    run("exp", strategies::unary(d, behaviour::rising), [](auto v) { return sim::exp(v * decltype(v)(0.25)); }, x);
-    run("abs", strategies::unary(d, behaviour::any, true), [](auto v) { return sim::abs(v); }, x);
-    run("neg", strategies::neg(d), [](auto v) { return -v; }, x);
-    run("scale by 3", strategies::scale(d), [](auto v) { return decltype(v)(3) * v; }, x);
-    run("scale by -3", strategies::scale(d, -1), [](auto v) { return decltype(v)(-3) * v; }, x);
-    run("add 2", strategies::shift(d), [](auto v) { return v + decltype(v)(2); }, x);
-    run("2 minus", strategies::shift(d, -1), [](auto v) { return decltype(v)(2) - v; }, x);
-    run("ones like", strategies::like(d), [](auto v) { return decltype(v)(1); }, x);
-    run("fill in place", strategies::fill_in_place(d), [](auto v) { return decltype(v)(7); }, x);
-    run("zero in place", strategies::zero_in_place(d), [](auto v) { return decltype(v)(0); }, x);
+    run(
+        "parabola", strategies::unary(d), [](auto v) { return v * v - v; }, x);
+    run(
+        "square", strategies::unary(d, behaviour::any, true), [](auto v) { return v * v; }, x);
+    run(
+        "copy", strategies::unary(d, behaviour::copy), [](auto v) { return v; }, x);
+    run(
+        "cube", strategies::unary(d, behaviour::rising, true), [](auto v) { return v * v * v; }, x);
+    run(
+        "falling cube", strategies::unary(d, behaviour::falling), [](auto v) { return -(v * v * v); }, x);
+    run(
+        "relu", strategies::unary(d, behaviour::rising), [](auto v) { return v < decltype(v)(0) ? decltype(v)(0) : v; },
+        x);
+    run(
+        "exp", strategies::unary(d, behaviour::rising), [](auto v) { return sim::exp(v * decltype(v)(0.25)); }, x);
+    run(
+        "abs", strategies::unary(d, behaviour::any, true), [](auto v) { return sim::abs(v); }, x);
+    run(
+        "neg", strategies::neg(d), [](auto v) { return -v; }, x);
+    run(
+        "scale by 3", strategies::scale(d), [](auto v) { return decltype(v)(3) * v; }, x);
+    run(
+        "scale by -3", strategies::scale(d, -1), [](auto v) { return decltype(v)(-3) * v; }, x);
+    run(
+        "add 2", strategies::shift(d), [](auto v) { return v + decltype(v)(2); }, x);
+    run(
+        "2 minus", strategies::shift(d, -1), [](auto v) { return decltype(v)(2) - v; }, x);
+    run(
+        "ones like", strategies::like(d), [](auto v) { return decltype(v)(1); }, x);
+    run(
+        "fill in place", strategies::fill_in_place(d), [](auto v) { return decltype(v)(7); }, x);
+    run(
+        "zero in place", strategies::zero_in_place(d), [](auto v) { return decltype(v)(0); }, x);
   }
   INFO(l.combinations << " combinations, " << l.accepted << " accepted, " << l.gradients << " gradients");
   CHECK(l.wrong == 0);
@@ -134,18 +151,32 @@ TEST_CASE("operations of two operands, entry by entry") {
       if (!same) name += " broadcast";
       on_all_meshes(l, name, s, binary(f), a, second);
     };
-    run("add", add(da, db), [](auto x, auto y) { return x + y; }, b);
-    run("sub", sub(da, db), [](auto x, auto y) { return x - y; }, b);
-    run("mul", mul(da, db), [](auto x, auto y) { return x * y; }, b);
-    run("div", div(da, db), [](auto x, auto y) { return x / y; }, c);
-    run("maximum", maximum(da, db), [](auto x, auto y) { return x < y ? y : x; }, b);
-    run("minimum", minimum(da, db), [](auto x, auto y) { return y < x ? y : x; }, b);
-    run("square of difference", pointwise(da, db), [](auto x, auto y) { return (x - y) * (x - y); }, b);
-    run("less", stepwise(da, db), [](auto x, auto y) { return decltype(x)(x < y ? 1 : 0); }, b);
-    if (same) run("copy in place", copy_in_place(da, db), [](auto, auto y) { return y; }, b);
+    run(
+        "add", add(da, db), [](auto x, auto y) { return x + y; }, b);
+    run(
+        "sub", sub(da, db), [](auto x, auto y) { return x - y; }, b);
+    run(
+        "mul", mul(da, db), [](auto x, auto y) { return x * y; }, b);
+    run(
+        "div", div(da, db), [](auto x, auto y) { return x / y; }, c);
+    run(
+        "maximum", maximum(da, db), [](auto x, auto y) { return x < y ? y : x; }, b);
+    run(
+        "minimum", minimum(da, db), [](auto x, auto y) { return y < x ? y : x; }, b);
+    run(
+        "square of difference", pointwise(da, db), [](auto x, auto y) { return (x - y) * (x - y); }, b);
+    run(
+        "less", stepwise(da, db), [](auto x, auto y) { return decltype(x)(x < y ? 1 : 0); }, b);
+    if (same)
+      run(
+          "copy in place", copy_in_place(da, db), [](auto, auto y) { return y; }, b);
     auto const mask = conditions(eb);
-    run("masked zero", masked_fill(da, db, true), [](auto x, auto m) { return sim::plain(m) != 0 ? decltype(x)(0) : x; }, mask);
-    run("masked fill", masked_fill(da, db, false), [](auto x, auto m) { return sim::plain(m) != 0 ? decltype(x)(9) : x; }, mask);
+    run(
+        "masked zero", masked_fill(da, db, true),
+        [](auto x, auto m) { return sim::plain(m) != 0 ? decltype(x)(0) : x; }, mask);
+    run(
+        "masked fill", masked_fill(da, db, false),
+        [](auto x, auto m) { return sim::plain(m) != 0 ? decltype(x)(9) : x; }, mask);
   }
   INFO(l.combinations << " combinations, " << l.accepted << " accepted, " << l.gradients << " gradients");
   CHECK(l.wrong == 0);
@@ -159,7 +190,8 @@ TEST_CASE("operations of three operands, entry by entry") {
   auto const d = dims_of(a);
   on_all_meshes(l, "where", where(d, d, d), ternary([](auto m, auto x, auto y) { return sim::plain(m) != 0 ? x : y; }),
                 conditions({3, 5}), a, b);
-  on_all_meshes(l, "multiply add", multiply_add(d, d, d), ternary([](auto z, auto x, auto y) { return z + x * y; }), a, b, c);
+  on_all_meshes(l, "multiply add", multiply_add(d, d, d), ternary([](auto z, auto x, auto y) { return z + x * y; }), a,
+                b, c);
   on_all_meshes(l, "axpy", axpy(d), ternary([](auto t, auto x, auto y) { return t * x + y; }), number, a, b);
   on_all_meshes(l, "lerp", lerp(d, d, d), ternary([](auto x, auto y, auto w) { return x + w * (y - x); }), a, b, c);
   INFO(l.combinations << " combinations, " << l.accepted << " accepted, " << l.gradients << " gradients");

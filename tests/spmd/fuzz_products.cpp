@@ -88,10 +88,11 @@ TEST_CASE("products of two operands") {
   struct {
     char const* spec;
     shape a, b;
-  } const cases[] = {{"mk,kn->mn", {4, 5}, {5, 3}}, {"bmk,bkn->bmn", {3, 2, 5}, {3, 5, 2}}, {"mk,k->m", {4, 5}, {5}},
-                     {"mk,m->k", {4, 5}, {4}},      {"i,i->", {7}, {7}},                    {"ij,ij->ij", {5, 3}, {5, 3}},
-                     {"m,mk->mk", {5}, {5, 3}},     {"m,n->mn", {5}, {4}},                  {"mk,nk->mn", {4, 5}, {3, 5}},
-                     {"ij,ij->i", {5, 3}, {5, 3}}};
+  } const cases[] = {{"mk,kn->mn", {4, 5}, {5, 3}}, {"bmk,bkn->bmn", {3, 2, 5}, {3, 5, 2}},
+                     {"mk,k->m", {4, 5}, {5}},      {"mk,m->k", {4, 5}, {4}},
+                     {"i,i->", {7}, {7}},           {"ij,ij->ij", {5, 3}, {5, 3}},
+                     {"m,mk->mk", {5}, {5, 3}},     {"m,n->mn", {5}, {4}},
+                     {"mk,nk->mn", {4, 5}, {3, 5}}, {"ij,ij->i", {5, 3}, {5, 3}}};
   for (auto const& [spec, ea, eb] : cases) {
     auto const a = values(ea, 0), b = values(eb, 1);
     on_all_meshes(l, spec, strategies::einsum(spec, dims_of(a), dims_of(b)), einsum2{spec}, a, b);
@@ -105,9 +106,12 @@ TEST_CASE("products of two operands") {
 TEST_CASE("products of three operands, and with a bias") {
   ledger l;
   auto const a = values({3, 5}, 0), b = values({5, 2}, 1), c = values({3, 2}, 2), d = values({2}, 3);
-  on_all_meshes(l, "mk,kn,mn->k", strategies::einsum("mk,kn,mn->k", dims_of(a), dims_of(b), dims_of(c)), einsum3{"mk,kn,mn->k"}, a, b, c);
-  on_all_meshes(l, "mk,kn plus mn", strategies::einsum_plus("mk,kn->mn", dims_of(c), 0, dims_of(a), dims_of(b)), fused{"mk,kn->mn"}, c, a, b);
-  on_all_meshes(l, "mk,kn plus n", strategies::einsum_plus("mk,kn->mn", dims_of(d), 0, dims_of(a), dims_of(b)), fused{"mk,kn->mn"}, d, a, b);
+  on_all_meshes(l, "mk,kn,mn->k", strategies::einsum("mk,kn,mn->k", dims_of(a), dims_of(b), dims_of(c)),
+                einsum3{"mk,kn,mn->k"}, a, b, c);
+  on_all_meshes(l, "mk,kn plus mn", strategies::einsum_plus("mk,kn->mn", dims_of(c), 0, dims_of(a), dims_of(b)),
+                fused{"mk,kn->mn"}, c, a, b);
+  on_all_meshes(l, "mk,kn plus n", strategies::einsum_plus("mk,kn->mn", dims_of(d), 0, dims_of(a), dims_of(b)),
+                fused{"mk,kn->mn"}, d, a, b);
   INFO(l.combinations << " combinations, " << l.accepted << " accepted, " << l.gradients << " gradients");
   CHECK(l.wrong == 0);
   l.compare("reviewed_refusals.csv");

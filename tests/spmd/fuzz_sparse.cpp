@@ -53,7 +53,8 @@ struct sampled {
     array<T> y(A.extents);
     for (int k = 0; k < A.size(); ++k) {
       auto const e = static_cast<std::size_t>(here.in[0][0][static_cast<std::size_t>(k)]);
-      int const i = row[static_cast<std::size_t>(pattern.row[e])], j = column[static_cast<std::size_t>(pattern.column[e])];
+      int const i = row[static_cast<std::size_t>(pattern.row[e])],
+                j = column[static_cast<std::size_t>(pattern.column[e])];
       if (i < 0 || j < 0) return sim::no_result<T>();
       for (int c = 0; c < u.inner(0); ++c) y[k] = y[k] + u[i * u.inner(0) + c] * v[j * u.inner(0) + c];
     }
@@ -81,10 +82,12 @@ constexpr std::int16_t by_row = 1, by_column = 2, by_entry = 3;
 constexpr std::int16_t columns_read = 1, rows_written = 2, both = 3;
 
 constexpr placed R{kind::replicate}, P{kind::partial, monoid::sum};
-constexpr placed rows{kind::sparse_shard, monoid::none, 0, by_row}, columns{kind::sparse_shard, monoid::none, 1, by_column},
-    entries{kind::hyper, monoid::none, 0, by_entry};
+constexpr placed rows{kind::sparse_shard, monoid::none, 0, by_row},
+    columns{kind::sparse_shard, monoid::none, 1, by_column}, entries{kind::hyper, monoid::none, 0, by_entry};
 constexpr placed shard(std::int16_t family, std::int8_t dim = 0) { return {kind::shard, monoid::none, dim, family}; }
-constexpr placed ghost(std::int16_t family, std::int16_t pattern) { return {kind::ghost, monoid::none, 0, family, pattern}; }
+constexpr placed ghost(std::int16_t family, std::int16_t pattern) {
+  return {kind::ghost, monoid::none, 0, family, pattern};
+}
 
 struct matrix {
   rule_domain d;
@@ -122,8 +125,8 @@ struct counts {
 
 /// Is the call accepted, with this placement of the result, and right in values and gradients?
 template <class K, class... Operands>
-void require_right(counts& c, rule_domain const& d, strategy const& s, K const& kernel, std::vector<placed> const& at, placed result,
-                   Operands const&... operands) {
+void require_right(counts& c, rule_domain const& d, strategy const& s, K const& kernel, std::vector<placed> const& at,
+                   placed result, Operands const&... operands) {
   std::vector<checked_operand> const all = {operands...};
   std::vector<typing> types;
   std::vector<operand> asked;
@@ -172,7 +175,8 @@ TEST_CASE("products by rows and columns, for all patterns and partitions") {
       require_right(c, m.d, transposed, back, {columns, R}, shard(by_column), A, x);
       require_right(c, m.d, transposed, back, {columns, ghost(by_row, rows_written)}, shard(by_column), A, x);
       require_right(c, m.d, transposed, back, {rows, shard(by_row)}, P, A, x);
-      if (mask % 4 == 0) require_right(c, m.d, spmm, forward, {rows, ghost(by_column, columns_read)}, shard(by_row), A, X);
+      if (mask % 4 == 0)
+        require_right(c, m.d, spmm, forward, {rows, ghost(by_column, columns_read)}, shard(by_row), A, X);
       if (p > 0) continue; // no partition of A
       require_right(c, m.d, spmv, forward, {P, R}, P, A, x);
       require_right(c, m.d, spmv, forward, {R, P}, P, A, x);
@@ -200,7 +204,8 @@ TEST_CASE("sampled products and scalings, for all patterns and partitions") {
       require_right(c, m.d, gradient, at_entries, {rows, shard(by_row), R}, rows, A, u, v);
       require_right(c, m.d, gradient, at_entries, {rows, shard(by_row), ghost(by_column, columns_read)}, rows, A, u, v);
       require_right(c, m.d, gradient, at_entries, {columns, R, shard(by_column)}, columns, A, u, v);
-      require_right(c, m.d, gradient, at_entries, {columns, ghost(by_row, rows_written), shard(by_column)}, columns, A, u, v);
+      require_right(c, m.d, gradient, at_entries, {columns, ghost(by_row, rows_written), shard(by_column)}, columns, A,
+                    u, v);
       if (p > 0) continue;
       require_right(c, m.d, contracted, at_entries, {R, shard(by_row, 1), shard(by_row, 1)}, P, A, U, V);
       require_right(c, m.d, contracted, at_entries, {R, P, R}, P, A, U, V);
@@ -245,7 +250,8 @@ struct block_product {
     for (int b = 0; b < batch; ++b)
       for (int k = 0; k < A.extent(1); ++k) {
         auto const e = static_cast<std::size_t>(here.in[0][1][static_cast<std::size_t>(k)]);
-        int const i = to[static_cast<std::size_t>(pattern.row[e])], j = from[static_cast<std::size_t>(pattern.column[e])];
+        int const i = to[static_cast<std::size_t>(pattern.row[e])],
+                  j = from[static_cast<std::size_t>(pattern.column[e])];
         if (i < 0 || j < 0) return sim::no_result<T>();
         for (int r = 0; r < p; ++r)
           for (int c = 0; c < q; ++c) y(b, i, r) = y(b, i, r) + A(b, k, r, c) * x[((shared ? 0 : b) * n_x + j) * q + c];
@@ -285,7 +291,9 @@ TEST_CASE("batches and blocks") {
 TEST_CASE("random patterns, rectangular, on up to eight ranks, some of them without a row") {
   counts c;
   std::uint32_t seed = 1;
-  auto const draw = [&](int below) { return static_cast<int>((seed = sim::detail::mix(seed, 17U)) % static_cast<std::uint32_t>(below)); };
+  auto const draw = [&](int below) {
+    return static_cast<int>((seed = sim::detail::mix(seed, 17U)) % static_cast<std::uint32_t>(below));
+  };
   for (int ranks = 1; ranks <= 8; ++ranks)
     for (int trial = 0; trial < 6; ++trial) {
       bool const square = trial % 2 == 0;
@@ -304,7 +312,8 @@ TEST_CASE("random patterns, rectangular, on up to eight ranks, some of them with
       }
       auto const map = [&](int extent) {
         std::vector<int> owner;
-        for (int i = 0; i < extent; ++i) owner.push_back(draw(ranks > 2 ? ranks - 1 : ranks)); // the last one has nothing
+        for (int i = 0; i < extent; ++i)
+          owner.push_back(draw(ranks > 2 ? ranks - 1 : ranks)); // the last one has nothing
         return owner;
       };
       auto const rows_of = map(m), columns_of = map(k);
@@ -320,16 +329,18 @@ TEST_CASE("random patterns, rectangular, on up to eight ranks, some of them with
       a.values.batch = 0;
       auto const x = values({k}, 1), y = values({m}, 2);
       product const forward{w.pattern}, back{w.pattern, true};
-      require_right(c, a.d, strategies::spmv(), forward, {rows, ghost(by_column, columns_read)}, shard(by_row), a.values, x);
+      require_right(c, a.d, strategies::spmv(), forward, {rows, ghost(by_column, columns_read)}, shard(by_row),
+                    a.values, x);
       require_right(c, a.d, strategies::spmv(), forward, {columns, shard(by_column)}, P, a.values, x);
-      require_right(c, a.d, strategies::spmv_transposed(), back, {columns, ghost(by_row, rows_written)}, shard(by_column), a.values, y);
+      require_right(c, a.d, strategies::spmv_transposed(), back, {columns, ghost(by_row, rows_written)},
+                    shard(by_column), a.values, y);
       require_right(c, a.d, strategies::spmv_transposed(), back, {rows, shard(by_row)}, P, a.values, y);
       auto halo = ghost(by_column, both), sums = halo;
       sums.kind = kind::ghost_partial;
       if (square) require_right(c, a.d, strategies::spmv(), forward, {entries, halo}, sums, a.values, x);
       a.values.gradient = false;
-      require_right(c, a.d, strategies::sddmm(0, false), sampled{w.pattern}, {rows, shard(by_row), ghost(by_column, columns_read)}, rows,
-                    a.values, y, x);
+      require_right(c, a.d, strategies::sddmm(0, false), sampled{w.pattern},
+                    {rows, shard(by_row), ghost(by_column, columns_read)}, rows, a.values, y, x);
     }
   CHECK(c.wrong == 0);
   CHECK(c.cases == 8 * 6 * 5 + 8 * 3);
@@ -340,10 +351,12 @@ TEST_CASE("a halo that lacks a column, or another partition, is noticed") {
   auto const x = values({n}, 1);
   auto m = make(0b111'010'101, 0b011, 0b110);
   product const forward{m.d.w.pattern};
-  require_right(c, m.d, strategies::spmv(), forward, {rows, ghost(by_column, columns_read)}, shard(by_row), m.values, x);
+  require_right(c, m.d, strategies::spmv(), forward, {rows, ghost(by_column, columns_read)}, shard(by_row), m.values,
+                x);
   CHECK(c.wrong == 0);
   m.d.w.halos[columns_read][1].clear();
-  require_right(c, m.d, strategies::spmv(), forward, {rows, ghost(by_column, columns_read)}, shard(by_row), m.values, x);
+  require_right(c, m.d, strategies::spmv(), forward, {rows, ghost(by_column, columns_read)}, shard(by_row), m.values,
+                x);
   CHECK(c.wrong == 1);
   // x dealt out by another partition than the columns
   require_right(c, m.d, strategies::spmv(), forward, {columns, shard(by_row)}, P, m.values, x);

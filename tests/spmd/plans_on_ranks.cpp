@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Every plan between two placements of a tensor is carried out on simulated ranks, step by step: afterwards each rank has
-// what it would have been dealt at once. All orders of axes, equal and unequal pieces.
+// Every plan between two placements of a tensor is carried out on simulated ranks, step by step: afterwards each rank
+// has what it would have been dealt at once. All orders of axes, equal and unequal pieces.
 #include <algorithm>
 #include <vector>
 
@@ -24,7 +24,8 @@ std::vector<typing> all_typings(int axes, int dims, std::vector<std::int16_t> co
   for (int d = 0; d < dims; ++d)
     for (auto f : families)
       for (int level = 0; level < axes; ++level)
-        choices.push_back({placement_kind::shard, monoid::none, static_cast<std::int8_t>(d), f, -1, static_cast<std::int8_t>(level)});
+        choices.push_back(
+            {placement_kind::shard, monoid::none, static_cast<std::int8_t>(d), f, -1, static_cast<std::int8_t>(level)});
   std::vector<typing> out;
   std::vector<std::size_t> at(static_cast<std::size_t>(axes), 0);
   for (;;) {
@@ -42,13 +43,20 @@ std::vector<typing> all_typings(int axes, int dims, std::vector<std::int16_t> co
 
 step step_of(motion m) {
   switch (m) {
-  case motion::all_gather: return step::all_gather;
-  case motion::all_to_all: return step::all_to_all;
-  case motion::reduce_scatter: return step::reduce_scatter;
-  case motion::all_reduce: return step::all_reduce;
-  case motion::permute_shards: return step::permute_shards;
-  case motion::repartition: return step::repartition;
-  default: return step::convert;
+  case motion::all_gather:
+    return step::all_gather;
+  case motion::all_to_all:
+    return step::all_to_all;
+  case motion::reduce_scatter:
+    return step::reduce_scatter;
+  case motion::all_reduce:
+    return step::all_reduce;
+  case motion::permute_shards:
+    return step::permute_shards;
+  case motion::repartition:
+    return step::repartition;
+  default:
+    return step::convert;
   }
 }
 
@@ -57,8 +65,8 @@ struct tally {
 };
 
 /// The steps of a plan on all ranks; the placement after them.
-typing run(sim::world const& w, planned_route const& r, step_list const& path, typing const& from, sim::on_ranks<double>& xs,
-           std::vector<int> const& extents, tally& c) {
+typing run(sim::world const& w, planned_route const& r, step_list const& path, typing const& from,
+           sim::on_ranks<double>& xs, std::vector<int> const& extents, tally& c) {
   auto at = from;
   for (int k = 0; k < path.size; ++k) {
     auto const& s = path.steps[k];
@@ -96,7 +104,8 @@ sim::world world_of(std::vector<int> const& mesh) {
 }
 
 /// Plans for every pair (or every so many) carried out on a value of these extents.
-tally carry_out(std::vector<int> const& mesh, std::vector<int> const& extents, std::vector<std::int16_t> const& families, int every = 1) {
+tally carry_out(std::vector<int> const& mesh, std::vector<int> const& extents,
+                std::vector<std::int16_t> const& families, int every = 1) {
   int const axes = static_cast<int>(mesh.size()), dims = static_cast<int>(extents.size());
   auto const w = world_of(mesh);
   auto const m = setting_of(mesh, families[0] == equal);
@@ -135,9 +144,11 @@ tally carry_out(std::vector<int> const& mesh, std::vector<int> const& extents, s
 } // namespace
 
 TEST_CASE("plans on one and two axes") {
-  for (auto const& [mesh, extents] : {std::pair<std::vector<int>, std::vector<int>>{{3}, {6, 9}}, {{2, 2}, {4, 8}}, {{2, 3}, {6, 12}}}) {
+  for (auto const& [mesh, extents] :
+       {std::pair<std::vector<int>, std::vector<int>>{{3}, {6, 9}}, {{2, 2}, {4, 8}}, {{2, 3}, {6, 12}}}) {
     auto const c = carry_out(mesh, extents, {equal});
-    INFO(c.plans << " plans, " << c.steps << " steps, " << c.flattened << " of several axes, " << c.none << " pairs without");
+    INFO(c.plans << " plans, " << c.steps << " steps, " << c.flattened << " of several axes, " << c.none
+                 << " pairs without");
     CHECK(c.wrong == 0);
     CHECK(c.plans > 5);
     if (mesh.size() > 1) CHECK(c.flattened > 0);
@@ -146,7 +157,8 @@ TEST_CASE("plans on one and two axes") {
 
 TEST_CASE("plans on three axes") {
   auto const c = carry_out({2, 2, 3}, {12, 24}, {equal}, 7);
-  INFO(c.plans << " plans, " << c.steps << " steps, " << c.flattened << " of several axes, " << c.none << " pairs without");
+  INFO(c.plans << " plans, " << c.steps << " steps, " << c.flattened << " of several axes, " << c.none
+               << " pairs without");
   CHECK(c.wrong == 0);
   CHECK(c.plans > 800);
 }
@@ -187,7 +199,8 @@ array sum(array const& a, array const& b) {
 
 /// Every pair of placements: the operands are led to where the plan wants them, the operation runs on every rank.
 template <class F>
-tally operate(strategy const& s, F f, array const& a, array const& b, std::vector<int> const& mesh, std::int16_t family, bool with_wish) {
+tally operate(strategy const& s, F f, array const& a, array const& b, std::vector<int> const& mesh, std::int16_t family,
+              bool with_wish) {
   auto const w = world_of(mesh);
   array const* const values[] = {&a, &b};
   auto const truth = f(a, b);
@@ -220,7 +233,8 @@ tally operate(strategy const& s, F f, array const& a, array const& b, std::vecto
         auto xs = sim::split(w, p.given[k].type, *values[k]);
         auto const r = route_between(p.given[k].type, plan.operand[k], p.mesh);
         auto const path = search<1024>(r.problem, r.from, &r.to).path(r.to);
-        right = right && path.reachable() && run(w, r, path, p.given[k].type, xs, values[k]->extents, c) == plan.operand[k];
+        right =
+            right && path.reachable() && run(w, r, path, p.given[k].type, xs, values[k]->extents, c) == plan.operand[k];
         right = right && !xs.empty();
         xs.resize(static_cast<std::size_t>(w.size()), sim::no_result<double>());
         parts.push_back(std::move(xs));
@@ -249,9 +263,11 @@ TEST_CASE("planned operations are right from all placements") {
     for (auto const& mesh : {std::vector<int>{2, 2}, {2, 3}}) {
       auto const s = strategies::einsum("mk,kn->mn");
       auto const c = operate(s, product, numbers({12, 24}, 1), numbers({24, 12}, 2), mesh, equal, wish);
-      auto const d = operate(strategies::add(dims(12, 24), dims(12, 24)), sum, numbers({12, 24}, 3), numbers({12, 24}, 4), mesh, equal, wish);
+      auto const d = operate(strategies::add(dims(12, 24), dims(12, 24)), sum, numbers({12, 24}, 3),
+                             numbers({12, 24}, 4), mesh, equal, wish);
       auto const e = operate(s, product, numbers({5, 7}, 5), numbers({7, 3}, 6), mesh, unequal, wish);
-      INFO(c.plans << ", " << d.plans << " and " << e.plans << " plans; without: " << c.none << ", " << d.none << ", " << e.none);
+      INFO(c.plans << ", " << d.plans << " and " << e.plans << " plans; without: " << c.none << ", " << d.none << ", "
+                   << e.none);
       CHECK(c.wrong + d.wrong + e.wrong == 0);
       CHECK(c.plans + d.plans + e.plans > (wish ? 150 : 800));
       CHECK(c.none == 0);

@@ -42,8 +42,12 @@ constexpr placed partial(monoid m) { return {placement_kind::partial, m}; }
 
 sim::world world_of(std::vector<int> sizes) {
   sim::world w{std::move(sizes)};
-  w.families = {{}, {family_facts_of<Even>}, {family_facts_of<Balanced>}, {family_facts_of<Ceil>},
-                {family_facts_of<Strided<2, Ceil>>}, {{}, {1, 0, 0, 1, 2, 0, 3, 1, 2, 0, 1, 3}}};
+  w.families = {{},
+                {family_facts_of<Even>},
+                {family_facts_of<Balanced>},
+                {family_facts_of<Ceil>},
+                {family_facts_of<Strided<2, Ceil>>},
+                {{}, {1, 0, 0, 1, 2, 0, 3, 1, 2, 0, 1, 3}}};
   return w;
 }
 
@@ -79,13 +83,14 @@ TEST_CASE("each collective does on lists of ranks what its sentence says") {
   CHECK(sim::reduce_scatter(x, 0, even) == lists({{111, 222}, {333, 444}, {555, 666}}));
   CHECK(sim::all_gather(lists({{1, 2}, {3, 4}, {5, 6}}), 0, even) == sim::copies(list({1, 2, 3, 4, 5, 6}), 3));
   CHECK(sim::all_gather(lists({{1, 2, 3}, {}, {4}}), 0, uneven) == sim::copies(list({1, 2, 3, 4}), 3));
-  CHECK(sim::reduce_scatter(lists({{1, 2, 3, 4}, {1, 1, 1, 1}, {0, 0, 0, 5}}), 0, uneven) == lists({{2, 3, 4}, {}, {10}}));
+  CHECK(sim::reduce_scatter(lists({{1, 2, 3, 4}, {1, 1, 1, 1}, {0, 0, 0, 5}}), 0, uneven) ==
+        lists({{2, 3, 4}, {}, {10}}));
   CHECK(sim::slice(sim::copies(list({1, 2, 3, 4}), 3), 0, uneven) == lists({{1, 2, 3}, {}, {4}}));
   CHECK(sim::pad(lists({{1, 2, 3}, {}, {4}}), 0, uneven) == lists({{1, 2, 3, 0}, {0, 0, 0, 0}, {0, 0, 0, 4}}));
   CHECK(sim::zero_off_root(sim::copies(list({7, 8}), 3)) == lists({{7, 8}, {0, 0}, {0, 0}}));
   // parts of rows 0, 1, 2 with two columns each: dealt out by columns instead
-  CHECK(sim::all_to_all(tables(1, 3, {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}}), 0, sim::deal<Even>(3, 3), 1, sim::deal<Even>(3, 3)) ==
-        tables(3, 1, {{1, 4, 7}, {2, 5, 8}, {3, 6, 9}}));
+  CHECK(sim::all_to_all(tables(1, 3, {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}}), 0, sim::deal<Even>(3, 3), 1,
+                        sim::deal<Even>(3, 3)) == tables(3, 1, {{1, 4, 7}, {2, 5, 8}, {3, 6, 9}}));
   CHECK(sim::all_gather(tables(2, 1, {{1, 4}, {2, 5}, {3, 6}}), 1, sim::deal<Even>(3, 3)) ==
         sim::copies(tables(2, 3, {{1, 2, 3, 4, 5, 6}})[0], 3));
   // blocks sent within one dimension
@@ -93,7 +98,8 @@ TEST_CASE("each collective does on lists of ranks what its sentence says") {
   CHECK(sim::all_to_all(lists({{0, 1, 2}, {3, 4, 5}, {6, 7, 8}}), 0, sim::deal<Even>(9, 3), 0, strided) ==
         lists({{0, 3, 6}, {1, 4, 7}, {2, 5, 8}}));
   // tuples
-  CHECK(sim::all_gather_stack(lists({{1, 2}, {3, 4}, {5, 6}})) == sim::copies(tables(3, 2, {{1, 2, 3, 4, 5, 6}})[0], 3));
+  CHECK(sim::all_gather_stack(lists({{1, 2}, {3, 4}, {5, 6}})) ==
+        sim::copies(tables(3, 2, {{1, 2, 3, 4, 5, 6}})[0], 3));
   CHECK(sim::all_gather_stack(lists({{1, 2}, {3, 4}, {5, 6}}), 1) ==
         sim::copies(tables(2, 3, {{1, 3, 5, 2, 4, 6}})[0], 3));
   CHECK(sim::all_to_all(lists({{1, 2, 3}, {4, 5, 6}, {7, 8, 9}})) == lists({{1, 4, 7}, {2, 5, 8}, {3, 6, 9}}));
@@ -119,8 +125,19 @@ TEST_CASE("halos on lists of ranks") {
 }
 
 TEST_CASE("a value is dealt out to a mesh and put together again") {
-  std::vector<placed> const choices = {R, Inv, P, partial(monoid::maximum), partial(monoid::minimum), partial(monoid::product),
-                                       partial(monoid::average), S(0, 2), S(1, 2), S(0, 3), S(1, 4), S(0, 5), ghost(1)};
+  std::vector<placed> const choices = {R,
+                                       Inv,
+                                       P,
+                                       partial(monoid::maximum),
+                                       partial(monoid::minimum),
+                                       partial(monoid::product),
+                                       partial(monoid::average),
+                                       S(0, 2),
+                                       S(1, 2),
+                                       S(0, 3),
+                                       S(1, 4),
+                                       S(0, 5),
+                                       ghost(1)};
   int dealt = 0;
   for (auto const& sizes : {std::vector<int>{2, 2}, {2, 3}, {3, 2}})
     for (auto const& shape : {std::vector<int>{5, 4}, {1, 7}, {3, 3}, {0, 4}}) {
@@ -141,7 +158,8 @@ TEST_CASE("a value is dealt out to a mesh and put together again") {
             REQUIRE(static_cast<int>(xs.size()) == w.size());
             for (int r = 0; r < w.size(); ++r) {
               auto const held = sim::held_by(w, t, shape, r);
-              for (int d = 0; d < 2; ++d) REQUIRE(sim::count(held[static_cast<std::size_t>(d)]) == xs[static_cast<std::size_t>(r)].extent(d));
+              for (int d = 0; d < 2; ++d)
+                REQUIRE(sim::count(held[static_cast<std::size_t>(d)]) == xs[static_cast<std::size_t>(r)].extent(d));
               for (int n = 0; n < xs[static_cast<std::size_t>(r)].size() && !ghosts; ++n)
                 if (is_sharded(first.kind) && is_sharded(second.kind)) {
                   auto const& mine = xs[static_cast<std::size_t>(r)];

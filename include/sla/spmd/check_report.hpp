@@ -59,16 +59,18 @@ inline std::string spelled_values(std::vector<typing> const& types) {
 inline std::string describe(rule_report const& r, std::size_t shown = 20) {
   using verdict = rule_finding::verdict;
   auto const number = [](int n) { return std::to_string(n); };
-  std::string out = "checked " + number(r.combinations) + " combinations of placements: " + number(r.accepted) + " accepted (" +
-                    number(r.gradients) + " with gradients), " + number(r.refused) + " refused; " + number(r.wrong()) + " wrong, " +
-                    number(r.missing()) + " missing\n";
+  std::string out = "checked " + number(r.combinations) + " combinations of placements: " + number(r.accepted) +
+                    " accepted (" + number(r.gradients) + " with gradients), " + number(r.refused) + " refused; " +
+                    number(r.wrong()) + " wrong, " + number(r.missing()) + " missing\n";
   for (int c = 1; c < r.refusals.size(); ++c)
     if (r.refusals[c] > 0)
       out += "  refused " + number(r.refusals[c]) + ": E" + (c < 10 ? "0" : "") + number(c) + ", " +
              std::string(rule_broken(static_cast<code>(c))) + "\n";
   for (std::size_t n = 0; n < r.findings.size() && n < shown; ++n) {
     auto const& f = r.findings[n];
-    out += f.what == verdict::missing ? "  missing: " : f.what == verdict::wrong_value ? "  wrong value: " : "  wrong gradient: ";
+    out += f.what == verdict::missing       ? "  missing: "
+           : f.what == verdict::wrong_value ? "  wrong value: "
+                                            : "  wrong gradient: ";
     out += detail::spelled_values(f.operands) + " -> " + detail::spelled_values(f.results) + "\n";
   }
   if (r.findings.size() > shown) out += "  and " + std::to_string(r.findings.size() - shown) + " more\n";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Checks a rule against its kernel: for every combination of placements on a small simulated mesh the kernel is run once
-// per rank and compared with one run on whole operands, values and gradients. For tests; not part of spmd.hpp.
+// Checks a rule against its kernel: for every combination of placements on a small simulated mesh the kernel is run
+// once per rank and compared with one run on whole operands, values and gradients. For tests; not part of spmd.hpp.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -80,7 +80,8 @@ constexpr rule_report check_rule_over(rule_domain const& domain, any_rule const&
   std::vector<std::vector<detail::dealt_operand>> dealt; // by operand, and by the number of its placements
   for (std::size_t k = 0; k < operands.size(); ++k) {
     std::size_t n = 1;
-    for (int a = 0; a < axes; ++a) n *= choices[k * static_cast<std::size_t>(axes) + static_cast<std::size_t>(a)].size();
+    for (int a = 0; a < axes; ++a)
+      n *= choices[k * static_cast<std::size_t>(axes) + static_cast<std::size_t>(a)].size();
     dealt.emplace_back(n, detail::dealt_operand{});
   }
   detail::for_all(choices, [&](std::vector<std::size_t> const& at) {
@@ -156,7 +157,8 @@ constexpr rule_report check_rule_over(rule_domain const& domain, any_rule const&
 /// sim::array<T> for any number type T, which returns one array or several. Its adjoint is found by dual numbers, or is
 /// kernel.pullback(operands, gradients), which is then checked as well. In a constant expression if the kernel allows.
 template <class Decide, class K, class... Operands>
-constexpr rule_report check_rule_of(rule_domain const& domain, Decide const& decide, K const& kernel, Operands const&... operands) {
+constexpr rule_report check_rule_of(rule_domain const& domain, Decide const& decide, K const& kernel,
+                                    Operands const&... operands) {
   sim::kernel_of<static_cast<int>(sizeof...(Operands)), K> const on_ranks(kernel);
   rule_from<Decide> const rule(decide);
   std::vector<checked_operand> all;
@@ -176,15 +178,20 @@ constexpr circumstances circumstances_of(rule_domain const& domain) {
 
 /// Checks a strategy against its kernel.
 template <class K, class... Operands>
-constexpr rule_report check_rule(rule_domain const& domain, strategy const& s, K const& kernel, Operands const&... operands) {
-  auto const decide = [&, now = detail::circumstances_of(domain)](std::span<operand const> o) { return check(s, o, now); };
+constexpr rule_report check_rule(rule_domain const& domain, strategy const& s, K const& kernel,
+                                 Operands const&... operands) {
+  auto const decide = [&, now = detail::circumstances_of(domain)](std::span<operand const> o) {
+    return check(s, o, now);
+  };
   return check_rule_of(domain, decide, kernel, operands...);
 }
 
 /// Checks the rule of an operation, `rule_of<Op>` in any of its forms, against its kernel.
 template <class Op, class K, class... Operands>
 constexpr rule_report check_rule(rule_domain const& domain, K const& kernel, Operands const&... operands) {
-  auto const decide = [now = detail::circumstances_of(domain)](std::span<operand const> o) { return check(rule_of<Op>, o, now); };
+  auto const decide = [now = detail::circumstances_of(domain)](std::span<operand const> o) {
+    return check(rule_of<Op>, o, now);
+  };
   return check_rule_of(domain, decide, kernel, operands...);
 }
 

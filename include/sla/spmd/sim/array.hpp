@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Arrays of the simulated ranks: small, dense, row-major, usable in constant expressions. Who holds which part of one is
-// in spmd/sim/world.hpp. For tests and for checking own rules; not part of spmd.hpp.
+// Arrays of the simulated ranks: small, dense, row-major, usable in constant expressions. Who holds which part of one
+// is in spmd/sim/world.hpp. For tests and for checking own rules; not part of spmd.hpp.
 #pragma once
 #include <cstddef>
 #include <limits>

@@ -16,22 +16,22 @@ namespace sla {
 struct checked_operand {
   sim::array<double> value{};
   bool gradient = true; ///< false for indices, conditions and integers
-  int batch = -1;       ///< of a sparse operand: its value has the shape [*batch, entries, *block], see sim::sparse_pattern
-  int block = 0;        ///< dimensions of its blocks
+  int batch = -1; ///< of a sparse operand: its value has the shape [*batch, entries, *block], see sim::sparse_pattern
+  int block = 0;  ///< dimensions of its blocks
 };
 
 /// Which placements are tried, on which mesh.
 struct rule_domain {
   sim::world w{};
-  std::vector<std::int16_t> families{};                          ///< by their numbers in the mesh
-  std::vector<std::int16_t> patterns{};                          ///< of ghosts, whose family is `ghost_family`
+  std::vector<std::int16_t> families{}; ///< by their numbers in the mesh
+  std::vector<std::int16_t> patterns{}; ///< of ghosts, whose family is `ghost_family`
   std::int16_t ghost_family = 1;
   monoid_set folds = only(monoid::sum);
   bool invariant = true, varying = true;
-  bool orders = false;  ///< axes that share a dimension nest in every order
-  bool missing = true;  ///< look for refused placements that have a right result
+  bool orders = false; ///< axes that share a dimension nest in every order
+  bool missing = true; ///< look for refused placements that have a right result
   bool gradients = true;
-  int manners = 2;      ///< ways to deal a pending reduction out; the odd ones negate the operands too
+  int manners = 2; ///< ways to deal a pending reduction out; the odd ones negate the operands too
 };
 
 /// What was found for one combination of operand placements.
@@ -49,8 +49,8 @@ struct rule_finding {
 struct rule_report {
   int combinations = 0; ///< that operands of these extents can have
   int accepted = 0, refused = 0;
-  int runs = 0;         ///< of the kernel, on all ranks
-  int gradients = 0;    ///< combinations whose gradients were compared as well
+  int runs = 0;                    ///< of the kernel, on all ranks
+  int gradients = 0;               ///< combinations whose gradients were compared as well
   fixed_array<int, 64> refusals{}; ///< by code
   std::vector<rule_finding> findings{};
   std::vector<std::vector<typing>> rightly{}; ///< refused, and no placement of the result would be right
@@ -84,7 +84,8 @@ constexpr std::vector<placed> choices(rule_domain const& d, typing const& t, boo
     if (t.is_sparse() && (n == t.batch || n == t.batch + 1)) continue;
     int const levels = d.orders ? d.w.axes() - axis : 1; // inside as many of the later axes
     for (auto f : d.families)
-      for (int l = 0; l < levels; ++l) out.push_back({kind::shard, monoid::none, n, f, -1, static_cast<std::int8_t>(l)});
+      for (int l = 0; l < levels; ++l)
+        out.push_back({kind::shard, monoid::none, n, f, -1, static_cast<std::int8_t>(l)});
     if (t.is_sparse()) continue;
     for (auto g : d.patterns) out.push_back({kind::ghost, monoid::none, n, d.ghost_family, g});
     if (gradient)
@@ -100,7 +101,8 @@ constexpr std::vector<placed> choices(rule_domain const& d, typing const& t, boo
 }
 
 /// Placements that a result might have where the operands have these.
-constexpr std::vector<placed> result_choices(rule_domain const& d, std::vector<typing> const& operands, int axis, int rank) {
+constexpr std::vector<placed> result_choices(rule_domain const& d, std::vector<typing> const& operands, int axis,
+                                             int rank) {
   using kind = placement_kind;
   std::vector<placed> out = {{kind::replicate}, {kind::invariant}};
   bool varying = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A kernel on simulated ranks: run once per rank, compared with one run on the whole operands, and so its gradients. All
-// placements are gone through in spmd/check_rule.hpp. Not part of spmd.hpp.
+// A kernel on simulated ranks: run once per rank, compared with one run on the whole operands, and so its gradients.
+// All placements are gone through in spmd/check_rule.hpp. Not part of spmd.hpp.
 #pragma once
 #include <concepts>
 #include <optional>
@@ -55,7 +55,8 @@ constexpr std::vector<array<T>> call(K const& kernel, here const& at, std::vecto
       return as_list(kernel(at, x[N]...));
     else
       return as_list(kernel(x[N]...));
-  }(std::make_index_sequence<static_cast<std::size_t>(Arity)>{});
+  }
+  (std::make_index_sequence<static_cast<std::size_t>(Arity)>{});
 }
 
 inline constexpr int directions = 8;
@@ -68,8 +69,8 @@ concept HasPullback = requires(K const& kernel, std::vector<array<double>> const
 
 } // namespace detail
 
-/// A kernel behind one interface: on numbers, on numbers with derivatives, and its own adjoint if it has one. Pointers to
-/// functions, since compilers do not yet instantiate virtual templates within constant expressions.
+/// A kernel behind one interface: on numbers, on numbers with derivatives, and its own adjoint if it has one. Pointers
+/// to functions, since compilers do not yet instantiate virtual templates within constant expressions.
 class any_kernel {
 public:
   using numbers = std::vector<array<double>>;
@@ -174,8 +175,8 @@ constexpr std::vector<int> without_tuples(std::vector<int> const& extents, typin
 }
 
 /// The indices of the operands and results on one rank.
-constexpr here place_of(call_on_ranks const& c, std::vector<typing> const& made, std::vector<std::vector<int>> const& made_extents,
-                        int rank) {
+constexpr here place_of(call_on_ranks const& c, std::vector<typing> const& made,
+                        std::vector<std::vector<int>> const& made_extents, int rank) {
   here at;
   for (std::size_t k = 0; k < c.types.size(); ++k)
     at.in.push_back(held_by(c.w, c.types[k], without_tuples(c.whole[k].extents, c.types[k]), rank));

@@ -32,8 +32,8 @@ constexpr std::vector<int> group_of(world const& w, std::vector<int> const& axes
 
 /// How the axes together deal out a dimension, of which outer axes have left so many indices. Several axes act as one
 /// only if every one of them deals out equal pieces.
-constexpr holding holding_along(world const& w, typing const& t, std::vector<int> const& axes, std::vector<int> const& extents,
-                                int rank) {
+constexpr holding holding_along(world const& w, typing const& t, std::vector<int> const& axes,
+                                std::vector<int> const& extents, int rank) {
   auto const p = t.on[axes[0]];
   if (!is_sharded(p.kind)) return {};
   auto const left = held_outside(w, t, extents, rank, axes[0]);
@@ -49,8 +49,8 @@ constexpr holding holding_along(world const& w, typing const& t, std::vector<int
 /// permute_shards takes all axes of the dimension in their old order. `extents`: of the whole value. Replicate,
 /// Invariant, Partial and Shard of dense values.
 template <class T>
-constexpr on_ranks<T> take_step(world const& w, step how, std::vector<int> const& axes, typing const& before, typing const& after,
-                                on_ranks<T> const& xs, std::vector<int> const& extents) {
+constexpr on_ranks<T> take_step(world const& w, step how, std::vector<int> const& axes, typing const& before,
+                                typing const& after, on_ranks<T> const& xs, std::vector<int> const& extents) {
   auto ys = xs;
   auto new_order = axes;
   if (how == step::permute_shards) {
@@ -71,7 +71,11 @@ constexpr on_ranks<T> take_step(world const& w, step how, std::vector<int> const
     }
     on_ranks<T> mine;
     for (int r : group) mine.push_back(xs[static_cast<std::size_t>(r)]);
-    parts const p{0, detail::holding_along(w, before, axes, extents, rank), detail::holding_along(w, after, axes, extents, rank), {}, {}};
+    parts const p{0,
+                  detail::holding_along(w, before, axes, extents, rank),
+                  detail::holding_along(w, after, axes, extents, rank),
+                  {},
+                  {}};
     auto const made = take_step(transition{how, before.on[axes[0]], after.on[axes[0]]}, mine, p);
     for (std::size_t n = 0; n < group.size(); ++n) ys[static_cast<std::size_t>(group[n])] = made[n];
   }

@@ -39,9 +39,9 @@ constexpr std::vector<sim::on_ranks<double>> run_ranks(sim::any_kernel const& ke
 }
 
 /// Are the gradients on the ranks those of the whole operands, in the dual placements?
-constexpr bool right_gradients(sim::any_kernel const& kernel, sim::call_on_ranks const& c, std::vector<typing> const& made,
-                               std::vector<sim::array<double>> const& g, std::vector<sim::array<double>> const& expected,
-                               unsigned wanted) {
+constexpr bool right_gradients(sim::any_kernel const& kernel, sim::call_on_ranks const& c,
+                               std::vector<typing> const& made, std::vector<sim::array<double>> const& g,
+                               std::vector<sim::array<double>> const& expected, unsigned wanted) {
   std::vector<std::vector<int>> extents;
   for (auto const& seed : g) extents.push_back(seed.extents);
   std::vector<sim::on_ranks<double>> seeds;
@@ -65,7 +65,8 @@ constexpr bool right_gradients(sim::any_kernel const& kernel, sim::call_on_ranks
   }
   for (std::size_t k = 0; k < got.size(); ++k) {
     if (!(wanted >> k & 1U)) continue;
-    auto const whole = sim::joined(c.w, dual_of_typing(c.types[k]), got[k], sim::without_tuples(c.whole[k].extents, c.types[k]));
+    auto const whole =
+        sim::joined(c.w, dual_of_typing(c.types[k]), got[k], sim::without_tuples(c.whole[k].extents, c.types[k]));
     if (!whole || !same(*whole, expected[k])) return false;
   }
   return true;

@@ -71,7 +71,8 @@ constexpr on_ranks<T> pending(array<T> const& x, monoid how, int ranks, manner m
 
 /// Contributions to a halo whose sum is x: numbers in the halos, and in the own entries what they leave.
 template <class T>
-constexpr on_ranks<T> pending_halo(array<T> const& x, int d, holding const& own, holding const& ghosts, std::uint32_t seed) {
+constexpr on_ranks<T> pending_halo(array<T> const& x, int d, holding const& own, holding const& ghosts,
+                                   std::uint32_t seed) {
   on_ranks<T> ys;
   auto left = x;
   for (int r = 0; r < ghosts.ranks(); ++r) {
@@ -81,12 +82,14 @@ constexpr on_ranks<T> pending_halo(array<T> const& x, int d, holding const& own,
       for (int j = mine; j < all; ++j)
         for (int i = 0; i < inner; ++i) {
           int const n = (o * all + j) * inner + i;
-          y[n] = T(static_cast<int>(mix(mix(seed, static_cast<std::uint32_t>(r)), static_cast<std::uint32_t>(n)) % 7U) - 3);
+          y[n] = T(static_cast<int>(mix(mix(seed, static_cast<std::uint32_t>(r)), static_cast<std::uint32_t>(n)) % 7U) -
+                   3);
         }
     put(left, d, ghosts[r], y, [](T const& a, T const& b) { return a - b; });
     ys.push_back(std::move(y));
   }
-  for (int r = 0; r < ghosts.ranks(); ++r) put(ys[static_cast<std::size_t>(r)], d, own_positions(own, r), take(left, d, own[r]));
+  for (int r = 0; r < ghosts.ranks(); ++r)
+    put(ys[static_cast<std::size_t>(r)], d, own_positions(own, r), take(left, d, own[r]));
   return ys;
 }
 
@@ -140,12 +143,13 @@ constexpr bool same(array<T> const& a, array<T> const& b) {
 
 /// For each dimension of a global array of these extents, which indices a rank holds (global ones, in local order).
 /// Empty where a family cannot deal out the extent.
-constexpr std::vector<std::vector<int>> held_by(world const& w, typing const& t, std::vector<int> const& extents, int rank) {
+constexpr std::vector<std::vector<int>> held_by(world const& w, typing const& t, std::vector<int> const& extents,
+                                                int rank) {
   return detail::held_outside(w, t, extents, rank, -1);
 }
 
-/// What every rank holds of the value. A Varying takes the first dimension apart, one for each of its axes in mesh order.
-/// Empty where a family cannot deal out the extent.
+/// What every rank holds of the value. A Varying takes the first dimension apart, one for each of its axes in mesh
+/// order. Empty where a family cannot deal out the extent.
 template <class T>
 constexpr on_ranks<T> split(world const& w, typing const& t, array<T> const& value, manner m = {}) {
   on_ranks<T> out;
@@ -196,7 +200,8 @@ constexpr on_ranks<T> split(world const& w, typing const& t, array<T> const& val
 /// The value that the ranks hold together: the inverse of `split`. `extents`: of the value, without the dimensions of
 /// Varying axes. Nothing if ranks disagree where they must hold the same, or a part has a wrong shape.
 template <class T>
-constexpr std::optional<array<T>> joined(world const& w, typing const& t, on_ranks<T> xs, std::vector<int> const& extents) {
+constexpr std::optional<array<T>> joined(world const& w, typing const& t, on_ranks<T> xs,
+                                         std::vector<int> const& extents) {
   using kind = placement_kind;
   std::vector<int> order; // equal copies first, then from the inside, then the tuples
   auto const outer = detail::outer_first(t);
@@ -212,7 +217,8 @@ constexpr std::optional<array<T>> joined(world const& w, typing const& t, on_ran
     done[static_cast<std::size_t>(a)] = 1;
     for (int rank = 0; rank < w.size(); ++rank) {
       bool first = true;
-      for (int b = 0; b < t.axes; ++b) first = first && (!done[static_cast<std::size_t>(b)] || w.coordinate(rank, b) == 0);
+      for (int b = 0; b < t.axes; ++b)
+        first = first && (!done[static_cast<std::size_t>(b)] || w.coordinate(rank, b) == 0);
       if (!first) continue;
       on_ranks<T> group;
       for (int c = 0; c < w.ranks_of(a); ++c) group.push_back(xs[static_cast<std::size_t>(rank + c * w.stride(a))]);

@@ -79,9 +79,9 @@ struct sparse_pattern {
 /// Mesh axes with their numbers of ranks, and what the numbers in a `placed` stand for.
 struct world {
   std::vector<int> ranks{};
-  std::vector<dealing> families{};                     ///< by placed::family
-  std::vector<std::vector<std::vector<int>>> halos{};  ///< by placed::pattern; per rank, wanted from others
-  sparse_pattern pattern{};                            ///< of the sparse operands
+  std::vector<dealing> families{};                    ///< by placed::family
+  std::vector<std::vector<std::vector<int>>> halos{}; ///< by placed::pattern; per rank, wanted from others
+  sparse_pattern pattern{};                           ///< of the sparse operands
 
   constexpr int axes() const { return count(ranks); }
   constexpr int size() const {
