@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # cmake -DPAGE=<file.md> -DCOMPILE=<compiler|flag|...> -DSCRATCH=<folder> [-DSKIP=<E..|E..>] -P cmake/check_page.cmake
 # Compiles the programs of a page. Its first block of C++ is the beginning of all of them. Of a section "### E03: ..." the first
-# block must be refused with that code: one error, in at most 25 lines, that name its line (nvcc forgets it where it defers a
-# function to the end); the second must compile. A block with a function of its own ("int main()") is a program; others are
-# statements.
+# block must be refused with that code: one error, in at most 25 lines, that name its line; the second must compile. A block with
+# a function of its own ("int main()") is a program; others are statements.
 cmake_minimum_required(VERSION 3.24)
 set(ENV{LC_ALL} C)
 string(REPLACE "|" ";" command "${COMPILE}")
@@ -84,7 +83,7 @@ while(TRUE)
     complain(${code} "the wrong program compiles")
   elseif(NOT out MATCHES "sla\\[${code}\\]")
     complain(${code} "the wrong program is refused without its code")
-  elseif(NOT compiler MATCHES "nvcc" AND NOT out MATCHES "wrong_${code}[.]cpp:[0-9]+")
+  elseif(NOT out MATCHES "wrong_${code}[.]cpp:([2-9]|[1-9][0-9])|at line [0-9]+ of [^\n]*wrong_${code}[.]cpp|wrong_${code}[.]cpp.([2-9]|[1-9][0-9]).: error")
     complain(${code} "the message does not name the caller's line")
   endif()
   string(REGEX MATCHALL "error: |error #|: error " errors "${out}")

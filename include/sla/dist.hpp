@@ -3,6 +3,8 @@
 // sla/spmd.hpp; the engine for many machines is sla/adapter/mpi.hpp.
 #pragma once
 
+#include <sla/spmd.hpp>
+
 #include <sla/dist/auto_plan.hpp>
 #include <sla/dist/assemble.hpp>
 #include <sla/dist/batched.hpp>

@@ -171,10 +171,19 @@ auto placed_like(X&& x, F const& f) {
   return typename placed_with<decltype(node), mesh_of_t<X>, placements_of_t<X>>::type{std::move(node), std::move(layout)};
 }
 
-/// Stated, so that whoever asks for the type of a call does not run into the refusal of the call.
+/// The result of a refused call: the sentence comes when it is made, at the call, not where somebody asks for its type.
+template <class Op, class Result, class... X>
+struct refused_result : Result {
+  static_assert((require_well_typed<Op, X...>(), true));
+  refused_result(Result r) : Result(std::move(r)) {}
+};
+template <class Op, class Result, class... X>
+using checked_result = std::conditional_t<well_typed<Op, X...>, Result, refused_result<Op, Result, std::remove_cvref_t<X>...>>;
+
 template <class Op, Placed X>
   requires is_elementwise<Op>
-using placed_elementwise_t = typename placed_result<Op, X>::template type<decltype(elementwise<Op>(local_node(std::declval<X>())))>;
+using placed_elementwise_t =
+    checked_result<Op, typename placed_result<Op, X>::template type<decltype(elementwise<Op>(local_node(std::declval<X>())))>, X>;
 
 template <class Op, class X>
 auto placed_elementwise(X&& x) {

@@ -70,18 +70,20 @@ inline constexpr fixed_array<bool, max_mesh_axes> reduced_axes = [] {
   return out;
 }();
 
-/// Stated, so that whoever asks for the type of a call does not run into the refusal of the call.
 template <class Op, class... X>
   requires((Placed<X> && ...) && rule_of<Op>.indices == indexing::reduction)
-using placed_reduction_t = typename reduction_with<decltype(perform(Op{}, local_node(std::declval<X>())...)), common_mesh_t<X...>,
-                                                   result_placements_t<Op, std::remove_cvref_t<X>...>>::type;
+using reduction_of = typename reduction_with<decltype(perform(Op{}, local_node(std::declval<X>())...)), common_mesh_t<X...>,
+                                             result_placements_t<Op, std::remove_cvref_t<X>...>>::type;
+template <class Op, class... X>
+  requires((Placed<X> && ...) && rule_of<Op>.indices == indexing::reduction)
+using placed_reduction_t = checked_result<Op, reduction_of<Op, X...>, X...>;
 
 template <class Op, class... X>
 auto place_reduction(X&&... x) {
   require_well_typed<Op, std::remove_cvref_t<X>...>();
   auto layout = common_layout(x...);
   auto local = perform(Op{}, local_node(std::forward<X>(x))...);
-  using Result = placed_reduction_t<Op, X...>;
+  using Result = reduction_of<Op, X...>;
   static_assert(is_norm<decltype(local)> == rule_of<Op>.finishes);
   return Result{std::move(local), std::move(layout), reduced_axes<Op, std::remove_cvref_t<X>...>};
 }

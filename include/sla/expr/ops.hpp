@@ -3,6 +3,8 @@
 // Reductions are in expr/reduce.hpp, products with sparse tensors in expr/product.hpp.
 #pragma once
 
+#include <type_traits>
+
 #include <sla/expr/node.hpp>
 
 namespace sla {
@@ -68,9 +70,9 @@ auto operator+(X&& x) {
 // ---- named functions: each forwards once to an unqualified `perform(op, x)`, so that traced and distributed operands, which
 // ---- higher floors define, are found by ADL even from code that never heard of them
 
-/// Is there an operation Op on these operands?
+/// Is there an operation Op on these operands? Its result is not made for the answer.
 template <class Op, class... X>
-concept Performs = requires(X&&... x) { perform(Op{}, std::forward<X>(x)...); };
+concept Performs = requires(X&&... x) { typename std::type_identity<decltype(perform(Op{}, std::forward<X>(x)...))>; };
 
 template <class Op>
 inline constexpr bool is_elementwise = false;
