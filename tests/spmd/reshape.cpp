@@ -13,7 +13,7 @@ using namespace sla;
 
 namespace {
 
-constexpr std::int16_t even = 1, strided = 2;
+constexpr std::int16_t even = 1;
 placed shard(int d) { return {placement_kind::shard, monoid::none, static_cast<std::int8_t>(d), even}; }
 
 /// The elements that the ranks of 2 x 2 hold, each in its local order; empty where the pieces are not equal.
