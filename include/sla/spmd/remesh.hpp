@@ -213,10 +213,10 @@ struct mesh_hint {
 constexpr mesh_hint relate(mesh_value const& l, mesh_value const& r) {
   auto const region_l = flatten(l.axes()).layout, region_r = flatten(r.axes()).layout;
   if (region_l == region_r) return {mesh_relation::same_ranks, 0};
-  auto const lacking = [](mesh_value const& large, axis_layout const& small) {
+  auto const lacking = [](mesh_value const& wide, axis_layout const& narrow) {
     std::uint32_t missing = 0;
-    for (int a = 0; a < large.count; ++a)
-      if (large.axis[a].count > 0 && orthogonal(large.axis[a], small)) missing |= std::uint32_t{1} << a;
+    for (int a = 0; a < wide.count; ++a)
+      if (wide.axis[a].count > 0 && orthogonal(wide.axis[a], narrow)) missing |= std::uint32_t{1} << a;
     return missing;
   };
   if (subgroup(region_l, region_r)) return {mesh_relation::part, lacking(r, region_l)};

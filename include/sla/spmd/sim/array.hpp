@@ -32,16 +32,16 @@ struct array {
   constexpr T& operator[](int n) { return values[static_cast<std::size_t>(n)]; }
   constexpr T const& operator[](int n) const { return values[static_cast<std::size_t>(n)]; }
   /// The entry at these indices, one per dimension.
-  template <class... I>
-  constexpr T& operator()(I... i) {
+  template <class... Index>
+  constexpr T& operator()(Index... i) {
     return (*this)[place(i...)];
   }
-  template <class... I>
-  constexpr T const& operator()(I... i) const {
+  template <class... Index>
+  constexpr T const& operator()(Index... i) const {
     return (*this)[place(i...)];
   }
-  template <class... I>
-  constexpr int place(I... i) const {
+  template <class... Index>
+  constexpr int place(Index... i) const {
     int n = 0, d = 0;
     ((n = n * extent(d++) + i), ...);
     return n;
@@ -161,7 +161,7 @@ constexpr T identity_of(monoid how) {
   case monoid::maximum:
     return T(std::numeric_limits<double>::lowest());
   case monoid::minimum:
-    return T(std::numeric_limits<double>::max());
+    return T((std::numeric_limits<double>::max)());
   case monoid::product:
     return T(1);
   default:
