@@ -10,6 +10,7 @@
 
 #include <sla/dist/assemble.hpp>
 #include <sla/dist/cotangent.hpp>
+#include <sla/dist/product.hpp>
 #include <sla/dist/steps.hpp>
 #include <sla/grad/record.hpp>
 
