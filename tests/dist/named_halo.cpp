@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A halo that was exchanged by name: products read it and send nothing, elementwise operations keep it, gradients come back.
 #include <sla/dist/distribute.hpp>
+#include <sla/dist/factories.hpp>
 #include <sla/dist/grad.hpp>
 #include <sla/dist/halos.hpp>
+#include <sla/dist/matrix.hpp>
 #include <sla/dist/product.hpp>
 #include <sla/dist/threads.hpp>
 #include <sla/tensor/random_problems.hpp>
@@ -43,4 +45,72 @@ TEST_CASE("one exchange by name serves several products") {
         CHECK(exchanges == 1);
       }
   }
+}
+
+namespace {
+/// Row i has one entry, in column (i + by) mod n.
+auto shifted(index_t n, index_t by) {
+  std::vector<index_t> row, col;
+  for (index_t i = 0; i < n; ++i) row.push_back(i), col.push_back((i + by) % n);
+  return from_triplets<double>(Matrix(n, n), row, col, std::vector<double>(std::size_t(n), 1.0));
+}
+template <class F>
+bool is_refused(F const& f) {
+  try {
+    (void)f();
+    return false;
+  } catch (shape_error const&) {
+    return true;
+  }
+}
+} // namespace
+
+TEST_CASE("the halo of another matrix is refused where its ghosts are others, as many though they are") {
+  auto const A = shifted(4, 1), B = shifted(4, 3);
+  auto const x = random<double>({4}, 1);
+  vector<double> const y = A * x;
+  for (bool const right : threads::run(2, [&](auto& world) {
+         Rows m(world);
+         auto const D = distribute<SparseShard<0>>(A, m, strips{});
+         auto const E = distribute<SparseShard<0>>(B, m, D.row_layout());
+         auto const again = distribute<SparseShard<0>>(A, m, D.row_layout());
+         auto const dx = distribute(x, D.col_layout());
+         auto const of_d = halo_exchange<"rows">(dx, D), of_e = halo_exchange<"rows">(dx, E);
+         bool refused = is_refused([&] { return eval(D * of_e); }) && is_refused([&] { return eval(of_d + of_e); }) &&
+                        is_refused([&] { return scale_cols(D, of_e); });
+         return refused && double(norm(gather(again * of_d) - y)) < 1e-14 && double(norm(gather(again * of_d + D * of_d) - 2.0 * y)) < 1e-14;
+       }))
+    CHECK(right);
+}
+
+TEST_CASE("one number in the shape of contributions to a halo is in its copies") {
+  auto const A = shifted(4, 1);
+  for (double const apart : threads::run(2, [&](auto& world) {
+         Rows m(world);
+         auto const D = distribute<SparseShard<0>>(A, m, strips{});
+         auto const halo = halo_exchange<"rows">(distribute(random<double>({4}, 1), D.col_layout()), D);
+         auto const ones = ones_like(convert<"rows", GhostP<0>>(owned<"rows">(halo)));
+         return double(norm(gather(owned<"rows">(ones)) - sla::ones<double>({4})));
+       }))
+    CHECK(apart == 0);
+}
+
+TEST_CASE("partitions are compared where they deal out, also by statements") {
+  auto const numbered = [](index_t first, index_t reads) { // row `first` reads another rank's, and comes last
+    std::vector<index_t> row, col;
+    for (index_t i = 0; i < 8; ++i) row.push_back(i), col.push_back(i == first ? reads : i);
+    return from_triplets<double>(Matrix(8, 8), row, col, std::vector<double>(8, 1.0));
+  };
+  auto const A = numbered(0, 7), B = numbered(1, 6);
+  auto const x = random<double>({8}, 1);
+  for (bool const right : threads::run(2, [&](auto& world) {
+         Rows m(world);
+         auto const D = distribute<SparseShard<0>>(A, m, strips{}), E = distribute<SparseShard<0>>(B, m, strips{});
+         auto of_d = distribute(x, D.row_layout());
+         auto const of_e = distribute(x, E.row_layout());
+         bool const refused = is_refused([&] { return eval(of_d + of_e); }) && is_refused([&] { return set(of_d, 2.0 * of_e), 0; });
+         auto const even = repartition<"rows", Shard<0>>(of_d) + repartition<"rows", Shard<0>>(of_e);
+         return refused && double(norm(gather(eval(even)) - 2.0 * x)) < 1e-14;
+       }))
+    CHECK(right);
 }

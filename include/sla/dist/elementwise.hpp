@@ -8,6 +8,7 @@
 #include <sla/dist/overlap.hpp>
 #include <sla/dist/tensor.hpp>
 #include <sla/exec/evaluate.hpp>
+#include <sla/spmd/facts.hpp>
 
 namespace sla {
 
@@ -126,23 +127,42 @@ inline constexpr bool deals_out<placements<P...>> = (is_sharded(P::kind) || ...)
 template <class X>
 concept DealtOut = Placed<X> && deals_out<placements_of_t<X>>;
 
-/// The layout of the first operand that is dealt out, else of the first placed one; two partitions that meet must be one.
-/// Errors: shape_error, if two operands of one type were dealt out by different partitions.
+/// How many of these placements have a partition found at run time, and is there a halo?
+template <class List>
+inline constexpr int found_partitions = 0;
+template <class... P>
+inline constexpr int found_partitions<placements<P...>> = (int(is_found<P>()) + ... + 0);
+template <class List>
+inline constexpr bool has_halo = false;
+template <class... P>
+inline constexpr bool has_halo<placements<P...>> = ((P::kind == placement_kind::ghost || P::kind == placement_kind::ghost_partial) || ...);
+
+/// The layout of the first operand that is dealt out, else of the first placed one; two partitions or halos that meet must be one.
+/// Errors: shape_error, if two operands of one type were dealt out by different partitions, or have different halos on this rank.
 template <class... X>
 auto common_layout(X const&... x) {
   using Handle = layout_handle<common_mesh_t<X...>>;
   constexpr bool dealt = (DealtOut<X> || ...);
-  Handle lead;
+  Handle lead, found;
+  halo_plan const* halo = nullptr;
   auto const look = [&]<class Y>(Y const& y) {
     if constexpr (dealt ? DealtOut<Y> : Placed<Y>)
       if constexpr (std::same_as<layout_handle<mesh_of_t<Y>>, Handle>) {
         auto const& other = layout_of(y);
-        if (!lead)
-          lead = other;
-        else if (dealt && lead != other && lead->rows && other->rows && lead->rows != other->rows &&
-                 lead->rows->fingerprint() != other->rows->fingerprint())
-          throw shape_error("two distributed operands were dealt out by different partitions of one type; distribute both by the "
-                            "layout of one of them, or give the partitions names: Part<\"name\">");
+        if (!lead) lead = other;
+        if constexpr (found_partitions<placements_of_t<Y>> > 0) {
+          if (!found) found = other;
+          if (found != other && found->rows && other->rows && found->rows != other->rows &&
+              found->rows->fingerprint() != other->rows->fingerprint())
+            throw shape_error("two distributed operands were dealt out by different partitions of one type; distribute both by the "
+                              "layout of one of them, or give the partitions names: Part<\"name\">");
+        }
+        if constexpr (has_halo<placements_of_t<Y>>) {
+          if (!halo) halo = other->halo.get();
+          if (halo && other->halo && !halo->same_ghosts(*other->halo))
+            throw shape_error("two distributed operands have the halos of different sparse tensors; give the halos names: "
+                              "halo_exchange<axis, pattern>(x, D)");
+        }
       }
   };
   (look(x), ...);
@@ -286,10 +306,11 @@ struct placed_statement {
   S local;
 };
 
-/// The statement x = expression on a mesh. Law: equal placements and extents.
+/// The statement x = expression on a mesh. Law: equal placements, extents and partitions.
 template <class T, class E, class Memory, class Mesh, class... P, Placed X>
 auto set(distributed<tensor<T, E, Memory>, Mesh, P...>& destination, X&& expression) {
   static_assert(has_placements<std::remove_cvref_t<X>, P...>, "sla: set(x, expression): the expression has other placements than x");
+  (void)detail::common_layout(destination, expression);
   auto statement = set(destination.local(), detail::local_node(std::forward<X>(expression)));
   return placed_statement<decltype(statement)>{std::move(statement)};
 }

@@ -49,9 +49,10 @@ auto made_with(S const& s, Local local) {
   return result_t<Local, op::fill, S>(std::move(local), layout_of(s));
 }
 
-/// Where a tensor of the same shape lies whose elements are known: shards stay, everything else is the same on all ranks.
+/// Where a tensor of the same shape lies whose elements are known: shards stay, contributions to a halo become its copies, and
+/// everything else is the same on all ranks.
 template <class P>
-using like_placement = std::conditional_t<is_sharded(P::kind), P, Replicate>;
+using like_placement = std::conditional_t<P::kind == placement_kind::ghost_partial, typename P::dual, std::conditional_t<is_sharded(P::kind), P, Replicate>>;
 template <class X>
 struct like_list;
 template <class Local, class Mesh, class... P>
@@ -115,7 +116,8 @@ auto eye(mesh<Axes...> const& m, index_t n) {
   return detail::replicated(m, std::move(x));
 }
 
-/// One number in the shape of another tensor. Placement: shards stay, since the shape is their part's; else Replicate.
+/// One number in the shape of another tensor. Placement: shards stay, since the shape is their part's; GhostP
+/// becomes Ghost, all else Replicate.
 template <DistributedTensor X>
 auto full_like(X const& x, std::type_identity_t<literal<typename X::value_type>> value) {
   using E = typename X::local_type::extents_type;

@@ -50,6 +50,8 @@ class halo_plan {
   index_t interior() const { return interior_; }
   std::vector<halo_message> const& sends() const { return sends_; }
   std::vector<halo_message> const& receives() const { return receives_; }
+  /// Are its ghosts those of another plan, in the same places?
+  bool same_ghosts(halo_plan const& other) const { return this == &other || (own_ == other.own_ && ghosts_ == other.ghosts_); }
   /// The local indices that are sent, message after message.
   std::vector<index_t> const& sent() const { return sent_; }
 

@@ -82,6 +82,7 @@ auto scaled_part(D const& d, X const& x) {
                 "D.col_layout(); where every rank has all rows (columns), d is Replicate");
   auto const& side = Rows ? range_layout(d.handle()) : domain_layout(d.handle());
   if constexpr (!whole) require_partition(layout_of(x), side, Rows);
+  if constexpr (!Rows && has_halo<placements_of_t<X>>) require_halo(layout_of(x), d.handle());
   auto local = [&] {
     if constexpr (Rows)
       return scale_rows(d.local(), x.local());

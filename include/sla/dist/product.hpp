@@ -140,6 +140,12 @@ void require_partition(Handle const& x, Handle const& side, bool of_rows) {
   throw shape_error(text("A * x: x was dealt out by another partition than A's ", of_rows ? "rows" : "columns",
                          "; distribute it by A.", of_rows ? "row" : "col", "_layout()"));
 }
+/// Errors: shape_error, if the ghosts of x on this rank are not those that its rows of A read.
+template <class Handle>
+void require_halo(Handle const& x, Handle const& of_matrix) {
+  if (!x->halo || !of_matrix->halo || !x->halo->same_ghosts(*of_matrix->halo))
+    throw shape_error("A * x: x has the halo of another sparse tensor; exchange it for A: halo_exchange<axis, pattern>(x, A)");
+}
 }  // namespace detail
 
 template <DistributedOperator A>
@@ -226,7 +232,10 @@ auto operator*(A&& a, X&& x) {
       else
         return false;
     }();
-    if constexpr (ghosts) detail::require_partition(layout, in, false);
+    if constexpr (ghosts) {
+      detail::require_partition(layout, in, false);
+      detail::require_halo(layout, handle);
+    }
     if constexpr (halo || (dealt == 0 && !Turned::transposed && !ghosts)) {
       // The result has own rows; its extents are those of the whole local product, with own columns counted only.
       index_t const rows = view.shape.rows(), own = handle->halo->own();

@@ -187,6 +187,9 @@ auto stepped(X const& x, layout_handle<mesh_of_t<stepping_t<X>>> const& like = {
     if constexpr (legal_step<How, X, Name, To, Insisted>) {
       auto [local, layout] = take_step<How, placement_on_t<X, a>, To, one_axis<a>, Dim>(x.local(), x.handle(), like);
       using List = typename replaced<a, To, placements_of_t<X>>::type;
+      static_assert(found_partitions<List> < 2,
+                    "sla: two axes would deal a tensor out by partitions found at run time, and its layout holds one: "
+                    "repartition one of them first, to Shard<d, Balanced>");
       return typename distributed_with<decltype(local), mesh_of_t<X>, List>::type(std::move(local), std::move(layout));
     } else {
       return x;
