@@ -9,6 +9,7 @@
 #include <sla/dist/reinterpret_mesh.hpp>
 #include <sla/dist/threads.hpp>
 #include <sla/tensor/problems.hpp>
+#include <sla/tensor/random_problems.hpp>
 
 #include "catch.hpp"
 
@@ -44,6 +45,16 @@ TEST_CASE("the shares are the parts that the ranks have") {
     auto const D = distribute<SparseShard<0>>(A, line);
     auto const parts = shares(D);
     bad += index_t(parts[std::size_t(world.rank())].indices[0].size()) != D.local().rows();
+    auto const wide = problems::random_sparse<double>(9, 23, 4, 1);
+    auto const rows = distribute<SparseShard<0>>(wide, line);
+    auto const columns = distribute<SparseShard<1>>(wide, line);
+    auto const entries = distribute<Hyper<>>(A, line, strips{});
+    for (auto const& share : shares(rows)) bad += share.indices[1].size() != 23;
+    for (auto const& share : shares(columns)) bad += share.indices[0].size() != 9;
+    bad += index_t(shares(rows)[std::size_t(world.rank())].indices[0].size()) != rows.local().rows();
+    bad += index_t(shares(columns)[std::size_t(world.rank())].indices[1].size()) != columns.local().cols();
+    bad += explain(rows, 0).find("9 x 23 on") != 0 || explain(columns, 0).find("9 x 23 on") != 0;
+    bad += explain(entries, 0).find("42 x 42 on") != 0;
     return bad;
   });
   CHECK(wrong == 0);

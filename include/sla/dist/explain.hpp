@@ -56,22 +56,33 @@ struct placement_facts<distributed<Local, Mesh, P...>> {
   static constexpr typing value = distributed_operand<keys, Local, Mesh, P...>().type;
   static std::vector<std::string> words() { return {placement_words<P>()...}; }
 
+  /// The layout that dimension d lies by: the columns of a rectangular sparse tensor have their own.
+  static shared_layout<Mesh> const& side(shared_layout<Mesh> const& layout, int d) {
+    return value.is_sparse() && d == value.batch + 1 && layout.domain ? *layout.domain : layout;
+  }
   /// The extent of a dimension before any axis deals it out.
   static index_t whole(distributed<Local, Mesh, P...> const& x, int d) {
     auto const order = order_of(value, d);
     if constexpr (value.rank == 0) {
       return 1;
-    } else if constexpr (is_sparse_tensor<Local>) {
-      auto const& rows = x.handle()->rows;
-      if (order.count && value.on[order.axis[0]].kind == placement_kind::sparse_shard && rows) return rows->extent();
-      if (d >= value.batch) return d == value.batch ? x.local().rows() : d == value.batch + 1 ? x.local().cols() : 1;
-      return order.count ? x.handle()->extent[order.axis[0]] : x.local().shape().batch()[d];
     } else {
-      return order.count ? x.handle()->extent[order.axis[0]] : x.local().extent(d);
+      if (order.count) return side(*x.handle(), d).extent[order.axis[0]];
+      if constexpr (is_sparse_tensor<Local>) {
+        using S = typename Local::shape_type;
+        int const n = d - value.batch;
+        if (n < 0) return x.local().shape().batch()[d];
+        if (n > 1) return n == 2 ? S::block_rows : S::block_cols;
+        for (int a = 0; a < value.axes; ++a) // what deals out the other side, or entries, knows both extents
+          if (value.on[a].kind == placement_kind::sparse_shard || value.on[a].kind == placement_kind::hyper)
+            return side(*x.handle(), d).extent[a];
+        return n == 0 ? x.local().rows() : x.local().cols();
+      } else {
+        return x.local().extent(d);
+      }
     }
   }
   /// Those of `all` that coordinate c of axis a holds.
-  static std::vector<index_t> part(shared_layout<Mesh> const& layout, int a, int c, std::vector<index_t> const& all) {
+  static std::vector<index_t> part(shared_layout<Mesh> const& layout, int d, int a, int c, std::vector<index_t> const& all) {
     std::vector<index_t> out;
     auto const take = [&]<class Q>(std::type_identity<Q>, int at) {
       if constexpr (requires { typename Q::family; }) {
@@ -82,8 +93,8 @@ struct placement_facts<distributed<Local, Mesh, P...>> {
           int const ranks = layout.mesh.size(a);
           for (index_t j = 0; j < F::local_extent(c, size, ranks); ++j)
             out.push_back(all[static_cast<std::size_t>(F::local_to_global(c, j, size, ranks))]);
-        } else if (layout.rows) {
-          for (index_t const i : layout.rows->owners().members(c))
+        } else if (auto const& rows = side(layout, d).rows) {
+          for (index_t const i : rows->owners().members(c))
             if (i < size) out.push_back(all[static_cast<std::size_t>(i)]);
         }
       }
@@ -120,7 +131,7 @@ std::vector<rank_share> shares(X const& x) {
       std::vector<index_t> indices(std::size_t(Facts::whole(x, d)));
       for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<index_t>(i);
       auto const order = order_of(Facts::value, d);
-      for (int k = 0; k < order.count; ++k) indices = Facts::part(layout, order.axis[k], share.coordinates[std::size_t(order.axis[k])], indices);
+      for (int k = 0; k < order.count; ++k) indices = Facts::part(layout, d, order.axis[k], share.coordinates[std::size_t(order.axis[k])], indices);
       share.indices.push_back(std::move(indices));
     }
     out.push_back(std::move(share));
