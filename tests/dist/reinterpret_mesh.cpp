@@ -2,8 +2,10 @@
 // A value seen from other meshes of its ranks: the bytes stay, and collectives along the new axes find the same tensor.
 #include <sla/dist/assume.hpp>
 #include <sla/dist/distribute.hpp>
+#include <sla/dist/product.hpp>
 #include <sla/dist/reinterpret_mesh.hpp>
 #include <sla/dist/threads.hpp>
+#include <sla/tensor/problems.hpp>
 
 #include "catch.hpp"
 
@@ -76,4 +78,17 @@ TEST_CASE("one number and one rank are seen from any mesh") {
     return has_placements<decltype(x), Replicate, Replicate> && x.value() == 2.5 ? 0 : 1;
   });
   CHECK(wrong == 0);
+}
+
+TEST_CASE("a nonzero partition multiplies on the other mesh") {
+  auto const A = problems::poisson<double>({4, 3});
+  auto const x = random<double>({12}, 1);
+  vector<double> const y = A * x;
+  for (double const apart : threads::run(2, [&](auto& world) {
+         mesh<axis<"a", 2>> one(world);
+         mesh<axis<"b", 2>> other(world);
+         auto const D = reinterpret_mesh(distribute<Hyper<>>(A, one, strips{}), other);
+         return double(norm(gather(D * distribute(x, D.col_layout())) - y));
+       }))
+    CHECK(apart <= 1e-13);
 }

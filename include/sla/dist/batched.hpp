@@ -76,7 +76,7 @@ auto section(X const& x, First const& first, index_t count) {
   using To = tensor<typename Local::value_type, typename detail::shifted_extents<typename Local::extents_type, 0>::type, typename Local::memory_type>;
   auto const& from = x.local();
   auto const begin = index_t(detail::number_here(first));
-  if (begin < 0 || count < 0 || begin + count > from.extent(Dim))
+  if (begin < 0 || count < 0 || count > from.extent(Dim) - begin)
     throw index_error(text("section<", Dim, ">(x, ", begin, ", ", count, "): dimension ", Dim, " has ", from.extent(Dim), " indices"));
   index_t sizes[Local::rank], outer = 1, inner = 1;
   for (int d = 0; d < Local::rank; ++d) {

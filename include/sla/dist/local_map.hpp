@@ -61,6 +61,8 @@ layout_handle<To> layout_on(To const& m, std::shared_ptr<shared_layout<From> con
     layout->extent = old->extent;
     layout->rows = old->rows;
     layout->halo = old->halo;
+    layout->fold = old->fold;
+    if (old->domain) layout->domain = layout_on(m, old->domain);
     return layout;
   }
 }

@@ -73,6 +73,7 @@ layout_handle<New> remeshed_layout(Map const& map, shared_layout<Mesh> const& ol
   layout->mesh = m;
   layout->rows = old.rows;
   layout->halo = old.halo;
+  layout->fold = old.fold;
   if (old.domain) layout->domain = remeshed_layout(map, *old.domain, m);
   for (int n = 0; n < map.groups; ++n) {
     auto const& g = map.group[n];
