@@ -45,7 +45,9 @@ struct stated_placements {
   static_assert(value.ok(), "sla[E29]: assume: what is said names an axis that the mesh has not, or one twice, or has not one entry "
                             "per dimension of the tensor");
   template <int... A>
-  static placements<placement_at<value.type.on[A], keys>...> list(std::integer_sequence<int, A...>);
+  static auto list(std::integer_sequence<int, A...>) {
+    return placements<placement_at<value.type.on[A], keys>...>{};
+  }
   using type = decltype(list(std::make_integer_sequence<int, Mesh::rank>{}));
 };
 
