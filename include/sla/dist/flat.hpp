@@ -15,17 +15,41 @@
 
 namespace sla {
 
+namespace detail {
+template <int... A>
+struct several_axes;
+template <fixed_string... Axes, class X>
+auto permuted(X const& x);
+template <class X, fixed_string... Axes>
+struct present_order;
+} // namespace detail
+
 /// These axes as one, the first outermost.
 template <fixed_string... Axes>
 struct flat {
   static_assert(sizeof...(Axes) > 0, "sla: flat<...> names at least one axis");
+  using flat_tag = void; // not every compiler finds strings in a type
+  template <class Mesh>
+  using on = detail::several_axes<Mesh::template index<Axes>()...>;
+  template <class Mesh>
+  static constexpr void require_one_mode() {
+    sla::require_one_mode<Mesh, Axes...>();
+  }
 };
 
 /// A step on flattened axes, and another order of those that deal out a dimension, as `perform` takes them.
 template <step How, class Axes, class To, bool Insisted = false, int Dim = 0>
 struct flat_step_on {};
 template <fixed_string... Axes>
-struct order_of_shards {};
+struct order_of_shards {
+  using order_tag = void;
+  template <class X>
+  static auto permuted(X const& x) {
+    return detail::permuted<Axes...>(x);
+  }
+  template <class X>
+  using before = typename detail::present_order<X, Axes...>::type;
+};
 
 namespace detail {
 /// The ranks that several axes of a mesh connect, the first outermost. Collective when first called.
@@ -60,7 +84,7 @@ layout_handle<Mesh> nested_layout(layout_handle<Mesh> const& old, std::span<int 
 template <int... A>
 struct several_axes {
   static constexpr int list[sizeof...(A)] = {A...};
-  static constexpr int first = list[0];
+  static constexpr int first = list[0], count = int(sizeof...(A));
   template <class Mesh>
   static constexpr index_t ranks = ((Mesh::static_size(A) == dyn) || ...) ? dyn : (index_t(Mesh::static_size(A)) * ...);
   template <class Mesh>
@@ -166,22 +190,22 @@ constexpr void refuse_axis() {
                         on_axis<mesh_of_t<X>::template name_string<Axis>()>>>();
 }
 
-template <step How, class To, bool Insisted, int Dim, fixed_string... Axes, class X>
+template <step How, class To, bool Insisted, int Dim, class Axes, class X>
 auto stepped_flat(X const& x) {
   if constexpr (!is_distributed<X>) {
-    return stepped_flat<How, To, Insisted, Dim, Axes...>(eval(x));
+    return stepped_flat<How, To, Insisted, Dim, Axes>(eval(x));
   } else {
     using Mesh = mesh_of_t<X>;
-    using Along = several_axes<Mesh::template index<Axes>()...>;
+    using Along = typename Axes::template on<Mesh>;
     using From = placement_on_t<X, Along::first>;
     using Keys = stepped_keys<X, To>;
-    require_one_mode<Mesh, Axes...>();
-    constexpr bool even = sizeof...(Axes) == 1 || (is_flattened_evenly<From> && is_flattened_evenly<To>);
+    Axes::template require_one_mode<Mesh>();
+    constexpr bool even = Along::count == 1 || (is_flattened_evenly<From> && is_flattened_evenly<To>);
     constexpr auto found =
         check_flat(How, operand_traits<X>::template value<Keys>.type, Along::list, to_value<To, Keys>(), Insisted);
     constexpr code why = found.why.what != code::ok ? found.why.what : even ? code::ok : code::indivisible;
     if constexpr (why != code::ok) {
-      refuse_axis<X, why, (0 > found.why.axis ? Along::first : found.why.axis), To, flat<Axes...>>();
+      refuse_axis<X, why, (0 > found.why.axis ? Along::first : found.why.axis), To, Axes>();
       return x;
     } else {
       auto [local, layout] = take_step<How, From, To, Along, Dim>(x.local(), x.handle());
@@ -251,47 +275,49 @@ struct present_order {
     return out;
   }();
   template <int... N>
-  static auto type_of(std::integer_sequence<int, N...>) -> order_of_shards<Mesh::template name_string<list[N]>()...>;
+  static auto type_of(std::integer_sequence<int, N...>) {
+    return order_of_shards<Mesh::template name_string<list[N]>()...>{};
+  }
   using type = decltype(type_of(std::make_integer_sequence<int, int(sizeof...(Axes))>{}));
 };
 } // namespace detail
 
-template <step How, class To, bool Insisted, int Dim, fixed_string... Axes, class X>
-requires detail::Steppable<X>
-auto perform(flat_step_on<How, flat<Axes...>, To, Insisted, Dim>, X const& x) {
-  return detail::stepped_flat<How, To, Insisted, Dim, Axes...>(x);
-}
-template <fixed_string... Axes, class X>
-requires detail::Steppable<X>
-auto perform(order_of_shards<Axes...>, X const& x) { return detail::permuted<Axes...>(x); }
-template <step How, class To, bool Insisted, int Dim, fixed_string... Axes, detail::TracedSteppable X>
-auto perform(flat_step_on<How, flat<Axes...>, To, Insisted, Dim> s, X const& x) {
-  using Mesh = mesh_of_t<plain_t<X>>;
-  constexpr int axes[] = {Mesh::template index<Axes>()...};
-  using From = placement_on_t<plain_t<X>, axes[0]>;
-  using Back = flat_step_on<detail::adjoint_step<How, From, To>, flat<Axes...>, dual_t<From>, true, Dim>;
-  return detail::record(x.home(), perform(s, x.value()),
-                        detail::linear_in(
-                            x, [](auto const&, auto const& g) { return perform(Back{}, g); },
-                            [s](auto const&, auto const& d) { return perform(s, d); }));
-}
-template <fixed_string... Axes, detail::TracedSteppable X>
-auto perform(order_of_shards<Axes...> s, X const& x) {
-  using Back = typename detail::present_order<plain_t<X>, Axes...>::type;
-  return detail::record(x.home(), perform(s, x.value()),
-                        detail::linear_in(
-                            x, [](auto const&, auto const& g) { return perform(Back{}, g); },
-                            [s](auto const&, auto const& d) { return perform(s, d); }));
-}
-
 namespace detail {
 template <class Axes>
-inline constexpr bool is_flat = false;
-template <fixed_string... Axes>
-inline constexpr bool is_flat<flat<Axes...>> = true;
-template <class Axes>
-concept Flattened = is_flat<Axes>;
+concept Flattened = requires {
+  typename Axes::flat_tag;
+};
+template <class Order>
+concept OrderOfShards = requires {
+  typename Order::order_tag;
+};
 } // namespace detail
+
+template <step How, class Axes, class To, bool Insisted, int Dim, detail::Steppable X>
+auto perform(flat_step_on<How, Axes, To, Insisted, Dim>, X const& x) {
+  return detail::stepped_flat<How, To, Insisted, Dim, Axes>(x);
+}
+template <detail::OrderOfShards Order, detail::Steppable X>
+auto perform(Order, X const& x) {
+  return Order::permuted(x);
+}
+template <step How, class Axes, class To, bool Insisted, int Dim, detail::TracedSteppable X>
+auto perform(flat_step_on<How, Axes, To, Insisted, Dim> s, X const& x) {
+  using From = placement_on_t<plain_t<X>, Axes::template on<mesh_of_t<plain_t<X>>>::first>;
+  using Back = flat_step_on<detail::adjoint_step<How, From, To>, Axes, dual_t<From>, true, Dim>;
+  return detail::record(x.home(), perform(s, x.value()),
+                        detail::linear_in(
+                            x, [](auto const&, auto const& g) { return perform(Back{}, g); },
+                            [s](auto const&, auto const& d) { return perform(s, d); }));
+}
+template <detail::OrderOfShards Order, detail::TracedSteppable X>
+auto perform(Order s, X const& x) {
+  using Back = typename Order::template before<plain_t<X>>;
+  return detail::record(x.home(), perform(s, x.value()),
+                        detail::linear_in(
+                            x, [](auto const&, auto const& g) { return perform(Back{}, g); },
+                            [s](auto const&, auto const& d) { return perform(s, d); }));
+}
 
 // The collectives of dist/collectives.hpp on flattened axes. Law: all components hold the same placement, shards are
 // Even and lie in the order given. Placement and gradient: as on one axis. Cost: one collective of all ranks.

@@ -30,10 +30,12 @@ struct remeshed_type<distributed<Local, Mesh, P...>, New, Assumed> {
   }();
   static constexpr remeshed value = remesh(before, value_of_mesh<Mesh>(), value_of_mesh<New>(), even_families, Assumed);
   template <int... A>
-  static distributed<Local, New, placement_at<value.type.on[A], keys>...> make(std::integer_sequence<int, A...>);
+  static auto make(std::integer_sequence<int, A...>) {
+    return std::type_identity<distributed<Local, New, placement_at<value.type.on[A], keys>...>>{};
+  }
   static auto choose() {
     if constexpr (value.ok())
-      return std::type_identity<decltype(make(std::make_integer_sequence<int, New::rank>{}))>{};
+      return make(std::make_integer_sequence<int, New::rank>{});
     else
       return std::type_identity<distributed<Local, Mesh, P...>>{}; // one error
   }
