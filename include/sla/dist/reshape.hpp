@@ -14,6 +14,8 @@ namespace sla {
 /// The extent of a factor of a pattern, known to the compiler or not. Of each dimension one may be left out.
 template <fixed_string Name, index_t Size = dyn>
 struct sized {
+  using sized_tag = void; // not every compiler finds strings in a type
+  static constexpr std::string_view name() { return Name.view(); }
   constexpr sized()
     requires(Size != dyn)
   = default;
@@ -33,9 +35,7 @@ inline constexpr to_strided_t to_strided{};
 namespace detail {
 
 template <class T>
-inline constexpr bool is_factor = false;
-template <fixed_string Name, index_t Size>
-inline constexpr bool is_factor<sized<Name, Size>> = true;
+inline constexpr bool is_factor = requires { typename T::sized_tag; };
 template <class T>
 concept ReshapeArgument = is_factor<std::remove_cvref_t<T>> || std::is_same_v<std::remove_cvref_t<T>, assume_divisible_t> ||
                           std::is_same_v<std::remove_cvref_t<T>, to_strided_t>;
@@ -44,16 +44,23 @@ template <class Arg>
 struct factor_name {
   static constexpr std::string_view value{};
 };
-template <fixed_string Name, index_t Size>
-struct factor_name<sized<Name, Size>> {
-  static constexpr std::string_view value = Name.view();
+template <class Arg>
+  requires is_factor<Arg>
+struct factor_name<Arg> {
+  static constexpr std::string_view value = Arg::name();
 };
 
+template <fixed_string Pattern>
+struct pattern_read {
+  static constexpr reshape_pattern value = read_pattern(Pattern.view());
+};
+template <class Read, class Local, class Mesh, class List, class... Arg>
+struct reshaped_local;
 template <fixed_string Pattern, class X, class... Arg>
-struct reshaped_type;
-template <fixed_string Pattern, class Local, class Mesh, class... P, class... Arg>
-struct reshaped_type<Pattern, distributed<Local, Mesh, P...>, Arg...> {
-  static constexpr reshape_pattern pattern = read_pattern(Pattern.view());
+using reshaped_type = reshaped_local<pattern_read<Pattern>, local_of_t<X>, mesh_of_t<X>, placements_of_t<X>, Arg...>;
+template <class Read, class Local, class Mesh, class... P, class... Arg>
+struct reshaped_local<Read, Local, Mesh, placements<P...>, Arg...> {
+  static constexpr reshape_pattern pattern = Read::value;
   using keys = typename key_list<P...>::type;
 
   static constexpr reshaped decide() {
@@ -89,11 +96,13 @@ struct reshaped_type<Pattern, distributed<Local, Mesh, P...>, Arg...> {
       return std::type_identity<Q>{};
   }
   template <int... D>
-  static Extents<(D * 0 + dyn)...> extents(std::integer_sequence<int, D...>);
+  static auto extents(std::integer_sequence<int, D...>) {
+    return std::type_identity<Extents<(D * 0 + dyn)...>>{};
+  }
   template <int... A>
   static auto make(std::integer_sequence<int, A...>) {
     if constexpr (value.ok()) {
-      using E = decltype(extents(std::make_integer_sequence<int, pattern.to.rank>{}));
+      using E = typename decltype(extents(std::make_integer_sequence<int, pattern.to.rank>{}))::type;
       using To = tensor<typename Local::value_type, E, typename Local::memory_type>;
       return std::type_identity<distributed<To, Mesh, typename decltype(placement<A>())::type...>>{};
     } else {

@@ -35,7 +35,14 @@ struct axis {
 /// The axes of these names, which are the first of the mesh, are local: their ranks run programs of their own, on Varying
 /// values. On the other axes then no Varying enters: all ranks compute parts of one value.
 template <fixed_string... Names>
-struct local_axes {};
+struct local_axes {
+  static constexpr int count = static_cast<int>(sizeof...(Names));
+  /// Are they the axes of these names, in order?
+  static constexpr bool are_first(auto const& name_of) {
+    int a = 0;
+    return ((Names.view() == name_of(a++)) && ...);
+  }
+};
 /// A product that sums over a sharded index has to say so: `out_partial`.
 struct explicit_partial {};
 /// Operands without a placement may be used; what is made of them has none.
@@ -55,14 +62,11 @@ struct local_prefix {
   static constexpr int count = -1;
   static constexpr bool of(auto const&) { return std::is_same_v<Promise, explicit_partial> || std::is_same_v<Promise, permissive>; }
 };
-template <fixed_string... Names>
-struct local_prefix<local_axes<Names...>> {
-  static constexpr int count = static_cast<int>(sizeof...(Names));
-  /// Are they the first axes?
-  static constexpr bool of(auto const& name_of) {
-    int a = 0;
-    return ((Names.view() == name_of(a++)) && ...);
-  }
+template <class Promise>
+requires requires { Promise::count; }
+struct local_prefix<Promise> {
+  static constexpr int count = Promise::count;
+  static constexpr bool of(auto const& name_of) { return Promise::are_first(name_of); }
 };
 
 template <int N, class First, class... Rest>
