@@ -114,3 +114,26 @@ TEST_CASE("partitions are compared where they deal out, also by statements") {
        }))
     CHECK(right);
 }
+
+TEST_CASE("what is not dealt out as the columns has no place in their halo") {
+  for (auto const& A : {problems::random_sparse<double>(24, 6, 2, 1), problems::random_sparse<double>(6, 24, 2, 1)})
+    for (bool const refused : threads::run(2, [&](auto& world) {
+           Rows m(world);
+           auto const D = distribute<SparseShard<0>>(A, m, strips{});
+           auto const dy = eval(D * distribute(random<double>({A.cols()}, 1), D.col_layout()));
+           auto const pending = convert<"rows", Partial<>>(all_gather<"rows">(dy));
+           return is_refused([&] { return convert<"rows", GhostP<0>>(dy); }) && is_refused([&] { return halo_exchange<"rows">(dy, D); }) &&
+                  is_refused([&] { return reduce_scatter<"rows", GhostP<0>>(pending); });
+         }))
+      CHECK(refused);
+}
+
+TEST_CASE("meshes of one type and of different ranks are told apart") {
+  for (bool const refused : threads::run(4, [&](auto& world) {
+         auto halves = world.split(world.rank() % 2, world.rank());
+         Rows all(world), half(halves);
+         auto const x = distribute<Shard<0>>(random<double>({8}, 1), all), y = distribute<Shard<0>>(random<double>({4}, 1), half);
+         return is_refused([&] { return eval(x + y); });
+       }))
+    CHECK(refused);
+}

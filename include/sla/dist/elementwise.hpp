@@ -137,8 +137,17 @@ inline constexpr bool has_halo = false;
 template <class... P>
 inline constexpr bool has_halo<placements<P...>> = ((P::kind == placement_kind::ghost || P::kind == placement_kind::ghost_partial) || ...);
 
+/// Errors: shape_error, if two meshes of one type have different sizes, or this rank another place in them.
+template <class Mesh>
+void require_one_mesh(Mesh const& m, Mesh const& n) {
+  for (int a = 0; a < Mesh::rank; ++a)
+    if (m.size(a) != n.size(a) || m.coordinate(a) != n.coordinate(a))
+      throw shape_error(text("two distributed operands are on different meshes of one type: along ", Mesh::name(a), " this rank is ", m.coordinate(a), " of ",
+                             m.size(a), ", and ", n.coordinate(a), " of ", n.size(a)));
+}
 /// The layout of the first operand that is dealt out, else of the first placed one; two partitions or halos that meet must be one.
-/// Errors: shape_error, if two operands of one type were dealt out by different partitions, or have different halos on this rank.
+/// Errors: shape_error, if two operands of one type were dealt out by different partitions, or have different halos on this rank,
+/// or are on different meshes.
 template <class... X>
 auto common_layout(X const&... x) {
   using Handle = layout_handle<common_mesh_t<X...>>;
@@ -150,6 +159,7 @@ auto common_layout(X const&... x) {
       if constexpr (std::same_as<layout_handle<mesh_of_t<Y>>, Handle>) {
         auto const& other = layout_of(y);
         if (!lead) lead = other;
+        if (lead != other) require_one_mesh(lead->mesh, other->mesh);
         if constexpr (found_partitions<placements_of_t<Y>> > 0) {
           if (!found) found = other;
           if (found != other && found->rows && other->rows && found->rows != other->rows &&

@@ -94,6 +94,26 @@ auto placed_rows(Local const& x, halo_plan const& plan, row_partition const& row
   return out;
 }
 
+/// The halo of `source` in the layout of a value whose mesh may be another object.
+template <class Mesh>
+std::shared_ptr<halo_plan const> halo_beside(Mesh const& mine, int a, shared_layout<Mesh> const& source) {
+  if (source.halo && &source.halo->communicator() != &mine.communicator(a)) return kept_with(source.mesh, source.halo);
+  return source.halo;
+}
+/// Errors: shape_error, if a value lies otherwise than what the halo belongs to; of copies, if it has other extents.
+template <class Mesh>
+void require_rows_of_halo(shared_layout<Mesh> const& of_value, shared_layout<Mesh> const& of_halo) {
+  auto const &mine = of_value.rows, &wanted = of_halo.rows;
+  if (mine != wanted && (!mine || mine->fingerprint() != wanted->fingerprint()))
+    throw shape_error("the halo is that of a sparse tensor's columns, and the value was dealt out by another partition; "
+                      "distribute it by D.col_layout()");
+}
+template <class Mesh>
+void require_extent_of_halo(index_t extent, shared_layout<Mesh> const& of_halo) {
+  if (extent != of_halo.rows->extent())
+    throw shape_error(text("the halo is of ", of_halo.rows->extent(), " rows, and the dimension has ", extent));
+}
+
 /// The layout `old` with the rows and the halo by which axis a deals out the columns of a sparse operand.
 template <class Mesh>
 layout_handle<Mesh> with_halo_of(layout_handle<Mesh> const& old, int a, shared_layout<Mesh> const& sparse) {
@@ -101,7 +121,7 @@ layout_handle<Mesh> with_halo_of(layout_handle<Mesh> const& old, int a, shared_l
   if (old->rows == columns && old->halo == sparse.halo && columns && old->extent[a] == columns->extent()) return old;
   auto layout = std::make_shared<shared_layout<Mesh>>(*old);
   layout->rows = columns;
-  layout->halo = sparse.halo;
+  layout->halo = halo_beside(old->mesh, a, sparse);
   layout->domain = nullptr;
   layout->extent[a] = columns ? columns->extent() : 0;
   return layout;

@@ -115,6 +115,12 @@ template <class Mesh, class... P>
 inline constexpr bool is_vector_layout<vector_layout<Mesh, P...>> = true;
 
 namespace detail {
+/// The plan, which sends on a communicator of this mesh, and keeps it.
+template <class Mesh>
+std::shared_ptr<halo_plan const> kept_with(Mesh const& m, std::shared_ptr<halo_plan const> const& plan) {
+  using both = std::pair<Mesh, std::shared_ptr<halo_plan const>>;
+  return plan ? std::shared_ptr<halo_plan const>(std::make_shared<both const>(m, plan), plan.get()) : nullptr;
+}
 /// How many of the indices of axis `a` rank r holds, by the family's own rule or by the partition.
 template <class Family, class Mesh>
 index_t part_extent(shared_layout<Mesh> const& layout, int a, int r) {

@@ -74,8 +74,8 @@ layout_handle<New> remeshed_layout(Map const& map, shared_layout<Mesh> const& ol
   auto layout = std::make_shared<shared_layout<New>>();
   layout->mesh = m;
   layout->rows = old.rows;
-  layout->halo = old.halo;
-  layout->fold = old.fold;
+  layout->halo = kept_with(old.mesh, old.halo);
+  layout->fold = kept_with(old.mesh, old.fold);
   if (old.domain) layout->domain = remeshed_layout(map, *old.domain, m);
   for (int n = 0; n < map.groups; ++n) {
     auto const& g = map.group[n];

@@ -49,7 +49,7 @@ layout_handle<Mesh> dealt_layout(layout_handle<Mesh> const& old, int a, index_t 
   auto layout = std::make_shared<shared_layout<Mesh>>(*old);
   layout->extent[a] = extent;
   layout->rows = source->rows;
-  layout->halo = source->halo;
+  layout->halo = halo_beside(old->mesh, a, *source);
   layout->domain = source->domain;
   return layout;
 }
@@ -103,6 +103,7 @@ auto take_step(Local const& x, layout_handle<Mesh> const& layout, layout_handle<
   } else if constexpr (How == step::reduce_scatter && to == kind::ghost_partial) {
     auto dealt = with_halo_of(layout, A, like ? *like : *layout);
     auto const& plan = plan_of(*dealt);
+    require_extent_of_halo(x.extent(To::dim), *dealt);
     auto const own = reduce_parts<Shard<To::dim, typename To::family>>(x, Axes::line(*dealt), monoid::sum);
     return std::pair{among_zeros<To::dim>(own, plan.own() + plan.ghosts()), std::move(dealt)};
   } else if constexpr (How == step::reduce_scatter) {
@@ -118,7 +119,9 @@ auto take_step(Local const& x, layout_handle<Mesh> const& layout, layout_handle<
     return std::pair{std::move(out), std::move(dealt)};
   } else if constexpr (How == step::halo_exchange) {
     auto dealt = with_halo_of(layout, A, like ? *like : *layout);
-    return std::pair{with_halo<From::dim>(x, plan_of(*dealt)), std::move(dealt)};
+    auto const& plan = plan_of(*dealt);
+    require_rows_of_halo(*layout, *dealt);
+    return std::pair{with_halo<From::dim>(x, plan), std::move(dealt)};
   } else if constexpr (How == step::halo_reduce) {
     return here(with_contributions<From::dim>(x, plan_of(*layout)));
   } else if constexpr (std::same_as<From, To> || How == step::reinterpret || copied) {
@@ -132,13 +135,12 @@ auto take_step(Local const& x, layout_handle<Mesh> const& layout, layout_handle<
   } else if constexpr (to == kind::ghost_partial) {
     auto dealt = with_halo_of(layout, A, like ? *like : *layout);
     auto const& plan = plan_of(*dealt);
+    require_rows_of_halo(*layout, *dealt);
     return std::pair{among_zeros<From::dim>(x, plan.own() + plan.ghosts()), std::move(dealt)};
   } else if constexpr (to == kind::ghost) {
     auto dealt = with_halo_of(layout, A, like ? *like : *layout);
     auto const& plan = plan_of(*dealt);
-    if (x.extent(To::dim) != dealt->rows->extent())
-      throw shape_error(
-          text("the halo is of ", dealt->rows->extent(), " rows, and the dimension has ", x.extent(To::dim)));
+    require_extent_of_halo(x.extent(To::dim), *dealt);
     return std::pair{picked_rows<To::dim>(x, plan, *dealt->rows), std::move(dealt)};
   } else if constexpr (from == kind::ghost_partial) {
     return here(placed_rows<From::dim>(x, plan_of(*layout), *layout->rows));
