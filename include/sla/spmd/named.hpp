@@ -53,7 +53,11 @@ inline constexpr spec_entry nested = [] {
 
 /// The axes of one dimension, outermost first, as a type.
 template <fixed_string... Names>
-struct dealt_to {};
+struct dealt_to {
+  static constexpr int count = static_cast<int>(sizeof...(Names));
+  template <class Mesh>
+  static constexpr std::int8_t axes[count > 0 ? count : 1] = {static_cast<std::int8_t>(Mesh::find(Names.view()))...};
+};
 /// A list of axes that has none; no tensor takes it.
 struct dealt_to_no_axes {};
 /// For each dimension its axes.
@@ -192,10 +196,10 @@ struct placement_request {
     else
       stated.on[a] = p;
   }
-  template <fixed_string... Names>
-  constexpr void add(dealt_to<Names...>) {
+  template <class Dealt>
+  constexpr void add(Dealt) {
     auto& d = spec.dim[spec.rank++];
-    ((d.axis[d.count++] = static_cast<std::int8_t>(Mesh::find(Names.view()))), ...);
+    for (int n = 0; n < Dealt::count; ++n) d.axis[d.count++] = Dealt::template axes<Mesh>[n];
   }
   constexpr void add(dealt_to_no_axes) { spec.listed[spec.rank++] = true; }
 };
