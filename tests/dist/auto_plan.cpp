@@ -33,6 +33,8 @@ TEST_CASE("illegal operands become legal by the plan, legal ones are left alone"
     e += norm(gather(wished) - (x - y));
     e += norm(gather(auto_plan<op::mul>(uniform(3.0), b)) - 3.0 * y);
     e += norm(gather(auto_plan<op::exp>(pending)) - exp(y));
+    e += norm(gather(auto_plan<op::tanh>(pending)) - tanh(y));
+    e += norm(gather(auto_plan<op::abs>(pending)) - abs(y));
     using Golden = Plan<Arg<0>, Arg<1, Convert<R, S0, "dp">, AllToAll<S1, S0, "tp">>, Apply<op::add>, Result<>>;
     e += norm(gather(auto_plan<op::add, Expect<Golden>>(a, b)) - (x + y));
     auto const product = auto_plan<op::dot, To<R, R>>(a, b);

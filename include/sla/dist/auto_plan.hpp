@@ -19,7 +19,12 @@ struct Expect {};
 /// How an operation is called. An own one is called by `custom<Op>` (sla/dist/custom.hpp).
 template <class Op>
 struct planned_call {
-  static auto run(auto const&... x) { return custom<Op>(x...); }
+  static auto run(auto const&... x) {
+    if constexpr (requires { perform(Op{}, x...); })
+      return perform(Op{}, x...);
+    else
+      return custom<Op>(x...);
+  }
 };
 template <>
 struct planned_call<op::add> {
