@@ -69,8 +69,7 @@ constexpr void require_assumption() {
                                             "convert, which keeps the value, or reinterpret; a pending reduction needs all_reduce or reduce_scatter");
 }
 
-/// The extents of dimensions that are now said to be dealt out, from the parts. Cost: of Even shards nothing, of others one
-/// all_reduce of two numbers per axis. Errors, on every rank: shape_error, if the parts are not those of the family.
+/// The extents of dimensions that are now said to be dealt out, from the parts. Cost: two all_reduces of a number per axis. Errors, on every rank: shape_error, if the parts are not those of the family.
 template <class X, class... P>
 layout_handle<mesh_of_t<X>> measured_layout(X const& x, placements<P...>) {
   using S = stated_placements<X, placements<P...>>;
@@ -83,13 +82,11 @@ layout_handle<mesh_of_t<X>> measured_layout(X const& x, placements<P...>) {
         using F = typename Q::family;
         static_assert(F::stated, "sla: the partition of a Part is found at run time: distribute(x, layout) deals a tensor out by it");
         auto& c = layout->mesh.communicator(a);
-        layout->extent[a] = F::even ? e * c.size() : all_reduce(c, e);
-        if constexpr (!F::even) {
-          bool const mine = F::accepts(layout->extent[a], c.size()) && part_extent<F>(*layout, a, c.rank()) == e;
-          if (all_reduce(c, std::int64_t(mine), monoid::minimum) == 0)
-            throw shape_error(text("assume: the ranks hold ", layout->extent[a], " indices of a dimension in other shares than the family's (rank ",
-                                   c.rank(), " has ", e, "); say which family dealt them out"));
-        }
+        layout->extent[a] = F::even ? all_reduce(c, e, monoid::minimum) * c.size() : all_reduce(c, e);
+        bool const mine = F::accepts(layout->extent[a], c.size()) && part_extent<F>(*layout, a, c.rank()) == e;
+        if (all_reduce(c, std::int64_t(mine), monoid::minimum) == 0)
+          throw shape_error(text("assume: the ranks hold a dimension in other shares than the family's (rank ", c.rank(), " has ", e,
+                                 " indices of it); say which family dealt them out"));
         e = layout->extent[a];
       }
     };
@@ -133,7 +130,7 @@ auto untyped(mesh<Axes...> const& m, Local local) {
 }
 
 /// States what is not known yet, on one axis: of an Untyped anything, of a Varying that its ranks hold shards or contributions.
-/// Law: it is so; nothing checks it but extents. Cost: of shards that are not Even, one all_reduce of two numbers.
+/// Law: it is so; nothing checks it but extents. Cost: of shards, two all_reduces of a number.
 /// Errors: E12, E13, E29, E34 for what would be another meaning; shape_error, if the parts are not those of the family.
 template <fixed_string Axis, Placement P, class X>
   requires(is_distributed<std::remove_cvref_t<X>>)

@@ -170,9 +170,9 @@ constexpr auto explain(scheduled_steps<Capacity> const& schedule) {
   for (auto const& s : schedule) {
     if (is_free(s.how())) continue;
     out << name_of(s.how()) << "<\"" << Mesh::name(s.axis) << "\"> ";
-    if (s.bytes.fixed || !s.bytes.slope) out << static_cast<int>(s.bytes.fixed);
+    if (s.bytes.fixed || !s.bytes.slope) out << s.bytes.fixed;
     if (s.bytes.fixed && s.bytes.slope) out << " + ";
-    if (s.bytes.slope) out << static_cast<int>(s.bytes.slope) << " n";
+    if (s.bytes.slope) out << s.bytes.slope << " n";
     out << " bytes";
     if (s.values > 1) out << ", " << int{s.values} << " values";
     out << "\n";

@@ -146,7 +146,7 @@ struct key_list {
 };
 
 template <class P, class Keys>
-consteval placed to_value() {
+constexpr placed to_value() { // not consteval: clang 16 stores what an immediate call returns wrongly
   placed out{P::kind};
   if constexpr (requires { typename P::monoid_type; }) out.fold = P::monoid_type::value;
   if constexpr (requires { P::dim; }) {
