@@ -167,6 +167,11 @@ TEST_CASE("assumptions are measured where they can be") {
       ++bad;
     } catch (shape_error const&) {
     }
+    try {
+      (void)assume<named<along<"dp", R>, along<"tp", Shard<0>>>>(uneven); // Even would be as many on each rank
+      ++bad;
+    } catch (shape_error const&) {
+    }
     bad += assume_replicated<"tp">(untyped(m, 1.0)).local() != 1.0;
     try {
       (void)assume_replicated<"tp">(rank_along<"tp">(m));
