@@ -27,6 +27,7 @@ public:
     return *this;
   }
   constexpr fixed_text& operator<<(char const* text) { return *this << std::string_view(text); }
+  constexpr fixed_text& operator<<(int number) { return *this << std::int64_t{number}; }
   constexpr fixed_text& operator<<(std::int64_t number) {
     if (number < 0) return *this << "-" << -number;
     if (number > 9) *this << number / 10;
