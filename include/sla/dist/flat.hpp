@@ -184,11 +184,9 @@ template <class X, class... To>
 using stepped_keys = typename keys_beside<placements_of_t<X>, To...>::type;
 
 /// What the refusals of several axes name.
-template <class X, code Why, int Axis, class... Facts>
-constexpr void refuse_axis() {
-  refuse<Why, type_list<Facts..., operand_is<0, placement_on_t<X, Axis>>,
-                        on_axis<mesh_of_t<X>::template name_string<Axis>()>>>();
-}
+template <class X, int Axis, class... Facts>
+using facts_on = type_list<Facts..., operand_is<0, placement_on_t<X, Axis>>,
+                           on_axis<mesh_of_t<X>::template name_string<Axis>()>>;
 
 template <step How, class To, bool Insisted, int Dim, class Axes, class X>
 auto stepped_flat(X const& x) {
@@ -205,7 +203,7 @@ auto stepped_flat(X const& x) {
         check_flat(How, operand_traits<X>::template value<Keys>.type, Along::list, to_value<To, Keys>(), Insisted);
     constexpr code why = found.why.what != code::ok ? found.why.what : even ? code::ok : code::indivisible;
     if constexpr (why != code::ok) {
-      refuse_axis<X, why, (0 > found.why.axis ? Along::first : found.why.axis), To, Axes>();
+      refuse<why, facts_on<X, (0 > found.why.axis ? Along::first : found.why.axis), To, Axes>>();
       return x;
     } else {
       auto [local, layout] = take_step<How, From, To, Along, Dim>(x.local(), x.handle());
@@ -246,8 +244,8 @@ auto permuted(X const& x) {
     static constexpr auto found = check_order(operand_traits<X>::template value<Keys>.type, axes);
     constexpr bool even = (is_flattened_evenly<placement_along_t<X, Axes>> && ...);
     if constexpr (found.why.what != code::ok || !even) {
-      refuse_axis<X, (found.why.what != code::ok ? found.why.what : code::indivisible),
-                  (0 > found.why.axis ? axes[0] : found.why.axis), order_of_shards<Axes...>>();
+      refuse<(found.why.what != code::ok ? found.why.what : code::indivisible),
+             facts_on<X, (0 > found.why.axis ? axes[0] : found.why.axis), order_of_shards<Axes...>>>();
       return x;
     } else {
       int old[max_mesh_axes], now[max_mesh_axes];

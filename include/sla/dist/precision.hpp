@@ -204,9 +204,8 @@ auto perform(step_in<S, Wire, Out, Backward>, X const& x) {
   constexpr step back = detail::adjoint_step<How, From, To>;
   using P = detail::backward_precision<detail::counts_as_reduction<back, dual_t<To>, dual_t<From>>, Out, In, Backward>;
   constexpr bool narrow = sizeof(In) < 4 || sizeof(Wire) < 4 || sizeof(Out) < 4;
-  if constexpr (detail::is_reduction(back) && narrow && !P::has_stated_wire)
-    detail::refuse<code::narrow_reduction,
-                   detail::type_list<wire<Wire>, out<Out>, operand_is<0, From>, on_axis<S::axis>>>();
+  using Facts = detail::type_list<wire<Wire>, out<Out>, operand_is<0, From>, on_axis<S::axis>>;
+  if constexpr (detail::is_reduction(back) && narrow && !P::has_stated_wire) detail::refuse<code::narrow_reduction, Facts>();
   auto const step = [](auto const& d) {
     return detail::stepped_in<How, S::axis, To, S::insisted, S::dim, Wire, Out>(d);
   };
@@ -229,9 +228,9 @@ auto step_with_options(X const& x) {
   constexpr bool storable = !std::is_same_v<typename P::out_type, bfloat16>;
   static_assert(storable, "sla: wire<bfloat16>: no tensor holds bfloat16; name what comes out too, out<float>");
   using Out = std::conditional_t<storable, typename P::out_type, float>;
-  return perform(step_in<step_on<How, Axis, To, Insisted, Dim>, typename P::wire_type, Out,
-                         typename backward_among<Option...>::type>{},
-                 x);
+  using Backward = typename backward_among<Option...>::type;
+  constexpr step_in<step_on<How, Axis, To, Insisted, Dim>, typename P::wire_type, Out, Backward> to_take{};
+  return perform(to_take, x);
 }
 } // namespace detail
 

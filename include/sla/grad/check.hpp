@@ -178,13 +178,8 @@ auto owned_arguments(Tuple const& values, std::index_sequence<K...>) {
   return std::tuple<argument_t<std::remove_cvref_t<Args>>...>{argument_t<std::remove_cvref_t<Args>>(argument(std::get<K>(values)))...};
 }
 /// Random directions are drawn for values of this floor, on the host.
-template <class... Args>
-struct check_law {
-  template <class V>
-  static constexpr bool is_local = Scalar<V> || is_tensor<V> || is_sparse_tensor<V>;
-  static constexpr bool hold = (is_local<argument_t<std::remove_cvref_t<Args>>> && ...);
-  static_assert(hold, "sla: check_gradient(f, args...): arguments are numbers, tensors and sparse tensors of floating point; of distributed ones, check f on one rank");
-};
+template <class V>
+inline constexpr bool has_directions = Scalar<V> || is_tensor<V> || is_sparse_tensor<V>;
 template <class X>
 inline constexpr bool is_tuple = false;
 template <class... X>
@@ -201,7 +196,9 @@ inline constexpr bool is_tuple<std::tuple<X...>> = true;
 /// Source: Farrell, Ham, Funke and Rognes, Automated derivation of the adjoint of high-level transient finite element programs (2013).
 template <class F, class... Args>
 gradient_check check_gradient(F const& f, std::tuple<Args...> const& args, gradient_check_options const& options = {}) {
-  if constexpr (detail::check_law<Args...>::hold) {
+  constexpr bool local = (detail::has_directions<detail::argument_t<std::remove_cvref_t<Args>>> && ...);
+  static_assert(local, "sla: check_gradient(f, args...): arguments are numbers, tensors and sparse tensors of floating point; of distributed ones, check f on one rank");
+  if constexpr (local) {
     auto const x = detail::owned_arguments<Args...>(args, std::index_sequence_for<Args...>{});
     return detail::checked_gradient(f, options, x, detail::random_directions(x, options.seed));
   } else {
