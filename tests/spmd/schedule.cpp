@@ -73,6 +73,7 @@ static_assert(schedule<turned, Operator, Vector>.count(step::halo_reduce) == 1 &
 constexpr auto by_name = [](auto const& A, auto const& x) { return A * halo_exchange<"rows">(x, A); };
 constexpr auto by_itself = [](auto const& A, auto const& x) { return A * x; };
 static_assert(halos(schedule<by_name, Operator, Vector>) == 1 && schedule<by_name, Operator, Vector>.size() == 1);
+static_assert(halos(schedule<by_itself, Operator, Vector>) == 1);
 static_assert(schedule<by_name, Operator, Vector>.backward()[0].how() == step::halo_reduce);
 constexpr auto dropped = [](auto const& A, auto const& x) { return dot(owned<"rows">(exp(halo_exchange<"rows">(x, A))), x); };
 static_assert(schedule<dropped, Operator, Vector>.collectives() == 1 && schedule<dropped, Operator, Vector>.size() == 2);

@@ -62,6 +62,22 @@ constexpr circumstances circumstances_for() {
   return now;
 }
 
+/// What the rules see of an argument; what is not distributed is a constant on every rank of the mesh, if there is one.
+template <class T, class Mesh, class Keys>
+consteval operand operand_of() {
+  using traits = operand_traits<T>;
+  if constexpr (traits::kind == operand_kind::distributed) {
+    return traits::template value<Keys>;
+  } else {
+    operand out;
+    out.weak = traits::kind == operand_kind::literal;
+    out.gradient = false;
+    if constexpr (!std::is_void_v<Mesh>) out.type.axes = static_cast<std::int8_t>(Mesh::rank);
+    for (int a = 0; a < out.type.axes; ++a) out.type.on[a].kind = placement_kind::replicate;
+    return out;
+  }
+}
+
 /// One operation on operands of these types (without references).
 template <class Op, class... Ts>
 struct typed_call {
@@ -71,22 +87,7 @@ struct typed_call {
   using made = std::conditional_t<std::is_same_v<rule_type, op_rule>, placements<>, placements<Shard<0>>>;
   using keys = typename joined_keys<placements<>, typename operand_traits<Ts>::placement_list..., made>::type;
 
-  template <class T>
-  static consteval operand operand_of() {
-    using traits = operand_traits<T>;
-    if constexpr (traits::kind == operand_kind::distributed) {
-      return traits::template value<keys>;
-    } else {
-      operand out;
-      out.weak = traits::kind == operand_kind::literal;
-      out.gradient = false;
-      if constexpr (!std::is_void_v<mesh_type>) out.type.axes = static_cast<std::int8_t>(mesh_type::rank);
-      for (int a = 0; a < out.type.axes; ++a) out.type.on[a].kind = placement_kind::replicate;
-      return out;
-    }
-  }
-
-  static constexpr operand operands[sizeof...(Ts)] = {operand_of<Ts>()...};
+  static constexpr operand operands[sizeof...(Ts)] = {operand_of<Ts, mesh_type, keys>()...};
 
   static constexpr outcome decide() {
     outcome out;

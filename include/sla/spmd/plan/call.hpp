@@ -54,23 +54,9 @@ struct call_query {
   using setting = setting_of<mesh_type, keys>;
 
   template <class T>
-  static consteval operand operand_of() {
-    using traits = operand_traits<T>;
-    if constexpr (traits::kind == operand_kind::distributed) {
-      return traits::template value<keys>;
-    } else {
-      operand out;
-      out.weak = traits::kind == operand_kind::literal;
-      out.gradient = false;
-      out.type.axes = static_cast<std::int8_t>(mesh_type::rank);
-      for (int a = 0; a < out.type.axes; ++a) out.type.on[a].kind = placement_kind::replicate;
-      return out;
-    }
-  }
-  template <class T>
   static consteval std::int64_t bytes_of() {
     if constexpr (Distributed<T>)
-      return whole_size_of<local_of_t<T>>(operand_of<T>().type, setting::value).bytes;
+      return whole_size_of<local_of_t<T>>(operand_of<T, mesh_type, keys>().type, setting::value).bytes;
     else
       return 8;
   }
@@ -81,7 +67,7 @@ struct call_query {
     p.inputs = static_cast<int>(sizeof...(Ts));
     p.mesh = setting::value;
     int k = 0;
-    ((p.given[k] = operand_of<Ts>(), p.stays[k] = !Distributed<Ts> || p.given[k].type.is_sparse(), ++k), ...);
+    ((p.given[k] = operand_of<Ts, mesh_type, keys>(), p.stays[k] = !Distributed<Ts> || p.given[k].type.is_sparse(), ++k), ...);
     p.how = planned_strategy(rule_of<Op>, p.operands());
     []<class... Q>(operation_problem& q, placements<Q...>) {
       if constexpr (sizeof...(Q) > 0) {
