@@ -49,12 +49,6 @@ struct fixed_array {
 template <class...>
 inline constexpr bool always_false = false;
 
-/// True if `T` is a specialisation of the class template `Template` (of type parameters only).
-template <class T, template <class...> class Template>
-inline constexpr bool is_specialization_of = false;
-template <class... Args, template <class...> class Template>
-inline constexpr bool is_specialization_of<Template<Args...>, Template> = true;
-
 /// An expression (a node, expr/node.hpp) names itself so; lower floors accept it without knowing more.
 template <class E>
 concept Expression = requires { typename std::remove_cvref_t<E>::expression_tag; };

@@ -53,7 +53,6 @@ struct cotangent_space<distributed<Local, Mesh, P...>> {
 template <class Local, class Mesh, class... P>
 struct tangent_space<distributed<Local, Mesh, P...>> {
   using type = distributed<Local, Mesh, P...>;
-  using cotangent_type = cotangent_t<type>;
   static type zero(type const& v) { return {tangent_space<Local>::zero(v.local()), v.handle()}; }
   template <class X>
   static void add(std::optional<type>& sum, type const& v, X const& contribution) {

@@ -20,8 +20,6 @@
 namespace sla {
 
 namespace detail {
-template <class P>
-inline constexpr bool is_copied_kind = P::kind == placement_kind::replicate || P::kind == placement_kind::invariant;
 template <class X>
 concept TracedDistributed = Traced<X> && is_distributed<plain_t<X>>;
 template <class X>

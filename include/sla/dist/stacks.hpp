@@ -72,14 +72,6 @@ auto elements_of(Local& x) {
   else
     return std::span<typename Local::value_type>(x.data(), std::size_t(x.size()));
 }
-/// A tensor, or a number where no dimension is left.
-template <class To, class E>
-To local_of(E const& extents) {
-  if constexpr (is_plain_number<To>)
-    return To{};
-  else
-    return To(extents);
-}
 
 /// Around dimension D of the stack of n such values: outer and inner, and the stack's extents.
 template <int D, class Local>

@@ -12,13 +12,11 @@ namespace sla {
 /// `count` elements of a pass from linear position `first`; whole rows, of `rhs` right-hand sides; items start at `item`.
 struct span {
   index_t first, count, item, rhs;
-  static constexpr bool is_column = false;
 };
 /// The same of one right-hand side, known when compiled: no other loop is instantiated.
 struct column_span {
   index_t first, count, item;
   static constexpr index_t rhs = 1;
-  static constexpr bool is_column = true;
   SLA_HD operator span() const { return {first, count, item, rhs}; }  // NOLINT: it is one
 };
 

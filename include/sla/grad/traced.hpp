@@ -26,7 +26,6 @@ template <class V, class Home = tape>
 class traced {
  public:
   using plain_type = V;
-  using home_type = Home;
   using variable_type = typename Home::template variable_type<V>;
   using handle_type = typename Home::template handle_type<V>;
 
@@ -125,8 +124,6 @@ template <class X>
 concept TracedElements = Traced<X> && (is_tensor<plain_t<X>> || Number<plain_t<X>>);
 template <class X>
 concept TracedSparse = Traced<X> && is_sparse_tensor<plain_t<X>>;
-template <class X>
-concept TracedLocal = TracedElements<X> || TracedSparse<X>;
 
 /// eval of a traced value is itself: it is evaluated already, and stays traced.
 template <Traced X>

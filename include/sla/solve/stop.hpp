@@ -211,7 +211,6 @@ class stop_test {
 
   /// The state of each item, for the functors of a method.
   constexpr state_scalar const& state() const { return state_; }
-  constexpr int iterations_taken() const { return taken_; }
   constexpr bool stopped_by_observer() const { return stopped_; }
 
   /// Ends the run: the only synchronisation. One progress per item; whoever still runs met the iteration limit.

@@ -167,9 +167,5 @@ template <class F>
 inline constexpr bool is_csr = false;
 template <class Col, class Ptr>
 inline constexpr bool is_csr<Csr<Col, Ptr>> = true;
-template <class F>
-inline constexpr bool is_coo = false;
-template <class Index>
-inline constexpr bool is_coo<Coo<Index>> = true;
 
 }  // namespace sla

@@ -70,7 +70,6 @@ class device_engine {
   using memory_type = device_memory;
   static constexpr int threads = block_threads;
 
-  index_t launches() const { return launches_; }
 
   template <class T>
   std::shared_ptr<T> take(index_t n) {
@@ -156,11 +155,9 @@ class device_engine {
 
  private:
   void launched(char const* what) {
-    ++launches_;
     check(cudaGetLastError(), what);
   }
   std::shared_ptr<scalar_pool> pool_ = std::make_shared<scalar_pool>();
-  index_t launches_ = 0;
 };
 
 }  // namespace sla::cuda

@@ -45,7 +45,6 @@ class applied_jacobi {
   /// The inverse diagonal, (*batch, M, p), the number of batch items, and p.
   applied_jacobi(tensor<T, E, Memory> inverse, index_t batch, index_t block) : inverse_(std::move(inverse)), batch_(batch), block_(block) {}
 
-  tensor<T, E, Memory> const& inverse_diagonal() const { return inverse_; }
   applied_jacobi adjoint() const { return {tensor<T, E, Memory>(conj(inverse_)), batch_, block_}; }
 
   /// New values on the same pattern.

@@ -35,7 +35,7 @@ using plan_state = std::uint64_t;
 
 namespace detail {
 
-enum plan_kind : unsigned { plan_copies, plan_invariant, plan_partial, plan_shard };
+enum : unsigned { plan_copies, plan_invariant, plan_partial, plan_shard };
 
 constexpr unsigned plan_field(unsigned kind, unsigned what = 0, unsigned place = 0, unsigned family = 0) {
   return kind | what << 2 | place << 5 | family << 8;
