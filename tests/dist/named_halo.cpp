@@ -83,6 +83,23 @@ TEST_CASE("the halo of another matrix is refused where its ghosts are others, as
     CHECK(right);
 }
 
+TEST_CASE("a halo that is wrong on one rank is refused by all") {
+  auto const by_columns = [](std::vector<index_t> const& col) {
+    return from_triplets<double>(Matrix(6, 6), {0, 1, 2, 3, 4, 5}, col, std::vector<double>(6, 1.0));
+  };
+  auto const A = by_columns({0, 2, 2, 4, 4, 0}), B = by_columns({0, 2, 2, 4, 4, 1}); // rank 2 of 3 reads 0, and 1
+  auto const x = random<double>({6}, 1);
+  for (bool const right : threads::run(3, [&](auto& world) {
+         Rows m(world);
+         auto const D = distribute<SparseShard<0>>(A, m, strips{});
+         auto const E = distribute<SparseShard<0>>(B, m, D.row_layout());
+         auto const dx = distribute(x, D.col_layout());
+         auto const of_d = halo_exchange<"rows">(dx, D), of_e = halo_exchange<"rows">(dx, E);
+         return is_refused([&] { return eval(D * of_e); }) && is_refused([&] { return eval(of_d + of_e); }) && !is_refused([&] { return eval(E * of_e); });
+       }))
+    CHECK(right);
+}
+
 TEST_CASE("one number in the shape of contributions to a halo is in its copies") {
   auto const A = shifted(4, 1);
   for (double const apart : threads::run(2, [&](auto& world) {

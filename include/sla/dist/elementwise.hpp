@@ -146,7 +146,7 @@ void require_one_mesh(Mesh const& m, Mesh const& n) {
                              m.size(a), ", and ", n.coordinate(a), " of ", n.size(a)));
 }
 /// The layout of the first operand that is dealt out, else of the first placed one; two partitions or halos that meet must be one.
-/// Errors: shape_error, if two operands of one type were dealt out by different partitions, or have different halos on this rank,
+/// Errors: shape_error, if two operands of one type were dealt out by different partitions, or have different halos,
 /// or are on different meshes.
 template <class... X>
 auto common_layout(X const&... x) {

@@ -3,8 +3,10 @@
 // two steps so that work can go on in between, and its reverse, which adds into the owners. Products are in dist/matvec.hpp.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
+#include <sla/dist/agreement.hpp>
 #include <sla/dist/layout.hpp>
 #include <sla/dist/typed.hpp>
 
@@ -37,6 +39,8 @@ class halo_plan {
       at += index_t(asked.counts[r]);
     }
     for (index_t global : asked.values) sent_.push_back(domain.local(global));
+    auto const of_rank = detail::hash_bytes(ghosts.data(), ghosts.size() * sizeof(index_t), std::uint64_t(c.rank()) + 1);
+    fingerprint_ = domain.fingerprint() ^ all_reduce(c, of_rank);
   }
 
   any_communicator& communicator() const { return *communicator_; }
@@ -50,14 +54,15 @@ class halo_plan {
   index_t interior() const { return interior_; }
   std::vector<halo_message> const& sends() const { return sends_; }
   std::vector<halo_message> const& receives() const { return receives_; }
-  /// Are its ghosts those of another plan, in the same places?
-  bool same_ghosts(halo_plan const& other) const { return this == &other || (own_ == other.own_ && ghosts_ == other.ghosts_); }
+  /// Are the ghosts of all ranks those of another plan, in the same places? All ranks have the same answer.
+  bool same_ghosts(halo_plan const& other) const { return fingerprint_ == other.fingerprint_; }
   /// The local indices that are sent, message after message.
   std::vector<index_t> const& sent() const { return sent_; }
 
  private:
   any_communicator* communicator_;
   index_t own_, interior_;
+  std::uint64_t fingerprint_ = 0;  // of the domain and of the ghosts of all ranks
   std::vector<index_t> ghosts_, sent_;
   std::vector<halo_message> sends_, receives_;
 };

@@ -140,7 +140,7 @@ void require_partition(Handle const& x, Handle const& side, bool of_rows) {
   throw shape_error(text("A * x: x was dealt out by another partition than A's ", of_rows ? "rows" : "columns",
                          "; distribute it by A.", of_rows ? "row" : "col", "_layout()"));
 }
-/// Errors: shape_error, if the ghosts of x on this rank are not those that its rows of A read.
+/// Errors: shape_error, if the ghosts of x are not those that the rows of A read.
 template <class Handle>
 void require_halo(Handle const& x, Handle const& of_matrix) {
   if (!x->halo || !of_matrix->halo || !x->halo->same_ghosts(*of_matrix->halo))
