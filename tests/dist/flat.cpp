@@ -130,3 +130,35 @@ TEST_CASE("flattened axes of a fake world have the sizes and this rank's place")
   auto const p = put<Partial<>, Partial<>, Replicate>(m, suite::numbers<>(Extents<dyn, dyn>(32, 2)));
   CHECK(reduce_scatter<flat<"dp", "pp">, Shard<0>>(p).local().extent(0) == 2);
 }
+
+TEST_CASE("flattened axes are made by the ranks that they connect, whatever the others do") {
+  using Cube = mesh<axis<"pp", 2>, axis<"dp", 2>, axis<"tp", 2>>;
+  CHECK_NOTHROW(threads::run(8, [](auto& world) {
+    Cube const m(world);
+    auto const s = distribute<Replicate, Shard<0>, Shard<0>>(whole_numbers(Extents<dyn, dyn>(8, 3), 3), m);
+    auto const p = put<Replicate, Partial<>, Partial<>>(m, whole_numbers(Extents<dyn, dyn>(2, 2), 0));
+    bool right = true;
+    if (m.coordinate<"pp">() == 1) {
+      right = equal(all_gather<flat<"dp", "tp">>(s).local(), whole_numbers(Extents<dyn, dyn>(8, 3), 3));
+      right = right && all_reduce<flat<"tp", "dp">>(p).local()[3] == 4 * p.local()[3];
+    }
+    require(right, m.world(), "one half of the mesh alone");
+    require(all_reduce<flat<"tp", "dp">>(p).local()[0] == 4 * p.local()[0], m.world(), "and all of it");
+  }));
+}
+
+TEST_CASE("flattened axes of a mesh with strides, on all ranks of the world and on some") {
+  using Turned = mesh<axis<"dp", 2, 1>, axis<"tp", 3, 2>>; // tp is outermost among the ranks
+  using Some = mesh<axis<"dp", 2, 1>, axis<"tp", 2, 4>>;    // ranks 0, 1, 4, 5, and 2, 3, 6, 7
+  auto const check = [](auto const& m) {
+    int const N = m.world().size(), tp = m.size(1);
+    auto const number = suite::placed_as<double, std::remove_cvref_t<decltype(m)>, Varying, Varying>(m.coordinate(0) * 10.0 + m.coordinate(1), m);
+    auto const all = all_gather<Both>(number).local();
+    auto const other = all_gather<flat<"tp", "dp">>(number).local();
+    bool right = true;
+    for (int n = 0; n < N; ++n) right = right && all[n] == n / tp * 10 + n % tp && other[n] == n % 2 * 10 + n / 2;
+    require(right, m.world(), "the order of the ranks");
+  };
+  CHECK_NOTHROW(threads::run(6, [&](auto& world) { check(Turned(world)); }));
+  CHECK_NOTHROW(threads::run(8, [&](auto& world) { check(Some(world)); }));
+}

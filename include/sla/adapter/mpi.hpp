@@ -121,14 +121,27 @@ public:
     detail::compare_calls(*group_, collective::split);
     MPI_Comm own = MPI_COMM_NULL;
     detail::mpi_check(MPI_Comm_split(group_->comm, color, key, &own), "MPI_Comm_split");
+    return like_this(own);
+  }
+  world part(std::span<int const> members, int) {
+    MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
+    MPI_Comm own = MPI_COMM_NULL;
+    detail::mpi_check(MPI_Comm_group(group_->comm, &all), "MPI_Comm_group");
+    detail::mpi_check(MPI_Group_incl(all, static_cast<int>(members.size()), members.data(), &some), "MPI_Group_incl");
+    detail::mpi_check(MPI_Comm_create_group(group_->comm, some, 0, &own), "MPI_Comm_create_group");
+    MPI_Group_free(&some);
+    MPI_Group_free(&all);
+    return like_this(own);
+  }
+
+private:
+  world like_this(MPI_Comm own) const {
     world part = *this;
     part.group_ = std::make_shared<detail::mpi_group>(own);
     part.group_->limit = group_->limit;
     part.group_->patience = group_->patience;
     return part;
   }
-
-private:
   static std::size_t at(int r) { return static_cast<std::size_t>(r); }
   MPI_Op fold(monoid how) const { return group_->folds[static_cast<std::size_t>(how)]; }
 

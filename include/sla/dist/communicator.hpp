@@ -3,6 +3,7 @@
 // What an engine must offer is in dist/engine.hpp; calls on typed spans are in dist/typed.hpp.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstdint>
@@ -118,13 +119,15 @@ public:
     count(collective::split, 0);
     return do_axis(size, stride);
   }
-  /// The communicator of the `size` ranks that give one color, where this rank is number `place`; `name`, the same on all ranks,
-  /// says which one is meant: it is made when first asked for, and kept. Every rank calls it.
-  any_communicator& part(std::vector<int> const& name, int size, int color, int place) {
-    auto& kept = parts_[name];
+  /// The communicator of these ranks, in this order, of which this one is a member: made when first asked for, and kept. The
+  /// members call it, and give the same list. An engine without `part` makes it by a split, which all ranks call.
+  any_communicator& part(std::vector<int> const& members) {
+    auto& kept = parts_[members];
     if (!kept) {
+      auto const mine = std::find(members.begin(), members.end(), rank());
+      if (mine == members.end()) throw index_error(text("part: rank ", rank(), " is not one of the ranks that it lists"));
       count(collective::split, 0);
-      kept = do_part(size, color, place);
+      kept = do_part(members, int(mine - members.begin()));
     }
     return *kept;
   }
@@ -149,7 +152,9 @@ protected:
     return do_split(rank() - place * stride, place);
   }
 
-  virtual std::shared_ptr<any_communicator> do_part(int, int color, int place) { return do_split(color, place); }
+  virtual std::shared_ptr<any_communicator> do_part(std::vector<int> const& members, int place) {
+    return do_split(members.front(), place);
+  }
 
 private:
   [[noreturn]] void missing(std::string_view what) const {
@@ -270,12 +275,12 @@ private:
     }
   }
 
-  std::shared_ptr<any_communicator> do_part(int size, int color, int place) override {
+  std::shared_ptr<any_communicator> do_part(std::vector<int> const& members, int place) override {
     if constexpr (CanPart<World>) {
-      auto part = world().part(size, place);
+      auto part = world().part(members, place);
       return sla::erase(part);
     } else {
-      return base::do_part(size, color, place);
+      return base::do_part(members, place);
     }
   }
 

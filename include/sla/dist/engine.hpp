@@ -147,11 +147,10 @@ concept CanAxis = Communicator<C> && requires(C& c) {
   { c.axis(1, 1) } -> detail::Handle;
 };
 
-/// `part(size, place)`: a communicator of `size` ranks where this one is number `place`, where an engine can make it without asking
-/// others.
+/// `part(members, place)`: a communicator of these ranks in this order, where this one is number `place`, made by the members alone.
 template <class C>
-concept CanPart = Communicator<C> && requires(C& c) {
-  { c.part(1, 0) } -> detail::Handle;
+concept CanPart = Communicator<C> && requires(C& c, std::span<int const> members) {
+  { c.part(members, 0) } -> detail::Handle;
 };
 
 /// `name_step(words)`: the next collective is part of this step. An engine that compares the ranks' calls compares the words

@@ -49,7 +49,7 @@ public:
     return std::make_unique<detail::finished_exchange>();
   }
   fake axis(int size, int stride) { return {size, me_ / stride % size}; }
-  fake part(int size, int place) { return {size, place}; }
+  fake part(std::span<int const> members, int place) { return {static_cast<int>(members.size()), place}; }
 
 private:
   static void place(const_byte_span part, byte_span whole, std::size_t offset) {

@@ -4,6 +4,7 @@
 // shards only.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -52,20 +53,24 @@ struct order_of_shards {
 };
 
 namespace detail {
-/// The ranks that several axes of a mesh connect, the first outermost. Collective when first called.
+/// The ranks that several axes of a mesh connect, the first outermost. Its members make it when they first ask.
 template <class Mesh>
 any_communicator& communicator_of(Mesh const& m, std::span<int const> axes) {
   if (axes.size() == 1) return m.communicator(axes[0]);
-  int size = 1, color = 0, place = 0;
-  std::vector<int> name(axes.begin(), axes.end());
-  for (int a : axes) place = place * m.size(a) + m.coordinate(a), size *= m.size(a);
-  for (int b = 0; b < Mesh::rank; ++b) {
-    bool const connected = std::find(axes.begin(), axes.end(), b) != axes.end();
-    color = color * m.size(b) + (connected ? 0 : m.coordinate(b));
-    name.push_back(m.size(b));
-    name.push_back(Mesh::static_stride(b));
+  int order[Mesh::rank], stride[Mesh::rank], size = 1; // ranks of the mesh's world ascend by strides, where those are stated
+  for (int a = 0; a < Mesh::rank; ++a) order[a] = a;
+  if constexpr (Mesh::is_strided)
+    std::sort(order, order + Mesh::rank, [](int a, int b) { return Mesh::static_stride(a) > Mesh::static_stride(b); });
+  for (int n = Mesh::rank; n-- > 0; size *= m.size(order[n])) stride[order[n]] = size;
+  int first = m.world().rank();
+  for (int a : axes) first -= m.coordinate(a) * stride[a];
+  std::vector<int> members{first};
+  for (int a : axes) {
+    std::vector<int> const outer = std::exchange(members, {});
+    for (int from : outer)
+      for (int n = 0; n < m.size(a); ++n) members.push_back(from + n * stride[a]);
   }
-  return m.world().part(name, size, color, place);
+  return m.world().part(members);
 }
 /// The extents that axes deal out when the first one gets `extent`, and each what the one before leaves.
 template <class Mesh>

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -131,6 +132,18 @@ public:
     copy_bytes(into.data(), data.data(), data.size());
     lock.lock();
     box.spare.push_back(std::move(data));
+  }
+
+  /// Where these members of m meet: made by the first that asks, found by the others.
+  std::shared_ptr<meeting> part_of(meeting const& m, std::span<int const> members) {
+    std::vector<int> names;
+    for (int member : members) names.push_back(m.members[at(member)]);
+    std::unique_lock lock(mutex_);
+    raise_if_failed();
+    auto& known = parts_[names];
+    auto part = known.lock();
+    if (!part) known = part = std::make_shared<meeting>(names);
+    return part;
   }
 
   /// The rank has returned: whoever waits for it waits in vain.
@@ -258,6 +271,7 @@ private:
   std::vector<char> left_;
   std::vector<std::condition_variable> wake_;
   std::shared_ptr<meeting> everyone_;
+  std::map<std::vector<int>, std::weak_ptr<meeting>> parts_;
 };
 
 /// The messages that one rank expects.

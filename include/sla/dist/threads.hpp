@@ -120,6 +120,12 @@ public:
     });
     return part;
   }
+  world part(std::span<int const> members, int place) const {
+    world part = *this;
+    part.group_ = job_->part_of(*group_, members);
+    part.rank_ = place;
+    return part;
+  }
 
 private:
   static std::size_t at(int r) { return static_cast<std::size_t>(r); }
