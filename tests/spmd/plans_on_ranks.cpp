@@ -33,7 +33,7 @@ std::vector<typing> all_typings(int axes, int dims, std::vector<std::int16_t> co
     t.axes = static_cast<std::int8_t>(axes);
     t.rank = static_cast<std::int8_t>(dims);
     for (int a = 0; a < axes; ++a) t.on[a] = choices[at[static_cast<std::size_t>(a)]];
-    t = with_fewest_levels(t);
+    t = canonical(t);
     if (std::find(out.begin(), out.end(), t) == out.end()) out.push_back(t);
     std::size_t n = 0;
     while (n < at.size() && ++at[n] == choices.size()) at[n++] = 0;

@@ -160,8 +160,8 @@ TEST_CASE("what every rank holds stays the same, and what is refused has no plac
             dim_axes backwards; // and the other order of two axes on a dimension
             auto const order = order_of(t, 0);
             if (order.count < 2) continue;
-            for (int n = order.count; n-- > 0;) backwards.axis[backwards.count++] = order.axis[n];
-            set_levels(t, backwards.axis, backwards.count);
+            for (int n = order.count; n-- > 0;) backwards.add(order.axis[n]);
+            set_levels(t, backwards);
             f(t);
           }
         };

@@ -127,27 +127,25 @@ constexpr flat_result check_flat(step how, typing const& t, std::span<int const>
   }
   auto const count = int(axes.size());
   if (from.kind == placement_kind::shard) {
-    fixed_array<std::int8_t, max_mesh_axes> order{};
-    int const n = axes_of(t, from.dim, order);
+    auto order = shards_of(t, from.dim);
+    order.count -= count;
     for (int k = 0; k < count; ++k)
-      if (order[n - count + k] != axes[std::size_t(k)]) return refused(code::not_innermost, axes[std::size_t(k)]);
-    set_levels(out.type, order, n - count);
+      if (order.axis[order.count + k] != axes[std::size_t(k)]) return refused(code::not_innermost, axes[std::size_t(k)]);
+    set_levels(out.type, order);
   }
   if (to.kind == placement_kind::shard) {
     typing others = t;
     for (int a : axes) others.on[a] = {placement_kind::replicate};
-    fixed_array<std::int8_t, max_mesh_axes> order{};
-    int n = axes_of(others, to.dim, order);
-    for (int a : axes) order[n++] = static_cast<std::int8_t>(a);
-    set_levels(out.type, order, n);
+    auto order = shards_of(others, to.dim);
+    for (int a : axes) order.add(a);
+    set_levels(out.type, order);
   }
   if (auto const why = check_placements(out.type); why.what != code::ok) out.why = why;
   return out;
 }
 /// The order of the axes of a dimension when those named take each other's places.
 struct new_order {
-  fixed_array<std::int8_t, max_mesh_axes> old{}, now{};
-  int count = 0;
+  dim_axes old{}, now{};
   typing type{};
   diagnostic why{};
 };
@@ -156,17 +154,17 @@ constexpr new_order check_order(typing const& t, std::span<int const> axes) {
   out.type = t;
   auto const lead = t.on[axes[0]];
   if (lead.kind != placement_kind::shard) return out.why = {code::wrong_collective, std::int8_t(axes[0]), 0}, out;
-  out.count = axes_of(t, lead.dim, out.old);
+  out.old = shards_of(t, lead.dim);
   std::size_t next = 0;
-  for (int n = 0; n < out.count; ++n) {
+  for (int n = 0; n < out.old.count; ++n) {
     bool moves = false;
-    for (int a : axes) moves = moves || a == out.old[n];
-    out.now[n] = moves && next < axes.size() ? static_cast<std::int8_t>(axes[next++]) : out.old[n];
+    for (int a : axes) moves = moves || a == out.old.axis[n];
+    out.now.add(moves && next < axes.size() ? axes[next++] : out.old.axis[n]);
   }
   for (int a : axes)
     if (t.on[a].kind != lead.kind || t.on[a].dim != lead.dim || next != axes.size())
       return out.why = {code::wrong_collective, static_cast<std::int8_t>(a), 0}, out;
-  set_levels(out.type, out.now, out.count);
+  set_levels(out.type, out.now);
   return out;
 }
 
@@ -254,8 +252,9 @@ auto permuted(X const& x) {
       return x;
     } else {
       int old[max_mesh_axes], now[max_mesh_axes];
-      for (int n = 0; n < found.count; ++n) old[n] = found.old[n], now[n] = found.now[n];
-      std::span<int const> const before(old, std::size_t(found.count)), after(now, std::size_t(found.count));
+      auto const count = std::size_t(found.old.count);
+      for (int n = 0; n < found.old.count; ++n) old[n] = found.old.axis[n], now[n] = found.now.axis[n];
+      std::span<int const> const before(old, count), after(now, count);
       auto layout = nested_layout(x.handle(), after, x.handle()->extent[old[0]]);
       using Out =
           typename typed_so<found.type, Keys, local_of_t<X>, Mesh, std::make_integer_sequence<int, Mesh::rank>>::type;
@@ -272,9 +271,9 @@ struct present_order {
   static constexpr auto list = [] {
     fixed_array<int, int(sizeof...(Axes))> out{};
     int at = 0;
-    for (int n = 0; n < found.count; ++n)
+    for (int n = 0; n < found.old.count; ++n)
       for (int a : axes)
-        if (a == found.old[n] && at < int(sizeof...(Axes))) out[at++] = a;
+        if (a == found.old.axis[n] && at < int(sizeof...(Axes))) out[at++] = a;
     return out;
   }();
   template <int... N>

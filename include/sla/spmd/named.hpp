@@ -199,7 +199,7 @@ struct placement_request {
   template <class Dealt>
   constexpr void add(Dealt) {
     auto& d = spec.dim[spec.rank++];
-    for (int n = 0; n < Dealt::count; ++n) d.axis[d.count++] = Dealt::template axes<Mesh>[n];
+    for (int n = 0; n < Dealt::count; ++n) d.add(Dealt::template axes<Mesh>[n]);
   }
   constexpr void add(dealt_to_no_axes) { spec.listed[spec.rank++] = true; }
 };

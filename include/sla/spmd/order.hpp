@@ -19,25 +19,53 @@ constexpr bool is_outer(typing const& t, int a, int b) {
   return t.on[a].level != t.on[b].level ? t.on[a].level < t.on[b].level : a < b;
 }
 
-/// The axes that deal out dimension d, outermost first; their number.
-constexpr int axes_of(typing const& t, int d, fixed_array<std::int8_t, max_mesh_axes>& order) {
-  int n = 0;
-  for (int a = 0; a < t.axes; ++a) {
-    if (t.on[a].kind != placement_kind::shard || t.on[a].dim != d) continue;
-    int at = n++;
-    for (; at > 0 && is_outer(t, a, order[at - 1]); --at) order[at] = order[at - 1];
-    order[at] = static_cast<std::int8_t>(a);
+/// Axes by number in the mesh: those that deal out one dimension, outermost first.
+struct dim_axes {
+  int count = 0;
+  fixed_array<std::int8_t, max_mesh_axes> axis{};
+
+  constexpr void add(int a) { axis[count++] = static_cast<std::int8_t>(a); }
+  /// Puts an axis behind the last one that it is not outside of: `is_outside(b)`.
+  template <class IsOutside>
+  constexpr void insert(int a, IsOutside is_outside) {
+    int at = count++;
+    for (; at > 0 && is_outside(axis[at - 1]); --at) axis[at] = axis[at - 1];
+    axis[at] = static_cast<std::int8_t>(a);
   }
-  return n;
+  constexpr bool operator==(dim_axes const&) const = default;
+};
+
+/// The axes that deal out dimension d by shards.
+constexpr dim_axes shards_of(typing const& t, int d) {
+  dim_axes out;
+  for (int a = 0; a < t.axes; ++a)
+    if (t.on[a].kind == placement_kind::shard && t.on[a].dim == d)
+      out.insert(a, [&](int b) { return is_outer(t, a, b); });
+  return out;
 }
 
-/// Writes the levels of an order, outermost first, as small as they can be: 0 throughout is the order of the mesh.
-constexpr void set_levels(typing& t, fixed_array<std::int8_t, max_mesh_axes> const& order, int n) {
+/// The axes that deal out a dimension of (*batch, M, N, *block), or of a dense tensor, by shards, rows, columns or ghosts.
+constexpr dim_axes order_of(typing const& t, int dim) {
+  dim_axes out;
+  for (int a = 0; a < t.axes; ++a)
+    if (is_sharded(t.on[a].kind) && t.on[a].kind != placement_kind::hyper && dealt_dim(t.on[a], t) == dim)
+      out.insert(a, [&](int b) { return is_outer(t, a, b); });
+  return out;
+}
+
+/// Writes the levels of an order, as small as they can be: 0 throughout is the order of the mesh.
+constexpr void set_levels(typing& t, dim_axes const& order) {
   std::int8_t level = 0;
-  for (int i = 0; i < n; ++i) {
-    if (i > 0 && order[i] < order[i - 1]) ++level;
-    t.on[order[i]].level = level;
+  for (int i = 0; i < order.count; ++i) {
+    if (i > 0 && order.axis[i] < order.axis[i - 1]) ++level;
+    t.on[order.axis[i]].level = level;
   }
+}
+
+/// The same placements with the least levels that say the same: equal meanings are equal values.
+constexpr typing canonical(typing t) {
+  for (int d = 0; d < t.rank; ++d) set_levels(t, shards_of(t, d));
+  return t;
 }
 
 /// Orders the axes of every dimension by `before(a, b)`: -1 if a must be outside b, 1 if inside, 0 if it does not
@@ -46,10 +74,10 @@ template <class Before>
 constexpr bool sort_axes(typing& t, Before before) {
   bool sorted = true;
   for (int d = 0; d < t.rank; ++d) {
-    fixed_array<std::int8_t, max_mesh_axes> left{}, order{};
-    int const n = axes_of(t, d, left);
+    auto const old = shards_of(t, d);
+    dim_axes order;
     fixed_array<bool, max_mesh_axes> done{};
-    for (int i = 0; i < n; ++i) {
+    while (order.count < old.count) {
       int next = -1;
       for (int a = 0; a < t.axes && next < 0; ++a) {
         if (t.on[a].kind != placement_kind::shard || t.on[a].dim != d || done[a]) continue;
@@ -63,10 +91,9 @@ constexpr bool sort_axes(typing& t, Before before) {
         break;
       }
       done[next] = true;
-      order[i] = static_cast<std::int8_t>(next);
+      order.add(next);
     }
-    if (n > 1 && sorted) set_levels(t, order, n);
-    if (n == 1) t.on[left[0]].level = 0;
+    if (sorted || old.count == 1) set_levels(t, order);
   }
   return sorted;
 }

@@ -10,36 +10,6 @@
 
 namespace sla {
 
-/// Axes by number in the mesh: those that deal out one dimension, outermost first.
-struct dim_axes {
-  int count = 0;
-  fixed_array<std::int8_t, max_mesh_axes> axis{};
-  constexpr bool operator==(dim_axes const&) const = default;
-};
-
-/// The axes that deal out a dimension of (*batch, M, N, *block), or of a dense tensor, outermost first.
-constexpr dim_axes order_of(typing const& t, int dim) {
-  dim_axes out;
-  for (int a = 0; a < t.axes; ++a) {
-    auto const p = t.on[a];
-    if (!is_sharded(p.kind) || p.kind == placement_kind::hyper || dealt_dim(p, t) != dim) continue;
-    int at = out.count++;
-    for (; at > 0 && t.on[out.axis[at - 1]].level > p.level; --at) out.axis[at] = out.axis[at - 1];
-    out.axis[at] = static_cast<std::int8_t>(a);
-  }
-  return out;
-}
-
-/// The same placements with the least levels that say the same: equal meanings are equal values.
-constexpr typing canonical(typing t) {
-  for (int d = 0; d < t.rank; ++d) {
-    fixed_array<std::int8_t, max_mesh_axes> order{};
-    int const count = axes_of(t, d, order);
-    set_levels(t, order, count);
-  }
-  return t;
-}
-
 /// What a specification may do wrong (code E29), with the dimension and the axis, -1 where there is none.
 enum class spec_fault : std::uint8_t {
   none,
@@ -91,7 +61,7 @@ constexpr spec_outcome specify(typing const& stated, spec_value const& spec, pla
         out.type.on[a] = shard;
         out.type.on[a].dim = static_cast<std::int8_t>(d);
       }
-      set_levels(out.type, spec.dim[d].axis, spec.dim[d].count);
+      set_levels(out.type, spec.dim[d]);
     }
   }
   for (int a = 0; a < stated.axes; ++a) {

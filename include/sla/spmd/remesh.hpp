@@ -91,10 +91,7 @@ constexpr dim_axes outermost_first(mesh_value const& m, fixed_array<bool, max_me
   dim_axes out;
   for (int a = 0; a < m.count; ++a) {
     if (done[a] || m.axis[a].count == 0) continue;
-    int at = out.count++;
-    auto const outer = [&](int b) { return before(m.axis[b].atom[0].stride, m.axis[a].atom[0].stride); };
-    for (; at > 0 && outer(out.axis[at - 1]); --at) out.axis[at] = out.axis[at - 1];
-    out.axis[at] = static_cast<std::int8_t>(a);
+    out.insert(a, [&](int b) { return before(m.axis[b].atom[0].stride, m.axis[a].atom[0].stride); });
   }
   return out;
 }
@@ -110,12 +107,11 @@ constexpr mesh_map correspond(mesh_value from, mesh_value to, bool assumed = fal
   }
   if (!(flatten(from.axes()).layout == flatten(to.axes()).layout)) return out.fault = remesh_fault::other_ranks, out;
   fixed_array<bool, max_mesh_axes> from_done{}, to_done{};
-  auto const add = [](dim_axes& list, int a) { list.axis[list.count++] = static_cast<std::int8_t>(a); };
   for (int a = 0; a < from.count; ++a)
     for (int b = 0; b < to.count && !from_done[a]; ++b)
       if (from.axis[a].count > 0 && !to_done[b] && from.axis[a] == to.axis[b]) {
         auto& g = out.group[out.groups++];
-        add(g.first, a), add(g.second, b);
+        g.first.add(a), g.second.add(b);
         from_done[a] = to_done[b] = true;
       }
   auto const left = detail::outermost_first(from, from_done), right = detail::outermost_first(to, to_done);
@@ -129,10 +125,10 @@ constexpr mesh_map correspond(mesh_value from, mesh_value to, bool assumed = fal
       if (!take_left && !right_behind) return out.fault = remesh_fault::no_groups, out;
       if (take_left ? l == left.count : r == right.count) return out.fault = remesh_fault::no_groups, out;
       if (take_left) {
-        add(g.first, left.axis[l]);
+        g.first.add(left.axis[l]);
         nl = nl * from.axis[left.axis[l++]].size();
       } else {
-        add(g.second, right.axis[r]);
+        g.second.add(right.axis[r]);
         nr = nr * to.axis[right.axis[r++]].size();
       }
     } while (!(nl == nr) || g.second.count == 0);
@@ -191,9 +187,9 @@ constexpr remeshed remesh(typing const& t, mesh_value const& from, mesh_value co
       auto const& g = out.map.group[at];
       for (int i = 0; i < g.first.count; ++i, ++n)
         if (n == order.count || order.axis[n] != g.first.axis[i]) return wrong(remesh_fault::split_order, g.first.axis[i]);
-      for (int i = 0; i < g.second.count; ++i) next.axis[next.count++] = g.second.axis[i];
+      for (int i = 0; i < g.second.count; ++i) next.add(g.second.axis[i]);
     }
-    if (only_shards) set_levels(out.type, next.axis, next.count);
+    if (only_shards) set_levels(out.type, next);
   }
   return out;
 }

@@ -78,7 +78,7 @@ struct call_query {
         q.wish.batch = q.how.result_batch[0];
         int a = 0;
         ((q.wish.on[a++] = to_value<Q, keys>()), ...);
-        q.wish = with_fewest_levels(q.wish);
+        q.wish = canonical(q.wish);
       }
     }(p, Wish{});
     return p;

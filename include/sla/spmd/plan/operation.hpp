@@ -182,11 +182,10 @@ struct combination_search {
       t.on[a] = result ? c.out : c.in[k];
     }
     for (int d = 0; d < t.rank; ++d) { // this order, in the fewest levels
-      fixed_array<std::int8_t, max_mesh_axes> list{};
-      int n = 0;
+      dim_axes list;
       for (int i = 0; i < p.mesh.axes; ++i)
-        if (t.on[order[i]].kind == placement_kind::shard && t.on[order[i]].dim == d) list[n++] = static_cast<std::int8_t>(order[i]);
-      set_levels(t, list, n);
+        if (t.on[order[i]].kind == placement_kind::shard && t.on[order[i]].dim == d) list.add(order[i]);
+      set_levels(t, list);
     }
     return t;
   }

@@ -66,16 +66,6 @@ constexpr plan_state state_of(planned_route const& r, typing const& t) {
 
 } // namespace detail
 
-/// The same placements with the fewest levels: equal placements are then equal types.
-constexpr typing with_fewest_levels(typing t) {
-  for (int d = 0; d < t.rank; ++d) {
-    fixed_array<std::int8_t, max_mesh_axes> order{};
-    int const n = axes_of(t, d, order);
-    set_levels(t, order, n);
-  }
-  return t;
-}
-
 /// The placements of a state, on the axes that steps can change; the others as in `like`.
 constexpr typing typing_of(planned_route const& r, plan_state s, typing const& like) {
   typing t = like;
@@ -90,7 +80,7 @@ constexpr typing typing_of(planned_route const& r, plan_state s, typing const& l
            static_cast<std::int8_t>(field >> 5 & 7)};
     t.on[a] = p;
   }
-  return with_fewest_levels(t);
+  return canonical(t);
 }
 
 /// What is wanted of a route besides its ends.
