@@ -11,6 +11,7 @@
 #include "catch.hpp"
 
 using namespace sla;
+using namespace sla::plans;
 using Ranks = mesh<axis<"dp", 2>, axis<"tp", 2>>;
 using R = Replicate;
 using S0 = Shard<0>;

@@ -10,6 +10,7 @@
 #include "catch.hpp"
 
 using namespace sla;
+using namespace sla::plans;
 using Ranks = mesh<axis<"dp", 2>, axis<"tp", 2>>;
 using Local = matrix<double>;
 using R = Replicate;

@@ -7,6 +7,7 @@
 #include <sla/spmd/plan/explain.hpp>
 
 using namespace sla;
+using namespace sla::plans;
 
 namespace {
 
@@ -96,8 +97,8 @@ namespace {
 /// At the first size of a piece and one byte before it, no other plan is cheaper; the pieces are not one too many.
 template <class X, class... To>
 int pieces_are_right() {
-  using query = detail::route_query<X, placements<To...>, false>;
-  auto const& pieces = detail::pieces_v<query>;
+  using query = route_query<X, placements<To...>, false>;
+  auto const& pieces = pieces_v<query>;
   auto const route = query::route(false);
   auto const best = [&](std::int64_t bytes) {
     auto g = route.problem;
@@ -170,13 +171,13 @@ TEST_CASE("plans in words") {
 }
 
 TEST_CASE("the gradient goes back by the duals in reverse order") {
-  using query = detail::route_query<Unknown<P, S0>, placements<S0, S1>, false>;
-  using forward = detail::route_type<query, detail::piece_path<query, 0>>;
-  using backward = detail::adjoint_route<query, 0>;
+  using query = route_query<Unknown<P, S0>, placements<S0, S1>, false>;
+  using forward = route_type<query, piece_path<query, 0>>;
+  using backward = adjoint_route<query, 0>;
   STATIC_REQUIRE(std::is_same_v<forward, Route<AllToAll<S0, S1, "tp">, ReduceScatter<P, S0, "dp">>>);
   STATIC_REQUIRE(std::is_same_v<backward, Route<AllGather<S0, R, "dp">, AllToAll<S1, S0, "tp">>>);
-  using cut = detail::route_query<Unknown<R, Invariant>, placements<S0, S1>, false>;
-  STATIC_REQUIRE(std::is_same_v<detail::adjoint_route<cut, 0>, Route<AllGather<S1, Invariant, "tp">, Convert<S0, P, "dp">>>);
-  using turned = detail::route_query<Unknown<S0, S0>, placements<Shard<0, Even, 1>, S0>, false>;
-  STATIC_REQUIRE(std::is_same_v<detail::adjoint_route<turned, 0>, Route<PermuteShards<S0, S0, "dp", "tp">>>);
+  using cut = route_query<Unknown<R, Invariant>, placements<S0, S1>, false>;
+  STATIC_REQUIRE(std::is_same_v<adjoint_route<cut, 0>, Route<AllGather<S1, Invariant, "tp">, Convert<S0, P, "dp">>>);
+  using turned = route_query<Unknown<S0, S0>, placements<Shard<0, Even, 1>, S0>, false>;
+  STATIC_REQUIRE(std::is_same_v<adjoint_route<turned, 0>, Route<PermuteShards<S0, S0, "dp", "tp">>>);
 }

@@ -11,6 +11,7 @@
 #include <sla/spmd/strategies/pointwise.hpp>
 
 using namespace sla;
+using namespace sla::plans;
 
 namespace {
 

@@ -11,6 +11,7 @@
 #include <sla/spmd/plan/route.hpp>
 
 using namespace sla;
+using namespace sla::plans;
 
 namespace {
 

@@ -11,6 +11,7 @@
 #include <sla/spmd/plan/route.hpp>
 
 using namespace sla;
+using namespace sla::plans;
 
 namespace {
 
@@ -224,7 +225,7 @@ int compare_all_pairs(world const& w, std::size_t every = 1) {
         bool known_step = false;
         for (auto const& e : moves(w, at, sums))
           if (!known_step && e.how == found.steps[k].how && e.axes == found.steps[k].axes &&
-              detail::state_of(r, typed(w, e.to)) == found.steps[k].after) {
+              state_of(r, typed(w, e.to)) == found.steps[k].after) {
             for (std::size_t a = 0; a < w.size.size(); ++a)
               if (at.kind[a] != e.to.kind[a]) seen[a] += at.kind[a];
             sum += e.cost;

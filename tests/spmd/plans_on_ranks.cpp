@@ -13,6 +13,7 @@
 #include "catch.hpp"
 
 using namespace sla;
+using namespace sla::plans;
 
 namespace {
 

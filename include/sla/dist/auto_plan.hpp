@@ -10,11 +10,15 @@
 #include <sla/dist/redistribute.hpp>
 #include <sla/spmd/plan/explain.hpp>
 
-namespace sla {
+namespace sla::plans {
 
-/// The plan that a call is expected to have: `auto_plan<op::add, Expect<Plan<...>>>(a, b)` is refused where it has another.
+/// The plan that a call is expected to have: `auto_plan<op::add, plans::Expect<plans::Plan<...>>>(a, b)` is refused where it has another.
 template <class Golden>
 struct Expect {};
+
+} // namespace sla::plans
+
+namespace sla {
 
 /// How an operation is called. An own one is called by `custom<Op>` (sla/dist/custom.hpp).
 template <class Op>
@@ -90,17 +94,17 @@ struct planned_operand<X> {
 template <class Op, class... Parts>
 struct call_runner;
 template <class Op, class... Routes, class... After>
-struct call_runner<Op, type_list<Routes...>, Apply<Op>, Result<After...>> {
+struct call_runner<Op, type_list<Routes...>, plans::Apply<Op>, plans::Result<After...>> {
   template <class... X>
   static auto run(X const&... x) {
-    return run_plan(Route<After...>{}, settled(planned_call<Op>::run(run_plan(Routes{}, x)...)));
+    return run_plan(plans::Route<After...>{}, settled(planned_call<Op>::run(run_plan(Routes{}, x)...)));
   }
 };
 template <class Op, class... Routes, int K, class... Steps, class... Rest>
-struct call_runner<Op, type_list<Routes...>, Arg<K, Steps...>, Rest...> : call_runner<Op, type_list<Routes..., Route<Steps...>>, Rest...> {};
+struct call_runner<Op, type_list<Routes...>, plans::Arg<K, Steps...>, Rest...> : call_runner<Op, type_list<Routes..., plans::Route<Steps...>>, Rest...> {};
 
 template <class Op, class... Parts, class... X>
-auto run_call(Plan<Parts...>, X const&... x) {
+auto run_call(plans::Plan<Parts...>, X const&... x) {
   return call_runner<Op, type_list<>, Parts...>::run(x...);
 }
 
@@ -128,7 +132,7 @@ struct asked_of<Op, To<P...>> {
   }
 };
 template <class Op, class Golden>
-struct asked_of<Op, Expect<Golden>> {
+struct asked_of<Op, plans::Expect<Golden>> {
   template <class... X>
   static auto run(X const&... x) {
     return planned_result<Op, Golden>(type_list<typename planned_operand<X>::type...>{}, x...);
@@ -146,7 +150,7 @@ auto auto_plan(X const&... x) {
   return detail::planned_result<Op, void>(detail::type_list<typename detail::planned_operand<X>::type...>{}, x...);
 }
 /// The result in the placements wanted, `auto_plan<op::add, To<Shard<0>>>(a, b)`, whose steps are paid for too; or by a plan that
-/// is expected, `auto_plan<op::add, Expect<Plan<...>>>(a, b)`: the program is refused where the planner finds another one.
+/// is expected, `auto_plan<op::add, plans::Expect<plans::Plan<...>>>(a, b)`: the program is refused where the planner finds another one.
 template <class Op, class Asked, class... X>
   requires requires { sizeof(detail::asked_of<Op, Asked>); }
 auto auto_plan(X const&... x) {

@@ -66,17 +66,17 @@ template <class Step, class X>
 auto run_step(X const& x) {
   using along = typename Step::template on_axes<axes_of_step>;
   using To = typename Step::to;
-  if constexpr (Step::how == motion::all_gather)
+  if constexpr (Step::how == plans::motion::all_gather)
     return along::template gather<To>(x);
-  else if constexpr (Step::how == motion::all_reduce)
+  else if constexpr (Step::how == plans::motion::all_reduce)
     return along::template reduce<To>(x);
-  else if constexpr (Step::how == motion::reduce_scatter)
+  else if constexpr (Step::how == plans::motion::reduce_scatter)
     return along::template scatter<To>(x);
-  else if constexpr (Step::how == motion::all_to_all)
+  else if constexpr (Step::how == plans::motion::all_to_all)
     return along::template turn<To>(x);
-  else if constexpr (Step::how == motion::repartition)
+  else if constexpr (Step::how == plans::motion::repartition)
     return along::template deal_again<To>(x);
-  else if constexpr (Step::how == motion::permute_shards)
+  else if constexpr (Step::how == plans::motion::permute_shards)
     return along::permute(x);
   else
     return along::template local<To>(x);
@@ -91,7 +91,7 @@ auto run_steps(type_list<First, Rest...>, X const& x) {
   return run_steps(type_list<Rest...>{}, run_step<First>(x));
 }
 template <class... Steps, class X>
-auto run_plan(Route<Steps...>, X const& x) {
+auto run_plan(plans::Route<Steps...>, X const& x) {
   return run_steps(type_list<Steps...>{}, x);
 }
 
@@ -125,9 +125,9 @@ index_t whole_bytes(X const& x) {
 template <class Query, int N, class X>
 bool divides(X const& x) {
   constexpr auto route = Query::route(false);
-  constexpr auto const& path = pieces_v<Query>.path[N];
+  constexpr auto const& path = plans::pieces_v<Query>.path[N];
   for (int k = 0; k < path.size; ++k) {
-    auto const u = unpack(path.steps[k].after, route.problem.axes);
+    auto const u = plans::unpack(path.steps[k].after, route.problem.axes);
     for (int d = 0; d < route.problem.dims; ++d) {
       index_t ranks = 1;
       for (int i = 0; i < u.length[d]; ++i)
@@ -181,15 +181,15 @@ struct split_envelope {
   using fallback = void;
 };
 template <class... Done, std::int64_t Bytes, class Plan, class... Rest>
-struct split_envelope<type_list<Done...>, Piece<Bytes, Plan>, Rest...> : split_envelope<type_list<Done..., Piece<Bytes, Plan>>, Rest...> {};
+struct split_envelope<type_list<Done...>, plans::Piece<Bytes, Plan>, Rest...> : split_envelope<type_list<Done..., plans::Piece<Bytes, Plan>>, Rest...> {};
 template <class... Done, class Plan>
-struct split_envelope<type_list<Done...>, Indivisible<Plan>> {
+struct split_envelope<type_list<Done...>, plans::Indivisible<Plan>> {
   using pieces = type_list<Done...>;
   using fallback = Plan;
 };
 
 template <class Query, class Fallback, std::int64_t... Bytes, class... Plans, class X, int... N>
-auto run_by_size(type_list<Piece<Bytes, Plans>...>, X const& x, std::integer_sequence<int, N...>) {
+auto run_by_size(type_list<plans::Piece<Bytes, Plans>...>, X const& x, std::integer_sequence<int, N...>) {
   using Last = typename type_at<int(sizeof...(N)) - 1, type_list<Plans...>>::type;
   using Other = std::conditional_t<std::is_void_v<Fallback>, Last, Fallback>;
   using Out = typename common_result<decltype(run_plan(Plans{}, x))..., decltype(run_plan(Other{}, x))>::type;
@@ -207,13 +207,13 @@ auto run_by_size(type_list<Piece<Bytes, Plans>...>, X const& x, std::integer_seq
 }
 
 template <class Query, class X, class... Steps>
-auto run_found(Route<Steps...> plan, X const& x) {
+auto run_found(plans::Route<Steps...> plan, X const& x) {
   return run_plan(plan, x);
 }
 template <class Query, class X, class... Pieces>
-auto run_found(Envelope<Pieces...>, X const& x) {
+auto run_found(plans::Envelope<Pieces...>, X const& x) {
   using split = split_envelope<type_list<>, Pieces...>;
-  return run_by_size<Query, typename split::fallback>(typename split::pieces{}, x, std::make_integer_sequence<int, pieces_v<Query>.size>{});
+  return run_by_size<Query, typename split::fallback>(typename split::pieces{}, x, std::make_integer_sequence<int, plans::pieces_v<Query>.size>{});
 }
 
 template <class List, bool Insisted, class X>
@@ -222,7 +222,7 @@ auto redistributed(X const& x) {
   if constexpr (requires { eval(x); } && !std::same_as<X, Value> && !requires { typename X::plain_type; }) {
     return redistributed<List, Insisted>(eval(x));
   } else {
-    using planned = redistribution<Value, List, Insisted>;
+    using planned = plans::redistribution<Value, List, Insisted>;
     if constexpr (!planned::possible) {
       static_assert(has_plan<placements_of_t<Value>, List>,
                     "sla[E16]: no steps lead from the placements of the value to these: a Partial is made of what is whole on every rank only, "
@@ -275,7 +275,7 @@ auto redistribute(X const& x) {
   return detail::redistributed<typename detail::wanted_placements<detail::stepping_t<X>, Said, More...>::type, false>(x);
 }
 
-/// The steps of a stated plan, whatever the planner finds: `redistribute_by<Route<AllReduce<Partial<>, Replicate, "tp">>>(x)`.
+/// The steps of a stated plan, whatever the planner finds: `redistribute_by<plans::Route<plans::AllReduce<Partial<>, Replicate, "tp">>>(x)`.
 /// Law: each step is legal where it is taken; else its collective says why not.
 template <class Steps, Stepping X>
   requires requires { Steps::size; }

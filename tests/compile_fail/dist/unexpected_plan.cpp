@@ -9,10 +9,10 @@ using Whole = dtensor<vector<double>, Mesh, Replicate, Replicate>;
 
 void f(Rows const& x, Whole const& y) {
 #ifdef FIXED
-  using Golden = Plan<Arg<0>, Arg<1, Convert<Replicate, Shard<0>, "tp">>, Apply<op::add>, Result<>>;
+  using Golden = plans::Plan<plans::Arg<0>, plans::Arg<1, plans::Convert<Replicate, Shard<0>, "tp">>, plans::Apply<op::add>, plans::Result<>>;
 #else
-  using Golden = Plan<Arg<0, AllGather<Shard<0>, Replicate, "tp">>, Arg<1>, Apply<op::add>, Result<>>;
+  using Golden = plans::Plan<plans::Arg<0, plans::AllGather<Shard<0>, Replicate, "tp">>, plans::Arg<1>, plans::Apply<op::add>, plans::Result<>>;
 #endif
-  (void)auto_plan<op::add, Expect<Golden>>(x, y);
+  (void)auto_plan<op::add, plans::Expect<Golden>>(x, y);
 }
 int main() {}

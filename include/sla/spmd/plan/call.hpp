@@ -13,6 +13,14 @@
 
 namespace sla {
 
+/// The placements wanted of a result: `auto_plan<op::add, To<Shard<0>>>(a, b)`.
+template <Placement... P>
+struct To {};
+
+} // namespace sla
+
+namespace sla::plans {
+
 /// The steps of operand N before the operation.
 template <int N, class... Steps>
 struct Arg : Route<Steps...> {};
@@ -25,12 +33,6 @@ struct Result : Route<Steps...> {};
 /// A plan of one call: Plan<Arg<0, AllGather<...>>, Arg<1>, Apply<op::add>, Result<>>.
 template <class... Parts>
 struct Plan {};
-
-/// The placements wanted of a result: `auto_plan<op::add, To<Shard<0>>>(a, b)`.
-template <Placement... P>
-struct To {};
-
-namespace detail {
 
 /// The strategy that a rule has for these operands. A composition of other operations has none, and no plan.
 constexpr strategy planned_strategy(op_rule const& rule, std::span<operand const> operands) { return strategy_of(rule, operands); }
@@ -49,14 +51,14 @@ constexpr strategy planned_strategy(Rule const&, std::span<operand const>) {
 /// What is asked when Op is to be called on Ts: Wish is a list of placements, empty for any.
 template <class Op, class Wish, class... Ts>
 struct call_query {
-  using mesh_type = typename first_mesh<Ts...>::type;
-  using keys = typename joined_keys<placements<Shard<0>>, typename operand_traits<Ts>::placement_list..., Wish>::type;
+  using mesh_type = typename detail::first_mesh<Ts...>::type;
+  using keys = typename detail::joined_keys<placements<Shard<0>>, typename operand_traits<Ts>::placement_list..., Wish>::type;
   using setting = setting_of<mesh_type, keys>;
 
   template <class T>
   static consteval std::int64_t bytes_of() {
     if constexpr (Distributed<T>)
-      return whole_size_of<local_of_t<T>>(operand_of<T, mesh_type, keys>().type, setting::value).bytes;
+      return whole_size_of<local_of_t<T>>(detail::operand_of<T, mesh_type, keys>().type, setting::value).bytes;
     else
       return 8;
   }
@@ -67,7 +69,7 @@ struct call_query {
     p.inputs = static_cast<int>(sizeof...(Ts));
     p.mesh = setting::value;
     int k = 0;
-    ((p.given[k] = operand_of<Ts, mesh_type, keys>(), p.stays[k] = !Distributed<Ts> || p.given[k].type.is_sparse(), ++k), ...);
+    ((p.given[k] = detail::operand_of<Ts, mesh_type, keys>(), p.stays[k] = !Distributed<Ts> || p.given[k].type.is_sparse(), ++k), ...);
     p.how = planned_strategy(rule_of<Op>, p.operands());
     []<class... Q>(operation_problem& q, placements<Q...>) {
       if constexpr (sizeof...(Q) > 0) {
@@ -77,7 +79,7 @@ struct call_query {
         q.wish.rank = q.how.result_rank[0];
         q.wish.batch = q.how.result_batch[0];
         int a = 0;
-        ((q.wish.on[a++] = to_value<Q, keys>()), ...);
+        ((q.wish.on[a++] = detail::to_value<Q, keys>()), ...);
         q.wish = canonical(q.wish);
       }
     }(p, Wish{});
@@ -229,29 +231,29 @@ using asked_t = typename asked_call<Op, Ts...>::query;
 /// Are there distributed operands, all on one mesh?
 template <class... Ts>
 inline constexpr bool on_one_mesh = [] {
-  using mesh = typename first_mesh<std::remove_cvref_t<Ts>...>::type;
-  return !std::is_void_v<mesh> && ((std::is_void_v<typename first_mesh<std::remove_cvref_t<Ts>>::type> ||
-                                    std::is_same_v<typename first_mesh<std::remove_cvref_t<Ts>>::type, mesh>)&&...);
+  using mesh = typename detail::first_mesh<std::remove_cvref_t<Ts>...>::type;
+  return !std::is_void_v<mesh> && ((std::is_void_v<typename detail::first_mesh<std::remove_cvref_t<Ts>>::type> ||
+                                    std::is_same_v<typename detail::first_mesh<std::remove_cvref_t<Ts>>::type, mesh>)&&...);
 }();
-
-} // namespace detail
 
 /// Is there a plan for Op on these operands, at least one of them distributed, all on one mesh? A wish To<...> may stand
 /// before them.
 template <class Op, class... Ts>
-concept Plannable = rule_of<Op>.known && detail::on_one_mesh<Ts...> && detail::best_call_v<detail::asked_t<Op, Ts...>>.reachable();
+concept Plannable = rule_of<Op>.known && on_one_mesh<Ts...> && best_call_v<asked_t<Op, Ts...>>.reachable();
 
-/// The plan of `auto_plan<Op>(x, ...)`; `plan_of<Op, To<...>, X...>` that of `auto_plan<Op, To<...>>(x, ...)`.
+/// The plan of `auto_plan<Op>(x, ...)`: a Plan; `plan_of<Op, To<...>, X...>` that of `auto_plan<Op, To<...>>(x, ...)`.
 template <class Op, class... Ts>
-using plan_of = typename detail::asked_call<Op, Ts...>::plan;
+using plan_of = typename asked_call<Op, Ts...>::plan;
 
-namespace detail {
 template <motion How, int N, class... Steps>
 inline constexpr int count_in<How, Arg<N, Steps...>> = count_in<How, Route<Steps...>>;
 template <motion How, class... Steps>
 inline constexpr int count_in<How, Result<Steps...>> = count_in<How, Route<Steps...>>;
 template <motion How, class... Parts>
 inline constexpr int count_in<How, Plan<Parts...>> = (0 + ... + count_in<How, Parts>);
-} // namespace detail
+} // namespace sla::plans
 
+namespace sla {
+using plans::Plannable;
+using plans::plan_of;
 } // namespace sla

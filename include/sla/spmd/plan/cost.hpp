@@ -7,7 +7,7 @@
 #include <sla/core/meta.hpp>
 #include <sla/spmd/typing.hpp>
 
-namespace sla {
+namespace sla::plans {
 
 /// The wires between neighbours along a mesh axis. Law: at least 1 MB/s and at most 10 ms, so that costs fit 64 bits.
 struct wires {
@@ -16,15 +16,19 @@ struct wires {
   constexpr bool operator==(wires const&) const = default;
 };
 
+} // namespace sla::plans
+
+namespace sla {
+
 /// The wires of each axis of a mesh.
 struct topology {
-  fixed_array<wires, max_mesh_axes> along{};
+  fixed_array<plans::wires, max_mesh_axes> along{};
   int backward = 0; ///< percent of the cost of a step's backward all_reduce that convert<axis, Replicate> of an Invariant pays
   constexpr bool operator==(topology const&) const = default;
 };
 
 /// Axes from `first_near` on are inside one machine, those before it between machines.
-constexpr topology two_level(int first_near, wires near = {600, 87700}, wires far = {}) {
+constexpr topology two_level(int first_near, plans::wires near = {600, 87700}, plans::wires far = {}) {
   topology out;
   for (int a = 0; a < max_mesh_axes; ++a) out.along[a] = a < first_near ? far : near;
   return out;
@@ -34,6 +38,10 @@ constexpr topology two_level(int first_near, wires near = {600, 87700}, wires fa
 /// `template <> inline constexpr sla::topology sla::topology_of<my_mesh> = sla::two_level(1);`
 template <class Mesh>
 inline constexpr topology topology_of{};
+
+} // namespace sla
+
+namespace sla::plans {
 
 /// What changes a placement inside a plan. The last four need no communication.
 enum class motion : std::uint8_t {
@@ -118,4 +126,4 @@ constexpr std::int64_t class_of(motion how, std::int64_t n) {
   }
 }
 
-} // namespace sla
+} // namespace sla::plans

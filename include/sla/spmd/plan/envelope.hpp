@@ -9,14 +9,12 @@
 #include <sla/spmd/plan/route.hpp>
 #include <sla/spmd/well_typed.hpp>
 
-namespace sla {
-
-namespace detail {
+namespace sla::plans {
 
 template <class Mesh, class Keys>
 struct setting_of;
 template <class Mesh, class... Key>
-struct setting_of<Mesh, type_list<Key...>> {
+struct setting_of<Mesh, detail::type_list<Key...>> {
   static constexpr bool open = [] { // an axis whose size only the program's start tells
     bool any = false;
     for (int a = 0; a < Mesh::rank; ++a) any = any || Mesh::static_size(a) == dyn;
@@ -29,7 +27,7 @@ struct setting_of<Mesh, type_list<Key...>> {
     for (int a = 0; a < Mesh::rank; ++a) m.size[a] = Mesh::static_size(a) == dyn ? 2 : Mesh::static_size(a);
     m.wired = topology_of<Mesh>;
     m.families = static_cast<std::int8_t>(sizeof...(Key));
-    m.plain = index_in<Even>(type_list<Key...>{});
+    m.plain = detail::index_in<Even>(detail::type_list<Key...>{});
     if (m.plain == m.families) m.plain = -1;
     int n = 0;
     ((m.even[n] = family_facts_of<Key>.even, m.stated[n++] = family_facts_of<Key>.stated), ...);
@@ -54,7 +52,7 @@ consteval whole_size whole_size_of(typing const& t, plan_setting const& m) {
         if (is_sharded(t.on[a].kind) && t.on[a].dim == d) w.extent[d] *= m.even[t.on[a].family] ? m.size[a] : 0;
       w.bytes *= w.extent[d];
     }
-  } else if constexpr (requires { sizeof(Local); } && PlainNumber<Local>) {
+  } else if constexpr (requires { sizeof(Local); } && detail::PlainNumber<Local>) {
     w.bytes = static_cast<std::int64_t>(sizeof(Local));
   }
   return w;
@@ -66,13 +64,13 @@ struct route_query;
 template <class X, class... Q, bool Insisted>
 struct route_query<X, placements<Q...>, Insisted> {
   using mesh_type = mesh_of_t<X>;
-  using keys = typename joined_keys<placements<Shard<0>>, placements_of_t<X>, placements<Q...>>::type;
+  using keys = typename detail::joined_keys<placements<Shard<0>>, placements_of_t<X>, placements<Q...>>::type;
   using setting = setting_of<mesh_type, keys>;
   static constexpr typing from = operand_traits<X>::template value<keys>.type;
   static constexpr typing to = [] {
     typing t = from;
     int a = 0;
-    ((t.on[a++] = to_value<Q, keys>()), ...);
+    ((t.on[a++] = detail::to_value<Q, keys>()), ...);
     return t;
   }();
   static constexpr whole_size whole = whole_size_of<local_of_t<X>>(from, setting::value);
@@ -147,6 +145,4 @@ inline constexpr plan_pieces pieces_v = [] {
 template <class Query>
 inline constexpr step_list careful_v = path_v<Query, (Query::by_class ? 0 : Query::whole.bytes ? Query::whole.bytes : 65536), true>;
 
-} // namespace detail
-
-} // namespace sla
+} // namespace sla::plans

@@ -9,9 +9,7 @@
 #include <sla/spmd/spelling.hpp>
 #include <sla/spmd/words.hpp>
 
-namespace sla {
-
-namespace detail {
+namespace sla::plans {
 
 constexpr std::string_view name_of(motion m) {
   constexpr std::string_view names[] = {"AllGather", "AllToAll", "ReduceScatter", "AllReduce", "PermuteShards", "Repartition"};
@@ -41,7 +39,7 @@ template <class Query, class Path, int K>
 constexpr void write_state(plan_text& out) {
   using mesh = typename Query::mesh_type;
   using list = typename list_after<Query, Path, K, std::make_integer_sequence<int, mesh::rank>>::type;
-  write_placements(out, list{}, std::type_identity<mesh>{});
+  detail::write_placements(out, list{}, std::type_identity<mesh>{});
 }
 
 template <class Query, class Path, int K>
@@ -116,10 +114,10 @@ consteval plan_text explained_call(std::integer_sequence<int, K...>) {
   plan_text out;
   (write_operand<Query, K>(out), ...);
   using made = result_path<Query>;
-  out << short_name<Op>() << " ";
+  out << detail::short_name<Op>() << " ";
   using mesh = typename Query::mesh_type;
   []<int... A>(plan_text& text, std::integer_sequence<int, A...>) {
-    write_placements(text, placements<placement_at<made::from.on[A], typename Query::keys>...>{}, std::type_identity<mesh>{});
+    detail::write_placements(text, placements<placement_at<made::from.on[A], typename Query::keys>...>{}, std::type_identity<mesh>{});
   }(out, std::make_integer_sequence<int, mesh::rank>{});
   out << "\n";
   write_path<made, made>(out, !Query::setting::open);
@@ -131,18 +129,21 @@ inline constexpr plan_text route_words = explained_route<Query>(std::make_intege
 template <class Op, class Query>
 inline constexpr plan_text plan_words = explained_call<Op, Query>(std::make_integer_sequence<int, Query::problem.inputs>{});
 
-} // namespace detail
-
 /// The plan of `redistribute<To...>(x)` for an x of type X in words.
 template <Distributed X, Placement... To>
 consteval std::string_view explain_route() {
-  return detail::route_words<detail::route_query<std::remove_cvref_t<X>, placements<To...>, false>>.view();
+  return route_words<route_query<std::remove_cvref_t<X>, placements<To...>, false>>.view();
 }
 
 /// The plan of `auto_plan<Op>(x, ...)` in words; with a wish, `explain_plan<Op, To<...>, X...>()`, that of `auto_plan<Op, To<...>>`.
 template <class Op, class... Ts>
 consteval std::string_view explain_plan() {
-  return detail::plan_words<Op, detail::asked_t<Op, Ts...>>.view();
+  return plan_words<Op, asked_t<Op, Ts...>>.view();
 }
 
+} // namespace sla::plans
+
+namespace sla {
+using plans::explain_plan;
+using plans::explain_route;
 } // namespace sla

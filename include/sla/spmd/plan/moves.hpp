@@ -8,7 +8,7 @@
 #include <sla/spmd/plan/cost.hpp>
 #include <sla/spmd/typing.hpp>
 
-namespace sla {
+namespace sla::plans {
 
 inline constexpr int max_plan_families = 4;
 
@@ -32,8 +32,6 @@ struct route_problem {
 
 /// A placement of all axes. Ten bits each: kind, dimension or monoid, place in the dimension's list, family.
 using plan_state = std::uint64_t;
-
-namespace detail {
 
 enum : unsigned { plan_copies, plan_invariant, plan_partial, plan_shard };
 
@@ -241,6 +239,4 @@ constexpr void for_each_move(route_problem const& g, plan_state s, F const& f) {
   }
 }
 
-} // namespace detail
-
-} // namespace sla
+} // namespace sla::plans

@@ -9,7 +9,7 @@
 #include <sla/spmd/rules.hpp>
 #include <sla/spmd/strategy.hpp>
 
-namespace sla {
+namespace sla::plans {
 
 inline constexpr int max_axis_choices = 96;
 
@@ -60,15 +60,13 @@ constexpr planned_route route_of_operand(operation_problem const& p, int k) {
   auto const meet = [&](typing const& t) {
     for (int a = 0; a < t.axes; ++a) {
       if (t.on[a].kind == placement_kind::shard) wish.families |= 1U << t.on[a].family;
-      if (t.on[a].kind == placement_kind::invariant && detail::is_movable(kinds.on[a].kind)) kinds.on[a] = t.on[a];
+      if (t.on[a].kind == placement_kind::invariant && is_movable(kinds.on[a].kind)) kinds.on[a] = t.on[a];
     }
   };
   for (auto const& o : p.operands()) meet(o.type);
   if (p.wished) meet(p.wish);
   return route_between(p.given[k].type, kinds, p.mesh, wish);
 }
-
-namespace detail {
 
 struct choice_builder {
   operation_problem const& p;
@@ -96,7 +94,7 @@ struct choice_builder {
 
   constexpr void put(int k) { // what operand k and the later ones may hold
     if (k == p.inputs) {
-      auto const one = decide(p.how, {trial.data, static_cast<std::size_t>(k)}, axis, {});
+      auto const one = detail::decide(p.how, {trial.data, static_cast<std::size_t>(k)}, axis, {});
       if (one.why != code::ok || out.size == max_axis_choices) return;
       auto& c = out.choice[out.size++];
       for (int n = 0; n < k; ++n) c.in[n] = trial[n].type.on[axis];
@@ -259,21 +257,19 @@ struct way {
   int steps = 0;
 };
 
-} // namespace detail
-
 /// What an axis may hold.
-constexpr axis_choices choices_on(operation_problem const& p, int axis) { return detail::choice_builder(p, axis).out; }
+constexpr axis_choices choices_on(operation_problem const& p, int axis) { return choice_builder(p, axis).out; }
 
 /// The cheapest plan by tables of distances. Ties: fewer steps, fewer operands changed, the leftmost ones unchanged, then the
 /// order of the choices: a total order, so every compiler finds the same plan.
 template <class Distance, class Steps, class After>
 constexpr operation_plan cheapest(operation_problem const& p, axis_choices const* choices, planned_route const* routes,
                                   Distance const& distance, Steps const& steps, After const& after) {
-  detail::combination_search<Distance, Steps, After> search{p, choices, routes, distance, steps, after};
+  combination_search<Distance, Steps, After> search{p, choices, routes, distance, steps, after};
   int orders = 1; // of axes that deal out one dimension; the mesh's first
   for (int n = 2; n <= p.mesh.axes; ++n) orders *= n;
   for (int n = 0; n < orders; ++n) {
-    search.order = detail::search_order(p.mesh.axes, n);
+    search.order = search_order(p.mesh.axes, n);
     search.descend(0, {});
   }
   return search.best;
@@ -304,12 +300,12 @@ constexpr operation_plan plan_operation(operation_problem const& p, fixed_array<
       [&](int k, plan_state s) { return tables[k].steps_to(s); },
       [&](typing const& result) {
         auto const r = route_between(result, p.wish, p.mesh);
-        if (!r.possible) return detail::way{unreachable_cost, 0};
+        if (!r.possible) return way{unreachable_cost, 0};
         auto g = r.problem;
         g.bytes = result_bytes;
         auto const path = search<1024>(g, r.from, &r.to).path(r.to);
-        return detail::way{path.cost, path.size};
+        return way{path.cost, path.size};
       });
 }
 
-} // namespace sla
+} // namespace sla::plans

@@ -9,7 +9,7 @@
 #include <sla/spmd/plan/search.hpp>
 #include <sla/spmd/typing.hpp>
 
-namespace sla {
+namespace sla::plans {
 
 inline constexpr int max_plan_keys = 24;
 
@@ -32,8 +32,6 @@ struct planned_route {
   bool possible = true; ///< false: an axis whose placement no step changes has another one at the end
   constexpr bool operator==(planned_route const&) const = default;
 };
-
-namespace detail {
 
 constexpr bool is_movable(placement_kind k) {
   return k == placement_kind::replicate || k == placement_kind::invariant || k == placement_kind::partial || k == placement_kind::shard;
@@ -64,8 +62,6 @@ constexpr plan_state state_of(planned_route const& r, typing const& t) {
   return s;
 }
 
-} // namespace detail
-
 /// The placements of a state, on the axes that steps can change; the others as in `like`.
 constexpr typing typing_of(planned_route const& r, plan_state s, typing const& like) {
   typing t = like;
@@ -73,9 +69,9 @@ constexpr typing typing_of(planned_route const& r, plan_state s, typing const& l
     if (r.problem.fixed >> a & 1) continue;
     unsigned const field = static_cast<unsigned>(s >> (10 * a) & 1023), what = field >> 2 & 7;
     placed p{placement_kind::replicate};
-    if ((field & 3) == detail::plan_invariant) p.kind = placement_kind::invariant;
-    if ((field & 3) == detail::plan_partial) p = {placement_kind::partial, static_cast<monoid>(what)};
-    if ((field & 3) == detail::plan_shard)
+    if ((field & 3) == plan_invariant) p.kind = placement_kind::invariant;
+    if ((field & 3) == plan_partial) p = {placement_kind::partial, static_cast<monoid>(what)};
+    if ((field & 3) == plan_shard)
       p = {placement_kind::shard, monoid::none, static_cast<std::int8_t>(what), r.family[static_cast<int>(field >> 8)], -1,
            static_cast<std::int8_t>(field >> 5 & 7)};
     t.on[a] = p;
@@ -129,13 +125,13 @@ constexpr planned_route route_between(typing const& from, typing const& to, plan
     auto const bit = static_cast<std::uint8_t>(1U << a);
     meet(p, false);
     meet(q, true);
-    if (!detail::is_movable(p.kind)) {
+    if (!is_movable(p.kind)) {
       g.fixed |= bit;
       if (is_sharded(p.kind)) g.dealt |= bit;
       r.possible = r.possible && (wish.all_targets || p == q);
       continue;
     }
-    r.possible = r.possible && (wish.all_targets || detail::is_movable(q.kind));
+    r.possible = r.possible && (wish.all_targets || is_movable(q.kind));
     bool const may_be_sum = p.kind == kind::replicate || (p.kind == kind::invariant && wish.insisted) || p.kind == kind::partial;
     bool const is_sum = q.kind == kind::partial && q.fold == monoid::sum;
     if (may_be_sum && (is_sum || wish.all_targets)) g.to_partial |= bit;
@@ -143,15 +139,15 @@ constexpr planned_route route_between(typing const& from, typing const& to, plan
     if (p.kind == kind::shard) g.source_axes[p.dim] |= bit;
     if (q.kind == kind::shard) g.target_axes[q.dim] |= bit;
   }
-  r.from = detail::state_of(r, from);
-  r.to = detail::state_of(r, to);
+  r.from = state_of(r, from);
+  r.to = state_of(r, to);
   return r;
 }
 
 /// Does a plan deal out equal pieces that neither its source nor its target has? Then extents must divide.
 constexpr bool needs_division(planned_route const& r, step_list const& path) {
   for (int k = 0; k < path.size; ++k) {
-    auto const u = detail::unpack(path.steps[k].after, r.problem.axes);
+    auto const u = unpack(path.steps[k].after, r.problem.axes);
     for (int d = 0; d < r.problem.dims; ++d) {
       unsigned axes = 0;
       for (int i = 0; i < u.length[d]; ++i)
@@ -177,14 +173,10 @@ struct plan_pieces {
   }
 };
 
-namespace detail {
-
 /// The least size from which the line b costs less than a; b grows more slowly.
 constexpr std::int64_t crossing(cost_line const& a, cost_line const& b) {
   auto const gap = (b.fixed - a.fixed) * 65536, slope = a.per_byte - b.per_byte;
   return gap < 0 ? 0 : gap / slope + 1;
 }
 
-} // namespace detail
-
-} // namespace sla
+} // namespace sla::plans

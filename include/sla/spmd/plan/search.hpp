@@ -6,7 +6,7 @@
 
 #include <sla/spmd/plan/moves.hpp>
 
-namespace sla {
+namespace sla::plans {
 
 inline constexpr int max_plan_steps = 12;
 inline constexpr std::int64_t unreachable_cost = std::int64_t{1} << 62;
@@ -31,7 +31,7 @@ struct step_list {
 
 /// How many states can be reached from a state, at most.
 constexpr int count_states(route_problem const& g, plan_state source) {
-  auto const u = detail::unpack(source, g.axes);
+  auto const u = unpack(source, g.axes);
   int total = 0;
   for (unsigned dealt = 0; dealt < 1u << g.axes; ++dealt) {
     if (dealt & g.fixed) continue;
@@ -41,9 +41,9 @@ constexpr int count_states(route_problem const& g, plan_state source) {
         ways *= (g.dims + place) * g.families;
         ++place;
       } else if (!(g.fixed >> a & 1)) {
-        bool const pending = u.kind[a] == detail::plan_partial || (g.to_partial >> a & 1);
-        bool const invariant = u.kind[a] == detail::plan_invariant || (g.to_invariant >> a & 1);
-        ways *= 1 + pending + invariant + (u.kind[a] == detail::plan_partial && (g.to_partial >> a & 1)); // of another monoid
+        bool const pending = u.kind[a] == plan_partial || (g.to_partial >> a & 1);
+        bool const invariant = u.kind[a] == plan_invariant || (g.to_invariant >> a & 1);
+        ways *= 1 + pending + invariant + (u.kind[a] == plan_partial && (g.to_partial >> a & 1)); // of another monoid
       }
     total += ways;
   }
@@ -91,8 +91,6 @@ struct distances {
     return out;
   }
 };
-
-namespace detail {
 
 template <int Capacity>
 constexpr void relax(distances<Capacity>& r, int from, motion how, unsigned axes, plan_state s, std::int64_t step_cost) {
@@ -179,18 +177,16 @@ consteval auto const& search_result() {
     return search_result<Problem, Source, Round + 1>();
 }
 
-} // namespace detail
-
 /// All distances from a state, as a constant. Problem has `value`, and `aim`, a state to stop at.
 template <class Problem, plan_state Source>
-inline constexpr auto const& search_v = detail::search_result<Problem, Source>();
+inline constexpr auto const& search_v = search_result<Problem, Source>();
 
 /// The same at run time, for sizes that only tests need.
 template <int Capacity = 4096>
 constexpr distances<Capacity> search(route_problem const& g, plan_state source, plan_state const* target = nullptr) {
-  auto r = detail::started<Capacity>(source);
-  detail::search_aim const aim = target ? detail::search_aim{true, *target} : detail::search_aim{};
-  while (!r.complete) detail::go_on(r, g, Capacity, aim);
+  auto r = started<Capacity>(source);
+  search_aim const aim = target ? search_aim{true, *target} : search_aim{};
+  while (!r.complete) go_on(r, g, Capacity, aim);
   return r;
 }
 
@@ -200,12 +196,12 @@ constexpr cost_line line_of(route_problem const& g, step_list const& path) {
   plan_state at = path.source;
   for (int k = 0; k < path.size; ++k) {
     auto const& s = path.steps[k];
-    detail::joined_axes j;
+    joined_axes j;
     for (int a = 0; a < g.axes; ++a)
       if (s.axes >> a & 1) j.take(g, a);
-    auto line = price_of(s.how, j.slowest, j.ranks, detail::parts_of(g, detail::unpack(at, g.axes)));
+    auto line = price_of(s.how, j.slowest, j.ranks, parts_of(g, unpack(at, g.axes)));
     if (s.how == motion::to_replicate) {
-      line = price_of(motion::all_reduce, j.slowest, j.ranks, detail::parts_of(g, detail::unpack(at, g.axes)));
+      line = price_of(motion::all_reduce, j.slowest, j.ranks, parts_of(g, unpack(at, g.axes)));
       line = {line.fixed / 100 * g.wired.backward, line.per_byte / 100 * g.wired.backward};
     }
     total += line;
@@ -214,4 +210,4 @@ constexpr cost_line line_of(route_problem const& g, step_list const& path) {
   return total;
 }
 
-} // namespace sla
+} // namespace sla::plans

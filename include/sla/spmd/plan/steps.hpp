@@ -8,7 +8,7 @@
 
 #include <sla/spmd/plan/envelope.hpp>
 
-namespace sla {
+namespace sla::plans {
 
 /// One step of a plan: From becomes To on these axes. Several axes act as one, the first outermost.
 template <motion How, Placement From, Placement To, fixed_string... Axes>
@@ -60,8 +60,6 @@ template <class... Pieces>
 struct Envelope {
   static constexpr int size = static_cast<int>(sizeof...(Pieces));
 };
-
-namespace detail {
 
 template <motion How, class From, class To, fixed_string... Axes>
 consteval auto step_type_for() {
@@ -208,18 +206,15 @@ struct redistribution {
   using type = typename simplified<typename envelope_of<query, std::make_integer_sequence<int, pieces_v<query>.size>>::type>::type;
 };
 
-} // namespace detail
-
 /// The plan that `redistribute<To...>(x)` carries out for an x of type X: a Route, or an Envelope of them by size.
 template <Distributed X, Placement... To>
-using route_to = typename detail::redistribution<X, placements<To...>, false>::type;
+using route_to = typename redistribution<X, placements<To...>, false>::type;
 
 /// Is there a way from the placements of X to these?
 template <class X, class... To>
 concept Redistributable = Distributed<X> && sizeof...(To) == mesh_of_t<X>::rank && (Placement<To> && ...) &&
-                          detail::redistribution<X, placements<To...>, false>::possible;
+                          redistribution<X, placements<To...>, false>::possible;
 
-namespace detail {
 template <motion How, class Plan>
 inline constexpr int count_in = 0;
 template <motion How, class... Steps>
@@ -234,13 +229,17 @@ inline constexpr int count_in<How, Envelope<Pieces...>> = [] { // of the piece t
   ((most = count_in<How, Pieces> > most ? count_in<How, Pieces> : most), ...);
   return most;
 }();
-} // namespace detail
-
 /// How many steps of a kind a plan has; of plans by size, the most that any has:
 /// `static_assert(count<motion::all_reduce, route_to<X, Replicate, Replicate>> == 0)`.
 template <motion How, class Plan>
 consteval int count() {
-  return detail::count_in<How, Plan>;
+  return count_in<How, Plan>;
 }
 
+} // namespace sla::plans
+
+namespace sla {
+using plans::Redistributable;
+using plans::route_to;
+using plans::count;
 } // namespace sla

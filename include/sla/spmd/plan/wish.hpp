@@ -6,7 +6,7 @@
 
 #include <sla/spmd/plan/operation.hpp>
 
-namespace sla {
+namespace sla::plans {
 
 /// Costs of the ways from all states of a tensor to one.
 template <int Capacity>
@@ -16,13 +16,11 @@ struct ways {
   std::int64_t cost[Capacity] = {};
   std::uint8_t steps[Capacity] = {};
 
-  constexpr detail::way from(plan_state s) const {
+  constexpr way from(plan_state s) const {
     int const n = seen.find(s);
-    return n < 0 ? detail::way{unreachable_cost, 0} : detail::way{cost[n], steps[n]};
+    return n < 0 ? way{unreachable_cost, 0} : way{cost[n], steps[n]};
   }
 };
-
-namespace detail {
 
 /// All states that can be reached from the seeds, and the cost of each to `goal`.
 template <int Capacity>
@@ -61,13 +59,11 @@ constexpr ways<Capacity> ways_to(route_problem const& g, plan_state goal, plan_s
   return out;
 }
 
-} // namespace detail
-
 /// The problem of a result: all kinds that the choices give, as sources, and the wish as the target.
 constexpr planned_route route_of_result(operation_problem const& p) {
   typing from = p.wish; // what is pending in the wish may be made of copies, see `way_to_wish`
   for (int a = 0; a < from.axes; ++a)
-    if (detail::is_movable(from.on[a].kind)) from.on[a] = {placement_kind::replicate};
+    if (is_movable(from.on[a].kind)) from.on[a] = {placement_kind::replicate};
   route_wish wish;
   for (auto const& o : p.operands())
     for (int a = 0; a < o.type.axes; ++a)
@@ -89,32 +85,32 @@ constexpr result_seeds seeds_of(operation_problem const& p, axis_choices const* 
     for (int c = 0; c < choices[a].size; ++c) {
       auto const at = choices[a].choice[c].out;
       unsigned field = 0;
-      if (at.kind == placement_kind::partial) field = detail::plan_field(detail::plan_partial, static_cast<unsigned>(at.fold));
-      if (at.kind == placement_kind::invariant) field = detail::plan_field(detail::plan_invariant);
+      if (at.kind == placement_kind::partial) field = plan_field(plan_partial, static_cast<unsigned>(at.fold));
+      if (at.kind == placement_kind::invariant) field = plan_field(plan_invariant);
       bool known = field == 0;
       for (int m = 0; m < n; ++m) known = known || fields[m] == field;
       if (!known && n < 8) fields[n++] = field;
     }
     int const before = out.size;
     for (int m = 1; m < n; ++m)
-      for (int s = 0; s < before && out.size < 64; ++s) out.state[out.size++] = detail::with_field(out.state[s], a, fields[m]);
-    for (int s = 0; s < before && n; ++s) out.state[s] = detail::with_field(out.state[s], a, fields[0]);
+      for (int s = 0; s < before && out.size < 64; ++s) out.state[out.size++] = with_field(out.state[s], a, fields[m]);
+    for (int s = 0; s < before && n; ++s) out.state[s] = with_field(out.state[s], a, fields[0]);
   }
   return out;
 }
 
 /// The way of one result by the table: a pending sum is not made of what was dealt out.
 template <int Capacity>
-constexpr detail::way way_to_wish(operation_problem const& p, planned_route const& r, ways<Capacity> const& table, typing const& result) {
+constexpr way way_to_wish(operation_problem const& p, planned_route const& r, ways<Capacity> const& table, typing const& result) {
   if (result == p.wish) return {};
   for (int a = 0; a < result.axes; ++a) {
     auto const from = result.on[a].kind, to = p.wish.on[a].kind;
-    if (!detail::is_movable(from) || !detail::is_movable(to)) {
+    if (!is_movable(from) || !is_movable(to)) {
       if (!(result.on[a] == p.wish.on[a])) return {unreachable_cost, 0};
     }
     if (from == placement_kind::shard && to == placement_kind::partial) return {unreachable_cost, 0};
   }
-  return table.from(detail::state_of(r, result));
+  return table.from(state_of(r, result));
 }
 
-} // namespace sla
+} // namespace sla::plans
