@@ -42,45 +42,46 @@ void begin_after_counts(buffer<Idx>& begin, char const* who) {
   require_graph_range<Idx>(total, "the number of neighbours in the graph of A + A^T", who);
 }
 
-/// The sums of r(i) r(j) over the places (i, j) below and above the diagonal, for 64-bit numbers r that look random: sides that
-/// mirror each other have the same sum, others have the same once in 2^60.
-struct triangle_sums {
+/// The sum of r(i) r(j) over the places (i, j) above the diagonal, less that below, for 64-bit numbers r that look random: 0 for
+/// sides that mirror each other, for others once in 2^60.
+struct triangle_difference {
   bool sorted = true;  ///< rows ascend strictly
-  std::uint64_t below = 0, above = 0;
-  void merge(triangle_sums const& o) { sorted = sorted && o.sorted, below += o.below, above += o.above; }
-  bool mirrored() const { return sorted && below == above; }
+  std::uint64_t sum = 0;
+  void merge(triangle_difference const& o) { sorted = sorted && o.sorted, sum += o.sum; }
+  bool mirrored() const { return sorted && sum == 0; }
 };
 constexpr std::uint64_t place_number(index_t i) {
   std::uint64_t const z = (std::uint64_t(i) + 1) * 0x9e3779b97f4a7c15ULL;
-  return (z ^ (z >> 32)) * 0xbf58476d1ce4e5b9ULL;
+  return z ^ (z >> 32);
 }
-/// The graph of a pattern, as if it were symmetric, in one pass over its entries; the sums say whether it is.
+/// The graph of a pattern, as if it were symmetric, in one pass over its entries; the sum says whether it is.
 template <class Idx, class View>
-triangle_sums graph_if_symmetric(View const& view, row_graph<Idx>& out, char const* who) {
+triangle_difference graph_if_symmetric(View const& view, row_graph<Idx>& out, char const* who) {
   index_t const n = view.rows;
   out.target = buffer<Idx>(view.entries_before(n), uninitialized);
   int const parts = parallel_parts(n);
   auto const first = [&](int t) { return n * t / parts; };
-  std::vector<triangle_sums> sums(static_cast<std::size_t>(parts));
+  std::vector<triangle_difference> sums(static_cast<std::size_t>(parts));
   std::vector<index_t> kept(static_cast<std::size_t>(parts));
   parallel(parts, [&, begin = out.begin.data(), target = out.target.data()](int t) {
-    triangle_sums here;
+    triangle_difference here;
     Idx *const start = target + view.entries_before(first(t)), *to = start;  // no row before has more than its entries
     for (index_t i = first(t); i < first(t + 1); ++i) {
       begin[i] = Idx(to - start);
-      index_t before = -1;
-      std::uint64_t below = 0, all = 0;
-      bool sorted = true;
+      Idx* const row = to;
+      index_t before = -1, ascents = -1, stored = 0;  // ascents: negative, if each column is above the one before
+      std::uint64_t sum = 0;
       view.for_row(i, [&](index_t, index_t j) {
-        std::uint64_t const r = place_number(j);
+        index_t const right = j - i;
         *to = Idx(j);  // overwritten if it is the diagonal
-        to += j != i;
-        sorted &= before < j;
-        below += j < i ? r : 0;
-        all += j != i ? r : 0;
+        to += right != 0;
+        sum += place_number(j) * std::uint64_t(right >> 63 | 1);
+        ascents &= before - j;
         before = j;
+        ++stored;
       });
-      here.merge({sorted, place_number(i) * below, place_number(i) * (all - below)});
+      bool const has_diagonal = to - row < stored;
+      here.merge({ascents < 0, place_number(i) * (sum - (has_diagonal ? place_number(i) : 0))});
     }
     sums[std::size_t(t)] = here;
     kept[std::size_t(t)] = to - start;
