@@ -69,6 +69,23 @@ TEST_CASE("parts of a user's product are those of the whole product, and so are 
       CHECK(e <= 1e-12);
 }
 
+TEST_CASE("operands whose common index has two extents are refused on all ranks, the even parts of which may fit") {
+  using M = tensor<double, Extents<dyn, dyn>>;
+  for (auto const& words : threads::run(2, [&](auto& world) {
+         Mesh m(world);
+         // 7 and 8 indices: rank 0 has 4 of either, rank 1 has 3 and 4
+         auto const a = distribute<Shard<1, Balanced>>(M(Extents<dyn, dyn>(3, 7)), m);
+         auto const b = distribute<Shard<0, Balanced>>(M(Extents<dyn, dyn>(8, 2)), m);
+         try {
+           (void)custom<mm>(a, b);
+         } catch (shape_error const& e) {
+           return std::string(e.what());
+         }
+         return std::string("accepted");
+       }))
+    CHECK_THAT(words, Catch::Matchers::ContainsSubstring("along tp operand 0 deals out 7 indices and operand 1 8"));
+}
+
 TEST_CASE("a network on 27 ranks, data, tokens and the hidden layer dealt out, has the gradients of one rank") {
   using Cube = mesh<axis<"dp", 3>, axis<"sp", 3>, axis<"tp", 3>>;
   using M = tensor<double, Extents<dyn, dyn>>;

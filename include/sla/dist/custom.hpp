@@ -26,13 +26,24 @@ decltype(auto) whole_operand(X const& x) {
 }
 
 /// The layout of a result: what an axis deals out is one index of the operands and of the result, of one extent.
-template <class List, class... X>
+/// Errors: shape_error, on all ranks, if the extents of that index differ between operands.
+template <class... X>
 auto called_layout(X const&... x) {
   using Mesh = common_mesh_t<X...>;
   shared_layout<Mesh> out = *common_layout(x...);
+  fixed_array<int, Mesh::rank> from{}; // the operand that said the extent, counted from 1
+  int number = 0;
+  auto const take = [&](int a, bool dense, index_t extent) {
+    if (dense && from[a] && out.extent[a] != extent)
+      throw shape_error(text("custom<Op>(x...): along ", Mesh::name(a), " operand ", from[a] - 1, " deals out ", out.extent[a],
+                             " indices and operand ", number - 1, " ", extent, "; what an axis deals out is one index of all operands"));
+    out.extent[a] = extent; // of a sparse operand that of its rows, whichever of its indices is dealt out
+    if (dense && !from[a]) from[a] = number;
+  };
   auto const look = [&]<class... P>(auto const& operand, placements<P...>) {
     int a = 0;
-    ((is_sharded(P::kind) ? void(out.extent[a] = operand.handle()->extent[a]) : void(), ++a), ...);
+    ++number;
+    ((is_sharded(P::kind) ? take(a, DenseShard<P>, operand.handle()->extent[a]) : void(), ++a), ...);
   };
   (look(x, placements_of_t<X>{}), ...);
   return std::make_shared<shared_layout<Mesh> const>(std::move(out));
@@ -41,9 +52,10 @@ auto called_layout(X const&... x) {
 template <class Op, class... X>
 auto called(X const&... x) {
   require_well_typed<Op, X...>();
+  auto layout = called_layout(x...);
   auto local = Op::apply(x.local()...);
   using List = result_placements_t<Op, X...>;
-  return typename distributed_with<decltype(local), common_mesh_t<X...>, List>::type(std::move(local), called_layout<List>(x...));
+  return typename distributed_with<decltype(local), common_mesh_t<X...>, List>::type(std::move(local), std::move(layout));
 }
 
 template <class P, class List>
@@ -98,6 +110,7 @@ auto called_rule(std::tuple<Part...> const& parts) {
 ///   template <> inline constexpr auto sla::rule_of<Op> = sla::strategies::einsum("mk,kn->mn"), or another of spmd/op_rule.hpp
 /// Law: the rule is true of the kernel: of parts of an index it makes the parts (or the terms) of the result.
 /// Placement: by the rule. Gradient: by pull, in the dual placements. Cost: nothing is sent.
+/// Errors: shape_error, if operands deal out another extent along an axis.
 template <class Op, class... X>
   requires((Placed<X> && ...) && sizeof...(X) > 0)
 auto custom(X const&... x) {

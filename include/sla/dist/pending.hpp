@@ -284,9 +284,13 @@ auto halo_exchange(X const& x, D const& d, async_t) {
   using From = placement_on_t<X, a>;
   using To = detail::ghost_of<From, Pattern>;
   require_step<step::halo_exchange, X, Axis, To>();
-  using Y = std::remove_cvref_t<decltype(halo_exchange<Axis, Pattern>(x, d))>;
-  using Work = detail::halo_under_way<From::dim, local_of_t<X>, Mesh, Y>;
-  return pending<Y>(std::make_unique<Work>(x.local(), detail::halo_layout(x.handle(), d, a)));
+  if constexpr (legal_step<step::halo_exchange, X, Axis, To>) {
+    using Y = std::remove_cvref_t<decltype(halo_exchange<Axis, Pattern>(x, d))>;
+    using Work = detail::halo_under_way<From::dim, local_of_t<X>, Mesh, Y>;
+    return pending<Y>(std::make_unique<Work>(x.local(), detail::halo_layout(x.handle(), d, a)));
+  } else {
+    return x;
+  }
 }
 
 } // namespace sla

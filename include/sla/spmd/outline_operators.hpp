@@ -260,40 +260,18 @@ constexpr auto repartition(X const& x) {
   return detail::outlined_step<step::repartition, Axis, To, false>(x);
 }
 
-namespace detail {
-template <class P, fixed_string Pattern>
-struct ghost_beside {
-  using type = P;  // no shard: refused by the step
-};
-template <int D, class F, int L, fixed_string Pattern>
-struct ghost_beside<Shard<D, F, L>, Pattern> {
-  using type = Ghost<D, F, Pattern>;
-};
-template <class P>
-struct shard_inside {
-  using type = P;
-};
-template <int D, class F, fixed_string Pattern>
-struct shard_inside<Ghost<D, F, Pattern>> {
-  using type = Shard<D, F>;
-};
-template <int D, class F, fixed_string Pattern>
-struct shard_inside<GhostP<D, F, Pattern>> {
-  using type = Shard<D, F>;
-};
-}  // namespace detail
 template <fixed_string Axis, fixed_string Pattern = "", Outlined X, Outlined A>
 constexpr auto halo_exchange(X const& x, A const&) {
-  using To = typename detail::ghost_beside<placement_along_t<X, Axis>, Pattern>::type;
+  using To = detail::ghost_of<placement_along_t<X, Axis>, Pattern>;
   return detail::outlined_step<step::halo_exchange, Axis, To, false>(x);
 }
 template <fixed_string Axis, Outlined X>
 constexpr auto halo_reduce(X const& x) {
-  return detail::outlined_step<step::halo_reduce, Axis, typename detail::shard_inside<placement_along_t<X, Axis>>::type, false>(x);
+  return detail::outlined_step<step::halo_reduce, Axis, detail::shard_of<placement_along_t<X, Axis>>, false>(x);
 }
 template <fixed_string Axis, Outlined X>
 constexpr auto owned(X const& x) {
-  return detail::outlined_step<step::convert, Axis, typename detail::shard_inside<placement_along_t<X, Axis>>::type, false>(x);
+  return detail::outlined_step<step::convert, Axis, detail::shard_of<placement_along_t<X, Axis>>, false>(x);
 }
 template <fixed_string Axis, Outlined X>
 constexpr auto embed(X const& x) {

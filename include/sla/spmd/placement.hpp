@@ -153,6 +153,34 @@ struct GhostP {
   using dual = Ghost<Dim, Family, Pattern>;
 };
 
+namespace detail {
+/// A shard with the halo of this name, and the shard inside of a halo. Others stay: their steps are refused.
+template <class P, fixed_string Pattern>
+struct ghost_beside {
+  using type = P;
+};
+template <int D, class F, int L, fixed_string Pattern>
+struct ghost_beside<Shard<D, F, L>, Pattern> {
+  using type = Ghost<D, F, Pattern>;
+};
+template <class P>
+struct shard_inside {
+  using type = P;
+};
+template <int D, class F, fixed_string Pattern>
+struct shard_inside<Ghost<D, F, Pattern>> {
+  using type = Shard<D, F>;
+};
+template <int D, class F, fixed_string Pattern>
+struct shard_inside<GhostP<D, F, Pattern>> {
+  using type = Shard<D, F>;
+};
+template <class P, fixed_string Pattern>
+using ghost_of = typename ghost_beside<P, Pattern>::type;
+template <class P>
+using shard_of = typename shard_inside<P>::type;
+} // namespace detail
+
 /// What stands in a `distributed<Local, Mesh, ...>`, once per mesh axis.
 template <class P>
 concept Placement = requires {
