@@ -203,7 +203,7 @@ TEST_CASE("a stated adjoint is checked on the same placements") {
 
 namespace {
 
-bool same_outcome(outcome const& a, outcome const& b) { return a.ok() == b.ok() && (!a.ok() || a.type == b.type); }
+bool same_outcome(typing_outcome const& a, typing_outcome const& b) { return a.ok() == b.ok() && (!a.ok() || a.type == b.type); }
 
 struct tally {
   int mutants = 0, caught = 0, same = 0;

@@ -209,6 +209,6 @@ static_assert([] {
   operand const sum[] = {tensor_on(P, 1), tensor_on(R, 1)};
   auto const found =
       suggest([](std::span<operand const> o) { return check(rule_of<op::add>, o); }, sum, check(rule_of<op::add>, sum).why);
-  return found.size == 2 && found.best[0].steps[0] == inserted{1, 0, {step::convert, R, P}} &&
-         found.best[1].steps[0] == inserted{0, 0, {step::all_reduce, P, R}};
+  return found.size == 2 && found.best[0].steps[0] == inserted_call{1, 0, {step::convert, R, P}} &&
+         found.best[1].steps[0] == inserted_call{0, 0, {step::all_reduce, P, R}};
 }());

@@ -38,7 +38,7 @@ operand parse_operand(std::string const& text, bool gradient) {
   return o;
 }
 
-std::string answer(outcome const& got) { return got.ok() ? name(got.type.on[0]) : "ERROR"; }
+std::string answer(typing_outcome const& got) { return got.ok() ? name(got.type.on[0]) : "ERROR"; }
 std::string call(strategy const& s, std::vector<operand> const& operands, int in_place = -1, bool permissive = false) {
   circumstances now;
   now.in_place = static_cast<std::int8_t>(in_place);

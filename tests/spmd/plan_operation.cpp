@@ -230,7 +230,7 @@ TEST_CASE("sparse operands stay where they are, and what fits is left alone") {
         if (at.on[axis].kind == placement_kind::shard) at.on[axis].family = static_cast<std::int16_t>(found);
         p.given[0] = as_operand(A);
         p.given[1] = as_operand(at);
-        p.how = strategy_of({indexing::matvec, linearity::separate, 0, monoid::sum}, p.operands());
+        p.how = strategy_of({index_use::matvec, linearity::separate, 0, monoid::sum}, p.operands());
         auto const plan = plan_operation(p, {});
         REQUIRE(plan.reachable());
         CHECK(plan.operand[0] == A);

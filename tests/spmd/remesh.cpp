@@ -33,8 +33,8 @@ using Experts = mesh<axis<"edp", 2>, axis<"ep", 4>, axis<"etp", 2>>;
 using Other = mesh<axis<"tp", 4, 1>, axis<"x", 4, 4>>; // Flat, its axes in another order and under other names
 constexpr auto three = value_of_mesh<Three>(), flat = value_of_mesh<Flat>(), experts = value_of_mesh<Experts>(), other = value_of_mesh<Other>();
 
-constexpr remeshed seen(typing const& t, mesh_value const& from, mesh_value const& to) { return remesh(t, from, to, even); }
-constexpr bool same(remeshed const& r, typing const& t) { return r.ok() && r.type == t; }
+constexpr remesh_outcome seen(typing const& t, mesh_value const& from, mesh_value const& to) { return remesh(t, from, to, even); }
+constexpr bool same(remesh_outcome const& r, typing const& t) { return r.ok() && r.type == t; }
 
 // flatten, and back; shared axes keep what they have
 static_assert(same(seen(on(R, R, P), three, flat), on(R, P)) && same(seen(on(V, V, S(1)), three, flat), on(V, S(1))));

@@ -187,7 +187,7 @@ static_assert(choices(einsum("mk,k->m")) == 5 && choices(einsum("mk,m->k")) == 5
 static_assert(choices(einsum("ij,ij->ij")) == 5 && choices(einsum("m,mk->mk")) == 5);
 
 template <class... O>
-outcome on_axes(strategy const& s, std::vector<std::vector<placed>> const& at, std::vector<int> const& ranks) {
+typing_outcome on_axes(strategy const& s, std::vector<std::vector<placed>> const& at, std::vector<int> const& ranks) {
   std::vector<operand> operands;
   for (std::size_t k = 0; k < at.size(); ++k) {
     operand o = tensor_on(at[k][0], ranks[k]);

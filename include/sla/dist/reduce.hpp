@@ -71,11 +71,11 @@ inline constexpr fixed_array<bool, max_mesh_axes> reduced_axes = [] {
 }();
 
 template <class Op, class... X>
-  requires((Placed<X> && ...) && rule_of<Op>.indices == indexing::reduction)
+  requires((Placed<X> && ...) && rule_of<Op>.indices == index_use::reduction)
 using reduction_of = typename reduction_with<decltype(perform(Op{}, local_node(std::declval<X>())...)), common_mesh_t<X...>,
                                              result_placements_t<Op, std::remove_cvref_t<X>...>>::type;
 template <class Op, class... X>
-  requires((Placed<X> && ...) && rule_of<Op>.indices == indexing::reduction)
+  requires((Placed<X> && ...) && rule_of<Op>.indices == index_use::reduction)
 using placed_reduction_t = checked_result<Op, reduction_of<Op, X...>, X...>;
 
 template <class Op, class... X>
@@ -96,7 +96,7 @@ auto perform(op::dot, X&& x, Y&& y) -> detail::placed_reduction_t<op::dot, X, Y>
   return detail::place_reduction<op::dot>(std::forward<X>(x), std::forward<Y>(y));
 }
 template <class Op, Placed X>
-  requires(rule_of<Op>.indices == indexing::reduction && rule_of<Op>.contraction != monoid::none && !std::same_as<Op, op::dot>)
+  requires(rule_of<Op>.indices == index_use::reduction && rule_of<Op>.contraction != monoid::none && !std::same_as<Op, op::dot>)
 auto perform(Op, X&& x) -> detail::placed_reduction_t<Op, X> {
   return detail::place_reduction<Op>(std::forward<X>(x));
 }

@@ -28,7 +28,7 @@ struct remeshed_type<distributed<Local, Mesh, P...>, New, Assumed> {
     (add(std::type_identity<P>{}), ...);
     return out;
   }();
-  static constexpr remeshed value = remesh(before, value_of_mesh<Mesh>(), value_of_mesh<New>(), even_families, Assumed);
+  static constexpr remesh_outcome value = remesh(before, value_of_mesh<Mesh>(), value_of_mesh<New>(), even_families, Assumed);
   template <int... A>
   static auto make(std::integer_sequence<int, A...>) {
     return std::type_identity<distributed<Local, New, placement_at<value.type.on[A], keys>...>>{};

@@ -63,7 +63,7 @@ struct reshaped_local<Read, Local, Mesh, placements<P...>, Arg...> {
   static constexpr reshape_pattern pattern = Read::value;
   using keys = typename key_list<P...>::type;
 
-  static constexpr reshaped decide() {
+  static constexpr reshape_outcome decide() {
     reshape_facts known;
     for (int n = 0; n < max_factors; ++n) known.factor[n] = -1;
     for (int a = 0; a < Mesh::rank; ++a) known.axis[a] = Mesh::static_size(a);
@@ -84,7 +84,7 @@ struct reshaped_local<Read, Local, Mesh, placements<P...>, Arg...> {
     (hear(std::type_identity<Arg>{}), ...);
     return reshape_typing(distributed_operand<keys, Local, Mesh, P...>().type, pattern, known);
   }
-  static constexpr reshaped value = decide();
+  static constexpr reshape_outcome value = decide();
   static constexpr bool names_fit = ((!is_factor<Arg> || pattern.find(factor_name<Arg>::value) >= 0) && ...);
 
   template <int A>

@@ -44,10 +44,10 @@ constexpr void for_all(std::vector<std::vector<placed>> const& choices, F f) {
 /// What says which placements an operation accepts.
 class any_rule {
 public:
-  constexpr outcome operator()(std::span<operand const> operands) const { return decide_(*this, operands); }
+  constexpr typing_outcome operator()(std::span<operand const> operands) const { return decide_(*this, operands); }
 
 protected:
-  outcome (*decide_)(any_rule const&, std::span<operand const>) = nullptr;
+  typing_outcome (*decide_)(any_rule const&, std::span<operand const>) = nullptr;
 };
 template <class F>
 class rule_from : public any_rule {
@@ -55,7 +55,7 @@ public:
   constexpr explicit rule_from(F const& f) : f_(f) { decide_ = &decide; }
 
 private:
-  static constexpr outcome decide(any_rule const& self, std::span<operand const> operands) {
+  static constexpr typing_outcome decide(any_rule const& self, std::span<operand const> operands) {
     return static_cast<rule_from const&>(self).f_(operands);
   }
   F const& f_;
@@ -103,7 +103,7 @@ constexpr rule_report check_rule_over(rule_domain const& domain, any_rule const&
     }
     detail::rule_case one{kernel, domain, operands, types};
     ++report.combinations;
-    outcome const said = decide(std::span<operand const>(asked));
+    typing_outcome const said = decide(std::span<operand const>(asked));
     if (said.ok()) {
       ++report.accepted;
       one.prepare(parts);
@@ -153,7 +153,7 @@ constexpr rule_report check_rule_over(rule_domain const& domain, any_rule const&
   return report;
 }
 
-/// Checks any rule, decide(operands) -> outcome, against its kernel: kernel(a, b, ...) or kernel(here, a, b, ...) on
+/// Checks any rule, decide(operands) -> typing_outcome, against its kernel: kernel(a, b, ...) or kernel(here, a, b, ...) on
 /// sim::array<T> for any number type T, which returns one array or several. Its adjoint is found by dual numbers, or is
 /// kernel.pullback(operands, gradients), which is then checked as well. In a constant expression if the kernel allows.
 template <class Decide, class K, class... Operands>

@@ -328,12 +328,12 @@ constexpr value dot(value const& x, value const& y) { return apply<op::dot>(x, y
 } // namespace rules
 
 /// `local_only` as a decision.
-constexpr outcome check(local_only, std::span<operand const> operands, circumstances const& now = {}) {
+constexpr typing_outcome check(local_only, std::span<operand const> operands, circumstances const& now = {}) {
   return check(strategies::opaque(static_cast<int>(operands.size())), operands, now);
 }
 
 template <class F>
-constexpr outcome check(rules::chosen<F> const& rule, std::span<operand const> operands,
+constexpr typing_outcome check(rules::chosen<F> const& rule, std::span<operand const> operands,
                         circumstances const& now = {}) {
   return check(rule.f(operands), operands, now);
 }
@@ -366,9 +366,9 @@ constexpr bool call_composition(F const& f, rules::value const* v, int count, ru
 /// A composition as a decision. Errors: the first refusal inside it; no_rule if it takes another number of operands, or
 /// leaves an argument out that it does not `ignore`.
 template <class F>
-constexpr outcome check(rules::composed<F> const& rule, std::span<operand const> operands,
+constexpr typing_outcome check(rules::composed<F> const& rule, std::span<operand const> operands,
                         circumstances const& now = {}) {
-  outcome out;
+  typing_outcome out;
   rules::ledger in{now, {}, 0};
   rules::value values[max_operands];
   int n = 0;

@@ -17,14 +17,14 @@ inline constexpr int max_expansion = 64;
 inline constexpr int max_families = 8;
 
 /// What may stand in a placeholder: a family, with the pattern of a halo where ghosts stand.
-struct filler {
+struct shard_filler {
   std::int16_t family = -1, pattern = -1;
-  constexpr bool operator==(filler const&) const = default;
+  constexpr bool operator==(shard_filler const&) const = default;
 };
 struct filler_list {
-  fixed_array<filler, max_families> at{};
+  fixed_array<shard_filler, max_families> at{};
   int size = 0;
-  constexpr filler_list& add(filler f) {
+  constexpr filler_list& add(shard_filler f) {
     for (int n = 0; n < size; ++n)
       if (at[n] == f) return *this;
     if (size < max_families) at[size++] = f;
@@ -42,27 +42,27 @@ constexpr filler_list families_of(std::span<operand const> operands) {
 }
 
 /// One possibility on one axis: a placement of every operand and of every result.
-struct choice {
+struct rule_choice {
   fixed_array<placed, max_operands> in{};
   fixed_array<placed, max_results> out{};
   communication implied = communication::none;
   std::int8_t from = -1; ///< the rule's number; -1: all operands whole
 };
-struct expansion {
-  fixed_array<choice, max_expansion> at{};
+struct rule_expansion {
+  fixed_array<rule_choice, max_expansion> at{};
   int size = 0;
   code why = code::ok; ///< ambiguous_rule: two rules want the same operands and say different results
 };
 
 namespace detail {
 
-constexpr bool same_operands(choice const& a, choice const& b, int inputs) {
+constexpr bool same_operands(rule_choice const& a, rule_choice const& b, int inputs) {
   for (int k = 0; k < inputs; ++k)
     if (!(a.in[k] == b.in[k])) return false;
   return true;
 }
 
-constexpr void add_choice(expansion& out, strategy const& s, choice const& c) {
+constexpr void add_choice(rule_expansion& out, strategy const& s, rule_choice const& c) {
   for (int n = 0; n < out.size; ++n) {
     if (!same_operands(out.at[n], c, s.inputs)) continue;
     for (int k = 0; k < s.results; ++k)
@@ -72,8 +72,8 @@ constexpr void add_choice(expansion& out, strategy const& s, choice const& c) {
   if (out.size < max_expansion) out.at[out.size++] = c;
 }
 
-constexpr choice filled_rule(strategy const& s, rule const& r, filling const& f, std::uint8_t whole, int number) {
-  choice c;
+constexpr rule_choice filled_rule(strategy const& s, rule const& r, filling const& f, std::uint8_t whole, int number) {
+  rule_choice c;
   for (int k = 0; k < s.inputs; ++k)
     c.in[k] = whole >> k & 1 ? placed{placement_kind::replicate} : filled_slot(r.in[k], f);
   for (int n = 0; n < s.results; ++n) c.out[n] = filled_slot(r.out[n], f);
@@ -94,7 +94,7 @@ struct uses {
   }
 };
 
-constexpr void expand_shards(expansion& out, strategy const& s, rule const& r, filler_list const& families,
+constexpr void expand_shards(rule_expansion& out, strategy const& s, rule const& r, filler_list const& families,
                              std::uint64_t even_families, int number) {
   uses u;
   for (int k = 0; k < s.inputs; ++k) u.see(r.in[k]);
@@ -126,7 +126,7 @@ constexpr void expand_shards(expansion& out, strategy const& s, rule const& r, f
   }
 }
 
-constexpr void expand_folds(expansion& out, strategy const& s, rule const& r, monoid_set folds, int number) {
+constexpr void expand_folds(rule_expansion& out, strategy const& s, rule const& r, monoid_set folds, int number) {
   unsigned pending = 0; // the operands with a partial slot; one at least stays pending
   for (int k = 0; k < s.inputs; ++k) pending |= unsigned{r.in[k].kind == slot_kind::partial} << k;
   for (auto m : {monoid::sum, monoid::average, monoid::maximum, monoid::minimum, monoid::product}) {
@@ -152,12 +152,12 @@ constexpr void expand_folds(expansion& out, strategy const& s, rule const& r, mo
 /// All choices of one axis, in order of preference: all operands whole, then the rules of pending reductions with every
 /// one of the monoids `folds`, then those of shards with every family of the list (none if it is empty). Law: two rules
 /// that want the same operands say the same results, else `why` is E38.
-constexpr expansion expand(strategy const& s, filler_list const& families, monoid_set folds = all_monoids,
+constexpr rule_expansion expand(strategy const& s, filler_list const& families, monoid_set folds = all_monoids,
                            bool invariant = false, std::uint64_t even_families = ~0ULL) {
-  expansion out;
+  rule_expansion out;
   for (auto kind : {placement_kind::replicate, placement_kind::invariant}) {
     if (kind == placement_kind::invariant && !invariant) continue;
-    choice whole;
+    rule_choice whole;
     for (int k = 0; k < s.inputs; ++k) whole.in[k].kind = kind;
     for (int n = 0; n < s.results; ++n)
       whole.out[n].kind = s.basis == result_basis::random     ? placement_kind::untyped

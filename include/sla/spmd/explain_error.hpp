@@ -48,7 +48,7 @@ constexpr void write_call(auto& out, std::string_view around, int number) {
   constexpr auto beside = companion_of(t, is_found<Target>());
   bool const halo = function_of(t) == "owned" || function_of(t) == "embed" || How == step::halo_reduce;
   out << function_of(t) << "<\"" << Mesh::name(Axis) << "\"";
-  if constexpr (beside == companion::matrix) {
+  if constexpr (beside == step_companion::matrix) {
     if (!Target::pattern::value.view().empty()) out << ", \"" << Target::pattern::value.view() << "\"";
   } else if (!halo) {
     out << ", ";
@@ -56,7 +56,7 @@ constexpr void write_call(auto& out, std::string_view around, int number) {
   }
   out << ">(" << around;
   if (number >= 0) out << number;
-  if (beside != companion::none) out << (beside == companion::matrix ? ", A" : ", layout");
+  if (beside != step_companion::none) out << (beside == step_companion::matrix ? ", A" : ", layout");
   out << (Insisted ? ", expert) (forward " : ") (forward ") << (is_free(How) ? "free" : name_of(How)) << ", backward ";
   if (dual(From).kind == placement_kind::untyped || dual(To).kind == placement_kind::untyped)
     out << "none)";

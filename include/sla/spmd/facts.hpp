@@ -146,12 +146,12 @@ consteval auto call_fact() {
   using Call = typename decltype(call_name<How, Mesh::template name_string<Axis>(), From.kind, Target>())::type;
   if constexpr (Insisted)
     return std::type_identity<with_tag_expert<Call>>{};
-  else if constexpr (companion_of({How, From, To}, is_found<Target>()) == companion::layout)
+  else if constexpr (companion_of({How, From, To}, is_found<Target>()) == step_companion::layout)
     return std::type_identity<with_layout<Call>>{};
   else
     return std::type_identity<Call>{};
 }
-template <class Mesh, class Keys, inserted S>
+template <class Mesh, class Keys, inserted_call S>
 using call_fact_t =
     typename decltype(call_fact<Mesh, Keys, S.step.how, S.axis, S.step.from, S.step.to, S.insisted>())::type;
 

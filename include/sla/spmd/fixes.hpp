@@ -16,11 +16,11 @@
 namespace sla {
 
 /// A step around an operand, on one axis. `insisted`: it takes the tag sla::expert.
-struct inserted {
+struct inserted_call {
   int operand = -1, axis = -1;
   transition step{};
   bool insisted = false;
-  constexpr bool operator==(inserted const&) const = default;
+  constexpr bool operator==(inserted_call const&) const = default;
 };
 
 inline constexpr int max_inserted = 8;
@@ -28,7 +28,7 @@ inline constexpr int max_fixes = 3;
 
 /// Steps after which the rules accept the call.
 struct fix {
-  fixed_array<inserted, max_inserted> steps{};
+  fixed_array<inserted_call, max_inserted> steps{};
   int size = 0;
   int cost = 0;    ///< of forward and backward together, in passes over a part of the operand
   placed result{}; ///< of the call, on the axis that was refused
@@ -83,7 +83,7 @@ public:
 
 private:
   struct move {
-    inserted how{};
+    inserted_call how{};
     int group = 0;
   };
 
@@ -150,7 +150,7 @@ private:
     }
   }
 
-  constexpr bool apply(operand (&trial)[max_operands], inserted const& i) const {
+  constexpr bool apply(operand (&trial)[max_operands], inserted_call const& i) const {
     auto& t = trial[i.operand].type;
     if (check_step(i.step.how, t, i.axis, i.step.to, i.insisted).what != code::ok) return false;
     t.on[i.axis] = i.step.to;
@@ -235,7 +235,7 @@ constexpr fix suggest_step(typing t, int axis, step asked, placed to) {
   auto const from = t.on[axis];
   if (from == to) return f;
   auto const take = [&](int a, step how, placed target, bool insisted) {
-    inserted const next{0, a, {how, t.on[a], target}, insisted};
+    inserted_call const next{0, a, {how, t.on[a], target}, insisted};
     if (f.size == max_inserted || check_step(how, t, a, target, insisted).what != code::ok) return false;
     f.steps[f.size++] = next;
     f.cost += cost_of(next.step, t);

@@ -45,11 +45,11 @@ struct solve;
 enum class linearity : std::uint8_t { none, joint, separate };
 
 /// Which indices of the operands and of the result are the same index.
-enum class indexing : std::uint8_t { elementwise, reduction, matvec, transposed_matvec, solve };
+enum class index_use : std::uint8_t { elementwise, reduction, matvec, transposed_matvec, solve };
 
 /// What the rules know of an operation.
 struct op_rule {
-  indexing indices = indexing::elementwise;
+  index_use indices = index_use::elementwise;
   linearity linear = linearity::none;
   std::uint8_t nonlinear_arguments = 0; ///< a bit for each operand in which a separately linear operation is not linear
   monoid contraction = monoid::none;    ///< over the indices that the result lacks
@@ -67,7 +67,7 @@ inline constexpr bool is_one_of = (std::is_same_v<Op, List> || ...);
 
 template <class Op>
 consteval op_rule library_rule() {
-  using index = indexing;
+  using index = index_use;
   using linear = linearity;
   if (is_one_of<Op, op::add>) return {.linear = linear::joint, .rising = 0b11};
   if (is_one_of<Op, op::sub>) return {.linear = linear::joint, .rising = 0b01, .falling = 0b10};

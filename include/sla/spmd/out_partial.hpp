@@ -49,9 +49,9 @@ inline constexpr rules::asked_partial<Op, Word> rule_of<detail::asking_partial<O
 
 /// The decision for Op, with the wish. Errors: different_meshes if the mesh of the call has no such axis.
 template <class Op, class Word>
-constexpr outcome check(rules::asked_partial<Op, Word> const&, std::span<operand const> operands,
+constexpr typing_outcome check(rules::asked_partial<Op, Word> const&, std::span<operand const> operands,
                         circumstances now = {}) {
-  outcome missing;
+  typing_outcome missing;
   missing.why.what = code::different_meshes;
   int at = -1;
   for (int a = 0; a < max_mesh_axes; ++a)

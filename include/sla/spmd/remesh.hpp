@@ -54,7 +54,7 @@ struct mesh_map {
   int groups = 0;
   fixed_array<axis_group, max_mesh_axes> group{};
 };
-struct remeshed {
+struct remesh_outcome {
   typing type{};
   mesh_map map{};
   remesh_fault fault = remesh_fault::none;
@@ -146,9 +146,9 @@ constexpr mesh_map correspond(mesh_value from, mesh_value to, bool assumed = fal
 
 /// The placements of a value on `from`, as they are seen from `to`. The bytes that a rank holds stay. `even_families`: a bit
 /// per family whose pieces are equal. Axes of size 1 that only `to` has are Replicate.
-constexpr remeshed remesh(typing const& t, mesh_value const& from, mesh_value const& to, std::uint64_t even_families,
+constexpr remesh_outcome remesh(typing const& t, mesh_value const& from, mesh_value const& to, std::uint64_t even_families,
                           bool assumed = false) {
-  remeshed out;
+  remesh_outcome out;
   out.map = correspond(from, to, assumed);
   out.fault = out.map.fault;
   if (!out.ok()) return out;

@@ -111,7 +111,7 @@ enum class reshape_fault : std::uint8_t {
   unknown,     ///< whether they do is known at run time only
   uneven       ///< an uneven shard of a dimension that is cut or merged
 };
-struct reshaped {
+struct reshape_outcome {
   typing type{};
   reshape_fault fault = reshape_fault::none;
   int dim = -1;
@@ -130,8 +130,8 @@ struct reshape_facts {
 
 /// The placements after a reshape of a dense tensor. A dimension that stays as it is keeps any placement; one that is cut deals
 /// out its outermost factor; one that is merged with others must be the outermost factor, since its pieces would interleave.
-constexpr reshaped reshape_typing(typing const& t, reshape_pattern const& p, reshape_facts const& known) {
-  reshaped out;
+constexpr reshape_outcome reshape_typing(typing const& t, reshape_pattern const& p, reshape_facts const& known) {
+  reshape_outcome out;
   auto const wrong = [&](reshape_fault f, int d) { return out.fault = f, out.dim = d, out; };
   if (!p.valid || p.from.rank != t.rank) return wrong(reshape_fault::pattern, -1);
   out.type = t;

@@ -18,7 +18,7 @@
 namespace sla {
 
 /// The typing of a result and what its computation communicates on each axis, or the reason of a refusal.
-struct outcome {
+struct typing_outcome {
   typing type{};
   fixed_array<communication, max_mesh_axes> implied{};
   diagnostic why{};
@@ -139,9 +139,9 @@ constexpr bool set_order(typing& t, std::span<operand const> operands) {
 
 /// The typings of the results of an operation with this strategy, or why there are none. A pure function: tests are
 /// loops over it. Law: every axis is decided alone, then pending reductions must commute and axes of one dimension must
-/// nest alike; no operation chooses communication beyond `outcome::implied`.
-constexpr outcome check(strategy const& s, std::span<operand const> operands, circumstances const& now = {}) {
-  outcome out;
+/// nest alike; no operation chooses communication beyond `typing_outcome::implied`.
+constexpr typing_outcome check(strategy const& s, std::span<operand const> operands, circumstances const& now = {}) {
+  typing_outcome out;
   if (!s.known || s.inputs != static_cast<int>(operands.size())) return out.why.what = code::no_rule, out;
   int axes = 0;
   for (std::size_t k = 0; k < operands.size(); ++k) {
@@ -201,8 +201,8 @@ constexpr diagnostic check_branch(typing const& t) {
 }
 
 /// `check` for an expression of the library.
-constexpr outcome check(op_rule const& rule, std::span<operand const> operands, circumstances const& now = {}) {
-  outcome out;
+constexpr typing_outcome check(op_rule const& rule, std::span<operand const> operands, circumstances const& now = {}) {
+  typing_outcome out;
   if (!rule.known) return out.why.what = code::no_rule, out;
   return check(strategy_of(rule, operands), operands, now);
 }

@@ -89,8 +89,8 @@ struct typed_call {
 
   static constexpr operand operands[sizeof...(Ts)] = {operand_of<Ts, mesh_type, keys>()...};
 
-  static constexpr outcome decide() {
-    outcome out;
+  static constexpr typing_outcome decide() {
+    typing_outcome out;
     if (!rule_of<Op>.known) return out.why.what = code::no_rule, out;
     if constexpr (std::is_void_v<mesh_type>) {
       return out; // nothing is distributed
@@ -107,7 +107,7 @@ struct typed_call {
     }
   }
 
-  static constexpr outcome value = decide();
+  static constexpr typing_outcome value = decide();
 };
 
 template <class Call, class Axes>
@@ -143,7 +143,7 @@ concept well_typed = detail::call_t<Op, Ts...>::value.ok();
 
 /// The decision as a value: the result's typing, implied communication, and the reason of a refusal.
 template <class Op, class... Ts>
-inline constexpr outcome outcome_of = detail::call_t<Op, Ts...>::value;
+inline constexpr typing_outcome outcome_of = detail::call_t<Op, Ts...>::value;
 
 /// The placements of the result. Where the call is refused these are the first operand's, so that one error stays one.
 template <class Op, class... Ts>

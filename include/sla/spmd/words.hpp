@@ -123,11 +123,11 @@ constexpr std::string_view function_of(transition t) {
 
 /// What the call is given beside the operand: the matrix whose halo it is, or the layout of a partition found at run
 /// time.
-enum class companion : std::uint8_t { none, matrix, layout };
-constexpr companion companion_of(transition t, bool found) {
-  if (t.to.kind == placement_kind::ghost) return companion::matrix;
+enum class step_companion : std::uint8_t { none, matrix, layout };
+constexpr step_companion companion_of(transition t, bool found) {
+  if (t.to.kind == placement_kind::ghost) return step_companion::matrix;
   bool const dealt = t.how == step::repartition || (t.how == step::convert && t.from.kind != placement_kind::ghost);
-  return found && dealt ? companion::layout : companion::none;
+  return found && dealt ? step_companion::layout : step_companion::none;
 }
 
 } // namespace sla

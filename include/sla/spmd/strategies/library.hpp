@@ -23,7 +23,7 @@ constexpr subscripts subscripts_of(op_rule const& rule, std::span<operand const>
   subscripts s;
   s.inputs = static_cast<int>(operands.size());
   for (int k = 0; k < s.inputs; ++k) s.in_batch[k] = operands[static_cast<std::size_t>(k)].type.batch;
-  if (rule.indices == indexing::elementwise || rule.indices == indexing::reduction) {
+  if (rule.indices == index_use::elementwise || rule.indices == index_use::reduction) {
     int lead = 0; // the operand of most dimensions; the others are aligned with its last ones
     for (int k = 1; k < s.inputs; ++k)
       if (operands[static_cast<std::size_t>(k)].type.rank > operands[static_cast<std::size_t>(lead)].type.rank)
@@ -33,7 +33,7 @@ constexpr subscripts subscripts_of(op_rule const& rule, std::span<operand const>
       int const rank = operands[static_cast<std::size_t>(k)].type.rank;
       for (int d = 0; d < rank; ++d) s.in[k][d] = static_cast<std::int8_t>(full.rank - rank + d);
     }
-    if (rule.indices == indexing::reduction) return s;
+    if (rule.indices == index_use::reduction) return s;
     for (int d = 0; d < full.rank; ++d) s.out[0][d] = static_cast<std::int8_t>(d);
     s.out_rank[0] = full.rank;
     s.out_batch[0] = full.batch;
@@ -43,7 +43,7 @@ constexpr subscripts subscripts_of(op_rule const& rule, std::span<operand const>
   auto const &A = operands[0].type, &x = operands[1].type;
   int const batch = A.batch < 0 ? A.rank - 2 : A.batch;
   bool const blocked = A.rank > batch + 2;
-  bool const from_columns = rule.indices == indexing::matvec;
+  bool const from_columns = rule.indices == index_use::matvec;
   for (int d = 0; d < batch; ++d) s.in[0][d] = s.in[1][d] = s.out[0][d] = static_cast<std::int8_t>(d);
   std::int8_t const of_A[] = {row_letter, column_letter, block_row_letter, block_column_letter};
   for (int d = batch; d < A.rank; ++d) s.in[0][d] = of_A[d - batch];
@@ -69,7 +69,7 @@ constexpr bool has_cut_rows(typing const& A) {
 /// A sparse operand dealt out by rows, and a vector in the matching partition: the rows that a rank owns need entries
 /// of others (halo), or make contributions to them (reverse halo).
 constexpr void add_rules_by_rows(strategy& out, op_rule const& rule, subscripts const& s) {
-  bool const from_columns = rule.indices == indexing::matvec;
+  bool const from_columns = rule.indices == index_use::matvec;
   int const at = position(s.in[1], from_columns ? column_letter : row_letter);
   int const to = position(s.out[0], from_columns ? row_letter : column_letter);
   sla::rule r;
@@ -77,10 +77,10 @@ constexpr void add_rules_by_rows(strategy& out, op_rule const& rule, subscripts 
   r.in[1] = shard_slot(at);
   r.out[0] = shard_slot(to);
   r.implied = from_columns                      ? communication::halo
-              : rule.indices == indexing::solve ? communication::solver
+              : rule.indices == index_use::solve ? communication::solver
                                                 : communication::reverse_halo;
   out.add(r);
-  if (rule.indices != indexing::solve) { // by entries: a halo in, contributions to another one out
+  if (rule.indices != index_use::solve) { // by entries: a halo in, contributions to another one out
     auto by_entries = r;
     by_entries.in[0] = {slot_kind::entries};
     by_entries.implied = communication::halo_and_back;
@@ -97,7 +97,7 @@ constexpr void add_rules_by_rows(strategy& out, op_rule const& rule, subscripts 
 /// The strategy of a library expression: one rule per index, and what its linearity lets pass.
 constexpr strategy strategy_of(op_rule const& rule, std::span<operand const> operands) {
   auto const s = detail::subscripts_of(rule, operands);
-  bool const sparse = rule.indices >= indexing::matvec;
+  bool const sparse = rule.indices >= index_use::matvec;
   strategy out;
   bool const cut = sparse && detail::has_cut_rows(operands[0].type);
   if (sparse && !cut) detail::add_rules_by_rows(out, rule, s);
@@ -110,11 +110,11 @@ constexpr strategy strategy_of(op_rule const& rule, std::span<operand const> ope
   out.differentiable = rule.differentiable;
   for (int n = 0; n < by_index.size; ++n) {
     auto r = by_index.rules[n];
-    bool const by_rows = rule.indices == indexing::transposed_matvec && r.in[0].kind == slot_kind::rows;
+    bool const by_rows = rule.indices == index_use::transposed_matvec && r.in[0].kind == slot_kind::rows;
     if (by_rows && !cut && r.in[1].kind == slot_kind::shard)
       continue; // the contributions go to their owners, see above
     bool const folded = r.out[0].kind == slot_kind::partial;
-    if (rule.indices == indexing::solve && r.in[0] != slot{}) { // the inverse mixes rows, and those of blocks
+    if (rule.indices == index_use::solve && r.in[0] != slot{}) { // the inverse mixes rows, and those of blocks
       auto const& A = operands[0].type;
       bool const of_batch = r.in[0].kind == slot_kind::shard && r.in[0].dim < (A.batch < 0 ? A.rank - 2 : A.batch);
       if (!of_batch) continue;
@@ -132,7 +132,7 @@ constexpr strategy strategy_of(op_rule const& rule, std::span<operand const> ope
       if (t.is_sparse()) r.in[k].kind = slot_kind::entries;
       all = all && (t.is_sparse() || t.rank == 0);
     }
-    bool const kept = rule.indices == indexing::elementwise;
+    bool const kept = rule.indices == index_use::elementwise;
     r.out[0] = kept ? slot{slot_kind::entries} : rule.finishes ? slot{} : partial_slot(rule.contraction);
     if (!kept && rule.finishes) r.implied = communication::all_reduce;
     if (all && (kept || rule.contraction != monoid::none)) out.add(r);
