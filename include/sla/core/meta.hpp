@@ -45,6 +45,18 @@ struct fixed_array {
   constexpr bool operator==(fixed_array const&) const = default;
 };
 
+namespace detail {
+/// The N-th of these types.
+template <int N, class... List>
+struct type_at_index;
+template <int N, class First, class... Rest>
+struct type_at_index<N, First, Rest...> : type_at_index<N - 1, Rest...> {};
+template <class First, class... Rest>
+struct type_at_index<0, First, Rest...> {
+  using type = First;
+};
+}  // namespace detail
+
 /// False for every T: `static_assert(always_false<T>, "...")` in the last branch of an `if constexpr`.
 template <class...>
 inline constexpr bool always_false = false;

@@ -69,12 +69,6 @@ struct local_prefix<Promise> {
   static constexpr bool of(auto const& name_of) { return Promise::are_first(name_of); }
 };
 
-template <int N, class First, class... Rest>
-struct axis_number : axis_number<N - 1, Rest...> {};
-template <class First, class... Rest>
-struct axis_number<0, First, Rest...> {
-  using type = First;
-};
 /// Never true; its arguments are what a refusal prints: an axis, and axes that reach the same ranks.
 template <class Axis, class... Others>
 inline constexpr bool ranks_are_distinct = false;
@@ -231,7 +225,7 @@ private:
   template <int... A>
   static consteval bool distinct(std::integer_sequence<int, A...>) {
     if constexpr (constexpr auto found = overlapping(); bool(found)) {
-      static_assert(detail::ranks_are_distinct<typename detail::axis_number<found.second, Axes...>::type,
+      static_assert(detail::ranks_are_distinct<typename detail::type_at_index<found.second, Axes...>::type,
                                                std::conditional_t<(found.first >> A & 1u) != 0, Axes, void>...>,
                     "sla[E27]: axes of a mesh are not jointly orthogonal: steps along the first axis below and along the others"
                     " there meet in one rank. Give the axes strides that clear what the axes of smaller strides reach");

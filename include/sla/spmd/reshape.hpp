@@ -40,6 +40,11 @@ namespace detail {
 constexpr bool read_side(std::string_view text, factored_dims& side, fixed_array<std::string_view, max_factors>& name, int& factors) {
   bool open = false;
   std::size_t at = 0;
+  auto const begin_dim = [&] {
+    if (side.rank == max_dims) return false;
+    side.first[side.rank] = factors;
+    return side.count[side.rank++] = 0, true;
+  };
   auto const is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; };
   while (at < text.size()) {
     char const c = text[at];
@@ -48,11 +53,7 @@ constexpr bool read_side(std::string_view text, factored_dims& side, fixed_array
     } else if (c == '(' || c == ')') {
       if (open == (c == '(')) return false;
       open = c == '(';
-      if (open) {
-        if (side.rank == max_dims) return false;
-        side.first[side.rank] = factors;
-        side.count[side.rank++] = 0;
-      }
+      if (open && !begin_dim()) return false;
       ++at;
     } else if (is_letter(c)) {
       std::size_t end = at;
@@ -60,18 +61,11 @@ constexpr bool read_side(std::string_view text, factored_dims& side, fixed_array
       auto const word = text.substr(at, end - at);
       at = end;
       if (word == "1") { // an extent of 1
-        if (open) continue;
-        if (side.rank == max_dims) return false;
-        side.first[side.rank] = factors;
-        side.count[side.rank++] = 0;
+        if (!open && !begin_dim()) return false;
         continue;
       }
       if (factors == max_factors) return false;
-      if (!open) {
-        if (side.rank == max_dims) return false;
-        side.first[side.rank] = factors;
-        side.count[side.rank++] = 0;
-      }
+      if (!open && !begin_dim()) return false;
       ++side.count[side.rank - 1];
       name[factors++] = word;
     } else {

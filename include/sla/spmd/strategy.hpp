@@ -30,7 +30,8 @@ using monoid_set = std::uint8_t;
 constexpr monoid_set only(monoid m) { return static_cast<monoid_set>(1U << static_cast<int>(m)); }
 inline constexpr monoid_set sums = only(monoid::sum) | only(monoid::average);
 inline constexpr monoid_set extrema = only(monoid::maximum) | only(monoid::minimum);
-inline constexpr monoid_set all_monoids = sums | extrema | only(monoid::product);
+inline constexpr monoid_set beside_sums = extrema | only(monoid::product);
+inline constexpr monoid_set all_monoids = sums | beside_sums;
 /// Folding equal values with these changes nothing.
 inline constexpr monoid_set idempotent = extrema | only(monoid::average);
 constexpr bool has(monoid_set set, monoid m) { return set >> static_cast<int>(m) & 1; }
@@ -128,5 +129,16 @@ struct strategy {
     return *this;
   }
 };
+
+namespace strategies {
+/// An operation that nothing is known of but its arity: whole operands only. `linear_in` states more.
+constexpr strategy opaque(int inputs, int rank = 0, int results = 1) {
+  strategy s;
+  s.inputs = inputs;
+  s.results = results;
+  for (int n = 0; n < results; ++n) s.result_rank[n] = static_cast<std::int8_t>(rank);
+  return s;
+}
+} // namespace strategies
 
 } // namespace sla

@@ -98,14 +98,6 @@ consteval std::int16_t index_in(type_list<List...>) {
   return n;
 }
 
-template <int N, class... List>
-struct type_at_index;
-template <int N, class First, class... Rest>
-struct type_at_index<N, First, Rest...> : type_at_index<N - 1, Rest...> {};
-template <class First, class... Rest>
-struct type_at_index<0, First, Rest...> {
-  using type = First;
-};
 template <int N, class List>
 struct type_at;
 template <int N, class... List>

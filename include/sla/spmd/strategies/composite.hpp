@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Strategies of operations that are compositions in one kernel: normalisation, attention, dense solves, and operations
-// of which only linearity is known. Iterative solves are in sparse.hpp.
+// Strategies of operations that are compositions in one kernel: normalisation, attention, dense solves. Iterative solves
+// are in sparse.hpp; operations of which only linearity is known are `opaque`, in spmd/strategy.hpp.
 #pragma once
 #include <cstdint>
 
@@ -9,22 +9,10 @@
 
 namespace sla::strategies {
 
-/// An operation that nothing is known of but its arity: whole operands only. `linear_in` states more.
-constexpr strategy opaque(int inputs, int rank = 0, int results = 1) {
-  strategy s;
-  s.inputs = inputs;
-  s.results = results;
-  for (int n = 0; n < results; ++n) s.result_rank[n] = static_cast<std::int8_t>(rank);
-  return s;
-}
-
 /// Layer normalisation over the last `normalised` dimensions, as (x, weight, bias) -> (y, mean, reciprocal deviation);
 /// linear in weight and bias together.
 constexpr strategy layer_norm(dims const& x, int normalised, int results = 3) {
-  strategy s;
-  s.inputs = 3;
-  s.results = results;
-  for (int n = 0; n < results; ++n) s.result_rank[n] = x.rank;
+  auto s = opaque(3, x.rank, results);
   for (int d = 0; d < x.rank - normalised; ++d) {
     rule r;
     if (x.extent[d] == 1) continue;
@@ -46,9 +34,7 @@ constexpr strategy layer_norm(dims const& x, int normalised, int results = 3) {
 
 /// Attention, (q, k, v) -> (o, log of sums): (batch, head, length, width) each. Linear in v.
 constexpr strategy attention(int results = 2) {
-  strategy s;
-  s.inputs = 3;
-  s.results = results;
+  auto s = opaque(3, 0, results);
   s.result_rank = {{4, 3, 0, 0}};
   for (int d = 0; d < 2; ++d) { // batch and heads
     rule r;
@@ -72,10 +58,8 @@ constexpr strategy attention(int results = 2) {
 
 /// A dense or triangular solve (A, B): batches and right-hand sides split; linear in B. `vector`: B has no columns.
 constexpr strategy dense_solve(dims const& A, bool vector = false) {
-  strategy s;
-  s.inputs = 2;
   int const rank = vector ? A.rank - 1 : A.rank;
-  s.result_rank[0] = static_cast<std::int8_t>(rank);
+  auto s = opaque(2, rank);
   for (int d = 0; d < A.rank - 2; ++d) {
     rule r;
     r.in[0] = r.in[1] = r.out[0] = shard_slot(d);
@@ -91,9 +75,7 @@ constexpr strategy dense_solve(dims const& A, bool vector = false) {
 
 /// Determinants, inverses, eigenvalues of the last two dimensions: batches only.
 constexpr strategy dense_function(dims const& A, int result_rank) {
-  strategy s;
-  s.inputs = 1;
-  s.result_rank[0] = static_cast<std::int8_t>(result_rank);
+  auto s = opaque(1, result_rank);
   for (int d = 0; d < A.rank - 2; ++d) {
     rule r;
     r.in[0] = r.out[0] = shard_slot(d);

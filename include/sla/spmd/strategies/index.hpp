@@ -12,9 +12,7 @@ namespace sla::strategies {
 
 /// x[..., index, ...] along c, with an index of one dimension.
 constexpr strategy index_select(dims const& x, int c, bool masked = true) {
-  strategy s;
-  s.inputs = 2;
-  s.result_rank[0] = x.rank;
+  auto s = opaque(2, x.rank);
   for (int d = 0; d < x.rank; ++d) {
     rule r;
     r.out[0] = shard_slot(d);
@@ -37,9 +35,7 @@ constexpr strategy index_select(dims const& x, int c, bool masked = true) {
 /// gather(x, c, index): the result has the dimensions of the index. Law: a dimension other than c splits only where
 /// index and x are equally long, since rank r has part r of both.
 constexpr strategy gather(dims const& x, int c, dims const& index, bool masked = true) {
-  strategy s;
-  s.inputs = 2;
-  s.result_rank[0] = index.rank;
+  auto s = opaque(2, index.rank);
   for (int d = 0; d < index.rank; ++d) {
     rule r;
     if (index.extent[d] == 1) continue;
@@ -59,9 +55,7 @@ constexpr strategy gather(dims const& x, int c, dims const& index, bool masked =
 /// scatter_add(self, c, index, source), as (self, index, source). Law: as for gather, with all three equally long;
 /// along c itself index and source split together, and self is a pending sum.
 constexpr strategy scatter_add(dims const& self, int c, dims const& index, dims const& source) {
-  strategy s;
-  s.inputs = 3;
-  s.result_rank[0] = self.rank;
+  auto s = opaque(3, self.rank);
   for (int d = 0; d < self.rank; ++d) {
     bool const same = dims::agree(index.extent[d], source.extent[d]) && index.extent[d] != 1;
     if (!same || (d != c && !dims::agree(index.extent[d], self.extent[d]))) continue;
@@ -75,9 +69,7 @@ constexpr strategy scatter_add(dims const& self, int c, dims const& index, dims 
 
 /// index_add(self, c, index, source) with an index of one dimension, as (self, index, source).
 constexpr strategy index_add(dims const& self, int c) {
-  strategy s;
-  s.inputs = 3;
-  s.result_rank[0] = self.rank;
+  auto s = opaque(3, self.rank);
   for (int d = 0; d < self.rank; ++d) {
     rule r;
     if (d != c && self.extent[d] == 1) continue;
@@ -91,9 +83,7 @@ constexpr strategy index_add(dims const& self, int c) {
 
 /// Rows of a weight (vocabulary, width) by an index, as (weight, index).
 constexpr strategy embedding(dims const& index, bool masked = true) {
-  strategy s;
-  s.inputs = 2;
-  s.result_rank[0] = static_cast<std::int8_t>(index.rank + 1);
+  auto s = opaque(2, index.rank + 1);
   rule width;
   width.in[0] = shard_slot(1);
   width.out[0] = shard_slot(index.rank);

@@ -21,9 +21,7 @@ constexpr strategy like(dims const& x) {
 
 /// Zeros, ones or a number of stated extents; x lends only its type.
 constexpr strategy constant(int inputs, int rank) {
-  strategy s;
-  s.inputs = inputs;
-  s.result_rank[0] = static_cast<std::int8_t>(rank);
+  auto s = opaque(inputs, rank);
   s.basis = result_basis::constant;
   return s;
 }
@@ -31,20 +29,13 @@ constexpr strategy constant(int inputs, int rank) {
 /// Random or uninitialised entries, dropout: ranks may draw different numbers, so the result has no placement before
 /// somebody states one.
 constexpr strategy random(int inputs, int rank = 0) {
-  strategy s;
-  s.inputs = inputs;
-  s.result_rank[0] = static_cast<std::int8_t>(rank);
+  auto s = opaque(inputs, rank);
   s.basis = result_basis::random;
   return s;
 }
 
 /// arange, linspace, full, eye from scalars: what varies makes a varying tensor, and nothing pending passes.
-constexpr strategy from_scalars(int inputs, int rank) {
-  strategy s;
-  s.inputs = inputs;
-  s.result_rank[0] = static_cast<std::int8_t>(rank);
-  return s;
-}
+constexpr strategy from_scalars(int inputs, int rank) { return opaque(inputs, rank); }
 
 /// x = 0 in place: every pending reduction of zeros is zero.
 constexpr strategy zero_in_place(dims const& x) { return pointwise(x).passes(operand_bits(0), all_monoids); }

@@ -10,8 +10,6 @@
 
 namespace sla::strategies {
 
-inline constexpr auto beside_sums = static_cast<monoid_set>(all_monoids & ~sums);
-
 /// Dimension n of the results is dimension from[n] of x, or -1: made, cut, reversed or repeated by the operation.
 /// permute is {2, 0, 1}; transpose {1, 0}; unsqueeze {0, -1, 1}; squeeze and select leave one out; flip, roll, narrow
 /// and repeat along dimension 0 are {-1, 1}; split and unbind have several results.
