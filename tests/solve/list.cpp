@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Lists of systems of different sizes: packed and back, multiplied, and solved together as each would be by itself.
+#include <sla/exec/deferred.hpp>
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/list.hpp>
 #include <sla/solve/precond/jacobi.hpp>
@@ -76,6 +77,30 @@ TEST_CASE("the result does not depend on threads") {
     CHECK(difference(one.x[k], three.x[k]) == 0);
     CHECK(one.report.items[k].iterations == three.report.items[k].iterations);
   }
+}
+
+TEST_CASE("on a queue each system stops as on the host, whatever the lag") {
+  auto A = systems();
+  auto const b = right_hand_sides(A);
+  for (double& v : A[3].values()) v = -v;  // the last one fails
+  sparse_list const L(A);
+  auto const run = [&](auto const&... where) { return try_solve(L, b, cg{.rtol = 1e-10}, jacobi{}, where...); };
+  auto const host = run();
+  CHECK(host.report.items[0].iterations < host.report.items[1].iterations);
+  CHECK(host.report.items[3].state == reason::indefinite_matrix);
+  for (int lag : {0, 4, 32}) {
+    INFO("lag " << lag);
+    auto const queued = run(on([lag](frame f, packed_systems const& each) { return basic_deferred(f, lag, each); }));
+    for (std::size_t k = 0; k < A.size(); ++k) {
+      CHECK(std::equal(host.x[k].begin(), host.x[k].end(), queued.x[k].begin()));
+      CHECK(queued.report.items[k].iterations == host.report.items[k].iterations);
+      CHECK(queued.report.items[k].residual == host.report.items[k].residual);
+      CHECK(queued.report.items[k].state == host.report.items[k].state);
+    }
+  }
+  CHECK_THROWS_WITH(try_solve(L.packed(), ones<double>(L.packed().rows()), cg{}, jacobi{},
+                              on([](frame f) { return basic_deferred(f, 0, packed_systems(std::make_shared<std::vector<index_t> const>(2, 7))); })),
+                    ContainsSubstring("a list of systems with 7 rows together, and vectors of 3351 rows"));
 }
 
 TEST_CASE("one system's trouble is its own") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Lists of complex systems in blocks with several right-hand sides, by a method that keeps many vectors: an item per system and
 // right-hand side.
+#include <sla/exec/deferred.hpp>
 #include <sla/solve/krylov/gmres.hpp>
 #include <sla/solve/list.hpp>
 #include <sla/solve/precond/ilu0.hpp>
@@ -21,7 +22,7 @@ TEST_CASE("complex blocks and several right-hand sides") {
     b.push_back(random<complex_t, Extents<dyn, 2, dyn>>({A.back().rows(), 2, 3}, 5 + b.size()));
   }
   sparse_list const L(A);
-  auto const run = [&] { return try_solve(L, b, gmres{.rtol = 1e-10}, ilu0{}); };
+  auto const run = [&](auto const&... where) { return try_solve(L, b, gmres{.rtol = 1e-10}, ilu0{}, where...); };
   auto const [x, report] = run();
   REQUIRE(report.items.size() == 9);
   CHECK(report.converged());
@@ -31,5 +32,11 @@ TEST_CASE("complex blocks and several right-hand sides") {
     for (std::size_t c = 0; c < 3; ++c) CHECK(report.items[3 * k + c].iterations == one.report.items[c].iterations);
     CHECK(double(norm(x[k] - one.x)) < 1e-9 * double(norm(x[k])));
     CHECK(double(norm(product[k] - b[k])) < 1e-9 * double(norm(b[k])));
+  }
+  for (int lag : {0, 4, 32}) {
+    INFO("lag " << lag);
+    auto const queued = run(on([lag](frame f, auto const& each) { return basic_deferred(f, lag, each); }));
+    for (std::size_t k = 0; k < A.size(); ++k) CHECK(std::equal(x[k].begin(), x[k].end(), queued.x[k].begin()));
+    for (std::size_t n = 0; n < 9; ++n) CHECK(queued.report.items[n].iterations == report.items[n].iterations);
   }
 }

@@ -88,4 +88,15 @@ struct serial {
 template <class B>
 concept Backend = requires { B::is_backend; };
 
+namespace detail {
+/// The frame of a space or pass as its backend counts items: those of a list are not those of its packed frame.
+template <Backend B>
+frame by_items(B const& backend, frame f) {
+  if constexpr (requires { backend.by_items(f); })
+    return backend.by_items(f);
+  else
+    return f;
+}
+}  // namespace detail
+
 }  // namespace sla

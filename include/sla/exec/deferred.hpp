@@ -11,7 +11,8 @@
 
 namespace sla {
 
-class deferred : public detail::host_space_base {
+template <Backend B = openmp>
+class basic_deferred : public detail::host_space_base {
   /// Work in order. What tasks hold is released with them: scalars and kept vectors go after the work that reads them.
   struct queue {
     std::deque<std::function<void()>> tasks;
@@ -42,17 +43,17 @@ class deferred : public detail::host_space_base {
   template <class T>
   using scalar = item_scalar<T, host_memory>;
 
-  deferred(frame f, int lag) : frame_(f), lag_(lag), queue_(std::make_shared<queue>()) {}
+  basic_deferred(frame f, int lag, B backend = {}) : frame_(f), lag_(lag), backend_(std::move(backend)), queue_(std::make_shared<queue>()) {}
   /// Work that no `finish` waited for is dropped.
-  ~deferred() {
+  ~basic_deferred() {
     peeked_.clear();
     queue_->close();
   }
-  deferred(deferred const&) = delete;
-  deferred& operator=(deferred const&) = delete;
+  basic_deferred(basic_deferred const&) = delete;
+  basic_deferred& operator=(basic_deferred const&) = delete;
 
   frame const& layout() const { return frame_; }
-  index_t items() const { return frame_.items(); }
+  index_t items() const { return detail::by_items(backend_, frame_).items(); }
   int synchronizations() const { return synchronizations_; }
 
   /// A work vector like x; methods end with `finish`, so it outlives the work that uses it.
@@ -115,7 +116,8 @@ class deferred : public detail::host_space_base {
   template <std::size_t Count, class... S, class... R>
   void run_pass(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, detail::pack<R...>& results) {
     auto pointers = detail::with_parts([&](auto&... r) { return result_pointers<S...>{{{address(r)}...}}; }, results);
-    queue_->add([=, f = detail::frame_of_pass(plan.layouts[std::size_t(pass)], frame_)] { openmp{}.run(plan, pass, statements, f, false, pointers); });
+    frame const f = detail::by_items(backend_, detail::frame_of_pass(plan.layouts[std::size_t(pass)], frame_));
+    queue_->add([=, backend = backend_] { backend.run(plan, pass, statements, f, false, pointers); });
   }
   /// A statement whose operands were moved into it, until its work is done.
   template <class S>
@@ -147,8 +149,10 @@ class deferred : public detail::host_space_base {
   };
   frame frame_;
   int lag_, synchronizations_ = 0;
+  B backend_;
   std::shared_ptr<queue> queue_;
   std::deque<glance> peeked_;
 };
+using deferred = basic_deferred<>;
 
 }  // namespace sla

@@ -87,7 +87,7 @@ class host_space : public detail::host_space_base {
   }
 
   frame const& layout() const { return frame_; }
-  index_t items() const { return frame_.items(); }
+  index_t items() const { return detail::by_items(backend_, frame_).items(); }
 
   /// A work vector like x, of scalars T.
   template <class T, class U, class E>
@@ -150,7 +150,7 @@ class host_space : public detail::host_space_base {
   }
   template <std::size_t Count, class... S, class... R>
   void run_pass(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, detail::pack<R...>& results) {
-    std::conditional_t<Many, frame, column_frame> const f{detail::frame_of_pass(plan.layouts[std::size_t(pass)], frame_)};
+    std::conditional_t<Many, frame, column_frame> const f{detail::by_items(backend_, detail::frame_of_pass(plan.layouts[std::size_t(pass)], frame_))};
     detail::with_parts([&](auto&... r) { backend_.run(plan, pass, statements, f, false, result_pointers<S...>{{{address(r)}...}}); }, results);
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The host's space for a list of systems: its items are the systems, which have different sizes. Each has scalars of its own,
-// so a method stops for each by itself. And A * x of lists.
+// Passes over a list of systems: items are the systems, which have different sizes. Each has scalars of its own, so a method
+// stops for each by itself. And A * x of lists.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,6 @@
 #include <vector>
 
 #include <sla/exec/evaluate.hpp>
-#include <sla/exec/host.hpp>
 #include <sla/tensor/sparse_list.hpp>
 
 namespace sla {
@@ -66,41 +65,35 @@ class list_walk {
 };
 }  // namespace detail
 
-/// The space of an algorithm on packed systems: an item per system and right-hand side. cuts: where the systems begin and end.
-class list_space : public host_space<true> {
+/// The backend of a space whose items are the systems of a list, one per system and right-hand side: its passes are those of
+/// openmp, and no block of rows is of two systems. cuts: where the systems begin and end.
+class packed_systems {
  public:
+  static constexpr bool is_backend = true;
   using cuts_type = std::shared_ptr<std::vector<index_t> const>;
 
-  list_space(cuts_type cuts, frame packed) : host_space<true>(items_of(*cuts, packed)), cuts_(std::move(cuts)), packed_(packed) {}
+  explicit packed_systems(cuts_type cuts) : cuts_(std::move(cuts)) {}
 
-  template <std::size_t Count, class... S, class... R>
-  void run_pass(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, detail::pack<R...>& results) {
-    frame f = detail::frame_of_pass(plan.layouts[std::size_t(pass)], packed_);
-    if (f.rows != packed_.rows)
-      throw shape_error(text("fuse: a statement of ", f.rows, " rows in a list of systems with ", packed_.rows, " rows together"));
-    f.batch = layout().batch;
+  /// A frame of packed rows by its items. Errors: shape_error, if its rows are not those of the systems.
+  frame by_items(frame packed) const {
+    if (packed.batch != 1 || packed.rows != cuts_->back())
+      throw shape_error(text("a list of systems with ", cuts_->back(), " rows together, and vectors of ", packed.rows, " rows, batch ", packed.batch));
+    packed.batch = index_t(cuts_->size()) - 1;
+    return packed;
+  }
+  template <std::size_t Count, class... S>
+  void run(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, frame f, bool merged,
+           result_pointers<S...> const& results) const {
     detail::list_walk walk(*cuts_, f);
     pass_partials<S...> partials;
     run_blocks(plan, pass, statements, f, walk, partials);
-    detail::with_parts(
-        [&](auto&... r) {
-          result_pointers<S...> const pointers{{{address(r)}...}};
-          detail::for_statements(plan, pass, statements, [&]<std::size_t N>(auto const&, std::integral_constant<std::size_t, N>) {
-            partials.template fold<N>(f, false, detail::part<N>(pointers));
-          });
-        },
-        results);
+    detail::for_statements(plan, pass, statements, [&]<std::size_t N>(auto const&, std::integral_constant<std::size_t, N>) {
+      partials.template fold<N>(f, merged, detail::part<N>(results));
+    });
   }
 
  private:
-  static frame items_of(std::vector<index_t> const& cuts, frame packed) {
-    if (packed.batch != 1 || packed.rows != cuts.back())
-      throw shape_error(text("a space for systems of ", cuts.back(), " rows together, and vectors of ", packed.rows, " rows, batch ", packed.batch));
-    packed.batch = index_t(cuts.size()) - 1;
-    return packed;
-  }
   cuts_type cuts_;
-  frame packed_;
 };
 
 /// A[k] * x[k] for each system, in one product. Errors: shape_error that names the system.
