@@ -16,6 +16,7 @@
 #include <sla/dist/fake.hpp>
 #include <sla/dist/flat.hpp>
 #include <sla/dist/grad.hpp>
+#include <sla/dist/grad_pending.hpp>
 #include <sla/dist/grad_views.hpp>
 #include <sla/dist/halos.hpp>
 #include <sla/dist/in_place.hpp>

@@ -2,7 +2,8 @@
 // Steps without waiting give the values of those that wait, to the bit, while messages are late and other work goes on.
 #include <chrono>
 
-#include <sla/dist/pending.hpp>
+#include <sla/dist/grad.hpp>
+#include <sla/dist/grad_pending.hpp>
 #include <sla/dist/threads.hpp>
 
 #include "catch.hpp"
@@ -73,5 +74,74 @@ TEST_CASE("steps without waiting are those that wait, in any order and with late
       told = true;
     }
     require(told, c, "a value is taken once");
+  }));
+}
+
+TEST_CASE("gradients of steps without waiting are those of the steps, and so are tangents") {
+  CHECK_NOTHROW(threads::run(GENERATE(1, 2, 3, 4, 8), {.delay = 50us}, [&](auto& world) {
+    Ranks const m(world);
+    auto& c = m.communicator(0);
+    Extents<dyn, dyn> const shape(48, 5);
+    auto const p = suite::as<Partial<>>(suite::whole_numbers(shape, c.rank()), m);
+    auto const s = distribute<Shard<0, Ceil>>(suite::whole_numbers(shape, 3), m);
+    auto const D = distribute<SparseShard<0>>(problems::poisson<double>({6, 5}), m, suite::scattered_owners(30, c.size()));
+    auto const x = distribute(suite::whole_numbers(Extents<dyn, dyn>(30, 2), 4), D.col_layout());
+    auto const ghosts = halo_exchange<"tp", "A">(x, D);
+    auto const contributions = convert<"tp", GhostP<0, Part<>, "A">>(owned<"tp">(ghosts));
+    using suite::check_adjoint;
+    check_adjoint(c, p, [](auto const& v) { return all_reduce<"tp">(v, async).wait(); }, "all_reduce to R");
+    check_adjoint(c, p, [](auto const& v) { return all_reduce<"tp", Invariant>(v, async).wait(); }, "all_reduce to I");
+    check_adjoint(c, p, [](auto const& v) { return reduce_scatter<"tp", Shard<1, Balanced>>(v, async).wait(); }, "reduce_scatter");
+    check_adjoint(c, s, [](auto const& v) { return all_gather<"tp">(v, async).wait(); }, "all_gather to R");
+    check_adjoint(c, s, [](auto const& v) { return all_gather<"tp", Invariant>(v, async).wait(); }, "all_gather to I");
+    check_adjoint(c, s, [](auto const& v) { return all_to_all<"tp", Shard<1, Ceil>>(v, async).wait(); }, "all_to_all");
+    check_adjoint(c, s, [](auto const& v) { return repartition<"tp", Shard<0, Balanced>>(v, async).wait(); }, "repartition");
+    check_adjoint(c, x, [&](auto const& v) { return halo_exchange<"tp", "A">(v, D, async).wait(); }, "halo_exchange");
+    check_adjoint(c, contributions, [](auto const& v) { return halo_reduce<"tp">(v, async).wait(); }, "halo_reduce");
+    check_adjoint(c, ghosts, [](auto const& v) { return all_gather<"tp">(v, async).wait(); }, "all_gather of a Ghost");
+    require(equal(all_gather<"tp">(ghosts, async).wait().local(), all_gather<"tp">(ghosts).local()), c, "the whole of a Ghost");
+    require(equal(halo_reduce<"tp">(contributions, async).wait().local(), halo_reduce<"tp">(contributions).local()), c, "halo_reduce");
+
+    // three under way at once
+    auto const waiting = [](auto const& v) {
+      auto const whole = all_gather<"tp">(v);
+      auto const turned = all_to_all<"tp", Shard<1, Ceil>>(v), doubled = all_to_all<"tp", Shard<1, Ceil>>(2.0 * v);
+      return eval(convert<"tp", Shard<1, Ceil>>(whole * whole) + turned * doubled);
+    };
+    auto const going_on = [](auto const& v) {
+      auto whole_later = all_gather<"tp">(v, async);
+      auto turned = all_to_all<"tp", Shard<1, Ceil>>(v, async);
+      auto doubled = all_to_all<"tp", Shard<1, Ceil>>(2.0 * v, async);
+      auto const product = std::move(doubled).wait() * std::move(turned).wait();
+      auto const whole = std::move(whole_later).wait();
+      return eval(convert<"tp", Shard<1, Ceil>>(whole * whole) + product);
+    };
+    auto const direction = distribute<Shard<0, Ceil>>(suite::whole_numbers(shape, 8), m);
+    auto const [y, dy] = jvp(waiting, std::tie(s), std::tie(direction));
+    auto const [z, dz] = jvp(going_on, std::tie(s), std::tie(direction));
+    require(equal(z.local(), y.local()) && equal(dz.local(), dy.local()), c, "values and tangents");
+    auto const [loss, g] = value_and_gradient([&](auto const& v) { return 0.5 * squared_norm(waiting(v)); }, s);
+    auto const [same, h] = value_and_gradient([&](auto const& v) { return 0.5 * squared_norm(going_on(v)); }, s);
+    require(same == loss && equal(h.local(), g.local()), c, "gradients");
+  }));
+}
+
+TEST_CASE("a cotangent is under way from where the value was waited for to where the step began") {
+  CHECK_NOTHROW(threads::run(3, [&](auto& world) {
+    Ranks const m(world);
+    auto& c = m.communicator(0);
+    auto const s = distribute<Shard<0>>(suite::whole_numbers(Extents<dyn, dyn>(6, 2), 3), m);
+    tape t;
+    auto& input = t.input(s);
+    traced<std::remove_const_t<decltype(s)>> const x(t, input);
+    std::uint64_t seen = 0;
+    auto later = all_gather<"tp">(x, async);
+    auto& between = t.record(s, [&](auto const&, auto const&) { seen = c.stats().exchanges; }); // it sends nothing
+    auto const whole = std::move(later).wait();
+    between.add(s);
+    whole.variable().add(suite::some_cotangent(whole.value(), c.rank()));
+    auto const before = c.stats().exchanges;
+    t.sweep();
+    require(seen == before + 1 && c.stats().exchanges == seen, c, "one exchange, begun before");
   }));
 }

@@ -58,18 +58,23 @@ auto with_halo(Local const& x, halo_plan const& plan) {
   place_ghosts<D>(out, plan, exchange.ghosts());
   return out;
 }
-/// Own rows, with what others contributed to them. Collective.
+/// The contributions to ghosts behind the own rows of x, as messages hold them.
 template <int D, class Local>
-auto with_contributions(Local const& x, halo_plan const& plan) {
-  using T = typename Local::value_type;
+auto packed_ghosts(Local const& x, halo_plan const& plan) {
   auto const [outer, inner] = around(x.extents(), D);
   index_t const own = plan.own(), all = own + plan.ghosts();
-  std::vector<T> ghosts(std::size_t(plan.ghosts() * outer * inner));
+  std::vector<typename Local::value_type> ghosts(std::size_t(plan.ghosts() * outer * inner));
   for (index_t b = 0; b < outer; ++b)
     for (index_t g = 0; g < plan.ghosts(); ++g)
       std::copy_n(x.data() + (b * all + own + g) * inner, inner, ghosts.data() + (g * outer + b) * inner);
-  auto out = first_rows<D>(x, own);
-  reverse_halo(plan, ghosts, out.data(), {outer, inner});
+  return ghosts;
+}
+/// Own rows, with what others contributed to them. Collective.
+template <int D, class Local>
+auto with_contributions(Local const& x, halo_plan const& plan) {
+  auto const [outer, inner] = around(x.extents(), D);
+  auto out = first_rows<D>(x, plan.own());
+  reverse_halo(plan, packed_ghosts<D>(x, plan), out.data(), {outer, inner});
   return out;
 }
 /// The rows and ghosts of this rank out of the whole.

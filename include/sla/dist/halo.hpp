@@ -115,18 +115,34 @@ class halo_exchange {
   std::unique_ptr<exchange> under_way_;
 };
 
-/// The reverse: contributions to ghosts (laid out as they arrive above) are added into their owners' rows of y, neighbour by
-/// neighbour in rank order.
+/// The reverse: contributions to ghosts (laid out as they arrive above) go to their owners.
 template <class T>
-void reverse_halo(halo_plan const& plan, std::vector<T> const& ghosts, T* y, row_shape shape) {
-  std::vector<T> arrived(std::size_t(index_t(plan.sent().size()) * shape.size()));
-  halo_exchange<T>::start(plan, plan.receives(), ghosts, plan.sends(), arrived, shape)->wait();
-  T const* in = arrived.data();
-  for (index_t row : plan.sent())
-    for (index_t b = 0; b < shape.batch; ++b) {
-      T* const to = y + (b * plan.own() + row) * shape.inner;
-      for (index_t w = 0; w < shape.inner; ++w) to[w] += *in++;
-    }
+class reverse_exchange {
+ public:
+  reverse_exchange(halo_plan const& plan, std::vector<T> ghosts, row_shape shape)
+      : plan_(&plan), shape_(shape), outgoing_(std::move(ghosts)), arrived_(std::size_t(index_t(plan.sent().size()) * shape.size())),
+        under_way_(halo_exchange<T>::start(plan, plan.receives(), outgoing_, plan.sends(), arrived_, shape)) {}
+  bool done() { return under_way_->done(); }
+  /// Waits, and adds them into the owners' rows of y, neighbour by neighbour in rank order.
+  void add_to(T* y) {
+    under_way_->wait();
+    T const* in = arrived_.data();
+    for (index_t row : plan_->sent())
+      for (index_t b = 0; b < shape_.batch; ++b) {
+        T* const to = y + (b * plan_->own() + row) * shape_.inner;
+        for (index_t w = 0; w < shape_.inner; ++w) to[w] += *in++;
+      }
+  }
+
+ private:
+  halo_plan const* plan_;
+  row_shape shape_;
+  std::vector<T> outgoing_, arrived_;
+  std::unique_ptr<exchange> under_way_;
+};
+template <class T>
+void reverse_halo(halo_plan const& plan, std::vector<T> ghosts, T* y, row_shape shape) {
+  reverse_exchange<T>(plan, std::move(ghosts), shape).add_to(y);
 }
 }  // namespace detail
 

@@ -167,7 +167,7 @@ auto perform(op::norm1, D const& d) {
       for (index_t g = 0; g < halo.ghosts(); ++g)
         std::copy_n(from + (halo.own() + g) * Q, Q, ghosts.data() + (g * batch + b) * Q);
     }
-    detail::reverse_halo(halo, ghosts, own.data(), {batch, Q});
+    detail::reverse_halo(halo, std::move(ghosts), own.data(), {batch, Q});
     sums = std::move(own);
   }
   auto out = detail::largest(sums, d.local().batch_count());

@@ -190,7 +190,7 @@ struct halo_transposed_product : transposed_product<View, X> {
         for (index_t w = 0; w < s.inner; ++w)
           outgoing[std::size_t((g * s.batch + b) * s.inner + w)] = item[(own + g) * s.inner + w];
     }
-    detail::reverse_halo(*plan, outgoing, out, s);
+    detail::reverse_halo(*plan, std::move(outgoing), out, s);
   }
 };
 

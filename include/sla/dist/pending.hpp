@@ -191,12 +191,11 @@ struct step_under_way final : work_under_way<Y> {
   layout_handle<Mesh> before, after;
   pieces_under_way<T> pieces;
 
-  step_under_way(Local const& x, layout_handle<Mesh> layout)
+  step_under_way(Local const& x, layout_handle<Mesh> layout, layout_handle<Mesh> const& like)
       : shape{x.extents()}, before(std::move(layout)), after(before) {
     check_complex<T>(fold_of<From>);
     if constexpr (To::kind == placement_kind::shard)
-      after = dealt_layout<typename To::family>(before, A, same_dimension() ? before->extent[A] : x.extent(To::dim),
-                                                before);
+      after = dealt_layout<typename To::family>(before, A, same_dimension() ? before->extent[A] : x.extent(To::dim), like);
     pieces.data = Taken::begin(x, line_of(*before, A), line_of(*after, A), fold_of<From>);
     pieces.begin(before->mesh.communicator(A));
   }
@@ -229,68 +228,130 @@ struct halo_under_way final : work_under_way<Y> {
     return Y(std::move(own), layout);
   }
 };
+template <int D, class Local, class Mesh, class Y>
+struct contributions_under_way final : work_under_way<Y> {
+  layout_handle<Mesh> layout;
+  local_of_t<Y> own;
+  reverse_exchange<typename Local::value_type> messages;
 
-template <step How, fixed_string Axis, class To, class X>
-auto begun(X const& x) {
+  contributions_under_way(Local const& x, layout_handle<Mesh> of)
+      : layout(std::move(of)), own(first_rows<D>(x, plan_of(*layout).own())),
+        messages(plan_of(*layout), packed_ghosts<D>(x, plan_of(*layout)),
+                 {around(x.extents(), D).first, around(x.extents(), D).second}) {}
+  bool done() override { return messages.done(); }
+  Y finish() override {
+    messages.add_to(own.data());
+    return Y(std::move(own), layout);
+  }
+};
+/// What sends nothing, and what goes on when another is there.
+template <class Y>
+struct arrived final : work_under_way<Y> {
+  Y value;
+  explicit arrived(Y y) : value(std::move(y)) {}
+  bool done() override { return true; }
+  Y finish() override { return std::move(value); }
+};
+template <class Y, class First, class F>
+struct followed final : work_under_way<Y> {
+  First first;
+  F f;
+  followed(First before, F g) : first(std::move(before)), f(std::move(g)) {}
+  bool done() override { return first.done(); }
+  Y finish() override { return f(std::move(first).wait()); }
+};
+template <class First, class F>
+auto when_there(First first, F f) {
+  using Y = decltype(f(std::move(first).wait()));
+  return pending<Y>(std::make_unique<followed<Y, First, F>>(std::move(first), std::move(f)));
+}
+
+template <step How, fixed_string Axis, class To, bool Insisted = false, class X>
+auto begun(X const& x, layout_handle<mesh_of_t<stepping_t<X>>> const& like = {}) {
   if constexpr (!is_distributed<X>) {
-    return begun<How, Axis, To>(eval(x));
+    return begun<How, Axis, To, Insisted>(eval(x), like);
   } else {
     using Mesh = mesh_of_t<X>;
+    using kind = placement_kind;
     constexpr int a = Mesh::template index<Axis>();
     using From = placement_on_t<X, a>;
-    static_assert(
-        is_tensor<local_of_t<X>> && From::kind != placement_kind::varying && To::kind != placement_kind::varying,
-        "sla: a step without waiting, f<axis>(x, async), is taken on tensors, and not on stacks of a Varying");
-    require_step<How, X, Axis, To>();
-    if constexpr (legal_step<How, X, Axis, To>) {
-      using Y = std::remove_cvref_t<decltype(stepped<How, Axis, To, false>(x))>;
-      using Work = step_under_way<How, From, To, a, local_of_t<X>, Mesh, Y>;
-      return pending<Y>(std::make_unique<Work>(x.local(), x.handle()));
-    } else {
+    static_assert(is_tensor<local_of_t<X>> && From::kind != kind::varying && To::kind != kind::varying,
+                  "sla: a step without waiting, f<axis>(x, async), is taken on tensors, and not on stacks of a Varying");
+    require_step<How, X, Axis, To, Insisted>();
+    if constexpr (!legal_step<How, X, Axis, To, Insisted>) {
       return x;
+    } else {
+      auto const stepped_on = [&like](auto const& y) { return stepped<How, Axis, To, Insisted>(y, like); };
+      using Y = std::remove_cvref_t<decltype(stepped_on(x))>;
+      if constexpr (is_free(How)) {
+        return pending<Y>(std::make_unique<arrived<Y>>(stepped_on(x)));
+      } else if constexpr (How == step::halo_exchange) {
+        auto dealt = with_halo_of(x.handle(), a, like ? *like : *x.handle());
+        require_rows_of_halo(*x.handle(), *dealt);
+        using Work = halo_under_way<From::dim, local_of_t<X>, Mesh, Y>;
+        return pending<Y>(std::make_unique<Work>(x.local(), std::move(dealt)));
+      } else if constexpr (How == step::halo_reduce) {
+        using Work = contributions_under_way<From::dim, local_of_t<X>, Mesh, Y>;
+        return pending<Y>(std::make_unique<Work>(x.local(), x.handle()));
+      } else if constexpr (From::kind == kind::ghost) {  // gathered: the own rows
+        return begun<How, Axis, To, Insisted>(stepped<step::convert, Axis, shard_of<From>, false>(x), like);
+      } else if constexpr (To::kind == kind::ghost_partial) {  // scattered: own rows, among zeros
+        return when_there(begun<How, Axis, shard_of<To>, true>(x, like), [like](auto const& y) {
+          return stepped<step::convert, Axis, To, true>(y, like);
+        });
+      } else {
+        using Work = step_under_way<How, From, To, a, local_of_t<X>, Mesh, Y>;
+        return pending<Y>(std::make_unique<Work>(x.local(), x.handle(), like));
+      }
     }
   }
 }
 } // namespace detail
 
+/// A step that does not wait, as `perform` takes it: S is a step_on.
+template <StepOn S>
+struct begin_step {};
+
+template <StepOn S, class X>
+requires detail::Steppable<X>
+auto perform(begin_step<S>, X const& x, layout_handle<mesh_of_t<detail::stepping_t<X>>> const& like = {}) {
+  return detail::begun<S::how, S::axis, typename S::to, S::insisted>(x, like);
+}
+
 // Steps without waiting. Cost: that of the step; what its messages take may pass beside other work. All messages of a
 // gather, a scatter, an exchange or a halo are under way at once; of an all_reduce those to the ranks that fold, while
-// the pieces are gathered in wait(). Gradient: none; differentiate the steps that wait.
+// the pieces are gathered in wait(). Gradient: that of the step, without waiting too: its messages travel from where the
+// value was waited for to where the step began (dist/grad_pending.hpp).
 
 template <fixed_string Axis, Placement To = Replicate, Stepping X>
 auto all_reduce(X const& x, async_t) {
-  return detail::begun<step::all_reduce, Axis, To>(x);
+  return perform(begin_step<step_on<step::all_reduce, Axis, To>>{}, x);
 }
 template <fixed_string Axis, Placement To = Replicate, Stepping X>
 auto all_gather(X const& x, async_t) {
-  return detail::begun<step::all_gather, Axis, To>(x);
+  return perform(begin_step<step_on<step::all_gather, Axis, To>>{}, x);
 }
 template <fixed_string Axis, Placement To, Stepping X>
 auto reduce_scatter(X const& x, async_t) {
-  return detail::begun<step::reduce_scatter, Axis, To>(x);
+  return perform(begin_step<step_on<step::reduce_scatter, Axis, To>>{}, x);
 }
 template <fixed_string Axis, Placement To, Stepping X>
 auto all_to_all(X const& x, async_t) {
-  return detail::begun<step::all_to_all, Axis, To>(x);
+  return perform(begin_step<step_on<step::all_to_all, Axis, To>>{}, x);
 }
 template <fixed_string Axis, Placement To, Stepping X>
 auto repartition(X const& x, async_t) {
-  return detail::begun<step::repartition, Axis, To>(x);
+  return perform(begin_step<step_on<step::repartition, Axis, To>>{}, x);
 }
-template <fixed_string Axis, fixed_string Pattern = "", DistributedTensor X, class D>
+template <fixed_string Axis, fixed_string Pattern = "", Stepping X, class D>
 auto halo_exchange(X const& x, D const& d, async_t) {
-  using Mesh = mesh_of_t<X>;
-  constexpr int a = detail::axis_of<X, Axis>;
-  using From = placement_on_t<X, a>;
-  using To = detail::ghost_of<From, Pattern>;
-  require_step<step::halo_exchange, X, Axis, To>();
-  if constexpr (legal_step<step::halo_exchange, X, Axis, To>) {
-    using Y = std::remove_cvref_t<decltype(halo_exchange<Axis, Pattern>(x, d))>;
-    using Work = detail::halo_under_way<From::dim, local_of_t<X>, Mesh, Y>;
-    return pending<Y>(std::make_unique<Work>(x.local(), detail::halo_layout(x.handle(), d, a)));
-  } else {
-    return x;
-  }
+  using To = detail::ghost_of<detail::on_axis_of<X, Axis>, Pattern>;
+  return perform(begin_step<step_on<step::halo_exchange, Axis, To>>{}, x,
+                 detail::halo_layout(detail::handle_of(x), detail::matrix_value(d), detail::axis_of<X, Axis>));
+}
+template <fixed_string Axis, Stepping X>
+auto halo_reduce(X const& x, async_t) {
+  return perform(begin_step<step_on<step::halo_reduce, Axis, detail::shard_of<detail::on_axis_of<X, Axis>>>>{}, x);
 }
 
 } // namespace sla
