@@ -41,3 +41,29 @@ TEST_CASE("MINRES on ranks, for a matrix of both signs") {
   for (index_t i = 0; i < A.rows(); ++i) A.values()[diagonal[i]] -= 1.1;
   check(A, minres{.rtol = 1e-9}, row_norms{});
 }
+
+TEST_CASE("systems of a list go whole to ranks, which solve their own as one rank solves all") {
+  std::vector<sparse_tensor<double>> A;
+  std::vector<sla::vector<double>> b;
+  for (index_t n : {4, 21, 1, 9, 33}) {
+    A.push_back(problems::poisson<double>({n, 11}));
+    b.push_back(random<double>(11 * n, std::uint64_t(n)));
+  }
+  sparse_list const L(A);
+  auto const all = try_solve(L, b, cg{.rtol = 1e-10}, jacobi{});
+  for (int ranks : {1, 2, 3, 8}) {
+    auto const differences = threads::run(ranks, [&](auto& world) {
+      index_t const first = Balanced::first(world.rank(), L.count(), ranks), last = Balanced::first(world.rank() + 1, L.count(), ranks);
+      if (first == last) return 0.0;
+      auto const mine = try_solve(L.systems(first, last), std::vector(b.begin() + first, b.begin() + last), cg{.rtol = 1e-10}, jacobi{});
+      double worst = 0;
+      for (index_t k = first; k < last; ++k) {
+        auto const here = std::size_t(k - first), there = std::size_t(k);
+        worst = (std::max)(worst, double(norm_inf(mine.x[here] - all.x[there])));
+        worst += std::abs(mine.report.items[here].iterations - all.report.items[there].iterations);
+      }
+      return worst;
+    });
+    for (double d : differences) CHECK(d == 0);
+  }
+}

@@ -42,6 +42,10 @@ TEST_CASE("a list is packed and unpacked, and multiplies") {
   }
   sparse_list const again(L.packed(), *L.row_cuts(), *L.col_cuts());
   CHECK(again.cols(1) == 3000);
+  auto const some = L.systems(1, 3);
+  REQUIRE(some.count() == 2);
+  CHECK(same_pattern(some[0].pattern(), A[1].pattern()));
+  CHECK(difference((some * std::vector{x[1], x[2]})[1], y[2]) == 0);
 }
 
 TEST_CASE("systems are solved together as each by itself") {
@@ -151,6 +155,8 @@ TEST_CASE("bad lists say what is wrong") {
   sparse_list const L(A);
   CHECK_THROWS_WITH(sparse_list(std::vector<sparse_tensor<double>>{}), ContainsSubstring("at least one"));
   CHECK_THROWS_WITH(L[4], ContainsSubstring("system 4 of a list of 4"));
+  CHECK_THROWS_WITH(L.systems(2, 2), ContainsSubstring("systems 2 .. 2 of a list of 4; a list has at least one"));
+  CHECK_THROWS_AS(L.systems(3, 5), index_error);
   CHECK_THROWS_WITH(sparse_list(L.packed(), {0, 10, 3351}, {0, 10, 3351}), ContainsSubstring("outside of system 0"));
   CHECK_THROWS_WITH(sparse_list(L.packed(), {0, 20, 10, 3351}, {0, 20, 10, 3351}), ContainsSubstring("do not overlap"));
   CHECK_THROWS_WITH(sparse_list(L.packed(), {0, 20}, {0, 20}), ContainsSubstring("cover them all"));

@@ -15,6 +15,7 @@
 #include <sla/dist/partition/quality.hpp>
 #include <sla/dist/partition/strips.hpp>
 #include <sla/dist/rows.hpp>
+#include <sla/tensor/sparse_list.hpp>
 
 namespace sla {
 
@@ -171,6 +172,16 @@ auto distribute(sparse_tensor<T, S, F> const& A, Mesh const& m, Cut const& parti
   layout->mesh = m;
   auto [local, handle] = detail::deal_sparse<0, P...>(A, std::move(layout), partitioner);
   return distributed<decltype(local), Mesh, P...>(std::move(local), std::move(handle));
+}
+
+/// Refused: solving the systems of a list sends nothing, so each rank has a list of its own.
+template <Placement... P, class T, class S, class F, class Mesh, class... Cut>
+  requires(sizeof...(P) > 0 && is_mesh<Mesh>)
+auto distribute(sparse_list<T, S, F> const& A, Mesh const&, Cut const&...) {
+  static_assert(always_false<T>,
+                "sla: distribute(list, mesh): the systems of a list are solved without communication: give each rank a list of its own, "
+                "A.systems(first, last), and solve that");
+  return A;
 }
 
 namespace detail {

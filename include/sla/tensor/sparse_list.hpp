@@ -65,7 +65,19 @@ class sparse_list {
   /// System k, with values of its own. Errors: index_error.
   system_type operator[](index_t k) const {
     if (k < 0 || k >= count()) throw index_error(text("system ", k, " of a list of ", count()));
-    return sla::cols(sla::rows(packed_, first_row(k), first_row(k + 1)), first_col(k), first_col(k + 1));
+    return systems_of(k, k + 1);
+  }
+
+  /// The systems first to last - 1, as a list; there is at least one. Errors: index_error.
+  sparse_list systems(index_t first, index_t last) const {
+    if (first < 0 || last > count() || first >= last)
+      throw index_error(text("systems ", first, " .. ", last, " of a list of ", count(), "; a list has at least one"));
+    auto const moved = [&](std::vector<index_t> const& cuts) {
+      std::vector<index_t> out(cuts.begin() + first, cuts.begin() + last + 1);
+      for (index_t& at : out) at -= cuts[std::size_t(first)];
+      return out;
+    };
+    return {systems_of(first, last), moved(*row_cuts_), moved(*col_cuts_)};
   }
 
   /// Vectors of the systems' rows (or columns), one after the other: b[k] is (M_k, p), or has one more axis of right-hand
@@ -89,6 +101,9 @@ class sparse_list {
   }
 
  private:
+  packed_type systems_of(index_t first, index_t last) const {
+    return sla::cols(sla::rows(packed_, first_row(first), first_row(last)), first_col(first), first_col(last));
+  }
   index_t first_row(index_t k) const { return (*row_cuts_)[std::size_t(k)]; }
   index_t first_col(index_t k) const { return (*col_cuts_)[std::size_t(k)]; }
   void keep(std::vector<index_t> rows, std::vector<index_t> cols) {
