@@ -23,7 +23,7 @@ namespace sla {
 /// How an operation is called. An own one is called by `custom<Op>` (sla/dist/custom.hpp).
 template <class Op>
 struct planned_call {
-  static auto run(auto const&... x) {
+  static constexpr auto run(auto const&... x) {
     if constexpr (requires { perform(Op{}, x...); })
       return perform(Op{}, x...);
     else
@@ -32,35 +32,35 @@ struct planned_call {
 };
 template <>
 struct planned_call<op::add> {
-  static auto run(auto const& a, auto const& b) { return a + b; }
+  static constexpr auto run(auto const& a, auto const& b) { return a + b; }
 };
 template <>
 struct planned_call<op::sub> {
-  static auto run(auto const& a, auto const& b) { return a - b; }
+  static constexpr auto run(auto const& a, auto const& b) { return a - b; }
 };
 template <>
 struct planned_call<op::mul> {
-  static auto run(auto const& a, auto const& b) { return a * b; }
+  static constexpr auto run(auto const& a, auto const& b) { return a * b; }
 };
 template <>
 struct planned_call<op::div> {
-  static auto run(auto const& a, auto const& b) { return a / b; }
+  static constexpr auto run(auto const& a, auto const& b) { return a / b; }
 };
 template <>
 struct planned_call<op::exp> {
-  static auto run(auto const& a) { return exp(a); }
+  static constexpr auto run(auto const& a) { return exp(a); }
 };
 template <>
 struct planned_call<op::sum> {
-  static auto run(auto const& a) { return sum(a); }
+  static constexpr auto run(auto const& a) { return sum(a); }
 };
 template <>
 struct planned_call<op::dot> {
-  static auto run(auto const& a, auto const& b) { return dot(a, b); }
+  static constexpr auto run(auto const& a, auto const& b) { return dot(a, b); }
 };
 template <>
 struct planned_call<op::matvec> {
-  static auto run(auto const& a, auto const& b) { return a * b; }
+  static constexpr auto run(auto const& a, auto const& b) { return a * b; }
 };
 
 namespace detail {
@@ -70,8 +70,8 @@ inline constexpr bool plan_is_expected = std::is_same_v<Planned, Expected>;
 
 /// The value of an expression; what is no expression stays.
 template <class X>
-auto settled(X const& x) {
-  if constexpr (Stepping<X> && !requires { typename X::plain_type; })
+constexpr auto settled(X const& x) {
+  if constexpr (Redistributing<X> && !requires { typename X::plain_type; })
     return eval(x);
   else
     return x;
@@ -96,7 +96,7 @@ struct call_runner;
 template <class Op, class... Routes, class... After>
 struct call_runner<Op, type_list<Routes...>, plans::Apply<Op>, plans::Result<After...>> {
   template <class... X>
-  static auto run(X const&... x) {
+  static constexpr auto run(X const&... x) {
     return run_plan(plans::Route<After...>{}, settled(planned_call<Op>::run(run_plan(Routes{}, x)...)));
   }
 };
@@ -104,13 +104,13 @@ template <class Op, class... Routes, int K, class... Steps, class... Rest>
 struct call_runner<Op, type_list<Routes...>, plans::Arg<K, Steps...>, Rest...> : call_runner<Op, type_list<Routes..., plans::Route<Steps...>>, Rest...> {};
 
 template <class Op, class... Parts, class... X>
-auto run_call(plans::Plan<Parts...>, X const&... x) {
+constexpr auto run_call(plans::Plan<Parts...>, X const&... x) {
   return call_runner<Op, type_list<>, Parts...>::run(x...);
 }
 
 /// Asked: a wish, or nothing, and the operands.
 template <class Op, class Golden, class... Asked, class... X>
-auto planned_result(type_list<Asked...>, X const&... x) {
+constexpr auto planned_result(type_list<Asked...>, X const&... x) {
   if constexpr (!Plannable<Op, Asked...>) {
     static_assert(has_plan<Op, Asked...>, "sla[E16]: no redistribution of these operands makes the call legal, or leads to the placements wanted");
   } else {
@@ -127,14 +127,14 @@ struct asked_of;
 template <class Op, class... P>
 struct asked_of<Op, To<P...>> {
   template <class... X>
-  static auto run(X const&... x) {
+  static constexpr auto run(X const&... x) {
     return planned_result<Op, void>(type_list<To<P...>, typename planned_operand<X>::type...>{}, x...);
   }
 };
 template <class Op, class Golden>
 struct asked_of<Op, plans::Expect<Golden>> {
   template <class... X>
-  static auto run(X const&... x) {
+  static constexpr auto run(X const&... x) {
     return planned_result<Op, Golden>(type_list<typename planned_operand<X>::type...>{}, x...);
   }
 };
@@ -146,14 +146,14 @@ struct asked_of<Op, plans::Expect<Golden>> {
 /// Gradient: that of the steps and of the operation. Cost: that of the plan; nothing if the call is legal as it stands.
 /// Errors: as redistribute.
 template <class Op, class... X>
-auto auto_plan(X const&... x) {
+constexpr auto auto_plan(X const&... x) {
   return detail::planned_result<Op, void>(detail::type_list<typename detail::planned_operand<X>::type...>{}, x...);
 }
 /// The result in the placements wanted, `auto_plan<op::add, To<Shard<0>>>(a, b)`, whose steps are paid for too; or by a plan that
 /// is expected, `auto_plan<op::add, plans::Expect<plans::Plan<...>>>(a, b)`: the program is refused where the planner finds another one.
 template <class Op, class Asked, class... X>
   requires requires { sizeof(detail::asked_of<Op, Asked>); }
-auto auto_plan(X const&... x) {
+constexpr auto auto_plan(X const&... x) {
   return detail::asked_of<Op, Asked>::run(x...);
 }
 

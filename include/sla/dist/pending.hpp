@@ -12,10 +12,6 @@
 
 namespace sla {
 
-/// The last argument of a step that does not wait: `all_gather<"tp">(x, async)`.
-struct async_t {};
-inline constexpr async_t async{};
-
 namespace detail {
 template <class Y>
 struct work_under_way {

@@ -121,7 +121,8 @@ class recording_space {
   constexpr void reduce(S const&... s) {
     for (monoid const fold : {monoid::sum, monoid::maximum, monoid::minimum})
       for (int a = 0; a < Mesh::rank; ++a) {
-        scheduled_step together{{step::all_reduce, {placement_kind::partial, fold}, {placement_kind::replicate}}, std::int8_t(a), 0};
+        scheduled_step together({step::all_reduce, {placement_kind::partial, fold}, {placement_kind::replicate}}, a);
+        together.values = 0;
         (join(together, s, fold, a), ...);
         together.result = together.bytes;
         together.after = std::int16_t(to_->size());

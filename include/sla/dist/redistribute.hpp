@@ -10,6 +10,7 @@
 
 #include <sla/dist/flat.hpp>
 #include <sla/spmd/named.hpp>
+#include <sla/spmd/outline_steps.hpp>
 #include <sla/spmd/plan/steps.hpp>
 
 namespace sla {
@@ -25,45 +26,45 @@ template <fixed_string... Axes>
 struct axes_of_step {
   static constexpr bool one = sizeof...(Axes) == 1;
   template <class To>
-  static auto gather(auto const& x) {
+  static constexpr auto gather(auto const& x) {
     if constexpr (one)
       return sla::all_gather<Axes..., To>(x);
     else
       return sla::all_gather<flat<Axes...>, To>(x);
   }
   template <class To>
-  static auto reduce(auto const& x) {
+  static constexpr auto reduce(auto const& x) {
     if constexpr (one)
       return sla::all_reduce<Axes..., To>(x);
     else
       return sla::all_reduce<flat<Axes...>, To>(x);
   }
   template <class To>
-  static auto scatter(auto const& x) {
+  static constexpr auto scatter(auto const& x) {
     if constexpr (one)
       return sla::reduce_scatter<Axes..., To>(x);
     else
       return sla::reduce_scatter<flat<Axes...>, To>(x);
   }
   template <class To>
-  static auto turn(auto const& x) {
+  static constexpr auto turn(auto const& x) {
     if constexpr (one)
       return sla::all_to_all<Axes..., To>(x);
     else
       return sla::all_to_all<flat<Axes...>, To>(x);
   }
   template <class To>
-  static auto deal_again(auto const& x) {
+  static constexpr auto deal_again(auto const& x) {
     return sla::repartition<Axes..., To>(x);
   }
   template <class To>
-  static auto local(auto const& x) {
+  static constexpr auto local(auto const& x) {
     return sla::convert<Axes..., To>(x, expert);
   }
-  static auto permute(auto const& x) { return sla::permute_shards<Axes...>(x); }
+  static constexpr auto permute(auto const& x) { return sla::permute_shards<Axes...>(x); }
 };
 template <class Step, class X>
-auto run_step(X const& x) {
+constexpr auto run_step(X const& x) {
   using along = typename Step::template on_axes<axes_of_step>;
   using To = typename Step::to;
   if constexpr (Step::how == plans::motion::all_gather)
@@ -83,15 +84,15 @@ auto run_step(X const& x) {
 }
 
 template <class X>
-X run_steps(type_list<>, X const& x) {
+constexpr X run_steps(type_list<>, X const& x) {
   return x;
 }
 template <class First, class... Rest, class X>
-auto run_steps(type_list<First, Rest...>, X const& x) {
+constexpr auto run_steps(type_list<First, Rest...>, X const& x) {
   return run_steps(type_list<Rest...>{}, run_step<First>(x));
 }
 template <class... Steps, class X>
-auto run_plan(plans::Route<Steps...>, X const& x) {
+constexpr auto run_plan(plans::Route<Steps...>, X const& x) {
   return run_steps(type_list<Steps...>{}, x);
 }
 
@@ -207,8 +208,14 @@ auto run_by_size(type_list<plans::Piece<Bytes, Plans>...>, X const& x, std::inte
 }
 
 template <class Query, class X, class... Steps>
-auto run_found(plans::Route<Steps...> plan, X const& x) {
+constexpr auto run_found(plans::Route<Steps...> plan, X const& x) {
   return run_plan(plan, x);
+}
+template <class Query, Outlined X, class... Pieces>
+constexpr X run_found(plans::Envelope<Pieces...>, X const& x) {
+  static_assert(has_plan<X, plans::Envelope<Pieces...>>,
+                "sla: the plan of this redistribution depends on sizes that the types leave open, and so does the schedule: give static extents");
+  return x;
 }
 template <class Query, class X, class... Pieces>
 auto run_found(plans::Envelope<Pieces...>, X const& x) {
@@ -217,7 +224,7 @@ auto run_found(plans::Envelope<Pieces...>, X const& x) {
 }
 
 template <class List, bool Insisted, class X>
-auto redistributed(X const& x) {
+constexpr auto redistributed(X const& x) {
   using Value = stepping_t<X>;
   if constexpr (requires { eval(x); } && !std::same_as<X, Value> && !requires { typename X::plain_type; }) {
     return redistributed<List, Insisted>(eval(x));
@@ -250,52 +257,60 @@ struct wanted_placements {
 
 }  // namespace detail
 
+/// What may be redistributed: values, traced ones, and outlines, whose schedules have the steps.
+template <class X>
+concept Redistributing = Stepping<X> || Outlined<X>;
+template <StepOn S, Outlined X>
+constexpr auto perform(S, X const& x) {
+  return detail::outlined_step<S::how, S::axis, typename S::to, S::insisted>(x);
+}
+
 /// The same value in these placements, one for each axis of the mesh, by the cheapest steps: `route_to<X, P...>` is their type and
 /// `explain_route<X, P...>()` their words. Where sizes decide, the size of the whole tensor does, on all ranks alike.
 /// Gradient: the duals of the steps in reverse order. Cost: that of the plan, spmd/plan/cost.hpp.
 /// Errors: shape_error, if a family cannot deal a dimension out.
-template <Placement... P, Stepping X>
+template <Placement... P, Redistributing X>
   requires(sizeof...(P) > 0)
-auto redistribute(X const& x) {
+constexpr auto redistribute(X const& x) {
   static_assert(sizeof...(P) == mesh_of_t<detail::stepping_t<X>>::rank, "sla: redistribute<P...>(x) has one placement for each axis of the mesh, in its order");
   return detail::redistributed<placements<P...>, false>(x);
 }
-template <Placement... P, Stepping X>
+template <Placement... P, Redistributing X>
   requires(sizeof...(P) > 0)
-auto redistribute(X const& x, expert_t) {
+constexpr auto redistribute(X const& x, expert_t) {
   static_assert(sizeof...(P) == mesh_of_t<detail::stepping_t<X>>::rank, "sla: redistribute<P...>(x) has one placement for each axis of the mesh, in its order");
   return detail::redistributed<placements<P...>, true>(x);
 }
 
 /// The same for placements that are said in another way: `redistribute<spec<"tp", _>>(x)` deals out rows along tp; the axes that
 /// nothing is said of become Replicate.
-template <class Said, class... More, Stepping X>
+template <class Said, class... More, Redistributing X>
   requires(!Placement<Said>)
-auto redistribute(X const& x) {
+constexpr auto redistribute(X const& x) {
   return detail::redistributed<typename detail::wanted_placements<detail::stepping_t<X>, Said, More...>::type, false>(x);
 }
 
 /// The steps of a stated plan, whatever the planner finds: `redistribute_by<plans::Route<plans::AllReduce<Partial<>, Replicate, "tp">>>(x)`.
 /// Law: each step is legal where it is taken; else its collective says why not.
-template <class Steps, Stepping X>
+template <class Steps, Redistributing X>
   requires requires { Steps::size; }
-auto redistribute_by(X const& x) {
+constexpr auto redistribute_by(X const& x) {
   return detail::run_plan(Steps{}, x);
 }
 
 /// The same value in another placement on one axis, by the one step that leads there: all_gather, all_reduce, reduce_scatter,
 /// all_to_all, repartition or convert. Law: Replicate and Invariant become neither Invariant nor Partial without the tag, all but
 /// Replicate to Partial; a dimension that several axes deal out is changed from its innermost axis on.
-template <fixed_string Axis, Placement To, Stepping X>
-auto redistribute(X const& x) {
+template <fixed_string Axis, Placement To, Redistributing X>
+constexpr auto redistribute(X const& x) {
   using From = placement_along_t<detail::stepping_t<X>, Axis>;
   constexpr auto from = From::kind, to = To::kind;
   constexpr bool gated = (from == placement_kind::replicate && to == placement_kind::invariant) ||
                          (from == placement_kind::invariant && to == placement_kind::partial);
   return perform(step_on<route_v<From, To>, Axis, To, !gated>{}, x);
 }
-template <fixed_string Axis, Placement To, Stepping X>
-auto redistribute(X const& x, expert_t) {
+template <fixed_string Axis, Placement To, Redistributing X>
+constexpr auto redistribute(X const& x, expert_t) {
   using From = placement_along_t<detail::stepping_t<X>, Axis>;
   return perform(step_on<route_v<From, To>, Axis, To, true>{}, x);
 }

@@ -324,8 +324,7 @@ constexpr void postpone_implied(Y& y) {
     if (decided.implied[a] == communication::none) continue;
     constexpr byte_line part = bytes_of<typename Y::local_type>();
     auto const postpone = [&](communication one) {
-      scheduled_step s{implied_transition(one, call::operands[sizeof...(X) - 1].type.on[a], decided.type.on[a])};
-      s.axis = static_cast<std::int8_t>(a);
+      scheduled_step s(implied_transition(one, call::operands[sizeof...(X) - 1].type.on[a], decided.type.on[a]), a);
       s.bytes = s.result = part;
       s.scalar = s.how() == step::all_reduce;
       y.postpone(s);

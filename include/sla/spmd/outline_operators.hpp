@@ -214,27 +214,35 @@ constexpr X eval(X x) {
 }
 
 namespace detail {
+/// x after a step that is legal: of Local and the placements List. It is recorded as `s`, of which the bytes are known here.
+template <class Local, class List, class X>
+constexpr auto after_step(X x, scheduled_step s) {
+  x.evaluate();
+  typename outline_with<Local, mesh_of_t<X>, List>::type y(std::in_place, x);
+  s.after = static_cast<std::int16_t>(x.after());
+  if (s.bytes == byte_line{}) static_cast<carried_bytes&>(s) = {bytes_of<typename X::local_type>(), bytes_of<Local>()};
+  s.scalar = dims_of<X> == 0;
+  x.record().add(s);
+  y.known_after(x.record().size());
+  return y;
+}
+template <class X, int A, class To>
+using local_after = typename stepped_local<typename X::local_type, placement_on_t<X, A>, To, mesh_of_t<X>::static_size(A)>::type;
+template <step How, class From, class To>
+constexpr transition transition_of() {
+  using keys = typename key_list<From, To>::type;
+  return {How, to_value<From, keys>(), to_value<To, keys>()};
+}
+
 template <step How, fixed_string Name, class To, bool Insisted, class X>
 constexpr auto outlined_step(X x) {
   require_step<How, X, Name, To, Insisted>();
   if constexpr (!legal_step<How, X, Name, To, Insisted>) {
     return x;
   } else {
-    using Mesh = mesh_of_t<X>;
-    constexpr int a = Mesh::template index<Name>();
-    using From = placement_on_t<X, a>;
-    using Local = typename stepped_local<typename X::local_type, From, To, Mesh::static_size(a)>::type;
-    x.evaluate();
-    typename outline_with<Local, Mesh, typename replaced<a, To, placements_of_t<X>>::type>::type y(std::in_place, x);
-    using keys = typename key_list<From, To>::type;
-    scheduled_step s{{How, to_value<From, keys>(), to_value<To, keys>()}, static_cast<std::int8_t>(a)};
-    s.after = static_cast<std::int16_t>(x.after());
-    s.bytes = bytes_of<typename X::local_type>();
-    s.result = bytes_of<Local>();
-    s.scalar = dims_of<X> == 0;
-    x.record().add(s);
-    y.known_after(x.record().size());
-    return y;
+    constexpr int a = mesh_of_t<X>::template index<Name>();
+    using List = typename replaced<a, To, placements_of_t<X>>::type;
+    return after_step<local_after<X, a, To>, List>(x, scheduled_step(transition_of<How, placement_on_t<X, a>, To>(), a));
   }
 }
 }  // namespace detail

@@ -38,6 +38,9 @@ struct transition {
 /// The tag that insists on a transition which is right but rarely meant: `convert<"tp", Invariant>(w, expert)`.
 struct expert_t {};
 inline constexpr expert_t expert{};
+/// The last argument of a step that does not wait: `all_gather<"tp">(x, async)`.
+struct async_t {};
+inline constexpr async_t async{};
 
 namespace detail {
 constexpr bool is_part(placement_kind kind) { // of one value
