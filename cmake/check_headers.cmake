@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # cmake -DINCLUDE=<include folder> -DHEADERS=<glob|...> -DSKIP=<header|...> -DCOMPILE=<compiler|flag|...> -DSCRATCH=<folder>
-#       [-DPRELUDE=<file>] [-DSHARED=<file>] -P cmake/check_headers.cmake
-# Each header of include/sla that matches compiles alone; or, with PRELUDE, all of them compile together after that file. With
-# SHARED each compiles after that file, which is compiled once: the option of clang.
+#       [-DPRELUDE=<file>] [-DPARTS=<header|...> -DCOMPILED=<folder>] -P cmake/check_headers.cmake
+# Each header of include/sla that matches compiles alone; or, with PRELUDE, all of them compile together after that file. Of PARTS,
+# which precompile.cmake has compiled, a header reads the last that it includes before all others: its own text comes after those
+# it includes, and sees no more of them than it would.
 cmake_minimum_required(VERSION 3.24)
 set(ENV{LC_ALL} C)
-foreach(list IN ITEMS HEADERS SKIP COMPILE)
+foreach(list IN ITEMS HEADERS SKIP COMPILE PARTS)
   string(REPLACE "|" ";" ${list} "${${list}}")
 endforeach()
 
 function(check what text)
   string(MAKE_C_IDENTIFIER "${what}" name)
   file(WRITE "${SCRATCH}/${name}.cpp" "${text}")
-  execute_process(COMMAND ${COMPILE} "${SCRATCH}/${name}.cpp" RESULT_VARIABLE rc OUTPUT_VARIABLE out ERROR_VARIABLE out)
+  execute_process(COMMAND ${COMPILE} ${ARGN} "${SCRATCH}/${name}.cpp" RESULT_VARIABLE rc OUTPUT_VARIABLE out ERROR_VARIABLE out)
   if(NOT rc EQUAL 0 OR out MATCHES "warning")
     string(REPLACE "\n" "\n  " out "\n${out}") # indented text is not wrapped
     message(SEND_ERROR "${what}:${out}")
@@ -32,18 +33,39 @@ if(SKIP)
   list(REMOVE_ITEM headers ${SKIP})
 endif()
 
-if(SHARED)
-  list(REMOVE_ITEM COMPILE -fsyntax-only)
-  file(MAKE_DIRECTORY "${SCRATCH}")
-  execute_process(COMMAND ${COMPILE} -x c++-header "${SHARED}" -o "${SCRATCH}/shared.pch" COMMAND_ERROR_IS_FATAL ANY)
-  list(APPEND COMPILE -include-pch "${SCRATCH}/shared.pch" -fsyntax-only)
-endif()
+# The headers of sla that a header includes, and those that they include.
+function(find_included header)
+  get_property(known GLOBAL PROPERTY "included_${header}" SET)
+  if(known)
+    return()
+  endif()
+  set(included "")
+  file(STRINGS "${INCLUDE}/${header}" lines REGEX "^#include <sla/")
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE ".*<(.*)>.*" "\\1" next "${line}")
+    find_included("${next}")
+    get_property(further GLOBAL PROPERTY "included_${next}")
+    list(APPEND included "${next}" ${further})
+  endforeach()
+  list(REMOVE_DUPLICATES included)
+  set_property(GLOBAL PROPERTY "included_${header}" "${included}")
+endfunction()
+
 set(together "#include \"${PRELUDE}\"\n")
 foreach(header IN LISTS headers)
   if(PRELUDE)
     string(APPEND together "#include <${header}>\n")
   else()
-    check("${header}" "#include <${header}>\n")
+    find_included("${header}")
+    get_property(included GLOBAL PROPERTY "included_${header}")
+    set(first "")
+    foreach(part IN LISTS PARTS)
+      if(part IN_LIST included)
+        string(MAKE_C_IDENTIFIER "${part}" name)
+        set(first -include "${COMPILED}/${name}")
+      endif()
+    endforeach()
+    check("${header}" "#include <${header}>\n" ${first})
   endif()
 endforeach()
 if(PRELUDE)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What many headers include from outside: compiled once where each of them is compiled alone.
+// What many headers include from outside: compiled once for all wrong programs.
 #include <Eigen/SparseCholesky>
 #include <Eigen/SparseLU>
 #include <algorithm>
