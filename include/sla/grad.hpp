@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The door to derivatives: value_and_gradient, jvp, check_gradient; traced values, vjp and jvp of every operation.
+// The door to derivatives: value_and_gradient, jvp and vjp, check_gradient; traced values, vjp and jvp of every operation.
 // Derivatives through distributed values are in dist/.
 #pragma once
 
@@ -7,6 +7,7 @@
 #include <sla/grad/check.hpp>
 #include <sla/grad/gradient.hpp>
 #include <sla/grad/jvp.hpp>
+#include <sla/grad/pullback.hpp>
 #include <sla/grad/slice.hpp>
 #include <sla/grad/solve.hpp>
 #include <sla/grad/sparse.hpp>

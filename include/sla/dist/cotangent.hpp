@@ -12,14 +12,6 @@
 namespace sla {
 
 namespace detail {
-/// A local cotangent as a contribution: a tensor or a number as itself, a sparse one by its values.
-template <class Local>
-decltype(auto) contributed(Local const& g) {
-  if constexpr (is_sparse_tensor<Local>)
-    return values(g);
-  else
-    return (g);
-}
 /// sum += contribution, for a cotangent or tangent of v. A contribution is of this rank: a local expression, or a distributed value
 /// in the placements of the sum.
 template <class Sum, class V, class X>

@@ -15,7 +15,9 @@
 #include <sla/dist/solve.hpp>
 #include <sla/grad/gradient.hpp>
 #include <sla/grad/jvp.hpp>
+#include <sla/grad/pullback.hpp>
 #include <sla/grad/solve.hpp>
+#include <sla/spmd/seed.hpp>
 
 namespace sla {
 
@@ -293,6 +295,14 @@ auto perform(op::try_solve, prepared<A, Method, P> const& s, B const& b, Options
 }
 
 // ---- the gradient
+
+/// The seed of a distributed value has the dual placements.
+template <class Local, class Mesh, class... P, class G>
+struct seed_law<distributed<Local, Mesh, P...>, G> {
+  using value_type = distributed<Local, Mesh, P...>;
+  static constexpr bool holds = std::same_as<G, cotangent_t<value_type>>;
+  static constexpr void require() { require_seed<value_type, G>(); }
+};
 
 namespace detail {
 /// Partial or Invariant on every axis.

@@ -213,7 +213,7 @@ gradient_check check_gradient(F const& f, std::tuple<Args...> const& args, std::
   auto const x = detail::owned_arguments<Args...>(args, all);
   auto const d = detail::owned_arguments<Args...>(directions, all);
   [&]<std::size_t... K>(std::index_sequence<K...>) {
-    (detail::require_tangent_fits(std::get<K>(x), std::get<K>(d), K, "check_gradient(f, args, directions): the direction"), ...);
+    (detail::require_fits(std::get<K>(x), std::get<K>(d), "the argument", "check_gradient(f, args, directions): the direction of argument ", K), ...);
   }(all);
   return detail::checked_gradient(f, options, x, d);
 }

@@ -152,6 +152,15 @@ decltype(auto) argument(X const& x) {
 template <class X>
 using argument_t = std::remove_cvref_t<decltype(argument(std::declval<X const&>()))>;
 
+/// A cotangent as a contribution: a sparse one by its values, others as they are.
+template <class G>
+decltype(auto) contributed(G const& g) {
+  if constexpr (is_sparse_tensor<G>)
+    return values(g);
+  else
+    return (g);
+}
+
 /// The cotangent of v that one contribution makes.
 template <class V, class X>
 cotangent_type_t<V> collected(V const& v, X const& contribution) {

@@ -22,24 +22,24 @@ decltype(auto) as_tangent(D const& d) {
     return V(d);
 }
 
-/// Is d a direction in which v can move? Errors: shape_error, naming the argument.
-template <class V>
-void require_tangent_fits(V const& v, V const& d, std::size_t argument, char const* who) {
-  auto const refuse = [&](auto const&... what) { throw shape_error(text(who, " of argument ", argument, " ", what...)); };
+/// Is d, a tangent or cotangent, of the extents and the pattern of v? Errors: shape_error, naming both: `who...` says of d, `whom` of v.
+template <class V, class D, class... Who>
+void require_fits(V const& v, D const& d, char const* whom, Who const&... who) {
+  auto const refuse = [&](auto const&... what) { throw shape_error(text(who..., " ", what...)); };
   if constexpr (is_tensor<V>) {
-    if (!(v.extents() == d.extents())) refuse("has extents ", to_string(d.extents()), ", the argument ", to_string(v.extents()));
+    if (!(v.extents() == d.extents())) refuse("has extents ", to_string(d.extents()), ", ", whom, " ", to_string(v.extents()));
   } else if constexpr (is_sparse_tensor<V>) {
     if (!(v.shape() == d.shape() && (v.shared_pattern() == d.shared_pattern() || same_indices(v.pattern(), d.pattern()))))
-      refuse("has another pattern than the argument; make it with with_values(A, x)");
+      refuse("has another pattern than ", whom, "; make it with with_values(A, x)");
   } else if constexpr (requires { v.local(); }) {
-    require_tangent_fits(v.local(), d.local(), argument, who);
+    require_fits(v.local(), d.local(), whom, who...);
   }
 }
 
 /// An argument with its tangent; views both.
 template <class V>
 std::shared_ptr<dual_variable<V>> input(V const& v, V const& d, std::size_t argument) {
-  require_tangent_fits(v, d, argument, "jvp(f, args, tangents): the tangent");
+  require_fits(v, d, "the argument", "jvp(f, args, tangents): the tangent of argument ", argument);
   return std::make_shared<dual_variable<V>>(&v, &d);
 }
 

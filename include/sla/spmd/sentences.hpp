@@ -224,9 +224,8 @@ requires(Why >= code::reduction_of_replicate && !is_about_steps(Why)) constexpr 
                   "of them");
   else if constexpr (Why == code::wrong_seed)
     static_assert(placements_allow<Facts>,
-                  "sla[E37]: a seed, or what a hook returns, has not the placements of the gradient, which are the "
-                  "duals of those of the value: Partial for a Replicate, and the reverse. Make it a cotangent_t of the "
-                  "value");
+                  "sla[E37]: the seed of a gradient has not the placements of the gradient, which are the duals of those "
+                  "of the value: Partial for a Replicate, and the reverse. Make it a cotangent_t of the value");
   else
     static_assert(placements_allow<Facts>,
                   "sla[E38]: two rules of this operation give the same operands different results. Remove one of them");

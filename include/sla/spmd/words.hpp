@@ -93,7 +93,7 @@ constexpr std::string_view rule_broken(code why) {
       "a shard cannot be reinterpreted: that would lie about what the ranks hold",
       "an operand has no placement (a plain tensor beside a distributed one)",
       "one collective over axes of which some are local and some global",
-      "a seed, or what a hook returns, has not the placements of the gradient",
+      "the seed of a gradient has not the placements of the gradient",
       "two rules of this operation give the same operands different results"};
   static_assert(sizeof(clauses) / sizeof(clauses[0]) == static_cast<std::size_t>(code::ambiguous_rule) + 1);
   return clauses[number_of(why)];
