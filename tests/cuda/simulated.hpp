@@ -46,6 +46,7 @@ class simulated_engine {
   }
   void finish() {}
   void read(void const* from, void* to, std::size_t bytes) { std::memcpy(to, from, bytes); }
+  void write(void const* from, void* to, std::size_t bytes) { std::memcpy(to, from, bytes); }
 
   class late_copies {
    public:

@@ -73,6 +73,7 @@ class packed_systems {
   using cuts_type = std::shared_ptr<std::vector<index_t> const>;
 
   explicit packed_systems(cuts_type cuts) : cuts_(std::move(cuts)) {}
+  std::vector<index_t> const& cuts() const { return *cuts_; }
 
   /// A frame of packed rows by its items. Errors: shape_error, if its rows are not those of the systems.
   frame by_items(frame packed) const {

@@ -106,6 +106,12 @@ class device_engine {
     synchronize();
   }
 
+  /// What is read may change when this returns.
+  void write(void const* from, void* to, std::size_t bytes) {
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, current_stream()), "cudaMemcpyAsync");
+    synchronize();
+  }
+
   /// Copies to pinned host memory that are looked at some calls later, when they have long arrived.
   class late_copies {
    public:

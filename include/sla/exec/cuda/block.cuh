@@ -92,17 +92,24 @@ SLA_HD T fold_lanes(int width, F const& value) {
 #endif
 }
 
+/// Where the batch items of a frame begin that are packed systems of different sizes; nowhere, where all have the frame's rows.
+struct packed_rows {
+  index_t const* begin = nullptr;  ///< on the device
+  index_t most = 0;                ///< rows of the largest system
+};
+
 /// How the blocks of a pass share a frame. A line is a row, or a component of a block row: `rhs` elements of one batch
 /// item. A block works for one batch item and at most `threads` right-hand sides; a thread keeps to one right-hand side.
 struct pass_grid {
   frame f;
-  index_t lines;     ///< per batch item
+  index_t lines;     ///< per batch item, or of the largest
   index_t per_tile;  ///< lines that a block takes at a time
   index_t tiles;     ///< of one batch item and one chunk of right-hand sides
   index_t chunks;    ///< of right-hand sides
   index_t parts;     ///< blocks that share these tiles, and so partial results per item
   int across;        ///< right-hand sides in a chunk
   int width;         ///< threads that share a row of a product, for one right-hand side
+  packed_rows packed{};
 
   index_t blocks() const { return f.batch * chunks * parts; }
   /// The line of thread t in a tile; a division only where there are right-hand sides.
@@ -110,11 +117,12 @@ struct pass_grid {
 };
 
 /// The grid of a frame. With right-hand sides, neighbouring threads take neighbouring ones, which lie side by side, of the
-/// same row, whose entries they read together: a row is then cut between no more threads than a warp has left.
-inline pass_grid share(frame f, int threads, int width) {
-  pass_grid g{f, 0, 1, 0, 0, 0, 1, width};
+/// same row, whose entries they read together: a row is then cut between no more threads than a warp has left. Each packed system
+/// gets as many blocks as the largest.
+inline pass_grid share(frame f, int threads, int width, packed_rows packed = {}) {
+  pass_grid g{f, 0, 1, 0, 0, 0, 1, width, packed};
   if (f.total() == 0) return g;
-  g.lines = f.rows * (f.inner / f.rhs);
+  g.lines = (packed.begin ? packed.most : f.rows) * (f.inner / f.rhs);
   g.across = int((std::min)(f.rhs, index_t(threads)));
   while (g.width > 1 && g.width * g.across > warp_threads) g.width /= 2;
   g.per_tile = threads / g.across;
@@ -127,24 +135,33 @@ inline pass_grid share(frame f, int threads, int width) {
 /// A block's share: tiles part, part + parts, ... of batch item b, right-hand sides from k0.
 struct block_place {
   index_t b, k0, part;
+  index_t first, lines;  ///< of batch item b
+  index_t tiles;
 
-  SLA_HD block_place(pass_grid const& g, index_t index) : b(0), k0(0), part(index) {
+  SLA_HD block_place(pass_grid const& g, index_t index) : b(0), k0(0), part(index), first(0), lines(g.lines), tiles(g.tiles) {
     if (g.parts < index + 1) {
       index_t const group = index / g.parts;
       part = index - group * g.parts;
       b = group / g.chunks;
       k0 = (group - b * g.chunks) * g.across;
+      first = b * g.lines;
+    }
+    if (g.packed.begin) {
+      index_t const per_row = g.f.inner / g.f.rhs;
+      first = g.packed.begin[b] * per_row;
+      lines = g.packed.begin[b + 1] * per_row - first;
+      tiles = (lines + g.per_tile - 1) / g.per_tile;
     }
   }
   /// Is there work for thread t of a tile?
   SLA_HD bool holds(pass_grid const& g, index_t tile, int t) const {
     int const line = g.line(t), k = t - line * g.across;
-    return line < g.per_tile && tile * g.per_tile + line < g.lines && k0 + k < g.f.rhs;
+    return line < g.per_tile && tile * g.per_tile + line < lines && k0 + k < g.f.rhs;
   }
   /// The element of thread t of a tile.
   SLA_HD element at(pass_grid const& g, index_t tile, int t) const {
     int const line = g.line(t), k = t - line * g.across;
-    index_t const row = b * g.lines + tile * g.per_tile + line, rhs = k0 + k;
+    index_t const row = first + tile * g.per_tile + line, rhs = k0 + k;
     return {row * g.f.rhs + rhs, row, b * g.f.rhs + rhs};
   }
 };

@@ -54,11 +54,12 @@ class launcher {
   explicit launcher(Engine& engine) : engine_(engine) {}
 
   template <std::size_t Count, class... S, class... R>
-  void run_pass(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, frame f, detail::pack<R...>& rooms) {
+  void run_pass(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, frame f, detail::pack<R...>& rooms,
+                packed_rows packed = {}) {
     static_assert(Count <= 32, "sla: a fuse on a device takes at most 32 statements; split it");
     int width = 1;
     detail::for_statements(plan, pass, statements, [&](auto const& s, auto) { (void)s.rebuild(find_width{&width}); });
-    pass_grid const g = share(f, Engine::threads, (std::min)(width, Engine::threads));
+    pass_grid const g = share(f, Engine::threads, (std::min)(width, Engine::threads), packed);
     [&]<std::size_t... N>(std::index_sequence<N...>) {
       (make_room(detail::part<N>(statements), plan.pass_of[N] == pass, g, detail::part<N>(rooms)), ...);
       if (g.blocks() == 0) return;

@@ -148,7 +148,7 @@ template <class Block, class... State>
 SLA_HD void run_states(Block const& block, pass_grid const& g, State... st) {
   block_place const place(g, block.index);
   (start_fold(block, st), ...);
-  for (index_t tile = place.part; tile < g.tiles; tile += g.parts) (on_tile(block, g, place, tile, st), ...);
+  for (index_t tile = place.part; tile < place.tiles; tile += g.parts) (on_tile(block, g, place, tile, st), ...);
   (finish_fold(block, g, place, st), ...);
 }
 
@@ -190,7 +190,7 @@ SLA_HD void dots_body(Block const& block, pass_grid const& g, int j0, D const& d
   typename Block::template local<fixed_array<A, dots_at_once>> sum;
   typename Block::template local<A> one;
   block.each_thread([&](int t) { unrolled(all{}, [&]<int J>() { sum[t][J] = A{}; }); });
-  for (index_t tile = place.part; tile < g.tiles; tile += g.parts)
+  for (index_t tile = place.part; tile < place.tiles; tile += g.parts)
     block.each_thread([&](int t) {
       if (!place.holds(g, tile, t)) return;
       element const e = place.at(g, tile, t);

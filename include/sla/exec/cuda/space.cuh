@@ -3,6 +3,7 @@
 // waits for the host. `basic_immediate` is for plain assignment and `fuse` without a space. Engines: exec/cuda/launcher.cuh.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include <sla/exec/cuda/launcher.cuh>
 #include <sla/exec/fuse.hpp>
 #include <sla/exec/host.hpp>
+#include <sla/exec/list.hpp>
 #include <sla/exec/scalar.hpp>
 #include <sla/tensor/dense.hpp>
 
@@ -113,7 +115,7 @@ class basic_immediate : public space_base<Engine> {
 
 /// The space of an algorithm, for vectors of one frame. `lag`: how many calls late `peek` answers; results do not depend on
 /// it, bit for bit. Besides what launcher.cuh asks for, Engine supplies map(f, out, count, argument...), finish(),
-/// read(from, to, bytes), and a `late_copies` with exchange(from, bytes) and forget().
+/// read(from, to, bytes), write(from, to, bytes), and a `late_copies` with exchange(from, bytes) and forget().
 template <class Engine>
 class basic_space : public space_base<Engine> {
  public:
@@ -122,10 +124,20 @@ class basic_space : public space_base<Engine> {
   template <class T>
   using scalar = item_scalar<T, memory_type>;
 
-  explicit basic_space(frame f, int lag = default_lag) : frame_(f), late_(checked(lag)) {}
+  explicit basic_space(frame f, int lag = default_lag) : frame_(f), by_items_(f), late_(checked(lag)) {}
+  /// Of packed vectors, with an item for each system: `per_system(list, on([](frame f, auto const& systems) { return space(f, systems); }))`.
+  /// Cost: each system gets as many blocks as the largest, so that sizes that differ much leave many idle.
+  basic_space(frame packed, packed_systems const& systems, int lag = default_lag)
+      : frame_(packed), by_items_(systems.by_items(packed)), late_(checked(lag)) {
+    auto const& cuts = systems.cuts();
+    cuts_ = this->engine_.template take<index_t>(index_t(cuts.size()));
+    this->engine_.write(cuts.data(), cuts_.get(), cuts.size() * sizeof(index_t));
+    packed_ = {cuts_.get(), 0};
+    for (std::size_t k = 0; k + 1 < cuts.size(); ++k) packed_.most = (std::max)(packed_.most, cuts[k + 1] - cuts[k]);
+  }
 
   frame const& layout() const { return frame_; }
-  index_t items() const { return frame_.items(); }
+  index_t items() const { return by_items_.items(); }
   /// How often the host waited for all work: calls of `finish`.
   int synchronizations() const { return synchronizations_; }
 
@@ -167,8 +179,11 @@ class basic_space : public space_base<Engine> {
   }
   template <std::size_t Count, class... S, class... R>
   void run_pass(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, detail::pack<R...>& rooms) {
-    frame const f = detail::frame_of_pass(plan.layouts[std::size_t(pass)], frame_);
-    launcher<Engine>(this->engine_).run_pass(plan, pass, statements, f, rooms);
+    frame f = detail::frame_of_pass(plan.layouts[std::size_t(pass)], frame_);
+    if (packed_.begin && f.rows != frame_.rows)
+      throw shape_error(text("fuse: a statement of ", f.rows, " rows in a list of systems with ", frame_.rows, " rows together"));
+    f.batch = by_items_.batch;
+    launcher<Engine>(this->engine_).run_pass(plan, pass, statements, f, rooms, packed_);
   }
   template <class... S, class... R>
   void reduce(detail::pack<S...> const& statements, detail::pack<R...>& rooms) {
@@ -188,7 +203,9 @@ class basic_space : public space_base<Engine> {
   std::vector<T> copied(T const* from) const {
     return {from, from + items()};
   }
-  frame frame_;
+  frame frame_, by_items_;
+  std::shared_ptr<index_t> cuts_;
+  packed_rows packed_;
   typename Engine::late_copies late_;
   int synchronizations_ = 0;
 };
