@@ -6,85 +6,18 @@
 #include <sla/dist/threads.hpp>
 
 #include "catch.hpp"
-#include "suites/steps.hpp"
+#include "suites/mesh.hpp"
 
 using namespace sla;
 using suite::equal;
 using suite::require;
 using suite::whole_numbers;
+using suite::put;
 using Both = flat<"dp", "tp">;
 
-namespace {
-template <class... P, class Mesh>
-auto put(Mesh const& m, suite::numbers<> local) {
-  return suite::placed_as<suite::numbers<>, Mesh, P...>(std::move(local), m);
-}
-/// <g, A x> = <A* g, x> where both placements hold parts on every axis, or both pending sums.
-template <class X, class Step>
-double adjoint_error(X const& x, Step const& step) {
-  tape t;
-  auto& input = t.input(x);
-  auto const y = step(traced<X>(t, input));
-  auto const out = y.value().local();
-  auto g = out;
-  auto& c = x.mesh().world();
-  constexpr bool copies = std::same_as<placement_on_t<plain_t<decltype(y)>, 0>, Partial<>>;
-  auto const noise = whole_numbers(Extents<dyn>(g.size()), copies ? 5 : c.rank());
-  std::copy(noise.begin(), noise.end(), g.begin());
-  y.variable().add(cotangent_t<plain_t<decltype(y)>>(g, y.value().handle()));
-  t.sweep();
-  auto const back = input.take_cotangent();
-  return suite::pairing<Varying>(c, out, g) - suite::pairing<Varying>(c, x.local(), back.local());
-}
-template <class Mesh>
-void collectives(Mesh const& m) {
-  auto& c = m.world();
-  auto const whole = whole_numbers(Extents<dyn, dyn>(24, 12), 3);
-  auto const p = put<Partial<>, Partial<>>(m, whole_numbers(Extents<dyn, dyn>(24, 12), c.rank()));
-  auto const nested = all_reduce<"dp">(all_reduce<"tp">(p));
-  require(equal(all_reduce<Both>(p).local(), nested.local()), c, "all_reduce");
-  require(equal(all_reduce<flat<"tp", "dp">, Invariant>(p).local(), nested.local()), c, "all_reduce to Invariant");
-  auto const s = distribute<Shard<0>, Shard<0>>(whole, m);
-  require(equal(all_gather<Both>(s).local(), whole), c, "all_gather");
-  auto const scattered = reduce_scatter<Both, Shard<0>>(p);
-  static_assert(has_placements<std::remove_const_t<decltype(scattered)>, Shard<0>, Shard<0>>);
-  require(equal(scattered.local(), reduce_scatter<"tp", Shard<0>>(reduce_scatter<"dp", Shard<0>>(p)).local()), c,
-          "reduce_scatter");
-  require(equal(gather(scattered), nested.local()), c, "reduce_scatter, gathered");
-  auto const turned = all_to_all<Both, Shard<1>>(s);
-  require(equal(turned.local(), distribute<Shard<1>, Shard<1>>(whole, m).local()), c, "all_to_all");
-  require(equal(gather(turned), whole), c, "all_to_all, gathered");
-  auto const cut = convert<Both, Shard<1>>(put<Replicate, Replicate>(m, whole));
-  require(equal(cut.local(), turned.local()), c, "convert");
-  auto const stack = all_gather<Both>(put<Varying, Varying>(m, whole_numbers(Extents<dyn, dyn>(2, 3), c.rank())));
-  require(suite::is_stack<0>(stack.local(), c.size(), [](int r) { return whole_numbers(Extents<dyn, dyn>(2, 3), r); }),
-          c, "stack");
-
-  // tp outside of dp: another order than the mesh's
-  auto const other = reduce_scatter<flat<"tp", "dp">, Shard<0>>(p);
-  static_assert(has_placements<std::remove_const_t<decltype(other)>, Shard<0, Even, 1>, Shard<0>>);
-  auto const swapped = permute_shards<"tp", "dp">(scattered);
-  static_assert(std::same_as<decltype(swapped), decltype(other)>);
-  require(equal(swapped.local(), other.local()), c, "permute_shards");
-  require(equal(gather(swapped), nested.local()) && equal(all_gather<flat<"tp", "dp">>(other).local(), nested.local()),
-          c, "another order");
-  require(equal(swapped.local(), distribute<Shard<0, Even, 1>, Shard<0>>(nested.local(), m).local()), c,
-          "distribute by another order");
-  require(equal(permute_shards<"dp", "tp">(swapped).local(), scattered.local()), c, "permute_shards back");
-
-  require(adjoint_error(s, [](auto const& x) { return all_gather<Both>(x); }) == 0, c, "the adjoint of all_gather");
-  require(adjoint_error(p, [](auto const& x) { return reduce_scatter<flat<"tp", "dp">, Shard<1>>(x); }) == 0, c,
-          "the adjoint of reduce_scatter");
-  require(adjoint_error(s, [](auto const& x) { return all_to_all<Both, Shard<1>>(x); }) == 0, c,
-          "the adjoint of all_to_all");
-  require(adjoint_error(s, [](auto const& x) { return permute_shards<"tp", "dp">(x); }) == 0, c,
-          "the adjoint of permute_shards");
-}
-} // namespace
-
 TEST_CASE("flattened collectives are the nested ones, and shards change places") {
-  CHECK_NOTHROW(threads::run(4, [](auto& world) { collectives(mesh<axis<"dp", 2>, axis<"tp", 2>>(world)); }));
-  CHECK_NOTHROW(threads::run(6, [](auto& world) { collectives(mesh<axis<"dp", 3>, axis<"tp", 2>>(world)); }));
+  CHECK_NOTHROW(threads::run(4, [](auto& world) { suite::flat_collectives(mesh<axis<"dp", 2>, axis<"tp", 2>>(world)); }));
+  CHECK_NOTHROW(threads::run(6, [](auto& world) { suite::flat_collectives(mesh<axis<"dp", 3>, axis<"tp", 2>>(world)); }));
 }
 
 TEST_CASE("axes with others between and around them are flattened, in any order") {
@@ -132,19 +65,7 @@ TEST_CASE("flattened axes of a fake world have the sizes and this rank's place")
 }
 
 TEST_CASE("flattened axes are made by the ranks that they connect, whatever the others do") {
-  using Cube = mesh<axis<"pp", 2>, axis<"dp", 2>, axis<"tp", 2>>;
-  CHECK_NOTHROW(threads::run(8, [](auto& world) {
-    Cube const m(world);
-    auto const s = distribute<Replicate, Shard<0>, Shard<0>>(whole_numbers(Extents<dyn, dyn>(8, 3), 3), m);
-    auto const p = put<Replicate, Partial<>, Partial<>>(m, whole_numbers(Extents<dyn, dyn>(2, 2), 0));
-    bool right = true;
-    if (m.coordinate<"pp">() == 1) {
-      right = equal(all_gather<flat<"dp", "tp">>(s).local(), whole_numbers(Extents<dyn, dyn>(8, 3), 3));
-      right = right && all_reduce<flat<"tp", "dp">>(p).local()[3] == 4 * p.local()[3];
-    }
-    require(right, m.world(), "one half of the mesh alone");
-    require(all_reduce<flat<"tp", "dp">>(p).local()[0] == 4 * p.local()[0], m.world(), "and all of it");
-  }));
+  CHECK_NOTHROW(threads::run(8, [](auto& world) { suite::one_half_alone(mesh<axis<"pp", 2>, axis<"dp">, axis<"tp", 2>>(world)); }));
 }
 
 TEST_CASE("flattened axes of a mesh with strides, on all ranks of the world and on some") {
