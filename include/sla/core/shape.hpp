@@ -183,6 +183,16 @@ template <class S>
 using transposed_shape_t = typename transposed_shape<S>::type;
 
 namespace detail {
+template <class S>
+struct open_shape;
+template <class B, index_t M, index_t N, class K>
+struct open_shape<Shape<B, M, N, K>> {
+  using type = Shape<B, dyn, dyn, K>;
+};
+/// The shape S with rows and columns found at run time.
+template <class S>
+using open_shape_t = typename open_shape<S>::type;
+
 template <class B, index_t N, class K>
 struct vector_extents;
 template <index_t... B, index_t N>

@@ -43,7 +43,7 @@ auto assemble_rows(Mesh const& m, S const& shape, Rows const& i, Cols const& j, 
         for (index_t b = 0; b < batch; ++b)
           for (index_t e = 0; e < block; ++e) *to++ = T(value[(b * count + k) * block + e]);
       });
-  using Sparse = sparse_tensor<T, typename local_shape<S>::rows, local_csr_t<F>>;
+  using Sparse = sparse_tensor<T, open_shape_t<S>, local_csr_t<F>>;
   typename Sparse::shape_type const whole(shape.batch(), shape.rows(), shape.cols());
   auto [local, handle] = localize<Sparse>(slice, whole, m, 0, {}, rows->owners(), fixed ? rows : nullptr);
   return distributed<Sparse, Mesh, SparseShard<0>>(std::move(local), std::move(handle));

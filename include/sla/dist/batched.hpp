@@ -38,10 +38,6 @@ struct shifted_extents { // without the first, or with another before it
     return Extents<(static_cast<index_t>(N) * 0 + dyn)...>{};
   }(std::make_index_sequence<std::size_t(E::rank + Front)>{}));
 };
-template <class E>
-E extents_from(index_t const* sizes) {
-  return [&]<std::size_t... N>(std::index_sequence<N...>) { return E(sizes[N]...); }(std::make_index_sequence<std::size_t(E::rank)>{});
-}
 template <class Local, int Front>
 using shifted_local = tensor<typename Local::value_type, typename shifted_extents<typename Local::extents_type, Front>::type, typename Local::memory_type>;
 

@@ -16,6 +16,49 @@ struct entry_place {
   index_t row, col;
 };
 
+/// Entries row by row: where they belong, and their values [entry][batch][block].
+template <class T>
+struct sparse_terms {
+  std::vector<entry_place> place;
+  std::vector<T> value;
+};
+/// Those of A, placed by place(i, j), in its own numbers unless they are others in the whole.
+template <class T, class S, class F, class Place>
+sparse_terms<T> terms_of(sparse_tensor<T, S, F> const& A, Place const& place) {
+  sparse_terms<T> out;
+  auto const pattern = A.pattern().view();
+  for (index_t i = 0; i < A.rows(); ++i)
+    pattern.for_row(i, [&](index_t s, index_t j) {
+      out.place.push_back(place(i, j));
+      for (index_t b = 0; b < A.batch_count(); ++b) {
+        auto const* from = A.values().data() + b * A.batch_stride() + s * A.block_size;
+        out.value.insert(out.value.end(), from, from + A.block_size);
+      }
+    });
+  return out;
+}
+template <class T, class S, class F>
+sparse_terms<T> terms_of(sparse_tensor<T, S, F> const& A) {
+  return terms_of(A, [](index_t i, index_t j) { return entry_place{i, j}; });
+}
+/// Values [entry][batch][block] as tensors have them, [batch][entry][block].
+template <class T>
+void store_by_item(T const* from, T* to, index_t count, index_t batch, index_t block) {
+  for (index_t k = 0; k < count; ++k)
+    for (index_t b = 0; b < batch; ++b) std::copy_n(from + (k * batch + b) * block, block, to + (b * count + k) * block);
+}
+/// The sum of all ranks' terms, on the union of their patterns, on every rank. Collective.
+template <class F, class T, class S>
+sparse_tensor<T, S, F> all_terms(any_communicator& c, S const& shape, sparse_terms<T> const& mine) {
+  auto const places = all_gather(c, mine.place).values;
+  auto const values = all_gather(c, mine.value).values;
+  std::vector<index_t> row, col;
+  for (entry_place const& p : places) row.push_back(p.row), col.push_back(p.col);
+  std::vector<T> by_item(values.size());
+  store_by_item(values.data(), by_item.data(), index_t(places.size()), shape.batch_count(), S::block_rows * S::block_cols);
+  return from_triplets<T, F>(shape, row, col, by_item);
+}
+
 /// The rows of `cols` columns that this rank owns, made of the entries that all ranks have for them: place(k) says where the k-th of this
 /// rank's `count` belongs, write(k, to) writes its batch x block values. Entries of one place are summed, those of rank 0
 /// first, each rank's in the order given: the bits do not depend on the engine. Collective.
@@ -73,10 +116,7 @@ row_slice<T> deliver(any_communicator& c, row_partition const& rows, index_t col
     slice.values = std::move(sums);
   } else {
     slice.values = buffer<T>(sums.size(), uninitialized);
-    index_t const nnz = pattern.nnz();
-    for (index_t s = 0; s < nnz; ++s)
-      for (index_t b = 0; b < batch; ++b)
-        std::copy_n(sums.data() + (s * batch + b) * block, block, slice.values.data() + (b * nnz + s) * block);
+    store_by_item(std::as_const(sums).data(), slice.values.data(), pattern.nnz(), batch, block);
   }
   return slice;
 }

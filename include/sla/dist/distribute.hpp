@@ -15,6 +15,7 @@
 #include <sla/dist/partition/quality.hpp>
 #include <sla/dist/partition/strips.hpp>
 #include <sla/dist/rows.hpp>
+#include <sla/tensor/slice.hpp>
 #include <sla/tensor/sparse_list.hpp>
 
 namespace sla {
@@ -79,15 +80,6 @@ auto distribute(tensor<T, E, Memory> const& x, vector_layout<Mesh, P...> const& 
 }
 
 namespace detail {
-template <class T, class S, class F, class Family>
-auto cut_batch(sparse_tensor<T, S, F> const& A, Family, index_t begin, index_t count) {
-  using Part = typename local_shape<S>::batch;
-  static_assert(S::batch_extents::rank == 1, "sla: distribute<Shard<0>>(A, mesh): one batch axis is dealt out; A has several");
-  buffer<T> values(count * A.batch_stride(), uninitialized);
-  std::copy_n(A.values().data() + begin * A.batch_stride(), values.size(), values.data());
-  return sparse_tensor<T, Part, F>(Part(typename Part::batch_extents(count), A.rows(), A.cols()), A.shared_pattern(), std::move(values));
-}
-
 template <class T, class S, class F>
 row_slice<T> slice_rows(sparse_tensor<T, S, F> const& A, std::vector<index_t> const& rows) {
   row_slice<T> out;
@@ -120,11 +112,12 @@ auto deal_sparse(Local const& x, std::shared_ptr<shared_layout<Mesh>> layout, Cu
     return deal_sparse<A + 1, Rest...>(x, std::move(layout), partitioner);
   } else if constexpr (P::kind == placement_kind::shard) {
     static_assert(P::dim == 0 && P::family::contiguous, "sla: distribute(A, mesh): of a sparse tensor, Shard<0> deals out the batch, in contiguous parts");
+    static_assert(Local::shape_type::batch_extents::rank == 1, "sla: distribute<Shard<0>>(A, mesh): one batch axis is dealt out; A has several");
     index_t const batch = x.batch_count();
     int const me = layout->mesh.coordinate(A), ranks = layout->mesh.size(A);
     require_accepted<typename P::family>(batch, ranks);
     layout->extent[A] = batch;
-    auto part = cut_batch(x, typename P::family{}, P::family::first(me, batch, ranks), P::family::local_extent(me, batch, ranks));
+    auto part = batch_items(x, P::family::first(me, batch, ranks), P::family::first(me + 1, batch, ranks));
     return deal_sparse<A + 1, Rest...>(part, std::move(layout), partitioner);
   } else if constexpr (P::kind == placement_kind::hyper) {
     static_assert((is_copied<Rest> && ...), "sla: distribute<..., Hyper<>, ...>(A, mesh): the axes after the one that deals out entries are Replicate");
@@ -147,7 +140,7 @@ auto deal_sparse(Local const& x, std::shared_ptr<shared_layout<Mesh>> layout, Cu
         owners = agreed_owners(layout->mesh.world(), partitioner, x.pattern().view(), layout->mesh.size(A));
       }
       auto const slice = slice_rows(x, owners.members(layout->mesh.coordinate(A)));
-      using Sparse = sparse_tensor<typename Local::value_type, typename local_shape<typename Local::shape_type>::rows, local_csr_t<typename Local::format_type>>;
+      using Sparse = sparse_tensor<typename Local::value_type, open_shape_t<typename Local::shape_type>, local_csr_t<typename Local::format_type>>;
       typename Sparse::shape_type const whole(x.shape().batch(), x.rows(), x.cols());
       return localize<Sparse>(slice, whole, layout->mesh, A, layout->extent, owners, std::move(rows));
     }

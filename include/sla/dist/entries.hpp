@@ -70,7 +70,7 @@ auto deal_entries(sparse_tensor<T, S, F> const& A, shared_layout<Mesh> layout, C
   for (entry& e : mine) e.row = rows.local(e.row), e.col = columns.local(e.col);
   std::sort(mine.begin(), mine.end(), [](entry const& a, entry const& b) { return a.row != b.row ? a.row < b.row : a.col < b.col; });
 
-  using Sparse = sparse_tensor<T, typename local_shape<S>::rows, local_csr_t<F>>;
+  using Sparse = sparse_tensor<T, open_shape_t<S>, local_csr_t<F>>;
   using Col = typename Sparse::format_type::col_type;
   using Ptr = typename Sparse::format_type::ptr_type;
   narrowed<Col>(columns.count(), "the number of local columns,", wide_columns);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <vector>
 
 #include <sla/dist/halo.hpp>
 #include <sla/dist/parts.hpp>
@@ -62,19 +61,15 @@ auto with_halo(Local const& x, halo_plan const& plan) {
 template <int D, class Local>
 auto packed_ghosts(Local const& x, halo_plan const& plan) {
   auto const [outer, inner] = around(x.extents(), D);
-  index_t const own = plan.own(), all = own + plan.ghosts();
-  std::vector<typename Local::value_type> ghosts(std::size_t(plan.ghosts() * outer * inner));
-  for (index_t b = 0; b < outer; ++b)
-    for (index_t g = 0; g < plan.ghosts(); ++g)
-      std::copy_n(x.data() + (b * all + own + g) * inner, inner, ghosts.data() + (g * outer + b) * inner);
-  return ghosts;
+  return packed_ghosts(plan, x.data(), {outer, inner});
 }
 /// Own rows, with what others contributed to them. Collective.
 template <int D, class Local>
 auto with_contributions(Local const& x, halo_plan const& plan) {
+  using To = resized_t<Local, D>;
   auto const [outer, inner] = around(x.extents(), D);
-  auto out = first_rows<D>(x, plan.own());
-  reverse_halo(plan, packed_ghosts<D>(x, plan), out.data(), {outer, inner});
+  To out(with_extent<typename To::extents_type>(x.extents(), D, plan.own()), uninitialized);
+  fold_halo(plan, x.data(), out.data(), {outer, inner});
   return out;
 }
 /// The rows and ghosts of this rank out of the whole.

@@ -4,42 +4,11 @@
 #pragma once
 
 #include <utility>
-#include <vector>
 
 #include <sla/dist/rows.hpp>
+#include <sla/tensor/slice.hpp>
 
 namespace sla::detail {
-
-/// The entries of rows [first_row, first_row + rows) and columns [first_col, first_col + cols), counted from there.
-template <class Sparse, class T, class S, class F>
-Sparse cut_rectangle(sparse_tensor<T, S, F> const& A, index_t first_row, index_t rows, index_t first_col, index_t cols) {
-  using Col = typename Sparse::format_type::col_type;
-  using Ptr = typename Sparse::format_type::ptr_type;
-  narrowed<Col>(cols, "the number of local columns,", wide_columns);
-  auto const whole = A.pattern().view();
-  std::vector<index_t> slots, at;
-  buffer<Ptr> ptr(rows + 1, uninitialized);
-  ptr[0] = 0;
-  for (index_t i = 0; i < rows; ++i) {
-    whole.for_row(first_row + i, [&](index_t s, index_t j) {
-      if (j < first_col || j >= first_col + cols) return;
-      slots.push_back(s);
-      at.push_back(j - first_col);
-    });
-    ptr[i + 1] = Ptr(slots.size());
-  }
-  index_t const nnz = index_t(slots.size()), batch = A.batch_count(), block = A.block_size;
-  buffer<Col> col(nnz, uninitialized);
-  buffer<T> values(batch * nnz * block, uninitialized);
-  for (index_t n = 0; n < nnz; ++n) {
-    col[n] = Col(at[std::size_t(n)]);
-    for (index_t b = 0; b < batch; ++b)
-      std::copy_n(A.values().data() + b * A.batch_stride() + slots[std::size_t(n)] * block, block, values.data() + (b * nnz + n) * block);
-  }
-  using Pattern = typename Sparse::pattern_type;
-  auto pattern = std::make_shared<Pattern const>(Pattern{rows, cols, std::move(ptr), std::move(col)});
-  return Sparse(typename Sparse::shape_type(A.shape().batch(), rows, cols), std::move(pattern), std::move(values));
-}
 
 /// The rectangle of this rank. Of the axes from A on, two deal out rows and columns by stated families, the others copy.
 template <int A, class... P, class Mesh, class T, class S, class F>
@@ -63,8 +32,8 @@ auto deal_rectangle(sparse_tensor<T, S, F> const& x, shared_layout<Mesh> layout)
   };
   int a = A;
   (cut(std::type_identity<P>{}, a++), ...);
-  using Sparse = sparse_tensor<T, typename local_shape<S>::rows, local_csr_t<F>>;
-  auto part = cut_rectangle<Sparse>(x, first[0], count[0], first[1], count[1]);
+  index_choice<false> const rows{first[0], count[0]}, columns{first[1], count[1]};
+  auto part = selected<false, false>(x, selection_of<local_csr_t<F>>(x, rows, columns));
   return std::pair{std::move(part), layout_handle<Mesh>(std::make_shared<shared_layout<Mesh> const>(std::move(layout)))};
 }
 

@@ -3,7 +3,9 @@
 // two steps so that work can go on in between, and its reverse, which adds into the owners. Products are in dist/matvec.hpp.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include <sla/dist/agreement.hpp>
@@ -143,6 +145,23 @@ class reverse_exchange {
 template <class T>
 void reverse_halo(halo_plan const& plan, std::vector<T> ghosts, T* y, row_shape shape) {
   reverse_exchange<T>(plan, std::move(ghosts), shape).add_to(y);
+}
+/// What x (*batch, own + ghosts, inner) has for ghosts, as messages hold it.
+template <class T>
+std::vector<T> packed_ghosts(halo_plan const& plan, T const* x, row_shape shape) {
+  index_t const own = plan.own() * shape.inner, ghosts = plan.ghosts();
+  std::vector<T> out(std::size_t(ghosts * shape.size()));
+  for (index_t b = 0; b < shape.batch; ++b)
+    for (index_t g = 0; g < ghosts; ++g)
+      std::copy_n(x + (b + 1) * own + (b * ghosts + g) * shape.inner, shape.inner, out.data() + (g * shape.batch + b) * shape.inner);
+  return out;
+}
+/// y = the own rows of such an x, with what all ranks have for them added. Collective.
+template <class T>
+void fold_halo(halo_plan const& plan, T const* x, T* y, row_shape shape) {
+  index_t const own = plan.own() * shape.inner, all = own + plan.ghosts() * shape.inner;
+  for (index_t b = 0; b < shape.batch; ++b) std::copy_n(x + b * all, own, y + b * own);
+  reverse_halo(plan, packed_ghosts(plan, x, shape), y, shape);
 }
 }  // namespace detail
 

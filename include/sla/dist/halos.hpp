@@ -19,7 +19,7 @@ auto halo_layout(X const& x, D const& d, int axis) {
   } else {
     if (!d.handle()->halo)
       throw value_error("halo_exchange(x, D): D is not dealt out by rows; distribute it as SparseShard<0>");
-    auto const& columns = (d.handle()->domain ? d.handle()->domain : d.handle())->rows;
+    auto const& columns = domain_layout(d.handle())->rows;
     auto const& rows = x->rows;
     if (rows && rows != columns && rows->fingerprint() != columns->fingerprint())
       throw shape_error(

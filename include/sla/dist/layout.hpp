@@ -115,6 +115,15 @@ template <class Mesh, class... P>
 inline constexpr bool is_vector_layout<vector_layout<Mesh, P...>> = true;
 
 namespace detail {
+/// The layouts of y and of x in y = A x. Both are one where A is square.
+template <class Handle>
+auto const& range_layout(Handle const& handle) {
+  return handle;
+}
+template <class Handle>
+auto const& domain_layout(Handle const& handle) {
+  return handle->domain ? handle->domain : handle;
+}
 /// The plan, which sends on a communicator of this mesh, and keeps it.
 template <class Mesh>
 std::shared_ptr<halo_plan const> kept_with(Mesh const& m, std::shared_ptr<halo_plan const> const& plan) {

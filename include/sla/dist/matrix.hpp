@@ -42,31 +42,15 @@ any_communicator& sharing(D const& d) {
 /// d_j for the columns j that a rank holds of D: d whole, or dealt out as they are.
 template <class D, class X>
 auto of_columns(D const& d, X const& x) {
-  using Local = typename X::local_type;
-  using T = typename Local::value_type;
   constexpr int at = local_of_t<D>::shape_type::batch_extents::rank, axis = sparse_axis<placements_of_t<D>>;
   if constexpr (sparse_dim<placements_of_t<D>> != 0 || placement_on_t<X, axis < 0 ? 0 : axis>::kind == placement_kind::ghost) {
     return x.local();
   } else {
     auto const& halo = *d.handle()->halo;
-    auto const& own = *domain_layout(d.handle())->rows;
-    index_t const columns = halo.own() + halo.ghosts();
-    auto const [outer, inner] = around(x.local().extents(), at);
-    using Full = resized_t<Local, at>;
-    Full out(with_extent<typename Full::extents_type>(x.local().extents(), at, columns), uninitialized);
-    if constexpr (is_copied<placement_on_t<X, axis>>) {
-      move_rows<false>(x.local().data(), out.data(), outer, columns, own.extent(), inner, [&](index_t j) { return halo.global(own, j); });
-    } else {
-      halo_exchange<T> exchange(halo, x.local().data(), {outer, inner});
-      exchange.wait();
-      for (index_t b = 0; b < outer; ++b) {
-        T* const to = out.data() + b * columns * inner;
-        std::copy_n(x.local().data() + b * halo.own() * inner, halo.own() * inner, to);
-        for (index_t g = 0; g < halo.ghosts(); ++g)
-          std::copy_n(exchange.ghosts() + (g * outer + b) * inner, inner, to + (halo.own() + g) * inner);
-      }
-    }
-    return out;
+    if constexpr (is_copied<placement_on_t<X, axis>>)
+      return picked_rows<at>(x.local(), halo, *domain_layout(d.handle())->rows);
+    else
+      return with_halo<at>(x.local(), halo);
   }
 }
 
@@ -158,16 +142,9 @@ auto perform(op::norm1, D const& d) {
   auto sums = detail::absolute_sums<false>(d.local());
   if constexpr (dealt == 0) { // what the ranks have of a column meets at its owner
     auto const& halo = *d.handle()->halo;
-    using R = typename decltype(sums)::value_type;
-    index_t const batch = d.local().batch_count(), Q = local_of_t<D>::shape_type::block_cols, columns = halo.own() + halo.ghosts();
-    std::vector<R> own(std::size_t(batch * halo.own() * Q)), ghosts(std::size_t(batch * halo.ghosts() * Q));
-    for (index_t b = 0; b < batch; ++b) {
-      R const* const from = sums.data() + b * columns * Q;
-      std::copy_n(from, halo.own() * Q, own.data() + b * halo.own() * Q);
-      for (index_t g = 0; g < halo.ghosts(); ++g)
-        std::copy_n(from + (halo.own() + g) * Q, Q, ghosts.data() + (g * batch + b) * Q);
-    }
-    detail::reverse_halo(halo, std::move(ghosts), own.data(), {batch, Q});
+    detail::row_shape const each{d.local().batch_count(), local_of_t<D>::shape_type::block_cols};
+    decltype(sums) own(std::size_t(halo.own() * each.size()));
+    detail::fold_halo(halo, sums.data(), own.data(), each);
     sums = std::move(own);
   }
   auto out = detail::largest(sums, d.local().batch_count());
@@ -193,36 +170,16 @@ auto gather(D const& d) {
   detail::require_rows_or_columns<D>();
   static_assert(detail::has_all_items<placements_of_t<D>>, "sla: gather(D), to_dense(D): the batch of D is dealt out: distribute by rows or columns alone, or take D.local()");
   using Local = local_of_t<D>;
-  using T = typename Local::value_type;
   using S = typename Local::shape_type;
   Local const& A = d.local();
   if constexpr (detail::sparse_axis<placements_of_t<D>> < 0) {
     return A;
   } else {
     constexpr int axis = detail::sparse_axis<placements_of_t<D>>;
-    index_t const batch = A.batch_count(), block = Local::block_size;
     detail::global_places<D> const places{d};
-    std::vector<index_t> row, col;
-    std::vector<T> value;
-    for (index_t i = 0; i < A.rows(); ++i)
-      A.pattern().view().for_row(i, [&](index_t s, index_t j) {
-        row.push_back(places.row(i));
-        col.push_back(places.col(j));
-        for (index_t b = 0; b < batch; ++b) {
-          T const* const from = A.values().data() + b * A.batch_stride() + s * block;
-          value.insert(value.end(), from, from + block);
-        }
-      });
-    any_communicator& c = detail::sharing(d);
-    auto const rows = all_gather(c, row).values, cols = all_gather(c, col).values;
-    auto const values = all_gather(c, value).values; // [entry][batch][block]
-    index_t const nnz = index_t(rows.size());
-    std::vector<T> turned(values.size());
-    for (index_t s = 0; s < nnz; ++s)
-      for (index_t b = 0; b < batch; ++b)
-        std::copy_n(values.data() + (s * batch + b) * block, block, turned.data() + (b * nnz + s) * block);
     S const shape(A.shape().batch(), detail::range_layout(d.handle())->extent[axis], detail::domain_layout(d.handle())->extent[axis]);
-    return from_triplets<T, typename Local::format_type>(shape, rows, cols, turned);
+    auto const terms = detail::terms_of(A, [&](index_t i, index_t j) { return detail::entry_place{places.row(i), places.col(j)}; });
+    return detail::all_terms<typename Local::format_type>(detail::sharing(d), shape, terms);
   }
 }
 /// The dense tensor of a distributed matrix on every rank: for tests and little matrices. Collective.

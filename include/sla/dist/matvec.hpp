@@ -174,23 +174,16 @@ struct halo_transposed_product : transposed_product<View, X> {
   }
   template <class T>
   void fold(T* out) const {
-    index_t const own = plan->own(), ghosts = plan->ghosts(), columns = own + ghosts;
+    index_t const columns = plan->own() + plan->ghosts();
     detail::row_shape const s{this->A.shape.batch_count(), base::Q * this->rhs()};
-    std::vector<T> all(std::size_t(columns * s.size())), outgoing(std::size_t(ghosts * s.size()));
+    std::vector<T> all(std::size_t(columns * s.size()));
     auto local = static_cast<base const&>(*this);
     local.result = [&]<std::size_t... D>(std::index_sequence<D...>) {
       constexpr int row = View::shape_type::batch_extents::rank;
       return typename base::extents_type((int(D) == row ? columns : this->result[int(D)])...);
     }(std::make_index_sequence<std::size_t(base::extents_type::rank)>{});
     local.scatter(all.data());
-    for (index_t b = 0; b < s.batch; ++b) {
-      T const* const item = all.data() + b * columns * s.inner;
-      for (index_t n = 0; n < own * s.inner; ++n) out[b * own * s.inner + n] = item[n];
-      for (index_t g = 0; g < ghosts; ++g)
-        for (index_t w = 0; w < s.inner; ++w)
-          outgoing[std::size_t((g * s.batch + b) * s.inner + w)] = item[(own + g) * s.inner + w];
-    }
-    detail::reverse_halo(*plan, std::move(outgoing), out, s);
+    detail::fold_halo(*plan, all.data(), out, s);
   }
 };
 

@@ -3,8 +3,9 @@
 // rows with the same accumulators. Passes without halo products are those of the host.
 #pragma once
 
-
+#include <algorithm>
 #include <memory>
+#include <vector>
 
 #include <sla/dist/matvec.hpp>
 #include <sla/exec/backend.hpp>

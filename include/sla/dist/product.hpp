@@ -71,13 +71,18 @@ inline constexpr bool exchanges_halo = [] {
           decided.implied[a] == communication::halo_and_back;
   return any;
 }();
-template <class List>
+/// The (last) mesh axis that deals out rows, Dim = 0, columns, 1, or either; -1: none.
+template <class List, int Dim = -1>
 inline constexpr int sparse_axis = -1;
-/// The mesh axis that deals out rows or columns; -1: none.
-template <class... P>
-inline constexpr int sparse_axis<placements<P...>> = [] {
+template <class... P, int Dim>
+inline constexpr int sparse_axis<placements<P...>, Dim> = [] {
   int a = 0, found = -1;
-  ((P::kind == placement_kind::sparse_shard ? void(found = a++) : void(a++)), ...);
+  auto const look = [&]<class Q>(std::type_identity<Q>) {
+    if constexpr (Q::kind == placement_kind::sparse_shard)
+      if (Dim < 0 || Q::dim == Dim) found = a;
+    ++a;
+  };
+  (look(std::type_identity<P>{}), ...);
   return found;
 }();
 /// What is asked of whole rows or columns: nothing of a grid or of a nonzero partition, which only multiply.
@@ -87,41 +92,11 @@ constexpr void require_rows_or_columns() {
                 "sla: no rank has whole rows or columns of this matrix (they are dealt out by two axes, or entry by entry), and it only multiplies: "
                 "distribute it by rows for this");
 }
-/// The axis of a grid that deals out rows (Dim = 0) or columns (1).
 template <class List, int Dim>
-inline constexpr int grid_axis = -1;
-template <class... P, int Dim>
-inline constexpr int grid_axis<placements<P...>, Dim> = [] {
-  int a = 0, found = -1;
-  auto const look = [&]<class Q>(std::type_identity<Q>) {
-    if constexpr (Q::kind == placement_kind::sparse_shard)
-      if (Q::dim == Dim) found = a;
-    ++a;
-  };
-  (look(std::type_identity<P>{}), ...);
-  return found;
-}();
-template <class List>
-inline constexpr int sparse_dim = -1;
+inline constexpr int grid_axis = sparse_axis<List, Dim>;
 /// Which sparse axis the ranks of some mesh axis share: 0 rows, 1 columns (of a grid too: no rank has whole rows), -1 none.
-template <class... P>
-inline constexpr int sparse_dim<placements<P...>> = [] {
-  int dim = -1;
-  auto const look = [&]<class Q>(std::type_identity<Q>) {
-    if constexpr (Q::kind == placement_kind::sparse_shard) dim = Q::dim;
-  };
-  (look(std::type_identity<P>{}), ...);
-  return is_grid<placements<P...>> ? 1 : dim;
-}();
-/// The layouts of y and of x in y = A x. Both are one where A is square.
-template <class Handle>
-auto const& range_layout(Handle const& handle) {
-  return handle;
-}
-template <class Handle>
-auto const& domain_layout(Handle const& handle) {
-  return handle->domain ? handle->domain : handle;
-}
+template <class List>
+inline constexpr int sparse_dim = sparse_axis<List, 1> >= 0 ? 1 : sparse_axis<List, 0> >= 0 ? 0 : -1;
 /// The layout of a result on a side of A: x's own where it lies so, with x's extents on the axes that A does not deal out.
 template <class Handle>
 Handle result_layout(Handle const& side, Handle const& x, int axis) {

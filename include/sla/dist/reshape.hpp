@@ -216,9 +216,7 @@ auto reshaped_value(X const& x, Arg const&... arg) {
       sizes[e] = 1;
       for (int f = p.to.first[e]; f < p.to.first[e] + p.to.count[e]; ++f) sizes[e] *= part[f];
     }
-    using E = typename Local::extents_type;
-    auto const extents = [&]<std::size_t... D>(std::index_sequence<D...>) { return E(sizes[D]...); }(std::make_index_sequence<std::size_t(E::rank)>{});
-    Local local(extents, uninitialized);
+    Local local(extents_from<typename Local::extents_type>(sizes), uninitialized);
     std::copy_n(x.local().data(), x.local().size(), local.data());
     return To(std::move(local), std::move(layout));
   } else {

@@ -22,13 +22,6 @@ struct row_slice {
   index_t batch = 1, block = 1;
 };
 
-template <class S>
-struct local_shape;
-template <index_t... B, index_t M, index_t N, class K>
-struct local_shape<Shape<Batch<B...>, M, N, K>> {
-  using rows = Shape<Batch<B...>, dyn, dyn, K>;
-  using batch = Shape<Batch<(B * 0 + dyn)...>, M, N, K>;
-};
 template <class F>
 using local_csr_t = std::conditional_t<is_csr<F>, F, Csr<std::int32_t>>;
 

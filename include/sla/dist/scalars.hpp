@@ -91,9 +91,6 @@ auto compared(L const& l, R const& r, F const& f) {
   return result_t<bool, op::compare, A, B>(holds, common_layout(l, r));
 }
 
-template <class X>
-using compared_literal = literal<real_t<typename std::remove_cvref_t<X>::value_type>>;
-
 } // namespace detail
 
 // Comparisons of typed scalars give typed truth values. Law: as for a map that is not linear: a pending sum is refused.
@@ -130,43 +127,43 @@ auto operator!=(L const& l, R const& r) {
 
 // With a number written in the program; a run-time number says where it comes from: x < uniform(tol).
 template <PlacedNumber X>
-auto operator<(X const& x, std::type_identity_t<detail::compared_literal<X>> s) {
+auto operator<(X const& x, std::type_identity_t<detail::literal_beside<X>> s) {
   return detail::compared(x, s, [](auto a, auto b) { return a < b; });
 }
 template <PlacedNumber X>
-auto operator>(X const& x, std::type_identity_t<detail::compared_literal<X>> s) {
+auto operator>(X const& x, std::type_identity_t<detail::literal_beside<X>> s) {
   return detail::compared(x, s, [](auto a, auto b) { return a > b; });
 }
 template <PlacedNumber X>
-auto operator<=(X const& x, std::type_identity_t<detail::compared_literal<X>> s) {
+auto operator<=(X const& x, std::type_identity_t<detail::literal_beside<X>> s) {
   return detail::compared(x, s, [](auto a, auto b) { return a <= b; });
 }
 template <PlacedNumber X>
-auto operator>=(X const& x, std::type_identity_t<detail::compared_literal<X>> s) {
+auto operator>=(X const& x, std::type_identity_t<detail::literal_beside<X>> s) {
   return detail::compared(x, s, [](auto a, auto b) { return a >= b; });
 }
 template <PlacedNumber X>
-auto operator==(X const& x, std::type_identity_t<detail::compared_literal<X>> s) {
+auto operator==(X const& x, std::type_identity_t<detail::literal_beside<X>> s) {
   return detail::compared(x, s, [](auto a, auto b) { return a == b; });
 }
 template <PlacedNumber X>
-auto operator!=(X const& x, std::type_identity_t<detail::compared_literal<X>> s) {
+auto operator!=(X const& x, std::type_identity_t<detail::literal_beside<X>> s) {
   return detail::compared(x, s, [](auto a, auto b) { return a != b; });
 }
 template <PlacedNumber X>
-auto operator<(std::type_identity_t<detail::compared_literal<X>> s, X const& x) {
+auto operator<(std::type_identity_t<detail::literal_beside<X>> s, X const& x) {
   return detail::compared(s, x, [](auto a, auto b) { return a < b; });
 }
 template <PlacedNumber X>
-auto operator>(std::type_identity_t<detail::compared_literal<X>> s, X const& x) {
+auto operator>(std::type_identity_t<detail::literal_beside<X>> s, X const& x) {
   return detail::compared(s, x, [](auto a, auto b) { return a > b; });
 }
 template <PlacedNumber X>
-auto operator<=(std::type_identity_t<detail::compared_literal<X>> s, X const& x) {
+auto operator<=(std::type_identity_t<detail::literal_beside<X>> s, X const& x) {
   return detail::compared(s, x, [](auto a, auto b) { return a <= b; });
 }
 template <PlacedNumber X>
-auto operator>=(std::type_identity_t<detail::compared_literal<X>> s, X const& x) {
+auto operator>=(std::type_identity_t<detail::literal_beside<X>> s, X const& x) {
   return detail::compared(s, x, [](auto a, auto b) { return a >= b; });
 }
 

@@ -10,40 +10,11 @@
 #include <sla/dist/transpose.hpp>
 #include <sla/solve/linear.hpp>
 #include <sla/solve/precond/chebyshev.hpp>
+#include <sla/tensor/slice.hpp>
 
 namespace sla {
 
 namespace detail {
-/// The square block of a row-sharded operand that reads this rank's part only: what local preconditioners see.
-template <class T, class S, class Col, class Ptr>
-sparse_tensor<T, S, Csr<Col, Ptr>> own_block(sparse_tensor<T, S, Csr<Col, Ptr>> const& A, index_t own) {
-  using F = Csr<Col, Ptr>;
-  auto const pattern = A.pattern().view();
-  buffer<Ptr> ptr(A.rows() + 1, uninitialized);
-  std::vector<index_t> slots;
-  std::vector<Col> columns;
-  ptr[0] = 0;
-  for (index_t i = 0; i < A.rows(); ++i) {
-    pattern.for_row(i, [&](index_t s, index_t j) {
-      if (j >= own) return;
-      slots.push_back(s);
-      columns.push_back(Col(j));
-    });
-    ptr[i + 1] = Ptr(slots.size());
-  }
-  index_t const nnz = index_t(slots.size());
-  constexpr index_t block = sparse_tensor<T, S, F>::block_size;
-  buffer<Col> col(nnz, uninitialized);
-  std::copy(columns.begin(), columns.end(), col.data());
-  buffer<T> values(A.batch_count() * nnz * block, uninitialized);
-  for (index_t b = 0; b < A.batch_count(); ++b)
-    for (index_t n = 0; n < nnz; ++n)
-      std::copy_n(A.values().data() + b * A.batch_stride() + slots[std::size_t(n)] * block, block, values.data() + (b * nnz + n) * block);
-  using Pattern = csr_pattern<Col, Ptr, host_memory>;
-  auto shared = std::make_shared<Pattern const>(Pattern{A.rows(), own, std::move(ptr), std::move(col)});
-  return {S(A.shape().batch(), A.rows(), own), std::move(shared), std::move(values)};
-}
-
 /// f() on every rank, where f sees the rows of D by their local numbers; an error of one rank is that of all, and says so.
 template <class D, class F>
 auto with_local_rows(D const& d, F const& f) {
@@ -61,12 +32,12 @@ auto with_local_rows(D const& d, F const& f) {
     }
   });
 }
-/// The same with f(the local block of D).
+/// The same with f(the block of D that reads this rank's part only): what local preconditioners see.
 template <class D, class F>
 auto with_own_block(D const& d, F const& f) {
   return with_local_rows(d, [&] {
     if constexpr (sparse_axis<placements_of_t<D>> >= 0)
-      return f(own_block(d.local(), d.handle()->halo->own()));
+      return f(cols(d.local(), 0, d.handle()->halo->own()));
     else
       return f(d.local());
   });
@@ -128,7 +99,7 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> {
 
   static void check(A const& a) {
     index_t const rows = axis >= 0 ? a.handle()->extent[(std::max)(axis, 0)] : a.local().rows();
-    index_t const cols = axis < 0 ? a.local().cols() : a.handle()->domain ? a.handle()->domain->extent[(std::max)(axis, 0)] : rows;
+    index_t const cols = axis >= 0 ? detail::domain_layout(a.handle())->extent[(std::max)(axis, 0)] : a.local().cols();
     if (rows != cols)
       throw shape_error(text("solve(A, b): A is ", rows, " x ", cols, ", and must be square; for least squares solve the normal equations"));
     detail::with_local_rows(a, [&] { return detail::require_finite(a.local()), 0; });

@@ -25,6 +25,10 @@ template <index_t... E>
 struct dynamic_extents<Extents<E...>> {
   using type = Extents<(E * 0 + dyn)...>;
 };
+template <class E>
+E extents_from(index_t const* sizes) {
+  return [&]<std::size_t... N>(std::index_sequence<N...>) { return E(sizes[N]...); }(std::make_index_sequence<std::size_t(E::rank)>{});
+}
 template <class Local>
 inline constexpr bool is_plain_number = Number<Local> || std::same_as<Local, bool>;
 
@@ -162,9 +166,7 @@ class distributed {
       constexpr auto order = detail::dealing_order<placements<P...>>::axis;
       (detail::take_part<typename detail::placement_number<order[int(K)], placements<P...>>::type>(*layout, order[int(K)], sizes), ...);
     }(std::index_sequence_for<P...>{});
-    using E = typename Local::extents_type;
-    auto const local = [&]<std::size_t... D>(std::index_sequence<D...>) { return E(sizes[D]...); }(std::make_index_sequence<std::size_t(Local::rank)>{});
-    return {Local(local), std::move(layout)};
+    return {Local(detail::extents_from<typename Local::extents_type>(sizes)), std::move(layout)};
   }
 
   Local const& local() const& { return local_; }
@@ -201,7 +203,7 @@ class distributed {
   auto col_layout() const
     requires is_sparse_tensor<Local>
   {
-    return typename detail::layouts_of<1, Local, Mesh, P...>::type(handle_->domain ? handle_->domain : handle_);
+    return typename detail::layouts_of<1, Local, Mesh, P...>::type(detail::domain_layout(handle_));
   }
 
  private:

@@ -17,43 +17,7 @@
 namespace sla {
 
 namespace detail {
-/// The entries of a rank's terms, row by row: where, and their values [entry][batch][block].
-template <class T>
-struct sparse_terms {
-  std::vector<entry_place> place;
-  std::vector<T> value;
-};
-template <class T, class S, class F>
-sparse_terms<T> terms_of(sparse_tensor<T, S, F> const& A) {
-  sparse_terms<T> out;
-  auto const pattern = A.pattern().view();
-  for (index_t i = 0; i < A.rows(); ++i)
-    pattern.for_row(i, [&](index_t s, index_t j) {
-      out.place.push_back({i, j});
-      for (index_t b = 0; b < A.batch_count(); ++b) {
-        auto const* from = A.values().data() + b * A.batch_stride() + s * A.block_size;
-        out.value.insert(out.value.end(), from, from + A.block_size);
-      }
-    });
-  return out;
-}
-
-/// All ranks' terms on the union of their patterns, on every rank.
-template <class T, class S, class F>
-sparse_tensor<T, S, F> united(any_communicator& c, sparse_tensor<T, S, F> const& A) {
-  auto const mine = terms_of(A);
-  auto const places = all_gather(c, mine.place);
-  auto const values = all_gather(c, mine.value).values;
-  index_t const n = index_t(places.values.size()), block = A.block_size, batch = A.batch_count();
-  std::vector<index_t> row, col;
-  for (entry_place const& p : places.values) row.push_back(p.row), col.push_back(p.col);
-  std::vector<T> by_batch(values.size());
-  for (index_t k = 0; k < n; ++k)
-    for (index_t b = 0; b < batch; ++b)
-      std::copy_n(values.data() + (k * batch + b) * block, block, by_batch.data() + (b * n + k) * block);
-  return from_triplets<T, F>(A.shape(), row, col, by_batch);
-}
-/// The same, each row on its owner.
+/// All ranks' terms on the union of their patterns, each row on its owner.
 template <int Axis, class T, class S, class F, class Mesh>
 auto united_rows(shared_layout<Mesh> const& layout, sparse_tensor<T, S, F> const& A,
                  std::shared_ptr<row_partition const> const& rows, bool fixed) {
@@ -63,7 +27,7 @@ auto united_rows(shared_layout<Mesh> const& layout, sparse_tensor<T, S, F> const
       layout.mesh.communicator(Axis), *rows, A.cols(), index_t(mine.place.size()), A.batch_count(), A.block_size,
       [&](index_t k) { return mine.place[std::size_t(k)]; },
       [&](index_t k, T* to) { std::copy_n(mine.value.data() + k * size, size, to); });
-  using Sparse = sparse_tensor<T, typename local_shape<S>::rows, local_csr_t<F>>;
+  using Sparse = sparse_tensor<T, open_shape_t<S>, local_csr_t<F>>;
   typename Sparse::shape_type const whole(A.shape().batch(), A.rows(), A.cols());
   return localize<Sparse>(slice, whole, layout.mesh, Axis, layout.extent, rows->owners(), fixed ? rows : nullptr);
 }
@@ -178,7 +142,7 @@ auto perform(assembling<Axis, To>, X const& x, How const& how = {}) {
       auto [local, layout] = detail::united_rows<a>(*x.handle(), x.local(), rows, is_vector_layout<How>);
       return typename detail::distributed_with<decltype(local), Mesh, List>::type(std::move(local), std::move(layout));
     } else {
-      auto local = detail::united(c, x.local());
+      auto local = detail::all_terms<typename local_of_t<X>::format_type>(c, x.local().shape(), detail::terms_of(x.local()));
       return typename detail::distributed_with<decltype(local), Mesh, List>::type(std::move(local), x.handle());
     }
   }

@@ -37,7 +37,7 @@ void add_items(A& sum, index_t first, G const& g) {
 
 template <TracedSparse A, bool WholeRows, bool WholeCols>
 auto perform(op::select, A const& a, index_choice<WholeRows> const& rows, index_choice<WholeCols> const& cols) {
-  auto made = detail::selection_of(a.value(), rows, cols);
+  auto made = detail::selection_of<csr_for_t<typename plain_t<A>::format_type>>(a.value(), rows, cols);
   auto const map = std::make_shared<decltype(made) const>(std::move(made));
   bool const repeats = detail::repeats(rows) || detail::repeats(cols);
   auto rule = detail::linear_in(
@@ -60,7 +60,7 @@ auto perform(op::batch_items, A const& a, index_t first, index_t last) {
 /// Errors: shape_error, if g has another pattern than the selection.
 template <SparseOwner A, bool WholeRows, bool WholeCols, SparseOwner G>
 auto vjp(op::select, A const& a, index_choice<WholeRows> const& rows, index_choice<WholeCols> const& cols, G const& g) {
-  auto const map = detail::selection_of(a, rows, cols);
+  auto const map = detail::selection_of<csr_for_t<typename A::format_type>>(a, rows, cols);
   if (!same_pattern(g.pattern(), *map.pattern))
     throw shape_error(text("vjp(select, A, rows, cols, g): g stores ", g.nnz(), " entries, the selection ", map.pattern->nnz(), "; g lives on its pattern"));
   return detail::collected(a, detail::adds([&](auto& sum) { detail::add_selected(sum, map, detail::repeats(rows) || detail::repeats(cols), g); }));

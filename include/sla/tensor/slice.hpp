@@ -118,20 +118,20 @@ struct selected_shape<Shape<B, M, N, K>, WholeRows, WholeCols> {
   using type = Shape<B, WholeRows ? M : dyn, WholeCols ? N : dyn, K>;
 };
 
-/// The map of a selection from A.
-template <class T, class S, class F, bool WholeRows, bool WholeCols>
-auto selection_of(sparse_tensor<T, S, F> const& A, index_choice<WholeRows> const& rows, index_choice<WholeCols> const& cols) {
-  return select_pattern<typename F::col_type, typename F::ptr_type>(A.pattern().view(), rows, cols);
+/// The map of a selection from A, into this Csr format.
+template <class Format, class A, bool WholeRows, bool WholeCols>
+auto selection_of(A const& a, index_choice<WholeRows> const& rows, index_choice<WholeCols> const& cols) {
+  return select_pattern<typename Format::col_type, typename Format::ptr_type>(a.pattern().view(), rows, cols);
 }
 /// The values of A at the slots of a selection.
-template <bool WholeRows, bool WholeCols, class T, class S, class F>
-auto selected(sparse_tensor<T, S, F> const& A, pattern_map<csr_for_t<F>> const& map) {
+template <bool WholeRows, bool WholeCols, class T, class S, class F, class Format>
+auto selected(sparse_tensor<T, S, F> const& A, pattern_map<Format> const& map) {
   using To = typename selected_shape<S, WholeRows, WholeCols>::type;
   constexpr index_t block = S::block_rows * S::block_cols;
   buffer<T> values(A.batch_count() * map.source.size() * block, uninitialized);
   gather_blocks(A.values().data(), A.batch_stride(), values.data(), map.source, block, A.batch_count(),
                 [](T const* from, T* to) { std::copy_n(from, block, to); });
-  return sparse_tensor<T, To, csr_for_t<F>>(To(A.shape().batch(), map.pattern->rows, map.pattern->cols), map.pattern, std::move(values));
+  return sparse_tensor<T, To, Format>(To(A.shape().batch(), map.pattern->rows, map.pattern->cols), map.pattern, std::move(values));
 }
 template <class S>
 struct items_shape;
@@ -143,7 +143,7 @@ struct items_shape<Shape<B, M, N, K>> {
 
 template <class T, class S, class F, bool WholeRows, bool WholeCols>
 auto perform(op::select, sparse_tensor<T, S, F> const& A, index_choice<WholeRows> const& rows, index_choice<WholeCols> const& cols) {
-  return detail::selected<WholeRows, WholeCols>(A, detail::selection_of(A, rows, cols));
+  return detail::selected<WholeRows, WholeCols>(A, detail::selection_of<csr_for_t<F>>(A, rows, cols));
 }
 template <class T, class S, class F>
 auto perform(op::batch_items, sparse_tensor<T, S, F> const& A, index_t first, index_t last) {

@@ -14,16 +14,6 @@
 
 namespace sla::detail {
 
-template <class S>
-struct open_shape;
-template <class B, index_t M, index_t N, class K>
-struct open_shape<Shape<B, M, N, K>> {
-  using type = Shape<B, dyn, dyn, K>;
-};
-/// The shape S with rows and columns found at run time.
-template <class S>
-using open_shape_t = typename open_shape<S>::type;
-
 /// Those of `more` that are not in `set`, once and ascending; `set` ascends.
 inline std::vector<index_t> outside_of(std::vector<index_t> const& set, std::vector<index_t> more) {
   std::sort(more.begin(), more.end());
