@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Parts of traced sparse tensors, and traced sparse tensors put together: <C, W> = <A, g> by reverse mode, forward mode and vjp, and central differences.
 #include <sla/grad/cat.hpp>
+#include <sla/grad/check.hpp>
 #include <sla/grad/gradient.hpp>
 #include <sla/grad/jvp.hpp>
 #include <sla/grad/slice.hpp>
@@ -55,6 +56,24 @@ TEST_CASE("traced tensors below, beside and diagonal to others, and to themselve
   auto const Z = cast<complex_t>(to_batch(to_blocks<2, 3>(random_triplets(12, 12, 60, 5).build()), 3));
   check_part(with_values(Z, complex_t(0.5, 1) * values(direction(Z, 1))), [](auto const& a) { return cat_rows(a, a); });
   CHECK_THROWS_AS(value_and_gradient([&](auto const& a) { return sum(values(cat_cols(a, rows(a, 1, 4)))); }, A), shape_error);
+}
+
+TEST_CASE("traced tensors as a batch on the union of their patterns") {
+  auto const A = random_triplets(9, 8, 50, 1).build(), other = random_triplets(9, 8, 30, 2).build();
+  auto const B = with_values(other, 0.0 * values(other));
+  check_part(A, [&](auto const& a) { return cat_batch(a, B, a); });
+  check_part(A, [&](auto const& a) { return cat_batch(B, 2.0 * a); });
+  check_part(A, [&](auto const& a) { return cat_batch(a, A - A, a); });  // one pattern
+  check_part(to<Coo<>>(A), [&](auto const& a) { return cat_batch(to<Coo<>>(B), a); });
+  auto const Z = cast<complex_t>(to_batch(to_blocks<2, 3>(random_triplets(12, 12, 60, 5).build()), 3));
+  auto const Y = cast<complex_t>(to_batch(to_blocks<2, 3>(random_triplets(12, 12, 40, 6).build()), 3));
+  check_part(with_values(Z, complex_t(0.5, 1) * values(direction(Z, 1))), [&](auto const& z) { return cat_batch(with_values(Y, complex_t(0) * values(Y)), z); });
+  auto const x = random<double, Extents<2, dyn>>({2, 8}, 3);
+  auto const f = [&](auto const& a, auto const& b) { return squared_norm(cat_batch(a, b) * x); };
+  auto const checked = check_gradient(f, std::tie(A, other), {.out = nullptr});
+  INFO(checked);
+  CHECK(checked.passed);
+  CHECK(checked.verdict == gradient_verdict::right);
 }
 
 TEST_CASE("vjp of a selection without a tape") {

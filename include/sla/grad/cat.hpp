@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Traced sparse tensors put together: cat_rows, cat_cols and block_diagonal, of traced and plain tensors in any mix. Lists of
-// traced tensors, and cat_batch, are not here: their results have no traced type.
+// Traced sparse tensors put together: cat_rows, cat_cols, block_diagonal and cat_batch, of traced and plain tensors in any mix.
+// Lists of traced tensors are not here.
 #pragma once
 
 #include <array>
@@ -9,6 +9,7 @@
 
 #include <sla/grad/sparse.hpp>
 #include <sla/tensor/cat.hpp>
+#include <sla/tensor/sampled.hpp>
 
 namespace sla {
 
@@ -33,6 +34,14 @@ auto slots_in_whole(Whole const& whole, Parts const&... parts) {
   };
   (place(parts), ...);
   return slots;
+}
+
+/// The whole, with rule(part, k) for part k.
+template <class Whole, class Rule, class... Parts>
+auto record_parts(Whole whole, Rule const& rule, Parts const&... parts) {
+  return [&]<std::size_t... K>(std::index_sequence<K...>) {
+    return record(home_of(parts...), std::move(whole), rule(parts, K)...);
+  }(std::index_sequence_for<Parts...>{});
 }
 
 template <bool Down, bool Across, class Put, class... Parts>
@@ -64,9 +73,26 @@ auto trace_cat(Put const& put, Parts const&... parts) {
     else
       return no_rule{};
   };
-  return [&]<std::size_t... K>(std::index_sequence<K...>) {
-    return record(home_of(parts...), std::move(whole), rule(parts, K)...);
-  }(std::index_sequence_for<Parts...>{});
+  return record_parts(std::move(whole), rule, parts...);
+}
+
+/// sum += from, where one of them is part k of the batch that the other is, on a pattern with all entries of the part.
+template <bool IntoWhole, class Sum, class From>
+void add_part(Sum& sum, index_t k, From const& from) {
+  auto const add = [&, out = kernel_pointer(sum.values().data()), in = kernel_pointer(from.values().data())](auto const& part, auto const& whole) {
+    for_common_slots(part.pattern(), whole.pattern(), [&](index_t s, index_t t) {
+      for (index_t b = 0; b < part.batch_count(); ++b)
+        for (index_t e = 0; e < Sum::block_size; ++e) {
+          index_t const of_part = b * part.batch_stride() + s * Sum::block_size + e;
+          index_t const of_whole = (k * part.batch_count() + b) * whole.batch_stride() + t * Sum::block_size + e;
+          out[IntoWhole ? of_whole : of_part] += in[IntoWhole ? of_part : of_whole];
+        }
+    });
+  };
+  if constexpr (IntoWhole)
+    add(from, sum);
+  else
+    add(sum, from);
 }
 }  // namespace detail
 
@@ -86,6 +112,20 @@ template <class... Parts>
   requires detail::SomeTracedSparse<Parts...>
 auto block_diagonal(Parts const&... parts) {
   return detail::trace_cat<true, true>([](auto const&... plain) { return block_diagonal(plain...); }, parts...);
+}
+/// The same, in any format: entries that the union stores and the part does not have no cotangent.
+template <class... Parts>
+  requires detail::SomeTracedSparse<Parts...>
+auto cat_batch(Parts const&... parts) {
+  auto const rule = [](auto const& part, std::size_t k) {
+    if constexpr (Traced<decltype(part)>)
+      return detail::linear_in(
+          part, [k](auto const&, auto const& g) { return detail::adds([k, &g](auto& sum) { detail::add_part<false>(sum, index_t(k), g); }); },
+          [k](auto const&, auto const& d) { return detail::adds([k, &d](auto& sum) { detail::add_part<true>(sum, index_t(k), d); }); });
+    else
+      return detail::no_rule{};
+  };
+  return detail::record_parts(cat_batch(detail::value_of(parts)...), rule, parts...);
 }
 
 }  // namespace sla

@@ -120,7 +120,8 @@ auto block_diagonal(sparse_tensor<T, S, F> const& A, More const&... more) {
 }
 
 /// Tensors of one shape as a batch on the union of their patterns, (count, *batch, M, N, *block): where one has no entry, its
-/// item stores a zero. `stack_batch` is for tensors of one pattern. Cost: O(count nnz of the union).
+/// item stores a zero. `stack_batch` is for tensors of one pattern. Gradient: of each entry that a tensor has, its item's.
+/// Cost: O(count nnz of the union).
 /// Errors: shape_error, if extents differ.
 template <class T, class S, class F, std::same_as<sparse_tensor<T, S, F>>... More>
 auto cat_batch(sparse_tensor<T, S, F> const& A, More const&... more) {
