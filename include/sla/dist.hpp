@@ -10,6 +10,7 @@
 #include <sla/dist/batched.hpp>
 #include <sla/dist/collectives.hpp>
 #include <sla/dist/custom.hpp>
+#include <sla/dist/deal_rows.hpp>
 #include <sla/dist/distribute.hpp>
 #include <sla/dist/explain.hpp>
 #include <sla/dist/factories.hpp>
