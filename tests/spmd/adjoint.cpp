@@ -28,15 +28,17 @@ struct stage {
   std::vector<int> shape;
   int dim = 0; // of tuples
 
+  sim::remainder whole(placed p) const {
+    return sim::remainder(sim::all_indices(shape[static_cast<std::size_t>(p.dim)]));
+  }
   sim::holding holding(placed p, bool halo) const {
     if (!is_sharded(p.kind)) return {};
-    return sim::holding_of(w, p, 0, sim::all_indices(shape[static_cast<std::size_t>(p.dim)]), halo);
+    return sim::holding_of(w, p, 0, whole(p), halo);
   }
   bool fits(placed p) const {
     if (p == V) return shape[static_cast<std::size_t>(dim)] == w.ranks[0];
     if (is_ghost(p) && shape[static_cast<std::size_t>(p.dim)] < 3) return false; // the halos name entry 2
-    return !is_sharded(p.kind) ||
-           (p.dim < static_cast<int>(shape.size()) && sim::accepts(w, p, 0, shape[static_cast<std::size_t>(p.dim)]));
+    return !is_sharded(p.kind) || (p.dim < static_cast<int>(shape.size()) && sim::accepts(w, p, 0, whole(p)));
   }
   ranks take(transition const& t, ranks const& x) const {
     return sim::take_step(

@@ -12,23 +12,23 @@ using namespace fuzz;
 
 namespace {
 
-rule_domain with_ghosts(int ranks, bool two_patterns) {
-  auto d = one_axis(ranks);
+rule_domain with_ghosts(rule_domain d, bool two_patterns) {
   d.families = {2};
   d.ghost_family = 2;
   d.w.halos = {{}, {{3}, {0, 1}, {1}}, {{2, 3}, {}, {0}}};
-  for (auto& halo : d.w.halos) halo.resize(static_cast<std::size_t>(ranks));
+  for (auto& halo : d.w.halos)
+    halo.resize(static_cast<std::size_t>(*std::max_element(d.w.ranks.begin(), d.w.ranks.end())));
   d.patterns = two_patterns ? std::vector<std::int16_t>{1, 2} : std::vector<std::int16_t>{1};
-  d.folds = only(monoid::sum) | only(monoid::maximum);
-  d.varying = false;
   return d;
 }
 
 template <class K, class... Operands>
 void on_ghosts(ledger& l, std::string const& name, strategy const& s, K const& kernel, Operands const&... operands) {
   for (int ranks : {2, 3}) {
-    auto const d = with_ghosts(ranks, sizeof...(Operands) > 1);
+    auto const d = with_ghosts(one_axis(ranks), sizeof...(Operands) > 1);
     l.add(name, d, check_rule(d, s, kernel, operands...));
+    auto const e = with_ghosts(two_axes(2, ranks), false);
+    l.add(name + " on two axes", e, check_rule(e, s, kernel, operands...));
   }
 }
 
@@ -58,7 +58,8 @@ TEST_CASE("ghosts in dense operations") {
   ledger l;
   auto const x = values({5, 4}, 0), y = values({5, 4}, 1);
   auto const d = dims_of(x);
-  on_ghosts(l, "square", strategies::unary(d), entrywise{[](auto v) { return v * v; }}, x);
+  on_ghosts(l, "square", strategies::unary(d, strategies::behaviour::any, true),
+            entrywise{[](auto v) { return v * v; }}, x);
   on_ghosts(l, "neg", strategies::neg(d), entrywise{[](auto v) { return -v; }}, x);
   on_ghosts(l, "add", strategies::add(d, d), entrywise{[](auto a, auto b) { return a + b; }}, x, y);
   on_ghosts(l, "mul", strategies::mul(d, d), entrywise{[](auto a, auto b) { return a * b; }}, x, y);
@@ -85,8 +86,6 @@ TEST_CASE("ghosts in dense operations") {
     return b;
   };
   on_ghosts(l, "mk k->m", strategies::einsum("mk,k->m"), product, x, values({4}, 2));
-  INFO(l.combinations << " combinations, " << l.accepted << " accepted, " << l.gradients << " gradients");
-  CHECK(l.wrong == 0);
   CHECK(l.accepted > 150);
-  l.compare("reviewed_refusals.csv");
+  l.finish();
 }

@@ -86,12 +86,6 @@ int local_place(std::vector<int> const& held, int i) {
   return at == held.end() ? -1 : static_cast<int>(at - held.begin());
 }
 
-void finish(ledger const& l) {
-  INFO(l.combinations << " combinations, " << l.accepted << " accepted, " << l.gradients << " gradients");
-  CHECK(l.wrong == 0);
-  l.compare("reviewed_refusals.csv");
-}
-
 } // namespace
 
 TEST_CASE("reductions and what needs a whole dimension") {
@@ -153,7 +147,7 @@ TEST_CASE("reductions and what needs a whole dimension") {
                   return out;
                 }),
                 x, y);
-  finish(l);
+  l.finish();
 }
 
 TEST_CASE("moves of entries") {
@@ -210,7 +204,7 @@ TEST_CASE("moves of entries") {
                   return a.extent(0) % 2 ? sim::no_result<T>() : b;
                 }),
                 matrix);
-  finish(l);
+  l.finish();
 }
 
 TEST_CASE("moves by an index") {
@@ -280,5 +274,5 @@ TEST_CASE("moves by an index") {
     return y;
   };
   on_all_meshes(l, "embedding", embedding(dims_of(words)), on<int, int>(lookup), x, words);
-  finish(l);
+  l.finish();
 }

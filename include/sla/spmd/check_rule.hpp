@@ -27,6 +27,21 @@ constexpr bool families_meet(std::vector<typing> const& types) {
   return false;
 }
 
+/// Is every axis accepted where it is the only one?
+template <class Decide>
+constexpr bool accepted_axis_by_axis(Decide const& decide, std::vector<operand> const& asked) {
+  for (int a = 0; a < asked[0].type.axes; ++a) {
+    auto alone = asked;
+    for (auto& o : alone) {
+      o.type.on[0] = o.type.on[a];
+      o.type.on[0].level = 0;
+      o.type.axes = 1;
+    }
+    if (!decide(std::span<operand const>(alone)).ok()) return false;
+  }
+  return true;
+}
+
 /// All lists with one choice per place.
 template <class F>
 constexpr void for_all(std::vector<std::vector<placed>> const& choices, F f) {
@@ -84,7 +99,12 @@ constexpr rule_report check_rule_over(rule_domain const& domain, any_rule const&
       n *= choices[k * static_cast<std::size_t>(axes) + static_cast<std::size_t>(a)].size();
     dealt.emplace_back(n, detail::dealt_operand{});
   }
+  std::uint32_t count = 0;
   detail::for_all(choices, [&](std::vector<std::size_t> const& at) {
+    if (domain.one_in > 1 && sim::detail::mix(++count, 5U) % static_cast<std::uint32_t>(domain.one_in)) {
+      ++report.skipped;
+      return;
+    }
     std::vector<operand> asked;
     std::vector<detail::dealt_operand const*> parts;
     for (std::size_t k = 0; k < types.size(); ++k) {
@@ -126,14 +146,18 @@ constexpr rule_report check_rule_over(rule_domain const& domain, any_rule const&
     ++report.refused;
     ++report.refusals[static_cast<int>(said.why.what)];
     if (!domain.missing || detail::families_meet(types)) return;
+    if (domain.across && !detail::accepted_axis_by_axis(decide, asked)) return;
     one.prepare(parts);
     if (one.truths[0].size() != 1) return; // of operations with one result
     typing t;
     t.axes = static_cast<std::int8_t>(axes);
     t.rank = static_cast<std::int8_t>(one.truths[0][0].rank());
+    for (std::size_t k = 0; k < operands.size(); ++k) // of the shape of a sparse operand: sparse, too
+      if (types[k].is_sparse() && operands[k].value.extents == one.truths[0][0].extents)
+        t.batch = types[k].batch, t.rank = types[k].rank;
     std::vector<std::vector<placed>> results;
     for (int a = 0; a < axes; ++a) {
-      results.push_back(detail::result_choices(domain, types, a, t.rank));
+      results.push_back(detail::result_choices(domain, types, a, t));
       if (results.back()[0].kind == placement_kind::varying) t.rank = static_cast<std::int8_t>(t.rank - 1);
     }
     bool found = false;

@@ -9,9 +9,18 @@
 
 namespace sla {
 
-/// Do the two axes deal out the same dimension, as shards?
+/// Does the axis deal out dimension d, as a shard or with a halo?
+constexpr bool deals_out(typing const& t, int a, int d) {
+  auto const kind = t.on[a].kind;
+  bool const halo = kind == placement_kind::ghost || kind == placement_kind::ghost_partial; // its level is always 0
+  return (kind == placement_kind::shard || halo) && t.on[a].dim == d;
+}
+
+/// Do the two axes deal out the same dimension, or both the rows, or both the columns?
 constexpr bool share_dimension(typing const& t, int a, int b) {
-  return t.on[a].kind == placement_kind::shard && t.on[b].kind == placement_kind::shard && t.on[a].dim == t.on[b].dim;
+  auto const lines = placement_kind::sparse_shard;
+  if (t.on[a].kind == lines || t.on[b].kind == lines) return t.on[a].kind == t.on[b].kind && t.on[a].dim == t.on[b].dim;
+  return deals_out(t, a, t.on[a].dim) && deals_out(t, b, t.on[a].dim);
 }
 
 /// Of two axes that deal out one dimension, is the first the outer one?
@@ -35,12 +44,11 @@ struct dim_axes {
   constexpr bool operator==(dim_axes const&) const = default;
 };
 
-/// The axes that deal out dimension d by shards.
+/// The axes that deal out dimension d of a dense tensor, or a dense one of a sparse tensor.
 constexpr dim_axes shards_of(typing const& t, int d) {
   dim_axes out;
   for (int a = 0; a < t.axes; ++a)
-    if (t.on[a].kind == placement_kind::shard && t.on[a].dim == d)
-      out.insert(a, [&](int b) { return is_outer(t, a, b); });
+    if (deals_out(t, a, d)) out.insert(a, [&](int b) { return is_outer(t, a, b); });
   return out;
 }
 
@@ -80,7 +88,7 @@ constexpr bool sort_axes(typing& t, Before before) {
     while (order.count < old.count) {
       int next = -1;
       for (int a = 0; a < t.axes && next < 0; ++a) {
-        if (t.on[a].kind != placement_kind::shard || t.on[a].dim != d || done[a]) continue;
+        if (!deals_out(t, a, d) || done[a]) continue;
         bool first = true;
         for (int b = 0; b < t.axes; ++b)
           first = first && (b == a || done[b] || !share_dimension(t, a, b) || before(a, b) <= 0);

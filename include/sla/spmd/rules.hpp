@@ -126,6 +126,34 @@ constexpr diagnostic check_order(std::span<operand const> operands, int axes) {
   return {};
 }
 
+/// The halos of a sparse operand name whole entries of a vector: no other axis deals out that dimension. `owned`: a
+/// halo of what the axis deals out is exchanged.
+constexpr bool cuts_halo(typing const& t, int axis, bool owned = false) {
+  auto const kind = t.on[axis].kind;
+  if (!owned && kind != placement_kind::ghost && kind != placement_kind::ghost_partial) return false;
+  for (int b = 0; b < t.axes; ++b)
+    if (b != axis && share_dimension(t, axis, b)) return true;
+  return false;
+}
+
+/// A dimension of the result that two axes deal out is one index of the operands; by rows and by columns (of a
+/// diagonal) the parts do not nest.
+constexpr diagnostic check_sparse_result(typing const& made, std::span<operand const> operands) {
+  for (int a = 0; a < made.axes; ++a) {
+    if (cuts_halo(made, a)) return {code::not_innermost, static_cast<std::int8_t>(a), -1};
+    for (int b = a + 1; b < made.axes; ++b) {
+      std::int8_t k = 0;
+      for (auto const& o : operands) {
+        bool const both = o.type.on[a].kind == placement_kind::sparse_shard && o.type.on[b].kind == o.type.on[a].kind;
+        if (share_dimension(made, a, b) && both && !share_dimension(o.type, a, b))
+          return {code::sparse_layouts_differ, static_cast<std::int8_t>(b), k};
+        ++k;
+      }
+    }
+  }
+  return {};
+}
+
 /// Axes that deal out one dimension of a result nest as they do in the operands, and else in the order of the mesh.
 constexpr bool set_order(typing& t, std::span<operand const> operands) {
   return sort_axes(t, [&](int a, int b) {
@@ -165,18 +193,18 @@ constexpr typing_outcome check(strategy const& s, std::span<operand const> opera
     out.implied[a] = one.implied;
     bool const whole_entries = one.implied == communication::halo || one.implied == communication::reverse_halo ||
                                one.implied == communication::halo_and_back || one.implied == communication::solver;
-    auto const& x = operands[operands.size() > 1 ? 1 : 0].type;
-    for (int b = 0; b < axes; ++b) { // whoever exchanges a halo must own whole entries
-      bool const halo = whole_entries || x.on[a].kind == placement_kind::ghost;
-      if (halo && b != a && s.sparse && is_sharded(x.on[b].kind) && x.on[b].dim == x.on[a].dim)
-        return refuse(code::not_innermost, 1), out;
-    }
+    if (!s.sparse) continue;
+    for (int k = 0; k < s.inputs; ++k)
+      if (detail::cuts_halo(operands[static_cast<std::size_t>(k)].type, a, whole_entries && k == 1))
+        return refuse(code::not_innermost, k), out;
   }
   if (axes > 1)
     if (out.why = detail::check_order(operands, axes); !out.ok()) return out;
   for (int n = 0; n < s.results; ++n) {
     if (auto why = check_placements(made[n]); why.what != code::ok) return why.operand = -1, out.why = why, out;
     if (axes > 1 && !detail::set_order(made[n], operands)) return out.why = {code::layouts_differ, -1, -1}, out;
+    if (axes > 1 && s.sparse)
+      if (out.why = detail::check_sparse_result(made[n], operands); !out.ok()) return out;
   }
   out.type = made[0];
   for (int n = 1; n < s.results; ++n) out.more[n - 1] = made[n];

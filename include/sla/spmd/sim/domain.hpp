@@ -30,6 +30,8 @@ struct rule_domain {
   bool invariant = true, varying = true;
   bool orders = false; ///< axes that share a dimension nest in every order
   bool missing = true; ///< look for refused placements that have a right result
+  bool across = false; ///< only among those that every axis alone accepts
+  int one_in = 1;      ///< of so many combinations one is tried, the same ones each time
   bool gradients = true;
   int manners = 2; ///< ways to deal a pending reduction out; the odd ones negate the operands too
 };
@@ -47,7 +49,8 @@ struct rule_finding {
 };
 
 struct rule_report {
-  int combinations = 0; ///< that operands of these extents can have
+  int combinations = 0; ///< that operands of these extents can have, and that were tried
+  int skipped = 0;      ///< for `rule_domain::one_in`
   int accepted = 0, refused = 0;
   int runs = 0;                    ///< of the kernel, on all ranks
   int gradients = 0;               ///< combinations whose gradients were compared as well
@@ -102,14 +105,18 @@ constexpr std::vector<placed> choices(rule_domain const& d, typing const& t, boo
 
 /// Placements that a result might have where the operands have these.
 constexpr std::vector<placed> result_choices(rule_domain const& d, std::vector<typing> const& operands, int axis,
-                                             int rank) {
+                                             typing const& result) {
   using kind = placement_kind;
   std::vector<placed> out = {{kind::replicate}, {kind::invariant}};
   bool varying = false;
-  std::vector<placed> shards;
+  std::vector<placed> shards, entries;
   for (auto const& t : operands) {
     auto const p = t.on[axis];
     varying = varying || p.kind == kind::varying;
+    if (result.is_sparse() && is_sharded(p.kind)) {
+      for (std::int8_t line : {0, 1}) entries.push_back({kind::sparse_shard, monoid::none, line, p.family});
+      entries.push_back({kind::hyper, monoid::none, 0, p.family});
+    }
     if (is_sharded(p.kind)) shards.push_back({kind::shard, monoid::none, 0, p.family});
     if (p.kind == kind::ghost || p.kind == kind::ghost_partial)
       for (auto k : {kind::ghost, kind::ghost_partial}) shards.push_back({k, monoid::none, 0, p.family, p.pattern});
@@ -120,12 +127,13 @@ constexpr std::vector<placed> result_choices(rule_domain const& d, std::vector<t
   for (std::size_t n = 0; n < shards.size(); ++n) {
     bool again = false;
     for (std::size_t m = 0; m < n; ++m) again = again || shards[m] == shards[n];
-    for (int dim = 0; dim < rank && !again; ++dim) {
+    for (int dim = 0; dim < result.rank && !again; ++dim) {
       auto p = shards[n];
       p.dim = static_cast<std::int8_t>(dim);
       out.push_back(p);
     }
   }
+  for (auto const& p : entries) out.push_back(p);
   return out;
 }
 

@@ -106,23 +106,20 @@ constexpr std::vector<int> outer_first(typing const& t) {
   return order;
 }
 
-/// The indices that are left to a rank when the axes outside of `stop` have dealt out theirs.
-constexpr std::vector<std::vector<int>> held_outside(world const& w, typing const& t, std::vector<int> const& extents,
-                                                     int rank, int stop) {
-  std::vector<std::vector<int>> held;
-  for (int e : extents) held.push_back(all_indices(e));
+/// What is left of each dimension to a rank when the axes outside of `stop` have dealt out theirs.
+constexpr std::vector<remainder> left_outside(world const& w, typing const& t, std::vector<int> const& extents,
+                                              int rank, int stop) {
+  std::vector<remainder> left;
+  for (int d = 0; d < count(extents); ++d) left.push_back(remainder_of(w, t, d, extents[static_cast<std::size_t>(d)]));
   for (int a : outer_first(t)) {
     if (a == stop) break;
     auto const p = t.on[a];
     if (!is_sharded(p.kind)) continue;
-    auto& mine = held[static_cast<std::size_t>(array_dim(p, t))];
-    if (!accepts(w, p, a, count(mine))) return {};
-    auto const h = holding_of(w, p, a, mine);
-    std::vector<int> next;
-    for (int i : h[w.coordinate(rank, a)]) next.push_back(mine[static_cast<std::size_t>(i)]);
-    mine = next;
+    auto& mine = left[static_cast<std::size_t>(array_dim(p, t))];
+    if (!accepts(w, p, a, mine)) return {};
+    narrow(w, p, a, mine, w.coordinate(rank, a));
   }
-  return held;
+  return left;
 }
 
 constexpr bool same(double a, double b) { // no number equals no number
@@ -145,7 +142,9 @@ constexpr bool same(array<T> const& a, array<T> const& b) {
 /// Empty where a family cannot deal out the extent.
 constexpr std::vector<std::vector<int>> held_by(world const& w, typing const& t, std::vector<int> const& extents,
                                                 int rank) {
-  return detail::held_outside(w, t, extents, rank, -1);
+  std::vector<std::vector<int>> held;
+  for (auto& left : detail::left_outside(w, t, extents, rank, -1)) held.push_back(std::move(left.indices));
+  return held;
 }
 
 /// What every rank holds of the value. A Varying takes the first dimension apart, one for each of its axes in mesh
@@ -163,8 +162,8 @@ constexpr on_ranks<T> split(world const& w, typing const& t, array<T> const& val
       x = unstack(x)[static_cast<std::size_t>(w.coordinate(rank, a))];
       seed = detail::mix(seed, static_cast<std::uint32_t>(w.coordinate(rank, a)));
     }
-    std::vector<int> entries;
-    if (t.is_sparse()) entries = all_indices(x.extent(t.batch));
+    remainder entries;
+    if (t.is_sparse()) entries = remainder_of(w, t, t.batch, x.extent(t.batch));
     for (int a : order) {
       auto const p = t.on[a];
       int const c = w.coordinate(rank, a);
@@ -173,20 +172,15 @@ constexpr on_ranks<T> split(world const& w, typing const& t, array<T> const& val
       } else if (is_sharded(p.kind)) {
         int const d = array_dim(p, t);
         bool const of_entries = t.is_sparse() && d == t.batch;
-        if (!accepts(w, p, a, x.extent(d))) return {};
-        auto left = all_indices(x.extent(d));
+        remainder left(all_indices(x.extent(d)));
         if (of_entries) left = entries;
+        if (!accepts(w, p, a, left)) return {};
         auto const h = holding_of(w, p, a, left);
-        auto const mine = h[c];
         if (p.kind == placement_kind::ghost_partial)
           x = detail::pending_halo(x, d, holding_of(w, p, a, left, false), h, seed)[static_cast<std::size_t>(c)];
         else
-          x = take(x, d, mine);
-        if (of_entries) {
-          std::vector<int> next;
-          for (int i : mine) next.push_back(entries[static_cast<std::size_t>(i)]);
-          entries = next;
-        }
+          x = take(x, d, h[c]);
+        if (of_entries) narrow(w, p, a, entries, c);
       } else {
         continue;
       }
@@ -236,10 +230,10 @@ constexpr std::optional<array<T>> joined(world const& w, typing const& t, on_ran
         result = stack(group);
       } else {
         int const d = array_dim(p, t);
-        auto const held = detail::held_outside(w, t, extents, rank, a);
+        auto const held = detail::left_outside(w, t, extents, rank, a);
         if (held.empty()) return std::nullopt;
         auto const& left = held[static_cast<std::size_t>(d)];
-        if (!accepts(w, p, a, count(left))) return std::nullopt;
+        if (!accepts(w, p, a, left)) return std::nullopt;
         auto const h = holding_of(w, p, a, left);
         for (int r = 0; r < count(group); ++r) {
           auto const& x = group[static_cast<std::size_t>(r)];

@@ -3,6 +3,7 @@
 // What the ranks do with their parts is in spmd/sim/collectives.hpp. Not part of spmd.hpp.
 #pragma once
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <sla/spmd/family.hpp>
@@ -106,30 +107,49 @@ constexpr int array_dim(placed p, typing const& t) {
   return t.is_sparse() && p.dim > t.batch ? p.dim - 1 : p.dim;
 }
 
-/// Can the family deal out a dimension of this extent? (For entries: the rows or columns.)
-constexpr bool accepts(world const& w, placed p, int axis, int extent) {
+/// What outer axes leave of one dimension, as global indices; of entries also the rows and columns that they are in.
+struct remainder {
+  std::vector<int> indices{}, rows{}, columns{};
+  constexpr remainder() = default;
+  constexpr explicit remainder(std::vector<int> held) : indices(std::move(held)) {}
+  /// The lines that a placement by rows or columns deals out.
+  constexpr std::vector<int>& lines(placed p) { return p.dim == 0 ? rows : columns; }
+  constexpr std::vector<int> const& lines(placed p) const { return p.dim == 0 ? rows : columns; }
+};
+
+/// All of dimension d of the array.
+constexpr remainder remainder_of(world const& w, typing const& t, int d, int extent) {
+  remainder all(all_indices(extent));
+  if (t.is_sparse() && d == t.batch)
+    all.rows = all_indices(w.pattern.rows), all.columns = all_indices(w.pattern.columns);
+  return all;
+}
+
+/// Can the family deal out what is left of the dimension? (Of entries: the rows or columns.)
+constexpr bool accepts(world const& w, placed p, int axis, remainder const& left) {
   if (!is_sharded(p.kind)) return true;
   if (p.family < 0 || p.family >= count(w.families)) return false; // nobody knows by what it is dealt out
   if (p.kind == placement_kind::ghost || p.kind == placement_kind::ghost_partial) {
     if (p.pattern < 0 || p.pattern >= count(w.halos)) return false;
     for (auto const& wanted : w.halos[static_cast<std::size_t>(p.pattern)])
       for (int i : wanted)
-        if (i >= extent) return false;
+        if (i >= count(left.indices)) return false;
   }
-  if (p.kind == placement_kind::sparse_shard) extent = p.dim == 0 ? w.pattern.rows : w.pattern.columns;
-  return w.family(p).accepts(extent, w.ranks_of(axis));
+  bool const by_lines = p.kind == placement_kind::sparse_shard;
+  return w.family(p).accepts(count(by_lines ? left.lines(p) : left.indices), w.ranks_of(axis));
 }
 
-/// Who holds which index of the dimension that p deals out along the axis. `held`: what of it is left by outer axes, as
-/// global indices (only entries need to know). With the halo for ghosts if asked.
-constexpr holding holding_of(world const& w, placed p, int axis, std::vector<int> const& held, bool halo = true) {
-  int const n = w.ranks_of(axis), extent = count(held);
+/// Who holds which index of the dimension that p deals out along the axis, counted in what is left of it. With the halo
+/// for ghosts if asked.
+constexpr holding holding_of(world const& w, placed p, int axis, remainder const& left, bool halo = true) {
+  int const n = w.ranks_of(axis), extent = count(left.indices);
   if (p.kind == placement_kind::sparse_shard) {
-    auto const lines = w.family(p).deal_out(p.dim == 0 ? w.pattern.rows : w.pattern.columns, n);
-    std::vector<int> owner_of_line(static_cast<std::size_t>(lines.extent), 0), owner;
+    auto const& lines = left.lines(p);
+    auto const dealt = w.family(p).deal_out(count(lines), n);
+    std::vector<int> owner_of_line(static_cast<std::size_t>(p.dim == 0 ? w.pattern.rows : w.pattern.columns), 0), owner;
     for (int r = 0; r < n; ++r)
-      for (int i : lines[r]) owner_of_line[static_cast<std::size_t>(i)] = r;
-    for (int e : held) {
+      for (int i : dealt[r]) owner_of_line[static_cast<std::size_t>(lines[static_cast<std::size_t>(i)])] = r;
+    for (int e : left.indices) {
       auto const line = (p.dim == 0 ? w.pattern.row : w.pattern.column)[static_cast<std::size_t>(e)];
       owner.push_back(owner_of_line[static_cast<std::size_t>(line)]);
     }
@@ -139,6 +159,19 @@ constexpr holding holding_of(world const& w, placed p, int axis, std::vector<int
   bool const ghosts = p.kind == placement_kind::ghost || p.kind == placement_kind::ghost_partial;
   if (ghosts && halo) return with_halo(own, w.halos[static_cast<std::size_t>(p.pattern)]);
   return own;
+}
+
+/// What the rank of this coordinate has of what was left, for the axes inside.
+constexpr void narrow(world const& w, placed p, int axis, remainder& left, int coordinate) {
+  auto const chosen = [](std::vector<int>& all, std::vector<int> const& which) {
+    std::vector<int> next;
+    for (int i : which) next.push_back(all[static_cast<std::size_t>(i)]);
+    all = std::move(next);
+  };
+  chosen(left.indices, holding_of(w, p, axis, left)[coordinate]);
+  if (p.kind != placement_kind::sparse_shard) return;
+  auto& lines = left.lines(p);
+  chosen(lines, w.family(p).deal_out(count(lines), w.ranks_of(axis))[coordinate]);
 }
 
 } // namespace sla::sim

@@ -86,14 +86,14 @@ constexpr strategy spmv(sparse_dims const& d = {}) { return detail::sparse_produ
 /// x = A^T y.
 constexpr strategy spmv_transposed(sparse_dims const& d = {}) { return detail::sparse_product(d, true); }
 
-/// The entries of U V^T on the pattern of A, as (pattern, U, V) with U: (*batch, M, K) and V: (*batch, N, K); the
-/// gradient of the values of A is this without K. Linear in U and in V.
-constexpr strategy sddmm(int batch = 0, bool contracted = true) {
+/// The entries of U V^T on the pattern of A, as (pattern, U, V) with U: (*batch, M, [p], K) and V: (*batch, N, [q], K);
+/// the gradient of the values of A is this without K. Linear in U and in V.
+constexpr strategy sddmm(int batch = 0, bool contracted = true, bool block = false) {
   strategy s;
   s.inputs = 3;
   s.sparse = true;
   s.stationary = operand_bits(0);
-  s.result_rank[0] = static_cast<std::int8_t>(batch + 2);
+  s.result_rank[0] = static_cast<std::int8_t>(batch + 2 + 2 * int{block});
   s.result_batch[0] = static_cast<std::int8_t>(batch);
   auto const add = [&](slot pattern, slot u, slot v, slot out) {
     rule r;
@@ -109,8 +109,15 @@ constexpr strategy sddmm(int batch = 0, bool contracted = true) {
   add(detail::columns_slot, detail::ghost_slot(batch, detail::sparse_side::rows), v, detail::columns_slot);
   add(detail::entries_slot, detail::ghost_slot(batch, detail::sparse_side::rows),
       detail::ghost_slot(batch, detail::sparse_side::columns), detail::entries_slot);
-  if (contracted) add(whole, shard_slot(batch + 1), shard_slot(batch + 1), partial_slot(monoid::sum));
-  return s.linear_in(operand_bits(1)).linear_in(operand_bits(2));
+  if (block) {
+    slot const p = shard_slot(batch + 2), q = shard_slot(batch + 3), side = shard_slot(batch + 1);
+    add(p, side, whole, p);
+    add(q, whole, side, q);
+  }
+  int const k = batch + 1 + int{block};
+  if (contracted) add(whole, shard_slot(k), shard_slot(k), partial_slot(monoid::sum));
+  s.linear_in(operand_bits(1)).linear_in(operand_bits(2));
+  return contracted ? s : s.passes(operand_bits(1, 2), only(monoid::product), false);
 }
 
 /// The diagonal of A as a vector. Rows and columns of a square A share their partition here.
@@ -131,13 +138,13 @@ constexpr strategy diagonal(int batch = 0, bool block = false) {
   return s.linear_in(operand_bits(0));
 }
 
-/// D A with a diagonal matrix as a vector (d, A), or A D with `of_columns`.
-constexpr strategy scale_rows(int batch = 0, bool of_columns = false) {
+/// D A with a diagonal matrix as a vector (d, A), or A D with `of_columns`; d: (*batch, M, [p]) or (*batch, N, [q]).
+constexpr strategy scale_rows(int batch = 0, bool of_columns = false, bool block = false) {
   strategy s;
   s.inputs = 2;
   s.sparse = true;
   s.stationary = operand_bits(1);
-  s.result_rank[0] = static_cast<std::int8_t>(batch + 2);
+  s.result_rank[0] = static_cast<std::int8_t>(batch + 2 + 2 * int{block});
   s.result_batch[0] = static_cast<std::int8_t>(batch);
   auto const add = [&](slot d, slot A) {
     rule r;
@@ -152,7 +159,11 @@ constexpr strategy scale_rows(int batch = 0, bool of_columns = false) {
   if (!of_columns) add(detail::ghost_slot(batch, detail::sparse_side::rows), detail::columns_slot);
   add(detail::ghost_slot(batch, of_columns ? detail::sparse_side::columns : detail::sparse_side::rows),
       detail::entries_slot);
-  return s.linear_in(operand_bits(0)).linear_in(operand_bits(1));
+  for (int q = 0; block && q < 2; ++q)
+    add((q == 1) == of_columns ? shard_slot(batch + 1) : whole, shard_slot(batch + 2 + q));
+  return s.linear_in(operand_bits(0))
+      .linear_in(operand_bits(1))
+      .passes(operand_bits(0, 1), only(monoid::product), false);
 }
 
 /// A + B on one pattern, entry by entry: both are dealt out alike.
@@ -173,35 +184,45 @@ constexpr strategy add_sparse(int batch = 0, bool block = false) {
   add(detail::columns_slot);
   add(detail::entries_slot);
   for (int q = 0; block && q < 2; ++q) add(shard_slot(batch + 2 + q));
-  return s.linear_in(operand_bits(0, 1));
+  return s.linear_in(operand_bits(0, 1)).rising_in(0).rising_in(1);
 }
 
-/// A preconditioner that uses the diagonal block of each rank by definition (A, x): nonlinear in A, linear in x.
-constexpr strategy local_preconditioner(int batch = 0) {
+} // namespace strategies
+
+namespace detail {
+
+/// What maps right-hand sides (*batch, M, [p], [k]) to the like: batches and columns split.
+constexpr strategy map_of_right_hand_sides(strategies::sparse_dims const& d) {
   strategy s;
   s.inputs = 2;
   s.sparse = true;
   s.stationary = operand_bits(0);
-  s.result_rank[0] = static_cast<std::int8_t>(batch + 1);
-  for (int b = 0; b < batch; ++b) s.add(detail::rule_of_three(shard_slot(b), shard_slot(b), shard_slot(b)));
-  s.add(detail::rule_of_three(shard_slot(batch, detail::sparse_side::rows), detail::rows_slot,
-                              shard_slot(batch, detail::sparse_side::rows)));
-  return s.linear_in(operand_bits(1));
+  int const of_x = d.vector_has_batch ? d.batch : 0; // where b has its rows
+  int const rank = d.batch + 1 + int{d.block} + int{d.columns};
+  s.result_rank[0] = static_cast<std::int8_t>(rank);
+  for (int b = 0; b < d.batch; ++b)
+    s.add(rule_of_three(shard_slot(b), shard_slot(b), d.vector_has_batch ? shard_slot(b) : slot{}));
+  if (d.columns) s.add(rule_of_three(shard_slot(rank - 1), slot{}, shard_slot(of_x + 1 + int{d.block})));
+  return s;
+}
+
+} // namespace detail
+
+namespace strategies {
+
+/// A preconditioner that uses the diagonal block of each rank by definition (A, x): nonlinear in A, linear in x.
+constexpr strategy local_preconditioner(sparse_dims const& d = {}) {
+  auto s = detail::map_of_right_hand_sides(d);
+  slot const own = shard_slot(d.batch), of_x = shard_slot(d.vector_has_batch ? d.batch : 0);
+  return s.add(detail::rule_of_three(own, detail::rows_slot, of_x)).linear_in(operand_bits(1));
 }
 
 /// An iterative solve (A, b): the rows of A, and the products inside it exchange their halos. A direct one: batches and
 /// right-hand sides only.
 constexpr strategy solve(sparse_dims const& d = {}, bool direct = false) {
-  strategy s;
-  s.inputs = 2;
-  s.sparse = true;
-  s.stationary = operand_bits(0);
-  s.result_rank[0] = static_cast<std::int8_t>(d.batch + 1 + int{d.block} + int{d.columns});
-  for (int b = 0; b < d.batch; ++b) s.add(detail::rule_of_three(shard_slot(b), shard_slot(b), shard_slot(b)));
-  if (!direct)
-    s.add(detail::rule_of_three(shard_slot(d.batch), detail::rows_slot, shard_slot(d.batch), communication::solver));
-  int const k = d.batch + 1 + int{d.block};
-  if (d.columns) s.add(detail::rule_of_three(shard_slot(k), slot{}, shard_slot(k)));
+  auto s = detail::map_of_right_hand_sides(d);
+  slot const own = shard_slot(d.batch), of_x = shard_slot(d.vector_has_batch ? d.batch : 0);
+  if (!direct) s.add(detail::rule_of_three(own, detail::rows_slot, of_x, communication::solver));
   return s.linear_in(operand_bits(1));
 }
 

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The placement fuzz, sparse operations: every combination of placements on one axis and on two, on one pattern whose
+// halos have all entries, with batches, blocks and columns; values and gradients. All patterns are in fuzz_sparse.cpp.
+#include <sla/spmd/strategies/sparse.hpp>
+
+#include "sparse_kernels.hpp"
+
+using namespace fuzz;
+
+namespace {
+
+/// The rows are dealt out so, and so are vectors of as many entries.
+rule_domain domain(std::vector<int> ranks, sim::sparse_pattern pattern, bool halos) {
+  rule_domain d;
+  int const most = *std::max_element(ranks.begin(), ranks.end());
+  d.across = d.orders = ranks.size() > 1;
+  d.w.ranks = std::move(ranks);
+  d.w.families = {{}, {{}, {1, 0, most - 1, 0, 1, 1, 0}}};
+  d.families = {1};
+  d.folds = all_monoids;
+  if (halos) {
+    d.w.halos = {{}, std::vector<std::vector<int>>(static_cast<std::size_t>(most), {0, 1, 2})};
+    d.patterns = {1};
+  }
+  d.w.pattern = std::move(pattern);
+  return d;
+}
+template <class Run>
+void on_meshes(ledger& l, sim::sparse_pattern const& pattern, bool halos, Run run) {
+  for (auto const& ranks : {std::vector{2}, std::vector{3}, std::vector{2, 2}, std::vector{2, 3}}) {
+    auto const d = domain(ranks, pattern, halos);
+    run(d, [&](std::string const& name, strategy const& s, auto const& kernel, auto const&... operands) {
+      auto mine = d;
+      if (d.across && sizeof...(operands) > 2) mine.one_in = 29;
+      l.add(d.across ? name + " on two axes" : name, mine, check_rule(mine, s, kernel, operands...));
+    });
+  }
+}
+checked_operand entries(std::vector<int> const& extents, int which, int batch = 0) {
+  auto x = values(extents, which);
+  x.batch = batch;
+  return x;
+}
+
+constexpr strategies::sparse_dims wide{.columns = true};
+
+} // namespace
+
+TEST_CASE("products, samples, scalings, sums and diagonals") {
+  ledger l;
+  sim::sparse_pattern const pattern{3, 3, {0, 0, 0, 1, 1, 2, 2}, {0, 1, 2, 0, 1, 1, 2}};
+  auto A = entries({7}, 0), B = entries({7}, 5);
+  auto const x = values({3}, 1), X = values({3, 2}, 2), v = values({3}, 3), Y = values({3, 2}, 4);
+  on_meshes(l, pattern, true, [&](rule_domain const& d, auto check) {
+    auto const& at = d.w.pattern;
+    A.gradient = true;
+    check("sparse product", strategies::spmv(), sparse_product{at}, A, x);
+    check("transposed sparse product", strategies::spmv_transposed(), sparse_product{at, true}, A, x);
+    check("sparse product of columns", strategies::spmv(wide), sparse_product{at}, A, X);
+    check("transposed product of columns", strategies::spmv_transposed(wide), sparse_product{at, true}, A, X);
+    check("scaled rows", strategies::scale_rows(), scaled_rows{at}, x, A);
+    check("sum of matrices", strategies::add_sparse(), entries_added{}, A, B);
+    check("diagonal", strategies::diagonal(), diagonal_entries{at}, A);
+    check("local preconditioner", strategies::local_preconditioner(), divided_by_diagonal{at}, A, x);
+    check("local preconditioner of columns", strategies::local_preconditioner(wide), divided_by_diagonal{at}, A, X);
+    A.gradient = false;
+    check("sampled product", strategies::sddmm(0, false), sampled_product{at}, A, x, v);
+    check("contracted sampled product", strategies::sddmm(), sampled_product{at}, A, X, Y);
+  });
+  l.finish();
+}
+
+TEST_CASE("batches and blocks") {
+  ledger l;
+  sim::sparse_pattern const pattern{4, 3, {0, 0, 1, 3, 3}, {0, 2, 1, 0, 2}}; // row 2 is empty
+  auto A = entries({2, 5, 2, 3}, 0, 1), B = entries({2, 5, 2, 3}, 5, 1);
+  auto const y = values({2, 4, 2}, 1), x = values({2, 3, 3}, 2), shared = values({3, 3}, 3);
+  auto const U = values({2, 4, 2, 5}, 4), V = values({2, 3, 3, 5}, 5);
+  strategies::sparse_dims const dims{.batch = 1, .block = true},
+      one{.batch = 1, .block = true, .vector_has_batch = false};
+  on_meshes(l, pattern, false, [&](rule_domain const& d, auto check) {
+    auto const& at = d.w.pattern;
+    A.gradient = true;
+    check("block product", strategies::spmv(dims), block_product{at}, A, x);
+    check("block product of one vector", strategies::spmv(one), block_product{at}, A, shared);
+    check("scaled block rows", strategies::scale_rows(1, false, true), scaled_blocks{at}, y, A);
+    check("scaled block columns", strategies::scale_rows(1, true, true), scaled_blocks{at, true}, x, A);
+    check("sum of block matrices", strategies::add_sparse(1, true), entries_added{}, A, B);
+    A.gradient = false;
+    check("sampled blocks", strategies::sddmm(1, false, true), sampled_blocks{at}, A, y, x);
+    check("contracted sampled blocks", strategies::sddmm(1, true, true), sampled_blocks{at}, A, U, V);
+  });
+  CHECK(l.accepted > 1000);
+  l.finish();
+}
+
+TEST_CASE("direct solves") {
+  ledger l;
+  sim::sparse_pattern const pattern{3, 3, {0, 1, 1, 2, 2}, {0, 0, 1, 0, 2}};
+  auto const A = entries({2, 5}, 0, 1);
+  strategies::sparse_dims const dims{.batch = 1, .columns = true},
+      one{.batch = 1, .vector_has_batch = false, .columns = true};
+  on_meshes(l, pattern, true, [&](rule_domain const& d, auto check) {
+    triangular_solve const kernel{d.w.pattern};
+    check("direct solve", strategies::solve(dims, true), kernel, A, values({2, 3, 4}, 1));
+    check("direct solve of shared sides", strategies::solve(one, true), kernel, A, values({3, 4}, 2));
+  });
+  l.finish();
+}
