@@ -35,6 +35,7 @@
 #include <sla/dist/schwarz.hpp>
 #include <sla/dist/self.hpp>
 #include <sla/dist/solve.hpp>
+#include <sla/dist/splits.hpp>
 #include <sla/dist/threads.hpp>
 #include <sla/dist/unassembled.hpp>
 #include <sla/solve.hpp>

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Derivatives of elementwise operations and reductions of distributed values: a rank's own derivative is placed as it has to be
+// already. Those of products and solves are in dist/grad.hpp, the rules on scalars in grad/.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include <sla/dist/collectives.hpp>
+#include <sla/dist/cotangent.hpp>
+#include <sla/dist/product.hpp>
+#include <sla/grad/vjp.hpp>
+
+namespace sla {
+
+namespace detail {
+template <class X>
+concept TracedDistributed = Traced<X> && is_distributed<plain_t<X>>;
+template <class X>
+concept TracedPlaced = TracedDistributed<X> && Placed<plain_t<X>>;
+template <class X>
+concept TracedRows = TracedDistributed<X> && DistributedSparse<plain_t<X>>;
+template <class X>
+concept BesideTracedPlaced = TracedPlaced<X> || Placed<X> || Number<X> || operand_traits<std::remove_cvref_t<X>>::kind == operand_kind::uniform;
+template <class L, class R>
+concept TracedPlacedPair = (TracedPlaced<L> || TracedPlaced<R>) && BesideTracedPlaced<L> && BesideTracedPlaced<R>;
+
+/// An operand as the forward operation sees it; run-time numbers beside traced values count as uniform.
+template <class X>
+decltype(auto) forward_value(X const& x) {
+  if constexpr (Traced<X>)
+    return (x.value());
+  else if constexpr (Number<X>)
+    return uniform(x);
+  else if constexpr (is_placed<X>)
+    return eval(x);
+  else
+    return (x);
+}
+/// What a rule holds of an operand.
+template <class Variable>
+struct traced_part : traced_operand<Variable> {
+  template <class D>
+  static auto elements(D const& d) {
+    return local_node(d);
+  }
+};
+template <class X>
+auto part_of(X const& x) {
+  if constexpr (Traced<X>) {
+    return traced_part<typename X::variable_type>{{&x.variable()}};
+  } else {
+    using V = std::remove_cvref_t<decltype(forward_value(x))>;
+    return kept_operand<V>{std::make_shared<V const>(forward_value(x))};
+  }
+}
+/// This rank's part of a cotangent; a plain number is one already.
+template <class G>
+decltype(auto) part_of_cotangent(G const& g) {
+  if constexpr (is_distributed<G>)
+    return (g.local());
+  else
+    return (g);
+}
+
+template <class Op, TracedPlaced X>
+auto trace_placed(X const& x) {
+  auto const part = part_of(x);
+  return record(x.home(), eval(placed_elementwise<Op>(part.value())), pointwise_in(part, [part](auto const&, auto const& g) {
+    return contribution<Op, 0>(local_node(part.value()), as_node(part_of_cotangent(g)));
+  }));
+}
+/// The rule of an operation on two operands, to the K-th, which is x.
+template <class Op, int K, class Part, class L, class R>
+auto placed_in(Part const& x, L const& left, R const& right) {
+  return pointwise_in(x, [left, right](auto const&, auto const& g) {
+    return contribution<Op, K>(local_node(left.value()), local_node(right.value()), as_node(part_of_cotangent(g)));
+  });
+}
+template <class Op, class L, class R>
+auto trace_placed(L const& l, R const& r) {
+  auto const left = part_of(l);
+  auto const right = part_of(r);
+  return record(home_of(l, r), eval(placed_elementwise<Op>(left.value(), right.value(), derivative<Op>::name)),
+                placed_in<Op, 0>(left, left, right), placed_in<Op, 1>(right, left, right));
+}
+/// A rank's part of a number that an operation finishes over the ranks: the sum of all. Of a cotangent it is a pending sum.
+template <class Op, class X, class Mesh, class T>
+T finished(Mesh const& mesh, T value) {
+  for (int a = 0; a < Mesh::rank; ++a)
+    if (reduced_axes<Op, X>[a]) value = all_reduce(mesh.communicator(a), value);
+  return value;
+}
+template <class Op, class X, class Y, class Out>
+struct finished_tangent {
+  Y const& y;
+  Out& out;
+  template <class Field>
+  void add(Field const& field) {
+    out.add(finished<Op, X>(y.mesh(), collected(y.local(), field)));
+  }
+};
+/// The rule of a reduction, whose tangent is finished as its value is.
+template <class Op, class X, class Rule>
+struct finished_rule : Rule {
+  template <class Y, class Out>
+  void push(Y const& y, Out& out) const {
+    finished_tangent<Op, X, Y, Out> local{y, out};
+    Rule::push(y, local);
+  }
+};
+/// A reduction, as it is or with what is asked of it.
+template <class Op, class X>
+auto trace_reduction(X const& x) {
+  auto const part = part_of(x);
+  auto rule = pointwise_in(part, [part](auto const& y, auto const& g) {
+    auto const node = local_node(part.value());
+    if constexpr (is_distributed<std::remove_cvref_t<decltype(g)>>)
+      return reduced_contribution<asked_t<Op>>(node, y.local(), finished<Op, plain_t<X>>(g.mesh(), g.local()));
+    else
+      return reduced_contribution<asked_t<Op>>(node, y.local(), g);
+  });
+  return record(x.home(), eval(perform(Op{}, part.value())), finished_rule<Op, plain_t<X>, decltype(rule)>{std::move(rule)});
+}
+template <class Op, class L, class R>
+auto trace_dot(L const& l, R const& r) {
+  auto const left = part_of(l);
+  auto const right = part_of(r);
+  return record(home_of(l, r), eval(perform(Op{}, left.value(), right.value())), placed_in<op::dot, 0>(left, left, right),
+                placed_in<op::dot, 1>(right, left, right));
+}
+}  // namespace detail
+
+template <class Op, detail::TracedPlaced X>
+  requires(Differentiable<Op, 1> && !is_reducing<Op>)
+auto perform(Op, X const& x) {
+  return detail::trace_placed<Op>(x);
+}
+template <class Op, class L, class R>
+  requires(Differentiable<Op, 2> && !is_reducing<Op> && detail::TracedPlacedPair<L, R>)
+auto perform(Op, L const& l, R const& r) {
+  return detail::trace_placed<Op>(l, r);
+}
+template <class Op, detail::TracedPlaced X>
+  requires(Differentiable<Op, 1> && is_reducing<Op> && !is_extreme<Op>)
+auto perform(Op, X const& x) {
+  return detail::trace_reduction<Op>(x);
+}
+template <class L, class R>
+  requires detail::TracedPlacedPair<L, R>
+auto perform(op::dot, L const& l, R const& r) {
+  return detail::trace_dot<op::dot>(l, r);
+}
+/// The same asked to be pending sums (spmd/out_partial.hpp).
+template <class Op, class Word, detail::TracedPlaced X>
+  requires(Differentiable<detail::asked_t<Op>, 1> && is_reducing<detail::asked_t<Op>> && !is_extreme<detail::asked_t<Op>>)
+auto perform(detail::asking_partial<Op, Word>, X const& x) {
+  return detail::trace_reduction<detail::asking_partial<Op, Word>>(x);
+}
+template <class Op, class Word, class L, class R>
+  requires(detail::TracedPlacedPair<L, R> && std::same_as<detail::asked_t<Op>, op::dot>)
+auto perform(detail::asking_partial<Op, Word>, L const& l, R const& r) {
+  return detail::trace_dot<detail::asking_partial<Op, Word>>(l, r);
+}
+
+}  // namespace sla
