@@ -73,8 +73,7 @@ static_assert(std::same_as<spec_of_t<X<R, Shard<1>, R>>, spec<_, "tp">> && std::
 // what may be assumed
 template <class From, class To>
 constexpr code assumed = [] {
-  using both = typename detail::joined_placements<From, To>::type;
-  using keys = typename decltype([]<class... P>(placements<P...>) { return std::type_identity<detail::key_list<P...>>{}; }(both{}))::type::type;
+  using keys = typename detail::joined_keys<From, To>::type;
   auto const typed = []<class... P>(placements<P...>) {
     typing t{static_cast<std::int8_t>(sizeof...(P)), 2};
     int a = 0;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Small compile-time tools: strings as template arguments, arrays that host and device lay out alike.
+// Small compile-time tools: strings as template arguments, text, arrays that host and device lay out alike.
 // The shapes of tensors are in core/shape.hpp.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <type_traits>
 
@@ -43,6 +44,33 @@ struct fixed_array {
     return *this;
   }
   constexpr bool operator==(fixed_array const&) const = default;
+};
+
+/// Text of at most Capacity characters, also in constant expressions; what does not fit is cut off.
+template <int Capacity>
+class fixed_text {
+public:
+  constexpr std::string_view view() const { return {data_, static_cast<std::size_t>(size_)}; }
+  constexpr operator std::string_view() const { return view(); } // NOLINT: it is that text
+  constexpr bool operator==(std::string_view other) const { return view() == other; }
+
+  constexpr fixed_text& operator<<(std::string_view text) {
+    for (char const c : text)
+      if (size_ < Capacity) data_[size_++] = c;
+    return *this;
+  }
+  constexpr fixed_text& operator<<(char const* text) { return *this << std::string_view(text); }
+  constexpr fixed_text& operator<<(int number) { return *this << std::int64_t{number}; }
+  constexpr fixed_text& operator<<(std::int64_t number) {
+    if (number < 0) return *this << "-" << -number;
+    if (number > 9) *this << number / 10;
+    char const digit[] = {static_cast<char>('0' + number % 10)};
+    return *this << std::string_view(digit, 1);
+  }
+
+private:
+  char data_[Capacity]{};
+  int size_ = 0;
 };
 
 namespace detail {

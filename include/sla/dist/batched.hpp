@@ -22,15 +22,9 @@ inline constexpr op_rule rule_of<op::section>{.linear = linearity::separate, .no
 
 namespace detail {
 
-template <class X>
-struct typing_of;
-template <class Local, class Mesh, class... P>
-struct typing_of<distributed<Local, Mesh, P...>> {
-  static constexpr typing value = distributed_operand<typename key_list<P...>::type, Local, Mesh, P...>().type;
-};
 /// Is the dimension whole on every rank?
 template <class X, int Dim>
-inline constexpr bool is_whole_dim = order_of(typing_of<std::remove_cvref_t<X>>::value, Dim).count == 0;
+inline constexpr bool is_whole_dim = order_of(typing_of<std::remove_cvref_t<X>>, Dim).count == 0;
 
 template <class E, int Front>
 struct shifted_extents { // without the first, or with another before it

@@ -27,8 +27,6 @@ std::array<index_t, std::size_t(E::rank)> sizes_of(E const& extents) {
   for (int d = 0; d < E::rank; ++d) out[std::size_t(d)] = extents[d];
   return out;
 }
-template <class P>
-inline constexpr bool is_copied = P::kind == placement_kind::replicate || P::kind == placement_kind::invariant;
 
 /// The dense tensor after each axis took its part, from the K-th of that order on.
 template <class List, int K = 0, class Local, class Mesh>
@@ -38,7 +36,7 @@ auto deal_axes(Local x, shared_layout<Mesh>& layout) {
   } else {
     constexpr int A = dealing_order<List>::axis[K];
     using P = typename placement_number<A, List>::type;
-    if constexpr (is_copied<P>) {
+    if constexpr (is_copied(P::kind)) {
       return deal_axes<List, K + 1>(std::move(x), layout);
     } else {
       static_assert(P::kind == placement_kind::shard,
@@ -108,7 +106,7 @@ auto deal_sparse(Local x, std::shared_ptr<shared_layout<Mesh>> layout, Cut const
 }
 template <int A, class P, class... Rest, class Mesh, class Local, class Cut>
 auto deal_sparse(Local const& x, std::shared_ptr<shared_layout<Mesh>> layout, Cut const& partitioner) {
-  if constexpr (is_copied<P>) {
+  if constexpr (is_copied(P::kind)) {
     return deal_sparse<A + 1, Rest...>(x, std::move(layout), partitioner);
   } else if constexpr (P::kind == placement_kind::shard) {
     static_assert(P::dim == 0 && P::family::contiguous, "sla: distribute(A, mesh): of a sparse tensor, Shard<0> deals out the batch, in contiguous parts");
@@ -120,14 +118,14 @@ auto deal_sparse(Local const& x, std::shared_ptr<shared_layout<Mesh>> layout, Cu
     auto part = batch_items(x, P::family::first(me, batch, ranks), P::family::first(me + 1, batch, ranks));
     return deal_sparse<A + 1, Rest...>(part, std::move(layout), partitioner);
   } else if constexpr (P::kind == placement_kind::hyper) {
-    static_assert((is_copied<Rest> && ...), "sla: distribute<..., Hyper<>, ...>(A, mesh): the axes after the one that deals out entries are Replicate");
+    static_assert((is_copied(Rest::kind) && ...), "sla: distribute<..., Hyper<>, ...>(A, mesh): the axes after the one that deals out entries are Replicate");
     return deal_entries<A>(x, *layout, partitioner);
   } else if constexpr (is_grid<placements<P, Rest...>>) {
     return deal_rectangle<A, P, Rest...>(x, *layout);
   } else {
     static_assert(P::kind == placement_kind::sparse_shard,
                   "sla: distribute(A, mesh, partitioner): a sparse tensor becomes Replicate, Shard<0> (its batch), SparseShard<0> (rows) or SparseShard<1> (columns)");
-    static_assert((is_copied<Rest> && ...), "sla: distribute(A, mesh, partitioner): after the axis that deals out rows or columns come Replicate axes only");
+    static_assert((is_copied(Rest::kind) && ...), "sla: distribute(A, mesh, partitioner): after the axis that deals out rows or columns come Replicate axes only");
     if constexpr (P::dim == 1) {
       return deal_columns(x, *layout, A, partitioner);
     } else {
@@ -187,7 +185,7 @@ auto gather_axes(X const& x, Order) {
     constexpr int A = Order::axis[K];
     using P = placement_on_t<X, A>;
     constexpr auto name = mesh_of_t<X>::template name_string<A>();
-    if constexpr (is_copied<P>)
+    if constexpr (is_copied(P::kind))
       return gather_axes<K - 1>(x, Order{});
     else
       return gather_axes<K - 1>(stepped<P::kind == placement_kind::partial ? step::all_reduce : step::all_gather, name, Replicate, false>(x), Order{});

@@ -52,8 +52,7 @@ template <class X>
 struct placement_facts;
 template <class Local, class Mesh, class... P>
 struct placement_facts<distributed<Local, Mesh, P...>> {
-  using keys = typename key_list<P...>::type;
-  static constexpr typing value = distributed_operand<keys, Local, Mesh, P...>().type;
+  static constexpr typing value = typing_of<distributed<Local, Mesh, P...>>;
   static std::vector<std::string> words() { return {placement_words<P>()...}; }
 
   /// The layout that dimension d lies by: the columns of a rectangular sparse tensor have their own.

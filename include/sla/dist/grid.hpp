@@ -13,7 +13,7 @@ namespace sla::detail {
 /// The rectangle of this rank. Of the axes from A on, two deal out rows and columns by stated families, the others copy.
 template <int A, class... P, class Mesh, class T, class S, class F>
 auto deal_rectangle(sparse_tensor<T, S, F> const& x, shared_layout<Mesh> layout) {
-  static_assert(((P::kind == placement_kind::replicate || P::kind == placement_kind::invariant || P::kind == placement_kind::sparse_shard) && ...) &&
+  static_assert(((is_copied(P::kind) || P::kind == placement_kind::sparse_shard) && ...) &&
                     ((P::kind == placement_kind::sparse_shard ? 1 : 0) + ... + 0) == 2 && is_grid<placements<P...>>,
                 "sla: distribute(A, mesh): one axis deals out rows, SparseShard<0, F>, and one columns, SparseShard<1, G>; the others Replicate");
   index_t first[2] = {0, 0}, count[2] = {x.rows(), x.cols()};

@@ -29,17 +29,7 @@ auto halo_layout(X const& x, D const& d, int axis) {
 }
 template <class X>
 auto const& handle_of(X const& x) {
-  if constexpr (requires { typename X::plain_type; })
-    return x.value().handle();
-  else
-    return layout_of(x);
-}
-template <class D>
-auto const& matrix_value(D const& d) {
-  if constexpr (requires { typename D::plain_type; })
-    return d.value();
-  else
-    return d;
+  return layout_of(value_under(x));
 }
 template <class X, fixed_string Axis>
 using on_axis_of = placement_along_t<stepping_t<X>, Axis>;
@@ -55,7 +45,7 @@ template <fixed_string Axis, fixed_string Pattern = "", Stepping X, class D>
 auto halo_exchange(X const& x, D const& d) {
   using To = detail::ghost_of<detail::on_axis_of<X, Axis>, Pattern>;
   return perform(step_on<step::halo_exchange, Axis, To>{}, x,
-                 detail::halo_layout(detail::handle_of(x), detail::matrix_value(d), detail::axis_of<X, Axis>));
+                 detail::halo_layout(detail::handle_of(x), detail::value_under(d), detail::axis_of<X, Axis>));
 }
 /// The owners' entries, with what other ranks hold for them added. Placement: GhostP to Shard. Gradient: halo_exchange.
 /// Cost: one message to and from each neighbour.
@@ -72,9 +62,9 @@ auto owned(X const& x) {
 /// dimension d of x is that of D's columns. Gradient: embed. Cost: a copy.
 template <fixed_string Axis, fixed_string Pattern = "", int Dim = 0, Stepping X, class D>
 auto restrict_to(X const& x, D const& d) {
-  using Rows = placement_along_t<std::remove_cvref_t<decltype(detail::matrix_value(d))>, Axis>;
+  using Rows = placement_along_t<std::remove_cvref_t<decltype(detail::value_under(d))>, Axis>;
   using To = Ghost<Dim, typename Rows::family, Pattern>;
-  auto const& matrix = detail::matrix_value(d);
+  auto const& matrix = detail::value_under(d);
   return perform(step_on<step::convert, Axis, To>{}, x,
                  detail::with_halo_of(detail::handle_of(x), detail::axis_of<X, Axis>, *matrix.handle()));
 }

@@ -17,7 +17,7 @@ namespace detail {
 template <class List>
 inline constexpr bool all_copied = false;
 template <class... P>
-inline constexpr bool all_copied<placements<P...>> = (is_copied<P> && ...);
+inline constexpr bool all_copied<placements<P...>> = (is_copied(P::kind) && ...);
 
 /// Every rank has the whole, or its rows or columns: what is asked of the whole has an answer. Else one sentence.
 template <class D>
@@ -31,7 +31,7 @@ constexpr void require_whole_items() {
 template <class List>
 inline constexpr bool has_all_items = false;
 template <class... P>
-inline constexpr bool has_all_items<placements<P...>> = ((is_copied<P> || P::kind == placement_kind::sparse_shard) && ...);
+inline constexpr bool has_all_items<placements<P...>> = ((is_copied(P::kind) || P::kind == placement_kind::sparse_shard) && ...);
 
 /// The communicator of the ranks that share a matrix.
 template <class D>
@@ -47,7 +47,7 @@ auto of_columns(D const& d, X const& x) {
     return x.local();
   } else {
     auto const& halo = *d.handle()->halo;
-    if constexpr (is_copied<placement_on_t<X, axis>>)
+    if constexpr (is_copied(placement_on_t<X, axis>::kind))
       return picked_rows<at>(x.local(), halo, *domain_layout(d.handle())->rows);
     else
       return with_halo<at>(x.local(), halo);
@@ -60,7 +60,7 @@ auto scaled_part(D const& d, X const& x) {
   constexpr int axis = sparse_axis<placements_of_t<D>>, dealt = sparse_dim<placements_of_t<D>>;
   static_assert(axis >= 0, "sla: scale_rows(D, d), scale_cols(D, d): the rows or columns of D are dealt out; of a replicated or batch-sharded D "
                            "scale each rank's part, D.local()");
-  constexpr bool whole = is_copied<placement_on_t<X, axis < 0 ? 0 : axis>>, along = (dealt == 0) == Rows;
+  constexpr bool whole = is_copied(placement_on_t<X, axis < 0 ? 0 : axis>::kind), along = (dealt == 0) == Rows;
   static_assert(whole != along || (dealt == 0 && !Rows),
                 "sla: scale_rows(D, d), scale_cols(D, d): d lies as the side of D that it scales: distribute(d, D.row_layout()) or "
                 "D.col_layout(); where every rank has all rows (columns), d is Replicate");

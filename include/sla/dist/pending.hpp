@@ -343,7 +343,7 @@ template <fixed_string Axis, fixed_string Pattern = "", Stepping X, class D>
 auto halo_exchange(X const& x, D const& d, async_t) {
   using To = detail::ghost_of<detail::on_axis_of<X, Axis>, Pattern>;
   return perform(begin_step<step_on<step::halo_exchange, Axis, To>>{}, x,
-                 detail::halo_layout(detail::handle_of(x), detail::matrix_value(d), detail::axis_of<X, Axis>));
+                 detail::halo_layout(detail::handle_of(x), detail::value_under(d), detail::axis_of<X, Axis>));
 }
 template <fixed_string Axis, Stepping X>
 auto halo_reduce(X const& x, async_t) {

@@ -145,8 +145,7 @@ class recording_space {
   template <class S>
   constexpr void join(scheduled_step& together, S const&, monoid fold, int a) {
     if constexpr (!is_outline_assignment<S>) {
-      using keys = typename detail::keys_of<placements_of_t<S>>::type;
-      placed const at = operand_traits<S>::template value<keys>.type.on[a];
+      placed const at = detail::typing_of<S>.on[a];
       if (at.kind != placement_kind::partial || at.fold != fold) return;
       together.bytes += byte_line{std::int64_t(sizeof(detail::kernel_number_t<typename S::local_type>))};
       ++together.values;

@@ -98,24 +98,6 @@ constexpr auto run_plan(plans::Route<Steps...>, X const& x) {
 
 // ---- plans by size
 template <class X>
-decltype(auto) value_under(X const& x) {
-  if constexpr (requires { typename X::plain_type; })
-    return x.value();
-  else
-    return (x);
-}
-
-/// The extent of dimension d of the whole tensor: what the outermost axis that deals it out has, or what this rank has.
-template <class X>
-index_t whole_extent(X const& x, int d) {
-  constexpr auto t = operand_traits<X>::template value<typename joined_keys<placements<>, placements_of_t<X>>::type>.type;
-  index_t extent = x.local().extent(d);
-  int outermost = -1;
-  for (int a = 0; a < t.axes; ++a)
-    if (is_sharded(t.on[a].kind) && t.on[a].dim == d && (outermost < 0 || is_outer(t, a, outermost))) outermost = a;
-  return outermost < 0 ? extent : x.handle()->extent[outermost];
-}
-template <class X>
 index_t whole_bytes(X const& x) {
   index_t bytes = index_t(sizeof(typename X::value_type));
   for (int d = 0; d < X::local_type::rank; ++d) bytes *= whole_extent(x, d);

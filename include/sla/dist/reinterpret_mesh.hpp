@@ -18,17 +18,8 @@ struct remeshed_type;
 template <class Local, class Mesh, class... P, class New, bool Assumed>
 struct remeshed_type<distributed<Local, Mesh, P...>, New, Assumed> {
   using keys = typename key_list<P...>::type;
-  static constexpr typing before = distributed_operand<keys, Local, Mesh, P...>().type;
-  static constexpr std::uint64_t even_families = [] {
-    std::uint64_t out = 0;
-    auto const add = [&]<class Q>(std::type_identity<Q>) {
-      if constexpr (DenseShard<Q>)
-        if (Q::family::even) out |= std::uint64_t{1} << to_value<Q, keys>().family;
-    };
-    (add(std::type_identity<P>{}), ...);
-    return out;
-  }();
-  static constexpr remesh_outcome value = remesh(before, value_of_mesh<Mesh>(), value_of_mesh<New>(), even_families, Assumed);
+  static constexpr typing before = typing_of<distributed<Local, Mesh, P...>>;
+  static constexpr remesh_outcome value = remesh(before, value_of_mesh<Mesh>(), value_of_mesh<New>(), even_bits(keys{}), Assumed);
   template <int... A>
   static auto make(std::integer_sequence<int, A...>) {
     return std::type_identity<distributed<Local, New, placement_at<value.type.on[A], keys>...>>{};

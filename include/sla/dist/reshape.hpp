@@ -179,10 +179,7 @@ auto reshaped_value(X const& x, Arg const&... arg) {
     (hear(arg), ...);
     index_t whole[max_dims] = {};
     constexpr typing before = operand_traits<X>::template value<typename R::keys>.type;
-    for (int d = 0; d < rank; ++d) {
-      auto const order = order_of(before, d);
-      whole[d] = order.count ? old.extent[order.axis[0]] : x.local().extent(d);
-    }
+    for (int d = 0; d < rank; ++d) whole[d] = whole_extent(x, d);
     auto const factor = factor_extents(p, given, whole);
     auto layout = std::make_shared<shared_layout<Mesh>>(old);
     auto part = factor; // of this rank

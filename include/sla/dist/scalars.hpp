@@ -186,7 +186,7 @@ auto vote(X const& x, monoid how) {
   static_assert(std::same_as<local_of_t<X>, bool>, "sla: any_of and all_of fold truth values: the results of comparisons");
   static_assert(placement_along_t<X, Axis>::kind == placement_kind::varying,
                 "sla[E10]: any_of and all_of fold the ranks' own truth values, Varying on the axis; another one is complete already");
-  static_assert(To::kind == placement_kind::replicate || To::kind == placement_kind::invariant,
+  static_assert(is_copied(To::kind),
                 "sla[E11]: any_of and all_of give every rank the result: Replicate or Invariant");
   auto const all = all_reduce(x.mesh().template communicator<Axis>(), std::int64_t(x.local()), how);
   return with_placement_t<X, Axis, To>(all != 0, x.handle());

@@ -80,7 +80,6 @@ template <step How, class From, class To, class Axes, int Dim, class Local, clas
 auto take_step(Local const& x, layout_handle<Mesh> const& layout, layout_handle<Mesh> const& like = {}) {
   using kind = placement_kind;
   constexpr kind from = From::kind, to = To::kind;
-  constexpr bool copied = to == kind::replicate || to == kind::invariant;
   constexpr int A = Axes::first;
   constexpr index_t ranks = Axes::template ranks<Mesh>;
   auto const line = Axes::line(*layout);
@@ -124,7 +123,7 @@ auto take_step(Local const& x, layout_handle<Mesh> const& layout, layout_handle<
     return std::pair{with_halo<From::dim>(x, plan), std::move(dealt)};
   } else if constexpr (How == step::halo_reduce) {
     return here(with_contributions<From::dim>(x, plan_of(*layout)));
-  } else if constexpr (std::same_as<From, To> || How == step::reinterpret || copied) {
+  } else if constexpr (std::same_as<From, To> || How == step::reinterpret || is_copied(to)) {
     return here(x);
   } else if constexpr (to == kind::varying) { // out of copies
     return here(unstack_own<Dim>(x, line));
@@ -178,6 +177,14 @@ struct stepping<X> {
 };
 template <class X>
 using stepping_t = typename stepping<X>::type;
+/// The value itself of what is traced.
+template <class X>
+decltype(auto) value_under(X const& x) {
+  if constexpr (requires { typename X::plain_type; })
+    return x.value();
+  else
+    return (x);
+}
 
 template <step How, fixed_string Name, class To, bool Insisted, int Dim = 0, class X>
 auto stepped(X const& x, layout_handle<mesh_of_t<stepping_t<X>>> const& like = {}) {

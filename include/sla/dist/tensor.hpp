@@ -179,7 +179,7 @@ class distributed {
   value_type value() const
     requires detail::is_plain_number<Local>
   {
-    static_assert(((P::kind == placement_kind::replicate || P::kind == placement_kind::invariant) && ...),
+    static_assert((is_copied(P::kind) && ...),
                   "sla: this number is not complete on every rank: finish it first, all_reduce<axis>(x)");
     return local_;
   }
@@ -188,7 +188,7 @@ class distributed {
   explicit operator bool() const
     requires std::same_as<Local, bool>
   {
-    static_assert(((P::kind == placement_kind::replicate || P::kind == placement_kind::invariant) && ...),
+    static_assert((is_copied(P::kind) && ...),
                   "sla[E23]: a branch on what may differ between ranks: they would not meet in the same collectives. Of a pending sum, compare "
                   "all_reduce<axis>(x); of a Varying, write any_of<axis>(x < y) or all_of<axis>(x < y)");
     return local_;
@@ -234,6 +234,13 @@ auto view(X const& x) {
 }
 
 namespace detail {
+/// The extent of dimension d of the whole tensor: what the outermost axis that deals it out has, or what this rank has.
+template <DistributedTensor X>
+index_t whole_extent(X const& x, int d) {
+  auto const order = order_of(typing_of<X>, d);
+  return order.count ? x.handle()->extent[order.axis[0]] : x.local().extent(d);
+}
+
 /// The communicators of all axes together speak for the mesh; several ranks agree before one of them throws.
 /// f() on every rank; if it throws on one, all throw: that rank its error, the others the same words.
 template <class F>

@@ -11,29 +11,7 @@
 
 namespace sla {
 
-/// A short text made by the compiler; what does not fit is cut off.
-struct short_text {
-  static constexpr int capacity = 160;
-  int length = 0;
-  char data[capacity]{};
-
-  constexpr std::string_view view() const { return {data, static_cast<std::size_t>(length)}; }
-  constexpr short_text& operator+=(std::string_view more) {
-    for (char c : more)
-      if (length < capacity) data[length++] = c;
-    return *this;
-  }
-  constexpr short_text& operator+=(std::int64_t n) {
-    char digits[20]{};
-    int count = 0;
-    std::uint64_t rest = n < 0 ? 0 - static_cast<std::uint64_t>(n) : static_cast<std::uint64_t>(n);
-    do digits[count++] = static_cast<char>('0' + rest % 10);
-    while ((rest /= 10) != 0);
-    if (n < 0) *this += "-";
-    while (count > 0) *this += std::string_view(&digits[--count], 1);
-    return *this;
-  }
-};
+using short_text = fixed_text<160>;
 
 struct named_axis {
   std::string_view name{}; ///< empty: a flattened axis that nobody named
@@ -44,24 +22,23 @@ namespace detail {
 
 /// `12`, `4*n0`: symbols by number.
 constexpr void append(short_text& out, rank_count c) {
-  if (c.number != 1 || c.known()) out += c.number;
+  if (c.number != 1 || c.known()) out << c.number;
   bool star = c.number != 1;
   for (int n = 0; n < 8; ++n)
     for (int p = 0; p < c.power(n); ++p) {
-      out += star ? "*n" : "n";
-      out += n;
+      out << (star ? "*n" : "n") << n;
       star = true;
     }
 }
 constexpr void append(short_text& out, axis_layout const& a) {
-  out += "[";
+  out << "[";
   for (int n = 0; n < a.count; ++n) {
-    if (n > 0) out += ",";
+    if (n > 0) out << ",";
     append(out, a.atom[n].size);
-    out += ":";
+    out << ":";
     append(out, a.atom[n].stride);
   }
-  out += "]";
+  out << "]";
 }
 
 /// Chooses axes of `scope`, outermost first, that flatten to `whole`. At most 7 are chosen.
@@ -95,20 +72,20 @@ constexpr bool decompose(axis_layout const& whole, std::span<named_axis const> s
 constexpr short_text label(named_axis const& a, std::span<named_axis const> scope) {
   short_text out;
   auto const by_name = [&](named_axis const& b) {
-    out += b.name;
+    out << b.name;
     for (auto const& c : scope)
       if (c.name == b.name && !(c.layout == b.layout)) return detail::append(out, b.layout);
   };
   if (!a.name.empty()) return by_name(a), out;
-  if (a.layout.count == 0) return out += "{}", out;
+  if (a.layout.count == 0) return out << "{}";
   fixed_array<int, 8> chosen{};
   if (!detail::decompose(a.layout, scope, chosen, 0)) return detail::append(out, a.layout), out;
-  out += "{";
+  out << "{";
   for (int n = 0; n < 8 && chosen[n] >= 0; ++n) {
-    if (n > 0) out += ",";
+    if (n > 0) out << ",";
     by_name(scope[static_cast<std::size_t>(chosen[n])]);
   }
-  out += "}";
+  out << "}";
   return out;
 }
 

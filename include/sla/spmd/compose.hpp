@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <sla/core/meta.hpp>
+#include <sla/core/pack.hpp>
 #include <sla/spmd/placement.hpp>
 #include <sla/spmd/rules.hpp>
 #include <sla/spmd/strategies/composite.hpp>
@@ -220,37 +221,15 @@ constexpr value_list apply(strategy const& s, V const&... v) {
 /// contracted label claims that parts add up, so a maximum, a mean or a norm says `_` instead.
 template <fixed_string Spec, class... Rest>
 constexpr value einsum(value const& x, Rest const&... rest) {
-  auto const one = [&](auto const&... values) {
-    return strategies::contraction(Spec.view(), dims::unknown(values.is.type.rank)...);
-  };
-  auto const with = [&]<class Last>(Last const& claim, auto const&... values) {
-    auto s = one(values...);
-    if (s.known) Last::apply(s);
-    static_cast<void>(claim);
-    return detail::apply_rule(s, values...).at[0];
-  };
-  if constexpr (sizeof...(Rest) == 0) {
-    return detail::apply_rule(one(x), x).at[0];
-  } else if constexpr (sizeof...(Rest) == 1) {
-    if constexpr ((detail::is_rule_value<Rest> && ...))
-      return detail::apply_rule(one(x, rest...), x, rest...).at[0];
-    else
-      return with(rest..., x);
-  } else if constexpr (sizeof...(Rest) == 2) {
-    return [&](auto const& y, auto const& last) {
-      if constexpr (detail::is_rule_value<decltype(last)>)
-        return detail::apply_rule(one(x, y, last), x, y, last).at[0];
-      else
-        return with(last, x, y);
-    }(rest...);
-  } else {
-    return [&](auto const& y, auto const& z, auto const& last) {
-      if constexpr (detail::is_rule_value<decltype(last)>)
-        return detail::apply_rule(one(x, y, z, last), x, y, z, last).at[0];
-      else
-        return with(last, x, y, z);
-    }(rest...);
-  }
+  using Last = typename detail::type_at_index<static_cast<int>(sizeof...(Rest)), value, Rest...>::type;
+  constexpr bool claims = !detail::is_rule_value<Last>; // the last argument says where the kernel is linear
+  auto const all = detail::packed(x, rest...);
+  return [&]<std::size_t... K>(std::index_sequence<K...>) {
+    auto s = strategies::contraction(Spec.view(), dims::unknown(detail::part<K>(all).is.type.rank)...);
+    if constexpr (claims)
+      if (s.known) Last::apply(s);
+    return detail::apply_rule(s, detail::part<K>(all)...).at[0];
+  }(std::make_index_sequence<sizeof...(Rest) + (claims ? 0 : 1)>{});
 }
 
 /// Type-only collectives and conversions along an axis: the checks of the real ones, and the placement that they leave.

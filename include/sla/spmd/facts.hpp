@@ -215,7 +215,7 @@ struct step_refusal {
   using mesh_type = mesh_of_t<T>;
   using From = placement_on_t<T, Axis>;
   using list = placements_of_t<T>;
-  using keys = typename joined_keys<placements<>, list, placements<To>>::type;
+  using keys = typename joined_keys<list, placements<To>>::type;
   static constexpr diagnostic why = step_diagnostic_v<How, T, Axis, To, Insisted>;
   static constexpr fix mended =
       suggest_step(operand_traits<T>::template value<keys>.type, Axis, How, to_value<To, keys>());

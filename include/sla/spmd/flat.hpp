@@ -130,12 +130,8 @@ template <typing T, class Keys, int... A>
 struct placements_so<T, Keys, std::integer_sequence<int, A...>> {
   using type = placements<placement_at<T.on[A], Keys>...>;
 };
-template <class List, class... To>
-struct keys_beside;
-template <class... P, class... To>
-struct keys_beside<placements<P...>, To...> : key_list<P..., To...> {};
 template <class X, class... To>
-using stepped_keys = typename keys_beside<placements_of_t<X>, To...>::type;
+using stepped_keys = typename joined_keys<placements_of_t<X>, placements<To...>>::type;
 
 /// What the refusals of several axes name.
 template <class X, int Axis, class... Facts>

@@ -57,12 +57,9 @@ struct census {
   bool mixed = false;
 };
 
-constexpr bool is_whole_on_ranks(placement_kind kind) {
-  return kind == placement_kind::replicate || kind == placement_kind::invariant;
-}
 /// Does the operand count as Replicate or Invariant, whichever the others need?
 constexpr bool is_free(strategy const& s, operand const& o, placed at) {
-  return is_whole_on_ranks(at.kind) && (!o.gradient || !s.differentiable);
+  return is_copied(at.kind) && (!o.gradient || !s.differentiable);
 }
 
 constexpr census count(strategy const& s, std::span<operand const> operands, int axis) {

@@ -106,15 +106,6 @@ struct named {
 
 namespace detail {
 
-template <class... T>
-struct joined_placements;
-template <class... P>
-struct joined_placements<placements<P...>> {
-  using type = placements<P...>;
-};
-template <class... P, class... Q, class... More>
-struct joined_placements<placements<P...>, placements<Q...>, More...> : joined_placements<placements<P..., Q...>, More...> {};
-
 /// One thing that is said: the placements that it mentions, and what it says of a typing.
 template <class What>
 struct statement_of {
@@ -206,11 +197,7 @@ struct placement_request {
 
 template <class Mesh, int Rank, class... What>
 struct requested_placements {
-  template <class List>
-  struct keys_of;
-  template <class... P>
-  struct keys_of<placements<P...>> : key_list<Shard<0>, P...> {};
-  using keys = typename keys_of<typename joined_placements<placements<>, typename statement_of<What>::mentioned...>::type>::type;
+  using keys = typename joined_keys<placements<Shard<0>>, typename statement_of<What>::mentioned...>::type;
 
   static constexpr spec_outcome decide() {
     placement_request<Mesh, Rank> r;
@@ -269,10 +256,7 @@ struct specified_placements {
 template <class X, int Dim>
 consteval auto dealt_dim_entry() {
   using Mesh = mesh_of_t<X>;
-  using keys = typename decltype([]<class... P>(placements<P...>) {
-    return std::type_identity<typename key_list<P...>::type>{};
-  }(placements_of_t<X>{}))::type;
-  constexpr auto order = order_of(operand_traits<std::remove_cvref_t<X>>::template value<keys>.type, Dim);
+  constexpr auto order = order_of(typing_of<std::remove_cvref_t<X>>, Dim);
   return [&]<int... N>(std::integer_sequence<int, N...>) {
     return dealt_to<Mesh::template name_string<order.axis[N]>()...>{};
   }(std::make_integer_sequence<int, order.count>{});

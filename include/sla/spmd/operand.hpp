@@ -159,6 +159,10 @@ using local_of_t = typename operand_traits<std::remove_cvref_t<T>>::local_type;
 
 namespace detail {
 
+/// The placements of a type as a value, families numbered as on it alone.
+template <Distributed T>
+inline constexpr typing typing_of = operand_traits<T>::template value<typename joined_keys<placements_of_t<T>>::type>.type;
+
 template <int N, class List>
 struct placement_number;
 template <int N, class... P>

@@ -188,7 +188,7 @@ class outline {
   constexpr explicit operator bool() const
     requires std::same_as<Local, bool>
   {
-    static_assert(((P::kind == placement_kind::replicate || P::kind == placement_kind::invariant) && ...),
+    static_assert((is_copied(P::kind) && ...),
                   "sla[E23]: ranks may not branch on a value that differs among them: finish it first, all_reduce<axis>(x)");
     return to_->answer();
   }
@@ -228,10 +228,6 @@ struct outline_of<distributed<Local, Mesh, P...>> {
   using type = outline<typename outlined_local<Local>::type, Mesh, P...>;
 };
 
-template <class List>
-struct keys_of;
-template <class... P>
-struct keys_of<placements<P...>> : key_list<P...> {};
 /// A number that every rank of a mesh has.
 template <class T, class Mesh>
 struct replicated_outline;
@@ -243,7 +239,7 @@ template <class S>
 inline constexpr bool all_finished = false;
 template <class Local, class Mesh, class... P>
 inline constexpr bool all_finished<outline<Local, Mesh, P...>> =
-    ((P::kind == placement_kind::replicate || P::kind == placement_kind::invariant) && ...);
+    (is_copied(P::kind) && ...);
 
 template <class X>
 inline constexpr int dims_of = -1;

@@ -110,9 +110,7 @@ constexpr diagnostic check_assume(typing const& from, typing const& to) {
 /// The same of a value without gradient whose argument is given up: copies may also be called Varying.
 constexpr diagnostic check_retype(typing from, typing const& to) {
   for (int a = 0; a < from.axes; ++a)
-    if (to.on[a].kind == placement_kind::varying &&
-        (from.on[a].kind == placement_kind::replicate || from.on[a].kind == placement_kind::invariant))
-      from.on[a] = to.on[a];
+    if (to.on[a].kind == placement_kind::varying && is_copied(from.on[a].kind)) from.on[a] = to.on[a];
   return check_assume(from, to);
 }
 

@@ -195,6 +195,11 @@ struct placements {};
 /// Does the placement deal out a dimension to the ranks?
 constexpr bool is_sharded(placement_kind kind) { return kind >= placement_kind::shard; }
 
+/// Do all ranks hold the same value?
+constexpr bool is_copied(placement_kind kind) {
+  return kind == placement_kind::replicate || kind == placement_kind::invariant;
+}
+
 /// The placement of the gradient. Errors: a reduction other than a sum has no dual.
 template <Placement P>
 struct dual_of {

@@ -106,7 +106,7 @@ constexpr bool is_reduction(step how) { return how == step::all_reduce || how ==
 /// Does the step count as one that reduces, in the choice of what travels? What is cut out of copies does too.
 template <step How, class From, class To>
 inline constexpr bool counts_as_reduction = is_reduction(How) ||
-                                            (How == step::convert && is_copies(From::kind) && is_part(To::kind));
+                                            (How == step::convert && is_copied(From::kind) && is_part(To::kind));
 } // namespace detail
 
 } // namespace sla

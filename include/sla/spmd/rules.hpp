@@ -213,7 +213,7 @@ constexpr typing_outcome check(strategy const& s, std::span<operand const> opera
   if (now.in_place >= 0)
     for (int a = 0; a < axes; ++a) {
       auto const& self = operands[static_cast<std::size_t>(now.in_place)].type.on[a];
-      bool const copies = detail::is_whole_on_ranks(self.kind) && detail::is_whole_on_ranks(out.type.on[a].kind);
+      bool const copies = is_copied(self.kind) && is_copied(out.type.on[a].kind);
       if (!gradient && copies) out.type.on[a] = self;
       if (!(self == out.type.on[a]))
         return out.why = {code::changed_in_place, static_cast<std::int8_t>(a), now.in_place}, out;
@@ -224,7 +224,7 @@ constexpr typing_outcome check(strategy const& s, std::span<operand const> opera
 /// May the program branch on the value, or take it as a number of the host? Only if every rank has the same.
 constexpr diagnostic check_branch(typing const& t) {
   for (int a = 0; a < t.axes; ++a)
-    if (!detail::is_whole_on_ranks(t.on[a].kind)) return {code::uneven_branch, static_cast<std::int8_t>(a), 0};
+    if (!is_copied(t.on[a].kind)) return {code::uneven_branch, static_cast<std::int8_t>(a), 0};
   return {};
 }
 

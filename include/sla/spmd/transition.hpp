@@ -6,6 +6,7 @@
 
 #include <sla/core/meta.hpp>
 #include <sla/spmd/operand.hpp>
+#include <sla/spmd/order.hpp>
 #include <sla/spmd/typing.hpp>
 
 namespace sla {
@@ -50,9 +51,6 @@ constexpr bool is_part(placement_kind kind) { // of one value
 constexpr bool is_entries(placement_kind kind) {
   return kind == placement_kind::sparse_shard || kind == placement_kind::hyper;
 }
-constexpr bool is_copies(placement_kind kind) {
-  return kind == placement_kind::replicate || kind == placement_kind::invariant;
-}
 /// Do both deal out one dimension by one family?
 constexpr bool same_shares(placed a, placed b) { return a.dim == b.dim && a.family == b.family; }
 } // namespace detail
@@ -62,9 +60,9 @@ constexpr step route(placed from, placed to) {
   using kind = placement_kind;
   auto const a = from.kind, b = to.kind;
   bool const to_parts = detail::is_part(b) || b == kind::ghost_partial;
-  if (a == kind::partial && detail::is_copies(b)) return step::all_reduce;
+  if (a == kind::partial && is_copied(b)) return step::all_reduce;
   if (a == kind::partial && to_parts) return step::reduce_scatter;
-  if ((detail::is_part(a) || a == kind::ghost) && detail::is_copies(b)) return step::all_gather;
+  if ((detail::is_part(a) || a == kind::ghost) && is_copied(b)) return step::all_gather;
   if (a == kind::shard && b == kind::ghost) return step::halo_exchange;
   if (a == kind::ghost_partial && b == kind::shard) return step::halo_reduce;
   if (a == kind::shard && b == kind::shard && from.dim != to.dim) return step::all_to_all;
@@ -119,7 +117,7 @@ constexpr code check_reinterpret(placement_kind from, placement_kind to, bool in
 constexpr code check(transition t, bool insisted = false) {
   using kind = placement_kind;
   auto const from = t.from.kind, to = t.to.kind;
-  bool const to_copies = detail::is_copies(to), shards = from == kind::shard && to == kind::shard;
+  bool const to_copies = is_copied(to), shards = from == kind::shard && to == kind::shard;
   auto const unless = [](bool fits, code otherwise) { return fits ? code::ok : otherwise; };
   switch (t.how) {
   case step::convert:
@@ -130,12 +128,10 @@ constexpr code check(transition t, bool insisted = false) {
     if (to == kind::partial && t.to.fold != monoid::sum) return code::local_conversion;
     return detail::check_reinterpret(from, to, insisted);
   case step::all_reduce:
-    if (from == kind::replicate || from == kind::invariant || from == kind::varying)
-      return code::reduction_of_replicate;
+    if (is_copied(from) || from == kind::varying) return code::reduction_of_replicate;
     return unless(from == kind::partial && to_copies, code::wrong_collective);
   case step::reduce_scatter:
-    if (from == kind::replicate || from == kind::invariant || from == kind::varying)
-      return code::reduction_of_replicate;
+    if (is_copied(from) || from == kind::varying) return code::reduction_of_replicate;
     if (from == kind::partial && to == kind::ghost_partial)
       return unless(t.from.fold == monoid::sum, code::wrong_collective);
     return unless(from == kind::partial && detail::is_part(to), code::wrong_collective);
@@ -178,7 +174,7 @@ constexpr transition adjoint_of(transition t) {
   placed const from = dual(t.to), to = dual(t.from);
   switch (t.how) {
   case step::reinterpret: {
-    bool const copies = detail::is_copies(t.from.kind) && detail::is_copies(t.to.kind);
+    bool const copies = is_copied(t.from.kind) && is_copied(t.to.kind);
     return {copies ? route(from, to) : step::reinterpret, from, to};
   }
   case step::all_to_all: // in one dimension route would say repartition, of a Varying nothing
@@ -228,11 +224,6 @@ constexpr step_path adjoint_of(step_path const& path) {
   return back;
 }
 
-/// Does the second axis deal out what the first one left, where both deal out one dimension?
-constexpr bool is_inside(int axis, int level, int outer_axis, int outer_level) {
-  return level != outer_level ? level > outer_level : axis > outer_axis;
-}
-
 /// A step on one axis of a tensor: the placements, and the order in which axes share a dimension (an inner axis deals
 /// out what an outer one left, so only the innermost one can be gathered, or added). Shards change their places only
 /// among axes that share the dimension.
@@ -246,14 +237,14 @@ constexpr diagnostic check_step(step how, typing const& t, int axis, placed to, 
   if (how == step::assemble && !t.is_sparse()) return {code::wrong_collective, at, 0};
   if (t.on[axis] == to) return {};
   bool shared = false;
+  typing const* const sides[] = {&t, &after};
   for (int b = 0; b < t.axes; ++b) {
-    auto const other = t.on[b];
-    if (b == axis || !is_sharded(other.kind)) continue;
-    for (auto const p : {t.on[axis], to}) {
-      if (!is_sharded(p.kind) || p.kind == kind::ghost_partial || dealt_dim(p, t) != dealt_dim(other, t)) continue;
+    if (b == axis || !is_sharded(t.on[b].kind)) continue;
+    for (auto const* side : sides) {
+      auto const p = side->on[axis];
+      if (!is_sharded(p.kind) || p.kind == kind::ghost_partial || dealt_dim(p, t) != dealt_dim(t.on[b], t)) continue;
       shared = true;
-      if (how != step::permute_shards && is_inside(b, other.level, axis, p.level))
-        return {code::not_innermost, at, 0};
+      if (how != step::permute_shards && is_outer(*side, axis, b)) return {code::not_innermost, at, 0};
     }
   }
   if (how == step::permute_shards && !shared) return {code::wrong_collective, at, 0};
@@ -264,10 +255,8 @@ namespace detail {
 
 template <step How, class T, int Axis, class To, bool Insisted>
 consteval diagnostic step_diagnostic() {
-  return []<class... P>(placements<P...>) {
-    using keys = typename key_list<P..., To>::type;
-    return check_step(How, operand_traits<T>::template value<keys>.type, Axis, to_value<To, keys>(), Insisted);
-  }(placements_of_t<T>{});
+  using keys = typename joined_keys<placements_of_t<T>, placements<To>>::type;
+  return check_step(How, operand_traits<T>::template value<keys>.type, Axis, to_value<To, keys>(), Insisted);
 }
 
 template <step How, class T, int Axis, class To, bool Insisted>

@@ -137,6 +137,14 @@ struct key_list {
   using type = type_list<no_key, typename keys<P>::family..., typename keys<P>::pattern...>;
 };
 
+/// The same of the placements in several lists.
+template <class List, class... Lists>
+struct joined_keys;
+template <class... P>
+struct joined_keys<placements<P...>> : key_list<P...> {};
+template <class... P, class... Q, class... Lists>
+struct joined_keys<placements<P...>, placements<Q...>, Lists...> : joined_keys<placements<P..., Q...>, Lists...> {};
+
 template <class P, class Keys>
 constexpr placed to_value() { // not consteval: clang 16 stores what an immediate call returns wrongly
   placed out{P::kind};

@@ -25,13 +25,6 @@ struct first_mesh<T, Rest...>
     : std::conditional_t<operand_traits<T>::kind == operand_kind::distributed,
                          std::type_identity<typename operand_traits<T>::mesh_type>, first_mesh<Rest...>> {};
 
-template <class Done, class... Lists>
-struct joined_keys;
-template <class... Done>
-struct joined_keys<placements<Done...>> : key_list<Done...> {};
-template <class... Done, class... P, class... Rest>
-struct joined_keys<placements<Done...>, placements<P...>, Rest...> : joined_keys<placements<Done..., P...>, Rest...> {};
-
 template <class Mesh, class Axes = std::make_integer_sequence<int, Mesh::rank>>
 inline constexpr fixed_array<std::string_view, max_mesh_axes> axis_names{};
 template <class Mesh, int... A>
@@ -110,11 +103,13 @@ struct typed_call {
   static constexpr typing_outcome value = decide();
 };
 
-template <class Call, class Axes>
-struct result_list;
-template <class Call, int... A>
-struct result_list<Call, std::integer_sequence<int, A...>> {
-  using type = placements<placement_at<Call::value.type.on[A], typename Call::keys>...>;
+/// The placements of the N-th result.
+template <int N, class Call, class Axes = std::make_integer_sequence<int, Call::value.type.axes>>
+struct nth_result;
+template <int N, class Call, int... A>
+struct nth_result<N, Call, std::integer_sequence<int, A...>> {
+  static constexpr typing made = N == 0 ? Call::value.type : Call::value.more[N == 0 ? 0 : N - 1];
+  using type = placements<placement_at<made.on[A], typename Call::keys>...>;
 };
 
 template <class Op, class... Ts>
@@ -130,7 +125,7 @@ struct first_placements<Call, T, Rest...>
                          first_placements<Call, Rest...>> {};
 
 template <bool Ok, class Call, class... Ts>
-struct result_placements : result_list<Call, std::make_integer_sequence<int, Call::value.type.axes>> {};
+struct result_placements : nth_result<0, Call> {};
 template <class Call, class... Ts>
 struct result_placements<false, Call, Ts...> : first_placements<Call, Ts...> {};
 
@@ -149,16 +144,6 @@ inline constexpr typing_outcome outcome_of = detail::call_t<Op, Ts...>::value;
 template <class Op, class... Ts>
 using result_placements_t = typename detail::result_placements<well_typed<Op, Ts...>, detail::call_t<Op, Ts...>,
                                                                std::remove_cvref_t<Ts>...>::type;
-
-namespace detail {
-template <int N, class Call, class Axes = std::make_integer_sequence<int, Call::value.type.axes>>
-struct nth_result;
-template <int N, class Call, int... A>
-struct nth_result<N, Call, std::integer_sequence<int, A...>> {
-  static constexpr typing made = N == 0 ? Call::value.type : Call::value.more[N == 0 ? 0 : N - 1];
-  using type = placements<placement_at<made.on[A], typename Call::keys>...>;
-};
-} // namespace detail
 
 /// The placements of the result number N of an operation with several; number 0 is the one above.
 template <int N, class Op, class... Ts>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The words of messages as values: text that grows in a constant expression, and what codes, steps and monoids are
-// called. The sentences that compilers print are in spmd/sentences.hpp, the message of a whole call in
-// spmd/explain_error.hpp.
+// The words of messages as values: what codes, steps and monoids are called. The sentences that compilers print are in
+// spmd/sentences.hpp, the message of a whole call in spmd/explain_error.hpp.
 #pragma once
 
 #include <cstddef>
@@ -12,33 +11,6 @@
 #include <sla/spmd/typing.hpp>
 
 namespace sla {
-
-/// Text of at most Capacity characters, also in constant expressions; what does not fit is cut off.
-template <int Capacity>
-class fixed_text {
-public:
-  constexpr std::string_view view() const { return {data_, static_cast<std::size_t>(size_)}; }
-  constexpr operator std::string_view() const { return view(); } // NOLINT: it is that text
-  constexpr bool operator==(std::string_view other) const { return view() == other; }
-
-  constexpr fixed_text& operator<<(std::string_view text) {
-    for (char const c : text)
-      if (size_ < Capacity) data_[size_++] = c;
-    return *this;
-  }
-  constexpr fixed_text& operator<<(char const* text) { return *this << std::string_view(text); }
-  constexpr fixed_text& operator<<(int number) { return *this << std::int64_t{number}; }
-  constexpr fixed_text& operator<<(std::int64_t number) {
-    if (number < 0) return *this << "-" << -number;
-    if (number > 9) *this << number / 10;
-    char const digit[] = {static_cast<char>('0' + number % 10)};
-    return *this << std::string_view(digit, 1);
-  }
-
-private:
-  char data_[Capacity]{};
-  int size_ = 0;
-};
 
 /// The number of a code, as it is printed: 3 for E03; 0 for ok.
 constexpr int number_of(code why) { return static_cast<int>(why); }

@@ -108,7 +108,7 @@ constexpr placed placed_in(planned_route const& r, plan_state s, step_axes const
 /// The kind of step that keeps the value on the way from one placement to another.
 constexpr motion adjoint_motion(placed from, placed to) {
   using kind = placement_kind;
-  bool const copies = to.kind == kind::replicate || to.kind == kind::invariant;
+  bool const copies = is_copied(to.kind);
   if (from.kind == kind::partial && copies) return motion::all_reduce;
   if (from.kind == kind::partial && to.kind == kind::shard) return motion::reduce_scatter;
   if (from.kind == kind::shard && copies) return motion::all_gather;

@@ -59,9 +59,8 @@ constexpr on_ranks<T> take_step(transition const& t, on_ranks<T> const& xs, part
     break;
   }
   if (t.from == t.to) return xs;
-  bool const from_copies = a == kind::replicate || a == kind::invariant;
-  bool const to_copies = b == kind::replicate || b == kind::invariant;
-  if (from_copies && to_copies) return xs;
+  bool const from_copies = is_copied(a);
+  if (from_copies && is_copied(b)) return xs;
   if (from_copies && b == kind::partial) return zero_off_root(xs);
   if (from_copies && b == kind::varying) return unbind(xs, p.dim);
   if (from_copies && b == kind::ghost) return restrict_to(xs, e, p.to_halo);

@@ -98,7 +98,7 @@ constexpr std::vector<int> outer_first(typing const& t) {
   std::vector<int> order = all_indices(t.axes);
   for (std::size_t n = 1; n < order.size(); ++n)
     for (auto k = n; k > 0; --k)
-      if (is_inside(order[k - 1], t.on[order[k - 1]].level, order[k], t.on[order[k]].level)) {
+      if (is_outer(t, order[k], order[k - 1])) {
         int const swap = order[k];
         order[k] = order[k - 1];
         order[k - 1] = swap;
@@ -200,9 +200,9 @@ constexpr std::optional<array<T>> joined(world const& w, typing const& t, on_ran
   std::vector<int> order; // equal copies first, then from the inside, then the tuples
   auto const outer = detail::outer_first(t);
   for (int a = 0; a < t.axes; ++a)
-    if (sla::detail::is_copies(t.on[a].kind)) order.push_back(a);
+    if (is_copied(t.on[a].kind)) order.push_back(a);
   for (auto n = outer.size(); n-- > 0;)
-    if (auto k = t.on[outer[n]].kind; !sla::detail::is_copies(k) && k != kind::varying) order.push_back(outer[n]);
+    if (auto k = t.on[outer[n]].kind; !is_copied(k) && k != kind::varying) order.push_back(outer[n]);
   for (int a = t.axes; a-- > 0;)
     if (t.on[a].kind == kind::varying) order.push_back(a);
   std::vector<int> done(static_cast<std::size_t>(t.axes), 0);
@@ -220,7 +220,7 @@ constexpr std::optional<array<T>> joined(world const& w, typing const& t, on_ran
       if (!is_sharded(p.kind))
         for (auto const& x : group)
           if (x.extents != group[0].extents) return std::nullopt;
-      if (sla::detail::is_copies(p.kind)) {
+      if (is_copied(p.kind)) {
         for (auto const& x : group)
           if (!same(x, group[0])) return std::nullopt;
       } else if (p.kind == kind::partial) {
