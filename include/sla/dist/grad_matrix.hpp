@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Derivatives of what is done with distributed sparse tensors: scaling by rows and columns, and stored transposes. Products and
+// solves are in dist/grad.hpp.
+#pragma once
+
+#include <utility>
+
+#include <sla/dist/grad.hpp>
+#include <sla/dist/matrix.hpp>
+#include <sla/dist/transpose.hpp>
+#include <sla/grad/sparse.hpp>
+
+namespace sla {
+
+namespace detail {
+template <class A, class X>
+concept TracedPartScaling = (TracedRows<A> && (TracedPlaced<X> || DistributedTensor<X>)) || (DistributedSparse<A> && TracedPlaced<X>);
+
+/// This rank's values of diag(d) D, or D diag(d).
+template <bool Rows, class D, class X>
+auto scaled_values(D const& d, X const& x) {
+  auto scaled = scaled_part<Rows>(d, x);
+  return values(std::move(scaled).local());
+}
+/// The sums of conj(a) g over each row, or column, to the cotangent of x: this rank's, or those that a reverse halo adds up.
+template <bool Rows, class D, class G, class X>
+auto scaling_contribution(D const& a, G const& g, X const& x) {
+  using Local = local_of_t<D>;
+  if constexpr (sparse_dim<placements_of_t<D>> == 0 && !Rows) {
+    using Ones = tensor<real_t<typename Local::value_type>, range_extents_t<typename Local::shape_type>>;
+    auto local = with_values(g.local(), conj(values(a.local())) * values(g.local()));
+    typename distributed_with<decltype(local), mesh_of_t<D>, placements_of_t<D>>::type const both(std::move(local), a.handle());
+    auto const one = [&]<class... P>(vector_layout<mesh_of_t<D>, P...> const& layout) {
+      return distributed<Ones, mesh_of_t<D>, P...>(ones<typename Ones::value_type, typename Ones::extents_type>(a.local().range()), layout.handle());
+    }(a.row_layout());
+    return in_dual_placement<X, sparse_axis<placements_of_t<D>>>(eval(transpose(both) * one), layout_of(x));
+  } else {
+    return scale_cotangent<Rows>(a.local(), g.local());
+  }
+}
+
+template <bool Rows, class A, class X>
+auto trace_part_scaling(A const& a, X const& x) {
+  auto const matrix = part_of(a);
+  auto const factor = part_of(x);
+  auto to_A = linear_in(
+      matrix, [factor](auto const&, auto const& g) { return scaled_values<Rows>(g, eval(conj(factor.value()))); },
+      [factor](auto const&, auto const& dA) { return scaled_values<Rows>(dA, factor.value()); });
+  auto to_x = linear_in(
+      factor, [matrix, factor](auto const&, auto const& g) { return scaling_contribution<Rows>(matrix.value(), g, factor.value()); },
+      [matrix](auto const&, auto const& dx) { return scaled_values<Rows>(matrix.value(), dx); });
+  return record(home_of(a, x), scaled_part<Rows>(matrix.value(), factor.value()), std::move(to_A), std::move(to_x));
+}
+
+template <bool Conj, class A>
+auto trace_turned(A const& a) {
+  using D = plain_t<A>;
+  static_assert(sparse_dim<placements_of_t<D>> != 1,
+                "sla: transposed(D), adjointed(D) of a traced D: its columns are dealt out, and what comes back lies by rows; distribute D by rows");
+  auto rule = linear_in(
+      a,
+      [](auto const&, auto const& g) {
+        return adds([back = turned<Conj>(g)](auto& sum) {
+          if (sparse_axis<placements_of_t<D>> >= 0 && !same_pattern(sum.pattern(), back.local().pattern()))
+            throw value_error("the gradient of transposed(D): D stores an entry twice, or its rows in another order than distribute and assemble do");
+          add_sample(sum, 1, back.local());
+        });
+      },
+      [](auto const&, auto const& d) {
+        auto other = turned<Conj>(d);
+        return values(std::move(other).local());
+      });
+  return record(a.home(), turned<Conj>(a.value()), std::move(rule));
+}
+}  // namespace detail
+
+/// Gradient: as of plain sparse tensors, dealt out as D and d are; of d with the columns of rows that are dealt out, a reverse halo.
+template <class A, class X>
+  requires detail::TracedPartScaling<A, X>
+auto perform(op::scale_rows, A const& a, X const& x) {
+  return detail::trace_part_scaling<true>(a, x);
+}
+template <class A, class X>
+  requires detail::TracedPartScaling<A, X>
+auto perform(op::scale_cols, A const& a, X const& x) {
+  return detail::trace_part_scaling<false>(a, x);
+}
+
+/// Gradient: the cotangent is transposed back. Law: the rows of D are dealt out, or every rank has D.
+template <detail::TracedRows A>
+auto transposed(A const& a) {
+  return detail::trace_turned<false>(a);
+}
+template <detail::TracedRows A>
+auto adjointed(A const& a) {
+  return detail::trace_turned<true>(a);
+}
+
+}  // namespace sla

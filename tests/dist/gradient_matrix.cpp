@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Gradients and tangents through scaled and transposed distributed matrices, against one rank.
+#include <complex>
+
+#include <sla/dist/distribute.hpp>
+#include <sla/dist/grad_matrix.hpp>
+#include <sla/dist/threads.hpp>
+#include <sla/tensor/problems.hpp>
+
+#include "catch.hpp"
+#include "suites/partition.hpp"
+
+using namespace sla;
+
+namespace gradient_matrix {
+namespace {
+using Rows = mesh<axis<"rows">>;
+using complex_t = std::complex<double>;
+
+template <class D>
+auto scaled(D const& a, auto const& r, auto const& c) {
+  return scale_cols(scale_rows(a, r), c);
+}
+template <class X, class Y>
+double apart(X const& x, Y const& y) {
+  return double(norm_inf(x - y));
+}
+
+template <class T>
+void check_scaling(int ranks, bool scattered) {
+  auto const real = problems::convection_diffusion<double>({7, 6}, {3.0, 1.0});
+  auto A = cast<T>(real);
+  if constexpr (is_complex<T>) A = with_values(A, T(1, 0.5) * values(A));
+  auto const x = random<T>(42, 1), b = random<T>(42, 2), probe = random<T>(42, 3), r = random<T>(42, 4);
+  auto const c = random<double>(42, 5);  // of a complex matrix too
+  auto const dA = with_values(A, random<T>(A.nnz(), 6));
+  auto const dr = random<T>(42, 7);
+  auto const dc = random<double>(42, 8);
+  auto const f = [&](auto const& a, auto const& u, auto const& v) { return squared_norm(scaled(a, u, v) * x - b); };
+  auto const [value, gA, gr, gc] = value_and_gradient(f, A, r, c);
+  auto const [again, slope] = jvp(f, std::tie(A, r, c), std::tie(dA, dr, dc));
+  sla::vector<T> const expected = gA * probe;
+  auto const errors = threads::run(ranks, [&, value = value, slope = slope, &gr = gr, &gc = gc](auto& world) {
+    Rows m(world);
+    auto const owners = suite::owners_for(A, ranks, scattered);
+    auto const D = distribute<SparseShard<0>>(A, m, owners);
+    auto const dD = distribute<SparseShard<0>>(dA, m, owners);
+    auto const rows = [&](auto const& v) { return distribute(v, D.row_layout()); };
+    auto const X = rows(x), B = rows(b);
+    auto const g = [&](auto const& a, auto const& u, auto const& v) { return squared_norm(scaled(a, u, v) * X - B); };
+    auto const [by_rows, hA, hr, hc] = value_and_gradient(g, D, rows(r), rows(c));
+    static_assert(has_placements<decltype(hA), SparseShard<0>> && has_placements<decltype(hc), Shard<0, Part<>>>);
+    auto const whole = distribute<Replicate>(c, m);
+    auto const [with_whole, kA, kr, kc] = value_and_gradient(g, D, rows(r), whole);
+    static_assert(has_placements<decltype(kc), Partial<>>);
+    auto const [y, dy] = jvp(g, std::tuple(D, rows(r), rows(c)), std::tuple(dD, rows(dr), rows(dc)));
+
+    auto const C = distribute<SparseShard<1>>(A, m, owners);
+    auto const cols = [&](auto const& v) { return distribute(v, C.col_layout()); };
+    auto const XC = cols(x), BC = distribute(b, C.row_layout());
+    auto const [by_columns, lA, lr, lc] = value_and_gradient(
+        [&](auto const& a, auto const& u, auto const& v) { return squared_norm(reduce_scatter<"rows", Shard<0, Part<>>>(scaled(a, u, v) * XC) - BC); }, C,
+        distribute<Replicate>(r, m), cols(c));
+    static_assert(has_placements<decltype(lA), SparseShard<1>> && has_placements<decltype(lr), Partial<>>);
+    return std::array<double, 14>{std::abs(by_rows - value), std::abs(with_whole - value), std::abs(by_columns - value),
+                                  apart(gather(hr), gr), apart(gather(hc), gc), apart(gather(hA * rows(probe)), expected),
+                                  apart(gather(kr), gr), apart(gather(kc), gc), apart(gather(kA * rows(probe)), expected),
+                                  apart(gather(lr), gr), apart(gather(lc), gc), apart(gather(reduce_scatter<"rows", Shard<0, Part<>>>(lA * cols(probe))), expected),
+                                  std::abs(gather(y) - value), std::abs(gather(dy) - slope)};
+  });
+  for (auto const& rank : errors)
+    for (double e : rank) CHECK(e <= 1e-11 * (1 + std::abs(value)));
+}
+
+template <class T>
+void check_transposes(int ranks, bool scattered) {
+  auto A = cast<T>(problems::convection_diffusion<double>({7, 6}, {3.0, 1.0}));
+  if constexpr (is_complex<T>) A = with_values(A, T(1, 0.5) * values(A));
+  auto const x = random<T>(42, 1), b = random<T>(42, 2), probe = random<T>(42, 3);
+  auto const dA = with_values(A, random<T>(A.nnz(), 6));
+  auto const f = [&](auto const& a) { return squared_norm(eval(transpose(a)) * x + eval(adjoint(a)) * b); };
+  auto const [value, gA] = value_and_gradient(f, A);
+  auto const [again, slope] = jvp(f, std::tie(A), std::tie(dA));
+  sla::vector<T> const expected = gA * probe;
+  auto const errors = threads::run(ranks, [&, value = value, slope = slope](auto& world) {
+    Rows m(world);
+    auto const owners = suite::owners_for(A, ranks, scattered);
+    auto const D = distribute<SparseShard<0>>(A, m, owners);
+    auto const rows = [&](auto const& v) { return distribute(v, D.row_layout()); };
+    auto const X = rows(x), B = rows(b);
+    auto const g = [&](auto const& a) { return squared_norm(transposed(a) * X + adjointed(a) * B); };
+    auto const [total, hA] = value_and_gradient(g, D);
+    static_assert(has_placements<decltype(hA), SparseShard<0>>);
+    auto const [y, dy] = jvp(g, std::tuple(D), std::tuple(distribute<SparseShard<0>>(dA, m, owners)));
+    return std::array<double, 4>{std::abs(total - value), apart(gather(hA * rows(probe)), expected), std::abs(gather(y) - value), std::abs(gather(dy) - slope)};
+  });
+  for (auto const& rank : errors)
+    for (double e : rank) CHECK(e <= 1e-11 * (1 + std::abs(value)));
+}
+}  // namespace
+
+TEST_CASE("gradients through scaled rows and columns of a distributed matrix are those of one rank") {
+  check_scaling<double>(1, false);
+  check_scaling<double>(3, false);
+  check_scaling<complex_t>(4, true);
+}
+
+TEST_CASE("gradients through stored transposes of a distributed matrix are those of one rank") {
+  check_transposes<double>(1, false);
+  check_transposes<double>(3, false);
+  check_transposes<complex_t>(4, true);
+}
+
+TEST_CASE("gradients through the stored transpose of a rectangular matrix") {
+  auto const A = cols(rows(problems::poisson<double>({7, 6}), 0, 30), 5, 42);
+  auto const x = random<double>(30, 1), probe = random<double>(37, 3);
+  auto const [value, gA] = value_and_gradient([&](auto const& a) { return squared_norm(eval(transpose(a)) * x); }, A);
+  sla::vector<double> const expected = gA * probe;
+  auto const errors = threads::run(3, [&, value = value](auto& world) {
+    Rows m(world);
+    auto const D = distribute<SparseShard<0>>(A, m);
+    auto const X = distribute(x, D.row_layout());
+    auto const [total, hA] = value_and_gradient([&](auto const& a) { return squared_norm(transposed(a) * X); }, D);
+    return std::array<double, 2>{std::abs(total - value), apart(gather(hA * distribute(probe, D.col_layout())), expected)};
+  });
+  for (auto const& rank : errors)
+    for (double e : rank) CHECK(e <= 1e-11 * (1 + std::abs(value)));
+}
+}  // namespace gradient_matrix
