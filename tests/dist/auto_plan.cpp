@@ -10,6 +10,8 @@
 
 #include "catch.hpp"
 
+namespace test_auto_plan {
+
 using namespace sla;
 using namespace sla::plans;
 using Ranks = mesh<axis<"dp", 2>, axis<"tp", 2>>;
@@ -72,3 +74,4 @@ TEST_CASE("gradients go back through the steps") {
   });
   for (double e : wrong) CHECK(e <= 1e-12);
 }
+} // namespace test_auto_plan

@@ -9,6 +9,8 @@
 
 #include "catch.hpp"
 
+namespace test_batched {
+
 using namespace sla;
 
 namespace {
@@ -97,3 +99,4 @@ TEST_CASE("a batched function is a loop over items with the placements of one") 
   });
   CHECK(wrong == 0);
 }
+} // namespace test_batched

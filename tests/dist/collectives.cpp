@@ -7,6 +7,8 @@
 
 #include "catch.hpp"
 
+namespace test_collectives {
+
 using namespace sla;
 using Ranks = mesh<axis<"tp">>;
 
@@ -86,3 +88,4 @@ TEST_CASE("a fake world has the types, the sizes and this rank's part") {
   using Even = dtensor<sla::vector<double>, decltype(m), Replicate, Shard<0>>;
   CHECK_THROWS_AS(Even::zeros(m, {10}), shape_error);
 }
+} // namespace test_collectives

@@ -11,6 +11,8 @@
 #include "suites/partition.hpp"
 #include "suites/spread.hpp"
 
+namespace test_columns {
+
 using namespace sla;
 using Line = mesh<axis<"line">>;
 
@@ -103,3 +105,4 @@ TEST_CASE("a vector of another partition is refused") {
   CHECK_THROWS_AS(eval(D * distribute(random<double>({42}, 1), other.col_layout())), shape_error);
   CHECK_THROWS_AS(eval(transpose(D) * distribute<Replicate>(random<double>({42}, 1), m)), shape_error);
 }
+} // namespace test_columns

@@ -13,6 +13,8 @@
 
 #include "catch.hpp"
 
+namespace test_communicator_engines {
+
 using Catch::Matchers::ContainsSubstring;
 using lengths = std::vector<std::size_t>;
 
@@ -134,3 +136,4 @@ TEST_CASE("the monoid of each fold") {
   CHECK(sla::monoid_of<sla::op::minimum> == sla::monoid::minimum);
   CHECK(sla::monoid_of<sla::op::maximum> == sla::monoid::maximum);
 }
+} // namespace test_communicator_engines

@@ -11,6 +11,8 @@
 
 #include "catch.hpp"
 
+namespace test_communicator_failures {
+
 using Catch::Matchers::ContainsSubstring;
 using sla::any_communicator;
 using namespace std::chrono_literals;
@@ -258,3 +260,4 @@ TEST_CASE("many ranks make many calls") {
     if (std::abs(x - 7.5) > 1e-9) throw sla::error("the average drifted");
   });
 }
+} // namespace test_communicator_failures

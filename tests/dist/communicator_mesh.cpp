@@ -8,6 +8,8 @@
 
 #include "catch.hpp"
 
+namespace test_communicator_mesh {
+
 using Catch::Matchers::ContainsSubstring;
 using sla::axis;
 using sla::mesh;
@@ -47,3 +49,4 @@ TEST_CASE("a mesh of one rank, and of one that pretends to be of many") {
   CHECK(many.communicator<"dp">().size() == 128);
   CHECK(many.communicator<"dp">().engine() == "fake");
 }
+} // namespace test_communicator_mesh

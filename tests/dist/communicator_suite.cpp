@@ -6,6 +6,8 @@
 #include "catch.hpp"
 #include "suites/communicator.hpp"
 
+namespace test_communicator_suite {
+
 TEST_CASE("one rank does what every engine must do") {
   sla::self world;
   suite::communicator(*sla::erase(world));
@@ -40,3 +42,4 @@ TEST_CASE("thread ranks fold in the order of the ranks") {
     for (auto const& x : results) CHECK(suite::same_bits(x, expected));
   }
 }
+} // namespace test_communicator_suite

@@ -10,6 +10,8 @@
 #include "suites/partition.hpp"
 #include "suites/spread.hpp"
 
+namespace test_deal_rows {
+
 using namespace sla;
 using suite::require;
 
@@ -95,3 +97,4 @@ TEST_CASE("a layout of another number of rows is refused on all ranks") {
        }))
     CHECK(refused);
 }
+} // namespace test_deal_rows

@@ -9,6 +9,8 @@
 
 #include "catch.hpp"
 
+namespace test_entries {
+
 using namespace sla;
 
 namespace {
@@ -76,3 +78,4 @@ TEST_CASE("a dense row and a dense column are shared by the ranks, and gradients
        }))
     CHECK(e <= 1e-12 * (double(norm(g)) + of_values));
 }
+} // namespace test_entries

@@ -13,6 +13,8 @@
 
 #include "catch.hpp"
 
+namespace test_explain {
+
 using namespace sla;
 using Grid = mesh<axis<"dp", 2>, axis<"tp", 2>>;
 
@@ -107,3 +109,4 @@ TEST_CASE("a picture has a rectangle for each part, with its ranks") {
   draw_placement(strided, dtensor<sla::vector<double>, Grid, Shard<0, Strided<2>>, Replicate>::zeros(m, {8}));
   CHECK(count(strided.str(), "<rect x=") == 4);
 }
+} // namespace test_explain

@@ -5,6 +5,8 @@
 
 #include "catch.hpp"
 
+namespace test_factorisations {
+
 using namespace sla;
 using Rows = mesh<axis<"rows">>;
 
@@ -87,3 +89,4 @@ TEST_CASE("a factorisation that fails on one rank keeps the factors of all") {
     CHECK_THAT(heard, Catch::Matchers::ContainsSubstring("is not positive") && Catch::Matchers::ContainsSubstring("rows of rank 2"));
   }
 }
+} // namespace test_factorisations

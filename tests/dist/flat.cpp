@@ -8,6 +8,8 @@
 #include "catch.hpp"
 #include "suites/mesh.hpp"
 
+namespace test_flat {
+
 using namespace sla;
 using suite::equal;
 using suite::require;
@@ -83,3 +85,4 @@ TEST_CASE("flattened axes of a mesh with strides, on all ranks of the world and 
   CHECK_NOTHROW(threads::run(6, [&](auto& world) { check(Turned(world)); }));
   CHECK_NOTHROW(threads::run(8, [&](auto& world) { check(Some(world)); }));
 }
+} // namespace test_flat

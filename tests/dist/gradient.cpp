@@ -6,6 +6,8 @@
 #include "catch.hpp"
 #include "suites/partition.hpp"
 
+namespace test_gradient {
+
 using namespace sla;
 using Rows = mesh<axis<"rows">>;
 
@@ -128,3 +130,4 @@ TEST_CASE("a loss that no argument reaches has a value and zero gradients") {
   });
   for (auto const& rank : errors) CHECK((rank[0] <= 1e-13 && rank[1] == 0));
 }
+} // namespace test_gradient

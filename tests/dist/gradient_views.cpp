@@ -8,6 +8,8 @@
 
 #include "catch.hpp"
 
+namespace test_gradient_views {
+
 using namespace sla;
 
 namespace {
@@ -62,3 +64,4 @@ TEST_CASE("the cotangent of another view is the view back") {
   });
   CHECK(wrong == 0);
 }
+} // namespace test_gradient_views

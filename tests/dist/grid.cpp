@@ -10,6 +10,8 @@
 
 #include "catch.hpp"
 
+namespace test_grid {
+
 using namespace sla;
 
 namespace {
@@ -93,3 +95,4 @@ TEST_CASE("a product with rectangles is that of one rank") {
   check<3>(problems::random_sparse<double>(17, 11, 4, 3));
   check<3>(problems::random_sparse<double>(2, 2, 1, 3));
 }
+} // namespace test_grid

@@ -6,6 +6,8 @@
 #include "catch.hpp"
 #include "suites/steps.hpp"
 
+namespace test_halos {
+
 using namespace sla;
 using Ranks = mesh<axis<"tp">>;
 
@@ -18,3 +20,4 @@ TEST_CASE("halos of square and rectangular matrices are exchanged, folded and em
     suite::halos(m, R);
   }));
 }
+} // namespace test_halos

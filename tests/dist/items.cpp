@@ -7,6 +7,8 @@
 
 #include "catch.hpp"
 
+namespace test_items {
+
 using namespace sla;
 using Rows = mesh<axis<"rows">>;
 
@@ -67,3 +69,4 @@ TEST_CASE("batches on one axis and rows on the other") {
   });
   for (double e : errors) CHECK(e <= 1e-8 * double(norm(expected)));
 }
+} // namespace test_items

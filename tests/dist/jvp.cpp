@@ -6,6 +6,8 @@
 
 #include "catch.hpp"
 
+namespace test_jvp {
+
 using namespace sla;
 using Rows = mesh<axis<"rows">>;
 
@@ -56,3 +58,4 @@ TEST_CASE("tangents of replicated values stay replicated, collectives carry them
   for (auto const& rank : errors)
     for (double e : rank) CHECK(e <= 1e-13);
 }
+} // namespace test_jvp

@@ -8,6 +8,8 @@
 
 #include "catch.hpp"
 
+namespace test_local_map {
+
 using namespace sla;
 
 namespace {
@@ -85,3 +87,4 @@ TEST_CASE("on global axes the body has Varying values that its surroundings have
   });
   CHECK(wrong == 0);
 }
+} // namespace test_local_map

@@ -9,6 +9,8 @@
 #include "suites/partition.hpp"
 #include "suites/spread.hpp"
 
+namespace test_matrix {
+
 using namespace sla;
 using Line = mesh<axis<"line">>;
 
@@ -124,3 +126,4 @@ TEST_CASE("ranks that give different tensors of one size are told so") {
   });
   CHECK(vectors[1].find("rank 1 gives another tensor") != std::string::npos);
 }
+} // namespace test_matrix

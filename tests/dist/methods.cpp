@@ -5,6 +5,8 @@
 
 #include "catch.hpp"
 
+namespace test_methods {
+
 using namespace sla;
 using Rows = mesh<axis<"rows">>;
 
@@ -67,3 +69,4 @@ TEST_CASE("systems of a list go whole to ranks, which solve their own as one ran
     for (double d : differences) CHECK(d == 0);
   }
 }
+} // namespace test_methods

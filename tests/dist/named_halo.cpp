@@ -11,6 +11,8 @@
 
 #include "catch.hpp"
 
+namespace test_named_halo {
+
 using namespace sla;
 using Rows = mesh<axis<"rows">>;
 
@@ -154,3 +156,4 @@ TEST_CASE("meshes of one type and of different ranks are told apart") {
        }))
     CHECK(refused);
 }
+} // namespace test_named_halo

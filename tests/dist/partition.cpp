@@ -14,6 +14,8 @@
 #include "suites/partition.hpp"
 #include "suites/spread.hpp"
 
+namespace test_partition {
+
 using namespace sla;
 using Catch::Matchers::ContainsSubstring;
 using Rows = mesh<axis<"rows">>;
@@ -191,3 +193,4 @@ TEST_CASE("a picture has a colour for each part") {
   draw_partition(line, matrix<double>({2, 1}), owner_map({0, 1}, 2));
   CHECK_THAT(line.str(), ContainsSubstring("height=\"16\""));
 }
+} // namespace test_partition

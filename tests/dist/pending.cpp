@@ -9,6 +9,8 @@
 #include "catch.hpp"
 #include "suites/steps.hpp"
 
+namespace test_pending {
+
 using namespace sla;
 using namespace std::chrono_literals;
 using suite::equal;
@@ -145,3 +147,4 @@ TEST_CASE("a cotangent is under way from where the value was waited for to where
     require(seen == before + 1 && c.stats().exchanges == seen, c, "one exchange, begun before");
   }));
 }
+} // namespace test_pending

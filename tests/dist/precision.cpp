@@ -9,6 +9,8 @@
 #include "catch.hpp"
 #include "suites/steps.hpp"
 
+namespace test_precision {
+
 using namespace sla;
 using suite::require;
 using Ranks = mesh<axis<"tp">>;
@@ -146,3 +148,4 @@ TEST_CASE("what travels and what comes out follow the options, forward and backw
             "small whole numbers are exact in bfloat16");
   }));
 }
+} // namespace test_precision

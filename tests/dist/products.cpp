@@ -13,6 +13,8 @@
 
 #include "catch.hpp"
 
+namespace test_products {
+
 using namespace sla;
 using Rows = mesh<axis<"rows">>;
 
@@ -152,3 +154,4 @@ TEST_CASE("wrong arguments are refused on every rank") {
   out << report_partition(D);
   CHECK(out.str().find("36 rows (36 interior)") != std::string::npos);
 }
+} // namespace test_products

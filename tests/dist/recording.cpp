@@ -6,6 +6,8 @@
 
 #include "catch.hpp"
 
+namespace test_recording {
+
 using namespace sla;
 using Rows = mesh<axis<"rows", 4>>;
 
@@ -80,3 +82,4 @@ TEST_CASE("a method at run time leaves the schedule of the compiler, and its pre
     CHECK(to.steps().iteration().count(step::all_reduce) == 2);
   }
 }
+} // namespace test_recording

@@ -9,6 +9,8 @@
 
 #include "catch.hpp"
 
+namespace test_reinterpret_mesh {
+
 using namespace sla;
 
 namespace {
@@ -95,3 +97,4 @@ TEST_CASE("a nonzero partition multiplies on the other mesh") {
        }))
     CHECK(apart <= 1e-13);
 }
+} // namespace test_reinterpret_mesh

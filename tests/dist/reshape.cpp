@@ -7,6 +7,8 @@
 
 #include "catch.hpp"
 
+namespace test_reshape {
+
 using namespace sla;
 
 namespace {
@@ -98,3 +100,4 @@ TEST_CASE("the reshape of the parts is the part of the reshape") {
   });
   CHECK(wrong == 0);
 }
+} // namespace test_reshape

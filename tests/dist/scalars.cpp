@@ -6,6 +6,8 @@
 
 #include "catch.hpp"
 
+namespace test_scalars {
+
 using namespace sla;
 using Ranks = mesh<axis<"dp", 1>, axis<"tp">>;
 
@@ -211,3 +213,4 @@ TEST_CASE("a change in place keeps the placement") {
   });
   CHECK(wrong == 0);
 }
+} // namespace test_scalars

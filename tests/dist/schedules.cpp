@@ -11,6 +11,8 @@
 #include "catch.hpp"
 #include "suites/steps.hpp"
 
+namespace test_schedules {
+
 using namespace sla;
 
 namespace {
@@ -136,3 +138,4 @@ TEST_CASE("ranks send what the schedule says, forward and backward") {
   static_assert(two.collectives(tp) == 2 && two.backward().collectives(tp) == 2);
   for (auto const n : sent_along_tp(later)) CHECK(n == two.collectives(tp) + two.backward().collectives(tp));
 }
+} // namespace test_schedules

@@ -9,6 +9,8 @@
 
 #include "catch.hpp"
 
+namespace test_schwarz {
+
 using namespace sla;
 using Rows = mesh<axis<"rows">>;
 
@@ -151,3 +153,4 @@ TEST_CASE("another pattern on one rank is refused on all, by a preconditioner an
   });
   for (std::string const& refused : seen) CHECK(refused == "2");
 }
+} // namespace test_schwarz

@@ -5,6 +5,8 @@
 
 #include "catch.hpp"
 
+namespace test_seeds {
+
 namespace seeds {
 namespace {
 
@@ -49,3 +51,4 @@ TEST_CASE("a seed is carried back over shards, copies and pending sums as on one
 
 } // namespace
 } // namespace seeds
+} // namespace test_seeds

@@ -8,6 +8,8 @@
 #include "catch.hpp"
 #include "suites/partition.hpp"
 
+namespace test_solve {
+
 using namespace sla;
 using Rows = mesh<axis<"rows">>;
 
@@ -170,3 +172,4 @@ TEST_CASE("a solve on ranks begins where it is told") {
   });
   for (auto const& [iterations, refused] : seen) CHECK((iterations == 0 && refused));
 }
+} // namespace test_solve

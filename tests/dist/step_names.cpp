@@ -6,6 +6,8 @@
 #include "catch.hpp"
 #include "suites/steps.hpp"
 
+namespace test_step_names {
+
 using namespace sla;
 using Catch::Matchers::ContainsSubstring;
 using Grid = mesh<axis<"dp", 2>, axis<"tp", 2>>;
@@ -86,3 +88,4 @@ TEST_CASE("equal steps are silent, and engines that do not compare calls take th
   fake alone(4, 1);
   CHECK(all_reduce<"dp">(value<Partial<>, Replicate>(Grid(alone))).local().size() == 16);
 }
+} // namespace test_step_names

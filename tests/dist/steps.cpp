@@ -6,6 +6,8 @@
 #include "catch.hpp"
 #include "suites/steps.hpp"
 
+namespace test_steps {
+
 using namespace sla;
 using Ranks = mesh<axis<"tp">>;
 
@@ -56,3 +58,4 @@ TEST_CASE("a fake world has the extents of every step and this rank's part") {
             .local()
             .extent(0) == 3);
 }
+} // namespace test_steps

@@ -8,6 +8,8 @@
 #include "suites/spread.hpp"
 #include "suites/steps.hpp"
 
+namespace test_unassembled {
+
 using namespace sla;
 using suite::require;
 using Ranks = mesh<axis<"rows">>;
@@ -101,3 +103,4 @@ TEST_CASE("batches of blocks are assembled item by item") {
     require(suite::equal(gather(D * distribute(x, D.col_layout())), z), c, "assembled by rows");
   }));
 }
+} // namespace test_unassembled
