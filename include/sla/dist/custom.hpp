@@ -58,14 +58,6 @@ auto called(X const&... x) {
   return typename distributed_with<decltype(local), common_mesh_t<X...>, List>::type(std::move(local), std::move(layout));
 }
 
-template <class P, class List>
-struct everywhere_on;
-template <class P, class... Old>
-struct everywhere_on<P, placements<Old...>> {
-  template <class>
-  using same = P;
-  using type = placements<same<Old>...>;
-};
 /// Does a pending sum pass operand K where the others are whole? Then Op is linear in it.
 template <class Op, int K, class... X>
 inline constexpr bool linear_in_operand = []<std::size_t... N>(std::index_sequence<N...>) {

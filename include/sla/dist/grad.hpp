@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Derivatives through distributed values. Cotangents have the dual placements, in their types, tangents those of their values. A
-// rank's own derivative of an elementwise operation or reduction is placed so already; products and solves use their adjoints,
-// collectives the table of spmd/transition.hpp. The tape, forward mode and the rules on scalars are in grad/.
+// Derivatives through distributed values: products and solves by their adjoints, and the gradient itself. Cotangents have the dual
+// placements, in their types, tangents those of their values. Elementwise operations and reductions are in dist/grad_elementwise.hpp,
+// collectives in dist/grad_steps.hpp; the tape, forward mode and the rules on scalars in grad/.
 #pragma once
 
 #include <memory>
 #include <utility>
 
 #include <sla/dist/collectives.hpp>
-#include <sla/dist/cotangent.hpp>
+#include <sla/dist/grad_elementwise.hpp>
 #include <sla/dist/grad_steps.hpp>
 #include <sla/dist/matrix.hpp>
 #include <sla/dist/product.hpp>
@@ -20,138 +20,6 @@
 #include <sla/spmd/seed.hpp>
 
 namespace sla {
-
-namespace detail {
-template <class X>
-concept TracedDistributed = Traced<X> && is_distributed<plain_t<X>>;
-template <class X>
-concept TracedPlaced = TracedDistributed<X> && Placed<plain_t<X>>;
-template <class X>
-concept TracedRows = TracedDistributed<X> && DistributedSparse<plain_t<X>>;
-template <class X>
-concept BesideTracedPlaced = TracedPlaced<X> || Placed<X> || Number<X> || operand_traits<std::remove_cvref_t<X>>::kind == operand_kind::uniform;
-template <class L, class R>
-concept TracedPlacedPair = (TracedPlaced<L> || TracedPlaced<R>) && BesideTracedPlaced<L> && BesideTracedPlaced<R>;
-
-/// An operand as the forward operation sees it; run-time numbers beside traced values count as uniform.
-template <class X>
-decltype(auto) forward_value(X const& x) {
-  if constexpr (Traced<X>)
-    return (x.value());
-  else if constexpr (Number<X>)
-    return uniform(x);
-  else if constexpr (is_placed<X>)
-    return eval(x);
-  else
-    return (x);
-}
-/// What a rule holds of an operand.
-template <class Variable>
-struct traced_part : traced_operand<Variable> {
-  template <class D>
-  static auto elements(D const& d) {
-    return local_node(d);
-  }
-};
-template <class X>
-auto part_of(X const& x) {
-  if constexpr (Traced<X>) {
-    return traced_part<typename X::variable_type>{{&x.variable()}};
-  } else {
-    using V = std::remove_cvref_t<decltype(forward_value(x))>;
-    return kept_operand<V>{std::make_shared<V const>(forward_value(x))};
-  }
-}
-/// This rank's part of a cotangent; a plain number is one already.
-template <class G>
-decltype(auto) part_of_cotangent(G const& g) {
-  if constexpr (is_distributed<G>)
-    return (g.local());
-  else
-    return (g);
-}
-
-template <class Op, TracedPlaced X>
-auto trace_placed(X const& x) {
-  auto const part = part_of(x);
-  return record(x.home(), eval(placed_elementwise<Op>(part.value())), pointwise_in(part, [part](auto const&, auto const& g) {
-    return contribution<Op, 0>(local_node(part.value()), as_node(part_of_cotangent(g)));
-  }));
-}
-/// The rule of an operation on two operands, to the K-th, which is x.
-template <class Op, int K, class Part, class L, class R>
-auto placed_in(Part const& x, L const& left, R const& right) {
-  return pointwise_in(x, [left, right](auto const&, auto const& g) {
-    return contribution<Op, K>(local_node(left.value()), local_node(right.value()), as_node(part_of_cotangent(g)));
-  });
-}
-template <class Op, class L, class R>
-auto trace_placed(L const& l, R const& r) {
-  auto const left = part_of(l);
-  auto const right = part_of(r);
-  return record(home_of(l, r), eval(placed_elementwise<Op>(left.value(), right.value(), derivative<Op>::name)),
-                placed_in<Op, 0>(left, left, right), placed_in<Op, 1>(right, left, right));
-}
-/// A rank's part of a number that an operation finishes over the ranks: the sum of all. Of a cotangent it is a pending sum.
-template <class Op, class X, class Mesh, class T>
-T finished(Mesh const& mesh, T value) {
-  for (int a = 0; a < Mesh::rank; ++a)
-    if (reduced_axes<Op, X>[a]) value = all_reduce(mesh.communicator(a), value);
-  return value;
-}
-template <class Op, class X, class Y, class Out>
-struct finished_tangent {
-  Y const& y;
-  Out& out;
-  template <class Field>
-  void add(Field const& field) {
-    out.add(finished<Op, X>(y.mesh(), collected(y.local(), field)));
-  }
-};
-/// The rule of a reduction, whose tangent is finished as its value is.
-template <class Op, class X, class Rule>
-struct finished_rule : Rule {
-  template <class Y, class Out>
-  void push(Y const& y, Out& out) const {
-    finished_tangent<Op, X, Y, Out> local{y, out};
-    Rule::push(y, local);
-  }
-};
-}  // namespace detail
-
-// ---- elementwise operations and reductions
-
-template <class Op, detail::TracedPlaced X>
-  requires(Differentiable<Op, 1> && !is_reducing<Op>)
-auto perform(Op, X const& x) {
-  return detail::trace_placed<Op>(x);
-}
-template <class Op, class L, class R>
-  requires(Differentiable<Op, 2> && !is_reducing<Op> && detail::TracedPlacedPair<L, R>)
-auto perform(Op, L const& l, R const& r) {
-  return detail::trace_placed<Op>(l, r);
-}
-template <class Op, detail::TracedPlaced X>
-  requires(Differentiable<Op, 1> && is_reducing<Op> && !is_extreme<Op>)
-auto perform(Op, X const& x) {
-  auto const part = detail::part_of(x);
-  auto rule = detail::pointwise_in(part, [part](auto const& y, auto const& g) {
-    auto const node = detail::local_node(part.value());
-    if constexpr (is_distributed<std::remove_cvref_t<decltype(g)>>)
-      return detail::reduced_contribution<Op>(node, y.local(), detail::finished<Op, plain_t<X>>(g.mesh(), g.local()));
-    else
-      return detail::reduced_contribution<Op>(node, y.local(), g);
-  });
-  return detail::record(x.home(), eval(perform(Op{}, part.value())), detail::finished_rule<Op, plain_t<X>, decltype(rule)>{std::move(rule)});
-}
-template <class L, class R>
-  requires detail::TracedPlacedPair<L, R>
-auto perform(op::dot, L const& l, R const& r) {
-  auto const left = detail::part_of(l);
-  auto const right = detail::part_of(r);
-  return detail::record(detail::home_of(l, r), eval(perform(op::dot{}, left.value(), right.value())), detail::placed_in<op::dot, 0>(left, left, right),
-                        detail::placed_in<op::dot, 1>(right, left, right));
-}
 
 // ---- products and solves
 
@@ -171,14 +39,14 @@ struct rows_contribution {
   }
 };
 /// The same of a nonzero partition: both sides have ghosts.
-template <bool Conj, class Columns, class Rows>
+template <bool Transposed, bool Conj, class X, class G>
 struct entries_contribution {
-  Columns columns;
-  Rows rows;
+  X x;
+  G g;
   int sign;
   template <class Sum>
   void add_to(Sum& sum) const {
-    to_values<false, Conj>(view(columns), view(rows), sign).add_to(sum);
+    to_values<Transposed, Conj>(view(x), view(g), sign).add_to(sum);
   }
 };
 /// A rank's own part of x, and behind it the ghosts of a plan.
@@ -197,10 +65,10 @@ auto with_ghosts(halo_plan const& plan, Local const& x) {
 template <bool Transposed, bool Conj, class D, class X, class G>
 auto contribution_to_rows(D const& d, X const& x, G const& g, int sign) {
   if constexpr (by_entries<placements_of_t<D>>) {
-    static_assert(!Transposed);
-    using Columns = decltype(with_ghosts(*d.handle()->halo, x.local()));
-    using Rows = decltype(with_ghosts(*d.handle()->fold, g.local()));
-    return entries_contribution<Conj, Columns, Rows>{with_ghosts(*d.handle()->halo, x.local()), with_ghosts(*d.handle()->fold, g.local()), sign};
+    auto const &in = *(Transposed ? d.handle()->fold : d.handle()->halo), &out = *(Transposed ? d.handle()->halo : d.handle()->fold);
+    using In = decltype(with_ghosts(in, x.local()));
+    using Out = decltype(with_ghosts(out, g.local()));
+    return entries_contribution<Transposed, Conj, In, Out>{with_ghosts(in, x.local()), with_ghosts(out, g.local()), sign};
   } else if constexpr (Transposed) {
     using Own = decltype(view(x.local()));
     return rows_contribution<true, Conj, decltype(of_columns(d, g)), Own>{of_columns(d, g), view(x.local()), sign};
@@ -237,39 +105,62 @@ template <class A, class X>
 concept TracedRowProduct = (TracedRows<A> && (TracedPlaced<X> || Placed<X>)) || (DistributedOperator<A> && TracedPlaced<X>);
 template <class A, class B>
 concept TracedRowSystem = (TracedRows<A> && (TracedPlaced<B> || Placed<B>)) || (DistributedSparse<A> && TracedPlaced<B>);
+
+/// D^H g, in whichever placements the forward product makes it: nothing is to be asked for.
+template <class V, class G>
+auto pulled_product(V const& adjoint_of_d, G const& g) {
+  using Op = inferring_partial<product_op<V>>;
+  require_well_typed<Op, std::remove_cvref_t<decltype(matrix_of(adjoint_of_d))>, G>();
+  return eval(product_as<Op>(adjoint_of_d, g));
+}
+/// The product by Op (dist/product.hpp).
+template <class Op, class A, class X>
+auto trace_product(A const& a, X const& x) {
+  using D = std::remove_cvref_t<decltype(matrix_of(plain_value(a)))>;
+  auto const vector = part_of(x);
+  auto const multiplied = [](auto const& d, auto const& v) {
+    require_well_typed<Op, std::remove_cvref_t<decltype(matrix_of(d))>, std::remove_cvref_t<decltype(v)>>();
+    return eval(product_as<Op>(d, v));
+  };
+  auto const pulled = [vector](auto const& adjoint_of_d, auto const& g) {
+    constexpr int axis = sparse_axis<placements_of_t<D>>;
+    return in_dual_placement<plain_t<X>, axis>(pulled_product(adjoint_of_d, g), layout_of(vector.value()));
+  };
+  if constexpr (Traced<A>) {
+    auto const matrix = part_of(a);
+    auto to_values = linear_in(
+        matrix, [matrix, vector](auto const&, auto const& g) { return contribution_to_rows<false, false>(matrix.value(), vector.value(), g, 1); },
+        [multiplied, vector](auto const&, auto const& d) { return multiplied(d, vector.value()); });
+    auto to_x = linear_in(
+        vector, [pulled, matrix](auto const&, auto const& g) { return pulled(adjoint(matrix.value()), g); },
+        [multiplied, matrix](auto const&, auto const& d) { return multiplied(matrix.value(), d); });
+    return record(a.home(), multiplied(matrix.value(), vector.value()), std::move(to_values), std::move(to_x));
+  } else {
+    using Turned = turned_operator<A>;
+    auto const kept = std::make_shared<D const>(matrix_of(a));
+    auto const oriented = [kept] { return view_of<Turned::transposed, Turned::conj>(*kept); };
+    return record(x.home(), multiplied(oriented(), vector.value()),
+                  linear_in(
+                      vector, [oriented, pulled](auto const&, auto const& g) { return pulled(adjoint(oriented()), g); },
+                      [oriented, multiplied](auto const&, auto const& d) { return multiplied(oriented(), d); }));
+  }
+}
 }  // namespace detail
 
 /// y = D x: D^H g to x (the reverse halo), g[row] conj(x[col]) to the stored values.
 template <class A, class X>
   requires detail::TracedRowProduct<A, X>
 auto perform(op::mul, A const& a, X const& x) {
-  auto const vector = detail::part_of(x);
-  if constexpr (Traced<A>) {
-    auto const matrix = detail::part_of(a);
-    auto to_values = detail::linear_in(
-        matrix, [matrix, vector](auto const&, auto const& g) { return detail::contribution_to_rows<false, false>(matrix.value(), vector.value(), g, 1); },
-        [vector](auto const&, auto const& d) { return eval(d * vector.value()); });
-    auto to_x = detail::linear_in(
-        vector,
-        [matrix, vector](auto const&, auto const& g) {
-          constexpr int axis = detail::sparse_axis<placements_of_t<plain_t<A>>>;
-          return detail::in_dual_placement<plain_t<X>, axis>(eval(adjoint(matrix.value()) * g), detail::layout_of(vector.value()));
-        },
-        [matrix](auto const&, auto const& d) { return eval(matrix.value() * d); });
-    return detail::record(a.home(), eval(matrix.value() * vector.value()), std::move(to_values), std::move(to_x));
-  } else {
-    using Turned = detail::turned_operator<A>;
-    using D = std::remove_cvref_t<decltype(detail::matrix_of(a))>;
-    auto const kept = std::make_shared<D const>(detail::matrix_of(a));
-    auto const oriented = [kept] { return detail::view_of<Turned::transposed, Turned::conj>(*kept); };
-    return detail::record(x.home(), eval(oriented() * vector.value()), detail::linear_in(
-        vector,
-        [oriented, vector](auto const&, auto const& g) {
-          constexpr int axis = detail::sparse_axis<placements_of_t<D>>;
-          return detail::in_dual_placement<plain_t<X>, axis>(eval(adjoint(oriented()) * g), detail::layout_of(vector.value()));
-        },
-        [oriented](auto const&, auto const& d) { return eval(oriented() * d); }));
-  }
+  return detail::trace_product<detail::product_op<A>>(a, x);
+}
+template <class Op, class Word, class A, class X>
+  requires(detail::TracedRowProduct<A, X> && (Traced<A> ? std::same_as<detail::asked_t<Op>, op::matvec> : detail::IsProduct<Op>))
+auto perform(detail::asking_partial<Op, Word>, A const& a, X const& x) {
+  using Asked = detail::asking_partial<Op, Word>;
+  if constexpr (Traced<A>)
+    return detail::trace_product<Asked>(a, x);
+  else
+    return detail::trace_product<Asked>(detail::turned_for<Asked>(a), x);
 }
 
 template <class A, class B, class... Options>

@@ -7,6 +7,7 @@
 
 #include <sla/dist/elementwise.hpp>
 #include <sla/dist/entry_product.hpp>
+#include <sla/spmd/out_partial.hpp>
 
 namespace sla {
 
@@ -36,6 +37,11 @@ template <class D, bool T, bool C>
 struct turned_operator<distributed_view<D, T, C>> {
   static constexpr bool transposed = T, conj = C;
 };
+/// How the rules call a product by A.
+template <class A>
+using product_op = std::conditional_t<turned_operator<std::remove_cvref_t<A>>::transposed, op::transposed_matvec, op::matvec>;
+template <class Op>
+concept IsProduct = std::same_as<asked_t<Op>, op::matvec> || std::same_as<asked_t<Op>, op::transposed_matvec>;
 template <class A>
 auto const& matrix_of(A const& a) {
   if constexpr (is_distributed_view<A>)
@@ -47,6 +53,14 @@ template <bool Transposed, bool Conj, class A>
 auto view_of(A const& a) {
   using D = std::remove_cvref_t<decltype(matrix_of(a))>;
   return distributed_view<D, Transposed, Conj>{&matrix_of(a)};
+}
+/// What Op multiplies by: A, or its transpose; lvalues are viewed.
+template <class Op, class A>
+decltype(auto) turned_for(A const& a) {
+  if constexpr (std::same_as<asked_t<Op>, op::transposed_matvec>)
+    return view_of<!turned_operator<A>::transposed, turned_operator<A>::conj>(a);
+  else
+    return (a);
 }
 /// The local operand: a view of the part, conjugated where asked; a part of an rvalue is held.
 template <bool Conj, class A>
@@ -142,65 +156,57 @@ auto perform(op::adjoint, A&& a) {
   return detail::view_of<!V::transposed, !V::conj>(a);
 }
 
-/// y = A x. Law: the placements agree (spmd/rules.hpp): rows with x in the matching Shard of the columns' layout, or with a
-/// Replicate x; columns with x in that Shard; transposed columns with a Replicate x.
-/// Rows take a Ghost too, the halo that was exchanged by name: the product sends nothing then.
-/// Placement: rows give the row layout; columns give Partial, which all_reduce or reduce_scatter<axis, Shard<d, Part<>>>
-/// finishes; transposed columns give the columns' layout. Replicate and batch shards multiply locally.
-/// On a grid, rows on one axis and columns on another, x is Replicate on the rows' axis and Shard on the columns'; y is Shard on the
-/// rows' axis and Partial on the columns'; transposed the other way round.
-/// A nonzero partition takes x in the vectors' Shard and gives y in it: a halo in, contributions out.
-/// Cost: rows send their halo to neighbours only, while the interior rows are computed; all else is local.
-/// Errors: shape_error.
-template <DistributedOperator A, Placed X>
-auto operator*(A&& a, X&& x) {
-  using Turned = detail::turned_operator<std::remove_cvref_t<A>>;
-  using Op = std::conditional_t<Turned::transposed, op::transposed_matvec, op::matvec>;
-  using D = std::remove_cvref_t<decltype(detail::matrix_of(a))>;
+namespace detail {
+/// The product by Op: op::matvec or op::transposed_matvec, as A is turned, or one of them with what is asked of it. Law: the call
+/// is well typed, or has been refused.
+template <class Op, DistributedOperator A, Placed X>
+auto product_as(A&& a, X&& x) {
+  using Turned = turned_operator<std::remove_cvref_t<A>>;
+  static_assert(std::same_as<asked_t<Op>, product_op<A>>);
+  using D = std::remove_cvref_t<decltype(matrix_of(a))>;
   using S = typename local_of_t<D>::shape_type;
-  require_well_typed<Op, D, std::remove_cvref_t<X>>();
   if constexpr (!well_typed<Op, D, X>) {
-    return detail::placed_elementwise<op::conj>(std::forward<X>(x));  // well-formed, so that the sentence is the only error
-  } else if constexpr (detail::by_entries<placements_of_t<D>> && detail::exchanges_halo<Op, D, X>) {
-    auto const handle = detail::matrix_of(a).handle();
-    auto layout = detail::layout_of(x);
-    detail::require_partition(layout, handle, Turned::transposed);
-    auto view = detail::local_operand<Turned::conj>(std::forward<A>(a));
-    auto node = detail::local_node(std::forward<X>(x));
+    return placed_elementwise<op::conj>(std::forward<X>(x));  // well-formed, so that the sentence is the only error
+  } else if constexpr (by_entries<placements_of_t<D>> && exchanges_halo<Op, D, X>) {
+    auto const handle = matrix_of(a).handle();
+    auto layout = layout_of(x);
+    require_partition(layout, handle, Turned::transposed);
+    auto view = local_operand<Turned::conj>(std::forward<A>(a));
+    auto node = local_node(std::forward<X>(x));
     using Product = entries_product<decltype(view), decltype(node), Turned::transposed, std::shared_ptr<halo_plan const>>;
     Product y{std::move(view), std::move(node), handle->fold, handle->halo};
-    return typename detail::placed_result<Op, D, X>::template type<Product>{std::move(y), std::move(layout)};
-  } else if constexpr (detail::is_grid<placements_of_t<D>>) {
-    constexpr int from = detail::grid_axis<placements_of_t<D>, Turned::transposed ? 0 : 1>;
-    auto const handle = detail::matrix_of(a).handle();
-    if (detail::layout_of(x)->extent[from] != handle->extent[from])
-      throw shape_error(text("A * x: x has ", detail::layout_of(x)->extent[from], " elements, and A ", handle->extent[from],
+    return typename placed_result<Op, D, X>::template type<Product>{std::move(y), std::move(layout)};
+  } else if constexpr (is_grid<placements_of_t<D>>) {
+    constexpr int from = grid_axis<placements_of_t<D>, Turned::transposed ? 0 : 1>;
+    auto const handle = matrix_of(a).handle();
+    if (layout_of(x)->extent[from] != handle->extent[from])
+      throw shape_error(text("A * x: x has ", layout_of(x)->extent[from], " elements, and A ", handle->extent[from],
                              Turned::transposed ? " rows" : " columns"));
-    auto view = detail::local_operand<Turned::conj>(std::forward<A>(a));
-    auto y = sparse_operand<decltype(view), Turned::transposed>{std::move(view)} * detail::local_node(std::forward<X>(x));
-    return typename detail::placed_result<Op, D, X>::template type<decltype(y)>{std::move(y), handle};
+    auto view = local_operand<Turned::conj>(std::forward<A>(a));
+    auto y = sparse_operand<decltype(view), Turned::transposed>{std::move(view)} * local_node(std::forward<X>(x));
+    return typename placed_result<Op, D, X>::template type<decltype(y)>{std::move(y), handle};
   } else {
-    constexpr int dealt = detail::sparse_dim<placements_of_t<D>>;
-    auto const handle = detail::matrix_of(a).handle();
-    auto layout = detail::layout_of(x);
-    auto node = detail::local_node(std::forward<X>(x));
+    constexpr int dealt = sparse_dim<placements_of_t<D>>;
+    auto const handle = matrix_of(a).handle();
+    auto layout = layout_of(x);
+    auto node = local_node(std::forward<X>(x));
     using X_ = decltype(node);
     using Shape_ = std::conditional_t<Turned::transposed, transposed_shape_t<S>, S>;
     static_assert(product_law<Shape_, typename X_::extents_type>,
                   "sla: A * x: x must have the extents (*batch, N, q) of A's domain, plus at most one axis of right-hand sides");
-    using Result = typename detail::placed_result<Op, D, X>;
-    constexpr int axis = detail::sparse_axis<placements_of_t<D>>;
-    auto const& in = Turned::transposed ? detail::range_layout(handle) : detail::domain_layout(handle);
-    auto const& out = Turned::transposed ? detail::domain_layout(handle) : detail::range_layout(handle);
+    using Result = placed_result<Op, D, X>;
+    constexpr int axis = sparse_axis<placements_of_t<D>>;
+    auto const& in = Turned::transposed ? range_layout(handle) : domain_layout(handle);
+    auto const& out = Turned::transposed ? domain_layout(handle) : range_layout(handle);
     auto const placed = [&](auto y) {
       auto where = layout;
-      if constexpr (axis >= 0) where = detail::result_layout(out, layout, axis);
+      if constexpr (axis >= 0) where = result_layout(out, layout, axis);
       return typename Result::template type<decltype(y)>{std::move(y), std::move(where)};
     };
-    constexpr bool halo = detail::exchanges_halo<Op, D, X>;
-    if constexpr (halo || (dealt == 1 && !Turned::transposed)) detail::require_partition(layout, in, Turned::transposed);
+    constexpr bool halo = exchanges_halo<Op, D, X>;
+    if constexpr (halo || (dealt == 1 && !Turned::transposed)) require_partition(layout, in, Turned::transposed);
 
-    auto view = detail::local_operand<Turned::conj>(std::forward<A>(a));
+    auto view = local_operand<Turned::conj>(std::forward<A>(a));
     constexpr bool ghosts = [] { // x brings its halo: the local product reads it
       if constexpr (axis >= 0)
         return placement_on_t<X, axis>::kind == placement_kind::ghost;
@@ -208,17 +214,17 @@ auto operator*(A&& a, X&& x) {
         return false;
     }();
     if constexpr (ghosts) {
-      detail::require_partition(layout, in, false);
-      detail::require_halo(layout, handle);
+      require_partition(layout, in, false);
+      require_halo(layout, handle);
     }
     if constexpr (halo || (dealt == 0 && !Turned::transposed && !ghosts)) {
       // The result has own rows; its extents are those of the whole local product, with own columns counted only.
       index_t const rows = view.shape.rows(), own = handle->halo->own();
       index_t const whole = halo ? own : in->extent[axis];
       Shape_ const shape(view.shape.batch(), Turned::transposed ? own : rows, Turned::transposed ? rows : whole);
-      detail::require_product_extents(shape, node.extents());
+      require_product_extents(shape, node.extents());
       auto const product = [&]<class Product>(std::type_identity<Product>, auto&& plan) {
-        auto const extents = detail::make_product_extents<typename Product::extents_type>(shape, node.extents());
+        auto const extents = make_product_extents<typename Product::extents_type>(shape, node.extents());
         return Product{{std::move(view), std::move(node), extents}, plan};
       };
       using View = decltype(view);
@@ -233,6 +239,33 @@ auto operator*(A&& a, X&& x) {
       return placed(sparse_operand<decltype(view), Turned::transposed>{std::move(view)} * std::move(node));
     }
   }
+}
+}  // namespace detail
+
+/// y = A x. Law: the placements agree (spmd/rules.hpp): rows with x in the matching Shard of the columns' layout, or with a
+/// Replicate x; columns with x in that Shard; transposed columns with a Replicate x.
+/// Rows take a Ghost too, the halo that was exchanged by name: the product sends nothing then.
+/// Placement: rows give the row layout; columns give Partial, which all_reduce or reduce_scatter<axis, Shard<d, Part<>>>
+/// finishes; transposed columns give the columns' layout. Replicate and batch shards multiply locally.
+/// On a grid, rows on one axis and columns on another, x is Replicate on the rows' axis and Shard on the columns'; y is Shard on the
+/// rows' axis and Partial on the columns'; transposed the other way round.
+/// A nonzero partition takes x in the vectors' Shard and gives y in it: a halo in, contributions out.
+/// Cost: rows send their halo to neighbours only, while the interior rows are computed; all else is local.
+/// Errors: shape_error.
+template <DistributedOperator A, Placed X>
+auto operator*(A&& a, X&& x) {
+  using Op = detail::product_op<A>;
+  require_well_typed<Op, std::remove_cvref_t<decltype(detail::matrix_of(a))>, std::remove_cvref_t<X>>();
+  return detail::product_as<Op>(std::forward<A>(a), std::forward<X>(x));
+}
+/// The same with its result asked to be a pending sum (spmd/out_partial.hpp): `perform(out_partial<op::matvec, "tp">{}, A, x)`;
+/// op::transposed_matvec multiplies by the transpose of A.
+template <class Op, class Word, DistributedOperator A, Placed X>
+  requires detail::IsProduct<Op>
+auto perform(detail::asking_partial<Op, Word>, A const& a, X&& x) {
+  using Asked = detail::asking_partial<Op, Word>;
+  require_well_typed<Asked, std::remove_cvref_t<decltype(detail::matrix_of(a))>, std::remove_cvref_t<X>>();
+  return detail::product_as<Asked>(detail::turned_for<Asked>(a), std::forward<X>(x));
 }
 
 }  // namespace sla

@@ -7,6 +7,7 @@
 
 #include <sla/dist/elementwise.hpp>
 #include <sla/expr/multi.hpp>
+#include <sla/spmd/out_partial.hpp>
 
 namespace sla {
 
@@ -70,21 +71,33 @@ inline constexpr fixed_array<bool, max_mesh_axes> reduced_axes = [] {
   return out;
 }();
 
+template <class P, class List>
+struct everywhere_on;
+template <class P, class... Old>
+struct everywhere_on<P, placements<Old...>> {
+  template <class>
+  using same = P;
+  using type = placements<same<Old>...>;
+};
+/// The placements of a number; of a refused one some that a number may have, so that one error stays one.
 template <class Op, class... X>
-  requires((Placed<X> && ...) && rule_of<Op>.indices == index_use::reduction)
-using reduction_of = typename reduction_with<decltype(perform(Op{}, local_node(std::declval<X>())...)), common_mesh_t<X...>,
-                                             result_placements_t<Op, std::remove_cvref_t<X>...>>::type;
+using reduced_placements_t = typename std::conditional_t<well_typed<Op, X...>, std::type_identity<result_placements_t<Op, X...>>,
+                                                         everywhere_on<Replicate, result_placements_t<Op, X...>>>::type;
 template <class Op, class... X>
-  requires((Placed<X> && ...) && rule_of<Op>.indices == index_use::reduction)
+  requires((Placed<X> && ...) && rule_of<asked_t<Op>>.indices == index_use::reduction)
+using reduction_of = typename reduction_with<decltype(perform(asked_t<Op>{}, local_node(std::declval<X>())...)), common_mesh_t<X...>,
+                                             reduced_placements_t<Op, std::remove_cvref_t<X>...>>::type;
+template <class Op, class... X>
+  requires((Placed<X> && ...) && rule_of<asked_t<Op>>.indices == index_use::reduction)
 using placed_reduction_t = checked_result<Op, reduction_of<Op, X...>, X...>;
 
 template <class Op, class... X>
 auto place_reduction(X&&... x) {
   require_well_typed<Op, std::remove_cvref_t<X>...>();
   auto layout = common_layout(x...);
-  auto local = perform(Op{}, local_node(std::forward<X>(x))...);
+  auto local = perform(asked_t<Op>{}, local_node(std::forward<X>(x))...);
   using Result = reduction_of<Op, X...>;
-  static_assert(is_norm<decltype(local)> == rule_of<Op>.finishes);
+  static_assert(is_norm<decltype(local)> == rule_of<asked_t<Op>>.finishes);
   return Result{std::move(local), std::move(layout), reduced_axes<Op, std::remove_cvref_t<X>...>};
 }
 
@@ -99,6 +112,12 @@ template <class Op, Placed X>
   requires(rule_of<Op>.indices == index_use::reduction && rule_of<Op>.contraction != monoid::none && !std::same_as<Op, op::dot>)
 auto perform(Op, X&& x) -> detail::placed_reduction_t<Op, X> {
   return detail::place_reduction<Op>(std::forward<X>(x));
+}
+
+/// The same asked to be a pending sum: `perform(out_partial<op::dot, "tp">{}, x, y)`.
+template <class Op, class Word, Placed... X>
+auto perform(detail::asking_partial<Op, Word>, X&&... x) -> detail::placed_reduction_t<detail::asking_partial<Op, Word>, X...> {
+  return detail::place_reduction<detail::asking_partial<Op, Word>>(std::forward<X>(x)...);
 }
 
 /// The number of a reduction, as the ranks hold it: Partial of shards; of a norm the finished number, by one all_reduce per axis.

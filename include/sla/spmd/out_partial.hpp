@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Asking for a pending sum: an operation that says on which axes its result is one, `out_partial<mm, "tp">`, as a mesh
 // with the promise explicit_partial wants it. Meshes are in spmd/mesh.hpp, the rules of the operation itself in
-// op_rule.hpp.
+// op_rule.hpp; products and reductions so asked for are in dist/.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -29,9 +29,25 @@ struct asking_partial {
     return Op::pull(x...);
   }
 };
+/// Op where nothing has to be said: the backward pass, whose placements follow from those of the forward pass.
+template <class Op>
+struct inferring_partial {};
+
+/// The operation that is asked for.
+template <class Op>
+struct asked {
+  using type = Op;
+};
+template <class Op, class Word>
+struct asked<asking_partial<Op, Word>> : asked<Op> {};
+template <class Op>
+struct asked<inferring_partial<Op>> : asked<Op> {};
+template <class Op>
+using asked_t = typename asked<Op>::type;
 } // namespace detail
 
-/// The operation Op whose result is a pending sum on this axis. Law: it is one there, because an index that Op sums
+/// The operation Op whose result is a pending sum on this axis: `perform(out_partial<op::dot, "tp">{}, x, y)`, of products
+/// `perform(out_partial<op::matvec, "tp">{}, A, x)`, of an own operation `custom<out_partial<mm, "tp">>(x, w)`. Law: it is one there, because an index that Op sums
 /// over is dealt out, or an operand varies. Errors: E18 where the result is complete without it. Of several axes:
 /// `out_partial<out_partial<mm, "dp">, "tp">`.
 template <class Op, fixed_string Axis>
@@ -42,10 +58,16 @@ template <class Op, class Word>
 struct asked_partial {
   bool known = rule_of<Op>.known;
 };
+template <class Op>
+struct inferred_partial {
+  bool known = rule_of<Op>.known;
+};
 } // namespace rules
 
 template <class Op, class Word>
 inline constexpr rules::asked_partial<Op, Word> rule_of<detail::asking_partial<Op, Word>>{};
+template <class Op>
+inline constexpr rules::inferred_partial<Op> rule_of<detail::inferring_partial<Op>>{};
 
 /// The decision for Op, with the wish. Errors: different_meshes if the mesh of the call has no such axis.
 template <class Op, class Word>
@@ -58,6 +80,11 @@ constexpr typing_outcome check(rules::asked_partial<Op, Word> const&, std::span<
     if (now.axis_names[a] == Word::view()) at = a;
   if (at < 0) return missing;
   now.out_partial = static_cast<std::uint8_t>(now.out_partial | 1U << at);
+  return check(rule_of<Op>, operands, now);
+}
+template <class Op>
+constexpr typing_outcome check(rules::inferred_partial<Op> const&, std::span<operand const> operands, circumstances now = {}) {
+  now.explicit_partial = 0;
   return check(rule_of<Op>, operands, now);
 }
 

@@ -132,9 +132,9 @@ requires(is_about_steps(Why)) constexpr void refuse() {
   else if constexpr (Why == code::unstated_partial)
     static_assert(placements_allow<Facts>,
                   "sla[E18]: the index that is summed over is dealt out along the axis, so the result is a pending sum, "
-                  "and this mesh wants that stated where it arises (or it is stated, and nothing is pending). Let "
-                  "local_map state the result, or leave the promise explicit_partial out of the mesh; then all_reduce "
-                  "or reduce_scatter");
+                  "and this mesh wants that stated where it arises (or it is stated, and nothing is pending). Write "
+                  "perform(out_partial<op::dot, axis>{}, x, y), or leave the promise explicit_partial out of the mesh; "
+                  "then all_reduce or reduce_scatter");
   else if constexpr (Why == code::sparse_layouts_differ)
     static_assert(placements_allow<Facts>,
                   "sla[E19]: the vector does not match the partition of the sparse operand: rows, SparseShard<0, F>, "
