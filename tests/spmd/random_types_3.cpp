@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part 3 of 4 of the random calls as types.
+#include "random_types.hpp"
+
+TEST_CASE("random calls as types, part 3 of 4") {
+  int const accepted = random_types::compare<1000>(std::make_integer_sequence<int, 500>{});
+  CHECK(accepted > 50);
+}
