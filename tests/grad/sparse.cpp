@@ -62,6 +62,8 @@ TEST_CASE("sums, views, and numbers") {
   auto Z = cast<complex_t>(to_batch<2>(A));
   Z = Z + complex_t(0.5, 1) * direction(Z, 1);
   check_pair(Z, B, direction(B, 3), [](auto const& a, auto const& b) { return add(complex_t(0, 1), conj(a), 2, b); });
+  check_pair(Z, B, direction(B, 3), [](auto const& a, auto const& b) { return complex_t(0, 1) * adjoint(a) - transpose(b) / 0.5 + (-transpose(a)) * 2.0; });
+  check_pair(A, 3.0, 0.5, [&](auto const& a, auto const& s) { return s * transpose(B) - transpose(a); });
 }
 
 TEST_CASE("rows and columns are scaled") {

@@ -264,6 +264,16 @@ TEST_CASE("what does not fit is named") {
   CHECK((to<Csr<std::int8_t, std::int64_t>>(column) * row).nnz() == 400);
 }
 
+TEST_CASE("numbers scale views as they scale owners") {
+  auto const A = example(8, 9, 30, 1);
+  CHECK(dense(2.0 * transpose(A)) == dense(2.0 * transposed(A)));
+  CHECK(dense(transpose(A) * 2.0 - transpose(A) / 0.5) == dense(0.0 * transposed(A)));
+  CHECK(dense(0.5 * transpose(A) * A) == dense(0.5 * (transposed(A) * A)));
+  auto const Z = blocks_in_batch();
+  CHECK(dense(-adjoint(Z)) == dense(-adjointed(Z)));
+  CHECK(dense(complex_t(0, 1) * conj(Z)) == dense(eval(conj(complex_t(0, -1) * Z))));
+}
+
 TEST_CASE("views are stored by eval") {
   auto const Z = blocks_in_batch();
   CHECK(dense(eval(adjoint(Z))) == dense(adjointed(Z)));

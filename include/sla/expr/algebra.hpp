@@ -49,6 +49,26 @@ auto perform(op::kron, A const& a, B const& b) {
   return perform(op::kron{}, detail::stored(a), detail::stored(b));
 }
 
+/// What transpose, adjoint or conj made of a sparse tensor.
+template <class A>
+concept SparseView = SparseOperand<A> && !SparseOwner<A>;
+template <Number N, SparseView A>
+auto operator*(N s, A const& a) {
+  return s * detail::stored(a);
+}
+template <Number N, SparseView A>
+auto operator*(A const& a, N s) {
+  return detail::stored(a) * s;
+}
+template <Number N, SparseView A>
+auto operator/(A const& a, N s) {
+  return detail::stored(a) / s;
+}
+template <SparseView A>
+auto operator-(A const& a) {
+  return -detail::stored(a);
+}
+
 /// A + B on the union of the patterns; `add(alpha, A, beta, B)` says more.
 template <SparseOperand A, SparseOperand B>
 auto operator+(A&& a, B&& b) {

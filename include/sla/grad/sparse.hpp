@@ -64,6 +64,8 @@ auto const& value_of(X const& x) {
   else
     return x;
 }
+template <class A, class N>
+concept TracedViewScaling = (is_traced_view<A> && NumberOrTraced<N>) || (SparseView<A> && Traced<N> && Number<plain_t<N>>);
 }  // namespace detail
 
 // ---- stored views
@@ -77,6 +79,28 @@ auto perform(op::eval, traced_view<X, Transposed, Conj> const& a) {
       },
       [](auto const&, auto const& d) { return values(detail::stored_as<Transposed, Conj>(d)); });
   return detail::record(a.home(), detail::stored_as<Transposed, Conj>(a.A.value()), std::move(rule));
+}
+
+/// A number times a view, stored; one of them is traced.
+template <class A, class N>
+  requires detail::TracedViewScaling<A, N>
+auto perform(op::mul, A const& a, N const& s) {
+  return perform(op::eval{}, a) * s;
+}
+template <class N, class A>
+  requires detail::TracedViewScaling<A, N>
+auto perform(op::mul, N const& s, A const& a) {
+  return s * perform(op::eval{}, a);
+}
+template <class A, class N>
+  requires detail::TracedViewScaling<A, N>
+auto perform(op::div, A const& a, N const& s) {
+  return perform(op::eval{}, a) / s;
+}
+template <class A>
+  requires detail::is_traced_view<A>
+auto operator-(A const& a) {
+  return -perform(op::eval{}, a);
 }
 
 // ---- sums
