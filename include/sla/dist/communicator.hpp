@@ -8,7 +8,6 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -122,14 +121,13 @@ public:
   /// The communicator of these ranks, in this order, of which this one is a member: made when first asked for, and kept. The
   /// members call it, and give the same list. An engine without `part` makes it by a split, which all ranks call.
   any_communicator& part(std::vector<int> const& members) {
-    auto& kept = parts_[members];
-    if (!kept) {
-      auto const mine = std::find(members.begin(), members.end(), rank());
-      if (mine == members.end()) throw index_error(text("part: rank ", rank(), " is not one of the ranks that it lists"));
-      count(collective::split, 0);
-      kept = do_part(members, int(mine - members.begin()));
-    }
-    return *kept;
+    for (kept_part const& known : parts_)
+      if (known.members == members) return *known.communicator;
+    auto const mine = std::find(members.begin(), members.end(), rank());
+    if (mine == members.end()) throw index_error(text("part: rank ", rank(), " is not one of the ranks that it lists"));
+    count(collective::split, 0);
+    parts_.push_back({members, do_part(members, int(mine - members.begin()))});
+    return *parts_.back().communicator;
   }
 
   traffic const& stats() const { return stats_; }
@@ -191,7 +189,11 @@ private:
   }
 
   traffic stats_;
-  std::map<std::vector<int>, std::shared_ptr<any_communicator>> parts_;
+  struct kept_part {
+    std::vector<int> members;
+    std::shared_ptr<any_communicator> communicator;
+  };
+  std::vector<kept_part> parts_; // few: one for each group that is named
 };
 
 template <class World>

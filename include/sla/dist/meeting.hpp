@@ -10,11 +10,9 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -23,16 +21,29 @@
 namespace sla::detail {
 
 struct message {
+  std::uint64_t number;
   std::vector<std::byte> data;
   std::chrono::steady_clock::time_point ready;
 };
 
 /// From one rank to one other: numbered, since a rank may wait for a later exchange first.
 struct mailbox {
-  std::map<std::uint64_t, message> messages;
+  std::vector<message> messages; // in no order: those that wait are few
   std::uint64_t sent = 0, expected = 0;
   std::vector<std::vector<std::byte>> spare;
 
+  /// The message of this number; null, if it is not there.
+  message* find(std::uint64_t number) {
+    for (message& m : messages)
+      if (m.number == number) return &m;
+    return nullptr;
+  }
+  std::vector<std::byte> take(message& m) {
+    auto data = std::move(m.data);
+    if (&m != &messages.back()) m = std::move(messages.back());
+    messages.pop_back();
+    return data;
+  }
   std::vector<std::byte> take_spare() {
     if (spare.empty()) return {};
     auto buffer = std::move(spare.back());
@@ -131,15 +142,21 @@ struct meeting {
   void form_parts() {
     std::uint64_t const round = begun.load();
     if (slot_of(0, round).call.what != collective::split) return;
-    std::map<int, std::vector<std::pair<int, int>>> colors;
-    for (int m = 0; m < size(); ++m) colors[slot_of(m, round).call.color].emplace_back(slot_of(m, round).call.key, m);
-    for (auto& [color, ranks] : colors) {
-      std::sort(ranks.begin(), ranks.end());
+    for (int first = 0; first < size(); ++first) {
+      if (slot_of(first, round).part) continue; // with a rank before it
+      std::vector<int> ranks;
+      for (int m = first; m < size(); ++m) {
+        joint_call const& c = slot_of(m, round).call;
+        if (c.color != slot_of(first, round).call.color) continue;
+        std::size_t place = ranks.size();
+        while (place > 0 && slot_of(ranks[place - 1], round).call.key > c.key) --place;
+        ranks.insert(ranks.begin() + static_cast<std::ptrdiff_t>(place), m);
+      }
       std::vector<int> names;
-      for (auto const& [key, m] : ranks) names.push_back(name(m));
+      for (int m : ranks) names.push_back(name(m));
       auto const part = std::make_shared<meeting>(names);
       for (std::size_t place = 0; place < ranks.size(); ++place) {
-        slot& mine = slot_of(ranks[place].second, round);
+        slot& mine = slot_of(ranks[place], round);
         mine.part = part;
         mine.part_rank = static_cast<int>(place);
       }

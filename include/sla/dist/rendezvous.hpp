@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -91,7 +90,7 @@ public:
     lock.unlock();
     copy.assign(data.begin(), data.end());
     lock.lock();
-    box.messages.emplace(box.sent++, message{std::move(copy), clock::now() + delay_});
+    box.messages.push_back({box.sent++, std::move(copy), clock::now() + delay_});
     int const receiver = m.members[at(to)];
     if (waits_[at(receiver)]) wake_[at(receiver)].notify_one();
   }
@@ -106,9 +105,8 @@ public:
   bool is_there(meeting& m, int from, int to, std::uint64_t number) {
     std::unique_lock lock(mutex_);
     raise_if_failed();
-    auto const& messages = m.box(from, to).messages;
-    auto const found = messages.find(number);
-    return found != messages.end() && found->second.ready <= clock::now();
+    message const* const found = m.box(from, to).find(number);
+    return found && found->ready <= clock::now();
   }
 
   void receive(meeting& m, int from, int to, std::uint64_t number, byte_span into) {
@@ -116,12 +114,12 @@ public:
     raise_if_failed();
     block(lock, {&m, to, number, from});
     mailbox& box = m.box(from, to);
-    auto const ready = box.messages.at(number).ready;
+    auto const ready = box.find(number)->ready;
     while (clock::now() < ready) {
       wake_[at(m.members[at(to)])].wait_until(lock, ready);
       raise_if_failed();
     }
-    std::vector<std::byte> data = std::move(box.messages.extract(number).mapped().data);
+    std::vector<std::byte> data = box.take(*box.find(number));
     if (data.size() != into.size()) {
       fail(m.members[at(to)],
            text("message ", number, " from rank ", m.members[at(from)], " to rank ", m.members[at(to)], " has ",
@@ -140,9 +138,10 @@ public:
     for (int member : members) names.push_back(m.members[at(member)]);
     std::unique_lock lock(mutex_);
     raise_if_failed();
-    auto& known = parts_[names];
-    auto part = known.lock();
-    if (!part) known = part = std::make_shared<meeting>(names);
+    for (auto const& known : parts_)
+      if (auto part = known.lock(); part && part->members == names) return part;
+    auto part = std::make_shared<meeting>(names);
+    parts_.push_back(part);
     return part;
   }
 
@@ -189,7 +188,7 @@ private:
 
   static bool satisfied(waiting const& w) {
     if (w.from < 0) return w.where->begun.load() != w.number;
-    return w.where->box(w.from, w.member).messages.contains(w.number);
+    return w.where->box(w.from, w.member).find(w.number) != nullptr;
   }
 
   void block(std::unique_lock<std::mutex>& lock, waiting const& w) {
@@ -271,7 +270,7 @@ private:
   std::vector<char> left_;
   std::vector<std::condition_variable> wake_;
   std::shared_ptr<meeting> everyone_;
-  std::map<std::vector<int>, std::weak_ptr<meeting>> parts_;
+  std::vector<std::weak_ptr<meeting>> parts_;
 };
 
 /// The messages that one rank expects.

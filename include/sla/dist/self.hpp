@@ -3,7 +3,6 @@
 // The engine that pretends to be one of many ranks is in dist/fake.hpp.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -31,14 +30,14 @@ public:
     copy(from, into);
   }
   std::unique_ptr<exchange> start(std::span<outgoing const> sends, std::span<incoming const> receives) {
-    for (outgoing const& m : sends) post_->emplace_back(m.data.begin(), m.data.end());
+    for (outgoing const& m : sends) post_->emplace_back(m.data.data(), m.data.data() + m.data.size());
     for (incoming const& m : receives) {
       if (post_->empty()) throw rank_error(0, "start: rank 0 expects a message from itself that it has not sent");
-      if (post_->front().size() != m.data.size())
-        throw rank_error(
-            0, text("start: rank 0 sent itself ", post_->front().size(), " bytes and expects ", m.data.size()));
-      copy(post_->front(), m.data);
-      post_->pop_front();
+      std::vector<std::byte> const& first = post_->front();
+      if (first.size() != m.data.size())
+        throw rank_error(0, text("start: rank 0 sent itself ", first.size(), " bytes and expects ", m.data.size()));
+      detail::copy_bytes(m.data.data(), first.data(), first.size());
+      post_->erase(post_->begin());
     }
     return std::make_unique<detail::finished_exchange>();
   }
@@ -47,7 +46,8 @@ public:
 private:
   static void copy(const_byte_span from, byte_span into) { detail::copy_bytes(into.data(), from.data(), from.size()); }
 
-  std::shared_ptr<std::deque<std::vector<std::byte>>> post_ = std::make_shared<std::deque<std::vector<std::byte>>>();
+  using post = std::vector<std::vector<std::byte>>;
+  std::shared_ptr<post> post_ = std::make_shared<post>();
 };
 
 } // namespace sla
