@@ -63,7 +63,8 @@ std::map<std::string, subject> subjects() {
   all(neg(m), {"neg", "neg_operator"});
   all(unary(m, behaviour::copy), {"positive", "clone", "detach", "contiguous", "to_dtype", "double", "to_device_cpu",
                                   "pow_1", "add_literal_zero"});
-  all(unary(m, behaviour::rising), {"to_float16", "exp", "relu", "sigmoid", "clamp", "pow_operator_3"});
+  all(cast(m), {"to_float16"});
+  all(unary(m, behaviour::rising), {"exp", "relu", "sigmoid", "clamp", "pow_operator_3"});
   all(unary(m, behaviour::rising_bounded), {"log", "sqrt"});
   all(unary(m), {"abs", "gelu", "square", "reciprocal", "pow_2", "rpow_literal"});
   all(unary(m, behaviour::linear), {"real"});

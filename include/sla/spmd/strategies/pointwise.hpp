@@ -109,6 +109,8 @@ constexpr strategy scale(dims const& x, int sign = 1) {
   auto s = unary(x, behaviour::linear);
   return sign < 0 ? s.falling_in(0) : s.rising_in(0);
 }
+/// The same numbers in another floating type: linear and monotone, up to the rounding that every sum has.
+constexpr strategy cast(dims const& x) { return scale(x); }
 /// x + c for a literal c, or c - x (sign -1): affine, so a sum does not pass but an average does.
 constexpr strategy shift(dims const& x, int sign = 1) {
   auto s = pointwise(x).passes(operand_bits(0), only(monoid::average));
