@@ -9,8 +9,8 @@
 //   exec/     where it runs: passes over memory, fuse, the host's backends, the queue that stands for a device
 //   solve/    local and global alike: space (the seam), stop, krylov/*, precond/*, direct, the automatic choice
 //   grad/     derivatives: the tape and forward mode, one rule per node for both
-//   spmd/     placements as types: meshes, rules, transitions, sentences; no communication
-//   dist/     many ranks: communicators, layouts, halos, collectives, distributed products and solves
+//   spmd/     placements as types: meshes, rules (strategies/), transitions, plans (plan/), sentences; no communication
+//   dist/     many ranks: communicators, who owns what (partition/), halos, collectives, distributed products and solves
 //   adapter/  one foreign dependency each; include them by name: <sla/adapter/mpi.hpp>, <sla/adapter/cuda.cuh>, ...
 
 #include <sla/tensor.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The door to placements as types: meshes, placements, the rules that combine them, and the sentences of the refusals.
-// Nothing here communicates; distributed tensors and collectives are behind sla/dist.hpp. Of the tables of rules it has
-// products and maps; all of them are behind sla/spmd/strategies.hpp.
+// Nothing here communicates; distributed tensors, collectives and plans are behind sla/dist.hpp. Of the tables of rules it
+// has products and maps; all of them are behind sla/spmd/strategies.hpp. `check_rule` is in sla/spmd/check_rule.hpp.
 #pragma once
 
 #include <sla/spmd/family.hpp>

@@ -16,6 +16,7 @@ struct blackbox;    // knows nothing of ranks
 struct table_op;    // a strategy
 struct by_shape;    // a strategy chosen by the operands
 struct linear;      // x w^T, both linear
+struct difference;  // x - y, linear in both at once
 struct unclaimed;   // the same without a claim
 struct whole_width; // a norm along a dimension that every rank has
 struct gathering;   // gathers its operand first
@@ -48,6 +49,10 @@ inline constexpr auto sla::rule_of<by_shape> = sla::rules::by_operands([](std::s
 template <>
 inline constexpr auto sla::rule_of<linear> = sla::rules::compose([](auto x, auto w) {
   return sla::rules::einsum<"mk,nk->mn">(x, w, sla::rules::linear_in<0, 1>);
+});
+template <>
+inline constexpr auto sla::rule_of<difference> = sla::rules::compose([](auto x, auto y) {
+  return sla::rules::einsum<"mk,mk->mk">(x, y, sla::rules::jointly_linear_in<0, 1>);
 });
 template <>
 inline constexpr auto sla::rule_of<unclaimed> = sla::rules::compose([](auto x, auto w) {
@@ -112,6 +117,8 @@ static_assert(why<by_shape, X<Shard<1>, R>> == code::layouts_differ);
 static_assert(gives<placements<P, Shard<1>>, linear, X<Shard<1>, R>, X<Shard<1>, Shard<0>>>);
 static_assert(gives<placements<P, R>, linear, X<P, R>, X<R, R>>);
 static_assert(why<linear, X<P, R>, X<P, R>> == code::partial_times_partial);
+static_assert(gives<placements<P, Shard<1>>, difference, X<P, Shard<1>>, X<P, Shard<1>>>);
+static_assert(why<difference, X<P, R>, X<R, R>> == code::partial_plus_replicate);
 static_assert(why<unclaimed, X<P, R>, X<R, R>> == code::nonlinear_in_partial);
 static_assert(gives<placements<P, R>, unclaimed, X<Shard<1>, R>, X<Shard<1>, R>>); // the label claims that parts add up
 static_assert(why<whole_width, X<Shard<1>, R>> == code::layouts_differ);

@@ -14,13 +14,12 @@
 namespace sla {
 namespace detail {
 
-using subscripts = index_map;
 // Elementwise operations and batch dimensions count from 0; a matrix has rows, columns, and those of its blocks.
 inline constexpr std::int8_t row_letter = 16, column_letter = 17, block_row_letter = 18, block_column_letter = 19,
                              right_hand_side_letter = 20;
 
-constexpr subscripts subscripts_of(op_rule const& rule, std::span<operand const> operands) {
-  subscripts s;
+constexpr index_map subscripts_of(op_rule const& rule, std::span<operand const> operands) {
+  index_map s;
   s.inputs = static_cast<int>(operands.size());
   for (int k = 0; k < s.inputs; ++k) s.in_batch[k] = operands[static_cast<std::size_t>(k)].type.batch;
   if (rule.indices == index_use::elementwise || rule.indices == index_use::reduction) {
@@ -68,7 +67,7 @@ constexpr bool has_cut_rows(typing const& A) {
 
 /// A sparse operand dealt out by rows, and a vector in the matching partition: the rows that a rank owns need entries
 /// of others (halo), or make contributions to them (reverse halo).
-constexpr void add_rules_by_rows(strategy& out, op_rule const& rule, subscripts const& s) {
+constexpr void add_rules_by_rows(strategy& out, op_rule const& rule, index_map const& s) {
   bool const from_columns = rule.indices == index_use::matvec;
   int const at = position(s.in[1], from_columns ? column_letter : row_letter);
   int const to = position(s.out[0], from_columns ? row_letter : column_letter);

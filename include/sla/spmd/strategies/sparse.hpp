@@ -41,6 +41,15 @@ constexpr slot ghost_slot(int dim, int partition, bool pending = false) {
   return s;
 }
 
+/// A strategy without rules, whose stationary operands are sparse; so is the result, if it has so many batch dimensions.
+constexpr strategy on_pattern(int inputs, std::uint8_t stationary, int rank, int batch = -1) {
+  auto s = strategies::opaque(inputs, rank);
+  s.sparse = true;
+  s.stationary = stationary;
+  s.result_batch[0] = static_cast<std::int8_t>(batch);
+  return s;
+}
+
 constexpr rule rule_of_three(slot out, slot A, slot x, communication implied = communication::none) {
   rule r;
   r.in[0] = A, r.in[1] = x, r.out[0] = out, r.implied = implied;
@@ -49,13 +58,9 @@ constexpr rule rule_of_three(slot out, slot A, slot x, communication implied = c
 
 /// y = A x, or x = A^T y with the roles of rows and columns exchanged.
 constexpr strategy sparse_product(strategies::sparse_dims const& d, bool transposed) {
-  strategy s;
-  s.inputs = 2;
-  s.sparse = true;
-  s.stationary = operand_bits(0);
   int const lead = d.batch, of_x = d.vector_has_batch ? lead : 0; // where x has its sparse dimension
   int const rank = lead + 1 + int{d.block} + int{d.columns};
-  s.result_rank[0] = static_cast<std::int8_t>(rank);
+  auto s = on_pattern(2, operand_bits(0), rank);
   int const own = transposed ? sparse_side::columns : sparse_side::rows;
   int const other = transposed ? sparse_side::rows : sparse_side::columns;
   slot const A_own = transposed ? columns_slot : rows_slot, A_other = transposed ? rows_slot : columns_slot;
@@ -89,12 +94,7 @@ constexpr strategy spmv_transposed(sparse_dims const& d = {}) { return detail::s
 /// The entries of U V^T on the pattern of A, as (pattern, U, V) with U: (*batch, M, [p], K) and V: (*batch, N, [q], K);
 /// the gradient of the values of A is this without K. Linear in U and in V.
 constexpr strategy sddmm(int batch = 0, bool contracted = true, bool block = false) {
-  strategy s;
-  s.inputs = 3;
-  s.sparse = true;
-  s.stationary = operand_bits(0);
-  s.result_rank[0] = static_cast<std::int8_t>(batch + 2 + 2 * int{block});
-  s.result_batch[0] = static_cast<std::int8_t>(batch);
+  auto s = detail::on_pattern(3, operand_bits(0), batch + 2 + 2 * int{block}, batch);
   auto const add = [&](slot pattern, slot u, slot v, slot out) {
     rule r;
     r.in[0] = pattern, r.in[1] = u, r.in[2] = v, r.out[0] = out;
@@ -122,11 +122,7 @@ constexpr strategy sddmm(int batch = 0, bool contracted = true, bool block = fal
 
 /// The diagonal of A as a vector. Rows and columns of a square A share their partition here.
 constexpr strategy diagonal(int batch = 0, bool block = false) {
-  strategy s;
-  s.inputs = 1;
-  s.sparse = true;
-  s.stationary = operand_bits(0);
-  s.result_rank[0] = static_cast<std::int8_t>(batch + 1 + int{block});
+  auto s = detail::on_pattern(1, operand_bits(0), batch + 1 + int{block});
   auto const add = [&](slot A, slot out) {
     rule r;
     r.in[0] = A, r.out[0] = out;
@@ -140,12 +136,7 @@ constexpr strategy diagonal(int batch = 0, bool block = false) {
 
 /// D A with a diagonal matrix as a vector (d, A), or A D with `of_columns`; d: (*batch, M, [p]) or (*batch, N, [q]).
 constexpr strategy scale_rows(int batch = 0, bool of_columns = false, bool block = false) {
-  strategy s;
-  s.inputs = 2;
-  s.sparse = true;
-  s.stationary = operand_bits(1);
-  s.result_rank[0] = static_cast<std::int8_t>(batch + 2 + 2 * int{block});
-  s.result_batch[0] = static_cast<std::int8_t>(batch);
+  auto s = detail::on_pattern(2, operand_bits(1), batch + 2 + 2 * int{block}, batch);
   auto const add = [&](slot d, slot A) {
     rule r;
     r.in[0] = d, r.in[1] = r.out[0] = A;
@@ -168,12 +159,7 @@ constexpr strategy scale_rows(int batch = 0, bool of_columns = false, bool block
 
 /// A + B on one pattern, entry by entry: both are dealt out alike.
 constexpr strategy add_sparse(int batch = 0, bool block = false) {
-  strategy s;
-  s.inputs = 2;
-  s.sparse = true;
-  s.stationary = operand_bits(0, 1);
-  s.result_rank[0] = static_cast<std::int8_t>(batch + 2 + 2 * int{block});
-  s.result_batch[0] = static_cast<std::int8_t>(batch);
+  auto s = detail::on_pattern(2, operand_bits(0, 1), batch + 2 + 2 * int{block}, batch);
   auto const add = [&](slot A) {
     rule r;
     r.in[0] = r.in[1] = r.out[0] = A;
@@ -193,13 +179,9 @@ namespace detail {
 
 /// What maps right-hand sides (*batch, M, [p], [k]) to the like: batches and columns split.
 constexpr strategy map_of_right_hand_sides(strategies::sparse_dims const& d) {
-  strategy s;
-  s.inputs = 2;
-  s.sparse = true;
-  s.stationary = operand_bits(0);
   int const of_x = d.vector_has_batch ? d.batch : 0; // where b has its rows
   int const rank = d.batch + 1 + int{d.block} + int{d.columns};
-  s.result_rank[0] = static_cast<std::int8_t>(rank);
+  auto s = on_pattern(2, operand_bits(0), rank);
   for (int b = 0; b < d.batch; ++b)
     s.add(rule_of_three(shard_slot(b), shard_slot(b), d.vector_has_batch ? shard_slot(b) : slot{}));
   if (d.columns) s.add(rule_of_three(shard_slot(rank - 1), slot{}, shard_slot(of_x + 1 + int{d.block})));
