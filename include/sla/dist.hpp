@@ -17,6 +17,7 @@
 #include <sla/dist/fake.hpp>
 #include <sla/dist/flat.hpp>
 #include <sla/dist/grad.hpp>
+#include <sla/dist/grad_check.hpp>
 #include <sla/dist/grad_matrix.hpp>
 #include <sla/dist/grad_pending.hpp>
 #include <sla/dist/grad_views.hpp>

@@ -152,14 +152,15 @@ template <class F, class... V>
 gradient_check checked_gradient(F const& f, gradient_check_options const& options, std::tuple<V...> const& x, std::tuple<V...> const& d) {
   gradient_check c;
   constexpr std::index_sequence_for<V...> all;
+  using First = direction_space<std::tuple_element_t<0, std::tuple<V...>>>;
   auto const result = [&]<std::size_t... K>(std::index_sequence<K...>) { return value_and_gradient(f, std::get<K>(x)...); }(all);
   using R = std::remove_cvref_t<std::tuple_element_t<0, decltype(result)>>;
   c.value = double(std::get<0>(result));
-  [&]<std::size_t... K>(std::index_sequence<K...>) { ((c.derivative += pairing(std::get<K + 1>(result), std::get<K>(d))), ...); }(all);
+  [&]<std::size_t... K>(std::index_sequence<K...>) { ((c.derivative += direction_space<V>::pairing(std::get<K + 1>(result), std::get<K>(d))), ...); }(all);
   std::string failure;
   auto const at = [&](double h) {
     try {
-      return [&]<std::size_t... K>(std::index_sequence<K...>) { return double(eval(f(moved(std::get<K>(x), h, std::get<K>(d))...))); }(all);
+      return [&]<std::size_t... K>(std::index_sequence<K...>) { return First::number(f(direction_space<V>::moved(std::get<K>(x), h, std::get<K>(d))...)); }(all);
     } catch (error const& e) {  // a step may lead out of the domain of f: the matrix is indefinite there
       failure = e.what();
       return std::numeric_limits<double>::quiet_NaN();
@@ -169,7 +170,7 @@ gradient_check checked_gradient(F const& f, gradient_check_options const& option
   double h = options.step;
   for (int n = 0; n <= options.halvings; ++n, h /= 2) samples.push_back({h, at(h), at(-h)});
   judge_gradient(c, samples, options.tolerance, double(std::numeric_limits<R>::epsilon()), failure);
-  if (options.out) *options.out << c;
+  if (options.out && First::speaks(std::get<0>(x))) *options.out << c;
   return c;
 }
 /// Arguments, or directions of theirs, as owners of the arguments' types.
@@ -177,9 +178,9 @@ template <class... Args, class Tuple, std::size_t... K>
 auto owned_arguments(Tuple const& values, std::index_sequence<K...>) {
   return std::tuple<argument_t<std::remove_cvref_t<Args>>...>{argument_t<std::remove_cvref_t<Args>>(argument(std::get<K>(values)))...};
 }
-/// Random directions are drawn for values of this floor, on the host.
-template <class V>
-inline constexpr bool has_directions = Scalar<V> || is_tensor<V> || is_sparse_tensor<V>;
+/// Values with directions, all plain or all on ranks.
+template <class First, class... V>
+inline constexpr bool move_together = has_directions<First> && ((has_directions<V> && direction_space<V>::on_ranks == direction_space<First>::on_ranks) && ...);
 template <class X>
 inline constexpr bool is_tuple = false;
 template <class... X>
@@ -191,14 +192,15 @@ inline constexpr bool is_tuple<std::tuple<X...>> = true;
 /// such. f takes plain and traced arguments. Prints a table to options.out.
 ///     check_gradient(misfit, A, b);
 ///     auto c = check_gradient(misfit, std::tie(A, b), {.seed = 3, .out = nullptr});   // c.passed, c.slope, c.steps
-/// Law: the arguments are on the host. Cost: one gradient and two values of f for each of the steps.
+/// Law: the arguments are on the host; of distributed ones see dist/grad_check.hpp. Cost: one gradient and two values of f for each of the steps.
 /// Errors: what f throws at the arguments; shape_error, if a direction has other extents or another pattern than its argument.
 /// Source: Farrell, Ham, Funke and Rognes, Automated derivation of the adjoint of high-level transient finite element programs (2013).
 template <class F, class... Args>
 gradient_check check_gradient(F const& f, std::tuple<Args...> const& args, gradient_check_options const& options = {}) {
-  constexpr bool local = (detail::has_directions<detail::argument_t<std::remove_cvref_t<Args>>> && ...);
-  static_assert(local, "sla: check_gradient(f, args...): arguments are numbers, tensors and sparse tensors of floating point; of distributed ones, check f on one rank");
-  if constexpr (local) {
+  constexpr bool movable = detail::move_together<detail::argument_t<std::remove_cvref_t<Args>>...>;
+  static_assert(movable, "sla: check_gradient(f, args...): arguments are numbers, tensors and sparse tensors of floating point; if distributed, all of them, without "
+                         "halos, and with <sla/dist/grad_check.hpp>");
+  if constexpr (movable) {
     auto const x = detail::owned_arguments<Args...>(args, std::index_sequence_for<Args...>{});
     return detail::checked_gradient(f, options, x, detail::random_directions(x, options.seed));
   } else {

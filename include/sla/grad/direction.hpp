@@ -91,11 +91,38 @@ template <Scalar T>
 T random_direction(T x, std::uint64_t seed) {
   return random_number<T>(seed, 0) * real_t<T>(magnitude_of(x));
 }
+}  // namespace detail
+
+/// The directions in which a V moves, for the check of gradients. A higher floor specialises it for its own values.
+template <class V>
+struct direction_space {
+  static constexpr bool on_ranks = false;
+  static V random(V const& x, std::uint64_t seed) { return detail::random_direction(x, seed); }
+  /// Re <g, d>.
+  template <class G>
+  static double pairing(G const& g, V const& d) {
+    return detail::pairing(g, d);
+  }
+  /// x + h d.
+  static V moved(V const& x, double h, V const& d) { return detail::moved(x, h, d); }
+  /// What a function of a V returned, as a number.
+  template <class Y>
+  static double number(Y const& y) {
+    return double(eval(y));
+  }
+  /// Does this rank print?
+  static bool speaks(V const&) { return true; }
+};
+/// Values with directions.
+template <class V>
+inline constexpr bool has_directions = Scalar<V> || is_tensor<V> || is_sparse_tensor<V>;
+
+namespace detail {
 /// One for each.
 template <class... X>
 auto random_directions(std::tuple<X...> const& x, std::uint64_t seed) {
   return [&]<std::size_t... K>(std::index_sequence<K...>) {
-    return std::tuple<std::remove_cvref_t<X>...>{random_direction(std::get<K>(x), seed + K)...};
+    return std::tuple<X...>{direction_space<X>::random(std::get<K>(x), seed + K)...};
   }(std::index_sequence_for<X...>{});
 }
 }  // namespace detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect-error: of distributed ones, check f on one rank
+// expect-error: if distributed, all of them, without halos, and with <sla/dist/grad_check.hpp>
 #include <sla/dist/distribute.hpp>
 #include <sla/dist/grad.hpp>
 #include <sla/dist/self.hpp>
