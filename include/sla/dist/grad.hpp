@@ -101,8 +101,22 @@ auto in_dual_placement(G const& g, layout_handle<mesh_of_t<X>> const& of_x) {
   else
     return stepped<step::convert, mesh_of_t<X>::template name_string<Axis>(), placement_on_t<To, Axis>, true>(g, of_x);
 }
+/// A traced matrix, or a view of one.
+template <class A>
+concept TracedOperator = TracedRows<A> || (is_traced_view<A> && DistributedSparse<typename A::plain_type>);
+template <class X, bool Transposed, bool Conj>
+struct turned_operator<traced_view<X, Transposed, Conj>> {
+  static constexpr bool transposed = Transposed, conj = Conj;
+};
+template <class A>
+auto const& viewed(A const& a) {
+  if constexpr (is_traced_view<A>)
+    return a.A;
+  else
+    return a;
+}
 template <class A, class X>
-concept TracedRowProduct = (TracedRows<A> && (TracedPlaced<X> || Placed<X>)) || (DistributedOperator<A> && TracedPlaced<X>);
+concept TracedRowProduct = (TracedOperator<A> && (TracedPlaced<X> || Placed<X>)) || (DistributedOperator<A> && TracedPlaced<X>);
 template <class A, class B>
 concept TracedRowSystem = (TracedRows<A> && (TracedPlaced<B> || Placed<B>)) || (DistributedSparse<A> && TracedPlaced<B>);
 
@@ -116,7 +130,9 @@ auto pulled_product(V const& adjoint_of_d, G const& g) {
 /// The product by Op (dist/product.hpp).
 template <class Op, class A, class X>
 auto trace_product(A const& a, X const& x) {
-  using D = std::remove_cvref_t<decltype(matrix_of(plain_value(a)))>;
+  using D = std::remove_cvref_t<decltype(matrix_of(plain_value(viewed(a))))>;
+  using Turned = turned_operator<A>;
+  auto const turned = [](auto const& d) { return view_of<Turned::transposed, Turned::conj>(d); };
   auto const vector = part_of(x);
   auto const multiplied = [](auto const& d, auto const& v) {
     require_well_typed<Op, std::remove_cvref_t<decltype(matrix_of(d))>, std::remove_cvref_t<decltype(v)>>();
@@ -126,19 +142,21 @@ auto trace_product(A const& a, X const& x) {
     constexpr int axis = sparse_axis<placements_of_t<D>>;
     return in_dual_placement<plain_t<X>, axis>(pulled_product(adjoint_of_d, g), layout_of(vector.value()));
   };
-  if constexpr (Traced<A>) {
-    auto const matrix = part_of(a);
+  if constexpr (TracedOperator<A>) {
+    auto const matrix = part_of(viewed(a));
     auto to_values = linear_in(
-        matrix, [matrix, vector](auto const&, auto const& g) { return contribution_to_rows<false, false>(matrix.value(), vector.value(), g, 1); },
-        [multiplied, vector](auto const&, auto const& d) { return multiplied(d, vector.value()); });
+        matrix,
+        [matrix, vector](auto const&, auto const& g) {
+          return contribution_to_rows<Turned::transposed, Turned::conj>(matrix.value(), vector.value(), g, 1);
+        },
+        [multiplied, turned, vector](auto const&, auto const& d) { return multiplied(turned(d), vector.value()); });
     auto to_x = linear_in(
-        vector, [pulled, matrix](auto const&, auto const& g) { return pulled(adjoint(matrix.value()), g); },
-        [multiplied, matrix](auto const&, auto const& d) { return multiplied(matrix.value(), d); });
-    return record(a.home(), multiplied(matrix.value(), vector.value()), std::move(to_values), std::move(to_x));
+        vector, [pulled, turned, matrix](auto const&, auto const& g) { return pulled(adjoint(turned(matrix.value())), g); },
+        [multiplied, turned, matrix](auto const&, auto const& d) { return multiplied(turned(matrix.value()), d); });
+    return record(a.home(), multiplied(turned(matrix.value()), vector.value()), std::move(to_values), std::move(to_x));
   } else {
-    using Turned = turned_operator<A>;
     auto const kept = std::make_shared<D const>(matrix_of(a));
-    auto const oriented = [kept] { return view_of<Turned::transposed, Turned::conj>(*kept); };
+    auto const oriented = [kept, turned] { return turned(*kept); };
     return record(x.home(), multiplied(oriented(), vector.value()),
                   linear_in(
                       vector, [oriented, pulled](auto const&, auto const& g) { return pulled(adjoint(oriented()), g); },
@@ -147,7 +165,21 @@ auto trace_product(A const& a, X const& x) {
 }
 }  // namespace detail
 
-/// y = D x: D^H g to x (the reverse halo), g[row] conj(x[col]) to the stored values.
+/// Views of a traced matrix, as of a plain one.
+template <detail::TracedRows A>
+auto perform(op::transpose, A const& a) {
+  return detail::turned(detail::as_traced_view(a));
+}
+template <detail::TracedRows A>
+auto perform(op::conj, A const& a) {
+  return detail::conjugated(detail::as_traced_view(a));
+}
+template <detail::TracedRows A>
+auto perform(op::adjoint, A const& a) {
+  return detail::turned(detail::conjugated(detail::as_traced_view(a)));
+}
+
+/// y = D x: D^H g to x (the reverse halo), g[row] conj(x[col]) to the stored values; D may be turned.
 template <class A, class X>
   requires detail::TracedRowProduct<A, X>
 auto perform(op::mul, A const& a, X const& x) {
