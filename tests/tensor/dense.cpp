@@ -39,8 +39,11 @@ TEST_CASE("values are copied, and moved without a copy") {
   double const* const where = a.data();
   auto c = std::move(a);
   CHECK(c.data() == where);
-  b = c;
-  CHECK(b[0] == 2);
+  CHECK(a.extent(0) == 0);  // what says its extents has its elements
+  b = std::move(c);
+  CHECK((c.extent(0) == 0 && b.extent(0) == 5));
+  c = b;
+  CHECK((c[0] == 2 && b[0] == 2));
   CHECK(zeros<float>(3)[2] == 0);
   CHECK(ones<std::complex<double>>(3)[2] == 1.0);
 }

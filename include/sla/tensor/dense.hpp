@@ -40,7 +40,8 @@ class tensor {
   }
 
   tensor(tensor const&) = default;
-  tensor(tensor&&) = default;
+  /// What was moved from is empty, and says so: its dynamic extents are 0.
+  tensor(tensor&& other) noexcept : extents_(std::exchange(other.extents_, E{})), values_(std::move(other.values_)) {}
   /// A tensor that borrows a user's array writes into that array, and keeps its extents. Errors: shape_error, if they differ.
   tensor& operator=(tensor const& other) {
     if (borrows())
@@ -53,7 +54,7 @@ class tensor {
     if (borrows())
       write_through(other);
     else
-      extents_ = other.extents_, values_ = std::move(other.values_);
+      extents_ = std::exchange(other.extents_, E{}), values_ = std::move(other.values_);
     return *this;
   }
 
