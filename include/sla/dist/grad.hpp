@@ -49,26 +49,13 @@ struct entries_contribution {
     to_values<Transposed, Conj>(view(x), view(g), sign).add_to(sum);
   }
 };
-/// A rank's own part of x, and behind it the ghosts of a plan.
-template <class Local>
-auto with_ghosts(halo_plan const& plan, Local const& x) {
-  using T = typename Local::value_type;
-  using Full = resized_t<Local, 0>;
-  auto const [outer, inner] = around(x.extents(), 0);
-  Full out(with_extent<typename Full::extents_type>(x.extents(), 0, plan.own() + plan.ghosts()), uninitialized);
-  halo_exchange<T> exchange(plan, x.data(), {outer, inner});
-  exchange.wait();
-  std::copy_n(x.data(), plan.own() * inner, out.data());
-  std::copy_n(exchange.ghosts(), plan.ghosts() * inner, out.data() + plan.own() * inner);
-  return out;
-}
 template <bool Transposed, bool Conj, class D, class X, class G>
 auto contribution_to_rows(D const& d, X const& x, G const& g, int sign) {
   if constexpr (by_entries<placements_of_t<D>>) {
     auto const &in = *(Transposed ? d.handle()->fold : d.handle()->halo), &out = *(Transposed ? d.handle()->halo : d.handle()->fold);
-    using In = decltype(with_ghosts(in, x.local()));
-    using Out = decltype(with_ghosts(out, g.local()));
-    return entries_contribution<Transposed, Conj, In, Out>{with_ghosts(in, x.local()), with_ghosts(out, g.local()), sign};
+    using In = decltype(with_halo<0>(x.local(), in));
+    using Out = decltype(with_halo<0>(g.local(), out));
+    return entries_contribution<Transposed, Conj, In, Out>{with_halo<0>(x.local(), in), with_halo<0>(g.local(), out), sign};
   } else if constexpr (Transposed) {
     using Own = decltype(view(x.local()));
     return rows_contribution<true, Conj, decltype(of_columns(d, g)), Own>{of_columns(d, g), view(x.local()), sign};

@@ -106,8 +106,6 @@ constexpr void require_rows_or_columns() {
                 "sla: no rank has whole rows or columns of this matrix (they are dealt out by two axes, or entry by entry), and it only multiplies: "
                 "distribute it by rows for this");
 }
-template <class List, int Dim>
-inline constexpr int grid_axis = sparse_axis<List, Dim>;
 /// Which sparse axis the ranks of some mesh axis share: 0 rows, 1 columns (of a grid too: no rank has whole rows), -1 none.
 template <class List>
 inline constexpr int sparse_dim = sparse_axis<List, 1> >= 0 ? 1 : sparse_axis<List, 0> >= 0 ? 0 : -1;
@@ -177,7 +175,7 @@ auto product_as(A&& a, X&& x) {
     Product y{std::move(view), std::move(node), handle->fold, handle->halo};
     return typename placed_result<Op, D, X>::template type<Product>{std::move(y), std::move(layout)};
   } else if constexpr (is_grid<placements_of_t<D>>) {
-    constexpr int from = grid_axis<placements_of_t<D>, Turned::transposed ? 0 : 1>;
+    constexpr int from = sparse_axis<placements_of_t<D>, Turned::transposed ? 0 : 1>;
     auto const handle = matrix_of(a).handle();
     if (layout_of(x)->extent[from] != handle->extent[from])
       throw shape_error(text("A * x: x has ", layout_of(x)->extent[from], " elements, and A ", handle->extent[from],

@@ -46,10 +46,10 @@ auto record_parts(Whole whole, Rule const& rule, Parts const&... parts) {
 
 template <bool Down, bool Across, class Put, class... Parts>
 auto trace_cat(Put const& put, Parts const&... parts) {
-  static_assert((is_csr<typename std::remove_cvref_t<decltype(value_of(parts))>::format_type> && ...),
+  static_assert((is_csr<typename std::remove_cvref_t<decltype(plain_value(parts))>::format_type> && ...),
                 "sla: cat_rows, cat_cols and block_diagonal of traced sparse tensors want them in Csr: convert them before they are traced, with to<Csr<>>(A)");
-  auto whole = put(value_of(parts)...);
-  auto const slots = std::make_shared<std::array<buffer<index_t>, sizeof...(Parts)> const>(slots_in_whole<Down, Across>(whole, value_of(parts)...));
+  auto whole = put(plain_value(parts)...);
+  auto const slots = std::make_shared<std::array<buffer<index_t>, sizeof...(Parts)> const>(slots_in_whole<Down, Across>(whole, plain_value(parts)...));
   auto const rule = [&slots](auto const& part, std::size_t k) {
     if constexpr (Traced<std::remove_cvref_t<decltype(part)>>)
       return linear_in(
@@ -125,7 +125,7 @@ auto cat_batch(Parts const&... parts) {
     else
       return detail::no_rule{};
   };
-  return detail::record_parts(cat_batch(detail::value_of(parts)...), rule, parts...);
+  return detail::record_parts(cat_batch(detail::plain_value(parts)...), rule, parts...);
 }
 
 }  // namespace sla

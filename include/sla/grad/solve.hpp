@@ -71,13 +71,6 @@ auto derivative_option(O const& option) {
     return std::tuple<>{};
 }
 
-template <class X>
-decltype(auto) plain_value(X const& x) {
-  if constexpr (Traced<X>)
-    return x.value();
-  else
-    return (x);
-}
 /// x with op(A) x = b. Back: op(A)^H w = g gives w to b and -w x^H to A. Forth: op(A) dx = db - op(dA) x.
 template <class Prepared, class A, class B, class Kept>
 struct solve_rule {

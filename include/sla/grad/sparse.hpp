@@ -57,13 +57,6 @@ auto sparse_part(Home& t, X const& x) {
   else
     return kept_operand<X>{t.keep(x)};
 }
-template <class X>
-auto const& value_of(X const& x) {
-  if constexpr (Traced<X>)
-    return x.value();
-  else
-    return x;
-}
 template <class A, class N>
 concept TracedViewScaling = (is_traced_view<A> && NumberOrTraced<N>) || (SparseView<A> && Traced<N> && Number<plain_t<N>>);
 }  // namespace detail
@@ -123,7 +116,7 @@ template <Number NA, class A, Number NB, class B>
 auto perform(op::add, NA alpha, A const& a, NB beta, B const& b) {
   auto const& x = detail::evaluated_sparse(a);
   auto const& y = detail::evaluated_sparse(b);
-  return detail::record(detail::home_of(a, b), add(alpha, detail::value_of(x), beta, detail::value_of(y)), detail::summand_rule(x, alpha),
+  return detail::record(detail::home_of(a, b), add(alpha, detail::plain_value(x), beta, detail::plain_value(y)), detail::summand_rule(x, alpha),
                         detail::summand_rule(y, beta));
 }
 template <class A, class B>

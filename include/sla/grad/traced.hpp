@@ -119,6 +119,16 @@ struct plain_of<traced<V, Home>> {
 template <class X>
 using plain_t = typename plain_of<std::remove_cvref_t<X>>::type;
 
+namespace detail {
+template <class X>
+decltype(auto) plain_value(X const& x) {
+  if constexpr (Traced<X>)
+    return x.value();
+  else
+    return (x);
+}
+}  // namespace detail
+
 /// Traced values of this floor: numbers and tensors, which mix in elementwise operations, and sparse tensors.
 template <class X>
 concept TracedElements = Traced<X> && (is_tensor<plain_t<X>> || Number<plain_t<X>>);
