@@ -43,16 +43,17 @@ auto rows_dealt_again(D const& d, std::shared_ptr<row_partition const> const& ro
 }
 } // namespace detail
 
-/// Rows that get other owners: a step as `perform` takes it.
-template <fixed_string Axis, class To>
+/// Rows that get other owners: a step as `perform` takes it; S is a step_on.
+template <StepOn S>
 struct dealing_rows {};
 
-template <fixed_string Axis, class To, DistributedSparse X, class How>
-auto perform(dealing_rows<Axis, To>, X const& x, How const& how) {
+template <StepOn S, DistributedSparse X, class How>
+auto perform(dealing_rows<S>, X const& x, How const& how) {
   using Mesh = mesh_of_t<X>;
-  constexpr int a = Mesh::template index<Axis>();
-  require_step<step::repartition, X, Axis, To>();
-  if constexpr (!legal_step<step::repartition, X, Axis, To>) {
+  using To = typename S::to;
+  constexpr int a = Mesh::template index<S::axis>();
+  require_step<S::how, X, S::axis, To>();
+  if constexpr (!legal_step<S::how, X, S::axis, To>) {
     return x;
   } else {
     using From = placement_on_t<X, a>;
@@ -77,14 +78,14 @@ auto perform(dealing_rows<Axis, To>, X const& x, How const& how) {
     }
   }
 }
-template <fixed_string Axis, class To, class X, class How>
+template <StepOn S, class X, class How>
   requires(Traced<X> && DistributedSparse<plain_t<X>>)
-auto perform(dealing_rows<Axis, To> s, X const& x, How const& how) {
+auto perform(dealing_rows<S> s, X const& x, How const& how) {
   auto const* const own = &x.variable();
   auto rule = detail::linear_in(
       x,
       [own](auto const&, auto const& g) {
-        constexpr int a = mesh_of_t<plain_t<X>>::template index<Axis>();
+        constexpr int a = mesh_of_t<plain_t<X>>::template index<S::axis>();
         auto const& A = own->value();
         auto const back = detail::rows_dealt_again<a>(g, A.handle()->rows, true).first;
         auto const pattern = back.pattern().view(); // the entries of A, whose columns have their numbers
@@ -105,7 +106,7 @@ auto perform(dealing_rows<Axis, To> s, X const& x, How const& how) {
 template <fixed_string Axis, Placement To, class X, class How>
   requires DistributedSparse<plain_t<X>>
 auto repartition(X const& x, How const& how) {
-  return perform(dealing_rows<Axis, To>{}, x, how);
+  return perform(dealing_rows<step_on<step::repartition, Axis, To>>{}, x, how);
 }
 
 } // namespace sla

@@ -56,18 +56,18 @@ auto exchanged_rows(Local const& x, splits const& s, any_communicator& c) {
 }
 } // namespace detail
 
-/// Rows that go to other ranks: a step as `perform` takes it.
-template <fixed_string Axis>
+/// Rows that go to other ranks: a step as `perform` takes it; S is a step_on.
+template <StepOn S>
 struct exchanging_rows {};
 
-template <fixed_string Axis, detail::Steppable X>
-auto perform(exchanging_rows<Axis> step_, X const& x, splits const& s) {
+template <StepOn S, detail::Steppable X>
+auto perform(exchanging_rows<S> rows, X const& x, splits const& s) {
   if constexpr (!is_distributed<X>) {
-    return perform(step_, eval(x), s);
+    return perform(rows, eval(x), s);
   } else {
     using Mesh = mesh_of_t<X>;
-    constexpr int a = Mesh::template index<Axis>();
-    require_step<step::all_to_all, X, Axis, Varying>();
+    constexpr int a = Mesh::template index<S::axis>();
+    require_step<S::how, X, S::axis, typename S::to>();
     constexpr bool has_rows = [] {
       if constexpr (is_tensor<local_of_t<X>>)
         return local_of_t<X>::rank > 0;
@@ -75,7 +75,7 @@ auto perform(exchanging_rows<Axis> step_, X const& x, splits const& s) {
         return false;
     }();
     static_assert(has_rows, "sla: all_to_all<axis, Varying>(x, splits): x has rows to give away: a tensor of one dimension at least");
-    if constexpr (legal_step<step::all_to_all, X, Axis, Varying> && has_rows) {
+    if constexpr (legal_step<S::how, X, S::axis, typename S::to> && has_rows) {
       auto& c = x.mesh().communicator(a);
       auto local = detail::exchanged_rows(x.local(), detail::answered(s, x.local().extent(0), c), c);
       return typename detail::distributed_with<decltype(local), Mesh, placements_of_t<X>>::type(std::move(local), x.handle());
@@ -84,15 +84,15 @@ auto perform(exchanging_rows<Axis> step_, X const& x, splits const& s) {
     }
   }
 }
-template <fixed_string Axis, detail::TracedSteppable X>
-auto perform(exchanging_rows<Axis> step_, X const& x, splits const& s) {
-  auto& c = x.value().mesh().template communicator<Axis>();
-  auto value = perform(step_, x.value(), s);
+template <StepOn S, detail::TracedSteppable X>
+auto perform(exchanging_rows<S> rows, X const& x, splits const& s) {
+  auto& c = x.value().mesh().template communicator<S::axis>();
+  auto value = perform(rows, x.value(), s);
   splits both = s;
   if (both.receive.empty()) both = detail::answered(std::move(both), x.value().local().extent(0), c);
   auto rule = detail::linear_in(
-      x, [step_, both](auto const&, auto const& g) { return perform(step_, g, splits{both.receive, both.send}); },
-      [step_, both](auto const&, auto const& d) { return perform(step_, d, both); });
+      x, [rows, both](auto const&, auto const& g) { return perform(rows, g, splits{both.receive, both.send}); },
+      [rows, both](auto const&, auto const& d) { return perform(rows, d, both); });
   return detail::record(x.home(), std::move(value), std::move(rule));
 }
 
@@ -104,7 +104,7 @@ template <fixed_string Axis, Placement To, Stepping X>
 auto all_to_all(X const& x, splits const& s) {
   static_assert(std::same_as<To, Varying>, "sla: all_to_all<axis, P>(x, splits): rows go from a Varying to a Varying; what a Shard holds, its family says");
   if constexpr (std::same_as<To, Varying>)
-    return perform(exchanging_rows<Axis>{}, x, s);
+    return perform(exchanging_rows<step_on<step::all_to_all, Axis, Varying>>{}, x, s);
   else
     return x;
 }

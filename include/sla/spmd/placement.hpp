@@ -156,29 +156,23 @@ struct GhostP {
 namespace detail {
 /// A shard with the halo of this name, and the shard inside of a halo. Others stay: their steps are refused.
 template <class P, fixed_string Pattern>
-struct ghost_beside {
-  using type = P;
-};
-template <int D, class F, int L, fixed_string Pattern>
-struct ghost_beside<Shard<D, F, L>, Pattern> {
-  using type = Ghost<D, F, Pattern>;
-};
+constexpr auto ghost_beside() {
+  if constexpr (P::kind == placement_kind::shard)
+    return std::type_identity<Ghost<P::dim, typename P::family, Pattern>>{};
+  else
+    return std::type_identity<P>{};
+}
 template <class P>
-struct shard_inside {
-  using type = P;
-};
-template <int D, class F, fixed_string Pattern>
-struct shard_inside<Ghost<D, F, Pattern>> {
-  using type = Shard<D, F>;
-};
-template <int D, class F, fixed_string Pattern>
-struct shard_inside<GhostP<D, F, Pattern>> {
-  using type = Shard<D, F>;
-};
+constexpr auto shard_inside() {
+  if constexpr (P::kind == placement_kind::ghost || P::kind == placement_kind::ghost_partial)
+    return std::type_identity<Shard<P::dim, typename P::family>>{};
+  else
+    return std::type_identity<P>{};
+}
 template <class P, fixed_string Pattern>
-using ghost_of = typename ghost_beside<P, Pattern>::type;
+using ghost_of = typename decltype(ghost_beside<P, Pattern>())::type;
 template <class P>
-using shard_of = typename shard_inside<P>::type;
+using shard_of = typename decltype(shard_inside<P>())::type;
 } // namespace detail
 
 /// What stands in a `distributed<Local, Mesh, ...>`, once per mesh axis.
