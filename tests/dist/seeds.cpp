@@ -26,10 +26,10 @@ TEST_CASE("a seed is carried back over shards, copies and pending sums as on one
     auto const v = distribute(x, D.row_layout()), seed = distribute(w, D.row_layout());
     auto const whole = distribute<Replicate>(w, m);
     auto const [by_rows, dA, dv] = vjp(f, std::tie(D, v), seed);
-    static_assert(std::same_as<std::remove_const_t<decltype(dA)>, cotangent_t<decltype(D)>>);
+    static_assert(std::same_as<std::remove_cvref_t<decltype(dA)>, cotangent_t<decltype(D)>>);
     auto const gather_last = [&](auto const& a, auto const& u) { return all_gather<"rows">(f(a, u)); };
     auto const [copies, dA2, dv2] = vjp(gather_last, std::tie(D, v), convert<"rows", Partial<>>(whole));
-    static_assert(has_placements<std::remove_const_t<decltype(copies)>, Replicate>);
+    static_assert(has_placements<std::remove_cvref_t<decltype(copies)>, Replicate>);
     auto const once = [&](auto const& a, auto const& u) { return all_gather<"rows", Invariant>(f(a, u)); };
     auto const [same, dA3, dv3] = vjp(once, std::tie(D, v), convert<"rows", Invariant>(whole, expert));
     auto const [pending, dn] = vjp([](auto const& u) { return squared_norm(u); }, std::tie(v), distributed<double, Rows, Replicate>(3.0, whole.handle()));
