@@ -146,3 +146,16 @@ TEST_CASE("uneven shards, and one axis alone") {
   });
   for (double e : wrong) CHECK(e <= 1e-12);
 }
+
+TEST_CASE("pieces that are equal and interleave are moved one axis at a time") {
+  using Six = mesh<axis<"a", 2>, axis<"b", 3>>;
+  auto const wrong = threads::run(6, [](auto& world) {
+    Six m(world);
+    auto const x = random<double, Extents<dyn, dyn>>({7, 12}, 7);
+    auto const from = distribute<Shard<1, Strided<3>>, Shard<0, Ceil>>(x, m);
+    auto const both = redistribute<Shard<0, Ceil>, Shard<1, Strided<2>>>(from);
+    auto const one = redistribute<Shard<1, Strided<3>>, Shard<1, Strided<2>>>(both);
+    return double(norm(gather(both) - x)) + double(norm(gather(one) - x)) + double(norm(gather(redistribute<R, Shard<1, Strided<2>>>(one)) - x));
+  });
+  for (double e : wrong) CHECK(e == 0);
+}

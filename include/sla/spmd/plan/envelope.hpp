@@ -30,7 +30,7 @@ struct setting_of<Mesh, detail::type_list<Key...>> {
     m.plain = detail::index_in<Even>(detail::type_list<Key...>{});
     if (m.plain == m.families) m.plain = -1;
     int n = 0;
-    ((m.even[n] = family_facts_of<Key>.even, m.stated[n++] = family_facts_of<Key>.stated), ...);
+    ((m.even[n] = std::is_same_v<Key, Even>, m.stated[n++] = family_facts_of<Key>.stated), ...);
     return m;
   }();
 };

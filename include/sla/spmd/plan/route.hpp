@@ -19,7 +19,8 @@ struct plan_setting {
   fixed_array<int, max_mesh_axes> size{};
   topology wired{};
   std::int8_t families = 0; ///< numbers below this may occur
-  fixed_array<bool, max_plan_keys> even{}, stated{};
+  fixed_array<bool, max_plan_keys> even{}; ///< equal pieces that nest, as steps on several axes want them: Even, not Strided
+  fixed_array<bool, max_plan_keys> stated{};
   std::int16_t plain = -1; ///< the number of Even, by which steps in between deal out; -1: none do
   constexpr bool operator==(plan_setting const&) const = default;
 };
