@@ -17,7 +17,7 @@
 
 namespace sla {
 
-/// What one rank holds: its coordinates, for each dimension its global indices, and for each axis what its numbers are beside that.
+/// What one rank holds: its coordinates, and for each dimension its global indices.
 struct rank_share {
   int rank = 0;
   std::vector<int> coordinates;

@@ -241,7 +241,6 @@ index_t whole_extent(X const& x, int d) {
   return order.count ? x.handle()->extent[order.axis[0]] : x.local().extent(d);
 }
 
-/// The communicators of all axes together speak for the mesh; several ranks agree before one of them throws.
 /// f() on every rank; if it throws on one, all throw: that rank its error, the others the same words.
 template <class F>
 auto together(any_communicator& c, F const& f) {
