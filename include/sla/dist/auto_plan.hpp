@@ -111,7 +111,10 @@ constexpr auto run_call(plans::Plan<Parts...>, X const&... x) {
 /// Asked: a wish, or nothing, and the operands.
 template <class Op, class Golden, class... Asked, class... X>
 constexpr auto planned_result(type_list<Asked...>, X const&... x) {
-  if constexpr (!Plannable<Op, Asked...>) {
+  if constexpr (!plans::has_strategy<std::remove_cvref_t<decltype(rule_of<Op>)>>) {
+    static_assert(has_plan<Op>, "sla[E16]: the rule of this operation is a composition, or knows nothing of ranks: it has no table to plan by. Bring each "
+                                "operand where the rule takes it, redistribute<...>(x), and call the operation");
+  } else if constexpr (!Plannable<Op, Asked...>) {
     static_assert(has_plan<Op, Asked...>, "sla[E16]: no redistribution of these operands makes the call legal, or leads to the placements wanted");
   } else {
     using P = sla::plan_of<Op, Asked...>;
@@ -144,7 +147,7 @@ struct asked_of<Op, plans::Expect<Golden>> {
 /// Op of the operands, after the cheapest steps that make the call legal: `plan_of<Op, X...>` is their type and
 /// `explain_plan<Op, X...>()` their words. Sparse operands stay where they are.
 /// Gradient: that of the steps and of the operation. Cost: that of the plan; nothing if the call is legal as it stands.
-/// Errors: as redistribute.
+/// Law: the rule of Op is a table (spmd/strategies.hpp) or by kind, no composition. Errors: as redistribute.
 template <class Op, class... X>
 constexpr auto auto_plan(X const&... x) {
   return detail::planned_result<Op, void>(detail::type_list<typename detail::planned_operand<X>::type...>{}, x...);

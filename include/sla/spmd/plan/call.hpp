@@ -48,6 +48,12 @@ constexpr strategy planned_strategy(Rule const&, std::span<operand const>) {
   return none;
 }
 
+/// Has the rule such a table?
+template <class Rule>
+inline constexpr bool has_strategy = std::is_same_v<Rule, op_rule> || std::is_same_v<Rule, strategy>;
+template <class F>
+inline constexpr bool has_strategy<rules::chosen<F>> = true;
+
 /// What is asked when Op is to be called on Ts: Wish is a list of placements, empty for any.
 template <class Op, class Wish, class... Ts>
 struct call_query {
