@@ -166,6 +166,21 @@ static_assert(!rule_of<on_tp<struct unknown>>.known);
 
 } // namespace
 
+namespace {
+struct twice_ruled; // rows make rows by one rule, whole tensors by another
+}
+template <>
+inline constexpr strategy sla::rule_of<twice_ruled> = [] {
+  strategy s = strategies::einsum("ij->ij");
+  rule other = s.rules[0];
+  other.out[0] = {slot_kind::replicate};
+  return s.add(other);
+}();
+namespace {
+static_assert(why<twice_ruled, X<Shard<0>, R>> == code::ambiguous_rule);
+static_assert(why<twice_ruled, X<R, R>> == code::ambiguous_rule); // whatever the operands: the rules are wrong
+} // namespace
+
 TEST_CASE("a reference composes on numbers too") {
   auto const reference = [](auto const& x, auto const& y) { return 2.0 * x + exp(y); };
   using std::exp;

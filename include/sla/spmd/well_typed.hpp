@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <sla/spmd/compose.hpp>
+#include <sla/spmd/expand.hpp>
 #include <sla/spmd/modes.hpp>
 #include <sla/spmd/operand.hpp>
 #include <sla/spmd/rules.hpp>
@@ -71,6 +72,15 @@ consteval operand operand_of() {
   }
 }
 
+/// Do two rules of a stated strategy want the same operands? Looked at once for each operation.
+template <class Op>
+inline constexpr bool is_ambiguous = [] {
+  if constexpr (std::is_same_v<std::remove_cvref_t<decltype(rule_of<Op>)>, strategy>)
+    return rule_of<Op>.known && check_strategy(rule_of<Op>) == code::ambiguous_rule;
+  else
+    return false;
+}();
+
 /// One operation on operands of these types (without references).
 template <class Op, class... Ts>
 struct typed_call {
@@ -85,6 +95,7 @@ struct typed_call {
   static constexpr typing_outcome decide() {
     typing_outcome out;
     if (!rule_of<Op>.known) return out.why.what = code::no_rule, out;
+    if (is_ambiguous<Op>) return out.why.what = code::ambiguous_rule, out;
     if constexpr (std::is_void_v<mesh_type>) {
       return out; // nothing is distributed
     } else {
