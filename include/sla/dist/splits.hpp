@@ -75,7 +75,9 @@ auto perform(exchanging_rows<S> rows, X const& x, splits const& s) {
         return false;
     }();
     static_assert(has_rows, "sla: all_to_all<axis, Varying>(x, splits): x has rows to give away: a tensor of one dimension at least");
-    if constexpr (legal_step<S::how, X, S::axis, typename S::to> && has_rows) {
+    constexpr step how = S::how; // g++ 12 takes members in a concept's arguments for types
+    constexpr auto axis = S::axis;
+    if constexpr (legal_step<how, X, axis, typename S::to> && has_rows) {
       auto& c = x.mesh().communicator(a);
       auto local = detail::exchanged_rows(x.local(), detail::answered(s, x.local().extent(0), c), c);
       return typename detail::distributed_with<decltype(local), Mesh, placements_of_t<X>>::type(std::move(local), x.handle());
