@@ -35,6 +35,17 @@ template <>
 inline constexpr auto sla::rule_of<mm> = strategies::einsum("mk,kn->mn");
 
 namespace {
+struct squares {
+  template <class A>
+  using extents = A;
+  static tensor<double, Extents<dyn>> apply(auto const& x) { return x * x; }
+  static tensor<double, Extents<dyn>> pull(operand_number<0>, auto const& x, auto const& g) { return 2.0 * x * g; }
+};
+}  // namespace
+template <>
+inline constexpr sla::op_rule sla::rule_of<squares>{};  // entry by entry, linear in nothing
+
+namespace {
 using Mesh = mesh<axis<"tp">>;
 template <class P>
 using X = dtensor<tensor<double, Extents<dyn, dyn>>, Mesh, P>;
@@ -67,6 +78,16 @@ TEST_CASE("parts of a user's product are those of the whole product, and so are 
                   std::abs(loss - 0.5 * double(squared_norm(c))) + apart(gather(rows), c) + apart(gather(columns), c) + apart(gather(terms), c) + apart(gather(y), c) + apart(gather(dy), dc);
          }))
       CHECK(e <= 1e-12);
+}
+
+TEST_CASE("an operation that is not linear has gradients") {
+  tensor<double, Extents<dyn>> const x = random<double, Extents<dyn>>({11}, 1), expected = 4.0 * x * x * x;
+  for (double e : threads::run(3, [&](auto& world) {
+         Mesh m(world);
+         auto const [loss, g] = value_and_gradient([](auto const& v) { return squared_norm(custom<squares>(v)); }, distribute<Shard<0, Balanced>>(x, m));
+         return double(norm(gather(g) - expected)) + std::abs(loss - squared_norm(x * x));
+       }))
+    CHECK(e <= 1e-13);
 }
 
 TEST_CASE("operands whose common index has two extents are refused on all ranks, the even parts of which may fit") {

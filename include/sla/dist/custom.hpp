@@ -81,7 +81,8 @@ auto called_rule(std::tuple<Part...> const& parts) {
         return typename distributed_with<decltype(local), mesh_of_t<X>, List>::type(std::move(local), x.handle());
       },
       [parts](auto const&, auto const& d) {
-        static_assert(linear_in_operand<Op, K, std::remove_cvref_t<decltype(std::declval<Part const&>().value())>...>,
+        // a question of tangents alone: the gradient of an operation that is not linear is asked for without them
+        static_assert(linear_in_operand<Op, K, std::remove_cvref_t<decltype(std::declval<Part const&>().value())>...> || always_false<decltype(d)>,
                       "sla: custom<Op>(x...): tangents pass operands in which the rule of Op says that it is linear; of others take the gradient");
         auto const operand = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) -> decltype(auto) {
           if constexpr (int(N) == K)
