@@ -99,9 +99,14 @@ constexpr rule_report check_rule_over(rule_domain const& domain, any_rule const&
       n *= choices[k * static_cast<std::size_t>(axes) + static_cast<std::size_t>(a)].size();
     dealt.emplace_back(n, detail::dealt_operand{});
   }
-  std::uint32_t count = 0;
   detail::for_all(choices, [&](std::vector<std::size_t> const& at) {
-    if (domain.one_in > 1 && sim::detail::mix(++count, 5U) % static_cast<std::uint32_t>(domain.one_in)) {
+    std::uint32_t form = 5; // whatever the families: a rule holds for all of them
+    for (std::size_t n = 0; n < at.size() && domain.one_in > 1; ++n) {
+      auto const& p = choices[n][at[n]];
+      int const way = ((p.level * 16 + p.dim + 1) * 8 + int(p.fold)) * 16 + int(p.kind);
+      form = sim::detail::mix(form, static_cast<std::uint32_t>(way));
+    }
+    if (domain.one_in > 1 && form % static_cast<std::uint32_t>(domain.one_in)) {
       ++report.skipped;
       return;
     }
