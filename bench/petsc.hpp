@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // PETSc's defaults as a peer: KSPSolve of a sequential AIJ matrix, GMRES(30) with ILU(0), started from zero.
-// Only where PETSc was found, with real scalars and 32-bit indices (bench/CMakeLists.txt).
+// Only where PETSc was found, with 32-bit indices (bench/CMakeLists.txt); its scalars are real or complex, as it was built.
 #pragma once
 
 #include <petscksp.h>
@@ -19,7 +19,7 @@ struct petsc_outcome {
 };
 
 /// Solves A x = b to a relative tolerance (of PETSc's preconditioned residual), set-up included.
-inline petsc_outcome petsc_defaults(sla::sparse_tensor<double> const& A, sla::vector<double> const& b, sla::vector<double>& x, double rtol) {
+inline petsc_outcome petsc_defaults(sla::sparse_tensor<PetscScalar> const& A, sla::vector<PetscScalar> const& b, sla::vector<PetscScalar>& x, double rtol) {
   static bool const started = PetscInitializeNoArguments() == 0;
   if (!started) throw sla::unavailable_error("PETSc does not start; run the benchmark without it");
   petsc_outcome out;
@@ -31,7 +31,7 @@ inline petsc_outcome petsc_defaults(sla::sparse_tensor<double> const& A, sla::ve
   KSP solver;
   // Errors of PETSc end the program with PETSc's own words.
   auto sure = [](PetscErrorCode code) { CHKERRABORT(PETSC_COMM_SELF, code); };
-  sure(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, rows, rows, row_ptr, col, const_cast<double*>(A.values().data()), &matrix));
+  sure(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, rows, rows, row_ptr, col, const_cast<PetscScalar*>(A.values().data()), &matrix));
   sure(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, rows, b.data(), &right));
   sure(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, rows, x.data(), &left));
   out.seconds = seconds([&] {

@@ -33,7 +33,11 @@ table spmv spmv spmv.O2
 table spgemm spgemm spgemm.O2
 table memory memory
 table choice choice
-table real_matrices "real_matrices ${1:-tests/data}"
+if [ -x "$programs/real_matrices.complex" ]; then
+  table real_matrices "real_matrices ${1:-tests/data} real" "real_matrices.complex ${1:-tests/data} complex"
+else
+  table real_matrices "real_matrices ${1:-tests/data}"
+fi
 for program in ranks overlap; do
   if [ -x "$programs/$program" ]; then OMP_PROC_BIND=false table "$program" "$program"; fi
 done
