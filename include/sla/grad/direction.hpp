@@ -118,11 +118,11 @@ template <class V>
 inline constexpr bool has_directions = Scalar<V> || is_tensor<V> || is_sparse_tensor<V>;
 
 namespace detail {
-/// One for each.
+/// One for each; x may be of references.
 template <class... X>
 auto random_directions(std::tuple<X...> const& x, std::uint64_t seed) {
   return [&]<std::size_t... K>(std::index_sequence<K...>) {
-    return std::tuple<X...>{direction_space<X>::random(std::get<K>(x), seed + K)...};
+    return std::tuple<std::remove_cvref_t<X>...>{direction_space<std::remove_cvref_t<X>>::random(std::get<K>(x), seed + K)...};
   }(std::index_sequence_for<X...>{});
 }
 }  // namespace detail
