@@ -26,7 +26,7 @@ constexpr char const* dtype_name() {
   return sizeof(T) == 8 ? "I64" : sizeof(T) == 4 ? "I32" : sizeof(T) == 2 ? "I16" : "I8";
 }
 template <class E>
-std::vector<index_t> sizes_of(E const& extents) {
+std::vector<index_t> dimensions_of(E const& extents) {
   std::vector<index_t> out;
   for (int a = 0; a < E::rank; ++a) out.push_back(extents[a]);
   return out;
@@ -34,7 +34,7 @@ std::vector<index_t> sizes_of(E const& extents) {
 /// The shape of the values of a sparse tensor of shape S: (*batch, entries, *block).
 template <class S>
 std::vector<index_t> values_shape(S const& shape, index_t entries) {
-  auto out = sizes_of(shape.batch());
+  auto out = dimensions_of(shape.batch());
   out.push_back(entries);
   if (S::is_blocked) out.insert(out.end(), {S::block_rows, S::block_cols});
   return out;
@@ -59,7 +59,7 @@ class safetensors_writer {
 
   template <class T, class E>
   void add(std::string const& name, tensor<T, E> const& x) {
-    add_values(name, detail::sizes_of(x.extents()), x.values());
+    add_values(name, detail::dimensions_of(x.extents()), x.values());
   }
   template <class T, class S, class F>
   void add(std::string const& name, sparse_tensor<T, S, F> const& A) {
@@ -67,7 +67,7 @@ class safetensors_writer {
       add_values(detail::member(name, "values"), detail::values_shape(A.shape(), A.nnz()), A.values());
       add_indices(detail::member(name, "row_ptr"), A.pattern().row_ptr);
       add_indices(detail::member(name, "col"), A.pattern().col);
-      auto shape = detail::sizes_of(A.shape().batch());
+      auto shape = detail::dimensions_of(A.shape().batch());
       std::size_t const sparse = shape.size();
       shape.insert(shape.end(), {A.rows(), A.cols()});
       if (S::is_blocked) shape.insert(shape.end(), {S::block_rows, S::block_cols});
