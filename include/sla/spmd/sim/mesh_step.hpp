@@ -36,11 +36,11 @@ constexpr holding holding_along(world const& w, typing const& t, std::vector<int
                                 std::vector<int> const& extents, int rank) {
   auto const p = t.on[axes[0]];
   if (!is_sharded(p.kind)) return {};
-  auto const left = held_outside(w, t, extents, rank, axes[0]);
+  auto const left = left_outside(w, t, extents, rank, axes[0]);
   if (left.empty()) return {};
   int n = 1;
   for (int a : axes) n *= w.ranks_of(a);
-  return w.family(p).deal_out(count(left[static_cast<std::size_t>(array_dim(p, t))]), n);
+  return w.family(p).deal_out(count(left[static_cast<std::size_t>(array_dim(p, t))].indices), n);
 }
 
 } // namespace detail
