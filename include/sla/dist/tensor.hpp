@@ -146,7 +146,7 @@ class distributed {
   template <class Node, class... Q>
     requires(!std::same_as<placements<P...>, placements<Q...>>)
   distributed(placed_node<Node, Mesh, Q...> const& x) : handle_(x.layout) {  // NOLINT: it exists for its sentence
-    static_assert(std::same_as<placements<P...>, placements<Q...>>,
+    static_assert(std::is_same_v<placements<P...>, placements<Q...>>,
                   "sla: the expression has other placements than the variable; write `auto`, or a collective: all_reduce, all_gather, convert");
   }
   template <class Node>
