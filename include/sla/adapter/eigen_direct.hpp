@@ -29,7 +29,7 @@ class eigen_factors {
       Kind == factorization::lu, Eigen::SparseLU<Matrix, Eigen::COLAMDOrdering<int>>,
       std::conditional_t<Kind == factorization::cholesky, Eigen::SimplicialLLT<Matrix>, Eigen::SimplicialLDLT<Matrix>>>;
 
- public:
+public:
   /// False, if a pivot vanished (or was not positive: cholesky). `anew`: the pattern is not that of the last call.
   bool factor(index_t n, int const* row_ptr, int const* col, T const* values, bool anew) {
     if (n == 0) return true;  // Eigen's LU divides by the number of rows
@@ -64,9 +64,9 @@ class eigen_factors {
     return entries * (sizeof(T) + sizeof(int));
   }
 
- private:
+private:
   Solver solver_;
 };
-}  // namespace detail
+} // namespace detail
 
-}  // namespace sla
+} // namespace sla

@@ -23,7 +23,7 @@ namespace sla {
 namespace detail {
 /// The text of a gzipped file: one member after the other, as `cat a.gz b.gz` makes them.
 class inflating_buffer : public std::streambuf {
- public:
+public:
   explicit inflating_buffer(std::string name) : name_(std::move(name)), file_(name_, std::ios::binary), coded_(size), plain_(size) {
     if (inflateInit2(&state_, 15 + 16) != Z_OK) throw std::bad_alloc();  // 16: gzip, not zlib
   }
@@ -32,7 +32,7 @@ class inflating_buffer : public std::streambuf {
   inflating_buffer& operator=(inflating_buffer const&) = delete;
   bool is_open() const { return file_.is_open(); }
 
- protected:
+protected:
   int_type underflow() override {
     state_.next_out = reinterpret_cast<Bytef*>(plain_.data());
     state_.avail_out = uInt(size);
@@ -53,7 +53,7 @@ class inflating_buffer : public std::streambuf {
     return traits_type::to_int_type(plain_[0]);
   }
 
- private:
+private:
   static constexpr std::size_t size = std::size_t(1) << 16;
   static constexpr char const* again = "copy or download it again (gzip -t checks a file)";
 
@@ -92,7 +92,7 @@ class inflating_buffer : public std::streambuf {
 
 /// Text on its way into a gzipped file of one member.
 class deflating_buffer : public std::streambuf {
- public:
+public:
   explicit deflating_buffer(std::string const& path) : file_(path, std::ios::binary), coded_(size), plain_(size) {
     if (deflateInit2(&state_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) throw std::bad_alloc();
     setp(plain_.data(), plain_.data() + size);
@@ -116,7 +116,7 @@ class deflating_buffer : public std::streambuf {
     return good_;
   }
 
- protected:
+protected:
   int_type overflow(int_type c) override {
     if (!file_.is_open() || !deflate_all(Z_NO_FLUSH)) return traits_type::eof();
     return traits_type::eq_int_type(c, traits_type::eof()) ? traits_type::not_eof(c) : sputc(traits_type::to_char_type(c));
@@ -124,7 +124,7 @@ class deflating_buffer : public std::streambuf {
   /// What waits stays with zlib: to hand it out now would cost compression.
   int sync() override { return file_.is_open() && deflate_all(Z_NO_FLUSH) ? 0 : -1; }
 
- private:
+private:
   static constexpr std::size_t size = std::size_t(1) << 16;
 
   bool deflate_all(int flush) {
@@ -145,28 +145,28 @@ class deflating_buffer : public std::streambuf {
   z_stream state_{};
   bool good_ = true;
 };
-}  // namespace detail
+} // namespace detail
 
 /// A gzipped file as a stream of its text: `gzip_istream in("A.mtx.gz"); auto A = read_matrix_market<double>(in, "A.mtx.gz");`
 /// It is not open (`!in`) where the file cannot be opened. Errors: io_error, thrown by whatever reads, where the file is
 /// not gzipped, damaged (its check sum is compared) or cut short.
 /// Source: Deutsch, GZIP file format specification (RFC 1952).
 class gzip_istream : public std::istream {
- public:
+public:
   explicit gzip_istream(std::string const& path, std::ios::openmode = std::ios::binary) : std::istream(nullptr), buffer_(path) {
     rdbuf(&buffer_);
     exceptions(std::ios::badbit);  // what the buffer throws goes through
     if (!buffer_.is_open()) setstate(std::ios::failbit);
   }
 
- private:
+private:
   detail::inflating_buffer buffer_;
 };
 
 /// A file that gzips what is written to it. `close()` ends it and tells by failbit whether all went well; else the
 /// destructor ends it.
 class gzip_ostream : public std::ostream {
- public:
+public:
   explicit gzip_ostream(std::string const& path, std::ios::openmode = std::ios::binary) : std::ostream(nullptr), buffer_(path) {
     rdbuf(&buffer_);
     if (!buffer_.is_open()) setstate(std::ios::failbit);
@@ -175,7 +175,7 @@ class gzip_ostream : public std::ostream {
     if (!buffer_.finish()) setstate(std::ios::failbit);
   }
 
- private:
+private:
   detail::deflating_buffer buffer_;
 };
 
@@ -199,4 +199,4 @@ void write_matrix_market_gzip(std::string const& path, X const& A, matrix_market
   });
 }
 
-}  // namespace sla
+} // namespace sla

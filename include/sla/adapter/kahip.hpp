@@ -22,7 +22,7 @@ inline std::mutex& kahip_turn() {
   static std::mutex turn;
   return turn;
 }
-}  // namespace detail
+} // namespace detail
 
 /// Multilevel partitioning by KaHIP, which makes the edge cut small. The rows' work, stored entries and row_weight each, is
 /// balanced up to `imbalance`. Deterministic for a seed.
@@ -59,4 +59,4 @@ struct kaffpa_kway {
   }
 };
 
-}  // namespace sla
+} // namespace sla

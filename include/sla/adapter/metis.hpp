@@ -33,7 +33,7 @@ inline void require_metis(int status, index_t rows, int parts) {
     throw unavailable_error(text(asked, "lacks memory (METIS_ERROR_MEMORY); rcb and strips need less"));
   throw unavailable_error(text(asked, "fails for a reason of its own (code ", status, "); try another seed"));
 }
-}  // namespace detail
+} // namespace detail
 
 /// Multilevel k-way partitioning. The rows' work, stored entries and row_weight each, is balanced up to `imbalance`. Parts may
 /// get nothing where there are hardly more rows than parts. Deterministic for a seed, while nothing else draws from rand().
@@ -77,4 +77,4 @@ struct metis_kway {
   }
 };
 
-}  // namespace sla
+} // namespace sla

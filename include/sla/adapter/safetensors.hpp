@@ -31,7 +31,7 @@ namespace sla {
 /// Errors: io_error with the file's name, for a header that is cut short, not JSON, or at odds with itself or with the
 /// file; for arrays that are missing, of another type or shape; for indices that are no matrix.
 class safetensors_file {
- public:
+public:
   explicit safetensors_file(std::string const& path)
       : name_(path), own_(detail::with_file<std::ifstream>(path, [](auto& in) { return std::make_unique<std::ifstream>(std::move(in)); })),
         in_(own_.get()) {
@@ -58,7 +58,7 @@ class safetensors_file {
     }
   }
 
- private:
+private:
   void open() {
     contents_ = detail::read_safetensors_header(*in_, name_);
     data_ = in_->tellg();
@@ -242,4 +242,4 @@ X read_safetensors(std::string const& path, std::string const& name = {}) {
   return safetensors_file(path).read<X>(name);
 }
 
-}  // namespace sla
+} // namespace sla

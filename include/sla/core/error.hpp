@@ -14,31 +14,31 @@ namespace sla {
 
 /// The base of everything that `sla` throws.
 class error : public std::runtime_error {
- public:
+public:
   using std::runtime_error::runtime_error;
 };
 
 /// Sizes that do not fit together: lengths, extents, an index type too narrow.
 class shape_error : public error {
- public:
+public:
   using error::error;
 };
 
 /// An index outside of its range.
 class index_error : public error {
- public:
+public:
   using error::error;
 };
 
 /// A value that cannot be used: NaN or infinity where numbers are needed, a zero on a diagonal.
 class value_error : public error {
- public:
+public:
   using error::error;
 };
 
 /// A file or stream that cannot be read or written; the message begins with `name:line:column:`.
 class io_error : public error {
- public:
+public:
   io_error(std::string const& name, std::size_t line, std::size_t column, std::string const& what)
       : error(name + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " + what),
         line_(line),
@@ -46,13 +46,13 @@ class io_error : public error {
   std::size_t line() const { return line_; }
   std::size_t column() const { return column_; }
 
- private:
+private:
   std::size_t line_, column_;
 };
 
 /// A capability that this machine or build does not have: a GPU, a package, a communication primitive.
 class unavailable_error : public error {
- public:
+public:
   using error::error;
 };
 
@@ -75,7 +75,7 @@ inline std::string printed(std::initializer_list<text_part> parts) {
   for (text_part const& p : parts) p.print(out, p.value);
   return out.str();
 }
-}  // namespace detail
+} // namespace detail
 
 /// The parts, printed one after the other: `text("row ", i, " of ", n)`.
 template <class... Parts>
@@ -83,4 +83,4 @@ std::string text(Parts const&... parts) {
   return detail::printed({detail::printed_part(parts)...});
 }
 
-}  // namespace sla
+} // namespace sla

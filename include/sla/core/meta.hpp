@@ -83,7 +83,7 @@ template <class First, class... Rest>
 struct type_at_index<0, First, Rest...> {
   using type = First;
 };
-}  // namespace detail
+} // namespace detail
 
 /// False for every T: `static_assert(always_false<T>, "...")` in the last branch of an `if constexpr`.
 template <class...>
@@ -93,4 +93,4 @@ inline constexpr bool always_false = false;
 template <class E>
 concept Expression = requires { typename std::remove_cvref_t<E>::expression_tag; };
 
-}  // namespace sla
+} // namespace sla

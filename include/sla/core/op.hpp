@@ -235,4 +235,4 @@ struct prepare {};
 struct setup {};
 struct eval {};
 
-}  // namespace sla::op
+} // namespace sla::op

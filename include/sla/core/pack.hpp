@@ -63,4 +63,4 @@ constexpr auto joined(pack<L...> const& l, pack<R...> const& r, More const&... m
   return joined(both(std::index_sequence_for<L...>{}, std::index_sequence_for<R...>{}), more...);
 }
 
-}  // namespace sla::detail
+} // namespace sla::detail

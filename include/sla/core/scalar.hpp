@@ -78,7 +78,7 @@ template <class T>
 struct scalar_traits<complex<T>> : complex_traits<T> {};
 template <class T>
 struct scalar_traits<std::complex<T>> : complex_traits<T> {};
-}  // namespace detail
+} // namespace detail
 
 /// double for double and complex<double>.
 template <class T>
@@ -181,4 +181,4 @@ kernel_t<T> const* kernel_pointer(T const* p) {
   return reinterpret_cast<kernel_t<T> const*>(p);
 }
 
-}  // namespace sla
+} // namespace sla

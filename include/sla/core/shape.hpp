@@ -23,7 +23,7 @@ inline constexpr index_t dyn = -1;
 /// The extents of a dense tensor, row-major. `Extents<4, dyn>{4, n}` gives all of them, static ones are checked.
 template <index_t... E>
 class Extents {
- public:
+public:
   static constexpr int rank = int(sizeof...(E));
   static constexpr bool is_static = ((E != dyn) && ...);
 
@@ -66,7 +66,7 @@ class Extents {
   }
   constexpr bool operator==(Extents const&) const = default;
 
- private:
+private:
   fixed_array<index_t, rank> sizes_{{(E == dyn ? 0 : E)...}};
 };
 
@@ -105,7 +105,7 @@ inline constexpr bool extents_may_agree = false;
 template <index_t... L, index_t... R>
   requires(sizeof...(L) == sizeof...(R))
 inline constexpr bool extents_may_agree<Extents<L...>, Extents<R...>> = ((L == R || L == dyn || R == dyn) && ...);
-}  // namespace detail
+} // namespace detail
 
 template <class L, class R>
 using common_extents_t = typename detail::common_extents_type<L, R>::type;
@@ -132,7 +132,7 @@ class Shape<Batch<B...>, M, N, Block<PQ...>> {
     return all[axis];
   }
 
- public:
+public:
   using batch_extents = Extents<B...>;
   using block_axes = Block<PQ...>;
   static constexpr index_t static_rows = M, static_cols = N;
@@ -155,7 +155,7 @@ class Shape<Batch<B...>, M, N, Block<PQ...>> {
   SLA_HD constexpr index_t batch_count() const { return batch_.total(); }
   constexpr bool operator==(Shape const&) const = default;
 
- private:
+private:
   batch_extents batch_{};
   index_t rows_ = M == dyn ? 0 : M, cols_ = N == dyn ? 0 : N;
 };
@@ -203,7 +203,7 @@ template <index_t... B, index_t N, index_t Q>
 struct vector_extents<Extents<B...>, N, Extents<Q>> {
   using type = Extents<B..., N, Q>;
 };
-}  // namespace detail
+} // namespace detail
 
 /// The extents (*batch, N, q) of a vector in the domain of a matrix of shape S, and (*batch, M, p) of its range.
 template <class S>
@@ -213,4 +213,4 @@ using domain_extents_t =
 template <class S>
 using range_extents_t = domain_extents_t<transposed_shape_t<S>>;
 
-}  // namespace sla
+} // namespace sla

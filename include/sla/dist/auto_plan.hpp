@@ -142,7 +142,7 @@ struct asked_of<Op, plans::Expect<Golden>> {
   }
 };
 
-}  // namespace detail
+} // namespace detail
 
 /// Op of the operands, after the cheapest steps that make the call legal: `plan_of<Op, X...>` is their type and
 /// `explain_plan<Op, X...>()` their words. Sparse operands stay where they are.
@@ -160,4 +160,4 @@ constexpr auto auto_plan(X const&... x) {
   return detail::asked_of<Op, Asked>::run(x...);
 }
 
-}  // namespace sla
+} // namespace sla

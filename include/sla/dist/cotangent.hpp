@@ -27,7 +27,7 @@ void add_placed(std::optional<Sum>& sum, V const& v, X const& contribution) {
   }
   sum.emplace(std::move(*local), v.handle());
 }
-}  // namespace detail
+} // namespace detail
 
 /// The cotangent of a distributed value: the same Local with the dual placements, on the same layout.
 template <class Local, class Mesh, class... P>
@@ -55,6 +55,6 @@ struct tangent_space<distributed<Local, Mesh, P...>> {
 namespace detail {
 template <class Local, class Mesh, class... P>
 struct element_type_of<distributed<Local, Mesh, P...>> : element_type_of<Local> {};
-}  // namespace detail
+} // namespace detail
 
-}  // namespace sla
+} // namespace sla

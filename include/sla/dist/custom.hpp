@@ -95,7 +95,7 @@ auto called_rule(std::tuple<Part...> const& parts) {
         }(std::index_sequence_for<Part...>{});
       });
 }
-}  // namespace detail
+} // namespace detail
 
 /// The result of Op, where Op has
 ///   static auto apply(x...)                              the kernel on the parts of one rank: plain tensors
@@ -126,4 +126,4 @@ constexpr auto custom(X const&... x) {
   return outline_result<Op, shape_only<T, typename Op::template extents<typename X::local_type::extents_type...>>>(x...);
 }
 
-}  // namespace sla
+} // namespace sla

@@ -52,7 +52,7 @@ auto deal_axes(Local x, shared_layout<Mesh>& layout) {
     }
   }
 }
-}  // namespace detail
+} // namespace detail
 
 /// A tensor that every rank has, in the stated placements: Replicate, Invariant, or Shard<d, Family>. Collective.
 /// Cost: each rank reads x once more, for a hash. Errors, on every rank: shape_error if they disagree about the extents, or a
@@ -144,7 +144,7 @@ auto deal_sparse(Local const& x, std::shared_ptr<shared_layout<Mesh>> layout, Cu
     }
   }
 }
-}  // namespace detail
+} // namespace detail
 
 /// A sparse tensor that every rank has, in the stated placements: Replicate, Shard<0> (of the batch), SparseShard<0> (rows) or
 /// SparseShard<1> (columns), as the partitioner says, or the layout of another matrix: `distribute<SparseShard<0>>(B, m,
@@ -191,7 +191,7 @@ auto gather_axes(X const& x, Order) {
       return gather_axes<K - 1>(stepped<P::kind == placement_kind::partial ? step::all_reduce : step::all_gather, name, Replicate, false>(x), Order{});
   }
 }
-}  // namespace detail
+} // namespace detail
 
 /// The whole of a distributed tensor as a plain one, in the original order, on every rank. Collective.
 /// Cost: one all_gather (of pending sums: all_reduce) per axis that is not replicated.
@@ -212,4 +212,4 @@ partition_report report_partition(D const& d) {
   return {all_gather(halo->communicator(), mine), {}};
 }
 
-}  // namespace sla
+} // namespace sla

@@ -53,7 +53,7 @@ struct dense_like {
   using value_type = T;
   using extents_type = E;
 };
-}  // namespace detail
+} // namespace detail
 template <class Node, class Mesh, class... P>
 struct operand_traits<placed_node<Node, Mesh, P...>>
     : operand_traits<distributed<
@@ -233,7 +233,7 @@ auto placed_elementwise(L&& l, R&& r, char const* name) {
 /// The literal that may stand beside an X: a number known to the compiler.
 template <class X>
 using literal_beside = literal<real_t<typename std::remove_cvref_t<X>::value_type>>;
-}  // namespace detail
+} // namespace detail
 
 // ---- operators: the laws are those of spmd/rules.hpp
 
@@ -352,4 +352,4 @@ distributed<Local, Mesh, P...> eval(distributed<Local, Mesh, P...> x) {
   return x;
 }
 
-}  // namespace sla
+} // namespace sla

@@ -16,7 +16,7 @@ class ghost_numbers {
     return [of = &own_->owners()](index_t a, index_t b) { return of->before(a, b); };
   }
 
- public:
+public:
   ghost_numbers(row_partition const& own, std::vector<index_t> used) : own_(&own), ghosts_(std::move(used)) {
     ghosts_.erase(std::remove_if(ghosts_.begin(), ghosts_.end(), [&](index_t g) { return own.owns(g); }), ghosts_.end());
     std::sort(ghosts_.begin(), ghosts_.end(), before());
@@ -31,7 +31,7 @@ class ghost_numbers {
     return std::make_shared<halo_plan const>(c, *own_, ghosts_, ask_owners(c, own_->owners(), ghosts_), own_->count());
   }
 
- private:
+private:
   row_partition const* own_;
   std::vector<index_t> ghosts_;
 };
@@ -92,4 +92,4 @@ auto deal_entries(sparse_tensor<T, S, F> const& A, shared_layout<Mesh> layout, C
   Sparse part(typename Sparse::shape_type(A.shape().batch(), rows.count(), columns.count()), std::move(shared), std::move(values));
   return std::pair{std::move(part), layout_handle<Mesh>(std::make_shared<shared_layout<Mesh> const>(std::move(layout)))};
 }
-}  // namespace sla::detail
+} // namespace sla::detail

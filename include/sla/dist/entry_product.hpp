@@ -76,6 +76,6 @@ template <class List>
 inline constexpr bool by_entries = false;
 template <class... P>
 inline constexpr bool by_entries<placements<P...>> = ((P::kind == placement_kind::hyper) || ...);
-}  // namespace detail
+} // namespace detail
 
-}  // namespace sla
+} // namespace sla

@@ -150,7 +150,7 @@ auto trace_product(A const& a, X const& x) {
                       [oriented, multiplied](auto const&, auto const& d) { return multiplied(oriented(), d); }));
   }
 }
-}  // namespace detail
+} // namespace detail
 
 /// Views of a traced matrix, as of a plain one.
 template <detail::TracedRows A>
@@ -257,7 +257,7 @@ auto differentiated_loss(tape& t, F& f, variable<V>&... inputs) {
     return std::tuple<double, cotangent_type_t<V>...>(0.0, inputs.take_cotangent()...);  // well-formed: the sentence is the only error
   }
 }
-}  // namespace detail
+} // namespace detail
 
 /// (f(args...), one cotangent per argument) of a function of distributed values. Collective: every rank calls it, and gets the
 /// same value. f returns a distributed real number that is Partial (dot, sum, squared_norm) or Invariant on every axis.
@@ -270,4 +270,4 @@ auto value_and_gradient(F&& f, Args const&... args) {
   return detail::differentiated_loss(t, f, t.input(args)...);
 }
 
-}  // namespace sla
+} // namespace sla

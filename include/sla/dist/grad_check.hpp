@@ -52,7 +52,7 @@ D random_part(D const& d, std::uint64_t seed) {
     });
   return {std::move(out), d.handle()};
 }
-}  // namespace detail
+} // namespace detail
 
 template <class Local, class Mesh, class... P>
 struct direction_space<distributed<Local, Mesh, P...>> {
@@ -90,4 +90,4 @@ template <class Local, class Mesh, class... P>
 inline constexpr bool has_directions<distributed<Local, Mesh, P...>> =
     has_directions<Local> && !detail::has_halo<placements<P...>> && !detail::is_grid<placements<P...>> && !detail::by_entries<placements<P...>>;
 
-}  // namespace sla
+} // namespace sla

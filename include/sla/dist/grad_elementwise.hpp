@@ -129,7 +129,7 @@ auto trace_dot(L const& l, R const& r) {
   return record(home_of(l, r), eval(perform(Op{}, left.value(), right.value())), placed_in<op::dot, 0>(left, left, right),
                 placed_in<op::dot, 1>(right, left, right));
 }
-}  // namespace detail
+} // namespace detail
 
 template <class Op, detail::TracedPlaced X>
   requires(Differentiable<Op, 1> && !is_reducing<Op>)
@@ -163,4 +163,4 @@ auto perform(detail::asking_partial<Op, Word>, L const& l, R const& r) {
   return detail::trace_dot<detail::asking_partial<Op, Word>>(l, r);
 }
 
-}  // namespace sla
+} // namespace sla

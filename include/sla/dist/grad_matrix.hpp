@@ -72,7 +72,7 @@ auto trace_turned(A const& a) {
       });
   return record(a.home(), turned<Conj>(a.value()), std::move(rule));
 }
-}  // namespace detail
+} // namespace detail
 
 /// Gradient: as of plain sparse tensors, dealt out as D and d are; of d with the columns of rows that are dealt out, a reverse halo.
 template <class A, class X>
@@ -96,4 +96,4 @@ auto adjointed(A const& a) {
   return detail::trace_turned<true>(a);
 }
 
-}  // namespace sla
+} // namespace sla

@@ -42,7 +42,7 @@ auto renamed(X const& x, F const& f) {
       [f](auto const&, auto const& d) { return f(d); });
   return record(x.home(), f(x.value()), std::move(rule));
 }
-}  // namespace detail
+} // namespace detail
 
 template <fixed_string Pattern, detail::TracedSteppable X, detail::ReshapeArgument... Arg>
 auto reshape(X const& x, Arg const&... arg) {
@@ -66,4 +66,4 @@ auto assume(X const& x) {
   return detail::renamed(x, [](auto const& v) { return assume<Axis, P>(v); });
 }
 
-}  // namespace sla
+} // namespace sla

@@ -37,4 +37,4 @@ auto deal_rectangle(sparse_tensor<T, S, F> const& x, shared_layout<Mesh> layout)
   return std::pair{std::move(part), layout_handle<Mesh>(std::make_shared<shared_layout<Mesh> const>(std::move(layout)))};
 }
 
-}  // namespace sla::detail
+} // namespace sla::detail

@@ -22,7 +22,7 @@ struct halo_message {
 
 /// What the products of one sparse operand exchange. Ghosts are numbered after the rank's own indices, ordered by owner.
 class halo_plan {
- public:
+public:
   /// Collective. `ghosts` are the global indices that this rank reads and does not own, owner after owner, ascending of each;
   /// `asked` are those that others read of this rank, by rank (`detail::ask_owners`).
   halo_plan(any_communicator& c, row_partition const& domain, std::vector<index_t> const& ghosts, gathered<index_t> const& asked,
@@ -61,7 +61,7 @@ class halo_plan {
   /// The local indices that are sent, message after message.
   std::vector<index_t> const& sent() const { return sent_; }
 
- private:
+private:
   any_communicator* communicator_;
   index_t own_, interior_;
   std::uint64_t fingerprint_ = 0;  // of the domain and of the ghosts of all ranks
@@ -86,7 +86,7 @@ struct row_shape {
 /// One exchange of a vector's halo under way. Buffers stay with it until it is waited for.
 template <class T>
 class halo_exchange {
- public:
+public:
   /// Packs and sends; x has `own` rows. Ghost g of batch item b is at ghosts()[(g * batch + b) * inner].
   halo_exchange(halo_plan const& plan, T const* x, row_shape shape)
       : outgoing_(std::size_t(index_t(plan.sent().size()) * shape.size())), ghosts_(std::size_t(plan.ghosts() * shape.size())) {
@@ -112,7 +112,7 @@ class halo_exchange {
     return plan.communicator().start(sends, receives);
   }
 
- private:
+private:
   std::vector<T> outgoing_, ghosts_;
   std::unique_ptr<exchange> under_way_;
 };
@@ -120,7 +120,7 @@ class halo_exchange {
 /// The reverse: contributions to ghosts (laid out as they arrive above) go to their owners.
 template <class T>
 class reverse_exchange {
- public:
+public:
   reverse_exchange(halo_plan const& plan, std::vector<T> ghosts, row_shape shape)
       : plan_(&plan), shape_(shape), outgoing_(std::move(ghosts)), arrived_(std::size_t(index_t(plan.sent().size()) * shape.size())),
         under_way_(halo_exchange<T>::start(plan, plan.receives(), outgoing_, plan.sends(), arrived_, shape)) {}
@@ -136,7 +136,7 @@ class reverse_exchange {
       }
   }
 
- private:
+private:
   halo_plan const* plan_;
   row_shape shape_;
   std::vector<T> outgoing_, arrived_;
@@ -163,6 +163,6 @@ void fold_halo(halo_plan const& plan, T const* x, T* y, row_shape shape) {
   for (index_t b = 0; b < shape.batch; ++b) std::copy_n(x + b * all, own, y + b * own);
   reverse_halo(plan, packed_ghosts(plan, x, shape), y, shape);
 }
-}  // namespace detail
+} // namespace detail
 
-}  // namespace sla
+} // namespace sla

@@ -20,7 +20,7 @@ namespace sla {
 /// A dimension of `extent()` indices that a partitioner dealt out, as one rank sees it. This rank's are numbered 0 to
 /// count() - 1, the interior ones first: the rows that read nothing of others and that nobody else reads.
 class row_partition {
- public:
+public:
   /// In ascending order, all of them interior: nothing is read yet.
   row_partition(owner_map owners, int rank) : row_partition(owners, rank, {}, owners.count(rank)) {}
   /// `local` lists this rank's global indices in their local order; empty means in ascending order. `numbering` is a hash of
@@ -65,7 +65,7 @@ class row_partition {
     return text(count(), " rows from ", mine_.front(), " to ", mine_.back());
   }
 
- private:
+private:
   owner_map owners_;
   std::vector<index_t> local_, inverse_, mine_;
   int rank_;
@@ -93,7 +93,7 @@ using layout_handle = std::shared_ptr<shared_layout<Mesh> const>;
 /// A layout of vectors with its placements: what `D.row_layout()` returns and `distribute(b, layout)` takes.
 template <class Mesh, class... P>
 class vector_layout {
- public:
+public:
   using mesh_type = Mesh;
   explicit vector_layout(layout_handle<Mesh> handle) : handle_(std::move(handle)) {}
   layout_handle<Mesh> const& handle() const { return handle_; }
@@ -106,7 +106,7 @@ class vector_layout {
     return found;
   }
 
- private:
+private:
   layout_handle<Mesh> handle_;
 };
 template <class L>
@@ -154,6 +154,6 @@ void require_accepted(index_t extent, int ranks) {
       throw shape_error(text("an extent of ", extent, " cannot be dealt out to ", ranks, " ranks by this family; Shard<d, Ceil> and "
                              "Shard<d, Balanced> deal out any extent"));
 }
-}  // namespace detail
+} // namespace detail
 
-}  // namespace sla
+} // namespace sla

@@ -240,7 +240,7 @@ struct mapped {
       return by_entry<Out>(result, [&]<class E, class Y>(std::type_identity<E> e, Y const& y) { return leaving<opaque, Mesh>{m}(e, evaluated(y)); });
   }
 
- private:
+private:
   template <class... A>
   auto call(A const&... a) const {
     if constexpr (is_trusted<F>)

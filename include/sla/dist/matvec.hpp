@@ -52,7 +52,7 @@ auto with_columns(sparse_view<T, S, Pattern, Memory, Conj> A, index_t columns) {
   A.shape = S(A.shape.batch(), A.shape.rows(), columns);
   return A;
 }
-}  // namespace detail
+} // namespace detail
 
 /// y = A x, where x is this rank's part and A's columns are own-then-ghost. Plan: a shared_ptr, lowered to a pointer.
 template <class View, class X, class Plan>
@@ -145,7 +145,7 @@ struct picked_product : product<View, X> {
     picked().store(s, out);
   }
 
- private:
+private:
   auto picked() const {
     using Picked = picked_view<X, typename View::shape_type, base::has_rhs>;
     auto const& domain = handle->domain ? handle->domain->rows : handle->rows;
@@ -187,4 +187,4 @@ struct halo_transposed_product : transposed_product<View, X> {
   }
 };
 
-}  // namespace sla
+} // namespace sla

@@ -73,7 +73,7 @@ struct to_boundary {
     return y.boundary(next ? static_cast<T const*>(halos->list[(*next)++]->ghosts()) : nullptr);
   }
 };
-}  // namespace detail
+} // namespace detail
 
 /// The backend of a rank's space.
 struct overlapped {
@@ -104,4 +104,4 @@ struct overlapped {
   }
 };
 
-}  // namespace sla
+} // namespace sla

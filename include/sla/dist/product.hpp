@@ -133,7 +133,7 @@ void require_halo(Handle const& x, Handle const& of_matrix) {
   if (!x->halo || !of_matrix->halo || !x->halo->same_ghosts(*of_matrix->halo))
     throw shape_error("A * x: x has the halo of another sparse tensor; exchange it for A: halo_exchange<axis, pattern>(x, A)");
 }
-}  // namespace detail
+} // namespace detail
 
 template <DistributedOperator A>
   requires std::is_lvalue_reference_v<A> || is_distributed_view<std::remove_cvref_t<A>>
@@ -238,7 +238,7 @@ auto product_as(A&& a, X&& x) {
     }
   }
 }
-}  // namespace detail
+} // namespace detail
 
 /// y = A x. Law: the placements agree (spmd/rules.hpp): rows with x in the matching Shard of the columns' layout, or with a
 /// Replicate x; columns with x in that Shard; transposed columns with a Replicate x.
@@ -266,4 +266,4 @@ auto perform(detail::asking_partial<Op, Word>, A const& a, X&& x) {
   return detail::product_as<Asked>(detail::turned_for<Asked>(a), std::forward<X>(x));
 }
 
-}  // namespace sla
+} // namespace sla

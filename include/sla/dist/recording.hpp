@@ -29,7 +29,7 @@ struct kernel_number<T> {
 };
 template <class T>
 using kernel_number_t = typename kernel_number<T>::type;
-}  // namespace detail
+} // namespace detail
 
 /// The statement y = x of a recording space.
 template <class Y, class X>
@@ -74,7 +74,7 @@ constexpr auto dots(std::vector<outline<Local, Mesh, P...>> const& basis, int, X
 /// mesh_space are. Its scalars are typed: Replicate, once reduced.
 template <class Mesh>
 class recording_space {
- public:
+public:
   using recording_tag = void;
   template <class T>
   using scalar = typename detail::replicated_outline<T, Mesh>::type;
@@ -141,7 +141,7 @@ class recording_space {
     }
   }
 
- private:
+private:
   template <class S>
   constexpr void join(scheduled_step& together, S const&, monoid fold, int a) {
     if constexpr (!is_outline_assignment<S>) {
@@ -213,11 +213,11 @@ consteval recorded_schedule record_method() {
   recorded_method<Method>::run(space, a, local_operator{}, b, x, recorded_stop_maker_of_outlines{});
   return to.steps();
 }
-}  // namespace detail
+} // namespace detail
 
 /// The schedule of a method on the operator D and vectors V, with a preconditioner that sends nothing, where the stop test
 /// lets it do so many iterations. `.iteration()` is one of them.
 template <class Method, class D, class V, int Iterations = 2>
 inline constexpr recorded_schedule method_schedule = detail::record_method<Method, Iterations, D, V>();
 
-}  // namespace sla
+} // namespace sla

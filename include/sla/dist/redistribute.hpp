@@ -237,7 +237,7 @@ struct wanted_placements {
   using type = decltype(list());
 };
 
-}  // namespace detail
+} // namespace detail
 
 /// What may be redistributed: values, traced ones, and outlines, whose schedules have the steps.
 template <class X>
@@ -297,4 +297,4 @@ constexpr auto redistribute(X const& x, expert_t) {
   return perform(step_on<route_v<From, To>, Axis, To, true>{}, x);
 }
 
-}  // namespace sla
+} // namespace sla

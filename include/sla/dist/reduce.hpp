@@ -101,7 +101,7 @@ auto place_reduction(X&&... x) {
   return Result{std::move(local), std::move(layout), reduced_axes<Op, std::remove_cvref_t<X>...>};
 }
 
-}  // namespace detail
+} // namespace detail
 
 template <class X, class Y>
   requires PlacedPair<X, Y>
@@ -155,4 +155,4 @@ auto combine(std::vector<V> const& vectors, int count, mesh_scalar<H, Mesh, P...
       Node{detail::view_basis<capacity>(vectors, count, "combine(V, k, h)"), count, as_coefficients(h.inner)}, vectors.front().handle()};
 }
 
-}  // namespace sla
+} // namespace sla

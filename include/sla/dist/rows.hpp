@@ -142,4 +142,4 @@ std::pair<Sparse, layout_handle<Mesh>> localize(row_slice<T> const& slice, typen
   return {Sparse(shape, std::move(pattern), std::move(values)), std::move(layout)};
 }
 
-}  // namespace sla::detail
+} // namespace sla::detail

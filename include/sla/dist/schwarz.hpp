@@ -168,7 +168,7 @@ struct rank_schwarz_view {
     reverse_halo(*part->halo, std::move(elsewhere), out, each);
   }
 };
-}  // namespace detail
+} // namespace detail
 
 /// Schwarz over the ranks that share D's rows: M * r, M.adjoint() * r, all of them collective. Made by `schwarz(inner).setup(D)`.
 template <class M, class D>
@@ -177,7 +177,7 @@ class rank_schwarz {
   using S = typename local_of_t<D>::shape_type;
   using Open = detail::open_shape_t<S>;
 
- public:
+public:
   using value_type = typename local_of_t<D>::value_type;
 
   rank_schwarz(std::shared_ptr<Subdomain const> part, M inner, Open shape, bool own_in, bool own_out, std::string remark)
@@ -209,7 +209,7 @@ class rank_schwarz {
     return detail::swept<S, false>(view, shape_.batch_count() * shape_.rows() * S::block_rows, std::forward<X>(x), "schwarz");
   }
 
- private:
+private:
   std::shared_ptr<Subdomain const> part_;
   M inner_;
   Open shape_;
@@ -251,4 +251,4 @@ auto perform(op::setup, schwarz<Inner> const& p, D const& d) {
   }
 }
 
-}  // namespace sla
+} // namespace sla

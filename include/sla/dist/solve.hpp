@@ -42,12 +42,12 @@ auto with_own_block(D const& d, F const& f) {
       return f(d.local());
   });
 }
-}  // namespace detail
+} // namespace detail
 
 /// A preconditioner of each rank's own block (block Jacobi over the ranks): no communication.
 template <class M>
 class local_preconditioner {
- public:
+public:
   explicit local_preconditioner(M m) : m_(std::move(m)) {}
   M const& local() const { return m_; }
   auto adjoint() const {
@@ -61,7 +61,7 @@ class local_preconditioner {
     m_ = std::move(next);
   }
 
- private:
+private:
   M m_;
 };
 template <class M, Placed X>
@@ -197,4 +197,4 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> {
   }
 };
 
-}  // namespace sla
+} // namespace sla

@@ -55,7 +55,7 @@ template <class Space, class R, class Mesh, class... P>
 constexpr void require_pending(placed_reduction<R, Mesh, P...> const*) {
   if constexpr (!is_norm<R>) require_pending_on<Space, P...>();
 }
-}  // namespace detail
+} // namespace detail
 
 /// What a space has sent for its rank.
 struct mesh_traffic {
@@ -72,7 +72,7 @@ template <class Mesh, bool Many, bool... Shared>
 class mesh_space : public host_space<Many, overlapped> {
   using base = host_space<Many, overlapped>;
 
- public:
+public:
   static constexpr bool is_distributed = true;
   template <class T>
   using scalar = mesh_scalar<typename base::template scalar<T>, Mesh, std::conditional_t<Shared, Replicate, Varying>...>;
@@ -132,7 +132,7 @@ class mesh_space : public host_space<Many, overlapped> {
     report.sent = {t.reductions / n, double(t.halos) / n, double(t.messages) / n, double(t.bytes) / n};
   }
 
- private:
+private:
   template <class T>
   static auto typed(T inner) {
     return mesh_scalar<T, Mesh, std::conditional_t<Shared, Replicate, Varying>...>{std::move(inner)};
@@ -190,4 +190,4 @@ auto fuse(Space& space, S const&... statements) {
   return detail::fuse_local(space, statements.local...);
 }
 
-}  // namespace sla
+} // namespace sla

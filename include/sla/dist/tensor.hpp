@@ -121,7 +121,7 @@ struct layouts_of {
   using type = vector_layout<Mesh, std::conditional_t<is_grid<placements<P...>> && is_other_side<P, Side>, Replicate,
                                                       typename vector_placement<batch, P>::type>...>;
 };
-}  // namespace detail
+} // namespace detail
 
 /// `distributed<vector<double>, Mesh, Replicate, Shard<0>>`: a tensor (or a number) on a mesh, one placement per mesh axis. What
 /// the ranks hold is `local()`; what that means is in the type. `dtensor` and `dsparse_tensor` are its common names.
@@ -130,7 +130,7 @@ template <class Local, class Mesh, class... P>
 class distributed {
   static_assert((require_placements<Local, Mesh, P...>(), require_modes<Local, Mesh, P...>(), true));
 
- public:
+public:
   using local_type = Local;
   using mesh_type = Mesh;
   using layout_type = vector_layout<Mesh, P...>;
@@ -206,7 +206,7 @@ class distributed {
     return typename detail::layouts_of<1, Local, Mesh, P...>::type(detail::domain_layout(handle_));
   }
 
- private:
+private:
   Local local_;
   layout_handle<Mesh> handle_;
 };
@@ -263,6 +263,6 @@ auto together(any_communicator& c, F const& f) {
   }
   return std::move(*result);
 }
-}  // namespace detail
+} // namespace detail
 
-}  // namespace sla
+} // namespace sla

@@ -36,7 +36,7 @@ inline frame frame_of_pass(pass_layout const& elements, frame const& space) {
                            space.batch, " and ", space.rhs, "; make the space with the layout of its vectors"));
   return found;
 }
-}  // namespace detail
+} // namespace detail
 
 struct openmp {
   static constexpr bool is_backend = true;
@@ -97,6 +97,6 @@ frame by_items(B const& backend, frame f) {
   else
     return f;
 }
-}  // namespace detail
+} // namespace detail
 
-}  // namespace sla
+} // namespace sla

@@ -39,7 +39,7 @@ class basic_deferred : public detail::host_space_base {
     }
   };
 
- public:
+public:
   template <class T>
   using scalar = item_scalar<T, host_memory>;
 
@@ -131,7 +131,7 @@ class basic_deferred : public detail::host_space_base {
     if (closes() && !temporaries_.empty()) queue_->add([kept = std::exchange(temporaries_, {})] {});
   }
 
- private:
+private:
   template <class T>
   scalar<T> make() {
     auto release = [q = queue_](T* p) { q->add([owned = std::shared_ptr<T[]>(p)] {}); };
@@ -155,4 +155,4 @@ class basic_deferred : public detail::host_space_base {
 };
 using deferred = basic_deferred<>;
 
-}  // namespace sla
+} // namespace sla

@@ -19,7 +19,7 @@ bool reads_elsewhere(access destination, X const& lowered) {
   lowered.accesses([&](access a) { found = found || (a.overlaps(destination) && (a.elsewhere || !a.same_as(destination))); }, false);
   return found;
 }
-}  // namespace detail
+} // namespace detail
 
 /// x = expression, in one pass; x takes the extents of the expression. Called by the tensor's own assignment.
 template <class T, class E, class Memory, Expression X>
@@ -94,4 +94,4 @@ auto eval(X&& x) {
   return perform(op::eval{}, std::forward<X>(x));
 }
 
-}  // namespace sla
+} // namespace sla

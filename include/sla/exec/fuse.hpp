@@ -54,7 +54,7 @@ auto fuse_lowered(Space& space, S const&... lowered) {
   }(std::index_sequence_for<S...>{});
   return with_parts([](auto const&... s) { return std::tuple<std::remove_cvref_t<decltype(s)>...>(s...); }, scalars);
 }
-}  // namespace detail
+} // namespace detail
 
 namespace detail {
 /// What views may look into: the statement, or a copy that a space keeps which runs it later.
@@ -78,7 +78,7 @@ struct planning_space {
     return vector;
   }
 };
-}  // namespace detail
+} // namespace detail
 
 /// The number of passes over memory that `fuse` of these statements makes.
 template <Statement... S>
@@ -101,7 +101,7 @@ template <class Space, class... S>
 auto fuse_local(Space& space, S const&... statements) {
   return with_hoisted(space, [&](auto const&... lowered) { return fuse_lowered(space, lowered...); }, lower{}(statements)...);
 }
-}  // namespace detail
+} // namespace detail
 
 /// Runs the statements in order and returns the scalars of the reductions among them, as a tuple.
 /// Cost: `passes(statements...)` walks over memory. Errors: shape_error, if a statement does not fit the space.
@@ -119,4 +119,4 @@ auto fuse(S const&... statements) {
   return fuse(space, statements...);
 }
 
-}  // namespace sla
+} // namespace sla

@@ -128,4 +128,4 @@ auto with_hoisted(Space& space, F const& f, S const&... statements) {
   return with_parts(f, joined(hoist_statement(space, statements)...));
 }
 
-}  // namespace sla::detail
+} // namespace sla::detail

@@ -37,14 +37,14 @@ struct host_space_base {
     if (closes()) temporaries_.clear();
   }
 
- protected:
+protected:
   bool closes() { return (open_ = (std::max)(open_ - 1, 0)) == 0; }
   std::vector<std::shared_ptr<void>> temporaries_;
 
- private:
+private:
   int open_ = 0;
 };
-}  // namespace detail
+} // namespace detail
 
 /// Everything now, everything one item: assignment, and `fuse` without a space.
 template <Backend B = openmp>
@@ -77,7 +77,7 @@ inline immediate<> immediate_space(any_memory) { return {}; }
 /// Many = false: one item, scalars are numbers. Many = true: scalars are item_scalars.
 template <bool Many, Backend B = openmp>
 class host_space : public detail::host_space_base {
- public:
+public:
   template <class T>
   using scalar = std::conditional_t<Many, item_scalar<T, host_memory>, T>;
 
@@ -154,7 +154,7 @@ class host_space : public detail::host_space_base {
     detail::with_parts([&](auto&... r) { backend_.run(plan, pass, statements, f, false, result_pointers<S...>{{{address(r)}...}}); }, results);
   }
 
- protected:
+protected:
   template <class T>
   static T* address(item_scalar<T, host_memory>& r) {
     return r.data();
@@ -164,7 +164,7 @@ class host_space : public detail::host_space_base {
     return &r;
   }
 
- private:
+private:
   template <class T>
   item_scalar<T, host_memory> make() {
     return {std::shared_ptr<T>(new T[std::size_t(items())]{}, std::default_delete<T[]>()), items()};
@@ -173,4 +173,4 @@ class host_space : public detail::host_space_base {
   B backend_;
 };
 
-}  // namespace sla
+} // namespace sla

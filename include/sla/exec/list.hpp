@@ -16,7 +16,7 @@ namespace sla {
 namespace detail {
 /// How a pass over packed systems is cut into blocks of rows, each of one system, and these between threads.
 class list_walk {
- public:
+public:
   list_walk(std::vector<index_t> const& cuts, frame const& f) : cuts_(cuts), f_(f), block_((std::max)(index_t(1), block_elements / f.inner)), before_(1, 0) {
     for (std::size_t k = 0; k + 1 < cuts.size(); ++k) before_.push_back(before_.back() + (cuts[k + 1] - cuts[k] + block_ - 1) / block_);
     index_t const threads = cuts.back() * f.inner < serial_below ? 1 : (std::min)(index_t(threads_in_use()), (std::max)(index_t(1), blocks()));
@@ -53,7 +53,7 @@ class list_walk {
     });
   }
 
- private:
+private:
   std::size_t system_of(index_t n) const { return std::size_t(std::upper_bound(before_.begin(), before_.end(), n) - before_.begin()) - 1; }
   index_t begin(std::size_t k, index_t n) const { return cuts_[k] + (n - before_[k]) * block_; }
 
@@ -63,12 +63,12 @@ class list_walk {
   std::vector<index_t> before_;  ///< blocks before each system
   std::vector<index_t> shares_;
 };
-}  // namespace detail
+} // namespace detail
 
 /// The backend of a space whose items are the systems of a list, one per system and right-hand side: its passes are those of
 /// openmp, and no block of rows is of two systems. cuts: where the systems begin and end.
 class packed_systems {
- public:
+public:
   static constexpr bool is_backend = true;
   using cuts_type = std::shared_ptr<std::vector<index_t> const>;
 
@@ -93,7 +93,7 @@ class packed_systems {
     });
   }
 
- private:
+private:
   cuts_type cuts_;
 };
 
@@ -103,4 +103,4 @@ auto operator*(sparse_list<T, S, F> const& A, std::vector<tensor<U, E>> const& x
   return A.unpack_rows(eval(A.packed() * A.pack_cols(x)));
 }
 
-}  // namespace sla
+} // namespace sla

@@ -32,7 +32,7 @@ using accumulator_of_t = typename accumulator_of<S>::type;
 /// Does the statement fold to a result?
 template <class S>
 inline constexpr bool has_result = !std::same_as<accumulator_of_t<S>, nothing>;
-}  // namespace detail
+} // namespace detail
 
 /// Rows [first_row, last_row) of every batch item: a pass may come in pieces (interior rows, then boundary rows).
 struct row_range {
@@ -41,7 +41,7 @@ struct row_range {
 
 /// How a pass over a range of rows is cut into blocks of whole rows, and these between threads.
 class block_walk {
- public:
+public:
   block_walk(frame const& f, row_range range, int max_threads)
       : f_(f), range_(range), block_((std::max)(index_t(1), detail::block_elements / f.inner)) {
     index_t const rows = range.last - range.first;
@@ -86,7 +86,7 @@ class block_walk {
     });
   }
 
- private:
+private:
   frame f_;
   row_range range_;
   index_t block_, per_item_;
@@ -106,7 +106,7 @@ struct balance_by_products {
     return x;
   }
 };
-}  // namespace detail
+} // namespace detail
 
 /// The partial results of a pass: per reduction, per block, per right-hand side. Kept between the pieces of a pass.
 template <class... S>
@@ -114,7 +114,7 @@ class pass_partials {
   template <std::size_t N>
   using statement = detail::part_t<N, detail::pack<S...>>;
 
- public:
+public:
   /// Room for the blocks of one more walk, for the reductions of a pass.
   template <std::size_t Count, class Walk>
   void grow(pass_plan<Count> const& plan, int pass, frame const& f, Walk const& walk) {
@@ -151,7 +151,7 @@ class pass_partials {
     }
   }
 
- private:
+private:
   template <class A>
   using values_of = std::conditional_t<std::same_as<A, detail::nothing>, detail::nothing, std::vector<A>>;
   detail::pack<values_of<detail::accumulator_of_t<S>>...> values_;
@@ -209,4 +209,4 @@ void run_pass(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& 
   run_blocks(plan, pass, statements, f, walk, partials);
 }
 
-}  // namespace sla
+} // namespace sla

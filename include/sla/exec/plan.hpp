@@ -66,7 +66,7 @@ statement_needs needs_of(S const& statement) {
 
 /// Puts statements into passes, one after the other.
 class pass_planner {
- public:
+public:
   /// The pass of the next statement. Errors: value_error, if it overwrites what its own other rows still read.
   int place(statement_needs const& next) {
     refuse_overwriting(next);
@@ -84,7 +84,7 @@ class pass_planner {
   /// The elements of the pass that the last statement is in.
   pass_layout const& elements() const { return open_; }
 
- private:
+private:
   /// Can a statement of these elements walk the same rows?
   bool fits(pass_layout const& next) const {
     frame const &a = open_.layout, &b = next.layout;
@@ -111,7 +111,7 @@ class pass_planner {
   pass_layout open_;
   std::vector<access> list_;
 };
-}  // namespace detail
+} // namespace detail
 
 /// Groups lowered statements into passes. Errors: value_error, if a statement overwrites what it still reads.
 template <class... S>
@@ -151,6 +151,6 @@ index_t bytes_of_passes(S const&... statements) {
   (count(needs_of(statements)), ...);
   return moved;
 }
-}  // namespace detail
+} // namespace detail
 
-}  // namespace sla
+} // namespace sla

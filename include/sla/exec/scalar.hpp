@@ -13,7 +13,7 @@ namespace sla {
 /// One T per item in a space. Copies share the numbers. The space releases them in its own order.
 template <class T, class Memory>
 class item_scalar {
- public:
+public:
   using value_type = T;
   using memory_type = Memory;
 
@@ -22,7 +22,7 @@ class item_scalar {
   T* data() const { return data_.get(); }
   index_t count() const { return count_; }
 
- private:
+private:
   std::shared_ptr<T> data_;
   index_t count_ = 0;
 };
@@ -81,6 +81,6 @@ auto map_argument(T const& s) {
   else
     return s;
 }
-}  // namespace detail
+} // namespace detail
 
-}  // namespace sla
+} // namespace sla

@@ -23,4 +23,4 @@ struct access {
   bool same_as(access const& other) const { return data == other.data && bytes == other.bytes; }
 };
 
-}  // namespace sla
+} // namespace sla

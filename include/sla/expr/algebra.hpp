@@ -35,7 +35,7 @@ auto sparse_product(A const& a, B const& b) {
   else
     return a;
 }
-}  // namespace detail
+} // namespace detail
 
 // Views stand where owners do.
 template <Number NA, SparseOperand A, Number NB, SparseOperand B>
@@ -144,7 +144,7 @@ decltype(auto) as_tensor(X const& x) {
     return tensor<user_t<typename N::value_type>, typename N::extents_type, typename N::memory_type>(as_node(x));
   }
 }
-}  // namespace detail
+} // namespace detail
 
 template <SparseOperand A, Tensorial X>
 auto perform(op::scale_rows, A const& a, X const& x) {
@@ -171,4 +171,4 @@ auto scale_cols(A&& a, X&& x) {
   return perform(op::scale_cols{}, std::forward<A>(a), std::forward<X>(x));
 }
 
-}  // namespace sla
+} // namespace sla

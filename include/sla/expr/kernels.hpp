@@ -158,4 +158,4 @@ SLA_HD void dia_rows(View const& A, X const& x, index_t b, index_t first, index_
     for (index_t i = first; i < last; ++i) out[row0 + i] = T{};
 }
 
-}  // namespace sla::detail
+} // namespace sla::detail

@@ -28,7 +28,7 @@ template <>
 struct common_extents_type<no_extents, no_extents> {
   using type = no_extents;
 };
-}  // namespace detail
+} // namespace detail
 
 /// The law of elementwise operations: equal ranks, and equal extents as far as the types say. Numbers fit everything.
 /// (Laws are constants, not concepts: a failed static_assert then prints its sentence and no derivation.)
@@ -76,4 +76,4 @@ inline constexpr bool same_memory_law = std::same_as<L, any_memory> || std::same
 template <class To, class From>
 inline constexpr bool storage_law = is_complex<To> || !is_complex<From>;
 
-}  // namespace sla
+} // namespace sla

@@ -105,7 +105,7 @@ auto view_basis(std::vector<V> const& vectors, int count, char const* operation)
   for (int j = 0; j < count; ++j) basis.data[j] = view(vectors[std::size_t(j)]).data;
   return basis;
 }
-}  // namespace detail
+} // namespace detail
 
 /// The statement of count inner products conj(V_j) . w, for j < count <= Capacity.
 /// Law: w has the extents of each V_j. Errors: shape_error where only run time can tell, or for a count out of range.
@@ -140,4 +140,4 @@ constant<fixed_array<T, Capacity>> as_coefficients(fixed_array<T, Capacity> cons
   return {h};
 }
 
-}  // namespace sla
+} // namespace sla

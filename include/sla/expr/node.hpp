@@ -254,4 +254,4 @@ struct bind_item {
   }
 };
 
-}  // namespace sla
+} // namespace sla

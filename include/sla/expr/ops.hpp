@@ -33,7 +33,7 @@ template <class Op, class X>
 auto elementwise(X&& x) {
   return unary<Op, node_t<X>>{as_node(std::forward<X>(x))};
 }
-}  // namespace detail
+} // namespace detail
 
 template <class L, class R>
 concept ElementwisePair = Operand<L> && Operand<R> && (Tensorial<L> || Tensorial<R>);
@@ -175,4 +175,4 @@ auto tanh(X&& x) {
   return perform(op::tanh{}, std::forward<X>(x));
 }
 
-}  // namespace sla
+} // namespace sla

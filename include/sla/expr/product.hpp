@@ -121,7 +121,7 @@ struct product_extents<RangeE, Extents<E...>, true> {
 };
 template <class S, class XE>
 inline constexpr bool has_rhs_axis = XE::rank == domain_extents_t<S>::rank + 1;
-}  // namespace detail
+} // namespace detail
 
 /// y = A x as a node; element i is the product of row i.
 template <class View, class X>
@@ -286,7 +286,7 @@ E make_product_extents(S const& shape, XE const& x) {
     return E(size(int(Axis))...);
   }(std::make_index_sequence<std::size_t(E::rank)>{});
 }
-}  // namespace detail
+} // namespace detail
 
 /// The product; see the head of this file for shapes.
 /// Law: the extents of x are those of A's domain, plus at most one axis of right-hand sides. Cost: A is read once for all
@@ -343,4 +343,4 @@ auto adjoint(A&& a) {
   return perform(op::adjoint{}, std::forward<A>(a));
 }
 
-}  // namespace sla
+} // namespace sla

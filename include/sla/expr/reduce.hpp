@@ -89,7 +89,7 @@ auto reduce(X&& x) {
   using Mapped = unary<Map, node_t<X>>;
   return reduction<Monoid, Mapped, Finish>{Mapped{as_node(std::forward<X>(x))}};
 }
-}  // namespace detail
+} // namespace detail
 
 template <Tensorial X, Tensorial Y>
 auto perform(op::dot, X&& x, Y&& y) {
@@ -198,7 +198,7 @@ decltype(auto) plain(X&& x) {
 }
 template <class L, class R>
 concept WithReduction = (Reduction<L> && (Operand<R> || Reduction<R>)) || (Operand<L> && Reduction<R>);
-}  // namespace detail
+} // namespace detail
 
 template <class L, class R>
   requires detail::WithReduction<L, R>
@@ -249,4 +249,4 @@ std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& o
   return out << detail::plain(std::forward<R>(r));
 }
 
-}  // namespace sla
+} // namespace sla

@@ -44,7 +44,7 @@ SLA_HD inline void for_elements(span s, F const& f) {
       for (index_t k = 0; k < s.rhs; ++k) f(element{row * s.rhs + k, row, s.item + k});
   }
 }
-}  // namespace detail
+} // namespace detail
 
 template <class S>
 concept Statement = requires { typename std::remove_cvref_t<S>::statement_tag; };
@@ -103,4 +103,4 @@ auto set(tensor<T, E, Memory>& destination, X&& expression) {
   return statement;
 }
 
-}  // namespace sla
+} // namespace sla

@@ -63,4 +63,4 @@ auto operator-(A const& a) {
   return with_values(a, -values(a));
 }
 
-}  // namespace sla
+} // namespace sla

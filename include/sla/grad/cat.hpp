@@ -94,7 +94,7 @@ void add_part(Sum& sum, index_t k, From const& from) {
   else
     add(sum, from);
 }
-}  // namespace detail
+} // namespace detail
 
 /// As of plain tensors, where some are traced. Gradient: each part's cotangent is that of its place in the whole.
 /// Law: the traced parts are in Csr.
@@ -128,4 +128,4 @@ auto cat_batch(Parts const&... parts) {
   return detail::record_parts(cat_batch(detail::plain_value(parts)...), rule, parts...);
 }
 
-}  // namespace sla
+} // namespace sla

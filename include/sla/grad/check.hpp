@@ -185,7 +185,7 @@ template <class X>
 inline constexpr bool is_tuple = false;
 template <class... X>
 inline constexpr bool is_tuple<std::tuple<X...>> = true;
-}  // namespace detail
+} // namespace detail
 
 /// Is value_and_gradient(f, args...) right? Along a direction d, |f(x + h d) - f(x) - h Re <g, d>| falls with h^2 if it is, with h if
 /// not. All arguments move together: tensors and numbers at random, a sparse tensor on its pattern, a hermitian (or symmetric) one to
@@ -225,4 +225,4 @@ gradient_check check_gradient(F const& f, Args const&... args) {
   return check_gradient(f, std::tie(args...));
 }
 
-}  // namespace sla
+} // namespace sla

@@ -85,7 +85,7 @@ void add_to(tensor<T, E, Memory>& sum, bool first, X const& contribution) {
   using Sum = binary<begin_sum, std::remove_const_t<decltype(sum_view)>, constant<bool>>;
   write(sum, binary<extend_sum, Sum, std::remove_const_t<decltype(field)>>{Sum{sum_view, {!first}}, field});
 }
-}  // namespace detail
+} // namespace detail
 
 template <Scalar T>
 struct cotangent_space<T> {
@@ -168,6 +168,6 @@ cotangent_type_t<V> collected(V const& v, X const& contribution) {
   cotangent_space<V>::add(sum, v, contribution);
   return std::move(*sum);
 }
-}  // namespace detail
+} // namespace detail
 
-}  // namespace sla
+} // namespace sla

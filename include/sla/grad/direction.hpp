@@ -91,7 +91,7 @@ template <Scalar T>
 T random_direction(T x, std::uint64_t seed) {
   return random_number<T>(seed, 0) * real_t<T>(magnitude_of(x));
 }
-}  // namespace detail
+} // namespace detail
 
 /// The directions in which a V moves, for the check of gradients. A higher floor specialises it for its own values.
 template <class V>
@@ -125,6 +125,6 @@ auto random_directions(std::tuple<X...> const& x, std::uint64_t seed) {
     return std::tuple<std::remove_cvref_t<X>...>{direction_space<std::remove_cvref_t<X>>::random(std::get<K>(x), seed + K)...};
   }(std::index_sequence_for<X...>{});
 }
-}  // namespace detail
+} // namespace detail
 
-}  // namespace sla
+} // namespace sla

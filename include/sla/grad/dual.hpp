@@ -21,7 +21,7 @@ struct tangent_space : cotangent_space<V> {
 /// A value and the sum of the contributions to its tangent; no contribution is zero.
 template <class V>
 class dual_variable {
- public:
+public:
   using value_type = V;
 
   explicit dual_variable(V value) : own_(std::move(value)), value_(&*own_) {}
@@ -44,7 +44,7 @@ class dual_variable {
     return tangent_ ? *tangent_ : tangent_space<V>::zero(*value_);
   }
 
- private:
+private:
   std::optional<V> own_, sum_;
   V const* value_;
   V const* tangent_ = nullptr;
@@ -53,7 +53,7 @@ class dual_variable {
 /// The home of values that carry tangents, in the place of a tape. What a rule reads outlives the rule, which runs at once: so
 /// nothing is copied, and a value goes with the last handle to it.
 class forward_mode {
- public:
+public:
   template <class V>
   using variable_type = dual_variable<V>;
   template <class V>
@@ -74,4 +74,4 @@ class forward_mode {
   }
 };
 
-}  // namespace sla
+} // namespace sla

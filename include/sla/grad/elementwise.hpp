@@ -81,7 +81,7 @@ decltype(auto) compared_value(X&& x) {
   else
     return plain(std::forward<X>(x));
 }
-}  // namespace detail
+} // namespace detail
 
 // ---- what is performed: higher floors add their own by `perform(op, traced<theirs>, ...)`
 
@@ -158,4 +158,4 @@ auto operator<=>(L&& l, R&& r) {
   return detail::compared_value(std::forward<L>(l)) <=> detail::compared_value(std::forward<R>(r));
 }
 
-}  // namespace sla
+} // namespace sla

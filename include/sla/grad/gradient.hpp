@@ -33,7 +33,7 @@ auto differentiated(tape& t, F&& f, variable<V>&... inputs) {
     return std::tuple<double, cotangent_type_t<V>...>(0.0, inputs.take_cotangent()...);
   }
 }
-}  // namespace detail
+} // namespace detail
 
 /// (f(args...), one cotangent per argument): dL = Re sum conj(g) d(arg). A sparse tensor's cotangent lives on its pattern.
 /// f takes traced arguments (`auto const&`) and returns a real number; it is run once.
@@ -57,4 +57,4 @@ auto value_and_gradient(F&& f, Args const&... args) {
   }
 }
 
-}  // namespace sla
+} // namespace sla

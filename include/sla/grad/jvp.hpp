@@ -78,7 +78,7 @@ template <class... Args, class... Tangents>
   requires(HasCotangent<argument_t<std::remove_cvref_t<Args>>> && ...)
 inline constexpr bool tangents_fit<std::tuple<Args...>, std::tuple<Tangents...>> =
     (TangentOf<argument_t<std::remove_cvref_t<Args>>, std::remove_cvref_t<Tangents>> && ...);
-}  // namespace detail
+} // namespace detail
 
 /// (f(args...), the derivative of f along the tangents): d/dt f(args + t tangents) at t = 0. f takes traced arguments
 /// (`auto const&`), returns a number, a tensor or a sparse tensor, and is run once; an operation stands for its rule.
@@ -106,4 +106,4 @@ auto jvp(F&& f, std::tuple<Args...> const& args, std::tuple<Tangents...> const& 
   }
 }
 
-}  // namespace sla
+} // namespace sla

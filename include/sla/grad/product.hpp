@@ -45,7 +45,7 @@ template <class X, bool Transposed, bool Conj>
 traced_view<X, Transposed, !Conj> conjugated(traced_view<X, Transposed, Conj> const& A) {
   return {A.A};
 }
-}  // namespace detail
+} // namespace detail
 
 template <detail::TracedMatrix A>
 auto perform(op::transpose, A const& a) {
@@ -93,7 +93,7 @@ struct outer {
     });
   }
 
- private:
+private:
   template <class T>
   auto entry(index_t l, index_t r, index_t K) const {
     promote_t<typename L::value_type, typename R::value_type> total{};
@@ -202,7 +202,7 @@ template <class A, class X>
 concept TracedProduct = (TracedMatrix<A> && VectorOrTraced<X>) || (SparseOperand<A> && Traced<X> && VectorOrTraced<X>);
 template <class S, class N>
 concept TracedScaling = (TracedSparse<S> && (NumberOrTraced<N>)) || (SparseOwner<S> && Traced<N> && Number<plain_t<N>>);
-}  // namespace detail
+} // namespace detail
 
 template <class A, class X>
   requires detail::TracedProduct<A, X>
@@ -280,4 +280,4 @@ auto perform(op::neg, A const& a) {
   return with_values(a, -values(a));
 }
 
-}  // namespace sla
+} // namespace sla

@@ -183,7 +183,7 @@ struct pointwise_rule {
     }
   }
 
- private:
+private:
   template <class C, class D>
   static auto paired(C const& c, D const& d) {
     return binary<real_pairing, C, D>{c, d};
@@ -217,6 +217,6 @@ traced<V, Home> record(Home& home, V value, Rules... rules) {
     return {home, home.record(std::move(value), [... rules = std::move(rules)](auto const& y, auto const& g) { (rules.pull(y, g), ...); })};
   }
 }
-}  // namespace detail
+} // namespace detail
 
-}  // namespace sla
+} // namespace sla

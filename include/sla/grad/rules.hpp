@@ -31,7 +31,7 @@ SLA_HD A direction(A a) {
   real_t<A> const modulus = abs_of(a);
   return modulus > 0 ? op::div::apply(a, modulus) : A{};
 }
-}  // namespace detail
+} // namespace detail
 
 template <>
 struct derivative<op::add> : detail::binary_rule {
@@ -288,6 +288,6 @@ auto contribution(L const& l, R const& r, G const& g) {
   using Both = binary_of<join, L, R>;
   return binary_of<pulled<Op, K>, Both, G>{Both{l, r}, g};
 }
-}  // namespace detail
+} // namespace detail
 
-}  // namespace sla
+} // namespace sla

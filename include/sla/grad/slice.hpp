@@ -33,7 +33,7 @@ void add_items(A& sum, index_t first, G const& g) {
     for (index_t n = lo; n < hi; ++n) out[n] += in[n];
   });
 }
-}  // namespace detail
+} // namespace detail
 
 template <TracedSparse A, bool WholeRows, bool WholeCols>
 auto perform(op::select, A const& a, index_choice<WholeRows> const& rows, index_choice<WholeCols> const& cols) {
@@ -66,4 +66,4 @@ auto vjp(op::select, A const& a, index_choice<WholeRows> const& rows, index_choi
   return detail::collected(a, detail::adds([&](auto& sum) { detail::add_selected(sum, map, detail::repeats(rows) || detail::repeats(cols), g); }));
 }
 
-}  // namespace sla
+} // namespace sla

@@ -121,7 +121,7 @@ template <bool Transposed, bool Conj, class Prepared, class B, class... Options>
 auto trace_constant(Prepared const& s, B const& b, Options const&... options) {
   return trace_solve(b.home(), std::make_shared<Prepared const>(s), constant_matrix<Transposed, Conj>{}, b, options...);
 }
-}  // namespace detail
+} // namespace detail
 
 namespace detail {
 /// How a traced operator is set up: as `prepare` with these options, or as a direct solver that keeps its factors.
@@ -140,13 +140,13 @@ struct make_direct {
     return Direct(a);
   }
 };
-}  // namespace detail
+} // namespace detail
 
 /// A traced operator set up once, for values and derivatives: what `prepare(A, method, preconditioner)` is of a traced A.
 /// X: traced<V>.
 template <class X, class Make>
 class traced_prepared {
- public:
+public:
   traced_prepared(X a, Make make) : a_(a), make_(std::move(make)), s_(made()) {}
 
   X const& matrix() const { return a_; }
@@ -183,7 +183,7 @@ class traced_prepared {
     ++setups_;
   }
 
- private:
+private:
   using Prepared = decltype(std::declval<Make const&>()(std::declval<plain_t<X> const&>()));
   std::shared_ptr<Prepared const> made() const { return std::make_shared<Prepared const>(make_(a_.value())); }
   template <bool Transposed, bool Conj, class B, class... Options>
@@ -240,7 +240,7 @@ template <class B>
 concept TracedTensor = Traced<B> && is_tensor<plain_t<B>>;
 template <class A, class B>
 concept TracedSystem = (TracedSparse<A> && VectorOrTraced<B>) || (!Traced<A> && TracedTensor<B>);
-}  // namespace detail
+} // namespace detail
 
 template <class A, class B, class... Options>
   requires detail::TracedSystem<A, B>
@@ -276,4 +276,4 @@ auto perform(op::try_solve_adjoint, prepared<A, Method, P> const& s, B const& b,
   return detail::trace_constant<true, true>(s, b, options...);
 }
 
-}  // namespace sla
+} // namespace sla

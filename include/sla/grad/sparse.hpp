@@ -59,7 +59,7 @@ auto sparse_part(Home& t, X const& x) {
 }
 template <class A, class N>
 concept TracedViewScaling = (is_traced_view<A> && NumberOrTraced<N>) || (SparseView<A> && Traced<N> && Number<plain_t<N>>);
-}  // namespace detail
+} // namespace detail
 
 // ---- stored views
 
@@ -109,7 +109,7 @@ auto summand_rule(A const& a, N alpha) {
   else
     return no_rule{};
 }
-}  // namespace detail
+} // namespace detail
 
 template <Number NA, class A, Number NB, class B>
   requires detail::TracedSparsePair<A, B>
@@ -140,7 +140,7 @@ auto shared_plan(A const& a, B const& b) {
   using Plan = multiply_plan<typename A::format_type, typename B::format_type>;
   return std::make_shared<Plan const>(a, b);
 }
-}  // namespace detail
+} // namespace detail
 
 template <class A, class B>
   requires detail::TracedSparsePair<A, B>
@@ -233,7 +233,7 @@ auto trace_scaling(A const& a, X const& d) {
       [matrix](auto const&, auto const& dd) { return values(scaled_by<Rows>(matrix.value(), dd)); });
   return record(t, scaled_by<Rows>(matrix.value(), factor.node()), std::move(to_A), std::move(to_d));
 }
-}  // namespace detail
+} // namespace detail
 
 template <class A, class X>
   requires detail::TracedRowScaling<A, X>
@@ -258,4 +258,4 @@ auto vjp(op::scale_cols, A const& a, D const& d, G const& g) {
   return std::tuple{detail::collected(a, values(scale_cols(g, conj(factor)))), detail::collected(factor, detail::scale_cotangent<false>(a, g))};
 }
 
-}  // namespace sla
+} // namespace sla

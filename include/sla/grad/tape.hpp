@@ -23,12 +23,12 @@ struct tape_entry {
   virtual ~tape_entry() = default;
   virtual void pull() {}
 };
-}  // namespace detail
+} // namespace detail
 
 /// A value on a tape, and the sum of the contributions to its cotangent.
 template <class V>
 class variable : public detail::tape_entry {
- public:
+public:
   using value_type = V;
 
   V const& value() const { return *value_; }
@@ -41,7 +41,7 @@ class variable : public detail::tape_entry {
     return cotangent_ ? std::move(*cotangent_) : cotangent_space<V>::zero(*value_);
   }
 
- protected:
+protected:
   explicit variable(V const* value) : value_(value) {}
   V const* value_;
   std::optional<cotangent_type_t<V>> cotangent_;
@@ -56,7 +56,7 @@ struct input_variable : variable<V> {
 /// The result of an operation. `pull(y, g)` adds to the cotangents of the operands.
 template <class V, class Pull>
 class operation : public variable<V> {
- public:
+public:
   operation(V value, Pull pull) : variable<V>(nullptr), own_(std::move(value)), pull_(std::move(pull)) {
     this->value_ = &own_;
   }
@@ -64,7 +64,7 @@ class operation : public variable<V> {
     if (this->cotangent_) pull_(std::as_const(own_), std::as_const(*this->cotangent_));
   }
 
- private:
+private:
   V own_;
   Pull pull_;
 };
@@ -97,10 +97,10 @@ bool same_contents(sparse_tensor<T, S, F, Memory> const& a, sparse_tensor<T, S, 
   return a.shape() == b.shape() && same_elements(a.values(), b.values()) &&
          (a.shared_pattern() == b.shared_pattern() || same_indices(a.pattern(), b.pattern()));
 }
-}  // namespace detail
+} // namespace detail
 
 class tape {
- public:
+public:
   /// What traced values of this home refer to, and how they hold it: the tape owns it.
   template <class V>
   using variable_type = variable<V>;
@@ -153,7 +153,7 @@ class tape {
   /// Operations recorded and not yet pulled back.
   std::size_t operations() const { return operations_.size(); }
 
- private:
+private:
   struct kept {
     std::type_info const* type = nullptr;
     std::shared_ptr<void const> value;
@@ -162,4 +162,4 @@ class tape {
   std::unordered_map<void const*, kept> kept_;
 };
 
-}  // namespace sla
+} // namespace sla

@@ -18,13 +18,13 @@ template <class V>
 dual_variable<V>& referred(std::shared_ptr<dual_variable<V>> const& v) {
   return *v;
 }
-}  // namespace detail
+} // namespace detail
 
 /// A V on a tape, or with its tangent in forward mode: a handle, cheap to copy, valid inside of the differentiated function.
 /// Assignment makes it name another value.
 template <class V, class Home = tape>
 class traced {
- public:
+public:
   using plain_type = V;
   using variable_type = typename Home::template variable_type<V>;
   using handle_type = typename Home::template handle_type<V>;
@@ -90,7 +90,7 @@ class traced {
     return value().range();
   }
 
- private:
+private:
   Home* home_;
   handle_type variable_;
 };
@@ -127,7 +127,7 @@ decltype(auto) plain_value(X const& x) {
   else
     return (x);
 }
-}  // namespace detail
+} // namespace detail
 
 /// Traced values of this floor: numbers and tensors, which mix in elementwise operations, and sparse tensors.
 template <class X>
@@ -141,4 +141,4 @@ std::remove_cvref_t<X> perform(op::eval, X const& x) {
   return x;
 }
 
-}  // namespace sla
+} // namespace sla

@@ -49,7 +49,7 @@ auto reduced_contribution(X const& x, Y const& y, G const& g) {
     return node;
   }
 }
-}  // namespace detail
+} // namespace detail
 
 /// The cotangent of x where y = Op(x), elementwise or a reduction; in the type of x, evaluated.
 template <class Op, Operand X, Operand G>
@@ -73,4 +73,4 @@ auto vjp(Op, L const& l, R const& r, G const& g) {
                     detail::collected(right, detail::contribution<Op, 1>(as_node(left), as_node(right), as_node(g)))};
 }
 
-}  // namespace sla
+} // namespace sla

@@ -100,7 +100,7 @@ class engine<A, automatic, none> {
   template <class Method, class P>
   using rung_engine = std::optional<engine<A, Method, P>>;
 
- public:
+public:
   engine(A const& a, automatic const& method, none const&) : rule_{method.rtol, method.atol} { look_at(a); }
 
   template <class V, class... Options>
@@ -127,7 +127,7 @@ class engine<A, automatic, none> {
     });
   }
 
- private:
+private:
   void look_at(A const& a) {
     double const start = seconds_now();
     if constexpr (Readable<A>) ladder_ = choose(properties(a), rule_.max_iterations);  // others are refused in solve/linear.hpp
@@ -228,6 +228,6 @@ class engine<A, automatic, none> {
   mutable rung_engine<refinement<factorization::ldlt>, factor<factorization::ldlt>> ldlt_;
   mutable rung_engine<refinement<factorization::lu>, factor<factorization::lu>> lu_;
 };
-}  // namespace detail
+} // namespace detail
 
-}  // namespace sla
+} // namespace sla

@@ -68,7 +68,7 @@ struct factors_view {
     factors->template sweep<Adjoint>(x, out, rhs);
   }
 };
-}  // namespace detail
+} // namespace detail
 
 /// A^-1 by factors: `x = M * b`; `M.adjoint() * b`. Made by `factor<Kind>{}.setup(A)`; singular items are named by
 /// `failure(item)`, and give 0.
@@ -78,7 +78,7 @@ class applied_factors {
   using number = typename factors_type::number;
   using Flat = Csr<std::int32_t>;
 
- public:
+public:
   using value_type = T;
   using shape_type = S;
 
@@ -112,7 +112,7 @@ class applied_factors {
   index_t rows() const { return factors_->rows; }
   detail::factors_view<factors_type> view() const { return {factors_.get()}; }
 
- private:
+private:
   /// The matrix with scalar entries and sorted rows, in Eigen's index type and double precision.
   static auto flat(sparse_tensor<T, S, F> const& A) {
     auto scalar = [&] {
@@ -212,7 +212,7 @@ template <class A, factorization Kind>
 class direct_solver : public prepared<A, refinement<Kind>, factor<Kind>> {
   using base = prepared<A, refinement<Kind>, factor<Kind>>;
 
- public:
+public:
   explicit direct_solver(A a) : base(std::move(a), {}, {}) { require_success(); }
   /// New values on the same pattern; the ordering is kept. Errors: solve_error, if A is singular now.
   void refactor(A a) {
@@ -220,7 +220,7 @@ class direct_solver : public prepared<A, refinement<Kind>, factor<Kind>> {
     require_success();
   }
 
- private:
+private:
   void require_success() const {
     auto const& m = this->preconditioner();
     report out;
@@ -232,7 +232,7 @@ class direct_solver : public prepared<A, refinement<Kind>, factor<Kind>> {
     if (!out.converged()) throw solve_error(std::move(out));
   }
 };
-}  // namespace detail
+} // namespace detail
 
 template <>
 struct lu<void> : detail::direct_method<factorization::lu> {};
@@ -266,4 +266,4 @@ ldlt() -> ldlt<void>;
 template <class T, class S, class F>
 ldlt(sparse_tensor<T, S, F>) -> ldlt<sparse_tensor<T, S, F>>;
 
-}  // namespace sla
+} // namespace sla

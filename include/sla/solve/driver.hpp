@@ -65,7 +65,7 @@ std::size_t bytes_in_use() {
 /// A stop test whose items begin as the last verdict left them, and which records how the run ended.
 template <class Space, class Real>
 class recorded_stop : public stop_test<Space, Real> {
- public:
+public:
   using base = stop_test<Space, Real>;
   using record = run_record<typename base::state_scalar>;
 
@@ -79,7 +79,7 @@ class recorded_stop : public stop_test<Space, Real> {
     return base::finish();
   }
 
- private:
+private:
   record& kept_;
 };
 
@@ -137,4 +137,4 @@ void drive(Space& space, method_run<Space, V> const& run, stop_rule rule, A cons
   if constexpr (requires { space.account(out); }) space.account(out);
 }
 
-}  // namespace sla::detail
+} // namespace sla::detail

@@ -142,7 +142,7 @@ class engine {
   using Adjoint = decltype(World::adjoint(std::declval<A const&>()));
   using AdjointM = decltype(std::declval<M const&>().adjoint());
 
- public:
+public:
   engine(A const& a, Method const& method, P const& p)
       : method_(method), name_(name_of(p)), start_(seconds_now()), m_(World::setup(p, a)), seconds_(seconds_now() - start_) {}
 
@@ -169,7 +169,7 @@ class engine {
   }
   M const& preconditioner() const { return m_; }
 
- private:
+private:
   /// The report of a call: the seconds of the set-up are those since the last one.
   report begin() const {
     report out;
@@ -186,6 +186,6 @@ class engine {
   mutable double seconds_;
   mutable std::optional<std::pair<Adjoint, AdjointM>> adjoint_;
 };
-}  // namespace detail
+} // namespace detail
 
-}  // namespace sla
+} // namespace sla

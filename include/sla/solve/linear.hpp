@@ -101,7 +101,7 @@ struct solve_laws {
   }();
   static constexpr bool hold = fits && placed && prepare_laws<A, Options...>::hold;
 };
-}  // namespace detail
+} // namespace detail
 
 template <class A, class B, detail::SolveOption... Options>
   requires(linear_world<A>::template accepts<B>)
@@ -162,4 +162,4 @@ auto prepare(A&& a, Options const&... options) {
   return perform(op::prepare{}, std::forward<A>(a), options...);
 }
 
-}  // namespace sla
+} // namespace sla

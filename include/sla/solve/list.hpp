@@ -33,7 +33,7 @@ struct make_list_space {
       return make_listed_host{}(packed, systems);
   }
 };
-}  // namespace detail
+} // namespace detail
 
 /// Where to solve with A.packed(), so that its systems stop each by itself: the option that `solve(A, b)` adds. With it
 /// packed vectors, `prepare(A.packed(), ...)` and traced tensors work like lists:
@@ -73,4 +73,4 @@ auto perform(op::solve, sparse_list<T, S, F> const& A, std::vector<tensor<U, E>>
   return detail::solved(perform(op::try_solve{}, A, b, options...));
 }
 
-}  // namespace sla
+} // namespace sla

@@ -54,4 +54,4 @@ index_t unmatched_row(View const& pattern) {
   return -1;
 }
 
-}  // namespace sla::detail
+} // namespace sla::detail

@@ -17,7 +17,7 @@ X solved(solution<X>&& s) {
   if (!s.report.converged()) throw solve_error(std::move(s.report));
   return std::move(s.x);
 }
-}  // namespace detail
+} // namespace detail
 
 /// An operator with a method and a preconditioner, set up once: made by `prepare(A, method, preconditioner)`.
 /// It owns its copy of A's values (move A in to spare it). Copies share all until one is updated. Calls on one object and
@@ -30,7 +30,7 @@ class prepared {
   static constexpr bool is_foreign =
       !World::template accepts<B> && Performs<Op, prepared const&, B const&, Options const&...>;
 
- public:
+public:
   prepared(A a, Method const& method, P const& p) : state_(std::make_shared<state>((World::check(a), std::move(a)), method, p)) {}
 
   A const& matrix() const { return state_->a; }
@@ -97,7 +97,7 @@ class prepared {
     state_ = next;
   }
 
- private:
+private:
   template <class B>
   decltype(auto) vector(B const& b) const {
     static_assert(World::template accepts<B>, "sla: prepared.solve(b): b is a tensor or an expression, in the memory of A");
@@ -112,4 +112,4 @@ class prepared {
   std::shared_ptr<state> state_;
 };
 
-}  // namespace sla
+} // namespace sla

@@ -44,4 +44,4 @@ inline observer progress_line(std::ostream& out, double seconds = 0.1) {
   };
 }
 
-}  // namespace sla
+} // namespace sla

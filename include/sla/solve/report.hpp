@@ -70,7 +70,7 @@ inline std::string bytes_text(std::size_t bytes) { return with_unit(double(bytes
 inline std::string seconds_text(double seconds) {
   return seconds >= 1 ? with_unit(seconds, {"s", "s", "s", "s"}, 1e99) : with_unit(seconds * 1e9, {"ns", "us", "ms", "s"}, 1000);
 }
-}  // namespace detail
+} // namespace detail
 
 /// One line: "cg + jacobi: converged in 123 iterations, true residual 3.1e-09 (asked 1e-08), 2.1 ms + 31 ms, 12 MiB".
 inline std::ostream& operator<<(std::ostream& out, report const& r) {
@@ -105,11 +105,11 @@ inline std::string details(report const& r) {
 
 /// A solve that did not reach its tolerance.
 class solve_error : public error {
- public:
+public:
   explicit solve_error(sla::report r) : error(text("solve: ", r)), report_(std::move(r)) {}
   sla::report const& report() const { return report_; }
 
- private:
+private:
   sla::report report_;
 };
 
@@ -120,4 +120,4 @@ struct solution {
   sla::report report;
 };
 
-}  // namespace sla
+} // namespace sla

@@ -19,7 +19,7 @@ struct is_equal_to_itself {
     return s == s;
   }
 };
-}  // namespace detail
+} // namespace detail
 
 /// Five operations, and nothing else of the world reaches an algorithm:
 ///   like<T>(x)      a work vector like x; its memory is released in the order of the space
@@ -46,4 +46,4 @@ concept LinearOperator = requires(A const& a, V const& x, V& y) { set(y, a * x);
 template <class S, class T>
 using scalar_of_t = typename S::template scalar<T>;
 
-}  // namespace sla
+} // namespace sla

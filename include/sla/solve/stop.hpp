@@ -145,13 +145,13 @@ struct summarize {
     return {state, n, bb > 0 ? std::sqrt(double(rr) / double(bb)) : std::sqrt(double(rr))};
   }
 };
-}  // namespace detail
+} // namespace detail
 
 /// The stop test of one run of a method. `Real` is the space's scalar of squared norms. All of it is constexpr, for recorders:
 /// a Rule has the members of stop_rule.
 template <class Space, class Real, class Rule = stop_rule>
 class stop_test {
- public:
+public:
   using state_scalar = decltype(std::declval<Space&>().map(detail::start_state{}, std::declval<Real const&>()));
   using count_scalar = decltype(std::declval<Space&>().map(detail::first_iteration{}, std::declval<Real const&>()));
   using progress_scalar = decltype(std::declval<Space&>().map(detail::summarize{}, std::declval<state_scalar const&>(),
@@ -220,7 +220,7 @@ class stop_test {
     return outcome(space_.read(last));
   }
 
- private:
+private:
   constexpr std::vector<progress> outcome(std::vector<progress> items) const {
     for (progress& p : items)
       if (p.state == reason::running) p.state = stopped_ ? reason::stopped : reason::iteration_limit;
@@ -262,4 +262,4 @@ inline char const* to_string(reason why) {
   return "unknown";
 }
 
-}  // namespace sla
+} // namespace sla

@@ -158,7 +158,7 @@ struct sparse_world {
     return detail::setup(p, a);
   }
 };
-}  // namespace detail
+} // namespace detail
 
 template <class T, class S, class F>
 struct linear_world<sparse_tensor<T, S, F, host_memory>> : detail::sparse_world<sparse_tensor<T, S, F, host_memory>> {
@@ -243,4 +243,4 @@ struct linear_world<A> {
   static bool same_pattern(A const&, A const&) { return true; }
 };
 
-}  // namespace sla
+} // namespace sla

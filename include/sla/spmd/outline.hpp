@@ -128,7 +128,7 @@ template <class Local, class From, class To, int Ranks>
   requires(From::kind == placement_kind::shard && To::kind == placement_kind::shard && From::dim != To::dim)
 struct stepped_local<Local, From, To, Ranks>
     : moved_local<typename moved_local<Local, From::dim, Ranks, false>::type, To::dim, Ranks, true> {};
-}  // namespace detail
+} // namespace detail
 
 /// A distributed value without its numbers: a literal type. An expression keeps the communication of its products until it is
 /// evaluated, as expressions of values do.
@@ -136,7 +136,7 @@ template <class Local, class Mesh, class... P>
 class outline {
   static constexpr int checked = (require_placements<Local, Mesh, P...>(), 0);
 
- public:
+public:
   using local_type = Local;
   using mesh_type = Mesh;
   using value_type = typename detail::outline_value<Local>::type;
@@ -193,7 +193,7 @@ class outline {
     return to_->answer();
   }
 
- private:
+private:
   template <class X>
   constexpr void inherit(X const& x) {
     if constexpr (is_outline<X>) {
@@ -333,6 +333,6 @@ constexpr void postpone_implied(Y& y) {
     }
   }
 }
-}  // namespace detail
+} // namespace detail
 
-}  // namespace sla
+} // namespace sla

@@ -34,7 +34,7 @@ constexpr auto outlined_product(A const& a, X const& x) {
   if constexpr (well_typed<Op, A, X>) postpone_implied<Op, decltype(y), A, X>(y);
   return y;
 }
-}  // namespace detail
+} // namespace detail
 
 template <class T, class S, class Mesh, class... P, detail::DenseOutline X>
 constexpr auto operator*(outline<sparse_shape_only<T, S>, Mesh, P...> const& a, X const& x) {
@@ -124,7 +124,7 @@ constexpr auto outlined_reduction(X const&... x) {
   if constexpr (well_typed<Op, X...>) postpone_implied<Op, decltype(y), X...>(y);
   return y;
 }
-}  // namespace detail
+} // namespace detail
 template <detail::DenseOutline X, detail::DenseOutline Y>
 constexpr auto dot(X const& x, Y const& y) {
   return detail::outlined_reduction<op::dot, std::common_type_t<typename X::value_type, typename Y::value_type>>(x, y);
@@ -152,7 +152,7 @@ template <class L, class R>
 constexpr auto compared(L const& l, R const& r) {
   return outlined<op::pow, bool>(l, r);
 }
-}  // namespace detail
+} // namespace detail
 template <class L, class R>
   requires detail::NumberPair<L, R>
 constexpr auto operator<(L const& l, R const& r) {
@@ -245,7 +245,7 @@ constexpr auto outlined_step(X x) {
     return after_step<local_after<X, a, To>, List>(x, scheduled_step(transition_of<How, placement_on_t<X, a>, To>(), a));
   }
 }
-}  // namespace detail
+} // namespace detail
 
 template <fixed_string Axis, Placement To = Replicate, Outlined X>
 constexpr auto all_reduce(X const& x) {
@@ -328,7 +328,7 @@ consteval recorded_schedule record_schedule() {
   }(typename outline_of<Args>::type(to)...);
   return to.steps();
 }
-}  // namespace detail
+} // namespace detail
 
 /// The schedule of f on arguments of these distributed types, where conditions are true the first `Yes` times. f is a
 /// generic function: a lambda of `auto const&...`, which runs on values as well.
@@ -342,4 +342,4 @@ inline constexpr recorded_schedule schedule = schedule_of_loop<0, F, Args...>;
 template <auto F, Distributed... Args>
 inline constexpr bool no_collective_in = schedule<F, Args...>.collectives() == 0;
 
-}  // namespace sla
+} // namespace sla

@@ -59,7 +59,7 @@ constexpr auto outlined_order(X const& x) {
     return after_step<typename X::local_type, typename decided::result>(x, s);
   }
 }
-}  // namespace detail
+} // namespace detail
 
 template <detail::Flattened Axes, Placement To = Replicate, Outlined X>
 constexpr auto all_reduce(X const& x) {
@@ -95,14 +95,14 @@ constexpr auto permute_shards(X const& x) {
 /// The outline of a value that is being communicated.
 template <Outlined Y>
 class [[nodiscard]] pending_outline {
- public:
+public:
   constexpr explicit pending_outline(Y y) : value_(std::move(y)), step_(value_.record().size() - 1) {}
   constexpr Y wait() && {
     value_.record().await(step_);
     return value_;
   }
 
- private:
+private:
   Y value_;
   int step_;
 };
@@ -115,7 +115,7 @@ constexpr auto under_way(Y y) {
   y.record().leave_under_way();
   return out;
 }
-}  // namespace detail
+} // namespace detail
 
 template <fixed_string Axis, Placement To = Replicate, Outlined X>
 constexpr auto all_reduce(X const& x, async_t) {
@@ -185,7 +185,7 @@ constexpr auto outlined_in_numbers(X const& x) {
     return after_step<outline_in_t<After, typename forward::out_type>, List>(x, s);
   }
 }
-}  // namespace detail
+} // namespace detail
 
 template <fixed_string Axis, Placement To = Replicate, Outlined X, detail::PrecisionOption... O>
   requires(sizeof...(O) > 0)
@@ -213,4 +213,4 @@ constexpr auto convert(X const& x, O...) {
   return detail::outlined_in_numbers<step::convert, Axis, To, O...>(x);
 }
 
-}  // namespace sla
+} // namespace sla

@@ -75,7 +75,7 @@ struct scheduled_step : carried_bytes {
 /// The steps of a program in order, those without communication too, since their adjoints may communicate.
 template <int Capacity>
 class scheduled_steps {
- public:
+public:
   constexpr int size() const { return size_; }
   constexpr scheduled_step const& operator[](int n) const { return steps_[n]; }
   constexpr scheduled_step const* begin() const { return steps_.data; }
@@ -196,7 +196,7 @@ class scheduled_steps {
     return out;
   }
 
- private:
+private:
   int size_ = 0;
   fixed_array<scheduled_step, Capacity> steps_{};
 };
@@ -243,7 +243,7 @@ constexpr auto explain(scheduled_steps<Capacity> const& schedule) {
 
 /// Writes down what a program does. Conditions are true for the first `yes` times that one is asked.
 class recorder {
- public:
+public:
   constexpr explicit recorder(int yes = 0) : yes_(yes) {}
   constexpr recorded_schedule const& steps() const { return steps_; }
   constexpr int size() const { return steps_.size(); }
@@ -255,9 +255,9 @@ class recorder {
     return yes_-- > 0;
   }
 
- private:
+private:
   recorded_schedule steps_{};
   int yes_;
 };
 
-}  // namespace sla
+} // namespace sla

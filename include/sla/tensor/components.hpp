@@ -29,7 +29,7 @@ namespace detail {
 /// last root is the smallest element. Source: Anderson, Woll, Wait-free parallel algorithms for the union-find problem
 /// (STOC 1991).
 class disjoint_sets {
- public:
+public:
   explicit disjoint_sets(index_t n) : parent_(std::size_t(n)) {
     parallel_ranges(n, [&](index_t lo, index_t hi) {
       for (index_t i = lo; i < hi; ++i) at(i).store(i, std::memory_order_relaxed);
@@ -54,11 +54,11 @@ class disjoint_sets {
     }
   }
 
- private:
+private:
   std::atomic<index_t>& at(index_t i) { return parent_[std::size_t(i)]; }
   std::vector<std::atomic<index_t>> parent_;
 };
-}  // namespace detail
+} // namespace detail
 
 /// The connected components of A's stored pattern, its direction left aside: rows of different components share no
 /// unknown, and A is block diagonal in their order. Batch items share them; blocks count as one entry.
@@ -109,4 +109,4 @@ auto split_components(sparse_tensor<T, S, F> const& A) {
   return component_systems<List>{List(std::move(packed), cuts, cuts), std::move(order)};
 }
 
-}  // namespace sla
+} // namespace sla

@@ -33,4 +33,4 @@ std::vector<index_t> equal_work_cuts(View const& view, int parts, double row_wei
   return out;
 }
 
-}  // namespace sla::detail
+} // namespace sla::detail

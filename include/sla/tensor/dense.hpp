@@ -18,7 +18,7 @@ namespace sla {
 
 template <Scalar T, class E, class Memory = host_memory>
 class tensor {
- public:
+public:
   using value_type = T;
   using extents_type = E;
   using memory_type = Memory;
@@ -121,7 +121,7 @@ class tensor {
     return values_[linear(index_t(at)...)];
   }
 
- private:
+private:
   bool borrows() const { return !values_.owns() && values_.size() > 0; }
   void write_through(tensor const& other) {
     if (!(extents_ == other.extents_))
@@ -179,7 +179,7 @@ inline double uniform_at(std::uint64_t seed, std::uint64_t n) {
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
   return double((z ^ (z >> 31)) >> 11) * 0x1p-52 - 1.0;
 }
-}  // namespace detail
+} // namespace detail
 
 namespace detail {
 /// The n-th number of the stream of a seed; both parts of a complex one.
@@ -191,7 +191,7 @@ T random_at(std::uint64_t seed, index_t n) {
   else
     return draw(0);
 }
-}  // namespace detail
+} // namespace detail
 
 /// Uniform in [-1, 1) (both parts of a complex number), the same for a seed on every machine and thread count.
 template <class T, class E = Extents<dyn>>
@@ -210,4 +210,4 @@ tensor<std::remove_const_t<T>, E> borrow(T* data, std::type_identity_t<E> extent
   return {extents, buffer<std::remove_const_t<T>>::borrow(data, extents.total())};
 }
 
-}  // namespace sla
+} // namespace sla

@@ -27,7 +27,7 @@ Int narrowed(index_t n, char const* what, char const* remedy) {
     throw shape_error(text(what, " ", n, " does not fit into ", width_name<Int>(), "; use the format ", remedy));
   return Int(n);
 }
-}  // namespace detail
+} // namespace detail
 
 /// Compressed sparse rows. `Col` holds columns, `Ptr` positions: 5e9 entries need `Csr<std::int32_t, std::int64_t>`.
 template <class Col, class Ptr>
@@ -168,4 +168,4 @@ inline constexpr bool is_csr = false;
 template <class Col, class Ptr>
 inline constexpr bool is_csr<Csr<Col, Ptr>> = true;
 
-}  // namespace sla
+} // namespace sla

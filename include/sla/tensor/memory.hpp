@@ -71,7 +71,7 @@ template <class T, class Memory = host_memory>
 class buffer {
   static_assert(std::is_trivially_copyable_v<T>);
 
- public:
+public:
   using value_type = T;
   using memory_type = Memory;
 
@@ -120,7 +120,7 @@ class buffer {
   T const& operator[](index_t n) const { return data_[n]; }
   T& operator[](index_t n) { return data_[n]; }
 
- private:
+private:
   buffer(T* data, index_t n, bool read_only) : data_(data), size_(n), read_only_(read_only) {
     if (n < 0 || (n > 0 && !data)) throw shape_error(text("borrowing ", n, " elements from a null or negative range"));
   }
@@ -129,4 +129,4 @@ class buffer {
   bool owns_ = false, read_only_ = false;
 };
 
-}  // namespace sla
+} // namespace sla

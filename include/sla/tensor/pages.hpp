@@ -46,7 +46,7 @@ struct page_run {
 #endif
   }
 
- private:
+private:
   void* pages() const { return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(at) / large_page * large_page); }
 #else
   static page_run from_system(std::size_t length) noexcept { return {std::aligned_alloc(64, length), length}; }
@@ -57,7 +57,7 @@ struct page_run {
 
 /// The runs that this thread freed last.
 class kept_runs {
- public:
+public:
   kept_runs() = default;
   kept_runs(kept_runs const&) = delete;
   ~kept_runs() {
@@ -86,7 +86,7 @@ class kept_runs {
     while (bytes_ > most) remove(0).to_system();
   }
 
- private:
+private:
   page_run remove(std::size_t k) noexcept {
     page_run const out = runs_[k];
     for (--count_; k < count_; ++k) runs_[k] = runs_[k + 1];
@@ -123,4 +123,4 @@ inline void give_run(void* p, std::size_t bytes, std::size_t in_use) noexcept {
     run.to_system();
 }
 
-}  // namespace sla::detail
+} // namespace sla::detail

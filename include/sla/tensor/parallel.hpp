@@ -76,4 +76,4 @@ void parallel_ranges(index_t n, F const& f) {
   parallel(count, [&](int t) { f(n * t / count, n * (t + 1) / count); });
 }
 
-}  // namespace sla
+} // namespace sla

@@ -79,7 +79,7 @@ sparse_tensor<T, Matrix, F> random_rows(index_t rows, index_t cols, index_t per_
   else
     return to<F>(A);
 }
-}  // namespace detail
+} // namespace detail
 
 namespace problems {
 
@@ -143,5 +143,5 @@ sparse_tensor<T, Matrix, F> grid_laplacian(index_t const (&n)[D], std::uint64_t 
   });
 }
 
-}  // namespace problems
-}  // namespace sla
+} // namespace problems
+} // namespace sla

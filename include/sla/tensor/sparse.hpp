@@ -16,7 +16,7 @@ template <Scalar T, class S = Matrix, Format F = Csr<std::int32_t>, class Memory
 class sparse_tensor {
   static_assert(is_shape<S>, "the second parameter of sparse_tensor is a Shape<Batch<...>, M, N, Block<...>>");
 
- public:
+public:
   using value_type = T;
   using shape_type = S;
   using format_type = F;
@@ -62,7 +62,7 @@ class sparse_tensor {
   domain_extents_t<S> domain() const { return side<domain_extents_t<S>>(cols(), S::block_cols); }
   range_extents_t<S> range() const { return side<range_extents_t<S>>(rows(), S::block_rows); }
 
- private:
+private:
   template <class E>
   E side(index_t count, index_t block) const {
     return [&]<std::size_t... Axis>(std::index_sequence<Axis...>) {
@@ -81,4 +81,4 @@ inline constexpr bool is_sparse_tensor = false;
 template <class T, class S, class F, class Memory>
 inline constexpr bool is_sparse_tensor<sparse_tensor<T, S, F, Memory>> = true;
 
-}  // namespace sla
+} // namespace sla

@@ -17,7 +17,7 @@ namespace sla {
 /// after the other.
 template <Scalar T, class S = Matrix, Format F = Csr<>>
 class sparse_list {
- public:
+public:
   using value_type = T;
   using packed_type = sparse_tensor<T, S, F>;
   using system_type = packed_type;
@@ -100,7 +100,7 @@ class sparse_list {
     return unpack(x, *col_cuts_, "columns");
   }
 
- private:
+private:
   packed_type systems_of(index_t first, index_t last) const {
     return sla::cols(sla::rows(packed_, first_row(first), first_row(last)), first_col(first), first_col(last));
   }

@@ -18,7 +18,7 @@ namespace sla {
 
 /// A pattern, seen through a grid of cells: how many of its entries fall into each.
 class spy_picture {
- public:
+public:
   spy_picture(index_t height, index_t width, std::string caption, std::vector<index_t> counts)
       : height_(height), width_(width), caption_(std::move(caption)), counts_(std::move(counts)) {}
 
@@ -73,7 +73,7 @@ class spy_picture {
     detail::with_file<std::ofstream>(path, [&](std::ostream& out) { write_svg(out, path); });
   }
 
- private:
+private:
   index_t height_, width_;
   std::string caption_;
   std::vector<index_t> counts_;
@@ -103,4 +103,4 @@ spy_picture spy(sparse_tensor<T, S, F> const& A, index_t across = 144) {
   return {height, width, std::move(caption), std::move(counts)};
 }
 
-}  // namespace sla
+} // namespace sla

@@ -30,7 +30,7 @@ struct elastic_blocks {
     return int(q % 3) - 1;
   }
 
- private:
+private:
   /// The element in which the node is the corner whose bits are given.
   void add_element(std::size_t q, std::size_t corner, double lambda, double mu) {
     int here[D], there[D];
@@ -57,7 +57,7 @@ struct elastic_blocks {
         block[q][i][j] += lambda * gradients[i][j] + mu * (gradients[j][i] + (i == j ? trace : 0.0));
   }
 };
-}  // namespace detail
+} // namespace detail
 
 namespace problems {
 
@@ -139,5 +139,5 @@ auto elasticity(index_t const (&n)[D], double poisson_ratio = 0.3) {
     return to<F>(A);
 }
 
-}  // namespace problems
-}  // namespace sla
+} // namespace problems
+} // namespace sla

@@ -15,7 +15,7 @@
 namespace sla::detail {
 inline thread_local cudaStream_t device_stream = nullptr;  ///< nullptr: the device's default stream
 inline std::atomic<std::size_t> device_bytes_now{0}, device_bytes_peak{0};
-}  // namespace sla::detail
+} // namespace sla::detail
 
 namespace sla::cuda {
 
@@ -40,7 +40,7 @@ inline bool available() {
 
 /// A queue of work on the current device; ends when its work has.
 class stream {
- public:
+public:
   stream() { check(cudaStreamCreateWithFlags(&handle_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags"); }
   ~stream() {
     cudaStreamSynchronize(handle_);
@@ -50,7 +50,7 @@ class stream {
   stream& operator=(stream const&) = delete;
   cudaStream_t handle() const { return handle_; }
 
- private:
+private:
   cudaStream_t handle_ = nullptr;
 };
 
@@ -60,7 +60,7 @@ inline cudaStream_t current_stream() { return detail::device_stream; }
 /// Until the end of its scope this thread's device work goes to `s`, after what went to the stream before; afterwards the
 /// stream before continues after the work of `s`. So a thread's work stays in one order, and its memory with it.
 class use_stream {
- public:
+public:
   explicit use_stream(stream const& s) : before_(detail::device_stream) { move_to(s.handle()); }
   ~use_stream() {
     try {
@@ -72,7 +72,7 @@ class use_stream {
   use_stream(use_stream const&) = delete;
   use_stream& operator=(use_stream const&) = delete;
 
- private:
+private:
   static void move_to(cudaStream_t next) {
     cudaEvent_t done{};
     check(cudaEventCreateWithFlags(&done, cudaEventDisableTiming), "cudaEventCreateWithFlags");
@@ -92,7 +92,7 @@ inline void synchronize() { check(cudaStreamSynchronize(current_stream()), "cuda
 inline memory_use memory_in_use() { return {detail::device_bytes_now.load(), detail::device_bytes_peak.load()}; }
 inline void memory_peak_reset() { detail::device_bytes_peak = detail::device_bytes_now.load(); }
 
-}  // namespace sla::cuda
+} // namespace sla::cuda
 
 namespace sla {
 
@@ -135,7 +135,7 @@ struct device_memory {
       cuda::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, cuda::current_stream()), "cudaMemcpyAsync");
   }
 
- private:
+private:
   /// Keeps released memory in the pool: returning it to the system at every synchronisation would cost more than a pass.
   static void keep_pool() {
     static bool const kept = [] {
@@ -150,4 +150,4 @@ struct device_memory {
   }
 };
 
-}  // namespace sla
+} // namespace sla

@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(block_threads) map_kernel(F f, R* out, index_t
 /// Scalars and partial results in device memory. What is released may be given away again at once: its next owner writes
 /// it later in the order of the stream.
 class scalar_pool {
- public:
+public:
   scalar_pool() = default;
   scalar_pool(scalar_pool const&) = delete;
   scalar_pool& operator=(scalar_pool const&) = delete;
@@ -60,13 +60,13 @@ class scalar_pool {
   }
   void give(void* p, std::size_t bytes) { free_[bytes].push_back(p); }
 
- private:
+private:
   std::map<std::size_t, std::vector<void*>> free_;
 };
 
 /// Launches on the thread's stream. Nothing but `read`, `finish` and a late copy waits for the device.
 class device_engine {
- public:
+public:
   using memory_type = device_memory;
   static constexpr int threads = block_threads;
 
@@ -114,7 +114,7 @@ class device_engine {
 
   /// Copies to pinned host memory that are looked at some calls later, when they have long arrived.
   class late_copies {
-   public:
+  public:
     explicit late_copies(int lag) : slots_(std::size_t(lag) + 1) {}
     late_copies(late_copies const&) = delete;
     late_copies& operator=(late_copies const&) = delete;
@@ -133,7 +133,7 @@ class device_engine {
     }
     void forget() { calls_ = 0; }
 
-   private:
+  private:
     struct slot {
       void* host = nullptr;
       cudaEvent_t ready = nullptr;
@@ -159,11 +159,11 @@ class device_engine {
     std::size_t bytes_ = 0, calls_ = 0;
   };
 
- private:
+private:
   void launched(char const* what) {
     check(cudaGetLastError(), what);
   }
   std::shared_ptr<scalar_pool> pool_ = std::make_shared<scalar_pool>();
 };
 
-}  // namespace sla::cuda
+} // namespace sla::cuda

@@ -55,7 +55,7 @@ class pattern_twins {
     }
   };
 
- public:
+public:
   static std::shared_ptr<To const> find(std::shared_ptr<From const> const& p, int device) {
     std::lock_guard const lock(mutex_);
     auto const at = twins_.find(key{p, device});
@@ -67,7 +67,7 @@ class pattern_twins {
     twins_[key{p, device}] = twin;
   }
 
- private:
+private:
   static inline std::mutex mutex_;
   static inline std::map<key, std::weak_ptr<To const>, before> twins_;
 };
@@ -84,7 +84,7 @@ auto moved_pattern(std::shared_ptr<From const> const& p) {
   return twin;
 }
 
-}  // namespace sla::cuda
+} // namespace sla::cuda
 
 namespace sla {
 
@@ -115,4 +115,4 @@ sparse_tensor<T, S, F, device_memory> convert(conversion_to<device_memory>, spar
   return A;
 }
 
-}  // namespace sla
+} // namespace sla

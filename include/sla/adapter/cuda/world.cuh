@@ -21,7 +21,7 @@ namespace cuda {
 using space = basic_space<device_engine>;
 /// The space behind plain assignment to tensors on the device.
 using immediate = basic_immediate<device_engine>;
-}  // namespace cuda
+} // namespace cuda
 
 inline cuda::immediate immediate_space(device_memory) { return {}; }
 
@@ -101,7 +101,7 @@ struct linear_world<sparse_tensor<T, S, F, device_memory>> : detail::sparse_worl
       return applied_identity{};
   }
 
- private:
+private:
   template <class X>
   static bool all_finite(X const& x) {
     return number_of(norm_inf(x - x)) == 0;  // NaN for NaN and infinity; without elements 0
@@ -112,4 +112,4 @@ struct linear_world<sparse_tensor<T, S, F, device_memory>> : detail::sparse_worl
   }
 };
 
-}  // namespace sla
+} // namespace sla

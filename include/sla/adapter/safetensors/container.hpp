@@ -73,7 +73,7 @@ inline std::string in_quotes(std::string_view name) {
 
 /// What the JSON of a header tells, event by event: nothing is built of what the format does not have.
 class safetensors_events : public nlohmann::json_sax<nlohmann::json> {
- public:
+public:
   safetensors_events(std::string const& file, safetensors_contents& out) : file_(file), out_(out) {}
 
   bool null() override { odd_value(); }
@@ -148,7 +148,7 @@ class safetensors_events : public nlohmann::json_sax<nlohmann::json> {
     fail(text("the header is not JSON at its byte ", position, ", ", in_quotes(token), "; the file is damaged, or of another kind"));
   }
 
- private:
+private:
   enum state { before, in_header, in_metadata, in_entry, in_shape, in_offsets, after };
 
   [[noreturn]] void fail(std::string const& what) const { safetensors_fail(file_, what); }
@@ -260,6 +260,6 @@ inline void write_safetensors_arrays(std::ostream& out, std::string const& file,
   for (auto const& a : arrays) out.write(static_cast<char const*>(a.data), std::streamsize(a.bytes));
   if (!out.flush()) throw io_error(file, 0, 0, "the file cannot be written to its end");
 }
-}  // namespace detail
+} // namespace detail
 
-}  // namespace sla
+} // namespace sla

@@ -40,7 +40,7 @@ std::vector<index_t> values_shape(S const& shape, index_t entries) {
   return out;
 }
 inline std::string member(std::string const& name, char const* part) { return name.empty() ? part : name + "." + part; }
-}  // namespace detail
+} // namespace detail
 
 /// Collects tensors and writes them into one file:
 ///     safetensors_writer out;
@@ -54,7 +54,7 @@ inline std::string member(std::string const& name, char const* part) { return na
 /// Errors: a name twice; texts that are not UTF-8; the file cannot be written.
 /// Source: the safetensors format, https://huggingface.co/docs/safetensors.
 class safetensors_writer {
- public:
+public:
   std::map<std::string, std::string> metadata;
 
   template <class T, class E>
@@ -89,7 +89,7 @@ class safetensors_writer {
     detail::with_file<std::ofstream>(path, [&](std::ostream& out) { write(out, path); });
   }
 
- private:
+private:
   template <class T>
   void add_values(std::string const& name, std::vector<index_t> shape, buffer<T> const& values) {
     if (is_complex<T>) shape.push_back(2);
@@ -112,4 +112,4 @@ void write_safetensors(std::string const& path, X const& x, std::string const& n
   out.write(path);
 }
 
-}  // namespace sla
+} // namespace sla

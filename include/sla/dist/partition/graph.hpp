@@ -100,7 +100,7 @@ triangle_difference graph_if_symmetric(View const& view, row_graph<Idx>& out, ch
   out.begin[n] = Idx(total);
   return sums[0];
 }
-}  // namespace detail
+} // namespace detail
 
 /// The graph of the rows of a square pattern: i and j are neighbours where A(i, j) or A(j, i) is stored.
 /// Cost: one pass over the entries; patterns whose sides of the diagonal differ are transposed, and merged with their transpose.
@@ -163,6 +163,6 @@ owner_map dealt_or_found(View const& view, int parts, Find const& find) {
   if (parts > 1) std::iota(owner.begin(), owner.end(), 0);
   return {std::move(owner), parts};
 }
-}  // namespace detail
+} // namespace detail
 
-}  // namespace sla
+} // namespace sla

@@ -20,7 +20,7 @@ namespace sla {
 /// Which of `parts()` parts owns each of `rows()` rows: contiguous ranges in the order of the parts, or a table of owners. A
 /// table that says the same as ranges is one. The rows of a part keep their global order. Memory: 4 bytes per row (ranges: none).
 class owner_map {
- public:
+public:
   owner_map() = default;
   /// Part r owns the rows [first[r], first[r + 1]). Errors: shape_error, if they do not ascend from 0.
   explicit owner_map(std::vector<index_t> first) : first_(std::move(first)) {
@@ -102,7 +102,7 @@ class owner_map {
 
   std::vector<index_t> const& starts() const { return first_; }
 
- private:
+private:
   void hash() {
     auto const mix = [&](auto const& list) {
       for (auto n : list) fingerprint_ = (fingerprint_ ^ std::uint64_t(n)) * 0x9e3779b97f4a7c15ULL;
@@ -135,4 +135,4 @@ owner_map partition(Sparse const& A, int parts, Cut const& partitioner) {
   return partitioner.deal(A.pattern().view(), parts);
 }
 
-}  // namespace sla
+} // namespace sla

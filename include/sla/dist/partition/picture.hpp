@@ -37,7 +37,7 @@ inline std::string part_colour(int part) {
   std::snprintf(out, sizeof out, "#%02x%02x%02x", byte(0) & 255u, byte(1) & 255u, byte(2) & 255u);
   return out;
 }
-}  // namespace detail
+} // namespace detail
 
 /// The rows of a partition at their coordinates (rows x axes), each part in its colour, as SVG. Rows of one part that fall
 /// on the same half pixel are one dot, so that the size is bounded by the picture's.
@@ -92,4 +92,4 @@ inline void draw_partition(std::string const& path, matrix<double> const& coordi
   if (!out.flush()) throw io_error(path, 0, 0, "the picture cannot be written to its end");
 }
 
-}  // namespace sla
+} // namespace sla

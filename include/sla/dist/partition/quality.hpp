@@ -39,7 +39,7 @@ struct partition_report {
     return out;
   }
 
- private:
+private:
   double balance(index_t part::*what) const {
     index_t const all = total(what);
     return all ? double(most(what)) * double(parts.size()) / double(all) : 1;
@@ -116,4 +116,4 @@ partition_report partition_quality(Sparse const& A, owner_map const& owners) {
   return out;
 }
 
-}  // namespace sla
+} // namespace sla

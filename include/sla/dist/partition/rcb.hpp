@@ -24,7 +24,7 @@ inline void require_coordinates(matrix<double> const& x, index_t rows, char cons
     if (!std::isfinite(x[n]))
       throw value_error(text(who, ": coordinate ", n % x.extent(1), " of row ", n / x.extent(1), " is ", x[n], "; give finite numbers"));
 }
-}  // namespace detail
+} // namespace detail
 
 /// Recursive coordinate bisection: parts are boxes of about equal work, whatever their number. Deterministic: equal
 /// coordinates are told apart by their row.
@@ -61,7 +61,7 @@ struct rcb {
     return {std::move(owner), parts};
   }
 
- private:
+private:
   using place = index_t*;
 
   /// The rows [begin, end) become the parts from `first` on.
@@ -118,4 +118,4 @@ struct rcb {
   }
 };
 
-}  // namespace sla
+} // namespace sla

@@ -19,4 +19,4 @@ struct strips {
   }
 };
 
-}  // namespace sla
+} // namespace sla

@@ -166,4 +166,4 @@ struct block_place {
   }
 };
 
-}  // namespace sla::cuda
+} // namespace sla::cuda

@@ -88,4 +88,4 @@ auto blocks_node(sparse_tensor<T, S, F, Memory> const& A, index_t size) {
   return stored_blocks<decltype(view(A))>{view(A), size, Extents<dyn>(A.batch_count() * A.rows() * size * S::block_rows * S::block_cols)};
 }
 
-}  // namespace sla::cuda
+} // namespace sla::cuda

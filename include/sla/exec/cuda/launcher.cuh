@@ -50,7 +50,7 @@ struct room_for<S> {
 ///   fold(blocks, target...)        fold_body on every block
 template <class Engine>
 class launcher {
- public:
+public:
   explicit launcher(Engine& engine) : engine_(engine) {}
 
   template <std::size_t Count, class... S, class... R>
@@ -95,7 +95,7 @@ class launcher {
     }
   }
 
- private:
+private:
   template <class S, class R>
   void make_room(S const& s, bool now, pass_grid const& g, R& room) {
     if constexpr (R::is_reduction) {
@@ -146,4 +146,4 @@ class launcher {
   Engine& engine_;
 };
 
-}  // namespace sla::cuda
+} // namespace sla::cuda

@@ -246,4 +246,4 @@ SLA_HD void fold_body(Block const& block, Target const&... target) {
   ((fold_one(block, n, target), n -= target.count()), ...);
 }
 
-}  // namespace sla::cuda
+} // namespace sla::cuda

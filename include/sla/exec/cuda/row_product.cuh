@@ -125,4 +125,4 @@ struct for_device {
 template <class S>
 inline constexpr bool has_products = !std::same_as<S, decltype(std::declval<S const&>().rebuild(for_device{1}))>;
 
-}  // namespace sla::cuda
+} // namespace sla::cuda

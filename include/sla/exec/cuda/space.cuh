@@ -20,7 +20,7 @@ namespace sla::cuda {
 /// What both spaces do alike.
 template <class Engine>
 class space_base {
- public:
+public:
   using space_tag = void;
   using memory_type = typename Engine::memory_type;
   static constexpr bool is_distributed = false;
@@ -51,7 +51,7 @@ class space_base {
   Engine const& engine() const { return engine_; }
   index_t passes() const { return passes_; }
 
- protected:
+protected:
   space_base() = default;
   template <class S>
   auto room(index_t items) {
@@ -67,7 +67,7 @@ class space_base {
   }
   Engine engine_;
 
- private:
+private:
   std::vector<std::shared_ptr<void>> temporaries_;
   index_t passes_ = 0;
   int open_ = 0;
@@ -76,7 +76,7 @@ class space_base {
 /// Everything one item, and numbers read at once.
 template <class Engine>
 class basic_immediate : public space_base<Engine> {
- public:
+public:
   basic_immediate() = default;
   template <class S>
   auto result() {
@@ -101,7 +101,7 @@ class basic_immediate : public space_base<Engine> {
     return user_t<typename S::result_type>(number);
   }
 
- private:
+private:
   /// The partial results of all items are one list.
   template <class R>
   static void merge(R& room, bool now, index_t items) {
@@ -118,7 +118,7 @@ class basic_immediate : public space_base<Engine> {
 /// read(from, to, bytes), write(from, to, bytes), and a `late_copies` with exchange(from, bytes) and forget().
 template <class Engine>
 class basic_space : public space_base<Engine> {
- public:
+public:
   static constexpr int default_lag = 4;
   using typename space_base<Engine>::memory_type;
   template <class T>
@@ -194,7 +194,7 @@ class basic_space : public space_base<Engine> {
     return {room.numbers, items()};
   }
 
- private:
+private:
   static int checked(int lag) {
     if (lag < 0) throw value_error(text("a space with a lag of ", lag, ": the lag is at least 0"));
     return lag;
@@ -210,4 +210,4 @@ class basic_space : public space_base<Engine> {
   int synchronizations_ = 0;
 };
 
-}  // namespace sla::cuda
+} // namespace sla::cuda

@@ -138,4 +138,4 @@ constexpr auto arnoldi_cycles(Method const& method, S& space, A const& a, M cons
   }
   return stop.finish();
 }
-}  // namespace sla::detail
+} // namespace sla::detail

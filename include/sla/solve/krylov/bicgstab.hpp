@@ -33,7 +33,7 @@ struct no_number {
     return T{};
   }
 };
-}  // namespace detail
+} // namespace detail
 
 /// Options of the method, and its name: `solve(A, b, bicgstab{.rtol = 1e-10}, ilu0{})`.
 /// Cost: two products and five passes per iteration. Memory: 7 vectors.
@@ -70,4 +70,4 @@ struct bicgstab {
   }
 };
 
-}  // namespace sla
+} // namespace sla

@@ -40,4 +40,4 @@ struct cg {
   }
 };
 
-}  // namespace sla
+} // namespace sla

@@ -34,4 +34,4 @@ struct basic_fgmres {
 
 using fgmres = basic_fgmres<32>;
 
-}  // namespace sla
+} // namespace sla

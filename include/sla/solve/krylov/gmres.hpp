@@ -32,4 +32,4 @@ struct basic_gmres {
 
 using gmres = basic_gmres<32>;
 
-}  // namespace sla
+} // namespace sla

@@ -109,7 +109,7 @@ struct coefficient_of {
     return q.of[which];
   }
 };
-}  // namespace detail
+} // namespace detail
 
 /// Options of the method, and its name: `solve(A, b, minres{.rtol = 1e-10}, row_norms{})`. For indefinite A; where A may be
 /// singular, for b in its range. Its residual never grows in the norm of M; the stop test sees the 2-norm.
@@ -161,4 +161,4 @@ struct minres {
   }
 };
 
-}  // namespace sla
+} // namespace sla

@@ -78,7 +78,7 @@ void invert_blocks(buffer<T>& blocks, index_t rows, index_t size) {
                          item > 0 ? text(", of batch item ", item) : "",
                          " is singular; permute rows or choose a size so that none is, or use ilu0 or lu"));
 }
-}  // namespace detail
+} // namespace detail
 
 /// The inverses of the diagonal blocks of A of `size` rows each, in the slots of block_diagonal_view, [*batch][slot][p][p].
 /// Devices have an overload of their own. Errors: shape_error where size does not divide the rows of A; value_error naming
@@ -126,7 +126,7 @@ buffer<T> adjoint_of_blocks(std::integral_constant<index_t, P>, buffer<T> blocks
 /// `block_jacobi{}.setup(A)`, or from the inverses, in any memory.
 template <class T, class S, class Memory = host_memory>
 class applied_block_jacobi {
- public:
+public:
   using value_type = T;
   using shape_type = S;
   static constexpr index_t P = S::block_rows;
@@ -151,7 +151,7 @@ class applied_block_jacobi {
                                                                     shape_, index_t(inverse_.bytes())};
   }
 
- private:
+private:
   buffer<T, Memory> inverse_;
   S shape_;
   index_t size_;
@@ -182,4 +182,4 @@ struct block_jacobi {
   }
 };
 
-}  // namespace sla
+} // namespace sla

@@ -95,7 +95,7 @@ struct chebyshev_node : Product {
     }
   }
 };
-}  // namespace detail
+} // namespace detail
 
 template <class A>
 class applied_chebyshev;
@@ -137,7 +137,7 @@ class applied_chebyshev {
   using World = linear_world<A>;
   using Scaling = decltype(World::setup(detail::definite_diagonal{}, std::declval<A const&>()));
 
- public:
+public:
   using value_type = typename A::value_type;
 
   applied_chebyshev(chebyshev const& options, A const& a) : options_(options) {
@@ -182,7 +182,7 @@ class applied_chebyshev {
     return detail::chebyshev_node<Product, std::remove_const_t<decltype(spread)>>{std::move(product), spread, bounds(), options_.degree};
   }
 
- private:
+private:
   struct state {
     A a;
     Scaling scaling;
@@ -197,4 +197,4 @@ auto operator*(applied_chebyshev<A> const& M, X&& x) {
   return M.around(M.matrix() * std::forward<X>(x));
 }
 
-}  // namespace sla
+} // namespace sla

@@ -47,4 +47,4 @@ void require_hermitian(sparse_tensor<T, S, Csr<Col, Ptr>> const& A, char const* 
   }
 }
 
-}  // namespace sla::detail
+} // namespace sla::detail

@@ -49,7 +49,7 @@ index_t factor_lower(Layout const& layout, T* a, buffer<index_t>& place) {
   }
   return -1;
 }
-}  // namespace detail
+} // namespace detail
 
 /// `solve(A, b, cg{}, ic0{})`: M = (L L^H)^-1, where L L^H is A on A's pattern, Hermitian positive definite. Setup: O(sum over
 /// entries of L of their row's length), memory of half of A's values. Cost: the factor is read twice per application, for all
@@ -94,7 +94,7 @@ struct ic0 {
     return {std::move(L), most > 0 ? text(", shift ", most) : ""};
   }
 
- private:
+private:
   /// Beyond it the diagonal is all that counts: it is not positive.
   static constexpr double largest_shift = 1e6;
 
@@ -105,4 +105,4 @@ struct ic0 {
   }
 };
 
-}  // namespace sla
+} // namespace sla

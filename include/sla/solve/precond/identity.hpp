@@ -8,7 +8,7 @@
 namespace sla {
 
 class applied_identity {
- public:
+public:
   applied_identity adjoint() const { return {}; }
   template <class A>
   void update(A const&) {}
@@ -28,4 +28,4 @@ struct identity {
   }
 };
 
-}  // namespace sla
+} // namespace sla

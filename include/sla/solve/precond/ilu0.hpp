@@ -28,7 +28,7 @@ bool eliminate_row(Layout const& layout, T* a, index_t i, buffer<index_t>& place
   for (index_t s = ptr[i]; s < ptr[i + 1]; ++s) place[col[s]] = -1;
   return invert<P>(a + index_t(diagonal[i]) * PP);
 }
-}  // namespace detail
+} // namespace detail
 
 /// `solve(A, b, gmres{}, ilu0{})`: M = (L U)^-1, where L U is A on A's pattern. Setup: O(sum over rows of L entries times U
 /// entries), memory of A's values once more. Cost: the factors are read once per application, for all right-hand sides; batch
@@ -58,4 +58,4 @@ struct ilu0 {
   }
 };
 
-}  // namespace sla
+} // namespace sla

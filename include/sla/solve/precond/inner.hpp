@@ -26,14 +26,14 @@ struct inner_view {
     M->improve(x, out, rhs);
   }
 };
-}  // namespace detail
+} // namespace detail
 
 /// `z = M * r`: z after some steps of a method on A z = r. Made by `inner(method, preconditioner).setup(A)`.
 template <class A, class Method, class M>
 class applied_inner {
   using S = typename A::shape_type;
 
- public:
+public:
   using value_type = typename A::value_type;
   using shape_type = S;
 
@@ -65,7 +65,7 @@ class applied_inner {
   detail::inner_view<applied_inner> view() const { return {this}; }
   index_t elements() const { return a_->batch_count() * a_->rows() * S::block_rows; }
 
- private:
+private:
   std::shared_ptr<A const> a_;
   Method method_;
   M m_;
@@ -103,4 +103,4 @@ inner_iteration<Method, P> inner(Method method, P preconditioner = {}) {
   return {std::move(method), std::move(preconditioner)};
 }
 
-}  // namespace sla
+} // namespace sla

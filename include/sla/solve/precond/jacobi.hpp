@@ -25,7 +25,7 @@ void invert_diagonal(tensor<T, E>& d, index_t rows, index_t block, char const* w
     for (index_t n = lo; n < hi; ++n) p[n] = kernel_t<T>(real_t<T>(1)) / p[n];
   });
 }
-}  // namespace detail
+} // namespace detail
 
 /// 1 / diagonal of A, (*batch, M, p), for whom a message should name. Devices have an overload of their own.
 /// Errors: value_error naming the row whose diagonal entry is zero or missing.
@@ -39,7 +39,7 @@ tensor<T, range_extents_t<S>> inverse_of_diagonal(sparse_tensor<T, S, F> const& 
 /// D^-1 of a matrix: `z = M * r`, elementwise. Made by `jacobi{}.setup(A)`, or from an inverse diagonal, in any memory.
 template <class T, class E, class Memory = host_memory>
 class applied_jacobi {
- public:
+public:
   using value_type = T;
 
   /// The inverse diagonal, (*batch, M, p), the number of batch items, and p.
@@ -65,7 +65,7 @@ class applied_jacobi {
     }
   }
 
- private:
+private:
   tensor<T, E, Memory> inverse_;
   index_t batch_, block_;
 };
@@ -93,4 +93,4 @@ struct jacobi {
   }
 };
 
-}  // namespace sla
+} // namespace sla

@@ -113,4 +113,4 @@ lanczos_record lanczos(S& space, A const& a, M const& m, V const& start, V const
   return out;
 }
 
-}  // namespace sla::detail
+} // namespace sla::detail

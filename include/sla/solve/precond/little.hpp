@@ -124,4 +124,4 @@ bool invert_cholesky(T* a) {
   return true;
 }
 
-}  // namespace sla::detail
+} // namespace sla::detail

@@ -30,14 +30,14 @@ tensor<T, range_extents_t<S>> inverse_row_norms(sparse_tensor<T, S, F> const& A)
     });
   return out;
 }
-}  // namespace detail
+} // namespace detail
 
 /// N^-1 of a matrix: `z = M * r`. Made by `row_norms{}.setup(A)`.
 template <class T, class S, class F>
 class applied_row_norms : public applied_jacobi<T, range_extents_t<S>> {
   using base = applied_jacobi<T, range_extents_t<S>>;
 
- public:
+public:
   explicit applied_row_norms(sparse_tensor<T, S, F> const& A) : base(detail::inverse_row_norms(A), A.batch_count(), S::block_rows) {}
   applied_row_norms adjoint() const { return *this; }
 
@@ -57,4 +57,4 @@ struct row_norms {
   }
 };
 
-}  // namespace sla
+} // namespace sla

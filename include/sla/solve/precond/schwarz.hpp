@@ -63,7 +63,7 @@ struct subdomains {
     find_places(owner);
   }
 
- private:
+private:
   /// Errors: numbers that are no partition of the rows.
   std::vector<int> owners(schwarz_options const& o) {
     index_t const n = pattern->rows;
@@ -173,7 +173,7 @@ struct schwarz_view {
     });
   }
 };
-}  // namespace detail
+} // namespace detail
 
 /// `M * r` by subdomains; M.adjoint() * r. Made by `schwarz(inner).setup(A)`. M is what a subdomain has.
 template <class M, class T, class S, class F>
@@ -181,7 +181,7 @@ class applied_schwarz {
   using Open = detail::open_shape_t<S>;
   using Layout = detail::subdomains<F>;
 
- public:
+public:
   using value_type = T;
   using shape_type = S;
 
@@ -237,7 +237,7 @@ class applied_schwarz {
     });
   }
 
- private:
+private:
   std::shared_ptr<Layout const> layout_;
   std::vector<M> inner_;
   Open shape_;
@@ -268,7 +268,7 @@ class schwarz : public detail::varying_as<Inner> {
   static_assert(requires { typename Inner::preconditioner_tag; },
                 "sla: schwarz(inner, {...}): inner names a preconditioner by its options, such as ilu0{}; it is set up for each subdomain");
 
- public:
+public:
   using preconditioner_tag = void;
   using spans_ranks_tag = void;
   static constexpr char const* name = "schwarz";
@@ -300,4 +300,4 @@ class schwarz : public detail::varying_as<Inner> {
   }
 };
 
-}  // namespace sla
+} // namespace sla

@@ -64,4 +64,4 @@ struct ssor {
   }
 };
 
-}  // namespace sla
+} // namespace sla

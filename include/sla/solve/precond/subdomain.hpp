@@ -78,4 +78,4 @@ void apply_where_it_lies(M const& m, S const& shape, X const* r, X* z, index_t r
   fuse_local(space, set_statement<X, decltype(node), host_memory>{z, extents.total(), std::move(node)});
 }
 
-}  // namespace sla::detail
+} // namespace sla::detail

@@ -19,7 +19,7 @@ void for_batch_items(index_t batch, F const& f) {
     for (index_t b = batch * t / parts; b < batch * (t + 1) / parts; ++b) f(b);
   });
 }
-}  // namespace detail
+} // namespace detail
 
 /// M * r for a preconditioner that needs the whole of r at once: `View::sweep<Adjoint>(r, out, rhs)`, a task of the space.
 template <class View, bool Adjoint, class X>
@@ -69,6 +69,6 @@ auto swept(View const& M, index_t elements, X&& x, char const* who) {
     throw shape_error(text(who, " * x: x is ", to_string(node.extents()), ", and should have ", elements * rhs, " elements"));
   return sweep_node<View, Adjoint, decltype(node)>{M, std::move(node), rhs};
 }
-}  // namespace detail
+} // namespace detail
 
-}  // namespace sla
+} // namespace sla

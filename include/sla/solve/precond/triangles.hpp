@@ -24,7 +24,7 @@ class row_order {
   using Pattern = typename F::template pattern<host_memory>;
   using Rows = csr_for_t<F>;
 
- public:
+public:
   explicit row_order(std::shared_ptr<Pattern const> of) : of_(std::move(of)) {
     if constexpr (is_csr<F>)
       direct_.pattern = of_;
@@ -50,7 +50,7 @@ class row_order {
       return ordered(moved(A, direct_));
   }
 
- private:
+private:
   std::shared_ptr<Pattern const> of_;
   pattern_map<Rows> direct_;
   std::optional<triplet_order<typename Rows::col_type, typename Rows::ptr_type>> order_;
@@ -116,7 +116,7 @@ struct triangles_view {
     });
   }
 
- private:
+private:
   /// L^-1 x (Step 1) or U^-1 x (-1) for one right-hand side. A row waits for the one swept before it, mostly its neighbour:
   /// that one comes last, and from registers, since memory would answer later than all the rest takes.
   template <int Step, class X, class Out>
@@ -213,7 +213,7 @@ struct triangle_values {
   buffer<T> values;
   std::string remark;
 };
-}  // namespace detail
+} // namespace detail
 
 /// M * r by sweeps over triangles; M.adjoint() * r. Made by `ilu0{}.setup(A)`, `ic0{}.setup(A)`, `ssor{}.setup(A)`. Recipe is
 /// one of these options: `one_triangle` says that M is (L L^H)^-1, and `fill(rows of A, layout)` gives the triangles.
@@ -225,7 +225,7 @@ class applied_triangles {
   using Values = detail::triangle_values<T>;
   using Rows = csr_for_t<F>;
 
- public:
+public:
   using value_type = T;
   using shape_type = S;
 
@@ -254,7 +254,7 @@ class applied_triangles {
   applied_triangles(Recipe recipe, std::shared_ptr<Layout const> layout, std::shared_ptr<Values const> values, index_t batch)
       : recipe_(recipe), layout_(std::move(layout)), values_(std::move(values)), batch_(batch) {}
 
- private:
+private:
   Recipe recipe_;
   std::shared_ptr<Layout const> layout_;
   std::shared_ptr<Values const> values_;
@@ -266,4 +266,4 @@ auto operator*(applied_triangles<Recipe, T, S, F, Adjoint> const& M, X&& x) {
   return detail::swept<S, Adjoint>(M.view(), M.batch_count() * M.rows() * S::block_rows, std::forward<X>(x), Recipe::name);
 }
 
-}  // namespace sla
+} // namespace sla
