@@ -48,12 +48,12 @@ double largest_difference(int ranks, sparse_tensor<Z> const& A, vector<Z> const&
                                else
                                  return distribute(gx, D.row_layout());
                              }())));
-    auto const product = [&] {
+    auto const product = [&](auto const& turned) {
       if constexpr (std::same_as<P, SparseShard<1>>)
-        return all_reduce<"rows">(dA * distribute(probe, D.col_layout()));
+        return all_reduce<"rows">(turned * distribute(probe, D.col_layout()));
       else
-        return eval(dA * distribute(probe, D.col_layout()));
-    }();
+        return eval(turned * distribute(probe, D.col_layout()));
+    }(dA);
     return std::array<double, 4>{std::abs(total - expected) / scale, double(norm(gather(g) - gx)) / scale, double(norm(gather(product) - applied)) / scale,
                                  std::abs(all_reduce<"rows">(along).value() - slope) / (1 + std::abs(slope))};
   });
