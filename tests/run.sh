@@ -18,6 +18,7 @@ fi
 
 jobs=$(nproc)
 failed=
+seconds="                 build     test"
 # The thread sanitizer of older compilers wants addresses that are not randomised.
 plain=
 setarch "$(uname -m)" -R true 2>/dev/null && plain="setarch $(uname -m) -R"
@@ -29,7 +30,8 @@ configuration() {
   cmake --build --preset "$1" -j "$jobs" || { failed="$failed $1(build)"; return; }
   built=$(date +%s)
   $2 ctest --preset "$1" -j "$jobs" || failed="$failed $1(tests)"
-  echo "$1: built in $((built - started)) s, tested in $(($(date +%s) - built)) s"
+  seconds="$seconds
+$(printf '%-12s %7d s %6d s' "$1" $((built - started)) $(($(date +%s) - built)))"
 }
 
 configuration default ""
@@ -40,6 +42,7 @@ if [ "$kind" != quick ]; then
   configuration tsan "$plain"
 fi
 
+printf '\n%s\n\n' "$seconds"
 if [ -n "$failed" ]; then
   echo "FAILED:$failed"
   exit 1
