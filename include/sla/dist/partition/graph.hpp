@@ -4,7 +4,10 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstdint>
+#include <mutex>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -42,7 +45,7 @@ void begin_after_counts(buffer<Idx>& begin, char const* who) {
   require_graph_range<Idx>(total, "the number of neighbours in the graph of A + A^T", who);
 }
 
-/// The sum of r(i) r(j) over the places (i, j) above the diagonal, less that below, for 64-bit numbers r that look random: 0 for
+/// The sum of r(i) r(j) over the places (i, j) above the diagonal, less that below, for the random numbers r of `place_number`: 0 for
 /// sides that mirror each other, for others once in 2^60.
 struct triangle_difference {
   bool sorted = true;  ///< rows ascend strictly
@@ -50,10 +53,6 @@ struct triangle_difference {
   void merge(triangle_difference const& o) { sorted = sorted && o.sorted, sum += o.sum; }
   bool mirrored() const { return sorted && sum == 0; }
 };
-constexpr std::uint64_t place_number(index_t i) {
-  std::uint64_t const z = (std::uint64_t(i) + 1) * 0x9e3779b97f4a7c15ULL;
-  return z ^ (z >> 32);
-}
 /// The graph of a pattern, as if it were symmetric, in one pass over its entries; the sum says whether it is.
 template <class Idx, class View>
 triangle_difference graph_if_symmetric(View const& view, row_graph<Idx>& out, char const* who) {
@@ -68,20 +67,16 @@ triangle_difference graph_if_symmetric(View const& view, row_graph<Idx>& out, ch
     Idx *const start = target + view.entries_before(first(t)), *to = start;  // no row before has more than its entries
     for (index_t i = first(t); i < first(t + 1); ++i) {
       begin[i] = Idx(to - start);
-      Idx* const row = to;
-      index_t before = -1, ascents = -1, stored = 0;  // ascents: negative, if each column is above the one before
+      index_t before = -1, ascents = -1;  // ascents: negative, if each column is above the one before
       std::uint64_t sum = 0;
       view.for_row(i, [&](index_t, index_t j) {
-        index_t const right = j - i;
-        *to = Idx(j);  // overwritten if it is the diagonal
-        to += right != 0;
-        sum += place_number(j) * std::uint64_t(right >> 63 | 1);
         ascents &= before - j;
         before = j;
-        ++stored;
+        if (j == i) return;
+        *to++ = Idx(j);
+        sum += j > i ? place_number(j) : -place_number(j);
       });
-      bool const has_diagonal = to - row < stored;
-      here.merge({ascents < 0, place_number(i) * (sum - (has_diagonal ? place_number(i) : 0))});
+      here.merge({ascents < 0, place_number(i) * sum});
     }
     sums[std::size_t(t)] = here;
     kept[std::size_t(t)] = to - start;
@@ -155,13 +150,32 @@ buffer<Idx> row_costs(View const& view, int row_weight, char const* who) {
   return cost;
 }
 
-/// Partitions that no library has to find: one part, or a row for each part. Else -> find().
-template <class View, class Find>
-owner_map dealt_or_found(View const& view, int parts, Find const& find) {
-  if (parts > 1 && view.rows > parts) return find();
-  std::vector<int> owner(static_cast<std::size_t>(view.rows), 0);
-  if (parts > 1) std::iota(owner.begin(), owner.end(), 0);
-  return {std::move(owner), parts};
+/// One call at a time of a library that draws from one generator for the whole process.
+template <class Library>
+std::mutex& turn_of() {
+  static std::mutex turn;
+  return turn;
+}
+
+/// The parts that a library finds in the graph of A + A^T: call(graph, work, owner) has it write the part of each row to owner,
+/// whose numbers are Whole; Idx counts edges. What it need not be asked is answered here: one part, a row for each part, a
+/// graph without edges.
+template <class Idx, class Whole, class Cut, class View, class Call>
+owner_map dealt_by_graph(Cut const& cut, char const* who, View const& view, int parts, Call const& call) {
+  auto graph = graph_of<Idx>(view, who);
+  auto work = row_costs<Whole>(view, cut.row_weight, who);
+  std::vector<Whole> owner(static_cast<std::size_t>(view.rows), 0);
+  if (parts > 1 && view.rows <= parts) {
+    std::iota(owner.begin(), owner.end(), 0);
+  } else if (parts > 1) {
+    if (graph.edges() == 0) return strips{double(cut.row_weight)}.deal(view, parts);
+    std::lock_guard const mine(turn_of<Cut>());
+    call(graph, work, owner);
+  }
+  if constexpr (std::same_as<Whole, int>)
+    return {std::move(owner), parts};
+  else
+    return {std::vector<int>(owner.begin(), owner.end()), parts};
 }
 } // namespace detail
 

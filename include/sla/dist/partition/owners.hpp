@@ -17,6 +17,14 @@
 
 namespace sla {
 
+namespace detail {
+/// A number for a row, or for any place in a list, that looks random: sums of them tell lists apart, but for once in 2^60.
+constexpr std::uint64_t place_number(index_t i) {
+  std::uint64_t const z = (std::uint64_t(i) + 1) * 0x9e3779b97f4a7c15ULL;
+  return z ^ (z >> 32);
+}
+} // namespace detail
+
 /// Which of `parts()` parts owns each of `rows()` rows: contiguous ranges in the order of the parts, or a table of owners. A
 /// table that says the same as ranges is one. The rows of a part keep their global order. Memory: 4 bytes per row (ranges: none).
 class owner_map {
@@ -104,8 +112,9 @@ public:
 
 private:
   void hash() {
-    auto const mix = [&](auto const& list) {
-      for (auto n : list) fingerprint_ = (fingerprint_ ^ std::uint64_t(n)) * 0x9e3779b97f4a7c15ULL;
+    // A sum, so that no term waits for the one before it.
+    auto mix = [&, place = index_t{0}](auto const& list) mutable {
+      for (auto n : list) fingerprint_ += (std::uint64_t(n) + 1) * detail::place_number(place++);
     };
     mix(first_);
     mix(owner_);
