@@ -5,24 +5,12 @@
 
 #include <kaHIP_interface.h>
 
-#include <mutex>
-#include <utility>
-#include <vector>
-
 #include <sla/dist/partition/graph.hpp>
 
 namespace sla {
 
 /// How much time KaHIP takes; the social modes are for graphs with vertices of very many neighbours.
 enum class kaffpa_mode { fast = FAST, eco = ECO, strong = STRONG, fast_social = FASTSOCIAL, eco_social = ECOSOCIAL, strong_social = STRONGSOCIAL };
-
-namespace detail {
-/// KaHIP draws from one generator for the whole process: one call at a time.
-inline std::mutex& kahip_turn() {
-  static std::mutex turn;
-  return turn;
-}
-} // namespace detail
 
 /// Multilevel partitioning by KaHIP, which makes the edge cut small. The rows' work, stored entries and row_weight each, is
 /// balanced up to `imbalance`. Deterministic for a seed.
@@ -42,19 +30,11 @@ struct kaffpa_kway {
       throw unavailable_error(text("kaffpa_kway: the KaHIP library has indices of ", 8 * kahip_sizeof_idx(), " bits, and this program was compiled for ",
                                    8 * sizeof(kahip_idx), "; define KAHIP_64BIT for the wider ones"));
     detail::require_graph_range<int>(view.rows, "the number of rows", "kaffpa_kway");
-    auto graph = graph_of<kahip_idx>(view, "kaffpa_kway");
-    auto work = detail::row_costs<int>(view, row_weight, "kaffpa_kway");
-    return detail::dealt_or_found(view, parts, [&] {
-      if (graph.edges() == 0) return strips{double(row_weight)}.deal(view, parts);
+    return detail::dealt_by_graph<kahip_idx, int>(*this, "kaffpa_kway", view, parts, [&](auto& graph, auto& work, auto& owner) {
       int rows = int(view.rows), wanted = parts;
       double allowed = imbalance;
       kahip_idx cut = 0;
-      std::vector<int> owner(static_cast<std::size_t>(view.rows), 0);
-      {
-        std::lock_guard const mine(detail::kahip_turn());
-        kaffpa(&rows, work.data(), graph.begin.data(), nullptr, graph.target.data(), &wanted, &allowed, true, seed, int(mode), &cut, owner.data());
-      }
-      return owner_map(std::move(owner), parts);
+      kaffpa(&rows, work.data(), graph.begin.data(), nullptr, graph.target.data(), &wanted, &allowed, true, seed, int(mode), &cut, owner.data());
     });
   }
 };

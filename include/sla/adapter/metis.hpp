@@ -5,11 +5,6 @@
 
 #include <metis.h>
 
-#include <concepts>
-#include <mutex>
-#include <utility>
-#include <vector>
-
 #include <sla/dist/partition/graph.hpp>
 
 namespace sla {
@@ -18,11 +13,6 @@ namespace sla {
 enum class metis_objective { volume, edge_cut };
 
 namespace detail {
-/// METIS draws from one generator for the whole process, and takes over its signals while it runs: one call at a time.
-inline std::mutex& metis_turn() {
-  static std::mutex turn;
-  return turn;
-}
 /// Errors: what METIS says, in words.
 inline void require_metis(int status, index_t rows, int parts) {
   if (status == METIS_OK) return;
@@ -51,10 +41,8 @@ struct metis_kway {
     if (!(imbalance >= 0.001 && imbalance <= 1000))
       throw value_error(text("metis_kway: imbalance is ", imbalance, "; METIS counts it in thousandths, from 0.001"));
     if (seed < 0) throw value_error(text("metis_kway: seed is ", seed, "; METIS takes -1 for its own choice, give at least 0"));
-    auto graph = graph_of<idx_t>(view, "metis_kway");
-    auto work = detail::row_costs<idx_t>(view, row_weight, "metis_kway");
-    return detail::dealt_or_found(view, parts, [&] {
-      if (graph.edges() == 0) return strips{double(row_weight)}.deal(view, parts);  // METIS divides by the number of edges
+    // Its turn is needed for the signals of the process, too, which METIS takes over while it runs; it divides by the number of edges.
+    return detail::dealt_by_graph<idx_t, idx_t>(*this, "metis_kway", view, parts, [&](auto& graph, auto& work, auto& owner) {
       idx_t options[METIS_NOPTIONS];
       METIS_SetDefaultOptions(options);
       options[METIS_OPTION_OBJTYPE] = objective == metis_objective::volume ? METIS_OBJTYPE_VOL : METIS_OBJTYPE_CUT;
@@ -62,17 +50,9 @@ struct metis_kway {
       options[METIS_OPTION_SEED] = seed;
       options[METIS_OPTION_NUMBERING] = 0;
       idx_t rows = idx_t(view.rows), constraints = 1, wanted = parts, reached = 0;
-      std::vector<idx_t> owner(static_cast<std::size_t>(view.rows), 0);
-      int const status = [&] {
-        std::lock_guard const mine(detail::metis_turn());
-        return METIS_PartGraphKway(&rows, &constraints, graph.begin.data(), graph.target.data(), work.data(), nullptr, nullptr, &wanted, nullptr,
-                                   nullptr, options, &reached, owner.data());
-      }();
-      detail::require_metis(status, view.rows, parts);
-      if constexpr (std::same_as<idx_t, int>)
-        return owner_map(std::move(owner), parts);
-      else
-        return owner_map(std::vector<int>(owner.begin(), owner.end()), parts);
+      detail::require_metis(METIS_PartGraphKway(&rows, &constraints, graph.begin.data(), graph.target.data(), work.data(), nullptr, nullptr, &wanted,
+                                                nullptr, nullptr, options, &reached, owner.data()),
+                            view.rows, parts);
     });
   }
 };
