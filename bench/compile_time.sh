@@ -14,9 +14,11 @@ eigen=${EIGEN:-/usr/include/eigen3}
 # Seconds of user and system time of a command.
 cost() {
   # The shell's own account of its finished children: the last line of `times`.
-  sh -c '"$@" >/dev/null 2>&1; times' cost "$@" | awk 'END {split($0, t, /[ms ]+/); printf "%.3f\n", 60 * t[1] + t[2] + 60 * t[3] + t[4]}'
+  sh -c '"$@" >/dev/null 2>&1 || echo "failed: $*" >&2; times' cost "$@" | awk 'END {split($0, t, /[ms ]+/); printf "%.3f\n", 60 * t[1] + t[2] + 60 * t[3] + t[4]}'
 }
-# over <name> <budget>: the median of five differences of $measured and $base, and their spread.
+# over <name> <budget>: the median of five differences of $measured and $base, and their spread; and the median on a machine that
+# reads Eigen's direct solvers in 0.8 s, for which the budgets were made.
+eigen_seconds=
 over() {
   name=$1 budget=$2
   : >"$work/differences"
@@ -24,10 +26,13 @@ over() {
     with=$(cost $measured) without=$(cost $base)
     echo "$with $without" | awk '{printf "%.3f\n", $1 - $2}' >>"$work/differences"
   done
-  sort -n "$work/differences" | awk -v name="$name" -v budget="$budget" '
+  sort -n "$work/differences" >"$work/sorted"
+  [ -n "$eigen_seconds" ] || eigen_seconds=$(sed -n 3p "$work/sorted")
+  awk -v name="$name" -v budget="$budget" -v eigen="$eigen_seconds" '
     {v[NR] = $1}
-    END {verdict = budget == "" ? "" : (v[3] <= budget ? budget ": met" : budget ": missed")
-         printf "| %s | %.2f (%.2f .. %.2f) | %s |\n", name, v[3], v[1], v[5], verdict}'
+    END {scaled = v[3] * 0.8 / eigen
+         verdict = budget == "" ? "" : budget ": " (v[3] <= budget ? "met" : scaled <= budget + 0.005 ? "met there" : "missed")
+         printf "| %s | %.2f (%.2f .. %.2f) | %.2f | %s |\n", name, v[3], v[1], v[5], scaled, verdict}' "$work/sorted"
 }
 # door <header> <budget> [base file, and what it is called]
 door() {
@@ -39,10 +44,11 @@ door() {
 echo "## Compile time"
 echo
 echo "$(c++ --version | head -n 1), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1). Seconds of user and system time over an empty"
-echo "file; median (lowest .. highest) of five runs in turn."
+echo "file; median (lowest .. highest) of five runs in turn; and the median scaled to a machine that reads Eigen's direct solvers in"
+echo "0.8 s, for which the budgets were made."
 echo
-echo "| what | seconds | budget |"
-echo "|------|---------|--------|"
+echo "| what | seconds | scaled | budget |"
+echo "|------|---------|--------|--------|"
 {
   echo '#include <Eigen/SparseCholesky>'
   echo '#include <Eigen/SparseLU>'
@@ -63,7 +69,7 @@ cat >"$work/plan_base.cpp" <<'END'
 END
 cat >"$work/plan.cpp" <<'END'
 #include <sla/spmd.hpp>
-#include <sla/spmd/plan/call.hpp>
+#include <sla/spmd/plan/plan_set.hpp>
 using namespace sla;
 using Mesh = mesh<axis<"pp", 2>, axis<"dp", 2>, axis<"tp", 4>>;
 struct product {};
@@ -109,7 +115,7 @@ if [ -e include/sla/sla.hpp ]; then
   nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
   if [ -n "$nvcc" ]; then
     echo '#include <sla/sla.hpp>' >"$work/sla.cu"
-    echo '#include <sla/adapter/cuda.cuh>' >"$work/cuda.cu"
+    printf '#include <sla/sla.hpp>\n#include <sla/adapter/cuda.cuh>\n' >"$work/cuda.cu"
     compile="$nvcc -std=c++20 -arch=sm_90 -Xcompiler=-fopenmp -Iinclude -isystem $eigen -c -o $work/out.o"
     measured="$compile $work/cuda.cu" base="$compile $work/sla.cu"
     over "sla/adapter/cuda.cuh, nvcc, over sla/sla.hpp" 1.5
