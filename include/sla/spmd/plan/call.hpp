@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The plan of a call as a type: `plan_of<op::add, X, Y>`, what each operand becomes, and what the result is. The search is
-// in spmd/plan/operation.hpp; dist/ carries plans out.
+// The plan of a call as a type: what each operand becomes, and what the result is, at stated sizes. The search is in
+// spmd/plan/operation.hpp; plans for sizes that only the run knows are in spmd/plan/plan_set.hpp.
 #pragma once
 #include <cstdint>
 #include <type_traits>
@@ -209,27 +209,23 @@ struct arg_of {
   using type = Arg<N, Steps...>;
 };
 
-template <class Query, class Numbers>
-struct plan_type;
-template <class Op, class Wish, class... Ts, int... K>
-struct plan_type<call_query<Op, Wish, Ts...>, std::integer_sequence<int, K...>> {
-  using query = call_query<Op, Wish, Ts...>;
-  using type = Plan<typename typed_steps<operand_path<query, K>, operand_path<query, K>, arg_of<K>::template type,
-                                         std::make_integer_sequence<int, operand_path<query, K>::value.size>>::type...,
-                    Apply<Op>,
-                    typename typed_steps<result_path<query>, result_path<query>, Result, std::make_integer_sequence<int, result_path<query>::value.size>>::type>;
+/// The plan of Op whose operands go by the paths Before and whose result goes by After.
+template <class Op, class Numbers, class After, class... Before>
+struct plan_by;
+template <class Op, int... K, class After, class... Before>
+struct plan_by<Op, std::integer_sequence<int, K...>, After, Before...> {
+  using type = Plan<typename typed_steps<Before, Before, arg_of<K>::template type, std::make_integer_sequence<int, Before::value.size>>::type...,
+                    Apply<Op>, typename typed_steps<After, After, Result, std::make_integer_sequence<int, After::value.size>>::type>;
 };
 
 // The call, whose first argument may be a wish.
 template <class Op, class... Ts>
 struct asked_call {
   using query = call_query<Op, placements<>, std::remove_cvref_t<Ts>...>;
-  using plan = typename plan_type<query, std::make_integer_sequence<int, int(sizeof...(Ts))>>::type;
 };
 template <class Op, class... P, class... Ts>
 struct asked_call<Op, To<P...>, Ts...> {
   using query = call_query<Op, placements<P...>, std::remove_cvref_t<Ts>...>;
-  using plan = typename plan_type<query, std::make_integer_sequence<int, int(sizeof...(Ts))>>::type;
 };
 template <class Op, class... Ts>
 using asked_t = typename asked_call<Op, Ts...>::query;
@@ -247,10 +243,6 @@ inline constexpr bool on_one_mesh = [] {
 template <class Op, class... Ts>
 concept Plannable = rule_of<Op>.known && on_one_mesh<Ts...> && best_call_v<asked_t<Op, Ts...>>.reachable();
 
-/// The plan of `auto_plan<Op>(x, ...)`: a Plan; `plan_of<Op, To<...>, X...>` that of `auto_plan<Op, To<...>>(x, ...)`.
-template <class Op, class... Ts>
-using plan_of = typename asked_call<Op, Ts...>::plan;
-
 template <motion How, int N, class... Steps>
 inline constexpr int count_in<How, Arg<N, Steps...>> = count_in<How, Route<Steps...>>;
 template <motion How, class... Steps>
@@ -261,5 +253,4 @@ inline constexpr int count_in<How, Plan<Parts...>> = (0 + ... + count_in<How, Pa
 
 namespace sla {
 using plans::Plannable;
-using plans::plan_of;
 } // namespace sla

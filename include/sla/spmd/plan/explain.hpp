@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Plans in words, as constants: a line for each step with the placements after it, its cost, and what its gradient costs.
-// Plans as types are in spmd/plan/steps.hpp and spmd/plan/call.hpp.
+// Plans as types are in spmd/plan/steps.hpp, spmd/plan/call.hpp and spmd/plan/plan_set.hpp.
 #pragma once
 #include <cstdint>
 #include <utility>
 
-#include <sla/spmd/plan/call.hpp>
+#include <sla/spmd/plan/plan_set.hpp>
 #include <sla/spmd/spelling.hpp>
 #include <sla/spmd/words.hpp>
 
@@ -16,7 +16,7 @@ constexpr std::string_view name_of(motion m) {
   return communicates(m) ? names[static_cast<int>(m)] : "Convert";
 }
 
-using plan_text = fixed_text<4000>;
+using plan_text = fixed_text<8000>;
 
 template <class Mesh>
 constexpr void write_axes(plan_text& out, step_axes const& order) {
@@ -92,35 +92,69 @@ consteval plan_text explained_route(std::integer_sequence<int, N...>) {
   return out;
 }
 
-template <class Query, int K>
-constexpr void write_operand(plan_text& out) {
+template <class Path, int K>
+constexpr void write_operand(plan_text& out, bool stays, bool priced) {
   out << "operand " << K << " ";
-  if constexpr (!Query::problem.stays[K]) {
-    using path = operand_path<Query, K>;
-    if constexpr (path::value.size == 0)
-      out << "as it is\n";
-    else {
-      write_state<path, path, 0>(out);
-      out << "\n";
-      write_path<path, path>(out, !Query::setting::open);
-    }
-  } else {
+  if (stays) {
     out << "stays\n";
+  } else if constexpr (Path::value.size == 0) {
+    out << "as it is\n";
+  } else {
+    write_state<Path, Path, 0>(out);
+    out << "\n";
+    write_path<Path, Path>(out, priced);
+  }
+}
+
+/// The plan of one call by its paths: of each operand, and of the result.
+template <class Op, class Query, class After, class... Before, int... K>
+constexpr void write_call(plan_text& out, std::integer_sequence<int, K...>) {
+  using mesh = typename Query::mesh_type;
+  constexpr bool priced = !Query::setting::open;
+  (write_operand<Before, K>(out, Query::problem.stays[K], priced), ...);
+  out << detail::short_name<Op>() << " ";
+  []<int... A>(plan_text& text, std::integer_sequence<int, A...>) {
+    detail::write_placements(text, placements<placement_at<After::from.on[A], typename Query::keys>...>{}, std::type_identity<mesh>{});
+  }(out, std::make_integer_sequence<int, mesh::rank>{});
+  out << "\n";
+  write_path<After, After>(out, priced);
+}
+
+/// The plans of a set, each below its cost.
+template <class Op, class Query, int... K, int... N>
+constexpr void write_plan_set(plan_text& out, std::integer_sequence<int, K...> operands, std::integer_sequence<int, N...>) {
+  using set = set_type<Op, Query, std::integer_sequence<int, K...>, std::integer_sequence<int, N...>>;
+  auto const write_cost = [&](cost_plane const& cost) {
+    out << static_cast<int>(cost.fixed / 1000) << " ns";
+    for (int k = 0; k <= Query::problem.inputs; ++k) {
+      if (cost.per_byte[k] == 0) continue;
+      out << " + " << static_cast<int>(cost.per_byte[k] * 1000 >> 16) << " fs/B of ";
+      if (k < Query::problem.inputs)
+        out << "operand " << k;
+      else
+        out << "the result";
+    }
+    out << ":\n";
+  };
+  ((write_cost(set_member<Query, N>::call.cost),
+    write_call<Op, Query, typename set_member<Query, N>::after, typename set_member<Query, N>::template before<K>...>(out, operands)),
+   ...);
+  if constexpr (set::may_not_divide) {
+    out << "where extents do not divide:\n";
+    using first = set_member<Query, 0>;
+    write_call<Op, Query, typename first::after, typename first::template careful<K>...>(out, operands);
   }
 }
 
 template <class Op, class Query, int... K>
-consteval plan_text explained_call(std::integer_sequence<int, K...>) {
+consteval plan_text explained_call(std::integer_sequence<int, K...> operands) {
   plan_text out;
-  (write_operand<Query, K>(out), ...);
-  using made = result_path<Query>;
-  out << detail::short_name<Op>() << " ";
-  using mesh = typename Query::mesh_type;
-  []<int... A>(plan_text& text, std::integer_sequence<int, A...>) {
-    detail::write_placements(text, placements<placement_at<made::from.on[A], typename Query::keys>...>{}, std::type_identity<mesh>{});
-  }(out, std::make_integer_sequence<int, mesh::rank>{});
-  out << "\n";
-  write_path<made, made>(out, !Query::setting::open);
+  if constexpr (!has_plan_set<Query>)
+    write_call<Op, Query, result_path<Query>, operand_path<Query, K>...>(out, operands);
+  else if constexpr (plan_set_v<Query>.size == 1 && !set_type<Op, Query, std::integer_sequence<int, K...>, std::integer_sequence<int, 0>>::may_not_divide)
+    write_call<Op, Query, typename set_member<Query, 0>::after, typename set_member<Query, 0>::template before<K>...>(out, operands);
+  else
+    write_plan_set<Op, Query>(out, operands, std::make_integer_sequence<int, plan_set_v<Query>.size>{});
   return out;
 }
 

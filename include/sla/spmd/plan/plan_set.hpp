@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The plan of a call whose operands have sizes that only the run knows: a set of plans that end in one placement, each with its
+// cost as a plane in those sizes. Plans at stated sizes are in spmd/plan/call.hpp; dist/ carries plans out.
+#pragma once
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <sla/spmd/plan/call.hpp>
+#include <sla/spmd/plan/combinations.hpp>
+
+namespace sla::plans {
+
+/// A plan of a call and its cost: Fixed picoseconds, and 2^-16 of PerByte for each byte of the whole operands and of the result.
+template <class Plan, std::int64_t Fixed, std::int64_t... PerByte>
+struct Priced {
+  using plan = Plan;
+};
+/// Plans of one call: the cheapest one is taken, by the sizes of the whole operands, which all ranks know; of those whose equal
+/// pieces the extents have, else the Indivisible one.
+template <class... Plans>
+struct PlanSet {
+  static constexpr int size = static_cast<int>(sizeof...(Plans));
+};
+
+/// Do sizes that no type tells decide between plans? Of larger meshes, and where there are too many plans, sizes are taken to
+/// be equal.
+template <class Query>
+inline constexpr bool sizes_decide = [] {
+  if (Query::setting::open || Query::trivial || Query::problem.mesh.axes > (Query::problem.wished ? 2 : 3)) return false;
+  bool any = false;
+  for (int k = 0; k < Query::problem.inputs; ++k) any = any || (!Query::problem.stays[k] && Query::bytes[k] == 0);
+  return any;
+}();
+
+/// Whose size each operand has. Elements of one width are compared; the result's counts as that of the operand that it has the indices of.
+template <class Query>
+struct sizes_in;
+template <class Op, class Wish, class... Ts>
+struct sizes_in<call_query<Op, Wish, Ts...>> {
+  template <class T>
+  static consteval int width() {
+    if constexpr (requires { typename local_of_t<T>::value_type; })
+      return static_cast<int>(sizeof(typename local_of_t<T>::value_type));
+    else
+      return 0;
+  }
+  static constexpr size_names value = [] {
+    auto const& p = call_query<Op, Wish, Ts...>::problem;
+    int const widths[] = {width<Ts>()...};
+    size_names out;
+    for (int k = 0; k <= p.inputs; ++k) {
+      bool const result = k == p.inputs;
+      out[k] = static_cast<std::int8_t>(k);
+      for (int n = k; n-- > 0;)
+        if ((result || widths[n] == widths[k]) && widths[n] && same_indices(p, n, result ? -1 : k)) out[k] = static_cast<std::int8_t>(n);
+    }
+    return out;
+  }();
+};
+
+template <class Query, int... A>
+consteval combinations combinations_in(std::integer_sequence<int, A...>) {
+  axis_choices const choices[] = {choices_v<Query, A>...};
+  return combinations_of(Query::problem, choices, best_call_v<Query>);
+}
+template <class Query>
+inline constexpr combinations combinations_v = combinations_in<Query>(std::make_integer_sequence<int, Query::mesh_type::rank>{});
+
+/// The way of operand K to the N-th of its placements, as a query of one tensor.
+template <class Query, int K, int N>
+struct operand_way {
+  using mesh_type = typename Query::mesh_type;
+  using keys = typename Query::keys;
+  static constexpr bool by_class = false;
+  static constexpr typing from = Query::problem.given[K].type, to = combinations_v<Query>.operand[K].at[N];
+  static constexpr whole_size whole{{}, Query::bytes[K]};
+  static constexpr planned_route route(bool careful) { return route_between(from, to, Query::setting::value, {false, careful, false, {}}); }
+};
+/// The way of the N-th result to the wish. Its extents are not known before it is there, so it is careful with them.
+template <class Query, int N>
+struct result_way {
+  using mesh_type = typename Query::mesh_type;
+  using keys = typename Query::keys;
+  static constexpr bool by_class = false;
+  static constexpr typing from = combinations_v<Query>.result.at[N], to = Query::problem.wished ? Query::problem.wish : from;
+  static constexpr whole_size whole{{}, Query::problem.how.result_rank[0] == 0 ? 8 : 0};
+  static constexpr planned_route route(bool) { return route_between(from, to, Query::setting::value, {false, true, false, {}}); }
+};
+
+template <class Way>
+inline constexpr way_lines lines_v = [] {
+  way_lines out;
+  if constexpr (Way::from == Way::to) {
+    out.size = 1;
+  } else if constexpr (pieces_v<Way>.path[0].reachable()) {
+    for (; out.size < pieces_v<Way>.size; ++out.size) {
+      auto& line = out.line[out.size] = line_of(Way::route(false).problem, pieces_v<Way>.path[out.size]);
+      if (Way::whole.bytes) line = {line.at(Way::whole.bytes) / 65536, 0};
+    }
+  }
+  return out;
+}();
+template <class Query, int K, class Numbers>
+inline constexpr fixed_array<way_lines, max_targets> lines_to_all{};
+template <class Query, int K, int... N>
+inline constexpr fixed_array<way_lines, max_targets> lines_to_all<Query, K, std::integer_sequence<int, N...>>{{lines_v<operand_way<Query, K, N>>...}};
+template <class Query, class Numbers>
+inline constexpr fixed_array<way_lines, max_targets> lines_to_wish{};
+template <class Query, int... N>
+inline constexpr fixed_array<way_lines, max_targets> lines_to_wish<Query, std::integer_sequence<int, N...>>{{lines_v<result_way<Query, N>>...}};
+
+template <class Query, int... K>
+consteval priced_calls price_all(std::integer_sequence<int, K...>) {
+  way_lines const* const lines[] = {
+      lines_to_all<Query, K, std::make_integer_sequence<int, combinations_v<Query>.operand[K].size>>.data...,
+      lines_to_wish<Query, std::make_integer_sequence<int, combinations_v<Query>.result.size>>.data};
+  return priced_calls_of(combinations_v<Query>, Query::problem.inputs, lines, sizes_in<Query>::value);
+}
+/// The plans that sizes choose from.
+template <class Query>
+inline constexpr priced_calls plan_set_v = [] {
+  if constexpr (combinations_v<Query>.complete)
+    return price_all<Query>(std::make_integer_sequence<int, Query::problem.inputs>{});
+  else
+    return priced_calls{false};
+}();
+
+/// A piece of a way as a path; what stays has no steps.
+template <class Way, int Piece>
+struct way_path : Way {
+  using way = Way;
+  static constexpr step_list value = [] {
+    if constexpr (Way::from == Way::to)
+      return step_list{};
+    else
+      return pieces_v<Way>.path[Piece];
+  }();
+  static constexpr bool needs_division = plans::needs_division(Way::route(false), value);
+};
+template <class Way>
+struct careful_way : Way {
+  static constexpr planned_route route(bool) { return Way::route(true); }
+  static constexpr step_list value = [] {
+    if constexpr (Way::from == Way::to)
+      return step_list{};
+    else
+      return careful_v<Way>;
+  }();
+};
+
+/// The N-th plan of a set.
+template <class Query, int N>
+struct set_member {
+  static constexpr priced_call call = plan_set_v<Query>.at[N];
+  static constexpr combination chosen = combinations_v<Query>.at[call.combination];
+  template <int K>
+  using before = way_path<operand_way<Query, K, chosen.operand[K]>, call.piece[K]>;
+  template <int K>
+  using careful = careful_way<operand_way<Query, K, chosen.operand[K]>>;
+  using after = way_path<result_way<Query, chosen.result>, call.piece[Query::problem.inputs]>;
+};
+
+template <class Op, class Query, class Operands, class Members>
+struct set_type;
+template <class Op, class Query, int... K, int... N>
+struct set_type<Op, Query, std::integer_sequence<int, K...>, std::integer_sequence<int, N...>> {
+  using operands = std::integer_sequence<int, K...>;
+  template <int M>
+  using member = set_member<Query, M>;
+  template <int M>
+  using plan = typename plan_by<Op, operands, typename member<M>::after, typename member<M>::template before<K>...>::type;
+  template <int M>
+  using priced = Priced<plan<M>, member<M>::call.cost.fixed, member<M>::call.cost.per_byte[K]..., member<M>::call.cost.per_byte[sizeof...(K)]>;
+  template <int M>
+  static constexpr bool member_needs_division = (member<M>::template before<K>::needs_division || ...);
+  static constexpr bool may_not_divide = (member_needs_division<N> || ...);
+
+  static consteval auto make() {
+    if constexpr (may_not_divide)
+      return std::type_identity<
+          PlanSet<priced<N>..., Indivisible<typename plan_by<Op, operands, typename member<0>::after, typename member<0>::template careful<K>...>::type>>>{};
+    else if constexpr (sizeof...(N) == 1)
+      return std::type_identity<plan<0>>{};
+    else
+      return std::type_identity<PlanSet<priced<N>...>>{};
+  }
+  using type = typename decltype(make())::type;
+};
+
+/// Is the plan a set?
+template <class Query>
+inline constexpr bool has_plan_set = [] {
+  if constexpr (sizes_decide<Query>)
+    return plan_set_v<Query>.complete;
+  else
+    return false;
+}();
+
+template <class Op, class Query, class Operands>
+struct plan_type;
+template <class Op, class Query, int... K>
+struct plan_type<Op, Query, std::integer_sequence<int, K...>> {
+  static consteval auto make() {
+    if constexpr (has_plan_set<Query>)
+      return std::type_identity<
+          typename set_type<Op, Query, std::integer_sequence<int, K...>, std::make_integer_sequence<int, plan_set_v<Query>.size>>::type>{};
+    else
+      return std::type_identity<typename plan_by<Op, std::integer_sequence<int, K...>, result_path<Query>, operand_path<Query, K>...>::type>{};
+  }
+  using type = typename decltype(make())::type;
+};
+
+/// The plan of `auto_plan<Op>(x, ...)`: a Plan, or a PlanSet where sizes decide that no type tells; `plan_of<Op, To<...>, X...>` that
+/// of `auto_plan<Op, To<...>>(x, ...)`.
+template <class Op, class... Ts>
+using plan_of = typename plan_type<Op, asked_t<Op, Ts...>, std::make_integer_sequence<int, asked_t<Op, Ts...>::problem.inputs>>::type;
+
+template <motion How, class Plan, std::int64_t Fixed, std::int64_t... PerByte>
+inline constexpr int count_in<How, Priced<Plan, Fixed, PerByte...>> = count_in<How, Plan>;
+template <motion How, class... Plans>
+inline constexpr int count_in<How, PlanSet<Plans...>> = count_in<How, Envelope<Plans...>>;
+
+} // namespace sla::plans
+
+namespace sla {
+using plans::plan_of;
+} // namespace sla
