@@ -14,9 +14,9 @@ namespace sla {
 namespace detail {
 /// Would writing `destination` disturb what the expression still has to read?
 template <class X>
-bool reads_elsewhere(access destination, X const& lowered) {
+bool reads_elsewhere(memory_access destination, X const& lowered) {
   bool found = false;
-  lowered.accesses([&](access a) { found = found || (a.overlaps(destination) && (a.elsewhere || !a.same_as(destination))); }, false);
+  lowered.accesses([&](memory_access a) { found = found || (a.overlaps(destination) && (a.elsewhere || !a.same_as(destination))); }, false);
   return found;
 }
 } // namespace detail
@@ -34,9 +34,9 @@ void assign(tensor<T, E, Memory>& x, X const& expression) {
     } else {
       auto const extents = E::from(expression.extents());
       require_same_extents(E(extents), expression.extents(), "x = expression");
-      access const destination{x.data(), x.size() * index_t(sizeof(T)), false, true};
+      memory_access const destination{x.values().data(), x.size() * index_t(sizeof(T)), false, true};
       bool const fits = x.extents() == extents && x.size() == extents.total();  // a new tensor has extents, not elements yet
-      if (fits && !detail::reads_elsewhere(destination, lower{}(expression))) {
+      if (fits && !detail::reads_elsewhere(destination, lower_tree{}(expression))) {
         fuse(set(x, expression));
       } else {
         tensor<T, E, Memory> value(extents, uninitialized);

@@ -40,7 +40,7 @@ public:
   }
 
   tensor(tensor const&) = default;
-  /// What was moved from is empty, and says so: its dynamic extents are 0.
+  /// What was moved from is empty, and says so: its dynamic extents are 0; where all are static, its data are refused.
   tensor(tensor&& other) noexcept : extents_(std::exchange(other.extents_, E{})), values_(std::move(other.values_)) {}
   /// A tensor that borrows a user's array writes into that array, and keeps its extents. Errors: shape_error, if they differ.
   tensor& operator=(tensor const& other) {
@@ -72,8 +72,9 @@ public:
   E const& extents() const { return extents_; }
   index_t extent(int axis) const { return extents_[axis]; }
   index_t size() const { return values_.size(); }
-  T const* data() const { return values_.data(); }
-  T* data() { return values_.data(); }
+  /// Errors: shape_error, if the extents are static and the elements were moved away.
+  T const* data() const { return require_elements(), values_.data(); }
+  T* data() { return require_elements(), values_.data(); }
   buffer<T, Memory> const& values() const { return values_; }
   buffer<T, Memory>& values() { return values_; }
 
@@ -122,6 +123,11 @@ public:
   }
 
 private:
+  void require_elements() const {
+    if constexpr (E::is_static)
+      if (values_.size() < extents_.total())
+        throw shape_error(text("a tensor of ", to_string(extents_), " was moved from and has no elements; assign a value to it first"));
+  }
   bool borrows() const { return !values_.owns() && values_.size() > 0; }
   void write_through(tensor const& other) {
     if (!(extents_ == other.extents_))

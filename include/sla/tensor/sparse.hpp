@@ -41,28 +41,44 @@ public:
   sparse_tensor(S shape, std::shared_ptr<pattern_type const> pattern)
       : sparse_tensor(shape, pattern, buffer<T, Memory>(shape.batch_count() * pattern->slots() * block_size)) {}
 
+  sparse_tensor(sparse_tensor const&) = default;
+  /// What was moved from has no entries, and says so: its dynamic extents are 0.
+  sparse_tensor(sparse_tensor&& other) noexcept
+      : shape_(std::exchange(other.shape_, S{})), pattern_(std::move(other.pattern_)), values_(std::move(other.values_)) {}
+  sparse_tensor& operator=(sparse_tensor const&) = default;
+  sparse_tensor& operator=(sparse_tensor&& other) noexcept {
+    shape_ = std::exchange(other.shape_, S{});
+    pattern_ = std::move(other.pattern_);
+    values_ = std::move(other.values_);
+    return *this;
+  }
+
   static constexpr index_t block_size = S::block_rows * S::block_cols;
 
   S const& shape() const { return shape_; }
   index_t rows() const { return shape_.rows(); }
   index_t cols() const { return shape_.cols(); }
   /// Stored entries (blocks) of one batch item.
-  index_t nnz() const { return pattern_->nnz(); }
+  index_t nnz() const { return pattern().nnz(); }
   index_t batch_count() const { return shape_.batch_count(); }
 
-  pattern_type const& pattern() const { return *pattern_; }
-  std::shared_ptr<pattern_type const> const& shared_pattern() const { return pattern_; }
+  pattern_type const& pattern() const { return *shared_pattern(); }
+  std::shared_ptr<pattern_type const> const& shared_pattern() const { return pattern_ ? pattern_ : no_pattern(); }
   buffer<T, Memory> const& values() const { return values_; }
   buffer<T, Memory>& values() { return values_; }
   /// From one batch item's values to the next one's.
-  index_t batch_stride() const { return pattern_->slots() * block_size; }
-  std::size_t bytes() const { return pattern_->bytes() + values_.bytes(); }
+  index_t batch_stride() const { return pattern().slots() * block_size; }
+  std::size_t bytes() const { return pattern().bytes() + values_.bytes(); }
 
   /// The extents of x in A * x, and of the result, with one right-hand side.
   domain_extents_t<S> domain() const { return side<domain_extents_t<S>>(cols(), S::block_cols); }
   range_extents_t<S> range() const { return side<range_extents_t<S>>(rows(), S::block_rows); }
 
 private:
+  static std::shared_ptr<pattern_type const> const& no_pattern() {
+    static auto const none = std::make_shared<pattern_type const>(pattern_type::none(S{}.rows(), S{}.cols()));
+    return none;
+  }
   template <class E>
   E side(index_t count, index_t block) const {
     return [&]<std::size_t... Axis>(std::index_sequence<Axis...>) {
