@@ -6,8 +6,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <sla/dist/plan_set.hpp>
 #include <sla/dist/product.hpp>
-#include <sla/dist/redistribute.hpp>
 #include <sla/spmd/plan/explain.hpp>
 
 namespace sla::plans {
@@ -15,6 +15,9 @@ namespace sla::plans {
 /// The plan that a call is expected to have: `auto_plan<op::add, plans::Expect<plans::Plan<...>>>(a, b)` is refused where it has another.
 template <class Golden>
 struct Expect {};
+/// The plan that a call takes, whatever the planner finds: `auto_plan<op::add, plans::Prefer<plans::Plan<...>>>(a, b)`.
+template <class Plan>
+struct Prefer {};
 
 } // namespace sla::plans
 
@@ -107,6 +110,21 @@ template <class Op, class... Parts, class... X>
 constexpr auto run_call(plans::Plan<Parts...>, X const&... x) {
   return call_runner<Op, type_list<>, Parts...>::run(x...);
 }
+template <class Op, class Query, class... Parts, class... X>
+constexpr auto run_planned(plans::Plan<Parts...> plan, X const&... x) {
+  return run_call<Op>(plan, x...);
+}
+template <class Op, class Query, class... Plans, class... X>
+constexpr auto run_planned(plans::PlanSet<Plans...> set, X const&... x) {
+  return run_cheapest<Query>(set, [&](auto plan) { return run_call<Op>(plan, x...); }, x...);
+}
+
+/// Is it a plan of Op on so many operands?
+template <class Op, int Operands, class Plan>
+inline constexpr bool is_plan_of = false;
+template <class Op, int Operands, class... Parts>
+inline constexpr bool is_plan_of<Op, Operands, plans::Plan<Parts...>> =
+    sizeof...(Parts) == Operands + 2 && (std::is_same_v<Parts, plans::Apply<Op>> || ...);
 
 /// Asked: a wish, or nothing, and the operands.
 template <class Op, class Golden, class... Asked, class... X>
@@ -120,7 +138,7 @@ constexpr auto planned_result(type_list<Asked...>, X const&... x) {
     using P = sla::plan_of<Op, Asked...>;
     if constexpr (!std::is_void_v<Golden>)
       static_assert(plan_is_expected<P, Golden>, "sla: the plan of this call, the first type below, is not the expected one, the second");
-    return run_call<Op>(P{}, settled(x)...);
+    return run_planned<Op, plans::asked_t<Op, Asked...>>(P{}, settled(x)...);
   }
 }
 
@@ -141,11 +159,21 @@ struct asked_of<Op, plans::Expect<Golden>> {
     return planned_result<Op, Golden>(type_list<typename planned_operand<X>::type...>{}, x...);
   }
 };
+template <class Op, class Plan>
+struct asked_of<Op, plans::Prefer<Plan>> {
+  template <class... X>
+  static constexpr auto run(X const&... x) {
+    static_assert(is_plan_of<Op, int(sizeof...(X)), Plan>, "sla: the preferred plan is a plans::Plan of this operation, with a plans::Arg for each operand");
+    return run_call<Op>(Plan{}, settled(x)...);
+  }
+};
 
 } // namespace detail
 
 /// Op of the operands, after the cheapest steps that make the call legal: `plan_of<Op, X...>` is their type and
-/// `explain_plan<Op, X...>()` their words. Sparse operands stay where they are.
+/// `explain_plan<Op, X...>()` their words. Sparse operands stay where they are. Where no type tells the sizes of the operands, the plan
+/// is a PlanSet, and the sizes of the whole operands, which all ranks know, choose from it; the placements of the result are those
+/// that equal sizes would choose.
 /// Gradient: that of the steps and of the operation. Cost: that of the plan; nothing if the call is legal as it stands.
 /// Law: the rule of Op is a table (spmd/strategies.hpp) or by kind, no composition. Errors: as redistribute.
 template <class Op, class... X>
@@ -153,7 +181,8 @@ constexpr auto auto_plan(X const&... x) {
   return detail::planned_result<Op, void>(detail::type_list<typename detail::planned_operand<X>::type...>{}, x...);
 }
 /// The result in the placements wanted, `auto_plan<op::add, To<Shard<0>>>(a, b)`, whose steps are paid for too; or by a plan that
-/// is expected, `auto_plan<op::add, plans::Expect<plans::Plan<...>>>(a, b)`: the program is refused where the planner finds another one.
+/// is expected, `auto_plan<op::add, plans::Expect<plans::Plan<...>>>(a, b)`: the program is refused where the planner finds another one;
+/// or by a plan that is preferred, plans::Prefer<plans::Plan<...>>, whatever the planner finds: each of its steps is legal, or is refused.
 template <class Op, class Asked, class... X>
   requires requires { sizeof(detail::asked_of<Op, Asked>); }
 constexpr auto auto_plan(X const&... x) {

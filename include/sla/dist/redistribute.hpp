@@ -157,6 +157,16 @@ Out as_common(X x) {
   }
 }
 
+/// The value of the n-th call, where the calls' types differ in static extents alone.
+template <class... Call>
+auto chosen_result(int n, Call const&... call) {
+  using Out = typename common_result<decltype(call())...>::type;
+  std::optional<Out> out;
+  int k = 0;
+  ((k++ == n ? void(out.emplace(as_common<Out>(call()))) : void()), ...);
+  return std::move(*out);
+}
+
 /// The pieces of an envelope, and its plan for extents that do not divide.
 template <class List, class... Pieces>
 struct split_envelope {
@@ -175,18 +185,15 @@ template <class Query, class Fallback, std::int64_t... Bytes, class... Plans, cl
 auto run_by_size(type_list<plans::Piece<Bytes, Plans>...>, X const& x, std::integer_sequence<int, N...>) {
   using Last = typename type_at<int(sizeof...(N)) - 1, type_list<Plans...>>::type;
   using Other = std::conditional_t<std::is_void_v<Fallback>, Last, Fallback>;
-  using Out = typename common_result<decltype(run_plan(Plans{}, x))..., decltype(run_plan(Other{}, x))>::type;
   auto const& value = value_under(x);
   index_t const bytes = whole_bytes(value);
   int chosen = 0;
   ((chosen = bytes >= Bytes ? N : chosen), ...);
   if constexpr (!std::is_void_v<Fallback>) {
     bool const fits = ((N != chosen || divides<Query, N>(value)) && ...);
-    if (!fits) return as_common<Out>(run_plan(Fallback{}, x));
+    if (!fits) chosen = int(sizeof...(N));
   }
-  std::optional<Out> out;
-  ((N == chosen ? void(out.emplace(as_common<Out>(run_plan(Plans{}, x)))) : void()), ...);
-  return std::move(*out);
+  return chosen_result(chosen, [&] { return run_plan(Plans{}, x); }..., [&] { return run_plan(Other{}, x); });
 }
 
 template <class Query, class X, class... Steps>

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The plan of a set (spmd/plan/plan_set.hpp) that a call takes: the cheapest at the sizes of its whole operands, on all ranks alike.
+// Plans are carried out in dist/auto_plan.hpp.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include <sla/dist/redistribute.hpp>
+#include <sla/spmd/plan/plan_set.hpp>
+
+namespace sla::detail {
+
+/// The bytes of a whole operand; of what no plan moves they do not matter.
+template <class X>
+index_t planned_bytes(X const& x) {
+  auto const& value = value_under(x);
+  if constexpr (DistributedTensor<decltype(value)>)
+    return whole_bytes(value);
+  else
+    return 1;
+}
+
+/// Do the extents of the operands divide into the equal pieces of the N-th plan?
+template <class Query, int N, int... K, class... X>
+bool plan_divides(std::integer_sequence<int, K...>, X const&... x) {
+  using member = plans::set_member<Query, N>;
+  auto const fits = []<int M>(std::integral_constant<int, M>, auto const& operand) {
+    if constexpr (member::template before<M>::needs_division)
+      return divides<typename member::template before<M>::way, member::call.piece[M]>(value_under(operand));
+    else
+      return true;
+  };
+  return (fits(std::integral_constant<int, K>{}, x) && ...);
+}
+
+/// The number of the plan that is taken, of N... plans; as many as there are if equal pieces do not divide the extents. The result
+/// counts as large as the largest operand: its size is not known before it is there.
+template <class Query, int... N, class... X>
+int cheapest_plan(std::integer_sequence<int, N...>, X const&... x) {
+  plans::operand_bytes bytes{{planned_bytes(x)...}};
+  bytes[int(sizeof...(X))] = (std::max)({bytes[0], planned_bytes(x)...});
+  bool const fits[] = {plan_divides<Query, N>(std::make_integer_sequence<int, int(sizeof...(X))>{}, x...)...};
+  int chosen = int(sizeof...(N));
+  auto least = (std::numeric_limits<std::int64_t>::max)();
+  for (int n = 0; n < int(sizeof...(N)); ++n) {
+    auto const cost = plans::plan_set_v<Query>.at[n].cost.at(bytes);
+    if (!fits[n] || cost >= least) continue;
+    least = cost;
+    chosen = n;
+  }
+  return chosen;
+}
+
+/// run(plan) for the plan that is taken; of outlines, which have no sizes, a refusal.
+template <class Query, class... Plans, class F, class... X>
+constexpr auto run_cheapest(plans::PlanSet<Plans...>, F const& run, X const&... x) {
+  if constexpr ((Outlined<X> || ...)) {
+    static_assert(has_plan<plans::PlanSet<Plans...>>,
+                  "sla: the plan of this call depends on sizes that the types leave open, and so does the schedule: give static extents");
+    return run(typename type_at<0, type_list<Plans...>>::type::plan{});
+  } else {
+    int const chosen = cheapest_plan<Query>(std::make_integer_sequence<int, plans::plan_set_v<Query>.size>{}, x...);
+    return chosen_result(chosen, [&] { return run(typename Plans::plan{}); }...);
+  }
+}
+
+} // namespace sla::detail
