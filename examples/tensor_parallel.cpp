@@ -31,8 +31,8 @@ struct mm {
     return t;
   }
   // c = a b: the gradient of a is g b^T, that of b is a^T g
-  static auto pull(operand_number<0>, auto const&, auto const& b, auto const& g) { return apply(g, turned(b)); }
-  static auto pull(operand_number<1>, auto const& a, auto const&, auto const& g) { return apply(turned(a), g); }
+  static auto pullback(operand_number<0>, auto const&, auto const& b, auto const& g) { return apply(g, turned(b)); }
+  static auto pullback(operand_number<1>, auto const& a, auto const&, auto const& g) { return apply(turned(a), g); }
 };
 /// Each index may be dealt out (k leaves a pending sum), and it is linear in a and in b.
 template <>
@@ -83,10 +83,10 @@ int main() {
   auto const h = eval(tanh(mm::apply(x, w1)));
   auto const error = eval(mm::apply(h, w2) - target);
   double const loss = 0.5 * squared_norm(error);
-  auto const g2 = mm::pull(operand_number<1>{}, h, w2, error);
-  auto const gh = eval(mm::pull(operand_number<0>{}, h, w2, error) * (1.0 - h * h));
-  auto const g1 = mm::pull(operand_number<1>{}, x, w1, gh);
-  auto const gx = mm::pull(operand_number<0>{}, x, w1, gh);
+  auto const g2 = mm::pullback(operand_number<1>{}, h, w2, error);
+  auto const gh = eval(mm::pullback(operand_number<0>{}, h, w2, error) * (1.0 - h * h));
+  auto const g1 = mm::pullback(operand_number<1>{}, x, w1, gh);
+  auto const gx = mm::pullback(operand_number<0>{}, x, w1, gh);
 
   auto const good = threads::run(4, [&](auto& world) {
     Mesh m(world);

@@ -57,7 +57,7 @@ TEST_CASE("a fake rank leaves its own part of each result") {
   std::vector<int> values{1, 2};
   broadcast(*c, std::span<int>(values), 0);
   CHECK(values == std::vector<int>{1, 2});
-  std::vector<sla::incoming> const receives{sla::receive_from(0, std::span<int>(values))};
+  std::vector<sla::incoming_message> const receives{sla::receive_from(0, std::span<int>(values))};
   auto const e = c->start({}, receives);
   CHECK(e->done());
   e->wait();
@@ -84,8 +84,8 @@ TEST_CASE("one rank that sends itself another message than it expects") {
   sla::self world;
   auto const c = sla::erase(world);
   std::vector<std::byte> data(8);
-  std::vector<sla::outgoing> const sends{{0, {data.data(), 8}}};
-  std::vector<sla::incoming> const receives{{0, {data.data(), 4}}};
+  std::vector<sla::outgoing_message> const sends{{0, {data.data(), 8}}};
+  std::vector<sla::incoming_message> const receives{{0, {data.data(), 4}}};
   CHECK_THROWS_AS(c->start({}, receives), sla::rank_error);
   CHECK_THROWS_AS(c->start(sends, receives), sla::rank_error);
   std::vector<double> x(2);

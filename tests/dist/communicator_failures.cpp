@@ -59,7 +59,7 @@ outcome failure_of(int ranks, sla::threads::options const& o, std::function<void
 void wait_for_all(any_communicator& c) { c.barrier(); }
 void wait_for_message(any_communicator& c) {
   std::byte b{};
-  std::vector<sla::incoming> const receives{{2 % c.size(), {&b, 1}}};
+  std::vector<sla::incoming_message> const receives{{2 % c.size(), {&b, 1}}};
   c.start({}, receives)->wait();
 }
 
@@ -184,8 +184,8 @@ TEST_CASE("ranks that all wait for each other are told who waits for what") {
 TEST_CASE("a message of another length is an error on both sides") {
   auto const out = failure_of(2, {}, [](any_communicator& c) {
     std::vector<std::byte> data(8);
-    std::vector<sla::outgoing> const sends{{1, {data.data(), 8}}};
-    std::vector<sla::incoming> const receives{{0, {data.data(), 4}}};
+    std::vector<sla::outgoing_message> const sends{{1, {data.data(), 8}}};
+    std::vector<sla::incoming_message> const receives{{0, {data.data(), 4}}};
     if (c.rank() == 0)
       c.start(sends, {})->wait();
     else
@@ -213,8 +213,8 @@ TEST_CASE("a delayed message arrives no sooner, and its delay overlaps with work
     c->barrier();
     int const mine = 7 + world.rank();
     int got = 0;
-    std::vector<sla::outgoing> const sends{sla::send_to(1 - world.rank(), std::span<int const>(&mine, 1))};
-    std::vector<sla::incoming> const receives{sla::receive_from(1 - world.rank(), std::span<int>(&got, 1))};
+    std::vector<sla::outgoing_message> const sends{sla::send_to(1 - world.rank(), std::span<int const>(&mine, 1))};
+    std::vector<sla::incoming_message> const receives{sla::receive_from(1 - world.rank(), std::span<int>(&got, 1))};
     auto const e = c->start(sends, receives);
     auto const started = std::chrono::steady_clock::now();
     bool const early = e->done() || got != 0;

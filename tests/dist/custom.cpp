@@ -27,8 +27,8 @@ struct mm {
       for (index_t j = 0; j < a.extent(1); ++j) t[j * a.extent(0) + i] = a[i * a.extent(1) + j];
     return t;
   }
-  static auto pull(operand_number<0>, auto const&, auto const& b, auto const& g) { return apply(g, turned(b)); }
-  static auto pull(operand_number<1>, auto const& a, auto const&, auto const& g) { return apply(turned(a), g); }
+  static auto pullback(operand_number<0>, auto const&, auto const& b, auto const& g) { return apply(g, turned(b)); }
+  static auto pullback(operand_number<1>, auto const& a, auto const&, auto const& g) { return apply(turned(a), g); }
 };
 }  // namespace
 template <>
@@ -39,7 +39,7 @@ struct squares {
   template <class A>
   using extents = A;
   static tensor<double, Extents<dyn>> apply(auto const& x) { return x * x; }
-  static tensor<double, Extents<dyn>> pull(operand_number<0>, auto const& x, auto const& g) { return 2.0 * x * g; }
+  static tensor<double, Extents<dyn>> pullback(operand_number<0>, auto const& x, auto const& g) { return 2.0 * x * g; }
 };
 }  // namespace
 template <>

@@ -9,22 +9,16 @@
 #include <sla/tensor/problems.hpp>
 
 #include "catch.hpp"
+#include "suites/gradient.hpp"
 #include "suites/partition.hpp"
 
 using namespace sla;
+using gradient::untraced;
 
 namespace gradient_check_on_ranks {
 namespace {
 using Rows = mesh<axis<"rows">>;
 gradient_check_options const quiet{.step = 0.01, .out = nullptr};
-/// x's value, out of the trace.
-template <class X>
-auto const& untraced(X const& x) {
-  if constexpr (Traced<X>)
-    return x.value();
-  else
-    return x;
-}
 }  // namespace
 
 TEST_CASE("a solve by rows, with a replicated weight") {

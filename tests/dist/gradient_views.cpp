@@ -20,7 +20,7 @@ using Flat = mesh<axis<"all", 4>>;
 struct weighted_cubes {
   template <class X, class M, class W>
   auto operator()(X const& x, M const& m, W const& w) const {
-    auto y = reshape<"(a b) c -> a (b c)">(x, sized<"a", 4>());
+    auto y = reshape<"(a b) c -> a (b c)">(x, named_extent<"a", 4>());
     auto z = reinterpret_mesh(y, m);
     return sum(w * z * z * z);
   }

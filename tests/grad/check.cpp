@@ -9,21 +9,15 @@
 #include <sstream>
 
 #include "catch.hpp"
+#include "suites/gradient.hpp"
 
 using namespace sla;
+using gradient::untraced;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
 index_t const n = 30;
 gradient_check_options const quiet{.out = nullptr};
-/// x's value, out of the trace.
-template <class X>
-auto const& untraced(X const& x) {
-  if constexpr (Traced<X>)
-    return x.value();
-  else
-    return x;
-}
 }  // namespace
 
 TEST_CASE("a right gradient has slope 2, a wrong one 1") {

@@ -36,7 +36,7 @@ void check_pull(Op, double shift = 0) {
     T const x = sample<T>(k, shift), v = sample<T>(k + 100, 0);
     auto const slope = op::div::apply(Op::apply(x + op::mul::apply(h, v)) - Op::apply(x - op::mul::apply(h, v)), 2 * h);
     auto const w = sample<std::remove_const_t<decltype(slope)>>(k + 200, 0);
-    CHECK(pair(slope, w) == Approx(pair(v, derivative<Op>::pull(x, w))).epsilon(1e-7).margin(1e-8));
+    CHECK(pair(slope, w) == Approx(pair(v, derivative<Op>::pullback(x, w))).epsilon(1e-7).margin(1e-8));
   }
 }
 template <class L, class R, class Op>
@@ -48,8 +48,8 @@ void check_pull2(Op) {
     auto const to_l = op::div::apply(Op::apply(l + op::mul::apply(h, dl), r) - Op::apply(l - op::mul::apply(h, dl), r), 2 * h);
     auto const to_r = op::div::apply(Op::apply(l, r + op::mul::apply(h, dr)) - Op::apply(l, r - op::mul::apply(h, dr)), 2 * h);
     auto const w = sample<std::remove_const_t<decltype(to_l)>>(k + 200, 0);
-    CHECK(pair(to_l, w) == Approx(pair(dl, derivative<Op>::template pull<0>(l, r, w))).epsilon(1e-7).margin(1e-8));
-    CHECK(pair(to_r, w) == Approx(pair(dr, derivative<Op>::template pull<1>(l, r, w))).epsilon(1e-7).margin(1e-8));
+    CHECK(pair(to_l, w) == Approx(pair(dl, derivative<Op>::template pullback<0>(l, r, w))).epsilon(1e-7).margin(1e-8));
+    CHECK(pair(to_r, w) == Approx(pair(dr, derivative<Op>::template pullback<1>(l, r, w))).epsilon(1e-7).margin(1e-8));
   }
 }
 }  // namespace

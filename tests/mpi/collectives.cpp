@@ -17,8 +17,8 @@ int main(int argc, char** argv) {
   expect(c->engine() == "mpi", "the engine's name");
   if (c->size() > 1) {
     double data[2] = {1, 2};
-    std::vector<sla::outgoing> const sends{sla::send_to(1, std::span<double const>(data, 1))};
-    std::vector<sla::incoming> const receives{sla::receive_from(0, std::span<double>(data))};
+    std::vector<sla::outgoing_message> const sends{sla::send_to(1, std::span<double const>(data, 1))};
+    std::vector<sla::incoming_message> const receives{sla::receive_from(0, std::span<double>(data))};
     try {
       if (c->rank() == 0) c->start(sends, {})->wait();
       if (c->rank() == 1) c->start({}, receives)->wait();

@@ -61,7 +61,7 @@ static_assert(middle.count == 1); // whether the size is 1 is not known: it stay
 
 // names
 constexpr named_axis scope[] = {{"dp", dp}, {"cp", cp}, {"tp", tp}};
-constexpr auto shown(named_axis const& a) { return label(a, scope); }
+constexpr auto shown(named_axis const& a) { return axis_label(a, scope); }
 static_assert(shown({"dp", dp}).view() == "dp" && shown({"mine", flatten(dp, cp).layout}).view() == "mine");
 static_assert(shown({"dp", axis_layout(2, 4)}).view() == "dp[2:4]"); // dp means other ranks here
 static_assert(shown({"", flatten(dp, cp).layout}).view() == "{dp,cp}");
@@ -69,8 +69,8 @@ static_assert(shown({"", flatten(tp, dp).layout}).view() == "{dp,tp}");
 static_assert(shown({"", flatten(tp, dp, cp).layout}).view() == "{dp,cp,tp}");
 static_assert(shown({"", axis_layout{}}).view() == "{}" && shown({"", axis_layout(3, 16)}).view() == "[3:16]");
 constexpr named_axis twice[] = {{"dp", dp}, {"dp", cp}, {"tp", tp}};
-static_assert(label({"", flatten(dp, cp).layout}, twice).view() == "{dp[2:8],dp[2:4]}");
-static_assert(label({"dp", axis_layout(n0, n1 * rank_count{2})}, twice).view() == "dp[n0:2*n1]");
+static_assert(axis_label({"", flatten(dp, cp).layout}, twice).view() == "{dp[2:8],dp[2:4]}");
+static_assert(axis_label({"dp", axis_layout(n0, n1 * rank_count{2})}, twice).view() == "dp[n0:2*n1]");
 
 std::set<std::int64_t> ranks(axis_layout const& a) {
   std::set<std::int64_t> out;

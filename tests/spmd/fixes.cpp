@@ -21,7 +21,7 @@ std::string letter(placed p) {
   return p.kind == placement_kind::sparse_shard ? "rows_or_columns" : "ghost";
 }
 
-std::string spelled(fix const& f) {
+std::string spelled(suggested_fix const& f) {
   std::string out;
   for (int n = 0; n < f.size; ++n) {
     auto const& s = f.steps[n];
@@ -31,7 +31,7 @@ std::string spelled(fix const& f) {
 }
 
 template <class Rule>
-fix_list fixes_of(Rule const& rule, std::vector<operand> const& operands) {
+suggested_fixes fixes_of(Rule const& rule, std::vector<operand> const& operands) {
   auto const refused = check(rule, operands);
   REQUIRE_FALSE(refused.ok());
   return suggest([&](std::span<operand const> o) { return check(rule, o); }, operands, refused.why);
@@ -43,7 +43,7 @@ std::vector<operand> on_one_axis(std::vector<placed> const& at) {
   return out;
 }
 
-std::set<std::string> all_of(fix_list const& list) {
+std::set<std::string> all_of(suggested_fixes const& list) {
   std::set<std::string> out;
   for (int n = 0; n < list.size; ++n) out.insert(spelled(list.best[n]));
   return out;
@@ -51,7 +51,7 @@ std::set<std::string> all_of(fix_list const& list) {
 
 /// Applies a fix step by step: every step is legal where it is taken, and then the call is.
 template <class Rule>
-void check_fix(Rule const& rule, std::vector<operand> operands, fix const& f) {
+void check_fix(Rule const& rule, std::vector<operand> operands, suggested_fix const& f) {
   int cost = 0;
   for (int n = 0; n < f.size; ++n) {
     auto const& s = f.steps[n];

@@ -181,7 +181,7 @@ constexpr auto one_family() {
 constexpr int choices(strategy const& s, monoid_set folds = only(monoid::sum)) {
   return expand(s, one_family(), folds).size;
 }
-static_assert(choices(einsum("mk,kn->mn")) == 6 && choices(einsum("mk,kn->mn"), sums) == 8);
+static_assert(choices(einsum("mk,kn->mn")) == 6 && choices(einsum("mk,kn->mn"), sum_monoids) == 8);
 static_assert(choices(einsum("bmk,bkn->bmn")) == 7 && choices(einsum("i,i->")) == 4);
 static_assert(choices(einsum("mk,k->m")) == 5 && choices(einsum("mk,m->k")) == 5 && choices(einsum("m,n->mn")) == 5);
 static_assert(choices(einsum("ij,ij->ij")) == 5 && choices(einsum("m,mk->mk")) == 5);
@@ -247,22 +247,22 @@ TEST_CASE("a product with one slot changed is wrong, or is another of its rules"
 
 TEST_CASE("expansion over families") {
   static constexpr auto mm = einsum("mk,kn->mn");
-  CHECK(expand(mm, {}, sums).size == 5); // no family: what is whole or pending only
+  CHECK(expand(mm, {}, sum_monoids).size == 5); // no family: what is whole or pending only
   auto two = one_family();
   two.add({2, -1});
-  CHECK(expand(mm, two, sums).size == 5 + 2 * 3);
-  CHECK(expand(mm, two, sums, true).size == 6 + 2 * 3);
+  CHECK(expand(mm, two, sum_monoids).size == 5 + 2 * 3);
+  CHECK(expand(mm, two, sum_monoids, true).size == 6 + 2 * 3);
   auto with_ghosts = one_family();
   with_ghosts.add({1, 4}); // ghosts stand where the index stays: rows and columns of the result
-  CHECK(expand(mm, with_ghosts, sums).size == 5 + 3 + 2);
-  CHECK(expand(spmv(), with_ghosts, sums).why == code::ok);
+  CHECK(expand(mm, with_ghosts, sum_monoids).size == 5 + 3 + 2);
+  CHECK(expand(spmv(), with_ghosts, sum_monoids).why == code::ok);
   operand const x[] = {tensor_on(S(0, 5), 2), tensor_on(S(1, 7), 2), tensor_on(R, 2)};
   auto const found = families_of(x);
   CHECK(found.size == 2);
   CHECK(found.at[1].family == 7);
   static constexpr auto joined = reshape(dims(4, 4), dims(16));
-  CHECK(expand(joined, one_family(), sums).size == 1 + 1 + 2);
-  CHECK(expand(joined, one_family(), sums, false, 0).size == 1 + 2); // no family has equal pieces
+  CHECK(expand(joined, one_family(), sum_monoids).size == 1 + 1 + 2);
+  CHECK(expand(joined, one_family(), sum_monoids, false, 0).size == 1 + 2); // no family has equal pieces
   for (int n = 0; n < expand(mm, two).size; ++n) {                   // every choice is what check says of it
     auto const c = expand(mm, two).at[n];
     operand const operands[] = {tensor_on(c.in[0], 2), tensor_on(c.in[1], 2)};

@@ -208,8 +208,8 @@ inline void messages(any_communicator& c) {
   for (std::size_t k = 0; k < 3; ++k) {
     auto const outward = sla::send_to(next, std::span<int const>(out[k]));
     auto const inward = sla::receive_from(last, std::span<int>(in[k]));
-    std::vector<sla::outgoing> const sends{outward, {next, {}}};
-    std::vector<sla::incoming> const receives{inward, {last, {}}};
+    std::vector<sla::outgoing_message> const sends{outward, {next, {}}};
+    std::vector<sla::incoming_message> const receives{inward, {last, {}}};
     under_way.push_back(c.start(sends, receives));
   }
   for (std::size_t k = 3; k-- > 0;) {
@@ -221,8 +221,8 @@ inline void messages(any_communicator& c) {
   std::vector<double> from(at(c.size()), -1.0);
   double const mine = 0.5 + c.rank();
   {
-    std::vector<sla::outgoing> sends;
-    std::vector<sla::incoming> receives;
+    std::vector<sla::outgoing_message> sends;
+    std::vector<sla::incoming_message> receives;
     for (int r = 0; r < c.size(); ++r) {
       sends.push_back(sla::send_to(r, std::span<double const>(&mine, 1)));
       receives.push_back(sla::receive_from(r, std::span<double>(&from[at(r)], 1)));
@@ -232,8 +232,8 @@ inline void messages(any_communicator& c) {
   for (int r = 0; r < c.size(); ++r) require(from[at(r)] == 0.5 + r, c, "messages to all");
   // A message and a collective may overlap.
   int got = -1;
-  std::vector<sla::outgoing> const sends{sla::send_to(next, std::span<int const>(&next, 1))};
-  std::vector<sla::incoming> const receives{sla::receive_from(last, std::span<int>(&got, 1))};
+  std::vector<sla::outgoing_message> const sends{sla::send_to(next, std::span<int const>(&next, 1))};
+  std::vector<sla::incoming_message> const receives{sla::receive_from(last, std::span<int>(&got, 1))};
   auto const e = c.start(sends, receives);
   require(all_reduce(c, 1) == c.size(), c, "a sum while a message is under way");
   e->wait();
@@ -273,8 +273,8 @@ inline void counted(any_communicator& c) {
   all_gather(c, 1.0f);
   double const x = 1;
   double y = 0;
-  std::vector<sla::outgoing> const sends{sla::send_to(c.rank(), std::span<double const>(&x, 1))};
-  std::vector<sla::incoming> const receives{sla::receive_from(c.rank(), std::span<double>(&y, 1))};
+  std::vector<sla::outgoing_message> const sends{sla::send_to(c.rank(), std::span<double const>(&x, 1))};
+  std::vector<sla::incoming_message> const receives{sla::receive_from(c.rank(), std::span<double>(&y, 1))};
   c.start(sends, receives)->wait();
   sla::traffic const t = c.stats();
   require(t.collectives() == 3 && t.count(sla::collective::all_reduce) == 1 && t.collective_bytes == 12, c,
@@ -303,7 +303,7 @@ inline void bad_arguments(any_communicator& c) {
                             [&] { all_gather(c, std::span<double const>(x), std::span<double>(y), too_many); });
   refuses<sla::index_error>(c, "is not one of 0 to", [&] { broadcast(c, std::span<double>(x), c.size()); });
   refuses<sla::index_error>(c, "is not one of 0 to", [&] {
-    std::vector<sla::outgoing> const sends{sla::send_to(-1, std::span<double const>(x))};
+    std::vector<sla::outgoing_message> const sends{sla::send_to(-1, std::span<double const>(x))};
     auto const e = c.start(sends, {});
   });
   refuses<sla::value_error>(c, "average of elements int32", [&] { all_reduce(c, 1, monoid::average); });

@@ -7,10 +7,20 @@
 #include <complex>
 
 #include <sla/grad/direction.hpp>
+#include <sla/grad/traced.hpp>
 
 namespace gradient {
 
 using sla::detail::moved, sla::detail::pairing;
+
+/// The value of a traced or plain x as a constant to the trace: what is made of it gives no gradient.
+template <class X>
+auto const& untraced(X const& x) {
+  if constexpr (sla::Traced<X>)
+    return x.value();
+  else
+    return x;
+}
 
 /// The rates log2(R(h) / R(h / 2)) of R(h) = |phi(h) - phi(0) - h slope| over four halvings: the one farthest from 2; 2 where phi is
 /// linear to rounding.

@@ -106,15 +106,15 @@ public:
                         "MPI_Alltoallv");
       return;
     }
-    std::vector<outgoing> sends;
-    std::vector<incoming> receives;
+    std::vector<outgoing_message> sends;
+    std::vector<incoming_message> receives;
     for (int r = 0; r < size(); ++r) {
       sends.push_back({r, piece(from, send, r, type)});
       receives.push_back({r, piece(into, receive, r, type)});
     }
     start(sends, receives)->wait();
   }
-  std::unique_ptr<exchange> start(std::span<outgoing const> sends, std::span<incoming const> receives) {
+  std::unique_ptr<exchange> start(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
     return std::make_unique<detail::mpi_exchange>(group_, sends, receives);
   }
   world split(int color, int key) {

@@ -12,7 +12,7 @@
 
 namespace sla {
 
-/// The number of an operand: `pull(operand_number<0>, ...)`.
+/// The number of an operand: `pullback(operand_number<0>, ...)`.
 template <int K>
 using operand_number = std::integral_constant<int, K>;
 
@@ -71,10 +71,10 @@ auto called_rule(std::tuple<Part...> const& parts) {
   return linear_in(
       std::get<K>(parts),
       [parts](auto const&, auto const& g) {
-        auto const pull = [&](auto const&... p) {
-          return Op::pull(operand_number<K>{}, p.value().local()..., part_of_cotangent(g));
+        auto const pullback = [&](auto const&... p) {
+          return Op::pullback(operand_number<K>{}, p.value().local()..., part_of_cotangent(g));
         };
-        auto local = std::apply(pull, parts);
+        auto local = std::apply(pullback, parts);
         auto const& x = std::get<K>(parts).value();
         using X = std::remove_cvref_t<decltype(x)>;
         using List = placements_of_t<cotangent_t<X>>;
@@ -99,10 +99,10 @@ auto called_rule(std::tuple<Part...> const& parts) {
 
 /// The result of Op, where Op has
 ///   static auto apply(x...)                              the kernel on the parts of one rank: plain tensors
-///   static auto pull(operand_number<K>, x..., g)         the K-th gradient of such a part: the adjoint of the kernel
+///   static auto pullback(operand_number<K>, x..., g)         the K-th gradient of such a part: the adjoint of the kernel
 ///   template <> inline constexpr auto sla::rule_of<Op> = sla::strategies::einsum("mk,kn->mn"), or another of spmd/op_rule.hpp
 /// Law: the rule is true of the kernel: of parts of an index it makes the parts (or the terms) of the result.
-/// Placement: by the rule. Gradient: by pull, in the dual placements. Cost: nothing is sent.
+/// Placement: by the rule. Gradient: by pullback, in the dual placements. Cost: nothing is sent.
 /// Errors: shape_error, if operands deal out another extent along an axis.
 template <class Op, class... X>
   requires((Placed<X> && ...) && sizeof...(X) > 0)

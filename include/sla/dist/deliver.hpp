@@ -64,7 +64,7 @@ sparse_tensor<T, S, F> all_terms(any_communicator& c, S const& shape, sparse_ter
 /// first, each rank's in the order given: the bits do not depend on the engine. Collective.
 /// Cost: two all_to_alls with their counts; memory of the entries sent and received.
 template <class T, class Place, class Write>
-row_slice<T> deliver(any_communicator& c, row_partition const& rows, index_t cols, index_t count, index_t batch,
+rank_rows<T> deliver(any_communicator& c, row_partition const& rows, index_t cols, index_t count, index_t batch,
                      index_t block, Place const& place, Write const& write) {
   index_t const size = batch * block;
   gathered<entry_place> places;
@@ -107,7 +107,7 @@ row_slice<T> deliver(any_communicator& c, row_partition const& rows, index_t col
   arrived = {};
 
   auto const& pattern = *sorted.pattern;
-  row_slice<T> slice;
+  rank_rows<T> slice;
   slice.ptr.assign(pattern.row_ptr.begin(), pattern.row_ptr.end());
   slice.col.assign(pattern.col.begin(), pattern.col.end());
   slice.batch = batch;

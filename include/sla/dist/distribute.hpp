@@ -79,8 +79,8 @@ auto distribute(tensor<T, E, Memory> const& x, vector_layout<Mesh, P...> const& 
 
 namespace detail {
 template <class T, class S, class F>
-row_slice<T> slice_rows(sparse_tensor<T, S, F> const& A, std::vector<index_t> const& rows) {
-  row_slice<T> out;
+rank_rows<T> slice_rows(sparse_tensor<T, S, F> const& A, std::vector<index_t> const& rows) {
+  rank_rows<T> out;
   out.batch = A.batch_count();
   out.block = A.block_size;
   std::vector<index_t> slots;

@@ -330,9 +330,9 @@ template <class Local, class Mesh, class... P, class Node>
 void assign_placed(distributed<Local, Mesh, P...>& x, placed_node<Node, Mesh, P...> const& expression) {
   if constexpr (is_tensor<Local>) {
     Local& local = x.local();
-    access const destination{local.data(), local.size() * index_t(sizeof(typename Local::value_type)), false, true};
+    memory_access const destination{local.data(), local.size() * index_t(sizeof(typename Local::value_type)), false, true};
     auto const extents = typename Local::extents_type(Local::extents_type::from(expression.node.extents()));
-    if (x.handle() == expression.layout && local.extents() == extents && !detail::reads_elsewhere(destination, lower{}(expression.node))) {
+    if (x.handle() == expression.layout && local.extents() == extents && !detail::reads_elsewhere(destination, lower_tree{}(expression.node))) {
       immediate<overlapped> space;
       fuse(space, set(local, expression.node));
       return;

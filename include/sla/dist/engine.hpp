@@ -31,12 +31,12 @@ using const_byte_span = std::span<std::byte const>;
 using rank_counts = std::span<std::size_t const>; ///< one number of elements per rank
 
 /// One message to a rank. The bytes must stay as they are until the exchange has been waited for.
-struct outgoing {
+struct outgoing_message {
   int rank;
   const_byte_span data;
 };
 /// One message from a rank: as many bytes as were sent.
-struct incoming {
+struct incoming_message {
   int rank;
   byte_span data;
 };
@@ -131,7 +131,7 @@ concept CanAllToAll = Communicator<C> &&
 /// `start(sends, receives)`: messages between pairs of ranks, not collective. Those of a pair arrive in the order sent.
 template <class C>
 concept CanExchange = Communicator<C> &&
-    requires(C& c, std::span<outgoing const> sends, std::span<incoming const> receives) {
+    requires(C& c, std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
   { c.start(sends, receives) } -> std::same_as<std::unique_ptr<exchange>>;
 };
 

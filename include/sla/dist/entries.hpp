@@ -10,32 +10,6 @@
 #include <sla/dist/rows.hpp>
 
 namespace sla::detail {
-/// Indices that a rank holds beside its own, owner after owner, and their local numbers behind the own ones.
-class ghost_numbers {
-  auto before() const {
-    return [of = &own_->owners()](index_t a, index_t b) { return of->before(a, b); };
-  }
-
-public:
-  ghost_numbers(row_partition const& own, std::vector<index_t> used) : own_(&own), ghosts_(std::move(used)) {
-    ghosts_.erase(std::remove_if(ghosts_.begin(), ghosts_.end(), [&](index_t g) { return own.owns(g); }), ghosts_.end());
-    std::sort(ghosts_.begin(), ghosts_.end(), before());
-    ghosts_.erase(std::unique(ghosts_.begin(), ghosts_.end()), ghosts_.end());
-  }
-  index_t count() const { return own_->count() + index_t(ghosts_.size()); }
-  index_t local(index_t global) const {
-    if (own_->owns(global)) return own_->local(global);
-    return own_->count() + (std::lower_bound(ghosts_.begin(), ghosts_.end(), global, before()) - ghosts_.begin());
-  }
-  std::shared_ptr<halo_plan const> plan(any_communicator& c) const {
-    return std::make_shared<halo_plan const>(c, *own_, ghosts_, ask_owners(c, own_->owners(), ghosts_), own_->count());
-  }
-
-private:
-  row_partition const* own_;
-  std::vector<index_t> ghosts_;
-};
-
 /// The entries of this rank: each goes to the owner of its row or of its column, whichever is shorter, so that few ranks read a
 /// long column and few add to a long row (the first step of a medium-grain partition). Collective.
 template <int Axis, class T, class S, class F, class Mesh, class Cut>
@@ -66,7 +40,7 @@ auto deal_entries(sparse_tensor<T, S, F> const& A, shared_layout<Mesh> layout, C
     used_rows.push_back(i);
     used_columns.push_back(j);
   });
-  ghost_numbers const rows(*own, std::move(used_rows)), columns(*own, std::move(used_columns));
+  ghost_numbers const rows(*own, ghosts_among(used_rows, own->owners(), c.rank())), columns(*own, ghosts_among(used_columns, own->owners(), c.rank()));
   for (entry& e : mine) e.row = rows.local(e.row), e.col = columns.local(e.col);
   std::sort(mine.begin(), mine.end(), [](entry const& a, entry const& b) { return a.row != b.row ? a.row < b.row : a.col < b.col; });
 

@@ -34,17 +34,25 @@ std::string placement_words() {
   return std::move(out).str();
 }
 
-/// 0-3,8: intervals of ascending or any indices.
+using interval = std::pair<index_t, index_t>; ///< first and last
+/// The intervals of indices in any order.
+inline std::vector<interval> intervals_of(std::vector<index_t> indices) {
+  std::sort(indices.begin(), indices.end());
+  std::vector<interval> out;
+  for (index_t const i : indices) {
+    if (!out.empty() && out.back().second + 1 == i)
+      out.back().second = i;
+    else
+      out.push_back({i, i});
+  }
+  return out;
+}
+/// As in 0-3,8.
 inline std::string interval_words(std::vector<index_t> indices) {
   if (indices.empty()) return "nothing";
-  std::sort(indices.begin(), indices.end());
   std::string out;
-  for (std::size_t n = 0; n < indices.size();) {
-    std::size_t end = n;
-    while (end + 1 < indices.size() && indices[end + 1] == indices[end] + 1) ++end;
-    out += (out.empty() ? "" : ",") + std::to_string(indices[n]) + (end > n ? "-" + std::to_string(indices[end]) : "");
-    n = end + 1;
-  }
+  for (auto const& [first, last] : intervals_of(std::move(indices)))
+    out += (out.empty() ? "" : ",") + std::to_string(first) + (last > first ? "-" + std::to_string(last) : "");
   return out;
 }
 
@@ -199,21 +207,10 @@ void draw_placement(std::ostream& out, X const& x, picture_options const& option
       if ((order_of(Facts::value, d).count > 0) == dealt && drawn[1] < 0 && drawn[0] != d) drawn[drawn[0] < 0 ? 0 : 1] = d;
   if (drawn[1] >= 0 && drawn[0] > drawn[1]) std::swap(drawn[0], drawn[1]);
   auto const extent = [&](int n) { return drawn[n] < 0 ? index_t(1) : Facts::whole(x, drawn[n]); };
-  auto const runs = [&](rank_share const& s, int n) { // [first, last] of each interval
-    std::vector<std::pair<index_t, index_t>> found;
-    std::vector<index_t> indices = drawn[n] < 0 ? std::vector<index_t>{0} : s.indices[std::size_t(drawn[n])];
-    std::sort(indices.begin(), indices.end());
-    for (index_t const i : indices) {
-      if (!found.empty() && found.back().second + 1 == i)
-        found.back().second = i;
-      else
-        found.push_back({i, i});
-    }
-    return found;
-  };
-  std::map<std::pair<std::vector<std::pair<index_t, index_t>>, std::vector<std::pair<index_t, index_t>>>, std::string> parts;
+  auto const along = [&](rank_share const& s, int n) { return detail::intervals_of(drawn[n] < 0 ? std::vector<index_t>{0} : s.indices[std::size_t(drawn[n])]); };
+  std::map<std::pair<std::vector<detail::interval>, std::vector<detail::interval>>, std::string> parts;
   for (auto const& s : all) {
-    auto& ranks = parts[{runs(s, 0), runs(s, 1)}];
+    auto& ranks = parts[{along(s, 0), along(s, 1)}];
     ranks += (ranks.empty() ? "" : " ") + std::to_string(s.rank);
   }
   bool dashed = false;

@@ -71,11 +71,11 @@ struct traced_rows {
   static constexpr bool transposed = Transposed, conj = Conj;
   Variable* v;
   template <class X, class W>
-  void pull_residual(X const& x, W const& w) const {
+  void pullback_residual(X const& x, W const& w) const {
     v->add(contribution_to_rows<Transposed, Conj>(v->value(), x, w, -1));
   }
   template <class X, class Out>
-  void push_residual(X const& x, Out& out) const {
+  void pushforward_residual(X const& x, Out& out) const {
     if (auto const* d = v->tangent()) out.add(eval(-(view_of<Transposed, Conj>(*d) * x)));
   }
 };
@@ -235,7 +235,7 @@ auto finished_loss(Y const& y) {
 
 /// The loss of a function of traced values, and its cotangents.
 template <class F, class... V>
-auto differentiated_loss(tape& t, F& f, variable<V>&... inputs) {
+auto differentiated_loss(tape& t, F& f, tape_variable<V>&... inputs) {
   auto const y = finished_loss(f(traced<V>(t, inputs)...));
   using Y = plain_t<decltype(y)>;
   constexpr bool is_number = is_distributed_number<Y>;

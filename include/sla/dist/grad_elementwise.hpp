@@ -104,9 +104,9 @@ struct finished_tangent {
 template <class Op, class X, class Rule>
 struct finished_rule : Rule {
   template <class Y, class Out>
-  void push(Y const& y, Out& out) const {
+  void pushforward(Y const& y, Out& out) const {
     finished_tangent<Op, X, Y, Out> local{y, out};
-    Rule::push(y, local);
+    Rule::pushforward(y, local);
   }
 };
 /// A reduction, as it is or with what is asked of it.

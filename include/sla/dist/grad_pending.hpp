@@ -31,11 +31,11 @@ namespace detail {
 template <class S, class Back, class Layout>
 struct arrival_rule {
   using rule_tag = void;
-  variable<in_transit<Back>>* begun;
+  tape_variable<in_transit<Back>>* begun;
   Layout home;
 
   template <class Y, class G>
-  void pull(Y const&, G const& g) const {
+  void pullback(Y const&, G const& g) const {
     begun->add(std::make_shared<pending<Back>>(perform(begin_step<S>{}, g, home)));
   }
 };
@@ -45,7 +45,7 @@ struct tangent_rule {
   std::optional<pending<Tangent>>* under_way;
 
   template <class Y, class Out>
-  void push(Y const&, Out& out) const {
+  void pushforward(Y const&, Out& out) const {
     if (*under_way) out.add(std::move(**under_way).wait());
   }
 };

@@ -104,8 +104,8 @@ public:
 
   static std::unique_ptr<exchange> start(halo_plan const& plan, std::vector<halo_message> const& to, std::vector<T> const& out,
                                          std::vector<halo_message> const& from, std::vector<T>& in, row_shape shape) {
-    std::vector<outgoing> sends;
-    std::vector<incoming> receives;
+    std::vector<outgoing_message> sends;
+    std::vector<incoming_message> receives;
     auto const at = [&](index_t n) { return std::size_t(n * shape.size()); };
     for (halo_message const& m : to) sends.push_back(send_to(m.rank, std::span<T const>(out).subspan(at(m.first), at(m.count))));
     for (halo_message const& m : from) receives.push_back(receive_from(m.rank, std::span<T>(in).subspan(at(m.first), at(m.count))));

@@ -26,13 +26,16 @@ struct infer {};
 /// An argument that is not distributed; it is passed on.
 struct nontensor {};
 
-/// A body that works on plain local tensors and numbers. Law: its results are what `outputs` says; nothing checks it.
+namespace detail {
 template <class F>
 struct trusted {
   F f;
 };
+} // namespace detail
+
+/// A body that works on plain local tensors and numbers. Law: its results are what `outputs` says; nothing checks it.
 template <class F>
-trusted<std::remove_cvref_t<F>> trust(F&& f) {
+detail::trusted<std::remove_cvref_t<F>> trust(F&& f) {
   return {std::forward<F>(f)};
 }
 

@@ -42,7 +42,7 @@ struct ghosted_view {
   }
   template <class F>
   void accesses(F&& f, bool elsewhere) const {
-    f(access{data, batch * own * inner * index_t(sizeof(T)), elsewhere, false});
+    f(memory_access{data, batch * own * inner * index_t(sizeof(T)), elsewhere, false});
   }
 };
 
@@ -141,7 +141,7 @@ struct picked_product : product<View, X> {
   }
   value_type at(element e) const { return picked().at(e); }
   template <class T>
-  void store(span s, T* out) const {
+  void store(row_span s, T* out) const {
     picked().store(s, out);
   }
 

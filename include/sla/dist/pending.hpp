@@ -66,8 +66,8 @@ struct pieces_under_way {
   std::unique_ptr<exchange> messages;
 
   void begin(any_communicator& c) {
-    std::vector<outgoing> sends;
-    std::vector<incoming> receives;
+    std::vector<outgoing_message> sends;
+    std::vector<incoming_message> receives;
     std::size_t from = 0, into = 0;
     for (int r = 0; r < c.size(); ++r) {
       std::size_t const out = data.send[std::size_t(r)], in = data.receive[std::size_t(r)];
@@ -92,8 +92,8 @@ std::vector<T> folded_pieces(std::vector<T> pieces, int ranks, monoid how) {
   auto* const bytes = reinterpret_cast<std::byte*>(pieces.data());
   monoid const fold = how == monoid::average ? monoid::sum : how;
   for (int r = 1; r < ranks; ++r)
-    fold_bytes(carried<T>::type, fold, bytes, bytes + std::size_t(r) * count * sizeof(T), count * carried<T>::parts);
-  if (how == monoid::average) divide_bytes(carried<T>::type, bytes, count * carried<T>::parts, ranks);
+    fold_bytes(wire_traits<T>::type, fold, bytes, bytes + std::size_t(r) * count * sizeof(T), count * wire_traits<T>::parts);
+  if (how == monoid::average) divide_bytes(wire_traits<T>::type, bytes, count * wire_traits<T>::parts, ranks);
   pieces.resize(count);
   return pieces;
 }

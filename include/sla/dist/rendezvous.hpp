@@ -277,9 +277,9 @@ private:
 class thread_exchange final : public exchange {
 public:
   thread_exchange(std::shared_ptr<rendezvous> job, std::shared_ptr<meeting> group, int rank,
-                  std::span<incoming const> receives)
+                  std::span<incoming_message const> receives)
       : job_(std::move(job)), group_(std::move(group)), rank_(rank) {
-    for (incoming const& m : receives) pending_.push_back({m, job_->expect(*group_, m.rank, rank_)});
+    for (incoming_message const& m : receives) pending_.push_back({m, job_->expect(*group_, m.rank, rank_)});
   }
   ~thread_exchange() override {
     if (pending_.empty() || std::uncaught_exceptions() > 0) return;
@@ -299,7 +299,7 @@ public:
 
 private:
   struct expected {
-    incoming message;
+    incoming_message message;
     std::uint64_t number;
   };
   std::shared_ptr<rendezvous> job_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reshapes of distributed tensors by pattern, without communication: `reshape<"(a b) c -> a b c">(x, sized<"b">(3))`. What the placements
+// Reshapes of distributed tensors by pattern, without communication: `reshape<"(a b) c -> a b c">(x, named_extent<"b">(3))`. What the placements
 // become is decided in spmd/reshape.hpp.
 #pragma once
 
@@ -13,13 +13,13 @@ namespace sla {
 
 /// The extent of a factor of a pattern, known to the compiler or not. Of each dimension one may be left out.
 template <fixed_string Name, index_t Size = dyn>
-struct sized {
-  using sized_tag = void; // not every compiler finds strings in a type
+struct named_extent {
+  using named_extent_tag = void; // not every compiler finds strings in a type
   static constexpr std::string_view name() { return Name.view(); }
-  constexpr sized()
+  constexpr named_extent()
     requires(Size != dyn)
   = default;
-  constexpr explicit sized(index_t n)
+  constexpr explicit named_extent(index_t n)
     requires(Size == dyn)
       : value(n) {}
   static constexpr index_t size = Size;
@@ -35,7 +35,7 @@ inline constexpr to_strided_t to_strided{};
 namespace detail {
 
 template <class T>
-inline constexpr bool is_factor = requires { typename T::sized_tag; };
+inline constexpr bool is_factor = requires { typename T::named_extent_tag; };
 template <class T>
 concept ReshapeArgument = is_factor<std::remove_cvref_t<T>> || std::is_same_v<std::remove_cvref_t<T>, assume_divisible_t> ||
                           std::is_same_v<std::remove_cvref_t<T>, to_strided_t>;
@@ -125,17 +125,17 @@ constexpr void require_reshape() {
     static_assert(reshape_fits<Pattern, X>, "sla: reshape<pattern>(x): a pattern has one entry per dimension of x, a name or (a b), 1 for an extent of 1, and the same names "
                                             "in the same order on both sides of ->");
   else if constexpr (!R::names_fit)
-    static_assert(reshape_fits<Pattern, X>, "sla: reshape<pattern>(x, sized<name>(n)): the pattern has no such name");
+    static_assert(reshape_fits<Pattern, X>, "sla: reshape<pattern>(x, named_extent<name>(n)): the pattern has no such name");
   else if constexpr (f == dropped)
     static_assert(reshape_fits<Pattern, X>, "sla[E26]: the reshape drops a dimension that is dealt out. all_gather it first");
   else if constexpr (f == inner)
     static_assert(reshape_fits<Pattern, X>, "sla[E26]: the reshape merges a dimension that is dealt out behind others: the ranks' parts would interleave. Redistribute first, or ask "
-                                            "for a Strided shard: reshape<...>(x, sized<outer, n>(), to_strided)");
+                                            "for a Strided shard: reshape<...>(x, named_extent<outer, n>(), to_strided)");
   else if constexpr (f == indivisible)
     static_assert(reshape_fits<Pattern, X>, "sla[E26]: the reshape cuts a dimension that is dealt out, and the ranks do not divide its outermost factor. Redistribute first");
   else if constexpr (f == unknown)
     static_assert(reshape_fits<Pattern, X>, "sla[E26]: the reshape cuts a dimension that is dealt out, and whether the ranks divide its outermost factor is not known here: give "
-                                            "sized<name, n>(), or say so: reshape<...>(x, sized<name>(n), assume_divisible)");
+                                            "named_extent<name, n>(), or say so: reshape<...>(x, named_extent<name>(n), assume_divisible)");
   else if constexpr (f == uneven)
     static_assert(reshape_fits<Pattern, X>, "sla[E30]: the reshape cuts or merges a dimension in uneven shards. Redistribute to Shard<d, Even> or Replicate first");
 }
@@ -147,7 +147,7 @@ inline fixed_array<index_t, max_factors> factor_extents(reshape_pattern const& p
     int open = -1;
     for (int f = p.from.first[d]; f < p.from.first[d] + p.from.count[d]; ++f) {
       if (factor[f] < 0 && open >= 0)
-        throw shape_error(text("reshape: of dimension ", d, " the factors ", p.name[open], " and ", p.name[f], " are unknown; give one, sized<\"", p.name[open], "\">(n)"));
+        throw shape_error(text("reshape: of dimension ", d, " the factors ", p.name[open], " and ", p.name[f], " are unknown; give one, named_extent<\"", p.name[open], "\">(n)"));
       if (factor[f] < 0)
         open = f;
       else

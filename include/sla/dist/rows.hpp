@@ -3,7 +3,8 @@
 // the halo plan. Where the rows come from: dist/distribute.hpp cuts a whole matrix, dist/deliver.hpp collects entries of all ranks.
 #pragma once
 
-#include <numeric>
+#include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace sla::detail {
 
 /// The rows of one rank, in ascending global order, columns global: values [batch][entry][block].
 template <class T>
-struct row_slice {
+struct rank_rows {
   std::vector<index_t> ptr{0}, col;
   buffer<T> values;
   index_t batch = 1, block = 1;
@@ -44,7 +45,7 @@ owner_map agreed_owners(any_communicator& c, Cut const& partitioner, View const&
 /// Interior rows first: those that read nothing of other ranks and, where rows and columns are dealt out alike (`asked`), are
 /// read by none. `rows` and `cols` are the partitions in ascending order. Collective.
 template <class T>
-row_partition interior_first(any_communicator& c, row_slice<T> const& slice, row_partition const& rows, row_partition const& cols,
+row_partition interior_first(any_communicator& c, rank_rows<T> const& slice, row_partition const& rows, row_partition const& cols,
                              gathered<index_t> const* asked) {
   std::vector<char> boundary(slice.ptr.size() - 1, 0);
   for (std::size_t i = 0; i + 1 < slice.ptr.size(); ++i)
@@ -64,10 +65,40 @@ row_partition interior_first(any_communicator& c, row_slice<T> const& slice, row
   return {rows.owners(), rows.rank(), std::move(order), interior, numbering};
 }
 
+/// The indices of a dimension that this rank uses and does not own, owner after owner.
+inline std::vector<index_t> ghosts_among(std::vector<index_t> const& used, owner_map const& owners, int rank) {
+  std::vector<index_t> ghosts;
+  for (index_t j : used)
+    if (!owners.owns(rank, j)) ghosts.push_back(j);
+  std::sort(ghosts.begin(), ghosts.end(), [&](index_t a, index_t b) { return owners.before(a, b); });
+  ghosts.erase(std::unique(ghosts.begin(), ghosts.end()), ghosts.end());
+  return ghosts;
+}
+/// Local numbers: first the indices that a rank owns, then its ghosts, as `ghosts_among` gives them.
+class ghost_numbers {
+public:
+  ghost_numbers(row_partition const& own, std::vector<index_t> ghosts) : own_(&own), ghosts_(std::move(ghosts)) {}
+  index_t count() const { return own_->count() + index_t(ghosts_.size()); }
+  index_t local(index_t global) const {
+    if (own_->owns(global)) return own_->local(global);
+    auto const before = [&](index_t a, index_t b) { return own_->owners().before(a, b); };
+    return own_->count() + (std::lower_bound(ghosts_.begin(), ghosts_.end(), global, before) - ghosts_.begin());
+  }
+  /// The exchange of these ghosts, where the rows before `interior` read none, and others ask for `asked`. Collective.
+  std::shared_ptr<halo_plan const> plan(any_communicator& c, gathered<index_t> const& asked, index_t interior) const {
+    return std::make_shared<halo_plan const>(c, *own_, ghosts_, asked, interior);
+  }
+  std::shared_ptr<halo_plan const> plan(any_communicator& c) const { return plan(c, ask_owners(c, own_->owners(), ghosts_), own_->count()); }
+
+private:
+  row_partition const* own_;
+  std::vector<index_t> ghosts_;
+};
+
 /// The local tensor and its layout. The rows are dealt out as in `rows` where that is given, else by `owners`; the columns of a
 /// rectangular tensor as in `domain` where that is given, else in equal strips. Collective.
 template <class Sparse, class T, class Mesh>
-std::pair<Sparse, layout_handle<Mesh>> localize(row_slice<T> const& slice, typename Sparse::shape_type const& global, Mesh const& mesh,
+std::pair<Sparse, layout_handle<Mesh>> localize(rank_rows<T> const& slice, typename Sparse::shape_type const& global, Mesh const& mesh,
                                                 int axis, fixed_array<index_t, Mesh::rank> extent, owner_map const& owners,
                                                 std::shared_ptr<row_partition const> rows = nullptr,
                                                 std::shared_ptr<row_partition const> domain = nullptr) {
@@ -76,28 +107,23 @@ std::pair<Sparse, layout_handle<Mesh>> localize(row_slice<T> const& slice, typen
   row_partition const ascending(owners, c.rank());
   if (!square && !domain) domain = std::make_shared<row_partition const>(owner_map::equal(global.cols(), c.size()), c.rank());
   owner_map const& of_columns = square ? owners : domain->owners();
-  auto const before = [&](index_t a, index_t b) { return of_columns.before(a, b); };
-
-  std::vector<index_t> ghosts;
-  for (index_t j : slice.col)
-    if (!of_columns.owns(c.rank(), j)) ghosts.push_back(j);
-  std::sort(ghosts.begin(), ghosts.end(), before);
-  ghosts.erase(std::unique(ghosts.begin(), ghosts.end()), ghosts.end());
+  auto ghosts = ghosts_among(slice.col, of_columns, c.rank());
   auto const asked = ask_owners(c, of_columns, ghosts);
 
   if (!rows)
     rows = std::make_shared<row_partition const>(interior_first(c, slice, ascending, square ? ascending : *domain, square ? &asked : nullptr));
   if (square) domain = rows;
+  ghost_numbers const columns(*domain, std::move(ghosts));
 
   using F = typename Sparse::format_type;
   using Col = typename F::col_type;
   using Ptr = typename F::ptr_type;
-  index_t const own = domain->count(), columns = own + index_t(ghosts.size()), nnz = index_t(slice.col.size());
-  narrowed<Col>(columns, "the number of local columns,", wide_columns);
+  index_t const nnz = index_t(slice.col.size());
+  narrowed<Col>(columns.count(), "the number of local columns,", wide_columns);
   narrowed<Ptr>(nnz, "the number of local entries,", "Csr<std::int32_t, std::int64_t>");
   buffer<Ptr> ptr(rows->count() + 1, uninitialized);
   buffer<Col> col(nnz, uninitialized);
-  std::vector<index_t> from(static_cast<std::size_t>(nnz));
+  buffer<index_t> from(nnz, uninitialized);
   ptr[0] = 0;
   index_t at = 0, interior = rows->count();
   std::vector<std::pair<index_t, index_t>> entries;
@@ -105,29 +131,24 @@ std::pair<Sparse, layout_handle<Mesh>> localize(row_slice<T> const& slice, typen
     auto const row = std::size_t(rows->ascending(rows->global(i)));
     entries.clear();
     for (index_t s = slice.ptr[row]; s < slice.ptr[row + 1]; ++s) {
-      index_t const j = slice.col[std::size_t(s)];
-      bool const mine = domain->owns(j);
-      entries.push_back({mine ? domain->local(j) : own + (std::lower_bound(ghosts.begin(), ghosts.end(), j, before) - ghosts.begin()), s});
-      if (!mine) interior = (std::min)(interior, i);
+      entries.push_back({columns.local(slice.col[std::size_t(s)]), s});
+      if (entries.back().first >= domain->count()) interior = (std::min)(interior, i);
     }
     std::sort(entries.begin(), entries.end());
     for (auto const& [j, s] : entries) {
       col[at] = Col(j);
-      from[std::size_t(at++)] = s;
+      from[at++] = s;
     }
     ptr[i + 1] = Ptr(at);
   }
-  buffer<T> values(slice.batch * nnz * slice.block, uninitialized);
-  for (index_t b = 0; b < slice.batch; ++b)
-    for (index_t s = 0; s < nnz; ++s)
-      std::copy_n(slice.values.data() + (b * nnz + from[std::size_t(s)]) * slice.block, slice.block, values.data() + (b * nnz + s) * slice.block);
+  auto values = gathered_blocks<Sparse::block_size>(slice.values.data(), nnz * slice.block, from, slice.batch);
 
   auto layout = std::make_shared<shared_layout<Mesh>>();
   layout->mesh = mesh;
   layout->extent = extent;
   layout->extent[axis] = global.rows();
   layout->rows = rows;
-  layout->halo = std::make_shared<halo_plan const>(c, *domain, ghosts, asked, interior);
+  layout->halo = columns.plan(c, asked, interior);
   if (!square) {
     auto columns_of = std::make_shared<shared_layout<Mesh>>();
     columns_of->mesh = mesh;
@@ -137,8 +158,8 @@ std::pair<Sparse, layout_handle<Mesh>> localize(row_slice<T> const& slice, typen
     layout->domain = std::move(columns_of);
   }
   using Pattern = typename Sparse::pattern_type;
-  auto pattern = std::make_shared<Pattern const>(Pattern{rows->count(), columns, std::move(ptr), std::move(col)});
-  typename Sparse::shape_type const shape(global.batch(), rows->count(), columns);
+  auto pattern = std::make_shared<Pattern const>(Pattern{rows->count(), columns.count(), std::move(ptr), std::move(col)});
+  typename Sparse::shape_type const shape(global.batch(), rows->count(), columns.count());
   return {Sparse(shape, std::move(pattern), std::move(values)), std::move(layout)};
 }
 

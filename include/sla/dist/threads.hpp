@@ -107,8 +107,8 @@ public:
            }
          });
   }
-  std::unique_ptr<exchange> start(std::span<outgoing const> sends, std::span<incoming const> receives) {
-    for (outgoing const& m : sends) job_->send(*group_, rank_, m.rank, m.data);
+  std::unique_ptr<exchange> start(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
+    for (outgoing_message const& m : sends) job_->send(*group_, rank_, m.rank, m.data);
     return std::make_unique<detail::thread_exchange>(job_, group_, rank_, receives);
   }
   world split(int color, int key) {

@@ -18,7 +18,7 @@ namespace detail {
 template <class T>
 std::vector<std::size_t> wire_counts(rank_counts n) {
   std::vector<std::size_t> out(n.begin(), n.end());
-  for (std::size_t& k : out) k *= carried<T>::parts;
+  for (std::size_t& k : out) k *= wire_traits<T>::parts;
   return out;
 }
 
@@ -39,13 +39,13 @@ concept Sendable = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !
 
 /// One message of values; for `start`.
 template <class T>
-outgoing send_to(int rank, std::span<T const> values) {
-  static_assert(carried<T>::parts > 0);
+outgoing_message send_to(int rank, std::span<T const> values) {
+  static_assert(wire_traits<T>::parts > 0);
   return {rank, std::as_bytes(values)};
 }
 template <class T>
-incoming receive_from(int rank, std::span<T> values) {
-  static_assert(carried<T>::parts > 0);
+incoming_message receive_from(int rank, std::span<T> values) {
+  static_assert(wire_traits<T>::parts > 0);
   return {rank, std::as_writable_bytes(values)};
 }
 
@@ -53,7 +53,7 @@ incoming receive_from(int rank, std::span<T> values) {
 template <Foldable T>
 void all_reduce(any_communicator& c, std::span<T> values, monoid how = monoid::sum) {
   detail::check_complex<T>(how);
-  c.all_reduce(std::as_writable_bytes(values), carried<T>::type, how);
+  c.all_reduce(std::as_writable_bytes(values), wire_traits<T>::type, how);
 }
 /// The fold of one value of each rank.
 template <Foldable T>
@@ -65,7 +65,7 @@ requires Scalar<T> || std::integral<T> T all_reduce(any_communicator& c, T value
 /// Every rank's values become the root's.
 template <class T>
 void broadcast(any_communicator& c, std::span<T> values, int root = 0) {
-  c.broadcast(std::as_writable_bytes(values), carried<T>::type, root);
+  c.broadcast(std::as_writable_bytes(values), wire_traits<T>::type, root);
 }
 /// The root's vector, of whatever length, on every rank. Cost: two broadcasts.
 template <class T>
@@ -79,7 +79,7 @@ void broadcast(any_communicator& c, std::vector<T>& values, int root = 0) {
 /// all = the ranks' values one after the other, n[r] from rank r.
 template <class T>
 void all_gather(any_communicator& c, std::span<T const> mine, std::span<T> all, rank_counts n) {
-  c.all_gather(std::as_bytes(mine), std::as_writable_bytes(all), detail::wire_counts<T>(n), carried<T>::type);
+  c.all_gather(std::as_bytes(mine), std::as_writable_bytes(all), detail::wire_counts<T>(n), wire_traits<T>::type);
 }
 /// One value of each rank, in rank order.
 template <Sendable T>
@@ -110,7 +110,7 @@ template <Foldable T>
 void reduce_scatter(any_communicator& c, std::span<T const> all, std::span<T> mine, rank_counts n,
                     monoid how = monoid::sum) {
   detail::check_complex<T>(how);
-  c.reduce_scatter(std::as_bytes(all), std::as_writable_bytes(mine), detail::wire_counts<T>(n), carried<T>::type, how);
+  c.reduce_scatter(std::as_bytes(all), std::as_writable_bytes(mine), detail::wire_counts<T>(n), wire_traits<T>::type, how);
 }
 
 /// `from` holds send[r] values for each rank r, `into` receives receive[r] values from each.
@@ -118,7 +118,7 @@ template <class T>
 void all_to_all(any_communicator& c, std::span<T const> from, rank_counts send, std::span<T> into,
                 rank_counts receive) {
   c.all_to_all(std::as_bytes(from), detail::wire_counts<T>(send), std::as_writable_bytes(into),
-               detail::wire_counts<T>(receive), carried<T>::type);
+               detail::wire_counts<T>(receive), wire_traits<T>::type);
 }
 /// The same when no rank knows what it will receive: values for each rank in, values and counts from each rank out.
 /// Cost: two all_to_alls.

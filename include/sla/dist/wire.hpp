@@ -78,7 +78,7 @@ consteval wire_type element_of() {
 
 /// How a T travels: `type`, and how many of them one T is.
 template <class T>
-struct carried {
+struct wire_traits {
   static_assert(std::is_trivially_copyable_v<T>,
                 "sla: only trivially copyable values travel between ranks; send their parts");
   static constexpr wire_type type = detail::element_of<T>();
@@ -87,7 +87,7 @@ struct carried {
 
 /// Values that ranks can fold: float, double, their complex numbers (sums only), and integers of 32 signed or 64 bits.
 template <class T>
-concept Foldable = carried<std::remove_cv_t<T>>::type != wire_type::byte;
+concept Foldable = wire_traits<std::remove_cv_t<T>>::type != wire_type::byte;
 
 namespace detail {
 

@@ -70,7 +70,7 @@ struct serial {
         for (index_t row = 0; row < (f.inner ? f.batch * f.rows : 0); ++row) {
           index_t const b = row / f.rows;
           for (auto& value : one) value = Statement::identity();
-          statement.run(span{row * f.inner, f.inner, b * f.rhs, f.rhs}, one.data());
+          statement.run(row_span{row * f.inner, f.inner, b * f.rhs, f.rhs}, one.data());
           for (index_t k = 0; k < f.rhs; ++k)
             Statement::monoid_type::fold(result[merged ? 0 : b * f.rhs + k], one[std::size_t(k)]);
         }

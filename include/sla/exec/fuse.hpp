@@ -84,7 +84,7 @@ struct planning_space {
 template <Statement... S>
 int passes(S const&... statements) {
   detail::planning_space space;
-  return detail::with_hoisted(space, [](auto const&... lowered) { return plan_passes(lowered...).passes; }, lower{}(statements)...);
+  return detail::with_hoisted(space, [](auto const&... lowered) { return plan_passes(lowered...).passes; }, lower_tree{}(statements)...);
 }
 
 /// The bytes that the passes of these statements load and store, each operand once per pass (a value that a pass has just
@@ -92,14 +92,14 @@ int passes(S const&... statements) {
 template <Statement... S>
 index_t bytes_moved(S const&... statements) {
   detail::planning_space space;
-  return detail::with_hoisted(space, [](auto const&... lowered) { return detail::bytes_of_passes(lowered...); }, lower{}(statements)...);
+  return detail::with_hoisted(space, [](auto const&... lowered) { return detail::bytes_of_passes(lowered...); }, lower_tree{}(statements)...);
 }
 
 namespace detail {
 /// The statements of this thread, rank or device, whatever the space: what whole nodes call inside of a fuse.
 template <class Space, class... S>
 auto fuse_local(Space& space, S const&... statements) {
-  return with_hoisted(space, [&](auto const&... lowered) { return fuse_lowered(space, lowered...); }, lower{}(statements)...);
+  return with_hoisted(space, [&](auto const&... lowered) { return fuse_lowered(space, lowered...); }, lower_tree{}(statements)...);
 }
 } // namespace detail
 

@@ -42,7 +42,7 @@ public:
     }
   }
   /// one(context, span, n) for the n-th block.
-  void run(void (*one)(void const*, span, index_t), void const* context) const {
+  void run(void (*one)(void const*, row_span, index_t), void const* context) const {
     parallel(int(shares_.size()) - 1, [&](int t) {
       index_t n = shares_[std::size_t(t)], last = shares_[std::size_t(t) + 1];
       for (std::size_t k = n < last ? system_of(n) : 0; n < last; ++n) {

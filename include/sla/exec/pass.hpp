@@ -14,8 +14,8 @@ namespace sla {
 namespace detail {
 inline constexpr index_t block_elements = 1024;
 
-inline span span_of(frame const&, span s) { return s; }
-inline column_span span_of(column_frame const&, span s) { return {s.first, s.count, s.item}; }
+inline row_span span_of(frame const&, row_span s) { return s; }
+inline column_span span_of(column_frame const&, row_span s) { return {s.first, s.count, s.item}; }
 
 struct nothing {};
 template <class S>
@@ -76,7 +76,7 @@ public:
   }
 
   /// one(context, span, n) for the n-th block: the context is typed where the blocks are, so that this text is there once.
-  void run(void (*one)(void const*, span, index_t), void const* context) const {
+  void run(void (*one)(void const*, row_span, index_t), void const* context) const {
     parallel(int(cuts_.size()) - 1, [&](int t) {
       for (index_t n = cuts_[std::size_t(t)]; n < cuts_[std::size_t(t) + 1]; ++n) {
         index_t const b = f_.batch == 1 ? 0 : n / per_item_, row = range_.first + (n - b * per_item_) * block_;
@@ -166,7 +166,7 @@ void run_blocks(pass_plan<Count> const& plan, int pass, detail::pack<S...> const
   auto balance = [&](auto const& s, int of) {
     if (of == pass) (void)s.rebuild(detail::balance_by_products<Walk>{&walk});
   };
-  auto block = [&](span whole, index_t n) {
+  auto block = [&](row_span whole, index_t n) {
     auto const s = detail::span_of(f, whole);
     auto one = [&]<std::size_t M>(std::integral_constant<std::size_t, M>) {
       auto const& statement = detail::part<M>(statements);
@@ -197,7 +197,7 @@ void run_blocks(pass_plan<Count> const& plan, int pass, detail::pack<S...> const
   [&]<std::size_t... N>(std::index_sequence<N...>) {
     (balance(detail::part<N>(statements), plan.pass_of[N]), ...);
   }(std::index_sequence_for<S...>{});
-  walk.run([](void const* b, span s, index_t n) { (*static_cast<decltype(block) const*>(b))(s, n); }, &block);
+  walk.run([](void const* b, row_span s, index_t n) { (*static_cast<decltype(block) const*>(b))(s, n); }, &block);
 }
 
 /// Runs the statements of one pass on a range of rows, with at most `max_threads` threads.

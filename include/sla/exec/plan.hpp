@@ -51,11 +51,11 @@ inline constexpr bool is_whole = S::depth == reach::whole;
 
 /// What the planner sees of a statement.
 struct statement_needs {
-  std::vector<access> accesses;
+  std::vector<memory_access> accesses;
   pass_layout elements;
   bool whole = false;
 
-  void operator()(access a) { accesses.push_back(a); }
+  void operator()(memory_access a) { accesses.push_back(a); }
 };
 template <class S>
 statement_needs needs_of(S const& statement) {
@@ -91,8 +91,8 @@ private:
     return open_.total == next.total && (a.rows < 0 || b.rows < 0 || a == b);
   }
   bool conflicts(statement_needs const& next) const {
-    for (access const& a : list_)
-      for (access const& b : next.accesses) {
+    for (memory_access const& a : list_)
+      for (memory_access const& b : next.accesses) {
         if (!a.overlaps(b)) continue;
         bool const hazard = a.writes || b.writes, aligned = a.same_as(b) && !a.elsewhere && !b.elsewhere;
         if (hazard && !aligned) return true;
@@ -100,8 +100,8 @@ private:
     return false;
   }
   static void refuse_overwriting(statement_needs const& one) {
-    for (access const& a : one.accesses)
-      for (access const& b : one.accesses)
+    for (memory_access const& a : one.accesses)
+      for (memory_access const& b : one.accesses)
         if (a.writes && !b.writes && a.overlaps(b) && (one.whole || b.elsewhere || !a.same_as(b)))
           throw value_error("fuse: set(x, expression) reads x at other rows than it writes; write `x = expression`, which takes a copy, or set another vector");
   }
@@ -109,7 +109,7 @@ private:
   int passes_ = 0;
   bool sealed_ = true;  // the next statement starts a pass
   pass_layout open_;
-  std::vector<access> list_;
+  std::vector<memory_access> list_;
 };
 } // namespace detail
 
@@ -133,7 +133,7 @@ namespace detail {
 template <class... S>
 index_t bytes_of_passes(S const&... statements) {
   pass_planner planner;
-  std::vector<access> seen;
+  std::vector<memory_access> seen;
   index_t moved = 0;
   int last = -1;
   auto count = [&](statement_needs const& s) {
@@ -141,8 +141,8 @@ index_t bytes_of_passes(S const&... statements) {
       seen.clear();
       last = pass;
     }
-    for (access const& a : s.accesses) {
-      auto const again = [&](access const& b) { return a.same_as(b) && (b.writes || a.writes == b.writes); };
+    for (memory_access const& a : s.accesses) {
+      auto const again = [&](memory_access const& b) { return a.same_as(b) && (b.writes || a.writes == b.writes); };
       if (std::any_of(seen.begin(), seen.end(), again)) continue;
       seen.push_back(a);
       moved += a.bytes + a.besides;

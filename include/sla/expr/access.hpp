@@ -9,18 +9,18 @@
 namespace sla {
 
 /// One operand of a statement: its bytes, and whether an element reads them at other rows than its own.
-struct access {
+struct memory_access {
   void const* data;
   index_t bytes;
   bool elsewhere;
   bool writes;
   index_t besides = 0;  ///< bytes that are read with them and never written: the pattern of a sparse tensor
 
-  bool overlaps(access const& other) const {
+  bool overlaps(memory_access const& other) const {
     auto const a = reinterpret_cast<std::uintptr_t>(data), b = reinterpret_cast<std::uintptr_t>(other.data);
     return a < b + std::uintptr_t(other.bytes) && b < a + std::uintptr_t(bytes);
   }
-  bool same_as(access const& other) const { return data == other.data && bytes == other.bytes; }
+  bool same_as(memory_access const& other) const { return data == other.data && bytes == other.bytes; }
 };
 
 } // namespace sla

@@ -40,7 +40,7 @@ struct dots_statement {
   }
   template <class F>
   void accesses(F&& f) const {
-    for (int j = 0; j < count; ++j) f(access{V.data[j], V.shape.total() * index_t(sizeof(T)), false, false});
+    for (int j = 0; j < count; ++j) f(memory_access{V.data[j], V.shape.total() * index_t(sizeof(T)), false, false});
     x.accesses(f, false);
   }
   SLA_HD static accumulator_type identity() { return {}; }
@@ -54,7 +54,7 @@ struct dots_statement {
       (*result)[j] += folded;
     }
   }
-  SLA_HD void run(span s, accumulator_type* result) const {
+  SLA_HD void run(row_span s, accumulator_type* result) const {
     if (s.rhs == 1) return run(column_span{s.first, s.count, s.item}, result);
     for (int j = 0; j < count; ++j)
       detail::for_elements(s, [&](element e) { result[e.item - s.item][j] += op::inner::apply(V.data[j][e.at], x.at(e)); });
@@ -87,7 +87,7 @@ struct combine_node {
   }
   template <class F>
   void accesses(F&& f, bool elsewhere) const {
-    for (int j = 0; j < count; ++j) f(access{V.data[j], V.shape.total() * index_t(sizeof(T)), elsewhere, false});
+    for (int j = 0; j < count; ++j) f(memory_access{V.data[j], V.shape.total() * index_t(sizeof(T)), elsewhere, false});
   }
 };
 

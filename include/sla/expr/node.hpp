@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Nodes: small trees of views that say what to compute, element by element. An lvalue operand is viewed, an rvalue owner
-// is moved in (`held`); evaluation lowers the tree to trivially copyable views. Products of sparse tensors: expr/product.hpp.
+// is moved in (`held_tensor`); evaluation lowers the tree to trivially copyable views. Products of sparse tensors: expr/product.hpp.
 #pragma once
 
 #include <type_traits>
@@ -59,7 +59,7 @@ struct tensor_view {
   }
   template <class F>
   void accesses(F&& f, bool elsewhere) const {
-    f(access{data, shape.total() * index_t(sizeof(T)), elsewhere, false});
+    f(memory_access{data, shape.total() * index_t(sizeof(T)), elsewhere, false});
   }
 };
 
@@ -76,7 +76,7 @@ struct broadcast_view : tensor_view<T, E, Memory> {
   frame layout() const { return place; }
   template <class F>
   void accesses(F&& f, bool elsewhere) const {
-    f(access{this->data, elements * index_t(sizeof(T)), elsewhere, false});
+    f(memory_access{this->data, elements * index_t(sizeof(T)), elsewhere, false});
   }
 };
 
@@ -131,7 +131,7 @@ tensor_view<kernel_t<T>, E, Memory> view(tensor<T, E, Memory> const& x) {
 
 /// An owner that was moved into the expression; lowering views it.
 template <class Owner>
-struct held {
+struct held_tensor {
   using expression_tag = void;
   using value_type = kernel_t<typename Owner::value_type>;
   using extents_type = typename Owner::extents_type;
@@ -209,7 +209,7 @@ auto as_node(tensor<T, E, Memory> const& x) {
 }
 template <class T, class E, class Memory>
 auto as_node(tensor<T, E, Memory>&& x) {
-  return held<tensor<T, E, Memory>>{std::move(x)};
+  return held_tensor<tensor<T, E, Memory>>{std::move(x)};
 }
 template <Expression X>
 auto as_node(X&& x) {
@@ -232,14 +232,14 @@ concept Tensorial = Operand<X> && !Number<X> && !std::same_as<typename node_t<X>
 // ---- maps over trees ----------------------------------------------------------------------------------------------------
 
 /// The tree over views only: what kernels receive. The expression must outlive it.
-struct lower {
+struct lower_tree {
   template <class X>
   auto operator()(X const& x) const {
     return x.rebuild(*this);
   }
 };
 template <class X>
-using lowered_t = decltype(lower{}(std::declval<X const&>()));
+using lowered_t = decltype(lower_tree{}(std::declval<X const&>()));
 
 /// The tree with the numbers of one item in place, so that inner loops see constants.
 struct bind_item {

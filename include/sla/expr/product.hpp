@@ -31,7 +31,7 @@ struct sparse_view {
   }
   conjugate_type conjugated() const { return {pattern, values, batch_stride, shape, bytes}; }
   /// What a product reads: an element walks slots of any place.
-  access stored() const {
+  memory_access stored() const {
     index_t const of_values = shape.batch_count() * batch_stride * index_t(sizeof(T));
     return {values, of_values, true, false, bytes - of_values};
   }

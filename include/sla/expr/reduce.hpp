@@ -57,7 +57,7 @@ struct [[nodiscard]] reduction {
       for (int w = 0; w < width; ++w) Monoid::fold(lane[w], lane[w + width]);
     Monoid::fold(*result, lane[0]);
   }
-  SLA_HD void run(span s, accumulator_type* result) const {
+  SLA_HD void run(row_span s, accumulator_type* result) const {
     if (s.rhs == 1) {
       run(column_span{s.first, s.count, s.item}, result);
     } else {

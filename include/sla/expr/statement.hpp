@@ -10,14 +10,14 @@
 namespace sla {
 
 /// `count` elements of a pass from linear position `first`; whole rows, of `rhs` right-hand sides; items start at `item`.
-struct span {
+struct row_span {
   index_t first, count, item, rhs;
 };
 /// The same of one right-hand side, known when compiled: no other loop is instantiated.
 struct column_span {
   index_t first, count, item;
   static constexpr index_t rhs = 1;
-  SLA_HD operator span() const { return {first, count, item, rhs}; }  // NOLINT: it is one
+  SLA_HD operator row_span() const { return {first, count, item, rhs}; }  // NOLINT: it is one
 };
 
 namespace detail {
@@ -36,7 +36,7 @@ SLA_HD inline void for_elements(column_span s, F const& f) {
   for (index_t n = e; n < end; ++n) f(element{n, n, s.item});
 }
 template <class F>
-SLA_HD inline void for_elements(span s, F const& f) {
+SLA_HD inline void for_elements(row_span s, F const& f) {
   if (s.rhs == 1) {
     for_elements(column_span{s.first, s.count, s.item}, f);
   } else {
@@ -70,7 +70,7 @@ struct set_statement {
   template <class F>
   void accesses(F&& f) const {
     x.accesses(f, false);
-    f(access{data, elements * index_t(sizeof(T)), false, true});
+    f(memory_access{data, elements * index_t(sizeof(T)), false, true});
   }
 
   /// Writes a span. A root node with a faster way to write a run of rows offers `store`.

@@ -44,6 +44,17 @@ auto record_parts(Whole whole, Rule const& rule, Parts const&... parts) {
   }(std::index_sequence_for<Parts...>{});
 }
 
+/// A contribution to or of the part whose slots are at these of the whole: by(sum, n, at[n]) for each.
+template <class Slots, class By>
+auto by_slots(std::shared_ptr<Slots const> const& slots, std::size_t part, By by) {
+  return adds([slots, part, by](auto& sum) {
+    auto const& at = (*slots)[part];
+    parallel_ranges(at.size(), [&](index_t lo, index_t hi) {
+      for (index_t n = lo; n < hi; ++n) by(sum, n, at[n]);
+    });
+  });
+}
+
 template <bool Down, bool Across, class Put, class... Parts>
 auto trace_cat(Put const& put, Parts const&... parts) {
   static_assert((is_csr<typename std::remove_cvref_t<decltype(plain_value(parts))>::format_type> && ...),
@@ -53,23 +64,8 @@ auto trace_cat(Put const& put, Parts const&... parts) {
   auto const rule = [&slots](auto const& part, std::size_t k) {
     if constexpr (Traced<std::remove_cvref_t<decltype(part)>>)
       return linear_in(
-          part,
-          [slots, k](auto const&, auto const& g) {
-            return adds([slots, k, &g](auto& sum) {
-              auto const& at = (*slots)[k];
-              parallel_ranges(at.size(), [&](index_t lo, index_t hi) {
-                for (index_t s = lo; s < hi; ++s) add_slot(sum, s, 1, g, at[s]);
-              });
-            });
-          },
-          [slots, k](auto const&, auto const& d) {
-            return adds([slots, k, &d](auto& sum) {
-              auto const& at = (*slots)[k];
-              parallel_ranges(at.size(), [&](index_t lo, index_t hi) {
-                for (index_t s = lo; s < hi; ++s) add_slot(sum, at[s], 1, d, s);
-              });
-            });
-          });
+          part, [slots, k](auto const&, auto const& g) { return by_slots(slots, k, [&g](auto& sum, index_t s, index_t at) { add_slot(sum, s, 1, g, at); }); },
+          [slots, k](auto const&, auto const& d) { return by_slots(slots, k, [&d](auto& sum, index_t s, index_t at) { add_slot(sum, at, 1, d, s); }); });
     else
       return no_rule{};
   };

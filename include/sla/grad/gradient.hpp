@@ -15,7 +15,7 @@ inline constexpr bool is_real_result = std::floating_point<plain_t<Y>> || Reduct
 
 /// f on traced inputs, the sweep, and the cotangents.
 template <class F, class... V>
-auto differentiated(tape& t, F&& f, variable<V>&... inputs) {
+auto differentiated(tape& t, F&& f, tape_variable<V>&... inputs) {
   using Y = decltype(f(traced<V>(t, inputs)...));
   static_assert(is_real_result<Y>,
                 "sla: value_and_gradient(f, args...): f must return one real number; reduce with sum, dot or squared_norm, and take real(...) of a complex one");

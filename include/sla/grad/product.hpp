@@ -135,11 +135,11 @@ struct matrix_part {
 
   // The residual r = b - op(A) x in A.
   template <class X, class G>
-  void pull_residual(X const& x, G const& g) const {
+  void pullback_residual(X const& x, G const& g) const {
     A.v->add(to_values<Transposed, Conj>(view(x), view(g), -1));
   }
   template <class X, class Out>
-  void push_residual(X const& x, Out& out) const {
+  void pushforward_residual(X const& x, Out& out) const {
     if (auto const* d = A.v->tangent()) out.add(-(oriented<Transposed, Conj>(*d) * x));
   }
 };

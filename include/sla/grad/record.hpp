@@ -95,40 +95,40 @@ auto trace_operand(Home& t, X&& x) {
   }
 }
 
-// ---- rules: how a result y depends on one operand, to first order and in both directions. `pull(y, g)` adds to the operand's
-// ---- cotangent what the cotangent g of y makes of it; `push(y, out)` adds to the tangent of y what the operand's makes of it.
+// ---- rules: how a result y depends on one operand, to first order and in both directions. `pullback(y, g)` adds to the operand's
+// ---- cotangent what the cotangent g of y makes of it; `pushforward(y, out)` adds to the tangent of y what the operand's makes of it.
 
-/// A linear map and its adjoint: pull_(y, g) and push_(y, d) give the contributions.
-template <class Variable, class Pull, class Push>
+/// A linear map and its adjoint: pullback_(y, g) and pushforward_(y, d) give the contributions.
+template <class Variable, class Pullback, class Pushforward>
 struct linear_rule {
   using rule_tag = void;
   Variable* v;
-  Pull pull_;
-  Push push_;
+  Pullback pullback_;
+  Pushforward pushforward_;
 
   template <class Y, class G>
-  void pull(Y const& y, G const& g) const {
-    v->add(pull_(y, g));
+  void pullback(Y const& y, G const& g) const {
+    v->add(pullback_(y, g));
   }
   template <class Y, class Out>
-  void push(Y const& y, Out& out) const {
-    if (auto const* d = v->tangent()) out.add(push_(y, *d));
+  void pushforward(Y const& y, Out& out) const {
+    if (auto const* d = v->tangent()) out.add(pushforward_(y, *d));
   }
 };
 /// Of an operand without a trace.
 struct no_rule {
   using rule_tag = void;
   template <class Y, class G>
-  void pull(Y const&, G const&) const {}
+  void pullback(Y const&, G const&) const {}
   template <class Y, class Out>
-  void push(Y const&, Out&) const {}
+  void pushforward(Y const&, Out&) const {}
 };
-template <class Operand, class Pull, class Push>
-auto linear_in([[maybe_unused]] Operand const& x, Pull pull, Push push) {
+template <class Operand, class Pullback, class Pushforward>
+auto linear_in([[maybe_unused]] Operand const& x, Pullback pullback, Pushforward pushforward) {
   if constexpr (Traced<Operand>)
-    return linear_rule<typename Operand::variable_type, Pull, Push>{&x.variable(), std::move(pull), std::move(push)};
+    return linear_rule<typename Operand::variable_type, Pullback, Pushforward>{&x.variable(), std::move(pullback), std::move(pushforward)};
   else if constexpr (Operand::traced)
-    return linear_rule<std::remove_pointer_t<decltype(x.v)>, Pull, Push>{x.v, std::move(pull), std::move(push)};
+    return linear_rule<std::remove_pointer_t<decltype(x.v)>, Pullback, Pushforward>{x.v, std::move(pullback), std::move(pushforward)};
   else
     return no_rule{};
 }
@@ -166,11 +166,11 @@ struct pointwise_rule {
   Contribution contribution;
 
   template <class Y, class G>
-  void pull(Y const& y, G const& g) const {
+  void pullback(Y const& y, G const& g) const {
     x.v->add(contribution(y, g));
   }
   template <class Y, class Out>
-  void push(Y const& y, Out& out) const {
+  void pushforward(Y const& y, Out& out) const {
     using T = typename element_type_of<Y>::type;
     if (auto const* d = x.v->tangent()) {
       auto const re = paired(contribution(y, T(1)), x.elements(*d));
@@ -205,16 +205,16 @@ inline constexpr bool serve_both_modes = (requires { typename Rules::rule_tag; }
 template <class V, class Home, class... Rules>
 traced<V, Home> record(Home& home, V value, Rules... rules) {
   static_assert(serve_both_modes<Rules...>,
-                "sla: record(home, y, rules...): a rule serves both modes: linear_in(x, pull, push) or pointwise_in(x, contribution), or "
-                "a struct with a rule_tag, pull(y, g) and push(y, out)");
+                "sla: record(home, y, rules...): a rule serves both modes: linear_in(x, pullback, pushforward) or pointwise_in(x, contribution), or "
+                "a struct with a rule_tag, pullback(y, g) and pushforward(y, out)");
   if constexpr (!serve_both_modes<Rules...>) {
     return record(home, std::move(value));  // well-formed, so that the sentence is the only error
   } else if constexpr (std::same_as<Home, forward_mode>) {
     auto y = std::make_shared<dual_variable<V>>(std::move(value));
-    (rules.push(y->value(), *y), ...);
+    (rules.pushforward(y->value(), *y), ...);
     return {home, std::move(y)};
   } else {
-    return {home, home.record(std::move(value), [... rules = std::move(rules)](auto const& y, auto const& g) { (rules.pull(y, g), ...); })};
+    return {home, home.record(std::move(value), [... rules = std::move(rules)](auto const& y, auto const& g) { (rules.pullback(y, g), ...); })};
   }
 }
 } // namespace detail

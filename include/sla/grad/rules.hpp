@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Derivative rules of elementwise operations and reductions, on scalars, for host and device: pull<K> is the contribution of
+// Derivative rules of elementwise operations and reductions, on scalars, for host and device: pullback<K> is the contribution of
 // one element to the cotangent of operand K. Products are in grad/product.hpp, solves in grad/solve.hpp.
 #pragma once
 
@@ -8,7 +8,7 @@
 namespace sla {
 
 /// The rule of Op: `operands`; `name`, for messages; `reads(k, n)`: does the contribution to operand k read operand n;
-/// `pull<k>(l, r, g)` or `pull(x, g)`, where g is the cotangent of the result. With dL = Re sum conj(g) dy, a holomorphic
+/// `pullback<k>(l, r, g)` or `pullback(x, g)`, where g is the cotangent of the result. With dL = Re sum conj(g) dy, a holomorphic
 /// f pulls g back to conj(f'(x)) g.
 template <class Op>
 struct derivative;
@@ -38,7 +38,7 @@ struct derivative<op::add> : detail::binary_rule {
   static constexpr char const* name = "x + y";
   static constexpr bool reads(int, int) { return false; }
   template <int K, class L, class R, class G>
-  SLA_HD static constexpr G pull(L, R, G g) {
+  SLA_HD static constexpr G pullback(L, R, G g) {
     return g;
   }
 };
@@ -47,7 +47,7 @@ struct derivative<op::sub> : detail::binary_rule {
   static constexpr char const* name = "x - y";
   static constexpr bool reads(int, int) { return false; }
   template <int K, class L, class R, class G>
-  SLA_HD static constexpr G pull(L, R, G g) {
+  SLA_HD static constexpr G pullback(L, R, G g) {
     return K == 0 ? g : -g;
   }
 };
@@ -56,7 +56,7 @@ struct derivative<op::mul> : detail::binary_rule {
   static constexpr char const* name = "x * y";
   static constexpr bool reads(int k, int n) { return k != n; }
   template <int K, class L, class R, class G>
-  SLA_HD static constexpr auto pull(L l, R r, G g) {
+  SLA_HD static constexpr auto pullback(L l, R r, G g) {
     if constexpr (K == 0)
       return detail::times(g, conj_of(r));
     else
@@ -68,7 +68,7 @@ struct derivative<op::div> : detail::binary_rule {
   static constexpr char const* name = "x / y";
   static constexpr bool reads(int k, int n) { return k == 1 || n == 1; }
   template <int K, class L, class R, class G>
-  SLA_HD static constexpr auto pull(L l, R r, G g) {
+  SLA_HD static constexpr auto pullback(L l, R r, G g) {
     if constexpr (K == 0)
       return op::div::apply(g, conj_of(r));
     else
@@ -80,7 +80,7 @@ struct derivative<op::pow> : detail::binary_rule {
   static constexpr char const* name = "pow(x, y)";
   static constexpr bool reads(int, int) { return true; }
   template <int K, class L, class R, class G>
-  SLA_HD static auto pull(L l, R r, G g) {
+  SLA_HD static auto pullback(L l, R r, G g) {
     using T = promote_t<promote_t<L, R>, G>;
     if constexpr (K == 0)
       return r == R(0) ? T(0) : T(g) * T(r) * std::pow(T(l), T(r) - 1);
@@ -92,28 +92,28 @@ struct derivative<op::pow> : detail::binary_rule {
 template <>
 struct derivative<op::neg> : detail::unary_rule {
   template <class X, class G>
-  SLA_HD static constexpr G pull(X, G g) {
+  SLA_HD static constexpr G pullback(X, G g) {
     return -g;
   }
 };
 template <>
 struct derivative<op::conj> : detail::unary_rule {
   template <class X, class G>
-  SLA_HD static constexpr G pull(X, G g) {
+  SLA_HD static constexpr G pullback(X, G g) {
     return conj_of(g);
   }
 };
 template <>
 struct derivative<op::real> : detail::unary_rule {
   template <class X, class G>
-  SLA_HD static constexpr G pull(X, G g) {
+  SLA_HD static constexpr G pullback(X, G g) {
     return g;
   }
 };
 template <>
 struct derivative<op::imag> : detail::unary_rule {
   template <class X, class G>
-  SLA_HD static constexpr auto pull(X, G g) {
+  SLA_HD static constexpr auto pullback(X, G g) {
     if constexpr (is_complex<X>)
       return complex<G>(G{}, g);
     else
@@ -123,28 +123,28 @@ struct derivative<op::imag> : detail::unary_rule {
 template <>
 struct derivative<op::abs> : detail::unary_rule {
   template <class X, class G>
-  SLA_HD static auto pull(X x, G g) {
+  SLA_HD static auto pullback(X x, G g) {
     return detail::times(g, detail::direction(x));
   }
 };
 template <>
 struct derivative<op::abs2> : detail::unary_rule {
   template <class X, class G>
-  SLA_HD static constexpr auto pull(X x, G g) {
+  SLA_HD static constexpr auto pullback(X x, G g) {
     return detail::times(g, x + x);
   }
 };
 template <>
 struct derivative<op::exp> : detail::unary_rule {
   template <class X, class G>
-  SLA_HD static auto pull(X x, G g) {
+  SLA_HD static auto pullback(X x, G g) {
     return detail::times(g, conj_of(op::exp::apply(x)));
   }
 };
 template <>
 struct derivative<op::sqrt> : detail::unary_rule {
   template <class X, class G>
-  SLA_HD static auto pull(X x, G g) {
+  SLA_HD static auto pullback(X x, G g) {
     auto const root = op::sqrt::apply(x);
     return op::div::apply(g, conj_of(root + root));
   }
@@ -152,28 +152,28 @@ struct derivative<op::sqrt> : detail::unary_rule {
 template <>
 struct derivative<op::log> : detail::unary_rule {
   template <class X, class G>
-  SLA_HD static auto pull(X x, G g) {
+  SLA_HD static auto pullback(X x, G g) {
     return op::div::apply(g, x);
   }
 };
 template <>
 struct derivative<op::sin> : detail::unary_rule {
   template <class X, class G>
-  SLA_HD static auto pull(X x, G g) {
+  SLA_HD static auto pullback(X x, G g) {
     return detail::times(g, std::cos(x));
   }
 };
 template <>
 struct derivative<op::cos> : detail::unary_rule {
   template <class X, class G>
-  SLA_HD static auto pull(X x, G g) {
+  SLA_HD static auto pullback(X x, G g) {
     return -detail::times(g, std::sin(x));
   }
 };
 template <>
 struct derivative<op::tanh> : detail::unary_rule {
   template <class X, class G>
-  SLA_HD static auto pull(X x, G g) {
+  SLA_HD static auto pullback(X x, G g) {
     X const y = std::tanh(x);
     return detail::times(g, 1 - y * y);
   }
@@ -185,7 +185,7 @@ template <>
 struct derivative<op::dot> : detail::binary_rule {
   static constexpr bool reads(int k, int n) { return k != n; }
   template <int K, class L, class R, class G>
-  SLA_HD static constexpr auto pull(L l, R r, G g) {
+  SLA_HD static constexpr auto pullback(L l, R r, G g) {
     if constexpr (K == 0)
       return detail::times(conj_of(g), r);
     else
@@ -202,7 +202,7 @@ struct derivative<op::norm1> : derivative<op::abs> {};
 template <>
 struct derivative<op::norm> : detail::unary_rule {
   template <class X, class G>
-  SLA_HD static constexpr auto pull(X x, G g) {
+  SLA_HD static constexpr auto pullback(X x, G g) {
     return detail::times(g, x);
   }
 };
@@ -260,11 +260,11 @@ template <class Op, int K>
 struct pulled {
   template <class L, class R, class G>
   SLA_HD static constexpr auto apply(couple<L, R> at, G g) {
-    return derivative<Op>::template pull<K>(at.l, at.r, g);
+    return derivative<Op>::template pullback<K>(at.l, at.r, g);
   }
   template <class X, class G>
   SLA_HD static constexpr auto apply(X x, G g) {
-    return derivative<Op>::pull(x, g);
+    return derivative<Op>::pullback(x, g);
   }
 };
 /// 1 where an element is the extreme one.

@@ -30,7 +30,7 @@ struct orientation {
   }
   /// w with op(A)^H w = g, its true residual checked. Errors: solve_error.
   template <class Prepared, class G, class... Options>
-  static auto pull(Prepared const& s, G const& g, Options const&... options) {
+  static auto pullback(Prepared const& s, G const& g, Options const&... options) {
     if constexpr (!Transposed) {
       return s.solve_adjoint(g, options...);
     } else if constexpr (Conj || !is_complex<typename G::value_type>) {
@@ -48,9 +48,9 @@ template <bool Transposed, bool Conj>
 struct constant_matrix {
   static constexpr bool transposed = Transposed, conj = Conj;
   template <class X, class W>
-  void pull_residual(X const&, W const&) const {}
+  void pullback_residual(X const&, W const&) const {}
   template <class X, class Out>
-  void push_residual(X const&, Out&) const {}
+  void pushforward_residual(X const&, Out&) const {}
 };
 
 /// The options of one call, for values without a trace: where to begin does not change the solution.
@@ -83,18 +83,18 @@ struct solve_rule {
   Kept options;
 
   template <class X, class G>
-  void pull(X const& x, G const& g) const {
+  void pullback(X const& x, G const& g) const {
     if (!report.converged()) throw solve_error(report);
-    auto const w = std::apply([&](auto const&... o) { return System::pull(*s, g, o...); }, options);
-    matrix.pull_residual(x, w);
+    auto const w = std::apply([&](auto const&... o) { return System::pullback(*s, g, o...); }, options);
+    matrix.pullback_residual(x, w);
     if constexpr (B::traced) b.v->add(w);
   }
   template <class X, class Out>
-  void push(X const& x, Out& out) const {
+  void pushforward(X const& x, Out& out) const {
     dual_variable<X> r(&x, nullptr);  // the residual: of x's type, and so is its tangent
     if constexpr (B::traced)
       if (auto const* d = b.v->tangent()) r.add(*d);
-    matrix.push_residual(x, r);
+    matrix.pushforward_residual(x, r);
     if (!r.tangent()) return;
     if (!report.converged()) throw solve_error(report);
     out.add(std::apply([&](auto const&... o) { return solved(System::try_solve(*s, *r.tangent(), o...)); }, options));
@@ -102,7 +102,7 @@ struct solve_rule {
 };
 
 /// {x, report} of a prepared operator, traced: its matrix (or not), and b (or not). A higher floor brings a matrix of its own,
-/// with `transposed`, `conj`, `pull_residual(x, w)` and `push_residual(x, out)`.
+/// with `transposed`, `conj`, `pullback_residual(x, w)` and `pushforward_residual(x, out)`.
 template <class Home, class Prepared, class A, class B, class... Options>
 auto trace_solve(Home& home, std::shared_ptr<Prepared const> s, A matrix, B const& b, Options const&... options) {
   auto forward = orientation<A::transposed, A::conj>::try_solve(*s, plain_value(b), plain_option(options)...);
@@ -196,25 +196,27 @@ private:
   int setups_ = 1;
 };
 
-/// `lu(A)` of a traced A, and its kin: factors that are kept for the derivative.
+/// Factors of a traced A that are kept for the derivative: what `lu(A)`, `cholesky(A)` and `ldlt(A)` are of it.
+template <class Factors, class X>
+struct traced_factors : traced_prepared<X, detail::make_direct<Factors>> {
+  explicit traced_factors(X a) : traced_prepared<X, detail::make_direct<Factors>>(std::move(a), {}) {}
+  void refactor(X a) { this->update(std::move(a)); }
+};
 template <class V, class Home>
-struct lu<traced<V, Home>> : traced_prepared<traced<V, Home>, detail::make_direct<lu<V>>> {
-  explicit lu(traced<V, Home> a) : traced_prepared<traced<V, Home>, detail::make_direct<lu<V>>>(std::move(a), {}) {}
-  void refactor(traced<V, Home> a) { this->update(std::move(a)); }
+struct lu<traced<V, Home>> : traced_factors<lu<V>, traced<V, Home>> {
+  using traced_factors<lu<V>, traced<V, Home>>::traced_factors;
 };
 template <class V, class Home>
 lu(traced<V, Home>) -> lu<traced<V, Home>>;
 template <class V, class Home>
-struct cholesky<traced<V, Home>> : traced_prepared<traced<V, Home>, detail::make_direct<cholesky<V>>> {
-  explicit cholesky(traced<V, Home> a) : traced_prepared<traced<V, Home>, detail::make_direct<cholesky<V>>>(std::move(a), {}) {}
-  void refactor(traced<V, Home> a) { this->update(std::move(a)); }
+struct cholesky<traced<V, Home>> : traced_factors<cholesky<V>, traced<V, Home>> {
+  using traced_factors<cholesky<V>, traced<V, Home>>::traced_factors;
 };
 template <class V, class Home>
 cholesky(traced<V, Home>) -> cholesky<traced<V, Home>>;
 template <class V, class Home>
-struct ldlt<traced<V, Home>> : traced_prepared<traced<V, Home>, detail::make_direct<ldlt<V>>> {
-  explicit ldlt(traced<V, Home> a) : traced_prepared<traced<V, Home>, detail::make_direct<ldlt<V>>>(std::move(a), {}) {}
-  void refactor(traced<V, Home> a) { this->update(std::move(a)); }
+struct ldlt<traced<V, Home>> : traced_factors<ldlt<V>, traced<V, Home>> {
+  using traced_factors<ldlt<V>, traced<V, Home>>::traced_factors;
 };
 template <class V, class Home>
 ldlt(traced<V, Home>) -> ldlt<traced<V, Home>>;

@@ -21,13 +21,13 @@ struct tape_entry {
   tape_entry(tape_entry const&) = delete;
   tape_entry& operator=(tape_entry const&) = delete;
   virtual ~tape_entry() = default;
-  virtual void pull() {}
+  virtual void pullback() {}
 };
 } // namespace detail
 
 /// A value on a tape, and the sum of the contributions to its cotangent.
 template <class V>
-class variable : public detail::tape_entry {
+class tape_variable : public detail::tape_entry {
 public:
   using value_type = V;
 
@@ -42,31 +42,31 @@ public:
   }
 
 protected:
-  explicit variable(V const* value) : value_(value) {}
+  explicit tape_variable(V const* value) : value_(value) {}
   V const* value_;
   std::optional<cotangent_type_t<V>> cotangent_;
 };
 
 namespace detail {
 template <class V>
-struct input_variable : variable<V> {
-  explicit input_variable(V const& value) : variable<V>(&value) {}
+struct input_variable : tape_variable<V> {
+  explicit input_variable(V const& value) : tape_variable<V>(&value) {}
 };
 
-/// The result of an operation. `pull(y, g)` adds to the cotangents of the operands.
-template <class V, class Pull>
-class operation : public variable<V> {
+/// The result of an operation. `pullback(y, g)` adds to the cotangents of the operands.
+template <class V, class Pullback>
+class operation : public tape_variable<V> {
 public:
-  operation(V value, Pull pull) : variable<V>(nullptr), own_(std::move(value)), pull_(std::move(pull)) {
+  operation(V value, Pullback pullback) : tape_variable<V>(nullptr), own_(std::move(value)), pullback_(std::move(pullback)) {
     this->value_ = &own_;
   }
-  void pull() override {
-    if (this->cotangent_) pull_(std::as_const(own_), std::as_const(*this->cotangent_));
+  void pullback() override {
+    if (this->cotangent_) pullback_(std::as_const(own_), std::as_const(*this->cotangent_));
   }
 
 private:
   V own_;
-  Pull pull_;
+  Pullback pullback_;
 };
 
 template <class T, class Memory>
@@ -103,9 +103,9 @@ class tape {
 public:
   /// What traced values of this home refer to, and how they hold it: the tape owns it.
   template <class V>
-  using variable_type = variable<V>;
+  using variable_type = tape_variable<V>;
   template <class V>
-  using handle_type = std::reference_wrapper<variable<V>>;
+  using handle_type = std::reference_wrapper<tape_variable<V>>;
 
   tape() = default;
   tape(tape const&) = delete;
@@ -113,17 +113,17 @@ public:
 
   /// A value to differentiate with respect to; it is viewed, and must outlive the tape.
   template <class V>
-  variable<V>& input(V const& value) {
+  tape_variable<V>& input(V const& value) {
     auto entry = std::make_unique<detail::input_variable<V>>(value);
     auto& result = *entry;
     inputs_.push_back(std::move(entry));
     return result;
   }
-  /// The result of an operation; `pull(y, g)` is called once in the sweep, if anything depends on y. What it reads it owns:
+  /// The result of an operation; `pullback(y, g)` is called once in the sweep, if anything depends on y. What it reads it owns:
   /// other variables by reference, plain values through `keep`.
-  template <class V, class Pull>
-  variable<V>& record(V value, Pull pull) {
-    auto entry = std::make_unique<detail::operation<V, Pull>>(std::move(value), std::move(pull));
+  template <class V, class Pullback>
+  tape_variable<V>& record(V value, Pullback pullback) {
+    auto entry = std::make_unique<detail::operation<V, Pullback>>(std::move(value), std::move(pullback));
     auto& result = *entry;
     operations_.push_back(std::move(entry));
     return result;
@@ -148,7 +148,7 @@ public:
 
   /// Pulls all operations back, latest first; each is released when it is done.
   void sweep() {
-    for (; !operations_.empty(); operations_.pop_back()) operations_.back()->pull();
+    for (; !operations_.empty(); operations_.pop_back()) operations_.back()->pullback();
   }
   /// Operations recorded and not yet pulled back.
   std::size_t operations() const { return operations_.size(); }

@@ -11,7 +11,7 @@ namespace sla {
 
 namespace detail {
 template <class V>
-variable<V>& referred(std::reference_wrapper<variable<V>> const& v) {
+tape_variable<V>& referred(std::reference_wrapper<tape_variable<V>> const& v) {
   return v.get();
 }
 template <class V>

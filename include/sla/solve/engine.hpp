@@ -23,11 +23,6 @@ concept PreconditionerOptions = requires { typename P::preconditioner_tag; };
 template <class P>
 concept AppliedPreconditioner = !PreconditionerOptions<P> && !Method<P> && requires(P const& m) { m.adjoint(); };
 
-/// Where to begin; made by `initial_guess`.
-template <class X>
-struct guess {
-  X const* x;
-};
 /// Where to run; made by `on`.
 template <class MakeSpace>
 struct on_space {
@@ -38,6 +33,11 @@ struct keep_history_t {};
 inline constexpr keep_history_t keep_history{};
 
 namespace detail {
+/// Where to begin; made by `initial_guess`.
+template <class X>
+struct guess {
+  X const* x;
+};
 template <class O>
 inline constexpr bool is_guess = false;
 template <class X>

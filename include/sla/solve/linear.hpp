@@ -12,7 +12,7 @@ namespace sla {
 
 /// Where to begin: `solve(A, b, cg{}, jacobi{}, initial_guess(x0))`; x0 has the type of the solution and outlives the call.
 template <class X>
-guess<X> initial_guess(X const& x) {
+detail::guess<X> initial_guess(X const& x) {
   return {&x};
 }
 /// Where to run: `make(frame)` returns the space of the solve, as in `on([](frame f) { return deferred(f, 4); })`.

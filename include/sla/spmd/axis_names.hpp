@@ -69,7 +69,7 @@ constexpr bool decompose(axis_layout const& whole, std::span<named_axis const> s
 
 /// The name of an axis among those in scope. A name that stands for two layouts there is followed by its own, `dp[2:8]`; a
 /// flattened axis without a name is shown by the axes that it consists of, `{dp,cp}`, or by its layout.
-constexpr short_text label(named_axis const& a, std::span<named_axis const> scope) {
+constexpr short_text axis_label(named_axis const& a, std::span<named_axis const> scope) {
   short_text out;
   auto const by_name = [&](named_axis const& b) {
     out << b.name;

@@ -140,7 +140,7 @@ constexpr void expand_folds(rule_expansion& out, strategy const& s, rule const& 
           allowed && (r.in[k].kind != slot_kind::partial || r.in[k].fold == monoid::none || has(folds, r.in[k].fold));
     if (allowed) add_choice(out, s, filled_rule(s, r, f, 0, number));
     if (stated) return;
-    if (s.inputs > 3 || !has(idempotent, m)) continue;
+    if (s.inputs > 3 || !has(idempotent_monoids, m)) continue;
     for (unsigned whole = 1; whole < (1U << s.inputs); ++whole) // some of the operands have no pending part
       if ((whole & r.mixes) == whole && whole != pending)
         add_choice(out, s, filled_rule(s, r, f, static_cast<std::uint8_t>(whole), number));

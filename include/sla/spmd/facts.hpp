@@ -167,9 +167,9 @@ struct call_refusal<Op, std::integer_sequence<int, K...>, Ts...> {
   /// Plain, uniform and literal numbers have no placement to change.
   static constexpr unsigned unmovable = ((operand_traits<Ts>::kind == operand_kind::distributed ? 0u : 1u << K) | ...);
 
-  static constexpr fix_list mended = [] {
+  static constexpr suggested_fixes mended = [] {
     if constexpr (why.axis < 0)
-      return fix_list{};
+      return suggested_fixes{};
     else
       return suggest(
           [](std::span<operand const> o) {
@@ -217,7 +217,7 @@ struct step_refusal {
   using list = placements_of_t<T>;
   using keys = typename joined_keys<list, placements<To>>::type;
   static constexpr diagnostic why = step_diagnostic_v<How, T, Axis, To, Insisted>;
-  static constexpr fix mended =
+  static constexpr suggested_fix mended =
       suggest_step(operand_traits<T>::template value<keys>.type, Axis, How, to_value<To, keys>());
   /// Nothing is to be done on the way to what the ranks hold already.
   static constexpr bool superfluous = std::is_same_v<From, To>;

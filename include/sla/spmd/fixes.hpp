@@ -27,16 +27,16 @@ inline constexpr int max_inserted = 8;
 inline constexpr int max_fixes = 3;
 
 /// Steps after which the rules accept the call.
-struct fix {
+struct suggested_fix {
   fixed_array<inserted_call, max_inserted> steps{};
   int size = 0;
   int cost = 0;    ///< of forward and backward together, in passes over a part of the operand
   placed result{}; ///< of the call, on the axis that was refused
-  constexpr bool operator==(fix const&) const = default;
+  constexpr bool operator==(suggested_fix const&) const = default;
 };
 
-struct fix_list {
-  fixed_array<fix, max_fixes> best{};
+struct suggested_fixes {
+  fixed_array<suggested_fix, max_fixes> best{};
   int size = 0;
 };
 
@@ -66,8 +66,8 @@ public:
     for (std::size_t k = 0; k < count_; ++k) given_[k] = operands[k];
   }
 
-  constexpr fix_list find(diagnostic why) {
-    fix_list all;
+  constexpr suggested_fixes find(diagnostic why) {
+    suggested_fixes all;
     if (why.axis < 0 || why.what == code::no_such_dimension) return all;
     list_moves(why.axis);
     for (int m = 0; m < moves_size_; ++m) {
@@ -157,11 +157,11 @@ private:
     return true;
   }
 
-  constexpr bool try_moves(fix_list& all, int axis, int first, int second) {
+  constexpr bool try_moves(suggested_fixes& all, int axis, int first, int second) {
     if (checks_ == max_checks) return false;
     operand trial[max_operands]{};
     for (std::size_t k = 0; k < count_; ++k) trial[k] = given_[k];
-    fix f;
+    suggested_fix f;
     for (int const m : {first, second}) {
       if (m < 0) continue;
       if (!apply(trial, moves_[m].how)) return false;
@@ -188,7 +188,7 @@ private:
   }
 
   /// No fix makes the rest of a program pending which was not.
-  constexpr bool turns_pending(fix const& f, int axis) const {
+  constexpr bool turns_pending(suggested_fix const& f, int axis) const {
     if (f.result.kind != kind::partial) return false;
     for (std::size_t k = 0; k < count_; ++k) {
       if (is_sharded(given_[k].type.on[axis].kind)) return false; // a sum over what is dealt out
@@ -200,7 +200,7 @@ private:
     return true;
   }
 
-  static constexpr void keep(fix_list& all, fix const& f) { // the cheaper first, else in the order of the search
+  static constexpr void keep(suggested_fixes& all, suggested_fix const& f) { // the cheaper first, else in the order of the search
     int at = all.size;
     while (at > 0 && all.best[at - 1].cost > f.cost) --at;
     if (at == max_fixes) return;
@@ -223,15 +223,15 @@ private:
 /// bit for each operand that no step can be put around (a plain number). None where no conversion or collective of
 /// spmd/transition.hpp helps. Law: each applied, in its order, is legal step by step, and then the call is.
 template <class Check>
-constexpr fix_list suggest(Check const& check, std::span<operand const> operands, diagnostic why,
+constexpr suggested_fixes suggest(Check const& check, std::span<operand const> operands, diagnostic why,
                            unsigned unmovable = 0) {
   return detail::fix_search<Check>(check, operands, unmovable).find(why);
 }
 
 /// The step that keeps the value, where another one was asked for; the inner axes of its dimension are gathered before
 /// it and dealt out again after it. Size 0 if there is none.
-constexpr fix suggest_step(typing t, int axis, step asked, placed to) {
-  fix f;
+constexpr suggested_fix suggest_step(typing t, int axis, step asked, placed to) {
+  suggested_fix f;
   auto const from = t.on[axis];
   if (from == to) return f;
   auto const take = [&](int a, step how, placed target, bool insisted) {

@@ -184,7 +184,7 @@ constexpr fit try_rule(strategy const& s, rule const& r, std::span<operand const
   if (mixing) { // some replicated operand stands in a partial slot: only where folding equal values changes nothing
     int wanted = 0;
     for (int k = 0; k < count; ++k) wanted += r.in[k].kind == slot_kind::partial;
-    partial_missing = out.filled.partials < wanted && (out.filled.partials == 0 || !has(idempotent, out.filled.fold));
+    partial_missing = out.filled.partials < wanted && (out.filled.partials == 0 || !has(idempotent_monoids, out.filled.fold));
   }
   out.all = out.fitting == count && !partial_missing;
   return out;

@@ -140,7 +140,7 @@ public:
     axis_layout const all[] = {layout(find(Axes::name()))...};
     return flatten(std::span<axis_layout const>(all)).layout;
   }
-  /// The axes with their names, for `label`.
+  /// The axes with their names, for `axis_label`.
   static constexpr auto axes() {
     fixed_array<named_axis, rank> all;
     for (int a = 0; a < rank; ++a) all[a] = {name(a), layout(a)};

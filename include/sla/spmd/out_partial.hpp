@@ -25,8 +25,8 @@ struct asking_partial {
     return Op::apply(x...);
   }
   template <class... X>
-  static auto pull(X const&... x) {
-    return Op::pull(x...);
+  static auto pullback(X const&... x) {
+    return Op::pullback(x...);
   }
 };
 /// Op where nothing has to be said: the backward pass, whose placements follow from those of the forward pass.

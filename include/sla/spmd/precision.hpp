@@ -49,24 +49,15 @@ struct precision_option<bwd<O...>> {
 template <class Option>
 concept PrecisionOption = precision_option<Option>::known;
 
-template <class Missing, class... Option>
-struct wire_among {
-  using type = Missing;
+/// The T of the first Kind<T> among the options; void without one.
+template <template <class> class Kind, class... Option>
+struct stated_number {
+  using type = void;
 };
-template <class Missing, class First, class... Rest>
-struct wire_among<Missing, First, Rest...> : wire_among<Missing, Rest...> {};
-template <class Missing, class T, class... Rest>
-struct wire_among<Missing, wire<T>, Rest...> {
-  using type = T;
-};
-template <class Missing, class... Option>
-struct out_among {
-  using type = Missing;
-};
-template <class Missing, class First, class... Rest>
-struct out_among<Missing, First, Rest...> : out_among<Missing, Rest...> {};
-template <class Missing, class T, class... Rest>
-struct out_among<Missing, out<T>, Rest...> {
+template <template <class> class Kind, class First, class... Rest>
+struct stated_number<Kind, First, Rest...> : stated_number<Kind, Rest...> {};
+template <template <class> class Kind, class T, class... Rest>
+struct stated_number<Kind, Kind<T>, Rest...> {
   using type = T;
 };
 template <class... Option>
@@ -86,8 +77,8 @@ using lower_precision = std::conditional_t<(sizeof(A) < sizeof(B)), A, B>;
 /// What travels and what comes out of a step on numbers of type In, as the options say.
 template <bool Reduces, class In, class... Option>
 struct chosen_precision {
-  using asked_wire = typename wire_among<void, Option...>::type;
-  using asked_out = typename out_among<void, Option...>::type;
+  using asked_wire = typename stated_number<wire, Option...>::type;
+  using asked_out = typename stated_number<out, Option...>::type;
   static constexpr bool has_wire = !std::is_void_v<asked_wire>, has_out = !std::is_void_v<asked_out>;
   using other_out = std::conditional_t<has_out, asked_out, In>;
   using wire_type = std::conditional_t<has_wire, asked_wire,
@@ -99,7 +90,7 @@ template <bool Reduces, class In, class Operand, class Backward>
 struct backward_precision;
 template <bool Reduces, class In, class Operand, class... O>
 struct backward_precision<Reduces, In, Operand, bwd<O...>> : chosen_precision<Reduces, In, O..., out<Operand>> {
-  static constexpr bool has_stated_wire = !std::is_void_v<typename wire_among<void, O...>::type>;
+  static constexpr bool has_stated_wire = !std::is_void_v<typename stated_number<wire, O...>::type>;
 };
 
 constexpr bool is_reduction(step how) { return how == step::all_reduce || how == step::reduce_scatter; }

@@ -17,13 +17,13 @@ template <class Is>
 struct gradient_is;
 
 /// The steps that bring a seed to the placements of the gradient, axis by axis; size 0 if none do.
-constexpr fix suggest_seed(typing seed, typing const& gradient) {
-  fix f;
+constexpr suggested_fix suggest_seed(typing seed, typing const& gradient) {
+  suggested_fix f;
   for (bool more = true; more;) { // an axis that is not free yet is tried again after the others
     more = false;
     for (int a = 0; a < seed.axes; ++a) {
       if (seed.on[a] == gradient.on[a]) continue;
-      fix const one = suggest_step(seed, a, route(seed.on[a], gradient.on[a]), gradient.on[a]);
+      suggested_fix const one = suggest_step(seed, a, route(seed.on[a], gradient.on[a]), gradient.on[a]);
       if (one.size == 0 || f.size + one.size > max_inserted) continue;
       for (int n = 0; n < one.size; ++n) f.steps[f.size++] = one.steps[n];
       f.cost += one.cost;
@@ -31,7 +31,7 @@ constexpr fix suggest_seed(typing seed, typing const& gradient) {
       more = true;
     }
   }
-  return seed == gradient ? f : fix{};
+  return seed == gradient ? f : suggested_fix{};
 }
 
 namespace detail {
@@ -47,7 +47,7 @@ struct seed_refusal<Y, G> {
   using list = placements_of_t<G>;
   using wanted = placements_of_t<cotangent_t<Y>>;
   using keys = typename joined_keys<placements<>, list, wanted>::type;
-  static constexpr fix mended =
+  static constexpr suggested_fix mended =
       suggest_seed(operand_traits<G>::template value<keys>.type, operand_traits<cotangent_t<Y>>::template value<keys>.type);
 
   template <int... N>

@@ -28,12 +28,12 @@ enum class slot_kind : std::int8_t {
 /// Monoids as bits.
 using monoid_set = std::uint8_t;
 constexpr monoid_set only(monoid m) { return static_cast<monoid_set>(1U << static_cast<int>(m)); }
-inline constexpr monoid_set sums = only(monoid::sum) | only(monoid::average);
-inline constexpr monoid_set extrema = only(monoid::maximum) | only(monoid::minimum);
-inline constexpr monoid_set beside_sums = extrema | only(monoid::product);
-inline constexpr monoid_set all_monoids = sums | beside_sums;
+inline constexpr monoid_set sum_monoids = only(monoid::sum) | only(monoid::average);
+inline constexpr monoid_set extremum_monoids = only(monoid::maximum) | only(monoid::minimum);
+inline constexpr monoid_set other_monoids = extremum_monoids | only(monoid::product);
+inline constexpr monoid_set all_monoids = sum_monoids | other_monoids;
 /// Folding equal values with these changes nothing.
-inline constexpr monoid_set idempotent = extrema | only(monoid::average);
+inline constexpr monoid_set idempotent_monoids = extremum_monoids | only(monoid::average);
 constexpr bool has(monoid_set set, monoid m) { return set >> static_cast<int>(m) & 1; }
 
 /// A set of operands as bits; `operand_bits(0, 2)`.
@@ -114,10 +114,10 @@ struct strategy {
   /// The operation is jointly linear in the operands of this group: sums (and averages) pass through it.
   constexpr strategy& linear_in(std::uint8_t group, monoid_set also = 0) {
     linear[groups++] = group;
-    return passes(group, static_cast<monoid_set>(sums | also));
+    return passes(group, static_cast<monoid_set>(sum_monoids | also));
   }
   /// Nondecreasing in operand k, whatever the (replicated) others are: a pending maximum stays one.
-  constexpr strategy& rising_in(int k, monoid_set folds = extrema) { return passes(operand_bits(k), folds); }
+  constexpr strategy& rising_in(int k, monoid_set folds = extremum_monoids) { return passes(operand_bits(k), folds); }
   /// Nonincreasing in operand k: a pending maximum becomes a pending minimum, and the reverse.
   constexpr strategy& falling_in(int k) {
     for (auto from : {monoid::maximum, monoid::minimum}) {

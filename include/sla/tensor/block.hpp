@@ -99,9 +99,7 @@ auto to_blocks(sparse_tensor<T, S, F> const& A) {
         });
     }
   });
-  buffer<T> values(A.batch_count() * source.size(), uninitialized);
-  detail::gather_blocks(A.values().data(), A.batch_stride(), values.data(), source, 1, A.batch_count(),
-                        [](T const* a, T* b) { *b = *a; });
+  auto values = detail::gathered_blocks<1>(A.values().data(), A.batch_stride(), source, A.batch_count());
   using pattern = csr_pattern<Col, Ptr, host_memory>;
   sparse_tensor<T, To, Direct> B(
       To(A.shape().batch(), rows, A.cols() / Q),
@@ -138,9 +136,7 @@ auto unblocked(sparse_tensor<T, S, F> const& A) {
       });
     }
   });
-  buffer<T> values(A.batch_count() * source.size(), uninitialized);
-  detail::gather_blocks(A.values().data(), A.batch_stride(), values.data(), source, 1, A.batch_count(),
-                        [](T const* a, T* b) { *b = *a; });
+  auto values = detail::gathered_blocks<1>(A.values().data(), A.batch_stride(), source, A.batch_count());
   using pattern = csr_pattern<Col, Ptr, host_memory>;
   return sparse_tensor<T, To, Csr<Col, Ptr>>(
       To(A.shape().batch(), rows, cols),

@@ -60,15 +60,20 @@ void gather_blocks(T const* from, index_t from_stride, T* to, buffer<index_t> co
     });
 }
 
+/// The blocks of Block numbers at the slots of `source`, in each batch item; zeros for -1.
+template <index_t Block, class T>
+buffer<T> gathered_blocks(T const* from, index_t from_stride, buffer<index_t> const& source, index_t batch) {
+  buffer<T> values(batch * source.size() * Block, uninitialized);
+  gather_blocks(from, from_stride, values.data(), source, Block, batch, [](T const* a, T* b) { std::copy_n(a, Block, b); });
+  return values;
+}
+
 /// The values of A on the pattern of the map.
 template <class F2, class T, class S, class F>
 sparse_tensor<T, S, F2> moved(sparse_tensor<T, S, F> const& A, pattern_map<F2> map) {
   if (A.pattern().slots() == map.pattern->slots() && map.source.size() == 0)
     return {A.shape(), std::move(map.pattern), A.values()};
-  constexpr index_t block = sparse_tensor<T, S, F>::block_size;
-  buffer<T> values(A.batch_count() * map.pattern->slots() * block, uninitialized);
-  gather_blocks(A.values().data(), A.batch_stride(), values.data(), map.source, block, A.batch_count(),
-                [](T const* from, T* to) { std::copy_n(from, block, to); });
+  auto values = gathered_blocks<sparse_tensor<T, S, F>::block_size>(A.values().data(), A.batch_stride(), map.source, A.batch_count());
   return {A.shape(), std::move(map.pattern), std::move(values)};
 }
 

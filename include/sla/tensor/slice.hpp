@@ -127,10 +127,7 @@ auto selection_of(A const& a, index_choice<WholeRows> const& rows, index_choice<
 template <bool WholeRows, bool WholeCols, class T, class S, class F, class Format>
 auto selected(sparse_tensor<T, S, F> const& A, pattern_map<Format> const& map) {
   using To = typename selected_shape<S, WholeRows, WholeCols>::type;
-  constexpr index_t block = S::block_rows * S::block_cols;
-  buffer<T> values(A.batch_count() * map.source.size() * block, uninitialized);
-  gather_blocks(A.values().data(), A.batch_stride(), values.data(), map.source, block, A.batch_count(),
-                [](T const* from, T* to) { std::copy_n(from, block, to); });
+  auto values = gathered_blocks<sparse_tensor<T, S, F>::block_size>(A.values().data(), A.batch_stride(), map.source, A.batch_count());
   return sparse_tensor<T, To, Format>(To(A.shape().batch(), map.pattern->rows, map.pattern->cols), map.pattern, std::move(values));
 }
 template <class S>

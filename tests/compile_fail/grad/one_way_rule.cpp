@@ -5,12 +5,12 @@
 
 double slope(double at) {
   auto const twice = [](auto const& x) {
-    auto const pull = [](double, double g) { return 2 * g; };
+    auto const pullback = [](double, double g) { return 2 * g; };
 #ifdef FIXED
-    auto const push = [](double, double d) { return 2 * d; };
-    return sla::detail::record(x.home(), 2 * x.value(), sla::detail::linear_in(x, pull, push));
+    auto const pushforward = [](double, double d) { return 2 * d; };
+    return sla::detail::record(x.home(), 2 * x.value(), sla::detail::linear_in(x, pullback, pushforward));
 #else
-    return sla::detail::record(x.home(), 2 * x.value(), pull);
+    return sla::detail::record(x.home(), 2 * x.value(), pullback);
 #endif
   };
   auto const [value, g] = sla::value_and_gradient(twice, at);

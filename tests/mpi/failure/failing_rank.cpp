@@ -72,7 +72,7 @@ int killed(int argc, char** argv) {
   c->barrier();
   if (c->rank() == 1) std::raise(SIGKILL);
   double value = 0;
-  std::vector<sla::incoming> const receives{sla::receive_from(1, std::span<double>(&value, 1))};
+  std::vector<sla::incoming_message> const receives{sla::receive_from(1, std::span<double>(&value, 1))};
   if (c->rank() == 2) c->start({}, receives)->wait();
   all_reduce(*c, 1.0);
   std::printf("rank %d went on\n", c->rank());

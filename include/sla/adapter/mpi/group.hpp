@@ -185,13 +185,13 @@ private:
 
 class mpi_exchange final : public exchange {
 public:
-  mpi_exchange(std::shared_ptr<mpi_group> group, std::span<outgoing const> sends, std::span<incoming const> receives)
+  mpi_exchange(std::shared_ptr<mpi_group> group, std::span<outgoing_message const> sends, std::span<incoming_message const> receives)
       : group_(std::move(group)), receives_(receives.begin(), receives.end()) {
-    for (incoming const& m : receives)
+    for (incoming_message const& m : receives)
       in_pieces(m.data.size(), [&](std::size_t at, int count) {
         mpi_check(MPI_Irecv(m.data.data() + at, count, MPI_BYTE, m.rank, 0, group_->comm, next()), "MPI_Irecv");
       });
-    for (outgoing const& m : sends)
+    for (outgoing_message const& m : sends)
       in_pieces(m.data.size(), [&](std::size_t at, int count) {
         mpi_check(MPI_Isend(m.data.data() + at, count, MPI_BYTE, m.rank, 0, group_->comm, next()), "MPI_Isend");
       });
@@ -212,7 +212,7 @@ public:
       for (MPI_Status const& s : status) mpi_check(s.MPI_ERROR, text("a message to rank ", group_->rank));
     mpi_check(code, "MPI_Waitall");
     std::size_t k = 0;
-    for (incoming const& m : std::exchange(receives_, {}))
+    for (incoming_message const& m : std::exchange(receives_, {}))
       in_pieces(m.data.size(), [&](std::size_t, int expected) {
         int got = 0;
         MPI_Get_count(&status[k++], MPI_BYTE, &got);
@@ -243,7 +243,7 @@ private:
   MPI_Request* next() { return &requests_.emplace_back(MPI_REQUEST_NULL); }
 
   std::shared_ptr<mpi_group> group_;
-  std::vector<incoming> receives_;
+  std::vector<incoming_message> receives_;
   std::vector<MPI_Request> requests_;
 };
 

@@ -224,10 +224,7 @@ public:
   static void each_square(sparse_tensor<T, S, F> const& A, Layout const& layout, Each const& f) {
     detail::for_batch_items(layout.parts(), [&](index_t i) {
       auto const& map = layout.squares[std::size_t(i)];
-      constexpr index_t block = sparse_tensor<T, S, F>::block_size;
-      buffer<T> values(A.batch_count() * map.source.size() * block, uninitialized);
-      detail::gather_blocks(A.values().data(), A.batch_stride(), values.data(), map.source, block, A.batch_count(),
-                            [](T const* from, T* to) { std::copy_n(from, block, to); });
+      auto values = detail::gathered_blocks<sparse_tensor<T, S, F>::block_size>(A.values().data(), A.batch_stride(), map.source, A.batch_count());
       index_t const n = map.pattern->rows;
       sparse_tensor<T, Open, csr_for_t<F>> const square(Open(A.shape().batch(), n, n), map.pattern, std::move(values));
       auto const described = [&] {

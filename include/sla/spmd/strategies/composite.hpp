@@ -22,13 +22,13 @@ constexpr strategy layer_norm(dims const& x, int normalised, int results = 3) {
   }
   rule affine; // mean and deviation do not see weight and bias
   affine.in[1] = affine.in[2] = affine.out[0] = partial_slot();
-  affine.folds = sums;
+  affine.folds = sum_monoids;
   affine.mixes = operand_bits(1, 2);
   s.linear[s.groups++] = operand_bits(1, 2);
   s.add(affine);
   rule of_bias;
   of_bias.in[2] = of_bias.out[0] = partial_slot();
-  of_bias.folds = extrema;
+  of_bias.folds = extremum_monoids;
   return s.add(of_bias);
 }
 
@@ -51,7 +51,7 @@ constexpr strategy attention(int results = 2) {
   s.add(width);
   rule values;
   values.in[2] = values.out[0] = partial_slot();
-  values.folds = sums;
+  values.folds = sum_monoids;
   s.linear[s.groups++] = operand_bits(2);
   return s.add(values);
 }

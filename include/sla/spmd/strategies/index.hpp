@@ -24,7 +24,7 @@ constexpr strategy index_select(dims const& x, int c, bool masked = true) {
       continue;
     s.add(r);
   }
-  s.linear_in(operand_bits(0), beside_sums);
+  s.linear_in(operand_bits(0), other_monoids);
   if (!masked) return s;
   rule r;
   r.in[0] = shard_slot(c);
@@ -44,7 +44,7 @@ constexpr strategy gather(dims const& x, int c, dims const& index, bool masked =
     r.in[1] = r.out[0] = shard_slot(d);
     s.add(r);
   }
-  s.linear_in(operand_bits(0), beside_sums);
+  s.linear_in(operand_bits(0), other_monoids);
   if (!masked || x.extent[c] == 1) return s;
   rule r;
   r.in[0] = shard_slot(c);
@@ -93,7 +93,7 @@ constexpr strategy embedding(dims const& index, bool masked = true) {
     r.in[1] = r.out[0] = shard_slot(d);
     if (index.extent[d] != 1) s.add(r);
   }
-  s.linear_in(operand_bits(0), beside_sums);
+  s.linear_in(operand_bits(0), other_monoids);
   if (!masked) return s;
   rule vocabulary;
   vocabulary.in[0] = shard_slot(0);

@@ -145,7 +145,7 @@ constexpr strategy strategy_of(op_rule const& rule, std::span<operand const> ope
   if (folds_further && rule.contraction != monoid::none && !is_sum(rule.contraction))
     out.passes(everything, only(rule.contraction));
   for (int k = 0; k < out.inputs; ++k) {
-    if (rule.rising >> k & 1) out.rising_in(k, rule.bounded_domain ? only(monoid::minimum) : extrema);
+    if (rule.rising >> k & 1) out.rising_in(k, rule.bounded_domain ? only(monoid::minimum) : extremum_monoids);
     if (rule.falling >> k & 1) out.falling_in(k);
   }
   return out;

@@ -40,7 +40,7 @@ constexpr strategy from_scalars(int inputs, int rank) { return opaque(inputs, ra
 /// x = 0 in place: every pending reduction of zeros is zero.
 constexpr strategy zero_in_place(dims const& x) { return pointwise(x).passes(operand_bits(0), all_monoids); }
 /// x = c in place: the fold of equal numbers must be that number.
-constexpr strategy fill_in_place(dims const& x) { return pointwise(x).passes(operand_bits(0), idempotent); }
+constexpr strategy fill_in_place(dims const& x) { return pointwise(x).passes(operand_bits(0), idempotent_monoids); }
 
 /// x = y in place, as (x, y): a move of y into a place of the same placement; what every rank has is also its average,
 /// its maximum and its minimum.

@@ -23,7 +23,7 @@ constexpr strategy move(dims const& x, std::initializer_list<int> from, int resu
     for (int d : from) m.out[n][at++] = d < 0 ? std::int8_t{-1} : m.in[0][d];
     m.out_rank[n] = static_cast<std::int8_t>(at);
   }
-  return detail::indexed(m, monoid::none).linear_in(operand_bits(0), beside_sums);
+  return detail::indexed(m, monoid::none).linear_in(operand_bits(0), other_monoids);
 }
 
 /// What keeps the dimensions of x but for those that it changes: flip, roll, narrow, split, repeat, pad.
@@ -36,7 +36,7 @@ constexpr strategy move_along(dims const& x, std::uint32_t changed, int results 
     for (int n = 0; n < results; ++n) m.out[n][d] = changed >> d & 1 ? std::int8_t{-1} : m.in[0][d];
   }
   for (int n = 0; n < results; ++n) m.out_rank[n] = x.rank;
-  return detail::indexed(m, monoid::none).linear_in(operand_bits(0), beside_sums);
+  return detail::indexed(m, monoid::none).linear_in(operand_bits(0), other_monoids);
 }
 
 /// The upper or lower triangle of the last two dimensions. They split where the kernel is told which global rows and
@@ -54,7 +54,7 @@ constexpr strategy cat(int c, std::initializer_list<dims> operands) {
     m.out_rank[0] = x.rank;
     ++m.inputs;
   }
-  return detail::indexed(m, monoid::none).linear_in(static_cast<std::uint8_t>((1U << m.inputs) - 1U), beside_sums);
+  return detail::indexed(m, monoid::none).linear_in(static_cast<std::uint8_t>((1U << m.inputs) - 1U), other_monoids);
 }
 /// The same along a new dimension c.
 constexpr strategy stack(int c, std::initializer_list<dims> operands) {
@@ -65,7 +65,7 @@ constexpr strategy stack(int c, std::initializer_list<dims> operands) {
     m.out_rank[0] = static_cast<std::int8_t>(x.rank + 1);
     ++m.inputs;
   }
-  return detail::indexed(m, monoid::none).linear_in(static_cast<std::uint8_t>((1U << m.inputs) - 1U), beside_sums);
+  return detail::indexed(m, monoid::none).linear_in(static_cast<std::uint8_t>((1U << m.inputs) - 1U), other_monoids);
 }
 
 /// The same entries in row-major order, with other extents. Dimensions that arrive whole split; of a group that merges
@@ -97,7 +97,7 @@ constexpr strategy reshape(dims const& from, dims const& to) {
   auto s = detail::indexed(m, monoid::none);
   for (int n = 0; n < s.size; ++n)
     if (touched >> m.in[0][s.rules[n].in[0].dim] & 1) s.rules[n].in[0].even = s.rules[n].out[0].even = true;
-  return s.linear_in(operand_bits(0), beside_sums);
+  return s.linear_in(operand_bits(0), other_monoids);
 }
 
 } // namespace sla::strategies

@@ -59,13 +59,13 @@ constexpr strategy stepwise(D const&... operands) {
 
 /// where(condition, a, b): for a fixed condition it only moves entries of a and b.
 constexpr strategy where(dims const& condition, dims const& a, dims const& b) {
-  return pointwise(condition, a, b).linear_in(operand_bits(1, 2), beside_sums);
+  return pointwise(condition, a, b).linear_in(operand_bits(1, 2), other_monoids);
 }
 /// masked_fill(a, mask, number): entries of a, or a literal; zero keeps a pending sum.
 constexpr strategy masked_fill(dims const& a, dims const& mask, bool with_zero) {
   auto s = pointwise(a, mask);
-  if (with_zero) return s.linear_in(operand_bits(0), beside_sums);
-  return s.passes(operand_bits(0), idempotent);
+  if (with_zero) return s.linear_in(operand_bits(0), other_monoids);
+  return s.passes(operand_bits(0), idempotent_monoids);
 }
 
 /// z + x * y, entry by entry.
@@ -95,7 +95,7 @@ enum class behaviour : std::uint8_t {
 constexpr strategy unary(dims const& x, behaviour how = behaviour::any, bool multiplicative = false) {
   auto s = pointwise(x);
   if (how == behaviour::linear) s.linear_in(operand_bits(0));
-  if (how == behaviour::copy) s.linear_in(operand_bits(0), beside_sums);
+  if (how == behaviour::copy) s.linear_in(operand_bits(0), other_monoids);
   if (how == behaviour::rising) s.rising_in(0);
   if (how == behaviour::falling) s.falling_in(0);
   if (how == behaviour::rising_bounded) s.rising_in(0, only(monoid::minimum));
