@@ -84,7 +84,53 @@ rule_domain small(int ranks = 2) {
   return d;
 }
 
-strategy without(strategy s, int n) {
+/// Two results of one shape, of which one falls where the other rises.
+struct sum_and_difference {
+  template <class T>
+  constexpr std::vector<array<T>> operator()(array<T> const& a, array<T> const& b) const {
+    if (a.extents != b.extents) return {sim::no_result<T>()};
+    auto sum = a, difference = a;
+    for (int n = 0; n < a.size(); ++n) sum[n] = a[n] + b[n], difference[n] = a[n] - b[n];
+    return {sum, difference};
+  }
+};
+constexpr strategy both_of(int rank) {
+  auto s = strategies::opaque(2, rank, 2);
+  for (int d = 0; d < rank; ++d) {
+    rule r;
+    r.in[0] = r.in[1] = r.out[0] = r.out[1] = shard_slot(d);
+    s.add(r);
+  }
+  s.linear_in(operand_bits(0, 1)).rising_in(0);
+  for (auto [one, other] : {std::pair{monoid::maximum, monoid::minimum}, std::pair{monoid::minimum, monoid::maximum}}) {
+    rule r;
+    r.in[1] = r.out[0] = partial_slot(one), r.out[1] = partial_slot(other);
+    s.add(r);
+  }
+  return s;
+}
+/// Two results of different shapes: what one keeps the other folds.
+struct sums_both_ways {
+  template <class T>
+  constexpr std::vector<array<T>> operator()(array<T> const& a) const {
+    array<T> rows({a.extent(0)}), columns({a.extent(1)});
+    for (int i = 0; i < a.extent(0); ++i)
+      for (int j = 0; j < a.extent(1); ++j) rows[i] = rows[i] + a(i, j), columns[j] = columns[j] + a(i, j);
+    return {rows, columns};
+  }
+};
+constexpr strategy sums_of_lines() {
+  auto s = strategies::opaque(1, 1, 2);
+  for (int d : {0, 1}) {
+    rule r;
+    r.in[0] = shard_slot(d);
+    r.out[d] = shard_slot(0), r.out[1 - d] = partial_slot(monoid::sum);
+    s.add(r);
+  }
+  return s.linear_in(operand_bits(0));
+}
+
+constexpr strategy without(strategy s, int n) {
   for (int k = n; k + 1 < s.size; ++k) s.rules[k] = s.rules[k + 1];
   --s.size;
   return s;
@@ -143,6 +189,57 @@ TEST_CASE("rules that are wrong in the value or only in a gradient are found") {
   CHECK_THAT(describe(lost), ContainsSubstring("wrong gradient: [Invariant] [Replicate] -> [Replicate]"));
 }
 
+namespace {
+constexpr rule_report both_ways_at_compile_time(strategy const& s) {
+  rule_domain d;
+  d.w.ranks = {2};
+  d.w.families = {{}, {family_facts_of<Balanced>}};
+  d.families = {1};
+  d.invariant = d.varying = false;
+  d.manners = 1;
+  return check_rule(d, s, sums_both_ways{}, checked_operand{array<double>({3, 2}, {1, -2, 3, 5, -4, 7})});
+}
+static_assert(both_ways_at_compile_time(sums_of_lines()).ok());
+static_assert(both_ways_at_compile_time(without(sums_of_lines(), 1)).missing() == 1);
+} // namespace
+
+TEST_CASE("a missing or wrong rule of several results is found") {
+  auto const x = values({4, 5}, 0), y = values({4, 5}, 1);
+  CHECK(check_rule(small(3), sums_of_lines(), sums_both_ways{}, x).ok());
+  std::set<std::string> found;
+  for (auto const& f : check_rule(small(3), strategies::opaque(1, 1, 2), sums_both_ways{}, x).findings) {
+    CHECK(f.what == verdict::missing);
+    found.insert(spelled(f.operands, small()) + " -> " + spelled(f.results, small()));
+  }
+  CHECK(found == std::set<std::string>{"S0 -> S0 P(sum)", "S1 -> P(sum) S0", "P(sum) -> P(sum) P(sum)",
+                                       "P(avg) -> P(avg) P(avg)"});
+
+  auto const s = both_of(2);
+  CHECK(check_rule(small(), s, sum_and_difference{}, x, y).ok());
+  for (int n = 0; n < s.size; ++n) {
+    auto const r = check_rule(small(), without(s, n), sum_and_difference{}, x, y);
+    CHECK(r.wrong() == 0);
+    CHECK(r.missing() > 0);
+  }
+  auto on_two = two_axes(2, 2);
+  on_two.one_in = 7;
+  ledger l;
+  l.add("sum and difference on two axes", on_two, check_rule(on_two, s, sum_and_difference{}, x, y));
+  l.finish();
+
+  auto wrong = s; // the difference falls in its second operand
+  wrong.rules[s.size - 1].out[1] = partial_slot(monoid::minimum);
+  auto const r = check_rule(small(), wrong, sum_and_difference{}, x, y);
+  CHECK(r.count(verdict::wrong_value) == 1);
+  CHECK(r.missing() == 0);
+  auto silent = s; // of the difference it says nothing
+  silent.results = 1;
+  auto const half = check_rule(small(), silent, sum_and_difference{}, x, y);
+  CHECK(half.count(verdict::wrong_value) == half.accepted);
+  using Catch::Matchers::ContainsSubstring;
+  CHECK_THAT(describe(r), ContainsSubstring("wrong value: [Replicate] [Partial<Min>] -> [Partial<Min>] [Partial<Min>]"));
+}
+
 TEST_CASE("the rule of an own operation, in each of its forms") {
   auto const length = []<class T>(array<T> const& x) {
     array<T> y({x.extent(0)});
@@ -197,6 +294,30 @@ TEST_CASE("a stated adjoint is checked on the same placements") {
   with_pullback wrong;
   wrong.mistake = true;
   auto const r = check_rule(small(), s, wrong, a, b);
+  CHECK(r.count(verdict::wrong_value) == 0);
+  CHECK(r.count(verdict::wrong_gradient) > 5);
+}
+
+namespace {
+struct with_pullback_of_both : sum_and_difference {
+  bool mistake = false; // the gradient of the second result reaches b with the sign of the first
+  std::vector<array<double>> pullback(std::vector<array<double>> const& x, std::vector<array<double>> const& g) const {
+    auto da = x[0], db = x[1];
+    for (int n = 0; n < da.size(); ++n) {
+      da[n] = g[0][n] + g[1][n];
+      db[n] = mistake ? da[n] : g[0][n] - g[1][n];
+    }
+    return {da, db};
+  }
+};
+} // namespace
+
+TEST_CASE("a stated adjoint of several results is checked") {
+  auto const a = values({4, 5}, 0), b = values({4, 5}, 1);
+  CHECK(check_rule(small(), both_of(2), with_pullback_of_both{}, a, b).ok());
+  with_pullback_of_both wrong;
+  wrong.mistake = true;
+  auto const r = check_rule(small(), both_of(2), wrong, a, b);
   CHECK(r.count(verdict::wrong_value) == 0);
   CHECK(r.count(verdict::wrong_gradient) > 5);
 }

@@ -43,8 +43,10 @@ constexpr bool accepted_axis_by_axis(Decide const& decide, std::vector<operand> 
 }
 
 /// All lists with one choice per place.
-template <class F>
-constexpr void for_all(std::vector<std::vector<placed>> const& choices, F f) {
+template <class Choice, class F>
+constexpr void for_all(std::vector<std::vector<Choice>> const& choices, F f) {
+  for (auto const& c : choices)
+    if (c.empty()) return;
   std::vector<std::size_t> at(choices.size(), std::size_t{0});
   for (;;) {
     f(at);
@@ -52,6 +54,31 @@ constexpr void for_all(std::vector<std::vector<placed>> const& choices, F f) {
     while (n < at.size() && ++at[n] == choices[n].size()) at[n++] = 0;
     if (n == at.size()) return;
   }
+}
+
+/// The placements that result n might have; only right ones, if what the kernel makes does not depend on the claim.
+constexpr std::vector<typing> result_typings(rule_domain const& domain, rule_case& one,
+                                             std::vector<checked_operand> const& operands, std::size_t n,
+                                             rule_report& report) {
+  auto const& whole = one.truths[0][n];
+  typing t;
+  t.axes = static_cast<std::int8_t>(domain.w.axes());
+  t.rank = static_cast<std::int8_t>(whole.rank());
+  for (std::size_t k = 0; k < operands.size(); ++k) // of the shape of a sparse operand: sparse, too
+    if (one.types[k].is_sparse() && operands[k].value.extents == whole.extents)
+      t.batch = one.types[k].batch, t.rank = one.types[k].rank;
+  std::vector<std::vector<placed>> choices;
+  for (int a = 0; a < t.axes; ++a) {
+    choices.push_back(result_choices(domain, one.types, a, t));
+    if (choices.back()[0].kind == placement_kind::varying) t.rank = static_cast<std::int8_t>(t.rank - 1);
+  }
+  std::vector<typing> out;
+  for_all(choices, [&](std::vector<std::size_t> const& at) {
+    for (int a = 0; a < t.axes; ++a) t.on[a] = choices[static_cast<std::size_t>(a)][at[static_cast<std::size_t>(a)]];
+    if (check_placements(t).what != code::ok) return;
+    if (one.kernel.is_placed() || one.right_result(n, t, report)) out.push_back(t);
+  });
+  return out;
 }
 
 } // namespace detail
@@ -132,12 +159,8 @@ constexpr rule_report check_rule_over(rule_domain const& domain, any_rule const&
     if (said.ok()) {
       ++report.accepted;
       one.prepare(parts);
-      std::vector<typing> made;
-      for (std::size_t n = 0; n < one.truths[0].size(); ++n) {
-        typing t = said.type;
-        if (n > 0) t = said.more[static_cast<int>(n) - 1];
-        made.push_back(t);
-      }
+      std::vector<typing> made = {said.type};
+      for (int n = 0; n < max_results - 1 && said.more[n].axes > 0; ++n) made.push_back(said.more[n]);
       bool const value = one.right_value(made, report);
       bool gradient = true;
       if (value && one.has_gradient(made)) {
@@ -153,24 +176,14 @@ constexpr rule_report check_rule_over(rule_domain const& domain, any_rule const&
     if (!domain.missing || detail::families_meet(types)) return;
     if (domain.across && !detail::accepted_axis_by_axis(decide, asked)) return;
     one.prepare(parts);
-    if (one.truths[0].size() != 1) return; // of operations with one result
-    typing t;
-    t.axes = static_cast<std::int8_t>(axes);
-    t.rank = static_cast<std::int8_t>(one.truths[0][0].rank());
-    for (std::size_t k = 0; k < operands.size(); ++k) // of the shape of a sparse operand: sparse, too
-      if (types[k].is_sparse() && operands[k].value.extents == one.truths[0][0].extents)
-        t.batch = types[k].batch, t.rank = types[k].rank;
-    std::vector<std::vector<placed>> results;
-    for (int a = 0; a < axes; ++a) {
-      results.push_back(detail::result_choices(domain, types, a, t));
-      if (results.back()[0].kind == placement_kind::varying) t.rank = static_cast<std::int8_t>(t.rank - 1);
-    }
+    std::vector<std::vector<typing>> results;
+    for (std::size_t n = 0; n < one.truths[0].size(); ++n)
+      results.push_back(detail::result_typings(domain, one, operands, n, report));
     bool found = false;
     detail::for_all(results, [&](std::vector<std::size_t> const& r) {
       if (found) return;
-      for (int a = 0; a < axes; ++a) t.on[a] = results[static_cast<std::size_t>(a)][r[static_cast<std::size_t>(a)]];
-      if (check_placements(t).what != code::ok) return;
-      std::vector<typing> const made = {t};
+      std::vector<typing> made;
+      for (std::size_t n = 0; n < r.size(); ++n) made.push_back(results[n][r[n]]);
       if (one.gradient_is_lost(made)) return;
       if (!one.right_value(made, report)) return;
       if (one.has_gradient(made) && !one.right_gradient(made)) return;

@@ -32,6 +32,7 @@ constexpr std::vector<sim::on_ranks<double>> run_ranks(sim::any_kernel const& ke
     for (std::size_t n = 0; n < at.out.size(); ++n)
       if (at.out[n].empty() && !sim::without_tuples(extents[n], made[n]).empty()) return {};
     auto y = kernel(at, c.parts[static_cast<std::size_t>(r)]);
+    if (r > 0 && y.size() != out.size()) return {};
     out.resize(y.size(), sim::on_ranks<double>{});
     for (std::size_t n = 0; n < y.size(); ++n) out[n].push_back(std::move(y[n]));
   }
@@ -153,21 +154,35 @@ struct rule_case {
     }
     return y;
   }
-  constexpr bool right_value(std::vector<typing> const& made, rule_report& report) {
+  /// Does what the ranks made in manner m fold to the right result n?
+  constexpr bool folds_right(std::size_t m, std::size_t n, typing const& made) const {
+    auto const& y = runs[m];
+    if (y.size() != truths[m].size() || made.axes != domain.w.axes()) return false;
+    auto const right = expected(truths[m][n], made);
+    if (!right) return false;
+    auto const whole = sim::joined(domain.w, made, y[n], sim::without_tuples(right->extents, made));
+    return whole && same(*whole, *right);
+  }
+  constexpr void run(std::size_t m, std::vector<typing> const& made, rule_report& report) {
+    if (!kernel.is_placed() && runs.size() > m) return; // what it makes does not depend on the claim
+    if (runs.size() <= m) runs.resize(m + 1, std::vector<sim::on_ranks<double>>{});
+    runs[m] = run_ranks(kernel, calls[m], made, extents());
+    ++report.runs;
+  }
+  /// Of a kernel that is not told where it runs: is result n right in this placement, whatever the others are?
+  constexpr bool right_result(std::size_t n, typing const& made, rule_report& report) {
     for (std::size_t m = 0; m < calls.size(); ++m) {
-      if (kernel.is_placed() || runs.size() <= m) { // else what it makes does not depend on the claim
-        if (runs.size() <= m) runs.resize(m + 1, std::vector<sim::on_ranks<double>>{});
-        runs[m] = run_ranks(kernel, calls[m], made, extents());
-        ++report.runs;
-      }
-      auto const& y = runs[m];
-      if (y.size() != truths[m].size()) return false;
-      for (std::size_t n = 0; n < y.size(); ++n) {
-        auto const right = expected(truths[m][n], made[n]);
-        if (!right) return false;
-        auto const whole = sim::joined(domain.w, made[n], y[n], sim::without_tuples(right->extents, made[n]));
-        if (!whole || !same(*whole, *right)) return false;
-      }
+      run(m, {}, report);
+      if (!folds_right(m, n, made)) return false;
+    }
+    return true;
+  }
+  constexpr bool right_value(std::vector<typing> const& made, rule_report& report) {
+    if (made.size() != truths[0].size()) return false; // the rule speaks of another number of results
+    for (std::size_t m = 0; m < calls.size(); ++m) {
+      run(m, made, report);
+      for (std::size_t n = 0; n < made.size(); ++n)
+        if (!folds_right(m, n, made[n])) return false;
     }
     return true;
   }
