@@ -103,9 +103,7 @@ auto const& viewed(A const& a) {
     return a;
 }
 template <class A, class X>
-concept TracedRowProduct = (TracedOperator<A> && (TracedPlaced<X> || Placed<X>)) || (DistributedOperator<A> && TracedPlaced<X>);
-template <class A, class B>
-concept TracedRowSystem = (TracedRows<A> && (TracedPlaced<B> || Placed<B>)) || (DistributedSparse<A> && TracedPlaced<B>);
+concept TracedRowPair = (TracedOperator<A> && (TracedPlaced<X> || Placed<X>)) || (DistributedOperator<A> && TracedPlaced<X>);
 
 /// D^H g, in whichever placements the forward product makes it: nothing is to be asked for.
 template <class V, class G>
@@ -168,12 +166,12 @@ auto perform(op::adjoint, A const& a) {
 
 /// y = D x: D^H g to x (the reverse halo), g[row] conj(x[col]) to the stored values; D may be turned.
 template <class A, class X>
-  requires detail::TracedRowProduct<A, X>
+  requires detail::TracedRowPair<A, X>
 auto perform(op::mul, A const& a, X const& x) {
   return detail::trace_product<detail::product_op<A>>(a, x);
 }
 template <class Op, class Word, class A, class X>
-  requires(detail::TracedRowProduct<A, X> && (Traced<A> ? std::same_as<detail::asked_t<Op>, op::matvec> : detail::IsProduct<Op>))
+  requires(detail::TracedRowPair<A, X> && (Traced<A> ? std::same_as<detail::asked_t<Op>, op::matvec> : detail::IsProduct<Op>))
 auto perform(detail::asking_partial<Op, Word>, A const& a, X const& x) {
   using Asked = detail::asking_partial<Op, Word>;
   if constexpr (Traced<A>)
@@ -183,25 +181,39 @@ auto perform(detail::asking_partial<Op, Word>, A const& a, X const& x) {
 }
 
 template <class A, class B, class... Options>
-  requires detail::TracedRowSystem<A, B>
+  requires detail::TracedRowPair<A, B>
 auto perform(op::try_solve, A const& a, B const& b, Options const&... options) {
-  auto const& matrix = detail::plain_value(a);
+  using Turned = detail::turned_operator<A>;
+  detail::require_solvable_view<A>();
+  constexpr bool conj = Turned::transposed && Turned::conj; // what is refused is solved as it stands: one error
+  auto const& matrix = detail::matrix_of(detail::plain_value(detail::viewed(a)));
   auto prepared = perform(op::prepare{}, matrix, options...);
   auto const shared = std::make_shared<decltype(prepared) const>(std::move(prepared));
   auto& home = detail::home_of(a, b);
-  if constexpr (Traced<A>)
-    return detail::trace_solve(home, shared, detail::traced_rows<typename A::variable_type, false, false>{&a.variable()}, b, options...);
-  else
-    return detail::trace_solve(home, shared, detail::constant_matrix<false, false>{}, b, options...);
+  if constexpr (detail::TracedOperator<A>) {
+    auto& variable = detail::viewed(a).variable();
+    using Matrix_ = detail::traced_rows<std::remove_reference_t<decltype(variable)>, Turned::transposed, conj>;
+    return detail::trace_solve(home, shared, Matrix_{&variable}, b, options...);
+  } else {
+    return detail::trace_solve(home, shared, detail::constant_matrix<Turned::transposed, conj>{}, b, options...);
+  }
 }
 template <class A, class B, class... Options>
-  requires detail::TracedRowSystem<A, B>
+  requires detail::TracedRowPair<A, B>
 auto perform(op::solve, A const& a, B const& b, Options const&... options) {
   return detail::solved(perform(op::try_solve{}, a, b, options...));
 }
 template <class A, class Method, class P, detail::TracedPlaced B, class... Options>
 auto perform(op::try_solve, prepared<A, Method, P> const& s, B const& b, Options const&... options) {
   return detail::trace_constant<false, false>(s, b, options...);
+}
+template <class A, class Method, class P, detail::TracedPlaced B, class... Options>
+auto perform(op::try_solve_transpose, prepared<A, Method, P> const& s, B const& b, Options const&... options) {
+  return detail::trace_constant<true, false>(s, b, options...);
+}
+template <class A, class Method, class P, detail::TracedPlaced B, class... Options>
+auto perform(op::try_solve_adjoint, prepared<A, Method, P> const& s, B const& b, Options const&... options) {
+  return detail::trace_constant<true, true>(s, b, options...);
 }
 
 // ---- the gradient
