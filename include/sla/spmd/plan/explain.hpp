@@ -120,10 +120,14 @@ constexpr void write_call(plan_text& out, std::integer_sequence<int, K...>) {
   write_path<After, After>(out, priced);
 }
 
+template <class Op, class Query, int N, int... K>
+constexpr void write_member(plan_text& out, std::integer_sequence<int, K...> operands) {
+  write_call<Op, Query, typename set_member<Query, N>::after, typename set_member<Query, N>::template before<K>...>(out, operands);
+}
+
 /// The plans of a set, each below its cost.
 template <class Op, class Query, int... K, int... N>
-constexpr void write_plan_set(plan_text& out, std::integer_sequence<int, K...> operands, std::integer_sequence<int, N...>) {
-  using set = set_type<Op, Query, std::integer_sequence<int, K...>, std::integer_sequence<int, N...>>;
+constexpr void write_plan_set(plan_text& out, std::integer_sequence<int, K...> operands, std::integer_sequence<int, N...> members) {
   auto const write_cost = [&](cost_plane const& cost) {
     out << static_cast<int>(cost.fixed / 1000) << " ns";
     for (int k = 0; k <= Query::problem.inputs; ++k) {
@@ -136,10 +140,8 @@ constexpr void write_plan_set(plan_text& out, std::integer_sequence<int, K...> o
     }
     out << ":\n";
   };
-  ((write_cost(set_member<Query, N>::call.cost),
-    write_call<Op, Query, typename set_member<Query, N>::after, typename set_member<Query, N>::template before<K>...>(out, operands)),
-   ...);
-  if constexpr (set::may_not_divide) {
+  ((write_cost(set_member<Query, N>::call.cost), write_member<Op, Query, N>(out, operands)), ...);
+  if constexpr (set_type<Op, Query, decltype(operands), decltype(members)>::may_not_divide) {
     out << "where extents do not divide:\n";
     using first = set_member<Query, 0>;
     write_call<Op, Query, typename first::after, typename first::template careful<K>...>(out, operands);
@@ -151,8 +153,8 @@ consteval plan_text explained_call(std::integer_sequence<int, K...> operands) {
   plan_text out;
   if constexpr (!has_plan_set<Query>)
     write_call<Op, Query, result_path<Query>, operand_path<Query, K>...>(out, operands);
-  else if constexpr (plan_set_v<Query>.size == 1 && !set_type<Op, Query, std::integer_sequence<int, K...>, std::integer_sequence<int, 0>>::may_not_divide)
-    write_call<Op, Query, typename set_member<Query, 0>::after, typename set_member<Query, 0>::template before<K>...>(out, operands);
+  else if constexpr (is_one_plan<Op, Query>)
+    write_member<Op, Query, 0>(out, operands);
   else
     write_plan_set<Op, Query>(out, operands, std::make_integer_sequence<int, plan_set_v<Query>.size>{});
   return out;

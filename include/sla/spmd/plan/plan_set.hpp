@@ -197,14 +197,19 @@ inline constexpr bool has_plan_set = [] {
     return false;
 }();
 
+template <class Op, class Query>
+using set_type_of = set_type<Op, Query, std::make_integer_sequence<int, Query::problem.inputs>, std::make_integer_sequence<int, plan_set_v<Query>.size>>;
+/// Is one plan best at all sizes?
+template <class Op, class Query>
+inline constexpr bool is_one_plan = plan_set_v<Query>.size == 1 && !set_type_of<Op, Query>::may_not_divide;
+
 template <class Op, class Query, class Operands>
 struct plan_type;
 template <class Op, class Query, int... K>
 struct plan_type<Op, Query, std::integer_sequence<int, K...>> {
   static consteval auto make() {
     if constexpr (has_plan_set<Query>)
-      return std::type_identity<
-          typename set_type<Op, Query, std::integer_sequence<int, K...>, std::make_integer_sequence<int, plan_set_v<Query>.size>>::type>{};
+      return std::type_identity<typename set_type_of<Op, Query>::type>{};
     else
       return std::type_identity<typename plan_by<Op, std::integer_sequence<int, K...>, result_path<Query>, operand_path<Query, K>...>::type>{};
   }
