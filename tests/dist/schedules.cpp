@@ -3,9 +3,11 @@
 // steps in other numbers, forward and backward.
 #include <sla/core/op.hpp>
 #include <sla/dist/auto_plan.hpp>
+#include <sla/dist/deal_rows.hpp>
 #include <sla/dist/grad.hpp>
 #include <sla/dist/grad_pending.hpp>
 #include <sla/dist/precision.hpp>
+#include <sla/dist/splits.hpp>
 #include <sla/dist/threads.hpp>
 
 #include "catch.hpp"
@@ -105,21 +107,91 @@ constexpr auto summed = [](auto const& x) { return reduce_scatter<"tp", Shard<0>
 static_assert(schedule<summed, Pending>[0].bytes == byte_line{bytes / 2} && schedule<summed, Pending>[0].result == byte_line{bytes / 8});
 static_assert(std::same_as<decltype(summed(std::declval<outline<shape_only<double, Extents<16, 8>>, Grid, Replicate, Partial<>>>()))::value_type, float>);
 
-/// What f sends along tp, forward and backward, on thread ranks: collectives and exchanges.
+// ---- stacks: values of a Varying side by side along a new dimension, and back
+
+template <auto F, class X>
+using made_by = typename decltype(F(std::declval<typename detail::outline_of<X>::type>()))::local_type;
+using Own = Table<Replicate, Varying>;
+constexpr auto stacked = [](auto const& x) { return all_gather<"tp">(x); };
+constexpr auto stacked_inside = [](auto const& x) { return all_gather<"tp", Replicate, 1>(x); };
+static_assert(std::same_as<made_by<stacked, Own>, shape_only<double, Extents<4, 16, 8>>>);
+static_assert(std::same_as<made_by<stacked_inside, Own>, shape_only<double, Extents<16, 4, 8>>>);
+constexpr auto stack = schedule<stacked, Own>;
+static_assert(stack.size() == 1 && stack[0].bytes == byte_line{bytes} && stack[0].result == byte_line{4 * bytes} && stack == schedule<stacked_inside, Own>);
+static_assert(stack.backward()[0].how() == step::reduce_scatter && stack.backward()[0].bytes == byte_line{4 * bytes} && stack.backward().backward() == stack);
+constexpr auto folded = [](auto const& x) { return reduce_scatter<"tp", Varying, 1>(x); };
+using Sums = dtensor<tensor<double, Extents<16, 4, 8>>, Grid, Replicate, Partial<>>;
+static_assert(std::same_as<made_by<folded, Sums>, shape_only<double, Extents<16, 8>>>);
+static_assert(schedule<folded, Sums>[0].bytes == byte_line{4 * bytes} && schedule<folded, Sums>.backward()[0].how() == step::all_gather);
+constexpr auto padded_and_summed = [](auto const& x) { return all_reduce<"tp">(convert<"tp", Partial<>, 1>(x, expert)); };
+static_assert(std::same_as<made_by<padded_and_summed, Own>, shape_only<double, Extents<16, 4, 8>>>);
+static_assert(schedule<padded_and_summed, Own>.collectives() == 1 && schedule<padded_and_summed, Own>.bytes() == 4 * bytes);
+constexpr auto mine_of_all = [](auto const& x) { return all_gather<"tp">(convert<"tp", Varying>(x)); };
+using Copies = dtensor<tensor<double, Extents<4, 8>>, Grid, Replicate, Replicate>;
+static_assert(std::same_as<made_by<mine_of_all, Copies>, shape_only<double, Extents<4, 8>>>);
+static_assert(schedule<mine_of_all, Copies>.bytes() == 8 * 8 && schedule<mine_of_all, Copies>.backward().bytes() == 4 * 8 * 8);
+constexpr auto numbers = [](auto const& x) { return all_gather<"tp">(sum(x)); };
+static_assert(std::same_as<made_by<numbers, Own>, shape_only<double, Extents<4>>> && schedule<numbers, Own>.bytes() == 8);
+constexpr auto kept = [](auto const& x) { return reinterpret<"tp", Varying>(x, expert); };
+static_assert(std::same_as<made_by<kept, Copies>, shape_only<double, Extents<4, 8>>>, "what a rank holds stays");
+constexpr auto in_floats = [](auto const& x) { return all_gather<"tp", Replicate, 1>(x, wire<float>{}); };
+static_assert(schedule<in_floats, Own>[0].result == byte_line{2 * bytes} && schedule<in_floats, Own>.backward()[0].how() == step::reduce_scatter);
+
+// ---- uneven pieces: those of families, and rows that tables give away
+
+constexpr auto dealt = [](auto const& x) { return reduce_scatter<"tp", Shard<0, sla::Table<1, 5, 7, 3>>>(x); };
+constexpr auto to_table = schedule<dealt, Pending>;
+static_assert(to_table[0].bytes == byte_line{bytes} && to_table[0].result == byte_line{0, 8 * 8}, "ranks get different numbers of rows");
+static_assert(to_table.backward()[0].bytes == byte_line{0, 8 * 8} && to_table.backward()[0].result == byte_line{bytes});
+constexpr auto balanced = [](auto const& x) { return reduce_scatter<"tp", Shard<0, Balanced>>(x); };
+static_assert(schedule<balanced, Pending>[0].result == byte_line{bytes / 4}, "16 rows are 4 for each of 4");
+constexpr auto whole_again = [](auto const& x) { return all_gather<"tp">(x); };
+static_assert(schedule<whole_again, Table<Replicate, Shard<0, Balanced>>>[0].result == byte_line{0, 8 * 8}, "16 rows here may be 15 elsewhere");
+
+constexpr auto routed = [](auto const& x, splits const& tables) {
+  auto there = all_to_all<"tp", Varying>(x, tables);
+  return all_to_all<"tp", Varying>(there + there, splits{tables.receive, tables.send});
+};
+constexpr auto routed_somehow = [](auto const& x) { return routed(x, splits{}); };
+constexpr auto there_and_home = schedule<routed_somehow, Own>;
+static_assert(there_and_home.size() == 2 && there_and_home.count(step::all_to_all, tp) == 2);
+static_assert(there_and_home[0].bytes == byte_line{bytes} && there_and_home[0].result == byte_line{0, 8 * 8} && there_and_home[1].bytes == byte_line{0, 8 * 8});
+static_assert(there_and_home.backward().count(step::all_to_all, tp) == 2 && there_and_home.backward()[1].result == byte_line{bytes});
+static_assert(there_and_home.is_differentiable());
+
+// ---- sparse rows on other owners: an entry's values and its place, a row and a column
+
+using New = SparseShard<0, Part<"new">>;
+template <class S>
+using Sparse = dsparse_tensor<sparse_tensor<double, S>, Grid, Replicate, SparseShard<0>>;
+using Blocks = Shape<Batch<3>, dyn, dyn, Block<2, 2>>;
+constexpr auto moved = [](auto const& d, auto const& like) { return repartition<"tp", New>(d, like.row_layout()); };
+constexpr auto moved_product = [](auto const& d, auto const& x) { return repartition<"tp", New>(d, equal_rows{}) * repartition<"tp", Shard<0, Part<"new">>>(x, d.row_layout()); };
+constexpr auto rows_moved = schedule<moved, Sparse<Matrix>, Sparse<Matrix>>;
+static_assert(rows_moved.size() == 1 && rows_moved.count(step::repartition, tp) == 1 && rows_moved.bytes(10) == 10 * (8 + 16));
+static_assert(rows_moved.backward().count(step::repartition, tp) == 1 && rows_moved.backward().bytes(10) == rows_moved.bytes(10));
+static_assert(schedule<moved, Sparse<Blocks>, Sparse<Matrix>>.bytes(10) == 10 * (3 * 4 * 8 + 16));
+constexpr auto product_moved = schedule<moved_product, Sparse<Matrix>, dtensor<vector<double>, Grid, Replicate, Shard<0, Part<>>>>;
+static_assert(product_moved.count(step::repartition) == 2 && product_moved.count(step::halo_exchange) == 1 && product_moved.backward().count(step::repartition) == 2);
+
+/// What f(traced x...) and its gradient send along tp, by `counted(stats)`.
+template <class F, class Counted, class... X>
+std::int64_t sent_along_tp(Grid const& m, F const& f, Counted const& counted, X const&... x) {
+  auto const before = counted(m.communicator(tp).stats());
+  tape t;
+  auto const z = f(traced<X>(t, t.input(x))...);
+  z.variable().add(suite::some_cotangent(z.value(), m.world().rank()));
+  t.sweep();
+  return std::int64_t(counted(m.communicator(tp).stats())) - std::int64_t(before);
+}
+/// The same on thread ranks, of rows and columns: collectives and exchanges.
 template <class F>
 auto sent_along_tp(F const& f) {
   return threads::run(8, [&](auto& world) {
     Grid const m(world);
     auto const a = suite::whole_numbers(Extents<dyn, dyn>(16, 8), 1), b = suite::whole_numbers(Extents<dyn, dyn>(16, 8), 2);
-    auto const x = distribute<Replicate, Shard<0>>(a, m);
-    auto const y = distribute<Replicate, Shard<1>>(b, m);
-    auto const before = m.communicator(tp).stats();
-    tape t;
-    auto const z = f(traced<std::remove_const_t<decltype(x)>>(t, t.input(x)), traced<std::remove_const_t<decltype(y)>>(t, t.input(y)));
-    z.variable().add(suite::some_cotangent(z.value(), world.rank()));
-    t.sweep();
-    auto const after = m.communicator(tp).stats();
-    return std::int64_t(after.collectives() + after.exchanges - before.collectives() - before.exchanges);
+    return sent_along_tp(m, f, [](auto const& s) { return s.collectives() + s.exchanges; }, distribute<Replicate, Shard<0>>(a, m),
+                         distribute<Replicate, Shard<1>>(b, m));
   });
 }
 }  // namespace schedules
@@ -137,5 +209,26 @@ TEST_CASE("ranks send what the schedule says, forward and backward") {
   constexpr auto two = schedule<later, Rows, Columns>;
   static_assert(two.collectives(tp) == 2 && two.backward().collectives(tp) == 2);
   for (auto const n : sent_along_tp(later)) CHECK(n == two.collectives(tp) + two.backward().collectives(tp));
+}
+
+TEST_CASE("ranks stack values and give rows away as the schedule says, forward and backward") {
+  using namespace schedules;
+  auto const sent = threads::run(8, [](auto& world) {
+    Grid const m(world);
+    auto const x = suite::placed_as<tensor<double, Extents<dyn, dyn>>, Grid, Replicate, Varying>(suite::whole_numbers(Extents<dyn, dyn>(16, 8), world.rank()), m);
+    constexpr auto both = [](auto const& v) { return reduce_scatter<"tp", Varying, 1>(reinterpret<"tp", Partial<>>(all_gather<"tp", Replicate, 1>(v), expert)); };
+    auto const collectives = [](auto const& s) { return s.collectives() + s.exchanges; };
+    auto const exchanges = [](auto const& s) { return s.count(collective::all_to_all); };
+    splits const tables{{2, 0, 9, 5}, {}};
+    splits known = tables;
+    int const me = m.coordinate(tp);
+    for (int r = 0; r < 4; ++r) known.receive.push_back(tables.send[std::size_t(me)]);
+    auto const routed_by = [&](auto const& v) { return routed(v, known); };
+    constexpr auto planned = schedule<both, Own>;
+    bool const stacks = sent_along_tp(m, both, collectives, x) == planned.collectives(tp) + planned.backward().collectives(tp);
+    bool const tabled = sent_along_tp(m, routed_by, exchanges, x) == there_and_home.collectives(tp) + there_and_home.backward().collectives(tp);
+    return stacks && tabled;
+  });
+  for (bool const as_planned : sent) CHECK(as_planned);
 }
 } // namespace test_schedules

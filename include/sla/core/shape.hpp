@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include <sla/core/config.hpp>
 #include <sla/core/error.hpp>
@@ -105,6 +106,26 @@ inline constexpr bool extents_may_agree = false;
 template <index_t... L, index_t... R>
   requires(sizeof...(L) == sizeof...(R))
 inline constexpr bool extents_may_agree<Extents<L...>, Extents<R...>> = ((L == R || L == dyn || R == dyn) && ...);
+
+/// Extents where dimension D has another size, with a dimension more that becomes D, and without D.
+template <class E, int D, index_t Size, class Dims = std::make_integer_sequence<int, E::rank>>
+struct resized_extents;
+template <class E, int D, index_t Size, int... N>
+struct resized_extents<E, D, Size, std::integer_sequence<int, N...>> {
+  using type = Extents<(N == D ? Size : E::static_extent(N))...>;
+};
+template <class E, int D, index_t Size, class Dims = std::make_integer_sequence<int, E::rank + 1>>
+struct inserted_extent;
+template <class E, int D, index_t Size, int... N>
+struct inserted_extent<E, D, Size, std::integer_sequence<int, N...>> {
+  using type = Extents<(N == D ? Size : E::static_extent(N < D ? N : N - 1))...>;
+};
+template <class E, int D, class Dims = std::make_integer_sequence<int, E::rank - 1>>
+struct removed_extent;
+template <class E, int D, int... N>
+struct removed_extent<E, D, std::integer_sequence<int, N...>> {
+  using type = Extents<E::static_extent(N < D ? N : N + 1)...>;
+};
 } // namespace detail
 
 template <class L, class R>

@@ -12,14 +12,6 @@
 
 namespace sla::detail {
 
-template <class E, int D, index_t Size>
-struct extent_at;
-template <index_t... E, int D, index_t Size>
-struct extent_at<Extents<E...>, D, Size> {
-  using type = decltype([]<std::size_t... N>(std::index_sequence<N...>) {
-    return Extents<(int(N) == D ? Size : E)...>{};
-  }(std::make_index_sequence<sizeof...(E)>{}));
-};
 /// The local tensor with other elements, and with other extents.
 template <class Local, class T, class E = typename Local::extents_type>
 struct rebuilt {
@@ -30,7 +22,7 @@ using rebuilt_t = typename rebuilt<Local, T, E>::type;
 /// The local tensor when dimension D is another part of its whole.
 template <class Local, int D>
 using resized_t =
-    rebuilt_t<Local, typename Local::value_type, typename extent_at<typename Local::extents_type, D, dyn>::type>;
+    rebuilt_t<Local, typename Local::value_type, typename resized_extents<typename Local::extents_type, D, dyn>::type>;
 
 /// A tensor as outer x extent x inner around one dimension.
 template <class E>

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <sla/dist/grad_steps.hpp>
+#include <sla/spmd/outline_operators.hpp>
 
 namespace sla {
 
@@ -56,6 +57,15 @@ auto exchanged_rows(Local const& x, splits const& s, any_communicator& c) {
 }
 } // namespace detail
 
+namespace detail {
+template <class Local>
+constexpr bool require_rows() {
+  constexpr bool has_rows = local_dims<Local>::rank > 0;
+  static_assert(has_rows, "sla: all_to_all<axis, Varying>(x, splits): x has rows to give away: a tensor of one dimension at least");
+  return has_rows;
+}
+} // namespace detail
+
 /// Rows that go to other ranks: a step as `perform` takes it; S is a step_on.
 template <StepOn S>
 struct exchanging_rows {};
@@ -68,13 +78,7 @@ auto perform(exchanging_rows<S> rows, X const& x, splits const& s) {
     using Mesh = mesh_of_t<X>;
     constexpr int a = Mesh::template index<S::axis>();
     require_step<S::how, X, S::axis, typename S::to>();
-    constexpr bool has_rows = [] {
-      if constexpr (is_tensor<local_of_t<X>>)
-        return local_of_t<X>::rank > 0;
-      else
-        return false;
-    }();
-    static_assert(has_rows, "sla: all_to_all<axis, Varying>(x, splits): x has rows to give away: a tensor of one dimension at least");
+    constexpr bool has_rows = detail::require_rows<local_of_t<X>>();
     constexpr step how = S::how; // g++ 12 takes members in a concept's arguments for types
     constexpr auto axis = S::axis;
     if constexpr (legal_step<how, X, axis, typename S::to> && has_rows) {
@@ -109,6 +113,21 @@ auto all_to_all(X const& x, splits const& s) {
     return perform(exchanging_rows<step_on<step::all_to_all, Axis, Varying>>{}, x, s);
   else
     return x;
+}
+
+/// The same of outlines. A schedule knows no sizes: the rows that come are open, and any tables do, `splits{}`.
+template <fixed_string Axis, Placement To, detail::DenseOutline X>
+constexpr auto all_to_all(X const& x, splits const&) {
+  using Local = typename X::local_type;
+  static_assert(std::same_as<To, Varying>, "sla: all_to_all<axis, P>(x, splits): rows go from a Varying to a Varying; what a Shard holds, its family says");
+  require_step<step::all_to_all, X, Axis, To>();
+  if constexpr (std::same_as<To, Varying> && legal_step<step::all_to_all, X, Axis, To> && detail::require_rows<Local>()) {
+    using After = shape_only<typename X::value_type, typename detail::resized_extents<typename Local::extents_type, 0, dyn>::type>;
+    constexpr int a = mesh_of_t<X>::template index<Axis>();
+    return detail::after_step<After, placements_of_t<X>>(x, scheduled_step(detail::transition_of<step::all_to_all, Varying, Varying>(), a));
+  } else {
+    return x;
+  }
 }
 
 } // namespace sla

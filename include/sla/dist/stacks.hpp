@@ -9,33 +9,10 @@
 
 namespace sla::detail {
 
-template <class E, int D, index_t Size, class Numbers>
-struct inserted_extent;
-template <index_t... E, int D, index_t Size, std::size_t... N>
-struct inserted_extent<Extents<E...>, D, Size, std::index_sequence<N...>> {
-  static constexpr index_t old(int n) {
-    index_t const all[] = {E..., 0};
-    return n == D ? Size : all[n < D ? n : n - 1];
-  }
-  using type = Extents<old(int(N))...>;
-};
-template <class E, int D, class Numbers>
-struct removed_extent;
-template <index_t... E, int D, std::size_t... N>
-struct removed_extent<Extents<E...>, D, std::index_sequence<N...>> {
-  static constexpr index_t old(int n) {
-    index_t const all[] = {E...};
-    return all[n < D ? n : n + 1];
-  }
-  using type = Extents<old(int(N))...>;
-};
-
 /// The local tensor with a new dimension D of this extent, and without dimension D: of one dimension, a number remains.
 template <class Local, int D, index_t Size>
 struct stack_of {
-  using extents = typename inserted_extent<typename Local::extents_type, D, Size,
-                                           std::make_index_sequence<std::size_t(Local::rank) + 1>>::type;
-  using type = rebuilt_t<Local, typename Local::value_type, extents>;
+  using type = rebuilt_t<Local, typename Local::value_type, typename inserted_extent<typename Local::extents_type, D, Size>::type>;
 };
 template <class T, int D, index_t Size>
 requires is_plain_number<T>
@@ -44,9 +21,7 @@ struct stack_of<T, D, Size> {
 };
 template <class Local, int D>
 struct stack_part {
-  using extents = typename removed_extent<typename Local::extents_type, D,
-                                          std::make_index_sequence<std::size_t(Local::rank) - 1>>::type;
-  using type = rebuilt_t<Local, typename Local::value_type, extents>;
+  using type = rebuilt_t<Local, typename Local::value_type, typename removed_extent<typename Local::extents_type, D>::type>;
 };
 template <class Local, int D>
 requires(Local::rank == 1) struct stack_part<Local, D> {

@@ -25,6 +25,9 @@ struct sparse_shape_only {
   using shape_type = S;
 };
 
+/// What is left of a layout: `D.row_layout()` of an outline.
+struct layout_outline {};
+
 template <class Local, class Mesh, class... P>
 class outline;
 template <class X>
@@ -66,68 +69,97 @@ struct outline_value<Local> {
   using type = typename Local::value_type;
 };
 
-/// The bytes of a local part. `fixed` where all extents are known.
+/// The bytes of a local part. `fixed` where all extents are known; of a sparse one n counts its entries, which have places.
 template <class Local>
 constexpr byte_line bytes_of() {
   using T = typename outline_value<Local>::type;
   std::int64_t size = sizeof(T);
   bool open = false;
-  if constexpr (requires { typename Local::extents_type; }) {
-    for (int d = 0; d < Local::extents_type::rank; ++d) {
-      auto const e = Local::extents_type::static_extent(d);
-      if (e == dyn)
-        open = true;
-      else
-        size *= e;
-    }
+  auto const take = [&]<index_t... E>(Extents<E...>) { ((E == dyn ? void(open = true) : void(size *= E)), ...); };
+  if constexpr (requires { typename Local::shape_type; }) {
+    using S = typename Local::shape_type;
+    take(typename S::batch_extents{});
+    return {0, size * S::block_rows * S::block_cols + 2 * std::int64_t{sizeof(index_t)}};
+  } else if constexpr (requires { typename Local::extents_type; }) {
+    take(typename Local::extents_type{});
   }
   return open ? byte_line{0, size} : byte_line{size, 0};
 }
 
-/// Extents of which dimension D is Size.
-template <class E, int D, index_t Size>
-struct extents_with;
-template <index_t... E, int D, index_t Size>
-struct extents_with<Extents<E...>, D, Size> {
-  template <class Numbers>
-  struct with;
-  template <int... N>
-  struct with<std::integer_sequence<int, N...>> {
-    using type = Extents<(N == D ? Size : E)...>;
-  };
-  using type = typename with<std::make_integer_sequence<int, static_cast<int>(sizeof...(E))>>::type;
-};
+/// A rank's part of an extent, and the whole of a part; open where the type does not tell, or parts differ.
+template <class Family>
+constexpr index_t part_of_extent(index_t extent, int ranks) {
+  if constexpr (Family::stated) {
+    if (extent == dyn || ranks == dyn || !Family::accepts(extent, ranks)) return dyn;
+    index_t const part = Family::local_extent(0, extent, ranks);
+    for (int r = 1; r < ranks; ++r)
+      if (Family::local_extent(r, extent, ranks) != part) return dyn;
+    return part;
+  } else {
+    return dyn;
+  }
+}
+template <class Family>
+constexpr index_t whole_of_part(index_t extent, int ranks) {
+  return extent == dyn || ranks == dyn || !Family::even ? dyn : extent * ranks;
+}
 
-/// A rank's part of an extent, and the whole of a part; open where the type does not tell.
-constexpr index_t part_of_extent(index_t extent, int ranks) { return extent == dyn || ranks == dyn || extent % ranks ? dyn : extent / ranks; }
-constexpr index_t whole_of_part(index_t extent, int ranks) { return extent == dyn || ranks == dyn ? dyn : extent * ranks; }
-
-/// The Local after dimension D was cut for the ranks of an axis, or put together again.
-template <class Local, int D, int Ranks, bool Cut>
+/// The Local after P dealt it out to the ranks of an axis, or was put together again.
+template <class Local, class P, int Ranks, bool Cut>
 struct moved_local {
   using type = Local;
 };
-template <class T, class E, int D, int Ranks, bool Cut>
-struct moved_local<shape_only<T, E>, D, Ranks, Cut> {
-  static constexpr index_t size = Cut ? part_of_extent(E::static_extent(D), Ranks) : whole_of_part(E::static_extent(D), Ranks);
-  using type = shape_only<T, typename extents_with<E, D, size>::type>;
+template <class T, class E, class P, int Ranks, bool Cut>
+struct moved_local<shape_only<T, E>, P, Ranks, Cut> {
+  static constexpr index_t before = E::static_extent(P::dim);
+  static constexpr index_t size = Cut ? part_of_extent<typename P::family>(before, Ranks) : whole_of_part<typename P::family>(before, Ranks);
+  using type = shape_only<T, typename resized_extents<E, P::dim, size>::type>;
 };
-template <class Local, class From, class To, int Ranks>
-struct stepped_local {
+/// The stack of the ranks' Locals along a new dimension D, and a rank's Local out of it: of one dimension a number remains.
+template <class Local, int D, int Ranks>
+struct stacked_local {
+  using type = shape_only<Local, Extents<index_t{Ranks}>>;
+};
+template <class T, class E, int D, int Ranks>
+struct stacked_local<shape_only<T, E>, D, Ranks> {
+  using type = shape_only<T, typename inserted_extent<E, D, index_t{Ranks}>::type>;
+};
+template <class Local, int D>
+struct unstacked_local {
+  static_assert(local_dims<Local>::rank > D, "sla: the stack of the ranks' values has a dimension to take apart, the first unless you name another");
   using type = Local;
 };
-template <class Local, class From, class To, int Ranks>
-  requires(From::kind == placement_kind::shard && To::kind != placement_kind::shard && To::kind != placement_kind::ghost &&
-           To::kind != placement_kind::ghost_partial)
-struct stepped_local<Local, From, To, Ranks> : moved_local<Local, From::dim, Ranks, false> {};
-template <class Local, class From, class To, int Ranks>
-  requires(To::kind == placement_kind::shard && From::kind != placement_kind::shard && From::kind != placement_kind::ghost &&
-           From::kind != placement_kind::ghost_partial)
-struct stepped_local<Local, From, To, Ranks> : moved_local<Local, To::dim, Ranks, true> {};
-template <class Local, class From, class To, int Ranks>
-  requires(From::kind == placement_kind::shard && To::kind == placement_kind::shard && From::dim != To::dim)
-struct stepped_local<Local, From, To, Ranks>
-    : moved_local<typename moved_local<Local, From::dim, Ranks, false>::type, To::dim, Ranks, true> {};
+template <class T, class E, int D>
+  requires(E::rank > D)
+struct unstacked_local<shape_only<T, E>, D> {
+  using type = shape_only<T, typename removed_extent<E, D>::type>;
+};
+template <class T, index_t Size>
+struct unstacked_local<shape_only<T, Extents<Size>>, 0> {
+  using type = T;
+};
+
+/// The Local after a step on an axis of so many ranks; values of a Varying lie side by side along dimension Dim.
+template <step How, class Local, class From, class To, int Ranks, int Dim>
+constexpr auto stepped_local() {
+  using kind = placement_kind;
+  constexpr kind from = From::kind, to = To::kind;
+  constexpr bool halo = from == kind::ghost || from == kind::ghost_partial || to == kind::ghost || to == kind::ghost_partial;
+  if constexpr (How == step::reinterpret || halo || std::is_same_v<From, To>)
+    return std::type_identity<Local>{};
+  else if constexpr (from == kind::varying)
+    return stacked_local<Local, Dim, Ranks>{};
+  else if constexpr (to == kind::varying)
+    return unstacked_local<Local, Dim>{};
+  else if constexpr (from == kind::shard && to == kind::shard)
+    return moved_local<typename moved_local<Local, From, Ranks, false>::type, To, Ranks, true>{};
+  else if constexpr (from == kind::shard)
+    return moved_local<Local, From, Ranks, false>{};
+  else if constexpr (to == kind::shard)
+    return moved_local<Local, To, Ranks, true>{};
+  else
+    return std::type_identity<Local>{};
+}
 } // namespace detail
 
 /// A distributed value without its numbers: a literal type. An expression keeps the communication of its products until it is
@@ -161,6 +193,8 @@ public:
   }
 
   constexpr recorder& record() const { return *to_; }
+  constexpr layout_outline row_layout() const { return {}; }
+  constexpr layout_outline col_layout() const { return {}; }
   /// How many steps must be done before the value is known.
   constexpr int after() const { return after_; }
   /// A step that happens when the expression is evaluated.

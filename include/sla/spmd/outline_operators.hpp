@@ -226,15 +226,15 @@ constexpr auto after_step(X x, scheduled_step s) {
   y.known_after(x.record().size());
   return y;
 }
-template <class X, int A, class To>
-using local_after = typename stepped_local<typename X::local_type, placement_on_t<X, A>, To, mesh_of_t<X>::static_size(A)>::type;
+template <step How, class X, int A, class To, int Dim = 0>
+using local_after = typename decltype(stepped_local<How, typename X::local_type, placement_on_t<X, A>, To, mesh_of_t<X>::static_size(A), Dim>())::type;
 template <step How, class From, class To>
 constexpr transition transition_of() {
   using keys = typename key_list<From, To>::type;
   return {How, to_value<From, keys>(), to_value<To, keys>()};
 }
 
-template <step How, fixed_string Name, class To, bool Insisted, class X>
+template <step How, fixed_string Name, class To, bool Insisted, int Dim = 0, class X>
 constexpr auto outlined_step(X x) {
   require_step<How, X, Name, To, Insisted>();
   if constexpr (!legal_step<How, X, Name, To, Insisted>) {
@@ -242,7 +242,7 @@ constexpr auto outlined_step(X x) {
   } else {
     constexpr int a = mesh_of_t<X>::template index<Name>();
     using List = typename replaced<a, To, placements_of_t<X>>::type;
-    return after_step<local_after<X, a, To>, List>(x, scheduled_step(transition_of<How, placement_on_t<X, a>, To>(), a));
+    return after_step<local_after<How, X, a, To, Dim>, List>(x, scheduled_step(transition_of<How, placement_on_t<X, a>, To>(), a));
   }
 }
 } // namespace detail
@@ -251,13 +251,13 @@ template <fixed_string Axis, Placement To = Replicate, Outlined X>
 constexpr auto all_reduce(X const& x) {
   return detail::outlined_step<step::all_reduce, Axis, To, false>(x);
 }
-template <fixed_string Axis, Placement To = Replicate, Outlined X>
+template <fixed_string Axis, Placement To = Replicate, int Dim = 0, Outlined X>
 constexpr auto all_gather(X const& x) {
-  return detail::outlined_step<step::all_gather, Axis, To, false>(x);
+  return detail::outlined_step<step::all_gather, Axis, To, false, Dim>(x);
 }
-template <fixed_string Axis, Placement To, Outlined X>
+template <fixed_string Axis, Placement To, int Dim = 0, Outlined X>
 constexpr auto reduce_scatter(X const& x) {
-  return detail::outlined_step<step::reduce_scatter, Axis, To, false>(x);
+  return detail::outlined_step<step::reduce_scatter, Axis, To, false, Dim>(x);
 }
 template <fixed_string Axis, Placement To, Outlined X>
 constexpr auto all_to_all(X const& x) {
@@ -286,13 +286,13 @@ constexpr auto embed(X const& x) {
   return detail::outlined_step<step::convert, Axis, Partial<>, false>(x);
 }
 
-template <fixed_string Axis, Placement To, Outlined X>
+template <fixed_string Axis, Placement To, int Dim = 0, Outlined X>
 constexpr auto convert(X const& x) {
-  return detail::outlined_step<step::convert, Axis, To, false>(x);
+  return detail::outlined_step<step::convert, Axis, To, false, Dim>(x);
 }
-template <fixed_string Axis, Placement To, Outlined X>
+template <fixed_string Axis, Placement To, int Dim = 0, Outlined X>
 constexpr auto convert(X const& x, expert_t) {
-  return detail::outlined_step<step::convert, Axis, To, true>(x);
+  return detail::outlined_step<step::convert, Axis, To, true, Dim>(x);
 }
 template <fixed_string Axis, Placement To, Outlined X>
 constexpr auto reinterpret(X const& x) {

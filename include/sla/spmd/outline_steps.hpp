@@ -21,7 +21,7 @@ constexpr int ranks_along(std::span<int const> axes) {
   for (int a : axes) ranks = ranks == dyn || Mesh::static_size(a) == dyn ? static_cast<int>(dyn) : ranks * Mesh::static_size(a);
   return ranks;
 }
-template <step How, class Axes, class To, bool Insisted, class X>
+template <step How, class Axes, class To, bool Insisted, int Dim = 0, class X>
 constexpr auto outlined_flat(X const& x) {
   using decided = flat_step_decision<How, To, Insisted, Axes, X>;
   Axes::template require_one_mode<mesh_of_t<X>>();
@@ -30,7 +30,7 @@ constexpr auto outlined_flat(X const& x) {
     return x;
   } else {
     using From = typename decided::From;
-    using Local = typename stepped_local<typename X::local_type, From, To, ranks_along<mesh_of_t<X>>(decided::axes)>::type;
+    using Local = typename decltype(stepped_local<How, typename X::local_type, From, To, ranks_along<mesh_of_t<X>>(decided::axes), Dim>())::type;
     scheduled_step s(transition_of<How, From, To>(), decided::axes[0]);
     for (int n = 1; n < decided::count; ++n) s.act_with(decided::axes[n]);
     return after_step<Local, typename decided::result>(x, s);
@@ -65,29 +65,46 @@ template <detail::Flattened Axes, Placement To = Replicate, Outlined X>
 constexpr auto all_reduce(X const& x) {
   return detail::outlined_flat<step::all_reduce, Axes, To, false>(x);
 }
-template <detail::Flattened Axes, Placement To = Replicate, Outlined X>
+template <detail::Flattened Axes, Placement To = Replicate, int Dim = 0, Outlined X>
 constexpr auto all_gather(X const& x) {
-  return detail::outlined_flat<step::all_gather, Axes, To, false>(x);
+  return detail::outlined_flat<step::all_gather, Axes, To, false, Dim>(x);
 }
-template <detail::Flattened Axes, Placement To, Outlined X>
+template <detail::Flattened Axes, Placement To, int Dim = 0, Outlined X>
 constexpr auto reduce_scatter(X const& x) {
-  return detail::outlined_flat<step::reduce_scatter, Axes, To, false>(x);
+  return detail::outlined_flat<step::reduce_scatter, Axes, To, false, Dim>(x);
 }
 template <detail::Flattened Axes, Placement To, Outlined X>
 constexpr auto all_to_all(X const& x) {
   return detail::outlined_flat<step::all_to_all, Axes, To, false>(x);
 }
-template <detail::Flattened Axes, Placement To, Outlined X>
+template <detail::Flattened Axes, Placement To, int Dim = 0, Outlined X>
 constexpr auto convert(X const& x) {
-  return detail::outlined_flat<step::convert, Axes, To, false>(x);
+  return detail::outlined_flat<step::convert, Axes, To, false, Dim>(x);
 }
-template <detail::Flattened Axes, Placement To, Outlined X>
+template <detail::Flattened Axes, Placement To, int Dim = 0, Outlined X>
 constexpr auto convert(X const& x, expert_t) {
-  return detail::outlined_flat<step::convert, Axes, To, true>(x);
+  return detail::outlined_flat<step::convert, Axes, To, true, Dim>(x);
 }
 template <fixed_string... Axes, Outlined X>
 constexpr auto permute_shards(X const& x) {
   return detail::outlined_order<order_of_shards<Axes...>>(x);
+}
+
+// ---- the rows of a sparse tensor on other owners, and dense values by a layout
+
+/// By any partitioner, or by the layout of another outline. Bytes: of each entry its values and its place.
+template <fixed_string Axis, Placement To, Outlined X, class How>
+  requires detail::is_sparse_outline<X>
+constexpr auto repartition(X const& x, How const&) {
+  return detail::outlined_step<step::repartition, Axis, To, false>(x);
+}
+template <fixed_string Axis, Placement To, detail::DenseOutline X>
+constexpr auto repartition(X const& x, layout_outline) {
+  return detail::outlined_step<step::repartition, Axis, To, false>(x);
+}
+template <fixed_string Axis, Placement To, detail::DenseOutline X>
+constexpr auto convert(X const& x, layout_outline) {
+  return detail::outlined_step<step::convert, Axis, To, false>(x);
 }
 
 // ---- steps that do not wait
@@ -158,7 +175,7 @@ struct outline_in<shape_only<T, E>, U> {
 template <class Local, class T>
 using outline_in_t = typename outline_in<Local, T>::type;
 
-template <step How, fixed_string Name, class To, class... Option, class X>
+template <step How, fixed_string Name, class To, int Dim, class... Option, class X>
 constexpr auto outlined_in_numbers(X const& x) {
   require_step<How, X, Name, To>();
   if constexpr (!legal_step<How, X, Name, To>) {
@@ -167,7 +184,7 @@ constexpr auto outlined_in_numbers(X const& x) {
     constexpr int a = mesh_of_t<X>::template index<Name>();
     using From = placement_on_t<X, a>;
     using Before = typename X::local_type;
-    using After = local_after<X, a, To>;
+    using After = local_after<How, X, a, To, Dim>;
     using In = typename X::value_type;
     using forward = chosen_precision<counts_as_reduction<How, From, To>, In, Option...>;
     using Wire = typename forward::wire_type;
@@ -190,27 +207,27 @@ constexpr auto outlined_in_numbers(X const& x) {
 template <fixed_string Axis, Placement To = Replicate, Outlined X, detail::PrecisionOption... O>
   requires(sizeof...(O) > 0)
 constexpr auto all_reduce(X const& x, O...) {
-  return detail::outlined_in_numbers<step::all_reduce, Axis, To, O...>(x);
+  return detail::outlined_in_numbers<step::all_reduce, Axis, To, 0, O...>(x);
 }
-template <fixed_string Axis, Placement To = Replicate, Outlined X, detail::PrecisionOption... O>
+template <fixed_string Axis, Placement To = Replicate, int Dim = 0, Outlined X, detail::PrecisionOption... O>
   requires(sizeof...(O) > 0)
 constexpr auto all_gather(X const& x, O...) {
-  return detail::outlined_in_numbers<step::all_gather, Axis, To, O...>(x);
+  return detail::outlined_in_numbers<step::all_gather, Axis, To, Dim, O...>(x);
 }
-template <fixed_string Axis, Placement To, Outlined X, detail::PrecisionOption... O>
+template <fixed_string Axis, Placement To, int Dim = 0, Outlined X, detail::PrecisionOption... O>
   requires(sizeof...(O) > 0)
 constexpr auto reduce_scatter(X const& x, O...) {
-  return detail::outlined_in_numbers<step::reduce_scatter, Axis, To, O...>(x);
+  return detail::outlined_in_numbers<step::reduce_scatter, Axis, To, Dim, O...>(x);
 }
 template <fixed_string Axis, Placement To, Outlined X, detail::PrecisionOption... O>
   requires(sizeof...(O) > 0)
 constexpr auto all_to_all(X const& x, O...) {
-  return detail::outlined_in_numbers<step::all_to_all, Axis, To, O...>(x);
+  return detail::outlined_in_numbers<step::all_to_all, Axis, To, 0, O...>(x);
 }
-template <fixed_string Axis, Placement To, Outlined X, detail::PrecisionOption... O>
+template <fixed_string Axis, Placement To, int Dim = 0, Outlined X, detail::PrecisionOption... O>
   requires(sizeof...(O) > 0)
 constexpr auto convert(X const& x, O...) {
-  return detail::outlined_in_numbers<step::convert, Axis, To, O...>(x);
+  return detail::outlined_in_numbers<step::convert, Axis, To, Dim, O...>(x);
 }
 
 } // namespace sla
