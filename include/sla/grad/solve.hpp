@@ -145,7 +145,7 @@ struct make_direct {
 /// A traced operator set up once, for values and derivatives: what `prepare(A, method, preconditioner)` is of a traced A.
 /// X: traced<V>.
 template <class X, class Make>
-class traced_prepared {
+class traced_prepared : public detail::throwing_solves<traced_prepared<X, Make>> {
 public:
   traced_prepared(X a, Make make) : a_(a), make_(std::move(make)), s_(made()) {}
 
@@ -163,18 +163,6 @@ public:
   template <class B, class... Options>
   auto try_solve_adjoint(B const& b, Options const&... options) const {
     return run<true, true>(b, options...);
-  }
-  template <class B, class... Options>
-  auto solve(B const& b, Options const&... options) const {
-    return detail::solved(try_solve(b, options...));
-  }
-  template <class B, class... Options>
-  auto solve_transpose(B const& b, Options const&... options) const {
-    return detail::solved(try_solve_transpose(b, options...));
-  }
-  template <class B, class... Options>
-  auto solve_adjoint(B const& b, Options const&... options) const {
-    return detail::solved(try_solve_adjoint(b, options...));
   }
   /// Another traced matrix, set up anew. Solves that are recorded keep what they were made with.
   void update(X a) {

@@ -17,13 +17,34 @@ X solved(solution<X>&& s) {
   if (!s.report.converged()) throw solve_error(std::move(s.report));
   return std::move(s.x);
 }
+
+/// Solves that throw what the report says, by those of Self that return it. Errors: solve_error; as `solve`.
+template <class Self>
+class throwing_solves {
+public:
+  /// x with A x = b. Options: initial_guess, on, keep_history.
+  template <class B, class... Options>
+  auto solve(B const& b, Options const&... options) const {
+    return solved(static_cast<Self const&>(*this).try_solve(b, options...));
+  }
+  /// x with A^T x = b, by the stored conjugate transpose and the adjoint of the preconditioner, made on first need.
+  template <class B, class... Options>
+  auto solve_transpose(B const& b, Options const&... options) const {
+    return solved(static_cast<Self const&>(*this).try_solve_transpose(b, options...));
+  }
+  /// x with A^H x = b.
+  template <class B, class... Options>
+  auto solve_adjoint(B const& b, Options const&... options) const {
+    return solved(static_cast<Self const&>(*this).try_solve_adjoint(b, options...));
+  }
+};
 } // namespace detail
 
 /// An operator with a method and a preconditioner, set up once: made by `prepare(A, method, preconditioner)`.
 /// It owns its copy of A's values (move A in to spare it). Copies share all until one is updated. Calls on one object and
 /// its copies are not for several threads at once.
 template <class A, class Method, class P>
-class prepared {
+class prepared : public detail::throwing_solves<prepared<A, Method, P>> {
   using World = linear_world<A>;
   /// Right-hand sides of higher floors: traced ones.
   template <class Op, class B, class... Options>
@@ -39,23 +60,7 @@ public:
   /// How often a factorisation or preconditioner was made or renewed.
   int setups() const { return state_->setups; }
 
-  /// x with A x = b. Errors: solve_error; as `solve`. Options: initial_guess, on, keep_history.
-  template <class B, class... Options>
-  auto solve(B const& b, Options const&... options) const {
-    return detail::solved(try_solve(b, options...));
-  }
-  /// x with A^T x = b, by the stored conjugate transpose and the adjoint of the preconditioner, made on first need.
-  template <class B, class... Options>
-  auto solve_transpose(B const& b, Options const&... options) const {
-    return detail::solved(try_solve_transpose(b, options...));
-  }
-  /// x with A^H x = b.
-  template <class B, class... Options>
-  auto solve_adjoint(B const& b, Options const&... options) const {
-    return detail::solved(try_solve_adjoint(b, options...));
-  }
-
-  /// The same, with the report instead of solve_error.
+  /// {x, report}, whether or not the tolerance was reached.
   template <class B, class... Options>
   auto try_solve(B const& b, Options const&... options) const {
     if constexpr (is_foreign<op::try_solve, B, Options...>)

@@ -101,9 +101,42 @@ void check_guess(V const& x0, V const& b) {
     throw shape_error(text("solve(A, b, ..., initial_guess(x0)): x0 is ", to_string(x0.extents()), ", and the solution ", to_string(b.extents())));
 }
 
+/// b as a V: itself, or evaluated.
+template <class V, class B>
+decltype(auto) as_vector(B const& b) {
+  if constexpr (std::same_as<B, V>) {
+    return (b);
+  } else {
+    V vector(b.extents(), uninitialized);
+    fuse(set(vector, b));
+    return vector;
+  }
+}
+
+/// What operators have alike whose vectors are tensors of one memory.
+template <class A>
+struct tensor_world {
+  template <class V>
+  static V zero(A const&, V const& b) {
+    return V(b.extents());
+  }
+  template <class V>
+  static void check_guess(V const& x0, V const& b) {
+    detail::check_guess(x0, b);
+  }
+  template <class V>
+  static bool is_empty(A const&, V const& b) {
+    return b.size() == 0;
+  }
+  template <class P>
+  static auto setup(P const& p, A const& a) {
+    return detail::setup(p, a);
+  }
+};
+
 /// What sparse tensors of every memory have alike.
 template <class A>
-struct sparse_world {
+struct sparse_world : tensor_world<A> {
   using T = typename A::value_type;
   using S = typename A::shape_type;
   template <class B>
@@ -141,22 +174,6 @@ struct sparse_world {
       if (b[axis] != range[axis])
         throw shape_error(text("solve(A, b): A is ", a.rows(), " x ", a.cols(), ", b is ", to_string(b), "; axis ", axis, " of b should be ", range[axis]));
   }
-  template <class V>
-  static V zero(A const&, V const& b) {
-    return V(b.extents());
-  }
-  template <class V>
-  static void check_guess(V const& x0, V const& b) {
-    detail::check_guess(x0, b);
-  }
-  template <class V>
-  static bool is_empty(A const&, V const& b) {
-    return b.size() == 0;
-  }
-  template <class P>
-  static auto setup(P const& p, A const& a) {
-    return detail::setup(p, a);
-  }
 };
 } // namespace detail
 
@@ -172,17 +189,10 @@ struct linear_world<sparse_tensor<T, S, F, host_memory>> : detail::sparse_world<
   }
   template <class B>
   static decltype(auto) right_hand_side(A const& a, B const& b) {
-    using V = typename base::template vector_type<B>;
     base::check_extents(a, b.extents());
-    if constexpr (std::same_as<B, V>) {
-      detail::require_finite(b, "b");
-      return b;
-    } else {
-      V vector(b.extents(), uninitialized);
-      fuse(set(vector, b));
-      detail::require_finite(vector, "b");
-      return vector;
-    }
+    decltype(auto) vector = detail::as_vector<typename base::template vector_type<B>>(b);
+    detail::require_finite(vector, "b");
+    return vector;
   }
   template <class V>
   static auto space(A const& a, V const& b) {
@@ -197,7 +207,7 @@ struct linear_world<sparse_tensor<T, S, F, host_memory>> : detail::sparse_world<
 /// axis, and perhaps one of right-hand sides. `prepare(A).solve_transpose` needs a member `adjoint()`.
 template <class A>
   requires requires { typename A::linear_operator_tag; }
-struct linear_world<A> {
+struct linear_world<A> : detail::tensor_world<A> {
   using operator_type = A;
   template <class B>
   static constexpr bool accepts = detail::VectorOn<std::remove_cvref_t<B>, host_memory>;
@@ -206,11 +216,10 @@ struct linear_world<A> {
 
   static void check(A const&) {}
   template <class B>
-  static auto right_hand_side(A const&, B const& b) {
+  static decltype(auto) right_hand_side(A const&, B const& b) {
     using V = vector_type<B>;
     static_assert(V::rank == 1 || V::rank == 2, "sla: solve(A, b) with an operator of yours: b has one axis, and perhaps one of right-hand sides");
-    V vector(b.extents(), uninitialized);
-    fuse(set(vector, b));
+    decltype(auto) vector = detail::as_vector<V>(b);
     detail::require_finite(vector, "b");
     return vector;
   }
@@ -222,22 +231,6 @@ struct linear_world<A> {
   template <class V>
   static auto space(A const& a, V const& b) {
     return host_space<(V::rank > 1)>(layout(a, b));
-  }
-  template <class V>
-  static V zero(A const&, V const& b) {
-    return V(b.extents());
-  }
-  template <class V>
-  static void check_guess(V const& x0, V const& b) {
-    detail::check_guess(x0, b);
-  }
-  template <class V>
-  static bool is_empty(A const&, V const& b) {
-    return b.size() == 0;
-  }
-  template <class P>
-  static auto setup(P const& p, A const& a) {
-    return detail::setup(p, a);
   }
   static auto adjoint(A const& a) { return a.adjoint(); }
   static bool same_pattern(A const&, A const&) { return true; }

@@ -66,17 +66,10 @@ struct linear_world<sparse_tensor<T, S, F, device_memory>> : detail::sparse_worl
   }
   template <class B>
   static decltype(auto) right_hand_side(A const& a, B const& b) {
-    using V = typename base::template vector_type<B>;
     base::check_extents(a, b.extents());
-    if constexpr (std::same_as<B, V>) {
-      require_finite(b);
-      return b;
-    } else {
-      V vector(b.extents(), uninitialized);
-      fuse(set(vector, b));
-      require_finite(vector);
-      return vector;
-    }
+    decltype(auto) vector = detail::as_vector<typename base::template vector_type<B>>(b);
+    require_finite(vector);
+    return vector;
   }
   template <class V>
   static auto space(A const& a, V const& b) {

@@ -20,7 +20,6 @@ struct basic_gmres {
   using method_tag = void;
   static constexpr char const* name = "gmres";
   static constexpr bool needs_definite = false;
-  static constexpr int capacity = Capacity;
 
   /// Improves x until `make_stop`'s test is content. Returns one progress per item.
   template <class S, class A, class M, class V, class MakeStop>
