@@ -22,25 +22,46 @@ index_t planned_bytes(X const& x) {
     return 1;
 }
 
+/// The bytes of the whole result, before it is there: by the operands that have its indices; else it counts as large as the largest.
+template <class Query, class... X>
+index_t result_bytes(X const&... x) {
+  index_t bytes = sizeof(double);
+  for (int d = 0; d < Query::problem.how.result_rank[0]; ++d) {
+    constexpr auto const& p = Query::problem;
+    auto const from = plans::source_of_extent(p, d);
+    int k = 0;
+    index_t extent = 0;
+    auto const look = [&](auto const& value) {
+      if constexpr (DistributedTensor<decltype(value)>)
+        if (k == from.operand) extent = whole_extent(value, from.dim);
+      ++k;
+    };
+    (look(value_under(x)), ...);
+    if (extent == 0) return (std::max)({planned_bytes(x)...});
+    bytes *= extent;
+  }
+  return bytes;
+}
+
 /// Do the extents of the operands divide into the equal pieces of the N-th plan?
 template <class Query, int N, int... K, class... X>
 bool plan_divides(std::integer_sequence<int, K...>, X const&... x) {
   using member = plans::set_member<Query, N>;
   auto const fits = []<int M>(std::integral_constant<int, M>, auto const& operand) {
-    if constexpr (member::template before<M>::needs_division)
-      return divides<typename member::template before<M>::way, member::call.piece[M]>(value_under(operand));
+    using path = typename member::template before<M>;
+    if constexpr (plans::deals_anew<path>)
+      return divides<typename path::way, path::piece>(value_under(operand));
     else
       return true;
   };
   return (fits(std::integral_constant<int, K>{}, x) && ...);
 }
 
-/// The number of the plan that is taken, of N... plans; as many as there are if equal pieces do not divide the extents. The result
-/// counts as large as the largest operand: its size is not known before it is there.
+/// The number of the plan that is taken, of N... plans; as many as there are if the extents of the operands divide into the pieces of none.
 template <class Query, int... N, class... X>
 int cheapest_plan(std::integer_sequence<int, N...>, X const&... x) {
   plans::operand_bytes bytes{{planned_bytes(x)...}};
-  bytes[int(sizeof...(X))] = (std::max)({bytes[0], planned_bytes(x)...});
+  bytes[int(sizeof...(X))] = result_bytes<Query>(x...);
   bool const fits[] = {plan_divides<Query, N>(std::make_integer_sequence<int, int(sizeof...(X))>{}, x...)...};
   int chosen = int(sizeof...(N));
   auto least = (std::numeric_limits<std::int64_t>::max)();
@@ -62,7 +83,7 @@ constexpr auto run_cheapest(plans::PlanSet<Plans...>, F const& run, X const&... 
     return run(typename type_at<0, type_list<Plans...>>::type::plan{});
   } else {
     int const chosen = cheapest_plan<Query>(std::make_integer_sequence<int, plans::plan_set_v<Query>.size>{}, x...);
-    return chosen_result(chosen, [&] { return run(typename Plans::plan{}); }...);
+    return chosen_result((std::min)(chosen, int(sizeof...(Plans)) - 1), [&] { return run(typename Plans::plan{}); }...);
   }
 }
 

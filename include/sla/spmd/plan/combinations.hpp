@@ -55,6 +55,20 @@ constexpr bool same_indices(operation_problem const& p, int k, int l) {
   return met == (1U << rank(k)) - 1U;
 }
 
+/// The dimension of an operand that has the index of a dimension of the result, and so its extent; operand -1: no rule says.
+struct extent_source {
+  std::int8_t operand = -1, dim = -1;
+};
+constexpr extent_source source_of_extent(operation_problem const& p, int d) {
+  for (int n = 0; n < p.how.size; ++n) {
+    auto const& r = p.how.rules[n];
+    if (r.out[0].kind != slot_kind::shard || r.out[0].dim != d) continue;
+    for (int k = 0; k < p.inputs; ++k)
+      if (r.in[k].kind == slot_kind::shard) return {static_cast<std::int8_t>(k), r.in[k].dim};
+  }
+  return {};
+}
+
 inline constexpr int max_combinations = 64, max_targets = 32;
 
 /// Placements that are met, each once.

@@ -120,9 +120,9 @@ constexpr void write_call(plan_text& out, std::integer_sequence<int, K...>) {
   write_path<After, After>(out, priced);
 }
 
-template <class Op, class Query, int N, int... K>
+template <class Op, class Query, class Member, int... K>
 constexpr void write_member(plan_text& out, std::integer_sequence<int, K...> operands) {
-  write_call<Op, Query, typename set_member<Query, N>::after, typename set_member<Query, N>::template before<K>...>(out, operands);
+  write_call<Op, Query, typename Member::after, typename Member::template before<K>...>(out, operands);
 }
 
 /// The plans of a set, each below its cost.
@@ -140,11 +140,10 @@ constexpr void write_plan_set(plan_text& out, std::integer_sequence<int, K...> o
     }
     out << ":\n";
   };
-  ((write_cost(set_member<Query, N>::call.cost), write_member<Op, Query, N>(out, operands)), ...);
-  if constexpr (set_type<Op, Query, decltype(operands), decltype(members)>::may_not_divide) {
+  ((write_cost(set_member<Query, N>::call.cost), write_member<Op, Query, set_member<Query, N>>(out, operands)), ...);
+  if constexpr (set_type<Op, Query, decltype(operands), decltype(members)>::has_fallback) {
     out << "where extents do not divide:\n";
-    using first = set_member<Query, 0>;
-    write_call<Op, Query, typename first::after, typename first::template careful<K>...>(out, operands);
+    write_member<Op, Query, undivided_member<Query>>(out, operands);
   }
 }
 
@@ -154,7 +153,7 @@ consteval plan_text explained_call(std::integer_sequence<int, K...> operands) {
   if constexpr (!has_plan_set<Query>)
     write_call<Op, Query, result_path<Query>, operand_path<Query, K>...>(out, operands);
   else if constexpr (is_one_plan<Op, Query>)
-    write_member<Op, Query, 0>(out, operands);
+    write_member<Op, Query, set_member<Query, 0>>(out, operands);
   else
     write_plan_set<Op, Query>(out, operands, std::make_integer_sequence<int, plan_set_v<Query>.size>{});
   return out;

@@ -17,7 +17,7 @@ struct Priced {
   using plan = Plan;
 };
 /// Plans of one call: the cheapest one is taken, by the sizes of the whole operands, which all ranks know; of those whose equal
-/// pieces the extents have, else the Indivisible one.
+/// pieces the extents have, else the Indivisible one, where all deal out such pieces.
 template <class... Plans>
 struct PlanSet {
   static constexpr int size = static_cast<int>(sizeof...(Plans));
@@ -72,7 +72,7 @@ template <class Query, int K, int N>
 struct operand_way {
   using mesh_type = typename Query::mesh_type;
   using keys = typename Query::keys;
-  static constexpr bool by_class = false;
+  static constexpr bool by_class = false, of_result = false;
   static constexpr typing from = Query::problem.given[K].type, to = combinations_v<Query>.operand[K].at[N];
   static constexpr whole_size whole{{}, Query::bytes[K]};
   static constexpr planned_route route(bool careful) { return route_between(from, to, Query::setting::value, {false, careful, false, {}}); }
@@ -82,53 +82,16 @@ template <class Query, int N>
 struct result_way {
   using mesh_type = typename Query::mesh_type;
   using keys = typename Query::keys;
-  static constexpr bool by_class = false;
+  static constexpr bool by_class = false, of_result = true;
   static constexpr typing from = combinations_v<Query>.result.at[N], to = Query::problem.wished ? Query::problem.wish : from;
   static constexpr whole_size whole{{}, Query::problem.how.result_rank[0] == 0 ? 8 : 0};
   static constexpr planned_route route(bool) { return route_between(from, to, Query::setting::value, {false, true, false, {}}); }
 };
 
-template <class Way>
-inline constexpr way_lines lines_v = [] {
-  way_lines out;
-  if constexpr (Way::from == Way::to) {
-    out.size = 1;
-  } else if constexpr (pieces_v<Way>.path[0].reachable()) {
-    for (; out.size < pieces_v<Way>.size; ++out.size) {
-      auto& line = out.line[out.size] = line_of(Way::route(false).problem, pieces_v<Way>.path[out.size]);
-      if (Way::whole.bytes) line = {line.at(Way::whole.bytes) / 65536, 0};
-    }
-  }
-  return out;
-}();
-template <class Query, int K, class Numbers>
-inline constexpr fixed_array<way_lines, max_targets> lines_to_all{};
-template <class Query, int K, int... N>
-inline constexpr fixed_array<way_lines, max_targets> lines_to_all<Query, K, std::integer_sequence<int, N...>>{{lines_v<operand_way<Query, K, N>>...}};
-template <class Query, class Numbers>
-inline constexpr fixed_array<way_lines, max_targets> lines_to_wish{};
-template <class Query, int... N>
-inline constexpr fixed_array<way_lines, max_targets> lines_to_wish<Query, std::integer_sequence<int, N...>>{{lines_v<result_way<Query, N>>...}};
-
-template <class Query, int... K>
-consteval priced_calls price_all(std::integer_sequence<int, K...>) {
-  way_lines const* const lines[] = {
-      lines_to_all<Query, K, std::make_integer_sequence<int, combinations_v<Query>.operand[K].size>>.data...,
-      lines_to_wish<Query, std::make_integer_sequence<int, combinations_v<Query>.result.size>>.data};
-  return priced_calls_of(combinations_v<Query>, Query::problem.inputs, lines, sizes_in<Query>::value);
-}
-/// The plans that sizes choose from.
-template <class Query>
-inline constexpr priced_calls plan_set_v = [] {
-  if constexpr (combinations_v<Query>.complete)
-    return price_all<Query>(std::make_integer_sequence<int, Query::problem.inputs>{});
-  else
-    return priced_calls{false};
-}();
-
 /// A piece of a way as a path; what stays has no steps.
 template <class Way, int Piece>
 struct way_path : Way {
+  static constexpr int piece = Piece;
   using way = Way;
   static constexpr step_list value = [] {
     if constexpr (Way::from == Way::to)
@@ -136,8 +99,8 @@ struct way_path : Way {
     else
       return pieces_v<Way>.path[Piece];
   }();
-  static constexpr bool needs_division = plans::needs_division(Way::route(false), value);
 };
+/// The way for extents that equal pieces do not divide.
 template <class Way>
 struct careful_way : Way {
   static constexpr planned_route route(bool) { return Way::route(true); }
@@ -148,6 +111,78 @@ struct careful_way : Way {
       return careful_v<Way>;
   }();
 };
+/// Does a path of an operand deal out equal pieces that the operand does not come in? Where it leads is the planner's choice.
+template <class Path>
+inline constexpr bool deals_anew = [] {
+  auto r = Path::route(false);
+  r.problem.target_axes = {};
+  return needs_division(r, Path::value);
+}();
+
+/// The lines of all pieces of a way.
+struct by_size {
+  template <class Way>
+  static constexpr way_lines lines = [] {
+    way_lines out;
+    if constexpr (Way::from == Way::to) {
+      out.size = 1;
+    } else if constexpr (pieces_v<Way>.path[0].reachable()) {
+      for (; out.size < pieces_v<Way>.size; ++out.size) {
+        auto& line = out.line[out.size] = line_of(Way::route(false).problem, pieces_v<Way>.path[out.size]);
+        if (Way::whole.bytes) line = {line.at(Way::whole.bytes) / 65536, 0};
+      }
+    }
+    return out;
+  }();
+};
+/// The line of the careful way alone.
+struct whatever_divides {
+  template <class Way>
+  static constexpr way_lines lines = [] {
+    way_lines out;
+    if (careful_way<Way>::value.reachable() && (Way::of_result || !deals_anew<careful_way<Way>>))
+      out.line[out.size++] = line_of(Way::route(true).problem, careful_way<Way>::value);
+    return out;
+  }();
+};
+
+template <class Which, class Query, int K, class Numbers>
+inline constexpr fixed_array<way_lines, max_targets> lines_to_all{};
+template <class Which, class Query, int K, int... N>
+inline constexpr fixed_array<way_lines, max_targets> lines_to_all<Which, Query, K, std::integer_sequence<int, N...>>{
+    {Which::template lines<operand_way<Query, K, N>>...}};
+template <class Which, class Query, class Numbers>
+inline constexpr fixed_array<way_lines, max_targets> lines_to_wish{};
+template <class Which, class Query, int... N>
+inline constexpr fixed_array<way_lines, max_targets> lines_to_wish<Which, Query, std::integer_sequence<int, N...>>{
+    {Which::template lines<result_way<Query, N>>...}};
+
+template <class Which, class Query, int... K>
+consteval priced_calls price_all(std::integer_sequence<int, K...>) {
+  way_lines const* const lines[] = {
+      lines_to_all<Which, Query, K, std::make_integer_sequence<int, combinations_v<Query>.operand[K].size>>.data...,
+      lines_to_wish<Which, Query, std::make_integer_sequence<int, combinations_v<Query>.result.size>>.data};
+  return priced_calls_of(combinations_v<Query>, Query::problem.inputs, lines, sizes_in<Query>::value);
+}
+/// The plans that sizes choose from.
+template <class Query>
+inline constexpr priced_calls plan_set_v = [] {
+  if constexpr (combinations_v<Query>.complete)
+    return price_all<by_size, Query>(std::make_integer_sequence<int, Query::problem.inputs>{});
+  else
+    return priced_calls{false};
+}();
+/// The plan for extents that the pieces of those do not divide: at equal sizes. Its combination is -1 where there is none.
+template <class Query>
+inline constexpr priced_call undivided_v = [] {
+  constexpr auto all = price_all<whatever_divides, Query>(std::make_integer_sequence<int, Query::problem.inputs>{});
+  operand_bytes equal;
+  for (int k = 0; k <= max_operands; ++k) equal[k] = nominal_bytes;
+  priced_call best{-1};
+  for (int n = 0; n < all.size; ++n)
+    if (best.combination < 0 || all.at[n].cost.at(equal) < best.cost.at(equal)) best = all.at[n];
+  return best;
+}();
 
 /// The N-th plan of a set.
 template <class Query, int N>
@@ -156,32 +191,41 @@ struct set_member {
   static constexpr combination chosen = combinations_v<Query>.at[call.combination];
   template <int K>
   using before = way_path<operand_way<Query, K, chosen.operand[K]>, call.piece[K]>;
-  template <int K>
-  using careful = careful_way<operand_way<Query, K, chosen.operand[K]>>;
   using after = way_path<result_way<Query, chosen.result>, call.piece[Query::problem.inputs]>;
+};
+/// The one for indivisible extents.
+template <class Query>
+struct undivided_member {
+  static constexpr combination chosen = combinations_v<Query>.at[undivided_v<Query>.combination];
+  template <int K>
+  using before = careful_way<operand_way<Query, K, chosen.operand[K]>>;
+  using after = careful_way<result_way<Query, chosen.result>>;
 };
 
 template <class Op, class Query, class Operands, class Members>
 struct set_type;
 template <class Op, class Query, int... K, int... N>
 struct set_type<Op, Query, std::integer_sequence<int, K...>, std::integer_sequence<int, N...>> {
-  using operands = std::integer_sequence<int, K...>;
+  template <class Member>
+  using plan = typename plan_by<Op, std::integer_sequence<int, K...>, typename Member::after, typename Member::template before<K>...>::type;
   template <int M>
-  using member = set_member<Query, M>;
+  static constexpr cost_plane cost = plan_set_v<Query>.at[M].cost;
   template <int M>
-  using plan = typename plan_by<Op, operands, typename member<M>::after, typename member<M>::template before<K>...>::type;
+  using priced = Priced<plan<set_member<Query, M>>, cost<M>.fixed, cost<M>.per_byte[K]..., cost<M>.per_byte[sizeof...(K)]>;
   template <int M>
-  using priced = Priced<plan<M>, member<M>::call.cost.fixed, member<M>::call.cost.per_byte[K]..., member<M>::call.cost.per_byte[sizeof...(K)]>;
-  template <int M>
-  static constexpr bool member_needs_division = (member<M>::template before<K>::needs_division || ...);
-  static constexpr bool may_not_divide = (member_needs_division<N> || ...);
+  static constexpr bool member_deals_anew = (deals_anew<typename set_member<Query, M>::template before<K>> || ...);
+  static constexpr bool has_fallback = [] { // else there is always one that fits
+    if constexpr ((member_deals_anew<N> && ...))
+      return undivided_v<Query>.combination >= 0;
+    else
+      return false;
+  }();
 
   static consteval auto make() {
-    if constexpr (may_not_divide)
-      return std::type_identity<
-          PlanSet<priced<N>..., Indivisible<typename plan_by<Op, operands, typename member<0>::after, typename member<0>::template careful<K>...>::type>>>{};
+    if constexpr (has_fallback)
+      return std::type_identity<PlanSet<priced<N>..., Indivisible<plan<undivided_member<Query>>>>>{};
     else if constexpr (sizeof...(N) == 1)
-      return std::type_identity<plan<0>>{};
+      return std::type_identity<plan<set_member<Query, 0>>>{};
     else
       return std::type_identity<PlanSet<priced<N>...>>{};
   }
@@ -192,7 +236,7 @@ struct set_type<Op, Query, std::integer_sequence<int, K...>, std::integer_sequen
 template <class Query>
 inline constexpr bool has_plan_set = [] {
   if constexpr (sizes_decide<Query>)
-    return plan_set_v<Query>.complete;
+    return plan_set_v<Query>.complete && plan_set_v<Query>.size > 0;
   else
     return false;
 }();
@@ -201,7 +245,7 @@ template <class Op, class Query>
 using set_type_of = set_type<Op, Query, std::make_integer_sequence<int, Query::problem.inputs>, std::make_integer_sequence<int, plan_set_v<Query>.size>>;
 /// Is one plan best at all sizes?
 template <class Op, class Query>
-inline constexpr bool is_one_plan = plan_set_v<Query>.size == 1 && !set_type_of<Op, Query>::may_not_divide;
+inline constexpr bool is_one_plan = plan_set_v<Query>.size == 1 && !set_type_of<Op, Query>::has_fallback;
 
 template <class Op, class Query, class Operands>
 struct plan_type;
