@@ -107,7 +107,7 @@ endif()
 foreach(compiler IN LISTS compilers)
   set(skip "")
   if(compiler STREQUAL "nvcc")
-    set(skip "-DSKIP=E26|E28|E30|E36")
+    set(skip "-DSKIP=E26|E28|E36")
   endif()
   add_test(NAME page.spmd.${compiler} COMMAND ${CMAKE_COMMAND} -DPAGE=${PROJECT_SOURCE_DIR}/include/sla/spmd/README.md
     "-DCOMPILE=${command_${compiler}}" -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/page.spmd.${compiler} ${skip} -P ${PROJECT_SOURCE_DIR}/cmake/check_page.cmake)

@@ -104,6 +104,25 @@ static_assert(step_says<step::all_gather, X<Shard<0>, Shard<0>>, "dp", Replicate
 static_assert(step_says<step::reinterpret, X<Shard<0>, Replicate>, "dp", Replicate>("sla[E34] reinterpret: ",
                                                                                     "fix: all_gather<\"dp\", Replicate>(x) "));
 
+// extents that the type states, and the ranks do not divide
+template <class E, class... P>
+using Stated = distributed<tensor<double, E>, Grid, P...>;
+static_assert(explain_step_error<step::reduce_scatter, Stated<Extents<9>, Replicate, Partial<>>, "tp", Shard<0>>() ==
+              "sla[E30] reduce_scatter: this step needs equal pieces, and the ranks of the axis do not hold them, or do not divide the "
+              "extent. found x: Partial<Sum> on tp, 9 indices for 4 ranks. fix: reduce_scatter<\"tp\", Shard<0, Balanced>>(x) (forward "
+              "reduce_scatter, backward all_gather). context: reduce_scatter<\"tp\", Shard<0>>(x: {dp: Replicate, tp: Partial<Sum>}) on "
+              "mesh{dp: 2, tp: 4}");
+static_assert(step_says<step::convert, Stated<Extents<8, 6>, Replicate, Replicate>, "tp", Shard<1>>("sla[E30] convert: ",
+                                                                                              "6 indices for 4 ranks. fix: convert<\"tp\", "
+                                                                                              "Shard<1, Balanced>>(x) "));
+static_assert(explain_step_error<step::convert, Stated<Extents<8, 6>, Replicate, Replicate>, "dp", Shard<1>>().empty());
+static_assert(step_says<step::all_to_all, Stated<Extents<8, 7>, Shard<0>, Replicate>, "dp", Shard<1>>("sla[E30] all_to_all: ",
+                                                                                                "all_to_all<\"dp\", Shard<1, Balanced>>(x)"));
+static_assert(step_says<step::repartition, Stated<Extents<3>, Shard<0>, Replicate>, "dp", Shard<0, Table<2, 3>>>(
+    "sla[E30] repartition: ", "6 indices for 2 ranks. fix: repartition<\"dp\", Shard<0, Balanced>>(x)"));
+static_assert(explain_step_error<step::repartition, Stated<Extents<3>, Shard<0>, Replicate>, "dp", Shard<0, Table<2, 4>>>().empty());
+static_assert(explain_step_error<step::convert, Stated<Extents<dyn>, Replicate, Replicate>, "dp", Shard<0>>().empty()); // nobody knows
+
 /// The literals of spmd/sentences.hpp, adjacent ones joined.
 std::vector<std::string> sentences() {
   std::ifstream in(data("../../include/sla/spmd/sentences.hpp"));

@@ -89,7 +89,11 @@ constexpr X run_steps(type_list<>, X const& x) {
 }
 template <class First, class... Rest, class X>
 constexpr auto run_steps(type_list<First, Rest...>, X const& x) {
-  return run_steps(type_list<Rest...>{}, run_step<First>(x));
+  using Y = decltype(run_step<First>(x));
+  if constexpr (std::same_as<X, Y> && !std::same_as<typename First::from, typename First::to>)
+    return run_step<First>(x); // refused: one error
+  else
+    return run_steps(type_list<Rest...>{}, run_step<First>(x));
 }
 template <class... Steps, class X>
 constexpr auto run_plan(plans::Route<Steps...>, X const& x) {
@@ -212,6 +216,25 @@ auto run_found(plans::Envelope<Pieces...>, X const& x) {
   return run_by_size<Query, typename split::fallback>(typename split::pieces{}, x, std::make_integer_sequence<int, plans::pieces_v<Query>.size>{});
 }
 
+/// The first axis along which the wanted equal pieces do not divide the extents that the types state, and how many pieces
+/// it makes with the axes before it; -1 if there is none.
+struct uneven_pieces {
+  int axis = -1, pieces = 0;
+};
+template <class Query>
+constexpr uneven_pieces uneven_pieces_of() {
+  constexpr auto const& m = Query::setting::value;
+  int pieces[max_dims] = {};
+  for (int a = 0; a < Query::to.axes; ++a) {
+    auto const p = Query::to.on[a];
+    if (p.kind != placement_kind::shard || !m.even[p.family] || p.dim >= max_dims || Query::mesh_type::static_size(a) == dyn) continue;
+    auto& n = pieces[p.dim];
+    n = (n ? n : 1) * m.size[a];
+    if (Query::whole.extent[p.dim] % n != 0) return {a, n};
+  }
+  return {};
+}
+
 template <class List, bool Insisted, class X>
 constexpr auto redistributed(X const& x) {
   using Value = stepping_t<X>;
@@ -219,7 +242,14 @@ constexpr auto redistributed(X const& x) {
     return redistributed<List, Insisted>(eval(x));
   } else {
     using planned = plans::redistribution<Value, List, Insisted>;
-    if constexpr (!planned::possible) {
+    constexpr auto uneven = uneven_pieces_of<typename planned::query>();
+    if constexpr (!planned::possible && uneven.axis >= 0) {
+      using To = typename placement_number<uneven.axis, List>::type;
+      using Facts = type_list<operand_is<0, placements_of_t<Value>>, To, on_axis<mesh_of_t<Value>::template name_string<uneven.axis>()>,
+                              indices_for_ranks<planned::query::whole.extent[To::dim], uneven.pieces>>;
+      refuse<code::indivisible, Facts>();
+      return x;
+    } else if constexpr (!planned::possible) {
       static_assert(has_plan<placements_of_t<Value>, List>,
                     "sla[E16]: no steps lead from the placements of the value to these: a Partial is made of what is whole on every rank only, "
                     "an Invariant of a Replicate by the tag sla::expert, a Part by its layout (repartition), and Varying and halos stay as they are");
@@ -251,7 +281,7 @@ template <class X>
 concept Redistributing = Stepping<X> || Outlined<X>;
 template <StepOn S, Outlined X>
 constexpr auto perform(S, X const& x) {
-  return detail::outlined_step<S::how, S::axis, typename S::to, S::insisted>(x);
+  return detail::outlined_step<S::how, S::axis, typename S::to, S::insisted, S::dim>(x);
 }
 
 /// The same value in these placements, one for each axis of the mesh, by the cheapest steps: `route_to<X, P...>` is their type and

@@ -148,7 +148,10 @@ constexpr auto step_text() {
   write_code(out, Refused::why.what);
   out << name_of(How) << ": " << rule_broken(Refused::why.what) << ". found x: ";
   write_placement<typename Refused::From>(out);
-  out << " on " << Mesh::name(Axis) << ".";
+  out << " on " << Mesh::name(Axis);
+  if constexpr (Refused::why.what == code::indivisible)
+    out << ", " << static_cast<int>(extent_to_deal<T, Axis, To>()) << " indices for " << Mesh::static_size(Axis) << " ranks";
+  out << ".";
   if constexpr (Refused::superfluous) {
     out << " fix: remove the call.";
   } else if constexpr (Refused::mended.size > 0) {

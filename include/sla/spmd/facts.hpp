@@ -21,6 +21,8 @@ struct on_axis;
 template <int Number, class Is>
 struct operand_is;
 struct literal_number;
+template <std::int64_t Indices, std::int64_t Ranks>
+struct indices_for_ranks;
 template <class... Calls>
 struct fix_by; // all of them, in this order
 template <int Number, class Call>
@@ -209,16 +211,34 @@ template <class Op, class... Ts>
 using refused_call =
     call_refusal<Op, std::make_integer_sequence<int, static_cast<int>(sizeof...(Ts))>, std::remove_cvref_t<Ts>...>;
 
+/// Where the ranks cannot hold equal pieces: the placement that a fix names instead.
+template <class To, code Why>
+struct mendable {
+  using type = To;
+};
+template <class To>
+struct mendable<To, code::indivisible> {
+  using type = Shard<To::dim, Balanced, To::level>;
+};
+template <class T, int Axis, class To, code Why>
+consteval auto extent_fact() {
+  if constexpr (Why == code::indivisible)
+    return type_list<indices_for_ranks<extent_to_deal<T, Axis, To>(), mesh_of_t<T>::static_size(Axis)>>{};
+  else
+    return type_list<>{};
+}
+
 /// A refused step on one axis of a T: why, the step that keeps the value instead, and all of it as type names.
 template <step How, class T, int Axis, class To, bool Insisted>
 struct step_refusal {
   using mesh_type = mesh_of_t<T>;
   using From = placement_on_t<T, Axis>;
   using list = placements_of_t<T>;
-  using keys = typename joined_keys<list, placements<To>>::type;
   static constexpr diagnostic why = step_diagnostic_v<How, T, Axis, To, Insisted>;
+  using Wanted = typename mendable<To, why.what>::type;
+  using keys = typename joined_keys<list, placements<Wanted>>::type;
   static constexpr suggested_fix mended =
-      suggest_step(operand_traits<T>::template value<keys>.type, Axis, How, to_value<To, keys>());
+      suggest_step(operand_traits<T>::template value<keys>.type, Axis, How, to_value<Wanted, keys>());
   /// Nothing is to be done on the way to what the ranks hold already.
   static constexpr bool superfluous = std::is_same_v<From, To>;
 
@@ -233,7 +253,7 @@ struct step_refusal {
   }
   using step_name = typename decltype(call_name<How, mesh_type::template name_string<Axis>(), From::kind, To>())::type;
   using facts = decltype(type_list<step_name, operand_is<0, From>>{} + axis_fact<mesh_type, Axis>() +
-                         fix_fact(std::make_integer_sequence<int, mended.size>{}));
+                         extent_fact<T, Axis, To, why.what>() + fix_fact(std::make_integer_sequence<int, mended.size>{}));
 };
 
 } // namespace detail

@@ -142,9 +142,9 @@ requires(is_about_steps(Why)) constexpr void refuse() {
                   "a product (a solve wants rows). Distribute it by the layout of the matrix, or all_gather<axis>(x)");
   else if constexpr (Why == code::indivisible)
     static_assert(placements_allow<Facts>,
-                  "sla[E30]: the ranks of the axis do not hold equal pieces, and this step needs them. Deal the "
-                  "dimension out by a family that takes any extent, Shard<d, Balanced>, for steps that allow it; or "
-                  "gather it first");
+                  "sla[E30]: this step needs equal pieces, and the ranks of the axis do not hold them, or do not divide the "
+                  "extent. Deal the dimension out by a family that takes any extent, Shard<d, Balanced>, for steps that "
+                  "allow it; or gather it first");
   else if constexpr (Why == code::reduction_over_ghosts)
     static_assert(placements_allow<Facts>,
                   "sla[E32]: a reduction over a Ghost would count the halo twice. Drop the halo first: convert<axis, "

@@ -253,10 +253,43 @@ constexpr diagnostic check_step(step how, typing const& t, int axis, placed to, 
 
 namespace detail {
 
+/// How many indices of a T the placement To would deal out along the axis, what outer axes leave of them; dyn where the
+/// type does not tell, or To deals out none.
+template <class T, int Axis, class To>
+consteval index_t extent_to_deal() {
+  if constexpr (To::kind == placement_kind::shard && requires { typename local_of_t<T>::extents_type; }) {
+    using From = placement_on_t<T, Axis>;
+    using E = typename local_of_t<T>::extents_type;
+    constexpr index_t ranks = mesh_of_t<T>::static_size(Axis);
+    if constexpr (To::dim >= 0 && To::dim < E::rank && ranks != dyn) {
+      constexpr index_t held = E::static_extent(To::dim);
+      if constexpr (held == dyn || From::kind == placement_kind::ghost || From::kind == placement_kind::ghost_partial)
+        return dyn;
+      else if constexpr (From::kind == placement_kind::shard)
+        return From::dim != To::dim ? held : From::family::even ? held * ranks : dyn;
+      else
+        return held;
+    }
+  }
+  return dyn;
+}
+
+/// Can the family of To not deal out what the type says?
+template <class T, int Axis, class To>
+consteval bool is_indivisible() {
+  constexpr index_t extent = extent_to_deal<T, Axis, To>();
+  if constexpr (extent != dyn && StatedFamily<typename keys<To>::family>)
+    return !To::family::accepts(extent, static_cast<int>(mesh_of_t<T>::static_size(Axis)));
+  return false;
+}
+
 template <step How, class T, int Axis, class To, bool Insisted>
 consteval diagnostic step_diagnostic() {
   using keys = typename joined_keys<placements_of_t<T>, placements<To>>::type;
-  return check_step(How, operand_traits<T>::template value<keys>.type, Axis, to_value<To, keys>(), Insisted);
+  auto const why = check_step(How, operand_traits<T>::template value<keys>.type, Axis, to_value<To, keys>(), Insisted);
+  if (why.what == code::ok && is_indivisible<T, Axis, To>())
+    return {code::indivisible, static_cast<std::int8_t>(Axis), 0};
+  return why;
 }
 
 template <step How, class T, int Axis, class To, bool Insisted>

@@ -58,7 +58,7 @@ constexpr std::string_view rule_broken(code why) {
       "axes of a mesh are not jointly orthogonal",
       "what the function of local_map returns does not have the stated placements, or not as many results",
       "the tensor has no such dimension to deal out",
-      "the ranks of the axis do not hold equal pieces, and this step needs them",
+      "this step needs equal pieces, and the ranks of the axis do not hold them, or do not divide the extent",
       "two different reductions are pending (a sum beside a maximum, say), and they do not commute",
       "a reduction over a Ghost would count the halo twice",
       "a Varying meets a Shard: its ranks hold no parts of one tensor",
