@@ -66,7 +66,7 @@ struct direction_space<distributed<Local, Mesh, P...>> {
     else
       return {detail::random_direction(x.local(), seed), x.handle()};
   }
-  /// A cotangent is in the dual placement: the products of all ranks add up, but of those that are Invariant, which are one.
+  /// A cotangent is in the dual placement, so the ranks' products add up; along an Invariant axis they are one and the same.
   template <class G>
   static double pairing(G const& g, V const& d) {
     double sum = detail::pairing(g.local(), d.local());
@@ -85,7 +85,8 @@ struct direction_space<distributed<Local, Mesh, P...>> {
   }
   static bool speaks(V const& x) { return x.mesh().world().rank() == 0; }
 };
-/// Of values with halos a direction would have to agree with its ghosts; of parts without whole rows or columns it has no indices.
+/// Not values with halos, whose ghosts a direction would have to repeat, nor matrices of which no rank has whole rows or columns:
+/// their entries cannot be told apart by global indices.
 template <class Local, class Mesh, class... P>
 inline constexpr bool has_directions<distributed<Local, Mesh, P...>> =
     has_directions<Local> && !detail::has_halo<placements<P...>> && !detail::is_grid<placements<P...>> && !detail::by_entries<placements<P...>>;

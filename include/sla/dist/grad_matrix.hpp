@@ -74,7 +74,7 @@ auto trace_turned(A const& a) {
 }
 } // namespace detail
 
-/// Gradient: as of plain sparse tensors, dealt out as D and d are; of d with the columns of rows that are dealt out, a reverse halo.
+/// Gradient: as of plain sparse tensors, in the placements of D and d. Cost: of scale_cols with D dealt out by rows a reverse halo.
 template <class A, class X>
   requires detail::TracedPartScaling<A, X>
 auto perform(op::scale_rows, A const& a, X const& x) {

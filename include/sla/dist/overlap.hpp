@@ -13,6 +13,7 @@
 namespace sla {
 
 namespace detail {
+/// The exchanges of one pass, in the order of its halo products, and how many rows read no ghosts of any.
 struct pending_halos {
   struct any_exchange {
     virtual ~any_exchange() = default;
@@ -37,6 +38,8 @@ struct pending_halos {
   }
 };
 
+/// Maps over the statements of a pass, which replace its halo products. This one begins their exchanges, the next has them read
+/// the own part only, the last the ghosts too.
 struct begin_halos {
   pending_halos* halos;
   template <class X>

@@ -240,7 +240,7 @@ struct contributions_under_way final : work_under_way<Y> {
     return Y(std::move(own), layout);
   }
 };
-/// What sends nothing, and what goes on when another is there.
+/// A value that was there at once, and a step that goes on once another has arrived.
 template <class Y>
 struct arrived final : work_under_way<Y> {
   Y value;

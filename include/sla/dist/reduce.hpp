@@ -79,7 +79,7 @@ struct everywhere_on<P, placements<Old...>> {
   using same = P;
   using type = placements<same<Old>...>;
 };
-/// The placements of a number; of a refused one some that a number may have, so that one error stays one.
+/// The placements of a reduction's number; where the call is refused, legal ones, so that no second error follows.
 template <class Op, class... X>
 using reduced_placements_t = typename std::conditional_t<well_typed<Op, X...>, std::type_identity<result_placements_t<Op, X...>>,
                                                          everywhere_on<Replicate, result_placements_t<Op, X...>>>::type;

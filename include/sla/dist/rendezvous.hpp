@@ -224,7 +224,7 @@ private:
     while (!absent(w, member)) ++member;
     return w.where->members[at(member)];
   }
-  /// Every rank has returned, or waits for what only a waiting rank can do.
+  /// Deadlock: every rank has returned, or waits for what only a waiting rank can do.
   bool stuck() const {
     for (std::size_t r = 0; r < waits_.size(); ++r)
       if (!left_[r] && (!waits_[r] || satisfied(*waits_[r]))) return false;

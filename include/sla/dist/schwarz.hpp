@@ -112,7 +112,7 @@ struct rank_subdomain {
     return sparse_tensor<T, Open, Square>(Open(A.shape().batch(), rows, rows), square.pattern, std::move(values));
   }
 
-  /// f(the square) on every rank, errors with the rank; an error of one is that of all.
+  /// f(the square) on every rank. An error on one rank is thrown on all of them, and names it.
   template <class F>
   auto with_square(D const& d, F const& f) const {
     auto const A = (*this)(d.local());

@@ -34,7 +34,8 @@ struct options {
 
 /// One rank of `threads::run`: a handle, for one thread. Folds are made in the order of the ranks, so that they are
 /// bitwise equal on all ranks and from run to run.
-/// Cost: a sum of up to 16 doubles meets once; all else meets twice and copies each byte once (messages: twice).
+/// Cost: an all_reduce of up to 16 doubles is one meeting of all ranks; any other collective is two, and copies each byte once.
+/// Messages are copied twice.
 /// Errors: rank_error on every rank if one throws, returns early, makes another call, or if all wait for each other.
 class world {
 public:
@@ -142,7 +143,7 @@ private:
     work(round);
     job_->depart(*group_);
   }
-  /// Few values lie in the slots themselves, which live until everybody has come to the next round: nobody departs.
+  /// Few values are copied into the slots, which stay until everybody has come to the next round: no second meeting is needed.
   void reduce_kept(detail::joint_call const& mine, byte_span data) {
     std::uint64_t const round = group_->begun.load();
     auto& slot = group_->slot_of(rank_, round);

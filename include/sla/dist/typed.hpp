@@ -31,7 +31,7 @@ void check_complex(monoid how) {
 
 } // namespace detail
 
-/// A value that means the same on another rank.
+/// A value whose bytes mean the same on another rank: nothing that points elsewhere.
 template <class T>
 concept Sendable = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !requires(T value) {
   value.data();

@@ -149,7 +149,7 @@ inline void divide_bytes(wire_type type, std::byte* values, std::size_t count, i
   if (type == wire_type::bfloat16) by(bfloat16(static_cast<float>(ranks)));
 }
 
-/// memcpy that accepts nothing from nowhere.
+/// memcpy, which may not be given null pointers, even for no bytes.
 inline void copy_bytes(std::byte* into, std::byte const* from, std::size_t bytes) {
   if (bytes != 0) std::memcpy(into, from, bytes);
 }

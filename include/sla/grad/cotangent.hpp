@@ -40,7 +40,7 @@ auto onto_field(Node const& node) {
     return node;
 }
 
-/// x = node, without the planning of passes where there is nothing to plan: it costs compilers more than the loop.
+/// x = node. A pointwise node on the host needs no planning of passes, which takes compilers longer than the loop.
 template <class T, class E, class Memory, class Node>
 void write(tensor<T, E, Memory>& x, Node const& node) {
   if constexpr (Memory::is_host && Node::depth == reach::pointwise) {
@@ -77,7 +77,7 @@ struct extend_sum {
   }
 };
 
-/// sum += contribution, or sum = contribution if it is the first, in one pass and one text: compilers are spared a second.
+/// sum += contribution, or sum = contribution if it is the first: one pass, and one loop for compilers to instantiate.
 template <class T, class E, class Memory, class X>
 void add_to(tensor<T, E, Memory>& sum, bool first, X const& contribution) {
   auto const field = onto_field<T>(as_node(contribution));

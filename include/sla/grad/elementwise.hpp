@@ -128,7 +128,7 @@ std::remove_cvref_t<X> operator+(X const& x) {
   return x;
 }
 
-/// A traced variable of a loop names the result then.
+/// x names the result then, as a variable of a loop wants it; the value it named before stays as it is.
 template <class V, class Home, class X>
 traced<V, Home>& operator+=(traced<V, Home>& x, X&& y) {
   return x = x + std::forward<X>(y);

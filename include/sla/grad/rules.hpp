@@ -198,7 +198,7 @@ template <>
 struct derivative<op::squared_norm> : derivative<op::abs2> {};
 template <>
 struct derivative<op::norm1> : derivative<op::abs> {};
-/// With g / |x| in the place of g.
+/// g is the cotangent of the norm over |x| (element_cotangent in grad/vjp.hpp).
 template <>
 struct derivative<op::norm> : detail::unary_rule {
   template <class X, class G>
@@ -206,7 +206,7 @@ struct derivative<op::norm> : detail::unary_rule {
     return detail::times(g, x);
   }
 };
-/// The extreme elements; g is that of each.
+/// For extreme elements alone; where several tie, g is the share of each.
 template <>
 struct derivative<op::norm_inf> : derivative<op::abs> {};
 template <>
@@ -232,7 +232,7 @@ template <>
 inline constexpr bool is_reducing<op::minimum> = true;
 template <>
 inline constexpr bool is_reducing<op::maximum> = true;
-/// Reductions to extreme elements: only those pull back.
+/// Reductions to extreme elements: only these elements get a cotangent.
 template <class Op>
 inline constexpr bool is_extreme =
     std::same_as<Op, op::norm_inf> || std::same_as<Op, op::minimum> || std::same_as<Op, op::maximum>;

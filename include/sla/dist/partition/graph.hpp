@@ -17,8 +17,8 @@
 
 namespace sla {
 
-/// An undirected graph: the neighbours of vertex i, ascending, are target[begin[i]] to target[begin[i + 1] - 1]. What follows in
-/// target means nothing.
+/// An undirected graph: the neighbours of vertex i, ascending, are target[begin[i]] to target[begin[i + 1] - 1]. There may
+/// be unused room at the end of target.
 template <class Idx>
 struct row_graph {
   buffer<Idx> begin, target;

@@ -76,7 +76,8 @@ partition_report partition_quality(Sparse const& A, owner_map const& owners) {
 
   partition_report out{std::vector<partition_report::part>(std::size_t(parts)), {}};
   std::vector<int> const owner_of = columns.table();
-  std::vector<int> reader(owner_of.size(), -1), heard(std::size_t(parts), -1);  // the last part that read j; that heard of q
+  // The last part that was seen to read a column, and to read any of a part.
+  std::vector<int> reader(owner_of.size(), -1), heard(std::size_t(parts), -1);
   std::vector<char> boundary(std::size_t(A.rows()), 0);
   auto const order = owners.order();
   std::size_t n = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Some steps of Lanczos's iteration for M A, run as conjugate gradients (Saad, Iterative Methods for Sparse Linear Systems,
-// section 6.7.3): where the spectrum ends, for preconditioners that must know. One text for host, device and ranks.
+// section 6.7.3), to estimate the largest eigenvalue for preconditioners that need it. One text for host, device and ranks.
 #pragma once
 
 #include <algorithm>

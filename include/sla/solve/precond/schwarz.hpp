@@ -132,7 +132,8 @@ struct varying_as<Inner> {
   using varying_tag = void;
 };
 
-/// z = sum of R_i^T M_i R_i r, where R_i picks the rows of a subdomain; with own_in or own_out, those that it owns, zeros elsewhere.
+/// z = sum of R_i^T M_i R_i r, where R_i picks the rows of a subdomain. With own_in (own_out) the right (left) one keeps the rows
+/// that the subdomain owns and has zeros elsewhere.
 template <class Layout, class M, class S, bool HasRhs>
 struct schwarz_view {
   Layout const* all;
@@ -255,8 +256,8 @@ auto operator*(applied_schwarz<M, T, S, F> const& m, X&& x) {
 /// With `restricted`, a subdomain's result counts in the rows that it owns (RAS): fewer iterations, but not Hermitian, so take
 /// gmres or bicgstab; its adjoint (ASH) restricts what is read instead. Overlap 0: no row is in two, block Jacobi.
 /// Placement: with A's rows on ranks, a rank's subdomain is its own rows and `overlap` layers of its neighbours', whose values
-/// are fetched at set-up and update; an application sends one halo, and its reverse unless restricted. `parts` and `owner` are
-/// the partition's then. Setup: one inner set-up per subdomain, shared between threads. Cost of an application: the inner ones,
+/// are fetched at set-up and update; an application sends one halo, and its reverse unless restricted. The partition
+/// takes the place of `parts` and `owner` then. Setup: one inner set-up per subdomain, shared between threads. Cost of an application: the inner ones,
 /// shared between threads, and two copies of a vector.
 /// Errors: value_error for parts or overlap below 0 or more parts than rows, index_error for an owner out of range; those of
 /// the inner set-up, with the subdomain.

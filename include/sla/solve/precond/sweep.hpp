@@ -11,7 +11,7 @@
 namespace sla {
 
 namespace detail {
-/// f(b) for each batch item, items shared between threads; one item keeps its thread.
+/// f(b) for each batch item. Items are dealt out to threads; a single item runs on the calling thread.
 template <class F>
 void for_batch_items(index_t batch, F const& f) {
   int const parts = int((std::min)(index_t(threads_in_use()), batch));

@@ -56,7 +56,7 @@ private:
   std::optional<triplet_order<typename Rows::col_type, typename Rows::ptr_type>> order_;
 };
 
-/// The entries up to the diagonal, which closes each row.
+/// The entries up to the diagonal, which is the last of each row.
 template <class Col, class Ptr>
 std::shared_ptr<csr_pattern<Col, Ptr, host_memory> const> lower_triangle(csr_pattern<Col, Ptr, host_memory> const& A, buffer<index_t> const& diagonal) {
   auto row_ptr = row_pointers<Ptr>(A.rows, [&](index_t i) { return diagonal[i] + 1 - index_t(A.row_ptr[i]); });
@@ -117,8 +117,8 @@ struct triangles_view {
   }
 
 private:
-  /// L^-1 x (Step 1) or U^-1 x (-1) for one right-hand side. A row waits for the one swept before it, mostly its neighbour:
-  /// that one comes last, and from registers, since memory would answer later than all the rest takes.
+  /// L^-1 x (Step 1) or U^-1 x (-1) for one right-hand side. Most rows need the row that was swept just before them: its term
+  /// comes last, and from registers, since to read back what was just stored would take longer than all the rest.
   template <int Step, class X, class Out>
   void gather_column(T const* a, X const* x, Out* out) const {
     Out previous[P] = {};
@@ -161,8 +161,8 @@ private:
       multiply_in_place<P, false>(a + diagonal[i] * P * P, y, rhs);
     }
   }
-  /// L^-H y (Step -1) or U^-H y (1) for one right-hand side: rows scatter, what they would gather in a stored transpose. What
-  /// the next row is to receive stays in registers.
+  /// L^-H y (Step -1) or U^-H y (1) for one right-hand side: a finished row is subtracted from the rows
+  /// that depend on it, since no transpose is stored. What the next row has received stays in registers.
   template <int Step, class Out>
   void scatter_column(T const* a, Out* out) const {
     Out row[P], next[P] = {};
