@@ -1,84 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The placement fuzz, reductions and moves of entries, by pattern and by index: every combination of placements on
 // small meshes, values and gradients.
-#include <functional>
-#include <utility>
-
 #include <sla/spmd/strategies/index.hpp>
 #include <sla/spmd/strategies/move.hpp>
 #include <sla/spmd/strategies/reduce.hpp>
 
-#include "fuzz.hpp"
+#include "dense_kernels.hpp"
 
 using namespace fuzz;
 
 namespace {
 
-using number = sim::dual<sim::detail::directions>;
-
-/// A function on arrays of both number types behind one type, so that one kernel is compiled for all.
-template <class... A>
-struct kernel {
-  template <class T, class>
-  using with = array<T> const&;
-  std::function<array<double>(sim::here const&, with<double, A>...)> value;
-  std::function<array<number>(sim::here const&, with<number, A>...)> slopes;
-  array<double> operator()(sim::here const& at, with<double, A>... x) const { return value(at, x...); }
-  array<number> operator()(sim::here const& at, with<number, A>... x) const { return slopes(at, x...); }
-};
-template <class... A, class F>
-kernel<A...> on(F f) {
-  return {f, f};
-}
-template <class F>
-auto one(F f) {
-  return on<int>([f](sim::here const&, auto const& x) { return f(x); });
-}
-template <class F>
-auto two(F f) {
-  return on<int, int>([f](sim::here const&, auto const& x, auto const& y) { return f(x, y); });
-}
-
-/// Folds dimension d away.
-template <class T, class F>
-array<T> reduced(array<T> const& x, int d, T start, F f) {
-  auto shape = x.extents;
-  shape.erase(shape.begin() + d);
-  array<T> y(shape, start);
-  for (int o = 0; o < x.outer(d); ++o)
-    for (int j = 0; j < x.extent(d); ++j)
-      for (int i = 0; i < x.inner(d); ++i) {
-        auto& to = y[o * x.inner(d) + i];
-        to = f(to, x[(o * x.extent(d) + j) * x.inner(d) + i]);
-      }
-  return y;
-}
-template <class T>
-array<T> permuted(array<T> const& x, std::vector<int> const& from) {
-  std::vector<int> shape;
-  for (int d : from) shape.push_back(x.extent(d));
-  array<T> y(shape);
-  for (int n = 0; n < y.size(); ++n) {
-    std::vector<int> at(from.size());
-    int rest = n;
-    for (int d = y.rank(); d-- > 0;)
-      at[static_cast<std::size_t>(from[static_cast<std::size_t>(d)])] = rest % y.extent(d), rest /= y.extent(d);
-    int place = 0;
-    for (int d = 0; d < x.rank(); ++d) place = place * x.extent(d) + at[static_cast<std::size_t>(d)];
-    y[n] = x[place];
-  }
-  return y;
-}
-template <class T>
-array<T> concatenated(array<T> const& x, array<T> const& y, int d) {
-  if (sim::with_extent(x, d, 0) != sim::with_extent(y, d, 0)) return sim::no_result<T>();
-  array<T> z(sim::with_extent(x, d, x.extent(d) + y.extent(d)));
-  put(z, d, sim::all_indices(x.extent(d)), x);
-  auto rest = sim::all_indices(y.extent(d));
-  for (int& i : rest) i += x.extent(d);
-  put(z, d, rest, y);
-  return z;
-}
 int index_at(double x) { return static_cast<int>(x + 0.5); }
 /// Where the local part has global index i in this dimension; -1: another rank has it.
 int local_place(std::vector<int> const& held, int i) {

@@ -1,93 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The placement fuzz, entry-by-entry operations: every combination of placements on small meshes, values and gradients.
-#include <tuple>
-
 #include <sla/spmd/strategies/make.hpp>
 #include <sla/spmd/strategies/pointwise.hpp>
 
-#include "fuzz.hpp"
+#include "dense_kernels.hpp"
 
 using namespace fuzz;
-
-namespace {
-
-/// The places of operands that are aligned at their last dimensions, an extent of 1 serving all, for every entry of the
-/// result, and its extents. Nothing if they do not go together.
-struct alignment {
-  std::vector<int> extents{};
-  std::vector<std::vector<int>> places{};
-  bool fits = true;
-};
-alignment align(std::vector<std::vector<int>> const& shapes) {
-  alignment out;
-  for (auto const& a : shapes)
-    for (auto back = a.size(); back > 0; --back) {
-      while (out.extents.size() < back) out.extents.insert(out.extents.begin(), 1);
-      int& e = out.extents[out.extents.size() - back];
-      int const mine = a[a.size() - back];
-      if (e != mine && e != 1 && mine != 1) out.fits = false;
-      if (e == 1) e = mine;
-    }
-  array<double> const y(out.extents);
-  for (auto const& a : shapes) {
-    std::vector<int> places;
-    for (int n = 0; n < y.size(); ++n) {
-      int place = 0, rest = n, stride = 1;
-      for (int d = y.rank(); d-- > 0;) {
-        int const i = rest % y.extent(d), e = d - (y.rank() - sim::count(a));
-        rest /= y.extent(d);
-        if (e < 0) continue;
-        if (a[static_cast<std::size_t>(e)] != 1) place += i * stride;
-        stride *= a[static_cast<std::size_t>(e)];
-      }
-      places.push_back(place);
-    }
-    out.places.push_back(std::move(places));
-  }
-  return out;
-}
-
-/// A function of N numbers, entry by entry: one type for all functions, so that one kernel is compiled.
-template <class... N>
-struct entrywise {
-  using number = sim::dual<sim::detail::directions>;
-  template <class>
-  using also = number;
-  double (*value)(N...);
-  number (*slopes)(also<N>...);
-
-  array<double> operator()(array<N> const&... x) const { return zip(value, x...); }
-  array<number> operator()(array<also<N>> const&... x) const { return zip(slopes, x...); }
-
-private:
-  template <class F, class First, class... A>
-  static First zip(F f, First const& first, A const&... rest) {
-    auto const at = align({first.extents, rest.extents...});
-    if (!at.fits) return sim::no_result<typename First::value_type>();
-    First y(at.extents);
-    for (int n = 0; n < y.size(); ++n) {
-      std::size_t k = 1;
-      [[maybe_unused]] auto const place = [&] { return at.places[k++][static_cast<std::size_t>(n)]; };
-      auto const entries = std::tuple{first[at.places[0][static_cast<std::size_t>(n)]], rest[place()]...}; // in order
-      y[n] = std::apply(f, entries);
-    }
-    return y;
-  }
-};
-template <class F>
-auto unary(F f) {
-  return entrywise<double>{f, f};
-}
-template <class F>
-auto binary(F f) {
-  return entrywise<double, double>{f, f};
-}
-template <class F>
-auto ternary(F f) {
-  return entrywise<double, double, double>{f, f};
-}
-
-} // namespace
 
 TEST_CASE("operations of one operand, entry by entry") {
   ledger l;
@@ -164,7 +82,7 @@ TEST_CASE("operations of two operands, entry by entry") {
     run(
         "square of difference", pointwise(da, db), [](auto x, auto y) { return (x - y) * (x - y); }, b);
     run(
-        "less", stepwise(da, db), [](auto x, auto y) { return decltype(x)(x < y ? 1 : 0); }, b);
+        "less", less(da, db), [](auto x, auto y) { return decltype(x)(x < y ? 1 : 0); }, b);
     if (same)
       run(
           "copy in place", copy_in_place(da, db), [](auto, auto y) { return y; }, b);

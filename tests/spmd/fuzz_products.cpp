@@ -3,52 +3,11 @@
 // a matrix product has no other right rules than those stated.
 #include <sla/spmd/strategies/einsum.hpp>
 
-#include "fuzz.hpp"
+#include "dense_kernels.hpp"
 
 using namespace fuzz;
 
 namespace {
-
-/// "mk,kn->mn" on arrays of equal label extents.
-template <class T>
-array<T> product(std::string const& spec, std::vector<array<T> const*> const& x) {
-  std::map<char, int> extents;
-  std::vector<std::string> labels(1);
-  auto const arrow = spec.find("->");
-  for (char c : spec.substr(0, arrow))
-    if (c == ',')
-      labels.emplace_back();
-    else
-      labels.back() += c;
-  for (std::size_t k = 0; k < x.size(); ++k)
-    for (int d = 0; d < x[k]->rank(); ++d) {
-      auto const [at, first] = extents.try_emplace(labels[k][static_cast<std::size_t>(d)], x[k]->extent(d));
-      if (!first && at->second != x[k]->extent(d)) return sim::no_result<T>();
-    }
-  auto const out = spec.substr(arrow + 2);
-  std::string order = out;
-  for (auto const& [c, e] : extents)
-    if (order.find(c) == std::string::npos) order += c;
-  std::vector<int> shape;
-  int terms = 1;
-  for (char c : out) shape.push_back(extents[c]);
-  for (char c : order) terms *= extents[c];
-  array<T> y(shape);
-  for (int n = 0; n < terms; ++n) { // the labels of the result vary slowest
-    std::map<char, int> at;
-    int rest = n;
-    for (auto c = order.rbegin(); c != order.rend(); ++c) at[*c] = rest % extents[*c], rest /= extents[*c];
-    auto const place = [&](std::string const& l) {
-      int p = 0;
-      for (char c : l) p = p * extents[c] + at[c];
-      return p;
-    };
-    T term(1);
-    for (std::size_t k = 0; k < x.size(); ++k) term = term * (*x[k])[place(labels[k])];
-    y[place(out)] = y[place(out)] + term;
-  }
-  return y;
-}
 
 struct einsum2 {
   std::string spec;

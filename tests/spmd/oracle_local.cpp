@@ -36,7 +36,8 @@ std::map<std::string, subject> subjects() {
   all(sub(m, m), {"sub", "sub_operator", "rsub"});
   all(mul(m, m), {"mul", "mul_operator", "mul_0d"});
   all(div(m, m), {"div", "div_operator"});
-  all(stepwise(m, m), {"div_floor", "div_trunc", "floor_divide", "less", "equal_elementwise"});
+  all(stepwise(m, m), {"div_floor", "div_trunc", "floor_divide", "equal_elementwise"});
+  all(less(m, m), {"less"});
   all(pointwise(m, m), {"remainder", "pow_tensor", "atan2"});
   all(maximum(m, m), {"maximum"});
   all(minimum(m, m), {"minimum"});

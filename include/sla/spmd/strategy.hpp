@@ -131,6 +131,12 @@ struct strategy {
 };
 
 namespace strategies {
+/// No strategy at all: calls are refused for it (E21).
+constexpr strategy unknown() {
+  strategy s;
+  s.known = false;
+  return s;
+}
 /// An operation that nothing is known of but its arity: whole operands only. `linear_in` states more.
 constexpr strategy opaque(int inputs, int rank = 0, int results = 1) {
   strategy s;

@@ -84,9 +84,7 @@ template <class... D>
 constexpr strategy contraction(std::string_view spec, D const&... operands) {
   detail::index_map m;
   dims const all[] = {operands..., dims{}};
-  strategy wrong;
-  wrong.known = false;
-  if (!detail::parse(spec, all, static_cast<int>(sizeof...(D)), m)) return wrong;
+  if (!detail::parse(spec, all, static_cast<int>(sizeof...(D)), m)) return unknown();
   return detail::indexed(m, monoid::sum);
 }
 
@@ -96,9 +94,9 @@ template <class... D>
 constexpr strategy einsum(std::string_view spec, D const&... operands) {
   auto s = contraction(spec, operands...);
   for (int k = 0; k < s.inputs && s.known; ++k) s.linear_in(operand_bits(k));
-  return detail::keeps_all_labels(spec)
-             ? s.passes(static_cast<std::uint8_t>((1U << s.inputs) - 1U), only(monoid::product), false)
-             : s;
+  if (!s.known || !detail::keeps_all_labels(spec)) return s;
+  auto const folds = s.inputs == 1 ? other_monoids : only(monoid::product); // one operand only moves
+  return s.passes(static_cast<std::uint8_t>((1U << s.inputs) - 1U), folds, false);
 }
 
 /// A product plus a bias that is broadcast to it, as operand number `at`: addmm(bias, a, b) has at = 0, a linear layer
@@ -106,9 +104,7 @@ constexpr strategy einsum(std::string_view spec, D const&... operands) {
 constexpr strategy einsum_plus(std::string_view spec, dims const& bias, int at, dims const& a, dims const& b) {
   detail::index_map product;
   dims const factors[] = {a, b};
-  strategy wrong;
-  wrong.known = false;
-  if (!detail::parse(spec, factors, 2, product) || product.inputs != 2) return wrong;
+  if (!detail::parse(spec, factors, 2, product) || product.inputs != 2) return unknown();
   detail::index_map m = product;
   m.inputs = 3;
   for (int k = 0, from = 0; k < 3; ++k) m.in[k] = k == at ? detail::no_letters() : product.in[from++];

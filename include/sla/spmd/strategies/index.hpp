@@ -11,7 +11,8 @@
 namespace sla::strategies {
 
 /// x[..., index, ...] along c, with an index of one dimension.
-constexpr strategy index_select(dims const& x, int c, bool masked = true) {
+constexpr strategy index_select(dims const& x, int along, bool masked = true) {
+  int const c = x.at(along);
   auto s = opaque(2, x.rank);
   for (int d = 0; d < x.rank; ++d) {
     rule r;
@@ -34,7 +35,8 @@ constexpr strategy index_select(dims const& x, int c, bool masked = true) {
 
 /// gather(x, c, index): the result has the dimensions of the index. Law: a dimension other than c splits only where
 /// index and x are equally long, since rank r has part r of both.
-constexpr strategy gather(dims const& x, int c, dims const& index, bool masked = true) {
+constexpr strategy gather(dims const& x, int along, dims const& index, bool masked = true) {
+  int const c = x.at(along);
   auto s = opaque(2, index.rank);
   for (int d = 0; d < index.rank; ++d) {
     rule r;
@@ -54,7 +56,8 @@ constexpr strategy gather(dims const& x, int c, dims const& index, bool masked =
 
 /// scatter_add(self, c, index, source), as (self, index, source). Law: as for gather, with all three equally long;
 /// along c itself index and source split together, and self is a pending sum.
-constexpr strategy scatter_add(dims const& self, int c, dims const& index, dims const& source) {
+constexpr strategy scatter_add(dims const& self, int along, dims const& index, dims const& source) {
+  int const c = self.at(along);
   auto s = opaque(3, self.rank);
   for (int d = 0; d < self.rank; ++d) {
     bool const same = dims::agree(index.extent[d], source.extent[d]) && index.extent[d] != 1;
@@ -68,7 +71,8 @@ constexpr strategy scatter_add(dims const& self, int c, dims const& index, dims 
 }
 
 /// index_add(self, c, index, source) with an index of one dimension, as (self, index, source).
-constexpr strategy index_add(dims const& self, int c) {
+constexpr strategy index_add(dims const& self, int along) {
+  int const c = self.at(along);
   auto s = opaque(3, self.rank);
   for (int d = 0; d < self.rank; ++d) {
     rule r;

@@ -26,9 +26,24 @@ struct dims {
     for (int d = 0; d < rank; ++d) out.extent[d] = -1;
     return out;
   }
+  /// The number of dimension d; negative ones count from behind.
+  constexpr int at(int d) const { return d < 0 ? d + rank : d; }
   /// May the two dimensions be equally long? Unknown extents are compared at run time.
   static constexpr bool agree(std::int64_t a, std::int64_t b) { return a == b || a < 0 || b < 0; }
 };
+
+namespace strategies {
+
+/// A set of dimensions as bits: `over(0, 2)`; `over(-1)` is the last one.
+template <class... Int>
+constexpr std::uint32_t over(Int... d) {
+  return (0U | ... | (1U << (static_cast<unsigned>(d) & 31U)));
+}
+inline constexpr std::uint32_t over_all = ~0U;
+/// Is dimension d of x in the set?
+constexpr bool is_in(std::uint32_t set, int d, dims const& x) { return (set >> d | set >> (32 + d - x.rank)) & 1U; }
+
+} // namespace strategies
 
 namespace detail {
 

@@ -33,7 +33,7 @@ constexpr strategy move_along(dims const& x, std::uint32_t changed, int results 
   m.results = results;
   for (int d = 0; d < x.rank; ++d) {
     m.in[0][d] = static_cast<std::int8_t>(x.extent[d] == 1 ? -1 : d);
-    for (int n = 0; n < results; ++n) m.out[n][d] = changed >> d & 1 ? std::int8_t{-1} : m.in[0][d];
+    for (int n = 0; n < results; ++n) m.out[n][d] = is_in(changed, d, x) ? std::int8_t{-1} : m.in[0][d];
   }
   for (int n = 0; n < results; ++n) m.out_rank[n] = x.rank;
   return detail::indexed(m, monoid::none).linear_in(operand_bits(0), other_monoids);
@@ -45,12 +45,14 @@ constexpr strategy triangle(dims const& x, bool localized = false) {
   return move_along(x, localized ? 0U : 3U << (x.rank - 2));
 }
 
-/// Concatenation along c. Sums must all be pending; averages, maxima and minima may meet what every rank has.
+/// Concatenation along c, of at most max_operands. Sums must all be pending; averages, maxima and minima may meet what
+/// every rank has.
 constexpr strategy cat(int c, std::initializer_list<dims> operands) {
   detail::index_map m;
+  if (operands.size() > max_operands) return unknown();
   for (auto const& x : operands) {
     for (int d = 0; d < x.rank; ++d)
-      if (d != c) m.in[m.inputs][d] = m.out[0][d] = static_cast<std::int8_t>(x.extent[d] == 1 ? -1 : d);
+      if (d != x.at(c)) m.in[m.inputs][d] = m.out[0][d] = static_cast<std::int8_t>(x.extent[d] == 1 ? -1 : d);
     m.out_rank[0] = x.rank;
     ++m.inputs;
   }
@@ -59,9 +61,11 @@ constexpr strategy cat(int c, std::initializer_list<dims> operands) {
 /// The same along a new dimension c.
 constexpr strategy stack(int c, std::initializer_list<dims> operands) {
   detail::index_map m;
+  if (operands.size() > max_operands) return unknown();
   for (auto const& x : operands) {
+    int const made = c < 0 ? c + x.rank + 1 : c;
     for (int d = 0; d < x.rank; ++d)
-      m.in[m.inputs][d] = m.out[0][d < c ? d : d + 1] = static_cast<std::int8_t>(x.extent[d] == 1 ? -1 : d);
+      m.in[m.inputs][d] = m.out[0][d < made ? d : d + 1] = static_cast<std::int8_t>(x.extent[d] == 1 ? -1 : d);
     m.out_rank[0] = static_cast<std::int8_t>(x.rank + 1);
     ++m.inputs;
   }

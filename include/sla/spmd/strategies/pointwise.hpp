@@ -49,12 +49,19 @@ constexpr strategy minimum(dims const& a, dims const& b) {
       .rising_in(1, only(monoid::maximum));
 }
 
-/// Comparisons and roundings: nothing pending passes, and nothing receives a gradient.
+/// Equality and roundings: nothing pending passes, and nothing receives a gradient.
 template <class... D>
 constexpr strategy stepwise(D const&... operands) {
   auto s = pointwise(operands...);
   s.differentiable = false;
   return s;
+}
+
+/// a < b, and a <= b; others are these with the operands exchanged. Where one operand is a pending extremum and the other
+/// is whole, the booleans fold too: max(a) < b if all parts are, min(a) < b if any is.
+constexpr strategy less(dims const& a, dims const& b) {
+  auto s = stepwise(a, b);
+  return s.falling_in(0).rising_in(1);
 }
 
 /// where(condition, a, b): for a fixed condition it only moves entries of a and b.
@@ -76,9 +83,9 @@ constexpr strategy multiply_add(dims const& z, dims const& x, dims const& y) {
 constexpr strategy axpy(dims const& x) {
   return pointwise(dims{}, x, x).linear_in(operand_bits(1, 2)).linear_in(operand_bits(0, 2)).rising_in(2);
 }
-/// a + w * (b - a), as (a, b, w).
+/// a + w * (b - a), as (a, b, w): affine in w.
 constexpr strategy lerp(dims const& a, dims const& b, dims const& w) {
-  return pointwise(a, b, w).linear_in(operand_bits(0, 1));
+  return pointwise(a, b, w).linear_in(operand_bits(0, 1)).passes(operand_bits(2), only(monoid::average));
 }
 
 /// How a function of one entry behaves.

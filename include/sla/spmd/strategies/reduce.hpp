@@ -9,12 +9,6 @@
 
 namespace sla::strategies {
 
-/// A set of dimensions as bits: `over(0, 2)`.
-template <class... Int>
-constexpr std::uint32_t over(Int... d) {
-  return (0U | ... | (1U << d));
-}
-inline constexpr std::uint32_t over_all = ~0U;
 
 /// A map from x to results without the dimensions `gone` (kept as extents of 1 if `keep`), which fold with `fold`.
 constexpr strategy reduction(dims const& x, std::uint32_t gone, bool keep, monoid fold, int results = 1) {
@@ -24,7 +18,7 @@ constexpr strategy reduction(dims const& x, std::uint32_t gone, bool keep, monoi
   int at = 0;
   for (int d = 0; d < x.rank; ++d) {
     auto const letter = static_cast<std::int8_t>(x.extent[d] == 1 ? -1 : d);
-    bool const stays = !(gone >> d & 1);
+    bool const stays = !is_in(gone, d, x);
     m.in[0][d] = letter;
     for (int n = 0; n < results; ++n)
       if (stays) m.out[n][at] = letter;
@@ -65,7 +59,7 @@ constexpr strategy norm(dims const& x, norm_order p, std::uint32_t gone = over_a
 constexpr strategy along(dims const& x, std::uint32_t needed, int results = 1) {
   dims rest = x;
   for (int d = 0; d < x.rank; ++d)
-    if (needed >> d & 1) rest.extent[d] = 1;
+    if (is_in(needed, d, x)) rest.extent[d] = 1;
   return reduction(rest, 0, false, monoid::none, results);
 }
 /// Prefix sums along a dimension: linear.
