@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Sparse rules by exhaustion: all patterns of 3 by 3 entries, dealt out to two ranks by rows, by columns and entry by
-// entry, with the halos that the entries ask for and nothing else; values and gradients.
+// entry, with the halos that the entries ask for and nothing else; values and gradients. An iterative solve, up to its
+// tolerance.
 #include <sla/spmd/strategies/sparse.hpp>
 
 #include "sparse_kernels.hpp"
@@ -242,4 +243,237 @@ TEST_CASE("a halo that lacks a column, or another partition, is noticed") {
   // x dealt out by another partition than the columns
   require_right(c, m.d, strategies::spmv(), forward, {columns, shard(by_row)}, P, m.values, x);
   CHECK(c.wrong == 1 + 1);
+}
+
+namespace {
+
+/// A x = b by elimination, for whole operands: the entries of A by its pattern, b with columns or without.
+struct elimination {
+  sim::sparse_pattern const& pattern;
+  template <class T>
+  array<T> operator()(array<T> const& entries, array<T> const& b) const {
+    int const m = pattern.rows;
+    if (b.extent(0) != m || entries.size() != sim::count(pattern.row)) return sim::no_result<T>();
+    array<T> A({m, m});
+    for (int e = 0; e < entries.size(); ++e) {
+      auto const at = static_cast<std::size_t>(e);
+      A(pattern.row[at], pattern.column[at]) = A(pattern.row[at], pattern.column[at]) + entries[e];
+    }
+    auto x = b;
+    int const wide = b.inner(0);
+    for (int k = 0; k < m; ++k) // of a definite matrix without exchanges
+      for (int i = 0; i < m; ++i) {
+        if (i == k) continue;
+        T const f = A(i, k) / A(k, k);
+        for (int j = 0; j < m; ++j) A(i, j) = A(i, j) - f * A(k, j);
+        for (int c = 0; c < wide; ++c) x[i * wide + c] = x[i * wide + c] - f * x[k * wide + c];
+      }
+    for (int i = 0; i < m; ++i)
+      for (int c = 0; c < wide; ++c) x[i * wide + c] = x[i * wide + c] / A(i, i);
+    return x;
+  }
+};
+
+using vectors = sim::on_ranks<double>;
+
+/// Conjugate gradients with the diagonal as preconditioner, on ranks that have rows of A: a product exchanges halos, a
+/// dot is a sum over the ranks.
+struct solve_together {
+  sim::sparse_pattern const& pattern;
+  sim::holding own, read;                 ///< rows, and what their products read
+  std::vector<std::vector<int>> entries;  ///< of the ranks
+
+  /// f(rank, entry among those of the rank, its row and column where the rank has them)
+  template <class F>
+  void for_each_entry(F f) const {
+    for (int r = 0; r < own.ranks(); ++r) {
+      auto const row = places(own[r], pattern.rows), column = places(read[r], pattern.columns);
+      int k = 0;
+      for (int e : entries[static_cast<std::size_t>(r)]) {
+        auto const at = static_cast<std::size_t>(e);
+        f(static_cast<std::size_t>(r), k++, row[static_cast<std::size_t>(pattern.row[at])],
+          column[static_cast<std::size_t>(pattern.column[at])]);
+      }
+    }
+  }
+  vectors product(vectors const& A, vectors const& x) const {
+    auto const all = sim::halo_exchange(x, 0, own, read);
+    vectors y;
+    for (auto const& mine : x) y.push_back(sim::nothing_like(mine));
+    int const wide = x[0].inner(0);
+    for_each_entry([&](std::size_t r, int k, int i, int j) {
+      for (int c = 0; c < wide; ++c) y[r][i * wide + c] += A[r][k] * all[r][j * wide + c];
+    });
+    return y;
+  }
+  static double dot(vectors const& x, vectors const& y) {
+    vectors parts;
+    for (std::size_t r = 0; r < x.size(); ++r) {
+      parts.emplace_back(std::vector<int>{});
+      for (int n = 0; n < x[r].size(); ++n) parts[r][0] += x[r][n] * y[r][n];
+    }
+    return sim::all_reduce(parts)[0][0];
+  }
+  static vectors combined(vectors x, double factor, vectors const& y) {
+    for (std::size_t r = 0; r < x.size(); ++r)
+      for (int n = 0; n < x[r].size(); ++n) x[r][n] += factor * y[r][n];
+    return x;
+  }
+  vectors solve(vectors const& A, vectors const& b) const {
+    auto const precondition = [&](vectors z) {
+      int const wide = z[0].inner(0);
+      for_each_entry([&](std::size_t r, int k, int i, int j) {
+        if (own[static_cast<int>(r)][static_cast<std::size_t>(i)] != read[static_cast<int>(r)][static_cast<std::size_t>(j)]) return;
+        for (int c = 0; c < wide; ++c) z[r][i * wide + c] /= A[r][k];
+      });
+      return z;
+    };
+    vectors x;
+    for (auto const& mine : b) x.push_back(sim::nothing_like(mine));
+    auto r = b, z = precondition(r), p = z;
+    double rz = dot(r, z);
+    double const enough = 1e-26 * dot(b, b);
+    for (int n = 0; n < 100 && dot(r, r) > enough; ++n) {
+      auto const q = product(A, p);
+      double const alpha = rz / dot(p, q);
+      x = combined(std::move(x), alpha, p), r = combined(std::move(r), -alpha, q);
+      z = precondition(r);
+      double const next = dot(r, z);
+      p = combined(z, next / rz, p), rz = next;
+    }
+    return x;
+  }
+  /// The gradient of the entries of A: -l x^T on the pattern.
+  vectors outer(vectors const& A, vectors const& l, vectors const& x) const {
+    auto const all = sim::halo_exchange(x, 0, own, read);
+    vectors y;
+    for (auto const& mine : A) y.push_back(sim::nothing_like(mine));
+    int const wide = x[0].inner(0);
+    for_each_entry([&](std::size_t r, int k, int i, int j) {
+      for (int c = 0; c < wide; ++c) y[r][k] -= l[r][i * wide + c] * all[r][j * wide + c];
+    });
+    return y;
+  }
+};
+
+/// Every rank has all of A: it solves for what it has of b.
+solve_together alone(sim::sparse_pattern const& pattern) {
+  sim::holding const all{pattern.rows, {sim::all_indices(pattern.rows)}};
+  return {pattern, all, all, {sim::all_indices(sim::count(pattern.row))}};
+}
+/// f(solver, ranks [first, last)) for those who solve together.
+template <class F>
+void among(rule_domain const& d, placed A, F f) {
+  auto const& pattern = d.w.pattern;
+  int const ranks = d.w.ranks_of(0);
+  if (A.kind != kind::sparse_shard) {
+    for (int r = 0; r < ranks; ++r) f(alone(pattern), r, r + 1);
+    return;
+  }
+  auto const own = d.w.families[by_row].deal_out(pattern.rows, ranks);
+  solve_together all{pattern, own, sim::with_halo(own, d.w.halos[columns_read]), {}};
+  for (int r = 0; r < ranks; ++r) {
+    all.entries.emplace_back();
+    for (int e = 0; e < sim::count(pattern.row); ++e)
+      if (d.w.families[by_row].owner[static_cast<std::size_t>(pattern.row[static_cast<std::size_t>(e)])] == r)
+        all.entries.back().push_back(e);
+  }
+  f(all, 0, ranks);
+}
+
+/// A definite matrix of a random symmetric pattern, its rows dealt out at random.
+matrix definite(int m, int ranks, std::uint32_t seed) {
+  matrix a;
+  auto& w = a.d.w;
+  w.ranks = {ranks};
+  w.pattern.rows = w.pattern.columns = m;
+  auto const draw = [&](int below) {
+    return static_cast<int>((seed = sim::detail::mix(seed, 23U)) % static_cast<std::uint32_t>(below));
+  };
+  std::vector<int> owner;
+  std::vector<double> value;
+  auto const add = [&](int i, int j, double v) { w.pattern.row.push_back(i), w.pattern.column.push_back(j), value.push_back(v); };
+  for (int i = 0; i < m; ++i) {
+    owner.push_back(draw(ranks));
+    add(i, i, 2.0 * m + draw(7));
+    for (int j = 0; j < i; ++j)
+      if (double const v = draw(5) - 2; draw(2)) add(i, j, v), add(j, i, v);
+  }
+  w.families = {{}, {{}, owner}};
+  w.halos.assign(2, std::vector<std::vector<int>>(static_cast<std::size_t>(ranks)));
+  for (std::size_t e = 0; e < value.size(); ++e)
+    w.halos[columns_read][static_cast<std::size_t>(owner[static_cast<std::size_t>(w.pattern.row[e])])].push_back(w.pattern.column[e]);
+  a.d.families = {by_row};
+  a.d.folds = all_monoids;
+  a.d.manners = 1;
+  a.values.value = array<double>({sim::count(w.pattern.row)}, value);
+  a.values.batch = 0;
+  return a;
+}
+
+} // namespace
+
+TEST_CASE("iterative solves in every placement that is accepted") {
+  counts c;
+  int together = 0;
+  for (int ranks = 1; ranks <= 4; ++ranks)
+    for (int trial = 0; trial < 6; ++trial) {
+      auto const a = definite(4 + trial % 3, ranks, static_cast<std::uint32_t>(10 * ranks + trial));
+      auto const& w = a.d.w;
+      bool const columns = trial % 2 == 1;
+      std::vector<checked_operand> const all = {a.values, columns ? values({w.pattern.rows, 3}, trial) : values({w.pattern.rows}, trial)};
+      auto const s = strategies::solve({.columns = columns});
+      elimination const direct{w.pattern};
+      sim::kernel_of<2, elimination> const whole(direct);
+      std::vector<typing> types(2);
+      for (std::size_t k = 0; k < 2; ++k) {
+        types[k].axes = 1;
+        types[k].batch = static_cast<std::int8_t>(all[k].batch);
+        types[k].rank = static_cast<std::int8_t>(all[k].value.rank() + (k == 0 ? 1 : 0));
+      }
+      for (auto const p : detail::choices(a.d, types[0], true, 0))
+        for (auto const q : detail::choices(a.d, types[1], true, 0)) {
+          types[0].on[0] = p, types[1].on[0] = q;
+          auto const said = check(s, std::vector<operand>{{types[0]}, {types[1]}});
+          if (!said.ok() || p.kind == kind::varying) continue; // other matrices on every rank: not definite ones
+          ++c.cases;
+          together += p.kind == kind::sparse_shard;
+          detail::dealt_operand const parts[] = {detail::deal_operand(a.d, all[0], types[0], 0), detail::deal_operand(a.d, all[1], types[1], 1)};
+          detail::rule_case one{whole, a.d, all, types};
+          one.prepare({&parts[0], &parts[1]});
+          auto const &A = parts[0].parts[0], &b = parts[1].parts[0];
+          vectors x, A_bar, b_bar, g;
+          std::vector<typing> const made = {said.type};
+          auto const seed = sim::detail::cotangent(one.truths[0][0].extents, 0);
+          bool const gradient = one.has_gradient(made);
+          if (gradient) g = sim::split(w, detail::dual_of_typing(said.type), seed, {77, false});
+          among(a.d, p, [&](solve_together const& solver, int first, int last) {
+            auto const of = [&](vectors const& v) { return vectors(v.begin() + first, v.begin() + last); };
+            auto const mine = solver.solve(of(A), of(b));
+            x.insert(x.end(), mine.begin(), mine.end());
+            if (!gradient) return;
+            auto const l = solver.solve(of(A), of(g)), outer = solver.outer(of(A), l, mine);
+            b_bar.insert(b_bar.end(), l.begin(), l.end());
+            A_bar.insert(A_bar.end(), outer.begin(), outer.end());
+          });
+          one.runs = {{x}};
+          bool right = one.folds_right(0, 0, said.type);
+          if (gradient) {
+            auto const global = [&](auto const& operands) { return sim::truth(whole, w, types, operands); };
+            auto const expected = sim::detail::gradients_of(global, one.calls[0].whole, {seed}, one.wanted);
+            vectors const* const got[] = {&A_bar, &b_bar};
+            for (std::size_t k = 0; k < 2; ++k) {
+              auto const joined = sim::joined(w, detail::dual_of_typing(types[k]), *got[k],
+                                              sim::without_tuples(one.calls[0].whole[k].extents, types[k]));
+              right = right && expected && joined && (!(one.wanted >> k & 1U) || same(*joined, (*expected)[k]));
+            }
+          }
+          c.wrong += !right;
+          if (!right) CHECK("right" == spelled(types, a.d));
+        }
+    }
+  INFO(c.cases << " cases");
+  CHECK(c.wrong == 0);
+  CHECK(c.cases > 120);
+  CHECK(together == 4 * 6);
 }
