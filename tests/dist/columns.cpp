@@ -5,6 +5,8 @@
 #include <sla/dist/distribute.hpp>
 #include <sla/dist/product.hpp>
 #include <sla/dist/self.hpp>
+#include <sla/dist/solve.hpp>
+#include <sla/solve.hpp>
 #include <sla/tensor/block.hpp>
 
 #include "catch.hpp"
@@ -95,6 +97,36 @@ TEST_CASE("what every rank has meets results of any partition") {
           auto const number = all_reduce<"line">(dot(dx, dx)); // a number beside a vector that lies otherwise
           return std::array<double, 2>{norm(both.local() - sum), norm(gather(number * ex) - scaled)};
         }) < 1e-12);
+}
+
+TEST_CASE("a vector of another length is refused on every rank, in words of the whole and of the rank's part") {
+  using Catch::Matchers::ContainsSubstring;
+  auto const A = problems::poisson<double>({3, 3});
+  auto const refused = [&](auto const& f) {
+    auto const words = suite::words_of(2, [&](auto& world) {
+      Line m(world);
+      f(m, distribute<SparseShard<0>>(A, m));
+    });
+    for (auto const& w : words) CHECK_THAT(w, ContainsSubstring("distribut"));
+    return words;
+  };
+  // 8 and 9 elements: rank 0 has 4 and 5, rank 1 has 4 of both
+  auto const sums = refused([](auto& m, auto const&) {
+    (void)(distribute<Shard<0, Balanced>>(random<double>({8}, 1), m) + distribute<Shard<0, Balanced>>(random<double>({9}, 1), m));
+  });
+  CHECK_THAT(sums[0], ContainsSubstring("along line operand 0 deals out 8 indices and operand 1 9, of which rank 0 of 2 has 4 and 5"));
+  CHECK_THAT(sums[1], ContainsSubstring("along line operand 0 deals out 8 indices and operand 1 9, of which rank 1 of 2 has 4 and 4"));
+  auto const layout_of_8 = [](auto& m) { return distribute<SparseShard<0>>(problems::poisson<double>({4, 2}), m).row_layout(); };
+  auto const products = refused([&](auto& m, auto const& D) { (void)(D * distribute(random<double>({8}, 1), layout_of_8(m))); });
+  CHECK_THAT(products[0], ContainsSubstring("rank 0 has the rows 0 to 3 of 8, and of A the rows 0 to 4 of 9; distribute it by A.col_layout()"));
+  auto const solves = refused([&](auto& m, auto const& D) { (void)solve(D, distribute(random<double>({8}, 1), layout_of_8(m)), cg{}, jacobi{}); });
+  CHECK_THAT(solves[0], ContainsSubstring("solve(A, b): b was dealt out by another partition than A's rows: rank 0 has the rows 0 to 3 of 8"));
+  // parts that were put together by hand
+  auto const by_hand = [](auto const& D) { return distributed<vector<double>, Line, Shard<0, Part<>>>(random<double>({3}, 1), D.handle()); };
+  auto const short_x = refused([&](auto&, auto const& D) { (void)(D * by_hand(D)); });
+  CHECK_THAT(short_x[1], ContainsSubstring("A * x: x has 3 rows on rank 1 of 2, which owns 4 of 9; distribute it by A.col_layout()"));
+  auto const short_b = refused([&](auto&, auto const& D) { (void)solve(D, by_hand(D), cg{}, jacobi{}); });
+  CHECK_THAT(short_b[0], ContainsSubstring("solve(A, b): b has 3 rows on rank 0 of 2, which owns 5 of 9; distribute it by A.row_layout()"));
 }
 
 TEST_CASE("a vector of another partition is refused") {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Collectives on flattened axes are the nested ones, in one call; shards change the order of their axes; gradients come
 // back.
+#include <array>
+
 #include <sla/dist/fake.hpp>
 #include <sla/dist/flat.hpp>
 #include <sla/dist/threads.hpp>
@@ -16,6 +18,21 @@ using suite::require;
 using suite::whole_numbers;
 using suite::put;
 using Both = flat<"dp", "tp">;
+
+// A halo has no level. Where the order wanted would give it one, shards of other levels would say another order: refused.
+namespace {
+constexpr placed shard{placement_kind::shard, monoid::none, 0, 1}, halo{placement_kind::ghost, monoid::none, 0, 2, 3};
+template <class... P>
+constexpr code asked_for(std::array<int, 2> order, P... on) {
+  typing t{3, 1, -1, {{on...}}};
+  return detail::check_order(t, order).why.what;
+}
+static_assert(asked_for({1, 0}, shard, shard, halo) == code::not_innermost && asked_for({2, 0}, shard, halo, shard) == code::not_innermost);
+static_assert(asked_for({0, 1}, shard, shard, halo) == code::ok && asked_for({2, 1}, halo, shard, shard) == code::ok);
+using Cube3 = mesh<axis<"a", 2>, axis<"b", 2>, axis<"c", 2>>;
+using Ghosted = distributed<vector<double>, Cube3, Shard<0>, Shard<0>, Ghost<0>>;
+static_assert(detail::order_decision<order_of_shards<"b", "a">, Ghosted>::why == code::not_innermost);
+} // namespace
 
 TEST_CASE("flattened collectives are the nested ones, and shards change places") {
   CHECK_NOTHROW(threads::run(4, [](auto& world) { suite::flat_collectives(mesh<axis<"dp", 2>, axis<"tp", 2>>(world)); }));

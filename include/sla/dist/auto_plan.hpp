@@ -115,7 +115,7 @@ constexpr auto run_planned(plans::Plan<Parts...> plan, X const&... x) {
   return run_call<Op>(plan, x...);
 }
 template <class Op, class Query, class... Plans, class... X>
-constexpr auto run_planned(plans::PlanSet<Plans...> set, X const&... x) {
+auto run_planned(plans::PlanSet<Plans...> set, X const&... x) {
   return run_cheapest<Query>(set, [&](auto plan) { return run_call<Op>(plan, x...); }, x...);
 }
 
@@ -132,13 +132,20 @@ constexpr auto planned_result(type_list<Asked...>, X const&... x) {
   if constexpr (!plans::has_strategy<std::remove_cvref_t<decltype(rule_of<Op>)>>) {
     static_assert(has_plan<Op>, "sla[E16]: the rule of this operation is a composition, or knows nothing of ranks: it has no table to plan by. Bring each "
                                 "operand where the rule takes it, redistribute<...>(x), and call the operation");
+    return settled(stand_in(x...));
   } else if constexpr (!Plannable<Op, Asked...>) {
     static_assert(has_plan<Op, Asked...>, "sla[E16]: no redistribution of these operands makes the call legal, or leads to the placements wanted");
+    return settled(stand_in(x...));
   } else {
     using P = sla::plan_of<Op, Asked...>;
     if constexpr (!std::is_void_v<Golden>)
       static_assert(plan_is_expected<P, Golden>, "sla: the plan of this call, the first type below, is not the expected one, the second");
-    return run_planned<Op, plans::asked_t<Op, Asked...>>(P{}, settled(x)...);
+    if constexpr ((Outlined<X> || ...) && is_plan_set<P>) {
+      static_assert(has_plan<P>, "sla: the plan of this call depends on sizes that the types leave open, and so does the schedule: give static extents");
+      return settled(stand_in(x...));
+    } else {
+      return run_planned<Op, plans::asked_t<Op, Asked...>>(P{}, settled(x)...);
+    }
   }
 }
 
@@ -163,8 +170,12 @@ template <class Op, class Plan>
 struct asked_of<Op, plans::Prefer<Plan>> {
   template <class... X>
   static constexpr auto run(X const&... x) {
-    static_assert(is_plan_of<Op, int(sizeof...(X)), Plan>, "sla: the preferred plan is a plans::Plan of this operation, with a plans::Arg for each operand");
-    return run_call<Op>(Plan{}, settled(x)...);
+    if constexpr (is_plan_of<Op, int(sizeof...(X)), Plan>) {
+      return run_call<Op>(Plan{}, settled(x)...);
+    } else {
+      static_assert(is_plan_of<Op, int(sizeof...(X)), Plan>, "sla: the preferred plan is a plans::Plan of this operation, with a plans::Arg for each operand");
+      return settled(stand_in(x...));
+    }
   }
 };
 

@@ -25,25 +25,15 @@ decltype(auto) whole_operand(X const& x) {
     return (x);
 }
 
-/// The layout of a result: what an axis deals out is one index of the operands and of the result, of one extent.
-/// Errors: shape_error, on all ranks, if the extents of that index differ between operands.
+/// The layout of a result: what an axis deals out is one index of the operands and of the result, of one extent; of a sparse operand
+/// that of its rows, whichever of its indices is dealt out.
 template <class... X>
 auto called_layout(X const&... x) {
   using Mesh = common_mesh_t<X...>;
   shared_layout<Mesh> out = *common_layout(x...);
-  fixed_array<int, Mesh::rank> from{}; // the operand that said the extent, counted from 1
-  int number = 0;
-  auto const take = [&](int a, bool dense, index_t extent) {
-    if (dense && from[a] && out.extent[a] != extent)
-      throw shape_error(text("custom<Op>(x...): along ", Mesh::name(a), " operand ", from[a] - 1, " deals out ", out.extent[a],
-                             " indices and operand ", number - 1, " ", extent, "; what an axis deals out is one index of all operands"));
-    out.extent[a] = extent; // of a sparse operand that of its rows, whichever of its indices is dealt out
-    if (dense && !from[a]) from[a] = number;
-  };
   auto const look = [&]<class... P>(auto const& operand, placements<P...>) {
     int a = 0;
-    ++number;
-    ((is_sharded(P::kind) ? take(a, DenseShard<P>, operand.handle()->extent[a]) : void(), ++a), ...);
+    ((is_sharded(P::kind) ? void(out.extent[a] = operand.handle()->extent[a]) : void(), ++a), ...);
   };
   (look(x, placements_of_t<X>{}), ...);
   return std::make_shared<shared_layout<Mesh> const>(std::move(out));
@@ -52,10 +42,14 @@ auto called_layout(X const&... x) {
 template <class Op, class... X>
 auto called(X const&... x) {
   require_well_typed<Op, X...>();
-  auto layout = called_layout(x...);
-  auto local = Op::apply(x.local()...);
-  using List = result_placements_t<Op, X...>;
-  return typename distributed_with<decltype(local), common_mesh_t<X...>, List>::type(std::move(local), std::move(layout));
+  if constexpr (!well_typed<Op, X...>) {
+    return stand_in(x...);
+  } else {
+    auto layout = called_layout(x...);
+    auto local = Op::apply(x.local()...);
+    using List = result_placements_t<Op, X...>;
+    return typename distributed_with<decltype(local), common_mesh_t<X...>, List>::type(std::move(local), std::move(layout));
+  }
 }
 
 /// Does a pending sum pass operand K where the others are whole? Then Op is linear in it.
@@ -113,10 +107,13 @@ template <class Op, class... X>
   requires((detail::TracedPlaced<X> || ...) && ((detail::TracedPlaced<X> || Placed<X>)&&...))
 auto custom(X const&... x) {
   std::tuple const parts(detail::part_of(x)...);
-  return [&]<std::size_t... K>(std::index_sequence<K...>) {
-    return detail::record(detail::home_of(x...), detail::called<Op>(std::get<K>(parts).value()...),
-                          detail::called_rule<Op, int(K)>(parts)...);
-  }(std::index_sequence_for<X...>{});
+  auto value = std::apply([](auto const&... part) { return detail::called<Op>(part.value()...); }, parts);
+  if constexpr (well_typed<Op, plain_t<X>...>)
+    return [&]<std::size_t... K>(std::index_sequence<K...>) {
+      return detail::record(detail::home_of(x...), std::move(value), detail::called_rule<Op, int(K)>(parts)...);
+    }(std::index_sequence_for<X...>{});
+  else
+    return detail::record(detail::home_of(x...), std::move(value)); // well-formed, so that the sentence is the only error
 }
 
 /// The same of outlines, for schedules: Op::extents<E...> are the extents of the result of parts of these extents.

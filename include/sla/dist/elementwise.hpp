@@ -145,21 +145,57 @@ void require_one_mesh(Mesh const& m, Mesh const& n) {
       throw shape_error(text("two distributed operands are on different meshes of one type: along ", Mesh::name(a), " this rank is ", m.coordinate(a), " of ",
                              m.size(a), ", and ", n.coordinate(a), " of ", n.size(a)));
 }
+/// The extents that the axes deal out, which operands that meet share. A value that was put together by hand may say none, 0.
+template <class Mesh>
+class common_extents_of {
+public:
+  /// The next operand. Errors: shape_error, on all ranks, if one before has another extent along an axis.
+  template <class... P>
+  void meet(int operand, shared_layout<Mesh> const& layout, placements<P...>) {
+    int a = 0;
+    ((DenseShard<P> ? meet_along<P>(operand, layout, a++) : void(a++)), ...);
+  }
+
+private:
+  struct dealt {
+    int operand;
+    index_t whole = 0, part = 0;
+  };
+  template <class P>
+  void meet_along(int operand, shared_layout<Mesh> const& layout, int a) {
+    if constexpr (DenseShard<P>) {
+      index_t const whole = layout.extent[a];
+      if (whole == 0) return;
+      dealt const now{operand, whole, part_extent<typename P::family>(layout, a, layout.mesh.coordinate(a))};
+      if (auto const& before = dealt_[a]; before.whole != 0 && before.whole != whole)
+        throw shape_error(text("what an axis deals out is one index of all operands: along ", Mesh::name(a), " operand ", before.operand, " deals out ",
+                               before.whole, " indices and operand ", operand, " ", whole, ", of which rank ", layout.mesh.coordinate(a), " of ",
+                               layout.mesh.size(a), " has ", before.part, " and ", now.part, "; distribute one by the layout of the other, x.layout()"));
+      dealt_[a] = now;
+    }
+  }
+  fixed_array<dealt, Mesh::rank> dealt_{};
+};
+
 /// The layout of the first operand that is dealt out, else of the first placed one; two partitions or halos that meet must be one.
-/// Errors: shape_error, if two operands of one type were dealt out by different partitions, or have different halos,
-/// or are on different meshes.
+/// Errors: shape_error, if two operands of one type were dealt out by different partitions or to different extents, or have
+/// different halos, or are on different meshes.
 template <class... X>
 auto common_layout(X const&... x) {
   using Handle = layout_handle<common_mesh_t<X...>>;
   constexpr bool dealt = (DealtOut<X> || ...);
   Handle lead, found;
   halo_plan const* halo = nullptr;
+  common_extents_of<common_mesh_t<X...>> extents;
+  int number = 0;
   auto const look = [&]<class Y>(Y const& y) {
+    [[maybe_unused]] int const operand = number++;
     if constexpr (dealt ? DealtOut<Y> : Placed<Y>)
       if constexpr (std::same_as<layout_handle<mesh_of_t<Y>>, Handle>) {
         auto const& other = layout_of(y);
         if (!lead) lead = other;
         if (lead != other) require_one_mesh(lead->mesh, other->mesh);
+        if constexpr (dealt && sizeof...(X) > 1) extents.meet(operand, *other, placements_of_t<Y>{});
         if constexpr (found_partitions<placements_of_t<Y>> > 0) {
           if (!found) found = other;
           if (found != other && found->rows && other->rows && found->rows != other->rows &&
@@ -209,6 +245,15 @@ struct refused_result : Result {
 };
 template <class Op, class Result, class... X>
 using checked_result = std::conditional_t<well_typed<Op, X...>, Result, refused_result<Op, Result, std::remove_cvref_t<X>...>>;
+
+/// What a refused call gives back, so that its sentence is the only error: its first dense operand.
+template <class First, class... Rest>
+constexpr auto const& stand_in(First const& first, Rest const&... rest) {
+  if constexpr (sizeof...(Rest) > 0 && (!Distributed<First> || DistributedSparse<First>))
+    return stand_in(rest...);
+  else
+    return first;
+}
 
 template <class Op, Placed X>
   requires is_elementwise<Op>

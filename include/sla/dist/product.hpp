@@ -120,12 +120,21 @@ Handle result_layout(Handle const& side, Handle const& x, int axis) {
   merged->extent = extent;
   return merged;
 }
-/// Errors: shape_error, if x was dealt out by another partition than the rows or columns that it meets.
+/// Errors: shape_error, if x was dealt out by another partition than the rows or columns that it meets; in words that begin with the call.
 template <class Handle>
-void require_partition(Handle const& x, Handle const& side, bool of_rows) {
-  if (x->rows == side->rows || (x->rows && x->rows->fingerprint() == side->rows->fingerprint())) return;
-  throw shape_error(text("A * x: x was dealt out by another partition than A's ", of_rows ? "rows" : "columns",
-                         "; distribute it by A.", of_rows ? "row" : "col", "_layout()"));
+void require_partition(Handle const& x, Handle const& side, bool of_rows, char const* call = "A * x: x") {
+  auto const &mine = x->rows, &wanted = side->rows;
+  if (mine == wanted || (mine && mine->fingerprint() == wanted->fingerprint())) return;
+  auto const owned = [](row_partition const& rows) { return text(rows.words(), " of ", rows.extent()); };
+  throw shape_error(text(call, " was dealt out by another partition than A's ", of_rows ? "rows" : "columns", ": rank ", wanted->rank(), " has ",
+                         mine ? owned(*mine) : "what a stated family gives it", ", and of A ", owned(*wanted), "; distribute it by A.",
+                         of_rows ? "row" : "col", "_layout()"));
+}
+/// Errors: shape_error, if a rank's part has another length than its partition says.
+inline void require_part(index_t length, row_partition const& rows, char const* call, char const* layout) {
+  if (length != rows.count())
+    throw shape_error(text(call, " has ", length, " rows on rank ", rows.rank(), " of ", rows.ranks(), ", which owns ", rows.count(), " of ", rows.extent(),
+                           "; distribute it by A.", layout));
 }
 /// Errors: shape_error, if the ghosts of x are not those that the rows of A read.
 template <class Handle>
@@ -220,6 +229,7 @@ auto product_as(A&& a, X&& x) {
       index_t const rows = view.shape.rows(), own = handle->halo->own();
       index_t const whole = halo ? own : in->extent[axis];
       Shape_ const shape(view.shape.batch(), Turned::transposed ? own : rows, Turned::transposed ? rows : whole);
+      if constexpr (halo) require_part(node.extents()[S::batch_extents::rank], *in->rows, "A * x: x", Turned::transposed ? "row_layout()" : "col_layout()");
       require_product_extents(shape, node.extents());
       auto const product = [&]<class Product>(std::type_identity<Product>, auto&& plan) {
         auto const extents = make_product_extents<typename Product::extents_type>(shape, node.extents());

@@ -109,14 +109,14 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> {
     require_well_typed<op::solve, A, B>();
     using V = vector_type<B>;
     auto const& layout = detail::layout_of(b);
-    if (axis >= 0 && layout->rows != a.handle()->rows && (!layout->rows || layout->rows->fingerprint() != a.handle()->rows->fingerprint()))
-      throw shape_error("solve(A, b): b was dealt out by another partition than A's rows; distribute(b, A.row_layout())");
+    if constexpr (axis >= 0) detail::require_partition(layout, a.handle(), true, "solve(A, b): b");
     auto node = detail::local_node(b);
     return detail::with_local_rows(a, [&] {
       auto const range = a.local().range();
       constexpr int rank = decltype(range)::rank;
       static_assert(V::local_type::rank == rank || V::local_type::rank == rank + 1,
                     "sla: solve(A, b): b must have the extents (*batch, M, p) of A's range, plus at most one axis of right-hand sides");
+      if constexpr (axis >= 0) detail::require_part(node.extents()[S::batch_extents::rank], *a.handle()->rows, "solve(A, b): b", "row_layout()");
       for (int d = 0; d < rank; ++d)
         if (node.extents()[d] != range[d])
           throw shape_error(text("solve(A, b): axis ", d, " of this rank's part of b is ", node.extents()[d], " and should be ", range[d]));

@@ -115,6 +115,9 @@ constexpr new_order check_order(typing const& t, std::span<int const> axes) {
     if (t.on[a].kind != lead.kind || t.on[a].dim != lead.dim || next != axes.size())
       return out.why = {code::wrong_collective, static_cast<std::int8_t>(a), 0}, out;
   set_levels(out.type, out.now);
+  for (int n = 0; n < out.now.count; ++n) // a halo has no level: an order that gives it one has no type
+    if (int const a = out.now.axis[n]; t.on[a].kind != placement_kind::shard && out.type.on[a].level != 0)
+      return out.why = {code::not_innermost, static_cast<std::int8_t>(a), 0}, out;
   return out;
 }
 
