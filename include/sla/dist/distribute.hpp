@@ -118,6 +118,7 @@ auto deal_sparse(Local const& x, std::shared_ptr<shared_layout<Mesh>> layout, Cu
     auto part = batch_items(x, P::family::first(me, batch, ranks), P::family::first(me + 1, batch, ranks));
     return deal_sparse<A + 1, Rest...>(part, std::move(layout), partitioner);
   } else if constexpr (P::kind == placement_kind::hyper) {
+    require_found<P>();
     static_assert((is_copied(Rest::kind) && ...), "sla: distribute<..., Hyper<>, ...>(A, mesh): the axes after the one that deals out entries are Replicate");
     return deal_entries<A>(x, *layout, partitioner);
   } else if constexpr (is_grid<placements<P, Rest...>>) {
@@ -126,6 +127,7 @@ auto deal_sparse(Local const& x, std::shared_ptr<shared_layout<Mesh>> layout, Cu
     static_assert(P::kind == placement_kind::sparse_shard,
                   "sla: distribute(A, mesh, partitioner): a sparse tensor becomes Replicate, Shard<0> (its batch), SparseShard<0> (rows) or SparseShard<1> (columns)");
     static_assert((is_copied(Rest::kind) && ...), "sla: distribute(A, mesh, partitioner): after the axis that deals out rows or columns come Replicate axes only");
+    require_found<P>();
     if constexpr (P::dim == 1) {
       return deal_columns(x, *layout, A, partitioner);
     } else {

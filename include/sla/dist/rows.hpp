@@ -15,6 +15,13 @@
 
 namespace sla::detail {
 
+/// Local numbers of rows, columns and entries are found at run time, interior ones first; a stated family has its own order.
+template <class P>
+constexpr void require_found() {
+  static_assert(!P::family::stated, "sla: rows, columns or entries that one axis deals out lie as found at run time, not as a stated family says: write SparseShard<0> "
+                                    "or SparseShard<0, Part<\"name\">>, and lay vectors out by D.row_layout() and D.col_layout()");
+}
+
 /// The rows of one rank, in ascending global order, columns global: values [batch][entry][block].
 template <class T>
 struct rank_rows {

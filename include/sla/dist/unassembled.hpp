@@ -132,6 +132,7 @@ auto perform(assembling<Axis, To>, X const& x, How const& how = {}) {
     if constexpr (To::kind == placement_kind::sparse_shard) {
       static_assert(To::dim == 0 && detail::sparse_axis<List> == a,
                     "sla: assemble<axis, SparseShard<0>>(A): rows are dealt out");
+      detail::require_found<To>();
       std::shared_ptr<row_partition const> rows;
       if constexpr (is_vector_layout<How>)
         rows = how.rows_of("assemble(A, layout)", x.local().rows());
