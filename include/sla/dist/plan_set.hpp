@@ -74,17 +74,16 @@ int cheapest_plan(std::integer_sequence<int, N...>, X const&... x) {
   return chosen;
 }
 
-/// run(plan) for the plan that is taken; of outlines, which have no sizes, a refusal.
+/// run(plan) for the plan that is taken.
 template <class Query, class... Plans, class F, class... X>
-constexpr auto run_cheapest(plans::PlanSet<Plans...>, F const& run, X const&... x) {
-  if constexpr ((Outlined<X> || ...)) {
-    static_assert(has_plan<plans::PlanSet<Plans...>>,
-                  "sla: the plan of this call depends on sizes that the types leave open, and so does the schedule: give static extents");
-    return run(typename type_at<0, type_list<Plans...>>::type::plan{});
-  } else {
-    int const chosen = cheapest_plan<Query>(std::make_integer_sequence<int, plans::plan_set_v<Query>.size>{}, x...);
-    return chosen_result((std::min)(chosen, int(sizeof...(Plans)) - 1), [&] { return run(typename Plans::plan{}); }...);
-  }
+auto run_cheapest(plans::PlanSet<Plans...>, F const& run, X const&... x) {
+  int const chosen = cheapest_plan<Query>(std::make_integer_sequence<int, plans::plan_set_v<Query>.size>{}, x...);
+  return chosen_result((std::min)(chosen, int(sizeof...(Plans)) - 1), [&] { return run(typename Plans::plan{}); }...);
 }
+
+template <class Plan>
+inline constexpr bool is_plan_set = false;
+template <class... Plans>
+inline constexpr bool is_plan_set<plans::PlanSet<Plans...>> = true;
 
 } // namespace sla::detail
