@@ -57,7 +57,7 @@ auto fuse_lowered(Space& space, S const&... lowered) {
 } // namespace detail
 
 namespace detail {
-/// What views may look into: the statement, or a copy that a space keeps which runs it later.
+/// The statement that views point into: itself, or the copy of a space that keeps it, since it runs it later.
 template <class Space, class S>
 auto const& kept(Space& space, S&& statement) {
   using Kept = std::remove_cvref_t<S>;
@@ -67,7 +67,7 @@ auto const& kept(Space& space, S&& statement) {
     return statement;
 }
 
-/// Gives the vectors of hoisting an address, and runs nothing.
+/// For counting passes: hoisting gets vectors, whose addresses decide where passes end, and nothing is run.
 struct planning_space {
   std::vector<std::shared_ptr<void>> temporaries;
 

@@ -75,7 +75,7 @@ public:
     }
   }
 
-  /// one(context, span, n) for the n-th block: the context is typed where the blocks are, so that this text is there once.
+  /// one(context, span, n) for the n-th block. `one` knows the type of its context: this function need not be a template.
   void run(void (*one)(void const*, row_span, index_t), void const* context) const {
     parallel(int(cuts_.size()) - 1, [&](int t) {
       for (index_t n = cuts_[std::size_t(t)]; n < cuts_[std::size_t(t) + 1]; ++n) {

@@ -10,8 +10,8 @@
 
 namespace sla::detail {
 
-/// So many entries ahead of the walk the caches are asked: short rows defeat the hardware's own guess, and a plain walk of
-/// five points reaches two thirds of this bandwidth.
+/// How many entries ahead of a walk are prefetched. The hardware's own prefetching fails on short rows: without this, a product
+/// of five points reaches two thirds of the bandwidth.
 inline constexpr index_t fetch_distance = 256;
 
 /// Rows [first, first + count) of item b of scalar entries, one right-hand side: one sum per row.
