@@ -26,6 +26,7 @@ struct pass_plan {
   std::array<pass_layout, Count> layouts{};
 };
 
+namespace detail {
 /// The layout of a statement's elements by the nodes that know it, the outermost first: its operands may have other rows.
 struct find_frame {
   frame* found;
@@ -45,7 +46,6 @@ frame frame_of(S const& statement) {
   return found;
 }
 
-namespace detail {
 template <class S>
 inline constexpr bool is_whole = S::depth == reach::whole;
 

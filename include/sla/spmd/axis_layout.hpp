@@ -244,13 +244,4 @@ constexpr bool subgroup(axis_layout const& part, axis_layout const& whole) {
   return true;
 }
 
-/// A number for tables of axes: equal layouts have equal keys.
-constexpr std::uint64_t key_of(axis_layout const& a) {
-  std::uint64_t key = 0xcbf29ce484222325ULL;
-  auto const mix = [&](std::uint64_t v) { key = (key ^ v) * 0x100000001b3ULL; };
-  for (int n = 0; n < a.count; ++n)
-    for (auto const c : {a.atom[n].size, a.atom[n].stride}) mix(static_cast<std::uint64_t>(c.number)), mix(c.symbols);
-  return key;
-}
-
 } // namespace sla
