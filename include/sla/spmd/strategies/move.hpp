@@ -12,9 +12,10 @@ namespace sla::strategies {
 
 /// Dimension n of the results is dimension from[n] of x, or -1: made, cut, reversed or repeated by the operation.
 /// permute is {2, 0, 1}; transpose {1, 0}; unsqueeze {0, -1, 1}; squeeze and select leave one out; flip, roll, narrow
-/// and repeat along dimension 0 are {-1, 1}; split and unbind have several results.
+/// and repeat along dimension 0 are {-1, 1}; split and unbind have several results, of which max_results are told.
 constexpr strategy move(dims const& x, std::initializer_list<int> from, int results = 1) {
   detail::index_map m;
+  if (results > max_results) results = max_results;
   m.inputs = 1;
   m.results = results;
   for (int d = 0; d < x.rank; ++d) m.in[0][d] = static_cast<std::int8_t>(x.extent[d] == 1 ? -1 : d);
@@ -29,6 +30,7 @@ constexpr strategy move(dims const& x, std::initializer_list<int> from, int resu
 /// What keeps the dimensions of x but for those that it changes: flip, roll, narrow, split, repeat, pad.
 constexpr strategy move_along(dims const& x, std::uint32_t changed, int results = 1) {
   detail::index_map m;
+  if (results > max_results) results = max_results;
   m.inputs = 1;
   m.results = results;
   for (int d = 0; d < x.rank; ++d) {
