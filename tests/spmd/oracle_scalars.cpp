@@ -122,12 +122,12 @@ std::string of_factory(std::string const& op, bool permissive, operand const& x)
   auto const with = [&](strategy const& s, std::vector<operand> const& o) { return call(s, o, -1, permissive); };
   if (is({"zeros_like", "ones_like", "full_like"})) return with(like(m), {x});
   if (is({"new_zeros", "new_ones", "new_full", "new_tensor", "zeros(x.shape)"})) return with(constant(1, 2), {x});
-  if (is({"empty_like", "rand_like", "randn_like", "randint_like", "new_empty", "bernoulli", "dropout"}))
-    return with(random(1, 2), {x});
+  if (is({"empty_like", "rand_like", "randn_like", "randint_like", "new_empty"})) return with(random(1, 2), {x});
+  if (is({"bernoulli", "dropout"})) return with(drawn_by(1, 2), {x});
   if (is({"tensor(x.item())"})) return branch(x) == "number" ? "R" : "ERROR"; // a uniform number
   if (is({"full((3,),s)", "arange(s)", "arange(0,s)", "linspace(0,s,3)", "zeros(s)", "tensor(s)", "eye(s)"}))
     return with(from_scalars(1, 1), {x});
-  if (is({"randint(0,s,(3,))"})) return with(random(1, 1), {x});
+  if (is({"randint(0,s,(3,))"})) return with(drawn_by(1, 1), {x});
   if (is({"randn+x"})) return with(add(m, m), {noise, x});
   if (is({"x*randn"})) return with(mul(m, m), {x, noise});
   if (is({"zeros+x"})) return with(add(m, m), {zeros, x});

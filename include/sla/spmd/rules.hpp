@@ -82,7 +82,8 @@ constexpr axis_outcome decide(strategy const& s, std::span<operand const> operan
   auto const c = count(s, operands, axis);
   bool const on_request = now.out_partial >> axis & 1;
   if (now.global_axes >> axis & 1 && c.varying) return refuse(code::varying_with_shard, c.first_varying);
-  if (s.basis == result_basis::random) return everywhere({}, s.results);
+  if (s.basis == result_basis::drawn && c.partial) return refuse(code::nonlinear_in_partial, c.last_partial);
+  if (s.basis == result_basis::random || s.basis == result_basis::drawn) return everywhere({}, s.results);
   if (s.basis == result_basis::constant && (!c.sharded || s.size == 0)) return everywhere({kind::replicate}, s.results);
   if (c.untyped) return now.permissive ? everywhere({}, s.results) : refuse(code::no_placement, c.first_untyped);
   if (!c.sharded) {

@@ -74,7 +74,8 @@ struct rule {
 enum class result_basis : std::uint8_t {
   operands, ///< the common placement of the operands
   constant, ///< Replicate: the values of the operands do not matter, only their shapes
-  random    ///< untyped: ranks may draw different numbers
+  random,   ///< untyped: ranks may draw different numbers
+  drawn     ///< the same, by what the operands say: they may not be pending
 };
 
 /// All rules of an operation on operands of given dimensions, in order of preference. That all operands are replicated

@@ -26,11 +26,19 @@ constexpr strategy constant(int inputs, int rank) {
   return s;
 }
 
-/// Random or uninitialised entries, dropout: ranks may draw different numbers, so the result has no placement before
-/// somebody states one.
+/// Random or uninitialised entries of the shape of x: ranks may draw different numbers, so the result has no placement
+/// before somebody states one.
 constexpr strategy random(int inputs, int rank = 0) {
   auto s = opaque(inputs, rank);
   s.basis = result_basis::random;
+  return s;
+}
+
+/// Draws that the operands' values govern (Bernoulli, dropout, integers below a bound): parts of a pending reduction are
+/// no probabilities and no bounds.
+constexpr strategy drawn_by(int inputs, int rank = 0) {
+  auto s = opaque(inputs, rank);
+  s.basis = result_basis::drawn;
   return s;
 }
 
