@@ -18,9 +18,13 @@ using S0 = Shard<0>;
 using S1 = Shard<1>;
 using P = Partial<>;
 
+using Wide = mesh<axis<"wide", 2>, axis<"deep", 4>>;
+
 namespace sla {
 template <>
 inline constexpr topology topology_of<Ranks> = two_level(1);
+template <>
+inline constexpr topology topology_of<Wide> = two_level(0, {0, 1000}); // any number of steps is worth a byte less
 }
 
 namespace {
@@ -145,6 +149,16 @@ TEST_CASE("uneven shards, and one axis alone") {
     return e;
   });
   for (double e : wrong) CHECK(e <= 1e-12);
+}
+
+TEST_CASE("a family that refuses extents lies on the way only where it lies in the end") {
+  auto const wrong = threads::run(8, [](auto& world) {
+    Wide m(world);
+    auto const x = random<double, Extents<dyn, dyn>>({8, 5}, 6);
+    auto const pending = convert<"deep", P>(distribute<R, R>(x, m), expert);
+    return double(norm(gather(redistribute<R, Shard<0, sla::Table<1, 2, 3, 2>>>(pending)) - x));
+  });
+  for (double e : wrong) CHECK(e <= 1e-14);
 }
 
 TEST_CASE("pieces that are equal and interleave are moved one axis at a time") {

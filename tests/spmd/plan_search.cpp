@@ -358,6 +358,61 @@ TEST_CASE("a careful plan deals out no equal pieces that neither end has") {
   }
 }
 
+TEST_CASE("a family that refuses extents deals out nothing but what it does in the target") {
+  world const w{{2, 4}, 2, uneven_wires, 1 << 24};
+  auto m = setting(w);
+  std::int16_t const table = m.families++;
+  m.stated[table] = true;
+  /// Is each shard by the table, after each step, a shard of the source or of the target with the same axes outside?
+  auto const in_place = [&](planned_route const& r, step_list const& path, typing const& from, typing const& to) {
+    auto const has = [&](typing const& end, typing const& t, int a) {
+      auto const there = shards_of(end, t.on[a].dim), here = shards_of(t, t.on[a].dim);
+      for (int n = 0; n < there.count && n < here.count; ++n) {
+        auto const p = end.on[there.axis[n]], q = t.on[here.axis[n]];
+        if (there.axis[n] != here.axis[n] || p.family != q.family) return false;
+        if (here.axis[n] == a) return true;
+      }
+      return false;
+    };
+    for (int k = 0; k < path.size; ++k) {
+      auto const t = typing_of(r, path.steps[k].after, from);
+      for (int a = 0; a < t.axes; ++a)
+        if (t.on[a].kind == placement_kind::shard && t.on[a].family == table && !has(from, t, a) && !has(to, t, a)) return false;
+    }
+    return true;
+  };
+  int elsewhere = 0;
+  for (auto const& x : all_states(w))
+    for (auto const& y : all_states(w))
+      for (unsigned by_table = 1; by_table < 16; ++by_table)
+        for (bool careful : {false, true}) {
+          auto from = typed(w, x), to = typed(w, y);
+          bool some = true; // each axis that is meant is dealt out
+          for (int a = 0; a < 2; ++a) {
+            if (by_table >> a & 1) some = some && from.on[a].kind == placement_kind::shard, from.on[a].family = table;
+            if (by_table >> (a + 2) & 1) some = some && to.on[a].kind == placement_kind::shard, to.on[a].family = table;
+          }
+          if (!some) continue;
+          auto const planned = [&](bool picky) {
+            m.picky[table] = picky;
+            auto const r = route_between(from, to, m, {false, careful, false, {}});
+            auto g = r.problem;
+            g.bytes = w.bytes;
+            return std::pair(r, search<1024>(g, r.from, &r.to).path(r.to));
+          };
+          auto const [route, path] = planned(true);
+          auto const [any_route, any_path] = planned(false);
+          CHECK(path.reachable() == any_path.reachable());
+          if (!path.reachable()) continue;
+          CHECK(in_place(route, path, from, to));
+          if (in_place(any_route, any_path, from, to))
+            CHECK(path.cost == any_path.cost);
+          else
+            ++elsewhere;
+        }
+  CHECK(elsewhere > 0); // a family that takes all extents may lie anywhere
+}
+
 TEST_CASE("where sizes are unknown the kinds of steps decide: nothing is gathered to be cut again, no reduction in two halves") {
   world const w{{2, 4}, 2, uneven_wires, 0};
   auto const plan = [&](held const& x, held const& y) {

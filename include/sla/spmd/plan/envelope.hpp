@@ -11,6 +11,16 @@
 
 namespace sla::plans {
 
+/// Is there an extent that the family cannot deal out? Small ones tell.
+template <class F>
+inline constexpr bool is_picky = [] {
+  bool refuses = false;
+  if constexpr (StatedFamily<F>)
+    for (int ranks = 1; ranks <= 4; ++ranks)
+      for (int extent = 0; extent <= 12; ++extent) refuses = refuses || !F::accepts(extent, ranks);
+  return refuses;
+}();
+
 template <class Mesh, class Keys>
 struct setting_of;
 template <class Mesh, class... Key>
@@ -30,7 +40,7 @@ struct setting_of<Mesh, detail::type_list<Key...>> {
     m.plain = detail::index_in<Even>(detail::type_list<Key...>{});
     if (m.plain == m.families) m.plain = -1;
     int n = 0;
-    ((m.even[n] = std::is_same_v<Key, Even>, m.stated[n++] = family_facts_of<Key>.stated), ...);
+    ((m.even[n] = std::is_same_v<Key, Even>, m.picky[n] = !m.even[n] && is_picky<Key>, m.stated[n++] = family_facts_of<Key>.stated), ...);
     return m;
   }();
 };

@@ -12,6 +12,9 @@ namespace sla::plans {
 
 inline constexpr int max_plan_families = 4;
 
+/// A placement of all axes. Ten bits each: kind, dimension or monoid, place in the dimension's list, family.
+using plan_state = std::uint64_t;
+
 /// What is given when one tensor is to change its placements.
 struct route_problem {
   std::int8_t axes = 0, dims = 0;
@@ -27,11 +30,10 @@ struct route_problem {
   fixed_array<std::int64_t, max_dims> extent{};             ///< of the whole tensor; 0: unknown
   bool careful = false; ///< extents may be indivisible: no equal pieces but those of the source and of the target
   fixed_array<std::uint8_t, max_dims> source_axes{}, target_axes{}; ///< of each dimension
+  fixed_array<bool, max_plan_families> picky{}; ///< does not accept every extent: it deals out what it does in the target, and as there
+  plan_state target = 0;                        ///< for those
   constexpr bool operator==(route_problem const&) const = default;
 };
-
-/// A placement of all axes. Ten bits each: kind, dimension or monoid, place in the dimension's list, family.
-using plan_state = std::uint64_t;
 
 enum : unsigned { plan_copies, plan_invariant, plan_partial, plan_shard };
 
@@ -87,8 +89,22 @@ constexpr std::int64_t price(route_problem const& g, motion how, joined_axes con
   return price_of(how, j.slowest, j.ranks, parts).at(g.bytes < largest_priced ? g.bytes : largest_priced);
 }
 
+/// Is an axis, as number `place` in the list of dimension d, where the target has it, the axes outside of it too?
+constexpr bool is_as_wanted(route_problem const& g, unpacked const& u, int d, int place, int a, int family) {
+  auto const w = unpack(g.target, g.axes);
+  if (place >= w.length[d] || w.list[d][place] != a || w.family[a] != family) return false;
+  for (int i = 0; i < place; ++i)
+    if (int const outer = u.list[d][i]; outer != w.list[d][i] || u.family[outer] != w.family[outer]) return false;
+  return true;
+}
+
 /// May these further axes deal out dimension d by the family?
 constexpr bool may_arrive(route_problem const& g, unpacked const& u, int d, unsigned mask, int family) {
+  if (g.picky[family]) {
+    int a = 0;
+    while (!(mask >> a & 1)) ++a;
+    return g.reachable[family] && mask == 1u << a && is_as_wanted(g, u, d, u.length[d], a, family);
+  }
   if (!g.reachable[family] || !g.even[family] || (!g.careful && !g.extent[d])) return g.reachable[family];
   std::int64_t pieces = 1;
   for (int i = 0; i < u.length[d]; ++i) {
@@ -171,7 +187,7 @@ constexpr void for_each_suffix(route_problem const& g, unpacked const& u, plan_s
       for_each_arrival(g, u, s, u.list[d] + u.length[d] - n, n, d, [&](plan_state to) { f(motion::all_to_all, set, to, moved); });
       if (n > 1) continue;
       for (int family = 0; family < g.families; ++family) // the same axis and place, another family
-        if (family != u.family[a] && g.reachable[family])
+        if (family != u.family[a] && g.reachable[family] && (!g.picky[family] || is_as_wanted(g, u, d, u.length[d] - 1, a, family)))
           f(motion::repartition, set,
             with_field(s, a, plan_field(plan_shard, static_cast<unsigned>(d), static_cast<unsigned>(u.length[d] - 1), static_cast<unsigned>(family))),
             price(g, motion::repartition, j, parts));

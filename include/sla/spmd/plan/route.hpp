@@ -21,6 +21,7 @@ struct plan_setting {
   std::int8_t families = 0; ///< numbers below this may occur
   fixed_array<bool, max_plan_keys> even{}; ///< equal pieces that nest, as steps on several axes want them: Even, not Strided
   fixed_array<bool, max_plan_keys> stated{};
+  fixed_array<bool, max_plan_keys> picky{}; ///< uneven, and does not accept every extent: Table, Strided
   std::int16_t plain = -1; ///< the number of Even, by which steps in between deal out; -1: none do
   constexpr bool operator==(plan_setting const&) const = default;
 };
@@ -142,6 +143,10 @@ constexpr planned_route route_between(typing const& from, typing const& to, plan
   }
   r.from = state_of(r, from);
   r.to = state_of(r, to);
+  if (!wish.all_targets && wish.families == 0) { // else there are further targets
+    g.target = r.to;
+    for (int f = 0; f < g.families; ++f) g.picky[f] = m.picky[r.family[f]];
+  }
   return r;
 }
 
