@@ -114,9 +114,9 @@ template <class Op, class Query, class... Parts, class... X>
 constexpr auto run_planned(plans::Plan<Parts...> plan, X const&... x) {
   return run_call<Op>(plan, x...);
 }
-template <class Op, class Query, class... Plans, class... X>
-auto run_planned(plans::PlanSet<Plans...> set, X const&... x) {
-  return run_cheapest<Query>(set, [&](auto plan) { return run_call<Op>(plan, x...); }, x...);
+template <class Op, class Query, class Plans, class... X>
+auto run_planned(Plans several, X const&... x) {
+  return run_cheapest<Query>(several, [&](auto plan) { return run_call<Op>(plan, x...); }, x...);
 }
 
 /// Is it a plan of Op on so many operands?
@@ -140,8 +140,9 @@ constexpr auto planned_result(type_list<Asked...>, X const&... x) {
     using P = sla::plan_of<Op, Asked...>;
     if constexpr (!std::is_void_v<Golden>)
       static_assert(plan_is_expected<P, Golden>, "sla: the plan of this call, the first type below, is not the expected one, the second");
-    if constexpr ((Outlined<X> || ...) && is_plan_set<P>) {
-      static_assert(has_plan<P>, "sla: the plan of this call depends on sizes that the types leave open, and so does the schedule: give static extents");
+    if constexpr ((Outlined<X> || ...) && is_chosen_at_run_time<P>) {
+      static_assert(has_plan<P>, "sla: the plan of this call depends on sizes that the types leave open, and so does the schedule: give static extents, "
+                                 "or a plan: plans::Prefer<...>");
       return settled(stand_in(x...));
     } else {
       return run_planned<Op, plans::asked_t<Op, Asked...>>(P{}, settled(x)...);
@@ -184,7 +185,8 @@ struct asked_of<Op, plans::Prefer<Plan>> {
 /// Op of the operands, after the cheapest steps that make the call legal: `plan_of<Op, X...>` is their type and
 /// `explain_plan<Op, X...>()` their words. Sparse operands stay where they are. Where no type tells the sizes of the operands, the plan
 /// is a PlanSet, and the sizes of the whole operands, which all ranks know, choose from it; the placements of the result are those
-/// that equal sizes would choose.
+/// that equal sizes would choose. Of a product by rows with its vector in the matching shard it is a HaloOrWhole: the volume of the
+/// halo, which all ranks know, decides whether the halo is exchanged or the vector gathered.
 /// Gradient: that of the steps and of the operation. Cost: that of the plan; nothing if the call is legal as it stands.
 /// Law: the rule of Op is a table (spmd/strategies.hpp) or by kind, no composition. Errors: as redistribute.
 template <class Op, class... X>

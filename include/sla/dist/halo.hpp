@@ -42,7 +42,11 @@ public:
     }
     for (index_t global : asked.values) sent_.push_back(domain.local(global));
     auto const of_rank = detail::hash_bytes(ghosts.data(), ghosts.size() * sizeof(index_t), std::uint64_t(c.rank()) + 1);
-    fingerprint_ = domain.fingerprint() ^ all_reduce(c, of_rank);
+    std::uint64_t sums[] = {of_rank, ghosts.size(), receives_.size()};
+    all_reduce(c, std::span<std::uint64_t>(sums));
+    fingerprint_ = domain.fingerprint() ^ sums[0];
+    volume_ = index_t(sums[1]);
+    messages_ = index_t(sums[2]);
   }
 
   any_communicator& communicator() const { return *communicator_; }
@@ -52,6 +56,9 @@ public:
   index_t global(row_partition const& domain, index_t column) const {
     return column < own_ ? domain.global(column) : ghosts_[std::size_t(column - own_)];
   }
+  /// The ghosts of all ranks, and the messages in which they come: the same on every rank.
+  index_t volume() const { return volume_; }
+  index_t messages() const { return messages_; }
   /// The rows before this one read no ghosts.
   index_t interior() const { return interior_; }
   std::vector<halo_message> const& sends() const { return sends_; }
@@ -63,7 +70,7 @@ public:
 
 private:
   any_communicator* communicator_;
-  index_t own_, interior_;
+  index_t own_, interior_, volume_ = 0, messages_ = 0;
   std::uint64_t fingerprint_ = 0;  // of the domain and of the ghosts of all ranks
   std::vector<index_t> ghosts_, sent_;
   std::vector<halo_message> sends_, receives_;

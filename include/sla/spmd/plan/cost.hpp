@@ -24,6 +24,7 @@ namespace sla {
 struct topology {
   fixed_array<plans::wires, max_mesh_axes> along{};
   int backward = 0; ///< percent of the cost of a step's backward all_reduce that convert<axis, Replicate> of an Invariant pays
+  std::int64_t picked_megabytes_per_s = 8000; ///< what a rank packs into the messages of a halo, entry by entry
   constexpr bool operator==(topology const&) const = default;
 };
 
@@ -99,6 +100,14 @@ constexpr cost_line price_of(motion how, wires const& w, std::int64_t n, std::in
   default:
     return {};
   }
+}
+
+/// One exchange of halos along an axis of n ranks, for the mean rank: a line in the bytes of the ghosts of all ranks, which come
+/// in so many messages in all. What is sent is picked entry by entry before, which all_gather spares.
+constexpr cost_line price_of_halo(topology const& t, int axis, std::int64_t n, std::int64_t messages) {
+  auto const& w = t.along[axis];
+  std::int64_t const us = std::int64_t{1000000} << 16;
+  return {w.latency_ns * 1000 * messages / n, (us / w.megabytes_per_s + us / t.picked_megabytes_per_s) / n};
 }
 
 /// Where the sizes of axes are unknown, plans are ordered by what their steps are, the dearest kind first: all_gather,
