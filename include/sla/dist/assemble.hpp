@@ -73,16 +73,11 @@ auto assemble(Mesh const& m, S shape, Rows const& i, Cols const& j, Values const
   static_assert(Scalar<T>, "sla: assemble<...>(mesh, rows, cols, i, j, v): the values are a range of float, double or complex numbers");
   detail::require_agreement(m.world(), "assemble", "batch, rows, columns",
                             std::array<index_t, 3>{shape.batch_count(), shape.rows(), shape.cols()});
-  std::shared_ptr<row_partition const> rows;
-  if constexpr (is_vector_layout<How>) {
-    rows = how.rows_of("assemble(mesh, rows, cols, i, j, v, layout)", shape.rows());
-  } else {
-    static_assert(Partitioner<How, detail::unseen_pattern>,
-                  "sla: assemble(mesh, rows, cols, i, j, v, how): no rank has the pattern that this partitioner reads; give "
-                  "equal_rows{}, a partitioner of coordinates, or a layout, D.row_layout()");
-    auto owners = detail::agreed_owners(m.world(), how, detail::unseen_pattern{shape.rows(), shape.cols()}, m.size(0));
-    rows = std::make_shared<row_partition const>(std::move(owners), m.coordinate(0));
-  }
+  static_assert(is_vector_layout<How> || Partitioner<How, detail::unseen_pattern>,
+                "sla: assemble(mesh, rows, cols, i, j, v, how): no rank has the pattern that this partitioner reads; give "
+                "equal_rows{}, a partitioner of coordinates, or a layout, D.row_layout()");
+  detail::unseen_pattern const pattern{shape.rows(), shape.cols()};
+  auto const rows = detail::rows_by(how, "assemble(mesh, rows, cols, i, j, v, layout)", m.world(), pattern, m.size(0), m.coordinate(0));
   return detail::assemble_rows<T, F>(m, shape, i, j, v, options, rows, is_vector_layout<How>);
 }
 /// The same of a rows x cols matrix.

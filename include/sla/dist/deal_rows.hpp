@@ -64,14 +64,8 @@ auto perform(dealing_rows<S>, X const& x, How const& how) {
     if constexpr (!by_rows) {
       return x;
     } else {
-      std::shared_ptr<row_partition const> rows;
-      index_t const count = x.handle()->rows->extent();
-      if constexpr (is_vector_layout<How>)
-        rows = how.rows_of("repartition(A, layout)", count);
-      else
-        rows = std::make_shared<row_partition const>(
-            detail::agreed_owners(x.mesh().world(), how, detail::unseen_pattern{count, x.col_layout().handle()->rows->extent()}, x.mesh().size(a)),
-            x.mesh().coordinate(a));
+      detail::unseen_pattern const pattern{x.handle()->rows->extent(), x.col_layout().handle()->rows->extent()};
+      auto const rows = detail::rows_by(how, "repartition(A, layout)", x.mesh().world(), pattern, x.mesh().size(a), x.mesh().coordinate(a));
       auto [local, layout] = detail::rows_dealt_again<a>(x, rows, is_vector_layout<How>);
       using List = typename detail::replaced<a, To, placements_of_t<X>>::type;
       return typename detail::distributed_with<decltype(local), Mesh, List>::type(std::move(local), std::move(layout));

@@ -18,11 +18,7 @@ auto deal_entries(sparse_tensor<T, S, F> const& A, shared_layout<Mesh> layout, C
     throw shape_error(text("distribute<Hyper<>>(A, mesh): A is ", A.rows(), " x ", A.cols(), ", and rows and columns share a partition: A is square"));
   any_communicator& c = layout.mesh.communicator(Axis);
   auto const pattern = A.pattern().view();
-  std::shared_ptr<row_partition const> own;
-  if constexpr (is_vector_layout<Cut>)
-    own = partitioner.rows_of("distribute(A, mesh, layout)", A.rows());
-  else
-    own = std::make_shared<row_partition const>(agreed_owners(layout.mesh.world(), partitioner, pattern, c.size()), c.rank());
+  auto const own = rows_by(partitioner, "distribute(A, mesh, layout)", layout.mesh.world(), pattern, c.size(), c.rank());
 
   std::vector<index_t> in_row(std::size_t(A.rows()), 0), in_column(std::size_t(A.cols()), 0);
   auto const each = [&](auto const& f) {

@@ -49,6 +49,16 @@ owner_map agreed_owners(any_communicator& c, Cut const& partitioner, View const&
   }
 }
 
+/// The rows of a matrix of this pattern, dealt out as `how` says: the layout of something else, or a partitioner. Collective.
+/// Errors: shape_error, in words that begin with the call; those of the partitioner.
+template <class How, class View>
+std::shared_ptr<row_partition const> rows_by(How const& how, char const* call, any_communicator& c, View const& view, int parts, int rank) {
+  if constexpr (is_vector_layout<How>)
+    return how.rows_of(call, view.rows);
+  else
+    return std::make_shared<row_partition const>(agreed_owners(c, how, view, parts), rank);
+}
+
 /// Interior rows first: those that read nothing of other ranks and, where rows and columns are dealt out alike (`asked`), are
 /// read by none. `rows` and `cols` are the partitions in ascending order. Collective.
 template <class T>

@@ -17,7 +17,7 @@
 namespace sla {
 
 namespace detail {
-/// All ranks' terms on the union of their patterns, each row on its owner.
+/// All ranks' terms on the union of their patterns, each row on its owner in `rows`, whose numbering is kept if it is `fixed`.
 template <int Axis, class T, class S, class F, class Mesh>
 auto united_rows(shared_layout<Mesh> const& layout, sparse_tensor<T, S, F> const& A,
                  std::shared_ptr<row_partition const> const& rows, bool fixed) {
@@ -41,7 +41,7 @@ index_t slot_in_row(Pattern const& pattern, index_t i, index_t col, Column const
   });
   return found;
 }
-/// values[batch][slot][block] of A from value(k, slot), the k-th entry's [batch][block].
+/// Values for the pattern of A; from(k, i, j) points to the [batch][block] of its k-th entry, at (i, j).
 template <class Sparse, class From>
 auto values_on(Sparse const& A, From const& from) {
   using T = typename Sparse::value_type;
@@ -56,6 +56,7 @@ auto values_on(Sparse const& A, From const& from) {
     });
   return out;
 }
+/// The values [batch][block] of one entry.
 template <class Sparse>
 std::vector<typename Sparse::value_type> stored_entry(Sparse const& A, index_t slot) {
   std::vector<typename Sparse::value_type> out;
@@ -133,13 +134,8 @@ auto perform(assembling<Axis, To>, X const& x, How const& how = {}) {
       static_assert(To::dim == 0 && detail::sparse_axis<List> == a,
                     "sla: assemble<axis, SparseShard<0>>(A): rows are dealt out");
       detail::require_found<To>();
-      std::shared_ptr<row_partition const> rows;
-      if constexpr (is_vector_layout<How>)
-        rows = how.rows_of("assemble(A, layout)", x.local().rows());
-      else
-        rows = std::make_shared<row_partition const>(
-            detail::agreed_owners(c, how, detail::unseen_pattern{x.local().rows(), x.local().cols()}, c.size()),
-            c.rank());
+      detail::unseen_pattern const pattern{x.local().rows(), x.local().cols()};
+      auto const rows = detail::rows_by(how, "assemble(A, layout)", c, pattern, c.size(), c.rank());
       auto [local, layout] = detail::united_rows<a>(*x.handle(), x.local(), rows, is_vector_layout<How>);
       return typename detail::distributed_with<decltype(local), Mesh, List>::type(std::move(local), std::move(layout));
     } else {
