@@ -10,6 +10,7 @@
 
 #include "catch.hpp"
 #include "placed.hpp"
+#include "sample.hpp"
 
 using namespace sla;
 using namespace placed_values;
@@ -184,8 +185,7 @@ TEST_CASE("adjoints are legal, involutive and true") {
               bool const named_twice = t.how == step::reinterpret && is_copies(from) && is_copies(to);
               bool const same_dim = t.how == step::all_to_all && from.dim == to.dim;
               REQUIRE(adjoint_of(back) == (named_twice ? transition{step::convert, from, to} : t));
-              CHECK(wrong(s, t, back) == "");
-              ++checked;
+              if (checked++ % one_in() == 0) CHECK(wrong(s, t, back) == "");
               forms += n == 2 && shape.size() == 1 && shape[0] == n && !same_dim;
             }
       }

@@ -96,7 +96,7 @@ TEST_CASE("attention with one result and with two") {
   auto const run = [&](std::string const& name, int results, rule_domain d) {
     d.families = {2};
     d.missing = results == 1;
-    l.add(name, d, check_rule(d, strategies::attention(results), attending{results}, q, k, v));
+    l.check(name, d, strategies::attention(results), attending{results}, q, k, v);
   };
   for (int results : {1, 2}) {
     std::string const name = results == 1 ? "attention" : "attention with sums";

@@ -26,9 +26,9 @@ template <class K, class... Operands>
 void on_ghosts(ledger& l, std::string const& name, strategy const& s, K const& kernel, Operands const&... operands) {
   for (int ranks : {2, 3}) {
     auto const d = with_ghosts(one_axis(ranks), sizeof...(Operands) > 1);
-    l.add(name, d, check_rule(d, s, kernel, operands...));
+    l.check(name, d, s, kernel, operands...);
     auto const e = with_ghosts(two_axes(2, ranks), false);
-    l.add(name + " on two axes", e, check_rule(e, s, kernel, operands...));
+    l.check(name + " on two axes", e, s, kernel, operands...);
   }
 }
 
@@ -86,6 +86,6 @@ TEST_CASE("ghosts in dense operations") {
     return b;
   };
   on_ghosts(l, "mk k->m", strategies::einsum("mk,k->m"), product, x, values({4}, 2));
-  CHECK(l.accepted > 150);
+  CHECK(l.accepted > 150 / one_in());
   l.finish();
 }
