@@ -7,6 +7,7 @@
 #include <sla/tensor/problems.hpp>
 
 #include "catch.hpp"
+#include "suites/dual.hpp"
 #include "suites/gradient.hpp"
 #include "tensor/oracle.hpp"
 
@@ -101,6 +102,12 @@ TEST_CASE("through a Galerkin product with a shift") {
   CHECK(gradient::taylor_rate([&](auto const& a) { return f(a, P, 2.0); }, A, gA, direction(A, 1), 0.05) == Approx(2).margin(0.05));
   CHECK(gradient::taylor_rate([&](auto const& p) { return f(A, p, 2.0); }, P, gP, direction(P, 1), 0.05) == Approx(2).margin(0.05));
   CHECK(gradient::taylor_rate([&](double s) { return f(A, P, s); }, 2.0, gs, 1.0, 0.1) == Approx(2).margin(0.05));
+}
+
+TEST_CASE("functions of the stored values") {
+  auto A = example(9, 9, 30, 1);
+  A = with_values(A, values(A) - 20.0);  // negative, all of them
+  gradient::check_dual([](auto const& a) { return abs2(a) + sqrt(abs(transpose(a) * 1.0)) * a; }, std::tie(std::as_const(A)));
 }
 
 TEST_CASE("vjp without a tape") {

@@ -8,6 +8,7 @@
 
 #include <sla/adapter/eigen.hpp>
 #include <sla/exec/evaluate.hpp>
+#include <sla/expr/norms.hpp>
 #include <sla/tensor/kron.hpp>
 
 using namespace sla;
@@ -272,6 +273,44 @@ TEST_CASE("numbers scale views as they scale owners") {
   auto const Z = blocks_in_batch();
   CHECK(dense(-adjoint(Z)) == dense(-adjointed(Z)));
   CHECK(dense(complex_t(0, 1) * conj(Z)) == dense(eval(conj(complex_t(0, -1) * Z))));
+}
+
+TEST_CASE("functions that are zero at zero apply to the stored values") {
+  auto const Z = blocks_in_batch();
+  auto of_dense = [&](auto const& A, auto const& f) {
+    auto d = dense(Z);
+    std::vector<double> expected, have;
+    for (auto const& z : to_dense(Z)) expected.push_back(f(z));
+    for (auto const& v : to_dense(A)) have.push_back(v);
+    return expected == have;
+  };
+  CHECK(of_dense(real(Z), [](complex_t z) { return z.real(); }));
+  CHECK(of_dense(imag(Z), [](complex_t z) { return z.imag(); }));
+  CHECK(of_dense(abs2(Z), [](complex_t z) { return std::norm(z); }));
+  CHECK(real(Z).shared_pattern() == Z.shared_pattern());
+  CHECK(dense(imag(adjoint(Z))) == dense(-transposed(imag(Z))));
+  auto const A = example(8, 9, 30, 1);
+  CHECK(dense(sqrt(abs(A) * 4.0)) == dense(2.0 * sqrt(abs(A))));
+  CHECK(dense(tanh(A) + sin(A)) == dense(with_values(A, tanh(values(A)) + sin(values(A)))));
+}
+
+TEST_CASE("sparse tensors are changed in place") {
+  auto A = example(8, 9, 30, 1);
+  auto const B = example(8, 9, 20, 2), C = example(9, 8, 20, 3), before = A;
+  A *= 2.0;
+  A += B;
+  A -= transpose(C);
+  A /= 4;
+  CHECK(dense(A) == dense((2.0 * before + B - transposed(C)) / 4));
+}
+
+TEST_CASE("norms add what stands at one place") {
+  std::vector<int> const row_ptr{0, 3, 4}, col{1, 0, 0, 1};
+  std::vector<double> const value{1, 2, -3, 4};
+  auto const A = borrow_csr(2, 2, row_ptr, col, value);
+  CHECK(norm(A) == Approx(std::sqrt(18.0)));
+  CHECK(norm1(A) == 5);
+  CHECK(norm_inf(A) == 4);
 }
 
 TEST_CASE("views are stored by eval") {

@@ -49,9 +49,11 @@ auto perform(op::kron, A const& a, B const& b) {
   return perform(op::kron{}, detail::stored(a), detail::stored(b));
 }
 
-/// What transpose, adjoint or conj made of a sparse tensor.
-template <class A>
-concept SparseView = SparseOperand<A> && !SparseOwner<A>;
+template <class Op, SparseView A>
+  requires(keeps_zeros<Op> && !std::same_as<Op, op::conj>)
+auto perform(Op op, A const& a) {
+  return perform(op, detail::stored(a));
+}
 template <Number N, SparseView A>
 auto operator*(N s, A const& a) {
   return s * detail::stored(a);
@@ -77,6 +79,14 @@ auto operator+(A&& a, B&& b) {
 template <SparseOperand A, SparseOperand B>
 auto operator-(A&& a, B&& b) {
   return detail::sparse_sum(detail::stored(a), -1, detail::stored(b));
+}
+template <SparseOwner A, SparseOperand B>
+A& operator+=(A& a, B&& b) {
+  return a = a + std::forward<B>(b);
+}
+template <SparseOwner A, SparseOperand B>
+A& operator-=(A& a, B&& b) {
+  return a = a - std::forward<B>(b);
 }
 /// A B, sparse; `multiply_plan` says more, and multiplies new values without looking for the pattern again.
 template <SparseOperand A, SparseOperand B>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <sla/expr/reduce.hpp>
-#include <sla/tensor/sparse.hpp>
+#include <sla/tensor/borrow.hpp>
 
 namespace sla {
 
@@ -61,6 +61,13 @@ std::vector<R> roots(std::vector<R> sums) {
   for (R& s : sums) s = std::sqrt(s);
   return sums;
 }
+/// f(A), entries of one place summed: a user's own arrays may hold some twice.
+template <class A, class F>
+auto with_single_entries(A const& a, F const& f) {
+  if constexpr (is_csr<typename A::format_type>)
+    if (!has_sorted_columns(a.pattern())) return f(sorted(a));
+  return f(a);
+}
 /// The number of a matrix; of a batch a tensor of its extents.
 template <class S, class R>
 auto per_item(S const& shape, std::vector<R> const& numbers) {
@@ -74,20 +81,20 @@ auto per_item(S const& shape, std::vector<R> const& numbers) {
 }
 } // namespace detail
 
-/// The root of the sum of |a|^2 over all stored entries.
+/// The root of the sum of |a|^2 over all entries.
 template <class T, class S, class F>
 auto perform(op::norm, sparse_tensor<T, S, F> const& A) {
-  return detail::per_item(A.shape(), detail::roots(detail::squared_sums(A)));
+  return detail::per_item(A.shape(), detail::roots(detail::with_single_entries(A, [](auto const& a) { return detail::squared_sums(a); })));
 }
 /// The largest sum of |a| over a column.
 template <class T, class S, class F>
 auto perform(op::norm1, sparse_tensor<T, S, F> const& A) {
-  return detail::per_item(A.shape(), detail::largest(detail::absolute_sums<false>(A), A.batch_count()));
+  return detail::per_item(A.shape(), detail::largest(detail::with_single_entries(A, [](auto const& a) { return detail::absolute_sums<false>(a); }), A.batch_count()));
 }
 /// The largest sum of |a| over a row.
 template <class T, class S, class F>
 auto perform(op::norm_inf, sparse_tensor<T, S, F> const& A) {
-  return detail::per_item(A.shape(), detail::largest(detail::absolute_sums<true>(A), A.batch_count()));
+  return detail::per_item(A.shape(), detail::largest(detail::with_single_entries(A, [](auto const& a) { return detail::absolute_sums<true>(a); }), A.batch_count()));
 }
 
 } // namespace sla

@@ -88,6 +88,10 @@ A const& stored(A const& a) {
 }
 } // namespace detail
 
+/// What transpose, adjoint or conj made of a sparse tensor.
+template <class A>
+concept SparseView = SparseOperand<A> && !SparseOwner<A>;
+
 /// The value of a view of a sparse tensor, as an owner of its own.
 template <class View, bool Transposed>
 auto perform(op::eval, sparse_operand<View, Transposed> const& a) {

@@ -62,5 +62,31 @@ template <SparseOwner A>
 auto operator-(A const& a) {
   return with_values(a, -values(a));
 }
+template <Number N, SparseOwner A>
+A& operator*=(A& a, N s) {
+  return a = a * s;
+}
+template <Number N, SparseOwner A>
+A& operator/=(A& a, N s) {
+  return a = a / s;
+}
+
+/// Functions that are 0 at 0: of a sparse tensor, what is not stored stays zero. (conj(A) is a view.)
+template <class Op>
+inline constexpr bool keeps_zeros = is_elementwise<Op> && !std::same_as<Op, op::exp> && !std::same_as<Op, op::log> && !std::same_as<Op, op::cos>;
+
+/// abs, abs2, sqrt, sin, tanh, real and imag of the stored values, on the pattern of A.
+template <class Op, SparseOwner A>
+  requires(keeps_zeros<Op> && !std::same_as<Op, op::conj>)
+auto perform(Op, A const& a) {
+  return with_values(a, detail::elementwise<Op>(values(a)));
+}
+template <class Op, SparseOwner A>
+  requires(is_elementwise<Op> && !keeps_zeros<Op>)
+A perform(Op, A const& a) {
+  static_assert(keeps_zeros<Op>, "sla: exp(A), log(A), cos(A) of a sparse tensor: entries that are not stored would not stay zero; of those that "
+                                 "are stored, say with_values(A, exp(values(A)))");
+  return a;
+}
 
 } // namespace sla

@@ -96,6 +96,15 @@ auto operator-(A const& a) {
   return -perform(op::eval{}, a);
 }
 
+// ---- elementwise functions, of the stored values
+
+template <class Op, detail::TracedMatrix A>
+  requires(keeps_zeros<Op> && !std::same_as<Op, op::conj>)
+auto perform(Op op, A const& a) {
+  auto const& owner = detail::evaluated_sparse(a);
+  return with_values(owner, perform(op, values(owner)));
+}
+
 // ---- sums
 
 namespace detail {
