@@ -46,6 +46,14 @@ TEST_CASE("one set-up serves all solves, transposed ones too") {
   suite::is_dense_solution(sla::transposed(other), b, s.solve_transpose(b), 1e-7);
 }
 
+TEST_CASE("views are solved with as they are stored") {
+  auto const A = suite::complex_problem<sla::gmres>(6);
+  auto const b = sla::random<std::complex<double>>(A.rows(), 1);
+  suite::is_dense_solution(sla::transposed(A), b, sla::solve(transpose(A), b, sla::gmres{.rtol = 1e-10}, sla::ilu0{}), 1e-7);
+  suite::is_dense_solution(sla::adjointed(A), b, sla::try_solve(adjoint(A), b).x, 1e-7);
+  suite::is_dense_solution(sla::transposed(A), b, sla::prepare(transpose(A), sla::bicgstab{.rtol = 1e-10}, sla::ilu0{}).solve(b), 1e-7);
+}
+
 TEST_CASE("transposes and adjoints of complex matrices, with sweeps") {
   auto const A = suite::complex_problem<sla::gmres>(6);
   auto const b = sla::random<complex_t>(A.rows(), 3);

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include <sla/expr/stored.hpp>
 #include <sla/solve/choose.hpp>
 #include <sla/solve/prepared.hpp>
 
@@ -142,6 +143,38 @@ auto perform(op::prepare, A&& a, Options const&... options) {
     return detail::none{};
 }
 
+// transpose(A), adjoint(A) and conj(A) are stored, and solved with.
+namespace detail {
+template <class A, class B>
+concept StoredSystem = SparseView<A> && linear_world<std::remove_cvref_t<decltype(stored(std::declval<A const&>()))>>::template accepts<B>;
+}  // namespace detail
+template <class A, class B, detail::SolveOption... Options>
+  requires detail::StoredSystem<A, B>
+auto perform(op::try_solve, A const& a, B const& b, Options const&... options) {
+  return perform(op::try_solve{}, detail::stored(a), b, options...);
+}
+template <class A, class B, detail::SolveOption... Options>
+  requires detail::StoredSystem<A, B>
+auto perform(op::solve, A const& a, B const& b, Options const&... options) {
+  return perform(op::solve{}, detail::stored(a), b, options...);
+}
+template <class A, detail::SolveOption... Options>
+  requires SparseView<std::remove_cvref_t<A>>
+auto perform(op::prepare, A const& a, Options const&... options) {
+  return perform(op::prepare{}, detail::stored(a), options...);
+}
+
+namespace detail {
+/// Is there an overload for these operands? Else one sentence says what they may be.
+template <class Op, class... X>
+constexpr bool is_system() {
+  constexpr bool known = Performs<Op, X...>;
+  static_assert(known, "sla: solve(A, b, options...), prepare(A, options...): A is a sparse tensor or an operator of yours; b a tensor or an expression in "
+                       "the memory of A (numbers of yours: borrow(v.data(), n)); options are a method, a preconditioner, initial_guess(x0), keep_history, on(space)");
+  return known;
+}
+}  // namespace detail
+
 /// x with A x = b, for square A of shape (*batch, M, M, *block): b is (*batch, M, p), or has one more axis of right-hand
 /// sides. `solve(A, b)` looks at A and picks a method; `solve(A, b, cg{.rtol = 1e-10}, jacobi{})` names them; further
 /// options: initial_guess(x0), keep_history, on(make_space).
@@ -149,17 +182,26 @@ auto perform(op::prepare, A&& a, Options const&... options) {
 /// Errors: solve_error with the report, if the tolerance was not reached; shape_error; value_error for NaN in A or b.
 template <class A, class B, class... Options>
 auto solve(A const& a, B const& b, Options const&... options) {
-  return perform(op::solve{}, a, b, options...);
+  if constexpr (detail::is_system<op::solve, A const&, B const&, Options const&...>())
+    return perform(op::solve{}, a, b, options...);
+  else
+    return detail::never<B>();
 }
 /// The same as `{x, report}`: a tolerance that was not reached is in the report, not thrown.
 template <class A, class B, class... Options>
 auto try_solve(A const& a, B const& b, Options const&... options) {
-  return perform(op::try_solve{}, a, b, options...);
+  if constexpr (detail::is_system<op::try_solve, A const&, B const&, Options const&...>())
+    return perform(op::try_solve{}, a, b, options...);
+  else
+    return detail::never<solution<B>>();
 }
 /// A method and preconditioner set up once for A: solve(b), solve_transpose(b), solve_adjoint(b), update(A2).
 template <class A, class... Options>
 auto prepare(A&& a, Options const&... options) {
-  return perform(op::prepare{}, std::forward<A>(a), options...);
+  if constexpr (detail::is_system<op::prepare, A&&, Options const&...>())
+    return perform(op::prepare{}, std::forward<A>(a), options...);
+  else
+    return detail::none{};
 }
 
 } // namespace sla
