@@ -95,6 +95,9 @@ TEST_CASE("singular matrices are named, unless b is in their range") {
   auto const [x, report] = sla::try_solve(L, b);
   CHECK(report.converged());
   CHECK_THAT(report.choice, ContainsSubstring("semidefinite"));
+  auto const outside = sla::try_solve(L, sla::ones<double>(L.rows())).report;  // of those, the null vector is the farthest from it
+  CHECK(outside.reason() == sla::reason::singular);
+  CHECK(outside.residual() <= 1.01);
 }
 
 TEST_CASE("a prepared automatic solver keeps the rung that held") {

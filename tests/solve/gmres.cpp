@@ -12,4 +12,5 @@ TEST_CASE("gmres restarts, with any capacity, and refuses a restart beyond it") 
   auto const A = sla::problems::poisson({3, 3});
   CHECK_THROWS_WITH(sla::solve(A, sla::ones<double>(9), sla::basic_gmres<6>{.restart = 7}),
                     Catch::Matchers::ContainsSubstring("from 1 to 6") && Catch::Matchers::ContainsSubstring("basic_gmres<7>"));
+  CHECK_THROWS_WITH(sla::solve(A, sla::ones<double>(9), sla::gmres{.restart = 0}), "gmres{.restart = 0}: from 1 to 32 basis vectors");
 }

@@ -40,6 +40,7 @@ struct ladder_step {
 struct ladder {
   std::vector<ladder_step> steps;
   std::string why;
+  bool semidefinite = false;  ///< (p, A p) <= 0 means a null vector: where CG meets one, A is singular and b not in its range
 };
 
 /// The ladder for a matrix of these properties. Costs are guessed from rows, entries and bandwidth: a factorisation as
@@ -63,7 +64,7 @@ inline ladder choose(matrix_properties const& p, int max_iterations) {
     std::string const why = symmetry + (p.definite == definiteness::positive_definite ? ", positive definite"
                                         : semidefinite                                ? ", positive semidefinite"
                                                                                       : ", positive diagonal");
-    if (semidefinite) return {{{rung::cg_jacobi, max_iterations}, {rung::cg_ilu0, max_iterations}}, why};
+    if (semidefinite) return {{{rung::cg_jacobi, max_iterations}, {rung::cg_ilu0, max_iterations}, {rung::minres_row_norms, max_iterations}}, why, true};
     if (p.rows <= 1500)
       return {{{rung::ldlt, max_iterations}, {rung::cg_jacobi, max_iterations}, {rung::lu, max_iterations}}, why + ", of few rows"};
     if (affordable) {
@@ -169,7 +170,7 @@ private:
         setup += now.report.seconds_setup, solve += now.report.seconds_solve;
         failure = text(now.report.method, now.report.preconditioner.empty() ? "" : " + ", now.report.preconditioner, ": ",
                        to_string(now.report.reason()), " after ", now.report.iterations());
-        singular = singular || now.report.reason() == reason::singular;
+        singular = singular || now.report.reason() == reason::singular || (ladder_.semidefinite && now.report.reason() == reason::indefinite_matrix);
         indefinite = indefinite || now.report.reason() == reason::indefinite_matrix;
         bool const done = now.report.converged() || now.report.reason() == reason::stopped;
         if (!best || done || now.report.residual() < best->report.residual()) {

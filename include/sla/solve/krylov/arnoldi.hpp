@@ -96,8 +96,8 @@ template <int Capacity, right_preconditioner How, class Method, class S, class A
 constexpr auto arnoldi_cycles(Method const& method, S& space, A const& a, M const& m, V const& b, V& x, MakeStop make_stop) {
   int const restart = method.restart;
   if (restart < 1 || restart > Capacity)
-    throw value_error(text(Method::name, "{.restart = ", restart, "}: from 1 to ", Capacity, " basis vectors; basic_", Method::name, '<',
-                           restart, "> keeps more"));
+    throw value_error(text(Method::name, "{.restart = ", restart, "}: from 1 to ", Capacity, " basis vectors",
+                           restart > Capacity ? text("; basic_", Method::name, '<', restart, "> keeps more") : ""));
   using T = typename V::value_type;
   using H = accumulator_t<kernel_t<T>>;
   constexpr bool varying = How == right_preconditioner::varying;
