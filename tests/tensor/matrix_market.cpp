@@ -111,6 +111,9 @@ TEST_CASE("errors name the file, the line and the column, what is there and what
                     ContainsSubstring("f.mtx:3:6: expected the imaginary part of a value"));
   CHECK_THROWS_WITH((read<double, Csr<std::int16_t>>(head + "real general\n40000 1 0\n")),
                     ContainsSubstring("use the format Csr<std::int64_t>"));
+  CHECK_THROWS_WITH(read_matrix_market<double>(data("two_by_two.mtx.gz")),
+                    ContainsSubstring("two_by_two.mtx.gz:1:1: expected text, found a gzipped file; it is read by read_matrix_market_gzip"));
+  CHECK_THROWS_WITH(read_matrix_market<double>(data("malformed")), ContainsSubstring("malformed:1:0: the file cannot be read; is it a folder?"));
   CHECK_THROWS_WITH(read_matrix_market<double>("/no/such/file.mtx"),
                     ContainsSubstring("/no/such/file.mtx") && ContainsSubstring("No such file"));
 }

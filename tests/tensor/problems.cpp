@@ -55,6 +55,7 @@ TEST_CASE("grids that are one point wide, or empty") {
   CHECK(problems::poisson({0, 4}).rows() == 0);
   CHECK(problems::poisson<double, Dia>({4, 0}).nnz() == 0);
   CHECK_THROWS_AS(problems::poisson({-1, 4}), shape_error);
+  CHECK_THROWS_WITH((problems::poisson<double, Csr<std::int64_t>>({index_t(1) << 32, index_t(1) << 32})), Catch::Matchers::ContainsSubstring("more elements than std::int64_t counts"));
 }
 
 TEST_CASE("patterns are sorted, and those of other ways to them") {

@@ -52,6 +52,7 @@ template <class T>
 market_header read_market_header(text_lines& lines, bool dense) {
   constexpr char const *banner[] = {"%%MatrixMarket"}, *object[] = {"matrix"}, *formats[] = {"coordinate", "array"};
   lines.next();
+  lines.refuse_gzipped("read_matrix_market_gzip of <sla/adapter/gzip.hpp>");
   one_of(lines, banner);
   one_of(lines, object);
   bool const is_array = one_of(lines, formats) == 1;

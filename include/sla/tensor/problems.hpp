@@ -24,7 +24,7 @@ struct grid {
       if (n[a] < 0) throw shape_error(text("a grid of ", n[a], " points along axis ", a, ": extents are at least 0"));
       extent[a] = n[a];
       stride[a] = total;
-      total *= n[a];
+      total = Extents<dyn, dyn>(total, n[a]).total();  // or an error, if they are not countable
     }
   }
   bool inside(fixed_array<index_t, int(D)> const& at, std::size_t axis, int side) const {

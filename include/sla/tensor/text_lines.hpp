@@ -64,6 +64,12 @@ public:
     return false;
   }
 
+  /// Fails if the line begins as gzipped files do; `remedy` reads those.
+  void refuse_gzipped(char const* remedy) const {
+    if (last_ - at_ >= 2 && buffer_[at_] == '\x1f' && buffer_[at_ + 1] == '\x8b')
+      throw io_error(name_, line_, 1, text("expected text, found a gzipped file; it is read by ", remedy));
+  }
+
   /// Nothing but blanks is left on the line.
   bool at_end() {
     while (at_ < last_ && (buffer_[at_] == ' ' || buffer_[at_] == '\t')) ++at_;
@@ -151,6 +157,7 @@ private:
     if (filled_ == buffer_.size() || buffer_.size() < large) buffer_.resize(2 * buffer_.size());
     in_.read(buffer_.data() + filled_, std::streamsize(buffer_.size() - filled_));
     filled_ += std::size_t(in_.gcount());
+    if (in_.bad()) throw io_error(name_, line_, 0, "the file cannot be read; is it a folder?");
     return in_.gcount() > 0;
   }
 
