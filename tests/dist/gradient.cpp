@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Gradients through distributed products, elementwise operations, reductions, collectives and solves, against one rank.
 #include <sla/dist.hpp>
+#include <sla/tensor/matrix_market.hpp>
 #include <sla/tensor/problems.hpp>
 
 #include "catch.hpp"
+#include "data.hpp"
 #include "suites/partition.hpp"
+#include "suites/spread.hpp"
 
 namespace test_gradient {
 
@@ -129,5 +132,30 @@ TEST_CASE("a loss that no argument reaches has a value and zero gradients") {
     return std::array<double, 2>{std::abs(value - squared_norm(c)), norm(gather(g))};
   });
   for (auto const& rank : errors) CHECK((rank[0] <= 1e-13 && rank[1] == 0));
+}
+TEST_CASE("on real matrices, gradients through products are those of one rank to rounding, through solves to their tolerance") {
+  int const ranks = GENERATE(1, 2, 4);
+  auto const A = read_matrix_market<double>(data("orsirr_1.mtx"));
+  auto K = read_matrix_market<double>(data("nos5.mtx"));
+  K = K / double(norm_inf(values(K)));  // of condition 1e4
+  auto const C = read_matrix_market<std::complex<double>>(data("young1c.mtx"));
+  auto const product = [](auto const& a, auto const& v, auto const& w) { return real(dot(w, a * v)) + squared_norm(transpose(a) * v); };
+  auto const misfit = [](auto const& a, auto const& v, auto const& w) { return 0.5 * squared_norm(solve(a, v, cg{.rtol = 1e-12}, jacobi{}) - w); };
+  auto const apart = [&](auto const& matrix, auto const& f) {
+    using T = typename std::remove_cvref_t<decltype(matrix)>::value_type;
+    auto const v = random<T>({matrix.rows()}, 1), w = random<T>({matrix.rows()}, 2);
+    auto const [value, gA, gv] = value_and_gradient([&](auto const& a, auto const& x) { return f(a, x, w); }, matrix, v);
+    return suite::largest_error(ranks, [&, value = value, &gA = gA, &gv = gv](auto& world) {
+      Rows m(world);
+      auto D = distribute<SparseShard<0>>(matrix, m, strips{});
+      auto dw = distribute(w, D.row_layout());
+      auto [total, dA, g] = value_and_gradient([&](auto const& a, auto const& x) { return f(a, x, dw); }, D, distribute(v, D.row_layout()));
+      return std::array<double, 3>{std::abs(total - value) / std::abs(value), double(norm(gather(g) - gv)) / double(norm(gv)),
+                                   double(norm(values(gather(dA)) - values(gA))) / double(norm(values(gA)))};
+    });
+  };
+  CHECK(apart(A, product) <= 1e-12);
+  CHECK(apart(C, product) <= 1e-12);
+  CHECK(apart(K, misfit) <= 1e-7);  // ten times tolerance times condition
 }
 } // namespace test_gradient

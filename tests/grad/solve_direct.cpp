@@ -41,3 +41,19 @@ TEST_CASE("complex systems: plain, transposed, adjoint") {
   check_system(A, [](auto const& B, auto const& c) { return prepare(B, exact).solve_adjoint(c); },
                [](auto const& D, auto const& x) { return adjoint(D) * x; });
 }
+
+TEST_CASE("a complex step through a solve agrees to 1e-11") {
+  auto const A = problems::convection_diffusion<double>({9, 8}, {3.0, 1.0});
+  auto const b = random<double>(A.rows(), 1), db = random<double>(A.rows(), 3);
+  auto const dA = direction(A, 4);
+  auto const f = [](auto const& B, auto const& c) {
+    auto const x = solve(B, c, exact);
+    return eval(sum(x * x * x + B * x));
+  };
+  auto const [value, gA, gb] = value_and_gradient(f, A, b);
+  complex_t const h(0, 1e-30);
+  complex_t const along_b = f(cast<complex_t>(A), eval(b + h * db)), along_A = f(with_values(A, values(A) + h * values(dA)), cast<complex_t>(b));
+  CHECK(along_b.real() == Approx(double(value)));
+  CHECK(std::abs(along_b.imag() / h.imag() - pairing(gb, db)) <= 1e-11 * std::abs(pairing(gb, db)));
+  CHECK(std::abs(along_A.imag() / h.imag() - pairing(gA, dA)) <= 1e-11 * std::abs(pairing(gA, dA)));
+}
