@@ -4,6 +4,7 @@
 #include <sla/dist/auto_plan.hpp>
 #include <sla/dist/custom.hpp>
 #include <sla/dist/distribute.hpp>
+#include <sla/dist/grad.hpp>
 #include <sla/dist/threads.hpp>
 #include <sla/spmd/strategies/einsum.hpp>
 
@@ -123,6 +124,26 @@ TEST_CASE("on two axes, with extents that do and do not divide") {
            return calls_of(square, 0, right, [&] { return auto_plan<times, To<R, R>>(x, y); });
          }))
       CHECK(d.apart <= 1e-11);
+  }
+}
+
+TEST_CASE("gradients go back through the plan that was taken") {
+  using Square4 = dtensor<Matrix, Square, S0, S0>;
+  CHECK(plan_of<op::mul, To<R, R>, Square4, Square4>::size >= 2);
+  for (index_t n : {index_t(4), index_t(400), index_t(6)}) { // 6 columns do not divide
+    Matrix const a = some(n == 6 ? 4 : n, n, 5), b = some(n == 6 ? 4 : n, n, 6);
+    for (double apart : threads::run(4, [&](auto& world) {
+           Square square(world);
+           auto const y = distribute<S0, S0>(b, square);
+           auto const [loss, g] = value_and_gradient(
+               [&](auto const& v) {
+                 auto const product = auto_plan<op::mul, To<R, R>>(v, y);
+                 return 0.25 * sum(convert<"far", P>(convert<"near", P>(product, expert), expert));
+               },
+               distribute<S0, S0>(a, square));
+           return double(norm(gather(g) - 0.25 * b));
+         }))
+      CHECK(apart <= 1e-10 * double(n));
   }
 }
 
