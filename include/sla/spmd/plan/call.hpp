@@ -124,15 +124,20 @@ struct result_problem {
   }();
 };
 
+/// Is operand K led anywhere? Then its distances after so many rounds of its search.
 template <class Query, int K>
+inline constexpr bool is_led = !Query::problem.stays[K] && !Query::problem.given[K].weak && Query::problem.given[K].type.axes > 0;
+template <class Query, int K, int Round>
 consteval auto const& distances_of() {
-  if constexpr (Query::problem.stays[K] || Query::problem.given[K].weak) {
-    constexpr auto const& nowhere = search_v<operand_problem<Query, K>, 0>; // never looked at
-    return nowhere;
-  } else {
-    return search_v<operand_problem<Query, K>, operand_problem<Query, K>::route.from>;
-  }
+  return search_round<operand_problem<Query, K>, operand_problem<Query, K>::route.from, Round>;
 }
+template <class Query, int K, int Round>
+inline constexpr pair_floors floors_v = [] {
+  if constexpr (is_led<Query, K>)
+    return floors_of(distances_of<Query, K, Round>(), Query::mesh_type::rank);
+  else
+    return pair_floors{};
+}();
 
 template <class Query, int... A>
 consteval auto table_of_ways(std::integer_sequence<int, A...>) {
@@ -144,18 +149,29 @@ consteval auto table_of_ways(std::integer_sequence<int, A...>) {
 template <class Query>
 inline constexpr auto ways_v = table_of_ways<Query>(std::make_integer_sequence<int, Query::mesh_type::rank>{});
 
-template <class Query, int... A, int... K>
-consteval operation_plan cheapest_call(std::integer_sequence<int, A...>, std::integer_sequence<int, K...>) {
+/// The best of what is settled after so many rounds of each operand's search.
+template <class Query, int... A, int... K, int... Round>
+consteval operation_plan cheapest_call(std::integer_sequence<int, A...>, std::integer_sequence<int, K...>, std::integer_sequence<int, Round...>,
+                                       std::int64_t limit) {
   axis_choices const choices[] = {choices_v<Query, A>...};
   planned_route const routes[] = {operand_problem<Query, K>::route...};
-  auto const distance = [](int k, plan_state s) {
+  pair_floors const floors[] = {floors_v<Query, K, Round>...};
+  auto const distance = []([[maybe_unused]] int k, [[maybe_unused]] plan_state s) {
     std::int64_t d = 0;
-    ((k == K ? void(d = Query::problem.stays[K] ? 0 : distances_of<Query, K>().to(s)) : void()), ...);
+    auto const ask = [&]<int N, int R>(std::integral_constant<int, N>, std::integral_constant<int, R>) {
+      if constexpr (is_led<Query, N>)
+        if (k == N) d = distances_of<Query, N, R>().settled_to(s);
+    };
+    (ask(std::integral_constant<int, K>{}, std::integral_constant<int, Round>{}), ...);
     return d;
   };
-  auto const steps = [](int k, plan_state s) {
+  auto const steps = []([[maybe_unused]] int k, [[maybe_unused]] plan_state s) {
     int n = 0;
-    ((k == K ? void(n = Query::problem.stays[K] ? 0 : distances_of<Query, K>().steps_to(s)) : void()), ...);
+    auto const ask = [&]<int N, int R>(std::integral_constant<int, N>, std::integral_constant<int, R>) {
+      if constexpr (is_led<Query, N>)
+        if (k == N) n = distances_of<Query, N, R>().steps_to(s);
+    };
+    (ask(std::integral_constant<int, K>{}, std::integral_constant<int, Round>{}), ...);
     return n;
   };
   auto const after = [](typing const& result) {
@@ -164,8 +180,60 @@ consteval operation_plan cheapest_call(std::integer_sequence<int, A...>, std::in
     else
       return way{};
   };
-  return cheapest(Query::problem, choices, routes, distance, steps, after);
+  return cheapest(Query::problem, choices, routes, floors, distance, steps, after, limit);
 }
+
+/// The operand whose search has come least far, and how far.
+struct search_edge {
+  int operand = -1;
+  std::int64_t frontier = unreachable_cost;
+};
+template <class Query, int... K, int... Round>
+consteval search_edge least_far(std::integer_sequence<int, K...>, std::integer_sequence<int, Round...>) {
+  search_edge out;
+  auto const look = [&]<int N, int R>(std::integral_constant<int, N>, std::integral_constant<int, R>) {
+    if constexpr (is_led<Query, N>)
+      if (auto const f = distances_of<Query, N, R>().frontier(); f < out.frontier) out = {N, f};
+  };
+  (look(std::integral_constant<int, K>{}, std::integral_constant<int, Round>{}), ...);
+  return out;
+}
+
+/// One more round for the operand whose search has come least far.
+template <class Query, int... K, int... Round>
+consteval auto one_turn(std::integer_sequence<int, K...> operands, std::integer_sequence<int, Round...> rounds) {
+  return std::integer_sequence<int, Round + (K == least_far<Query>(operands, rounds).operand)...>{};
+}
+
+/// The searches of all operands after so many rounds of each, and the best of what they have settled.
+template <class Query, class Rounds, std::int64_t Limit = unreachable_cost>
+struct call_search;
+template <class Query, int... Round, std::int64_t Limit>
+struct call_search<Query, std::integer_sequence<int, Round...>, Limit> {
+  using operands = std::make_integer_sequence<int, int(sizeof...(Round))>;
+  using all_rounds = std::integer_sequence<int, Round...>;
+  static constexpr int rounds[sizeof...(Round)] = {Round...};
+  static constexpr std::int64_t frontier = least_far<Query>(operands{}, all_rounds{}).frontier;
+  static constexpr operation_plan best =
+      cheapest_call<Query>(std::make_integer_sequence<int, Query::mesh_type::rank>{}, operands{}, all_rounds{}, Limit);
+  static consteval auto later() {
+    return std::type_identity<call_search<Query, decltype(one_turn<Query>(operands{}, one_turn<Query>(operands{}, all_rounds{}))), best.cost>>{};
+  }
+};
+/// Searches go on by turns until nothing that they have not settled can take part in the best: no dearer target does.
+template <class Search>
+consteval auto finished_search() {
+  if constexpr (Search::frontier >= unreachable_cost || Search::best.cost < Search::frontier)
+    return std::type_identity<Search>{};
+  else
+    return finished_search<typename decltype(Search::later())::type>();
+}
+template <int... K>
+consteval auto no_rounds(std::integer_sequence<int, K...>) {
+  return std::integer_sequence<int, K * 0 ...>{};
+}
+template <class Query>
+using search_of = typename decltype(finished_search<call_search<Query, decltype(no_rounds(std::make_integer_sequence<int, Query::problem.inputs>{}))>>())::type;
 
 template <class Query>
 inline constexpr operation_plan best_call_v = [] {
@@ -175,8 +243,7 @@ inline constexpr operation_plan best_call_v = [] {
     out.result = check(Query::problem.how, Query::problem.operands()).type;
     return out;
   } else {
-    return cheapest_call<Query>(std::make_integer_sequence<int, Query::mesh_type::rank>{},
-                                std::make_integer_sequence<int, Query::problem.inputs>{});
+    return search_of<Query>::best;
   }
 }();
 
@@ -191,7 +258,7 @@ struct operand_path {
     if constexpr (from == to)
       return step_list{};
     else
-      return distances_of<Query, K>().path(state_of(operand_problem<Query, K>::route, to));
+      return distances_of<Query, K, search_of<Query>::rounds[K]>().path(state_of(operand_problem<Query, K>::route, to));
   }();
 };
 template <class Query>

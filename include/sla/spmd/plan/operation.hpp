@@ -139,37 +139,84 @@ constexpr fixed_array<int, max_mesh_axes> search_order(int n, int k) {
   return order;
 }
 
+/// What it costs an operand at least to hold something on one axis and something on another, whatever is on the rest.
+struct pair_floors {
+  static constexpr int ids = 16, last = ids - 1;
+  std::int8_t id[max_mesh_axes][128] = {}; ///< of the fields of an axis without their places, from 1 on; many have the last
+  std::int8_t known[max_mesh_axes] = {};
+  std::int64_t above[max_mesh_axes][max_mesh_axes][ids * ids] = {}; ///< the least cost plus 1 of the pair; 0: it is not settled
+
+  static constexpr unsigned number(unsigned field) { return (field & 31) | (field >> 8) << 5; }
+  constexpr int id_of(int a, unsigned field) const { return id[a][number(field)]; }
+};
+template <int Capacity>
+constexpr pair_floors floors_of(distances<Capacity> const& d, int axes) {
+  pair_floors out;
+  for (int n = 0; n < d.size; ++n) {
+    if (d.place[n] >= 0) continue;
+    std::int64_t const cost = d.cost[n] + 1;
+    int now[max_mesh_axes] = {};
+    for (int a = 0; a < axes; ++a) {
+      auto& id = out.id[a][pair_floors::number(static_cast<unsigned>(d.state[n] >> (10 * a) & 1023))];
+      if (!id) id = out.known[a] < pair_floors::last ? ++out.known[a] : out.known[a];
+      now[a] = id;
+      for (int b = 0; b <= a; ++b) {
+        auto& above = out.above[a][b][now[a] * pair_floors::ids + now[b]];
+        if (!above || cost < above) above = cost;
+      }
+    }
+  }
+  return out;
+}
+
 /// The loop over all combinations. `distance(k, state)` and `steps(k, state)` speak of operand k, `after(result)` of the way from
-/// a result to the wish.
+/// a result to the wish. What costs more than the best so far by its floors alone is not looked at.
 template <class Distance, class Steps, class After>
 struct combination_search {
   operation_problem const& p;
   axis_choices const* choices; ///< per axis
   planned_route const* route;  ///< per operand
+  pair_floors const* floors;   ///< per operand
   Distance const& distance;
   Steps const& steps;
   After const& after;
+  std::int64_t limit = unreachable_cost; ///< what some combination costs
   operation_plan best{};
   int best_changed = 0, best_mask = 0;
   fixed_array<int, max_mesh_axes> order{}, chosen{};
 
   struct partial_state {
     plan_state state = 0;
-    std::int8_t length[max_dims] = {};
+    std::int64_t least = 0;
+    std::uint64_t lengths = 0; ///< of the lists of the dimensions, a byte each
   };
+  struct partial_states {
+    partial_state of[max_operands] = {};
+  };
+  /// A choice as a field of the state of its operand, without the place. Negative: the axis stays.
+  int field[max_mesh_axes][max_axis_choices][max_operands] = {};
+  int ids[max_mesh_axes][max_operands] = {}; ///< of the chosen fields in the floors, by depth
 
-  constexpr plan_state extended(planned_route const& r, partial_state& s, int a, placed at) const {
-    if (r.problem.fixed >> a & 1) return s.state;
-    unsigned field = plan_field(plan_copies);
-    if (at.kind == placement_kind::invariant) field = plan_field(plan_invariant);
-    if (at.kind == placement_kind::partial) field = plan_field(plan_partial, static_cast<unsigned>(at.fold));
-    if (at.kind == placement_kind::shard) {
-      unsigned family = 0;
-      for (int f = 0; f < r.problem.families; ++f)
-        if (r.family[f] == at.family) family = static_cast<unsigned>(f);
-      field = plan_field(plan_shard, static_cast<unsigned>(at.dim), static_cast<unsigned>(s.length[at.dim]++), family);
+  constexpr void set_fields() {
+    for (int a = 0; a < p.mesh.axes; ++a)
+      for (int n = 0; n < choices[a].size; ++n)
+        for (int k = 0; k < p.inputs; ++k) field[a][n][k] = moves(k) ? field_of(route[k], a, choices[a].choice[n].in[k]) : -1;
+  }
+  static constexpr int field_of(planned_route const& r, int a, placed at) {
+    if (r.problem.fixed >> a & 1) return -1;
+    unsigned family = 0;
+    for (int f = 0; f < r.problem.families; ++f)
+      if (r.family[f] == at.family) family = static_cast<unsigned>(f);
+    switch (at.kind) {
+    case placement_kind::invariant:
+      return static_cast<int>(plan_field(plan_invariant));
+    case placement_kind::partial:
+      return static_cast<int>(plan_field(plan_partial, static_cast<unsigned>(at.fold)));
+    case placement_kind::shard:
+      return static_cast<int>(plan_field(plan_shard, static_cast<unsigned>(at.dim), 0, family));
+    default:
+      return static_cast<int>(plan_field(plan_copies));
     }
-    return s.state = with_field(s.state, a, field);
   }
 
   constexpr bool moves(int k) const { return !p.given[k].weak && p.given[k].type.axes > 0 && p.same_as[k] < 0 && !p.stays[k]; }
@@ -188,17 +235,17 @@ struct combination_search {
     return t;
   }
 
-  constexpr void leaf(fixed_array<partial_state, max_operands> const& at) {
+  constexpr void leaf(partial_states const& at) {
     std::int64_t cost = 0;
     int count = 0, changed = 0, mask = 0;
     for (int k = 0; k < p.inputs; ++k) {
       if (!moves(k)) continue;
-      auto const d = distance(k, at[k].state);
+      auto const d = distance(k, at.of[k].state);
       if (d >= unreachable_cost) return;
       cost += d;
-      if (cost > best.cost) return;
-      count += steps(k, at[k].state);
-      if (at[k].state != route[k].from) ++changed, mask |= 1 << (max_operands - k);
+      if (cost > limit) return;
+      count += steps(k, at.of[k].state);
+      if (at.of[k].state != route[k].from) ++changed, mask |= 1 << (max_operands - k);
     }
     auto const better = [&] {
       if (cost != best.cost) return cost < best.cost;
@@ -227,6 +274,7 @@ struct combination_search {
     now.cost = cost;
     now.steps = count;
     best = now;
+    limit = cost;
     best_changed = changed;
     best_mask = mask;
   }
@@ -238,16 +286,43 @@ struct combination_search {
     return false;
   }
 
-  constexpr void descend(int depth, fixed_array<partial_state, max_operands> const& at) {
+  /// Puts choice n of axis a at this depth into the states. False: it costs too much by the floors, or was said in another order.
+  constexpr bool extend(int depth, partial_states& at, int a, int n) {
+    std::int64_t least = 0;
+    for (int k = 0; k < p.inputs; ++k) {
+      int const f = field[a][n][k];
+      auto& to = at.of[k];
+      if (f >= 0) {
+        auto const& floor = floors[k];
+        int const id = ids[depth][k] = floor.id_of(a, static_cast<unsigned>(f));
+        for (int i = 0; i <= depth; ++i) {
+          int const b = order[i];
+          auto const above = a >= b ? floor.above[a][b][id * pair_floors::ids + ids[i][k]] : floor.above[b][a][ids[i][k] * pair_floors::ids + id];
+          if (!above) return false;
+          if (above > to.least) to.least = above;
+        }
+        auto placed = static_cast<unsigned>(f);
+        if ((placed & 3) == plan_shard) {
+          unsigned const d = placed >> 2 & 7;
+          placed |= static_cast<unsigned>(to.lengths >> (8 * d) & 255) << 5;
+          to.lengths += std::uint64_t{1} << (8 * d);
+        }
+        to.state = with_field(to.state, a, placed);
+      }
+      if (to.least) least += to.least - 1;
+      if (least > limit) return false;
+    }
+    chosen[a] = n;
+    return true;
+  }
+
+  constexpr void descend(int depth, partial_states const& at) {
     if (depth == p.mesh.axes) return leaf(at);
     int const a = order[depth];
     for (int n = 0; n < choices[a].size; ++n) {
       if (depth && order[depth - 1] > a && !share_list(order[depth - 1], choices[a].choice[n])) continue; // another order says the same
-      chosen[a] = n;
       auto next = at;
-      for (int k = 0; k < p.inputs; ++k)
-        if (moves(k)) extended(route[k], next[k], a, choices[a].choice[n].in[k]);
-      descend(depth + 1, next);
+      if (extend(depth, next, a, n)) descend(depth + 1, next);
     }
   }
 };
@@ -263,9 +338,10 @@ constexpr axis_choices choices_on(operation_problem const& p, int axis) { return
 /// The cheapest plan by tables of distances. Ties: fewer steps, fewer operands changed, the leftmost ones unchanged, then the
 /// order of the choices: a total order, so every compiler finds the same plan.
 template <class Distance, class Steps, class After>
-constexpr operation_plan cheapest(operation_problem const& p, axis_choices const* choices, planned_route const* routes,
-                                  Distance const& distance, Steps const& steps, After const& after) {
-  combination_search<Distance, Steps, After> search{p, choices, routes, distance, steps, after};
+constexpr operation_plan cheapest(operation_problem const& p, axis_choices const* choices, planned_route const* routes, pair_floors const* floors,
+                                  Distance const& distance, Steps const& steps, After const& after, std::int64_t limit = unreachable_cost) {
+  combination_search<Distance, Steps, After> search{p, choices, routes, floors, distance, steps, after, limit};
+  search.set_fields();
   int orders = 1; // of axes that deal out one dimension; the mesh's first
   for (int n = 2; n <= p.mesh.axes; ++n) orders *= n;
   for (int n = 0; n < orders; ++n) {
@@ -287,6 +363,7 @@ constexpr operation_plan plan_operation(operation_problem const& p, fixed_array<
   fixed_array<axis_choices, max_mesh_axes> choices{};
   fixed_array<planned_route, max_operands> routes{};
   fixed_array<distances<1024>, max_operands> tables{};
+  fixed_array<pair_floors, max_operands> floors{};
   for (int a = 0; a < p.mesh.axes; ++a) choices[a] = choices_on(p, a);
   for (int k = 0; k < p.inputs; ++k) {
     if (p.given[k].type.axes == 0) continue;
@@ -294,9 +371,10 @@ constexpr operation_plan plan_operation(operation_problem const& p, fixed_array<
     auto g = routes[k].problem;
     g.bytes = bytes[k];
     tables[k] = search<1024>(g, routes[k].from);
+    floors[k] = floors_of(tables[k], g.axes);
   }
   return cheapest(
-      p, choices.data, routes.data, [&](int k, plan_state s) { return tables[k].to(s); },
+      p, choices.data, routes.data, floors.data, [&](int k, plan_state s) { return tables[k].to(s); },
       [&](int k, plan_state s) { return tables[k].steps_to(s); },
       [&](typing const& result) {
         auto const r = route_between(result, p.wish, p.mesh);

@@ -55,14 +55,15 @@ constexpr int count_states(route_problem const& g, plan_state source) {
 template <int Capacity>
 struct distances {
   static constexpr int slots = Capacity * 2;
-  int size = 0, settled = 0;
+  int size = 0, waiting = 0;
   bool complete = false, overflow = false;
   plan_state state[Capacity] = {};
   std::int64_t cost[Capacity] = {};
   std::int16_t before[Capacity] = {};
   std::uint8_t count[Capacity] = {}, axes[Capacity] = {};
   motion how[Capacity] = {};
-  bool done[Capacity] = {};
+  std::int16_t heap[Capacity] = {}; ///< numbers of the states that wait to be settled, the nearest first
+  std::int16_t place[Capacity] = {}; ///< of a state in the heap; -1: it is settled
   std::int16_t table[slots] = {}; ///< by hash: number of a state, plus 1
 
   static constexpr int hash(plan_state s) { return static_cast<int>((s * 0x9e3779b97f4a7c15ULL >> 40) % slots); }
@@ -75,6 +76,13 @@ struct distances {
   constexpr std::int64_t to(plan_state s) const {
     int const n = find(s);
     return n < 0 ? unreachable_cost : cost[n];
+  }
+  /// What is nearer than this is settled.
+  constexpr std::int64_t frontier() const { return waiting ? cost[heap[0]] : unreachable_cost; }
+  /// The distance of what is settled.
+  constexpr std::int64_t settled_to(plan_state s) const {
+    int const n = find(s);
+    return n < 0 || place[n] >= 0 ? unreachable_cost : cost[n];
   }
   constexpr int steps_to(plan_state s) const {
     int const n = find(s);
@@ -89,6 +97,34 @@ struct distances {
     out.size = count[n];
     for (int k = out.size; k-- > 0; n = before[n]) out.steps[k] = {how[n], axes[n], state[n]};
     return out;
+  }
+
+  constexpr bool is_nearer(int a, int b) const {
+    return cost[a] != cost[b] ? cost[a] < cost[b] : count[a] != count[b] ? count[a] < count[b] : a < b;
+  }
+  constexpr void put(int at, int n) {
+    heap[at] = static_cast<std::int16_t>(n);
+    place[n] = static_cast<std::int16_t>(at);
+  }
+  /// Brings a state that waits, or that comes to wait, to its place.
+  constexpr void rise(int n) {
+    int at = place[n];
+    for (int up = (at - 1) / 2; at > 0 && is_nearer(n, heap[up]); at = up, up = (at - 1) / 2) put(at, heap[up]);
+    put(at, n);
+  }
+  /// Takes the nearest state from those that wait.
+  constexpr int settle() {
+    int const nearest = heap[0], last = heap[--waiting];
+    place[nearest] = -1;
+    if (waiting == 0) return nearest;
+    int at = 0;
+    for (int down = 1; down < waiting; at = down, down = 2 * at + 1) {
+      if (down + 1 < waiting && is_nearer(heap[down + 1], heap[down])) ++down;
+      if (is_nearer(last, heap[down])) break;
+      put(at, heap[down]);
+    }
+    put(at, last);
+    return nearest;
   }
 };
 
@@ -107,7 +143,8 @@ constexpr void relax(distances<Capacity>& r, int from, motion how, unsigned axes
     n = r.size++;
     r.table[h] = static_cast<std::int16_t>(n + 1);
     r.state[n] = s;
-  } else if (r.done[n] || cost > r.cost[n] || (cost == r.cost[n] && count >= r.count[n])) {
+    r.place[n] = static_cast<std::int16_t>(r.waiting++);
+  } else if (r.place[n] < 0 || cost > r.cost[n] || (cost == r.cost[n] && count >= r.count[n])) {
     return;
   }
   r.cost[n] = cost;
@@ -115,6 +152,7 @@ constexpr void relax(distances<Capacity>& r, int from, motion how, unsigned axes
   r.before[n] = static_cast<std::int16_t>(from);
   r.how[n] = how;
   r.axes[n] = static_cast<std::uint8_t>(axes);
+  r.rise(n);
 }
 
 /// What a search looks for: one state, or all. (No pointer: compilers that watch pointers do not take one as a constant.)
@@ -123,28 +161,27 @@ struct search_aim {
   plan_state state = 0;
 };
 
-/// Settles up to `budget` more states, or until the aim is settled.
+/// Settles states until so many steps were tried, or until the aim is the nearest.
 template <int Capacity>
 constexpr void go_on(distances<Capacity>& r, route_problem const& g, int budget, search_aim aim) {
-  while (budget-- > 0) {
-    int next = -1;
-    for (int n = 0; n < r.size; ++n)
-      if (!r.done[n] && (next < 0 || r.cost[n] < r.cost[next] || (r.cost[n] == r.cost[next] && r.count[n] < r.count[next]))) next = n;
-    if (next < 0 || (aim.one && r.state[next] == aim.state)) {
+  while (budget > 0) {
+    if (r.waiting == 0 || (aim.one && r.state[r.heap[0]] == aim.state)) {
       r.complete = true;
       return;
     }
-    r.done[next] = true;
-    ++r.settled;
-    plan_state const at = r.state[next];
-    for_each_move(g, at, [&](motion how, unsigned axes, plan_state to, std::int64_t cost) { relax(r, next, how, axes, to, cost); });
+    int const at = r.settle();
+    budget -= 4; // what a state costs by itself
+    for_each_move(g, r.state[at], [&](motion how, unsigned axes, plan_state to, std::int64_t cost) {
+      --budget;
+      relax(r, at, how, axes, to, cost);
+    });
   }
 }
 
 template <int Capacity>
 constexpr distances<Capacity> started(plan_state source) {
   distances<Capacity> r;
-  r.size = 1;
+  r.size = r.waiting = 1;
   r.state[0] = source;
   r.before[0] = -1;
   r.table[r.hash(source)] = 1;
@@ -153,18 +190,18 @@ constexpr distances<Capacity> started(plan_state source) {
 
 constexpr int capacity_for(route_problem const& g, plan_state source) { return (count_states(g, source) / 32 + 1) * 32; }
 
-// One constant per few states: each has the compiler's whole budget of steps.
+// One constant per so many steps: each has the compiler's whole budget. The first are small: often they are enough.
+constexpr int steps_in_round(int round) { return round > 2 ? 10000 : 1250 << round; }
 template <class Problem, plan_state Source, int Round>
 inline constexpr auto search_round = [] {
   constexpr auto g = Problem::value;
-  constexpr int axes = g.axes, states = axes > 4 ? 24 : axes == 4 ? 48 : axes == 3 ? 64 : 128;
   if constexpr (Round == 0) {
     auto r = started<capacity_for(g, Source)>(Source);
-    go_on(r, g, states, Problem::aim);
+    go_on(r, g, steps_in_round(Round), Problem::aim);
     return r;
   } else {
     auto r = search_round<Problem, Source, Round - 1>;
-    go_on(r, g, states, Problem::aim);
+    go_on(r, g, steps_in_round(Round), Problem::aim);
     return r;
   }
 }();

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Plans in types are those that searches of all placements find: the compiler's searches go by turns and stop early. Three axes,
+// two families of shards.
+#include "catch.hpp"
+
+#include <sla/spmd/plan/call.hpp>
+
+namespace test_plan_call {
+namespace {
+
+using namespace sla;
+using namespace sla::plans;
+
+using Mesh = mesh<axis<"pp", 2>, axis<"dp", 2>, axis<"tp", 4>>;
+using R = Replicate;
+using P = Partial<>;
+using S0 = Shard<0>;
+using S1 = Shard<1>;
+using B0 = Shard<0, Balanced>;
+using B1 = Shard<1, Balanced>;
+
+struct product {};
+struct held {
+  using value_type = double;
+  using extents_type = Extents<512, 512>;
+};
+template <class... Q>
+using On = distributed<held, Mesh, Q...>;
+
+} // namespace
+} // namespace test_plan_call
+
+template <>
+inline constexpr sla::op_rule sla::rule_of<test_plan_call::product> = {
+    .indices = index_use::matvec, .linear = linearity::separate, .contraction = monoid::sum};
+
+namespace test_plan_call {
+namespace {
+
+/// By complete searches at run time.
+template <class Op, class X, class Y>
+bool is_best() {
+  using query = call_query<Op, placements<>, X, Y>;
+  constexpr auto const& found = best_call_v<query>;
+  fixed_array<std::int64_t, max_operands> bytes{};
+  for (int k = 0; k < 2; ++k) bytes[k] = query::priced(query::bytes[k]);
+  auto const best = plan_operation(query::problem, bytes);
+  bool alike = found.cost == best.cost && found.steps == best.steps && found.result == best.result;
+  for (int k = 0; k < 2; ++k) alike = alike && found.operand[k] == best.operand[k];
+  return alike;
+}
+
+} // namespace
+
+TEST_CASE("searches that stop early find the same plan") {
+  CHECK(is_best<product, On<S0, B1, R>, On<R, S0, B0>>());
+  CHECK(is_best<product, On<P, S0, S1>, On<B0, R, P>>());
+  CHECK(is_best<product, On<S0, S0, S0>, On<B0, B0, B0>>());
+  CHECK(is_best<product, On<R, R, R>, On<B0, S1, S0>>());
+  CHECK(is_best<op::mul, On<P, P, B1>, On<S1, P, S0>>());
+}
+
+} // namespace test_plan_call
