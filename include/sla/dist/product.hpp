@@ -164,89 +164,110 @@ auto perform(op::adjoint, A&& a) {
 }
 
 namespace detail {
+/// The product of a nonzero partition: a halo in, contributions out.
+template <class Op, class A, class X>
+auto product_of_entries(A&& a, X&& x) {
+  using Turned = turned_operator<std::remove_cvref_t<A>>;
+  using D = std::remove_cvref_t<decltype(matrix_of(a))>;
+  auto const handle = matrix_of(a).handle();
+  auto layout = layout_of(x);
+  require_partition(layout, handle, Turned::transposed);
+  auto view = local_operand<Turned::conj>(std::forward<A>(a));
+  auto node = local_node(std::forward<X>(x));
+  using Product = entries_product<decltype(view), decltype(node), Turned::transposed, std::shared_ptr<halo_plan const>>;
+  Product y{std::move(view), std::move(node), handle->fold, handle->halo};
+  return typename placed_result<Op, D, X>::template type<Product>{std::move(y), std::move(layout)};
+}
+/// Of rows on one axis and columns on another: nothing is sent.
+template <class Op, class A, class X>
+auto product_of_grid(A&& a, X&& x) {
+  using Turned = turned_operator<std::remove_cvref_t<A>>;
+  using D = std::remove_cvref_t<decltype(matrix_of(a))>;
+  constexpr int from = sparse_axis<placements_of_t<D>, Turned::transposed ? 0 : 1>;
+  auto const handle = matrix_of(a).handle();
+  if (layout_of(x)->extent[from] != handle->extent[from])
+    throw shape_error(text("A * x: x has ", layout_of(x)->extent[from], " elements, and A ", handle->extent[from],
+                           Turned::transposed ? " rows" : " columns"));
+  auto view = local_operand<Turned::conj>(std::forward<A>(a));
+  auto y = sparse_operand<decltype(view), Turned::transposed>{std::move(view)} * local_node(std::forward<X>(x));
+  return typename placed_result<Op, D, X>::template type<decltype(y)>{std::move(y), handle};
+}
+/// Of rows, columns or batches on one axis, and of copies.
+template <class Op, class A, class X>
+auto product_of_parts(A&& a, X&& x) {
+  using Turned = turned_operator<std::remove_cvref_t<A>>;
+  using D = std::remove_cvref_t<decltype(matrix_of(a))>;
+  using S = typename local_of_t<D>::shape_type;
+  constexpr int dealt = sparse_dim<placements_of_t<D>>;
+  auto const handle = matrix_of(a).handle();
+  auto layout = layout_of(x);
+  auto node = local_node(std::forward<X>(x));
+  using X_ = decltype(node);
+  using Shape_ = std::conditional_t<Turned::transposed, transposed_shape_t<S>, S>;
+  static_assert(product_law<Shape_, typename X_::extents_type>,
+                "sla: A * x: x must have the extents (*batch, N, q) of A's domain, plus at most one axis of right-hand sides");
+  using Result = placed_result<Op, D, X>;
+  constexpr int axis = sparse_axis<placements_of_t<D>>;
+  auto const& in = Turned::transposed ? range_layout(handle) : domain_layout(handle);
+  auto const& out = Turned::transposed ? domain_layout(handle) : range_layout(handle);
+  auto const placed = [&](auto y) {
+    auto where = layout;
+    if constexpr (axis >= 0) where = result_layout(out, layout, axis);
+    return typename Result::template type<decltype(y)>{std::move(y), std::move(where)};
+  };
+  constexpr bool halo = exchanges_halo<Op, D, X>;
+  if constexpr (halo || (dealt == 1 && !Turned::transposed)) require_partition(layout, in, Turned::transposed);
+
+  auto view = local_operand<Turned::conj>(std::forward<A>(a));
+  constexpr bool ghosts = [] { // x brings its halo: the local product reads it
+    if constexpr (axis >= 0)
+      return placement_on_t<X, axis>::kind == placement_kind::ghost;
+    else
+      return false;
+  }();
+  if constexpr (ghosts) {
+    require_partition(layout, in, false);
+    require_halo(layout, handle);
+  }
+  if constexpr (halo || (dealt == 0 && !Turned::transposed && !ghosts)) {
+    // The result has own rows; its extents are those of the whole local product, with own columns counted only.
+    index_t const rows = view.shape.rows(), own = handle->halo->own();
+    index_t const whole = halo ? own : in->extent[axis];
+    Shape_ const shape(view.shape.batch(), Turned::transposed ? own : rows, Turned::transposed ? rows : whole);
+    if constexpr (halo) require_part(node.extents()[S::batch_extents::rank], *in->rows, "A * x: x", Turned::transposed ? "row_layout()" : "col_layout()");
+    require_product_extents(shape, node.extents());
+    auto const product = [&]<class Product>(std::type_identity<Product>, auto&& plan) {
+      auto const extents = make_product_extents<typename Product::extents_type>(shape, node.extents());
+      return Product{{std::move(view), std::move(node), extents}, plan};
+    };
+    using View = decltype(view);
+    using Plan = std::shared_ptr<halo_plan const>;
+    if constexpr (!halo)
+      return placed(product(std::type_identity<picked_product<View, X_, decltype(layout)>>{}, handle));
+    else if constexpr (Turned::transposed)
+      return placed(product(std::type_identity<halo_transposed_product<View, X_, Plan>>{}, handle->halo));
+    else
+      return placed(product(std::type_identity<halo_product<View, X_, Plan>>{}, handle->halo));
+  } else {
+    return placed(sparse_operand<decltype(view), Turned::transposed>{std::move(view)} * std::move(node));
+  }
+}
+
 /// The product by Op: op::matvec or op::transposed_matvec, as A is turned, or one of them with what is asked of it. Law: the call
 /// is well typed, or has been refused.
 template <class Op, DistributedOperator A, Placed X>
 auto product_as(A&& a, X&& x) {
-  using Turned = turned_operator<std::remove_cvref_t<A>>;
   static_assert(std::same_as<asked_t<Op>, product_op<A>>);
   using D = std::remove_cvref_t<decltype(matrix_of(a))>;
-  using S = typename local_of_t<D>::shape_type;
-  if constexpr (!well_typed<Op, D, X>) {
+  using List = placements_of_t<D>;
+  if constexpr (!well_typed<Op, D, X>)
     return placed_elementwise<op::conj>(std::forward<X>(x));  // well-formed, so that the sentence is the only error
-  } else if constexpr (by_entries<placements_of_t<D>> && exchanges_halo<Op, D, X>) {
-    auto const handle = matrix_of(a).handle();
-    auto layout = layout_of(x);
-    require_partition(layout, handle, Turned::transposed);
-    auto view = local_operand<Turned::conj>(std::forward<A>(a));
-    auto node = local_node(std::forward<X>(x));
-    using Product = entries_product<decltype(view), decltype(node), Turned::transposed, std::shared_ptr<halo_plan const>>;
-    Product y{std::move(view), std::move(node), handle->fold, handle->halo};
-    return typename placed_result<Op, D, X>::template type<Product>{std::move(y), std::move(layout)};
-  } else if constexpr (is_grid<placements_of_t<D>>) {
-    constexpr int from = sparse_axis<placements_of_t<D>, Turned::transposed ? 0 : 1>;
-    auto const handle = matrix_of(a).handle();
-    if (layout_of(x)->extent[from] != handle->extent[from])
-      throw shape_error(text("A * x: x has ", layout_of(x)->extent[from], " elements, and A ", handle->extent[from],
-                             Turned::transposed ? " rows" : " columns"));
-    auto view = local_operand<Turned::conj>(std::forward<A>(a));
-    auto y = sparse_operand<decltype(view), Turned::transposed>{std::move(view)} * local_node(std::forward<X>(x));
-    return typename placed_result<Op, D, X>::template type<decltype(y)>{std::move(y), handle};
-  } else {
-    constexpr int dealt = sparse_dim<placements_of_t<D>>;
-    auto const handle = matrix_of(a).handle();
-    auto layout = layout_of(x);
-    auto node = local_node(std::forward<X>(x));
-    using X_ = decltype(node);
-    using Shape_ = std::conditional_t<Turned::transposed, transposed_shape_t<S>, S>;
-    static_assert(product_law<Shape_, typename X_::extents_type>,
-                  "sla: A * x: x must have the extents (*batch, N, q) of A's domain, plus at most one axis of right-hand sides");
-    using Result = placed_result<Op, D, X>;
-    constexpr int axis = sparse_axis<placements_of_t<D>>;
-    auto const& in = Turned::transposed ? range_layout(handle) : domain_layout(handle);
-    auto const& out = Turned::transposed ? domain_layout(handle) : range_layout(handle);
-    auto const placed = [&](auto y) {
-      auto where = layout;
-      if constexpr (axis >= 0) where = result_layout(out, layout, axis);
-      return typename Result::template type<decltype(y)>{std::move(y), std::move(where)};
-    };
-    constexpr bool halo = exchanges_halo<Op, D, X>;
-    if constexpr (halo || (dealt == 1 && !Turned::transposed)) require_partition(layout, in, Turned::transposed);
-
-    auto view = local_operand<Turned::conj>(std::forward<A>(a));
-    constexpr bool ghosts = [] { // x brings its halo: the local product reads it
-      if constexpr (axis >= 0)
-        return placement_on_t<X, axis>::kind == placement_kind::ghost;
-      else
-        return false;
-    }();
-    if constexpr (ghosts) {
-      require_partition(layout, in, false);
-      require_halo(layout, handle);
-    }
-    if constexpr (halo || (dealt == 0 && !Turned::transposed && !ghosts)) {
-      // The result has own rows; its extents are those of the whole local product, with own columns counted only.
-      index_t const rows = view.shape.rows(), own = handle->halo->own();
-      index_t const whole = halo ? own : in->extent[axis];
-      Shape_ const shape(view.shape.batch(), Turned::transposed ? own : rows, Turned::transposed ? rows : whole);
-      if constexpr (halo) require_part(node.extents()[S::batch_extents::rank], *in->rows, "A * x: x", Turned::transposed ? "row_layout()" : "col_layout()");
-      require_product_extents(shape, node.extents());
-      auto const product = [&]<class Product>(std::type_identity<Product>, auto&& plan) {
-        auto const extents = make_product_extents<typename Product::extents_type>(shape, node.extents());
-        return Product{{std::move(view), std::move(node), extents}, plan};
-      };
-      using View = decltype(view);
-      using Plan = std::shared_ptr<halo_plan const>;
-      if constexpr (!halo)
-        return placed(product(std::type_identity<picked_product<View, X_, decltype(layout)>>{}, handle));
-      else if constexpr (Turned::transposed)
-        return placed(product(std::type_identity<halo_transposed_product<View, X_, Plan>>{}, handle->halo));
-      else
-        return placed(product(std::type_identity<halo_product<View, X_, Plan>>{}, handle->halo));
-    } else {
-      return placed(sparse_operand<decltype(view), Turned::transposed>{std::move(view)} * std::move(node));
-    }
-  }
+  else if constexpr (by_entries<List> && exchanges_halo<Op, D, X>)
+    return product_of_entries<Op>(std::forward<A>(a), std::forward<X>(x));
+  else if constexpr (is_grid<List>)
+    return product_of_grid<Op>(std::forward<A>(a), std::forward<X>(x));
+  else
+    return product_of_parts<Op>(std::forward<A>(a), std::forward<X>(x));
 }
 } // namespace detail
 
