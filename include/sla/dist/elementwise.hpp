@@ -123,7 +123,7 @@ template <class List>
 inline constexpr bool deals_out = false;
 template <class... P>
 inline constexpr bool deals_out<placements<P...>> = (is_sharded(P::kind) || ...);
-/// An operand whose layout says where its elements lie. Where every rank has all of them, it says nothing that is needed.
+/// An operand whose layout says where its elements lie. Of a value that every rank has whole, that is not needed.
 template <class X>
 concept DealtOut = Placed<X> && deals_out<placements_of_t<X>>;
 

@@ -18,7 +18,7 @@ template <class... Entries>
 struct inputs {};
 template <class... Entries>
 struct outputs {};
-/// Several words about one tensor.
+/// Several statements about one tensor, as of `assume`.
 template <class... What>
 struct lies {};
 /// The arguments are taken as they are: `inputs<infer>`, for all of them.

@@ -15,7 +15,7 @@
 namespace sla {
 
 namespace detail {
-/// f() on every rank, where f sees the rows of D by their local numbers; an error of one rank is that of all, and says so.
+/// f() on every rank, where f sees the rows of D by their local numbers. An error on one rank is thrown on all, and says so.
 template <class D, class F>
 auto with_local_rows(D const& d, F const& f) {
   return together(d.mesh().world(), [&] {

@@ -9,7 +9,7 @@
 #include <sla/solve/stop.hpp>
 
 namespace sla::detail {
-/// The least-squares problem of one cycle after its latest column, per item, resident like any scalar: the rotations so
+/// The least-squares problem of one cycle after its latest column, per item, kept where scalars of the space are: the rotations so
 /// far, the rotated right-hand side g, and that column of R.
 template <class T, int Capacity>
 struct rotations {
@@ -68,7 +68,8 @@ struct begin_substitution {
     return y;
   }
 };
-/// y_k, once those above it are known: column k of R leaves the others. A column of zeros (A is singular) is passed over.
+/// y_k by back substitution, from the last k on: column k of R times y_k is taken from the others. A column of zeros (A is
+/// singular) is passed over.
 template <class T, int Capacity>
 struct substitute {
   int k;
