@@ -249,6 +249,11 @@ constexpr auto redistributed(X const& x) {
                               indices_for_ranks<planned::query::whole.extent[To::dim], uneven.pieces>>;
       refuse<code::indivisible, Facts>();
       return x;
+    } else if constexpr (!planned::possible && topology_of<mesh_of_t<Value>>.bitwise_replicated) {
+      static_assert(has_plan<placements_of_t<Value>, List>,
+                    "sla[E16]: no steps that leave equal bits on all ranks, as this mesh asks (topology::bitwise_replicated), lead from the placements of "
+                    "the value to these: a Sum and an Avg on two axes are completed in parts that a reduce_scatter<axis, Shard<d, Balanced>>(x) deals out");
+      return x;
     } else if constexpr (!planned::possible) {
       static_assert(has_plan<placements_of_t<Value>, List>,
                     "sla[E16]: no steps lead from the placements of the value to these: a Partial is made of what is whole on every rank only, "

@@ -35,6 +35,9 @@ struct route_problem {
   constexpr bool operator==(route_problem const&) const = default;
 };
 
+/// A mark in a state, where bits are to be equal: copies were made, so what is pending stays so.
+inline constexpr plan_state reductions_over = plan_state{1} << 60;
+
 enum : unsigned { plan_copies, plan_invariant, plan_partial, plan_shard };
 
 constexpr unsigned plan_field(unsigned kind, unsigned what = 0, unsigned place = 0, unsigned family = 0) {
@@ -135,12 +138,20 @@ constexpr void for_each_arrival(route_problem const& g, unpacked const& u, plan_
   }
 }
 
+constexpr unsigned pending_on(route_problem const& g, unpacked const& u) {
+  unsigned axes = 0;
+  for (int a = 0; a < g.axes; ++a)
+    if (u.kind[a] == plan_partial) axes |= 1u << a;
+  return axes;
+}
+/// The mark of a state whose copies a step has made, while reductions are pending on these axes.
+constexpr plan_state mark_of(route_problem const& g, unsigned pending) { return g.wired.bitwise_replicated && pending ? reductions_over : 0; }
+
 /// Steps that finish pending reductions of one monoid on a set of axes.
 template <class F>
 constexpr void for_each_reduction(route_problem const& g, unpacked const& u, plan_state s, std::int64_t parts, F const& f) {
-  unsigned pending = 0;
-  for (int a = 0; a < g.axes; ++a)
-    if (u.kind[a] == plan_partial) pending |= 1u << a;
+  unsigned const pending = pending_on(g, u);
+  if (s & reductions_over) return;
   for (unsigned set = pending; set; set = (set - 1) & pending) {
     joined_axes j;
     signed char order[max_mesh_axes] = {};
@@ -157,8 +168,9 @@ constexpr void for_each_reduction(route_problem const& g, unpacked const& u, pla
       }
     if (!alike) continue;
     auto const reduced = price(g, motion::all_reduce, j, parts);
-    f(motion::all_reduce, set, copies, reduced);
-    if (!(set & ~unsigned{g.to_invariant})) f(motion::all_reduce, set, invariant, reduced);
+    auto const mark = mark_of(g, pending & ~set);
+    f(motion::all_reduce, set, copies | mark, reduced);
+    if (!(set & ~unsigned{g.to_invariant})) f(motion::all_reduce, set, invariant | mark, reduced);
     auto const scattered = price(g, motion::reduce_scatter, j, parts);
     for_each_arrival(g, u, s, order, n, -1, [&](plan_state to) { f(motion::reduce_scatter, set, to, scattered); });
   }
@@ -168,6 +180,7 @@ constexpr void for_each_reduction(route_problem const& g, unpacked const& u, pla
 /// uneven pieces of uneven pieces are not the pieces of all ranks together.
 template <class F>
 constexpr void for_each_suffix(route_problem const& g, unpacked const& u, plan_state s, std::int64_t parts, F const& f) {
+  auto const mark = mark_of(g, pending_on(g, u));
   for (int d = 0; d < g.dims; ++d) {
     joined_axes j;
     unsigned set = 0;
@@ -182,8 +195,8 @@ constexpr void for_each_suffix(route_problem const& g, unpacked const& u, plan_s
       copies = with_field(copies, a, plan_field(plan_copies));
       invariant = with_field(invariant, a, plan_field(plan_invariant));
       auto const gathered = price(g, motion::all_gather, j, parts), moved = price(g, motion::all_to_all, j, parts);
-      f(motion::all_gather, set, copies, gathered);
-      if (!(set & ~unsigned{g.to_invariant})) f(motion::all_gather, set, invariant, gathered);
+      f(motion::all_gather, set, copies | mark, gathered);
+      if (!(set & ~unsigned{g.to_invariant})) f(motion::all_gather, set, invariant | mark, gathered);
       for_each_arrival(g, u, s, u.list[d] + u.length[d] - n, n, d, [&](plan_state to) { f(motion::all_to_all, set, to, moved); });
       if (n > 1) continue;
       for (int family = 0; family < g.families; ++family) // the same axis and place, another family
@@ -246,7 +259,7 @@ constexpr void for_each_move(route_problem const& g, plan_state s, F const& f) {
     auto const local = price(g, motion::slice, j, parts);
     for_each_arrival(g, u, s, &at, 1, -1, [&](plan_state to) { f(motion::slice, set, to, local); });
     if ((g.to_partial >> a & 1) && (copies || g.insisted))
-      f(motion::zero_pad, set, with_field(s, a, plan_field(plan_partial, static_cast<unsigned>(monoid::sum))), local);
+      f(motion::zero_pad, set, with_field(s, a, plan_field(plan_partial, static_cast<unsigned>(monoid::sum))) | mark_of(g, set), local);
     if (!copies)
       f(motion::to_replicate, set, with_field(s, a, plan_field(plan_copies)),
         price(g, motion::all_reduce, j, parts) / 100 * (g.bytes ? g.wired.backward : 0));

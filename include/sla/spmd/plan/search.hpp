@@ -47,7 +47,7 @@ constexpr int count_states(route_problem const& g, plan_state source) {
       }
     total += ways;
   }
-  return total;
+  return g.wired.bitwise_replicated ? 2 * total : total; // with the mark and without it
 }
 
 /// Distances from one state, as far as the search has come. Ties: fewer steps, then the step that was found first in the
@@ -56,7 +56,7 @@ template <int Capacity>
 struct distances {
   static constexpr int slots = Capacity * 2;
   int size = 0, waiting = 0;
-  bool complete = false, overflow = false;
+  bool complete = false, overflow = false, marks = false;
   plan_state state[Capacity] = {};
   std::int64_t cost[Capacity] = {};
   std::int16_t before[Capacity] = {};
@@ -73,25 +73,30 @@ struct distances {
       if (state[table[h] - 1] == s) return table[h] - 1;
     return -1;
   }
+  /// The same with or without the mark, whichever is nearer.
+  constexpr int nearest(plan_state s) const {
+    int const n = find(s), marked = marks ? find(s | reductions_over) : -1;
+    return n < 0 || (marked >= 0 && is_nearer(marked, n)) ? marked : n;
+  }
   constexpr std::int64_t to(plan_state s) const {
-    int const n = find(s);
+    int const n = nearest(s);
     return n < 0 ? unreachable_cost : cost[n];
   }
   /// What is nearer than this is settled.
   constexpr std::int64_t frontier() const { return waiting ? cost[heap[0]] : unreachable_cost; }
   /// The distance of what is settled.
   constexpr std::int64_t settled_to(plan_state s) const {
-    int const n = find(s);
+    int const n = nearest(s);
     return n < 0 || place[n] >= 0 ? unreachable_cost : cost[n];
   }
   constexpr int steps_to(plan_state s) const {
-    int const n = find(s);
+    int const n = nearest(s);
     return n < 0 ? 0 : count[n];
   }
   constexpr step_list path(plan_state s) const {
     step_list out;
     out.source = state[0];
-    int n = find(s);
+    int n = nearest(s);
     if (n < 0 || count[n] > max_plan_steps) return out.cost = unreachable_cost, out;
     out.cost = cost[n];
     out.size = count[n];
@@ -143,6 +148,7 @@ constexpr void relax(distances<Capacity>& r, int from, motion how, unsigned axes
     n = r.size++;
     r.table[h] = static_cast<std::int16_t>(n + 1);
     r.state[n] = s;
+    r.marks = r.marks || (s & reductions_over);
     r.place[n] = static_cast<std::int16_t>(r.waiting++);
   } else if (r.place[n] < 0 || cost > r.cost[n] || (cost == r.cost[n] && count >= r.count[n])) {
     return;
@@ -165,7 +171,7 @@ struct search_aim {
 template <int Capacity>
 constexpr void go_on(distances<Capacity>& r, route_problem const& g, int budget, search_aim aim) {
   while (budget > 0) {
-    if (r.waiting == 0 || (aim.one && r.state[r.heap[0]] == aim.state)) {
+    if (r.waiting == 0 || (aim.one && (r.state[r.heap[0]] & ~reductions_over) == aim.state)) {
       r.complete = true;
       return;
     }

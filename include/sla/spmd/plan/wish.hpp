@@ -43,7 +43,8 @@ constexpr ways<Capacity> ways_to(route_problem const& g, plan_state goal, plan_s
       head[edges++] = static_cast<std::int16_t>(out.seen.find(to));
     });
   for (int n = 0; n < out.seen.size; ++n) out.cost[n] = unreachable_cost;
-  if (int const n = out.seen.find(goal); n >= 0) out.cost[n] = 0;
+  for (auto const end : {goal, goal | reductions_over})
+    if (int const n = out.seen.find(end); n >= 0) out.cost[n] = 0;
   for (bool changed = true; changed;) {
     changed = false;
     for (int e = edges; e-- > 0;) {

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A Sum and an Avg of what cannot be dealt out, on a mesh that asks for equal bits.
+// expect-error: sla\[E16\]: no steps that leave equal bits on all ranks
+#include <sla/dist/redistribute.hpp>
+
+using namespace sla;
+using Grid = mesh<axis<"dp", 2>, axis<"tp", 4>>;
+template <>
+inline constexpr topology sla::topology_of<Grid> = [] {
+  topology t;
+  t.bitwise_replicated = true;
+  return t;
+}();
+
+#ifdef FIXED
+using Second = Partial<Sum>;
+#else
+using Second = Partial<Avg>;
+#endif
+
+auto completed(dtensor<tensor<double, Extents<3>>, Grid, Partial<Sum>, Second> const& x) { return redistribute<Replicate, Replicate>(x); }
+int main() {}
