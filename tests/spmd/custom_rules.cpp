@@ -14,6 +14,7 @@ namespace {
 
 struct blackbox;    // knows nothing of ranks
 struct table_op;    // a strategy
+struct regrouped;   // a strategy with equal pieces
 struct by_shape;    // a strategy chosen by the operands
 struct linear;      // x w^T, both linear
 struct difference;  // x - y, linear in both at once
@@ -42,6 +43,8 @@ template <>
 inline constexpr auto sla::rule_of<blackbox> = sla::local_only{};
 template <>
 inline constexpr auto sla::rule_of<table_op> = sla::strategies::einsum("mk,kn->mn");
+template <>
+inline constexpr auto sla::rule_of<regrouped> = sla::strategies::reshape(sla::dims(6, 4), sla::dims(4, 6));
 template <>
 inline constexpr auto sla::rule_of<by_shape> = sla::rules::by_operands([](std::span<sla::operand const> o) {
   return sla::strategies::move_along(sla::dims::unknown(o[0].type.rank), sla::strategies::over(o[0].type.rank - 1));
@@ -111,6 +114,9 @@ static_assert(why<blackbox, X<I, R>, X<R, R>> == code::invariant_with_replicate)
 
 static_assert(gives<placements<Shard<0>, P>, table_op, X<Shard<0>, Shard<1>>, X<R, Shard<0>>>);
 static_assert(why<table_op, X<R, R>> == code::no_rule); // of two operands
+static_assert(gives<placements<Shard<0>, R>, regrouped, X<Shard<0>, R>>);
+static_assert(why<regrouped, X<Shard<0>, Shard<0>>> == code::layouts_differ); // four ranks do not divide six indices
+static_assert(why<regrouped, X<Shard<0, Balanced>, R>> == code::layouts_differ);
 static_assert(gives<placements<Shard<0, Part<"a">>, R>, by_shape, X<Shard<0, Part<"a">>, R>>);
 static_assert(why<by_shape, X<Shard<1>, R>> == code::layouts_differ);
 

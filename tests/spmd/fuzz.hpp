@@ -81,7 +81,8 @@ inline rule_domain one_axis(int ranks) {
                   {family_facts_of<Strided<2, Ceil>>},
                   {family_facts_of<BlockCyclic>},
                   {{}, {1, 0, 1, 1, 2, 0, 1, 2, 0}},
-                  {ranks == 2 ? family_facts_of<Table<1, 4>> : family_facts_of<Table<3, 0, 2>>}};
+                  {ranks == 2 ? family_facts_of<Table<1, 4>> : family_facts_of<Table<3, 0, 2>>},
+                  {family_facts_of<Strided<2>>}};
   d.families = {1, 2, 3, 4, 5, 6, 7};
   d.folds = all_monoids;
   return d;

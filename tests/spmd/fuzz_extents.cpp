@@ -23,16 +23,19 @@ bool has_shards(std::vector<typing> const& types) {
 struct cases : ledger {
   int count = 0;
   std::vector<std::int16_t> families = {2};
+  std::vector<int> meshes = {2, 3};
+  bool missing = true; // looked for
 
-  /// On 2 and 3 ranks. Refusals without shards are those of the operation, whatever the extents: of few numbers much is
+  /// On 2 and 3 ranks, or those of `meshes`. Refusals without shards are those of the operation, whatever the extents: of few numbers much is
   /// right by chance. A dimension of extent 1 is dealt out under no rule, right as that may be.
   template <class K, class... Operands>
   void check(std::string const& operation, std::string const& which, strategy const& s, K const& f, Operands const&... operands) {
     ++count;
     checked_operand const* const all[] = {&operands...};
-    for (int ranks : {2, 3}) {
+    for (int ranks : meshes) {
       auto d = one_axis(ranks);
       d.families = families;
+      d.missing = missing;
       auto r = check_rule(d, s, f, operands...);
       rule_report shards;
       for (auto const& found : r.findings) {
@@ -238,13 +241,14 @@ TEST_CASE("products in other index notations") {
 
 TEST_CASE("reshapes that keep, merge and cut") {
   cases l;
-  l.families = {1}; // equal pieces, of extents that the ranks divide
+  l.meshes = {2, 3, 4};
   struct {
     shape from, to;
   } const all[] = {{{6, 2}, {12}},       {{6, 2}, {12, 1}},   {{6, 2, 4}, {6, 8}},   {{6, 2, 4}, {12, 4}}, {{6, 2, 4}, {48}},
                    {{12, 2}, {6, 2, 2}}, {{12}, {6, 2}},      {{12}, {1, 12}},       {{1, 12}, {12}},      {{6, 2, 4}, {6, 4, 2}},
                    {{12, 4}, {6, 8}},    {{2, 12}, {2, 6, 2}}, {{2, 6, 4}, {2, 24}}, {{6, 1, 2}, {12}},    {{6, 4}, {6, 4}},
-                   {{6}, {6, 1, 1}},     {{6, 1}, {1, 6}},    {{2, 18}, {2, 6, 3}},  {{6, 6, 2}, {6, 12}}, {{4, 6, 6}, {24, 6}}};
+                   {{6}, {6, 1, 1}},     {{6, 1}, {1, 6}},    {{2, 18}, {2, 6, 3}},  {{6, 6, 2}, {6, 12}}, {{4, 6, 6}, {24, 6}},
+                   {{6, 4}, {4, 6}},     {{4, 9}, {6, 6}}};
   for (auto const& [from, to] : all) {
     auto const x = values(from, 0);
     auto const as_placed = [to = to](sim::here const& at, auto const& a) {
@@ -257,9 +261,13 @@ TEST_CASE("reshapes that keep, merge and cut") {
       return y;
     };
     auto const result = values(to, 0);
-    l.check("reshape", text(from) + text(to), strategies::reshape(dims_of(x), dims_of(result)), on<int>(as_placed), x);
+    for (bool strided : {false, true}) { // equal pieces; those of a strided shard do not merge
+      l.families = {std::int16_t(strided ? 8 : 1)};
+      l.missing = !strided;
+      l.check("reshape", text(from) + text(to), strategies::reshape(dims_of(x), dims_of(result)), on<int>(as_placed), x);
+    }
   }
-  CHECK(l.count == 20);
+  CHECK(l.count == 2 * 22);
   l.finish();
 }
 

@@ -213,7 +213,8 @@ constexpr circumstances circumstances_of(rule_domain const& domain) {
   circumstances now;
   now.even_families = 0;
   for (std::size_t f = 0; f < domain.w.families.size(); ++f)
-    if (domain.w.families[f].facts.even) now.even_families |= std::uint64_t{1} << f;
+    if (auto const& facts = domain.w.families[f].facts; facts.even && facts.reshapeable) now.even_families |= std::uint64_t{1} << f;
+  for (int a = 0; a < domain.w.axes(); ++a) now.ranks[a] = domain.w.ranks_of(a);
   return now;
 }
 } // namespace detail

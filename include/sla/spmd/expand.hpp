@@ -89,7 +89,7 @@ struct uses {
   constexpr void see(slot const& s) {
     if (s.kind == slot_kind::replicate || s.kind == slot_kind::partial) return;
     any[s.partition] = true;
-    even = even || s.even;
+    even = even || s.even != 0;
     if (s.kind == slot_kind::ghost || s.kind == slot_kind::ghost_partial) ghosts[s.partition] = true;
   }
 };

@@ -20,7 +20,8 @@ struct circumstances {
   std::uint8_t explicit_partial = 0;   ///< contracting a sharded index must be asked for there
   std::uint8_t out_partial = 0;        ///< the caller asks for a pending sum there
   std::int8_t in_place = -1;           ///< the operand that the first result is written to
-  std::uint64_t even_families = ~0ULL; ///< a bit per family: its pieces are equal
+  std::uint64_t even_families = ~0ULL; ///< a bit per family of equal pieces that dimensions may be merged with
+  fixed_array<int, max_mesh_axes> ranks{}; ///< of each axis; 0 where it is not known
   fixed_array<std::string_view, max_mesh_axes> axis_names{}; ///< of the mesh, for rules that name axes
   std::int16_t even_family = -1;                             ///< the number of the family Even, for rules that deal out
 };
@@ -130,6 +131,16 @@ constexpr int dim_of(slot const& s) {
   return s.kind == slot_kind::rows ? 0 : s.kind == slot_kind::columns ? 1 : s.kind == slot_kind::entries ? 0 : s.dim;
 }
 
+/// Has the dimension that the axis deals out equal pieces, as many (with those of other axes) as divide `number`?
+constexpr bool has_even_pieces(typing const& t, int axis, std::int64_t number, circumstances const& now) {
+  auto const at = t.on[axis];
+  if (!(now.even_families >> at.family & 1)) return false;
+  std::int64_t pieces = 1;
+  for (int a = 0; a < t.axes; ++a)
+    if (t.on[a].kind == at.kind && t.on[a].dim == at.dim && now.ranks[a] > 0) pieces *= now.ranks[a];
+  return number % pieces == 0;
+}
+
 /// Does operand k fit its slot? Fills the placeholders on the way.
 constexpr bool fits(strategy const& st, rule const& r, operand const& o, int axis, int k, filling& f,
                     circumstances const& now) {
@@ -151,7 +162,7 @@ constexpr bool fits(strategy const& st, rule const& r, operand const& o, int axi
   auto& family = f.family[s.partition];
   if (family >= 0 && family != at.family) return false;
   family = at.family;
-  if (s.even && !(now.even_families >> at.family & 1)) return false;
+  if (s.even && !has_even_pieces(o.type, axis, s.even, now)) return false;
   if (at.pattern < 0) return true;
   auto& pattern = f.pattern[s.partition];
   if (pattern >= 0 && pattern != at.pattern) return false;

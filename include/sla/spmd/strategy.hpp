@@ -47,7 +47,7 @@ struct slot {
   std::int8_t dim = -1;       ///< of shard, ghost and ghost_partial: the dimension of this operand
   monoid fold = monoid::none; ///< of partial; none: the placeholder for one of the rule's `folds`
   std::int8_t partition = 0;  ///< slots of one number are dealt out by one family: 0 rows (or the only one), 1 columns
-  bool even = false;          ///< only families whose pieces are equal
+  std::int64_t even = 0;      ///< not 0: only equal pieces that may be merged, and as many as divide this number
   constexpr bool operator==(slot const&) const = default;
 };
 

@@ -257,7 +257,7 @@ namespace detail {
 /// type does not tell, or To deals out none.
 template <class T, int Axis, class To>
 consteval index_t extent_to_deal() {
-  if constexpr (To::kind == placement_kind::shard && requires { typename local_of_t<T>::extents_type; }) {
+  if constexpr (To::kind == placement_kind::shard && requires { local_of_t<T>::extents_type::static_extent(0); }) {
     using From = placement_on_t<T, Axis>;
     using E = typename local_of_t<T>::extents_type;
     constexpr index_t ranks = mesh_of_t<T>::static_size(Axis);

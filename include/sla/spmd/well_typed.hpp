@@ -36,8 +36,7 @@ template <class... T>
 constexpr std::uint64_t even_bits(type_list<T...>) {
   std::uint64_t out = 0, bit = 1;
   auto const see = [&]<class F>(std::type_identity<F>) {
-    if constexpr (ShardFamily<F>)
-      if (F::even) out |= bit;
+    if (family_facts_of<F>.even && family_facts_of<F>.reshapeable) out |= bit;
     bit <<= 1;
   };
   (see(std::type_identity<T>{}), ...);
@@ -52,6 +51,7 @@ constexpr circumstances circumstances_for() {
     now.axis_names = axis_names<Mesh>;
     now.even_family = index_in<Even>(Keys{});
     now.even_families = even_bits(Keys{});
+    for (int a = 0; a < Mesh::rank; ++a) now.ranks[a] = Mesh::static_size(a) == dyn ? 0 : static_cast<int>(Mesh::static_size(a));
   }
   return now;
 }

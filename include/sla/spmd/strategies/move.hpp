@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <initializer_list>
+#include <utility>
 
 #include <sla/spmd/strategies/indexed.hpp>
 #include <sla/spmd/strategy.hpp>
@@ -80,7 +81,7 @@ constexpr strategy reshape(dims const& from, dims const& to) {
   detail::index_map m;
   m.inputs = 1;
   m.out_rank[0] = to.rank;
-  std::uint32_t touched = 0; // letters whose pieces must be equal
+  fixed_array<std::int64_t, max_dims> even{}; // by letter: what the number of equal pieces must divide
   int i = 0, j = 0;
   while (i < from.rank && j < to.rank) {
     int const first_in = i, first_out = j;
@@ -98,11 +99,14 @@ constexpr strategy reshape(dims const& from, dims const& to) {
     while (out + 1 < j && to.extent[out] == 1) ++out;
     if (from.extent[in] == 1) continue;
     m.in[0][in] = m.out[0][out] = static_cast<std::int8_t>(first_in);
-    if (from.extent[in] != to.extent[out]) touched |= 1U << first_in;
+    if (from.extent[in] == to.extent[out]) continue;
+    auto divisor = from.extent[in];
+    for (auto rest = to.extent[out]; rest != 0;) divisor %= rest, std::swap(divisor, rest);
+    even[first_in] = divisor;
   }
   auto s = detail::indexed(m, monoid::none);
   for (int n = 0; n < s.size; ++n)
-    if (touched >> m.in[0][s.rules[n].in[0].dim] & 1) s.rules[n].in[0].even = s.rules[n].out[0].even = true;
+    s.rules[n].in[0].even = s.rules[n].out[0].even = even[m.in[0][s.rules[n].in[0].dim]];
   return s.linear_in(operand_bits(0), other_monoids);
 }
 
