@@ -28,6 +28,14 @@ int main() {
     vector<double> const Ay = A * y;
     expect(distance(Ay, down(vector<double, device_memory>(dW * up(y)))) <= 1e-14, "diagonals on the device");
 
+    auto const& p = dA.pattern();
+    auto const mine = cuda::borrow_csr(A.rows(), A.cols(), A.nnz(), p.row_ptr.data(), p.col.data(), dA.values().data());
+    expect(distance(vector<double>(A * y), down(vector<double, device_memory>(mine * up(y)))) <= 1e-14, "CSR arrays of the user on the device");
+    auto z = up(y);
+    auto view = cuda::borrow(z.data(), z.size());
+    view = 3.0 * view;
+    expect(view.data() == std::as_const(z).data() && distance(vector<double>(3.0 * y), down(z)) <= 1e-15, "what is assigned to a borrowed array is written into it");
+
     auto const before = cuda::memory_in_use();
     {
       vector<double, device_memory> const large(Extents<dyn>(1 << 20));

@@ -84,6 +84,22 @@ auto moved_pattern(std::shared_ptr<From const> const& p) {
   return twin;
 }
 
+/// A user's array on the device as a tensor, not copied: the user keeps it alive, assignment writes into it.
+template <class T, class E = Extents<dyn>>
+tensor<std::remove_const_t<T>, E, device_memory> borrow(T* data, std::type_identity_t<E> extents) {
+  return {extents, buffer<std::remove_const_t<T>, device_memory>::borrow(data, extents.total())};
+}
+/// A user's CSR arrays on the device as a matrix, neither copied nor read: rows + 1 row pointers, nnz columns and nnz values. The user
+/// keeps them alive, and answers for what `sla::borrow_csr` checks of arrays on the host. Errors: shape_error for null pointers and negative counts.
+template <std::integral Ptr, std::integral Col, class T>
+auto borrow_csr(index_t rows, index_t cols, index_t nnz, Ptr const* row_ptr, Col const* col, T* values) {
+  using Pattern = csr_pattern<Col, Ptr, device_memory>;
+  using V = std::remove_const_t<T>;
+  auto pattern = std::make_shared<Pattern const>(
+      Pattern{rows, cols, buffer<Ptr, device_memory>::borrow(row_ptr, rows + 1), buffer<Col, device_memory>::borrow(col, nnz)});
+  return sparse_tensor<V, Matrix, Csr<Col, Ptr>, device_memory>(Matrix(rows, cols), std::move(pattern), buffer<V, device_memory>::borrow(values, nnz));
+}
+
 } // namespace sla::cuda
 
 namespace sla {
