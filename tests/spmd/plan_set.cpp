@@ -106,6 +106,7 @@ std::int64_t direct(operand_bytes const& bytes) {
 template <class Query>
 int chosen_plans() {
   auto const& set = plan_set_v<Query>;
+  if (!set.complete || set.size == 0) return -1;
   std::vector<int> used(std::size_t(set.size), 0);
   std::vector<std::int64_t> const samples = {64, 1000, 20000, 90941, 132413, 132414, 1 << 20, 1 << 26, std::int64_t{1} << 33};
   for (auto first : samples)

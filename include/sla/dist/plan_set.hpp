@@ -29,22 +29,23 @@ index_t planned_bytes(X const& x) {
 /// The bytes of the whole result, before it is there: by the operands that have its indices; else it counts as large as the largest.
 template <class Query, class... X>
 index_t result_bytes(X const&... x) {
-  index_t bytes = sizeof(double);
+  index_t bytes = 1, width = 1;
   for (int d = 0; d < Query::problem.how.result_rank[0]; ++d) {
-    constexpr auto const& p = Query::problem;
-    auto const from = plans::source_of_extent(p, d);
+    auto const from = plans::source_of_extent(Query::problem, d);
     int k = 0;
     index_t extent = 0;
     auto const look = [&](auto const& value) {
-      if constexpr (DistributedTensor<decltype(value)>)
+      if constexpr (DistributedTensor<decltype(value)>) {
+        width = (std::max)(width, index_t(sizeof(typename std::remove_cvref_t<decltype(value)>::value_type)));
         if (k == from.operand) extent = whole_extent(value, from.dim);
+      }
       ++k;
     };
     (look(value_under(x)), ...);
     if (extent == 0) return (std::max)({planned_bytes(x)...});
     bytes *= extent;
   }
-  return bytes;
+  return bytes * width;
 }
 
 /// Do the extents of the operands divide into the equal pieces of the N-th plan?
