@@ -3,7 +3,7 @@
 // two families of shards.
 #include "catch.hpp"
 
-#include <sla/spmd/plan/call.hpp>
+#include <sla/spmd/plan/plan_set.hpp>
 
 namespace test_plan_call {
 namespace {
@@ -58,6 +58,16 @@ TEST_CASE("searches that stop early find the same plan") {
   CHECK(is_best<product, On<S0, S0, S0>, On<B0, B0, B0>>());
   CHECK(is_best<product, On<R, R, R>, On<B0, S1, S0>>());
   CHECK(is_best<op::mul, On<P, P, B1>, On<S1, P, S0>>());
+}
+
+TEST_CASE("no plan of a call deals out what equal pieces do not divide") {
+  struct six {
+    using value_type = double;
+    using extents_type = Extents<6, 6>;
+  };
+  using X = distributed<six, Mesh, R, P, P>; // two ranks, then four
+  using Parts = Arg<0, ReduceScatter<P, S0, "dp">, AllReduce<P, R, "tp">, AllGather<S0, R, "dp">>;
+  STATIC_REQUIRE(std::is_same_v<plan_of<op::exp, X>, Plan<Parts, Apply<op::exp>, Result<>>>);
 }
 
 } // namespace test_plan_call

@@ -62,20 +62,22 @@ struct call_query {
   using setting = setting_of<mesh_type, keys>;
 
   template <class T>
-  static consteval std::int64_t bytes_of() {
+  static consteval whole_size whole_of() {
     if constexpr (Distributed<T>)
-      return whole_size_of<local_of_t<T>>(detail::operand_of<T, mesh_type, keys>().type, setting::value).bytes;
+      return whole_size_of<local_of_t<T>>(detail::operand_of<T, mesh_type, keys>().type, setting::value);
     else
-      return 8;
+      return {{}, 8};
   }
-  static constexpr std::int64_t bytes[sizeof...(Ts)] = {bytes_of<Ts>()...};
+  static constexpr std::int64_t bytes[sizeof...(Ts)] = {whole_of<Ts>().bytes...};
 
   static constexpr operation_problem problem = [] {
     operation_problem p;
     p.inputs = static_cast<int>(sizeof...(Ts));
     p.mesh = setting::value;
     int k = 0;
-    ((p.given[k] = detail::operand_of<Ts, mesh_type, keys>(), p.stays[k] = !Distributed<Ts> || p.given[k].type.is_sparse(), ++k), ...);
+    ((p.given[k] = detail::operand_of<Ts, mesh_type, keys>(), p.stays[k] = !Distributed<Ts> || p.given[k].type.is_sparse(),
+      p.extent[k] = setting::open ? fixed_array<std::int64_t, max_dims>{} : whole_of<Ts>().extent, ++k),
+     ...);
     p.how = planned_strategy(rule_of<Op>, p.operands());
     []<class... Q>(operation_problem& q, placements<Q...>) {
       if constexpr (sizeof...(Q) > 0) {

@@ -19,6 +19,7 @@ struct operation_problem {
   int inputs = 0;
   fixed_array<operand, max_operands> given{};
   fixed_array<std::int8_t, max_operands> same_as{{-1, -1, -1, -1, -1, -1}}; ///< the earlier operand that this one is
+  fixed_array<fixed_array<std::int64_t, max_dims>, max_operands> extent{};   ///< of the whole operands; 0: unknown
   fixed_array<bool, max_operands> stays{};                                   ///< operands that no plan moves
   plan_setting mesh{};
   bool wished = false;
@@ -65,6 +66,7 @@ constexpr planned_route route_of_operand(operation_problem const& p, int k) {
   };
   for (auto const& o : p.operands()) meet(o.type);
   if (p.wished) meet(p.wish);
+  wish.extent = p.extent[k];
   return route_between(p.given[k].type, kinds, p.mesh, wish);
 }
 
