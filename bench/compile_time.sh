@@ -63,25 +63,36 @@ for header in solve grad dist sla; do
   [ -e include/sla/$header.hpp ] && door sla/$header.hpp 0.6 eigen "Eigen's direct solvers"
 done
 
-# Planning: a matrix product on three axes with a mismatched operand, over the types alone; and a program on a mesh of 8192 ranks.
+# Planning: matrix products with mismatched operands, over the types alone; and a program on a mesh of 8192 ranks.
 cat >"$work/plan_base.cpp" <<'END'
 #include <sla/spmd.hpp>
 END
-cat >"$work/plan.cpp" <<'END'
+cat >"$work/plan_head.hpp" <<'END'
 #include <sla/spmd.hpp>
 #include <sla/spmd/plan/plan_set.hpp>
 using namespace sla;
-using Mesh = mesh<axis<"pp", 2>, axis<"dp", 2>, axis<"tp", 4>>;
-struct product {};
+struct own_product {};
 template <>
-inline constexpr op_rule sla::rule_of<product> = {.indices = indexing::matvec, .linear = linearity::separate, .contraction = monoid::sum};
+inline constexpr op_rule sla::rule_of<own_product> = {.indices = index_use::matvec, .linear = linearity::separate, .contraction = monoid::sum};
 struct held {
   using value_type = double;
   using extents_type = Extents<1024, 1024>;
 };
+END
+cat >"$work/plan.cpp" <<'END'
+#include "plan_head.hpp"
+using Mesh = mesh<axis<"pp", 2>, axis<"dp", 2>, axis<"tp", 4>>;
 using X = distributed<held, Mesh, Shard<0>, Shard<0>, Replicate>;
 using Y = distributed<held, Mesh, Replicate, Shard<0>, Shard<1>>;
-static_assert(std::is_same_v<plan_of<product, X, Y>, Plan<Arg<0, AllToAll<Shard<0>, Shard<1>, "dp">>, Arg<1>, Apply<product>, Result<>>>);
+using namespace sla::plans;
+static_assert(std::is_same_v<plan_of<own_product, X, Y>, Plan<Arg<0, AllToAll<Shard<0>, Shard<1>, "dp">>, Arg<1>, Apply<own_product>, Result<>>>);
+END
+cat >"$work/plan_four.cpp" <<'END'
+#include "plan_head.hpp"
+using Mesh = mesh<axis<"pp", 2>, axis<"dp", 2>, axis<"cp", 2>, axis<"tp", 4>>;
+using X = distributed<held, Mesh, Shard<0>, Shard<0>, Replicate, Replicate>;
+using Y = distributed<held, Mesh, Replicate, Shard<0>, Shard<1, Balanced>, Replicate>;
+static_assert(count<plans::motion::all_gather, plan_of<own_product, X, Y>>() == 1);
 END
 cat >"$work/fake.cpp" <<'END'
 #include <sla/dist/collectives.hpp>
@@ -103,6 +114,8 @@ for cxx in g++ clang++-16; do
   compile="$cxx -std=c++20 -fopenmp -fsyntax-only -Iinclude -isystem $eigen"
   measured="$compile $work/plan.cpp" base="$compile $work/plan_base.cpp"
   over "the plan of a matrix product on three axes, over sla/spmd.hpp, $cxx" 0.6
+  measured="$compile $work/plan_four.cpp" base="$compile $work/plan_base.cpp"
+  over "the same on four axes with two families of shards, $cxx" ""
   measured="$compile $work/fake.cpp" base=true
   over "a program on a mesh of four axes and 8192 ranks, engine fake, all of it, $cxx" 3
   measured="$compile $work/fake_plan.cpp" base=true
