@@ -82,6 +82,28 @@ TEST_CASE("a turned matrix is solved with, and differentiated, as one rank does"
   check(C);
 }
 
+TEST_CASE("a conjugated matrix is solved with, and differentiated, as the conjugated system") {
+  using Z = std::complex<double>;
+  auto const R = problems::convection_diffusion<double>({7, 6}, {20.0, 5.0});
+  sparse_tensor<Z> A(R.shape(), R.shared_pattern());
+  for (index_t s = 0; s < A.nnz(); ++s) A.values()[s] = R.values()[s] * Z(1, 0.2 * double(s % 3));
+  auto const b = random<Z>({A.rows()}, 2);
+  vector<Z> const x = conj(solve(A, vector<Z>(conj(b)), method, jacobi{}));
+  CHECK(suite::largest_error(3, [&](auto& world) {
+          Rows m(world);
+          auto const D = distribute<SparseShard<0>>(A, m, suite::owners_for(A, 3, true));
+          auto const db = distribute(b, D.row_layout());
+          auto const y = solve(conj(D), db, method, jacobi{});
+          auto const [value, dA, g] =
+              value_and_gradient([](auto const& a, auto const& v) { return squared_norm(solve(conj(a), v, method, jacobi{})); }, D, db);
+          auto const [same, eA, h] =
+              value_and_gradient([](auto const& a, auto const& v) { return squared_norm(solve(a, eval(conj(v)), method, jacobi{})); }, D, db);
+          auto const only_b = std::get<1>(value_and_gradient([&](auto const& v) { return squared_norm(solve(conj(D), v, method, jacobi{})); }, db));
+          return std::array<double, 5>{double(norm(gather(y) - x)), std::abs(value - same), double(norm(gather(eval(g - h)))),
+                                       double(norm(gather(eval(only_b - h)))), double(norm(values(dA.local()) - values(eA.local())))};
+        }) <= 1e-9);
+}
+
 TEST_CASE("a matrix that was turned twice is itself, and reports come back") {
   auto const A = problems::convection_diffusion<double>({7, 6}, {20.0, 5.0});
   auto const b = random<double>({A.rows()}, 2);

@@ -184,18 +184,21 @@ template <class A, class B, class... Options>
   requires detail::TracedRowPair<A, B>
 auto perform(op::try_solve, A const& a, B const& b, Options const&... options) {
   using Turned = detail::turned_operator<A>;
-  detail::require_solvable_view<A>();
-  constexpr bool conj = Turned::transposed && Turned::conj; // what is refused is solved as it stands: one error
-  auto const& matrix = detail::matrix_of(detail::plain_value(detail::viewed(a)));
-  auto prepared = perform(op::prepare{}, matrix, options...);
-  auto const shared = std::make_shared<decltype(prepared) const>(std::move(prepared));
-  auto& home = detail::home_of(a, b);
-  if constexpr (detail::TracedOperator<A>) {
-    auto& variable = detail::viewed(a).variable();
-    using Matrix_ = detail::traced_rows<std::remove_reference_t<decltype(variable)>, Turned::transposed, conj>;
-    return detail::trace_solve(home, shared, Matrix_{&variable}, b, options...);
+  if constexpr (Turned::conj && !Turned::transposed) { // conj(D) x = b is D conj(x) = conj(b)
+    auto s = perform(op::try_solve{}, detail::matrix_of(detail::viewed(a)), eval(conj(b)), options...);
+    return solution<decltype(s.x)>{conj(s.x), std::move(s.report)};
   } else {
-    return detail::trace_solve(home, shared, detail::constant_matrix<Turned::transposed, conj>{}, b, options...);
+    auto const& matrix = detail::matrix_of(detail::plain_value(detail::viewed(a)));
+    auto prepared = perform(op::prepare{}, matrix, options...);
+    auto const shared = std::make_shared<decltype(prepared) const>(std::move(prepared));
+    auto& home = detail::home_of(a, b);
+    if constexpr (detail::TracedOperator<A>) {
+      auto& variable = detail::viewed(a).variable();
+      using Matrix_ = detail::traced_rows<std::remove_reference_t<decltype(variable)>, Turned::transposed, Turned::conj>;
+      return detail::trace_solve(home, shared, Matrix_{&variable}, b, options...);
+    } else {
+      return detail::trace_solve(home, shared, detail::constant_matrix<Turned::transposed, Turned::conj>{}, b, options...);
+    }
   }
 }
 template <class A, class B, class... Options>

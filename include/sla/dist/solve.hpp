@@ -197,28 +197,22 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> {
   }
 };
 
-namespace detail {
-/// Does a solver take this view of D: D itself, its transpose or its adjoint? Else one sentence.
-template <class View>
-inline constexpr bool is_solvable_view = turned_operator<View>::transposed || !turned_operator<View>::conj;
-template <class View>
-constexpr void require_solvable_view() {
-  static_assert(is_solvable_view<View>, "sla: solve(conj(D), b): a view to solve with is transpose(D) or adjoint(D); write conj(solve(D, conj(b)))");
-}
-} // namespace detail
-
-/// x with D^T x = b, `solve(transpose(D), b, cg{}, jacobi{})`, or D^H x = b: as solve_transpose and solve_adjoint of what `prepare(D, ...)`
-/// makes. Placement and gradient: as of D. Cost: the set-up, a copy of D's values, and D transposed, stored.
+/// x with op(D) x = b, `solve(transpose(D), b, cg{}, jacobi{})`: of transpose and adjoint as solve_transpose and solve_adjoint of what
+/// `prepare(D, ...)` makes; conj(D) x = b is D conj(x) = conj(b). Placement and gradient: as of D. Cost: of the former two a copy of D's
+/// values, and D transposed, stored.
 template <class D, bool Transposed, bool Conj, Placed B, detail::SolveOption... Options>
 auto perform(op::try_solve, distributed_view<D, Transposed, Conj> const& a, B const& b, Options const&... options) {
-  using View = distributed_view<D, Transposed, Conj>;
-  detail::require_solvable_view<View>();
-  if constexpr (!Transposed || !detail::is_solvable_view<View> || !detail::solve_laws<D, B, Options...>::hold)
+  if constexpr (!detail::solve_laws<D, B, Options...>::hold || !(Transposed || Conj)) {
     return perform(op::try_solve{}, *a.matrix, b, options...);
-  else if constexpr (Conj)
+  } else if constexpr (!Transposed) {
+    auto s = perform(op::try_solve{}, *a.matrix, eval(conj(b)), options...);
+    s.x = conj(s.x);
+    return s;
+  } else if constexpr (Conj) {
     return perform(op::prepare{}, *a.matrix, options...).try_solve_adjoint(b, options...);
-  else
+  } else {
     return perform(op::prepare{}, *a.matrix, options...).try_solve_transpose(b, options...);
+  }
 }
 template <class D, bool Transposed, bool Conj, Placed B, detail::SolveOption... Options>
 auto perform(op::solve, distributed_view<D, Transposed, Conj> const& a, B const& b, Options const&... options) {
