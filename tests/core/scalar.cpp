@@ -7,6 +7,8 @@
 #include <sla/core/op.hpp>
 #include <sla/core/scalar.hpp>
 
+namespace test_scalar {
+
 using namespace sla;
 
 template <class T>
@@ -65,3 +67,5 @@ TEST_CASE("finite numbers") {
   CHECK(imag_of(2.0) == 0);
   CHECK(abs_of(-2.0f) == 2);
 }
+
+} // namespace test_scalar

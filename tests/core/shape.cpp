@@ -4,6 +4,8 @@
 
 #include <sla/core/shape.hpp>
 
+namespace test_shape {
+
 using namespace sla;
 using Catch::Matchers::ContainsSubstring;
 
@@ -62,3 +64,5 @@ TEST_CASE("errors say where") {
   CHECK(text("row ", 3, " of ", 2.5) == "row 3 of 2.5");
   CHECK_THROWS_AS(throw unavailable_error("no GPU"), error);
 }
+
+} // namespace test_shape

@@ -7,6 +7,8 @@
 
 #include "suites/backend.hpp"
 
+namespace test_backends {
+
 using namespace sla;
 
 namespace {
@@ -87,3 +89,5 @@ TEST_CASE("inner products and combinations of a basis") {
     }
   }
 }
+
+} // namespace test_backends

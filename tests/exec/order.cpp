@@ -12,6 +12,8 @@
 #include "catch.hpp"
 #include "suites/dense.hpp"
 
+namespace test_order {
+
 using namespace sla;
 using Columns = tensor<double, Extents<dyn, dyn>>;
 
@@ -187,3 +189,5 @@ TEST_CASE("bases of inner products and combinations are checked") {
   V[1] = ones<double>(5);
   CHECK_THROWS_AS(fuse(dots<4>(V, 3, w)), shape_error);
 }
+
+} // namespace test_order

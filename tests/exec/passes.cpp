@@ -5,6 +5,8 @@
 
 #include "catch.hpp"
 
+namespace test_passes {
+
 using namespace sla;
 
 TEST_CASE("a pass ends where a gathered vector is written, before or after") {
@@ -77,3 +79,5 @@ TEST_CASE("any number of statements and reductions") {
   auto [a, b, c, d, e] = fuse(set(x, 2 * x), dot(x, y), set(y, y + x), sum(y), norm1(x), (max)(y), norm(x));
   CHECK(a + b + c + d + e == Approx(eval(dot(x, y - x)) + eval(sum(y)) + eval(norm1(x)) + eval((max)(y)) + eval(norm(x))));
 }
+
+} // namespace test_passes

@@ -9,6 +9,8 @@
 
 #include "catch.hpp"
 
+namespace test_elementwise {
+
 using namespace sla;
 
 namespace {
@@ -161,3 +163,5 @@ TEST_CASE("signs of zero and of infinity") {
   vector<C> a{C(infinity, 0)}, b{C(1, 0)};
   CHECK(std::real(eval(dot(a, b))) == infinity);
 }
+
+} // namespace test_elementwise

@@ -11,6 +11,8 @@
 #include "catch.hpp"
 #include "suites/dense.hpp"
 
+namespace test_product {
+
 using namespace sla;
 
 namespace {
@@ -169,3 +171,5 @@ TEST_CASE("empty operators") {
   CHECK(zero.size() == 3);
   CHECK(eval(norm(zero)) == 0);
 }
+
+} // namespace test_product

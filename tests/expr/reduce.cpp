@@ -8,6 +8,8 @@
 
 #include "catch.hpp"
 
+namespace test_reduce {
+
 using namespace sla;
 
 TEST_CASE("reductions agree with loops") {
@@ -96,3 +98,5 @@ TEST_CASE("NaN is not lost in a reduction") {
   CHECK(std::isnan(eval((min)(x))));
   CHECK(std::isnan(eval(norm_inf(x))));
 }
+
+} // namespace test_reduce

@@ -11,6 +11,8 @@
 #include <sla/expr/norms.hpp>
 #include <sla/tensor/kron.hpp>
 
+namespace test_algebra {
+
 using namespace sla;
 using Catch::Matchers::ContainsSubstring;
 using complex_t = std::complex<double>;
@@ -320,3 +322,5 @@ TEST_CASE("views are stored by eval") {
   CHECK(dense(eval(transpose(to<Dia>(example(5, 7, 12, 1))))) == dense(transposed(example(5, 7, 12, 1))));
   CHECK(eval(transpose(to<Dia>(example(5, 7, 12, 1)))).nnz() == to<Dia>(example(5, 7, 12, 1)).nnz());
 }
+
+} // namespace test_algebra

@@ -5,6 +5,8 @@
 
 #include <sla/tensor/block.hpp>
 
+namespace test_block {
+
 using namespace sla;
 using Catch::Matchers::ContainsSubstring;
 
@@ -73,3 +75,5 @@ TEST_CASE("stack_batch wants one pattern") {
   CHECK(same_pattern(t.build<double, Dia>().pattern(), to<Dia>(A).pattern()));
   CHECK_FALSE(same_pattern(A.pattern(), other.pattern()));
 }
+
+} // namespace test_block

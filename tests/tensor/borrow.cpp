@@ -7,6 +7,8 @@
 
 #include <sla/tensor/borrow.hpp>
 
+namespace test_borrow {
+
 using namespace sla;
 using Catch::Matchers::ContainsSubstring;
 
@@ -80,3 +82,5 @@ TEST_CASE("wrong arrays are refused with their place") {
   int const* null = nullptr;
   CHECK_THROWS_AS(borrow_csr(0, 0, 0, null, null, static_cast<double*>(nullptr)), value_error);
 }
+
+} // namespace test_borrow

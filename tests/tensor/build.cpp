@@ -7,6 +7,8 @@
 #include <complex>
 #include <limits>
 
+namespace test_build {
+
 using namespace sla;
 using Catch::Matchers::ContainsSubstring;
 
@@ -143,3 +145,5 @@ TEST_CASE("more entries than the index type counts: the message names the type t
       detail::narrowed<std::int32_t>(5'000'000'000, "the number of entries,", "Csr<std::int32_t, std::int64_t>"),
       ContainsSubstring("5000000000 does not fit into std::int32_t"));
 }
+
+} // namespace test_build

@@ -8,6 +8,8 @@
 #include <sla/tensor/block.hpp>
 #include <sla/tensor/problems.hpp>
 
+namespace test_convert {
+
 using namespace sla;
 using Catch::Matchers::ContainsSubstring;
 
@@ -133,3 +135,5 @@ TEST_CASE("to_dense has static extents where they are known") {
   static_assert(std::same_as<decltype(to_dense(A))::extents_type, Extents<4, 3>>);
   CHECK(to_dense(A)(3, 2) == 6);
 }
+
+} // namespace test_convert

@@ -9,6 +9,8 @@
 
 #include <sla/tensor/block.hpp>
 
+namespace test_dense {
+
 using namespace sla;
 using Catch::Matchers::ContainsSubstring;
 
@@ -150,3 +152,5 @@ TEST_CASE("loops over threads cover each index once, and pass on what is thrown"
   parallel(0, [&](int) { ++calls; });
   CHECK(calls == 0);
 }
+
+} // namespace test_dense

@@ -11,6 +11,8 @@
 #include <sla/tensor/matrix_market_write.hpp>
 #include <sla/tensor/problems.hpp>
 
+namespace test_matrix_market {
+
 using namespace sla;
 using C = std::complex<double>;
 using Catch::Matchers::ContainsSubstring;
@@ -269,3 +271,5 @@ TEST_CASE("lines longer and files larger than a piece of the reader") {
   for (double v : A.values()) sum += v;
   CHECK(sum == 75000);
 }
+
+} // namespace test_matrix_market

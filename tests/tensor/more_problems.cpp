@@ -13,6 +13,8 @@
 #include <sla/tensor/transpose.hpp>
 #include <sla/tensor/wave_problems.hpp>
 
+namespace test_more_problems {
+
 using namespace sla;
 using C = std::complex<double>;
 using Catch::Matchers::ContainsSubstring;
@@ -145,3 +147,5 @@ TEST_CASE("Laplacians of graphs") {
   CHECK((low >= 1 && low < 2 && high > 2048 && high <= 4096));
   CHECK_THROWS_AS(problems::grid_laplacian({3, 3}, 1, 0), value_error);
 }
+
+} // namespace test_more_problems

@@ -9,6 +9,8 @@
 
 namespace test_moved_from {
 
+namespace test_moved_from {
+
 using namespace sla;
 using Catch::Matchers::ContainsSubstring;
 
@@ -86,4 +88,6 @@ TEST_CASE("a tensor of static extents that was moved from says so") {
   auto const other = std::move(none);
   CHECK((none.size() == 0 && none.data() == other.data()));
 }
+} // namespace test_moved_from
+
 } // namespace test_moved_from

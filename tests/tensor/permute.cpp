@@ -7,6 +7,8 @@
 #include "catch.hpp"
 #include "tensor/oracle.hpp"
 
+namespace test_permute {
+
 using namespace sla;
 using Catch::Matchers::ContainsSubstring;
 using Batched = Shape<Batch<2>, dyn, dyn, Block<>>;
@@ -75,3 +77,5 @@ TEST_CASE("coordinates along every axis: items with patterns of their own") {
   CHECK_THROWS_WITH(permute(Batched({2}, 2, 2), {2, 0, 1}, at, std::vector<double>{1, 2, 3, 4}), ContainsSubstring("coordinate 1 along axis 1 is 2"));
   CHECK_THROWS_WITH(permute(Batched({2}, 2, 3), {2, 0, 1}, at, std::vector<double>{1, 2}), ContainsSubstring("4 coordinates along axis 2 for 2 values"));
 }
+
+} // namespace test_permute

@@ -9,6 +9,8 @@
 #include <sla/tensor/block.hpp>
 #include <sla/tensor/problems.hpp>
 
+namespace test_problems {
+
 using namespace sla;
 
 /// The dense matrix of a stencil: face(x, y, z, axis, side) couples neighbours; the diagonal sums all faces.
@@ -113,3 +115,5 @@ TEST_CASE("anisotropic, checkerboard, convection-diffusion") {
   CHECK_THROWS_AS(problems::checkerboard({4, 3}, 1, 0), value_error);
   CHECK_THROWS_AS(problems::convection_diffusion({4, 3}, INFINITY), value_error);
 }
+
+} // namespace test_problems

@@ -15,6 +15,8 @@
 #include <sla/tensor/random_problems.hpp>
 #include <sla/tensor/wave_problems.hpp>
 
+namespace test_properties {
+
 using namespace sla;
 using C = std::complex<double>;
 using Catch::Matchers::ContainsSubstring;
@@ -238,3 +240,5 @@ TEST_CASE("connected components are those of a search") {
   CHECK(connected_components(from_triplets<double>(4, 4, {3}, {1}, {0.0})).count == 3);
   CHECK_THROWS_WITH(connected_components(random_triplets(3, 4, 5, 1).build()), ContainsSubstring("connected_components of a 3 x 4 matrix"));
 }
+
+} // namespace test_properties

@@ -6,6 +6,8 @@
 #include "catch.hpp"
 #include "tensor/oracle.hpp"
 
+namespace test_select {
+
 using namespace sla;
 using Catch::Matchers::ContainsSubstring;
 
@@ -127,3 +129,5 @@ TEST_CASE("bad selections say what is wrong") {
   CHECK_THROWS_WITH(cat_rows(A, cols(A, 0, 3)), ContainsSubstring("tensor 1 is 9 x 3"));
   CHECK_THROWS_WITH(cat_cols(A, rows(A, 0, 3)), ContainsSubstring("equal rows"));
 }
+
+} // namespace test_select

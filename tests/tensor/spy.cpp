@@ -9,6 +9,8 @@
 #include <sla/tensor/problems.hpp>
 #include <sla/tensor/spy.hpp>
 
+namespace test_spy {
+
 using namespace sla;
 using Catch::Matchers::ContainsSubstring;
 
@@ -51,3 +53,5 @@ TEST_CASE("shades, and matrices with nothing to see") {
   CHECK_THROWS_AS(spy(problems::poisson({2}), 0), value_error);
   CHECK_THROWS_AS(spy(problems::poisson({2})).write_svg("no/such/picture.svg"), io_error);
 }
+
+} // namespace test_spy

@@ -8,6 +8,8 @@
 #include <sla/tensor/block.hpp>
 #include <sla/tensor/transpose.hpp>
 
+namespace test_transpose {
+
 using namespace sla;
 
 template <class F>
@@ -92,3 +94,5 @@ TEST_CASE("transposes of empty matrices") {
   CHECK(transposed(A).rows() == 3);
   CHECK(transposed(sparse_tensor<double>{}).nnz() == 0);
 }
+
+} // namespace test_transpose
