@@ -28,7 +28,7 @@ struct ghosted_view {
   index_t own, columns, batch, inner;
 
   E const& extents() const { return shape; }
-  T at(element e) const {
+  SLA_HD T at(element e) const {
     if constexpr (Plain) {
       return e.at < own ? data[e.at] : ghost[e.at - own];
     } else {
@@ -100,7 +100,8 @@ struct picked_view {
   index_t rhs;
 
   extents_type const& extents() const { return x.extents(); }
-  value_type at(element e) const {
+  SLA_AS_CALLEE
+  SLA_HD value_type at(element e) const {
     if constexpr (!HasRhs && !S::is_batched && !S::is_blocked) {
       index_t const from = halo->global(*own, e.at);
       return x.at(element{from, from, e.item});
