@@ -49,8 +49,8 @@ function(sla_precompile name compiler headers)
   set_tests_properties(${name}.${compiler} PROPERTIES LABELS house TIMEOUT 600 FIXTURES_SETUP ${name}.${compiler})
 endfunction()
 
-# Headers: all together after the macros that users may have defined, for each compiler; and each alone, a test per floor, for one:
-# compilers that share a standard library miss the same includes. nvcc reads the CUDA headers, and the door to all others.
+# Headers: each alone, a test per floor and compiler; and all together after the macros that users may have defined. nvcc reads
+# the CUDA headers, and the door to all others.
 function(sla_check_headers name compiler headers)
   add_test(NAME headers.${compiler}.${name} COMMAND ${CMAKE_COMMAND}
     -DINCLUDE=${PROJECT_SOURCE_DIR}/include "-DHEADERS=${headers}" "-DSKIP=${absent}" "-DCOMPILE=${command_${compiler}}"
@@ -65,15 +65,14 @@ foreach(compiler IN LISTS compilers)
   else()
     string(APPEND command_${compiler} "|-Wall|-Wextra|-Wpedantic")
     sla_precompile(outside ${compiler} headers/shared.hpp)
+    sla_precompile(parts ${compiler} "${parts}")
+    foreach(floor IN ITEMS core tensor expr exec solve grad spmd dist adapter)
+      sla_check_headers(${floor} ${compiler} "${floor}/*.hpp|${floor}.hpp" "-DPARTS=${parts}" -DCOMPILED=${CMAKE_CURRENT_BINARY_DIR}/precompiled/${compiler})
+      set_tests_properties(headers.${compiler}.${floor} PROPERTIES FIXTURES_REQUIRED parts.${compiler})
+    endforeach()
     sla_check_headers(doors ${compiler} "sla.hpp")
     sla_check_headers(macros ${compiler} "*.hpp" ${macros})
-    set(one ${compiler}) # clang, where there is one
   endif()
-endforeach()
-sla_precompile(parts ${one} "${parts}")
-foreach(floor IN ITEMS core tensor expr exec solve grad spmd dist adapter)
-  sla_check_headers(${floor} ${one} "${floor}/*.hpp|${floor}.hpp" "-DPARTS=${parts}" -DCOMPILED=${CMAKE_CURRENT_BINARY_DIR}/precompiled/${one})
-  set_tests_properties(headers.${one}.${floor} PROPERTIES FIXTURES_REQUIRED parts.${one})
 endforeach()
 
 # Wrong programs, a test per file for all compilers; those for a device for nvcc alone.
