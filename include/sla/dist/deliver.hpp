@@ -103,7 +103,7 @@ rank_rows<T> deliver(any_communicator& c, row_partition const& rows, index_t col
   places = {};
   auto const sorted = sort_triplets<index_t, index_t>(rows.count(), cols, n, row.data(), col.data());
   row = {};
-  auto sums = sum_triplets<T>(sorted, col.data(), arrived.values.data(), 1, size); // [slot][batch][block]
+  auto sums = sum_triplets<T>(sorted, arrived.values.data(), 1, size); // [slot][batch][block]
   arrived = {};
 
   auto const& pattern = *sorted.pattern;

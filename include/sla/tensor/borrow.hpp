@@ -102,8 +102,7 @@ triplet_order<Col, Ptr> sort_rows(csr_pattern<Col, Ptr, host_memory> const& patt
 template <class T, class S, class Col, class Ptr>
 sparse_tensor<T, S, Csr<Col, Ptr>> sorted(sparse_tensor<T, S, Csr<Col, Ptr>> const& A) {
   auto order = detail::sort_rows(A.pattern());
-  auto values =
-      detail::sum_triplets<T>(order, A.pattern().col.data(), A.values().data(), A.batch_count(), A.block_size);
+  auto values = detail::sum_triplets<T>(order, A.values().data(), A.batch_count(), A.block_size);
   return {A.shape(), std::move(order.pattern), std::move(values)};
 }
 

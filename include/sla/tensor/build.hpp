@@ -33,11 +33,19 @@ inline void refuse_emptiness(std::string const& where, index_t claimed, char con
 template <class Range>
 using element_t = std::remove_cvref_t<decltype(*std::data(std::declval<Range&>()))>;
 
+/// Where a row of sorted triplets has one: its column stands beside its number, so that sorting a row reads the row alone.
+template <class Col>
+struct sorted_triplet {
+  Col col;
+  index_t number; ///< in the input
+  friend bool operator<(sorted_triplet const& a, sorted_triplet const& b) { return a.col != b.col ? a.col < b.col : a.number < b.number; }
+};
 /// Triplets sorted by row, then column, then input position; equal (row, column) share a slot of the pattern.
 template <class Col, class Ptr>
 struct triplet_order {
   std::shared_ptr<csr_pattern<Col, Ptr, host_memory> const> pattern;
-  buffer<index_t> begin, order; ///< the triplets of row i: order[begin[i]] .. order[begin[i + 1] - 1]
+  buffer<index_t> begin; ///< the triplets of row i: order[begin[i]] .. order[begin[i + 1] - 1]
+  buffer<sorted_triplet<Col>> order;
 };
 
 template <class Rows, class Cols>
@@ -55,22 +63,21 @@ void check_triplets(index_t rows, index_t cols, index_t n, Rows const* row, Cols
 template <class Col, class Ptr, class Rows, class Cols>
 triplet_order<Col, Ptr> sort_triplets(index_t rows, index_t cols, index_t n, Rows const* row, Cols const* col) {
   narrowed<Col>(cols, "the number of columns,", wide_columns);
-  buffer<index_t> order(n, uninitialized);
-  index_t* const sorted = order.data();
+  buffer<sorted_triplet<Col>> order(n, uninitialized);
+  auto* const sorted = order.data();
   auto begin = counting_sort(
       n, n, rows,
       [&](index_t lo, index_t hi, auto const& f) {
         for (index_t k = lo; k < hi; ++k) f(index_t(row[k]), k);
       },
-      [&](index_t at, index_t k) { sorted[at] = k; });
+      [&](index_t at, index_t k) { sorted[at] = {Col(col[k]), k}; });
 
   auto row_ptr = row_pointers<Ptr>(rows, [&](index_t i) {
     if (begin[i] == begin[i + 1]) return index_t(0);
-    index_t *const first = sorted + begin[i], *const last = sorted + begin[i + 1];
-    auto before = [&](index_t a, index_t b) { return col[a] != col[b] ? col[a] < col[b] : a < b; };
-    if (!std::is_sorted(first, last, before)) std::sort(first, last, before);
+    auto *const first = sorted + begin[i], *const last = sorted + begin[i + 1];
+    if (!std::is_sorted(first, last)) std::sort(first, last);
     index_t distinct = 1;
-    for (index_t const* k = first; k + 1 < last; ++k) distinct += col[k[0]] != col[k[1]];
+    for (auto const* k = first; k + 1 < last; ++k) distinct += k[0].col != k[1].col;
     return distinct;
   });
 
@@ -79,7 +86,7 @@ triplet_order<Col, Ptr> sort_triplets(index_t rows, index_t cols, index_t n, Row
     for (index_t i = lo; i < hi; ++i) {
       index_t slot = row_ptr[i];
       for (index_t k = begin[i]; k < begin[i + 1]; ++k)
-        if (k == begin[i] || col[sorted[k]] != col[sorted[k - 1]]) out[slot++] = Col(col[sorted[k]]);
+        if (k == begin[i] || sorted[k].col != sorted[k - 1].col) out[slot++] = sorted[k].col;
     }
   });
   using pattern = csr_pattern<Col, Ptr, host_memory>;
@@ -88,9 +95,8 @@ triplet_order<Col, Ptr> sort_triplets(index_t rows, index_t cols, index_t n, Row
 }
 
 /// The sums of the triplets' values, [batch][triplet][block], on the pattern; in input order, so the same in each run.
-template <class T, class V, class Cols, class Col, class Ptr>
-buffer<T> sum_triplets(triplet_order<Col, Ptr> const& sorted, Cols const* col, V const* value, index_t batch,
-                       index_t block) {
+template <class T, class V, class Col, class Ptr>
+buffer<T> sum_triplets(triplet_order<Col, Ptr> const& sorted, V const* value, index_t batch, index_t block) {
   auto const& pattern = *sorted.pattern;
   index_t const n = sorted.order.size();
   buffer<T> values(batch * pattern.nnz() * block, uninitialized);
@@ -100,8 +106,9 @@ buffer<T> sum_triplets(triplet_order<Col, Ptr> const& sorted, Cols const* col, V
       for (index_t i = lo; i < hi; ++i) {
         index_t slot = index_t(pattern.row_ptr[i]) - 1;
         for (index_t k = sorted.begin[i]; k < sorted.begin[i + 1]; ++k) {
-          index_t const triplet = sorted.order[k];
-          bool const opens = k == sorted.begin[i] || col[triplet] != col[sorted.order[k - 1]];
+          if (k + 32 < n) SLA_PREFETCH(std::uintptr_t(from + sorted.order[k + 32].number * block));
+          auto const [column, triplet] = sorted.order[k];
+          bool const opens = k == sorted.begin[i] || column != sorted.order[k - 1].col;
           slot += opens;
           for (index_t e = 0; e < block; ++e) {
             T const v = T(from[triplet * block + e]);
@@ -147,7 +154,7 @@ sparse_tensor<T, S, F> assembled(S shape, Rows const& row_indices, Cols const& c
   using Direct = csr_for_t<F>;
   auto sorted =
       sort_triplets<typename Direct::col_type, typename Direct::ptr_type>(shape.rows(), shape.cols(), n, row, col);
-  auto sums = sum_triplets<T>(sorted, col, std::data(values), batch, S::block_rows * S::block_cols);
+  auto sums = sum_triplets<T>(sorted, std::data(values), batch, S::block_rows * S::block_cols);
   sparse_tensor<T, S, Direct> A(shape, std::move(sorted.pattern), std::move(sums));
   if constexpr (std::same_as<F, Direct>)
     return A;

@@ -107,7 +107,7 @@ requires(is_shape<S>) sparse_tensor<T, S> permute(S shape, axis_order<S> order, 
   sparse_tensor<T, S> A(shape, sorted.pattern);
   parallel_ranges(shape.rows(), [&, view = sorted.pattern->view(), out = A.values().data()](index_t lo, index_t hi) {
     for (index_t at = sorted.begin[lo]; at < sorted.begin[hi]; ++at) {
-      auto const k = std::size_t(sorted.order[at]);
+      auto const k = std::size_t(sorted.order[at].number);
       index_t item = 0, within = 0;
       for (int a = 0; a < shape_axes<S>; ++a)
         if (!Places::is_sparse(a)) {

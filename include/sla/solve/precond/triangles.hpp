@@ -41,7 +41,7 @@ public:
     using Direct = sparse_tensor<T, S, Rows>;
     auto ordered = [&](Direct const& direct) {
       if (!order_) return f(direct);
-      auto values = sum_triplets<T>(*order_, direct.pattern().col.data(), direct.values().data(), A.batch_count(), A.block_size);
+      auto values = sum_triplets<T>(*order_, direct.values().data(), A.batch_count(), A.block_size);
       return f(Direct(A.shape(), order_->pattern, std::move(values)));
     };
     if constexpr (is_csr<F>)
