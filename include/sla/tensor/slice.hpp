@@ -94,11 +94,16 @@ pattern_map<Csr<Col, Ptr>> select_pattern(View const& view, index_choice<WholeRo
   });
   buffer<Col> col(row_ptr[rows.count], uninitialized);
   buffer<index_t> source(col.size(), uninitialized);
+  bool const reordered = WholeRows && rows.listed; // then rows are read in their order: a read out of order is waited for, a write is not
+  buffer<index_t> place_of(reordered ? rows.count : 0, uninitialized);
+  if (reordered)
+    for (index_t k = 0; k < rows.count; ++k) place_of[rows[k]] = k;
   parallel_ranges(rows.count, [&, c = col.data(), from = source.data()](index_t lo, index_t hi) {
     std::vector<std::pair<index_t, index_t>> row;
-    for (index_t k = lo; k < hi; ++k) {
+    for (index_t n = lo; n < hi; ++n) {
+      index_t const k = reordered ? std::as_const(place_of)[n] : n;
       row.clear();
-      walk(rows[k], [&](index_t s, index_t j) { row.emplace_back(j, s); });
+      walk(reordered ? n : rows[k], [&](index_t s, index_t j) { row.emplace_back(j, s); });
       if (cols.listed) std::sort(row.begin(), row.end());
       index_t at = row_ptr[k];
       for (auto const& [j, s] : row) {

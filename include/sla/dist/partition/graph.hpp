@@ -144,9 +144,7 @@ buffer<Idx> row_costs(View const& view, int row_weight, char const* who) {
   if (row_weight < 0) throw value_error(text(who, ": row_weight is ", row_weight, "; give at least 0"));
   require_graph_range<Idx>(view.entries_before(view.rows) + row_weight * view.rows, "the work of all rows", who);
   buffer<Idx> cost(view.rows, uninitialized);
-  parallel_ranges(view.rows, [&, c = cost.data()](index_t lo, index_t hi) {
-    for (index_t i = lo; i < hi; ++i) c[i] = Idx(view.entries_before(i + 1) - view.entries_before(i) + row_weight);
-  });
+  for (index_t i = 0; i < view.rows; ++i) cost[i] = Idx(view.entries_before(i + 1) - view.entries_before(i) + row_weight);
   return cost;
 }
 
