@@ -342,8 +342,8 @@ auto repartition(X const& x, async_t) {
 template <fixed_string Axis, fixed_string Pattern = "", Stepping X, class D>
 auto halo_exchange(X const& x, D const& d, async_t) {
   using To = detail::ghost_of<detail::on_axis_of<X, Axis>, Pattern>;
-  return perform(begin_step<step_on<step::halo_exchange, Axis, To>>{}, x,
-                 detail::halo_layout(detail::handle_of(x), detail::value_under(d), detail::axis_of<X, Axis>));
+  auto&& like = detail::halo_layout(detail::handle_of(x), detail::value_under(d), detail::axis_of<X, Axis>);
+  return perform(begin_step<step_on<step::halo_exchange, Axis, To>>{}, x, like);
 }
 template <fixed_string Axis, Stepping X>
 auto halo_reduce(X const& x, async_t) {

@@ -62,7 +62,31 @@ struct axes_of_step {
     return sla::convert<Axes..., To>(x, expert);
   }
   static constexpr auto permute(auto const& x) { return sla::permute_shards<Axes...>(x); }
+
+  template <step How, class To, class X>
+  static constexpr bool allows = [] {
+    if constexpr (one)
+      return step_diagnostic_v<How, X, mesh_of_t<X>::template index<Axes...>(), To, true>.what == code::ok;
+    else
+      return true; // the collective says itself what is wrong
+  }();
+  template <step How, class To, class X>
+  static constexpr void require() {
+    require_step<How, X, Axes..., To, true>();
+  }
 };
+/// The step on one axis that a motion is.
+constexpr step step_of(plans::motion how) {
+  switch (how) {
+    case plans::motion::all_gather: return step::all_gather;
+    case plans::motion::all_reduce: return step::all_reduce;
+    case plans::motion::reduce_scatter: return step::reduce_scatter;
+    case plans::motion::all_to_all: return step::all_to_all;
+    case plans::motion::repartition: return step::repartition;
+    case plans::motion::permute_shards: return step::permute_shards;
+    default: return step::convert;
+  }
+}
 template <class Step, class X>
 constexpr auto run_step(X const& x) {
   using along = typename Step::template on_axes<axes_of_step>;
@@ -89,12 +113,26 @@ constexpr X run_steps(type_list<>, X const& x) {
 }
 template <class First, class... Rest, class X>
 constexpr auto run_steps(type_list<First, Rest...>, X const& x) {
-  using Y = decltype(run_step<First>(x));
-  if constexpr (std::same_as<X, Y> && !std::same_as<typename First::from, typename First::to>)
-    return run_step<First>(x); // refused: one error
-  else
-    return run_steps(type_list<Rest...>{}, run_step<First>(x));
+  using along = typename First::template on_axes<axes_of_step>;
+  using To = typename First::to;
+  constexpr step how = step_of(First::how);
+  if constexpr (!along::template allows<how, To, stepping_t<X>>) {
+    along::template require<how, To, stepping_t<X>>(); // one error, near the caller
+    return x;
+  } else {
+    using Y = decltype(run_step<First>(x));
+    if constexpr (std::same_as<X, Y> && !std::same_as<typename First::from, To>)
+      return run_step<First>(x); // refused: one error
+    else
+      return run_steps(type_list<Rest...>{}, run_step<First>(x));
+  }
 }
+template <class Plan>
+struct steps_of;
+template <class... Steps>
+struct steps_of<plans::Route<Steps...>> {
+  using type = type_list<Steps...>;
+};
 template <class... Steps, class X>
 constexpr auto run_plan(plans::Route<Steps...>, X const& x) {
   return run_steps(type_list<Steps...>{}, x);
@@ -319,7 +357,7 @@ constexpr auto redistribute(X const& x) {
 template <class Steps, Redistributing X>
   requires requires { Steps::size; }
 constexpr auto redistribute_by(X const& x) {
-  return detail::run_plan(Steps{}, x);
+  return detail::run_steps(typename detail::steps_of<Steps>::type{}, x); // no call more than needed: refusals print them
 }
 
 /// The same value in another placement on one axis, by the one step that leads there: all_gather, all_reduce, reduce_scatter,

@@ -164,16 +164,33 @@ auto perform(op::prepare, A const& a, Options const&... options) {
   return perform(op::prepare{}, detail::stored(a), options...);
 }
 
+// What no other overload takes, of any floor: one sentence.
 namespace detail {
-/// Is there an overload for these operands? Else one sentence says what they may be.
-template <class Op, class... X>
-constexpr bool is_system() {
-  constexpr bool known = Performs<Op, X...>;
-  static_assert(known, "sla: solve(A, b, options...), prepare(A, options...): A is a sparse tensor or an operator of yours; b a tensor or an expression in "
-                       "the memory of A (numbers of yours: borrow(v.data(), n)); options are a method, a preconditioner, initial_guess(x0), keep_history, on(space)");
-  return known;
+template <class Op>
+concept Solving = std::same_as<Op, op::solve> || std::same_as<Op, op::try_solve> || std::same_as<Op, op::prepare>;
+/// What the overload of `prepare` takes that keeps what it is given; it is no better a match than the one for all others.
+template <class Op, class A, class... X>
+concept Kept = std::same_as<Op, op::prepare> && requires { typename linear_world<A>::operator_type; } && (SolveOption<X> && ...);
+/// Never true; its arguments are what a refusal prints.
+template <class... X>
+inline constexpr bool is_system = false;
+template <class Op, class B = none, class... Options>
+auto solved_by_nothing() {
+  if constexpr (std::same_as<Op, op::solve>)
+    return never<B>();
+  else if constexpr (std::same_as<Op, op::try_solve>)
+    return never<solution<B>>();
+  else
+    return none{};
 }
 }  // namespace detail
+template <detail::Solving Op, class A, class... X>
+  requires(!detail::Kept<Op, A, X...>)
+auto perform(Op, A const&, X const&...) {
+  static_assert(detail::is_system<A, X...>, "sla: solve(A, b, options...), prepare(A, options...): A is a sparse tensor or an operator of yours; b a tensor or an expression in "
+                                            "the memory of A (numbers of yours: borrow(v.data(), n)); options are a method, a preconditioner, initial_guess(x0), keep_history, on(space)");
+  return detail::solved_by_nothing<Op, X...>();
+}
 
 /// x with A x = b, for square A of shape (*batch, M, M, *block): b is (*batch, M, p), or has one more axis of right-hand
 /// sides. `solve(A, b)` looks at A and picks a method; `solve(A, b, cg{.rtol = 1e-10}, jacobi{})` names them; further
@@ -182,26 +199,17 @@ constexpr bool is_system() {
 /// Errors: solve_error with the report, if the tolerance was not reached; shape_error; value_error for NaN in A or b.
 template <class A, class B, class... Options>
 auto solve(A const& a, B const& b, Options const&... options) {
-  if constexpr (detail::is_system<op::solve, A const&, B const&, Options const&...>())
-    return perform(op::solve{}, a, b, options...);
-  else
-    return detail::never<B>();
+  return perform(op::solve{}, a, b, options...);
 }
 /// The same as `{x, report}`: a tolerance that was not reached is in the report, not thrown.
 template <class A, class B, class... Options>
 auto try_solve(A const& a, B const& b, Options const&... options) {
-  if constexpr (detail::is_system<op::try_solve, A const&, B const&, Options const&...>())
-    return perform(op::try_solve{}, a, b, options...);
-  else
-    return detail::never<solution<B>>();
+  return perform(op::try_solve{}, a, b, options...);
 }
 /// A method and preconditioner set up once for A: solve(b), solve_transpose(b), solve_adjoint(b), update(A2).
 template <class A, class... Options>
 auto prepare(A&& a, Options const&... options) {
-  if constexpr (detail::is_system<op::prepare, A&&, Options const&...>())
-    return perform(op::prepare{}, std::forward<A>(a), options...);
-  else
-    return detail::none{};
+  return perform(op::prepare{}, std::forward<A>(a), options...);
 }
 
 } // namespace sla
