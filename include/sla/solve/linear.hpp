@@ -167,7 +167,9 @@ auto perform(op::prepare, A const& a, Options const&... options) {
 // What no other overload takes, of any floor: one sentence.
 namespace detail {
 template <class Op>
-concept Solving = std::same_as<Op, op::solve> || std::same_as<Op, op::try_solve> || std::same_as<Op, op::prepare>;
+concept TrySolving = std::same_as<Op, op::try_solve> || std::same_as<Op, op::try_solve_transpose> || std::same_as<Op, op::try_solve_adjoint>;
+template <class Op>
+concept Solving = TrySolving<Op> || std::same_as<Op, op::solve> || std::same_as<Op, op::prepare>;
 /// What the overload of `prepare` takes that keeps what it is given; it is no better a match than the one for all others.
 template <class Op, class A, class... X>
 concept Kept = std::same_as<Op, op::prepare> && requires { typename linear_world<A>::operator_type; } && (SolveOption<X> && ...);
@@ -178,7 +180,7 @@ template <class Op, class B = none, class... Options>
 auto solved_by_nothing() {
   if constexpr (std::same_as<Op, op::solve>)
     return never<B>();
-  else if constexpr (std::same_as<Op, op::try_solve>)
+  else if constexpr (TrySolving<Op>)
     return never<solution<B>>();
   else
     return none{};
@@ -187,7 +189,7 @@ auto solved_by_nothing() {
 template <detail::Solving Op, class A, class... X>
   requires(!detail::Kept<Op, A, X...>)
 auto perform(Op, A const&, X const&...) {
-  static_assert(detail::is_system<A, X...>, "sla: solve(A, b, options...), prepare(A, options...): A is a sparse tensor or an operator of yours; b a tensor or an expression in "
+  static_assert(detail::is_system<A, X...>, "sla: solve(A, b, options...), prepare(A, options...).solve(b): A is a sparse tensor or an operator of yours; b a tensor or an expression in "
                                             "the memory of A (numbers of yours: borrow(v.data(), n)); options are a method, a preconditioner, initial_guess(x0), keep_history, on(space)");
   return detail::solved_by_nothing<Op, X...>();
 }

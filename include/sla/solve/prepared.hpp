@@ -46,10 +46,9 @@ public:
 template <class A, class Method, class P>
 class prepared : public detail::throwing_solves<prepared<A, Method, P>> {
   using World = linear_world<A>;
-  /// Right-hand sides of higher floors: traced ones.
-  template <class Op, class B, class... Options>
-  static constexpr bool is_foreign =
-      !World::template accepts<B> && Performs<Op, prepared const&, B const&, Options const&...>;
+  /// Right-hand sides of higher floors, traced ones; or of none.
+  template <class B>
+  static constexpr bool is_foreign = !World::template accepts<B>;
 
 public:
   prepared(A a, Method const& method, P const& p) : state_(std::make_shared<state>((World::check(a), std::move(a)), method, p)) {}
@@ -63,21 +62,21 @@ public:
   /// {x, report}, whether or not the tolerance was reached.
   template <class B, class... Options>
   auto try_solve(B const& b, Options const&... options) const {
-    if constexpr (is_foreign<op::try_solve, B, Options...>)
+    if constexpr (is_foreign<B>)
       return perform(op::try_solve{}, *this, b, options...);
     else
       return state_->engine.solve(matrix(), vector(b), options...);
   }
   template <class B, class... Options>
   auto try_solve_adjoint(B const& b, Options const&... options) const {
-    if constexpr (is_foreign<op::try_solve_adjoint, B, Options...>)
+    if constexpr (is_foreign<B>)
       return perform(op::try_solve_adjoint{}, *this, b, options...);
     else
       return state_->engine.solve_adjoint(matrix(), vector(b), options...);
   }
   template <class B, class... Options>
   auto try_solve_transpose(B const& b, Options const&... options) const {
-    if constexpr (is_foreign<op::try_solve_transpose, B, Options...>) {
+    if constexpr (is_foreign<B>) {
       return perform(op::try_solve_transpose{}, *this, b, options...);
     } else if constexpr (is_complex<typename World::template vector_type<B>::value_type>) {
       using V = typename World::template vector_type<B>;
@@ -105,7 +104,6 @@ public:
 private:
   template <class B>
   decltype(auto) vector(B const& b) const {
-    static_assert(World::template accepts<B>, "sla: prepared.solve(b): b is a tensor or an expression, in the memory of A");
     return World::right_hand_side(matrix(), b);
   }
   struct state {
