@@ -26,7 +26,7 @@ public:
   /// `local` lists this rank's global indices in their local order; empty means in ascending order. `numbering` is a hash of
   /// the orders of all ranks, the same on each; 0 where all ascend.
   row_partition(owner_map owners, int rank, std::vector<index_t> local, index_t interior, std::uint64_t numbering = 0)
-      : owners_(std::move(owners)), local_(std::move(local)), rank_(rank), interior_(interior), numbering_(numbering) {
+      : owners_(std::move(owners)), local_(std::move(local)), rank_(rank), interior_(interior), fingerprint_(owners_.fingerprint() ^ numbering * 0x9e3779b97f4a7c15ULL) {
     if (!owners_.contiguous()) mine_ = owners_.members(rank);
     inverse_.resize(local_.size());
     for (std::size_t n = 0; n < local_.size(); ++n) inverse_[std::size_t(ascending(local_[n]))] = index_t(n);
@@ -57,7 +57,7 @@ public:
     return local_.empty() ? n : inverse_[std::size_t(n)];
   }
   /// A hash of the owner map and of all ranks' orders: two partitions of one type are told apart by it.
-  std::uint64_t fingerprint() const { return owners_.fingerprint() ^ numbering_ * 0x9e3779b97f4a7c15ULL; }
+  std::uint64_t fingerprint() const { return fingerprint_; }
   /// What this rank owns, for messages.
   std::string words() const {
     if (count() == 0) return "no rows";
@@ -70,7 +70,7 @@ private:
   std::vector<index_t> local_, inverse_, mine_;
   int rank_;
   index_t interior_;
-  std::uint64_t numbering_;
+  std::uint64_t fingerprint_;
 };
 
 class halo_plan;

@@ -34,7 +34,6 @@ public:
   explicit owner_map(std::vector<index_t> first) : first_(std::move(first)) {
     if (first_.size() < 2 || first_[0] != 0 || !std::is_sorted(first_.begin(), first_.end()))
       throw shape_error("owner_map(first): the first rows of the parts ascend from 0, and the number of rows comes last");
-    hash();
   }
   /// Ranges that differ by at most one row.
   static owner_map equal(index_t rows, int parts) {
@@ -52,7 +51,6 @@ public:
     }
     std::partial_sum(first_.begin(), first_.end(), first_.begin());
     if (std::is_sorted(owner_.begin(), owner_.end())) owner_ = {};
-    hash();
   }
 
   int parts() const { return int(first_.size()) - 1; }
@@ -93,8 +91,14 @@ public:
     for (int r = 0; r < parts(); ++r) out.insert(out.end(), std::size_t(count(r)), r);
     return out;
   }
-  /// Equal maps have equal ones.
-  std::uint64_t fingerprint() const { return fingerprint_; }
+  /// Equal maps have equal ones. Cost: O(rows) of a table.
+  std::uint64_t fingerprint() const {
+    std::uint64_t sum = 0; // no term waits for the one before it
+    index_t place = 0;
+    for (index_t n : first_) sum += (std::uint64_t(n) + 1) * detail::place_number(place++);
+    for (int n : owner_) sum += (std::uint64_t(n) + 1) * detail::place_number(place++);
+    return sum;
+  }
   bool operator==(owner_map const& other) const { return first_ == other.first_ && owner_ == other.owner_; }
 
   /// An owner map is the partitioner that finds itself. Errors: shape_error, if it is of other rows, or of other parts.
@@ -111,18 +115,8 @@ public:
   std::vector<index_t> const& starts() const { return first_; }
 
 private:
-  void hash() {
-    // A sum, so that no term waits for the one before it.
-    auto mix = [&, place = index_t{0}](auto const& list) mutable {
-      for (auto n : list) fingerprint_ += (std::uint64_t(n) + 1) * detail::place_number(place++);
-    };
-    mix(first_);
-    mix(owner_);
-  }
-
   std::vector<index_t> first_{0, 0};
   std::vector<int> owner_;  ///< empty: ranges
-  std::uint64_t fingerprint_ = 0;
 };
 
 /// A pattern that counts its entries; where nobody has the matrix yet, a pattern has rows and columns only.
