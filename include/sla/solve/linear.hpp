@@ -170,7 +170,7 @@ template <class Op>
 concept TrySolving = std::same_as<Op, op::try_solve> || std::same_as<Op, op::try_solve_transpose> || std::same_as<Op, op::try_solve_adjoint>;
 template <class Op>
 concept Solving = TrySolving<Op> || std::same_as<Op, op::solve> || std::same_as<Op, op::prepare>;
-/// What the overload of `prepare` takes that keeps what it is given; it is no better a match than the one for all others.
+/// What the overload of `prepare` above takes. By its A&& it is no better a match than the overload below, which would be ambiguous.
 template <class Op, class A, class... X>
 concept Kept = std::same_as<Op, op::prepare> && requires { typename linear_world<A>::operator_type; } && (SolveOption<X> && ...);
 /// Never true; its arguments are what a refusal prints.

@@ -33,7 +33,7 @@ inline void refuse_emptiness(std::string const& where, index_t claimed, char con
 template <class Range>
 using element_t = std::remove_cvref_t<decltype(*std::data(std::declval<Range&>()))>;
 
-/// Where a row of sorted triplets has one: its column stands beside its number, so that sorting a row reads the row alone.
+/// A triplet in its place. Its column stands beside its number: sorting a row reads nothing but the row.
 template <class Col>
 struct sorted_triplet {
   Col col;
@@ -106,6 +106,7 @@ buffer<T> sum_triplets(triplet_order<Col, Ptr> const& sorted, V const* value, in
       for (index_t i = lo; i < hi; ++i) {
         index_t slot = index_t(pattern.row_ptr[i]) - 1;
         for (index_t k = sorted.begin[i]; k < sorted.begin[i + 1]; ++k) {
+          // Values lie in the order of the input, anywhere: they are asked for this many triplets ahead.
           if (k + 32 < n) SLA_PREFETCH(std::uintptr_t(from + sorted.order[k + 32].number * block));
           auto const [column, triplet] = sorted.order[k];
           bool const opens = k == sorted.begin[i] || column != sorted.order[k - 1].col;
