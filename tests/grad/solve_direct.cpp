@@ -42,6 +42,33 @@ TEST_CASE("complex systems: plain, transposed, adjoint") {
                [](auto const& D, auto const& x) { return adjoint(D) * x; });
 }
 
+TEST_CASE("complex systems with a view of A as their matrix: solved, tried, prepared") {
+  auto const A = read_matrix_market<complex_t>(data("young1c.mtx"));
+  check_system(A, [](auto const& B, auto const& c) { return solve(transpose(B), c, exact); },
+               [](auto const& D, auto const& x) { return transpose(D) * x; });
+  check_system(A, [](auto const& B, auto const& c) { return try_solve(adjoint(B), c, exact).x; },
+               [](auto const& D, auto const& x) { return adjoint(D) * x; });
+  check_system(A, [](auto const& B, auto const& c) { return prepare(conj(B), exact).solve(c); },
+               [](auto const& D, auto const& x) { return conj(D) * x; });
+}
+
+TEST_CASE("a system of transpose(A) with one constant side, and its tangent") {
+  auto const A = problems::convection_diffusion<double>({9, 8}, {3.0, 1.0});
+  auto const b = random<double>(A.rows(), 1), w = random<double>(A.rows(), 2);
+  auto const prepared = prepare(A, exact);
+  auto const x = prepared.solve_transpose(b), back = prepared.solve(w);
+  auto const [to_A, gA] = value_and_gradient([&](auto const& B) { return dot(w, solve(transpose(B), b, exact)); }, A);
+  auto const [to_b, gb] = value_and_gradient([&](auto const& c) { return dot(w, solve(transpose(A), c, exact)); }, b);
+  auto const dA = direction(A, 4);
+  vector<double> const moved = transpose(dA) * x;
+  auto const slope = -pairing(back, moved);
+  CHECK(pairing(gA, dA) == Approx(slope).epsilon(1e-10));
+  CHECK(double(norm(gb - back)) <= 1e-10 * double(norm(back)));
+  auto const [value, forward] = jvp([&](auto const& B) { return dot(w, solve(transpose(B), b, exact)); }, std::tie(A), std::tie(dA));
+  CHECK(value == Approx(pairing(w, x)).epsilon(1e-10));
+  CHECK(forward == Approx(slope).epsilon(1e-10));
+}
+
 TEST_CASE("a complex step through a solve agrees to 1e-11") {
   auto const A = problems::convection_diffusion<double>({9, 8}, {3.0, 1.0});
   auto const b = random<double>(A.rows(), 1), db = random<double>(A.rows(), 3);

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include <sla/grad/product.hpp>
+#include <sla/grad/sparse.hpp>
 #include <sla/solve/direct.hpp>
 #include <sla/solve/linear.hpp>
 
@@ -229,7 +229,10 @@ namespace detail {
 template <class B>
 concept TracedTensor = Traced<B> && is_tensor<plain_t<B>>;
 template <class A, class B>
-concept TracedSystem = (TracedSparse<A> && VectorOrTraced<B>) || (!Traced<A> && TracedTensor<B>);
+concept TracedSystem = (TracedSparse<A> && VectorOrTraced<B>) || (!is_tracing<A> && TracedTensor<B>);
+/// op(A) of a traced A on this machine.
+template <class A>
+concept StoredTracedView = is_traced_view<A> && is_sparse_tensor<typename A::plain_type>;
 } // namespace detail
 
 template <class A, class B, class... Options>
@@ -249,6 +252,24 @@ auto perform(op::solve, A const& a, B const& b, Options const&... options) {
 template <TracedSparse A, class... Options>
 auto perform(op::prepare, A const& a, Options const&... options) {
   return traced_prepared<A, detail::make_prepared<Options...>>(a, {{options...}});
+}
+
+// ---- transpose(A), adjoint(A) and conj(A) of a traced A are stored, and solved with, as of a plain one
+
+template <class A, class B, class... Options>
+  requires detail::StoredTracedView<A>
+auto perform(op::try_solve, A const& a, B const& b, Options const&... options) {
+  return perform(op::try_solve{}, perform(op::eval{}, a), b, options...);
+}
+template <class A, class B, class... Options>
+  requires detail::StoredTracedView<A>
+auto perform(op::solve, A const& a, B const& b, Options const&... options) {
+  return perform(op::solve{}, perform(op::eval{}, a), b, options...);
+}
+template <class A, class... Options>
+  requires detail::StoredTracedView<A>
+auto perform(op::prepare, A const& a, Options const&... options) {
+  return perform(op::prepare{}, perform(op::eval{}, a), options...);
 }
 
 // ---- a plain operator, prepared anywhere, with a traced right-hand side: the tape shares what was set up
