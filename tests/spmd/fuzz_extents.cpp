@@ -35,7 +35,8 @@ struct cases : ledger {
     for (int ranks : meshes) {
       auto d = one_axis(ranks);
       d.families = families;
-      d.missing = missing;
+      d.one_in = one_in();
+      d.missing = missing && d.one_in == 1;
       auto r = check_rule(d, s, f, operands...);
       rule_report shards;
       for (auto const& found : r.findings) {
