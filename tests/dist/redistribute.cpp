@@ -19,12 +19,15 @@ using S1 = Shard<1>;
 using P = Partial<>;
 
 using Wide = mesh<axis<"wide", 2>, axis<"deep", 4>>;
+using Far = mesh<axis<"far", 2>, axis<"near", 4>>;
 
 namespace sla {
 template <>
 inline constexpr topology topology_of<Ranks> = two_level(1);
 template <>
 inline constexpr topology topology_of<Wide> = two_level(0, {0, 1000}); // any number of steps is worth a byte less
+template <>
+inline constexpr topology topology_of<Far> = two_level(1, {0, 100000}, {0, 1000});
 }
 
 namespace {
@@ -159,6 +162,20 @@ TEST_CASE("a family that refuses extents lies on the way only where it lies in t
     return double(norm(gather(redistribute<R, Shard<0, sla::Table<1, 2, 3, 2>>>(pending)) - x));
   });
   for (double e : wrong) CHECK(e <= 1e-14);
+}
+
+TEST_CASE("where extents do not divide, unequal pieces are not made equal on the way") {
+  auto const wrong = threads::run(8, [](auto& world) {
+    Far m(world);
+    double e = 0;
+    for (index_t rows : {6, 8, 12, 16}) {
+      auto const x = random<double, Extents<dyn, dyn>>({rows, 5}, 8);
+      e += norm(redistribute<R, R>(distribute<S0, Shard<0, Balanced>>(x, m)).local() - x);
+      e += norm(redistribute<R, R>(distribute<Shard<0, Balanced>, R>(x, m)).local() - x);
+    }
+    return e;
+  });
+  for (double e : wrong) CHECK(e == 0);
 }
 
 TEST_CASE("pieces that are equal and interleave are moved one axis at a time") {

@@ -62,6 +62,7 @@ TEST_CASE("what has no plan is said to have none") {
   STATIC_REQUIRE(!Redistributable<Unknown<R, R>, Invariant, R>);         // the tag expert insists
   STATIC_REQUIRE(!Redistributable<Unknown<R, R>, R, Shard<0, Part<>>>);  // a partition that a layout has
   STATIC_REQUIRE(Redistributable<Unknown<R, Shard<0, Part<>>>, R, S1>);
+  STATIC_REQUIRE(!Redistributable<Known<6, 8, R, R>, Shard<1, Balanced>, S0>); // six rows in four equal pieces, by another family first too
   STATIC_REQUIRE(!Redistributable<Unknown<R, R>, R>);                    // a placement for each axis
 }
 

@@ -358,6 +358,41 @@ TEST_CASE("a careful plan deals out no equal pieces that neither end has") {
   }
 }
 
+TEST_CASE("nor by way of unequal ones") {
+  world const w{{2, 4}, 2, uneven_wires, 1 << 24};
+  auto m = setting(w);
+  std::int16_t const uneven = m.families++;
+  m.stated[uneven] = true;
+  auto const by = [&](typing const& t, int d, std::int16_t family) { // the axes that deal out a dimension so
+    unsigned axes = 0;
+    for (int a = 0; a < t.axes; ++a)
+      if (t.on[a].kind == placement_kind::shard && t.on[a].dim == d && t.on[a].family == family) axes |= 1U << a;
+    return axes;
+  };
+  for (auto const& x : all_states(w))
+    for (auto const& y : all_states(w))
+      for (unsigned unequal = 1; unequal < 16; ++unequal) {
+        auto from = typed(w, x), to = typed(w, y);
+        for (int a = 0; a < 2; ++a) {
+          if (unequal >> a & 1) from.on[a].family = uneven;
+          if (unequal >> (a + 2) & 1) to.on[a].family = uneven;
+        }
+        for (std::int64_t const bytes : {1 << 10, 1 << 24}) {
+          auto const r = route_between(from, to, m, {false, true});
+          auto g = r.problem;
+          g.bytes = bytes;
+          auto const path = search<1024>(g, r.from, &r.to).path(r.to);
+          for (int k = 0; k < path.size && path.reachable(); ++k) {
+            auto const t = typing_of(r, path.steps[k].after, from);
+            for (int d = 0; d < w.dims; ++d) {
+              auto const axes = by(t, d, 0);
+              CHECK(((axes & ~by(from, d, 0)) == 0 || (axes & ~by(to, d, 0)) == 0));
+            }
+          }
+        }
+      }
+}
+
 TEST_CASE("a family that refuses extents deals out nothing but what it does in the target") {
   world const w{{2, 4}, 2, uneven_wires, 1 << 24};
   auto m = setting(w);

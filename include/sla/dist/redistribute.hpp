@@ -154,10 +154,13 @@ bool divides(X const& x) {
   for (int k = 0; k < path.size; ++k) {
     auto const u = plans::unpack(path.steps[k].after, route.problem.axes);
     for (int d = 0; d < route.problem.dims; ++d) {
-      index_t ranks = 1;
-      for (int i = 0; i < u.length[d]; ++i)
-        if (int const a = u.list[d][i]; route.problem.even[u.family[a]]) ranks *= x.mesh().size(a);
-      if (whole_extent(x, d) % ranks != 0) return false;
+      index_t ranks = 1, pieces = 1; // of all axes up to the last one of equal pieces
+      for (int i = 0; i < u.length[d]; ++i) {
+        int const a = u.list[d][i];
+        ranks *= x.mesh().size(a);
+        if (route.problem.even[u.family[a]]) pieces = ranks;
+      }
+      if (whole_extent(x, d) % pieces != 0) return false;
     }
   }
   return true;

@@ -15,6 +15,17 @@ inline constexpr int max_plan_families = 4;
 /// A placement of all axes. Ten bits each: kind, dimension or monoid, place in the dimension's list, family.
 using plan_state = std::uint64_t;
 
+/// The axes that deal out a dimension, and those of them that do so in equal pieces: a bit each.
+struct dealt_axes {
+  std::uint8_t all = 0, even = 0;
+  constexpr bool operator==(dealt_axes const&) const = default;
+  constexpr bool has(dealt_axes part) const { return !(part.all & ~unsigned{all}) && !(part.even & ~unsigned{even}); }
+  constexpr void add(int a, bool is_even) {
+    all = static_cast<std::uint8_t>(all | 1U << a);
+    even = static_cast<std::uint8_t>(even | unsigned{is_even} << a);
+  }
+};
+
 /// What is given when one tensor is to change its placements.
 struct route_problem {
   std::int8_t axes = 0, dims = 0;
@@ -29,7 +40,7 @@ struct route_problem {
   fixed_array<bool, max_plan_families> even{}, reachable{}; ///< may a step deal a dimension out by it?
   fixed_array<std::int64_t, max_dims> extent{};             ///< of the whole tensor; 0: unknown
   bool careful = false; ///< extents may be indivisible: no equal pieces but those of the source and of the target
-  fixed_array<std::uint8_t, max_dims> source_axes{}, target_axes{}; ///< of each dimension
+  fixed_array<dealt_axes, max_dims> source_axes{}, target_axes{}; ///< of each dimension
   fixed_array<bool, max_plan_families> picky{}; ///< does not accept every extent: it deals out what it does in the target, and as there
   plan_state target = 0;                        ///< for those
   constexpr bool operator==(route_problem const&) const = default;
@@ -101,22 +112,23 @@ constexpr bool is_as_wanted(route_problem const& g, unpacked const& u, int d, in
   return true;
 }
 
-/// May these further axes deal out dimension d by the family?
-constexpr bool may_arrive(route_problem const& g, unpacked const& u, int d, unsigned mask, int family) {
+/// May these axes deal out dimension d by the family, inside of the first `outside` axes of its list?
+constexpr bool may_arrive(route_problem const& g, unpacked const& u, int d, int outside, unsigned mask, int family) {
   if (g.picky[family]) {
     int a = 0;
     while (!(mask >> a & 1)) ++a;
-    return g.reachable[family] && mask == 1u << a && is_as_wanted(g, u, d, u.length[d], a, family);
+    return g.reachable[family] && mask == 1u << a && is_as_wanted(g, u, d, outside, a, family);
   }
   if (!g.reachable[family] || !g.even[family] || (!g.careful && !g.extent[d])) return g.reachable[family];
-  std::int64_t pieces = 1;
-  for (int i = 0; i < u.length[d]; ++i) {
-    mask |= 1u << u.list[d][i];
-  }
+  dealt_axes then;
   for (int a = 0; a < g.axes; ++a)
-    if (mask >> a & 1) pieces *= g.size[a];
-  if (g.extent[d]) return g.extent[d] % pieces == 0;
-  return !g.careful || !(mask & ~unsigned{g.source_axes[d]}) || !(mask & ~unsigned{g.target_axes[d]});
+    if (mask >> a & 1) then.add(a, true);
+  for (int i = 0; i < outside; ++i) then.add(u.list[d][i], g.even[u.family[u.list[d][i]]]);
+  if (!g.extent[d]) return !g.careful || g.source_axes[d].has(then) || g.target_axes[d].has(then);
+  std::int64_t pieces = 1;
+  for (int a = 0; a < g.axes; ++a)
+    if (then.all >> a & 1) pieces *= g.size[a];
+  return g.extent[d] % pieces == 0;
 }
 
 /// f(dimension, family, state) for every way to append the axes order[0..n) to a dimension's list.
@@ -128,7 +140,7 @@ constexpr void for_each_arrival(route_problem const& g, unpacked const& u, plan_
   for (int d = 0; d < g.dims; ++d) {
     if (d == except) continue;
     for (int family = 0; family < g.families; ++family) {
-      if ((n > 1 && !g.even[family]) || !may_arrive(g, u, d, mask, family)) continue;
+      if ((n > 1 && !g.even[family]) || !may_arrive(g, u, d, u.length[d], mask, family)) continue;
       plan_state to = s;
       for (int i = 0; i < n; ++i)
         to = with_field(to, order[i],
@@ -200,7 +212,7 @@ constexpr void for_each_suffix(route_problem const& g, unpacked const& u, plan_s
       for_each_arrival(g, u, s, u.list[d] + u.length[d] - n, n, d, [&](plan_state to) { f(motion::all_to_all, set, to, moved); });
       if (n > 1) continue;
       for (int family = 0; family < g.families; ++family) // the same axis and place, another family
-        if (family != u.family[a] && g.reachable[family] && (!g.picky[family] || is_as_wanted(g, u, d, u.length[d] - 1, a, family)))
+        if (family != u.family[a] && may_arrive(g, u, d, u.length[d] - 1, set, family))
           f(motion::repartition, set,
             with_field(s, a, plan_field(plan_shard, static_cast<unsigned>(d), static_cast<unsigned>(u.length[d] - 1), static_cast<unsigned>(family))),
             price(g, motion::repartition, j, parts));

@@ -138,8 +138,8 @@ constexpr planned_route route_between(typing const& from, typing const& to, plan
     bool const is_sum = q.kind == kind::partial && q.fold == monoid::sum;
     if (may_be_sum && (is_sum || wish.all_targets)) g.to_partial |= bit;
     if (q.kind == kind::invariant && (p.kind != kind::replicate || wish.insisted)) g.to_invariant |= bit;
-    if (p.kind == kind::shard) g.source_axes[p.dim] |= bit;
-    if (q.kind == kind::shard) g.target_axes[q.dim] |= bit;
+    if (p.kind == kind::shard) g.source_axes[p.dim].add(a, m.even[p.family]);
+    if (q.kind == kind::shard) g.target_axes[q.dim].add(a, m.even[q.family]);
   }
   r.from = state_of(r, from);
   r.to = state_of(r, to);
@@ -155,10 +155,13 @@ constexpr bool needs_division(planned_route const& r, step_list const& path) {
   for (int k = 0; k < path.size; ++k) {
     auto const u = unpack(path.steps[k].after, r.problem.axes);
     for (int d = 0; d < r.problem.dims; ++d) {
-      unsigned axes = 0;
-      for (int i = 0; i < u.length[d]; ++i)
-        if (r.problem.even[u.family[u.list[d][i]]]) axes |= 1u << u.list[d][i];
-      if ((axes & ~unsigned{r.problem.source_axes[d]}) && (axes & ~unsigned{r.problem.target_axes[d]})) return true;
+      dealt_axes list, to_last; // of the list, and up to its last equal pieces
+      for (int i = 0; i < u.length[d]; ++i) {
+        bool const even = r.problem.even[u.family[u.list[d][i]]];
+        list.add(u.list[d][i], even);
+        if (even) to_last = list;
+      }
+      if (!r.problem.source_axes[d].has(to_last) && !r.problem.target_axes[d].has(to_last)) return true;
     }
   }
   return false;
