@@ -4,6 +4,7 @@
 #include "catch.hpp"
 
 #include <sla/spmd/plan/plan_set.hpp>
+#include <sla/spmd/strategies/einsum.hpp>
 
 namespace test_plan_call {
 namespace {
@@ -20,6 +21,7 @@ using B0 = Shard<0, Balanced>;
 using B1 = Shard<1, Balanced>;
 
 struct product {};
+struct times {};
 struct held {
   using value_type = double;
   using extents_type = Extents<512, 512>;
@@ -33,6 +35,8 @@ using On = distributed<held, Mesh, Q...>;
 template <>
 inline constexpr sla::op_rule sla::rule_of<test_plan_call::product> = {
     .indices = index_use::matvec, .linear = linearity::separate, .contraction = monoid::sum};
+template <>
+inline constexpr auto sla::rule_of<test_plan_call::times> = sla::strategies::einsum("mk,kn->mn");
 
 namespace test_plan_call {
 namespace {
@@ -68,6 +72,23 @@ TEST_CASE("no plan of a call deals out what equal pieces do not divide") {
   using X = distributed<six, Mesh, R, P, P>; // two ranks, then four
   using Parts = Arg<0, ReduceScatter<P, S0, "dp">, AllReduce<P, R, "tp">, AllGather<S0, R, "dp">>;
   STATIC_REQUIRE(std::is_same_v<plan_of<op::exp, X>, Plan<Parts, Apply<op::exp>, Result<>>>);
+}
+
+TEST_CASE("a table of sizes is taken over along the index and the axis that have it, and nowhere else") {
+  struct open {
+    using value_type = double;
+    using extents_type = Extents<dyn, dyn>;
+  };
+  using Pair = mesh<axis<"dp", 2>, axis<"tp", 4>>;
+  using T0 = Shard<0, Table<3, 5>>;
+  using T1 = Shard<1, Table<3, 5>>;
+  using Sum = distributed<open, Pair, T0, P>;
+  using Whole = distributed<open, Pair, R, R>;
+  STATIC_REQUIRE(std::is_same_v<plan_of<op::exp, Sum>, Plan<Arg<0, AllReduce<P, R, "tp">>, Apply<op::exp>, Result<>>>);
+  STATIC_REQUIRE(std::is_same_v<plan_of<op::add, distributed<open, Pair, T0, R>, Whole>,
+                                Plan<Arg<0>, Arg<1, Convert<R, T0, "dp">>, Apply<op::add>, Result<>>>);
+  STATIC_REQUIRE(std::is_same_v<plan_of<times, Whole, distributed<open, Pair, T0, R>>,
+                                Plan<Arg<0, Convert<R, T1, "dp">>, Arg<1>, Apply<times>, Result<>>>);
 }
 
 } // namespace test_plan_call

@@ -240,3 +240,81 @@ TEST_CASE("sparse operands stay where they are, and what fits is left alone") {
       }
   }
 }
+
+namespace {
+
+/// The placement of the index of dimension d: its axes in order, up to axis a, with their families.
+std::vector<std::pair<int, int>> dealt_up_to(typing const& t, int d, int a) {
+  std::vector<std::pair<int, int>> out;
+  auto const order = order_of(t, d);
+  for (int n = 0; n < order.count; ++n) {
+    out.emplace_back(order.axis[n], t.on[order.axis[n]].family);
+    if (order.axis[n] == a) return out;
+  }
+  return {};
+}
+
+std::int16_t const by_table = 1; // a family that refuses extents
+
+/// All placements, with each subset of the shards by that family.
+std::vector<typing> with_tables(int rank) {
+  std::vector<typing> out;
+  for (auto const& t : all_typings(rank))
+    for (unsigned by = 0; by < 4; ++by) {
+      auto u = t;
+      bool fits = true;
+      for (int a = 0; a < 2; ++a)
+        if (by >> a & 1) fits = fits && t.on[a].kind == placement_kind::shard, u.on[a].family = by_table;
+      if (fits) out.push_back(u);
+    }
+  return out;
+}
+
+/// Plans of two operands from all such placements, `index` names their dimensions. Returns how many plans deal out by that family anew.
+int plans_with_tables(strategy const& how, std::vector<std::vector<int>> const& index) {
+  int wrong = 0, anew = 0, none = 0;
+  for (auto const& x : with_tables(int(index[0].size())))
+    for (auto const& y : with_tables(int(index[1].size()))) {
+      operation_problem p;
+      p.how = how;
+      p.inputs = 2;
+      p.mesh = two_axes();
+      p.mesh.families = 2;
+      p.mesh.stated[by_table] = p.mesh.picky[by_table] = true;
+      p.given[0] = as_operand(x);
+      p.given[1] = as_operand(y);
+      fixed_array<std::int64_t, max_operands> const bytes{{1 << 20, 1 << 16}};
+      auto const plan = plan_operation(p, bytes);
+      none += !plan.reachable();
+      for (int k = 0; k < 2 && plan.reachable(); ++k) {
+        auto const route = route_of_operand(p, k);
+        auto g = route.problem;
+        g.bytes = bytes[k];
+        auto const path = search<1024>(g, route.from).path(state_of(route, plan.operand[k]));
+        for (int n = 0; n < path.size; ++n) {
+          auto const t = typing_of(route, path.steps[n].after, p.given[k].type);
+          for (int a = 0; a < 2; ++a) {
+            if (t.on[a].kind != placement_kind::shard || t.on[a].family != by_table) continue;
+            auto const here = dealt_up_to(t, t.on[a].dim, a);
+            bool found = false;
+            for (int l = 0; l < 2; ++l)
+              for (int d = 0; d < int(index[std::size_t(l)].size()); ++d)
+                found = found || (index[std::size_t(l)][std::size_t(d)] == index[std::size_t(k)][std::size_t(t.on[a].dim)] &&
+                                  here == dealt_up_to(p.given[l].type, d, a));
+            wrong += !found;
+            anew += here != dealt_up_to(p.given[k].type, t.on[a].dim, a);
+          }
+        }
+      }
+    }
+  CHECK(wrong == 0);
+  CHECK(none == 0);
+  return anew;
+}
+
+} // namespace
+
+TEST_CASE("a family that refuses extents deals out of an operand only what it does of another along the same index") {
+  CHECK(plans_with_tables(strategies::add(dims::unknown(2), dims::unknown(2)), {{0, 1}, {0, 1}}) > 0);
+  CHECK(plans_with_tables(strategies::einsum("mk,k->m"), {{0, 1}, {1}}) > 0);
+}

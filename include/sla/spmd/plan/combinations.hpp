@@ -60,12 +60,8 @@ struct extent_source {
   std::int8_t operand = -1, dim = -1;
 };
 constexpr extent_source source_of_extent(operation_problem const& p, int d) {
-  for (int n = 0; n < p.how.size; ++n) {
-    auto const& r = p.how.rules[n];
-    if (r.out[0].kind != slot_kind::shard || r.out[0].dim != d) continue;
-    for (int k = 0; k < p.inputs; ++k)
-      if (r.in[k].kind == slot_kind::shard) return {static_cast<std::int8_t>(k), r.in[k].dim};
-  }
+  for (int k = 0; k < p.inputs; ++k)
+    if (int const e = dim_of_index(p.how, -1, d, k); e >= 0) return {static_cast<std::int8_t>(k), static_cast<std::int8_t>(e)};
   return {};
 }
 
@@ -134,6 +130,9 @@ constexpr combinations combinations_of(operation_problem const& p, axis_choices 
   out.add(first, p.inputs);
   axis_choice const* chosen[max_mesh_axes] = {};
   fixed_array<int, max_mesh_axes> order{};
+  fixed_array<planned_route, max_operands> route{};
+  for (int k = 0; k < p.inputs; ++k)
+    if (p.given[k].type.axes > 0) route[k] = route_of_operand(p, k);
   auto const take = [&] {
     operation_plan now;
     now.result.axes = p.mesh.axes;
@@ -145,6 +144,7 @@ constexpr combinations combinations_of(operation_problem const& p, axis_choices 
       bool const typed = !p.given[k].weak && p.given[k].type.axes > 0;
       now.operand[k] = typed ? chosen_typing(p.given[k].type, k, chosen, order, p.mesh.axes) : p.given[k].type;
       if (check_placements(now.operand[k]).what != code::ok) return;
+      if (typed && !is_in_pattern(route[k].problem, state_of(route[k], now.operand[k]))) return;
     }
     out.add(now, p.inputs);
   };

@@ -53,6 +53,29 @@ constexpr bool fits_as_given(operation_problem const& p) {
   return now.ok() && (!p.wished || now.type == p.wish);
 }
 
+/// The dimension of operand `to` that has the index of dimension d of operand k (the result is operand -1); -1: no rule says.
+constexpr int dim_of_index(strategy const& s, int k, int d, int to) {
+  auto const slot_of = [](rule const& r, int n) { return n < 0 ? r.out[0] : r.in[n]; };
+  for (int n = 0; n < s.size; ++n) {
+    auto const at = slot_of(s.rules[n], k), there = slot_of(s.rules[n], to);
+    if (at.kind == slot_kind::shard && at.dim == d && there.kind == at.kind && there.partition == at.partition) return there.dim;
+  }
+  return -1;
+}
+
+/// What the placements of operand k (of the result: -1) say of operand `to`: where it has the same indices, it can be dealt out likewise.
+constexpr typing seen_from(strategy const& s, typing const& t, int k, int to, typing like) {
+  for (int a = 0; a < like.axes; ++a) {
+    like.on[a] = {placement_kind::replicate};
+    if (a >= t.axes || t.on[a].kind != placement_kind::shard) continue;
+    int const d = dim_of_index(s, k, t.on[a].dim, to);
+    if (d < 0) continue;
+    like.on[a] = t.on[a];
+    like.on[a].dim = static_cast<std::int8_t>(d);
+  }
+  return like;
+}
+
 /// The problem of one operand, with all of its placements as targets; `to` of it says nothing.
 constexpr planned_route route_of_operand(operation_problem const& p, int k) {
   typing kinds = p.given[k].type;
@@ -67,7 +90,13 @@ constexpr planned_route route_of_operand(operation_problem const& p, int k) {
   for (auto const& o : p.operands()) meet(o.type);
   if (p.wished) meet(p.wish);
   wish.extent = p.extent[k];
-  return route_between(p.given[k].type, kinds, p.mesh, wish);
+  auto r = route_between(p.given[k].type, kinds, p.mesh, wish);
+  auto& g = r.problem;
+  bool any = false;
+  for (int f = 0; f < g.families; ++f) any |= g.picky[f] = p.mesh.picky[r.family[f]];
+  for (int n = p.wished ? -1 : 0; any && n < p.inputs; ++n)
+    g.pattern[g.patterns++] = state_of(r, seen_from(p.how, n < 0 ? p.wish : p.given[n].type, n, k, p.given[k].type));
+  return r;
 }
 
 struct choice_builder {
