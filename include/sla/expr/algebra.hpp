@@ -94,6 +94,49 @@ auto operator*(A&& a, B&& b) {
   return detail::sparse_product(detail::stored(a), detail::stored(b));
 }
 
+// What would not be sparse, or is said otherwise, is refused by one sentence.
+namespace detail {
+template <class L, class R>
+concept SparseAndDense = (SparseOperand<L> && Operand<R>) || (Operand<L> && SparseOperand<R>);
+template <class L, class R>
+concept SparseQuotient = (SparseOperand<L> && Tensorial<R>) || (Operand<L> && SparseOperand<R>);
+/// The operand that the result would resemble.
+template <class L, class R>
+auto refused_operand(L&& l, R&& r) {
+  if constexpr (Tensorial<L> || Tensorial<R>)
+    return dense_operand(std::forward<L>(l), std::forward<R>(r));
+  else if constexpr (SparseOperand<L>)
+    return stored(l);
+  else
+    return stored(r);
+}
+} // namespace detail
+template <class L, class R>
+  requires detail::SparseAndDense<L, R>
+auto operator+(L&& l, R&& r) {
+  static_assert(always_false<L>, "sla: A + x: A is sparse, and what it does not store would be filled; to shift its diagonal add a sparse s * I, "
+                                 "to change what is stored with_values(A, values(A) + x)");
+  return detail::refused_operand(std::forward<L>(l), std::forward<R>(r));
+}
+template <class L, class R>
+  requires detail::SparseAndDense<L, R>
+auto operator-(L&& l, R&& r) {
+  static_assert(always_false<L>, "sla: A - x: A is sparse, and what it does not store would be filled; to shift its diagonal subtract a sparse s * I, "
+                                 "to change what is stored with_values(A, values(A) - x)");
+  return detail::refused_operand(std::forward<L>(l), std::forward<R>(r));
+}
+template <Tensorial X, SparseOperand A>
+auto operator*(X&& x, A&&) {
+  static_assert(always_false<X>, "sla: x * A: a sparse tensor is the left factor; of a vector, x A is transpose(A) * x, and diag(x) A is scale_rows(A, x)");
+  return as_node(std::forward<X>(x));
+}
+template <class L, class R>
+  requires detail::SparseQuotient<L, R>
+auto operator/(L&& l, R&& r) {
+  static_assert(always_false<L>, "sla: a quotient with a sparse tensor: A^-1 b is solve(A, b), and rows divided by x are scale_rows(A, 1.0 / x)");
+  return detail::refused_operand(std::forward<L>(l), std::forward<R>(r));
+}
+
 namespace detail {
 /// diag(d) A, or A diag(d): d has an element for each scalar row, or column, of each batch item.
 template <bool Rows, class A, class D>

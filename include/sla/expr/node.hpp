@@ -229,6 +229,15 @@ concept Operand = requires { as_node(std::declval<X>()); };
 template <class X>
 concept Tensorial = Operand<X> && !Number<X> && !std::same_as<typename node_t<X>::extents_type, no_extents>;
 
+namespace detail {
+/// Numbers in a container that is no tensor, a std::vector for one: operators refuse it by a sentence of their own.
+template <class X>
+concept ForeignNumbers = !Operand<X> && requires(X const& x) {
+  requires Scalar<std::remove_cvref_t<decltype(*x.data())>>;
+  x.size();
+};
+} // namespace detail
+
 // ---- maps over trees ----------------------------------------------------------------------------------------------------
 
 /// The tree over views only: what kernels receive. The expression must outlive it.

@@ -29,6 +29,23 @@ auto elementwise(L&& l, R&& r, char const* name) {
   }
 }
 
+template <class L, class R>
+concept WithForeignNumbers = (Tensorial<L> && ForeignNumbers<R>) || (ForeignNumbers<L> && Tensorial<R>);
+/// The operand that has elements: what a refused operation returns, so that its sentence is the only error.
+template <class L, class R>
+auto dense_operand(L&& l, R&& r) {
+  if constexpr (Tensorial<L>)
+    return as_node(std::forward<L>(l));
+  else
+    return as_node(std::forward<R>(r));
+}
+template <class Op, class L, class R>
+  requires WithForeignNumbers<L, R>
+auto elementwise(L&& l, R&& r, char const*) {
+  static_assert(always_false<L>, "sla: elementwise operation on tensors: one of the operands is an array of numbers, not a tensor: borrow(y.data(), n) is one of the same numbers, not copied");
+  return dense_operand(std::forward<L>(l), std::forward<R>(r));
+}
+
 template <class Op, class X>
 auto elementwise(X&& x) {
   return unary<Op, node_t<X>>{as_node(std::forward<X>(x))};
@@ -36,7 +53,7 @@ auto elementwise(X&& x) {
 } // namespace detail
 
 template <class L, class R>
-concept ElementwisePair = Operand<L> && Operand<R> && (Tensorial<L> || Tensorial<R>);
+concept ElementwisePair = (Operand<L> && Operand<R> && (Tensorial<L> || Tensorial<R>)) || detail::WithForeignNumbers<L, R>;
 
 template <class L, class R>
   requires ElementwisePair<L, R>

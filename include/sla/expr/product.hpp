@@ -313,12 +313,8 @@ auto operator*(A&& a, X&& x) {
     return as_node(std::forward<X>(x));
   }
 }
-/// Refused: numbers in a container that is no tensor, by one sentence.
-template <SparseOperand A, class X>
-  requires(!Tensorial<X> && requires(X const& x) {
-    requires Scalar<std::remove_cvref_t<decltype(*x.data())>>;
-    x.size();
-  })
+/// Refused by one sentence.
+template <SparseOperand A, detail::ForeignNumbers X>
 vector<double> operator*(A&&, X const&) {
   static_assert(always_false<X>, "sla: A * x: x is an array of numbers, not a tensor: borrow(x.data(), n) is one of the same numbers, not copied");
   return {};
