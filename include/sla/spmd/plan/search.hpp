@@ -233,6 +233,36 @@ constexpr distances<Capacity> search(route_problem const& g, plan_state source, 
   return r;
 }
 
+/// What it costs at least to hold something on one axis and something on another, whatever is on the rest.
+struct pair_floors {
+  static constexpr int ids = 16, last = ids - 1;
+  std::int8_t id[max_mesh_axes][128] = {}; ///< of the fields of an axis without their places, from 1 on; many have the last
+  std::int8_t known[max_mesh_axes] = {};
+  std::int64_t above[max_mesh_axes][max_mesh_axes][ids * ids] = {}; ///< the least cost plus 1 of the pair; 0: it is not settled
+
+  static constexpr unsigned number(unsigned field) { return (field & 31) | (field >> 8) << 5; }
+  constexpr int id_of(int a, unsigned field) const { return id[a][number(field)]; }
+};
+template <int Capacity>
+constexpr pair_floors floors_of(distances<Capacity> const& d, int axes) {
+  pair_floors out;
+  for (int n = 0; n < d.size; ++n) {
+    if (d.place[n] >= 0) continue;
+    std::int64_t const cost = d.cost[n] + 1;
+    int now[max_mesh_axes] = {};
+    for (int a = 0; a < axes; ++a) {
+      auto& id = out.id[a][pair_floors::number(static_cast<unsigned>(d.state[n] >> (10 * a) & 1023))];
+      if (!id) id = out.known[a] < pair_floors::last ? ++out.known[a] : out.known[a];
+      now[a] = id;
+      for (int b = 0; b <= a; ++b) {
+        auto& above = out.above[a][b][now[a] * pair_floors::ids + now[b]];
+        if (!above || cost < above) above = cost;
+      }
+    }
+  }
+  return out;
+}
+
 /// The cost of given steps as a line in the bytes of the tensor.
 constexpr cost_line line_of(route_problem const& g, step_list const& path) {
   cost_line total;
