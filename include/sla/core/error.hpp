@@ -5,9 +5,9 @@
 
 #include <cstddef>
 #include <initializer_list>
-#include <memory>
-#include <sstream>
+#include <ostream>
 #include <stdexcept>
+#include <streambuf>
 #include <string>
 
 namespace sla {
@@ -64,16 +64,32 @@ struct text_part {
 };
 template <class T>
 text_part printed_part(T const& value) {
-  return {std::addressof(value), [](std::ostream& out, void const* v) { out << *static_cast<T const*>(v); }};
+  return {&value, [](std::ostream& out, void const* v) { out << *static_cast<T const*>(v); }};
 }
 template <std::size_t Length>
 text_part printed_part(char const (&literal)[Length]) {
   return {literal, [](std::ostream& out, void const* v) { out << static_cast<char const*>(v); }};
 }
+/// Appends to a text what is printed; <sstream> would be dear for every header that throws.
+class text_buffer : public std::streambuf {
+public:
+  explicit text_buffer(std::string& text) : text_(text) {}
+
+protected:
+  int_type overflow(int_type c) override { return text_ += traits_type::to_char_type(c), c; }
+  std::streamsize xsputn(char const* s, std::streamsize n) override {
+    return text_.append(s, static_cast<std::size_t>(n)), n;
+  }
+
+private:
+  std::string& text_;
+};
 inline std::string printed(std::initializer_list<text_part> parts) {
-  std::ostringstream out;
+  std::string all;
+  text_buffer buffer(all);
+  std::ostream out(&buffer);
   for (text_part const& p : parts) p.print(out, p.value);
-  return out.str();
+  return all;
 }
 } // namespace detail
 

@@ -2,6 +2,7 @@
 // Rules of own operations that are not tables: whole operands only, a function of the operands, or a composition of
 // type-only operations on "placements" values. How an operation names its rule is in spmd/op_rule.hpp.
 #pragma once
+#include <concepts>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -295,14 +296,23 @@ constexpr value operator*(L const& l, R const& r) { return apply<op::mul>(l, r);
 template <class L, class R>
 requires Operands<L, R>
 constexpr value operator/(L const& l, R const& r) { return apply<op::div>(l, r); }
-constexpr value operator-(value const& x) { return apply<op::neg>(x); }
-constexpr value exp(value const& x) { return apply<op::exp>(x); }
-constexpr value log(value const& x) { return apply<op::log>(x); }
-constexpr value sqrt(value const& x) { return apply<op::sqrt>(x); }
-constexpr value abs(value const& x) { return apply<op::abs>(x); }
-constexpr value tanh(value const& x) { return apply<op::tanh>(x); }
-constexpr value sum(value const& x) { return apply<op::sum>(x); }
-constexpr value dot(value const& x, value const& y) { return apply<op::dot>(x, y); }
+// Templates all of them: a program without compositions does not pay for their rules.
+template <std::same_as<value> V>
+constexpr value operator-(V const& x) { return apply<op::neg>(x); }
+template <std::same_as<value> V>
+constexpr value exp(V const& x) { return apply<op::exp>(x); }
+template <std::same_as<value> V>
+constexpr value log(V const& x) { return apply<op::log>(x); }
+template <std::same_as<value> V>
+constexpr value sqrt(V const& x) { return apply<op::sqrt>(x); }
+template <std::same_as<value> V>
+constexpr value abs(V const& x) { return apply<op::abs>(x); }
+template <std::same_as<value> V>
+constexpr value tanh(V const& x) { return apply<op::tanh>(x); }
+template <std::same_as<value> V>
+constexpr value sum(V const& x) { return apply<op::sum>(x); }
+template <std::same_as<value> V>
+constexpr value dot(V const& x, V const& y) { return apply<op::dot>(x, y); }
 
 } // namespace rules
 
