@@ -62,7 +62,9 @@ TEST_CASE_METHOD(fixture, "what was not reached is thrown by solve, with the rep
 TEST_CASE_METHOD(fixture, "an indefinite matrix, or preconditioner, is named") {
   auto const diagonal = sla::diagonal_positions(A.pattern());
   A.values()[diagonal[7]] = -4;
-  CHECK(sla::try_solve(A, b, sla::cg{}).report.reason() == sla::reason::indefinite_matrix);
+  auto const report = sla::try_solve(A, b, sla::cg{}).report;
+  CHECK(report.reason() == sla::reason::indefinite_matrix);
+  CHECK_THAT(report.choice, ContainsSubstring("take minres{}"));
   auto const by = sla::try_solve(A, b, sla::cg{}, sla::jacobi{}).report.reason();
   CHECK((by == sla::reason::indefinite_preconditioner || by == sla::reason::indefinite_matrix));
 }

@@ -129,6 +129,7 @@ solution<V> call(A const& a, Method const& method, M const& m, V const& b, repor
     method_run<decltype(space), V> const run = [&](auto const& make_stop) { return method.run(space, a, m, b, x, make_stop); };
     drive(space, run, {method.rtol, method.atol, method.max_iterations, method.watch}, a, b, x, guessed, has_history<Options...>, out);
     if constexpr (requires { m.failure(index_t()); }) name_failures(m, out);
+    if (out.reason() == reason::indefinite_matrix && out.choice.empty()) out.choice = "for an indefinite matrix take minres{} if it is Hermitian, gmres{} if not";
     if constexpr (std::same_as<real_t<typename V::value_type>, float>)
       if (out.reason() == reason::stagnated && method.rtol < 1e-5)
         out.choice += text(out.choice.empty() ? "" : "; ", "b is float, which holds seven digits: ask for less, such as .rtol = 1e-5, or solve with cast<double>(b)");
