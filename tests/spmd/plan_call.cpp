@@ -5,6 +5,7 @@
 
 #include <sla/spmd/plan/plan_set.hpp>
 #include <sla/spmd/strategies/einsum.hpp>
+#include <sla/spmd/strategies/move.hpp>
 
 namespace test_plan_call {
 namespace {
@@ -22,6 +23,7 @@ using B1 = Shard<1, Balanced>;
 
 struct product {};
 struct times {};
+struct regrouped {};
 struct held {
   using value_type = double;
   using extents_type = Extents<512, 512>;
@@ -37,6 +39,8 @@ inline constexpr sla::op_rule sla::rule_of<test_plan_call::product> = {
     .indices = index_use::matvec, .linear = linearity::separate, .contraction = monoid::sum};
 template <>
 inline constexpr auto sla::rule_of<test_plan_call::times> = sla::strategies::einsum("mk,kn->mn");
+template <>
+inline constexpr auto sla::rule_of<test_plan_call::regrouped> = sla::strategies::reshape(sla::dims(24, 4), sla::dims(4, 24));
 
 namespace test_plan_call {
 namespace {
@@ -89,6 +93,24 @@ TEST_CASE("a table of sizes is taken over along the index and the axis that have
                                 Plan<Arg<0>, Arg<1, Convert<R, T0, "dp">>, Apply<op::add>, Result<>>>);
   STATIC_REQUIRE(std::is_same_v<plan_of<times, Whole, distributed<open, Pair, T0, R>>,
                                 Plan<Arg<0, Convert<R, T1, "dp">>, Arg<1>, Apply<times>, Result<>>>);
+}
+
+TEST_CASE("what wants as many equal pieces as divide its extents is called with such") {
+  struct table {
+    using value_type = double;
+    using extents_type = Extents<24, 4>;
+  };
+  using Pair = mesh<axis<"dp", 2>, axis<"tp", 4>>;
+  using Eighths = distributed<table, Pair, S0, S0>; // the leading four of the result in eight pieces
+  STATIC_REQUIRE(!well_typed<regrouped, Eighths>);
+  using Quarters = Arg<0, PermuteShards<S0, S0, "tp", "dp">, AllGather<Shard<0, Even, 1>, R, "dp">>;
+  STATIC_REQUIRE(std::is_same_v<plan_of<regrouped, Eighths>, Plan<Quarters, Apply<regrouped>, Result<>>>);
+  using Unequal = distributed<table, Pair, B0, R>;
+  STATIC_REQUIRE(!well_typed<regrouped, Unequal>);
+  STATIC_REQUIRE(std::is_same_v<plan_of<regrouped, Unequal>, Plan<Arg<0, AllGather<B0, R, "dp">>, Apply<regrouped>, Result<>>>);
+  using Halves = distributed<table, Pair, S0, R>;
+  STATIC_REQUIRE(well_typed<regrouped, Halves>);
+  STATIC_REQUIRE(std::is_same_v<plan_of<regrouped, Halves>, Plan<Arg<0>, Apply<regrouped>, Result<>>>);
 }
 
 } // namespace test_plan_call

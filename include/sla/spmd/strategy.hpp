@@ -99,6 +99,13 @@ struct strategy {
     rules[size++] = r;
     return *this;
   }
+  /// Does a rule ask how many equal pieces all axes together make of a dimension?
+  constexpr bool counts_pieces() const {
+    bool any = false;
+    for (int n = 0; n < size; ++n)
+      for (int k = 0; k < inputs; ++k) any = any || rules[n].in[k].even;
+    return any;
+  }
 
   /// One pending reduction of each of `folds` passes through the operands of `group`, all of them at once, to all
   /// results; the other operands are replicated. For idempotent reductions some of the group may be replicated too.

@@ -78,6 +78,7 @@ struct call_query {
     ((p.given[k] = detail::operand_of<Ts, mesh_type, keys>(), p.stays[k] = !Distributed<Ts> || p.given[k].type.is_sparse(),
       p.extent[k] = setting::open ? fixed_array<std::int64_t, max_dims>{} : whole_of<Ts>().extent, ++k),
      ...);
+    p.asked = detail::circumstances_for<std::remove_cvref_t<decltype(rule_of<Op>)>, mesh_type, keys>();
     p.how = planned_strategy(rule_of<Op>, p.operands());
     []<class... Q>(operation_problem& q, placements<Q...>) {
       if constexpr (sizeof...(Q) > 0) {
@@ -242,7 +243,7 @@ inline constexpr operation_plan best_call_v = [] {
   if constexpr (Query::trivial) {
     operation_plan out{0};
     for (int k = 0; k < Query::problem.inputs; ++k) out.operand[k] = Query::problem.given[k].type;
-    out.result = check(Query::problem.how, Query::problem.operands()).type;
+    out.result = Query::problem.as_given().type;
     return out;
   } else {
     return search_of<Query>::best;

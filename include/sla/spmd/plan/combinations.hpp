@@ -146,7 +146,7 @@ constexpr combinations combinations_of(operation_problem const& p, axis_choices 
       if (check_placements(now.operand[k]).what != code::ok) return;
       if (typed && !is_in_pattern(route[k].problem, state_of(route[k], now.operand[k]))) return;
     }
-    out.add(now, p.inputs);
+    if (p.takes(now.operand.data)) out.add(now, p.inputs);
   };
   auto const descend = [&](auto const& self, int a) -> void {
     if (a == p.mesh.axes) return take();

@@ -232,6 +232,22 @@ constexpr void for_each_suffix(route_problem const& g, unpacked const& u, plan_s
   }
 }
 
+/// The k-th order of n axes.
+constexpr fixed_array<int, max_mesh_axes> search_order(int n, int k) {
+  fixed_array<int, max_mesh_axes> left{}, order{};
+  for (int i = 0; i < n; ++i) left[i] = i;
+  int weight = 1;
+  for (int i = 2; i <= n; ++i) weight *= i;
+  for (int i = 0; i < n; ++i) {
+    weight /= n - i;
+    int const pick = k / weight;
+    k %= weight;
+    order[i] = left[pick];
+    for (int m = pick; m + 1 < n - i; ++m) left[m] = left[m + 1];
+  }
+  return order;
+}
+
 /// Other orders of the axes that deal out one dimension, all in equal pieces: each rank sends its part to one other.
 template <class F>
 constexpr void for_each_order(route_problem const& g, unpacked const& u, plan_state s, std::int64_t parts, F const& f) {
@@ -242,20 +258,14 @@ constexpr void for_each_order(route_problem const& g, unpacked const& u, plan_st
     if (!even) continue;
     int total = 1;
     for (int i = 2; i <= n; ++i) total *= i;
-    for (int k = 1; k < total; ++k) { // the k-th permutation, by the digits of k in the factorial base
-      signed char left[max_mesh_axes] = {};
-      for (int i = 0; i < n; ++i) left[i] = u.list[d][i];
-      int rest = k, weight = total;
+    for (int k = 1; k < total; ++k) {
+      auto const order = search_order(n, k);
       unsigned set = 0;
       joined_axes j;
       plan_state to = s;
       for (int i = 0; i < n; ++i) {
-        weight /= n - i;
-        int const pick = rest / weight;
-        rest %= weight;
-        int const a = left[pick];
-        for (int m = pick; m + 1 < n - i; ++m) left[m] = left[m + 1];
-        if (a == u.list[d][i]) continue;
+        int const a = u.list[d][order[i]];
+        if (order[i] == i) continue;
         set |= 1u << a;
         j.take(g, a);
         to = with_field(to, a, plan_field(plan_shard, static_cast<unsigned>(d), static_cast<unsigned>(i), u.family[a]));

@@ -22,10 +22,19 @@ struct operation_problem {
   fixed_array<fixed_array<std::int64_t, max_dims>, max_operands> extent{};   ///< of the whole operands; 0: unknown
   fixed_array<bool, max_operands> stays{};                                   ///< operands that no plan moves
   plan_setting mesh{};
+  circumstances asked{}; ///< what the call is asked besides
   bool wished = false;
   typing wish{}; ///< the placements wanted of the first result
 
   constexpr std::span<operand const> operands() const { return {given.data, static_cast<std::size_t>(inputs)}; }
+  constexpr typing_outcome as_given() const { return check(how, operands(), asked); }
+  /// Axes are decided one by one: does the operation take what all of them together make of the operands?
+  constexpr bool takes(typing const* types) const {
+    if (!how.counts_pieces()) return true;
+    auto then = *this;
+    for (int k = 0; k < inputs; ++k) then.given[k].type = types[k];
+    return then.as_given().ok();
+  }
 };
 
 /// What the operands may hold on one axis, and what the result is then; in order of preference.
@@ -49,7 +58,7 @@ struct operation_plan {
 
 /// Do the operands fit as they are? Then nothing is searched.
 constexpr bool fits_as_given(operation_problem const& p) {
-  auto const now = check(p.how, p.operands());
+  auto const now = p.as_given();
   return now.ok() && (!p.wished || now.type == p.wish);
 }
 
@@ -106,9 +115,11 @@ struct choice_builder {
   fixed_array<std::int16_t, max_plan_families> family{};
   int families = 0;
   bool invariant = false;
+  circumstances asked;
   axis_choices out{};
 
-  constexpr choice_builder(operation_problem const& problem, int a) : p(problem), axis(a), trial(problem.given) {
+  constexpr choice_builder(operation_problem const& problem, int a) : p(problem), axis(a), trial(problem.given), asked(problem.asked) {
+    asked.ranks = {}; // pieces are counted when all axes are chosen
     auto const meet = [&](typing const& t) {
       for (int b = 0; b < t.axes; ++b)
         if (t.on[b].kind == placement_kind::shard) {
@@ -125,7 +136,7 @@ struct choice_builder {
 
   constexpr void put(int k) { // what operand k and the later ones may hold
     if (k == p.inputs) {
-      auto const one = detail::decide(p.how, {trial.data, static_cast<std::size_t>(k)}, axis, {});
+      auto const one = detail::decide(p.how, {trial.data, static_cast<std::size_t>(k)}, axis, asked);
       if (one.why != code::ok || out.size == max_axis_choices) return;
       auto& c = out.choice[out.size++];
       for (int n = 0; n < k; ++n) c.in[n] = trial[n].type.on[axis];
@@ -153,22 +164,6 @@ struct choice_builder {
     }
   }
 };
-
-/// The k-th order of n axes.
-constexpr fixed_array<int, max_mesh_axes> search_order(int n, int k) {
-  fixed_array<int, max_mesh_axes> left{}, order{};
-  for (int i = 0; i < n; ++i) left[i] = i;
-  int weight = 1;
-  for (int i = 2; i <= n; ++i) weight *= i;
-  for (int i = 0; i < n; ++i) {
-    weight /= n - i;
-    int const pick = k / weight;
-    k %= weight;
-    order[i] = left[pick];
-    for (int m = pick; m + 1 < n - i; ++m) left[m] = left[m + 1];
-  }
-  return order;
-}
 
 /// The loop over all combinations. `distance(k, state)` and `steps(k, state)` speak of operand k, `after(result)` of the way from
 /// a result to the wish. What costs more than the best so far by its floors alone is not looked at.
@@ -265,6 +260,7 @@ struct combination_search {
       now.operand[k] = p.given[k].weak || p.given[k].type.axes == 0 ? p.given[k].type : with_choices(p.given[k].type, k);
       if (check_placements(now.operand[k]).what != code::ok) return;
     }
+    if (!p.takes(now.operand.data)) return;
     if (p.wished) {
       auto const more = after(now.result);
       if (more.cost >= unreachable_cost) return;
@@ -358,7 +354,7 @@ constexpr operation_plan plan_operation(operation_problem const& p, fixed_array<
   if (fits_as_given(p)) {
     operation_plan out{0};
     for (int k = 0; k < p.inputs; ++k) out.operand[k] = p.given[k].type;
-    out.result = check(p.how, p.operands()).type;
+    out.result = p.as_given().type;
     return out;
   }
   fixed_array<axis_choices, max_mesh_axes> choices{};

@@ -36,7 +36,7 @@ struct halo_choice {
   int operand = -1, axis = -1;
 };
 constexpr halo_choice halo_choice_of(operation_problem const& p) {
-  auto const now = check(p.how, p.operands());
+  auto const now = p.as_given();
   for (int a = 0; a < p.mesh.axes; ++a) {
     if (now.implied[a] != communication::halo) continue;
     for (int k = 0; k < p.inputs; ++k) {
@@ -44,7 +44,7 @@ constexpr halo_choice halo_choice_of(operation_problem const& p) {
       auto& at = other.given[k].type;
       if (at.is_sparse() || at.on[a].kind != placement_kind::shard) continue;
       at.on[a] = {placement_kind::replicate};
-      auto const then = check(other.how, other.operands());
+      auto const then = other.as_given();
       if (then.ok() && then.type == now.type) return {k, a};
     }
   }
