@@ -33,6 +33,15 @@ TEST_CASE("tensors have extents, zeros, and elements in rows") {
                     ContainsSubstring("3 values for a tensor of 2 x 2 = 4"));
 }
 
+TEST_CASE("tensors are printed, a line for each row") {
+  matrix<double> A({2, 3});
+  for (index_t n = 0; n < 6; ++n) A[n] = 0.5 * double(n);
+  CHECK(text(A) == "0 0.5 1\n1.5 2 2.5");
+  CHECK(text(vector<double>{1, 2, 3}) == "1 2 3");
+  CHECK(text(full<std::complex<float>, Extents<2, 1, 2>>({}, {1, -1})) == "(1,-1) (1,-1)\n(1,-1) (1,-1)");
+  CHECK(text(vector<double>(), "|", matrix<float>({2, 0})) == "|");
+}
+
 TEST_CASE("values are copied, and moved without a copy") {
   vector<double> a = full<double>(5, 2.0);
   auto b = a;

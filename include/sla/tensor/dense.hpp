@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <ostream>
 #include <type_traits>
 #include <utility>
 
@@ -159,6 +160,16 @@ template <class X>
 inline constexpr bool is_tensor = false;
 template <class T, class E, class Memory>
 inline constexpr bool is_tensor<tensor<T, E, Memory>> = true;
+
+/// The elements, row-major: those of the last axis on one line.
+template <class T, class E, class Memory>
+  requires(Memory::is_host)
+std::ostream& operator<<(std::ostream& out, tensor<T, E, Memory> const& x) {
+  index_t across = 1;
+  if constexpr (E::rank > 0) across = x.extent(E::rank - 1);
+  for (index_t n = 0; n < x.size(); ++n) out << (n == 0 ? "" : n % across == 0 ? "\n" : " ") << x[n];
+  return out;
+}
 
 template <class T, class E = Extents<dyn>>
 tensor<T, E> zeros(std::type_identity_t<E> extents) {
