@@ -47,7 +47,7 @@ constexpr bool decompose(axis_layout const& whole, std::span<named_axis const> s
   if (count > 0) {
     axis_layout taken[8]{};
     for (int n = 0; n < count; ++n) taken[n] = scope[static_cast<std::size_t>(chosen[n])].layout;
-    auto const flat = flatten(std::span<axis_layout const>(taken, static_cast<std::size_t>(count)));
+    auto const flat = flatten(std::span<axis_layout const>(taken).first(static_cast<std::size_t>(count)));
     if (!flat.ok()) return false;
     if (flat.layout == whole) return chosen[count] = -1, true;
   }
