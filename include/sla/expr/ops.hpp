@@ -75,6 +75,13 @@ template <class L, class R>
 auto operator/(L&& l, R&& r) {
   return detail::elementwise<op::div>(std::forward<L>(l), std::forward<R>(r), "x / y");
 }
+/// Refused by one sentence.
+template <class L, class R>
+  requires ElementwisePair<L, R>
+bool operator==(L const&, R const&) {
+  static_assert(always_false<L>, "sla: x == y of tensors: rounding decides; norm(x - y) <= tolerance compares them, and std::ranges::equal(x, y) element by element");
+  return false;
+}
 template <Tensorial X>
 auto operator-(X&& x) {
   return detail::elementwise<op::neg>(std::forward<X>(x));
