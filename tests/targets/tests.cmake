@@ -26,7 +26,7 @@ endfunction()
 
 sla_add_example_test(cg_by_hand)
 sla_add_example_test(tensor_parallel)
-if("mpi" IN_LIST SLA_TESTS AND NOT sla_mpi_missing)
+if(NOT sla_mpi_missing)
   sla_add_mpi_test(targets.06_mpi targets/06_mpi.cpp "1;2;4")
 endif()
 if("nvcc" IN_LIST SLA_TESTS AND CMAKE_CUDA_COMPILER)
