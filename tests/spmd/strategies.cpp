@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Strategies as values: the rules of products are exactly the sound ones (by enumeration over two ranks), expansion
 // over families, what is wrong with a strategy, and the filters across axes.
+#include <string>
 #include <vector>
 
 #include <sla/spmd/compose.hpp>
@@ -282,6 +283,26 @@ TEST_CASE("every rank of a sharded dimension has an index of it") {
   CHECK(!fits(dims(6, 3), {S(0), S(0), S(1)}));
   CHECK(fits(dims(1, 1), {R, P, R}));
   CHECK(fits(dims::unknown(2), {S(0), S(0), S(0)})); // checked at run time
+}
+
+TEST_CASE("a dimension that an operand lacks is refused, whoever is asked for it") {
+  auto const says = [](auto const& make) {
+    try {
+      static_cast<void>(make());
+    } catch (shape_error const& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  dims const m(4, 6);
+  CHECK(says([&] { return sum(m, over(2)); }) == "over(2): the dimensions of this operand are 0 to 1, or -1 to -2 from behind");
+  CHECK(says([&] { return fold(m, monoid::maximum, over(0, -3)); }) == "over(-3): the dimensions of this operand are 0 to 1, or -1 to -2 from behind");
+  CHECK(!says([&] { return along(m, over(7)); }).empty());
+  CHECK(!says([&] { return move_along(m, over(5)); }).empty());
+  CHECK(!says([&] { return cumulative_sum(m, 2); }).empty());
+  CHECK(says([&] { return sum(m, over(33)); }) == "over(33): no tensor has more than 8 dimensions");
+  CHECK(says([&] { return sum(m, over(0, 1, -1, -2)); }).empty());
+  CHECK(says([&] { return sum(m); }).empty());
 }
 
 TEST_CASE("what is wrong with a strategy") {

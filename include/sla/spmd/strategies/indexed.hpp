@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 
+#include <sla/core/error.hpp>
 #include <sla/core/meta.hpp>
 #include <sla/spmd/strategy.hpp>
 
@@ -34,14 +35,28 @@ struct dims {
 
 namespace strategies {
 
-/// A set of dimensions as bits: `over(0, 2)`; `over(-1)` is the last one.
+/// A set of dimensions as bits: `over(0, 2)`; `over(-1)` is the last one. Errors: shape_error if no tensor has so many; strategies
+/// throw it for a dimension that their operand lacks. In a constant the compiler refuses both.
 template <class... Int>
 constexpr std::uint32_t over(Int... d) {
-  return (0U | ... | (1U << (static_cast<unsigned>(d) & 31U)));
+  auto const bit = [](int n) {
+    if (n < -max_dims || n >= max_dims) throw shape_error(text("over(", n, "): no tensor has more than ", max_dims, " dimensions"));
+    return 1U << (static_cast<unsigned>(n) & 31U);
+  };
+  return (0U | ... | bit(static_cast<int>(d)));
 }
 inline constexpr std::uint32_t over_all = ~0U;
 /// Is dimension d of x in the set?
-constexpr bool is_in(std::uint32_t set, int d, dims const& x) { return (set >> d | set >> (32 + d - x.rank)) & 1U; }
+constexpr bool is_in(std::uint32_t set, int d, dims const& x) {
+  std::uint32_t const low = (1U << x.rank) - 1U, beyond = set & ~(low | low << (32 - x.rank));
+  if (beyond && set != over_all) {
+    int wrong = 0;
+    while (!(beyond >> wrong & 1U)) ++wrong;
+    throw shape_error(text("over(", wrong < max_dims ? wrong : wrong - 32, "): the dimensions of this operand are 0 to ", x.rank - 1, ", or -1 to ",
+                           -x.rank, " from behind"));
+  }
+  return (set >> d | set >> (32 + d - x.rank)) & 1U;
+}
 
 } // namespace strategies
 
