@@ -180,7 +180,7 @@ public:
     requires detail::is_plain_number<Local>
   {
     static_assert((is_copied(P::kind) && ...),
-                  "sla: this number is not complete on every rank: finish it first, all_reduce<axis>(x)");
+                  "sla: this number is not complete on every rank: finish it first, all_reduce<axis>(x).value()");
     return local_;
   }
 
