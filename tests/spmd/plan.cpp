@@ -13,6 +13,7 @@ namespace {
 
 using Node = mesh<axis<"dp", 2>, axis<"tp", 4>>;
 using Open = mesh<axis<"rows">>;
+using Slow = mesh<axis<"dp", 2>, axis<"wan", 3>>;
 using Deep = mesh<axis<"pp", 2>, axis<"dp", 2>, axis<"tp", 4>>;
 
 // What a rank holds, as far as planning sees it.
@@ -35,6 +36,8 @@ using P = Partial<>;
 namespace sla {
 template <>
 inline constexpr topology topology_of<Node> = two_level(1, {600, 90909}, {2700, 20000});
+template <>
+inline constexpr topology topology_of<Slow> = two_level(0, {50000, 1}); // the slowest wires that are priced
 template <>
 inline constexpr topology topology_of<Deep> = two_level(2, {600, 90909}, {2700, 20000});
 } // namespace sla
@@ -76,6 +79,19 @@ TEST_CASE("the size of the tensor decides between few rounds and few bytes") {
   STATIC_REQUIRE(std::is_same_v<route_to<Known<128, 1024, S0, S0>, R, R>, Swap>);
   using Turn = Route<PermuteShards<S0, S0, "tp", "dp">, AllGather<Shard<0, Even, 1>, R, "dp">, AllGather<S0, R, "tp">>;
   STATIC_REQUIRE(std::is_same_v<route_to<Known<65536, 3, S0, S0>, R, R>, Turn>);
+}
+
+TEST_CASE("the slowest wires are priced within 64 bits, whatever the size") {
+  STATIC_REQUIRE(count<motion::all_gather, route_to<distributed<held<dyn, dyn>, Slow, S0, S0>, R, R>>() >= 1);
+  STATIC_REQUIRE(count<motion::reduce_scatter, route_to<distributed<held<200000, 300000>, Slow, R, P>, R, R>>() == 1);
+  STATIC_REQUIRE(count<motion::reduce_scatter, plan_of<op::add, distributed<held<dyn, dyn>, Slow, S0, R>, distributed<held<dyn, dyn>, Slow, P, S1>>>() == 1);
+  constexpr auto wan = topology_of<Slow>.along[0];
+  STATIC_REQUIRE(price_of(motion::all_reduce, wan, 64, 1).at(largest_priced) > price_of(motion::all_reduce, wan, 64, 1).at(1 << 20));
+  for (std::int64_t const bytes : {std::int64_t{1} << 10, std::int64_t{1} << 19, priced_bytes(largest_priced, topology_of<Slow>)}) {
+    auto const cost = price_of(motion::all_reduce, wan, 64, 1);
+    CHECK(static_cast<double>(cost.at(bytes)) == Approx(static_cast<double>(cost.fixed) * 65536 + static_cast<double>(cost.per_byte) * static_cast<double>(bytes)));
+  }
+  CHECK(priced_bytes(largest_priced, {}) == largest_priced);
 }
 
 TEST_CASE("a reduction over near and far ranks is done in halves") {

@@ -108,7 +108,7 @@ struct operand_problem {
   static constexpr planned_route route = route_of_operand(Query::problem, K);
   static constexpr route_problem value = [] {
     auto g = route.problem;
-    g.bytes = Query::priced(Query::bytes[K]);
+    g.bytes = priced_bytes(Query::priced(Query::bytes[K]), g.wired);
     return g;
   }();
   static constexpr search_aim aim{};
@@ -117,7 +117,7 @@ template <class Query>
 struct result_problem {
   static constexpr planned_route route = [] {
     auto r = route_of_result(Query::problem);
-    r.problem.bytes = Query::result_bytes;
+    r.problem.bytes = priced_bytes(Query::result_bytes, r.problem.wired);
     return r;
   }();
   static constexpr int capacity = [] { // results may also be pending or Invariant

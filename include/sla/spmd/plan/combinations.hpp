@@ -22,7 +22,7 @@ struct cost_plane {
   constexpr std::int64_t at(operand_bytes const& bytes) const {
     std::int64_t sum = fixed * 65536;
     for (int k = 0; k <= max_operands; ++k)
-      sum += per_byte[k] * (bytes[k] < smallest_priced ? smallest_priced : bytes[k] < largest_priced ? bytes[k] : largest_priced);
+      sum += saturated(per_byte[k], bytes[k] < smallest_priced ? smallest_priced : bytes[k] < largest_priced ? bytes[k] : largest_priced);
     return sum;
   }
   constexpr void add(int k, cost_line const& l) {
@@ -35,7 +35,7 @@ constexpr bool is_below(cost_plane const& a, cost_plane const& b) {
   std::int64_t most = (a.fixed - b.fixed) * 65536;
   for (int k = 0; k <= max_operands; ++k) {
     auto const slope = a.per_byte[k] - b.per_byte[k];
-    most += slope * (slope > 0 ? largest_priced : smallest_priced);
+    most += saturated(slope, slope > 0 ? largest_priced : smallest_priced);
   }
   return most <= 0;
 }

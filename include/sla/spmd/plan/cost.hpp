@@ -64,6 +64,12 @@ enum class motion : std::uint8_t {
 
 constexpr bool communicates(motion m) { return m < motion::slice; }
 
+/// A product that stays within 64 bits, sums of several too: on so slow wires tensors of such sizes cost alike.
+constexpr std::int64_t saturated(std::int64_t per_byte, std::int64_t bytes) {
+  std::int64_t const most = std::int64_t{1} << 59, bound = bytes > 1 ? most / bytes : most;
+  return per_byte > bound ? most : per_byte < -bound ? -most : per_byte * bytes;
+}
+
 /// A cost that is a line in the bytes of the whole tensor: picoseconds, and picoseconds per byte in units of 2^-16.
 struct cost_line {
   std::int64_t fixed = 0, per_byte = 0;
@@ -74,11 +80,19 @@ struct cost_line {
     return *this;
   }
   /// In units of 2^-16 picoseconds.
-  constexpr std::int64_t at(std::int64_t bytes) const { return fixed * 65536 + per_byte * bytes; }
+  constexpr std::int64_t at(std::int64_t bytes) const { return fixed * 65536 + saturated(per_byte, bytes); }
 };
 
 /// Tensors beyond this size are priced as if they had it.
 inline constexpr std::int64_t largest_priced = std::int64_t{1} << 34;
+
+/// What a tensor of these bytes is priced as: slow wires bring costs to the end of 64 bits earlier, long after latencies matter.
+constexpr std::int64_t priced_bytes(std::int64_t bytes, topology const& t) {
+  std::int64_t most = largest_priced;
+  for (auto const& w : t.along.data)
+    while ((std::int64_t{1000000} << 16) / w.megabytes_per_s > (std::int64_t{1} << 56) / most) most /= 2;
+  return bytes < most ? bytes : most;
+}
 
 /// What a tensor is priced as where its size is not known and has to be compared with another's.
 inline constexpr std::int64_t nominal_bytes = std::int64_t{1} << 20;

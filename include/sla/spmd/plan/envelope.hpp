@@ -96,7 +96,7 @@ struct sized_route {
   static constexpr plan_state goal = route.to;
   static constexpr route_problem value = [] {
     auto g = route.problem;
-    g.bytes = Bytes;
+    g.bytes = priced_bytes(Bytes, g.wired);
     return g;
   }();
   static constexpr search_aim aim{true, goal};
@@ -146,7 +146,7 @@ inline constexpr plan_pieces pieces_v = [] {
     out.add(0, path_v<Query, Query::whole.bytes>);
   } else {
     out.add(0, path_v<Query, 1>);
-    if constexpr (path_v<Query, 1>.reachable()) divide<Query, 1, largest_priced>(out);
+    if constexpr (path_v<Query, 1>.reachable()) divide<Query, 1, priced_bytes(largest_priced, Query::route(false).problem.wired)>(out);
   }
   return out;
 }();
