@@ -9,4 +9,7 @@ if(CMAKE_CUDA_COMPILER)
     set(CMAKE_CUDA_ARCHITECTURES 90)
   endif()
   enable_language(CUDA)
+  # Found where the toolkit is, also where the system does not look for libraries there.
+  find_package(CUDAToolkit QUIET)
+  list(APPEND CMAKE_BUILD_RPATH "${CUDAToolkit_LIBRARY_DIR}")
 endif()
