@@ -4,6 +4,7 @@
 #include <complex>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include <sla/exec/evaluate.hpp>
 
@@ -21,7 +22,30 @@ void same(tensor<T, Extents<dyn>> const& x, auto expected) {
     CHECK(std::abs(x[n] - T(expected(n))) <= 1e-6 * (1 + std::abs(T(expected(n)))));
   }
 }
+
+/// A user's array of numbers, with operators of his own.
+struct weights {
+  std::vector<double> w;
+  double const* data() const { return w.data(); }
+  std::size_t size() const { return w.size(); }
+};
+template <class X>
+double operator*(weights const& m, X const& x) {
+  return m.w[0] * x.size();
+}
+template <class X>
+double operator-(X const& x, weights const& m) {
+  return x.size() - m.w[0];
+}
 }  // namespace
+
+TEST_CASE("operators of the user on his arrays of numbers are left to him") {
+  weights const m{{3, 4}};
+  vector<double> x{1, 2, 3};
+  CHECK(m * x == 9);
+  CHECK(m * ones<double>(5) == 15);
+  CHECK(x - m == 0);
+}
 
 TEST_CASE("operators and functions agree with loops") {
   index_t const n = 1500;  // more than one block, and not a multiple of the inner loops

@@ -76,7 +76,10 @@ public:
   explicit text_buffer(std::string& text) : text_(text) {}
 
 protected:
-  int_type overflow(int_type c) override { return text_ += traits_type::to_char_type(c), c; }
+  int_type overflow(int_type c) override {
+    if (!traits_type::eq_int_type(c, traits_type::eof())) text_ += traits_type::to_char_type(c);
+    return traits_type::not_eof(c);
+  }
   std::streamsize xsputn(char const* s, std::streamsize n) override {
     return text_.append(s, static_cast<std::size_t>(n)), n;
   }

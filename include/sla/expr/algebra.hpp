@@ -126,7 +126,7 @@ auto operator-(L&& l, R&& r) {
   return detail::refused_operand(std::forward<L>(l), std::forward<R>(r));
 }
 template <Tensorial X, SparseOperand A>
-auto operator*(X&& x, A&&) {
+node_t<X> operator*(X&& x, A&&) {
   static_assert(always_false<X>, "sla: x * A: a sparse tensor is the left factor; of a vector, x A is transpose(A) * x, and diag(x) A is scale_rows(A, x)");
   return as_node(std::forward<X>(x));
 }

@@ -230,9 +230,10 @@ template <class X>
 concept Tensorial = Operand<X> && !Number<X> && !std::same_as<typename node_t<X>::extents_type, no_extents>;
 
 namespace detail {
-/// Numbers in a container that is no tensor, a std::vector for one: operators refuse it by a sentence of their own.
+/// Numbers in a container that is no tensor, a std::vector for one: operators refuse it by a sentence of their own. A user's
+/// linear operator is none.
 template <class X>
-concept ForeignNumbers = !Operand<X> && requires(X const& x) {
+concept ForeignNumbers = !Operand<X> && !requires { typename std::remove_cvref_t<X>::linear_operator_tag; } && requires(X const& x) {
   requires Scalar<std::remove_cvref_t<decltype(*x.data())>>;
   x.size();
 };

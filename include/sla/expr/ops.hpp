@@ -29,23 +29,6 @@ auto elementwise(L&& l, R&& r, char const* name) {
   }
 }
 
-template <class L, class R>
-concept WithForeignNumbers = (Tensorial<L> && ForeignNumbers<R>) || (ForeignNumbers<L> && Tensorial<R>);
-/// The operand that has elements: what a refused operation returns, so that its sentence is the only error.
-template <class L, class R>
-auto dense_operand(L&& l, R&& r) {
-  if constexpr (Tensorial<L>)
-    return as_node(std::forward<L>(l));
-  else
-    return as_node(std::forward<R>(r));
-}
-template <class Op, class L, class R>
-  requires WithForeignNumbers<L, R>
-auto elementwise(L&& l, R&& r, char const*) {
-  static_assert(always_false<L>, "sla: elementwise operation on tensors: one of the operands is an array of numbers, not a tensor: borrow(y.data(), n) is one of the same numbers, not copied");
-  return dense_operand(std::forward<L>(l), std::forward<R>(r));
-}
-
 template <class Op, class X>
 auto elementwise(X&& x) {
   return unary<Op, node_t<X>>{as_node(std::forward<X>(x))};
@@ -53,7 +36,7 @@ auto elementwise(X&& x) {
 } // namespace detail
 
 template <class L, class R>
-concept ElementwisePair = (Operand<L> && Operand<R> && (Tensorial<L> || Tensorial<R>)) || detail::WithForeignNumbers<L, R>;
+concept ElementwisePair = Operand<L> && Operand<R> && (Tensorial<L> || Tensorial<R>);
 
 template <class L, class R>
   requires ElementwisePair<L, R>
@@ -75,13 +58,6 @@ template <class L, class R>
 auto operator/(L&& l, R&& r) {
   return detail::elementwise<op::div>(std::forward<L>(l), std::forward<R>(r), "x / y");
 }
-/// Refused by one sentence.
-template <class L, class R>
-  requires ElementwisePair<L, R>
-bool operator==(L const&, R const&) {
-  static_assert(always_false<L>, "sla: x == y of tensors: rounding decides; norm(x - y) <= tolerance compares them, and std::ranges::equal(x, y) element by element");
-  return false;
-}
 template <Tensorial X>
 auto operator-(X&& x) {
   return detail::elementwise<op::neg>(std::forward<X>(x));
@@ -89,6 +65,60 @@ auto operator-(X&& x) {
 template <Tensorial X>
 auto operator+(X&& x) {
   return as_node(std::forward<X>(x));
+}
+
+// ---- refused, each by one sentence. An operator of the user's own on his array of numbers is the better match.
+
+namespace detail {
+template <class L, class R>
+concept WithForeignNumbers = (Tensorial<L> && ForeignNumbers<R>) || (ForeignNumbers<L> && Tensorial<R>);
+/// The operand that has elements: what a refused operation returns, so that its sentence is the only error.
+template <class L, class R>
+auto dense_operand(L&& l, R&& r) {
+  if constexpr (Tensorial<L>)
+    return as_node(std::forward<L>(l));
+  else
+    return as_node(std::forward<R>(r));
+}
+template <class L, class R>
+struct dense_of {};
+template <Tensorial L, class R>
+struct dense_of<L, R> : std::type_identity<node_t<L const&>> {};
+template <class L, Tensorial R>
+  requires(!Tensorial<L>)
+struct dense_of<L, R> : std::type_identity<node_t<R const&>> {};
+template <class L, class R>
+auto refuse_foreign_numbers(L const& l, R const& r) {
+  static_assert(always_false<L>, "sla: elementwise operation on tensors: one of the operands is an array of numbers, not a tensor: borrow(y.data(), n) is one of the same numbers, not copied");
+  return dense_operand(l, r);
+}
+} // namespace detail
+
+template <class L, class R>
+  requires detail::WithForeignNumbers<L, R>
+auto operator+(L const& l, R const& r) -> typename detail::dense_of<L, R>::type {
+  return detail::refuse_foreign_numbers(l, r);
+}
+template <class L, class R>
+  requires detail::WithForeignNumbers<L, R>
+auto operator-(L const& l, R const& r) -> typename detail::dense_of<L, R>::type {
+  return detail::refuse_foreign_numbers(l, r);
+}
+template <class L, class R>
+  requires detail::WithForeignNumbers<L, R>
+auto operator*(L const& l, R const& r) -> typename detail::dense_of<L, R>::type {
+  return detail::refuse_foreign_numbers(l, r);
+}
+template <class L, class R>
+  requires detail::WithForeignNumbers<L, R>
+auto operator/(L const& l, R const& r) -> typename detail::dense_of<L, R>::type {
+  return detail::refuse_foreign_numbers(l, r);
+}
+template <class L, class R>
+  requires ElementwisePair<L, R>
+bool operator==(L const&, R const&) {
+  static_assert(always_false<L>, "sla: x == y of tensors: rounding decides; norm(x - y) <= tolerance compares them, and std::ranges::equal(x, y) element by element");
+  return false;
 }
 
 // ---- named functions: each forwards once to an unqualified `perform(op, x)`, so that traced and distributed operands, which
