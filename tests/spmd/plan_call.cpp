@@ -24,6 +24,12 @@ using B1 = Shard<1, Balanced>;
 struct product {};
 struct times {};
 struct regrouped {};
+template <int M, int N>
+struct wide {
+  using value_type = double;
+  using extents_type = Extents<M, N>;
+};
+using Wan = mesh<axis<"wan", 4>>;
 struct held {
   using value_type = double;
   using extents_type = Extents<512, 512>;
@@ -39,6 +45,8 @@ inline constexpr sla::op_rule sla::rule_of<test_plan_call::product> = {
     .indices = index_use::matvec, .linear = linearity::separate, .contraction = monoid::sum};
 template <>
 inline constexpr auto sla::rule_of<test_plan_call::times> = sla::strategies::einsum("mk,kn->mn");
+template <>
+inline constexpr sla::topology sla::topology_of<test_plan_call::Wan> = sla::two_level(0, {50000, 125});
 template <>
 inline constexpr auto sla::rule_of<test_plan_call::regrouped> = sla::strategies::reshape(sla::dims(24, 4), sla::dims(4, 24));
 
@@ -93,6 +101,12 @@ TEST_CASE("a table of sizes is taken over along the index and the axis that have
                                 Plan<Arg<0>, Arg<1, Convert<R, T0, "dp">>, Apply<op::add>, Result<>>>);
   STATIC_REQUIRE(std::is_same_v<plan_of<times, Whole, distributed<open, Pair, T0, R>>,
                                 Plan<Arg<0, Convert<R, T1, "dp">>, Arg<1>, Apply<times>, Result<>>>);
+}
+
+TEST_CASE("of two tensors that slow wires cannot price the smaller one moves") {
+  using Small = distributed<wide<2048, 8192>, Wan, S1>;  // 128 MiB
+  using Large = distributed<wide<8192, 32768>, Wan, S1>; // 2 GiB
+  STATIC_REQUIRE(std::is_same_v<plan_of<times, Small, Large>, Plan<Arg<0, AllGather<S1, R, "wan">>, Arg<1>, Apply<times>, Result<>>>);
 }
 
 TEST_CASE("what wants as many equal pieces as divide its extents is called with such") {

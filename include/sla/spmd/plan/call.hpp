@@ -98,6 +98,13 @@ struct call_query {
   // Sizes that no type tells are taken to be equal: then time decides. Of a mesh whose own size is open, the kinds of steps.
   static constexpr std::int64_t priced(std::int64_t known) { return setting::open ? 0 : known > 0 ? known : nominal_bytes; }
   static constexpr std::int64_t result_bytes = priced(problem.how.result_rank[0] == 0 ? 8 : 0);
+  /// Where the largest operand is priced as a smaller one, all are, by one factor: they are compared.
+  static constexpr std::int64_t scaled(std::int64_t mine, topology const& t) {
+    std::int64_t largest = 1;
+    for (auto const b : bytes) largest = priced(b) > largest ? priced(b) : largest;
+    auto const less = mine / (1 + (largest - 1) / largest_priced_on(t));
+    return mine > 0 && less == 0 ? 1 : less;
+  }
 };
 
 template <class Query, int A>
@@ -108,7 +115,7 @@ struct operand_problem {
   static constexpr planned_route route = route_of_operand(Query::problem, K);
   static constexpr route_problem value = [] {
     auto g = route.problem;
-    g.bytes = priced_bytes(Query::priced(Query::bytes[K]), g.wired);
+    g.bytes = Query::scaled(Query::priced(Query::bytes[K]), g.wired);
     return g;
   }();
   static constexpr search_aim aim{};
@@ -117,7 +124,7 @@ template <class Query>
 struct result_problem {
   static constexpr planned_route route = [] {
     auto r = route_of_result(Query::problem);
-    r.problem.bytes = priced_bytes(Query::result_bytes, r.problem.wired);
+    r.problem.bytes = Query::scaled(Query::result_bytes, r.problem.wired);
     return r;
   }();
   static constexpr int capacity = [] { // results may also be pending or Invariant

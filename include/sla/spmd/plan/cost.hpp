@@ -64,7 +64,7 @@ enum class motion : std::uint8_t {
 
 constexpr bool communicates(motion m) { return m < motion::slice; }
 
-/// A product that stays within 64 bits, sums of several too: on so slow wires tensors of such sizes cost alike.
+/// A product that stays within 64 bits, sums of several too: clipped at 2^59, which is 8.8 s.
 constexpr std::int64_t saturated(std::int64_t per_byte, std::int64_t bytes) {
   std::int64_t const most = std::int64_t{1} << 59, bound = bytes > 1 ? most / bytes : most;
   return per_byte > bound ? most : per_byte < -bound ? -most : per_byte * bytes;
@@ -86,11 +86,16 @@ struct cost_line {
 /// Tensors beyond this size are priced as if they had it.
 inline constexpr std::int64_t largest_priced = std::int64_t{1} << 34;
 
-/// What a tensor of these bytes is priced as: slow wires bring costs to the end of 64 bits earlier, long after latencies matter.
-constexpr std::int64_t priced_bytes(std::int64_t bytes, topology const& t) {
+/// Slow wires bring costs to the end of 64 bits earlier, long after latencies matter.
+constexpr std::int64_t largest_priced_on(topology const& t) {
   std::int64_t most = largest_priced;
   for (auto const& w : t.along.data)
     while ((std::int64_t{1000000} << 16) / w.megabytes_per_s > (std::int64_t{1} << 56) / most) most /= 2;
+  return most;
+}
+/// What a tensor of these bytes is priced as.
+constexpr std::int64_t priced_bytes(std::int64_t bytes, topology const& t) {
+  auto const most = largest_priced_on(t);
   return bytes < most ? bytes : most;
 }
 
