@@ -144,7 +144,7 @@ constexpr combinations combinations_of(operation_problem const& p, axis_choices 
       bool const typed = !p.given[k].weak && p.given[k].type.axes > 0;
       now.operand[k] = typed ? chosen_typing(p.given[k].type, k, chosen, order, p.mesh.axes) : p.given[k].type;
       if (check_placements(now.operand[k]).what != code::ok) return;
-      if (typed && !is_in_pattern(route[k].problem, state_of(route[k], now.operand[k]))) return;
+      if (typed && !follows_models(route[k].problem, state_of(route[k], now.operand[k]))) return;
     }
     if (p.takes(now.operand.data)) out.add(now, p.inputs);
   };

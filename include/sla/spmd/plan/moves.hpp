@@ -41,9 +41,9 @@ struct route_problem {
   fixed_array<std::int64_t, max_dims> extent{};             ///< of the whole tensor; 0: unknown
   bool careful = false; ///< extents may be indivisible: no equal pieces but those of the source and of the target
   fixed_array<dealt_axes, max_dims> source_axes{}, target_axes{}; ///< of each dimension
-  fixed_array<bool, max_plan_families> picky{}; ///< does not accept every extent: it deals out what it does in a pattern, and as there
-  fixed_array<plan_state, max_operands + 1> pattern{}; ///< for those: the target, or what is known of all operands of a call
-  std::int8_t patterns = 0;
+  fixed_array<bool, max_plan_families> picky{}; ///< does not accept every extent: it deals out what it does in a model, and as there
+  fixed_array<plan_state, max_operands + 1> model{}; ///< for those: the target, or what is known of all operands of a call
+  std::int8_t models = 0;
   constexpr bool operator==(route_problem const&) const = default;
 };
 
@@ -104,10 +104,10 @@ constexpr std::int64_t price(route_problem const& g, motion how, joined_axes con
   return price_of(how, j.slowest, j.ranks, parts).at(g.bytes < largest_priced ? g.bytes : largest_priced);
 }
 
-/// Is an axis, as number `place` in the list of dimension d, where a pattern has it, the axes outside of it too?
-constexpr bool is_in_pattern(route_problem const& g, unpacked const& u, int d, int place, int a, int family) {
-  for (int n = 0; n < g.patterns; ++n) {
-    auto const w = unpack(g.pattern[n], g.axes);
+/// Is an axis, as number `place` in the list of dimension d, where a model has it, the axes outside of it too?
+constexpr bool follows_model(route_problem const& g, unpacked const& u, int d, int place, int a, int family) {
+  for (int n = 0; n < g.models; ++n) {
+    auto const w = unpack(g.model[n], g.axes);
     bool same = place < w.length[d] && w.list[d][place] == a && w.family[a] == family;
     for (int i = 0; i < place && same; ++i) same = u.list[d][i] == w.list[d][i] && u.family[u.list[d][i]] == w.family[w.list[d][i]];
     if (same) return true;
@@ -115,12 +115,12 @@ constexpr bool is_in_pattern(route_problem const& g, unpacked const& u, int d, i
   return false;
 }
 
-/// Are all of a state's shards by families that do not accept every extent there?
-constexpr bool is_in_pattern(route_problem const& g, plan_state s) {
+/// Are all of a state's shards by families that do not accept every extent where a model has them?
+constexpr bool follows_models(route_problem const& g, plan_state s) {
   auto const u = unpack(s, g.axes);
   for (int d = 0; d < g.dims; ++d)
     for (int i = 0; i < u.length[d]; ++i)
-      if (int const a = u.list[d][i]; g.picky[u.family[a]] && !is_in_pattern(g, u, d, i, a, u.family[a])) return false;
+      if (int const a = u.list[d][i]; g.picky[u.family[a]] && !follows_model(g, u, d, i, a, u.family[a])) return false;
   return true;
 }
 
@@ -129,7 +129,7 @@ constexpr bool may_arrive(route_problem const& g, unpacked const& u, int d, int 
   if (g.picky[family]) {
     int a = 0;
     while (!(mask >> a & 1)) ++a;
-    return g.reachable[family] && mask == 1u << a && is_in_pattern(g, u, d, outside, a, family);
+    return g.reachable[family] && mask == 1u << a && follows_model(g, u, d, outside, a, family);
   }
   if (!g.reachable[family] || !g.even[family] || (!g.careful && !g.extent[d])) return g.reachable[family];
   dealt_axes then;

@@ -22,7 +22,7 @@ struct operation_problem {
   fixed_array<fixed_array<std::int64_t, max_dims>, max_operands> extent{};   ///< of the whole operands; 0: unknown
   fixed_array<bool, max_operands> stays{};                                   ///< operands that no plan moves
   plan_setting mesh{};
-  circumstances asked{}; ///< what the call is asked besides
+  circumstances asked{}; ///< what the mesh and the rule demand besides placements, as of a call without a plan
   bool wished = false;
   typing wish{}; ///< the placements wanted of the first result
 
@@ -72,7 +72,8 @@ constexpr int dim_of_index(strategy const& s, int k, int d, int to) {
   return -1;
 }
 
-/// What the placements of operand k (of the result: -1) say of operand `to`: where it has the same indices, it can be dealt out likewise.
+/// What the placements t of operand k (of the result: -1) say of operand `to`, which is typed `like`: where it has the same
+/// indices it can be dealt out likewise, elsewhere it is replicated.
 constexpr typing seen_from(strategy const& s, typing const& t, int k, int to, typing like) {
   for (int a = 0; a < like.axes; ++a) {
     like.on[a] = {placement_kind::replicate};
@@ -104,7 +105,7 @@ constexpr planned_route route_of_operand(operation_problem const& p, int k) {
   bool any = false;
   for (int f = 0; f < g.families; ++f) any |= g.picky[f] = p.mesh.picky[r.family[f]];
   for (int n = p.wished ? -1 : 0; any && n < p.inputs; ++n)
-    g.pattern[g.patterns++] = state_of(r, seen_from(p.how, n < 0 ? p.wish : p.given[n].type, n, k, p.given[k].type));
+    g.model[g.models++] = state_of(r, seen_from(p.how, n < 0 ? p.wish : p.given[n].type, n, k, p.given[k].type));
   return r;
 }
 

@@ -144,7 +144,7 @@ constexpr planned_route route_between(typing const& from, typing const& to, plan
   r.from = state_of(r, from);
   r.to = state_of(r, to);
   if (!wish.all_targets && wish.families == 0) { // else there are further targets
-    g.pattern[g.patterns++] = r.to;
+    g.model[g.models++] = r.to;
     for (int f = 0; f < g.families; ++f) g.picky[f] = m.picky[r.family[f]];
   }
   return r;

@@ -48,7 +48,7 @@ constexpr std::uint32_t over(Int... d) {
 inline constexpr std::uint32_t over_all = ~0U;
 /// Is dimension d of x in the set?
 constexpr bool is_in(std::uint32_t set, int d, dims const& x) {
-  std::uint32_t const low = (1U << x.rank) - 1U, beyond = set & ~(low | low << (32 - x.rank));
+  std::uint32_t const low = (1U << x.rank) - 1U, beyond = set & ~(low | low << (31 - x.rank) << 1);
   if (beyond && set != over_all) {
     int wrong = 0;
     while (!(beyond >> wrong & 1U)) ++wrong;
