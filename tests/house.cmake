@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The checks that read the sources instead of running them: the plan of the house, each header alone, each wrong program refused.
-# They bring their own compilers, so one configuration runs them for all.
+# The checks that read the sources instead of running them: the plan of the house, the doors, wrong programs that are refused, the page
+# of placements, by the compiler of this configuration and nvcc where it has that; and, where SLA_TESTS has "headers", each header alone.
 add_test(NAME house.floors COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -P ${PROJECT_SOURCE_DIR}/cmake/check_house.cmake)
 set_tests_properties(house.floors PROPERTIES LABELS house)
 
@@ -23,93 +23,75 @@ foreach(component IN LISTS sla_components)
   endif()
 endforeach()
 list(JOIN absent "|" absent)
-set(flags "-std=c++20|${include_flags}")
+set(command_cxx "${CMAKE_CXX_COMPILER}|-std=c++20|${include_flags}|-fsyntax-only|-Wall|-Wextra|-Wpedantic")
+set(command_nvcc "${CMAKE_CUDA_COMPILER}|-x|cu|-arch=sm_90|-std=c++20|${include_flags}|-ptx|-o|/dev/null")
 set(compilers "")
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  set(command_g++ "${CMAKE_CXX_COMPILER}|${flags}|-fsyntax-only")
-  list(APPEND compilers g++)
-endif()
-include(find_clang)
-if(SLA_CLANG)
-  set(command_clang "${SLA_CLANG}|${flags}|-fsyntax-only")
-  list(APPEND compilers clang)
+if("house" IN_LIST SLA_TESTS)
+  list(APPEND compilers cxx)
 endif()
 if(CMAKE_CUDA_COMPILER)
-  set(command_nvcc "${CMAKE_CUDA_COMPILER}|-x|cu|-arch=sm_90|${flags}|-ptx|-o|/dev/null")
   list(APPEND compilers nvcc)
 endif()
 
-# What many of these programs include, compiled once for g++ and clang: what stands outside of sla, for whole programs; and parts of
-# sla in reading order, for the headers above them.
-set(parts sla/core/meta.hpp sla/core/error.hpp sla/spmd/operand.hpp sla/tensor/dense.hpp sla/exec/evaluate.hpp sla/solve/direct.hpp sla/dist/tensor.hpp)
-list(JOIN parts "|" parts)
-function(sla_precompile name compiler headers)
-  add_test(NAME ${name}.${compiler} COMMAND ${CMAKE_COMMAND} "-DHEADERS=${headers}" "-DCOMPILE=${command_${compiler}}|-I${CMAKE_CURRENT_SOURCE_DIR}"
-    -DFOLDER=${CMAKE_CURRENT_BINARY_DIR}/precompiled/${compiler} -P ${PROJECT_SOURCE_DIR}/cmake/precompile.cmake)
-  set_tests_properties(${name}.${compiler} PROPERTIES LABELS house TIMEOUT 600 FIXTURES_SETUP ${name}.${compiler})
-endfunction()
-
-# Headers: each alone, a test per floor and compiler; and all together after the macros that users may have defined. nvcc reads
-# the CUDA headers, and the door to all others.
-function(sla_check_headers name compiler headers)
-  add_test(NAME headers.${compiler}.${name} COMMAND ${CMAKE_COMMAND}
-    -DINCLUDE=${PROJECT_SOURCE_DIR}/include "-DHEADERS=${headers}" "-DSKIP=${absent}" "-DCOMPILE=${command_${compiler}}"
-    -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/headers/${compiler}.${name} ${ARGN} -P ${PROJECT_SOURCE_DIR}/cmake/check_headers.cmake)
-  set_tests_properties(headers.${compiler}.${name} PROPERTIES LABELS house TIMEOUT 600)
-endfunction()
+# Headers: all together after the macros that users may have defined, and the door alone; of CUDA's, each alone.
 set(macros "-DPRELUDE=${CMAKE_CURRENT_SOURCE_DIR}/headers/macros.hpp")
-foreach(compiler IN LISTS compilers)
-  if(compiler STREQUAL "nvcc")
-    sla_check_headers(cuda nvcc "*.cuh|sla.hpp")
-    sla_check_headers(macros nvcc "*.cuh|sla.hpp" ${macros})
-  else()
-    string(APPEND command_${compiler} "|-Wall|-Wextra|-Wpedantic")
-    sla_precompile(outside ${compiler} headers/shared.hpp)
-    sla_precompile(parts ${compiler} "${parts}")
-    foreach(floor IN ITEMS core tensor expr exec solve grad spmd dist adapter)
-      sla_check_headers(${floor} ${compiler} "${floor}/*.hpp|${floor}.hpp" "-DPARTS=${parts}" -DCOMPILED=${CMAKE_CURRENT_BINARY_DIR}/precompiled/${compiler})
-      set_tests_properties(headers.${compiler}.${floor} PROPERTIES FIXTURES_REQUIRED parts.${compiler})
-    endforeach()
-    sla_check_headers(doors ${compiler} "sla.hpp")
-    sla_check_headers(macros ${compiler} "*.hpp" ${macros})
-  endif()
-endforeach()
-
-# Wrong programs, a test per file for all compilers; those for a device for nvcc alone.
-set(commands "")
-set(outside "")
-foreach(compiler IN LISTS compilers)
-  set(command "${command_${compiler}}")
-  if(NOT compiler STREQUAL "nvcc")
-    string(APPEND command "|-include|${CMAKE_CURRENT_BINARY_DIR}/precompiled/${compiler}/headers_shared_hpp")
-    list(APPEND outside outside.${compiler})
-  endif()
-  list(APPEND commands "${command}")
-endforeach()
-list(JOIN commands "^" commands)
-function(sla_check_refusals pattern commands)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}/compile_fail" "${CMAKE_CURRENT_SOURCE_DIR}/compile_fail/${pattern}")
-  foreach(source IN LISTS sources)
-    cmake_path(GET source PARENT_PATH floor)
-    cmake_path(GET source STEM law)
-    add_test(NAME compile_fail.${floor}.${law} COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_CURRENT_SOURCE_DIR}/compile_fail/${source}
-      "-DCOMPILERS=${commands}" -P ${PROJECT_SOURCE_DIR}/cmake/compile_fail.cmake)
-    set_tests_properties(compile_fail.${floor}.${law} PROPERTIES LABELS house TIMEOUT 120 FIXTURES_REQUIRED "${outside}")
-  endforeach()
+function(sla_check_headers name headers compiler)
+  add_test(NAME headers.${name} COMMAND ${CMAKE_COMMAND}
+    -DINCLUDE=${PROJECT_SOURCE_DIR}/include "-DHEADERS=${headers}" "-DSKIP=${absent}" "-DCOMPILE=${command_${compiler}}"
+    -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/headers/${name} ${ARGN} -P ${PROJECT_SOURCE_DIR}/cmake/check_headers.cmake)
+  set_tests_properties(headers.${name} PROPERTIES LABELS house TIMEOUT 600)
 endfunction()
-sla_check_refusals("*.cpp" "${commands}")
-if(CMAKE_CUDA_COMPILER)
-  sla_check_refusals("*.cu" "${command_nvcc}")
+if(cxx IN_LIST compilers)
+  sla_check_headers(doors "sla.hpp" cxx)
+  sla_check_headers(macros "*.hpp" cxx ${macros})
+endif()
+if(nvcc IN_LIST compilers)
+  sla_check_headers(nvcc.cuda "*.cuh|sla.hpp" nvcc)
+  sla_check_headers(nvcc.macros "*.cuh|sla.hpp" nvcc ${macros})
 endif()
 
-# The page of placements: each refusal with a wrong program and the right one. nvcc does not deduce strings out of types, as in
-# flat<"dp", "tp"> and patterns of a reshape.
+# Each header alone. Parts of sla, in reading order, are compiled once for the headers above them.
+if("headers" IN_LIST SLA_TESTS)
+  set(parts sla/core/meta.hpp sla/core/error.hpp sla/spmd/operand.hpp sla/tensor/dense.hpp sla/exec/evaluate.hpp sla/solve/direct.hpp sla/dist/tensor.hpp)
+  list(JOIN parts "|" parts)
+  set(compiled ${CMAKE_CURRENT_BINARY_DIR}/precompiled)
+  add_test(NAME headers.parts COMMAND ${CMAKE_COMMAND} "-DHEADERS=${parts}" "-DCOMPILE=${command_cxx}" -DFOLDER=${compiled}
+    -P ${PROJECT_SOURCE_DIR}/cmake/precompile.cmake)
+  set_tests_properties(headers.parts PROPERTIES LABELS house TIMEOUT 600 FIXTURES_SETUP parts)
+  foreach(floor IN ITEMS core tensor expr exec solve grad spmd dist adapter)
+    sla_check_headers(${floor} "${floor}/*.hpp|${floor}.hpp" cxx "-DPARTS=${parts}" -DCOMPILED=${compiled})
+    set_tests_properties(headers.${floor} PROPERTIES FIXTURES_REQUIRED parts)
+  endforeach()
+endif()
+
+# Wrong programs, a test per floor and compiler; those for a device are nvcc's alone. That they compile when mended is asked of g++.
+set(fixed OFF)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(fixed ON)
+endif()
+file(GLOB floors_of_refusals RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}/compile_fail" "${CMAKE_CURRENT_SOURCE_DIR}/compile_fail/*")
 foreach(compiler IN LISTS compilers)
+  set(prefix "")
   set(skip "")
   if(compiler STREQUAL "nvcc")
-    set(skip "-DSKIP=E26|E28|E36")
+    set(prefix "nvcc.")
+    set(skip "-DSKIP=E26|E28|E36") # nvcc does not deduce strings out of types, as in flat<"dp", "tp"> and patterns of a reshape
   endif()
-  add_test(NAME page.spmd.${compiler} COMMAND ${CMAKE_COMMAND} -DPAGE=${PROJECT_SOURCE_DIR}/include/sla/spmd/README.md
-    "-DCOMPILE=${command_${compiler}}" -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/page.spmd.${compiler} ${skip} -P ${PROJECT_SOURCE_DIR}/cmake/check_page.cmake)
-  set_tests_properties(page.spmd.${compiler} PROPERTIES LABELS house TIMEOUT 600)
+  foreach(floor IN LISTS floors_of_refusals)
+    if(floor STREQUAL "cuda" AND NOT compiler STREQUAL "nvcc")
+      continue()
+    endif()
+    file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/compile_fail/${floor}/*")
+    list(JOIN sources "|" sources)
+    set(name "${prefix}refusals.${floor}")
+    file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/${name}")
+    add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} "-DSOURCES=${sources}" "-DCOMPILE=${command_${compiler}}"
+      -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/${name} -DFIXED=${fixed} -P ${PROJECT_SOURCE_DIR}/cmake/compile_fail.cmake)
+    set_tests_properties(${name} PROPERTIES LABELS house TIMEOUT 900)
+  endforeach()
+
+  # The page of placements: each refusal with a wrong program and the right one.
+  add_test(NAME ${prefix}page.spmd COMMAND ${CMAKE_COMMAND} -DPAGE=${PROJECT_SOURCE_DIR}/include/sla/spmd/README.md
+    "-DCOMPILE=${command_${compiler}}" -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/${prefix}page.spmd ${skip} -P ${PROJECT_SOURCE_DIR}/cmake/check_page.cmake)
+  set_tests_properties(${prefix}page.spmd PROPERTIES LABELS house TIMEOUT 600)
 endforeach()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: if distributed, all of them, without halos, and with <sla/dist/grad_check.hpp>
+// alone: it is refused for want of a header that others include.
 #include <sla/dist/distribute.hpp>
 #include <sla/dist/grad.hpp>
 #include <sla/dist/self.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: block columns of A must be the rows and block rows of B
+// alone: clang does not name its line, by which errors of programs that are compiled together are told apart.
 #include <sla/exec/evaluate.hpp>
 
 using namespace sla;
