@@ -20,8 +20,8 @@ template <class A, class M>
 double bytes_per_unknown(A const& a, M const& m, vector<double> const& b) {
   vector<double> x = b, r = b, z = b, p = b, q = b;
   double const alpha = 1, beta = 1;
-  index_t const bytes = bytes_moved(set(q, a * p), dot(p, q)) +
-                        bytes_moved(set(r, r - alpha * q), set(z, m * r), dot(r, z), squared_norm(r)) +
+  index_t const bytes = bytes_moved(set(q, a * p), dot_of(p, q)) +
+                        bytes_moved(set(r, r - alpha * q), set(z, m * r), dot_of(r, z), squared_norm_of(r)) +
                         bytes_moved(set(x, x + alpha * p), set(p, z + beta * p));
   return double(bytes) / double(b.size());
 }

@@ -43,7 +43,7 @@ template <class A, class M, class V>
 double bytes_per_iteration(A const& a, M const& m, V const& b) {
   V x = b, r = b, z = b, p = b, q = b;
   double const alpha = 1, beta = 1;
-  return double(bytes_moved(set(q, a * p), dot(p, q)) + bytes_moved(set(r, r - alpha * q), set(z, m * r), dot(r, z), squared_norm(r)) +
+  return double(bytes_moved(set(q, a * p), dot_of(p, q)) + bytes_moved(set(r, r - alpha * q), set(z, m * r), dot_of(r, z), squared_norm_of(r)) +
                 bytes_moved(set(x, x + alpha * p), set(p, z + beta * p)));
 }
 

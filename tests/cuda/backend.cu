@@ -17,9 +17,9 @@ struct divide {
 template <class Space, class A, class X>
 auto statements(Space& s, A const& a, X const& x0) {
   auto p = x0, q = x0, r = x0;
-  auto [pq, pp] = fuse(s, set(q, a * p), dot(p, q), squared_norm(p));
+  auto [pq, pp] = fuse(s, set(q, a * p), dot_of(p, q), squared_norm_of(p));
   auto alpha = s.map(divide{}, pq, pp);
-  auto [rr, length, largest] = fuse(s, set(r, r - alpha * q), set(p, r + 0.5 * p), set(r, a * p - r), squared_norm(r), norm(r), norm_inf(p));
+  auto [rr, length, largest] = fuse(s, set(r, r - alpha * q), set(p, r + 0.5 * p), set(r, a * p - r), squared_norm_of(r), norm_of(r), norm_inf_of(p));
   s.finish();
   return std::tuple{p, r, s.read(alpha), s.read(rr), s.read(length), s.read(largest)};
 }

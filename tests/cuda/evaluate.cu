@@ -23,7 +23,7 @@ void plain_evaluation(double bound) {
   expect(std::abs(double(norm(z)) - double(norm(up(z)))) <= bound * double(norm(z)), "norm");
   expect(std::abs(eval(norm1(x)) - eval(norm1(dx))) <= bound * eval(norm1(x)), "norm1");
   expect(std::abs(eval(norm_inf(x)) - eval(norm_inf(dx))) <= 1e-6, "norm_inf");
-  auto [s, t] = fuse(set(dy, dx + dx), sum(dy), squared_norm(dy));
+  auto [s, t] = fuse(set(dy, dx + dx), sum_of(dy), squared_norm_of(dy));
   expect(std::abs(s - eval(sum(2.0 * x))) <= bound * eval(norm1(x)) && std::abs(t - 4 * eval(squared_norm(x))) <= 4 * bound * t, "fuse without a space");
   vector<T, device_memory> const none;
   expect(eval(squared_norm(none)) == 0 && eval(norm_inf(none)) == 0, "reductions without elements");

@@ -44,7 +44,7 @@ TEST_CASE("a device pass runs statements in order and folds as the serial backen
     auto const x = random<double>(n, 1), y = random<double>(n, 2);
     compare({1, n, 1, 1}, [&](auto& space) {
       auto z = zeros<double>(n), w = zeros<double>(n);
-      auto result = fuse(space, set(z, 2.0 * x + y), set(w, z * z), dot(w, x), norm(z), sum(w), norm_inf(y), norm1(x));
+      auto result = fuse(space, set(z, 2.0 * x + y), set(w, z * z), dot_of(w, x), norm_of(z), sum_of(w), norm_inf_of(y), norm1_of(x));
       index_t wrong = 0;
       for (index_t i = 0; i < n; ++i) wrong += w[i] != (2.0 * x[i] + y[i]) * (2.0 * x[i] + y[i]);
       CHECK(wrong == 0);
@@ -56,10 +56,10 @@ TEST_CASE("a device pass runs statements in order and folds as the serial backen
 TEST_CASE("float adds up in double, and extremes and NaN are kept") {
   index_t const n = 777;
   auto x = random<float>(n, 3);
-  compare({1, n, 1, 1}, [&](auto& space) { return fuse(space, (min)(x), (max)(x), sum(x), squared_norm(x)); });
+  compare({1, n, 1, 1}, [&](auto& space) { return fuse(space, min_of(x), max_of(x), sum_of(x), squared_norm_of(x)); });
   x[500] = NAN;
   simulated_space device(frame{1, n, 1, 1});
-  auto [high] = fuse(device, (max)(x));
+  auto [high] = fuse(device, max_of(x));
   CHECK(std::isnan(device.read(high)[0]));
 }
 
@@ -71,8 +71,8 @@ TEST_CASE("a device pass folds per batch item and per right-hand side") {
       auto const y = random<double, Extents<dyn, dyn, dyn>>({batch, rows, rhs}, 5);
       compare({batch, rows, rhs, rhs}, [&](auto& space) {
         auto z = x;
-        auto [xy] = fuse(space, dot(x, y));
-        auto [scaled] = fuse(space, set(z, x - xy * y), squared_norm(z));
+        auto [xy] = fuse(space, dot_of(x, y));
+        auto [scaled] = fuse(space, set(z, x - xy * y), squared_norm_of(z));
         return std::tuple{xy, scaled};
       });
     }
@@ -93,7 +93,7 @@ TEST_CASE("inner products with a basis come in chunks, also per item") {
       auto run = [&](auto& space) {
         auto v = w;
         auto [h] = fuse(space, set(v, 0.5 * w), dots<capacity>(basis, count, v));
-        auto [left] = fuse(space, set(v, v - combine(basis, count, h)), squared_norm(v));
+        auto [left] = fuse(space, set(v, v - combine(basis, count, h)), squared_norm_of(v));
         return std::tuple{space.read(h), space.read(left)};
       };
       auto const [h, left] = run(host);
@@ -112,7 +112,7 @@ TEST_CASE("without a space everything is one item") {
   auto const x = random<double, Extents<dyn, dyn>>({50, 3}, 8);
   simulated_immediate space;
   auto y = x;
-  auto [s, n] = fuse(space, set(y, x + 1.0), sum(y), norm(x));
+  auto [s, n] = fuse(space, set(y, x + 1.0), sum_of(y), norm_of(x));
   double expected = sum(x + 1.0);
   CHECK(s == Approx(expected));
   CHECK(n == Approx(double(norm(x))));
@@ -122,7 +122,7 @@ TEST_CASE("map runs per item, and peek answers late") {
   frame const f{3, 10, 1, 1};
   simulated_space space(f, 2);
   auto const x = random<double, Extents<dyn, dyn>>({3, 10}, 9);
-  auto [s] = fuse(space, squared_norm(x));
+  auto [s] = fuse(space, squared_norm_of(x));
   auto doubled = space.map(twice{}, s);
   auto const now = space.read(s);
   CHECK(space.peek(s).empty());

@@ -48,7 +48,7 @@ TEST_CASE("rows are shared by as many threads as their mean length asks for") {
   auto const A = with_rows_of<double>(203, 40);
   auto const x = random<double>(203, 4);
   auto y = x, z = x;
-  auto [s] = fuse(space, set(y, 2.0 * x), set(z, y - A * x + y), dot(z, A * x));
+  auto [s] = fuse(space, set(y, 2.0 * x), set(z, y - A * x + y), dot_of(z, A * x));
   CHECK(space.engine().width == 16);
   CHECK(space.engine().passes == 1);
   vector<double> const product = A * x;
@@ -102,7 +102,7 @@ TEST_CASE("products of products get a vector in between, and plain evaluation fi
   tensor<double, Extents<dyn, dyn>> const AX = A * X;
   auto Y = X;
   simulated_immediate immediate;
-  auto [s] = fuse(immediate, set(Y, A * X), squared_norm(Y));
+  auto [s] = fuse(immediate, set(Y, A * X), squared_norm_of(Y));
   CHECK(eval(norm(Y - AX)) <= 1e-13 * eval(norm(AX)));
   CHECK(s == Approx(double(squared_norm(AX))));
 }

@@ -50,7 +50,7 @@ static_assert(method_schedule<cg, dsparse_tensor<sparse_tensor<double>, Copy, Re
 using Grid = mesh<axis<"batches">, axis<"rows", 2>>;
 using Space_ = mesh_space<Grid, true, false, true>;
 using Item = dtensor<tensor<double, Extents<dyn, dyn>>, Grid, Shard<0>, Shard<1, Part<>>>;
-using Reduced = std::tuple_element_t<0, decltype(fuse(std::declval<Space_&>(), squared_norm(std::declval<Item const&>())))>;
+using Reduced = std::tuple_element_t<0, decltype(fuse(std::declval<Space_&>(), squared_norm_of(std::declval<Item const&>())))>;
 static_assert(std::same_as<Reduced::placement_list, placements<Varying, Replicate>>);
 static_assert(std::same_as<Reduced, scalar_of_t<Space_, double>>);
 static_assert(std::same_as<placements_of_t<decltype(eval(dot(std::declval<Item const&>(), std::declval<Item const&>())))>,

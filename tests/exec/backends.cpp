@@ -37,7 +37,7 @@ TEST_CASE("in every scalar") {
 TEST_CASE("a space of one item has plain numbers, and refuses more items") {
   host_space<false> space({1, 100, 1, 1});
   auto x = ones<double>(100);
-  auto [s] = fuse(space, squared_norm(x));
+  auto [s] = fuse(space, squared_norm_of(x));
   static_assert(std::same_as<decltype(s), double>);
   CHECK(s == 100);
   CHECK_THROWS_AS(host_space<false>({2, 100, 1, 1}), shape_error);
@@ -49,7 +49,7 @@ TEST_CASE("peek answers for earlier calls on the queue, and only then") {
   std::vector<std::size_t> known;
   std::vector<double> seen;
   for (int call = 0; call < 5; ++call) {
-    auto [s] = fuse(space, set(x, 2 * x), sum(x));
+    auto [s] = fuse(space, set(x, 2 * x), sum_of(x));
     auto const numbers = space.peek(s);
     known.push_back(numbers.size());
     if (!numbers.empty()) seen.push_back(numbers[0]);

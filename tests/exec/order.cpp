@@ -78,7 +78,7 @@ TEST_CASE("statements of other items than the space has are refused") {
   CHECK_THROWS_WITH(fuse(one, set(Y, A * X)), Catch::Matchers::ContainsSubstring("2 right-hand sides in a space of batch 1 and 1"));
   CHECK_THROWS_AS(fuse(queue, set(Y, A * X)), shape_error);
   auto w = ones<double>(10);
-  CHECK_THROWS_WITH(fuse(queue, sum(w)), Catch::Matchers::ContainsSubstring("10 elements in a space of 72"));
+  CHECK_THROWS_WITH(fuse(queue, sum_of(w)), Catch::Matchers::ContainsSubstring("10 elements in a space of 72"));
 }
 
 TEST_CASE("no right-hand sides, no rows") {
@@ -88,8 +88,8 @@ TEST_CASE("no right-hand sides, no rows") {
   Y = transpose(A) * X;
   host_space<true> fast({1, 20, 0, 0});
   host_space<true, serial> oracle_space({1, 20, 0, 0});
-  auto [a] = fuse(fast, set(Y, A * X), squared_norm(Y));
-  auto [b] = fuse(oracle_space, set(Y, A * X), squared_norm(Y));
+  auto [a] = fuse(fast, set(Y, A * X), squared_norm_of(Y));
+  auto [b] = fuse(oracle_space, set(Y, A * X), squared_norm_of(Y));
   CHECK(a.count() == 0);
   CHECK(b.count() == 0);
   sparse_tensor<double> none;
@@ -119,9 +119,9 @@ TEST_CASE("a scalar may be moved into an expression") {
   auto X = random<double, Extents<dyn, dyn>>({n, 3}, 1);
   Columns Y({n, 3});
   host_space<true> space({1, n, 3, 3});
-  auto [s] = fuse(space, squared_norm(X));
+  auto [s] = fuse(space, squared_norm_of(X));
   auto scaled = space.map(twice{}, s) * X;
-  auto [other] = fuse(space, sum(X));
+  auto [other] = fuse(space, sum_of(X));
   fuse(space, set(Y, scaled));
   for (index_t k = 0; k < 3; ++k) CHECK(Y(4, k) == 2 * s.data()[k] * X(4, k));
   CHECK(other.count() == 3);
@@ -150,7 +150,7 @@ TEST_CASE("a queue that ends early drops its work, and scalars outlive it") {
   {
     auto x = random<double>(n, 1);
     vector<double> y(n);
-    auto [s] = fuse(*queue, set(y, 2 * x), dot(x, y));
+    auto [s] = fuse(*queue, set(y, 2 * x), dot_of(x, y));
     kept = queue->map(twice{}, s);
     queue->peek(s);
   }

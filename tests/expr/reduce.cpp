@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reductions against loops in long double; their order, their precision, and what a reduction is and is not.
+// Reductions against loops in long double; their order, their precision, and that they are numbers.
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <sstream>
 
@@ -61,8 +63,24 @@ TEST_CASE("float adds up in double") {
   CHECK(eval(dot(y, y)) == Approx(exact).epsilon(1e-13));  // the order differs
 }
 
-TEST_CASE("a reduction converts once to its number and mixes as one") {
+TEST_CASE("a reduction is a number") {
   auto x = ones<double>(100);
+  static_assert(std::same_as<decltype(norm(x)), double> && std::same_as<decltype(dot(x, x)), double> && std::same_as<decltype((max)(x)), double>);
+  static_assert(std::same_as<decltype(dot(x, ones<std::complex<double>>(100))), std::complex<double>>);
+  auto const of_local = [] {
+    auto const local = full<double>(100, 3.0);
+    return squared_norm(local);
+  };
+  CHECK(of_local() == 900);  // nothing is left that would read the vector
+  auto const named = dot(x, x);
+  x = 0.0 * x;
+  CHECK(named == 100);
+  x = ones<double>(100);
+  CHECK(std::max(norm(x), 1.0) == 10);
+  char text[16];
+  std::snprintf(text, sizeof text, "%g", norm(x));
+  CHECK(std::string(text) == "10");
+  CHECK((eval(norm(x)) == 10 && sla::real(dot(x, x)) == 100 && sla::sqrt(sum(x)) == 10));
   double half = 0.5 * squared_norm(x);
   CHECK(half == 50);
   auto mixed = norm(x) + 2 * sum(x) / dot(x, x) - 1;

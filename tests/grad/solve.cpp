@@ -37,6 +37,28 @@ TEST_CASE("a conjugate gradient solve, to b and to the values of A") {
   CHECK(taylor_rate([&](auto const& B) { return misfit(B, b); }, A, gA, direction(A, 4, true), 1e-5) == Approx(2).margin(0.05));
 }
 
+TEST_CASE("a function that returns the squared norm of its own solution: plain, traced and checked") {
+  auto const A = problems::poisson<double>({40});
+  auto const b = random<double>(40, 1);
+  auto const of_A = [&](auto const& M) {
+    auto const u = solve(M, b, cg{.rtol = 1e-13}, jacobi{});
+    return squared_norm(u);
+  };
+  auto const of_both = [](auto const& M, auto const& c) {
+    auto const u = solve(M, c, cg{.rtol = 1e-13}, jacobi{});
+    return dot(u, u);
+  };
+  static_assert(std::same_as<decltype(of_A(A)), double>);
+  auto const u = solve(A, b, cg{.rtol = 1e-13}, jacobi{});
+  double expected = 0;
+  for (double v : u) expected += v * v;
+  CHECK(of_A(A) == Approx(expected).epsilon(1e-12));
+  CHECK(std::get<0>(value_and_gradient(of_A, A)) == of_A(A));
+  CHECK(std::get<0>(value_and_gradient(of_both, A, b)) == of_both(A, b));
+  CHECK(check_gradient(of_A, std::tie(A), {.out = nullptr}).verdict == gradient_verdict::right);
+  CHECK(check_gradient(of_both, std::tie(A, b), {.out = nullptr}).verdict == gradient_verdict::right);
+}
+
 TEST_CASE("prepare inside of the function: one set-up for the value and the gradient, one entry per solve") {
   auto const A = stiffness();
   auto const b = random<double>(A.rows(), 1);

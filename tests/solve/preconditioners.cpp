@@ -93,7 +93,7 @@ TEST_CASE("jacobi is the inverse diagonal, pointwise, in plain expressions too")
   sla::vector<double> const z = M * r, mixed = 2.0 * (M * r) - A * r;
   for (index_t i = 0; i < 25; ++i) CHECK(z[i] == Approx(r[i] / d[i]));
   CHECK(difference(mixed, sla::vector<double>(2.0 * z - A * r)) == 0);
-  CHECK(sla::passes(sla::set(const_cast<sla::vector<double>&>(z), M * r), sla::dot(r, z)) == 1);
+  CHECK(sla::passes(sla::set(const_cast<sla::vector<double>&>(z), M * r), sla::dot_of(r, z)) == 1);
 }
 
 TEST_CASE("jacobi of blocks and batches is spread over right-hand sides") {

@@ -34,9 +34,9 @@ void compare_with_serial(Make const& make, A const& a, X const& x0, frame f, dou
   auto space = make(f);
   auto run = [&](auto& s) {
     auto p = x0, q = x0, r = x0;
-    auto [pq, pp] = fuse(s, set(q, a * p), dot(p, q), squared_norm(p));
+    auto [pq, pp] = fuse(s, set(q, a * p), dot_of(p, q), squared_norm_of(p));
     auto alpha = s.map(divide{}, pq, pp);
-    auto [rr, r1, sup] = fuse(s, set(r, r - alpha * q), set(p, r + 0.5 * p), set(r, a * p), squared_norm(r), norm(r), norm_inf(r));
+    auto [rr, r1, sup] = fuse(s, set(r, r - alpha * q), set(p, r + 0.5 * p), set(r, a * p), squared_norm_of(r), norm_of(r), norm_inf_of(r));
     auto a0 = numbers(s, alpha);
     auto a1 = numbers(s, rr), a2 = numbers(s, r1), a3 = numbers(s, sup);
     return std::tuple{p, r, a0, a1, a2, a3};

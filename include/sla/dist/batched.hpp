@@ -139,7 +139,7 @@ auto item_of(std::tuple<T...> const& x, index_t n) {
 
 template <class X>
 auto finished_item(X const& x) {
-  if constexpr (requires { eval(x); }) // an expression or a reduction
+  if constexpr (requires { eval(x); }) // an expression
     return eval(x);
   else
     return x;

@@ -198,7 +198,7 @@ auto gather_axes(X const& x, Order) {
 /// The whole of a distributed tensor as a plain one, in the original order, on every rank. Collective.
 /// Cost: one all_gather (of pending sums: all_reduce) per axis that is not replicated.
 template <class X>
-  requires detail::Steppable<X>
+  requires Placed<X>
 auto gather(X const& x) {
   auto const value = eval(x);
   return detail::gather_axes<mesh_of_t<X>::rank - 1>(value, detail::dealing_order<placements_of_t<X>>{});

@@ -16,7 +16,7 @@ namespace sla {
 /// and send each other nothing. It never converts and never compares.
 template <class Inner, class Mesh, class... P>
 struct mesh_scalar {
-  static_assert(((P::kind != placement_kind::partial) && ...), "sla: a scalar of a space is no pending sum: fuse(space, dot(x, y)) finishes it");
+  static_assert(((P::kind != placement_kind::partial) && ...), "sla: a scalar of a space is no pending sum: fuse(space, dot_of(x, y)) finishes it");
   using placement_list = placements<P...>;
   Inner inner{};
 };

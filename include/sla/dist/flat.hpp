@@ -130,11 +130,11 @@ auto permuted(X const& x) {
 }
 } // namespace detail
 
-template <step How, class Axes, class To, bool Insisted, int Dim, detail::Steppable X>
+template <step How, class Axes, class To, bool Insisted, int Dim, Placed X>
 auto perform(flat_step_on<How, Axes, To, Insisted, Dim>, X const& x) {
   return detail::stepped_flat<How, To, Insisted, Dim, Axes>(x);
 }
-template <detail::OrderOfShards Order, detail::Steppable X>
+template <detail::OrderOfShards Order, Placed X>
 auto perform(Order, X const& x) {
   return Order::permuted(x);
 }

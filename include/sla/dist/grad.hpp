@@ -239,19 +239,11 @@ template <class Y>
 inline constexpr bool is_distributed_number = false;
 template <class T, class Mesh, class... P>
 inline constexpr bool is_distributed_number<distributed<T, Mesh, P...>> = std::floating_point<T>;
-/// What f returned; a reduction of values without a trace as its number.
-template <class Y>
-auto finished_loss(Y const& y) {
-  if constexpr (is_placed_reduction<Y>)
-    return eval(y);
-  else
-    return y;
-}
 
 /// The loss of a function of traced values, and its cotangents.
 template <class F, class... V>
 auto differentiated_loss(tape& t, F& f, tape_variable<V>&... inputs) {
-  auto const y = finished_loss(f(traced<V>(t, inputs)...));
+  auto const y = f(traced<V>(t, inputs)...);
   using Y = plain_t<decltype(y)>;
   constexpr bool is_number = is_distributed_number<Y>;
   static_assert(is_number,

@@ -309,7 +309,7 @@ template <StepOn S>
 struct begin_step {};
 
 template <StepOn S, class X>
-requires detail::Steppable<X>
+requires Placed<X>
 auto perform(begin_step<S>, X const& x, layout_handle<mesh_of_t<detail::stepping_t<X>>> const& like = {}) {
   return detail::begun<S::how, S::axis, typename S::to, S::insisted>(x, like);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reductions of distributed values. `dot`, `sum` and `squared_norm` of shards are Partial numbers, no communication; the norms
-// finish, Replicate, one all_reduce. Inside of fuse(space, ...) one all_reduce per monoid serves all of them (dist/space.hpp).
+// Reductions of distributed values, evaluated at once. `dot`, `sum` and `squared_norm` of shards are Partial numbers, no communication;
+// the norms finish, Replicate, one all_reduce. In fuse(space, dot_of(x, y), ...) one per monoid serves all of them (dist/space.hpp).
 #pragma once
 
 #include <utility>
@@ -11,7 +11,7 @@
 
 namespace sla {
 
-/// A reduction with placements: a statement of `fuse`; elsewhere `eval` gives its number, a distributed one.
+/// A reduction with placements: a statement of `fuse`; `eval` gives its number, a distributed one.
 template <class R, class Mesh, class... P>
 struct [[nodiscard]] placed_reduction {
   using placed_statement_tag = void;
@@ -19,16 +19,7 @@ struct [[nodiscard]] placed_reduction {
   R local;
   layout_handle<Mesh> layout;
   fixed_array<bool, max_mesh_axes> reduced{};  ///< the axes that a norm folds over
-
-  /// The number, where every rank has it: of a norm, or of replicated operands.
-  operator value_type() && {  // NOLINT: `double n = norm(x)` converts by intent
-    return eval(*this).value();
-  }
 };
-template <class X>
-inline constexpr bool is_placed_reduction = false;
-template <class R, class Mesh, class... P>
-inline constexpr bool is_placed_reduction<placed_reduction<R, Mesh, P...>> = true;
 
 namespace detail {
 /// The monoid over ranks of a local fold.
@@ -114,12 +105,6 @@ auto perform(Op, X&& x) -> detail::placed_reduction_t<Op, X> {
   return detail::place_reduction<Op>(std::forward<X>(x));
 }
 
-/// The same asked to be a pending sum: `perform(out_partial<op::dot, "tp">{}, x, y)`.
-template <class Op, class Word, Placed... X>
-auto perform(detail::asking_partial<Op, Word>, X&&... x) -> detail::placed_reduction_t<detail::asking_partial<Op, Word>, X...> {
-  return detail::place_reduction<detail::asking_partial<Op, Word>>(std::forward<X>(x)...);
-}
-
 /// The number of a reduction, as the ranks hold it: Partial of shards; of a norm the finished number, by one all_reduce per axis.
 template <class R, class Mesh, class... P>
 auto eval(placed_reduction<R, Mesh, P...> const& r) {
@@ -130,6 +115,13 @@ auto eval(placed_reduction<R, Mesh, P...> const& r) {
   for (int a = 0; a < Mesh::rank; ++a)
     if (r.reduced[a]) folded = all_reduce(r.layout->mesh.communicator(a), folded, detail::rank_monoid<typename R::monoid_type>());
   return distributed<V, Mesh, P...>(V(R::finish_type::apply(to_kernel(folded))), r.layout);
+}
+
+/// A reduction asked to be a pending sum, evaluated: `perform(out_partial<op::dot, "tp">{}, x, y)`.
+template <class Op, class Word, Placed... X>
+  requires(rule_of<detail::asked_t<Op>>.indices == index_use::reduction)
+auto perform(detail::asking_partial<Op, Word>, X&&... x) {
+  return eval(detail::place_reduction<detail::asking_partial<Op, Word>>(std::forward<X>(x)...));
 }
 
 /// The statement of count inner products with a basis, on a mesh.

@@ -44,7 +44,7 @@ template <class Space, class... P>
 constexpr void require_pending_on() {
   static_assert(Space::template folds<P...>,
                 "sla: fuse(space, statements...): a reduction of values that every rank has, on an axis whose ranks share the system: the "
-                "space would count it once per rank. Reduce shards; of copies the number is eval(dot(x, y)), without the space");
+                "space would count it once per rank. Reduce shards; of copies the number is dot(x, y), without the space");
 }
 template <class Space, class S, class... P>
   requires(sizeof...(P) > 0)
@@ -56,6 +56,9 @@ constexpr void require_pending(placed_reduction<R, Mesh, P...> const*) {
   if constexpr (!is_norm<R>) require_pending_on<Space, P...>();
 }
 } // namespace detail
+
+template <Scalar T, class Mesh, class... P>
+inline constexpr bool is_finished_number<distributed<T, Mesh, P...>> = true;
 
 /// What a space has sent for its rank.
 struct mesh_traffic {

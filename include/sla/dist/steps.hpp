@@ -158,17 +158,10 @@ auto take_step(Local const& x, layout_handle<Mesh> const& layout, layout_handle<
   }
 }
 
-template <class X>
-concept Steppable = Placed<X> || is_placed_reduction<std::remove_cvref_t<X>>;
-
-/// The distributed value that a step is taken on: what an expression or a reduction evaluates to, or what is traced.
+/// The distributed value that a step is taken on: what an expression evaluates to, or what is traced.
 template <class X>
 struct stepping {
   using type = X;
-};
-template <class R, class Mesh, class... P>
-struct stepping<placed_reduction<R, Mesh, P...>> {
-  using type = distributed<typename placed_reduction<R, Mesh, P...>::value_type, Mesh, P...>;
 };
 template <class X>
 requires requires { typename X::plain_type; }
@@ -217,13 +210,13 @@ constexpr void require_source() {
 } // namespace detail
 
 template <StepOn S, class X>
-requires detail::Steppable<X>
+requires Placed<X>
 auto perform(S, X const& x, layout_handle<mesh_of_t<detail::stepping_t<X>>> const& like = {}) {
   return detail::stepped<S::how, S::axis, typename S::to, S::insisted, S::dim>(x, like);
 }
 
-/// What a step may be taken on: distributed values, expressions and reductions of them, and what is traced of either.
+/// What a step may be taken on: distributed values, expressions of them, and what is traced of either.
 template <class X>
-concept Stepping = detail::Steppable<X> || detail::Steppable<detail::stepping_t<X>>;
+concept Stepping = Placed<X> || Placed<detail::stepping_t<X>>;
 
 } // namespace sla

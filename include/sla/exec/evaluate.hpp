@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Plain evaluation: assignment from an expression, `eval`, the number of a reduction. At once, on the memory of the operands;
+// Plain evaluation: assignment from an expression, and `eval`, also of a reduction. At once, on the memory of the operands;
 // aliasing (x = A * x) is seen and handled.
 #pragma once
 
@@ -64,20 +64,14 @@ tensor<T, E, Memory>& operator/=(tensor<T, E, Memory>& x, X&& y) {
   return x = x / std::forward<X>(y);
 }
 
-/// The number of a reduction, evaluated now.
-template <class M, class X, class F>
-auto number_of(reduction<M, X, F> const& r) {
-  return std::get<0>(fuse(r));
-}
-
-/// The value of an expression as an owner; of a reduction as a number; anything else is its own value.
+/// The value of an expression as an owner; of a reduction, a statement of `fuse`, as a number; anything else is its own value.
 template <Expression X>
 auto eval(X const& x) {
   return tensor<user_t<typename X::value_type>, typename X::extents_type, typename X::memory_type>(x);
 }
 template <class M, class X, class F>
 auto eval(reduction<M, X, F> const& r) {
-  return number_of(r);
+  return std::get<0>(fuse(r));
 }
 template <class T, class E, class Memory>
 tensor<T, E, Memory> eval(tensor<T, E, Memory> x) {

@@ -56,6 +56,10 @@ auto fuse_lowered(Space& space, S const&... lowered) {
 }
 } // namespace detail
 
+/// A number is no statement. Higher floors add theirs.
+template <class X>
+inline constexpr bool is_finished_number = Number<X>;
+
 namespace detail {
 /// The statement that views point into: itself, or the copy of a space that keeps it, since it runs it later.
 template <class Space, class S>
@@ -117,6 +121,31 @@ auto fuse(S const&... statements) {
   using Memory = common_memory_of_t<typename S::memory_type...>;
   auto space = immediate_space(Memory{});
   return fuse(space, statements...);
+}
+
+namespace detail {
+/// The numbers that a refused fuse would have returned, so that its sentence is the only error.
+template <class S>
+auto unfused(S const& s) {
+  if constexpr (is_finished_number<S>)
+    return std::tuple<S>(s);
+  else if constexpr (requires { s.local.total(); })  // a statement with placements
+    return unfused(s.local);
+  else if constexpr (requires { typename S::accumulator_type; })
+    return std::tuple<typename S::result_type>();
+  else
+    return std::tuple<>();
+}
+} // namespace detail
+
+/// Refused: a number in the place of a statement.
+template <class... S>
+  requires(is_finished_number<std::remove_cvref_t<S>> || ...)
+auto fuse(S&&... statements) {
+  static_assert(!(is_finished_number<std::remove_cvref_t<S>> || ...),
+                "sla: fuse(statements...): a number is no statement: dot(x, y), norm(x), sum(x), ... are numbers, evaluated before the fuse begins; in it write "
+                "dot_of(x, y), norm_of(x), sum_of(x), ...");
+  return std::tuple_cat(detail::unfused(statements)...);
 }
 
 } // namespace sla

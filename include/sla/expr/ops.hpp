@@ -124,12 +124,21 @@ bool operator==(L const&, R const&) {
 // ---- named functions: each forwards once to an unqualified `perform(op, x)`, so that traced and distributed operands, which
 // ---- higher floors define, are found by ADL even from code that never heard of them
 
+template <class Op>
+inline constexpr bool is_elementwise = false;
+
+/// Of one number, which has no namespace to be found in: `real(dot(x, y))` in generic text.
+template <class Op, Scalar T>
+  requires(is_elementwise<Op> && requires(kernel_t<T> a) { Op::apply(a); })
+auto perform(Op, T x) {
+  auto const value = Op::apply(kernel_t<T>(x));
+  return user_t<std::remove_const_t<decltype(value)>>(value);
+}
+
 /// Is there an operation Op on these operands? Its result is not made for the answer.
 template <class Op, class... X>
 concept Performs = requires(X&&... x) { typename std::type_identity<decltype(perform(Op{}, std::forward<X>(x)...))>; };
 
-template <class Op>
-inline constexpr bool is_elementwise = false;
 template <>
 inline constexpr bool is_elementwise<op::conj> = true;
 template <>

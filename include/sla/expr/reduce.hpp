@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reductions: statements of `fuse` that fold all elements of each item to a number. Elsewhere one converts, once, to its
-// number. float adds up in double; the order is fixed, so reruns are bitwise equal.
+// Reductions: `dot(x, y)`, `norm(x)`, `sum(x)`, ... are numbers, evaluated at once; `dot_of(x, y)`, ... the same as statements of
+// `fuse`, that fold all elements of each item. float adds up in double; the order is fixed, so reruns are bitwise equal.
 #pragma once
-
-#include <ostream>
 
 #include <sla/expr/ops.hpp>
 #include <sla/expr/statement.hpp>
@@ -18,7 +16,7 @@ struct as_is {
   }
 };
 
-/// Monoid-fold of the elements of x, then Finish. Made by `dot`, `norm`, `sum`, ... ; never an operand of an expression.
+/// Monoid-fold of the elements of x, then Finish: the statement that `dot_of`, `norm_of`, ... make.
 template <class Monoid, class X, class Finish = as_is>
 struct [[nodiscard]] reduction {
   using statement_tag = void;
@@ -65,23 +63,7 @@ struct [[nodiscard]] reduction {
       detail::for_elements(s, [&](element e) { Monoid::fold(result[e.item - s.item], tree.at(e)); });
     }
   }
-
-  /// The number, evaluated now.
-  operator user_t<result_type>() && { return number_of(*this); }  // NOLINT: `double s = dot(x, y)` converts by intent
-  template <class U>
-  operator U() const& {  // NOLINT
-    static_assert(always_false<U>,
-                  "sla: a named reduction is not a number: write `double s = dot(x, y);` or `auto s = eval(dot(x, y));`");
-    return U{};
-  }
 };
-
-template <class R>
-inline constexpr bool is_reduction = false;
-template <class M, class X, class F>
-inline constexpr bool is_reduction<reduction<M, X, F>> = true;
-template <class R>
-concept Reduction = is_reduction<std::remove_cvref_t<R>>;
 
 namespace detail {
 template <class Monoid, class Map, class Finish = as_is, class X>
@@ -131,122 +113,119 @@ auto perform(op::maximum, X&& x) {
     return detail::reduce<op::maximum, op::widen>(std::forward<X>(x));
 }
 
+namespace detail {
+/// What was performed as what it amounts to; the norm of a sparse tensor is a number already.
+template <class X>
+auto as_number(X x) {
+  if constexpr (Number<X>)
+    return x;
+  else
+    return eval(std::move(x));
+}
+/// Complex numbers have no order.
+template <class X>
+constexpr void require_order() {
+  if constexpr (Tensorial<X>)
+    static_assert(!is_complex<typename node_t<X>::value_type>, "sla: min(x) and max(x) of complex numbers: they have no order; take abs(x)");
+}
+} // namespace detail
+
+// ---- numbers, evaluated now: those of the scalar type, traced of traced operands, placed on ranks. Reductions of float are double.
+
 /// sum of conj(x_i) y_i.
 /// Law: equal extents. Cost: reads x and y once.
 template <class X, class Y>
   requires Performs<op::dot, X, Y>
-auto dot(X&& x, Y&& y) {
-  return perform(op::dot{}, std::forward<X>(x), std::forward<Y>(y));
+[[nodiscard]] auto dot(X&& x, Y&& y) {
+  return detail::as_number(perform(op::dot{}, std::forward<X>(x), std::forward<Y>(y)));
 }
+/// sum of x_i.
 template <class X>
   requires Performs<op::sum, X>
-auto sum(X&& x) {
-  return perform(op::sum{}, std::forward<X>(x));
+[[nodiscard]] auto sum(X&& x) {
+  return detail::as_number(perform(op::sum{}, std::forward<X>(x)));
 }
 /// sum of |x_i|^2.
 template <class X>
   requires Performs<op::squared_norm, X>
-auto squared_norm(X&& x) {
-  return perform(op::squared_norm{}, std::forward<X>(x));
+[[nodiscard]] auto squared_norm(X&& x) {
+  return detail::as_number(perform(op::squared_norm{}, std::forward<X>(x)));
 }
 /// The root of sum |x_i|^2.
 template <class X>
   requires Performs<op::norm, X>
-auto norm(X&& x) {
-  return perform(op::norm{}, std::forward<X>(x));
+[[nodiscard]] auto norm(X&& x) {
+  return detail::as_number(perform(op::norm{}, std::forward<X>(x)));
 }
 /// sum of |x_i|.
 template <class X>
   requires Performs<op::norm1, X>
-auto norm1(X&& x) {
-  return perform(op::norm1{}, std::forward<X>(x));
+[[nodiscard]] auto norm1(X&& x) {
+  return detail::as_number(perform(op::norm1{}, std::forward<X>(x)));
 }
 /// max of |x_i|; 0 without elements.
 template <class X>
   requires Performs<op::norm_inf, X>
-auto norm_inf(X&& x) {
-  return perform(op::norm_inf{}, std::forward<X>(x));
+[[nodiscard]] auto norm_inf(X&& x) {
+  return detail::as_number(perform(op::norm_inf{}, std::forward<X>(x)));
 }
 /// The smallest and the largest element; real tensors. Without elements: +infinity and -infinity.
 template <class X>
   requires Performs<op::minimum, X>
-auto(min)(X&& x) {
-  if constexpr (Tensorial<X>)
-    static_assert(!is_complex<typename node_t<X>::value_type>, "sla: min(x) of complex numbers: they have no order; take abs(x)");
+[[nodiscard]] auto (min)(X&& x) {
+  detail::require_order<X>();
+  return detail::as_number(perform(op::minimum{}, std::forward<X>(x)));
+}
+template <class X>
+  requires Performs<op::maximum, X>
+[[nodiscard]] auto (max)(X&& x) {
+  detail::require_order<X>();
+  return detail::as_number(perform(op::maximum{}, std::forward<X>(x)));
+}
+
+// ---- the same as statements of `fuse`, which returns their numbers
+
+template <class X, class Y>
+  requires Performs<op::dot, X, Y>
+[[nodiscard]] auto dot_of(X&& x, Y&& y) {
+  return perform(op::dot{}, std::forward<X>(x), std::forward<Y>(y));
+}
+template <class X>
+  requires Performs<op::sum, X>
+[[nodiscard]] auto sum_of(X&& x) {
+  return perform(op::sum{}, std::forward<X>(x));
+}
+template <class X>
+  requires Performs<op::squared_norm, X>
+[[nodiscard]] auto squared_norm_of(X&& x) {
+  return perform(op::squared_norm{}, std::forward<X>(x));
+}
+template <class X>
+  requires Performs<op::norm, X>
+[[nodiscard]] auto norm_of(X&& x) {
+  return perform(op::norm{}, std::forward<X>(x));
+}
+template <class X>
+  requires Performs<op::norm1, X>
+[[nodiscard]] auto norm1_of(X&& x) {
+  return perform(op::norm1{}, std::forward<X>(x));
+}
+template <class X>
+  requires Performs<op::norm_inf, X>
+[[nodiscard]] auto norm_inf_of(X&& x) {
+  return perform(op::norm_inf{}, std::forward<X>(x));
+}
+template <class X>
+  requires Performs<op::minimum, X>
+[[nodiscard]] auto min_of(X&& x) {
+  detail::require_order<X>();
   return perform(op::minimum{}, std::forward<X>(x));
 }
 template <class X>
   requires Performs<op::maximum, X>
-auto(max)(X&& x) {
-  if constexpr (Tensorial<X>)
-    static_assert(!is_complex<typename node_t<X>::value_type>, "sla: max(x) of complex numbers: they have no order; take abs(x)");
+[[nodiscard]] auto max_of(X&& x) {
+  detail::require_order<X>();
   return perform(op::maximum{}, std::forward<X>(x));
-}
-
-// ---- arithmetic of reductions is arithmetic of their numbers -------------------------------------------------------------
-
-namespace detail {
-template <class X>
-decltype(auto) plain(X&& x) {
-  if constexpr (Reduction<X>) {
-    static_assert(!std::is_lvalue_reference_v<X>,
-                  "sla: a named reduction is not a number: write `double s = dot(x, y);` or `auto s = eval(dot(x, y));`");
-    return number_of(x);
-  } else {
-    return std::forward<X>(x);
-  }
-}
-template <class L, class R>
-concept WithReduction = (Reduction<L> && (Operand<R> || Reduction<R>)) || (Operand<L> && Reduction<R>);
-} // namespace detail
-
-template <class L, class R>
-  requires detail::WithReduction<L, R>
-auto operator+(L&& l, R&& r) {
-  return detail::plain(std::forward<L>(l)) + detail::plain(std::forward<R>(r));
-}
-template <class L, class R>
-  requires detail::WithReduction<L, R>
-auto operator-(L&& l, R&& r) {
-  return detail::plain(std::forward<L>(l)) - detail::plain(std::forward<R>(r));
-}
-template <class L, class R>
-  requires detail::WithReduction<L, R>
-auto operator*(L&& l, R&& r) {
-  return detail::plain(std::forward<L>(l)) * detail::plain(std::forward<R>(r));
-}
-template <class L, class R>
-  requires detail::WithReduction<L, R>
-auto operator/(L&& l, R&& r) {
-  return detail::plain(std::forward<L>(l)) / detail::plain(std::forward<R>(r));
-}
-template <Reduction R>
-auto operator-(R&& r) {
-  return -detail::plain(std::forward<R>(r));
-}
-template <class L, class R>
-  requires detail::WithReduction<L, R>
-bool operator==(L&& l, R&& r) {
-  return detail::plain(std::forward<L>(l)) == detail::plain(std::forward<R>(r));
-}
-template <class L, class R>
-  requires detail::WithReduction<L, R>
-auto operator<=>(L&& l, R&& r) {
-  return detail::plain(std::forward<L>(l)) <=> detail::plain(std::forward<R>(r));
-}
-
-/// So are functions of them: `real(dot(x, y))`.
-template <class Op, Reduction R>
-  requires(is_elementwise<Op> && requires(typename std::remove_cvref_t<R>::result_type a) { Op::apply(a); })
-auto perform(Op, R&& r) {
-  auto const value = Op::apply(to_kernel(detail::plain(std::forward<R>(r))));
-  return user_t<std::remove_const_t<decltype(value)>>(value);
-}
-
-/// Prints the number: `std::cout << norm(r)`.
-template <class Char, class Traits, Reduction R>
-std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& out, R&& r) {
-  return out << detail::plain(std::forward<R>(r));
 }
 
 } // namespace sla

@@ -100,7 +100,7 @@ struct cotangent_space<T> {
       if constexpr (std::same_as<typename Field::extents_type, no_extents>)
         return field.at(element{});
       else
-        return to_kernel(number_of(sla::sum(field)));
+        return to_kernel(sla::sum(field));
     }();
     T const value = T(scalar_cast<kernel_t<T>>(total));
     sum = sum ? *sum + value : value;
@@ -143,7 +143,7 @@ template <class X>
 decltype(auto) argument(X const& x) {
   if constexpr (std::integral<X>)
     return double(x);
-  else if constexpr (Expression<X> || Reduction<X>)
+  else if constexpr (Expression<X>)
     return eval(x);
   else
     return (x);

@@ -18,9 +18,9 @@ namespace detail {
 template <class X>
 double pairing(X const& g, X const& d) {
   if constexpr (is_sparse_tensor<X>)
-    return double(real_of(to_kernel(eval(dot(values(g), values(d))))));
+    return double(real_of(to_kernel(dot(values(g), values(d)))));
   else if constexpr (is_tensor<X>)
-    return double(real_of(to_kernel(eval(dot(g, d)))));
+    return double(real_of(to_kernel(dot(g, d))));
   else
     return double(real_of(op::mul::apply(conj_of(to_kernel(g)), to_kernel(d))));
 }
@@ -41,9 +41,9 @@ template <class X>
 double magnitude_of(X const& x) {
   double largest = 0;
   if constexpr (is_sparse_tensor<X>)
-    largest = double(norm_inf(values(x)));
+    largest = norm_inf(values(x));
   else if constexpr (is_tensor<X>)
-    largest = double(norm_inf(x));
+    largest = norm_inf(x);
   else
     largest = double(abs_of(to_kernel(x)));
   return largest > 0 && std::isfinite(largest) ? largest : 1;

@@ -17,7 +17,7 @@ inline constexpr bool has_no_extents = std::same_as<typename X::extents_type, no
 template <class Op, class X>
 auto evaluated(X const& x) {
   if constexpr (is_reducing<Op>)
-    return number_of(perform(Op{}, x));
+    return eval(perform(Op{}, x));
   else if constexpr (has_no_extents<X>)
     return user_t<decltype(Op::apply(x.value))>(Op::apply(x.value));
   else
@@ -26,7 +26,7 @@ auto evaluated(X const& x) {
 template <class Op, class L, class R>
 auto evaluated(L const& l, R const& r) {
   if constexpr (is_reducing<Op>)
-    return number_of(perform(Op{}, l, r));
+    return eval(perform(Op{}, l, r));
   else if constexpr (has_no_extents<L> && has_no_extents<R>)
     return user_t<decltype(Op::apply(l.value, r.value))>(Op::apply(l.value, r.value));
   else
@@ -70,17 +70,9 @@ concept TracedPair = (TracedElements<L> || TracedElements<R>) && ElementsOrTrace
 template <class L, class R>
 concept AnyTraced = is_tracing<std::remove_cvref_t<L>> || is_tracing<std::remove_cvref_t<R>>;
 template <class X>
-concept NumberOrTraced = Number<plain_t<X>> || Reduction<X>;
+concept NumberOrTraced = Number<plain_t<X>>;
 template <class L, class R>
 concept ComparablePair = AnyTraced<L, R> && NumberOrTraced<L> && NumberOrTraced<R>;
-
-template <class X>
-decltype(auto) compared_value(X&& x) {
-  if constexpr (Traced<X>)
-    return x.value();
-  else
-    return plain(std::forward<X>(x));
-}
 } // namespace detail
 
 // ---- what is performed: higher floors add their own by `perform(op, traced<theirs>, ...)`
@@ -149,13 +141,13 @@ traced<V, Home>& operator/=(traced<V, Home>& x, X&& y) {
 /// Comparisons are of the values: a branch is taken as it is taken, and the gradient is that of the branch.
 template <class L, class R>
   requires detail::ComparablePair<L, R>
-bool operator==(L&& l, R&& r) {
-  return detail::compared_value(std::forward<L>(l)) == detail::compared_value(std::forward<R>(r));
+bool operator==(L const& l, R const& r) {
+  return detail::plain_value(l) == detail::plain_value(r);
 }
 template <class L, class R>
   requires detail::ComparablePair<L, R>
-auto operator<=>(L&& l, R&& r) {
-  return detail::compared_value(std::forward<L>(l)) <=> detail::compared_value(std::forward<R>(r));
+auto operator<=>(L const& l, R const& r) {
+  return detail::plain_value(l) <=> detail::plain_value(r);
 }
 
 } // namespace sla

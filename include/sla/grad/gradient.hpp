@@ -11,7 +11,7 @@ namespace sla {
 
 namespace detail {
 template <class Y>
-inline constexpr bool is_real_result = std::floating_point<plain_t<Y>> || Reduction<Y>;
+inline constexpr bool is_real_result = std::floating_point<plain_t<Y>>;
 
 /// f on traced inputs, the sweep, and the cotangents.
 template <class F, class... V>
@@ -27,7 +27,7 @@ auto differentiated(tape& t, F&& f, tape_variable<V>&... inputs) {
     t.sweep();
     return std::tuple<R, cotangent_type_t<V>...>(value, inputs.take_cotangent()...);
   } else if constexpr (is_real_result<Y>) {
-    auto const value = eval(f(traced<V>(t, inputs)...));  // no argument mattered
+    auto const value = f(traced<V>(t, inputs)...);  // no argument mattered
     return std::tuple<std::remove_const_t<decltype(value)>, cotangent_type_t<V>...>(value, inputs.take_cotangent()...);
   } else {
     return std::tuple<double, cotangent_type_t<V>...>(0.0, inputs.take_cotangent()...);

@@ -14,7 +14,7 @@ namespace sla {
 namespace detail {
 /// What may stand beside a traced operand of an elementwise operation.
 template <class X>
-concept ElementsOrTraced = TracedElements<X> || Operand<X> || Reduction<X>;
+concept ElementsOrTraced = TracedElements<X> || Operand<X>;
 
 /// The home of the first traced operand: a tape, or forward mode.
 template <class X, class... Rest>
@@ -78,8 +78,6 @@ auto trace_operand(Home& t, X&& x) {
   using P = std::remove_cvref_t<X>;
   if constexpr (Traced<X>) {
     return operand_of(x);
-  } else if constexpr (Reduction<X>) {
-    return trace_operand<Read>(t, plain(std::forward<X>(x)));
   } else if constexpr (Number<X>) {
     return number_operand<P>{x};
   } else if constexpr (!Read) {

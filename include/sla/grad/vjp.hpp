@@ -18,7 +18,7 @@ auto element_cotangent([[maybe_unused]] X const& x, [[maybe_unused]] Y const& y,
     return y > 0 ? g / y : decltype(g / y){};
   else if constexpr (is_extreme<Op>) {
     using Mask = binary<is_extremum, X, constant<Y>>;
-    auto const ties = number_of(sla::sum(Mask{x, {y}}));
+    auto const ties = sla::sum(Mask{x, {y}});
     return ties > 0 ? g / ties : decltype(g / ties){};
   } else {
     return g;
@@ -57,7 +57,7 @@ template <class Op, Operand X, Operand G>
 auto vjp(Op, X const& x, G const& g) {
   auto const& value = detail::argument(x);
   if constexpr (is_reducing<Op>) {
-    auto const y = number_of(perform(Op{}, value));
+    auto const y = eval(perform(Op{}, value));
     return std::tuple{detail::collected(value, detail::reduced_contribution<Op>(as_node(value), y, g))};
   } else {
     return std::tuple{detail::collected(value, detail::contribution<Op, 0>(as_node(value), as_node(g)))};

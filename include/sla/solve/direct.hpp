@@ -177,11 +177,11 @@ struct refinement {
   static auto run(S& space, A const& a, M const& m, V const& b, V& x, MakeStop make_stop) {
     using T = typename V::value_type;
     auto r = space.template like<T>(b), z = space.template like<T>(b);
-    auto [rr, bb] = fuse(space, set(r, b - a * x), squared_norm(r), squared_norm(b));
+    auto [rr, bb] = fuse(space, set(r, b - a * x), squared_norm_of(r), squared_norm_of(b));
     auto stop = make_stop(space, bb);
     while (stop.go_on(rr)) {
       auto step = stop.running(rr);
-      auto [rr2] = fuse(space, set(z, m * r), set(x, x + step * z), set(r, b - a * x), squared_norm(r));
+      auto [rr2] = fuse(space, set(z, m * r), set(x, x + step * z), set(r, b - a * x), squared_norm_of(r));
       stop.expect_decrease(rr, rr2);
       rr = rr2;
     }

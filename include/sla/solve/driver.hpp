@@ -91,7 +91,7 @@ struct recorded_stop_maker {
   recorded_stop<Space, Real> operator()(Space& space, Real const& bb) const { return {space, rule, bb, kept}; }
 };
 template <class Space, class V>
-using squared_norm_t = std::remove_cvref_t<decltype(std::get<0>(fuse(std::declval<Space&>(), squared_norm(std::declval<V const&>()))))>;
+using squared_norm_t = std::remove_cvref_t<decltype(std::get<0>(fuse(std::declval<Space&>(), squared_norm_of(std::declval<V const&>()))))>;
 /// One run of a method that improves x: whatever the method, the driver is compiled once.
 template <class Space, class V>
 using method_run = std::function<std::vector<progress>(recorded_stop_maker<Space, squared_norm_t<Space, V>> const&)>;
@@ -112,7 +112,7 @@ void drive(Space& space, method_run<Space, V> const& run, stop_rule rule, A cons
     };
   for (bool again = true; again;) {
     auto items = run({rule, last});
-    auto [rr, bb, sum_of_b] = fuse(space, squared_norm(b - a * x), squared_norm(b), norm1(b));
+    auto [rr, bb, sum_of_b] = fuse(space, squared_norm_of(b - a * x), squared_norm_of(b), norm1_of(b));
     reason const unfinished = last.stopped ? reason::stopped : reason::iteration_limit;
     last.state = space.map(verdict{rule.rtol, rule.atol, unfinished, guessed && out.runs == 0}, *last.state, rr, bb, sum_of_b, before ? *before : bb);
     auto const outcome = space.map(summarize{}, *last.state, space.map(no_iterations{}, *last.state), rr, bb);

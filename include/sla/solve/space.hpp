@@ -31,9 +31,9 @@ struct is_equal_to_itself {
 template <class S, class V>
 concept Space = requires(S& space, V const& x, V& y) {
   space.template like<typename V::value_type>(x);
-  fuse(space, set(y, x), squared_norm(x));
-  space.map(detail::is_equal_to_itself{}, std::get<0>(fuse(space, squared_norm(x))));
-  space.peek(space.map(detail::is_equal_to_itself{}, std::get<0>(fuse(space, squared_norm(x)))));
+  fuse(space, set(y, x), squared_norm_of(x));
+  space.map(detail::is_equal_to_itself{}, std::get<0>(fuse(space, squared_norm_of(x))));
+  space.peek(space.map(detail::is_equal_to_itself{}, std::get<0>(fuse(space, squared_norm_of(x)))));
   space.finish();
 };
 

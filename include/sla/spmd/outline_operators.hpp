@@ -126,20 +126,37 @@ constexpr auto outlined_reduction(X const&... x) {
 }
 } // namespace detail
 template <detail::DenseOutline X, detail::DenseOutline Y>
-constexpr auto dot(X const& x, Y const& y) {
+constexpr auto dot_of(X const& x, Y const& y) {
   return detail::outlined_reduction<op::dot, std::common_type_t<typename X::value_type, typename Y::value_type>>(x, y);
 }
 template <detail::DenseOutline X>
-constexpr auto sum(X const& x) {
+constexpr auto sum_of(X const& x) {
   return detail::outlined_reduction<op::sum, typename X::value_type>(x);
 }
 template <detail::DenseOutline X>
-constexpr auto squared_norm(X const& x) {
+constexpr auto squared_norm_of(X const& x) {
   return detail::outlined_reduction<op::squared_norm, typename detail::magnitude<typename X::value_type>::type>(x);
 }
 template <detail::DenseOutline X>
-constexpr auto norm(X const& x) {
+constexpr auto norm_of(X const& x) {
   return detail::outlined_reduction<op::norm, typename detail::magnitude<typename X::value_type>::type>(x);
+}
+/// The same evaluated at once, as those of values are.
+template <detail::DenseOutline X, detail::DenseOutline Y>
+constexpr auto dot(X const& x, Y const& y) {
+  return eval(dot_of(x, y));
+}
+template <detail::DenseOutline X>
+constexpr auto sum(X const& x) {
+  return eval(sum_of(x));
+}
+template <detail::DenseOutline X>
+constexpr auto squared_norm(X const& x) {
+  return eval(squared_norm_of(x));
+}
+template <detail::DenseOutline X>
+constexpr auto norm(X const& x) {
+  return eval(norm_of(x));
 }
 
 // ---- conditions: a comparison of numbers is a truth value in their placements

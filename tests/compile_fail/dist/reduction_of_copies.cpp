@@ -12,5 +12,5 @@ using Column = dtensor<vector<double>, Rows, Shard<0, Part<>>>;
 using Column = dtensor<vector<double>, Rows, Replicate>;
 #endif
 
-auto squared_length(Space_& space, Column const& x) { return fuse(space, squared_norm(x)); }
+auto squared_length(Space_& space, Column const& x) { return fuse(space, squared_norm_of(x)); }
 int main() {}

@@ -97,7 +97,7 @@ struct linear_world<sparse_tensor<T, S, F, device_memory>> : detail::sparse_worl
 private:
   template <class X>
   static bool all_finite(X const& x) {
-    return number_of(norm_inf(x - x)) == 0;  // NaN for NaN and infinity; without elements 0
+    return norm_inf(x - x) == 0;  // NaN for NaN and infinity; without elements 0
   }
   template <class V>
   static void require_finite(V const& b) {

@@ -105,7 +105,7 @@ constexpr auto arnoldi_cycles(Method const& method, S& space, A const& a, M cons
   std::vector<V> basis, images;  // v_k and M v_k; of a fixed M only the latest image
   auto w = space.template like<T>(b);
 
-  auto [rr, bb] = fuse(space, set(w, b - a * x), squared_norm(w), squared_norm(b));
+  auto [rr, bb] = fuse(space, set(w, b - a * x), squared_norm_of(w), squared_norm_of(b));
   auto stop = make_stop(space, bb);
   bool on = stop.go_on(rr);
   while (on) {
@@ -120,7 +120,7 @@ constexpr auto arnoldi_cycles(Method const& method, S& space, A const& a, M cons
       auto [h] = fuse(space, set(basis[at], scale * w), set(images[image], m * basis[at]), set(w, a * images[image]),
                       dots<Capacity>(basis, k + 1, w));
       auto [h2] = fuse(space, set(w, w - combine(basis, k + 1, h)), dots<Capacity>(basis, k + 1, w));
-      auto [ww] = fuse(space, set(w, w - combine(basis, k + 1, h2)), squared_norm(w));
+      auto [ww] = fuse(space, set(w, w - combine(basis, k + 1, h2)), squared_norm_of(w));
       turns = space.map(take_column<H, Capacity>{}, stop.state(), turns, h, h2, ww);
       scale = space.map(inverse_length{}, stop.state(), ww);
       columns.push_back(turns);
@@ -131,9 +131,9 @@ constexpr auto arnoldi_cycles(Method const& method, S& space, A const& a, M cons
     // the true residual decides how the next cycle begins
     auto true_residual = [&] {
       if constexpr (varying)
-        return fuse(space, set(x, x + combine(images, k, y)), set(w, b - a * x), squared_norm(w));
+        return fuse(space, set(x, x + combine(images, k, y)), set(w, b - a * x), squared_norm_of(w));
       else
-        return fuse(space, set(w, combine(basis, k, y)), set(images[0], m * w), set(x, x + images[0]), set(w, b - a * x), squared_norm(w));
+        return fuse(space, set(w, combine(basis, k, y)), set(images[0], m * w), set(x, x + images[0]), set(w, b - a * x), squared_norm_of(w));
     };
     rr = std::get<0>(true_residual());
   }

@@ -54,15 +54,15 @@ struct bicgstab {
     auto r = space.template like<T>(b), shadow = space.template like<T>(b), p = space.template like<T>(b), v = space.template like<T>(b);
     auto y = space.template like<T>(b), z = space.template like<T>(b), t = space.template like<T>(b);
 
-    auto [rho, rr, bb] = fuse(space, set(r, b - a * x), set(shadow, r), set(p, r), set(v, r), dot(shadow, r), squared_norm(r), squared_norm(b));
+    auto [rho, rr, bb] = fuse(space, set(r, b - a * x), set(shadow, r), set(p, r), set(v, r), dot_of(shadow, r), squared_norm_of(r), squared_norm_of(b));
     auto beta = space.map(detail::no_number{}, rho), omega = beta;
     auto stop = make_stop(space, bb);
     while (stop.go_on(rr)) {
-      auto [sv] = fuse(space, set(p, r + beta * (p - omega * v)), set(y, m * p), set(v, a * y), dot(shadow, v));
+      auto [sv] = fuse(space, set(p, r + beta * (p - omega * v)), set(y, m * p), set(v, a * y), dot_of(shadow, v));
       auto alpha = stop.nonzero_ratio(rho, sv, reason::breakdown);
-      auto [tr, tt] = fuse(space, set(r, r - alpha * v), set(z, m * r), set(t, a * z), dot(t, r), squared_norm(t));
+      auto [tr, tt] = fuse(space, set(r, r - alpha * v), set(z, m * r), set(t, a * z), dot_of(t, r), squared_norm_of(t));
       omega = space.map(detail::shortest_step{}, stop.state(), tr, tt);
-      auto [rho2, rr2] = fuse(space, set(x, x + alpha * y + omega * z), set(r, r - omega * t), dot(shadow, r), squared_norm(r));
+      auto [rho2, rr2] = fuse(space, set(x, x + alpha * y + omega * z), set(r, r - omega * t), dot_of(shadow, r), squared_norm_of(r));
       beta = space.map(detail::next_direction{}, stop.state(), rho2, rho, alpha, omega);
       rho = rho2, rr = rr2;
     }

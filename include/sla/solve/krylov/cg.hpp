@@ -26,12 +26,12 @@ struct cg {
     auto r = space.template like<T>(b), z = space.template like<T>(b);
     auto p = space.template like<T>(b), q = space.template like<T>(b);
 
-    auto [rz, rr, bb] = fuse(space, set(r, b - a * x), set(z, m * r), set(p, z), dot(r, z), squared_norm(r), squared_norm(b));
+    auto [rz, rr, bb] = fuse(space, set(r, b - a * x), set(z, m * r), set(p, z), dot_of(r, z), squared_norm_of(r), squared_norm_of(b));
     auto stop = make_stop(space, bb);
     while (stop.go_on(rr)) {
-      auto [pq] = fuse(space, set(q, a * p), dot(p, q));
+      auto [pq] = fuse(space, set(q, a * p), dot_of(p, q));
       auto alpha = stop.ratio(rz, pq, reason::indefinite_matrix);
-      auto [rz2, rr2] = fuse(space, set(r, r - alpha * q), set(z, m * r), dot(r, z), squared_norm(r));
+      auto [rz2, rr2] = fuse(space, set(r, r - alpha * q), set(z, m * r), dot_of(r, z), squared_norm_of(r));
       auto beta = stop.ratio(rz2, rz, reason::indefinite_preconditioner);
       fuse(space, set(x, x + alpha * p), set(p, z + beta * p));  // x here: p is read once
       rz = rz2, rr = rr2;

@@ -134,9 +134,9 @@ struct minres {
     auto r = space.template like<T>(b), v = space.template like<T>(b), q = space.template like<T>(b);
     auto z = space.template like<T>(b), d = space.template like<T>(b), d2 = space.template like<T>(b);
 
-    auto [rz, rr, bb] = fuse(space, set(r, b - a * x), set(v, r), set(d, r), set(d2, r), set(z, m * r), dot(r, z), squared_norm(r),
-                             squared_norm(b));
-    auto [za] = fuse(space, set(q, a * z), dot(z, q));
+    auto [rz, rr, bb] = fuse(space, set(r, b - a * x), set(v, r), set(d, r), set(d2, r), set(z, m * r), dot_of(r, z), squared_norm_of(r),
+                             squared_norm_of(b));
+    auto [za] = fuse(space, set(q, a * z), dot_of(z, q));
     auto qr = space.map(detail::begin_lanczos<R>{}, rz);
     auto const the = [&](detail::lanczos_coefficient which) { return space.map(detail::coefficient_of{which}, qr); };
     auto stop = make_stop(space, bb);
@@ -146,13 +146,13 @@ struct minres {
       auto const upper = the(detail::lanczos_upper), upper2 = the(detail::lanczos_upper2);
       // x is a step behind, so that each direction is read once
       auto [vz] = fuse(space, set(x, x + step * d), set(d2, z - upper * d - upper2 * d2), set(q, over_beta * q - alpha * v),
-                       set(z, m * q), dot(q, z));
+                       set(z, m * q), dot_of(q, z));
       std::swap(d, d2);
       std::swap(q, v);
       qr = space.map(detail::take_length<R>{rounding}, stop.state(), qr, vz);
       stop.judge(detail::lanczos_end{}, qr);
       auto const beta = the(detail::lanczos_beta), keep = the(detail::lanczos_keep), add = the(detail::lanczos_add);
-      auto [za2, rr2] = fuse(space, set(r, keep * r + add * v), set(q, a * z - beta * q), dot(z, q), squared_norm(r));
+      auto [za2, rr2] = fuse(space, set(r, keep * r + add * v), set(q, a * z - beta * q), dot_of(z, q), squared_norm_of(r));
       za = za2, rr = rr2;
     }
     auto const step = the(detail::lanczos_step);

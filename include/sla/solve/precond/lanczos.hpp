@@ -91,16 +91,16 @@ lanczos_record lanczos(S& space, A const& a, M const& m, V const& start, V const
   using T = typename V::value_type;
   auto r = space.template like<T>(start), z = space.template like<T>(start);
   auto p = space.template like<T>(start), q = space.template like<T>(start);
-  auto [rz] = fuse(space, set(r, start), set(z, m * r), set(p, z), dot(r, z));
-  auto [left, right, qq, uu] = fuse(space, set(q, a * p), dot(other, q), dot(a * other, p), squared_norm(q), squared_norm(other));
+  auto [rz] = fuse(space, set(r, start), set(z, m * r), set(p, z), dot_of(r, z));
+  auto [left, right, qq, uu] = fuse(space, set(q, a * p), dot_of(other, q), dot_of(a * other, p), squared_norm_of(q), squared_norm_of(other));
   auto const asymmetry = space.map(relative_difference{}, left, right, qq, uu);
   std::vector<decltype(space.map(real_part{}, rz))> rzs, pqs;
   for (int j = 0; j < steps; ++j) {
-    auto [pq] = fuse(space, set(q, a * p), dot(p, q));
+    auto [pq] = fuse(space, set(q, a * p), dot_of(p, q));
     auto alpha = space.map(positive_ratio{}, rz, pq);
     rzs.push_back(space.map(real_part{}, rz));
     pqs.push_back(space.map(real_part{}, pq));
-    auto [rz2] = fuse(space, set(r, r - alpha * q), set(z, m * r), dot(r, z));
+    auto [rz2] = fuse(space, set(r, r - alpha * q), set(z, m * r), dot_of(r, z));
     auto beta = space.map(positive_ratio{}, rz2, rz);
     fuse(space, set(p, z + beta * p));
     rz = rz2;
