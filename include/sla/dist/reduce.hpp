@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reductions of distributed values, evaluated at once. `dot`, `sum` and `squared_norm` of shards are Partial numbers, no communication;
-// the norms finish, Replicate, one all_reduce. In fuse(space, dot_of(x, y), ...) one per monoid serves all of them (dist/space.hpp).
+// the norms finish, Replicate, one all_reduce: `norm(x).value()` is the plain number. One all_reduce per monoid serves all of
+// fuse(space, dot_of(x, y), ...) (dist/space.hpp).
 #pragma once
 
 #include <utility>
