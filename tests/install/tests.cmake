@@ -36,3 +36,10 @@ if(present)
   list(JOIN present "," present)
   sla_consume(components "" "-DCMAKE_PREFIX_PATH=${prefix}|-DCOMPONENTS=${present}")
 endif()
+
+# To configure and to install needs no Catch2, and installing compiles nothing.
+set(bare "${CMAKE_CURRENT_BINARY_DIR}/install/bare")
+add_test(NAME install.bare COMMAND ${CMAKE_CTEST_COMMAND} --build-and-test ${PROJECT_SOURCE_DIR} ${bare}/build
+  --build-generator ${CMAKE_GENERATOR} --build-target install
+  --build-options -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER} -DSLA_CATCH_INCLUDE_DIR= -DCMAKE_INSTALL_PREFIX=${bare}/prefix)
+set_tests_properties(install.bare PROPERTIES LABELS install TIMEOUT 300 FAIL_REGULAR_EXPRESSION "Building CXX")
