@@ -23,6 +23,7 @@
 #include <sla/dist/grad_views.hpp>
 #include <sla/dist/halos.hpp>
 #include <sla/dist/in_place.hpp>
+#include <sla/dist/linear_operator.hpp>
 #include <sla/dist/local_map.hpp>
 #include <sla/dist/matrix.hpp>
 #include <sla/dist/partition/picture.hpp>

@@ -25,6 +25,7 @@ function(sla_add_example_test name)
 endfunction()
 
 sla_add_example_test(cg_by_hand)
+sla_add_example_test(own_operator)
 sla_add_example_test(tensor_parallel)
 if(NOT sla_mpi_missing)
   sla_add_mpi_test(targets.06_mpi targets/06_mpi.cpp "1;2;4")

@@ -10,6 +10,7 @@
 #include <sla/dist/collectives.hpp>
 #include <sla/dist/grad_elementwise.hpp>
 #include <sla/dist/grad_steps.hpp>
+#include <sla/dist/linear_operator.hpp>
 #include <sla/dist/matrix.hpp>
 #include <sla/dist/product.hpp>
 #include <sla/dist/solve.hpp>
@@ -217,6 +218,16 @@ auto perform(op::try_solve_transpose, prepared<A, Method, P> const& s, B const& 
 template <class A, class Method, class P, detail::TracedPlaced B, class... Options>
 auto perform(op::try_solve_adjoint, prepared<A, Method, P> const& s, B const& b, Options const&... options) {
   return detail::trace_constant<true, true>(s, b, options...);
+}
+
+/// Of a linear_operator, whose function sees this rank's part.
+template <class T, detail::TracedPlaced B, class... Options>
+auto perform(op::try_solve, linear_operator<T> const& a, B const& b, Options const&... options) {
+  return perform(op::prepare{}, detail::in_layout_of(a, b.value()), options...).try_solve(b, options...);
+}
+template <class T, detail::TracedPlaced B, class... Options>
+auto perform(op::solve, linear_operator<T> const& a, B const& b, Options const&... options) {
+  return detail::solved(perform(op::try_solve{}, a, b, options...));
 }
 
 // ---- the gradient

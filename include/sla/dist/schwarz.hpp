@@ -183,7 +183,9 @@ public:
   rank_schwarz(std::shared_ptr<Subdomain const> part, M inner, Open shape, bool own_in, bool own_out, std::string remark)
       : part_(std::move(part)), inner_(std::move(inner)), shape_(shape), own_in_(own_in), own_out_(own_out), remark_(std::move(remark)) {}
 
-  auto adjoint() const {
+  auto adjoint() const
+    requires requires(M const& m) { m.adjoint(); }
+  {
     using Adjoint = decltype(inner_.adjoint());
     return rank_schwarz<Adjoint, D>(part_, inner_.adjoint(), shape_, own_out_, own_in_, remark_);
   }

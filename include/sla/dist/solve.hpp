@@ -50,7 +50,9 @@ class local_preconditioner {
 public:
   explicit local_preconditioner(M m) : m_(std::move(m)) {}
   M const& local() const { return m_; }
-  auto adjoint() const {
+  auto adjoint() const
+    requires requires(M const& m) { m.adjoint(); }
+  {
     using Adjoint = decltype(m_.adjoint());
     return local_preconditioner<Adjoint>(m_.adjoint());
   }
@@ -75,27 +77,48 @@ auto operator*(applied_chebyshev<A> const& m, X&& x) {
   return detail::placed_like(std::move(product), [&](auto&& node) { return m.around(std::move(node)); });
 }
 
+namespace detail {
+/// Vectors on ranks for an operator of scalars T.
+template <class T, class Mesh, class B>
+struct placed_vector;
+template <class T, class Mesh, class B>
+  requires(is_distributed<B> || is_placed<B>)
+struct placed_vector<T, Mesh, B> {
+  using value_type = user_t<promote_t<kernel_t<T>, kernel_t<typename B::value_type>>>;
+  using type = typename distributed_with<tensor<value_type, typename local_of_t<B>::extents_type>, Mesh, placements_of_t<B>>::type;
+};
+template <class T, class Mesh, class B>
+using placed_vector_t = typename placed_vector<T, Mesh, std::remove_cvref_t<B>>::type;
+
+/// What operators on ranks have alike.
+struct placed_world {
+  template <class A, class V>
+  static V zero(A const&, V const& b) {
+    return V(typename V::local_type(b.local().extents()), b.handle());
+  }
+  template <class V>
+  static void check_guess(V const& x0, V const& b) {
+    together(b.mesh().world(), [&] {
+      (void)common_layout(b, x0);
+      return detail::check_guess(x0.local(), b.local()), 0;
+    });
+  }
+};
+} // namespace detail
+
 template <class T, class S, class F, class Mesh, class... P>
-struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> {
+struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::placed_world {
   using A = distributed<sparse_tensor<T, S, F>, Mesh, P...>;
   using operator_type = A;
   static constexpr int axis = detail::sparse_axis<placements<P...>>;
   static constexpr bool has_all_rows = axis < 0;
 
   template <class B>
-  struct vector_of;
-  template <class B>
-    requires(is_distributed<B> || is_placed<B>)
-  struct vector_of<B> {
-    using value_type = user_t<promote_t<kernel_t<T>, kernel_t<typename B::value_type>>>;
-    using type = typename detail::distributed_with<tensor<value_type, typename local_of_t<B>::extents_type>, Mesh, placements_of_t<B>>::type;
-  };
-  template <class B>
   static constexpr bool accepts = Placed<B>;
   template <class B>
   static constexpr bool placed = (require_well_typed<op::solve, A, B>(), well_typed<op::solve, A, B>);
   template <class B>
-  using vector_type = typename vector_of<std::remove_cvref_t<B>>::type;
+  using vector_type = detail::placed_vector_t<T, Mesh, B>;
 
   static void check(A const& a) {
     index_t const rows = axis >= 0 ? a.handle()->extent[(std::max)(axis, 0)] : a.local().rows();
@@ -125,17 +148,6 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> {
       fuse(space, set(local, node));
       detail::require_finite(local, "b");
       return V(std::move(local), layout);
-    });
-  }
-  template <class V>
-  static V zero(A const&, V const& b) {
-    return V(typename V::local_type(b.local().extents()), b.handle());
-  }
-  template <class V>
-  static void check_guess(V const& x0, V const& b) {
-    detail::together(b.mesh().world(), [&] {
-      (void)detail::common_layout(b, x0);
-      return detail::check_guess(x0.local(), b.local()), 0;
     });
   }
   template <class V>

@@ -19,9 +19,9 @@ concept Method = requires { typename M::method_tag; };
 /// Options of a preconditioner: an aggregate with `preconditioner_tag`, a name, and `setup(A)`.
 template <class P>
 concept PreconditionerOptions = requires { typename P::preconditioner_tag; };
-/// A preconditioner that is set up: `M * r`, `M.adjoint()`. A class of the user may be one.
+/// A preconditioner that is set up: `M * r`, `M.adjoint()`. A class of the user may be one; with `linear_operator_tag` it needs no adjoint.
 template <class P>
-concept AppliedPreconditioner = !PreconditionerOptions<P> && !Method<P> && requires(P const& m) { m.adjoint(); };
+concept AppliedPreconditioner = !PreconditionerOptions<P> && !Method<P> && (OwnOperator<P> || requires(P const& m) { m.adjoint(); });
 
 /// Where to run; made by `on`.
 template <class MakeSpace>
@@ -78,6 +78,36 @@ inline constexpr bool has_history = (std::same_as<O, keep_history_t> || ...);
 
 struct none {};
 
+/// What a refused call would return: declared only, so that its sentence is the only error.
+template <class T>
+T never();
+
+/// Operators of the user's, also where a higher floor wraps them.
+template <class M>
+inline constexpr bool is_own_operator = OwnOperator<M>;
+/// Does the method take A and M for Hermitian?
+template <class Method>
+inline constexpr bool wants_hermitian = requires { requires Method::needs_definite; } || requires { requires Method::needs_hermitian; };
+/// The adjoint of A, and of M; one of the user's is its own under a method that wants that; none, if there is none.
+template <class Method, class World, class A>
+auto adjoint_matrix(A const& a) {
+  if constexpr (is_own_operator<A> && wants_hermitian<Method>)
+    return a;
+  else if constexpr (requires { World::adjoint(a); })
+    return World::adjoint(a);
+  else
+    return none{};
+}
+template <class Method, class M>
+auto adjoint_preconditioner(M const& m) {
+  if constexpr (is_own_operator<M> && wants_hermitian<Method>)
+    return m;
+  else if constexpr (requires { m.adjoint(); })
+    return m.adjoint();
+  else
+    return none{};
+}
+
 template <class P>
 std::string name_of(P const&) {
   if constexpr (requires { P::name; })
@@ -100,6 +130,15 @@ void name_failures(M const& m, report& out) {
 }
 
 /// One call of a method on a x = b, with what the call's options say.
+template <class A, class Method, class M, class V, class... Options>
+  requires(!LinearOperator<A, V> || !LinearOperator<M, V>)
+solution<V> call(A const&, Method const&, M const&, V const&, report, Options const&...) {
+  constexpr bool in_their_turn = LinearOperator<A, V> && LinearOperator<M, V>;
+  static_assert(in_their_turn,
+                "sla: solve(A, b, method, M): A * x and M * x say what to compute, when its turn comes; an operator* of yours computes at once and returns a tensor, "
+                "or what set(y, A * x) cannot take: give the function that computes to linear_operator<T>(rows, cols, apply)");
+  return never<solution<V>>();
+}
 template <class A, class Method, class M, class V, class... Options>
 solution<V> call(A const& a, Method const& method, M const& m, V const& b, report out, Options const&... options) {
   using World = linear_world<A>;
@@ -143,8 +182,9 @@ template <class A, class Method, class P>
 class engine {
   using World = linear_world<A>;
   using M = decltype(World::setup(std::declval<P const&>(), std::declval<A const&>()));
-  using Adjoint = decltype(World::adjoint(std::declval<A const&>()));
-  using AdjointM = decltype(std::declval<M const&>().adjoint());
+  using Adjoint = decltype(adjoint_matrix<Method, World>(std::declval<A const&>()));
+  using AdjointM = decltype(adjoint_preconditioner<Method>(std::declval<M const&>()));
+  static constexpr bool has_adjoint = !std::same_as<Adjoint, none> && !std::same_as<AdjointM, none>;
 
 public:
   engine(A const& a, Method const& method, P const& p)
@@ -157,12 +197,18 @@ public:
   /// With the conjugate transpose of a, and of the preconditioner; both are made once.
   template <class V, class... Options>
   solution<V> solve_adjoint(A const& a, V const& b, Options const&... options) const {
-    if (!adjoint_) {
-      double const start = seconds_now();
-      adjoint_.emplace(World::adjoint(a), m_.adjoint());
-      seconds_ += seconds_now() - start;
+    static_assert(has_adjoint, "sla: solve_transpose, solve_adjoint and gradients need the adjoint of A and of the preconditioner, and an operator of yours has none: "
+                               "give it a member adjoint(), or make it by linear_operator<T>(rows, cols, apply, apply_adjoint)");
+    if constexpr (has_adjoint) {
+      if (!adjoint_) {
+        double const start = seconds_now();
+        adjoint_.emplace(adjoint_matrix<Method, World>(a), adjoint_preconditioner<Method>(m_));
+        seconds_ += seconds_now() - start;
+      }
+      return call(adjoint_->first, method_, adjoint_->second, b, begin(), options...);
+    } else {
+      return never<solution<V>>();
     }
-    return call(adjoint_->first, method_, adjoint_->second, b, begin(), options...);
   }
   /// New values on the same pattern. Where the preconditioner throws, it keeps the old ones.
   void update(A const& a) {

@@ -41,10 +41,6 @@ decltype(auto) configured(F const& f, Options const&... options) {
     return f(method, identity{});
 }
 
-/// What a refused call would return: declared only, so that its sentence is the only error.
-template <class T>
-T never();
-
 /// The laws of solving, with their sentences; `hold` keeps the one sentence the only error.
 template <class A, class... Options>
 struct prepare_laws {
@@ -76,13 +72,18 @@ struct prepare_laws {
   static constexpr bool allows_for_it = !(varies<Options> || ...) || (is_flexible<Options> || ...);
   static constexpr bool can_pick = (names_method && !(std::same_as<Options, automatic> || ...)) || brings_preconditioner || Readable<A>;
   static constexpr bool can_factor = has_all_rows || !(factors_all<Options> || ...);
+  template <class O>
+  static constexpr bool asks_little = !OwnOperator<A> || !(PreconditionerOptions<O> || factors_all<O>) || requires(O const& p, A const& a) { p.setup(a); };
+  static constexpr bool needs_no_entries = (asks_little<Options> && ...);
+  static_assert(needs_no_entries, "sla: solve(A, b, ...): A is an operator of yours, without entries that this method or preconditioner could read: take a Krylov method, such as gmres{}, "
+                                  "and as preconditioner identity{}, a linear_operator<T>(n, n, apply), or one that is set up: ilu0{}.setup(a matrix near A)");
   static_assert(is_square, "sla: solve(A, b): A must be square; for least squares solve the normal equations, adjoint(A) * A");
   static_assert(fit_together, "sla: solve(A, b, method, preconditioner): a direct or automatic method takes no preconditioner; name a Krylov method such as gmres{}");
   static_assert(named, "sla: solve(A, b, preconditioner): name the method too, such as gmres{}; the automatic choice picks both");
   static_assert(can_factor, "sla: solve(A, b, method): the rows of A are dealt out to ranks, and direct methods factor a matrix that one rank holds; name a Krylov method, such as gmres{}, ilu0{}");
-  static_assert(can_pick, "sla: solve(A, b) picks a method for sparse tensors in host memory; here, name one: solve(A, b, cg{}, jacobi{})");
+  static_assert(can_pick, "sla: solve(A, b) picks a method for sparse tensors in host memory; here, name one: solve(A, b, gmres{})");
   static_assert(allows_for_it, "sla: solve(A, b, method, inner(...)): an inner iteration is another operator at every step; name the method that allows for it, fgmres{}");
-  static constexpr bool hold = is_square && fit_together && named && can_factor && can_pick && allows_for_it;
+  static constexpr bool hold = is_square && fit_together && named && can_factor && can_pick && allows_for_it && needs_no_entries;
 };
 template <class A, class B, class... Options>
 struct solve_laws {
@@ -189,8 +190,8 @@ auto solved_by_nothing() {
 template <detail::Solving Op, class A, class... X>
   requires(!detail::Kept<Op, A, X...>)
 auto perform(Op, A const&, X const&...) {
-  static_assert(detail::is_system<A, X...>, "sla: solve(A, b, options...), prepare(A, options...).solve(b): A is a sparse tensor or an operator of yours; b a tensor or an expression in "
-                                            "the memory of A (numbers of yours: borrow(v.data(), n)); options are a method, a preconditioner, initial_guess(x0), keep_history, on(space)");
+  static_assert(detail::is_system<A, X...>, "sla: solve(A, b, options...), prepare(A, options...).solve(b): A is a sparse tensor or an operator of yours (linear_operator<T>(rows, cols, "
+                                            "apply)); b a tensor or an expression in the memory of A (numbers of yours: borrow(v.data(), n)); options are a method, a preconditioner, initial_guess(x0), keep_history, on(space)");
   return detail::solved_by_nothing<Op, X...>();
 }
 

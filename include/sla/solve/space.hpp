@@ -4,6 +4,7 @@
 #pragma once
 
 #include <type_traits>
+#include <utility>
 
 #include <sla/exec/fuse.hpp>
 #include <sla/expr/multi.hpp>
@@ -37,10 +38,16 @@ concept Space = requires(S& space, V const& x, V& y) {
   space.finish();
 };
 
-/// Something that maps vectors of V to vectors of V: a sparse tensor, a distributed one, a preconditioner, a user's class
-/// with an `operator*` that returns a node.
+namespace detail {
+/// Has A * x been computed already, where `fuse` should do that in its turn? Whatever writes x before would not be seen.
+template <class A, class V, class Y = decltype(std::declval<A const&>() * std::declval<V const&>())>
+inline constexpr bool is_computed_at_once = !std::is_reference_v<Y> && (is_tensor<std::remove_cvref_t<Y>> || requires { typename Y::local_type; });
+} // namespace detail
+
+/// Something that maps vectors of V to vectors of V: a sparse tensor, a distributed one, a preconditioner, a linear_operator, a user's
+/// class with an `operator*` that returns a node.
 template <class A, class V>
-concept LinearOperator = requires(A const& a, V const& x, V& y) { set(y, a * x); };
+concept LinearOperator = requires(A const& a, V const& x, V& y) { set(y, a * x); } && !detail::is_computed_at_once<A, V>;
 
 /// The type of a scalar T of a space.
 template <class S, class T>

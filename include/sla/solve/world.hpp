@@ -8,6 +8,9 @@
 
 #include <sla/exec/evaluate.hpp>
 #include <sla/exec/host.hpp>
+#include <sla/expr/linear_operator.hpp>
+#include <sla/expr/norms.hpp>
+#include <sla/solve/precond/identity.hpp>
 #include <sla/solve/space.hpp>
 #include <sla/tensor/block.hpp>
 #include <sla/tensor/entries.hpp>
@@ -30,7 +33,7 @@ namespace sla {
 ///   is_empty(a, b)             nothing to do
 ///   setup(p, a)                the preconditioner p of a: stands left of `*`, has `adjoint()` and `update(a)`
 ///   probe(a, seed)             optional: a vector of a's domain, random, the same on any number of ranks
-///   adjoint(a)                 the conjugate transpose, stored, an operator of the same world
+///   adjoint(a)                 the conjugate transpose, stored, an operator of the same world; of some operators there is none
 ///   same_pattern(a, a2)        may a2's values replace a's?
 /// On a mesh all ranks call these together, and errors are the errors of all.
 template <class A>
@@ -38,6 +41,10 @@ struct linear_world {
   template <class B>
   static constexpr bool accepts = false;
 };
+
+/// An operator of the user's: a linear_operator, or a class that says `using linear_operator_tag = void;`.
+template <class A>
+concept OwnOperator = requires { typename A::linear_operator_tag; };
 
 namespace detail {
 /// Errors: the first element that is NaN or infinite, by its place.
@@ -93,6 +100,17 @@ auto setup(P const& p, A const& a) {
   else
     return p;
 }
+
+/// Where an operator of the user's works.
+template <class A>
+struct memory_of_operator {
+  using type = host_memory;
+};
+template <class A>
+  requires requires { typename A::memory_type; }
+struct memory_of_operator<A> {
+  using type = typename A::memory_type;
+};
 
 /// Errors: shape_error, if x0 is no x of the system with b.
 template <class V>
@@ -203,24 +221,36 @@ struct linear_world<sparse_tensor<T, S, F, host_memory>> : detail::sparse_world<
   static bool same_pattern(A const& a, A const& a2) { return a.shape() == a2.shape() && sla::same_pattern(a.pattern(), a2.pattern()); }
 };
 
-/// A class of the user with `operator*` that returns a node, marked by `using linear_operator_tag = void;`. Vectors have one
-/// axis, and perhaps one of right-hand sides. `prepare(A).solve_transpose` needs a member `adjoint()`.
-template <class A>
-  requires requires { typename A::linear_operator_tag; }
+/// A `linear_operator<T>`; or a class of the user with an `operator*` that returns a node, marked by `using linear_operator_tag =
+/// void;`, of a `value_type`. Vectors have one axis, and perhaps one of right-hand sides. Transposed solves and gradients need its
+/// `adjoint()`, but of methods for Hermitian operators. Devices: `solve_space(memory, frame)` is theirs.
+template <OwnOperator A>
 struct linear_world<A> : detail::tensor_world<A> {
   using operator_type = A;
+  using Memory = typename detail::memory_of_operator<A>::type;
   template <class B>
-  static constexpr bool accepts = detail::VectorOn<std::remove_cvref_t<B>, host_memory>;
+  static constexpr bool accepts = detail::VectorOn<std::remove_cvref_t<B>, Memory>;
+  template <class B>
+  static constexpr bool fits = B::extents_type::rank == 1 || B::extents_type::rank == 2;
   template <class B>
   using vector_type = detail::vector_of_scalars_t<typename A::value_type, B>;
 
-  static void check(A const&) {}
+  static void check(A const& a) {
+    if constexpr (requires { a.rows() != a.cols(); })
+      if (a.rows() != a.cols()) throw shape_error(text("solve(A, b): A is an operator of ", a.rows(), " x ", a.cols(), ", and must be square"));
+  }
   template <class B>
-  static decltype(auto) right_hand_side(A const&, B const& b) {
+  static decltype(auto) right_hand_side(A const& a, B const& b) {
     using V = vector_type<B>;
-    static_assert(V::rank == 1 || V::rank == 2, "sla: solve(A, b) with an operator of yours: b has one axis, and perhaps one of right-hand sides");
+    static_assert(fits<V>, "sla: solve(A, b) with an operator of yours: b has one axis, and perhaps one of right-hand sides");
+    if constexpr (requires { a.rows(); })
+      if (b.extents()[0] != a.rows())
+        throw shape_error(text("solve(A, b): A is an operator of ", a.rows(), " x ", a.cols(), ", b is ", to_string(b.extents()), "; axis 0 of b should be ", a.rows()));
     decltype(auto) vector = detail::as_vector<V>(b);
-    detail::require_finite(vector, "b");
+    if constexpr (Memory::is_host)
+      detail::require_finite(vector, "b");
+    else if (!(number_of(norm_inf(vector - vector)) == 0))
+      detail::require_finite(to<host_memory>(vector), "b");
     return vector;
   }
   template <class V>
@@ -230,10 +260,30 @@ struct linear_world<A> : detail::tensor_world<A> {
   }
   template <class V>
   static auto space(A const& a, V const& b) {
-    return host_space<(V::rank > 1)>(layout(a, b));
+    if constexpr (Memory::is_host)
+      return host_space<(V::rank > 1)>(layout(a, b));
+    else
+      return solve_space(Memory{}, layout(a, b));
   }
-  static auto adjoint(A const& a) { return a.adjoint(); }
-  static bool same_pattern(A const&, A const&) { return true; }
+  /// A law of `solve` says which can be set up; others would only be more errors.
+  template <class P>
+  static auto setup(P const& p, A const& a) {
+    if constexpr (requires { typename P::preconditioner_tag; } && !requires { p.setup(a); })
+      return applied_identity{};
+    else
+      return detail::setup(p, a);
+  }
+  static auto adjoint(A const& a)
+    requires requires { a.adjoint(); }
+  {
+    return a.adjoint();
+  }
+  static bool same_pattern(A const& a, A const& a2) {
+    if constexpr (requires { a.rows() == a2.rows(); })
+      return a.rows() == a2.rows();
+    else
+      return true;
+  }
 };
 
 } // namespace sla

@@ -40,7 +40,9 @@ public:
   applied_inner(A a, Method method, M m) : a_(std::make_shared<A const>(std::move(a))), method_(std::move(method)), m_(std::move(m)) {}
 
   /// The same method on A's conjugate transpose, which is stored, with the preconditioner's adjoint.
-  auto adjoint() const {
+  auto adjoint() const
+    requires requires(M const& m) { m.adjoint(); }
+  {
     using Adjoint = decltype(adjointed(*a_));
     return applied_inner<Adjoint, Method, decltype(m_.adjoint())>(adjointed(*a_), method_, m_.adjoint());
   }

@@ -190,7 +190,9 @@ public:
       : layout_(std::move(layout)), inner_(std::move(inner)), shape_(shape), own_in_(own_in), own_out_(own_out), remark_(std::move(remark)) {}
 
   /// The adjoint of the restricted sum reads own rows and adds all: additive Schwarz with harmonic extension (Cai and Sarkis).
-  auto adjoint() const {
+  auto adjoint() const
+    requires requires(M const& m) { m.adjoint(); }
+  {
     using Adjoint = decltype(std::declval<M const&>().adjoint());
     std::vector<Adjoint> inner;
     for (M const& m : inner_) inner.push_back(m.adjoint());
