@@ -253,8 +253,20 @@ TEST_CASE("the gradient of a solve with a function is one solve with its adjoint
   auto const [again, slope] = jvp(misfit, std::tie(b), std::tie(db));
   CHECK(slope == Approx(double(dot(g, db))));
 
+  // of a product, real and complex
+  auto const distance = [&](auto const& x) { return 0.5 * squared_norm(op * x - b); };
+  auto const [far, gx] = value_and_gradient(distance, target);
+  CHECK(far == Approx(double(distance(target))));
+  CHECK(double(norm_inf(gx - transpose(A) * eval(A * target - b))) <= 1e-12);
+  CHECK(std::get<1>(jvp(distance, std::tie(target), std::tie(db))) == Approx(double(dot(gx, db))));
+  auto const C = suite::complex_problem<gmres>(6);
+  auto const turned = function_of(C);
+  auto const gc = std::get<1>(value_and_gradient([&](auto const& x) { return 0.5 * squared_norm(turned * x); }, target));
+  CHECK(double(norm_inf(gc - real(adjoint(C) * eval(C * target)))) <= 1e-12);
+
   auto const S = suite::problem<cg>(6);
   linear_operator<double> const forth(n, n, rows_of(S));
+  CHECK_THROWS_AS(value_and_gradient([&](auto const& x) { return sum(forth * x); }, b), value_error);
   auto const [v, h] = value_and_gradient([&](auto const& rhs) { return sum(solve(forth, rhs, cg{.rtol = 1e-13}, halves<double>(n))); }, b);
   suite::is_dense_solution(S, ones<double>(n), h, 1e-9);
   // of a matrix, with a preconditioner that is a function

@@ -3,6 +3,7 @@
 // whole node, a task in the order of its space. What solves ask of operators is in solve/world.hpp; ranks: dist/linear_operator.hpp.
 #pragma once
 
+#include <algorithm>
 #include <complex>
 #include <concepts>
 #include <functional>
@@ -49,7 +50,7 @@ struct function_product {
   E result;
   index_t rows, cols, batch, rhs;
 
-  E const& extents() const { return result; }
+  SLA_HD E const& extents() const { return result; }
   template <class Y>
   auto with_operand(Y const& y) const {
     return function_product<T, Function, Y, E>{f, y, result, rows, cols, batch, rhs};
@@ -75,12 +76,13 @@ struct function_product {
   void write(Out* out) const {
     using Number = kernel_t<T>;
     using From = typename X::value_type;
-    if constexpr (std::same_as<From, Number> && std::same_as<Out, Number>) {
+    constexpr bool as_it_lies = std::same_as<From, Number> && std::same_as<Out, Number>;
+    static_assert(as_it_lies || memory_type::is_host, "sla: A * x with a linear_operator on a device: its function writes where A x goes, which has elements of T's type");
+    if constexpr (as_it_lies)
       if (rhs == 1) {
         for (index_t b = 0; b < batch; ++b) call(x.data + b * cols, out + b * rows);
         return;
       }
-    }
     if constexpr (memory_type::is_host) {
       constexpr int parts = is_complex<From> && !is_complex<Number> ? 2 : 1;  // a real operator of complex vectors: of both parts
       buffer<Number> in(cols, uninitialized), image(rows, uninitialized);
@@ -105,11 +107,17 @@ struct function_product {
 
 private:
   void call(kernel_t<T> const* from, kernel_t<T>* to) const {
-    memory_type::zero(to, std::size_t(rows) * sizeof(T));
+    if constexpr (memory_type::is_host)
+      parallel_ranges(rows, [&](index_t lo, index_t hi) { std::fill(to + lo, to + hi, kernel_t<T>{}); });
+    else
+      memory_type::zero(to, std::size_t(rows) * sizeof(T));
     (*f)({reinterpret_cast<T const*>(from), std::size_t(cols)}, {reinterpret_cast<T*>(to), std::size_t(rows)});
   }
 };
 } // namespace detail
+
+template <class T, class Memory, int Rank>
+class applied_operator;
 
 /// An operator of yours, from a function that computes it: an FFT, a stencil, a factorisation of another library.
 ///     linear_operator<double> A(rows, cols, [&](std::span<double const> x, std::span<double> y) { ... });   // y = A x
@@ -120,7 +128,8 @@ private:
 /// under fgmres). Placement: host; on ranks a function gets what its rank holds, in the rank's order (dist/linear_operator.hpp);
 /// linear_operator<T, device_memory> gets device pointers, puts its work on cuda::current_stream(), and takes one right-hand side of
 /// T's type. Gradient: of solve(A, b) to b, by the adjoint. Cost: a pass of its own and one call per vector, on the calling thread;
-/// two copies where right-hand sides lie side by side or x is of another type than T. Copies share the functions.
+/// two copies where right-hand sides lie side by side or x is of another type than T. Copies share the functions, and solves on
+/// several threads call them at the same time.
 /// Errors: shape_error for sizes that do not fit; value_error where an adjoint is needed and none was given; whatever the function
 /// throws passes through. NaN that it writes ends a solve with reason::not_a_number.
 template <class T, class Memory = host_memory>
@@ -166,11 +175,56 @@ public:
 
   /// As preconditioner of A: of every item of its batch. Errors: shape_error, if A has other rows.
   template <class A>
-  auto setup(A const& a) const;
+  auto setup(A const& a) const {
+    if constexpr (Performs<op::setup, linear_operator const&, A const&>) {
+      return perform(op::setup{}, *this, a);
+    } else {
+      auto const require = [&](index_t rows) {
+        if (rows_ != rows || cols_ != rows)
+          throw shape_error(text("solve(A, b, method, linear_operator): A has ", rows, " rows, and the linear_operator is ", rows_, " x ", cols_));
+      };
+      if constexpr (requires { typename A::shape_type; }) {
+        using S = typename A::shape_type;
+        require(a.rows() * S::block_rows);
+        return applied_operator<T, Memory, range_extents_t<S>::rank>(*this, a.batch_count());
+      } else {
+        if constexpr (requires { a.rows(); }) require(a.rows());
+        return applied_operator<T, Memory, 1>(*this, 1);
+      }
+    }
+  }
 
   /// The node of A x for x of so many batch items; Rank: of x without its right-hand sides.
   template <int Rank, class X>
-  auto times(X&& x, index_t batch = 1) const;
+  auto times(X&& x, index_t batch = 1) const {
+    using Operand = node_t<X>;
+    using XE = typename Operand::extents_type;
+    constexpr bool has_rhs = XE::rank == Rank + 1;
+    constexpr bool fits = XE::rank == Rank || has_rhs;
+    constexpr bool together = same_memory_law<Memory, typename Operand::memory_type>;
+    constexpr bool as_it_lies = Memory::is_host || (!has_rhs && std::same_as<typename Operand::value_type, kernel_t<T>>);
+    static_assert(fits, "sla: A * x with a linear_operator A: x has one axis (as preconditioner those of the matrix's range), plus at most one of right-hand sides");
+    static_assert(together, "sla: A * x: A and x live in different memories: bring one over with to<Memory>(x), or make a linear_operator<T, Memory>");
+    static_assert(as_it_lies, "sla: A * x with a linear_operator on a device: its function gets x as it lies, so x is of T's type and has no axis of right-hand sides");
+    auto node = as_node(std::forward<X>(x));
+    if constexpr (fits && together && as_it_lies) {
+      index_t const rhs = has_rhs ? node.extents()[XE::rank - 1] : 1;
+      if (node.extents().total() != batch * cols_ * rhs || (Rank == 1 && node.extents()[0] != cols_))
+        throw shape_error(text("A * x: A is a linear_operator of ", rows_, " x ", cols_, ", x is ", to_string(node.extents()),
+                               Rank == 1 ? text("; axis 0 of x should be ", cols_) : text(", and should have ", batch * cols_ * rhs, " elements")));
+      auto const made = [&]<class E>(E const& result) {
+        return detail::function_product<T, function, decltype(node), E>{forth_, std::move(node), result, rows_, cols_, batch, rhs};
+      };
+      if constexpr (Rank > 1)
+        return made(XE(node.extents()));
+      else if constexpr (has_rhs)
+        return made(Extents<dyn, XE::static_extent(1)>(rows_, rhs));
+      else
+        return made(Extents<dyn>(rows_));
+    } else {
+      return node;  // well-formed, so that the sentence above is the only error
+    }
+  }
 
 private:
   linear_operator(index_t rows, index_t cols, function forth, function back) : rows_(rows), cols_(cols), forth_(std::move(forth)), back_(std::move(back)) {
@@ -211,59 +265,6 @@ private:
   linear_operator<T, Memory> of_;
   index_t batch_;
 };
-
-template <class T, class Memory>
-template <int Rank, class X>
-auto linear_operator<T, Memory>::times(X&& x, index_t batch) const {
-  using Operand = node_t<X>;
-  using XE = typename Operand::extents_type;
-  constexpr bool has_rhs = XE::rank == Rank + 1;
-  constexpr bool fits = XE::rank == Rank || has_rhs;
-  constexpr bool together = same_memory_law<Memory, typename Operand::memory_type>;
-  constexpr bool as_it_lies = Memory::is_host || (!has_rhs && std::same_as<typename Operand::value_type, kernel_t<T>>);
-  static_assert(fits, "sla: A * x with a linear_operator A: x has one axis (as preconditioner those of the matrix's range), plus at most one of right-hand sides");
-  static_assert(together, "sla: A * x: A and x live in different memories: bring one over with to<Memory>(x), or make a linear_operator<T, Memory>");
-  static_assert(as_it_lies, "sla: A * x with a linear_operator on a device: its function gets x as it lies, so x is of T's type and has no axis of right-hand sides");
-  auto node = as_node(std::forward<X>(x));
-  if constexpr (fits && together && as_it_lies) {
-    index_t const rhs = has_rhs ? node.extents()[XE::rank - 1] : 1;
-    if (node.extents().total() != batch * cols_ * rhs || (Rank == 1 && node.extents()[0] != cols_))
-      throw shape_error(text("A * x: A is a linear_operator of ", rows_, " x ", cols_, ", x is ", to_string(node.extents()),
-                             Rank == 1 ? text("; axis 0 of x should be ", cols_) : text(", and should have ", batch * cols_ * rhs, " elements")));
-    auto const made = [&]<class E>(E const& result) {
-      return detail::function_product<T, function, decltype(node), E>{forth_, std::move(node), result, rows_, cols_, batch, rhs};
-    };
-    if constexpr (Rank > 1)
-      return made(XE(node.extents()));
-    else if constexpr (has_rhs)
-      return made(Extents<dyn, XE::static_extent(1)>(rows_, rhs));
-    else
-      return made(Extents<dyn>(rows_));
-  } else {
-    return node;  // well-formed, so that the sentence above is the only error
-  }
-}
-
-template <class T, class Memory>
-template <class A>
-auto linear_operator<T, Memory>::setup(A const& a) const {
-  if constexpr (Performs<op::setup, linear_operator const&, A const&>) {
-    return perform(op::setup{}, *this, a);
-  } else {
-    auto const require = [&](index_t rows) {
-      if (rows_ != rows || cols_ != rows)
-        throw shape_error(text("solve(A, b, method, linear_operator): A has ", rows, " rows, and the linear_operator is ", rows_, " x ", cols_));
-    };
-    if constexpr (requires { typename A::shape_type; }) {
-      using S = typename A::shape_type;
-      require(a.rows() * S::block_rows);
-      return applied_operator<T, Memory, range_extents_t<S>::rank>(*this, a.batch_count());
-    } else {
-      if constexpr (requires { a.rows(); }) require(a.rows());
-      return applied_operator<T, Memory, 1>(*this, 1);
-    }
-  }
-}
 
 template <class T, class Memory, Tensorial X>
 auto operator*(linear_operator<T, Memory> const& a, X&& x) {

@@ -3,6 +3,7 @@
 // pattern, summed over right-hand sides. A may be transposed, conjugated, batched and blocked.
 #pragma once
 
+#include <sla/expr/linear_operator.hpp>
 #include <sla/grad/elementwise.hpp>
 
 namespace sla {
@@ -220,6 +221,14 @@ template <class A, class X>
   requires detail::TracedProduct<A, X>
 auto perform(op::transposed_matvec, A&& a, X&& x) {
   return perform(op::mul{}, transpose(a), std::forward<X>(x));
+}
+
+/// y = A x of an operator of yours: A^H g to x, and A d from it. Errors: value_error in the sweep, if A has no adjoint.
+template <class T, class Memory, Traced X>
+  requires is_tensor<plain_t<X>>
+auto perform(op::mul, linear_operator<T, Memory> const& a, X const& x) {
+  return detail::record(x.home(), detail::written(a * x.value()),
+                        detail::linear_in(x, [a](auto const&, auto const& g) { return a.adjoint() * g; }, [a](auto const&, auto const& d) { return a * d; }));
 }
 
 /// The cotangents of A and x where y = A x: (g[row] conj(x[col]) on the pattern of A, A^H g).

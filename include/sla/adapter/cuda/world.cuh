@@ -24,6 +24,8 @@ using immediate = basic_immediate<device_engine>;
 } // namespace cuda
 
 inline cuda::immediate immediate_space(device_memory) { return {}; }
+/// Where operators of the user's are solved with that work on the device.
+inline cuda::space solve_space(device_memory, frame const& f) { return cuda::space(f); }
 
 /// What a report counts for a solve on the device.
 inline memory_use memory_in_use(device_memory) { return cuda::memory_in_use(); }
