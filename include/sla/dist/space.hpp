@@ -13,6 +13,9 @@
 namespace sla {
 
 namespace detail {
+template <class Local, class Mesh, class... P>
+inline constexpr bool is_computed<distributed<Local, Mesh, P...>> = true;
+
 /// Is the dimension of a vector that this placement deals out an item (a batch axis or right-hand sides)? Its ranks solve
 /// systems of their own; else they share a system, and reductions cross the axis.
 template <class P, int BatchRank, int DomainRank>

@@ -39,9 +39,12 @@ concept Space = requires(S& space, V const& x, V& y) {
 };
 
 namespace detail {
-/// Has A * x been computed already, where `fuse` should do that in its turn? Whatever writes x before would not be seen.
-template <class A, class V, class Y = decltype(std::declval<A const&>() * std::declval<V const&>())>
-inline constexpr bool is_computed_at_once = !std::is_reference_v<Y> && (is_tensor<std::remove_cvref_t<Y>> || requires { typename Y::local_type; });
+/// Numbers, rather than what says how to compute them. Higher floors add their own.
+template <class Y>
+inline constexpr bool is_computed = is_tensor<Y>;
+/// Has A * x been computed at once, where `fuse` should do that in its turn? What is written to x before would not be seen.
+template <class A, class V>
+inline constexpr bool is_computed_at_once = is_computed<decltype(std::declval<A const&>() * std::declval<V const&>())>;
 } // namespace detail
 
 /// Something that maps vectors of V to vectors of V: a sparse tensor, a distributed one, a preconditioner, a linear_operator, a user's
