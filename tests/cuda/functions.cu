@@ -33,7 +33,7 @@ void same_as_host(Method const& method, char const* what) {
   auto const late = solve(op, db, method, M, on([](frame f) { return cuda::space(f, 32); }));
   expect(same_bits(down(dx), down(late)), "the same bits for every lag");
   vector<double, device_memory> const r = db - op * dx;
-  expect(double(norm(down(r))) <= 1e-9 * double(norm(b)), "in expressions");
+  expect(norm(down(r)) <= 1e-9 * norm(b), "in expressions");
 }
 }  // namespace
 

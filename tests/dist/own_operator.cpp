@@ -54,7 +54,7 @@ auto on_ranks(int ranks, sparse_tensor<double> const& A, B const& b, F const& f)
 /// As far apart as sums in another order are: a function is a pass of its own, between those of the expression.
 template <class X, class Y>
 bool same(X const& x, Y const& y) {
-  return double(norm_inf(x - y)) <= 1e-9 * double(norm_inf(y));
+  return norm_inf(x - y) <= 1e-9 * norm_inf(y);
 }
 template <class Method>
 void check(Method const& method, sparse_tensor<double> const& A) {
@@ -75,7 +75,7 @@ void check(Method const& method, sparse_tensor<double> const& A) {
     });
     for (auto const& [all, x] : seen) {
       CHECK(all);
-      CHECK(double(norm(b - A * x)) <= 1.01e-10 * double(norm(b)));
+      CHECK(norm(b - A * x) <= 1.01e-10 * norm(b));
     }
   }
 }
@@ -115,15 +115,15 @@ TEST_CASE("products, right-hand sides, transposed solves and gradients of functi
                         gather(renewed.solve(db)));
     });
     auto const gradient = solve(transpose(A), ones<double>(A.rows()), lu{});
-    auto const near = [&](auto const& residual, auto const& of) { CHECK(double(norm(residual)) <= 1e-10 * double(norm(of))); };
+    auto const near = [&](auto const& residual, auto const& of) { CHECK(norm(residual) <= 1e-10 * norm(of)); };
     for (auto const& [r, y, t, x, items, value, g, half_of_y] : seen) {
       near(r - (b - 4.0 * (A * b)), b);
       near(b - A * y, b);
       near(b - transpose(A) * t, b);
       near(B - A * x, B);
       CHECK(items == 3);
-      CHECK(double(value) == Approx(double(sum(solve(A, b, lu{})))));
-      CHECK(double(norm_inf(g - gradient)) <= 1e-8 * double(norm_inf(gradient)));
+      CHECK(double(value) == Approx(sum(solve(A, b, lu{}))));
+      CHECK(norm_inf(g - gradient) <= 1e-8 * norm_inf(gradient));
       near(b - 2.0 * (A * half_of_y), b);
     }
   }

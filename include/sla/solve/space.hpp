@@ -44,7 +44,7 @@ template <class Y>
 inline constexpr bool is_computed = is_tensor<Y>;
 /// Has A * x been computed at once, where `fuse` should do that in its turn? What is written to x before would not be seen.
 template <class A, class V>
-inline constexpr bool is_computed_at_once = is_computed<decltype(std::declval<A const&>() * std::declval<V const&>())>;
+inline constexpr bool is_computed_at_once = is_computed<std::remove_cv_t<decltype(std::declval<A const&>() * std::declval<V const&>())>>;
 } // namespace detail
 
 /// Something that maps vectors of V to vectors of V: a sparse tensor, a distributed one, a preconditioner, a linear_operator, a user's
