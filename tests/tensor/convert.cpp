@@ -6,6 +6,7 @@
 #include <complex>
 
 #include <sla/tensor/block.hpp>
+#include <sla/tensor/borrow.hpp>
 #include <sla/tensor/problems.hpp>
 
 namespace test_convert {
@@ -127,6 +128,39 @@ TEST_CASE("entries are found in every format") {
   CHECK(found(t.build()));
   CHECK(found(t.build<double, Coo<>>()));
   CHECK(found(t.build<double, Dia>()));
+}
+
+TEST_CASE("A(i, j) is to_dense(A)(i, j)") {
+  random_triplets const t(15, 12, 60, 6);
+  auto agrees = [](auto const& A) {
+    auto const dense = to_dense(A);
+    bool all = true;
+    for (index_t i = 0; i < dense.extent(0); ++i)
+      for (index_t j = 0; j < dense.extent(1); ++j) all = all && A(i, j) == dense(i, j);
+    return all;
+  };
+  auto const A = t.build();
+  CHECK(agrees(A));
+  CHECK(agrees(to<Coo<>>(A)));
+  CHECK(agrees(to<Dia>(A)));
+  CHECK(agrees(to_blocks<3, 4>(A)));
+  // repeated entries, columns in any order
+  std::vector<int> const row_ptr{0, 3, 4}, col{1, 0, 1, 2};
+  std::vector<double> const values{1.0, 2.0, 4.0, 8.0};
+  auto const borrowed = borrow_csr(2, 3, row_ptr, col, values);
+  CHECK(borrowed(0, 1) == 5);
+  CHECK(agrees(borrowed));
+
+  auto batch = to_batch(to_batch<2>(to_blocks<3, 2>(A)), 3);
+  for (index_t n = 0; n < batch.values().size(); ++n) batch.values()[n] += double(n);
+  auto const dense = to_dense(batch);
+  bool all = true;
+  for (index_t n = 0; n < dense.size(); ++n) all = all && batch(n / 360, n / 180 % 2, n / 12 % 15, n % 12) == dense[n];
+  CHECK(all);
+
+  CHECK_THROWS_WITH(A(15, 0), ContainsSubstring("row 15 of a 15 x 12 matrix") && ContainsSubstring("(indices count from 0)"));
+  CHECK_THROWS_WITH(A(0, -1), ContainsSubstring("column -1 of a 15 x 12 matrix"));
+  CHECK_THROWS_AS(batch(3, 0, 0, 0), index_error);
 }
 
 TEST_CASE("to_dense has static extents where they are known") {

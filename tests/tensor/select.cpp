@@ -54,6 +54,15 @@ TEST_CASE("ranges of rows and columns") {
   CHECK(std::equal(halves.values().begin(), halves.values().end(), large.values().begin()));
 }
 
+TEST_CASE("one row and one column") {
+  auto const A = random_triplets(9, 7, 40, 1).build();
+  CHECK(is_part(row(A, 8), A, from(8), same));
+  CHECK(is_part(col(A, 0), A, same, from(0)));
+  CHECK(is_part(row(blocks_in_batch(), 2), blocks_in_batch(), from(2), same));
+  CHECK_THROWS_WITH(row(A, 9), ContainsSubstring("row(A, 9): A has 9 of them") && ContainsSubstring("(indices count from 0)"));
+  CHECK_THROWS_AS(col(A, -1), index_error);
+}
+
 TEST_CASE("listed rows and columns, in any order, some twice") {
   auto const A = random_triplets(9, 7, 40, 1).build();
   std::vector<index_t> const r{8, 0, 3, 3}, c{6, 1, 1, 4, 0};

@@ -38,6 +38,12 @@ inline index_choice<false> chosen_range(index_t first, index_t last, index_t ext
     throw index_error(text(what, "(A, ", first, ", ", last, "): A has ", extent, " of them; ask for 0 <= first <= last <= ", extent));
   return {first, last - first};
 }
+inline index_choice<false> chosen_one(index_t k, index_t extent, char const* what) {
+  if (k < 0 || k >= extent)
+    throw index_error(text(what, "(A, ", k, "): A has ", extent, " of them; ask for one that is at least 0 and less than ", extent,
+                           k == extent ? " (indices count from 0)" : ""));
+  return {k, 1};
+}
 template <class Indices>
 index_choice<false> chosen_list(Indices const& indices, index_t extent, char const* what) {
   static_assert(std::integral<std::remove_cvref_t<decltype(*std::begin(indices))>>, "sla: a selection of rows or columns is a range of integers");
@@ -164,10 +170,20 @@ template <class A>
 auto rows(A const& a, index_t first, index_t last) {
   return perform(op::select{}, a, detail::chosen_range(first, last, a.rows(), "rows"), detail::all_of(a.cols()));
 }
+/// Row i of A, (*batch, 1, N, *block), sparse; one element is A(i, j). Errors: index_error.
+template <class A>
+auto row(A const& a, index_t i) {
+  return perform(op::select{}, a, detail::chosen_one(i, a.rows(), "row"), detail::all_of(a.cols()));
+}
 /// Columns [first, last) of A, (*batch, M, last - first, *block). Cost: O(nnz).
 template <class A>
 auto cols(A const& a, index_t first, index_t last) {
   return perform(op::select{}, a, detail::all_of(a.rows()), detail::chosen_range(first, last, a.cols(), "cols"));
+}
+/// Column j of A, (*batch, M, 1, *block), sparse. Cost: O(nnz). Errors: index_error.
+template <class A>
+auto col(A const& a, index_t j) {
+  return perform(op::select{}, a, detail::all_of(a.rows()), detail::chosen_one(j, a.cols(), "col"));
 }
 /// The rows of A that a list of indices names, in its order; a row may be named more than once.
 template <class A, class Rows = std::initializer_list<index_t>>

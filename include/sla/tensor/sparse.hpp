@@ -3,6 +3,7 @@
 // Assembly is in tensor/build.hpp, conversions in tensor/convert.hpp, products in expr/product.hpp.
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <utility>
 
@@ -74,7 +75,38 @@ public:
   domain_extents_t<S> domain() const { return side<domain_extents_t<S>>(cols(), S::block_cols); }
   range_extents_t<S> range() const { return side<range_extents_t<S>>(rows(), S::block_rows); }
 
+  /// The element at one position per batch axis, a row and a column, of blocks the scalar ones: A(i, j) is to_dense(A)(i, j).
+  /// Zero where no entry is stored, repeated entries summed. Cost: the entries of one row. Errors: index_error.
+  template <std::integral... Index>
+    requires(Memory::is_host)
+  T operator()(Index... at) const {
+    constexpr int batch_rank = S::batch_extents::rank;
+    constexpr bool fits = sizeof...(Index) == std::size_t(batch_rank + 2);
+    static_assert(fits, "sla: A(i, j): give one position for each batch axis, then the row and the column");
+    T sum{};
+    if constexpr (fits) {
+      index_t const position[] = {index_t(at)...}, i = position[batch_rank], j = position[batch_rank + 1];
+      index_t item = 0;
+      for (int axis = 0; axis < batch_rank; ++axis) {
+        require_inside("batch position", position[axis], shape_.batch()[axis]);
+        item = item * shape_.batch()[axis] + position[axis];
+      }
+      require_inside("row", i, rows() * S::block_rows);
+      require_inside("column", j, cols() * S::block_cols);
+      T const* const values = std::as_const(values_).data() + item * batch_stride() + i % S::block_rows * S::block_cols + j % S::block_cols;
+      pattern().view().for_row(i / S::block_rows, [&](index_t s, index_t k) {
+        if (k == j / S::block_cols) sum += values[s * block_size];
+      });
+    }
+    return sum;
+  }
+
 private:
+  void require_inside(char const* what, index_t at, index_t extent) const {
+    if (at < 0 || at >= extent)
+      throw index_error(text("A(i, j): ", what, " ", at, " of a ", rows() * S::block_rows, " x ", cols() * S::block_cols,
+                             " matrix; it must be at least 0 and less than ", extent, at == extent ? " (indices count from 0)" : ""));
+  }
   static std::shared_ptr<pattern_type const> const& no_pattern() {
     static auto const none = std::make_shared<pattern_type const>(pattern_type::none(S{}.rows(), S{}.cols()));
     return none;
