@@ -10,6 +10,7 @@
 #include <sla/tensor/components.hpp>
 #include <sla/tensor/convert.hpp>
 #include <sla/tensor/dense.hpp>
+#include <sla/tensor/diagonal.hpp>
 #include <sla/tensor/entries.hpp>
 #include <sla/tensor/kron.hpp>
 #include <sla/tensor/matrix_market.hpp>

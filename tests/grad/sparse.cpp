@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Algebra of sparse tensors: <C', dC> = <A', dA> to 1e-12 for each operand, in which each operation is linear, over batches,
 // blocks and complex numbers; the same by forward mode; the Taylor remainder of a composition.
+#include <sla/grad/diagonal.hpp>
 #include <sla/grad/gradient.hpp>
 #include <sla/grad/jvp.hpp>
 #include <sla/grad/sparse.hpp>
+#include <sla/tensor/borrow.hpp>
 #include <sla/tensor/problems.hpp>
 
 #include "catch.hpp"
@@ -108,6 +110,37 @@ TEST_CASE("functions of the stored values") {
   auto A = example(9, 9, 30, 1);
   A = with_values(A, values(A) - 20.0);  // negative, all of them
   gradient::check_dual([](auto const& a) { return abs2(a) + sqrt(abs(transpose(a) * 1.0)) * a; }, std::tie(std::as_const(A)));
+}
+
+TEST_CASE("diagonals, and diagonal matrices") {
+  auto const of = [](auto const&... x) { return std::tuple<decltype(x)...>(x...); };
+  auto const A = example(20, 30, 200, 1);
+  auto const square = [](auto const& a) { return diagonal_of(a) * diagonal_of(a); };
+  gradient::check_dual(square, of(A));
+  gradient::check_dual(square, of(to<Dia>(A)));
+  gradient::check_dual([](auto const& a) { return diagonal_of(transpose(a) * a); }, of(A));
+  auto Z = cast<complex_t>(to_batch<2>(to_blocks<3, 3>(example(9, 9, 50, 5))));
+  Z = Z + complex_t(0.5, 1) * direction(Z, 1);
+  gradient::check_dual(square, of(Z));
+  gradient::check_dual([](auto const& a) { return diagonal_of(adjoint(a)) * diagonal_of(a); }, of(Z));
+
+  auto const v = random<complex_t, Extents<2, dyn>>({2, 20}, 3);
+  gradient::check_dual([](auto const& x) { return diagonal(x * x); }, of(v));
+  gradient::check_dual([](auto const& a, auto const& x) { return a + diagonal(2.0 * x) * a; }, of(example(20, 20, 80, 1), random<double>(20, 4)));
+
+  // entries that a user's arrays repeat are summands of one element each
+  std::vector<int> const row_ptr{0, 3, 4}, col{0, 1, 0, 1};
+  std::vector<double> const numbers{1.0, 2.0, 4.0, 8.0};
+  auto const twice = borrow_csr(2, 2, row_ptr, col, numbers);
+  auto const [d, g] = value_and_gradient([](auto const& a) { return squared_norm(diagonal_of(a)); }, twice);
+  CHECK(d == 25 + 64);
+  CHECK(std::vector<double>(g.values().begin(), g.values().end()) == std::vector<double>{10, 0, 10, 16});
+
+  auto const G = random<double>(20, 5);
+  auto const [gA] = vjp(op::diagonal_of{}, A, G);
+  CHECK(pairing(diagonal_of(direction(A, 6)), G) == Approx(pairing(direction(A, 6), gA)).epsilon(1e-12));
+  auto const [gv] = vjp(op::diagonal{}, G, direction(diagonal(G), 7));
+  CHECK(pairing(gv, G) == Approx(pairing(direction(diagonal(G), 7), diagonal(G))).epsilon(1e-12));
 }
 
 TEST_CASE("vjp without a tape") {

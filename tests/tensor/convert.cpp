@@ -7,6 +7,7 @@
 
 #include <sla/tensor/block.hpp>
 #include <sla/tensor/borrow.hpp>
+#include <sla/tensor/diagonal.hpp>
 #include <sla/tensor/problems.hpp>
 
 namespace test_convert {
@@ -161,6 +162,32 @@ TEST_CASE("A(i, j) is to_dense(A)(i, j)") {
   CHECK_THROWS_WITH(A(15, 0), ContainsSubstring("row 15 of a 15 x 12 matrix") && ContainsSubstring("(indices count from 0)"));
   CHECK_THROWS_WITH(A(0, -1), ContainsSubstring("column -1 of a 15 x 12 matrix"));
   CHECK_THROWS_AS(batch(3, 0, 0, 0), index_error);
+}
+
+TEST_CASE("diagonal matrices of vectors, and the identity") {
+  auto const v = random<double>(7, 3);
+  auto const D = diagonal(v);
+  static_assert(std::same_as<decltype(diagonal(v)), sparse_tensor<double>>);
+  std::vector<double> expected(49);
+  for (index_t i = 0; i < 7; ++i) expected[std::size_t(8 * i)] = v[i];
+  CHECK(equals(D, expected));
+  CHECK(equals(diagonal<Dia>(v), expected));
+  CHECK(equals(diagonal<Coo<>>(v), expected));
+  CHECK(diagonal(zeros<double>(4)).nnz() == 4);
+  for (index_t i = 0; i < 7; ++i) expected[std::size_t(8 * i)] = 1;
+  CHECK(equals(eye<float>(7), expected));
+  CHECK(eye<double>(0).rows() == 0);
+
+  auto const w = random<std::complex<double>, Extents<2, dyn, 3>>({2, 4, 3}, 5);
+  auto const batch = diagonal(w);
+  static_assert(std::same_as<decltype(diagonal(w)), sparse_tensor<std::complex<double>, Shape<Batch<2, dyn>, 3, 3, Block<>>>>);
+  CHECK(batch.nnz() == 3);
+  auto const back = diagonal_of(batch);
+  static_assert(std::same_as<std::remove_cvref_t<decltype(back)>::extents_type, Extents<2, dyn, 3>>);
+  CHECK(std::equal(back.begin(), back.end(), w.begin(), w.end()));
+
+  CHECK_THROWS_AS(eye<double>(-1), shape_error);
+  CHECK_THROWS_WITH((eye<double, Csr<std::int8_t>>(200)), ContainsSubstring("the number of columns, 200"));
 }
 
 TEST_CASE("to_dense has static extents where they are known") {

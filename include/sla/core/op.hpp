@@ -224,6 +224,8 @@ struct values {};
 struct with_values {};
 struct scale_rows {};
 struct scale_cols {};
+struct diagonal {};
+struct diagonal_of {};
 struct kron {};
 struct select {};
 struct batch_items {};

@@ -9,6 +9,7 @@
 #include <sla/dist/assume.hpp>
 #include <sla/dist/distribute.hpp>
 #include <sla/dist/scalars.hpp>
+#include <sla/tensor/diagonal.hpp>
 
 namespace sla {
 
@@ -108,12 +109,10 @@ auto linspace(mesh<Axes...> const& m, std::type_identity_t<literal<T>> first, st
   for (index_t n = 0; n < count; ++n) x[n] = n + 1 == count ? last.value() : first.value() + (last.value() - first.value()) * T(n) / T(count - 1);
   return detail::replicated(m, std::move(x));
 }
-/// The identity of n rows. Placement: Replicate.
+/// The identity of n rows, sparse. Placement: Replicate.
 template <class T, class... Axes>
 auto eye(mesh<Axes...> const& m, index_t n) {
-  matrix<T> x(Extents<dyn, dyn>(n, n));
-  for (index_t i = 0; i < n; ++i) x(i, i) = T(1);
-  return detail::replicated(m, std::move(x));
+  return detail::replicated(m, eye<T>(n));
 }
 
 /// One number in the shape of another tensor. Placement: shards stay, since the shape is their part's; GhostP

@@ -5,6 +5,7 @@
 
 #include <sla/expr/stored.hpp>
 #include <sla/tensor/add.hpp>
+#include <sla/tensor/diagonal.hpp>
 #include <sla/tensor/multiply.hpp>
 
 namespace sla {
@@ -198,6 +199,11 @@ decltype(auto) as_tensor(X const& x) {
   }
 }
 } // namespace detail
+
+template <Format F, Expression X>
+auto perform(op::diagonal, conversion_to<F> format, X const& v) {
+  return perform(op::diagonal{}, format, detail::as_tensor(v));
+}
 
 template <SparseOperand A, Tensorial X>
 auto perform(op::scale_rows, A const& a, X const& x) {

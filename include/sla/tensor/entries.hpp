@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <sla/core/op.hpp>
 #include <sla/tensor/convert.hpp>
 
 namespace sla {
@@ -63,24 +64,37 @@ buffer<index_t> diagonal_positions(Pattern const& pattern) {
   return at;
 }
 
-/// The diagonal, (*batch, M, p): zero where no entry is stored, the scalar diagonal of blocks, repeated entries summed.
-/// Law: blocks are square.
-template <class T, class S, class F>
-tensor<T, range_extents_t<S>> diagonal_of(sparse_tensor<T, S, F> const& A) {
-  constexpr index_t p = S::block_rows;
-  static_assert(p == S::block_cols, "sla: diagonal_of wants square blocks");
-  tensor<T, range_extents_t<S>> d(A.range());
-  auto const view = A.pattern().view();
-  for (index_t b = 0; b < A.batch_count(); ++b)
-    parallel_ranges(A.rows(), [&, out = d.data() + b * A.rows() * p](index_t lo, index_t hi) {
-      T const* const values = A.values().data() + b * A.batch_stride();
+namespace detail {
+/// f(n, at): element n of the diagonal is, or has as a summand, the value at this position of A.
+template <class A, class F>
+void for_diagonal(A const& a, F const& f) {
+  constexpr index_t p = A::shape_type::block_rows;
+  static_assert(p == A::shape_type::block_cols, "sla: diagonal_of wants square blocks");
+  auto const view = a.pattern().view();
+  index_t const rows = a.rows(), stride = a.batch_stride();
+  for (index_t b = 0; b < a.batch_count(); ++b)
+    parallel_ranges(rows, [&](index_t lo, index_t hi) {
       for (index_t i = lo; i < hi; ++i)
         view.for_row(i, [&](index_t s, index_t j) {
           if (i != j) return;
-          for (index_t k = 0; k < p; ++k) out[i * p + k] += values[s * p * p + k * p + k];
+          for (index_t k = 0; k < p; ++k) f((b * rows + i) * p + k, b * stride + (s * p + k) * p + k);
         });
     });
+}
+} // namespace detail
+
+template <class T, class S, class F>
+tensor<T, range_extents_t<S>> perform(op::diagonal_of, sparse_tensor<T, S, F> const& A) {
+  tensor<T, range_extents_t<S>> d(A.range());
+  detail::for_diagonal(A, [out = d.data(), values = A.values().data()](index_t n, index_t at) { out[n] += values[at]; });
   return d;
+}
+/// The diagonal, (*batch, M, p): zero where no entry is stored, the scalar diagonal of blocks, repeated entries summed.
+/// Law: blocks are square. Gradient: g at the stored diagonal entries.
+template <class A>
+  requires requires(A const& a) { perform(op::diagonal_of{}, a); }
+auto diagonal_of(A const& a) {
+  return perform(op::diagonal_of{}, a);
 }
 
 /// True if the columns of every row ascend strictly: no entry is stored twice, and rows can be searched.

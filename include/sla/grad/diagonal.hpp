@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Diagonals of traced sparse tensors, `diagonal_of(A)`, and diagonal matrices of traced vectors, `diagonal(v)`: each is the other's
+// adjoint on the stored entries.
+#pragma once
+
+#include <sla/grad/sparse.hpp>
+#include <sla/tensor/diagonal.hpp>
+
+namespace sla {
+
+namespace detail {
+/// sum += g, at the stored entries of the diagonal.
+template <class A, class G>
+void add_diagonal(A& sum, G const& g) {
+  for_diagonal(sum, [out = kernel_pointer(sum.values().data()), in = kernel_pointer(g.data())](index_t n, index_t at) { out[at] += in[n]; });
+}
+} // namespace detail
+
+template <TracedSparse A>
+auto perform(op::diagonal_of, A const& a) {
+  auto rule = detail::linear_in(
+      a, [](auto const&, auto const& g) { return detail::adds([&g](auto& sum) { detail::add_diagonal(sum, g); }); },
+      [](auto const&, auto const& d) { return diagonal_of(d); });
+  return detail::record(a.home(), diagonal_of(a.value()), std::move(rule));
+}
+template <Format F, TracedElements X>
+  requires is_tensor<plain_t<X>>
+auto perform(op::diagonal, conversion_to<F>, X const& v) {
+  auto rule = detail::linear_in(
+      v, [](auto const&, auto const& g) { return diagonal_of(g); }, [](auto const&, auto const& d) { return values(diagonal<F>(d)); });
+  return detail::record(v.home(), diagonal<F>(v.value()), std::move(rule));
+}
+
+/// The cotangent of A where d = diagonal_of(A), and of v where D = diagonal(v).
+template <SparseOwner A, Tensorial G>
+auto vjp(op::diagonal_of, A const& a, G const& g) {
+  auto const& part = detail::argument(g);
+  return std::tuple{detail::collected(a, detail::adds([&](auto& sum) { detail::add_diagonal(sum, part); }))};
+}
+template <Tensorial V, SparseOwner G>
+auto vjp(op::diagonal, V const& v, G const& g) {
+  return std::tuple{detail::collected(detail::argument(v), diagonal_of(g))};
+}
+
+} // namespace sla
