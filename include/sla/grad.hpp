@@ -3,6 +3,7 @@
 // Derivatives through distributed values are in dist/.
 #pragma once
 
+#include <sla/expr/views.hpp>
 #include <sla/grad/cat.hpp>
 #include <sla/grad/check.hpp>
 #include <sla/grad/diagonal.hpp>

@@ -7,6 +7,7 @@
 #include <sla/exec/deferred.hpp>
 #include <sla/exec/evaluate.hpp>
 #include <sla/expr/norms.hpp>
+#include <sla/expr/views.hpp>
 #include <sla/solve/choose.hpp>
 #include <sla/solve/direct.hpp>
 #include <sla/solve/krylov/bicgstab.hpp>

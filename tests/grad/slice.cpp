@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Parts of traced sparse tensors, and traced sparse tensors put together: <C, W> = <A, g> by reverse mode, forward mode and vjp, and central differences.
+#include <sla/expr/views.hpp>
 #include <sla/grad/cat.hpp>
 #include <sla/grad/check.hpp>
 #include <sla/grad/gradient.hpp>
@@ -44,6 +45,17 @@ TEST_CASE("items of a batch of complex blocks") {
   auto Z = cast<complex_t>(to_batch(to_blocks<2, 3>(random_triplets(12, 12, 60, 5).build()), 3));
   Z = with_values(Z, values(Z) + complex_t(0.5, 1) * values(direction(Z, 1)));
   check_part(Z, [](auto const& a) { return batch_items(select_rows(a, {4, 1, 4}), 1, 3); });
+}
+
+TEST_CASE("parts of transposes and adjoints, and these put together") {
+  auto const A = random_triplets(9, 8, 50, 1).build();
+  check_part(A, [](auto const& a) { return rows(transpose(a), 2, 7); });
+  check_part(A, [](auto const& a) { return cat_cols(rows(a, 0, 8), transpose(rows(a, 1, 9))); });
+  check_part(A, [](auto const& a) { return cat_rows(transpose(a), cols(transpose(a), 0, 9)); });
+  check_part(A, [](auto const& a) { return block_diagonal(transpose(a), eval(transpose(a))); });
+  auto const Z = cast<complex_t>(to_batch(to_blocks<2, 3>(random_triplets(12, 12, 60, 5).build()), 3));
+  check_part(with_values(Z, complex_t(0.5, 1) * values(direction(Z, 1))), [](auto const& a) { return batch_items(transpose(a), 1, 3); });
+  check_part(cast<complex_t>(A), [](auto const& a) { return cat_batch(conj(a), conj(a)); });
 }
 
 TEST_CASE("traced tensors below, beside and diagonal to others, and to themselves") {

@@ -83,6 +83,19 @@ struct sparse_operand {
   index_t rows() const { return Transposed ? A.shape.cols() : A.shape.rows(); }
   index_t cols() const { return Transposed ? A.shape.rows() : A.shape.cols(); }
   shape_type shape() const { return {A.shape.batch(), rows(), cols()}; }
+
+  /// Its value, as of dense expressions: `sparse_tensor<double> B = transpose(A);`
+  template <class To>
+    requires is_sparse_tensor<To>
+  operator To() const {  // NOLINT: converts by intent
+    constexpr bool same = std::same_as<To, decltype(perform(op::eval{}, *this))>;
+    static_assert(same, "sla: B = transpose(A), adjoint(A) or conj(A): B has another scalar, shape or format than the view of A: take "
+                        "auto B = eval(transpose(A)), and then cast<T>(B) or to<Format>(B)");
+    if constexpr (same)
+      return perform(op::eval{}, *this);
+    else
+      return {};
+  }
 };
 
 template <class T, class S, class F, class Memory>

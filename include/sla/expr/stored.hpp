@@ -102,4 +102,30 @@ A perform(op::eval, A const& a) {
   return a;
 }
 
+/// Operations on a sparse tensor that read its entries one by one: of a view, those of its value.
+template <class Op>
+inline constexpr bool reads_entries = false;
+template <>
+inline constexpr bool reads_entries<op::values> = true;
+template <>
+inline constexpr bool reads_entries<op::with_values> = true;
+template <>
+inline constexpr bool reads_entries<op::diagonal_of> = true;
+template <>
+inline constexpr bool reads_entries<op::select> = true;
+template <>
+inline constexpr bool reads_entries<op::batch_items> = true;
+template <>
+inline constexpr bool reads_entries<op::norm> = true;
+template <>
+inline constexpr bool reads_entries<op::norm1> = true;
+template <>
+inline constexpr bool reads_entries<op::norm_inf> = true;
+
+template <class Op, SparseView A, class... Rest>
+  requires(reads_entries<Op> && Performs<Op, decltype(detail::stored(std::declval<A const&>())), Rest...>)
+auto perform(Op op, A const& a, Rest&&... rest) {
+  return perform(op, detail::stored(a), std::forward<Rest>(rest)...);
+}
+
 } // namespace sla

@@ -15,7 +15,7 @@ namespace sla {
 
 namespace detail {
 template <class... Parts>
-concept SomeTracedSparse = (TracedSparse<Parts> || ...) && ((TracedSparse<Parts> || SparseOwner<Parts>) && ...);
+concept SomeTracedSparse = (TracedMatrix<Parts> || ...) && (SparseOrTraced<Parts> && ...);
 
 /// Where the parts' entries are in the whole: for part k, the slot of the whole for each of its slots.
 template <bool Down, bool Across, class Whole, class... Parts>
@@ -97,17 +97,17 @@ void add_part(Sum& sum, index_t k, From const& from) {
 template <class... Parts>
   requires detail::SomeTracedSparse<Parts...>
 auto cat_rows(Parts const&... parts) {
-  return detail::trace_cat<true, false>([](auto const&... plain) { return cat_rows(plain...); }, parts...);
+  return detail::trace_cat<true, false>([](auto const&... plain) { return cat_rows(plain...); }, detail::evaluated_sparse(parts)...);
 }
 template <class... Parts>
   requires detail::SomeTracedSparse<Parts...>
 auto cat_cols(Parts const&... parts) {
-  return detail::trace_cat<false, true>([](auto const&... plain) { return cat_cols(plain...); }, parts...);
+  return detail::trace_cat<false, true>([](auto const&... plain) { return cat_cols(plain...); }, detail::evaluated_sparse(parts)...);
 }
 template <class... Parts>
   requires detail::SomeTracedSparse<Parts...>
 auto block_diagonal(Parts const&... parts) {
-  return detail::trace_cat<true, true>([](auto const&... plain) { return block_diagonal(plain...); }, parts...);
+  return detail::trace_cat<true, true>([](auto const&... plain) { return block_diagonal(plain...); }, detail::evaluated_sparse(parts)...);
 }
 /// The same, in any format: entries that the union stores and the part does not have no cotangent.
 template <class... Parts>
@@ -121,7 +121,8 @@ auto cat_batch(Parts const&... parts) {
     else
       return detail::no_rule{};
   };
-  return detail::record_parts(cat_batch(detail::plain_value(parts)...), rule, parts...);
+  auto const record = [&rule](auto const&... part) { return detail::record_parts(cat_batch(detail::plain_value(part)...), rule, part...); };
+  return record(detail::evaluated_sparse(parts)...);
 }
 
 } // namespace sla

@@ -74,6 +74,13 @@ auto perform(op::eval, traced_view<X, Transposed, Conj> const& a) {
   return detail::record(a.home(), detail::stored_as<Transposed, Conj>(a.A.value()), std::move(rule));
 }
 
+/// What reads entries one by one reads those of the value.
+template <class Op, class A, class... Rest>
+  requires(reads_entries<Op> && detail::is_traced_view<A> && Performs<Op, decltype(perform(op::eval{}, std::declval<A const&>())), Rest const&...>)
+auto perform(Op op, A const& a, Rest const&... rest) {
+  return perform(op, perform(op::eval{}, a), rest...);
+}
+
 /// A number times a view, stored; one of them is traced.
 template <class A, class N>
   requires detail::TracedViewScaling<A, N>

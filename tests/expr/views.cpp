@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Functions of sparse tensors on transpose(A), adjoint(A) and conj(A), against the same of stored transposes.
+#include <sstream>
+
+#include <sla/exec/evaluate.hpp>
+#include <sla/expr/norms.hpp>
+#include <sla/expr/views.hpp>
+#include <sla/tensor/block.hpp>
+#include <sla/tensor/slice.hpp>
+
+#include "catch.hpp"
+#include "tensor/oracle.hpp"
+
+namespace test_views {
+
+using namespace sla;
+using complex_t = std::complex<double>;
+
+namespace {
+template <class A, class B>
+bool same(A const& a, B const& b) {
+  auto const x = to_dense(a), y = to_dense(b);
+  return x.extents() == y.extents() && std::equal(x.begin(), x.end(), y.begin());
+}
+template <class A>
+std::string written(A const& a) {
+  std::ostringstream out;
+  write_matrix_market(out, a);
+  return out.str();
+}
+index_t entries(sparse_tensor<double> const& A) { return A.nnz(); }
+} // namespace
+
+TEST_CASE("a view converts to a sparse tensor, as an expression to a dense one") {
+  auto const A = random_triplets(9, 7, 30, 1).build();
+  sparse_tensor<double> B = transpose(A);
+  CHECK(same(B, transposed(A)));
+  B = conj(A);
+  CHECK(same(B, A));
+  CHECK(entries(transpose(A)) == A.nnz());
+  auto Z = cast<complex_t>(to_blocks<3, 7>(A));
+  Z = complex_t(1, 2) * Z;
+  sparse_tensor<complex_t, Shape<Batch<>, dyn, dyn, Block<7, 3>>> const C = adjoint(Z);
+  CHECK(same(C, adjointed(Z)));
+  sparse_tensor<double> const D(transpose(transposed(A)));  // of a temporary
+  CHECK(same(D, A));
+}
+
+TEST_CASE("views are looked at, taken apart, put together, converted and written") {
+  auto const A = random_triplets(9, 9, 40, 1).build();
+  auto const At = transposed(A);
+  auto const T = transpose(A);
+  CHECK(same(T, At));
+  CHECK(same(to<Coo<>>(T), At));
+  static_assert(std::same_as<decltype(to<Dia>(T)), sparse_tensor<double, Matrix, Dia>>);
+  CHECK(same(cast<complex_t>(T), cast<complex_t>(At)));
+  CHECK(same(rows(T, 2, 5), rows(At, 2, 5)));
+  CHECK(same(row(T, 3), row(At, 3)));
+  CHECK(same(select(T, {3, 1}, {0, 8}), select(At, {3, 1}, {0, 8})));
+  CHECK(same(permuted(T, {8, 7, 6, 5, 4, 3, 2, 1, 0}), permuted(At, {8, 7, 6, 5, 4, 3, 2, 1, 0})));
+  CHECK(same(cat_cols(A, T), cat_cols(A, At)));
+  CHECK(same(cat_rows(T, A, T), cat_rows(At, A, At)));
+  CHECK(same(block_diagonal(T, T), block_diagonal(At, At)));
+  CHECK(same(cat_batch(A, T), cat_batch(A, At)));
+  CHECK(std::ranges::equal(eval(values(T)), eval(values(At))));
+  CHECK(std::ranges::equal(diagonal_of(T), diagonal_of(A)));
+  CHECK(properties(T).upper_bandwidth == properties(A).lower_bandwidth);
+  CHECK(properties(T, 0.5).rows == 9);
+  CHECK(norm1(T) == norm_inf(A));
+  CHECK(text(spy(T, 5)) == text(spy(At, 5)));
+  CHECK(written(T) == written(At));
+  auto const batch = to_batch<2>(A);
+  CHECK(same(batch_item(transpose(batch), 1), At));
+  CHECK(same(batch_items(transpose(batch), 1, 2), to_batch(At, 1)));
+}
+
+} // namespace test_views
