@@ -6,6 +6,7 @@
 #include <sla/expr/norms.hpp>
 #include <sla/expr/views.hpp>
 #include <sla/tensor/block.hpp>
+#include <sla/tensor/print.hpp>
 #include <sla/tensor/slice.hpp>
 
 #include "catch.hpp"
@@ -72,6 +73,15 @@ TEST_CASE("views are looked at, taken apart, put together, converted and written
   auto const batch = to_batch<2>(A);
   CHECK(same(batch_item(transpose(batch), 1), At));
   CHECK(same(batch_items(transpose(batch), 1, 2), to_batch(At, 1)));
+}
+
+TEST_CASE("expressions and views print their value") {
+  auto const A = from_triplets<double>(2, 3, {0, 1}, {0, 2}, {4.0, -1.0});
+  vector<double> const x{1.0, 2.0, 3.0};
+  CHECK(text(2.0 * x - 1.0) == text(eval(2.0 * x - 1.0)));
+  CHECK(text(A * x) == "4 -3");
+  CHECK(text(transpose(A)) == "3 x 2, 2 entries\n4  .\n.  .\n. -1\n");
+  CHECK(text(values(A)) == "4 -1");
 }
 
 } // namespace test_views

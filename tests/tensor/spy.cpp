@@ -3,10 +3,15 @@
 #include "catch.hpp"
 #include "oracle.hpp"
 
+#include <algorithm>
+#include <complex>
 #include <sstream>
 
 #include <sla/tensor/block.hpp>
+#include <sla/tensor/borrow.hpp>
+#include <sla/tensor/print.hpp>
 #include <sla/tensor/problems.hpp>
+#include <sla/tensor/slice.hpp>
 #include <sla/tensor/spy.hpp>
 
 namespace test_spy {
@@ -52,6 +57,30 @@ TEST_CASE("shades, and matrices with nothing to see") {
   CHECK_THAT(svg(spy(sparse_tensor<double>{})), ContainsSubstring("viewBox=\"0 0 0 0\""));
   CHECK_THROWS_AS(spy(problems::poisson({2}), 0), value_error);
   CHECK_THROWS_AS(spy(problems::poisson({2})).write_svg("no/such/picture.svg"), io_error);
+}
+
+TEST_CASE("a little matrix is printed as a table, a large one as a picture of at most 20 lines") {
+  auto const A = from_triplets<double>(3, 3, {0, 0, 1, 2, 2}, {0, 2, 1, 0, 2}, {4.0, -1.5, 0.0, 1.0 / 3, 1e-9});
+  CHECK(text(A) == "3 x 3, 5 entries\n"
+                   "       4 .  -1.5\n"
+                   "       . 0     .\n"
+                   "0.333333 . 1e-09\n");
+  std::ostringstream out;
+  out.precision(2);
+  out << to_batch<2>(to_blocks<3, 3>(A)) << cast<std::complex<double>>(rows(A, 0, 1));
+  CHECK(out.str() == "1 x 1, 1 blocks of 3 x 3, 2 in a batch\n"
+                     "item 0\n   4 0  -1.5\n   0 0     0\n0.33 0 1e-09\n"
+                     "item 1\n   4 0  -1.5\n   0 0     0\n0.33 0 1e-09\n"
+                     "1 x 3, 2 entries\n(4,0) . (-1.5,0)\n");
+  std::vector<int> const row_ptr{0, 2}, col{1, 1};
+  std::vector<double> const values{1.0, 2.0};
+  CHECK(text(borrow_csr(1, 2, row_ptr, col, values)) == "1 x 2, 2 entries\n. 3\n");
+  CHECK(text(sparse_tensor<double>{}) == "0 x 0, 0 entries\n");
+  for (auto const& [m, n] : std::vector<std::pair<index_t, index_t>>{{100, 100}, {21, 3}, {12, 13}, {1000, 7}, {60, 100}, {100, 60}, {3, 5000}, {5000, 3}, {69, 68}}) {
+    auto const picture = text(random_triplets(m, n, 100, 1).build());
+    CHECK_THAT(picture, ContainsSubstring(text(m, " x ", n, ", ")) && ContainsSubstring("+-"));
+    CHECK(std::count(picture.begin(), picture.end(), '\n') <= 20);
+  }
 }
 
 } // namespace test_spy

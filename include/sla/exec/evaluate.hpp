@@ -88,4 +88,11 @@ auto eval(X&& x) {
   return perform(op::eval{}, std::forward<X>(x));
 }
 
+/// Prints the value of an expression, of transpose(A) too, as that of a tensor.
+template <class X>
+  requires(Expression<X> || SparseView<X>)
+std::ostream& operator<<(std::ostream& out, X const& x) {
+  return out << eval(x);
+}
+
 } // namespace sla

@@ -24,6 +24,8 @@ public:
 
   index_t height() const { return height_; }
   index_t width() const { return width_; }
+  /// Extents, entries, blocks and batch in words.
+  std::string const& caption() const { return caption_; }
   /// Entries in a cell; none outside of the grid.
   index_t count(index_t i, index_t j) const { return i < height_ && j < width_ ? counts_[std::size_t(i * width_ + j)] : 0; }
 
