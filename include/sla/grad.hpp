@@ -4,6 +4,7 @@
 #pragma once
 
 #include <sla/expr/views.hpp>
+#include <sla/grad/apply.hpp>
 #include <sla/grad/cat.hpp>
 #include <sla/grad/check.hpp>
 #include <sla/grad/diagonal.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Elementwise expressions against loops over elements: every operator and function, mixed scalars, aliasing, lifetimes.
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -186,6 +187,59 @@ TEST_CASE("signs of zero and of infinity") {
   double const infinity = std::numeric_limits<double>::infinity();
   vector<C> a{C(infinity, 0)}, b{C(1, 0)};
   CHECK(std::real(eval(dot(a, b))) == infinity);
+}
+
+TEST_CASE("comparisons, where, maximum and minimum agree with loops") {
+  index_t const n = 1500;
+  auto x = random<double>(n, 1), y = random<double>(n, 2);
+  x[3] = y[3];
+  vector<double> z = x > 0.25;
+  same(z, [&](index_t i) { return x[i] > 0.25 ? 1.0 : 0.0; });
+  z = (x < y) + 10 * (x <= y) + 100 * (y >= x) + 1000 * (0 > x);
+  same(z, [&](index_t i) { return (x[i] < y[i]) + 10.0 * (x[i] <= y[i]) + 100.0 * (y[i] >= x[i]) + 1000.0 * (0 > x[i]); });
+  CHECK(double(sum(x > 0)) == double(std::count_if(x.begin(), x.end(), [](double a) { return a > 0; })));
+  z = where((x > 0) * (y > 0), sqrt(abs(x)), -y);
+  same(z, [&](index_t i) { return x[i] > 0 && y[i] > 0 ? std::sqrt(x[i]) : -y[i]; });
+  z = where(x < y, 1, 0.5);
+  same(z, [&](index_t i) { return x[i] < y[i] ? 1.0 : 0.5; });
+  z = maximum(x, 0) - minimum(2 * x, y);
+  same(z, [&](index_t i) { return std::max(x[i], 0.0) - std::min(2 * x[i], y[i]); });
+  CHECK(maximum(1, 2.5) == 2.5);
+  x = maximum(x, 0.1 * x);  // in place
+  CHECK(double(min(x)) >= -0.1);
+
+  using C = std::complex<double>;
+  auto const u = random<C>(n, 3);
+  vector<C> w = where(abs(u) > 0.5, u, 0);
+  same(w, [&](index_t i) { return std::abs(u[i]) > 0.5 ? u[i] : C(0); });
+
+  double const nan = std::numeric_limits<double>::quiet_NaN();
+  vector<double> const bad{nan, 1.0}, good{1.0, nan};
+  for (auto const& extreme : {eval(maximum(bad, good)), eval(minimum(bad, good))}) CHECK((std::isnan(extreme[0]) && std::isnan(extreme[1])));
+  CHECK(eval(where(good > 0, good, 7))[1] == 7);  // a comparison with NaN does not hold
+  CHECK_THROWS_AS(where(x > 0, x, zeros<double>(3)), shape_error);
+  CHECK_THROWS_AS(x < zeros<double>(3), shape_error);
+  auto const f = random<float>(n, 4);
+  static_assert(std::same_as<decltype(eval(f > 0.5f)), vector<float>> && std::same_as<decltype(eval(maximum(f, x))), vector<double>>);
+}
+
+TEST_CASE("functions of one's own, of one and more operands") {
+  index_t const n = 1500;
+  auto const x = random<double>(n, 1), y = random<double>(n, 2);
+  auto const ratio = [](auto a) { return a / (1 + a * a); };
+  vector<double> z = 2.0 * apply(ratio, x + y) - y;
+  same(z, [&](index_t i) { return 2.0 * ratio(x[i] + y[i]) - y[i]; });
+  double const scale = 3;
+  z = apply([scale](double a, double b, double c) { return scale * std::atan2(a, b) + c; }, x, y, 0.5);
+  same(z, [&](index_t i) { return scale * std::atan2(x[i], y[i]) + 0.5; });
+  z = apply([](double a, int b, double c, double d) { return a * b + c * d; }, 2.0, 3, x, y);
+  same(z, [&](index_t i) { return 6.0 + x[i] * y[i]; });
+  CHECK(double(norm(apply(ratio, x) - x / (1 + x * x))) <= 1e-14);
+  matrix<double> m({30, 50}), k({30, 50});
+  std::copy(x.begin(), x.end(), m.begin());
+  k = apply(ratio, m);
+  CHECK(k(7, 11) == ratio(x[7 * 50 + 11]));
+  CHECK_THROWS_AS(apply([](double a, double b) { return a + b; }, x, zeros<double>(3)), shape_error);
 }
 
 } // namespace test_elementwise

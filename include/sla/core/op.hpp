@@ -52,6 +52,45 @@ struct pow {
     return std::pow(promote_t<A, B>(a), promote_t<A, B>(b));
   }
 };
+/// The larger and the smaller of two real numbers; NaN, if one of them is.
+struct larger {
+  template <class A, class B>
+    requires(!is_complex<A> && !is_complex<B>)
+  SLA_HD static constexpr promote_t<A, B> apply(A a, B b) {
+    promote_t<A, B> const x(a), y(b);
+    return x < y || y != y ? y : x;
+  }
+};
+struct smaller {
+  template <class A, class B>
+    requires(!is_complex<A> && !is_complex<B>)
+  SLA_HD static constexpr promote_t<A, B> apply(A a, B b) {
+    promote_t<A, B> const x(a), y(b);
+    return y < x || y != y ? y : x;
+  }
+};
+// Comparisons of real numbers: 1 where they hold and 0 elsewhere, in the type that the operands promote to.
+struct less {
+  template <class A, class B>
+    requires(!is_complex<A> && !is_complex<B>)
+  SLA_HD static constexpr promote_t<A, B> apply(A a, B b) {
+    return promote_t<A, B>(a) < promote_t<A, B>(b);
+  }
+};
+struct less_equal {
+  template <class A, class B>
+    requires(!is_complex<A> && !is_complex<B>)
+  SLA_HD static constexpr promote_t<A, B> apply(A a, B b) {
+    return promote_t<A, B>(a) <= promote_t<A, B>(b);
+  }
+};
+/// x where c is not 0, y elsewhere.
+struct where {
+  template <class C, class X, class Y>
+  SLA_HD static constexpr promote_t<X, Y> apply(C c, X x, Y y) {
+    return c != C(0) ? promote_t<X, Y>(x) : promote_t<X, Y>(y);
+  }
+};
 /// conj(a) * b in the accumulator's precision: the summand of `dot`.
 struct inner {
   template <class A, class B>
@@ -226,6 +265,7 @@ struct scale_rows {};
 struct scale_cols {};
 struct diagonal {};
 struct diagonal_of {};
+struct apply {};
 struct kron {};
 struct select {};
 struct batch_items {};

@@ -3,7 +3,7 @@
 // one element to the cotangent of operand K. Products are in grad/product.hpp, solves in grad/solve.hpp.
 #pragma once
 
-#include <sla/expr/ops.hpp>
+#include <sla/expr/elementwise.hpp>
 
 namespace sla {
 
@@ -87,6 +87,29 @@ struct derivative<op::pow> : detail::binary_rule {
     else
       return l == L(0) ? T(0) : T(g) * std::pow(T(l), T(r)) * std::log(T(l));
   }
+};
+
+namespace detail {
+/// Of the one of two numbers that is taken; each is by half where they are equal.
+template <bool Larger>
+struct taken_rule : binary_rule {
+  static constexpr bool reads(int, int) { return true; }
+  template <int K, class L, class R, class G>
+  SLA_HD static constexpr auto pullback(L l, R r, G g) {
+    using T = promote_t<promote_t<L, R>, G>;
+    T const a(l), b(r), half = a == b ? T(0.5) : T(0);
+    bool const first = Larger ? a > b : a < b, second = Larger ? b > a : b < a;
+    return T(g) * ((K == 0 ? first : second) ? T(1) : half);
+  }
+};
+} // namespace detail
+template <>
+struct derivative<op::larger> : detail::taken_rule<true> {
+  static constexpr char const* name = "maximum(x, y)";
+};
+template <>
+struct derivative<op::smaller> : detail::taken_rule<false> {
+  static constexpr char const* name = "minimum(x, y)";
 };
 
 template <>
@@ -244,17 +267,6 @@ concept Differentiable = requires {
 };
 
 namespace detail {
-template <class L, class R>
-struct couple {
-  L l;
-  R r;
-};
-struct join {
-  template <class L, class R>
-  SLA_HD static constexpr couple<L, R> apply(L l, R r) {
-    return {l, r};
-  }
-};
 /// The rule as the functor of a node over the operands and g.
 template <class Op, int K>
 struct pulled {

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Numbers that carry derivatives: a function that is a template of its number type, called with them, gives its value and its
+// derivatives, exactly. Gradients of whole programs are in grad/.
+#pragma once
+
+#include <cmath>
+#include <concepts>
+#include <type_traits>
+
+#include <sla/core/meta.hpp>
+
+namespace sla {
+
+/// A value and its derivatives in K directions; comparisons see the value alone. |x| has the derivative 0 at 0.
+/// Source: Griewank and Walther, Evaluating Derivatives (2008), chapter 3.
+template <class T, int K = 1>
+struct dual_number {
+  T value{};
+  fixed_array<T, K> slope{};
+
+  constexpr dual_number() = default;
+  template <class N>
+    requires std::is_arithmetic_v<N>
+  SLA_HD constexpr dual_number(N v) : value(T(v)) {}  // NOLINT: a number is one without derivatives
+  /// A variable: its derivative in one direction is 1.
+  SLA_HD static constexpr dual_number variable(T v, int direction = 0) {
+    dual_number a(v);
+    a.slope[direction] = T(1);
+    return a;
+  }
+  /// f(a, b), whose partial derivatives there are p and q.
+  SLA_HD static constexpr dual_number chain(T f, T p, dual_number const& a, T q, dual_number const& b) {
+    dual_number c(f);
+    for (int k = 0; k < K; ++k) c.slope[k] = p * a.slope[k] + q * b.slope[k];
+    return c;
+  }
+  SLA_HD static constexpr dual_number chain(T f, T p, dual_number const& a) {
+    dual_number c(f);
+    for (int k = 0; k < K; ++k) c.slope[k] = p * a.slope[k];
+    return c;
+  }
+
+  friend SLA_HD constexpr dual_number operator+(dual_number const& a) { return a; }
+  friend SLA_HD constexpr dual_number operator-(dual_number const& a) { return chain(-a.value, T(-1), a); }
+  friend SLA_HD constexpr dual_number operator+(dual_number const& a, dual_number const& b) { return chain(a.value + b.value, T(1), a, T(1), b); }
+  friend SLA_HD constexpr dual_number operator-(dual_number const& a, dual_number const& b) { return chain(a.value - b.value, T(1), a, T(-1), b); }
+  friend SLA_HD constexpr dual_number operator*(dual_number const& a, dual_number const& b) { return chain(a.value * b.value, b.value, a, a.value, b); }
+  friend SLA_HD constexpr dual_number operator/(dual_number const& a, dual_number const& b) {
+    T const q = a.value / b.value;
+    return chain(q, T(1) / b.value, a, -q / b.value, b);
+  }
+  SLA_HD constexpr dual_number& operator+=(dual_number const& b) { return *this = *this + b; }
+  SLA_HD constexpr dual_number& operator-=(dual_number const& b) { return *this = *this - b; }
+  SLA_HD constexpr dual_number& operator*=(dual_number const& b) { return *this = *this * b; }
+  SLA_HD constexpr dual_number& operator/=(dual_number const& b) { return *this = *this / b; }
+  friend SLA_HD constexpr bool operator==(dual_number const& a, dual_number const& b) { return a.value == b.value; }
+  friend SLA_HD constexpr auto operator<=>(dual_number const& a, dual_number const& b) { return a.value <=> b.value; }
+
+  friend SLA_HD dual_number exp(dual_number const& a) { return chain(std::exp(a.value), std::exp(a.value), a); }
+  friend SLA_HD dual_number log(dual_number const& a) { return chain(std::log(a.value), T(1) / a.value, a); }
+  friend SLA_HD dual_number sqrt(dual_number const& a) { return chain(std::sqrt(a.value), T(0.5) / std::sqrt(a.value), a); }
+  friend SLA_HD dual_number sin(dual_number const& a) { return chain(std::sin(a.value), std::cos(a.value), a); }
+  friend SLA_HD dual_number cos(dual_number const& a) { return chain(std::cos(a.value), -std::sin(a.value), a); }
+  friend SLA_HD dual_number tan(dual_number const& a) {
+    T const t = std::tan(a.value);
+    return chain(t, T(1) + t * t, a);
+  }
+  friend SLA_HD dual_number atan(dual_number const& a) { return chain(std::atan(a.value), T(1) / (T(1) + a.value * a.value), a); }
+  friend SLA_HD dual_number tanh(dual_number const& a) {
+    T const t = std::tanh(a.value);
+    return chain(t, T(1) - t * t, a);
+  }
+  friend SLA_HD constexpr dual_number abs(dual_number const& a) {
+    return chain(a.value < T(0) ? -a.value : a.value, T((a.value > T(0)) - (a.value < T(0))), a);
+  }
+  friend SLA_HD constexpr dual_number fabs(dual_number const& a) { return abs(a); }
+  friend SLA_HD dual_number pow(dual_number const& a, dual_number const& b) {
+    T const f = std::pow(a.value, b.value);
+    return chain(f, b.value == T(0) ? T(0) : b.value * std::pow(a.value, b.value - T(1)), a, a.value == T(0) ? T(0) : moves(b) ? f * std::log(a.value) : T(0), b);
+  }
+
+private:
+  SLA_HD static constexpr bool moves(dual_number const& a) { return !(a.slope == fixed_array<T, K>{}); }
+};
+
+} // namespace sla
