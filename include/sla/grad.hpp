@@ -7,7 +7,7 @@
 #include <sla/grad/apply.hpp>
 #include <sla/grad/cat.hpp>
 #include <sla/grad/check.hpp>
-#include <sla/grad/diagonal.hpp>
+#include <sla/grad/entries.hpp>
 #include <sla/grad/gradient.hpp>
 #include <sla/grad/jvp.hpp>
 #include <sla/grad/pullback.hpp>

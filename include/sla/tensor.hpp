@@ -13,6 +13,7 @@
 #include <sla/tensor/diagonal.hpp>
 #include <sla/tensor/entries.hpp>
 #include <sla/tensor/kron.hpp>
+#include <sla/tensor/masked.hpp>
 #include <sla/tensor/matrix_market.hpp>
 #include <sla/tensor/matrix_market_write.hpp>
 #include <sla/tensor/multiply.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Algebra of sparse tensors: <C', dC> = <A', dA> to 1e-12 for each operand, in which each operation is linear, over batches,
 // blocks and complex numbers; the same by forward mode; the Taylor remainder of a composition.
-#include <sla/grad/diagonal.hpp>
+#include <sla/grad/entries.hpp>
 #include <sla/grad/gradient.hpp>
 #include <sla/grad/jvp.hpp>
 #include <sla/grad/sparse.hpp>
@@ -141,6 +141,25 @@ TEST_CASE("diagonals, and diagonal matrices") {
   CHECK(pairing(diagonal_of(direction(A, 6)), G) == Approx(pairing(direction(A, 6), gA)).epsilon(1e-12));
   auto const [gv] = vjp(op::diagonal{}, G, direction(diagonal(G), 7));
   CHECK(pairing(gv, G) == Approx(pairing(direction(diagonal(G), 7), diagonal(G))).epsilon(1e-12));
+}
+
+TEST_CASE("masks and products of entries") {
+  auto const of = [](auto const&... x) { return std::tuple<decltype(x)...>(x...); };
+  auto const A = example(20, 30, 200, 1), B = example(20, 30, 250, 2);
+  auto const product = [](auto const& a, auto const& b) { return multiply_elements(a, b); };
+  gradient::check_dual(product, of(A, B));
+  gradient::check_dual([](auto const& a) { return multiply_elements(a, a) + multiply_elements(a, 2.0 * a); }, of(A));
+  gradient::check_dual([&](auto const& a) { return masked(a, B) * transpose(masked(B, a)) + masked(a, transpose(example(30, 20, 90, 4))) * transpose(a); }, of(A));
+  gradient::check_dual([&](auto const& a) { return multiply_elements(transpose(a), transpose(B)); }, of(to<Coo<>>(A)));
+  auto Z = cast<complex_t>(to_batch<2>(to_blocks<2, 3>(example(8, 9, 40, 5))));
+  Z = Z + complex_t(0.5, 1) * direction(Z, 1);
+  gradient::check_dual(product, of(Z, to_batch<2>(to_blocks<2, 3>(example(8, 9, 40, 6)))));
+  std::vector<int> const row_ptr{0, 3, 4}, col{1, 0, 1, 0};
+  std::vector<double> const numbers{1.0, 2.0, 4.0, 8.0};
+  auto const twice = borrow_csr(2, 2, row_ptr, col, numbers);
+  auto const [value, g] = value_and_gradient([](auto const& a) { return sum(values(multiply_elements(a, a))); }, twice);
+  CHECK(value == 25 + 4 + 64);
+  CHECK(std::vector<double>(g.values().begin(), g.values().end()) == std::vector<double>{10, 4, 10, 16});
 }
 
 TEST_CASE("vjp without a tape") {

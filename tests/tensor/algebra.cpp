@@ -10,6 +10,7 @@
 #include <sla/exec/evaluate.hpp>
 #include <sla/expr/norms.hpp>
 #include <sla/tensor/kron.hpp>
+#include <sla/tensor/slice.hpp>
 
 namespace test_algebra {
 
@@ -321,6 +322,41 @@ TEST_CASE("views are stored by eval") {
   CHECK(dense(eval(transpose(adjoint(Z)))) == dense(adjointed(transposed(Z))));
   CHECK(dense(eval(transpose(to<Dia>(example(5, 7, 12, 1))))) == dense(transposed(example(5, 7, 12, 1))));
   CHECK(eval(transpose(to<Dia>(example(5, 7, 12, 1)))).nnz() == to<Dia>(example(5, 7, 12, 1)).nnz());
+}
+
+TEST_CASE("products of entries, and masks, against dense ones") {
+  auto const check = [](auto const& A, auto const& B) {
+    auto const C = multiply_elements(A, B);
+    dense const a(A), b(B);
+    dense expected = a;
+    for (std::size_t n = 0; n < expected.at.size(); ++n) expected.at[n] *= b.at[n];
+    CHECK(dense(C) == expected);
+    CHECK(has_sorted_columns(C.pattern()));
+    auto const M = masked(A, B);
+    CHECK(same_pattern(M.pattern(), C.pattern()));
+    for (index_t i = 0; i < M.rows(); ++i)
+      M.pattern().view().for_row(i, [&](index_t, index_t j) {
+        REQUIRE(find_slot(to<Coo<>>(A).pattern().view(), i, j) >= 0);
+        REQUIRE(find_slot(to<Coo<>>(B).pattern().view(), i, j) >= 0);
+      });
+  };
+  auto const A = random_triplets(40, 30, 300, 1).build(), B = random_triplets(40, 30, 300, 2).build();
+  check(A, B);
+  check(A, to<Dia>(B, dia_limit{20}));
+  check(to<Coo<>>(A), B);
+  CHECK(masked(A, A).shared_pattern() == A.shared_pattern());
+  CHECK(multiply_elements(A, with_values(A, values(A) > 3)).shared_pattern() == A.shared_pattern());
+  CHECK(dense(multiply_elements(transpose(A), transpose(B))) == dense(transposed(multiply_elements(A, B))));
+  CHECK(dense(masked(transposed(A), transpose(B))) == dense(transposed(masked(A, B))));
+  auto const Z = cast<complex_t>(to_batch<2>(to_blocks<2, 3>(random_triplets(12, 12, 60, 5).build())));
+  check(complex_t(1, 2) * Z, to_batch<2>(to_blocks<2, 3>(random_triplets(12, 12, 60, 6).build())));
+  // a user's arrays that repeat entries
+  std::vector<int> const row_ptr{0, 3}, col{1, 0, 1};
+  std::vector<double> const values{1.0, 2.0, 4.0};
+  auto const twice = borrow_csr(1, 2, row_ptr, col, values);
+  CHECK(multiply_elements(twice, twice)(0, 1) == 25);
+  CHECK_THROWS_AS(multiply_elements(A, rows(B, 0, 7)), shape_error);
+  CHECK_THROWS_AS(multiply_elements(to_batch(A, 2), to_batch(A, 3)), shape_error);
 }
 
 } // namespace test_algebra

@@ -265,6 +265,7 @@ struct scale_rows {};
 struct scale_cols {};
 struct diagonal {};
 struct diagonal_of {};
+struct masked {};
 struct apply {};
 struct kron {};
 struct select {};

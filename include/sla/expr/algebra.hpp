@@ -6,6 +6,7 @@
 #include <sla/expr/stored.hpp>
 #include <sla/tensor/add.hpp>
 #include <sla/tensor/diagonal.hpp>
+#include <sla/tensor/masked.hpp>
 #include <sla/tensor/multiply.hpp>
 
 namespace sla {
@@ -50,6 +51,10 @@ auto perform(op::kron, A const& a, B const& b) {
   return perform(op::kron{}, detail::stored(a), detail::stored(b));
 }
 
+template <SparseOwner A, SparseView M>
+auto perform(op::masked, A const& a, M const& m) {
+  return perform(op::masked{}, a, detail::stored(m));
+}
 template <class Op, SparseView A>
   requires(keeps_zeros<Op> && !std::same_as<Op, op::conj>)
 auto perform(Op op, A const& a) {
@@ -228,6 +233,20 @@ template <class A, class X>
   requires Performs<op::scale_cols, A, X>
 auto scale_cols(A&& a, X&& x) {
   return perform(op::scale_cols{}, std::forward<A>(a), std::forward<X>(x));
+}
+
+/// The product of entries at the same place, sparse: entries that only one of them stores are zero in the product, and not stored.
+///     multiply_elements(A, A), multiply_elements(A, with_values(M, abs(values(M)) > 1e-3))
+/// Law: one shape (*batch, M, N, *block). Gradient: g times the other one, conjugated, on the pattern of each. Cost: as of `masked`, twice.
+/// Errors: shape_error, if extents differ.
+template <class A, class B>
+  requires(Performs<op::masked, A const&, B const&> && Performs<op::masked, B const&, A const&>)
+auto multiply_elements(A const& a, B const& b) {
+  auto const left = masked(a, b);
+  auto const right = masked(b, a);
+  if (left.shape().batch_count() != right.shape().batch_count())
+    throw shape_error(text("multiply_elements(A, B): A has ", left.shape().batch_count(), " items, B ", right.shape().batch_count(), "; they need equal batches"));
+  return with_values(left, values(left) * values(right));
 }
 
 } // namespace sla

@@ -112,6 +112,8 @@ inline constexpr bool reads_entries<op::with_values> = true;
 template <>
 inline constexpr bool reads_entries<op::diagonal_of> = true;
 template <>
+inline constexpr bool reads_entries<op::masked> = true;
+template <>
 inline constexpr bool reads_entries<op::select> = true;
 template <>
 inline constexpr bool reads_entries<op::batch_items> = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Diagonals of traced sparse tensors, `diagonal_of(A)`, and diagonal matrices of traced vectors, `diagonal(v)`: each is the other's
-// adjoint on the stored entries.
+// Entries of traced sparse tensors: diagonals, `diagonal_of(A)`, diagonal matrices of traced vectors, `diagonal(v)`, of which each is
+// the other's adjoint on the stored entries, and `masked(A, M)`, of which multiply_elements(A, B) is made.
 #pragma once
 
 #include <sla/grad/sparse.hpp>
@@ -29,6 +29,22 @@ auto perform(op::diagonal, conversion_to<F>, X const& v) {
   auto rule = detail::linear_in(
       v, [](auto const&, auto const& g) { return diagonal_of(g); }, [](auto const&, auto const& d) { return values(diagonal<F>(d)); });
   return detail::record(v.home(), diagonal<F>(v.value()), std::move(rule));
+}
+
+template <TracedSparse A, detail::SparseOrTraced M>
+auto perform(op::masked, A const& a, M const& m) {
+  auto const& other = detail::evaluated_sparse(m);
+  auto const mask = detail::sparse_part(a.home(), other);
+  auto rule = detail::linear_in(
+      a, [](auto const&, auto const& g) { return detail::sample_of(1, g); },
+      [mask](auto const&, auto const& d) { return values(masked(d, mask.value())); });
+  return detail::record(a.home(), masked(a.value(), mask.value()), std::move(rule));
+}
+/// The places of a traced mask are constant.
+template <SparseOperand A, detail::TracedMatrix M>
+auto perform(op::masked, A const& a, M const& m) {
+  auto const& mask = detail::evaluated_sparse(m);
+  return masked(a, mask.value());
 }
 
 /// The cotangent of A where d = diagonal_of(A), and of v where D = diagonal(v).
