@@ -10,6 +10,7 @@
 #include <sla/expr/views.hpp>
 #include <sla/solve/choose.hpp>
 #include <sla/solve/direct.hpp>
+#include <sla/solve/eliminate.hpp>
 #include <sla/solve/krylov/bicgstab.hpp>
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/krylov/fgmres.hpp>

@@ -5,6 +5,7 @@
 #include <sla/grad/gradient.hpp>
 #include <sla/grad/jvp.hpp>
 #include <sla/grad/sparse.hpp>
+#include <sla/solve/eliminate.hpp>
 #include <sla/tensor/borrow.hpp>
 #include <sla/tensor/problems.hpp>
 
@@ -160,6 +161,15 @@ TEST_CASE("masks and products of entries") {
   auto const [value, g] = value_and_gradient([](auto const& a) { return sum(values(multiply_elements(a, a))); }, twice);
   CHECK(value == 25 + 4 + 64);
   CHECK(std::vector<double>(g.values().begin(), g.values().end()) == std::vector<double>{10, 4, 10, 16});
+}
+
+TEST_CASE("systems with known unknowns") {
+  auto const of = [](auto const&... x) { return std::tuple<decltype(x)...>(x...); };
+  auto const A = problems::poisson<double>({4, 3});
+  auto const b = random<double>(12, 1), v = random<double>(3, 2);
+  std::vector<int> const fixed{5, 0, 11};
+  gradient::check_dual([&](auto const& a, auto const& r, auto const& x) { return eliminate(a, r, fixed, x).second * r; }, of(A, b, v));
+  gradient::check_dual([&](auto const& a, auto const& r, auto const& s) { return transpose(eliminate(a, r, fixed, s).first) * eliminate(a, r, fixed, s).second; }, of(A, b, 0.7));
 }
 
 TEST_CASE("vjp without a tape") {

@@ -123,7 +123,7 @@ auto perform(op::norm, D const& d) {
   detail::require_whole_items<D>();
   auto sums = detail::squared_sums(d.local());
   if constexpr (detail::sparse_axis<placements_of_t<D>> >= 0) all_reduce(detail::sharing(d), std::span(sums));
-  return detail::per_item(d.local().shape(), detail::roots(std::move(sums)));
+  return detail::number_per_item(d.local().shape(), detail::roots(std::move(sums)));
 }
 template <DistributedSparse D>
 auto perform(op::norm_inf, D const& d) {
@@ -133,7 +133,7 @@ auto perform(op::norm_inf, D const& d) {
   if constexpr (dealt == 1) all_reduce(detail::sharing(d), std::span(sums));
   auto out = detail::largest(sums, d.local().batch_count());
   if constexpr (dealt == 0) all_reduce(detail::sharing(d), std::span(out), monoid::maximum);
-  return detail::per_item(d.local().shape(), out);
+  return detail::number_per_item(d.local().shape(), out);
 }
 template <DistributedSparse D>
 auto perform(op::norm1, D const& d) {
@@ -149,7 +149,7 @@ auto perform(op::norm1, D const& d) {
   }
   auto out = detail::largest(sums, d.local().batch_count());
   if constexpr (dealt >= 0) all_reduce(detail::sharing(d), std::span(out), monoid::maximum);
-  return detail::per_item(d.local().shape(), out);
+  return detail::number_per_item(d.local().shape(), out);
 }
 
 /// diag(d) D and D diag(d), dealt out as D. Cost: no communication; columns of a D by rows want a halo of d, unless d is

@@ -70,7 +70,7 @@ auto with_single_entries(A const& a, F const& f) {
 }
 /// The number of a matrix; of a batch a tensor of its extents.
 template <class S, class R>
-auto per_item(S const& shape, std::vector<R> const& numbers) {
+auto number_per_item(S const& shape, std::vector<R> const& numbers) {
   if constexpr (S::is_batched) {
     tensor<R, typename S::batch_extents> out(shape.batch(), uninitialized);
     std::copy(numbers.begin(), numbers.end(), out.data());
@@ -84,17 +84,17 @@ auto per_item(S const& shape, std::vector<R> const& numbers) {
 /// The root of the sum of |a|^2 over all entries.
 template <class T, class S, class F>
 auto perform(op::norm, sparse_tensor<T, S, F> const& A) {
-  return detail::per_item(A.shape(), detail::roots(detail::with_single_entries(A, [](auto const& a) { return detail::squared_sums(a); })));
+  return detail::number_per_item(A.shape(), detail::roots(detail::with_single_entries(A, [](auto const& a) { return detail::squared_sums(a); })));
 }
 /// The largest sum of |a| over a column.
 template <class T, class S, class F>
 auto perform(op::norm1, sparse_tensor<T, S, F> const& A) {
-  return detail::per_item(A.shape(), detail::largest(detail::with_single_entries(A, [](auto const& a) { return detail::absolute_sums<false>(a); }), A.batch_count()));
+  return detail::number_per_item(A.shape(), detail::largest(detail::with_single_entries(A, [](auto const& a) { return detail::absolute_sums<false>(a); }), A.batch_count()));
 }
 /// The largest sum of |a| over a row.
 template <class T, class S, class F>
 auto perform(op::norm_inf, sparse_tensor<T, S, F> const& A) {
-  return detail::per_item(A.shape(), detail::largest(detail::with_single_entries(A, [](auto const& a) { return detail::absolute_sums<true>(a); }), A.batch_count()));
+  return detail::number_per_item(A.shape(), detail::largest(detail::with_single_entries(A, [](auto const& a) { return detail::absolute_sums<true>(a); }), A.batch_count()));
 }
 
 } // namespace sla

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Unknowns whose values are known, as Dirichlet conditions say: `auto [K, f] = eliminate(A, b, boundary, 0.0);`. Entries are taken out of
+// equations, none out of the pattern.
+#pragma once
+
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include <sla/exec/evaluate.hpp>
+#include <sla/tensor/slice.hpp>
+
+namespace sla {
+
+namespace detail {
+/// The columns k of the identity that these rows, each at most once, ask for: it puts values into their places.
+template <class T, class Fixed>
+sparse_tensor<T> placing(Fixed const& fixed, index_t rows) {
+  auto const chosen = chosen_list(fixed, rows, "eliminate");
+  std::vector<index_t> place(std::size_t(rows), -1), number(std::size_t(chosen.count));
+  for (index_t k = 0; k < chosen.count; ++k) {
+    index_t& before = place[std::size_t(chosen[k])];
+    if (before >= 0) throw index_error(text("eliminate(A, b, fixed, values): row ", chosen[k], " is fixed twice, at places ", before, " and ", k));
+    before = k;
+  }
+  std::iota(number.begin(), number.end(), index_t(0));
+  return from_triplets<T>(rows, chosen.count, chosen.list, number, std::vector<T>(number.size(), T(1)));
+}
+} // namespace detail
+
+/// The pair {K, f} of a system whose solution has x[fixed[k]] = values[k], and fulfils the other equations of A x = b: in the fixed rows
+/// and columns K has the identity, and f has the values there and b - A x_fixed elsewhere. A symmetric (hermitian, definite) A gives
+/// such a K, on the pattern of A where that stores the fixed diagonal entries: what is eliminated is a stored zero. `values` is a
+/// vector with a number for each fixed row, or one number for all.
+/// Law: A is square, of scalar entries, without batch axes. Gradient: to A, b and the values. Cost: three passes over A.
+/// Errors: index_error, if a row is out of range or fixed twice; shape_error.
+template <class A, class B, class Fixed, class V>
+auto eliminate(A const& a, B const& b, Fixed const& fixed, V const& values) {
+  using S = std::remove_cvref_t<decltype(a.shape())>;
+  constexpr bool plain = !S::is_batched && !S::is_blocked;
+  static_assert(plain, "sla: eliminate(A, b, fixed, values): A has scalar entries and no batch axes: take unblocked(A), or batch_item(A, k), first");
+  if (a.rows() != a.cols()) throw shape_error(text("eliminate(A, b, fixed, values): A is ", a.rows(), " x ", a.cols(), ", and must be square"));
+  if constexpr (plain) {
+    auto const place = detail::placing<double>(fixed, a.rows());
+    vector<double> const is_fixed = place * ones<double>(place.cols());
+    vector<double> const is_free = 1.0 - is_fixed;
+    auto const known = [&] {
+      if constexpr (requires { values.extents(); })
+        return eval(place * values);
+      else
+        return eval(is_fixed * values);
+    }();
+    auto matrix = scale_cols(scale_rows(a, is_free), is_free) + place * transpose(place);
+    return std::pair(std::move(matrix), eval(is_free * (b - a * known) + known));
+  } else {
+    return std::pair(a, b);
+  }
+}
+
+} // namespace sla

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Systems with known unknowns against a dense solve of the equations that are left; symmetry, the pattern, and each bad input.
+#include <Eigen/Dense>
+
+#include <sla/adapter/eigen.hpp>
+#include <sla/expr/norms.hpp>
+#include <sla/solve/direct.hpp>
+#include <sla/solve/eliminate.hpp>
+#include <sla/tensor/problems.hpp>
+#include <sla/tensor/properties.hpp>
+
+#include "catch.hpp"
+
+namespace test_eliminate {
+
+using namespace sla;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+/// x with the values at the fixed places, and elsewhere the solution of the rows that are left.
+template <class A>
+Eigen::VectorXd reduced_solution(A const& a, vector<double> const& b, std::vector<int> const& fixed, std::vector<double> const& values) {
+  auto const n = a.rows();
+  Eigen::VectorXd x = Eigen::VectorXd::Zero(n);
+  std::vector<int> rest;
+  for (int i = 0; i < n; ++i) {
+    auto const at = std::find(fixed.begin(), fixed.end(), i);
+    if (at == fixed.end())
+      rest.push_back(i);
+    else
+      x[i] = values[std::size_t(at - fixed.begin())];
+  }
+  auto const dense = to_dense(a);
+  Eigen::MatrixXd m(rest.size(), rest.size());
+  Eigen::VectorXd r(rest.size());
+  for (std::size_t k = 0; k < rest.size(); ++k) {
+    r[Eigen::Index(k)] = b[rest[k]];
+    for (int j = 0; j < n; ++j) r[Eigen::Index(k)] -= dense(rest[k], j) * x[j];
+    for (std::size_t l = 0; l < rest.size(); ++l) m(Eigen::Index(k), Eigen::Index(l)) = dense(rest[k], rest[l]);
+  }
+  Eigen::VectorXd const y = m.partialPivLu().solve(r);
+  for (std::size_t k = 0; k < rest.size(); ++k) x[rest[k]] = y[Eigen::Index(k)];
+  return x;
+}
+} // namespace
+
+TEST_CASE("known unknowns are eliminated") {
+  auto const check = [](auto const& A, vector<double> const& values, auto const& given) {
+    std::vector<int> const fixed{29, 0, 7, 12};
+    auto const b = random<double>(30, 1);
+    auto const [K, f] = eliminate(A, b, fixed, given);
+    CHECK(K.shared_pattern() == A.shared_pattern());
+    vector<double> const x = lu(K).solve(f);
+    auto const expected = reduced_solution(A, b, fixed, {values.begin(), values.end()});
+    for (index_t i = 0; i < 30; ++i) CHECK(x[i] == Approx(expected[i]).margin(1e-12));
+    for (index_t k = 0; k < 4; ++k) CHECK((f[fixed[std::size_t(k)]] == values[k] && K(fixed[std::size_t(k)], fixed[std::size_t(k)]) == 1));
+    return properties(K);
+  };
+  vector<double> const values{1.5, -2.0, 0.0, 3.0};
+  CHECK(check(problems::poisson<double>({6, 5}), values, values).symmetric);
+  CHECK_FALSE(check(problems::convection_diffusion<double>({6, 5}, {0.5, 0.2}), values, values).symmetric);
+  check(problems::poisson<double>({6, 5}), full<double>(4, 2.5), 2.5);
+  check(problems::poisson<double>({6, 5}), zeros<double>(4), 0);
+}
+
+TEST_CASE("a diagonal entry that is not stored is added; no row may be fixed as well") {
+  auto const A = from_triplets<double>(2, 2, {0, 1}, {1, 0}, {2.0, 3.0});
+  auto const [K, f] = eliminate(A, vector<double>{4.0, 5.0}, std::vector{0}, 7.0);
+  CHECK((K(0, 0) == 1 && K(0, 1) == 0 && K(1, 0) == 0 && K(1, 1) == 0));
+  CHECK((f[0] == 7 && f[1] == 5.0 - 21.0));
+  auto const [L, g] = eliminate(A, vector<double>{4.0, 5.0}, std::vector<int>{}, 7.0);
+  CHECK((norm(L - A) == 0 && g[0] == 4));
+}
+
+TEST_CASE("bad input") {
+  auto const A = problems::poisson<double>({3, 3});
+  auto const b = ones<double>(9);
+  CHECK_THROWS_WITH(eliminate(A, b, std::vector{1, 9}, 0.0), ContainsSubstring("index 1 is 9"));
+  CHECK_THROWS_WITH(eliminate(A, b, std::vector{4, 1, 4}, 0.0), ContainsSubstring("row 4 is fixed twice, at places 0 and 2"));
+  CHECK_THROWS_AS(eliminate(A, b, std::vector{4, 1}, ones<double>(3)), shape_error);
+  CHECK_THROWS_AS(eliminate(A, ones<double>(8), std::vector{4, 1}, 0.0), shape_error);
+  CHECK_THROWS_AS(eliminate(rows(A, 0, 5), b, std::vector{1}, 0.0), shape_error);
+}
+
+} // namespace test_eliminate
