@@ -17,6 +17,7 @@
 #include <sla/tensor/matrix_market.hpp>
 #include <sla/tensor/matrix_market_write.hpp>
 #include <sla/tensor/multiply.hpp>
+#include <sla/tensor/ordering.hpp>
 #include <sla/tensor/permute.hpp>
 #include <sla/tensor/print.hpp>
 #include <sla/tensor/problems.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Eigen's sparse factorisations of one matrix in CSR arrays: SparseLU, SimplicialLLT, SimplicialLDLT. The only file that
+// Eigen's sparse factorisations of one matrix in CSR arrays: SparseLU, SimplicialLLT, SimplicialLDLT; AMD. The only file that
 // includes Eigen's solvers. Options, batches, blocks and true residuals are in solve/direct.hpp.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <Eigen/SparseLU>
 
 #include <cstddef>
+#include <vector>
 
 #include <sla/core/scalar.hpp>
 #include <sla/core/shape.hpp>
@@ -67,6 +68,17 @@ public:
 private:
   Solver solver_;
 };
+
+/// The approximate minimum degree order of a graph in CSR arrays: number k is the row that comes k-th.
+template <class Int>
+std::vector<index_t> eigen_amd(Int n, Int const* row_ptr, Int const* col) {
+  if (n == 0) return {};
+  std::vector<float> const values(std::size_t(row_ptr[n]), 1.0f);  // it reads the pattern
+  Eigen::SparseMatrix<float, Eigen::ColMajor, Int> graph = Eigen::Map<Eigen::SparseMatrix<float, Eigen::ColMajor, Int> const>(n, n, row_ptr[n], row_ptr, col, values.data());
+  Eigen::PermutationMatrix<Eigen::Dynamic, Eigen::Dynamic, Int> order;
+  Eigen::AMDOrdering<Int>()(graph, order);
+  return {order.indices().data(), order.indices().data() + n};
+}
 } // namespace detail
 
 } // namespace sla
