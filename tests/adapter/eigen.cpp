@@ -6,6 +6,7 @@
 #include <complex>
 
 #include <sla/adapter/eigen.hpp>
+#include <sla/exec/evaluate.hpp>
 
 using namespace sla;
 using Catch::Matchers::ContainsSubstring;
@@ -54,6 +55,27 @@ TEST_CASE("Eigen's matrices are ours, not copied") {
   auto map = as_eigen(A);
   auto const again = borrow_eigen(map);
   CHECK(again.values().data() == E.valuePtr());
+}
+
+TEST_CASE("column-major matrices are borrowed as their transpose") {
+  random_triplets const t(7, 11, 30, 2);
+  auto const A = t.build();
+  Eigen::SparseMatrix<double> E = as_eigen(A);
+  auto At = borrow_eigen_transpose(E);
+  static_assert(std::same_as<decltype(At), sparse_tensor<double>>);
+  CHECK(std::as_const(At).values().data() == E.valuePtr());
+  CHECK(equals(At, turned(t.dense(), 7, 11)));
+  auto const x = random<double>(11, 1);
+  vector<double> const y = transpose(At) * x;
+  CHECK((as_eigen(y) - E * as_eigen(x)).norm() <= 1e-13);
+  At.values()[0] = 42;
+  CHECK(E.valuePtr()[0] == 42);
+  auto const& fixed = E;
+  auto B = borrow_eigen_transpose(fixed);
+  CHECK_THROWS_AS(B.values().data(), value_error);
+  Eigen::SparseMatrix<double> loose(3, 4);
+  loose.insert(0, 3) = 1;
+  CHECK_THROWS_WITH(borrow_eigen_transpose(loose), ContainsSubstring("borrow_eigen_transpose: the matrix is not compressed: call makeCompressed()"));
 }
 
 TEST_CASE("copies of either order, compressed or not") {

@@ -52,20 +52,37 @@ auto as_eigen(tensor<T, E>& x) {
 template <class T, class E>
 void as_eigen(tensor<T, E>&&) = delete; // the tensor would be gone before it is read
 
+namespace detail {
+/// Eigen's arrays as Csr of `rows` rows, which are its columns where it is column-major.
+template <class E>
+auto borrow_outer(E& matrix, index_t rows, index_t cols, char const* name) {
+  if (!matrix.isCompressed())
+    throw value_error(text(name, ": the matrix is not compressed: call makeCompressed() on it, or copy it with from_eigen"));
+  return borrow_csr(rows, cols, matrix.nonZeros(), matrix.outerIndexPtr(), matrix.innerIndexPtr(), matrix.valuePtr());
+}
+} // namespace detail
+
 /// A row-major Eigen matrix, or a map of one, as a tensor, not copied: the matrix outlives the tensor and all that
 /// share its pattern. A const matrix is not written. Errors: the matrix is not compressed.
 template <class E>
 auto borrow_eigen(E& matrix) {
-  static_assert(E::IsRowMajor,
-                "sla: borrow_eigen wants a row-major matrix, which is our Csr; from_eigen copies a column-major one");
-  if (!matrix.isCompressed())
-    throw value_error(
-        "borrow_eigen: the matrix is not compressed: call makeCompressed() on it, or copy it with from_eigen");
-  return borrow_csr(matrix.rows(), matrix.cols(), matrix.nonZeros(), matrix.outerIndexPtr(), matrix.innerIndexPtr(),
-                    matrix.valuePtr());
+  static_assert(E::IsRowMajor, "sla: borrow_eigen wants a row-major matrix, which is our Csr; of a column-major one borrow_eigen_transpose(A) is A^T, and "
+                               "from_eigen(A) a copy");
+  return detail::borrow_outer(matrix, matrix.rows(), matrix.cols(), "borrow_eigen");
 }
 template <class E>
 void borrow_eigen(E const&& matrix) = delete; // the matrix would be gone before it is read
+
+/// The transpose A^T of a column-major Eigen matrix (Eigen's default), not copied: its columns are the rows of the tensor. A * x is then
+///     auto At = borrow_eigen_transpose(A);   vector<double> y = transpose(At) * x;   // a symmetric A is At itself
+/// Lifetimes and errors: those of borrow_eigen.
+template <class E>
+auto borrow_eigen_transpose(E& matrix) {
+  static_assert(!E::IsRowMajor, "sla: borrow_eigen_transpose wants a column-major matrix; a row-major one is transpose(borrow_eigen(A))");
+  return detail::borrow_outer(matrix, matrix.cols(), matrix.rows(), "borrow_eigen_transpose");
+}
+template <class E>
+void borrow_eigen_transpose(E const&& matrix) = delete; // the matrix would be gone before it is read
 
 /// A copy of an Eigen sparse matrix of either order, compressed or not, with its rows sorted.
 template <class E>
