@@ -4,63 +4,29 @@
 #pragma once
 #include <cmath>
 
-#include <sla/core/meta.hpp>
+#include <sla/core/dual_number.hpp>
 
 namespace sla::sim {
 
-/// A value, and its derivatives in K directions. Comparisons see the value alone.
+/// A value, and its derivatives in K directions.
 template <int K>
-struct dual {
-  double value = 0;
-  fixed_array<double, K> slope{};
+using dual = dual_number<double, K>;
 
-  constexpr dual() = default;
-  constexpr dual(double v) : value(v) {} // NOLINT: a number converts by intent
-  constexpr dual(int v) : value(v) {}    // NOLINT
-
-  template <class F>
-  static constexpr dual combined(double v, dual const& a, dual const& b, F slope_of) {
-    dual c(v);
-    for (int k = 0; k < K; ++k) c.slope[k] = slope_of(a.slope[k], b.slope[k]);
-    return c;
-  }
-  friend constexpr dual operator+(dual const& a, dual const& b) {
-    return combined(a.value + b.value, a, b, [](double x, double y) { return x + y; });
-  }
-  friend constexpr dual operator-(dual const& a, dual const& b) {
-    return combined(a.value - b.value, a, b, [](double x, double y) { return x - y; });
-  }
-  friend constexpr dual operator-(dual const& a) { return dual() - a; }
-  friend constexpr dual operator*(dual const& a, dual const& b) {
-    return combined(a.value * b.value, a, b, [&](double x, double y) { return x * b.value + a.value * y; });
-  }
-  friend constexpr dual operator/(dual const& a, dual const& b) {
-    auto const q = a.value / b.value;
-    return combined(q, a, b, [&](double x, double y) { return (x - q * y) / b.value; });
-  }
-  friend constexpr bool operator<(dual const& a, dual const& b) { return a.value < b.value; }
-  friend constexpr bool operator==(dual const& a, dual const& b) { return a.value == b.value; }
-
-  /// f(a), whose derivative at a is `slope`.
-  static constexpr dual chain(double f, double slope, dual const& a) {
-    return combined(f, a, a, [&](double x, double) { return slope * x; });
-  }
-};
-
-inline double exp(double x) { return std::exp(x); }
-inline double sqrt(double x) { return std::sqrt(x); }
-inline double log(double x) { return std::log(x); }
-template <int K>
-dual<K> exp(dual<K> const& a) {
-  return dual<K>::chain(std::exp(a.value), std::exp(a.value), a);
+// Of both kinds of numbers.
+template <class T>
+T exp(T const& a) {
+  using std::exp;
+  return exp(a);
 }
-template <int K>
-dual<K> sqrt(dual<K> const& a) {
-  return dual<K>::chain(std::sqrt(a.value), 0.5 / std::sqrt(a.value), a);
+template <class T>
+T sqrt(T const& a) {
+  using std::sqrt;
+  return sqrt(a);
 }
-template <int K>
-dual<K> log(dual<K> const& a) {
-  return dual<K>::chain(std::log(a.value), 1 / a.value, a);
+template <class T>
+T log(T const& a) {
+  using std::log;
+  return log(a);
 }
 template <class T>
 constexpr T abs(T const& a) {
