@@ -9,6 +9,7 @@
 #include <sla/dist/assemble.hpp>
 #include <sla/dist/batched.hpp>
 #include <sla/dist/collectives.hpp>
+#include <sla/dist/choose.hpp>
 #include <sla/dist/custom.hpp>
 #include <sla/dist/deal_rows.hpp>
 #include <sla/dist/distribute.hpp>
