@@ -89,6 +89,19 @@ TEST_CASE("sums on the union of two patterns") {
   static_assert(std::same_as<decltype(add(1, cast<float>(example(1, 1, 1, 1)), 2, example(1, 1, 1, 1))), sparse_tensor<double>>);
 }
 
+TEST_CASE("sums of batches without items have the union of the patterns") {
+  using S = Shape<Batch<dyn>, dyn, dyn, Block<>>;
+  auto none = [](auto const& A) { return sparse_tensor<double, S>(S({0}, A.rows(), A.cols()), A.shared_pattern()); };
+  auto const A = example(30, 20, 60, 1), B = example(30, 20, 90, 2);
+  auto of_none = none(A);
+  CHECK(same_pattern((none(A) + none(B)).pattern(), (A + B).pattern()));
+  CHECK(same_pattern((none(A) - B).pattern(), (A + B).pattern()));
+  CHECK(same_pattern(add(2, to<Coo<>>(A), 3, none(B)).pattern(), (A + B).pattern()));
+  CHECK(same_pattern((to<Dia>(none(A)) + to<Dia>(none(B))).pattern(), to<Dia>(A + B).pattern()));
+  CHECK((of_none += none(B)).batch_count() == 0);
+  CHECK(same_pattern(of_none.pattern(), (A + B).pattern()));
+}
+
 TEST_CASE("a sum shares the pattern of the operand that has all entries") {
   auto const A = example(40, 40, 300, 1);
   auto const I = from_triplets<double>(40, 40, std::vector{0, 3}, std::vector{A.pattern().col[0], A.pattern().col[A.pattern().row_ptr[3]]}, std::vector{1.0, 2.0});

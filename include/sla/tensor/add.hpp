@@ -67,21 +67,24 @@ To merge_values(NA alpha, A const& a, NB beta, B const& b, typename To::shape_ty
   if (!shares) narrowed<Col>(shape.cols(), "the number of columns,", wide_columns);
   buffer<Col> col(shares ? 0 : entries, uninitialized);
   buffer<typename To::value_type> values(shape.batch_count() * entries * block, uninitialized);
-  for (index_t k = 0; k < shape.batch_count(); ++k)
-    parallel_ranges(shape.rows(), [&, columns = k == 0 && !shares ? col.data() : nullptr,
-                                   x = kernel_pointer(a.values().data()) + k * item_stride(a),
-                                   y = kernel_pointer(b.values().data()) + k * item_stride(b),
-                                   out = kernel_pointer(values.data()) + k * entries * block](index_t lo, index_t hi) {
+  auto each_entry = [&](auto const& place) {
+    parallel_ranges(shape.rows(), [&](index_t lo, index_t hi) {
       index_t at = row_ptr[lo];
-      for (index_t i = lo; i < hi; ++i)
-        merge_row(va, vb, i, [&](index_t j, index_t s, index_t t) {
-          if (columns) columns[at] = Col(j);
-          for (index_t e = 0; e < block; ++e)
-            out[at * block + e] = (s < 0 ? V{} : V(op::mul::apply(alpha, x[s * block + e]))) +
-                                  (t < 0 ? V{} : V(op::mul::apply(beta, y[t * block + e])));
-          ++at;
-        });
+      for (index_t i = lo; i < hi; ++i) merge_row(va, vb, i, [&](index_t j, index_t s, index_t t) { place(at++, j, s, t); });
     });
+  };
+  Col* const columns = col.data();
+  for (index_t k = 0; k < shape.batch_count(); ++k)
+    each_entry([=, write = k == 0 && !shares, x = kernel_pointer(a.values().data()) + k * item_stride(a),
+                y = kernel_pointer(b.values().data()) + k * item_stride(b),
+                out = kernel_pointer(values.data()) + k * entries * block](index_t at, index_t j, index_t s, index_t t) {
+      if (write) columns[at] = Col(j);
+      for (index_t e = 0; e < block; ++e)
+        out[at * block + e] = (s < 0 ? V{} : V(op::mul::apply(alpha, x[s * block + e]))) +
+                              (t < 0 ? V{} : V(op::mul::apply(beta, y[t * block + e])));
+    });
+  if (shape.batch_count() == 0 && !shares)  // of no items, the pattern is all there is
+    each_entry([=](index_t at, index_t j, index_t, index_t) { columns[at] = Col(j); });
   if constexpr (std::same_as<typename A::format_type, typename To::format_type>)
     if (of_a) return {shape, a.shared_pattern(), std::move(values)};
   if constexpr (std::same_as<typename B::format_type, typename To::format_type>)
