@@ -5,6 +5,7 @@
 #include "oracle.hpp"
 
 #include <complex>
+#include <numeric>
 
 #include <sla/adapter/eigen.hpp>
 #include <sla/exec/evaluate.hpp>
@@ -202,6 +203,19 @@ TEST_CASE("a plan multiplies new values on the old patterns") {
   CHECK_THROWS_WITH(plan(A, example(50, 70, 390, 3)), ContainsSubstring("make a plan of those"));
   auto foreign = A * B;
   CHECK_THROWS_WITH(plan.update(foreign, A, B), ContainsSubstring("C must come from this plan"));
+}
+
+TEST_CASE("a plan multiplies values into the place of a factor") {
+  auto const P = example(30, 30, 200, 3);
+  std::vector<int> k(30);
+  std::iota(k.begin(), k.end(), 0);
+  auto const I = from_triplets<double>(30, 30, k, k, std::vector<double>(30, 2.0));
+  multiply_plan const left(I, P), right(P, I);
+  auto C = left(I, P), D = right(P, I);
+  left.update(C, I, C);
+  CHECK(dense(C) == sum_of(4, P, 0, P));
+  right.update(D, D, I);
+  CHECK(dense(D) == sum_of(4, P, 0, P));
 }
 
 TEST_CASE("sums and products do not depend on the number of threads") {

@@ -11,6 +11,7 @@
 namespace test_transpose {
 
 using namespace sla;
+using Catch::Matchers::ContainsSubstring;
 
 template <class F>
 void transposes(random_triplets const& t) {
@@ -87,6 +88,41 @@ TEST_CASE("a plan moves new values without sorting again") {
   CHECK_THROWS_AS(plan.transpose(other), shape_error);
   auto foreign = transposed(A);
   CHECK_THROWS_AS(plan.update(foreign, A), shape_error);
+}
+
+TEST_CASE("a plan takes the pattern it was made of, and no other of that size") {
+  auto const A = from_triplets<double>(3, 3, {0, 1, 2}, {0, 1, 2}, {1.0, 2.0, 3.0}), B = from_triplets<double>(3, 3, {0, 1, 2}, {2, 0, 1}, {4.0, 5.0, 6.0});
+  transpose_plan const plan(A);
+  CHECK_THROWS_WITH(plan.transpose(B), ContainsSubstring("another pattern") && ContainsSubstring("make a plan of that one"));
+  auto At = plan.transpose(A), foreign = transposed(A);
+  CHECK_THROWS_WITH(plan.update(At, B), ContainsSubstring("another pattern"));
+  CHECK_THROWS_WITH(plan.update(foreign, A), ContainsSubstring("At must come from this plan"));
+  CHECK(equals(plan.transpose(from_triplets<double>(3, 3, {0, 1, 2}, {0, 1, 2}, {7.0, 8.0, 9.0})), std::vector<double>{7, 0, 0, 0, 8, 0, 0, 0, 9}));
+  CHECK_THROWS_AS(transpose_plan(to<Coo<>>(A)).transpose(to<Coo<>>(B)), shape_error);
+  CHECK_THROWS_AS(transpose_plan(to<Dia>(A)).transpose(from_triplets<double, Dia>(3, 3, {0, 1}, {1, 2}, {1.0, 1.0})), shape_error);
+
+  auto pattern = A.pattern();
+  transpose_plan<Csr<>> const of_copy(pattern);
+  pattern = {};
+  CHECK(equals(of_copy.transpose(A), std::vector<double>{1, 0, 0, 0, 2, 0, 0, 0, 3}));
+
+  auto const two = to_batch(A, 2), three = to_batch(A, 3);
+  auto of_two = plan.transpose(two);
+  CHECK_THROWS_WITH(plan.update(of_two, three), ContainsSubstring("A has 3 batch items, At 2"));
+}
+
+TEST_CASE("a plan transposes values in their own place") {
+  random_triplets const t(12, 12, 60, 4);
+  std::vector<index_t> row = t.row, col = t.col;
+  row.insert(row.end(), t.col.begin(), t.col.end()), col.insert(col.end(), t.row.begin(), t.row.end());
+  std::vector<double> value = t.value;
+  for (double v : t.value) value.push_back(100 + v);
+  auto const A = from_triplets<double>(12, 12, row, col, value);  // a symmetric pattern, values that are not
+  transpose_plan const plan(A);
+  auto T = plan.transpose(A);
+  auto const expected = to_dense(A);
+  plan.update(T, T);
+  CHECK(equals(T, std::vector<double>(expected.begin(), expected.end())));
 }
 
 TEST_CASE("transposes of empty matrices") {

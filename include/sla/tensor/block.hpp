@@ -158,30 +158,7 @@ sparse_tensor<T, To, F> stacked(index_t count, sparse_tensor<T, S, F> const* con
   (std::make_index_sequence<std::size_t(S::batch_extents::rank)>{});
   return {To(batch, A.rows(), A.cols()), A.shared_pattern(), std::move(values)};
 }
-
-template <class Int>
-bool same_numbers(buffer<Int> const& a, buffer<Int> const& b) {
-  return a.size() == b.size() && (a.data() == b.data() || std::equal(a.begin(), a.end(), b.begin()));
-}
-template <class Col, class Ptr, class Memory>
-bool same_slots(csr_pattern<Col, Ptr, Memory> const& a, csr_pattern<Col, Ptr, Memory> const& b) {
-  return same_numbers(a.row_ptr, b.row_ptr) && same_numbers(a.col, b.col);
-}
-template <class Index, class Memory>
-bool same_slots(coo_pattern<Index, Memory> const& a, coo_pattern<Index, Memory> const& b) {
-  return same_numbers(a.row, b.row) && same_numbers(a.col, b.col);
-}
-template <class Memory>
-bool same_slots(dia_pattern<Memory> const& a, dia_pattern<Memory> const& b) {
-  return same_numbers(a.offset, b.offset);
-}
 } // namespace detail
-
-/// True if two patterns store the same entries in the same slots. Cost: none where they are one object, else O(nnz).
-template <class Pattern>
-bool same_pattern(Pattern const& a, Pattern const& b) {
-  return &a == &b || (a.rows == b.rows && a.cols == b.cols && detail::same_slots(a, b));
-}
 
 /// K copies of A's values on A's pattern, (K, *batch, M, N, *block): the start of a batch whose items differ in values.
 template <index_t K, class T, class S, class F>

@@ -134,11 +134,9 @@ private:
     if (!(extents_ == other.extents_))
       throw shape_error(text("x = y: x borrows an array of ", to_string(extents_), ", y is ", to_string(other.extents_),
                              "; a borrowed array keeps its extents"));
-    T const *const first = other.values_.data(), *const mine = std::as_const(values_).data();
-    if (first == mine) return;
-    auto const from = reinterpret_cast<std::uintptr_t>(first), to = reinterpret_cast<std::uintptr_t>(mine);
-    bool const overlap = from < to + values_.bytes() && to < from + values_.bytes();
-    Memory::copy(overlap ? buffer<T, Memory>(other.values_).data() : first, values_.data(), values_.bytes());
+    T const* const from = other.values_.data();
+    if (from == std::as_const(values_).data()) return;
+    Memory::copy(detail::overlap(values_, other.values_) ? buffer<T, Memory>(other.values_).data() : from, values_.data(), values_.bytes());
   }
   template <class... Index>
   index_t linear(Index... at) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Looking into sparse tensors: dense forms, diagonals, the place of an entry, whether rows are sorted.
+// Looking into sparse tensors: dense forms, diagonals, the place of an entry, whether rows are sorted and patterns equal.
 #pragma once
 
 #include <algorithm>
@@ -110,6 +110,31 @@ bool has_sorted_columns(Pattern const& pattern) {
            });
            return !ascends;
          }) < 0;
+}
+
+namespace detail {
+template <class Int>
+bool same_numbers(buffer<Int> const& a, buffer<Int> const& b) {
+  return a.size() == b.size() && (a.data() == b.data() || std::equal(a.begin(), a.end(), b.begin()));
+}
+template <class Col, class Ptr, class Memory>
+bool same_slots(csr_pattern<Col, Ptr, Memory> const& a, csr_pattern<Col, Ptr, Memory> const& b) {
+  return same_numbers(a.row_ptr, b.row_ptr) && same_numbers(a.col, b.col);
+}
+template <class Index, class Memory>
+bool same_slots(coo_pattern<Index, Memory> const& a, coo_pattern<Index, Memory> const& b) {
+  return same_numbers(a.row, b.row) && same_numbers(a.col, b.col);
+}
+template <class Memory>
+bool same_slots(dia_pattern<Memory> const& a, dia_pattern<Memory> const& b) {
+  return same_numbers(a.offset, b.offset);
+}
+} // namespace detail
+
+/// True if two patterns store the same entries in the same slots. Cost: none where they are one object, else O(nnz).
+template <class Pattern>
+bool same_pattern(Pattern const& a, Pattern const& b) {
+  return &a == &b || (a.rows == b.rows && a.cols == b.cols && detail::same_slots(a, b));
 }
 
 /// The slot of entry (i, j), -1 if it is not stored. Rows are sorted (`has_sorted_columns`). Cost: O(log row).

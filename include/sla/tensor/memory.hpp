@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -128,5 +129,14 @@ private:
   index_t size_ = 0;
   bool owns_ = false, read_only_ = false;
 };
+
+namespace detail {
+/// Do two runs share bytes?
+template <class T, class U, class Memory>
+bool overlap(buffer<T, Memory> const& a, buffer<U, Memory> const& b) {
+  auto const first = reinterpret_cast<std::uintptr_t>(a.data()), second = reinterpret_cast<std::uintptr_t>(b.data());
+  return first < second + b.bytes() && second < first + a.bytes();
+}
+} // namespace detail
 
 } // namespace sla

@@ -145,7 +145,7 @@ public:
       return {};
     }
   }
-  /// The values of A B into C, which is of this plan.
+  /// The values of A B into C, which is of this plan; they may be A's or B's own.
   template <class TA, class SA, class TB, class SB>
   void update(result_type<TA, SA, TB, SB>& C, sparse_tensor<TA, SA, FA> const& A,
               sparse_tensor<TB, SB, FB> const& B) const {
@@ -156,6 +156,8 @@ public:
                C.shared_pattern() != pattern_ ? "; C must come from this plan: C = plan(A, B)" : "; make a plan of those"));
     if (C.shape().batch() != detail::common_batch(A.shape(), B.shape(), "A * B"))
       throw shape_error(text("A * B into C: the batch axes of C are ", to_string(C.shape().batch())));
+    if (detail::overlap(C.values(), A.values())) return update(C, sparse_tensor<TA, SA, FA>(A), B);
+    if (detail::overlap(C.values(), B.values())) return update(C, A, sparse_tensor<TB, SB, FB>(B));
     using V = kernel_t<typename std::remove_cvref_t<decltype(C)>::value_type>;
     constexpr index_t P = SA::block_rows, Q = SA::block_cols, R = SB::block_cols;
     auto const va = a_->view();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <sla/tensor/convert.hpp>
+#include <sla/tensor/entries.hpp>
 
 namespace sla {
 
@@ -66,15 +67,19 @@ transposed_shape_t<S> transposed_extents(S const& shape) {
 } // namespace detail
 
 /// The transpose of a pattern, kept: new values on the old pattern are transposed without sorting again.
-///     transpose_plan<Csr<>> plan(A.pattern());  auto At = plan.transpose(A);  plan.update(At, A2);
-/// Cost: O(nnz + rows + cols) once, 8 bytes per entry kept; then one pass over the values.
+///     transpose_plan plan(A);  auto At = plan.transpose(A);  plan.update(At, A2);
+/// Cost: O(nnz + rows + cols) once, 8 bytes per entry kept; then one pass over the values, and one over the indices where the
+/// pattern is equal but not shared. Errors: shape_error, if A is of another pattern, or At not of this plan.
 template <Format F>
 class transpose_plan {
 public:
   using pattern_type = typename F::template pattern<host_memory>;
 
-  explicit transpose_plan(pattern_type const& pattern)
-      : rows_(pattern.rows), slots_(pattern.slots()), map_(detail::transpose_pattern(pattern)) {}
+  template <class T, class S>
+  explicit transpose_plan(sparse_tensor<T, S, F> const& A) : transpose_plan(A.shared_pattern()) {}
+  explicit transpose_plan(std::shared_ptr<pattern_type const> pattern) : old_(std::move(pattern)), map_(detail::transpose_pattern(*old_)) {}
+  /// Of a copy of the pattern.
+  explicit transpose_plan(pattern_type const& pattern) : transpose_plan(std::make_shared<pattern_type const>(pattern)) {}
 
   std::shared_ptr<pattern_type const> const& shared_pattern() const { return map_.pattern; }
   /// The slot that each slot of the transpose comes from; -1 outside of the matrix (Dia).
@@ -90,7 +95,7 @@ public:
   sparse_tensor<T, transposed_shape_t<S>, F> adjoint(sparse_tensor<T, S, F> const& A) const {
     return made(A, conjugate<T>);
   }
-  /// The values of A into At, which is of this plan.
+  /// The values of A into At, which is of this plan; they may be A's own.
   template <class T, class S>
   void update(sparse_tensor<T, transposed_shape_t<S>, F>& At, sparse_tensor<T, S, F> const& A) const {
     fill(At, A, [](T a) { return a; });
@@ -115,31 +120,36 @@ private:
   }
   template <class T, class S, class Change>
   void fill(sparse_tensor<T, transposed_shape_t<S>, F>& At, sparse_tensor<T, S, F> const& A, Change change) const {
-    if (A.rows() != rows_ || A.pattern().slots() != slots_ || At.shared_pattern() != map_.pattern)
-      throw shape_error(text("a transpose plan of ", rows_, " rows and ", slots_,
-                             " slots is given another pattern, of ", A.rows(), " rows and ", A.pattern().slots(),
-                             " slots; make a plan of that one"));
+    if (!same_pattern(A.pattern(), *old_) || At.shared_pattern() != map_.pattern)
+      throw shape_error(text("a transpose plan of ", old_->rows, " x ", old_->cols, " with ", old_->nnz(), " entries is given another pattern, of ", A.rows(),
+                             " x ", A.cols(), " with ", A.nnz(), " entries",
+                             At.shared_pattern() != map_.pattern ? "; At must come from this plan: At = plan.transpose(A)" : "; make a plan of that one"));
+    if (At.batch_count() != A.batch_count())
+      throw shape_error(text("a transpose plan: A has ", A.batch_count(), " batch items, At ", At.batch_count(), "; they have as many"));
+    if (detail::overlap(At.values(), A.values())) return fill(At, sparse_tensor<T, S, F>(A), change);
     constexpr index_t p = S::block_rows, q = S::block_cols;
     detail::gather_blocks(A.values().data(), A.batch_stride(), At.values().data(), map_.source, p * q, A.batch_count(),
                           [&](T const* from, T* to) {
                             for (index_t k = 0; k < p * q; ++k) to[k] = change(from[k % p * q + k / p]);
                           });
   }
-  index_t rows_, slots_;
+  std::shared_ptr<pattern_type const> old_;
   detail::pattern_map<F> map_;
 };
+template <class T, class S, class F>
+transpose_plan(sparse_tensor<T, S, F> const&) -> transpose_plan<F>;
 
 /// A^T as a stored tensor, (*batch, N, M, q, p); rows sorted. Cost: O(nnz + rows + cols). The lazy form is
 /// `transpose(A)`.
 template <class T, class S, class F>
 sparse_tensor<T, transposed_shape_t<S>, F> transposed(sparse_tensor<T, S, F> const& A) {
-  return transpose_plan<F>(A.pattern()).transpose(A);
+  return transpose_plan(A).transpose(A);
 }
 
 /// A^H as a stored tensor.
 template <class T, class S, class F>
 sparse_tensor<T, transposed_shape_t<S>, F> adjointed(sparse_tensor<T, S, F> const& A) {
-  return transpose_plan<F>(A.pattern()).adjoint(A);
+  return transpose_plan(A).adjoint(A);
 }
 
 } // namespace sla
