@@ -98,6 +98,15 @@ TEST_CASE("a file that is broken is one error with its name and the remedy") {
                       ContainsSubstring("/dev/full:0:0: the file cannot be written to its end"));
 }
 
+TEST_CASE("a gzipped write that is refused leaves the old file") {
+  auto const file = gzipped();
+  write_matrix_market_gzip(file.name, problems::poisson({9, 9}));
+  std::string const before = file.bytes();
+  CHECK_THROWS_AS(write_matrix_market_gzip(file.name, from_triplets<double>(2, 2, {0}, {1}, {1.0}), {.symmetry = matrix_symmetry::symmetric}), value_error);
+  CHECK(file.bytes() == before);
+  CHECK(!std::ifstream(file.name + ".part0").good());
+}
+
 TEST_CASE("an error of the text keeps its line") {
   auto const file = gzipped();
   {

@@ -103,6 +103,9 @@ TEST_CASE("dense tensors, one tensor alone, metadata") {
   odd.metadata["origin"] = "\xff";
   CHECK_THROWS_WITH(odd.write(bytes), ContainsSubstring("not UTF-8"));
   CHECK_THROWS_AS(odd.write("no/such.safetensors"), io_error);
+  std::string const before = file.bytes();
+  CHECK_THROWS_AS(odd.write(file.name), value_error);
+  CHECK(file.bytes() == before);
 }
 
 TEST_CASE("a file that Python's safetensors wrote") {

@@ -192,11 +192,7 @@ sparse_tensor<T, Matrix, F> read_matrix_market_gzip(std::string const& path, ass
 template <class X>
   requires(is_sparse_tensor<X> || is_tensor<X>)
 void write_matrix_market_gzip(std::string const& path, X const& A, matrix_market_options const& options = {}) {
-  detail::with_file<gzip_ostream>(path, [&](gzip_ostream& out) {
-    detail::write_market(out, path, A, options);
-    out.close();
-    if (!out) throw io_error(path, 0, 0, "the file cannot be written to its end");
-  });
+  detail::write_file<gzip_ostream>(path, [&](gzip_ostream& out) { detail::write_market(out, path, A, options); });
 }
 
 } // namespace sla

@@ -18,7 +18,7 @@
 #include <sla/adapter/safetensors/container.hpp>
 #include <sla/adapter/safetensors/write.hpp>
 #include <sla/tensor/borrow.hpp>
-#include <sla/tensor/text_lines.hpp>
+#include <sla/tensor/files.hpp>
 
 namespace sla {
 

@@ -11,6 +11,7 @@
 
 #include <sla/tensor/build.hpp>
 #include <sla/tensor/dense.hpp>
+#include <sla/tensor/files.hpp>
 #include <sla/tensor/text_lines.hpp>
 
 namespace sla {

@@ -128,7 +128,8 @@ void write_market(std::ostream& stream, std::string_view name, tensor<T, E> cons
 /// A as a Matrix Market file: a sparse tensor as a coordinate file (blocks as their scalars), a vector or matrix as an
 /// array file. Values read back bit for bit.
 ///     write_matrix_market("K.mtx", K, {.symmetry = matrix_symmetry::symmetric, .comment = "stiffness"});
-/// Errors: A does not have the symmetry asked for (the place is named); the file cannot be written.
+/// Errors: A does not have the symmetry asked for (the place is named); the file cannot be written. The old file is kept then:
+/// the new one takes its place when it is whole.
 template <class X>
 requires(is_sparse_tensor<X> || is_tensor<X>) void write_matrix_market(std::ostream& out, X const& A,
                                                                        matrix_market_options const& options = {}) {
@@ -137,7 +138,7 @@ requires(is_sparse_tensor<X> || is_tensor<X>) void write_matrix_market(std::ostr
 template <class X>
 requires(is_sparse_tensor<X> || is_tensor<X>) void write_matrix_market(std::string const& path, X const& A,
                                                                        matrix_market_options const& options = {}) {
-  detail::with_file<std::ofstream>(path, [&](std::ostream& out) { detail::write_market(out, path, A, options); });
+  detail::write_file<std::ofstream>(path, [&](std::ostream& out) { detail::write_market(out, path, A, options); });
 }
 
 } // namespace sla

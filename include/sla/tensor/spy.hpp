@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <sla/tensor/files.hpp>
 #include <sla/tensor/sparse.hpp>
-#include <sla/tensor/text_lines.hpp>
 
 namespace sla {
 
@@ -72,7 +72,7 @@ public:
     if (!out.flush()) throw io_error(name, 0, 0, "the file cannot be written to its end");
   }
   void write_svg(std::string const& path) const {
-    detail::with_file<std::ofstream>(path, [&](std::ostream& out) { write_svg(out, path); });
+    detail::write_file<std::ofstream>(path, [&](std::ostream& out) { write_svg(out, path); });
   }
 
 private:

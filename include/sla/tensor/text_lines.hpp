@@ -2,11 +2,9 @@
 // A text file read line by line in large pieces, with numbers parsed in place; errors know the line and the column.
 #pragma once
 
-#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <istream>
 #include <string>
 #include <string_view>
@@ -18,16 +16,6 @@
 #include <sla/core/shape.hpp>
 
 namespace sla::detail {
-
-/// f(stream) for the file at `path`. Errors: it cannot be opened.
-template <class Stream, class F>
-auto with_file(std::string const& path, F const& f) {
-  errno = 0;
-  Stream stream(path, std::ios::binary);
-  if (!stream)
-    throw io_error(path, 0, 0, text("the file cannot be opened: ", errno ? std::strerror(errno) : "unknown reason"));
-  return f(stream);
-}
 
 class text_lines {
 public:

@@ -13,7 +13,7 @@
 
 #include <sla/adapter/safetensors/container.hpp>
 #include <sla/tensor/convert.hpp>
-#include <sla/tensor/text_lines.hpp>
+#include <sla/tensor/files.hpp>
 
 namespace sla {
 
@@ -51,7 +51,7 @@ inline std::string member(std::string const& name, char const* part) { return na
 /// (*batch, entries, *block), A.row_ptr and A.col, and the metadata A.shape = "[*batch, M, N, *block]" and A.sparse_axes, the
 /// two axes of M and N in it. Complex numbers get a last axis of two, real and imaginary part, which every reader of the
 /// format knows. With the name "" the arrays are `values`, `row_ptr` and `col` alone. The tensors outlive the writer.
-/// Errors: a name twice; texts that are not UTF-8; the file cannot be written.
+/// Errors: a name twice; texts that are not UTF-8; the file cannot be written. The old file is kept then.
 /// Source: the safetensors format, https://huggingface.co/docs/safetensors.
 class safetensors_writer {
 public:
@@ -86,7 +86,7 @@ public:
     detail::write_safetensors_arrays(out, name, arrays_, metadata);
   }
   void write(std::string const& path) const {
-    detail::with_file<std::ofstream>(path, [&](std::ostream& out) { write(out, path); });
+    detail::write_file<std::ofstream>(path, [&](std::ostream& out) { write(out, path); });
   }
 
 private:

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <sla/dist/partition/rcb.hpp>
+#include <sla/tensor/files.hpp>
 
 namespace sla {
 
@@ -87,9 +88,7 @@ inline void draw_partition(std::ostream& out, matrix<double> const& coordinates,
 }
 /// The same into a file. Errors: io_error, if it cannot be written.
 inline void draw_partition(std::string const& path, matrix<double> const& coordinates, owner_map const& owners, picture_options const& options = {}) {
-  std::ofstream out(path);
-  draw_partition(out, coordinates, owners, options);
-  if (!out.flush()) throw io_error(path, 0, 0, "the picture cannot be written to its end");
+  detail::write_file<std::ofstream>(path, [&](std::ostream& out) { draw_partition(out, coordinates, owners, options); });
 }
 
 } // namespace sla

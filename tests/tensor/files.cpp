@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Files that are replaced: the old one stays until the new one is whole, whatever happens in between.
+#include "catch.hpp"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+#include <sla/tensor/matrix_market_write.hpp>
+#include <sla/tensor/problems.hpp>
+#include <sla/tensor/spy.hpp>
+
+namespace test_files {
+
+using namespace sla;
+using Catch::Matchers::ContainsSubstring;
+namespace fs = std::filesystem;
+
+namespace {
+/// A folder of its own, gone with its scope.
+struct scratch_folder {
+  fs::path path;
+  explicit scratch_folder(std::string const& name) : path(fs::absolute("scratch_folder_" + name + "_" + std::to_string(::getpid()))) { fs::create_directory(path); }
+  ~scratch_folder() { fs::remove_all(path); }
+  std::string operator/(std::string const& name) const { return (path / name).string(); }
+  std::vector<std::string> names() const {
+    std::vector<std::string> out;
+    for (auto const& entry : fs::directory_iterator(path)) out.push_back(entry.path().filename().string());
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+};
+std::string bytes(std::string const& name) {
+  std::ifstream in(name, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+auto const old_matrix = problems::poisson({3, 3});
+auto unsymmetric() { return from_triplets<double>(2, 2, {0}, {1}, {1.0}); }
+using names = std::vector<std::string>;
+} // namespace
+
+TEST_CASE("a write that is refused leaves the old file, and nothing beside it") {
+  scratch_folder const folder("refused");
+  std::string const file = folder / "a.mtx";
+  write_matrix_market(file, old_matrix);
+  std::string const before = bytes(file);
+  REQUIRE(before.size() > 100);
+  CHECK_THROWS_AS(write_matrix_market(file, unsymmetric(), {.symmetry = matrix_symmetry::symmetric}), value_error);
+  CHECK(bytes(file) == before);
+  CHECK_THROWS_AS(write_matrix_market(folder / "new.mtx", unsymmetric(), {.symmetry = matrix_symmetry::symmetric}), value_error);
+  CHECK(folder.names() == names{"a.mtx"});
+  write_matrix_market(file, unsymmetric());
+  CHECK(read_matrix_market<double>(file).nnz() == 1);
+  CHECK(folder.names() == names{"a.mtx"});
+}
+
+TEST_CASE("a full disk leaves the old file, and nothing beside it") {
+  scratch_folder const folder("full");
+  std::string const file = folder / "a.mtx", picture = folder / "a.svg";
+  write_matrix_market(file, old_matrix);
+  spy(old_matrix).write_svg(picture);
+  std::string const before = bytes(file), drawn = bytes(picture);
+  auto const large = problems::poisson({60, 60});
+  rlimit room{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &room) == 0);
+  auto const handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit const little{4096, room.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &little) == 0);
+  std::string said, of_picture;
+  try {
+    write_matrix_market(file, large);
+  } catch (io_error const& e) {
+    said = e.what();
+  }
+  try {
+    spy(large, 500).write_svg(picture);
+  } catch (io_error const& e) {
+    of_picture = e.what();
+  }
+  ::setrlimit(RLIMIT_FSIZE, &room);
+  std::signal(SIGXFSZ, handler);
+  CHECK(said == file + ":0:0: the file cannot be written to its end");
+  CHECK(of_picture == picture + ":0:0: the file cannot be written to its end");
+  CHECK(bytes(file) == before);
+  CHECK(bytes(picture) == drawn);
+  CHECK(folder.names() == names{"a.mtx", "a.svg"});
+}
+
+TEST_CASE("links and permissions stay, pipes and devices are written to") {
+  scratch_folder const folder("links");
+  std::string const file = folder / "a.mtx", link = folder / "link.mtx";
+  write_matrix_market(file, old_matrix);
+  fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read);
+  fs::create_symlink("a.mtx", link);
+  write_matrix_market(link, unsymmetric());
+  CHECK(fs::is_symlink(link));
+  CHECK(read_matrix_market<double>(file).nnz() == 1);
+  CHECK(fs::status(file).permissions() == (fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read));
+
+  std::string const dangling = folder / "dangling.mtx";
+  fs::create_symlink("b.mtx", dangling);
+  write_matrix_market(dangling, unsymmetric());
+  CHECK(fs::is_symlink(dangling));
+  CHECK(read_matrix_market<double>(folder / "b.mtx").nnz() == 1);
+
+  std::string const pipe = folder / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  std::string received;
+  {
+    std::jthread const reader([&] { received = bytes(pipe); });
+    write_matrix_market(pipe, old_matrix);
+  }
+  CHECK(received.find("9 9 33\n") != std::string::npos);
+  CHECK(fs::is_fifo(pipe));
+  CHECK_THROWS_AS(write_matrix_market(folder.path.string(), old_matrix), io_error);
+  CHECK(folder.names() == names{"a.mtx", "b.mtx", "dangling.mtx", "link.mtx", "pipe"});
+}
+
+TEST_CASE("a file that must not be written, and a folder that takes none, are named") {
+  scratch_folder const folder("kept");
+  CHECK_THROWS_WITH(write_matrix_market(folder / "no/such.mtx", old_matrix), ContainsSubstring("the file cannot be opened: ") && ContainsSubstring("No such file"));
+  if (::geteuid() == 0) return;  // whom nothing is forbidden
+  std::string const file = folder / "a.mtx";
+  write_matrix_market(file, old_matrix);
+  std::string const before = bytes(file);
+  fs::permissions(file, fs::perms::owner_read);
+  CHECK_THROWS_WITH(write_matrix_market(file, unsymmetric()), ContainsSubstring("the file cannot be opened: Permission denied"));
+  fs::permissions(file, fs::perms::owner_all);
+  fs::permissions(folder.path, fs::perms::owner_read | fs::perms::owner_exec);
+  CHECK_THROWS_WITH(write_matrix_market(file, unsymmetric()), ContainsSubstring("which is to take its place, cannot be made"));
+  fs::permissions(folder.path, fs::perms::owner_all);
+  CHECK(bytes(file) == before);
+}
+
+TEST_CASE("two that write one file at once leave one of theirs, whole") {
+  scratch_folder const folder("two");
+  std::string const file = folder / "a.mtx";
+  auto const A = problems::poisson({20, 20}), B = problems::poisson({25, 25});
+  {
+    auto write = [&](auto const& matrix) {
+      return std::jthread([&file, &matrix] {
+        for (int k = 0; k < 20; ++k) write_matrix_market(file, matrix);
+      });
+    };
+    auto const first = write(A), second = write(B);
+  }
+  auto const rows = read_matrix_market<double>(file).rows();
+  CHECK((rows == 400 || rows == 625));
+  CHECK(folder.names() == names{"a.mtx"});
+}
+
+} // namespace test_files
