@@ -43,6 +43,31 @@ TEST_CASE("every format converts to every other") {
   }
 }
 
+TEST_CASE("diagonals are found in the memory of the entries, whatever the extents") {
+  index_t const cols = 1'000'000'000'000'000;
+  std::vector<index_t> const row{0, 0, 1, 2, 2, 3, 4, 4}, col{0, 700, 701, 2, cols - 1, 703, 4, 704};
+  std::vector<double> const value{1, 2, 3, 4, 5, 6, 7, 8};
+  auto const A = from_triplets<double, Csr<std::int64_t>>(5, cols, row, col, value);
+  memory_peak_reset();
+  auto const before = memory_in_use().peak;
+  auto const D = to<Dia>(A);
+  CHECK(memory_in_use().peak < before + 10'000);
+  CHECK(D.pattern().offset.size() == 3);
+  CHECK(D.nnz() == 5 + 5 + 3);
+  for (std::size_t k = 0; k < row.size(); ++k) CHECK(D.values()[find_slot(D.pattern().view(), row[k], col[k])] == value[k]);
+  CHECK_THROWS_WITH(to<Dia>(from_triplets<double, Csr<std::int64_t>>(5000, cols, {0, 1, 2}, {5, 6, 7}, {1.0, 2.0, 3.0})),
+                    ContainsSubstring("1 diagonals x 5000 rows for 3 entries"));
+}
+
+TEST_CASE("the index type of Coo counts entries in conversions as in assembly") {
+  std::vector<index_t> row, col;
+  for (index_t k = 0; k < 40000; ++k) row.push_back(k / 200), col.push_back(k % 200);
+  std::vector<double> const value(row.size(), 1.0);
+  auto const A = from_triplets<double>(200, 200, row, col, value);
+  CHECK_THROWS_WITH(to<Coo<std::int16_t>>(A), ContainsSubstring("the number of entries, 40000 does not fit into std::int16_t"));
+  CHECK_THROWS_WITH((from_triplets<double, Coo<std::int16_t>>(200, 200, row, col, value)), ContainsSubstring("the number of entries, 40000 does not fit into std::int16_t"));
+}
+
 TEST_CASE("a conversion in place shares the pattern") {
   auto const A = random_triplets(10, 10, 30, 1).build();
   CHECK(to<Csr<>>(A).shared_pattern() == A.shared_pattern());

@@ -263,6 +263,19 @@ TEST_CASE("dense tensors and paths") {
   CHECK_THROWS_AS(write_matrix_market(broken, M), io_error);
 }
 
+TEST_CASE("a line without end is refused while it is little") {
+  std::string const file = head + "real general\n%" + std::string((std::size_t(1) << 24) + 1, 'x') + "\n1 1 1\n1 1 1\n";
+  CHECK_THROWS_WITH(read(file), ContainsSubstring("f.mtx:2:1: a line of more than 16777216 characters"));
+}
+
+TEST_CASE("columns that a file claims cost no memory as diagonals") {
+  std::istringstream in(head + "real general\n5 1000000000000000 1\n1 1 1\n");
+  memory_peak_reset();
+  auto const before = memory_in_use().peak;
+  CHECK(read_matrix_market<double, Dia>(in).nnz() == 5);
+  CHECK(memory_in_use().peak < before + 10'000);
+}
+
 TEST_CASE("lines longer and files larger than a piece of the reader") {
   std::string file = head + "real general\n%" + std::string(600'000, 'x') + "\n1000 1000 60000\n";
   for (int k = 0; k < 60000; ++k) file += std::to_string(k % 1000 + 1) + " " + std::to_string(k / 60 + 1) + "   1.25\n";

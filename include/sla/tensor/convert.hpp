@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <sla/tensor/counting.hpp>
 #include <sla/tensor/dense.hpp>
@@ -110,6 +111,7 @@ pattern_map<Csr<Col, Ptr>> remap(conversion_to<Csr<Col, Ptr>>, Old const& old, b
 template <class Index, class Old>
 pattern_map<Coo<Index>> remap(conversion_to<Coo<Index>>, Old const& old, bool same_slots) {
   narrowed<Index>(old.rows, "the number of rows,", "Coo<std::int64_t>");
+  narrowed<Index>(old.nnz(), "the number of entries,", "Coo<std::int64_t>");
   auto csr = remap(conversion_to<Csr<Index, index_t>>{}, old, same_slots);
   buffer<Index> row(csr.pattern->nnz(), uninitialized);
   parallel_ranges(old.rows, [&, r = row.data()](index_t lo, index_t hi) {
@@ -124,29 +126,43 @@ template <class Old>
 pattern_map<Dia> remap(conversion_to<Dia>, Old const& old, bool, dia_limit limit = {}) {
   auto const view = old.view();
   index_t const rows = old.rows;
-  buffer<index_t> place(rows + old.cols); // of the diagonal j - i + rows
-  index_t* const mark = place.data();
-  for (index_t i = 0; i < rows; ++i) view.for_row(i, [&](index_t, index_t j) { mark[j - i + rows] = 1; });
-  index_t const diagonals = std::count(place.begin(), place.end(), index_t(1));
+  // Diagonals are marked and numbered in an array of all; where that is much more than the entries, which a file of a few bytes
+  // can claim, they are collected and searched for.
+  index_t const all = rows + old.cols;
+  buffer<index_t> numbers(all / 4 > old.nnz() + (index_t(1) << 20) ? 0 : all);
+  index_t* const number = numbers.data();  // of the diagonal j - i + rows
+  std::vector<index_t> offset;
+  for (index_t i = 0; i < rows; ++i)
+    view.for_row(i, [&](index_t, index_t j) {
+      if (number)
+        number[j - i + rows] = 1;
+      else
+        offset.push_back(j - i);
+    });
+  for (index_t k = 0; k < numbers.size(); ++k)
+    if (number[k]) number[k] = index_t(offset.size()), offset.push_back(k - rows);
+  if (!number) {
+    std::sort(offset.begin(), offset.end());
+    offset.erase(std::unique(offset.begin(), offset.end()), offset.end());
+  }
+  index_t const diagonals = index_t(offset.size());
   if (double(diagonals) * double(rows) > limit.times * double(old.nnz()) + 4096)
     throw shape_error(text("the format Dia would store ", diagonals, " diagonals x ", rows, " rows for ", old.nnz(),
                            " entries, more than ", limit.times,
-                           " slots per entry; keep Csr, or allow it: to<Dia>(A, dia_limit{",
+                           " slots per entry; keep to Csr, as in to<Csr<>>(A), or allow it: to<Dia>(A, dia_limit{",
                            double(diagonals) * double(rows) / double((std::max)(index_t(1), old.nnz())), "})"));
   dia_pattern<host_memory> pattern{rows, old.cols, buffer<index_t>(diagonals, uninitialized), 0};
-  for (index_t k = 0, d = 0; k < place.size(); ++k) {
-    if (!mark[k]) continue;
-    index_t const offset = k - rows, first = (std::max)(index_t(0), -offset);
-    pattern.entries += (std::min)(rows, old.cols - offset) - first;
-    pattern.offset.data()[d] = offset;
-    mark[k] = d++;
+  for (index_t d = 0; d < diagonals; ++d) {
+    index_t const o = pattern.offset.data()[d] = offset[std::size_t(d)];
+    pattern.entries += (std::min)(rows, old.cols - o) - (std::max)(index_t(0), -o);
   }
+  auto number_of = [&](index_t o) { return number ? number[o + rows] : std::lower_bound(offset.begin(), offset.end(), o) - offset.begin(); };
   buffer<index_t> source(diagonals * rows, uninitialized);
   parallel_ranges(rows, [&, from = source.data()](index_t lo, index_t hi) {
     for (index_t d = 0; d < diagonals; ++d) std::fill(from + d * rows + lo, from + d * rows + hi, index_t(-1));
     for (index_t i = lo; i < hi; ++i)
       view.for_row(i, [&](index_t s, index_t j) {
-        index_t& slot = from[mark[j - i + rows] * rows + i];
+        index_t& slot = from[number_of(j - i) * rows + i];
         if (slot >= 0) throw value_error(text("two entries at row ", i, ", column ", j, ": sum them first, sorted(A)"));
         slot = s;
       });

@@ -71,7 +71,7 @@ struct Csr {
   using pattern = csr_pattern<Col, Ptr, Memory>;
 };
 
-/// Coordinates, sorted by row, then column.
+/// Coordinates, sorted by row, then column. `Index` holds rows, columns and the number of entries.
 template <class Index>
 struct coo_view {
   Index const *row, *col;

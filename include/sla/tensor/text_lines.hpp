@@ -90,7 +90,8 @@ public:
   }
 
 private:
-  static constexpr std::size_t large = std::size_t(1) << 18; // a piece that a disc reads well; little files take less
+  static constexpr std::size_t large = std::size_t(1) << 18;   // a piece that a disc reads well; little files take less
+  static constexpr std::size_t longest = std::size_t(1) << 24; // a line is held whole: a gzipped file of 3 MB can hold one of 3 GB
 
   static bool is_blank(char c) { return c == ' ' || c == '\t'; }
   [[noreturn]] void fail_at(std::string_view token, std::string const& expected) const {
@@ -142,6 +143,8 @@ private:
       next_ -= begin_;
       begin_ = at_ = last_ = 0;
     }
+    if (filled_ >= longest)
+      throw io_error(name_, line_, 1, text("a line of more than ", longest, " characters; this is not a file of this kind, or it is damaged"));
     if (filled_ == buffer_.size() || buffer_.size() < large) buffer_.resize(2 * buffer_.size());
     in_.read(buffer_.data() + filled_, std::streamsize(buffer_.size() - filled_));
     filled_ += std::size_t(in_.gcount());
