@@ -205,6 +205,14 @@ TEST_CASE("a plan multiplies new values on the old patterns") {
   CHECK_THROWS_WITH(plan.update(foreign, A, B), ContainsSubstring("C must come from this plan"));
 }
 
+TEST_CASE("results of more values than can be counted are refused") {
+  using S = Shape<Batch<dyn>, dyn, dyn, Block<>>;
+  S const shape({index_t(1) << 62}, 30, 30);
+  auto const A = example(30, 30, 200, 1);
+  sparse_tensor<double, S> const none(shape, example(30, 30, 0, 1).shared_pattern());
+  CHECK_THROWS_AS(none + A, shape_error);
+}
+
 TEST_CASE("a plan multiplies values into the place of a factor") {
   auto const P = example(30, 30, 200, 3);
   std::vector<int> k(30);

@@ -59,6 +59,8 @@ TEST_CASE("batches share a pattern and have values of their own") {
   CHECK_THROWS_AS(batch_item(D, 6), index_error);
   CHECK_THROWS_AS(batch_item(D, -1), index_error);
   CHECK_THROWS_AS(to_batch(A, 0), shape_error);
+  CHECK_THROWS_WITH(to_batch(A, index_t(1) << 62), ContainsSubstring("more elements than std::int64_t counts"));
+  CHECK(to_batch(sparse_tensor<double>(Matrix(0, 0), std::make_shared<csr_pattern<std::int32_t, std::int32_t, host_memory> const>(A.pattern().none(0, 0))), index_t(1) << 62).batch_count() == index_t(1) << 62);
 }
 
 TEST_CASE("stack_batch wants one pattern") {

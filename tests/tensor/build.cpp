@@ -115,6 +115,21 @@ TEST_CASE("wrong triplets are refused with their place") {
                     ContainsSubstring("row -1"));
 }
 
+TEST_CASE("extents and batches beyond what can be counted are refused") {
+  constexpr index_t huge = (std::numeric_limits<index_t>::max)();
+  using F = Csr<std::int64_t>;
+  CHECK_THROWS_WITH((from_triplets<double, F>(huge, 1, {0}, {0}, {1.0})), ContainsSubstring("a matrix of 9223372036854775807 x 1: rows and columns are at most 2^62 - 1"));
+  CHECK_THROWS_AS((from_triplets<double, Dia>(1, huge, {0}, {0}, {1.0})), shape_error);
+  CHECK_THROWS_AS((Shape<Batch<>, dyn, dyn, Block<3, 3>>(huge / 4, 1)), shape_error);
+  using S = Shape<Batch<dyn>, dyn, dyn, Block<>>;
+  S const shape({index_t(1) << 62}, 2, 2);
+  std::vector<int> const row{0, 0, 1, 1}, col{0, 1, 0, 1};
+  CHECK_THROWS_WITH(from_triplets<double>(shape, row, col, std::vector<double>{}), ContainsSubstring("more elements than std::int64_t counts"));
+  auto const A = from_triplets<double>(2, 2, row, col, std::vector<double>(4, 1.0));
+  CHECK_THROWS_AS((sparse_tensor<double, S>(shape, A.shared_pattern())), shape_error);
+  CHECK_THROWS_AS((sparse_tensor<double, S>(shape, A.shared_pattern(), buffer<double>(0))), shape_error);
+}
+
 TEST_CASE("NaN and infinity are refused on request") {
   double const nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
   CHECK_NOTHROW(from_triplets<double>(2, 2, {0, 1}, {0, 1}, {1.0, nan}));

@@ -152,6 +152,7 @@ class Shape<Batch<B...>, M, N, Block<PQ...>> {
     index_t const all[] = {PQ..., 1, 1};
     return all[axis];
   }
+  static constexpr index_t most = (std::numeric_limits<index_t>::max)() / 2;
 
 public:
   using batch_extents = Extents<B...>;
@@ -166,6 +167,8 @@ public:
       : Shape(batch_extents{}, rows, cols) {}
   constexpr Shape(batch_extents batch, index_t rows, index_t cols) : batch_(batch), rows_(rows), cols_(cols) {
     if (rows < 0 || cols < 0) throw shape_error(text("a matrix of ", rows, " x ", cols, ": extents are at least 0"));
+    if (rows > most / block_rows || cols > most / block_cols)
+      throw shape_error(text("a matrix of ", rows, " x ", cols, is_blocked ? " blocks" : "", ": rows and columns are at most 2^62 - 1, so that their sum can be counted"));
     if ((M != dyn && M != rows) || (N != dyn && N != cols))
       throw shape_error(text("a matrix of ", rows, " x ", cols, " where the type says ", M, " x ", N));
   }

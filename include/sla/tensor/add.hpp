@@ -36,7 +36,7 @@ template <class To, class NA, class A, class NB, class B>
 To add_values(NA alpha, A const& a, NB beta, B const& b, typename To::shape_type const& shape) {
   using V = typename To::value_type;
   index_t const each = a.batch_stride();
-  buffer<V> values(shape.batch_count() * each, uninitialized);
+  buffer<V> values(To::value_count(shape, a.pattern().slots()), uninitialized);
   for (index_t k = 0; k < shape.batch_count(); ++k)
     parallel_ranges(each, [&, x = kernel_pointer(a.values().data()) + k * item_stride(a),
                            y = kernel_pointer(b.values().data()) + k * item_stride(b),
@@ -66,7 +66,7 @@ To merge_values(NA alpha, A const& a, NB beta, B const& b, typename To::shape_ty
   bool const shares = of_a || of_b;
   if (!shares) narrowed<Col>(shape.cols(), "the number of columns,", wide_columns);
   buffer<Col> col(shares ? 0 : entries, uninitialized);
-  buffer<typename To::value_type> values(shape.batch_count() * entries * block, uninitialized);
+  buffer<typename To::value_type> values(To::value_count(shape, entries), uninitialized);
   auto each_entry = [&](auto const& place) {
     parallel_ranges(shape.rows(), [&](index_t lo, index_t hi) {
       index_t at = row_ptr[lo];

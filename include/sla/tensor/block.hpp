@@ -144,14 +144,13 @@ auto unblocked(sparse_tensor<T, S, F> const& A) {
 }
 
 namespace detail {
-/// The values of several tensors one after the other, on the pattern of the first.
-template <class To, class T, class S, class F>
-sparse_tensor<T, To, F> stacked(index_t count, sparse_tensor<T, S, F> const* const* items) {
-  auto const& A = *items[0];
+/// The values of the tensors item(k) one after the other, on the pattern of A, the first.
+template <class To, class T, class S, class F, class Item>
+sparse_tensor<T, To, F> stacked(index_t count, sparse_tensor<T, S, F> const& A, Item const& item) {
   index_t const each = A.values().size();
-  buffer<T> values(count * each, uninitialized);
-  for (index_t k = 0; k < count; ++k)
-    host_memory::copy(items[k]->values().data(), values.data() + k * each, std::size_t(each) * sizeof(T));
+  buffer<T> values(Extents<dyn, dyn>(count, each).total(), uninitialized);
+  for (index_t k = 0; k < count && each > 0; ++k)
+    host_memory::copy(item(k).values().data(), values.data() + k * each, std::size_t(each) * sizeof(T));
   typename To::batch_extents batch = [&]<std::size_t... Axis>(std::index_sequence<Axis...>) {
     return typename To::batch_extents(count, A.shape().batch()[int(Axis)]...);
   }
@@ -164,15 +163,13 @@ sparse_tensor<T, To, F> stacked(index_t count, sparse_tensor<T, S, F> const* con
 template <index_t K, class T, class S, class F>
 requires(K != dyn) auto to_batch(sparse_tensor<T, S, F> const& A) {
   static_assert(K > 0, "sla: to_batch<K>(A): K is at least 1");
-  std::vector<sparse_tensor<T, S, F> const*> items(static_cast<std::size_t>(K), &A);
-  return detail::stacked<typename detail::batched_shape<S, Batch<K>>::type>(K, items.data());
+  return detail::stacked<typename detail::batched_shape<S, Batch<K>>::type>(K, A, [&](index_t) -> auto const& { return A; });
 }
 /// The same with a number known at run time, (dyn, *batch, M, N, *block).
 template <class T, class S, class F>
 auto to_batch(sparse_tensor<T, S, F> const& A, index_t count) {
   if (count < 1) throw shape_error(text("to_batch(A, ", count, "): a batch made from A has at least one item"));
-  std::vector<sparse_tensor<T, S, F> const*> items(static_cast<std::size_t>(count), &A);
-  return detail::stacked<typename detail::batched_shape<S, Batch<dyn>>::type>(count, items.data());
+  return detail::stacked<typename detail::batched_shape<S, Batch<dyn>>::type>(count, A, [&](index_t) -> auto const& { return A; });
 }
 
 /// Tensors of one pattern as a batch, (count, *batch, M, N, *block). Errors: patterns differ.
@@ -187,7 +184,7 @@ requires(std::same_as<More, sparse_tensor<T, S, F>>&&...) auto stack_batch(spars
                              items[k]->nnz(), " entries) does not have the pattern of item 0 (", A.rows(), " x ",
                              A.cols(), ", ", A.nnz(),
                              " entries); a batch shares one: store the union of the entries in each, with zeros"));
-  return detail::stacked<typename detail::batched_shape<S, Batch<count>>::type>(count, items);
+  return detail::stacked<typename detail::batched_shape<S, Batch<count>>::type>(count, A, [&](index_t k) -> auto const& { return *items[k]; });
 }
 
 /// Item k of a batch (counted over all batch axes, row-major), with values of its own, on the shared pattern.

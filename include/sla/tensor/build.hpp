@@ -126,17 +126,18 @@ template <class T, class S, class Rows, class Cols, class Values>
 void check_assembly(S const& shape, Rows const& row_indices, Cols const& col_indices, Values const& values,
                     assembly options, std::string const& where = {}) {
   constexpr index_t block = S::block_rows * S::block_cols;
-  index_t const n = index_t(std::size(row_indices)), batch = shape.batch_count();
-  if (index_t(std::size(col_indices)) != n || index_t(std::size(values)) != batch * n * block)
+  index_t const n = index_t(std::size(row_indices));
+  index_t const each = sparse_tensor<T, S>::value_count(shape, 1), wanted = sparse_tensor<T, S>::value_count(shape, n);
+  if (index_t(std::size(col_indices)) != n || index_t(std::size(values)) != wanted)
     throw shape_error(text(where, "triplets of ", n, " row indices, ", std::size(col_indices), " column indices and ",
                            std::size(values), " values; as many are wanted of each",
-                           batch * block == 1 ? "" : text(", and batch x block = ", batch * block, " values")));
+                           each == 1 ? "" : text(", and batch x block = ", each, " values")));
   auto const* row = std::data(row_indices);
   auto const* col = std::data(col_indices);
   check_triplets(shape.rows(), shape.cols(), n, row, col, where);
   if (options.refuse_nonfinite) {
     index_t const bad =
-        first_where(batch * n * block, [v = std::data(values)](index_t k) { return !is_finite(to_kernel(T(v[k]))); });
+        first_where(wanted, [v = std::data(values)](index_t k) { return !is_finite(to_kernel(T(v[k]))); });
     if (bad >= 0) {
       index_t const k = n ? bad / block % n : 0;
       throw value_error(text(where, "triplet ", k, ": the value at row ", row[k], ", column ", col[k], " is ",

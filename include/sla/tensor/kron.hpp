@@ -37,7 +37,7 @@ auto kron_of(A const& a, B const& b) {
       "Csr<std::int32_t, std::int64_t> for A: kron(to<Csr<std::int32_t, std::int64_t>>(A), B)");
   buffer<Col> col(row_ptr[shape.rows()], uninitialized);
   index_t const items = shape.batch_count(), entries = col.size();
-  buffer<T> values(items * entries * block, uninitialized);
+  buffer<T> values(sparse_tensor<T, S, F>::value_count(shape, entries), uninitialized);
   parallel_work(row_ptr, [&, columns = col.data(), out = kernel_pointer(values.data()),
                           left = kernel_pointer(a.values().data()),
                           right = kernel_pointer(b.values().data())](index_t lo, index_t hi, int) {

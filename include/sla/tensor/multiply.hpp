@@ -138,7 +138,7 @@ public:
       using C = result_type<TA, SA, TB, SB>;
       typename C::shape_type const shape(detail::common_batch(A.shape(), B.shape(), "A * B"), A.rows(), B.cols());
       C c(shape, pattern_,
-          buffer<typename C::value_type>(shape.batch_count() * pattern_->nnz() * C::block_size, uninitialized));
+          buffer<typename C::value_type>(C::value_count(shape, pattern_->nnz()), uninitialized));
       update(c, A, B);
       return c;
     } else {

@@ -33,14 +33,14 @@ public:
     if (pattern_->rows != shape_.rows() || pattern_->cols != shape_.cols())
       throw shape_error(text("a pattern of ", pattern_->rows, " x ", pattern_->cols, " for a tensor of ", shape_.rows(),
                              " x ", shape_.cols()));
-    index_t const wanted = shape_.batch_count() * batch_stride();
+    index_t const wanted = value_count(shape_, pattern_->slots());
     if (values_.size() != wanted)
       throw shape_error(text(values_.size(), " values, where batch ", shape_.batch_count(), " x slots ",
                              pattern_->slots(), " x block ", block_size, " = ", wanted));
   }
   /// Zeros on a pattern.
   sparse_tensor(S shape, std::shared_ptr<pattern_type const> pattern)
-      : sparse_tensor(shape, pattern, buffer<T, Memory>(shape.batch_count() * pattern->slots() * block_size)) {}
+      : sparse_tensor(shape, pattern, buffer<T, Memory>(value_count(shape, pattern->slots()))) {}
 
   sparse_tensor(sparse_tensor const&) = default;
   /// What was moved from has no entries, and says so: its dynamic extents are 0.
@@ -55,6 +55,8 @@ public:
   }
 
   static constexpr index_t block_size = S::block_rows * S::block_cols;
+  /// The values of so many slots. Errors: shape_error, if std::int64_t does not count them.
+  static index_t value_count(S const& shape, index_t slots) { return Extents<dyn, dyn, dyn>(shape.batch_count(), slots, block_size).total(); }
 
   S const& shape() const { return shape_; }
   index_t rows() const { return shape_.rows(); }
