@@ -114,6 +114,8 @@ TEST_CASE("long runs are used again, as long as more than that is in use") {
   }
   CHECK(where[0] == where[1]);
   CHECK_THROWS_AS(host_memory::allocate(std::size_t(1) << 60), std::bad_alloc);
+  CHECK_THROWS_AS(host_memory::allocate(std::size_t(1) << 60), memory_error);
+  CHECK_THROWS_WITH(zeros<double>(index_t(1) << 59), ContainsSubstring("no room for 4611686018427387904 bytes (4.61e+09 GB) more"));
   CHECK(detail::runs_of_this_thread().take(detail::page_run::length_for(n * sizeof(double))).at == nullptr);  // given back first
 
   detail::kept_runs kept;

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdio>
 #include <initializer_list>
+#include <new>
 #include <ostream>
 #include <stdexcept>
 #include <streambuf>
@@ -12,7 +14,7 @@
 
 namespace sla {
 
-/// The base of everything that `sla` throws.
+/// The base of everything that `sla` throws, but for memory_error.
 class error : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
@@ -54,6 +56,19 @@ private:
 class unavailable_error : public error {
 public:
   using error::error;
+};
+
+/// The system has no room for so many bytes more. What catches the standard's error catches it.
+class memory_error : public std::bad_alloc {
+public:
+  memory_error(std::size_t bytes, std::size_t in_use) noexcept {
+    std::snprintf(what_, sizeof what_, "out of memory: no room for %zu bytes (%.3g GB) more; tensors hold %.3g GB now", bytes, double(bytes) / 1e9,
+                  double(in_use) / 1e9);
+  }
+  char const* what() const noexcept override { return what_; }
+
+private:
+  char what_[128];
 };
 
 namespace detail {

@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -36,10 +35,11 @@ inline void memory_peak_reset() { detail::bytes_peak = detail::bytes_now.load();
 struct host_memory {
   static constexpr bool is_host = true;
 
+  /// Errors: memory_error.
   static void* allocate(std::size_t bytes) {
     if (bytes == 0) return nullptr;
     void* const p = bytes < detail::large_page ? std::aligned_alloc(64, (bytes + 63) / 64 * 64) : detail::take_run(bytes);
-    if (!p) throw std::bad_alloc();
+    if (!p) throw memory_error(bytes, detail::bytes_now);
     std::size_t const now = detail::bytes_now += bytes;
     for (std::size_t peak = detail::bytes_peak; peak < now && !detail::bytes_peak.compare_exchange_weak(peak, now);) {
     }
