@@ -67,6 +67,36 @@ TEST_CASE("NaN and infinity are read, or refused with their place") {
   CHECK_THROWS_WITH(read(file, {.refuse_nonfinite = true}), "f.mtx:3:5: expected a finite value, found 'nan'");
 }
 
+TEST_CASE("numbers that the type cannot hold, and what is none, are refused") {
+  auto refuses = [](auto one, std::string const& field, std::string const& number, std::string const& message) {
+    CHECK_THROWS_WITH(read<decltype(one)>(head + field + " general\n1 1 1\n1 1 " + number + "\n"), ContainsSubstring("f.mtx:3:") && ContainsSubstring(message));
+  };
+  auto reads = [](auto one, std::string const& field, std::string const& number) { return read<decltype(one)>(head + field + " general\n1 1 1\n1 1 " + number + "\n").values()[0]; };
+  for (auto const* sign : {"+-5", "+-5.5", "-+5", "++5", "+-5d0", "+"}) {
+    refuses(1.0, "real", sign, text("expected a value, found '", sign, "'"));
+    refuses(1.0, "integer", sign, "expected an integer value");
+  }
+  for (auto const* odd : {"nan(123)", "nan(ind)", "-nan()"}) refuses(1.0, "real", odd, "expected a value");
+  CHECK(std::isnan(reads(1.0, "real", "-nan")));
+  CHECK(reads(1.0, "real", "+inf") == INFINITY);
+
+  refuses(1.0f, "real", "1e300", "expected a number that a float can hold; read the file with double, found '1e300'");
+  refuses(1.0f, "real", "-3.5D+38", "expected a number that a float can hold");
+  refuses(std::complex<float>{}, "complex", "1 1e39", "expected a number that a float can hold");
+  CHECK(reads(1.0f, "real", "3.4028235e+38") == std::numeric_limits<float>::max());
+  CHECK(reads(1.0f, "real", "-inf") == -INFINITY);
+  CHECK(reads(1.0f, "real", "1e-300") == 0);
+
+  refuses(1.0, "integer", "9007199254740993", "expected an integer that a double holds exactly; where it may be rounded");
+  refuses(1.0, "integer", "9223372036854775807", "expected an integer that a double holds exactly");
+  refuses(1.0f, "integer", "-16777217", "expected an integer that a float holds exactly");
+  refuses(C{}, "integer", "9007199254740993", "expected an integer that a double holds exactly");
+  CHECK(reads(1.0, "integer", "+9007199254740992") == 0x1p53);
+  CHECK(reads(1.0, "integer", "-9223372036854775808") == -0x1p63);
+  CHECK(reads(1.0, "integer", "1152921504606846976") == 0x1p60);
+  CHECK(reads(1.0, "real", "9007199254740993") == 0x1p53);
+}
+
 TEST_CASE("errors name the file, the line and the column, what is there and what should be") {
   auto fails = [](std::string const& file, std::string const& message) {
     CHECK_THROWS_WITH(read(file), ContainsSubstring(message));

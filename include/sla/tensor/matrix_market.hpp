@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <istream>
 #include <string>
 #include <utility>
@@ -91,20 +92,39 @@ market_header read_market_header(text_lines& lines, bool dense) {
   return header;
 }
 
+template <class R>
+inline constexpr char const* real_name = std::same_as<R, float> ? "a float" : "a double";
+
+/// A number, rounded to R.
+template <class R>
+R read_market_number(text_lines& lines, char const* expected) {
+  double const number = lines.number(expected);
+  if (std::isfinite(number) && !std::isfinite(R(number))) lines.fail_last(text("a number that ", real_name<R>, " can hold; read the file with double"));
+  return R(number);
+}
+/// An integer, which R holds as it is.
+template <class R>
+R read_market_integer(text_lines& lines) {
+  index_t const number = lines.integer("an integer value");
+  R const value = R(number);
+  if (value >= R(0x1p63) || index_t(value) != number)
+    lines.fail_last(text("an integer that ", real_name<R>, " holds exactly; where it may be rounded, the file's first line says real instead of integer"));
+  return value;
+}
+
 /// The value at the cursor, as the header's field says.
 template <class T>
 T read_market_value(text_lines& lines, market_header const& header, assembly options) {
+  using R = real_t<T>;
   if (header.field == market_field::pattern) return T(1);
   T value;
   if (header.field == market_field::integer) {
-    value = T(real_t<T>(lines.integer("an integer value")));
+    value = T(read_market_integer<R>(lines));
   } else if constexpr (is_complex<T>) {
-    double const re = lines.number("a value");
-    value = header.field == market_field::complex
-                ? T(real_t<T>(re), real_t<T>(lines.number("the imaginary part of a value")))
-                : T(real_t<T>(re));
+    R const re = read_market_number<R>(lines, "a value");
+    value = header.field == market_field::complex ? T(re, read_market_number<R>(lines, "the imaginary part of a value")) : T(re);
   } else {
-    value = T(lines.number("a value"));
+    value = read_market_number<R>(lines, "a value");
   }
   if (options.refuse_nonfinite && !is_finite(to_kernel(value))) lines.fail_last("a finite value");
   return value;
@@ -200,7 +220,7 @@ matrix<T> read_market_dense(std::istream& in, std::string const& name, assembly 
 ///     auto A = read_matrix_market<double>("1138_bus.mtx");   auto C = read_matrix_market<float, Coo<>>(stream,
 ///     "name");
 /// Cost: linear in the length of the file, about 25 bytes per entry beside the result; memory is asked for as entries are
-/// read, whatever the header claims. Errors: io_error with file, line and column, what was found there and what was
+/// read, whatever the header claims. Reals are rounded to T, integers never. Errors: io_error with file, line and column, what was found there and what was
 /// expected; more than 4 million rows with an entry in less than every 256th, unless `assembly{.allow_empty_rows = true}`.
 /// Source: Boisvert, Pozo, Remington, The Matrix Market Exchange Formats (NISTIR 5935, 1996).
 template <Scalar T, Format F = Csr<>>

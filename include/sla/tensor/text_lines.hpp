@@ -113,23 +113,30 @@ private:
   bool parse(Value& value, char const* expected) {
     if (at_end()) fail(expected);
     word_ = at_;
-    char const *first = buffer_.data() + at_, *const last = buffer_.data() + last_;
-    first += *first == '+';
-    auto const [end, status] = std::from_chars(first, last, value);
+    char const* const last = buffer_.data() + last_;
+    auto const [end, status] = scan(buffer_.data() + at_, last, value);
     if (status != std::errc{} || (end != last && !is_blank(*end))) return false;
     at_ = std::size_t(end - buffer_.data());
     return true;
+  }
+  /// As std::from_chars, with a plus sign before what has none, and without nan(...).
+  template <class Value>
+  static std::from_chars_result scan(char const* first, char const* last, Value& value) {
+    if (last - first > 1 && first[0] == '+' && first[1] != '-') ++first;
+    auto result = std::from_chars(first, last, value);
+    if (result.ptr != first && result.ptr[-1] == ')') result.ec = std::errc::invalid_argument;
+    return result;
   }
   /// Fortran's exponents (1.0D+3), and numbers too little or too large for a double.
   double unusual_number(char const* expected) {
     std::string copy(peek());
     for (char& c : copy) c = c == 'd' || c == 'D' ? 'e' : c;
     double value = 0;
-    char const *first = copy.data() + (copy[0] == '+'), *const last = copy.data() + copy.size();
-    auto const [end, status] = std::from_chars(first, last, value);
+    char const* const last = copy.data() + copy.size();
+    auto const [end, status] = scan(copy.data(), last, value);
     if (end != last || status == std::errc::invalid_argument) fail(expected);
     if (status == std::errc::result_out_of_range) {
-      value = std::strtod(first, nullptr);
+      value = std::strtod(copy.data(), nullptr);
       if (value > 1 || value < -1) fail("a number that a double can hold");
     }
     at_ += copy.size();
