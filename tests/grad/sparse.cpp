@@ -172,6 +172,16 @@ TEST_CASE("systems with known unknowns") {
   gradient::check_dual([&](auto const& a, auto const& r, auto const& s) { return transpose(eliminate(a, r, fixed, s).first) * eliminate(a, r, fixed, s).second; }, of(A, b, 0.7));
 }
 
+TEST_CASE("functions of traced entries that are stored twice are refused") {
+  std::vector<int> const row_ptr{0, 2}, col{0, 0};
+  std::vector<double> const value{1, -3};
+  auto const A = borrow_csr(1, 1, row_ptr, col, value);
+  auto const f = [](auto const& a) { return sum(values(abs(a))); };
+  CHECK(double(f(A)) == 2);
+  CHECK_THROWS_WITH(value_and_gradient(f, A), Catch::Matchers::ContainsSubstring("sum them before it is traced, sorted(A)"));
+  CHECK(std::get<1>(value_and_gradient(f, sorted(A))).values()[0] == -1);
+}
+
 TEST_CASE("vjp without a tape") {
   auto const A = example(20, 30, 80, 1), B = example(30, 25, 90, 2);
   auto const C = A * B, W = direction(C, 5);

@@ -189,6 +189,24 @@ TEST_CASE("products of other formats, scalars, blocks and batches") {
   CHECK(dense(transposed(P) * W) == product_of(transposed(P), W));
 }
 
+TEST_CASE("functions of entries that are stored twice are those of their sums") {
+  unsorted_csr u;
+  u.value = {1, 2, -3, 4, 5, -6, 7};  // 5 and -6 in one place, and 1 and -3
+  auto const A = u.view(), once = sorted(A);
+  auto check = [&](auto const& f) { CHECK(dense(f(A)) == dense(f(once))); };
+  check([](auto const& a) { return abs(a); });
+  check([](auto const& a) { return abs2(a); });
+  check([](auto const& a) { return tanh(a); });
+  check([](auto const& a) { return sin(a); });
+  check([](auto const& a) { return real(a); });
+  CHECK(norm1(abs(A)) == norm1(A));
+  CHECK(same_pattern(real(A).pattern(), A.pattern()));
+  u.col = {3, 0, 2, 1, 2, 1, 0};  // no place twice: the pattern stays, unsorted as it is
+  auto const B = u.view();
+  CHECK(same_pattern(abs(B).pattern(), B.pattern()));
+  CHECK(dense(abs(B)) == dense(abs(sorted(B))));
+}
+
 TEST_CASE("a plan multiplies new values on the old patterns") {
   auto A = example(60, 50, 400, 1), B = example(50, 70, 400, 2);
   multiply_plan const plan(A, B);

@@ -6,8 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include <sla/expr/reduce.hpp>
-#include <sla/tensor/borrow.hpp>
+#include <sla/expr/values.hpp>
 
 namespace sla {
 
@@ -60,13 +59,6 @@ template <class R>
 std::vector<R> roots(std::vector<R> sums) {
   for (R& s : sums) s = std::sqrt(s);
   return sums;
-}
-/// f(A), entries of one place summed: a user's own arrays may hold some twice.
-template <class A, class F>
-auto with_single_entries(A const& a, F const& f) {
-  if constexpr (is_csr<typename A::format_type>)
-    if (!has_sorted_columns(a.pattern())) return f(sorted(a));
-  return f(a);
 }
 /// The number of a matrix; of a batch a tensor of its extents.
 template <class S, class R>

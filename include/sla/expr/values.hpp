@@ -4,6 +4,7 @@
 #pragma once
 
 #include <sla/expr/product.hpp>
+#include <sla/tensor/borrow.hpp>
 
 namespace sla {
 
@@ -75,11 +76,37 @@ A& operator/=(A& a, N s) {
 template <class Op>
 inline constexpr bool keeps_zeros = is_elementwise<Op> && !std::same_as<Op, op::exp> && !std::same_as<Op, op::log> && !std::same_as<Op, op::cos>;
 
-/// abs, abs2, sqrt, sin, tanh, real and imag of the stored values, on the pattern of A.
+namespace detail {
+/// Functions of a sum that are the sums of the functions: of an entry that is stored in two parts, say.
+template <class Op>
+inline constexpr bool is_additive = std::same_as<Op, op::conj> || std::same_as<Op, op::real> || std::same_as<Op, op::imag>;
+
+/// Is a place stored twice? A user's own arrays may do so.
+template <class A>
+bool has_repeated_entries(A const& a) {
+  if constexpr (is_csr<typename A::format_type> && A::memory_type::is_host)
+    if (!has_sorted_columns(a.pattern())) return sort_rows(a.pattern()).pattern->nnz() < a.nnz();
+  return false;
+}
+/// f(A), entries of one place summed.
+template <class A, class F>
+auto with_single_entries(A const& a, F const& f) {
+  if constexpr (is_csr<typename A::format_type> && A::memory_type::is_host)
+    if (has_repeated_entries(a)) return f(sorted(a));
+  return f(a);
+}
+} // namespace detail
+
+/// abs, abs2, sqrt, sin, tanh, real and imag of the stored values, on the pattern of A; entries that a user's arrays store twice
+/// are summed first.
 template <class Op, SparseOwner A>
   requires(keeps_zeros<Op> && !std::same_as<Op, op::conj>)
 auto perform(Op, A const& a) {
-  return with_values(a, detail::elementwise<Op>(values(a)));
+  auto const changed = [](auto const& b) { return with_values(b, detail::elementwise<Op>(values(b))); };
+  if constexpr (detail::is_additive<Op>)
+    return changed(a);
+  else
+    return detail::with_single_entries(a, changed);
 }
 template <class Op, SparseOwner A>
   requires(is_elementwise<Op> && !keeps_zeros<Op>)

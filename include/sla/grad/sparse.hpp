@@ -109,6 +109,8 @@ template <class Op, detail::TracedMatrix A>
   requires(keeps_zeros<Op> && !std::same_as<Op, op::conj>)
 auto perform(Op op, A const& a) {
   auto const& owner = detail::evaluated_sparse(a);
+  if (!detail::is_additive<Op> && detail::has_repeated_entries(detail::plain_value(owner)))
+    throw value_error("a function of the entries of a traced sparse tensor that stores some places twice: sum them before it is traced, sorted(A)");
   return with_values(owner, perform(op, values(owner)));
 }
 
