@@ -4,6 +4,7 @@
 #include "oracle.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <complex>
 
@@ -31,6 +32,23 @@ TEST_CASE("tensors have extents, zeros, and elements in rows") {
   CHECK_THROWS_AS(vector<double>(-1), shape_error);
   CHECK_THROWS_WITH((matrix<double>({2, 2}, buffer<double>(3))),
                     ContainsSubstring("3 values for a tensor of 2 x 2 = 4"));
+}
+
+TEST_CASE("arrays and containers of numbers are copied into vectors") {
+  std::vector<double> user{1, 2, 3};
+  vector<double> x(user);
+  user[0] = 9;
+  CHECK(text(x) == "1 2 3");
+  int const counts[] = {4, 5};
+  CHECK(text(vector<float>(counts)) == "4 5");
+  CHECK(text(vector<std::complex<double>>(std::array{1.5, 2.5})) == "(1.5,0) (2.5,0)");
+  CHECK(text(tensor<double, Extents<3>>(user)) == "9 2 3");
+  CHECK_THROWS_AS((tensor<double, Extents<2>>(user)), shape_error);
+  CHECK(vector<double>(std::vector<double>{}).size() == 0);
+  CHECK(vector<double>({5}).size() == 1);  // as of std::vector
+  CHECK(vector<double>(5).size() == 5);
+  static_assert(!std::constructible_from<vector<double>, std::string> && !std::constructible_from<vector<double>, matrix<double>>);
+  static_assert(!std::constructible_from<vector<double>, std::vector<std::complex<double>>> && !std::convertible_to<std::vector<double>, vector<double>>);
 }
 
 TEST_CASE("tensors are printed, a line for each row") {

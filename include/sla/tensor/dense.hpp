@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <ostream>
 #include <type_traits>
 #include <utility>
@@ -16,6 +17,17 @@
 #include <sla/tensor/memory.hpp>
 
 namespace sla {
+
+namespace detail {
+/// An array or container whose numbers become those of a T: what has extents of its own is none.
+template <class X, class T>
+concept ArrayOfNumbers = !requires { typename X::extents_type; } && requires(X const& x) {
+  { *std::data(x) } -> std::convertible_to<T>;
+  *std::begin(x);
+  std::size(x);
+  requires !std::same_as<std::remove_cvref_t<decltype(*std::data(x))>, char>;
+};
+} // namespace detail
 
 template <Scalar T, class E, class Memory = host_memory>
 class tensor {
@@ -34,10 +46,29 @@ public:
     if (values_.size() != extents_.total())
       throw shape_error(text(values_.size(), " values for a tensor of ", to_string(extents_), " = ", extents_.total()));
   }
+  /// The elements: `vector<double>{1.0, 2.0}`. As of std::vector, ({5}) is the one element 5, and (5) are five zeros.
   tensor(std::initializer_list<T> values)
     requires(rank == 1 && Memory::is_host)
       : tensor(E(index_t(values.size())), uninitialized) {
     std::copy(values.begin(), values.end(), values_.begin());
+  }
+  /// A copy of a user's array of numbers; `borrow(data, n)` copies nothing.
+  template <detail::ArrayOfNumbers<T> Array>
+    requires(rank == 1 && Memory::is_host)
+  explicit tensor(Array const& values) : tensor(E(index_t(std::size(values))), uninitialized) {
+    std::transform(std::data(values), std::data(values) + size(), values_.begin(), [](auto const& v) { return T(v); });
+  }
+
+  // What is neither extents nor elements.
+  explicit tensor(index_t)
+    requires(rank > 1)
+  {
+    static_assert(rank == 1, "sla: a tensor of several axes is given one extent; all of them are wanted, static ones too: tensor<double, Extents<dyn, 2>>({n, 2})");
+  }
+  template <Number First, Number... More>
+    requires(rank == 1 && sizeof...(More) > 0)
+  explicit tensor(First, More...) {
+    static_assert(always_false<First>, "sla: a vector of several numbers in parentheses: vector<double>{1.0, 2.0} has these elements, full<double>(n, value) n times the value");
   }
 
   tensor(tensor const&) = default;
