@@ -95,3 +95,10 @@ foreach(compiler IN LISTS compilers)
     "-DCOMPILE=${command_${compiler}}" -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/${prefix}page.spmd ${skip} -P ${PROJECT_SOURCE_DIR}/cmake/check_page.cmake)
   set_tests_properties(${prefix}page.spmd PROPERTIES LABELS house TIMEOUT 600)
 endforeach()
+
+# g++ compiles C++17 where it is not told otherwise.
+if(cxx IN_LIST compilers)
+  add_test(NAME refusals.older_standard COMMAND ${CMAKE_COMMAND} -DSOURCES=${CMAKE_CURRENT_SOURCE_DIR}/headers/older_standard.cpp
+    "-DCOMPILE=${command_cxx}|-std=c++17" -DFIXED=ON -P ${PROJECT_SOURCE_DIR}/cmake/compile_fail.cmake)
+  set_tests_properties(refusals.older_standard PROPERTIES LABELS house)
+endif()

@@ -3,6 +3,11 @@
 // Nothing here switches a feature: what you include is what you have.
 #pragma once
 
+// An #error would be followed by those of all other headers; a header that is missing ends the compilation.
+#if __cplusplus < 202002L && (!defined(_MSVC_LANG) || _MSVC_LANG < 202002L)
+#include <sla needs C++20, which the compiler was not asked for: compile with -std=c++20>
+#endif
+
 #ifdef __CUDACC__
 #define SLA_HD __host__ __device__
 // Before a template for host and device that calls what it is given: a callee of the host makes it one of the host.
