@@ -34,6 +34,35 @@ TEST_CASE("tensors have extents, zeros, and elements in rows") {
                     ContainsSubstring("3 values for a tensor of 2 x 2 = 4"));
 }
 
+TEST_CASE("elements are looked up where they are, or refused with index and extent") {
+  if (!SLA_CHECKED) return;
+  vector<double> w{1, 2, 3, 4, 5};
+  auto const& fixed = w;
+  CHECK_THROWS_AS(w[7] = 1, index_error);
+  CHECK_THROWS_WITH(fixed[5], "element 5 of a tensor of 5; it must be at least 0 and less than 5 (indices count from 0)");
+  CHECK_THROWS_WITH(w(-1), "index -1 on axis 0 of a tensor of 5; it must be at least 0 and less than 5");
+  CHECK((w[4] == 5 && fixed(4) == 5));
+  matrix<double> M({3, 4});
+  M(2, 3) = 7;
+  CHECK(M[11] == 7);
+  CHECK_THROWS_WITH(M(2, 5), "index 5 on axis 1 of a tensor of 3 x 4; it must be at least 0 and less than 4");
+  CHECK_THROWS_WITH(M(3, 0), "index 3 on axis 0 of a tensor of 3 x 4; it must be at least 0 and less than 3 (indices count from 0)");
+  CHECK_THROWS_AS(std::as_const(M)(0, 4), index_error);  // not element (1, 0)
+  CHECK_THROWS_AS(M[12], index_error);
+  CHECK_THROWS_AS(vector<double>()[0], index_error);
+  std::vector<double> user{1, 2};
+  CHECK_THROWS_AS(borrow(user.data(), 2)[2], index_error);
+  buffer<int> numbers(3);
+  CHECK_THROWS_WITH(numbers[3] = 1, "element 3 of 3 elements; it must be at least 0 and less than 3 (indices count from 0)");
+  auto const A = random_triplets(4, 4, 6, 1).build();
+  CHECK_THROWS_AS(A.values()[A.nnz()], index_error);
+  CHECK_THROWS_AS(A.pattern().row_ptr[-1], index_error);
+  tensor<double, Extents<2>> a({1, 2});
+  auto const b = std::move(a);
+  CHECK_THROWS_WITH(a(0), ContainsSubstring("was moved from and has no elements"));
+  CHECK(b(0) == 1);
+}
+
 TEST_CASE("arrays and containers of numbers are copied into vectors") {
   std::vector<double> user{1, 2, 3};
   vector<double> x(user);

@@ -25,6 +25,14 @@
 #define SLA_INDEPENDENT
 #endif
 
+// Are the indices of single elements, x(i), held against extents? Where assertions are on, as of assert: without NDEBUG. Kernels
+// do not index so, and are as fast either way.
+#ifdef NDEBUG
+#define SLA_CHECKED false
+#else
+#define SLA_CHECKED true
+#endif
+
 // Asks the cache for the line at an address, which may lie past an array. A macro: g++ takes a function that only
 // prefetches for one without effect, and drops its calls.
 #if defined(__GNUC__) && !defined(__CUDA_ARCH__)

@@ -72,9 +72,10 @@ triplet_order<Col, Ptr> sort_triplets(index_t rows, index_t cols, index_t n, Row
       },
       [&](index_t at, index_t k) { sorted[at] = {Col(col[k]), k}; });
 
-  auto row_ptr = row_pointers<Ptr>(rows, [&](index_t i) {
-    if (begin[i] == begin[i + 1]) return index_t(0);
-    auto *const first = sorted + begin[i], *const last = sorted + begin[i + 1];
+  index_t const* const from = begin.data();
+  auto row_ptr = row_pointers<Ptr>(rows, [=](index_t i) {
+    if (from[i] == from[i + 1]) return index_t(0);
+    auto *const first = sorted + from[i], *const last = sorted + from[i + 1];
     if (!std::is_sorted(first, last)) std::sort(first, last);
     index_t distinct = 1;
     for (auto const* k = first; k + 1 < last; ++k) distinct += k[0].col != k[1].col;
@@ -82,11 +83,11 @@ triplet_order<Col, Ptr> sort_triplets(index_t rows, index_t cols, index_t n, Row
   });
 
   buffer<Col> columns(row_ptr[rows], uninitialized);
-  parallel_ranges(rows, [&, out = columns.data()](index_t lo, index_t hi) {
+  parallel_ranges(rows, [=, slots = row_ptr.data(), out = columns.data()](index_t lo, index_t hi) {
     for (index_t i = lo; i < hi; ++i) {
-      index_t slot = row_ptr[i];
-      for (index_t k = begin[i]; k < begin[i + 1]; ++k)
-        if (k == begin[i] || sorted[k].col != sorted[k - 1].col) out[slot++] = sorted[k].col;
+      index_t slot = slots[i];
+      for (index_t k = from[i]; k < from[i + 1]; ++k)
+        if (k == from[i] || sorted[k].col != sorted[k - 1].col) out[slot++] = sorted[k].col;
     }
   });
   using pattern = csr_pattern<Col, Ptr, host_memory>;
@@ -101,15 +102,15 @@ buffer<T> sum_triplets(triplet_order<Col, Ptr> const& sorted, V const* value, in
   index_t const n = sorted.order.size();
   buffer<T> values(batch * pattern.nnz() * block, uninitialized);
   for (index_t b = 0; b < batch; ++b)
-    parallel_ranges(pattern.rows, [&, from = value + b * n * block,
+    parallel_ranges(pattern.rows, [=, row_ptr = pattern.row_ptr.data(), begin = sorted.begin.data(), order = sorted.order.data(), from = value + b * n * block,
                                    out = values.data() + b * pattern.nnz() * block](index_t lo, index_t hi) {
       for (index_t i = lo; i < hi; ++i) {
-        index_t slot = index_t(pattern.row_ptr[i]) - 1;
-        for (index_t k = sorted.begin[i]; k < sorted.begin[i + 1]; ++k) {
+        index_t slot = index_t(row_ptr[i]) - 1;
+        for (index_t k = begin[i]; k < begin[i + 1]; ++k) {
           // Values lie in the order of the input, anywhere: they are asked for this many triplets ahead.
-          if (k + 32 < n) SLA_PREFETCH(std::uintptr_t(from + sorted.order[k + 32].number * block));
-          auto const [column, triplet] = sorted.order[k];
-          bool const opens = k == sorted.begin[i] || column != sorted.order[k - 1].col;
+          if (k + 32 < n) SLA_PREFETCH(std::uintptr_t(from + order[k + 32].number * block));
+          auto const [column, triplet] = order[k];
+          bool const opens = k == begin[i] || column != order[k - 1].col;
           slot += opens;
           for (index_t e = 0; e < block; ++e) {
             T const v = T(from[triplet * block + e]);

@@ -131,18 +131,18 @@ public:
     return values_.end();
   }
 
-  /// The element at a linear, row-major position.
+  /// The element at a linear, row-major position. Errors: index_error, if there is none, where assertions are on (no NDEBUG).
   T const& operator[](index_t n) const
     requires(Memory::is_host)
   {
-    return values_[n];
+    return values_[checked(n)];
   }
   T& operator[](index_t n)
     requires(Memory::is_host)
   {
-    return values_[n];
+    return values_[checked(n)];
   }
-  /// The element at one position per axis.
+  /// The element at one position per axis. Errors: as above, with the axis.
   template <std::integral... Index>
     requires(Memory::is_host && sizeof...(Index) == std::size_t(E::rank))
   T const& operator()(Index... at) const {
@@ -169,12 +169,25 @@ private:
     if (from == std::as_const(values_).data()) return;
     Memory::copy(detail::overlap(values_, other.values_) ? buffer<T, Memory>(other.values_).data() : from, values_.data(), values_.bytes());
   }
+  index_t checked(index_t n) const {
+    if (SLA_CHECKED && (n < 0 || n >= values_.size())) refuse(n, -1);
+    return n;
+  }
   template <class... Index>
   index_t linear(Index... at) const {
     index_t n = 0;
     int axis = 0;
-    ((n = n * extents_[axis++] + at), ...);
-    return n;
+    auto along = [&](index_t index) {
+      if (SLA_CHECKED && (index < 0 || index >= extents_[axis])) refuse(index, axis);
+      return extents_[axis++];
+    };
+    ((n = n * along(at) + at), ...);
+    return checked(n);
+  }
+  [[noreturn]] void refuse(index_t index, int axis) const {
+    require_elements();
+    detail::refuse_index(axis < 0 ? text("element ", index) : text("index ", index, " on axis ", axis), text("a tensor of ", to_string(extents_)), index,
+                         axis < 0 ? size() : extents_[axis]);
   }
   E extents_{};
   buffer<T, Memory> values_;

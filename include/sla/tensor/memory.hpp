@@ -63,6 +63,12 @@ struct host_memory {
   }
 };
 
+namespace detail {
+[[noreturn]] inline void refuse_index(std::string const& which, std::string const& of, index_t index, index_t extent) {
+  throw index_error(text(which, " of ", of, "; it must be at least 0 and less than ", extent, index == extent ? " (indices count from 0)" : ""));
+}
+} // namespace detail
+
 /// Asks for memory whose contents will all be written before they are read.
 struct uninitialized_t {};
 inline constexpr uninitialized_t uninitialized{};
@@ -118,13 +124,19 @@ public:
   T const* end() const { return data_ + size_; }
   T* begin() { return data(); }
   T* end() { return data() + size_; }
-  T const& operator[](index_t n) const { return data_[n]; }
-  T& operator[](index_t n) { return data_[n]; }
+  /// Errors: index_error, if there is no such element, where assertions are on (no NDEBUG).
+  T const& operator[](index_t n) const { return data_[checked(n)]; }
+  T& operator[](index_t n) { return data_[checked(n)]; }
 
 private:
   buffer(T* data, index_t n, bool read_only) : data_(data), size_(n), read_only_(read_only) {
     if (n < 0 || (n > 0 && !data)) throw shape_error(text("borrowing ", n, " elements from a null or negative range"));
   }
+  index_t checked(index_t n) const {
+    if (SLA_CHECKED && (n < 0 || n >= size_)) refuse(n);
+    return n;
+  }
+  [[noreturn]] void refuse(index_t n) const { detail::refuse_index(text("element ", n), text(size_, " elements"), n, size_); }
   T* data_ = nullptr;
   index_t size_ = 0;
   bool owns_ = false, read_only_ = false;
