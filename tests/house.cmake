@@ -102,3 +102,9 @@ if(cxx IN_LIST compilers)
     "-DCOMPILE=${command_cxx}|-std=c++17" -DFIXED=ON -P ${PROJECT_SOURCE_DIR}/cmake/compile_fail.cmake)
   set_tests_properties(refusals.older_standard PROPERTIES LABELS house)
 endif()
+# clang sees where what an accessor returns outlives a temporary.
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND cxx IN_LIST compilers)
+  add_test(NAME refusals.dangling COMMAND ${CMAKE_COMMAND} -DSOURCES=${CMAKE_CURRENT_SOURCE_DIR}/headers/dangling.cpp
+    "-DCOMPILE=${command_cxx}|-Werror=dangling" -DFIXED=ON -P ${PROJECT_SOURCE_DIR}/cmake/compile_fail.cmake)
+  set_tests_properties(refusals.dangling PROPERTIES LABELS house)
+endif()

@@ -134,6 +134,10 @@ TEST_CASE_METHOD(fixture, "a solve begins where it is told") {
   auto const again = sla::try_solve(A, b, sla::cg{.rtol = 1e-8}, sla::initial_guess(x));
   CHECK(again.report.iterations() == 0);
   CHECK(std::equal(x.begin(), x.end(), again.x.begin()));
+  auto const kept = sla::initial_guess(sla::vector<double>(x));
+  auto const elsewhere = sla::zeros<double>(x.size());  // in the memory of that temporary, if it is gone
+  CHECK(sla::try_solve(A, b, sla::cg{.rtol = 1e-8}, kept).report.iterations() == 0);
+  CHECK(elsewhere[0] == 0);
   CHECK_THROWS_AS(sla::solve(A, b, sla::cg{}, sla::initial_guess(sla::ones<double>(3))), sla::shape_error);
 }
 

@@ -33,6 +33,13 @@
 #define SLA_CHECKED true
 #endif
 
+// What is returned refers to this argument, or behind a member function to its object: clang warns where that is a temporary.
+#if defined(__clang__) && !defined(__CUDACC__)
+#define SLA_LIFETIMEBOUND [[clang::lifetimebound]]
+#else
+#define SLA_LIFETIMEBOUND
+#endif
+
 // Asks the cache for the line at an address, which may lie past an array. A macro: g++ takes a function that only
 // prefetches for one without effect, and drops its calls.
 #if defined(__GNUC__) && !defined(__CUDA_ARCH__)

@@ -125,7 +125,7 @@ struct per_item {
 };
 
 template <class T, class E, class Memory>
-tensor_view<kernel_t<T>, E, Memory> view(tensor<T, E, Memory> const& x) {
+tensor_view<kernel_t<T>, E, Memory> view(tensor<T, E, Memory> const& x SLA_LIFETIMEBOUND) {
   return {kernel_pointer(x.data()), x.extents()};
 }
 
@@ -200,11 +200,11 @@ struct binary {
 // ---- operands: what may stand in an expression, found by ADL ------------------------------------------------------------
 
 template <class T, class E, class Memory>
-auto as_node(tensor<T, E, Memory>& x) {
+auto as_node(tensor<T, E, Memory>& x SLA_LIFETIMEBOUND) {
   return view(x);
 }
 template <class T, class E, class Memory>
-auto as_node(tensor<T, E, Memory> const& x) {
+auto as_node(tensor<T, E, Memory> const& x SLA_LIFETIMEBOUND) {
   return view(x);
 }
 template <class T, class E, class Memory>

@@ -33,10 +33,11 @@ struct keep_history_t {};
 inline constexpr keep_history_t keep_history{};
 
 namespace detail {
-/// Where to begin; made by `initial_guess`.
+/// Where to begin; made by `initial_guess`. It owns what was a temporary.
 template <class X>
 struct guess {
   X const* x;
+  std::shared_ptr<X const> owner = {};
 };
 template <class O>
 inline constexpr bool is_guess = false;

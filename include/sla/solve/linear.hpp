@@ -3,6 +3,8 @@
 // Devices and meshes take part by a `linear_world` of their operators (solve/world.hpp says what it supplies); nothing else.
 #pragma once
 
+#include <memory>
+#include <type_traits>
 #include <utility>
 
 #include <sla/expr/stored.hpp>
@@ -11,10 +13,17 @@
 
 namespace sla {
 
-/// Where to begin: `solve(A, b, cg{}, jacobi{}, initial_guess(x0))`; x0 has the type of the solution and outlives the call.
+/// Where to begin: `solve(A, b, cg{}, jacobi{}, initial_guess(x0))`; x0 has the type of the solution. It is viewed, and outlives the
+/// call; a temporary is kept.
 template <class X>
-detail::guess<X> initial_guess(X const& x) {
+detail::guess<X> initial_guess(X const& x SLA_LIFETIMEBOUND) {
   return {&x};
+}
+template <class X>
+  requires(!std::is_reference_v<X>)
+detail::guess<std::remove_const_t<X>> initial_guess(X&& x) {
+  auto const owner = std::make_shared<std::remove_const_t<X> const>(std::forward<X>(x));
+  return {owner.get(), owner};
 }
 /// Where to run: `make(frame)` returns the space of the solve, as in `on([](frame f) { return deferred(f, 4); })`.
 template <class MakeSpace>

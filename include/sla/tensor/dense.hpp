@@ -101,43 +101,43 @@ public:
     return *this;
   }
 
-  E const& extents() const { return extents_; }
+  E const& extents() const SLA_LIFETIMEBOUND { return extents_; }
   index_t extent(int axis) const { return extents_[axis]; }
   index_t size() const { return values_.size(); }
   /// Errors: shape_error, if the extents are static and the elements were moved away.
-  T const* data() const { return require_elements(), values_.data(); }
-  T* data() { return require_elements(), values_.data(); }
-  buffer<T, Memory> const& values() const { return values_; }
-  buffer<T, Memory>& values() { return values_; }
+  T const* data() const SLA_LIFETIMEBOUND { return require_elements(), values_.data(); }
+  T* data() SLA_LIFETIMEBOUND { return require_elements(), values_.data(); }
+  buffer<T, Memory> const& values() const SLA_LIFETIMEBOUND { return values_; }
+  buffer<T, Memory>& values() SLA_LIFETIMEBOUND { return values_; }
 
-  T const* begin() const
+  T const* begin() const SLA_LIFETIMEBOUND
     requires(Memory::is_host)
   {
     return values_.begin();
   }
-  T const* end() const
+  T const* end() const SLA_LIFETIMEBOUND
     requires(Memory::is_host)
   {
     return values_.end();
   }
-  T* begin()
+  T* begin() SLA_LIFETIMEBOUND
     requires(Memory::is_host)
   {
     return values_.begin();
   }
-  T* end()
+  T* end() SLA_LIFETIMEBOUND
     requires(Memory::is_host)
   {
     return values_.end();
   }
 
   /// The element at a linear, row-major position. Errors: index_error, if there is none, where assertions are on (no NDEBUG).
-  T const& operator[](index_t n) const
+  T const& operator[](index_t n) const SLA_LIFETIMEBOUND
     requires(Memory::is_host)
   {
     return values_[checked(n)];
   }
-  T& operator[](index_t n)
+  T& operator[](index_t n) SLA_LIFETIMEBOUND
     requires(Memory::is_host)
   {
     return values_[checked(n)];
@@ -145,12 +145,12 @@ public:
   /// The element at one position per axis. Errors: as above, with the axis.
   template <std::integral... Index>
     requires(Memory::is_host && sizeof...(Index) == std::size_t(E::rank))
-  T const& operator()(Index... at) const {
+  T const& operator()(Index... at) const SLA_LIFETIMEBOUND {
     return values_[linear(index_t(at)...)];
   }
   template <std::integral... Index>
     requires(Memory::is_host && sizeof...(Index) == std::size_t(E::rank))
-  T& operator()(Index... at) {
+  T& operator()(Index... at) SLA_LIFETIMEBOUND {
     return values_[linear(index_t(at)...)];
   }
 

@@ -115,18 +115,18 @@ public:
   index_t size() const { return size_; }
   std::size_t bytes() const { return std::size_t(size_) * sizeof(T); }
   bool owns() const { return owns_; }
-  T const* data() const { return data_; }
-  T* data() {
+  T const* data() const SLA_LIFETIMEBOUND { return data_; }
+  T* data() SLA_LIFETIMEBOUND {
     if (read_only_) throw value_error("a borrowed const array cannot be written; make a copy, which owns its values");
     return data_;
   }
-  T const* begin() const { return data_; }
-  T const* end() const { return data_ + size_; }
-  T* begin() { return data(); }
-  T* end() { return data() + size_; }
+  T const* begin() const SLA_LIFETIMEBOUND { return data_; }
+  T const* end() const SLA_LIFETIMEBOUND { return data_ + size_; }
+  T* begin() SLA_LIFETIMEBOUND { return data(); }
+  T* end() SLA_LIFETIMEBOUND { return data() + size_; }
   /// Errors: index_error, if there is no such element, where assertions are on (no NDEBUG).
-  T const& operator[](index_t n) const { return data_[checked(n)]; }
-  T& operator[](index_t n) { return data_[checked(n)]; }
+  T const& operator[](index_t n) const SLA_LIFETIMEBOUND { return data_[checked(n)]; }
+  T& operator[](index_t n) SLA_LIFETIMEBOUND { return data_[checked(n)]; }
 
 private:
   buffer(T* data, index_t n, bool read_only) : data_(data), size_(n), read_only_(read_only) {

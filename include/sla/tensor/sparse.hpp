@@ -58,17 +58,17 @@ public:
   /// The values of so many slots. Errors: shape_error, if std::int64_t does not count them.
   static index_t value_count(S const& shape, index_t slots) { return Extents<dyn, dyn, dyn>(shape.batch_count(), slots, block_size).total(); }
 
-  S const& shape() const { return shape_; }
+  S const& shape() const SLA_LIFETIMEBOUND { return shape_; }
   index_t rows() const { return shape_.rows(); }
   index_t cols() const { return shape_.cols(); }
   /// Stored entries (blocks) of one batch item.
   index_t nnz() const { return pattern().nnz(); }
   index_t batch_count() const { return shape_.batch_count(); }
 
-  pattern_type const& pattern() const { return *shared_pattern(); }
-  std::shared_ptr<pattern_type const> const& shared_pattern() const { return pattern_ ? pattern_ : no_pattern(); }
-  buffer<T, Memory> const& values() const { return values_; }
-  buffer<T, Memory>& values() { return values_; }
+  pattern_type const& pattern() const SLA_LIFETIMEBOUND { return *shared_pattern(); }
+  std::shared_ptr<pattern_type const> const& shared_pattern() const SLA_LIFETIMEBOUND { return pattern_ ? pattern_ : no_pattern(); }
+  buffer<T, Memory> const& values() const SLA_LIFETIMEBOUND { return values_; }
+  buffer<T, Memory>& values() SLA_LIFETIMEBOUND { return values_; }
   /// From one batch item's values to the next one's.
   index_t batch_stride() const { return pattern().slots() * block_size; }
   std::size_t bytes() const { return pattern().bytes() + values_.bytes(); }
