@@ -3,6 +3,8 @@
 #include <complex>
 
 #include <sla/dist/matrix.hpp>
+#include <sla/dist/solve.hpp>
+#include <sla/solve/krylov/cg.hpp>
 #include <sla/tensor/block.hpp>
 
 #include "catch.hpp"
@@ -125,5 +127,34 @@ TEST_CASE("ranks that give different tensors of one size are told so") {
     distribute<Replicate>(random<double>({5}, unsigned(world.rank())), m);
   });
   CHECK(vectors[1].find("rank 1 gives another tensor") != std::string::npos);
+}
+
+TEST_CASE("distributed values and layouts that were moved from say so") {
+  auto const A = problems::poisson<double>({4, 3});
+  threads::run(2, [&](auto& world) {
+    Line m(world);
+    auto D = distribute<SparseShard<0>>(A, m);
+    auto const x = distribute(ones<double>({12}), D.row_layout());
+    auto y = x;
+    auto layout = D.row_layout();
+    auto const y_now = std::move(y);
+    auto const layout_now = std::move(layout);
+    auto const D_now = std::move(D);
+    auto const refused = [](auto const& use) {
+      try {
+        use();
+      } catch (value_error const& e) {
+        if (std::string(e.what()).find("was moved from and is empty") != std::string::npos) return;
+      }
+      throw error("what was moved from was used without an error");
+    };
+    refused([&] { return eval(D * x); });
+    refused([&] { return eval(D_now * y); });
+    refused([&] { return eval(x + y); });
+    refused([&] { return gather(y); });
+    refused([&] { return D.row_layout(); });
+    refused([&] { return distribute(ones<double>({12}), layout); });
+    refused([&] { return prepare(D, cg{}, jacobi{}); });
+  });
 }
 } // namespace test_matrix

@@ -5,8 +5,12 @@
 #include <sla/solve/krylov/bicgstab.hpp>
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/krylov/gmres.hpp>
+#include <sla/solve/precond/block_jacobi.hpp>
+#include <sla/solve/precond/chebyshev.hpp>
 #include <sla/solve/precond/ilu0.hpp>
+#include <sla/solve/precond/inner.hpp>
 #include <sla/solve/precond/jacobi.hpp>
+#include <sla/solve/precond/schwarz.hpp>
 
 using sla::index_t;
 using complex_t = std::complex<double>;
@@ -111,4 +115,53 @@ TEST_CASE("operators of the user are solved with, by any Krylov method") {
   CHECK(double(sla::norm(b - D * x)) <= 1e-10 * double(sla::norm(b)));
   auto const y = sla::prepare(D, sla::cg{.rtol = 1e-10}).solve_transpose(b);
   CHECK(std::equal(x.begin(), x.end(), y.begin()));
+}
+
+namespace {
+template <class P>
+void moved_preconditioner(P const& p) {
+  auto const A = suite::problem<sla::cg>(6);
+  auto const b = sla::random<double>(A.rows(), 1);
+  auto m = p.setup(A);
+  auto const now = std::move(m);
+  sla::vector<double> z = now * b;
+  CAPTURE(P::name);
+  CHECK_THROWS_AS(z = m * b, sla::value_error);
+  CHECK_THROWS_AS(z = m.adjoint() * b, sla::value_error);
+  m = now;
+  sla::vector<double> const again = m * b;
+  CHECK(std::equal(z.begin(), z.end(), again.begin()));
+}
+}  // namespace
+
+TEST_CASE("prepared solvers, factors and preconditioners that were moved from say so, and can be assigned to") {
+  auto const A = suite::problem<sla::cg>(6);
+  auto const b = sla::random<double>(A.rows(), 1);
+  auto const says_so = Catch::Matchers::ContainsSubstring("a prepared solver was moved from and is empty; assign another one to it first");
+  auto s = sla::prepare(A, sla::cg{.rtol = 1e-11}, sla::jacobi{});
+  auto const now = std::move(s);
+  suite::is_dense_solution(A, b, now.solve(b), 1e-7);
+  CHECK_THROWS_WITH(s.solve(b), says_so);
+  CHECK_THROWS_WITH(s.try_solve_transpose(b), says_so);
+  CHECK_THROWS_WITH(s.update(A), says_so);
+  CHECK_THROWS_WITH(s.matrix(), says_so);
+  CHECK_THROWS_WITH(s.setups(), says_so);
+  CHECK_THROWS_AS(s.preconditioner(), sla::value_error);
+  s = now;
+  suite::is_dense_solution(A, b, s.solve(b), 1e-7);
+
+  sla::lu F(A);
+  auto const factors = std::move(F);
+  CHECK_THROWS_WITH(F.solve(b), says_so);
+  CHECK_THROWS_WITH(F.solve_transpose(b), says_so);
+  CHECK_THROWS_WITH(F.refactor(A), says_so);
+  F = factors;
+  suite::is_dense_solution(A, b, F.solve(b), 1e-7);
+
+  moved_preconditioner(sla::factor<sla::factorization::lu>{});
+  moved_preconditioner(sla::ilu0{});
+  moved_preconditioner(sla::block_jacobi{.size = 2});
+  moved_preconditioner(sla::chebyshev{});
+  moved_preconditioner(sla::schwarz(sla::ilu0{}));
+  moved_preconditioner(sla::inner(sla::cg{}));
 }

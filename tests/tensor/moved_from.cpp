@@ -5,6 +5,8 @@
 
 #include <sla/exec/evaluate.hpp>
 #include <sla/tensor/convert.hpp>
+#include <sla/tensor/multiply.hpp>
+#include <sla/tensor/sparse_list.hpp>
 #include <sla/tensor/transpose.hpp>
 
 namespace test_moved_from {
@@ -87,6 +89,40 @@ TEST_CASE("a tensor of static extents that was moved from says so") {
   tensor<double, Extents<0>> none(Extents<0>{});
   auto const other = std::move(none);
   CHECK((none.size() == 0 && none.data() == other.data()));
+}
+
+TEST_CASE("plans and lists that were moved from say so, and can be assigned to") {
+  random_triplets const t(6, 6, 14, 1);
+  auto const A = t.build();
+  auto const refused = [](char const* name, auto const& use) {
+    CHECK_THROWS_WITH(use(), ContainsSubstring(name) && ContainsSubstring("was moved from and is empty; assign another one to it first"));
+    CHECK_THROWS_AS(use(), value_error);
+  };
+  multiply_plan product(A, A);
+  auto C = product(A, A);
+  auto const product_now = std::move(product);
+  refused("a multiply_plan", [&] { product(A, A); });
+  refused("a multiply_plan", [&] { product.update(C, A, A); });
+  refused("a multiply_plan", [&] { return product.left().nnz() + product.right().nnz(); });
+  refused("a multiply_plan", [&] { return product.shared_pattern(); });
+  product = product_now;
+  CHECK(product(A, A).nnz() == C.nnz());
+
+  transpose_plan<Csr<>> turn(A.pattern());
+  auto At = turn.transpose(A);
+  auto const turn_now = std::move(turn);
+  refused("a transpose_plan", [&] { turn.transpose(A); });
+  refused("a transpose_plan", [&] { turn.update_adjoint(At, A); });
+  refused("a transpose_plan", [&] { return turn.shared_pattern(); });
+  turn = turn_now;
+  CHECK(turn.transpose(A).nnz() == A.nnz());
+
+  sparse_list list(std::vector{A, A});
+  auto const list_now = std::move(list);
+  refused("a sparse_list", [&] { return list.count(); });
+  refused("a sparse_list", [&] { return list.row_cuts(); });
+  list = list_now;
+  CHECK(list.count() == 2);
 }
 } // namespace test_moved_from
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <sla/core/error.hpp>
+#include <sla/core/held.hpp>
 #include <sla/core/shape.hpp>
 #include <sla/dist/partition/owners.hpp>
 #include <sla/spmd/family.hpp>
@@ -96,7 +96,7 @@ class vector_layout {
 public:
   using mesh_type = Mesh;
   explicit vector_layout(layout_handle<Mesh> handle) : handle_(std::move(handle)) {}
-  layout_handle<Mesh> const& handle() const { return handle_; }
+  layout_handle<Mesh> const& handle() const { return handle_.shared(); }
   Mesh const& mesh() const { return handle_->mesh; }
   /// The partition of this many rows that it was found by. Errors: shape_error, in words that begin with the call.
   std::shared_ptr<row_partition const> const& rows_of(char const* call, index_t rows) const {
@@ -107,7 +107,7 @@ public:
   }
 
 private:
-  layout_handle<Mesh> handle_;
+  detail::held<shared_layout<Mesh> const, "a layout"> handle_;
 };
 template <class L>
 inline constexpr bool is_vector_layout = false;

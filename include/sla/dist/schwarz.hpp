@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/dist/solve.hpp>
 #include <sla/solve/precond/schwarz.hpp>
 
@@ -187,7 +188,7 @@ public:
     requires requires(M const& m) { m.adjoint(); }
   {
     using Adjoint = decltype(inner_.adjoint());
-    return rank_schwarz<Adjoint, D>(part_, inner_.adjoint(), shape_, own_out_, own_in_, remark_);
+    return rank_schwarz<Adjoint, D>(part_.shared(), inner_.adjoint(), shape_, own_out_, own_in_, remark_);
   }
   /// New values on the same pattern, those of the overlap fetched. Where this throws, all ranks are as before.
   /// Errors, on every rank: shape_error for another pattern.
@@ -212,7 +213,7 @@ public:
   }
 
 private:
-  std::shared_ptr<Subdomain const> part_;
+  detail::held<Subdomain const, "a preconditioner"> part_;
   M inner_;
   Open shape_;
   bool own_in_, own_out_;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/dist/layout.hpp>
 #include <sla/dist/typed.hpp>
 #include <sla/exec/evaluate.hpp>
@@ -173,8 +174,8 @@ public:
   Local& local() & { return local_; }
   Local&& local() && { return std::move(local_); }
   Mesh const& mesh() const { return handle_->mesh; }
-  layout_handle<Mesh> const& handle() const { return handle_; }
-  layout_type layout() const { return layout_type(handle_); }
+  layout_handle<Mesh> const& handle() const { return handle_.shared(); }
+  layout_type layout() const { return layout_type(handle()); }
   /// Of a number: itself, where every rank has it.
   value_type value() const
     requires detail::is_plain_number<Local>
@@ -198,17 +199,17 @@ public:
   auto row_layout() const
     requires is_sparse_tensor<Local>
   {
-    return typename detail::layouts_of<0, Local, Mesh, P...>::type(handle_);
+    return typename detail::layouts_of<0, Local, Mesh, P...>::type(handle());
   }
   auto col_layout() const
     requires is_sparse_tensor<Local>
   {
-    return typename detail::layouts_of<1, Local, Mesh, P...>::type(detail::domain_layout(handle_));
+    return typename detail::layouts_of<1, Local, Mesh, P...>::type(detail::domain_layout(handle()));
   }
 
 private:
   Local local_;
-  layout_handle<Mesh> handle_;
+  detail::held<shared_layout<Mesh> const, "a distributed value"> handle_;
 };
 
 template <class Local, class Mesh, class... P>

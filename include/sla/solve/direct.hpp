@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <sla/adapter/eigen_direct.hpp>
+#include <sla/core/held.hpp>
 #include <sla/solve/matching.hpp>
 #include <sla/solve/precond/hermitian.hpp>
 #include <sla/solve/precond/sweep.hpp>
@@ -85,14 +86,14 @@ public:
   explicit applied_factors(sparse_tensor<T, S, F> const& A) : factors_(std::make_shared<factors_type>()) { update(A); }
   explicit applied_factors(std::shared_ptr<factors_type> factors) : factors_(std::move(factors)) {}
 
-  applied_factors<T, S, F, Kind, !Adjoint> adjoint() const { return applied_factors<T, S, F, Kind, !Adjoint>(factors_); }
+  applied_factors<T, S, F, Kind, !Adjoint> adjoint() const { return applied_factors<T, S, F, Kind, !Adjoint>(factors_.shared()); }
 
   /// New values. The ordering is kept where the pattern is the same object.
   void update(sparse_tensor<T, S, F> const& A) {
     std::shared_ptr<void const> const pattern = A.shared_pattern();
     auto scalar = flat(A);
     if constexpr (Kind != factorization::lu) detail::require_hermitian(scalar, detail::name_of(Kind), "lu");
-    if (factors_.use_count() > 1 || factors_->pattern != pattern) factors_ = std::make_shared<factors_type>();
+    if (!factors_.is_sole() || factors_->pattern != pattern) factors_ = std::make_shared<factors_type>();
     bool const anew = factors_->pattern != pattern;
     auto& f = *factors_;
     f.rows = scalar.rows();
@@ -140,7 +141,7 @@ private:
     else
       failure = {reason::singular, "a pivot is zero"};
   }
-  std::shared_ptr<factors_type> factors_;
+  detail::held<factors_type, "a preconditioner"> factors_;
 };
 
 template <class T, class S, class F, factorization Kind, bool Adjoint, Tensorial X>

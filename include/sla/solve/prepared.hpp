@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/expr/ops.hpp>
 #include <sla/solve/engine.hpp>
 
@@ -94,7 +95,7 @@ public:
     if (!World::same_pattern(matrix(), a))
       throw shape_error("prepared.update(A): A has another shape or pattern than the matrix that was prepared; prepare(A, ...) anew");
     World::check(a);
-    auto const next = state_.use_count() > 1 ? std::make_shared<state>(*state_) : state_;
+    detail::held<state, "a prepared solver"> const next = state_.is_sole() ? state_ : std::make_shared<state>(*state_);
     next->engine.update(a);
     next->a = std::move(a);
     ++next->setups;
@@ -112,7 +113,7 @@ private:
     detail::engine<A, Method, P> engine;
     int setups = 1;
   };
-  std::shared_ptr<state> state_;
+  detail::held<state, "a prepared solver"> state_;
 };
 
 } // namespace sla

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/core/op.hpp>
 #include <sla/tensor/block.hpp>
 #include <sla/tensor/pair.hpp>
@@ -127,7 +128,7 @@ public:
 
   left_pattern const& left() const { return *a_; }
   right_pattern const& right() const { return *b_; }
-  std::shared_ptr<pattern_type const> const& shared_pattern() const { return pattern_; }
+  std::shared_ptr<pattern_type const> const& shared_pattern() const { return pattern_.shared(); }
   /// Pairs of entries that are multiplied in the rows before each, and in all.
   buffer<index_t> const& work() const { return work_; }
 
@@ -137,7 +138,7 @@ public:
     if constexpr (check_law<SA, SB>()) {
       using C = result_type<TA, SA, TB, SB>;
       typename C::shape_type const shape(detail::common_batch(A.shape(), B.shape(), "A * B"), A.rows(), B.cols());
-      C c(shape, pattern_,
+      C c(shape, shared_pattern(),
           buffer<typename C::value_type>(C::value_count(shape, pattern_->nnz()), uninitialized));
       update(c, A, B);
       return c;
@@ -149,11 +150,11 @@ public:
   template <class TA, class SA, class TB, class SB>
   void update(result_type<TA, SA, TB, SB>& C, sparse_tensor<TA, SA, FA> const& A,
               sparse_tensor<TB, SB, FB> const& B) const {
-    if (!is_of(A, *a_) || !is_of(B, *b_) || C.shared_pattern() != pattern_)
+    if (!is_of(A, *a_) || !is_of(B, *b_) || C.shared_pattern() != shared_pattern())
       throw shape_error(
           text("a multiply plan of ", a_->nnz(), " and ", b_->nnz(), " entries, with ", pattern_->nnz(),
                " in the product, is given other patterns, of ", A.nnz(), " and ", B.nnz(), " entries",
-               C.shared_pattern() != pattern_ ? "; C must come from this plan: C = plan(A, B)" : "; make a plan of those"));
+               C.shared_pattern() != shared_pattern() ? "; C must come from this plan: C = plan(A, B)" : "; make a plan of those"));
     if (C.shape().batch() != detail::common_batch(A.shape(), B.shape(), "A * B"))
       throw shape_error(text("A * B into C: the batch axes of C are ", to_string(C.shape().batch())));
     if (detail::overlap(C.values(), A.values())) return update(C, sparse_tensor<TA, SA, FA>(A), B);
@@ -198,9 +199,9 @@ private:
     return same_pattern(a.pattern(), pattern);
   }
 
-  std::shared_ptr<left_pattern const> a_;
-  std::shared_ptr<right_pattern const> b_;
-  std::shared_ptr<pattern_type const> pattern_;
+  detail::held<left_pattern const, "a multiply_plan"> a_;
+  detail::held<right_pattern const, "a multiply_plan"> b_;
+  detail::held<pattern_type const, "a multiply_plan"> pattern_;
   buffer<index_t> work_;
 };
 

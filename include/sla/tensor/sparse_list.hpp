@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/tensor/cat.hpp>
 #include <sla/tensor/slice.hpp>
 
@@ -57,8 +58,8 @@ public:
   packed_type const& packed() const { return packed_; }
   packed_type& packed() { return packed_; }
   /// System k begins at row (*row_cuts())[k] of the packed tensor; the last number is that of all rows.
-  cuts_type const& row_cuts() const { return row_cuts_; }
-  cuts_type const& col_cuts() const { return col_cuts_; }
+  cuts_type const& row_cuts() const { return row_cuts_.shared(); }
+  cuts_type const& col_cuts() const { return col_cuts_.shared(); }
   index_t rows(index_t k) const { return first_row(k + 1) - first_row(k); }
   index_t cols(index_t k) const { return first_col(k + 1) - first_col(k); }
 
@@ -158,7 +159,7 @@ private:
     (std::make_index_sequence<std::size_t(E::rank)>{});
   }
   packed_type packed_;
-  cuts_type row_cuts_, col_cuts_;
+  detail::held<std::vector<index_t> const, "a sparse_list"> row_cuts_, col_cuts_;
 };
 template <class T, class S, class F>
 sparse_list(std::vector<sparse_tensor<T, S, F>>) -> sparse_list<T, typename detail::any_size<S>::type, csr_for_t<F>>;

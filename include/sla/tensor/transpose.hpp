@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/tensor/convert.hpp>
 #include <sla/tensor/entries.hpp>
 
@@ -77,13 +78,13 @@ public:
 
   template <class T, class S>
   explicit transpose_plan(sparse_tensor<T, S, F> const& A) : transpose_plan(A.shared_pattern()) {}
-  explicit transpose_plan(std::shared_ptr<pattern_type const> pattern) : old_(std::move(pattern)), map_(detail::transpose_pattern(*old_)) {}
+  explicit transpose_plan(std::shared_ptr<pattern_type const> pattern) : transpose_plan(pattern, detail::transpose_pattern(*pattern)) {}
   /// Of a copy of the pattern.
   explicit transpose_plan(pattern_type const& pattern) : transpose_plan(std::make_shared<pattern_type const>(pattern)) {}
 
-  std::shared_ptr<pattern_type const> const& shared_pattern() const { return map_.pattern; }
+  std::shared_ptr<pattern_type const> const& shared_pattern() const { return pattern_.shared(); }
   /// The slot that each slot of the transpose comes from; -1 outside of the matrix (Dia).
-  buffer<index_t> const& source() const { return map_.source; }
+  buffer<index_t> const& source() const { return source_; }
 
   /// (*batch, N, M, q, p): blocks are transposed too.
   template <class T, class S>
@@ -106,35 +107,37 @@ public:
   }
 
 private:
+  transpose_plan(std::shared_ptr<pattern_type const> old, detail::pattern_map<F>&& map)
+      : old_(std::move(old)), pattern_(std::move(map.pattern)), source_(std::move(map.source)) {}
   template <class T>
   static T conjugate(T a) {
     return T(conj_of(to_kernel(a)));
   }
   template <class T, class S, class Change>
   sparse_tensor<T, transposed_shape_t<S>, F> made(sparse_tensor<T, S, F> const& A, Change change) const {
-    index_t const size = A.batch_count() * map_.pattern->slots() * A.block_size;
-    sparse_tensor<T, transposed_shape_t<S>, F> At(detail::transposed_extents(A.shape()), map_.pattern,
+    index_t const size = A.batch_count() * pattern_->slots() * A.block_size;
+    sparse_tensor<T, transposed_shape_t<S>, F> At(detail::transposed_extents(A.shape()), shared_pattern(),
                                                   buffer<T>(size, uninitialized));
     fill(At, A, change);
     return At;
   }
   template <class T, class S, class Change>
   void fill(sparse_tensor<T, transposed_shape_t<S>, F>& At, sparse_tensor<T, S, F> const& A, Change change) const {
-    if (!same_pattern(A.pattern(), *old_) || At.shared_pattern() != map_.pattern)
+    if (!same_pattern(A.pattern(), *old_) || At.shared_pattern() != shared_pattern())
       throw shape_error(text("a transpose plan of ", old_->rows, " x ", old_->cols, " with ", old_->nnz(), " entries is given another pattern, of ", A.rows(),
                              " x ", A.cols(), " with ", A.nnz(), " entries",
-                             At.shared_pattern() != map_.pattern ? "; At must come from this plan: At = plan.transpose(A)" : "; make a plan of that one"));
+                             At.shared_pattern() != shared_pattern() ? "; At must come from this plan: At = plan.transpose(A)" : "; make a plan of that one"));
     if (At.batch_count() != A.batch_count())
       throw shape_error(text("a transpose plan: A has ", A.batch_count(), " batch items, At ", At.batch_count(), "; they have as many"));
     if (detail::overlap(At.values(), A.values())) return fill(At, sparse_tensor<T, S, F>(A), change);
     constexpr index_t p = S::block_rows, q = S::block_cols;
-    detail::gather_blocks(A.values().data(), A.batch_stride(), At.values().data(), map_.source, p * q, A.batch_count(),
+    detail::gather_blocks(A.values().data(), A.batch_stride(), At.values().data(), source_, p * q, A.batch_count(),
                           [&](T const* from, T* to) {
                             for (index_t k = 0; k < p * q; ++k) to[k] = change(from[k % p * q + k / p]);
                           });
   }
-  std::shared_ptr<pattern_type const> old_;
-  detail::pattern_map<F> map_;
+  detail::held<pattern_type const, "a transpose_plan"> old_, pattern_;
+  buffer<index_t> source_;
 };
 template <class T, class S, class F>
 transpose_plan(sparse_tensor<T, S, F> const&) -> transpose_plan<F>;

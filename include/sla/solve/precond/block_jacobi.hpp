@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/expr/product.hpp>
 #include <sla/solve/precond/little.hpp>
 #include <sla/tensor/entries.hpp>
@@ -132,27 +133,29 @@ public:
   static constexpr index_t P = S::block_rows;
 
   /// The inverses, as inverse_of_blocks gives them, of the shape of A.
-  applied_block_jacobi(buffer<T, Memory> inverse, S shape, index_t size) : inverse_(std::move(inverse)), shape_(shape), size_(size) {}
+  applied_block_jacobi(buffer<T, Memory> inverse, S shape, index_t size) : inverse_(hold(std::move(inverse))), shape_(shape), size_(size) {}
 
-  applied_block_jacobi adjoint() const { return {adjoint_of_blocks(std::integral_constant<index_t, P>{}, inverse_, size_), shape_, size_}; }
+  applied_block_jacobi adjoint() const { return {adjoint_of_blocks(std::integral_constant<index_t, P>{}, *inverse_, size_), shape_, size_}; }
 
   /// New values on the same pattern. Where this throws, all is as before.
   template <class F>
   void update(sparse_tensor<T, S, F, Memory> const& A) {
-    inverse_ = inverse_of_blocks(A, size_);
+    inverse_ = hold(inverse_of_blocks(A, size_));
     shape_ = A.shape();
   }
 
-  buffer<T, Memory> const& inverses() const { return inverse_; }
+  buffer<T, Memory> const& inverses() const { return *inverse_; }
   index_t size() const { return size_; }
   auto view() const {
     block_diagonal_view const pattern{shape_.rows(), shape_.cols(), size_};
-    return sparse_view<kernel_t<T>, S, block_diagonal_view, Memory>{pattern, kernel_pointer(inverse_.data()), shape_.rows() * size_ * P * P,
-                                                                    shape_, index_t(inverse_.bytes())};
+    return sparse_view<kernel_t<T>, S, block_diagonal_view, Memory>{pattern, kernel_pointer(inverse_->data()), shape_.rows() * size_ * P * P,
+                                                                    shape_, index_t(inverse_->bytes())};
   }
 
 private:
-  buffer<T, Memory> inverse_;
+  static auto hold(buffer<T, Memory>&& inverse) { return std::make_shared<buffer<T, Memory> const>(std::move(inverse)); }
+
+  detail::held<buffer<T, Memory> const, "a preconditioner"> inverse_;
   S shape_;
   index_t size_;
 };

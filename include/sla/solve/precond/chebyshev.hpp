@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/exec/fuse.hpp>
 #include <sla/solve/precond/hermitian.hpp>
 #include <sla/solve/precond/identity.hpp>
@@ -189,7 +190,7 @@ private:
     eigenvalue_bounds bounds;
   };
   chebyshev options_;
-  std::shared_ptr<state const> state_;
+  detail::held<state const, "a preconditioner"> state_;
 };
 
 template <class A, Tensorial X>

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/exec/host.hpp>
 #include <sla/solve/precond/identity.hpp>
 #include <sla/solve/precond/sweep.hpp>
@@ -68,7 +69,7 @@ public:
   index_t elements() const { return a_->batch_count() * a_->rows() * S::block_rows; }
 
 private:
-  std::shared_ptr<A const> a_;
+  detail::held<A const, "a preconditioner"> a_;
   Method method_;
   M m_;
 };

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/solve/precond/subdomain.hpp>
 #include <sla/solve/precond/sweep.hpp>
 #include <sla/tensor/block.hpp>
@@ -196,7 +197,7 @@ public:
     using Adjoint = decltype(std::declval<M const&>().adjoint());
     std::vector<Adjoint> inner;
     for (M const& m : inner_) inner.push_back(m.adjoint());
-    return applied_schwarz<Adjoint, T, S, F>(layout_, std::move(inner), shape_, own_out_, own_in_, remark_);
+    return applied_schwarz<Adjoint, T, S, F>(layout_.shared(), std::move(inner), shape_, own_out_, own_in_, remark_);
   }
 
   /// New values on the same pattern. Where this throws, all is as before. Errors: shape_error for another pattern.
@@ -238,7 +239,7 @@ public:
   }
 
 private:
-  std::shared_ptr<Layout const> layout_;
+  detail::held<Layout const, "a preconditioner"> layout_;
   std::vector<M> inner_;
   Open shape_;
   bool own_in_, own_out_;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/solve/precond/little.hpp>
 #include <sla/solve/precond/sweep.hpp>
 #include <sla/tensor/block.hpp>
@@ -232,11 +233,11 @@ public:
   applied_triangles(Recipe recipe, sparse_tensor<T, S, F> const& A) : recipe_(recipe) { update(A); }
 
   /// The adjoint shares the triangles; it sees later updates of neither.
-  applied_triangles<Recipe, T, S, F, !Adjoint && !Lower> adjoint() const { return {recipe_, layout_, values_, batch_}; }
+  applied_triangles<Recipe, T, S, F, !Adjoint && !Lower> adjoint() const { return {recipe_, layout_.shared(), values_.shared(), batch_}; }
 
   /// New values; what is known of the pattern stays where it is the same one. Where this throws, all is as before.
   void update(sparse_tensor<T, S, F> const& A) {
-    auto const layout = layout_ && layout_->rows.fits(A.pattern()) ? layout_ : std::make_shared<Layout const>(A.shared_pattern(), Recipe::name);
+    auto const layout = layout_ && layout_->rows.fits(A.pattern()) ? layout_.shared() : std::make_shared<Layout const>(A.shared_pattern(), Recipe::name);
     values_ = layout->rows.apply(A, [&](auto const& rows) { return std::make_shared<Values const>(recipe_.fill(rows, *layout)); });
     layout_ = layout;
     batch_ = A.batch_count();
@@ -256,8 +257,8 @@ public:
 
 private:
   Recipe recipe_;
-  std::shared_ptr<Layout const> layout_;
-  std::shared_ptr<Values const> values_;
+  detail::held<Layout const, "a preconditioner"> layout_;
+  detail::held<Values const, "a preconditioner"> values_;
   index_t batch_ = 0;
 };
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The part that an object shares with its copies, and has no longer once it was moved from: then it says so.
+// Tensors that were moved from are empty instead (tensor/dense.hpp).
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include <sla/core/error.hpp>
+#include <sla/core/meta.hpp>
+
+namespace sla::detail {
+
+/// A shared part of an object that messages call `Owner`. Errors of every use: value_error, if that was moved from.
+template <class T, fixed_string Owner>
+class held {
+public:
+  held() = default;
+  held(std::shared_ptr<T> part) : part_(std::move(part)) {}  // NOLINT: a member is initialised by what it holds
+
+  std::shared_ptr<T> const& shared() const {
+    if (!part_) throw value_error(text(Owner.view(), " was moved from and is empty; assign another one to it first"));
+    return part_;
+  }
+  T* get() const { return shared().get(); }
+  T& operator*() const { return *get(); }
+  T* operator->() const { return get(); }
+  /// Is it there?
+  explicit operator bool() const { return part_ != nullptr; }
+  /// Has it no other owner? Then whatever other threads did through copies that are gone happened before.
+  bool is_sole() const {
+    if (shared().use_count() > 1) return false;
+    std::shared_ptr<T>(part_).reset();  // use_count() alone waits for nobody's writes; giving up a share does
+    return true;
+  }
+
+private:
+  std::shared_ptr<T> part_;
+};
+
+} // namespace sla::detail
