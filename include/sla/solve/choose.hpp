@@ -4,11 +4,13 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/solve/direct.hpp>
 #include <sla/solve/engine.hpp>
 #include <sla/solve/krylov/bicgstab.hpp>
@@ -95,11 +97,11 @@ namespace detail {
 template <class A>
 concept Readable = is_sparse_tensor<A> && std::same_as<typename A::memory_type, host_memory>;
 
-/// A ladder for one operator. Rungs are set up when they are reached; later solves begin with the one that held.
+/// A ladder for one operator. Rungs are set up when they are reached, by one thread for all; later solves begin with the one that held.
 template <class A>
 class engine<A, automatic, none> {
   template <class Method, class P>
-  using rung_engine = std::optional<engine<A, Method, P>>;
+  using rung_engine = std::shared_ptr<engine<A, Method, P>>;
 
 public:
   engine(A const& a, automatic const& method, none const&) : rule_{method.rtol, method.atol} { look_at(a); }
@@ -114,17 +116,21 @@ public:
   }
   /// New values: the rung that held is kept where the ladder still has it.
   void update(A const& a) {
-    auto const before = ladder_.steps[at_].what;
+    auto const before = ladder_.steps[found_.with([](found& f) { return f.at; })].what;
     look_at(a);
     auto const at = std::find_if(ladder_.steps.begin(), ladder_.steps.end(), [&](ladder_step const& s) { return s.what == before; });
     if (at == ladder_.steps.end()) return drop(before);
-    at_ = std::size_t(at - ladder_.steps.begin());
-    on_engine(before, [&](auto& e) {
-      try {
-        if (e) e->update(a);
-      } catch (value_error const&) {  // the next solve says why, and goes on
-        e.reset();
-      }
+    found_.with([&](found& f) {
+      f.at = std::size_t(at - ladder_.steps.begin());
+      f.on_engine(before, [&](auto& e) {
+        if (!e) return;
+        try {
+          if (!is_sole(e)) e = std::make_shared<typename std::remove_reference_t<decltype(e)>::element_type>(*e);
+          e->update(a);
+        } catch (value_error const&) {  // the next solve says why, and goes on
+          e.reset();
+        }
+      });
     });
   }
 
@@ -132,23 +138,35 @@ private:
   void look_at(A const& a) {
     double const start = seconds_now();
     if constexpr (Readable<A>) ladder_ = choose(properties(a), rule_.max_iterations);  // others are refused in solve/linear.hpp
-    at_ = 0;
-    seconds_ += seconds_now() - start;
+    found_.with([&](found& f) { f.at = 0, f.seconds += seconds_now() - start; });
   }
-  /// f(the engine of a rung, which may not be set up).
-  template <class F>
-  void on_engine(rung what, F const& f) const {
-    switch (what) {
-      case rung::cg_jacobi: return f(cg_jacobi_);
-      case rung::cg_ilu0: return f(cg_ilu0_);
-      case rung::minres_row_norms: return f(minres_row_norms_);
-      case rung::bicgstab_ilu0: return f(bicgstab_ilu0_);
-      case rung::ldlt: return f(ldlt_);
-      case rung::lu: return f(lu_);
+  /// What solves find out: the rungs that are set up, and the one that held.
+  struct found {
+    std::size_t at = 0;
+    double seconds = 0;  ///< of looking at A, until a report tells them
+    rung_engine<cg, jacobi> cg_jacobi{};
+    rung_engine<cg, ilu0> cg_ilu0{};
+    rung_engine<minres, row_norms> minres_row_norms{};
+    rung_engine<bicgstab, ilu0> bicgstab_ilu0{};
+    rung_engine<refinement<factorization::ldlt>, factor<factorization::ldlt>> ldlt{};
+    rung_engine<refinement<factorization::lu>, factor<factorization::lu>> lu{};
+
+    /// f(the engine of a rung, which may not be set up).
+    template <class F>
+    void on_engine(rung what, F const& f) {
+      switch (what) {
+        case rung::cg_jacobi: return f(cg_jacobi);
+        case rung::cg_ilu0: return f(cg_ilu0);
+        case rung::minres_row_norms: return f(minres_row_norms);
+        case rung::bicgstab_ilu0: return f(bicgstab_ilu0);
+        case rung::ldlt: return f(ldlt);
+        case rung::lu: return f(lu);
+      }
     }
-  }
+  };
+  /// For the next solves; those under way keep theirs.
   void drop(rung what) const {
-    on_engine(what, [](auto& e) { e.reset(); });
+    found_.with([&](found& f) { f.on_engine(what, [](auto& e) { e.reset(); }); });
   }
 
   /// call(engine) for the rungs, from the last that held, until one converges; else what came nearest.
@@ -157,10 +175,11 @@ private:
     std::optional<solution<V>> best;
     std::vector<std::string> failures;
     std::size_t of_best = 0;  // its failure, if it has one
-    double setup = std::exchange(seconds_, 0.0), solve = 0;
+    double solve = 0;
+    auto [at, setup] = found_.with([](found& f) { return std::pair(f.at, std::exchange(f.seconds, 0.0)); });
     bool singular = false, indefinite = false, tried_cg = false;
-    for (; at_ < ladder_.steps.size(); ++at_) {
-      auto const& step = ladder_.steps[at_];
+    for (; at < ladder_.steps.size(); ++at) {
+      auto const& step = ladder_.steps[at];
       bool const is_cg = step.what == rung::cg_jacobi || step.what == rung::cg_ilu0;
       if (indefinite ? is_cg : tried_cg && step.what == rung::minres_row_norms) continue;
       tried_cg = tried_cg || is_cg;
@@ -188,7 +207,7 @@ private:
     std::string tried;
     for (std::size_t n = 0; n < failures.size(); ++n)
       if (!best || n != of_best) tried += (tried.empty() ? "" : ", ") + failures[n];
-    if (at_ == ladder_.steps.size()) at_ = 0;
+    found_.with([held = at == ladder_.steps.size() ? 0 : at](found& f) { f.at = held; });
     if (!best) throw value_error(text("solve: no method of the automatic choice works for this matrix (", ladder_.why, "): ", tried));
     report& out = best->report;
     out.choice = "chosen for: " + ladder_.why + (tried.empty() ? "" : "; tried: " + tried) + (out.choice.empty() ? "" : "; " + out.choice);
@@ -201,33 +220,30 @@ private:
 
   template <class Call>
   auto on_rung(ladder_step step, A const& a, Call const& call) const {
-    auto made = [&](auto& e, auto method, auto const& p) -> auto const& {
+    auto on = [&](auto found::*member, auto method, auto const& p) {
       method.rtol = rule_.rtol, method.atol = rule_.atol;
       method.max_iterations = step.limit;
-      if (!e) e.emplace(a, method, p);
-      return *e;
+      auto const made = found_.with([&](found& f) {
+        auto& e = f.*member;
+        if (!e) e = std::make_shared<typename std::remove_reference_t<decltype(e)>::element_type>(a, method, p);
+        return e;
+      });
+      return call(*made);
     };
     switch (step.what) {
-      case rung::cg_jacobi: return call(made(cg_jacobi_, cg{}, jacobi{}));
-      case rung::cg_ilu0: return call(made(cg_ilu0_, cg{}, ilu0{}));
-      case rung::minres_row_norms: return call(made(minres_row_norms_, minres{}, row_norms{}));
-      case rung::bicgstab_ilu0: return call(made(bicgstab_ilu0_, bicgstab{}, ilu0{}));
-      case rung::ldlt: return call(made(ldlt_, refinement<factorization::ldlt>{}, factor<factorization::ldlt>{}));
+      case rung::cg_jacobi: return on(&found::cg_jacobi, cg{}, jacobi{});
+      case rung::cg_ilu0: return on(&found::cg_ilu0, cg{}, ilu0{});
+      case rung::minres_row_norms: return on(&found::minres_row_norms, minres{}, row_norms{});
+      case rung::bicgstab_ilu0: return on(&found::bicgstab_ilu0, bicgstab{}, ilu0{});
+      case rung::ldlt: return on(&found::ldlt, refinement<factorization::ldlt>{}, factor<factorization::ldlt>{});
       case rung::lu: break;
     }
-    return call(made(lu_, refinement<factorization::lu>{}, factor<factorization::lu>{}));
+    return on(&found::lu, refinement<factorization::lu>{}, factor<factorization::lu>{});
   }
 
   stop_rule rule_;
-  mutable ladder ladder_;
-  mutable std::size_t at_ = 0;
-  mutable double seconds_ = 0;
-  mutable rung_engine<cg, jacobi> cg_jacobi_;
-  mutable rung_engine<cg, ilu0> cg_ilu0_;
-  mutable rung_engine<minres, row_norms> minres_row_norms_;
-  mutable rung_engine<bicgstab, ilu0> bicgstab_ilu0_;
-  mutable rung_engine<refinement<factorization::ldlt>, factor<factorization::ldlt>> ldlt_;
-  mutable rung_engine<refinement<factorization::lu>, factor<factorization::lu>> lu_;
+  ladder ladder_;
+  guarded<found> found_;
 };
 } // namespace detail
 

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/solve/driver.hpp>
 #include <sla/solve/precond/identity.hpp>
 #include <sla/solve/world.hpp>
@@ -178,7 +178,7 @@ solution<V> call(A const& a, Method const& method, M const& m, V const& b, repor
   return {std::move(x), std::move(out)};
 }
 
-/// A method and a preconditioner, set up for one operator and, on first need, for its adjoint.
+/// A method and a preconditioner, set up for one operator and, on first need, for its adjoint. Several threads may solve at once.
 template <class A, class Method, class P>
 class engine {
   using World = linear_world<A>;
@@ -189,7 +189,7 @@ class engine {
 
 public:
   engine(A const& a, Method const& method, P const& p)
-      : method_(method), name_(name_of(p)), start_(seconds_now()), m_(World::setup(p, a)), seconds_(seconds_now() - start_) {}
+      : method_(method), name_(name_of(p)), start_(seconds_now()), m_(World::setup(p, a)), found_({nullptr, seconds_now() - start_}) {}
 
   template <class V, class... Options>
   solution<V> solve(A const& a, V const& b, Options const&... options) const {
@@ -201,12 +201,14 @@ public:
     static_assert(has_adjoint, "sla: solve_transpose, solve_adjoint and gradients need the adjoint of A and of the preconditioner, and an operator of yours has none: "
                                "give it a member adjoint(), or make it by linear_operator<T>(rows, cols, apply, apply_adjoint)");
     if constexpr (has_adjoint) {
-      if (!adjoint_) {
+      auto const made = found_.with([&](found& f) {
+        if (f.adjoint) return f.adjoint;
         double const start = seconds_now();
-        adjoint_.emplace(adjoint_matrix<Method, World>(a), adjoint_preconditioner<Method>(m_));
-        seconds_ += seconds_now() - start;
-      }
-      return call(adjoint_->first, method_, adjoint_->second, b, begin(), options...);
+        f.adjoint = std::make_shared<both const>(adjoint_matrix<Method, World>(a), adjoint_preconditioner<Method>(m_));
+        f.seconds += seconds_now() - start;
+        return f.adjoint;
+      });
+      return call(made->first, method_, made->second, b, begin(), options...);
     } else {
       return never<solution<V>>();
     }
@@ -214,28 +216,32 @@ public:
   /// New values on the same pattern. Where the preconditioner throws, it keeps the old ones.
   void update(A const& a) {
     double const start = seconds_now();
-    adjoint_.reset();  // it shares factors
+    found_.with([](found& f) { f.adjoint = nullptr; });  // it shares factors
     m_.update(a);
-    seconds_ += seconds_now() - start;
+    found_.with([&](found& f) { f.seconds += seconds_now() - start; });
   }
   M const& preconditioner() const { return m_; }
 
 private:
+  using both = std::pair<Adjoint, AdjointM>;
+  struct found {
+    std::shared_ptr<both const> adjoint;
+    double seconds;  ///< of set-ups that no report has told yet
+  };
   /// The report of a call: the seconds of the set-up are those since the last one.
   report begin() const {
     report out;
     out.method = Method::name;
     out.preconditioner = name_;
     if constexpr (requires { m_.remark(); }) out.preconditioner += m_.remark();
-    out.seconds_setup = std::exchange(seconds_, 0.0);
+    out.seconds_setup = found_.with([](found& f) { return std::exchange(f.seconds, 0.0); });
     return out;
   }
   Method method_;
   std::string name_;
   double start_;
   M m_;
-  mutable double seconds_;
-  mutable std::optional<std::pair<Adjoint, AdjointM>> adjoint_;
+  guarded<found> found_;
 };
 } // namespace detail
 

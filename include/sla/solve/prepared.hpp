@@ -42,8 +42,8 @@ public:
 } // namespace detail
 
 /// An operator with a method and a preconditioner, set up once: made by `prepare(A, method, preconditioner)`.
-/// It owns its copy of A's values (move A in to spare it). Copies share all until one is updated. Calls on one object and
-/// its copies are not for several threads at once.
+/// It owns its copy of A's values (move A in to spare it). Copies share all until one is updated. Several threads
+/// may solve by one object, or by copies of it, at once; observers are called by each of them. `update` is for one thread.
 template <class A, class Method, class P>
 class prepared : public detail::throwing_solves<prepared<A, Method, P>> {
   using World = linear_world<A>;
