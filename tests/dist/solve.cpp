@@ -130,6 +130,22 @@ TEST_CASE("errors of one rank are errors of all") {
   for (auto const& words : heard(Z, b)) CHECK(words.find("the diagonal entry of row 0 is zero") != std::string::npos);
 }
 
+TEST_CASE("ranks of threads begin with the caller's defaults, but for the observer") {
+  auto const A = problems::poisson<double>({8, 8});
+  int seen = 0;
+  auto const asked = with({.rtol = 1e-3, .max_iterations = 2, .watch = [&](auto const&) { return ++seen, true; }}, [&] {
+    return threads::run(2, [&](auto& world) {
+      Rows m(world);
+      auto D = distribute<SparseShard<0>>(A, m, strips{});
+      auto const report = try_solve(D, distribute(ones<double>({64}), D.row_layout()), cg{}, jacobi{}).report;
+      return with({.rtol = 1e-5}, [&] { return cg{}.rtol; }) == 1e-5 && report.iterations() == 2 ? report.rtol : -1.0;
+    });
+  });
+  CHECK(asked == std::vector{1e-3, 1e-3});
+  CHECK(seen == 0);
+  CHECK(threads::run(2, [](auto&) { return cg{}.rtol; }) == std::vector{1e-8, 1e-8});
+}
+
 TEST_CASE("a rank that throws in the middle of a solve ends the others with its name") {
   auto const A = problems::poisson<double>({30, 30});
   auto const b = random<double>({A.rows()}, 1);

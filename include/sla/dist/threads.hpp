@@ -20,6 +20,7 @@
 #include <sla/core/error.hpp>
 #include <sla/dist/communicator.hpp>
 #include <sla/dist/rendezvous.hpp>
+#include <sla/solve/rule.hpp>
 #include <sla/tensor/parallel.hpp>
 
 namespace sla::threads {
@@ -29,7 +30,7 @@ using sla::erase; // found by argument-dependent lookup where a mesh is made
 struct options {
   std::chrono::nanoseconds delay{0};   ///< a message sent at t can be received at t + delay
   std::chrono::nanoseconds timeout{0}; ///< the longest wait for another rank; 0 waits for as long as it computes
-  int threads_per_rank = 1;            ///< host threads that each rank's loops use
+  int threads_per_rank = 1;            ///< host threads that each rank's loops use, whatever the caller set
 };
 
 /// One rank of `threads::run`: a handle, for one thread. Folds are made in the order of the ranks, so that they are
@@ -163,7 +164,8 @@ private:
 };
 
 /// f(world) on one thread per rank. An f that returns int gives the largest one (as exit codes do), void nothing, and
-/// any other type a std::vector with one result per rank. Errors: rank_error that names the rank that failed first,
+/// any other type a std::vector with one result per rank. Ranks begin with the caller's defaults of a solve (`with`), but
+/// without its observer, which all of them would call at once. Errors: rank_error that names the rank that failed first,
 /// with its exception nested, after all ranks have returned.
 template <class F>
 auto run(int ranks, options const& o, F&& f) {
@@ -177,9 +179,12 @@ auto run(int ranks, options const& o, F&& f) {
 
   auto const job = std::make_shared<detail::rendezvous>(ranks, o.delay, o.timeout);
   std::vector<holder> results(static_cast<std::size_t>(ranks));
+  stop_rule defaults = default_rule();
+  defaults.watch = {};
   auto const body = [&](int rank) {
     try {
       set_threads(o.threads_per_rank);
+      default_rule() = defaults;
       world mine(job, job->everyone(), rank);
       if constexpr (has_result)
         results[static_cast<std::size_t>(rank)].value = f(mine);

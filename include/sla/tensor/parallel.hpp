@@ -27,7 +27,8 @@ inline int threads_in_use() {
 #endif
 }
 
-/// Sets that number for this thread; 0 returns to OpenMP's default.
+/// Sets that number for this thread; 0 returns to OpenMP's default. Other threads keep theirs: each thread that you start begins
+/// with OpenMP's default, each rank of threads::run with its option threads_per_rank.
 inline void set_threads(int count) {
   if (count < 0) throw value_error(text("set_threads(", count, "): give a positive number, or 0 for the default"));
   detail::chosen_threads = count;
