@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The communicator suite on MPI, once as it is and once with calls so short that everything travels in pieces.
+// The communicator suite on MPI: as it is, with calls so short that everything travels in pieces, and without comparing calls.
 #include <sla/adapter/mpi.hpp>
 
 #include "expect.hpp"
@@ -12,6 +12,10 @@ int main(int argc, char** argv) {
   sla::mpi::world again(MPI_COMM_WORLD);
   again.limit_calls_to(5);
   suite::communicator(*erase(again));
+
+  sla::mpi::world trusted(MPI_COMM_WORLD);
+  trusted.compare_calls(std::chrono::seconds(0));
+  suite::communicator(*erase(trusted));
 
   auto const c = erase(mpi.world());
   expect(c->engine() == "mpi", "the engine's name");

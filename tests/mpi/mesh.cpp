@@ -9,7 +9,6 @@ using namespace sla;
 
 int main(int argc, char** argv) {
   mpi::environment environment(argc, argv);
-  environment.world().compare_calls();
   auto world = environment.world();
   if (world.size() % 2 == 0)
     suite::mesh_room(mesh<axis<"dp">, axis<"tp", 2>>(world));

@@ -9,7 +9,6 @@ using namespace sla;
 
 int main(int argc, char** argv) {
   mpi::environment environment(argc, argv);
-  environment.world().compare_calls();
   auto world = environment.world();
   mesh<axis<"tp">> const m(world);
   suite::varying(m);

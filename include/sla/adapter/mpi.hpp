@@ -35,7 +35,7 @@ public:
   explicit world(MPI_Comm comm) {
     MPI_Comm own = MPI_COMM_NULL;
     detail::mpi_check(MPI_Comm_dup(comm, &own), "MPI_Comm_dup");
-    group_ = std::make_shared<detail::mpi_group>(own);
+    group_ = std::make_shared<detail::mpi_group>(own, std::make_shared<detail::mpi_watch>(comm));
   }
 
   int size() const { return group_->size; }
@@ -46,31 +46,41 @@ public:
     group_->limit = (std::clamp)(elements, std::size_t{1}, std::size_t{INT_MAX});
   }
 
-  /// Compares the calls of all ranks before each collective: calls that differ are an error on every rank that names two of them,
-  /// and a rank that hears of no call of another for `patience` ends all. Said by all ranks, before meshes are made of the world.
-  /// Cost: one gather of a word per call. 0 compares nothing, as is usual.
-  void compare_calls(std::chrono::nanoseconds patience = std::chrono::seconds(60)) { group_->patience = patience; }
+  /// The calls of all ranks are compared: those that differ are an error on every rank, which names two of them. A rank that waits for
+  /// `patience` asks the one that it waits for: where that has left main, or ranks wait for each other in a circle, it says so and
+  /// ends all; for a rank that computes it waits on, and says so after a minute. Cost: none for an all_reduce of few values, whose
+  /// messages carry the call with them; for other collectives one such all_reduce before each.
+  /// 0 compares nothing and waits for ever. Said by all ranks, before meshes are made of the world.
+  void compare_calls(std::chrono::nanoseconds patience = std::chrono::seconds(2)) { group_->patience = patience; }
   /// The next collective is part of this step: the comparison tells steps apart, and its words name them.
   void name_step(std::string_view words) { group_->step = words; }
 
   void barrier() {
-    detail::compare_calls(*group_, collective::barrier);
+    detail::compare_calls(*group_, {collective::barrier});
     detail::mpi_check(MPI_Barrier(group_->comm), "MPI_Barrier");
   }
 
   void broadcast(byte_span data, wire_type type, int root) {
     std::size_t const count = data.size() / size_of(type);
-    detail::compare_calls(*group_, collective::broadcast, type, monoid::none, root, {&count, 1});
+    detail::compare_calls(*group_, {collective::broadcast, type, monoid::none, root, {&count, 1}});
     send_to_all(data, type, root);
   }
   void all_reduce(byte_span data, wire_type type, monoid how) {
     std::size_t const count = data.size() / size_of(type);
-    detail::compare_calls(*group_, collective::all_reduce, type, how, 0, {&count, 1});
+    detail::mpi_call call{collective::all_reduce, type, how, 0, {&count, 1}};
+    bool const few = data.size() * static_cast<std::size_t>(size()) <= detail::mpi_group::room && count <= group_->limit;
+    if (few && group_->patience != std::chrono::nanoseconds::zero()) {
+      call.step = std::exchange(group_->step, {});
+      return detail::meet(*group_, call, data, [&](std::byte* all) {
+        for (int r = 1; r < size(); ++r) detail::fold_bytes(type, how, all, all + at(r) * data.size(), count);
+      });
+    }
+    detail::compare_calls(*group_, call);
     reduce_to(0, data, data, type, how);
     send_to_all(data, type, 0);
   }
   void all_gather(const_byte_span mine, byte_span all, rank_counts n, wire_type type) {
-    detail::compare_calls(*group_, collective::all_gather, type, monoid::none, 0, n);
+    detail::compare_calls(*group_, {collective::all_gather, type, monoid::none, 0, n});
     if (all.size() / size_of(type) <= group_->limit) {
       auto const [count, first] = as_int(n);
       detail::mpi_check(MPI_Allgatherv(mine.data(), count[at(rank())], detail::mpi_type(type), all.data(), count.data(),
@@ -82,7 +92,7 @@ public:
     for (int r = 0; r < size(); ++r) send_to_all(piece(all, n, r, type), type, r);
   }
   void reduce_scatter(const_byte_span all, byte_span mine, rank_counts n, wire_type type, monoid how) {
-    detail::compare_calls(*group_, collective::reduce_scatter, type, how, 0, n);
+    detail::compare_calls(*group_, {collective::reduce_scatter, type, how, 0, n});
     if (all.size() / size_of(type) <= group_->limit) {
       auto const count = as_int(n).first;
       detail::mpi_check(
@@ -93,7 +103,7 @@ public:
     for (int r = 0; r < size(); ++r) reduce_to(r, piece(all, n, r, type), r == rank() ? mine : byte_span{}, type, how);
   }
   void all_to_all(const_byte_span from, rank_counts send, byte_span into, rank_counts receive, wire_type type) {
-    detail::compare_calls(*group_, collective::all_to_all, type);
+    detail::compare_calls(*group_, {collective::all_to_all, type});
     // Whether it fits differs from rank to rank, so that all have to agree on the way.
     int fits = (std::max)(from.size(), into.size()) / size_of(type) <= group_->limit, all_fit = 0;
     detail::mpi_check(MPI_Allreduce(&fits, &all_fit, 1, MPI_INT, MPI_LAND, group_->comm), "MPI_Allreduce");
@@ -118,7 +128,7 @@ public:
     return std::make_unique<detail::mpi_exchange>(group_, sends, receives);
   }
   world split(int color, int key) {
-    detail::compare_calls(*group_, collective::split);
+    detail::compare_calls(*group_, {collective::split});
     MPI_Comm own = MPI_COMM_NULL;
     detail::mpi_check(MPI_Comm_split(group_->comm, color, key, &own), "MPI_Comm_split");
     return like_this(own);
@@ -135,9 +145,11 @@ public:
   }
 
 private:
+  friend class environment;
+
   world like_this(MPI_Comm own) const {
     world part = *this;
-    part.group_ = std::make_shared<detail::mpi_group>(own);
+    part.group_ = std::make_shared<detail::mpi_group>(own, group_->watch);
     part.group_->limit = group_->limit;
     part.group_->patience = group_->patience;
     return part;
@@ -191,7 +203,8 @@ private:
 /// - one that leaves the environment and is caught: MPI_Abort when the program ends, so that its handler can speak
 /// first;
 /// - one caught inside that destroyed a mesh: MPI_Abort, unless the other ranks come to their end too within three
-/// seconds.
+/// seconds;
+/// - a rank that leaves main while another waits for it: MPI_Abort by that one, which names it (world::compare_calls).
 class environment {
 public:
   environment(int& argc, char**& argv) {
@@ -202,6 +215,7 @@ public:
       ours_ = true;
     }
     world_ = std::make_unique<mpi::world>(MPI_COMM_WORLD);
+    watch_ = world_->group_->watch;
     previous_ = std::set_terminate(&on_terminate);
   }
   environment(environment const&) = delete;
@@ -216,6 +230,7 @@ public:
     world_.reset();
     if (ours_) {
       take_leave();
+      watch_.reset();
       MPI_Finalize();
     }
     std::set_terminate(previous_);
@@ -234,8 +249,9 @@ private:
     }
     detail::mpi_end_all("std::terminate was called");
   }
-  /// MPI_Finalize waits for all ranks; a rank that knows of an exception does not wait for ever.
-  static void take_leave() {
+  /// MPI_Finalize waits for all ranks. Those that wait for this one hear that it has left; a rank that knows of an exception does
+  /// not wait for ever.
+  void take_leave() const {
     using clock = std::chrono::steady_clock;
     MPI_Request all_here = MPI_REQUEST_NULL;
     MPI_Ibarrier(MPI_COMM_WORLD, &all_here);
@@ -243,6 +259,7 @@ private:
     for (int here = 0; MPI_Test(&all_here, &here, MPI_STATUS_IGNORE) == MPI_SUCCESS && here == 0;) {
       if (detail::unwinding_witness::saw_one() && clock::now() - begin > std::chrono::seconds(3))
         detail::mpi_end_all("an exception ended its work, and the other ranks have not ended within 3 s");
+      watch_->answer_that_it_left();
       std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
   }
@@ -250,6 +267,7 @@ private:
   bool ours_ = false;
   int at_birth_ = std::uncaught_exceptions();
   std::unique_ptr<mpi::world> world_;
+  std::shared_ptr<detail::mpi_watch> watch_;
   std::terminate_handler previous_ = nullptr;
 };
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <stdexcept>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include <sla/adapter/mpi.hpp>
@@ -82,7 +83,6 @@ int killed(int argc, char** argv) {
 /// Rank 1 waits for all ranks, the others for a part of them.
 int elsewhere(int argc, char** argv) {
   sla::mpi::environment mpi(argc, argv);
-  mpi.world().compare_calls(std::chrono::seconds(1));
   auto const c = erase(mpi.world());
   auto const pair = c->split(c->rank() / 2, 0);
   begin(mpi.world());
@@ -91,6 +91,54 @@ int elsewhere(int argc, char** argv) {
   else
     all_reduce(*pair, 1.0);
   c->barrier();
+  return 0;
+}
+
+/// Rank 2 leaves main while the others wait for it: rank 0 for all, rank 1 for a message.
+int leaves(int argc, char** argv) {
+  sla::mpi::environment mpi(argc, argv);
+  auto const c = erase(mpi.world());
+  begin(mpi.world());
+  if (c->rank() == 2) return 0;
+  double value = 0;
+  std::vector<sla::incoming_message> const receives{sla::receive_from(2, std::span<double>(&value, 1))};
+  if (c->rank() == 1) c->start({}, receives)->wait();
+  all_reduce(*c, 1.0);
+  return 0;
+}
+
+/// Rank 1 makes another call, of few values, of many, or for a message.
+int other(int argc, char** argv, std::string_view how) {
+  sla::mpi::environment mpi(argc, argv);
+  auto const c = erase(mpi.world());
+  begin(mpi.world());
+  std::vector<double> many(1000, 1.0);
+  double value = 0;
+  std::vector<sla::incoming_message> const receives{sla::receive_from(0, std::span<double>(&value, 1))};
+  try {
+    if (c->rank() != 1)
+      all_reduce(*c, 1.0);
+    else if (how == "other_call")
+      c->barrier();
+    else if (how == "other_size")
+      all_reduce(*c, std::span<double>(many));
+    else
+      c->start({}, receives)->wait();
+  } catch (sla::rank_error const& e) {
+    std::fprintf(stderr, "rank %d heard: %s\n", c->rank(), e.what());
+    return 1;
+  }
+  return 0;
+}
+
+/// Rank 1 computes for longer than the others' patience: they wait.
+int late(int argc, char** argv) {
+  sla::mpi::environment mpi(argc, argv);
+  auto const c = erase(mpi.world());
+  begin(mpi.world());
+  if (c->rank() == 1) std::this_thread::sleep_for(std::chrono::seconds(4));
+  double const sum = all_reduce(*c, 1.0);
+  if (c->rank() == 0) std::printf("all ranks went on with %g\n", sum);
   return 0;
 }
 
@@ -103,6 +151,9 @@ int main(int argc, char** argv) {
   if (how == "together") return together(argc, argv);
   if (how == "elsewhere") return elsewhere(argc, argv);
   if (how == "killed") return killed(argc, argv);
+  if (how == "leaves") return leaves(argc, argv);
+  if (how == "late") return late(argc, argv);
+  if (how.substr(0, 5) == "other") return other(argc, argv, how);
   sla::mpi::environment mpi(argc, argv);
   work(mpi.world()); // nobody catches
   return 0;

@@ -1,16 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the MPI engine is made of: a communicator of our own with its folds, messages under way, the comparison of the
-// ranks' calls, and how a failing rank ends the others. The engine itself is in adapter/mpi.hpp.
+// What the MPI engine is made of: a communicator of our own with its folds, the meeting of all ranks in a call, in which calls are
+// compared and few values folded, and messages under way. The engine itself is in adapter/mpi.hpp.
 #pragma once
-
-// The C interface; the C++ one of old is deprecated and wants another library.
-#ifndef OMPI_SKIP_MPICXX
-#define OMPI_SKIP_MPICXX 1
-#endif
-#ifndef MPICH_SKIP_MPICXX
-#define MPICH_SKIP_MPICXX 1
-#endif
-#include <mpi.h>
 
 #include <algorithm>
 #include <array>
@@ -29,39 +20,11 @@
 #include <utility>
 #include <vector>
 
+#include <sla/adapter/mpi/failure.hpp>
 #include <sla/core/error.hpp>
 #include <sla/dist/communicator.hpp>
 
 namespace sla::detail {
-
-inline void mpi_check(int code, std::string_view call) {
-  if (code == MPI_SUCCESS) return;
-  std::array<char, MPI_MAX_ERROR_STRING> why{};
-  int length = 0;
-  MPI_Error_string(code, why.data(), &length);
-  throw error(text(call, " failed: ", std::string_view(why.data(), static_cast<std::size_t>(length))));
-}
-
-inline bool mpi_is_over() {
-  int over = 0;
-  MPI_Finalized(&over);
-  return over != 0;
-}
-
-/// Says on stderr what failed.
-inline void mpi_say(std::string_view why) {
-  int rank = 0, size = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  std::fprintf(stderr, "sla: rank %d of %d failed: %.*s\n", rank, size, static_cast<int>(why.size()), why.data());
-  std::fflush(nullptr);
-}
-/// Says what failed and ends all ranks.
-[[noreturn]] inline void mpi_end_all(std::string_view why) {
-  mpi_say(why);
-  MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-  std::abort();
-}
 
 inline MPI_Datatype mpi_type(wire_type type) {
   MPI_Datatype const types[] = {MPI_BYTE, MPI_INT32_T, MPI_INT64_T, MPI_UINT64_T, MPI_FLOAT, MPI_DOUBLE, MPI_UINT16_T};
@@ -84,11 +47,13 @@ struct mpi_group {
   int size = 0, rank = 0;
   std::size_t limit = INT_MAX;   // elements in one call of MPI
   std::array<MPI_Op, 6> folds{}; // by monoid
-  std::chrono::nanoseconds patience{
-      0};                // how long a call waits for the others' calls to compare with; 0 compares nothing
-  std::string_view step; // of the next call
+  std::chrono::nanoseconds patience = std::chrono::seconds(2); // before a rank asks the one it waits for; 0 compares nothing
+  std::string_view step;                                       // of the next call
+  std::shared_ptr<mpi_watch> watch;
+  static constexpr std::size_t room = 2048;           // bytes of all ranks that a meeting carries: messages that leave at once
+  std::vector<std::byte> meeting = std::vector<std::byte>(sizeof(std::uint64_t) + room);
 
-  explicit mpi_group(MPI_Comm own) : comm(own) {
+  mpi_group(MPI_Comm own, std::shared_ptr<mpi_watch> shared) : comm(own), watch(std::move(shared)) {
     mpi_check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     MPI_Comm_size(comm, &size);
     MPI_Comm_rank(comm, &rank);
@@ -115,73 +80,126 @@ private:
   }
 };
 
-/// What this rank is about to call, in words that equal those of the other ranks when the calls agree.
-inline std::string words_of_call(collective what, wire_type type, monoid how, int root, rank_counts n) {
-  std::string out(name_of(what));
-  if (what == collective::barrier || what == collective::split) return out;
-  out += what == collective::broadcast ? text("(root ", root, ", ")
-         : how == monoid::none         ? "("
-                                       : text("(", name_of(how), ", ");
-  for (std::size_t k = 0; k < n.size(); ++k) out += text(k ? "+" : "", n[k]);
-  return out + text(n.empty() ? "" : " x ", name_of(type), ")");
-}
-
-/// Compares the calls of all ranks before they are made. Errors: rank_error on every rank, which names two calls that
-/// differ; a rank that gets no answer within the patience of its group ends all, with words of what it waits in.
-inline void compare_calls(mpi_group& group, collective what, wire_type type = wire_type::byte,
-                          monoid how = monoid::none, int root = 0, rank_counts n = {}) {
-  std::string_view const step = std::exchange(group.step, {});
-  if (group.patience == std::chrono::nanoseconds::zero()) return;
-  std::string words = words_of_call(what, type, how, root, n);
-  if (!step.empty()) words = text(step, ", by ", words);
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (char const c : words) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  std::vector<std::uint64_t> all(static_cast<std::size_t>(group.size));
-  MPI_Request answer = MPI_REQUEST_NULL;
-  mpi_check(MPI_Iallgather(&hash, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, group.comm, &answer), "MPI_Iallgather");
+/// Calls done() until it is true. Where that takes long, it asks whether it ever will be: `whom()` is the rank that is waited
+/// for, in what `words()` say.
+template <class Done, class Whom, class Words>
+void mpi_wait(mpi_group& group, Done const& done, Whom const& whom, Words const& words) {
+  for (int turn = 0; turn < 1000; ++turn)
+    if (done()) return;
   auto const begin = std::chrono::steady_clock::now();
-  for (int here = 0; here == 0;) {
-    mpi_check(MPI_Test(&answer, &here, MPI_STATUS_IGNORE), "MPI_Test");
-    if (here == 0 && std::chrono::steady_clock::now() - begin > group.patience) {
-      double const seconds = std::chrono::duration<double>(group.patience).count();
-      mpi_say(text("no answer in ", seconds, " s: it called ", words));
-      std::this_thread::sleep_for(std::chrono::milliseconds(300)); // so that ranks which wait elsewhere say it too
-      mpi_end_all("the ranks do not make the same calls");
-    }
-  }
-  if (std::all_of(all.begin(), all.end(), [&](std::uint64_t other) { return other == all[0]; })) return;
-  constexpr std::size_t room = 256;
-  words.resize(room, ' ');
-  std::string heard(room * all.size(), ' ');
-  mpi_check(MPI_Allgather(words.data(), room, MPI_CHAR, heard.data(), room, MPI_CHAR, group.comm), "MPI_Allgather");
-  std::size_t const other =
-      std::size_t(std::find_if(all.begin(), all.end(), [&](std::uint64_t h) { return h != all[0]; }) - all.begin());
-  auto const said = [&](std::size_t r) {
-    std::string const line = heard.substr(r * room, room);
-    return line.substr(0, line.find_last_not_of(' ') + 1);
-  };
-  throw rank_error(static_cast<int>(other),
-                   text("the ranks disagree: rank 0 called ", said(0), " and rank ", other, " called ", said(other),
-                        "; all ranks make the same calls in the same order"));
+  while (group.patience == std::chrono::nanoseconds::zero() || std::chrono::steady_clock::now() - begin < group.patience)
+    if (done()) return;
+  for (mpi_watch::long_wait wait(*group.watch, group.comm, whom(), words()); !done();) wait.look();
 }
 
-/// Notes that an exception destroyed the object it is a member of: then the other ranks may be waiting for this one.
-class unwinding_witness {
-public:
-  static bool& saw_one() {
-    static bool saw = false;
-    return saw;
-  }
-  unwinding_witness() = default;
-  unwinding_witness(unwinding_witness const&) : unwinding_witness() {}
-  unwinding_witness& operator=(unwinding_witness const&) { return *this; }
-  ~unwinding_witness() {
-    if (std::uncaught_exceptions() > at_birth_) saw_one() = true;
-  }
+/// What this rank is about to call.
+struct mpi_call {
+  collective what;
+  wire_type type = wire_type::byte;
+  monoid how = monoid::none;
+  int root = 0;
+  rank_counts n{};
+  std::string_view step{};
 
-private:
-  int at_birth_ = std::uncaught_exceptions();
+  /// In words that equal those of the other ranks when the calls agree.
+  std::string words() const {
+    std::string out = step.empty() ? "" : text(step, ", by ");
+    out += name_of(what);
+    if (what == collective::barrier || what == collective::split) return out;
+    out += what == collective::broadcast ? text("(root ", root, ", ")
+           : how == monoid::none         ? "("
+                                         : text("(", name_of(how), ", ");
+    for (std::size_t k = 0; k < n.size(); ++k) out += text(k ? "+" : "", n[k]);
+    return out + text(n.empty() ? "" : " x ", name_of(type), ")");
+  }
+  /// A number that is not 0, and differs where the words do.
+  std::uint64_t hash() const {
+    std::uint64_t out = 0xcbf29ce484222325ULL;
+    auto const add = [&](std::uint64_t v) { out = (out ^ v) * 0x100000001b3ULL; };
+    for (char const c : step) add(static_cast<unsigned char>(c));
+    for (int const v : {static_cast<int>(what), static_cast<int>(type), static_cast<int>(how), root}) add(static_cast<std::uint64_t>(v) + 1);
+    for (std::size_t const v : n) add(v + 1);
+    return out | 1;
+  }
 };
+
+/// Every rank's call is told to all: they differ.
+[[noreturn]] inline void refuse_calls(mpi_group& group, mpi_call const& call) {
+  constexpr std::size_t room = 256;
+  std::string mine = call.words(), heard(room * static_cast<std::size_t>(group.size), ' ');
+  mine.resize(room, ' ');
+  mpi_check(MPI_Allgather(mine.data(), room, MPI_CHAR, heard.data(), room, MPI_CHAR, group.comm), "MPI_Allgather");
+  auto const said = [&](int r) { return std::string_view(heard).substr(static_cast<std::size_t>(r) * room, room); };
+  int other = 1;
+  while (other < group.size - 1 && said(other) == said(0)) ++other;
+  auto const trimmed = [&](int r) { return said(r).substr(0, said(r).find_last_not_of(' ') + 1); };
+  throw rank_error(other, text("the ranks disagree: rank 0 called ", trimmed(0), " and rank ", other, " called ", trimmed(other),
+                               "; all ranks make the same calls in the same order, with the same options and observers"));
+}
+
+/// All ranks meet before, or instead of, a collective: their calls are compared up a binomial tree, with what they hand in; rank 0
+/// has `join` make one of all, which lie in the order of the ranks, and it goes down to all. They hand in as many bytes as one
+/// another, at most `room` in all. Errors: rank_error on every rank, which names two calls that differ.
+/// Cost: 2 log2(ranks) messages one after the other.
+template <class Join>
+void meet(mpi_group& group, mpi_call const& call, byte_span mine, Join const& join) {
+  if (group.size == 1) return;
+  constexpr int tag = 1;
+  constexpr std::size_t head = sizeof(std::uint64_t);
+  std::array<std::byte, head + mpi_group::room> from;
+  auto const receive = [&](int source) {
+    MPI_Request arrival = MPI_REQUEST_NULL;
+    MPI_Status status;
+    mpi_check(MPI_Irecv(from.data(), static_cast<int>(from.size()), MPI_BYTE, source, tag, group.comm, &arrival), "MPI_Irecv");
+    mpi_wait(
+        group,
+        [&] {
+          int here = 0;
+          mpi_check(MPI_Test(&arrival, &here, &status), "MPI_Test");
+          return here != 0;
+        },
+        [&] { return source; }, [&] { return call.words(); });
+    int got = 0;
+    MPI_Get_count(&status, MPI_BYTE, &got);
+    return static_cast<std::size_t>(got) - head;
+  };
+  auto const send = [&](int to, std::size_t bytes) {
+    mpi_check(MPI_Send(group.meeting.data(), static_cast<int>(head + bytes), MPI_BYTE, to, tag, group.comm), "MPI_Send");
+  };
+  std::byte* const all = group.meeting.data() + head;
+  std::uint64_t hash = call.hash();
+  std::size_t held = mine.size();
+  copy_bytes(all, mine.data(), held);
+  int reach = 1;
+  for (; reach < group.size && (group.rank & reach) == 0; reach *= 2) {
+    if (group.rank + reach >= group.size) continue;
+    std::size_t const bytes = receive(group.rank + reach);
+    std::uint64_t theirs = 0;
+    copy_bytes(reinterpret_cast<std::byte*>(&theirs), from.data(), head);
+    if (theirs != hash) hash = 0;
+    if (hash == 0) continue;
+    copy_bytes(all + held, from.data() + head, bytes);
+    held += bytes;
+  }
+  copy_bytes(group.meeting.data(), reinterpret_cast<std::byte const*>(&hash), head);
+  if (group.rank == 0) {
+    if (hash != 0) join(all);
+  } else {
+    send(group.rank - reach, hash == 0 ? 0 : held);
+    std::size_t const bytes = receive(group.rank - reach);
+    copy_bytes(group.meeting.data(), from.data(), head + (std::min)(bytes, mine.size()));
+    copy_bytes(reinterpret_cast<std::byte*>(&hash), from.data(), head);
+  }
+  for (reach /= 2; reach > 0; reach /= 2)
+    if (group.rank + reach < group.size) send(group.rank + reach, hash == 0 ? 0 : mine.size());
+  if (hash == 0) refuse_calls(group, call);
+  copy_bytes(mine.data(), all, mine.size());
+}
+/// Compares the calls of all ranks before they are made.
+inline void compare_calls(mpi_group& group, mpi_call call) {
+  call.step = std::exchange(group.step, {});
+  if (group.patience != std::chrono::nanoseconds::zero()) meet(group, call, {}, [](std::byte*) {});
+}
 
 class mpi_exchange final : public exchange {
 public:
@@ -189,11 +207,11 @@ public:
       : group_(std::move(group)), receives_(receives.begin(), receives.end()) {
     for (incoming_message const& m : receives)
       in_pieces(m.data.size(), [&](std::size_t at, int count) {
-        mpi_check(MPI_Irecv(m.data.data() + at, count, MPI_BYTE, m.rank, 0, group_->comm, next()), "MPI_Irecv");
+        mpi_check(MPI_Irecv(m.data.data() + at, count, MPI_BYTE, m.rank, 0, group_->comm, next(m.rank)), "MPI_Irecv");
       });
     for (outgoing_message const& m : sends)
       in_pieces(m.data.size(), [&](std::size_t at, int count) {
-        mpi_check(MPI_Isend(m.data.data() + at, count, MPI_BYTE, m.rank, 0, group_->comm, next()), "MPI_Isend");
+        mpi_check(MPI_Isend(m.data.data() + at, count, MPI_BYTE, m.rank, 0, group_->comm, next(m.rank)), "MPI_Isend");
       });
   }
   ~mpi_exchange() override {
@@ -206,11 +224,29 @@ public:
   }
   void wait() override {
     std::vector<MPI_Status> status(requests_.size());
-    int const code = MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), status.data());
+    int code = MPI_SUCCESS;
+    mpi_wait(
+        *group_,
+        [&] {
+          int here = 0;
+          code = MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &here, status.data());
+          return here != 0 || code != MPI_SUCCESS;
+        },
+        [&] {
+          std::size_t k = 0;
+          while (k + 1 < requests_.size() && is_done(requests_[k])) ++k;
+          return whom_[k];
+        },
+        [] { return std::string("an exchange of messages"); });
     requests_.clear();
     if (code == MPI_ERR_IN_STATUS)
-      for (MPI_Status const& s : status) mpi_check(s.MPI_ERROR, text("a message to rank ", group_->rank));
-    mpi_check(code, "MPI_Waitall");
+      for (MPI_Status const& s : status) {
+        if (s.MPI_ERROR == MPI_ERR_TRUNCATE)
+          throw rank_error(s.MPI_SOURCE, text("a message from rank ", s.MPI_SOURCE, " to rank ", group_->rank,
+                                              " is longer than the receiver expects: the ranks do not make the same calls, or of other sizes"));
+        mpi_check(s.MPI_ERROR, text("a message to rank ", group_->rank));
+      }
+    mpi_check(code, "MPI_Testall");
     std::size_t k = 0;
     for (incoming_message const& m : std::exchange(receives_, {}))
       in_pieces(m.data.size(), [&](std::size_t, int expected) {
@@ -222,11 +258,7 @@ public:
       });
   }
   bool done() override {
-    return std::all_of(requests_.begin(), requests_.end(), [](MPI_Request r) {
-      int finished = 0;
-      mpi_check(MPI_Request_get_status(r, &finished, MPI_STATUS_IGNORE), "MPI_Request_get_status");
-      return finished != 0;
-    });
+    return std::all_of(requests_.begin(), requests_.end(), is_done);
   }
 
 private:
@@ -240,11 +272,20 @@ private:
       at += count;
     } while (at < size);
   }
-  MPI_Request* next() { return &requests_.emplace_back(MPI_REQUEST_NULL); }
+  MPI_Request* next(int whom) {
+    whom_.push_back(whom);
+    return &requests_.emplace_back(MPI_REQUEST_NULL);
+  }
+  static bool is_done(MPI_Request r) {
+    int finished = 0;
+    mpi_check(MPI_Request_get_status(r, &finished, MPI_STATUS_IGNORE), "MPI_Request_get_status");
+    return finished != 0;
+  }
 
   std::shared_ptr<mpi_group> group_;
   std::vector<incoming_message> receives_;
   std::vector<MPI_Request> requests_;
+  std::vector<int> whom_; // each of them is to or from
 };
 
 } // namespace sla::detail
