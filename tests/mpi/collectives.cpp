@@ -19,6 +19,9 @@ int main(int argc, char** argv) {
 
   auto const c = erase(mpi.world());
   expect(c->engine() == "mpi", "the engine's name");
+  std::vector<double> some(200, 1.0 + c->rank()); // folded on the way to rank 0
+  all_reduce(*c, std::span<double>(some));
+  expect(some == std::vector<double>(200, c->size() * (c->size() + 1) / 2.0), "the sum of 200 numbers of each rank");
   if (c->size() > 1) {
     double data[2] = {1, 2};
     std::vector<sla::outgoing_message> const sends{sla::send_to(1, std::span<double const>(data, 1))};

@@ -68,12 +68,10 @@ public:
   void all_reduce(byte_span data, wire_type type, monoid how) {
     std::size_t const count = data.size() / size_of(type);
     detail::mpi_call call{collective::all_reduce, type, how, 0, {&count, 1}};
-    bool const few = data.size() * static_cast<std::size_t>(size()) <= detail::mpi_group::room && count <= group_->limit;
+    bool const few = data.size() <= detail::mpi_group::room && count <= group_->limit;
     if (few && group_->patience != std::chrono::nanoseconds::zero()) {
       call.step = std::exchange(group_->step, {});
-      return detail::meet(*group_, call, data, [&](std::byte* all) {
-        for (int r = 1; r < size(); ++r) detail::fold_bytes(type, how, all, all + at(r) * data.size(), count);
-      });
+      return detail::meet(*group_, call, data, [&](std::byte* into, std::byte const* from) { detail::fold_bytes(type, how, into, from, count); });
     }
     detail::compare_calls(*group_, call);
     reduce_to(0, data, data, type, how);

@@ -50,7 +50,7 @@ struct mpi_group {
   std::chrono::nanoseconds patience = std::chrono::seconds(2); // before a rank asks the one it waits for; 0 compares nothing
   std::string_view step;                                       // of the next call
   std::shared_ptr<mpi_watch> watch;
-  static constexpr std::size_t room = 2048;           // bytes of all ranks that a meeting carries: messages that leave at once
+  static constexpr std::size_t room = 2048;           // bytes that a message of a meeting carries, so that it leaves at once
   std::vector<std::byte> meeting = std::vector<std::byte>(sizeof(std::uint64_t) + room);
 
   mpi_group(MPI_Comm own, std::shared_ptr<mpi_watch> shared) : comm(own), watch(std::move(shared)) {
@@ -137,12 +137,12 @@ struct mpi_call {
                                "; all ranks make the same calls in the same order, with the same options and observers"));
 }
 
-/// All ranks meet before, or instead of, a collective: their calls are compared up a binomial tree, with what they hand in; rank 0
-/// has `join` make one of all, which lie in the order of the ranks, and it goes down to all. They hand in as many bytes as one
-/// another, at most `room` in all. Errors: rank_error on every rank, which names two calls that differ.
-/// Cost: 2 log2(ranks) messages one after the other.
-template <class Join>
-void meet(mpi_group& group, mpi_call const& call, byte_span mine, Join const& join) {
+/// All ranks meet before, or instead of, a collective: their calls are compared up a binomial tree, with what they hand in, at most
+/// `room` bytes each, which fold(into, from) makes one of in the order of the ranks: all at rank 0 if they have room together, as
+/// the threads engine does, else on the way. The result goes down to all. Errors: rank_error on every rank, which names two
+/// calls that differ. Cost: 2 log2(ranks) messages one after the other.
+template <class Fold>
+void meet(mpi_group& group, mpi_call const& call, byte_span mine, Fold const& fold) {
   if (group.size == 1) return;
   constexpr int tag = 1;
   constexpr std::size_t head = sizeof(std::uint64_t);
@@ -168,6 +168,7 @@ void meet(mpi_group& group, mpi_call const& call, byte_span mine, Join const& jo
   };
   std::byte* const all = group.meeting.data() + head;
   std::uint64_t hash = call.hash();
+  bool const together = mine.size() * static_cast<std::size_t>(group.size) <= mpi_group::room;
   std::size_t held = mine.size();
   copy_bytes(all, mine.data(), held);
   int reach = 1;
@@ -178,12 +179,14 @@ void meet(mpi_group& group, mpi_call const& call, byte_span mine, Join const& jo
     copy_bytes(reinterpret_cast<std::byte*>(&theirs), from.data(), head);
     if (theirs != hash) hash = 0;
     if (hash == 0) continue;
-    copy_bytes(all + held, from.data() + head, bytes);
-    held += bytes;
+    if (together)
+      copy_bytes(all + std::exchange(held, held + bytes), from.data() + head, bytes);
+    else
+      fold(all, from.data() + head);
   }
   copy_bytes(group.meeting.data(), reinterpret_cast<std::byte const*>(&hash), head);
   if (group.rank == 0) {
-    if (hash != 0) join(all);
+    for (std::size_t at = mine.size(); at < held && hash != 0; at += mine.size()) fold(all, all + at);
   } else {
     send(group.rank - reach, hash == 0 ? 0 : held);
     std::size_t const bytes = receive(group.rank - reach);
@@ -198,7 +201,7 @@ void meet(mpi_group& group, mpi_call const& call, byte_span mine, Join const& jo
 /// Compares the calls of all ranks before they are made.
 inline void compare_calls(mpi_group& group, mpi_call call) {
   call.step = std::exchange(group.step, {});
-  if (group.patience != std::chrono::nanoseconds::zero()) meet(group, call, {}, [](std::byte*) {});
+  if (group.patience != std::chrono::nanoseconds::zero()) meet(group, call, {}, [](std::byte*, std::byte const*) {});
 }
 
 class mpi_exchange final : public exchange {
