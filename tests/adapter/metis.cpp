@@ -57,7 +57,7 @@ TEST_CASE("the graph is that of A + A^T") {
   check_graph(problems::poisson<double>({300, 250}));  // on several threads
   check_graph(problems::poisson<double, Dia>({40, 30}));
   check_graph(from_triplets<double>(4, 4, std::vector{0, 1, 1, 3}, std::vector{1, 2, 3, 0}, std::vector{1.0, 1.0, 1.0, 1.0}));  // as many above as below?
-  check_graph(suite::scattered<double>(9000, 9000, 20000));
+  check_graph(suite::scattered<double>(40000, 40000, 80000));
   // A large ring, one way round in the first half and the other way in the second: as many entries above as below.
   std::vector<index_t> row, col;
   for (index_t i = 0; i < 40000; ++i) row.push_back(i < 20000 ? i : (i + 1) % 40000), col.push_back(i < 20000 ? i + 1 : i);

@@ -15,7 +15,7 @@ namespace test_reduce {
 using namespace sla;
 
 TEST_CASE("reductions agree with loops") {
-  for (index_t n : {0, 1, 7, 8, 9, 1023, 1024, 1025, 40001}) {
+  for (index_t n : {0, 1, 7, 8, 9, 1023, 1024, 1025, 70001}) {
     auto x = random<double>(n, 1), y = random<double>(n, 2);
     long double xy = 0, s = 0, s1 = 0, s2 = 0, largest = 0, lo = INFINITY, hi = -INFINITY;
     for (index_t i = 0; i < n; ++i) {

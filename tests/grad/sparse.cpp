@@ -45,7 +45,7 @@ auto const multiplied = [](auto const& A, auto const& B) { return A * B; };
 TEST_CASE("products: each cotangent on the pattern of its operand") {
   auto const A = example(40, 30, 200, 1), B = example(30, 50, 200, 2);
   check_pair(A, B, direction(B, 3), multiplied);
-  auto const L = example(3000, 2000, 20000, 1), R = example(2000, 2500, 20000, 2);  // on several threads
+  auto const L = example(3000, 2000, 40000, 1), R = example(2000, 2500, 40000, 2);  // on several threads
   check_pair(L, R, direction(R, 3), multiplied);
 }
 

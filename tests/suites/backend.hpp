@@ -70,6 +70,6 @@ void backend_suite(Make const& make, double bound) {
   compare_with_serial(make, to<Dia>(A), random<T>(n, 1), {1, n, 1, 1}, bound);
   compare_with_serial(make, to<Coo<>>(A), random<T>(n, 1), {1, n, 1, 1}, bound);
   compare_with_serial(make, to_batch(A, 3), random<T, Extents<dyn, dyn>>({3, n}, 3), {3, n, 1, 1}, bound);
-  compare_with_serial(make, to_batch<2>(to_blocks<2, 2>(A)), random<T, Extents<2, dyn, 2, 3>>({2, n / 2, 2, 3}, 5), {2, n / 2, 6, 3}, bound);
+  compare_with_serial(make, to_batch<3>(to_blocks<2, 2>(A)), random<T, Extents<3, dyn, 2, 3>>({3, n / 2, 2, 3}, 5), {3, n / 2, 6, 3}, bound);
 }
 }  // namespace suites

@@ -30,7 +30,7 @@ TEST_CASE("to_blocks and unblocked keep the matrix") {
   CHECK(B.rows() == 4);
   CHECK(B.cols() == 9);
   CHECK(B.domain() == Extents<dyn, 2>(9, 2));
-  random_triplets const large(20000, 400, 60000, 3);
+  random_triplets const large(40000, 200, 60000, 3);
   CHECK(equals(unblocked(to_blocks<4, 4>(large.build())), large.dense()));
 }
 

@@ -99,11 +99,11 @@ TEST_CASE("random matrices: the same numbers everywhere, for any number of threa
   CHECK(problems::grid_laplacian({40, 30}, 5, 12).values()[1] == -0x1.a81ea30f2ccc0p+10);
   for (index_t k : {0, 1, 4, 30}) {
     set_threads(1);
-    auto const one = problems::random_sparse(9000, 20, k, 1);
+    auto const one = problems::random_sparse(40000, 20, k, 1);
     set_threads(4);
-    CHECK(same(one, problems::random_sparse(9000, 20, k, 1)));
+    CHECK(same(one, problems::random_sparse(40000, 20, k, 1)));
     set_threads(0);
-    CHECK(one.nnz() == 9000 * (std::min)(k, index_t(20)));
+    CHECK(one.nnz() == 40000 * (std::min)(k, index_t(20)));
     CHECK(has_sorted_columns(one.pattern()));
   }
   CHECK_FALSE(same(problems::random_sparse(50, 50, 4, 1), problems::random_sparse(50, 50, 4, 2)));

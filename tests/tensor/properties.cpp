@@ -232,8 +232,8 @@ TEST_CASE("connected components are those of a search") {
     }
     set_threads(0);
   };
-  check(problems::poisson({150, 90}));
-  for (index_t entries : {3000, 9000, 20000}) check(random_triplets(20000, 20000, entries, 3).build());
+  check(problems::poisson({250, 150}));
+  for (index_t entries : {6000, 18000, 40000}) check(random_triplets(40000, 40000, entries, 3).build());
   check(problems::elasticity({5, 4}));
   check(problems::random_sparse(300, 300, 0, 1));
   check(sparse_tensor<double>{});

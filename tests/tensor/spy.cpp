@@ -43,7 +43,7 @@ TEST_CASE("a large matrix is counted into cells, each entry once, whatever the t
       A.pattern().view().for_row(i, [&](index_t, index_t j) { ++expected[std::size_t(i * height / A.rows() * width + j * width / A.cols())]; });
     for (index_t k = 0; k < height * width; ++k) REQUIRE(p.count(k / width, k % width) == expected[std::size_t(k)]);
   };
-  check(problems::poisson({150, 100}), 60, 60, 60);
+  check(problems::poisson({250, 150}), 60, 60, 60);
   check(problems::poisson({40, 40}), 7, 7, 7);
   check(random_triplets(300, 20, 900, 1).build(), 50, 200, 20);
   check(random_triplets(20, 300, 900, 2).build(), 50, 4, 50);

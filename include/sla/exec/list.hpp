@@ -19,16 +19,20 @@ class list_walk {
 public:
   list_walk(std::vector<index_t> const& cuts, frame const& f) : cuts_(cuts), f_(f), block_((std::max)(index_t(1), block_elements / f.inner)), before_(1, 0) {
     for (std::size_t k = 0; k + 1 < cuts.size(); ++k) before_.push_back(before_.back() + (cuts[k + 1] - cuts[k] + block_ - 1) / block_);
-    index_t const threads = cuts.back() * f.inner < serial_below ? 1 : (std::min)(index_t(threads_in_use()), (std::max)(index_t(1), blocks()));
+    index_t const threads = (std::min)(index_t(threads_in_use()), (std::max)(index_t(1), blocks()));
     for (index_t t = 0; t <= threads; ++t) shares_.push_back(blocks() * t / threads);
   }
   index_t blocks() const { return before_.back(); }
   index_t blocks_of(index_t k) const { return before_[std::size_t(k) + 1] - before_[std::size_t(k)]; }
 
+  /// One more statement is in the pass, which stays on one thread where it is light work in all.
+  void add_statement() { work_ += double(cuts_.back() * f_.inner); }
+
   /// Gives each thread as much work, where work(row) is what the rows before it take.
   template <class Work>
   void balance(Work const& work) {
     double const first = work(0), all = work(cuts_.back()) - first;
+    work_ += all * double(f_.inner);
     for (std::size_t t = 1, threads = shares_.size() - 1; t < threads; ++t) {
       index_t lo = shares_[t - 1], hi = blocks();
       while (lo < hi) {
@@ -43,14 +47,15 @@ public:
   }
   /// one(context, span, n) for the n-th block.
   void run(void (*one)(void const*, row_span, index_t), void const* context) const {
-    parallel(int(shares_.size()) - 1, [&](int t) {
-      index_t n = shares_[std::size_t(t)], last = shares_[std::size_t(t) + 1];
+    auto const blocks_from = [&](index_t n, index_t last) {
       for (std::size_t k = n < last ? system_of(n) : 0; n < last; ++n) {
         while (before_[k + 1] <= n) ++k;
         index_t const row = begin(k, n), length = (std::min)(block_, cuts_[k + 1] - row);
         one(context, {row * f_.inner, length * f_.inner, index_t(k) * f_.rhs, f_.rhs}, n);
       }
-    });
+    };
+    if (work_ < light_below) return blocks_from(0, blocks());
+    parallel(int(shares_.size()) - 1, [&](int t) { blocks_from(shares_[std::size_t(t)], shares_[std::size_t(t) + 1]); });
   }
 
 private:
@@ -60,6 +65,7 @@ private:
   std::vector<index_t> const& cuts_;
   frame f_;
   index_t block_;
+  double work_ = 0;
   std::vector<index_t> before_;  ///< blocks before each system
   std::vector<index_t> shares_;
 };

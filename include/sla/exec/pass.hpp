@@ -46,7 +46,7 @@ public:
       : f_(f), range_(range), block_((std::max)(index_t(1), detail::block_elements / f.inner)) {
     index_t const rows = range.last - range.first;
     per_item_ = (rows + block_ - 1) / block_;
-    int const threads = rows * f.batch * f.inner < serial_below ? 1 : int((std::min)(index_t(max_threads), blocks()));
+    int const threads = int((std::min)(index_t(max_threads), (std::max)(index_t(1), blocks())));
     cuts_.resize(std::size_t(threads) + 1);
     for (int t = 0; t <= threads; ++t) cuts_[std::size_t(t)] = blocks() * t / threads;
   }
@@ -55,13 +55,19 @@ public:
   /// The blocks of one batch item.
   index_t blocks_of(index_t) const { return per_item_; }
 
+  /// One more statement is in the pass, which stays on one thread where it is light work in all (tensor/parallel.hpp).
+  void add_statement() { work_ += double(range_.last - range_.first) * double(f_.batch * f_.inner); }
+
+  int threads() const { return work_ < light_below ? 1 : int(cuts_.size()) - 1; }
+
   /// Gives each thread as much work, where work(row) is what the rows before it take.
   template <class Work>
   void balance(Work const& work) {
-    index_t const rows = range_.last - range_.first;
     int const threads = int(cuts_.size()) - 1;
-    if (threads == 1 || f_.batch != 1 || range_.first != 0) return;
-    double const first = work(0), all = work(rows) - first;
+    if (threads == 1) return;
+    double const first = work(range_.first), all = work(range_.last) - first;
+    work_ += all * double(f_.batch * f_.inner);
+    if (f_.batch != 1 || range_.first != 0) return;
     for (int t = 1; t < threads; ++t) {
       index_t lo = cuts_[std::size_t(t - 1)], hi = per_item_;
       while (lo < hi) {
@@ -77,19 +83,22 @@ public:
 
   /// one(context, span, n) for the n-th block. `one` knows the type of its context: this function need not be a template.
   void run(void (*one)(void const*, row_span, index_t), void const* context) const {
-    parallel(int(cuts_.size()) - 1, [&](int t) {
-      for (index_t n = cuts_[std::size_t(t)]; n < cuts_[std::size_t(t) + 1]; ++n) {
+    auto const blocks_from = [&](index_t n, index_t last) {
+      for (; n < last; ++n) {
         index_t const b = f_.batch == 1 ? 0 : n / per_item_, row = range_.first + (n - b * per_item_) * block_;
         index_t const length = (std::min)(block_, range_.last - row);
         one(context, {(b * f_.rows + row) * f_.inner, length * f_.inner, b * f_.rhs, f_.rhs}, n);
       }
-    });
+    };
+    if (threads() == 1) return blocks_from(0, blocks());
+    parallel(threads(), [&](int t) { blocks_from(cuts_[std::size_t(t)], cuts_[std::size_t(t) + 1]); });
   }
 
 private:
   frame f_;
   row_range range_;
   index_t block_, per_item_;
+  double work_ = 0;
   std::vector<index_t> cuts_;
 };
 
@@ -164,7 +173,9 @@ template <std::size_t Count, class... S, class F, class Walk, class Partials>
 void run_blocks(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, F const& f, Walk& walk, Partials& partials) {
   partials.grow(plan, pass, f, walk);
   auto balance = [&](auto const& s, int of) {
-    if (of == pass) (void)s.rebuild(detail::balance_by_products<Walk>{&walk});
+    if (of != pass) return;
+    walk.add_statement();
+    (void)s.rebuild(detail::balance_by_products<Walk>{&walk});
   };
   auto block = [&](row_span whole, index_t n) {
     auto const s = detail::span_of(f, whole);

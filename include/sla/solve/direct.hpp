@@ -56,7 +56,7 @@ struct factors {
         std::fill_n(out + first, rows * rhs, Out{});
       else
         items[std::size_t(b)]->template solve<Adjoint>(rows, rhs, columns<X, Out>{x + first, out + first, rhs});
-    });
+    }, index_t(bytes / (sizeof(number) + sizeof(int))) * rhs);
   }
 };
 

@@ -50,7 +50,7 @@ namespace detail {
 /// Errors: the first element that is NaN or infinite, by its place.
 template <class T, class E>
 void require_finite(tensor<T, E> const& x, char const* name) {
-  index_t const bad = first_where(x.size(), [p = kernel_pointer(x.data())](index_t n) { return !is_finite(p[n]); });
+  index_t const bad = first_where(x.size(), [p = kernel_pointer(x.data())](index_t n) { return !is_finite(p[n]); }, light_below);
   if (bad < 0) return;
   std::string place;
   for (int a = E::rank, n = 0; n < a; ++n) {
@@ -64,7 +64,7 @@ void require_finite(tensor<T, E> const& x, char const* name) {
 template <class T, class S, class F>
 void require_finite(sparse_tensor<T, S, F> const& A) {
   T const* const values = A.values().data();
-  index_t const bad = first_where(A.values().size(), [p = kernel_pointer(values)](index_t n) { return !is_finite(p[n]); });
+  index_t const bad = first_where(A.values().size(), [p = kernel_pointer(values)](index_t n) { return !is_finite(p[n]); }, light_below);
   if (bad < 0) return;
   index_t const item = bad / A.batch_stride(), slot = bad % A.batch_stride() / A.block_size;
   for (index_t i = 0; i < A.rows(); ++i)

@@ -43,7 +43,7 @@ To add_values(NA alpha, A const& a, NB beta, B const& b, typename To::shape_type
                            out = kernel_pointer(values.data()) + k * each](index_t lo, index_t hi) {
       for (index_t n = lo; n < hi; ++n)
         out[n] = kernel_t<V>(op::mul::apply(alpha, x[n])) + kernel_t<V>(op::mul::apply(beta, y[n]));
-    });
+    }, light_below);
   return {shape, a.shared_pattern(), std::move(values)};
 }
 

@@ -14,8 +14,8 @@ namespace sla::detail {
 
 /// part(first, last) over a static partition of [0, n); the results are merged with `a.merge(b)` in order.
 template <class R, class F>
-R merged_ranges(index_t n, F const& part) {
-  int const count = parallel_parts(n);
+R merged_ranges(index_t n, F const& part, index_t least = serial_below) {
+  int const count = parallel_parts(n, least);
   std::vector<R> results(static_cast<std::size_t>(count));
   parallel(count, [&](int t) { results[std::size_t(t)] = part(n * t / count, n * (t + 1) / count); });
   for (std::size_t t = 1; t < results.size(); ++t) results[0].merge(results[t]);
@@ -28,14 +28,13 @@ struct first_place {
 };
 /// The first k in [0, n) with holds(k), or -1.
 template <class Predicate>
-index_t first_where(index_t n, Predicate const& holds) {
-  return merged_ranges<first_place>(n,
-                                    [&](index_t lo, index_t hi) {
-                                      for (index_t k = lo; k < hi; ++k)
-                                        if (holds(k)) return first_place{k};
-                                      return first_place{};
-                                    })
-      .at;
+index_t first_where(index_t n, Predicate const& holds, index_t least = serial_below) {
+  auto const in = [&](index_t lo, index_t hi) {
+    for (index_t k = lo; k < hi; ++k)
+      if (holds(k)) return first_place{k};
+    return first_place{};
+  };
+  return merged_ranges<first_place>(n, in, least).at;
 }
 
 /// place(k, the sum of weight(0) .. weight(k - 1)) for k in [0, n), in parallel; returns the sum of all. weight is called

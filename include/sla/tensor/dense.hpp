@@ -221,7 +221,7 @@ tensor<T, E> zeros(std::type_identity_t<E> extents) {
 template <class T, class E = Extents<dyn>>
 tensor<T, E> full(std::type_identity_t<E> extents, std::type_identity_t<T> value) {
   tensor<T, E> x(extents, uninitialized);
-  parallel_ranges(x.size(), [&, p = x.data()](index_t lo, index_t hi) { std::fill(p + lo, p + hi, value); });
+  parallel_ranges(x.size(), [&, p = x.data()](index_t lo, index_t hi) { std::fill(p + lo, p + hi, value); }, light_below);
   return x;
 }
 

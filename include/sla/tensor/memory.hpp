@@ -54,13 +54,16 @@ struct host_memory {
   static void zero(void* p, std::size_t bytes) {
     parallel_ranges(index_t(bytes), [&](index_t lo, index_t hi) {
       std::memset(static_cast<char*>(p) + lo, 0, std::size_t(hi - lo));
-    });
+    }, light_bytes);
   }
   static void copy(void const* from, void* to, std::size_t bytes) {
     parallel_ranges(index_t(bytes), [&](index_t lo, index_t hi) {
       std::memcpy(static_cast<char*>(to) + lo, static_cast<char const*>(from) + lo, std::size_t(hi - lo));
-    });
+    }, light_bytes);
   }
+
+private:
+  static constexpr index_t light_bytes = 8 * light_below;
 };
 
 namespace detail {

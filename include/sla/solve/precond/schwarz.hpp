@@ -157,7 +157,7 @@ struct schwarz_view {
           for (index_t w = 0; w < width; ++w) r[(b * count + k) * width + w] = reads ? x[(b * n + j) * width + w] : X{};
         }
       apply_where_it_lies<HasRhs>(inner[i], S(shape.batch(), count, count), r, to.data() + all->first[std::size_t(i)] * each, rhs);
-    });
+    }, 4 * from.size());  // entries per row, or more
     parallel_ranges(n, [&, z = static_cast<X const*>(to.data())](index_t lo, index_t hi) {
       for (index_t j = lo; j < hi; ++j) {
         index_t const first = all->ptr[std::size_t(j)], last = own_out ? first + 1 : all->ptr[std::size_t(j) + 1];

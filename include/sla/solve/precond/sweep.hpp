@@ -11,10 +11,10 @@
 namespace sla {
 
 namespace detail {
-/// f(b) for each batch item. Items are dealt out to threads; a single item runs on the calling thread.
+/// f(b) for each batch item. Items are dealt out to threads, but a single one, or all where they have few entries together.
 template <class F>
-void for_batch_items(index_t batch, F const& f) {
-  int const parts = int((std::min)(index_t(threads_in_use()), batch));
+void for_batch_items(index_t batch, F const& f, index_t entries = serial_below) {
+  int const parts = entries < serial_below ? 1 : int((std::min)(index_t(threads_in_use()), batch));
   parallel(parts, [&](int t) {
     for (index_t b = batch * t / parts; b < batch * (t + 1) / parts; ++b) f(b);
   });

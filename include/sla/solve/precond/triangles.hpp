@@ -114,7 +114,7 @@ struct triangles_view {
         scatter_down(a, from, y, rhs), scatter_up(a, y, rhs);
       else
         gather_down(a, from, y, rhs), gather_up(a, y, rhs);
-    });
+    }, batch * slots * P * P * rhs);
   }
 
 private:
