@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Parts of objects that more than one has: `held`, shared with copies, which says so once its object was moved from (tensors
-// are empty then: tensor/dense.hpp), and `guarded`, which const functions change for several threads at once.
+// The part that an object shares with its copies, and has no longer once it was moved from: then it says so.
+// Tensors that were moved from are empty instead (tensor/dense.hpp). What threads share is in core/guarded.hpp.
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include <sla/core/error.hpp>
@@ -40,26 +39,6 @@ public:
 
 private:
   std::shared_ptr<T> part_;
-};
-
-/// What const functions of an object find out and keep, whichever thread comes first. A copy has its own from then on.
-template <class T>
-class guarded {
-public:
-  guarded() = default;
-  explicit guarded(T value) : value_(std::move(value)) {}
-  guarded(guarded const& other) : value_(other.with([](T const& value) { return value; })) {}
-
-  /// f(value), for one thread at a time.
-  template <class F>
-  auto with(F const& f) const {
-    std::lock_guard const lock(turn_);
-    return f(value_);
-  }
-
-private:
-  mutable std::mutex turn_;
-  mutable T value_{};
 };
 
 } // namespace sla::detail

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/guarded.hpp>
 #include <sla/core/held.hpp>
 #include <sla/solve/direct.hpp>
 #include <sla/solve/engine.hpp>

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include <sla/core/held.hpp>
+#include <sla/core/guarded.hpp>
 #include <sla/solve/driver.hpp>
 #include <sla/solve/precond/identity.hpp>
 #include <sla/solve/world.hpp>
