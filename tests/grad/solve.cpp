@@ -80,6 +80,18 @@ TEST_CASE("prepare inside of the function: one set-up for the value and the grad
   CHECK(taylor_rate([&](auto const& B) { return f(B, b); }, A, gA, direction(A, 4, true), 1e-5) == Approx(2).margin(0.05));
 }
 
+TEST_CASE("a traced prepared solver that was moved from says so") {
+  auto const A = stiffness();
+  auto const b = random<double>(A.rows(), 1);
+  auto const f = [](auto const& B, auto const& c) {
+    auto s = prepare(B, tight, jacobi{});
+    auto const now = std::move(s);
+    auto const x = now.solve(c), y = s.solve(c);
+    return dot(x, y);
+  };
+  CHECK_THROWS_WITH(value_and_gradient(f, A, b), Catch::Matchers::ContainsSubstring("a prepared solver was moved from"));
+}
+
 TEST_CASE("a constant operator prepared outside, or as a local: the tape shares its set-up") {
   auto const A = stiffness();
   auto const b = random<double>(A.rows(), 1), w = random<double>(A.rows(), 2);

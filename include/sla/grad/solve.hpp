@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include <sla/core/held.hpp>
 #include <sla/grad/sparse.hpp>
 #include <sla/solve/direct.hpp>
 #include <sla/solve/linear.hpp>
@@ -176,11 +177,12 @@ private:
   std::shared_ptr<Prepared const> made() const { return std::make_shared<Prepared const>(make_(a_.value())); }
   template <bool Transposed, bool Conj, class B, class... Options>
   auto run(B const& b, Options const&... options) const {
-    return detail::trace_solve(a_.home(), s_, detail::make_matrix_part<Transposed, Conj>(detail::operand_of(a_)), b, options...);
+    auto const& s = s_.shared();
+    return detail::trace_solve(a_.home(), s, detail::make_matrix_part<Transposed, Conj>(detail::operand_of(a_)), b, options...);
   }
   X a_;
   Make make_;
-  std::shared_ptr<Prepared const> s_;
+  detail::held<Prepared const, "a prepared solver"> s_;
   int setups_ = 1;
 };
 
