@@ -166,7 +166,7 @@ solution<V> call(A const& a, Method const& method, M const& m, V const& b, repor
       else
         return where.make(World::layout(a, b));
     }();
-    method_run<decltype(space), V> const run = [&](auto const& make_stop) { return method.run(space, a, m, b, x, make_stop); };
+    method_run<decltype(space), V> const run = [&](auto const& make_stop, V const& of, V& to) { return method.run(space, a, m, of, to, make_stop); };
     drive(space, run, {method.rtol, method.atol, method.max_iterations, method.watch}, a, b, x, guessed, has_history<Options...>, out);
     if constexpr (requires { m.failure(index_t()); }) name_failures(m, out);
     if (out.reason() == reason::indefinite_matrix && out.choice.empty()) out.choice = "for an indefinite matrix take minres{} if it is Hermitian, gmres{} if not";

@@ -142,7 +142,7 @@ struct finish_progress {
 struct summarize {
   template <class R>
   SLA_HD progress operator()(reason state, int n, R rr, R bb) const {
-    return {state, n, bb > 0 ? std::sqrt(double(rr) / double(bb)) : std::sqrt(double(rr))};
+    return {state, n, bb > 0 ? std::sqrt(double(rr)) / std::sqrt(double(bb)) : std::sqrt(double(rr))};
   }
 };
 } // namespace detail
