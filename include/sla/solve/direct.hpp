@@ -22,6 +22,20 @@ constexpr char const* name_of(factorization kind) {
   return kind == factorization::lu ? "lu" : kind == factorization::cholesky ? "cholesky" : "ldlt";
 }
 
+/// A pattern without its stored zeros.
+template <class View, class T>
+struct without_zeros {
+  View pattern;
+  T const* values;
+  index_t rows, cols;
+  template <class F>
+  void for_row(index_t i, F const& f) const {
+    pattern.for_row(i, [&](index_t s, index_t j) {
+      if (values[s] != T{}) f(s, j);
+    });
+  }
+};
+
 /// What went wrong with the factors of a batch item.
 struct factor_failure {
   reason why = reason::converged;
@@ -127,16 +141,19 @@ private:
   void factor(Scalars const& A, index_t b, index_t bare, bool anew) const {
     auto& item = factors_->items[std::size_t(b)];
     auto& failure = factors_->failures[std::size_t(b)];
-    if (bare >= 0) {
-      failure = {reason::singular, text("structurally singular: no choice of pivots serves row ", bare)};
-      return;
-    }
+    auto const no_pivot_for = [&](index_t row) { failure = {reason::singular, text("structurally singular: no choice of pivots serves row ", row)}; };
+    if (bare >= 0) return no_pivot_for(bare);
     anew = anew || !item;
     if (!item) item = std::make_unique<detail::eigen_factors<number, Kind>>();
     auto const& p = A.pattern();
-    if (item->factor(A.rows(), p.row_ptr.data(), p.col.data(), A.values().data() + b * A.batch_stride(), anew)) return;
+    auto const* const values = A.values().data() + b * A.batch_stride();
+    if (item->factor(A.rows(), p.row_ptr.data(), p.col.data(), values, anew)) return;
+    index_t const zero = detail::unmatched_row(detail::without_zeros<decltype(p.view()), number>{p.view(), values, p.view().rows, p.view().cols});
+    if (zero >= 0) return no_pivot_for(zero);
     if constexpr (Kind == factorization::cholesky)
       failure = {reason::indefinite_matrix, "a pivot is not positive: use ldlt or lu"};
+    else if constexpr (Kind == factorization::ldlt)
+      failure = {reason::zero_pivot, "a pivot is zero, and ldlt exchanges no rows, so that A need not be singular: take lu{} or minres{}"};
     else
       failure = {reason::singular, "a pivot is zero"};
   }
@@ -255,7 +272,8 @@ cholesky() -> cholesky<void>;
 template <class T, class S, class F>
 cholesky(sparse_tensor<T, S, F>) -> cholesky<sparse_tensor<T, S, F>>;
 
-/// The same with L D L^H, for Hermitian matrices whose leading minors do not vanish: quasi-definite ones, for instance.
+/// The same with L D L^H, for Hermitian matrices whose leading minors do not vanish: quasi-definite ones, for instance. Where one
+/// does, the reason is zero_pivot: A need not be singular, and lu{} or minres{} may solve it.
 template <>
 struct ldlt<void> : detail::direct_method<factorization::ldlt> {};
 template <class T, class S, class F>

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include <sla/core/twofold.hpp>
 #include <sla/expr/node.hpp>
 
 namespace sla::cuda {
