@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,29 @@ namespace sla {
 namespace detail {
 constexpr char const* name_of(factorization kind) {
   return kind == factorization::lu ? "lu" : kind == factorization::cholesky ? "cholesky" : "ldlt";
+}
+
+/// The matrix with scalar entries and sorted rows, in Eigen's index type and double precision.
+template <class Number, class T, class S, class F>
+auto flat_scalars(sparse_tensor<T, S, F> const& A) {
+  using Flat = Csr<std::int32_t>;
+  auto scalar = [&] {
+    if constexpr (S::is_blocked)
+      return to<Flat>(cast<Number>(unblocked(A)));
+    else
+      return to<Flat>(cast<Number>(A));
+  }();
+  return has_sorted_columns(scalar.pattern()) ? std::move(scalar) : sorted(scalar);
+}
+/// What factors of all batch items of A would take, counted without making them (adapter/eigen_direct.hpp).
+template <class T, class S, class F>
+factor_cost cost_of_factors(sparse_tensor<T, S, F> const& A, double most) {
+  using number = std::conditional_t<is_complex<T>, std::complex<double>, double>;
+  auto const scalar = flat_scalars<number>(A);
+  auto const& p = scalar.pattern();
+  auto out = cost_of_factors(scalar.rows(), p.row_ptr.data(), p.col.data(), scalar.values().data(), most);
+  out.entries *= double(A.batch_count()), out.operations *= double(A.batch_count());
+  return out;
 }
 
 /// A pattern without its stored zeros.
@@ -90,7 +114,6 @@ template <class T, class S, class F, factorization Kind, bool Adjoint = false>
 class applied_factors {
   using factors_type = detail::factors<T, Kind>;
   using number = typename factors_type::number;
-  using Flat = Csr<std::int32_t>;
 
 public:
   using value_type = T;
@@ -104,7 +127,7 @@ public:
   /// New values. The ordering is kept where the pattern is the same object.
   void update(sparse_tensor<T, S, F> const& A) {
     std::shared_ptr<void const> const pattern = A.shared_pattern();
-    auto scalar = flat(A);
+    auto scalar = detail::flat_scalars<number>(A);
     if constexpr (Kind != factorization::lu) detail::require_hermitian(scalar, detail::name_of(Kind), "lu");
     if (factors_.use_count() > 1 || factors_->pattern != pattern) factors_ = std::make_shared<factors_type>();
     bool const anew = factors_->pattern != pattern;
@@ -127,16 +150,6 @@ public:
   detail::factors_view<factors_type> view() const { return {factors_.get()}; }
 
 private:
-  /// The matrix with scalar entries and sorted rows, in Eigen's index type and double precision.
-  static auto flat(sparse_tensor<T, S, F> const& A) {
-    auto scalar = [&] {
-      if constexpr (S::is_blocked)
-        return to<Flat>(cast<number>(unblocked(A)));
-      else
-        return to<Flat>(cast<number>(A));
-    }();
-    return has_sorted_columns(scalar.pattern()) ? std::move(scalar) : sorted(scalar);
-  }
   template <class Scalars>
   void factor(Scalars const& A, index_t b, index_t bare, bool anew) const {
     auto& item = factors_->items[std::size_t(b)];
@@ -147,7 +160,12 @@ private:
     if (!item) item = std::make_unique<detail::eigen_factors<number, Kind>>();
     auto const& p = A.pattern();
     auto const* const values = A.values().data() + b * A.batch_stride();
-    if (item->factor(A.rows(), p.row_ptr.data(), p.col.data(), values, anew)) return;
+    try {
+      if (item->factor(A.rows(), p.row_ptr.data(), p.col.data(), values, anew)) return;
+    } catch (std::bad_alloc const&) {
+      item.reset();
+      throw;
+    }
     index_t const zero = detail::unmatched_row(detail::without_zeros<decltype(p.view()), number>{p.view(), values, p.view().rows, p.view().cols});
     if (zero >= 0) return no_pivot_for(zero);
     if constexpr (Kind == factorization::cholesky)
