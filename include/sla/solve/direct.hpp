@@ -15,6 +15,7 @@
 #include <sla/solve/precond/sweep.hpp>
 #include <sla/solve/prepared.hpp>
 #include <sla/tensor/block.hpp>
+#include <sla/tensor/components.hpp>
 
 namespace sla {
 
@@ -70,29 +71,40 @@ struct factor_failure {
 template <class T, factorization Kind>
 struct factors {
   using number = std::conditional_t<is_complex<T>, std::complex<double>, double>;
+  /// The factors of all rows of an item, or, where those failed, of one connected component: the others are solved.
+  struct part {
+    std::unique_ptr<eigen_factors<number, Kind>> of{};  ///< none: they failed, and give 0
+    std::vector<int> rows{};                            ///< empty: all of them
+  };
   index_t rows = 0;
-  std::vector<std::unique_ptr<eigen_factors<number, Kind>>> items;
+  std::vector<std::vector<part>> items;
   std::vector<factor_failure> failures;
   std::shared_ptr<void const> pattern;  ///< that the ordering is for
   std::size_t bytes = 0;
 
-  /// One n x rhs item of x, taken and written; what factors that failed would give is 0.
+  /// Some rows of an n x rhs item of x, taken and written.
   template <class X, class Out>
   struct columns {
     X const* x;
     Out* out;
     index_t rhs;
-    number get(index_t i, index_t k) const { return number(scalar_cast<kernel_t<number>>(x[i * rhs + k])); }
-    void put(index_t i, index_t k, number v) const { out[i * rhs + k] = scalar_cast<Out>(kernel_t<number>(v)); }
+    int const* rows;
+    index_t at(index_t i, index_t k) const { return (rows ? rows[i] : i) * rhs + k; }
+    number get(index_t i, index_t k) const { return number(scalar_cast<kernel_t<number>>(x[at(i, k)])); }
+    void put(index_t i, index_t k, number v) const { out[at(i, k)] = scalar_cast<Out>(kernel_t<number>(v)); }
   };
   template <bool Adjoint, class X, class Out>
   void sweep(X const* x, Out* out, index_t rhs) const {
     for_batch_items(index_t(items.size()), [&](index_t b) {
       index_t const first = b * rows * rhs;
-      if (failures[std::size_t(b)].why != reason::converged)
-        std::fill_n(out + first, rows * rhs, Out{});
-      else
-        items[std::size_t(b)]->template solve<Adjoint>(rows, rhs, columns<X, Out>{x + first, out + first, rhs});
+      for (part const& p : items[std::size_t(b)]) {
+        index_t const count = p.rows.empty() ? rows : index_t(p.rows.size());
+        columns<X, Out> const at{x + first, out + first, rhs, p.rows.empty() ? nullptr : p.rows.data()};
+        if (p.of)
+          p.of->template solve<Adjoint>(count, rhs, at);
+        else
+          for (index_t n = 0; n < count * rhs; ++n) at.put(n / rhs, n % rhs, number{});
+      }
     });
   }
 };
@@ -109,7 +121,7 @@ struct factors_view {
 } // namespace detail
 
 /// A^-1 by factors: `x = M * b`; `M.adjoint() * b`. Made by `factor<Kind>{}.setup(A)`; singular items are named by
-/// `failure(item)`, and give 0.
+/// `failure(item)`, and their singular components give 0.
 template <class T, class S, class F, factorization Kind, bool Adjoint = false>
 class applied_factors {
   using factors_type = detail::factors<T, Kind>;
@@ -139,8 +151,9 @@ public:
     index_t const bare = anew ? detail::unmatched_row(scalar.pattern().view()) : -1;
     detail::for_batch_items(A.batch_count(), [&](index_t b) { factor(scalar, b, bare, anew); });
     f.bytes = 0;
-    for (std::size_t b = 0; b < f.items.size(); ++b)
-      if (f.failures[b].why == reason::converged) f.bytes += f.items[b]->bytes();
+    for (auto const& parts : f.items)
+      for (auto const& p : parts)
+        if (p.of) f.bytes += p.of->bytes();
   }
 
   detail::factor_failure const& failure(index_t batch_item) const { return factors_->failures[std::size_t(batch_item)]; }
@@ -150,30 +163,66 @@ public:
   detail::factors_view<factors_type> view() const { return {factors_.get()}; }
 
 private:
+  using part = typename factors_type::part;
+
+  /// The factors of item b; where they fail, those of its connected components, each by itself: the systems of a list, for one.
   template <class Scalars>
   void factor(Scalars const& A, index_t b, index_t bare, bool anew) const {
-    auto& item = factors_->items[std::size_t(b)];
+    auto& parts = factors_->items[std::size_t(b)];
     auto& failure = factors_->failures[std::size_t(b)];
-    auto const no_pivot_for = [&](index_t row) { failure = {reason::singular, text("structurally singular: no choice of pivots serves row ", row)}; };
-    if (bare >= 0) return no_pivot_for(bare);
-    anew = anew || !item;
-    if (!item) item = std::make_unique<detail::eigen_factors<number, Kind>>();
     auto const& p = A.pattern();
     auto const* const values = A.values().data() + b * A.batch_stride();
+    if (parts.size() != 1 || !parts[0].of || !parts[0].rows.empty()) parts.clear(), parts.resize(1), anew = true;
+    if (bare < 0 && made(parts[0], A.rows(), p.row_ptr.data(), p.col.data(), values, anew)) return;
+    auto const components = connected_components(A);
+    if (components.count == 1) {
+      parts[0].of.reset();
+      failure = why_not(p.view(), values, nullptr);
+      return;
+    }
+    parts.clear(), parts.resize(std::size_t(components.count));
+    std::vector<int> place(std::size_t(A.rows()));  // of each row in its component
+    for (index_t i = 0; i < A.rows(); ++i) {
+      auto& rows = parts[std::size_t(components.label[i])].rows;
+      place[std::size_t(i)] = int(rows.size());
+      rows.push_back(int(i));
+    }
+    std::vector<int> row_ptr, col;
+    std::vector<number> entries;
+    for (part& one : parts) {
+      row_ptr.assign(1, 0), col.clear(), entries.clear();
+      for (int const i : one.rows) {
+        p.view().for_row(i, [&](index_t s, index_t j) { col.push_back(place[std::size_t(j)]), entries.push_back(values[s]); });
+        row_ptr.push_back(int(col.size()));
+      }
+      index_t const n = index_t(one.rows.size());
+      csr_view<int, int> const view{row_ptr.data(), col.data(), n, n};
+      if (detail::unmatched_row(view) < 0 && made(one, n, row_ptr.data(), col.data(), entries.data(), true)) continue;
+      one.of.reset();
+      if (failure.why == reason::converged) failure = why_not(view, entries.data(), one.rows.data());
+    }
+  }
+  /// False, if the factors of a part do not exist.
+  static bool made(part& p, index_t n, int const* row_ptr, int const* col, number const* values, bool anew) {
+    if (!p.of) p.of = std::make_unique<detail::eigen_factors<number, Kind>>();
     try {
-      if (item->factor(A.rows(), p.row_ptr.data(), p.col.data(), values, anew)) return;
+      return p.of->factor(n, row_ptr, col, values, anew);
     } catch (std::bad_alloc const&) {
-      item.reset();
+      p.of.reset();
       throw;
     }
-    index_t const zero = detail::unmatched_row(detail::without_zeros<decltype(p.view()), number>{p.view(), values, p.view().rows, p.view().cols});
-    if (zero >= 0) return no_pivot_for(zero);
+  }
+  /// What to say where they do not; rows: the numbers of the rows, null for 0, 1, ...
+  template <class View>
+  static detail::factor_failure why_not(View const& view, number const* values, int const* rows) {
+    index_t const row = detail::unmatched_row(detail::without_zeros<View, number>{view, values, view.rows, view.cols});
+    if (row >= 0) return {reason::singular, text("structurally singular: no choice of pivots serves row ", rows ? rows[row] : row)};
     if constexpr (Kind == factorization::cholesky)
-      failure = {reason::indefinite_matrix, "a pivot is not positive: use ldlt or lu"};
+      return {reason::indefinite_matrix, "a pivot is not positive: use ldlt or lu"};
     else if constexpr (Kind == factorization::ldlt)
-      failure = {reason::zero_pivot, "a pivot is zero, and ldlt exchanges no rows, so that A need not be singular: take lu{} or minres{}"};
+      return {reason::zero_pivot, "a pivot is zero, and ldlt exchanges no rows, so that A need not be singular: take lu{} or minres{}"};
     else
-      failure = {reason::singular, "a pivot is zero"};
+      return {reason::singular, "a pivot is zero"};
   }
   std::shared_ptr<factors_type> factors_;
 };
