@@ -162,3 +162,29 @@ TEST_CASE("residuals are told where their squares leave the range of double, and
   CHECK(!one.converged());
   CHECK(one.residual() == Approx(double(norm(A * with_size(1.0))) / double(norm(with_size(1.0))) * 1e160));
 }
+
+TEST_CASE("what is asked for is beyond the digits of double: the solve stagnates there, soon, and x is right to its last digits") {
+  auto const A = problems::poisson<double>({10, 10});
+  auto const wanted = random<double>(100, 3);
+  vector<double> const b = A * wanted;
+  for (double rtol : {0.0, 1e-17}) {
+    auto check = [&](auto method, auto const&... options) {
+      method.rtol = rtol;
+      auto const [x, report] = try_solve(A, b, method, options...);
+      INFO(report);
+      CHECK(report.reason() == reason::stagnated);
+      CHECK(report.residual() < 1e-16);
+      CHECK(report.iterations() < 200);
+      CHECK(double(norm(x - wanted)) < 1e-15 * double(norm(wanted)));
+      CHECK_THAT(text(report), ContainsSubstring("sixteen digits"));
+    };
+    check(cg{}, jacobi{});
+    check(cg{});
+    check(cg{}, ilu0{});
+    check(bicgstab{}, ilu0{});
+    check(gmres{}, ilu0{});
+    check(minres{});
+    check(lu<>{});
+    check(automatic{});
+  }
+}

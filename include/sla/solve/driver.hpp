@@ -20,7 +20,11 @@ namespace sla::detail {
 
 inline double seconds_now() {
   std::timespec t{};
+#ifdef CLOCK_MONOTONIC  // else the clock on the wall, which may be set back
+  (void)clock_gettime(CLOCK_MONOTONIC, &t);
+#else
   (void)std::timespec_get(&t, TIME_UTC);
+#endif
   return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
 }
 
@@ -110,7 +114,7 @@ public:
   using base = stop_test<Space, Real>;
   using record = run_record<typename base::state_scalar, Real>;
 
-  recorded_stop(Space& space, stop_rule const& rule, Real const& bb, record& kept) : base(space, rule, kept.bb ? *kept.bb : bb), kept_(kept) {
+  recorded_stop(Space& space, stop_rule const& rule, Real const& bb, record& kept) : base(space, rule, kept.bb ? *kept.bb : bb, bb), kept_(kept) {
     if (kept_.state) this->resume(*kept_.state);
   }
   auto finish() {

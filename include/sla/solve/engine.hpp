@@ -193,9 +193,10 @@ solution<V> call(A const& a, Method const& method, M const& m, V const& b, repor
     if constexpr (wants_hermitian<Method>)
       if (!out.converged() && out.reason() != reason::stopped && out.choice.empty()) out.choice = found_asymmetry(space, a, b, x, Method::name);
     if (out.reason() == reason::indefinite_matrix && out.choice.empty()) out.choice = "for an indefinite matrix take minres{} if it is Hermitian, gmres{} if not";
-    if constexpr (std::same_as<real_t<typename V::value_type>, float>)
-      if (out.reason() == reason::stagnated && method.rtol < 1e-5)
-        out.choice += text(out.choice.empty() ? "" : "; ", "b is float, which holds seven digits: ask for less, such as .rtol = 1e-5, or solve with cast<double>(b)");
+    constexpr bool is_float = std::same_as<real_t<typename V::value_type>, float>;
+    if (out.reason() == reason::stagnated && method.rtol < (is_float ? 1e-5 : 1e-14))
+      out.choice += text(out.choice.empty() ? "" : "; ", is_float ? "b is float, which holds seven digits: ask for less, such as .rtol = 1e-5, or solve with cast<double>(b)"
+                                                                  : "b is double, which holds sixteen digits: ask for less, such as .rtol = 1e-12");
   }
   out.seconds_solve += seconds_now() - start;
   return {std::move(x), std::move(out)};
