@@ -59,7 +59,7 @@ struct verdict {
     if (sum_of_b > 0 && !(b2 >= least && b2 <= most)) return reason::badly_scaled;
     if (!(rr - rr == 0)) return reason::not_a_number;
     // What rounding may have hidden counts, unless it is far below the digits of b: 0 can be asked for.
-    bool const sure = r * r <= tolerance(b2, rtol, atol) || rounding * rounding <= 1e-48 * b2;
+    bool const sure = r * r <= tolerance(b2, rtol, atol) || rounding * rounding <= 1e-40 * b2;
     if (rr <= tolerance(b2, rtol, atol) && sure) return reason::converged;
     if (state == reason::running) return unfinished;
     // No method can promise less than a rounding of each product: denominators that vanish there say nothing about A.
