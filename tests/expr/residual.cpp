@@ -101,6 +101,22 @@ TEST_CASE("float is computed in more digits too, and so are complex numbers") {
   for (index_t i = 0; i < 48; ++i) CHECK(z[i] == c.exact[i] * C(1, 1));
 }
 
+TEST_CASE("what was moved into a residual outlives it") {
+  cancelling<double> const c(45);
+  auto const of_copies = [&] {
+    auto x = c.x;
+    return accurate_residual(c.b, c.A * std::move(x));
+  }();
+  check_equal(vector<double>(of_copies), c.exact);
+  auto const of_a_sum = accurate_residual(c.b, eval(c.A * c.x));
+  check_equal(vector<double>(of_a_sum), vector<double>(c.b - c.A * c.x));
+  auto const of_a_matrix = [&] {
+    auto A = c.A;
+    return accurate_residual(c.b, std::move(A) * c.x);
+  }();
+  check_equal(vector<double>(of_a_matrix), vector<double>(c.b - c.A * c.x));
+}
+
 TEST_CASE("its squared norm comes with that of the magnitudes, which bound its rounding") {
   cancelling<double> const c(45);
   auto const [squares] = fuse(squared_norm_of(accurate_residual(c.b, c.A * c.x)));

@@ -36,6 +36,15 @@ struct to_twofold {
     else
       return x.rebuild(*this);
   }
+  /// What was moved into the expression stays there.
+  template <class Owner>
+  held_tensor<Owner> operator()(held_tensor<Owner> const& x) const {
+    return x;
+  }
+  template <class Owner, bool Conj, class X>
+  product<held_sparse<Owner, Conj>, X> operator()(product<held_sparse<Owner, Conj>, X> const& x) const {
+    return x;
+  }
   template <class View>
   twofold_view<View> entries(View const& A) const {
     return {A};
@@ -45,7 +54,7 @@ struct to_twofold {
 
 /// The expression b - y, where y is a product A * x: twofold numbers, whose squared norm is that of the value and that of the
 /// magnitudes |b| + |A| |x|, a fixed_array of two. `set` rounds once.
-/// Law: the operands are variables. Operators that are no sparse tensors keep their own precision and give plain numbers.
+/// Operators that are no sparse tensors keep their own precision and give plain numbers; so do matrices that are no variables.
 /// Cost: reads as b - A * x, with some 30 operations per entry.
 template <Tensorial B, Tensorial Y>
 auto accurate_residual(B const& b, Y&& y) {

@@ -23,7 +23,7 @@ struct sent_per_iteration {
   double messages = 0, bytes = 0;
 };
 
-/// What a solve did. Residuals are true ones, recomputed from x: |b - A x| / |b| (|b - A x| where b = 0).
+/// What a solve did. Residuals are true ones, recomputed from x in twice the precision of double: |b - A x| / |b| (|b - A x| where b = 0).
 struct report {
   std::string method, preconditioner;
   std::string choice;  ///< why this method: who chose it, and what was tried before
