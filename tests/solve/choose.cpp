@@ -2,13 +2,19 @@
 // The automatic choice: what it picks, why it says so, how it falls back, and that real matrices are solved.
 #include "catch.hpp"
 
+#include <fstream>
 #include <string>
+
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "data.hpp"
 
 #include <sla/solve/linear.hpp>
+#include <sla/solve/precond/ic0.hpp>
 #include <sla/tensor/matrix_market.hpp>
 #include <sla/tensor/problems.hpp>
+#include <sla/tensor/random_problems.hpp>
 
 using Catch::Matchers::ContainsSubstring;
 
@@ -33,6 +39,32 @@ sla::sparse_tensor<double> shift(sla::sparse_tensor<double> A, double by) {
   for (sla::index_t i = 0; i < A.rows(); ++i) A.values()[diagonal[i]] += by;
   return A;
 }
+/// One diagonal entry in the middle is zero.
+sla::sparse_tensor<double> pierced(sla::sparse_tensor<double> A) {
+  A.values()[sla::diagonal_positions(A.pattern())[A.rows() / 2]] = 0;
+  return A;
+}
+/// While it lives, this process may hold so many bytes more than it does.
+struct memory_limit {
+  rlimit before{};
+  explicit memory_limit(std::size_t more) {
+    getrlimit(RLIMIT_AS, &before);
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    rlimit now = before;
+    now.rlim_cur = pages * std::size_t(sysconf(_SC_PAGESIZE)) + more;
+    setrlimit(RLIMIT_AS, &now);
+  }
+  ~memory_limit() { setrlimit(RLIMIT_AS, &before); }
+};
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool sanitized = true;
+#elif defined(__has_feature)
+constexpr bool sanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+constexpr bool sanitized = false;
+#endif
+
 /// Neither symmetric nor definite: no iteration comes far.
 auto const hard_one = shift(sla::problems::convection_diffusion({30, 30}, 0.1), -2.0);
 }  // namespace
@@ -70,6 +102,31 @@ TEST_CASE("the report says what was chosen, why, and what was tried") {
   CHECK_THAT(fallen.choice, ContainsSubstring("tried: bicgstab + ilu0"));
 }
 
+TEST_CASE("an assembled matrix is symmetric, though sums that cancel are rounded in another order below the diagonal") {
+  std::vector<int> i, j;
+  std::vector<double> v;
+  int const n = 2000;
+  auto add = [&](int row, int col, double value) { i.push_back(row), j.push_back(col), v.push_back(value); };
+  double const parts[] = {0.1, 0.2, -0.3};
+  for (int k = 0; k < n; ++k) {
+    add(k, k, 4);
+    if (k + 1 < n) add(k, k + 1, -1), add(k + 1, k, -1);
+    if (k + 50 < n)
+      for (int e = 0; e < 3; ++e) add(k, k + 50, parts[e]), add(k + 50, k, parts[2 - e]);
+  }
+  auto const A = sla::from_triplets<double>(n, n, i, j, v);
+  auto const report = solve_random(A);
+  INFO(report);
+  CHECK(report.method == "cg");
+  CHECK_THAT(report.choice, ContainsSubstring("symmetric, positive definite"));
+  auto const b = sla::random<double>(n, 2);
+  for (auto const& x : {sla::solve(A, b, sla::cholesky{}), sla::solve(A, b, sla::ldlt{}), sla::solve(A, b, sla::cg{}, sla::ic0{})})
+    CHECK(double(sla::norm(b - A * x)) <= 1e-8 * double(sla::norm(b)));
+  auto B = A;  // beyond rounding it still is refused
+  B.values()[2] += 1e-9;
+  CHECK_THROWS_WITH(sla::solve(B, b, sla::cg{}, sla::ic0{}), ContainsSubstring("not symmetric"));
+}
+
 TEST_CASE("symmetric matrices of both signs: minres in three dimensions, factors in two, once cg has met that or the diagonal tells") {
   auto const met = solve_random(shift(sla::problems::poisson({17, 17, 17}), -0.4));
   CHECK(met.method == "minres");
@@ -98,6 +155,37 @@ TEST_CASE("singular matrices are named, unless b is in their range") {
   auto const outside = sla::try_solve(L, sla::ones<double>(L.rows())).report;  // of those, the null vector is the farthest from it
   CHECK(outside.reason() == sla::reason::singular);
   CHECK(outside.residual() <= 1.01);
+}
+
+TEST_CASE("factors whose count is dear wait for the iterations, also where the diagonal has a zero") {
+  // Random patterns fill up: 1e9 multiplications, though there are few rows.
+  auto const random = solve_random(pierced(sla::problems::random_dominant<double>(3000, 8, 1)));
+  INFO(random);
+  CHECK(random.method == "gmres");
+  CHECK_THAT(random.choice, ContainsSubstring("zeros on the diagonal") && !ContainsSubstring("tried"));
+  auto const grid = solve_random(pierced(sla::problems::convection_diffusion({50, 50}, 1.0)));
+  INFO(grid);
+  CHECK(grid.method == "lu");
+  // the count is that of the factors
+  auto const A = sla::problems::poisson({40, 40});
+  auto const cost = sla::detail::cost_of_factors(A, 1e12);
+  CHECK(double(sla::ldlt(A).preconditioner().bytes()) == Approx(12 * cost.entries));
+  CHECK(sla::detail::cost_of_factors(A, 1000).operations < 2000);
+}
+
+TEST_CASE("where factors find no memory, what is left of the ladder is tried, and the report says so") {
+  auto const A = pierced(sla::problems::convection_diffusion({20, 20, 20}, 1.0));
+  auto const b = sla::random<double>(A.rows(), 1);
+  if (sanitized) return;  // they reserve addresses of their own
+  (void)sla::try_solve(A, b, sla::gmres{}, sla::row_norms{});  // threads and their stacks are there
+  auto const solved = [&] {
+    memory_limit const limit(std::size_t(24) << 20);
+    return sla::try_solve(A, b);
+  }();
+  INFO(solved.report);
+  CHECK(solved.report.converged());
+  CHECK_THAT(solved.report.choice, ContainsSubstring("lu: out of memory"));
+  CHECK(double(sla::norm(b - A * solved.x)) <= 1e-8 * double(sla::norm(b)));
 }
 
 TEST_CASE("a prepared automatic solver keeps the rung that held") {

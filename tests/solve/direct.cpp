@@ -65,6 +65,28 @@ TEST_CASE("singular and indefinite matrices are named") {
   CHECK_THROWS_WITH(sla::solve(general, c, sla::cholesky{}), ContainsSubstring("not symmetric") && ContainsSubstring("use lu"));
 }
 
+TEST_CASE("a zero pivot of ldlt is no singularity, and the automatic choice solves what it cannot factor") {
+  auto const swap = sla::from_triplets<double>(2, 2, {0, 1}, {1, 0}, {1.0, 1.0});
+  sla::vector<double> const b{1.0, 2.0};
+  auto const failed = sla::try_solve(swap, b, sla::ldlt{}).report;
+  CHECK(failed.reason() == sla::reason::zero_pivot);
+  CHECK_THAT(text(failed), ContainsSubstring("zero pivot") && ContainsSubstring("take lu{} or minres{}") && !ContainsSubstring("is singular"));
+  CHECK_THROWS_WITH(sla::ldlt(swap), ContainsSubstring("zero pivot"));
+  suite::is_dense_solution(swap, b, sla::solve(swap, b));
+
+  // a saddle point: B in the corners, nothing on the diagonal below
+  auto const saddle = sla::from_triplets<double>(4, 4, {0, 1, 0, 1, 2, 3}, {2, 3, 1, 0, 0, 1}, {1.0, 2.0, 0.5, 0.5, 1.0, 2.0});
+  auto const c = sla::random<double>(4, 3);
+  CHECK(sla::try_solve(saddle, c, sla::ldlt{}).report.reason() == sla::reason::zero_pivot);
+  auto const [x, report] = sla::try_solve(saddle, c);
+  CHECK(report.converged());
+  suite::is_dense_solution(saddle, c, x);
+  // asked for more than rounding allows: the best of all candidates, and no false name
+  auto const asked = sla::try_solve(saddle, c, sla::automatic{.rtol = 1e-18}).report;
+  CHECK((asked.converged() || asked.reason() == sla::reason::stagnated));
+  CHECK(asked.residual() < 1e-15);
+}
+
 TEST_CASE("one singular item of a batch leaves the others solved") {
   auto zero = definite;
   for (auto& value : zero.values()) value = 0;

@@ -121,6 +121,39 @@ TEST_CASE("one system's trouble is its own") {
   CHECK_THROWS_AS(solve(L, b, cg{.rtol = 1e-10}, jacobi{}), solve_error);
 }
 
+TEST_CASE("a singular system of a list, or one without a preconditioner, leaves the others solved") {
+  auto A = systems();
+  auto const b = right_hand_sides(A);
+  for (double& v : A[3].values()) v = 0;
+  sparse_list const L(A);
+  auto check = [&](reason why, auto const&... options) {
+    auto const [x, report] = try_solve(L, b, options...);
+    INFO(details(report));
+    REQUIRE(report.items.size() == 4);
+    CHECK(report.items[3].state == why);
+    CHECK(report.items[3].residual == Approx(1));
+    for (std::size_t k = 0; k < 3; ++k) {
+      CHECK(report.items[k].state == reason::converged);
+      CHECK(difference(eval(A[k] * x[k]), b[k]) <= 1.1e-8);
+    }
+    return report;
+  };
+  check(reason::singular);
+  check(reason::singular, lu{});
+  check(reason::singular, ldlt{});
+  auto const refused = check(reason::setup_failed, cg{}, jacobi{}, keep_history);
+  CHECK_THAT(text(refused), ContainsSubstring("no preconditioner") && ContainsSubstring("system 3: ") && ContainsSubstring("row 0"));
+  for (auto const& step : refused.history) CHECK(step.size() == 4);
+  check(reason::setup_failed, cg{}, jacobi{}, initial_guess(b));
+  check(reason::setup_failed, cg{}, jacobi{}, on([](frame f, packed_systems const& each) { return basic_deferred(f, 4, each); }));
+  auto const s = prepare(L.packed(), lu{});
+  auto const solved = s.try_solve(L.pack_rows(b), per_system(L));
+  CHECK(difference(A[1] * L.unpack_cols(solved.x)[1], b[1]) < 1e-9);
+  CHECK(solved.report.items[0].state == reason::converged);
+  CHECK_THROWS_WITH(try_solve(L, b, cg{.rtol = -1}, jacobi{}), ContainsSubstring("jacobi"));  // what fails for all is an error
+  CHECK_THROWS_WITH(try_solve(sparse_list(std::vector{A[0], A[1]}), std::vector{b[0], b[1]}, cg{.rtol = -1}, jacobi{}), ContainsSubstring("rtol"));
+}
+
 TEST_CASE("a method is kept for packed vectors") {
   auto const A = systems();
   auto const b = right_hand_sides(A);

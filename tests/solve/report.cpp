@@ -6,6 +6,7 @@
 
 #include <sla/exec/deferred.hpp>
 #include <sla/solve/krylov/cg.hpp>
+#include <sla/solve/krylov/minres.hpp>
 #include <sla/solve/linear.hpp>
 #include <sla/solve/precond/jacobi.hpp>
 #include <sla/solve/progress.hpp>
@@ -158,4 +159,39 @@ TEST_CASE_METHOD(fixture, "b = 0 and empty systems have defined results") {
   CHECK(empty.report.converged());
   CHECK(empty.x.size() == 0);
   CHECK(sla::solve(A, sla::matrix<double>({A.rows(), 0}), sla::cg{}).size() == 0);
+}
+
+TEST_CASE("a method that failed for want of symmetry says so, with the entry and the remedy") {
+  auto const A = sla::problems::convection_diffusion({12, 12}, 40.0);
+  auto const b = sla::random<double>(A.rows(), 1);
+  auto said = [&](auto const& a, auto const&... options) {
+    auto const report = sla::try_solve(a, b, options...).report;
+    CHECK(!report.converged());
+    return text(report);
+  };
+  sla::cg const brief{.max_iterations = 300};
+  for (auto const& words : {said(A, brief, sla::jacobi{}), said(A, sla::minres{.max_iterations = 300}), said(A, sla::cg{.max_iterations = 1})})
+    CHECK_THAT(words, ContainsSubstring("A is not symmetric: entry (0, 1) is") && ContainsSubstring("use gmres{} or bicgstab{}"));
+
+  std::vector<int> i, j;
+  std::vector<double> v;
+  auto const P = sla::problems::poisson({12, 12});
+  for (int row = 0; row < P.rows(); ++row)
+    P.pattern().view().for_row(row, [&](index_t s, index_t col) {
+      if (col <= row) i.push_back(row), j.push_back(int(col)), v.push_back(P.values()[s]);
+    });
+  auto const lower = sla::from_triplets<double>(P.rows(), P.cols(), i, j, v);
+  CHECK_THAT(said(lower, brief, sla::jacobi{}), ContainsSubstring("one triangle only"));
+  CHECK_THAT(said(P, sla::cg{.max_iterations = 3}), !ContainsSubstring("symmetric"));
+
+  /// An operator without entries: x and b tell.
+  struct hidden {
+    using linear_operator_tag = void;
+    using value_type = double;
+    sla::sparse_tensor<double> const* a;
+    auto operator*(sla::vector<double> const& x) const { return *a * x; }
+    hidden adjoint() const { return *this; }
+  };
+  CHECK_THAT(said(hidden{&A}, brief), ContainsSubstring("not Hermitian") && ContainsSubstring("use gmres{} or bicgstab{}"));
+  CHECK_THAT(said(hidden{&P}, sla::cg{.max_iterations = 3}), !ContainsSubstring("Hermitian"));
 }

@@ -29,6 +29,17 @@ matrix_properties of(index_t rows, std::vector<double> const& dense) {
   return properties(t.build());
 }
 
+TEST_CASE("what cancelled sums leave beside large entries does not make a matrix unsymmetric; the same among small entries does") {
+  double const up = 0.1 + 0.2 - 0.3, down = -0.3 + 0.2 + 0.1;
+  REQUIRE(up != down);
+  auto const p = of(3, {4, -1, up, -1, 4, -1, down, -1, 4});
+  CHECK((p.symmetric && p.hermitian && !p.skew_symmetric));
+  CHECK(p.definite == definiteness::positive_definite);
+  CHECK(of(3, {0, -1, up, 1, 0, -1, down, 1, 0}).skew_symmetric);
+  CHECK_FALSE(of(3, {1e-17, 0, up, 0, 4, -1, down, -1, 1e-17}).symmetric);
+  CHECK_FALSE(of(3, {4, -1, 1e-12, -1, 4, -1, 0, -1, 4}).symmetric);
+}
+
 TEST_CASE("the Poisson problem, in every clothing") {
   auto const A = problems::poisson({9, 8});
   auto check = [&](auto const& X, index_t items) {

@@ -10,6 +10,8 @@
 #include <Eigen/SparseLU>
 
 #include <cstddef>
+#include <new>
+#include <string>
 #include <vector>
 
 #include <sla/core/scalar.hpp>
@@ -20,7 +22,43 @@ namespace sla {
 /// How a direct solver takes a matrix apart: P A Q = L U, P A P^T = L L^H, P A P^T = L D L^H.
 enum class factorization { lu, cholesky, ldlt };
 
+/// What factors would take: the entries of L, and the multiplications that give them.
+struct factor_cost {
+  double entries = 0, operations = 0;
+};
+
 namespace detail {
+/// The cost of L L^T for the pattern of A + A^T in its minimum degree order, from the elimination tree, without factors: of
+/// LDL^T it is the cost, of LU with few exchanges of rows about half. It stops counting beyond `most` operations.
+/// Cost: that of the ordering, and one step per entry of L. Source: Davis, Direct Methods for Sparse Linear Systems, chapter 4.
+template <class T>
+factor_cost cost_of_factors(index_t n, int const* row_ptr, int const* col, T const* values, double most) {
+  using Matrix = Eigen::SparseMatrix<T, Eigen::ColMajor, int>;
+  factor_cost out;
+  if (n == 0) return out;
+  Matrix const A = Eigen::Map<Eigen::SparseMatrix<T, Eigen::RowMajor, int> const>(n, n, row_ptr[n], row_ptr, col, values);
+  Eigen::AMDOrdering<int>::PermutationType order;
+  Eigen::AMDOrdering<int>()(A, order);
+  auto const rows = std::size_t(n);
+  std::vector<int> place(rows), parent(rows, -1), seen(rows, -1), below(rows, 0);
+  for (int k = 0; k < int(n); ++k) place[std::size_t(order.indices()[k])] = k;
+  for (int k = 0; k < int(n) && out.operations <= most; ++k) {
+    seen[std::size_t(k)] = k;
+    auto climb = [&](int j) {  // from an entry of row k along the tree: every node on the way has an entry in row k of L
+      for (auto at = std::size_t(j); j < k && seen[at] != k; j = parent[at], at = std::size_t(j)) {
+        if (parent[at] < 0) parent[at] = k;
+        seen[at] = k;
+        out.entries += 1;
+        out.operations += ++below[at];
+      }
+    };
+    int const i = order.indices()[k];
+    for (int s = row_ptr[i]; s < row_ptr[i + 1]; ++s) climb(place[std::size_t(col[s])]);
+    for (typename Matrix::InnerIterator it(A, i); it; ++it) climb(place[std::size_t(it.row())]);
+  }
+  return out;
+}
+
 /// The factors of one square matrix; T is double or std::complex<double>. The ordering is kept for new values.
 template <class T, factorization Kind>
 class eigen_factors {
@@ -37,6 +75,8 @@ public:
     Matrix const A = Eigen::Map<Eigen::SparseMatrix<T, Eigen::RowMajor, int> const>(n, n, row_ptr[n], row_ptr, col, values);
     if (anew) solver_.analyzePattern(A);
     solver_.factorize(A);
+    if constexpr (Kind == factorization::lu)  // Eigen reports it as a numerical issue, or not at all
+      if (solver_.lastErrorMessage().find("MEMORY") != std::string::npos) throw std::bad_alloc();
     return solver_.info() == Eigen::Success;
   }
 

@@ -7,6 +7,9 @@
 #if __cplusplus < 202002L && (!defined(_MSVC_LANG) || _MSVC_LANG < 202002L)
 #include <sla needs C++20, which the compiler was not asked for: compile with -std=c++20>
 #endif
+#ifdef __FAST_MATH__
+#error "sla: -ffast-math lets the compiler drop the tests for NaN, and the digits by which a solve is judged: compile what includes sla without it"
+#endif
 
 #ifdef __CUDACC__
 #define SLA_HD __host__ __device__

@@ -47,9 +47,9 @@ struct ghosted_view {
 };
 
 namespace detail {
-template <class T, class S, class Pattern, class Memory, bool Conj>
-auto with_columns(sparse_view<T, S, Pattern, Memory, Conj> A, index_t columns) {
-  A.shape = S(A.shape.batch(), A.shape.rows(), columns);
+template <class View>
+View with_columns(View A, index_t columns) {
+  A.shape = typename View::shape_type(A.shape.batch(), A.shape.rows(), columns);
   return A;
 }
 } // namespace detail

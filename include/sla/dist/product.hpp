@@ -7,6 +7,7 @@
 
 #include <sla/dist/elementwise.hpp>
 #include <sla/dist/entry_product.hpp>
+#include <sla/expr/residual.hpp>
 #include <sla/spmd/out_partial.hpp>
 
 namespace sla {
@@ -295,6 +296,12 @@ auto perform(detail::asking_partial<Op, Word>, A const& a, X&& x) {
   using Asked = detail::asking_partial<Op, Word>;
   require_well_typed<Asked, std::remove_cvref_t<decltype(detail::matrix_of(a))>, std::remove_cvref_t<X>>();
   return detail::product_as<Asked>(detail::turned_for<Asked>(a), std::forward<X>(x));
+}
+
+/// b - y on a mesh, where y = D * x.
+template <Placed B, Placed Y>
+auto accurate_residual(B const& b, Y&& y) {
+  return detail::placed_like(b - std::forward<Y>(y), detail::to_twofold{});
 }
 
 } // namespace sla

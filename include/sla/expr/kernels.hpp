@@ -93,7 +93,7 @@ SLA_HD void walk_rows(Product const& y, index_t b, index_t first, index_t count,
 template <int Count, class View, class X, class T>
 SLA_HD void add_diagonals(View const& A, X const& x, index_t d, index_t b, index_t first, index_t count, index_t item,
                           bool assign, T* out) {
-  typename View::value_type const* value[Count];
+  decltype(A.values) value[Count];
   index_t offset[Count];
   index_t const row0 = b * A.shape.rows(), col0 = b * A.shape.cols();
   for (int n = 0; n < Count; ++n) {

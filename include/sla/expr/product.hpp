@@ -35,9 +35,13 @@ struct sparse_view {
     index_t const of_values = shape.batch_count() * batch_stride * index_t(sizeof(T));
     return {values, of_values, true, false, bytes - of_values};
   }
+  /// A map over trees may replace the entries: expr/residual.hpp.
   template <class F>
-  sparse_view rebuild(F const&) const {
-    return *this;
+  auto rebuild(F const& f) const {
+    if constexpr (requires { f.entries(*this); })
+      return f.entries(*this);
+    else
+      return *this;
   }
 };
 

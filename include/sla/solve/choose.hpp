@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include <sla/solve/engine.hpp>
 #include <sla/solve/krylov/bicgstab.hpp>
 #include <sla/solve/krylov/cg.hpp>
+#include <sla/solve/krylov/gmres.hpp>
 #include <sla/solve/krylov/minres.hpp>
 #include <sla/solve/precond/ilu0.hpp>
 #include <sla/solve/precond/jacobi.hpp>
@@ -34,24 +37,26 @@ struct automatic {
 
 /// One rung of the ladder: a method with its preconditioner, and how many iterations it may take.
 /// MINRES is for Hermitian matrices that are not definite: among rungs of CG it is reached where CG has met that, and CG left.
-enum class rung { cg_jacobi, cg_ilu0, minres_row_norms, bicgstab_ilu0, ldlt, lu };
+enum class rung { cg_jacobi, cg_ilu0, minres_row_norms, bicgstab_ilu0, gmres_row_norms, ldlt, lu };
 struct ladder_step {
   rung what;
   int limit;
+  bool weighed = false;  ///< factors: their cost was counted
 };
 /// What to try, in order, and why.
 struct ladder {
   std::vector<ladder_step> steps;
   std::string why;
   bool semidefinite = false;  ///< (p, A p) <= 0 means a null vector: where CG meets one, A is singular and b not in its range
+  index_t rows = 0;
+  double step_seconds = 0;  ///< of an iteration
 };
 
-/// The ladder for a matrix of these properties. Costs are guessed from rows, entries and bandwidth: a factorisation as
-/// rows x bandwidth^2, which is too much for a matrix in bad order, so that iterations come first there.
-/// Source of the constants: bench/results.
-inline ladder choose(matrix_properties const& p, int max_iterations) {
+namespace detail {
+inline double step_seconds(matrix_properties const& p) { return 1.5e-11 * (12 * double(p.entries) + 100 * double(p.rows)); }
+inline ladder choose_steps(matrix_properties const& p, int max_iterations) {
   double const rows = double(p.rows), band = double((std::max)(p.lower_bandwidth, p.upper_bandwidth));
-  double const factor_seconds = 5e-11 * rows * band * band, step_seconds = 1.5e-11 * (12 * double(p.entries) + 100 * rows);
+  double const factor_seconds = 5e-11 * rows * band * band, step_seconds = detail::step_seconds(p);
   auto limited = [&](double seconds, int least, int most) {
     double const steps = step_seconds > 0 ? seconds / step_seconds : double(least);
     return (std::min)(max_iterations, int(std::clamp(steps, double(least), double(most))));
@@ -88,12 +93,31 @@ inline ladder choose(matrix_properties const& p, int max_iterations) {
     if (minres_pays) out.steps.insert(out.steps.begin(), minres_while);
     return out;
   }
-  if (p.zero_diagonals > 0) return {{{rung::lu, max_iterations}, {rung::bicgstab_ilu0, max_iterations}}, why + ", zeros on the diagonal"};
+  if (p.zero_diagonals > 0)
+    return {{{rung::lu, max_iterations}, {rung::gmres_row_norms, max_iterations}, {rung::bicgstab_ilu0, max_iterations}}, why + ", zeros on the diagonal"};
   if (affordable) return {{{rung::bicgstab_ilu0, limited(2 * factor_seconds, 60, 400)}, {rung::lu, max_iterations}, {rung::bicgstab_ilu0, max_iterations}}, why};
   return {{{rung::bicgstab_ilu0, max_iterations}}, why + ", too large for factors"};
 }
+} // namespace detail
+
+/// The ladder for a matrix of these properties. Costs are guessed from rows, entries and bandwidth: a factorisation as
+/// rows x bandwidth^2, which is too much for a matrix in bad order, so that iterations come first there. Before factors are
+/// made, their cost is counted, and dear ones wait until iterations have had as much time.
+/// Source of the constants: bench/results.
+inline ladder choose(matrix_properties const& p, int max_iterations) {
+  auto out = detail::choose_steps(p, max_iterations);
+  out.rows = p.rows;
+  out.step_seconds = detail::step_seconds(p);
+  return out;
+}
 
 namespace detail {
+constexpr bool is_factors(rung what) { return what == rung::ldlt || what == rung::lu; }
+constexpr char const* name_of(rung what) {
+  constexpr char const* names[] = {"cg + jacobi", "cg + ilu0", "minres + row_norms", "bicgstab + ilu0", "gmres + row_norms", "ldlt", "lu"};
+  return names[int(what)];
+}
+
 /// What the library can look at.
 template <class A>
 concept Readable = is_sparse_tensor<A> && std::same_as<typename A::memory_type, host_memory>;
@@ -117,7 +141,7 @@ public:
   }
   /// New values: the rung that held is kept where the ladder still has it.
   void update(A const& a) {
-    auto const before = ladder_.steps[found_.with([](found& f) { return f.at; })].what;
+    auto const before = found_.with([](found& f) { return f.steps[f.at].what; });
     look_at(a);
     auto const at = std::find_if(ladder_.steps.begin(), ladder_.steps.end(), [&](ladder_step const& s) { return s.what == before; });
     if (at == ladder_.steps.end()) return drop(before);
@@ -139,16 +163,18 @@ private:
   void look_at(A const& a) {
     double const start = seconds_now();
     if constexpr (Readable<A>) ladder_ = choose(properties(a), rule_.max_iterations);  // others are refused in solve/linear.hpp
-    found_.with([&](found& f) { f.at = 0, f.seconds += seconds_now() - start; });
+    found_.with([&](found& f) { f.at = 0, f.steps = ladder_.steps, f.seconds += seconds_now() - start; });
   }
-  /// What solves find out: the rungs that are set up, and the one that held.
+  /// What solves find out: the order of the rungs, once the cost of factors is known, those that are set up, and the one that held.
   struct found {
+    std::vector<ladder_step> steps{};
     std::size_t at = 0;
     double seconds = 0;  ///< of looking at A, until a report tells them
     rung_engine<cg, jacobi> cg_jacobi{};
     rung_engine<cg, ilu0> cg_ilu0{};
     rung_engine<minres, row_norms> minres_row_norms{};
     rung_engine<bicgstab, ilu0> bicgstab_ilu0{};
+    rung_engine<gmres, row_norms> gmres_row_norms{};
     rung_engine<refinement<factorization::ldlt>, factor<factorization::ldlt>> ldlt{};
     rung_engine<refinement<factorization::lu>, factor<factorization::lu>> lu{};
 
@@ -160,6 +186,7 @@ private:
         case rung::cg_ilu0: return f(cg_ilu0);
         case rung::minres_row_norms: return f(minres_row_norms);
         case rung::bicgstab_ilu0: return f(bicgstab_ilu0);
+        case rung::gmres_row_norms: return f(gmres_row_norms);
         case rung::ldlt: return f(ldlt);
         case rung::lu: return f(lu);
       }
@@ -170,6 +197,32 @@ private:
     found_.with([&](found& f) { f.on_engine(what, [](auto& e) { e.reset(); }); });
   }
 
+  /// Do the factors that are next take so long that they leave their place: to iterations that get as much time, or for good?
+  bool waits(A const& a, std::vector<ladder_step>& steps, std::size_t at, std::vector<std::string>& failures) const {
+    auto const next = steps.begin() + std::ptrdiff_t(at);
+    if (!is_factors(next->what) || next->weighed || ladder_.rows <= 1500) return false;
+    next->weighed = true;
+    constexpr double patience = 1, multiply_seconds[] = {1.5e-9, 3e-9};  // of ldlt, and of lu; adapter/eigen_direct.hpp on 22^3 points
+    bool const is_lu = next->what == rung::lu;
+    double const most = ladder_.rows <= 20000 ? 600 : 60;
+    factor_cost cost;
+    if constexpr (Readable<A>) cost = cost_of_factors(a, most / multiply_seconds[is_lu]);
+    double const seconds = cost.operations * multiply_seconds[is_lu];
+    if (seconds > most && steps.size() > 1) {
+      failures.push_back(text(name_of(next->what), ": not tried, its factors take minutes, and more than ", bytes_text(std::size_t(cost.entries * (is_lu ? 48 : 12)))));
+      steps.erase(next);
+      return true;
+    }
+    bool iterations_follow = false;
+    for (auto step = next + 1; seconds > patience && step != steps.end(); ++step)
+      if (!is_factors(step->what)) {
+        step->limit = (std::min)(step->limit, int(std::clamp(seconds / ladder_.step_seconds, 100.0, 1e9)));
+        iterations_follow = true;
+      }
+    if (iterations_follow) std::rotate(next, next + 1, steps.end());
+    return iterations_follow;
+  }
+
   /// call(engine) for the rungs, from the last that held, until one converges; else what came nearest.
   template <class V, class Call>
   solution<V> climb(A const& a, Call const& call) const {
@@ -177,10 +230,13 @@ private:
     std::vector<std::string> failures;
     std::size_t of_best = 0;  // its failure, if it has one
     double solve = 0;
-    auto [at, setup] = found_.with([](found& f) { return std::pair(f.at, std::exchange(f.seconds, 0.0)); });
+    auto [steps, at, setup] = found_.with([](found& f) { return std::tuple(f.steps, f.at, std::exchange(f.seconds, 0.0)); });
     bool singular = false, indefinite = false, tried_cg = false;
-    for (; at < ladder_.steps.size(); ++at) {
-      auto const& step = ladder_.steps[at];
+    for (; at < steps.size(); ++at) {
+      while (at < steps.size() && waits(a, steps, at, failures)) {
+      }
+      if (at == steps.size()) break;
+      auto const& step = steps[at];
       bool const is_cg = step.what == rung::cg_jacobi || step.what == rung::cg_ilu0;
       if (indefinite ? is_cg : tried_cg && step.what == rung::minres_row_norms) continue;
       tried_cg = tried_cg || is_cg;
@@ -201,6 +257,8 @@ private:
       } catch (value_error const& e) {  // this preconditioner does not exist for this matrix
         failure = e.what();
         failure = failure.substr(0, failure.find(';'));
+      } catch (std::bad_alloc const&) {
+        failure = text(name_of(step.what), ": out of memory");
       }
       failures.push_back(std::move(failure));
       drop(step.what);
@@ -208,7 +266,7 @@ private:
     std::string tried;
     for (std::size_t n = 0; n < failures.size(); ++n)
       if (!best || n != of_best) tried += (tried.empty() ? "" : ", ") + failures[n];
-    found_.with([held = at == ladder_.steps.size() ? 0 : at](found& f) { f.at = held; });
+    found_.with([held = at == steps.size() ? 0 : at, &order = steps](found& f) { f.at = held, f.steps = order; });
     if (!best) throw value_error(text("solve: no method of the automatic choice works for this matrix (", ladder_.why, "): ", tried));
     report& out = best->report;
     out.choice = "chosen for: " + ladder_.why + (tried.empty() ? "" : "; tried: " + tried) + (out.choice.empty() ? "" : "; " + out.choice);
@@ -236,6 +294,7 @@ private:
       case rung::cg_ilu0: return on(&found::cg_ilu0, cg{}, ilu0{});
       case rung::minres_row_norms: return on(&found::minres_row_norms, minres{}, row_norms{});
       case rung::bicgstab_ilu0: return on(&found::bicgstab_ilu0, bicgstab{}, ilu0{});
+      case rung::gmres_row_norms: return on(&found::gmres_row_norms, gmres{}, row_norms{});
       case rung::ldlt: return on(&found::ldlt, refinement<factorization::ldlt>{}, factor<factorization::ldlt>{});
       case rung::lu: break;
     }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include <sla/solve/precond/sweep.hpp>
 #include <sla/solve/prepared.hpp>
 #include <sla/tensor/block.hpp>
+#include <sla/tensor/components.hpp>
 
 namespace sla {
 
@@ -22,6 +24,43 @@ namespace detail {
 constexpr char const* name_of(factorization kind) {
   return kind == factorization::lu ? "lu" : kind == factorization::cholesky ? "cholesky" : "ldlt";
 }
+
+/// The matrix with scalar entries and sorted rows, in Eigen's index type and double precision.
+template <class Number, class T, class S, class F>
+auto flat_scalars(sparse_tensor<T, S, F> const& A) {
+  using Flat = Csr<std::int32_t>;
+  auto scalar = [&] {
+    if constexpr (S::is_blocked)
+      return to<Flat>(cast<Number>(unblocked(A)));
+    else
+      return to<Flat>(cast<Number>(A));
+  }();
+  return has_sorted_columns(scalar.pattern()) ? std::move(scalar) : sorted(scalar);
+}
+/// What factors of all batch items of A would take, counted without making them (adapter/eigen_direct.hpp).
+template <class T, class S, class F>
+factor_cost cost_of_factors(sparse_tensor<T, S, F> const& A, double most) {
+  using number = std::conditional_t<is_complex<T>, std::complex<double>, double>;
+  auto const scalar = flat_scalars<number>(A);
+  auto const& p = scalar.pattern();
+  auto out = cost_of_factors(scalar.rows(), p.row_ptr.data(), p.col.data(), scalar.values().data(), most);
+  out.entries *= double(A.batch_count()), out.operations *= double(A.batch_count());
+  return out;
+}
+
+/// A pattern without its stored zeros.
+template <class View, class T>
+struct without_zeros {
+  View pattern;
+  T const* values;
+  index_t rows, cols;
+  template <class F>
+  void for_row(index_t i, F const& f) const {
+    pattern.for_row(i, [&](index_t s, index_t j) {
+      if (values[s] != T{}) f(s, j);
+    });
+  }
+};
 
 /// What went wrong with the factors of a batch item.
 struct factor_failure {
@@ -33,29 +72,40 @@ struct factor_failure {
 template <class T, factorization Kind>
 struct factors {
   using number = std::conditional_t<is_complex<T>, std::complex<double>, double>;
+  /// The factors of all rows of an item, or, where those failed, of one connected component: the others are solved.
+  struct part {
+    std::unique_ptr<eigen_factors<number, Kind>> of{};  ///< none: they failed, and give 0
+    std::vector<int> rows{};                            ///< empty: all of them
+  };
   index_t rows = 0;
-  std::vector<std::unique_ptr<eigen_factors<number, Kind>>> items;
+  std::vector<std::vector<part>> items;
   std::vector<factor_failure> failures;
   std::shared_ptr<void const> pattern;  ///< that the ordering is for
   std::size_t bytes = 0;
 
-  /// One n x rhs item of x, taken and written; what factors that failed would give is 0.
+  /// Some rows of an n x rhs item of x, taken and written.
   template <class X, class Out>
   struct columns {
     X const* x;
     Out* out;
     index_t rhs;
-    number get(index_t i, index_t k) const { return number(scalar_cast<kernel_t<number>>(x[i * rhs + k])); }
-    void put(index_t i, index_t k, number v) const { out[i * rhs + k] = scalar_cast<Out>(kernel_t<number>(v)); }
+    int const* rows;
+    index_t at(index_t i, index_t k) const { return (rows ? rows[i] : i) * rhs + k; }
+    number get(index_t i, index_t k) const { return number(scalar_cast<kernel_t<number>>(x[at(i, k)])); }
+    void put(index_t i, index_t k, number v) const { out[at(i, k)] = scalar_cast<Out>(kernel_t<number>(v)); }
   };
   template <bool Adjoint, class X, class Out>
   void sweep(X const* x, Out* out, index_t rhs) const {
     for_batch_items(index_t(items.size()), [&](index_t b) {
       index_t const first = b * rows * rhs;
-      if (failures[std::size_t(b)].why != reason::converged)
-        std::fill_n(out + first, rows * rhs, Out{});
-      else
-        items[std::size_t(b)]->template solve<Adjoint>(rows, rhs, columns<X, Out>{x + first, out + first, rhs});
+      for (part const& p : items[std::size_t(b)]) {
+        index_t const count = p.rows.empty() ? rows : index_t(p.rows.size());
+        columns<X, Out> const at{x + first, out + first, rhs, p.rows.empty() ? nullptr : p.rows.data()};
+        if (p.of)
+          p.of->template solve<Adjoint>(count, rhs, at);
+        else
+          for (index_t n = 0; n < count * rhs; ++n) at.put(n / rhs, n % rhs, number{});
+      }
     }, index_t(bytes / (sizeof(number) + sizeof(int))) * rhs);
   }
 };
@@ -72,12 +122,11 @@ struct factors_view {
 } // namespace detail
 
 /// A^-1 by factors: `x = M * b`; `M.adjoint() * b`. Made by `factor<Kind>{}.setup(A)`; singular items are named by
-/// `failure(item)`, and give 0.
+/// `failure(item)`, and their singular components give 0.
 template <class T, class S, class F, factorization Kind, bool Adjoint = false>
 class applied_factors {
   using factors_type = detail::factors<T, Kind>;
   using number = typename factors_type::number;
-  using Flat = Csr<std::int32_t>;
 
 public:
   using value_type = T;
@@ -91,7 +140,7 @@ public:
   /// New values. The ordering is kept where the pattern is the same object.
   void update(sparse_tensor<T, S, F> const& A) {
     std::shared_ptr<void const> const pattern = A.shared_pattern();
-    auto scalar = flat(A);
+    auto scalar = detail::flat_scalars<number>(A);
     if constexpr (Kind != factorization::lu) detail::require_hermitian(scalar, detail::name_of(Kind), "lu");
     if (!factors_.is_sole() || factors_->pattern != pattern) factors_ = std::make_shared<factors_type>();
     bool const anew = factors_->pattern != pattern;
@@ -103,8 +152,9 @@ public:
     index_t const bare = anew ? detail::unmatched_row(scalar.pattern().view()) : -1;
     detail::for_batch_items(A.batch_count(), [&](index_t b) { factor(scalar, b, bare, anew); });
     f.bytes = 0;
-    for (std::size_t b = 0; b < f.items.size(); ++b)
-      if (f.failures[b].why == reason::converged) f.bytes += f.items[b]->bytes();
+    for (auto const& parts : f.items)
+      for (auto const& p : parts)
+        if (p.of) f.bytes += p.of->bytes();
   }
 
   detail::factor_failure const& failure(index_t batch_item) const { return factors_->failures[std::size_t(batch_item)]; }
@@ -114,32 +164,66 @@ public:
   detail::factors_view<factors_type> view() const { return {factors_.get()}; }
 
 private:
-  /// The matrix with scalar entries and sorted rows, in Eigen's index type and double precision.
-  static auto flat(sparse_tensor<T, S, F> const& A) {
-    auto scalar = [&] {
-      if constexpr (S::is_blocked)
-        return to<Flat>(cast<number>(unblocked(A)));
-      else
-        return to<Flat>(cast<number>(A));
-    }();
-    return has_sorted_columns(scalar.pattern()) ? std::move(scalar) : sorted(scalar);
-  }
+  using part = typename factors_type::part;
+
+  /// The factors of item b; where they fail, those of its connected components, each by itself: the systems of a list, for one.
   template <class Scalars>
   void factor(Scalars const& A, index_t b, index_t bare, bool anew) const {
-    auto& item = factors_->items[std::size_t(b)];
+    auto& parts = factors_->items[std::size_t(b)];
     auto& failure = factors_->failures[std::size_t(b)];
-    if (bare >= 0) {
-      failure = {reason::singular, text("structurally singular: no choice of pivots serves row ", bare)};
+    auto const& p = A.pattern();
+    auto const* const values = A.values().data() + b * A.batch_stride();
+    if (parts.size() != 1 || !parts[0].of || !parts[0].rows.empty()) parts.clear(), parts.resize(1), anew = true;
+    if (bare < 0 && made(parts[0], A.rows(), p.row_ptr.data(), p.col.data(), values, anew)) return;
+    auto const components = connected_components(A);
+    if (components.count == 1) {
+      parts[0].of.reset();
+      failure = why_not(p.view(), values, nullptr);
       return;
     }
-    anew = anew || !item;
-    if (!item) item = std::make_unique<detail::eigen_factors<number, Kind>>();
-    auto const& p = A.pattern();
-    if (item->factor(A.rows(), p.row_ptr.data(), p.col.data(), A.values().data() + b * A.batch_stride(), anew)) return;
+    parts.clear(), parts.resize(std::size_t(components.count));
+    std::vector<int> place(std::size_t(A.rows()));  // of each row in its component
+    for (index_t i = 0; i < A.rows(); ++i) {
+      auto& rows = parts[std::size_t(components.label[i])].rows;
+      place[std::size_t(i)] = int(rows.size());
+      rows.push_back(int(i));
+    }
+    std::vector<int> row_ptr, col;
+    std::vector<number> entries;
+    for (part& one : parts) {
+      row_ptr.assign(1, 0), col.clear(), entries.clear();
+      for (int const i : one.rows) {
+        p.view().for_row(i, [&](index_t s, index_t j) { col.push_back(place[std::size_t(j)]), entries.push_back(values[s]); });
+        row_ptr.push_back(int(col.size()));
+      }
+      index_t const n = index_t(one.rows.size());
+      csr_view<int, int> const view{row_ptr.data(), col.data(), n, n};
+      if (detail::unmatched_row(view) < 0 && made(one, n, row_ptr.data(), col.data(), entries.data(), true)) continue;
+      one.of.reset();
+      if (failure.why == reason::converged) failure = why_not(view, entries.data(), one.rows.data());
+    }
+  }
+  /// False, if the factors of a part do not exist.
+  static bool made(part& p, index_t n, int const* row_ptr, int const* col, number const* values, bool anew) {
+    if (!p.of) p.of = std::make_unique<detail::eigen_factors<number, Kind>>();
+    try {
+      return p.of->factor(n, row_ptr, col, values, anew);
+    } catch (std::bad_alloc const&) {
+      p.of.reset();
+      throw;
+    }
+  }
+  /// What to say where they do not; rows: the numbers of the rows, null for 0, 1, ...
+  template <class View>
+  static detail::factor_failure why_not(View const& view, number const* values, int const* rows) {
+    index_t const row = detail::unmatched_row(detail::without_zeros<View, number>{view, values, view.rows, view.cols});
+    if (row >= 0) return {reason::singular, text("structurally singular: no choice of pivots serves row ", rows ? rows[row] : row)};
     if constexpr (Kind == factorization::cholesky)
-      failure = {reason::indefinite_matrix, "a pivot is not positive: use ldlt or lu"};
+      return {reason::indefinite_matrix, "a pivot is not positive: use ldlt or lu"};
+    else if constexpr (Kind == factorization::ldlt)
+      return {reason::zero_pivot, "a pivot is zero, and ldlt exchanges no rows, so that A need not be singular: take lu{} or minres{}"};
     else
-      failure = {reason::singular, "a pivot is zero"};
+      return {reason::singular, "a pivot is zero"};
   }
   detail::held<factors_type, "a preconditioner"> factors_;
 };
@@ -256,7 +340,8 @@ cholesky() -> cholesky<void>;
 template <class T, class S, class F>
 cholesky(sparse_tensor<T, S, F>) -> cholesky<sparse_tensor<T, S, F>>;
 
-/// The same with L D L^H, for Hermitian matrices whose leading minors do not vanish: quasi-definite ones, for instance.
+/// The same with L D L^H, for Hermitian matrices whose leading minors do not vanish: quasi-definite ones, for instance. Where one
+/// does, the reason is zero_pivot: A need not be singular, and lu{} or minres{} may solve it.
 template <>
 struct ldlt<void> : detail::direct_method<factorization::ldlt> {};
 template <class T, class S, class F>

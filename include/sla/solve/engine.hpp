@@ -3,12 +3,18 @@
 // operator itself is handed in, so that `solve` copies nothing. The public names are in solve/linear.hpp.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include <sla/core/guarded.hpp>
 #include <sla/solve/driver.hpp>
 #include <sla/solve/precond/identity.hpp>
+#include <sla/solve/precond/lanczos.hpp>
 #include <sla/solve/world.hpp>
 
 namespace sla {
@@ -130,6 +136,22 @@ void name_failures(M const& m, report& out) {
   }
 }
 
+/// Of a method that failed: what of A is not Hermitian, if it is not. Without a look at the entries, x and b tell.
+template <class Space, class A, class V>
+std::string found_asymmetry(Space& space, A const& a, V const& b, V const& x, char const* who) {
+  if constexpr (requires { linear_world<A>::asymmetry(a, who); }) {
+    return linear_world<A>::asymmetry(a, who);
+  } else {
+    auto [left, right, ax, bb] = fuse(space, dot_of(b, a * x), dot_of(a * b, x), squared_norm_of(a * x), squared_norm_of(b));
+    auto const difference = space.map(relative_difference{}, left, right, ax, bb);
+    space.finish();
+    double most = 0;
+    for (double d : space.read(difference)) most = (std::max)(most, std::sqrt(d));
+    double const rounding = std::sqrt(double(std::numeric_limits<real_t<typename V::value_type>>::epsilon()));
+    return most > rounding ? text(who, ": A is not Hermitian: (b, A x) and (A b, x) differ by ", most, " of |b| |A x|; use gmres{} or bicgstab{}") : std::string();
+  }
+}
+
 /// One call of a method on a x = b, with what the call's options say.
 template <class A, class Method, class M, class V, class... Options>
   requires(!LinearOperator<A, V> || !LinearOperator<M, V>)
@@ -166,13 +188,16 @@ solution<V> call(A const& a, Method const& method, M const& m, V const& b, repor
       else
         return where.make(World::layout(a, b));
     }();
-    method_run<decltype(space), V> const run = [&](auto const& make_stop) { return method.run(space, a, m, b, x, make_stop); };
+    method_run<decltype(space), V> const run = [&](auto const& make_stop, V const& of, V& to) { return method.run(space, a, m, of, to, make_stop); };
     drive(space, run, {method.rtol, method.atol, method.max_iterations, method.watch}, a, b, x, guessed, has_history<Options...>, out);
     if constexpr (requires { m.failure(index_t()); }) name_failures(m, out);
+    if constexpr (wants_hermitian<Method>)
+      if (!out.converged() && out.reason() != reason::stopped && out.choice.empty()) out.choice = found_asymmetry(space, a, b, x, Method::name);
     if (out.reason() == reason::indefinite_matrix && out.choice.empty()) out.choice = "for an indefinite matrix take minres{} if it is Hermitian, gmres{} if not";
-    if constexpr (std::same_as<real_t<typename V::value_type>, float>)
-      if (out.reason() == reason::stagnated && method.rtol < 1e-5)
-        out.choice += text(out.choice.empty() ? "" : "; ", "b is float, which holds seven digits: ask for less, such as .rtol = 1e-5, or solve with cast<double>(b)");
+    constexpr bool is_float = std::same_as<real_t<typename V::value_type>, float>;
+    if (out.reason() == reason::stagnated && method.rtol < (is_float ? 1e-5 : 1e-14))
+      out.choice += text(out.choice.empty() ? "" : "; ", is_float ? "b is float, which holds seven digits: ask for less, such as .rtol = 1e-5, or solve with cast<double>(b)"
+                                                                  : "b is double, which holds sixteen digits: ask for less, such as .rtol = 1e-12");
   }
   out.seconds_solve += seconds_now() - start;
   return {std::move(x), std::move(out)};

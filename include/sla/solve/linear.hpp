@@ -207,20 +207,21 @@ auto perform(Op, A const&, X const&...) {
 /// x with A x = b, for square A of shape (*batch, M, M, *block): b is (*batch, M, p), or has one more axis of right-hand
 /// sides. `solve(A, b)` looks at A and picks a method; `solve(A, b, cg{.rtol = 1e-10}, jacobi{})` names them; further
 /// options: initial_guess(x0), keep_history, on(make_space). A, and the preconditioner, may be a linear_operator: a function of yours.
-/// Law: |b - A x| <= max(rtol |b|, atol) for every item, by the residual recomputed from x. Gradient: one more solve.
+/// Law: |b - A x| <= max(rtol |b|, atol) for every item, by the residual recomputed from x in twice the precision, whose rounding counts.
+/// Gradient: one more solve.
 /// Errors: solve_error with the report, if the tolerance was not reached; shape_error; value_error for NaN in A or b.
 template <class A, class B, class... Options>
-auto solve(A const& a, B const& b, Options const&... options) {
+[[nodiscard]] auto solve(A const& a, B const& b, Options const&... options) {
   return perform(op::solve{}, a, b, options...);
 }
 /// The same as `{x, report}`: a tolerance that was not reached is in the report, not thrown.
 template <class A, class B, class... Options>
-auto try_solve(A const& a, B const& b, Options const&... options) {
+[[nodiscard]] auto try_solve(A const& a, B const& b, Options const&... options) {
   return perform(op::try_solve{}, a, b, options...);
 }
 /// A method and preconditioner set up once for A: solve(b), solve_transpose(b), solve_adjoint(b), update(A2).
 template <class A, class... Options>
-auto prepare(A&& a, Options const&... options) {
+[[nodiscard]] auto prepare(A&& a, Options const&... options) {
   return perform(op::prepare{}, std::forward<A>(a), options...);
 }
 

@@ -23,7 +23,7 @@ struct sent_per_iteration {
   double messages = 0, bytes = 0;
 };
 
-/// What a solve did. Residuals are true ones, recomputed from x: |b - A x| / |b| (|b - A x| where b = 0).
+/// What a solve did. Residuals are true ones, recomputed from x in twice the precision of double: |b - A x| / |b| (|b - A x| where b = 0).
 struct report {
   std::string method, preconditioner;
   std::string choice;  ///< why this method: who chose it, and what was tried before
@@ -79,7 +79,7 @@ inline std::ostream& operator<<(std::ostream& out, report const& r) {
   out << ": " << to_string(r.reason());
   std::size_t const count = r.items.size();
   auto const done = std::size_t(std::count_if(r.items.begin(), r.items.end(), [](progress const& p) { return p.state == reason::converged; }));
-  if (count > 1) out << " (" << done << " of " << count << " items)";
+  if (count > 1) out << " (" << done << " of " << count << " items converged)";
   auto const digits = out.precision(2);
   int const n = r.iterations();
   out << (r.converged() ? " in " : " after ") << n << (n == 1 ? " iteration" : " iterations") << ", true residual " << r.residual() << " (asked " << r.rtol << ')';

@@ -19,7 +19,9 @@ enum class reason : int {
   indefinite_matrix,          ///< (p, A p) <= 0: A is not positive definite
   indefinite_preconditioner,  ///< (r, M r) <= 0: M is not positive definite
   breakdown,                  ///< a denominator of the recurrence vanished
-  singular,                   ///< the matrix has no inverse: a zero pivot
+  singular,                   ///< the matrix has no inverse: a zero pivot, among all that could be taken
+  setup_failed,               ///< the preconditioner does not exist for this system of a list
+  zero_pivot,                 ///< a pivot is zero, and the factorisation takes no other: A may have an inverse
   stopped,                    ///< an observer asked for it
   badly_scaled,               ///< |b|^2 leaves the range of double, so that no residual can be judged: scale b
 };
@@ -34,6 +36,8 @@ inline char const* to_string(reason why) {
     case reason::indefinite_preconditioner: return "preconditioner is not positive definite";
     case reason::breakdown: return "breakdown";
     case reason::singular: return "matrix is singular";
+    case reason::setup_failed: return "no preconditioner";
+    case reason::zero_pivot: return "zero pivot";
     case reason::stopped: return "stopped by an observer";
     case reason::badly_scaled: return "|b|^2 leaves the range of double: scale b";
   }

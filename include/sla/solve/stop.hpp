@@ -19,11 +19,17 @@ SLA_HD inline double tolerance(double bb, double rtol, double atol) {
 }
 struct judge {
   double rtol, atol;
+
+  /// A run whose residual fell by so much has no digits left, however little was asked: what its recurrence says from there on
+  /// is not of x, and in the end its denominators are 0. Squared.
+  static constexpr double exhausted = 1e-36;
+
+  /// own: |b|^2 of the run itself, which may solve for a correction only.
   template <class R>
-  SLA_HD reason operator()(reason state, R rr, R bb) const {
+  SLA_HD reason operator()(reason state, R rr, R bb, R own) const {
     if (state != reason::running) return state;
     if (!(rr - rr == 0)) return reason::not_a_number;
-    return double(rr) <= tolerance(double(bb), rtol, atol) ? reason::converged : reason::running;
+    return double(rr) <= tolerance(double(bb), rtol, atol) || double(rr) <= exhausted * double(own) ? reason::converged : reason::running;
   }
 };
 struct start_state {
@@ -90,7 +96,7 @@ struct finish_progress {
 struct summarize {
   template <class R>
   SLA_HD progress operator()(reason state, int n, R rr, R bb) const {
-    return {state, n, bb > 0 ? std::sqrt(double(rr) / double(bb)) : std::sqrt(double(rr))};
+    return {state, n, bb > 0 ? std::sqrt(double(rr)) / std::sqrt(double(bb)) : std::sqrt(double(rr))};
   }
 };
 } // namespace detail
@@ -106,17 +112,20 @@ public:
                                                               std::declval<count_scalar const&>(), std::declval<Real const&>(),
                                                               std::declval<Real const&>()));
 
-  constexpr stop_test(Space& space, Rule const& rule, Real bb)
+  constexpr stop_test(Space& space, Rule const& rule, Real bb) : stop_test(space, rule, bb, bb) {}
+  /// For a method that solves with another right-hand side than the one whose norm counts: |b|^2 of both.
+  constexpr stop_test(Space& space, Rule const& rule, Real bb, Real own)
       : space_(space),
         rule_(rule),
         bb_(bb),
+        own_(own),
         state_(space.map(detail::start_state{}, bb)),
         iterations_(space.map(detail::first_iteration{}, bb)),
         progress_(space.map(detail::summarize{}, state_, iterations_, bb, bb)) {}
 
   /// Judges squared residual norms; is there an item still running? Counts an iteration for those that are.
   constexpr bool go_on(Real const& rr) {
-    state_ = space_.map(detail::judge{rule_.rtol, rule_.atol}, state_, rr, bb_);
+    state_ = space_.map(detail::judge{rule_.rtol, rule_.atol}, state_, rr, bb_, own_);
     progress_ = space_.map(detail::summarize{}, state_, iterations_, rr, bb_);
     auto const seen = space_.peek(progress_);
     if (!seen.empty() && rule_.watch && !stopped_) stopped_ = !rule_.watch(seen);
@@ -176,7 +185,7 @@ private:
   }
   Space& space_;
   Rule rule_;
-  Real bb_;
+  Real bb_, own_;
   state_scalar state_;
   count_scalar iterations_;
   progress_scalar progress_;

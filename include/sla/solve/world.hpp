@@ -4,13 +4,16 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <utility>
 
 #include <sla/exec/evaluate.hpp>
 #include <sla/exec/host.hpp>
 #include <sla/expr/linear_operator.hpp>
 #include <sla/expr/norms.hpp>
+#include <sla/solve/precond/hermitian.hpp>
 #include <sla/solve/precond/identity.hpp>
+#include <sla/solve/precond/triangles.hpp>
 #include <sla/solve/space.hpp>
 #include <sla/tensor/block.hpp>
 #include <sla/tensor/entries.hpp>
@@ -35,6 +38,7 @@ namespace sla {
 ///   probe(a, seed)             optional: a vector of a's domain, random, the same on any number of ranks
 ///   adjoint(a)                 the conjugate transpose, stored, an operator of the same world; of some operators there is none
 ///   same_pattern(a, a2)        may a2's values replace a's?
+///   asymmetry(a, who)          optional: what is not Hermitian in a, for a method that failed and wants it; else empty
 /// On a mesh all ranks call these together, and errors are the errors of all.
 template <class A>
 struct linear_world {
@@ -217,6 +221,16 @@ struct linear_world<sparse_tensor<T, S, F, host_memory>> : detail::sparse_world<
     return host_space<base::template has_items<V>>(base::layout(a, b));
   }
   static auto probe(A const& a, std::uint64_t seed) { return random<T, domain_extents_t<S>>(a.domain(), seed); }
+  static std::string asymmetry(A const& a, char const* who) {
+    try {
+      detail::row_order<F>(a.shared_pattern()).apply(a, [&](auto const& sorted) { return detail::require_hermitian(sorted, who, "gmres{} or bicgstab{}"), 0; });
+      return {};
+    } catch (value_error const& e) {
+      index_t below = 0, above = 0;
+      for (index_t i = 0; i < a.rows(); ++i) a.pattern().view().for_row(i, [&](index_t, index_t j) { below += j < i, above += j > i; });
+      return text(e.what(), below == 0 || above == 0 ? "; A holds one triangle only: if it stands for both, store both" : "");
+    }
+  }
   static auto adjoint(A const& a) { return adjointed(a); }
   static bool same_pattern(A const& a, A const& a2) { return a.shape() == a2.shape() && sla::same_pattern(a.pattern(), a2.pattern()); }
 };

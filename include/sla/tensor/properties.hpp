@@ -92,9 +92,9 @@ index_t zero_columns(Rows const& rows) {
 }
 } // namespace detail
 
-/// The properties of A. Values count as equal, for symmetry, where |a - b| <= tolerance (|a| + |b|); the default is
-/// rounding. An entry that is not stored is a zero. Cost: O(nnz log row), nothing stored per entry; once per batch
-/// item.
+/// The properties of A. Values count as equal, for symmetry, where |a_ij - a_ji| <= tolerance (|a_ij| + |a_ji|), or 2 tolerance
+/// times the root of the largest entries of rows i and j: what is left of sums that cancel is rounding. The default tolerance is
+/// rounding. An entry that is not stored is a zero. Cost: O(nnz log row), nothing stored per entry; once per batch item.
 template <class T, class S, class F>
 matrix_properties properties(sparse_tensor<T, S, F> const& A,
                              double tolerance = 8 * double(std::numeric_limits<real_t<T>>::epsilon())) {

@@ -59,6 +59,16 @@ struct scalar_rows {
     return s < 0 ? std::pair(kernel_t<T>{}, false) : std::pair(values[(s * P + r % P) * Q + c % Q], true);
   }
 
+  /// What entries a_rc and a_cr are measured by, where they are rounded sums that cancel: the largest entries of both rows.
+  double size(index_t r, index_t c) const {
+    auto const largest = [&](index_t row) {
+      double most = 0;
+      for_row(row, [&](index_t, kernel_t<T> v) { most = (std::max)(most, double(abs_of(v))); });
+      return most;
+    };
+    return std::sqrt(largest(r)) * std::sqrt(largest(c));
+  }
+
   bool is_strict(index_t r, double& slack) const {
     double off = 0, diagonal = 0;
     index_t count = 0;
@@ -90,11 +100,18 @@ struct scalar_rows {
         if (!is_square) return;
         auto const [w, stored] = i == j ? std::pair(v, true) : at(j, i);
         double const close = tolerance * double(abs_of(v) + abs_of(w));
+        double beside = -1;  // of the rows: seldom needed, and not where an earlier row has decided
+        auto const equal = [&](bool before, kernel_t<T> difference) {
+          double const d = double(abs_of(difference));
+          if (d <= close || !before) return d <= close;
+          if (beside < 0) beside = 2 * tolerance * size(i, j);
+          return d <= beside;
+        };
         here.same_structure &= stored;
-        here.symmetric &= double(abs_of(v - w)) <= close;
-        here.hermitian &= double(abs_of(v - conj_of(w))) <= close;
-        here.skew &= double(abs_of(v + w)) <= close;
-        here.skew_hermitian &= double(abs_of(v + conj_of(w))) <= close;
+        here.symmetric &= equal(r.symmetric && here.symmetric, v - w);
+        here.hermitian &= equal(r.hermitian && here.hermitian, v - conj_of(w));
+        here.skew &= equal(r.skew && here.skew, v + w);
+        here.skew_hermitian &= equal(r.skew_hermitian && here.skew_hermitian, v + conj_of(w));
       });
       here.shortest = here.longest = here.entries;
       here.zero_rows = !nonzero;

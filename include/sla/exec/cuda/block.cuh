@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include <sla/core/twofold.hpp>
 #include <sla/expr/node.hpp>
 
 namespace sla::cuda {
@@ -70,6 +71,8 @@ template <class T>
 __device__ T other_lane(T mine, int distance) {
   if constexpr (is_complex<T>)
     return {other_lane(mine.re, distance), other_lane(mine.im, distance)};
+  else if constexpr (std::same_as<T, twofold>)
+    return {other_lane(mine.hi, distance), other_lane(mine.lo, distance), other_lane(mine.size, distance)};
   else
     return __shfl_xor_sync(0xffffffffu, mine, distance);
 }

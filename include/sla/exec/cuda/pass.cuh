@@ -79,7 +79,13 @@ SLA_HD void on_tile(Block const& block, pass_grid const& g, block_place const& p
     if (!st.runs) return;
     if constexpr (P::shared) {
       if (g.width > 1) {
-        using V = decltype(value_at(st.p.s, element{}));
+        auto const value_of = [&](element e) {  // rounded as it will be stored: more digits have no room
+          if constexpr (folds<P>)
+            return value_at(st.p.s, e);
+          else
+            return scalar_cast<std::remove_pointer_t<decltype(st.p.s.data)>>(value_at(st.p.s, e));
+        };
+        using V = decltype(value_of(element{}));
         static_assert(sizeof(V) <= slot_bytes);
         V* const values = static_cast<V*>(block.shared);
         block.sync();  // what earlier statements wrote for this tile is read by other threads
@@ -87,7 +93,7 @@ SLA_HD void on_tile(Block const& block, pass_grid const& g, block_place const& p
           for (int step = 0; step < g.width; ++step) {
             int const n = (step * Block::threads + t) / g.width;
             bool const held = place.holds(g, tile, n);
-            V const value = value_at(st.p.s, place.at(g, tile, held ? n : 0));  // all threads take part
+            V const value = value_of(place.at(g, tile, held ? n : 0));  // all threads take part
             if (held && t % g.width == 0) values[n] = value;
           }
         });

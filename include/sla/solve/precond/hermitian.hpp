@@ -8,27 +8,30 @@
 #include <type_traits>
 
 #include <sla/tensor/entries.hpp>
+#include <sla/tensor/row_scan.hpp>
 
 namespace sla::detail {
 
-/// Errors: the first a_ij that is not conj(a_ji), beyond rounding, for A with sorted rows; an entry that is not stored is a
-/// zero. Cost: O(nnz log row).
+/// Errors: the first a_ij that is not conj(a_ji), beyond rounding of itself or of the largest entries of its rows, for A with
+/// sorted rows; an entry that is not stored is a zero. Cost: O(nnz log row).
 template <class T, class S, class Col, class Ptr>
 void require_hermitian(sparse_tensor<T, S, Csr<Col, Ptr>> const& A, char const* who, char const* remedy) {
   constexpr index_t P = S::block_rows;
   static_assert(P == S::block_cols);
   auto const pattern = A.pattern().view();
-  double const tolerance = (std::max)(1e-10, 8 * double(std::numeric_limits<real_t<T>>::epsilon()));
+  double const rounding = double(std::numeric_limits<real_t<T>>::epsilon()), tolerance = (std::max)(1e-10, 8 * rounding);
   for (index_t b = 0; b < A.batch_count(); ++b) {
     auto const* const a = kernel_pointer(A.values().data()) + b * A.batch_stride();
     using K = std::remove_cvref_t<decltype(*a)>;
+    scalar_rows<T, std::remove_const_t<decltype(pattern)>, P, P> const rows{pattern, a, A.rows() * P, A.cols() * P};
     // f(p, q, a_ij(p, q), a_ji(q, p)) for entries that differ.
     auto differences = [&](index_t i, index_t s, index_t j, auto const& f) {
       index_t const t = find_slot(pattern, j, i);
       for (index_t p = 0; p < P; ++p)
         for (index_t q = 0; q < P; ++q) {
           K const v = a[(s * P + p) * P + q], w = t < 0 ? K{} : a[(t * P + q) * P + p];
-          if (!(double(abs_of(v - conj_of(w))) <= tolerance * double(abs_of(v)))) f(p, q, v, w);
+          double const d = double(abs_of(v - conj_of(w)));
+          if (!(d <= tolerance * double(abs_of(v))) && !(d <= 16 * rounding * rows.size(i * P + p, j * P + q))) f(p, q, v, w);
         }
     };
     index_t const row = first_where(A.rows(), [&](index_t i) {
