@@ -117,4 +117,18 @@ TEST_CASE("NaN is not lost in a reduction") {
   CHECK(std::isnan(eval(norm_inf(x))));
 }
 
+TEST_CASE("norms of elements whose squares are no doubles") {
+  for (double const scale : {1e-320, 1e-200, 1e-150, 1.0, 1e150, 1e200, 1e307}) {
+    vector<double> x{3 * scale, 0.0, -4 * scale};
+    CHECK(norm(x) == Approx(5 * scale).epsilon(scale < 1e-300 ? 1e-2 : 1e-15));  // 1e-320 has three digits
+    CHECK(norm(0.5 * x) == Approx(2.5 * scale).epsilon(scale < 1e-300 ? 1e-2 : 1e-15));
+    vector<std::complex<double>> z{std::complex<double>(3 * scale, 4 * scale), std::complex<double>(0, 0)};
+    CHECK(norm(z) == Approx(5 * scale).epsilon(scale < 1e-300 ? 1e-2 : 1e-15));
+  }
+  CHECK(norm(zeros<double>({5})) == 0);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  CHECK(norm(vector<double>{1.0, -infinity}) == infinity);
+  CHECK(std::isnan(norm(vector<double>{1.0, std::numeric_limits<double>::quiet_NaN()})));
+}
+
 } // namespace test_reduce

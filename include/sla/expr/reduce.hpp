@@ -122,6 +122,11 @@ auto as_number(X x) {
   else
     return eval(std::move(x));
 }
+/// The norm of a node whose squares may leave the range of double: of the elements times a power of two, which rounds nothing.
+template <class X>
+auto norm_scaled(X const& x, double scale) {
+  return eval(reduce<op::plus, op::widen_abs2, op::sqrt>(scale * x)) / scale;
+}
 /// Complex numbers have no order.
 template <class X>
 constexpr void require_order() {
@@ -151,11 +156,22 @@ template <class X>
 [[nodiscard]] auto squared_norm(X&& x) {
   return detail::as_number(perform(op::squared_norm{}, std::forward<X>(x)));
 }
-/// The root of sum |x_i|^2.
+/// The root of sum |x_i|^2. Cost: reads x once; twice where that is below 1e-140, 0 too, or above 1e150, since the squares of such
+/// elements are no doubles (`norm_of` squares them all the same).
 template <class X>
   requires Performs<op::norm, X>
 [[nodiscard]] auto norm(X&& x) {
-  return detail::as_number(perform(op::norm{}, std::forward<X>(x)));
+  if constexpr (Tensorial<X>) {
+    auto const r = perform(op::norm{}, std::forward<X>(x));
+    auto const n = eval(r);
+    if constexpr (std::same_as<real_t<typename node_t<X>::value_type>, double>) {
+      if (n < 1e-140) return detail::norm_scaled(r.x.x, 0x1p600);
+      if (n > 1e150) return detail::norm_scaled(r.x.x, 0x1p-600);
+    }
+    return n;
+  } else {
+    return detail::as_number(perform(op::norm{}, std::forward<X>(x)));
+  }
 }
 /// sum of |x_i|.
 template <class X>
