@@ -11,7 +11,7 @@ using namespace sla;
 using complex_t = std::complex<double>;
 
 namespace {
-constexpr index_t length = 60;
+constexpr index_t elements = 60;
 auto const of = [](auto const&... x) { return std::tuple<decltype(x)...>(x...); };
 auto const bump = [](auto a) {
   using std::exp;
@@ -20,8 +20,8 @@ auto const bump = [](auto a) {
 } // namespace
 
 TEST_CASE("where, maximum and minimum in both modes") {
-  auto const x = random<double>(length, 1), y = random<double>(length, 2);
-  auto const z = random<complex_t>(length, 3);
+  auto const x = random<double>(elements, 1), y = random<double>(elements, 2);
+  auto const z = random<complex_t>(elements, 3);
   gradient::check_dual([](auto const& a, auto const& b) { return where(a > b, a * a, b * a) * maximum(b, 0.1) - minimum(a, b); }, of(x, y), {.h = 1e-5, .accuracy = 1e-12});
   gradient::check_dual([&](auto const& a) { return where(x <= 0.2, a * a, 1.5); }, of(z));
   gradient::check_dual([&](auto const& a, auto const& s) { return where(x + 0 > 0.2, s * s, a) * where(a < 0, 2.0, 3.0); }, of(x, 0.7), {.h = 1e-5, .accuracy = 1e-12});
@@ -45,7 +45,7 @@ TEST_CASE("where the operands are equal each gets half") {
 }
 
 TEST_CASE("functions of one's own in both modes") {
-  auto const x = random<double>(length, 1), y = random<double>(length, 2);
+  auto const x = random<double>(elements, 1), y = random<double>(elements, 2);
   gradient::check_dual([](auto const& a) { return apply(bump, a); }, of(x), {.h = 1e-5, .accuracy = 1e-12});
   auto const mixed = [](auto a, auto b, auto c) {
     using std::pow, std::sqrt, std::sin, std::cos, std::tan, std::tanh, std::atan, std::log, std::abs;
@@ -57,9 +57,9 @@ TEST_CASE("functions of one's own in both modes") {
   CHECK(check_gradient([&](auto const& a) { return squared_norm(apply(bump, a) - y); }, std::tie(x), {.step = 1e-4, .out = nullptr}).passed);
   auto const constant = [](auto) { return 2.0; };
   auto const [value, g] = value_and_gradient([&](auto const& a) { return sum(apply(constant, a)); }, x);
-  CHECK(value == 2.0 * length);
+  CHECK(value == 2.0 * elements);
   CHECK(double(norm(g)) == 0);
-  auto const single = random<float>(length, 1);
+  auto const single = random<float>(elements, 1);
   auto const [v, gf] = value_and_gradient([](auto const& a) { return sum(apply(bump, a)); }, single);
   static_assert(std::same_as<std::remove_const_t<decltype(gf)>, vector<float>>);
 }
