@@ -11,18 +11,21 @@
 namespace sla::op {
 
 // Binary, elementwise. The operands promote as in core/scalar.hpp.
+/// a + b.
 struct add {
   template <class A, class B>
   SLA_HD static constexpr auto apply(A a, B b) {
     return promote_t<A, B>(a) + promote_t<A, B>(b);
   }
 };
+/// a - b.
 struct sub {
   template <class A, class B>
   SLA_HD static constexpr auto apply(A a, B b) {
     return promote_t<A, B>(a) - promote_t<A, B>(b);
   }
 };
+/// a * b. A real factor of a complex number scales both of its parts.
 struct mul {
   template <class A, class B>
   SLA_HD static constexpr promote_t<A, B> apply(A a, B b) {
@@ -35,6 +38,7 @@ struct mul {
       return promote_t<A, B>(a) * promote_t<A, B>(b);
   }
 };
+/// a / b.
 struct div {
   template <class A, class B>
   SLA_HD static constexpr promote_t<A, B> apply(A a, B b) {
@@ -45,6 +49,7 @@ struct div {
       return promote_t<A, B>(a) / promote_t<A, B>(b);
   }
 };
+/// a to the power b; real numbers.
 struct pow {
   template <class A, class B>
     requires(!is_complex<A> && !is_complex<B>)
@@ -61,6 +66,7 @@ struct larger {
     return x < y || y != y ? y : x;
   }
 };
+/// The smaller of two real numbers; NaN, if one of them is.
 struct smaller {
   template <class A, class B>
     requires(!is_complex<A> && !is_complex<B>)
@@ -70,6 +76,7 @@ struct smaller {
   }
 };
 // Comparisons of real numbers: 1 where they hold and 0 elsewhere, in the type that the operands promote to.
+/// Is a < b? 1 or 0, in the type that the operands promote to.
 struct less {
   template <class A, class B>
     requires(!is_complex<A> && !is_complex<B>)
@@ -77,6 +84,7 @@ struct less {
     return promote_t<A, B>(a) < promote_t<A, B>(b);
   }
 };
+/// Is a <= b? 1 or 0, in the type that the operands promote to.
 struct less_equal {
   template <class A, class B>
     requires(!is_complex<A> && !is_complex<B>)
@@ -100,42 +108,49 @@ struct inner {
 };
 
 // Unary, elementwise.
+/// -a.
 struct neg {
   template <class A>
   SLA_HD static constexpr A apply(A a) {
     return -a;
   }
 };
+/// The conjugate of a.
 struct conj {
   template <class A>
   SLA_HD static constexpr A apply(A a) {
     return conj_of(a);
   }
 };
+/// The real part of a.
 struct real {
   template <class A>
   SLA_HD static constexpr auto apply(A a) {
     return real_of(a);
   }
 };
+/// The imaginary part of a; 0 of a real number.
 struct imag {
   template <class A>
   SLA_HD static constexpr auto apply(A a) {
     return imag_of(a);
   }
 };
+/// The modulus of a.
 struct abs {
   template <class A>
   SLA_HD static auto apply(A a) {
     return abs_of(a);
   }
 };
+/// The square of the modulus of a.
 struct abs2 {
   template <class A>
   SLA_HD static constexpr auto apply(A a) {
     return abs2_of(a);
   }
 };
+/// e to the power a, complex too.
 struct exp {
   template <class A>
   SLA_HD static A apply(A a) {
@@ -147,6 +162,7 @@ struct exp {
     }
   }
 };
+/// The root of a, complex too: the one whose real part is not negative.
 struct sqrt {
   template <class A>
   SLA_HD static A apply(A a) {
@@ -161,6 +177,7 @@ struct sqrt {
     }
   }
 };
+/// The natural logarithm; real numbers.
 struct log {
   template <class A>
     requires(!is_complex<A>)
@@ -168,6 +185,7 @@ struct log {
     return std::log(a);
   }
 };
+/// The sine; real numbers.
 struct sin {
   template <class A>
     requires(!is_complex<A>)
@@ -175,6 +193,7 @@ struct sin {
     return std::sin(a);
   }
 };
+/// The cosine; real numbers.
 struct cos {
   template <class A>
     requires(!is_complex<A>)
@@ -182,6 +201,7 @@ struct cos {
     return std::cos(a);
   }
 };
+/// The hyperbolic tangent; real numbers.
 struct tanh {
   template <class A>
     requires(!is_complex<A>)
@@ -196,12 +216,14 @@ struct widen {
     return accumulator_t<A>(a);
   }
 };
+/// The modulus, in the type that sums are accumulated in.
 struct widen_abs {
   template <class A>
   SLA_HD static auto apply(A a) {
     return abs_of(accumulator_t<A>(a));
   }
 };
+/// The square of the modulus, in the type that sums are accumulated in.
 struct widen_abs2 {
   template <class A>
   SLA_HD static constexpr auto apply(A a) {
@@ -210,6 +232,7 @@ struct widen_abs2 {
 };
 
 // Commutative monoids: what reductions fold with.
+/// The sum.
 struct plus {
   template <class A>
   SLA_HD static constexpr A identity() {
@@ -220,6 +243,7 @@ struct plus {
     a += b;
   }
 };
+/// The smallest.
 struct minimum {
   template <class A>
   SLA_HD static A identity() {
@@ -230,6 +254,7 @@ struct minimum {
     a = b < a || b != b ? b : a;  // a NaN is kept
   }
 };
+/// The largest.
 struct maximum {
   template <class A>
   SLA_HD static A identity() {
@@ -249,33 +274,33 @@ struct magnitude : maximum {
 };
 
 // Operations on whole tensors, as tags.
-struct dot {};
-struct sum {};
-struct squared_norm {};
-struct norm {};
-struct norm1 {};
-struct norm_inf {};
-struct matvec {};
-struct transposed_matvec {};
-struct transpose {};
-struct adjoint {};
-struct values {};
-struct with_values {};
-struct scale_rows {};
-struct scale_cols {};
-struct diagonal {};
-struct diagonal_of {};
-struct masked {};
-struct apply {};
-struct kron {};
-struct select {};
-struct batch_items {};
-struct solve {};
-struct try_solve {};
-struct try_solve_transpose {};
-struct try_solve_adjoint {};
-struct prepare {};
-struct setup {};
-struct eval {};
+struct dot {}; ///< `dot(x, y)`
+struct sum {}; ///< `sum(x)`
+struct squared_norm {}; ///< `squared_norm(x)`
+struct norm {}; ///< `norm(x)`
+struct norm1 {}; ///< `norm1(x)`
+struct norm_inf {}; ///< `norm_inf(x)`
+struct matvec {}; ///< `A * x`
+struct transposed_matvec {}; ///< `transpose(A) * x`
+struct transpose {}; ///< `transpose(A)`
+struct adjoint {}; ///< `adjoint(A)`
+struct values {}; ///< `values(A)`
+struct with_values {}; ///< `with_values(A, v)`
+struct scale_rows {}; ///< `scale_rows(A, d)`
+struct scale_cols {}; ///< `scale_cols(A, d)`
+struct diagonal {}; ///< `diagonal(d)`
+struct diagonal_of {}; ///< `diagonal_of(A)`
+struct masked {}; ///< `masked(A, M)`
+struct apply {}; ///< `apply(f, x...)`
+struct kron {}; ///< `kron(A, B)`
+struct select {}; ///< `select(A, rows, cols)` and its kin: `rows`, `cols`, `permuted`, ...
+struct batch_items {}; ///< `batch_items(A, first, last)`
+struct solve {}; ///< `solve(A, b, ...)`
+struct try_solve {}; ///< `try_solve(A, b, ...)`
+struct try_solve_transpose {}; ///< `prepared.try_solve_transpose(b)`
+struct try_solve_adjoint {}; ///< `prepared.try_solve_adjoint(b)`
+struct prepare {}; ///< `prepare(A, method, preconditioner)`
+struct setup {}; ///< what a preconditioner makes of a matrix
+struct eval {}; ///< `eval(x)`
 
 } // namespace sla::op

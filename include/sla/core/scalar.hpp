@@ -92,6 +92,7 @@ using user_t = typename detail::scalar_traits<std::remove_cv_t<T>>::user;
 /// What reductions add up in: double for float.
 template <class T>
 using accumulator_t = typename detail::scalar_traits<std::remove_cv_t<T>>::accumulator;
+/// Is T a complex type, std::complex or the one of kernels?
 template <class T>
 inline constexpr bool is_complex = detail::scalar_traits<std::remove_cv_t<T>>::is_complex;
 
@@ -109,6 +110,7 @@ struct promotion {
                                   std::conditional_t<std::integral<B>, real_t<A>, decltype(real_t<A>{} * real_t<B>{})>>;
   using type = std::conditional_t<is_complex<A> || is_complex<B>, complex<real>, real>;
 };
+/// What arithmetic of an A and a B gives: C++'s promotion of their real types, complex where one of them is.
 template <class A, class B>
 using promote_t = typename promotion<A, B>::type;
 
@@ -130,6 +132,7 @@ SLA_HD constexpr kernel_t<T> to_kernel(T a) {
   return kernel_t<T>(a);
 }
 
+/// The conjugate of a number; a real one is its own.
 template <class T>
 SLA_HD constexpr T conj_of(T a) {
   if constexpr (is_complex<T>)
@@ -137,6 +140,7 @@ SLA_HD constexpr T conj_of(T a) {
   else
     return a;
 }
+/// The real part of a number.
 template <class T>
 SLA_HD constexpr real_t<T> real_of(T a) {
   if constexpr (is_complex<T>)
@@ -144,6 +148,7 @@ SLA_HD constexpr real_t<T> real_of(T a) {
   else
     return a;
 }
+/// The imaginary part of a number; 0 of a real one.
 template <class T>
 SLA_HD constexpr real_t<T> imag_of(T a) {
   if constexpr (is_complex<T>)
@@ -159,6 +164,7 @@ SLA_HD constexpr real_t<T> abs2_of(T a) {
   else
     return a * a;
 }
+/// The modulus of a number, without overflow where it has one.
 template <class T>
 SLA_HD real_t<T> abs_of(T a) {
   if constexpr (is_complex<T>)
@@ -166,6 +172,7 @@ SLA_HD real_t<T> abs_of(T a) {
   else
     return std::fabs(a);
 }
+/// Is a number neither NaN nor infinite, in both of its parts?
 template <class T>
 SLA_HD bool is_finite(T a) {
   return real_of(a) - real_of(a) == 0 && imag_of(a) - imag_of(a) == 0;

@@ -86,6 +86,7 @@ template <index_t... F, index_t... B>
 struct joined_extents<Extents<F...>, Extents<B...>> {
   using type = Extents<F..., B...>;
 };
+/// The extents Front, then Back.
 template <class Front, class Back>
 using join_t = typename joined_extents<Front, Back>::type;
 
@@ -128,6 +129,7 @@ struct removed_extent<E, D, std::integer_sequence<int, N...>> {
 };
 } // namespace detail
 
+/// What two extents have in common, axis by axis: the static extent, where one of them is.
 template <class L, class R>
 using common_extents_t = typename detail::common_extents_type<L, R>::type;
 
@@ -136,6 +138,7 @@ template <index_t... E>
 struct Batch {
   using extents = Extents<E...>;
 };
+/// The block axes of a sparse shape: `Block<3, 3>`, or `Block<>` where entries are numbers.
 template <index_t... E>
 struct Block {
   static_assert(((E != dyn) && ...), "block extents are known at compile time: Block<3, 3>");
@@ -187,6 +190,7 @@ private:
 /// The default: one matrix, sizes at run time, scalar entries.
 using Matrix = Shape<Batch<>, dyn, dyn, Block<>>;
 
+/// Is S a `Shape<Batch<...>, M, N, Block<...>>`?
 template <class S>
 inline constexpr bool is_shape = false;
 template <class B, index_t M, index_t N, class K>
@@ -234,6 +238,7 @@ template <class S>
 using domain_extents_t =
     typename detail::vector_extents<typename S::batch_extents, S::static_cols,
                                     std::conditional_t<S::is_blocked, Extents<S::block_cols>, Extents<>>>::type;
+/// The extents of A * x: (*batch, M, p).
 template <class S>
 using range_extents_t = domain_extents_t<transposed_shape_t<S>>;
 

@@ -73,6 +73,7 @@ private:
 #endif
   }
 };
+/// What a `twofold` number is off by is below this times its `size`.
 inline constexpr double twofold_rounding = 0x1p-80;
 
 /// What squared norms of twofold numbers add up: the squares of the value and of the size.

@@ -85,6 +85,7 @@ template <class X>
 struct whole_argument {
   X const& value;
 };
+/// An argument that all items share: it is not cut.
 template <class X>
 whole_argument<X> whole(X const& x) {
   return {x};

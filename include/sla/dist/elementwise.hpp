@@ -62,7 +62,7 @@ struct operand_traits<placed_node<Node, Mesh, P...>>
           Mesh, P...>> {};
 
 template <class X>
-inline constexpr bool is_placed = false;
+inline constexpr bool is_placed = false; ///< Is X an expression of distributed operands?
 template <class Node, class Mesh, class... P>
 inline constexpr bool is_placed<placed_node<Node, Mesh, P...>> = true;
 /// A distributed dense tensor or number, or an expression of them.
@@ -74,7 +74,7 @@ template <class X>
 concept PlacedOperand = Placed<X> || operand_traits<std::remove_cvref_t<X>>::kind == operand_kind::uniform ||
     operand_traits<std::remove_cvref_t<X>>::kind == operand_kind::literal || Tensorial<X>;
 template <class L, class R>
-concept PlacedPair = (Placed<L> || Placed<R>) && PlacedOperand<L> && PlacedOperand<R>;
+concept PlacedPair = (Placed<L> || Placed<R>) && PlacedOperand<L> && PlacedOperand<R>; ///< Two operands, one of them distributed.
 
 namespace detail {
 // ---- the local node of an operand

@@ -26,7 +26,9 @@ private:
   int rank_;
 };
 
+/// Bytes to receive into.
 using byte_span = std::span<std::byte>;
+/// Bytes to send.
 using const_byte_span = std::span<std::byte const>;
 using rank_counts = std::span<std::size_t const>; ///< one number of elements per rank
 

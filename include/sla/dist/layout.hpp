@@ -87,6 +87,7 @@ struct shared_layout {
   std::shared_ptr<shared_layout const> domain{};  ///< of a rectangular sparse operand: the layout of x in A * x
 };
 
+/// A layout that tensors share.
 template <class Mesh>
 using layout_handle = std::shared_ptr<shared_layout<Mesh> const>;
 
@@ -109,6 +110,7 @@ public:
 private:
   detail::held<shared_layout<Mesh> const, "a layout"> handle_;
 };
+/// Is L a `vector_layout`?
 template <class L>
 inline constexpr bool is_vector_layout = false;
 template <class Mesh, class... P>

@@ -16,6 +16,7 @@ namespace sla {
 /// `lies<spec<_, "tp">, Replicate>`; for a tuple a list of its own.
 template <class... Entries>
 struct inputs {};
+/// The placements of the results of `local_map`, one entry each.
 template <class... Entries>
 struct outputs {};
 /// Several statements about one tensor, as of `assume`.

@@ -21,6 +21,7 @@ struct distributed_view {
 template <class D, bool Transposed, bool Conj>
 struct operand_traits<distributed_view<D, Transposed, Conj>> : operand_traits<D> {};
 
+/// Is X the transpose, adjoint or conjugate of a distributed sparse tensor?
 template <class X>
 inline constexpr bool is_distributed_view = false;
 template <class D, bool T, bool C>

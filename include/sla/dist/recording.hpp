@@ -42,10 +42,12 @@ constexpr auto set(outline<Local, Mesh, P...>& destination, X const& x) {
   static_assert(has_placements<X, P...>, "sla: set(x, expression): the expression has other placements than x");
   return outline_assignment<outline<Local, Mesh, P...>, X>{&destination, x};
 }
+/// Is S an assignment of outlines?
 template <class S>
 inline constexpr bool is_outline_assignment = false;
 template <class Y, class X>
 inline constexpr bool is_outline_assignment<outline_assignment<Y, X>> = true;
+/// A statement of outlines, of which only the types and the messages are known.
 template <class S>
 concept OutlineStatement = is_outline_assignment<S> || Outlined<S>;
 
@@ -153,6 +155,7 @@ private:
   }
   recorder* to_;
 };
+/// A space that records what would be sent, and computes nothing.
 template <class S>
 concept RecordingSpace = requires { typename S::recording_tag; };
 

@@ -27,9 +27,11 @@ struct named_extent {
 };
 /// The ranks divide the outermost factor of a dimension that is cut; checked at run time.
 struct assume_divisible_t {};
+/// The value of `assume_divisible_t`, an argument of `reshape`.
 inline constexpr assume_divisible_t assume_divisible{};
 /// What is dealt out may become an inner factor: its shards are then Strided.
 struct to_strided_t {};
+/// The value of `to_strided_t`, an argument of `reshape`.
 inline constexpr to_strided_t to_strided{};
 
 namespace detail {

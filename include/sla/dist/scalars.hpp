@@ -57,6 +57,7 @@ inline constexpr bool is_placed_number<X> = local_dims<local_of_t<X>>::rank == 0
 /// A distributed number, or an expression of them.
 template <class X>
 concept PlacedNumber = detail::is_placed_number<std::remove_cvref_t<X>>;
+/// Two numbers, one of them placed on a mesh.
 template <class L, class R>
 concept PlacedNumbers = (PlacedNumber<L> || PlacedNumber<R>) &&
                         (PlacedNumber<L> || operand_traits<std::remove_cvref_t<L>>::kind == operand_kind::uniform) &&

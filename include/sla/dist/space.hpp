@@ -184,6 +184,7 @@ private:
   mesh_traffic before_;
 };
 
+/// A statement of `fuse` with distributed operands.
 template <class S>
 concept PlacedStatement = requires { typename std::remove_cvref_t<S>::placed_statement_tag; };
 

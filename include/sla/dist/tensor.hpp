@@ -212,11 +212,14 @@ private:
   detail::held<shared_layout<Mesh> const, "a distributed value"> handle_;
 };
 
+/// A dense tensor on a mesh, with a placement per axis: `dtensor<vector<double>, Mesh, Shard<0>, Replicate>`.
 template <class Local, class Mesh, class... P>
 using dtensor = distributed<Local, Mesh, P...>;
+/// A sparse tensor on a mesh, with a placement per axis.
 template <class Local, class Mesh, class... P>
 using dsparse_tensor = distributed<Local, Mesh, P...>;
 
+/// Is X a tensor on a mesh?
 template <class X>
 inline constexpr bool is_distributed = false;
 template <class Local, class Mesh, class... P>
@@ -225,6 +228,7 @@ inline constexpr bool is_distributed<distributed<Local, Mesh, P...>> = true;
 /// A distributed dense tensor, and a distributed sparse one.
 template <class X>
 concept DistributedTensor = is_distributed<std::remove_cvref_t<X>> && is_tensor<local_of_t<X>>;
+/// A sparse tensor on a mesh.
 template <class X>
 concept DistributedSparse = is_distributed<std::remove_cvref_t<X>> && is_sparse_tensor<local_of_t<X>>;
 

@@ -27,6 +27,7 @@ namespace sla::threads {
 
 using sla::erase; // found by argument-dependent lookup where a mesh is made
 
+/// Options of `threads::run`.
 struct options {
   std::chrono::nanoseconds delay{0};   ///< a message sent at t can be received at t + delay
   std::chrono::nanoseconds timeout{0}; ///< the longest wait for another rank; 0 waits for as long as it computes

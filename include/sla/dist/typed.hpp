@@ -43,6 +43,7 @@ outgoing_message send_to(int rank, std::span<T const> values) {
   static_assert(wire_traits<T>::parts > 0);
   return {rank, std::as_bytes(values)};
 }
+/// The message to receive from this rank, into these values.
 template <class T>
 incoming_message receive_from(int rank, std::span<T> values) {
   static_assert(wire_traits<T>::parts > 0);

@@ -23,6 +23,7 @@ enum class wire_type : std::uint8_t { byte, int32, int64, uint64, float32, float
 
 /// The calls that all ranks of a communicator make together.
 enum class collective : std::uint8_t { barrier, broadcast, all_reduce, all_gather, reduce_scatter, all_to_all, split };
+/// The number of kinds of collectives.
 inline constexpr int collective_count = 7;
 
 constexpr std::string_view name_of(wire_type type) {
@@ -38,6 +39,7 @@ constexpr std::string_view name_of(collective what) {
                                         "reduce_scatter", "all_to_all", "split"};
   return names[static_cast<std::size_t>(what)];
 }
+/// The bytes of an element.
 constexpr std::size_t size_of(wire_type type) {
   constexpr std::size_t sizes[] = {1, 4, 8, 8, 4, 8, 2};
   return sizes[static_cast<std::size_t>(type)];

@@ -38,6 +38,7 @@ inline frame frame_of_pass(pass_layout const& elements, frame const& space) {
 }
 } // namespace detail
 
+/// The backend of the host, and the default: a pass over memory on all threads, each with its own rows.
 struct openmp {
   static constexpr bool is_backend = true;
   int threads = 0;  ///< 0: as `set_threads` says
@@ -53,6 +54,7 @@ struct openmp {
   }
 };
 
+/// The backend of one thread, statement by statement, element by element: the oracle of the others.
 struct serial {
   static constexpr bool is_backend = true;
 
@@ -85,6 +87,7 @@ struct serial {
   }
 };
 
+/// What runs the passes of `fuse`: `openmp`, `serial`.
 template <class B>
 concept Backend = requires { B::is_backend; };
 

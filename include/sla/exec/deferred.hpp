@@ -11,6 +11,8 @@
 
 namespace sla {
 
+/// A space that queues all work, whose scalars do not convert and whose flag lags by a chosen number of iterations: how the order
+/// of a device is tested on the host.
 template <Backend B = openmp>
 class basic_deferred : public detail::host_space_base {
   /// Work in order. What tasks hold is released with them: scalars and kept vectors go after the work that reads them.
@@ -153,6 +155,7 @@ private:
   std::shared_ptr<queue> queue_;
   std::deque<glance> peeked_;
 };
+/// `basic_deferred` on the default backend.
 using deferred = basic_deferred<>;
 
 } // namespace sla

@@ -11,6 +11,7 @@
 
 namespace sla {
 
+/// Where statements run: the first argument of `fuse(space, ...)`.
 template <class S>
 concept ExecutionSpace = requires { typename std::remove_cvref_t<S>::space_tag; };
 

@@ -70,6 +70,7 @@ struct immediate : detail::host_space_base {
   }
 };
 
+/// The space that evaluates at once, in this memory.
 inline immediate<> immediate_space(host_memory) { return {}; }
 inline immediate<> immediate_space(any_memory) { return {}; }
 

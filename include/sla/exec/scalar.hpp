@@ -27,6 +27,7 @@ private:
   index_t count_ = 0;
 };
 
+/// A scalar of a space as an operand: each item has its own number.
 template <class T, class Memory>
 per_item<T, Memory> as_node(item_scalar<T, Memory> const& s) {
   return {s.data()};
@@ -53,6 +54,7 @@ template <class T, class Memory>
 held_scalar<T, Memory> as_node(item_scalar<T, Memory>&& s) {
   return {std::move(s)};
 }
+/// The coefficients of `combine`, per item.
 template <class T, int Capacity, class Memory>
 per_item<fixed_array<T, Capacity>, Memory> as_coefficients(item_scalar<fixed_array<T, Capacity>, Memory> const& s) {
   return {s.data()};

@@ -180,6 +180,7 @@ template <class L, class R>
 auto maximum(L&& l, R&& r) {
   return perform(op::larger{}, std::forward<L>(l), std::forward<R>(r));
 }
+/// The smaller one of two elements; NaN, if one of them is.
 template <class L, class R>
   requires Performs<op::smaller, L, R>
 auto minimum(L&& l, R&& r) {

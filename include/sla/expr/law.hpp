@@ -35,6 +35,7 @@ struct common_extents_type<no_extents, no_extents> {
 template <class L, class R>
 inline constexpr bool same_extents_law = std::same_as<L, no_extents> || std::same_as<R, no_extents> || detail::extents_may_agree<L, R>;
 
+/// The extents of an elementwise operation on operands of extents l and r, known to agree.
 template <class L, class R>
 SLA_HD common_extents_t<L, R> common_extents(L const& l, R const& r) {
   if constexpr (std::same_as<L, common_extents_t<L, R>>)
@@ -55,6 +56,7 @@ void require_same_extents(L const& l, R const& r, char const* operation) {
                                "; elementwise operations need equal extents"));
 }
 
+/// The memory of two operands; numbers have `any_memory`.
 template <class L, class R>
 using common_memory_t = std::conditional_t<std::same_as<L, any_memory>, R, L>;
 /// The memory of several operands.
@@ -66,6 +68,7 @@ template <class First, class... Rest>
 struct common_memory_of<First, Rest...> {
   using type = common_memory_t<First, typename common_memory_of<Rest...>::type>;
 };
+/// The memory of several operands.
 template <class... Memory>
 using common_memory_of_t = typename common_memory_of<Memory...>::type;
 /// The law of places: all operands live in one memory.

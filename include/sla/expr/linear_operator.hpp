@@ -18,7 +18,7 @@ namespace sla {
 
 /// Says that an operator is its own conjugate transpose: `linear_operator<T>(n, n, apply, self_adjoint)`.
 struct self_adjoint_t {};
-inline constexpr self_adjoint_t self_adjoint{};
+inline constexpr self_adjoint_t self_adjoint{}; ///< the value of `self_adjoint_t`
 
 namespace detail {
 /// A user's function of (x, y), which writes y.

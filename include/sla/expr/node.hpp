@@ -220,6 +220,7 @@ auto as_node(T x) {
   return constant<kernel_t<T>>{kernel_t<T>(x)};
 }
 
+/// The node that X is in an expression.
 template <class X>
 using node_t = decltype(as_node(std::declval<X>()));
 /// Anything that may stand in an expression, numbers included.
@@ -248,6 +249,7 @@ struct lower_tree {
     return x.rebuild(*this);
   }
 };
+/// An expression as kernels see it: a trivially copyable tree of views.
 template <class X>
 using lowered_t = decltype(lower_tree{}(std::declval<X const&>()));
 

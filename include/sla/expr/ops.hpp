@@ -35,6 +35,7 @@ auto elementwise(X&& x) {
 }
 } // namespace detail
 
+/// Two operands, one of them a tensor.
 template <class L, class R>
 concept ElementwisePair = Operand<L> && Operand<R> && (Tensorial<L> || Tensorial<R>);
 
@@ -180,16 +181,19 @@ template <class L, class R>
 auto pow(L&& l, R&& r) {
   return perform(op::pow{}, std::forward<L>(l), std::forward<R>(r));
 }
+/// The conjugate of each element.
 template <class X>
   requires Performs<op::conj, X>
 auto conj(X&& x) {
   return perform(op::conj{}, std::forward<X>(x));
 }
+/// The real part of each element.
 template <class X>
   requires Performs<op::real, X>
 auto real(X&& x) {
   return perform(op::real{}, std::forward<X>(x));
 }
+/// The imaginary part of each element.
 template <class X>
   requires Performs<op::imag, X>
 auto imag(X&& x) {
@@ -207,31 +211,37 @@ template <class X>
 auto abs2(X&& x) {
   return perform(op::abs2{}, std::forward<X>(x));
 }
+/// e to the power of each element, complex too.
 template <class X>
   requires Performs<op::exp, X>
 auto exp(X&& x) {
   return perform(op::exp{}, std::forward<X>(x));
 }
+/// The root of each element, complex too.
 template <class X>
   requires Performs<op::sqrt, X>
 auto sqrt(X&& x) {
   return perform(op::sqrt{}, std::forward<X>(x));
 }
+/// The natural logarithm of each element; real tensors.
 template <class X>
   requires Performs<op::log, X>
 auto log(X&& x) {
   return perform(op::log{}, std::forward<X>(x));
 }
+/// The sine of each element; real tensors.
 template <class X>
   requires Performs<op::sin, X>
 auto sin(X&& x) {
   return perform(op::sin{}, std::forward<X>(x));
 }
+/// The cosine of each element; real tensors.
 template <class X>
   requires Performs<op::cos, X>
 auto cos(X&& x) {
   return perform(op::cos{}, std::forward<X>(x));
 }
+/// The hyperbolic tangent of each element; real tensors.
 template <class X>
   requires Performs<op::tanh, X>
 auto tanh(X&& x) {

@@ -102,6 +102,7 @@ struct sparse_operand {
   }
 };
 
+/// A sparse tensor, or a view of one, as the operand of a product.
 template <class T, class S, class F, class Memory>
 auto as_sparse(sparse_tensor<T, S, F, Memory> const& A) {
   return sparse_operand<decltype(view(A)), false>{view(A)};
@@ -123,6 +124,7 @@ auto as_sparse(sparse_operand<View, Transposed> A) {
 /// A sparse tensor, or a view of one by `transpose`, `adjoint` or `conj`.
 template <class A>
 concept SparseOperand = requires(A&& a) { as_sparse(std::forward<A>(a)); };
+/// The operand that A is in a product.
 template <class A>
 using operand_t = decltype(as_sparse(std::declval<A>()));
 

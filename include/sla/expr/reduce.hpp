@@ -192,6 +192,7 @@ template <class X>
   detail::require_order<X>();
   return detail::as_number(perform(op::minimum{}, std::forward<X>(x)));
 }
+/// The largest element; real tensors. Without elements: -infinity.
 template <class X>
   requires Performs<op::maximum, X>
 [[nodiscard]] auto (max)(X&& x) {
@@ -201,42 +202,50 @@ template <class X>
 
 // ---- the same as statements of `fuse`, which returns their numbers
 
+/// The statement of `dot(x, y)`.
 template <class X, class Y>
   requires Performs<op::dot, X, Y>
 [[nodiscard]] auto dot_of(X&& x, Y&& y) {
   return perform(op::dot{}, std::forward<X>(x), std::forward<Y>(y));
 }
+/// The statement of `sum(x)`.
 template <class X>
   requires Performs<op::sum, X>
 [[nodiscard]] auto sum_of(X&& x) {
   return perform(op::sum{}, std::forward<X>(x));
 }
+/// The statement of `squared_norm(x)`.
 template <class X>
   requires Performs<op::squared_norm, X>
 [[nodiscard]] auto squared_norm_of(X&& x) {
   return perform(op::squared_norm{}, std::forward<X>(x));
 }
+/// The statement of `norm(x)`.
 template <class X>
   requires Performs<op::norm, X>
 [[nodiscard]] auto norm_of(X&& x) {
   return perform(op::norm{}, std::forward<X>(x));
 }
+/// The statement of `norm1(x)`.
 template <class X>
   requires Performs<op::norm1, X>
 [[nodiscard]] auto norm1_of(X&& x) {
   return perform(op::norm1{}, std::forward<X>(x));
 }
+/// The statement of `norm_inf(x)`.
 template <class X>
   requires Performs<op::norm_inf, X>
 [[nodiscard]] auto norm_inf_of(X&& x) {
   return perform(op::norm_inf{}, std::forward<X>(x));
 }
+/// The statement of `min(x)`.
 template <class X>
   requires Performs<op::minimum, X>
 [[nodiscard]] auto min_of(X&& x) {
   detail::require_order<X>();
   return perform(op::minimum{}, std::forward<X>(x));
 }
+/// The statement of `max(x)`.
 template <class X>
   requires Performs<op::maximum, X>
 [[nodiscard]] auto max_of(X&& x) {

@@ -46,6 +46,7 @@ SLA_HD inline void for_elements(row_span s, F const& f) {
 }
 } // namespace detail
 
+/// What `fuse` takes: an assignment (`set`), or a reduction (`dot_of`, `norm_of`, ...).
 template <class S>
 concept Statement = requires { typename std::remove_cvref_t<S>::statement_tag; };
 

@@ -8,6 +8,7 @@
 
 namespace sla {
 
+/// A sparse tensor that owns its values.
 template <class X>
 concept SparseOwner = is_sparse_tensor<std::remove_cvref_t<X>>;
 

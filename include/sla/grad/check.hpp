@@ -16,6 +16,7 @@
 
 namespace sla {
 
+/// What a check of a gradient found.
 enum class gradient_verdict {
   right,               ///< the remainder falls with the square of the step, or faster
   exact,               ///< f is linear along the direction: the remainder is rounding from the first step
@@ -30,6 +31,7 @@ inline char const* to_string(gradient_verdict v) {
   return names[int(v)];
 }
 
+/// Options of `check_gradient`.
 struct gradient_check_options {
   std::uint64_t seed = 1;          ///< of the direction, where none is given
   double step = 0.05;              ///< the first, in units of the direction, which is as large as the argument

@@ -14,6 +14,7 @@ namespace sla {
 template <class V>
 struct cotangent_space;
 
+/// The type of a cotangent of V.
 template <class V>
 using cotangent_type_t = typename cotangent_space<V>::type;
 /// What can be traced.

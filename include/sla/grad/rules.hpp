@@ -237,6 +237,7 @@ struct derivative<op::minimum> : derivative<op::real> {};
 template <>
 struct derivative<op::maximum> : derivative<op::real> {};
 
+/// Does Op fold a tensor to a number?
 template <class Op>
 inline constexpr bool is_reducing = false;
 template <>
@@ -260,6 +261,7 @@ template <class Op>
 inline constexpr bool is_extreme =
     std::same_as<Op, op::norm_inf> || std::same_as<Op, op::minimum> || std::same_as<Op, op::maximum>;
 
+/// Op has a derivative rule for this number of operands.
 template <class Op, int Operands>
 concept Differentiable = requires {
   derivative<Op>::operands;

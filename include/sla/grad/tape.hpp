@@ -99,6 +99,7 @@ bool same_contents(sparse_tensor<T, S, F, Memory> const& a, sparse_tensor<T, S, 
 }
 } // namespace detail
 
+/// The record of operations on whole tensors, for the reverse sweep. `gradient` and `value_and_gradient` make their own.
 class tape {
 public:
   /// What traced values of this home refer to, and how they hold it: the tape owns it.

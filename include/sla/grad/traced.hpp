@@ -95,6 +95,7 @@ private:
   handle_type variable_;
 };
 
+/// Is X a traced value?
 template <class X>
 inline constexpr bool is_traced = false;
 template <class V, class Home>
@@ -107,6 +108,7 @@ concept Traced = is_traced<std::remove_cvref_t<X>>;
 template <class X>
 inline constexpr bool is_tracing = is_traced<X>;
 
+/// The type without tracing: that of the value.
 template <class X>
 struct plain_of {
   using type = std::remove_cvref_t<X>;
@@ -132,6 +134,7 @@ decltype(auto) plain_value(X const& x) {
 /// Traced values of this floor: numbers and tensors, which mix in elementwise operations, and sparse tensors.
 template <class X>
 concept TracedElements = Traced<X> && (is_tensor<plain_t<X>> || Number<plain_t<X>>);
+/// A traced sparse tensor.
 template <class X>
 concept TracedSparse = Traced<X> && is_sparse_tensor<plain_t<X>>;
 

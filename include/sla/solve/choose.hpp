@@ -38,6 +38,7 @@ struct automatic {
 /// One rung of the ladder: a method with its preconditioner, and how many iterations it may take.
 /// MINRES is for Hermitian matrices that are not definite: among rungs of CG it is reached where CG has met that, and CG left.
 enum class rung { cg_jacobi, cg_ilu0, minres_row_norms, bicgstab_ilu0, gmres_row_norms, ldlt, lu };
+/// One method to try, and the iterations it may take.
 struct ladder_step {
   rung what;
   int limit;

@@ -36,6 +36,8 @@ struct on_space {
 };
 /// Asks for `report.history`.
 struct keep_history_t {};
+/// The option of a solve that keeps the residual of each iteration in `report.history`: `try_solve(A, b, cg{}, jacobi{},
+/// keep_history)`.
 inline constexpr keep_history_t keep_history{};
 
 namespace detail {

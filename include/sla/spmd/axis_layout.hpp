@@ -36,6 +36,7 @@ constexpr bool at_most(rank_count l, rank_count r) {
     if (l.power(n) > r.power(n)) return false;
   return true;
 }
+/// Is n a multiple of d, for every value of the sizes that are known at run time only?
 constexpr bool divides(rank_count d, rank_count n) {
   if (n.number % d.number != 0) return false;
   for (int s = 0; s < 8; ++s)
@@ -51,6 +52,7 @@ struct axis_atom {
   constexpr bool operator==(axis_atom const&) const = default;
 };
 
+/// The most atoms of a layout.
 inline constexpr int max_atoms = 8;
 
 /// The ranks that an axis connects, counted from the first of them. Canonical: no atom of size 1, strides descend, and
@@ -150,6 +152,7 @@ constexpr axis_overlap overlap(std::span<axis_layout const> axes) {
   }
   return {};
 }
+/// Do these axes connect different ranks, so that together they can be axes of one mesh?
 template <class... Layout>
 constexpr bool orthogonal(axis_layout const& first, Layout const&... rest) {
   axis_layout const all[] = {first, rest...};
@@ -162,6 +165,7 @@ struct flat_axis {
   axis_overlap why{};
   constexpr bool ok() const { return !why; }
 };
+/// Several axes as one, the first of them outermost.
 constexpr flat_axis flatten(std::span<axis_layout const> axes) {
   flat_axis out;
   out.why = overlap(axes);

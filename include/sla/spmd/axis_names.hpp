@@ -11,8 +11,10 @@
 
 namespace sla {
 
+/// Text of at most 160 characters, made while compiling.
 using short_text = fixed_text<160>;
 
+/// An axis of a mesh with its name.
 struct named_axis {
   std::string_view name{}; ///< empty: a flattened axis that nobody named
   axis_layout layout{};

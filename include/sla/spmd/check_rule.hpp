@@ -91,6 +91,7 @@ public:
 protected:
   typing_outcome (*decide_)(any_rule const&, std::span<operand const>) = nullptr;
 };
+/// A rule that a function object decides.
 template <class F>
 class rule_from : public any_rule {
 public:

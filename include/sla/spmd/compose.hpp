@@ -34,6 +34,7 @@ struct ledger {
   diagnostic why{};
   std::uint32_t used = 0;
 };
+/// A value of a composed rule: an operand, or what came of some.
 struct value {
   operand is{};
   ledger* in = nullptr;
@@ -44,6 +45,7 @@ struct value_list {
   fixed_array<value, max_results> at{};
   int size = 0;
 };
+/// The results of a composed rule that has several.
 template <class... V>
 constexpr value_list results(V const&... v) {
   return {{{v...}}, static_cast<int>(sizeof...(V))};
@@ -58,12 +60,15 @@ struct linear_in_t {
     return s;
   }
 };
+/// The type of `jointly_linear_in<...>`.
 template <int... K>
 struct jointly_linear_in_t {
   static constexpr strategy& apply(strategy& s) { return s.linear_in(operand_bits(K...)); }
 };
+/// States that the operation is linear in each of these operands by itself.
 template <int... K>
 inline constexpr linear_in_t<K...> linear_in{};
+/// States that the operation is linear in these operands together, as a sum is.
 template <int... K>
 inline constexpr jointly_linear_in_t<K...> jointly_linear_in{};
 
@@ -91,6 +96,7 @@ template <class F>
 constexpr composed<F> same_as(F f) {
   return {f};
 }
+/// A rule that a function chooses by the operands.
 template <class F>
 constexpr chosen<F> by_operands(F f) {
   return {f};
@@ -299,18 +305,25 @@ constexpr value operator/(L const& l, R const& r) { return apply<op::div>(l, r);
 // Templates all of them: a program without compositions does not pay for their rules.
 template <std::same_as<value> V>
 constexpr value operator-(V const& x) { return apply<op::neg>(x); }
+/// The rule of exp(x).
 template <std::same_as<value> V>
 constexpr value exp(V const& x) { return apply<op::exp>(x); }
+/// The rule of log(x).
 template <std::same_as<value> V>
 constexpr value log(V const& x) { return apply<op::log>(x); }
+/// The rule of sqrt(x).
 template <std::same_as<value> V>
 constexpr value sqrt(V const& x) { return apply<op::sqrt>(x); }
+/// The rule of abs(x).
 template <std::same_as<value> V>
 constexpr value abs(V const& x) { return apply<op::abs>(x); }
+/// The rule of tanh(x).
 template <std::same_as<value> V>
 constexpr value tanh(V const& x) { return apply<op::tanh>(x); }
+/// The rule of sum(x).
 template <std::same_as<value> V>
 constexpr value sum(V const& x) { return apply<op::sum>(x); }
+/// The rule of dot(x, y).
 template <std::same_as<value> V>
 constexpr value dot(V const& x, V const& y) { return apply<op::dot>(x, y); }
 

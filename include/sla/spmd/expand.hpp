@@ -13,7 +13,9 @@
 
 namespace sla {
 
+/// The most rules that one operation expands to.
 inline constexpr int max_expansion = 64;
+/// The most families that one call names.
 inline constexpr int max_families = 8;
 
 /// What may stand in a placeholder: a family, with the pattern of a halo where ghosts stand.
@@ -21,6 +23,7 @@ struct shard_filler {
   std::int16_t family = -1, pattern = -1;
   constexpr bool operator==(shard_filler const&) const = default;
 };
+/// The families of a call, each once.
 struct filler_list {
   fixed_array<shard_filler, max_families> at{};
   int size = 0;
@@ -48,6 +51,7 @@ struct rule_choice {
   communication implied = communication::none;
   std::int8_t from = -1; ///< the rule's number; -1: all operands whole
 };
+/// The rules of an operation with the families of a call in their placeholders.
 struct rule_expansion {
   fixed_array<rule_choice, max_expansion> at{};
   int size = 0;

@@ -142,6 +142,7 @@ struct Part {
   static constexpr bool even = false, contiguous = false, stated = false;
 };
 
+/// A family of shards: how a dimension is dealt out to the ranks of an axis.
 template <class F>
 concept ShardFamily = requires {
   { F::even } -> std::convertible_to<bool>;
@@ -183,6 +184,7 @@ consteval family_facts facts_of() { // nothing of a type that is no family
 }
 } // namespace detail
 
+/// What the rules ask of a family, as a value.
 template <class F>
 inline constexpr family_facts family_facts_of = detail::facts_of<F>();
 

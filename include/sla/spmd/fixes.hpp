@@ -23,7 +23,9 @@ struct inserted_call {
   constexpr bool operator==(inserted_call const&) const = default;
 };
 
+/// The most steps of one fix.
 inline constexpr int max_inserted = 8;
+/// The most fixes that a message lists.
 inline constexpr int max_fixes = 3;
 
 /// Steps after which the rules accept the call.
@@ -35,6 +37,7 @@ struct suggested_fix {
   constexpr bool operator==(suggested_fix const&) const = default;
 };
 
+/// The cheapest fixes of a call that the rules refuse.
 struct suggested_fixes {
   fixed_array<suggested_fix, max_fixes> best{};
   int size = 0;

@@ -43,6 +43,7 @@ struct flat {
 /// A step on flattened axes, and another order of those that deal out a dimension, as `perform` takes them.
 template <step How, class Axes, class To, bool Insisted = false, int Dim = 0>
 struct flat_step_on {};
+/// The order in which flattened axes cut a dimension.
 template <fixed_string... Axes>
 struct order_of_shards {
   using order_tag = void;

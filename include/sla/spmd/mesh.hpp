@@ -311,6 +311,7 @@ public:
   bool operator==(mesh const&) const = default;
 };
 
+/// Is T a mesh?
 template <class T>
 inline constexpr bool is_mesh = false;
 template <class... Axes>

@@ -13,6 +13,7 @@ namespace sla {
 /// Where nothing is promised (open), values of both kinds may live on an axis.
 enum class axis_mode : std::uint8_t { open, local, global };
 
+/// The mode of an axis: open on an ordinary mesh; else local or global.
 template <class Mesh>
 constexpr axis_mode mode_of(int axis) {
   if (Mesh::local_axis_count < 0) return axis_mode::open;

@@ -98,6 +98,7 @@ struct along {
 /// Placements by the names of their axes, and one for the axes that nothing names.
 template <class Rest, class... On>
 struct named_or_else {};
+/// Placements by the names of axes: `named<along<"tp", Shard<0>>>`, and `::or_else<Replicate>` for those it does not name.
 template <class... On>
 struct named {
   template <Placement Rest>

@@ -90,6 +90,7 @@ concept PlainNumber = std::is_arithmetic_v<T> || requires(T z) { // or complex
 };
 } // namespace detail
 
+/// What the rules ask of an operand: its kind, mesh, placements and local type. Specialised for a distributed type.
 template <class T>
 struct operand_traits {
   static constexpr operand_kind kind = detail::PlainNumber<T> ? operand_kind::number : operand_kind::other;
@@ -152,8 +153,10 @@ concept Distributed = operand_traits<std::remove_cvref_t<T>>::kind == operand_ki
 /// The mesh of a distributed type, and its placements in mesh order.
 template <Distributed T>
 using mesh_of_t = typename operand_traits<std::remove_cvref_t<T>>::mesh_type;
+/// The placements of T, one per axis of its mesh.
 template <Distributed T>
 using placements_of_t = typename operand_traits<std::remove_cvref_t<T>>::placement_list;
+/// The type of one rank's part of T.
 template <Distributed T>
 using local_of_t = typename operand_traits<std::remove_cvref_t<T>>::local_type;
 
@@ -204,12 +207,14 @@ struct cotangent<T> : with_list<T, typename duals<placements_of_t<T>>::type> {};
 /// The placement on one axis, by number or by name.
 template <Distributed T, int Axis>
 using placement_on_t = typename detail::placement_number<Axis, placements_of_t<T>>::type;
+/// The placement of T on the axis of this name.
 template <Distributed T, fixed_string Name>
 using placement_along_t = placement_on_t<T, mesh_of_t<T>::template index<Name>()>;
 
 /// T with other placements, or with another placement on the axis of this name; the Local stays.
 template <Distributed T, class List>
 using with_placements_t = typename detail::with_list<std::remove_cvref_t<T>, List>::type;
+/// T with the placement New on the axis of this name.
 template <Distributed T, fixed_string Name, Placement New>
 using with_placement_t =
     with_placements_t<T,

@@ -54,10 +54,12 @@ template <class Op, fixed_string Axis>
 using out_partial = detail::asking_partial<Op, detail::axis_word<Axis>>;
 
 namespace rules {
+/// The rule of an operation whose result is asked to be Partial.
 template <class Op, class Word>
 struct asked_partial {
   bool known = rule_of<Op>.known;
 };
+/// The rule of an operation whose result's placement is inferred, Partial too.
 template <class Op>
 struct inferred_partial {
   bool known = rule_of<Op>.known;

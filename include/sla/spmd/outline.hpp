@@ -19,6 +19,7 @@ struct shape_only {
   using value_type = T;
   using extents_type = E;
 };
+/// The local type of an outline of a sparse tensor: its scalar and shape.
 template <class T, class S>
 struct sparse_shape_only {
   using value_type = T;
@@ -30,10 +31,12 @@ struct layout_outline {};
 
 template <class Local, class Mesh, class... P>
 class outline;
+/// Is X an outline?
 template <class X>
 inline constexpr bool is_outline = false;
 template <class Local, class Mesh, class... P>
 inline constexpr bool is_outline<outline<Local, Mesh, P...>> = true;
+/// An outline: the type and placements of a distributed tensor, without a value.
 template <class X>
 concept Outlined = is_outline<std::remove_cvref_t<X>>;
 

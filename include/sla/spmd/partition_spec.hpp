@@ -23,6 +23,7 @@ enum class spec_fault : std::uint8_t {
   no_order,     ///< two axes deal out one dimension, without an order
   no_dimension  ///< the tensor has no such dimension
 };
+/// The placements that a partition spec says, or what is wrong with it.
 struct spec_outcome {
   typing type{};
   spec_fault fault = spec_fault::none;

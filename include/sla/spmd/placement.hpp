@@ -31,22 +31,28 @@ enum class monoid : std::int8_t { none, sum, average, maximum, minimum, product 
 constexpr bool is_sum(monoid m) { return m == monoid::sum || m == monoid::average; }
 
 // The monoids as types: `Partial<Max>`.
+/// Summands: `Partial<>` is `Partial<Sum>`.
 struct Sum {
   static constexpr monoid value = monoid::sum;
 };
+/// Values whose mean is meant.
 struct Avg {
   static constexpr monoid value = monoid::average;
 };
+/// Values of which the largest is meant.
 struct Max {
   static constexpr monoid value = monoid::maximum;
 };
+/// Values of which the smallest is meant.
 struct Min {
   static constexpr monoid value = monoid::minimum;
 };
+/// Factors.
 struct Prod {
   static constexpr monoid value = monoid::product;
 };
 
+/// What a Partial placement folds with: Sum, Avg, Max, Min or Prod.
 template <class M>
 concept Monoid = requires {
   monoid{M::value};
@@ -202,6 +208,7 @@ struct dual_of {
                 "(all_reduce) before the differentiated part, or use a sum");
   using type = std::conditional_t<std::is_same_v<typename P::dual, no_dual>, P, typename P::dual>; // one error
 };
+/// The placement of a cotangent of what is placed as P.
 template <Placement P>
 using dual_t = typename dual_of<P>::type;
 

@@ -14,6 +14,7 @@ namespace sla {
 
 /// The tag that says that two meshes of which a size is known at run time only speak of the same ranks. It is checked then.
 struct assume_layout_t {};
+/// The value of `assume_layout_t`.
 inline constexpr assume_layout_t assume_layout{};
 
 /// The axes of a mesh without names.
@@ -27,6 +28,7 @@ struct mesh_value {
     return all;
   }
 };
+/// The axes of a mesh type as a value.
 template <class Mesh>
 constexpr mesh_value value_of_mesh() {
   mesh_value m;
@@ -54,6 +56,7 @@ struct mesh_map {
   int groups = 0;
   fixed_array<axis_group, max_mesh_axes> group{};
 };
+/// The placements on the other mesh, or what is wrong.
 struct remesh_outcome {
   typing type{};
   mesh_map map{};
@@ -202,10 +205,12 @@ enum class mesh_relation : std::uint8_t {
   overlapping, ///< some ranks in common: no step without communication
   disjoint     ///< no rank but the first in common
 };
+/// How two meshes are related.
 struct mesh_hint {
   mesh_relation relation = mesh_relation::disjoint;
   std::uint32_t missing = 0; ///< a bit per axis of the larger mesh
 };
+/// The relation of two meshes, and the axes that the smaller one lacks.
 constexpr mesh_hint relate(mesh_value const& l, mesh_value const& r) {
   auto const region_l = flatten(l.axes()).layout, region_r = flatten(r.axes()).layout;
   if (region_l == region_r) return {mesh_relation::same_ranks, 0};

@@ -10,6 +10,7 @@
 
 namespace sla {
 
+/// The most factors of a pattern of a reshape.
 inline constexpr int max_factors = 12;
 
 /// One side of a pattern: for each dimension the factors of which it is the product, outermost first. No factor: extent 1.
@@ -17,6 +18,7 @@ struct factored_dims {
   int rank = 0;
   fixed_array<int, max_dims> first{}, count{}; ///< factors first, ..., first + count - 1
 };
+/// A reshape as factors of the dimensions before and after.
 struct reshape_pattern {
   bool valid = false;
   int factors = 0;
@@ -105,6 +107,7 @@ enum class reshape_fault : std::uint8_t {
   unknown,     ///< whether they do is known at run time only
   uneven       ///< an uneven shard of a dimension that is cut or merged
 };
+/// The placements after a reshape, or what is wrong.
 struct reshape_outcome {
   typing type{};
   reshape_fault fault = reshape_fault::none;

@@ -10,7 +10,9 @@
 
 namespace sla {
 
+/// The most results of an operation.
 inline constexpr int max_results = 4;
+/// The most rules of one strategy.
 inline constexpr int max_rules = 32;
 
 /// What a rule wants of one operand, or says of one result, along the axis.
@@ -27,13 +29,15 @@ enum class slot_kind : std::int8_t {
 
 /// Monoids as bits.
 using monoid_set = std::uint8_t;
+/// The set of this monoid.
 constexpr monoid_set only(monoid m) { return static_cast<monoid_set>(1U << static_cast<int>(m)); }
-inline constexpr monoid_set sum_monoids = only(monoid::sum) | only(monoid::average);
-inline constexpr monoid_set extremum_monoids = only(monoid::maximum) | only(monoid::minimum);
-inline constexpr monoid_set other_monoids = extremum_monoids | only(monoid::product);
-inline constexpr monoid_set all_monoids = sum_monoids | other_monoids;
+inline constexpr monoid_set sum_monoids = only(monoid::sum) | only(monoid::average); ///< sum and average
+inline constexpr monoid_set extremum_monoids = only(monoid::maximum) | only(monoid::minimum); ///< maximum and minimum
+inline constexpr monoid_set other_monoids = extremum_monoids | only(monoid::product); ///< all but sum and average
+inline constexpr monoid_set all_monoids = sum_monoids | other_monoids; ///< every monoid
 /// Folding equal values with these changes nothing.
 inline constexpr monoid_set idempotent_monoids = extremum_monoids | only(monoid::average);
+/// Is m in the set?
 constexpr bool has(monoid_set set, monoid m) { return set >> static_cast<int>(m) & 1; }
 
 /// A set of operands as bits; `operand_bits(0, 2)`.
@@ -42,6 +46,7 @@ constexpr std::uint8_t operand_bits(Int... k) {
   return static_cast<std::uint8_t>((0U | ... | (1U << k)));
 }
 
+/// What a rule wants of one operand, or says of one result.
 struct slot {
   slot_kind kind = slot_kind::replicate;
   std::int8_t dim = -1;       ///< of shard, ghost and ghost_partial: the dimension of this operand
@@ -51,9 +56,11 @@ struct slot {
   constexpr bool operator==(slot const&) const = default;
 };
 
+/// The slot of a shard of dimension `dim`.
 constexpr slot shard_slot(int dim, int partition = 0) {
   return {slot_kind::shard, static_cast<std::int8_t>(dim), monoid::none, static_cast<std::int8_t>(partition)};
 }
+/// The slot of a partial value; without a monoid, a placeholder for one of the rule's folds.
 constexpr slot partial_slot(monoid fold = monoid::none) { return {slot_kind::partial, -1, fold}; }
 
 /// The communication that an operation does by itself along an axis; all other communication is a named collective.

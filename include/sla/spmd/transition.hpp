@@ -27,6 +27,7 @@ enum class step : std::uint8_t {
   assemble,        ///< unassembled sparse terms: their patterns are united, values of one entry added
   restrict_pattern ///< its adjoint: each rank keeps the entries of its own pattern
 };
+/// The number of kinds of steps.
 inline constexpr int step_count = 12;
 
 /// One step on one axis.
@@ -38,9 +39,11 @@ struct transition {
 
 /// The tag that insists on a transition which is right but rarely meant: `convert<"tp", Invariant>(w, expert)`.
 struct expert_t {};
+/// The value of `expert_t`.
 inline constexpr expert_t expert{};
 /// The last argument of a step that does not wait: `all_gather<"tp">(x, async)`.
 struct async_t {};
+/// The value of `async_t`: `auto pending = all_gather<"tp">(x, async); ... std::move(pending).wait()`.
 inline constexpr async_t async{};
 
 namespace detail {

@@ -10,8 +10,11 @@
 
 namespace sla {
 
+/// The most axes of a mesh.
 inline constexpr int max_mesh_axes = 6;
+/// The most operands of an operation.
 inline constexpr int max_operands = 6;
+/// The most dimensions of a tensor.
 inline constexpr int max_dims = 8;
 
 /// One placement as a value. Families and patterns are numbers in a list of types, so that values compare as types do.

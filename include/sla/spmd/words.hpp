@@ -96,6 +96,7 @@ constexpr std::string_view function_of(transition t) {
 /// What the call is given beside the operand: the matrix whose halo it is, or the layout of a partition found at run
 /// time.
 enum class step_companion : std::uint8_t { none, matrix, layout };
+/// What a step wants beside the tensor: a matrix, a layout or nothing.
 constexpr step_companion companion_of(transition t, bool found) {
   if (t.to.kind == placement_kind::ghost) return step_companion::matrix;
   bool const dealt = t.how == step::repartition || (t.how == step::convert && t.from.kind != placement_kind::ghost);

@@ -29,6 +29,8 @@ concept ArrayOfNumbers = !requires { typename X::extents_type; } && requires(X c
 };
 } // namespace detail
 
+/// A dense tensor, row-major, in one memory: it owns its elements, and a copy is a copy of them. Elements are `x[k]` in order,
+/// and `x(i, j, ...)`.
 template <Scalar T, class E, class Memory = host_memory>
 class tensor {
 public:
@@ -193,11 +195,14 @@ private:
   buffer<T, Memory> values_;
 };
 
+/// A dense tensor of one axis.
 template <class T, class Memory = host_memory>
 using vector = tensor<T, Extents<dyn>, Memory>;
+/// A dense tensor of two axes, row-major.
 template <class T, class Memory = host_memory>
 using matrix = tensor<T, Extents<dyn, dyn>, Memory>;
 
+/// Is X a dense tensor?
 template <class X>
 inline constexpr bool is_tensor = false;
 template <class T, class E, class Memory>

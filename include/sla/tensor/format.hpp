@@ -45,6 +45,7 @@ struct csr_view {
   SLA_HD index_t entries_before(index_t i) const { return row_ptr[i]; }
 };
 
+/// The indices of Csr: row i holds the entries row_ptr[i] .. row_ptr[i + 1] - 1.
 template <class Col, class Ptr, class Memory>
 struct csr_pattern {
   index_t rows = 0, cols = 0;
@@ -63,6 +64,8 @@ struct csr_pattern {
   csr_view<Col, Ptr> view() const { return {row_ptr.data(), col.data(), rows, cols}; }
 };
 
+/// Compressed sparse rows, the default format. Col is the type of column indices, Ptr the type that counts entries:
+/// `Csr<std::int32_t, std::int64_t>` for more than 2^31 - 1 of them.
 template <std::integral Col = std::int32_t, std::integral Ptr = Col>
 struct Csr {
   using col_type = Col;
@@ -95,6 +98,7 @@ struct coo_view {
   }
 };
 
+/// The indices of Coo: a row and a column for each entry.
 template <class Index, class Memory>
 struct coo_pattern {
   index_t rows = 0, cols = 0;
@@ -112,6 +116,7 @@ struct coo_pattern {
   coo_view<Index> view() const { return {row.data(), col.data(), nnz(), rows, cols}; }
 };
 
+/// Coordinates: a row and a column index for each entry, sorted by rows, then columns.
 template <std::integral Index = std::int32_t>
 struct Coo {
   using col_type = Index;
@@ -136,6 +141,7 @@ struct dia_view {
   SLA_HD index_t entries_before(index_t i) const { return i * diagonals; }
 };
 
+/// The diagonals of Dia, by their offsets: column - row.
 template <class Memory>
 struct dia_pattern {
   index_t rows = 0, cols = 0;
@@ -154,6 +160,7 @@ struct dia_pattern {
   dia_view view() const { return {offset.data(), offset.size(), rows, cols}; }
 };
 
+/// Whole diagonals, zeros included: no index per entry, for matrices of few diagonals.
 struct Dia {
   using col_type = index_t;
   using ptr_type = index_t;
@@ -161,8 +168,10 @@ struct Dia {
   using pattern = dia_pattern<Memory>;
 };
 
+/// A sparse format: a type that names its pattern in a memory.
 template <class F>
 concept Format = requires { typename F::template pattern<host_memory>; };
+/// Is F a `Csr<...>`?
 template <class F>
 inline constexpr bool is_csr = false;
 template <class Col, class Ptr>

@@ -28,6 +28,7 @@ namespace detail {
 inline std::atomic<std::size_t> bytes_now{0}, bytes_peak{0};
 }
 inline memory_use memory_in_use() { return {detail::bytes_now.load(), detail::bytes_peak.load()}; }
+/// Lets `memory_in_use().peak` count from what is in use now.
 inline void memory_peak_reset() { detail::bytes_peak = detail::bytes_now.load(); }
 
 /// The memory of the host: aligned to cache lines. Long runs have large pages of their own (tensor/pages.hpp), not the
@@ -74,6 +75,7 @@ namespace detail {
 
 /// Asks for memory whose contents will all be written before they are read.
 struct uninitialized_t {};
+/// The value of `uninitialized_t`: `buffer<double>(n, uninitialized)`.
 inline constexpr uninitialized_t uninitialized{};
 
 /// A run of `size()` elements in one memory. It owns them, or borrows a user's array (a copy always owns).

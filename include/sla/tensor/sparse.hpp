@@ -13,6 +13,9 @@
 
 namespace sla {
 
+/// A sparse tensor of shape (*batch, M, N, *block): values of its own, [*batch][entry][*block], on a pattern that copies and
+/// results of the same pattern share. Made by `from_triplets`, `triplets`, `to`, `borrow_csr`, `read_matrix_market`,
+/// `problems::poisson`, ...
 template <Scalar T, class S = Matrix, Format F = Csr<std::int32_t>, class Memory = host_memory>
 class sparse_tensor {
   static_assert(is_shape<S>, "the second parameter of sparse_tensor is a Shape<Batch<...>, M, N, Block<...>>");
@@ -126,6 +129,7 @@ private:
   buffer<T, Memory> values_;
 };
 
+/// Is X a sparse tensor?
 template <class X>
 inline constexpr bool is_sparse_tensor = false;
 template <class T, class S, class F, class Memory>

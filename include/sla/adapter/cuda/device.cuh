@@ -90,6 +90,7 @@ inline void synchronize() { check(cudaStreamSynchronize(current_stream()), "cuda
 
 /// Bytes of device memory that tensors and spaces hold now, and the most they held. All threads.
 inline memory_use memory_in_use() { return {detail::device_bytes_now.load(), detail::device_bytes_peak.load()}; }
+/// Lets the peak of `cuda::memory_in_use()` count from what is in use now.
 inline void memory_peak_reset() { detail::device_bytes_peak = detail::device_bytes_now.load(); }
 
 } // namespace sla::cuda

@@ -14,6 +14,7 @@
 
 namespace sla::cuda {
 
+/// The kernel of one pass over memory: every statement that is not masked.
 template <class... P>
 __global__ void __launch_bounds__(block_threads)
     pass_kernel(__grid_constant__ pass_grid const g, unsigned mask, __grid_constant__ P const... p) {
@@ -21,6 +22,7 @@ __global__ void __launch_bounds__(block_threads)
   pass_body(device_block{index_t(blockIdx.x), shared}, g, mask, p...);
 }
 
+/// The kernel of `dots(V, k, w)`: k reductions in one pass.
 template <class D>
 __global__ void __launch_bounds__(block_threads)
     dots_kernel(__grid_constant__ pass_grid const g, __grid_constant__ D const d, typename D::summand* partials) {
@@ -28,12 +30,14 @@ __global__ void __launch_bounds__(block_threads)
   dots_body(device_block{index_t(blockIdx.x), shared}, g, int(blockIdx.y) * dots_at_once, d, partials);
 }
 
+/// The kernel that folds the partial results of a pass.
 template <class... Target>
 __global__ void __launch_bounds__(block_threads) fold_kernel(__grid_constant__ Target const... target) {
   __shared__ alignas(slot_bytes) unsigned char shared[block_threads * slot_bytes];
   fold_body(device_block{index_t(blockIdx.x), shared}, target...);
 }
 
+/// The kernel of `map(f, scalars...)`: one thread per item.
 template <class F, class R, class... A>
 __global__ void __launch_bounds__(block_threads) map_kernel(F f, R* out, index_t count, A... argument) {
   index_t const k = index_t(blockIdx.x) * block_threads + threadIdx.x;

@@ -72,6 +72,7 @@ private:
   static inline std::map<key, std::weak_ptr<To const>, before> twins_;
 };
 
+/// The pattern in the other memory; the copy of one that was moved before is shared while it lives.
 template <class F, class To, class From>
 auto moved_pattern(std::shared_ptr<From const> const& p) {
   using Pattern = typename F::template pattern<To>;

@@ -12,6 +12,7 @@ namespace sla::cuda {
 
 /// Threads of every block; shared bytes that one of them may use at a time (a complex<double>).
 inline constexpr int block_threads = 256, slot_bytes = 16;
+/// Threads that exchange registers.
 inline constexpr int warp_threads = 32;
 /// The most blocks of a pass, several waves of a large device: a number of the frame alone, so that the order of
 /// reductions, and with it every bit of the result, is that of any other run.
@@ -67,6 +68,7 @@ struct simulated_block {
 };
 
 #ifdef __CUDA_ARCH__
+/// The value of the thread at this distance (xor) in the warp.
 template <class T>
 __device__ T other_lane(T mine, int distance) {
   if constexpr (is_complex<T>)

@@ -76,12 +76,14 @@ struct stored_blocks {
   }
 };
 
+/// The diagonal of A as an expression.
 template <class T, class S, class F, class Memory>
 auto diagonal_node(sparse_tensor<T, S, F, Memory> const& A) {
   static_assert(S::block_rows == S::block_cols, "sla: the diagonal of blocks wants square blocks");
   return stored_diagonal<decltype(view(A))>{view(A), A.range()};
 }
 
+/// The diagonal blocks of A, each of `size` rows, as an expression.
 template <class T, class S, class F, class Memory>
 auto blocks_node(sparse_tensor<T, S, F, Memory> const& A, index_t size) {
   static_assert(S::block_rows == S::block_cols, "sla: diagonal blocks want square blocks");

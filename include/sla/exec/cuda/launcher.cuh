@@ -14,6 +14,7 @@
 
 namespace sla::cuda {
 
+/// Is S a `dots` statement, of many numbers at once?
 template <class S>
 inline constexpr bool is_dots = requires { typename S::summand; };
 

@@ -34,10 +34,12 @@ struct skipped {
   using accumulator = void;
   int unused;
 };
+/// Does this part of a pass fold, rather than store?
 template <class P>
 inline constexpr bool folds = !std::is_void_v<typename P::accumulator>;
 
 
+/// What a block keeps of one statement during a pass.
 template <class Block, class P>
 struct state {
   P const& p;
@@ -57,6 +59,7 @@ SLA_HD auto value_at(S const& s, element e) {
   return s.x.at(e);
 }
 
+/// Folds or stores one element.
 template <class Block, class P, class V>
 SLA_HD void take(state<Block, P>& st, int t, element e, V const& value) {
   if constexpr (folds<P>) {
@@ -67,6 +70,7 @@ SLA_HD void take(state<Block, P>& st, int t, element e, V const& value) {
   }
 }
 
+/// Each thread begins with what adds nothing.
 template <class Block, class P>
 SLA_HD void start_fold(Block const& block, state<Block, P>& st) {
   if constexpr (folds<P>) block.each_thread([&](int t) { st.folded[t] = P::statement::identity(); });
@@ -150,6 +154,7 @@ SLA_HD void finish_fold(Block const& block, pass_grid const& g, block_place cons
   }
 }
 
+/// All statements of a pass on the tiles of one block.
 template <class Block, class... State>
 SLA_HD void run_states(Block const& block, pass_grid const& g, State... st) {
   block_place const place(g, block.index);
@@ -158,6 +163,7 @@ SLA_HD void run_states(Block const& block, pass_grid const& g, State... st) {
   (finish_fold(block, g, place, st), ...);
 }
 
+/// The state of a statement at the beginning of a pass.
 template <class Block, class P>
 SLA_HD state<Block, P> state_of(P const& p, bool runs) {
   if constexpr (folds<P>)
@@ -228,6 +234,7 @@ struct fold_target {
   SLA_HD index_t count() const { return items * capacity; }
 };
 
+/// The n-th number of a reduction, of its partial results.
 template <class Block, class Monoid, class Finish, class A, class R>
 SLA_HD void fold_one(Block const& block, index_t n, fold_target<Monoid, Finish, A, R> const& target) {
   if (n < 0 || n >= target.count()) return;

@@ -31,6 +31,7 @@ struct basic_fgmres {
   }
 };
 
+/// `basic_fgmres` of at most 32 basis vectors.
 using fgmres = basic_fgmres<32>;
 
 } // namespace sla

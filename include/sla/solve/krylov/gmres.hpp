@@ -29,6 +29,7 @@ struct basic_gmres {
   }
 };
 
+/// `basic_gmres` of at most 32 basis vectors; it restarts after 30, if not told otherwise.
 using gmres = basic_gmres<32>;
 
 } // namespace sla

@@ -7,6 +7,7 @@
 
 namespace sla {
 
+/// What `identity{}` sets up: M * r is r.
 class applied_identity {
 public:
   applied_identity adjoint() const { return {}; }

@@ -21,17 +21,22 @@ struct plan_step_type {
   using on_axes = Of<Axes...>;
 };
 
+/// The shards of a dimension become whole on each rank.
 template <Placement From, Placement To, fixed_string... Axes>
 struct AllGather : plan_step_type<motion::all_gather, From, To, Axes...> {};
+/// Shards of one dimension become shards of another.
 template <Placement From, Placement To, fixed_string... Axes>
 struct AllToAll : plan_step_type<motion::all_to_all, From, To, Axes...> {};
+/// A Partial value is folded, and each rank keeps its shard.
 template <Placement From, Placement To, fixed_string... Axes>
 struct ReduceScatter : plan_step_type<motion::reduce_scatter, From, To, Axes...> {};
+/// A Partial value is folded, whole on each rank.
 template <Placement From, Placement To, fixed_string... Axes>
 struct AllReduce : plan_step_type<motion::all_reduce, From, To, Axes...> {};
 /// The axes that change their places, in their new order.
 template <Placement From, Placement To, fixed_string... Axes>
 struct PermuteShards : plan_step_type<motion::permute_shards, From, To, Axes...> {};
+/// Shards become shards of another family.
 template <Placement From, Placement To, fixed_string... Axes>
 struct Repartition : plan_step_type<motion::repartition, From, To, Axes...> {};
 /// A step without communication.

@@ -70,6 +70,7 @@ constexpr array<T> no_result() {
 template <class T>
 using on_ranks = std::vector<array<T>>;
 
+/// The number of elements.
 template <class V>
 constexpr int count(V const& v) {
   return static_cast<int>(v.size());
@@ -130,6 +131,7 @@ constexpr array<T> stack(on_ranks<T> const& xs, int d = 0) {
       for (int i = 0; i < inner; ++i) y[(o * n + r) * inner + i] = xs[static_cast<std::size_t>(r)][o * inner + i];
   return y;
 }
+/// The parts of x along dimension d, which each of them lacks.
 template <class T>
 constexpr on_ranks<T> unstack(array<T> const& x, int d = 0) {
   on_ranks<T> out;
@@ -155,6 +157,7 @@ constexpr T fold(monoid how, T const& a, T const& b) {
     return a + b;
   }
 }
+/// What a reduction begins with.
 template <class T>
 constexpr T identity_of(monoid how) {
   switch (how) {

@@ -9,6 +9,7 @@
 
 namespace sla::sim {
 
+/// x on every rank.
 template <class T>
 constexpr on_ranks<T> copies(array<T> const& x, int ranks) {
   return on_ranks<T>(static_cast<std::size_t>(ranks), x);
@@ -47,6 +48,7 @@ constexpr on_ranks<T> cut(array<T> const& x, int d, holding const& h) {
   for (int r = 0; r < h.ranks(); ++r) ys.push_back(take(x, d, h[r]));
   return ys;
 }
+/// An array like x that adds nothing to a reduction.
 template <class T>
 constexpr array<T> nothing_like(array<T> x, monoid how = monoid::sum) {
   for (T& v : x.values) v = identity_of<T>(how);

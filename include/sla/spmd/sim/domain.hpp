@@ -48,6 +48,7 @@ struct rule_finding {
   code why = code::ok; ///< of the refusal
 };
 
+/// What `check_rule` tried and found.
 struct rule_report {
   int combinations = 0; ///< that operands of these extents can have, and that were tried
   int skipped = 0;      ///< for `rule_domain::one_in`

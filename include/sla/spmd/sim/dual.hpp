@@ -13,21 +13,25 @@ template <int K>
 using dual = dual_number<double, K>;
 
 // Of both kinds of numbers.
+/// e to the power a.
 template <class T>
 T exp(T const& a) {
   using std::exp;
   return exp(a);
 }
+/// The root of a.
 template <class T>
 T sqrt(T const& a) {
   using std::sqrt;
   return sqrt(a);
 }
+/// The natural logarithm of a.
 template <class T>
 T log(T const& a) {
   using std::log;
   return log(a);
 }
+/// |a|.
 template <class T>
 constexpr T abs(T const& a) {
   return a < T{} ? T{} - a : a;

@@ -88,6 +88,7 @@ protected:
   bool placed_ = false;
 };
 
+/// A kernel of a type K, with its slopes and its pullback.
 template <int Arity, class K>
 class kernel_of : public any_kernel {
 public:

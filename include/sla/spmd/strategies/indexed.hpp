@@ -45,6 +45,7 @@ constexpr std::uint32_t over(Int... d) {
   };
   return (0U | ... | bit(static_cast<int>(d)));
 }
+/// All dimensions.
 inline constexpr std::uint32_t over_all = ~0U;
 /// Is dimension d of x in the set?
 constexpr bool is_in(std::uint32_t set, int d, dims const& x) {

@@ -22,6 +22,7 @@ constexpr strategy add(dims const& a, dims const& b, int sign = 1) {
   s.linear_in(operand_bits(0, 1)).rising_in(0);
   return sign < 0 ? s.falling_in(1) : s.rising_in(1);
 }
+/// a - b: rises in a and falls in b.
 constexpr strategy sub(dims const& a, dims const& b) { return add(a, b, -1); }
 
 /// a * b: linear in each; products pass as products.
@@ -36,12 +37,14 @@ constexpr strategy div(dims const& a, dims const& b) {
   return pointwise(a, b).linear_in(operand_bits(0)).passes(operand_bits(0, 1), only(monoid::product), false);
 }
 
+/// The larger one of a and b, element by element.
 constexpr strategy maximum(dims const& a, dims const& b) {
   return pointwise(a, b)
       .passes(operand_bits(0, 1), only(monoid::maximum))
       .rising_in(0, only(monoid::minimum))
       .rising_in(1, only(monoid::minimum));
 }
+/// The smaller one of a and b, element by element.
 constexpr strategy minimum(dims const& a, dims const& b) {
   return pointwise(a, b)
       .passes(operand_bits(0, 1), only(monoid::minimum))
@@ -109,6 +112,7 @@ constexpr strategy unary(dims const& x, behaviour how = behaviour::any, bool mul
   if (multiplicative) s.passes(operand_bits(0), only(monoid::product));
   return s;
 }
+/// -x: linear, and falls in x.
 constexpr strategy neg(dims const& x) { return unary(x, behaviour::linear).falling_in(0); }
 
 /// c * x and x / c for a literal c of this sign.

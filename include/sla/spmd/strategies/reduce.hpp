@@ -32,6 +32,7 @@ constexpr strategy reduction(dims const& x, std::uint32_t gone, bool keep, monoi
 constexpr strategy sum(dims const& x, std::uint32_t gone = over_all, bool keep = false) {
   return reduction(x, gone, keep, monoid::sum).linear_in(operand_bits(0));
 }
+/// The mean over dimensions: as `sum`, for the number of elements is the same on all ranks.
 constexpr strategy mean(dims const& x, std::uint32_t gone = over_all, bool keep = false) { return sum(x, gone, keep); }
 
 /// Products, maxima, minima, and on booleans `any` (a maximum) and `all` (a minimum): a pending one folds further.
@@ -47,6 +48,7 @@ constexpr strategy whole(dims const& x, std::uint32_t gone = over_all, bool keep
 /// A vector norm of order p before its last root: sums of |x|^p, counts (p = 0), and the extrema of |x|.
 /// Law: nothing pending passes, since |.| is neither linear nor monotone.
 enum class norm_order : std::uint8_t { other, zero, one, infinity, minus_infinity };
+/// The norm over dimensions.
 constexpr strategy norm(dims const& x, norm_order p, std::uint32_t gone = over_all, bool keep = false) {
   auto const fold = p == norm_order::infinity         ? monoid::maximum
                     : p == norm_order::minus_infinity ? monoid::minimum
