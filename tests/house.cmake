@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The checks that read the sources instead of running them: the plan of the house, the doors, wrong programs that are refused, the page
+# The checks that read the sources instead of running them: the plan of the house, the names of the reference, the doors, wrong programs that are refused, the page
 # of placements, by the compiler of this configuration and nvcc where it has that; and, where SLA_TESTS has "headers", each header alone.
 add_test(NAME house.floors COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -P ${PROJECT_SOURCE_DIR}/cmake/check_house.cmake)
-set_tests_properties(house.floors PROPERTIES LABELS house)
+add_test(NAME house.reference COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/reference
+  -P ${PROJECT_SOURCE_DIR}/cmake/check_reference.cmake)
+set_tests_properties(house.floors house.reference PROPERTIES LABELS house)
 
 # The compilers: name, command with its flags. nvcc stops after its front end, which reads host and device code alike.
 set(include_flags "-I${PROJECT_SOURCE_DIR}/include|-isystem|$<JOIN:$<TARGET_PROPERTY:Eigen3::Eigen,INTERFACE_INCLUDE_DIRECTORIES>,|-isystem|>")
