@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The checks that read the sources instead of running them: the plan of the house, the names of the reference, the doors, wrong programs that are refused, the page
-# of placements, by the compiler of this configuration and nvcc where it has that; and, where SLA_TESTS has "headers", each header alone.
+# The checks that read the sources instead of running them: the plan of the house, the names of the reference, the doors, wrong programs
+# that are refused, the page of placements, the blocks of the other pages, by the compiler of this configuration
+# and nvcc where it has that; and, where SLA_TESTS has "headers", each header alone.
 add_test(NAME house.floors COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -P ${PROJECT_SOURCE_DIR}/cmake/check_house.cmake)
 add_test(NAME house.reference COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/reference
   -P ${PROJECT_SOURCE_DIR}/cmake/check_reference.cmake)
@@ -50,6 +51,15 @@ endif()
 if(nvcc IN_LIST compilers)
   sla_check_headers(nvcc.cuda "*.cuh|sla.hpp" nvcc)
   sla_check_headers(nvcc.macros "*.cuh|sla.hpp" nvcc ${macros})
+endif()
+
+# The blocks of C++ of README.md and docs/, all together.
+file(GLOB pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/*.md")
+list(JOIN pages "|" pages)
+if(cxx IN_LIST compilers)
+  add_test(NAME page.docs COMMAND ${CMAKE_COMMAND} "-DPAGES=${PROJECT_SOURCE_DIR}/README.md|${pages}" "-DCOMPILE=${command_cxx}" "-DSKIP=${absent}"
+    -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/page.docs -P ${PROJECT_SOURCE_DIR}/cmake/check_blocks.cmake)
+  set_tests_properties(page.docs PROPERTIES LABELS house TIMEOUT 600)
 endif()
 
 # Each header alone. Parts of sla, in reading order, are compiled once for the headers above them.
