@@ -68,7 +68,8 @@ set(beginning [[
   sla::index_t n = 900;                                                  \
   std::vector<sla::index_t> i, j;                                        \
   std::vector<double> v;                                                 \
-  sla::matrix<double> xy(sla::Extents<sla::dyn, sla::dyn>{n, 2});
+  sla::matrix<double> xy(sla::Extents<sla::dyn, sla::dyn>{n, 2});        \
+  struct { void cycle(std::span<double const>, std::span<double>) {} } my_multigrid;
 ]])
 file(MAKE_DIRECTORY "${SCRATCH}")
 file(WRITE "${SCRATCH}/blocks.cpp" "${includes}${beginning}${functions}")
