@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# cmake "-DPAGES=<file.md|...>" -DCOMPILE=<compiler|flag|...> -DSCRATCH=<folder> [-DSKIP=<header|...>] -P cmake/check_blocks.cmake
+# cmake "-DPAGES=<file.md|...>" -DCOMPILE=<compiler|flag|...> -DSCRATCH=<folder> [-DSKIP=<header|...>] [-DPROGRAM=<file>] -P cmake/check_blocks.cmake
 # Compiles the blocks of C++ of pages, all together, each in a function of its own, in which A, b, x and what else is below exist. A block
-# after the line <!-- not compiled: <reason> --> is left out; so is one that includes a header of SKIP.
+# after the line <!-- not compiled: <reason> --> is left out; so is one that includes a header of SKIP. PROGRAM is compiled too.
 cmake_minimum_required(VERSION 3.24)
 set(ENV{LC_ALL} C)
 string(REPLACE "|" ";" PAGES "${PAGES}")
@@ -74,7 +74,7 @@ set(beginning [[
 file(MAKE_DIRECTORY "${SCRATCH}")
 file(WRITE "${SCRATCH}/blocks.cpp" "${includes}${beginning}${functions}")
 message(STATUS "${count} blocks")
-execute_process(COMMAND ${command} -Wno-unused "${SCRATCH}/blocks.cpp" RESULT_VARIABLE rc OUTPUT_VARIABLE out ERROR_VARIABLE out)
+execute_process(COMMAND ${command} -Wno-unused "${SCRATCH}/blocks.cpp" ${PROGRAM} RESULT_VARIABLE rc OUTPUT_VARIABLE out ERROR_VARIABLE out)
 if(NOT rc EQUAL 0)
   string(REPLACE "\n" "\n  " out "\n${out}") # indented text is not wrapped
   message(FATAL_ERROR "A block does not compile:${out}")

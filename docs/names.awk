@@ -25,7 +25,7 @@ END {
     print "\n## " floors[f] " {#names_" floors[f] "}\n"
     before = ""
     for (n = 1; n <= lines; ++n) {
-      if (of_floor[n] != floors[f]) continue
+      if (of_floor[n] != floors[f] || text[n] == "") continue  # an overload of a higher floor: as said where the name is first
       if (of_header[n] != before) print "\n`#include <" of_header[n] ">`\n"
       before = of_header[n]
       print "- \\ref sla::" name[n] " \"" name[n] "\" (" kind[n] "): " text[n]

@@ -53,12 +53,12 @@ if(nvcc IN_LIST compilers)
   sla_check_headers(nvcc.macros "*.cuh|sla.hpp" nvcc ${macros})
 endif()
 
-# The blocks of C++ of README.md and docs/, all together.
+# The blocks of C++ of README.md and docs/, all together, and the program that draws the pictures.
 file(GLOB pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/*.md")
 list(JOIN pages "|" pages)
 if(cxx IN_LIST compilers)
   add_test(NAME page.docs COMMAND ${CMAKE_COMMAND} "-DPAGES=${PROJECT_SOURCE_DIR}/README.md|${pages}" "-DCOMPILE=${command_cxx}" "-DSKIP=${absent}"
-    -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/page.docs -P ${PROJECT_SOURCE_DIR}/cmake/check_blocks.cmake)
+    -DPROGRAM=${PROJECT_SOURCE_DIR}/docs/pictures.cpp -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/page.docs -P ${PROJECT_SOURCE_DIR}/cmake/check_blocks.cmake)
   set_tests_properties(page.docs PROPERTIES LABELS house TIMEOUT 600)
 endif()
 
