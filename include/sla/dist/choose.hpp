@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include <sla/dist/elementwise.hpp>
+#include <sla/dist/scalars.hpp>
 
 namespace sla {
 
@@ -15,6 +15,11 @@ concept Choice = is_one_of<Op, op::larger, op::smaller, op::less, op::less_equal
 template <class X>
 using number_beside = std::type_identity_t<literal_beside<X>>;
 } // namespace detail
+/// A distributed tensor with dimensions, or an expression of one. Comparisons of numbers are in dist/scalars.hpp.
+template <class X>
+concept PlacedTensor = Placed<X> && !PlacedNumber<X>;
+template <class L, class R>
+concept PlacedTensors = PlacedPair<L, R> && (PlacedTensor<L> || PlacedTensor<R>);
 
 template <detail::Choice Op, class L, class R>
   requires PlacedPair<L, R>
@@ -33,38 +38,38 @@ auto minimum(X&& x, detail::number_beside<X> s) {
 }
 
 template <class L, class R>
-  requires PlacedPair<L, R>
+  requires PlacedTensors<L, R>
 auto operator<(L&& l, R&& r) {
   return perform(op::less{}, std::forward<L>(l), std::forward<R>(r));
 }
 template <class L, class R>
-  requires PlacedPair<L, R>
+  requires PlacedTensors<L, R>
 auto operator<=(L&& l, R&& r) {
   return perform(op::less_equal{}, std::forward<L>(l), std::forward<R>(r));
 }
 template <class L, class R>
-  requires PlacedPair<L, R>
+  requires PlacedTensors<L, R>
 auto operator>(L&& l, R&& r) {
   return perform(op::less{}, std::forward<R>(r), std::forward<L>(l));
 }
 template <class L, class R>
-  requires PlacedPair<L, R>
+  requires PlacedTensors<L, R>
 auto operator>=(L&& l, R&& r) {
   return perform(op::less_equal{}, std::forward<R>(r), std::forward<L>(l));
 }
-template <Placed X>
+template <PlacedTensor X>
 auto operator<(X&& x, detail::number_beside<X> s) {
   return perform(op::less{}, std::forward<X>(x), s);
 }
-template <Placed X>
+template <PlacedTensor X>
 auto operator<=(X&& x, detail::number_beside<X> s) {
   return perform(op::less_equal{}, std::forward<X>(x), s);
 }
-template <Placed X>
+template <PlacedTensor X>
 auto operator>(X&& x, detail::number_beside<X> s) {
   return perform(op::less{}, s, std::forward<X>(x));
 }
-template <Placed X>
+template <PlacedTensor X>
 auto operator>=(X&& x, detail::number_beside<X> s) {
   return perform(op::less_equal{}, s, std::forward<X>(x));
 }
