@@ -278,6 +278,9 @@ TEST_CASE("the gradient of a solve with a function is one solve with its adjoint
 TEST_CASE("sizes that do not fit, and numbers that are none") {
   auto const A = problems::poisson<double>({12});
   auto const b = random<double>(12, 1);
+  auto gone = halves<double>(12);
+  auto const here = std::move(gone);
+  throws<value_error>([&] { (void)solve(here, b, cg{}), (void)solve(gone, b, cg{}); }, "a linear_operator was moved from and is empty");
   throws<shape_error>([&] { (void)solve(halves<double>(10), b, cg{}); }, "operator of 10 x 10", "b is 12", "axis 0 of b should be 10");
   throws<shape_error>([&] { (void)solve(linear_operator<double>(12, 10, [](auto, auto) {}), b, gmres{}); }, "12 x 10, and must be square");
   throws<shape_error>([&] { (void)solve(A, b, cg{}, halves<double>(10)); }, "A has 12 rows", "10 x 10");

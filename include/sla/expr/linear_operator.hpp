@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/held.hpp>
 #include <sla/expr/product.hpp>
 
 namespace sla {
@@ -152,7 +153,7 @@ public:
   template <class F>
   linear_operator(index_t rows, index_t cols, F apply, self_adjoint_t) : linear_operator(rows, cols, std::move(apply)) {
     if (rows != cols) throw shape_error(text("linear_operator(", rows, ", ", cols, ", apply, self_adjoint): an operator that is its own adjoint is square"));
-    back_ = forth_;
+    back_ = forth_.shared();
   }
 
   index_t rows() const { return rows_; }
@@ -163,12 +164,12 @@ public:
     if (!back_)
       throw value_error(text("linear_operator: this ", rows_, " x ", cols_, " operator was made without its adjoint, which transposed solves and gradients need: "
                              "linear_operator<T>(rows, cols, apply, apply_adjoint), or self_adjoint in its place"));
-    return {cols_, rows_, back_, forth_};
+    return {cols_, rows_, back_, forth_.shared()};
   }
   /// conj(A) x = conj(A conj(x)).
   linear_operator conjugated() const {
     if constexpr (is_complex<T>)
-      return {rows_, cols_, conjugated(forth_), conjugated(back_)};
+      return {rows_, cols_, conjugated(forth_.shared()), conjugated(back_)};
     else
       return *this;
   }
@@ -213,7 +214,7 @@ public:
         throw shape_error(text("A * x: A is a linear_operator of ", rows_, " x ", cols_, ", x is ", to_string(node.extents()),
                                Rank == 1 ? text("; axis 0 of x should be ", cols_) : text(", and should have ", batch * cols_ * rhs, " elements")));
       auto const made = [&]<class E>(E const& result) {
-        return detail::function_product<T, function, decltype(node), E>{forth_, std::move(node), result, rows_, cols_, batch, rhs};
+        return detail::function_product<T, function, decltype(node), E>{forth_.shared(), std::move(node), result, rows_, cols_, batch, rhs};
       };
       if constexpr (Rank > 1)
         return made(XE(node.extents()));
@@ -241,7 +242,8 @@ private:
     });
   }
   index_t rows_, cols_;
-  function forth_, back_;
+  detail::held<detail::array_function<T> const, "a linear_operator"> forth_;
+  function back_;
 };
 
 /// A linear_operator as the preconditioner of a matrix, applied to every item of its batch. Made by `setup`.

@@ -153,6 +153,8 @@ inline void judge_gradient(gradient_check& c, std::vector<both_sides> const& sam
 template <class F, class... V>
 gradient_check checked_gradient(F const& f, gradient_check_options const& options, std::tuple<V...> const& x, std::tuple<V...> const& d) {
   gradient_check c;
+  static_assert(!Statement<std::invoke_result_t<F const&, V const&...>>,
+                "sla: check_gradient(f, args...): f returns a statement of fuse, not a number: write squared_norm(x), not squared_norm_of(x)");
   constexpr std::index_sequence_for<V...> all;
   using First = direction_space<std::tuple_element_t<0, std::tuple<V...>>>;
   auto const result = [&]<std::size_t... K>(std::index_sequence<K...>) { return value_and_gradient(f, std::get<K>(x)...); }(all);

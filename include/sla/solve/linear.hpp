@@ -86,13 +86,15 @@ struct prepare_laws {
   static constexpr bool needs_no_entries = (asks_little<Options> && ...);
   static_assert(needs_no_entries, "sla: solve(A, b, ...): A is an operator of yours, without entries that this method or preconditioner could read: take a Krylov method, such as gmres{}, "
                                   "and as preconditioner identity{}, a linear_operator<T>(n, n, apply), or one that is set up: ilu0{}.setup(a matrix near A)");
+  static constexpr bool one_of_each = (0 + ... + wants_method<Options>::value) <= 1 && (0 + ... + wants_preconditioner<Options>::value) <= 1;
+  static_assert(one_of_each, "sla: solve(A, b, method, preconditioner): one of each; two methods or two preconditioners were given");
   static_assert(is_square, "sla: solve(A, b): A must be square; for least squares solve the normal equations, adjoint(A) * A");
   static_assert(fit_together, "sla: solve(A, b, method, preconditioner): a direct or automatic method takes no preconditioner; name a Krylov method such as gmres{}");
   static_assert(named, "sla: solve(A, b, preconditioner): name the method too, such as gmres{}; the automatic choice picks both");
   static_assert(can_factor, "sla: solve(A, b, method): the rows of A are dealt out to ranks, and direct methods factor a matrix that one rank holds; name a Krylov method, such as gmres{}, ilu0{}");
   static_assert(can_pick, "sla: solve(A, b) picks a method for sparse tensors in host memory; here, name one: solve(A, b, gmres{})");
   static_assert(allows_for_it, "sla: solve(A, b, method, inner(...)): an inner iteration is another operator at every step; name the method that allows for it, fgmres{}");
-  static constexpr bool hold = is_square && fit_together && named && can_factor && can_pick && allows_for_it && needs_no_entries;
+  static constexpr bool hold = one_of_each && is_square && fit_together && named && can_factor && can_pick && allows_for_it && needs_no_entries;
 };
 template <class A, class B, class... Options>
 struct solve_laws {

@@ -46,7 +46,8 @@ inline index_choice<false> chosen_one(index_t k, index_t extent, char const* wha
 }
 template <class Indices>
 index_choice<false> chosen_list(Indices const& indices, index_t extent, char const* what) {
-  static_assert(std::integral<std::remove_cvref_t<decltype(*std::begin(indices))>>, "sla: a selection of rows or columns is a range of integers");
+  using Index = std::remove_cvref_t<decltype(*std::begin(indices))>;
+  static_assert(std::integral<Index> && !std::same_as<Index, bool>, "sla: a selection of rows or columns is a range of integers; of a mask, list where it is true");
   index_choice<false> out{0, index_t(std::size(indices)), true, {}};
   out.list.reserve(std::size(indices));
   for (auto i : indices) {
