@@ -182,7 +182,7 @@ TEST_CASE("functions of traced entries that are stored twice are refused") {
   CHECK(std::get<1>(value_and_gradient(f, sorted(A))).values()[0] == -1);
 }
 
-TEST_CASE("vjp without a tape") {
+TEST_CASE("vjp of sparse operations without a tape") {
   auto const A = example(20, 30, 80, 1), B = example(30, 25, 90, 2);
   auto const C = A * B, W = direction(C, 5);
   auto const dA = direction(A, 6), dB = direction(B, 7);

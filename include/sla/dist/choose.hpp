@@ -18,6 +18,7 @@ using number_beside = std::type_identity_t<literal_beside<X>>;
 /// A distributed tensor with dimensions, or an expression of one. Comparisons of numbers are in dist/scalars.hpp.
 template <class X>
 concept PlacedTensor = Placed<X> && !PlacedNumber<X>;
+/// Two operands, one of them distributed, and one a tensor.
 template <class L, class R>
 concept PlacedTensors = PlacedPair<L, R> && (PlacedTensor<L> || PlacedTensor<R>);
 
