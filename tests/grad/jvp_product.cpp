@@ -25,7 +25,7 @@ TEST_CASE("a sparse tensor made of its values is a result") {
   check_dual([](auto const& B, auto const& v, auto const& a) { return 2.0 * (with_values(B, exp(v) * values(B)) * a) / 3; }, std::tie(A, k, s));
 }
 
-TEST_CASE("batches and blocks") {
+TEST_CASE("jvp_product of batches and blocks") {
   auto const A = to_batch<2>(to_blocks<2, 2>(problems::poisson<double>({6, 4})));
   auto const x = random<double, Extents<2, dyn, 2>>(A.domain(), 1);
   check_dual([](auto const& B, auto const& z) { return eval(B * (z * z)); }, std::tie(A, x));
