@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -75,20 +76,22 @@ private:
   int at_birth_ = std::uncaught_exceptions();
 };
 
-/// Questions between ranks that wait for long: a rank asks the one that it waits for, which answers when it waits too, or has left
-/// main. So a rank finds that it waits for one that has left, or that ranks wait for each other in a circle, and ends all with
-/// words that name them; for a rank that computes it waits on. Cost: nothing until a wait is long.
+/// Questions between ranks that wait for long: a rank asks the one that it waits for, which answers when it waits too, or has
+/// reached the end of its mpi::environment. So a rank finds that it waits for one that has left, or that ranks wait for each other
+/// in a circle, and can say so in words that name them; for a rank that computes it waits on. Cost: nothing until a wait is long.
 class mpi_watch {
   using clock = std::chrono::steady_clock;
   enum tag : int { question, reply };
   /// What a rank says of itself; numbers tell its waits apart.
   struct report {
     std::uint64_t question = 0, number = 0;
-    int whom = -1;  // it waits for; -1: it has left main
+    int whom = -1;  // it waits for; -1: it has left
     std::array<char, 236> words{};
   };
 
 public:
+  std::size_t bytes_under_way = 0;  // of the messages that this rank has started, in all communicators
+
   /// All ranks of `of` call it.
   explicit mpi_watch(MPI_Comm of) {
     mpi_check(MPI_Comm_dup(of, &comm_), "MPI_Comm_dup");
@@ -100,45 +103,52 @@ public:
     if (!mpi_is_over() && std::uncaught_exceptions() == 0) MPI_Comm_free(&comm_);
   }
 
-  /// One wait of a rank that has become long: `look` is called again and again, until it ends.
+  /// One wait of a rank that has become long: `wait_for` and `look` are called again and again, until it ends.
   class long_wait {
   public:
-    /// Rank `whom` of `comm` is waited for, in what `words` say.
-    long_wait(mpi_watch& watch, MPI_Comm comm, int whom, std::string words) : watch_(watch), words_(std::move(words)) {
+    /// This rank waits in what `words` say.
+    long_wait(mpi_watch& watch, std::string words) : watch_(watch), words_(std::move(words)) {
+      std::copy_n(words_.data(), (std::min)(words_.size(), me_.words.size() - 1), me_.words.data());
+    }
+    /// Rank `whom` of `comm` is waited for. Another one than before is another wait: what was heard of the last tells nothing of it.
+    void wait_for(MPI_Comm comm, int whom) {
+      if (whom == whom_) return;
+      whom_ = whom;
       MPI_Group theirs = MPI_GROUP_NULL, ours = MPI_GROUP_NULL;
       MPI_Comm_group(comm, &theirs);
-      MPI_Comm_group(watch.comm_, &ours);
+      MPI_Comm_group(watch_.comm_, &ours);
       MPI_Group_translate_ranks(theirs, 1, &whom, ours, &me_.whom);
       MPI_Group_free(&theirs);
       MPI_Group_free(&ours);
-      me_.number = ++watch.waits_;
-      std::copy_n(words_.data(), (std::min)(words_.size(), me_.words.size() - 1), me_.words.data());
+      me_.number = ++watch_.waits_;
+      asked_ = 0;
+      path_.clear();
+      before_.clear();
     }
-    /// Ends all ranks, if it is certain that the wait has no end.
-    void look() {
+    /// Why the wait has no end, if the ranks said so twice. What came in the meantime is for the caller to see.
+    std::optional<std::string> look() {
       watch_.answer(me_);
       auto const now = clock::now();
       if (!said_ && now - begin_ > std::chrono::seconds(60)) {
         said_ = true;
         mpi_warn(text("has waited for a minute in ", words_, " for rank ", me_.whom, ", which computes, or is in a call of its own"));
       }
+      int const by = path_.empty() ? me_.whom : path_.back().whom;
       if (asked_ == 0) {
-        if (now < next_) return;
-        asked_ = watch_.ask(path_.empty() ? me_.whom : path_.back().whom);
-        return;
+        if (now >= next_) asked_ = watch_.ask(by);
+        return {};
       }
       report heard;
-      if (!watch_.hear(heard) || heard.question != asked_) return;
+      if (!watch_.hear(heard) || heard.question != asked_) return {};
       asked_ = 0;
-      int const by = path_.empty() ? me_.whom : path_.back().whom;
-      if (heard.whom < 0)
-        mpi_end_all(text("rank ", by, " has left main, and this rank waits in ", words_, path_.empty() ? "" : text(" for rank ", me_.whom, ", which waits for it")));
+      bool const left = heard.whom < 0, circle = heard.whom == watch_.rank_;
       bool const met = heard.whom == me_.whom || std::any_of(path_.begin(), path_.end(), [&](report const& r) { return r.whom == heard.whom; });
       path_.push_back(heard);
-      if (heard.whom != watch_.rank_ && !met) return;
-      if (heard.whom == watch_.rank_ && same_as_before()) end_circle();
+      if (!left && !circle && !met) return {};
+      if ((left || circle) && same_as_before()) return circle ? words_of_circle() : words_of_leaver(by);
       before_ = std::exchange(path_, {});
       next_ = now + std::chrono::milliseconds(200);
+      return {};
     }
 
   private:
@@ -146,18 +156,22 @@ public:
       return std::equal(path_.begin(), path_.end(), before_.begin(), before_.end(),
                         [](report const& a, report const& b) { return a.number == b.number && a.whom == b.whom; });
     }
-    [[noreturn]] void end_circle() const {
+    std::string words_of_leaver(int who) const {
+      return text("rank ", who, " has left main, and this rank waits in ", words_, who == me_.whom ? "" : text(" for rank ", me_.whom, ", which waits for it"));
+    }
+    std::string words_of_circle() const {
       std::string all = text("the ranks wait for each other: rank ", watch_.rank_, " for rank ", me_.whom, " in ", words_);
       int by = me_.whom;
       for (report const& r : path_) {
         all += text(", rank ", by, " for rank ", r.whom, " in ", r.words.data());
         by = r.whom;
       }
-      mpi_end_all(all + "; all ranks make the same calls in the same order, with the same options and observers");
+      return all + "; all ranks make the same calls in the same order, with the same options and observers";
     }
 
     mpi_watch& watch_;
     std::string words_;
+    int whom_ = -1;  ///< is waited for, a rank of the caller's communicator
     report me_;
     std::vector<report> path_, before_;  ///< what the ranks said along the way from the one that is waited for
     std::uint64_t asked_ = 0;            ///< the question that has no reply yet
@@ -165,7 +179,7 @@ public:
     bool said_ = false;
   };
 
-  /// For a rank that has left main: says so to those that ask; one that knows of an exception ends all then.
+  /// For a rank that has left: says so to those that ask; one that knows of an exception ends all then.
   void answer_that_it_left() {
     int asked = 0;
     MPI_Iprobe(MPI_ANY_SOURCE, question, comm_, &asked, MPI_STATUS_IGNORE);
@@ -174,14 +188,14 @@ public:
   }
 
 private:
+  /// Answers one question; before the next, the caller sees again what it waits for.
   void answer(report mine) {
-    for (int there = 0;;) {
-      MPI_Status from;
-      mpi_check(MPI_Iprobe(MPI_ANY_SOURCE, question, comm_, &there, &from), "MPI_Iprobe");
-      if (there == 0) return;
-      MPI_Recv(&mine.question, 1, MPI_UINT64_T, from.MPI_SOURCE, question, comm_, MPI_STATUS_IGNORE);
-      MPI_Send(&mine, static_cast<int>(sizeof mine), MPI_BYTE, from.MPI_SOURCE, reply, comm_);
-    }
+    int there = 0;
+    MPI_Status from;
+    mpi_check(MPI_Iprobe(MPI_ANY_SOURCE, question, comm_, &there, &from), "MPI_Iprobe");
+    if (there == 0) return;
+    MPI_Recv(&mine.question, 1, MPI_UINT64_T, from.MPI_SOURCE, question, comm_, MPI_STATUS_IGNORE);
+    MPI_Send(&mine, static_cast<int>(sizeof mine), MPI_BYTE, from.MPI_SOURCE, reply, comm_);
   }
   std::uint64_t ask(int whom) {
     ++questions_;

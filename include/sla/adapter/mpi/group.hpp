@@ -81,15 +81,23 @@ private:
 };
 
 /// Calls done() until it is true. Where that takes long, it asks whether it ever will be: `whom()` is the rank that is waited
-/// for, in what `words()` say.
+/// for at the moment, in what `words()` say. Where the answer is no, it ends all ranks. Long are the group's patience and the time
+/// that the messages under way may take, at 100 MB/s: ranks that exchange them do wait for each other.
 template <class Done, class Whom, class Words>
 void mpi_wait(mpi_group& group, Done const& done, Whom const& whom, Words const& words) {
   for (int turn = 0; turn < 1000; ++turn)
     if (done()) return;
+  auto const patience = group.patience + 10 * std::chrono::nanoseconds(group.watch->bytes_under_way);
   auto const begin = std::chrono::steady_clock::now();
-  while (group.patience == std::chrono::nanoseconds::zero() || std::chrono::steady_clock::now() - begin < group.patience)
+  while (group.patience == std::chrono::nanoseconds::zero() || std::chrono::steady_clock::now() - begin < patience)
     if (done()) return;
-  for (mpi_watch::long_wait wait(*group.watch, group.comm, whom(), words()); !done();) wait.look();
+  for (mpi_watch::long_wait wait(*group.watch, words()); !done();) {
+    wait.wait_for(group.comm, whom());
+    auto const why = wait.look();
+    if (!why) continue;
+    if (done()) return;
+    mpi_end_all(*why);
+  }
 }
 
 /// What this rank is about to call.
@@ -216,14 +224,17 @@ public:
       in_pieces(m.data.size(), [&](std::size_t at, int count) {
         mpi_check(MPI_Isend(m.data.data() + at, count, MPI_BYTE, m.rank, 0, group_->comm, next(m.rank)), "MPI_Isend");
       });
+    for (incoming_message const& m : receives) bytes_ += m.data.size();
+    for (outgoing_message const& m : sends) bytes_ += m.data.size();
+    group_->watch->bytes_under_way += bytes_;
   }
   ~mpi_exchange() override {
-    if (requests_.empty() || std::uncaught_exceptions() > 0 || mpi_is_over()) return;
-    try {
-      wait();
-    } catch (error const& e) {
-      mpi_end_all(e.what());
-    }
+    if (!requests_.empty() && std::uncaught_exceptions() == 0 && !mpi_is_over()) try {
+        wait();
+      } catch (error const& e) {
+        mpi_end_all(e.what());
+      }
+    group_->watch->bytes_under_way -= bytes_;
   }
   void wait() override {
     std::vector<MPI_Status> status(requests_.size());
@@ -242,6 +253,7 @@ public:
         },
         [] { return std::string("an exchange of messages"); });
     requests_.clear();
+    group_->watch->bytes_under_way -= std::exchange(bytes_, 0);
     if (code == MPI_ERR_IN_STATUS)
       for (MPI_Status const& s : status) {
         if (s.MPI_ERROR == MPI_ERR_TRUNCATE)
@@ -288,6 +300,7 @@ private:
   std::shared_ptr<mpi_group> group_;
   std::vector<incoming_message> receives_;
   std::vector<MPI_Request> requests_;
+  std::size_t bytes_ = 0; // of the messages under way
   std::vector<int> whom_; // each of them is to or from
 };
 
