@@ -19,13 +19,21 @@ using namespace std::chrono_literals;
 
 // Through MPI's interface for tools this test decides when messages count as arrived.
 std::function<bool()> held_back = [] { return false; };
-int reports_heard = 0;  // answers of other ranks in a long wait
+int reports_heard = 0;      // answers of other ranks in a long wait
+bool errors_early = false;  // an error is told while other messages are under way, as MPICH does, and Open MPI does not
 
 } // namespace
 
 extern "C" int MPI_Testall(int n, MPI_Request requests[], int* all, MPI_Status status[]) {
-  if (!held_back()) return PMPI_Testall(n, requests, all, status);
   int here = *all = 0;
+  for (int k = 0; k < n && errors_early; ++k) {
+    PMPI_Request_get_status(requests[k], &here, &status[k]);
+    if (here == 0 || (status[k].MPI_ERROR = PMPI_Test(&requests[k], &here, &status[k])) == MPI_SUCCESS) continue;
+    for (int other = 0; other < n; ++other)
+      if (other != k) status[other].MPI_ERROR = MPI_ERR_PENDING;
+    return MPI_ERR_IN_STATUS;
+  }
+  if (!held_back()) return PMPI_Testall(n, requests, all, status);
   for (int k = 0; k < n; ++k) PMPI_Request_get_status(requests[k], &here, MPI_STATUS_IGNORE);  // what is under way moves on
   return MPI_SUCCESS;
 }
@@ -169,6 +177,32 @@ int late(int argc, char** argv) {
   return 0;
 }
 
+/// A message to rank 1 is too long, while it waits for another one, which comes after the error: the receiver of then is gone.
+int truncated(int argc, char** argv) {
+  sla::mpi::environment mpi(argc, argv);
+  auto const c = erase(mpi.world());
+  begin(mpi.world());
+  std::vector<double> const two{1, 2};
+  double too_short = 0, cancelled = 0, later = 0;
+  auto const send = [&](std::size_t n) { c->start(std::vector{sla::send_to(1, std::span(two).first(n))}, {})->wait(); };
+  auto const into = [](double& x) { return sla::receive_from(0, std::span(&x, 1)); };
+  if (c->rank() == 0) send(2);
+  if (c->rank() == 1) {
+    errors_early = true;
+    try {
+      c->start({}, std::vector{into(too_short), into(cancelled)})->wait();
+    } catch (sla::rank_error const& e) {
+      std::printf("rank 1 heard: %s\n", e.what());
+    }
+    errors_early = false;
+  }
+  c->barrier();
+  if (c->rank() == 0) send(1);
+  if (c->rank() == 1) c->start({}, std::vector{into(later)})->wait();
+  if (c->rank() == 1) std::printf("and then %g and %g\n", cancelled, later);
+  return 0;
+}
+
 /// Every rank but 0 exchanges `size` bytes with it.
 void exchange_with_0(sla::any_communicator& c, std::size_t size) {
   std::vector<std::byte> const mine(size);
@@ -213,6 +247,7 @@ int main(int argc, char** argv) {
   if (how == "leaves") return leaves(argc, argv);
   if (how == "late") return late(argc, argv);
   if (how.substr(0, 5) == "other") return other(argc, argv, how);
+  if (how == "truncated") return truncated(argc, argv);
   if (how == "turns" || how == "large" || how == "in_time") return patient(argc, argv, how);
   sla::mpi::environment mpi(argc, argv);
   work(mpi.world()); // nobody catches

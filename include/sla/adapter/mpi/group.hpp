@@ -229,11 +229,13 @@ public:
     group_->watch->bytes_under_way += bytes_;
   }
   ~mpi_exchange() override {
-    if (!requests_.empty() && std::uncaught_exceptions() == 0 && !mpi_is_over()) try {
+    if (!requests_.empty() && std::uncaught_exceptions() == 0 && !mpi_is_over()) {
+      try {
         wait();
       } catch (error const& e) {
         mpi_end_all(e.what());
       }
+    }
     group_->watch->bytes_under_way -= bytes_;
   }
   void wait() override {
@@ -252,6 +254,7 @@ public:
           return whom_[k];
         },
         [] { return std::string("an exchange of messages"); });
+    if (code != MPI_SUCCESS) give_up();
     requests_.clear();
     group_->watch->bytes_under_way -= std::exchange(bytes_, 0);
     if (code == MPI_ERR_IN_STATUS)
@@ -259,7 +262,7 @@ public:
         if (s.MPI_ERROR == MPI_ERR_TRUNCATE)
           throw rank_error(s.MPI_SOURCE, text("a message from rank ", s.MPI_SOURCE, " to rank ", group_->rank,
                                               " is longer than the receiver expects: the ranks do not make the same calls, or of other sizes"));
-        mpi_check(s.MPI_ERROR, text("a message to rank ", group_->rank));
+        if (s.MPI_ERROR != MPI_ERR_PENDING) mpi_check(s.MPI_ERROR, text("a message to rank ", group_->rank));
       }
     mpi_check(code, "MPI_Testall");
     std::size_t k = 0;
@@ -277,6 +280,20 @@ public:
   }
 
 private:
+  /// After an error MPI may have other messages under way: those that have met no partner are cancelled, the rest come to their end.
+  /// Then nothing reads or writes their memory.
+  void give_up() {
+    for (MPI_Request& r : requests_)
+      if (r != MPI_REQUEST_NULL) mpi_check(MPI_Cancel(&r), "MPI_Cancel");
+    for (std::size_t k = 0; k < requests_.size(); ++k)
+      mpi_wait(
+          *group_,
+          [&] {
+            int ended = 0;
+            return MPI_Test(&requests_[k], &ended, MPI_STATUS_IGNORE) != MPI_SUCCESS || ended != 0;
+          },
+          [&] { return whom_[k]; }, [] { return std::string("an exchange of messages, of which one failed"); });
+  }
   /// f(offset, count): one piece for an empty message, several where MPI's int cannot count the bytes.
   template <class F>
   void in_pieces(std::size_t size, F f) const {
