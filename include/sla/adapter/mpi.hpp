@@ -47,10 +47,12 @@ public:
   }
 
   /// The calls of all ranks are compared: those that differ are an error on every rank, which names two of them. A rank that waits for
-  /// `patience` asks the one that it waits for: where that has left main, or ranks wait for each other in a circle, it says so and
-  /// ends all; for a rank that computes it waits on, and says so after a minute. Cost: none for an all_reduce of few values, whose
-  /// messages carry the call with them; for other collectives one such all_reduce before each.
-  /// 0 compares nothing and waits for ever. Said by all ranks, before meshes are made of the world.
+  /// `patience`, and for 10 ns a byte of the messages it has under way, asks the one that it waits for: where that has reached the
+  /// end of its environment, or ranks wait for each other in a circle, it says so and ends all; for a rank that computes it waits
+  /// on, and says so after a minute. Cost: none for an all_reduce of few values, whose messages carry the call with them; for other
+  /// collectives one such all_reduce before each.
+  /// compare_calls(0s) switches both off, the comparison and the watch for deadlocks: calls that differ are undefined, as in MPI,
+  /// and a rank may wait for ever. Call it on all ranks, with the same value, before you make a mesh.
   void compare_calls(std::chrono::nanoseconds patience = std::chrono::seconds(2)) { group_->patience = patience; }
   /// The next collective is part of this step: the comparison tells steps apart, and its words name them.
   void name_step(std::string_view words) { group_->step = words; }
@@ -202,7 +204,10 @@ private:
 /// first;
 /// - one caught inside that destroyed a mesh: MPI_Abort, unless the other ranks come to their end too within three
 /// seconds;
-/// - a rank that leaves main while another waits for it: MPI_Abort by that one, which names it (world::compare_calls).
+/// - a rank that reaches the end of its environment while another waits for it: MPI_Abort by that one, which names it
+/// (world::compare_calls).
+/// The last two need an environment that started MPI. A program that called MPI_Init itself calls MPI_Finalize itself too: there a
+/// rank that has reached the end answers nobody, and others may wait for it for ever.
 class environment {
 public:
   environment(int& argc, char**& argv) {

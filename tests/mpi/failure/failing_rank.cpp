@@ -129,7 +129,7 @@ int elsewhere(int argc, char** argv) {
   return 0;
 }
 
-/// Rank 2 leaves main while the others wait for it: rank 0 for all, rank 1 for a message.
+/// Rank 2 comes to the end of its environment while the others wait for it: rank 0 for all, rank 1 for a message.
 int leaves(int argc, char** argv) {
   sla::mpi::environment mpi(argc, argv);
   auto const c = erase(mpi.world());

@@ -157,7 +157,7 @@ public:
                         [](report const& a, report const& b) { return a.number == b.number && a.whom == b.whom; });
     }
     std::string words_of_leaver(int who) const {
-      return text("rank ", who, " has left main, and this rank waits in ", words_, who == me_.whom ? "" : text(" for rank ", me_.whom, ", which waits for it"));
+      return text("rank ", who, " has reached the end of its mpi::environment, and this rank waits in ", words_, who == me_.whom ? "" : text(" for rank ", me_.whom, ", which waits for it"));
     }
     std::string words_of_circle() const {
       std::string all = text("the ranks wait for each other: rank ", watch_.rank_, " for rank ", me_.whom, " in ", words_);
