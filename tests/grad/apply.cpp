@@ -64,6 +64,43 @@ TEST_CASE("functions of one's own in both modes") {
   static_assert(std::same_as<std::remove_const_t<decltype(gf)>, vector<float>>);
 }
 
+TEST_CASE("a derivative that is infinite counts where something moves, and where the result is taken") {
+  vector<double> const a{3.0, 5.0}, b{0.0, 4.0}, both{1.0, 1.0}, last{0.0, 1.0};
+  auto const root = [](auto p, auto q) {
+    using std::sqrt;
+    return p * sqrt(q);
+  };
+  auto const power = [](auto p, auto q) {
+    using std::pow;
+    return p * pow(q, 0.5);
+  };
+  auto const [value, ga] = value_and_gradient([&](auto const& x) { return sum(apply(root, x, b)); }, a);
+  CHECK(value == 10);
+  CHECK(std::ranges::equal(ga, std::vector{0.0, 2.0}));
+  CHECK(std::ranges::equal(std::get<1>(value_and_gradient([&](auto const& x) { return sum(apply(power, x, b)); }, a)), std::vector{0.0, 2.0}));
+  CHECK(std::get<1>(value_and_gradient([&](auto const& x) { return sum(apply(root, a, x)); }, b))[0] == INFINITY);
+  CHECK(std::get<1>(value_and_gradient([](auto const& x) { return sum(sqrt(x)); }, b))[0] == INFINITY);
+
+  auto const one = [](auto q) {
+    using std::sqrt;
+    return sqrt(q);
+  };
+  auto check = [&](auto const& f, double at_4) {
+    CHECK(std::ranges::equal(std::get<1>(value_and_gradient([&](auto const& x) { return sum(where(x > 0, f(x), 0)); }, b)), std::vector{0.0, at_4}));
+    CHECK(std::ranges::equal(std::get<1>(jvp([&](auto const& x) { return where(x > 0, f(x), 0); }, of(b), of(both))), std::vector{0.0, at_4}));
+    CHECK(std::ranges::equal(std::get<1>(jvp(f, of(b), of(last))), std::vector{0.0, at_4}));
+  };
+  check([](auto const& x) { return sqrt(x); }, 0.25);
+  check([](auto const& x) { return log(x); }, 0.25);
+  check([](auto const& x) { return 1 / x; }, -0.0625);
+  check([](auto const& x) { return pow(x, -1); }, -0.0625);
+  check([&](auto const& x) { return apply(one, x); }, 0.25);
+  vector<complex_t> const z{complex_t(0), complex_t(0, 2)};
+  auto const gz = std::get<1>(value_and_gradient([](auto const& x) { return real(sum(where(abs(x) > 0, 1 / x, 0))); }, z));
+  CHECK(gz[0] == complex_t(0));
+  CHECK(std::abs(gz[1] - complex_t(0.25)) <= 1e-15);
+}
+
 TEST_CASE("dual numbers carry derivatives in several directions") {
   using D = dual_number<double, 2>;
   auto const a = D::variable(0.8, 0), b = D::variable(-1.7, 1);

@@ -31,12 +31,12 @@ struct dual_number {
   /// f(a, b), whose partial derivatives there are p and q.
   SLA_HD static constexpr dual_number chain(T f, T p, dual_number const& a, T q, dual_number const& b) {
     dual_number c(f);
-    for (int k = 0; k < K; ++k) c.slope[k] = p * a.slope[k] + q * b.slope[k];
+    for (int k = 0; k < K; ++k) c.slope[k] = times(p, a.slope[k]) + times(q, b.slope[k]);
     return c;
   }
   SLA_HD static constexpr dual_number chain(T f, T p, dual_number const& a) {
     dual_number c(f);
-    for (int k = 0; k < K; ++k) c.slope[k] = p * a.slope[k];
+    for (int k = 0; k < K; ++k) c.slope[k] = times(p, a.slope[k]);
     return c;
   }
 
@@ -80,6 +80,8 @@ struct dual_number {
   }
 
 private:
+  /// What does not move contributes nothing, also where the derivative is infinite, as that of sqrt is at 0.
+  SLA_HD static constexpr T times(T derivative, T slope) { return slope == T(0) ? T(0) : derivative * slope; }
   SLA_HD static constexpr bool moves(dual_number const& a) { return !(a.slope == fixed_array<T, K>{}); }
 };
 

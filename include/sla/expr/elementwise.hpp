@@ -166,7 +166,8 @@ auto operator>=(L&& l, R&& r) {
 }
 
 /// x where the condition is not 0, y elsewhere: `where(x > 0.5, x, 0.0)`. Both are evaluated everywhere; NaN of the other is dropped.
-/// Law: equal extents, or numbers. Gradient: g where it was taken from, 0 elsewhere; nothing to the condition.
+/// Law: equal extents, or numbers. Gradient: g where it was taken from, 0 elsewhere, though a derivative of the other be infinite there;
+/// nothing to the condition.
 template <class C, class X, class Y>
   requires Performs<op::where, C, X, Y>
 auto where(C&& condition, X&& x, Y&& y) {

@@ -125,7 +125,7 @@ auto trace_apply(Home& home, F const& f, std::index_sequence<K...>, X const&... 
   auto const all = [](auto const&... operand) { return joined_operands("apply(f, x...)", operand.node()...); };
   auto const rule = [&]<std::size_t N>(std::integral_constant<std::size_t, N>, auto const& operand) {
     return pointwise_in(operand, [f, all, ... kept = x.kept()](auto const&, auto const& g) {
-      return elementwise<op::mul>(applied_to(partial<F, int(N)>{f}, all(kept...)), as_node(g), "apply(f, x...)");
+      return elementwise<slope_times>(applied_to(partial<F, int(N)>{f}, all(kept...)), as_node(g), "apply(f, x...)");
     });
   };
   return record(home, value_of_node(applied_to(f, all(x...))), rule(std::integral_constant<std::size_t, K>{}, x)...);

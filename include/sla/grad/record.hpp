@@ -133,11 +133,12 @@ auto linear_in([[maybe_unused]] Operand const& x, Pullback pullback, Pushforward
 /// The contribution that is the cotangent, or the tangent, itself.
 inline constexpr auto unchanged = [](auto const&, auto const& d) -> auto const& { return d; };
 
-/// Re conj(a) b.
+/// Re conj(a) b, 0 where one of them is 0, though the other be infinite, as derivatives may be.
 struct real_pairing {
   template <class A, class B>
   SLA_HD static constexpr auto apply(A a, B b) {
-    return real_of(times(conj_of(a), b));
+    using T = decltype(real_of(times(conj_of(a), b)));
+    return a == A{} || b == B{} ? T{} : real_of(times(conj_of(a), b));
   }
 };
 struct join_parts {

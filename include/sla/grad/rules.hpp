@@ -269,16 +269,24 @@ concept Differentiable = requires {
 };
 
 namespace detail {
-/// The rule as the functor of a node over the operands and g.
+/// The rule as the functor of a node over the operands and g. Where g is 0, so is the contribution, though the derivative be
+/// infinite or NaN: `where(x > 0, sqrt(x), 0)` has the gradient 0 at 0.
 template <class Op, int K>
 struct pulled {
   template <class L, class R, class G>
   SLA_HD static constexpr auto apply(couple<L, R> at, G g) {
-    return derivative<Op>::template pullback<K>(at.l, at.r, g);
+    return g == G{} ? decltype(derivative<Op>::template pullback<K>(at.l, at.r, g)){} : derivative<Op>::template pullback<K>(at.l, at.r, g);
   }
   template <class X, class G>
   SLA_HD static constexpr auto apply(X x, G g) {
-    return derivative<Op>::pullback(x, g);
+    return g == G{} ? decltype(derivative<Op>::pullback(x, g)){} : derivative<Op>::pullback(x, g);
+  }
+};
+/// The same of a derivative that was computed before.
+struct slope_times {
+  template <class D, class G>
+  SLA_HD static constexpr auto apply(D slope, G g) {
+    return g == G{} ? decltype(times(slope, g)){} : times(slope, g);
   }
 };
 /// 1 where an element is the extreme one.
