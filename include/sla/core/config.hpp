@@ -7,8 +7,9 @@
 #if __cplusplus < 202002L && (!defined(_MSVC_LANG) || _MSVC_LANG < 202002L)
 #include <sla needs C++20, which the compiler was not asked for: compile with -std=c++20>
 #endif
-#ifdef __FAST_MATH__
-#error "sla: -ffast-math lets the compiler drop the tests for NaN, and the digits by which a solve is judged: compile what includes sla without it"
+// Of -ffast-math and of its parts; contraction to fused instructions is allowed. clang has no macro of -fassociative-math alone.
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "sla: -ffast-math lets the compiler drop the tests for NaN, and the digits by which a solve is judged: compile what includes sla without it, and without its parts -ffinite-math-only and -fassociative-math"
 #endif
 
 #ifdef __CUDACC__
