@@ -128,7 +128,7 @@ class applied_operator;
 /// Law: x has `cols` elements, and at most one axis of right-hand sides; the function is linear, and gives the same for the same x (but
 /// under fgmres). Placement: host; on ranks a function gets what its rank holds, in the rank's order (dist/linear_operator.hpp);
 /// linear_operator<T, device_memory> gets device pointers, puts its work on cuda::current_stream(), and takes one right-hand side of
-/// T's type. Gradient: of solve(A, b) to b, by the adjoint. Cost: a pass of its own and one call per vector, on the calling thread;
+/// T's type. Gradient: to x of A * x, and to b of solve(A, b), by the adjoint. Cost: a pass of its own and one call per vector, on the calling thread;
 /// two copies where right-hand sides lie side by side or x is of another type than T. Copies share the functions, and solves on
 /// several threads call them at the same time.
 /// Errors: shape_error for sizes that do not fit; value_error where an adjoint is needed and none was given; whatever the function
