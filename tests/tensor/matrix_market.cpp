@@ -4,6 +4,8 @@
 #include "data.hpp"
 #include "oracle.hpp"
 
+#include <clocale>
+#include <cmath>
 #include <complex>
 #include <cstdio>
 #include <sstream>
@@ -86,6 +88,23 @@ TEST_CASE("numbers that the type cannot hold, and what is none, are refused") {
   CHECK(reads(1.0f, "real", "3.4028235e+38") == std::numeric_limits<float>::max());
   CHECK(reads(1.0f, "real", "-inf") == -INFINITY);
   CHECK(reads(1.0f, "real", "1e-300") == 0);
+
+  std::string const zeros(400, '0');
+  std::vector<std::string> const too_little{"1.5e-400", "1.5E-400", "1.5D-400", "12345e-99999999999999999999", "0." + zeros + "15", "0." + zeros + "15e+3", "1" + zeros + "e-900"};
+  std::vector<std::string> const too_large{"1.5e400", "1.5E+400", "-1.5D400", "0.1e+99999999999999999999", "15" + zeros, "15" + zeros + "e-3", "0." + zeros + "1e900"};
+  auto check = [&] {
+    for (auto const& little : too_little) CHECK(reads(1.0, "real", little) == 0);
+    CHECK(std::signbit(reads(1.0, "real", "-1e-400")));
+    for (auto const& large : too_large) refuses(1.0, "real", large, "expected a number that a double can hold");
+  };
+  check();
+  std::string const before = std::setlocale(LC_NUMERIC, nullptr);
+  for (auto const* comma : {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"})  // where one of them is installed
+    if (std::setlocale(LC_NUMERIC, comma)) {
+      check();
+      break;
+    }
+  std::setlocale(LC_NUMERIC, before.c_str());
 
   refuses(1.0, "integer", "9007199254740993", "expected an integer that a double holds exactly; where it may be rounded");
   refuses(1.0, "integer", "9223372036854775807", "expected an integer that a double holds exactly");

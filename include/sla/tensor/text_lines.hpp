@@ -2,8 +2,9 @@
 // A text file read line by line in large pieces, with numbers parsed in place; errors know the line and the column.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
-#include <cstdlib>
+#include <cstdint>
 #include <cstring>
 #include <istream>
 #include <string>
@@ -130,17 +131,27 @@ private:
   /// Fortran's exponents (1.0D+3), and numbers too little or too large for a double.
   double unusual_number(char const* expected) {
     std::string copy(peek());
-    for (char& c : copy) c = c == 'd' || c == 'D' ? 'e' : c;
+    for (char& c : copy) c = c == 'd' || c == 'D' || c == 'E' ? 'e' : c;
     double value = 0;
     char const* const last = copy.data() + copy.size();
     auto const [end, status] = scan(copy.data(), last, value);
     if (end != last || status == std::errc::invalid_argument) fail(expected);
     if (status == std::errc::result_out_of_range) {
-      value = std::strtod(copy.data(), nullptr);
-      if (value > 1 || value < -1) fail("a number that a double can hold");
+      if (!is_below_one(copy)) fail("a number that a double can hold");
+      value = copy[0] == '-' ? -0.0 : 0.0;
     }
     at_ += copy.size();
     return value;
+  }
+  /// Is |x| < 1, of digits that a double cannot hold? By where the first of them that is not 0 stands before the point, and by the
+  /// exponent: neither depends on the locale, as std::strtod does.
+  static bool is_below_one(std::string_view number) {
+    auto const e = (std::min)(number.find('e'), number.size());
+    auto const digits = number.substr(0, e), power = number.substr((std::min)(e + 1, number.size()));
+    auto const place = std::int64_t((std::min)(digits.find('.'), digits.size())) - std::int64_t(digits.find_first_of("123456789"));
+    std::int64_t exponent = 0;
+    auto const status = std::from_chars(power.data() + power.starts_with('+'), power.data() + power.size(), exponent).ec;
+    return status == std::errc::result_out_of_range ? power[0] == '-' : exponent < -place;
   }
   /// More text behind what is there; false at the end of the stream.
   bool refill() {
