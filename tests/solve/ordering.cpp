@@ -76,6 +76,7 @@ TEST_CASE("reverse Cuthill-McKee finds bands") {
   CHECK(bandwidth(permuted(parts, rcm(parts))) == 1);
   auto const blocks = to_batch<2>(to_blocks<2, 2>(kron(path, from_triplets<double>(2, 2, {0, 0, 1, 1}, {0, 1, 0, 1}, {2.0, 1.0, 1.0, 2.0}))));
   CHECK(rcm(blocks) == rcm(path));
+  CHECK(detail::undirected(blocks, "rcm").values().size() == 0);  // of values nothing is computed
   CHECK(rcm(sparse_tensor<double>{}).empty());
   CHECK_THROWS_AS(rcm(rows(D, 0, 7)), shape_error);
 }
@@ -90,6 +91,7 @@ TEST_CASE("approximate minimum degree keeps factors sparse, as Eigen's solvers d
   Eigen::SimplicialLLT<Eigen::SparseMatrix<double>> const solver(matrix);
   Eigen::SparseMatrix<double> const L = solver.matrixL();
   CHECK(entries == L.nonZeros());
+  CHECK(amd(to_batch<5>(A)) == p);
   CHECK(amd(sparse_tensor<double>{}).empty());
   CHECK(permuted(to<Dia>(problems::poisson<double>({9})), amd(to<Dia>(problems::poisson<double>({9})))).nnz() == 25);
   CHECK_THROWS_AS(amd(rows(A, 0, 7)), shape_error);

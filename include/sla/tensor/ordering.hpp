@@ -13,13 +13,13 @@
 namespace sla {
 
 namespace detail {
-/// The graph of A + A^T in Csr, as a sparse tensor whose values say nothing.
+/// The graph of A + A^T in Csr, as a sparse tensor without batch items: it has a pattern and no values.
 template <class T, class S, class F>
 auto undirected(sparse_tensor<T, S, F> const& A, char const* what) {
   static_assert(S::block_rows == S::block_cols, "sla: an ordering for rows and columns wants square blocks");
   if (A.rows() != A.cols())
     throw shape_error(text(what, " of a ", A.rows(), " x ", A.cols(), " matrix: it must be square, rows and columns are one set"));
-  auto const rows = to<csr_for_t<F>>(A);
+  auto const rows = to<csr_for_t<F>>(sparse_tensor<float, Shape<Batch<0>, dyn, dyn, Block<>>, F>({Extents<0>{}, A.rows(), A.cols()}, A.shared_pattern()));
   return add(1, rows, 1, transposed(rows));
 }
 
