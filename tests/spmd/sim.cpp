@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Simulated ranks: each collective against the list of what three ranks hold, written out; values dealt out to meshes
 // and put together again; two axes that deal out one dimension.
+#include <cmath>
 #include <vector>
 
+#include <sla/spmd/sim/dual.hpp>
 #include <sla/spmd/sim/step.hpp>
 #include <sla/spmd/sim/value.hpp>
 
@@ -237,4 +239,11 @@ TEST_CASE("two axes that deal out one dimension") {
   CHECK(check_step(step::all_to_all, on({S(1), S(0)}, 2), 1, S(1)).what == code::ok);
   CHECK(check_step(step::repartition, in_order, 0, S(0, 2)).what == code::not_innermost);
   CHECK(check_step(step::repartition, in_order, 1, S(0, 2)).what == code::ok);
+}
+
+TEST_CASE("|a| of plain numbers and of those with derivatives") {
+  auto const a = sim::abs(sim::dual<2>::variable(-3.0, 1));
+  CHECK((a.value == 3 && a.slope[0] == 0 && a.slope[1] == -1));
+  CHECK(sim::abs(-2.5) == 2.5);
+  CHECK(!std::signbit(sim::abs(-0.0)));
 }

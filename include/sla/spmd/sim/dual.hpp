@@ -33,8 +33,9 @@ T log(T const& a) {
 }
 /// |a|.
 template <class T>
-constexpr T abs(T const& a) {
-  return a < T{} ? T{} - a : a;
+T abs(T const& a) {
+  using std::abs;
+  return abs(a);
 }
 /// The plain value: what an index or a condition looks at.
 constexpr double plain(double x) { return x; }
