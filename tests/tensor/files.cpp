@@ -2,8 +2,10 @@
 // Files that are replaced: the old one stays until the new one is whole, whatever happens in between.
 #include "catch.hpp"
 
+#include <grp.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -120,6 +122,72 @@ TEST_CASE("links and permissions stay, pipes and devices are written to") {
   CHECK(fs::is_fifo(pipe));
   CHECK_THROWS_AS(write_matrix_market(folder.path.string(), old_matrix), io_error);
   CHECK(folder.names() == names{"a.mtx", "b.mtx", "dangling.mtx", "link.mtx", "pipe"});
+}
+
+TEST_CASE("all names of a file lead to what is written") {
+  scratch_folder const folder("names");
+  std::string const file = folder / "a.mtx", other = folder / "other.mtx";
+  write_matrix_market(file, old_matrix);
+  fs::create_hard_link(file, other);
+  fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+  std::string const before = bytes(file);
+  CHECK_THROWS_AS(write_matrix_market(file, unsymmetric(), {.symmetry = matrix_symmetry::symmetric}), value_error);
+  CHECK(bytes(other) == before);
+  for (auto const& name : {file, other}) {  // longer, and shorter than what was there
+    auto const next = name == file ? problems::poisson({6, 6}) : unsymmetric();
+    write_matrix_market(name, next);
+    CHECK(read_matrix_market<double>(file).nnz() == next.nnz());
+    CHECK(bytes(file) == bytes(other));
+  }
+  CHECK(fs::hard_link_count(file) == 2);
+  CHECK(fs::status(file).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
+  CHECK(folder.names() == names{"a.mtx", "other.mtx"});
+}
+
+TEST_CASE("owner and permissions stay where the writer cannot give them to a new file") {
+  if (::geteuid() != 0) return;  // only root can write as another
+  scratch_folder const folder("owner");
+  std::string const file = folder / "a.mtx";
+  write_matrix_market(file, old_matrix);
+  fs::permissions(file, fs::perms::owner_all | fs::perms::group_read | fs::perms::others_write);
+  fs::permissions(folder.path, fs::perms::all);
+  pid_t const child = ::fork();
+  if (child == 0) {
+    int failed = ::chdir(folder.path.c_str()) + ::setgroups(0, nullptr) + ::setgid(65534) + ::setuid(65534);
+    try {
+      write_matrix_market("a.mtx", unsymmetric());
+    } catch (std::exception const&) {
+      failed = 1;
+    }
+    ::_exit(failed);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  struct stat now {};
+  REQUIRE(::stat(file.c_str(), &now) == 0);
+  CHECK(now.st_uid == 0);
+  CHECK(now.st_gid == ::getegid());
+  CHECK((now.st_mode & 0777) == 0742);
+  CHECK(read_matrix_market<double>(file).nnz() == 1);
+  CHECK(folder.names() == names{"a.mtx"});
+}
+
+TEST_CASE("names as long as the system takes are written to") {
+  scratch_folder const folder("long");
+  std::string const name(251, 'n'), longest(255, 'm');
+  for (auto const& path : {folder / name, folder / longest}) {
+    write_matrix_market(path, old_matrix);
+    write_matrix_market(path, unsymmetric());
+    CHECK(read_matrix_market<double>(path).nnz() == 1);
+  }
+  CHECK(folder.names() == names{longest, name});
+  auto const at = fs::current_path();
+  fs::current_path(folder.path);
+  write_matrix_market(std::string(255, 'k'), old_matrix);
+  fs::current_path(at);
+  CHECK(folder.names() == names{std::string(255, 'k'), longest, name});
+  CHECK_THROWS_WITH(write_matrix_market(folder / std::string(256, 'n'), old_matrix), ContainsSubstring("the file cannot be"));
 }
 
 TEST_CASE("a file that must not be written, and a folder that takes none, are named") {
