@@ -95,6 +95,8 @@ TEST_CASE("a derivative that is infinite counts where something moves, and where
   check([](auto const& x) { return 1 / x; }, -0.0625);
   check([](auto const& x) { return pow(x, -1); }, -0.0625);
   check([&](auto const& x) { return apply(one, x); }, 0.25);
+  check([](auto const& x) { return x * log(x); }, 1 + std::log(4.0));
+  check([](auto const& x) { return log(x) / x; }, (1 - std::log(4.0)) / 16);
   vector<complex_t> const z{complex_t(0), complex_t(0, 2)};
   auto const gz = std::get<1>(value_and_gradient([](auto const& x) { return real(sum(where(abs(x) > 0, 1 / x, 0))); }, z));
   CHECK(gz[0] == complex_t(0));

@@ -137,8 +137,7 @@ inline constexpr auto unchanged = [](auto const&, auto const& d) -> auto const& 
 struct real_pairing {
   template <class A, class B>
   SLA_HD static constexpr auto apply(A a, B b) {
-    using T = decltype(real_of(times(conj_of(a), b)));
-    return a == A{} || b == B{} ? T{} : real_of(times(conj_of(a), b));
+    return real_of(times(conj_of(b == B{} ? A{} : a), a == A{} ? B{} : b));
   }
 };
 struct join_parts {

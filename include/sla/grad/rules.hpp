@@ -16,10 +16,12 @@ struct derivative;
 namespace detail {
 struct unary_rule {
   static constexpr int operands = 1;
+  static constexpr bool unbounded = false;  ///< may a derivative be infinite, at a pole or as an operand that is?
   static constexpr bool reads(int, int) { return true; }
 };
 struct binary_rule {
   static constexpr int operands = 2;
+  static constexpr bool unbounded = false;
 };
 template <class A, class B>
 SLA_HD constexpr auto times(A a, B b) {
@@ -54,6 +56,7 @@ struct derivative<op::sub> : detail::binary_rule {
 template <>
 struct derivative<op::mul> : detail::binary_rule {
   static constexpr char const* name = "x * y";
+  static constexpr bool unbounded = true;
   static constexpr bool reads(int k, int n) { return k != n; }
   template <int K, class L, class R, class G>
   SLA_HD static constexpr auto pullback(L l, R r, G g) {
@@ -66,6 +69,7 @@ struct derivative<op::mul> : detail::binary_rule {
 template <>
 struct derivative<op::div> : detail::binary_rule {
   static constexpr char const* name = "x / y";
+  static constexpr bool unbounded = true;
   static constexpr bool reads(int k, int n) { return k == 1 || n == 1; }
   template <int K, class L, class R, class G>
   SLA_HD static constexpr auto pullback(L l, R r, G g) {
@@ -78,6 +82,7 @@ struct derivative<op::div> : detail::binary_rule {
 template <>
 struct derivative<op::pow> : detail::binary_rule {
   static constexpr char const* name = "pow(x, y)";
+  static constexpr bool unbounded = true;
   static constexpr bool reads(int, int) { return true; }
   template <int K, class L, class R, class G>
   SLA_HD static auto pullback(L l, R r, G g) {
@@ -166,6 +171,7 @@ struct derivative<op::exp> : detail::unary_rule {
 };
 template <>
 struct derivative<op::sqrt> : detail::unary_rule {
+  static constexpr bool unbounded = true;
   template <class X, class G>
   SLA_HD static auto pullback(X x, G g) {
     auto const root = op::sqrt::apply(x);
@@ -174,6 +180,7 @@ struct derivative<op::sqrt> : detail::unary_rule {
 };
 template <>
 struct derivative<op::log> : detail::unary_rule {
+  static constexpr bool unbounded = true;
   template <class X, class G>
   SLA_HD static auto pullback(X x, G g) {
     return op::div::apply(g, x);
@@ -269,24 +276,32 @@ concept Differentiable = requires {
 };
 
 namespace detail {
-/// The rule as the functor of a node over the operands and g. Where g is 0, so is the contribution, though the derivative be
-/// infinite or NaN: `where(x > 0, sqrt(x), 0)` has the gradient 0 at 0.
+/// Where an operand is looked at. Where g is 0, the contribution is 0, though the derivative be infinite, and so it is at any regular
+/// point: `where(x > 0, x * log(x), 0)` has the gradient 0 at 0. It is not 1, with which g++ makes a branch of products.
+template <class Op, class X, class G>
+SLA_HD constexpr X regular(X x, G g) {
+  if constexpr (derivative<Op>::unbounded)
+    return g == G{} ? X(2) : x;
+  else
+    return x;
+}
+/// The rule as the functor of a node over the operands and g.
 template <class Op, int K>
 struct pulled {
   template <class L, class R, class G>
   SLA_HD static constexpr auto apply(couple<L, R> at, G g) {
-    return g == G{} ? decltype(derivative<Op>::template pullback<K>(at.l, at.r, g)){} : derivative<Op>::template pullback<K>(at.l, at.r, g);
+    return derivative<Op>::template pullback<K>(regular<Op>(at.l, g), regular<Op>(at.r, g), g);
   }
   template <class X, class G>
   SLA_HD static constexpr auto apply(X x, G g) {
-    return g == G{} ? decltype(derivative<Op>::pullback(x, g)){} : derivative<Op>::pullback(x, g);
+    return derivative<Op>::pullback(regular<Op>(x, g), g);
   }
 };
 /// The same of a derivative that was computed before.
 struct slope_times {
   template <class D, class G>
   SLA_HD static constexpr auto apply(D slope, G g) {
-    return g == G{} ? decltype(times(slope, g)){} : times(slope, g);
+    return times(g == G{} ? D{} : slope, g);
   }
 };
 /// 1 where an element is the extreme one.
