@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Systems with known unknowns against a dense solve of the equations that are left; symmetry, the pattern, and each bad input.
+#include <complex>
+#include <limits>
+
 #include <Eigen/Dense>
 
 #include <sla/adapter/eigen.hpp>
@@ -70,6 +73,26 @@ TEST_CASE("a diagonal entry that is not stored is added; no row may be fixed as 
   CHECK((f[0] == 7 && f[1] == 5.0 - 21.0));
   auto const [L, g] = eliminate(A, vector<double>{4.0, 5.0}, std::vector<int>{}, 7.0);
   CHECK((norm(L - A) == 0 && g[0] == 4));
+}
+
+TEST_CASE("what b says of a fixed row is not read, and numbers keep their precision") {
+  auto const check = [](auto zero) {
+    using T = decltype(zero);
+    auto const A = cast<T>(problems::poisson<double>({3, 2}));
+    vector<T> b = ones<T>(6);
+    auto const [K, f] = eliminate(A, b, std::vector{4, 1}, T(2));
+    static_assert(std::same_as<typename std::remove_cvref_t<decltype(K)>::value_type, T>);
+    static_assert(std::same_as<typename std::remove_cvref_t<decltype(f)>::value_type, T>);
+    b[1] = std::numeric_limits<real_t<T>>::quiet_NaN(), b[4] = std::numeric_limits<real_t<T>>::infinity();
+    auto const [L, g] = eliminate(A, b, std::vector{4, 1}, T(2));
+    CHECK(double(norm(g - f)) == 0);
+    CHECK(double(norm(L - K)) == 0);
+    CHECK(g[4] == T(2));
+  };
+  check(0.0f);
+  check(0.0);
+  check(std::complex<float>());
+  check(std::complex<double>());
 }
 
 TEST_CASE("bad input") {

@@ -26,13 +26,21 @@ sparse_tensor<T> placing(Fixed const& fixed, index_t rows) {
   std::iota(number.begin(), number.end(), index_t(0));
   return from_triplets<T>(rows, chosen.count, chosen.list, number, std::vector<T>(number.size(), T(1)));
 }
+/// The real numbers of a sparse tensor, traced or not.
+template <class A>
+struct reals_of {
+  using type = real_t<typename A::value_type>;
+};
+template <class A>
+  requires requires { typename A::plain_type; }
+struct reals_of<A> : reals_of<typename A::plain_type> {};
 } // namespace detail
 
 /// The pair {K, f} of a system whose solution has x[fixed[k]] = values[k], and fulfils the other equations of A x = b: in the fixed rows
-/// and columns K has the identity, and f has the values there and b - A x_fixed elsewhere. A symmetric (hermitian, definite) A gives
+/// and columns K has the identity, and f has the values there, whatever b is, and b - A x_fixed elsewhere. A symmetric (hermitian, definite) A gives
 /// such a K, on the pattern of A where that stores the fixed diagonal entries: what is eliminated is a stored zero. `values` is a
 /// vector with a number for each fixed row, or one number for all.
-/// Law: A is square, of scalar entries, without batch axes. Gradient: to A, b and the values. Cost: three passes over A.
+/// Law: A is square, of finite scalar entries, without batch axes; a float A and float b and values give float K and f. Gradient: to A, b and the values. Cost: three passes over A.
 /// Errors: index_error, if a row is out of range or fixed twice; shape_error.
 template <class A, class B, class Fixed, class V>
 auto eliminate(A const& a, B const& b, Fixed const& fixed, V const& values) {
@@ -41,9 +49,10 @@ auto eliminate(A const& a, B const& b, Fixed const& fixed, V const& values) {
   static_assert(plain, "sla: eliminate(A, b, fixed, values): A has scalar entries and no batch axes: take unblocked(A), or batch_item(A, k), first");
   if (a.rows() != a.cols()) throw shape_error(text("eliminate(A, b, fixed, values): A is ", a.rows(), " x ", a.cols(), ", and must be square"));
   if constexpr (plain) {
-    auto const place = detail::placing<double>(fixed, a.rows());
-    vector<double> const is_fixed = place * ones<double>(place.cols());
-    vector<double> const is_free = 1.0 - is_fixed;
+    using R = typename detail::reals_of<A>::type;
+    auto const place = detail::placing<R>(fixed, a.rows());
+    vector<R> const is_fixed = place * ones<R>(place.cols());
+    vector<R> const is_free = R(1) - is_fixed;
     auto const known = [&] {
       if constexpr (requires { values.extents(); })
         return eval(place * values);
@@ -51,7 +60,7 @@ auto eliminate(A const& a, B const& b, Fixed const& fixed, V const& values) {
         return eval(is_fixed * values);
     }();
     auto matrix = scale_cols(scale_rows(a, is_free), is_free) + place * transpose(place);
-    return std::pair(std::move(matrix), eval(is_free * (b - a * known) + known));
+    return std::pair(std::move(matrix), eval(where(is_fixed, known, b - a * known)));
   } else {
     return std::pair(a, b);
   }
