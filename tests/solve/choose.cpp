@@ -2,13 +2,15 @@
 // The automatic choice: what it picks, why it says so, how it falls back, and that real matrices are solved.
 #include "catch.hpp"
 
-#include <fstream>
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <string>
-
-#include <sys/resource.h>
-#include <unistd.h>
+#include <utility>
+#include <vector>
 
 #include "data.hpp"
+#include "suites/memory_limit.hpp"
 
 #include <sla/solve/linear.hpp>
 #include <sla/solve/precond/ic0.hpp>
@@ -44,27 +46,6 @@ sla::sparse_tensor<double> pierced(sla::sparse_tensor<double> A) {
   A.values()[sla::diagonal_positions(A.pattern())[A.rows() / 2]] = 0;
   return A;
 }
-/// While it lives, this process may hold so many bytes more than it does.
-struct memory_limit {
-  rlimit before{};
-  explicit memory_limit(std::size_t more) {
-    getrlimit(RLIMIT_AS, &before);
-    std::size_t pages = 0;
-    std::ifstream("/proc/self/statm") >> pages;
-    rlimit now = before;
-    now.rlim_cur = pages * std::size_t(sysconf(_SC_PAGESIZE)) + more;
-    setrlimit(RLIMIT_AS, &now);
-  }
-  ~memory_limit() { setrlimit(RLIMIT_AS, &before); }
-};
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool sanitized = true;
-#elif defined(__has_feature)
-constexpr bool sanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool sanitized = false;
-#endif
-
 /// Neither symmetric nor definite: no iteration comes far.
 auto const hard_one = shift(sla::problems::convection_diffusion({30, 30}, 0.1), -2.0);
 }  // namespace
@@ -173,13 +154,64 @@ TEST_CASE("factors whose count is dear wait for the iterations, also where the d
   CHECK(sla::detail::cost_of_factors(A, 1000).operations < 2000);
 }
 
+TEST_CASE("dear factors wait in their order") {
+  auto steps = sla::choose(sla::properties(sla::problems::poisson({50, 50})), 1000).steps;
+  auto const at = std::size_t(std::find_if(steps.begin(), steps.end(), [](auto const& s) { return s.what == sla::rung::ldlt; }) - steps.begin());
+  auto const before = steps;
+  REQUIRE(steps[at].what == sla::rung::ldlt);
+  CHECK(sla::detail::let_iterations_pass(steps, at, 2.0, 0.01));
+  REQUIRE(steps.size() == before.size());
+  for (std::size_t n = 0; n < at; ++n) CHECK((steps[n].what == before[n].what && steps[n].limit == before[n].limit));
+  CHECK(steps[at].what == sla::rung::cg_jacobi);
+  CHECK(steps[at].limit == 200);  // as many seconds
+  CHECK(steps[at + 1].what == sla::rung::ldlt);
+  CHECK(steps[at + 2].what == sla::rung::lu);
+  CHECK_FALSE(sla::detail::let_iterations_pass(steps, at + 1, 2.0, 0.01));
+}
+
+TEST_CASE("no factors of more entries than their indices count") {
+  sla::matrix_properties p;
+  p.rows = p.cols = 10'000'000;
+  p.entries = sla::index_t(std::numeric_limits<std::int32_t>::max()) + 1;
+  p.lower_bandwidth = p.upper_bandwidth = 100;
+  auto const check = [&] {
+    for (auto const& step : sla::choose(p, 1000).steps) CHECK_FALSE(sla::detail::is_factors(step.what));
+    --p.entries;
+    auto const steps = sla::choose(p, 1000).steps;
+    CHECK(std::any_of(steps.begin(), steps.end(), [](auto const& s) { return sla::detail::is_factors(s.what); }));
+    ++p.entries;
+  };
+  check();
+  p.zero_diagonals = 1;
+  check();
+  p.hermitian = p.symmetric = true;
+  check();
+  p.zero_diagonals = 0, p.positive_diagonal = true;
+  check();
+}
+
+TEST_CASE("where there is no memory to count factors, what is left of the ladder is tried") {
+  auto const A = pierced(sla::problems::random_dominant<double>(3000, 200, 1));
+  auto const b = sla::random<double>(A.rows(), 1);
+  if (suite::sanitized) return;
+  (void)sla::try_solve(A, b, sla::gmres{}, sla::row_norms{});
+  auto const solved = [&] {
+    suite::memory_limit const limit(std::size_t(6) << 20);
+    return sla::try_solve(A, b);
+  }();
+  INFO(solved.report);
+  CHECK(solved.report.method == "gmres");
+  CHECK_THAT(solved.report.choice, ContainsSubstring("lu: not tried, no memory to count its factors"));
+  CHECK(double(sla::norm(b - A * solved.x)) <= 1e-8 * double(sla::norm(b)));
+}
+
 TEST_CASE("where factors find no memory, what is left of the ladder is tried, and the report says so") {
   auto const A = pierced(sla::problems::convection_diffusion({20, 20, 20}, 1.0));
   auto const b = sla::random<double>(A.rows(), 1);
-  if (sanitized) return;  // they reserve addresses of their own
+  if (suite::sanitized) return;  // they reserve addresses of their own
   (void)sla::try_solve(A, b, sla::gmres{}, sla::row_norms{});  // threads and their stacks are there
   auto const solved = [&] {
-    memory_limit const limit(std::size_t(24) << 20);
+    suite::memory_limit const limit(std::size_t(24) << 20);
     return sla::try_solve(A, b);
   }();
   INFO(solved.report);
@@ -200,4 +232,27 @@ TEST_CASE("a prepared automatic solver keeps the rung that held") {
   s.update(A);
   CHECK(double(sla::norm(b - A * s.solve(b))) <= 1e-8 * double(sla::norm(b)));
   CHECK(s.setups() == 2);
+}
+
+TEST_CASE("new values reach each rung that was set up, also after an observer ended a solve by an error") {
+  bool armed = true;
+  int last = 0;
+  auto const watch = [&](std::vector<sla::progress> const& items) {
+    bool const begun_anew = items[0].iterations < std::exchange(last, items[0].iterations);
+    if (begun_anew && std::exchange(armed, false)) throw sla::value_error("enough");
+    return true;
+  };
+  auto s = sla::prepare(hard_one);
+  auto const b = sla::random<double>(hard_one.rows(), 3);
+  // What an observer throws is no fault of the method; here in the second one.
+  CHECK_THROWS_WITH(sla::with({.watch = watch}, [&] { return s.try_solve(b); }), "enough");
+  REQUIRE_FALSE(armed);
+  auto A = hard_one;
+  for (auto& value : A.values()) value *= 4;
+  s.update(A);
+  auto const [x, report] = s.try_solve(b);
+  INFO(report);
+  CHECK(report.method == "lu");
+  CHECK(report.converged());
+  CHECK(double(sla::norm(b - A * x)) <= 1e-8 * double(sla::norm(b)));
 }

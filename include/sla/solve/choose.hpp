@@ -4,6 +4,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <new>
 #include <optional>
@@ -62,7 +64,8 @@ inline ladder choose_steps(matrix_properties const& p, int max_iterations) {
     double const steps = step_seconds > 0 ? seconds / step_seconds : double(least);
     return (std::min)(max_iterations, int(std::clamp(steps, double(least), double(most))));
   };
-  bool const affordable = factor_seconds < 60 || p.rows <= 20000;
+  bool const countable = p.entries <= std::numeric_limits<std::int32_t>::max();  // by those who make factors
+  bool const affordable = countable && (factor_seconds < 60 || p.rows <= 20000);
   // Of grids in two dimensions, bandwidth^2 = rows, factors cost fewer steps than indefinite matrices take; in three, more.
   bool const minres_pays = band * band > 4 * rows;
   ladder_step const minres_while{rung::minres_row_norms, limited(factor_seconds, 100, 2000)};
@@ -94,8 +97,11 @@ inline ladder choose_steps(matrix_properties const& p, int max_iterations) {
     if (minres_pays) out.steps.insert(out.steps.begin(), minres_while);
     return out;
   }
-  if (p.zero_diagonals > 0)
-    return {{{rung::lu, max_iterations}, {rung::gmres_row_norms, max_iterations}, {rung::bicgstab_ilu0, max_iterations}}, why + ", zeros on the diagonal"};
+  if (p.zero_diagonals > 0) {
+    ladder out{{{rung::lu, max_iterations}, {rung::gmres_row_norms, max_iterations}, {rung::bicgstab_ilu0, max_iterations}}, why + ", zeros on the diagonal"};
+    if (!countable) out.steps.erase(out.steps.begin());
+    return out;
+  }
   if (affordable) return {{{rung::bicgstab_ilu0, limited(2 * factor_seconds, 60, 400)}, {rung::lu, max_iterations}, {rung::bicgstab_ilu0, max_iterations}}, why};
   return {{{rung::bicgstab_ilu0, max_iterations}}, why + ", too large for factors"};
 }
@@ -113,10 +119,25 @@ inline ladder choose(matrix_properties const& p, int max_iterations) {
 }
 
 namespace detail {
+inline constexpr rung all_rungs[] = {rung::cg_jacobi, rung::cg_ilu0, rung::minres_row_norms, rung::bicgstab_ilu0, rung::gmres_row_norms, rung::ldlt, rung::lu};
 constexpr bool is_factors(rung what) { return what == rung::ldlt || what == rung::lu; }
 constexpr char const* name_of(rung what) {
   constexpr char const* names[] = {"cg + jacobi", "cg + ilu0", "minres + row_norms", "bicgstab + ilu0", "gmres + row_norms", "ldlt", "lu"};
   return names[int(what)];
+}
+
+/// The factors at `at` take so many seconds: the iterations behind them come first, and get as much time; factors keep their order. False,
+/// if no iterations follow.
+inline bool let_iterations_pass(std::vector<ladder_step>& steps, std::size_t at, double seconds, double step_seconds) {
+  auto const next = steps.begin() + std::ptrdiff_t(at);
+  bool any = false;
+  for (auto step = next; step != steps.end(); ++step)
+    if (!is_factors(step->what)) {
+      step->limit = (std::min)(step->limit, int(std::clamp(seconds / step_seconds, 100.0, 1e9)));
+      any = true;
+    }
+  std::stable_partition(next, steps.end(), [](ladder_step const& s) { return !is_factors(s.what); });
+  return any;
 }
 
 /// What the library can look at.
@@ -145,8 +166,11 @@ public:
     auto const before = found_.with([](found& f) { return f.steps[f.at].what; });
     look_at(a);
     auto const at = std::find_if(ladder_.steps.begin(), ladder_.steps.end(), [&](ladder_step const& s) { return s.what == before; });
-    if (at == ladder_.steps.end()) return drop(before);
+    bool const kept = at != ladder_.steps.end();
     found_.with([&](found& f) {
+      for (rung const what : all_rungs)  // a solve that an observer ended, or one beside it, may have set up another one
+        if (!kept || what != before) f.on_engine(what, [](auto& e) { e.reset(); });
+      if (!kept) return;
       f.at = std::size_t(at - ladder_.steps.begin());
       f.on_engine(before, [&](auto& e) {
         if (!e) return;
@@ -206,22 +230,21 @@ private:
     constexpr double patience = 1, multiply_seconds[] = {1.5e-9, 3e-9};  // of ldlt, and of lu; adapter/eigen_direct.hpp on 22^3 points
     bool const is_lu = next->what == rung::lu;
     double const most = ladder_.rows <= 20000 ? 600 : 60;
-    factor_cost cost;
-    if constexpr (Readable<A>) cost = cost_of_factors(a, most / multiply_seconds[is_lu]);
-    double const seconds = cost.operations * multiply_seconds[is_lu];
-    if (seconds > most && steps.size() > 1) {
-      failures.push_back(text(name_of(next->what), ": not tried, its factors take minutes, and more than ", bytes_text(std::size_t(cost.entries * (is_lu ? 48 : 12)))));
+    auto const leave_out = [&](std::string const& why) {
+      if (steps.size() == 1) return false;
+      failures.push_back(text(name_of(next->what), ": not tried, ", why));
       steps.erase(next);
       return true;
+    };
+    factor_cost cost;
+    try {
+      if constexpr (Readable<A>) cost = cost_of_factors(a, most / multiply_seconds[is_lu]);
+    } catch (std::bad_alloc const&) {
+      return leave_out("no memory to count its factors");
     }
-    bool iterations_follow = false;
-    for (auto step = next + 1; seconds > patience && step != steps.end(); ++step)
-      if (!is_factors(step->what)) {
-        step->limit = (std::min)(step->limit, int(std::clamp(seconds / ladder_.step_seconds, 100.0, 1e9)));
-        iterations_follow = true;
-      }
-    if (iterations_follow) std::rotate(next, next + 1, steps.end());
-    return iterations_follow;
+    double const seconds = cost.operations * multiply_seconds[is_lu];
+    if (seconds > most) return leave_out(text("its factors take minutes, and more than ", bytes_text(std::size_t(cost.entries * (is_lu ? 48 : 12)))));
+    return seconds > patience && let_iterations_pass(steps, at, seconds, ladder_.step_seconds);
   }
 
   /// call(engine) for the rungs, from the last that held, until one converges; else what came nearest.
@@ -255,7 +278,7 @@ private:
           of_best = failures.size();
         }
         if (done) break;
-      } catch (value_error const& e) {  // this preconditioner does not exist for this matrix
+      } catch (setup_refused const& e) {  // this preconditioner does not exist for this matrix
         failure = e.what();
         failure = failure.substr(0, failure.find(';'));
       } catch (std::bad_alloc const&) {
@@ -268,7 +291,7 @@ private:
     for (std::size_t n = 0; n < failures.size(); ++n)
       if (!best || n != of_best) tried += (tried.empty() ? "" : ", ") + failures[n];
     found_.with([held = at == steps.size() ? 0 : at, &order = steps](found& f) { f.at = held, f.steps = order; });
-    if (!best) throw value_error(text("solve: no method of the automatic choice works for this matrix (", ladder_.why, "): ", tried));
+    if (!best) throw setup_refused(text("solve: no method of the automatic choice works for this matrix (", ladder_.why, "): ", tried));
     report& out = best->report;
     out.choice = "chosen for: " + ladder_.why + (tried.empty() ? "" : "; tried: " + tried) + (out.choice.empty() ? "" : "; " + out.choice);
     out.seconds_setup = setup, out.seconds_solve = solve;

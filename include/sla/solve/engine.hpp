@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <typeinfo>
 #include <utility>
 
 #include <sla/core/guarded.hpp>
@@ -205,6 +206,21 @@ solution<V> call(A const& a, Method const& method, M const& m, V const& b, repor
   return {std::move(x), std::move(out)};
 }
 
+/// What a set-up throws for values that it cannot take. It is told so from what observers and operators of the user throw in a solve.
+class setup_refused : public value_error {
+public:
+  using value_error::value_error;
+};
+template <class SetUp>
+auto refusing(SetUp const& set_up) {
+  try {
+    return set_up();
+  } catch (value_error const& e) {
+    if (typeid(e) != typeid(value_error)) throw;  // a type of the user's
+    throw setup_refused(e.what());
+  }
+}
+
 /// A method and a preconditioner, set up for one operator and, on first need, for its adjoint. Several threads may solve at once.
 template <class A, class Method, class P>
 class engine {
@@ -216,7 +232,7 @@ class engine {
 
 public:
   engine(A const& a, Method const& method, P const& p)
-      : method_(method), name_(name_of(p)), start_(seconds_now()), m_(World::setup(p, a)), found_({nullptr, seconds_now() - start_}) {}
+      : method_(method), name_(name_of(p)), start_(seconds_now()), m_(refusing([&] { return World::setup(p, a); })), found_({nullptr, seconds_now() - start_}) {}
 
   template <class V, class... Options>
   solution<V> solve(A const& a, V const& b, Options const&... options) const {

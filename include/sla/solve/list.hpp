@@ -105,7 +105,7 @@ auto solve_each(sparse_list<T, S, F> const& A, std::vector<tensor<U, E>> const& 
       out->x.push_back(std::move(solved.x[0]));
       append(out->report, solved.report);
       any = true;
-    } catch (value_error const& e) {
+    } catch (setup_refused const& e) {
       out->x.emplace_back(right.extents());
       bool const solves = double(norm1(right)) == 0;
       report failed;
@@ -137,7 +137,7 @@ auto perform(op::try_solve, sparse_list<T, S, F> const& A, std::vector<tensor<U,
   detail::require_finite(A.packed());
   try {
     return detail::solve_packed(A, b, begin, options...);
-  } catch (value_error const&) {
+  } catch (detail::setup_refused const&) {
     if (A.count() == 1) throw;
     auto out = detail::solve_each(A, b, begin, options...);
     if (!out) throw;
