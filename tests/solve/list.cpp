@@ -24,6 +24,15 @@ std::vector<vector<double>> right_hand_sides(std::vector<sparse_tensor<double>> 
   for (auto const& a : A) out.push_back(random<double>(a.rows(), 7 + out.size()));
   return out;
 }
+/// Of few rows only.
+struct picky {
+  using preconditioner_tag = void;
+  static constexpr char const* name = "picky";
+  auto setup(sparse_tensor<double> const& a) const {
+    if (a.rows() > 3000) throw value_error("too large");
+    return jacobi{}.setup(a);
+  }
+};
 double difference(vector<double> const& x, vector<double> const& y) { return double(norm(x - y)) / double(norm(y)); }
 }  // namespace
 
@@ -150,8 +159,29 @@ TEST_CASE("a singular system of a list, or one without a preconditioner, leaves 
   auto const solved = s.try_solve(L.pack_rows(b), per_system(L));
   CHECK(difference(A[1] * L.unpack_cols(solved.x)[1], b[1]) < 1e-9);
   CHECK(solved.report.items[0].state == reason::converged);
-  CHECK_THROWS_WITH(try_solve(L, b, cg{.rtol = -1}, jacobi{}), ContainsSubstring("jacobi"));  // what fails for all is an error
+  CHECK_THROWS_WITH(try_solve(L, b, cg{.rtol = -1}, jacobi{}), ContainsSubstring("rtol"));  // what fails for all is an error
+  sparse_list const zeros(std::vector{A[3], A[3]});
+  CHECK_THROWS_WITH(try_solve(zeros, std::vector{b[3], b[3]}, cg{}, jacobi{}), ContainsSubstring("jacobi"));
   CHECK_THROWS_WITH(try_solve(sparse_list(std::vector{A[0], A[1]}), std::vector{b[0], b[1]}, cg{.rtol = -1}, jacobi{}), ContainsSubstring("rtol"));
+}
+
+TEST_CASE("what an observer or a preconditioner's product throws ends the solve: it is no failed set-up") {
+  auto const A = systems();
+  auto const b = right_hand_sides(A);
+  int calls = 0;
+  auto const watch = [&](std::vector<progress> const&) -> bool {
+    if (++calls == 3) throw value_error("enough");
+    return true;
+  };
+  CHECK_THROWS_WITH(try_solve(sparse_list(A), b, cg{.watch = watch}, jacobi{}), "enough");
+  CHECK(calls == 3);  // it did not begin anew
+  auto singular = A;
+  for (double& v : singular[3].values()) v = 0;
+  calls = 0;
+  CHECK_THROWS_WITH(try_solve(sparse_list(singular), b, cg{.watch = watch}, jacobi{}), "enough");  // nor each by itself
+  CHECK(calls == 3);
+  // a set-up of the user's that refuses is one
+  CHECK(try_solve(sparse_list(A), b, cg{}, picky{}).report.converged());
 }
 
 TEST_CASE("a method is kept for packed vectors") {
