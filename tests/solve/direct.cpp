@@ -2,8 +2,14 @@
 // lu, cholesky and ldlt against dense elimination; singular and indefinite matrices are named.
 #include "catch.hpp"
 
+#include <algorithm>
+#include <new>
+
+#include <malloc.h>
+
 #include "data.hpp"
 #include "suites/krylov.hpp"
+#include "suites/memory_limit.hpp"
 
 #include <sla/tensor/matrix_market.hpp>
 
@@ -102,4 +108,49 @@ TEMPLATE_TEST_CASE("factors of a matrix without rows", "", sla::lu<>, sla::chole
   auto const s = sla::prepare(none, TestType{});
   CHECK(s.solve(sla::vector<double>{}).size() == 0);
   CHECK(s.solve_transpose(sla::vector<double>{}).size() == 0);
+}
+
+TEST_CASE("where memory runs out for new factors, the old values stay, and their factors, or reports say that there are none") {
+  if (suite::sanitized) return;
+  mallopt(M_MMAP_THRESHOLD, 1 << 16);  // what is freed counts no longer
+  auto const A = sla::problems::poisson({30000});
+  auto const b = sla::random<double>(A.rows(), 1);
+  auto s = sla::prepare(A, sla::ldlt{});
+  auto const x = s.solve(b);
+  auto const solves = [&](auto const& of) {
+    auto const [y, report] = of.try_solve(b);
+    if (report.converged()) return std::equal(x.begin(), x.end(), y.begin());
+    CHECK(report.reason() == sla::reason::setup_failed);
+    CHECK_THAT(report.choice, ContainsSubstring("out of memory"));
+    return false;
+  };
+  auto const updates = [&](auto& of, std::size_t more) {
+    sla::sparse_tensor<double> to = 2.0 * A;
+    try {
+      suite::memory_limit const limit(more);
+      of.update(std::move(to));
+      return true;
+    } catch (std::bad_alloc const&) {
+      return false;
+    }
+  };
+  int lost = 0, kept = 0;
+  for (std::size_t more = 0; more < (std::size_t(16) << 20); more += std::size_t(1) << 18) {
+    auto shared = s;  // its new factors are made aside
+    bool const enough = updates(shared, more);
+    CHECK((enough || solves(shared)));
+    shared = sla::prepare(sla::problems::poisson({1}), sla::ldlt{});
+    if (updates(s, more)) break;
+    CHECK(s.matrix().values()[0] == A.values()[0]);
+    CHECK(s.setups() == 1 + lost);
+    if (solves(s)) {
+      ++kept;
+    } else {
+      ++lost;
+      s.update(s.matrix());
+      CHECK(solves(s));
+    }
+  }
+  CHECK(kept > 0);
+  CHECK(lost > 0);
 }

@@ -179,6 +179,8 @@ public:
           e->update(a);
         } catch (value_error const&) {  // the next solve says why, and goes on
           e.reset();
+        } catch (std::bad_alloc const&) {
+          e.reset();
         }
       });
     });

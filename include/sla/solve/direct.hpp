@@ -137,24 +137,36 @@ public:
 
   applied_factors<T, S, F, Kind, !Adjoint> adjoint() const { return applied_factors<T, S, F, Kind, !Adjoint>(factors_.shared()); }
 
-  /// New values. The ordering is kept where the pattern is the same object.
+  /// New values. The ordering is kept where the pattern is the same object: then the old factors give their memory to the new ones.
+  /// Errors: those of the set-up, and the old factors stay; but where memory ran out for the new ones, all items say so.
   void update(sparse_tensor<T, S, F> const& A) {
     std::shared_ptr<void const> const pattern = A.shared_pattern();
     auto scalar = detail::flat_scalars<number>(A);
     if constexpr (Kind != factorization::lu) detail::require_hermitian(scalar, detail::name_of(Kind), "lu");
-    if (!factors_.is_sole() || factors_->pattern != pattern) factors_ = std::make_shared<factors_type>();
-    bool const anew = factors_->pattern != pattern;
-    auto& f = *factors_;
+    bool const anew = !factors_.is_sole() || factors_->pattern != pattern;
+    auto const next = anew ? std::make_shared<factors_type>() : factors_.shared();
+    auto& f = *next;
+    f.pattern = nullptr;
     f.rows = scalar.rows();
     f.items.resize(std::size_t(A.batch_count()));
-    f.failures.assign(f.items.size(), {});
-    f.pattern = pattern;
+    f.failures.resize(f.items.size());
     index_t const bare = anew ? detail::unmatched_row(scalar.pattern().view()) : -1;
-    detail::for_batch_items(A.batch_count(), [&](index_t b) { factor(scalar, b, bare, anew); });
+    try {
+      detail::for_batch_items(A.batch_count(), [&](index_t b) { f.failures[std::size_t(b)] = factor(scalar, b, f.items[std::size_t(b)], bare, anew); });
+    } catch (...) {
+      for (std::size_t b = 0; b < f.items.size(); ++b) {
+        f.items[b].clear(), f.items[b].resize(1);
+        f.failures[b] = {reason::setup_failed, "out of memory"};  // as short as not to want memory
+      }
+      f.bytes = 0;
+      throw;
+    }
+    f.pattern = pattern;
     f.bytes = 0;
     for (auto const& parts : f.items)
       for (auto const& p : parts)
         if (p.of) f.bytes += p.of->bytes();
+    factors_ = next;
   }
 
   detail::factor_failure const& failure(index_t batch_item) const { return factors_->failures[std::size_t(batch_item)]; }
@@ -166,20 +178,18 @@ public:
 private:
   using part = typename factors_type::part;
 
-  /// The factors of item b; where they fail, those of its connected components, each by itself: the systems of a list, for one.
+  /// The factors of item b, and what went wrong; where they fail, those of its connected components, each by itself: the systems of a list, for one.
   template <class Scalars>
-  void factor(Scalars const& A, index_t b, index_t bare, bool anew) const {
-    auto& parts = factors_->items[std::size_t(b)];
-    auto& failure = factors_->failures[std::size_t(b)];
+  static detail::factor_failure factor(Scalars const& A, index_t b, std::vector<part>& parts, index_t bare, bool anew) {
+    detail::factor_failure failure;
     auto const& p = A.pattern();
     auto const* const values = A.values().data() + b * A.batch_stride();
     if (parts.size() != 1 || !parts[0].of || !parts[0].rows.empty()) parts.clear(), parts.resize(1), anew = true;
-    if (bare < 0 && made(parts[0], A.rows(), p.row_ptr.data(), p.col.data(), values, anew)) return;
+    if (bare < 0 && made(parts[0], A.rows(), p.row_ptr.data(), p.col.data(), values, anew)) return failure;
     auto const components = connected_components(A);
     if (components.count == 1) {
       parts[0].of.reset();
-      failure = why_not(p.view(), values, nullptr);
-      return;
+      return why_not(p.view(), values, nullptr);
     }
     parts.clear(), parts.resize(std::size_t(components.count));
     std::vector<int> place(std::size_t(A.rows()));  // of each row in its component
@@ -202,6 +212,7 @@ private:
       one.of.reset();
       if (failure.why == reason::converged) failure = why_not(view, entries.data(), one.rows.data());
     }
+    return failure;
   }
   /// False, if the factors of a part do not exist.
   static bool made(part& p, index_t n, int const* row_ptr, int const* col, number const* values, bool anew) {

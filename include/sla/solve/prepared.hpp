@@ -43,7 +43,8 @@ public:
 
 /// An operator with a method and a preconditioner, set up once: made by `prepare(A, method, preconditioner)`.
 /// It owns its copy of A's values (move A in to spare it). Copies share all until one is updated. Several threads
-/// may solve by one object, or by copies of it, at once; observers are called by each of them. `update` is for one thread.
+/// may solve by one object, or by copies of it, at once; observers are called by each of them. What is made on first need, the adjoint,
+/// and factors or preconditioners of the automatic choice, one thread makes, while others that solve wait. `update` is for one thread.
 template <class A, class Method, class P>
 class prepared : public detail::throwing_solves<prepared<A, Method, P>> {
   using World = linear_world<A>;
@@ -90,7 +91,8 @@ public:
   }
 
   /// New values on the same pattern; the set-up is renewed. Errors: shape_error, if the pattern is another; those of the set-up.
-  /// Where it throws, the old values and their set-up stay.
+  /// Where it throws, the old values and their set-up stay; but factors that run out of memory say so in each report (setup_failed)
+  /// until the next update, which may be with matrix().
   void update(A a) {
     if (!World::same_pattern(matrix(), a))
       throw shape_error("prepared.update(A): A has another shape or pattern than the matrix that was prepared; prepare(A, ...) anew");
