@@ -28,12 +28,12 @@ sparse_tensor<T> placing(Fixed const& fixed, index_t rows) {
 }
 /// The real numbers of a sparse tensor, traced or not.
 template <class A>
-struct reals_of {
+struct real_of_scalars {
   using type = real_t<typename A::value_type>;
 };
 template <class A>
   requires requires { typename A::plain_type; }
-struct reals_of<A> : reals_of<typename A::plain_type> {};
+struct real_of_scalars<A> : real_of_scalars<typename A::plain_type> {};
 } // namespace detail
 
 /// The pair {K, f} of a system whose solution has x[fixed[k]] = values[k], and fulfils the other equations of A x = b: in the fixed rows
@@ -49,7 +49,7 @@ auto eliminate(A const& a, B const& b, Fixed const& fixed, V const& values) {
   static_assert(plain, "sla: eliminate(A, b, fixed, values): A has scalar entries and no batch axes: take unblocked(A), or batch_item(A, k), first");
   if (a.rows() != a.cols()) throw shape_error(text("eliminate(A, b, fixed, values): A is ", a.rows(), " x ", a.cols(), ", and must be square"));
   if constexpr (plain) {
-    using R = typename detail::reals_of<A>::type;
+    using R = typename detail::real_of_scalars<A>::type;
     auto const place = detail::placing<R>(fixed, a.rows());
     vector<R> const is_fixed = place * ones<R>(place.cols());
     vector<R> const is_free = R(1) - is_fixed;
