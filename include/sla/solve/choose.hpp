@@ -64,7 +64,7 @@ inline ladder choose_steps(matrix_properties const& p, int max_iterations) {
     double const steps = step_seconds > 0 ? seconds / step_seconds : double(least);
     return (std::min)(max_iterations, int(std::clamp(steps, double(least), double(most))));
   };
-  bool const countable = p.entries <= std::numeric_limits<std::int32_t>::max();  // by those who make factors
+  bool const countable = p.entries <= (std::numeric_limits<std::int32_t>::max)();  // by those who make factors
   bool const affordable = countable && (factor_seconds < 60 || p.rows <= 20000);
   // Of grids in two dimensions, bandwidth^2 = rows, factors cost fewer steps than indefinite matrices take; in three, more.
   bool const minres_pays = band * band > 4 * rows;
