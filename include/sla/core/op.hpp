@@ -75,7 +75,6 @@ struct smaller {
     return y < x || y != y ? y : x;
   }
 };
-// Comparisons of real numbers: 1 where they hold and 0 elsewhere, in the type that the operands promote to.
 /// Is a < b? 1 or 0, in the type that the operands promote to.
 struct less {
   template <class A, class B>
