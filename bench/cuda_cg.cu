@@ -1,42 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Jacobi-CG and products on a GPU: time per iteration for Csr and Dia, several lags of the flag, right-hand sides and batches,
-// as a fraction of the device's own triad; and solves beside the host's. cuda_cg [points along an axis [iterations [repetitions]]]
+// as a fraction of the device's own triad; and whole solves of several sizes.
+// cuda_cg [points along an axis [iterations [repetitions [points along an axis of a whole solve]...]]]
 #include <sla/solve/krylov/cg.hpp>
 
 #include <sla/adapter/cuda.cuh>
 #include <sla/tensor.hpp>
 
-#include "table.hpp"
+#include "cuda_time.cuh"
 
 namespace {
 using namespace sla;
-
-/// Seconds of f on the device, once without counting, then `repetitions` times.
-template <class F>
-bench::samples device_seconds(int repetitions, F const& f) {
-  cudaEvent_t start{}, stop{};
-  cuda::check(cudaEventCreate(&start), "cudaEventCreate");
-  cuda::check(cudaEventCreate(&stop), "cudaEventCreate");
-  bench::samples out;
-  for (int k = -1; k < repetitions; ++k) {
-    float milliseconds = 0;
-    cuda::check(cudaEventRecord(start, cuda::current_stream()), "cudaEventRecord");
-    f();
-    cuda::check(cudaEventRecord(stop, cuda::current_stream()), "cudaEventRecord");
-    cuda::check(cudaEventSynchronize(stop), "cudaEventSynchronize");
-    cuda::check(cudaEventElapsedTime(&milliseconds, start, stop), "cudaEventElapsedTime");
-    if (k >= 0) out.add(1e-3 * milliseconds);
-  }
-  cudaEventDestroy(start);
-  cudaEventDestroy(stop);
-  return out;
-}
 
 /// Bytes per second of a = b + s c, counted as three accesses.
 bench::samples triad(int repetitions) {
   index_t const n = index_t(1) << 27;
   vector<double, device_memory> a(Extents<dyn>{n}), b(Extents<dyn>{n}), c(Extents<dyn>{n});
-  return device_seconds(repetitions, [&] { fuse(set(a, b + 3.0 * c)); }).map([&](double s) { return 24.0 * double(n) / s; });
+  return bench::device_seconds(repetitions, [&] { fuse(set(a, b + 3.0 * c)); }).map([&](double s) { return 24.0 * double(n) / s; });
 }
 
 template <class A, class M, class V>
@@ -61,7 +41,7 @@ struct measurements {
   template <class A, class V>
   void product(std::string const& what, A const& a, V const& x) const {
     auto y = x;
-    row(what, "A * x", "", device_seconds(repetitions, [&] { fuse(set(y, a * x)); }), double(bytes_moved(set(y, a * x))));
+    row(what, "A * x", "", bench::device_seconds(repetitions, [&] { fuse(set(y, a * x)); }), double(bytes_moved(set(y, a * x))));
   }
   template <class A, class V>
   void solve(std::string const& what, A const& a, V const& b, std::initializer_list<int> lags) const {
@@ -69,7 +49,7 @@ struct measurements {
     double const bytes = bytes_per_iteration(a, prepared.preconditioner(), b);
     for (int lag : lags) {
       report r;
-      auto const t = device_seconds(repetitions, [&] { r = prepared.try_solve(b, on([&](frame f) { return cuda::space(f, lag); })).report; });
+      auto const t = bench::device_seconds(repetitions, [&] { r = prepared.try_solve(b, on([&](frame f) { return cuda::space(f, lag); })).report; });
       row(what, "cg + jacobi", text(lag), t.map([&](double s) { return s / iterations; }), bytes, text(r.iterations()), bench::scientific(r.residual()));
     }
   }
@@ -100,18 +80,28 @@ void batches(measurements const& measure, index_t n, index_t points) {
   measure.solve(what, A, b, {4});
 }
 
-void solves(index_t n) {
-  auto const A = problems::poisson<double>({n, n});
-  vector<double> const b = A * ones<double>(n * n);
-  auto const dA = to<device_memory>(A);
-  auto const db = to<device_memory>(b);
-  bench::table out({"", "seconds", "iterations", "true residual", "bytes"});
-  auto row = [&](char const* where, report const& r) {
-    out.row({where, bench::fixed(r.seconds_solve, 3), text(r.iterations()), bench::scientific(r.residual()), text(r.bytes)});
-  };
-  row("host", try_solve(A, b, cg{.rtol = 1e-8}, jacobi{}).report);
-  (void)try_solve(dA, db, cg{.rtol = 1e-8}, jacobi{});
-  row("device", try_solve(dA, db, cg{.rtol = 1e-8}, jacobi{}).report);
+/// Seconds of the whole call on the device with b = A 1 to 1e-6, beside the host's where the size allows: set-up, iterations, and the
+/// report with its true residual.
+template <class A>
+void whole_solve(bench::table& out, std::string const& format, A const& a, int repetitions) {
+  index_t const n = a.rows();
+  auto const method = cg{.rtol = 1e-6, .max_iterations = 100000};
+  auto const dA = to<device_memory>(a);
+  vector<double, device_memory> const b = dA * to<device_memory>(ones<double>(n));
+  report r;
+  auto const t = bench::device_seconds(repetitions, [&] { r = try_solve(dA, b, method, jacobi{}).report; });
+  double const stored = double(a.bytes()) + 2 * 8.0 * double(n) + double(r.bytes);
+  out.row({format, text(n), bench::spread(t, 2, 1e3), text(r.iterations()), bench::scientific(r.residual()), bench::fixed(stored / double(n), 0)});
+}
+
+/// Points along an axis of the square grids that are solved: the larger ones once.
+void solves(std::vector<index_t> const& sizes, int repetitions) {
+  bench::table out({"format", "unknowns", "ms", "iterations", "true residual", "bytes per unknown"});
+  for (index_t n : sizes) {
+    int const times = n > 6000 ? 1 : repetitions;
+    whole_solve(out, "Csr", problems::poisson<double>({n, n}), times);
+    whole_solve(out, "Dia", problems::poisson<double, Dia>({n, n}), times);
+  }
 }
 }  // namespace
 
@@ -135,6 +125,9 @@ int main(int argc, char** argv) {
     one_system(measure, "Dia", problems::poisson<double, Dia>({n, n}));
     for (index_t points : {n / 4, index_t(64), index_t(16)}) batches(measure, n, points);
   }
-  std::cout << "Solves of 1000 x 1000 points to 1e-8, b = A 1:\n\n";
-  solves(1000);
+  std::cout << "Whole calls of solve(A, b, cg{.rtol = 1e-6}, jacobi{}) on the device, b = A 1, x0 = 0; the bytes are the matrix, b, x and the solver's vectors:\n\n";
+  std::vector<index_t> sizes{100, 316, 1000, 1414, 4000};
+  if (argc > 4) sizes.clear();
+  for (int k = 4; k < argc; ++k) sizes.push_back(bench::argument(argc, argv, k, 1000));
+  solves(sizes, repetitions);
 }

@@ -140,7 +140,7 @@ struct held_tensor {
 
   Owner owner;
 
-  auto const& extents() const { return owner.extents(); }
+  SLA_HD auto const& extents() const { return owner.extents(); }
   template <class F>
   auto rebuild(F const&) const {
     return view(owner);

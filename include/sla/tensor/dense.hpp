@@ -103,7 +103,7 @@ public:
     return *this;
   }
 
-  E const& extents() const SLA_LIFETIMEBOUND { return extents_; }
+  SLA_HD E const& extents() const SLA_LIFETIMEBOUND { return extents_; }
   index_t extent(int axis) const { return extents_[axis]; }
   index_t size() const { return values_.size(); }
   /// Errors: shape_error, if the extents are static and the elements were moved away.
