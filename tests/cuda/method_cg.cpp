@@ -28,12 +28,12 @@ TEST_CASE("chebyshev polynomials are applied there, and their bounds found there
   CHECK(there.synchronizations() == 1);
 }
 
-TEST_CASE("an iteration of conjugate gradients is three kernels, two folds, and maps, for all items; the host waits once") {
+TEST_CASE("an iteration of conjugate gradients is three kernels, and maps; its two folds have kernels only where there are many items") {
   for (index_t batch : {1, 9}) {
     auto const A = to_batch(problems::poisson<double>({15, 20}), batch);
     auto const M = jacobi{}.setup(A);
     auto const b = random<double, Extents<dyn, dyn>>({batch, 300}, 4);
-    int passes[2], folds[2];
+    int passes[2], folds[2], launches_of_folds[2];
     for (int run : {0, 1}) {
       auto x = zeros<double, Extents<dyn, dyn>>({batch, 300});
       simulated_space space(frame{batch, 300, 1, 1}, 0);
@@ -43,9 +43,11 @@ TEST_CASE("an iteration of conjugate gradients is three kernels, two folds, and 
       CHECK(space.synchronizations() == 1);
       passes[run] = space.engine().passes;
       folds[run] = space.engine().folds;
+      launches_of_folds[run] = space.engine().launches_of_folds;
     }
     CHECK(passes[1] - passes[0] == 30);
     CHECK(folds[1] - folds[0] == 20);
+    CHECK(launches_of_folds[1] - launches_of_folds[0] == (batch == 1 ? 0 : 20));
   }
 }
 

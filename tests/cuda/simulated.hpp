@@ -14,7 +14,7 @@ class simulated_engine {
  public:
   using memory_type = sla::host_memory;
   static constexpr int threads = Threads;
-  int passes = 0, folds = 0, maps = 0, width = 0;
+  int passes = 0, folds = 0, launches_of_folds = 0, maps = 0, width = 0;
 
   template <class T>
   std::shared_ptr<T> take(sla::index_t n) {
@@ -28,6 +28,12 @@ class simulated_engine {
     width = g.width;
     each_block(g.blocks(), [&](auto const& block) { sla::cuda::pass_body(block, g, mask, p...); });
   }
+  template <class Targets, class... P>
+  void pass_and_fold(sla::cuda::pass_grid const& g, unsigned mask, sla::index_t numbers, Targets const& targets, P const&... p) {
+    pass(g, mask, p...);
+    ++folds;
+    each_block(numbers, [&](auto const& block) { sla::cuda::fold_all(block, targets); });
+  }
   template <class D>
   void dots(sla::cuda::pass_grid const& g, int chunks, D const& d, typename D::summand* partials) {
     ++passes;
@@ -37,6 +43,7 @@ class simulated_engine {
   template <class... Target>
   void fold(sla::index_t blocks, Target const&... target) {
     ++folds;
+    ++launches_of_folds;
     each_block(blocks, [&](auto const& block) { sla::cuda::fold_body(block, target...); });
   }
   template <class F, class R, class... A>

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <utility>
 
+#include <sla/core/config.hpp>
+
 namespace sla::detail {
 
 template <std::size_t N, class T>
@@ -27,11 +29,11 @@ constexpr pack<T...> packed(T... values) {
 
 /// The N-th value, and its type.
 template <std::size_t N, class T>
-constexpr T& part(pack_part<N, T>& p) {
+SLA_HD constexpr T& part(pack_part<N, T>& p) {
   return p.value;
 }
 template <std::size_t N, class T>
-constexpr T const& part(pack_part<N, T> const& p) {
+SLA_HD constexpr T const& part(pack_part<N, T> const& p) {
   return p.value;
 }
 template <std::size_t N, class T>

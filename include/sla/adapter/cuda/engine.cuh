@@ -22,6 +22,25 @@ __global__ void __launch_bounds__(block_threads)
   pass_body(device_block{index_t(blockIdx.x), shared}, g, mask, p...);
 }
 
+/// A pass whose last block to end makes the numbers of the fuse: a launch less, where a launch is what an iteration costs.
+template <class Targets, class... P>
+__global__ void __launch_bounds__(block_threads)
+    pass_and_fold_kernel(__grid_constant__ pass_grid const g, unsigned mask, index_t numbers, unsigned* ended, __grid_constant__ Targets const targets,
+                         __grid_constant__ P const... p) {
+  __shared__ alignas(slot_bytes) unsigned char shared[block_threads * slot_bytes];
+  __shared__ bool is_last;
+  pass_body(device_block{index_t(blockIdx.x), shared}, g, mask, p...);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();  // this block's partial results come before its arrival,
+    is_last = atomicInc(ended, gridDim.x - 1) == gridDim.x - 1;
+    __threadfence();  // and those of the others before what the last one reads
+  }
+  __syncthreads();
+  if (is_last)
+    for (index_t n = 0; n < numbers; ++n) fold_all(device_block{n, shared}, targets);
+}
+
 /// The kernel of `dots(V, k, w)`: k reductions in one pass.
 template <class D>
 __global__ void __launch_bounds__(block_threads)
@@ -86,6 +105,16 @@ public:
   void pass(pass_grid const& g, unsigned mask, P const&... p) {
     static_assert((sizeof(P) + ... + sizeof(pass_grid)) < 32000, "sla: the statements of one fuse are too large for a kernel; split it");
     pass_kernel<<<unsigned(g.blocks()), threads, 0, current_stream()>>>(g, mask, p...);
+    launched("the kernel of a fuse");
+  }
+  template <class Targets, class... P>
+  void pass_and_fold(pass_grid const& g, unsigned mask, index_t numbers, Targets const& targets, P const&... p) {
+    static_assert((sizeof(P) + ... + (sizeof(pass_grid) + sizeof(Targets))) < 32000, "sla: the statements of one fuse are too large for a kernel; split it");
+    if (!ended_) {
+      ended_ = take<unsigned>(1);
+      check(cudaMemsetAsync(ended_.get(), 0, sizeof(unsigned), current_stream()), "cudaMemsetAsync");
+    }
+    pass_and_fold_kernel<<<unsigned(g.blocks()), threads, 0, current_stream()>>>(g, mask, numbers, ended_.get(), targets, p...);
     launched("the kernel of a fuse");
   }
   template <class D>
@@ -168,6 +197,7 @@ private:
     check(cudaGetLastError(), what);
   }
   std::shared_ptr<scalar_pool> pool_ = std::make_shared<scalar_pool>();
+  std::shared_ptr<unsigned> ended_;  ///< blocks of the running pass that have ended; 0 again after each
 };
 
 } // namespace sla::cuda

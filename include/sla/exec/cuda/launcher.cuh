@@ -26,6 +26,7 @@ struct room_for {
   std::shared_ptr<typename S::result_type> numbers;
   std::shared_ptr<partial> partials{};
   index_t parts = 0;
+  bool folded = false;  ///< by the kernel of the last pass
 };
 template <class S>
   requires is_dots<S>
@@ -36,6 +37,7 @@ struct room_for<S> {
   std::shared_ptr<partial> partials{};
   index_t parts = 0;
   int components = 0;
+  bool folded = false;
 };
 template <class S>
   requires std::is_void_v<typename S::result_type>
@@ -47,6 +49,7 @@ struct room_for<S> {
 ///   threads                        of a block
 ///   take<T>(n)                     room for n of T, shared; released in order
 ///   pass(grid, mask, placed...)    pass_body on every block of the grid
+///   pass_and_fold(grid, mask, numbers, targets, placed...)  the same, and then fold_body on blocks 0 .. numbers - 1
 ///   dots(grid, chunks, d, partials)  dots_body on every block, for the inner products of each chunk
 ///   fold(blocks, target...)        fold_body on every block
 template <class Engine>
@@ -54,9 +57,10 @@ class launcher {
 public:
   explicit launcher(Engine& engine) : engine_(engine) {}
 
+  /// `items`: the numbers that each reduction makes, if the last pass may make them in its kernel; else 0.
   template <std::size_t Count, class... S, class... R>
   void run_pass(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, frame f, detail::pack<R...>& rooms,
-                packed_rows packed = {}) {
+                packed_rows packed = {}, index_t items = 0) {
     static_assert(Count <= 32, "sla: a fuse on a device takes at most 32 statements; split it");
     int width = 1;
     detail::for_statements(plan, pass, statements, [&](auto const& s, auto) { (void)s.rebuild(find_width{&width}); });
@@ -65,8 +69,12 @@ public:
       (make_room(detail::part<N>(statements), plan.pass_of[N] == pass, g, detail::part<N>(rooms)), ...);
       if (g.blocks() == 0) return;
       unsigned mask = 0;
-      auto flush = [&] {
-        if (mask) engine_.pass(g, mask, place(detail::part<N>(statements), detail::part<N>(rooms), g)...);
+      auto flush = [&](bool is_last = false) {
+        if (mask == 0) return;
+        if (!is_last || !fold_with(statements, rooms, items, [&](index_t numbers, auto const& targets) {
+              engine_.pass_and_fold(g, mask, numbers, targets, place(detail::part<N>(statements), detail::part<N>(rooms), g)...);
+            }))
+          engine_.pass(g, mask, place(detail::part<N>(statements), detail::part<N>(rooms), g)...);
         mask = 0;
       };
       auto issue = [&](auto const& s, unsigned n, auto& room) {
@@ -80,23 +88,54 @@ public:
         }
       };
       (issue(detail::part<N>(statements), unsigned(N), detail::part<N>(rooms)), ...);
-      flush();
+      flush(items > 0 && pass + 1 == plan.passes);
     }(std::index_sequence_for<S...>{});
   }
 
-  /// The numbers of a fuse, from what its passes left.
+  /// The numbers of a fuse, from what its passes left, where its last kernel has not made them.
   template <class... S, class... R>
   void fold(detail::pack<S...> const&, detail::pack<R...> const& rooms, index_t items) {
     if constexpr ((R::is_reduction || ...)) {
-      if (items == 0) return;
-      [&]<std::size_t... N>(std::index_sequence<N...>) {
-        detail::with_parts([&](auto const&... target) { engine_.fold((target.count() + ...), target...); },
-                   detail::joined(targets<S>(detail::part<N>(rooms), items)...));
-      }(std::index_sequence_for<S...>{});
+      if (items == 0 || detail::with_parts([](auto const&... room) { return (is_folded(room) || ...); }, rooms)) return;
+      detail::with_parts([&](auto const&... target) { engine_.fold((target.count() + ...), target...); }, all_targets<S...>(rooms, items));
     }
   }
 
 private:
+  /// So many numbers are made by the last block of a pass: more wait for blocks of their own.
+  static constexpr index_t most_folded_inside = 8;
+
+  template <class R>
+  static bool is_folded(R const& room) {
+    if constexpr (R::is_reduction)
+      return room.folded;
+    else
+      return false;
+  }
+  /// launch(numbers, targets), where there are few enough of them: then they are made when it has run.
+  template <class... S, class... R, class Launch>
+  bool fold_with(detail::pack<S...> const&, detail::pack<R...>& rooms, index_t items, Launch const& launch) {
+    if constexpr ((R::is_reduction || ...)) {
+      auto const targets = all_targets<S...>(rooms, items);
+      index_t const numbers = detail::with_parts([](auto const&... target) { return (target.count() + ...); }, targets);
+      if (numbers > most_folded_inside) return false;
+      launch(numbers, targets);
+      auto const mark = [](auto& room) {
+        if constexpr (std::remove_cvref_t<decltype(room)>::is_reduction) room.folded = true;
+      };
+      detail::with_parts([&](auto&... room) { (mark(room), ...); }, rooms);
+      return true;
+    } else {
+      (void)rooms, (void)items, (void)launch;
+      return false;
+    }
+  }
+  template <class... S, class... R>
+  static auto all_targets(detail::pack<R...> const& rooms, index_t items) {
+    return [&]<std::size_t... N>(std::index_sequence<N...>) {
+      return detail::joined(targets<S>(detail::part<N>(rooms), items)...);
+    }(std::index_sequence_for<S...>{});
+  }
   template <class S, class R>
   void make_room(S const& s, bool now, pass_grid const& g, R& room) {
     if constexpr (R::is_reduction) {

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <sla/core/pack.hpp>
 #include <sla/exec/cuda/row_product.cuh>
 #include <sla/expr/multi.hpp>
 
@@ -257,6 +258,14 @@ template <class Block, class... Target>
 SLA_HD void fold_body(Block const& block, Target const&... target) {
   index_t n = block.index;
   ((fold_one(block, n, target), n -= target.count()), ...);
+}
+template <class Block, class... Target, std::size_t... N>
+SLA_HD void fold_all(Block const& block, detail::pack<Target...> const& targets, std::index_sequence<N...>) {
+  fold_body(block, detail::part<N>(targets)...);
+}
+template <class Block, class... Target>
+SLA_HD void fold_all(Block const& block, detail::pack<Target...> const& targets) {
+  fold_all(block, targets, std::index_sequence_for<Target...>{});
 }
 
 } // namespace sla::cuda

@@ -183,7 +183,7 @@ public:
     if (packed_.begin && f.rows != frame_.rows)
       throw shape_error(text("fuse: a statement of ", f.rows, " rows in a list of systems with ", frame_.rows, " rows together"));
     f.batch = by_items_.batch;
-    launcher<Engine>(this->engine_).run_pass(plan, pass, statements, f, rooms, packed_);
+    launcher<Engine>(this->engine_).run_pass(plan, pass, statements, f, rooms, packed_, items());
   }
   template <class... S, class... R>
   void reduce(detail::pack<S...> const& statements, detail::pack<R...>& rooms) {
