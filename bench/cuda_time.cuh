@@ -9,14 +9,14 @@
 namespace bench {
 namespace cuda = sla::cuda;
 
-/// Seconds of f on the device, once without counting, then `repetitions` times.
+/// Seconds of f on the device, once without counting unless it is to run only once, then `repetitions` times.
 template <class F>
 samples device_seconds(int repetitions, F const& f) {
   cudaEvent_t start{}, stop{};
   cuda::check(cudaEventCreate(&start), "cudaEventCreate");
   cuda::check(cudaEventCreate(&stop), "cudaEventCreate");
   samples out;
-  for (int k = -1; k < repetitions; ++k) {
+  for (int k = repetitions == 1 ? 0 : -1; k < repetitions; ++k) {
     float milliseconds = 0;
     cuda::check(cudaEventRecord(start, cuda::current_stream()), "cudaEventRecord");
     f();

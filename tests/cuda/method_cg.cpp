@@ -28,12 +28,12 @@ TEST_CASE("chebyshev polynomials are applied there, and their bounds found there
   CHECK(there.synchronizations() == 1);
 }
 
-TEST_CASE("an iteration of conjugate gradients is three kernels, and maps; its two folds have kernels only where there are many items") {
+TEST_CASE("an iteration of conjugate gradients is three kernels and three maps; its two folds have kernels only where there are many items") {
   for (index_t batch : {1, 9}) {
     auto const A = to_batch(problems::poisson<double>({15, 20}), batch);
     auto const M = jacobi{}.setup(A);
     auto const b = random<double, Extents<dyn, dyn>>({batch, 300}, 4);
-    int passes[2], folds[2], launches_of_folds[2];
+    int passes[2], folds[2], launches_of_folds[2], maps[2];
     for (int run : {0, 1}) {
       auto x = zeros<double, Extents<dyn, dyn>>({batch, 300});
       simulated_space space(frame{batch, 300, 1, 1}, 0);
@@ -43,17 +43,20 @@ TEST_CASE("an iteration of conjugate gradients is three kernels, and maps; its t
       CHECK(space.synchronizations() == 1);
       passes[run] = space.engine().passes;
       folds[run] = space.engine().folds;
+      maps[run] = space.engine().maps;
       launches_of_folds[run] = space.engine().launches_of_folds;
     }
     CHECK(passes[1] - passes[0] == 30);
     CHECK(folds[1] - folds[0] == 20);
+    CHECK(maps[1] - maps[0] == 30);
     CHECK(launches_of_folds[1] - launches_of_folds[0] == (batch == 1 ? 0 : 20));
   }
 }
 
 TEST_CASE("a batch has its own blocks of one launch, and each item its own stop") {
   CHECK(cuda::share({1000, 25, 1, 1}, 256, 1).blocks() == 1000);
-  CHECK(cuda::share({3, 100000, 1, 1}, 256, 1).blocks() == 3 * 391);
+  CHECK(cuda::share({3, 50000, 1, 1}, 256, 1).blocks() == 3 * 196);  // a tile each, until the device is full
+  CHECK(cuda::share({3, 100000, 1, 1}, 256, 1).blocks() == 3 * (cuda::filling_blocks / 3));
   CHECK(cuda::share({3, index_t(1) << 30, 1, 1}, 256, 1).blocks() == 3 * (cuda::most_blocks / 3));
   index_t const n = 240, batch = 4;
   auto A = to_batch(problems::poisson<double>({15, 16}), batch);

@@ -46,10 +46,10 @@ class simulated_engine {
     ++launches_of_folds;
     each_block(blocks, [&](auto const& block) { sla::cuda::fold_body(block, target...); });
   }
-  template <class F, class R, class... A>
-  void map(F const& f, R* out, sla::index_t count, A const&... argument) {
+  template <class F, class Place, class... A>
+  void map(F const& f, Place const& place, sla::index_t count, A const&... argument) {
     ++maps;
-    for (sla::index_t k = 0; k < count; ++k) out[k] = f(sla::detail::item_value(argument, k)...);
+    for (sla::index_t k = 0; k < count; ++k) sla::detail::put_result(place, k, f(sla::detail::item_value(argument, k)...));
   }
   void finish() {}
   void read(void const* from, void* to, std::size_t bytes) { std::memcpy(to, from, bytes); }

@@ -36,6 +36,11 @@ template <std::size_t N, class T>
 SLA_HD constexpr T const& part(pack_part<N, T> const& p) {
   return p.value;
 }
+template <class T>
+inline constexpr bool is_pack = false;
+template <class... T>
+inline constexpr bool is_pack<pack<T...>> = true;
+
 template <std::size_t N, class T>
 T type_of_part(pack_part<N, T> const*);
 template <std::size_t N, class Pack>

@@ -91,7 +91,7 @@ public:
   constexpr auto map(F, A const&... a) {
     static_assert((detail::all_finished<A> && ...), "sla: space.map(f, s...): a scalar that the ranks do not share; it is finished by fuse");
     using T = decltype(std::declval<F>()(std::declval<typename A::local_type>()...));
-    return scalar<T>(std::in_place, a...);
+    return detail::results_of_map<T>([&]<class R>(std::type_identity<R>) { return scalar<R>(std::in_place, a...); });
   }
   /// Asks whether to go on.
   template <class S>

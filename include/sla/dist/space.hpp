@@ -95,7 +95,11 @@ public:
   }
   template <class F, class... A>
   auto map(F f, A const&... a) {
-    return typed(base::map(f, detail::inner_of(a)...));
+    auto out = base::map(f, detail::inner_of(a)...);
+    if constexpr (detail::is_pack<decltype(out)>)
+      return detail::with_parts([](auto const&... part) { return detail::packed(typed(part)...); }, out);
+    else
+      return typed(std::move(out));
   }
   template <class T, class... P>
   auto peek(mesh_scalar<T, Mesh, P...> const& s) {

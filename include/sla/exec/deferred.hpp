@@ -67,9 +67,9 @@ public:
   template <class F, class... A>
   auto map(F f, A const&... a) {
     using R = decltype(f(detail::item_value(detail::map_argument(a), 0)...));
-    auto out = make<R>();
-    queue_->add([f, data = out.data(), count = items(), ... argument = detail::map_argument(a)] {
-      for (index_t k = 0; k < count; ++k) data[k] = f(detail::item_value(argument, k)...);
+    auto out = detail::results_of_map<R>([&]<class T>(std::type_identity<T>) { return make<T>(); });
+    queue_->add([f, place = detail::place_of_results(out), count = items(), ... argument = detail::map_argument(a)] {
+      for (index_t k = 0; k < count; ++k) detail::put_result(place, k, f(detail::item_value(argument, k)...));
     });
     return out;
   }

@@ -96,13 +96,14 @@ public:
     return tensor<T, E>(x.extents(), uninitialized);
   }
 
-  /// f on scalars, per item.
+  /// f on scalars, per item. If f returns a pack, its parts become a scalar each.
   template <class F, class... A>
   auto map(F f, A const&... a) {
     using R = decltype(f(detail::item_value(detail::map_argument(a), 0)...));
     if constexpr (Many) {
-      auto out = make<R>();
-      for (index_t k = 0; k < items(); ++k) out.data()[k] = f(detail::item_value(detail::map_argument(a), k)...);
+      auto out = detail::results_of_map<R>([&]<class T>(std::type_identity<T>) { return make<T>(); });
+      auto const place = detail::place_of_results(out);
+      for (index_t k = 0; k < items(); ++k) detail::put_result(place, k, f(detail::item_value(detail::map_argument(a), k)...));
       return out;
     } else {
       return f(a...);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include <sla/core/pack.hpp>
 #include <sla/expr/node.hpp>
 
 namespace sla {
@@ -82,6 +83,36 @@ auto map_argument(T const& s) {
     return as_node(s);
   else
     return s;
+}
+
+/// make(type) for what a function of `map` returns; for each part, where that is a pack.
+template <class R, class Make>
+constexpr auto results_of_map(Make const& make) {
+  if constexpr (is_pack<R>)
+    return [&]<class... T>(pack<T...> const*) { return packed(make(std::type_identity<T>{})...); }(static_cast<R const*>(nullptr));
+  else
+    return make(std::type_identity<R>{});
+}
+/// Where the results of `map` go, as kernels see it; and the k-th item's.
+template <class T, class Memory>
+T* place_of_results(item_scalar<T, Memory> const& s) {
+  return s.data();
+}
+template <class... S>
+auto place_of_results(pack<S...> const& s) {
+  return with_parts([](auto const&... scalar) { return packed(scalar.data()...); }, s);
+}
+template <class T>
+SLA_HD void put_result(T* to, index_t k, T const& result) {
+  to[k] = result;
+}
+template <class... T, std::size_t... N>
+SLA_HD void put_result(pack<T*...> const& to, index_t k, pack<T...> const& result, std::index_sequence<N...>) {
+  ((part<N>(to)[k] = part<N>(result)), ...);
+}
+template <class... T>
+SLA_HD void put_result(pack<T*...> const& to, index_t k, pack<T...> const& result) {
+  put_result(to, k, result, std::index_sequence_for<T...>{});
 }
 } // namespace detail
 

@@ -25,7 +25,7 @@ struct is_equal_to_itself {
 /// Five operations, and nothing else of the world reaches an algorithm:
 ///   like<T>(x)      a work vector like x; its memory is released in the order of the space
 ///   fuse(space,...) statements in order; reductions come back as scalars of the space, one number per item
-///   map(f, s...)    f on scalars, per item, where they live
+///   map(f, s...)    f on scalars, per item, where they live; a pack of results becomes a pack of scalars
 ///   peek(s)         the numbers of a scalar, one per item, possibly of some calls ago (none while there were too few)
 ///   finish()        now and exactly: the only synchronisation
 /// A scalar is a coefficient of expressions or an argument of `map`; it never converts and never compares.

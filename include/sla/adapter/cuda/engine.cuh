@@ -57,10 +57,10 @@ __global__ void __launch_bounds__(block_threads) fold_kernel(__grid_constant__ T
 }
 
 /// The kernel of `map(f, scalars...)`: one thread per item.
-template <class F, class R, class... A>
-__global__ void __launch_bounds__(block_threads) map_kernel(F f, R* out, index_t count, A... argument) {
+template <class F, class Place, class... A>
+__global__ void __launch_bounds__(block_threads) map_kernel(F f, Place place, index_t count, A... argument) {
   index_t const k = index_t(blockIdx.x) * block_threads + threadIdx.x;
-  if (k < count) out[k] = f(detail::item_value(argument, k)...);
+  if (k < count) detail::put_result(place, k, f(detail::item_value(argument, k)...));
 }
 
 /// Scalars and partial results in device memory. What is released may be given away again at once: its next owner writes
@@ -127,9 +127,9 @@ public:
     fold_kernel<<<unsigned(blocks), threads, 0, current_stream()>>>(target...);
     launched("the fold of a fuse");
   }
-  template <class F, class R, class... A>
-  void map(F const& f, R* out, index_t count, A const&... argument) {
-    map_kernel<<<unsigned((count + threads - 1) / threads), threads, 0, current_stream()>>>(f, out, count, argument...);
+  template <class F, class Place, class... A>
+  void map(F const& f, Place const& place, index_t count, A const&... argument) {
+    map_kernel<<<unsigned((count + threads - 1) / threads), threads, 0, current_stream()>>>(f, place, count, argument...);
     launched("map");
   }
 

@@ -14,9 +14,9 @@ namespace sla::cuda {
 inline constexpr int block_threads = 256, slot_bytes = 16;
 /// Threads that exchange registers.
 inline constexpr int warp_threads = 32;
-/// The most blocks of a pass, several waves of a large device: a number of the frame alone, so that the order of
-/// reductions, and with it every bit of the result, is that of any other run.
-inline constexpr index_t most_blocks = 4096;
+/// The most blocks of a pass, several waves of a large device, and how many of one tile each fill it: numbers of the frame alone,
+/// so that the order of reductions, and with it every bit of the result, is that of any other run.
+inline constexpr index_t most_blocks = 4096, filling_blocks = 1024;
 
 /// A block on the device. A region runs once per thread; what a thread keeps between regions is a `local`.
 struct device_block {
@@ -44,6 +44,12 @@ struct device_block {
     __syncthreads();
 #endif
   }
+  /// For the threads of each warp alone.
+  SLA_HD void sync_warp() const {
+#ifdef __CUDA_ARCH__
+    __syncwarp();
+#endif
+  }
 };
 
 /// A block on the host, for tests: a region runs for one thread after the other, so a sync has nothing to wait for.
@@ -65,6 +71,7 @@ struct simulated_block {
     for (int t = 0; t < Threads; ++t) f(t);
   }
   void sync() const {}
+  void sync_warp() const {}
 };
 
 #ifdef __CUDA_ARCH__
@@ -123,7 +130,7 @@ struct pass_grid {
 
 /// The grid of a frame. With right-hand sides, neighbouring threads take neighbouring ones, which lie side by side, of the
 /// same row, whose entries they read together: a row is then cut between no more threads than a warp has left. Each packed system
-/// gets as many blocks as the largest.
+/// gets as many blocks as the largest. A device once filled, a block takes four tiles: what it does once costs as much as a tile.
 inline pass_grid share(frame f, int threads, int width, packed_rows packed = {}) {
   pass_grid g{f, 0, 1, 0, 0, 0, 1, width, packed};
   if (f.total() == 0) return g;
@@ -133,7 +140,8 @@ inline pass_grid share(frame f, int threads, int width, packed_rows packed = {})
   g.per_tile = threads / g.across;
   g.tiles = (g.lines + g.per_tile - 1) / g.per_tile;
   g.chunks = (f.rhs + g.across - 1) / g.across;
-  g.parts = (std::max)(index_t(1), (std::min)(g.tiles, most_blocks / (f.batch * g.chunks)));
+  index_t const items = f.batch * g.chunks, blocks = (std::clamp)(items * g.tiles / 4, filling_blocks, most_blocks);
+  g.parts = (std::max)(index_t(1), (std::min)(g.tiles, blocks / items));
   return g;
 }
 

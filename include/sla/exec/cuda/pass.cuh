@@ -126,15 +126,19 @@ SLA_HD void fold_block(Block const& block, int lines, int across, typename Block
   block.each_thread([&](int t) { values[t] = folded[t]; });
   int half = 1;
   while (half < lines) half *= 2;
+  bool in_warp = false;  // do the threads that are left sit in one warp?
   for (half /= 2; half > 0; half /= 2) {
-    block.sync();
+    if (in_warp)
+      block.sync_warp();
+    else
+      block.sync();
+    in_warp = half * across <= warp_threads;
     block.each_thread([&](int t) {
       int const line = t / across;
       if (line < half && line + half < lines) Monoid::fold(values[t], values[t + half * across]);
     });
   }
-  block.sync();
-  block.each_thread([&](int t) { folded[t] = values[t]; });
+  block.each_thread([&](int t) { folded[t] = values[t]; });  // each has written its own
 }
 
 /// Where the partial result of thread t's right-hand side belongs, among [item][part]; -1: nowhere.

@@ -114,7 +114,7 @@ private:
 };
 
 /// The space of an algorithm, for vectors of one frame. `lag`: how many calls late `peek` answers; results do not depend on
-/// it, bit for bit. Besides what launcher.cuh asks for, Engine supplies map(f, out, count, argument...), finish(),
+/// it, bit for bit. Besides what launcher.cuh asks for, Engine supplies map(f, place, count, argument...), finish(),
 /// read(from, to, bytes), write(from, to, bytes), and a `late_copies` with exchange(from, bytes) and forget().
 template <class Engine>
 class basic_space : public space_base<Engine> {
@@ -150,8 +150,8 @@ public:
   auto map(F const& f, A const&... a) {
     static_assert(std::is_trivially_copyable_v<F>, "sla: map(f, s...): f is a trivially copyable functor for host and device");
     using R = decltype(f(detail::item_value(detail::map_argument(a), 0)...));
-    scalar<R> out(this->engine_.template take<R>(items()), items());
-    if (items() > 0) this->engine_.map(f, out.data(), items(), detail::map_argument(a)...);
+    auto out = detail::results_of_map<R>([&]<class T>(std::type_identity<T>) { return scalar<T>(this->engine_.template take<T>(items()), items()); });
+    if (items() > 0) this->engine_.map(f, detail::place_of_results(out), items(), detail::map_argument(a)...);
     return out;
   }
 
