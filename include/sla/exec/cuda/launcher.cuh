@@ -71,7 +71,7 @@ public:
       unsigned mask = 0;
       auto flush = [&](bool is_last = false) {
         if (mask == 0) return;
-        if (!is_last || !fold_with(statements, rooms, items, [&](index_t numbers, auto const& targets) {
+        if (!is_last || g.blocks() > filling_blocks || !fold_with(statements, rooms, items, [&](index_t numbers, auto const& targets) {
               engine_.pass_and_fold(g, mask, numbers, targets, place(detail::part<N>(statements), detail::part<N>(rooms), g)...);
             }))
           engine_.pass(g, mask, place(detail::part<N>(statements), detail::part<N>(rooms), g)...);
@@ -102,7 +102,8 @@ public:
   }
 
 private:
-  /// So many numbers are made by the last block of a pass: more wait for blocks of their own.
+  /// So many numbers are made by the last block of a short pass. More wait for blocks of their own, and a long pass is slowed by
+  /// the registers of its fold more than by a launch.
   static constexpr index_t most_folded_inside = 8;
 
   template <class R>
