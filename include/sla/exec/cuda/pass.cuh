@@ -263,10 +263,12 @@ SLA_HD void fold_body(Block const& block, Target const&... target) {
   index_t n = block.index;
   ((fold_one(block, n, target), n -= target.count()), ...);
 }
+/// The same for a pack of targets.
 template <class Block, class... Target, std::size_t... N>
 SLA_HD void fold_all(Block const& block, detail::pack<Target...> const& targets, std::index_sequence<N...>) {
   fold_body(block, detail::part<N>(targets)...);
 }
+/// The same, its targets counted.
 template <class Block, class... Target>
 SLA_HD void fold_all(Block const& block, detail::pack<Target...> const& targets) {
   fold_all(block, targets, std::index_sequence_for<Target...>{});
