@@ -100,8 +100,11 @@ TEST_CASE("bad input") {
   auto const b = ones<double>(9);
   CHECK_THROWS_WITH(eliminate(A, b, std::vector{1, 9}, 0.0), ContainsSubstring("index 1 is 9"));
   CHECK_THROWS_WITH(eliminate(A, b, std::vector{4, 1, 4}, 0.0), ContainsSubstring("row 4 is fixed twice, at places 0 and 2"));
-  CHECK_THROWS_AS(eliminate(A, b, std::vector{4, 1}, ones<double>(3)), shape_error);
-  CHECK_THROWS_AS(eliminate(A, ones<double>(8), std::vector{4, 1}, 0.0), shape_error);
+  CHECK_THROWS_WITH(eliminate(A, b, std::vector{4, 1}, ones<double>(3)),
+                    "eliminate(A, b, fixed, values): values has 3 elements for 2 fixed rows; give one for each, or one number for all");
+  CHECK_THROWS_WITH(eliminate(A, ones<double>(8), std::vector{4, 1}, 0.0),
+                    "eliminate(A, b, fixed, values): b has 8 elements for 9 rows of A; give one for each");
+  CHECK_THROWS_AS(eliminate(A, 2.0 * ones<double>(8), std::vector{4, 1}, 0.0), shape_error);
   CHECK_THROWS_AS(eliminate(rows(A, 0, 5), b, std::vector{1}, 0.0), shape_error);
 }
 

@@ -242,6 +242,8 @@ auto scale_cols(A&& a, X&& x) {
 template <class A, class B>
   requires(Performs<op::masked, A const&, B const&> && Performs<op::masked, B const&, A const&>)
 auto multiply_elements(A const& a, B const& b) {
+  if (a.rows() != b.rows() || a.cols() != b.cols())
+    throw shape_error(text("multiply_elements(A, B): A is ", a.rows(), " x ", a.cols(), ", B is ", b.rows(), " x ", b.cols(), "; they need equal extents"));
   auto const left = masked(a, b);
   auto const right = masked(b, a);
   if (left.shape().batch_count() != right.shape().batch_count())

@@ -26,6 +26,13 @@ sparse_tensor<T> placing(Fixed const& fixed, index_t rows) {
   std::iota(number.begin(), number.end(), index_t(0));
   return from_triplets<T>(rows, chosen.count, chosen.list, number, std::vector<T>(number.size(), T(1)));
 }
+/// Errors: shape_error, if a vector has not `count` elements.
+template <class V>
+void require_one_each(V const& v, index_t count, char const* name, char const* what) {
+  if constexpr (requires { v.extents().total(); })
+    if (v.extents().total() != count)
+      throw shape_error(text("eliminate(A, b, fixed, values): ", name, " has ", v.extents().total(), " elements for ", count, ' ', what));
+}
 /// The real numbers of a sparse tensor, traced or not.
 template <class A>
 struct real_of_scalars {
@@ -51,6 +58,8 @@ auto eliminate(A const& a, B const& b, Fixed const& fixed, V const& values) {
   if constexpr (plain) {
     using R = typename detail::real_of_scalars<A>::type;
     auto const place = detail::placing<R>(fixed, a.rows());
+    detail::require_one_each(b, a.rows(), "b", "rows of A; give one for each");
+    detail::require_one_each(values, place.cols(), "values", "fixed rows; give one for each, or one number for all");
     vector<R> const is_fixed = place * ones<R>(place.cols());
     vector<R> const is_free = R(1) - is_fixed;
     auto const known = [&] {

@@ -26,7 +26,7 @@ public:
 
   /// Errors: shape_error, if there is no system.
   template <class S2, class F2>
-  explicit sparse_list(std::vector<sparse_tensor<T, S2, F2>> const& systems) : packed_(block_diagonal(systems)) {
+  explicit sparse_list(std::vector<sparse_tensor<T, S2, F2>> const& systems) : packed_(block_diagonal(some(systems))) {
     static_assert(!S::is_batched, "sla: sparse_list: its systems have no batch axes; a batch in one pattern is one tensor");
     std::vector<index_t> rows{0}, cols{0};
     for (auto const& a : systems) {
@@ -102,6 +102,11 @@ public:
   }
 
 private:
+  template <class Systems>
+  static Systems const& some(Systems const& systems) {
+    if (systems.empty()) throw shape_error("sparse_list: a list of no systems; it has at least one");
+    return systems;
+  }
   packed_type systems_of(index_t first, index_t last) const {
     return sla::cols(sla::rows(packed_, first_row(first), first_row(last)), first_col(first), first_col(last));
   }
