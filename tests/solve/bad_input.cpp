@@ -6,8 +6,10 @@
 #include <vector>
 
 #include <sla/solve/krylov/cg.hpp>
+#include <sla/solve/krylov/fgmres.hpp>
 #include <sla/solve/linear.hpp>
 #include <sla/solve/precond/ilu0.hpp>
+#include <sla/solve/precond/inner.hpp>
 #include <sla/solve/precond/jacobi.hpp>
 #include <sla/tensor/problems.hpp>
 
@@ -52,10 +54,22 @@ TEST_CASE("NaN and infinity are named with their place, in A and in b") {
   CHECK_THROWS_WITH(sla::prepare(K, sla::cg{}), ContainsSubstring("in block entry 2"));
 }
 
-TEST_CASE("tolerances below zero are refused") {
+TEST_CASE("tolerances and limits that make no sense are refused, by every method before it is set up") {
   auto const b = sla::ones<double>(16);
-  CHECK_THROWS_WITH(sla::solve(A, b, sla::cg{.rtol = -1}), ContainsSubstring("cg{.rtol = -1"));
-  CHECK_THROWS_AS(sla::try_solve(A, b, sla::cg{.atol = not_a_number}), sla::value_error);
+  CHECK_THROWS_WITH(sla::solve(A, b, sla::cg{.rtol = -1}), ContainsSubstring("cg{.rtol = -1}"));
+  CHECK_THROWS_WITH(sla::solve(A, b, sla::cg{1}), "cg{.rtol = 1}: a relative tolerance is at least 0 and less than 1, as in cg{.rtol = 1e-8}; the number of "
+                                                  "iterations is .max_iterations");
+  CHECK_THROWS_WITH(sla::try_solve(A, b, sla::cg{.atol = not_a_number}), ContainsSubstring("cg{.atol = nan}: a tolerance of |b - A x| is a number from 0 on"));
+  CHECK_THROWS_WITH(sla::try_solve(A, b, sla::bicgstab{.atol = infinity}), ContainsSubstring("bicgstab{.atol = inf}"));
+  CHECK_THROWS_WITH(sla::try_solve(A, b, sla::minres{.max_iterations = -3}), ContainsSubstring("minres{.max_iterations = -3}: a limit is a number from 0 on"));
+  CHECK_THROWS_WITH(sla::try_solve(A, b, sla::gmres{.restart = 0}), ContainsSubstring("gmres{.restart = 0}: from 1 to 32"));
+  CHECK_THROWS_WITH(sla::try_solve(A, b, sla::automatic{.rtol = 2}), ContainsSubstring("automatic{.rtol = 2}"));
+  CHECK_THROWS_WITH(sla::with({.max_iterations = -1}, [&] { return sla::solve(A, b); }), ContainsSubstring("{.max_iterations = -1}"));
+  CHECK_THROWS_WITH(sla::solve(A, b, sla::lu<>{{.rtol = not_a_number}}), ContainsSubstring("lu{.rtol = nan}"));
+  CHECK_THROWS_WITH(sla::prepare(without_diagonal(9), sla::cg{.rtol = 2}, sla::ilu0{}), ContainsSubstring("cg{.rtol = 2}"));
+  CHECK_THROWS_WITH(sla::solve(A, b, sla::fgmres{}, sla::inner(sla::gmres{.rtol = 1})), ContainsSubstring("gmres{.rtol = 1}"));
+  auto const [x, report] = sla::try_solve(A, b, sla::cg{.rtol = 0, .max_iterations = 0});  // these make sense: how large is |b|?
+  CHECK((report.reason() == sla::reason::iteration_limit && report.residual() == 1));
 }
 
 TEST_CASE("a right-hand side whose squared norm leaves the range of double is named, never converged") {

@@ -130,6 +130,30 @@ TEST_CASE_METHOD(fixture, "defaults have a scope") {
   CHECK(sla::cg{}.rtol == 1e-8);
 }
 
+TEST_CASE_METHOD(fixture, "the observer of `with` sees the solves inside of it, whenever they were prepared, and none after it") {
+  for (bool const automatic : {false, true}) {
+    int seen = 0;
+    auto const calls = [&](auto const& f) { return seen = 0, f(), seen; };
+    auto const counting = sla::stop_rule{.rtol = 1e-6, .watch = [&seen](auto const&) { return ++seen, true; }};
+    auto const check = [&](auto const& make) {
+      auto const outside = make();
+      auto const inside = sla::with(counting, make);
+      CHECK(calls([&] { (void)inside.solve(b); }) == 0);
+      CHECK(calls([&] { (void)outside.solve(b); }) == 0);
+      int const all = calls([&] { sla::with(counting, [&] { (void)outside.solve(b); }); });
+      CHECK(all > 0);
+      CHECK(calls([&] { sla::with(counting, [&] { (void)inside.solve(b); }); }) > 0);
+      CHECK(calls([&] { (void)outside.solve(b); }) == 0);  // of the rungs that were set up inside, too
+      CHECK(calls([&] { (void)outside.solve_transpose(b); }) == 0);
+    };
+    if (automatic)
+      check([&] { return sla::prepare(A); });
+    else
+      check([&] { return sla::prepare(A, sla::cg{}, sla::jacobi{}); });
+  }
+  CHECK(sla::with({.rtol = 1e-4}, [&] { return sla::prepare(A, sla::cg{}); }).try_solve(b).report.rtol == 1e-4);  // tolerances are kept
+}
+
 TEST_CASE_METHOD(fixture, "a solve begins where it is told") {
   auto const x = sla::solve(A, b, sla::cg{.rtol = 1e-10});
   auto const again = sla::try_solve(A, b, sla::cg{.rtol = 1e-8}, sla::initial_guess(x));

@@ -151,7 +151,7 @@ class engine<A, automatic, none> {
   using rung_engine = std::shared_ptr<engine<A, Method, P>>;
 
 public:
-  engine(A const& a, automatic const& method, none const&) : rule_{method.rtol, method.atol} { look_at(a); }
+  engine(A const& a, automatic const& method, none const&) : rule_{sensible(method).rtol, method.atol, default_rule().max_iterations, {}} { look_at(a); }
 
   template <class V, class... Options>
   solution<V> solve(A const& a, V const& b, Options const&... options) const {

@@ -262,7 +262,7 @@ template <factorization Kind>
 struct refinement {
   double rtol = default_rule().rtol, atol = default_rule().atol;
   int max_iterations = default_rule().max_iterations;
-  observer watch = default_rule().watch;
+  observer watch = {};
 
   using method_tag = void;
   static constexpr char const* name = detail::name_of(Kind);

@@ -148,8 +148,6 @@ template <class Space, class A, class V>
 void drive(Space& space, method_run<Space, V> const& run, stop_rule rule, A const& a, V const& b, V& x, bool guessed, bool history, report& out) {
   using Real = squared_norm_t<Space, V>;
   using T = typename V::value_type;
-  if (!(rule.rtol >= 0 && rule.atol >= 0))
-    throw value_error(text(out.method, "{.rtol = ", rule.rtol, ", .atol = ", rule.atol, "}: tolerances are numbers from 0 on"));
   typename recorded_stop<Space, Real>::record last;
   std::optional<Real> before;
   std::optional<V> left, correction;

@@ -192,7 +192,7 @@ solution<V> call(A const& a, Method const& method, M const& m, V const& b, repor
         return where.make(World::layout(a, b));
     }();
     method_run<decltype(space), V> const run = [&](auto const& make_stop, V const& of, V& to) { return method.run(space, a, m, of, to, make_stop); };
-    drive(space, run, {method.rtol, method.atol, method.max_iterations, method.watch}, a, b, x, guessed, has_history<Options...>, out);
+    drive(space, run, {method.rtol, method.atol, method.max_iterations, method.watch ? method.watch : default_rule().watch}, a, b, x, guessed, has_history<Options...>, out);
     if constexpr (requires { m.failure(index_t()); }) name_failures(m, out);
     if constexpr (wants_hermitian<Method>)
       if (!out.converged() && out.reason() != reason::stopped && out.choice.empty()) out.choice = found_asymmetry(space, a, b, x, Method::name);
@@ -232,7 +232,7 @@ class engine {
 
 public:
   engine(A const& a, Method const& method, P const& p)
-      : method_(method), name_(name_of(p)), start_(seconds_now()), m_(refusing([&] { return World::setup(p, a); })), found_({nullptr, seconds_now() - start_}) {}
+      : method_(sensible(method)), name_(name_of(p)), start_(seconds_now()), m_(refusing([&] { return World::setup(p, a); })), found_({nullptr, seconds_now() - start_}) {}
 
   template <class V, class... Options>
   solution<V> solve(A const& a, V const& b, Options const&... options) const {

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/error.hpp>
+
 namespace sla {
 
 /// Why a solve ended, after the model of PETSc's KSPConvergedReason.
@@ -50,7 +52,8 @@ struct progress {
   int iterations;
   double residual;  ///< estimated |r| / |b|
 };
-/// Called once per iteration with one progress per item; false stops the solve.
+/// Called once per iteration with one progress per item; false stops the solve. A method that has none takes that of `with`, if
+/// the solve is inside of one: it is kept by no prepared solver.
 using observer = std::function<bool(std::vector<progress> const&)>;
 
 struct stop_rule;
@@ -69,7 +72,8 @@ inline stop_rule& default_rule() {
   return rule;
 }
 
-/// f() with other defaults: `with({.rtol = 1e-12}, [&] { return solve(A, b, cg{}); })`. They end with the call, whatever happens.
+/// f() with other defaults: `with({.rtol = 1e-12}, [&] { return solve(A, b, cg{}); })`. They end with the call, whatever happens; a
+/// method that is prepared inside keeps the tolerances and the limit, not the observer, which is that of the solve.
 /// They are those of this thread, and of the ranks of a threads::run that it calls, but for the observer: give each rank its own.
 /// Threads that you start begin with the library's.
 template <class F>
@@ -81,5 +85,20 @@ decltype(auto) with(stop_rule const& rule, F&& f) {
   default_rule() = rule;
   return std::forward<F>(f)();
 }
+
+namespace detail {
+/// The options of a method, if their numbers make sense. Errors: value_error that names the one which makes none.
+template <class Method>
+Method const& sensible(Method const& m) {
+  auto const given = [](char const* option, auto value) { return text(Method::name, "{.", option, " = ", value, "}: "); };
+  if (!(m.rtol >= 0 && m.rtol < 1))
+    throw value_error(given("rtol", m.rtol) + text("a relative tolerance is at least 0 and less than 1, as in ", Method::name,
+                                                   "{.rtol = 1e-8}; the number of iterations is .max_iterations"));
+  if (!(m.atol >= 0 && m.atol - m.atol == 0)) throw value_error(given("atol", m.atol) + "a tolerance of |b - A x| is a number from 0 on; 0 leaves it to .rtol");
+  if constexpr (requires { m.max_iterations; })
+    if (m.max_iterations < 0) throw value_error(given("max_iterations", m.max_iterations) + "a limit is a number from 0 on, such as 10000");
+  return m;
+}
+} // namespace detail
 
 } // namespace sla

@@ -40,7 +40,7 @@ struct no_number {
 struct bicgstab {
   double rtol = default_rule().rtol, atol = default_rule().atol;
   int max_iterations = default_rule().max_iterations;
-  observer watch = default_rule().watch;
+  observer watch = {};
 
   using method_tag = void;
   static constexpr char const* name = "bicgstab";

@@ -15,7 +15,7 @@ struct basic_gmres {
   int restart = Capacity < 30 ? Capacity : 30;
   double rtol = default_rule().rtol, atol = default_rule().atol;
   int max_iterations = default_rule().max_iterations;
-  observer watch = default_rule().watch;
+  observer watch = {};
 
   using method_tag = void;
   static constexpr char const* name = "gmres";

@@ -93,7 +93,7 @@ struct inner_iteration {
   auto setup(sparse_tensor<T, S, F> const& A) const {
     static_assert(S::block_rows == S::block_cols, "sla: inner wants a square matrix: square blocks too");
     auto m = preconditioner.setup(A);
-    return applied_inner<sparse_tensor<T, S, F>, Method, decltype(m)>(A, method, std::move(m));
+    return applied_inner<sparse_tensor<T, S, F>, Method, decltype(m)>(A, detail::sensible(method), std::move(m));
   }
 };
 
