@@ -31,6 +31,7 @@ TEST_CASE("BiCGStab and GMRES on ranks, with every preconditioner") {
   check(A, bicgstab{.rtol = 1e-9}, ilu0{});
   check(A, gmres{.rtol = 1e-9}, jacobi{});
   check(A, gmres{.rtol = 1e-9}, ilu0{});
+  check(A, gmres{.rtol = 1e-9}, ilut{});
 }
 
 TEST_CASE("flexible GMRES on ranks, each with an inner iteration of its own block") {

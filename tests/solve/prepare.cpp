@@ -8,6 +8,7 @@
 #include <sla/solve/precond/block_jacobi.hpp>
 #include <sla/solve/precond/chebyshev.hpp>
 #include <sla/solve/precond/ilu0.hpp>
+#include <sla/solve/precond/ilut.hpp>
 #include <sla/solve/precond/inner.hpp>
 #include <sla/solve/precond/jacobi.hpp>
 #include <sla/solve/precond/schwarz.hpp>
@@ -160,6 +161,7 @@ TEST_CASE("prepared solvers, factors and preconditioners that were moved from sa
 
   moved_preconditioner(sla::factor<sla::factorization::lu>{});
   moved_preconditioner(sla::ilu0{});
+  moved_preconditioner(sla::ilut{});
   moved_preconditioner(sla::block_jacobi{.size = 2});
   moved_preconditioner(sla::chebyshev{});
   moved_preconditioner(sla::schwarz(sla::ilu0{}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Preconditioners that sweep over the two triangles of a matrix, or one and its adjoint: what ilu0, ic0 and ssor share. What
+// Preconditioners that sweep over the two triangles of a matrix, or one and its adjoint: what ilu0, ic0 and ssor share, and the sweeps of ilut. What
 // each of them puts into the triangles is its own; the node that waits for the whole of r is in solve/precond/sweep.hpp.
 #pragma once
 

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// ILUT against the algorithm on dense arrays, and against LU where nothing is dropped: complex numbers, blocks in batches, adjoints,
+// scales of rows, new values, bad input; fewer iterations than ILU(0).
+#include "catch.hpp"
+
+#include <complex>
+
+#include <sla/solve/krylov/bicgstab.hpp>
+#include <sla/solve/krylov/gmres.hpp>
+#include <sla/solve/linear.hpp>
+#include <sla/solve/list.hpp>
+#include <sla/solve/precond/ilu0.hpp>
+#include <sla/solve/precond/ilut.hpp>
+#include <sla/solve/precond/schwarz.hpp>
+#include <sla/tensor/matrix_market.hpp>
+#include <sla/tensor/problems.hpp>
+
+#include "data.hpp"
+#include "suites/dense.hpp"
+
+namespace test_ilut {
+
+using namespace sla;
+using Catch::Matchers::ContainsSubstring;
+using complex_t = std::complex<double>;
+
+namespace {
+/// Of an n x n matrix the product L U of algorithm 10.6, entry by entry, with zeros for what is dropped; and how many are kept.
+template <class T>
+std::pair<std::vector<T>, index_t> dense_ilut(std::vector<T> const& a, index_t n, double tolerance, index_t fill) {
+  std::vector<T> L(a.size()), U(a.size());
+  index_t kept = 0;
+  for (index_t i = 0; i < n; ++i) {
+    auto const at = [n](auto& m, index_t r, index_t c) -> auto& { return m[std::size_t(r * n + c)]; };
+    std::vector<T> w(a.begin() + i * n, a.begin() + (i + 1) * n), l(static_cast<std::size_t>(n));
+    double norm = 0;
+    for (T v : w) norm += std::norm(v);
+    norm = std::sqrt(norm);
+    for (index_t k = 0; k < i; ++k) {
+      T& v = w[std::size_t(k)];
+      if (std::abs(v) < tolerance * norm) v = 0;
+      l[std::size_t(k)] = v / at(U, k, k);
+      for (index_t j = k + 1; j < n; ++j) w[std::size_t(j)] -= l[std::size_t(k)] * at(U, k, j);
+    }
+    for (index_t j = i + 1; j < n; ++j)
+      if (std::abs(w[std::size_t(j)]) < tolerance * norm) w[std::size_t(j)] = 0;
+    auto const among_largest = [&](index_t j, index_t first, index_t last) {
+      index_t larger = 0;
+      for (index_t c = first; c < last; ++c) larger += std::abs(w[std::size_t(c)]) > std::abs(w[std::size_t(j)]);
+      return w[std::size_t(j)] != T(0) && larger < fill;
+    };
+    for (index_t j = 0; j < i; ++j)
+      if (among_largest(j, 0, i)) at(L, i, j) = l[std::size_t(j)], ++kept;
+    for (index_t j = i + 1; j < n; ++j)
+      if (among_largest(j, i + 1, n)) at(U, i, j) = w[std::size_t(j)], ++kept;
+    at(L, i, i) = 1, at(U, i, i) = w[std::size_t(i)], ++kept;
+  }
+  return {oracle::product(L, U.data(), 1, n, n, n), kept};
+}
+/// An unsymmetric matrix whose entries all differ in size.
+template <class T>
+sparse_tensor<T> uneven(index_t n, std::uint64_t seed) {
+  auto A = cast<T>(problems::convection_diffusion<double>({n, n - 1}, {3.0, 1.0}));
+  auto const noise = random<double>(A.nnz(), seed);
+  for (index_t s = 0; s < A.nnz(); ++s) {
+    A.values()[s] *= T(0.7 + 0.2 * noise[s]);
+    if constexpr (is_complex<T>) A.values()[s] *= std::polar(real_t<T>(1), real_t<T>(0.5 * noise[s]));
+  }
+  return A;
+}
+template <class A, class B>
+double difference(A const& a, B const& b) {
+  return norm_inf(a - b);
+}
+/// <M x, y> = <x, M^H y>
+template <class M, class V>
+void check_adjoint(M const& m, V const& x, V const& y, double rounding = 1e-12) {
+  V const mx = m * x, hy = m.adjoint() * y;
+  auto const left = eval(dot(mx, y)), right = eval(dot(x, hy));
+  CHECK(std::abs(left - right) <= rounding * double(norm(mx)) * double(norm(y)));
+}
+template <class A, class P>
+report solved(A const& a, P const& p) {
+  auto const b = random<typename A::value_type>(a.rows(), 3);
+  auto [x, r] = try_solve(a, b, gmres{.rtol = 1e-9, .max_iterations = 2000}, p);
+  CAPTURE(r);
+  CHECK(r.converged());
+  return r;
+}
+} // namespace
+
+TEMPLATE_TEST_CASE("ilut is the algorithm on dense arrays", "", double, complex_t) {
+  auto const A = uneven<TestType>(6, 1);
+  index_t const n = A.rows();
+  auto const units = oracle::units<TestType>(1, n);
+  matrix<TestType> unit({n, n});
+  std::copy(units.begin(), units.end(), unit.begin());
+  for (double const tolerance : {0.0, 1e-3, 1e-2, 1e-1})
+    for (int const fill : {0, 1, 3, 5, 30}) {
+      auto const M = ilut{.drop_tolerance = tolerance, .fill = fill}.setup(A);
+      auto const [LU, kept] = dense_ilut(oracle::dense(A), n, tolerance, fill);
+      matrix<TestType> const columns = M * unit;
+      CAPTURE(tolerance, fill);
+      CHECK(oracle::distance(columns, oracle::solution(LU, units, n)) < 1e-12);
+      CHECK(M.entries() == kept);
+      check_adjoint(M, random<TestType>(n, 2), random<TestType>(n, 3));
+    }
+}
+
+TEST_CASE("ilut that drops nothing is LU: one iteration, and fill and tolerance bound the entries") {
+  auto const A = uneven<double>(9, 4);
+  ilut const whole{.drop_tolerance = 0, .fill = int(A.rows())};
+  auto const M = whole.setup(A);
+  auto const x = random<double>(A.rows(), 1);
+  CHECK(difference(eval(M * eval(A * x)), x) < 1e-12);
+  CHECK(difference(eval(M.adjoint() * eval(adjoint(A) * x)), x) < 1e-12);
+  CHECK(solved(A, whole).iterations() == 1);
+  auto const s = prepare(A, bicgstab{.rtol = 1e-10}, whole);
+  CHECK(s.try_solve_transpose(x).report.iterations() == 1);
+
+  index_t before = M.entries();
+  for (int const fill : {5, 3, 1, 0}) {
+    index_t const entries = ilut{.drop_tolerance = 0, .fill = fill}.setup(A).entries();
+    CHECK(entries <= A.rows() * (2 * fill + 1));
+    CHECK(std::exchange(before, entries) > entries);
+  }
+  before = M.entries();
+  for (double const tolerance : {1e-4, 1e-2, 1e-1}) {
+    index_t const entries = ilut{.drop_tolerance = tolerance, .fill = 100}.setup(A).entries();
+    CHECK(std::exchange(before, entries) > entries);
+  }
+}
+
+TEST_CASE("ilut of blocks in batches: each item has a pattern of its own") {
+  auto const A = to_blocks<2, 2>(uneven<double>(6, 5));
+  auto B = A;
+  for (index_t n = 0; n < B.values().size(); ++n) B.values()[n] *= n % 3 == 0 ? 0.2 : 1.0;
+  for (index_t d : diagonal_positions(A.pattern())) B.values()[d * 4] += 5, B.values()[d * 4 + 3] += 5;
+  auto C = stack_batch(A, B);
+  using V = tensor<double, Extents<2, dyn, 2, dyn>>;
+  using W = tensor<double, Extents<dyn, 2, dyn>>;
+  index_t const n = A.rows();
+  V const x = random<double, Extents<2, dyn, 2, dyn>>({2, n, 2, 3}, 3), b = C * x;
+  CHECK(difference(V(ilut{.drop_tolerance = 0, .fill = 100}.setup(C) * b), x) < 1e-12);
+
+  ilut const some{.drop_tolerance = 0.05, .fill = 2};
+  auto M = some.setup(C);
+  check_adjoint(M, x, b);
+  auto const first = some.setup(A), second = some.setup(B);
+  CHECK(first.entries() != second.entries());
+  CHECK(M.entries() == first.entries() + second.entries());
+  auto const same_as_items = [&] {
+    V const z = M * b;
+    index_t const half = b.size() / 2;
+    for (index_t k = 0; k < 2; ++k) {
+      W r({n, 2, 3});
+      std::copy_n(b.begin() + k * half, half, r.begin());
+      W const one = (k == 0 ? first : second) * r;
+      CHECK(std::equal(one.begin(), one.end(), z.begin() + k * half));
+    }
+  };
+  same_as_items();
+  auto turned = stack_batch(B, A);
+  M.update(turned);
+  CHECK(std::as_const(M).entries() == first.entries() + second.entries());
+  M.update(C);
+  same_as_items();
+}
+
+TEST_CASE("the scale of a row changes nothing of ilut but the scale") {
+  auto const A = uneven<double>(8, 6);
+  auto d = ones<double>(A.rows());
+  for (index_t i = 0; i < d.size(); ++i) d[i] = std::ldexp(1.0, int(i * 37 % 400) - 200);
+  auto const r = random<double>(A.rows(), 1);
+  ilut const some{.drop_tolerance = 0.02, .fill = 4};
+  vector<double> const z = some.setup(A) * r, scaled = some.setup(scale_rows(A, d)) * eval(d * r);
+  CHECK(difference(z, scaled) == 0);
+  auto const f = cast<float>(A);  // and numbers keep their precision
+  auto const M = some.setup(f);
+  static_assert(std::same_as<decltype(M)::value_type, float>);
+  CHECK(difference(vector<float>(M * cast<float>(r)), z) < 1e-4 * double(norm_inf(z)));
+  check_adjoint(M, cast<float>(r), cast<float>(z), 1e-5);
+}
+
+TEST_CASE("ilut takes fewer iterations than ilu0") {
+  auto const A = problems::convection_diffusion<double>({60, 60}, {0.05, 0.02});
+  auto const by_ilut = solved(A, ilut{}), by_ilu0 = solved(A, ilu0{});
+  CHECK(by_ilut.iterations() * 2 < by_ilu0.iterations());
+  CHECK_THAT(by_ilut.preconditioner, ContainsSubstring("ilut, ") && ContainsSubstring(" x the entries of A"));
+  CHECK(solved(A, ilut{.drop_tolerance = 1e-5, .fill = 40}).iterations() * 2 < by_ilut.iterations());
+  CHECK(solved(A, schwarz(ilut{}, {.parts = 4})).preconditioner == "schwarz of ilut, 4 parts, overlap 1");
+  auto const B = read_matrix_market<double>(data("orsirr_1.mtx"));
+  CHECK(solved(B, ilut{}).iterations() < solved(B, ilu0{}).iterations());
+  auto const U = read_matrix_market<double>(data("utm300.mtx"));
+  CHECK_FALSE(try_solve(U, ones<double>(300), gmres{.max_iterations = 1000}, ilu0{}).report.converged());
+  CHECK(solved(U, ilut{}).iterations() < 200);
+  auto const C = read_matrix_market<complex_t>(data("young1c.mtx"));
+  CHECK(solved(C, ilut{.drop_tolerance = 1e-4, .fill = 40}).iterations() * 10 < solved(C, ilu0{}).iterations());
+}
+
+TEST_CASE("ilut names the row without a pivot, and options that make no sense") {
+  auto A = problems::poisson<double>({4, 4});
+  CHECK_THROWS_WITH(ilut{.drop_tolerance = -1}.setup(A), ContainsSubstring("ilut{.drop_tolerance = -1}"));
+  CHECK_THROWS_WITH(ilut{.drop_tolerance = std::nan("")}.setup(A), ContainsSubstring("at least 0 and less than 1"));
+  CHECK_THROWS_WITH(ilut{.drop_tolerance = 1}.setup(A), ContainsSubstring("less than 1"));
+  CHECK_THROWS_WITH(ilut{.fill = -1}.setup(A), ContainsSubstring("ilut{.fill = -1}"));
+  CHECK_THROWS_WITH(ilut{}.setup(rows(A, 0, 3)), "ilut: A is 3 x 16, and must be square");
+  CHECK_THROWS_AS(ilut{}.setup(A) * ones<double>(15), shape_error);
+
+  auto const b = ones<double>(16);
+  auto s = prepare(A, gmres{}, ilut{});
+  vector<double> const x = s.solve(b);
+  auto zero = A;
+  zero.values()[0] = 0;
+  CHECK_THROWS_WITH(s.update(zero), ContainsSubstring("ilut: zero pivot in row 0; permute rows"));
+  vector<double> const same = s.solve(b);
+  CHECK(std::equal(x.begin(), x.end(), same.begin()));
+  CHECK_THROWS_WITH(ilut{}.setup(stack_batch(A, zero)), ContainsSubstring("zero pivot in row 0 of batch item 1"));
+  zero.values()[0] = std::nan("");
+  CHECK_THROWS_WITH(ilut{}.setup(zero), ContainsSubstring("a number that is not finite in row 0"));
+  CHECK_THROWS_WITH(solve(zero, b, gmres{}, ilut{}), ContainsSubstring("A(0, 0) is nan"));
+
+  // A diagonal entry that is not stored may fill up; of a singular matrix the last one does not.
+  auto const bare = from_triplets<double>(2, 2, {0, 0, 1}, {0, 1, 0}, {2.0, 1.0, 1.0});
+  CHECK(difference(solve(bare, vector<double>{3.0, 1.0}, gmres{}, ilut{}), ones<double>(2)) < 1e-14);
+  auto const singular = from_triplets<double>(2, 2, {0, 0, 1, 1}, {0, 1, 0, 1}, {2.0, 1.0, 4.0, 2.0});
+  CHECK_THROWS_WITH(solve(singular, ones<double>(2), gmres{}, ilut{}), ContainsSubstring("ilut: zero pivot in row 1"));
+  auto const listed = try_solve(sparse_list(std::vector{singular, bare}), std::vector{ones<double>(2), ones<double>(2)}, gmres{}, ilut{}).report;
+  CHECK((listed.items[0].state == reason::setup_failed && listed.items[1].state == reason::converged));
+}
+
+} // namespace test_ilut
