@@ -7,8 +7,9 @@
 #include <sla/grad/entries.hpp>
 #include <sla/grad/gradient.hpp>
 #include <sla/grad/jvp.hpp>
+#include <sla/grad/slice.hpp>
 #include <sla/grad/sparse.hpp>
-#include <sla/solve/eliminate.hpp>
+#include <sla/solve/ordering.hpp>
 #include <sla/tensor/borrow.hpp>
 #include <sla/tensor/problems.hpp>
 
@@ -164,6 +165,16 @@ TEST_CASE("masks and products of entries") {
   auto const [value, g] = value_and_gradient([](auto const& a) { return sum(values(multiply_elements(a, a))); }, twice);
   CHECK(value == 25 + 4 + 64);
   CHECK(std::vector<double>(g.values().begin(), g.values().end()) == std::vector<double>{10, 4, 10, 16});
+}
+
+TEST_CASE("permuted vectors") {
+  auto const of = [](auto const&... x) { return std::tuple<decltype(x)...>(x...); };
+  std::vector<int> const p{3, 0, 4, 1, 2};
+  auto const A = example(5, 5, 20, 1);
+  auto const b = random<double>(5, 1);
+  gradient::check_dual([&](auto const& x) { return permuted(x, p); }, of(b));
+  gradient::check_dual([&](auto const& x) { return permuted(2.0 * x, p) * x; }, of(random<complex_t, Extents<dyn, 3>>({5, 3}, 2)));
+  gradient::check_dual([&](auto const& a, auto const& x) { return permuted(permuted(a, p) * permuted(x, p), inverse_permutation(p)); }, of(A, b));
 }
 
 TEST_CASE("systems with known unknowns") {

@@ -3,6 +3,8 @@
 #include <numeric>
 
 #include <sla/adapter/eigen.hpp>
+#include <sla/expr/norms.hpp>
+#include <sla/solve/direct.hpp>
 #include <sla/solve/ordering.hpp>
 #include <sla/tensor/block.hpp>
 #include <sla/tensor/cat.hpp>
@@ -95,6 +97,34 @@ TEST_CASE("approximate minimum degree keeps factors sparse, as Eigen's solvers d
   CHECK(amd(sparse_tensor<double>{}).empty());
   CHECK(permuted(to<Dia>(problems::poisson<double>({9})), amd(to<Dia>(problems::poisson<double>({9})))).nnz() == 25);
   CHECK_THROWS_AS(amd(rows(A, 0, 7)), shape_error);
+}
+
+TEST_CASE("vectors in the order of a permuted matrix, and back") {
+  auto const A = permuted(problems::convection_diffusion<double>({9, 7}, {1.0, 2.0}), shuffled(63, 5));
+  auto const p = rcm(A), back = inverse_permutation(p);
+  auto const b = random<double>(63, 1);
+  auto const c = permuted(b, p);
+  for (index_t k = 0; k < 63; ++k) CHECK(c[k] == b[p[std::size_t(k)]]);
+  vector<double> const x = lu(A).solve(b), y = lu(permuted(A, p)).solve(c);
+  CHECK(double(norm_inf(y - permuted(x, p))) < 1e-12 * double(norm_inf(x)));
+  CHECK(double(norm_inf(permuted(y, back) - x)) < 1e-12 * double(norm_inf(x)));
+  CHECK(double(norm(permuted(c, back) - b)) == 0);
+  CHECK(double(norm(permuted(2.0 * b, p) - 2.0 * c)) == 0);
+  CHECK(permuted(permuted(A, p), back).nnz() == A.nnz());
+  CHECK(double(norm(values(permuted(permuted(A, p), back) - A))) == 0);
+
+  // several right-hand sides of complex floats; the numbers of blocks
+  auto const Z = random<std::complex<float>, Extents<dyn, 3>>({63, 3}, 2);
+  tensor<std::complex<float>, Extents<dyn, 3>> const W = permuted(Z, p);
+  for (index_t k = 0; k < 63; ++k) CHECK((W(k, 0) == Z(p[std::size_t(k)], 0) && W(k, 2) == Z(p[std::size_t(k)], 2)));
+  auto const K = to_blocks<3, 3>(problems::poisson<double>({9, 7}));
+  auto const r = random<double, Extents<dyn, 3>>({21, 3}, 3);
+  auto const q = shuffled(21, 6);
+  CHECK(double(norm(permuted(K, q) * permuted(r, q) - permuted(eval(K * r), q))) < 1e-14);
+
+  CHECK_THROWS_WITH(permuted(b, {0, 1}), Catch::Matchers::ContainsSubstring("permuted: the permutation misses 2"));
+  CHECK_THROWS_WITH(permuted(ones<double>(3), {0, 1, 1}), Catch::Matchers::ContainsSubstring("permuted: the permutation has 1 twice"));
+  CHECK_THROWS_WITH(inverse_permutation({0, 2}), Catch::Matchers::ContainsSubstring("inverse_permutation(A, indices): index 1 is 2"));
 }
 
 } // namespace test_ordering

@@ -208,10 +208,18 @@ template <class A, class P = std::initializer_list<index_t>, class Q = std::init
 auto permuted(A const& a, P const& p, Q const& q) {
   return perform(op::select{}, a, detail::chosen_permutation(p, a.rows(), "permuted, rows"), detail::chosen_permutation(q, a.cols(), "permuted, columns"));
 }
-/// P A P^T: entry (k, l) is A(p[k], p[l]); a symmetric A stays symmetric.
+/// P A P^T: entry (k, l) is A(p[k], p[l]); a symmetric A stays symmetric. Vectors in that order, permuted(b, p), are in solve/ordering.hpp.
 template <class A, class P = std::initializer_list<index_t>>
 auto permuted(A const& a, P const& p) {
   return permuted(a, p, p);
+}
+/// The permutation that takes back what p did: permuted(permuted(A, p), inverse_permutation(p)) is A. Errors: as of `permuted`.
+template <class P = std::initializer_list<index_t>>
+std::vector<index_t> inverse_permutation(P const& p) {
+  auto const chosen = detail::chosen_permutation(p, index_t(std::size(p)), "inverse_permutation");
+  std::vector<index_t> out(chosen.list.size());
+  for (index_t k = 0; k < chosen.count; ++k) out[std::size_t(chosen[k])] = k;
+  return out;
 }
 template <class A, class P = std::initializer_list<index_t>>
 auto permuted_rows(A const& a, P const& p) {
