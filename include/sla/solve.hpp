@@ -9,6 +9,7 @@
 #include <sla/expr/norms.hpp>
 #include <sla/expr/views.hpp>
 #include <sla/solve/choose.hpp>
+#include <sla/solve/condition.hpp>
 #include <sla/solve/direct.hpp>
 #include <sla/solve/eliminate.hpp>
 #include <sla/solve/krylov/bicgstab.hpp>

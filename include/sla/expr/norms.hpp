@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Norms of sparse tensors: `norm(A)` (Frobenius), `norm1(A)` (largest column sum) and `norm_inf(A)` (largest row sum), one per
-// batch item. Norms of vectors are in expr/reduce.hpp; spectral norms and condition numbers are not here.
+// batch item. Norms of vectors are in expr/reduce.hpp, condition numbers in solve/condition.hpp; spectral norms are not here.
 #pragma once
 
 #include <cmath>
