@@ -99,12 +99,13 @@ bool differentiate(sparse_tensor<T> const& A, vector<T> const& b, Method const& 
 template <class T, class Method, class P>
 bool distribute_and_solve(sparse_tensor<T> const& A, vector<T> const& b, vector<T> const& x, Method const& method, P const& precond) {
   bool agrees = false;
+  observer const watch = default_rule().watch;
   threads::run(ranks, [&](auto& world) {
     mesh<axis<"rows">> m(world);
     auto D = distribute<SparseShard<0>>(A, m, strips{});
     auto db = distribute(b, D.row_layout());
     auto mine = method;
-    if (world.rank() != 0) mine.watch = {};  // one rank shows progress
+    if (world.rank() == 0) mine.watch = watch;  // one rank shows progress
     auto [dx, report] = try_solve(D, db, mine, precond);
     auto const y = gather(dx);
     auto const parts = report_partition(D);
