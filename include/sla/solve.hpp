@@ -25,6 +25,7 @@
 #include <sla/solve/precond/ic0.hpp>
 #include <sla/solve/precond/identity.hpp>
 #include <sla/solve/precond/ilu0.hpp>
+#include <sla/solve/precond/iluk.hpp>
 #include <sla/solve/precond/ilut.hpp>
 #include <sla/solve/precond/inner.hpp>
 #include <sla/solve/precond/jacobi.hpp>

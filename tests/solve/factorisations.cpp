@@ -9,6 +9,7 @@
 #include <sla/solve/precond/block_jacobi.hpp>
 #include <sla/solve/precond/ic0.hpp>
 #include <sla/solve/precond/ilu0.hpp>
+#include <sla/solve/precond/iluk.hpp>
 #include <sla/solve/precond/ilut.hpp>
 #include <sla/solve/precond/ssor.hpp>
 #include <sla/tensor/problems.hpp>
@@ -145,7 +146,7 @@ struct falling {
 };
 }  // namespace
 
-TEMPLATE_TEST_CASE("any format gives the same, and so do new values", "", sla::ic0, sla::ilut, sla::ssor, sla::block_jacobi) {
+TEMPLATE_TEST_CASE("any format gives the same, and so do new values", "", sla::ic0, sla::iluk, sla::ilut, sla::ssor, sla::block_jacobi) {
   auto const A = sla::problems::checkerboard({6, 6}, 10.0, 3);
   auto const r = sla::random<double>(36, 1);
   auto M = TestType{}.setup(A);

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// ILUT against the algorithm on dense arrays, and against LU where nothing is dropped: complex numbers, blocks in batches, adjoints,
-// scales of rows, new values, bad input; fewer iterations than ILU(0).
+// ILUT and ILU(k) against their algorithms on dense arrays, and against LU where nothing is dropped: complex numbers, blocks in batches,
+// adjoints, scales of rows, new values, bad input; fewer iterations than ILU(0).
 #include "catch.hpp"
 
 #include <complex>
 
 #include <sla/solve/krylov/bicgstab.hpp>
+#include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/krylov/gmres.hpp>
 #include <sla/solve/linear.hpp>
 #include <sla/solve/list.hpp>
 #include <sla/solve/precond/ilu0.hpp>
+#include <sla/solve/precond/iluk.hpp>
 #include <sla/solve/precond/ilut.hpp>
 #include <sla/solve/precond/schwarz.hpp>
 #include <sla/tensor/matrix_market.hpp>
@@ -196,6 +198,68 @@ TEST_CASE("ilut takes fewer iterations than ilu0") {
   CHECK(solved(U, ilut{}).iterations() < 200);
   auto const C = read_matrix_market<complex_t>(data("young1c.mtx"));
   CHECK(solved(C, ilut{.drop_tolerance = 1e-4, .fill = 40}).iterations() * 10 < solved(C, ilu0{}).iterations());
+}
+
+TEST_CASE("iluk has the entries of its level, and agrees with A on them") {
+  auto const A = uneven<complex_t>(6, 7);
+  index_t const n = A.rows();
+  auto const a = oracle::dense(A), units = oracle::units<complex_t>(1, n);
+  matrix<complex_t> unit({n, n});
+  std::copy(units.begin(), units.end(), unit.begin());
+  std::vector<int> level(a.size(), 1000);  // by the definition: the least over all pivots, one after the other
+  for (std::size_t k = 0; k < a.size(); ++k)
+    if (a[k] != complex_t(0)) level[k] = 0;
+  auto const at = [n](auto& m, index_t r, index_t c) -> auto& { return m[std::size_t(r * n + c)]; };
+  for (index_t k = 0; k < n; ++k)
+    for (index_t i = k + 1; i < n; ++i)
+      for (index_t j = k + 1; j < n; ++j) at(level, i, j) = (std::min)(at(level, i, j), at(level, i, k) + at(level, k, j) + 1);
+  index_t before = 0;
+  for (int const most : {0, 1, 2, 3}) {
+    auto const M = iluk{.level = most}.setup(A);
+    matrix<complex_t> const columns = M * unit;
+    auto const LU = oracle::solution(std::vector<complex_t>(columns.begin(), columns.end()), units, n);
+    index_t kept = 0;
+    double apart = 0;
+    for (std::size_t k = 0; k < a.size(); ++k)
+      if (level[k] <= most) ++kept, apart = (std::max)(apart, std::abs(LU[k] - a[k]));
+    CHECK(apart < 1e-12);
+    CHECK(M.view().slots == kept);
+    CHECK(std::exchange(before, kept) < kept);
+    check_adjoint(M, random<complex_t>(n, 2), random<complex_t>(n, 3));
+  }
+  auto const r = random<complex_t>(n, 1);
+  vector<complex_t> const by_iluk = iluk{.level = 0}.setup(A) * r, by_ilu0 = ilu0{}.setup(A) * r;
+  CHECK(std::equal(by_iluk.begin(), by_iluk.end(), by_ilu0.begin()));
+}
+
+TEST_CASE("iluk of a high level is LU, of blocks in batches too; iterations fall with the level") {
+  auto const A = to_blocks<2, 2>(uneven<double>(6, 5));
+  auto B = A;
+  for (index_t d : diagonal_positions(A.pattern())) B.values()[d * 4] += 5, B.values()[d * 4 + 3] += 5;
+  auto const C = stack_batch(A, B);
+  using V = tensor<double, Extents<2, dyn, 2, dyn>>;
+  V const x = random<double, Extents<2, dyn, 2, dyn>>({2, A.rows(), 2, 3}, 3), b = C * x;
+  auto M = iluk{.level = 100}.setup(C);
+  CHECK(difference(V(M * b), x) < 1e-12);
+  check_adjoint(M, x, b);
+  auto const turned = stack_batch(B, A);
+  M.update(turned);
+  CHECK(difference(V(M * V(turned * x)), x) < 1e-12);
+  CHECK(solved(uneven<double>(9, 4), iluk{.level = 100}).iterations() == 1);
+
+  auto const D = problems::convection_diffusion<double>({40, 40}, {0.05, 0.02});
+  int const by_ilu0 = solved(D, ilu0{}).iterations(), first = solved(D, iluk{}).iterations(), second = solved(D, iluk{.level = 2}).iterations();
+  CHECK(first * 5 < by_ilu0 * 4);
+  CHECK(second < first);
+  CHECK(solved(D, iluk{}).preconditioner == "iluk, level 1");
+  auto const P = problems::poisson<double>({30, 30});  // Hermitian where A is
+  CHECK(try_solve(P, ones<double>(900), cg{}, iluk{.level = 2}).report.iterations() < try_solve(P, ones<double>(900), cg{}, ilu0{}).report.iterations());
+
+  CHECK_THROWS_WITH(iluk{.level = -1}.setup(D), ContainsSubstring("iluk{.level = -1}"));
+  auto zero = D;
+  zero.values()[0] = 0;
+  CHECK_THROWS_WITH(iluk{}.setup(zero), ContainsSubstring("iluk: zero pivot in row 0; permute rows"));
+  CHECK_THROWS_WITH(iluk{}.setup(rows(D, 0, 3)), ContainsSubstring("iluk: A is 3 x 1600, and must be square"));
 }
 
 TEST_CASE("ilut names the row without a pivot, and options that make no sense") {

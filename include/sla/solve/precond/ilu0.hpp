@@ -28,6 +28,17 @@ bool eliminate_row(Layout const& layout, T* a, index_t i, buffer<index_t>& place
   for (index_t s = ptr[i]; s < ptr[i + 1]; ++s) place[col[s]] = -1;
   return invert<P>(a + index_t(diagonal[i]) * PP);
 }
+/// L and U of each batch item in the place of its values, [*batch][slot of the layout]. Errors: value_error: wrong, the row, remedy.
+template <index_t P, class T, class Layout>
+void eliminate_items(Layout const& layout, T* values, index_t batch, char const* wrong, char const* remedy) {
+  index_t const rows = layout.pattern->rows, stride = layout.pattern->slots() * P * P;
+  for_batch_items(batch, [&](index_t b) {
+    buffer<index_t> place(rows, uninitialized);
+    std::fill(place.begin(), place.end(), index_t(-1));
+    for (index_t i = 0; i < rows; ++i)
+      if (!eliminate_row<P>(layout, values + b * stride, i, place)) throw value_error(text(wrong, i, b > 0 ? text(" of batch item ", b) : "", remedy));
+  });
+}
 } // namespace detail
 
 /// `solve(A, b, gmres{}, ilu0{})`: M = (L U)^-1, where L U is A on A's pattern. Setup: O(sum over rows of L entries times U
@@ -45,15 +56,8 @@ struct ilu0 {
   template <class T, class S, class F, class Layout>
   detail::triangle_values<T> fill(sparse_tensor<T, S, F> const& A, Layout const& layout) const {
     buffer<T> LU = A.values();
-    kernel_t<T>* const values = kernel_pointer(LU.data());
-    detail::for_batch_items(A.batch_count(), [&](index_t b) {
-      buffer<index_t> place(A.cols(), uninitialized);
-      std::fill(place.begin(), place.end(), index_t(-1));
-      for (index_t i = 0; i < A.rows(); ++i)
-        if (!detail::eliminate_row<S::block_rows>(layout, values + b * A.batch_stride(), i, place))
-          throw value_error(text("ilu0: zero pivot in row ", i, b > 0 ? text(" of batch item ", b) : "",
-                                 "; the factorisation without fill does not exist: permute rows, or use jacobi or lu"));
-    });
+    detail::eliminate_items<S::block_rows>(layout, kernel_pointer(LU.data()), A.batch_count(), "ilu0: zero pivot in row ",
+                                     "; the factorisation without fill does not exist: permute rows, or use ilut, jacobi or lu");
     return {std::move(LU), {}};
   }
 };

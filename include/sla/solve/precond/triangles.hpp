@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Preconditioners that sweep over the two triangles of a matrix, or one and its adjoint: what ilu0, ic0 and ssor share, and the sweeps of ilut. What
+// Preconditioners that sweep over the two triangles of a matrix, or one and its adjoint: what ilu0, iluk, ic0 and ssor share, and the sweeps of ilut. What
 // each of them puts into the triangles is its own; the node that waits for the whole of r is in solve/precond/sweep.hpp.
 #pragma once
 
@@ -69,7 +69,7 @@ std::shared_ptr<csr_pattern<Col, Ptr, host_memory> const> lower_triangle(csr_pat
   return std::make_shared<Pattern const>(Pattern{A.rows, A.cols, std::move(row_ptr), std::move(col)});
 }
 
-/// Where the factors of matrices of one pattern are: on the pattern, or on its lower triangle.
+/// Where the factors of matrices of one pattern are: on the pattern, or its lower triangle, or the one that `recipe.filled(pattern)` makes.
 template <class F, bool Lower>
 struct triangle_layout {
   using Rows = csr_for_t<F>;
@@ -79,8 +79,11 @@ struct triangle_layout {
   std::shared_ptr<typename Rows::template pattern<host_memory> const> pattern;  ///< of the factors
   buffer<Ptr> diagonal;                                                         ///< slots in `pattern`
 
-  triangle_layout(std::shared_ptr<typename F::template pattern<host_memory> const> of, char const* who) : rows(std::move(of)), pattern(rows.pattern()) {
+  template <class Recipe>
+  triangle_layout(std::shared_ptr<typename F::template pattern<host_memory> const> of, Recipe const& recipe) : rows(std::move(of)), pattern(rows.pattern()) {
+    constexpr char const* who = Recipe::name;
     if (pattern->rows != pattern->cols) throw shape_error(text(who, ": A is ", pattern->rows, " x ", pattern->cols, ", and must be square"));
+    if constexpr (requires { recipe.filled(*pattern); }) pattern = recipe.filled(*pattern);
     auto const slots = diagonal_positions(*pattern);
     index_t const bare = first_where(slots.size(), [&](index_t i) { return slots[i] < 0; });
     if (bare >= 0)
@@ -237,7 +240,7 @@ public:
 
   /// New values; what is known of the pattern stays where it is the same one. Where this throws, all is as before.
   void update(sparse_tensor<T, S, F> const& A) {
-    auto const layout = layout_ && layout_->rows.fits(A.pattern()) ? layout_.shared() : std::make_shared<Layout const>(A.shared_pattern(), Recipe::name);
+    auto const layout = layout_ && layout_->rows.fits(A.pattern()) ? layout_.shared() : std::make_shared<Layout const>(A.shared_pattern(), recipe_);
     values_ = layout->rows.apply(A, [&](auto const& rows) { return std::make_shared<Values const>(recipe_.fill(rows, *layout)); });
     layout_ = layout;
     batch_ = A.batch_count();
