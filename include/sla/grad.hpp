@@ -10,6 +10,7 @@
 #include <sla/grad/entries.hpp>
 #include <sla/grad/gradient.hpp>
 #include <sla/grad/jvp.hpp>
+#include <sla/grad/norms.hpp>
 #include <sla/grad/pullback.hpp>
 #include <sla/grad/slice.hpp>
 #include <sla/grad/solve.hpp>

@@ -53,6 +53,32 @@ TEST_CASE("gradients through distributed products and reductions are those of on
     for (double e : rank) CHECK(e <= 1e-11 * (1 + std::abs(value)));
 }
 
+TEST_CASE("gradients of norms of distributed vectors are those of one rank, ties shared by all of them") {
+  int const ranks = GENERATE(1, 2, 3, 4);
+  auto x = random<double>({24}, 1);
+  auto const w = random<double>({24}, 2), d = random<double>({24}, 3);
+  x[2] = 1.5, x[11] = -1.5, x[23] = 1.5;  // they tie, on several ranks
+  auto z = random<std::complex<double>>({24}, 4);
+  z[5] = {3.0, -4.0}, z[19] = {0.0, 5.0};
+  auto const f = [](auto const& v, auto const& c, auto const& u) {
+    return squared_norm(v - u) / norm_inf(v) + dot(u, v) * norm1(v) / norm(v) + squared_norm(c) / norm_inf(c) - dot(v, v) * norm_inf(2.0 * v);
+  };
+  auto const [value, gx, gz] = value_and_gradient([&](auto const& v, auto const& c) { return f(v, c, w); }, x, z);
+  auto const slope = std::get<1>(jvp([&](auto const& v, auto const& c) { return f(v, c, w); }, std::tie(x, z), std::tuple(d, z * 0.5)));
+  auto const errors = threads::run(ranks, [&, value = value, &gx = gx, &gz = gz](auto& world) {
+    Rows m(world);
+    auto const dx = distribute<Shard<0>>(x, m), dw = distribute<Shard<0>>(w, m), dd = distribute<Shard<0>>(d, m);
+    auto const dz = distribute<Shard<0>>(z, m), half = distribute<Shard<0>>(eval(z * 0.5), m);
+    auto const on_ranks = [&](auto const& v, auto const& c) { return f(v, c, dw); };
+    auto const [total, dgx, dgz] = value_and_gradient(on_ranks, dx, dz);
+    auto const along = std::get<1>(jvp(on_ranks, std::tie(dx, dz), std::tie(dd, half)));
+    return std::array<double, 4>{std::abs(total - value), norm(gather(dgx) - gx), norm(gather(dgz) - gz),
+                                 std::abs(all_reduce<"rows">(along).value() - slope)};
+  });
+  for (auto const& rank : errors)
+    for (double e : rank) CHECK(e <= 1e-11 * (1 + std::abs(value)));
+}
+
 TEST_CASE("gradients through columns, and through rows times a whole vector, are those of one rank") {
   auto const A = problems::convection_diffusion<double>({7, 6}, {3.0, 1.0});
   auto const x = random<double>({42}, 1), b = random<double>({42}, 2), probe = random<double>({42}, 3);

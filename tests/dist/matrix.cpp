@@ -41,10 +41,11 @@ double errors(int ranks, sparse_tensor<T, S> const& A) {
       else
         return distribute<Replicate>(d, m);
     };
-    return std::array<double, 9>{far(to_dense(D), whole),
+    return std::array<double, 10>{far(to_dense(D), whole),
                                  far(to_dense(Dt), turned),
                                  far(to_dense(adjointed(D)), conjugate),
                                  far(to_dense(transposed(Dt)), whole),
+                                 far(sum(D), sum(A)),
                                  far(norm(D), frobenius),
                                  far(norm1(D), one),
                                  far(norm_inf(D), inf),

@@ -242,4 +242,46 @@ TEST_CASE("functions of one's own, of one and more operands") {
   CHECK_THROWS_AS(apply([](double a, double b) { return a + b; }, x, zeros<double>(3)), shape_error);
 }
 
+TEST_CASE("conditions are joined, and have one answer") {
+  index_t const n = 1500;
+  auto const x = random<double>(n, 1), y = random<double>(n, 2);
+  auto const loop = [&](auto const& f) { return std::count_if(x.begin(), x.end(), f); };
+  CHECK(count_nonzero(x > 0.5) == loop([](double a) { return a > 0.5; }));
+  CHECK(count_nonzero(x > -0.5 && !(x >= 0.5)) == loop([](double a) { return a > -0.5 && a < 0.5; }));
+  CHECK(count_nonzero(x < -0.5 || x > 0.5) == loop([](double a) { return a < -0.5 || a > 0.5; }));
+  CHECK((any(x > 0.99) && !any(x > 1.0) && all(x < 1.0) && !all(x < 0.99)));
+  auto const inside = x > -0.5 && x < y;
+  vector<double> z = where(inside, x, !inside);
+  same(z, [&](index_t i) { return x[i] > -0.5 && x[i] < y[i] ? x[i] : 1.0; });
+  vector<double> const mask = inside;
+  CHECK((count_nonzero(mask) == count_nonzero(inside) && count_nonzero(-mask) == count_nonzero(inside) && all(!(mask && x) || mask > 0)));
+  vector<double> const none(0);
+  CHECK((!any(none > 0) && all(none > 0) && count_nonzero(none) == 0));
+  vector<double> const odd{std::numeric_limits<double>::quiet_NaN(), 0.0};
+  CHECK((!any(odd > 0) && !any(odd < 0) && all(!(odd > 0)) && count_nonzero(odd) == 1));
+  auto const c = random<std::complex<double>>(n, 3);
+  CHECK((all(c) && !any(0.0 * c) && count_nonzero(c && x > 0) == count_nonzero(x > 0)));
+  CHECK_THROWS_AS(x > 0 && none > 0, shape_error);
+}
+
+TEST_CASE("clamped elements, means, and numbers at equal distances") {
+  index_t const n = 1500;
+  auto const x = random<double>(n, 1), y = random<double>(n, 2);
+  vector<double> z = clamp(x, -0.25, 0.5);
+  same(z, [&](index_t i) { return std::clamp(x[i], -0.25, 0.5); });
+  z = clamp(x, y, 2.0);
+  same(z, [&](index_t i) { return std::clamp(x[i], y[i], 2.0); });
+  CHECK(eval(clamp(x, 1.0, -1.0))[3] == -1);
+  double total = 0;
+  for (double a : x) total += a;
+  CHECK(mean(x) == Approx(total / double(n)));
+  CHECK(mean(2.0 * x - x) == Approx(total / double(n)));
+  CHECK(std::isnan(mean(zeros<double>(0))));
+  static_assert(std::same_as<decltype(mean(vector<float>{1.0f})), double>);
+  auto const grid = linspace<double>(-1, 0.3, 14);
+  CHECK((grid.size() == 14 && grid[0] == -1 && grid[13] == 0.3));
+  for (index_t k = 0; k < 14; ++k) CHECK(grid[k] == Approx(-1 + 0.1 * double(k)).margin(1e-15));
+  CHECK((linspace<float>(2, 5, 1)[0] == 2 && linspace<double>(2, 5, 0).size() == 0));
+}
+
 } // namespace test_elementwise

@@ -75,6 +75,21 @@ TEST_CASE("views are looked at, taken apart, put together, converted and written
   CHECK(same(batch_items(transpose(batch), 1, 2), to_batch(At, 1)));
 }
 
+TEST_CASE("the sum of a sparse tensor is that of its stored entries") {
+  auto const A = random_triplets(12, 9, 50, 4).build();
+  double total = 0;
+  for (double a : A.values()) total += a;
+  CHECK(sum(A) == Approx(total));
+  CHECK(sum(transpose(A)) == Approx(total));
+  CHECK(sum(to<Coo<>>(A)) == Approx(total));
+  CHECK(sum(conj(std::complex<double>(0, 2) * A)).imag() == Approx(-2 * total));
+  auto const items = sum(to_batch<3>(A));
+  CHECK((items.size() == 3 && items[2] == Approx(total)));
+  int const row_ptr[] = {0, 2}, col[] = {0, 0};
+  double const stored[] = {1.0, -3.0};
+  CHECK(sum(borrow_csr(1, 1, row_ptr, col, stored)) == -2);
+}
+
 TEST_CASE("expressions and views print their value") {
   auto const A = from_triplets<double>(2, 3, {0, 1}, {0, 2}, {4.0, -1.0});
   vector<double> const x{1.0, 2.0, 3.0};

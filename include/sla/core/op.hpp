@@ -57,38 +57,72 @@ struct pow {
     return std::pow(promote_t<A, B>(a), promote_t<A, B>(b));
   }
 };
-/// The larger and the smaller of two real numbers; NaN, if one of them is.
-struct larger {
+namespace detail {
+/// The extreme one of two real numbers; NaN, if one of them is.
+template <bool Larger>
+struct extreme_of_two {
   template <class A, class B>
     requires(!is_complex<A> && !is_complex<B>)
   SLA_HD static constexpr promote_t<A, B> apply(A a, B b) {
     promote_t<A, B> const x(a), y(b);
-    return x < y || y != y ? y : x;
+    return (Larger ? x < y : y < x) || y != y ? y : x;
   }
+};
+} // namespace detail
+/// The larger of two real numbers; NaN, if one of them is.
+struct larger : detail::extreme_of_two<true> {
+  static constexpr char const* name = "maximum(x, y)";
 };
 /// The smaller of two real numbers; NaN, if one of them is.
-struct smaller {
-  template <class A, class B>
-    requires(!is_complex<A> && !is_complex<B>)
-  SLA_HD static constexpr promote_t<A, B> apply(A a, B b) {
-    promote_t<A, B> const x(a), y(b);
-    return y < x || y != y ? y : x;
-  }
+struct smaller : detail::extreme_of_two<false> {
+  static constexpr char const* name = "minimum(x, y)";
 };
-/// Is a < b? 1 or 0, in the type that the operands promote to.
-struct less {
+/// A base of what gives conditions: 1 where something holds, and 0 elsewhere, in the type that the operands promote to.
+struct condition {};
+/// Is a < b?
+struct less : condition {
+  static constexpr char const* name = "x < y";
   template <class A, class B>
     requires(!is_complex<A> && !is_complex<B>)
   SLA_HD static constexpr promote_t<A, B> apply(A a, B b) {
     return promote_t<A, B>(a) < promote_t<A, B>(b);
   }
 };
-/// Is a <= b? 1 or 0, in the type that the operands promote to.
-struct less_equal {
+/// Is a <= b?
+struct less_equal : condition {
+  static constexpr char const* name = "x <= y";
   template <class A, class B>
     requires(!is_complex<A> && !is_complex<B>)
   SLA_HD static constexpr promote_t<A, B> apply(A a, B b) {
     return promote_t<A, B>(a) <= promote_t<A, B>(b);
+  }
+};
+/// Is a not 0?
+struct holds : condition {
+  template <class A>
+  SLA_HD static constexpr real_t<A> apply(A a) {
+    return a != A(0);
+  }
+};
+/// Is a 0?
+struct logical_not : condition {
+  template <class A>
+  SLA_HD static constexpr real_t<A> apply(A a) {
+    return a == A(0);
+  }
+};
+/// Is neither a nor b 0?
+struct logical_and : condition {
+  template <class A, class B>
+  SLA_HD static constexpr real_t<promote_t<A, B>> apply(A a, B b) {
+    return bool(int(a != A(0)) & int(b != B(0)));
+  }
+};
+/// Is a or b not 0?
+struct logical_or : condition {
+  template <class A, class B>
+  SLA_HD static constexpr real_t<promote_t<A, B>> apply(A a, B b) {
+    return bool(int(a != A(0)) | int(b != B(0)));
   }
 };
 /// x where c is not 0, y elsewhere.
@@ -290,6 +324,7 @@ struct scale_cols {}; ///< `scale_cols(A, d)`
 struct diagonal {}; ///< `diagonal(d)`
 struct diagonal_of {}; ///< `diagonal_of(A)`
 struct masked {}; ///< `masked(A, M)`
+struct entry {}; ///< `x(i)`, `A(i, j)`
 struct apply {}; ///< `apply(f, x...)`
 struct kron {}; ///< `kron(A, B)`
 struct select {}; ///< `select(A, rows, cols)` and its kin: `rows`, `cols`, `permuted`, ...

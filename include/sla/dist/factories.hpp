@@ -105,9 +105,7 @@ auto arange(S const& first, index_t count) {
 /// count numbers at equal distances, the first and the last of them as given. Placement: Replicate. Law: count is at least 2.
 template <class T, class... Axes>
 auto linspace(mesh<Axes...> const& m, std::type_identity_t<literal<T>> first, std::type_identity_t<literal<T>> last, index_t count) {
-  vector<T> x(Extents<dyn>(count), uninitialized);
-  for (index_t n = 0; n < count; ++n) x[n] = n + 1 == count ? last.value() : first.value() + (last.value() - first.value()) * T(n) / T(count - 1);
-  return detail::replicated(m, std::move(x));
+  return detail::replicated(m, linspace<T>(first.value(), last.value(), count));
 }
 /// The identity of n rows, sparse. Placement: Replicate.
 template <class T, class... Axes>

@@ -115,10 +115,11 @@ auto trace_reduction(X const& x) {
   auto const part = part_of(x);
   auto rule = pointwise_in(part, [part](auto const& y, auto const& g) {
     auto const node = local_node(part.value());
+    auto const everywhere = [&](auto here) { return finished<Op, plain_t<X>>(y.mesh(), here); };
     if constexpr (is_distributed<std::remove_cvref_t<decltype(g)>>)
-      return reduced_contribution<asked_t<Op>>(node, y.local(), finished<Op, plain_t<X>>(g.mesh(), g.local()));
+      return reduced_contribution<asked_t<Op>>(node, y.local(), everywhere(g.local()), everywhere);
     else
-      return reduced_contribution<asked_t<Op>>(node, y.local(), g);
+      return reduced_contribution<asked_t<Op>>(node, y.local(), g, everywhere);
   });
   return record(x.home(), eval(perform(Op{}, part.value())), finished_rule<Op, plain_t<X>, decltype(rule)>{std::move(rule)});
 }
@@ -129,6 +130,13 @@ auto trace_dot(L const& l, R const& r) {
   return record(home_of(l, r), eval(perform(Op{}, left.value(), right.value())), placed_in<op::dot, 0>(left, left, right),
                 placed_in<op::dot, 1>(right, left, right));
 }
+template <class Op>
+concept PendingExtreme = is_extreme<Op> && !rule_of<Op>.finishes;
+/// What a refused one returns, well-formed, so that its sentence is the only error.
+template <class Op, class X>
+struct instead_of_extreme {};
+template <PendingExtreme Op, class X>
+struct instead_of_extreme<Op, X> : std::type_identity<decltype(trace_reduction<op::sum>(std::declval<X const&>()))> {};
 } // namespace detail
 
 template <class Op, detail::TracedPlaced X>
@@ -141,10 +149,18 @@ template <class Op, class L, class R>
 auto perform(Op, L const& l, R const& r) {
   return detail::trace_placed<Op>(l, r);
 }
+/// Gradient: that of one rank; the elements of all ranks that norm_inf(x) is taken of share it, which is one all_reduce more.
 template <class Op, detail::TracedPlaced X>
-  requires(Differentiable<Op, 1> && is_reducing<Op> && !is_extreme<Op>)
+  requires(Differentiable<Op, 1> && is_reducing<Op> && !detail::PendingExtreme<Op>)
 auto perform(Op, X const& x) {
   return detail::trace_reduction<Op>(x);
+}
+/// Refused: what a pending maximum or minimum pulls back to is not known before it is finished.
+template <class Op, detail::TracedPlaced X>
+  requires detail::PendingExtreme<Op>
+auto perform(Op, X const& x) -> typename detail::instead_of_extreme<Op, X>::type {
+  static_assert(always_false<X>, "sla: max(x), min(x) of a traced distributed x have no gradient: norm_inf(x) has one; so has max of a gathered x, and max(x.value()) is a constant");
+  return detail::trace_reduction<op::sum>(x);
 }
 template <class L, class R>
   requires detail::TracedPlacedPair<L, R>

@@ -8,6 +8,7 @@
 #include <sla/dist/grad.hpp>
 #include <sla/dist/matrix.hpp>
 #include <sla/dist/transpose.hpp>
+#include <sla/grad/norms.hpp>
 #include <sla/grad/sparse.hpp>
 
 namespace sla {
@@ -94,6 +95,15 @@ auto transposed(A const& a) {
 template <detail::TracedRows A>
 auto adjointed(A const& a) {
   return detail::trace_turned<true>(a);
+}
+
+/// Refused: these are plain numbers, which every rank has.
+template <class Op, detail::TracedRows A>
+  requires(std::same_as<Op, op::sum> || detail::SparseNorm<Op>)
+double perform(Op, A const&) {
+  static_assert(always_false<A>, "sla: sum(D), norm(D), norm1(D), norm_inf(D) of a traced distributed D have no gradient: that of a D on one rank has one, "
+                                 "and so has squared_norm(D * x); norm(D.value()) is a constant");
+  return 0;
 }
 
 } // namespace sla

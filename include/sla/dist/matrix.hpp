@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is asked of a distributed sparse tensor beside products: `diagonal_of(D)`, `norm(D)`, `norm1(D)`, `norm_inf(D)`,
+// What is asked of a distributed sparse tensor beside products: `diagonal_of(D)`, `sum(D)`, `norm(D)`, `norm1(D)`, `norm_inf(D)`,
 // `scale_rows(D, d)`, `scale_cols(D, d)`, `gather(D)`, `to_dense(D)`. Stored transposes are in dist/transpose.hpp.
 #pragma once
 
@@ -114,10 +114,17 @@ auto diagonal_of(D const& d) {
   }
 }
 
-/// Norms of a distributed matrix, one number per batch item that this rank has: `norm` (Frobenius), `norm1` (largest column sum), `norm_inf`
-/// (largest row sum). Collective. Placement: a number that every rank of the items has, the same to the last bit; beside distributed
+/// The sum and norms of a distributed matrix, one number per batch item that this rank has: `sum`, `norm` (Frobenius), `norm1` (largest
+/// column sum), `norm_inf` (largest row sum). Collective. Placement: a number that every rank of the items has, the same to the last bit; beside distributed
 /// values it is `uniform(n)`. Cost: one all_reduce of a number; norm1 of rows a reverse halo too, norm_inf of columns an
 /// all_reduce of all rows.
+template <DistributedSparse D>
+auto perform(op::sum, D const& d) {
+  detail::require_whole_items<D>();
+  auto sums = detail::for_each_item(d.local(), [](auto const& item) { return sum(item); });
+  if constexpr (detail::sparse_axis<placements_of_t<D>> >= 0) all_reduce(detail::sharing(d), std::span(sums));
+  return detail::number_per_item(d.local().shape(), sums);
+}
 template <DistributedSparse D>
 auto perform(op::norm, D const& d) {
   detail::require_whole_items<D>();

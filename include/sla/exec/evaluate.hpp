@@ -5,6 +5,7 @@
 
 #include <sla/exec/host.hpp>
 #include <sla/expr/algebra.hpp>
+#include <sla/expr/conditions.hpp>
 #include <sla/expr/elementwise.hpp>
 #include <sla/expr/multi.hpp>
 #include <sla/expr/product.hpp>

@@ -89,37 +89,50 @@ template <class F, class... A>
 inline constexpr bool gives_number<F, A...> = std::floating_point<std::remove_cvref_t<std::invoke_result_t<F const&, A...>>>;
 template <class X>
 inline constexpr bool has_real_elements = !is_complex<typename node_t<X>::value_type>;
-/// An operation on two real operands, or its sentence.
+template <class Op>
+inline constexpr bool wants_order = std::same_as<Op, op::larger> || std::same_as<Op, op::smaller> || std::same_as<Op, op::less> || std::same_as<Op, op::less_equal>;
+
+/// Is X a condition: a comparison, or what &&, || and ! make of them?
+template <class X>
+inline constexpr bool is_condition = false;
+template <class Op, class X>
+inline constexpr bool is_condition<unary<Op, X>> = std::derived_from<Op, op::condition>;
 template <class Op, class L, class R>
-auto ordered(L&& l, R&& r, char const* name) {
-  constexpr bool real = has_real_elements<L> && has_real_elements<R>;
-  static_assert(real, "sla: maximum(x, y), minimum(x, y) and comparisons of complex numbers: they have no order; take abs(x) or real(x)");
-  if constexpr (real)
-    return elementwise<Op>(std::forward<L>(l), std::forward<R>(r), name);
+inline constexpr bool is_condition<binary<Op, L, R>> = std::derived_from<Op, op::condition>;
+
+/// What a refused call returns where no operand will do, so that its sentence is the only error.
+struct refused {
+  template <class T>
+  operator T() const;
+};
+/// Sparse tensors and views of them, of any floor: expr/values.hpp and higher floors say which.
+template <class X>
+inline constexpr bool is_sparse_like = false;
+template <class... X>
+concept SomeSparse = (is_sparse_like<std::remove_cvref_t<X>> || ...);
+template <class X, class... Rest>
+auto some_tensor(X const& x, Rest const&... rest) {
+  if constexpr (Tensorial<X const&>)
+    return as_node(x);
+  else if constexpr (SomeSparse<X>)
+    return x;
+  else if constexpr (sizeof...(Rest) > 0)
+    return some_tensor(rest...);
   else
-    return dense_operand(std::forward<L>(l), std::forward<R>(r));
+    return refused{};
 }
 } // namespace detail
 
-template <class L, class R>
-  requires ElementwisePair<L, R>
-auto perform(op::larger, L&& l, R&& r) {
-  return detail::ordered<op::larger>(std::forward<L>(l), std::forward<R>(r), "maximum(x, y)");
-}
-template <class L, class R>
-  requires ElementwisePair<L, R>
-auto perform(op::smaller, L&& l, R&& r) {
-  return detail::ordered<op::smaller>(std::forward<L>(l), std::forward<R>(r), "minimum(x, y)");
-}
-template <class L, class R>
-  requires ElementwisePair<L, R>
-auto perform(op::less, L&& l, R&& r) {
-  return detail::ordered<op::less>(std::forward<L>(l), std::forward<R>(r), "x < y");
-}
-template <class L, class R>
-  requires ElementwisePair<L, R>
-auto perform(op::less_equal, L&& l, R&& r) {
-  return detail::ordered<op::less_equal>(std::forward<L>(l), std::forward<R>(r), "x <= y");
+/// maximum, minimum and comparisons.
+template <class Op, class L, class R>
+  requires(detail::wants_order<Op> && ElementwisePair<L, R>)
+auto perform(Op, L&& l, R&& r) {
+  constexpr bool real = detail::has_real_elements<L> && detail::has_real_elements<R>;
+  static_assert(real, "sla: maximum(x, y), minimum(x, y) and comparisons of complex numbers: they have no order; take abs(x) or real(x)");
+  if constexpr (real)
+    return detail::elementwise<Op>(std::forward<L>(l), std::forward<R>(r), Op::name);
+  else
+    return detail::dense_operand(std::forward<L>(l), std::forward<R>(r));
 }
 template <Tensorial C, Operand X, Operand Y>
 auto perform(op::where, C&& c, X&& x, Y&& y) {
@@ -142,7 +155,17 @@ auto perform(op::apply, F const& f, X&&... x) {
     return detail::applied_to([](auto const&...) { return 0.0; }, std::move(operands));  // well-formed, so that the sentence is the only error
 }
 
-/// 1 where x < y and 0 elsewhere, real tensors or a tensor and a number: for `where`, sum(x < y) counts, and products are "and".
+/// Refused: operands of no floor.
+template <class F, class... X>
+auto perform(op::apply, F const& f, X&&... x) {
+  constexpr bool sparse = detail::SomeSparse<X...>;
+  static_assert(!sparse, "sla: apply(f, A) of a sparse tensor: f of what is not stored need not be 0; of the stored values, say with_values(A, apply(f, values(A)))");
+  static_assert(sparse, "sla: apply(f, x...): first the function, then tensors and numbers: apply([](auto a) { return a * a; }, x). An array of another "
+                        "library comes over by borrow(x.data(), n), of Eigen by from_eigen(x)");
+  return detail::some_tensor(f, x...);
+}
+
+/// 1 where x < y and 0 elsewhere, real tensors or a tensor and a number: for `where`, and for any, all, &&, || and ! (expr/conditions.hpp).
 /// Gradient: none; a comparison of traced tensors is of their values, and a constant.
 template <class L, class R>
   requires ElementwisePair<L, R>
@@ -171,6 +194,9 @@ auto operator>=(L&& l, R&& r) {
 template <class C, class X, class Y>
   requires Performs<op::where, C, X, Y>
 auto where(C&& condition, X&& x, Y&& y) {
+  constexpr bool first = detail::is_condition<std::remove_cvref_t<C>> ||
+                         !(detail::is_condition<std::remove_cvref_t<X>> || detail::is_condition<std::remove_cvref_t<Y>>);
+  static_assert(first, "sla: where(condition, x, y): the condition comes first: where(x > 0.5, x, y)");
   return perform(op::where{}, std::forward<C>(condition), std::forward<X>(x), std::forward<Y>(y));
 }
 /// The larger and the smaller of two, element by element; NaN, if one of them is. The extreme element of one tensor is max(x), min(x).
@@ -186,6 +212,13 @@ template <class L, class R>
   requires Performs<op::smaller, L, R>
 auto minimum(L&& l, R&& r) {
   return perform(op::smaller{}, std::forward<L>(l), std::forward<R>(r));
+}
+/// Every element within bounds, numbers or tensors: minimum(maximum(x, lo), hi); hi, where lo > hi; NaN stays.
+/// Gradient: g within the bounds, half of it at one of them, and to a bound where it was taken.
+template <class X, class L, class H>
+  requires(!(Number<X> && Number<L> && Number<H>) && Performs<op::larger, X, L>)
+auto clamp(X&& x, L&& lo, H&& hi) {
+  return minimum(maximum(std::forward<X>(x), std::forward<L>(lo)), std::forward<H>(hi));
 }
 template <Number L, Number R>
 auto maximum(L l, R r) {

@@ -3,6 +3,7 @@
 // is moved in (`held_tensor`); evaluation lowers the tree to trivially copyable views. Products of sparse tensors: expr/product.hpp.
 #pragma once
 
+#include <concepts>
 #include <type_traits>
 #include <utility>
 
@@ -149,6 +150,15 @@ struct held_tensor {
 
 // ---- inner nodes ------------------------------------------------------------------------------------------------------
 
+namespace detail {
+/// What a condition of many elements says where one answer is wanted.
+template <class Op>
+constexpr bool refuse_as_bool() {
+  static_assert(always_false<Op>, "sla: a condition has an answer for each element: any(x > 0.5) or all(x > 0.5) is one, where(x > 0.5, x, y) takes each");
+  return false;
+}
+} // namespace detail
+
 /// Op::apply(x) for each element.
 template <class Op, class X>
 struct unary {
@@ -162,6 +172,11 @@ struct unary {
 
   SLA_HD auto extents() const { return x.extents(); }
   SLA_HD value_type at(element e) const { return Op::apply(x.at(e)); }
+  explicit operator bool() const
+    requires std::derived_from<Op, op::condition>
+  {
+    return detail::refuse_as_bool<Op>();
+  }
   template <class F>
   auto rebuild(F const& f) const {
     return unary<Op, decltype(f(x))>{f(x)};
@@ -186,6 +201,11 @@ struct binary {
 
   SLA_HD extents_type extents() const { return common_extents(l.extents(), r.extents()); }
   SLA_HD value_type at(element e) const { return Op::apply(l.at(e), r.at(e)); }
+  explicit operator bool() const
+    requires std::derived_from<Op, op::condition>
+  {
+    return detail::refuse_as_bool<Op>();
+  }
   template <class F>
   auto rebuild(F const& f) const {
     return binary<Op, decltype(f(l)), decltype(f(r))>{f(l), f(r)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Norms of sparse tensors: `norm(A)` (Frobenius), `norm1(A)` (largest column sum) and `norm_inf(A)` (largest row sum), one per
-// batch item. Norms of vectors are in expr/reduce.hpp, condition numbers in solve/condition.hpp; spectral norms are not here.
+// Numbers of sparse tensors: `sum(A)`, `norm(A)` (Frobenius), `norm1(A)` (largest column sum) and `norm_inf(A)` (largest row sum), one per
+// batch item. Those of vectors are in expr/reduce.hpp, condition numbers in solve/condition.hpp; spectral norms are not here.
 #pragma once
 
 #include <cmath>
@@ -35,17 +35,22 @@ auto absolute_sums(sparse_tensor<T, S, F> const& A) {
   }
   return sums;
 }
+/// The stored values of a batch item.
+template <class T, class S, class F>
+auto item_values(sparse_tensor<T, S, F> const& A, index_t item) {
+  return tensor_view<kernel_t<T>, Extents<dyn>, host_memory>{kernel_pointer(A.values().data()) + item * A.batch_stride(), Extents<dyn>(A.batch_stride())};
+}
+/// f of the stored values of every batch item.
+template <class A, class F>
+auto for_each_item(A const& a, F const& f) {
+  std::vector<decltype(f(item_values(a, 0)))> out;
+  for (index_t b = 0; b < a.batch_count(); ++b) out.push_back(f(item_values(a, b)));
+  return out;
+}
 /// The sum of |a|^2 of every batch item.
 template <class T, class S, class F>
 auto squared_sums(sparse_tensor<T, S, F> const& A) {
-  using R = decltype(op::widen_abs2::apply(to_kernel(T{})));
-  std::vector<R> sums;
-  for (index_t b = 0; b < A.batch_count(); ++b) {
-    tensor_view<kernel_t<T>, Extents<dyn>, host_memory> const item{kernel_pointer(A.values().data()) + b * A.batch_stride(),
-                                                                   Extents<dyn>(A.batch_stride())};
-    sums.push_back(R(squared_norm(item)));
-  }
-  return sums;
+  return for_each_item(A, [](auto const& item) { return squared_norm(item); });
 }
 /// The largest of the sums of every batch item; a NaN is kept.
 template <class R>
@@ -73,6 +78,11 @@ auto number_per_item(S const& shape, std::vector<R> const& numbers) {
 }
 } // namespace detail
 
+/// The sum of all stored entries.
+template <class T, class S, class F>
+auto perform(op::sum, sparse_tensor<T, S, F> const& A) {
+  return detail::number_per_item(A.shape(), detail::for_each_item(A, [](auto const& item) { return sum(item); }));
+}
 /// The root of the sum of |a|^2 over all entries.
 template <class T, class S, class F>
 auto perform(op::norm, sparse_tensor<T, S, F> const& A) {

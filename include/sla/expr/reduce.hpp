@@ -150,6 +150,13 @@ template <class X>
 [[nodiscard]] auto sum(X&& x) {
   return detail::as_number(perform(op::sum{}, std::forward<X>(x)));
 }
+/// sum(x) over the number of elements; of none NaN.
+template <class X>
+  requires(Performs<op::sum, X> && requires(X const& x) { x.extents().total(); })
+[[nodiscard]] auto mean(X&& x) {
+  double const count = double(x.extents().total());
+  return sum(std::forward<X>(x)) / count;
+}
 /// sum of |x_i|^2.
 template <class X>
   requires Performs<op::squared_norm, X>

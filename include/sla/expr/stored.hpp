@@ -118,6 +118,8 @@ inline constexpr bool reads_entries<op::select> = true;
 template <>
 inline constexpr bool reads_entries<op::batch_items> = true;
 template <>
+inline constexpr bool reads_entries<op::sum> = true;
+template <>
 inline constexpr bool reads_entries<op::norm> = true;
 template <>
 inline constexpr bool reads_entries<op::norm1> = true;

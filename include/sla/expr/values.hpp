@@ -3,6 +3,7 @@
 // vectors. `2.0 * A`, `A / s`, `-A` are made of them; A + B and A * B are in expr/algebra.hpp.
 #pragma once
 
+#include <sla/expr/elementwise.hpp>
 #include <sla/expr/product.hpp>
 #include <sla/tensor/borrow.hpp>
 
@@ -114,6 +115,53 @@ template <class Op, SparseOwner A>
 A perform(Op, A const& a) {
   static_assert(keeps_zeros<Op>, "sla: exp(A), log(A), cos(A) of a sparse tensor: entries that are not stored would not stay zero; of those that "
                                  "are stored, say with_values(A, exp(values(A)))");
+  return a;
+}
+
+// ---- refused, each by one sentence
+
+namespace detail {
+template <SparseOperand X>
+inline constexpr bool is_sparse_like<X> = true;
+template <class X, class Y>
+refused refuse_condition() {
+  static_assert(always_false<X>, "sla: a comparison of a sparse tensor, or where(c, x, y) of one: compare the stored values, as in "
+                                 "with_values(A, where(values(A) > 0.5, values(A), 0.0)); masked(A, M) has the entries where M stores one");
+  return {};
+}
+} // namespace detail
+
+template <class L, class R>
+  requires detail::SomeSparse<L, R>
+detail::refused operator<(L const&, R const&) {
+  return detail::refuse_condition<L, R>();
+}
+template <class L, class R>
+  requires detail::SomeSparse<L, R>
+detail::refused operator<=(L const&, R const&) {
+  return detail::refuse_condition<L, R>();
+}
+template <class L, class R>
+  requires detail::SomeSparse<L, R>
+detail::refused operator>(L const&, R const&) {
+  return detail::refuse_condition<L, R>();
+}
+template <class L, class R>
+  requires detail::SomeSparse<L, R>
+detail::refused operator>=(L const&, R const&) {
+  return detail::refuse_condition<L, R>();
+}
+template <class C, class X, class Y>
+  requires detail::SomeSparse<C, X, Y>
+detail::refused where(C const&, X const&, Y const&) {
+  return detail::refuse_condition<C, X>();
+}
+template <class X, class Y>
+detail::refused where(detail::refused const&, X const&, Y const&) {
+  return {};
+}
+template <class A>
+A masked(A const& a, detail::refused const&) {
   return a;
 }
 

@@ -24,13 +24,13 @@ auto value_of_node(Node const& node) {
 }
 } // namespace detail
 
-// ---- comparisons, of the values
+// ---- comparisons, of the values: evaluated, and conditions still
 
 template <class Op, class L, class R>
   requires((std::same_as<Op, op::less> || std::same_as<Op, op::less_equal>) && detail::TracedPair<L, R> &&
            (detail::TensorOrTraced<L> || detail::TensorOrTraced<R>))
 auto perform(Op op, L const& l, R const& r) {
-  return detail::written(perform(op, detail::plain_value(l), detail::plain_value(r)));
+  return detail::elementwise<op::holds>(detail::written(perform(op, detail::plain_value(l), detail::plain_value(r))));
 }
 template <class L, class R>
   requires(detail::AnyTraced<L, R> && Performs<op::less, L, R>)
@@ -59,7 +59,7 @@ template <detail::TensorOrTraced C, class X, class Y>
   requires(detail::SomeTracedElements<X, Y> || (TracedElements<C> && Operand<X> && Operand<Y>))
 auto perform(op::where, C&& c, X&& x, Y&& y) {
   if constexpr (Traced<C>) {  // nothing of the derivative flows through a condition
-    return where(c.value(), std::forward<X>(x), std::forward<Y>(y));
+    return perform(op::where{}, c.value(), std::forward<X>(x), std::forward<Y>(y));
   } else {
     auto& home = detail::home_of(x, y);
     auto const condition = detail::trace_operand<true>(home, std::forward<C>(c));
@@ -135,7 +135,7 @@ auto trace_apply(Home& home, F const& f, std::index_sequence<K...>, X const&... 
 template <class F, class... X>
   requires detail::SomeTracedElements<X...>
 auto perform(op::apply, F const& f, X&&... x) {
-  constexpr bool generic = std::invocable<F const&, detail::dual_for<X>...>;
+  constexpr bool generic = requires(detail::dual_for<X>... a) { f(a...); };
   static_assert(generic, "sla: apply(f, x...) of traced x: f is called with dual numbers: write it with auto, [](auto a) { return a * exp(-a); }, and exp(a) "
                          "after `using std::exp` rather than std::exp(a)");
   auto& home = detail::home_of(x...);

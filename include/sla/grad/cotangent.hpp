@@ -108,6 +108,7 @@ struct cotangent_space<T> {
   }
 };
 
+/// A contribution is an expression of the elements, or adds itself: `contribution.add_to(sum)`.
 template <class T, class E, class Memory>
 struct cotangent_space<tensor<T, E, Memory>> {
   using type = tensor<T, E, Memory>;
@@ -115,8 +116,13 @@ struct cotangent_space<tensor<T, E, Memory>> {
   template <class X>
   static void add(std::optional<type>& sum, type const& v, X const& contribution) {
     bool const first = !sum;
-    if (first) sum.emplace(v.extents(), uninitialized);
-    detail::add_to(*sum, first, contribution);
+    if constexpr (requires { contribution.add_to(*sum); }) {
+      if (first) sum.emplace(zero(v));
+      contribution.add_to(*sum);
+    } else {
+      if (first) sum.emplace(v.extents(), uninitialized);
+      detail::add_to(*sum, first, contribution);
+    }
   }
 };
 
@@ -139,6 +145,20 @@ struct cotangent_space<sparse_tensor<T, S, F, Memory>> {
 };
 
 namespace detail {
+/// A contribution that adds itself.
+template <class F>
+struct adding {
+  F f;
+  template <class Sum>
+  void add_to(Sum& sum) const {
+    f(sum);
+  }
+};
+template <class F>
+adding<F> adds(F f) {
+  return {std::move(f)};
+}
+
 /// What is differentiated with respect to: an owner by reference, an expression evaluated, an integer as double.
 template <class X>
 decltype(auto) argument(X const& x) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <compare>
+#include <vector>
 
 #include <sla/grad/record.hpp>
 #include <sla/grad/vjp.hpp>
@@ -88,6 +89,36 @@ auto perform(Op, L&& l, R&& r) {
   return detail::trace<Op>(std::forward<L>(l), std::forward<R>(r));
 }
 
+// ---- elements: x[n], x(i, j), A(i, j)
+
+template <Traced X, class... Index>
+  requires(is_tensor<plain_t<X>> || is_sparse_tensor<plain_t<X>>)
+auto perform(op::entry, X const& x, Index... at) {
+  auto const& v = x.value();
+  [[maybe_unused]] index_t const first[] = {at...};
+  std::vector<index_t> places;
+  if constexpr (is_sparse_tensor<plain_t<X>>)
+    v.for_entry([&](index_t n) { places.push_back(n); }, at...);
+  else if constexpr (sizeof...(at) == 1)
+    places.push_back(index_t(&v[first[0]] - v.data()));
+  else
+    places.push_back(index_t(&v(at...) - v.data()));
+  auto const read = [places](auto const& from) {
+    typename plain_t<X>::value_type sum{};
+    for (index_t n : places) sum += from.values()[n];
+    return sum;
+  };
+  auto rule = detail::linear_in(
+      x,
+      [places](auto const&, auto const& g) {
+        return detail::adds([&places, g](auto& sum) {
+          for (index_t n : places) sum.values()[n] += g;
+        });
+      },
+      [read](auto const&, auto const& d) { return read(d); });
+  return detail::record(x.home(), read(v), std::move(rule));
+}
+
 // ---- operators
 
 template <class L, class R>
@@ -148,6 +179,20 @@ template <class L, class R>
   requires detail::ComparablePair<L, R>
 auto operator<=>(L const& l, R const& r) {
   return detail::plain_value(l) <=> detail::plain_value(r);
+}
+
+/// Refused: a statement writes into memory that the tape does not see.
+template <class T, class E, class Memory, class X>
+  requires is_tracing<std::remove_cvref_t<X>>
+auto set(tensor<T, E, Memory>& y, X const&) {
+  static_assert(always_false<X>, "sla: set(y, x) of a traced x: what a statement of fuse writes has no trace: in a differentiated function write auto y = eval(...)");
+  return set(y, T(0));
+}
+template <Traced Y, class X>
+auto set(Y const&, X const&) {
+  static_assert(always_false<Y>, "sla: set(y, x) of a traced y: a traced value is not written into: in a differentiated function write auto y = eval(...)");
+  static vector<double> nothing;
+  return set(nothing, 0.0);
 }
 
 } // namespace sla

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Entries of traced sparse tensors: diagonals, `diagonal_of(A)`, diagonal matrices of traced vectors, `diagonal(v)`, of which each is
-// the other's adjoint on the stored entries, and `masked(A, M)`, of which multiply_elements(A, B) is made.
+// the other's adjoint on the stored entries, and `masked(A, M)`, of which multiply_elements(A, B) is made;
+// and orders of their rows, `rcm(A)`.
 #pragma once
 
 #include <sla/grad/sparse.hpp>
 #include <sla/tensor/diagonal.hpp>
+#include <sla/tensor/ordering.hpp>
 
 namespace sla {
 
@@ -45,6 +47,12 @@ template <SparseOperand A, detail::TracedMatrix M>
 auto perform(op::masked, A const& a, M const& m) {
   auto const& mask = detail::evaluated_sparse(m);
   return masked(a, mask.value());
+}
+
+/// An order of rows and columns is of the pattern, which is constant: permuted(A, rcm(A)).
+template <TracedSparse A>
+auto rcm(A const& a) {
+  return rcm(a.value());
 }
 
 /// The cotangent of A where d = diagonal_of(A), and of v where D = diagonal(v).

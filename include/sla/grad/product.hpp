@@ -37,6 +37,8 @@ template <class X, bool Transposed, bool Conj>
 inline constexpr bool is_traced_view<traced_view<X, Transposed, Conj>> = true;
 template <class X>
 concept TracedMatrix = TracedSparse<X> || is_traced_view<std::remove_cvref_t<X>>;
+template <TracedMatrix X>
+inline constexpr bool is_sparse_like<X> = true;
 
 template <class X, bool Transposed, bool Conj>
 traced_view<X, !Transposed, Conj> turned(traced_view<X, Transposed, Conj> const& A) {

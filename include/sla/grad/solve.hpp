@@ -11,6 +11,7 @@
 #include <sla/grad/sparse.hpp>
 #include <sla/solve/direct.hpp>
 #include <sla/solve/linear.hpp>
+#include <sla/solve/ordering.hpp>
 
 namespace sla {
 
@@ -287,6 +288,12 @@ auto perform(op::try_solve_transpose, prepared<A, Method, P> const& s, B const& 
 template <class A, class Method, class P, detail::TracedTensor B, class... Options>
 auto perform(op::try_solve_adjoint, prepared<A, Method, P> const& s, B const& b, Options const&... options) {
   return detail::trace_constant<true, true>(s, b, options...);
+}
+
+/// An order of rows and columns is of the pattern, which is constant: permuted(A, amd(A)).
+template <TracedSparse A>
+auto amd(A const& a) {
+  return amd(a.value());
 }
 
 } // namespace sla

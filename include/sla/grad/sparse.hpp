@@ -19,20 +19,6 @@ concept TracedSparsePair = SparseOrTraced<A> && SparseOrTraced<B> && (TracedMatr
 template <class A, class X>
 concept TracedRowScaling = SparseOrTraced<A> && VectorOrTraced<X> && (TracedMatrix<A> || Traced<X>);
 
-/// A contribution that adds itself.
-template <class F>
-struct adding {
-  F f;
-  template <class Sum>
-  void add_to(Sum& sum) const {
-    f(sum);
-  }
-};
-template <class F>
-adding<F> adds(F f) {
-  return {std::move(f)};
-}
-
 /// alpha g on the pattern of the sum.
 template <class N, class G>
 auto sample_of(N alpha, G const& g) {
@@ -105,12 +91,19 @@ auto operator-(A const& a) {
 
 // ---- elementwise functions, of the stored values
 
+namespace detail {
+template <class A>
+void require_single_entries(A const& a) {
+  if (has_repeated_entries(a))
+    throw value_error("a function of the entries of a traced sparse tensor that stores some places twice: sum them before it is traced, sorted(A)");
+}
+} // namespace detail
+
 template <class Op, detail::TracedMatrix A>
   requires(keeps_zeros<Op> && !std::same_as<Op, op::conj>)
 auto perform(Op op, A const& a) {
   auto const& owner = detail::evaluated_sparse(a);
-  if (!detail::is_additive<Op> && detail::has_repeated_entries(detail::plain_value(owner)))
-    throw value_error("a function of the entries of a traced sparse tensor that stores some places twice: sum them before it is traced, sorted(A)");
+  if (!detail::is_additive<Op>) detail::require_single_entries(detail::plain_value(owner));
   return with_values(owner, perform(op, values(owner)));
 }
 

@@ -36,11 +36,24 @@ public:
   Home& home() const { return *home_; }
   variable_type& variable() const { return detail::referred(variable_); }
 
+  /// These exist for their sentence. That to V alone is what std::sqrt(x) asks a number for.
+  operator V() const { return refuse_conversion<V>(); }  // NOLINT
   template <class U>
-  operator U() const {  // NOLINT: it exists for its sentence
-    static_assert(always_false<U>,
-                  "sla: a traced value does not convert to a plain one: write `auto`, or `auto x = eval(...)`, in a differentiated function");
-    return U{};
+    requires(!std::convertible_to<V, U>)
+  operator U() const {  // NOLINT
+    return refuse_conversion<U>();
+  }
+
+  /// One element, a traced number. Gradient: g to that element. Cost: as of a plain one; the first also that of zeros for all others.
+  template <std::integral... Index>
+    requires(requires(V const& v, Index... at) { v(at...); })
+  auto operator()(Index... at) const {
+    return perform(op::entry{}, *this, index_t(at)...);
+  }
+  auto operator[](index_t n) const
+    requires is_tensor<V>
+  {
+    return perform(op::entry{}, *this, n);
   }
 
   // What generic code asks of shapes.
@@ -91,6 +104,13 @@ public:
   }
 
 private:
+  template <class U>
+  static U refuse_conversion() {
+    static_assert(always_false<U>, "sla: a traced value does not convert to a plain one: write `auto`, or `auto x = eval(...)`, in a differentiated function, "
+                                   "and sqrt(x), not std::sqrt(x)");
+    return U{};
+  }
+
   Home* home_;
   handle_type variable_;
 };

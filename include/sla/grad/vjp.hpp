@@ -11,14 +11,16 @@
 namespace sla {
 
 namespace detail {
-/// What a reduction of x, whose value is y, hands to each element in the place of g. Extreme elements share g equally.
-template <class Op, class X, class Y, class G>
-auto element_cotangent([[maybe_unused]] X const& x, [[maybe_unused]] Y const& y, G const& g) {
+inline constexpr auto all_are_here = [](auto ties) { return ties; };
+/// What a reduction of x, whose value is y, hands to each element in the place of g. Extreme elements share g equally: `everywhere`
+/// says from how many are here how many there are.
+template <class Op, class X, class Y, class G, class Everywhere>
+auto element_cotangent([[maybe_unused]] X const& x, [[maybe_unused]] Y const& y, G const& g, [[maybe_unused]] Everywhere const& everywhere) {
   if constexpr (std::same_as<Op, op::norm>)
     return y > 0 ? g / y : decltype(g / y){};
   else if constexpr (is_extreme<Op>) {
     using Mask = binary<is_extremum, X, constant<Y>>;
-    auto const ties = sla::sum(Mask{x, {y}});
+    auto const ties = everywhere(sla::sum(Mask{x, {y}}));
     return ties > 0 ? g / ties : decltype(g / ties){};
   } else {
     return g;
@@ -37,10 +39,10 @@ auto compared(X const& x) {
 }
 
 /// The contribution of a reduction of one operand with value y, as an expression.
-template <class Op, class X, class Y, class G>
-auto reduced_contribution(X const& x, Y const& y, G const& g) {
+template <class Op, class X, class Y, class G, class Everywhere = decltype(all_are_here)>
+auto reduced_contribution(X const& x, Y const& y, G const& g, Everywhere const& everywhere = all_are_here) {
   auto const key = compared<Op>(x);
-  auto const each = as_node(element_cotangent<Op>(key, y, g));
+  auto const each = as_node(element_cotangent<Op>(key, y, g, everywhere));
   auto node = contribution<Op, 0>(x, each);
   if constexpr (is_extreme<Op>) {
     using Mask = binary<is_extremum, std::remove_const_t<decltype(key)>, constant<Y>>;

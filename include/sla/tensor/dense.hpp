@@ -235,6 +235,14 @@ tensor<T, E> ones(std::type_identity_t<E> extents) {
   return full<T, E>(extents, T(1));
 }
 
+/// count numbers at equal distances, the first and the last of them as given; one alone is the first.
+template <class T>
+vector<T> linspace(std::type_identity_t<T> first, std::type_identity_t<T> last, index_t count) {
+  vector<T> x(Extents<dyn>(count), uninitialized);
+  for (index_t n = 0; n < count; ++n) x[n] = n == 0 ? first : n + 1 == count ? last : first + (last - first) * T(n) / T(count - 1);
+  return x;
+}
+
 namespace detail {
 /// The n-th number of the stream of a seed: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), uniform in [-1, 1).
 inline double uniform_at(std::uint64_t seed, std::uint64_t n) {

@@ -85,10 +85,17 @@ public:
   template <std::integral... Index>
     requires(Memory::is_host)
   T operator()(Index... at) const {
+    T sum{};
+    for_entry([&](index_t n) { sum += std::as_const(values_)[n]; }, at...);
+    return sum;
+  }
+  /// f(n) for each n such that the stored value n is of A(at...), or is a part of it.
+  template <class Visit, std::integral... Index>
+    requires(Memory::is_host)
+  void for_entry(Visit const& f, Index... at) const {
     constexpr int batch_rank = S::batch_extents::rank;
     constexpr bool fits = sizeof...(Index) == std::size_t(batch_rank + 2);
     static_assert(fits, "sla: A(i, j): give one position for each batch axis, then the row and the column");
-    T sum{};
     if constexpr (fits) {
       index_t const position[] = {index_t(at)...}, i = position[batch_rank], j = position[batch_rank + 1];
       index_t item = 0;
@@ -98,12 +105,11 @@ public:
       }
       require_inside("row", i, rows() * S::block_rows);
       require_inside("column", j, cols() * S::block_cols);
-      T const* const values = std::as_const(values_).data() + item * batch_stride() + i % S::block_rows * S::block_cols + j % S::block_cols;
+      index_t const first = item * batch_stride() + i % S::block_rows * S::block_cols + j % S::block_cols;
       pattern().view().for_row(i / S::block_rows, [&](index_t s, index_t k) {
-        if (k == j / S::block_cols) sum += values[s * block_size];
+        if (k == j / S::block_cols) f(first + s * block_size);
       });
     }
-    return sum;
   }
 
 private:
