@@ -75,8 +75,8 @@ struct derivative<op::div> : detail::binary_rule {
   SLA_HD static constexpr auto pullback(L l, R r, G g) {
     if constexpr (K == 0)
       return op::div::apply(g, conj_of(r));
-    else
-      return op::div::apply(-detail::times(g, conj_of(op::div::apply(l, r))), conj_of(r));
+    else  // g / r first: with l / r first g++ makes a branch of what is regular where g is 0, and no vectors
+      return op::div::apply(-detail::times(op::div::apply(g, conj_of(r)), conj_of(l)), conj_of(r));
   }
 };
 template <>
