@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include <sla/dist/common_extents.hpp>
 #include <sla/dist/overlap.hpp>
 #include <sla/dist/tensor.hpp>
 #include <sla/exec/evaluate.hpp>
@@ -78,17 +79,13 @@ concept PlacedPair = (Placed<L> || Placed<R>) && PlacedOperand<L> && PlacedOpera
 
 namespace detail {
 // ---- the local node of an operand
-template <class Local, class Mesh, class... P>
-auto local_node(distributed<Local, Mesh, P...> const& x) {
-  return as_node(x.local());
-}
-template <class Local, class Mesh, class... P>
-auto local_node(distributed<Local, Mesh, P...>& x) {
-  return as_node(std::as_const(x).local());
-}
-template <class Local, class Mesh, class... P>
-auto local_node(distributed<Local, Mesh, P...>&& x) {
-  return as_node(std::move(x).local());
+template <class D>
+  requires is_distributed<std::remove_cvref_t<D>>
+auto local_node(D&& x) {
+  if constexpr (std::is_lvalue_reference_v<D>)
+    return as_node(std::as_const(x).local());
+  else
+    return as_node(std::move(x).local());
 }
 template <class X>
   requires is_placed<std::remove_cvref_t<X>>
@@ -136,46 +133,6 @@ template <class List>
 inline constexpr bool has_halo = false;
 template <class... P>
 inline constexpr bool has_halo<placements<P...>> = ((P::kind == placement_kind::ghost || P::kind == placement_kind::ghost_partial) || ...);
-
-/// Errors: shape_error, if two meshes of one type have different sizes, or this rank another place in them.
-template <class Mesh>
-void require_one_mesh(Mesh const& m, Mesh const& n) {
-  for (int a = 0; a < Mesh::rank; ++a)
-    if (m.size(a) != n.size(a) || m.coordinate(a) != n.coordinate(a))
-      throw shape_error(text("two distributed operands are on different meshes of one type: along ", Mesh::name(a), " this rank is ", m.coordinate(a), " of ",
-                             m.size(a), ", and ", n.coordinate(a), " of ", n.size(a)));
-}
-/// The extents that the axes deal out, which operands that meet share. A value that was put together by hand may say none, 0.
-template <class Mesh>
-class common_extents_of {
-public:
-  /// The next operand. Errors: shape_error, on all ranks, if one before has another extent along an axis.
-  template <class... P>
-  void meet(int operand, shared_layout<Mesh> const& layout, placements<P...>) {
-    int a = 0;
-    ((DenseShard<P> ? meet_along<P>(operand, layout, a++) : void(a++)), ...);
-  }
-
-private:
-  struct dealt {
-    int operand;
-    index_t whole = 0, part = 0;
-  };
-  template <class P>
-  void meet_along(int operand, shared_layout<Mesh> const& layout, int a) {
-    if constexpr (DenseShard<P>) {
-      index_t const whole = layout.extent[a];
-      if (whole == 0) return;
-      dealt const now{operand, whole, part_extent<typename P::family>(layout, a, layout.mesh.coordinate(a))};
-      if (auto const& before = dealt_[a]; before.whole != 0 && before.whole != whole)
-        throw shape_error(text("what an axis deals out is one index of all operands: along ", Mesh::name(a), " operand ", before.operand, " deals out ",
-                               before.whole, " indices and operand ", operand, " ", whole, ", of which rank ", layout.mesh.coordinate(a), " of ",
-                               layout.mesh.size(a), " has ", before.part, " and ", now.part, "; distribute one by the layout of the other, x.layout()"));
-      dealt_[a] = now;
-    }
-  }
-  fixed_array<dealt, Mesh::rank> dealt_{};
-};
 
 /// The layout of the first operand that is dealt out, else of the first placed one; two partitions or halos that meet must be one.
 /// Errors: shape_error, if two operands of one type were dealt out by different partitions or to different extents, or have
@@ -255,24 +212,40 @@ constexpr auto const& stand_in(First const& first, Rest const&... rest) {
     return first;
 }
 
+template <class Op>
+struct elementwise_by {
+  char const* name = "";
+  template <class... X>
+  auto operator()(X&&... x) const {
+    if constexpr (sizeof...(X) == 1)
+      return elementwise<Op>(std::forward<X>(x)...);
+    else
+      return elementwise<Op>(std::forward<X>(x)..., name);
+  }
+};
+/// The type of `placed_map<Op>(make, x...)`, asked for without its sentence.
+template <class Op, class Make, class... X>
+using placed_map_t =
+    checked_result<Op, typename placed_result<Op, X...>::template type<decltype(std::declval<Make const&>()(local_node(std::declval<X>())...))>, X...>;
 template <class Op, Placed X>
   requires is_elementwise<Op>
-using placed_elementwise_t =
-    checked_result<Op, typename placed_result<Op, X>::template type<decltype(elementwise<Op>(local_node(std::declval<X>())))>, X>;
+using placed_elementwise_t = placed_map_t<Op, elementwise_by<Op>, X>;
 
+/// make(the local nodes of the operands), in the placements that the rules of Op say.
+template <class Op, class Make, class... X>
+auto placed_map(Make const& make, X&&... x) {
+  require_well_typed<Op, std::remove_cvref_t<X>...>();
+  auto layout = common_layout(x...);
+  auto node = make(local_node(std::forward<X>(x))...);
+  return typename placed_result<Op, X...>::template type<decltype(node)>{std::move(node), std::move(layout)};
+}
 template <class Op, class X>
 auto placed_elementwise(X&& x) {
-  require_well_typed<Op, std::remove_cvref_t<X>>();
-  auto layout = layout_of(x);
-  auto node = elementwise<Op>(local_node(std::forward<X>(x)));
-  return typename placed_result<Op, X>::template type<decltype(node)>{std::move(node), std::move(layout)};
+  return placed_map<Op>(elementwise_by<Op>{}, std::forward<X>(x));
 }
 template <class Op, class L, class R>
 auto placed_elementwise(L&& l, R&& r, char const* name) {
-  require_well_typed<Op, std::remove_cvref_t<L>, std::remove_cvref_t<R>>();
-  auto layout = common_layout(l, r);
-  auto node = elementwise<Op>(local_node(std::forward<L>(l)), local_node(std::forward<R>(r)), name);
-  return typename placed_result<Op, L, R>::template type<decltype(node)>{std::move(node), std::move(layout)};
+  return placed_map<Op>(elementwise_by<Op>{name}, std::forward<L>(l), std::forward<R>(r));
 }
 
 /// The literal that may stand beside an X: a number known to the compiler.
@@ -307,7 +280,7 @@ auto operator-(X&& x) {
   return detail::placed_elementwise<op::neg>(std::forward<X>(x));
 }
 
-// Numbers written in the program: `2.0 * x`. A run-time number says where it comes from: uniform(alpha) * x.
+// Numbers written in the program: `2.0 * x`. A run-time number is uniform(alpha).
 template <Placed X>
 auto operator+(X&& x, std::type_identity_t<detail::literal_beside<X>> s) {
   return detail::placed_elementwise<op::add>(std::forward<X>(x), s, "x + 1.0");

@@ -6,9 +6,11 @@
 #include <memory>
 #include <utility>
 
+#include <sla/dist/choose.hpp>
 #include <sla/dist/collectives.hpp>
 #include <sla/dist/cotangent.hpp>
 #include <sla/dist/product.hpp>
+#include <sla/grad/apply.hpp>
 #include <sla/grad/vjp.hpp>
 
 namespace sla {
@@ -24,6 +26,8 @@ template <class X>
 concept BesideTracedPlaced = TracedPlaced<X> || Placed<X> || Number<X> || operand_traits<std::remove_cvref_t<X>>::kind == operand_kind::uniform;
 template <class L, class R>
 concept TracedPlacedPair = (TracedPlaced<L> || TracedPlaced<R>) && BesideTracedPlaced<L> && BesideTracedPlaced<R>;
+template <class... X>
+concept TracedPlacedOperands = (TracedPlaced<X> || ...) && (BesideTracedPlaced<X> && ...);
 
 /// An operand as the forward operation sees it; run-time numbers beside traced values count as uniform.
 template <class X>
@@ -62,6 +66,18 @@ decltype(auto) part_of_cotangent(G const& g) {
   else
     return (g);
 }
+
+/// A rank's own elements of operands and cotangents.
+struct own_elements {
+  template <class Part>
+  static auto node(Part const& x) {
+    return local_node(x.value());
+  }
+  template <class G>
+  static auto of(G const& g) {
+    return as_node(part_of_cotangent(g));
+  }
+};
 
 template <class Op, TracedPlaced X>
 auto trace_placed(X const& x) {
@@ -162,6 +178,41 @@ auto perform(Op, X const& x) -> typename detail::instead_of_extreme<Op, X>::type
   static_assert(always_false<X>, "sla: max(x), min(x) of a traced distributed x have no gradient: norm_inf(x) has one; so has max of a gathered x, and max(x.value()) is a constant");
   return detail::trace_reduction<op::sum>(x);
 }
+
+// ---- comparisons, of the values; where, and functions of the user's own
+template <class Op, class L, class R>
+  requires(detail::is_one_of<Op, op::less, op::less_equal> && detail::TracedPlacedPair<L, R>)
+auto perform(Op op, L const& l, R const& r) {
+  return eval(perform(op, detail::forward_value(l), detail::forward_value(r)));
+}
+template <class C, class X, class Y>
+  requires detail::TracedPlacedOperands<C, X, Y>
+auto perform(op::where, C const& c, X const& x, Y const& y) {
+  if constexpr (Traced<C>) { // nothing of the derivative flows through a condition
+    return where(c.value(), x, y);
+  } else {
+    auto const condition = detail::part_of(c);
+    auto const left = detail::part_of(x);
+    auto const right = detail::part_of(y);
+    auto value = eval(perform(op::where{}, condition.value(), left.value(), right.value()));
+    if constexpr (Traced<X> || Traced<Y>)
+      return detail::trace_where<detail::own_elements>(detail::home_of(x, y), std::move(value), condition, left, right);
+    else
+      return value;
+  }
+}
+template <class F, class... X>
+  requires detail::TracedPlacedOperands<X...>
+auto perform(op::apply, F const& f, X const&... x) {
+  if constexpr (detail::takes_dual_numbers<F, X...>())
+    return [&](auto const&... part) {
+      return detail::trace_apply<detail::own_elements>(detail::home_of(x...), eval(perform(op::apply{}, f, part.value()...)), f, std::index_sequence_for<X...>{},
+                                                       part...);
+    }(detail::part_of(x)...);
+  else
+    return detail::first_traced(x...);  // well-formed, so that the sentence is the only error
+}
+
 template <class L, class R>
   requires detail::TracedPlacedPair<L, R>
 auto perform(op::dot, L const& l, R const& r) {

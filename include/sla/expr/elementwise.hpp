@@ -201,7 +201,7 @@ auto where(C&& condition, X&& x, Y&& y) {
 }
 /// The larger and the smaller of two, element by element; NaN, if one of them is. The extreme element of one tensor is max(x), min(x).
 /// Law: real; equal extents, or a number. Gradient: g to the operand that was taken, half of it to each where they are equal.
-/// Placement: as of other nonlinear operations, for comparisons too (dist/choose.hpp); `where` and `apply` are of tensors of one rank.
+/// Placement: as of other nonlinear operations, and so for comparisons, `where` and `apply` (dist/choose.hpp).
 template <class L, class R>
   requires Performs<op::larger, L, R>
 auto maximum(L&& l, R&& r) {

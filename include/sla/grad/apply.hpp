@@ -14,6 +14,17 @@ concept SomeTracedElements = (TracedElements<X> || ...) && (ElementsOrTraced<X> 
 template <class X>
 concept TensorOrTraced = Tensorial<X> || (TracedElements<X> && is_tensor<plain_t<X>>);
 
+/// The elements of operands and cotangents of one rank; those of many ranks are in dist/grad_elementwise.hpp.
+struct all_elements {
+  template <class Operand>
+  static auto node(Operand const& x) {
+    return x.node();
+  }
+  template <class G>
+  static auto of(G const& g) {
+    return as_node(g);
+  }
+};
 /// The value of a node: a tensor, or a number of numbers.
 template <class Node>
 auto value_of_node(Node const& node) {
@@ -55,6 +66,15 @@ auto operator>=(L&& l, R&& r) {
 
 // ---- where
 
+namespace detail {
+template <class Elements, class Home, class Value, class C, class X, class Y>
+auto trace_where(Home& home, Value value, C const& condition, X const& left, Y const& right) {
+  auto to_left = pointwise_in(left, [condition](auto const&, auto const& g) { return where(Elements::node(condition), Elements::of(g), 0); });
+  auto to_right = pointwise_in(right, [condition](auto const&, auto const& g) { return where(Elements::node(condition), 0, Elements::of(g)); });
+  return record(home, std::move(value), std::move(to_left), std::move(to_right));
+}
+} // namespace detail
+
 template <detail::TensorOrTraced C, class X, class Y>
   requires(detail::SomeTracedElements<X, Y> || (TracedElements<C> && Operand<X> && Operand<Y>))
 auto perform(op::where, C&& c, X&& x, Y&& y) {
@@ -65,10 +85,7 @@ auto perform(op::where, C&& c, X&& x, Y&& y) {
     auto const condition = detail::trace_operand<true>(home, std::forward<C>(c));
     auto const left = detail::trace_operand<false>(home, std::forward<X>(x));
     auto const right = detail::trace_operand<false>(home, std::forward<Y>(y));
-    auto value = detail::written(where(condition.node(), left.node(), right.node()));
-    auto to_left = detail::pointwise_in(left, [condition](auto const&, auto const& g) { return where(condition.node(), as_node(g), 0); });
-    auto to_right = detail::pointwise_in(right, [condition](auto const&, auto const& g) { return where(condition.node(), 0, as_node(g)); });
-    return detail::record(home, std::move(value), std::move(to_left), std::move(to_right));
+    return detail::trace_where<detail::all_elements>(home, detail::written(where(condition.node(), left.node(), right.node())), condition, left, right);
   }
 }
 /// The cotangents of x and y where z = where(c, x, y).
@@ -119,28 +136,43 @@ auto const& first_traced(X const& x, Rest const&... rest) {
 template <class>
 using dual_for = dual_number<double>;
 
-/// The nodes of traced operands, joined, and the rule of each of them.
-template <class F, class Home, class... X, std::size_t... K>
-auto trace_apply(Home& home, F const& f, std::index_sequence<K...>, X const&... x) {
-  auto const all = [](auto const&... operand) { return joined_operands("apply(f, x...)", operand.node()...); };
+/// The nodes of operands, joined.
+template <class Elements, class... X>
+auto joined_elements(X const&... x) {
+  return joined_operands("apply(f, x...)", Elements::node(x)...);
+}
+/// f of traced operands, and the rule of each of them.
+template <class Elements, class F, class Home, class Value, class... X, std::size_t... K>
+auto trace_apply(Home& home, Value value, F const& f, std::index_sequence<K...>, X const&... x) {
   auto const rule = [&]<std::size_t N>(std::integral_constant<std::size_t, N>, auto const& operand) {
-    return pointwise_in(operand, [f, all, ... kept = x.kept()](auto const&, auto const& g) {
-      return elementwise<slope_times>(applied_to(partial<F, int(N)>{f}, all(kept...)), as_node(g), "apply(f, x...)");
+    return pointwise_in(operand, [f, ... kept = x.kept()](auto const&, auto const& g) {
+      return elementwise<slope_times>(applied_to(partial<F, int(N)>{f}, joined_elements<Elements>(kept...)), Elements::of(g), "apply(f, x...)");
     });
   };
-  return record(home, value_of_node(applied_to(f, all(x...))), rule(std::integral_constant<std::size_t, K>{}, x)...);
+  return record(home, std::move(value), rule(std::integral_constant<std::size_t, K>{}, x)...);
+}
+} // namespace detail
+
+namespace detail {
+/// Is f a function of dual numbers? Or its sentence.
+template <class F, class... X>
+constexpr bool takes_dual_numbers() {
+  constexpr bool generic = std::invocable<F const&, dual_for<X>...>;
+  static_assert(generic, "sla: apply(f, x...) of traced x: f is called with dual numbers: write it with auto, [](auto a) { return a * exp(-a); }, and exp(a) "
+                         "after `using std::exp` rather than std::exp(a)");
+  return generic;
 }
 } // namespace detail
 
 template <class F, class... X>
   requires detail::SomeTracedElements<X...>
 auto perform(op::apply, F const& f, X&&... x) {
-  constexpr bool generic = requires(detail::dual_for<X>... a) { f(a...); };
-  static_assert(generic, "sla: apply(f, x...) of traced x: f is called with dual numbers: write it with auto, [](auto a) { return a * exp(-a); }, and exp(a) "
-                         "after `using std::exp` rather than std::exp(a)");
   auto& home = detail::home_of(x...);
-  if constexpr (generic)
-    return detail::trace_apply(home, f, std::index_sequence_for<X...>{}, detail::trace_operand<true>(home, std::forward<X>(x))...);
+  if constexpr (detail::takes_dual_numbers<F, X...>())
+    return [&](auto const&... operand) {
+      auto value = detail::value_of_node(detail::applied_to(f, detail::joined_elements<detail::all_elements>(operand...)));
+      return detail::trace_apply<detail::all_elements>(home, std::move(value), f, std::index_sequence_for<X...>{}, operand...);
+    }(detail::trace_operand<true>(home, std::forward<X>(x))...);
   else
     return eval(detail::first_traced(x...));  // well-formed, so that the sentence is the only error
 }

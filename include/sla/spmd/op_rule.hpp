@@ -19,6 +19,8 @@ struct larger;
 struct smaller;
 struct less;
 struct less_equal;
+struct where;
+struct apply;
 struct neg;
 struct conj;
 struct real;
@@ -81,7 +83,7 @@ consteval op_rule library_rule() {
   if (is_one_of<Op, op::conj, op::real, op::imag>) return {.linear = linear::joint};
   if (is_one_of<Op, op::mul>) return {.linear = linear::separate};
   if (is_one_of<Op, op::div>) return {.linear = linear::separate, .nonlinear_arguments = 0b10};
-  if (is_one_of<Op, op::pow, op::abs, op::abs2, op::sin, op::cos, op::larger, op::smaller, op::less, op::less_equal>) return {};
+  if (is_one_of<Op, op::pow, op::abs, op::abs2, op::sin, op::cos, op::larger, op::smaller, op::less, op::less_equal, op::where, op::apply>) return {};
   if (is_one_of<Op, op::dot>) return {index::reduction, linear::separate, 0, monoid::sum};
   if (is_one_of<Op, op::sum>) return {index::reduction, linear::joint, 0, monoid::sum};
   if (is_one_of<Op, op::squared_norm>) return {index::reduction, linear::none, 0, monoid::sum};
