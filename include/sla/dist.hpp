@@ -13,6 +13,7 @@
 #include <sla/dist/custom.hpp>
 #include <sla/dist/deal_rows.hpp>
 #include <sla/dist/distribute.hpp>
+#include <sla/dist/eliminate.hpp>
 #include <sla/dist/explain.hpp>
 #include <sla/dist/factories.hpp>
 #include <sla/dist/fake.hpp>

@@ -4,8 +4,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include <sla/dist/tensor.hpp>
 #include <sla/dist/threads.hpp>
 #include <sla/dist/typed.hpp>
 
@@ -95,6 +97,25 @@ TEST_CASE("a rank that throws ends ranks that are busy, in parts of the world, o
   CHECK(out.nested == "an int");
   CHECK_THAT(out.message, ContainsSubstring("rank 3 failed"));
   for (std::size_t r = 0; r < 3; ++r) CHECK_THAT(out.seen[r], ContainsSubstring("rank 3 failed"));
+}
+
+TEST_CASE("an error of one rank that the others are told names it once, whoever is the first to end") {
+  auto const told = [](std::string const& words) {
+    return failure_of(4, {}, [&](any_communicator& c) {
+      try {
+        sla::detail::together(c, [&] { return c.rank() == 1 ? throw sla::value_error(words) : 0; });
+      } catch (sla::value_error const&) {
+        std::this_thread::sleep_for(100ms); // the others end before it
+        throw;
+      }
+    });
+  };
+  auto const plain = told("the list is empty");
+  CHECK(plain.named == 1);
+  CHECK(plain.message == "rank 1 failed: the list is empty");
+  for (std::size_t r = 0; r < 4; ++r) CHECK(plain.seen[r] == (r == 1 ? "the list is empty" : "rank 1 failed: the list is empty"));
+  CHECK(told("assemble on rank 1: triplet 3: no such row").message == "assemble on rank 1: triplet 3: no such row");
+  CHECK(told("11 equations on rank 11: none").message == "rank 1 failed: 11 equations on rank 11: none");
 }
 
 TEST_CASE("an error that all ranks throw alike names one of them") {

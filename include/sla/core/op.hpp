@@ -326,6 +326,8 @@ struct diagonal_of {}; ///< `diagonal_of(A)`
 struct masked {}; ///< `masked(A, M)`
 struct entry {}; ///< `x(i)`, `A(i, j)`
 struct apply {}; ///< `apply(f, x...)`
+struct fixed_unknowns {}; ///< where `eliminate(A, b, fixed, values)` fixes unknowns, and what it fixes them to
+struct with_identity {}; ///< A with ones added to its diagonal, where `eliminate` fixes unknowns
 struct kron {}; ///< `kron(A, B)`
 struct select {}; ///< `select(A, rows, cols)` and its kin: `rows`, `cols`, `permuted`, ...
 struct batch_items {}; ///< `batch_items(A, first, last)`

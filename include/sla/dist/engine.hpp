@@ -26,6 +26,15 @@ private:
   int rank_;
 };
 
+namespace detail {
+/// The words of a rank's error for all ranks: they name it once.
+inline std::string failure_of(int rank, std::string const& what) {
+  auto const name = text("rank ", rank, ": ");
+  bool const named = what.starts_with(name) || what.find("on " + name) != std::string::npos;
+  return named ? what : text("rank ", rank, " failed: ", what);
+}
+} // namespace detail
+
 /// Bytes to receive into.
 using byte_span = std::span<std::byte>;
 /// Bytes to send.

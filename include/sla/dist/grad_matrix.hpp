@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Derivatives of what is done with distributed sparse tensors: scaling by rows and columns, and stored transposes. Products and
+// Derivatives of what is done with distributed sparse tensors: scaling by rows and columns, eliminated unknowns, stored transposes. Products and
 // solves are in dist/grad.hpp.
 #pragma once
 
 #include <utility>
 
+#include <sla/dist/eliminate.hpp>
 #include <sla/dist/grad.hpp>
 #include <sla/dist/matrix.hpp>
 #include <sla/dist/transpose.hpp>
@@ -85,6 +86,19 @@ template <class A, class X>
   requires detail::TracedPartScaling<A, X>
 auto perform(op::scale_cols, A const& a, X const& x) {
   return detail::trace_part_scaling<false>(a, x);
+}
+
+/// `eliminate` of a traced D.
+template <detail::TracedRows A, class Fixed, class V>
+auto perform(op::fixed_unknowns op, A const& a, Fixed const& fixed, V const& values) {
+  return perform(op, a.value(), fixed, values);
+}
+template <detail::TracedRows A, DistributedTensor Mask>
+auto perform(op::with_identity op, A const& a, Mask const& mask) {
+  auto rule = detail::linear_in(
+      a, [](auto const&, auto const& g) { return detail::sample_of(1, g.local()); },
+      [](auto const&, auto const& d) { return detail::adds([&d](auto& sum) { detail::add_spread(sum, 1, d.local()); }); });
+  return detail::record(a.home(), perform(op, a.value(), mask), std::move(rule));
 }
 
 /// Gradient: the cotangent is transposed back. Law: the rows of D are dealt out, or every rank has D.

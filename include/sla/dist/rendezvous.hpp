@@ -155,8 +155,17 @@ public:
   /// The rank has thrown: every other rank's pending or next call throws too.
   void fail(int rank, std::exception_ptr cause, std::string const& what) {
     std::unique_lock lock(mutex_);
+    int failed = rank;
+    std::string why = detail::failure_of(rank, what);
+    try {
+      std::rethrow_exception(cause);
+    } catch (rank_error const& of_another) { // that this rank was told of
+      failed = of_another.rank();
+      why = what;
+    } catch (...) {
+    }
     if (!failed_) cause_ = std::move(cause);
-    fail(rank, text("rank ", rank, " failed: ", what));
+    fail(failed, why);
     left_[at(rank)] = 1;
   }
 

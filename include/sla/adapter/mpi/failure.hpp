@@ -51,9 +51,9 @@ inline void mpi_warn(std::string_view what) {
   std::fprintf(stderr, "sla: rank %d of %d %.*s\n", rank, size, static_cast<int>(what.size()), what.data());
   std::fflush(nullptr);
 }
-/// Says what failed and ends all ranks.
-[[noreturn]] inline void mpi_end_all(std::string_view why) {
-  mpi_warn(text("failed: ", why));
+/// Says what failed and ends all ranks: this one, or another one that has told it.
+[[noreturn]] inline void mpi_end_all(std::string_view why, bool of_another = false) {
+  mpi_warn(text(of_another ? "ends all ranks: " : "failed: ", why));
   MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
   std::abort();
 }
