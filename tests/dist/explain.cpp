@@ -109,4 +109,20 @@ TEST_CASE("a picture has a rectangle for each part, with its ranks") {
   draw_placement(strided, dtensor<sla::vector<double>, Grid, Shard<0, Strided<2>>, Replicate>::zeros(m, {8}));
   CHECK(count(strided.str(), "<rect x=") == 4);
 }
+
+TEST_CASE("a rank prints where it is, the placements and its part, and waits for nobody") {
+  auto const words = threads::run(2, [](auto& world) {
+    mesh<axis<"rows">> m(world);
+    auto const D = distribute<SparseShard<0>>(problems::poisson<double>({4}), m, strips{});
+    auto const x = distribute(sla::vector<double>{1.5, 2.5, 3.5, 4.5}, D.row_layout());
+    auto const number = dot(x, x);
+    std::ostringstream out;
+    if (world.rank() == 1) out << x << "\n" << D << number;
+    return out.str();
+  });
+  CHECK(words[0].empty());
+  CHECK(words[1].starts_with("tensor 4 on ranks, {rows: Shard<0, Part<>>}; here rows 1 of 2:\n"));
+  CHECK(words[1].find("sparse tensor 4 x 4 on ranks, {rows: SparseShard<0>}; here rows 1 of 2:\n2 x 3, 5 entries") != std::string::npos);
+  CHECK(words[1].find("number on ranks, {rows: Partial<Sum>}; here rows 1 of 2:\n32.5") != std::string::npos);
+}
 } // namespace test_explain

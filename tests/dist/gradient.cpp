@@ -159,6 +159,26 @@ TEST_CASE("a loss that no argument reaches has a value and zero gradients") {
   });
   for (auto const& rank : errors) CHECK((rank[0] <= 1e-13 && rank[1] == 0));
 }
+
+TEST_CASE("a loss that ranks have copies of, or numbers of their own, is differentiated as a pending sum") {
+  auto const x = random<double>({12}, 1);
+  sla::vector<double> const of_norm = x / norm(x), of_square = 2.0 * x;
+  auto const errors = threads::run(4, [&](auto& world) {
+    mesh<axis<"dp", 2>, axis<"tp", 2>> m(world);
+    auto const dx = distribute<Replicate, Shard<0>>(x, m);
+    auto const [value, g] = value_and_gradient([](auto const& v) { return convert<"tp", Partial<>>(convert<"dp", Partial<>>(norm(v))); }, dx);
+    auto const [square, h] = value_and_gradient([](auto const& v) { return convert<"dp", Partial<>>(dot(v, v)); }, dx);
+    static_assert(has_placements<decltype(g), Partial<>, Shard<0>>);
+    mesh<axis<"rows">> line(world);
+    auto const own = reinterpret<"rows", Varying>(distribute<Replicate>(x, line), expert);
+    auto const [sum, k] = value_and_gradient([](auto const& v) { return reinterpret<"rows", Partial<>>(dot(v, v)); }, own);
+    return std::array<double, 6>{std::abs(value - norm(x)), norm(gather(g) - of_norm), std::abs(square - squared_norm(x)), norm(gather(h) - of_square),
+                                 std::abs(sum - 4.0 * squared_norm(x)), norm(k.local() - of_square)};
+  });
+  for (auto const& rank : errors)
+    for (double e : rank) CHECK(e <= 1e-12);
+}
+
 TEST_CASE("on real matrices, gradients through products are those of one rank to rounding, through solves to their tolerance") {
   int const ranks = GENERATE(1, 2, 4);
   auto const A = read_matrix_market<double>(data("orsirr_1.mtx"));

@@ -163,8 +163,12 @@ TEST_CASE("what fits on no rank, or fails on one, is an error on every rank") {
       CHECK(words.find(part) != std::string::npos);
     }
   };
-  told([](auto const& D, auto const& db, int rank) { (void)solve(D, db, cg{}, halves(D.local().rows() + (rank == 1))); }, "A has 15 rows, and the linear_operator is 16 x 16");
-  told([](auto const& D, auto const& db, int rank) { (void)solve(halves(D.local().rows() + (rank == 2)), db, cg{}); }, "on this rank, whose part of b is");
+  told([](auto const& D, auto const& db, int rank) { (void)solve(D, db, cg{}, halves(D.local().rows() + (rank == 1))); }, 
+       "P is a linear_operator of 16 x 16, and this rank holds 15 rows: on ranks a linear_operator is that of the rank's own rows, 15 x 15");
+  told([](auto const& D, auto const& db, int rank) { (void)solve(halves(D.local().rows() + (rank == 2)), db, cg{}); }, 
+       "rows: on ranks a linear_operator is that of the rank's own rows");
+  told([](auto const& D, auto const& db, int) { (void)solve(halves(D.mesh().size(0) * 16), db, cg{}); }, "A is a linear_operator of 48 x 48, and this rank holds");
+  told([](auto const&, auto const& db, int) { (void)eval(halves(48) * db); }, "A * x: A is a linear_operator of 48 x 48, and this rank holds");
   told(
       [](auto const& D, auto const& db, int) {
         auto const n = D.local().rows();

@@ -193,6 +193,19 @@ TEST_CASE("assumptions are measured where they can be") {
   CHECK(wrong == 0);
 }
 
+TEST_CASE("integers have no gradient: copies of either kind are added in place") {
+  auto const wrong = threads::run(2, [](auto& world) {
+    Ranks m(world);
+    auto const layout = rank_along<"tp">(m).handle();
+    distributed<index_t, Ranks, Invariant, Replicate> i(3, layout);
+    distributed<index_t, Ranks, Replicate, Replicate> const r(4, layout);
+    i += r;
+    i *= r;
+    return i.value() == 28 ? 0 : 1;
+  });
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("a change in place keeps the placement") {
   auto const wrong = threads::run(2, [](auto& world) {
     Ranks m(world);

@@ -200,6 +200,22 @@ TEST_CASE("a rank that throws in the middle of a solve ends the others with its 
   }
 }
 
+TEST_CASE("a pending right-hand side is scattered to the rows of the matrix, also under a gradient") {
+  auto const A = problems::poisson<double>({6, 5});
+  auto const b = random<double>({30}, 1);
+  auto const expected = solve(A, b, cg{.rtol = 1e-13}, jacobi{});
+  auto const errors = threads::run(3, [&](auto& world) {
+    Rows m(world);
+    auto const D = distribute<SparseShard<0>>(A, m, strips{});
+    auto const whole = distribute<Replicate>(b, m);
+    auto const scattered = [&](auto const& v) { return reduce_scatter<"rows", Shard<0, Part<>>>(convert<"rows", Partial<>>(v), D.row_layout()); };
+    auto const x = solve(D, scattered(whole), cg{.rtol = 1e-13}, jacobi{});
+    auto const slope = std::get<1>(value_and_gradient([&](auto const& v) { return squared_norm(scattered(v)); }, whole));
+    return std::pair<double, double>{norm(gather(x) - expected), norm(all_reduce<"rows">(slope).local() - 2.0 * b)};
+  });
+  for (auto const& [of_x, of_slope] : errors) CHECK((of_x <= 1e-11 && of_slope <= 1e-13));
+}
+
 TEST_CASE("a solve on ranks begins where it is told") {
   auto const A = problems::poisson<double>({8, 8});
   auto const b = random<double>({A.rows()}, 1);

@@ -204,6 +204,26 @@ TEST_CASE("a step that was asked for wrongly names the one that keeps the value"
       }
 }
 
+TEST_CASE("copies are cut inside of what other axes deal out already") {
+  typing t = tensor_on(R, 1).type;
+  t.axes = 2;
+  t.on[1] = S(0);
+  REQUIRE(check_step(step::convert, t, 0, S(0)).what == code::not_innermost);
+  placed inner = S(0);
+  inner.level = 1;
+  auto const f = suggest_step(t, 0, step::convert, S(0));
+  REQUIRE(f.size == 1);
+  CHECK(f.steps[0] == inserted_call{0, 0, {step::convert, R, inner}});
+  CHECK(check_step(step::convert, t, 0, inner).what == code::ok);
+}
+
+TEST_CASE("a number is reduced rather than a tensor gathered beside it") {
+  auto number = tensor_on(P, 0);
+  auto const list = fixes_of(rule_of<op::mul>, {number, tensor_on(S(0), 1)});
+  REQUIRE(list.size >= 1);
+  CHECK(spelled(list.best[0]) == "all_reduce PR => S0");
+}
+
 // the search is a constant expression
 static_assert([] {
   operand const sum[] = {tensor_on(P, 1), tensor_on(R, 1)};

@@ -37,6 +37,19 @@ auto all_reduce(X const& x) {
   return perform(step_on<step::all_reduce, Axis, To>{}, detail::contributions<Axis, From>(x));
 }
 
+/// Without an axis, which is refused by a sentence.
+template <Stepping X>
+auto all_reduce(X const& x) {
+  static_assert(always_false<X>, "sla: all_reduce<axis>(x): name the axis of the mesh along which the ranks' parts are folded, as all_reduce<\"rows\">(x)");
+  return eval(x);
+}
+template <Stepping X>
+auto all_gather(X const& x) {
+  static_assert(always_false<X>, "sla: all_gather<axis>(x): name the axis of the mesh whose ranks' parts are gathered, as all_gather<\"rows\">(x); gather(x) "
+                                 "gathers along all axes");
+  return eval(x);
+}
+
 /// The whole of what an axis deals out, on all its ranks, in the original order; of a Varying, all values side by side
 /// along a new dimension Dim. Placement: Shard, Ghost or Varying to Replicate (or Invariant). Gradient: to Replicate a
 /// reduce_scatter, to Invariant a cut. Cost: one all_gather. Law: a Varying has the same extents on all ranks.
@@ -60,6 +73,11 @@ auto reduce_scatter(X const& x) {
 template <fixed_string Axis, Placement From, Placement To, int Dim = 0, Stepping X>
 auto reduce_scatter(X const& x) {
   return perform(step_on<step::reduce_scatter, Axis, To, false, Dim>{}, detail::contributions<Axis, From>(x));
+}
+/// The same to the partition of a layout, found at run time: `reduce_scatter<"rows", Shard<0, Part<>>>(x, D.row_layout())`.
+template <fixed_string Axis, Placement To, Stepping X, class Mesh, class... P>
+auto reduce_scatter(X const& x, vector_layout<Mesh, P...> const& layout) {
+  return perform(step_on<step::reduce_scatter, Axis, To>{}, x, layout.handle());
 }
 template <fixed_string Axis, int Dim, Stepping X>
 auto reduce_scatter(X const& x) {

@@ -14,6 +14,7 @@
 #include <sla/dist/tensor.hpp>
 #include <sla/spmd/partition_spec.hpp>
 #include <sla/spmd/spelling.hpp>
+#include <sla/tensor/print.hpp>
 
 namespace sla {
 
@@ -113,6 +114,25 @@ struct placement_facts<distributed<Local, Mesh, P...>> {
 };
 
 } // namespace detail
+
+/// Where this rank is, the extents of the whole, and the placements, on one line; then this rank's part as it is printed alone. Nothing is sent: any
+/// rank may print, at any time. The whole in its order is `gather(x)`, who holds what of it `explain(x)`.
+template <class Local, class Mesh, class... P>
+std::ostream& operator<<(std::ostream& out, distributed<Local, Mesh, P...> const& x) {
+  using facts = detail::placement_facts<distributed<Local, Mesh, P...>>;
+  out << (detail::is_plain_number<Local> ? "number" : is_sparse_tensor<Local> ? "sparse tensor" : "tensor");
+  for (int d = 0; d < facts::value.rank; ++d) out << (d == 0 ? " " : " x ") << facts::whole(x, d);
+  out << " on ranks, ";
+  detail::write_placements(out, placements<P...>{}, std::type_identity<Mesh>{});
+  for (int a = 0; a < Mesh::rank; ++a) out << (a == 0 ? "; here " : ", ") << Mesh::name(a) << ' ' << x.mesh().coordinate(a) << " of " << x.mesh().size(a);
+  return out << ":\n" << x.local();
+}
+/// An expression may send: every rank evaluates it, and then any may print.
+template <class Node, class Mesh, class... P>
+std::ostream& operator<<(std::ostream& out, placed_node<Node, Mesh, P...> const&) {
+  static_assert(always_false<Node>, "sla: std::cout << x of an expression on ranks: its products exchange halos, so that all ranks evaluate it: print eval(x)");
+  return out;
+}
 
 /// What each rank holds, in the order of the mesh's coordinates. Cost: time and memory for the indices of all ranks.
 template <class X>

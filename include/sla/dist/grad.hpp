@@ -246,6 +246,42 @@ template <class List>
 inline constexpr bool is_one_loss = false;
 template <class... P>
 inline constexpr bool is_one_loss<placements<P...>> = ((std::same_as<P, Partial<Sum>> || std::same_as<P, Invariant>) && ...);
+/// The first axis on which a loss is neither, and the calls that mend it on all of them.
+template <class Y, class List>
+struct loss_refusal;
+template <class Y, class... P>
+struct loss_refusal<Y, placements<P...>> {
+  using Mesh = mesh_of_t<Y>;
+  static constexpr int axis = [] {
+    int a = 0, found = -1;
+    ((found = found < 0 && !is_one_loss<placements<P>> ? a : found, ++a), ...);
+    return found;
+  }();
+  template <int A, class Q>
+  static consteval auto step() {
+    constexpr auto name = Mesh::template name_string<A>();
+    if constexpr (Q::kind == placement_kind::replicate)
+      return type_list<call::convert<name, Partial<>>>{};
+    else if constexpr (Q::kind == placement_kind::varying)
+      return type_list<call::reinterpret<name, Partial<>>>{};
+    else
+      return type_list<>{};
+  }
+  template <class... Call>
+  static consteval auto fix(type_list<Call...>) {
+    if constexpr (sizeof...(Call) > 0)
+      return type_list<fix_by<Call...>>{};
+    else
+      return type_list<>{};
+  }
+  template <int... A>
+  static consteval auto fixes(std::integer_sequence<int, A...>) {
+    return fix((type_list<>{} + ... + step<A, P>()));
+  }
+  static constexpr placement_kind held = placement_on_t<Y, axis>::kind;
+  using facts = decltype(type_list<operand_is<0, placement_on_t<Y, axis>>, on_axis<Mesh::template name_string<axis>()>>{} +
+                         fixes(std::make_integer_sequence<int, int(sizeof...(P))>{}));
+};
 template <class Y>
 inline constexpr bool is_distributed_number = false;
 template <class T, class Mesh, class... P>
@@ -261,16 +297,18 @@ auto differentiated_loss(tape& t, F& f, tape_variable<V>&... inputs) {
                 "sla: value_and_gradient(f, args...): of distributed arguments, f returns one distributed real number: dot, sum or squared_norm");
   if constexpr (is_number) {
     using R = local_of_t<Y>;
-    constexpr bool is_one = is_one_loss<placements_of_t<Y>>;
-    static_assert(is_one,
-                  "sla[E25]: the loss is Replicate, and its gradient would be counted once per rank. Return the pending sum (dot, sum, "
-                  "squared_norm) without all_reduce, or all_reduce<axis, Invariant>(loss)");
-    auto const total = gather_axes<mesh_of_t<Y>::rank - 1>(plain_value(y), dealing_order<placements_of_t<Y>>{});
-    if constexpr (Traced<decltype(y)>) {  // else no argument mattered
-      y.variable().add(constant<R>{1});
-      t.sweep();
+    if constexpr (is_one_loss<placements_of_t<Y>>) {
+      auto const total = gather_axes<mesh_of_t<Y>::rank - 1>(plain_value(y), dealing_order<placements_of_t<Y>>{});
+      if constexpr (Traced<decltype(y)>) {  // else no argument mattered
+        y.variable().add(constant<R>{1});
+        t.sweep();
+      }
+      return std::tuple<R, cotangent_type_t<V>...>(total, inputs.take_cotangent()...);
+    } else {
+      using refused = loss_refusal<Y, placements_of_t<Y>>;
+      refuse_loss<refused::held, typename refused::facts>();
+      return std::tuple<R, cotangent_type_t<V>...>(R(0), inputs.take_cotangent()...);
     }
-    return std::tuple<R, cotangent_type_t<V>...>(total, inputs.take_cotangent()...);
   } else {
     return std::tuple<double, cotangent_type_t<V>...>(0.0, inputs.take_cotangent()...);  // well-formed: the sentence is the only error
   }

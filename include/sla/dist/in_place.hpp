@@ -15,6 +15,12 @@ namespace detail {
 template <class Held, class Made>
 inline constexpr bool placement_stays = false;
 
+/// Of integers and truth values, which have no gradient, an Invariant is a Replicate, and the reverse.
+template <class Held, class Made>
+inline constexpr bool are_copies_alike = false;
+template <class... P, class... Q>
+inline constexpr bool are_copies_alike<placements<P...>, placements<Q...>> = ((std::same_as<P, Q> || (is_copied(P::kind) && is_copied(Q::kind))) && ...);
+
 template <class X, class Node>
 X& change(X& x, Node const& node) {
   if constexpr (std::is_same_v<placements_of_t<X>, placements_of_t<Node>>) {
@@ -22,6 +28,8 @@ X& change(X& x, Node const& node) {
       assign_placed(x, node);
     else
       x = X(node);
+  } else if constexpr (std::integral<typename X::value_type> && are_copies_alike<placements_of_t<X>, placements_of_t<Node>>) {
+    x = X(node.evaluated(), x.handle());
   } else {
     static_assert(placement_stays<placements_of_t<X>, placements_of_t<Node>>,
                   "sla[E22]: nothing in place changes a placement: the result is of another than x (below: what x holds, what the result "

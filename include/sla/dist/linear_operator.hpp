@@ -10,6 +10,15 @@
 
 namespace sla {
 
+namespace detail {
+/// Errors: shape_error, if a rank's operator is not of the rows that this rank holds, in words that begin with the call.
+inline void require_own_size(char const* call, index_t rows, index_t cols, index_t own) {
+  if (rows != own || cols != own)
+    throw shape_error(text(call, " is a linear_operator of ", rows, " x ", cols, ", and this rank holds ", own, " rows: on ranks a linear_operator is that of the rank's own rows, ",
+                           own, " x ", own, ", and its function communicates for what it reads of others"));
+}
+} // namespace detail
+
 /// A x in the placements of x: each rank's function of this rank's part. Law: the operator is square on each rank, of what it holds.
 /// Errors: shape_error on the rank whose part has another size.
 template <class T, Placed X>
@@ -17,6 +26,7 @@ auto operator*(linear_operator<T> const& a, X&& x) {
   return detail::placed_like(std::forward<X>(x), [&](auto&& node) {
     if (a.rows() != a.cols())
       throw shape_error(text("A * x on ranks: A is a linear_operator of ", a.rows(), " x ", a.cols(), " on this rank, and must be square: A x lies as x does"));
+    detail::require_own_size("A * x: A", a.rows(), a.cols(), node.extents()[0]);
     return a * std::move(node);
   });
 }
@@ -28,7 +38,11 @@ auto operator*(applied_operator<T, host_memory, Rank> const& m, X&& x) {
 /// As preconditioner of D: of the rows that this rank holds. Errors, on every rank: shape_error, where it has another size on one.
 template <class T, DistributedSparse D>
 auto perform(op::setup, linear_operator<T> const& p, D const& d) {
-  return detail::with_local_rows(d, [&] { return p.setup(d.local()); });
+  return detail::with_local_rows(d, [&] {
+    if constexpr (detail::sparse_axis<placements_of_t<D>> >= 0)
+      detail::require_own_size("solve(A, b, method, P): P", p.rows(), p.cols(), d.local().rows() * local_of_t<D>::shape_type::block_rows);
+    return p.setup(d.local());
+  });
 }
 namespace detail {
 template <class M>
@@ -97,8 +111,7 @@ struct linear_world<rank_operator<T, Mesh, P...>> : detail::placed_world {
     static_assert(V::local_type::rank == 1 || V::local_type::rank == 2, "sla: solve(A, b) with an operator of yours: b has one axis, and perhaps one of right-hand sides");
     auto node = detail::local_node(b);
     return detail::together(a.layout().mesh().world(), [&] {
-      if (node.extents()[0] != a.local().rows())
-        throw shape_error(text("solve(A, b): A is a linear_operator of ", a.local().rows(), " x ", a.local().cols(), " on this rank, whose part of b is ", to_string(node.extents())));
+      detail::require_own_size("solve(A, b): A", a.local().rows(), a.local().cols(), node.extents()[0]);
       typename V::local_type local(typename V::local_type::extents_type(V::local_type::extents_type::from(node.extents())), uninitialized);
       immediate<overlapped> space;
       fuse(space, set(local, node));

@@ -181,7 +181,8 @@ struct leaving {
       auto const value = untyped(m, x);
       return assumed<false, decltype(untyped(m, x)), typename entry_placements<decltype(untyped(m, x)), Entry>::type>(value);
     } else if constexpr (!is_distributed<X>) {
-      static_assert(entry_fits<Entry, X>, "sla[E28]: local_map: the body returns what is not distributed; a body of plain tensors is wrapped: trust(f)");
+      static_assert(entry_fits<Entry, X>, "sla[E28]: local_map: the body returns what is not distributed: return what operations on its arguments give. A body of "
+                    "plain tensors is wrapped, trust(f), and outputs<...> believed: a false Partial is a false sum");
       return 0;
     } else {
       using List = typename entry_placements<X, Entry>::type;

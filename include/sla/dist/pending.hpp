@@ -9,42 +9,9 @@
 #include <vector>
 
 #include <sla/dist/halos.hpp>
+#include <sla/dist/pending_value.hpp>
 
 namespace sla {
-
-namespace detail {
-template <class Y>
-struct work_under_way {
-  virtual ~work_under_way() = default;
-  virtual bool done() = 0;
-  virtual Y finish() = 0;
-};
-} // namespace detail
-
-/// A distributed value that is being communicated. The operand may change or go at once.
-/// Law: every rank waits, once, and in the same order where several all_reduces are under way. One that goes without
-/// being waited for receives its messages and drops them.
-template <class Y>
-class [[nodiscard]] pending {
-public:
-  explicit pending(std::unique_ptr<detail::work_under_way<Y>> work) : work_(std::move(work)) {}
-
-  /// The value. Errors: value_error, if it has been taken.
-  Y wait() && {
-    if (!work_) throw value_error("pending: wait() was called before; a value is taken out once");
-    return std::exchange(work_, nullptr)->finish();
-  }
-  template <class Z = Y>
-  Z wait() & {
-    static_assert(always_false<Z>, "sla: pending: wait() takes the value out: write std::move(p).wait()");
-    return std::move(*this).wait();
-  }
-  /// Have all messages arrived? It also lets an engine work that moves messages only inside calls.
-  bool done() { return !work_ || work_->done(); }
-
-private:
-  std::unique_ptr<detail::work_under_way<Y>> work_;
-};
 
 namespace detail {
 /// What unpacking asks of the operand.

@@ -128,6 +128,10 @@ void require_partition(Handle const& x, Handle const& side, bool of_rows, char c
   auto const &mine = x->rows, &wanted = side->rows;
   if (mine == wanted || (mine && mine->fingerprint() == wanted->fingerprint())) return;
   auto const owned = [](row_partition const& rows) { return text(rows.words(), " of ", rows.extent()); };
+  if (mine && mine->has_owners_of(*wanted))
+    throw shape_error(text(call, " has on rank ", wanted->rank(), ", as A's ", of_rows ? "rows" : "columns", ", ", owned(*mine), ", but in another order: a rank's order depends on the "
+                           "pattern of the matrix that made the layout; distribute both matrices by one layout, distribute<SparseShard<0>>(A, mesh, D.row_layout()), or x by A.",
+                           of_rows ? "row" : "col", "_layout()"));
   throw shape_error(text(call, " was dealt out by another partition than A's ", of_rows ? "rows" : "columns", ": rank ", wanted->rank(), " has ",
                          mine ? owned(*mine) : "what a stated family gives it", ", and of A ", owned(*wanted), "; distribute it by A.",
                          of_rows ? "row" : "col", "_layout()"));
@@ -289,6 +293,43 @@ auto operator*(A&& a, X&& x) {
   require_well_typed<Op, std::remove_cvref_t<decltype(detail::matrix_of(a))>, std::remove_cvref_t<X>>();
   return detail::product_as<Op>(std::forward<A>(a), std::forward<X>(x));
 }
+/// A whole matrix beside a distributed vector is refused by a sentence, as what there is not yet: products and sums of two distributed matrices.
+template <SparseOperand A, Placed X>
+  requires(!DistributedOperator<A>)
+auto operator*(A const&, X&& x) {
+  static_assert(always_false<A>, "sla: A * x: x is distributed and A is a matrix of one rank: distribute it, D = distribute<SparseShard<0>>(A, mesh, partitioner), "
+                                 "and x by D.col_layout()");
+  return detail::placed_elementwise<op::conj>(std::forward<X>(x));  // well-formed, so that the sentence is the only error
+}
+template <DistributedOperator A, DistributedOperator B>
+auto operator*(A const& a, B const&) {
+  static_assert(always_false<A>, "sla: D * E of distributed matrices is not there yet: multiply before they are distributed, distribute<SparseShard<0>>(A * B, mesh, "
+                                 "partitioner), or apply one after the other, D * (E * x)");
+  return detail::matrix_of(a);
+}
+template <DistributedOperator A, DistributedOperator B>
+auto operator+(A const& a, B const&) {
+  static_assert(always_false<A>, "sla: D + E of distributed matrices is not there yet: add before they are distributed, distribute<SparseShard<0>>(A + B, mesh, "
+                                 "partitioner), assemble the entries of both, or apply both, D * x + E * x");
+  return detail::matrix_of(a);
+}
+template <DistributedOperator A, DistributedOperator B>
+auto operator-(A const& a, B const&) {
+  static_assert(always_false<A>, "sla: D - E of distributed matrices is not there yet: subtract before they are distributed, distribute<SparseShard<0>>(A - B, mesh, "
+                                 "partitioner), assemble the entries of both, or apply both, D * x - E * x");
+  return detail::matrix_of(a);
+}
+template <DistributedOperator A, Number N>
+auto operator*(N, A const& a) {
+  static_assert(always_false<A>, "sla: s * D of a distributed matrix is not there yet: scale before it is distributed, distribute<SparseShard<0>>(s * A, mesh, "
+                                 "partitioner), or scale what it makes, s * (D * x)");
+  return detail::matrix_of(a);
+}
+template <DistributedOperator A, Number N>
+auto operator*(A const& a, N s) {
+  return s * a;
+}
+
 /// The same with its result asked to be a pending sum (spmd/out_partial.hpp): `perform(out_partial<op::matvec, "tp">{}, A, x)`;
 /// op::transposed_matvec multiplies by the transpose of A.
 template <class Op, class Word, DistributedOperator A, Placed X>

@@ -116,7 +116,11 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::p
   template <class B>
   static constexpr bool accepts = Placed<B>;
   template <class B>
-  static constexpr bool placed = (require_well_typed<op::solve, A, B>(), well_typed<op::solve, A, B>);
+  static constexpr bool placed = well_typed<op::solve, A, B>;
+  template <class B>
+  static constexpr void refuse() {
+    require_well_typed<op::solve, A, B>();
+  }
   template <class B>
   using vector_type = detail::placed_vector_t<T, Mesh, B>;
 

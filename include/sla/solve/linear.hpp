@@ -108,11 +108,16 @@ struct solve_laws {
   static_assert(fits, "sla: solve(A, b): b must have the extents (*batch, M, p) of A's range, plus at most one axis of right-hand sides");
   static constexpr bool placed = [] {
     if constexpr (requires { World::template placed<B>; })
-      return World::template placed<B>;  // says itself what is wrong
+      return World::template placed<B>;
     else
       return true;
   }();
-  static constexpr bool hold = fits && placed && prepare_laws<A, Options...>::hold;
+  static constexpr bool hold = [] {
+    if constexpr (fits && placed)
+      return prepare_laws<A, Options...>::hold;
+    else
+      return false;  // one sentence for one call
+  }();
 };
 } // namespace detail
 
@@ -130,16 +135,20 @@ auto perform(op::try_solve, A const& a, B const& b, Options const&... options) {
         },
         options...);
   } else {
+    if constexpr (requires { World::template refuse<B>(); }) World::template refuse<B>();
     return detail::never<solution<typename World::template vector_type<B>>>();
   }
 }
 template <class A, class B, detail::SolveOption... Options>
   requires(linear_world<A>::template accepts<B>)
 auto perform(op::solve, A const& a, B const& b, Options const&... options) {
-  if constexpr (detail::solve_laws<A, B, Options...>::hold)
+  using World = linear_world<A>;
+  if constexpr (detail::solve_laws<A, B, Options...>::hold) {
     return detail::solved(perform(op::try_solve{}, a, b, options...));
-  else
-    return detail::never<typename linear_world<A>::template vector_type<B>>();
+  } else {
+    if constexpr (requires { World::template refuse<B>(); }) World::template refuse<B>();
+    return detail::never<typename World::template vector_type<B>>();
+  }
 }
 template <class A, detail::SolveOption... Options>
   requires requires { typename linear_world<std::remove_cvref_t<A>>::operator_type; }

@@ -26,7 +26,7 @@ namespace sla {
 ///   is_square, fits<B>         optional: what the types know of the shapes of A and b
 ///   has_all_rows               optional: false, if no rank holds the whole of a system
 ///   accepts<B>                 may B be a right-hand side? (false: another `perform` is meant)
-///   placed<B>                  optional: does B lie as A wants it? It says itself why not
+///   placed<B>, refuse<B>()     optional: does B lie as A wants it? The sentence that says why not
 ///   vector_type<B>             the vectors of the solve: x, and b as the method sees it
 ///   check(a)                   value_error, shape_error: a is no matrix to solve with
 ///   right_hand_side(a, b)      b as a vector_type, checked: its shape, no NaN (a reference where it is one already)

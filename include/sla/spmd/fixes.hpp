@@ -49,10 +49,11 @@ constexpr int cost_of(step how) {
   if (how == step::halo_exchange || how == step::halo_reduce) return 1;
   return how == step::all_reduce ? 4 : 2;
 }
-/// Forward and backward; a sparse operand is taken to have eight entries per row.
+/// Forward and backward; a sparse operand is taken to have eight entries per row, and a number is next to nothing.
 constexpr int cost_of(transition t, typing const& of) {
   bool const has_gradient = dual(t.from).kind != placement_kind::untyped && dual(t.to).kind != placement_kind::untyped;
-  return (of.is_sparse() ? 8 : 1) * (cost_of(t.how) + (has_gradient ? cost_of(adjoint_of(t).how) : 0));
+  int const passes = cost_of(t.how) + (has_gradient ? cost_of(adjoint_of(t).how) : 0);
+  return of.rank == 0 ? int(passes > 0) : (of.is_sparse() ? 8 : 1) * passes;
 }
 
 namespace detail {
@@ -232,7 +233,7 @@ constexpr suggested_fixes suggest(Check const& check, std::span<operand const> o
 }
 
 /// The step that keeps the value, where another one was asked for; the inner axes of its dimension are gathered before
-/// it and dealt out again after it. Size 0 if there is none.
+/// it and dealt out again after it, but copies are cut inside of them. Size 0 if there is none.
 constexpr suggested_fix suggest_step(typing t, int axis, step asked, placed to) {
   suggested_fix f;
   auto const from = t.on[axis];
@@ -246,6 +247,9 @@ constexpr suggested_fix suggest_step(typing t, int axis, step asked, placed to) 
     return true;
   };
   auto const blocked = [&] { return check_step(route(from, to), t, axis, to).what == code::not_innermost; };
+  if (is_copied(from.kind) && to.kind == placement_kind::shard && blocked()) // each rank has the whole: inside of the others it is free
+    for (placed inner = to; ++inner.level < max_mesh_axes;)
+      if (take(axis, route(from, inner), inner, false)) return f.result = inner, f;
   for (bool more = true; more && blocked();) {
     more = false;
     for (int b = t.axes - 1; b >= 0 && !more; --b)

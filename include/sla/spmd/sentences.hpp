@@ -50,7 +50,7 @@ requires(Why < code::reduction_of_replicate) constexpr void refuse() {
     static_assert(placements_allow<Facts>,
                   "sla[E07]: this operation is not additive, so it cannot be applied to the parts of a pending "
                   "reduction (Partial). Apply it to all_reduce<axis>(p), or to reduce_scatter<axis, Shard<d>>(p) for "
-                  "half the traffic");
+                  "half the traffic; of a pending maximum or minimum not even a multiple is one, for a factor may be negative");
   else if constexpr (Why == code::nonlinear_argument)
     static_assert(placements_allow<Facts>,
                   "sla[E08]: this operand may not be a pending sum (Partial): a quotient is linear in its numerator "
@@ -95,6 +95,26 @@ constexpr void refuse_without_insisting() {
                   "sla::expert");
 }
 
+/// A loss that is not one number of all ranks of an axis: E25, by what the ranks hold.
+template <placement_kind Held, class Facts>
+constexpr void refuse_loss() {
+  using kind = placement_kind;
+  if constexpr (Held == kind::replicate)
+    static_assert(placements_allow<Facts>,
+                  "sla[E25]: the loss is neither a pending sum nor Invariant along an axis (below): the gradient of a "
+                  "Replicate would be counted once per rank. Write convert<axis, Partial<>>(loss), which keeps the value, "
+                  "or return the pending sum of dot, sum or squared_norm without its all_reduce");
+  else if constexpr (Held == kind::varying)
+    static_assert(placements_allow<Facts>,
+                  "sla[E25]: the loss is neither a pending sum nor Invariant along an axis (below): of a Varying each "
+                  "rank has a number of its own, and none is the one to differentiate. Write reinterpret<axis, "
+                  "Partial<>>(loss), if their sum is meant");
+  else
+    static_assert(placements_allow<Facts>,
+                  "sla[E25]: the loss is neither a pending sum nor Invariant along an axis (below): another pending "
+                  "reduction has no gradient. Return a pending sum: dot, sum or squared_norm");
+}
+
 /// Collectives, conversions and layouts: E10 to E19, E30, E32 to E34.
 template <code Why, class Facts>
 requires(is_about_steps(Why)) constexpr void refuse() {
@@ -124,7 +144,7 @@ requires(is_about_steps(Why)) constexpr void refuse() {
     static_assert(placements_allow<Facts>,
                   "sla[E16]: another axis deals out the same dimension further inside: this axis is not the innermost "
                   "one, and its pieces would interleave. Gather the inner axis first, then this one, and deal the inner "
-                  "one out again");
+                  "one out again; copies are cut inside of the others, free: convert<axis, Shard<d, Even, 1>>(r)");
   else if constexpr (Why == code::layouts_differ)
     static_assert(placements_allow<Facts>,
                   "sla[E17]: the operands are not dealt out alike, and no operation redistributes by itself. Write "
@@ -189,10 +209,7 @@ requires(Why >= code::reduction_of_replicate && !is_about_steps(Why)) constexpr 
                   "sla[E24]: a run-time number has no placement. Write uniform(alpha) if every rank has computed the "
                   "same one, or a literal");
   else if constexpr (Why == code::repeated_seed)
-    static_assert(placements_allow<Facts>,
-                  "sla[E25]: the loss is Replicate, and its gradient would be counted once per rank (or Varying, and "
-                  "has no one value). Return the pending sum, or all_reduce<axis, Invariant> of it; for a Varying, "
-                  "reinterpret<axis, Partial<>>(loss)");
+    refuse_loss<placement_kind::replicate, Facts>();
   else if constexpr (Why == code::reshaped_shard)
     static_assert(placements_allow<Facts>,
                   "sla[E26]: the reshape splits, merges or drops a dimension that is dealt out. Redistribute first: "
@@ -204,7 +221,8 @@ requires(Why >= code::reduction_of_replicate && !is_about_steps(Why)) constexpr 
   else if constexpr (Why == code::local_map_result)
     static_assert(placements_allow<Facts>,
                   "sla[E28]: what the function of local_map returns does not have the stated placements, or not as many "
-                  "results. State out<...> as it is made, or wrap an opaque function in trust");
+                  "results. State outputs<...> as it is made; trust(f), for a function of plain tensors, believes what is "
+                  "stated: a false Partial is a false sum");
   else if constexpr (Why == code::no_such_dimension)
     static_assert(placements_allow<Facts>,
                   "sla[E29]: the tensor has no such dimension to deal out: Shard<d> counts (*batch, n) of a dense "

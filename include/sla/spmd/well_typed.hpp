@@ -126,19 +126,27 @@ struct nth_result<N, Call, std::integer_sequence<int, A...>> {
 template <class Op, class... Ts>
 using call_t = typed_call<Op, std::remove_cvref_t<Ts>...>;
 
-template <class Call, class... Ts>
+template <class List>
+inline constexpr bool has_pending = false;
+template <class... P>
+inline constexpr bool has_pending<placements<P...>> = ((P::kind == placement_kind::partial) || ...);
+/// The placements of the first operand that is distributed, complete before pending: what stands around a refused call
+/// is not refused for the same reason once more.
+template <bool Complete, class... Ts>
 struct first_placements {
   using type = placements<>;
 };
-template <class Call, class T, class... Rest>
-struct first_placements<Call, T, Rest...>
-    : std::conditional_t<Distributed<T>, std::type_identity<typename operand_traits<T>::placement_list>,
-                         first_placements<Call, Rest...>> {};
+template <bool Complete, class T, class... Rest>
+struct first_placements<Complete, T, Rest...>
+    : std::conditional_t<Distributed<T> && !(Complete && has_pending<typename operand_traits<T>::placement_list>),
+                         std::type_identity<typename operand_traits<T>::placement_list>, first_placements<Complete, Rest...>> {};
 
 template <bool Ok, class Call, class... Ts>
 struct result_placements : nth_result<0, Call> {};
 template <class Call, class... Ts>
-struct result_placements<false, Call, Ts...> : first_placements<Call, Ts...> {};
+struct result_placements<false, Call, Ts...>
+    : std::conditional_t<((Distributed<Ts> && !has_pending<typename operand_traits<Ts>::placement_list>) || ...), first_placements<true, Ts...>,
+                         first_placements<false, Ts...>> {};
 
 } // namespace detail
 

@@ -53,7 +53,7 @@ constexpr std::string_view rule_broken(code why) {
       "an update in place cannot change a placement, and the result has another one",
       "a branch on a value that may differ between ranks: their collectives would no longer match (deadlock)",
       "a run-time number has no placement",
-      "the loss is Replicate, and its gradient would be counted once per rank (or Varying, and has no one value)",
+      "the loss is neither a pending sum nor Invariant along an axis (below)",
       "the reshape splits, merges or drops a dimension that is dealt out",
       "axes of a mesh are not jointly orthogonal",
       "what the function of local_map returns does not have the stated placements, or not as many results",
@@ -99,7 +99,7 @@ enum class step_companion : std::uint8_t { none, matrix, layout };
 /// What a step wants beside the tensor: a matrix, a layout or nothing.
 constexpr step_companion companion_of(transition t, bool found) {
   if (t.to.kind == placement_kind::ghost) return step_companion::matrix;
-  bool const dealt = t.how == step::repartition || (t.how == step::convert && t.from.kind != placement_kind::ghost);
+  bool const dealt = t.how == step::repartition || t.how == step::reduce_scatter || (t.how == step::convert && t.from.kind != placement_kind::ghost);
   return found && dealt ? step_companion::layout : step_companion::none;
 }
 

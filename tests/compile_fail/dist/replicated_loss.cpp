@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect-error: sla\[E25\]: the loss is Replicate
+// expect-error: sla\[E25\]: the loss is neither a pending sum nor Invariant along an axis \(below\): the gradient of a Replicate
 #include <sla/dist.hpp>
 
 using namespace sla;
