@@ -66,6 +66,21 @@ TEST_CASE("known unknowns of ranks are those of one rank") {
     for (double e : of_rank) CHECK(e <= 1e-12);
 }
 
+TEST_CASE("copies of a matrix are eliminated alike, whichever of them has the list") {
+  auto const A = problems::poisson<double>({6, 5});
+  auto const b = random<double>(30, 1);
+  auto const [K, f] = eliminate(A, b, std::vector{3, 20}, 1.5);
+  auto const errors = threads::run(4, [&, &K = K, &f = f](auto& world) {
+    mesh<axis<"dp", 2>, axis<"rows", 2>> m(world);
+    auto const D = distribute<Replicate, SparseShard<0>>(A, m, strips{});
+    auto const list = m.coordinate(0) == 0 ? std::vector{3, 20} : std::vector<int>{};
+    auto const [dK, df] = eliminate(D, distribute(b, D.row_layout()), list, uniform(1.5));
+    return std::array<double, 2>{norm(gather(dK) - K), norm(gather(df) - f)};
+  });
+  for (auto const& of_rank : errors)
+    for (double e : of_rank) CHECK(e <= 1e-13);
+}
+
 TEST_CASE("a fixed row of a rank whose diagonal is not stored gets one") {
   auto const A = without_diagonal(problems::convection_diffusion<double>({5, 4}, {0.5, 0.2}), 6);
   auto const b = random<double>(20, 1), v = random<double>(20, 2);

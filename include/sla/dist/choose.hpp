@@ -19,6 +19,8 @@ struct where_by {
   }
 };
 template <class X>
+concept PlacedOrUniform = Placed<X> || operand_traits<std::remove_cvref_t<X>>::kind == operand_kind::uniform;
+template <class X>
 using number_beside = std::type_identity_t<literal_beside<X>>;
 } // namespace detail
 /// A distributed tensor with dimensions, or an expression of one. Comparisons of numbers are in dist/scalars.hpp.
@@ -63,11 +65,11 @@ template <class C, class X, class Y>
 auto perform(op::where, C&& c, X&& x, Y&& y) -> detail::where_t<C, X, Y> {
   return detail::placed_map<op::where>(detail::where_by{}, std::forward<C>(c), std::forward<X>(x), std::forward<Y>(y));
 }
-template <PlacedTensor C, Placed X>
+template <PlacedTensor C, detail::PlacedOrUniform X>
 auto where(C&& c, X&& x, detail::number_beside<X> s) {
   return perform(op::where{}, std::forward<C>(c), std::forward<X>(x), s);
 }
-template <PlacedTensor C, Placed Y>
+template <PlacedTensor C, detail::PlacedOrUniform Y>
 auto where(C&& c, detail::number_beside<Y> s, Y&& y) {
   return perform(op::where{}, std::forward<C>(c), s, std::forward<Y>(y));
 }

@@ -129,8 +129,9 @@ void require_partition(Handle const& x, Handle const& side, bool of_rows, char c
   if (mine == wanted || (mine && mine->fingerprint() == wanted->fingerprint())) return;
   auto const owned = [](row_partition const& rows) { return text(rows.words(), " of ", rows.extent()); };
   if (mine && mine->has_owners_of(*wanted))
-    throw shape_error(text(call, " has on rank ", wanted->rank(), ", as A's ", of_rows ? "rows" : "columns", ", ", owned(*mine), ", but in another order: a rank's order depends on the "
-                           "pattern of the matrix that made the layout; distribute both matrices by one layout, distribute<SparseShard<0>>(A, mesh, D.row_layout()), or x by A.",
+    throw shape_error(text(call, " has on rank ", wanted->rank(), ", as A's ", of_rows ? "rows" : "columns", ", ", owned(*mine),
+                           ", but in another order: a rank's order depends on the pattern of the matrix that made the layout; distribute both "
+                           "matrices by one layout, distribute<SparseShard<0>>(A, mesh, D.row_layout()), or x by A.",
                            of_rows ? "row" : "col", "_layout()"));
   throw shape_error(text(call, " was dealt out by another partition than A's ", of_rows ? "rows" : "columns", ": rank ", wanted->rank(), " has ",
                          mine ? owned(*mine) : "what a stated family gives it", ", and of A ", owned(*wanted), "; distribute it by A.",
@@ -300,6 +301,12 @@ auto operator*(A const&, X&& x) {
   static_assert(always_false<A>, "sla: A * x: x is distributed and A is a matrix of one rank: distribute it, D = distribute<SparseShard<0>>(A, mesh, partitioner), "
                                  "and x by D.col_layout()");
   return detail::placed_elementwise<op::conj>(std::forward<X>(x));  // well-formed, so that the sentence is the only error
+}
+template <DistributedOperator A, Tensorial X>
+  requires(!Placed<X>)
+auto operator*(A const& a, X&& x) {
+  require_well_typed<detail::product_op<A>, std::remove_cvref_t<decltype(detail::matrix_of(a))>, std::remove_cvref_t<X>>();
+  return as_node(std::forward<X>(x));
 }
 template <DistributedOperator A, DistributedOperator B>
 auto operator*(A const& a, B const&) {

@@ -89,7 +89,10 @@ auto compared(L const& l, R const& r, F const& f) {
   using B = typename without_gradient<R>::type;
   require_well_typed<op::compare, A, B>();
   bool const holds = f(number_here(l), number_here(r));
-  return result_t<bool, op::compare, A, B>(holds, common_layout(l, r));
+  if constexpr (well_typed<op::compare, A, B>)
+    return result_t<bool, op::compare, A, B>(holds, common_layout(l, r));
+  else
+    return holds;  // a branch on it is not refused once more
 }
 
 } // namespace detail

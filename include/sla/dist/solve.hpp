@@ -213,6 +213,21 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::p
   }
 };
 
+/// One side on ranks and the other one on one rank: refused by a sentence.
+template <detail::Solving Op, SparseOperand A, Placed B, class... Options>
+  requires(!DistributedOperator<A>)
+auto perform(Op, A const&, B const&, Options const&...) {
+  static_assert(always_false<A>, "sla: solve(A, b): b is distributed and A is a matrix of one rank: distribute it, D = distribute<SparseShard<0>>(A, mesh, partitioner), "
+                                 "and b by D.row_layout()");
+  return detail::solved_by_nothing<Op, detail::placed_vector_t<typename B::value_type, mesh_of_t<B>, B>>();
+}
+template <detail::Solving Op, DistributedOperator A, Tensorial B, class... Options>
+  requires(!Placed<B>)
+auto perform(Op, A const&, B const&, Options const&...) {
+  static_assert(always_false<A>, "sla: solve(D, b): D is distributed and b is a vector of one rank: distribute it, distribute(b, D.row_layout())");
+  return detail::solved_by_nothing<Op, B>();
+}
+
 /// x with op(D) x = b, `solve(transpose(D), b, cg{}, jacobi{})`: of transpose and adjoint as solve_transpose and solve_adjoint of what
 /// `prepare(D, ...)` makes; conj(D) x = b is D conj(x) = conj(b). Placement and gradient: as of D. Cost: of the former two a copy of D's
 /// values, and D transposed, stored.

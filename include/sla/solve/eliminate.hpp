@@ -104,10 +104,10 @@ auto perform(op::with_identity, A const& a, Mask const& mask) {
 /// and columns K has the identity, and f has the values there, whatever b is, and b - A x_fixed elsewhere. A symmetric (hermitian, definite) A gives
 /// such a K, on the pattern of A where that stores the fixed diagonal entries: what is eliminated is a stored zero. `values` is a
 /// vector with a number for each fixed row, or one number for all.
-/// On ranks, `eliminate(D, db, fixed, values)`: the rows that the ranks' lists name, in global numbers, are fixed together: each rank names the rows
-/// that it owns, or all of them, or any; `values` is a distributed vector as db, read in the fixed rows, or one number for all. Collective.
+/// On ranks, `eliminate(D, db, fixed, values)`: what the lists of all ranks name, in global numbers, is fixed: each rank names the rows that
+/// it owns, or all of them, or any. `values` is a distributed vector as db, read in the fixed rows, or one number for all. Collective.
 /// Law: A is square, of finite scalar entries, without batch axes; a float A and float b and values give float K and f. Gradient: to A, b and the values. Cost: three passes over A.
-/// Errors: index_error, if a row is out of range or twice in a list, on all ranks, with the rank that gave it; shape_error.
+/// Errors: index_error, if a row is out of range or twice in a list, with the rank that gave it, and a rank_error on the others; shape_error.
 template <class A, class B, class Fixed, class V>
 auto eliminate(A const& a, B const& b, Fixed const& fixed, V const& values) {
   using S = typename detail::system_shape<A>::type;
