@@ -13,7 +13,7 @@ namespace test_choose {
 using namespace sla;
 
 TEST_CASE("comparisons, maximum and minimum on ranks") {
-  int const ranks = GENERATE(1, 2, 3);
+  int const ranks = GENERATE(1, 2, 3, 4, 8);
   auto const A = problems::poisson<double>({4, 3});
   auto const x = random<double>({12}, 1), y = random<double>({12}, 2);
   auto const f = [](auto const& u, auto const& v) { return squared_norm(maximum(u, v) + minimum(u, v) * u + maximum(v, 0.25)); };

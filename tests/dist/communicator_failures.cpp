@@ -114,7 +114,8 @@ TEST_CASE("an error of one rank that the others are told names it once, whoever 
   CHECK(plain.named == 1);
   CHECK(plain.message == "rank 1 failed: the list is empty");
   for (std::size_t r = 0; r < 4; ++r) CHECK(plain.seen[r] == (r == 1 ? "the list is empty" : "rank 1 failed: the list is empty"));
-  CHECK(told("assemble on rank 1: triplet 3: no such row").message == "assemble on rank 1: triplet 3: no such row");
+  CHECK(told("rank 1: triplet 3: no such row").message == "rank 1: triplet 3: no such row");
+  CHECK(told("rank 1 of 2 is too small").message == "rank 1 failed: rank 1 of 2 is too small");
   CHECK(told("11 equations on rank 11: none").message == "rank 1 failed: 11 equations on rank 11: none");
 }
 

@@ -245,10 +245,8 @@ private:
   [[noreturn]] static void on_terminate() {
     try {
       if (auto const e = std::current_exception()) std::rethrow_exception(e);
-    } catch (rank_error const& e) {
-      detail::mpi_end_all(e.what(), true);
     } catch (std::exception const& e) {
-      detail::mpi_end_all(e.what());
+      detail::mpi_end_all(e.what(), detail::rank_named_by(e.what()) >= 0);
     } catch (...) {
       detail::mpi_end_all("it threw what is not a std::exception");
     }

@@ -27,11 +27,18 @@ private:
 };
 
 namespace detail {
-/// The words of a rank's error for all ranks: they name it once.
+/// The rank that an error's words begin with, "rank 3: ..." or "rank 3 failed: ..."; -1, if they name none.
+inline int rank_named_by(std::string_view what) {
+  if (!what.starts_with("rank ")) return -1;
+  std::size_t at = 5;
+  int rank = 0;
+  for (; at < what.size() && at < 14 && what[at] >= '0' && what[at] <= '9'; ++at) rank = 10 * rank + (what[at] - '0');
+  auto const rest = what.substr(at);
+  return at > 5 && (rest.starts_with(": ") || rest.starts_with(" failed: ")) ? rank : -1;
+}
+/// The words of a rank's error for all ranks: they say once who failed.
 inline std::string failure_of(int rank, std::string const& what) {
-  auto const name = text("rank ", rank, ": ");
-  bool const named = what.starts_with(name) || what.find("on " + name) != std::string::npos;
-  return named ? what : text("rank ", rank, " failed: ", what);
+  return rank_named_by(what) >= 0 ? what : text("rank ", rank, " failed: ", what);
 }
 } // namespace detail
 

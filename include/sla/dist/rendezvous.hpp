@@ -155,17 +155,9 @@ public:
   /// The rank has thrown: every other rank's pending or next call throws too.
   void fail(int rank, std::exception_ptr cause, std::string const& what) {
     std::unique_lock lock(mutex_);
-    int failed = rank;
-    std::string why = detail::failure_of(rank, what);
-    try {
-      std::rethrow_exception(cause);
-    } catch (rank_error const& of_another) { // that this rank was told of
-      failed = of_another.rank();
-      why = what;
-    } catch (...) {
-    }
+    int const told = rank_named_by(what); // perhaps of another rank's failure
     if (!failed_) cause_ = std::move(cause);
-    fail(failed, why);
+    fail(told >= 0 && told < static_cast<int>(left_.size()) ? told : rank, failure_of(rank, what));
     left_[at(rank)] = 1;
   }
 

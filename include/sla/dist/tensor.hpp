@@ -246,7 +246,7 @@ index_t whole_extent(X const& x, int d) {
   return order.count ? x.handle()->extent[order.axis[0]] : x.local().extent(d);
 }
 
-/// f() on every rank; if it throws on one, all throw: that rank its error, the others a rank_error of the same words.
+/// f() on every rank; if it throws on one, all throw: that rank its error, the others its words, which name it.
 template <class F>
 auto together(any_communicator& c, F const& f) {
   using Result = decltype(f());
@@ -264,7 +264,7 @@ auto together(any_communicator& c, F const& f) {
   if (bad < c.size()) {
     broadcast(c, words, int(bad));
     if (mine && bad == c.rank()) std::rethrow_exception(mine);
-    throw rank_error(int(bad), failure_of(int(bad), std::string(words.begin(), words.end())));
+    throw value_error(failure_of(int(bad), std::string(words.begin(), words.end())));
   }
   return std::move(*result);
 }

@@ -107,7 +107,7 @@ auto perform(op::with_identity, A const& a, Mask const& mask) {
 /// On ranks, `eliminate(D, db, fixed, values)`: what the lists of all ranks name, in global numbers, is fixed: each rank names the rows that
 /// it owns, or all of them, or any. `values` is a distributed vector as db, read in the fixed rows, or one number for all. Collective.
 /// Law: A is square, of finite scalar entries, without batch axes; a float A and float b and values give float K and f. Gradient: to A, b and the values. Cost: three passes over A.
-/// Errors: index_error, if a row is out of range or twice in a list, with the rank that gave it, and a rank_error on the others; shape_error.
+/// Errors: index_error, if a row is out of range or twice in a list, with the rank that gave it, and a value_error of the same words on the other ranks; shape_error.
 template <class A, class B, class Fixed, class V>
 auto eliminate(A const& a, B const& b, Fixed const& fixed, V const& values) {
   using S = typename detail::system_shape<A>::type;
