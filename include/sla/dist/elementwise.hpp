@@ -157,9 +157,10 @@ auto common_layout(X const&... x) {
           if (!found) found = other;
           if (found != other && found->rows && other->rows && found->rows != other->rows &&
               found->rows->fingerprint() != other->rows->fingerprint())
-            throw shape_error(text("two distributed operands ",
-                                   found->rows->has_owners_of(*other->rows) ? "have the same owners, but a rank's order depends on the pattern of the matrix that made its layout"
-                                                                            : "were dealt out by different partitions of one type",
+            throw shape_error(text("two distributed operands were dealt out by different partitions of one type",
+                                   found->rows->has_owners_of(*other->rows)
+                                       ? ", of the same owners: a rank's order depends on the pattern of the matrix that made its layout"
+                                       : "",
                                    "; distribute both by the layout of one of them, or give the partitions names: Part<\"name\">"));
         }
         if constexpr (has_halo<placements_of_t<Y>>) {

@@ -233,8 +233,8 @@ constexpr suggested_fixes suggest(Check const& check, std::span<operand const> o
 }
 
 /// The step that keeps the value, where another one was asked for; the inner axes of its dimension are gathered before
-/// it and dealt out again after it, but copies are cut inside of them. Size 0 if there is none.
-constexpr suggested_fix suggest_step(typing t, int axis, step asked, placed to) {
+/// it and dealt out again after it, but copies are cut inside of them unless `exact`ly `to` is wanted. Size 0 if there is none.
+constexpr suggested_fix suggest_step(typing t, int axis, step asked, placed to, bool exact = false) {
   suggested_fix f;
   auto const from = t.on[axis];
   if (from == to) return f;
@@ -247,7 +247,7 @@ constexpr suggested_fix suggest_step(typing t, int axis, step asked, placed to) 
     return true;
   };
   auto const blocked = [&] { return check_step(route(from, to), t, axis, to).what == code::not_innermost; };
-  if (is_copied(from.kind) && to.kind == placement_kind::shard && blocked()) // each rank has the whole: inside of the others it is free
+  if (!exact && is_copied(from.kind) && to.kind == placement_kind::shard && blocked()) // each rank has the whole: inside of the others it is free
     for (placed inner = to; ++inner.level < max_mesh_axes;)
       if (take(axis, route(from, inner), inner, false)) return f.result = inner, f;
   for (bool more = true; more && blocked();) {

@@ -23,7 +23,7 @@ constexpr suggested_fix suggest_seed(typing seed, typing const& gradient) {
     more = false;
     for (int a = 0; a < seed.axes; ++a) {
       if (seed.on[a] == gradient.on[a]) continue;
-      suggested_fix const one = suggest_step(seed, a, route(seed.on[a], gradient.on[a]), gradient.on[a]);
+      suggested_fix const one = suggest_step(seed, a, route(seed.on[a], gradient.on[a]), gradient.on[a], true);
       if (one.size == 0 || f.size + one.size > max_inserted) continue;
       for (int n = 0; n < one.size; ++n) f.steps[f.size++] = one.steps[n];
       f.cost += one.cost;
