@@ -131,8 +131,8 @@ void require_partition(Handle const& x, Handle const& side, bool of_rows, char c
   auto const remedy = text(of_rows ? "row" : "col", "_layout()");
   auto const who = text(call, " was dealt out by another partition than A's ", of_rows ? "rows" : "columns", ": rank ", wanted->rank(), " has ");
   if (mine && mine->has_owners_of(*wanted))
-    throw shape_error(text(who, owned(*mine), " in both, but in another order, which depends on the pattern of the matrix that made the layout; distribute both matrices "
-                           "by one layout, distribute<SparseShard<0>>(A, mesh, D.row_layout()), or x by A.", remedy));
+    throw shape_error(text(who, owned(*mine), " in both, but in another order, which depends on the pattern of the matrix that made the layout; "
+                           "distribute both matrices by one layout, distribute<SparseShard<0>>(A, mesh, D.row_layout()), or x by A.", remedy));
   throw shape_error(text(who, mine ? owned(*mine) : "what a stated family gives it", ", and of A ", owned(*wanted), "; distribute it by A.", remedy));
 }
 /// Errors: shape_error, if a rank's part has another length than its partition says.
