@@ -59,8 +59,8 @@ template <class V>
 inline constexpr bool values_of_ranks<V> = values_of_ranks<typename V::plain_type>;
 } // namespace detail
 
-template <DistributedSparse D, class Fixed, class V>
-auto perform(op::fixed_unknowns, D const& d, Fixed const& fixed, V const& values) {
+template <DistributedSparse D, class B, class Fixed, class V>
+auto perform(op::fixed_unknowns, D const& d, B const&, Fixed const& fixed, V const& values) {
   static_assert(detail::values_of_ranks<V>,
                 "sla: eliminate(D, b, fixed, values): values is one number, or a distributed vector as b, of which the fixed rows are read: "
                 "distribute(v, D.row_layout())");

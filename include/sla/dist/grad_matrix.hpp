@@ -89,9 +89,9 @@ auto perform(op::scale_cols, A const& a, X const& x) {
 }
 
 /// `eliminate` of a traced D.
-template <detail::TracedRows A, class Fixed, class V>
-auto perform(op::fixed_unknowns op, A const& a, Fixed const& fixed, V const& values) {
-  return perform(op, a.value(), fixed, values);
+template <detail::TracedRows A, class B, class Fixed, class V>
+auto perform(op::fixed_unknowns op, A const& a, B const& b, Fixed const& fixed, V const& values) {
+  return perform(op, a.value(), b, fixed, values);
 }
 template <detail::TracedRows A, DistributedTensor Mask>
 auto perform(op::with_identity op, A const& a, Mask const& mask) {

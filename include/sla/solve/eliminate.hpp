@@ -81,11 +81,13 @@ struct fixed_values {
 } // namespace detail
 
 /// What is fixed, on one rank; of many ranks it is in dist/eliminate.hpp.
-template <class A, class Fixed, class V>
-auto perform(op::fixed_unknowns, A const& a, Fixed const& fixed, V const& values) {
+template <class A, class B, class Fixed, class V>
+auto perform(op::fixed_unknowns, A const& a, B const& b, Fixed const& fixed, V const& values) {
   if (a.rows() != a.cols()) throw shape_error(text("eliminate(A, b, fixed, values): A is ", a.rows(), " x ", a.cols(), ", and must be square"));
   using R = typename detail::real_of_scalars<A>::type;
   auto const place = detail::placing<R>(detail::fixed_once(fixed, a.rows()), a.rows());
+  detail::require_one_each(b, a.rows(), "b", "rows of A; give one for each");
+  detail::require_one_each(values, place.cols(), "values", "fixed rows; give one for each, or one number for all");
   vector<R> is_fixed = place * ones<R>(place.cols());
   auto known = [&] {
     if constexpr (requires { values.extents(); })
@@ -116,7 +118,7 @@ auto eliminate(A const& a, B const& b, Fixed const& fixed, V const& values) {
   static_assert(plain, "sla: eliminate(A, b, fixed, values): A has scalar entries and no batch axes: take unblocked(A), or batch_item(A, k), first");
   static_assert(by_rows, "sla: eliminate(D, b, fixed, values): each rank has rows of D, over one axis: distribute<SparseShard<0>>(A, mesh, partitioner)");
   if constexpr (plain && by_rows) {
-    auto const [is_fixed, known] = perform(op::fixed_unknowns{}, a, fixed, values);
+    auto const [is_fixed, known] = perform(op::fixed_unknowns{}, a, b, fixed, values);
     auto const is_free = eval(R(1) - is_fixed);
     auto matrix = perform(op::with_identity{}, scale_cols(scale_rows(a, is_free), is_free), is_fixed);
     return std::pair(std::move(matrix), eval(where(is_fixed, known, b - a * known)));
