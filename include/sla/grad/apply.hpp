@@ -157,7 +157,7 @@ namespace detail {
 /// Is f a function of dual numbers? Or its sentence.
 template <class F, class... X>
 constexpr bool takes_dual_numbers() {
-  constexpr bool generic = std::invocable<F const&, dual_for<X>...>;
+  constexpr bool generic = requires(F const& f, dual_for<X>... a) { f(a...); };
   static_assert(generic, "sla: apply(f, x...) of traced x: f is called with dual numbers: write it with auto, [](auto a) { return a * exp(-a); }, and exp(a) "
                          "after `using std::exp` rather than std::exp(a)");
   return generic;
