@@ -21,6 +21,7 @@ void converts_from(random_triplets const& t) {
   auto const expected = t.dense();
   CHECK(equals(to<Csr<>>(A), expected));
   CHECK(equals(to<Csr<std::int32_t, std::int64_t>>(A), expected));
+  CHECK(equals(to<Coo<>>(to_dense(A)), expected));
   CHECK(equals(to<Csr<std::int64_t>>(A), expected));
   CHECK(equals(to<Coo<>>(A), expected));
   CHECK(equals(to<Coo<std::int64_t>>(A), expected));

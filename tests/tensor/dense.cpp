@@ -77,7 +77,27 @@ TEST_CASE("arrays and containers of numbers are copied into vectors") {
   CHECK(vector<double>({5}).size() == 1);  // as of std::vector
   CHECK(vector<double>(5).size() == 5);
   static_assert(!std::constructible_from<vector<double>, std::string> && !std::constructible_from<vector<double>, matrix<double>>);
-  static_assert(!std::constructible_from<vector<double>, std::vector<std::complex<double>>> && !std::convertible_to<std::vector<double>, vector<double>>);
+  static_assert(!std::constructible_from<vector<double>, std::vector<std::complex<double>>> && std::convertible_to<std::vector<double>, vector<double>>);
+  vector<double> y = user;
+  y = std::array{4.0, 5.0};
+  CHECK(text(y) == "4 5");
+}
+
+TEST_CASE("a matrix is made of extents, of its rows, and of an array with its extents") {
+  matrix<double> const D{{1, 2, 3}, {4, 5, 6}}, one_row{{1, 2}}, zero(2, 3), same({2, 3});
+  matrix<float> const E = {{1.5f}, {2.5f}};
+  CHECK(text(D) == "1 2 3\n4 5 6");
+  CHECK(text(one_row, '|', E) == "1 2|1.5\n2.5");
+  CHECK((zero.extent(0) == 2 && zero.extent(1) == 3 && text(zero) == text(same)));
+  std::vector<std::vector<double>> const rows{{1, 2}, {3, 4}, {5, 6}};
+  CHECK(text(matrix<double>(rows)) == "1 2\n3 4\n5 6");
+  CHECK(text(tensor<double, Extents<dyn, 2>>(rows)) == "1 2\n3 4\n5 6");
+  CHECK(text(matrix<double>({3, 2}, std::vector<int>{1, 2, 3, 4, 5, 6})) == "1 2\n3 4\n5 6");
+  CHECK(text(tensor<double, Extents<dyn, dyn, dyn>>(1, 1, 2)) == "0 0");
+  CHECK_THROWS_WITH((matrix<double>{{1, 2}, {3}}), "a matrix by its rows: row 1 has 1 elements, row 0 has 2; rows are equally long");
+  CHECK_THROWS_AS((tensor<double, Extents<dyn, 3>>(rows)), shape_error);
+  CHECK_THROWS_WITH(matrix<double>({2, 2}, std::vector<double>{1.0}), "1 values for a tensor of 2 x 2 = 4");
+  CHECK(matrix<double>(std::vector<std::vector<double>>{}).extent(0) == 0);
 }
 
 TEST_CASE("tensors are printed, a line for each row") {

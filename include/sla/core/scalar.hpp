@@ -99,6 +99,11 @@ inline constexpr bool is_complex = detail::scalar_traits<std::remove_cv_t<T>>::i
 /// The scalars of tensors.
 template <class T>
 concept Scalar = std::same_as<real_t<T>, float> || std::same_as<real_t<T>, double>;
+namespace detail {
+/// The same as a constant: a failed static_assert prints its sentence and no derivation.
+template <class T>
+inline constexpr bool is_scalar = Scalar<T>;
+} // namespace detail
 /// Numbers that mix with tensors in expressions: the scalars, and integers.
 template <class T>
 concept Number = Scalar<std::remove_cvref_t<T>> || std::integral<std::remove_cvref_t<T>>;

@@ -15,7 +15,7 @@ template <class Target, SparseView A, class... Options>
 auto convert(conversion_to<Target> target, A const& a, Options const&... options) {
   return convert(target, detail::stored(a), options...);
 }
-template <Scalar T, SparseView A>
+template <class T, SparseView A>
 auto cast(A const& a) {
   return cast<T>(detail::stored(a));
 }

@@ -171,7 +171,7 @@ sparse_tensor<T, S, F> assembled(S shape, Rows const& row_indices, Cols const& c
 /// Indices count from 0; any contiguous ranges will do. Repeated entries are summed in the order given.
 /// Cost: O(n + rows), and sorting within rows. Errors: an index out of range, lengths that differ, more entries than
 /// the index type counts, and NaN or infinity where `assembly{.refuse_nonfinite = true}` says so.
-template <Scalar T, Format F = Csr<>, class S, class Rows = std::initializer_list<index_t>,
+template <class T, Format F = Csr<>, class S, class Rows = std::initializer_list<index_t>,
           class Cols = std::initializer_list<index_t>, class Values = std::initializer_list<T>>
 requires(is_shape<S>) sparse_tensor<T, S, F> from_triplets(S shape, Rows const& row_indices, Cols const& col_indices,
                                                            Values const& values, assembly options = {}) {
@@ -180,18 +180,30 @@ requires(is_shape<S>) sparse_tensor<T, S, F> from_triplets(S shape, Rows const& 
   static_assert(indices,
                 "sla: from_triplets(rows, cols, row_indices, col_indices, values): the indices are ranges of integers");
   static_assert(values_fit, "sla: from_triplets<T>: the values do not convert to T (complex values want a complex T)");
-  if constexpr (indices && values_fit)
+  if constexpr (indices && values_fit && detail::is_scalar<T>)
     return detail::assembled<T, F>(shape, row_indices, col_indices, values, options);
   else
     return {};
 }
 
 /// The rows x cols matrix of triplets: `from_triplets<double>(2, 2, {0, 1, 1}, {0, 0, 1}, {4.0, -1.0, 4.0})`.
-template <Scalar T, Format F = Csr<>, class Rows = std::initializer_list<index_t>,
+template <class T, Format F = Csr<>, class Rows = std::initializer_list<index_t>,
           class Cols = std::initializer_list<index_t>, class Values = std::initializer_list<T>>
 sparse_tensor<T, Matrix, F> from_triplets(index_t rows, index_t cols, Rows const& row_indices, Cols const& col_indices,
                                           Values const& values, assembly options = {}) {
   return from_triplets<T, F>(Matrix(rows, cols), row_indices, col_indices, values, options);
+}
+
+/// A dense matrix as a sparse one, of its elements that are not 0: `to<Csr<>>(D)`. Errors: more of them than the index type counts.
+template <Format F, class T, class E>
+  requires(E::rank == 2)
+sparse_tensor<T, Matrix, F> convert(conversion_to<F>, tensor<T, E> const& D) {
+  std::vector<index_t> rows, cols;
+  std::vector<T> values;
+  for (index_t i = 0; i < D.extent(0); ++i)
+    for (index_t j = 0; j < D.extent(1); ++j)
+      if (D(i, j) != T(0)) rows.push_back(i), cols.push_back(j), values.push_back(D(i, j));
+  return from_triplets<T, F>(D.extent(0), D.extent(1), rows, cols, values);
 }
 
 /// Collects triplets one by one: `triplets<double> t(n, n); t.add(i, j, v); auto A = t.build();`
@@ -221,6 +233,9 @@ public:
     for (auto i : rows)
       for (auto j : cols) add(index_t(i), index_t(j), T(*value++));
   }
+  index_t rows() const { return rows_; }
+  index_t cols() const { return cols_; }
+  /// Triplets added so far.
   index_t size() const { return index_t(value_.size()); }
 
   /// Errors: as `from_triplets`.

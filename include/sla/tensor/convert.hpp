@@ -207,11 +207,11 @@ tensor<T, E> convert(conversion_to<host_memory>, tensor<T, E> const& x) {
 }
 
 /// The values as another type, each rounded to it, on the same pattern. Law: a complex tensor does not become real.
-template <Scalar T2, class T, class S, class F>
+template <class T2, class T, class S, class F>
 sparse_tensor<T2, S, F> cast(sparse_tensor<T, S, F> const& A) {
   return {A.shape(), A.shared_pattern(), detail::cast_values<T2>(A.values())};
 }
-template <Scalar T2, class T, class E>
+template <class T2, class T, class E>
 tensor<T2, E> cast(tensor<T, E> const& x) {
   return {x.extents(), detail::cast_values<T2>(x.values())};
 }

@@ -27,11 +27,18 @@ concept ArrayOfNumbers = !requires { typename X::extents_type; } && requires(X c
   std::size(x);
   requires !std::same_as<std::remove_cvref_t<decltype(*std::data(x))>, char>;
 };
+/// The same of the rows of a matrix: a std::vector<std::vector<double>>.
+template <class X, class T>
+concept ArrayOfRows = !requires { typename X::extents_type; } && requires(X const& x) {
+  { *std::begin(*std::begin(x)) } -> std::convertible_to<T>;
+  std::size(*std::begin(x));
+  std::size(x);
+};
 } // namespace detail
 
 /// A dense tensor, row-major, in one memory: it owns its elements, and a copy is a copy of them. Elements are `x[k]` in order,
 /// and `x(i, j, ...)`.
-template <Scalar T, class E, class Memory = host_memory>
+template <class T, class E, class Memory = host_memory>
 class tensor {
 public:
   using value_type = T;
@@ -41,7 +48,16 @@ public:
 
   tensor() : tensor(E{}) {}
   /// Zeros.
-  explicit tensor(E extents) : extents_(extents), values_(extents.total()) {}
+  explicit tensor(E extents)
+    requires(rank <= 1)
+      : extents_(extents), values_(extents.total()) {}
+  template <std::same_as<E> Sizes>
+    requires(rank > 1)
+  explicit tensor(Sizes const& extents) : extents_(extents), values_(extents.total()) {}
+  /// Zeros, of one extent for each axis: `matrix<double>(3, 4)`, and `({3, 4})`.
+  template <std::integral... Sizes>
+    requires(rank > 1 && sizeof...(Sizes) == std::size_t(rank))
+  tensor(Sizes... sizes) : tensor(E(index_t(sizes)...)) {}  // NOLINT: of braces by intent
   tensor(E extents, uninitialized_t) : extents_(extents), values_(extents.total(), uninitialized) {}
   /// The elements of a buffer, row-major. Errors: their number is not that of the extents.
   tensor(E extents, buffer<T, Memory> values) : extents_(extents), values_(std::move(values)) {
@@ -57,9 +73,22 @@ public:
   /// A copy of a user's array of numbers; `borrow(data, n)` copies nothing.
   template <detail::ArrayOfNumbers<T> Array>
     requires(rank == 1 && Memory::is_host)
-  explicit tensor(Array const& values) : tensor(E(index_t(std::size(values))), uninitialized) {
+  tensor(Array const& values) : tensor(E(index_t(std::size(values))), values) {}  // NOLINT: `vector<double> x = v` converts by intent
+  /// The same for any extents, row-major: `matrix<double>({2, 3}, v)`. Errors: shape_error, if the counts differ.
+  template <detail::ArrayOfNumbers<T> Array>
+    requires(Memory::is_host)
+  tensor(E extents, Array const& values) : tensor(extents, uninitialized) {
+    if (index_t(std::size(values)) != size())
+      throw shape_error(text(std::size(values), " values for a tensor of ", to_string(extents_), " = ", extents_.total()));
     std::transform(std::data(values), std::data(values) + size(), values_.begin(), [](auto const& v) { return T(v); });
   }
+  /// A matrix by its rows: `matrix<double>{{1, 2, 3}, {4, 5, 6}}`. Errors: shape_error that names the row of another length.
+  tensor(std::initializer_list<std::initializer_list<T>> rows)
+    requires(rank == 2 && Memory::is_host)
+      : tensor(rows, by_rows) {}
+  template <detail::ArrayOfRows<T> Rows>
+    requires(rank == 2 && Memory::is_host)
+  explicit tensor(Rows const& rows) : tensor(rows, by_rows) {}
 
   // What is neither extents nor elements.
   explicit tensor(index_t)
@@ -68,9 +97,11 @@ public:
     static_assert(rank == 1, "sla: a tensor of several axes is given one extent; all of them are wanted, static ones too: tensor<double, Extents<dyn, 2>>({n, 2})");
   }
   template <Number First, Number... More>
-    requires(rank == 1 && sizeof...(More) > 0)
+    requires(sizeof...(More) > 0 && !(rank == int(1 + sizeof...(More)) && std::integral<First> && (std::integral<More> && ...)))
   explicit tensor(First, More...) {
-    static_assert(always_false<First>, "sla: a vector of several numbers in parentheses: vector<double>{1.0, 2.0} has these elements, full<double>(n, value) n times the value");
+    static_assert(rank > 1, "sla: a vector of several numbers in parentheses: vector<double>{1.0, 2.0} has these elements, full<double>(n, value) n times the value");
+    static_assert(rank == 1, "sla: a tensor of several axes takes its extents, matrix<double>(3, 4), its rows, matrix<double>{{1, 2}, {3, 4}}, "
+                             "or its extents and an array of elements, row-major; one value everywhere is full<double, Extents<dyn, dyn>>({3, 4}, value)");
   }
 
   tensor(tensor const&) = default;
@@ -100,6 +131,20 @@ public:
   template <Expression X>
   tensor& operator=(X&& x) {
     assign(*this, std::forward<X>(x));
+    return *this;
+  }
+  /// The elements of a tensor of another type, as those of an expression: as float, with extents that the type knows.
+  template <class U, class E2>
+    requires(detail::extents_may_agree<E, E2> && (is_complex<T> || !is_complex<U>) && !std::same_as<tensor<U, E2, Memory>, tensor>)
+  tensor(tensor<U, E2, Memory> const& x) {  // NOLINT: `vector<float> y = x` converts by intent
+    assign(*this, as_node(x));
+  }
+  /// Refused: what is neither a tensor nor an expression.
+  template <class X>
+    requires(!Expression<X> && !std::convertible_to<X, tensor>)
+  tensor& operator=(X const&) {
+    static_assert(always_false<X>, "sla: x = y of tensors: y is neither a tensor nor an expression that has x's number of axes and, where x is real, real elements: "
+                                   "one value everywhere is full<double>(n, value), of a sparse tensor to_dense(A), of complex numbers real(y), imag(y) or abs(y)");
     return *this;
   }
 
@@ -157,6 +202,19 @@ public:
   }
 
 private:
+  struct by_rows_t {};
+  static constexpr by_rows_t by_rows{};
+  template <class Rows>
+  tensor(Rows const& rows, by_rows_t)
+      : tensor(E(index_t(std::size(rows)), std::size(rows) > 0 ? index_t(std::size(*std::begin(rows))) : (std::max)(index_t(0), E::static_extent(1))), uninitialized) {
+    index_t at = 0, i = 0;
+    for (auto const& row : rows) {
+      if (index_t(std::size(row)) != extents_[1])
+        throw shape_error(text("a matrix by its rows: row ", i, " has ", std::size(row), " elements, row 0 has ", extents_[1], "; rows are equally long"));
+      for (auto const& value : row) values_[at++] = T(value);
+      ++i;
+    }
+  }
   void require_elements() const {
     if constexpr (E::is_static)
       if (values_.size() < extents_.total())
@@ -193,6 +251,7 @@ private:
   }
   E extents_{};
   buffer<T, Memory> values_;
+  static_assert(detail::is_scalar<T>, "sla: tensor<T, ...>, vector<T>, matrix<T>: T is float, double, std::complex<float> or std::complex<double>; indices, counts and flags stay in a std::vector<int>");
 };
 
 /// A dense tensor of one axis.
@@ -207,6 +266,12 @@ template <class X>
 inline constexpr bool is_tensor = false;
 template <class T, class E, class Memory>
 inline constexpr bool is_tensor<tensor<T, E, Memory>> = true;
+
+/// A dense tensor of two axes?
+template <class X>
+inline constexpr bool is_dense_matrix = false;
+template <class T, class E, class Memory>
+inline constexpr bool is_dense_matrix<tensor<T, E, Memory>> = E::rank == 2;
 
 /// The elements, row-major: those of the last axis on one line.
 template <class T, class E, class Memory>

@@ -16,7 +16,7 @@ namespace sla {
 /// A sparse tensor of shape (*batch, M, N, *block): values of its own, [*batch][entry][*block], on a pattern that copies and
 /// results of the same pattern share. Made by `from_triplets`, `triplets`, `to`, `borrow_csr`, `read_matrix_market`,
 /// `problems::poisson`, ...
-template <Scalar T, class S = Matrix, Format F = Csr<std::int32_t>, class Memory = host_memory>
+template <class T, class S = Matrix, Format F = Csr<std::int32_t>, class Memory = host_memory>
 class sparse_tensor {
   static_assert(is_shape<S>, "the second parameter of sparse_tensor is a Shape<Batch<...>, M, N, Block<...>>");
 
@@ -133,6 +133,7 @@ private:
   S shape_;
   std::shared_ptr<pattern_type const> pattern_;
   buffer<T, Memory> values_;
+  static_assert(detail::is_scalar<T>, "sla: sparse_tensor<T, ...>: T is float, double, std::complex<float> or std::complex<double>; 0 and 1 of a graph are values of these too");
 };
 
 /// Is X a sparse tensor?
