@@ -3,7 +3,8 @@
 // Derivatives through distributed values are in dist/.
 #pragma once
 
-#include <sla/expr/views.hpp>
+#include <sla/solve.hpp>
+
 #include <sla/grad/apply.hpp>
 #include <sla/grad/cat.hpp>
 #include <sla/grad/check.hpp>

@@ -7,9 +7,11 @@
 #include <sla/exec/deferred.hpp>
 #include <sla/exec/evaluate.hpp>
 #include <sla/expr/norms.hpp>
+#include <sla/expr/refused.hpp>
 #include <sla/expr/views.hpp>
 #include <sla/solve/choose.hpp>
 #include <sla/solve/condition.hpp>
+#include <sla/solve/describe.hpp>
 #include <sla/solve/direct.hpp>
 #include <sla/solve/eliminate.hpp>
 #include <sla/solve/krylov/bicgstab.hpp>

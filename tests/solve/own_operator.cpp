@@ -368,6 +368,14 @@ auto operator*(twice, X const& x) {
 }
 }  // namespace
 
+TEST_CASE("the dense matrix of an operator, and a line of what it is") {
+  auto const A = problems::convection_diffusion<double>({7}, 0.5);
+  linear_operator<double> const M(7, 7, rows_of(A)), N(7, 7, rows_of(A), rows_of(A, true));
+  CHECK(norm_inf(to_dense(M) - to_dense(A)) <= 1e-14);
+  CHECK(text(M) == "linear_operator of 7 x 7, without its adjoint");
+  CHECK(text(prepare(N, gmres{}, N)) == "prepared gmres + linear_operator for 7 x 7, set up 1 time");
+}
+
 TEST_CASE("a class without adjoint() is solved with, and preconditions") {
   auto const b = random<double>(9, 1);
   CHECK(norm_inf(solve(twice{}, b, gmres{}) - 0.5 * b) <= 1e-8);

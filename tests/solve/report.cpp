@@ -5,11 +5,16 @@
 #include <sstream>
 
 #include <sla/exec/deferred.hpp>
+#include <sla/solve/describe.hpp>
 #include <sla/solve/krylov/cg.hpp>
+#include <sla/solve/krylov/gmres.hpp>
 #include <sla/solve/krylov/minres.hpp>
 #include <sla/solve/linear.hpp>
 #include <sla/solve/precond/jacobi.hpp>
 #include <sla/solve/progress.hpp>
+#include <sla/solve/precond/chebyshev.hpp>
+#include <sla/solve/precond/ic0.hpp>
+#include <sla/tensor/print.hpp>
 #include <sla/tensor/problems.hpp>
 
 using Catch::Matchers::ContainsSubstring;
@@ -24,6 +29,25 @@ auto queue(int lag) {
   return sla::on([lag](sla::frame f) { return sla::deferred(f, lag); });
 }
 }  // namespace
+
+TEST_CASE_METHOD(fixture, "methods, preconditioners, prepared solvers, lists and solutions are printed in a line") {
+  using namespace sla;
+  CHECK(text(cg{}) == "cg{.rtol = 1e-08, .atol = 0, .max_iterations = 10000}");
+  CHECK(text(gmres{.restart = 5, .rtol = 0.5}) == "gmres{.restart = 5, .rtol = 0.5, .atol = 0, .max_iterations = 10000}");
+  CHECK(text(lu{}, automatic{}, identity{}) == "lu{.rtol = 1e-08, .atol = 0}automatic{.rtol = 1e-08, .atol = 0}identity{}");
+  CHECK(text(jacobi{}, chebyshev{.degree = 2}) == "jacobi{}chebyshev{.degree = 2, .ratio = 30, .steps = 10, .margin = 1.1}");
+  CHECK(text(schwarz(ic0{.shift = 2})) == "schwarz(ic0{.shift = 2}, {.parts = 0, .overlap = 1, .restricted = false})");
+  CHECK(text(inner(cg{.rtol = 0.5}, jacobi{})) == "inner(cg{.rtol = 0.5, .atol = 0, .max_iterations = 10000}, jacobi{})");
+  auto s = prepare(A, cg{}, jacobi{});
+  s.update(2.0 * A);
+  CHECK(text(s) == "prepared cg + jacobi for 400 x 400, 1920 entries, set up 2 times");
+  CHECK(text(lu(A), '|', prepare(A)) == "prepared lu for 400 x 400, 1920 entries, set up 1 time|prepared automatic for 400 x 400, 1920 entries, set up 1 time");
+  CHECK(text(sparse_list(std::vector{A, A})) == "2 systems, 800 x 800 in all, 3840 entries");
+  CHECK(text(triplets<double>(3, 4)) == "triplets of a 3 x 4 matrix, 0 so far");
+  auto const solution = try_solve(A, b, cg{});
+  CHECK(text(solution) == text(solution.report));
+  CHECK(text(b.extents(), ' ', reason::breakdown) == "400 breakdown");
+}
 
 TEST_CASE_METHOD(fixture, "a report tells method, reason, iterations, true residual, time and bytes") {
   auto const [x, report] = sla::try_solve(A, b, sla::cg{.rtol = 1e-9}, sla::jacobi{});

@@ -139,10 +139,11 @@ auto unfused(S const& s) {
 }
 } // namespace detail
 
-/// Refused: a number in the place of a statement.
+/// Refused: a number, a tensor or an expression in the place of a statement.
 template <class... S>
-  requires(is_finished_number<std::remove_cvref_t<S>> || ...)
+  requires(is_finished_number<std::remove_cvref_t<S>> || ...) || (Tensorial<S> || ...)
 auto fuse(S&&... statements) {
+  static_assert(!(Tensorial<S> || ...), "sla: fuse(statements...): a tensor or an expression is no statement: the assignment y = 2.0 * b is set(y, 2.0 * b)");
   static_assert(!(is_finished_number<std::remove_cvref_t<S>> || ...),
                 "sla: fuse(statements...): a number is no statement: dot(x, y), norm(x), sum(x), ... are numbers, evaluated before the fuse begins; in it write "
                 "dot_of(x, y), norm_of(x), sum_of(x), ...");

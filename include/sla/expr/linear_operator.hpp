@@ -268,6 +268,11 @@ private:
   index_t batch_;
 };
 
+/// "linear_operator of 9 x 9, with its adjoint".
+template <class T, class Memory>
+std::string to_string(linear_operator<T, Memory> const& a) {
+  return text(a.name, " of ", a.rows(), " x ", a.cols(), a.has_adjoint() ? ", with its adjoint" : ", without its adjoint");
+}
 template <class T, class Memory, Tensorial X>
 auto operator*(linear_operator<T, Memory> const& a, X&& x) {
   return a.template times<1>(std::forward<X>(x));

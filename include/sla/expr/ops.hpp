@@ -15,8 +15,11 @@ template <class Op, class L, class R>
 auto elementwise(L&& l, R&& r, char const* name) {
   using Left = node_t<L>;
   using Right = node_t<R>;
-  static_assert(same_extents_law<typename Left::extents_type, typename Right::extents_type>,
+  constexpr bool of_dense_matrix = std::same_as<Op, op::mul> && Left::extents_type::rank == 2 && Right::extents_type::rank == 1;
+  static_assert(same_extents_law<typename Left::extents_type, typename Right::extents_type> || of_dense_matrix,
                 "sla: elementwise operation on tensors of different shapes: both operands need the same extents");
+  static_assert(same_extents_law<typename Left::extents_type, typename Right::extents_type> || !of_dense_matrix,
+                "sla: D * x: D is a dense matrix, and products of dense tensors are elementwise; the product of a matrix and a vector is that of a sparse one, to<Csr<>>(D) * x");
   static_assert(same_memory_law<typename Left::memory_type, typename Right::memory_type>,
                 "sla: the operands live in different memories: bring one over with to<device_memory>(x) or to<host_memory>(x)");
   if constexpr (same_extents_law<typename Left::extents_type, typename Right::extents_type> &&

@@ -119,8 +119,10 @@ auto adjoint_preconditioner(M const& m) {
 }
 
 template <class P>
-std::string name_of(P const&) {
-  if constexpr (requires { P::name; })
+std::string name_of() {
+  if constexpr (std::same_as<P, none>)
+    return "";
+  else if constexpr (requires { P::name; })
     return P::name;
   else
     return "a preconditioner of yours";
@@ -232,7 +234,7 @@ class engine {
 
 public:
   engine(A const& a, Method const& method, P const& p)
-      : method_(sensible(method)), name_(name_of(p)), start_(seconds_now()), m_(refusing([&] { return World::setup(p, a); })), found_({nullptr, seconds_now() - start_}) {}
+      : method_(sensible(method)), name_(name_of<P>()), start_(seconds_now()), m_(refusing([&] { return World::setup(p, a); })), found_({nullptr, seconds_now() - start_}) {}
 
   template <class V, class... Options>
   solution<V> solve(A const& a, V const& b, Options const&... options) const {

@@ -141,4 +141,10 @@ requires(is_sparse_tensor<X> || is_tensor<X>) void write_matrix_market(std::stri
   detail::write_file<std::ofstream>(path, [&](std::ostream& out) { detail::write_market(out, path, A, options); });
 }
 
+/// Refused: the arguments in another order.
+template <class X, class Where>
+requires(is_sparse_tensor<X> || is_tensor<X>) void write_matrix_market(X const&, Where const&, matrix_market_options const& = {}) {
+  static_assert(always_false<X>, "sla: write_matrix_market(where, A): the path or stream comes first, then what is written");
+}
+
 } // namespace sla

@@ -8,11 +8,18 @@
 #include <string>
 #include <vector>
 
+#include <sla/tensor/build.hpp>
+#include <sla/tensor/sparse_list.hpp>
 #include <sla/tensor/spy.hpp>
 
 namespace sla {
 
 namespace detail {
+/// What says itself in a line: extents, methods, preconditioners, prepared solvers, reasons, lists, ...
+template <class X>
+concept InWords = (std::is_class_v<X> || std::is_enum_v<X>)&&requires(X const& x) {
+  { to_string(x) } -> std::convertible_to<std::string>;
+};
 /// As an element stands in the stream: with its precision and notation.
 template <class T>
 std::string as_printed(std::ostream const& like, T const& value) {
@@ -49,6 +56,22 @@ void print_table(std::ostream& out, sparse_tensor<T, S, F> const& A, index_t ite
     }
 }
 } // namespace detail
+
+/// Whatever has a `to_string`, in its line.
+template <detail::InWords X>
+std::ostream& operator<<(std::ostream& out, X const& x) {
+  return out << std::string(to_string(x));
+}
+/// "2 systems, 18 x 18 in all, 66 entries".
+template <class T, class S, class F>
+std::string to_string(sparse_list<T, S, F> const& L) {
+  return text(L.count(), L.count() == 1 ? " system, " : " systems, ", L.packed().rows(), " x ", L.packed().cols(), " in all, ", L.nnz(), " entries");
+}
+/// "triplets of a 3 x 3 matrix, 5 so far".
+template <class T>
+std::string to_string(triplets<T> const& t) {
+  return text("triplets of a ", t.rows(), " x ", t.cols(), " matrix, ", t.size(), " so far");
+}
 
 /// At most 12 columns and, in all items of a batch, 20 rows: a line with extents and entries, then the elements, those of blocks
 /// apart; a dot is what is not stored. Larger: `spy(A)` in at most 20 lines.
