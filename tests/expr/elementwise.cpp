@@ -285,3 +285,19 @@ TEST_CASE("clamped elements, means, and numbers at equal distances") {
 }
 
 } // namespace test_elementwise
+
+namespace beside_std {
+using namespace std;
+using namespace sla;
+
+TEST_CASE("names stand beside those of std") {
+  auto const x = sla::random<double>(9, 1);
+  auto const square = [](auto a) { return a * a; };
+  sla::vector<double> const y = apply(square, x) + apply([](auto a) { return a * a; }, x) - 2.0 * pow(abs(x), 2.0);
+  CHECK(norm_inf(y) <= 1e-15);
+  CHECK(apply([](auto a, auto b) { return a - b; }, 3.0, 1.0) == 2);
+  CHECK(max(exp(x)) == std::exp(max(x)));
+  CHECK(norm_inf(apply([](auto a, auto b) { return a - b; }, x, x)) == 0);
+  CHECK(sla::index_t(size(x)) == 9);
+}
+}  // namespace beside_std

@@ -96,7 +96,7 @@ TEST_CASE("a matrix is made of extents, of its rows, and of an array with its ex
   CHECK(text(tensor<double, Extents<dyn, dyn, dyn>>(1, 1, 2)) == "0 0");
   CHECK_THROWS_WITH((matrix<double>{{1, 2}, {3}}), "a matrix by its rows: row 1 has 1 elements, row 0 has 2; rows are equally long");
   CHECK_THROWS_AS((tensor<double, Extents<dyn, 3>>(rows)), shape_error);
-  CHECK_THROWS_WITH(matrix<double>({2, 2}, std::vector<double>{1.0}), "1 values for a tensor of 2 x 2 = 4");
+  CHECK_THROWS_WITH(matrix<double>({2, 2}, std::vector<double>{1.0}), "1 values for a tensor of 2 x 2 = 4 elements");
   CHECK(matrix<double>(std::vector<std::vector<double>>{}).extent(0) == 0);
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <concepts>
+#include <type_traits>
 #include <utility>
 
 #include <sla/expr/ops.hpp>
@@ -148,8 +149,10 @@ auto perform(op::apply, F const& f, X&&... x) {
   static_assert(real, "sla: apply(f, x...): f is a function of real numbers; give it real(z) and imag(z)");
   static_assert(callable || !real, "sla: apply(f, x...): f takes one number of each operand: apply([](auto a, auto b) { return a * b; }, x, y)");
   static_assert(number || !callable, "sla: apply(f, x...): f returns a float or a double; for a condition write x > 0.5, or a > 0.5 ? 1.0 : 0.0 in f");
+  constexpr bool copied = number && std::is_trivially_copyable_v<F>;
+  static_assert(copied || !number, "sla: apply(f, x...): f is copied as it lies in memory: a lambda that captures numbers, pointers or references, no std::function and no container by value");
   auto operands = detail::joined_operands("apply(f, x...)", std::forward<X>(x)...);
-  if constexpr (number)
+  if constexpr (copied)
     return detail::applied_to(f, std::move(operands));
   else
     return detail::applied_to([](auto const&...) { return 0.0; }, std::move(operands));  // well-formed, so that the sentence is the only error
@@ -235,9 +238,15 @@ auto minimum(L l, R r) {
 /// Gradient: that of f, by dual numbers (core/dual_number.hpp): f is a template of its arguments, and calls exp(a), not std::exp(a),
 /// after a `using std::exp`.
 template <class F, class... X>
-  requires(!(Number<X> && ...))
+  requires(sizeof...(X) > 1 && !(Number<X> && ...))
 auto apply(F const& f, X&&... x) {
   return perform(op::apply{}, f, std::forward<X>(x)...);
+}
+/// Of one operand: the better match beside std::apply, which has its parameters, where both are visible.
+template <class F, class X>
+  requires(!Number<X>)
+auto apply(F&& f, X&& x) {
+  return perform(op::apply{}, std::as_const(f), std::forward<X>(x));
 }
 template <class F, Number... X>
 auto apply(F const& f, X... x) {

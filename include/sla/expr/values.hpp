@@ -28,7 +28,7 @@ auto perform(op::with_values, A const& a, X&& x) {
   using T = user_t<typename node_t<X>::value_type>;
   vector<T, typename A::memory_type> values = as_node(std::forward<X>(x));
   if (values.size() != a.values().size())
-    throw shape_error(text("with_values(A, x): x has ", values.size(), " elements, A stores ", a.values().size()));
+    throw shape_error(text("with_values(A, x): x has ", values.size(), " elements, A stores ", a.values().size(), "; give one for each, in the order of values(A)"));
   return sparse_tensor<T, typename A::shape_type, typename A::format_type, typename A::memory_type>(
       a.shape(), a.shared_pattern(), std::move(values.values()));
 }

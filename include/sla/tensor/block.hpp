@@ -94,7 +94,7 @@ auto to_blocks(sparse_tensor<T, S, F> const& A) {
           index_t const at = first + (std::lower_bound(columns.begin(), columns.end(), j / Q) - columns.begin());
           index_t& slot = from[(at * P + p) * Q + j % Q];
           if (slot >= 0)
-            throw value_error(text("two entries at row ", i * P + p, ", column ", j, ": sum them first, sorted(A)"));
+            throw value_error(text("to_blocks<", P, ", ", Q, ">(A): two entries at row ", i * P + p, ", column ", j, ": sum them first, sorted(A)"));
           slot = s;
         });
     }
@@ -192,7 +192,7 @@ template <class T, class S, class F>
 auto batch_item(sparse_tensor<T, S, F> const& A, index_t k) {
   static_assert(S::is_batched, "sla: batch_item(A, k): A has no batch axes");
   if (k < 0 || k >= A.batch_count())
-    throw index_error(text("batch_item(A, ", k, "): A has ", A.batch_count(), " items"));
+    throw index_error(text("batch_item(A, ", k, "): A has ", A.batch_count(), " items; ask for one that is at least 0 and less than that"));
   using To = typename detail::item_shape<S>::type;
   buffer<T> values(A.batch_stride(), uninitialized);
   host_memory::copy(A.values().data() + k * A.batch_stride(), values.data(), values.bytes());

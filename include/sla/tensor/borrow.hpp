@@ -15,21 +15,21 @@ namespace detail {
 template <class Ptr, class Col>
 void check_csr(index_t rows, index_t cols, Ptr const* row_ptr, index_t pointers, Col const* col, index_t nnz) {
   if (pointers != rows + 1)
-    throw shape_error(text("row_ptr of ", pointers, " numbers for ", rows, " rows; there is one more than rows"));
-  if (!row_ptr || (nnz > 0 && !col)) throw value_error("borrow_csr: row_ptr or col is a null pointer");
-  if (row_ptr[0] != 0) throw index_error(text("row_ptr[0] is ", row_ptr[0], "; it must be 0 (indices count from 0)"));
+    throw shape_error(text("arrays of a Csr matrix: row_ptr of ", pointers, " numbers for ", rows, " rows; it has one more than there are rows"));
+  if (!row_ptr || (nnz > 0 && !col)) throw value_error("arrays of a Csr matrix: row_ptr or col is a null pointer; a matrix without rows has row_ptr = {0}");
+  if (row_ptr[0] != 0) throw index_error(text("arrays of a Csr matrix: row_ptr[0] is ", row_ptr[0], "; it must be 0 (indices count from 0)"));
   index_t const falls = first_where(rows, [&](index_t i) { return row_ptr[i + 1] < row_ptr[i]; });
   if (falls >= 0)
-    throw index_error(text("row_ptr[", falls + 1, "] is ", row_ptr[falls + 1], ", less than row_ptr[", falls,
+    throw index_error(text("arrays of a Csr matrix: row_ptr[", falls + 1, "] is ", row_ptr[falls + 1], ", less than row_ptr[", falls,
                            "] = ", row_ptr[falls], "; row pointers never fall"));
   if (index_t(row_ptr[rows]) != nnz)
-    throw index_error(text("row_ptr[", rows, "] is ", row_ptr[rows], ", but there are ", nnz,
+    throw index_error(text("arrays of a Csr matrix: row_ptr[", rows, "] is ", row_ptr[rows], ", but there are ", nnz,
                            " columns; the last row pointer is the number of entries"));
   index_t const bad = first_where(nnz, [&](index_t k) { return index_t(col[k]) < 0 || index_t(col[k]) >= cols; });
   if (bad < 0) return;
   index_t const row =
       std::upper_bound(row_ptr, row_ptr + rows + 1, bad, [](index_t a, Ptr b) { return a < index_t(b); }) - row_ptr - 1;
-  throw index_error(text("entry ", bad, " (row ", row, "): column ", col[bad], " of a ", rows, " x ", cols,
+  throw index_error(text("arrays of a Csr matrix: entry ", bad, " (row ", row, "): column ", col[bad], " of a ", rows, " x ", cols,
                          " matrix; it must be at least 0 and less than ", cols));
 }
 /// A pointer and a length, as a range.

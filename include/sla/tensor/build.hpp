@@ -227,8 +227,8 @@ public:
             class Values = std::initializer_list<T>>
   void add_block(Rows const& rows, Cols const& cols, Values const& values) {
     if (std::size(values) != std::size(rows) * std::size(cols))
-      throw shape_error(text("an element matrix of ", std::size(values), " values at ", std::size(rows), " rows x ",
-                             std::size(cols), " columns"));
+      throw shape_error(text("triplets.add_block(rows, cols, values): ", std::size(values), " values at ", std::size(rows), " rows x ",
+                             std::size(cols), " columns; give rows times columns of them, row by row"));
     auto const* value = std::data(values);
     for (auto i : rows)
       for (auto j : cols) add(index_t(i), index_t(j), T(*value++));

@@ -163,7 +163,7 @@ pattern_map<Dia> remap(conversion_to<Dia>, Old const& old, bool, dia_limit limit
     for (index_t i = lo; i < hi; ++i)
       view.for_row(i, [&](index_t s, index_t j) {
         index_t& slot = from[number_of(j - i) * rows + i];
-        if (slot >= 0) throw value_error(text("two entries at row ", i, ", column ", j, ": sum them first, sorted(A)"));
+        if (slot >= 0) throw value_error(text("to<Dia>(A): two entries at row ", i, ", column ", j, ": sum them first, sorted(A)"));
         slot = s;
       });
   });

@@ -62,7 +62,7 @@ public:
   /// The elements of a buffer, row-major. Errors: their number is not that of the extents.
   tensor(E extents, buffer<T, Memory> values) : extents_(extents), values_(std::move(values)) {
     if (values_.size() != extents_.total())
-      throw shape_error(text(values_.size(), " values for a tensor of ", to_string(extents_), " = ", extents_.total()));
+      throw shape_error(text(values_.size(), " values for a tensor of ", to_string(extents_), " = ", extents_.total(), " elements"));
   }
   /// The elements: `vector<double>{1.0, 2.0}`. As of std::vector, ({5}) is the one element 5, and (5) are five zeros.
   tensor(std::initializer_list<T> values)
@@ -79,7 +79,7 @@ public:
     requires(Memory::is_host)
   tensor(E extents, Array const& values) : tensor(extents, uninitialized) {
     if (index_t(std::size(values)) != size())
-      throw shape_error(text(std::size(values), " values for a tensor of ", to_string(extents_), " = ", extents_.total()));
+      throw shape_error(text(std::size(values), " values for a tensor of ", to_string(extents_), " = ", extents_.total(), " elements"));
     std::transform(std::data(values), std::data(values) + size(), values_.begin(), [](auto const& v) { return T(v); });
   }
   /// A matrix by its rows: `matrix<double>{{1, 2, 3}, {4, 5, 6}}`. Errors: shape_error that names the row of another length.

@@ -152,11 +152,12 @@ public:
               sparse_tensor<TB, SB, FB> const& B) const {
     if (!is_of(A, *a_) || !is_of(B, *b_) || C.shared_pattern() != shared_pattern())
       throw shape_error(
-          text("a multiply plan of ", a_->nnz(), " and ", b_->nnz(), " entries, with ", pattern_->nnz(),
+          text("multiply_plan: a plan of ", a_->nnz(), " and ", b_->nnz(), " entries, with ", pattern_->nnz(),
                " in the product, is given other patterns, of ", A.nnz(), " and ", B.nnz(), " entries",
                C.shared_pattern() != shared_pattern() ? "; C must come from this plan: C = plan(A, B)" : "; make a plan of those"));
     if (C.shape().batch() != detail::common_batch(A.shape(), B.shape(), "A * B"))
-      throw shape_error(text("A * B into C: the batch axes of C are ", to_string(C.shape().batch())));
+      throw shape_error(text("multiply_plan.update(C, A, B): the batch axes of C are ", to_string(C.shape().batch()), ", those of A * B ",
+                             to_string(detail::common_batch(A.shape(), B.shape(), "A * B")), "; C must come from this plan: C = plan(A, B)"));
     if (detail::overlap(C.values(), A.values())) return update(C, sparse_tensor<TA, SA, FA>(A), B);
     if (detail::overlap(C.values(), B.values())) return update(C, A, sparse_tensor<TB, SB, FB>(B));
     using V = kernel_t<typename std::remove_cvref_t<decltype(C)>::value_type>;

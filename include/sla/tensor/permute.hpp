@@ -91,7 +91,7 @@ requires(is_shape<S>) sparse_tensor<T, S> permute(S shape, axis_order<S> order, 
   Places const places(order);
   index_t const n = index_t(values.size());
   if (coordinates.size() != places.order.size())
-    throw shape_error(text("permute: coordinates along ", coordinates.size(), " axes for a tensor of ", places.order.size()));
+    throw shape_error(text("permute: coordinates along ", coordinates.size(), " axes for a tensor of ", places.order.size(), " axes; give as many"));
   auto along = [&](int a) -> std::vector<index_t> const& { return coordinates[std::size_t(places.order[std::size_t(a)])]; };
   for (int a = 0; a < shape_axes<S>; ++a) {
     index_t const extent = Places::extent(shape, a);

@@ -35,10 +35,10 @@ public:
       : shape_(shape), pattern_(std::move(pattern)), values_(std::move(values)) {
     if (pattern_->rows != shape_.rows() || pattern_->cols != shape_.cols())
       throw shape_error(text("a pattern of ", pattern_->rows, " x ", pattern_->cols, " for a tensor of ", shape_.rows(),
-                             " x ", shape_.cols()));
+                             " x ", shape_.cols(), "; sparse_tensor(shape, pattern, values) wants equal rows and columns"));
     index_t const wanted = value_count(shape_, pattern_->slots());
     if (values_.size() != wanted)
-      throw shape_error(text(values_.size(), " values, where batch ", shape_.batch_count(), " x slots ",
+      throw shape_error(text("sparse_tensor(shape, pattern, values): ", values_.size(), " values, where batch ", shape_.batch_count(), " x slots ",
                              pattern_->slots(), " x block ", block_size, " = ", wanted));
   }
   /// Zeros on a pattern.

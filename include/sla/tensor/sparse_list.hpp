@@ -65,7 +65,7 @@ public:
 
   /// System k, with values of its own. Errors: index_error.
   system_type operator[](index_t k) const {
-    if (k < 0 || k >= count()) throw index_error(text("system ", k, " of a list of ", count()));
+    if (k < 0 || k >= count()) throw index_error(text("L[k]: system ", k, " of a list of ", count(), "; k is at least 0 and less than that"));
     return systems_of(k, k + 1);
   }
 
@@ -127,7 +127,7 @@ private:
   template <class U, class E>
   static tensor<U, E> pack(std::vector<tensor<U, E>> const& parts, std::vector<index_t> const& cuts, char const* what) {
     static_assert(E::rank > 0 && E::static_extent(0) == dyn, "sla: vectors of a list differ in their first extent: dyn");
-    if (parts.size() + 1 != cuts.size()) throw shape_error(text(parts.size(), " vectors for a list of ", cuts.size() - 1, " systems"));
+    if (parts.size() + 1 != cuts.size()) throw shape_error(text(parts.size(), " vectors for a list of ", cuts.size() - 1, " systems; there is one for each"));
     for (std::size_t k = 0; k < parts.size(); ++k) {
       if (parts[k].extent(0) != cuts[k + 1] - cuts[k])
         throw shape_error(text("vector ", k, " of a list is ", to_string(parts[k].extents()), "; system ", k, " has ", cuts[k + 1] - cuts[k], ' ', what));
@@ -148,7 +148,7 @@ private:
   static std::vector<tensor<U, E>> unpack(tensor<U, E> const& all, std::vector<index_t> const& cuts, char const* what) {
     static_assert(E::rank > 0 && E::static_extent(0) == dyn, "sla: vectors of a list differ in their first extent: dyn");
     if (all.extent(0) != cuts.back())
-      throw shape_error(text("a packed vector of ", to_string(all.extents()), " for a list of ", cuts.back(), ' ', what));
+      throw shape_error(text("a packed vector of ", to_string(all.extents()), " for a list of ", cuts.back(), ' ', what, " in all; the vectors of its systems stand one after the other"));
     index_t const each = all.size() / (std::max)(index_t(1), cuts.back());
     std::vector<tensor<U, E>> out;
     for (std::size_t k = 0; k + 1 < cuts.size(); ++k) {
