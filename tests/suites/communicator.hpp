@@ -200,7 +200,7 @@ inline void messages(any_communicator& c) {
   int const next = (c.rank() + 1) % c.size(), last = (c.rank() + c.size() - 1) % c.size();
   // Three exchanges under way at once, waited for in the reverse order; two messages per pair, one of them empty.
   std::vector<std::vector<int>> out, in;
-  std::vector<std::unique_ptr<sla::exchange>> under_way;
+  std::vector<std::unique_ptr<sla::message_exchange>> under_way;
   for (int k = 0; k < 3; ++k) {
     out.push_back(std::vector<int>(at(5 + k), 100 * c.rank() + k));
     in.push_back(std::vector<int>(at(5 + k), -1));

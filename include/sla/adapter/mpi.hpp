@@ -124,7 +124,7 @@ public:
     }
     start(sends, receives)->wait();
   }
-  std::unique_ptr<exchange> start(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
+  std::unique_ptr<message_exchange> start(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
     return std::make_unique<detail::mpi_exchange>(group_, sends, receives);
   }
   world split(int color, int key) {

@@ -92,7 +92,7 @@ public:
     count(collective::all_to_all, from.size());
     do_all_to_all(from, send, into, receive, type);
   }
-  [[nodiscard]] std::unique_ptr<exchange> start(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
+  [[nodiscard]] std::unique_ptr<message_exchange> start(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
     for (incoming_message const& m : receives) check_rank("start (receive)", m.rank);
     for (outgoing_message const& m : sends) {
       check_rank("start (send)", m.rank);
@@ -143,7 +143,7 @@ protected:
     missing("reduce_scatter");
   }
   virtual void do_all_to_all(const_byte_span, rank_counts, byte_span, rank_counts, wire_type) { missing("all_to_all"); }
-  virtual std::unique_ptr<exchange> do_start(std::span<outgoing_message const>, std::span<incoming_message const>) { missing("start"); }
+  virtual std::unique_ptr<message_exchange> do_start(std::span<outgoing_message const>, std::span<incoming_message const>) { missing("start"); }
   virtual std::shared_ptr<any_communicator> do_split(int, int) { missing("split"); }
   virtual std::shared_ptr<any_communicator> do_axis(int size, int stride) {
     int const place = rank() / stride % size;
@@ -254,7 +254,7 @@ private:
     else
       base::do_all_to_all(from, send, into, receive, type);
   }
-  std::unique_ptr<exchange> do_start(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) override {
+  std::unique_ptr<message_exchange> do_start(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) override {
     if constexpr (CanExchange<World>)
       return world().start(sends, receives);
     else

@@ -60,12 +60,12 @@ struct incoming_message {
 };
 
 /// Messages under way, begun by `start`. The destructor waits, unless an exception is on its way.
-class exchange {
+class message_exchange {
 public:
-  exchange() = default;
-  exchange(exchange const&) = delete;
-  exchange& operator=(exchange const&) = delete;
-  virtual ~exchange() = default;
+  message_exchange() = default;
+  message_exchange(message_exchange const&) = delete;
+  message_exchange& operator=(message_exchange const&) = delete;
+  virtual ~message_exchange() = default;
 
   /// Returns when all incoming messages have arrived and all outgoing bytes may be overwritten.
   virtual void wait() = 0;
@@ -76,7 +76,7 @@ public:
 namespace detail {
 
 /// An exchange that was over when it began.
-struct finished_exchange final : exchange {
+struct finished_exchange final : message_exchange {
   void wait() override {}
   bool done() override { return true; }
 };
@@ -150,7 +150,7 @@ concept CanAllToAll = Communicator<C> &&
 template <class C>
 concept CanExchange = Communicator<C> &&
     requires(C& c, std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
-  { c.start(sends, receives) } -> std::same_as<std::unique_ptr<exchange>>;
+  { c.start(sends, receives) } -> std::same_as<std::unique_ptr<message_exchange>>;
 };
 
 /// `split(color, key)`: a communicator of the ranks that give the same color, in the order of key, then of rank.

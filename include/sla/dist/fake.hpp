@@ -44,7 +44,7 @@ public:
     place(from.subspan(detail::offset_of(send, me_, type), send[me] * size_of(type)), into,
           detail::offset_of(receive, me_, type));
   }
-  std::unique_ptr<exchange> start(std::span<outgoing_message const>, std::span<incoming_message const> receives) {
+  std::unique_ptr<message_exchange> start(std::span<outgoing_message const>, std::span<incoming_message const> receives) {
     for (incoming_message const& m : receives) std::fill(m.data.begin(), m.data.end(), std::byte{0});
     return std::make_unique<detail::finished_exchange>();
   }

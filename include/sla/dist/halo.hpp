@@ -109,7 +109,7 @@ public:
   void wait() { under_way_->wait(); }
   bool done() { return under_way_->done(); }
 
-  static std::unique_ptr<exchange> start(halo_plan const& plan, std::vector<halo_message> const& to, std::vector<T> const& out,
+  static std::unique_ptr<message_exchange> start(halo_plan const& plan, std::vector<halo_message> const& to, std::vector<T> const& out,
                                          std::vector<halo_message> const& from, std::vector<T>& in, row_shape shape) {
     std::vector<outgoing_message> sends;
     std::vector<incoming_message> receives;
@@ -121,7 +121,7 @@ public:
 
 private:
   std::vector<T> outgoing_, ghosts_;
-  std::unique_ptr<exchange> under_way_;
+  std::unique_ptr<message_exchange> under_way_;
 };
 
 /// The reverse: contributions to ghosts (laid out as they arrive above) go to their owners.
@@ -147,7 +147,7 @@ private:
   halo_plan const* plan_;
   row_shape shape_;
   std::vector<T> outgoing_, arrived_;
-  std::unique_ptr<exchange> under_way_;
+  std::unique_ptr<message_exchange> under_way_;
 };
 template <class T>
 void reverse_halo(halo_plan const& plan, std::vector<T> ghosts, T* y, row_shape shape) {

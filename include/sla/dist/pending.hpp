@@ -30,7 +30,7 @@ struct outline_of_local {
 template <class T>
 struct pieces_under_way {
   traded<T> data;
-  std::unique_ptr<exchange> messages;
+  std::unique_ptr<message_exchange> messages;
 
   void begin(any_communicator& c) {
     std::vector<outgoing_message> sends;

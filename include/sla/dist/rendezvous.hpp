@@ -275,7 +275,7 @@ private:
 };
 
 /// The messages that one rank expects.
-class thread_exchange final : public exchange {
+class thread_exchange final : public message_exchange {
 public:
   thread_exchange(std::shared_ptr<rendezvous> job, std::shared_ptr<meeting> group, int rank,
                   std::span<incoming_message const> receives)

@@ -29,7 +29,7 @@ public:
       throw rank_error(0, text("all_to_all: rank 0 sends ", send[0], " elements to itself and expects ", receive[0]));
     copy(from, into);
   }
-  std::unique_ptr<exchange> start(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
+  std::unique_ptr<message_exchange> start(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
     for (outgoing_message const& m : sends) post_->emplace_back(m.data.data(), m.data.data() + m.data.size());
     for (incoming_message const& m : receives) {
       if (post_->empty()) throw rank_error(0, "start: rank 0 expects a message from itself that it has not sent");

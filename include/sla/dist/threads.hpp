@@ -110,7 +110,7 @@ public:
            }
          });
   }
-  std::unique_ptr<exchange> start(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
+  std::unique_ptr<message_exchange> start(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
     for (outgoing_message const& m : sends) job_->send(*group_, rank_, m.rank, m.data);
     return std::make_unique<detail::thread_exchange>(job_, group_, rank_, receives);
   }

@@ -37,13 +37,13 @@ constexpr bool at_most(rank_count l, rank_count r) {
   return true;
 }
 /// Is n a multiple of d, for every value of the sizes that are known at run time only?
-constexpr bool divides(rank_count d, rank_count n) {
+constexpr bool is_divisor(rank_count d, rank_count n) {
   if (n.number % d.number != 0) return false;
   for (int s = 0; s < 8; ++s)
     if (d.power(s) > n.power(s)) return false;
   return true;
 }
-/// Law: divides(d, n).
+/// Law: is_divisor(d, n).
 constexpr rank_count operator/(rank_count n, rank_count d) { return {n.number / d.number, n.symbols - d.symbols}; }
 
 /// `size` ranks, neighbours `stride` apart.
@@ -220,7 +220,7 @@ constexpr bool subgroup(axis_layout const& part, axis_layout const& whole) {
     for (int n = 0; n < part.count; ++n) {
       bool inside = false;
       for (int m = 0; m < whole.count && !inside; ++m)
-        inside = divides(whole.atom[m].stride, part.atom[n].stride) &&
+        inside = is_divisor(whole.atom[m].stride, part.atom[n].stride) &&
                  at_most(part.atom[n].size * (part.atom[n].stride / whole.atom[m].stride), whole.atom[m].size);
       if (!inside) return false;
     }

@@ -212,7 +212,7 @@ inline void compare_calls(mpi_group& group, mpi_call call) {
   if (group.patience != std::chrono::nanoseconds::zero()) meet(group, call, {}, [](std::byte*, std::byte const*) {});
 }
 
-class mpi_exchange final : public exchange {
+class mpi_exchange final : public message_exchange {
 public:
   mpi_exchange(std::shared_ptr<mpi_group> group, std::span<outgoing_message const> sends, std::span<incoming_message const> receives)
       : group_(std::move(group)), receives_(receives.begin(), receives.end()) {
