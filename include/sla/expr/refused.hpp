@@ -101,6 +101,29 @@ std::ostream& operator<<(std::ostream& out, X const&) {
   return out;
 }
 
+namespace detail {
+template <class X>
+double refuse_numbers() {
+  static_assert(always_false<X>, "sla: norm(x), sum(x), dot(x, y): an array of numbers is no tensor: borrow(v.data(), n) is one of the same numbers, not copied");
+  return 0;
+}
+} // namespace detail
+template <detail::ForeignNumbers X>
+  requires(!Performs<op::norm, X const&>)
+double norm(X const&) {
+  return detail::refuse_numbers<X>();
+}
+template <detail::ForeignNumbers X>
+  requires(!Performs<op::sum, X const&>)
+double sum(X const&) {
+  return detail::refuse_numbers<X>();
+}
+template <class X, class Y>
+  requires((detail::ForeignNumbers<X> || detail::ForeignNumbers<Y>) && !Performs<op::dot, X const&, Y const&>)
+double dot(X const&, Y const&) {
+  return detail::refuse_numbers<X>();
+}
+
 /// Refused: sparse tensors are transposed, and operators.
 template <Tensorial X>
 node_t<X> transpose(X&& x) {

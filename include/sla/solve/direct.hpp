@@ -296,6 +296,13 @@ template <class A = void>
 struct ldlt;
 
 namespace detail {
+/// Factors of what has no entries to factor.
+template <class A>
+struct refused_factors {
+  static_assert(always_false<A>, "sla: lu(A), cholesky(A), ldlt(A): A is a sparse tensor in host memory: of a dense matrix to<Csr<>>(D), of a view eval(transpose(A)), "
+                                 "of a linear_operator to<Csr<>>(to_dense(M)); what is on ranks is gathered first");
+  explicit refused_factors(A const&) {}
+};
 template <factorization Kind>
 struct direct_method {
   using method_tag = void;
@@ -329,6 +336,25 @@ private:
   }
 };
 } // namespace detail
+
+template <class A>
+struct lu : detail::refused_factors<A> {
+  using detail::refused_factors<A>::refused_factors;
+};
+template <class A>
+struct cholesky : detail::refused_factors<A> {
+  using detail::refused_factors<A>::refused_factors;
+};
+template <class A>
+struct ldlt : detail::refused_factors<A> {
+  using detail::refused_factors<A>::refused_factors;
+};
+template <class A>
+lu(A const&) -> lu<A>;
+template <class A>
+cholesky(A const&) -> cholesky<A>;
+template <class A>
+ldlt(A const&) -> ldlt<A>;
 
 template <>
 struct lu<void> : detail::direct_method<factorization::lu> {};

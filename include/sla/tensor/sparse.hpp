@@ -45,6 +45,12 @@ public:
   sparse_tensor(S shape, std::shared_ptr<pattern_type const> pattern)
       : sparse_tensor(shape, pattern, buffer<T, Memory>(value_count(shape, pattern->slots()))) {}
 
+  /// Refused: entries come one by one to `triplets`.
+  template <std::integral Rows, std::integral Cols>
+  explicit sparse_tensor(Rows, Cols) {
+    static_assert(always_false<Rows>, "sla: sparse_tensor<T> A(rows, cols): a sparse tensor is made with its entries: from_triplets<T>(rows, cols, i, j, v), or triplets<T> t(rows, cols), t.add(i, j, v), t.build()");
+  }
+
   sparse_tensor(sparse_tensor const&) = default;
   /// What was moved from has no entries, and says so: its dynamic extents are 0.
   sparse_tensor(sparse_tensor&& other) noexcept
