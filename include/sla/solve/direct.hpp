@@ -337,14 +337,17 @@ private:
 };
 } // namespace detail
 
+/// Refused of what has no entries.
 template <class A>
 struct lu : detail::refused_factors<A> {
   using detail::refused_factors<A>::refused_factors;
 };
+/// Refused, as lu is, of what has no entries.
 template <class A>
 struct cholesky : detail::refused_factors<A> {
   using detail::refused_factors<A>::refused_factors;
 };
+/// Refused, as lu is, of what has no entries.
 template <class A>
 struct ldlt : detail::refused_factors<A> {
   using detail::refused_factors<A>::refused_factors;
