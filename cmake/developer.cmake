@@ -15,7 +15,9 @@ endif()
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
-set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON) # what is installed are headers: --target install builds nothing
+if(NOT SLA_BUILD_INSTANCES)
+  set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON) # what is installed are headers: --target install builds nothing
+endif()
 
 # What was compiled before is taken from ccache, and lld links, where they are present.
 find_program(SLA_CCACHE ccache)

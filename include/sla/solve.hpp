@@ -36,3 +36,7 @@
 #include <sla/solve/precond/ssor.hpp>
 #include <sla/solve/progress.hpp>
 #include <sla/solve/report.hpp>
+
+#if __has_include(<sla_instances/solve.hpp>)  // of the component `instances`: what is compiled already
+#include <sla_instances/solve.hpp>
+#endif

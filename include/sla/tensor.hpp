@@ -29,3 +29,7 @@
 #include <sla/tensor/spy.hpp>
 #include <sla/tensor/transpose.hpp>
 #include <sla/tensor/wave_problems.hpp>
+
+#if __has_include(<sla_instances/tensor.hpp>)  // of the component `instances`: what is compiled already
+#include <sla_instances/tensor.hpp>
+#endif

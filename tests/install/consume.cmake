@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# cmake -DSOURCE=<project> -DBUILD=<folder> -DGENERATOR=<name> -DENTRIES=<cache entry|...> -DSENTENCE=<text> -P consume.cmake
-# Configures, builds and runs the consumer project; with SENTENCE, its configuration must fail and say that.
+# cmake -DSOURCE=<project> -DBUILD=<folder> -DGENERATOR=<name> -DENTRIES=<cache entry|...> -DSENTENCE=<text> [-DMATRIX=<file>] -P consume.cmake
+# Configures, builds and runs the consumer project; with SENTENCE, its configuration must fail and say that; with MATRIX, its programs
+# solve_sla and solve_instances must say the same of that file, but for their seconds.
 cmake_minimum_required(VERSION 3.24)
 string(REPLACE "|" ";" ENTRIES "${ENTRIES}")
 file(REMOVE_RECURSE "${BUILD}")
@@ -29,3 +30,13 @@ foreach(step IN ITEMS "" "${CMAKE_COMMAND};--build;${BUILD}" "${BUILD}/consumer"
     message(FATAL_ERROR "${step}:${out}")
   endif()
 endforeach()
+
+if(MATRIX)
+  foreach(program IN ITEMS solve_sla solve_instances)
+    run("${BUILD}/${program}" "${MATRIX}")
+    string(REGEX REPLACE ", setup [^;]*" "" said_by_${program} "${rc}: ${out}")
+  endforeach()
+  if(NOT said_by_solve_sla MATCHES "^0: .*converged" OR NOT said_by_solve_sla STREQUAL said_by_solve_instances)
+    message(FATAL_ERROR "without the component instances: ${said_by_solve_sla}\nwith it: ${said_by_solve_instances}")
+  endif()
+endif()

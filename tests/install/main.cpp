@@ -16,6 +16,9 @@
 #ifdef CONSUMER_USES_kahip
 #include <sla/adapter/kahip.hpp>
 #endif
+#if defined(CONSUMER_USES_instances) && defined(EIGEN_CORE_H)
+#error "Eigen is read, although its factors are in the library of the component instances"
+#endif
 
 int main() {
   auto A = sla::problems::poisson<double>({20, 20});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Eigen's sparse factorisations of one matrix in CSR arrays: SparseLU, SimplicialLLT, SimplicialLDLT; AMD. The only file that
-// includes Eigen's solvers. Options, batches, blocks and true residuals are in solve/direct.hpp.
+// What solve/factorization.hpp declares, by Eigen: SparseLU, SimplicialLLT, SimplicialLDLT; AMD. The only file that includes Eigen's
+// solvers. Options, batches, blocks and true residuals are in solve/direct.hpp.
 #pragma once
 
 #ifndef EIGEN_CORE_H
@@ -9,28 +9,18 @@
 #include <Eigen/SparseCholesky>
 #include <Eigen/SparseLU>
 
+#include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <new>
 #include <string>
+#include <type_traits>
 #include <vector>
 
-#include <sla/core/scalar.hpp>
-#include <sla/core/shape.hpp>
+#include <sla/solve/factorization.hpp>
 
-namespace sla {
+namespace sla::detail {
 
-/// How a direct solver takes a matrix apart: P A Q = L U, P A P^T = L L^H, P A P^T = L D L^H.
-enum class factorization { lu, cholesky, ldlt };
-
-/// What factors would take: the entries of L, and the multiplications that give them.
-struct factor_cost {
-  double entries = 0, operations = 0;
-};
-
-namespace detail {
-/// The cost of L L^T for the pattern of A + A^T in its minimum degree order, from the elimination tree, without factors: of
-/// LDL^T it is the cost, of LU with few exchanges of rows about half. It stops counting beyond `most` operations.
-/// Cost: that of the ordering, and one step per entry of L. Source: Davis, Direct Methods for Sparse Linear Systems, chapter 4.
 template <class T>
 factor_cost cost_of_factors(index_t n, int const* row_ptr, int const* col, T const* values, double most) {
   using Matrix = Eigen::SparseMatrix<T, Eigen::ColMajor, int>;
@@ -59,59 +49,54 @@ factor_cost cost_of_factors(index_t n, int const* row_ptr, int const* col, T con
   return out;
 }
 
-/// The factors of one square matrix; T is double or std::complex<double>. The ordering is kept for new values.
 template <class T, factorization Kind>
-class eigen_factors {
+class factors_of_one {
+public:
   using Matrix = Eigen::SparseMatrix<T, Eigen::ColMajor, int>;
   using Column = Eigen::Matrix<T, Eigen::Dynamic, 1>;
   using Solver = std::conditional_t<
       Kind == factorization::lu, Eigen::SparseLU<Matrix, Eigen::COLAMDOrdering<int>>,
       std::conditional_t<Kind == factorization::cholesky, Eigen::SimplicialLLT<Matrix>, Eigen::SimplicialLDLT<Matrix>>>;
-
-public:
-  /// False, if a pivot vanished (or was not positive: cholesky). `anew`: the pattern is not that of the last call.
-  bool factor(index_t n, int const* row_ptr, int const* col, T const* values, bool anew) {
-    if (n == 0) return true;  // Eigen's LU divides by the number of rows
-    Matrix const A = Eigen::Map<Eigen::SparseMatrix<T, Eigen::RowMajor, int> const>(n, n, row_ptr[n], row_ptr, col, values);
-    if (anew) solver_.analyzePattern(A);
-    solver_.factorize(A);
-    if constexpr (Kind == factorization::lu)  // Eigen reports it as a numerical issue, or not at all
-      if (solver_.lastErrorMessage().find("MEMORY") != std::string::npos) throw std::bad_alloc();
-    return solver_.info() == Eigen::Success;
-  }
-
-  /// x = A^-1 b, or A^-H b, for n x rhs numbers: b by at.get(i, k), x by at.put(i, k, value).
-  template <bool Adjoint, class At>
-  void solve(index_t n, index_t rhs, At const& at) const {
-    if (n == 0) return;
-    Column b(n), x(n);  // one by one: Eigen's kernels for several columns double the time to compile
-    for (index_t k = 0; k < rhs; ++k) {
-      for (index_t i = 0; i < n; ++i) b[i] = at.get(i, k);
-      if constexpr (Kind == factorization::lu && Adjoint)
-        x = const_cast<Solver&>(solver_).adjoint().solve(b);  // not const in Eigen; it changes nothing
-      else
-        x = solver_.solve(b);
-      for (index_t i = 0; i < n; ++i) at.put(i, k, x[i]);
-    }
-  }
-
-  std::size_t bytes() const {
-    if (solver_.rows() == 0) return 0;
-    std::size_t entries = 0;
-    if constexpr (Kind == factorization::lu)
-      entries = std::size_t(solver_.nnzL() + solver_.nnzU());
-    else
-      entries = std::size_t(solver_.matrixL().nestedExpression().nonZeros());
-    return entries * (sizeof(T) + sizeof(int));
-  }
-
-private:
-  Solver solver_;
+  Solver solver;
 };
 
-/// The approximate minimum degree order of a graph in CSR arrays: number k is the row that comes k-th.
+template <class T, factorization Kind>
+std::shared_ptr<factors_of_one<T, Kind>> make_factors() {
+  return std::make_shared<factors_of_one<T, Kind>>();
+}
+template <class T, factorization Kind>
+bool factor_one(factors_of_one<T, Kind>& f, index_t n, int const* row_ptr, int const* col, T const* values, bool anew) {
+  if (n == 0) return true;  // Eigen's LU divides by the number of rows
+  typename factors_of_one<T, Kind>::Matrix const A = Eigen::Map<Eigen::SparseMatrix<T, Eigen::RowMajor, int> const>(n, n, row_ptr[n], row_ptr, col, values);
+  if (anew) f.solver.analyzePattern(A);
+  f.solver.factorize(A);
+  if constexpr (Kind == factorization::lu)  // Eigen reports it as a numerical issue, or not at all
+    if (f.solver.lastErrorMessage().find("MEMORY") != std::string::npos) throw std::bad_alloc();
+  return f.solver.info() == Eigen::Success;
+}
+template <bool Adjoint, class T, factorization Kind>
+void solve_one(factors_of_one<T, Kind> const& f, index_t n, T* b) {
+  typename factors_of_one<T, Kind>::Column right(n), x;
+  std::copy(b, b + n, right.data());
+  if constexpr (Kind == factorization::lu && Adjoint)
+    x = const_cast<typename factors_of_one<T, Kind>::Solver&>(f.solver).adjoint().solve(right);  // not const in Eigen; it changes nothing
+  else
+    x = f.solver.solve(right);
+  std::copy(x.data(), x.data() + n, b);
+}
+template <class T, factorization Kind>
+std::size_t bytes_of_one(factors_of_one<T, Kind> const& f) {
+  if (f.solver.rows() == 0) return 0;
+  std::size_t entries = 0;
+  if constexpr (Kind == factorization::lu)
+    entries = std::size_t(f.solver.nnzL() + f.solver.nnzU());
+  else
+    entries = std::size_t(f.solver.matrixL().nestedExpression().nonZeros());
+  return entries * (sizeof(T) + sizeof(int));
+}
+
 template <class Int>
-std::vector<index_t> eigen_amd(Int n, Int const* row_ptr, Int const* col) {
+std::vector<index_t> minimum_degree_order(Int n, Int const* row_ptr, Int const* col) {
   if (n == 0) return {};
   std::vector<float> const values(std::size_t(row_ptr[n]), 1.0f);  // it reads the pattern
   Eigen::SparseMatrix<float, Eigen::ColMajor, Int> graph = Eigen::Map<Eigen::SparseMatrix<float, Eigen::ColMajor, Int> const>(n, n, row_ptr[n], row_ptr, col, values.data());
@@ -119,6 +104,4 @@ std::vector<index_t> eigen_amd(Int n, Int const* row_ptr, Int const* col) {
   Eigen::AMDOrdering<Int>()(graph, order);
   return {order.indices().data(), order.indices().data() + n};
 }
-} // namespace detail
-
-} // namespace sla
+} // namespace sla::detail

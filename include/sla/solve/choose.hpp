@@ -145,53 +145,27 @@ template <class A>
 concept Readable = is_sparse_tensor<A> && std::same_as<typename A::memory_type, host_memory>;
 
 /// A ladder for one operator. Rungs are set up when they are reached, by one thread for all; later solves begin with the one that held.
+/// Its functions stand outside of it, so that who has them compiled can say so (docs/installing.md, `instances`).
 template <class A>
 class engine<A, automatic, none> {
   template <class Method, class P>
   using rung_engine = std::shared_ptr<engine<A, Method, P>>;
 
 public:
-  engine(A const& a, automatic const& method, none const&) : rule_{sensible(method).rtol, method.atol, default_rule().max_iterations, {}} { look_at(a); }
+  engine(A const& a, automatic const& method, none const&);
 
   template <class V, class... Options>
   solution<V> solve(A const& a, V const& b, Options const&... options) const {
-    return climb<V>(a, [&](auto const& e) { return e.solve(a, b, options...); });
+    return climb<false>(a, b, options...);
   }
   template <class V, class... Options>
   solution<V> solve_adjoint(A const& a, V const& b, Options const&... options) const {
-    return climb<V>(a, [&](auto const& e) { return e.solve_adjoint(a, b, options...); });
+    return climb<true>(a, b, options...);
   }
   /// New values: the rung that held is kept where the ladder still has it.
-  void update(A const& a) {
-    auto const before = found_.with([](found& f) { return f.steps[f.at].what; });
-    look_at(a);
-    auto const at = std::find_if(ladder_.steps.begin(), ladder_.steps.end(), [&](ladder_step const& s) { return s.what == before; });
-    bool const kept = at != ladder_.steps.end();
-    found_.with([&](found& f) {
-      for (rung const what : all_rungs)  // a solve that an observer ended, or one beside it, may have set up another one
-        if (!kept || what != before) f.on_engine(what, [](auto& e) { e.reset(); });
-      if (!kept) return;
-      f.at = std::size_t(at - ladder_.steps.begin());
-      f.on_engine(before, [&](auto& e) {
-        if (!e) return;
-        try {
-          if (!is_sole(e)) e = std::make_shared<typename std::remove_reference_t<decltype(e)>::element_type>(*e);
-          e->update(a);
-        } catch (value_error const&) {  // the next solve says why, and goes on
-          e.reset();
-        } catch (std::bad_alloc const&) {
-          e.reset();
-        }
-      });
-    });
-  }
+  void update(A const& a);
 
 private:
-  void look_at(A const& a) {
-    double const start = seconds_now();
-    if constexpr (Readable<A>) ladder_ = choose(properties(a), rule_.max_iterations);  // others are refused in solve/linear.hpp
-    found_.with([&](found& f) { f.at = 0, f.steps = ladder_.steps, f.seconds += seconds_now() - start; });
-  }
   /// What solves find out: the order of the rungs, once the cost of factors is known, those that are set up, and the one that held.
   struct found {
     std::vector<ladder_step> steps{};
@@ -219,118 +193,168 @@ private:
       }
     }
   };
-  /// For the next solves; those under way keep theirs.
-  void drop(rung what) const {
-    found_.with([&](found& f) { f.on_engine(what, [](auto& e) { e.reset(); }); });
-  }
 
-  /// Do the factors that are next take so long that they leave their place: to iterations that get as much time, or for good?
-  bool waits(A const& a, std::vector<ladder_step>& steps, std::size_t at, std::vector<std::string>& failures) const {
-    auto const next = steps.begin() + std::ptrdiff_t(at);
-    if (!is_factors(next->what) || next->weighed || ladder_.rows <= 1500) return false;
-    next->weighed = true;
-    constexpr double patience = 1, multiply_seconds[] = {1.5e-9, 3e-9};  // of ldlt, and of lu; adapter/eigen_direct.hpp on 22^3 points
-    bool const is_lu = next->what == rung::lu;
-    double const most = ladder_.rows <= 20000 ? 600 : 60;
-    auto const leave_out = [&](std::string const& why) {
-      if (steps.size() == 1) return false;
-      failures.push_back(text(name_of(next->what), ": not tried, ", why));
-      steps.erase(next);
-      return true;
-    };
-    factor_cost cost;
-    try {
-      if constexpr (Readable<A>) cost = cost_of_factors(a, most / multiply_seconds[is_lu]);
-    } catch (std::bad_alloc const&) {
-      return leave_out("no memory to count its factors");
-    }
-    double const seconds = cost.operations * multiply_seconds[is_lu];
-    if (seconds > most) return leave_out(text("its factors take minutes, and more than ", bytes_text(std::size_t(cost.entries * (is_lu ? 48 : 12)))));
-    return seconds > patience && let_iterations_pass(steps, at, seconds, ladder_.step_seconds);
-  }
-
-  /// call(engine) for the rungs, from the last that held, until one converges; else what came nearest.
-  template <class V, class Call>
-  solution<V> climb(A const& a, Call const& call) const {
-    std::optional<solution<V>> best;
-    std::vector<std::string> failures;
-    std::size_t of_best = 0;  // its failure, if it has one
-    double solve = 0;
-    auto [steps, at, setup] = found_.with([](found& f) { return std::tuple(f.steps, f.at, std::exchange(f.seconds, 0.0)); });
-    bool singular = false, indefinite = false, tried_cg = false;
-    for (; at < steps.size(); ++at) {
-      while (at < steps.size() && waits(a, steps, at, failures)) {
-      }
-      if (at == steps.size()) break;
-      auto const& step = steps[at];
-      bool const is_cg = step.what == rung::cg_jacobi || step.what == rung::cg_ilu0;
-      if (indefinite ? is_cg : tried_cg && step.what == rung::minres_row_norms) continue;
-      tried_cg = tried_cg || is_cg;
-      std::string failure;
-      try {
-        auto now = on_rung(step, a, call);
-        setup += now.report.seconds_setup, solve += now.report.seconds_solve;
-        failure = text(now.report.method, now.report.preconditioner.empty() ? "" : " + ", now.report.preconditioner, ": ",
-                       to_string(now.report.reason()), " after ", now.report.iterations());
-        singular = singular || now.report.reason() == reason::singular || (ladder_.semidefinite && now.report.reason() == reason::indefinite_matrix);
-        indefinite = indefinite || now.report.reason() == reason::indefinite_matrix;
-        bool const done = now.report.converged() || now.report.reason() == reason::stopped;
-        if (!best || done || now.report.residual() < best->report.residual()) {
-          best.emplace(std::move(now));
-          of_best = failures.size();
-        }
-        if (done) break;
-      } catch (setup_refused const& e) {  // this preconditioner does not exist for this matrix
-        failure = e.what();
-        failure = failure.substr(0, failure.find(';'));
-      } catch (std::bad_alloc const&) {
-        failure = text(name_of(step.what), ": out of memory");
-      }
-      failures.push_back(std::move(failure));
-      drop(step.what);
-    }
-    std::string tried;
-    for (std::size_t n = 0; n < failures.size(); ++n)
-      if (!best || n != of_best) tried += (tried.empty() ? "" : ", ") + failures[n];
-    found_.with([held = at == steps.size() ? 0 : at, &order = steps](found& f) { f.at = held, f.steps = order; });
-    if (!best) throw setup_refused(text("solve: no method of the automatic choice works for this matrix (", ladder_.why, "): ", tried));
-    report& out = best->report;
-    out.choice = "chosen for: " + ladder_.why + (tried.empty() ? "" : "; tried: " + tried) + (out.choice.empty() ? "" : "; " + out.choice);
-    out.seconds_setup = setup, out.seconds_solve = solve;
-    if (singular)
-      for (progress& item : out.items)
-        if (item.state != reason::converged) item.state = reason::singular;
-    return std::move(*best);
-  }
-
-  template <class Call>
-  auto on_rung(ladder_step step, A const& a, Call const& call) const {
-    auto on = [&](auto found::*member, auto method, auto const& p) {
-      method.rtol = rule_.rtol, method.atol = rule_.atol;
-      method.max_iterations = step.limit;
-      auto const made = found_.with([&](found& f) {
-        auto& e = f.*member;
-        if (!e) e = std::make_shared<typename std::remove_reference_t<decltype(e)>::element_type>(a, method, p);
-        return e;
-      });
-      return call(*made);
-    };
-    switch (step.what) {
-      case rung::cg_jacobi: return on(&found::cg_jacobi, cg{}, jacobi{});
-      case rung::cg_ilu0: return on(&found::cg_ilu0, cg{}, ilu0{});
-      case rung::minres_row_norms: return on(&found::minres_row_norms, minres{}, row_norms{});
-      case rung::bicgstab_ilu0: return on(&found::bicgstab_ilu0, bicgstab{}, ilu0{});
-      case rung::gmres_row_norms: return on(&found::gmres_row_norms, gmres{}, row_norms{});
-      case rung::ldlt: return on(&found::ldlt, refinement<factorization::ldlt>{}, factor<factorization::ldlt>{});
-      case rung::lu: break;
-    }
-    return on(&found::lu, refinement<factorization::lu>{}, factor<factorization::lu>{});
-  }
+  void look_at(A const& a);
+  void drop(rung what) const;
+  bool waits(A const& a, std::vector<ladder_step>& steps, std::size_t at, std::vector<std::string>& failures) const;
+  template <bool Adjoint, class V, class... Options>
+  solution<V> climb(A const& a, V const& b, Options const&... options) const;
+  template <bool Adjoint, class V, class... Options>
+  solution<V> on_rung(ladder_step step, A const& a, V const& b, Options const&... options) const;
 
   stop_rule rule_;
   ladder ladder_;
   guarded<found> found_;
 };
+
+template <class A>
+engine<A, automatic, none>::engine(A const& a, automatic const& method, none const&) : rule_{sensible(method).rtol, method.atol, default_rule().max_iterations, {}} {
+  look_at(a);
+}
+template <class A>
+void engine<A, automatic, none>::look_at(A const& a) {
+  double const start = seconds_now();
+  if constexpr (Readable<A>) ladder_ = choose(properties(a), rule_.max_iterations);  // others are refused in solve/linear.hpp
+  found_.with([&](found& f) { f.at = 0, f.steps = ladder_.steps, f.seconds += seconds_now() - start; });
+}
+template <class A>
+void engine<A, automatic, none>::update(A const& a) {
+  auto const before = found_.with([](found& f) { return f.steps[f.at].what; });
+  look_at(a);
+  auto const at = std::find_if(ladder_.steps.begin(), ladder_.steps.end(), [&](ladder_step const& s) { return s.what == before; });
+  bool const kept = at != ladder_.steps.end();
+  found_.with([&](found& f) {
+    for (rung const what : all_rungs)  // a solve that an observer ended, or one beside it, may have set up another one
+      if (!kept || what != before) f.on_engine(what, [](auto& e) { e.reset(); });
+    if (!kept) return;
+    f.at = std::size_t(at - ladder_.steps.begin());
+    f.on_engine(before, [&](auto& e) {
+      if (!e) return;
+      try {
+        if (!is_sole(e)) e = std::make_shared<typename std::remove_reference_t<decltype(e)>::element_type>(*e);
+        e->update(a);
+      } catch (value_error const&) {  // the next solve says why, and goes on
+        e.reset();
+      } catch (std::bad_alloc const&) {
+        e.reset();
+      }
+    });
+  });
+}
+/// For the next solves; those under way keep theirs.
+template <class A>
+void engine<A, automatic, none>::drop(rung what) const {
+  found_.with([&](found& f) { f.on_engine(what, [](auto& e) { e.reset(); }); });
+}
+
+/// Do the factors that are next take so long that they leave their place: to iterations that get as much time, or for good?
+template <class A>
+bool engine<A, automatic, none>::waits(A const& a, std::vector<ladder_step>& steps, std::size_t at, std::vector<std::string>& failures) const {
+  auto const next = steps.begin() + std::ptrdiff_t(at);
+  if (!is_factors(next->what) || next->weighed || ladder_.rows <= 1500) return false;
+  next->weighed = true;
+  constexpr double patience = 1, multiply_seconds[] = {1.5e-9, 3e-9};  // of ldlt, and of lu; Eigen's on 22^3 points
+  bool const is_lu = next->what == rung::lu;
+  double const most = ladder_.rows <= 20000 ? 600 : 60;
+  auto const leave_out = [&](std::string const& why) {
+    if (steps.size() == 1) return false;
+    failures.push_back(text(name_of(next->what), ": not tried, ", why));
+    steps.erase(next);
+    return true;
+  };
+  factor_cost cost;
+  try {
+    if constexpr (Readable<A>) cost = cost_of_factors(a, most / multiply_seconds[is_lu]);
+  } catch (std::bad_alloc const&) {
+    return leave_out("no memory to count its factors");
+  }
+  double const seconds = cost.operations * multiply_seconds[is_lu];
+  if (seconds > most) return leave_out(text("its factors take minutes, and more than ", bytes_text(std::size_t(cost.entries * (is_lu ? 48 : 12)))));
+  return seconds > patience && let_iterations_pass(steps, at, seconds, ladder_.step_seconds);
+}
+
+/// The rungs, from the last that held, until one converges; else what came nearest.
+template <class A>
+template <bool Adjoint, class V, class... Options>
+solution<V> engine<A, automatic, none>::climb(A const& a, V const& b, Options const&... options) const {
+  std::optional<solution<V>> best;
+  std::vector<std::string> failures;
+  std::size_t of_best = 0;  // its failure, if it has one
+  double solve = 0;
+  auto [steps, at, setup] = found_.with([](found& f) { return std::tuple(f.steps, f.at, std::exchange(f.seconds, 0.0)); });
+  bool singular = false, indefinite = false, tried_cg = false;
+  for (; at < steps.size(); ++at) {
+    while (at < steps.size() && waits(a, steps, at, failures)) {
+    }
+    if (at == steps.size()) break;
+    auto const& step = steps[at];
+    bool const is_cg = step.what == rung::cg_jacobi || step.what == rung::cg_ilu0;
+    if (indefinite ? is_cg : tried_cg && step.what == rung::minres_row_norms) continue;
+    tried_cg = tried_cg || is_cg;
+    std::string failure;
+    try {
+      auto now = on_rung<Adjoint>(step, a, b, options...);
+      setup += now.report.seconds_setup, solve += now.report.seconds_solve;
+      failure = text(now.report.method, now.report.preconditioner.empty() ? "" : " + ", now.report.preconditioner, ": ",
+                     to_string(now.report.reason()), " after ", now.report.iterations());
+      singular = singular || now.report.reason() == reason::singular || (ladder_.semidefinite && now.report.reason() == reason::indefinite_matrix);
+      indefinite = indefinite || now.report.reason() == reason::indefinite_matrix;
+      bool const done = now.report.converged() || now.report.reason() == reason::stopped;
+      if (!best || done || now.report.residual() < best->report.residual()) {
+        best.emplace(std::move(now));
+        of_best = failures.size();
+      }
+      if (done) break;
+    } catch (setup_refused const& e) {  // this preconditioner does not exist for this matrix
+      failure = e.what();
+      failure = failure.substr(0, failure.find(';'));
+    } catch (std::bad_alloc const&) {
+      failure = text(name_of(step.what), ": out of memory");
+    }
+    failures.push_back(std::move(failure));
+    drop(step.what);
+  }
+  std::string tried;
+  for (std::size_t n = 0; n < failures.size(); ++n)
+    if (!best || n != of_best) tried += (tried.empty() ? "" : ", ") + failures[n];
+  found_.with([held = at == steps.size() ? 0 : at, &order = steps](found& f) { f.at = held, f.steps = order; });
+  if (!best) throw setup_refused(text("solve: no method of the automatic choice works for this matrix (", ladder_.why, "): ", tried));
+  report& out = best->report;
+  out.choice = "chosen for: " + ladder_.why + (tried.empty() ? "" : "; tried: " + tried) + (out.choice.empty() ? "" : "; " + out.choice);
+  out.seconds_setup = setup, out.seconds_solve = solve;
+  if (singular)
+    for (progress& item : out.items)
+      if (item.state != reason::converged) item.state = reason::singular;
+  return std::move(*best);
+}
+
+template <class A>
+template <bool Adjoint, class V, class... Options>
+solution<V> engine<A, automatic, none>::on_rung(ladder_step step, A const& a, V const& b, Options const&... options) const {
+  auto on = [&](auto found::*member, auto method, auto const& p) {
+    method.rtol = rule_.rtol, method.atol = rule_.atol;
+    method.max_iterations = step.limit;
+    auto const made = found_.with([&](found& f) {
+      auto& e = f.*member;
+      if (!e) e = std::make_shared<typename std::remove_reference_t<decltype(e)>::element_type>(a, method, p);
+      return e;
+    });
+    if constexpr (Adjoint)
+      return made->solve_adjoint(a, b, options...);
+    else
+      return made->solve(a, b, options...);
+  };
+  switch (step.what) {
+    case rung::cg_jacobi: return on(&found::cg_jacobi, cg{}, jacobi{});
+    case rung::cg_ilu0: return on(&found::cg_ilu0, cg{}, ilu0{});
+    case rung::minres_row_norms: return on(&found::minres_row_norms, minres{}, row_norms{});
+    case rung::bicgstab_ilu0: return on(&found::bicgstab_ilu0, bicgstab{}, ilu0{});
+    case rung::gmres_row_norms: return on(&found::gmres_row_norms, gmres{}, row_norms{});
+    case rung::ldlt: return on(&found::ldlt, refinement<factorization::ldlt>{}, factor<factorization::ldlt>{});
+    case rung::lu: break;
+  }
+  return on(&found::lu, refinement<factorization::lu>{}, factor<factorization::lu>{});
+}
 } // namespace detail
 
 } // namespace sla

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include <sla/adapter/eigen_direct.hpp>
 #include <sla/core/held.hpp>
+#include <sla/solve/factors.hpp>
 #include <sla/solve/matching.hpp>
 #include <sla/solve/precond/hermitian.hpp>
 #include <sla/solve/precond/sweep.hpp>
@@ -37,7 +37,7 @@ auto flat_scalars(sparse_tensor<T, S, F> const& A) {
   }();
   return has_sorted_columns(scalar.pattern()) ? std::move(scalar) : sorted(scalar);
 }
-/// What factors of all batch items of A would take, counted without making them (adapter/eigen_direct.hpp).
+/// What factors of all batch items of A would take, counted without making them (solve/factorization.hpp).
 template <class T, class S, class F>
 factor_cost cost_of_factors(sparse_tensor<T, S, F> const& A, double most) {
   using number = std::conditional_t<is_complex<T>, std::complex<double>, double>;
@@ -74,7 +74,7 @@ struct factors {
   using number = std::conditional_t<is_complex<T>, std::complex<double>, double>;
   /// The factors of all rows of an item, or, where those failed, of one connected component: the others are solved.
   struct part {
-    std::unique_ptr<eigen_factors<number, Kind>> of{};  ///< none: they failed, and give 0
+    std::shared_ptr<factors_of_one<number, Kind>> of{};  ///< none: they failed, and give 0
     std::vector<int> rows{};                            ///< empty: all of them
   };
   index_t rows = 0;
@@ -101,10 +101,14 @@ struct factors {
       for (part const& p : items[std::size_t(b)]) {
         index_t const count = p.rows.empty() ? rows : index_t(p.rows.size());
         columns<X, Out> const at{x + first, out + first, rhs, p.rows.empty() ? nullptr : p.rows.data()};
-        if (p.of)
-          p.of->template solve<Adjoint>(count, rhs, at);
-        else
-          for (index_t n = 0; n < count * rhs; ++n) at.put(n / rhs, n % rhs, number{});
+        std::vector<number> one(std::size_t(count), number{});
+        for (index_t k = 0; k < rhs && count > 0; ++k) {
+          if (p.of) {
+            for (index_t i = 0; i < count; ++i) one[std::size_t(i)] = at.get(i, k);
+            solve_one<Adjoint>(*p.of, count, one.data());
+          }
+          for (index_t i = 0; i < count; ++i) at.put(i, k, one[std::size_t(i)]);
+        }
       }
     }, index_t(bytes / (sizeof(number) + sizeof(int))) * rhs);
   }
@@ -165,7 +169,7 @@ public:
     f.bytes = 0;
     for (auto const& parts : f.items)
       for (auto const& p : parts)
-        if (p.of) f.bytes += p.of->bytes();
+        if (p.of) f.bytes += detail::bytes_of_one(*p.of);
     factors_ = next;
   }
 
@@ -216,9 +220,9 @@ private:
   }
   /// False, if the factors of a part do not exist.
   static bool made(part& p, index_t n, int const* row_ptr, int const* col, number const* values, bool anew) {
-    if (!p.of) p.of = std::make_unique<detail::eigen_factors<number, Kind>>();
+    if (!p.of) p.of = detail::make_factors<number, Kind>();
     try {
-      return p.of->factor(n, row_ptr, col, values, anew);
+      return detail::factor_one(*p.of, n, row_ptr, col, values, anew);
     } catch (std::bad_alloc const&) {
       p.of.reset();
       throw;

@@ -223,11 +223,15 @@ auto refusing(SetUp const& set_up) {
   }
 }
 
+/// A preconditioner that is set up for an A.
+template <class A, class P>
+using set_up_t = decltype(linear_world<A>::setup(std::declval<P const&>(), std::declval<A const&>()));
+
 /// A method and a preconditioner, set up for one operator and, on first need, for its adjoint. Several threads may solve at once.
 template <class A, class Method, class P>
 class engine {
   using World = linear_world<A>;
-  using M = decltype(World::setup(std::declval<P const&>(), std::declval<A const&>()));
+  using M = set_up_t<A, P>;
   using Adjoint = decltype(adjoint_matrix<Method, World>(std::declval<A const&>()));
   using AdjointM = decltype(adjoint_preconditioner<Method>(std::declval<M const&>()));
   static constexpr bool has_adjoint = !std::same_as<Adjoint, none> && !std::same_as<AdjointM, none>;

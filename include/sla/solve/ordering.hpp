@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include <sla/adapter/eigen_direct.hpp>
 #include <sla/solve/eliminate.hpp>
+#include <sla/solve/factors.hpp>
 #include <sla/tensor/diagonal.hpp>
 #include <sla/tensor/ordering.hpp>
 
@@ -20,7 +20,7 @@ namespace sla {
 template <class T, class S, class F>
 std::vector<index_t> amd(sparse_tensor<T, S, F> const& A) {
   auto const graph = to<Csr<int>>(detail::undirected(A, "amd"));
-  return detail::eigen_amd(int(graph.rows()), graph.pattern().row_ptr.data(), graph.pattern().col.data());
+  return detail::minimum_degree_order(int(graph.rows()), graph.pattern().row_ptr.data(), graph.pattern().col.data());
 }
 
 /// The rows of a vector in the order of those of permuted(A, p): element k is b[p[k]]. b is (M), or (M, n): right-hand sides, or the
