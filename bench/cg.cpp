@@ -5,6 +5,7 @@
 
 #include <sla/adapter/eigen.hpp>
 #include <sla/exec/plan.hpp>
+#include <sla/solve/choose.hpp>
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/linear.hpp>
 #include <sla/solve/precond/jacobi.hpp>

@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# sh bench/compile_time.sh: seconds that each door costs over an empty file, in Markdown. Each row is the median of five runs
-# in turn with the empty file's, user and system time, which other work on the machine disturbs least.
+# sh bench/compile_time.sh: what each door costs over an empty file, in Markdown. Seconds are the median of five runs in turn with the
+# empty file's, user and system time, which other work on the machine disturbs least. Instructions are counted once: by perf, where it may; or by
+# valgrind, thirty times slower, where INSTRUCTIONS=valgrind asks for it. INSTANCES=<folder> is the build folder of an sla that was
+# configured with -DSLA_BUILD_INSTANCES=ON: its headers say what is compiled already.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 work=$(mktemp -d)
@@ -16,23 +18,46 @@ cost() {
   # The shell's own account of its finished children: the last line of `times`.
   sh -c '"$@" >/dev/null 2>&1 || echo "failed: $*" >&2; times' cost "$@" | awk 'END {split($0, t, /[ms ]+/); printf "%.3f\n", 60 * t[1] + t[2] + 60 * t[3] + t[4]}'
 }
-# over <name> <budget>: the median of five differences of $measured and $base, and their spread; and the median on a machine that
-# reads Eigen's direct solvers in 0.8 s, for which the budgets were made.
-eigen_seconds=
+# Instructions of a command and of those that it starts, in 1e9; nothing, where nobody counts them.
+count() {
+  if [ -n "$by_perf" ]; then
+    perf stat -x, -e instructions:u -o "$work/count" "$@" >/dev/null 2>&1
+    awk -F, '/instructions/ {printf "%.3f\n", $1 / 1e9}' "$work/count"
+  elif [ "${INSTRUCTIONS:-}" = valgrind ]; then
+    rm -f "$work"/count.*
+    valgrind --tool=exp-bbv --instr-count-only=yes --bb-out-file=/dev/null --trace-children=yes --log-file="$work/count.%p" "$@" >/dev/null 2>&1
+    cat "$work"/count.* | awk '/Total instructions/ {sum += $NF} END {printf "%.3f\n", sum / 1e9}'
+  fi
+}
+by_perf=
+if perf stat -x, -e instructions:u -o "$work/count" true >/dev/null 2>&1 && ! grep -q 'not ' "$work/count"; then by_perf=yes; fi
+
+# over <name> <budget>: the median of five differences of $measured and $base, and their spread; the median on a machine that reads
+# Eigen's direct solvers in 0.8 s, for which budgets in seconds were made; and the difference of instructions. A budget such as 10x is
+# a multiple of what it costs to read Eigen's direct solvers, by instructions where they are counted, else by seconds.
+eigen_seconds= unit_seconds= unit_count=
 over() {
   name=$1 budget=$2
+  counted=$(count $measured)
+  [ -z "$counted" ] || counted=$(echo "$counted $(count $base)" | awk '{printf "%.2f", $1 - $2}')
+  [ -n "$unit_count" ] || unit_count=$counted
   : >"$work/differences"
   for turn in 1 2 3 4 5; do
     with=$(cost $measured) without=$(cost $base)
     echo "$with $without" | awk '{printf "%.3f\n", $1 - $2}' >>"$work/differences"
   done
   sort -n "$work/differences" >"$work/sorted"
-  [ -n "$eigen_seconds" ] || eigen_seconds=$(sed -n 3p "$work/sorted")
-  awk -v name="$name" -v budget="$budget" -v eigen="$eigen_seconds" '
+  median=$(sed -n 3p "$work/sorted")
+  [ -n "$eigen_seconds" ] || eigen_seconds=$median unit_seconds=$median
+  awk -v name="$name" -v budget="$budget" -v eigen="$eigen_seconds" -v counted="$counted" -v unit_seconds="$unit_seconds" -v unit_count="$unit_count" '
     {v[NR] = $1}
     END {scaled = v[3] * 0.8 / eigen
-         verdict = budget == "" ? "" : budget ": " (v[3] <= budget ? "met" : scaled <= budget + 0.005 ? "met there" : "missed")
-         printf "| %s | %.2f (%.2f .. %.2f) | %.2f | %s |\n", name, v[3], v[1], v[5], scaled, verdict}' "$work/sorted"
+         times = counted != "" ? counted / unit_count : v[3] / unit_seconds
+         if (budget ~ /x$/)
+           verdict = sprintf("%s: %.1fx, %s", budget, times, times <= budget + 0 ? "met" : "missed")
+         else
+           verdict = budget == "" ? "" : budget ": " (v[3] <= budget ? "met" : scaled <= budget + 0.005 ? "met there" : "missed")
+         printf "| %s | %.2f (%.2f .. %.2f) | %.2f | %s | %s |\n", name, v[3], v[1], v[5], scaled, counted, verdict}' "$work/sorted"
 }
 # door <header> <budget> [base file, and what it is called]
 door() {
@@ -44,11 +69,11 @@ door() {
 echo "## Compile time"
 echo
 echo "$(c++ --version | head -n 1), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1). Seconds of user and system time over an empty"
-echo "file; median (lowest .. highest) of five runs in turn; and the median scaled to a machine that reads Eigen's direct solvers in"
-echo "0.8 s, for which the budgets were made."
+echo "file; median (lowest .. highest) of five runs in turn; the median scaled to a machine that reads Eigen's direct solvers in"
+echo "0.8 s, for which budgets in seconds were made; and 1e9 instructions, where they were counted. 10x: of reading Eigen's direct solvers."
 echo
-echo "| what | seconds | scaled | budget |"
-echo "|------|---------|--------|--------|"
+echo "| what | seconds | scaled | instructions | budget |"
+echo "|------|---------|--------|--------------|--------|"
 {
   echo '#include <Eigen/SparseCholesky>'
   echo '#include <Eigen/SparseLU>'
@@ -59,9 +84,11 @@ measured="$compile $work/eigen.cpp" base="$compile $work/empty.cpp"
 over "Eigen's direct solvers" ""
 door sla/tensor.hpp 0.6
 door sla/spmd.hpp 0.4
-for header in solve grad dist sla; do
+door sla/krylov.hpp ""
+for header in solve grad dist; do
   [ -e include/sla/$header.hpp ] && door sla/$header.hpp 0.6 eigen "Eigen's direct solvers"
 done
+door sla/sla.hpp 0.9x eigen "Eigen's direct solvers"
 
 # Planning: matrix products with mismatched operands, over the types alone; and a program on a mesh of 8192 ranks.
 cat >"$work/plan_base.cpp" <<'END'
@@ -124,7 +151,33 @@ done
 
 if [ -e include/sla/sla.hpp ]; then
   measured="g++ -std=c++20 -fopenmp -O2 -c -Iinclude -isystem $eigen tests/targets/01_solve.cpp -o $work/out.o" base=true
-  over "tests/targets/01_solve.cpp, -O2 -c, all of it" 3
+  over "tests/targets/01_solve.cpp, -O2 -c, all of it" 10x
+  # A program of Eigen's for the same job, and how often it goes into target 01 with what is compiled already.
+  cat >"$work/same_job.cpp" <<'END'
+#include <Eigen/SparseCholesky>
+#include <Eigen/SparseLU>
+#include <iostream>
+#include <unsupported/Eigen/SparseExtra>
+
+int main(int, char** argv) {
+  Eigen::SparseMatrix<double> A;
+  if (!Eigen::loadMarket(A, argv[1])) return 1;
+  Eigen::VectorXd b = A * Eigen::VectorXd::Ones(A.cols());
+  Eigen::SimplicialLDLT<Eigen::SparseMatrix<double>> solver(A);
+  Eigen::VectorXd x = solver.solve(b);
+  double const residual = (b - A * x).norm() / b.norm();
+  std::cout << "ldlt: true residual " << residual << '\n';
+  return solver.info() == Eigen::Success && residual <= 1e-8 ? 0 : 1;
+}
+END
+  measured="g++ -std=c++20 -fopenmp -O2 -c -isystem $eigen $work/same_job.cpp -o $work/out.o"
+  over "a program of Eigen's for the same job (LDLT), -O2 -c, all of it" ""
+  if [ -n "${INSTANCES:-}" ]; then
+    reading_seconds=$unit_seconds reading_count=$unit_count unit_seconds=$median unit_count=$counted
+    measured="g++ -std=c++20 -fopenmp -O2 -c -I$INSTANCES/instances/include -Iinclude -isystem $eigen tests/targets/01_solve.cpp -o $work/out.o"
+    over "tests/targets/01_solve.cpp with the component instances, -O2 -c, all of it; its budget is a multiple of the program of Eigen's" 2.5x
+    unit_seconds=$reading_seconds unit_count=$reading_count
+  fi
   nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
   if [ -n "$nvcc" ]; then
     echo '#include <sla/sla.hpp>' >"$work/sla.cu"

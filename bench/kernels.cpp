@@ -9,6 +9,7 @@
 
 #include <sla/adapter/eigen.hpp>
 #include <sla/exec/evaluate.hpp>
+#include <sla/solve/choose.hpp>
 #include <sla/solve/krylov/minres.hpp>
 #include <sla/solve/linear.hpp>
 #include <sla/solve/precond/ic0.hpp>

@@ -7,7 +7,7 @@
 //   tensor/   data at rest: memory, formats, dense and sparse owners, assembly, conversion, Matrix Market, model problems
 //   expr/     what to compute: shape laws, nodes, operators, reductions, sparse products
 //   exec/     where it runs: passes over memory, fuse, the host's backends, the queue that stands for a device
-//   solve/    local and global alike: space (the seam), stop, krylov/*, precond/*, direct, the automatic choice
+//   solve/    local and global alike: space (the seam), stop, krylov/*, precond/*, direct, the automatic choice; sla/krylov.hpp has no factors
 //   grad/     derivatives: the tape and forward mode, one rule per node for both
 //   spmd/     placements as types: meshes, rules (strategies/), transitions, plans (plan/), sentences; no communication
 //   dist/     many ranks: communicators, who owns what (partition/), halos, collectives, distributed products and solves

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Systems of different sizes on the device, each with its own stop: the host's answers, the same bits for every lag.
+#include <sla/solve/choose.hpp>
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/list.hpp>
 

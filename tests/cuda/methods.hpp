@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sla/exec/evaluate.hpp>
+#include <sla/solve/choose.hpp>
 #include <sla/solve/krylov/bicgstab.hpp>
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/krylov/fgmres.hpp>

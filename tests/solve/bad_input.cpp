@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include <sla/solve/choose.hpp>
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/krylov/fgmres.hpp>
 #include <sla/solve/linear.hpp>

@@ -12,6 +12,7 @@
 #include "data.hpp"
 #include "suites/memory_limit.hpp"
 
+#include <sla/solve/choose.hpp>
 #include <sla/solve/linear.hpp>
 #include <sla/solve/precond/ic0.hpp>
 #include <sla/tensor/matrix_market.hpp>

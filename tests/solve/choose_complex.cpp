@@ -5,6 +5,7 @@
 
 #include "data.hpp"
 
+#include <sla/solve/choose.hpp>
 #include <sla/solve/linear.hpp>
 #include <sla/tensor/matrix_market.hpp>
 

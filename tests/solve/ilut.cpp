@@ -5,6 +5,7 @@
 
 #include <complex>
 
+#include <sla/solve/choose.hpp>
 #include <sla/solve/krylov/bicgstab.hpp>
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/krylov/gmres.hpp>

@@ -2,6 +2,7 @@
 // Lists of complex systems in blocks with several right-hand sides, by a method that keeps many vectors: an item per system and
 // right-hand side.
 #include <sla/exec/deferred.hpp>
+#include <sla/solve/choose.hpp>
 #include <sla/solve/krylov/gmres.hpp>
 #include <sla/solve/list.hpp>
 #include <sla/solve/precond/ilu0.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The memory of a CG solve, operands included: bytes per unknown have a bound.
+#include <sla/solve/choose.hpp>
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/linear.hpp>
 #include <sla/solve/precond/jacobi.hpp>

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include <sla/exec/deferred.hpp>
+#include <sla/solve/choose.hpp>
 #include <sla/solve/describe.hpp>
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/krylov/gmres.hpp>

@@ -9,6 +9,7 @@
 
 #include <sla/exec/deferred.hpp>
 #include <sla/exec/evaluate.hpp>
+#include <sla/solve/choose.hpp>
 #include <sla/solve/linear.hpp>
 #include <sla/tensor/block.hpp>
 #include <sla/tensor/problems.hpp>

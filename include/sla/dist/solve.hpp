@@ -8,6 +8,7 @@
 #include <sla/dist/product.hpp>
 #include <sla/dist/space.hpp>
 #include <sla/dist/transpose.hpp>
+#include <sla/solve/choose.hpp>
 #include <sla/solve/linear.hpp>
 #include <sla/solve/precond/chebyshev.hpp>
 #include <sla/tensor/slice.hpp>

@@ -9,6 +9,7 @@
 
 #include <sla/core/held.hpp>
 #include <sla/grad/sparse.hpp>
+#include <sla/solve/choose.hpp>
 #include <sla/solve/direct.hpp>
 #include <sla/solve/linear.hpp>
 #include <sla/solve/ordering.hpp>

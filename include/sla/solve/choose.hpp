@@ -29,14 +29,6 @@
 
 namespace sla {
 
-/// The method of `solve(A, b)`: the library looks at A and picks. The report says what, why, and what was tried before.
-struct automatic {
-  double rtol = default_rule().rtol, atol = default_rule().atol;
-
-  using method_tag = void;
-  static constexpr char const* name = "automatic";
-};
-
 /// One rung of the ladder: a method with its preconditioner, and how many iterations it may take.
 /// MINRES is for Hermitian matrices that are not definite: among rungs of CG it is reached where CG has met that, and CG left.
 enum class rung { cg_jacobi, cg_ilu0, minres_row_norms, bicgstab_ilu0, gmres_row_norms, ldlt, lu };
@@ -140,9 +132,8 @@ inline bool let_iterations_pass(std::vector<ladder_step>& steps, std::size_t at,
   return any;
 }
 
-/// What the library can look at.
-template <class A>
-concept Readable = is_sparse_tensor<A> && std::same_as<typename A::memory_type, host_memory>;
+template <>
+struct ladder_of<automatic> {};
 
 /// A ladder for one operator. Rungs are set up when they are reached, by one thread for all; later solves begin with the one that held.
 /// Its functions stand outside of it, so that who has them compiled can say so (docs/installing.md, `instances`).

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <sla/expr/norms.hpp>
+#include <sla/solve/choose.hpp>
 #include <sla/solve/linear.hpp>
 
 namespace sla {

@@ -30,6 +30,14 @@ concept PreconditionerOptions = requires { typename P::preconditioner_tag; };
 template <class P>
 concept AppliedPreconditioner = !PreconditionerOptions<P> && !Method<P> && (OwnOperator<P> || requires(P const& m) { m.adjoint(); });
 
+/// The method of `solve(A, b)`: the library looks at A and picks. The report says what, why, and what was tried before.
+struct automatic {
+  double rtol = default_rule().rtol, atol = default_rule().atol;
+
+  using method_tag = void;
+  static constexpr char const* name = "automatic";
+};
+
 /// Where to run; made by `on`.
 template <class MakeSpace>
 struct on_space {
@@ -87,6 +95,13 @@ template <class... O>
 inline constexpr bool has_history = (std::same_as<O, keep_history_t> || ...);
 
 struct none {};
+
+/// What the library can look at, to pick a method.
+template <class A>
+concept Readable = is_sparse_tensor<A> && std::same_as<typename A::memory_type, host_memory>;
+/// Complete where the automatic choice is included: solve/choose.hpp.
+template <class Method>
+struct ladder_of;
 
 /// What a refused call would return: declared only, so that its sentence is the only error.
 template <class T>
@@ -157,18 +172,33 @@ std::string found_asymmetry(Space& space, A const& a, V const& b, V const& x, ch
   }
 }
 
+/// What a call of any method wants to know of the one that it calls.
+template <class Space, class A, class V>
+struct method_of_call {
+  char const* name;
+  stop_rule rule;
+  std::vector<progress> (*run)(void const* context, Space&, recorded_stop_maker<Space, squared_norm_t<Space, V>> const&, V const& b, V& x);
+  std::string (*asymmetry)(Space&, A const&, V const&, V const&, char const*);  ///< null for methods that take any A
+  void (*name_failures)(void const* context, report&);                          ///< null where no item can fail by itself
+  void const* context;                                                          ///< of the functions above: the method, A and M
+};
+/// A call on a x = b from x: what is alike in all methods and preconditioners, and compiled once for them.
+template <class Space, class A, class V>
+void run_call(Space& space, method_of_call<Space, A, V> const& method, A const& a, V const& b, V& x, bool guessed, bool history, report& out) {
+  method_run<Space, V> const run = [&](auto const& make_stop, V const& of, V& to) { return method.run(method.context, space, make_stop, of, to); };
+  drive(space, run, method.rule, a, b, x, guessed, history, out);
+  if (method.name_failures) method.name_failures(method.context, out);
+  if (method.asymmetry && !out.converged() && out.reason() != reason::stopped && out.choice.empty()) out.choice = method.asymmetry(space, a, b, x, method.name);
+  if (out.reason() == reason::indefinite_matrix && out.choice.empty()) out.choice = "for an indefinite matrix take minres{} if it is Hermitian, gmres{} if not";
+  constexpr bool is_float = std::same_as<real_t<typename V::value_type>, float>;
+  if (out.reason() == reason::stagnated && method.rule.rtol < (is_float ? 1e-5 : 1e-14))
+    out.choice += text(out.choice.empty() ? "" : "; ", is_float ? "b is float, which holds seven digits: ask for less, such as .rtol = 1e-5, or solve with cast<double>(b)"
+                                                                : "b is double, which holds sixteen digits: ask for less, such as .rtol = 1e-12");
+}
+
 /// One call of a method on a x = b, with what the call's options say.
 template <class A, class Method, class M, class V, class... Options>
-  requires(!LinearOperator<A, V> || !LinearOperator<M, V>)
-solution<V> call(A const&, Method const&, M const&, V const&, report, Options const&...) {
-  constexpr bool in_their_turn = LinearOperator<A, V> && LinearOperator<M, V>;
-  static_assert(in_their_turn,
-                "sla: solve(A, b, method, M): A * x and M * x say what to compute, when its turn comes; an operator* of yours computes at once and returns a tensor, "
-                "or what set(y, A * x) cannot take: give the function that computes to linear_operator<T>(rows, cols, apply)");
-  return never<solution<V>>();
-}
-template <class A, class Method, class M, class V, class... Options>
-solution<V> call(A const& a, Method const& method, M const& m, V const& b, report out, Options const&... options) {
+solution<V> lawful_call(A const& a, Method const& method, M const& m, V const& b, report out, Options const&... options) {
   using World = linear_world<A>;
   none const absent{};
   auto const& begin = pick<wants_guess>(absent, options...);
@@ -193,19 +223,37 @@ solution<V> call(A const& a, Method const& method, M const& m, V const& b, repor
       else
         return where.make(World::layout(a, b));
     }();
-    method_run<decltype(space), V> const run = [&](auto const& make_stop, V const& of, V& to) { return method.run(space, a, m, of, to, make_stop); };
-    drive(space, run, {method.rtol, method.atol, method.max_iterations, method.watch ? method.watch : default_rule().watch}, a, b, x, guessed, has_history<Options...>, out);
-    if constexpr (requires { m.failure(index_t()); }) name_failures(m, out);
-    if constexpr (wants_hermitian<Method>)
-      if (!out.converged() && out.reason() != reason::stopped && out.choice.empty()) out.choice = found_asymmetry(space, a, b, x, Method::name);
-    if (out.reason() == reason::indefinite_matrix && out.choice.empty()) out.choice = "for an indefinite matrix take minres{} if it is Hermitian, gmres{} if not";
-    constexpr bool is_float = std::same_as<real_t<typename V::value_type>, float>;
-    if (out.reason() == reason::stagnated && method.rtol < (is_float ? 1e-5 : 1e-14))
-      out.choice += text(out.choice.empty() ? "" : "; ", is_float ? "b is float, which holds seven digits: ask for less, such as .rtol = 1e-5, or solve with cast<double>(b)"
-                                                                  : "b is double, which holds sixteen digits: ask for less, such as .rtol = 1e-12");
+    using Space = decltype(space);
+    struct context {
+      A const& a;
+      Method const& method;
+      M const& m;
+    };
+    context const all{a, method, m};
+    method_of_call<Space, A, V> call{Method::name, {method.rtol, method.atol, method.max_iterations, method.watch ? method.watch : default_rule().watch}, nullptr, nullptr, nullptr, &all};
+    call.run = [](void const* c, Space& s, auto const& make_stop, V const& of, V& to) {
+      auto const& in = *static_cast<context const*>(c);
+      return in.method.run(s, in.a, in.m, of, to, make_stop);
+    };
+    if constexpr (wants_hermitian<Method>) call.asymmetry = found_asymmetry<Space, A, V>;
+    if constexpr (requires { m.failure(index_t()); }) call.name_failures = [](void const* c, report& r) { name_failures(static_cast<context const*>(c)->m, r); };
+    run_call(space, call, a, b, x, guessed, has_history<Options...>, out);
   }
   out.seconds_solve += seconds_now() - start;
   return {std::move(x), std::move(out)};
+}
+/// The same, or the one sentence for what is no operator.
+template <class A, class Method, class M, class V, class... Options>
+solution<V> call(A const& a, Method const& method, M const& m, V const& b, report out, Options const&... options) {
+  constexpr bool in_their_turn = LinearOperator<A, V> && LinearOperator<M, V>;
+  constexpr bool is_refused = std::same_as<Method, automatic>;  // in solve/linear.hpp: its ladder is not included
+  static_assert(in_their_turn || is_refused,
+                "sla: solve(A, b, method, M): A * x and M * x say what to compute, when its turn comes; an operator* of yours computes at once and returns a tensor, "
+                "or what set(y, A * x) cannot take: give the function that computes to linear_operator<T>(rows, cols, apply)");
+  if constexpr (in_their_turn)
+    return lawful_call(a, method, m, b, std::move(out), options...);
+  else
+    return never<solution<V>>();
 }
 
 /// What a set-up throws for values that it cannot take. It is told so from what observers and operators of the user throw in a solve.
@@ -223,15 +271,11 @@ auto refusing(SetUp const& set_up) {
   }
 }
 
-/// A preconditioner that is set up for an A.
-template <class A, class P>
-using set_up_t = decltype(linear_world<A>::setup(std::declval<P const&>(), std::declval<A const&>()));
-
 /// A method and a preconditioner, set up for one operator and, on first need, for its adjoint. Several threads may solve at once.
 template <class A, class Method, class P>
 class engine {
   using World = linear_world<A>;
-  using M = set_up_t<A, P>;
+  using M = decltype(World::setup(std::declval<P const&>(), std::declval<A const&>()));
   using Adjoint = decltype(adjoint_matrix<Method, World>(std::declval<A const&>()));
   using AdjointM = decltype(adjoint_preconditioner<Method>(std::declval<M const&>()));
   static constexpr bool has_adjoint = !std::same_as<Adjoint, none> && !std::same_as<AdjointM, none>;

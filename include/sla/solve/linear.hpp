@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// `solve`, `try_solve` and `prepare`: one driver (solve/driver.hpp) around the methods of solve/krylov and solve/direct.hpp.
-// Devices and meshes take part by a `linear_world` of their operators (solve/world.hpp says what it supplies); nothing else.
+// `solve`, `try_solve` and `prepare`: one driver (solve/driver.hpp) around the methods of solve/krylov and solve/direct.hpp; without
+// the name of a method, they want solve/choose.hpp too. Devices and meshes take part by a `linear_world` of their operators
+// (solve/world.hpp says what it supplies); nothing else.
 #pragma once
 
 #include <memory>
@@ -8,7 +9,6 @@
 #include <utility>
 
 #include <sla/expr/stored.hpp>
-#include <sla/solve/choose.hpp>
 #include <sla/solve/prepared.hpp>
 
 namespace sla {
@@ -80,6 +80,12 @@ struct prepare_laws {
   static constexpr bool is_flexible = requires { typename O::flexible_tag; };
   static constexpr bool allows_for_it = !(varies<Options> || ...) || (is_flexible<Options> || ...);
   static constexpr bool can_pick = (names_method && !(std::same_as<Options, automatic> || ...)) || brings_preconditioner || Readable<A>;
+  static constexpr bool may_pick = [] {
+    if constexpr (names_method && !(std::same_as<Options, automatic> || ...))
+      return true;
+    else
+      return requires { sizeof(ladder_of<std::conditional_t<Readable<A>, automatic, A>>); };
+  }();
   static constexpr bool can_factor = has_all_rows || !(factors_all<Options> || ...);
   template <class O>
   static constexpr bool asks_little = !OwnOperator<A> || !(PreconditionerOptions<O> || factors_all<O>) || requires(O const& p, A const& a) { p.setup(a); };
@@ -93,8 +99,9 @@ struct prepare_laws {
   static_assert(named, "sla: solve(A, b, preconditioner): name the method too, such as gmres{}; the automatic choice picks both");
   static_assert(can_factor, "sla: solve(A, b, method): the rows of A are dealt out to ranks, and direct methods factor a matrix that one rank holds; name a Krylov method, such as gmres{}, ilu0{}");
   static_assert(can_pick, "sla: solve(A, b) picks a method for sparse tensors in host memory; here, name one: solve(A, b, gmres{})");
+  static_assert(!can_pick || !named || may_pick, "sla: solve(A, b) picks a method, which may be one of factors: include <sla/solve.hpp> in the place of <sla/krylov.hpp>; or name a method: solve(A, b, gmres{})");
   static_assert(allows_for_it, "sla: solve(A, b, method, inner(...)): an inner iteration is another operator at every step; name the method that allows for it, fgmres{}");
-  static constexpr bool hold = one_of_each && is_square && fit_together && named && can_factor && can_pick && allows_for_it && needs_no_entries;
+  static constexpr bool hold = one_of_each && is_square && fit_together && named && can_factor && can_pick && may_pick && allows_for_it && needs_no_entries;
 };
 template <class A, class B, class... Options>
 struct solve_laws {

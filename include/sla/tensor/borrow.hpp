@@ -2,6 +2,7 @@
 // A user's CSR arrays as a sparse tensor, checked once and not copied; and `sorted`, the same with rows in order.
 #pragma once
 
+#include <algorithm>
 #include <iterator>
 #include <memory>
 #include <type_traits>
@@ -89,12 +90,13 @@ namespace detail {
 /// The entries of a pattern by row, then column: the order that `sorted` gives to values.
 template <class Col, class Ptr>
 triplet_order<Col, Ptr> sort_rows(csr_pattern<Col, Ptr, host_memory> const& pattern) {
-  buffer<index_t> row(pattern.nnz(), uninitialized);
-  parallel_ranges(pattern.rows, [&, r = row.data()](index_t lo, index_t hi) {
-    for (index_t i = lo; i < hi; ++i) std::fill(r + pattern.row_ptr[i], r + pattern.row_ptr[i + 1], i);
+  buffer<index_t> begin(pattern.rows + 1, uninitialized);
+  std::copy(pattern.row_ptr.begin(), pattern.row_ptr.end(), begin.data());
+  buffer<sorted_triplet<Col>> order(pattern.nnz(), uninitialized);
+  parallel_ranges(pattern.nnz(), [out = order.data(), col = pattern.col.data()](index_t lo, index_t hi) {
+    for (index_t s = lo; s < hi; ++s) out[s] = {col[s], s};
   });
-  Col const* const col = pattern.col.data();
-  return sort_triplets<Col, Ptr>(pattern.rows, pattern.cols, pattern.nnz(), row.data(), col);
+  return sort_within_rows<Col, Ptr>(pattern.rows, pattern.cols, std::move(begin), std::move(order));
 }
 } // namespace detail
 

@@ -60,18 +60,10 @@ void check_triplets(index_t rows, index_t cols, index_t n, Rows const* row, Cols
                          value == extent ? " (indices count from 0)" : ""));
 }
 
-template <class Col, class Ptr, class Rows, class Cols>
-triplet_order<Col, Ptr> sort_triplets(index_t rows, index_t cols, index_t n, Rows const* row, Cols const* col) {
-  narrowed<Col>(cols, "the number of columns,", wide_columns);
-  buffer<sorted_triplet<Col>> order(n, uninitialized);
+/// The order of triplets that stand by row already: those of row i from order[begin[i]] on.
+template <class Col, class Ptr>
+triplet_order<Col, Ptr> sort_within_rows(index_t rows, index_t cols, buffer<index_t> begin, buffer<sorted_triplet<Col>> order) {
   auto* const sorted = order.data();
-  auto begin = counting_sort(
-      n, n, rows,
-      [&](index_t lo, index_t hi, auto const& f) {
-        for (index_t k = lo; k < hi; ++k) f(index_t(row[k]), k);
-      },
-      [&](index_t at, index_t k) { sorted[at] = {Col(col[k]), k}; });
-
   index_t const* const from = begin.data();
   auto row_ptr = row_pointers<Ptr>(rows, [=](index_t i) {
     if (from[i] == from[i + 1]) return index_t(0);
@@ -93,6 +85,18 @@ triplet_order<Col, Ptr> sort_triplets(index_t rows, index_t cols, index_t n, Row
   using pattern = csr_pattern<Col, Ptr, host_memory>;
   return {std::make_shared<pattern const>(pattern{rows, cols, std::move(row_ptr), std::move(columns)}),
           std::move(begin), std::move(order)};
+}
+template <class Col, class Ptr, class Rows, class Cols>
+triplet_order<Col, Ptr> sort_triplets(index_t rows, index_t cols, index_t n, Rows const* row, Cols const* col) {
+  narrowed<Col>(cols, "the number of columns,", wide_columns);
+  buffer<sorted_triplet<Col>> order(n, uninitialized);
+  auto begin = counting_sort(
+      n, n, rows,
+      [&](index_t lo, index_t hi, auto const& f) {
+        for (index_t k = lo; k < hi; ++k) f(index_t(row[k]), k);
+      },
+      [&, sorted = order.data()](index_t at, index_t k) { sorted[at] = {Col(col[k]), k}; });
+  return sort_within_rows<Col, Ptr>(rows, cols, std::move(begin), std::move(order));
 }
 
 /// The sums of the triplets' values, [batch][triplet][block], on the pattern; in input order, so the same in each run.

@@ -10,6 +10,7 @@
 #include <sla/exec/cuda/space.cuh>
 #include <sla/exec/evaluate.hpp>
 #include <sla/expr/values.hpp>
+#include <sla/solve/choose.hpp>
 #include <sla/solve/linear.hpp>
 #include <sla/solve/precond/block_jacobi.hpp>
 #include <sla/solve/precond/jacobi.hpp>

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The door to solving by methods that are named: Krylov methods and preconditioners. No factorisations, which the automatic choice
+// takes too: they are behind sla/solve.hpp. It opens the doors below it too.
+#pragma once
+
+#include <sla/tensor.hpp>
+
+#include <sla/exec/deferred.hpp>
+#include <sla/exec/evaluate.hpp>
+#include <sla/expr/norms.hpp>
+#include <sla/expr/refused.hpp>
+#include <sla/expr/views.hpp>
+#include <sla/solve/eliminate.hpp>
+#include <sla/solve/krylov/bicgstab.hpp>
+#include <sla/solve/krylov/cg.hpp>
+#include <sla/solve/krylov/fgmres.hpp>
+#include <sla/solve/krylov/gmres.hpp>
+#include <sla/solve/krylov/minres.hpp>
+#include <sla/solve/linear.hpp>
+#include <sla/solve/list.hpp>
+#include <sla/solve/precond/block_jacobi.hpp>
+#include <sla/solve/precond/chebyshev.hpp>
+#include <sla/solve/precond/ic0.hpp>
+#include <sla/solve/precond/identity.hpp>
+#include <sla/solve/precond/ilu0.hpp>
+#include <sla/solve/precond/iluk.hpp>
+#include <sla/solve/precond/ilut.hpp>
+#include <sla/solve/precond/inner.hpp>
+#include <sla/solve/precond/jacobi.hpp>
+#include <sla/solve/precond/row_norms.hpp>
+#include <sla/solve/precond/schwarz.hpp>
+#include <sla/solve/precond/ssor.hpp>
+#include <sla/solve/progress.hpp>
+#include <sla/solve/report.hpp>
