@@ -18,6 +18,7 @@
 #include <sla/solve/krylov/minres.hpp>
 #include <sla/solve/linear.hpp>
 #include <sla/solve/list.hpp>
+#include <sla/solve/precond/amg.hpp>
 #include <sla/solve/precond/block_jacobi.hpp>
 #include <sla/solve/precond/chebyshev.hpp>
 #include <sla/solve/precond/ic0.hpp>

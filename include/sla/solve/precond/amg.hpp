@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Algebraic multigrid by aggregation, `solve(A, b, cg{}, amg{})` (Vanek, Mandel and Brezina 1996): the options, and what they set up.
+// Its rooms are in solve/precond/amg: how rows are aggregated, how levels are made, and the cycle.
+#pragma once
+
+#include <memory>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sla/core/held.hpp>
+#include <sla/exec/host.hpp>
+#include <sla/solve/precond/amg/cycle.hpp>
+#include <sla/solve/precond/amg/report.hpp>
+#include <sla/solve/precond/sweep.hpp>
+#include <sla/tensor/block.hpp>
+#include <sla/tensor/borrow.hpp>
+
+namespace sla {
+
+namespace detail {
+template <class T>
+using amg_shared = std::shared_ptr<amg_hierarchy<T> const>;
+
+/// f(A in scalar entries, in Csr<>, each row's columns ascending, batch items kept). Errors: shape_error, if 32 bits do not count its entries.
+template <class T, class S, class F, class Use>
+auto with_scalar_rows(sparse_tensor<T, S, F> const& A, Use const& f) {
+  if constexpr (S::block_rows > 1) {
+    return with_scalar_rows(unblocked(A), f);
+  } else if constexpr (!std::same_as<F, Csr<std::int32_t>>) {
+    index_t const most = (std::numeric_limits<std::int32_t>::max)();
+    if (A.rows() > most || A.nnz() > most)
+      throw shape_error(text("amg: A has ", A.rows(), " rows and ", A.nnz(), " entries, and levels count up to ", most, "; use chebyshev{} or schwarz(ic0{})"));
+    return with_scalar_rows(to<Csr<std::int32_t>>(A), f);
+  } else {
+    if (!has_sorted_columns(A.pattern())) return f(sorted(A));
+    return f(A);
+  }
+}
+
+/// The cycles of all batch items as sweeps see them.
+template <class T>
+struct amg_view {
+  amg_shared<T> const* items;
+  index_t count, rows;
+
+  template <bool, class X, class Out>
+  void sweep(X const* x, Out* out, index_t rhs) const {
+    for (index_t b = 0; b < count; ++b)
+      for (index_t c = 0; c < rhs; ++c) column(*items[b], x + b * rows * rhs + c, out + b * rows * rhs + c, rhs);
+  }
+
+private:
+  using K = kernel_t<T>;
+  /// One right-hand side, every `stride`-th number; complex numbers under real levels part by part.
+  template <class X, class Out>
+  void column(amg_hierarchy<T> const& levels, X const* x, Out* out, index_t stride) const {
+    if constexpr (std::same_as<X, K> && std::same_as<Out, K>) {
+      if (stride == 1) return apply(levels, x, out);
+    }
+    buffer<K> from(rows, uninitialized), to(rows, uninitialized);
+    auto const gather = [&](auto const& part) {
+      parallel_ranges(rows, [&, f = from.data()](index_t lo, index_t hi) {
+        for (index_t i = lo; i < hi; ++i) f[i] = scalar_cast<K>(part(x[i * stride]));
+      }, light_below);
+      apply(levels, from.data(), to.data());
+    };
+    if constexpr (is_complex<X> && !is_complex<K>) {
+      gather([](X v) { return real_of(v); });
+      for (index_t i = 0; i < rows; ++i) out[i * stride] = scalar_cast<Out>(to[i]);
+      gather([](X v) { return imag_of(v); });
+      for (index_t i = 0; i < rows; ++i) out[i * stride] = Out(real_of(out[i * stride]), real_t<Out>(to[i]));
+    } else {
+      gather([](X v) { return v; });
+      for (index_t i = 0; i < rows; ++i) out[i * stride] = scalar_cast<Out>(to[i]);
+    }
+  }
+  void apply(amg_hierarchy<T> const& levels, K const* x, K* out) const {
+    levels.with_work([&](amg_work<T>& work) {
+      auto space = immediate_space(host_memory{});
+      amg_cycle_from(space, levels, work, 0, x, out);
+    });
+  }
+};
+} // namespace detail
+
+/// Multigrid for one matrix: `M * r` is one cycle. Made by `amg{}.setup(A)`; `std::cout << M` prints a line per level.
+template <class T, class S>
+class applied_amg {
+  using Levels = detail::amg_shared<T>;
+
+public:
+  using value_type = T;
+  using shape_type = S;
+
+  template <class F>
+  applied_amg(detail::amg_options const& options, sparse_tensor<T, S, F> const& A) : options_(options), rows_(A.rows() * S::block_rows) {
+    make(A, {});
+  }
+
+  /// The cycle of A^H, of the same aggregates; the same levels, where A is Hermitian.
+  applied_amg adjoint() const {
+    auto items = *items_;
+    for (Levels& one : items) one = detail::adjoint_levels(one);
+    return {options_, std::move(items), rows_};
+  }
+
+  /// New values on the same pattern: aggregates and the patterns of all products are kept. Where this throws, all is as before.
+  template <class F>
+  void update(sparse_tensor<T, S, F> const& A) {
+    make(A, items_.shared());
+  }
+
+  /// The levels of a batch item, from the finest on.
+  std::vector<amg_level_size> levels(index_t item = 0) const {
+    std::vector<amg_level_size> out;
+    for (auto const& level : hierarchy(item).levels) out.push_back({level.A.rows(), level.A.nnz()});
+    return out;
+  }
+  /// The entries of all levels over those of A.
+  double operator_complexity(index_t item = 0) const {
+    double sum = 0;
+    auto const all = levels(item);
+    for (auto const& level : all) sum += double(level.entries);
+    return all[0].entries > 0 ? sum / double(all[0].entries) : 1;
+  }
+  detail::amg_hierarchy<T> const& hierarchy(index_t item = 0) const { return *(*items_)[std::size_t(item)]; }
+  std::size_t bytes() const {
+    std::size_t sum = 0;
+    for (Levels const& one : *items_) sum += one->bytes();
+    return sum;
+  }
+  /// What a report adds to the name.
+  std::string remark() const {
+    if (items_->empty()) return "";
+    std::size_t const count = hierarchy().levels.size();
+    return text(", ", name_of(options_.cycle), " of ", count, count == 1 ? " level" : " levels", ", ", name_of(options_.coarsening));
+  }
+  index_t elements() const { return index_t(items_->size()) * rows_; }
+  detail::amg_view<T> view() const { return {items_->data(), index_t(items_->size()), rows_}; }
+
+private:
+  applied_amg(detail::amg_options const& options, std::vector<Levels> items, index_t rows)
+      : options_(options), rows_(rows), items_(std::make_shared<std::vector<Levels> const>(std::move(items))) {}
+
+  template <class F>
+  void make(sparse_tensor<T, S, F> const& A, std::shared_ptr<std::vector<Levels> const> const& kept) {
+    detail::with_scalar_rows(A, [&](auto const& rows) {
+      std::vector<Levels> items;
+      for (index_t b = 0; b < rows.batch_count(); ++b) {
+        buffer<T> values(rows.pattern().nnz(), uninitialized);
+        host_memory::copy(rows.values().data() + b * rows.batch_stride(), values.data(), values.bytes());
+        detail::amg_matrix<T> item(Matrix(rows.rows(), rows.cols()), rows.shared_pattern(), std::move(values));
+        try {
+          items.push_back(detail::amg_levels<T>(options_, std::move(item), kept ? (*kept)[std::size_t(b)].get() : nullptr));
+        } catch (value_error const& e) {
+          if (rows.batch_count() == 1) throw;
+          throw value_error(text(e.what(), " (batch item ", b, ")"));
+        }
+      }
+      items_ = std::make_shared<std::vector<Levels> const>(std::move(items));
+    });
+  }
+
+  detail::amg_options options_;
+  index_t rows_ = 0;
+  detail::held<std::vector<Levels> const, "a preconditioner"> items_;
+};
+
+template <class T, class S, Tensorial X>
+auto operator*(applied_amg<T, S> const& M, X&& x) {
+  return detail::swept<S, false>(M.view(), M.elements(), std::forward<X>(x), "amg");
+}
+
+template <class Char, class Traits, class T, class S>
+std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& out, applied_amg<T, S> const& M) {
+  index_t const items = M.elements() > 0 ? M.view().count : 0;
+  for (index_t b = 0; b < items; ++b) {
+    if (items > 1) out << "batch item " << b << ", ";
+    detail::print_levels(out, M.hierarchy(b));
+  }
+  return out;
+}
+
+/// `solve(A, b, cg{}, amg{})`: one cycle of multigrid, for discretised elliptic equations and for the Laplacians of graphs: iterations that
+/// hardly depend on the number of unknowns. Aggregates of rows that are coupled strongly become the unknowns of the next level; the errors
+/// that matter are taken to be smooth along strong couplings. M is Hermitian positive definite where A is; A may be unsymmetric (bicgstab,
+/// gmres), complex, or singular with the constants as its null space.
+/// Each block of a block matrix is taken apart into scalar rows, each batch item has levels of its own. Placement: the host; with A's rows on
+/// ranks, each rank has levels of its own rows and columns, so that iterations grow with the ranks.
+/// Setup: some tens of products with A; `update` keeps aggregates and symbolic products. Memory: twice to three times that of A. Cost of an
+/// application: five passes over each level. Gradient: through the solve; the levels serve the adjoint too.
+/// Errors: value_error for options out of range, and naming a row whose diagonal entry is zero or not stored.
+struct amg {
+  amg_cycle cycle = amg_cycle::V;                            ///< or W: twice the work on coarse levels
+  amg_smoother smoother = amg_smoother::spai0;               ///< or l1_jacobi
+  amg_coarsening coarsening = amg_coarsening::smoothed;      ///< or plain: less memory and set-up, more iterations
+  int sweeps = 1;                                            ///< of the smoother, before the correction and after it
+  index_t coarsest = 200;                                    ///< a level of so many rows is inverted
+  double strength = 0.4;                                     ///< of the largest in both rows: couplings that aggregates follow; halved on each level
+  int max_levels = 30;
+
+  using preconditioner_tag = void;
+  static constexpr char const* name = "amg";
+
+  template <class T, class S, class F>
+  auto setup(sparse_tensor<T, S, F> const& A) const {
+    static_assert(S::block_rows == S::block_cols, "sla: amg wants a square matrix: square blocks too");
+    if (A.rows() != A.cols()) throw shape_error(text("amg: A is ", A.rows(), " x ", A.cols(), ", and must be square"));
+    if (sweeps < 1 || coarsest < 1 || max_levels < 1 || !(strength > 0 && strength <= 1))
+      throw value_error(text("amg{.sweeps = ", sweeps, ", .coarsest = ", coarsest, ", .strength = ", strength, ", .max_levels = ", max_levels,
+                             "}: sweeps, coarsest and max_levels are at least 1, strength is above 0 and at most 1"));
+    return applied_amg<T, S>(detail::amg_options{cycle, smoother, coarsening, sweeps, (std::min)(coarsest, detail::amg_most_dense_rows), strength, max_levels}, A);
+  }
+};
+
+} // namespace sla

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Aggregates: the rows of a level in groups, along couplings that are strong for both of their rows (Vanek, Mandel and Brezina 1996).
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <sla/solve/precond/amg/strength.hpp>
+#include <sla/solve/precond/sweep.hpp>
+
+namespace sla::detail {
+
+/// The aggregate of each row, -1 for rows that are coupled to nothing, and how many there are.
+struct aggregates {
+  buffer<std::int32_t> of;
+  index_t count = 0;
+};
+
+/// The aggregates of rows [lo, hi), numbered from 0: a free row takes its strong neighbours, and their free ones; one that is left
+/// alone joins the neighbour that it is coupled to most. strong(i, s, j) says whether the entry at s is, coupled(i, s) how much.
+template <class Strong, class Coupled, class Alone>
+index_t aggregate_range(csr_view<std::int32_t, std::int32_t> const& rows, index_t lo, index_t hi, Strong const& strong, Coupled const& coupled, Alone const& alone,
+                        std::int32_t* of) {
+  constexpr std::int32_t free = -2;
+  std::fill(of + lo, of + hi, free);
+  std::vector<index_t> taken;
+  std::vector<std::int32_t> size;
+  for (index_t i = lo; i < hi; ++i) {
+    if (of[i] != free) continue;
+    if (alone(i)) {
+      of[i] = -1;
+      continue;
+    }
+    auto const mine = std::int32_t(size.size());
+    taken.assign(1, i);
+    of[i] = mine;
+    auto const take = [&](index_t from, bool all) {
+      rows.for_row(from, [&](index_t s, index_t j) {
+        if (j < lo || j >= hi || j == from || (!all && of[j] != free) || !strong(from, s, j)) return;
+        if (of[j] >= 0 && of[j] != mine) --size[std::size_t(of[j])];  // a near neighbour is taken over
+        if (of[j] != mine) taken.push_back(j);
+        of[j] = mine;
+      });
+    };
+    take(i, true);
+    for (std::size_t k = 1, near = taken.size(); k < near; ++k) take(taken[k], false);
+    size.push_back(std::int32_t(taken.size()));
+  }
+  for (index_t i = lo; i < hi; ++i)
+    if (of[i] >= 0 && size[std::size_t(of[i])] == 1) {
+      index_t best = -1;
+      decltype(coupled(i, index_t())) most = 0;
+      rows.for_row(i, [&](index_t s, index_t j) {
+        if (j == i || j < lo || j >= hi || of[j] < 0 || size[std::size_t(of[j])] < 2 || !(coupled(i, s) > most)) return;
+        most = coupled(i, s), best = j;
+      });
+      if (best < 0) continue;
+      size[std::size_t(of[i])] = 0;
+      ++size[std::size_t(of[i] = of[best])];
+    }
+  std::int32_t count = 0;
+  for (auto& s : size) s = s > 0 ? count++ : -1;
+  for (index_t i = lo; i < hi; ++i)
+    if (of[i] >= 0) of[i] = size[std::size_t(of[i])];
+  return count;
+}
+
+/// Aggregates of a level: a coupling is strong where it is at least theta times the largest of its row, and of its column's. They do not
+/// depend on the number of threads: rows are cut into ranges by their number alone, and no aggregate is in two of them.
+template <class T>
+aggregates aggregate(amg_matrix<T> const& A, amg_rows<T> const& rows, double strength) {
+  using Real = real_t<T>;
+  index_t const n = A.rows(), ranges = std::clamp(n / 131072, index_t(1), index_t(64));
+  aggregates out{buffer<std::int32_t>(n, uninitialized)};
+  auto const* const a = kernel_pointer(A.values().data());
+  auto const* const turn = rows.turn.data();
+  auto const* const most = rows.strongest.data();
+  auto const theta = Real(strength);
+  auto const view = A.pattern().view();
+  auto const coupled = [=](index_t i, index_t s) { return coupling(a[s], turn[i]); };
+  auto const strong = [=](index_t i, index_t s, index_t j) {
+    Real const w = coupled(i, s);
+    return w > 0 && w >= theta * most[i] && w >= theta * most[j];
+  };
+  auto const alone = [=](index_t i) { return !(most[i] > 0); };
+  std::vector<index_t> count(std::size_t(ranges) + 1);
+  auto* const of = out.of.data();
+  for_batch_items(ranges, [&](index_t r) { count[std::size_t(r) + 1] = aggregate_range(view, n * r / ranges, n * (r + 1) / ranges, strong, coupled, alone, of); });
+  for (std::size_t r = 1; r < count.size(); ++r) count[r] += count[r - 1];
+  for_batch_items(ranges, [&](index_t r) {
+    for (index_t i = n * r / ranges; r > 0 && i < n * (r + 1) / ranges; ++i)
+      if (of[i] >= 0) of[i] += std::int32_t(count[std::size_t(r)]);
+  });
+  out.count = count.back();
+  return out;
+}
+
+} // namespace sla::detail

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The cycle of multigrid (Trottenberg, Oosterlee, Schueller, Multigrid, section 2.4), written over `fuse` alone: per level five passes
+// and no reduction, so that results do not depend on the number of threads.
+#pragma once
+
+#include <utility>
+
+#include <sla/exec/fuse.hpp>
+#include <sla/expr/ops.hpp>
+#include <sla/expr/product.hpp>
+#include <sla/solve/precond/amg/level.hpp>
+
+namespace sla::detail {
+
+/// z = M b on level l and below, for contiguous vectors: as many sweeps of the smoother before the correction as after it, so that M is
+/// Hermitian where A is.
+template <class Space, class T>
+void amg_cycle_from(Space& space, amg_hierarchy<T> const& all, amg_work<T>& work, std::size_t l, kernel_t<T> const* b, kernel_t<T>* z) {
+  using K = kernel_t<T>;
+  using E = Extents<dyn>;
+  amg_level<T> const& level = all.levels[l];
+  index_t const n = level.A.rows();
+  auto const of = [](K const* p, index_t size) { return tensor_view<K, E, host_memory>{p, E(size)}; };
+  auto const put = [](K* to, index_t size, auto const& value) { return set_statement<K, std::remove_cvref_t<decltype(value)>, host_memory>{to, size, value}; };
+  bool const last = l + 1 == all.levels.size();
+  if (last && !all.inverse.empty()) {
+    for (index_t i = 0; i < n; ++i) {
+      K sum{};
+      for (index_t j = 0; j < n; ++j) sum = sum + all.inverse[std::size_t(i * n + j)] * b[j];
+      z[i] = sum;
+    }
+    return;
+  }
+  K *x = kernel_pointer(work.levels[l].spare.data()), *y = z;
+  auto const d = of(kernel_pointer(level.smoother.data()), n), rhs = of(b, n);
+  // One sweep from x into y; then they change places.
+  auto const smooth = [&] {
+    fuse(space, put(y, n, level.A * of(x, n)), put(y, n, of(x, n) + d * (rhs - of(y, n))));
+    std::swap(x, y);
+  };
+  fuse(space, put(x, n, d * rhs));
+  for (int k = 1; k < all.options.sweeps; ++k) smooth();
+  if (!last) {
+    auto& next = work.levels[l + 1];
+    index_t const coarse = level.P.cols();
+    K *const cb = kernel_pointer(next.b.data()), *const cx = kernel_pointer(next.x.data());
+    for (int visit = all.options.cycle == amg_cycle::W && l + 2 < all.levels.size() ? 2 : 1; visit > 0; --visit) {
+      fuse(space, put(y, n, level.A * of(x, n)), put(y, n, rhs - of(y, n)), put(cb, coarse, level.R * of(y, n)));
+      amg_cycle_from(space, all, work, l + 1, cb, cx);
+      fuse(space, put(y, n, level.P * of(cx, coarse)), put(x, n, of(x, n) + of(y, n)));
+    }
+  }
+  for (int k = 0; k < all.options.sweeps; ++k) smooth();
+  if (x != z) fuse(space, put(z, n, of(x, n)));
+}
+
+} // namespace sla::detail

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The levels of multigrid and how they are made: aggregates, prolongation, Galerkin product R A P, until few rows are left. What
+// belongs to the pattern is kept, for new values on it.
+#pragma once
+
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <sla/core/guarded.hpp>
+#include <sla/solve/precond/amg/coarsest.hpp>
+#include <sla/solve/precond/amg/prolongation.hpp>
+#include <sla/tensor/add.hpp>
+#include <sla/tensor/entries.hpp>
+#include <sla/tensor/multiply.hpp>
+#include <sla/tensor/transpose.hpp>
+
+namespace sla::detail {
+
+/// How a level goes over to the next one: all that new values on the pattern leave as it is.
+struct amg_transfer {
+  using plan = multiply_plan<Csr<std::int32_t>, Csr<std::int32_t>>;
+
+  aggregates groups;
+  std::shared_ptr<amg_pattern const> pattern, left;  ///< of P, and of R^H: one, where A is Hermitian
+  transpose_plan<Csr<std::int32_t>> turn;            ///< from R^H to R
+  plan right, both;                                  ///< A P, and R (A P)
+
+  amg_transfer(aggregates of, std::shared_ptr<amg_pattern const> p, std::shared_ptr<amg_pattern const> r, std::shared_ptr<amg_pattern const> const& a)
+      : groups(std::move(of)), pattern(std::move(p)), left(std::move(r)), turn(left), right(a, pattern), both(turn.shared_pattern(), right.shared_pattern()) {}
+  std::size_t bytes() const {
+    return groups.of.bytes() + turn.source().bytes() + right.shared_pattern()->bytes() + right.work().bytes() + both.work().bytes();
+  }
+};
+
+/// A matrix with its smoother and, but on the last level, the prolongation P and the restriction R: P^H, where A is Hermitian.
+template <class T>
+struct amg_level {
+  amg_matrix<T> A;
+  vector<T> smoother;
+  std::shared_ptr<amg_transfer const> transfer = {};
+  amg_matrix<T> P = {}, R = {};
+
+  std::size_t bytes() const { return A.bytes() + smoother.values().bytes() + (transfer ? transfer->bytes() + P.bytes() + R.bytes() : 0); }
+};
+
+/// The vectors that a cycle writes, per level: right-hand side and correction, which are others' on the finest, and a spare one.
+template <class T>
+struct amg_work {
+  struct vectors {
+    vector<T> b, x, spare;
+  };
+  std::vector<vectors> levels;
+};
+
+/// All levels, from the finest on; the dense inverse of the last one, or nothing, where smoothing has to do.
+template <class T>
+struct amg_hierarchy {
+  amg_options options;
+  bool hermitian;  ///< as far as A is
+  std::vector<amg_level<T>> levels;
+  std::vector<kernel_t<T>> inverse;
+  guarded<std::vector<std::shared_ptr<amg_work<T>>>> idle{};  ///< kept for the next application
+
+  amg_hierarchy(amg_options o, bool h, std::vector<amg_level<T>> l, std::vector<kernel_t<T>> i) : options(o), hermitian(h), levels(std::move(l)), inverse(std::move(i)) {}
+
+  std::size_t bytes() const {
+    std::size_t total = inverse.size() * sizeof(T);
+    for (auto const& level : levels) total += level.bytes();
+    return total;
+  }
+  /// f(work) with vectors that nobody else has.
+  template <class F>
+  void with_work(F const& f) const {
+    auto work = idle.with([](auto& all) {
+      if (all.empty()) return std::shared_ptr<amg_work<T>>();
+      auto one = std::move(all.back());
+      all.pop_back();
+      return one;
+    });
+    if (!work) {
+      work = std::make_shared<amg_work<T>>();
+      for (std::size_t l = 0; l < levels.size(); ++l) {
+        index_t const n = levels[l].A.rows(), coarse = l > 0 ? n : 0;
+        work->levels.push_back({vector<T>({coarse}, uninitialized), vector<T>({coarse}, uninitialized), vector<T>({n}, uninitialized)});
+      }
+    }
+    f(*work);
+    idle.with([&](auto& all) { all.push_back(work); });
+  }
+};
+
+/// Is A its own adjoint, up to rounding? Rows ascend.
+template <class T>
+bool is_hermitian(amg_matrix<T> const& A) {
+  auto const view = A.pattern().view();
+  auto const* const a = kernel_pointer(A.values().data());
+  auto const least = 64 * std::numeric_limits<real_t<T>>::epsilon();
+  return first_where(A.rows(), [&](index_t i) {
+           bool differs = false;
+           view.for_row(i, [&](index_t s, index_t j) {
+             if (j == i && real_of(a[s]) == a[s]) return;
+             index_t const t = find_slot(view, j, i);
+             differs = differs || t < 0 || !(abs_of(a[s] - conj_of(a[t])) <= least * abs_of(a[s]));
+           });
+           return differs;
+         }) < 0;
+}
+
+/// Rows that are inverted at once, where coarsening comes to a halt.
+inline constexpr index_t amg_most_dense_rows = 1000;
+
+/// The levels for A; with `kept`, levels of a matrix of the same pattern, its aggregates and symbolic products. Where A is not Hermitian,
+/// aggregates are those of A + A^H, and the restriction is the adjoint of A^H's prolongation: one that is smoothed by A would make
+/// coarse matrices of transport unstable (Sala and Tuminaro 2008).
+/// Cost: some tens of products with A. Errors: value_error for a zero on the diagonal.
+template <class T>
+std::shared_ptr<amg_hierarchy<T> const> amg_levels(amg_options const& o, amg_matrix<T> A, amg_hierarchy<T> const* kept = nullptr) {
+  std::vector<amg_level<T>> levels;
+  std::vector<kernel_t<T>> inverse;
+  bool const hermitian = is_hermitian(A);
+  for (int l = 0;; ++l) {
+    auto rows = look_at_rows(A, o.smoother, l);
+    index_t const n = A.rows();
+    bool const ends = kept ? !kept->levels[std::size_t(l)].transfer : n <= o.coarsest || l + 1 >= o.max_levels;
+    levels.push_back({std::move(A), std::move(rows.smoother)});
+    auto& level = levels.back();
+    amg_matrix<T> AH;
+    std::optional<amg_rows<T>> columns;
+    if (!ends && !hermitian) columns.emplace(look_at_rows(AH = adjointed(level.A), o.smoother, l));
+    if (kept) {
+      level.transfer = kept->levels[std::size_t(l)].transfer;
+    } else if (!ends) {
+      double const theta = o.strength * std::pow(0.5, l);
+      auto groups = [&] {
+        if (hermitian) return aggregate(level.A, rows, theta);
+        auto const sum = add(1.0, level.A, 1.0, AH);
+        return aggregate(sum, look_at_rows(sum, o.smoother, 1), theta);
+      }();
+      if (groups.count > 0 && 10 * groups.count <= 8 * n) {
+        auto p = prolongation_pattern(level.A, groups, rows, o.coarsening);
+        auto r = hermitian ? p : prolongation_pattern(AH, groups, *columns, o.coarsening);
+        level.transfer = std::make_shared<amg_transfer const>(std::move(groups), std::move(p), std::move(r), level.A.shared_pattern());
+      }
+    }
+    if (!level.transfer) {
+      if (n <= (std::max)(o.coarsest, amg_most_dense_rows)) inverse = dense_inverse(level.A);
+      break;
+    }
+    auto const& next = *level.transfer;
+    level.P = prolongation(level.A, next.groups, rows, o.coarsening, next.pattern);
+    level.R = next.turn.adjoint(hermitian ? level.P : prolongation(AH, next.groups, *columns, o.coarsening, next.left));
+    A = next.both(level.R, next.right(level.A, level.P));
+  }
+  return std::make_shared<amg_hierarchy<T> const>(o, hermitian, std::move(levels), std::move(inverse));
+}
+
+/// The levels for A^H: its cycle is the adjoint.
+template <class T>
+std::shared_ptr<amg_hierarchy<T> const> adjoint_levels(std::shared_ptr<amg_hierarchy<T> const> const& of) {
+  if (of->hermitian) return of;
+  auto levels = of->levels;
+  for (auto& level : levels) {
+    level.A = adjointed(level.A);
+    if (level.transfer) {
+      auto const turned = adjointed(level.P);
+      level.P = adjointed(level.R), level.R = turned;
+    }
+    for (T& d : level.smoother) d = T(conj_of(to_kernel(d)));
+  }
+  index_t const n = levels.back().A.rows();
+  auto inverse = of->inverse;
+  for (index_t i = 0; !inverse.empty() && i < n; ++i)
+    for (index_t j = 0; j < n; ++j) inverse[std::size_t(i * n + j)] = conj_of(of->inverse[std::size_t(j * n + i)]);
+  return std::make_shared<amg_hierarchy<T> const>(of->options, false, std::move(levels), std::move(inverse));
+}
+
+} // namespace sla::detail

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Prolongations: from a correction per aggregate to one per row, by a constant, or by a constant after one step of damped Jacobi with
+// the strong entries of each row (Vanek, Mandel and Brezina 1996; here each row has a threshold of its own).
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <sla/solve/precond/amg/aggregates.hpp>
+
+namespace sla::detail {
+
+inline constexpr double prolongation_damping = 0.75, prolongation_filter = 0.25;
+
+/// The entries of row i of the prolongation, as f(aggregate, weight), an aggregate perhaps more than once. Of row i of A, entries
+/// below a quarter of the largest are added to the diagonal; what is kept of it, with its diagonal divided out, has weights of at most
+/// 1 together, whatever A is.
+template <class T, class F>
+void prolongation_row(amg_matrix<T> const& A, aggregates const& groups, kernel_t<T> turn, amg_coarsening how, index_t i, F const& f) {
+  using K = kernel_t<T>;
+  using Real = real_t<T>;
+  auto const* const of = groups.of.data();
+  if (of[i] < 0) return;
+  if (how == amg_coarsening::plain) return f(of[i], K(Real(1)));
+  auto const view = A.pattern().view();
+  auto const* const a = kernel_pointer(A.values().data());
+  Real largest = 0, kept = 0, diagonal = 0;
+  view.for_row(i, [&](index_t s, index_t j) {
+    if (i != j) largest = (std::max)(largest, Real(abs_of(a[s])));
+  });
+  Real const least = Real(prolongation_filter) * largest;
+  auto const keeps = [&](index_t s, index_t j) { return i != j && abs_of(a[s]) >= least; };
+  view.for_row(i, [&](index_t s, index_t j) {
+    if (keeps(s, j))
+      kept += abs_of(a[s]);
+    else
+      diagonal += real_of(a[s] * turn);
+  });
+  Real const scale = (std::max)(diagonal, kept);
+  f(of[i], K(Real(1 - prolongation_damping)));
+  view.for_row(i, [&](index_t s, index_t j) {
+    if (keeps(s, j) && of[j] >= 0) f(of[j], K(turn * a[s] * (Real(-prolongation_damping) / scale)));
+  });
+}
+
+/// The pattern of the prolongation: the aggregates of each row, ascending.
+template <class T>
+std::shared_ptr<amg_pattern const> prolongation_pattern(amg_matrix<T> const& A, aggregates const& groups, amg_rows<T> const& rows, amg_coarsening how) {
+  index_t const n = A.rows();
+  auto const columns = [&](index_t i, std::vector<std::int32_t>& out) {
+    out.clear();
+    prolongation_row(A, groups, rows.turn.data()[i], how, i, [&](std::int32_t g, auto) {
+      if (std::find(out.begin(), out.end(), g) == out.end()) out.push_back(g);
+    });
+  };
+  buffer<std::int32_t> count(n, uninitialized);
+  parallel_ranges(n, [&, c = count.data()](index_t lo, index_t hi) {
+    std::vector<std::int32_t> row;
+    for (index_t i = lo; i < hi; ++i) columns(i, row), c[i] = std::int32_t(row.size());
+  });
+  auto row_ptr = row_pointers<std::int32_t>(n, [c = count.data()](index_t i) { return index_t(c[i]); });
+  buffer<std::int32_t> col(row_ptr[n], uninitialized);
+  parallel_ranges(n, [&, to = col.data()](index_t lo, index_t hi) {
+    std::vector<std::int32_t> row;
+    for (index_t i = lo; i < hi; ++i) {
+      columns(i, row);
+      std::sort(row.begin(), row.end());
+      std::copy(row.begin(), row.end(), to + row_ptr[i]);
+    }
+  });
+  return std::make_shared<amg_pattern const>(amg_pattern{n, groups.count, std::move(row_ptr), std::move(col)});
+}
+
+/// The values of the prolongation on a pattern of it; aggregates that a row reaches by new values only are left out.
+template <class T>
+amg_matrix<T> prolongation(amg_matrix<T> const& A, aggregates const& groups, amg_rows<T> const& rows, amg_coarsening how,
+                           std::shared_ptr<amg_pattern const> const& pattern) {
+  amg_matrix<T> P(Matrix(A.rows(), groups.count), pattern);
+  auto const& ptr = pattern->row_ptr;
+  auto const& col = pattern->col;
+  parallel_ranges(A.rows(), [&, p = kernel_pointer(P.values().data())](index_t lo, index_t hi) {
+    for (index_t i = lo; i < hi; ++i)
+      prolongation_row(A, groups, rows.turn.data()[i], how, i, [&](std::int32_t g, kernel_t<T> weight) {
+        for (index_t s = ptr[i]; s < ptr[i + 1]; ++s)
+          if (col[s] == g) p[s] = p[s] + weight;
+      });
+  });
+  return P;
+}
+
+} // namespace sla::detail

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What multigrid reads off the rows of a level: how strongly each is coupled to its neighbours, and the weights of the smoother.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include <sla/solve/precond/amg/options.hpp>
+#include <sla/tensor/counting.hpp>
+#include <sla/tensor/dense.hpp>
+
+namespace sla::detail {
+
+/// conj(a) / |a|, which turns a onto the positive axis; 0 of 0.
+template <class K>
+K turn_of(K a) {
+  auto const size = abs_of(a);
+  return size > 0 ? conj_of(a) / size : K{};
+}
+/// How strongly a_ij couples: by its part against the diagonal entry, which is what errors that smoothing leaves alone follow.
+template <class K>
+real_t<K> coupling(K a, K turn) {
+  return -real_of(a * turn);
+}
+
+/// Of each row: the diagonal entry's turn, the largest coupling (0 where there is none), and the weight of the smoother.
+template <class T>
+struct amg_rows {
+  buffer<kernel_t<T>> turn;
+  buffer<real_t<T>> strongest;
+  vector<T> smoother;
+};
+
+/// One pass over the rows of A. Rows that stand alone are solved by the smoother. Errors: value_error for a zero on the diagonal.
+template <class T>
+amg_rows<T> look_at_rows(amg_matrix<T> const& A, amg_smoother kind, int level) {
+  using K = kernel_t<T>;
+  using Real = real_t<T>;
+  index_t const n = A.rows();
+  amg_rows<T> out{buffer<K>(n, uninitialized), buffer<Real>(n, uninitialized), vector<T>({n}, uninitialized)};
+  auto const view = A.pattern().view();
+  auto const* const a = kernel_pointer(A.values().data());
+  parallel_ranges(n, [&, turn = out.turn.data(), strongest = out.strongest.data(), d = kernel_pointer(out.smoother.data())](index_t lo, index_t hi) {
+    for (index_t i = lo; i < hi; ++i) {
+      K diagonal{};
+      Real squares = 0, sum = 0, most = 0;
+      view.for_row(i, [&](index_t s, index_t j) {
+        squares += abs2_of(a[s]), sum += abs_of(a[s]);
+        if (i == j) diagonal = a[s];
+      });
+      Real const size = abs_of(diagonal);
+      turn[i] = turn_of(diagonal);
+      view.for_row(i, [&](index_t s, index_t j) {
+        if (i != j) most = (std::max)(most, coupling(a[s], turn[i]));
+      });
+      strongest[i] = most;
+      Real const l1 = sum > 0 ? 1 / sum : 0, spai = squares > 0 ? (std::min)(Real(1.1) * (size / squares), Real(1.9) * l1) : 0;
+      d[i] = turn[i] * (sum == size || kind == amg_smoother::l1_jacobi ? l1 : spai);
+    }
+  });
+  index_t const bare = first_where(n, [&, turn = out.turn.data()](index_t i) { return turn[i] == K{}; });
+  if (bare >= 0 && level == 0)
+    throw value_error(text("amg: the diagonal entry of row ", bare, " is zero or not stored; permute rows so that none is, or use ilu0, lu, or row_norms with minres"));
+  return out;
+}
+
+} // namespace sla::detail
