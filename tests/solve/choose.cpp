@@ -65,6 +65,9 @@ TEST_CASE("the ladder follows from the properties") {
   auto const steps = sla::choose(large, 1000).steps;
   for (auto const& step : steps) CHECK((step.what == sla::rung::cg_jacobi || step.what == sla::rung::cg_ilu0 || &step == &steps.back()));
   CHECK(steps.back().what == sla::rung::minres_row_norms);
+  large.opposed_off_diagonal = true;
+  CHECK(sla::choose(large, 1000).steps.front().what == sla::rung::cg_amg);
+  CHECK(sla::choose(large, 1000).steps.size() == steps.size() + 1);
   large.positive_diagonal = false;
   for (auto const& step : sla::choose(large, 1000).steps) CHECK(step.what == sla::rung::minres_row_norms);
 }
@@ -256,4 +259,28 @@ TEST_CASE("new values reach each rung that was set up, also after an observer en
   CHECK(report.method == "lu");
   CHECK(report.converged());
   CHECK(double(sla::norm(b - A * x)) <= 1e-8 * double(sla::norm(b)));
+}
+
+TEST_CASE("multigrid is chosen for many points along an axis, and couplings of one sign alone") {
+  auto const A = sla::problems::poisson({180, 180});
+  CHECK(sla::choose(sla::properties(A), 1000).steps.front().what == sla::rung::cg_amg);
+  auto const report = solve_random(A);
+  INFO(report);
+  CHECK(report.converged());
+  CHECK(report.preconditioner.starts_with("amg"));
+  CHECK(report.iterations() <= 20);
+  auto other = A;
+  CHECK(sla::properties(other).opposed_off_diagonal);
+  CHECK(!sla::properties(sla::sparse_tensor<double>(-1.0 * other)).positive_diagonal);
+  CHECK(sla::properties(sla::sparse_tensor<double>(-1.0 * other)).opposed_off_diagonal);
+  other.values()[1] = 1e-3;
+  CHECK(!sla::properties(other).opposed_off_diagonal);
+  CHECK(sla::choose(sla::properties(other), 1000).steps.front().what != sla::rung::cg_amg);
+  CHECK(sla::choose(sla::properties(sla::problems::poisson({32, 32, 32})), 1000).steps.front().what == sla::rung::cg_ilu0);
+
+  // It meets what is not definite, and hands over.
+  auto const indefinite = solve_random(shift(A, -0.01));
+  INFO(indefinite);
+  CHECK(indefinite.converged());
+  CHECK_THAT(indefinite.choice, ContainsSubstring("tried: cg + amg"));
 }

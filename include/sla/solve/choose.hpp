@@ -22,6 +22,7 @@
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/krylov/gmres.hpp>
 #include <sla/solve/krylov/minres.hpp>
+#include <sla/solve/precond/amg.hpp>
 #include <sla/solve/precond/ilu0.hpp>
 #include <sla/solve/precond/jacobi.hpp>
 #include <sla/solve/precond/row_norms.hpp>
@@ -31,7 +32,7 @@ namespace sla {
 
 /// One rung of the ladder: a method with its preconditioner, and how many iterations it may take.
 /// MINRES is for Hermitian matrices that are not definite: among rungs of CG it is reached where CG has met that, and CG left.
-enum class rung { cg_jacobi, cg_ilu0, minres_row_norms, bicgstab_ilu0, gmres_row_norms, ldlt, lu };
+enum class rung { cg_amg, cg_jacobi, cg_ilu0, minres_row_norms, bicgstab_ilu0, gmres_row_norms, ldlt, lu };
 /// One method to try, and the iterations it may take.
 struct ladder_step {
   rung what;
@@ -64,11 +65,21 @@ inline ladder choose_steps(matrix_properties const& p, int max_iterations) {
   bool const semidefinite = p.definite == definiteness::positive_semidefinite;
   std::string const symmetry = p.complex ? "Hermitian" : "symmetric";
 
+  // Multigrid is for couplings of one sign, and its set-up costs as much as some tens of iterations. Those of others grow with the points along
+  // an axis, which rows over bandwidth guess; where the numbering tells nothing of them, the rows have to be many.
+  bool const elliptic = p.opposed_off_diagonal && countable &&
+                        ((p.rows >= 30000 && rows >= 100 * band) || p.rows >= 400000);
+  ladder_step const multigrid{rung::cg_amg, (std::min)(max_iterations, 100)};
+  auto const with_multigrid = [&](ladder&& l) {
+    if (elliptic) l.steps.insert(l.steps.begin(), multigrid);
+    return std::move(l);
+  };
+
   if (p.hermitian && p.positive_diagonal) {
     std::string const why = symmetry + (p.definite == definiteness::positive_definite ? ", positive definite"
                                         : semidefinite                                ? ", positive semidefinite"
                                                                                       : ", positive diagonal");
-    if (semidefinite) return {{{rung::cg_jacobi, max_iterations}, {rung::cg_ilu0, max_iterations}, {rung::minres_row_norms, max_iterations}}, why, true};
+    if (semidefinite) return with_multigrid({{{rung::cg_jacobi, max_iterations}, {rung::cg_ilu0, max_iterations}, {rung::minres_row_norms, max_iterations}}, why, true});
     if (p.rows <= 1500)
       return {{{rung::ldlt, max_iterations}, {rung::cg_jacobi, max_iterations}, {rung::lu, max_iterations}}, why + ", of few rows"};
     if (affordable) {
@@ -77,10 +88,10 @@ inline ladder choose_steps(matrix_properties const& p, int max_iterations) {
       ladder_step const begin = swept ? ladder_step{rung::cg_ilu0, limited(factor_seconds / 3, 100, 2000)} : ladder_step{rung::cg_jacobi, limited(factor_seconds, 100, 2000)};
       ladder out{{begin, {rung::ldlt, max_iterations}, {swept ? rung::cg_jacobi : rung::cg_ilu0, max_iterations}, {rung::lu, max_iterations}}, why};
       if (minres_pays) out.steps.insert(out.steps.begin() + 1, minres_while);
-      return out;
+      return with_multigrid(std::move(out));
     }
-    return {{{rung::cg_jacobi, limited(60, 100, 1000)}, {rung::cg_ilu0, max_iterations}, {rung::cg_jacobi, max_iterations}, {rung::minres_row_norms, max_iterations}},
-            why + ", too large for factors"};
+    return with_multigrid({{{rung::cg_jacobi, limited(60, 100, 1000)}, {rung::cg_ilu0, max_iterations}, {rung::cg_jacobi, max_iterations}, {rung::minres_row_norms, max_iterations}},
+                           why + ", too large for factors"});
   }
   std::string const why = p.hermitian ? symmetry + ", not definite" : p.symmetric ? "complex symmetric" : "not " + symmetry;
   if (p.hermitian) {
@@ -111,10 +122,10 @@ inline ladder choose(matrix_properties const& p, int max_iterations) {
 }
 
 namespace detail {
-inline constexpr rung all_rungs[] = {rung::cg_jacobi, rung::cg_ilu0, rung::minres_row_norms, rung::bicgstab_ilu0, rung::gmres_row_norms, rung::ldlt, rung::lu};
+inline constexpr rung all_rungs[] = {rung::cg_amg, rung::cg_jacobi, rung::cg_ilu0, rung::minres_row_norms, rung::bicgstab_ilu0, rung::gmres_row_norms, rung::ldlt, rung::lu};
 constexpr bool is_factors(rung what) { return what == rung::ldlt || what == rung::lu; }
 constexpr char const* name_of(rung what) {
-  constexpr char const* names[] = {"cg + jacobi", "cg + ilu0", "minres + row_norms", "bicgstab + ilu0", "gmres + row_norms", "ldlt", "lu"};
+  constexpr char const* names[] = {"cg + amg", "cg + jacobi", "cg + ilu0", "minres + row_norms", "bicgstab + ilu0", "gmres + row_norms", "ldlt", "lu"};
   return names[int(what)];
 }
 
@@ -162,6 +173,7 @@ private:
     std::vector<ladder_step> steps{};
     std::size_t at = 0;
     double seconds = 0;  ///< of looking at A, until a report tells them
+    rung_engine<cg, amg> cg_amg{};
     rung_engine<cg, jacobi> cg_jacobi{};
     rung_engine<cg, ilu0> cg_ilu0{};
     rung_engine<minres, row_norms> minres_row_norms{};
@@ -174,6 +186,7 @@ private:
     template <class F>
     void on_engine(rung what, F const& f) {
       switch (what) {
+        case rung::cg_amg: return f(cg_amg);
         case rung::cg_jacobi: return f(cg_jacobi);
         case rung::cg_ilu0: return f(cg_ilu0);
         case rung::minres_row_norms: return f(minres_row_norms);
@@ -279,7 +292,7 @@ solution<V> engine<A, automatic, none>::climb(A const& a, V const& b, Options co
     }
     if (at == steps.size()) break;
     auto const& step = steps[at];
-    bool const is_cg = step.what == rung::cg_jacobi || step.what == rung::cg_ilu0;
+    bool const is_cg = step.what == rung::cg_amg || step.what == rung::cg_jacobi || step.what == rung::cg_ilu0;
     if (indefinite ? is_cg : tried_cg && step.what == rung::minres_row_norms) continue;
     tried_cg = tried_cg || is_cg;
     std::string failure;
@@ -336,6 +349,7 @@ solution<V> engine<A, automatic, none>::on_rung(ladder_step step, A const& a, V 
       return made->solve(a, b, options...);
   };
   switch (step.what) {
+    case rung::cg_amg: return on(&found::cg_amg, cg{}, amg{});
     case rung::cg_jacobi: return on(&found::cg_jacobi, cg{}, jacobi{});
     case rung::cg_ilu0: return on(&found::cg_ilu0, cg{}, ilu0{});
     case rung::minres_row_norms: return on(&found::minres_row_norms, minres{}, row_norms{});

@@ -53,6 +53,7 @@ struct matrix_properties {
   index_t zero_diagonals = 0; ///< rows whose diagonal entry is zero or not stored
   index_t first_zero_diagonal = -1;
   bool positive_diagonal = false, negative_diagonal = false; ///< real, and of that sign in every row
+  bool opposed_off_diagonal = false; ///< all other entries are real and zero or of the other sign than their row's diagonal entry, up to rounding
   double smallest_diagonal = 0, largest_diagonal = 0;        ///< of the real parts
 
   index_t dominant_rows = 0;          ///< |a_ii| >= sum |a_ij|, up to rounding
@@ -135,6 +136,7 @@ matrix_properties properties(sparse_tensor<T, S, F> const& A,
   out.first_zero_diagonal = all.first_zero;
   out.positive_diagonal = all.any && all.positive;
   out.negative_diagonal = all.any && all.negative;
+  out.opposed_off_diagonal = out.square && all.any && all.opposed;
   out.smallest_diagonal = all.low <= all.high ? all.low : 0;
   out.largest_diagonal = all.low <= all.high ? all.high : 0;
   out.dominant_rows = all.dominant;

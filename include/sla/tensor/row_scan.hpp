@@ -17,7 +17,7 @@ namespace detail {
 /// Sums over rows, merged in the order of rows.
 struct row_scan {
   bool any = false, same_structure = true, symmetric = true, hermitian = true, skew = true, skew_hermitian = true;
-  bool positive = true, negative = true, zero_amid_nonzeros = false;
+  bool positive = true, negative = true, zero_amid_nonzeros = false, opposed = true;
   index_t zeros = 0, first_zero = -1, dominant = 0, strict = 0, shortest = 0, longest = 0, entries = 0, lower = 0,
           upper = 0, zero_rows = 0, bad_row = -1, bad_col = -1;
   double low = INFINITY, high = -INFINITY;
@@ -30,7 +30,7 @@ struct row_scan {
     }
     same_structure &= o.same_structure, symmetric &= o.symmetric, hermitian &= o.hermitian, skew &= o.skew;
     skew_hermitian &= o.skew_hermitian;
-    positive &= o.positive, negative &= o.negative, zero_amid_nonzeros |= o.zero_amid_nonzeros;
+    positive &= o.positive, negative &= o.negative, zero_amid_nonzeros |= o.zero_amid_nonzeros, opposed &= o.opposed;
     zeros += o.zeros, dominant += o.dominant, strict += o.strict, entries += o.entries, zero_rows += o.zero_rows;
     first_zero = first_zero < 0 ? o.first_zero : first_zero;
     if (bad_row < 0) bad_row = o.bad_row, bad_col = o.bad_col;
@@ -91,12 +91,16 @@ struct scalar_rows {
       here.any = true;
       kernel_t<T> diagonal{};
       bool nonzero = false;
+      double least = 0, most = 0, across = 0;  // of the other entries: real parts, and imaginary ones
       for_row(i, [&](index_t j, kernel_t<T> v) {
         ++here.entries;
         nonzero = nonzero || v != kernel_t<T>{};
         here.lower = (std::max)(here.lower, i - j), here.upper = (std::max)(here.upper, j - i);
         if (!is_finite(v) && here.bad_row < 0) here.bad_row = i, here.bad_col = j;
-        if (i == j) diagonal = v;
+        if (i == j)
+          diagonal = v;
+        else
+          least = (std::min)(least, double(real_of(v))), most = (std::max)(most, double(real_of(v))), across = (std::max)(across, std::abs(double(imag_of(v))));
         if (!is_square) return;
         auto const [w, stored] = i == j ? std::pair(v, true) : at(j, i);
         double const close = tolerance * double(abs_of(v) + abs_of(w));
@@ -123,6 +127,8 @@ struct scalar_rows {
         here.zeros = is_zero, here.first_zero = is_zero ? i : -1, here.zero_amid_nonzeros = is_zero && nonzero;
         here.low = here.high = double(real_of(diagonal));
         here.positive = imag_of(diagonal) == 0 && real_of(diagonal) > 0;
+        double const rounding = tolerance * double(abs_of(diagonal));
+        here.opposed = across <= rounding && (real_of(diagonal) < 0 ? -least : most) <= rounding;
         here.negative = imag_of(diagonal) == 0 && real_of(diagonal) < 0;
       }
       r.merge(here);
