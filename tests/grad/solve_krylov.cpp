@@ -3,9 +3,11 @@
 // Taylor remainders of rate 2.0 +- 0.05, and <gb, d> against the solution for d, to 10 x tolerance x condition estimate.
 #include <sla/grad.hpp>
 #include <sla/solve/krylov/bicgstab.hpp>
+#include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/krylov/fgmres.hpp>
 #include <sla/solve/krylov/gmres.hpp>
 #include <sla/solve/krylov/minres.hpp>
+#include <sla/solve/precond/amg.hpp>
 #include <sla/solve/precond/ilu0.hpp>
 #include <sla/solve/precond/inner.hpp>
 #include <sla/solve/precond/jacobi.hpp>
@@ -44,7 +46,7 @@ TEST_CASE("bicgstab, transposed and several right-hand sides") {
   CHECK(taylor_rate([&](auto const& B) { return f(B, b); }, A, gA, direction(A, 4), 1e-3) == Approx(2).margin(0.05));
 }
 
-TEST_CASE("minres on an indefinite matrix, fgmres with an inner iteration: the directional derivative by b") {
+TEST_CASE("minres on an indefinite matrix, fgmres with an inner iteration, multigrid: the directional derivative by b") {
   auto const A = problems::convection_diffusion<double>({9, 9}, 0.5);
   auto S = problems::poisson<double>({9, 9});
   auto const diagonal = diagonal_positions(S.pattern());
@@ -57,4 +59,6 @@ TEST_CASE("minres on an indefinite matrix, fgmres with an inner iteration: the d
   };
   check(S, minres{.rtol = 1e-11}, row_norms{});
   check(A, fgmres{.rtol = 1e-11}, inner(bicgstab{.rtol = 0.1}, jacobi{}));
+  check(A, bicgstab{.rtol = 1e-11}, amg{.coarsest = 5});
+  check(problems::poisson<double>({9, 9}), cg{.rtol = 1e-11}, amg{.coarsest = 5});
 }

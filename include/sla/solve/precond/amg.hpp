@@ -135,7 +135,7 @@ public:
   std::string remark() const {
     if (items_->empty()) return "";
     std::size_t const count = hierarchy().levels.size();
-    return text(", ", name_of(options_.cycle), " of ", count, count == 1 ? " level" : " levels", ", ", name_of(options_.coarsening));
+    return text(", ", to_string(options_.cycle), " of ", count, count == 1 ? " level" : " levels", ", ", to_string(options_.coarsening));
   }
   index_t elements() const { return index_t(items_->size()) * rows_; }
   detail::amg_view<T> view() const { return {items_->data(), index_t(items_->size()), rows_}; }

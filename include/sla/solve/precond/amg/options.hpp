@@ -17,9 +17,10 @@ enum class amg_smoother { spai0, l1_jacobi };
 /// What a correction is on an aggregate: the constant after a step of damped Jacobi, or the constant.
 enum class amg_coarsening { smoothed, plain };
 
-inline constexpr char const* name_of(amg_cycle c) { return c == amg_cycle::V ? "V-cycle" : "W-cycle"; }
-inline constexpr char const* name_of(amg_smoother s) { return s == amg_smoother::spai0 ? "SPAI-0" : "l1-Jacobi"; }
-inline constexpr char const* name_of(amg_coarsening c) { return c == amg_coarsening::smoothed ? "smoothed aggregation" : "plain aggregation"; }
+/// Their names, as reports print them.
+inline constexpr char const* to_string(amg_cycle c) { return c == amg_cycle::V ? "V-cycle" : "W-cycle"; }
+inline constexpr char const* to_string(amg_smoother s) { return s == amg_smoother::spai0 ? "SPAI-0" : "l1-Jacobi"; }
+inline constexpr char const* to_string(amg_coarsening c) { return c == amg_coarsening::smoothed ? "smoothed aggregation" : "plain aggregation"; }
 
 namespace detail {
 /// The options as the rooms of multigrid read them.

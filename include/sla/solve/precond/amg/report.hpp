@@ -23,7 +23,7 @@ void print_levels(std::basic_ostream<Char>& out, amg_hierarchy<T> const& all) {
   double rows = 0, entries = 0;
   for (auto const& level : all.levels) rows += double(level.A.rows()), entries += double(level.A.nnz());
   auto const over = [](double sum, index_t first) { return text(double(std::int64_t(100 * (first > 0 ? sum / double(first) : 1) + 0.5)) / 100); };
-  out << "amg: " << name_of(all.options.coarsening) << ", " << name_of(all.options.cycle) << " of " << all.levels.size() << (all.levels.size() == 1 ? " level" : " levels")
+  out << "amg: " << to_string(all.options.coarsening) << ", " << to_string(all.options.cycle) << " of " << all.levels.size() << (all.levels.size() == 1 ? " level" : " levels")
       << ", grid complexity " << over(rows, all.levels[0].A.rows()) << ", operator complexity " << over(entries, all.levels[0].A.nnz()) << ", " << bytes_text(all.bytes()) << '\n';
   for (std::size_t l = 0; l < all.levels.size(); ++l) {
     auto const& A = all.levels[l].A;
@@ -32,7 +32,7 @@ void print_levels(std::basic_ostream<Char>& out, amg_hierarchy<T> const& all) {
     if (last && !all.inverse.empty())
       out << "dense inverse";
     else
-      out << all.options.sweeps << " + " << all.options.sweeps << ' ' << name_of(all.options.smoother);
+      out << all.options.sweeps << " + " << all.options.sweeps << ' ' << to_string(all.options.smoother);
     if (!last) out << ", " << all.levels[l].transfer->groups.count << " aggregates";
     out << '\n';
   }
