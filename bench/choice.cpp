@@ -53,7 +53,7 @@ std::vector<way> combinations(sparse_tensor<double> const& A, vector<double> con
                       return solved(A, b, limited, preconditioner);
                     }});
   };
-  if (symmetric) add(cg{}, jacobi{}), add(cg{}, ilu0{}), add(minres{}, row_norms{});
+  if (symmetric) add(cg{}, jacobi{}), add(cg{}, ilu0{}), add(cg{}, amg{}), add(minres{}, row_norms{});
   add(bicgstab{}, jacobi{}), add(bicgstab{}, ilu0{}), add(gmres{}, jacobi{}), add(gmres{}, ilu0{});
   add(fgmres{}, inner(bicgstab{.rtol = 0.1, .max_iterations = 20}, ilu0{}));
   if (!factors) return ways;

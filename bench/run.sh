@@ -34,6 +34,7 @@ table spgemm spgemm spgemm.O2
 table kernels kernels kernels.O2
 table memory memory
 table choice choice
+table multigrid multigrid
 if [ -x "$programs/real_matrices.complex" ]; then
   table real_matrices "real_matrices ${1:-tests/data} real" "real_matrices.complex ${1:-tests/data} complex"
 else
