@@ -5,6 +5,7 @@
 #include <complex>
 #include <sstream>
 
+#include "data.hpp"
 #include "suites/krylov.hpp"
 #include "suites/messages.hpp"
 
@@ -14,6 +15,7 @@
 #include <sla/solve/krylov/minres.hpp>
 #include <sla/solve/precond/amg.hpp>
 #include <sla/tensor/diagonal.hpp>
+#include <sla/tensor/matrix_market.hpp>
 
 using suite::tells, suite::words;
 using sla::dyn, sla::index_t, sla::amg;
@@ -306,6 +308,25 @@ TEST_CASE("amg gives the same bits on any number of threads") {
   auto const one = apply(1), two = apply(2), three = apply(3);
   CHECK(std::equal(one.begin(), one.end(), two.begin()));
   CHECK(std::equal(one.begin(), one.end(), three.begin()));
+}
+
+TEST_CASE("amg on real matrices: power network, building, reservoir, tokamak, plasma") {
+  for (auto const* name : {"1138_bus.mtx", "nos5.mtx"}) {
+    auto const A = sla::read_matrix_market<double>(data(name));
+    auto const b = sla::random<double>(A.rows(), 1);
+    auto const [x, report] = sla::try_solve(A, b, sla::cg{.rtol = 1e-8}, amg{.coarsest = 20});
+    INFO(name << ": " << report);
+    CHECK(report.converged());
+    CHECK(report.iterations() < sla::try_solve(A, b, sla::cg{.rtol = 1e-8}, sla::jacobi{}).report.iterations());
+  }
+  for (auto const* name : {"orsirr_1.mtx", "utm300.mtx"}) {
+    auto const A = sla::read_matrix_market<double>(data(name));
+    auto const M = amg{.coarsest = 20}.setup(A);
+    amg_adjoint_agrees(M, sla::random<double>(A.rows(), 1), sla::random<double>(A.rows(), 2));
+  }
+  CHECK(iterations(sla::read_matrix_market<double>(data("orsirr_1.mtx")), sla::gmres{.rtol = 1e-8}, amg{.coarsest = 20}) > 0);
+  auto const Z = sla::read_matrix_market<complex_t>(data("mhd1280b.mtx"));
+  amg_adjoint_agrees(amg{.coarsest = 20}.setup(Z), sla::random<complex_t>(Z.rows(), 1), sla::random<complex_t>(Z.rows(), 2));
 }
 
 TEST_CASE("amg prints its levels") {
