@@ -296,6 +296,32 @@ TEST_CASE("amg refuses what it cannot do, and cg says what it met") {
   CHECK(sla::try_solve(minus, b, sla::cg{}, amg{}).report.reason() == sla::reason::indefinite_matrix);
 }
 
+TEST_CASE("amg with levels in float: a cycle near that of double, under a double method, of numbers of any size") {
+  auto const A = sla::problems::checkerboard({60, 60}, 1e4, 6);
+  auto const b = sla::random<double>(A.rows(), 1);
+  auto const M = amg{}.setup(A);
+  auto F = sla::amg_in<float>{}.setup(A);
+  sla::vector<double> const z = M * b, f = F * b;
+  CHECK(sla::norm_inf(z - f) <= 1e-3 * sla::norm_inf(z));
+  CHECK(sla::norm_inf(z - f) > 1e-12 * sla::norm_inf(z));  // it is float
+  CHECK(4 * F.bytes() < 3 * M.bytes());
+  for (double size : {1e-200, 1e200}) {
+    sla::vector<double> const scaled = F * (size * b);
+    CHECK(oracle::distance(sla::vector<double>(scaled / size), f) <= 1e-5 * sla::norm_inf(f));
+  }
+  sla::vector<double> const none = F * sla::zeros<double>(b.size());
+  CHECK(sla::norm_inf(none) == 0);
+  int const in_double = iterations(A, sla::cg{.rtol = 1e-10}), in_float = iterations(A, sla::cg{.rtol = 1e-10}, sla::amg_in<float>{});
+  CHECK(std::abs(in_double - in_float) <= 2);
+  F.update(4.0 * A);
+  CHECK(oracle::distance(sla::vector<double>(4.0 * (F * b)), f) <= 1e-5 * sla::norm_inf(f));
+  auto const Z = suite::complex_problem<sla::cg>(12);
+  CHECK(sla::try_solve(Z, sla::random<complex_t>(Z.rows(), 5), sla::cg{}, sla::amg_in<float>{.coarsest = 5}).report.converged());
+  std::ostringstream out;
+  out << F;
+  CHECK(tells(out.str(), "SPAI-0 in float"));
+}
+
 TEST_CASE("amg gives the same bits on any number of threads") {
   auto const A = sla::problems::checkerboard({280, 280}, 100.0, 8);
   auto const b = sla::random<double>(A.rows(), 1);

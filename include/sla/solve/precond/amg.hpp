@@ -3,6 +3,8 @@
 // Its rooms are in solve/precond/amg: how rows are aggregated, how levels are made, and the cycle.
 #pragma once
 
+#include <complex>
+#include <limits>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -39,6 +41,26 @@ auto with_scalar_rows(sparse_tensor<T, S, F> const& A, Use const& f) {
   }
 }
 
+/// The largest of some magnitudes; NaN, if one is.
+template <class R>
+struct largest_size {
+  R value = 0;
+  void merge(largest_size const& o) { value = o.value > value || o.value != o.value ? o.value : value; }
+};
+/// The scalars of levels: those of A, or of the precision that is asked for.
+struct same_scalars {};
+template <class Stored, class T>
+struct level_scalar {
+  static_assert(std::same_as<Stored, float> || std::same_as<Stored, double>, "sla: amg_in<Real>: levels are of float or double; amg{} takes the scalars of A");
+  using type = std::conditional_t<is_complex<T>, std::complex<Stored>, Stored>;
+};
+template <class T>
+struct level_scalar<same_scalars, T> {
+  using type = T;
+};
+template <class Stored, class T>
+using level_scalar_t = typename level_scalar<Stored, T>::type;
+
 /// The cycles of all batch items as sweeps see them.
 template <class T>
 struct amg_view {
@@ -53,27 +75,38 @@ struct amg_view {
 
 private:
   using K = kernel_t<T>;
-  /// One right-hand side, every `stride`-th number; complex numbers under real levels part by part.
+  /// One right-hand side, every `stride`-th number; complex numbers under real levels part by part. Numbers that the levels' type may not
+  /// hold are scaled by the largest.
   template <class X, class Out>
   void column(amg_hierarchy<T> const& levels, X const* x, Out* out, index_t stride) const {
     if constexpr (std::same_as<X, K> && std::same_as<Out, K>) {
       if (stride == 1) return apply(levels, x, out);
     }
     buffer<K> from(rows, uninitialized), to(rows, uninitialized);
-    auto const gather = [&](auto const& part) {
+    auto const through = [&](auto const& part, auto const& put) {
+      using R = real_t<X>;
+      R scale = 1;
+      if constexpr (!std::same_as<R, real_t<K>>) {
+        auto const most = merged_ranges<largest_size<R>>(rows, [&](index_t lo, index_t hi) {
+          largest_size<R> here;
+          for (index_t i = lo; i < hi; ++i) here.merge({R(abs_of(part(x[i * stride])))});
+          return here;
+        }, light_below);
+        if (most.value > 0) scale = most.value;
+      }
       parallel_ranges(rows, [&, f = from.data()](index_t lo, index_t hi) {
-        for (index_t i = lo; i < hi; ++i) f[i] = scalar_cast<K>(part(x[i * stride]));
+        for (index_t i = lo; i < hi; ++i) f[i] = scalar_cast<K>(part(x[i * stride]) / scale);
       }, light_below);
       apply(levels, from.data(), to.data());
+      parallel_ranges(rows, [&, z = to.data()](index_t lo, index_t hi) {
+        for (index_t i = lo; i < hi; ++i) put(out[i * stride], z[i], scale);
+      }, light_below);
     };
     if constexpr (is_complex<X> && !is_complex<K>) {
-      gather([](X v) { return real_of(v); });
-      for (index_t i = 0; i < rows; ++i) out[i * stride] = scalar_cast<Out>(to[i]);
-      gather([](X v) { return imag_of(v); });
-      for (index_t i = 0; i < rows; ++i) out[i * stride] = Out(real_of(out[i * stride]), real_t<Out>(to[i]));
+      through([](X v) { return real_of(v); }, [](Out& o, K z, real_t<X> scale) { o = Out(real_t<Out>(real_t<X>(z) * scale)); });
+      through([](X v) { return imag_of(v); }, [](Out& o, K z, real_t<X> scale) { o = Out(real_of(o), real_t<Out>(real_t<X>(z) * scale)); });
     } else {
-      gather([](X v) { return v; });
-      for (index_t i = 0; i < rows; ++i) out[i * stride] = scalar_cast<Out>(to[i]);
+      through([](X v) { return v; }, [](Out& o, K z, real_t<X> scale) { o = scalar_cast<Out>(scalar_cast<X>(z) * scale); });
     }
   }
   void apply(amg_hierarchy<T> const& levels, K const* x, K* out) const {
@@ -85,10 +118,10 @@ private:
 };
 } // namespace detail
 
-/// Multigrid for one matrix: `M * r` is one cycle. Made by `amg{}.setup(A)`; `std::cout << M` prints a line per level.
-template <class T, class S>
+/// Multigrid for one matrix: `M * r` is one cycle. Made by `amg{}.setup(A)`; `std::cout << M` prints a line per level. Stored: the scalars of its levels.
+template <class T, class S, class Stored = T>
 class applied_amg {
-  using Levels = detail::amg_shared<T>;
+  using Levels = detail::amg_shared<Stored>;
 
 public:
   using value_type = T;
@@ -125,7 +158,7 @@ public:
     for (auto const& level : all) sum += double(level.entries);
     return all[0].entries > 0 ? sum / double(all[0].entries) : 1;
   }
-  detail::amg_hierarchy<T> const& hierarchy(index_t item = 0) const { return *(*items_)[std::size_t(item)]; }
+  detail::amg_hierarchy<Stored> const& hierarchy(index_t item = 0) const { return *(*items_)[std::size_t(item)]; }
   std::size_t bytes() const {
     std::size_t sum = 0;
     for (Levels const& one : *items_) sum += one->bytes();
@@ -138,7 +171,7 @@ public:
     return text(", ", to_string(options_.cycle), " of ", count, count == 1 ? " level" : " levels", ", ", to_string(options_.coarsening));
   }
   index_t elements() const { return index_t(items_->size()) * rows_; }
-  detail::amg_view<T> view() const { return {items_->data(), index_t(items_->size()), rows_}; }
+  detail::amg_view<Stored> view() const { return {items_->data(), index_t(items_->size()), rows_}; }
 
 private:
   applied_amg(detail::amg_options const& options, std::vector<Levels> items, index_t rows)
@@ -153,7 +186,8 @@ private:
         host_memory::copy(rows.values().data() + b * rows.batch_stride(), values.data(), values.bytes());
         detail::amg_matrix<T> item(Matrix(rows.rows(), rows.cols()), rows.shared_pattern(), std::move(values));
         try {
-          items.push_back(detail::amg_levels<T>(options_, std::move(item), kept ? (*kept)[std::size_t(b)].get() : nullptr));
+          auto const made = detail::amg_levels<T>(options_, std::move(item), kept ? transfers_of(*(*kept)[std::size_t(b)]) : detail::amg_transfers{});
+          items.push_back(detail::levels_in<Stored>(made));
         } catch (value_error const& e) {
           if (rows.batch_count() == 1) throw;
           throw value_error(text(e.what(), " (batch item ", b, ")"));
@@ -168,13 +202,13 @@ private:
   detail::held<std::vector<Levels> const, "a preconditioner"> items_;
 };
 
-template <class T, class S, Tensorial X>
-auto operator*(applied_amg<T, S> const& M, X&& x) {
+template <class T, class S, class Stored, Tensorial X>
+auto operator*(applied_amg<T, S, Stored> const& M, X&& x) {
   return detail::swept<S, false>(M.view(), M.elements(), std::forward<X>(x), "amg");
 }
 
-template <class Char, class Traits, class T, class S>
-std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& out, applied_amg<T, S> const& M) {
+template <class Char, class Traits, class T, class S, class Stored>
+std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& out, applied_amg<T, S, Stored> const& M) {
   index_t const items = M.elements() > 0 ? M.view().count : 0;
   for (index_t b = 0; b < items; ++b) {
     if (items > 1) out << "batch item " << b << ", ";
@@ -192,7 +226,10 @@ std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& o
 /// Setup: some tens of products with A; `update` keeps aggregates and symbolic products. Memory: twice to three times that of A. Cost of an
 /// application: five passes over each level. Gradient: through the solve; the levels serve the adjoint too.
 /// Errors: value_error for options out of range, and naming a row whose diagonal entry is zero or not stored.
-struct amg {
+/// `amg_in<float>{...}` rounds the levels of a double or complex matrix to float once they are made, products and the coarsest inverse
+/// included, for a third less memory and traffic; A itself, the residuals and x stay as they are. Not for coefficients that jump by 1e6 or more.
+template <class Stored = detail::same_scalars>
+struct amg_in {
   amg_cycle cycle = amg_cycle::V;                            ///< or W: twice the work on coarse levels
   amg_smoother smoother = amg_smoother::spai0;               ///< or l1_jacobi
   amg_coarsening coarsening = amg_coarsening::smoothed;      ///< or plain: less memory and set-up, more iterations
@@ -211,8 +248,10 @@ struct amg {
     if (sweeps < 1 || coarsest < 1 || max_levels < 1 || !(strength > 0 && strength <= 1))
       throw value_error(text("amg{.sweeps = ", sweeps, ", .coarsest = ", coarsest, ", .strength = ", strength, ", .max_levels = ", max_levels,
                              "}: sweeps, coarsest and max_levels are at least 1, strength is above 0 and at most 1"));
-    return applied_amg<T, S>(detail::amg_options{cycle, smoother, coarsening, sweeps, (std::min)(coarsest, detail::amg_most_dense_rows), strength, max_levels}, A);
+    return applied_amg<T, S, detail::level_scalar_t<Stored, T>>(detail::amg_options{cycle, smoother, coarsening, sweeps, (std::min)(coarsest, detail::amg_most_dense_rows), strength, max_levels}, A);
   }
 };
+/// Multigrid whose levels have the scalars of A.
+using amg = amg_in<>;
 
 } // namespace sla

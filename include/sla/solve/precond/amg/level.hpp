@@ -92,6 +92,15 @@ struct amg_hierarchy {
   }
 };
 
+/// How the levels of one pattern go over to each other, from the finest on.
+using amg_transfers = std::vector<std::shared_ptr<amg_transfer const>>;
+template <class T>
+amg_transfers transfers_of(amg_hierarchy<T> const& all) {
+  amg_transfers out;
+  for (auto const& level : all.levels) out.push_back(level.transfer);
+  return out;
+}
+
 /// Is A its own adjoint, up to rounding? Rows ascend.
 template <class T>
 bool is_hermitian(amg_matrix<T> const& A) {
@@ -112,26 +121,26 @@ bool is_hermitian(amg_matrix<T> const& A) {
 /// Rows that are inverted at once, where coarsening comes to a halt.
 inline constexpr index_t amg_most_dense_rows = 1000;
 
-/// The levels for A; with `kept`, levels of a matrix of the same pattern, its aggregates and symbolic products. Where A is not Hermitian,
+/// The levels for A; with `kept`, by the aggregates and symbolic products of a matrix of the same pattern. Where A is not Hermitian,
 /// aggregates are those of A + A^H, and the restriction is the adjoint of A^H's prolongation: one that is smoothed by A would make
 /// coarse matrices of transport unstable (Sala and Tuminaro 2008).
 /// Cost: some tens of products with A. Errors: value_error for a zero on the diagonal.
 template <class T>
-std::shared_ptr<amg_hierarchy<T> const> amg_levels(amg_options const& o, amg_matrix<T> A, amg_hierarchy<T> const* kept = nullptr) {
+std::shared_ptr<amg_hierarchy<T> const> amg_levels(amg_options const& o, amg_matrix<T> A, amg_transfers const& kept = {}) {
   std::vector<amg_level<T>> levels;
   std::vector<kernel_t<T>> inverse;
   bool const hermitian = is_hermitian(A);
   for (int l = 0;; ++l) {
     auto rows = look_at_rows(A, o.smoother, l);
     index_t const n = A.rows();
-    bool const ends = kept ? !kept->levels[std::size_t(l)].transfer : n <= o.coarsest || l + 1 >= o.max_levels;
+    bool const ends = !kept.empty() ? !kept[std::size_t(l)] : n <= o.coarsest || l + 1 >= o.max_levels;
     levels.push_back({std::move(A), std::move(rows.smoother)});
     auto& level = levels.back();
     amg_matrix<T> AH;
     std::optional<amg_rows<T>> columns;
     if (!ends && !hermitian) columns.emplace(look_at_rows(AH = adjointed(level.A), o.smoother, l));
-    if (kept) {
-      level.transfer = kept->levels[std::size_t(l)].transfer;
+    if (!kept.empty()) {
+      level.transfer = kept[std::size_t(l)];
     } else if (!ends) {
       double const theta = o.strength * std::pow(0.5, l);
       auto groups = [&] {
@@ -155,6 +164,24 @@ std::shared_ptr<amg_hierarchy<T> const> amg_levels(amg_options const& o, amg_mat
     A = next.both(level.R, next.right(level.A, level.P));
   }
   return std::make_shared<amg_hierarchy<T> const>(o, hermitian, std::move(levels), std::move(inverse));
+}
+
+/// The same levels with their numbers as To, rounded after all products.
+template <class To, class T>
+std::shared_ptr<amg_hierarchy<To> const> levels_in(std::shared_ptr<amg_hierarchy<T> const> const& of) {
+  if constexpr (std::same_as<To, T>) {
+    return of;
+  } else {
+    std::vector<amg_level<To>> levels;
+    for (auto const& level : of->levels) {
+      vector<To> smoother({level.smoother.size()}, uninitialized);
+      for (index_t i = 0; i < smoother.size(); ++i) kernel_pointer(smoother.data())[i] = scalar_cast<kernel_t<To>>(kernel_pointer(level.smoother.data())[i]);
+      levels.push_back({cast<To>(level.A), std::move(smoother), level.transfer, cast<To>(level.P), cast<To>(level.R)});
+    }
+    std::vector<kernel_t<To>> inverse;
+    for (auto const& a : of->inverse) inverse.push_back(scalar_cast<kernel_t<To>>(a));
+    return std::make_shared<amg_hierarchy<To> const>(of->options, of->hermitian, std::move(levels), std::move(inverse));
+  }
 }
 
 /// The levels for A^H: its cycle is the adjoint.

@@ -32,7 +32,7 @@ void print_levels(std::basic_ostream<Char>& out, amg_hierarchy<T> const& all) {
     if (last && !all.inverse.empty())
       out << "dense inverse";
     else
-      out << all.options.sweeps << " + " << all.options.sweeps << ' ' << to_string(all.options.smoother);
+      out << all.options.sweeps << " + " << all.options.sweeps << ' ' << to_string(all.options.smoother) << (std::same_as<real_t<T>, float> ? " in float" : "");
     if (!last) out << ", " << all.levels[l].transfer->groups.count << " aggregates";
     out << '\n';
   }
