@@ -4,6 +4,7 @@
 #include <cmath>
 #include <complex>
 #include <sstream>
+#include <thread>
 
 #include "data.hpp"
 #include "suites/krylov.hpp"
@@ -334,6 +335,24 @@ TEST_CASE("amg gives the same bits on any number of threads") {
   auto const one = apply(1), two = apply(2), three = apply(3);
   CHECK(std::equal(one.begin(), one.end(), two.begin()));
   CHECK(std::equal(one.begin(), one.end(), three.begin()));
+}
+
+TEST_CASE("amg serves several threads at once by one object") {
+  auto const A = sla::problems::poisson({50, 50});
+  auto const M = amg{.cycle = sla::amg_cycle::W, .coarsest = 20}.setup(A);
+  auto const b = sla::random<double>(A.rows(), 1);
+  sla::vector<double> const alone = M * b;
+  std::vector<int> different(4, 0);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int k = 0; k < 20; ++k) {
+        sla::vector<double> const z = M * b;
+        different[t] += !std::equal(z.begin(), z.end(), alone.begin());
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  for (int count : different) CHECK(count == 0);
 }
 
 TEST_CASE("amg on real matrices: power network, building, reservoir, tokamak, plasma") {
