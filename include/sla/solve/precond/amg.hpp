@@ -223,16 +223,16 @@ std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& o
 /// gmres), complex, or singular with the constants as its null space.
 /// Each block of a block matrix is taken apart into scalar rows, each batch item has levels of its own. Placement: the host; with A's rows on
 /// ranks, each rank has levels of its own rows and columns, so that iterations grow with the ranks.
-/// Setup: some tens of products with A; `update` keeps aggregates and symbolic products. Memory: twice to three times that of A. Cost of an
+/// Setup: some tens of products with A; `update` keeps aggregates and symbolic products. Memory: three to four times that of A. Cost of an
 /// application: five passes over each level. Gradient: through the solve; the levels serve the adjoint too.
 /// Errors: value_error for options out of range, and naming a row whose diagonal entry is zero or not stored.
 /// `amg_in<float>{...}` rounds the levels of a double or complex matrix to float once they are made, products and the coarsest inverse
-/// included, for a third less memory and traffic; A itself, the residuals and x stay as they are. Not for coefficients that jump by 1e6 or more.
+/// included, for a quarter less memory and a third less traffic; A itself, the residuals and x stay as they are. Not for coefficients that jump by 1e6 or more.
 template <class Stored = detail::same_scalars>
 struct amg_in {
   amg_cycle cycle = amg_cycle::V;                            ///< or W: twice the work on coarse levels
   amg_smoother smoother = amg_smoother::spai0;               ///< or l1_jacobi
-  amg_coarsening coarsening = amg_coarsening::smoothed;      ///< or plain: less memory and set-up, more iterations
+  amg_coarsening coarsening = amg_coarsening::smoothed;      ///< or plain: less memory, more iterations
   int sweeps = 1;                                            ///< of the smoother, before the correction and after it
   index_t coarsest = 200;                                    ///< a level of so many rows is inverted
   double strength = 0.4;                                     ///< of the largest in both rows: couplings that aggregates follow; halved on each level
