@@ -35,6 +35,15 @@ std::string options_text(X const& x) {
   if constexpr (requires { x.parts; }) option("parts", x.parts);
   if constexpr (requires { x.overlap; }) option("overlap", x.overlap);
   if constexpr (requires { x.restricted; }) flag("restricted", x.restricted);
+  if constexpr (requires { x.cycle; }) option("cycle", to_string(x.cycle));
+  if constexpr (requires { x.smoother; }) option("smoother", to_string(x.smoother));
+  if constexpr (requires { x.coarsening; }) option("coarsening", to_string(x.coarsening));
+  if constexpr (requires { x.sweeps; }) option("sweeps", x.sweeps);
+  if constexpr (requires { x.coarsest; }) option("coarsest", x.coarsest);
+  if constexpr (requires { x.strength; }) option("strength", x.strength);
+  if constexpr (requires { x.max_levels; }) option("max_levels", x.max_levels);
+  if constexpr (requires { x.drop_tolerance; }) option("drop_tolerance", x.drop_tolerance);
+  if constexpr (requires { x.fill; }) option("fill", x.fill);
   return text('{', all, '}');
 }
 /// The options of a solve: a method, or a preconditioner that is not set up.
