@@ -122,8 +122,8 @@ using Y = distributed<held, Mesh, Replicate, Shard<0>, Shard<1, Balanced>, Repli
 static_assert(count<plans::motion::all_gather, plan_of<own_product, X, Y>>() == 1);
 END
 cat >"$work/fake.cpp" <<'END'
-#include <sla/dist/collectives.hpp>
-#include <sla/dist/fake.hpp>
+#include <sla/dist/step/collectives.hpp>
+#include <sla/dist/engine/fake.hpp>
 using namespace sla;
 using Mesh = mesh<axis<"pp", 8>, axis<"dp", 16>, axis<"cp", 8>, axis<"tp", 8>>;
 int main() {

@@ -9,13 +9,13 @@
 
 #include <sla/adapter/eigen.hpp>
 #include <sla/exec/evaluate.hpp>
-#include <sla/solve/choose.hpp>
+#include <sla/solve/linear/choose.hpp>
 #include <sla/solve/krylov/minres.hpp>
-#include <sla/solve/linear.hpp>
+#include <sla/solve/linear/linear.hpp>
 #include <sla/solve/precond/ic0.hpp>
-#include <sla/tensor/kron.hpp>
-#include <sla/tensor/problems.hpp>
-#include <sla/tensor/slice.hpp>
+#include <sla/tensor/algebra/kron.hpp>
+#include <sla/tensor/problems/problems.hpp>
+#include <sla/tensor/arrange/slice.hpp>
 
 #include "table.hpp"
 

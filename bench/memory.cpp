@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The most bytes per unknown that tensors hold during a CG solve of the five-point problem; A, b and x included.
 //                                                                                 memory [points along an axis]
-#include <sla/solve/choose.hpp>
+#include <sla/solve/linear/choose.hpp>
 #include <sla/solve/krylov/cg.hpp>
-#include <sla/solve/linear.hpp>
+#include <sla/solve/linear/linear.hpp>
 #include <sla/solve/precond/jacobi.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "table.hpp"
 

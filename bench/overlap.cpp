@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A product on two thread ranks whose messages are late: interior rows are computed meanwhile.      overlap [n]
-#include <sla/dist/distribute.hpp>
-#include <sla/dist/product.hpp>
-#include <sla/dist/threads.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/matrix/matrix_product.hpp>
+#include <sla/dist/engine/threads.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "table.hpp"
 

@@ -5,7 +5,7 @@
 #include <sla/adapter/metis.hpp>
 #include <sla/dist/partition/quality.hpp>
 #include <sla/dist/partition/rcb.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "table.hpp"
 

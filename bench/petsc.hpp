@@ -5,8 +5,8 @@
 
 #include <petscksp.h>
 
-#include <sla/tensor/dense.hpp>
-#include <sla/tensor/sparse.hpp>
+#include <sla/tensor/storage/dense.hpp>
+#include <sla/tensor/storage/sparse.hpp>
 
 #include "table.hpp"
 

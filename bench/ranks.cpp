@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // CG on thread ranks of one thread each, against one rank: with Jacobi, which the memory bounds, and with ILU(0).      ranks [n [repetitions [most ranks]]]
 #include <sla/dist.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "triad.hpp"
 

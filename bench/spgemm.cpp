@@ -3,7 +3,7 @@
 // the sum A + A^T of the latter.      spgemm [side of the grid [random rows [repetitions]]]
 #include <sla/adapter/eigen.hpp>
 #include <sla/exec/evaluate.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "table.hpp"
 

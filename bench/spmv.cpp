@@ -2,8 +2,8 @@
 // y = A x on the five-point problem, in Csr and in Dia, against Eigen's row-major product.      spmv [largest [repetitions]]
 #include <sla/adapter/eigen.hpp>
 #include <sla/exec/evaluate.hpp>
-#include <sla/expr/product.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/expr/sparse/product.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "triad.hpp"
 

@@ -2,8 +2,8 @@
 // The machine's memory bandwidth as the triad a = b + s c measures it: 24 bytes per element, write-allocation not counted.
 #pragma once
 
-#include <sla/tensor/dense.hpp>
-#include <sla/tensor/parallel.hpp>
+#include <sla/tensor/storage/dense.hpp>
+#include <sla/tensor/storage/parallel.hpp>
 
 #include "table.hpp"
 

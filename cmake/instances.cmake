@@ -28,7 +28,7 @@ endfunction()
 set(real_and_complex double "std::complex<double>") # Eigen's factors are of these, whatever the scalars of A
 sla_write_instances(tensor tensor.hpp tensor.hpp float ${real_and_complex})
 sla_write_instances(solve solve.hpp solve.hpp float ${real_and_complex})
-sla_write_instances(factors solve/factorization.hpp adapter/eigen_direct.hpp ${real_and_complex})
+sla_write_instances(factors solve/seam/factorization.hpp adapter/eigen_direct.hpp ${real_and_complex})
 file(CONFIGURE OUTPUT "${folder}/order.cpp" CONTENT "${licence}#include <sla/adapter/eigen_direct.hpp>\n\ntemplate std::vector<sla::index_t> sla::detail::minimum_degree_order(int, int const*, int const*);\n" @ONLY)
 
 add_library(sla_instances STATIC ${sources} "${folder}/order.cpp")

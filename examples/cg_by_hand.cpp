@@ -3,12 +3,12 @@
 // iteration sends is asserted before anything runs. Compared with solve().
 #include <iostream>
 
-#include <sla/dist/distribute.hpp>
-#include <sla/dist/scalars.hpp>
-#include <sla/dist/solve.hpp>
-#include <sla/dist/threads.hpp>
-#include <sla/spmd/outline_operators.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/value/scalars.hpp>
+#include <sla/dist/solve/mesh_world.hpp>
+#include <sla/dist/engine/threads.hpp>
+#include <sla/spmd/schedule/outline_operators.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 using namespace sla;
 using Mesh = mesh<axis<"rows">>;

@@ -3,10 +3,10 @@
 // backward, is asserted before anything runs; the gradients are those of one rank.
 #include <iostream>
 
-#include <sla/dist/custom.hpp>
-#include <sla/dist/distribute.hpp>
-#include <sla/dist/threads.hpp>
-#include <sla/spmd/strategies/einsum.hpp>
+#include <sla/dist/grad/custom.hpp>
+#include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/engine/threads.hpp>
+#include <sla/spmd/rule/table/einsum.hpp>
 
 using namespace sla;
 

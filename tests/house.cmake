@@ -64,13 +64,13 @@ endif()
 
 # Each header alone. Parts of sla, in reading order, are compiled once for the headers above them.
 if("headers" IN_LIST SLA_TESTS)
-  set(parts sla/core/meta.hpp sla/core/error.hpp sla/spmd/operand.hpp sla/tensor/dense.hpp sla/exec/evaluate.hpp sla/solve/direct.hpp sla/dist/tensor.hpp)
+  set(parts sla/core/meta.hpp sla/core/error.hpp sla/spmd/placement/operand.hpp sla/tensor/storage/dense.hpp sla/exec/evaluate.hpp sla/solve/direct/direct.hpp sla/dist/value/distributed.hpp)
   list(JOIN parts "|" parts)
   set(compiled ${CMAKE_CURRENT_BINARY_DIR}/precompiled)
   add_test(NAME headers.parts COMMAND ${CMAKE_COMMAND} "-DHEADERS=${parts}" "-DCOMPILE=${command_cxx}" -DFOLDER=${compiled}
     -P ${PROJECT_SOURCE_DIR}/cmake/precompile.cmake)
   set_tests_properties(headers.parts PROPERTIES LABELS house TIMEOUT 600 FIXTURES_SETUP parts)
-  foreach(floor IN ITEMS core tensor expr exec solve grad spmd dist adapter)
+  foreach(floor IN ITEMS core tensor expr exec solve grad spmd check dist adapter)
     sla_check_headers(${floor} "${floor}/*.hpp|${floor}.hpp" cxx "-DPARTS=${parts}" -DCOMPILED=${compiled})
     set_tests_properties(headers.${floor} PROPERTIES FIXTURES_REQUIRED parts)
   endforeach()

@@ -5,14 +5,14 @@
 
 #include <sla/solve.hpp>
 
-#include <sla/grad/apply.hpp>
-#include <sla/grad/cat.hpp>
-#include <sla/grad/check.hpp>
-#include <sla/grad/entries.hpp>
-#include <sla/grad/gradient.hpp>
-#include <sla/grad/jvp.hpp>
-#include <sla/grad/norms.hpp>
-#include <sla/grad/pullback.hpp>
-#include <sla/grad/slice.hpp>
-#include <sla/grad/solve.hpp>
-#include <sla/grad/sparse.hpp>
+#include <sla/grad/call/check_gradient.hpp>
+#include <sla/grad/call/gradient.hpp>
+#include <sla/grad/call/jvp.hpp>
+#include <sla/grad/call/pullback.hpp>
+#include <sla/grad/operation/traced_apply.hpp>
+#include <sla/grad/operation/traced_cat.hpp>
+#include <sla/grad/operation/traced_entries.hpp>
+#include <sla/grad/operation/traced_norms.hpp>
+#include <sla/grad/operation/traced_slice.hpp>
+#include <sla/grad/operation/traced_solve.hpp>
+#include <sla/grad/operation/traced_sparse.hpp>

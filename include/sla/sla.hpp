@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The whole house by one door. Folders are floors; a header includes only lower ones, or what stands above it in its own
-// (cmake/floors.txt is the reading order):
+// The whole house by one door. Folders are floors, their folders rooms, each with a page; a header includes only lower floors, or what
+// stands above it in its own (cmake/floors.txt is the reading order):
 #pragma once
 
 //   core/     words, no memory: shapes, scalars, operations by name, errors
 //   tensor/   data at rest: memory, formats, dense and sparse owners, assembly, conversion, Matrix Market, model problems
 //   expr/     what to compute: shape laws, nodes, operators, reductions, sparse products
 //   exec/     where it runs: passes over memory, fuse, the host's backends, the queue that stands for a device
-//   solve/    local and global alike: space (the seam), stop, krylov/*, precond/*, direct, the automatic choice; sla/krylov.hpp has no factors
+//   solve/    local and global alike: seam/ (space, stop test, report), krylov/, precond/, driver/, direct/, linear/ (the calls); sla/krylov.hpp has no factors
 //   grad/     derivatives: the tape and forward mode, one rule per node for both
-//   spmd/     placements as types: meshes, rules (strategies/), transitions, plans (plan/), sentences; no communication
-//   dist/     many ranks: communicators, who owns what (partition/), halos, collectives, distributed products and solves
+//   spmd/     placements as types: mesh/, placement/, step/, rule/, refusal/, schedule/, plan/; no communication. check/: <sla/check.hpp>
+//   dist/     many ranks: engine/, partition/, halo/, value/, view/, step/, assembly/, matrix/, solve/, grad/, plan/
 //   adapter/  one foreign dependency each; include them by name: <sla/adapter/mpi.hpp>, <sla/adapter/cuda.cuh>, ...
 
 #include <sla/tensor.hpp>

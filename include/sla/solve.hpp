@@ -5,11 +5,11 @@
 
 #include <sla/krylov.hpp>
 
-#include <sla/solve/choose.hpp>
-#include <sla/solve/condition.hpp>
-#include <sla/solve/describe.hpp>
-#include <sla/solve/direct.hpp>
-#include <sla/solve/ordering.hpp>
+#include <sla/solve/direct/direct.hpp>
+#include <sla/solve/direct/fill_ordering.hpp>
+#include <sla/solve/linear/choose.hpp>
+#include <sla/solve/linear/condition.hpp>
+#include <sla/solve/linear/describe.hpp>
 
 #if __has_include(<sla_instances/solve.hpp>)  // of the component `instances`: what is compiled already
 #include <sla_instances/solve.hpp>

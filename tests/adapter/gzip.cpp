@@ -9,7 +9,7 @@
 #include <iterator>
 
 #include <sla/adapter/gzip.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 using namespace sla;
 using Catch::Matchers::ContainsSubstring;

@@ -9,8 +9,8 @@
 #include <sstream>
 
 #include <sla/adapter/safetensors.hpp>
-#include <sla/tensor/block.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/build/block.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 using namespace sla;
 using C = std::complex<double>;

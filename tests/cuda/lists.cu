@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Systems of different sizes on the device, each with its own stop: the host's answers, the same bits for every lag.
-#include <sla/solve/choose.hpp>
+#include <sla/solve/linear/choose.hpp>
 #include <sla/solve/krylov/cg.hpp>
-#include <sla/solve/list.hpp>
+#include <sla/solve/linear/linear_list.hpp>
 
 #include "device.cuh"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Lists of systems of different sizes on the device's space: each stops as it does on the host, the same bits for every lag.
-#include <sla/solve/choose.hpp>
-#include <sla/solve/list.hpp>
+#include <sla/solve/linear/choose.hpp>
+#include <sla/solve/linear/linear_list.hpp>
 
 #include "methods.hpp"
 

@@ -3,16 +3,16 @@
 #pragma once
 
 #include <sla/exec/evaluate.hpp>
-#include <sla/solve/choose.hpp>
+#include <sla/solve/linear/choose.hpp>
 #include <sla/solve/krylov/bicgstab.hpp>
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/krylov/fgmres.hpp>
 #include <sla/solve/krylov/gmres.hpp>
 #include <sla/solve/krylov/minres.hpp>
-#include <sla/solve/linear.hpp>
+#include <sla/solve/linear/linear.hpp>
 #include <sla/solve/precond/jacobi.hpp>
-#include <sla/tensor/block.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/build/block.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
 #include "simulated.hpp"

@@ -2,7 +2,7 @@
 // Preconditioners on the device beside the host's, in a batch whose items stop by themselves.
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/precond/block_jacobi.hpp>
-#include <sla/solve/precond/chebyshev.hpp>
+#include <sla/solve/precond/composed/chebyshev.hpp>
 
 #include "device.cuh"
 

@@ -3,7 +3,7 @@
 // blocks, products of products. The backend suite runs in suite.cpp.
 #include <sla/exec/cuda/diagonal.cuh>
 #include <sla/solve/precond/block_jacobi.hpp>
-#include <sla/tensor/build.hpp>
+#include <sla/tensor/build/build.hpp>
 
 #include "simulated.hpp"
 #include "suites/backend.hpp"

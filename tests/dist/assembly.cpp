@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <new>
 
-#include <sla/dist/assemble.hpp>
-#include <sla/dist/matrix.hpp>
+#include <sla/dist/assembly/assemble.hpp>
+#include <sla/dist/matrix/matrix_functions.hpp>
 #include <sla/dist/partition/rcb.hpp>
 
 #include "catch.hpp"

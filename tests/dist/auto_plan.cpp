@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Calls that redistribute their operands by a plan: the results are those of one rank, in the placements of the plan; gradients
 // come back in the duals of what was given.
-#include <sla/dist/auto_plan.hpp>
-#include <sla/dist/distribute.hpp>
-#include <sla/dist/grad.hpp>
-#include <sla/dist/matrix.hpp>
-#include <sla/dist/threads.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/dist/plan/auto_plan.hpp>
+#include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/grad/value_and_gradient.hpp>
+#include <sla/dist/matrix/matrix_functions.hpp>
+#include <sla/dist/engine/threads.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
 

@@ -2,10 +2,10 @@
 // Functions of the items of a batch, and sections at typed offsets: the placements of one item, and the values of a loop.
 #include <tuple>
 
-#include <sla/dist/assume.hpp>
-#include <sla/dist/batched.hpp>
-#include <sla/dist/distribute.hpp>
-#include <sla/dist/threads.hpp>
+#include <sla/dist/view/assume.hpp>
+#include <sla/dist/view/batched.hpp>
+#include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/engine/threads.hpp>
 
 #include "catch.hpp"
 

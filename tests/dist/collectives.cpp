@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Collectives and conversions of distributed tensors on even and uneven shards, and the typed elementwise layer.
-#include <sla/dist/distribute.hpp>
-#include <sla/dist/fake.hpp>
-#include <sla/dist/self.hpp>
-#include <sla/dist/threads.hpp>
+#include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/engine/fake.hpp>
+#include <sla/dist/engine/self.hpp>
+#include <sla/dist/engine/threads.hpp>
 
 #include "catch.hpp"
 

@@ -2,12 +2,12 @@
 // Products without halos: matrices dealt out by columns, and rows times a whole vector, on 1 to 8 thread ranks.
 #include <complex>
 
-#include <sla/dist/distribute.hpp>
-#include <sla/dist/product.hpp>
-#include <sla/dist/self.hpp>
-#include <sla/dist/solve.hpp>
+#include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/matrix/matrix_product.hpp>
+#include <sla/dist/engine/self.hpp>
+#include <sla/dist/solve/mesh_world.hpp>
 #include <sla/solve.hpp>
-#include <sla/tensor/block.hpp>
+#include <sla/tensor/build/block.hpp>
 
 #include "catch.hpp"
 #include "suites/partition.hpp"

@@ -7,9 +7,9 @@
 #include <thread>
 #include <vector>
 
-#include <sla/dist/tensor.hpp>
-#include <sla/dist/threads.hpp>
-#include <sla/dist/typed.hpp>
+#include <sla/dist/value/distributed.hpp>
+#include <sla/dist/engine/threads.hpp>
+#include <sla/dist/engine/typed_collectives.hpp>
 
 #include "catch.hpp"
 

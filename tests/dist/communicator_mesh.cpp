@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Meshes made from the worlds of each engine: sizes, coordinates, and the communicators of their axes.
-#include <sla/dist/fake.hpp>
-#include <sla/dist/self.hpp>
-#include <sla/dist/threads.hpp>
-#include <sla/dist/typed.hpp>
-#include <sla/spmd/mesh.hpp>
+#include <sla/dist/engine/fake.hpp>
+#include <sla/dist/engine/self.hpp>
+#include <sla/dist/engine/threads.hpp>
+#include <sla/dist/engine/typed_collectives.hpp>
+#include <sla/spmd/mesh/mesh.hpp>
 
 #include "catch.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The communicator suite on one rank and on thread ranks.
-#include <sla/dist/self.hpp>
-#include <sla/dist/threads.hpp>
+#include <sla/dist/engine/self.hpp>
+#include <sla/dist/engine/threads.hpp>
 
 #include "catch.hpp"
 #include "suites/communicator.hpp"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // An operation of a user on thread ranks: every rule of a product of dense matrices, its tangents, and its refusals.
-#include <sla/dist/custom.hpp>
-#include <sla/dist/distribute.hpp>
-#include <sla/dist/threads.hpp>
-#include <sla/spmd/strategies/einsum.hpp>
+#include <sla/dist/grad/custom.hpp>
+#include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/engine/threads.hpp>
+#include <sla/spmd/rule/table/einsum.hpp>
 
 #include "catch.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Sparse tensors whose rows get other owners are those that were dealt out so at once; gradients and tangents come back.
-#include <sla/dist/deal_rows.hpp>
-#include <sla/dist/grad.hpp>
-#include <sla/dist/matrix.hpp>
-#include <sla/dist/threads.hpp>
+#include <sla/dist/matrix/reshard_rows.hpp>
+#include <sla/dist/grad/value_and_gradient.hpp>
+#include <sla/dist/matrix/matrix_functions.hpp>
+#include <sla/dist/engine/threads.hpp>
 
 #include "catch.hpp"
 #include "suites/communicator.hpp"

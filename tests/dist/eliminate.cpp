@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <sla/dist.hpp>
-#include <sla/tensor/problems.hpp>
-#include <sla/tensor/properties.hpp>
+#include <sla/tensor/problems/problems.hpp>
+#include <sla/tensor/structure/properties.hpp>
 
 #include "catch.hpp"
 

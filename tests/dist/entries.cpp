@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Nonzero partitions on thread ranks: products and transposed products are those of one rank, every entry is on one rank, and a
 // product sends a halo in and contributions out.
-#include <sla/dist/distribute.hpp>
-#include <sla/dist/grad.hpp>
-#include <sla/dist/threads.hpp>
-#include <sla/spmd/outline_operators.hpp>
-#include <sla/tensor/random_problems.hpp>
+#include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/grad/value_and_gradient.hpp>
+#include <sla/dist/engine/threads.hpp>
+#include <sla/spmd/schedule/outline_operators.hpp>
+#include <sla/tensor/problems/random_problems.hpp>
 
 #include "catch.hpp"
 

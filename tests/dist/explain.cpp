@@ -2,14 +2,14 @@
 // Tables and pictures of who holds what: against the parts that distribute gives, and as text.
 #include <sstream>
 
-#include <sla/dist/assume.hpp>
-#include <sla/dist/distribute.hpp>
-#include <sla/dist/explain.hpp>
-#include <sla/dist/fake.hpp>
-#include <sla/dist/reinterpret_mesh.hpp>
-#include <sla/dist/threads.hpp>
-#include <sla/tensor/problems.hpp>
-#include <sla/tensor/random_problems.hpp>
+#include <sla/dist/view/assume.hpp>
+#include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/value/explain_placement.hpp>
+#include <sla/dist/engine/fake.hpp>
+#include <sla/dist/view/reinterpret_mesh.hpp>
+#include <sla/dist/engine/threads.hpp>
+#include <sla/tensor/problems/problems.hpp>
+#include <sla/tensor/problems/random_problems.hpp>
 
 #include "catch.hpp"
 

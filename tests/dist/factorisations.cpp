@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ic0, ssor and block_jacobi on thread ranks: preconditioners of each rank's own block, their adjoints, failures of one rank.
 #include <sla/dist.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
 

@@ -3,9 +3,9 @@
 // back.
 #include <array>
 
-#include <sla/dist/fake.hpp>
-#include <sla/dist/flat.hpp>
-#include <sla/dist/threads.hpp>
+#include <sla/dist/engine/fake.hpp>
+#include <sla/dist/step/flat_steps.hpp>
+#include <sla/dist/engine/threads.hpp>
 
 #include "catch.hpp"
 #include "suites/mesh.hpp"

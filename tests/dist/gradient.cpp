@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Gradients through distributed products, elementwise operations, reductions, collectives and solves, against one rank.
 #include <sla/dist.hpp>
-#include <sla/tensor/matrix_market.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/files/matrix_market.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
 #include "data.hpp"

@@ -2,11 +2,11 @@
 // check_gradient of distributed arguments: right gradients pass on any number of ranks with one verdict, wrong ones do not.
 #include <sstream>
 
-#include <sla/dist/grad_check.hpp>
-#include <sla/dist/threads.hpp>
+#include <sla/dist/grad/check_on_ranks.hpp>
+#include <sla/dist/engine/threads.hpp>
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/precond/jacobi.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
 #include "suites/gradient.hpp"

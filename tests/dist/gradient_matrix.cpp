@@ -2,10 +2,10 @@
 // Gradients and tangents through scaled and transposed distributed matrices, against one rank.
 #include <complex>
 
-#include <sla/dist/distribute.hpp>
-#include <sla/dist/grad_matrix.hpp>
-#include <sla/dist/threads.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/matrix/matrix_gradient.hpp>
+#include <sla/dist/engine/threads.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
 #include "suites/partition.hpp"

@@ -3,7 +3,7 @@
 #include <complex>
 
 #include <sla/dist.hpp>
-#include <sla/tensor/random_problems.hpp>
+#include <sla/tensor/problems/random_problems.hpp>
 
 #include "catch.hpp"
 #include "suites/partition.hpp"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Gradients and tangents through reshapes, other meshes and assumptions, against one rank.
-#include <sla/dist/distribute.hpp>
-#include <sla/dist/grad.hpp>
-#include <sla/dist/grad_views.hpp>
-#include <sla/dist/threads.hpp>
+#include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/grad/value_and_gradient.hpp>
+#include <sla/dist/view/views_gradient.hpp>
+#include <sla/dist/engine/threads.hpp>
 #include <sla/grad.hpp>
 
 #include "catch.hpp"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Rows on one axis of the mesh, columns on another: products on 2 x 2 and 2 x 3 ranks are those of one rank, the vectors are
 // expanded and folded, nothing else is sent, and gradients take the way back.
-#include <sla/dist/distribute.hpp>
-#include <sla/dist/grad.hpp>
-#include <sla/dist/threads.hpp>
-#include <sla/spmd/outline_operators.hpp>
-#include <sla/tensor/problems.hpp>
-#include <sla/tensor/random_problems.hpp>
+#include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/grad/value_and_gradient.hpp>
+#include <sla/dist/engine/threads.hpp>
+#include <sla/spmd/schedule/outline_operators.hpp>
+#include <sla/tensor/problems/problems.hpp>
+#include <sla/tensor/problems/random_problems.hpp>
 
 #include "catch.hpp"
 

@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include <sla/dist/auto_plan.hpp>
-#include <sla/dist/distribute.hpp>
-#include <sla/dist/grad.hpp>
-#include <sla/dist/partition/product_way.hpp>
-#include <sla/dist/threads.hpp>
-#include <sla/tensor/problems.hpp>
-#include <sla/tensor/random_problems.hpp>
+#include <sla/dist/plan/auto_plan.hpp>
+#include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/grad/value_and_gradient.hpp>
+#include <sla/dist/plan/product_costs.hpp>
+#include <sla/dist/engine/threads.hpp>
+#include <sla/tensor/problems/problems.hpp>
+#include <sla/tensor/problems/random_problems.hpp>
 
 #include "catch.hpp"
 

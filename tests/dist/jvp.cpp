@@ -2,7 +2,7 @@
 // Forward mode through distributed products, elementwise operations, reductions, collectives and solves, against one rank.
 // Tangents have the placements of their values.
 #include <sla/dist.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
 

@@ -2,9 +2,9 @@
 // Functions of what each rank has, between distributed values: typed bodies, trusted ones, tuples, meshes with local axes.
 #include <tuple>
 
-#include <sla/dist/distribute.hpp>
-#include <sla/dist/local_map.hpp>
-#include <sla/dist/threads.hpp>
+#include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/view/local_map.hpp>
+#include <sla/dist/engine/threads.hpp>
 
 #include "catch.hpp"
 

@@ -2,10 +2,10 @@
 // Stored transposes, norms, diagonals, scaling and gathering of distributed matrices, against the whole matrix.
 #include <complex>
 
-#include <sla/dist/matrix.hpp>
-#include <sla/dist/solve.hpp>
+#include <sla/dist/matrix/matrix_functions.hpp>
+#include <sla/dist/solve/mesh_world.hpp>
 #include <sla/solve/krylov/cg.hpp>
-#include <sla/tensor/block.hpp>
+#include <sla/tensor/build/block.hpp>
 
 #include "catch.hpp"
 #include "suites/partition.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Steps along the axes of a mesh of two, on thread ranks. The same under MPI is in mpi/mesh.cpp.
-#include <sla/dist/threads.hpp>
+#include <sla/dist/engine/threads.hpp>
 
 #include "catch.hpp"
 #include "suites/mesh.hpp"

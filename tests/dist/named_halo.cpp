@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A halo that was exchanged by name: products read it and send nothing, elementwise operations keep it, gradients come back.
-#include <sla/dist/distribute.hpp>
-#include <sla/dist/factories.hpp>
-#include <sla/dist/grad.hpp>
-#include <sla/dist/halos.hpp>
-#include <sla/dist/matrix.hpp>
-#include <sla/dist/product.hpp>
-#include <sla/dist/threads.hpp>
-#include <sla/tensor/random_problems.hpp>
+#include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/assembly/factories.hpp>
+#include <sla/dist/grad/value_and_gradient.hpp>
+#include <sla/dist/step/halo_steps.hpp>
+#include <sla/dist/matrix/matrix_functions.hpp>
+#include <sla/dist/matrix/matrix_product.hpp>
+#include <sla/dist/engine/threads.hpp>
+#include <sla/tensor/problems/random_problems.hpp>
 
 #include "catch.hpp"
 

@@ -2,7 +2,7 @@
 // Pending sums on request, on a mesh that wants them stated: products by columns, transposed products by rows, reductions, and
 // their gradients, whose backward products nobody has to state. Against one rank.
 #include <sla/dist.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Operators of the user on 1 to 8 thread ranks: functions of what a rank holds, as matrix and as preconditioner, against one rank.
 #include <sla/dist.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
 #include "suites/partition.hpp"

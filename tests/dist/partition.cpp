@@ -5,10 +5,10 @@
 #include <set>
 #include <sstream>
 
-#include <sla/dist/distribute.hpp>
+#include <sla/dist/assembly/distribute.hpp>
 #include <sla/dist/partition/picture.hpp>
 #include <sla/dist/partition/rcb.hpp>
-#include <sla/dist/product.hpp>
+#include <sla/dist/matrix/matrix_product.hpp>
 
 #include "catch.hpp"
 #include "suites/partition.hpp"

@@ -2,9 +2,9 @@
 // Steps without waiting give the values of those that wait, to the bit, while messages are late and other work goes on.
 #include <chrono>
 
-#include <sla/dist/grad.hpp>
-#include <sla/dist/grad_pending.hpp>
-#include <sla/dist/threads.hpp>
+#include <sla/dist/grad/value_and_gradient.hpp>
+#include <sla/dist/step/pending_gradient.hpp>
+#include <sla/dist/engine/threads.hpp>
 
 #include "catch.hpp"
 #include "suites/steps.hpp"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Calls whose plan the sizes of the run choose, on thread ranks: results are those of one rank on both sides of where plans change,
 // by the steps of the cheapest one; a preferred plan is taken at all sizes.
-#include <sla/dist/auto_plan.hpp>
-#include <sla/dist/custom.hpp>
-#include <sla/dist/distribute.hpp>
-#include <sla/dist/grad.hpp>
-#include <sla/dist/threads.hpp>
-#include <sla/spmd/strategies/einsum.hpp>
+#include <sla/dist/plan/auto_plan.hpp>
+#include <sla/dist/grad/custom.hpp>
+#include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/grad/value_and_gradient.hpp>
+#include <sla/dist/engine/threads.hpp>
+#include <sla/spmd/rule/table/einsum.hpp>
 
 #include "catch.hpp"
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include <sla/dist/precision.hpp>
-#include <sla/dist/threads.hpp>
+#include <sla/dist/step/precision_steps.hpp>
+#include <sla/dist/engine/threads.hpp>
 
 #include "catch.hpp"
 #include "suites/steps.hpp"

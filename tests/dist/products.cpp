@@ -3,13 +3,13 @@
 #include <complex>
 #include <sstream>
 
-#include <sla/dist/distribute.hpp>
-#include <sla/dist/product.hpp>
-#include <sla/dist/self.hpp>
-#include <sla/dist/threads.hpp>
-#include <sla/tensor/block.hpp>
-#include <sla/tensor/build.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/matrix/matrix_product.hpp>
+#include <sla/dist/engine/self.hpp>
+#include <sla/dist/engine/threads.hpp>
+#include <sla/tensor/build/block.hpp>
+#include <sla/tensor/build/build.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
 

@@ -3,7 +3,7 @@
 // the order of the ranks, with late messages too.
 #include <cstdint>
 
-#include <sla/dist/threads.hpp>
+#include <sla/dist/engine/threads.hpp>
 
 #include "catch.hpp"
 #include "suites/communicator.hpp"

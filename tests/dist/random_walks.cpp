@@ -4,10 +4,10 @@
 #include <random>
 #include <variant>
 
-#include <sla/dist/grad.hpp>
-#include <sla/dist/grad_pending.hpp>
-#include <sla/dist/redistribute.hpp>
-#include <sla/dist/threads.hpp>
+#include <sla/dist/grad/value_and_gradient.hpp>
+#include <sla/dist/step/pending_gradient.hpp>
+#include <sla/dist/plan/redistribute.hpp>
+#include <sla/dist/engine/threads.hpp>
 
 #include "catch.hpp"
 #include "suites/steps.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The schedules of the Krylov methods, from their texts, and the placements of the scalars of a mesh's space. That ranks send
 // what a schedule says is tested in solve.cpp.
-#include <sla/dist/recording.hpp>
-#include <sla/dist/space.hpp>
+#include <sla/dist/solve/recording.hpp>
+#include <sla/dist/solve/mesh_space.hpp>
 
 #include "catch.hpp"
 

@@ -3,9 +3,9 @@
 // plans by size and by extents that divide; uneven shards. What was priced is what is communicated.
 #include <string>
 
-#include <sla/dist/distribute.hpp>
-#include <sla/dist/redistribute.hpp>
-#include <sla/dist/threads.hpp>
+#include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/plan/redistribute.hpp>
+#include <sla/dist/engine/threads.hpp>
 
 #include "catch.hpp"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A value seen from other meshes of its ranks: the bytes stay, and collectives along the new axes find the same tensor.
-#include <sla/dist/assume.hpp>
-#include <sla/dist/distribute.hpp>
-#include <sla/dist/product.hpp>
-#include <sla/dist/reinterpret_mesh.hpp>
-#include <sla/dist/threads.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/dist/view/assume.hpp>
+#include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/matrix/matrix_product.hpp>
+#include <sla/dist/view/reinterpret_mesh.hpp>
+#include <sla/dist/engine/threads.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
 

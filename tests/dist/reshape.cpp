@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reshapes of distributed tensors against the reshape of the whole, for every placement that passes, and what is refused.
-#include <sla/dist/assume.hpp>
-#include <sla/dist/distribute.hpp>
-#include <sla/dist/reshape.hpp>
-#include <sla/dist/threads.hpp>
+#include <sla/dist/view/assume.hpp>
+#include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/view/reshape.hpp>
+#include <sla/dist/engine/threads.hpp>
 
 #include "catch.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Typed scalars and factories on thread ranks: what they hold, what a branch may ask, what is made of them, and what is refused.
-#include <sla/dist/choose.hpp>
-#include <sla/dist/factories.hpp>
-#include <sla/dist/in_place.hpp>
-#include <sla/dist/threads.hpp>
+#include <sla/dist/value/compare.hpp>
+#include <sla/dist/assembly/factories.hpp>
+#include <sla/dist/value/in_place.hpp>
+#include <sla/dist/engine/threads.hpp>
 
 #include "catch.hpp"
 

@@ -2,13 +2,13 @@
 // Schedules of what dist/ adds to steps on one axis: flattened axes, other orders of shards, plans, steps that do not wait, and
 // steps in other numbers, forward and backward.
 #include <sla/core/op.hpp>
-#include <sla/dist/auto_plan.hpp>
-#include <sla/dist/deal_rows.hpp>
-#include <sla/dist/grad.hpp>
-#include <sla/dist/grad_pending.hpp>
-#include <sla/dist/precision.hpp>
-#include <sla/dist/splits.hpp>
-#include <sla/dist/threads.hpp>
+#include <sla/dist/plan/auto_plan.hpp>
+#include <sla/dist/matrix/reshard_rows.hpp>
+#include <sla/dist/grad/value_and_gradient.hpp>
+#include <sla/dist/step/pending_gradient.hpp>
+#include <sla/dist/step/precision_steps.hpp>
+#include <sla/dist/step/splits.hpp>
+#include <sla/dist/engine/threads.hpp>
 
 #include "catch.hpp"
 #include "suites/steps.hpp"

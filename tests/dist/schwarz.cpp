@@ -2,9 +2,9 @@
 // Preconditioners that span the ranks: Schwarz with overlap and Chebyshev polynomials, against one rank with as many subdomains.
 #include <complex>
 
-#include <sla/dist/distribute.hpp>
-#include <sla/dist/schwarz.hpp>
-#include <sla/dist/threads.hpp>
+#include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/solve/schwarz_on_ranks.hpp>
+#include <sla/dist/engine/threads.hpp>
 #include <sla/solve.hpp>
 
 #include "catch.hpp"

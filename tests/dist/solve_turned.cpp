@@ -4,7 +4,7 @@
 #include <complex>
 
 #include <sla/dist.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
 #include "suites/partition.hpp"

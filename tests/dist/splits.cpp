@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Rows that ranks send to each other by tables, against what each rank knows of all: uneven, empty, and back.
-#include <sla/dist/grad.hpp>
-#include <sla/dist/splits.hpp>
-#include <sla/dist/threads.hpp>
+#include <sla/dist/grad/value_and_gradient.hpp>
+#include <sla/dist/step/splits.hpp>
+#include <sla/dist/engine/threads.hpp>
 
 #include "catch.hpp"
 #include "suites/steps.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Ranks that take different steps are told so by the names of the steps, on every rank, and never wait for each other.
-#include <sla/dist/fake.hpp>
-#include <sla/dist/threads.hpp>
+#include <sla/dist/engine/fake.hpp>
+#include <sla/dist/engine/threads.hpp>
 
 #include "catch.hpp"
 #include "suites/steps.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Steps on thread ranks against their specification on lists of ranks, and their adjoints.
-#include <sla/dist/fake.hpp>
-#include <sla/dist/threads.hpp>
+#include <sla/dist/engine/fake.hpp>
+#include <sla/dist/engine/threads.hpp>
 
 #include "catch.hpp"
 #include "suites/steps.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Unassembled sparse tensors: the sum of all ranks' terms, assembled whole or by rows, and the gradients of the terms.
-#include <sla/dist/product.hpp>
-#include <sla/dist/threads.hpp>
-#include <sla/dist/unassembled.hpp>
+#include <sla/dist/matrix/matrix_product.hpp>
+#include <sla/dist/engine/threads.hpp>
+#include <sla/dist/matrix/unassembled.hpp>
 
 #include "catch.hpp"
 #include "suites/spread.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How many walks over memory `fuse` makes, what it moves, and that statements mean their order whatever is fused.
 #include <sla/exec/evaluate.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
 

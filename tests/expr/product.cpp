@@ -3,10 +3,10 @@
 #include <complex>
 
 #include <sla/exec/evaluate.hpp>
-#include <sla/tensor/block.hpp>
-#include <sla/tensor/build.hpp>
-#include <sla/tensor/convert.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/build/block.hpp>
+#include <sla/tensor/build/build.hpp>
+#include <sla/tensor/build/convert.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
 #include "suites/dense.hpp"

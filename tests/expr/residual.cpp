@@ -5,10 +5,10 @@
 
 #include <sla/exec/deferred.hpp>
 #include <sla/exec/evaluate.hpp>
-#include <sla/expr/algebra.hpp>
-#include <sla/expr/residual.hpp>
-#include <sla/tensor/convert.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/expr/sparse/algebra.hpp>
+#include <sla/expr/sparse/residual.hpp>
+#include <sla/tensor/build/convert.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
 

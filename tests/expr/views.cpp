@@ -3,11 +3,11 @@
 #include <sstream>
 
 #include <sla/exec/evaluate.hpp>
-#include <sla/expr/norms.hpp>
-#include <sla/expr/views.hpp>
-#include <sla/tensor/block.hpp>
-#include <sla/tensor/print.hpp>
-#include <sla/tensor/slice.hpp>
+#include <sla/expr/sparse/norms.hpp>
+#include <sla/expr/sparse/views.hpp>
+#include <sla/tensor/build/block.hpp>
+#include <sla/tensor/files/print.hpp>
+#include <sla/tensor/arrange/slice.hpp>
 
 #include "catch.hpp"
 #include "tensor/oracle.hpp"

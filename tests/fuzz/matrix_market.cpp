@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-#include <sla/tensor/matrix_market_write.hpp>
+#include <sla/tensor/files/matrix_market_write.hpp>
 
 using namespace sla;
 using C = std::complex<double>;

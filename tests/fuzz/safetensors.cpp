@@ -8,7 +8,7 @@
 #include <string>
 
 #include <sla/adapter/safetensors.hpp>
-#include <sla/tensor/block.hpp>
+#include <sla/tensor/build/block.hpp>
 
 using namespace sla;
 

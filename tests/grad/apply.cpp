@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // where, maximum, minimum and functions of the user's own in both modes: <w, J d> = <J^H w, d> and Taylor remainders; subgradients
 // at ties; dual numbers against closed forms.
-#include <sla/grad/apply.hpp>
-#include <sla/grad/check.hpp>
+#include <sla/grad/operation/traced_apply.hpp>
+#include <sla/grad/call/check_gradient.hpp>
 
 #include "catch.hpp"
 #include "suites/dual.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // value_and_gradient of functions of tensors and numbers: Taylor remainders of rate 2.0 +- 0.05 over four halvings, central
 // differences, and cotangents that are known in closed form.
-#include <sla/grad/gradient.hpp>
+#include <sla/grad/call/gradient.hpp>
 
 #include "catch.hpp"
 #include "suites/gradient.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Values of another floor are traced by what that floor adds: a cotangent_space and `perform` on traced values of its own.
 // Here the values are kept in halves; cotangents and tangents add up like them.
-#include <sla/grad/gradient.hpp>
-#include <sla/grad/jvp.hpp>
+#include <sla/grad/call/gradient.hpp>
+#include <sla/grad/call/jvp.hpp>
 
 #include "catch.hpp"
 #include "suites/gradient.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Forward mode of elementwise operations and reductions: each rule on numbers against central differences, and functions of
 // tensors by <w, J d> = <J^H w, d> to 1e-12 and Taylor remainders of rate 2.0 +- 0.05. Products are in jvp_product.cpp.
-#include <sla/grad/jvp.hpp>
+#include <sla/grad/call/jvp.hpp>
 #include <sla/tensor.hpp>
 
 #include "catch.hpp"

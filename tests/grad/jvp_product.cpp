@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Forward mode of products with sparse tensors, and of their values: <w, J d> = <J^H w, d> to 1e-12, Taylor remainders of rate
 // 2.0 +- 0.05.
-#include <sla/grad/jvp.hpp>
+#include <sla/grad/call/jvp.hpp>
 #include <sla/tensor.hpp>
 
 #include "catch.hpp"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Gradients through solves of a list: traced values on its packed tensor, each system with its own stop test.
-#include <sla/grad/gradient.hpp>
-#include <sla/grad/solve.hpp>
+#include <sla/grad/call/gradient.hpp>
+#include <sla/grad/operation/traced_solve.hpp>
 #include <sla/solve/krylov/cg.hpp>
-#include <sla/solve/list.hpp>
+#include <sla/solve/linear/linear_list.hpp>
 #include <sla/solve/precond/jacobi.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
 #include "suites/gradient.hpp"

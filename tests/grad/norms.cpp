@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // sum and norms of traced sparse tensors, in both modes: <w, J d> = <J^H w, d>, Taylor remainders, and subgradients at ties by hand.
 // Elements x(i) and A(i, j), means and clamped elements; orders of a traced matrix.
-#include <sla/grad/apply.hpp>
-#include <sla/grad/check.hpp>
-#include <sla/grad/entries.hpp>
-#include <sla/grad/norms.hpp>
-#include <sla/grad/slice.hpp>
-#include <sla/grad/solve.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/grad/operation/traced_apply.hpp>
+#include <sla/grad/call/check_gradient.hpp>
+#include <sla/grad/operation/traced_entries.hpp>
+#include <sla/grad/operation/traced_norms.hpp>
+#include <sla/grad/operation/traced_slice.hpp>
+#include <sla/grad/operation/traced_solve.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
 #include "suites/dual.hpp"

@@ -2,7 +2,7 @@
 // Cotangents of whole functions from a given cotangent of their value: <w, J d> = <J^H w, d>, with J d by forward mode, and the
 // seed 1 is the gradient.
 #include <sla/grad.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
 

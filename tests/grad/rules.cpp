@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The rules of elementwise operations and reductions without a tape, against <J v, w> = <v, J^H w>: with J v by central
 // differences to 1e-7, by the complex step to 1e-12; reductions and closed forms to rounding.
-#include <sla/grad/vjp.hpp>
+#include <sla/grad/tape/vjp.hpp>
 
 #include "catch.hpp"
 #include "suites/gradient.hpp"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Parts of traced sparse tensors, and traced sparse tensors put together: <C, W> = <A, g> by reverse mode, forward mode and vjp, and central differences.
-#include <sla/expr/views.hpp>
-#include <sla/grad/cat.hpp>
-#include <sla/grad/check.hpp>
-#include <sla/grad/gradient.hpp>
-#include <sla/grad/jvp.hpp>
-#include <sla/grad/slice.hpp>
+#include <sla/expr/sparse/views.hpp>
+#include <sla/grad/operation/traced_cat.hpp>
+#include <sla/grad/call/check_gradient.hpp>
+#include <sla/grad/call/gradient.hpp>
+#include <sla/grad/call/jvp.hpp>
+#include <sla/grad/operation/traced_slice.hpp>
 
 #include "catch.hpp"
 #include "suites/gradient.hpp"

@@ -7,9 +7,9 @@
 #include <sla/solve/krylov/fgmres.hpp>
 #include <sla/solve/krylov/gmres.hpp>
 #include <sla/solve/krylov/minres.hpp>
-#include <sla/solve/precond/amg.hpp>
+#include <sla/solve/precond/amg/amg.hpp>
 #include <sla/solve/precond/ilu0.hpp>
-#include <sla/solve/precond/inner.hpp>
+#include <sla/solve/precond/composed/inner.hpp>
 #include <sla/solve/precond/jacobi.hpp>
 #include <sla/solve/precond/row_norms.hpp>
 #include <sla/tensor.hpp>

@@ -3,15 +3,15 @@
 // blocks and complex numbers; the same by forward mode; the Taylor remainder of a composition.
 #include <limits>
 
-#include <sla/grad/apply.hpp>
-#include <sla/grad/entries.hpp>
-#include <sla/grad/gradient.hpp>
-#include <sla/grad/jvp.hpp>
-#include <sla/grad/slice.hpp>
-#include <sla/grad/sparse.hpp>
-#include <sla/solve/ordering.hpp>
-#include <sla/tensor/borrow.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/grad/operation/traced_apply.hpp>
+#include <sla/grad/operation/traced_entries.hpp>
+#include <sla/grad/call/gradient.hpp>
+#include <sla/grad/call/jvp.hpp>
+#include <sla/grad/operation/traced_slice.hpp>
+#include <sla/grad/operation/traced_sparse.hpp>
+#include <sla/solve/direct/fill_ordering.hpp>
+#include <sla/tensor/build/borrow.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
 #include "suites/dual.hpp"

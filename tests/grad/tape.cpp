@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the tape owns and counts: locals of the differentiated function are gone before the sweep, an operand that comes
 // again is copied once, entries are released as they are pulled back.
-#include <sla/grad/gradient.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/grad/call/gradient.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
 

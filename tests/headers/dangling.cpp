@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: temporary implicitly bound to local reference will be destroyed
-#include <sla/tensor/problems.hpp>
-#include <sla/tensor/transpose.hpp>
+#include <sla/tensor/problems/problems.hpp>
+#include <sla/tensor/arrange/transpose.hpp>
 
 int main() {
   auto const A = sla::problems::poisson({4, 4});

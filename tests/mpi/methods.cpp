@@ -2,14 +2,14 @@
 // MINRES, and Schwarz with overlap, on MPI ranks against one rank with as many subdomains: for strips, and for owners without
 // order, of which one rank may have no rows.
 #include <sla/adapter/mpi.hpp>
-#include <sla/dist/distribute.hpp>
-#include <sla/dist/schwarz.hpp>
+#include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/solve/schwarz_on_ranks.hpp>
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/krylov/gmres.hpp>
 #include <sla/solve/krylov/minres.hpp>
 #include <sla/solve/precond/ilu0.hpp>
 #include <sla/solve/precond/row_norms.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "expect.hpp"
 #include "suites/partition.hpp"

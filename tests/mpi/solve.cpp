@@ -4,7 +4,7 @@
 
 #include <sla/adapter/mpi.hpp>
 #include <sla/dist.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "suites/partition.hpp"
 

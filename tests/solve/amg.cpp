@@ -14,9 +14,9 @@
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/krylov/gmres.hpp>
 #include <sla/solve/krylov/minres.hpp>
-#include <sla/solve/precond/amg.hpp>
-#include <sla/tensor/diagonal.hpp>
-#include <sla/tensor/matrix_market.hpp>
+#include <sla/solve/precond/amg/amg.hpp>
+#include <sla/tensor/algebra/diagonal.hpp>
+#include <sla/tensor/files/matrix_market.hpp>
 
 using suite::tells, suite::words;
 using sla::dyn, sla::index_t, sla::amg;

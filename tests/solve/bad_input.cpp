@@ -5,14 +5,14 @@
 #include <limits>
 #include <vector>
 
-#include <sla/solve/choose.hpp>
+#include <sla/solve/linear/choose.hpp>
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/krylov/fgmres.hpp>
-#include <sla/solve/linear.hpp>
+#include <sla/solve/linear/linear.hpp>
 #include <sla/solve/precond/ilu0.hpp>
-#include <sla/solve/precond/inner.hpp>
+#include <sla/solve/precond/composed/inner.hpp>
 #include <sla/solve/precond/jacobi.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 using Catch::Matchers::ContainsSubstring;
 using sla::dyn;

@@ -7,7 +7,7 @@
 #include "suites/messages.hpp"
 
 #include <sla/solve/krylov/cg.hpp>
-#include <sla/solve/precond/chebyshev.hpp>
+#include <sla/solve/precond/composed/chebyshev.hpp>
 
 using suite::tells, suite::words;
 using sla::dyn, sla::index_t;

@@ -12,12 +12,12 @@
 #include "data.hpp"
 #include "suites/memory_limit.hpp"
 
-#include <sla/solve/choose.hpp>
-#include <sla/solve/linear.hpp>
+#include <sla/solve/linear/choose.hpp>
+#include <sla/solve/linear/linear.hpp>
 #include <sla/solve/precond/ic0.hpp>
-#include <sla/tensor/matrix_market.hpp>
-#include <sla/tensor/problems.hpp>
-#include <sla/tensor/random_problems.hpp>
+#include <sla/tensor/files/matrix_market.hpp>
+#include <sla/tensor/problems/problems.hpp>
+#include <sla/tensor/problems/random_problems.hpp>
 
 using Catch::Matchers::ContainsSubstring;
 

@@ -5,9 +5,9 @@
 
 #include "data.hpp"
 
-#include <sla/solve/choose.hpp>
-#include <sla/solve/linear.hpp>
-#include <sla/tensor/matrix_market.hpp>
+#include <sla/solve/linear/choose.hpp>
+#include <sla/solve/linear/linear.hpp>
+#include <sla/tensor/files/matrix_market.hpp>
 
 TEST_CASE("the automatic choice solves complex matrices to 1e-8") {
   using T = std::complex<double>;

@@ -7,11 +7,11 @@
 
 #include <Eigen/Dense>
 
-#include <sla/solve/condition.hpp>
+#include <sla/solve/linear/condition.hpp>
 #include <sla/solve/krylov/gmres.hpp>
 #include <sla/solve/precond/ilu0.hpp>
-#include <sla/tensor/matrix_market.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/files/matrix_market.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "data.hpp"
 #include "suites/dense.hpp"

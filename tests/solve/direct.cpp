@@ -11,7 +11,7 @@
 #include "suites/krylov.hpp"
 #include "suites/memory_limit.hpp"
 
-#include <sla/tensor/matrix_market.hpp>
+#include <sla/tensor/files/matrix_market.hpp>
 
 using Catch::Matchers::ContainsSubstring;
 using sla::dyn;

@@ -6,11 +6,11 @@
 #include <Eigen/Dense>
 
 #include <sla/adapter/eigen.hpp>
-#include <sla/expr/norms.hpp>
-#include <sla/solve/direct.hpp>
-#include <sla/solve/eliminate.hpp>
-#include <sla/tensor/problems.hpp>
-#include <sla/tensor/properties.hpp>
+#include <sla/expr/sparse/norms.hpp>
+#include <sla/solve/direct/direct.hpp>
+#include <sla/solve/direct/eliminate.hpp>
+#include <sla/tensor/problems/problems.hpp>
+#include <sla/tensor/structure/properties.hpp>
 
 #include "catch.hpp"
 

@@ -12,7 +12,7 @@
 #include <sla/solve/precond/iluk.hpp>
 #include <sla/solve/precond/ilut.hpp>
 #include <sla/solve/precond/ssor.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "suites/dense.hpp"
 

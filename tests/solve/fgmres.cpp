@@ -3,9 +3,9 @@
 #include <sla/solve/krylov/fgmres.hpp>
 #include <sla/solve/krylov/gmres.hpp>
 #include <sla/solve/precond/ilu0.hpp>
-#include <sla/solve/precond/inner.hpp>
+#include <sla/solve/precond/composed/inner.hpp>
 #include <sla/solve/precond/jacobi.hpp>
-#include <sla/solve/precond/schwarz.hpp>
+#include <sla/solve/precond/composed/schwarz.hpp>
 
 #include "suites/krylov.hpp"
 

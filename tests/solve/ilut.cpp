@@ -5,18 +5,18 @@
 
 #include <complex>
 
-#include <sla/solve/choose.hpp>
+#include <sla/solve/linear/choose.hpp>
 #include <sla/solve/krylov/bicgstab.hpp>
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/krylov/gmres.hpp>
-#include <sla/solve/linear.hpp>
-#include <sla/solve/list.hpp>
+#include <sla/solve/linear/linear.hpp>
+#include <sla/solve/linear/linear_list.hpp>
 #include <sla/solve/precond/ilu0.hpp>
 #include <sla/solve/precond/iluk.hpp>
 #include <sla/solve/precond/ilut.hpp>
-#include <sla/solve/precond/schwarz.hpp>
-#include <sla/tensor/matrix_market.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/solve/precond/composed/schwarz.hpp>
+#include <sla/tensor/files/matrix_market.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "data.hpp"
 #include "suites/dense.hpp"

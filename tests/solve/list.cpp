@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Lists of systems of different sizes: packed and back, multiplied, and solved together as each would be by itself.
 #include <sla/exec/deferred.hpp>
-#include <sla/solve/choose.hpp>
+#include <sla/solve/linear/choose.hpp>
 #include <sla/solve/krylov/cg.hpp>
-#include <sla/solve/list.hpp>
+#include <sla/solve/linear/linear_list.hpp>
 #include <sla/solve/precond/jacobi.hpp>
-#include <sla/tensor/components.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/structure/components.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
 

@@ -2,11 +2,11 @@
 // Lists of complex systems in blocks with several right-hand sides, by a method that keeps many vectors: an item per system and
 // right-hand side.
 #include <sla/exec/deferred.hpp>
-#include <sla/solve/choose.hpp>
+#include <sla/solve/linear/choose.hpp>
 #include <sla/solve/krylov/gmres.hpp>
-#include <sla/solve/list.hpp>
+#include <sla/solve/linear/linear_list.hpp>
 #include <sla/solve/precond/ilu0.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
 

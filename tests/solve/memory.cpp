@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The memory of a CG solve, operands included: bytes per unknown have a bound.
-#include <sla/solve/choose.hpp>
+#include <sla/solve/linear/choose.hpp>
 #include <sla/solve/krylov/cg.hpp>
-#include <sla/solve/linear.hpp>
+#include <sla/solve/linear/linear.hpp>
 #include <sla/solve/precond/jacobi.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
 

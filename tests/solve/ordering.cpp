@@ -3,15 +3,15 @@
 #include <numeric>
 
 #include <sla/adapter/eigen.hpp>
-#include <sla/expr/norms.hpp>
-#include <sla/solve/direct.hpp>
-#include <sla/solve/ordering.hpp>
-#include <sla/tensor/block.hpp>
-#include <sla/tensor/cat.hpp>
-#include <sla/tensor/kron.hpp>
-#include <sla/tensor/masked.hpp>
-#include <sla/tensor/problems.hpp>
-#include <sla/tensor/properties.hpp>
+#include <sla/expr/sparse/norms.hpp>
+#include <sla/solve/direct/direct.hpp>
+#include <sla/solve/direct/fill_ordering.hpp>
+#include <sla/tensor/build/block.hpp>
+#include <sla/tensor/arrange/cat.hpp>
+#include <sla/tensor/algebra/kron.hpp>
+#include <sla/tensor/algebra/masked.hpp>
+#include <sla/tensor/problems/problems.hpp>
+#include <sla/tensor/structure/properties.hpp>
 
 #include "catch.hpp"
 #include "tensor/oracle.hpp"

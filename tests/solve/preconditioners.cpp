@@ -5,11 +5,11 @@
 #include <complex>
 
 #include <sla/exec/evaluate.hpp>
-#include <sla/expr/product.hpp>
+#include <sla/expr/sparse/product.hpp>
 #include <sla/solve/precond/ilu0.hpp>
 #include <sla/solve/precond/jacobi.hpp>
-#include <sla/tensor/block.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/build/block.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "suites/chain.hpp"
 #include "suites/dense.hpp"

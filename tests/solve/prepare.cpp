@@ -6,12 +6,12 @@
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/krylov/gmres.hpp>
 #include <sla/solve/precond/block_jacobi.hpp>
-#include <sla/solve/precond/chebyshev.hpp>
+#include <sla/solve/precond/composed/chebyshev.hpp>
 #include <sla/solve/precond/ilu0.hpp>
 #include <sla/solve/precond/ilut.hpp>
-#include <sla/solve/precond/inner.hpp>
+#include <sla/solve/precond/composed/inner.hpp>
 #include <sla/solve/precond/jacobi.hpp>
-#include <sla/solve/precond/schwarz.hpp>
+#include <sla/solve/precond/composed/schwarz.hpp>
 
 using sla::index_t;
 using complex_t = std::complex<double>;

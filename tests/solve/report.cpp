@@ -5,18 +5,18 @@
 #include <sstream>
 
 #include <sla/exec/deferred.hpp>
-#include <sla/solve/choose.hpp>
-#include <sla/solve/describe.hpp>
+#include <sla/solve/linear/choose.hpp>
+#include <sla/solve/linear/describe.hpp>
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/krylov/gmres.hpp>
 #include <sla/solve/krylov/minres.hpp>
-#include <sla/solve/linear.hpp>
+#include <sla/solve/linear/linear.hpp>
 #include <sla/solve/precond/jacobi.hpp>
-#include <sla/solve/progress.hpp>
-#include <sla/solve/precond/chebyshev.hpp>
+#include <sla/solve/driver/progress.hpp>
+#include <sla/solve/precond/composed/chebyshev.hpp>
 #include <sla/solve/precond/ic0.hpp>
-#include <sla/tensor/print.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/files/print.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 using Catch::Matchers::ContainsSubstring;
 using sla::index_t;

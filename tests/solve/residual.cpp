@@ -6,8 +6,8 @@
 
 #include <sla/exec/deferred.hpp>
 #include <sla/solve.hpp>
-#include <sla/tensor/problems.hpp>
-#include <sla/tensor/random_problems.hpp>
+#include <sla/tensor/problems/problems.hpp>
+#include <sla/tensor/problems/random_problems.hpp>
 
 #include "catch.hpp"
 

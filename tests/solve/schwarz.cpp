@@ -8,7 +8,7 @@
 
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/precond/ilu0.hpp>
-#include <sla/solve/precond/schwarz.hpp>
+#include <sla/solve/precond/composed/schwarz.hpp>
 
 using suite::tells, suite::words;
 using suite::chain;

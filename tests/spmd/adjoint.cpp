@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include <sla/spmd/sim/step.hpp>
-#include <sla/spmd/sim/value.hpp>
+#include <sla/spmd/check/sim/axis_step.hpp>
+#include <sla/spmd/check/sim/value.hpp>
 
 #include "catch.hpp"
 #include "placed.hpp"

@@ -4,8 +4,8 @@
 #include <set>
 #include <vector>
 
-#include <sla/spmd/axis_layout.hpp>
-#include <sla/spmd/axis_names.hpp>
+#include <sla/spmd/mesh/axis_layout.hpp>
+#include <sla/spmd/mesh/axis_names.hpp>
 
 #include "catch.hpp"
 

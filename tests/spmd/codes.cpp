@@ -7,8 +7,8 @@
 
 #include <sla/core/op.hpp>
 #include <sla/spmd.hpp>
-#include <sla/spmd/strategies.hpp>
-#include <sla/tensor/dense.hpp>
+#include <sla/spmd/rule/tables.hpp>
+#include <sla/tensor/storage/dense.hpp>
 
 #include "catch.hpp"
 #include "placed.hpp"

@@ -3,8 +3,8 @@
 // them decide calls on types.
 #include <sla/core/op.hpp>
 #include <sla/spmd.hpp>
-#include <sla/spmd/out_partial.hpp>
-#include <sla/spmd/strategies.hpp>
+#include <sla/spmd/rule/out_partial.hpp>
+#include <sla/spmd/rule/tables.hpp>
 
 #include "catch.hpp"
 

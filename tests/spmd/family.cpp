@@ -4,7 +4,7 @@
 #include <sstream>
 #include <vector>
 
-#include <sla/spmd/family.hpp>
+#include <sla/spmd/placement/family.hpp>
 
 #include "catch.hpp"
 #include "placed.hpp"

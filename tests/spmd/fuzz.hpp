@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <sla/spmd/check_rule.hpp>
+#include <sla/spmd/check/check_rule.hpp>
 
 #include "catch.hpp"
 #include "placed.hpp"

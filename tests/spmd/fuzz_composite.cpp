@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The placement fuzz, compositions in one kernel, with all their results: normalisation, attention, dense solves and
 // functions of matrices; every combination of placements on small meshes, values and gradients.
-#include <sla/spmd/strategies/composite.hpp>
+#include <sla/spmd/rule/table/composite.hpp>
 
 #include "fuzz.hpp"
 

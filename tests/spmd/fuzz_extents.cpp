@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The placement fuzz, other extents: the operations of the tables with one to three dimensions, every set of dimensions,
 // kept or not, counted from either end, every way to broadcast, reshapes; every combination of placements on one axis.
-#include <sla/spmd/strategies/composite.hpp>
-#include <sla/spmd/strategies/einsum.hpp>
-#include <sla/spmd/strategies/index.hpp>
-#include <sla/spmd/strategies/move.hpp>
-#include <sla/spmd/strategies/pointwise.hpp>
-#include <sla/spmd/strategies/reduce.hpp>
+#include <sla/spmd/rule/table/composite.hpp>
+#include <sla/spmd/rule/table/einsum.hpp>
+#include <sla/spmd/rule/table/index.hpp>
+#include <sla/spmd/rule/table/move.hpp>
+#include <sla/spmd/rule/table/pointwise.hpp>
+#include <sla/spmd/rule/table/folds.hpp>
 
 #include "dense_kernels.hpp"
 

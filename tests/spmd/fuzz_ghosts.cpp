@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Ghosts and contributions to them in dense operations: what keeps the index keeps the halo consistent, what folds the
 // index would count it twice; values and gradients over all placements.
-#include <sla/spmd/strategies/einsum.hpp>
-#include <sla/spmd/strategies/move.hpp>
-#include <sla/spmd/strategies/pointwise.hpp>
-#include <sla/spmd/strategies/reduce.hpp>
+#include <sla/spmd/rule/table/einsum.hpp>
+#include <sla/spmd/rule/table/move.hpp>
+#include <sla/spmd/rule/table/pointwise.hpp>
+#include <sla/spmd/rule/table/folds.hpp>
 
 #include "fuzz.hpp"
 

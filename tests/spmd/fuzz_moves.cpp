@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The placement fuzz, reductions and moves of entries, by pattern and by index: every combination of placements on
 // small meshes, values and gradients.
-#include <sla/spmd/strategies/index.hpp>
-#include <sla/spmd/strategies/move.hpp>
-#include <sla/spmd/strategies/reduce.hpp>
+#include <sla/spmd/rule/table/index.hpp>
+#include <sla/spmd/rule/table/move.hpp>
+#include <sla/spmd/rule/table/folds.hpp>
 
 #include "dense_kernels.hpp"
 

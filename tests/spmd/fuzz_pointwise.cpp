@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The placement fuzz, entry-by-entry operations: every combination of placements on small meshes, values and gradients.
-#include <sla/spmd/strategies/make.hpp>
-#include <sla/spmd/strategies/pointwise.hpp>
+#include <sla/spmd/rule/table/make.hpp>
+#include <sla/spmd/rule/table/pointwise.hpp>
 
 #include "dense_kernels.hpp"
 

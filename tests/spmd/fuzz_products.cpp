@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The placement fuzz, products and contractions: every combination of placements on small meshes, values and gradients;
 // a matrix product has no other right rules than those stated.
-#include <sla/spmd/strategies/einsum.hpp>
+#include <sla/spmd/rule/table/einsum.hpp>
 
 #include "dense_kernels.hpp"
 

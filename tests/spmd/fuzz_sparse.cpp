@@ -2,7 +2,7 @@
 // Sparse rules by exhaustion: all patterns of 3 by 3 entries, dealt out to two ranks by rows, by columns and entry by
 // entry, with the halos that the entries ask for and nothing else; values and gradients. An iterative solve, up to its
 // tolerance.
-#include <sla/spmd/strategies/sparse.hpp>
+#include <sla/spmd/rule/table/sparse_tensors.hpp>
 
 #include "sparse_kernels.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The placement fuzz, sparse operations: every combination of placements on one axis and on two, on one pattern (on
 // one axis with halos that lack entries), with batches, blocks and columns; values and gradients. All patterns are in fuzz_sparse.cpp.
-#include <sla/spmd/strategies/sparse.hpp>
+#include <sla/spmd/rule/table/sparse_tensors.hpp>
 
 #include "sparse_kernels.hpp"
 

@@ -4,8 +4,8 @@
 // these.
 #include <vector>
 
-#include <sla/spmd/rules.hpp>
-#include <sla/spmd/strategies/composite.hpp>
+#include <sla/spmd/rule/rules.hpp>
+#include <sla/spmd/rule/table/composite.hpp>
 
 #include "catch.hpp"
 #include "placed.hpp"

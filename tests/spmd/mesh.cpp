@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
-#include <sla/dist/fake.hpp>
-#include <sla/dist/self.hpp>
-#include <sla/dist/threads.hpp>
-#include <sla/dist/typed.hpp>
-#include <sla/spmd/mesh.hpp>
+#include <sla/dist/engine/fake.hpp>
+#include <sla/dist/engine/self.hpp>
+#include <sla/dist/engine/threads.hpp>
+#include <sla/dist/engine/typed_collectives.hpp>
+#include <sla/spmd/mesh/mesh.hpp>
 
 #include "catch.hpp"
 

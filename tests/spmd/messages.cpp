@@ -6,8 +6,8 @@
 
 #include <sla/core/op.hpp>
 #include <sla/spmd.hpp>
-#include <sla/tensor/dense.hpp>
-#include <sla/tensor/sparse.hpp>
+#include <sla/tensor/storage/dense.hpp>
+#include <sla/tensor/storage/sparse.hpp>
 
 #include "catch.hpp"
 #include "data.hpp"
@@ -123,9 +123,9 @@ static_assert(step_says<step::repartition, Stated<Extents<3>, Shard<0>, Replicat
 static_assert(explain_step_error<step::repartition, Stated<Extents<3>, Shard<0>, Replicate>, "dp", Shard<0, Table<2, 4>>>().empty());
 static_assert(explain_step_error<step::convert, Stated<Extents<dyn>, Replicate, Replicate>, "dp", Shard<0>>().empty()); // nobody knows
 
-/// The literals of spmd/sentences.hpp, adjacent ones joined.
+/// The literals of spmd/refusal/sentences.hpp, adjacent ones joined.
 std::vector<std::string> sentences() {
-  std::ifstream in(data("../../include/sla/spmd/sentences.hpp"));
+  std::ifstream in(data("../../include/sla/spmd/refusal/sentences.hpp"));
   REQUIRE(in);
   std::stringstream whole;
   whole << in.rdbuf();

@@ -2,9 +2,9 @@
 // Local and global axes of a mesh, and its other promises: what may live there, what operations accept, which axes go together.
 #include <concepts>
 
-#include <sla/spmd/modes.hpp>
-#include <sla/spmd/well_typed.hpp>
-#include <sla/tensor/dense.hpp>
+#include <sla/spmd/rule/modes.hpp>
+#include <sla/spmd/rule/well_typed.hpp>
+#include <sla/tensor/storage/dense.hpp>
 
 #include "catch.hpp"
 

@@ -2,13 +2,13 @@
 // Every operation of the recorded tables with shards of one dense tensor: products in index notation, two operands, one
 // operand. What brute force calls wrong is refused, what it calls right is accepted; where it was not computed the
 // model is the measure; a reviewed list says where and why not.
-#include <sla/spmd/rules.hpp>
-#include <sla/spmd/strategies/composite.hpp>
-#include <sla/spmd/strategies/einsum.hpp>
-#include <sla/spmd/strategies/make.hpp>
-#include <sla/spmd/strategies/move.hpp>
-#include <sla/spmd/strategies/pointwise.hpp>
-#include <sla/spmd/strategies/reduce.hpp>
+#include <sla/spmd/rule/rules.hpp>
+#include <sla/spmd/rule/table/composite.hpp>
+#include <sla/spmd/rule/table/einsum.hpp>
+#include <sla/spmd/rule/table/make.hpp>
+#include <sla/spmd/rule/table/move.hpp>
+#include <sla/spmd/rule/table/pointwise.hpp>
+#include <sla/spmd/rule/table/folds.hpp>
 
 #include "oracle.hpp"
 

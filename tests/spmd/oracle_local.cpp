@@ -2,14 +2,14 @@
 // Every operation of the recorded tables without shards: 173 operations, every combination of Replicate, Invariant,
 // Varying and Partial operands. What brute force calls wrong is refused, what it calls right is accepted, except where
 // a reviewed list says why not.
-#include <sla/spmd/rules.hpp>
-#include <sla/spmd/strategies/composite.hpp>
-#include <sla/spmd/strategies/einsum.hpp>
-#include <sla/spmd/strategies/index.hpp>
-#include <sla/spmd/strategies/make.hpp>
-#include <sla/spmd/strategies/move.hpp>
-#include <sla/spmd/strategies/pointwise.hpp>
-#include <sla/spmd/strategies/reduce.hpp>
+#include <sla/spmd/rule/rules.hpp>
+#include <sla/spmd/rule/table/composite.hpp>
+#include <sla/spmd/rule/table/einsum.hpp>
+#include <sla/spmd/rule/table/index.hpp>
+#include <sla/spmd/rule/table/make.hpp>
+#include <sla/spmd/rule/table/move.hpp>
+#include <sla/spmd/rule/table/pointwise.hpp>
+#include <sla/spmd/rule/table/folds.hpp>
 
 #include "oracle.hpp"
 

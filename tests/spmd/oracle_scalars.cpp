@@ -2,13 +2,13 @@
 // Literals, typed scalars, factories and changes in place against recorded tables: 2219 + 336 rows. Scalars never
 // receive a gradient. There is no brute force for these; a reviewed list says where the model is wrong or another
 // policy.
-#include <sla/spmd/rules.hpp>
-#include <sla/spmd/strategies/composite.hpp>
-#include <sla/spmd/strategies/make.hpp>
-#include <sla/spmd/strategies/move.hpp>
-#include <sla/spmd/strategies/pointwise.hpp>
-#include <sla/spmd/strategies/reduce.hpp>
-#include <sla/spmd/transition.hpp>
+#include <sla/spmd/rule/rules.hpp>
+#include <sla/spmd/rule/table/composite.hpp>
+#include <sla/spmd/rule/table/make.hpp>
+#include <sla/spmd/rule/table/move.hpp>
+#include <sla/spmd/rule/table/pointwise.hpp>
+#include <sla/spmd/rule/table/folds.hpp>
+#include <sla/spmd/step/transition.hpp>
 
 #include "oracle.hpp"
 

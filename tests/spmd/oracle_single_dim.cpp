@@ -2,15 +2,15 @@
 // The strategies against brute force on 159 operations of given extents: every combination of Replicate, shards and
 // pending reductions is accepted exactly where some results are right, and then with such results; a reviewed list has
 // the combinations that are right and refused.
-#include <sla/spmd/expand.hpp>
-#include <sla/spmd/rules.hpp>
-#include <sla/spmd/strategies/composite.hpp>
-#include <sla/spmd/strategies/einsum.hpp>
-#include <sla/spmd/strategies/index.hpp>
-#include <sla/spmd/strategies/make.hpp>
-#include <sla/spmd/strategies/move.hpp>
-#include <sla/spmd/strategies/pointwise.hpp>
-#include <sla/spmd/strategies/reduce.hpp>
+#include <sla/spmd/rule/expand.hpp>
+#include <sla/spmd/rule/rules.hpp>
+#include <sla/spmd/rule/table/composite.hpp>
+#include <sla/spmd/rule/table/einsum.hpp>
+#include <sla/spmd/rule/table/index.hpp>
+#include <sla/spmd/rule/table/make.hpp>
+#include <sla/spmd/rule/table/move.hpp>
+#include <sla/spmd/rule/table/pointwise.hpp>
+#include <sla/spmd/rule/table/folds.hpp>
 
 #include "oracle.hpp"
 

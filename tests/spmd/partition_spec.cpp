@@ -2,8 +2,8 @@
 // Specifications by dimension and by axis, what they become, how they are read back, what is refused, and what may be assumed.
 #include <concepts>
 
-#include <sla/spmd/named.hpp>
-#include <sla/tensor/dense.hpp>
+#include <sla/spmd/placement/named.hpp>
+#include <sla/tensor/storage/dense.hpp>
 
 #include "catch.hpp"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <sla/spmd/rules.hpp>
-#include <sla/spmd/transition.hpp>
+#include <sla/spmd/rule/rules.hpp>
+#include <sla/spmd/step/transition.hpp>
 
 #include "data.hpp"
 

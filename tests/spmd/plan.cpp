@@ -4,7 +4,7 @@
 
 #include "catch.hpp"
 
-#include <sla/spmd/plan/explain.hpp>
+#include <sla/spmd/plan/explain_plan.hpp>
 
 using namespace sla;
 using namespace sla::plans;

@@ -4,8 +4,8 @@
 #include "catch.hpp"
 
 #include <sla/spmd/plan/plan_set.hpp>
-#include <sla/spmd/strategies/einsum.hpp>
-#include <sla/spmd/strategies/move.hpp>
+#include <sla/spmd/rule/table/einsum.hpp>
+#include <sla/spmd/rule/table/move.hpp>
 
 namespace test_plan_call {
 namespace {

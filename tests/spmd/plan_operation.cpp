@@ -7,8 +7,8 @@
 #include "catch.hpp"
 
 #include <sla/spmd/plan/operation.hpp>
-#include <sla/spmd/strategies/einsum.hpp>
-#include <sla/spmd/strategies/pointwise.hpp>
+#include <sla/spmd/rule/table/einsum.hpp>
+#include <sla/spmd/rule/table/pointwise.hpp>
 
 using namespace sla;
 using namespace sla::plans;

@@ -7,8 +7,8 @@
 
 #include "catch.hpp"
 
-#include <sla/spmd/plan/explain.hpp>
-#include <sla/spmd/strategies/einsum.hpp>
+#include <sla/spmd/plan/explain_plan.hpp>
+#include <sla/spmd/rule/table/einsum.hpp>
 
 namespace test_plan_set {
 

@@ -6,9 +6,9 @@
 
 #include <sla/spmd/plan/operation.hpp>
 #include <sla/spmd/plan/route.hpp>
-#include <sla/spmd/sim/mesh_step.hpp>
-#include <sla/spmd/strategies/einsum.hpp>
-#include <sla/spmd/strategies/pointwise.hpp>
+#include <sla/spmd/check/sim/mesh_step.hpp>
+#include <sla/spmd/rule/table/einsum.hpp>
+#include <sla/spmd/rule/table/pointwise.hpp>
 
 #include "catch.hpp"
 

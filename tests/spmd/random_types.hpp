@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <utility>
 
-#include <sla/spmd/rules.hpp>
-#include <sla/spmd/well_typed.hpp>
+#include <sla/spmd/rule/rules.hpp>
+#include <sla/spmd/rule/well_typed.hpp>
 
 #include "catch.hpp"
 

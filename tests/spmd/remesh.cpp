@@ -4,9 +4,9 @@
 #include <random>
 #include <vector>
 
-#include <sla/spmd/mesh_hint.hpp>
-#include <sla/spmd/operand.hpp>
-#include <sla/spmd/remesh.hpp>
+#include <sla/spmd/refusal/mesh_hint.hpp>
+#include <sla/spmd/placement/operand.hpp>
+#include <sla/spmd/step/remesh.hpp>
 
 #include "catch.hpp"
 

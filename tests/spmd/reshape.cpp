@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <sla/spmd/family.hpp>
-#include <sla/spmd/reshape.hpp>
+#include <sla/spmd/placement/family.hpp>
+#include <sla/spmd/step/reshape_pattern.hpp>
 
 #include "catch.hpp"
 

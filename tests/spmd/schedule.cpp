@@ -2,7 +2,7 @@
 // Schedules of generic functions, known before anything runs: which steps, how much they send, and how gradients go back.
 #include <sla/core/op.hpp>
 #include <sla/spmd.hpp>
-#include <sla/spmd/outline_operators.hpp>
+#include <sla/spmd/schedule/outline_operators.hpp>
 
 #include "catch.hpp"
 

@@ -2,7 +2,7 @@
 // Seeds: the steps that a refusal prints lead, one legal step after the other, to the placements of the gradient.
 #include <vector>
 
-#include <sla/spmd/seed.hpp>
+#include <sla/spmd/refusal/seed.hpp>
 
 #include "catch.hpp"
 #include "placed.hpp"

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <vector>
 
-#include <sla/spmd/sim/dual.hpp>
-#include <sla/spmd/sim/step.hpp>
-#include <sla/spmd/sim/value.hpp>
+#include <sla/spmd/check/sim/derivative.hpp>
+#include <sla/spmd/check/sim/axis_step.hpp>
+#include <sla/spmd/check/sim/value.hpp>
 
 #include "catch.hpp"
 #include "placed.hpp"

@@ -4,8 +4,8 @@
 // result placement is right for all of them.
 #include <vector>
 
-#include <sla/spmd/rules.hpp>
-#include <sla/spmd/strategies/sparse.hpp>
+#include <sla/spmd/rule/rules.hpp>
+#include <sla/spmd/rule/table/sparse_tensors.hpp>
 
 #include "catch.hpp"
 #include "placed.hpp"

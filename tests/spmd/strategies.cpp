@@ -4,17 +4,17 @@
 #include <string>
 #include <vector>
 
-#include <sla/spmd/compose.hpp>
-#include <sla/spmd/expand.hpp>
-#include <sla/spmd/rules.hpp>
-#include <sla/spmd/strategies/composite.hpp>
-#include <sla/spmd/strategies/einsum.hpp>
-#include <sla/spmd/strategies/index.hpp>
-#include <sla/spmd/strategies/make.hpp>
-#include <sla/spmd/strategies/move.hpp>
-#include <sla/spmd/strategies/pointwise.hpp>
-#include <sla/spmd/strategies/reduce.hpp>
-#include <sla/spmd/strategies/sparse.hpp>
+#include <sla/spmd/rule/compose.hpp>
+#include <sla/spmd/rule/expand.hpp>
+#include <sla/spmd/rule/rules.hpp>
+#include <sla/spmd/rule/table/composite.hpp>
+#include <sla/spmd/rule/table/einsum.hpp>
+#include <sla/spmd/rule/table/index.hpp>
+#include <sla/spmd/rule/table/make.hpp>
+#include <sla/spmd/rule/table/move.hpp>
+#include <sla/spmd/rule/table/pointwise.hpp>
+#include <sla/spmd/rule/table/folds.hpp>
+#include <sla/spmd/rule/table/sparse_tensors.hpp>
 
 #include "catch.hpp"
 #include "placed.hpp"

@@ -7,8 +7,8 @@
 
 #include <sla/core/op.hpp>
 #include <sla/spmd.hpp>
-#include <sla/tensor/dense.hpp>
-#include <sla/tensor/sparse.hpp>
+#include <sla/tensor/storage/dense.hpp>
+#include <sla/tensor/storage/sparse.hpp>
 
 #include "catch.hpp"
 #include "placed.hpp"

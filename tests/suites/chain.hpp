@@ -3,7 +3,7 @@
 #pragma once
 
 #include <sla/core/scalar.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 namespace suite {
 

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include <sla/dist/communicator.hpp>
-#include <sla/dist/typed.hpp>
+#include <sla/dist/engine/communicator.hpp>
+#include <sla/dist/engine/typed_collectives.hpp>
 
 namespace suite {
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include <sla/tensor/dense.hpp>
-#include <sla/tensor/sparse.hpp>
+#include <sla/tensor/storage/dense.hpp>
+#include <sla/tensor/storage/sparse.hpp>
 
 namespace oracle {
 using sla::index_t;

@@ -3,8 +3,8 @@
 // Taylor remainder of the value along d, whose rate is 2.
 #pragma once
 
-#include <sla/grad/gradient.hpp>
-#include <sla/grad/jvp.hpp>
+#include <sla/grad/call/gradient.hpp>
+#include <sla/grad/call/jvp.hpp>
 
 #include "catch.hpp"
 #include "suites/gradient.hpp"

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <complex>
 
-#include <sla/grad/direction.hpp>
-#include <sla/grad/traced.hpp>
+#include <sla/grad/call/direction.hpp>
+#include <sla/grad/tape/traced.hpp>
 
 namespace gradient {
 

@@ -2,7 +2,7 @@
 // The check of a product's pullbacks: <J v, w> = <v, J^H w> to 1e-12 for both operands, in which the product is linear.
 #pragma once
 
-#include <sla/grad/gradient.hpp>
+#include <sla/grad/call/gradient.hpp>
 
 #include "catch.hpp"
 #include "suites/gradient.hpp"

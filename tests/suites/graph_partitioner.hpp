@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include <sla/dist/distribute.hpp>
+#include <sla/dist/assembly/distribute.hpp>
 #include <sla/dist/partition/quality.hpp>
-#include <sla/dist/product.hpp>
+#include <sla/dist/matrix/matrix_product.hpp>
 
 #include "catch.hpp"
 #include "suites/partition.hpp"

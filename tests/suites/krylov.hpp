@@ -9,10 +9,10 @@
 
 #include <sla/exec/deferred.hpp>
 #include <sla/exec/evaluate.hpp>
-#include <sla/solve/choose.hpp>
-#include <sla/solve/linear.hpp>
-#include <sla/tensor/block.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/solve/linear/choose.hpp>
+#include <sla/solve/linear/linear.hpp>
+#include <sla/tensor/build/block.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "dense.hpp"
 

@@ -3,10 +3,10 @@
 // the whole. Threads and MPI alike; steps on one axis are in suites/steps.hpp.
 #pragma once
 
-#include <sla/dist/flat.hpp>
-#include <sla/dist/grad_pending.hpp>
-#include <sla/dist/product.hpp>
-#include <sla/dist/redistribute.hpp>
+#include <sla/dist/step/flat_steps.hpp>
+#include <sla/dist/step/pending_gradient.hpp>
+#include <sla/dist/matrix/matrix_product.hpp>
+#include <sla/dist/plan/redistribute.hpp>
 
 #include "suites/steps.hpp"
 

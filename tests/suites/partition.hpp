@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <sla/dist/partition/strips.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 namespace suite {
 

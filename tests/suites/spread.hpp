@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include <sla/dist/threads.hpp>
-#include <sla/tensor/build.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/dist/engine/threads.hpp>
+#include <sla/tensor/build/build.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 namespace suite {
 

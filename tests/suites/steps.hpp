@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include <sla/dist/distribute.hpp>
-#include <sla/dist/grad_steps.hpp>
-#include <sla/dist/halos.hpp>
+#include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/step/steps_gradient.hpp>
+#include <sla/dist/step/halo_steps.hpp>
 
 #include "suites/communicator.hpp"
 #include "suites/partition.hpp"

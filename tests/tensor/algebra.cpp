@@ -9,9 +9,9 @@
 
 #include <sla/adapter/eigen.hpp>
 #include <sla/exec/evaluate.hpp>
-#include <sla/expr/norms.hpp>
-#include <sla/tensor/kron.hpp>
-#include <sla/tensor/slice.hpp>
+#include <sla/expr/sparse/norms.hpp>
+#include <sla/tensor/algebra/kron.hpp>
+#include <sla/tensor/arrange/slice.hpp>
 
 namespace test_algebra {
 

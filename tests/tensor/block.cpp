@@ -3,7 +3,7 @@
 #include "catch.hpp"
 #include "oracle.hpp"
 
-#include <sla/tensor/block.hpp>
+#include <sla/tensor/build/block.hpp>
 
 namespace test_block {
 

@@ -5,7 +5,7 @@
 
 #include <complex>
 
-#include <sla/tensor/borrow.hpp>
+#include <sla/tensor/build/borrow.hpp>
 
 namespace test_borrow {
 

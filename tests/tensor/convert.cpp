@@ -5,10 +5,10 @@
 
 #include <complex>
 
-#include <sla/tensor/block.hpp>
-#include <sla/tensor/borrow.hpp>
-#include <sla/tensor/diagonal.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/build/block.hpp>
+#include <sla/tensor/build/borrow.hpp>
+#include <sla/tensor/algebra/diagonal.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 namespace test_convert {
 

@@ -8,7 +8,7 @@
 #include <atomic>
 #include <complex>
 
-#include <sla/tensor/block.hpp>
+#include <sla/tensor/build/block.hpp>
 
 namespace test_dense {
 

@@ -14,9 +14,9 @@
 #include <thread>
 #include <vector>
 
-#include <sla/tensor/matrix_market_write.hpp>
-#include <sla/tensor/problems.hpp>
-#include <sla/tensor/spy.hpp>
+#include <sla/tensor/files/matrix_market_write.hpp>
+#include <sla/tensor/problems/problems.hpp>
+#include <sla/tensor/files/spy.hpp>
 
 namespace test_files {
 

@@ -10,8 +10,8 @@
 #include <cstdio>
 #include <sstream>
 
-#include <sla/tensor/matrix_market_write.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/files/matrix_market_write.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 namespace test_matrix_market {
 

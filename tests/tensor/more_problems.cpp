@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <complex>
 
-#include <sla/tensor/block.hpp>
-#include <sla/tensor/components.hpp>
-#include <sla/tensor/properties.hpp>
-#include <sla/tensor/random_problems.hpp>
-#include <sla/tensor/transpose.hpp>
-#include <sla/tensor/wave_problems.hpp>
+#include <sla/tensor/build/block.hpp>
+#include <sla/tensor/structure/components.hpp>
+#include <sla/tensor/structure/properties.hpp>
+#include <sla/tensor/problems/random_problems.hpp>
+#include <sla/tensor/arrange/transpose.hpp>
+#include <sla/tensor/problems/wave_problems.hpp>
 
 namespace test_more_problems {
 

@@ -4,10 +4,10 @@
 #include "oracle.hpp"
 
 #include <sla/exec/evaluate.hpp>
-#include <sla/tensor/convert.hpp>
-#include <sla/tensor/multiply.hpp>
-#include <sla/tensor/sparse_list.hpp>
-#include <sla/tensor/transpose.hpp>
+#include <sla/tensor/build/convert.hpp>
+#include <sla/tensor/algebra/multiply.hpp>
+#include <sla/tensor/arrange/sparse_list.hpp>
+#include <sla/tensor/arrange/transpose.hpp>
 
 namespace test_moved_from {
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <vector>
 
-#include <sla/tensor/build.hpp>
+#include <sla/tensor/build/build.hpp>
 
 struct random_triplets {
   sla::index_t rows, cols;

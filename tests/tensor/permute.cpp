@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Axes in any order: each tensor has at (batch, row, column, block) what the user's array has at the permuted place.
-#include <sla/tensor/permute.hpp>
+#include <sla/tensor/arrange/permute.hpp>
 
 #include <algorithm>
 

@@ -6,8 +6,8 @@
 #include <complex>
 #include <functional>
 
-#include <sla/tensor/block.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/build/block.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 namespace test_problems {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Parts of sparse tensors and tensors of parts, against the same on dense elements; each bad input with its sentence.
-#include <sla/tensor/cat.hpp>
-#include <sla/tensor/slice.hpp>
+#include <sla/tensor/arrange/cat.hpp>
+#include <sla/tensor/arrange/slice.hpp>
 
 #include "catch.hpp"
 #include "tensor/oracle.hpp"

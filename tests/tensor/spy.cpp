@@ -7,12 +7,12 @@
 #include <complex>
 #include <sstream>
 
-#include <sla/tensor/block.hpp>
-#include <sla/tensor/borrow.hpp>
-#include <sla/tensor/print.hpp>
-#include <sla/tensor/problems.hpp>
-#include <sla/tensor/slice.hpp>
-#include <sla/tensor/spy.hpp>
+#include <sla/tensor/build/block.hpp>
+#include <sla/tensor/build/borrow.hpp>
+#include <sla/tensor/files/print.hpp>
+#include <sla/tensor/problems/problems.hpp>
+#include <sla/tensor/arrange/slice.hpp>
+#include <sla/tensor/files/spy.hpp>
 
 namespace test_spy {
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include <sla/tensor/parallel.hpp>
+#include <sla/tensor/storage/parallel.hpp>
 
 #include "catch.hpp"
 

@@ -5,8 +5,8 @@
 
 #include <complex>
 
-#include <sla/tensor/block.hpp>
-#include <sla/tensor/transpose.hpp>
+#include <sla/tensor/build/block.hpp>
+#include <sla/tensor/arrange/transpose.hpp>
 
 namespace test_transpose {
 

@@ -8,9 +8,9 @@
 #endif
 #include <Eigen/SparseCore>
 
-#include <sla/tensor/borrow.hpp>
-#include <sla/tensor/dense.hpp>
-#include <sla/tensor/transpose.hpp>
+#include <sla/tensor/arrange/transpose.hpp>
+#include <sla/tensor/build/borrow.hpp>
+#include <sla/tensor/storage/dense.hpp>
 
 namespace sla {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What solve/factorization.hpp declares, by Eigen: SparseLU, SimplicialLLT, SimplicialLDLT; AMD. The only file that includes Eigen's
-// solvers. Options, batches, blocks and true residuals are in solve/direct.hpp.
+// What solve/seam/factorization.hpp declares, by Eigen: SparseLU, SimplicialLLT, SimplicialLDLT; AMD. The only file that includes Eigen's
+// solvers. Options, batches, blocks and true residuals are in solve/direct/direct.hpp.
 #pragma once
 
 #ifndef EIGEN_CORE_H
@@ -17,7 +17,7 @@
 #include <type_traits>
 #include <vector>
 
-#include <sla/solve/factorization.hpp>
+#include <sla/solve/seam/factorization.hpp>
 
 namespace sla::detail {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Gzipped files through zlib (component `gzip`): streams that any reader or writer of the library takes, and Matrix Market
-// files as `.mtx.gz`. The format itself is in tensor/matrix_market.hpp.
+// files as `.mtx.gz`. The format itself is in tensor/files/matrix_market.hpp.
 #pragma once
 
 #include <zlib.h>
@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include <sla/tensor/matrix_market.hpp>
-#include <sla/tensor/matrix_market_write.hpp>
+#include <sla/tensor/files/matrix_market.hpp>
+#include <sla/tensor/files/matrix_market_write.hpp>
 
 namespace sla {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The engine for many machines, on MPI: `mpi::environment mpi(argc, argv)`, then `mpi.world()` is the world of a mesh.
-// What it is made of is in adapter/mpi/group.hpp, what an engine must do in dist/engine.hpp; its oracle is dist/threads.hpp.
+// What it is made of is in adapter/mpi/group.hpp, what an engine must do in dist/engine/capabilities.hpp; its oracle is dist/engine/threads.hpp.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 #include <sla/adapter/mpi/group.hpp>
 #include <sla/core/error.hpp>
-#include <sla/dist/communicator.hpp>
+#include <sla/dist/engine/communicator.hpp>
 
 namespace sla {
 namespace mpi {

@@ -17,8 +17,8 @@
 
 #include <sla/adapter/safetensors/container.hpp>
 #include <sla/adapter/safetensors/write.hpp>
-#include <sla/tensor/borrow.hpp>
-#include <sla/tensor/files.hpp>
+#include <sla/tensor/build/borrow.hpp>
+#include <sla/tensor/files/files.hpp>
 
 namespace sla {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // bfloat16: the upper half of a float, for what travels between ranks. No tensor holds it and no kernel computes with
-// it; what travels how is in dist/wire.hpp, who asks for it in dist/precision.hpp.
+// it; what travels how is in dist/engine/wire.hpp, who asks for it in dist/step/precision_steps.hpp.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@
 #define SLA_AS_CALLEE
 #endif
 
-// The iterations of the next loop are independent: evaluation has checked the addresses (expr/access.hpp).
+// The iterations of the next loop are independent: evaluation has checked the addresses (expr/dense/access.hpp).
 // clang checks them once more at run time: its pragma warns wherever a loop cannot be vectorised for another reason.
 #if defined(__GNUC__) && !defined(__clang__)
 #define SLA_INDEPENDENT _Pragma("GCC ivdep")

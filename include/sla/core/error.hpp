@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the library throws. Every message names the value, the place and the remedy.
-// Failed solves are in solve/report.hpp, failing ranks in dist/communicator.hpp.
+// Failed solves are in solve/seam/report.hpp, failing ranks in dist/engine/communicator.hpp.
 #pragma once
 
 #include <cstddef>

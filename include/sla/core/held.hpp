@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The part that an object shares with its copies, and has no longer once it was moved from: then it says so.
-// Tensors that were moved from are empty instead (tensor/dense.hpp). What threads share is in core/guarded.hpp.
+// Tensors that were moved from are empty instead (tensor/storage/dense.hpp). What threads share is in core/guarded.hpp.
 #pragma once
 
 #include <memory>

@@ -89,7 +89,7 @@ struct type_at_index<0, First, Rest...> {
 template <class...>
 inline constexpr bool always_false = false;
 
-/// An expression (a node, expr/node.hpp) names itself so; lower floors accept it without knowing more.
+/// An expression (a node, expr/dense/node.hpp) names itself so; lower floors accept it without knowing more.
 template <class E>
 concept Expression = requires { typename std::remove_cvref_t<E>::expression_tag; };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Shapes: `Extents<...>` of dense tensors and `Shape<Batch<...>, M, N, Block<...>>` of sparse ones. Every extent is
-// static or `dyn`. The laws that relate shapes, with their sentences, are in expr/law.hpp.
+// static or `dyn`. The laws that relate shapes, with their sentences, are in expr/dense/law.hpp.
 #pragma once
 
 #include <concepts>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A number in twice the precision of double, with a bound of what rounding may have done to it. Residuals are computed with
-// it (expr/residual.hpp): in the precision of x, rounding alone would decide where b - A x cancels.
+// it (expr/sparse/residual.hpp): in the precision of x, rounding alone would decide where b - A x cancels.
 #pragma once
 
 #include <cmath>

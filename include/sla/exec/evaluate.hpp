@@ -4,12 +4,12 @@
 #pragma once
 
 #include <sla/exec/host.hpp>
-#include <sla/expr/algebra.hpp>
-#include <sla/expr/conditions.hpp>
-#include <sla/expr/elementwise.hpp>
-#include <sla/expr/multi.hpp>
-#include <sla/expr/product.hpp>
-#include <sla/expr/reduce.hpp>
+#include <sla/expr/dense/conditions.hpp>
+#include <sla/expr/dense/elementwise.hpp>
+#include <sla/expr/dense/multi.hpp>
+#include <sla/expr/dense/reduce.hpp>
+#include <sla/expr/sparse/algebra.hpp>
+#include <sla/expr/sparse/product.hpp>
 
 namespace sla {
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <sla/core/pack.hpp>
-#include <sla/expr/statement.hpp>
+#include <sla/expr/dense/statement.hpp>
 
 namespace sla::detail {
 

@@ -8,8 +8,8 @@
 
 #include <sla/exec/backend.hpp>
 #include <sla/exec/fuse.hpp>
-#include <sla/exec/scalar.hpp>
-#include <sla/tensor/dense.hpp>
+#include <sla/exec/space_scalar.hpp>
+#include <sla/tensor/storage/dense.hpp>
 
 namespace sla {
 

@@ -7,7 +7,7 @@
 
 #include <sla/core/pack.hpp>
 #include <sla/exec/plan.hpp>
-#include <sla/tensor/parallel.hpp>
+#include <sla/tensor/storage/parallel.hpp>
 
 namespace sla {
 
@@ -55,7 +55,7 @@ public:
   /// The blocks of one batch item.
   index_t blocks_of(index_t) const { return per_item_; }
 
-  /// One more statement is in the pass, which stays on one thread where it is light work in all (tensor/parallel.hpp).
+  /// One more statement is in the pass, which stays on one thread where it is light work in all (tensor/storage/parallel.hpp).
   void add_statement() { work_ += double(range_.last - range_.first) * double(f_.batch * f_.inner); }
 
   int threads() const { return work_ < light_below ? 1 : int(cuts_.size()) - 1; }

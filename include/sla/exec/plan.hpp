@@ -7,8 +7,8 @@
 #include <array>
 #include <vector>
 
-#include <sla/expr/reduce.hpp>
-#include <sla/expr/statement.hpp>
+#include <sla/expr/dense/reduce.hpp>
+#include <sla/expr/dense/statement.hpp>
 
 namespace sla {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: picks a method for sparse tensors in host memory; here, name one
 #include <sla/adapter/cuda.cuh>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 using namespace sla;
 

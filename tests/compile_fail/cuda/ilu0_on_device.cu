@@ -3,7 +3,7 @@
 #include <sla/adapter/cuda.cuh>
 #include <sla/solve/krylov/gmres.hpp>
 #include <sla/solve/precond/ilu0.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 using namespace sla;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla\[E12\]: an assumption says more about a value
-#include <sla/dist/assume.hpp>
+#include <sla/dist/view/assume.hpp>
 
 using namespace sla;
 using Mesh = mesh<axis<"tp", 4>>;

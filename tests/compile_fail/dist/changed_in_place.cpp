@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla\[E22\]: nothing in place changes a placement
-#include <sla/dist/in_place.hpp>
+#include <sla/dist/value/in_place.hpp>
 
 using namespace sla;
 using Mesh = mesh<axis<"tp", 4>>;

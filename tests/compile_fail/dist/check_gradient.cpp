@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect-error: if distributed, all of them, without halos, and with <sla/dist/grad_check.hpp>
+// expect-error: if distributed, all of them, without halos, and with <sla/dist/grad/check_on_ranks.hpp>
 // alone: it is refused for want of a header that others include.
-#include <sla/dist/distribute.hpp>
-#include <sla/dist/grad.hpp>
-#include <sla/dist/self.hpp>
-#include <sla/grad/check.hpp>
+#include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/grad/value_and_gradient.hpp>
+#include <sla/dist/engine/self.hpp>
+#include <sla/grad/call/check_gradient.hpp>
 
 using namespace sla;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla: no rank has whole rows or columns of this matrix
-#include <sla/dist/matrix.hpp>
+#include <sla/dist/matrix/matrix_functions.hpp>
 
 using namespace sla;
 using Mesh = mesh<axis<"rows">>;

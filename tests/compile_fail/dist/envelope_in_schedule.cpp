@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla: the plan of this redistribution depends on sizes that the types leave open, and so does the schedule
-#include <sla/dist/redistribute.hpp>
+#include <sla/dist/plan/redistribute.hpp>
 
 using namespace sla;
 using Mesh = mesh<axis<"dp", 2>, axis<"tp", 4>>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla\[E16\]
-#include <sla/dist/flat.hpp>
+#include <sla/dist/step/flat_steps.hpp>
 
 using namespace sla;
 using Mesh = mesh<axis<"dp", 2>, axis<"tp", 2>>;

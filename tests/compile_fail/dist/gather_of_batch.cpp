@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: the batch of D is dealt out
-#include <sla/dist/matrix.hpp>
-#include <sla/dist/threads.hpp>
-#include <sla/tensor/problems.hpp>
+#include <sla/dist/matrix/matrix_functions.hpp>
+#include <sla/dist/engine/threads.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 using namespace sla;
 

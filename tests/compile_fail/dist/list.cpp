@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla: distribute\(list, mesh\): the systems of a list are solved without communication: give each rank a list of its own
-#include <sla/dist/distribute.hpp>
+#include <sla/dist/assembly/distribute.hpp>
 
 using namespace sla;
 using Line = mesh<axis<"line">>;

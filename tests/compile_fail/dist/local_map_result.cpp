@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla\[E28\]: local_map: the body's result
-#include <sla/dist/local_map.hpp>
+#include <sla/dist/view/local_map.hpp>
 
 using namespace sla;
 using Mesh = mesh<axis<"tp", 4>>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla\[E15\]: axes that would become others together hold different things
-#include <sla/dist/reinterpret_mesh.hpp>
+#include <sla/dist/view/reinterpret_mesh.hpp>
 
 using namespace sla;
 using Two = mesh<axis<"dp", 2>, axis<"cp", 2>>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla\[E20\]: the backward pass would reduce gradients in a number of fewer than 32 bits
-#include <sla/dist/precision.hpp>
+#include <sla/dist/step/precision_steps.hpp>
 
 using namespace sla;
 using Mesh = mesh<axis<"dp", 2>>;

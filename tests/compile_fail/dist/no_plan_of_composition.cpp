@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla\[E16\]: the rule of this operation is a composition, or knows nothing of ranks: it has no table to plan by
-#include <sla/dist/auto_plan.hpp>
+#include <sla/dist/plan/auto_plan.hpp>
 
 using namespace sla;
 struct row_lengths;

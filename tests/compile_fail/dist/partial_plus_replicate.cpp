@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla\[E03\]: a pending sum \(Partial\) is added to a Replicate
-#include <sla/dist/collectives.hpp>
+#include <sla/dist/step/collectives.hpp>
 
 using namespace sla;
 using Mesh = mesh<axis<"dp", 2>, axis<"tp", 4>>;

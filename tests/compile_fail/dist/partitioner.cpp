@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla: distribute\(A, mesh, partitioner\): a partitioner has a member deal\(pattern view, parts\), strips\{\} is one
-#include <sla/dist/distribute.hpp>
+#include <sla/dist/assembly/distribute.hpp>
 
 using namespace sla;
 using Line = mesh<axis<"line">>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla: pending: wait\(\) takes the value out: write std::move\(p\)\.wait\(\)
-#include <sla/dist/pending.hpp>
+#include <sla/dist/step/pending.hpp>
 
 using namespace sla;
 using Mesh = mesh<axis<"tp", 2>>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla\[E35\]: an operand has no placement
-#include <sla/dist/distribute.hpp>
+#include <sla/dist/assembly/distribute.hpp>
 
 using namespace sla;
 using Mesh = mesh<axis<"tp", 4>>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: a reduction of values that every rank has, on an axis whose ranks share the system
-#include <sla/dist/space.hpp>
+#include <sla/dist/solve/mesh_space.hpp>
 
 using namespace sla;
 using Rows = mesh<axis<"rows">>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla\[E17\]
-#include <sla/dist/custom.hpp>
-#include <sla/spmd/strategies/einsum.hpp>
+#include <sla/dist/grad/custom.hpp>
+#include <sla/spmd/rule/table/einsum.hpp>
 
 using namespace sla;
 struct row_products {

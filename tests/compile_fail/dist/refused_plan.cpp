@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla\[E16\]: no redistribution of these operands makes the call legal, or leads to the placements wanted
-#include <sla/dist/auto_plan.hpp>
-#include <sla/dist/reduce.hpp>
+#include <sla/dist/plan/auto_plan.hpp>
+#include <sla/dist/value/reductions.hpp>
 
 using namespace sla;
 using Mesh = mesh<axis<"dp", 2>, axis<"tp", 4>>;

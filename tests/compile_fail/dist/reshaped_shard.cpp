@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla\[E26\]: the reshape merges a dimension that is dealt out behind others
-#include <sla/dist/reshape.hpp>
+#include <sla/dist/view/reshape.hpp>
 
 using namespace sla;
 using Mesh = mesh<axis<"tp", 4>>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla: rows, columns or entries that one axis deals out lie as found at run time, not as a stated family says
-#include <sla/dist/distribute.hpp>
-#include <sla/dist/product.hpp>
+#include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/matrix/matrix_product.hpp>
 
 using namespace sla;
 using Mesh = mesh<axis<"rows">>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla\[E11\]
-#include <sla/dist/collectives.hpp>
+#include <sla/dist/step/collectives.hpp>
 
 using namespace sla;
 using Mesh = mesh<axis<"tp", 2>>;

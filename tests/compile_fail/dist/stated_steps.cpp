@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla\[E30\].*do not divide the extent
-#include <sla/dist/redistribute.hpp>
+#include <sla/dist/plan/redistribute.hpp>
 
 using namespace sla;
 using Grid = mesh<axis<"tp", 2>>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A Sum and an Avg of what cannot be dealt out, on a mesh that asks for equal bits.
 // expect-error: sla\[E16\]: no steps that leave equal bits on all ranks
-#include <sla/dist/redistribute.hpp>
+#include <sla/dist/plan/redistribute.hpp>
 
 using namespace sla;
 using Grid = mesh<axis<"dp", 2>, axis<"tp", 4>>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla\[E23\]: a branch on what may differ between ranks
-#include <sla/dist/scalars.hpp>
+#include <sla/dist/value/scalars.hpp>
 
 using namespace sla;
 using Mesh = mesh<axis<"tp", 4>>;

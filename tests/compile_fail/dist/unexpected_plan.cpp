@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla: the plan of this call, the first type below, is not the expected one
-#include <sla/dist/auto_plan.hpp>
+#include <sla/dist/plan/auto_plan.hpp>
 
 using namespace sla;
 using Mesh = mesh<axis<"dp", 2>, axis<"tp", 4>>;

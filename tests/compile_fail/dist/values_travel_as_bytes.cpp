@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <sla/dist/self.hpp>
-#include <sla/dist/typed.hpp>
+#include <sla/dist/engine/self.hpp>
+#include <sla/dist/engine/typed_collectives.hpp>
 
 int main() {
   sla::self world;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla\[E33\]: a Varying on a global axis
-#include <sla/dist/tensor.hpp>
+#include <sla/dist/value/distributed.hpp>
 
 using namespace sla;
 using Mesh = mesh<mesh_policy<local_axes<"dp">>, axis<"dp", 2>, axis<"tp", 4>>;

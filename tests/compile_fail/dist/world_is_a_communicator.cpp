@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: a world must model Communicator \(size\(\), rank\(\) and engine\(\)
-#include <sla/dist/self.hpp>
+#include <sla/dist/engine/self.hpp>
 
 #ifdef FIXED
 using engine = sla::self;

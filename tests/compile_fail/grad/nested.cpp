@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A gradient inside of a differentiated function would be of second order.
 // expect-error: second derivatives are not offered
-#include <sla/grad/gradient.hpp>
+#include <sla/grad/call/gradient.hpp>
 
 double slope(sla::vector<double> const& b) {
   auto const inner = [](auto const& x) { return squared_norm(x); };

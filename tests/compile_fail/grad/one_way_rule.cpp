@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A rule that pulls back only would leave forward mode without it.
 // expect-error: a rule serves both modes
-#include <sla/grad/gradient.hpp>
+#include <sla/grad/call/gradient.hpp>
 
 double slope(double at) {
   auto const twice = [](auto const& x) {

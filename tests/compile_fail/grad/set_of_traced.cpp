@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: set\(y, x\) of a traced x: what a statement of fuse writes has no trace
-#include <sla/grad/gradient.hpp>
+#include <sla/grad/call/gradient.hpp>
 
 double twice(sla::vector<double> const& b) {
   auto const f = [](auto const& x) {

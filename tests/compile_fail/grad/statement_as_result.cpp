@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: f returns a statement of fuse, not a number: write squared_norm
-#include <sla/grad/check.hpp>
-#include <sla/grad/gradient.hpp>
+#include <sla/grad/call/check_gradient.hpp>
+#include <sla/grad/call/gradient.hpp>
 
 int main() {
   auto x = sla::random<double>({8}, 1);

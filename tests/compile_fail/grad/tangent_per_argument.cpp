@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // jvp wants one tangent for each argument.
 // expect-error: give one tangent for each argument
-#include <sla/grad/jvp.hpp>
+#include <sla/grad/call/jvp.hpp>
 
 double slope(sla::vector<double> const& x, sla::vector<double> const& d) {
   auto const f = [](auto const& u, auto const& v) { return sum(u * v); };

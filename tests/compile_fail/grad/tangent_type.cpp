@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A tangent is of the type of its argument.
 // expect-error: a tangent is of the type of its argument
-#include <sla/grad/jvp.hpp>
+#include <sla/grad/call/jvp.hpp>
 
 double slope(sla::vector<double> const& x, sla::vector<double> const& d) {
   auto const f = [](auto const& u) { return sum(u * u); };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A traced number in a double would lose its trace.
 // expect-error: a traced value does not convert to a plain one: write .auto., or .auto x = eval\(...\).
-#include <sla/grad/gradient.hpp>
+#include <sla/grad/call/gradient.hpp>
 
 double slope(sla::vector<double> const& b) {
   auto const f = [](auto const& x) {

@@ -3,7 +3,7 @@
 // expect-error: only numbers, tensors and sparse tensors of floating point can be differentiated
 #include <string>
 
-#include <sla/grad/gradient.hpp>
+#include <sla/grad/call/gradient.hpp>
 
 double slope(std::string const& name, double s) {
 #ifdef FIXED

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla\[E23\]: ranks may not branch on a value that differs among them
-#include <sla/spmd/outline_operators.hpp>
+#include <sla/spmd/schedule/outline_operators.hpp>
 
 using namespace sla;
 using Rows = mesh<axis<"rows", 4>>;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: this mesh has no axis of that name
 #include <sla/spmd.hpp>
-#include <sla/tensor/dense.hpp>
-#include <sla/tensor/sparse.hpp>
+#include <sla/tensor/storage/dense.hpp>
+#include <sla/tensor/storage/sparse.hpp>
 
 using namespace sla;
 using Grid = mesh<axis<"dp", 2>, axis<"tp", 4>>;

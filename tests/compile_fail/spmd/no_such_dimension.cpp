@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: the dimensions of this operand are 0 to
 #include <sla/spmd.hpp>
-#include <sla/spmd/strategies.hpp>
+#include <sla/spmd/rule/tables.hpp>
 
 struct column_sums {};
 #ifdef FIXED

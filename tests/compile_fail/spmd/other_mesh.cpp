@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: wrap_operand<1, .*reinterpret_mesh<
 #include <sla/spmd.hpp>
-#include <sla/tensor/dense.hpp>
+#include <sla/tensor/storage/dense.hpp>
 
 using namespace sla;
 using Grid = mesh<axis<"dp", 2>, axis<"tp", 4>>;

@@ -2,8 +2,8 @@
 // expect-error: sla\[E03\]: a pending sum \(Partial\) is added to a Replicate
 // expect-error: wrap_operand<0, .*call::all_reduce<
 #include <sla/spmd.hpp>
-#include <sla/tensor/dense.hpp>
-#include <sla/tensor/sparse.hpp>
+#include <sla/tensor/storage/dense.hpp>
+#include <sla/tensor/storage/sparse.hpp>
 
 using namespace sla;
 using Grid = mesh<axis<"dp", 2>, axis<"tp", 4>>;

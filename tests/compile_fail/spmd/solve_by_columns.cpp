@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla\[E19\]: the vector does not match the partition of the sparse operand.*a solve wants rows
 #include <sla/spmd.hpp>
-#include <sla/tensor/dense.hpp>
-#include <sla/tensor/sparse.hpp>
+#include <sla/tensor/storage/dense.hpp>
+#include <sla/tensor/storage/sparse.hpp>
 
 using namespace sla;
 using Line = mesh<axis<"line">>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: to_blocks<P, Q>\(A\): the rows of A are a multiple of P, its columns of Q
-#include <sla/tensor/block.hpp>
+#include <sla/tensor/build/block.hpp>
 
 int main() {
 #ifdef FIXED

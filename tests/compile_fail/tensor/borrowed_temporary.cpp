@@ -2,7 +2,7 @@
 // expect-error: borrow_csr does not copy: give it arrays that outlive the result, not temporaries
 #include <vector>
 
-#include <sla/tensor/borrow.hpp>
+#include <sla/tensor/build/borrow.hpp>
 
 int main() {
   std::vector<int> row_ptr{0, 1}, col{0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: T is float, double, std::complex<float> or std::complex<double>
-#include <sla/tensor/convert.hpp>
+#include <sla/tensor/build/convert.hpp>
 
 int main() {
   auto const x = sla::ones<double>(3);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: complex values do not become real; take real\(A\), imag\(A\) or abs\(A\)
-#include <sla/tensor/convert.hpp>
+#include <sla/tensor/build/convert.hpp>
 
 int main() {
 #ifdef FIXED

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: indices, counts and flags stay in a std::vector<int>
-#include <sla/tensor/dense.hpp>
+#include <sla/tensor/storage/dense.hpp>
 #include <vector>
 
 int main() {

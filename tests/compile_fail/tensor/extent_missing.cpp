@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: all of them are wanted, static ones too
-#include <sla/tensor/dense.hpp>
+#include <sla/tensor/storage/dense.hpp>
 
 int main() {
 #ifdef FIXED

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include <sla/exec/evaluate.hpp>
-#include <sla/tensor/slice.hpp>
+#include <sla/tensor/arrange/slice.hpp>
 
 int main() {
   auto A = sla::from_triplets<double>(2, 2, {0, 1}, {0, 1}, {1.0, 2.0});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: one value everywhere is full<double, Extents<dyn, dyn>>
-#include <sla/tensor/dense.hpp>
+#include <sla/tensor/storage/dense.hpp>
 
 int main() {
 #ifdef FIXED

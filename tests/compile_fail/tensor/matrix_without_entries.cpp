@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: a sparse tensor is made with its entries: from_triplets<T>
-#include <sla/tensor/build.hpp>
+#include <sla/tensor/build/build.hpp>
 
 int main() {
 #ifdef FIXED

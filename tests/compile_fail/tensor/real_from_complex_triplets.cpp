@@ -3,7 +3,7 @@
 #include <complex>
 #include <vector>
 
-#include <sla/tensor/build.hpp>
+#include <sla/tensor/build/build.hpp>
 
 int main() {
   std::vector<int> at{0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sparse_tensor<T, ...>: T is float, double
-#include <sla/tensor/build.hpp>
+#include <sla/tensor/build/build.hpp>
 
 int main() {
 #ifdef FIXED

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: T is float, double, std::complex<float> or std::complex<double>
-#include <sla/tensor/dense.hpp>
+#include <sla/tensor/storage/dense.hpp>
 
 int main() {
 #ifdef FIXED

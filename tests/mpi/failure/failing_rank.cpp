@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <sla/adapter/mpi.hpp>
-#include <sla/dist/typed.hpp>
+#include <sla/dist/engine/typed_collectives.hpp>
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include <sla/core/error.hpp>
-#include <sla/tensor/memory.hpp>
+#include <sla/tensor/storage/memory.hpp>
 
 namespace sla::detail {
 inline thread_local cudaStream_t device_stream = nullptr;  ///< nullptr: the device's default stream

@@ -10,7 +10,7 @@
 
 #include <sla/adapter/cuda/device.cuh>
 #include <sla/exec/cuda/pass.cuh>
-#include <sla/exec/scalar.hpp>
+#include <sla/exec/space_scalar.hpp>
 
 namespace sla::cuda {
 

@@ -9,9 +9,9 @@
 #include <mutex>
 
 #include <sla/adapter/cuda/device.cuh>
-#include <sla/tensor/convert.hpp>
-#include <sla/tensor/dense.hpp>
-#include <sla/tensor/sparse.hpp>
+#include <sla/tensor/build/convert.hpp>
+#include <sla/tensor/storage/dense.hpp>
+#include <sla/tensor/storage/sparse.hpp>
 
 namespace sla::cuda {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// `solve`, `try_solve` and `prepare` of sparse tensors on the device: the driver and the methods are those of solve/linear.hpp.
+// `solve`, `try_solve` and `prepare` of sparse tensors on the device: the driver and the methods are those of solve/linear/linear.hpp.
 #pragma once
 
 #include <utility>
@@ -9,9 +9,9 @@
 #include <sla/exec/cuda/diagonal.cuh>
 #include <sla/exec/cuda/space.cuh>
 #include <sla/exec/evaluate.hpp>
-#include <sla/expr/values.hpp>
-#include <sla/solve/choose.hpp>
-#include <sla/solve/linear.hpp>
+#include <sla/expr/sparse/values.hpp>
+#include <sla/solve/linear/choose.hpp>
+#include <sla/solve/linear/linear.hpp>
 #include <sla/solve/precond/block_jacobi.hpp>
 #include <sla/solve/precond/jacobi.hpp>
 

@@ -22,7 +22,7 @@
 
 #include <sla/adapter/mpi/failure.hpp>
 #include <sla/core/error.hpp>
-#include <sla/dist/communicator.hpp>
+#include <sla/dist/engine/communicator.hpp>
 
 namespace sla::detail {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include <sla/adapter/safetensors/container.hpp>
-#include <sla/tensor/convert.hpp>
-#include <sla/tensor/files.hpp>
+#include <sla/tensor/build/convert.hpp>
+#include <sla/tensor/files/files.hpp>
 
 namespace sla {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include <sla/dist/partition/strips.hpp>
-#include <sla/tensor/counting.hpp>
-#include <sla/tensor/entries.hpp>
+#include <sla/tensor/build/counting.hpp>
+#include <sla/tensor/build/entries.hpp>
 
 namespace sla {
 

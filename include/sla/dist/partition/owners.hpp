@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Owner maps: which part owns each row of a sparse tensor, as contiguous ranges or as any table, and what a partitioner is.
-// Partitioners stand beside this file and in adapter/; what ranks make of an owner map is in dist/layout.hpp.
+// Partitioners stand beside this file and in adapter/; what ranks make of an owner map is in dist/halo/layout.hpp.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 #include <sla/core/error.hpp>
 #include <sla/core/shape.hpp>
-#include <sla/spmd/family.hpp>
+#include <sla/spmd/placement/family.hpp>
 
 namespace sla {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include <sla/dist/partition/rcb.hpp>
-#include <sla/tensor/files.hpp>
+#include <sla/tensor/files/files.hpp>
 
 namespace sla {
 

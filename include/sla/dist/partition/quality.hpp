@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a partition costs: `partition_quality(A, owners)` before anything is dealt out; printable. The same of an operand that
-// ranks hold is `report_partition(D)` in dist/distribute.hpp, a picture is in dist/partition/picture.hpp.
+// ranks hold is `report_partition(D)` in dist/assembly/distribute.hpp, a picture is in dist/partition/picture.hpp.
 #pragma once
 
 #include <algorithm>

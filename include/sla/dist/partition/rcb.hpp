@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <sla/dist/partition/strips.hpp>
-#include <sla/tensor/dense.hpp>
+#include <sla/tensor/storage/dense.hpp>
 
 namespace sla {
 

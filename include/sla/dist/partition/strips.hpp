@@ -4,7 +4,7 @@
 #pragma once
 
 #include <sla/dist/partition/owners.hpp>
-#include <sla/tensor/cuts.hpp>
+#include <sla/tensor/build/cuts.hpp>
 
 namespace sla {
 

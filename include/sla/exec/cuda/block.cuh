@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include <sla/core/twofold.hpp>
-#include <sla/expr/node.hpp>
+#include <sla/expr/dense/node.hpp>
 
 namespace sla::cuda {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The diagonal of a sparse tensor, and its diagonal blocks, as nodes, so that any backend can evaluate them. On the host
-// tensor/entries.hpp has `diagonal_of(A)`, and solve/precond/block_jacobi.hpp reads the blocks.
+// tensor/build/entries.hpp has `diagonal_of(A)`, and solve/precond/block_jacobi.hpp reads the blocks.
 #pragma once
 
-#include <sla/expr/product.hpp>
+#include <sla/expr/sparse/product.hpp>
 
 namespace sla::cuda {
 

@@ -8,7 +8,7 @@
 
 #include <sla/core/pack.hpp>
 #include <sla/exec/cuda/row_product.cuh>
-#include <sla/expr/multi.hpp>
+#include <sla/expr/dense/multi.hpp>
 
 namespace sla::cuda {
 

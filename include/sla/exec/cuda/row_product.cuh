@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Sparse products as device passes read them: a row by one thread, or by up to a warp of threads where rows are long.
-// `for_device` puts them in place of the products of expr/product.hpp, whose text the host runs.
+// `for_device` puts them in place of the products of expr/sparse/product.hpp, whose text the host runs.
 #pragma once
 
 #include <algorithm>
 #include <concepts>
 
 #include <sla/exec/cuda/block.cuh>
-#include <sla/expr/product.hpp>
-#include <sla/expr/reduce.hpp>
+#include <sla/expr/dense/reduce.hpp>
+#include <sla/expr/sparse/product.hpp>
 
 namespace sla::cuda {
 

@@ -11,9 +11,9 @@
 #include <sla/exec/cuda/launcher.cuh>
 #include <sla/exec/fuse.hpp>
 #include <sla/exec/host.hpp>
-#include <sla/exec/list.hpp>
-#include <sla/exec/scalar.hpp>
-#include <sla/tensor/dense.hpp>
+#include <sla/exec/list_space.hpp>
+#include <sla/exec/space_scalar.hpp>
+#include <sla/tensor/storage/dense.hpp>
 
 namespace sla::cuda {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <sla/solve/stop.hpp>
+#include <sla/solve/seam/stop.hpp>
 
 namespace sla::detail {
 /// The least-squares problem of one cycle after its latest column, per item, kept where scalars of the space are: the rotations so

@@ -3,7 +3,7 @@
 // algorithm 7.7). One text for host, device and ranks.
 #pragma once
 
-#include <sla/solve/stop.hpp>
+#include <sla/solve/seam/stop.hpp>
 
 namespace sla {
 

@@ -3,7 +3,7 @@
 // Methods for Sparse Linear Systems, algorithm 9.1). One text for host, device and ranks.
 #pragma once
 
-#include <sla/solve/stop.hpp>
+#include <sla/solve/seam/stop.hpp>
 
 namespace sla {
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include <sla/solve/stop.hpp>
+#include <sla/solve/seam/stop.hpp>
 
 namespace sla {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include <sla/core/held.hpp>
-#include <sla/expr/product.hpp>
+#include <sla/expr/sparse/product.hpp>
 #include <sla/solve/precond/little.hpp>
-#include <sla/tensor/entries.hpp>
+#include <sla/tensor/build/entries.hpp>
 
 namespace sla {
 

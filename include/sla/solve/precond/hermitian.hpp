@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The check of methods that read one triangle of a Hermitian matrix. What else can be told of a matrix is in
-// tensor/properties.hpp.
+// tensor/structure/properties.hpp.
 #pragma once
 
 #include <algorithm>
 #include <limits>
 #include <type_traits>
 
-#include <sla/tensor/entries.hpp>
-#include <sla/tensor/row_scan.hpp>
+#include <sla/tensor/build/entries.hpp>
+#include <sla/tensor/structure/row_scan.hpp>
 
 namespace sla::detail {
 

@@ -3,7 +3,7 @@
 // left of `*`, has `adjoint()`, and takes new values by `update(A)`.
 #pragma once
 
-#include <sla/expr/node.hpp>
+#include <sla/expr/dense/node.hpp>
 
 namespace sla {
 

@@ -5,8 +5,8 @@
 
 #include <utility>
 
-#include <sla/expr/ops.hpp>
-#include <sla/tensor/entries.hpp>
+#include <sla/expr/dense/ops.hpp>
+#include <sla/tensor/build/entries.hpp>
 
 namespace sla {
 

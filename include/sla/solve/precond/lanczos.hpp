@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include <sla/solve/space.hpp>
+#include <sla/solve/seam/space.hpp>
 
 namespace sla::detail {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include <sla/solve/precond/jacobi.hpp>
-#include <sla/tensor/parallel.hpp>
+#include <sla/tensor/storage/parallel.hpp>
 
 namespace sla {
 

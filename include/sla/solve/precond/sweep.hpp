@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <sla/exec/hoist.hpp>
-#include <sla/tensor/parallel.hpp>
+#include <sla/tensor/storage/parallel.hpp>
 
 namespace sla {
 

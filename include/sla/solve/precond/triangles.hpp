@@ -12,9 +12,9 @@
 #include <sla/core/held.hpp>
 #include <sla/solve/precond/little.hpp>
 #include <sla/solve/precond/sweep.hpp>
-#include <sla/tensor/block.hpp>
-#include <sla/tensor/borrow.hpp>
-#include <sla/tensor/entries.hpp>
+#include <sla/tensor/build/block.hpp>
+#include <sla/tensor/build/borrow.hpp>
+#include <sla/tensor/build/entries.hpp>
 
 namespace sla {
 

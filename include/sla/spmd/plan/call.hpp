@@ -6,10 +6,10 @@
 #include <type_traits>
 #include <utility>
 
-#include <sla/spmd/compose.hpp>
-#include <sla/spmd/plan/steps.hpp>
-#include <sla/spmd/plan/wish.hpp>
-#include <sla/spmd/well_typed.hpp>
+#include <sla/spmd/plan/plan_steps.hpp>
+#include <sla/spmd/plan/target.hpp>
+#include <sla/spmd/rule/compose.hpp>
+#include <sla/spmd/rule/well_typed.hpp>
 
 namespace sla {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include <sla/core/meta.hpp>
-#include <sla/spmd/typing.hpp>
+#include <sla/spmd/placement/placement_values.hpp>
 
 namespace sla::plans {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Plans of one tensor at compile time: the query that two types pose, the steps at a size, and which steps are cheapest
-// from which size on. Plans as types are in spmd/plan/steps.hpp.
+// from which size on. Plans as types are in spmd/plan/plan_steps.hpp.
 #pragma once
 #include <cstdint>
 #include <type_traits>
 
-#include <sla/spmd/operand.hpp>
+#include <sla/spmd/placement/operand.hpp>
 #include <sla/spmd/plan/route.hpp>
-#include <sla/spmd/well_typed.hpp>
+#include <sla/spmd/rule/well_typed.hpp>
 
 namespace sla::plans {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include <sla/core/meta.hpp>
+#include <sla/spmd/placement/placement_values.hpp>
 #include <sla/spmd/plan/cost.hpp>
-#include <sla/spmd/typing.hpp>
 
 namespace sla::plans {
 

@@ -6,8 +6,8 @@
 #include <span>
 
 #include <sla/spmd/plan/route.hpp>
-#include <sla/spmd/rules.hpp>
-#include <sla/spmd/strategy.hpp>
+#include <sla/spmd/rule/rules.hpp>
+#include <sla/spmd/rule/table/strategy.hpp>
 
 namespace sla::plans {
 

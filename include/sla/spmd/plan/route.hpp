@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The way of one tensor from given placements to others, as a problem of search, and its cheapest plan for every size.
-// The search is in spmd/plan/search.hpp; plans as types are in spmd/plan/steps.hpp.
+// The search is in spmd/plan/search.hpp; plans as types are in spmd/plan/plan_steps.hpp.
 #pragma once
 #include <cstdint>
 
-#include <sla/spmd/family.hpp>
-#include <sla/spmd/order.hpp>
+#include <sla/spmd/placement/family.hpp>
+#include <sla/spmd/placement/order.hpp>
+#include <sla/spmd/placement/placement_values.hpp>
 #include <sla/spmd/plan/search.hpp>
-#include <sla/spmd/typing.hpp>
 
 namespace sla::plans {
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include <sla/exec/fuse.hpp>
-#include <sla/expr/ops.hpp>
-#include <sla/expr/product.hpp>
+#include <sla/expr/dense/ops.hpp>
+#include <sla/expr/sparse/product.hpp>
 #include <sla/solve/precond/amg/level.hpp>
 
 namespace sla::detail {

@@ -12,10 +12,10 @@
 #include <sla/core/guarded.hpp>
 #include <sla/solve/precond/amg/coarsest.hpp>
 #include <sla/solve/precond/amg/prolongation.hpp>
-#include <sla/tensor/add.hpp>
-#include <sla/tensor/entries.hpp>
-#include <sla/tensor/multiply.hpp>
-#include <sla/tensor/transpose.hpp>
+#include <sla/tensor/algebra/add.hpp>
+#include <sla/tensor/algebra/multiply.hpp>
+#include <sla/tensor/arrange/transpose.hpp>
+#include <sla/tensor/build/entries.hpp>
 
 namespace sla::detail {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The words of algebraic multigrid: the options `amg{...}` of solve/precond/amg.hpp, and the matrices of its levels.
+// The words of algebraic multigrid: the options `amg{...}` of solve/precond/amg/amg.hpp, and the matrices of its levels.
 #pragma once
 
 #include <cstdint>
 
-#include <sla/tensor/sparse.hpp>
+#include <sla/tensor/storage/sparse.hpp>
 
 namespace sla {
 

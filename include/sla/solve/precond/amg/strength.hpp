@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include <sla/solve/precond/amg/options.hpp>
-#include <sla/tensor/counting.hpp>
-#include <sla/tensor/dense.hpp>
+#include <sla/tensor/build/counting.hpp>
+#include <sla/tensor/storage/dense.hpp>
 
 namespace sla::detail {
 

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Entries on their way to the owners of their rows: what assembly and stored transposes are made of. A rank holds what it
+// sends and what it owns, never the whole. What becomes of delivered rows is in dist/assembly/rows.hpp.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include <sla/dist/assembly/rows.hpp>
+#include <sla/tensor/build/build.hpp>
+
+namespace sla::detail {
+
+/// Where an entry belongs, in global numbers.
+struct entry_place {
+  index_t row, col;
+};
+
+/// Entries row by row: where they belong, and their values [entry][batch][block].
+template <class T>
+struct sparse_terms {
+  std::vector<entry_place> place;
+  std::vector<T> value;
+};
+/// Those of A, placed by place(i, j), in its own numbers unless they are others in the whole.
+template <class T, class S, class F, class Place>
+sparse_terms<T> terms_of(sparse_tensor<T, S, F> const& A, Place const& place) {
+  sparse_terms<T> out;
+  auto const pattern = A.pattern().view();
+  for (index_t i = 0; i < A.rows(); ++i)
+    pattern.for_row(i, [&](index_t s, index_t j) {
+      out.place.push_back(place(i, j));
+      for (index_t b = 0; b < A.batch_count(); ++b) {
+        auto const* from = A.values().data() + b * A.batch_stride() + s * A.block_size;
+        out.value.insert(out.value.end(), from, from + A.block_size);
+      }
+    });
+  return out;
+}
+template <class T, class S, class F>
+sparse_terms<T> terms_of(sparse_tensor<T, S, F> const& A) {
+  return terms_of(A, [](index_t i, index_t j) { return entry_place{i, j}; });
+}
+/// Values [entry][batch][block] as tensors have them, [batch][entry][block].
+template <class T>
+void store_by_item(T const* from, T* to, index_t count, index_t batch, index_t block) {
+  for (index_t k = 0; k < count; ++k)
+    for (index_t b = 0; b < batch; ++b) std::copy_n(from + (k * batch + b) * block, block, to + (b * count + k) * block);
+}
+/// The sum of all ranks' terms, on the union of their patterns, on every rank. Collective.
+template <class F, class T, class S>
+sparse_tensor<T, S, F> all_terms(any_communicator& c, S const& shape, sparse_terms<T> const& mine) {
+  auto const places = all_gather(c, mine.place).values;
+  auto const values = all_gather(c, mine.value).values;
+  std::vector<index_t> row, col;
+  for (entry_place const& p : places) row.push_back(p.row), col.push_back(p.col);
+  std::vector<T> by_item(values.size());
+  store_by_item(values.data(), by_item.data(), index_t(places.size()), shape.batch_count(), S::block_rows * S::block_cols);
+  return from_triplets<T, F>(shape, row, col, by_item);
+}
+
+/// The rows of `cols` columns that this rank owns, made of the entries that all ranks have for them: place(k) says where the k-th of this
+/// rank's `count` belongs, write(k, to) writes its batch x block values. Entries of one place are summed, those of rank 0
+/// first, each rank's in the order given: the bits do not depend on the engine. Collective.
+/// Cost: two all_to_alls with their counts; memory of the entries sent and received.
+template <class T, class Place, class Write>
+rank_rows<T> deliver(any_communicator& c, row_partition const& rows, index_t cols, index_t count, index_t batch,
+                     index_t block, Place const& place, Write const& write) {
+  index_t const size = batch * block;
+  gathered<entry_place> places;
+  gathered<T> arrived;
+  {
+    std::vector<std::size_t> sent(std::size_t(c.size()) + 1, 0);
+    for (index_t k = 0; k < count; ++k) ++sent[std::size_t(rows.owner(place(k).row)) + 1];
+    std::vector<std::size_t> const counts(sent.begin() + 1, sent.end());
+    for (std::size_t r = 1; r < sent.size(); ++r) sent[r] += sent[r - 1];
+    auto const packed = [&](auto& values, index_t each, auto const& put) {
+      values.resize(std::size_t(count * each));
+      auto next = sent;
+      for (index_t k = 0; k < count; ++k) {
+        std::size_t const at = next[std::size_t(rows.owner(place(k).row))]++;
+        put(k, values.data() + at * std::size_t(each));
+      }
+    };
+    {
+      std::vector<entry_place> out;
+      packed(out, 1, [&](index_t k, entry_place* to) { *to = place(k); });
+      places = all_to_all(c, out, counts);
+    }
+    std::vector<T> out;
+    packed(out, size, write);
+    auto each = counts;
+    for (std::size_t& n : each) n *= std::size_t(size);
+    arrived = all_to_all(c, out, each);
+  }
+
+  index_t const n = index_t(places.values.size());
+  std::vector<index_t> row(places.values.size()), col(places.values.size());
+  for (std::size_t k = 0; k < row.size(); ++k) {
+    row[k] = rows.ascending(places.values[k].row);
+    col[k] = places.values[k].col;
+  }
+  places = {};
+  auto const sorted = sort_triplets<index_t, index_t>(rows.count(), cols, n, row.data(), col.data());
+  row = {};
+  auto sums = sum_triplets<T>(sorted, arrived.values.data(), 1, size); // [slot][batch][block]
+  arrived = {};
+
+  auto const& pattern = *sorted.pattern;
+  rank_rows<T> slice;
+  slice.ptr.assign(pattern.row_ptr.begin(), pattern.row_ptr.end());
+  slice.col.assign(pattern.col.begin(), pattern.col.end());
+  slice.batch = batch;
+  slice.block = block;
+  if (batch == 1) {
+    slice.values = std::move(sums);
+  } else {
+    slice.values = buffer<T>(sums.size(), uninitialized);
+    store_by_item(std::as_const(sums).data(), slice.values.data(), pattern.nnz(), batch, block);
+  }
+  return slice;
+}
+
+} // namespace sla::detail

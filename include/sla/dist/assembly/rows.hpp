@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Row parts: from a rank's rows with global columns to its local sparse tensor, the numbering of its rows (interior first) and
+// the halo plan. Where the rows come from: dist/assembly/distribute.hpp cuts a whole matrix, dist/assembly/entries_to_owners.hpp collects entries of all ranks.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <sla/dist/engine/replicated_arguments.hpp>
+#include <sla/dist/halo/halo.hpp>
+#include <sla/dist/value/distributed.hpp>
+#include <sla/tensor/build/convert.hpp>
+
+namespace sla::detail {
+
+/// Local numbers of rows, columns and entries are found at run time, interior ones first; a stated family has its own order.
+template <class P>
+constexpr void require_found() {
+  static_assert(!P::family::stated, "sla: rows, columns or entries that one axis deals out lie as found at run time, not as a stated family says: write SparseShard<0> "
+                                    "or SparseShard<0, Part<\"name\">>, and lay vectors out by D.row_layout() and D.col_layout()");
+}
+
+/// The rows of one rank, in ascending global order, columns global: values [batch][entry][block].
+template <class T>
+struct rank_rows {
+  std::vector<index_t> ptr{0}, col;
+  buffer<T> values;
+  index_t batch = 1, block = 1;
+};
+
+template <class F>
+using local_csr_t = std::conditional_t<is_csr<F>, F, Csr<std::int32_t>>;
+
+/// What the partitioner of rank 0 finds, on every rank: whatever it computes with, they agree. Collective.
+template <class Cut, class View>
+owner_map agreed_owners(any_communicator& c, Cut const& partitioner, View const& view, int parts) {
+  if constexpr (!Partitioner<Cut, View>) {
+    return {};  // the caller's sentence is the only error
+  } else {
+    if (c.size() == 1 || c.engine() == "fake") return partitioner.deal(view, parts);
+    auto const found = together(c, [&] { return c.rank() == 0 ? partitioner.deal(view, parts) : owner_map(); });
+    auto first = found.starts();
+    auto owner = found.contiguous() ? std::vector<int>() : found.table();
+    broadcast(c, first);
+    broadcast(c, owner);
+    return owner.empty() ? owner_map(std::move(first)) : owner_map(std::move(owner), parts);
+  }
+}
+
+/// The rows of a matrix of this pattern, dealt out as `how` says: the layout of something else, or a partitioner. Collective.
+/// Errors: shape_error, in words that begin with the call; those of the partitioner.
+template <class How, class View>
+std::shared_ptr<row_partition const> rows_by(How const& how, char const* call, any_communicator& c, View const& view, int parts, int rank) {
+  if constexpr (is_vector_layout<How>)
+    return how.rows_of(call, view.rows);
+  else
+    return std::make_shared<row_partition const>(agreed_owners(c, how, view, parts), rank);
+}
+
+/// Interior rows first: those that read nothing of other ranks and, where rows and columns are dealt out alike (`asked`), are
+/// read by none. `rows` and `cols` are the partitions in ascending order. Collective.
+template <class T>
+row_partition interior_first(any_communicator& c, rank_rows<T> const& slice, row_partition const& rows, row_partition const& cols,
+                             gathered<index_t> const* asked) {
+  std::vector<char> boundary(slice.ptr.size() - 1, 0);
+  for (std::size_t i = 0; i + 1 < slice.ptr.size(); ++i)
+    for (index_t s = slice.ptr[i]; s < slice.ptr[i + 1]; ++s)
+      if (!cols.owns(slice.col[std::size_t(s)])) boundary[i] = 1;
+  if (asked)
+    for (index_t j : asked->values) boundary[std::size_t(rows.ascending(j))] = 1;
+  std::vector<index_t> order;
+  order.reserve(boundary.size());
+  index_t interior = 0;
+  for (char const wanted : {char(0), char(1)}) {
+    for (std::size_t i = 0; i < boundary.size(); ++i)
+      if (boundary[i] == wanted) order.push_back(rows.global(index_t(i)));
+    if (!wanted) interior = index_t(order.size());
+  }
+  auto const numbering = all_reduce(c, hash_bytes(order.data(), order.size() * sizeof(index_t)));
+  return {rows.owners(), rows.rank(), std::move(order), interior, numbering};
+}
+
+/// The indices of a dimension that this rank uses and does not own, owner after owner.
+inline std::vector<index_t> ghosts_among(std::vector<index_t> const& used, owner_map const& owners, int rank) {
+  std::vector<index_t> ghosts;
+  for (index_t j : used)
+    if (!owners.owns(rank, j)) ghosts.push_back(j);
+  std::sort(ghosts.begin(), ghosts.end(), [&](index_t a, index_t b) { return owners.before(a, b); });
+  ghosts.erase(std::unique(ghosts.begin(), ghosts.end()), ghosts.end());
+  return ghosts;
+}
+/// Local numbers: first the indices that a rank owns, then its ghosts, as `ghosts_among` gives them.
+class ghost_numbers {
+public:
+  ghost_numbers(row_partition const& own, std::vector<index_t> ghosts) : own_(&own), ghosts_(std::move(ghosts)) {}
+  index_t count() const { return own_->count() + index_t(ghosts_.size()); }
+  index_t local(index_t global) const {
+    if (own_->owns(global)) return own_->local(global);
+    auto const before = [&](index_t a, index_t b) { return own_->owners().before(a, b); };
+    return own_->count() + (std::lower_bound(ghosts_.begin(), ghosts_.end(), global, before) - ghosts_.begin());
+  }
+  /// The exchange of these ghosts, where the rows before `interior` read none, and others ask for `asked`. Collective.
+  std::shared_ptr<halo_plan const> plan(any_communicator& c, gathered<index_t> const& asked, index_t interior) const {
+    return std::make_shared<halo_plan const>(c, *own_, ghosts_, asked, interior);
+  }
+  std::shared_ptr<halo_plan const> plan(any_communicator& c) const { return plan(c, ask_owners(c, own_->owners(), ghosts_), own_->count()); }
+
+private:
+  row_partition const* own_;
+  std::vector<index_t> ghosts_;
+};
+
+/// The local tensor and its layout. The rows are dealt out as in `rows` where that is given, else by `owners`; the columns of a
+/// rectangular tensor as in `domain` where that is given, else in equal strips. Collective.
+template <class Sparse, class T, class Mesh>
+std::pair<Sparse, layout_handle<Mesh>> localize(rank_rows<T> const& slice, typename Sparse::shape_type const& global, Mesh const& mesh,
+                                                int axis, fixed_array<index_t, Mesh::rank> extent, owner_map const& owners,
+                                                std::shared_ptr<row_partition const> rows = nullptr,
+                                                std::shared_ptr<row_partition const> domain = nullptr) {
+  any_communicator& c = mesh.communicator(axis);
+  bool const square = global.rows() == global.cols();
+  row_partition const ascending(owners, c.rank());
+  if (!square && !domain) domain = std::make_shared<row_partition const>(owner_map::equal(global.cols(), c.size()), c.rank());
+  owner_map const& of_columns = square ? owners : domain->owners();
+  auto ghosts = ghosts_among(slice.col, of_columns, c.rank());
+  auto const asked = ask_owners(c, of_columns, ghosts);
+
+  if (!rows)
+    rows = std::make_shared<row_partition const>(interior_first(c, slice, ascending, square ? ascending : *domain, square ? &asked : nullptr));
+  if (square) domain = rows;
+  ghost_numbers const columns(*domain, std::move(ghosts));
+
+  using F = typename Sparse::format_type;
+  using Col = typename F::col_type;
+  using Ptr = typename F::ptr_type;
+  index_t const nnz = index_t(slice.col.size());
+  narrowed<Col>(columns.count(), "the number of local columns,", wide_columns);
+  narrowed<Ptr>(nnz, "the number of local entries,", "Csr<std::int32_t, std::int64_t>");
+  buffer<Ptr> ptr(rows->count() + 1, uninitialized);
+  buffer<Col> col(nnz, uninitialized);
+  buffer<index_t> from(nnz, uninitialized);
+  ptr[0] = 0;
+  index_t at = 0, interior = rows->count();
+  std::vector<std::pair<index_t, index_t>> entries;
+  for (index_t i = 0; i < rows->count(); ++i) {
+    auto const row = std::size_t(rows->ascending(rows->global(i)));
+    entries.clear();
+    for (index_t s = slice.ptr[row]; s < slice.ptr[row + 1]; ++s) {
+      entries.push_back({columns.local(slice.col[std::size_t(s)]), s});
+      if (entries.back().first >= domain->count()) interior = (std::min)(interior, i);
+    }
+    std::sort(entries.begin(), entries.end());
+    for (auto const& [j, s] : entries) {
+      col[at] = Col(j);
+      from[at++] = s;
+    }
+    ptr[i + 1] = Ptr(at);
+  }
+  auto values = gathered_blocks<Sparse::block_size>(slice.values.data(), nnz * slice.block, from, slice.batch);
+
+  auto layout = std::make_shared<shared_layout<Mesh>>();
+  layout->mesh = mesh;
+  layout->extent = extent;
+  layout->extent[axis] = global.rows();
+  layout->rows = rows;
+  layout->halo = columns.plan(c, asked, interior);
+  if (!square) {
+    auto columns_of = std::make_shared<shared_layout<Mesh>>();
+    columns_of->mesh = mesh;
+    columns_of->extent = extent;
+    columns_of->extent[axis] = global.cols();
+    columns_of->rows = domain;
+    layout->domain = std::move(columns_of);
+  }
+  using Pattern = typename Sparse::pattern_type;
+  auto pattern = std::make_shared<Pattern const>(Pattern{rows->count(), columns.count(), std::move(ptr), std::move(col)});
+  typename Sparse::shape_type const shape(global.batch(), rows->count(), columns.count());
+  return {Sparse(shape, std::move(pattern), std::move(values)), std::move(layout)};
+}
+
+} // namespace sla::detail

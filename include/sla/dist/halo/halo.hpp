@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Halo plans: which of its rows a rank sends to whom, and which copies of others' rows (ghosts) it receives; the exchange, in
+// two steps so that work can go on in between, and its reverse, which adds into the owners. Products are in dist/halo/row_product.hpp.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <sla/dist/engine/replicated_arguments.hpp>
+#include <sla/dist/engine/typed_collectives.hpp>
+#include <sla/dist/halo/layout.hpp>
+
+namespace sla {
+
+/// A neighbour and a run of a plan's list: entries [first, first + count).
+struct halo_message {
+  int rank;
+  index_t first, count;
+};
+
+/// What the products of one sparse operand exchange. Ghosts are numbered after the rank's own indices, ordered by owner.
+class halo_plan {
+public:
+  /// Collective. `ghosts` are the global indices that this rank reads and does not own, owner after owner, ascending of each;
+  /// `asked` are those that others read of this rank, by rank (`detail::ask_owners`).
+  halo_plan(any_communicator& c, row_partition const& domain, std::vector<index_t> const& ghosts, gathered<index_t> const& asked,
+            index_t interior)
+      : communicator_(&c), own_(domain.count()), interior_(interior), ghosts_(ghosts) {
+    for (std::size_t n = 0; n < ghosts.size();) {
+      int const owner = domain.owner(ghosts[n]);
+      std::size_t end = n;
+      while (end < ghosts.size() && domain.owner(ghosts[end]) == owner) ++end;
+      receives_.push_back({owner, index_t(n), index_t(end - n)});
+      n = end;
+    }
+    index_t at = 0;
+    for (std::size_t r = 0; r < asked.counts.size(); ++r) {
+      if (asked.counts[r]) sends_.push_back({int(r), at, index_t(asked.counts[r])});
+      at += index_t(asked.counts[r]);
+    }
+    for (index_t global : asked.values) sent_.push_back(domain.local(global));
+    auto const of_rank = detail::hash_bytes(ghosts.data(), ghosts.size() * sizeof(index_t), std::uint64_t(c.rank()) + 1);
+    std::uint64_t sums[] = {of_rank, ghosts.size(), receives_.size()};
+    all_reduce(c, std::span<std::uint64_t>(sums));
+    fingerprint_ = domain.fingerprint() ^ sums[0];
+    volume_ = index_t(sums[1]);
+    messages_ = index_t(sums[2]);
+  }
+
+  any_communicator& communicator() const { return *communicator_; }
+  index_t own() const { return own_; }
+  index_t ghosts() const { return index_t(ghosts_.size()); }
+  /// The global index of a local column: the own ones of `domain`, then the ghosts.
+  index_t global(row_partition const& domain, index_t column) const {
+    return column < own_ ? domain.global(column) : ghosts_[std::size_t(column - own_)];
+  }
+  /// The ghosts of all ranks, and the messages in which they come: the same on every rank.
+  index_t volume() const { return volume_; }
+  index_t messages() const { return messages_; }
+  /// The rows before this one read no ghosts.
+  index_t interior() const { return interior_; }
+  std::vector<halo_message> const& sends() const { return sends_; }
+  std::vector<halo_message> const& receives() const { return receives_; }
+  /// Are the ghosts of all ranks those of another plan, in the same places? All ranks have the same answer.
+  bool same_ghosts(halo_plan const& other) const { return fingerprint_ == other.fingerprint_; }
+  /// The local indices that are sent, message after message.
+  std::vector<index_t> const& sent() const { return sent_; }
+
+private:
+  any_communicator* communicator_;
+  index_t own_, interior_, volume_ = 0, messages_ = 0;
+  std::uint64_t fingerprint_ = 0;  // of the domain and of the ghosts of all ranks
+  std::vector<index_t> ghosts_, sent_;
+  std::vector<halo_message> sends_, receives_;
+};
+
+namespace detail {
+/// Tells the owners which of their indices this rank reads, owner after owner; hears which of its own others read.
+inline gathered<index_t> ask_owners(any_communicator& c, owner_map const& owners, std::vector<index_t> const& ghosts) {
+  std::vector<std::size_t> counts(std::size_t(c.size()), 0);
+  for (index_t g : ghosts) ++counts[std::size_t(owners[g])];
+  return all_to_all(c, ghosts, counts);
+}
+
+/// The elements of one row of a vector (*batch, own, inner) in a message: batch after batch.
+struct row_shape {
+  index_t batch, inner;
+  index_t size() const { return batch * inner; }
+};
+
+/// One exchange of a vector's halo under way. Buffers stay with it until it is waited for.
+template <class T>
+class halo_exchange {
+public:
+  /// Packs and sends; x has `own` rows. Ghost g of batch item b is at ghosts()[(g * batch + b) * inner].
+  halo_exchange(halo_plan const& plan, T const* x, row_shape shape)
+      : outgoing_(std::size_t(index_t(plan.sent().size()) * shape.size())), ghosts_(std::size_t(plan.ghosts() * shape.size())) {
+    T* out = outgoing_.data();
+    for (index_t row : plan.sent())
+      for (index_t b = 0; b < shape.batch; ++b) {
+        T const* const from = x + (b * plan.own() + row) * shape.inner;
+        for (index_t w = 0; w < shape.inner; ++w) *out++ = from[w];
+      }
+    under_way_ = start(plan, plan.sends(), outgoing_, plan.receives(), ghosts_, shape);
+  }
+  T const* ghosts() const { return ghosts_.data(); }
+  void wait() { under_way_->wait(); }
+  bool done() { return under_way_->done(); }
+
+  static std::unique_ptr<message_exchange> start(halo_plan const& plan, std::vector<halo_message> const& to, std::vector<T> const& out,
+                                         std::vector<halo_message> const& from, std::vector<T>& in, row_shape shape) {
+    std::vector<outgoing_message> sends;
+    std::vector<incoming_message> receives;
+    auto const at = [&](index_t n) { return std::size_t(n * shape.size()); };
+    for (halo_message const& m : to) sends.push_back(send_to(m.rank, std::span<T const>(out).subspan(at(m.first), at(m.count))));
+    for (halo_message const& m : from) receives.push_back(receive_from(m.rank, std::span<T>(in).subspan(at(m.first), at(m.count))));
+    return plan.communicator().start(sends, receives);
+  }
+
+private:
+  std::vector<T> outgoing_, ghosts_;
+  std::unique_ptr<message_exchange> under_way_;
+};
+
+/// The reverse: contributions to ghosts (laid out as they arrive above) go to their owners.
+template <class T>
+class reverse_exchange {
+public:
+  reverse_exchange(halo_plan const& plan, std::vector<T> ghosts, row_shape shape)
+      : plan_(&plan), shape_(shape), outgoing_(std::move(ghosts)), arrived_(std::size_t(index_t(plan.sent().size()) * shape.size())),
+        under_way_(halo_exchange<T>::start(plan, plan.receives(), outgoing_, plan.sends(), arrived_, shape)) {}
+  bool done() { return under_way_->done(); }
+  /// Waits, and adds them into the owners' rows of y, neighbour by neighbour in rank order.
+  void add_to(T* y) {
+    under_way_->wait();
+    T const* in = arrived_.data();
+    for (index_t row : plan_->sent())
+      for (index_t b = 0; b < shape_.batch; ++b) {
+        T* const to = y + (b * plan_->own() + row) * shape_.inner;
+        for (index_t w = 0; w < shape_.inner; ++w) to[w] += *in++;
+      }
+  }
+
+private:
+  halo_plan const* plan_;
+  row_shape shape_;
+  std::vector<T> outgoing_, arrived_;
+  std::unique_ptr<message_exchange> under_way_;
+};
+template <class T>
+void reverse_halo(halo_plan const& plan, std::vector<T> ghosts, T* y, row_shape shape) {
+  reverse_exchange<T>(plan, std::move(ghosts), shape).add_to(y);
+}
+/// What x (*batch, own + ghosts, inner) has for ghosts, as messages hold it.
+template <class T>
+std::vector<T> packed_ghosts(halo_plan const& plan, T const* x, row_shape shape) {
+  index_t const own = plan.own() * shape.inner, ghosts = plan.ghosts();
+  std::vector<T> out(std::size_t(ghosts * shape.size()));
+  for (index_t b = 0; b < shape.batch; ++b)
+    for (index_t g = 0; g < ghosts; ++g)
+      std::copy_n(x + (b + 1) * own + (b * ghosts + g) * shape.inner, shape.inner, out.data() + (g * shape.batch + b) * shape.inner);
+  return out;
+}
+/// y = the own rows of such an x, with what all ranks have for them added. Collective.
+template <class T>
+void fold_halo(halo_plan const& plan, T const* x, T* y, row_shape shape) {
+  index_t const own = plan.own() * shape.inner, all = own + plan.ghosts() * shape.inner;
+  for (index_t b = 0; b < shape.batch; ++b) std::copy_n(x + b * all, own, y + b * own);
+  reverse_halo(plan, packed_ghosts(plan, x, shape), y, shape);
+}
+} // namespace detail
+
+} // namespace sla

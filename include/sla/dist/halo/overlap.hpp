@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The backend of a rank: a pass with halo products starts their exchanges, runs the interior rows, waits, and runs the boundary
+// rows with the same accumulators. Passes without halo products are those of the host.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include <sla/dist/halo/row_product.hpp>
+#include <sla/exec/backend.hpp>
+
+namespace sla {
+
+namespace detail {
+/// The exchanges of one pass, in the order of its halo products, and how many rows read no ghosts of any.
+struct pending_halos {
+  struct any_exchange {
+    virtual ~any_exchange() = default;
+    virtual void wait() = 0;
+    virtual void const* ghosts() const = 0;
+  };
+  template <class T>
+  struct typed_exchange final : any_exchange {
+    halo_exchange<T> exchange;
+    typed_exchange(halo_plan const& plan, T const* x, row_shape shape) : exchange(plan, x, shape) {}
+    void wait() override { exchange.wait(); }
+    void const* ghosts() const override { return exchange.ghosts(); }
+  };
+  std::vector<std::unique_ptr<any_exchange>> list;
+  index_t interior = -1;
+
+  template <class View, class X>
+  void begin(halo_product<View, X, halo_plan const*> const& y) {
+    using T = typename X::value_type;
+    list.push_back(std::make_unique<typed_exchange<T>>(*y.plan, y.x.data, y.shape()));
+    interior = interior < 0 ? y.plan->interior() : (std::min)(interior, y.plan->interior());
+  }
+};
+
+/// Maps over the statements of a pass, which replace its halo products. This one begins their exchanges, the next has them read
+/// the own part only, the last the ghosts too.
+struct begin_halos {
+  pending_halos* halos;
+  template <class X>
+  X operator()(X const& x) const {
+    (void)x.rebuild(*this);
+    return x;
+  }
+  template <class View, class X>
+  auto operator()(halo_product<View, X, halo_plan const*> const& y) const {
+    halos->begin(y);
+    return y;
+  }
+};
+struct to_interior {
+  template <class X>
+  auto operator()(X const& x) const {
+    return x.rebuild(*this);
+  }
+  template <class View, class X>
+  auto operator()(halo_product<View, X, halo_plan const*> const& y) const {
+    return y.interior();
+  }
+};
+struct to_boundary {
+  pending_halos const* halos;
+  std::size_t* next;  ///< null for statements of other passes
+  template <class X>
+  auto operator()(X const& x) const {
+    return x.rebuild(*this);
+  }
+  template <class View, class X>
+  auto operator()(halo_product<View, X, halo_plan const*> const& y) const {
+    using T = typename X::value_type;
+    return y.boundary(next ? static_cast<T const*>(halos->list[(*next)++]->ghosts()) : nullptr);
+  }
+};
+} // namespace detail
+
+/// The backend of a rank's space.
+struct overlapped {
+  static constexpr bool is_backend = true;
+
+  template <std::size_t Count, class... S, class F>
+  void run(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, F f, bool merged,
+           result_pointers<S...> const& results) const {
+    detail::pending_halos halos;
+    detail::for_statements(plan, pass, statements, [&](auto const& s, auto) { (void)s.rebuild(detail::begin_halos{&halos}); });
+    if (halos.list.empty()) return openmp{}.run(plan, pass, statements, f, merged, results);
+
+    pass_partials<S...> partials;
+    auto const near = detail::with_parts([](auto const&... s) { return detail::packed(s.rebuild(detail::to_interior{})...); }, statements);
+    run_pass(plan, pass, near, f, row_range{0, halos.interior}, threads_in_use(), partials);
+    for (auto& halo : halos.list) halo->wait();
+    std::size_t next = 0, n = 0;
+    auto const all = detail::with_parts(
+        [&](auto const&... s) {
+          auto bound = [&](auto const& one) { return one.rebuild(detail::to_boundary{&halos, plan.pass_of[n++] == pass ? &next : nullptr}); };
+          return detail::pack<decltype(bound(s))...>{{{bound(s)}...}};  // in braces: in this order
+        },
+        statements);
+    run_pass(plan, pass, all, f, row_range{halos.interior, f.rows}, threads_in_use(), partials);
+    detail::for_statements(plan, pass, statements, [&]<std::size_t N>(auto const&, std::integral_constant<std::size_t, N>) {
+      partials.template fold<N>(f, merged, detail::part<N>(results));
+    });
+  }
+};
+
+} // namespace sla

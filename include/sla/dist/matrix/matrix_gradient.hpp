@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Derivatives of what is done with distributed sparse tensors: scaling by rows and columns, eliminated unknowns, stored transposes. Products are
+// in dist/matrix/product_gradient.hpp.
+#pragma once
+
+#include <utility>
+
+#include <sla/dist/matrix/eliminate_on_ranks.hpp>
+#include <sla/dist/matrix/matrix_functions.hpp>
+#include <sla/dist/matrix/product_gradient.hpp>
+#include <sla/dist/matrix/stored_transpose.hpp>
+#include <sla/grad/operation/traced_norms.hpp>
+#include <sla/grad/operation/traced_sparse.hpp>
+
+namespace sla {
+
+namespace detail {
+template <class A, class X>
+concept TracedPartScaling = (TracedRows<A> && (TracedPlaced<X> || DistributedTensor<X>)) || (DistributedSparse<A> && TracedPlaced<X>);
+
+/// This rank's values of diag(d) D, or D diag(d).
+template <bool Rows, class D, class X>
+auto scaled_values(D const& d, X const& x) {
+  auto scaled = scaled_part<Rows>(d, x);
+  return values(std::move(scaled).local());
+}
+/// The sums of conj(a) g over each row, or column, to the cotangent of x: this rank's, or those that a reverse halo adds up.
+template <bool Rows, class D, class G, class X>
+auto scaling_contribution(D const& a, G const& g, X const& x) {
+  using Local = local_of_t<D>;
+  if constexpr (sparse_dim<placements_of_t<D>> == 0 && !Rows) {
+    using Ones = tensor<real_t<typename Local::value_type>, range_extents_t<typename Local::shape_type>>;
+    auto local = with_values(g.local(), conj(values(a.local())) * values(g.local()));
+    typename distributed_with<decltype(local), mesh_of_t<D>, placements_of_t<D>>::type const both(std::move(local), a.handle());
+    auto const one = [&]<class... P>(vector_layout<mesh_of_t<D>, P...> const& layout) {
+      return distributed<Ones, mesh_of_t<D>, P...>(ones<typename Ones::value_type, typename Ones::extents_type>(a.local().range()), layout.handle());
+    }(a.row_layout());
+    return in_dual_placement<X, sparse_axis<placements_of_t<D>>>(eval(transpose(both) * one), layout_of(x));
+  } else {
+    return scale_cotangent<Rows>(a.local(), g.local());
+  }
+}
+
+template <bool Rows, class A, class X>
+auto trace_part_scaling(A const& a, X const& x) {
+  auto const matrix = part_of(a);
+  auto const factor = part_of(x);
+  auto to_A = linear_in(
+      matrix, [factor](auto const&, auto const& g) { return scaled_values<Rows>(g, eval(conj(factor.value()))); },
+      [factor](auto const&, auto const& dA) { return scaled_values<Rows>(dA, factor.value()); });
+  auto to_x = linear_in(
+      factor, [matrix, factor](auto const&, auto const& g) { return scaling_contribution<Rows>(matrix.value(), g, factor.value()); },
+      [matrix](auto const&, auto const& dx) { return scaled_values<Rows>(matrix.value(), dx); });
+  return record(home_of(a, x), scaled_part<Rows>(matrix.value(), factor.value()), std::move(to_A), std::move(to_x));
+}
+
+template <bool Conj, class A>
+auto trace_turned(A const& a) {
+  using D = plain_t<A>;
+  static_assert(sparse_dim<placements_of_t<D>> != 1,
+                "sla: transposed(D), adjointed(D) of a traced D: its columns are dealt out, and what comes back lies by rows; distribute D by rows");
+  auto rule = linear_in(
+      a,
+      [](auto const&, auto const& g) {
+        return adds([back = turned<Conj>(g)](auto& sum) {
+          if (sparse_axis<placements_of_t<D>> >= 0 && !same_pattern(sum.pattern(), back.local().pattern()))
+            throw value_error("the gradient of transposed(D): D stores an entry twice, or its rows in another order than distribute and assemble do");
+          add_sample(sum, 1, back.local());
+        });
+      },
+      [](auto const&, auto const& d) {
+        auto other = turned<Conj>(d);
+        return values(std::move(other).local());
+      });
+  return record(a.home(), turned<Conj>(a.value()), std::move(rule));
+}
+} // namespace detail
+
+/// Gradient: as of plain sparse tensors, in the placements of D and d. Cost: of scale_cols with D dealt out by rows a reverse halo.
+template <class A, class X>
+  requires detail::TracedPartScaling<A, X>
+auto perform(op::scale_rows, A const& a, X const& x) {
+  return detail::trace_part_scaling<true>(a, x);
+}
+template <class A, class X>
+  requires detail::TracedPartScaling<A, X>
+auto perform(op::scale_cols, A const& a, X const& x) {
+  return detail::trace_part_scaling<false>(a, x);
+}
+
+/// `eliminate` of a traced D.
+template <detail::TracedRows A, class B, class Fixed, class V>
+auto perform(op::fixed_unknowns op, A const& a, B const& b, Fixed const& fixed, V const& values) {
+  return perform(op, a.value(), b, fixed, values);
+}
+template <detail::TracedRows A, DistributedTensor Mask>
+auto perform(op::with_identity op, A const& a, Mask const& mask) {
+  auto rule = detail::linear_in(
+      a, [](auto const&, auto const& g) { return detail::sample_of(1, g.local()); },
+      [](auto const&, auto const& d) { return detail::adds([&d](auto& sum) { detail::add_spread(sum, 1, d.local()); }); });
+  return detail::record(a.home(), perform(op, a.value(), mask), std::move(rule));
+}
+
+/// Gradient: the cotangent is transposed back. Law: the rows of D are dealt out, or every rank has D.
+template <detail::TracedRows A>
+auto transposed(A const& a) {
+  return detail::trace_turned<false>(a);
+}
+template <detail::TracedRows A>
+auto adjointed(A const& a) {
+  return detail::trace_turned<true>(a);
+}
+
+/// Refused: these are plain numbers, which every rank has.
+template <class Op, detail::TracedRows A>
+  requires(std::same_as<Op, op::sum> || detail::SparseNorm<Op>)
+double perform(Op, A const&) {
+  static_assert(always_false<A>, "sla: sum(D), norm(D), norm1(D), norm_inf(D) of a traced distributed D have no gradient: that of a D on one rank has one, "
+                                 "and so has squared_norm(D * x); norm(D.value()) is a constant");
+  return 0;
+}
+
+} // namespace sla

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The space of a mesh: the operations of solve/seam/space.hpp on distributed vectors. A rank's statements are those of the host, with
+// overlapped halos; the reductions of one fuse are folded over the ranks together, so that every rank has the same bits.
+#pragma once
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include <sla/dist/value/reductions.hpp>
+#include <sla/solve/seam/space.hpp>
+
+namespace sla {
+
+namespace detail {
+template <class Local, class Mesh, class... P>
+inline constexpr bool is_computed<distributed<Local, Mesh, P...>> = true;
+
+/// Is the dimension of a vector that this placement deals out an item (a batch axis or right-hand sides)? Its ranks solve
+/// systems of their own; else they share a system, and reductions cross the axis.
+template <class P, int BatchRank, int DomainRank>
+inline constexpr bool shares_system = false;
+template <int D, class F, int BatchRank, int DomainRank>
+inline constexpr bool shares_system<Shard<D, F>, BatchRank, DomainRank> = D >= BatchRank && D < DomainRank;
+
+/// The accumulators of one result as reals: complex numbers and arrays of either are runs of them.
+template <class A>
+std::span<double> reals_of(A& value, index_t) {
+  return {reinterpret_cast<double*>(&value), sizeof(A) / sizeof(double)};
+}
+template <class A>
+std::span<double> reals_of(item_scalar<A, host_memory>& values, index_t items) {
+  return {reinterpret_cast<double*>(values.data()), std::size_t(items) * sizeof(A) / sizeof(double)};
+}
+template <class T>
+T const& inner_of(T const& s) {
+  return s;
+}
+template <class T, class Mesh, class... P>
+T const& inner_of(mesh_scalar<T, Mesh, P...> const& s) {
+  return s.inner;
+}
+/// The number of a statement is pending on every axis over which the space reduces; else the space would add copies up.
+template <class Space, class S>
+constexpr void require_pending(S const*) {}
+template <class Space, class... P>
+constexpr void require_pending_on() {
+  static_assert(Space::template folds<P...>,
+                "sla: fuse(space, statements...): a reduction of values that every rank has, on an axis whose ranks share the system: the "
+                "space would count it once per rank. Reduce shards; of copies the number is dot(x, y), without the space");
+}
+template <class Space, class S, class... P>
+  requires(sizeof...(P) > 0)
+constexpr void require_pending(placed_statement<S, P...> const*) {
+  require_pending_on<Space, P...>();
+}
+template <class Space, class R, class Mesh, class... P>
+constexpr void require_pending(placed_reduction<R, Mesh, P...> const*) {
+  if constexpr (!is_norm<R>) require_pending_on<Space, P...>();
+}
+} // namespace detail
+
+template <Scalar T, class Mesh, class... P>
+inline constexpr bool is_finished_number<distributed<T, Mesh, P...>> = true;
+
+/// What a space has sent for its rank.
+struct mesh_traffic {
+  int reductions = 0;  ///< all_reduces
+  std::uint64_t halos = 0, messages = 0, bytes = 0;
+};
+
+/// The space of a solve on a mesh. `Shared` says of each axis whether its ranks share the systems.
+/// Law: all ranks that share a system call it alike. What the types check of that: a reduction is pending on each shared axis and
+/// is finished there by its fuse, once; a scalar is Replicate on shared axes; only the numbers of such scalars come out of peek, so
+/// that a method branches alike on all ranks that ever wait for each other. Ranks of other axes have scalars of their own
+/// (Varying), and send each other nothing. What they cannot check: that `map` is given the same plain numbers everywhere.
+template <class Mesh, bool Many, bool... Shared>
+class mesh_space : public host_space<Many, overlapped> {
+  using base = host_space<Many, overlapped>;
+
+public:
+  static constexpr bool is_distributed = true;
+  template <class T>
+  using scalar = mesh_scalar<typename base::template scalar<T>, Mesh, std::conditional_t<Shared, Replicate, Varying>...>;
+  /// Does a reduction in these placements wait for the ranks of every shared axis?
+  template <class... P>
+  static constexpr bool folds = ((!Shared || P::kind == placement_kind::partial) && ...);
+
+  mesh_space(frame f, Mesh const& m) : base(f), mesh_(m), before_(carried()) {}
+
+  /// A work vector like x, in its placements.
+  template <class T, class U, class E, class... P>
+  distributed<tensor<T, E>, Mesh, P...> like(distributed<tensor<U, E>, Mesh, P...> const& x) {
+    return {tensor<T, E>(x.local().extents(), uninitialized), x.handle()};
+  }
+  template <class F, class... A>
+  auto map(F f, A const&... a) {
+    auto out = base::map(f, detail::inner_of(a)...);
+    if constexpr (detail::is_pack<decltype(out)>)
+      return detail::with_parts([](auto const&... part) { return detail::packed(typed(part)...); }, out);
+    else
+      return typed(std::move(out));
+  }
+  template <class T, class... P>
+  auto peek(mesh_scalar<T, Mesh, P...> const& s) {
+    static_assert(((!Shared || P::kind == placement_kind::replicate) && ...),
+                  "sla[E23]: the ranks that share a system may not branch on a scalar that differs among them: it comes from another space");
+    return base::peek(s.inner);
+  }
+  template <class T, class... P>
+  auto read(mesh_scalar<T, Mesh, P...> const& s) {
+    return base::read(s.inner);
+  }
+  template <class S, class A>
+  auto finished(A const& folded) {
+    return typed(base::template finished<S>(folded));
+  }
+
+  /// The reductions of a fuse cross the ranks: one all_reduce per monoid and shared axis, complex numbers as reals.
+  template <class... S, class... R>
+  void reduce(detail::pack<S...> const& statements, detail::pack<R...>& results) {
+    fold<op::plus, S...>(results, monoid::sum);
+    fold<op::maximum, S...>(results, monoid::maximum);
+    fold<op::minimum, S...>(results, monoid::minimum);
+    base::reduce(statements, results);
+  }
+
+  /// What this rank has sent since the space was made.
+  mesh_traffic traffic() const {
+    mesh_traffic now = carried();
+    now.reductions -= before_.reductions;
+    now.halos -= before_.halos;
+    now.messages -= before_.messages;
+    now.bytes -= before_.bytes;
+    return now;
+  }
+  /// Tells a report what an iteration has sent.
+  template <class Report>
+  void account(Report& report) const {
+    auto const t = traffic();
+    double const n = (std::max)(1, report.iterations());
+    report.sent = {t.reductions / n, double(t.halos) / n, double(t.messages) / n, double(t.bytes) / n};
+  }
+
+private:
+  template <class T>
+  static auto typed(T inner) {
+    return mesh_scalar<T, Mesh, std::conditional_t<Shared, Replicate, Varying>...>{std::move(inner)};
+  }
+  template <class Fold, class... S, class... R>
+  void fold(detail::pack<R...>& results, monoid how) {
+    std::vector<std::span<double>> parts;
+    auto const take = [&]<class Statement>(std::type_identity<Statement>, auto& result) {
+      if constexpr (detail::has_result<Statement>)
+        if constexpr (detail::rank_monoid<typename Statement::monoid_type>() == detail::rank_monoid<Fold>())
+          parts.push_back(detail::reals_of(result, this->items()));
+    };
+    [&]<std::size_t... N>(std::index_sequence<N...>) {
+      (take(std::type_identity<S>{}, detail::part<N>(results)), ...);
+    }(std::index_sequence_for<S...>{});
+    if (parts.empty()) return;
+    std::vector<double> all;
+    for (auto const& p : parts) all.insert(all.end(), p.begin(), p.end());
+    int a = 0;
+    ((Shared ? all_reduce(mesh_.communicator(a++), std::span<double>(all), how) : void(a++)), ...);
+    double const* from = all.data();
+    for (auto const& p : parts) {
+      std::copy_n(from, p.size(), p.begin());
+      from += p.size();
+    }
+  }
+  mesh_traffic carried() const {
+    mesh_traffic out;
+    int a = 0;
+    auto const add = [&](bool shared) {
+      auto const& s = mesh_.communicator(a++).stats();
+      if (!shared) return;
+      out.reductions += int(s.count(collective::all_reduce));
+      out.halos += s.exchanges;
+      out.messages += s.messages;
+      out.bytes += s.message_bytes + s.collective_bytes;
+    };
+    (add(Shared), ...);
+    return out;
+  }
+
+  Mesh mesh_;
+  mesh_traffic before_;
+};
+
+/// A statement of `fuse` with distributed operands.
+template <class S>
+concept PlacedStatement = requires { typename std::remove_cvref_t<S>::placed_statement_tag; };
+
+/// The statements in order on a mesh; the reductions come back as scalars of the space, the same on all ranks.
+/// Cost: one all_reduce per monoid, halos of gathered operands beside their interior rows.
+template <ExecutionSpace Space, PlacedStatement... S>
+  requires(Space::is_distributed)
+auto fuse(Space& space, S const&... statements) {
+  (detail::require_pending<Space>(&statements), ...);
+  return detail::fuse_local(space, statements.local...);
+}
+
+} // namespace sla

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Solving on a mesh: what the driver of solve/linear/linear.hpp must know of a distributed operator, and preconditioners of the local
+// block (rows and columns of one rank). The methods are those of one rank.
+#pragma once
+
+#include <utility>
+
+#include <sla/dist/matrix/matrix_product.hpp>
+#include <sla/dist/matrix/stored_transpose.hpp>
+#include <sla/dist/solve/mesh_space.hpp>
+#include <sla/solve/linear/choose.hpp>
+#include <sla/solve/linear/linear.hpp>
+#include <sla/solve/precond/composed/chebyshev.hpp>
+#include <sla/tensor/arrange/slice.hpp>
+
+namespace sla {
+
+namespace detail {
+/// f() on every rank, where f sees the rows of D by their local numbers. An error on one rank is thrown on all, and says so.
+template <class D, class F>
+auto with_local_rows(D const& d, F const& f) {
+  return together(d.mesh().world(), [&] {
+    try {
+      return f();
+    } catch (value_error const& e) {
+      if constexpr (sparse_axis<placements_of_t<D>> >= 0) {
+        auto const& rows = *d.handle()->rows;
+        throw value_error(text(e.what(), " (rows of rank ", rows.rank(), ", which owns ", rows.words(),
+                               ", are counted in its local order: interior rows first)"));
+      } else {
+        throw;
+      }
+    }
+  });
+}
+/// The same with f(the block of D that reads this rank's part only): what local preconditioners see.
+template <class D, class F>
+auto with_own_block(D const& d, F const& f) {
+  return with_local_rows(d, [&] {
+    if constexpr (sparse_axis<placements_of_t<D>> >= 0)
+      return f(cols(d.local(), 0, d.handle()->halo->own()));
+    else
+      return f(d.local());
+  });
+}
+} // namespace detail
+
+/// A preconditioner of each rank's own block (block Jacobi over the ranks): no communication.
+template <class M>
+class local_preconditioner {
+public:
+  explicit local_preconditioner(M m) : m_(std::move(m)) {}
+  M const& local() const { return m_; }
+  auto adjoint() const
+    requires requires(M const& m) { m.adjoint(); }
+  {
+    using Adjoint = decltype(m_.adjoint());
+    return local_preconditioner<Adjoint>(m_.adjoint());
+  }
+  template <class D>
+  void update(D const& d) {
+    M next = m_;  // one rank's failure leaves all ranks as they were
+    detail::with_own_block(d, [&](auto const& block) { return next.update(block), 0; });
+    m_ = std::move(next);
+  }
+
+private:
+  M m_;
+};
+template <class M, Placed X>
+auto operator*(local_preconditioner<M> const& m, X&& x) {
+  return detail::placed_like(std::forward<X>(x), [&](auto&& node) { return as_node(m.local() * std::move(node)); });
+}
+/// Of the whole of A, whose rows are on ranks: its products exchange halos.
+template <DistributedSparse A, Placed X>
+auto operator*(applied_chebyshev<A> const& m, X&& x) {
+  auto product = m.matrix() * std::forward<X>(x);
+  return detail::placed_like(std::move(product), [&](auto&& node) { return m.around(std::move(node)); });
+}
+
+namespace detail {
+/// Vectors on ranks for an operator of scalars T.
+template <class T, class Mesh, class B>
+struct placed_vector;
+template <class T, class Mesh, class B>
+  requires(is_distributed<B> || is_placed<B>)
+struct placed_vector<T, Mesh, B> {
+  using value_type = user_t<promote_t<kernel_t<T>, kernel_t<typename B::value_type>>>;
+  using type = typename distributed_with<tensor<value_type, typename local_of_t<B>::extents_type>, Mesh, placements_of_t<B>>::type;
+};
+template <class T, class Mesh, class B>
+using placed_vector_t = typename placed_vector<T, Mesh, std::remove_cvref_t<B>>::type;
+
+/// What operators on ranks have alike.
+struct placed_world {
+  template <class A, class V>
+  static V zero(A const&, V const& b) {
+    return V(typename V::local_type(b.local().extents()), b.handle());
+  }
+  template <class V>
+  static void check_guess(V const& x0, V const& b) {
+    together(b.mesh().world(), [&] {
+      (void)common_layout(b, x0);
+      return detail::check_guess(x0.local(), b.local()), 0;
+    });
+  }
+};
+} // namespace detail
+
+template <class T, class S, class F, class Mesh, class... P>
+struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::placed_world {
+  using A = distributed<sparse_tensor<T, S, F>, Mesh, P...>;
+  using operator_type = A;
+  static constexpr int axis = detail::sparse_axis<placements<P...>>;
+  static constexpr bool has_all_rows = axis < 0;
+
+  template <class B>
+  static constexpr bool accepts = Placed<B>;
+  template <class B>
+  static constexpr bool placed = well_typed<op::solve, A, B>;
+  template <class B>
+  static constexpr void refuse() {
+    require_well_typed<op::solve, A, B>();
+  }
+  template <class B>
+  using vector_type = detail::placed_vector_t<T, Mesh, B>;
+
+  static void check(A const& a) {
+    index_t const rows = axis >= 0 ? a.handle()->extent[(std::max)(axis, 0)] : a.local().rows();
+    index_t const cols = axis >= 0 ? detail::domain_layout(a.handle())->extent[(std::max)(axis, 0)] : a.local().cols();
+    if (rows != cols)
+      throw shape_error(text("solve(A, b): A is ", rows, " x ", cols, ", and must be square; for least squares solve the normal equations"));
+    detail::with_local_rows(a, [&] { return detail::require_finite(a.local()), 0; });
+  }
+  template <class B>
+  static vector_type<B> right_hand_side(A const& a, B const& b) {
+    require_well_typed<op::solve, A, B>();
+    using V = vector_type<B>;
+    auto const& layout = detail::layout_of(b);
+    if constexpr (axis >= 0) detail::require_partition(layout, a.handle(), true, "solve(A, b): b");
+    auto node = detail::local_node(b);
+    return detail::with_local_rows(a, [&] {
+      auto const range = a.local().range();
+      constexpr int rank = decltype(range)::rank;
+      static_assert(V::local_type::rank == rank || V::local_type::rank == rank + 1,
+                    "sla: solve(A, b): b must have the extents (*batch, M, p) of A's range, plus at most one axis of right-hand sides");
+      if constexpr (axis >= 0) detail::require_part(node.extents()[S::batch_extents::rank], *a.handle()->rows, "solve(A, b): b", "row_layout()");
+      for (int d = 0; d < rank; ++d)
+        if (node.extents()[d] != range[d])
+          throw shape_error(text("solve(A, b): axis ", d, " of this rank's part of b is ", node.extents()[d], " and should be ", range[d]));
+      typename V::local_type local(typename V::local_type::extents_type(V::local_type::extents_type::from(node.extents())), uninitialized);
+      immediate<overlapped> space;
+      fuse(space, set(local, node));
+      detail::require_finite(local, "b");
+      return V(std::move(local), layout);
+    });
+  }
+  template <class V>
+  static constexpr bool has_items = S::is_batched || (V::local_type::rank > domain_extents_t<S>::rank);
+  template <class V>
+  static frame layout(A const& a, V const& b) {
+    auto const& x = b.local();
+    index_t const rhs = V::local_type::rank > domain_extents_t<S>::rank ? x.extent(V::local_type::rank - 1) : 1;
+    return {a.local().batch_count(), a.local().rows(), S::block_rows * rhs, rhs};
+  }
+  template <class V>
+  static auto space(A const& a, V const& b) {
+    constexpr int batch = S::batch_extents::rank, domain = domain_extents_t<S>::rank;
+    return [&]<class... Q>(placements<Q...>) {
+      return mesh_space<Mesh, has_items<V>, detail::shares_system<Q, batch, domain>...>(layout(a, b), a.mesh());
+    }(placements_of_t<V>{});
+  }
+  /// Nothing to do for the ranks that share this one's systems.
+  template <class V>
+  static bool is_empty(A const& a, V const& b) {
+    index_t size = b.local().size();
+    if constexpr (axis >= 0) size = all_reduce(a.mesh().communicator(axis), size);
+    return size == 0;
+  }
+  template <class M>
+  static auto setup(M const& p, A const& a) {
+    if constexpr (std::same_as<M, identity>) {
+      return applied_identity{};
+    } else if constexpr (axis >= 0 && requires { typename M::spans_ranks_tag; }) {
+      return p.setup(a);
+    } else if constexpr (requires { typename M::preconditioner_tag; }) {
+      return detail::with_own_block(a, [&](auto const& block) {
+        auto m = p.setup(block);
+        return local_preconditioner<decltype(m)>(std::move(m));
+      });
+    } else {
+      return p;
+    }
+  }
+  /// By global numbers of rows; a batch that is dealt out counts its items from 0 on each rank.
+  static auto probe(A const& a, std::uint64_t seed)
+    requires(detail::sparse_dim<placements<P...>> == 0)
+  {
+    auto const& rows = *a.handle()->rows;
+    tensor<T, range_extents_t<S>> local(a.local().range(), uninitialized);
+    for (index_t n = 0; n < local.size(); ++n) {
+      index_t const row = n / S::block_rows, b = row / (std::max)(rows.count(), index_t(1));
+      local[n] = detail::random_at<T>(seed, (b * rows.extent() + rows.global(row - b * rows.count())) * S::block_rows + n % S::block_rows);
+    }
+    return [&]<class... Q>(vector_layout<Mesh, Q...> const& like) {
+      return distributed<decltype(local), Mesh, Q...>(std::move(local), like.handle());
+    }(a.row_layout());
+  }
+  static auto adjoint(A const& a) { return adjointed(a); }
+  /// On every rank, so that all of them go on, or none.
+  static bool same_pattern(A const& a, A const& a2) {
+    bool const here = a.local().shape() == a2.local().shape() && sla::same_pattern(a.local().pattern(), a2.local().pattern());
+    return all_reduce(a.mesh().world(), index_t(!here)) == 0;
+  }
+};
+
+/// One side on ranks and the other one on one rank: refused by a sentence.
+template <detail::Solving Op, SparseOperand A, Placed B, class... Options>
+  requires(!DistributedOperator<A>)
+auto perform(Op, A const&, B const&, Options const&...) {
+  static_assert(always_false<A>, "sla: solve(A, b): b is distributed and A is a matrix of one rank: distribute it, D = distribute<SparseShard<0>>(A, mesh, partitioner), "
+                                 "and b by D.row_layout()");
+  return detail::solved_by_nothing<Op, detail::placed_vector_t<typename B::value_type, mesh_of_t<B>, B>>();
+}
+template <detail::Solving Op, DistributedOperator A, Tensorial B, class... Options>
+  requires(!Placed<B>)
+auto perform(Op, A const&, B const&, Options const&...) {
+  static_assert(always_false<A>, "sla: solve(D, b): D is distributed and b is a vector of one rank: distribute it, distribute(b, D.row_layout())");
+  return detail::solved_by_nothing<Op, B>();
+}
+
+/// x with op(D) x = b, `solve(transpose(D), b, cg{}, jacobi{})`: of transpose and adjoint as solve_transpose and solve_adjoint of what
+/// `prepare(D, ...)` makes; conj(D) x = b is D conj(x) = conj(b). Placement and gradient: as of D. Cost: of the former two a copy of D's
+/// values, and D transposed, stored.
+template <class D, bool Transposed, bool Conj, Placed B, detail::SolveOption... Options>
+auto perform(op::try_solve, distributed_view<D, Transposed, Conj> const& a, B const& b, Options const&... options) {
+  if constexpr (!detail::solve_laws<D, B, Options...>::hold || !(Transposed || Conj)) {
+    return perform(op::try_solve{}, *a.matrix, b, options...);
+  } else if constexpr (!Transposed) {
+    auto s = perform(op::try_solve{}, *a.matrix, eval(conj(b)), options...);
+    s.x = conj(s.x);
+    return s;
+  } else if constexpr (Conj) {
+    return perform(op::prepare{}, *a.matrix, options...).try_solve_adjoint(b, options...);
+  } else {
+    return perform(op::prepare{}, *a.matrix, options...).try_solve_transpose(b, options...);
+  }
+}
+template <class D, bool Transposed, bool Conj, Placed B, detail::SolveOption... Options>
+auto perform(op::solve, distributed_view<D, Transposed, Conj> const& a, B const& b, Options const&... options) {
+  return detail::solved(perform(op::try_solve{}, a, b, options...));
+}
+
+} // namespace sla

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Derivatives of solves with distributed matrices, by one solve with the adjoint. The rule is that of grad/operation/traced_solve.hpp;
+// here is what it asks of a matrix on ranks.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include <sla/dist/matrix/product_gradient.hpp>
+#include <sla/dist/solve/mesh_world.hpp>
+#include <sla/dist/solve/own_operator.hpp>
+#include <sla/grad/operation/traced_solve.hpp>
+
+namespace sla {
+
+namespace detail {
+/// A traced row-sharded (or replicated) matrix in the place where solves expect one.
+template <class Variable, bool Transposed, bool Conj>
+struct traced_rows {
+  static constexpr bool transposed = Transposed, conj = Conj;
+  Variable* v;
+  template <class X, class W>
+  void pullback_residual(X const& x, W const& w) const {
+    v->add(contribution_to_rows<Transposed, Conj>(v->value(), x, w, -1));
+  }
+  template <class X, class Out>
+  void pushforward_residual(X const& x, Out& out) const {
+    if (auto const* d = v->tangent()) out.add(eval(-(view_of<Transposed, Conj>(*d) * x)));
+  }
+};
+} // namespace detail
+
+template <class A, class B, class... Options>
+  requires detail::TracedRowPair<A, B>
+auto perform(op::try_solve, A const& a, B const& b, Options const&... options) {
+  using Turned = detail::turned_operator<A>;
+  if constexpr (Turned::conj && !Turned::transposed) { // conj(D) x = b is D conj(x) = conj(b)
+    auto s = perform(op::try_solve{}, detail::matrix_of(detail::viewed(a)), eval(conj(b)), options...);
+    return solution<decltype(s.x)>{conj(s.x), std::move(s.report)};
+  } else {
+    auto const& matrix = detail::matrix_of(detail::plain_value(detail::viewed(a)));
+    auto prepared = perform(op::prepare{}, matrix, options...);
+    auto const shared = std::make_shared<decltype(prepared) const>(std::move(prepared));
+    auto& home = detail::home_of(a, b);
+    if constexpr (detail::TracedOperator<A>) {
+      auto& variable = detail::viewed(a).variable();
+      using Matrix_ = detail::traced_rows<std::remove_reference_t<decltype(variable)>, Turned::transposed, Turned::conj>;
+      return detail::trace_solve(home, shared, Matrix_{&variable}, b, options...);
+    } else {
+      return detail::trace_solve(home, shared, detail::constant_matrix<Turned::transposed, Turned::conj>{}, b, options...);
+    }
+  }
+}
+template <class A, class B, class... Options>
+  requires detail::TracedRowPair<A, B>
+auto perform(op::solve, A const& a, B const& b, Options const&... options) {
+  return detail::solved(perform(op::try_solve{}, a, b, options...));
+}
+template <class A, class Method, class P, detail::TracedPlaced B, class... Options>
+auto perform(op::try_solve, prepared<A, Method, P> const& s, B const& b, Options const&... options) {
+  return detail::trace_constant<false, false>(s, b, options...);
+}
+template <class A, class Method, class P, detail::TracedPlaced B, class... Options>
+auto perform(op::try_solve_transpose, prepared<A, Method, P> const& s, B const& b, Options const&... options) {
+  return detail::trace_constant<true, false>(s, b, options...);
+}
+template <class A, class Method, class P, detail::TracedPlaced B, class... Options>
+auto perform(op::try_solve_adjoint, prepared<A, Method, P> const& s, B const& b, Options const&... options) {
+  return detail::trace_constant<true, true>(s, b, options...);
+}
+
+/// Of a linear_operator, whose function sees this rank's part.
+template <class T, detail::TracedPlaced B, class... Options>
+auto perform(op::try_solve, linear_operator<T> const& a, B const& b, Options const&... options) {
+  return perform(op::prepare{}, detail::in_layout_of(a, b.value()), options...).try_solve(b, options...);
+}
+template <class T, detail::TracedPlaced B, class... Options>
+auto perform(op::solve, linear_operator<T> const& a, B const& b, Options const&... options) {
+  return detail::solved(perform(op::try_solve{}, a, b, options...));
+}
+
+} // namespace sla

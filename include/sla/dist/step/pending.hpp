@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Steps under way: `auto y = all_gather<"tp">(x, async)` sends what it has and returns; `std::move(y).wait()` is the
+// value. The messages travel meanwhile; packing is done before and unpacking after. The steps that wait at once are in
+// dist/step/collectives.hpp.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <sla/dist/step/halo_steps.hpp>
+#include <sla/dist/value/pending_value.hpp>
+
+namespace sla {
+
+namespace detail {
+/// What unpacking asks of the operand.
+template <class Local>
+struct outline_of_local {
+  using value_type = typename Local::value_type;
+  using extents_type = typename Local::extents_type;
+  using memory_type = typename Local::memory_type;
+  static constexpr int rank = Local::rank;
+  extents_type shape;
+  extents_type const& extents() const { return shape; }
+  index_t extent(int d) const { return shape[d]; }
+};
+
+/// Pieces for all ranks and from all ranks, as messages; this rank's own is copied.
+template <class T>
+struct pieces_under_way {
+  traded<T> data;
+  std::unique_ptr<message_exchange> messages;
+
+  void begin(any_communicator& c) {
+    std::vector<outgoing_message> sends;
+    std::vector<incoming_message> receives;
+    std::size_t from = 0, into = 0;
+    for (int r = 0; r < c.size(); ++r) {
+      std::size_t const out = data.send[std::size_t(r)], in = data.receive[std::size_t(r)];
+      std::span<T const> const sent = std::span<T const>(data.sent).subspan(from, out);
+      std::span<T> const received = std::span<T>(data.received).subspan(into, in);
+      if (r == c.rank()) {
+        std::copy(sent.begin(), sent.end(), received.begin());
+      } else {
+        if (out) sends.push_back(send_to(r, sent));
+        if (in) receives.push_back(receive_from(r, received));
+      }
+      from += out;
+      into += in;
+    }
+    messages = c.start(sends, receives);
+  }
+};
+/// The fold of equally long pieces, one of each rank, in the order of the ranks.
+template <class T>
+std::vector<T> folded_pieces(std::vector<T> pieces, int ranks, monoid how) {
+  std::size_t const count = pieces.size() / std::size_t(ranks);
+  auto* const bytes = reinterpret_cast<std::byte*>(pieces.data());
+  monoid const fold = how == monoid::average ? monoid::sum : how;
+  for (int r = 1; r < ranks; ++r)
+    fold_bytes(wire_traits<T>::type, fold, bytes, bytes + std::size_t(r) * count * sizeof(T), count * wire_traits<T>::parts);
+  if (how == monoid::average) divide_bytes(wire_traits<T>::type, bytes, count * wire_traits<T>::parts, ranks);
+  pieces.resize(count);
+  return pieces;
+}
+
+/// What a step sends, begin(x, from, to, how), and makes of what has arrived, end(outline, data, from, to, how).
+template <step How, class From, class To>
+struct async_step;
+
+template <class From, class To>
+struct async_step<step::all_gather, From, To> {
+  template <class Local>
+  static auto begin(Local const& x, rank_line const& from, rank_line const&, monoid) {
+    auto const [outer, inner] = around(x.extents(), From::dim);
+    traded<typename Local::value_type> t;
+    t.receive = piece_counts<typename From::family>(from, outer * inner);
+    auto const part = packed_part<From>(x, from);
+    for (int r = 0; r < from.size; ++r) t.sent.insert(t.sent.end(), part.begin(), part.end());
+    t.send.assign(std::size_t(from.size), part.size());
+    t.received.resize(std::size_t(from.extent * outer * inner));
+    return t;
+  }
+  template <class Outline, class Data>
+  static auto end(Outline const& x, Data const& t, rank_line const& from, rank_line const&, monoid) {
+    return unpacked_whole<From>(x, t.received.data(), from);
+  }
+};
+template <class From, class To>
+struct async_step<step::reduce_scatter, From, To> {
+  template <class Local>
+  static auto begin(Local const& x, rank_line const&, rank_line const& to, monoid) {
+    auto const [outer, inner] = around(x.extents(), To::dim);
+    traded<typename Local::value_type> t;
+    t.sent = packed_whole<To>(x, to);
+    t.send = piece_counts<typename To::family>(to, outer * inner);
+    t.receive.assign(std::size_t(to.size), t.send[std::size_t(to.rank)]);
+    t.received.resize(t.send[std::size_t(to.rank)] * std::size_t(to.size));
+    return t;
+  }
+  template <class Outline, class Data>
+  static auto end(Outline const& x, Data const& t, rank_line const&, rank_line const& to, monoid how) {
+    return unpacked_part<To>(x, folded_pieces(t.received, to.size, how).data(), to);
+  }
+};
+/// Each rank folds one piece of all; then the pieces are gathered, in wait().
+template <class From, class To>
+struct async_step<step::all_reduce, From, To> {
+  template <class Local>
+  static auto begin(Local const& x, rank_line const& from, rank_line const&, monoid) {
+    traded<typename Local::value_type> t;
+    t.sent.assign(x.data(), x.data() + x.size());
+    for (int r = 0; r < from.size; ++r) t.send.push_back(std::size_t(Balanced::local_extent(r, x.size(), from.size)));
+    t.receive.assign(std::size_t(from.size), t.send[std::size_t(from.rank)]);
+    t.received.resize(t.send[std::size_t(from.rank)] * std::size_t(from.size));
+    return t;
+  }
+  template <class Outline, class Data>
+  static auto end(Outline const& x, Data const& t, rank_line const& from, rank_line const&, monoid how) {
+    using T = typename Outline::value_type;
+    auto const mine = folded_pieces(t.received, from.size, how);
+    rebuilt_t<Outline, T> y(x.extents(), uninitialized);
+    all_gather(*from.c, std::span<T const>(mine), elements_of(y), t.send);
+    return y;
+  }
+};
+template <class From, class To>
+struct async_trade {
+  template <class Local>
+  static auto begin(Local const& x, rank_line const& from, rank_line const& to, monoid) {
+    return part_trade<From, To>::begin(x, from, to);
+  }
+  template <class Outline, class Data>
+  static auto end(Outline const& x, Data const& t, rank_line const& from, rank_line const& to, monoid) {
+    return part_trade<From, To>::end(x, t, from, to);
+  }
+};
+template <class From, class To>
+struct async_step<step::all_to_all, From, To> : async_trade<From, To> {};
+template <class From, class To>
+struct async_step<step::repartition, From, To> : async_trade<From, To> {};
+
+template <class P>
+inline constexpr monoid fold_of = monoid::none;
+template <class Op>
+inline constexpr monoid fold_of<Partial<Op>> = Op::value;
+
+template <step How, class From, class To, int A, class Local, class Mesh, class Y>
+struct step_under_way final : work_under_way<Y> {
+  using Taken = async_step<How, From, To>;
+  using T = typename Local::value_type;
+  outline_of_local<Local> shape;
+  layout_handle<Mesh> before, after;
+  pieces_under_way<T> pieces;
+
+  step_under_way(Local const& x, layout_handle<Mesh> layout, layout_handle<Mesh> const& like)
+      : shape{x.extents()}, before(std::move(layout)), after(before) {
+    check_complex<T>(fold_of<From>);
+    if constexpr (To::kind == placement_kind::shard)
+      after = dealt_layout<typename To::family>(before, A, same_dimension() ? before->extent[A] : x.extent(To::dim), like);
+    pieces.data = Taken::begin(x, line_of(*before, A), line_of(*after, A), fold_of<From>);
+    pieces.begin(before->mesh.communicator(A));
+  }
+  bool done() override { return pieces.messages->done(); }
+  Y finish() override {
+    pieces.messages->wait();
+    return Y(Taken::end(shape, pieces.data, line_of(*before, A), line_of(*after, A), fold_of<From>), after);
+  }
+  static constexpr bool same_dimension() {
+    if constexpr (requires { From::dim; })
+      return int(From::dim) == int(To::dim);
+    else
+      return false;
+  }
+};
+template <int D, class Local, class Mesh, class Y>
+struct halo_under_way final : work_under_way<Y> {
+  using T = typename Local::value_type;
+  layout_handle<Mesh> layout;
+  local_of_t<Y> own;
+  halo_exchange<T> messages;
+
+  halo_under_way(Local const& x, layout_handle<Mesh> with)
+      : layout(std::move(with)), own(among_zeros<D>(x, plan_of(*layout).own() + plan_of(*layout).ghosts())),
+        messages(plan_of(*layout), x.data(), {around(x.extents(), D).first, around(x.extents(), D).second}) {}
+  bool done() override { return messages.done(); }
+  Y finish() override {
+    messages.wait();
+    place_ghosts<D>(own, plan_of(*layout), messages.ghosts());
+    return Y(std::move(own), layout);
+  }
+};
+template <int D, class Local, class Mesh, class Y>
+struct contributions_under_way final : work_under_way<Y> {
+  layout_handle<Mesh> layout;
+  local_of_t<Y> own;
+  reverse_exchange<typename Local::value_type> messages;
+
+  contributions_under_way(Local const& x, layout_handle<Mesh> of)
+      : layout(std::move(of)), own(first_rows<D>(x, plan_of(*layout).own())),
+        messages(plan_of(*layout), packed_ghosts<D>(x, plan_of(*layout)),
+                 {around(x.extents(), D).first, around(x.extents(), D).second}) {}
+  bool done() override { return messages.done(); }
+  Y finish() override {
+    messages.add_to(own.data());
+    return Y(std::move(own), layout);
+  }
+};
+/// A value that was there at once, and a step that goes on once another has arrived.
+template <class Y>
+struct arrived final : work_under_way<Y> {
+  Y value;
+  explicit arrived(Y y) : value(std::move(y)) {}
+  bool done() override { return true; }
+  Y finish() override { return std::move(value); }
+};
+template <class Y, class First, class F>
+struct followed final : work_under_way<Y> {
+  First first;
+  F f;
+  followed(First before, F g) : first(std::move(before)), f(std::move(g)) {}
+  bool done() override { return first.done(); }
+  Y finish() override { return f(std::move(first).wait()); }
+};
+template <class First, class F>
+auto when_there(First first, F f) {
+  using Y = decltype(f(std::move(first).wait()));
+  return pending<Y>(std::make_unique<followed<Y, First, F>>(std::move(first), std::move(f)));
+}
+
+template <step How, fixed_string Axis, class To, bool Insisted = false, class X>
+auto begun(X const& x, layout_handle<mesh_of_t<stepping_t<X>>> const& like = {}) {
+  if constexpr (!is_distributed<X>) {
+    return begun<How, Axis, To, Insisted>(eval(x), like);
+  } else {
+    using Mesh = mesh_of_t<X>;
+    using kind = placement_kind;
+    constexpr int a = Mesh::template index<Axis>();
+    using From = placement_on_t<X, a>;
+    static_assert(is_tensor<local_of_t<X>> && From::kind != kind::varying && To::kind != kind::varying,
+                  "sla: a step without waiting, f<axis>(x, async), is taken on tensors, and not on stacks of a Varying");
+    require_step<How, X, Axis, To, Insisted>();
+    if constexpr (!legal_step<How, X, Axis, To, Insisted>) {
+      return x;
+    } else {
+      auto const stepped_on = [&like](auto const& y) { return stepped<How, Axis, To, Insisted>(y, like); };
+      using Y = std::remove_cvref_t<decltype(stepped_on(x))>;
+      if constexpr (is_free(How)) {
+        return pending<Y>(std::make_unique<arrived<Y>>(stepped_on(x)));
+      } else if constexpr (How == step::halo_exchange) {
+        auto dealt = with_halo_of(x.handle(), a, like ? *like : *x.handle());
+        require_rows_of_halo(*x.handle(), *dealt);
+        using Work = halo_under_way<From::dim, local_of_t<X>, Mesh, Y>;
+        return pending<Y>(std::make_unique<Work>(x.local(), std::move(dealt)));
+      } else if constexpr (How == step::halo_reduce) {
+        using Work = contributions_under_way<From::dim, local_of_t<X>, Mesh, Y>;
+        return pending<Y>(std::make_unique<Work>(x.local(), x.handle()));
+      } else if constexpr (From::kind == kind::ghost) {  // gathered: the own rows
+        return begun<How, Axis, To, Insisted>(stepped<step::convert, Axis, shard_of<From>, false>(x), like);
+      } else if constexpr (To::kind == kind::ghost_partial) {  // scattered: own rows, among zeros
+        return when_there(begun<How, Axis, shard_of<To>, true>(x, like), [like](auto const& y) {
+          return stepped<step::convert, Axis, To, true>(y, like);
+        });
+      } else {
+        using Work = step_under_way<How, From, To, a, local_of_t<X>, Mesh, Y>;
+        return pending<Y>(std::make_unique<Work>(x.local(), x.handle(), like));
+      }
+    }
+  }
+}
+} // namespace detail
+
+/// A step that does not wait, as `perform` takes it: S is a step_on.
+template <StepOn S>
+struct begin_step {};
+
+template <StepOn S, class X>
+requires Placed<X>
+auto perform(begin_step<S>, X const& x, layout_handle<mesh_of_t<detail::stepping_t<X>>> const& like = {}) {
+  return detail::begun<S::how, S::axis, typename S::to, S::insisted>(x, like);
+}
+
+// Steps without waiting. Cost: that of the step; what its messages take may pass beside other work. All messages of a
+// gather, a scatter, an exchange or a halo are under way at once; of an all_reduce those to the ranks that fold, while
+// the pieces are gathered in wait(). Gradient: that of the step, without waiting too: its messages travel from where the
+// value was waited for to where the step began (dist/step/pending_gradient.hpp).
+
+template <fixed_string Axis, Placement To = Replicate, Stepping X>
+auto all_reduce(X const& x, async_t) {
+  return perform(begin_step<step_on<step::all_reduce, Axis, To>>{}, x);
+}
+template <fixed_string Axis, Placement To = Replicate, Stepping X>
+auto all_gather(X const& x, async_t) {
+  return perform(begin_step<step_on<step::all_gather, Axis, To>>{}, x);
+}
+template <fixed_string Axis, Placement To, Stepping X>
+auto reduce_scatter(X const& x, async_t) {
+  return perform(begin_step<step_on<step::reduce_scatter, Axis, To>>{}, x);
+}
+template <fixed_string Axis, Placement To, Stepping X>
+auto all_to_all(X const& x, async_t) {
+  return perform(begin_step<step_on<step::all_to_all, Axis, To>>{}, x);
+}
+template <fixed_string Axis, Placement To, Stepping X>
+auto repartition(X const& x, async_t) {
+  return perform(begin_step<step_on<step::repartition, Axis, To>>{}, x);
+}
+template <fixed_string Axis, fixed_string Pattern = "", Stepping X, class D>
+auto halo_exchange(X const& x, D const& d, async_t) {
+  using To = detail::ghost_of<detail::on_axis_of<X, Axis>, Pattern>;
+  auto&& like = detail::halo_layout(detail::handle_of(x), detail::value_under(d), detail::axis_of<X, Axis>);
+  return perform(begin_step<step_on<step::halo_exchange, Axis, To>>{}, x, like);
+}
+template <fixed_string Axis, Stepping X>
+auto halo_reduce(X const& x, async_t) {
+  return perform(begin_step<step_on<step::halo_reduce, Axis, detail::shard_of<detail::on_axis_of<X, Axis>>>>{}, x);
+}
+
+} // namespace sla

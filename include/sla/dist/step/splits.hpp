@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Pieces of unequal sizes between the ranks of an axis, `all_to_all<"ep", Varying>(x, splits{send})`: rows of a Varying go to the
+// ranks that a table gives them. Parts of one tensor, whose sizes a family states, are exchanged in dist/step/collectives.hpp.
+#pragma once
+
+#include <concepts>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include <sla/dist/step/steps_gradient.hpp>
+#include <sla/spmd/schedule/outline_operators.hpp>
+
+namespace sla {
+
+/// How many rows go to each rank of an axis, and how many come from each; without the second table the ranks are asked.
+struct splits {
+  std::vector<index_t> send, receive = {};
+};
+
+namespace detail {
+/// Errors: shape_error, if a table has another length than there are ranks, a number below 0, or does not add up.
+inline void require_splits(splits const& s, index_t rows, any_communicator& c) {
+  auto const check = [&](std::vector<index_t> const& table, char const* name) {
+    if (index_t(table.size()) != c.size())
+      throw shape_error(text("all_to_all(x, splits) on rank ", c.rank(), ": the table `", name, "` has ", table.size(), " numbers, and there are ",
+                             c.size(), " ranks"));
+    for (index_t n : table)
+      if (n < 0) throw shape_error(text("all_to_all(x, splits) on rank ", c.rank(), ": the table `", name, "` has ", n, " rows for a rank"));
+  };
+  check(s.send, "send");
+  if (!s.receive.empty()) check(s.receive, "receive");
+  if (index_t const sum = std::accumulate(s.send.begin(), s.send.end(), index_t(0)); sum != rows)
+    throw shape_error(text("all_to_all(x, splits) on rank ", c.rank(), ": the table `send` gives away ", sum, " rows, and x has ", rows));
+}
+/// The same tables with what comes from each rank, where all fit. Collective.
+inline splits answered(splits s, index_t rows, any_communicator& c) {
+  together(c, [&] { return require_splits(s, rows, c), 0; });
+  if (!s.receive.empty()) return s;
+  std::vector<std::size_t> const one(s.send.size(), 1);
+  s.receive.resize(s.send.size());
+  all_to_all(c, std::span<index_t const>(s.send), one, std::span<index_t>(s.receive), one);
+  return s;
+}
+template <class Local>
+auto exchanged_rows(Local const& x, splits const& s, any_communicator& c) {
+  using Out = resized_t<Local, 0>;
+  auto const inner = around(x.extents(), 0).second;
+  auto const elements = [inner](std::vector<index_t> const& rows) {
+    std::vector<std::size_t> out;
+    for (index_t n : rows) out.push_back(std::size_t(n * inner));
+    return out;
+  };
+  Out y(with_extent<typename Out::extents_type>(x.extents(), 0, std::accumulate(s.receive.begin(), s.receive.end(), index_t(0))), uninitialized);
+  all_to_all(c, elements_of(x), elements(s.send), elements_of(y), elements(s.receive));
+  return y;
+}
+} // namespace detail
+
+namespace detail {
+template <class Local>
+constexpr bool require_rows() {
+  constexpr bool has_rows = local_dims<Local>::rank > 0;
+  static_assert(has_rows, "sla: all_to_all<axis, Varying>(x, splits): x has rows to give away: a tensor of one dimension at least");
+  return has_rows;
+}
+} // namespace detail
+
+/// Rows that go to other ranks: a step as `perform` takes it; S is a step_on.
+template <StepOn S>
+struct exchanging_rows {};
+
+template <StepOn S, Placed X>
+auto perform(exchanging_rows<S> rows, X const& x, splits const& s) {
+  if constexpr (!is_distributed<X>) {
+    return perform(rows, eval(x), s);
+  } else {
+    using Mesh = mesh_of_t<X>;
+    constexpr int a = Mesh::template index<S::axis>();
+    require_step<S::how, X, S::axis, typename S::to>();
+    constexpr bool has_rows = detail::require_rows<local_of_t<X>>();
+    constexpr step how = S::how; // g++ 12 takes members in a concept's arguments for types
+    constexpr auto axis = S::axis;
+    if constexpr (legal_step<how, X, axis, typename S::to> && has_rows) {
+      auto& c = x.mesh().communicator(a);
+      auto local = detail::exchanged_rows(x.local(), detail::answered(s, x.local().extent(0), c), c);
+      return typename detail::distributed_with<decltype(local), Mesh, placements_of_t<X>>::type(std::move(local), x.handle());
+    } else {
+      return x;
+    }
+  }
+}
+template <StepOn S, detail::TracedSteppable X>
+auto perform(exchanging_rows<S> rows, X const& x, splits const& s) {
+  auto& c = x.value().mesh().template communicator<S::axis>();
+  auto value = perform(rows, x.value(), s);
+  splits both = s;
+  if (both.receive.empty()) both = detail::answered(std::move(both), x.value().local().extent(0), c);
+  auto rule = detail::linear_in(
+      x, [rows, both](auto const&, auto const& g) { return perform(rows, g, splits{both.receive, both.send}); },
+      [rows, both](auto const&, auto const& d) { return perform(rows, d, both); });
+  return detail::record(x.home(), std::move(value), std::move(rule));
+}
+
+/// Each rank's first send[0] rows go to rank 0, the next send[1] to rank 1, and so on; the rows that come lie in the order of the
+/// ranks. Placement: Varying to Varying. Gradient: the all_to_all back, with the tables exchanged. Collective.
+/// Cost: one all_to_all of the rows, an all_reduce of a number, and without `receive` an all_to_all of a number for each rank.
+/// Errors, on all ranks: shape_error, if a table does not fit.
+template <fixed_string Axis, Placement To, Stepping X>
+auto all_to_all(X const& x, splits const& s) {
+  static_assert(std::same_as<To, Varying>, "sla: all_to_all<axis, P>(x, splits): rows go from a Varying to a Varying; what a Shard holds, its family says");
+  if constexpr (std::same_as<To, Varying>)
+    return perform(exchanging_rows<step_on<step::all_to_all, Axis, Varying>>{}, x, s);
+  else
+    return x;
+}
+
+/// The same of outlines. A schedule knows no sizes: the rows that come are open, and any tables do, `splits{}`.
+template <fixed_string Axis, Placement To, detail::DenseOutline X>
+constexpr auto all_to_all(X const& x, splits const&) {
+  using Local = typename X::local_type;
+  static_assert(std::same_as<To, Varying>, "sla: all_to_all<axis, P>(x, splits): rows go from a Varying to a Varying; what a Shard holds, its family says");
+  require_step<step::all_to_all, X, Axis, To>();
+  if constexpr (std::same_as<To, Varying> && legal_step<step::all_to_all, X, Axis, To> && detail::require_rows<Local>()) {
+    using After = shape_only<typename X::value_type, typename detail::resized_extents<typename Local::extents_type, 0, dyn>::type>;
+    constexpr int a = mesh_of_t<X>::template index<Axis>();
+    return detail::after_step<After, placements_of_t<X>>(x, scheduled_step(detail::transition_of<step::all_to_all, Varying, Varying>(), a));
+  } else {
+    return x;
+  }
+}
+
+} // namespace sla

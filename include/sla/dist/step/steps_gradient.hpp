@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Derivatives of collectives and conversions: the adjoint step of spmd/step/transition.hpp carries the cotangent back, the
+// step itself a tangent on. Other operations on distributed values are in dist/grad/value_and_gradient.hpp.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include <sla/dist/step/collectives.hpp>
+#include <sla/dist/value/cotangent_space.hpp>
+#include <sla/grad/tape/record.hpp>
+
+namespace sla {
+
+namespace detail {
+template <class X>
+concept TracedSteppable = Traced<X> && is_distributed<plain_t<X>> && Placed<plain_t<X>>;
+
+/// How a gradient is carried back over the step.
+template <step How, class From, class To>
+inline constexpr step adjoint_step = [] {
+  using keys = typename key_list<From, To>::type;
+  return adjoint_of(transition{How, to_value<From, keys>(), to_value<To, keys>()}).how;
+}();
+} // namespace detail
+
+template <StepOn S, detail::TracedSteppable X>
+auto perform(S, X const& x, layout_handle<mesh_of_t<plain_t<X>>> const& like = {}) {
+  using From = placement_along_t<plain_t<X>, S::axis>;
+  using To = typename S::to;
+  auto const home = x.value().handle();
+  auto rule = detail::linear_in(
+      x,
+      [home](auto const&, auto const& g) {
+        using Back = dual_t<From>;
+        return detail::stepped<detail::adjoint_step<S::how, From, To>, S::axis, Back, true, S::dim>(g, home);
+      },
+      [like](auto const&, auto const& d) {
+        return detail::stepped<S::how, S::axis, To, S::insisted, S::dim>(d, like);
+      });
+  return detail::record(x.home(), detail::stepped<S::how, S::axis, To, S::insisted, S::dim>(x.value(), like),
+                        std::move(rule));
+}
+
+} // namespace sla

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Who holds what: `explain(x)` is a table of ranks and their parts of a distributed value, `draw_placement(out, x)` a picture of it
+// as SVG. Nothing is sent. Partitions of points are drawn by dist/partition/picture.hpp.
+#pragma once
+
+#include <map>
+#include <ostream>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sla/dist/partition/picture.hpp>
+#include <sla/dist/value/distributed.hpp>
+#include <sla/spmd/placement/partition_spec.hpp>
+#include <sla/spmd/placement/spelling.hpp>
+#include <sla/tensor/files/print.hpp>
+
+namespace sla {
+
+/// What one rank holds: its coordinates, and for each dimension its global indices.
+struct rank_share {
+  int rank = 0;
+  std::vector<int> coordinates;
+  std::vector<std::vector<index_t>> indices;
+};
+
+namespace detail {
+
+/// A placement as it is written.
+template <class P>
+std::string placement_words() {
+  std::ostringstream out;
+  write_placement<P>(out);
+  return std::move(out).str();
+}
+
+using interval = std::pair<index_t, index_t>; ///< first and last
+/// The intervals of indices in any order.
+inline std::vector<interval> intervals_of(std::vector<index_t> indices) {
+  std::sort(indices.begin(), indices.end());
+  std::vector<interval> out;
+  for (index_t const i : indices) {
+    if (!out.empty() && out.back().second + 1 == i)
+      out.back().second = i;
+    else
+      out.push_back({i, i});
+  }
+  return out;
+}
+/// As in 0-3,8.
+inline std::string interval_words(std::vector<index_t> indices) {
+  if (indices.empty()) return "nothing";
+  std::string out;
+  for (auto const& [first, last] : intervals_of(std::move(indices)))
+    out += (out.empty() ? "" : ",") + std::to_string(first) + (last > first ? "-" + std::to_string(last) : "");
+  return out;
+}
+
+template <class X>
+struct placement_facts;
+template <class Local, class Mesh, class... P>
+struct placement_facts<distributed<Local, Mesh, P...>> {
+  static constexpr typing value = typing_of<distributed<Local, Mesh, P...>>;
+  static std::vector<std::string> words() { return {placement_words<P>()...}; }
+
+  /// The layout that dimension d lies by: the columns of a rectangular sparse tensor have their own.
+  static shared_layout<Mesh> const& side(shared_layout<Mesh> const& layout, int d) {
+    return value.is_sparse() && d == value.batch + 1 && layout.domain ? *layout.domain : layout;
+  }
+  /// The extent of a dimension before any axis deals it out.
+  static index_t whole(distributed<Local, Mesh, P...> const& x, int d) {
+    auto const order = order_of(value, d);
+    if constexpr (value.rank == 0) {
+      return 1;
+    } else {
+      if (order.count) return side(*x.handle(), d).extent[order.axis[0]];
+      if constexpr (is_sparse_tensor<Local>) {
+        using S = typename Local::shape_type;
+        int const n = d - value.batch;
+        if (n < 0) return x.local().shape().batch()[d];
+        if (n > 1) return n == 2 ? S::block_rows : S::block_cols;
+        for (int a = 0; a < value.axes; ++a) // what deals out the other side, or entries, knows both extents
+          if (value.on[a].kind == placement_kind::sparse_shard || value.on[a].kind == placement_kind::hyper)
+            return side(*x.handle(), d).extent[a];
+        return n == 0 ? x.local().rows() : x.local().cols();
+      } else {
+        return x.local().extent(d);
+      }
+    }
+  }
+  /// Those of `all` that coordinate c of axis a holds.
+  static std::vector<index_t> part(shared_layout<Mesh> const& layout, int d, int a, int c, std::vector<index_t> const& all) {
+    std::vector<index_t> out;
+    auto const take = [&]<class Q>(std::type_identity<Q>, int at) {
+      if constexpr (requires { typename Q::family; }) {
+        if (at != a) return;
+        using F = typename Q::family;
+        auto const size = static_cast<index_t>(all.size());
+        if constexpr (F::stated) {
+          int const ranks = layout.mesh.size(a);
+          for (index_t j = 0; j < F::local_extent(c, size, ranks); ++j)
+            out.push_back(all[static_cast<std::size_t>(F::local_to_global(c, j, size, ranks))]);
+        } else if (auto const& rows = side(layout, d).rows) {
+          for (index_t const i : rows->owners().members(c))
+            if (i < size) out.push_back(all[static_cast<std::size_t>(i)]);
+        }
+      }
+    };
+    int at = 0;
+    (take(std::type_identity<P>{}, at++), ...);
+    return out;
+  }
+};
+
+} // namespace detail
+
+/// Where this rank is, the extents of the whole, and the placements, on one line; then this rank's part as it is printed alone. Nothing is sent: any
+/// rank may print, at any time. The whole in its order is `gather(x)`, who holds what of it `explain(x)`.
+template <class Local, class Mesh, class... P>
+std::ostream& operator<<(std::ostream& out, distributed<Local, Mesh, P...> const& x) {
+  using facts = detail::placement_facts<distributed<Local, Mesh, P...>>;
+  out << (detail::is_plain_number<Local> ? "number" : is_sparse_tensor<Local> ? "sparse tensor" : "tensor");
+  for (int d = 0; d < facts::value.rank; ++d) out << (d == 0 ? " " : " x ") << facts::whole(x, d);
+  out << " on ranks, ";
+  detail::write_placements(out, placements<P...>{}, std::type_identity<Mesh>{});
+  for (int a = 0; a < Mesh::rank; ++a) out << (a == 0 ? "; here " : ", ") << Mesh::name(a) << ' ' << x.mesh().coordinate(a) << " of " << x.mesh().size(a);
+  return out << ":\n" << x.local();
+}
+/// An expression may send: every rank evaluates it, and then any may print.
+template <class Node, class Mesh, class... P>
+std::ostream& operator<<(std::ostream& out, placed_node<Node, Mesh, P...> const&) {
+  static_assert(always_false<Node>, "sla: std::cout << x of an expression on ranks: its products exchange halos, so that all ranks evaluate it: print eval(x)");
+  return out;
+}
+
+/// What each rank holds, in the order of the mesh's coordinates. Cost: time and memory for the indices of all ranks.
+template <class X>
+  requires is_distributed<X>
+std::vector<rank_share> shares(X const& x) {
+  using Facts = detail::placement_facts<X>;
+  using Mesh = mesh_of_t<X>;
+  auto const& layout = *x.handle();
+  auto const& m = layout.mesh;
+  int ranks = 1;
+  for (int a = 0; a < Mesh::rank; ++a) ranks *= m.size(a);
+  std::vector<rank_share> out;
+  for (int n = 0; n < ranks; ++n) {
+    rank_share share;
+    share.coordinates.resize(std::size_t(Mesh::rank));
+    for (int a = Mesh::rank, rest = n, stride = 1; a-- > 0; rest /= m.size(a)) {
+      int const c = rest % m.size(a);
+      share.coordinates[std::size_t(a)] = c;
+      share.rank += c * (Mesh::is_strided ? Mesh::static_stride(a) : stride);
+      stride *= m.size(a);
+    }
+    for (int d = 0; d < Facts::value.rank; ++d) {
+      std::vector<index_t> indices(std::size_t(Facts::whole(x, d)));
+      for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<index_t>(i);
+      auto const order = order_of(Facts::value, d);
+      for (int k = 0; k < order.count; ++k) indices = Facts::part(layout, d, order.axis[k], share.coordinates[std::size_t(order.axis[k])], indices);
+      share.indices.push_back(std::move(indices));
+    }
+    out.push_back(std::move(share));
+  }
+  return out;
+}
+
+/// Who holds what of x, as a table: a line per rank with its coordinates and, for each dimension, its global indices; what its numbers
+/// are besides (a term of a sum, a value of its own) stands at the end. Cost: as `shares`; at most `lines` ranks are shown.
+template <class X>
+  requires is_distributed<X>
+std::string explain(X const& x, std::size_t lines = 64) {
+  using Facts = detail::placement_facts<X>;
+  using Mesh = mesh_of_t<X>;
+  auto const all = shares(x);
+  auto const words = Facts::words();
+  std::vector<std::vector<std::string>> table(1);
+  std::string title, notes;
+  for (int d = 0; d < Facts::value.rank; ++d) title += (d ? " x " : "") + std::to_string(Facts::whole(x, d));
+  title = (title.empty() ? "a number" : title) + " on";
+  table[0].push_back("rank");
+  for (int a = 0; a < Mesh::rank; ++a) {
+    auto const name = std::string(Mesh::name(a));
+    title += " " + name + "=" + std::to_string(x.mesh().size(a)) + " " + words[std::size_t(a)] + (a + 1 < Mesh::rank ? "," : "");
+    table[0].push_back(name);
+    auto const kind = Facts::value.on[a].kind;
+    if (kind == placement_kind::partial || kind == placement_kind::ghost_partial) notes += (notes.empty() ? "a term over " : ", a term over ") + name;
+    if (kind == placement_kind::varying) notes += (notes.empty() ? "its own along " : ", its own along ") + name;
+    if (kind == placement_kind::ghost) notes += std::string(notes.empty() ? "" : ", ") + "and copies of its halo along " + name;
+    if (kind == placement_kind::hyper) notes += std::string(notes.empty() ? "" : ", ") + "its entries along " + name;
+    if (kind == placement_kind::untyped) notes += (notes.empty() ? "not known along " : ", not known along ") + name;
+  }
+  for (int d = 0; d < Facts::value.rank; ++d) table[0].push_back("dimension " + std::to_string(d));
+  table[0].push_back(notes.empty() ? "" : "holds");
+  for (std::size_t n = 0; n < all.size() && n < lines; ++n) {
+    std::vector<std::string> row = {std::to_string(all[n].rank)};
+    for (int const c : all[n].coordinates) row.push_back(std::to_string(c));
+    for (auto const& indices : all[n].indices) row.push_back(detail::interval_words(indices));
+    row.push_back(notes);
+    table.push_back(std::move(row));
+  }
+  std::vector<std::size_t> width(table[0].size());
+  for (auto const& row : table)
+    for (std::size_t c = 0; c < row.size(); ++c) width[c] = (std::max)(width[c], row[c].size());
+  std::string out = title + "\n";
+  for (auto const& row : table) {
+    std::string line;
+    for (std::size_t c = 0; c < row.size(); ++c) line += row[c] + std::string(width[c] - row[c].size() + 2, ' ');
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+  if (all.size() > lines) out += "and " + std::to_string(all.size() - lines) + " ranks more\n";
+  return out;
+}
+
+/// The same as a picture: the first dimension downwards, the second across, a rectangle for each part with the ranks that hold it.
+/// A dashed border: the ranks there hold terms of it, or values of their own. Of more dimensions, those that are dealt out first.
+template <class X>
+  requires is_distributed<X>
+void draw_placement(std::ostream& out, X const& x, picture_options const& options = {}) {
+  using Facts = detail::placement_facts<X>;
+  auto const all = shares(x);
+  int drawn[2] = {-1, -1};
+  for (bool const dealt : {true, false})
+    for (int d = 0; d < Facts::value.rank; ++d)
+      if ((order_of(Facts::value, d).count > 0) == dealt && drawn[1] < 0 && drawn[0] != d) drawn[drawn[0] < 0 ? 0 : 1] = d;
+  if (drawn[1] >= 0 && drawn[0] > drawn[1]) std::swap(drawn[0], drawn[1]);
+  auto const extent = [&](int n) { return drawn[n] < 0 ? index_t(1) : Facts::whole(x, drawn[n]); };
+  auto const along = [&](rank_share const& s, int n) { return detail::intervals_of(drawn[n] < 0 ? std::vector<index_t>{0} : s.indices[std::size_t(drawn[n])]); };
+  std::map<std::pair<std::vector<detail::interval>, std::vector<detail::interval>>, std::string> parts;
+  for (auto const& s : all) {
+    auto& ranks = parts[{along(s, 0), along(s, 1)}];
+    ranks += (ranks.empty() ? "" : " ") + std::to_string(s.rank);
+  }
+  bool dashed = false;
+  for (int a = 0; a < Facts::value.axes; ++a) {
+    auto const kind = Facts::value.on[a].kind;
+    dashed = dashed || kind == placement_kind::partial || kind == placement_kind::varying || kind == placement_kind::ghost_partial;
+  }
+  double const margin = 8, width = options.width - 2 * margin;
+  double const across = width / double((std::max)(extent(1), index_t(1)));
+  double const tall = drawn[1] < 0 ? width / 2 : (std::min)(across * double(extent(0)), 2 * width);
+  double const down = tall / double((std::max)(extent(0), index_t(1)));
+  auto const height = int(tall + 2 * margin + 1);
+  out << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << options.width << "\" height=\"" << height << "\" font-family=\"sans-serif\" font-size=\"12\">\n"
+      << "<title>who holds what</title>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
+  int colour = 0;
+  for (auto const& [where, ranks] : parts) {
+    bool first = true;
+    for (auto const& rows : where.first)
+      for (auto const& columns : where.second) {
+        double const left = margin + across * double(columns.first), top = margin + down * double(rows.first);
+        double const wide = across * double(columns.second - columns.first + 1), high = down * double(rows.second - rows.first + 1);
+        out << "<rect x=\"" << left << "\" y=\"" << top << "\" width=\"" << wide << "\" height=\"" << high << "\" fill=\"" << detail::part_colour(colour)
+            << "\" fill-opacity=\"0.4\" stroke=\"black\"" << (dashed ? " stroke-dasharray=\"4\"" : "") << "/>\n";
+        if (first) out << "<text x=\"" << left + 4 << "\" y=\"" << top + 14 << "\">" << ranks << "</text>\n";
+        first = false;
+      }
+    ++colour;
+  }
+  out << "</svg>\n";
+}
+
+} // namespace sla

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Derivatives of elementwise operations and reductions of distributed values: a rank's own derivative is placed as it has to be
+// already. Products and solves have theirs beside them, the rules on scalars are in grad/.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include <sla/dist/value/compare.hpp>
+#include <sla/dist/value/cotangent_space.hpp>
+#include <sla/dist/value/reductions.hpp>
+#include <sla/grad/operation/traced_apply.hpp>
+#include <sla/grad/tape/vjp.hpp>
+
+namespace sla {
+
+namespace detail {
+template <class X>
+concept TracedDistributed = Traced<X> && is_distributed<plain_t<X>>;
+template <class X>
+concept TracedPlaced = TracedDistributed<X> && Placed<plain_t<X>>;
+template <class X>
+concept TracedRows = TracedDistributed<X> && DistributedSparse<plain_t<X>>;
+template <class X>
+concept BesideTracedPlaced = TracedPlaced<X> || Placed<X> || Number<X> || operand_traits<std::remove_cvref_t<X>>::kind == operand_kind::uniform;
+template <class L, class R>
+concept TracedPlacedPair = (TracedPlaced<L> || TracedPlaced<R>) && BesideTracedPlaced<L> && BesideTracedPlaced<R>;
+template <class... X>
+concept TracedPlacedOperands = (TracedPlaced<X> || ...) && (BesideTracedPlaced<X> && ...);
+
+/// An operand as the forward operation sees it; run-time numbers beside traced values count as uniform.
+template <class X>
+decltype(auto) forward_value(X const& x) {
+  if constexpr (Traced<X>)
+    return (x.value());
+  else if constexpr (Number<X>)
+    return uniform(x);
+  else if constexpr (is_placed<X>)
+    return eval(x);
+  else
+    return (x);
+}
+/// What a rule holds of an operand.
+template <class Variable>
+struct traced_part : traced_operand<Variable> {
+  template <class D>
+  static auto elements(D const& d) {
+    return local_node(d);
+  }
+};
+template <class X>
+auto part_of(X const& x) {
+  if constexpr (Traced<X>) {
+    return traced_part<typename X::variable_type>{{&x.variable()}};
+  } else {
+    using V = std::remove_cvref_t<decltype(forward_value(x))>;
+    return kept_operand<V>{std::make_shared<V const>(forward_value(x))};
+  }
+}
+/// This rank's part of a cotangent; a plain number is one already.
+template <class G>
+decltype(auto) part_of_cotangent(G const& g) {
+  if constexpr (is_distributed<G>)
+    return (g.local());
+  else
+    return (g);
+}
+
+/// A rank's own elements of operands and cotangents.
+struct own_elements {
+  template <class Part>
+  static auto node(Part const& x) {
+    return local_node(x.value());
+  }
+  template <class G>
+  static auto of(G const& g) {
+    return as_node(part_of_cotangent(g));
+  }
+};
+
+template <class Op, TracedPlaced X>
+auto trace_placed(X const& x) {
+  auto const part = part_of(x);
+  return record(x.home(), eval(placed_elementwise<Op>(part.value())), pointwise_in(part, [part](auto const&, auto const& g) {
+    return contribution<Op, 0>(local_node(part.value()), as_node(part_of_cotangent(g)));
+  }));
+}
+/// The rule of an operation on two operands, to the K-th, which is x.
+template <class Op, int K, class Part, class L, class R>
+auto placed_in(Part const& x, L const& left, R const& right) {
+  return pointwise_in(x, [left, right](auto const&, auto const& g) {
+    return contribution<Op, K>(local_node(left.value()), local_node(right.value()), as_node(part_of_cotangent(g)));
+  });
+}
+template <class Op, class L, class R>
+auto trace_placed(L const& l, R const& r) {
+  auto const left = part_of(l);
+  auto const right = part_of(r);
+  return record(home_of(l, r), eval(placed_elementwise<Op>(left.value(), right.value(), derivative<Op>::name)),
+                placed_in<Op, 0>(left, left, right), placed_in<Op, 1>(right, left, right));
+}
+/// A rank's part of a number that an operation finishes over the ranks: the sum of all. Of a cotangent it is a pending sum.
+template <class Op, class X, class Mesh, class T>
+T finished(Mesh const& mesh, T value) {
+  for (int a = 0; a < Mesh::rank; ++a)
+    if (reduced_axes<Op, X>[a]) value = all_reduce(mesh.communicator(a), value);
+  return value;
+}
+template <class Op, class X, class Y, class Out>
+struct finished_tangent {
+  Y const& y;
+  Out& out;
+  template <class Field>
+  void add(Field const& field) {
+    out.add(finished<Op, X>(y.mesh(), collected(y.local(), field)));
+  }
+};
+/// The rule of a reduction, whose tangent is finished as its value is.
+template <class Op, class X, class Rule>
+struct finished_rule : Rule {
+  template <class Y, class Out>
+  void pushforward(Y const& y, Out& out) const {
+    finished_tangent<Op, X, Y, Out> local{y, out};
+    Rule::pushforward(y, local);
+  }
+};
+/// A reduction, as it is or with what is asked of it.
+template <class Op, class X>
+auto trace_reduction(X const& x) {
+  auto const part = part_of(x);
+  auto rule = pointwise_in(part, [part](auto const& y, auto const& g) {
+    auto const node = local_node(part.value());
+    auto const everywhere = [&](auto here) { return finished<Op, plain_t<X>>(y.mesh(), here); };
+    if constexpr (is_distributed<std::remove_cvref_t<decltype(g)>>)
+      return reduced_contribution<asked_t<Op>>(node, y.local(), everywhere(g.local()), everywhere);
+    else
+      return reduced_contribution<asked_t<Op>>(node, y.local(), g, everywhere);
+  });
+  return record(x.home(), eval(perform(Op{}, part.value())), finished_rule<Op, plain_t<X>, decltype(rule)>{std::move(rule)});
+}
+template <class Op, class L, class R>
+auto trace_dot(L const& l, R const& r) {
+  auto const left = part_of(l);
+  auto const right = part_of(r);
+  return record(home_of(l, r), eval(perform(Op{}, left.value(), right.value())), placed_in<op::dot, 0>(left, left, right),
+                placed_in<op::dot, 1>(right, left, right));
+}
+template <class Op>
+concept PendingExtreme = is_extreme<Op> && !rule_of<Op>.finishes;
+/// What a refused one returns, well-formed, so that its sentence is the only error.
+template <class Op, class X>
+struct instead_of_extreme {};
+template <PendingExtreme Op, class X>
+struct instead_of_extreme<Op, X> : std::type_identity<decltype(trace_reduction<op::sum>(std::declval<X const&>()))> {};
+} // namespace detail
+
+template <class Op, detail::TracedPlaced X>
+  requires(Differentiable<Op, 1> && !is_reducing<Op>)
+auto perform(Op, X const& x) {
+  return detail::trace_placed<Op>(x);
+}
+template <class Op, class L, class R>
+  requires(Differentiable<Op, 2> && !is_reducing<Op> && detail::TracedPlacedPair<L, R>)
+auto perform(Op, L const& l, R const& r) {
+  return detail::trace_placed<Op>(l, r);
+}
+/// Gradient: that of one rank; the elements of all ranks that norm_inf(x) is taken of share it, which is one all_reduce more.
+template <class Op, detail::TracedPlaced X>
+  requires(Differentiable<Op, 1> && is_reducing<Op> && !detail::PendingExtreme<Op>)
+auto perform(Op, X const& x) {
+  return detail::trace_reduction<Op>(x);
+}
+/// Refused: what a pending maximum or minimum pulls back to is not known before it is finished.
+template <class Op, detail::TracedPlaced X>
+  requires detail::PendingExtreme<Op>
+auto perform(Op, X const& x) -> typename detail::instead_of_extreme<Op, X>::type {
+  static_assert(always_false<X>, "sla: max(x), min(x) of a traced distributed x have no gradient: norm_inf(x) has one; so has max of a gathered x, and max(x.value()) is a constant");
+  return detail::trace_reduction<op::sum>(x);
+}
+
+// ---- comparisons, of the values; where, and functions of the user's own
+template <class Op, class L, class R>
+  requires(detail::is_one_of<Op, op::less, op::less_equal> && detail::TracedPlacedPair<L, R>)
+auto perform(Op op, L const& l, R const& r) {
+  return eval(perform(op, detail::forward_value(l), detail::forward_value(r)));
+}
+template <class C, class X, class Y>
+  requires detail::TracedPlacedOperands<C, X, Y>
+auto perform(op::where, C const& c, X const& x, Y const& y) {
+  if constexpr (Traced<C>) { // nothing of the derivative flows through a condition
+    return where(c.value(), x, y);
+  } else {
+    auto const condition = detail::part_of(c);
+    auto const left = detail::part_of(x);
+    auto const right = detail::part_of(y);
+    auto value = eval(perform(op::where{}, condition.value(), left.value(), right.value()));
+    if constexpr (Traced<X> || Traced<Y>)
+      return detail::trace_where<detail::own_elements>(detail::home_of(x, y), std::move(value), condition, left, right);
+    else
+      return value;
+  }
+}
+template <class F, class... X>
+  requires detail::TracedPlacedOperands<X...>
+auto perform(op::apply, F const& f, X const&... x) {
+  if constexpr (detail::takes_dual_numbers<F, X...>())
+    return [&](auto const&... part) {
+      return detail::trace_apply<detail::own_elements>(detail::home_of(x...), eval(perform(op::apply{}, f, part.value()...)), f, std::index_sequence_for<X...>{},
+                                                       part...);
+    }(detail::part_of(x)...);
+  else
+    return detail::first_traced(x...);  // well-formed, so that the sentence is the only error
+}
+
+template <class L, class R>
+  requires detail::TracedPlacedPair<L, R>
+auto perform(op::dot, L const& l, R const& r) {
+  return detail::trace_dot<op::dot>(l, r);
+}
+/// The same asked to be pending sums (spmd/rule/out_partial.hpp).
+template <class Op, class Word, detail::TracedPlaced X>
+  requires(Differentiable<detail::asked_t<Op>, 1> && is_reducing<detail::asked_t<Op>> && !is_extreme<detail::asked_t<Op>>)
+auto perform(detail::asking_partial<Op, Word>, X const& x) {
+  return detail::trace_reduction<detail::asking_partial<Op, Word>>(x);
+}
+template <class Op, class Word, class L, class R>
+  requires(detail::TracedPlacedPair<L, R> && std::same_as<detail::asked_t<Op>, op::dot>)
+auto perform(detail::asking_partial<Op, Word>, L const& l, R const& r) {
+  return detail::trace_dot<detail::asking_partial<Op, Word>>(l, r);
+}
+
+} // namespace sla

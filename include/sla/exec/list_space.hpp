@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Passes over a list of systems: items are the systems, which have different sizes. Each has scalars of its own, so a method
+// stops for each by itself. And A * x of lists.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <sla/exec/evaluate.hpp>
+#include <sla/tensor/arrange/sparse_list.hpp>
+
+namespace sla {
+
+namespace detail {
+/// How a pass over packed systems is cut into blocks of rows, each of one system, and these between threads.
+class list_walk {
+public:
+  list_walk(std::vector<index_t> const& cuts, frame const& f) : cuts_(cuts), f_(f), block_((std::max)(index_t(1), block_elements / f.inner)), before_(1, 0) {
+    for (std::size_t k = 0; k + 1 < cuts.size(); ++k) before_.push_back(before_.back() + (cuts[k + 1] - cuts[k] + block_ - 1) / block_);
+    index_t const threads = (std::min)(index_t(threads_in_use()), (std::max)(index_t(1), blocks()));
+    for (index_t t = 0; t <= threads; ++t) shares_.push_back(blocks() * t / threads);
+  }
+  index_t blocks() const { return before_.back(); }
+  index_t blocks_of(index_t k) const { return before_[std::size_t(k) + 1] - before_[std::size_t(k)]; }
+
+  /// One more statement is in the pass, which stays on one thread where it is light work in all.
+  void add_statement() { work_ += double(cuts_.back() * f_.inner); }
+
+  /// Gives each thread as much work, where work(row) is what the rows before it take.
+  template <class Work>
+  void balance(Work const& work) {
+    double const first = work(0), all = work(cuts_.back()) - first;
+    work_ += all * double(f_.inner);
+    for (std::size_t t = 1, threads = shares_.size() - 1; t < threads; ++t) {
+      index_t lo = shares_[t - 1], hi = blocks();
+      while (lo < hi) {
+        index_t const mid = lo + (hi - lo) / 2;
+        if (work(begin(system_of(mid), mid)) - first < all * double(t) / double(threads))
+          lo = mid + 1;
+        else
+          hi = mid;
+      }
+      shares_[t] = lo;
+    }
+  }
+  /// one(context, span, n) for the n-th block.
+  void run(void (*one)(void const*, row_span, index_t), void const* context) const {
+    auto const blocks_from = [&](index_t n, index_t last) {
+      for (std::size_t k = n < last ? system_of(n) : 0; n < last; ++n) {
+        while (before_[k + 1] <= n) ++k;
+        index_t const row = begin(k, n), length = (std::min)(block_, cuts_[k + 1] - row);
+        one(context, {row * f_.inner, length * f_.inner, index_t(k) * f_.rhs, f_.rhs}, n);
+      }
+    };
+    if (work_ < light_below) return blocks_from(0, blocks());
+    parallel(int(shares_.size()) - 1, [&](int t) { blocks_from(shares_[std::size_t(t)], shares_[std::size_t(t) + 1]); });
+  }
+
+private:
+  std::size_t system_of(index_t n) const { return std::size_t(std::upper_bound(before_.begin(), before_.end(), n) - before_.begin()) - 1; }
+  index_t begin(std::size_t k, index_t n) const { return cuts_[k] + (n - before_[k]) * block_; }
+
+  std::vector<index_t> const& cuts_;
+  frame f_;
+  index_t block_;
+  double work_ = 0;
+  std::vector<index_t> before_;  ///< blocks before each system
+  std::vector<index_t> shares_;
+};
+} // namespace detail
+
+/// The backend of a space whose items are the systems of a list, one per system and right-hand side: its passes are those of
+/// openmp, and no block of rows is of two systems. cuts: where the systems begin and end.
+class packed_systems {
+public:
+  static constexpr bool is_backend = true;
+  using cuts_type = std::shared_ptr<std::vector<index_t> const>;
+
+  explicit packed_systems(cuts_type cuts) : cuts_(std::move(cuts)) {}
+  std::vector<index_t> const& cuts() const { return *cuts_; }
+
+  /// A frame of packed rows by its items. Errors: shape_error, if its rows are not those of the systems.
+  frame by_items(frame packed) const {
+    if (packed.batch != 1 || packed.rows != cuts_->back())
+      throw shape_error(text("a list of systems with ", cuts_->back(), " rows together, and vectors of ", packed.rows, " rows, batch ", packed.batch));
+    packed.batch = index_t(cuts_->size()) - 1;
+    return packed;
+  }
+  template <std::size_t Count, class... S>
+  void run(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, frame f, bool merged,
+           result_pointers<S...> const& results) const {
+    detail::list_walk walk(*cuts_, f);
+    pass_partials<S...> partials;
+    run_blocks(plan, pass, statements, f, walk, partials);
+    detail::for_statements(plan, pass, statements, [&]<std::size_t N>(auto const&, std::integral_constant<std::size_t, N>) {
+      partials.template fold<N>(f, merged, detail::part<N>(results));
+    });
+  }
+
+private:
+  cuts_type cuts_;
+};
+
+/// A[k] * x[k] for each system, in one product. Errors: shape_error that names the system.
+template <class T, class S, class F, class U, class E>
+auto operator*(sparse_list<T, S, F> const& A, std::vector<tensor<U, E>> const& x) {
+  return A.unpack_rows(eval(A.packed() * A.pack_cols(x)));
+}
+
+} // namespace sla

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reductions: `dot(x, y)`, `norm(x)`, `sum(x)`, ... are numbers, evaluated at once; `dot_of(x, y)`, ... the same as statements of
+// `fuse`, that fold all elements of each item. float adds up in double; the order is fixed, so reruns are bitwise equal.
+#pragma once
+
+#include <sla/expr/dense/ops.hpp>
+#include <sla/expr/dense/statement.hpp>
+
+namespace sla {
+
+/// What becomes of the folded value at the end.
+struct as_is {
+  template <class A>
+  SLA_HD static constexpr A apply(A a) {
+    return a;
+  }
+};
+
+/// Monoid-fold of the elements of x, then Finish: the statement that `dot_of`, `norm_of`, ... make.
+template <class Monoid, class X, class Finish = as_is>
+struct [[nodiscard]] reduction {
+  using statement_tag = void;
+  using monoid_type = Monoid;
+  using finish_type = Finish;
+  using expression_type = X;
+  using memory_type = typename X::memory_type;
+  using accumulator_type = typename X::value_type;
+  using result_type = decltype(Finish::apply(accumulator_type{}));
+  static constexpr reach depth = X::depth;
+  static constexpr int lanes = 8;
+
+  X x;
+
+  index_t total() const { return x.extents().total(); }
+  template <class F>
+  auto rebuild(F const& f) const {
+    return reduction<Monoid, decltype(f(x)), Finish>{f(x)};
+  }
+  template <class F>
+  void accesses(F&& f) const {
+    x.accesses(f, false);
+  }
+  SLA_HD static accumulator_type identity() { return Monoid::template identity<accumulator_type>(); }
+
+  /// Folds a span into one value per right-hand side; eight lanes, folded in a fixed order.
+  SLA_HD void run(column_span s, accumulator_type* result) const {
+    auto const tree = x;
+    accumulator_type lane[lanes];
+    for (int w = 0; w < lanes; ++w) lane[w] = identity();
+    index_t e = s.first, const_end = s.first + s.count / lanes * lanes, end = s.first + s.count;
+    for (; e < const_end; e += lanes)
+      for (int w = 0; w < lanes; ++w) Monoid::fold(lane[w], tree.at(element{e + w, e + w, s.item}));
+    for (int w = 0; e < end; ++e, ++w) Monoid::fold(lane[w], tree.at(element{e, e, s.item}));
+    for (int width = lanes / 2; width > 0; width /= 2)
+      for (int w = 0; w < width; ++w) Monoid::fold(lane[w], lane[w + width]);
+    Monoid::fold(*result, lane[0]);
+  }
+  SLA_HD void run(row_span s, accumulator_type* result) const {
+    if (s.rhs == 1) {
+      run(column_span{s.first, s.count, s.item}, result);
+    } else {
+      auto const tree = x;
+      detail::for_elements(s, [&](element e) { Monoid::fold(result[e.item - s.item], tree.at(e)); });
+    }
+  }
+};
+
+namespace detail {
+template <class Monoid, class Map, class Finish = as_is, class X>
+auto reduce(X&& x) {
+  using Mapped = unary<Map, node_t<X>>;
+  return reduction<Monoid, Mapped, Finish>{Mapped{as_node(std::forward<X>(x))}};
+}
+} // namespace detail
+
+template <Tensorial X, Tensorial Y>
+auto perform(op::dot, X&& x, Y&& y) {
+  auto node = detail::elementwise<op::inner>(std::forward<X>(x), std::forward<Y>(y), "dot(x, y)");
+  return reduction<op::plus, decltype(node)>{std::move(node)};
+}
+template <Tensorial X>
+auto perform(op::sum, X&& x) {
+  return detail::reduce<op::plus, op::widen>(std::forward<X>(x));
+}
+template <Tensorial X>
+auto perform(op::squared_norm, X&& x) {
+  return detail::reduce<op::plus, op::widen_abs2>(std::forward<X>(x));
+}
+template <Tensorial X>
+auto perform(op::norm, X&& x) {
+  return detail::reduce<op::plus, op::widen_abs2, op::sqrt>(std::forward<X>(x));
+}
+template <Tensorial X>
+auto perform(op::norm1, X&& x) {
+  return detail::reduce<op::plus, op::widen_abs>(std::forward<X>(x));
+}
+template <Tensorial X>
+auto perform(op::norm_inf, X&& x) {
+  return detail::reduce<op::magnitude, op::widen_abs>(std::forward<X>(x));
+}
+template <Tensorial X>
+auto perform(op::minimum, X&& x) {
+  if constexpr (is_complex<typename node_t<X>::value_type>)
+    return detail::reduce<op::minimum, op::widen_abs>(std::forward<X>(x));  // well-formed, to be refused by `min`
+  else
+    return detail::reduce<op::minimum, op::widen>(std::forward<X>(x));
+}
+template <Tensorial X>
+auto perform(op::maximum, X&& x) {
+  if constexpr (is_complex<typename node_t<X>::value_type>)
+    return detail::reduce<op::maximum, op::widen_abs>(std::forward<X>(x));  // well-formed, to be refused by `max`
+  else
+    return detail::reduce<op::maximum, op::widen>(std::forward<X>(x));
+}
+
+namespace detail {
+/// What was performed as what it amounts to; the norm of a sparse tensor is a number already.
+template <class X>
+auto as_number(X x) {
+  if constexpr (Number<X>)
+    return x;
+  else
+    return eval(std::move(x));
+}
+/// The norm of a node whose squares may leave the range of double: of the elements times a power of two, which rounds nothing.
+template <class X>
+auto norm_scaled(X const& x, double scale) {
+  return eval(reduce<op::plus, op::widen_abs2, op::sqrt>(scale * x)) / scale;
+}
+/// Complex numbers have no order.
+template <class X>
+constexpr void require_order() {
+  if constexpr (Tensorial<X>)
+    static_assert(!is_complex<typename node_t<X>::value_type>, "sla: min(x) and max(x) of complex numbers: they have no order; take abs(x)");
+}
+} // namespace detail
+
+// ---- numbers, evaluated now: those of the scalar type, traced of traced operands, placed on ranks. Reductions of float are double.
+
+/// sum of conj(x_i) y_i.
+/// Law: equal extents. Cost: reads x and y once.
+template <class X, class Y>
+  requires Performs<op::dot, X, Y>
+[[nodiscard]] auto dot(X&& x, Y&& y) {
+  return detail::as_number(perform(op::dot{}, std::forward<X>(x), std::forward<Y>(y)));
+}
+/// sum of x_i.
+template <class X>
+  requires Performs<op::sum, X>
+[[nodiscard]] auto sum(X&& x) {
+  return detail::as_number(perform(op::sum{}, std::forward<X>(x)));
+}
+/// sum(x) over the number of elements; of none NaN.
+template <class X>
+  requires(Performs<op::sum, X> && requires(X const& x) { x.extents().total(); })
+[[nodiscard]] auto mean(X&& x) {
+  double const count = double(x.extents().total());
+  return sum(std::forward<X>(x)) / count;
+}
+/// sum of |x_i|^2.
+template <class X>
+  requires Performs<op::squared_norm, X>
+[[nodiscard]] auto squared_norm(X&& x) {
+  return detail::as_number(perform(op::squared_norm{}, std::forward<X>(x)));
+}
+/// The root of sum |x_i|^2. Cost: reads x once; twice where that is below 1e-140, 0 too, or above 1e150, since the squares of such
+/// elements are no doubles (`norm_of` squares them all the same).
+template <class X>
+  requires Performs<op::norm, X>
+[[nodiscard]] auto norm(X&& x) {
+  if constexpr (Tensorial<X>) {
+    auto const r = perform(op::norm{}, std::forward<X>(x));
+    auto const n = eval(r);
+    if constexpr (std::same_as<real_t<typename node_t<X>::value_type>, double>) {
+      if (n < 1e-140) return detail::norm_scaled(r.x.x, 0x1p600);
+      if (n > 1e150) return detail::norm_scaled(r.x.x, 0x1p-600);
+    }
+    return n;
+  } else {
+    return detail::as_number(perform(op::norm{}, std::forward<X>(x)));
+  }
+}
+/// sum of |x_i|.
+template <class X>
+  requires Performs<op::norm1, X>
+[[nodiscard]] auto norm1(X&& x) {
+  return detail::as_number(perform(op::norm1{}, std::forward<X>(x)));
+}
+/// max of |x_i|; 0 without elements.
+template <class X>
+  requires Performs<op::norm_inf, X>
+[[nodiscard]] auto norm_inf(X&& x) {
+  return detail::as_number(perform(op::norm_inf{}, std::forward<X>(x)));
+}
+/// The smallest and the largest element; real tensors. Without elements: +infinity and -infinity.
+template <class X>
+  requires Performs<op::minimum, X>
+[[nodiscard]] auto (min)(X&& x) {
+  detail::require_order<X>();
+  return detail::as_number(perform(op::minimum{}, std::forward<X>(x)));
+}
+/// The largest element; real tensors. Without elements: -infinity.
+template <class X>
+  requires Performs<op::maximum, X>
+[[nodiscard]] auto (max)(X&& x) {
+  detail::require_order<X>();
+  return detail::as_number(perform(op::maximum{}, std::forward<X>(x)));
+}
+
+// ---- the same as statements of `fuse`, which returns their numbers
+
+/// The statement of `dot(x, y)`.
+template <class X, class Y>
+  requires Performs<op::dot, X, Y>
+[[nodiscard]] auto dot_of(X&& x, Y&& y) {
+  return perform(op::dot{}, std::forward<X>(x), std::forward<Y>(y));
+}
+/// The statement of `sum(x)`.
+template <class X>
+  requires Performs<op::sum, X>
+[[nodiscard]] auto sum_of(X&& x) {
+  return perform(op::sum{}, std::forward<X>(x));
+}
+/// The statement of `squared_norm(x)`.
+template <class X>
+  requires Performs<op::squared_norm, X>
+[[nodiscard]] auto squared_norm_of(X&& x) {
+  return perform(op::squared_norm{}, std::forward<X>(x));
+}
+/// The statement of `norm(x)`.
+template <class X>
+  requires Performs<op::norm, X>
+[[nodiscard]] auto norm_of(X&& x) {
+  return perform(op::norm{}, std::forward<X>(x));
+}
+/// The statement of `norm1(x)`.
+template <class X>
+  requires Performs<op::norm1, X>
+[[nodiscard]] auto norm1_of(X&& x) {
+  return perform(op::norm1{}, std::forward<X>(x));
+}
+/// The statement of `norm_inf(x)`.
+template <class X>
+  requires Performs<op::norm_inf, X>
+[[nodiscard]] auto norm_inf_of(X&& x) {
+  return perform(op::norm_inf{}, std::forward<X>(x));
+}
+/// The statement of `min(x)`.
+template <class X>
+  requires Performs<op::minimum, X>
+[[nodiscard]] auto min_of(X&& x) {
+  detail::require_order<X>();
+  return perform(op::minimum{}, std::forward<X>(x));
+}
+/// The statement of `max(x)`.
+template <class X>
+  requires Performs<op::maximum, X>
+[[nodiscard]] auto max_of(X&& x) {
+  detail::require_order<X>();
+  return perform(op::maximum{}, std::forward<X>(x));
+}
+
+} // namespace sla

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Statements of `fuse`: `set(x, expression)` writes, reductions fold. A statement runs on a span of rows of one item, so
+// that a pass can walk memory in blocks that stay in the first-level cache. Host threads and device blocks run the same text.
+#pragma once
+
+#include <utility>
+
+#include <sla/expr/dense/node.hpp>
+
+namespace sla {
+
+/// `count` elements of a pass from linear position `first`; whole rows, of `rhs` right-hand sides; items start at `item`.
+struct row_span {
+  index_t first, count, item, rhs;
+};
+/// The same of one right-hand side, known when compiled: no other loop is instantiated.
+struct column_span {
+  index_t first, count, item;
+  static constexpr index_t rhs = 1;
+  SLA_HD operator row_span() const { return {first, count, item, rhs}; }  // NOLINT: it is one
+};
+
+namespace detail {
+/// Inner loops of a constant length vectorise at every optimisation level.
+inline constexpr index_t chunk = 256;
+
+/// f(element) for the elements of a span, in order.
+template <class F>
+SLA_HD inline void for_elements(column_span s, F const& f) {
+  index_t e = s.first, const_end = s.first + s.count / chunk * chunk, end = s.first + s.count;
+  for (; e < const_end; e += chunk) {
+    SLA_INDEPENDENT
+    for (index_t n = 0; n < chunk; ++n) f(element{e + n, e + n, s.item});
+  }
+  SLA_INDEPENDENT
+  for (index_t n = e; n < end; ++n) f(element{n, n, s.item});
+}
+template <class F>
+SLA_HD inline void for_elements(row_span s, F const& f) {
+  if (s.rhs == 1) {
+    for_elements(column_span{s.first, s.count, s.item}, f);
+  } else {
+    for (index_t row = s.first / s.rhs, end = (s.first + s.count) / s.rhs; row < end; ++row)
+      for (index_t k = 0; k < s.rhs; ++k) f(element{row * s.rhs + k, row, s.item + k});
+  }
+}
+} // namespace detail
+
+/// What `fuse` takes: an assignment (`set`), or a reduction (`dot_of`, `norm_of`, ...).
+template <class S>
+concept Statement = requires { typename std::remove_cvref_t<S>::statement_tag; };
+
+/// destination = expression, for each element. Memory is that of the destination: a number has none.
+template <class T, class X, class Memory = typename X::memory_type>
+struct set_statement {
+  using statement_tag = void;
+  using result_type = void;
+  using expression_type = X;
+  using memory_type = Memory;
+  static constexpr reach depth = X::depth;
+
+  T* data;
+  index_t elements;
+  X x;
+
+  index_t total() const { return elements; }
+  template <class F>
+  auto rebuild(F const& f) const {
+    return set_statement<T, decltype(f(x)), Memory>{data, elements, f(x)};
+  }
+  template <class F>
+  void accesses(F&& f) const {
+    x.accesses(f, false);
+    f(memory_access{data, elements * index_t(sizeof(T)), false, true});
+  }
+
+  /// Writes a span. A root node with a faster way to write a run of rows offers `store`.
+  template <class Span>
+  SLA_HD void run(Span s) const {
+    if constexpr (requires { x.store(s, data); }) {
+      x.store(s, data);
+    } else {
+      T* const out = data;
+      auto const tree = x;
+      detail::for_elements(s, [=](element e) { out[e.at] = scalar_cast<T>(tree.at(e)); });
+    }
+  }
+};
+
+/// The statement x = expression, for `fuse`; the extents of x stay.
+/// Law: the extents agree. Errors: shape_error where only run time can tell.
+template <class T, class E, class Memory, Operand X>
+auto set(tensor<T, E, Memory>& destination, X&& expression) {
+  using Source = node_t<X>;
+  static_assert(same_extents_law<E, typename Source::extents_type>,
+                "sla: set(x, expression): the expression has another shape than x");
+  static_assert(same_memory_law<Memory, typename Source::memory_type>,
+                "sla: set(x, expression): x and the expression live in different memories; bring one over with to<Memory>(...)");
+  static_assert(storage_law<T, typename Source::value_type>,
+                "sla: set(x, expression): a complex value cannot be stored in a real tensor; take real(...), imag(...) or abs(...)");
+  set_statement<kernel_t<T>, Source, Memory> statement{kernel_pointer(destination.data()), destination.size(),
+                                                       as_node(std::forward<X>(expression))};
+  require_same_extents(destination.extents(), statement.x.extents(), "set(x, expression)");
+  return statement;
+}
+
+} // namespace sla

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Numbers of sparse tensors: `sum(A)`, `norm(A)` (Frobenius), `norm1(A)` (largest column sum) and `norm_inf(A)` (largest row sum), one per
+// batch item. Those of vectors are in expr/dense/reduce.hpp, condition numbers in solve/linear/condition.hpp; spectral norms are not here.
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include <sla/expr/sparse/values.hpp>
+
+namespace sla {
+
+namespace detail {
+/// The sums of |a| over each scalar row, or column, of every batch item: [*batch][row or column].
+template <bool Rows, class T, class S, class F>
+auto absolute_sums(sparse_tensor<T, S, F> const& A) {
+  constexpr index_t P = S::block_rows, Q = S::block_cols;
+  using R = decltype(op::widen_abs::apply(to_kernel(T{})));
+  index_t const side = Rows ? A.rows() * P : A.cols() * Q;
+  std::vector<R> sums(std::size_t(A.batch_count() * side));
+  auto const view = A.pattern().view();
+  for (index_t b = 0; b < A.batch_count(); ++b) {
+    T const* const values = A.values().data() + b * A.batch_stride();
+    auto const add_rows = [&, to = sums.data() + b * side](index_t first, index_t last) {
+      for (index_t i = first; i < last; ++i)
+        view.for_row(i, [&](index_t s, index_t j) {
+          for (index_t k = 0; k < P * Q; ++k)
+            to[Rows ? i * P + k / Q : j * Q + k % Q] += op::widen_abs::apply(to_kernel(values[s * P * Q + k]));
+        });
+    };
+    if constexpr (Rows)
+      parallel_ranges(A.rows(), add_rows);
+    else
+      add_rows(0, A.rows()); // columns meet in every row
+  }
+  return sums;
+}
+/// The stored values of a batch item.
+template <class T, class S, class F>
+auto item_values(sparse_tensor<T, S, F> const& A, index_t item) {
+  return tensor_view<kernel_t<T>, Extents<dyn>, host_memory>{kernel_pointer(A.values().data()) + item * A.batch_stride(), Extents<dyn>(A.batch_stride())};
+}
+/// f of the stored values of every batch item.
+template <class A, class F>
+auto for_each_item(A const& a, F const& f) {
+  std::vector<decltype(f(item_values(a, 0)))> out;
+  for (index_t b = 0; b < a.batch_count(); ++b) out.push_back(f(item_values(a, b)));
+  return out;
+}
+/// The sum of |a|^2 of every batch item.
+template <class T, class S, class F>
+auto squared_sums(sparse_tensor<T, S, F> const& A) {
+  return for_each_item(A, [](auto const& item) { return squared_norm(item); });
+}
+/// The largest of the sums of every batch item; a NaN is kept.
+template <class R>
+std::vector<R> largest(std::vector<R> const& sums, index_t items) {
+  std::vector<R> out(std::size_t(items), R{});
+  std::size_t const side = items ? sums.size() / std::size_t(items) : 0;
+  for (std::size_t n = 0; n < side * out.size(); ++n) op::maximum::fold(out[n / side], sums[n]);
+  return out;
+}
+template <class R>
+std::vector<R> roots(std::vector<R> sums) {
+  for (R& s : sums) s = std::sqrt(s);
+  return sums;
+}
+/// The number of a matrix; of a batch a tensor of its extents.
+template <class S, class R>
+auto number_per_item(S const& shape, std::vector<R> const& numbers) {
+  if constexpr (S::is_batched) {
+    tensor<R, typename S::batch_extents> out(shape.batch(), uninitialized);
+    std::copy(numbers.begin(), numbers.end(), out.data());
+    return out;
+  } else {
+    return numbers[0];
+  }
+}
+} // namespace detail
+
+/// The sum of all stored entries.
+template <class T, class S, class F>
+auto perform(op::sum, sparse_tensor<T, S, F> const& A) {
+  return detail::number_per_item(A.shape(), detail::for_each_item(A, [](auto const& item) { return sum(item); }));
+}
+/// The root of the sum of |a|^2 over all entries.
+template <class T, class S, class F>
+auto perform(op::norm, sparse_tensor<T, S, F> const& A) {
+  return detail::number_per_item(A.shape(), detail::roots(detail::with_single_entries(A, [](auto const& a) { return detail::squared_sums(a); })));
+}
+/// The largest sum of |a| over a column.
+template <class T, class S, class F>
+auto perform(op::norm1, sparse_tensor<T, S, F> const& A) {
+  return detail::number_per_item(A.shape(), detail::largest(detail::with_single_entries(A, [](auto const& a) { return detail::absolute_sums<false>(a); }), A.batch_count()));
+}
+/// The largest sum of |a| over a row.
+template <class T, class S, class F>
+auto perform(op::norm_inf, sparse_tensor<T, S, F> const& A) {
+  return detail::number_per_item(A.shape(), detail::largest(detail::with_single_entries(A, [](auto const& a) { return detail::absolute_sums<true>(a); }), A.batch_count()));
+}
+
+} // namespace sla

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A method with its preconditioner, set up for one operator: what `solve` makes for a call and `prepare` keeps. The
+// operator itself is handed in, so that `solve` copies nothing. The public names are in solve/linear/linear.hpp.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <typeinfo>
+#include <utility>
+
+#include <sla/core/guarded.hpp>
+#include <sla/solve/driver/driver.hpp>
+#include <sla/solve/driver/world.hpp>
+#include <sla/solve/precond/identity.hpp>
+#include <sla/solve/precond/lanczos.hpp>
+
+namespace sla {
+
+/// Options of a method: an aggregate with `method_tag`, a name, a stop rule's members, and `run`; or a direct method.
+template <class M>
+concept Method = requires { typename M::method_tag; };
+/// Options of a preconditioner: an aggregate with `preconditioner_tag`, a name, and `setup(A)`.
+template <class P>
+concept PreconditionerOptions = requires { typename P::preconditioner_tag; };
+/// A preconditioner that is set up: `M * r`, `M.adjoint()`. A class of the user may be one; with `linear_operator_tag` it needs no adjoint.
+template <class P>
+concept AppliedPreconditioner = !PreconditionerOptions<P> && !Method<P> && (OwnOperator<P> || requires(P const& m) { m.adjoint(); });
+
+/// The method of `solve(A, b)`: the library looks at A and picks. The report says what, why, and what was tried before.
+struct automatic {
+  double rtol = default_rule().rtol, atol = default_rule().atol;
+
+  using method_tag = void;
+  static constexpr char const* name = "automatic";
+};
+
+/// Where to run; made by `on`.
+template <class MakeSpace>
+struct on_space {
+  MakeSpace make;
+};
+/// Asks for `report.history`.
+struct keep_history_t {};
+/// The option of a solve that keeps the residual of each iteration in `report.history`: `try_solve(A, b, cg{}, jacobi{},
+/// keep_history)`.
+inline constexpr keep_history_t keep_history{};
+
+namespace detail {
+/// Where to begin; made by `initial_guess`. It owns what was a temporary.
+template <class X>
+struct guess {
+  X const* x;
+  std::shared_ptr<X const> owner = {};
+};
+template <class O>
+inline constexpr bool is_guess = false;
+template <class X>
+inline constexpr bool is_guess<guess<X>> = true;
+template <class O>
+inline constexpr bool is_on_space = false;
+template <class F>
+inline constexpr bool is_on_space<on_space<F>> = true;
+
+/// Options of one call, not of the set-up: where to begin, where to run, what to keep.
+template <class O>
+concept CallOption = is_guess<O> || is_on_space<O> || std::same_as<O, keep_history_t>;
+template <class O>
+concept SolveOption = Method<O> || PreconditionerOptions<O> || AppliedPreconditioner<O> || CallOption<O>;
+
+/// The option that is wanted, or `otherwise`.
+template <template <class> class Wanted, class Otherwise>
+Otherwise const& pick(Otherwise const& otherwise) {
+  return otherwise;
+}
+template <template <class> class Wanted, class Otherwise, class First, class... Rest>
+auto const& pick(Otherwise const& otherwise, First const& first, Rest const&... rest) {
+  if constexpr (Wanted<First>::value)
+    return first;
+  else
+    return pick<Wanted>(otherwise, rest...);
+}
+template <class O>
+using wants_method = std::bool_constant<Method<O>>;
+template <class O>
+using wants_preconditioner = std::bool_constant<PreconditionerOptions<O> || AppliedPreconditioner<O>>;
+template <class O>
+using wants_guess = std::bool_constant<is_guess<O>>;
+template <class O>
+using wants_space = std::bool_constant<is_on_space<O>>;
+template <class... O>
+inline constexpr bool has_history = (std::same_as<O, keep_history_t> || ...);
+
+struct none {};
+
+/// What the library can look at, to pick a method.
+template <class A>
+concept Readable = is_sparse_tensor<A> && std::same_as<typename A::memory_type, host_memory>;
+/// Complete where the automatic choice is included: solve/linear/choose.hpp.
+template <class Method>
+struct ladder_of;
+
+/// What a refused call would return: declared only, so that its sentence is the only error.
+template <class T>
+T never();
+
+/// Operators of the user's, also where a higher floor wraps them.
+template <class M>
+inline constexpr bool is_own_operator = OwnOperator<M>;
+/// Does the method take A and M for Hermitian?
+template <class Method>
+inline constexpr bool wants_hermitian = requires { requires Method::needs_definite; } || requires { requires Method::needs_hermitian; };
+/// The adjoint of A, and of M; one of the user's is its own under a method that wants that; none, if there is none.
+template <class Method, class World, class A>
+auto adjoint_matrix(A const& a) {
+  if constexpr (is_own_operator<A> && wants_hermitian<Method>)
+    return a;
+  else if constexpr (requires { World::adjoint(a); })
+    return World::adjoint(a);
+  else
+    return none{};
+}
+template <class Method, class M>
+auto adjoint_preconditioner(M const& m) {
+  if constexpr (is_own_operator<M> && wants_hermitian<Method>)
+    return m;
+  else if constexpr (requires { m.adjoint(); })
+    return m.adjoint();
+  else
+    return none{};
+}
+
+template <class P>
+std::string name_of() {
+  if constexpr (std::same_as<P, none>)
+    return "";
+  else if constexpr (requires { P::name; })
+    return P::name;
+  else
+    return "a preconditioner of yours";
+}
+
+/// Items whose factors failed say so: what the method saw of them is a residual that does not fall.
+template <class M>
+void name_failures(M const& m, report& out) {
+  out.bytes += m.bytes();
+  index_t const rhs = index_t(out.items.size()) / m.batch_count();
+  for (index_t b = 0; b < m.batch_count(); ++b) {
+    auto const& failure = m.failure(b);
+    if (failure.why == reason::converged) continue;
+    for (index_t k = b * rhs; k < (b + 1) * rhs; ++k)
+      if (progress& item = out.items[std::size_t(k)]; item.state != reason::converged) item.state = failure.why, out.choice = failure.what;
+  }
+}
+
+/// Of a method that failed: what of A is not Hermitian, if it is not. Without a look at the entries, x and b tell.
+template <class Space, class A, class V>
+std::string found_asymmetry(Space& space, A const& a, V const& b, V const& x, char const* who) {
+  if constexpr (requires { linear_world<A>::asymmetry(a, who); }) {
+    return linear_world<A>::asymmetry(a, who);
+  } else {
+    auto [left, right, ax, bb] = fuse(space, dot_of(b, a * x), dot_of(a * b, x), squared_norm_of(a * x), squared_norm_of(b));
+    auto const difference = space.map(relative_difference{}, left, right, ax, bb);
+    space.finish();
+    double most = 0;
+    for (double d : space.read(difference)) most = (std::max)(most, std::sqrt(d));
+    double const rounding = std::sqrt(double(std::numeric_limits<real_t<typename V::value_type>>::epsilon()));
+    return most > rounding ? text(who, ": A is not Hermitian: (b, A x) and (A b, x) differ by ", most, " of |b| |A x|; use gmres{} or bicgstab{}") : std::string();
+  }
+}
+
+/// What a call of any method wants to know of the one that it calls.
+template <class Space, class A, class V>
+struct method_of_call {
+  char const* name;
+  stop_rule rule;
+  std::vector<progress> (*run)(void const* context, Space&, recorded_stop_maker<Space, squared_norm_t<Space, V>> const&, V const& b, V& x);
+  std::string (*asymmetry)(Space&, A const&, V const&, V const&, char const*);  ///< null for methods that take any A
+  void (*name_failures)(void const* context, report&);                          ///< null where no item can fail by itself
+  void const* context;                                                          ///< of the functions above: the method, A and M
+};
+/// A call on a x = b from x: what is alike in all methods and preconditioners, and compiled once for them.
+template <class Space, class A, class V>
+void run_call(Space& space, method_of_call<Space, A, V> const& method, A const& a, V const& b, V& x, bool guessed, bool history, report& out) {
+  method_run<Space, V> const run = [&](auto const& make_stop, V const& of, V& to) { return method.run(method.context, space, make_stop, of, to); };
+  drive(space, run, method.rule, a, b, x, guessed, history, out);
+  if (method.name_failures) method.name_failures(method.context, out);
+  if (method.asymmetry && !out.converged() && out.reason() != reason::stopped && out.choice.empty()) out.choice = method.asymmetry(space, a, b, x, method.name);
+  if (out.reason() == reason::indefinite_matrix && out.choice.empty()) out.choice = "for an indefinite matrix take minres{} if it is Hermitian, gmres{} if not";
+  constexpr bool is_float = std::same_as<real_t<typename V::value_type>, float>;
+  if (out.reason() == reason::stagnated && method.rule.rtol < (is_float ? 1e-5 : 1e-14))
+    out.choice += text(out.choice.empty() ? "" : "; ", is_float ? "b is float, which holds seven digits: ask for less, such as .rtol = 1e-5, or solve with cast<double>(b)"
+                                                                : "b is double, which holds sixteen digits: ask for less, such as .rtol = 1e-12");
+}
+
+/// One call of a method on a x = b, with what the call's options say.
+template <class A, class Method, class M, class V, class... Options>
+solution<V> lawful_call(A const& a, Method const& method, M const& m, V const& b, report out, Options const&... options) {
+  using World = linear_world<A>;
+  none const absent{};
+  auto const& begin = pick<wants_guess>(absent, options...);
+  auto const& where = pick<wants_space>(absent, options...);
+  constexpr bool guessed = !std::same_as<std::remove_cvref_t<decltype(begin)>, none>;
+  double const start = seconds_now();
+  V x = [&] {
+    if constexpr (guessed) {
+      static_assert(std::same_as<std::remove_cvref_t<decltype(*begin.x)>, V>,
+                    "sla: initial_guess(x0): x0 has the type of the solution: the shape of b, and its scalars with those of A");
+      World::check_guess(*begin.x, b);
+      return *begin.x;
+    } else {
+      return World::zero(a, b);
+    }
+  }();
+  out.rtol = method.rtol;
+  if (!World::is_empty(a, b)) {
+    auto space = [&] {
+      if constexpr (std::same_as<std::remove_cvref_t<decltype(where)>, none>)
+        return World::space(a, b);
+      else
+        return where.make(World::layout(a, b));
+    }();
+    using Space = decltype(space);
+    struct context {
+      A const& a;
+      Method const& method;
+      M const& m;
+    };
+    context const all{a, method, m};
+    method_of_call<Space, A, V> call{Method::name, {method.rtol, method.atol, method.max_iterations, method.watch ? method.watch : default_rule().watch}, nullptr, nullptr, nullptr, &all};
+    call.run = [](void const* c, Space& s, auto const& make_stop, V const& of, V& to) {
+      auto const& in = *static_cast<context const*>(c);
+      return in.method.run(s, in.a, in.m, of, to, make_stop);
+    };
+    if constexpr (wants_hermitian<Method>) call.asymmetry = found_asymmetry<Space, A, V>;
+    if constexpr (requires { m.failure(index_t()); }) call.name_failures = [](void const* c, report& r) { name_failures(static_cast<context const*>(c)->m, r); };
+    run_call(space, call, a, b, x, guessed, has_history<Options...>, out);
+  }
+  out.seconds_solve += seconds_now() - start;
+  return {std::move(x), std::move(out)};
+}
+/// The same, or the one sentence for what is no operator.
+template <class A, class Method, class M, class V, class... Options>
+solution<V> call(A const& a, Method const& method, M const& m, V const& b, report out, Options const&... options) {
+  constexpr bool in_their_turn = LinearOperator<A, V> && LinearOperator<M, V>;
+  constexpr bool is_refused = std::same_as<Method, automatic>;  // in solve/linear/linear.hpp: its ladder is not included
+  static_assert(in_their_turn || is_refused,
+                "sla: solve(A, b, method, M): A * x and M * x say what to compute, when its turn comes; an operator* of yours computes at once and returns a tensor, "
+                "or what set(y, A * x) cannot take: give the function that computes to linear_operator<T>(rows, cols, apply)");
+  if constexpr (in_their_turn)
+    return lawful_call(a, method, m, b, std::move(out), options...);
+  else
+    return never<solution<V>>();
+}
+
+/// What a set-up throws for values that it cannot take. It is told so from what observers and operators of the user throw in a solve.
+class setup_refused : public value_error {
+public:
+  using value_error::value_error;
+};
+template <class SetUp>
+auto refusing(SetUp const& set_up) {
+  try {
+    return set_up();
+  } catch (value_error const& e) {
+    if (typeid(e) != typeid(value_error)) throw;  // a type of the user's
+    throw setup_refused(e.what());
+  }
+}
+
+/// A method and a preconditioner, set up for one operator and, on first need, for its adjoint. Several threads may solve at once.
+template <class A, class Method, class P>
+class engine {
+  using World = linear_world<A>;
+  using M = decltype(World::setup(std::declval<P const&>(), std::declval<A const&>()));
+  using Adjoint = decltype(adjoint_matrix<Method, World>(std::declval<A const&>()));
+  using AdjointM = decltype(adjoint_preconditioner<Method>(std::declval<M const&>()));
+  static constexpr bool has_adjoint = !std::same_as<Adjoint, none> && !std::same_as<AdjointM, none>;
+
+public:
+  engine(A const& a, Method const& method, P const& p)
+      : method_(sensible(method)), name_(name_of<P>()), start_(seconds_now()), m_(refusing([&] { return World::setup(p, a); })), found_({nullptr, seconds_now() - start_}) {}
+
+  template <class V, class... Options>
+  solution<V> solve(A const& a, V const& b, Options const&... options) const {
+    return call(a, method_, m_, b, begin(), options...);
+  }
+  /// With the conjugate transpose of a, and of the preconditioner; both are made once.
+  template <class V, class... Options>
+  solution<V> solve_adjoint(A const& a, V const& b, Options const&... options) const {
+    static_assert(has_adjoint, "sla: solve_transpose, solve_adjoint and gradients need the adjoint of A and of the preconditioner, and an operator of yours has none: "
+                               "give it a member adjoint(), or make it by linear_operator<T>(rows, cols, apply, apply_adjoint)");
+    if constexpr (has_adjoint) {
+      auto const made = found_.with([&](found& f) {
+        if (f.adjoint) return f.adjoint;
+        double const start = seconds_now();
+        f.adjoint = std::make_shared<both const>(adjoint_matrix<Method, World>(a), adjoint_preconditioner<Method>(m_));
+        f.seconds += seconds_now() - start;
+        return f.adjoint;
+      });
+      return call(made->first, method_, made->second, b, begin(), options...);
+    } else {
+      return never<solution<V>>();
+    }
+  }
+  /// New values on the same pattern. Where the preconditioner throws, it keeps the old ones.
+  void update(A const& a) {
+    double const start = seconds_now();
+    found_.with([](found& f) { f.adjoint = nullptr; });  // it shares factors
+    m_.update(a);
+    found_.with([&](found& f) { f.seconds += seconds_now() - start; });
+  }
+  M const& preconditioner() const { return m_; }
+
+private:
+  using both = std::pair<Adjoint, AdjointM>;
+  struct found {
+    std::shared_ptr<both const> adjoint;
+    double seconds;  ///< of set-ups that no report has told yet
+  };
+  /// The report of a call: the seconds of the set-up are those since the last one.
+  report begin() const {
+    report out;
+    out.method = Method::name;
+    out.preconditioner = name_;
+    if constexpr (requires { m_.remark(); }) out.preconditioner += m_.remark();
+    out.seconds_setup = found_.with([](found& f) { return std::exchange(f.seconds, 0.0); });
+    return out;
+  }
+  Method method_;
+  std::string name_;
+  double start_;
+  M m_;
+  guarded<found> found_;
+};
+} // namespace detail
+
+} // namespace sla

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The automatic choice: from what one look at A tells (tensor/structure/properties.hpp) to a ladder of methods. A cheap method gets
+// about the time that the dearer one after it would take, so that the sum stays near the better of the two.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <sla/core/guarded.hpp>
+#include <sla/core/held.hpp>
+#include <sla/solve/direct/direct.hpp>
+#include <sla/solve/driver/engine.hpp>
+#include <sla/solve/krylov/bicgstab.hpp>
+#include <sla/solve/krylov/cg.hpp>
+#include <sla/solve/krylov/gmres.hpp>
+#include <sla/solve/krylov/minres.hpp>
+#include <sla/solve/precond/amg/amg.hpp>
+#include <sla/solve/precond/ilu0.hpp>
+#include <sla/solve/precond/jacobi.hpp>
+#include <sla/solve/precond/row_norms.hpp>
+#include <sla/tensor/structure/properties.hpp>
+
+namespace sla {
+
+/// One rung of the ladder: a method with its preconditioner, and how many iterations it may take.
+/// MINRES is for Hermitian matrices that are not definite: among rungs of CG it is reached where CG has met that, and CG left.
+enum class rung { cg_amg, cg_jacobi, cg_ilu0, minres_row_norms, bicgstab_ilu0, gmres_row_norms, ldlt, lu };
+/// One method to try, and the iterations it may take.
+struct ladder_step {
+  rung what;
+  int limit;
+  bool weighed = false;  ///< factors: their cost was counted
+};
+/// What to try, in order, and why.
+struct ladder {
+  std::vector<ladder_step> steps;
+  std::string why;
+  bool semidefinite = false;  ///< (p, A p) <= 0 means a null vector: where CG meets one, A is singular and b not in its range
+  index_t rows = 0;
+  double step_seconds = 0;  ///< of an iteration
+};
+
+namespace detail {
+inline double step_seconds(matrix_properties const& p) { return 1.5e-11 * (12 * double(p.entries) + 100 * double(p.rows)); }
+inline ladder choose_steps(matrix_properties const& p, int max_iterations) {
+  double const rows = double(p.rows), band = double((std::max)(p.lower_bandwidth, p.upper_bandwidth));
+  double const factor_seconds = 5e-11 * rows * band * band, step_seconds = detail::step_seconds(p);
+  auto limited = [&](double seconds, int least, int most) {
+    double const steps = step_seconds > 0 ? seconds / step_seconds : double(least);
+    return (std::min)(max_iterations, int(std::clamp(steps, double(least), double(most))));
+  };
+  bool const countable = p.entries <= (std::numeric_limits<std::int32_t>::max)();  // by those who make factors
+  bool const affordable = countable && (factor_seconds < 60 || p.rows <= 20000);
+  // Of grids in two dimensions, bandwidth^2 = rows, factors cost fewer steps than indefinite matrices take; in three, more.
+  bool const minres_pays = band * band > 4 * rows;
+  ladder_step const minres_while{rung::minres_row_norms, limited(factor_seconds, 100, 2000)};
+  bool const semidefinite = p.definite == definiteness::positive_semidefinite;
+  std::string const symmetry = p.complex ? "Hermitian" : "symmetric";
+
+  // Multigrid is for couplings of one sign, and its set-up costs as much as some tens of iterations. Those of others grow with the points along
+  // an axis, which rows over bandwidth guess; where the numbering tells nothing of them, the rows have to be many.
+  bool const elliptic = p.opposed_off_diagonal && countable &&
+                        ((p.rows >= 30000 && rows >= 100 * band) || p.rows >= 400000);
+  ladder_step const multigrid{rung::cg_amg, (std::min)(max_iterations, 100)};
+  auto const with_multigrid = [&](ladder&& l) {
+    if (elliptic) l.steps.insert(l.steps.begin(), multigrid);
+    return std::move(l);
+  };
+
+  if (p.hermitian && p.positive_diagonal) {
+    std::string const why = symmetry + (p.definite == definiteness::positive_definite ? ", positive definite"
+                                        : semidefinite                                ? ", positive semidefinite"
+                                                                                      : ", positive diagonal");
+    if (semidefinite) return with_multigrid({{{rung::cg_jacobi, max_iterations}, {rung::cg_ilu0, max_iterations}, {rung::minres_row_norms, max_iterations}}, why, true});
+    if (p.rows <= 1500)
+      return {{{rung::ldlt, max_iterations}, {rung::cg_jacobi, max_iterations}, {rung::lu, max_iterations}}, why + ", of few rows"};
+    if (affordable) {
+      // Sweeps go row by row on one thread: worth three steps of CG in a cache, far more in memory that threads share.
+      bool const swept = p.rows <= 200000;
+      ladder_step const begin = swept ? ladder_step{rung::cg_ilu0, limited(factor_seconds / 3, 100, 2000)} : ladder_step{rung::cg_jacobi, limited(factor_seconds, 100, 2000)};
+      ladder out{{begin, {rung::ldlt, max_iterations}, {swept ? rung::cg_jacobi : rung::cg_ilu0, max_iterations}, {rung::lu, max_iterations}}, why};
+      if (minres_pays) out.steps.insert(out.steps.begin() + 1, minres_while);
+      return with_multigrid(std::move(out));
+    }
+    return with_multigrid({{{rung::cg_jacobi, limited(60, 100, 1000)}, {rung::cg_ilu0, max_iterations}, {rung::cg_jacobi, max_iterations}, {rung::minres_row_norms, max_iterations}},
+                           why + ", too large for factors"});
+  }
+  std::string const why = p.hermitian ? symmetry + ", not definite" : p.symmetric ? "complex symmetric" : "not " + symmetry;
+  if (p.hermitian) {
+    if (!affordable) return {{{rung::minres_row_norms, max_iterations}}, why + ", too large for factors"};
+    ladder out{{{rung::ldlt, max_iterations}, {rung::lu, max_iterations}, {rung::minres_row_norms, max_iterations}}, why};
+    if (minres_pays) out.steps.insert(out.steps.begin(), minres_while);
+    return out;
+  }
+  if (p.zero_diagonals > 0) {
+    ladder out{{{rung::lu, max_iterations}, {rung::gmres_row_norms, max_iterations}, {rung::bicgstab_ilu0, max_iterations}}, why + ", zeros on the diagonal"};
+    if (!countable) out.steps.erase(out.steps.begin());
+    return out;
+  }
+  if (affordable) return {{{rung::bicgstab_ilu0, limited(2 * factor_seconds, 60, 400)}, {rung::lu, max_iterations}, {rung::bicgstab_ilu0, max_iterations}}, why};
+  return {{{rung::bicgstab_ilu0, max_iterations}}, why + ", too large for factors"};
+}
+} // namespace detail
+
+/// The ladder for a matrix of these properties. Costs are guessed from rows, entries and bandwidth: a factorisation as
+/// rows x bandwidth^2, which is too much for a matrix in bad order, so that iterations come first there. Before factors are
+/// made, their cost is counted, and dear ones wait until iterations have had as much time.
+/// Source of the constants: bench/results.
+inline ladder choose(matrix_properties const& p, int max_iterations) {
+  auto out = detail::choose_steps(p, max_iterations);
+  out.rows = p.rows;
+  out.step_seconds = detail::step_seconds(p);
+  return out;
+}
+
+namespace detail {
+inline constexpr rung all_rungs[] = {rung::cg_amg, rung::cg_jacobi, rung::cg_ilu0, rung::minres_row_norms, rung::bicgstab_ilu0, rung::gmres_row_norms, rung::ldlt, rung::lu};
+constexpr bool is_factors(rung what) { return what == rung::ldlt || what == rung::lu; }
+constexpr char const* name_of(rung what) {
+  constexpr char const* names[] = {"cg + amg", "cg + jacobi", "cg + ilu0", "minres + row_norms", "bicgstab + ilu0", "gmres + row_norms", "ldlt", "lu"};
+  return names[int(what)];
+}
+
+/// The factors at `at` take so many seconds: the iterations behind them come first, and get as much time; factors keep their order. False,
+/// if no iterations follow.
+inline bool let_iterations_pass(std::vector<ladder_step>& steps, std::size_t at, double seconds, double step_seconds) {
+  auto const next = steps.begin() + std::ptrdiff_t(at);
+  bool any = false;
+  for (auto step = next; step != steps.end(); ++step)
+    if (!is_factors(step->what)) {
+      step->limit = (std::min)(step->limit, int(std::clamp(seconds / step_seconds, 100.0, 1e9)));
+      any = true;
+    }
+  std::stable_partition(next, steps.end(), [](ladder_step const& s) { return !is_factors(s.what); });
+  return any;
+}
+
+template <>
+struct ladder_of<automatic> {};
+
+/// A ladder for one operator. Rungs are set up when they are reached, by one thread for all; later solves begin with the one that held.
+/// Its functions stand outside of it, so that who has them compiled can say so (docs/installing.md, `instances`).
+template <class A>
+class engine<A, automatic, none> {
+  template <class Method, class P>
+  using rung_engine = std::shared_ptr<engine<A, Method, P>>;
+
+public:
+  engine(A const& a, automatic const& method, none const&);
+
+  template <class V, class... Options>
+  solution<V> solve(A const& a, V const& b, Options const&... options) const {
+    return climb<false>(a, b, options...);
+  }
+  template <class V, class... Options>
+  solution<V> solve_adjoint(A const& a, V const& b, Options const&... options) const {
+    return climb<true>(a, b, options...);
+  }
+  /// New values: the rung that held is kept where the ladder still has it.
+  void update(A const& a);
+
+private:
+  /// What solves find out: the order of the rungs, once the cost of factors is known, those that are set up, and the one that held.
+  struct found {
+    std::vector<ladder_step> steps{};
+    std::size_t at = 0;
+    double seconds = 0;  ///< of looking at A, until a report tells them
+    rung_engine<cg, amg> cg_amg{};
+    rung_engine<cg, jacobi> cg_jacobi{};
+    rung_engine<cg, ilu0> cg_ilu0{};
+    rung_engine<minres, row_norms> minres_row_norms{};
+    rung_engine<bicgstab, ilu0> bicgstab_ilu0{};
+    rung_engine<gmres, row_norms> gmres_row_norms{};
+    rung_engine<refinement<factorization::ldlt>, factor<factorization::ldlt>> ldlt{};
+    rung_engine<refinement<factorization::lu>, factor<factorization::lu>> lu{};
+
+    /// f(the engine of a rung, which may not be set up).
+    template <class F>
+    void on_engine(rung what, F const& f) {
+      switch (what) {
+        case rung::cg_amg: return f(cg_amg);
+        case rung::cg_jacobi: return f(cg_jacobi);
+        case rung::cg_ilu0: return f(cg_ilu0);
+        case rung::minres_row_norms: return f(minres_row_norms);
+        case rung::bicgstab_ilu0: return f(bicgstab_ilu0);
+        case rung::gmres_row_norms: return f(gmres_row_norms);
+        case rung::ldlt: return f(ldlt);
+        case rung::lu: return f(lu);
+      }
+    }
+  };
+
+  void look_at(A const& a);
+  void drop(rung what) const;
+  bool waits(A const& a, std::vector<ladder_step>& steps, std::size_t at, std::vector<std::string>& failures) const;
+  template <bool Adjoint, class V, class... Options>
+  solution<V> climb(A const& a, V const& b, Options const&... options) const;
+  template <bool Adjoint, class V, class... Options>
+  solution<V> on_rung(ladder_step step, A const& a, V const& b, Options const&... options) const;
+
+  stop_rule rule_;
+  ladder ladder_;
+  guarded<found> found_;
+};
+
+template <class A>
+engine<A, automatic, none>::engine(A const& a, automatic const& method, none const&) : rule_{sensible(method).rtol, method.atol, default_rule().max_iterations, {}} {
+  look_at(a);
+}
+template <class A>
+void engine<A, automatic, none>::look_at(A const& a) {
+  double const start = seconds_now();
+  if constexpr (Readable<A>) ladder_ = choose(properties(a), rule_.max_iterations);  // others are refused in solve/linear/linear.hpp
+  found_.with([&](found& f) { f.at = 0, f.steps = ladder_.steps, f.seconds += seconds_now() - start; });
+}
+template <class A>
+void engine<A, automatic, none>::update(A const& a) {
+  auto const before = found_.with([](found& f) { return f.steps[f.at].what; });
+  look_at(a);
+  auto const at = std::find_if(ladder_.steps.begin(), ladder_.steps.end(), [&](ladder_step const& s) { return s.what == before; });
+  bool const kept = at != ladder_.steps.end();
+  found_.with([&](found& f) {
+    for (rung const what : all_rungs)  // a solve that an observer ended, or one beside it, may have set up another one
+      if (!kept || what != before) f.on_engine(what, [](auto& e) { e.reset(); });
+    if (!kept) return;
+    f.at = std::size_t(at - ladder_.steps.begin());
+    f.on_engine(before, [&](auto& e) {
+      if (!e) return;
+      try {
+        if (!is_sole(e)) e = std::make_shared<typename std::remove_reference_t<decltype(e)>::element_type>(*e);
+        e->update(a);
+      } catch (value_error const&) {  // the next solve says why, and goes on
+        e.reset();
+      } catch (std::bad_alloc const&) {
+        e.reset();
+      }
+    });
+  });
+}
+/// For the next solves; those under way keep theirs.
+template <class A>
+void engine<A, automatic, none>::drop(rung what) const {
+  found_.with([&](found& f) { f.on_engine(what, [](auto& e) { e.reset(); }); });
+}
+
+/// Do the factors that are next take so long that they leave their place: to iterations that get as much time, or for good?
+template <class A>
+bool engine<A, automatic, none>::waits(A const& a, std::vector<ladder_step>& steps, std::size_t at, std::vector<std::string>& failures) const {
+  auto const next = steps.begin() + std::ptrdiff_t(at);
+  if (!is_factors(next->what) || next->weighed || ladder_.rows <= 1500) return false;
+  next->weighed = true;
+  constexpr double patience = 1, multiply_seconds[] = {1.5e-9, 3e-9};  // of ldlt, and of lu; Eigen's on 22^3 points
+  bool const is_lu = next->what == rung::lu;
+  double const most = ladder_.rows <= 20000 ? 600 : 60;
+  auto const leave_out = [&](std::string const& why) {
+    if (steps.size() == 1) return false;
+    failures.push_back(text(name_of(next->what), ": not tried, ", why));
+    steps.erase(next);
+    return true;
+  };
+  factor_cost cost;
+  try {
+    if constexpr (Readable<A>) cost = cost_of_factors(a, most / multiply_seconds[is_lu]);
+  } catch (std::bad_alloc const&) {
+    return leave_out("no memory to count its factors");
+  }
+  double const seconds = cost.operations * multiply_seconds[is_lu];
+  if (seconds > most) return leave_out(text("its factors take minutes, and more than ", bytes_text(std::size_t(cost.entries * (is_lu ? 48 : 12)))));
+  return seconds > patience && let_iterations_pass(steps, at, seconds, ladder_.step_seconds);
+}
+
+/// The rungs, from the last that held, until one converges; else what came nearest.
+template <class A>
+template <bool Adjoint, class V, class... Options>
+solution<V> engine<A, automatic, none>::climb(A const& a, V const& b, Options const&... options) const {
+  std::optional<solution<V>> best;
+  std::vector<std::string> failures;
+  std::size_t of_best = 0;  // its failure, if it has one
+  double solve = 0;
+  auto [steps, at, setup] = found_.with([](found& f) { return std::tuple(f.steps, f.at, std::exchange(f.seconds, 0.0)); });
+  bool singular = false, indefinite = false, tried_cg = false;
+  for (; at < steps.size(); ++at) {
+    while (at < steps.size() && waits(a, steps, at, failures)) {
+    }
+    if (at == steps.size()) break;
+    auto const& step = steps[at];
+    bool const is_cg = step.what == rung::cg_amg || step.what == rung::cg_jacobi || step.what == rung::cg_ilu0;
+    if (indefinite ? is_cg : tried_cg && step.what == rung::minres_row_norms) continue;
+    tried_cg = tried_cg || is_cg;
+    std::string failure;
+    try {
+      auto now = on_rung<Adjoint>(step, a, b, options...);
+      setup += now.report.seconds_setup, solve += now.report.seconds_solve;
+      failure = text(now.report.method, now.report.preconditioner.empty() ? "" : " + ", now.report.preconditioner, ": ",
+                     to_string(now.report.reason()), " after ", now.report.iterations());
+      singular = singular || now.report.reason() == reason::singular || (ladder_.semidefinite && now.report.reason() == reason::indefinite_matrix);
+      indefinite = indefinite || now.report.reason() == reason::indefinite_matrix;
+      bool const done = now.report.converged() || now.report.reason() == reason::stopped;
+      if (!best || done || now.report.residual() < best->report.residual()) {
+        best.emplace(std::move(now));
+        of_best = failures.size();
+      }
+      if (done) break;
+    } catch (setup_refused const& e) {  // this preconditioner does not exist for this matrix
+      failure = e.what();
+      failure = failure.substr(0, failure.find(';'));
+    } catch (std::bad_alloc const&) {
+      failure = text(name_of(step.what), ": out of memory");
+    }
+    failures.push_back(std::move(failure));
+    drop(step.what);
+  }
+  std::string tried;
+  for (std::size_t n = 0; n < failures.size(); ++n)
+    if (!best || n != of_best) tried += (tried.empty() ? "" : ", ") + failures[n];
+  found_.with([held = at == steps.size() ? 0 : at, &order = steps](found& f) { f.at = held, f.steps = order; });
+  if (!best) throw setup_refused(text("solve: no method of the automatic choice works for this matrix (", ladder_.why, "): ", tried));
+  report& out = best->report;
+  out.choice = "chosen for: " + ladder_.why + (tried.empty() ? "" : "; tried: " + tried) + (out.choice.empty() ? "" : "; " + out.choice);
+  out.seconds_setup = setup, out.seconds_solve = solve;
+  if (singular)
+    for (progress& item : out.items)
+      if (item.state != reason::converged) item.state = reason::singular;
+  return std::move(*best);
+}
+
+template <class A>
+template <bool Adjoint, class V, class... Options>
+solution<V> engine<A, automatic, none>::on_rung(ladder_step step, A const& a, V const& b, Options const&... options) const {
+  auto on = [&](auto found::*member, auto method, auto const& p) {
+    method.rtol = rule_.rtol, method.atol = rule_.atol;
+    method.max_iterations = step.limit;
+    auto const made = found_.with([&](found& f) {
+      auto& e = f.*member;
+      if (!e) e = std::make_shared<typename std::remove_reference_t<decltype(e)>::element_type>(a, method, p);
+      return e;
+    });
+    if constexpr (Adjoint)
+      return made->solve_adjoint(a, b, options...);
+    else
+      return made->solve(a, b, options...);
+  };
+  switch (step.what) {
+    case rung::cg_amg: return on(&found::cg_amg, cg{}, amg{});
+    case rung::cg_jacobi: return on(&found::cg_jacobi, cg{}, jacobi{});
+    case rung::cg_ilu0: return on(&found::cg_ilu0, cg{}, ilu0{});
+    case rung::minres_row_norms: return on(&found::minres_row_norms, minres{}, row_norms{});
+    case rung::bicgstab_ilu0: return on(&found::bicgstab_ilu0, bicgstab{}, ilu0{});
+    case rung::gmres_row_norms: return on(&found::gmres_row_norms, gmres{}, row_norms{});
+    case rung::ldlt: return on(&found::ldlt, refinement<factorization::ldlt>{}, factor<factorization::ldlt>{});
+    case rung::lu: break;
+  }
+  return on(&found::lu, refinement<factorization::lu>{}, factor<factorization::lu>{});
+}
+} // namespace detail
+
+} // namespace sla

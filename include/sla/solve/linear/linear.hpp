@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// `solve`, `try_solve` and `prepare`: one driver (solve/driver/driver.hpp) around the methods of solve/krylov and solve/direct/direct.hpp; without
+// the name of a method, they want solve/linear/choose.hpp too. Devices and meshes take part by a `linear_world` of their operators
+// (solve/driver/world.hpp says what it supplies); nothing else.
+#pragma once
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include <sla/expr/sparse/stored.hpp>
+#include <sla/solve/driver/prepared.hpp>
+
+namespace sla {
+
+/// Where to begin: `solve(A, b, cg{}, jacobi{}, initial_guess(x0))`; x0 has the type of the solution. It is viewed, and outlives the
+/// call; a temporary is kept.
+template <class X>
+detail::guess<X> initial_guess(X const& x SLA_LIFETIMEBOUND) {
+  return {&x};
+}
+template <class X>
+  requires(!std::is_reference_v<X>)
+detail::guess<std::remove_const_t<X>> initial_guess(X&& x) {
+  auto const owner = std::make_shared<std::remove_const_t<X> const>(std::forward<X>(x));
+  return {owner.get(), owner};
+}
+/// Where to run: `make(frame)` returns the space of the solve, as in `on([](frame f) { return deferred(f, 4); })`.
+template <class MakeSpace>
+on_space<MakeSpace> on(MakeSpace make) {
+  return {std::move(make)};
+}
+
+namespace detail {
+/// The method and the preconditioner that the options name, as f(method, preconditioner).
+template <class F, class... Options>
+decltype(auto) configured(F const& f, Options const&... options) {
+  automatic const unnamed{};
+  none const absent{};
+  auto const& method = pick<wants_method>(unnamed, options...);
+  auto const& p = pick<wants_preconditioner>(absent, options...);
+  constexpr bool given = !std::same_as<std::remove_cvref_t<decltype(p)>, none>;
+  if constexpr (requires { method.preconditioner(); })
+    return f(method.method(), method.preconditioner());
+  else if constexpr (std::same_as<std::remove_cvref_t<decltype(method)>, automatic>)
+    return f(method, absent);
+  else if constexpr (given)
+    return f(method, p);
+  else
+    return f(method, identity{});
+}
+
+/// The laws of solving, with their sentences; `hold` keeps the one sentence the only error.
+template <class A, class... Options>
+struct prepare_laws {
+  using World = linear_world<A>;
+  static constexpr bool is_square = [] {
+    if constexpr (requires { World::is_square; })
+      return World::is_square;
+    else
+      return true;
+  }();
+  template <class O>
+  static constexpr bool factors_all = requires(O const& method) { method.preconditioner(); };
+  template <class O>
+  static constexpr bool takes_none = factors_all<O> || std::same_as<O, automatic>;
+  static constexpr bool brings_preconditioner = (wants_preconditioner<Options>::value || ...);
+  static constexpr bool names_method = (wants_method<Options>::value || ...);
+  static constexpr bool fit_together = !brings_preconditioner || !(takes_none<Options> || ...);
+  static constexpr bool named = !brings_preconditioner || names_method;
+  static constexpr bool has_all_rows = [] {
+    if constexpr (requires { World::has_all_rows; })
+      return World::has_all_rows;
+    else
+      return true;
+  }();
+  template <class O>
+  static constexpr bool varies = requires { typename O::varying_tag; };
+  template <class O>
+  static constexpr bool is_flexible = requires { typename O::flexible_tag; };
+  static constexpr bool allows_for_it = !(varies<Options> || ...) || (is_flexible<Options> || ...);
+  static constexpr bool can_pick = (names_method && !(std::same_as<Options, automatic> || ...)) || brings_preconditioner || Readable<A>;
+  static constexpr bool may_pick = [] {
+    if constexpr (names_method && !(std::same_as<Options, automatic> || ...))
+      return true;
+    else
+      return requires { sizeof(ladder_of<std::conditional_t<Readable<A>, automatic, A>>); };
+  }();
+  static constexpr bool can_factor = has_all_rows || !(factors_all<Options> || ...);
+  template <class O>
+  static constexpr bool asks_little = !OwnOperator<A> || !(PreconditionerOptions<O> || factors_all<O>) || requires(O const& p, A const& a) { p.setup(a); };
+  static constexpr bool needs_no_entries = (asks_little<Options> && ...);
+  static_assert(needs_no_entries, "sla: solve(A, b, ...): A is an operator of yours, without entries that this method or preconditioner could read: take a Krylov method, such as gmres{}, "
+                                  "and as preconditioner identity{}, a linear_operator<T>(n, n, apply), or one that is set up: ilu0{}.setup(a matrix near A)");
+  static constexpr bool one_of_each = (0 + ... + wants_method<Options>::value) <= 1 && (0 + ... + wants_preconditioner<Options>::value) <= 1;
+  static_assert(one_of_each, "sla: solve(A, b, method, preconditioner): one of each; two methods or two preconditioners were given");
+  static_assert(is_square, "sla: solve(A, b): A must be square; for least squares solve the normal equations, adjoint(A) * A");
+  static_assert(fit_together, "sla: solve(A, b, method, preconditioner): a direct or automatic method takes no preconditioner; name a Krylov method such as gmres{}");
+  static_assert(named, "sla: solve(A, b, preconditioner): name the method too, such as gmres{}; the automatic choice picks both");
+  static_assert(can_factor, "sla: solve(A, b, method): the rows of A are dealt out to ranks, and direct methods factor a matrix that one rank holds; name a Krylov method, such as gmres{}, ilu0{}");
+  static_assert(can_pick, "sla: solve(A, b) picks a method for sparse tensors in host memory; here, name one: solve(A, b, gmres{})");
+  static_assert(!can_pick || !named || may_pick, "sla: solve(A, b) picks a method, which may be one of factors: include <sla/solve.hpp> in the place of <sla/krylov.hpp>; or name a method: solve(A, b, gmres{})");
+  static_assert(allows_for_it, "sla: solve(A, b, method, inner(...)): an inner iteration is another operator at every step; name the method that allows for it, fgmres{}");
+  static constexpr bool hold = one_of_each && is_square && fit_together && named && can_factor && can_pick && may_pick && allows_for_it && needs_no_entries;
+};
+template <class A, class B, class... Options>
+struct solve_laws {
+  using World = linear_world<A>;
+  static constexpr bool fits = [] {
+    if constexpr (requires { World::template fits<B>; })
+      return World::template fits<B>;
+    else
+      return true;
+  }();
+  static_assert(fits, "sla: solve(A, b): b must have the extents (*batch, M, p) of A's range, plus at most one axis of right-hand sides");
+  static constexpr bool placed = [] {
+    if constexpr (requires { World::template placed<B>; })
+      return World::template placed<B>;
+    else
+      return true;
+  }();
+  static constexpr bool hold = [] {
+    if constexpr (fits && placed)
+      return prepare_laws<A, Options...>::hold;
+    else
+      return false;  // one sentence for one call
+  }();
+};
+} // namespace detail
+
+template <class A, class B, detail::SolveOption... Options>
+  requires(linear_world<A>::template accepts<B>)
+auto perform(op::try_solve, A const& a, B const& b, Options const&... options) {
+  using World = linear_world<A>;
+  if constexpr (detail::solve_laws<A, B, Options...>::hold) {
+    World::check(a);
+    auto const& vector = World::right_hand_side(a, b);
+    return detail::configured(
+        [&](auto const& method, auto const& p) {
+          detail::engine<A, std::remove_cvref_t<decltype(method)>, std::remove_cvref_t<decltype(p)>> const engine(a, method, p);
+          return engine.solve(a, vector, options...);
+        },
+        options...);
+  } else {
+    if constexpr (requires { World::template refuse<B>(); }) World::template refuse<B>();
+    return detail::never<solution<typename World::template vector_type<B>>>();
+  }
+}
+template <class A, class B, detail::SolveOption... Options>
+  requires(linear_world<A>::template accepts<B>)
+auto perform(op::solve, A const& a, B const& b, Options const&... options) {
+  using World = linear_world<A>;
+  if constexpr (detail::solve_laws<A, B, Options...>::hold) {
+    return detail::solved(perform(op::try_solve{}, a, b, options...));
+  } else {
+    if constexpr (requires { World::template refuse<B>(); }) World::template refuse<B>();
+    return detail::never<typename World::template vector_type<B>>();
+  }
+}
+template <class A, detail::SolveOption... Options>
+  requires requires { typename linear_world<std::remove_cvref_t<A>>::operator_type; }
+auto perform(op::prepare, A&& a, Options const&... options) {
+  using Operator = std::remove_cvref_t<A>;
+  if constexpr (detail::prepare_laws<Operator, Options...>::hold)
+    return detail::configured(
+        [&](auto const& method, auto const& p) {
+          return prepared<Operator, std::remove_cvref_t<decltype(method)>, std::remove_cvref_t<decltype(p)>>(std::forward<A>(a), method, p);
+        },
+        options...);
+  else
+    return detail::none{};
+}
+
+// transpose(A), adjoint(A) and conj(A) are stored, and solved with.
+namespace detail {
+template <class A, class B>
+concept StoredSystem = SparseView<A> && linear_world<std::remove_cvref_t<decltype(stored(std::declval<A const&>()))>>::template accepts<B>;
+}  // namespace detail
+template <class A, class B, detail::SolveOption... Options>
+  requires detail::StoredSystem<A, B>
+auto perform(op::try_solve, A const& a, B const& b, Options const&... options) {
+  return perform(op::try_solve{}, detail::stored(a), b, options...);
+}
+template <class A, class B, detail::SolveOption... Options>
+  requires detail::StoredSystem<A, B>
+auto perform(op::solve, A const& a, B const& b, Options const&... options) {
+  return perform(op::solve{}, detail::stored(a), b, options...);
+}
+template <class A, detail::SolveOption... Options>
+  requires SparseView<std::remove_cvref_t<A>>
+auto perform(op::prepare, A const& a, Options const&... options) {
+  return perform(op::prepare{}, detail::stored(a), options...);
+}
+
+// What no other overload takes, of any floor: one sentence.
+namespace detail {
+template <class Op>
+concept TrySolving = std::same_as<Op, op::try_solve> || std::same_as<Op, op::try_solve_transpose> || std::same_as<Op, op::try_solve_adjoint>;
+template <class Op>
+concept Solving = TrySolving<Op> || std::same_as<Op, op::solve> || std::same_as<Op, op::prepare>;
+/// What the overload of `prepare` above takes. By its A&& it is no better a match than the overload below, which would be ambiguous.
+template <class Op, class A, class... X>
+concept Kept = std::same_as<Op, op::prepare> && requires { typename linear_world<A>::operator_type; } && (SolveOption<X> && ...);
+/// Never true; its arguments are what a refusal prints.
+template <class... X>
+inline constexpr bool is_system = false;
+template <class Op, class B = none, class... Options>
+auto solved_by_nothing() {
+  if constexpr (std::same_as<Op, op::solve>)
+    return never<B>();
+  else if constexpr (TrySolving<Op>)
+    return never<solution<B>>();
+  else
+    return none{};
+}
+}  // namespace detail
+template <detail::Solving Op, class A, class... X>
+  requires(!detail::Kept<Op, A, X...>)
+auto perform(Op, A const&, X const&...) {
+  constexpr bool dense = is_dense_matrix<A>;
+  static_assert(!dense, "sla: solve(A, b): A is a dense matrix, and the library solves with sparse ones: solve(to<Csr<>>(A), b, lu{}), or hand it to a library of dense algebra");
+  static_assert(dense || detail::is_system<A, X...>, "sla: solve(A, b, options...), prepare(A, options...).solve(b): A is a sparse tensor or an operator of yours (linear_operator<T>(rows, cols, "
+                                            "apply)); b a tensor or an expression in the memory of A (numbers of yours: borrow(v.data(), n)); options are a method, a preconditioner, initial_guess(x0), keep_history, on(space)");
+  return detail::solved_by_nothing<Op, X...>();
+}
+
+/// x with A x = b, for square A of shape (*batch, M, M, *block): b is (*batch, M, p), or has one more axis of right-hand
+/// sides. `solve(A, b)` looks at A and picks a method; `solve(A, b, cg{.rtol = 1e-10}, jacobi{})` names them; further
+/// options: initial_guess(x0), keep_history, on(make_space). A, and the preconditioner, may be a linear_operator: a function of yours.
+/// Law: |b - A x| <= max(rtol |b|, atol) for every item, by the residual recomputed from x in twice the precision, whose rounding counts.
+/// Gradient: one more solve.
+/// Errors: solve_error with the report, if the tolerance was not reached; shape_error; value_error for NaN in A or b.
+template <class A, class B, class... Options>
+[[nodiscard]] auto solve(A const& a, B const& b, Options const&... options) {
+  return perform(op::solve{}, a, b, options...);
+}
+/// The same as `{x, report}`: a tolerance that was not reached is in the report, not thrown.
+template <class A, class B, class... Options>
+[[nodiscard]] auto try_solve(A const& a, B const& b, Options const&... options) {
+  return perform(op::try_solve{}, a, b, options...);
+}
+/// A method and preconditioner set up once for A: solve(b), solve_transpose(b), solve_adjoint(b), update(A2).
+template <class A, class... Options>
+[[nodiscard]] auto prepare(A&& a, Options const&... options) {
+  return perform(op::prepare{}, std::forward<A>(a), options...);
+}
+
+} // namespace sla

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Algebraic multigrid by aggregation, `solve(A, b, cg{}, amg{})` (Vanek, Mandel and Brezina 1996): the options, and what they set up.
+// Its rooms are in solve/precond/amg: how rows are aggregated, how levels are made, and the cycle.
+#pragma once
+
+#include <complex>
+#include <limits>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sla/core/held.hpp>
+#include <sla/exec/host.hpp>
+#include <sla/solve/precond/amg/amg_report.hpp>
+#include <sla/solve/precond/amg/cycle.hpp>
+#include <sla/solve/precond/sweep.hpp>
+#include <sla/tensor/build/block.hpp>
+#include <sla/tensor/build/borrow.hpp>
+
+namespace sla {
+
+namespace detail {
+template <class T>
+using amg_shared = std::shared_ptr<amg_hierarchy<T> const>;
+
+/// f(A in scalar entries, in Csr<>, each row's columns ascending, batch items kept). Errors: shape_error, if 32 bits do not count its entries.
+template <class T, class S, class F, class Use>
+auto with_scalar_rows(sparse_tensor<T, S, F> const& A, Use const& f) {
+  if constexpr (S::block_rows > 1) {
+    return with_scalar_rows(unblocked(A), f);
+  } else if constexpr (!std::same_as<F, Csr<std::int32_t>>) {
+    index_t const most = (std::numeric_limits<std::int32_t>::max)();
+    if (A.rows() > most || A.nnz() > most)
+      throw shape_error(text("amg: A has ", A.rows(), " rows and ", A.nnz(), " entries, and levels count up to ", most, "; use chebyshev{} or schwarz(ic0{})"));
+    return with_scalar_rows(to<Csr<std::int32_t>>(A), f);
+  } else {
+    if (!has_sorted_columns(A.pattern())) return f(sorted(A));
+    return f(A);
+  }
+}
+
+/// The largest of some magnitudes; NaN, if one is.
+template <class R>
+struct largest_size {
+  R value = 0;
+  void merge(largest_size const& o) { value = o.value > value || o.value != o.value ? o.value : value; }
+};
+/// The scalars of levels: those of A, or of the precision that is asked for.
+struct same_scalars {};
+template <class Stored, class T>
+struct level_scalar {
+  static_assert(std::same_as<Stored, float> || std::same_as<Stored, double>, "sla: amg_in<Real>: levels are of float or double; amg{} takes the scalars of A");
+  using type = std::conditional_t<is_complex<T>, std::complex<Stored>, Stored>;
+};
+template <class T>
+struct level_scalar<same_scalars, T> {
+  using type = T;
+};
+template <class Stored, class T>
+using level_scalar_t = typename level_scalar<Stored, T>::type;
+
+/// The cycles of all batch items as sweeps see them.
+template <class T>
+struct amg_view {
+  amg_shared<T> const* items;
+  index_t count, rows;
+
+  template <bool, class X, class Out>
+  void sweep(X const* x, Out* out, index_t rhs) const {
+    for (index_t b = 0; b < count; ++b)
+      for (index_t c = 0; c < rhs; ++c) column(*items[b], x + b * rows * rhs + c, out + b * rows * rhs + c, rhs);
+  }
+
+private:
+  using K = kernel_t<T>;
+  /// One right-hand side, every `stride`-th number; complex numbers under real levels part by part. Numbers that the levels' type may not
+  /// hold are scaled by the largest.
+  template <class X, class Out>
+  void column(amg_hierarchy<T> const& levels, X const* x, Out* out, index_t stride) const {
+    if constexpr (std::same_as<X, K> && std::same_as<Out, K>) {
+      if (stride == 1) return apply(levels, x, out);
+    }
+    buffer<K> from(rows, uninitialized), to(rows, uninitialized);
+    auto const through = [&](auto const& part, auto const& put) {
+      using R = real_t<X>;
+      R scale = 1;
+      if constexpr (!std::same_as<R, real_t<K>>) {
+        auto const most = merged_ranges<largest_size<R>>(rows, [&](index_t lo, index_t hi) {
+          largest_size<R> here;
+          for (index_t i = lo; i < hi; ++i) here.merge({R(abs_of(part(x[i * stride])))});
+          return here;
+        }, light_below);
+        if (most.value > 0) scale = most.value;
+      }
+      parallel_ranges(rows, [&, f = from.data()](index_t lo, index_t hi) {
+        for (index_t i = lo; i < hi; ++i) f[i] = scalar_cast<K>(part(x[i * stride]) / scale);
+      }, light_below);
+      apply(levels, from.data(), to.data());
+      parallel_ranges(rows, [&, z = to.data()](index_t lo, index_t hi) {
+        for (index_t i = lo; i < hi; ++i) put(out[i * stride], z[i], scale);
+      }, light_below);
+    };
+    if constexpr (is_complex<X> && !is_complex<K>) {
+      through([](X v) { return real_of(v); }, [](Out& o, K z, real_t<X> scale) { o = Out(real_t<Out>(real_t<X>(z) * scale)); });
+      through([](X v) { return imag_of(v); }, [](Out& o, K z, real_t<X> scale) { o = Out(real_of(o), real_t<Out>(real_t<X>(z) * scale)); });
+    } else {
+      through([](X v) { return v; }, [](Out& o, K z, real_t<X> scale) { o = scalar_cast<Out>(scalar_cast<X>(z) * scale); });
+    }
+  }
+  void apply(amg_hierarchy<T> const& levels, K const* x, K* out) const {
+    levels.with_work([&](amg_work<T>& work) {
+      auto space = immediate_space(host_memory{});
+      amg_cycle_from(space, levels, work, 0, x, out);
+    });
+  }
+};
+} // namespace detail
+
+/// Multigrid for one matrix: `M * r` is one cycle. Made by `amg{}.setup(A)`; `std::cout << M` prints a line per level. Stored: the scalars of its levels.
+template <class T, class S, class Stored = T>
+class applied_amg {
+  using Levels = detail::amg_shared<Stored>;
+
+public:
+  using value_type = T;
+  using shape_type = S;
+
+  template <class F>
+  applied_amg(detail::amg_options const& options, sparse_tensor<T, S, F> const& A) : options_(options), rows_(A.rows() * S::block_rows) {
+    make(A, {});
+  }
+
+  /// The cycle of A^H, of the same aggregates; the same levels, where A is Hermitian.
+  applied_amg adjoint() const {
+    auto items = *items_;
+    for (Levels& one : items) one = detail::adjoint_levels(one);
+    return {options_, std::move(items), rows_};
+  }
+
+  /// New values on the same pattern: aggregates and the patterns of all products are kept. Where this throws, all is as before.
+  template <class F>
+  void update(sparse_tensor<T, S, F> const& A) {
+    make(A, items_.shared());
+  }
+
+  /// The levels of a batch item, from the finest on.
+  std::vector<amg_level_size> levels(index_t item = 0) const {
+    std::vector<amg_level_size> out;
+    for (auto const& level : hierarchy(item).levels) out.push_back({level.A.rows(), level.A.nnz()});
+    return out;
+  }
+  /// The entries of all levels over those of A.
+  double operator_complexity(index_t item = 0) const {
+    double sum = 0;
+    auto const all = levels(item);
+    for (auto const& level : all) sum += double(level.entries);
+    return all[0].entries > 0 ? sum / double(all[0].entries) : 1;
+  }
+  detail::amg_hierarchy<Stored> const& hierarchy(index_t item = 0) const { return *(*items_)[std::size_t(item)]; }
+  std::size_t bytes() const {
+    std::size_t sum = 0;
+    for (Levels const& one : *items_) sum += one->bytes();
+    return sum;
+  }
+  /// What a report adds to the name.
+  std::string remark() const {
+    if (items_->empty()) return "";
+    std::size_t const count = hierarchy().levels.size();
+    return text(", ", to_string(options_.cycle), " of ", count, count == 1 ? " level" : " levels", ", ", to_string(options_.coarsening));
+  }
+  index_t elements() const { return index_t(items_->size()) * rows_; }
+  detail::amg_view<Stored> view() const { return {items_->data(), index_t(items_->size()), rows_}; }
+
+private:
+  applied_amg(detail::amg_options const& options, std::vector<Levels> items, index_t rows)
+      : options_(options), rows_(rows), items_(std::make_shared<std::vector<Levels> const>(std::move(items))) {}
+
+  template <class F>
+  void make(sparse_tensor<T, S, F> const& A, std::shared_ptr<std::vector<Levels> const> const& kept) {
+    detail::with_scalar_rows(A, [&](auto const& rows) {
+      std::vector<Levels> items;
+      for (index_t b = 0; b < rows.batch_count(); ++b) {
+        buffer<T> values(rows.pattern().nnz(), uninitialized);
+        host_memory::copy(rows.values().data() + b * rows.batch_stride(), values.data(), values.bytes());
+        detail::amg_matrix<T> item(Matrix(rows.rows(), rows.cols()), rows.shared_pattern(), std::move(values));
+        try {
+          auto const made = detail::amg_levels<T>(options_, std::move(item), kept ? transfers_of(*(*kept)[std::size_t(b)]) : detail::amg_transfers{});
+          items.push_back(detail::levels_in<Stored>(made));
+        } catch (value_error const& e) {
+          if (rows.batch_count() == 1) throw;
+          throw value_error(text(e.what(), " (batch item ", b, ")"));
+        }
+      }
+      items_ = std::make_shared<std::vector<Levels> const>(std::move(items));
+    });
+  }
+
+  detail::amg_options options_;
+  index_t rows_ = 0;
+  detail::held<std::vector<Levels> const, "a preconditioner"> items_;
+};
+
+template <class T, class S, class Stored, Tensorial X>
+auto operator*(applied_amg<T, S, Stored> const& M, X&& x) {
+  return detail::swept<S, false>(M.view(), M.elements(), std::forward<X>(x), "amg");
+}
+
+template <class Char, class Traits, class T, class S, class Stored>
+std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& out, applied_amg<T, S, Stored> const& M) {
+  index_t const items = M.elements() > 0 ? M.view().count : 0;
+  for (index_t b = 0; b < items; ++b) {
+    if (items > 1) out << "batch item " << b << ", ";
+    detail::print_levels(out, M.hierarchy(b));
+  }
+  return out;
+}
+
+/// `solve(A, b, cg{}, amg{})`: one cycle of multigrid, for discretised elliptic equations and for the Laplacians of graphs: iterations that
+/// hardly depend on the number of unknowns. Aggregates of rows that are coupled strongly become the unknowns of the next level; the errors
+/// that matter are taken to be smooth along strong couplings. M is Hermitian positive definite where A is; A may be unsymmetric (bicgstab,
+/// gmres), complex, or singular with the constants as its null space.
+/// Each block of a block matrix is taken apart into scalar rows, each batch item has levels of its own. Placement: the host; with A's rows on
+/// ranks, each rank has levels of its own rows and columns, so that iterations grow with the ranks.
+/// Setup: some tens of products with A; `update` keeps aggregates and symbolic products. Memory: three to four times that of A. Cost of an
+/// application: five passes over each level. Gradient: through the solve; the levels serve the adjoint too.
+/// Errors: value_error for options out of range, and naming a row whose diagonal entry is zero or not stored.
+/// `amg_in<float>{...}` rounds the levels of a double or complex matrix to float once they are made, products and the coarsest inverse
+/// included, for a quarter less memory and a third less traffic; A itself, the residuals and x stay as they are. Not for coefficients that jump by 1e6 or more.
+template <class Stored = detail::same_scalars>
+struct amg_in {
+  amg_cycle cycle = amg_cycle::V;                            ///< or W: twice the work on coarse levels
+  amg_smoother smoother = amg_smoother::spai0;               ///< or l1_jacobi
+  amg_coarsening coarsening = amg_coarsening::smoothed;      ///< or plain: less memory, more iterations
+  int sweeps = 1;                                            ///< of the smoother, before the correction and after it
+  index_t coarsest = 200;                                    ///< a level of so many rows is inverted
+  double strength = 0.4;                                     ///< of the largest in both rows: couplings that aggregates follow; halved on each level
+  int max_levels = 30;
+
+  using preconditioner_tag = void;
+  static constexpr char const* name = "amg";
+
+  template <class T, class S, class F>
+  auto setup(sparse_tensor<T, S, F> const& A) const {
+    static_assert(S::block_rows == S::block_cols, "sla: amg wants a square matrix: square blocks too");
+    if (A.rows() != A.cols()) throw shape_error(text("amg: A is ", A.rows(), " x ", A.cols(), ", and must be square"));
+    if (sweeps < 1 || coarsest < 1 || max_levels < 1 || !(strength > 0 && strength <= 1))
+      throw value_error(text("amg{.sweeps = ", sweeps, ", .coarsest = ", coarsest, ", .strength = ", strength, ", .max_levels = ", max_levels,
+                             "}: sweeps, coarsest and max_levels are at least 1, strength is above 0 and at most 1"));
+    return applied_amg<T, S, detail::level_scalar_t<Stored, T>>(detail::amg_options{cycle, smoother, coarsening, sweeps, (std::min)(coarsest, detail::amg_most_dense_rows), strength, max_levels}, A);
+  }
+};
+/// Multigrid whose levels have the scalars of A.
+using amg = amg_in<>;
+
+} // namespace sla

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// An inner iteration as preconditioner: some steps of a method, from 0, on A itself. It is another operator at every step, so
+// the outer method is solve/krylov/fgmres.hpp. A task on the host, applied as a whole node.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <sla/core/held.hpp>
+#include <sla/exec/host.hpp>
+#include <sla/solve/precond/identity.hpp>
+#include <sla/solve/precond/sweep.hpp>
+#include <sla/solve/seam/stop.hpp>
+#include <sla/tensor/arrange/transpose.hpp>
+
+namespace sla {
+
+namespace detail {
+/// The inner iteration as sweeps see it.
+template <class Applied>
+struct inner_view {
+  Applied const* M;
+  template <bool, class X, class Out>
+  void sweep(X const* x, Out* out, index_t rhs) const {
+    M->improve(x, out, rhs);
+  }
+};
+} // namespace detail
+
+/// `z = M * r`: z after some steps of a method on A z = r. Made by `inner(method, preconditioner).setup(A)`.
+template <class A, class Method, class M>
+class applied_inner {
+  using S = typename A::shape_type;
+
+public:
+  using value_type = typename A::value_type;
+  using shape_type = S;
+
+  applied_inner(A a, Method method, M m) : a_(std::make_shared<A const>(std::move(a))), method_(std::move(method)), m_(std::move(m)) {}
+
+  /// The same method on A's conjugate transpose, which is stored, with the preconditioner's adjoint.
+  auto adjoint() const
+    requires requires(M const& m) { m.adjoint(); }
+  {
+    using Adjoint = decltype(adjointed(*a_));
+    return applied_inner<Adjoint, Method, decltype(m_.adjoint())>(adjointed(*a_), method_, m_.adjoint());
+  }
+  void update(A const& a) {
+    m_.update(a);
+    a_ = std::make_shared<A const>(a);
+  }
+
+  /// out = M x for contiguous x of `rhs` right-hand sides. Every right-hand side of every batch item stops by itself.
+  template <class X, class Out>
+  void improve(X const* x, Out* out, index_t rhs) const {
+    using E = join_t<range_extents_t<S>, Extents<dyn>>;
+    auto const extents = [&]<std::size_t... N>(std::index_sequence<N...>) {
+      return E{a_->range()[int(N)]..., rhs};
+    }(std::make_index_sequence<std::size_t(E::rank - 1)>{});
+    tensor<user_t<Out>, E> b(extents, uninitialized), z(extents);
+    for (index_t n = 0; n < b.size(); ++n) b[n] = scalar_cast<Out>(x[n]);
+    host_space<true> space(frame{a_->batch_count(), a_->rows(), S::block_rows * rhs, rhs});
+    method_.run(space, *a_, m_, b, z, stop_maker{{method_.rtol, method_.atol, method_.max_iterations, method_.watch}});
+    std::copy_n(kernel_pointer(std::as_const(z).data()), z.size(), out);
+  }
+  detail::inner_view<applied_inner> view() const { return {this}; }
+  index_t elements() const { return a_->batch_count() * a_->rows() * S::block_rows; }
+
+private:
+  detail::held<A const, "a preconditioner"> a_;
+  Method method_;
+  M m_;
+};
+
+template <class A, class Method, class M, Tensorial X>
+auto operator*(applied_inner<A, Method, M> const& inner, X&& x) {
+  return detail::swept<typename A::shape_type, false>(inner.view(), inner.elements(), std::forward<X>(x), "inner iteration");
+}
+
+/// What `inner` makes: a preconditioner that changes with what it is applied to.
+template <class Method, class P>
+struct inner_iteration {
+  Method method;
+  P preconditioner;
+
+  using preconditioner_tag = void;
+  using varying_tag = void;
+  inline static std::string const name = text("inner ", Method::name, *P::name ? " + " : "", P::name);
+
+  template <class T, class S, class F>
+  auto setup(sparse_tensor<T, S, F> const& A) const {
+    static_assert(S::block_rows == S::block_cols, "sla: inner wants a square matrix: square blocks too");
+    auto m = preconditioner.setup(A);
+    return applied_inner<sparse_tensor<T, S, F>, Method, decltype(m)>(A, detail::sensible(method), std::move(m));
+  }
+};
+
+/// `solve(A, b, fgmres{}, inner(bicgstab{.rtol = 0.1, .max_iterations = 10}, ilu0{}))`: at each step, the method's own steps on
+/// A z = r from 0, until its tolerance or its limit: whichever is first, and no matter which.
+/// Placement: on ranks, each has an inner iteration of its own rows and columns, without communication. Host only.
+/// Cost: the method's, times its steps. Memory: the method's, and A's values once more.
+template <class Method, class P = identity>
+inner_iteration<Method, P> inner(Method method, P preconditioner = {}) {
+  return {std::move(method), std::move(preconditioner)};
+}
+
+} // namespace sla

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What direct solvers want of a library of factorisations: the factors of one matrix in CSR arrays, what they would take, and an
+// order of its rows. Who makes them is in solve/direct/factors.hpp.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include <sla/core/shape.hpp>
+
+namespace sla {
+
+/// How a direct solver takes a matrix apart: P A Q = L U, P A P^T = L L^H, P A P^T = L D L^H.
+enum class factorization { lu, cholesky, ldlt };
+
+/// What factors would take: the entries of L, and the multiplications that give them.
+struct factor_cost {
+  double entries = 0, operations = 0;
+};
+
+namespace detail {
+/// The cost of L L^T for the pattern of A + A^T in its minimum degree order, from the elimination tree, without factors: of
+/// LDL^T it is the cost, of LU with few exchanges of rows about half. It stops counting beyond `most` operations.
+/// Cost: that of the ordering, and one step per entry of L. Source: Davis, Direct Methods for Sparse Linear Systems, chapter 4.
+template <class T>
+factor_cost cost_of_factors(index_t n, int const* row_ptr, int const* col, T const* values, double most);
+
+/// The factors of one square matrix; T is double or std::complex<double>. Only who makes them knows what is in it.
+template <class T, factorization Kind>
+class factors_of_one;
+template <class T, factorization Kind>
+std::shared_ptr<factors_of_one<T, Kind>> make_factors();
+/// False, if a pivot vanished (or was not positive: cholesky). The ordering is kept for new values: `anew` says that the pattern is not that of the last call.
+template <class T, factorization Kind>
+bool factor_one(factors_of_one<T, Kind>& f, index_t n, int const* row_ptr, int const* col, T const* values, bool anew);
+/// A^-1 b, or A^-H b, in the place of b. Several threads may call it at once.
+template <bool Adjoint, class T, factorization Kind>
+void solve_one(factors_of_one<T, Kind> const& f, index_t n, T* b);
+template <class T, factorization Kind>
+std::size_t bytes_of_one(factors_of_one<T, Kind> const& f);
+
+/// The approximate minimum degree order of a graph in CSR arrays: number k is the row that comes k-th.
+template <class Int>
+std::vector<index_t> minimum_degree_order(Int n, Int const* row_ptr, Int const* col);
+} // namespace detail
+
+} // namespace sla

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a solve is asked for and why it ended: tolerances, limits, observers, reasons, and the defaults of a thread.
+// The test that goes by them is in solve/seam/stop.hpp.
+#pragma once
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include <sla/core/error.hpp>
+
+namespace sla {
+
+/// Why a solve ended, after the model of PETSc's KSPConvergedReason.
+enum class reason : int {
+  running = 0,
+  converged,                  ///< the true residual is within the tolerance
+  iteration_limit,            ///< max_iterations were not enough
+  stagnated,                  ///< more iterations no longer reduce the true residual
+  not_a_number,               ///< NaN or infinity in A, b, x or during the iteration
+  indefinite_matrix,          ///< (p, A p) <= 0: A is not positive definite
+  indefinite_preconditioner,  ///< (r, M r) <= 0: M is not positive definite
+  breakdown,                  ///< a denominator of the recurrence vanished
+  singular,                   ///< the matrix has no inverse: a zero pivot, among all that could be taken
+  setup_failed,               ///< the preconditioner does not exist for this system of a list
+  zero_pivot,                 ///< a pivot is zero, and the factorisation takes no other: A may have an inverse
+  stopped,                    ///< an observer asked for it
+  badly_scaled,               ///< |b|^2 leaves the range of double, so that no residual can be judged: scale b
+};
+inline char const* to_string(reason why) {
+  switch (why) {
+    case reason::running: return "running";
+    case reason::converged: return "converged";
+    case reason::iteration_limit: return "iteration limit";
+    case reason::stagnated: return "stagnated";
+    case reason::not_a_number: return "NaN or infinity";
+    case reason::indefinite_matrix: return "matrix is not positive definite";
+    case reason::indefinite_preconditioner: return "preconditioner is not positive definite";
+    case reason::breakdown: return "breakdown";
+    case reason::singular: return "matrix is singular";
+    case reason::setup_failed: return "no preconditioner";
+    case reason::zero_pivot: return "zero pivot";
+    case reason::stopped: return "stopped by an observer";
+    case reason::badly_scaled: return "|b|^2 leaves the range of double: scale b";
+  }
+  return "unknown";
+}
+
+/// What an observer sees of one item, as old as the flag of the space.
+struct progress {
+  reason state;
+  int iterations;
+  double residual;  ///< estimated |r| / |b|
+};
+/// Called once per iteration with one progress per item; false stops the solve. A method that has none takes that of `with`, if
+/// the solve is inside of one: it is kept by no prepared solver.
+using observer = std::function<bool(std::vector<progress> const&)>;
+
+struct stop_rule;
+/// The defaults of this thread, which every method's options begin with; `with` changes them for a while.
+stop_rule& default_rule();
+
+/// When to stop: |r| <= max(rtol |b|, atol), or after max_iterations.
+struct stop_rule {
+  double rtol = default_rule().rtol, atol = default_rule().atol;
+  int max_iterations = default_rule().max_iterations;
+  observer watch = default_rule().watch;
+};
+
+inline stop_rule& default_rule() {
+  thread_local stop_rule rule{1e-8, 0, 10000, {}};
+  return rule;
+}
+
+/// f() with other defaults: `with({.rtol = 1e-12}, [&] { return solve(A, b, cg{}); })`. They end with the call, whatever happens; a
+/// method that is prepared inside keeps the tolerances and the limit, not the observer, which is that of the solve.
+/// They are those of this thread, and of the ranks of a threads::run that it calls, but for the observer: give each rank its own.
+/// Threads that you start begin with the library's.
+template <class F>
+decltype(auto) with(stop_rule const& rule, F&& f) {
+  struct restore {
+    stop_rule outer = default_rule();
+    ~restore() { default_rule() = std::move(outer); }
+  } const scope;
+  default_rule() = rule;
+  return std::forward<F>(f)();
+}
+
+namespace detail {
+/// The options of a method, if their numbers make sense. Errors: value_error that names the one which makes none.
+template <class Method>
+Method const& sensible(Method const& m) {
+  auto const given = [](char const* option, auto value) { return text(Method::name, "{.", option, " = ", value, "}: "); };
+  if (!(m.rtol >= 0 && m.rtol < 1))
+    throw value_error(given("rtol", m.rtol) + text("a relative tolerance is at least 0 and less than 1, as in ", Method::name,
+                                                   "{.rtol = 1e-8}; the number of iterations is .max_iterations"));
+  if (!(m.atol >= 0 && m.atol - m.atol == 0)) throw value_error(given("atol", m.atol) + "a tolerance of |b - A x| is a number from 0 on; 0 leaves it to .rtol");
+  if constexpr (requires { m.max_iterations; })
+    if (m.max_iterations < 0) throw value_error(given("max_iterations", m.max_iterations) + "a limit is a number from 0 on, such as 10000");
+  return m;
+}
+} // namespace detail
+
+} // namespace sla

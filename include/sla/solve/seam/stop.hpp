@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// When a method stops: one text over the operations of a space. It never reads a number, it masks: an item that has stopped
+// is frozen, so neither x nor the count depends on how late the flag is read. The numbers it goes by are in solve/seam/rule.hpp.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <sla/solve/seam/rule.hpp>
+#include <sla/solve/seam/space.hpp>
+
+namespace sla {
+
+namespace detail {
+SLA_HD inline double tolerance(double bb, double rtol, double atol) {
+  double const relative = rtol * rtol * bb, absolute = atol * atol;
+  return relative > absolute ? relative : absolute;
+}
+/// |r| / |b| of squared norms, or |r|.
+template <class R>
+SLA_HD double relative(R rr, R bb) {
+  return bb > 0 ? std::sqrt(double(rr)) / std::sqrt(double(bb)) : std::sqrt(double(rr));
+}
+/// The state, and what an observer sees of it.
+using judged = pack<reason, progress>;
+
+struct start {
+  template <class R>
+  SLA_HD judged operator()(R bb) const {
+    reason const state = bb - bb == 0 ? reason::running : reason::not_a_number;
+    return {{{state}, {{state, 0, relative(bb, bb)}}}};
+  }
+};
+struct judge {
+  double rtol, atol;
+  bool counts;  ///< is there an iteration before this?
+
+  /// A run whose residual fell by so much has no digits left, however little was asked: what its recurrence says from there on
+  /// is not of x, and in the end its denominators are 0. Squared.
+  static constexpr double exhausted = 1e-36;
+
+  /// own: |b|^2 of the run itself, which may solve for a correction only.
+  template <class R>
+  SLA_HD judged operator()(reason state, progress before, R rr, R bb, R own) const {
+    if (state == reason::running) {
+      if (!(rr - rr == 0))
+        state = reason::not_a_number;
+      else if (double(rr) <= tolerance(double(bb), rtol, atol) || double(rr) <= exhausted * double(own))
+        state = reason::converged;
+    }
+    return {{{state}, {{state, before.iterations + (counts && before.state == reason::running), relative(rr, bb)}}}};
+  }
+};
+/// The state, and num / den or 0 for an item that does not run: one whose den does not fit stops for this reason.
+template <class N, class D>
+SLA_HD auto checked_ratio(reason state, N num, D den, bool fits, reason why) {
+  if (state == reason::running && !(is_finite(den) && fits)) state = is_finite(den) ? why : reason::not_a_number;
+  auto const q = op::div::apply(num, state == reason::running ? den : D(1));
+  return pack<reason, decltype(op::div::apply(num, den))>{{{state}, {state == reason::running ? q : decltype(q){}}}};
+}
+struct by_positive {
+  reason why;
+  template <class N, class D>
+  SLA_HD auto operator()(reason state, N num, D den) const {
+    return checked_ratio(state, num, den, real_of(den) > 0, why);
+  }
+};
+/// For recurrences whose denominators may have any sign but must not vanish.
+struct by_nonzero {
+  reason why;
+  template <class N, class D>
+  SLA_HD auto operator()(reason state, N num, D den) const {
+    return checked_ratio(state, num, den, abs2_of(den) > 0, why);
+  }
+};
+/// 1 for an item that runs, 0 for one that is frozen.
+struct running_factor {
+  template <class R>
+  SLA_HD R operator()(reason state, R) const {
+    return state == reason::running ? R(1) : R(0);
+  }
+};
+struct blame_no_decrease {
+  template <class R>
+  SLA_HD reason operator()(reason state, R before, R now) const {
+    return state == reason::running && !(now < before / 4) ? reason::stagnated : state;
+  }
+};
+/// A stopped item stays stopped when a method is called again.
+struct resume {
+  SLA_HD reason operator()(reason state, reason before) const { return before == reason::running ? state : before; }
+};
+struct finish_progress {
+  bool counts;
+  SLA_HD progress operator()(reason state, progress last) const {
+    return {state, last.iterations + (counts && last.state == reason::running), last.residual};
+  }
+};
+struct summarize {
+  template <class R>
+  SLA_HD progress operator()(reason state, int n, R rr, R bb) const {
+    return {state, n, relative(rr, bb)};
+  }
+};
+} // namespace detail
+
+/// The stop test of one run of a method. `Real` is the space's scalar of squared norms. All of it is constexpr, for recorders:
+/// a Rule has the members of stop_rule.
+template <class Space, class Real, class Rule = stop_rule>
+class stop_test {
+public:
+  using judged_scalars = decltype(std::declval<Space&>().map(detail::start{}, std::declval<Real const&>()));
+  using state_scalar = detail::part_t<0, judged_scalars>;
+
+  constexpr stop_test(Space& space, Rule const& rule, Real bb) : stop_test(space, rule, bb, bb) {}
+  /// For a method that solves with another right-hand side than the one whose norm counts: |b|^2 of both.
+  constexpr stop_test(Space& space, Rule const& rule, Real bb, Real own)
+      : space_(space),
+        rule_(rule),
+        bb_(bb),
+        own_(own),
+        judged_(space.map(detail::start{}, bb)) {}
+
+  /// Judges squared residual norms; is there an item still running? Counts an iteration for those that are.
+  constexpr bool go_on(Real const& rr) {
+    judged_ = space_.map(detail::judge{rule_.rtol, rule_.atol, in_iteration_}, state(), seen_by_observers(), rr, bb_, own_);
+    in_iteration_ = false;
+    auto const seen = space_.peek(seen_by_observers());
+    if (!seen.empty() && rule_.watch && !stopped_) stopped_ = !rule_.watch(seen);
+    bool const running = seen.empty() || std::any_of(seen.begin(), seen.end(), [](progress const& p) { return p.state == reason::running; });
+    if (!running || stopped_ || taken_ >= rule_.max_iterations) return false;
+    ++taken_;
+    return in_iteration_ = true;
+  }
+
+  /// num / den for a running item, else 0. An item whose den has no positive real part stops for that reason.
+  template <class N, class D>
+  constexpr auto ratio(N const& num, D const& den, reason why) {
+    return second_of(space_.map(detail::by_positive{why}, state(), num, den));
+  }
+  /// num / den for a running item, else 0. An item whose den vanishes stops for that reason.
+  template <class N, class D>
+  constexpr auto nonzero_ratio(N const& num, D const& den, reason why) {
+    return second_of(space_.map(detail::by_nonzero{why}, state(), num, den));
+  }
+
+  /// 1 for a running item, 0 for a stopped one: the step of a method without coefficients. `like` tells the type.
+  template <class R>
+  constexpr auto running(R const& like) {
+    return space_.map(detail::running_factor{}, state(), like);
+  }
+  /// An item whose squared residual fell by less than four stops as stagnated.
+  constexpr void expect_decrease(Real const& before, Real const& now) { now_is(space_.map(detail::blame_no_decrease{}, state(), before, now)); }
+
+  /// The reason that f(state, numbers...) gives is each item's state: for methods with laws of their own.
+  template <class F, class... N>
+  constexpr void judge(F const& f, N const&... numbers) {
+    now_is(space_.map(f, state(), numbers...));
+  }
+
+  /// Begins with the items stopped that stopped in an earlier run of the method.
+  constexpr void resume(state_scalar const& before) { now_is(space_.map(detail::resume{}, state(), before)); }
+
+  /// The state of each item, for the functors of a method.
+  constexpr state_scalar const& state() const { return detail::part<0>(judged_); }
+  constexpr bool stopped_by_observer() const { return stopped_; }
+
+  /// Ends the run: the only synchronisation. One progress per item; whoever still runs met the iteration limit.
+  constexpr std::vector<progress> finish() {
+    auto last = space_.map(detail::finish_progress{in_iteration_}, state(), seen_by_observers());
+    space_.finish();
+    return outcome(space_.read(last));
+  }
+
+private:
+  constexpr auto const& seen_by_observers() const { return detail::part<1>(judged_); }
+  constexpr void now_is(state_scalar const& state) { detail::part<0>(judged_) = state; }
+  /// Keeps the state, and returns the other.
+  template <class Pack>
+  constexpr auto second_of(Pack const& state_and_other) {
+    now_is(detail::part<0>(state_and_other));
+    return detail::part<1>(state_and_other);
+  }
+  constexpr std::vector<progress> outcome(std::vector<progress> items) const {
+    for (progress& p : items)
+      if (p.state == reason::running) p.state = stopped_ ? reason::stopped : reason::iteration_limit;
+    return items;
+  }
+  Space& space_;
+  Rule rule_;
+  Real bb_, own_;
+  judged_scalars judged_;
+  int taken_ = 0;
+  bool in_iteration_ = false, stopped_ = false;
+};
+
+/// How a method makes its stop test, once it knows |b|^2: `auto stop = make_stop(space, bb)`.
+struct stop_maker {
+  stop_rule rule;
+  template <class Space, class Real>
+  stop_test<Space, Real> operator()(Space& space, Real const& bb) const {
+    return {space, rule, bb};
+  }
+};
+
+} // namespace sla

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a check of a rule goes through and what it finds: operands, the placements tried on a small simulated mesh, and
+// the report. The check itself is in spmd/check/check_rule.hpp. Not part of spmd.hpp.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include <sla/spmd/check/sim/ranks.hpp>
+#include <sla/spmd/placement/placement_values.hpp>
+#include <sla/spmd/rule/table/strategy.hpp>
+
+namespace sla {
+
+/// One operand of a checked call: its whole value and what the rules know of it. Values should be of both signs and
+/// repeat nowhere, and no two dimensions of one extent, or wrong rules may pass.
+struct checked_operand {
+  sim::array<double> value{};
+  bool gradient = true; ///< false for indices, conditions and integers
+  int batch = -1; ///< of a sparse operand: its value has the shape [*batch, entries, *block], see sim::sparse_pattern
+  int block = 0;  ///< dimensions of its blocks
+};
+
+/// Which placements are tried, on which mesh.
+struct rule_domain {
+  sim::world w{};
+  std::vector<std::int16_t> families{}; ///< by their numbers in the mesh
+  std::vector<std::int16_t> patterns{}; ///< of ghosts, whose family is `ghost_family`
+  std::int16_t ghost_family = 1;
+  monoid_set folds = only(monoid::sum);
+  bool invariant = true, varying = true;
+  bool orders = false; ///< axes that share a dimension nest in every order
+  bool missing = true; ///< look for refused placements that have a right result
+  bool across = false; ///< only among those that every axis alone accepts
+  int one_in = 1;      ///< of so many combinations one is tried, the same ones each time
+  bool gradients = true;
+  int manners = 2; ///< ways to deal a pending reduction out; the odd ones negate the operands too
+};
+
+/// What was found for one combination of operand placements.
+struct rule_finding {
+  enum class verdict : std::uint8_t {
+    wrong_value,    ///< accepted, but the parts do not give the value in the placement of the result
+    wrong_gradient, ///< accepted, but a gradient is not what the dual placement says
+    missing         ///< refused, but with the results' placements in `results` all is right
+  };
+  verdict what = verdict::wrong_value;
+  std::vector<typing> operands{}, results{};
+  code why = code::ok; ///< of the refusal
+};
+
+/// What `check_rule` tried and found.
+struct rule_report {
+  int combinations = 0; ///< that operands of these extents can have, and that were tried
+  int skipped = 0;      ///< for `rule_domain::one_in`
+  int accepted = 0, refused = 0;
+  int runs = 0;                    ///< of the kernel, on all ranks
+  int gradients = 0;               ///< combinations whose gradients were compared as well
+  fixed_array<int, 64> refusals{}; ///< by code
+  std::vector<rule_finding> findings{};
+  std::vector<std::vector<typing>> rightly{}; ///< refused, and no placement of the result would be right
+
+  constexpr int count(rule_finding::verdict v) const {
+    int n = 0;
+    for (auto const& f : findings) n += f.what == v ? 1 : 0;
+    return n;
+  }
+  constexpr int wrong() const {
+    return count(rule_finding::verdict::wrong_value) + count(rule_finding::verdict::wrong_gradient);
+  }
+  constexpr int missing() const { return count(rule_finding::verdict::missing); }
+  /// Nothing wrong, nothing missing, and something was checked.
+  constexpr bool ok() const { return findings.empty() && accepted > 0; }
+};
+
+namespace detail {
+
+/// All placements of one operand on one axis.
+constexpr std::vector<placed> choices(rule_domain const& d, typing const& t, bool gradient, int axis) {
+  using kind = placement_kind;
+  std::vector<placed> out = {{kind::replicate}};
+  if (d.invariant) out.push_back({kind::invariant});
+  if (d.varying) out.push_back({kind::varying});
+  if (gradient)
+    for (auto m : {monoid::sum, monoid::average, monoid::maximum, monoid::minimum, monoid::product})
+      if (has(d.folds, m)) out.push_back({kind::partial, m});
+  auto const dims = static_cast<std::int8_t>(t.rank);
+  for (std::int8_t n = 0; n < dims; ++n) {
+    if (t.is_sparse() && (n == t.batch || n == t.batch + 1)) continue;
+    int const levels = d.orders ? d.w.axes() - axis : 1; // inside as many of the later axes
+    for (auto f : d.families)
+      for (int l = 0; l < levels; ++l)
+        out.push_back({kind::shard, monoid::none, n, f, -1, static_cast<std::int8_t>(l)});
+    if (t.is_sparse()) continue;
+    for (auto g : d.patterns) out.push_back({kind::ghost, monoid::none, n, d.ghost_family, g});
+    if (gradient)
+      for (auto g : d.patterns) out.push_back({kind::ghost_partial, monoid::none, n, d.ghost_family, g});
+  }
+  if (t.is_sparse())
+    for (auto f : d.families) {
+      out.push_back({kind::sparse_shard, monoid::none, 0, f});
+      out.push_back({kind::sparse_shard, monoid::none, 1, f});
+      out.push_back({kind::hyper, monoid::none, 0, f});
+    }
+  return out;
+}
+
+/// Placements that a result might have where the operands have these.
+constexpr std::vector<placed> result_choices(rule_domain const& d, std::vector<typing> const& operands, int axis,
+                                             typing const& result) {
+  using kind = placement_kind;
+  std::vector<placed> out = {{kind::replicate}, {kind::invariant}};
+  bool varying = false;
+  std::vector<placed> shards, entries;
+  for (auto const& t : operands) {
+    auto const p = t.on[axis];
+    varying = varying || p.kind == kind::varying;
+    if (result.is_sparse() && is_sharded(p.kind)) {
+      for (std::int8_t line : {0, 1}) entries.push_back({kind::sparse_shard, monoid::none, line, p.family});
+      entries.push_back({kind::hyper, monoid::none, 0, p.family});
+    }
+    if (is_sharded(p.kind)) shards.push_back({kind::shard, monoid::none, 0, p.family});
+    if (p.kind == kind::ghost || p.kind == kind::ghost_partial)
+      for (auto k : {kind::ghost, kind::ghost_partial}) shards.push_back({k, monoid::none, 0, p.family, p.pattern});
+  }
+  if (varying) return {{kind::varying}};
+  for (auto m : {monoid::sum, monoid::average, monoid::maximum, monoid::minimum, monoid::product})
+    if (has(d.folds, m)) out.push_back({kind::partial, m});
+  for (std::size_t n = 0; n < shards.size(); ++n) {
+    bool again = false;
+    for (std::size_t m = 0; m < n; ++m) again = again || shards[m] == shards[n];
+    for (int dim = 0; dim < result.rank && !again; ++dim) {
+      auto p = shards[n];
+      p.dim = static_cast<std::int8_t>(dim);
+      out.push_back(p);
+    }
+  }
+  for (auto const& p : entries) out.push_back(p);
+  return out;
+}
+
+} // namespace detail
+} // namespace sla

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a generic function may do with outlines: products, operators, reductions, steps. `schedule<f, X, Y>` runs it in a
+// constant expression. Laws and sentences are those of values (spmd/rule/well_typed.hpp, spmd/refusal/diagnose.hpp).
+#pragma once
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
+#include <sla/spmd/schedule/outline.hpp>
+
+namespace sla {
+
+/// `transpose(A)` of a sparse outline.
+template <class A>
+struct turned_outline {
+  A matrix;
+};
+template <class T, class S, class Mesh, class... P>
+constexpr auto transpose(outline<sparse_shape_only<T, S>, Mesh, P...> const& a) {
+  return turned_outline<outline<sparse_shape_only<T, S>, Mesh, P...>>{a};
+}
+template <class T, class S, class Mesh, class... P>
+constexpr auto adjoint(outline<sparse_shape_only<T, S>, Mesh, P...> const& a) {
+  return transpose(a);
+}
+
+namespace detail {
+template <class Op, class S, class A, class X>
+constexpr auto outlined_product(A const& a, X const& x) {
+  using Local = shape_only<typename X::value_type, range_extents_t<S>>;
+  // right-hand sides stay behind the rows
+  using Same = std::conditional_t<Local::extents_type::rank == X::local_type::extents_type::rank, Local, typename X::local_type>;
+  auto y = outlined<Op, Same>(a, x);
+  if constexpr (well_typed<Op, A, X>) postpone_implied<Op, decltype(y), A, X>(y);
+  return y;
+}
+} // namespace detail
+
+template <class T, class S, class Mesh, class... P, detail::DenseOutline X>
+constexpr auto operator*(outline<sparse_shape_only<T, S>, Mesh, P...> const& a, X const& x) {
+  return detail::outlined_product<op::matvec, S>(a, x);
+}
+template <class T, class S, class Mesh, class... P, detail::DenseOutline X>
+constexpr auto operator*(turned_outline<outline<sparse_shape_only<T, S>, Mesh, P...>> const& a, X const& x) {
+  return detail::outlined_product<op::transposed_matvec, transposed_shape_t<S>>(a.matrix, x);
+}
+
+// ---- operators and functions: the laws are those of spmd/rule/rules.hpp
+
+template <class L, class R>
+  requires detail::DenseOutlinePair<L, R>
+constexpr auto operator+(L const& l, R const& r) {
+  return detail::outlined<op::add, typename detail::joined_local<L, R>::type>(l, r);
+}
+template <class L, class R>
+  requires detail::DenseOutlinePair<L, R>
+constexpr auto operator-(L const& l, R const& r) {
+  return detail::outlined<op::sub, typename detail::joined_local<L, R>::type>(l, r);
+}
+template <class L, class R>
+  requires detail::DenseOutlinePair<L, R>
+constexpr auto operator*(L const& l, R const& r) {
+  return detail::outlined<op::mul, typename detail::joined_local<L, R>::type>(l, r);
+}
+template <class L, class R>
+  requires detail::DenseOutlinePair<L, R>
+constexpr auto operator/(L const& l, R const& r) {
+  return detail::outlined<op::div, typename detail::joined_local<L, R>::type>(l, r);
+}
+template <detail::DenseOutline X>
+constexpr auto operator-(X const& x) {
+  return detail::outlined<op::neg, typename X::local_type>(x);
+}
+template <detail::DenseOutline X>
+constexpr auto operator+(X const& x, std::type_identity_t<literal<double>> s) {
+  return detail::outlined<op::add, typename X::local_type>(x, s);
+}
+template <detail::DenseOutline X>
+constexpr auto operator-(X const& x, std::type_identity_t<literal<double>> s) {
+  return detail::outlined<op::sub, typename X::local_type>(x, s);
+}
+template <detail::DenseOutline X>
+constexpr auto operator*(X const& x, std::type_identity_t<literal<double>> s) {
+  return detail::outlined<op::mul, typename X::local_type>(x, s);
+}
+template <detail::DenseOutline X>
+constexpr auto operator*(std::type_identity_t<literal<double>> s, X const& x) {
+  return detail::outlined<op::mul, typename X::local_type>(s, x);
+}
+template <detail::DenseOutline X>
+constexpr auto operator/(X const& x, std::type_identity_t<literal<double>> s) {
+  return detail::outlined<op::div, typename X::local_type>(x, s);
+}
+
+template <detail::DenseOutline X>
+constexpr auto conj(X const& x) {
+  return detail::outlined<op::conj, typename X::local_type>(x);
+}
+template <detail::DenseOutline X>
+constexpr auto abs(X const& x) {
+  return detail::outlined<op::abs, typename X::local_type>(x);
+}
+template <detail::DenseOutline X>
+constexpr auto exp(X const& x) {
+  return detail::outlined<op::exp, typename X::local_type>(x);
+}
+template <detail::DenseOutline X>
+constexpr auto log(X const& x) {
+  return detail::outlined<op::log, typename X::local_type>(x);
+}
+template <detail::DenseOutline X>
+constexpr auto sqrt(X const& x) {
+  return detail::outlined<op::sqrt, typename X::local_type>(x);
+}
+template <detail::DenseOutline X>
+constexpr auto tanh(X const& x) {
+  return detail::outlined<op::tanh, typename X::local_type>(x);
+}
+
+namespace detail {
+template <class Op, class T, class... X>
+constexpr auto outlined_reduction(X const&... x) {
+  auto y = outlined<Op, typename summed<T>::type>(x...);
+  if constexpr (well_typed<Op, X...>) postpone_implied<Op, decltype(y), X...>(y);
+  return y;
+}
+} // namespace detail
+template <detail::DenseOutline X, detail::DenseOutline Y>
+constexpr auto dot_of(X const& x, Y const& y) {
+  return detail::outlined_reduction<op::dot, std::common_type_t<typename X::value_type, typename Y::value_type>>(x, y);
+}
+template <detail::DenseOutline X>
+constexpr auto sum_of(X const& x) {
+  return detail::outlined_reduction<op::sum, typename X::value_type>(x);
+}
+template <detail::DenseOutline X>
+constexpr auto squared_norm_of(X const& x) {
+  return detail::outlined_reduction<op::squared_norm, typename detail::magnitude<typename X::value_type>::type>(x);
+}
+template <detail::DenseOutline X>
+constexpr auto norm_of(X const& x) {
+  return detail::outlined_reduction<op::norm, typename detail::magnitude<typename X::value_type>::type>(x);
+}
+/// The same evaluated at once, as those of values are.
+template <detail::DenseOutline X, detail::DenseOutline Y>
+constexpr auto dot(X const& x, Y const& y) {
+  return eval(dot_of(x, y));
+}
+template <detail::DenseOutline X>
+constexpr auto sum(X const& x) {
+  return eval(sum_of(x));
+}
+template <detail::DenseOutline X>
+constexpr auto squared_norm(X const& x) {
+  return eval(squared_norm_of(x));
+}
+template <detail::DenseOutline X>
+constexpr auto norm(X const& x) {
+  return eval(norm_of(x));
+}
+
+// ---- conditions: a comparison of numbers is a truth value in their placements
+
+namespace detail {
+template <class L, class R>
+concept NumberPair = OutlinePair<L, R> && dims_of<L> <= 0 && dims_of<R> <= 0;
+/// Comparing is a nonlinear operation: what is uniform stays so, a pending sum is refused.
+template <class L, class R>
+constexpr auto compared(L const& l, R const& r) {
+  return outlined<op::pow, bool>(l, r);
+}
+} // namespace detail
+template <class L, class R>
+  requires detail::NumberPair<L, R>
+constexpr auto operator<(L const& l, R const& r) {
+  return detail::compared(l, r);
+}
+template <class L, class R>
+  requires detail::NumberPair<L, R>
+constexpr auto operator>(L const& l, R const& r) {
+  return detail::compared(l, r);
+}
+template <class L, class R>
+  requires detail::NumberPair<L, R>
+constexpr auto operator<=(L const& l, R const& r) {
+  return detail::compared(l, r);
+}
+template <class L, class R>
+  requires detail::NumberPair<L, R>
+constexpr auto operator>=(L const& l, R const& r) {
+  return detail::compared(l, r);
+}
+template <class L, class R>
+  requires detail::NumberPair<L, R>
+constexpr auto operator==(L const& l, R const& r) {
+  return detail::compared(l, r);
+}
+template <class L, class R>
+  requires detail::NumberPair<L, R>
+constexpr auto operator!=(L const& l, R const& r) {
+  return detail::compared(l, r);
+}
+template <detail::DenseOutline X>
+  requires(detail::dims_of<X> == 0)
+constexpr auto operator<(X const& x, std::type_identity_t<literal<double>> s) {
+  return detail::compared(x, s);
+}
+template <detail::DenseOutline X>
+  requires(detail::dims_of<X> == 0)
+constexpr auto operator>(X const& x, std::type_identity_t<literal<double>> s) {
+  return detail::compared(x, s);
+}
+template <detail::DenseOutline X>
+  requires(detail::dims_of<X> == 0)
+constexpr auto operator<=(X const& x, std::type_identity_t<literal<double>> s) {
+  return detail::compared(x, s);
+}
+template <detail::DenseOutline X>
+  requires(detail::dims_of<X> == 0)
+constexpr auto operator>=(X const& x, std::type_identity_t<literal<double>> s) {
+  return detail::compared(x, s);
+}
+
+// ---- evaluation, and steps
+
+/// The value of an expression: what its products send is sent here.
+template <Outlined X>
+constexpr X eval(X x) {
+  x.evaluate();
+  return x;
+}
+
+namespace detail {
+/// x after a step that is legal: of Local and the placements List. It is recorded as `s`, of which the bytes are known here.
+template <class Local, class List, class X>
+constexpr auto after_step(X x, scheduled_step s) {
+  x.evaluate();
+  typename outline_with<Local, mesh_of_t<X>, List>::type y(std::in_place, x);
+  s.after = static_cast<std::int16_t>(x.after());
+  if (s.bytes == byte_line{}) static_cast<carried_bytes&>(s) = {bytes_of<typename X::local_type>(), bytes_of<Local>()};
+  s.scalar = dims_of<X> == 0;
+  x.record().add(s);
+  y.known_after(x.record().size());
+  return y;
+}
+template <step How, class X, int A, class To, int Dim = 0>
+using local_after = typename decltype(stepped_local<How, typename X::local_type, placement_on_t<X, A>, To, mesh_of_t<X>::static_size(A), Dim>())::type;
+template <step How, class From, class To>
+constexpr transition transition_of() {
+  using keys = typename key_list<From, To>::type;
+  return {How, to_value<From, keys>(), to_value<To, keys>()};
+}
+
+template <step How, fixed_string Name, class To, bool Insisted, int Dim = 0, class X>
+constexpr auto outlined_step(X x) {
+  require_step<How, X, Name, To, Insisted>();
+  if constexpr (!legal_step<How, X, Name, To, Insisted>) {
+    return x;
+  } else {
+    constexpr int a = mesh_of_t<X>::template index<Name>();
+    using List = typename replaced<a, To, placements_of_t<X>>::type;
+    return after_step<local_after<How, X, a, To, Dim>, List>(x, scheduled_step(transition_of<How, placement_on_t<X, a>, To>(), a));
+  }
+}
+} // namespace detail
+
+template <fixed_string Axis, Placement To = Replicate, Outlined X>
+constexpr auto all_reduce(X const& x) {
+  return detail::outlined_step<step::all_reduce, Axis, To, false>(x);
+}
+template <fixed_string Axis, Placement To = Replicate, int Dim = 0, Outlined X>
+constexpr auto all_gather(X const& x) {
+  return detail::outlined_step<step::all_gather, Axis, To, false, Dim>(x);
+}
+template <fixed_string Axis, Placement To, int Dim = 0, Outlined X>
+constexpr auto reduce_scatter(X const& x) {
+  return detail::outlined_step<step::reduce_scatter, Axis, To, false, Dim>(x);
+}
+template <fixed_string Axis, Placement To, Outlined X>
+constexpr auto all_to_all(X const& x) {
+  return detail::outlined_step<step::all_to_all, Axis, To, false>(x);
+}
+template <fixed_string Axis, Placement To, Outlined X>
+constexpr auto repartition(X const& x) {
+  return detail::outlined_step<step::repartition, Axis, To, false>(x);
+}
+
+template <fixed_string Axis, fixed_string Pattern = "", Outlined X, Outlined A>
+constexpr auto halo_exchange(X const& x, A const&) {
+  using To = detail::ghost_of<placement_along_t<X, Axis>, Pattern>;
+  return detail::outlined_step<step::halo_exchange, Axis, To, false>(x);
+}
+template <fixed_string Axis, Outlined X>
+constexpr auto halo_reduce(X const& x) {
+  return detail::outlined_step<step::halo_reduce, Axis, detail::shard_of<placement_along_t<X, Axis>>, false>(x);
+}
+template <fixed_string Axis, Outlined X>
+constexpr auto owned(X const& x) {
+  return detail::outlined_step<step::convert, Axis, detail::shard_of<placement_along_t<X, Axis>>, false>(x);
+}
+template <fixed_string Axis, Outlined X>
+constexpr auto embed(X const& x) {
+  return detail::outlined_step<step::convert, Axis, Partial<>, false>(x);
+}
+
+template <fixed_string Axis, Placement To, int Dim = 0, Outlined X>
+constexpr auto convert(X const& x) {
+  return detail::outlined_step<step::convert, Axis, To, false, Dim>(x);
+}
+template <fixed_string Axis, Placement To, int Dim = 0, Outlined X>
+constexpr auto convert(X const& x, expert_t) {
+  return detail::outlined_step<step::convert, Axis, To, true, Dim>(x);
+}
+template <fixed_string Axis, Placement To, Outlined X>
+constexpr auto reinterpret(X const& x) {
+  return detail::outlined_step<step::reinterpret, Axis, To, false>(x);
+}
+template <fixed_string Axis, Placement To, Outlined X>
+constexpr auto reinterpret(X const& x, expert_t) {
+  return detail::outlined_step<step::reinterpret, Axis, To, true>(x);
+}
+
+/// Any operation Op with a rule, of a result whose local part is like Local: for kernels of users.
+/// `constexpr auto mm(X const& x, Y const& y) { return outline_result<my_op, shape_only<double, Extents<4, 8>>>(x, y); }`
+template <class Op, class Local, Outlined... X>
+constexpr auto outline_result(X const&... x) {
+  return detail::outlined<Op, Local>(x...);
+}
+
+// ---- schedules
+
+namespace detail {
+template <class Y>
+constexpr void finish_outline(Y const& y) {
+  if constexpr (is_outline<Y>) (void)eval(y);
+}
+template <auto F, int Yes, class... Args>
+consteval recorded_schedule record_schedule() {
+  recorder to(Yes);
+  [](auto... x) {
+    if constexpr (std::is_void_v<decltype(F(x...))>)
+      F(x...);
+    else
+      finish_outline(F(x...));
+  }(typename outline_of<Args>::type(to)...);
+  return to.steps();
+}
+} // namespace detail
+
+/// The schedule of f on arguments of these distributed types, where conditions are true the first `Yes` times. f is a
+/// generic function: a lambda of `auto const&...`, which runs on values as well.
+template <int Yes, auto F, Distributed... Args>
+inline constexpr recorded_schedule schedule_of_loop = detail::record_schedule<F, Yes, Args...>();
+/// The schedule of f where no condition holds: `static_assert(schedule<f, X, Y>.count(step::all_reduce) == 2)`.
+template <auto F, Distributed... Args>
+inline constexpr recorded_schedule schedule = schedule_of_loop<0, F, Args...>;
+
+/// f sends nothing, on any axis.
+template <auto F, Distributed... Args>
+inline constexpr bool no_collective_in = schedule<F, Args...>.collectives() == 0;
+
+} // namespace sla
