@@ -54,5 +54,5 @@ int main(int argc, char** argv) {
 
   matrix<double> xy(Extents<dyn, dyn>{A.rows(), 2});
   for (index_t k = 0; k < A.rows(); ++k) xy(k, 0) = double(k % side), xy(k, 1) = double(k / side);
-  draw_partition(folder + "partition.svg", xy, rcb{xy}.deal(A.pattern().view(), 7));
+  draw_partition(folder + "partition.svg", xy, rcb{xy}.partition(A.pattern().view(), 7));
 }

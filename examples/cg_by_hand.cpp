@@ -37,8 +37,8 @@ constexpr auto solve_by_hand = [](auto const& A, auto const& b, auto const& rtol
 
 // What an iteration sends, from the types alone: a halo and two numbers. Gradients would send as much.
 constexpr auto sent = schedule_of_loop<2, solve_by_hand, Operator, Column, Uniform>.iteration();
-static_assert(count<step::halo_exchange>(sent) == 1 && count<step::all_reduce>(sent) == 2 && sent.collectives() == 3);
-static_assert(count<step::halo_reduce>(sent.backward()) == 1 && count<step::all_reduce>(sent.backward()) == 2);
+static_assert(count_steps<step::halo_exchange>(sent) == 1 && count_steps<step::all_reduce>(sent) == 2 && sent.collectives() == 3);
+static_assert(count_steps<step::halo_reduce>(sent.backward()) == 1 && count_steps<step::all_reduce>(sent.backward()) == 2);
 static_assert(sent.merged() == sent, "the second number waits for the first");
 
 int main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A network of two layers, dealt out to the ranks of an axis "tp", in two styles of communication. What each sends, forward and
+// A network of two layers, sharded over the ranks of an axis "tp", in two styles of communication. What each sends, forward and
 // backward, is asserted before anything runs; the gradients are those of one rank.
 #include <iostream>
 
@@ -34,7 +34,7 @@ struct mm {
   static auto pullback(operand_number<0>, auto const&, auto const& b, auto const& g) { return apply(g, turned(b)); }
   static auto pullback(operand_number<1>, auto const& a, auto const&, auto const& g) { return apply(turned(a), g); }
 };
-/// Each index may be dealt out (k leaves a pending sum), and it is linear in a and in b.
+/// Each index may be sharded (k leaves a pending sum), and it is linear in a and in b.
 template <>
 inline constexpr auto sla::rule_of<mm> = strategies::einsum("mk,kn->mn");
 
@@ -52,8 +52,8 @@ constexpr auto by_copies = [](auto const& x, auto const& w1, auto const& w2) {
 using W1 = Part_of<width, hidden / 4, Shard<1>>;
 using W2 = Part_of<hidden / 4, width, Shard<0>>;
 constexpr auto copies = schedule<by_copies, Part_of<tokens, width, Invariant>, W1, W2>;
-static_assert(copies.collectives() == 1 && count<step::all_reduce>(copies) == 1);
-static_assert(copies.backward().collectives() == 1 && count<step::all_reduce>(copies.backward()) == 1);
+static_assert(copies.collectives() == 1 && count_steps<step::all_reduce>(copies) == 1);
+static_assert(copies.backward().collectives() == 1 && count_steps<step::all_reduce>(copies.backward()) == 1);
 static_assert(copies.peak() == 8 * tokens * width);
 
 // ---- every rank has a part of the tokens between the products: the same number of bytes, and less memory
@@ -63,8 +63,8 @@ constexpr auto by_parts = [](auto const& x, auto const& w1, auto const& w2) {
   return reduce_scatter<"tp", Shard<0>>(custom<mm>(h, w2));
 };
 constexpr auto parts = schedule<by_parts, Part_of<tokens / 4, width, Shard<0>>, W1, W2>;
-static_assert(parts.collectives() == 2 && count<step::all_gather>(parts) == 1 && count<step::reduce_scatter>(parts) == 1);
-static_assert(count<step::all_gather>(parts.backward()) == 1 && count<step::reduce_scatter>(parts.backward()) == 1);
+static_assert(parts.collectives() == 2 && count_steps<step::all_gather>(parts) == 1 && count_steps<step::reduce_scatter>(parts) == 1);
+static_assert(count_steps<step::all_gather>(parts.backward()) == 1 && count_steps<step::reduce_scatter>(parts.backward()) == 1);
 static_assert(parts[0].bytes.at(0) == 8 * tokens / 4 * width && parts[1].result.at(0) == 8 * tokens / 4 * width);
 
 template <class X, class Y>

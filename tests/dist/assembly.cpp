@@ -142,7 +142,7 @@ TEST_CASE("a vector in the numbering of another matrix is refused, and a layout 
     if (norm((gather(F * dx) - y)) > 1e-12) throw value_error("wrong product");
     eval(E * dx);
   });
-  for (auto const& w : words) CHECK(w.find("x was dealt out by another partition than A's columns") != std::string::npos);
+  for (auto const& w : words) CHECK(w.find("x was sharded by another partition than A's columns") != std::string::npos);
 }
 
 TEST_CASE("no rank holds the whole matrix") {
@@ -193,7 +193,7 @@ TEST_CASE("bad triplets are refused on every rank, by rank, triplet and value") 
   CHECK(heard([&](auto& m, int) {
           auto D = distribute<SparseShard<0>>(problems::poisson<double>({6}), m);
           assemble<SparseShard<0>>(m, 4, 4, i, j, v, D.row_layout());
-        }).find("the layout deals out 6 rows, and the matrix has 4") != std::string::npos);
+        }).find("the layout shards 6 rows, and the matrix has 4") != std::string::npos);
   CHECK(heard([&](auto& m, int r) {
           std::vector<double> const w{1, r == 0 ? std::nan("") : 2.0, 3};
           assemble<SparseShard<0>>(m, 4, 4, i, j, w, equal_rows{}, {.refuse_nonfinite = true});

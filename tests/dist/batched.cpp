@@ -70,7 +70,7 @@ TEST_CASE("a batched function is a loop over items with the placements of one") 
     auto const z = batched([&](auto const& item, auto const& weight) {
       static_assert(has_placements<decltype(item), Shard<0>>);
       return item * weight + 2.0 * dw;
-    })(x, whole(dw));
+    })(x, unbatched(dw));
     static_assert(has_placements<decltype(z), Shard<1>>);
     auto const all = gather(z);
     for (index_t i = 0; i < 3; ++i)

@@ -70,7 +70,7 @@ bool agree(std::vector<held_by_rank> const& all) {
 } // namespace
 
 TEST_CASE("completed sums have equal bits on all ranks") {
-  for (index_t rows : {1, 7, 8, 300}) // dealt out and gathered where they divide, else reduced at once
+  for (index_t rows : {1, 7, 8, 300}) // sharded and gathered where they divide, else reduced at once
     for (index_t columns : {5, 12}) {
       CHECK(agree(summed<Four, R, R>(4, rows, columns)));
       CHECK(agree(summed<Eight, R, R, R>(8, rows, columns)));

@@ -92,15 +92,15 @@ TEST_CASE("where and functions of one's own of copies, varying values, and numbe
     for (double e : of_rank) CHECK(e <= 1e-12);
 }
 
-TEST_CASE("where refuses operands that were dealt out by different partitions") {
+TEST_CASE("where refuses operands that were sharded by different partitions") {
   auto const x = random<double>({12}, 1);
   threads::run(2, [&](auto& world) {
     mesh<axis<"rows">> m(world);
     auto const rows = distribute<SparseShard<0>>(problems::poisson<double>({4, 3}), m, strips{}).row_layout();
     auto const others = distribute<SparseShard<0>>(problems::poisson<double>({4, 3}), m, owner_map(std::vector<index_t>{0, 3, 12})).row_layout();
     auto const u = distribute(x, rows), v = distribute(x, others);
-    CHECK_THROWS_WITH(eval(where(u > 0.5, u, v)), Catch::Contains("dealt out by different partitions"));
-    CHECK_THROWS_WITH(eval(apply([](auto a, auto b) { return a + b; }, u, v)), Catch::Contains("dealt out by different partitions"));
+    CHECK_THROWS_WITH(eval(where(u > 0.5, u, v)), Catch::Contains("sharded by different partitions"));
+    CHECK_THROWS_WITH(eval(apply([](auto a, auto b) { return a + b; }, u, v)), Catch::Contains("sharded by different partitions"));
   });
 }
 

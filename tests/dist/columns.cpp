@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Products without halos: matrices dealt out by columns, and rows times a whole vector, on 1 to 8 thread ranks.
+// Products without halos: matrices sharded by columns, and rows times a whole vector, on 1 to 8 thread ranks.
 #include <complex>
 
 #include <sla/dist/assembly/distribute.hpp>
@@ -114,13 +114,13 @@ TEST_CASE("a vector of another length is refused on every rank, in words of the 
   auto const sums = refused([](auto& m, auto const&) {
     (void)(distribute<Shard<0, Balanced>>(random<double>({8}, 1), m) + distribute<Shard<0, Balanced>>(random<double>({9}, 1), m));
   });
-  CHECK_THAT(sums[0], ContainsSubstring("along line operand 0 deals out 8 indices and operand 1 9, of which rank 0 of 2 has 4 and 5"));
-  CHECK_THAT(sums[1], ContainsSubstring("along line operand 0 deals out 8 indices and operand 1 9, of which rank 1 of 2 has 4 and 4"));
+  CHECK_THAT(sums[0], ContainsSubstring("along line operand 0 shards 8 indices and operand 1 9, of which rank 0 of 2 has 4 and 5"));
+  CHECK_THAT(sums[1], ContainsSubstring("along line operand 0 shards 8 indices and operand 1 9, of which rank 1 of 2 has 4 and 4"));
   auto const layout_of_8 = [](auto& m) { return distribute<SparseShard<0>>(problems::poisson<double>({4, 2}), m).row_layout(); };
   auto const products = refused([&](auto& m, auto const& D) { (void)(D * distribute(random<double>({8}, 1), layout_of_8(m))); });
   CHECK_THAT(products[0], ContainsSubstring("rank 0 has the rows 0 to 3 of 8, and of A the rows 0 to 4 of 9; distribute it by A.col_layout()"));
   auto const solves = refused([&](auto& m, auto const& D) { (void)solve(D, distribute(random<double>({8}, 1), layout_of_8(m)), cg{}, jacobi{}); });
-  CHECK_THAT(solves[0], ContainsSubstring("solve(A, b): b was dealt out by another partition than A's rows: rank 0 has the rows 0 to 3 of 8"));
+  CHECK_THAT(solves[0], ContainsSubstring("solve(A, b): b was sharded by another partition than A's rows: rank 0 has the rows 0 to 3 of 8"));
   // parts that were put together by hand
   auto const by_hand = [](auto const& D) { return distributed<vector<double>, Line, Shard<0, Part<>>>(random<double>({3}, 1), D.handle()); };
   auto const short_x = refused([&](auto&, auto const& D) { (void)(D * by_hand(D)); });

@@ -104,10 +104,10 @@ TEST_CASE("operands whose common index has two extents are refused on all ranks,
          }
          return std::string("accepted");
        }))
-    CHECK_THAT(words, Catch::Matchers::ContainsSubstring("along tp operand 0 deals out 7 indices and operand 1 8"));
+    CHECK_THAT(words, Catch::Matchers::ContainsSubstring("along tp operand 0 shards 7 indices and operand 1 8"));
 }
 
-TEST_CASE("a network on 27 ranks, data, tokens and the hidden layer dealt out, has the gradients of one rank") {
+TEST_CASE("a network on 27 ranks, data, tokens and the hidden layer sharded, has the gradients of one rank") {
   using Cube = mesh<axis<"dp", 3>, axis<"sp", 3>, axis<"tp", 3>>;
   using M = tensor<double, Extents<dyn, dyn>>;
   auto const some = [](index_t rows, index_t columns, int seed) { return random<double, Extents<dyn, dyn>>({rows, columns}, std::uint64_t(seed)); };

@@ -21,10 +21,10 @@ using Both = flat<"dp", "tp">;
 
 // A halo has no level. Where the order wanted would give it one, shards of other levels would say another order: refused.
 namespace {
-constexpr placed shard{placement_kind::shard, monoid::none, 0, 1}, halo{placement_kind::ghost, monoid::none, 0, 2, 3};
+constexpr placement_value shard{placement_kind::shard, monoid::none, 0, 1}, halo{placement_kind::ghost, monoid::none, 0, 2, 3};
 template <class... P>
 constexpr code asked_for(std::array<int, 2> order, P... on) {
-  typing t{3, 1, -1, {{on...}}};
+  tensor_placement t{3, 1, -1, {{on...}}};
   return detail::check_order(t, order).why.what;
 }
 static_assert(asked_for({1, 0}, shard, shard, halo) == code::not_innermost && asked_for({2, 0}, shard, halo, shard) == code::not_innermost);

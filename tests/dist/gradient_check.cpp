@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// check_gradient of distributed arguments: right gradients pass on any number of ranks with one verdict, wrong ones do not.
+// check_gradient of distributed arguments: right gradients pass on any number of ranks with one outcome, wrong ones do not.
 #include <sstream>
 
 #include <sla/dist/grad/check_on_ranks.hpp>
@@ -34,8 +34,8 @@ TEST_CASE("a solve by rows, with a replicated weight") {
       auto const copies = check_gradient([](auto const& c) { return squared_norm(exp(convert<"rows", Shard<0>>(c))); }, std::tuple(distribute<Replicate>(w, m)), quiet);
       std::ostringstream out;
       auto const wrong = check_gradient([](auto const& c) { return dot(untraced(c), exp(c)); }, std::tie(rhs), {.out = &out});
-      return std::array<double, 7>{double(solved.verdict == gradient_verdict::right), double(copies.verdict == gradient_verdict::right),
-                                   double(wrong.verdict == gradient_verdict::wrong), double(out.str().empty()), solved.slope, copies.derivative, wrong.difference};
+      return std::array<double, 7>{double(solved.outcome == gradient_outcome::right), double(copies.outcome == gradient_outcome::right),
+                                   double(wrong.outcome == gradient_outcome::wrong), double(out.str().empty()), solved.slope, copies.derivative, wrong.difference};
     });
     for (std::size_t r = 0; r < seen.size(); ++r) {
       CHECK((seen[r][0] == 1 && seen[r][1] == 1 && seen[r][2] == 1));
@@ -53,7 +53,7 @@ TEST_CASE("complex columns, whose values are those of no other rank") {
          Rows m(world);
          auto const C = distribute<SparseShard<1>>(A, m);
          auto const f = [](auto const& a, auto const& v) { return squared_norm(reduce_scatter<"rows", Shard<0, Part<>>>(a * v)); };
-         return check_gradient(f, std::tuple(C, distribute(x, C.col_layout())), quiet).verdict == gradient_verdict::right;
+         return check_gradient(f, std::tuple(C, distribute(x, C.col_layout())), quiet).outcome == gradient_outcome::right;
        }))
     CHECK(right);
 }

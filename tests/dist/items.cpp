@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Solves with several items on ranks: right-hand sides, batches (also dealt out), blocks, complex numbers.
+// Solves with several items on ranks: right-hand sides, batches (also sharded), blocks, complex numbers.
 #include <complex>
 
 #include <sla/dist.hpp>
@@ -40,7 +40,7 @@ TEST_CASE("complex systems on ranks") {
   check(cast<std::complex<double>>(problems::poisson<double>({9, 8})), random<std::complex<double>>({72}, 2));
 }
 
-TEST_CASE("batches dealt out to ranks: each solves its own systems") {
+TEST_CASE("batches sharded over ranks: each solves its own systems") {
   auto const A = problems::poisson<double>({9, 8});
   auto batch = to_batch<4>(A);
   for (index_t n = 0; n < batch.values().size(); ++n) batch.values()[n] *= 1.0 + double(n / A.nnz());

@@ -38,7 +38,7 @@ TEST_CASE("a body of typed operations is checked, a trusted one is believed") {
     static_assert(has_placements<decltype(total(x)), Partial<>, Partial<>>);
     bad += std::abs(all_reduce<"dp">(all_reduce<"tp">(total(x))).value() - double(sum(X))) > 1e-12;
     // a body of plain tensors; a plain argument; two results, one of them nested
-    auto const opaque = local_map<inputs<lies<spec<"dp", _>, R>, nontensor>, outputs<named<along<"dp", Shard<0>>>::or_else<R>, outputs<R, nontensor>>>(
+    auto const opaque = local_map<inputs<lies<spec<"dp", unsharded>, R>, nontensor>, outputs<named<along<"dp", Shard<0>>>::or_else<R>, outputs<R, nontensor>>>(
         trust([](matrix<double> const& part, double scale) {
           sla::vector<double> rows(Extents<dyn>(part.extent(0)));
           for (index_t i = 0; i < part.extent(0); ++i)

@@ -23,7 +23,7 @@ double far(X const& a, X const& b) {
   return norm(a - b);
 }
 
-template <int Dealt, class T, class S>
+template <int Sharded, class T, class S>
 double errors(int ranks, sparse_tensor<T, S> const& A) {
   auto const whole = to_dense(A), turned = to_dense(transposed(A)), conjugate = to_dense(adjointed(A));
   auto const by_rows = random<real_t<T>, range_extents_t<S>>(A.range(), 1);
@@ -32,11 +32,11 @@ double errors(int ranks, sparse_tensor<T, S> const& A) {
   auto const frobenius = norm(A), one = norm1(A), inf = norm_inf(A);
   return suite::largest_error(ranks, [&](auto& world) {
     Line m(world);
-    auto D = distribute<SparseShard<Dealt>>(A, m, suite::scattered_owners(Dealt == 0 ? A.rows() : A.cols(), ranks));
+    auto D = distribute<SparseShard<Sharded>>(A, m, suite::scattered_owners(Sharded == 0 ? A.rows() : A.cols(), ranks));
     auto Dt = transposed(D);
     static_assert(has_placements<decltype(Dt), SparseShard<0>>);
     auto const rows = [&](auto const& d) {
-      if constexpr (Dealt == 0)
+      if constexpr (Sharded == 0)
         return distribute(d, D.row_layout());
       else
         return distribute<Replicate>(d, m);
@@ -87,7 +87,7 @@ TEST_CASE("norms of a matrix are those of its dense form") {
   CHECK(std::abs(norm_inf(A) - inf) < 1e-13 * inf);
 }
 
-TEST_CASE("a diagonal lies as the rows or columns that are dealt out") {
+TEST_CASE("a diagonal lies as the rows or columns that are sharded") {
   auto const A = suite::scattered<double>(25, 25, 200);
   auto const expected = diagonal_of(A);
   auto const x = random<double>({25}, 3);

@@ -114,7 +114,7 @@ TEST_CASE("one number in the shape of contributions to a halo is in its copies")
     CHECK(apart == 0);
 }
 
-TEST_CASE("partitions are compared where they deal out, also by statements") {
+TEST_CASE("partitions are compared where they shard, also by statements") {
   auto const numbered = [](index_t first, index_t reads) { // row `first` reads another rank's, and comes last
     std::vector<index_t> row, col;
     for (index_t i = 0; i < 8; ++i) row.push_back(i), col.push_back(i == first ? reads : i);
@@ -134,7 +134,7 @@ TEST_CASE("partitions are compared where they deal out, also by statements") {
     CHECK(right);
 }
 
-TEST_CASE("what is not dealt out as the columns has no place in their halo") {
+TEST_CASE("what is not sharded as the columns has no place in their halo") {
   for (auto const& A : {problems::random_sparse<double>(24, 6, 2, 1), problems::random_sparse<double>(6, 24, 2, 1)})
     for (bool const refused : threads::run(2, [&](auto& world) {
            Rows m(world);

@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 
-namespace asked_partial {
+namespace requested_partial {
 namespace {
 
 using namespace sla;
@@ -66,4 +66,4 @@ TEST_CASE("products and reductions that are asked for pending sums give those of
 }
 
 } // namespace
-} // namespace asked_partial
+} // namespace requested_partial

@@ -175,7 +175,7 @@ TEST_CASE("vectors of another table are refused") {
     auto const other = distribute<SparseShard<0>>(A, m, rcb{suite::grid_coordinates({5, 4})});
     eval(D * distribute(random<double>({20}, 1), other.row_layout()));
   });
-  for (auto const& words : heard) CHECK_THAT(words, ContainsSubstring("x was dealt out by another partition"));
+  for (auto const& words : heard) CHECK_THAT(words, ContainsSubstring("x was sharded by another partition"));
 }
 
 TEST_CASE("a picture has a colour for each part") {

@@ -66,8 +66,8 @@ done calls_of(Mesh const& m, int a, Matrix const& right, F const& f) {
   return out;
 }
 
-/// An (m, k) matrix times a (k, n) one, both dealt out by rows, to rows.
-template <int N, class... Asked>
+/// An (m, k) matrix times a (k, n) one, both sharded by rows, to rows.
+template <int N, class... Requested>
 done product_by_rows(index_t m, index_t k, index_t n) {
   Matrix const a = some(m, k, 1), b = some(k, n, 2), right = times::apply(a, b);
   done worst;
@@ -75,7 +75,7 @@ done product_by_rows(index_t m, index_t k, index_t n) {
          Workers<N> workers(world);
          auto const x = distribute<S0>(a, workers), y = distribute<S0>(b, workers);
          return calls_of(workers, 0, right, [&] {
-           auto z = auto_plan<times, Asked...>(x, y);
+           auto z = auto_plan<times, Requested...>(x, y);
            static_assert(has_placements<decltype(z), S0>);
            return z;
          });
@@ -93,7 +93,7 @@ void products_at_both_ends() {
   auto const little = product_by_rows<N, To<S0>>(8, 4, 4); // the second factor is gathered
   CHECK(little.apart <= 1e-12);
   CHECK((little.gathers == 1 && little.turns == 0 && little.scatters == 0));
-  auto const wide = product_by_rows<N, To<S0>>(4, 64, 128); // the first one is turned, and terms are added
+  auto const wide = product_by_rows<N, To<S0>>(4, 64, 128); // the first one is transposed, and terms are added
   CHECK(wide.apart <= 1e-10);
   CHECK((wide.gathers == 0 && wide.turns == 1 && wide.scatters == 1));
   auto const indivisible = product_by_rows<N, To<S0>>(8, 8 * N, 4096 + 1);

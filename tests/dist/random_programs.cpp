@@ -64,7 +64,7 @@ void take(list& xs, call const& c) {
       case 2: // the first piece of each rank, everywhere
         xs[r][k] = before[from][at];
         break;
-      case 3: // the total, dealt out; the rest of x stays
+      case 3: // the total, sharded; the rest of x stays
         if (k < piece) xs[r][k] = total[r * piece + k];
         break;
       default:

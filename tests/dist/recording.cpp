@@ -33,11 +33,11 @@ static_assert(sends<gmres>(1, 3), "Gram-Schmidt twice: two runs of inner product
 static_assert(sends<fgmres>(1, 3));
 
 // what travels: pq; then rz and rr together
-static_assert(of<cg>.iteration()[1].bytes == byte_line{8, 0} && of<cg>.iteration()[2].bytes == byte_line{16, 0});
-static_assert(of<cg>.iteration()[2].values == 2 && of<cg>.iteration()[0].bytes == byte_line{0, 8});
-static_assert(of<cg, std::complex<double>>.iteration()[2].bytes == byte_line{24, 0}, "a complex number and a real one");
-static_assert(of<cg, float>.iteration()[1].bytes == byte_line{8, 0} && of<cg, float>.iteration()[0].bytes == byte_line{0, 4});
-static_assert(of<gmres>.iteration()[1].bytes == byte_line{8 * 32, 0});
+static_assert(of<cg>.iteration()[1].bytes == linear_bytes{8, 0} && of<cg>.iteration()[2].bytes == linear_bytes{16, 0});
+static_assert(of<cg>.iteration()[2].values == 2 && of<cg>.iteration()[0].bytes == linear_bytes{0, 8});
+static_assert(of<cg, std::complex<double>>.iteration()[2].bytes == linear_bytes{24, 0}, "a complex number and a real one");
+static_assert(of<cg, float>.iteration()[1].bytes == linear_bytes{8, 0} && of<cg, float>.iteration()[0].bytes == linear_bytes{0, 4});
+static_assert(of<gmres>.iteration()[1].bytes == linear_bytes{8 * 32, 0});
 
 // the way back: adjoints in reverse order
 static_assert(of<cg>.iteration().backward().count(step::halo_reduce) == 1 && of<cg>.iteration().backward().count(step::all_reduce) == 2);

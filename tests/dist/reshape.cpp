@@ -40,7 +40,7 @@ static_assert(fault<"a b c -> (a b) c", X3<Shard<0, Balanced>>> == uneven && fau
 // unless strided shards are asked for
 static_assert(gives<"a b c -> (a b) c", Shard<0, Strided<3>>, X3<Shard<1>>, named_extent<"a", 3>, to_strided_t> &&
               fault<"a b c -> (a b) c", X3<Shard<1>>, named_extent<"a">, to_strided_t> == inner);
-// a cut deals out the outermost factor, where the ranks divide it
+// a cut shards the outermost factor, where the ranks divide it
 static_assert(gives<"(a b) c -> a b c", Shard<0>, X2<Shard<0>>, named_extent<"a", 4>> && fault<"(a b) c -> a b c", X2<Shard<0>>, named_extent<"a", 3>> == indivisible);
 static_assert(gives<"a (b c) -> a b c", Shard<1>, X2<Shard<1>>, named_extent<"b", 2>> && gives<"a (b c) -> a b c", Shard<0>, X2<Shard<0>>>);
 static_assert(fault<"(a b) c -> a b c", X2<Shard<0>>, named_extent<"a">> == unknown && fault<"(a b) c -> a b c", X2<Shard<0>>> == unknown);

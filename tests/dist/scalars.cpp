@@ -135,8 +135,8 @@ TEST_CASE("factories say what they know") {
     static_assert(has_placements<decltype(like), R, Shard<0>> && has_placements<decltype(ones_like(mine)), R, R>);
     bad += gather(ones_like(pieces)).size() != 4 * ranks;
     // by dimension
-    auto const d = distribute_as<spec<_, "tp">, Replicate, Balanced>(f.local(), m);
-    static_assert(std::same_as<std::remove_cvref_t<decltype(d)>, distributed_as<matrix<double>, Ranks, spec<_, "tp">, Replicate, Balanced>>);
+    auto const d = distribute_as<spec<unsharded, "tp">, Replicate, Balanced>(f.local(), m);
+    static_assert(std::same_as<std::remove_cvref_t<decltype(d)>, distributed_as<matrix<double>, Ranks, spec<unsharded, "tp">, Replicate, Balanced>>);
     bad += double(norm(gather(d) - f.local())) != 0;
     return bad;
   });
@@ -166,7 +166,7 @@ TEST_CASE("assumptions are measured where they can be") {
     auto const rows = assume<named<along<"dp", R>, along<"tp", Shard<0, Balanced>>>>(uneven);
     bad += gather(rows).extent(0) != 7;
     try {
-      (void)assume<named<along<"dp", R>, along<"tp", Shard<0, Ceil>>>>(uneven); // Ceil deals out 3 + 3 + 1
+      (void)assume<named<along<"dp", R>, along<"tp", Shard<0, Ceil>>>>(uneven); // Ceil shards 3 + 3 + 1
       ++bad;
     } catch (shape_error const&) {
     }

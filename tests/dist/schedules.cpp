@@ -28,22 +28,22 @@ constexpr int dp = 0, tp = 1, bytes = 16 * 8 * 8;
 
 constexpr auto gathered = [](auto const& x) { return all_gather<flat<"dp", "tp">>(x); };
 constexpr auto all_of = schedule<gathered, Table<Shard<0>, Shard<0>>>;
-static_assert(all_of.size() == 1 && all_of[0].bytes == byte_line{bytes} && all_of[0].result == byte_line{8 * bytes});
+static_assert(all_of.size() == 1 && all_of[0].bytes == linear_bytes{bytes} && all_of[0].result == linear_bytes{8 * bytes});
 static_assert(all_of.collectives() == 1 && all_of.collectives(dp) == 1 && all_of.collectives(tp) == 1);
 static_assert(all_of.needs(dp, tp) && !all_of.needs(tp, dp) && !all_of.needs(dp) && !all_of.needs(tp));
-static_assert(all_of.backward()[0].how() == step::reduce_scatter && all_of.backward()[0].bytes == byte_line{8 * bytes});
+static_assert(all_of.backward()[0].how() == step::reduce_scatter && all_of.backward()[0].bytes == linear_bytes{8 * bytes});
 static_assert(all_of.backward().backward() == all_of);
 static_assert(explain<Grid>(all_of) == "all_gather<flat<\"dp\", \"tp\">> 1024 bytes\n");
 constexpr auto there_and_back = [](auto const& x) { return all_gather<flat<"tp", "dp">, Invariant>(all_to_all<flat<"tp", "dp">, Shard<0>>(x)); };
 constexpr auto both = schedule<there_and_back, Table<Shard<1, Even, 1>, Shard<1>>>;
-static_assert(both.size() == 2 && both[0].result == byte_line{bytes} && both[1].result == byte_line{8 * bytes} && both.needs(tp, dp));
+static_assert(both.size() == 2 && both[0].result == linear_bytes{bytes} && both[1].result == linear_bytes{8 * bytes} && both.needs(tp, dp));
 static_assert(both.backward().collectives() == 1 && both.backward()[0].how() == step::convert && both.backward()[1].how() == step::all_to_all);
 
 // ---- another order of shards
 
 constexpr auto exchanged = [](auto const& x) { return permute_shards<"tp", "dp">(x); };
 constexpr auto places = schedule<exchanged, Table<Shard<0>, Shard<0>>>;
-static_assert(places.size() == 1 && places.count(step::permute_shards) == 1 && places[0].bytes == byte_line{bytes} && places[0].result == byte_line{bytes});
+static_assert(places.size() == 1 && places.count(step::permute_shards) == 1 && places[0].bytes == linear_bytes{bytes} && places[0].result == linear_bytes{bytes});
 static_assert(places.backward().count(step::permute_shards) == 1 && places.backward().bytes() == bytes);
 static_assert(has_placements<decltype(exchanged(std::declval<outline<shape_only<double, Extents<16, 8>>, Grid, Shard<0>, Shard<0>>>())), Shard<0, Even, 1>, Shard<0>>);
 constexpr auto as_it_is = [](auto const& x) { return permute_shards<"dp", "tp">(x); };
@@ -53,7 +53,7 @@ static_assert(schedule<as_it_is, Table<Shard<0>, Shard<0>>>.collectives() == 0);
 
 constexpr auto to_copies = [](auto const& x) { return redistribute<Replicate, Replicate>(x); };
 using Cut = Table<Shard<0>, Shard<0>>;
-static_assert(count<plans::motion::all_gather, route_to<Cut, Replicate, Replicate>>() == schedule<to_copies, Cut>.count(step::all_gather));
+static_assert(count_steps<plans::step_kind::all_gather, route_to<Cut, Replicate, Replicate>>() == schedule<to_copies, Cut>.count(step::all_gather));
 static_assert(schedule<to_copies, Cut>.backward().count(step::reduce_scatter) == schedule<to_copies, Cut>.size());
 constexpr auto turned = [](auto const& x) { return redistribute<Shard<1>, Replicate>(x); };
 using Pending = Table<Replicate, Partial<>>;
@@ -99,12 +99,12 @@ static_assert(explain<Grid>(schedule<dropped, Rows>) == "all_gather<\"tp\"> 1024
 
 constexpr auto narrow = [](auto const& x) { return all_gather<"tp">(x, wire<bfloat16>{}, out<float>{}, bwd<wire<float>>{}); };
 constexpr auto in_two_bytes = schedule<narrow, Rows>;
-static_assert(in_two_bytes[0].bytes == byte_line{bytes / 4} && in_two_bytes[0].result == byte_line{bytes});
-static_assert(in_two_bytes.backward()[0].how() == step::reduce_scatter && in_two_bytes.backward()[0].bytes == byte_line{2 * bytes} &&
-              in_two_bytes.backward()[0].result == byte_line{bytes / 2});
+static_assert(in_two_bytes[0].bytes == linear_bytes{bytes / 4} && in_two_bytes[0].result == linear_bytes{bytes});
+static_assert(in_two_bytes.backward()[0].how() == step::reduce_scatter && in_two_bytes.backward()[0].bytes == linear_bytes{2 * bytes} &&
+              in_two_bytes.backward()[0].result == linear_bytes{bytes / 2});
 static_assert(in_two_bytes.backward().backward() == in_two_bytes);
 constexpr auto summed = [](auto const& x) { return reduce_scatter<"tp", Shard<0>>(x, wire<float>{}); };
-static_assert(schedule<summed, Pending>[0].bytes == byte_line{bytes / 2} && schedule<summed, Pending>[0].result == byte_line{bytes / 8});
+static_assert(schedule<summed, Pending>[0].bytes == linear_bytes{bytes / 2} && schedule<summed, Pending>[0].result == linear_bytes{bytes / 8});
 static_assert(std::same_as<decltype(summed(std::declval<outline<shape_only<double, Extents<16, 8>>, Grid, Replicate, Partial<>>>()))::value_type, float>);
 
 // ---- stacks: values of a Varying side by side along a new dimension, and back
@@ -117,12 +117,12 @@ constexpr auto stacked_inside = [](auto const& x) { return all_gather<"tp", Repl
 static_assert(std::same_as<made_by<stacked, Own>, shape_only<double, Extents<4, 16, 8>>>);
 static_assert(std::same_as<made_by<stacked_inside, Own>, shape_only<double, Extents<16, 4, 8>>>);
 constexpr auto stack = schedule<stacked, Own>;
-static_assert(stack.size() == 1 && stack[0].bytes == byte_line{bytes} && stack[0].result == byte_line{4 * bytes} && stack == schedule<stacked_inside, Own>);
-static_assert(stack.backward()[0].how() == step::reduce_scatter && stack.backward()[0].bytes == byte_line{4 * bytes} && stack.backward().backward() == stack);
+static_assert(stack.size() == 1 && stack[0].bytes == linear_bytes{bytes} && stack[0].result == linear_bytes{4 * bytes} && stack == schedule<stacked_inside, Own>);
+static_assert(stack.backward()[0].how() == step::reduce_scatter && stack.backward()[0].bytes == linear_bytes{4 * bytes} && stack.backward().backward() == stack);
 constexpr auto folded = [](auto const& x) { return reduce_scatter<"tp", Varying, 1>(x); };
 using Sums = dtensor<tensor<double, Extents<16, 4, 8>>, Grid, Replicate, Partial<>>;
 static_assert(std::same_as<made_by<folded, Sums>, shape_only<double, Extents<16, 8>>>);
-static_assert(schedule<folded, Sums>[0].bytes == byte_line{4 * bytes} && schedule<folded, Sums>.backward()[0].how() == step::all_gather);
+static_assert(schedule<folded, Sums>[0].bytes == linear_bytes{4 * bytes} && schedule<folded, Sums>.backward()[0].how() == step::all_gather);
 constexpr auto padded_and_summed = [](auto const& x) { return all_reduce<"tp">(convert<"tp", Partial<>, 1>(x, expert)); };
 static_assert(std::same_as<made_by<padded_and_summed, Own>, shape_only<double, Extents<16, 4, 8>>>);
 static_assert(schedule<padded_and_summed, Own>.collectives() == 1 && schedule<padded_and_summed, Own>.bytes() == 4 * bytes);
@@ -135,18 +135,18 @@ static_assert(std::same_as<made_by<numbers, Own>, shape_only<double, Extents<4>>
 constexpr auto kept = [](auto const& x) { return reinterpret<"tp", Varying>(x, expert); };
 static_assert(std::same_as<made_by<kept, Copies>, shape_only<double, Extents<4, 8>>>, "what a rank holds stays");
 constexpr auto in_floats = [](auto const& x) { return all_gather<"tp", Replicate, 1>(x, wire<float>{}); };
-static_assert(schedule<in_floats, Own>[0].result == byte_line{2 * bytes} && schedule<in_floats, Own>.backward()[0].how() == step::reduce_scatter);
+static_assert(schedule<in_floats, Own>[0].result == linear_bytes{2 * bytes} && schedule<in_floats, Own>.backward()[0].how() == step::reduce_scatter);
 
 // ---- uneven pieces: those of families, and rows that tables give away
 
-constexpr auto dealt = [](auto const& x) { return reduce_scatter<"tp", Shard<0, sla::Table<1, 5, 7, 3>>>(x); };
-constexpr auto to_table = schedule<dealt, Pending>;
-static_assert(to_table[0].bytes == byte_line{bytes} && to_table[0].result == byte_line{0, 8 * 8}, "ranks get different numbers of rows");
-static_assert(to_table.backward()[0].bytes == byte_line{0, 8 * 8} && to_table.backward()[0].result == byte_line{bytes});
+constexpr auto sharded = [](auto const& x) { return reduce_scatter<"tp", Shard<0, sla::Table<1, 5, 7, 3>>>(x); };
+constexpr auto to_table = schedule<sharded, Pending>;
+static_assert(to_table[0].bytes == linear_bytes{bytes} && to_table[0].result == linear_bytes{0, 8 * 8}, "ranks get different numbers of rows");
+static_assert(to_table.backward()[0].bytes == linear_bytes{0, 8 * 8} && to_table.backward()[0].result == linear_bytes{bytes});
 constexpr auto balanced = [](auto const& x) { return reduce_scatter<"tp", Shard<0, Balanced>>(x); };
-static_assert(schedule<balanced, Pending>[0].result == byte_line{bytes / 4}, "16 rows are 4 for each of 4");
+static_assert(schedule<balanced, Pending>[0].result == linear_bytes{bytes / 4}, "16 rows are 4 for each of 4");
 constexpr auto whole_again = [](auto const& x) { return all_gather<"tp">(x); };
-static_assert(schedule<whole_again, Table<Replicate, Shard<0, Balanced>>>[0].result == byte_line{0, 8 * 8}, "16 rows here may be 15 elsewhere");
+static_assert(schedule<whole_again, Table<Replicate, Shard<0, Balanced>>>[0].result == linear_bytes{0, 8 * 8}, "16 rows here may be 15 elsewhere");
 
 constexpr auto routed = [](auto const& x, splits const& tables) {
   auto there = all_to_all<"tp", Varying>(x, tables);
@@ -155,8 +155,8 @@ constexpr auto routed = [](auto const& x, splits const& tables) {
 constexpr auto routed_somehow = [](auto const& x) { return routed(x, splits{}); };
 constexpr auto there_and_home = schedule<routed_somehow, Own>;
 static_assert(there_and_home.size() == 2 && there_and_home.count(step::all_to_all, tp) == 2);
-static_assert(there_and_home[0].bytes == byte_line{bytes} && there_and_home[0].result == byte_line{0, 8 * 8} && there_and_home[1].bytes == byte_line{0, 8 * 8});
-static_assert(there_and_home.backward().count(step::all_to_all, tp) == 2 && there_and_home.backward()[1].result == byte_line{bytes});
+static_assert(there_and_home[0].bytes == linear_bytes{bytes} && there_and_home[0].result == linear_bytes{0, 8 * 8} && there_and_home[1].bytes == linear_bytes{0, 8 * 8});
+static_assert(there_and_home.backward().count(step::all_to_all, tp) == 2 && there_and_home.backward()[1].result == linear_bytes{bytes});
 static_assert(there_and_home.is_differentiable());
 
 // ---- sparse rows on other owners: an entry's values and its place, a row and a column

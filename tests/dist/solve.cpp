@@ -62,14 +62,14 @@ TEST_CASE("solving needs one halo and two reductions per iteration of conjugate 
   // what the text of the method says before it runs
   constexpr auto one =
       method_schedule<cg, dsparse_tensor<sparse_tensor<double>, Rows, SparseShard<0>>, dtensor<vector<double>, Rows, Shard<0, Part<>>>>.iteration();
-  static_assert(count<step::all_reduce>(one) == 2 && count<step::halo_exchange>(one) == 1);
+  static_assert(count_steps<step::all_reduce>(one) == 2 && count_steps<step::halo_exchange>(one) == 1);
   for (auto const& r : reports) {
     CHECK(r.converged());
     double const n = r.iterations(), first_and_last = 5;  // what begins the runs, and the driver's true residuals
-    CHECK(r.sent.reductions * n >= n * count<step::all_reduce>(one));
-    CHECK(r.sent.reductions * n <= n * count<step::all_reduce>(one) + first_and_last);
-    CHECK(r.sent.halos * n >= n * count<step::halo_exchange>(one));
-    CHECK(r.sent.halos * n <= n * count<step::halo_exchange>(one) + first_and_last);
+    CHECK(r.sent.reductions * n >= n * count_steps<step::all_reduce>(one));
+    CHECK(r.sent.reductions * n <= n * count_steps<step::all_reduce>(one) + first_and_last);
+    CHECK(r.sent.halos * n >= n * count_steps<step::halo_exchange>(one));
+    CHECK(r.sent.halos * n <= n * count_steps<step::halo_exchange>(one) + first_and_last);
     std::ostringstream out;
     out << r;
     CHECK(out.str().find("2 reductions, 1 halos") != std::string::npos);

@@ -19,11 +19,11 @@ TEST_CASE("copies become sums and sums copies, and gradients come back") {
   CHECK_NOTHROW(threads::run(GENERATE(1, 2, 3, 4, 8), [](auto& world) { suite::copies(Ranks(world)); }));
 }
 
-TEST_CASE("parts are gathered, folded, cut, and dealt out again by dimension and family, and gradients come back") {
+TEST_CASE("parts are gathered, folded, cut, and resharded by dimension and family, and gradients come back") {
   CHECK_NOTHROW(threads::run(GENERATE(1, 2, 3, 4, 8), [](auto& world) { suite::parts(Ranks(world)); }));
 }
 
-TEST_CASE("sizes of a table, with an empty part, and what cannot be dealt out or taken apart") {
+TEST_CASE("sizes of a table, with an empty part, and what cannot be sharded or taken apart") {
   CHECK_NOTHROW(threads::run(3, [](auto& world) {
     Ranks const m(world);
     auto& c = m.communicator(0);
@@ -33,12 +33,12 @@ TEST_CASE("sizes of a table, with an empty part, and what cannot be dealt out or
     suite::require(suite::equal(again.local(), distribute<Shard<0, Table<0, 1, 4>>>(whole, m).local()), c,
                    "table to table");
     auto const p = suite::as<Partial<>>(whole, m);
-    suite::refuses<shape_error>(c, "cannot be dealt out to 3 ranks", [&] { reduce_scatter<"tp", Shard<0>>(p); });
-    suite::refuses<shape_error>(c, "cannot be dealt out to 3 ranks",
+    suite::refuses<shape_error>(c, "cannot be sharded over 3 ranks", [&] { reduce_scatter<"tp", Shard<0>>(p); });
+    suite::refuses<shape_error>(c, "cannot be sharded over 3 ranks",
                                 [&] { reduce_scatter<"tp", Shard<0, Table<3, 1, 2>>>(p); });
     suite::refuses<shape_error>(c, "has 5 indices, and is taken apart for 3 ranks",
                                 [&] { reduce_scatter<"tp", Varying>(p); });
-    suite::refuses<shape_error>(c, "deals out 0 indices", [&] { reduce_scatter<"tp", Shard<0, Part<>>>(p); });
+    suite::refuses<shape_error>(c, "shards 0 indices", [&] { reduce_scatter<"tp", Shard<0, Part<>>>(p); });
     suite::refuses<value_error>(c, "a halo belongs to a sparse tensor", [&] {
       halo_reduce<"tp">(distributed<suite::numbers<>, Ranks, GhostP<0>>(whole, p.handle()));
     });

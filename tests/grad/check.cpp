@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// check_gradient: its verdict on right and wrong gradients, on functions that are linear, constant, not differentiable or not
+// check_gradient: its outcome on right and wrong gradients, on functions that are linear, constant, not differentiable or not
 // finite, on noise; its table.
 #include <sla/grad.hpp>
 #include <sla/solve/krylov/cg.hpp>
@@ -23,13 +23,13 @@ gradient_check_options const quiet{.out = nullptr};
 TEST_CASE("a right gradient has slope 2, a wrong one 1") {
   auto const x = random<double>(n, 1);
   auto const right = check_gradient([](auto const& z) { return sum(exp(z) * z); }, std::tie(x), quiet);
-  CHECK((right.passed && right.verdict == gradient_verdict::right));
+  CHECK((right.passed && right.outcome == gradient_outcome::right));
   CHECK(right.slope == Approx(2).margin(0.05));
   CHECK(right.difference == Approx(right.derivative).epsilon(1e-6));
   CHECK(right.steps.size() == 13);
   // one factor is a constant to the trace: half of the gradient is missing
   auto const wrong = check_gradient([](auto const& z) { return sum(untraced(z) * exp(z)); }, std::tie(x), quiet);
-  CHECK((!wrong.passed && wrong.verdict == gradient_verdict::wrong));
+  CHECK((!wrong.passed && wrong.outcome == gradient_outcome::wrong));
   CHECK(wrong.slope == Approx(1).margin(0.05));
   CHECK(wrong.difference == Approx(right.derivative).epsilon(1e-6));
   // wrong by a thousandth only
@@ -67,14 +67,14 @@ TEST_CASE("directions may be given") {
 TEST_CASE("what is not differentiable, constant, linear or not finite is said to be") {
   auto const x = random<double>(n, 1);
   auto const zero = zeros<double>(n);
-  using enum gradient_verdict;
-  auto const verdict = [&](auto const& f, auto const& at) { return check_gradient(f, std::tie(at), quiet).verdict; };
-  CHECK(verdict([](auto const& v) { return norm1(v) + sum(exp(v)); }, zero) == not_differentiable);
-  CHECK(verdict([](auto const& v) { return sum(v) > 0 ? eval(squared_norm(v) + 1) : eval(squared_norm(v)); }, zero) == not_differentiable);
-  CHECK(verdict([](auto const& v) { return sum(v); }, x) == exact);
-  CHECK(verdict([](auto const& v) { return 0 * sum(v) + 3; }, x) == constant);
-  CHECK(verdict([](auto const&) { return 3.0; }, x) == constant);
-  CHECK(verdict([](auto const& v) { return sum(log(v)); }, zero) == not_finite);
+  using enum gradient_outcome;
+  auto const outcome = [&](auto const& f, auto const& at) { return check_gradient(f, std::tie(at), quiet).outcome; };
+  CHECK(outcome([](auto const& v) { return norm1(v) + sum(exp(v)); }, zero) == not_differentiable);
+  CHECK(outcome([](auto const& v) { return sum(v) > 0 ? eval(squared_norm(v) + 1) : eval(squared_norm(v)); }, zero) == not_differentiable);
+  CHECK(outcome([](auto const& v) { return sum(v); }, x) == exact);
+  CHECK(outcome([](auto const& v) { return 0 * sum(v) + 3; }, x) == constant);
+  CHECK(outcome([](auto const&) { return 3.0; }, x) == constant);
+  CHECK(outcome([](auto const& v) { return sum(log(v)); }, zero) == not_finite);
   CHECK(check_gradient([](auto const& v) { return sum(v); }, std::tie(x), quiet).passed);
   CHECK(check_gradient([](auto const& v) { return sum(v * v * v); }, std::tie(zero), quiet).passed);  // slope 3
 }
@@ -84,7 +84,7 @@ TEST_CASE("noise is told from a wrong gradient, steps out of the domain are left
   auto const b = random<double>(A.rows(), 1);
   auto const loose = [](auto const& B, auto const& c) { return squared_norm(solve(B, c, cg{.rtol = 1e-7}, jacobi{})); };
   auto const c = check_gradient(loose, std::tie(A, b), {.step = 0.02, .out = nullptr});
-  CHECK((c.passed || c.verdict == gradient_verdict::lost));
+  CHECK((c.passed || c.outcome == gradient_outcome::lost));
   // at the larger steps the matrix is indefinite, and cg throws
   auto const far = check_gradient(loose, std::tie(A, b), {.step = 3, .halvings = 10, .out = nullptr});
   CHECK(std::isnan(far.steps.front().remainder));

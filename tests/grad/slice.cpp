@@ -85,7 +85,7 @@ TEST_CASE("traced tensors as a batch on the union of their patterns") {
   auto const checked = check_gradient(f, std::tie(A, other), {.out = nullptr});
   INFO(checked);
   CHECK(checked.passed);
-  CHECK(checked.verdict == gradient_verdict::right);
+  CHECK(checked.outcome == gradient_outcome::right);
 }
 
 TEST_CASE("vjp of a selection without a tape") {

@@ -55,8 +55,8 @@ TEST_CASE("a function that returns the squared norm of its own solution: plain, 
   CHECK(of_A(A) == Approx(expected).epsilon(1e-12));
   CHECK(std::get<0>(value_and_gradient(of_A, A)) == of_A(A));
   CHECK(std::get<0>(value_and_gradient(of_both, A, b)) == of_both(A, b));
-  CHECK(check_gradient(of_A, std::tie(A), {.out = nullptr}).verdict == gradient_verdict::right);
-  CHECK(check_gradient(of_both, std::tie(A, b), {.out = nullptr}).verdict == gradient_verdict::right);
+  CHECK(check_gradient(of_A, std::tie(A), {.out = nullptr}).outcome == gradient_outcome::right);
+  CHECK(check_gradient(of_both, std::tie(A, b), {.out = nullptr}).outcome == gradient_outcome::right);
 }
 
 TEST_CASE("prepare inside of the function: one set-up for the value and the gradient, one entry per solve") {

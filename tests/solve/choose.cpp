@@ -51,25 +51,25 @@ sla::sparse_tensor<double> pierced(sla::sparse_tensor<double> A) {
 auto const hard_one = shift(sla::problems::convection_diffusion({30, 30}, 0.1), -2.0);
 }  // namespace
 
-TEST_CASE("the ladder follows from the properties") {
+TEST_CASE("the list follows from the properties") {
   auto first = [](auto const& A) { return sla::choose(sla::properties(A), 1000).steps.front().what; };
-  CHECK(first(sla::problems::poisson({10, 10})) == sla::rung::ldlt);
-  CHECK(first(sla::problems::poisson({60, 60})) == sla::rung::cg_ilu0);
-  CHECK(first(sla::problems::convection_diffusion({10, 10}, 1.0)) == sla::rung::bicgstab_ilu0);
+  CHECK(first(sla::problems::poisson({10, 10})) == sla::candidate::ldlt);
+  CHECK(first(sla::problems::poisson({60, 60})) == sla::candidate::cg_ilu0);
+  CHECK(first(sla::problems::convection_diffusion({10, 10}, 1.0)) == sla::candidate::bicgstab_ilu0);
   sla::matrix_properties large;
   large.rows = large.cols = 50'000'000;
   large.entries = 350'000'000;
   large.lower_bandwidth = large.upper_bandwidth = 140'000;
-  for (auto const& step : sla::choose(large, 1000).steps) CHECK(step.what == sla::rung::bicgstab_ilu0);
+  for (auto const& step : sla::choose(large, 1000).steps) CHECK(step.what == sla::candidate::bicgstab_ilu0);
   large.hermitian = large.symmetric = large.positive_diagonal = true;
   auto const steps = sla::choose(large, 1000).steps;
-  for (auto const& step : steps) CHECK((step.what == sla::rung::cg_jacobi || step.what == sla::rung::cg_ilu0 || &step == &steps.back()));
-  CHECK(steps.back().what == sla::rung::minres_row_norms);
+  for (auto const& step : steps) CHECK((step.what == sla::candidate::cg_jacobi || step.what == sla::candidate::cg_ilu0 || &step == &steps.back()));
+  CHECK(steps.back().what == sla::candidate::minres_row_norms);
   large.opposed_off_diagonal = true;
-  CHECK(sla::choose(large, 1000).steps.front().what == sla::rung::cg_amg);
+  CHECK(sla::choose(large, 1000).steps.front().what == sla::candidate::cg_amg);
   CHECK(sla::choose(large, 1000).steps.size() == steps.size() + 1);
   large.positive_diagonal = false;
-  for (auto const& step : sla::choose(large, 1000).steps) CHECK(step.what == sla::rung::minres_row_norms);
+  for (auto const& step : sla::choose(large, 1000).steps) CHECK(step.what == sla::candidate::minres_row_norms);
 }
 
 TEST_CASE("the report says what was chosen, why, and what was tried") {
@@ -160,16 +160,16 @@ TEST_CASE("factors whose count is dear wait for the iterations, also where the d
 
 TEST_CASE("dear factors wait in their order") {
   auto steps = sla::choose(sla::properties(sla::problems::poisson({50, 50})), 1000).steps;
-  auto const at = std::size_t(std::find_if(steps.begin(), steps.end(), [](auto const& s) { return s.what == sla::rung::ldlt; }) - steps.begin());
+  auto const at = std::size_t(std::find_if(steps.begin(), steps.end(), [](auto const& s) { return s.what == sla::candidate::ldlt; }) - steps.begin());
   auto const before = steps;
-  REQUIRE(steps[at].what == sla::rung::ldlt);
+  REQUIRE(steps[at].what == sla::candidate::ldlt);
   CHECK(sla::detail::let_iterations_pass(steps, at, 2.0, 0.01));
   REQUIRE(steps.size() == before.size());
   for (std::size_t n = 0; n < at; ++n) CHECK((steps[n].what == before[n].what && steps[n].limit == before[n].limit));
-  CHECK(steps[at].what == sla::rung::cg_jacobi);
+  CHECK(steps[at].what == sla::candidate::cg_jacobi);
   CHECK(steps[at].limit == 200);  // as many seconds
-  CHECK(steps[at + 1].what == sla::rung::ldlt);
-  CHECK(steps[at + 2].what == sla::rung::lu);
+  CHECK(steps[at + 1].what == sla::candidate::ldlt);
+  CHECK(steps[at + 2].what == sla::candidate::lu);
   CHECK_FALSE(sla::detail::let_iterations_pass(steps, at + 1, 2.0, 0.01));
 }
 
@@ -194,7 +194,7 @@ TEST_CASE("no factors of more entries than their indices count") {
   check();
 }
 
-TEST_CASE("where there is no memory to count factors, what is left of the ladder is tried") {
+TEST_CASE("where there is no memory to count factors, what is left of the list is tried") {
   auto const A = pierced(sla::problems::random_dominant<double>(3000, 200, 1));
   auto const b = sla::random<double>(A.rows(), 1);
   if (suite::sanitized) return;
@@ -209,7 +209,7 @@ TEST_CASE("where there is no memory to count factors, what is left of the ladder
   CHECK(double(sla::norm(b - A * solved.x)) <= 1e-8 * double(sla::norm(b)));
 }
 
-TEST_CASE("where factors find no memory, what is left of the ladder is tried, and the report says so") {
+TEST_CASE("where factors find no memory, what is left of the list is tried, and the report says so") {
   auto const A = pierced(sla::problems::convection_diffusion({20, 20, 20}, 1.0));
   auto const b = sla::random<double>(A.rows(), 1);
   if (suite::sanitized) return;  // they reserve addresses of their own
@@ -224,7 +224,7 @@ TEST_CASE("where factors find no memory, what is left of the ladder is tried, an
   CHECK(double(sla::norm(b - A * solved.x)) <= 1e-8 * double(sla::norm(b)));
 }
 
-TEST_CASE("a prepared automatic solver keeps the rung that held") {
+TEST_CASE("a prepared automatic solver keeps the candidate that held") {
   auto s = sla::prepare(hard_one);
   auto const b = sla::random<double>(hard_one.rows(), 3);
   CHECK_THAT(s.try_solve(b).report.choice, ContainsSubstring("tried"));
@@ -238,7 +238,7 @@ TEST_CASE("a prepared automatic solver keeps the rung that held") {
   CHECK(s.setups() == 2);
 }
 
-TEST_CASE("new values reach each rung that was set up, also after an observer ended a solve by an error") {
+TEST_CASE("new values reach each candidate that was set up, also after an observer ended a solve by an error") {
   bool armed = true;
   int last = 0;
   auto const watch = [&](std::vector<sla::progress> const& items) {
@@ -263,7 +263,7 @@ TEST_CASE("new values reach each rung that was set up, also after an observer en
 
 TEST_CASE("multigrid is chosen for many points along an axis, and couplings of one sign alone") {
   auto const A = sla::problems::poisson({180, 180});
-  CHECK(sla::choose(sla::properties(A), 1000).steps.front().what == sla::rung::cg_amg);
+  CHECK(sla::choose(sla::properties(A), 1000).steps.front().what == sla::candidate::cg_amg);
   auto const report = solve_random(A);
   INFO(report);
   CHECK(report.converged());
@@ -275,8 +275,8 @@ TEST_CASE("multigrid is chosen for many points along an axis, and couplings of o
   CHECK(sla::properties(sla::sparse_tensor<double>(-1.0 * other)).opposed_off_diagonal);
   other.values()[1] = 1e-3;
   CHECK(!sla::properties(other).opposed_off_diagonal);
-  CHECK(sla::choose(sla::properties(other), 1000).steps.front().what != sla::rung::cg_amg);
-  CHECK(sla::choose(sla::properties(sla::problems::poisson({32, 32, 32})), 1000).steps.front().what == sla::rung::cg_ilu0);
+  CHECK(sla::choose(sla::properties(other), 1000).steps.front().what != sla::candidate::cg_amg);
+  CHECK(sla::choose(sla::properties(sla::problems::poisson({32, 32, 32})), 1000).steps.front().what == sla::candidate::cg_ilu0);
 
   // It meets what is not definite, and hands over.
   auto const indefinite = solve_random(shift(A, -0.01));

@@ -26,9 +26,9 @@ std::vector<vector<double>> right_hand_sides(std::vector<sparse_tensor<double>> 
   return out;
 }
 /// Of few rows only.
-struct picky {
+struct rejects_some_extents {
   using preconditioner_tag = void;
-  static constexpr char const* name = "picky";
+  static constexpr char const* name = "rejects_some_extents";
   auto setup(sparse_tensor<double> const& a) const {
     if (a.rows() > 3000) throw value_error("too large");
     return jacobi{}.setup(a);
@@ -182,7 +182,7 @@ TEST_CASE("what an observer or a preconditioner's product throws ends the solve:
   CHECK_THROWS_WITH(try_solve(sparse_list(singular), b, cg{.watch = watch}, jacobi{}), "enough");  // nor each by itself
   CHECK(calls == 3);
   // a set-up of the user's that refuses is one
-  CHECK(try_solve(sparse_list(A), b, cg{}, picky{}).report.converged());
+  CHECK(try_solve(sparse_list(A), b, cg{}, rejects_some_extents{}).report.converged());
 }
 
 TEST_CASE("a method is kept for packed vectors") {

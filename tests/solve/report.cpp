@@ -168,7 +168,7 @@ TEST_CASE_METHOD(fixture, "the observer of `with` sees the solves inside of it, 
       int const all = calls([&] { sla::with(counting, [&] { (void)outside.solve(b); }); });
       CHECK(all > 0);
       CHECK(calls([&] { sla::with(counting, [&] { (void)inside.solve(b); }); }) > 0);
-      CHECK(calls([&] { (void)outside.solve(b); }) == 0);  // of the rungs that were set up inside, too
+      CHECK(calls([&] { (void)outside.solve(b); }) == 0);  // of the candidates that were set up inside, too
       CHECK(calls([&] { (void)outside.solve_transpose(b); }) == 0);
     };
     if (automatic)

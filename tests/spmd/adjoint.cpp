@@ -20,8 +20,8 @@ namespace {
 using ranks = sim::on_ranks<double>;
 using kind = placement_kind;
 
-bool is_copies(placed p) { return p == R || p == Inv; }
-bool is_ghost(placed p) { return p.kind == kind::ghost || p.kind == kind::ghost_partial; }
+bool is_copies(placement_value p) { return p == R || p == Inv; }
+bool is_ghost(placement_value p) { return p.kind == kind::ghost || p.kind == kind::ghost_partial; }
 
 // One axis, the shape of the value, and what the numbers of families mean.
 struct stage {
@@ -29,37 +29,37 @@ struct stage {
   std::vector<int> shape;
   int dim = 0; // of tuples
 
-  sim::remainder whole(placed p) const {
+  sim::remainder whole(placement_value p) const {
     return sim::remainder(sim::all_indices(shape[static_cast<std::size_t>(p.dim)]));
   }
-  sim::holding holding(placed p, bool halo) const {
+  sim::owned_indices owned_indices(placement_value p, bool halo) const {
     if (!is_sharded(p.kind)) return {};
     return sim::holding_of(w, p, 0, whole(p), halo);
   }
-  bool fits(placed p) const {
+  bool fits(placement_value p) const {
     if (p == V) return shape[static_cast<std::size_t>(dim)] == w.ranks[0];
     if (is_ghost(p) && shape[static_cast<std::size_t>(p.dim)] < 3) return false; // the halos name entry 2
     return !is_sharded(p.kind) || (p.dim < static_cast<int>(shape.size()) && sim::accepts(w, p, 0, whole(p)));
   }
   ranks take(transition const& t, ranks const& x) const {
     return sim::take_step(
-        t, x, {dim, holding(t.from, false), holding(t.to, false), holding(t.from, true), holding(t.to, true)});
+        t, x, {dim, owned_indices(t.from, false), owned_indices(t.to, false), owned_indices(t.from, true), owned_indices(t.to, true)});
   }
   // The shapes of the parts: a step that keeps the bytes keeps the shape.
-  ranks zeros(placed p, step how) const {
+  ranks zeros(placement_value p, step how) const {
     ranks out;
     for (int r = 0; r < w.ranks[0]; ++r) {
       auto s = shape;
-      if (is_sharded(p.kind)) s[static_cast<std::size_t>(p.dim)] = sim::count(holding(p, true)[r]);
+      if (is_sharded(p.kind)) s[static_cast<std::size_t>(p.dim)] = sim::count(owned_indices(p, true)[r]);
       if (p == V && how != step::reinterpret && how != step::all_to_all) s.erase(s.begin() + dim);
       out.emplace_back(s);
     }
     return out;
   }
-  std::vector<ranks> basis(placed p, step how) const {
+  std::vector<ranks> basis(placement_value p, step how) const {
     std::vector<ranks> out;
     auto const none = zeros(p, how);
-    auto const own = holding(p, false), all = holding(p, true);
+    auto const own = owned_indices(p, false), all = owned_indices(p, true);
     for (int r = 0; r < sim::count(none); ++r)
       for (int n = 0; n < none[static_cast<std::size_t>(r)].size(); ++n) {
         auto e = none;
@@ -81,22 +81,22 @@ struct stage {
     return out;
   }
   // Are what the ranks hold values of this placement?
-  bool represents(placed p, ranks const& x) const {
+  bool represents(placement_value p, ranks const& x) const {
     if (is_copies(p))
       for (auto const& mine : x)
         if (mine != x[0]) return false;
     if (p.kind == kind::ghost) {
-      auto const own = holding(p, false);
-      return x == sim::cut(sim::joined(sim::owned(x, p.dim, own), p.dim, own), p.dim, holding(p, true));
+      auto const own = owned_indices(p, false);
+      return x == sim::cut(sim::joined(sim::owned(x, p.dim, own), p.dim, own), p.dim, owned_indices(p, true));
     }
     return true;
   }
-  sim::array<double> value(placed p, ranks const& x) const {
+  sim::array<double> value(placement_value p, ranks const& x) const {
     if (is_copies(p)) return x[0];
     if (p == P) return sim::folded(x, monoid::sum);
     if (p == V) return sim::stack(x, dim);
-    if (p.kind == kind::ghost_partial) return sim::added(x, p.dim, holding(p, true));
-    return sim::joined(x, p.dim, holding(p, true));
+    if (p.kind == kind::ghost_partial) return sim::added(x, p.dim, owned_indices(p, true));
+    return sim::joined(x, p.dim, owned_indices(p, true));
   }
 };
 
@@ -140,8 +140,8 @@ sim::world world_of(int n) {
   return w;
 }
 
-std::vector<placed> all_placements(int dims) {
-  std::vector<placed> out = {R, Inv, V, P};
+std::vector<placement_value> all_placements(int dims) {
+  std::vector<placement_value> out = {R, Inv, V, P};
   for (int d = 0; d < dims; ++d)
     for (int f = 1; f <= 6; ++f) out.push_back(S(d, f));
   for (int d = 0; d < dims; ++d)
@@ -240,14 +240,14 @@ TEST_CASE("one call of two steps has the adjoints in reverse order") {
 // What is held by several, or by none, is added; the gradient of the sum goes to every term.
 TEST_CASE("unassembled sparse terms and their gradients") {
   constexpr int entries = 5;
-  sim::holding const terms{entries, {{0, 2, 3}, {2, 4, 0}, {2}}};
-  auto const rows = sim::deal<Balanced>(entries, 3);
-  placed const by_rows = rows_or_columns(0);
+  sim::owned_indices const terms{entries, {{0, 2, 3}, {2, 4, 0}, {2}}};
+  auto const rows = sim::sharded<Balanced>(entries, 3);
+  placement_value const by_rows = rows_or_columns(0);
   auto const take = [&](transition const& t, ranks const& x) {
     bool const back = t.how == step::restrict_pattern;
     return sim::take_step(t, x, {0, back ? rows : terms, back ? terms : rows, {}, {}});
   };
-  for (placed to : {R, Inv, by_rows}) {
+  for (placement_value to : {R, Inv, by_rows}) {
     transition const t{step::assemble, P, to}, back = adjoint_of(t);
     REQUIRE(check(t) == code::ok);
     REQUIRE(check(back) == code::ok);
@@ -269,7 +269,7 @@ TEST_CASE("unassembled sparse terms and their gradients") {
         }
   }
   CHECK(check({step::assemble, P, S(0)}) == code::wrong_collective);
-  typing dense = tensor_on(P, 2).type, sparse = tensor_on(P, 2, 0).type;
+  tensor_placement dense = tensor_on(P, 2).type, sparse = tensor_on(P, 2, 0).type;
   CHECK(check_step(step::assemble, dense, 0, R).what == code::wrong_collective);
   CHECK(check_step(step::assemble, sparse, 0, R).what == code::ok);
 }

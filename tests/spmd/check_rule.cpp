@@ -31,7 +31,7 @@ template <>
 inline constexpr auto sla::rule_of<own::rank_only> = sla::local_only{};
 
 using namespace fuzz;
-using verdict = rule_finding::verdict;
+using outcome = rule_finding::outcome;
 
 namespace {
 
@@ -72,7 +72,7 @@ constexpr bool checked_at_compile_time() {
   d.w.ranks = {2};
   d.w.families = {{}, {family_facts_of<Balanced>}};
   d.families = {1};
-  d.manners = 1;
+  d.split_seeds = 1;
   auto const report = check_rule(d, strategies::sum(dims(3, 2), strategies::over(0)), column_sum{}, checked_operand{x});
   return report.ok() && report.gradients > 3;
 }
@@ -168,7 +168,7 @@ TEST_CASE("rules that are wrong in the value or only in a gradient are found") {
   counts_twice.in[0] = counts_twice.out[0] = partial_slot(monoid::sum);
   wrong.add(counts_twice);
   auto const r = check_rule(small(), wrong, sum_of_two{}, a, b);
-  CHECK(r.count(verdict::wrong_value) > 0);
+  CHECK(r.count(outcome::wrong_value) > 0);
 
   // Invariant beside Replicate: right in the value, wrong in the gradient
   auto const mixing = [&](std::span<operand const> o) {
@@ -178,8 +178,8 @@ TEST_CASE("rules that are wrong in the value or only in a gradient are found") {
     return check(s, read);
   };
   auto const lost = check_rule_of(small(), mixing, sum_of_two{}, a, b);
-  CHECK(lost.count(verdict::wrong_value) == 0);
-  CHECK(lost.count(verdict::wrong_gradient) > 0);
+  CHECK(lost.count(outcome::wrong_value) == 0);
+  CHECK(lost.count(outcome::wrong_gradient) > 0);
 
   using Catch::Matchers::ContainsSubstring;
   auto const text = describe(r);
@@ -196,7 +196,7 @@ constexpr rule_report both_ways_at_compile_time(strategy const& s) {
   d.w.families = {{}, {family_facts_of<Balanced>}};
   d.families = {1};
   d.invariant = d.varying = false;
-  d.manners = 1;
+  d.split_seeds = 1;
   return check_rule(d, s, sums_both_ways{}, checked_operand{array<double>({3, 2}, {1, -2, 3, 5, -4, 7})});
 }
 static_assert(both_ways_at_compile_time(sums_of_lines()).ok());
@@ -208,7 +208,7 @@ TEST_CASE("a missing or wrong rule of several results is found") {
   CHECK(check_rule(small(3), sums_of_lines(), sums_both_ways{}, x).ok());
   std::set<std::string> found;
   for (auto const& f : check_rule(small(3), strategies::opaque(1, 1, 2), sums_both_ways{}, x).findings) {
-    CHECK(f.what == verdict::missing);
+    CHECK(f.what == outcome::missing);
     found.insert(spelled(f.operands, small()) + " -> " + spelled(f.results, small()));
   }
   CHECK(found == std::set<std::string>{"S0 -> S0 P(sum)", "S1 -> P(sum) S0", "P(sum) -> P(sum) P(sum)",
@@ -223,19 +223,19 @@ TEST_CASE("a missing or wrong rule of several results is found") {
   }
   auto on_two = two_axes(2, 2);
   on_two.one_in = 7;
-  ledger l;
+  composition_state l;
   l.add("sum and difference on two axes", on_two, check_rule(on_two, s, sum_and_difference{}, x, y));
   l.finish();
 
   auto wrong = s; // the difference falls in its second operand
   wrong.rules[s.size - 1].out[1] = partial_slot(monoid::minimum);
   auto const r = check_rule(small(), wrong, sum_and_difference{}, x, y);
-  CHECK(r.count(verdict::wrong_value) == 1);
+  CHECK(r.count(outcome::wrong_value) == 1);
   CHECK(r.missing() == 0);
   auto silent = s; // of the difference it says nothing
   silent.results = 1;
   auto const half = check_rule(small(), silent, sum_and_difference{}, x, y);
-  CHECK(half.count(verdict::wrong_value) == half.accepted);
+  CHECK(half.count(outcome::wrong_value) == half.accepted);
   using Catch::Matchers::ContainsSubstring;
   CHECK_THAT(describe(r), ContainsSubstring("wrong value: [Replicate] [Partial<Min>] -> [Partial<Min>] [Partial<Min>]"));
 }
@@ -252,10 +252,10 @@ TEST_CASE("the rule of an own operation, in each of its forms") {
   auto const x = values({5, 3}, 0);
   CHECK(check_rule<own::row_length>(small(3), length, x).ok());
   auto const careless = check_rule<own::careless_length>(small(3), length, x);
-  CHECK(careless.count(verdict::wrong_value) > 0);
+  CHECK(careless.count(outcome::wrong_value) > 0);
   auto const shy = check_rule<own::rank_only>(small(3), length, x);
   CHECK(shy.wrong() == 0);
-  CHECK(shy.missing() == 2); // the rows might be dealt out, by each of two families
+  CHECK(shy.missing() == 2); // the rows might be sharded, by each of two families
   CHECK(check_rule<op::sub>(
             small(),
             []<class T>(array<T> const& a, array<T> const& b) {
@@ -294,8 +294,8 @@ TEST_CASE("a stated adjoint is checked on the same placements") {
   with_pullback wrong;
   wrong.mistake = true;
   auto const r = check_rule(small(), s, wrong, a, b);
-  CHECK(r.count(verdict::wrong_value) == 0);
-  CHECK(r.count(verdict::wrong_gradient) > 5);
+  CHECK(r.count(outcome::wrong_value) == 0);
+  CHECK(r.count(outcome::wrong_gradient) > 5);
 }
 
 namespace {
@@ -318,13 +318,13 @@ TEST_CASE("a stated adjoint of several results is checked") {
   with_pullback_of_both wrong;
   wrong.mistake = true;
   auto const r = check_rule(small(), both_of(2), wrong, a, b);
-  CHECK(r.count(verdict::wrong_value) == 0);
-  CHECK(r.count(verdict::wrong_gradient) > 5);
+  CHECK(r.count(outcome::wrong_value) == 0);
+  CHECK(r.count(outcome::wrong_gradient) > 5);
 }
 
 namespace {
 
-bool same_outcome(typing_outcome const& a, typing_outcome const& b) { return a.ok() == b.ok() && (!a.ok() || a.type == b.type); }
+bool same_outcome(placement_outcome const& a, placement_outcome const& b) { return a.ok() == b.ok() && (!a.ok() || a.type == b.type); }
 
 struct tally {
   int mutants = 0, caught = 0, same = 0;

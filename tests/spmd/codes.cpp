@@ -21,13 +21,13 @@ namespace {
 op_rule const nonlinear{}, linear{.linear = linearity::joint}, multilinear{.linear = linearity::separate};
 
 template <class Rule>
-diagnostic refusal(Rule const& rule, std::vector<operand> const& operands, circumstances const& now = {}) {
+diagnostic refusal(Rule const& rule, std::vector<operand> const& operands, call_context const& now = {}) {
   return check(rule, operands, now).why;
 }
-code of(op_rule const& rule, placed a, placed b) { return refusal(rule, {tensor_on(a, 1), tensor_on(b, 1)}).what; }
-code step_code(step how, placed from, placed to) { return check(transition{how, from, to}); }
+code of(op_rule const& rule, placement_value a, placement_value b) { return refusal(rule, {tensor_on(a, 1), tensor_on(b, 1)}).what; }
+code step_code(step how, placement_value from, placement_value to) { return check(transition{how, from, to}); }
 
-typing on_two_axes(placed a, placed b) {
+tensor_placement on_two_axes(placement_value a, placement_value b) {
   auto t = tensor_on(a, 2).type;
   t.axes = 2;
   t.on[1] = b;
@@ -41,7 +41,7 @@ using Elsewhere = distributed<vector<double>, mesh<axis<"dp", 2>>, Replicate>;
 /// What each of these gives, by the number of the code that it must give.
 std::vector<std::pair<int, code>> given() {
   auto const split = [](int k) { return tensor_on(S(0), k); };
-  circumstances says_so, in_place;
+  call_context says_so, in_place;
   says_so.explicit_partial = 1;
   in_place.in_place = 0;
   auto const layer = strategies::einsum_plus("mk,kn->mn", dims::unknown(1), 0, dims::unknown(2), dims::unknown(2));

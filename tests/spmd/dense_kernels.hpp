@@ -19,10 +19,10 @@ template <class... A>
 struct kernel {
   template <class T, class>
   using with = array<T> const&;
-  std::function<array<double>(sim::here const&, with<double, A>...)> value;
-  std::function<array<number>(sim::here const&, with<number, A>...)> slopes;
-  array<double> operator()(sim::here const& at, with<double, A>... x) const { return value(at, x...); }
-  array<number> operator()(sim::here const& at, with<number, A>... x) const { return slopes(at, x...); }
+  std::function<array<double>(sim::rank_indices const&, with<double, A>...)> value;
+  std::function<array<number>(sim::rank_indices const&, with<number, A>...)> slopes;
+  array<double> operator()(sim::rank_indices const& at, with<double, A>... x) const { return value(at, x...); }
+  array<number> operator()(sim::rank_indices const& at, with<number, A>... x) const { return slopes(at, x...); }
 };
 template <class... A, class F>
 kernel<A...> on(F f) {
@@ -30,11 +30,11 @@ kernel<A...> on(F f) {
 }
 template <class F>
 auto one(F f) {
-  return on<int>([f](sim::here const&, auto const& x) { return f(x); });
+  return on<int>([f](sim::rank_indices const&, auto const& x) { return f(x); });
 }
 template <class F>
 auto two(F f) {
-  return on<int, int>([f](sim::here const&, auto const& x, auto const& y) { return f(x, y); });
+  return on<int, int>([f](sim::rank_indices const&, auto const& x, auto const& y) { return f(x, y); });
 }
 
 /// Folds dimension d away.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Owner maps: every family deals out each index exactly once, to the rank that says that it owns it.
+// Owner maps: every family shards each index exactly once, to the rank that says that it owns it.
 #include <cstdint>
 #include <sstream>
 #include <vector>
@@ -13,7 +13,7 @@ using namespace sla;
 
 namespace {
 
-// Dealt out in turns: a family that the library does not know; the rules take it too (tests/spmd/types.cpp).
+// Sharded out in turns: a family that the library does not know; the rules take it too (tests/spmd/types.cpp).
 struct Cyclic {
   static constexpr bool even = false, contiguous = false, stated = true;
   static constexpr bool accepts(std::int64_t, int ranks) { return ranks > 0; }
@@ -70,7 +70,7 @@ static_assert(StatedFamily<Cyclic> && ShardFamily<Part<>> && !StatedFamily<Part<
 
 } // namespace
 
-TEST_CASE("a family deals out each index once") {
+TEST_CASE("a family shards each index once") {
   check_family<Even>();
   check_family<Ceil>();
   check_family<Balanced>();

@@ -14,7 +14,7 @@ using namespace placed_values;
 
 namespace {
 
-std::string letter(placed p) {
+std::string letter(placement_value p) {
   for (auto const& [at, name] : {std::pair{R, "R"}, {Inv, "I"}, {V, "V"}, {P, "P"}})
     if (p == at) return name;
   if (p.kind == placement_kind::shard) return "S" + std::to_string(p.dim);
@@ -37,7 +37,7 @@ suggested_fixes fixes_of(Rule const& rule, std::vector<operand> const& operands)
   return suggest([&](std::span<operand const> o) { return check(rule, o); }, operands, refused.why);
 }
 
-std::vector<operand> on_one_axis(std::vector<placed> const& at) {
+std::vector<operand> on_one_axis(std::vector<placement_value> const& at) {
   std::vector<operand> out;
   for (auto p : at) out.push_back(tensor_on(p, 1));
   return out;
@@ -88,7 +88,7 @@ op_rule const nonlinear{}, linear{.linear = linearity::joint}, multilinear{.line
 
 TEST_CASE("the fixes of operations on copies, sums and varying values") {
   struct row {
-    std::vector<placed> operands;
+    std::vector<placement_value> operands;
     std::set<std::string> nonlinear, linear, multilinear; // empty: legal
   };
   std::string const read = "convert IR => ", reduce = "all_reduce PR => ", once = "all_reduce PI => I", insist = "convert IP (expert) => P";
@@ -116,7 +116,7 @@ TEST_CASE("the fixes of operations on copies, sums and varying values") {
 }
 
 TEST_CASE("every fix of every refusal on one axis is accepted") {
-  std::vector<placed> const all = {R, Inv, V, P, S(0), S(0, 3)};
+  std::vector<placement_value> const all = {R, Inv, V, P, S(0), S(0, 3)};
   tally count;
   for (auto const* rule : {&nonlinear, &linear, &multilinear})
     for (auto a : all) {
@@ -132,7 +132,7 @@ TEST_CASE("every fix of every refusal on one axis is accepted") {
 }
 
 TEST_CASE("every fix on two axes mends both") {
-  std::vector<placed> const all = {R, Inv, V, P, S(0), S(1)};
+  std::vector<placement_value> const all = {R, Inv, V, P, S(0), S(1)};
   tally count;
   for (auto const& rule : {linear, multilinear})
     for (auto a : all)
@@ -151,8 +151,8 @@ TEST_CASE("every fix on two axes mends both") {
 }
 
 TEST_CASE("every fix of products and solves with sparse operands is accepted") {
-  std::vector<placed> const of_A = {R, Inv, P, rows_or_columns(0), rows_or_columns(0, 3), rows_or_columns(1), rows_or_columns(1, 3)};
-  std::vector<placed> const of_x = {R, Inv, V, P, S(0), S(0, 3), ghost(0), ghost(0, true)};
+  std::vector<placement_value> const of_A = {R, Inv, P, rows_or_columns(0), rows_or_columns(0, 3), rows_or_columns(1), rows_or_columns(1, 3)};
+  std::vector<placement_value> const of_x = {R, Inv, V, P, S(0), S(0, 3), ghost(0), ghost(0, true)};
   tally count;
   for (auto const& rule : {rule_of<op::matvec>, rule_of<op::transposed_matvec>, rule_of<op::solve>})
     for (auto A : of_A)
@@ -168,7 +168,7 @@ TEST_CASE("shards are mended by the cheapest step") {
   CHECK(spelled(fixes_of(linear, {tensor_on(S(0), 2), tensor_on(S(1), 2)}).best[0]) == "all_to_all S0S1 => S1");
   CHECK(spelled(fixes_of(linear, on_one_axis({S(0), S(0, 3)})).best[0]) == "repartition S0S0 => S0");
   CHECK(spelled(fixes_of(linear, on_one_axis({S(0), P})).best[0]) == "reduce_scatter PS0 => S0");
-  auto const sparse = [](placed A, placed x) { return fixes_of(rule_of<op::matvec>, {tensor_on(A, 2, 0), tensor_on(x, 1)}); };
+  auto const sparse = [](placement_value A, placement_value x) { return fixes_of(rule_of<op::matvec>, {tensor_on(A, 2, 0), tensor_on(x, 1)}); };
   CHECK(spelled(sparse(rows_or_columns(0), S(0, 3)).best[0]) == "repartition S0S0 => S0");
   CHECK(spelled(sparse(rows_or_columns(1), R).best[0]) == "convert RS0 => P");
 }
@@ -180,8 +180,8 @@ TEST_CASE("numbers are no operands to wrap") {
 }
 
 TEST_CASE("a step that was asked for wrongly names the one that keeps the value") {
-  auto const t = [](placed at) { return tensor_on(at, 1).type; };
-  auto const one = [&](placed from, step asked, placed to) {
+  auto const t = [](placement_value at) { return tensor_on(at, 1).type; };
+  auto const one = [&](placement_value from, step asked, placement_value to) {
     auto const f = suggest_step(t(from), 0, asked, to);
     return f.size == 0 ? std::string() : spelled(f);
   };
@@ -204,12 +204,12 @@ TEST_CASE("a step that was asked for wrongly names the one that keeps the value"
       }
 }
 
-TEST_CASE("copies are cut inside of what other axes deal out already") {
-  typing t = tensor_on(R, 1).type;
+TEST_CASE("copies are cut inside of what other axes shard already") {
+  tensor_placement t = tensor_on(R, 1).type;
   t.axes = 2;
   t.on[1] = S(0);
   REQUIRE(check_step(step::convert, t, 0, S(0)).what == code::not_innermost);
-  placed inner = S(0);
+  placement_value inner = S(0);
   inner.level = 1;
   auto const f = suggest_step(t, 0, step::convert, S(0));
   REQUIRE(f.size == 1);

@@ -53,7 +53,7 @@ inline dims dims_of(checked_operand const& o) {
   return d;
 }
 
-/// A family that the library does not know: blocks of two, dealt out in turns.
+/// A family that the library does not know: blocks of two, sharded in turns.
 struct BlockCyclic {
   static constexpr bool even = false, contiguous = false, stated = true;
   static constexpr bool accepts(std::int64_t, int ranks) { return ranks > 0; }
@@ -93,11 +93,11 @@ inline rule_domain two_axes(int first, int second) {
   d.w.ranks = {first, second};
   d.families = {2, 6};
   d.orders = d.across = true;
-  d.manners = 1;
+  d.split_seeds = 1;
   return d;
 }
 
-inline std::string spelled(placed p, rule_domain const& d) {
+inline std::string spelled(placement_value p, rule_domain const& d) {
   using kind = placement_kind;
   char const* const folds[] = {"", "sum", "avg", "max", "min", "prod"};
   auto const dim = std::to_string(p.dim);
@@ -125,7 +125,7 @@ inline std::string spelled(placed p, rule_domain const& d) {
     return "?";
   }
 }
-inline std::string spelled(std::vector<typing> const& types, rule_domain const& d) {
+inline std::string spelled(std::vector<tensor_placement> const& types, rule_domain const& d) {
   std::string out;
   for (auto const& t : types) {
     if (!out.empty()) out += " ";
@@ -135,7 +135,7 @@ inline std::string spelled(std::vector<typing> const& types, rule_domain const& 
 }
 
 /// Counts over a whole test, and the refusals with a right result: right on all meshes and for all extents tried.
-struct ledger {
+struct composition_state {
   long combinations = 0, skipped = 0, accepted = 0, gradients = 0, wrong = 0;
   std::map<std::string, std::set<std::string>> missing{}; // by operation
 
@@ -157,11 +157,11 @@ struct ledger {
     for (auto const& types : r.rightly) refuted.insert(spelled(types, d));
     for (auto const& f : r.findings) {
       auto const line = name + "," + spelled(f.operands, d) + "," + spelled(f.results, d);
-      if (f.what == rule_finding::verdict::missing) {
+      if (f.what == rule_finding::outcome::missing) {
         if (!refuted.contains(spelled(f.operands, d))) found.insert(line);
       } else {
         ++wrong;
-        bool const value = f.what == rule_finding::verdict::wrong_value;
+        bool const value = f.what == rule_finding::outcome::wrong_value;
         UNSCOPED_INFO((value ? "wrong value: " : "wrong gradient: ") << line << " on " << d.w.ranks[0] << " ranks");
         if (wrong < 20) CHECK(name == (value ? "right value" : "right gradient"));
       }
@@ -197,7 +197,7 @@ struct ledger {
 /// The operation in all combinations on one axis of 2 and 3 ranks, and on two axes: all of one operand, of two operands
 /// one in 3, of three one in 53, drawn without regard to what they are.
 template <class K, class... Operands>
-void on_all_meshes(ledger& l, std::string const& name, strategy const& s, K const& kernel,
+void on_all_meshes(composition_state& l, std::string const& name, strategy const& s, K const& kernel,
                    Operands const&... operands) {
   bool ones = name.find("in place") != std::string::npos; // there the result has the placement of the operand
   for (auto const* o : {&operands...})                    // a dimension of extent 1 is shared out under no rule

@@ -83,7 +83,7 @@ struct substitution {
 } // namespace
 
 TEST_CASE("normalisation with one result and with three") {
-  ledger l;
+  composition_state l;
   auto const x = values({5, 3}, 2), w = values({3}, 3), bias = values({3}, 4);
   on_all_meshes(l, "layer norm", strategies::layer_norm(dims_of(x), 1, 1), normalised_rows{1}, x, w, bias);
   on_all_meshes(l, "layer norm with statistics", strategies::layer_norm(dims_of(x), 1), normalised_rows{}, x, w, bias);
@@ -91,7 +91,7 @@ TEST_CASE("normalisation with one result and with three") {
 }
 
 TEST_CASE("attention with one result and with two") {
-  ledger l;
+  composition_state l;
   auto const q = values({2, 3, 5, 1}, 0), k = values({2, 3, 4, 1}, 1), v = values({2, 3, 4, 6}, 2);
   auto const run = [&](std::string const& name, int results, rule_domain d) {
     d.families = {2};
@@ -110,7 +110,7 @@ TEST_CASE("attention with one result and with two") {
 }
 
 TEST_CASE("dense solves and functions of matrices") {
-  ledger l;
+  composition_state l;
   auto const A = positive({3, 2, 2}, 0), B = values({3, 2, 5}, 1), b = values({3, 2}, 2);
   on_all_meshes(l, "triangular solve", strategies::dense_solve(dims_of(A)), substitution{}, A, B);
   on_all_meshes(l, "triangular solve of vectors", strategies::dense_solve(dims_of(A), true), substitution{}, A, b);

@@ -15,19 +15,19 @@ namespace {
 
 using namespace fuzz;
 
-bool has_shards(std::vector<typing> const& types) {
-  return std::any_of(types.begin(), types.end(), [](typing const& t) { return t.on[0].kind == placement_kind::shard; });
+bool has_shards(std::vector<tensor_placement> const& types) {
+  return std::any_of(types.begin(), types.end(), [](tensor_placement const& t) { return t.on[0].kind == placement_kind::shard; });
 }
 
-/// Counts the cases beside what a ledger counts.
-struct cases : ledger {
+/// Counts the cases beside what a composition_state counts.
+struct cases : composition_state {
   int count = 0;
   std::vector<std::int16_t> families = {2};
   std::vector<int> meshes = {2, 3};
   bool missing = true; // looked for
 
   /// On 2 and 3 ranks, or those of `meshes`. Refusals without shards are those of the operation, whatever the extents: of few numbers much is
-  /// right by chance. A dimension of extent 1 is dealt out under no rule, right as that may be.
+  /// right by chance. A dimension of extent 1 is sharded under no rule, right as that may be.
   template <class K, class... Operands>
   void check(std::string const& operation, std::string const& which, strategy const& s, K const& f, Operands const&... operands) {
     ++count;
@@ -44,14 +44,14 @@ struct cases : ledger {
         for (std::size_t k = 0; k < found.operands.size(); ++k)
           if (auto const p = found.operands[k].on[0]; p.kind == placement_kind::shard)
             one = one || all[k]->value.extent(p.dim) == 1;
-        bool const missing = found.what == rule_finding::verdict::missing;
+        bool const missing = found.what == rule_finding::outcome::missing;
         if (missing && !one && has_shards(found.operands)) shards.findings.push_back(found);
       }
       std::erase_if(r.findings, [](rule_finding const& found) {
-        return found.what == rule_finding::verdict::missing && has_shards(found.operands);
+        return found.what == rule_finding::outcome::missing && has_shards(found.operands);
       });
       add(operation, d, r);
-      add(operation + which + " dealt out", d, shards);
+      add(operation + which + " sharded", d, shards);
     }
   }
 };
@@ -252,7 +252,7 @@ TEST_CASE("reshapes that keep, merge and cut") {
                    {{6, 4}, {4, 6}},     {{4, 9}, {6, 6}}};
   for (auto const& [from, to] : all) {
     auto const x = values(from, 0);
-    auto const as_placed = [to = to](sim::here const& at, auto const& a) {
+    auto const as_placed = [to = to](sim::rank_indices const& at, auto const& a) {
       using T = std::remove_cvref_t<decltype(a[0])>;
       array<T> y(to);
       for (std::size_t d = 0; d < to.size(); ++d) y.extents[d] = sim::count(at.result(0, d, to[d]));
@@ -285,7 +285,7 @@ TEST_CASE("three operands of other shapes") {
     for (int n = 0; n < z.size(); ++n) z[n] = z[n] + bias[at.places[0][static_cast<std::size_t>(n)]];
     return z;
   };
-  auto const fused = on<int, int, int>([plus](sim::here const&, auto const&... x) { return plus(x...); });
+  auto const fused = on<int, int, int>([plus](sim::rank_indices const&, auto const&... x) { return plus(x...); });
   for (auto const& e : {shape{3, 4}, {4}, {1, 4}, {3, 1}, {1, 1}, {}}) {
     auto const bias = values(e, 2);
     l.check("plus", text(e), einsum_plus("mk,kn->mn", dims_of(bias), 0, dims_of(a), dims_of(b)), fused, bias, a, b);
@@ -301,7 +301,7 @@ TEST_CASE("three operands of other shapes") {
     l.check("multiply add", tag, multiply_add(d, e, f), ternary([](auto u, auto v, auto w) { return u + v * w; }), x, y, z);
     l.check("lerp", tag, lerp(d, e, f), ternary([](auto u, auto v, auto w) { return u + w * (v - u); }), x, y, z);
   }
-  auto const normalised = [](sim::here const&, auto const& x, auto const& weight, auto const& bias) {
+  auto const normalised = [](sim::rank_indices const&, auto const& x, auto const& weight, auto const& bias) {
     using T = std::remove_cvref_t<decltype(x[0])>; // over the last two dimensions
     int const n = x.extent(1) * x.extent(2);
     if (sim::with_extent(weight, 0, x.extent(1)) != weight.extents || weight.extents != bias.extents || weight.extent(1) != x.extent(2) || n == 0)
@@ -342,7 +342,7 @@ TEST_CASE("every dimension is indexed") {
         int const extent = x.value.extent(n);
         auto const some = indices({6}, extent);
         auto const tag = text(e) + " " + std::to_string(n);
-        auto const picked = [n](sim::here const& at, auto const& a, auto const& index) {
+        auto const picked = [n](sim::rank_indices const& at, auto const& a, auto const& index) {
           using T = decltype(a[0] + a[0]);
           array<T> y(sim::with_extent(a, n, index.extent(0)));
           for (int j = 0; j < index.extent(0); ++j)
@@ -352,7 +352,7 @@ TEST_CASE("every dimension is indexed") {
         };
         l.check("index select", tag, index_select(d, c), on<int, int>(picked), x, some);
         auto const map = indices(sim::with_extent(x.value, n, 6), extent);
-        auto const gathered = [n](sim::here const& at, auto const& a, auto const& index) {
+        auto const gathered = [n](sim::rank_indices const& at, auto const& a, auto const& index) {
           using T = decltype(a[0] + a[0]);
           if (sim::with_extent(a, n, 0) != sim::with_extent(index, n, 0)) return sim::no_result<T>();
           array<T> y(index.extents);
@@ -366,7 +366,7 @@ TEST_CASE("every dimension is indexed") {
         l.check("gather", tag, gather(d, c, dims_of(map)), on<int, int>(gathered), x, map);
         if (c != n && e.size() > 1) continue; // three operands: often enough
         auto const source = values(map.value.extents, 1);
-        auto const scattered = [n](sim::here const&, auto const& self, auto const& index, auto const& from) {
+        auto const scattered = [n](sim::rank_indices const&, auto const& self, auto const& index, auto const& from) {
           using T = decltype(self[0] + self[0]);
           if (index.extents != from.extents || sim::with_extent(self, n, 0) != sim::with_extent(index, n, 0))
             return sim::no_result<T>();
@@ -382,7 +382,7 @@ TEST_CASE("every dimension is indexed") {
         l.check("scatter add", tag, scatter_add(d, c, dims_of(map), dims_of(source)), on<int, int, int>(scattered), x, map, source);
       }
   auto const table = values({5, 3}, 0), words = indices({2, 4}, 5);
-  auto const lookup = [](sim::here const& at, auto const& weight, auto const& index) {
+  auto const lookup = [](sim::rank_indices const& at, auto const& weight, auto const& index) {
     using T = std::remove_cvref_t<decltype(weight[0])>;
     int const width = weight.extent(1);
     array<T> y(with(index.extents, index.rank(), width));

@@ -23,7 +23,7 @@ rule_domain with_ghosts(rule_domain d, bool two_patterns) {
 }
 
 template <class K, class... Operands>
-void on_ghosts(ledger& l, std::string const& name, strategy const& s, K const& kernel, Operands const&... operands) {
+void on_ghosts(composition_state& l, std::string const& name, strategy const& s, K const& kernel, Operands const&... operands) {
   for (int ranks : {2, 3}) {
     auto const d = with_ghosts(one_axis(ranks), sizeof...(Operands) > 1);
     l.check(name, d, s, kernel, operands...);
@@ -55,7 +55,7 @@ entrywise(F) -> entrywise<F>;
 } // namespace
 
 TEST_CASE("ghosts in dense operations") {
-  ledger l;
+  composition_state l;
   auto const x = values({5, 4}, 0), y = values({5, 4}, 1);
   auto const d = dims_of(x);
   on_ghosts(l, "square", strategies::unary(d, strategies::behaviour::any, true),

@@ -21,7 +21,7 @@ int local_place(std::vector<int> const& held, int i) {
 } // namespace
 
 TEST_CASE("reductions and what needs a whole dimension") {
-  ledger l;
+  composition_state l;
   using namespace strategies;
   auto const x = values({5, 3}, 0);
   auto const d = dims_of(x);
@@ -49,7 +49,7 @@ TEST_CASE("reductions and what needs a whole dimension") {
       return reduced(a, dim, sim::identity_of<T>(monoid::maximum),
                      [](auto s, auto v) { return s < sim::abs(v) ? sim::abs(v) : s; });
     });
-    run("root of squares", whole(d, over(dim)), [=](auto const& a) {
+    run("root of squares", unsplit(d, over(dim)), [=](auto const& a) {
       auto y = reduced(a, dim, decltype(a[0] + a[0])(1), [](auto s, auto v) { return s + v * v; });
       for (auto& v : y.values) v = sim::sqrt(v);
       return y;
@@ -83,7 +83,7 @@ TEST_CASE("reductions and what needs a whole dimension") {
 }
 
 TEST_CASE("moves of entries") {
-  ledger l;
+  composition_state l;
   using namespace strategies;
   auto const x = values({5, 3}, 0), y = values({2, 3}, 1), z = values({2, 5, 3}, 2), same = values({5, 3}, 3);
   auto const d = dims_of(x);
@@ -140,12 +140,12 @@ TEST_CASE("moves of entries") {
 }
 
 TEST_CASE("moves by an index") {
-  ledger l;
+  composition_state l;
   using namespace strategies;
   auto const x = values({5, 3}, 0);
   auto const d = dims_of(x);
   auto const rows = indices({4}, 5), map = indices({5, 3}, 5), narrow = indices({4, 3}, 5), words = indices({7}, 5);
-  auto const pick = [](sim::here const& at, auto const& a, auto const& index) {
+  auto const pick = [](sim::rank_indices const& at, auto const& a, auto const& index) {
     using T = decltype(a[0] + a[0]);
     array<T> y(sim::with_extent(a, 0, index.extent(0)));
     for (int i = 0; i < index.extent(0); ++i) {
@@ -155,7 +155,7 @@ TEST_CASE("moves by an index") {
     return y;
   };
   on_all_meshes(l, "index select", index_select(d, 0), on<int, int>(pick), x, rows);
-  auto const gathered = [](sim::here const& at, auto const& a, auto const& index) {
+  auto const gathered = [](sim::rank_indices const& at, auto const& a, auto const& index) {
     using T = decltype(a[0] + a[0]);
     if (index.extent(1) != a.extent(1)) return sim::no_result<T>();
     array<T> y(index.extents);
@@ -168,7 +168,7 @@ TEST_CASE("moves by an index") {
   };
   on_all_meshes(l, "gather", gather(d, 0, dims(5, 3)), on<int, int>(gathered), x, map);
   on_all_meshes(l, "gather fewer", gather(d, 0, dims(4, 3)), on<int, int>(gathered), x, narrow);
-  auto const scattered = [](sim::here const&, auto const& self, auto const& index, auto const& source) {
+  auto const scattered = [](sim::rank_indices const&, auto const& self, auto const& index, auto const& source) {
     using T = decltype(self[0] + self[0]);
     if (index.extents != source.extents || self.extent(1) != index.extent(1)) return sim::no_result<T>();
     auto y = self;
@@ -183,7 +183,7 @@ TEST_CASE("moves by an index") {
   auto const source = values({4, 3}, 1);
   on_all_meshes(l, "scatter add", scatter_add(d, 0, dims(4, 3), dims(4, 3)), on<int, int, int>(scattered), x, narrow,
                 source);
-  auto const added = [](sim::here const&, auto const& self, auto const& index, auto const& from) {
+  auto const added = [](sim::rank_indices const&, auto const& self, auto const& index, auto const& from) {
     using T = decltype(self[0] + self[0]);
     if (index.extent(0) != from.extent(0) || self.extent(1) != from.extent(1)) return sim::no_result<T>();
     auto y = self;
@@ -196,7 +196,7 @@ TEST_CASE("moves by an index") {
     return y;
   };
   on_all_meshes(l, "index add", index_add(d, 0), on<int, int, int>(added), x, rows, source);
-  auto const lookup = [](sim::here const& at, auto const& weight, auto const& index) {
+  auto const lookup = [](sim::rank_indices const& at, auto const& weight, auto const& index) {
     using T = decltype(weight[0] + weight[0]);
     array<T> y({index.extent(0), weight.extent(1)});
     for (int i = 0; i < index.extent(0); ++i) {

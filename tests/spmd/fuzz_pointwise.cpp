@@ -8,7 +8,7 @@
 using namespace fuzz;
 
 TEST_CASE("operations of one operand, entry by entry") {
-  ledger l;
+  composition_state l;
   using namespace strategies;
   for (auto const& e : {shape{5, 4}, shape{6, 1}, shape{1, 2}}) {
     auto const x = values(e, 0);
@@ -54,7 +54,7 @@ TEST_CASE("operations of one operand, entry by entry") {
 }
 
 TEST_CASE("operations of two operands, entry by entry") {
-  ledger l;
+  composition_state l;
   using namespace strategies;
   struct {
     shape a, b;
@@ -98,7 +98,7 @@ TEST_CASE("operations of two operands, entry by entry") {
 }
 
 TEST_CASE("operations of three operands, entry by entry") {
-  ledger l;
+  composition_state l;
   using namespace strategies;
   auto const a = values({3, 5}, 0), b = values({3, 5}, 1), c = values({3, 5}, 2), number = values({}, 3);
   auto const d = dims_of(a);

@@ -42,7 +42,7 @@ struct fused {
 } // namespace
 
 TEST_CASE("products of two operands") {
-  ledger l;
+  composition_state l;
   struct {
     char const* spec;
     shape a, b;
@@ -60,7 +60,7 @@ TEST_CASE("products of two operands") {
 }
 
 TEST_CASE("products of three operands, and with a bias") {
-  ledger l;
+  composition_state l;
   auto const a = values({3, 5}, 0), b = values({5, 2}, 1), c = values({3, 2}, 2), d = values({2}, 3);
   on_all_meshes(l, "mk,kn,mn->k", strategies::einsum("mk,kn,mn->k", dims_of(a), dims_of(b), dims_of(c)),
                 einsum3{"mk,kn,mn->k"}, a, b, c);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Sparse rules by exhaustion: all patterns of 3 by 3 entries, dealt out to two ranks by rows, by columns and entry by
+// Sparse rules by exhaustion: all patterns of 3 by 3 entries, sharded over two ranks by rows, by columns and entry by
 // entry, with the halos that the entries ask for and nothing else; values and gradients. An iterative solve, up to its
 // tolerance.
 #include <sla/spmd/rule/table/sparse_tensors.hpp>
@@ -17,11 +17,11 @@ constexpr int n = 3;
 constexpr std::int16_t by_row = 1, by_column = 2, by_entry = 3;
 constexpr std::int16_t columns_read = 1, rows_written = 2, both = 3;
 
-constexpr placed R{kind::replicate}, P{kind::partial, monoid::sum};
-constexpr placed rows{kind::sparse_shard, monoid::none, 0, by_row},
+constexpr placement_value R{kind::replicate}, P{kind::partial, monoid::sum};
+constexpr placement_value rows{kind::sparse_shard, monoid::none, 0, by_row},
     columns{kind::sparse_shard, monoid::none, 1, by_column}, entries{kind::hyper, monoid::none, 0, by_entry};
-constexpr placed shard(std::int16_t family, std::int8_t dim = 0) { return {kind::shard, monoid::none, dim, family}; }
-constexpr placed ghost(std::int16_t family, std::int16_t pattern) {
+constexpr placement_value shard(std::int16_t family, std::int8_t dim = 0) { return {kind::shard, monoid::none, dim, family}; }
+constexpr placement_value ghost(std::int16_t family, std::int16_t pattern) {
   return {kind::ghost, monoid::none, 0, family, pattern};
 }
 
@@ -49,7 +49,7 @@ matrix make(int mask, int p, int q, std::vector<int> const& owners = {}) {
     if (!owners.empty())
       for (int index : {i, j}) w.halos[both][static_cast<std::size_t>(owners[at])].push_back(index);
   }
-  m.d.manners = 1;
+  m.d.split_seeds = 1;
   m.values = fuzz::values({sim::count(w.pattern.row)}, 0);
   m.values.batch = 0;
   return m;
@@ -61,27 +61,27 @@ struct counts {
 
 /// Is the call accepted, with this placement of the result, and right in values and gradients?
 template <class K, class... Operands>
-void require_right(counts& c, rule_domain const& d, strategy const& s, K const& kernel, std::vector<placed> const& at,
-                   placed result, Operands const&... operands) {
+void require_right(counts& c, rule_domain const& d, strategy const& s, K const& kernel, std::vector<placement_value> const& at,
+                   placement_value result, Operands const&... operands) {
   std::vector<checked_operand> const all = {operands...};
-  std::vector<typing> types;
+  std::vector<tensor_placement> types;
   std::vector<operand> asked;
-  std::vector<detail::dealt_operand> dealt;
+  std::vector<detail::sharded_operand> sharded;
   for (std::size_t k = 0; k < all.size(); ++k) {
-    typing t;
+    tensor_placement t;
     t.axes = 1;
     t.batch = static_cast<std::int8_t>(all[k].batch);
     t.rank = static_cast<std::int8_t>(all[k].value.rank() + (all[k].batch >= 0 ? 1 : 0));
     t.on[0] = at[k];
     types.push_back(t);
     asked.push_back({t, false, all[k].gradient});
-    dealt.push_back(detail::deal_operand(d, all[k], t, static_cast<std::uint32_t>(k)));
+    sharded.push_back(detail::shard_operand(d, all[k], t, static_cast<std::uint32_t>(k)));
   }
   auto const said = check(s, asked);
   sim::kernel_of<static_cast<int>(sizeof...(Operands)), K> const on_ranks(kernel);
   detail::rule_case one{on_ranks, d, all, types};
-  std::vector<detail::dealt_operand const*> parts;
-  for (auto const& o : dealt) parts.push_back(&o);
+  std::vector<detail::sharded_operand const*> parts;
+  for (auto const& o : sharded) parts.push_back(&o);
   one.prepare(parts);
   rule_report report;
   ++c.cases;
@@ -151,7 +151,7 @@ TEST_CASE("sampled products and scalings, for all patterns and partitions") {
   CHECK(c.cases > 25000 / one_in());
 }
 
-TEST_CASE("every way to deal out nine entries to two ranks, or to leave them out") {
+TEST_CASE("every way to shard nine entries over two ranks, or to leave them out") {
   counts c;
   auto const x = values({n}, 1);
   auto const spmv = strategies::spmv();
@@ -182,7 +182,7 @@ TEST_CASE("random patterns, rectangular, on up to eight ranks, some of them with
       int const m = 9 + draw(12), k = square ? m : 5 + draw(12);
       matrix a;
       auto& w = a.d.w;
-      a.d.manners = 1;
+      a.d.split_seeds = 1;
       w.ranks = {ranks};
       w.pattern.rows = m;
       w.pattern.columns = k;
@@ -240,7 +240,7 @@ TEST_CASE("a halo that lacks a column, or another partition, is noticed") {
   require_right(c, m.d, strategies::spmv(), forward, {rows, ghost(by_column, columns_read)}, shard(by_row), m.values,
                 x);
   CHECK(c.wrong == 1);
-  // x dealt out by another partition than the columns
+  // x sharded by another partition than the columns
   require_right(c, m.d, strategies::spmv(), forward, {columns, shard(by_row)}, P, m.values, x);
   CHECK(c.wrong == 1 + 1);
 }
@@ -280,7 +280,7 @@ using vectors = sim::on_ranks<double>;
 /// dot is a sum over the ranks.
 struct solve_together {
   sim::sparse_pattern const& pattern;
-  sim::holding own, read;                 ///< rows, and what their products read
+  sim::owned_indices own, read;                 ///< rows, and what their products read
   std::vector<std::vector<int>> entries;  ///< of the ranks
 
   /// f(rank, entry among those of the rank, its row and column where the rank has them)
@@ -358,19 +358,19 @@ struct solve_together {
 
 /// Every rank has all of A: it solves for what it has of b.
 solve_together alone(sim::sparse_pattern const& pattern) {
-  sim::holding const all{pattern.rows, {sim::all_indices(pattern.rows)}};
+  sim::owned_indices const all{pattern.rows, {sim::all_indices(pattern.rows)}};
   return {pattern, all, all, {sim::all_indices(sim::count(pattern.row))}};
 }
 /// f(solver, ranks [first, last)) for those who solve together.
 template <class F>
-void among(rule_domain const& d, placed A, F f) {
+void among(rule_domain const& d, placement_value A, F f) {
   auto const& pattern = d.w.pattern;
   int const ranks = d.w.ranks_of(0);
   if (A.kind != kind::sparse_shard) {
     for (int r = 0; r < ranks; ++r) f(alone(pattern), r, r + 1);
     return;
   }
-  auto const own = d.w.families[by_row].deal_out(pattern.rows, ranks);
+  auto const own = d.w.families[by_row].split_indices(pattern.rows, ranks);
   solve_together all{pattern, own, sim::with_halo(own, d.w.halos[columns_read]), {}};
   for (int r = 0; r < ranks; ++r) {
     all.entries.emplace_back();
@@ -381,7 +381,7 @@ void among(rule_domain const& d, placed A, F f) {
   f(all, 0, ranks);
 }
 
-/// A definite matrix of a random symmetric pattern, its rows dealt out at random.
+/// A definite matrix of a random symmetric pattern, its rows sharded at random.
 matrix definite(int m, int ranks, std::uint32_t seed) {
   matrix a;
   auto& w = a.d.w;
@@ -405,7 +405,7 @@ matrix definite(int m, int ranks, std::uint32_t seed) {
     w.halos[columns_read][static_cast<std::size_t>(owner[static_cast<std::size_t>(w.pattern.row[e])])].push_back(w.pattern.column[e]);
   a.d.families = {by_row};
   a.d.folds = all_monoids;
-  a.d.manners = 1;
+  a.d.split_seeds = 1;
   a.values.value = array<double>({sim::count(w.pattern.row)}, value);
   a.values.batch = 0;
   return a;
@@ -425,7 +425,7 @@ TEST_CASE("iterative solves in every placement that is accepted") {
       auto const s = strategies::solve({.columns = columns});
       elimination const direct{w.pattern};
       sim::kernel_of<2, elimination> const whole(direct);
-      std::vector<typing> types(2);
+      std::vector<tensor_placement> types(2);
       for (std::size_t k = 0; k < 2; ++k) {
         types[k].axes = 1;
         types[k].batch = static_cast<std::int8_t>(all[k].batch);
@@ -438,15 +438,15 @@ TEST_CASE("iterative solves in every placement that is accepted") {
           if (!said.ok() || p.kind == kind::varying) continue; // other matrices on every rank: not definite ones
           ++c.cases;
           together += p.kind == kind::sparse_shard;
-          detail::dealt_operand const parts[] = {detail::deal_operand(a.d, all[0], types[0], 0), detail::deal_operand(a.d, all[1], types[1], 1)};
+          detail::sharded_operand const parts[] = {detail::shard_operand(a.d, all[0], types[0], 0), detail::shard_operand(a.d, all[1], types[1], 1)};
           detail::rule_case one{whole, a.d, all, types};
           one.prepare({&parts[0], &parts[1]});
           auto const &A = parts[0].parts[0], &b = parts[1].parts[0];
           vectors x, A_bar, b_bar, g;
-          std::vector<typing> const made = {said.type};
+          std::vector<tensor_placement> const made = {said.type};
           auto const seed = sim::detail::cotangent(one.truths[0][0].extents, 0);
           bool const gradient = one.has_gradient(made);
-          if (gradient) g = sim::split(w, detail::dual_of_typing(said.type), seed, {77, false});
+          if (gradient) g = sim::split(w, detail::dual_placement_of(said.type), seed, {77, false});
           among(a.d, p, [&](solve_together const& solver, int first, int last) {
             auto const of = [&](vectors const& v) { return vectors(v.begin() + first, v.begin() + last); };
             auto const mine = solver.solve(of(A), of(b));
@@ -463,7 +463,7 @@ TEST_CASE("iterative solves in every placement that is accepted") {
             auto const expected = sim::detail::gradients_of(global, one.calls[0].whole, {seed}, one.wanted);
             vectors const* const got[] = {&A_bar, &b_bar};
             for (std::size_t k = 0; k < 2; ++k) {
-              auto const joined = sim::joined(w, detail::dual_of_typing(types[k]), *got[k],
+              auto const joined = sim::joined(w, detail::dual_placement_of(types[k]), *got[k],
                                               sim::without_tuples(one.calls[0].whole[k].extents, types[k]));
               right = right && expected && joined && (!(one.wanted >> k & 1U) || same(*joined, (*expected)[k]));
             }

@@ -11,12 +11,12 @@ namespace {
 
 enum class halos { none, some, all };
 
-/// Five rows and their neighbours, entries in an order that `domain` deals out to ranks whose halos have them.
+/// Five rows and their neighbours, entries in an order that `domain` shards over ranks whose halos have them.
 sim::sparse_pattern band() {
   return {5, 5, {0, 1, 2, 3, 4, 0, 1, 1, 2, 2, 3, 3, 4}, {0, 1, 1, 3, 4, 1, 0, 2, 2, 3, 2, 4, 3}};
 }
 
-/// The rows are dealt out so, and so are vectors of as many entries; entries neither by rows nor by columns. Some halos:
+/// The rows are sharded so, and so are vectors of as many entries; entries neither by rows nor by columns. Some halos:
 /// what the ranks of one axis read of a band; none has all.
 rule_domain domain(std::vector<int> ranks, sim::sparse_pattern pattern, halos with) {
   rule_domain d;
@@ -37,7 +37,7 @@ rule_domain domain(std::vector<int> ranks, sim::sparse_pattern pattern, halos wi
 }
 /// On one axis all combinations; on two axes one in 11 of three operands, one in 5 of blocks, and all others.
 template <class Run>
-void on_meshes(ledger& l, sim::sparse_pattern const& pattern, halos with, Run run) {
+void on_meshes(composition_state& l, sim::sparse_pattern const& pattern, halos with, Run run) {
   for (auto const& ranks : {std::vector{2}, std::vector{3}, std::vector{2, 2}, std::vector{2, 3}}) {
     auto const d = domain(ranks, pattern, with);
     run(d, [&](std::string const& name, strategy const& s, auto const& kernel, auto const&... operands) {
@@ -45,7 +45,7 @@ void on_meshes(ledger& l, sim::sparse_pattern const& pattern, halos with, Run ru
       if (d.across && sizeof...(operands) > 2) {
         mine.one_in = 11;
         mine.orders = false;
-        mine.folds = only(monoid::sum) | only(monoid::maximum);
+        mine.folds = monoid_bit(monoid::sum) | monoid_bit(monoid::maximum);
       } else if (d.across && with == halos::none) { // the large operands
         mine.one_in = 5;
       }
@@ -64,7 +64,7 @@ constexpr strategies::sparse_dims wide{.columns = true};
 } // namespace
 
 TEST_CASE("products, samples, scalings, sums and diagonals") {
-  ledger l;
+  composition_state l;
   auto A = entries({13}, 0), B = entries({13}, 5);
   auto const x = values({5}, 1), X = values({5, 2}, 2), v = values({5}, 3), Y = values({5, 2}, 4);
   on_meshes(l, band(), halos::some, [&](rule_domain const& d, auto check) {
@@ -87,7 +87,7 @@ TEST_CASE("products, samples, scalings, sums and diagonals") {
 }
 
 TEST_CASE("batches and blocks") {
-  ledger l;
+  composition_state l;
   sim::sparse_pattern const pattern{4, 3, {0, 0, 1, 3, 3}, {0, 2, 1, 0, 2}}; // row 2 is empty
   auto A = entries({2, 5, 2, 3}, 0, 1), B = entries({2, 5, 2, 3}, 5, 1);
   auto const y = values({2, 4, 2}, 1), x = values({2, 3, 3}, 2), shared = values({3, 3}, 3);
@@ -111,7 +111,7 @@ TEST_CASE("batches and blocks") {
 }
 
 TEST_CASE("direct solves") {
-  ledger l;
+  composition_state l;
   sim::sparse_pattern const pattern{3, 3, {0, 1, 1, 2, 2}, {0, 0, 1, 0, 2}};
   auto const A = entries({2, 5}, 0, 1);
   strategies::sparse_dims const dims{.batch = 1, .columns = true},
@@ -160,7 +160,7 @@ void mutate(tally& t, std::set<std::string> const& reviewed, rule_domain d, std:
         auto const decide = [&](std::span<operand const> o) {
           auto const said = check(mutant, o);
           if (said.ok() && !check(s, o).ok()) {
-            std::vector<typing> types;
+            std::vector<tensor_placement> types;
             for (auto const& one : o) types.push_back(one.type);
             novel.insert(name + "," + spelled(types, d));
           }

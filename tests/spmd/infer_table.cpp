@@ -27,7 +27,7 @@ struct subject {
 constexpr int max_ranks = 3;
 using values = fixed_array<int, max_ranks>; // one number per rank
 
-bool is_valid(placed p, values const& x, int ranks) { // the representation invariant
+bool is_valid(placement_value p, values const& x, int ranks) { // the representation invariant
   for (int r = 1; r < ranks; ++r)
     if ((p == R || p == Inv) && x[r] != x[0]) return false;
   return true;
@@ -35,7 +35,7 @@ bool is_valid(placed p, values const& x, int ranks) { // the representation inva
 
 // All representatives over two numbers: the operations have degree 2 at most in what a rank has, and different numbers on
 // the ranks tell every wrong claim.
-std::vector<values> representatives(placed p, int ranks) {
+std::vector<values> representatives(placement_value p, int ranks) {
   std::vector<values> out;
   int const numbers[] = {-1, 2};
   int const count = 1 << ranks;
@@ -54,7 +54,7 @@ int sum(values const& x, int ranks) {
 }
 
 // <g, x> for x of placement p and g of its dual
-int pairing(placed p, values const& g, values const& x, int ranks) {
+int pairing(placement_value p, values const& g, values const& x, int ranks) {
   if (p == Inv) return g[0] * x[0];
   if (p == R) return sum(g, ranks) * x[0];
   if (p == P) return g[0] * sum(x, ranks);
@@ -64,7 +64,7 @@ int pairing(placed p, values const& g, values const& x, int ranks) {
 }
 
 // Is `to` right for these operands: the value, and the gradient of every operand of the set `gradients`?
-bool sound(subject const& op, std::vector<placed> const& at, unsigned gradients, placed to, int ranks) {
+bool sound(subject const& op, std::vector<placement_value> const& at, unsigned gradients, placement_value to, int ranks) {
   std::vector<std::vector<values>> lists;
   bool varying = false;
   for (auto p : at) lists.push_back(representatives(p, ranks)), varying = varying || p == V;
@@ -138,8 +138,8 @@ TEST_CASE("the table of placements without shards is the sound one") {
   int combinations = 0, accepted = 0;
   for (auto const& op : subjects)
     for (int n = 0; n < 1 << 3 * op.inputs; ++n) { // placement and gradient of each operand
-      placed const kinds[] = {R, Inv, V, P};
-      std::vector<placed> at;
+      placement_value const kinds[] = {R, Inv, V, P};
+      std::vector<placement_value> at;
       std::vector<operand> operands;
       unsigned gradients = 0;
       for (int k = 0; k < op.inputs; ++k) {

@@ -25,7 +25,7 @@ struct local_vector {
   bool operator==(local_vector const&) const = default;
 };
 
-local_matrix share(local_matrix const& A, placed p, int rank, int holder) {
+local_matrix share(local_matrix const& A, placement_value p, int rank, int holder) {
   if (p == R || (p == P && rank == holder)) return A;
   if (p == P) return {};
   local_matrix out;
@@ -37,7 +37,7 @@ local_matrix share(local_matrix const& A, placed p, int rank, int holder) {
   return out;
 }
 
-local_vector share(local_vector const& x, placed p, int rank, int holder) {
+local_vector share(local_vector const& x, placement_value p, int rank, int holder) {
   if (p == R || (p == P && rank == holder)) return x;
   if (p == P) return {};
   local_vector out{part, {}};
@@ -61,7 +61,7 @@ local_vector sum(fixed_array<local_vector, ranks> const& y) {
 }
 
 // Is the local product, with the communication that the rule implies, a y of placement `to`?
-bool sound(placed pA, placed px, placed to, communication implied, bool transposed) {
+bool sound(placement_value pA, placement_value px, placement_value to, communication implied, bool transposed) {
   for (int ij = 0; ij < n * n; ++ij)
     for (int k = 0; k < n; ++k)
       for (int holder = 0; holder < ranks * ranks; ++holder) {
@@ -94,7 +94,7 @@ bool sound(placed pA, placed px, placed to, communication implied, bool transpos
 } // namespace
 
 TEST_CASE("products of sparse matrices, all placements") {
-  std::vector<placed> const of_A = {R, P, rows_or_columns(0), rows_or_columns(1)}, of_x = {R, P, S(0)};
+  std::vector<placement_value> const of_A = {R, P, rows_or_columns(0), rows_or_columns(1)}, of_x = {R, P, S(0)};
   int accepted = 0;
   for (bool transposed : {false, true})
     for (auto a : of_A)
@@ -106,14 +106,14 @@ TEST_CASE("products of sparse matrices, all placements") {
           ++accepted;
           CHECK(sound(a, x, got.type.on[0], got.implied[0], transposed));
         } else {
-          for (placed to : {R, P, S(0)}) CHECK(!sound(a, x, to, communication::none, transposed));
+          for (placement_value to : {R, P, S(0)}) CHECK(!sound(a, x, to, communication::none, transposed));
         }
       }
   CHECK(accepted == 6 + 5);
 }
 
 TEST_CASE("what a product of rows communicates") {
-  auto const result = [](op_rule const& rule, placed a, placed x) {
+  auto const result = [](op_rule const& rule, placement_value a, placement_value x) {
     std::vector<operand> const operands = {tensor_on(a, 2, 0), tensor_on(x, 1)};
     return check(rule, operands);
   };
@@ -165,7 +165,7 @@ TEST_CASE("batch, block and right-hand side dimensions") {
 }
 
 TEST_CASE("rows on one axis, columns on the other") {
-  auto const on = [](placed first, placed second, int rank, int batch) {
+  auto const on = [](placement_value first, placement_value second, int rank, int batch) {
     operand o = tensor_on(first, rank, batch);
     o.type.axes = 2;
     o.type.on[1] = second;

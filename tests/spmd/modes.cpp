@@ -52,8 +52,8 @@ static_assert(one_mode<Mixed, "cp", "tp"> && !one_mode<Mixed, "dp", "cp"> && one
               one_mode<Mixed, "dp">);
 
 // pending sums that are to be asked for, operands that have no placement
-using Asked = mesh<mesh_policy<explicit_partial>, axis<"tp", 4>>;
-static_assert(outcome_of<op::dot, X<Asked, S>, X<Asked, S>>.why.what == code::unstated_partial && well_typed<op::mul, X<Asked, P>, X<Asked, R>>);
+using Requested = mesh<mesh_policy<explicit_partial>, axis<"tp", 4>>;
+static_assert(outcome_of<op::dot, X<Requested, S>, X<Requested, S>>.why.what == code::unstated_partial && well_typed<op::mul, X<Requested, P>, X<Requested, R>>);
 using Loose = mesh<mesh_policy<permissive>, axis<"tp", 4>>;
 static_assert(std::same_as<result_placements_t<op::add, X<Loose, Untyped>, X<Loose, R>>, placements<Untyped>>);
 static_assert(outcome_of<op::exp, X<mesh<axis<"tp", 4>>, Untyped>>.why.what == code::no_placement);
@@ -61,10 +61,10 @@ static_assert(outcome_of<op::exp, X<mesh<axis<"tp", 4>>, Untyped>>.why.what == c
 } // namespace
 
 TEST_CASE("the decision about a call is told the promises of its mesh") {
-  CHECK(circumstances_of<Open>().global_axes == 0);
-  CHECK(circumstances_of<Mixed>().global_axes == 0b110);
-  CHECK(circumstances_of<Global>().global_axes == 0b111);
-  CHECK(circumstances_of<Asked>().explicit_partial == 1);
-  CHECK(circumstances_of<Loose>().permissive);
-  CHECK(!circumstances_of<Mixed>().permissive);
+  CHECK(call_context_of<Open>().global_axes == 0);
+  CHECK(call_context_of<Mixed>().global_axes == 0b110);
+  CHECK(call_context_of<Global>().global_axes == 0b111);
+  CHECK(call_context_of<Requested>().explicit_partial == 1);
+  CHECK(call_context_of<Loose>().permissive);
+  CHECK(!call_context_of<Mixed>().permissive);
 }

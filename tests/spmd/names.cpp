@@ -20,7 +20,7 @@ struct AllGather {};
 struct AllReduce {};
 struct Convert {};
 struct plan {};
-struct motion {};
+struct step_kind {};
 struct wires {};
 struct distances {};
 struct outcome {};
@@ -38,5 +38,5 @@ constexpr int common_names = sizeof...(T);
 
 TEST_CASE("common names are the user's") {
   STATIC_REQUIRE(common_names<Plan, Route, Result, Apply, Arg, Piece, Envelope, Expect, AllGather, AllReduce, Convert, plan> == 12);
-  STATIC_REQUIRE(common_names<motion, wires, distances, outcome, choice, expansion, inserted, companion, reshaped, indexing> == 10);
+  STATIC_REQUIRE(common_names<step_kind, wires, distances, outcome, choice, expansion, inserted, companion, reshaped, indexing> == 10);
 }

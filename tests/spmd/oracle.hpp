@@ -14,7 +14,7 @@
 namespace placed_values {
 
 /// R, I, V, P, S0, ...; P(max) and its like; {} without placement.
-inline std::string name(placed p) {
+inline std::string name(placement_value p) {
   switch (p.kind) {
   case placement_kind::replicate:
     return "R";

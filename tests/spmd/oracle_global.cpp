@@ -74,11 +74,11 @@ std::map<std::string, subject> subjects() {
   all(fold(m, monoid::maximum, over(1)), {2}, {"amax_dim1"});
   all(fold(m, monoid::minimum, over(0)), {2}, {"amin_dim0", "all_dim0"});
   all(fold(m, monoid::maximum), {2}, {"max_all"});
-  all(whole(m, over(0), false, 2), {2}, {"max_dim0"});
+  all(unsplit(m, over(0), false, 2), {2}, {"max_dim0"});
   all(fold(m, monoid::product, over(0)), {2}, {"prod_dim0"});
   all(fold(m, monoid::product, over(1)), {2}, {"prod_dim1"});
-  all(whole(m, over(0)), {2}, {"argmax_dim0", "var_dim0", "logsumexp_dim0"});
-  all(whole(m, over(1)), {2}, {"argmax_dim1", "var_dim1"});
+  all(unsplit(m, over(0)), {2}, {"argmax_dim0", "var_dim0", "logsumexp_dim0"});
+  all(unsplit(m, over(1)), {2}, {"argmax_dim1", "var_dim1"});
   all(norm(m, norm_order::other), {2}, {"norm"});
   all(norm(m, norm_order::other, over(1)), {2}, {"norm_dim1"});
   all(move(m, {1, 0}), {2}, {"transpose", "T_property"});
@@ -120,7 +120,7 @@ std::map<std::string, subject> subjects() {
 TEST_CASE("every recorded operation with shards") {
   auto const what = subjects();
   reviewed_list reviewed("reviewed_global.csv");
-  circumstances const global{.global_axes = 1};
+  call_context const global{.global_axes = 1};
   std::string last;
   int rows = 0, accepted = 0;
   for (auto const& row : table("global_all.csv", '|')) {

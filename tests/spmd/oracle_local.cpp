@@ -89,13 +89,13 @@ std::map<std::string, subject> subjects() {
   all(mean(m, over(0)), {"mean_dim0"});
   all(cumulative_sum(m, 0), {"cumsum"});
   all(opaque(1).linear_in(operand_bits(0)), {"trace"});
-  all(whole(m), {"nansum", "nanmean", "logsumexp", "var", "std", "norm", "vector_norm", "cumprod"});
+  all(unsplit(m), {"nansum", "nanmean", "logsumexp", "var", "std", "norm", "vector_norm", "cumprod"});
   all(fold(m, monoid::product), {"prod"});
   all(fold(m, monoid::maximum), {"max_all"});
   all(fold(m, monoid::maximum, over(0)), {"amax"});
   all(fold(m, monoid::minimum, over(0)), {"amin"});
-  all(whole(m, over(0), false, 2), {"max_dim0"});
-  auto arg = whole(m, over(0));
+  all(unsplit(m, over(0), false, 2), {"max_dim0"});
+  auto arg = unsplit(m, over(0));
   arg.differentiable = false;
   all(arg, {"argmax"});
   all(along(m, over(0)), {"softmax", "log_softmax"});

@@ -18,7 +18,7 @@ using namespace sla::strategies;
 
 namespace {
 
-operand scalar_on(placed at) {
+operand scalar_on(placement_value at) {
   operand o = tensor_on(at, 0);
   o.gradient = false;
   return o;
@@ -38,9 +38,9 @@ operand parse_operand(std::string const& text, bool gradient) {
   return o;
 }
 
-std::string answer(typing_outcome const& got) { return got.ok() ? name(got.type.on[0]) : "ERROR"; }
+std::string answer(placement_outcome const& got) { return got.ok() ? name(got.type.on[0]) : "ERROR"; }
 std::string call(strategy const& s, std::vector<operand> const& operands, int in_place = -1, bool permissive = false) {
-  circumstances now;
+  call_context now;
   now.in_place = static_cast<std::int8_t>(in_place);
   now.permissive = permissive;
   return answer(check(s, operands, now));
@@ -117,7 +117,7 @@ std::string of_factory(std::string const& op, bool permissive, operand const& x)
       if (op == n) return true;
     return false;
   };
-  operand zeros = tensor_on(R, 2), noise = tensor_on(placed{}, 2);
+  operand zeros = tensor_on(R, 2), noise = tensor_on(placement_value{}, 2);
   zeros.gradient = noise.gradient = false;
   auto const with = [&](strategy const& s, std::vector<operand> const& o) { return call(s, o, -1, permissive); };
   if (is({"zeros_like", "ones_like", "full_like"})) return with(like(m), {x});

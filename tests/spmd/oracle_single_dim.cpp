@@ -30,7 +30,7 @@ dims extents(std::string const& text) { // "12x6", "()"
 // R, S0, Psum, ..., Pmask (a sum), Pnorm1 (a sum of magnitudes); other names as they are.
 std::string normal(std::string const& s) { return s == "Pmask" || s == "Pnorm1" ? "Psum" : s; }
 
-std::string name_here(placed p) {
+std::string name_here(placement_value p) {
   if (p.kind != placement_kind::partial) return name(p);
   char const* const folds[] = {"", "Psum", "Pavg", "Pmax", "Pmin", "Pprod"};
   return folds[static_cast<int>(p.fold)];
@@ -91,11 +91,11 @@ strategy strategy_of_case(std::string const& name, std::vector<dims> const& x) {
   if (is({"mean.dim[1],keepdim"})) return mean(x[0], over(1), true);
   if (is({"max.default"})) return fold(x[0], monoid::maximum);
   if (is({"min.default"})) return fold(x[0], monoid::minimum);
-  if (is({"max.dim[1]", "min.dim[1]"})) return whole(x[0], over(1), false, 2);
+  if (is({"max.dim[1]", "min.dim[1]"})) return unsplit(x[0], over(1), false, 2);
   if (is({"amax[1]", "any.dim[1]"})) return fold(x[0], monoid::maximum, over(1));
   if (is({"amin[1]", "all.dim[1]"})) return fold(x[0], monoid::minimum, over(1));
   if (is({"amax[0],keepdim"})) return fold(x[0], monoid::maximum, over(0), true);
-  if (is({"argmax[1]", "argmin[1]", "logsumexp[1]", "var.correction[1]"})) return whole(x[0], over(1));
+  if (is({"argmax[1]", "argmin[1]", "logsumexp[1]", "var.correction[1]"})) return unsplit(x[0], over(1));
   if (is({"prod.default"})) return fold(x[0], monoid::product);
   if (is({"prod.dim_int[1]"})) return fold(x[0], monoid::product, over(1));
   if (is({"norm.Scalar[2]"})) return norm(x[0], norm_order::other);
@@ -141,8 +141,8 @@ strategy strategy_of_case(std::string const& name, std::vector<dims> const& x) {
 }
 
 // Replicate, every shard, every pending reduction.
-std::vector<placed> candidates(dims const& x) {
-  std::vector<placed> out = {R};
+std::vector<placement_value> candidates(dims const& x) {
+  std::vector<placement_value> out = {R};
   for (int d = 0; d < x.rank; ++d)
     if (x.extent[d] != 1) out.push_back(S(d));
   for (auto m : {monoid::sum, monoid::average, monoid::maximum, monoid::minimum, monoid::product})
@@ -170,7 +170,7 @@ TEST_CASE("strategies of 159 operations, every combination of placements") {
     }
     ++cases;
     REQUIRE(what.inputs == static_cast<int>(x.size()));
-    std::vector<std::vector<placed>> lists;
+    std::vector<std::vector<placement_value>> lists;
     for (auto const& d : x) lists.push_back(candidates(d));
     std::vector<std::size_t> n(x.size(), 0);
     filler_list family;

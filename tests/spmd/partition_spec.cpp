@@ -19,14 +19,14 @@ using X = distributed<matrix<double>, Grid, P...>;
 using R = Replicate;
 
 // what users write is a list of types without padding
-static_assert(std::same_as<spec<_, "tp">, partition_spec<dealt_to<>, dealt_to<"tp">>> && std::same_as<spec<>, partition_spec<>> &&
-              std::same_as<spec<nested<"tp", "dp">, _>, partition_spec<dealt_to<"tp", "dp">, dealt_to<>>> &&
+static_assert(std::same_as<spec<unsharded, "tp">, partition_spec<sharded_on<>, sharded_on<"tp">>> && std::same_as<spec<>, partition_spec<>> &&
+              std::same_as<spec<nested<"tp", "dp">, unsharded>, partition_spec<sharded_on<"tp", "dp">, sharded_on<>>> &&
               std::same_as<spec<nested<"tp">>, spec<"tp">>);
 
 // a specification names the sharded axes; others are said beside it
-static_assert(std::same_as<On<2, spec<_, "tp">, Replicate>, placements<R, Shard<1>, R>> &&
+static_assert(std::same_as<On<2, spec<unsharded, "tp">, Replicate>, placements<R, Shard<1>, R>> &&
               std::same_as<On<2, spec<"dp", "tp">, named<along<"one", Partial<>>>>, placements<Shard<0>, Shard<1>, Partial<>>> &&
-              std::same_as<On<2, spec<_, _>, Invariant>, placements<Invariant, Invariant, Invariant>> &&
+              std::same_as<On<2, spec<unsharded, unsharded>, Invariant>, placements<Invariant, Invariant, Invariant>> &&
               std::same_as<On<0, spec<>, R>, placements<R, R, R>>);
 // the order of two axes on one dimension; axes of size 1 count
 static_assert(std::same_as<On<2, spec<nested<"dp", "tp">, "one">>, placements<Shard<0>, Shard<0>, Shard<1>>> &&
@@ -34,8 +34,8 @@ static_assert(std::same_as<On<2, spec<nested<"dp", "tp">, "one">>, placements<Sh
               std::same_as<On<1, spec<nested<"one", "tp", "dp">>>, placements<Shard<0, Even, 2>, Shard<0, Even, 1>, Shard<0>>> &&
               std::same_as<On<1, spec<nested<"tp", "dp", "one">>>, placements<Shard<0, Even, 1>, Shard<0>, Shard<0, Even, 1>>>);
 // a family for its shards; a Varying that turns out to be one
-static_assert(std::same_as<On<2, spec<_, "tp">, R, Balanced>, placements<R, Shard<1, Balanced>, R>> &&
-              std::same_as<On<2, spec<_, "tp">, named<along<"tp", Varying>>::or_else<R>>, placements<R, Shard<1>, R>>);
+static_assert(std::same_as<On<2, spec<unsharded, "tp">, R, Balanced>, placements<R, Shard<1, Balanced>, R>> &&
+              std::same_as<On<2, spec<unsharded, "tp">, named<along<"tp", Varying>>::or_else<R>>, placements<R, Shard<1>, R>>);
 // by axis, by default, by position
 static_assert(std::same_as<On<2, named<along<"one", R>, along<"tp", Shard<1, Ceil>>, along<"dp", Varying>>>, placements<Varying, Shard<1, Ceil>, R>> &&
               std::same_as<On<2, named<along<"tp", Shard<0>>>::or_else<R>>, placements<R, Shard<0>, R>> &&
@@ -50,23 +50,23 @@ static_assert(std::same_as<On<2, named<along<"dp", Shard<0, Even, 5>>, along<"tp
 template <int Rank, class... What>
 constexpr spec_fault fault = detail::requested_placements<Grid, Rank, What...>::value.fault;
 using enum spec_fault;
-static_assert(fault<2, spec<"tp">, R> == length && fault<0, spec<_>, R> == length && fault<2, spec<_, "tp", _>, R> == length);
-static_assert(fault<2, spec<_, nested<>>, R> == empty_list && fault<2, spec<"tp", "tp">, R> == repeated &&
-              fault<2, spec<nested<"tp", "tp">, _>, R> == repeated && fault<2, spec<"xp", _>, R> == unknown_axis);
+static_assert(fault<2, spec<"tp">, R> == length && fault<0, spec<unsharded>, R> == length && fault<2, spec<unsharded, "tp", unsharded>, R> == length);
+static_assert(fault<2, spec<unsharded, nested<>>, R> == empty_list && fault<2, spec<"tp", "tp">, R> == repeated &&
+              fault<2, spec<nested<"tp", "tp">, unsharded>, R> == repeated && fault<2, spec<"xp", unsharded>, R> == unknown_axis);
 static_assert(fault<2, named<along<"xp", R>>::or_else<R>> == unknown_axis && fault<2, named<along<"tp", R>, along<"tp", R>>::or_else<R>> == repeated);
-static_assert(fault<2, spec<_, "tp">, named<along<"dp", Shard<0>>>::or_else<R>> == two_forms &&
-              fault<2, spec<_, "tp">, named<along<"tp", Shard<1>>>::or_else<R>> == two_forms &&
-              fault<2, spec<_, "tp">, Shard<0>> == two_forms);
-static_assert(fault<2, spec<_, "tp">, named<along<"tp", R>>::or_else<R>> == not_sharded &&
-              fault<2, spec<_, "tp">, named<along<"tp", Partial<>>>::or_else<R>> == not_sharded);
-static_assert(fault<2, spec<_, "tp">> == unstated && fault<2, named<along<"tp", R>>> == unstated && fault<2, spec<_, "tp">, Varying> == unstated);
+static_assert(fault<2, spec<unsharded, "tp">, named<along<"dp", Shard<0>>>::or_else<R>> == two_forms &&
+              fault<2, spec<unsharded, "tp">, named<along<"tp", Shard<1>>>::or_else<R>> == two_forms &&
+              fault<2, spec<unsharded, "tp">, Shard<0>> == two_forms);
+static_assert(fault<2, spec<unsharded, "tp">, named<along<"tp", R>>::or_else<R>> == not_sharded &&
+              fault<2, spec<unsharded, "tp">, named<along<"tp", Partial<>>>::or_else<R>> == not_sharded);
+static_assert(fault<2, spec<unsharded, "tp">> == unstated && fault<2, named<along<"tp", R>>> == unstated && fault<2, spec<unsharded, "tp">, Varying> == unstated);
 static_assert(fault<2, named<along<"dp", Shard<0>>, along<"tp", Shard<0>>>::or_else<R>> == no_order && fault<2, Shard<0>> == no_order);
 static_assert(fault<2, named<along<"dp", Shard<2>>>::or_else<R>> == no_dimension && fault<2, named<along<"dp", Shard<-1>>>::or_else<R>> == no_dimension &&
               fault<0, named<along<"dp", Shard<0>>>::or_else<R>> == no_dimension);
-static_assert(specifies<Grid, 2, spec<_, "tp">, R> && !specifies<Grid, 2, spec<_, "tp">>);
+static_assert(specifies<Grid, 2, spec<unsharded, "tp">, R> && !specifies<Grid, 2, spec<unsharded, "tp">>);
 
 // and back
-static_assert(std::same_as<spec_of_t<X<R, Shard<1>, R>>, spec<_, "tp">> && std::same_as<spec_of_t<X<Partial<>, R, Varying>>, spec<_, _>> &&
+static_assert(std::same_as<spec_of_t<X<R, Shard<1>, R>>, spec<unsharded, "tp">> && std::same_as<spec_of_t<X<Partial<>, R, Varying>>, spec<unsharded, unsharded>> &&
               std::same_as<spec_of_t<X<Shard<0, Even, 1>, Shard<0>, Shard<1>> const&>, spec<nested<"tp", "dp">, "one">> &&
               std::same_as<spec_of_t<distributed<double, Grid, R, R, R>>, spec<>>);
 
@@ -75,7 +75,7 @@ template <class From, class To>
 constexpr code assumed = [] {
   using keys = typename detail::joined_keys<From, To>::type;
   auto const typed = []<class... P>(placements<P...>) {
-    typing t{static_cast<std::int8_t>(sizeof...(P)), 2};
+    tensor_placement t{static_cast<std::int8_t>(sizeof...(P)), 2};
     int a = 0;
     ((t.on[a++] = detail::to_value<P, keys>()), ...);
     return t;
@@ -114,8 +114,8 @@ TEST_CASE("every partition of two dimensions over three axes is read back as it 
         int dim[3] = {where % 3, where / 3 % 3, where / 9};
         for (int const a : order)
           if (dim[a] > 0) s.dim[dim[a] - 1].axis[s.dim[dim[a] - 1].count++] = static_cast<std::int8_t>(a);
-        typing const nothing{3, 2};
-        placed const shard{placement_kind::shard, monoid::none, 0, 1}, rest{placement_kind::partial, monoid::sum};
+        tensor_placement const nothing{3, 2};
+        placement_value const shard{placement_kind::shard, monoid::none, 0, 1}, rest{placement_kind::partial, monoid::sum};
         auto const made = specify(nothing, s, shard, rest);
         REQUIRE(made.ok());
         ++stated;

@@ -15,24 +15,24 @@
 namespace placed_values {
 
 using sla::monoid;
-using sla::placed;
+using sla::placement_value;
 using sla::placement_kind;
 
-inline constexpr placed R{placement_kind::replicate}, Inv{placement_kind::invariant}, V{placement_kind::varying},
+inline constexpr placement_value R{placement_kind::replicate}, Inv{placement_kind::invariant}, V{placement_kind::varying},
     P{placement_kind::partial, monoid::sum};
-constexpr placed S(int dim, int family = 1) {
+constexpr placement_value S(int dim, int family = 1) {
   return {placement_kind::shard, monoid::none, static_cast<std::int8_t>(dim), static_cast<std::int16_t>(family)};
 }
-constexpr placed rows_or_columns(int axis, int family = 1) {
+constexpr placement_value rows_or_columns(int axis, int family = 1) {
   return {placement_kind::sparse_shard, monoid::none, static_cast<std::int8_t>(axis),
           static_cast<std::int16_t>(family)};
 }
-constexpr placed ghost(int dim, bool dual = false) {
+constexpr placement_value ghost(int dim, bool dual = false) {
   return {dual ? placement_kind::ghost_partial : placement_kind::ghost, monoid::none, static_cast<std::int8_t>(dim), 1,
           2};
 }
 
-inline placed parse(std::string const& s) {
+inline placement_value parse(std::string const& s) {
   if (s == "R") return R;
   if (s == "I") return Inv;
   if (s == "V") return V;
@@ -43,7 +43,7 @@ inline placed parse(std::string const& s) {
   throw std::runtime_error("no placement: " + s);
 }
 
-constexpr sla::operand tensor_on(placed at, int rank, int batch = -1) {
+constexpr sla::operand tensor_on(placement_value at, int rank, int batch = -1) {
   sla::operand o;
   o.type.axes = 1;
   o.type.rank = static_cast<std::int8_t>(rank);

@@ -51,14 +51,14 @@ TEST_CASE("one step where one step does it") {
   STATIC_REQUIRE(std::is_same_v<route_to<Unknown<S0, P>, S0, P>, Route<>>);
   STATIC_REQUIRE(std::is_same_v<route_to<Unknown<Invariant, S1>, R, S1>, Route<Convert<Invariant, R, "dp">>>);
   STATIC_REQUIRE(std::is_same_v<route_to<Unknown<R, P>, R, Invariant>, Route<AllReduce<P, Invariant, "tp">>>);
-  // another order of the axes that deal out one dimension: each rank sends its part to one other
+  // another order of the axes that shard one dimension: each rank sends its part to one other
   STATIC_REQUIRE(std::is_same_v<route_to<Unknown<S0, S0>, Shard<0, Even, 1>, S0>, Route<PermuteShards<S0, S0, "tp", "dp">>>);
   STATIC_REQUIRE(std::is_same_v<route_to<Unknown<R, S0>, R, Shard<0, Balanced>>, Route<Repartition<S0, Shard<0, Balanced>, "tp">>>);
 }
 
 TEST_CASE("what has no plan is said to have none") {
   STATIC_REQUIRE(Redistributable<Unknown<S0, S0>, R, R>);
-  STATIC_REQUIRE(!Redistributable<Unknown<S0, S0>, R, P>);               // a pending sum of what was dealt out
+  STATIC_REQUIRE(!Redistributable<Unknown<S0, S0>, R, P>);               // a pending sum of what was sharded
   STATIC_REQUIRE(!Redistributable<Unknown<R, P>, R, Partial<Max>>);      // another reduction
   STATIC_REQUIRE(!Redistributable<Unknown<R, Varying>, R, R>);           // no parts of one tensor
   STATIC_REQUIRE(Redistributable<Unknown<S0, Varying>, R, Varying>);     // which stays as it is
@@ -74,7 +74,7 @@ TEST_CASE("the size of the tensor decides between few rounds and few bytes") {
   using Gather = Route<AllGather<S0, R, "tp">, AllGather<S0, R, "dp">>;
   using Swap = Route<AllToAll<S0, S1, "tp">, AllGather<S0, R, "dp">, AllGather<S1, R, "tp">>;
   STATIC_REQUIRE(std::is_same_v<route_to<Unknown<S0, S0>, R, R>, Envelope<Piece<0, Gather>, Piece<132414, Swap>, Indivisible<Gather>>>);
-  // Sizes in the type decide at once; where three columns cannot be dealt out, parts change places first.
+  // Sizes in the type decide at once; where three columns cannot be sharded, parts change places first.
   STATIC_REQUIRE(std::is_same_v<route_to<Known<8, 64, S0, S0>, R, R>, Gather>);
   STATIC_REQUIRE(std::is_same_v<route_to<Known<128, 1024, S0, S0>, R, R>, Swap>);
   using Turn = Route<PermuteShards<S0, S0, "tp", "dp">, AllGather<Shard<0, Even, 1>, R, "dp">, AllGather<S0, R, "tp">>;
@@ -82,13 +82,13 @@ TEST_CASE("the size of the tensor decides between few rounds and few bytes") {
 }
 
 TEST_CASE("the slowest wires are priced within 64 bits, whatever the size") {
-  STATIC_REQUIRE(count<motion::all_gather, route_to<distributed<held<dyn, dyn>, Slow, S0, S0>, R, R>>() >= 1);
-  STATIC_REQUIRE(count<motion::reduce_scatter, route_to<distributed<held<200000, 300000>, Slow, R, P>, R, R>>() == 1);
-  STATIC_REQUIRE(count<motion::reduce_scatter, plan_of<op::add, distributed<held<dyn, dyn>, Slow, S0, R>, distributed<held<dyn, dyn>, Slow, P, S1>>>() == 1);
+  STATIC_REQUIRE(count_steps<step_kind::all_gather, route_to<distributed<held<dyn, dyn>, Slow, S0, S0>, R, R>>() >= 1);
+  STATIC_REQUIRE(count_steps<step_kind::reduce_scatter, route_to<distributed<held<200000, 300000>, Slow, R, P>, R, R>>() == 1);
+  STATIC_REQUIRE(count_steps<step_kind::reduce_scatter, plan_of<op::add, distributed<held<dyn, dyn>, Slow, S0, R>, distributed<held<dyn, dyn>, Slow, P, S1>>>() == 1);
   constexpr auto wan = topology_of<Slow>.along[0];
-  STATIC_REQUIRE(price_of(motion::all_reduce, wan, 64, 1).at(largest_priced) > price_of(motion::all_reduce, wan, 64, 1).at(1 << 20));
+  STATIC_REQUIRE(price_of(step_kind::all_reduce, wan, 64, 1).at(largest_priced) > price_of(step_kind::all_reduce, wan, 64, 1).at(1 << 20));
   for (std::int64_t const bytes : {std::int64_t{1} << 10, std::int64_t{1} << 19, priced_bytes(largest_priced, topology_of<Slow>)}) {
-    auto const cost = price_of(motion::all_reduce, wan, 64, 1);
+    auto const cost = price_of(step_kind::all_reduce, wan, 64, 1);
     CHECK(static_cast<double>(cost.at(bytes)) == Approx(static_cast<double>(cost.fixed) * 65536 + static_cast<double>(cost.per_byte) * static_cast<double>(bytes)));
   }
   CHECK(priced_bytes(largest_priced, {}) == largest_priced);
@@ -98,9 +98,9 @@ TEST_CASE("a reduction over near and far ranks is done in halves") {
   using Halves = Route<ReduceScatter<P, S0, "tp">, AllReduce<P, R, "dp">, AllGather<S0, R, "tp">>;
   using Plain = Route<AllReduce<P, R, "tp">, AllReduce<P, R, "dp">>;
   STATIC_REQUIRE(std::is_same_v<route_to<Unknown<P, P>, R, R>, Envelope<Piece<0, Halves>, Indivisible<Plain>>>);
-  STATIC_REQUIRE(count<motion::all_reduce, route_to<Known<64, 64, P, P>, R, R>>() == 1);
-  STATIC_REQUIRE(count<motion::all_reduce, route_to<Known<5, 7, P, P>, R, R>>() == 2);
-  STATIC_REQUIRE(count<motion::reduce_scatter, route_to<Unknown<P, P>, R, R>>() == 1);
+  STATIC_REQUIRE(count_steps<step_kind::all_reduce, route_to<Known<64, 64, P, P>, R, R>>() == 1);
+  STATIC_REQUIRE(count_steps<step_kind::all_reduce, route_to<Known<5, 7, P, P>, R, R>>() == 2);
+  STATIC_REQUIRE(count_steps<step_kind::reduce_scatter, route_to<Unknown<P, P>, R, R>>() == 1);
 }
 
 TEST_CASE("where the size of the mesh is unknown the kinds of steps decide") {
@@ -159,7 +159,7 @@ TEST_CASE("plans of calls are types that a program can expect") {
   STATIC_REQUIRE(std::is_same_v<plan_of<op::dot, To<R, R>, A, A>, Plan<Arg<0>, Arg<1>, Apply<op::dot>, Result<AllReduce<P, R, "tp">, AllReduce<P, R, "dp">>>>);
   STATIC_REQUIRE(std::is_same_v<plan_of<op::add, To<R, S0>, Unknown<R, R>, Unknown<R, R>>,
                                 Plan<Arg<0>, Arg<1>, Apply<op::add>, Result<Convert<R, S0, "tp">>>>);
-  STATIC_REQUIRE(count<motion::all_to_all, plan_of<op::add, A, B>>() == 1);
+  STATIC_REQUIRE(count_steps<step_kind::all_to_all, plan_of<op::add, A, B>>() == 1);
   STATIC_REQUIRE(Plannable<op::add, A, B>);
   STATIC_REQUIRE(!Plannable<op::exp, Unknown<R, GhostP<0>>>);
   STATIC_REQUIRE(!Plannable<op::add, A, distributed<held<dyn, dyn>, Open, S0>>); // on another mesh

@@ -57,7 +57,7 @@ TEST_CASE("what is pending on several axes is completed at once, or in parts tha
   STATIC_REQUIRE(std::is_same_v<route_to<Known<64, 64, P, P>, R, R>, Halves>);
   STATIC_REQUIRE(std::is_same_v<route_to<Known<5, 7, P, P>, R, R>, Route<AllReduce<P, R, "far", "near">>>);
   STATIC_REQUIRE(std::is_same_v<route_to<Known3<5, 7, P, P, P>, R, R, R>, Route<AllReduce<P, R, "far", "mid", "near">>>);
-  STATIC_REQUIRE(count<motion::all_reduce, route_to<Known3<64, 64, P, P, P>, R, R, R>>() <= 1);
+  STATIC_REQUIRE(count_steps<step_kind::all_reduce, route_to<Known3<64, 64, P, P, P>, R, R, R>>() <= 1);
   // A sum that stays pending is no reduction.
   STATIC_REQUIRE(std::is_same_v<route_to<Known<5, 7, P, P>, R, P>, Route<AllReduce<P, R, "far">>>);
   STATIC_REQUIRE(std::is_same_v<route_to<Known<64, 64, P, R>, R, P>, Route<AllReduce<P, R, "far">, Convert<R, P, "near">>>);
@@ -73,14 +73,14 @@ TEST_CASE("so are operands and results of calls") {
 }
 
 // All placements of a matrix by copies, pending sums and shards in all orders.
-std::vector<typing> all_typings(int axes) {
-  std::vector<placed> kinds = {{placement_kind::replicate}, {placement_kind::partial, monoid::sum}, {placement_kind::partial, monoid::average}};
+std::vector<tensor_placement> all_typings(int axes) {
+  std::vector<placement_value> kinds = {{placement_kind::replicate}, {placement_kind::partial, monoid::sum}, {placement_kind::partial, monoid::average}};
   for (std::int8_t d = 0; d < 2; ++d)
     for (std::int8_t level = 0; level < axes; ++level) kinds.push_back({placement_kind::shard, monoid::none, d, 0, -1, level});
-  std::vector<typing> out;
+  std::vector<tensor_placement> out;
   std::vector<std::size_t> at(static_cast<std::size_t>(axes));
   for (;;) {
-    typing t;
+    tensor_placement t;
     t.axes = static_cast<std::int8_t>(axes);
     t.rank = 2;
     for (int a = 0; a < axes; ++a) t.on[a] = kinds[at[static_cast<std::size_t>(a)]];
@@ -103,8 +103,8 @@ plan_setting setting(std::vector<int> const& sizes, bool bitwise) {
   return m;
 }
 
-bool reduces(motion m) { return m == motion::all_reduce || m == motion::reduce_scatter; }
-bool copies(motion m) { return m == motion::all_reduce || m == motion::all_gather; }
+bool reduces(step_kind m) { return m == step_kind::all_reduce || m == step_kind::reduce_scatter; }
+bool copies(step_kind m) { return m == step_kind::all_reduce || m == step_kind::all_gather; }
 
 /// Is nothing reduced behind copies that the plan has made?
 bool keeps_bits(step_list const& p) {
@@ -119,7 +119,7 @@ bool keeps_bits(step_list const& p) {
 struct tally {
   int plans = 0, wrong = 0, other = 0, refused = 0;
 };
-tally compare(std::vector<int> const& sizes, std::int64_t bytes, route_wish const& wish, std::size_t every) {
+tally compare(std::vector<int> const& sizes, std::int64_t bytes, route_options const& target, std::size_t every) {
   tally c;
   auto const all = all_typings(static_cast<int>(sizes.size()));
   std::size_t n = 0;
@@ -135,7 +135,7 @@ tally compare(std::vector<int> const& sizes, std::int64_t bytes, route_wish cons
         }
       if (!pending || ++n % every) continue;
       auto const path = [&](bool bitwise) {
-        auto r = route_between(from, to, setting(sizes, bitwise), wish);
+        auto r = route_between(from, to, setting(sizes, bitwise), target);
         r.problem.bytes = bytes;
         auto const p = search<1024>(r.problem, r.from, &r.to).path(r.to);
         if (p.reachable() && p.size) c.wrong += (p.steps[p.size - 1].after & ~reductions_over) != r.to;
@@ -155,15 +155,15 @@ tally compare(std::vector<int> const& sizes, std::int64_t bytes, route_wish cons
 } // namespace
 
 TEST_CASE("no plan reduces what it has copied, whatever is pending") {
-  route_wish odd;
+  route_options odd;
   odd.extent = {{5, 7}};
   for (std::int64_t const bytes : {1, 1 << 14, 1 << 26}) {
-    auto const even = compare({2, 4}, bytes, {}, 1), careful = compare({2, 4}, bytes, {false, true}, 1), cut = compare({2, 4}, bytes, odd, 1);
-    CHECK(even.wrong + careful.wrong + cut.wrong == 0);
+    auto const even = compare({2, 4}, bytes, {}, 1), avoid_new_even_shards = compare({2, 4}, bytes, {false, true}, 1), cut = compare({2, 4}, bytes, odd, 1);
+    CHECK(even.wrong + avoid_new_even_shards.wrong + cut.wrong == 0);
     CHECK(even.plans > 100);
-    CHECK(cut.other + careful.other > 0);
+    CHECK(cut.other + avoid_new_even_shards.other > 0);
     CHECK(even.refused == 0);
-    CHECK(cut.refused > 0); // a Sum and an Avg of what cannot be dealt out
+    CHECK(cut.refused > 0); // a Sum and an Avg of what cannot be sharded
   }
   auto const three = compare({2, 3, 4}, 1 << 14, {}, 31), odd3 = compare({2, 3, 4}, 1 << 14, odd, 31);
   CHECK(three.wrong + odd3.wrong == 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Plans in types are those that searches of all placements find: the compiler's searches go by turns and stop early. Three axes,
+// Plans in types are those that searches of all placements find: the compiler's searches go in rounds and stop early. Three axes,
 // two families of shards.
 #include "catch.hpp"
 
@@ -76,7 +76,7 @@ TEST_CASE("searches that stop early find the same plan") {
   CHECK(is_best<op::mul, On<P, P, B1>, On<S1, P, S0>>());
 }
 
-TEST_CASE("no plan of a call deals out what equal pieces do not divide") {
+TEST_CASE("no plan of a call shards what equal pieces do not divide") {
   struct six {
     using value_type = double;
     using extents_type = Extents<6, 6>;

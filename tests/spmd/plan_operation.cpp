@@ -27,13 +27,13 @@ plan_setting two_axes() {
 }
 
 // All placements of a tensor on two axes by kinds R, P and shards, with both orders where the axes share a dimension.
-std::vector<typing> all_typings(int rank) {
-  std::vector<placed> kinds = {{placement_kind::replicate}, {placement_kind::partial, monoid::sum}};
+std::vector<tensor_placement> all_typings(int rank) {
+  std::vector<placement_value> kinds = {{placement_kind::replicate}, {placement_kind::partial, monoid::sum}};
   for (int d = 0; d < rank; ++d) kinds.push_back({placement_kind::shard, monoid::none, static_cast<std::int8_t>(d), 0});
-  std::vector<typing> out;
+  std::vector<tensor_placement> out;
   for (auto a : kinds)
     for (auto b : kinds) {
-      typing t;
+      tensor_placement t;
       t.axes = 2;
       t.rank = static_cast<std::int8_t>(rank);
       t.on[0] = a;
@@ -46,14 +46,14 @@ std::vector<typing> all_typings(int rank) {
   return out;
 }
 
-bool deals_out(typing const& t) {
+bool has_shards(tensor_placement const& t) {
   bool any = false;
   for (int a = 0; a < t.axes; ++a) any = any || t.on[a].kind == placement_kind::shard;
   return any;
 }
 
 struct table { // costs of one tensor between all of its placements
-  std::vector<typing> all;
+  std::vector<tensor_placement> all;
   std::vector<std::vector<std::int64_t>> cost;
   table(int rank, std::int64_t bytes) : all(all_typings(rank)) {
     for (auto const& x : all) {
@@ -68,7 +68,7 @@ struct table { // costs of one tensor between all of its placements
   }
 };
 
-operand as_operand(typing const& t) {
+operand as_operand(tensor_placement const& t) {
   operand o;
   o.type = t;
   return o;
@@ -94,11 +94,11 @@ int compare(strategy const& how, std::vector<int> const& ranks, std::vector<std:
   for (std::size_t c = 0; c < total; ++c) {
     auto const at = numbers(c);
     operand o[max_operands];
-    bool dealt = false;
-    for (std::size_t k = 0; k < at.size(); ++k) o[k] = as_operand(of[k]->all[at[k]]), dealt = dealt || deals_out(o[k].type);
+    bool sharded = false;
+    for (std::size_t k = 0; k < at.size(); ++k) o[k] = as_operand(of[k]->all[at[k]]), sharded = sharded || has_shards(o[k].type);
     if (!check(how, {o, at.size()}).ok()) continue;
     accepted.push_back(at);
-    if (!dealt) without_shards.push_back(at);
+    if (!sharded) without_shards.push_back(at);
   }
   int compared = 0, wrong = 0;
   for (std::size_t c = 0; c < total; c += every) {
@@ -108,14 +108,14 @@ int compare(strategy const& how, std::vector<int> const& ranks, std::vector<std:
     p.inputs = n;
     p.mesh = two_axes();
     fixed_array<std::int64_t, max_operands> bytes{};
-    bool dealt = false;
+    bool sharded = false;
     for (int k = 0; k < n; ++k) {
       p.given[k] = as_operand(of[std::size_t(k)]->all[at[std::size_t(k)]]);
       bytes[k] = sizes[std::size_t(k)];
-      dealt = dealt || deals_out(p.given[k].type);
+      sharded = sharded || has_shards(p.given[k].type);
     }
     std::int64_t best = unreachable_cost;
-    for (auto const& to : dealt ? accepted : without_shards) { // who gives no shards gets none
+    for (auto const& to : sharded ? accepted : without_shards) { // who gives no shards gets none
       std::int64_t sum = 0;
       for (std::size_t k = 0; k < to.size() && sum < unreachable_cost; ++k) {
         auto const d = of[k]->cost[at[k]][to[k]];
@@ -163,12 +163,12 @@ TEST_CASE("and on products of batches and products with a bias") {
 }
 
 TEST_CASE("an operand that is used twice is moved once, a result that is wanted is paid for") {
-  typing pending;
+  tensor_placement pending;
   pending.axes = 2;
   pending.rank = 1;
   pending.on[0] = {placement_kind::replicate};
   pending.on[1] = {placement_kind::partial, monoid::sum};
-  typing whole = pending;
+  tensor_placement whole = pending;
   whole.on[1] = {placement_kind::replicate};
   operation_problem p;
   p.how = strategies::einsum("i,i->");
@@ -178,15 +178,15 @@ TEST_CASE("an operand that is used twice is moved once, a result that is wanted 
   auto const apart = plan_operation(p, {{4096, 4096}}); // one factor is completed: sum of the others stays pending
   CHECK(apart.operand[0] == pending);
   CHECK(apart.operand[1] == whole);
-  CHECK(apart.result.on[1] == placed{placement_kind::partial, monoid::sum});
+  CHECK(apart.result.on[1] == placement_value{placement_kind::partial, monoid::sum});
   p.same_as[1] = 0;
   auto const together = plan_operation(p, {{4096, 4096}});
   CHECK(together.operand[0] == whole);
   CHECK(together.operand[1] == whole);
   CHECK(together.cost == apart.cost);
-  CHECK(together.result.on[1] == placed{placement_kind::replicate});
+  CHECK(together.result.on[1] == placement_value{placement_kind::replicate});
 
-  // Without a wish a product of copies costs nothing; with one it is made in parts, which is cheaper than cutting it after.
+  // Without a target a product of copies costs nothing; with one it is made in parts, which is cheaper than cutting it after.
   operation_problem q;
   q.how = strategies::einsum("mk,kn->mn");
   q.inputs = 2;
@@ -194,15 +194,15 @@ TEST_CASE("an operand that is used twice is moved once, a result that is wanted 
   whole.rank = 2;
   q.given[0] = q.given[1] = as_operand(whole);
   CHECK(plan_operation(q, {{4096, 4096}}, 4096).cost == 0);
-  q.wished = true;
-  q.wish = whole;
-  q.wish.on[1] = {placement_kind::shard, monoid::none, 0, 0};
+  q.has_target = true;
+  q.target = whole;
+  q.target.on[1] = {placement_kind::shard, monoid::none, 0, 0};
   auto const wanted = plan_operation(q, {{4096, 4096}}, 4096);
   CHECK(wanted.steps == 1);
   // A pending product that is wanted whole: the reduction is paid, so operands are preferred as they are only if that is cheaper.
   q.given[0].type.on[1] = {placement_kind::shard, monoid::none, 1, 0};
   q.given[1].type.on[1] = {placement_kind::shard, monoid::none, 0, 0};
-  q.wish = whole;
+  q.target = whole;
   auto const small_result = plan_operation(q, {{1 << 24, 1 << 24}}, 64);
   CHECK(small_result.result.on[1].kind == placement_kind::partial);
   auto const small_operands = plan_operation(q, {{64, 64}}, 1 << 24);
@@ -215,7 +215,7 @@ TEST_CASE("sparse operands stay where they are, and what fits is left alone") {
   operation_problem p;
   p.inputs = 2;
   p.mesh = m;
-  typing A, x;
+  tensor_placement A, x;
   A.axes = x.axes = 2;
   A.rank = 2;
   A.batch = 0;
@@ -244,7 +244,7 @@ TEST_CASE("sparse operands stay where they are, and what fits is left alone") {
 namespace {
 
 /// The placement of the index of dimension d: its axes in order, up to axis a, with their families.
-std::vector<std::pair<int, int>> dealt_up_to(typing const& t, int d, int a) {
+std::vector<std::pair<int, int>> sharded_up_to(tensor_placement const& t, int d, int a) {
   std::vector<std::pair<int, int>> out;
   auto const order = order_of(t, d);
   for (int n = 0; n < order.count; ++n) {
@@ -257,8 +257,8 @@ std::vector<std::pair<int, int>> dealt_up_to(typing const& t, int d, int a) {
 std::int16_t const by_table = 1; // a family that refuses extents
 
 /// All placements, with each subset of the shards by that family.
-std::vector<typing> with_tables(int rank) {
-  std::vector<typing> out;
+std::vector<tensor_placement> with_tables(int rank) {
+  std::vector<tensor_placement> out;
   for (auto const& t : all_typings(rank))
     for (unsigned by = 0; by < 4; ++by) {
       auto u = t;
@@ -270,7 +270,7 @@ std::vector<typing> with_tables(int rank) {
   return out;
 }
 
-/// Plans of two operands from all such placements, `index` names their dimensions. Returns how many plans deal out by that family anew.
+/// Plans of two operands from all such placements, `index` names their dimensions. Returns how many plans shard by that family anew.
 int plans_with_tables(strategy const& how, std::vector<std::vector<int>> const& index) {
   int wrong = 0, anew = 0, none = 0;
   for (auto const& x : with_tables(int(index[0].size())))
@@ -280,7 +280,7 @@ int plans_with_tables(strategy const& how, std::vector<std::vector<int>> const& 
       p.inputs = 2;
       p.mesh = two_axes();
       p.mesh.families = 2;
-      p.mesh.stated[by_table] = p.mesh.picky[by_table] = true;
+      p.mesh.stated[by_table] = p.mesh.rejects_some_extents[by_table] = true;
       p.given[0] = as_operand(x);
       p.given[1] = as_operand(y);
       fixed_array<std::int64_t, max_operands> const bytes{{1 << 20, 1 << 16}};
@@ -292,17 +292,17 @@ int plans_with_tables(strategy const& how, std::vector<std::vector<int>> const& 
         g.bytes = bytes[k];
         auto const path = search<1024>(g, route.from).path(state_of(route, plan.operand[k]));
         for (int n = 0; n < path.size; ++n) {
-          auto const t = typing_of(route, path.steps[n].after, p.given[k].type);
+          auto const t = tensor_placement_of(route, path.steps[n].after, p.given[k].type);
           for (int a = 0; a < 2; ++a) {
             if (t.on[a].kind != placement_kind::shard || t.on[a].family != by_table) continue;
-            auto const here = dealt_up_to(t, t.on[a].dim, a);
+            auto const here = sharded_up_to(t, t.on[a].dim, a);
             bool found = false;
             for (int l = 0; l < 2; ++l)
               for (int d = 0; d < int(index[std::size_t(l)].size()); ++d)
                 found = found || (index[std::size_t(l)][std::size_t(d)] == index[std::size_t(k)][std::size_t(t.on[a].dim)] &&
-                                  here == dealt_up_to(p.given[l].type, d, a));
+                                  here == sharded_up_to(p.given[l].type, d, a));
             wrong += !found;
-            anew += here != dealt_up_to(p.given[k].type, t.on[a].dim, a);
+            anew += here != sharded_up_to(p.given[k].type, t.on[a].dim, a);
           }
         }
       }
@@ -314,7 +314,7 @@ int plans_with_tables(strategy const& how, std::vector<std::vector<int>> const& 
 
 } // namespace
 
-TEST_CASE("a family that refuses extents deals out of an operand only what it does of another along the same index") {
+TEST_CASE("a family that refuses extents shards of an operand only what it does of another along the same index") {
   CHECK(plans_with_tables(strategies::add(dims::unknown(2), dims::unknown(2)), {{0, 1}, {0, 1}}) > 0);
   CHECK(plans_with_tables(strategies::einsum("mk,k->m"), {{0, 1}, {1}}) > 0);
 }

@@ -15,8 +15,8 @@ using namespace sla::plans;
 
 namespace {
 
-typing parsed(std::string const& text, int axes) {
-  typing t;
+tensor_placement parsed(std::string const& text, int axes) {
+  tensor_placement t;
   t.axes = static_cast<std::int8_t>(axes);
   t.rank = 2;
   auto const parts = placed_values::split(text, ';');

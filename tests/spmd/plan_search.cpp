@@ -15,7 +15,7 @@ using namespace sla::plans;
 
 namespace {
 
-// ---- the other model: a letter per axis, and per dimension the axes that deal it out, the outermost first
+// ---- the other model: a letter per axis, and per dimension the axes that shard it, the outermost first
 struct world {
   std::vector<int> size;
   int dims;
@@ -54,13 +54,13 @@ std::vector<held> all_states(world const& w) {
 
 struct edge {
   held to;
-  motion how;
+  step_kind how;
   unsigned axes;
   std::int64_t cost;
 };
 
 // In units of 2^-16 ps: latency per round, and bytes over the slowest wire.
-std::int64_t cost(world const& w, held const& h, motion how, std::vector<int> const& axes) {
+std::int64_t cost(world const& w, held const& h, step_kind how, std::vector<int> const& axes) {
   std::int64_t n = 1, latency = 0, slow = 1 << 30, parts = 1;
   for (int a : axes) {
     n *= w.size[std::size_t(a)];
@@ -71,11 +71,11 @@ std::int64_t cost(world const& w, held const& h, motion how, std::vector<int> co
     if (h.kind[std::size_t(a)] == 'S') parts *= w.size[std::size_t(a)];
   std::int64_t const beta = (std::int64_t{1000000} << 16) / slow;
   std::int64_t rounds = 0, per_byte = 0;
-  if (how == motion::all_gather) rounds = n - 1, per_byte = beta * (n - 1) / parts;
-  if (how == motion::all_to_all || how == motion::reduce_scatter) rounds = n - 1, per_byte = beta * (n - 1) / n / parts;
-  if (how == motion::all_reduce) rounds = 2 * (n - 1), per_byte = 2 * (beta * (n - 1) / n / parts);
-  if (how == motion::permute_shards) rounds = 1, per_byte = beta / parts;
-  if (how == motion::slice || how == motion::zero_pad) return std::int64_t{1000} << 16;
+  if (how == step_kind::all_gather) rounds = n - 1, per_byte = beta * (n - 1) / parts;
+  if (how == step_kind::all_to_all || how == step_kind::reduce_scatter) rounds = n - 1, per_byte = beta * (n - 1) / n / parts;
+  if (how == step_kind::all_reduce) rounds = 2 * (n - 1), per_byte = 2 * (beta * (n - 1) / n / parts);
+  if (how == step_kind::permute_shards) rounds = 1, per_byte = beta / parts;
+  if (how == step_kind::slice || how == step_kind::zero_pad) return std::int64_t{1000} << 16;
   return ((rounds * latency * 1000) << 16) + per_byte * w.bytes;
 }
 
@@ -87,7 +87,7 @@ unsigned bits(std::vector<int> const& axes) {
 
 std::vector<edge> moves(world const& w, held const& h, unsigned may_be_sum) {
   std::vector<edge> out;
-  auto const put = [&](held const& to, motion how, std::vector<int> const& axes) { out.push_back({to, how, bits(axes), cost(w, h, how, axes)}); };
+  auto const put = [&](held const& to, step_kind how, std::vector<int> const& axes) { out.push_back({to, how, bits(axes), cost(w, h, how, axes)}); };
   for (unsigned set = 1; set < 1u << w.axes(); ++set) {
     std::vector<int> axes;
     bool pending = true;
@@ -99,12 +99,12 @@ std::vector<edge> moves(world const& w, held const& h, unsigned may_be_sum) {
     if (!pending) continue;
     held to = h;
     for (int a : axes) to.kind[std::size_t(a)] = 'R';
-    put(to, motion::all_reduce, axes);
+    put(to, step_kind::all_reduce, axes);
     for (int a : axes) to.kind[std::size_t(a)] = 'S';
     for (auto& list : to.lists) {
       auto const old = list;
       list.insert(list.end(), axes.begin(), axes.end());
-      put(to, motion::reduce_scatter, axes);
+      put(to, step_kind::reduce_scatter, axes);
       list = old;
     }
   }
@@ -118,10 +118,10 @@ std::vector<edge> moves(world const& w, held const& h, unsigned may_be_sum) {
         if (e != d) {
           held moved = to;
           moved.lists[e].insert(moved.lists[e].end(), axes.begin(), axes.end());
-          put(moved, motion::all_to_all, axes);
+          put(moved, step_kind::all_to_all, axes);
         }
       for (int a : axes) to.kind[std::size_t(a)] = 'R';
-      put(to, motion::all_gather, axes);
+      put(to, step_kind::all_gather, axes);
     }
     auto order = list;
     std::sort(order.begin(), order.end());
@@ -131,7 +131,7 @@ std::vector<edge> moves(world const& w, held const& h, unsigned may_be_sum) {
         if (order[i] != list[i]) changed.push_back(order[i]);
       held to = h;
       to.lists[d] = order;
-      if (!changed.empty()) put(to, motion::permute_shards, changed);
+      if (!changed.empty()) put(to, step_kind::permute_shards, changed);
     } while (std::next_permutation(order.begin(), order.end()));
   }
   for (int a = 0; a < w.axes(); ++a) {
@@ -140,17 +140,17 @@ std::vector<edge> moves(world const& w, held const& h, unsigned may_be_sum) {
     to.kind[std::size_t(a)] = 'S';
     for (auto& list : to.lists) {
       list.push_back(a);
-      put(to, motion::slice, {a});
+      put(to, step_kind::slice, {a});
       list.pop_back();
     }
     to.kind[std::size_t(a)] = 'P';
-    if (may_be_sum >> a & 1) put(to, motion::zero_pad, {a});
+    if (may_be_sum >> a & 1) put(to, step_kind::zero_pad, {a});
   }
   return out;
 }
 
-typing typed(world const& w, held const& h) {
-  typing t;
+tensor_placement typed(world const& w, held const& h) {
+  tensor_placement t;
   t.axes = static_cast<std::int8_t>(w.axes());
   t.rank = static_cast<std::int8_t>(w.dims);
   for (int a = 0; a < w.axes(); ++a) {
@@ -194,7 +194,7 @@ int compare_all_pairs(world const& w, std::size_t every = 1) {
   for (std::size_t source = 0; source < states.size(); source += every) {
     std::map<unsigned, std::vector<best>> known;
     for (std::size_t target = 0; target < states.size(); ++target) {
-      unsigned sums = 0; // a pending sum is made only where the target has one and the source was not dealt out
+      unsigned sums = 0; // a pending sum is made only where the target has one and the source was not sharded
       for (int a = 0; a < w.axes(); ++a)
         if (states[target].kind[std::size_t(a)] == 'P' && states[source].kind[std::size_t(a)] != 'S') sums |= 1u << a;
       auto& d = known[sums];
@@ -292,7 +292,7 @@ TEST_CASE("a way through a third placement is never cheaper, and without pending
 }
 
 TEST_CASE("uneven pieces of uneven pieces are gathered one axis at a time") {
-  typing from, to;
+  tensor_placement from, to;
   from.axes = to.axes = 2;
   from.rank = to.rank = 1;
   plan_setting m;
@@ -311,7 +311,7 @@ TEST_CASE("uneven pieces of uneven pieces are gathered one axis at a time") {
     auto const found = search<256>(g, r.from, &r.to).path(r.to);
     REQUIRE(found.reachable());
     CHECK(found.size == 2);
-    CHECK(found.steps[0].how == motion::all_gather);
+    CHECK(found.steps[0].how == step_kind::all_gather);
   }
   // The latencies of two axes add up to less than those of one of 16 ranks; where an axis has two ranks they do not.
   m.size = {{1, 2}};
@@ -327,7 +327,7 @@ TEST_CASE("uneven pieces of uneven pieces are gathered one axis at a time") {
   CHECK(search<256>(g, nested.from, &nested.to).path(nested.to).size == 2);
 }
 
-TEST_CASE("a careful plan deals out no equal pieces that neither end has") {
+TEST_CASE("a careful plan shards no equal pieces that neither end has") {
   world const w{{2, 4}, 2, uneven_wires, 1 << 24};
   auto const states = all_states(w);
   int free_ways = 0;
@@ -354,7 +354,7 @@ TEST_CASE("a careful plan deals out no equal pieces that neither end has") {
     g.bytes = w.bytes;
     auto const path = search<256>(g, r.from, &r.to).path(r.to);
     CHECK(path.size == (rows == 8 ? 3 : rows == 12 ? 3 : 2));
-    CHECK((path.steps[0].how == motion::reduce_scatter) == (rows != 3));
+    CHECK((path.steps[0].how == step_kind::reduce_scatter) == (rows != 3));
   }
 }
 
@@ -363,7 +363,7 @@ TEST_CASE("nor by way of unequal ones") {
   auto m = setting(w);
   std::int16_t const uneven = m.families++;
   m.stated[uneven] = true;
-  auto const by = [&](typing const& t, int d, std::int16_t family) { // the axes that deal out a dimension so
+  auto const by = [&](tensor_placement const& t, int d, std::int16_t family) { // the axes that shard a dimension so
     unsigned axes = 0;
     for (int a = 0; a < t.axes; ++a)
       if (t.on[a].kind == placement_kind::shard && t.on[a].dim == d && t.on[a].family == family) axes |= 1U << a;
@@ -383,7 +383,7 @@ TEST_CASE("nor by way of unequal ones") {
           g.bytes = bytes;
           auto const path = search<1024>(g, r.from, &r.to).path(r.to);
           for (int k = 0; k < path.size && path.reachable(); ++k) {
-            auto const t = typing_of(r, path.steps[k].after, from);
+            auto const t = tensor_placement_of(r, path.steps[k].after, from);
             for (int d = 0; d < w.dims; ++d) {
               auto const axes = by(t, d, 0);
               CHECK(((axes & ~by(from, d, 0)) == 0 || (axes & ~by(to, d, 0)) == 0));
@@ -393,14 +393,14 @@ TEST_CASE("nor by way of unequal ones") {
       }
 }
 
-TEST_CASE("a family that refuses extents deals out nothing but what it does in the target") {
+TEST_CASE("a family that refuses extents shards nothing but what it does in the target") {
   world const w{{2, 4}, 2, uneven_wires, 1 << 24};
   auto m = setting(w);
   std::int16_t const table = m.families++;
   m.stated[table] = true;
   /// Is each shard by the table, after each step, a shard of the source or of the target with the same axes outside?
-  auto const in_place = [&](planned_route const& r, step_list const& path, typing const& from, typing const& to) {
-    auto const has = [&](typing const& end, typing const& t, int a) {
+  auto const in_place = [&](planned_route const& r, step_list const& path, tensor_placement const& from, tensor_placement const& to) {
+    auto const has = [&](tensor_placement const& end, tensor_placement const& t, int a) {
       auto const there = shards_of(end, t.on[a].dim), here = shards_of(t, t.on[a].dim);
       for (int n = 0; n < there.count && n < here.count; ++n) {
         auto const p = end.on[there.axis[n]], q = t.on[here.axis[n]];
@@ -410,7 +410,7 @@ TEST_CASE("a family that refuses extents deals out nothing but what it does in t
       return false;
     };
     for (int k = 0; k < path.size; ++k) {
-      auto const t = typing_of(r, path.steps[k].after, from);
+      auto const t = tensor_placement_of(r, path.steps[k].after, from);
       for (int a = 0; a < t.axes; ++a)
         if (t.on[a].kind == placement_kind::shard && t.on[a].family == table && !has(from, t, a) && !has(to, t, a)) return false;
     }
@@ -420,17 +420,17 @@ TEST_CASE("a family that refuses extents deals out nothing but what it does in t
   for (auto const& x : all_states(w))
     for (auto const& y : all_states(w))
       for (unsigned by_table = 1; by_table < 16; ++by_table)
-        for (bool careful : {false, true}) {
+        for (bool avoid_new_even_shards : {false, true}) {
           auto from = typed(w, x), to = typed(w, y);
-          bool some = true; // each axis that is meant is dealt out
+          bool some = true; // each axis that is meant is sharded
           for (int a = 0; a < 2; ++a) {
             if (by_table >> a & 1) some = some && from.on[a].kind == placement_kind::shard, from.on[a].family = table;
             if (by_table >> (a + 2) & 1) some = some && to.on[a].kind == placement_kind::shard, to.on[a].family = table;
           }
           if (!some) continue;
-          auto const planned = [&](bool picky) {
-            m.picky[table] = picky;
-            auto const r = route_between(from, to, m, {false, careful, false, {}});
+          auto const planned = [&](bool rejects_some_extents) {
+            m.rejects_some_extents[table] = rejects_some_extents;
+            auto const r = route_between(from, to, m, {false, avoid_new_even_shards, false, {}});
             auto g = r.problem;
             g.bytes = w.bytes;
             return std::pair(r, search<1024>(g, r.from, &r.to).path(r.to));
@@ -456,11 +456,11 @@ TEST_CASE("where sizes are unknown the kinds of steps decide: nothing is gathere
   };
   auto const moved = plan({"RS", {{1}, {}}}, {"RS", {{}, {1}}});
   CHECK(moved.size == 1);
-  CHECK(moved.steps[0].how == motion::all_to_all);
+  CHECK(moved.steps[0].how == step_kind::all_to_all);
   auto const reduced = plan({"RP", {{}, {}}}, {"RR", {{}, {}}});
   CHECK(reduced.size == 1);
-  CHECK(reduced.steps[0].how == motion::all_reduce);
+  CHECK(reduced.steps[0].how == step_kind::all_reduce);
   auto const scattered = plan({"RP", {{}, {}}}, {"RS", {{}, {1}}});
   CHECK(scattered.size == 1);
-  CHECK(scattered.steps[0].how == motion::reduce_scatter);
+  CHECK(scattered.steps[0].how == step_kind::reduce_scatter);
 }

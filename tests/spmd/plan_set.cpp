@@ -46,11 +46,11 @@ namespace test_plan_set {
 namespace {
 
 /// All placements of a matrix by R, P and shards, with both orders where two axes share a dimension.
-std::vector<typing> all_typings(int axes, std::int16_t family) {
-  std::vector<placed> kinds = {{placement_kind::replicate}, {placement_kind::partial, monoid::sum}};
+std::vector<tensor_placement> all_typings(int axes, std::int16_t family) {
+  std::vector<placement_value> kinds = {{placement_kind::replicate}, {placement_kind::partial, monoid::sum}};
   for (int d = 0; d < 2; ++d) kinds.push_back({placement_kind::shard, monoid::none, static_cast<std::int8_t>(d), family});
-  std::vector<typing> out;
-  typing t;
+  std::vector<tensor_placement> out;
+  tensor_placement t;
   t.axes = static_cast<std::int8_t>(axes);
   t.rank = 2;
   for (auto a : kinds) {
@@ -72,16 +72,16 @@ std::vector<typing> all_typings(int axes, std::int16_t family) {
 }
 
 /// What the way of one tensor costs at a size.
-std::int64_t way_cost(typing const& from, typing const& to, plan_setting const& m, std::int64_t bytes, bool careful) {
+std::int64_t way_cost(tensor_placement const& from, tensor_placement const& to, plan_setting const& m, std::int64_t bytes, bool avoid_new_even_shards) {
   if (from == to) return 0;
-  auto const r = route_between(from, to, m, {false, careful, false, {}});
+  auto const r = route_between(from, to, m, {false, avoid_new_even_shards, false, {}});
   if (!r.possible) return unreachable_cost;
   auto g = r.problem;
   g.bytes = bytes;
   return search<256>(g, r.from, &r.to).path(r.to).cost;
 }
 
-/// The least cost at these sizes, over all placements of both operands whose result is the planned one, or has a way to the wish.
+/// The least cost at these sizes, over all placements of both operands whose result is the planned one, or has a way to the target.
 template <class Query>
 std::int64_t direct(operand_bytes const& bytes) {
   auto const& p = Query::problem;
@@ -95,8 +95,8 @@ std::int64_t direct(operand_bytes const& bytes) {
       if (cost[0][a] >= unreachable_cost || cost[1][b] >= unreachable_cost) continue;
       operand const o[] = {{all[a]}, {all[b]}};
       auto const now = check(p.how, o);
-      if (!now.ok() || (!p.wished && !(now.type == best_call_v<Query>.result))) continue;
-      auto const after = p.wished ? way_cost(now.type, p.wish, p.mesh, bytes[2], true) : 0;
+      if (!now.ok() || (!p.has_target && !(now.type == best_call_v<Query>.result))) continue;
+      auto const after = p.has_target ? way_cost(now.type, p.target, p.mesh, bytes[2], true) : 0;
       if (after < unreachable_cost) best = std::min(best, cost[0][a] + cost[1][b] + after);
     }
   return best;
@@ -124,22 +124,22 @@ int chosen_plans() {
 
 template <class... T>
 int plans_of_product() {
-  return chosen_plans<asked_t<product, T...>>();
+  return chosen_plans<requested_op_t<product, T...>>();
 }
 
 } // namespace
 
 TEST_CASE("the plan that sizes choose is the one that a direct search finds at these sizes") {
-  CHECK(plans_of_product<Row<S0>, Row<S0>>() == 1);             // without a wish, a pending sum: only its operands' ways
+  CHECK(plans_of_product<Row<S0>, Row<S0>>() == 1);             // without a target, a pending sum: only its operands' ways
   CHECK(plans_of_product<To<S0>, Row<S0>, Row<S0>>() >= 2);     // gather the second, or turn the first and scatter sums
   CHECK(plans_of_product<To<R>, Row<S0>, Row<R>>() >= 1);
   CHECK(plans_of_product<To<S1>, Row<P>, Row<S0>>() >= 2);
   CHECK(plans_of_product<Open<S0, S0>, Open<S0, S0>>() >= 1);
   CHECK(plans_of_product<Open<P, P>, Open<S0, R>>() >= 1);
-  CHECK(chosen_plans<asked_t<op::mul, Open<P, P>, Open<R, P>>>() >= 1);
-  CHECK(chosen_plans<asked_t<op::add, Open<S0, S0>, Open<P, P>>>() >= 1);
+  CHECK(chosen_plans<requested_op_t<op::mul, Open<P, P>, Open<R, P>>>() >= 1);
+  CHECK(chosen_plans<requested_op_t<op::add, Open<S0, S0>, Open<P, P>>>() >= 1);
 }
-TEST_CASE("a wish on two axes") { CHECK(plans_of_product<To<R, S0>, Open<R, S0>, Open<S0, R>>() >= 2); }
+TEST_CASE("a target on two axes") { CHECK(plans_of_product<To<R, S0>, Open<R, S0>, Open<S0, R>>() >= 2); }
 
 TEST_CASE("plan sets are types, and have words") {
   using Gathered = Plan<Arg<0>, Arg<1, AllGather<S0, R, "tp">>, Apply<product>, Result<>>;
@@ -148,7 +148,7 @@ TEST_CASE("plan sets are types, and have words") {
   using Set = plan_of<product, To<S0>, Row<S0>, Row<S0>>;
   STATIC_REQUIRE(std::is_same_v<Set, PlanSet<Priced<Gathered, 8100000, 0, 2546735, 0>, Priced<Moved, 24300000, 2546735, 636683, 636683>,
                                              Priced<Turned, 16200000, 636683, 0, 2546735>>>);
-  STATIC_REQUIRE(count<motion::all_gather, Set>() == 1);
+  STATIC_REQUIRE(count_steps<step_kind::all_gather, Set>() == 1);
   CHECK(std::string(explain_plan<product, To<S0>, Row<S0>, Row<S0>>()) ==
         "8100 ns + 38860 fs/B of operand 1:\n"
         "operand 0 as it is\n"

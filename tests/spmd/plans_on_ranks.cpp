@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every plan between two placements of a tensor is carried out on simulated ranks, step by step: afterwards each rank
-// has what it would have been dealt at once. All orders of axes, equal and unequal pieces.
+// has what it would have been sharded at once. All orders of axes, equal and unequal pieces.
 #include <algorithm>
 #include <vector>
 
@@ -20,17 +20,17 @@ namespace {
 constexpr std::int16_t equal = 1, unequal = 2;
 
 /// All placements of a tensor by Replicate, pending sums and shards of these families.
-std::vector<typing> all_typings(int axes, int dims, std::vector<std::int16_t> const& families) {
-  std::vector<placed> choices = {{placement_kind::replicate}, {placement_kind::partial, monoid::sum}};
+std::vector<tensor_placement> all_typings(int axes, int dims, std::vector<std::int16_t> const& families) {
+  std::vector<placement_value> choices = {{placement_kind::replicate}, {placement_kind::partial, monoid::sum}};
   for (int d = 0; d < dims; ++d)
     for (auto f : families)
       for (int level = 0; level < axes; ++level)
         choices.push_back(
             {placement_kind::shard, monoid::none, static_cast<std::int8_t>(d), f, -1, static_cast<std::int8_t>(level)});
-  std::vector<typing> out;
+  std::vector<tensor_placement> out;
   std::vector<std::size_t> at(static_cast<std::size_t>(axes), 0);
   for (;;) {
-    typing t;
+    tensor_placement t;
     t.axes = static_cast<std::int8_t>(axes);
     t.rank = static_cast<std::int8_t>(dims);
     for (int a = 0; a < axes; ++a) t.on[a] = choices[at[static_cast<std::size_t>(a)]];
@@ -42,19 +42,19 @@ std::vector<typing> all_typings(int axes, int dims, std::vector<std::int16_t> co
   }
 }
 
-step step_of(motion m) {
+step step_of(step_kind m) {
   switch (m) {
-  case motion::all_gather:
+  case step_kind::all_gather:
     return step::all_gather;
-  case motion::all_to_all:
+  case step_kind::all_to_all:
     return step::all_to_all;
-  case motion::reduce_scatter:
+  case step_kind::reduce_scatter:
     return step::reduce_scatter;
-  case motion::all_reduce:
+  case step_kind::all_reduce:
     return step::all_reduce;
-  case motion::permute_shards:
+  case step_kind::permute_shards:
     return step::permute_shards;
-  case motion::repartition:
+  case step_kind::repartition:
     return step::repartition;
   default:
     return step::convert;
@@ -66,17 +66,17 @@ struct tally {
 };
 
 /// The steps of a plan on all ranks; the placement after them.
-typing run(sim::world const& w, planned_route const& r, step_list const& path, typing const& from,
+tensor_placement run(sim::world const& w, planned_route const& r, step_list const& path, tensor_placement const& from,
            sim::on_ranks<double>& xs, std::vector<int> const& extents, tally& c) {
   auto at = from;
   for (int k = 0; k < path.size; ++k) {
     auto const& s = path.steps[k];
-    auto const next = typing_of(r, s.after, from);
+    auto const next = tensor_placement_of(r, s.after, from);
     std::vector<int> acting; // outermost first
-    bool const arrives = s.how == motion::reduce_scatter || s.how == motion::slice;
-    int dim = -1; // of a new order: all axes that deal it out take part, also those that keep their places
+    bool const arrives = s.how == step_kind::reduce_scatter || s.how == step_kind::slice;
+    int dim = -1; // of a new order: all axes that shard it take part, also those that keep their places
     for (int a = 0; a < from.axes; ++a)
-      if (s.how == motion::permute_shards && (s.axes >> a & 1)) dim = at.on[a].dim;
+      if (s.how == step_kind::permute_shards && (s.axes >> a & 1)) dim = at.on[a].dim;
     for (int a : sim::detail::outer_first(arrives ? next : at))
       if (dim >= 0 ? is_sharded(at.on[a].kind) && at.on[a].dim == dim : s.axes >> a & 1) acting.push_back(a);
     xs = sim::take_step(w, step_of(s.how), acting, at, next, xs, extents);
@@ -118,7 +118,7 @@ tally carry_out(std::vector<int> const& mesh, std::vector<int> const& extents,
   for (auto const& from : all)
     for (auto const& to : all) {
       if (++number % every || from == to) continue;
-      bool made_sum = false; // of what was dealt out
+      bool made_sum = false; // of what was sharded
       for (int a = 0; a < axes; ++a)
         made_sum = made_sum || (to.on[a].kind == placement_kind::partial && is_sharded(from.on[a].kind));
       auto r = route_between(from, to, m);
@@ -218,9 +218,9 @@ tally operate(strategy const& s, F f, array const& a, array const& b, std::vecto
       ++number;
       if (with_wish) { // whole on all ranks
         if (number % 5) continue;
-        p.wished = true;
-        p.wish.axes = p.wish.rank = 2;
-        p.wish.on[0] = p.wish.on[1] = {placement_kind::replicate};
+        p.has_target = true;
+        p.target.axes = p.target.rank = 2;
+        p.target.on[0] = p.target.on[1] = {placement_kind::replicate};
       }
       auto const plan = plan_operation(p, {{number % 2 ? 500 : 5000000, 70000}}, 3000);
       if (!plan.reachable()) {
@@ -247,9 +247,9 @@ tally operate(strategy const& s, F f, array const& a, array const& b, std::vecto
       for (std::size_t n = 0; n < parts[0].size(); ++n) made.push_back(f(parts[0][n], parts[1][n]));
       auto at = plan.result;
       if (with_wish) {
-        auto const r = route_between(plan.result, p.wish, p.mesh);
+        auto const r = route_between(plan.result, p.target, p.mesh);
         at = run(w, r, search<1024>(r.problem, r.from, &r.to).path(r.to), plan.result, made, truth.extents, c);
-        right = right && at == p.wish;
+        right = right && at == p.target;
       }
       auto const whole = sim::joined(w, at, made, truth.extents);
       if (!right || !whole || !same(*whole, truth)) ++c.wrong;
@@ -260,17 +260,17 @@ tally operate(strategy const& s, F f, array const& a, array const& b, std::vecto
 } // namespace
 
 TEST_CASE("planned operations are right from all placements") {
-  for (bool wish : {false, true})
+  for (bool target : {false, true})
     for (auto const& mesh : {std::vector<int>{2, 2}, {2, 3}}) {
       auto const s = strategies::einsum("mk,kn->mn");
-      auto const c = operate(s, product, numbers({12, 24}, 1), numbers({24, 12}, 2), mesh, equal, wish);
+      auto const c = operate(s, product, numbers({12, 24}, 1), numbers({24, 12}, 2), mesh, equal, target);
       auto const d = operate(strategies::add(dims(12, 24), dims(12, 24)), sum, numbers({12, 24}, 3),
-                             numbers({12, 24}, 4), mesh, equal, wish);
-      auto const e = operate(s, product, numbers({5, 7}, 5), numbers({7, 3}, 6), mesh, unequal, wish);
+                             numbers({12, 24}, 4), mesh, equal, target);
+      auto const e = operate(s, product, numbers({5, 7}, 5), numbers({7, 3}, 6), mesh, unequal, target);
       INFO(c.plans << ", " << d.plans << " and " << e.plans << " plans; without: " << c.none << ", " << d.none << ", "
                    << e.none);
       CHECK(c.wrong + d.wrong + e.wrong == 0);
-      CHECK(c.plans + d.plans + e.plans > (wish ? 150 : 800));
+      CHECK(c.plans + d.plans + e.plans > (target ? 150 : 800));
       CHECK(c.none == 0);
     }
 }

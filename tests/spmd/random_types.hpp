@@ -59,12 +59,12 @@ struct numbering;
 template <class... P>
 struct numbering<list<P...>> {
   using keys = typename detail::key_list<P...>::type;
-  static constexpr std::array<placed, sizeof...(P)> value{detail::to_value<P, keys>()...};
+  static constexpr std::array<placement_value, sizeof...(P)> value{detail::to_value<P, keys>()...};
 };
 using numbers = numbering<all_placements>;
 template <class... P>
-constexpr typing typing_of(placements<P...>) {
-  typing t;
+constexpr tensor_placement tensor_placement_of(placements<P...>) {
+  tensor_placement t;
   int a = 0;
   ((t.on[a++] = detail::to_value<P, numbers::keys>()), ...);
   return t;
@@ -100,7 +100,7 @@ constexpr draw drawn(int number) {
 struct answer {
   bool ok = false, involution = false;
   diagnostic why{};
-  typing result{};
+  tensor_placement result{};
 };
 template <class T>
 constexpr bool is_own_bidual() {
@@ -123,7 +123,7 @@ constexpr answer said_by_types(std::type_identity<T>...) {
   answer out{well_typed<Op, T...>, (is_own_bidual<T>() && ...), outcome_of<Op, T...>.why, {}};
   if constexpr (well_typed<Op, T...>) {
     using result = result_t<double, Op, T...>;
-    out.result = typing_of(placements_of_t<result>{});
+    out.result = tensor_placement_of(placements_of_t<result>{});
     out.involution = out.involution && is_own_bidual<result>();
   }
   return out;
@@ -141,7 +141,7 @@ template <int First, int... N>
 inline constexpr std::array<answer, sizeof...(N)> answers{answered<First + N>()...};
 
 template <class... Op>
-typing_outcome said_by_values(list<Op...>, draw const& d) {
+placement_outcome said_by_values(list<Op...>, draw const& d) {
   static constexpr int rank[] = {1, 2, 0, 1, 2};
   operand operands[2];
   for (int k = 0; k < 2; ++k) {

@@ -14,18 +14,18 @@ using namespace sla;
 
 namespace {
 
-constexpr placed R{placement_kind::replicate}, V{placement_kind::varying}, P{placement_kind::partial, monoid::sum};
-constexpr placed S(int d, int level = 0, int family = 1) {
+constexpr placement_value R{placement_kind::replicate}, V{placement_kind::varying}, P{placement_kind::partial, monoid::sum};
+constexpr placement_value S(int d, int level = 0, int family = 1) {
   return {placement_kind::shard, monoid::none, static_cast<std::int8_t>(d), static_cast<std::int16_t>(family), -1, static_cast<std::int8_t>(level)};
 }
 template <class... At>
-constexpr typing on(At... at) {
-  typing t{static_cast<std::int8_t>(sizeof...(At)), 2};
+constexpr tensor_placement on(At... at) {
+  tensor_placement t{static_cast<std::int8_t>(sizeof...(At)), 2};
   int a = 0;
   ((t.on[a++] = at), ...);
   return t;
 }
-constexpr std::uint64_t even = 0b10; // of the families, number 1 deals out equal pieces
+constexpr std::uint64_t even = 0b10; // of the families, number 1 shards equal pieces
 
 using Three = mesh<axis<"dp", 2>, axis<"cp", 2>, axis<"tp", 4>>;
 using Flat = mesh<axis<"dp_cp", 4>, axis<"tp", 4>>;
@@ -33,8 +33,8 @@ using Experts = mesh<axis<"edp", 2>, axis<"ep", 4>, axis<"etp", 2>>;
 using Other = mesh<axis<"tp", 4, 1>, axis<"x", 4, 4>>; // Flat, its axes in another order and under other names
 constexpr auto three = value_of_mesh<Three>(), flat = value_of_mesh<Flat>(), experts = value_of_mesh<Experts>(), other = value_of_mesh<Other>();
 
-constexpr remesh_outcome seen(typing const& t, mesh_value const& from, mesh_value const& to) { return remesh(t, from, to, even); }
-constexpr bool same(remesh_outcome const& r, typing const& t) { return r.ok() && r.type == t; }
+constexpr remesh_outcome seen(tensor_placement const& t, mesh_value const& from, mesh_value const& to) { return remesh(t, from, to, even); }
+constexpr bool same(remesh_outcome const& r, tensor_placement const& t) { return r.ok() && r.type == t; }
 
 // flatten, and back; shared axes keep what they have
 static_assert(same(seen(on(R, R, P), three, flat), on(R, P)) && same(seen(on(V, V, S(1)), three, flat), on(V, S(1))));
@@ -82,11 +82,11 @@ template <class... At>
 struct call_with { // one operand, on another mesh
   static constexpr operand operands[] = {{on(At::value...)}};
 };
-template <placed P>
+template <placement_value P>
 struct is {
-  static constexpr placed value = P;
+  static constexpr placement_value value = P;
 };
-template <class Ours, class Theirs, placed... P>
+template <class Ours, class Theirs, placement_value... P>
 using hint = typename detail::mesh_hint_of<call_with<is<P>...>, Ours, Theirs, 0, even>::type;
 static_assert(std::is_same_v<hint<Flat, Three, S(0), S(0), P>, call::reinterpret_mesh<Flat>> && std::is_same_v<hint<Flat, Three, S(0), R, P>, axes_do_not_correspond>);
 static_assert(std::is_same_v<hint<Three, mesh<axis<"cp", 2, 4>>, P>, without_axes<"dp", "tp">> &&
@@ -95,15 +95,15 @@ static_assert(std::is_same_v<hint<Three, mesh<axis<"cp", 2, 4>>, P>, without_axe
 
 /// What a rank knows of a tensor of 48 x 48: its rows and columns as intervals, and which part of pending sums and of varying
 /// values it has.
-struct holding {
+struct owned_indices {
   int row = 0, rows = 48, column = 0, columns = 48;
   std::int64_t share = 0, version = 0;
-  bool operator==(holding const&) const = default;
+  bool operator==(owned_indices const&) const = default;
 };
-std::vector<holding> held(typing const& t, mesh_value const& m, std::int64_t ranks) {
-  std::vector<holding> out;
+std::vector<owned_indices> held(tensor_placement const& t, mesh_value const& m, std::int64_t ranks) {
+  std::vector<owned_indices> out;
   for (std::int64_t r = 0; r < ranks; ++r) {
-    holding h;
+    owned_indices h;
     for (int d = 0; d < 2; ++d) {
       auto const order = order_of(t, d);
       for (int n = 0; n < order.count; ++n) {
@@ -141,8 +141,8 @@ TEST_CASE("what every rank holds stays the same, and what is refused has no plac
       auto const ranks = flatten(from.axes()).layout.size().number;
       for (auto const& to : world) {
         // every placement on `to`, by what the ranks hold
-        std::map<std::vector<std::int64_t>, typing> all_on_to;
-        auto const flattened = [](std::vector<holding> const& h) {
+        std::map<std::vector<std::int64_t>, tensor_placement> all_on_to;
+        auto const flattened = [](std::vector<owned_indices> const& h) {
           std::vector<std::int64_t> out;
           for (auto const& x : h) out.insert(out.end(), {x.row, x.rows, x.column, x.columns, x.share, x.version});
           return out;
@@ -151,9 +151,9 @@ TEST_CASE("what every rank holds stays the same, and what is refused has no plac
           int cases = 1;
           for (int a = 0; a < m.count; ++a) cases *= 5;
           for (int c = 0; c < cases; ++c) {
-            typing t{static_cast<std::int8_t>(m.count), 2};
+            tensor_placement t{static_cast<std::int8_t>(m.count), 2};
             for (int a = 0, rest = c; a < m.count; ++a, rest /= 5) {
-              placed const kinds[] = {R, V, P, S(0), S(1)};
+              placement_value const kinds[] = {R, V, P, S(0), S(1)};
               t.on[a] = kinds[rest % 5];
             }
             f(t);
@@ -165,8 +165,8 @@ TEST_CASE("what every rank holds stays the same, and what is refused has no plac
             f(t);
           }
         };
-        each(to, [&](typing const& t) { all_on_to.emplace(flattened(held(t, to, ranks)), t); });
-        each(from, [&](typing const& t) {
+        each(to, [&](tensor_placement const& t) { all_on_to.emplace(flattened(held(t, to, ranks)), t); });
+        each(from, [&](tensor_placement const& t) {
           auto const r = remesh(t, from, to, even);
           auto const before = held(t, from, ranks);
           if (r.ok()) {

@@ -14,10 +14,10 @@ using namespace sla;
 namespace {
 
 constexpr std::int16_t even = 1;
-placed shard(int d) { return {placement_kind::shard, monoid::none, static_cast<std::int8_t>(d), even}; }
+placement_value shard(int d) { return {placement_kind::shard, monoid::none, static_cast<std::int8_t>(d), even}; }
 
 /// The elements that the ranks of 2 x 2 hold, each in its local order; empty where the pieces are not equal.
-std::vector<std::vector<std::int64_t>> held(typing const& t, std::vector<std::int64_t> const& extents, fixed_array<std::int64_t, max_mesh_axes> const& pieces) {
+std::vector<std::vector<std::int64_t>> held(tensor_placement const& t, std::vector<std::int64_t> const& extents, fixed_array<std::int64_t, max_mesh_axes> const& pieces) {
   std::vector<std::vector<std::int64_t>> out;
   for (int rank = 0; rank < 4; ++rank) {
     std::int64_t const coordinate[] = {rank / 2, rank % 2};
@@ -54,9 +54,9 @@ std::vector<std::vector<std::int64_t>> held(typing const& t, std::vector<std::in
 template <class F>
 void each_typing(int rank, F const& f) {
   for (int c = 0; c < (rank + 1) * (rank + 1); ++c) {
-    typing t{2, static_cast<std::int8_t>(rank)};
+    tensor_placement t{2, static_cast<std::int8_t>(rank)};
     int const where[] = {c % (rank + 1), c / (rank + 1)};
-    for (int a = 0; a < 2; ++a) t.on[a] = where[a] < rank ? shard(where[a]) : placed{placement_kind::replicate};
+    for (int a = 0; a < 2; ++a) t.on[a] = where[a] < rank ? shard(where[a]) : placement_value{placement_kind::replicate};
     f(t);
     if (where[0] == where[1] && where[0] < rank) {
       t.on[0].level = 1;
@@ -90,14 +90,14 @@ TEST_CASE("a reshape of shards holds what the ranks hold, and none is refused th
       known.axis[0] = known.axis[1] = 2;
       known.even_families = 1U << even;
       auto const before = extents_of(pattern.from, known.factor), after = extents_of(pattern.to, known.factor);
-      std::map<std::vector<std::vector<std::int64_t>>, typing> there;
-      each_typing(pattern.to.rank, [&](typing const& t) {
+      std::map<std::vector<std::vector<std::int64_t>>, tensor_placement> there;
+      each_typing(pattern.to.rank, [&](tensor_placement const& t) {
         if (auto const h = held(t, after, {}); !h.empty()) there.emplace(h, t);
       });
-      each_typing(pattern.from.rank, [&](typing const& t) {
+      each_typing(pattern.from.rank, [&](tensor_placement const& t) {
         auto const h = held(t, before, {});
         if (h.empty()) return; // no Even shards of these extents
-        auto const made = reshape_typing(t, pattern, known);
+        auto const made = reshape_placement(t, pattern, known);
         if (made.ok()) {
           ++accepted;
           wrong += held(made.type, after, {}) != h;
@@ -109,7 +109,7 @@ TEST_CASE("a reshape of shards holds what the ranks hold, and none is refused th
         }
         auto asked = known;
         asked.strided = true;
-        if (auto const s = reshape_typing(t, pattern, asked); s.ok() && !made.ok()) {
+        if (auto const s = reshape_placement(t, pattern, asked); s.ok() && !made.ok()) {
           ++as_strided;
           wrong += held(s.type, after, s.pieces) != h;
         }
@@ -127,13 +127,13 @@ TEST_CASE("a reshape of shards holds what the ranks hold, and none is refused th
 TEST_CASE("what has no dimension passes every reshape") {
   auto const pattern = read_pattern("(a b) c -> a (b c)");
   for (auto kind : {placement_kind::replicate, placement_kind::invariant, placement_kind::varying}) {
-    typing t{1, 2};
+    tensor_placement t{1, 2};
     t.on[0] = {kind};
-    CHECK(reshape_typing(t, pattern, {}).type == t);
+    CHECK(reshape_placement(t, pattern, {}).type == t);
   }
   for (auto fold : {monoid::sum, monoid::average, monoid::maximum, monoid::minimum, monoid::product}) {
-    typing t{1, 2};
+    tensor_placement t{1, 2};
     t.on[0] = {placement_kind::partial, fold};
-    CHECK(reshape_typing(t, pattern, {}).ok());
+    CHECK(reshape_placement(t, pattern, {}).ok());
   }
 }

@@ -66,8 +66,8 @@ std::map<std::string, subject> const global_subjects = {
 };
 
 // Those result placements of "R:11 I:00" whose digits are all 1.
-std::vector<placed> right_results(std::string const& sound) {
-  std::vector<placed> out;
+std::vector<placement_value> right_results(std::string const& sound) {
+  std::vector<placement_value> out;
   for (auto const& entry : split(sound, ' ')) {
     auto const colon = entry.find(':');
     if (entry.find('0', colon) == std::string::npos) out.push_back(parse(entry.substr(0, colon)));
@@ -105,7 +105,7 @@ void compare(std::string const& file, std::map<std::string, subject> const& subj
 }
 
 code why(op_rule const& rule, std::vector<operand> const& operands) { return check(rule, operands).why.what; }
-code why(op_rule const& rule, std::vector<placed> const& at) {
+code why(op_rule const& rule, std::vector<placement_value> const& at) {
   std::vector<operand> operands;
   for (auto p : at) operands.push_back(tensor_on(p, 1));
   return why(rule, operands);
@@ -143,14 +143,14 @@ TEST_CASE("each refusal has its code") {
 }
 
 TEST_CASE("what has no gradient may be read as Replicate or Invariant") {
-  for (placed fixed : {R, Inv}) {
+  for (placement_value fixed : {R, Inv}) {
     operand number = tensor_on(fixed, 0);
     number.gradient = false;
-    auto const result = [&](op_rule const& rule, placed with) {
+    auto const result = [&](op_rule const& rule, placement_value with) {
       std::vector<operand> const operands = {number, tensor_on(with, 1)};
       return check(rule, operands);
     };
-    for (placed with : {R, Inv, V, S(0)}) {
+    for (placement_value with : {R, Inv, V, S(0)}) {
       CHECK(result(rule_of<op::mul>, with).type.on[0] == with);
       CHECK(result(rule_of<op::add>, with).type.on[0] == with);
     }
@@ -163,7 +163,7 @@ TEST_CASE("what has no gradient may be read as Replicate or Invariant") {
 
 TEST_CASE("an operation without gradients takes copies of either kind") {
   op_rule const compare{.differentiable = false};
-  auto const on = [](placed p) { return tensor_on(p, 1); };
+  auto const on = [](placement_value p) { return tensor_on(p, 1); };
   std::vector<operand> const mixed = {on(R), on(Inv)}, varying = {on(Inv), on(V)}, whole = {on(Inv), on(Inv)};
   CHECK(check(compare, mixed).type.on[0] == R);
   CHECK(check(compare, varying).type.on[0] == V);
@@ -173,9 +173,9 @@ TEST_CASE("an operation without gradients takes copies of either kind") {
 }
 
 TEST_CASE("pending maxima and minima") {
-  placed const maximum{placement_kind::partial, monoid::maximum}, average{placement_kind::partial, monoid::average},
+  placement_value const maximum{placement_kind::partial, monoid::maximum}, average{placement_kind::partial, monoid::average},
       minimum{placement_kind::partial, monoid::minimum};
-  auto const result = [](op_rule const& rule, std::vector<placed> const& at) {
+  auto const result = [](op_rule const& rule, std::vector<placement_value> const& at) {
     std::vector<operand> operands;
     for (auto p : at) operands.push_back(tensor_on(p, 1));
     return check(rule, operands);
@@ -205,7 +205,7 @@ TEST_CASE("norms reduce over the ranks") {
 }
 
 TEST_CASE("several axes are decided one by one") {
-  auto const on = [](placed first, placed second, int rank) {
+  auto const on = [](placement_value first, placement_value second, int rank) {
     operand o = tensor_on(first, rank);
     o.type.axes = 2;
     o.type.on[1] = second;
@@ -219,7 +219,7 @@ TEST_CASE("several axes are decided one by one") {
   CHECK(result(rule_of<op::add>, {on(S(0), P, 1), on(S(0), R, 1)}).why ==
         diagnostic{code::partial_plus_replicate, 1, 0});
   CHECK(result(rule_of<op::add>, {on(S(0), S(1), 2), on(S(0), S(1), 2)}).type.on[1] == S(1));
-  placed const maximum{placement_kind::partial, monoid::maximum};
+  placement_value const maximum{placement_kind::partial, monoid::maximum};
   CHECK(result(rule_of<op::neg>, {on(maximum, P, 1)}).why == diagnostic{code::mixed_monoids, 1, 0});
   CHECK(result(rule_of<op::mul>, {on(maximum, R, 1), on(R, P, 1)}).why.what == code::nonlinear_in_partial);
   CHECK(result(rule_of<op::maximum>, {on(S(0), P, 1)}).why.what == code::nonlinear_in_partial);

@@ -43,9 +43,9 @@ constexpr auto cg_step = [](auto const& A, auto const& x, auto const& r, auto co
 };
 constexpr auto one_step = schedule<cg_step, Operator, Vector, Vector, Vector, Number>;
 static_assert(one_step.size() == 3 && halos(one_step) == 1 && reductions(one_step) == 2);
-static_assert(count<step::all_reduce>(one_step) == 2 && count<step::halo_exchange>(one_step) == 1);
+static_assert(count_steps<step::all_reduce>(one_step) == 2 && count_steps<step::halo_exchange>(one_step) == 1);
 static_assert(explain<Rows>(one_step) == "halo_exchange<\"rows\"> 8 n bytes\nall_reduce<\"rows\"> 8 bytes\nall_reduce<\"rows\"> 8 bytes\n");
-static_assert(one_step[0].bytes == byte_line{0, 8} && one_step[1].bytes == byte_line{8, 0});
+static_assert(one_step[0].bytes == linear_bytes{0, 8} && one_step[1].bytes == linear_bytes{8, 0});
 static_assert(one_step[1].after == 1 && one_step[2].after == 2);
 static_assert(one_step.bytes(100) == 816 && one_step.peak(100) == 800 && one_step.peak(0) == 8);
 static_assert(one_step.merged() == one_step, "the second reduction waits for the first");
@@ -87,7 +87,7 @@ constexpr auto two_dots = [](auto const& x, auto const& y) {
 };
 constexpr auto apart = schedule<two_dots, Vector, Vector>;
 static_assert(apart.size() == 2 && apart.merged().size() == 1 && apart.merged()[0].values == 2);
-static_assert(apart.merged()[0].bytes == byte_line{16, 0} && apart.merged()[0].after == 0);
+static_assert(apart.merged()[0].bytes == linear_bytes{16, 0} && apart.merged()[0].after == 0);
 constexpr auto three_dots = [](auto const& x, auto const& y) {
   auto xy = all_reduce<"rows">(dot(x, y));
   auto z = eval(xy * x);
@@ -118,7 +118,7 @@ static_assert(none.size() == 3 && none.answered == 1 && two.size() == 7 && two.a
 static_assert(two.iteration().size() == 2 && halos(two.iteration()) == 1 && two.iteration(0) == two.iteration(1));
 static_assert(three.size() - two.size() == two.iteration().size(), "one iteration is the difference of two recordings");
 
-// ---- two layers of a network, dealt out by columns, then by rows
+// ---- two layers of a network, sharded by columns, then by rows
 
 using Model = mesh<axis<"dp", 2>, axis<"tp", 4>>;
 template <class E, class... P>
@@ -130,7 +130,7 @@ constexpr auto gathered_input = [](auto const& x) {
 using Sequence = Weight<Extents<16, 32>, Shard<1>, Shard<0>>;
 constexpr auto sequence = schedule<gathered_input, Sequence>;
 static_assert(sequence.size() == 3 && sequence.collectives() == 2 && sequence.collectives(0) == 0 && sequence.collectives(1) == 2);
-static_assert(sequence[0].bytes == byte_line{16 * 32 * 4, 0} && sequence[0].result == byte_line{64 * 32 * 4, 0});
+static_assert(sequence[0].bytes == linear_bytes{16 * 32 * 4, 0} && sequence[0].result == linear_bytes{64 * 32 * 4, 0});
 static_assert(sequence.backward()[0].how() == step::all_gather && sequence.backward()[2].how() == step::reduce_scatter);
 static_assert(sequence.backward()[2].bytes == sequence[0].result);
 static_assert(sequence.needs(1) && !sequence.needs(0));

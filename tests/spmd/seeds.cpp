@@ -14,7 +14,7 @@ using namespace sla;
 using namespace placed_values;
 
 TEST_CASE("the steps that mend a seed are legal, and end in the dual of the value's placements") {
-  std::vector<placed> const all = {R, Inv, V, P, S(0), S(1)};
+  std::vector<placement_value> const all = {R, Inv, V, P, S(0), S(1)};
   int mended = 0, hopeless = 0;
   for (auto value0 : all)
     for (auto value1 : all)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Simulated ranks: each collective against the list of what three ranks hold, written out; values dealt out to meshes
-// and put together again; two axes that deal out one dimension.
+// Simulated ranks: each collective against the list of what three ranks hold, written out; values sharded over meshes
+// and put together again; two axes that shard one dimension.
 #include <cmath>
 #include <vector>
 
@@ -31,16 +31,16 @@ ranks tables(int rows, int columns, std::vector<std::vector<int>> const& values)
 }
 array list(std::vector<int> v) { return lists({std::move(v)})[0]; }
 
-typing on(std::vector<placed> const& at, int rank, int batch = -1) {
-  typing t;
+tensor_placement on(std::vector<placement_value> const& at, int rank, int batch = -1) {
+  tensor_placement t;
   t.axes = static_cast<std::int8_t>(at.size());
   t.rank = static_cast<std::int8_t>(rank);
   t.batch = static_cast<std::int8_t>(batch);
   for (int a = 0; a < t.axes; ++a) t.on[a] = at[static_cast<std::size_t>(a)];
   return t;
 }
-placed level(placed p, int l) { return p.level = static_cast<std::int8_t>(l), p; }
-constexpr placed partial(monoid m) { return {placement_kind::partial, m}; }
+placement_value level(placement_value p, int l) { return p.level = static_cast<std::int8_t>(l), p; }
+constexpr placement_value partial(monoid m) { return {placement_kind::partial, m}; }
 
 sim::world world_of(std::vector<int> sizes) {
   sim::world w{std::move(sizes)};
@@ -58,7 +58,7 @@ constexpr bool deals_out_and_back() { // the same functions in a constant expres
   w.families = {{}, {family_facts_of<Balanced>}};
   sim::array<int> x({5, 2});
   for (int n = 0; n < 10; ++n) x[n] = n * n - 20;
-  typing t;
+  tensor_placement t;
   t.axes = t.rank = 2;
   t.on[0] = S(0);
   for (auto p : {S(0), S(1), R, P, partial(monoid::maximum), partial(monoid::average)}) {
@@ -73,8 +73,8 @@ static_assert(deals_out_and_back());
 } // namespace
 
 TEST_CASE("each collective does on lists of ranks what its sentence says") {
-  auto const even = sim::deal<Even>(6, 3);
-  auto const uneven = sim::deal<Table<3, 0, 1>>(4, 3);
+  auto const even = sim::sharded<Even>(6, 3);
+  auto const uneven = sim::sharded<Table<3, 0, 1>>(4, 3);
   auto const x = lists({{1, 2, 3, 4, 5, 6}, {10, 20, 30, 40, 50, 60}, {100, 200, 300, 400, 500, 600}});
   auto const sum = list({111, 222, 333, 444, 555, 666});
   CHECK(sim::all_reduce(x) == sim::copies(sum, 3));
@@ -90,14 +90,14 @@ TEST_CASE("each collective does on lists of ranks what its sentence says") {
   CHECK(sim::slice(sim::copies(list({1, 2, 3, 4}), 3), 0, uneven) == lists({{1, 2, 3}, {}, {4}}));
   CHECK(sim::pad(lists({{1, 2, 3}, {}, {4}}), 0, uneven) == lists({{1, 2, 3, 0}, {0, 0, 0, 0}, {0, 0, 0, 4}}));
   CHECK(sim::zero_off_root(sim::copies(list({7, 8}), 3)) == lists({{7, 8}, {0, 0}, {0, 0}}));
-  // parts of rows 0, 1, 2 with two columns each: dealt out by columns instead
-  CHECK(sim::all_to_all(tables(1, 3, {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}}), 0, sim::deal<Even>(3, 3), 1,
-                        sim::deal<Even>(3, 3)) == tables(3, 1, {{1, 4, 7}, {2, 5, 8}, {3, 6, 9}}));
-  CHECK(sim::all_gather(tables(2, 1, {{1, 4}, {2, 5}, {3, 6}}), 1, sim::deal<Even>(3, 3)) ==
+  // parts of rows 0, 1, 2 with two columns each: sharded by columns instead
+  CHECK(sim::all_to_all(tables(1, 3, {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}}), 0, sim::sharded<Even>(3, 3), 1,
+                        sim::sharded<Even>(3, 3)) == tables(3, 1, {{1, 4, 7}, {2, 5, 8}, {3, 6, 9}}));
+  CHECK(sim::all_gather(tables(2, 1, {{1, 4}, {2, 5}, {3, 6}}), 1, sim::sharded<Even>(3, 3)) ==
         sim::copies(tables(2, 3, {{1, 2, 3, 4, 5, 6}})[0], 3));
   // blocks sent within one dimension
-  auto const strided = sim::deal<Strided<3>>(9, 3);
-  CHECK(sim::all_to_all(lists({{0, 1, 2}, {3, 4, 5}, {6, 7, 8}}), 0, sim::deal<Even>(9, 3), 0, strided) ==
+  auto const strided = sim::sharded<Strided<3>>(9, 3);
+  CHECK(sim::all_to_all(lists({{0, 1, 2}, {3, 4, 5}, {6, 7, 8}}), 0, sim::sharded<Even>(9, 3), 0, strided) ==
         lists({{0, 3, 6}, {1, 4, 7}, {2, 5, 8}}));
   // tuples
   CHECK(sim::all_gather_stack(lists({{1, 2}, {3, 4}, {5, 6}})) ==
@@ -113,7 +113,7 @@ TEST_CASE("each collective does on lists of ranks what its sentence says") {
 }
 
 TEST_CASE("halos on lists of ranks") {
-  auto const own = sim::deal_by({0, 1, 1, 0, 2}, 3);
+  auto const own = sim::sharded_by({0, 1, 1, 0, 2}, 3);
   auto const ghosts = sim::with_halo(own, {{1, 3}, {0}, {}}); // 3 is its own already
   CHECK(ghosts[0] == std::vector<int>{0, 3, 1});
   auto const x = lists({{10, 13}, {11, 12}, {14}});
@@ -126,8 +126,8 @@ TEST_CASE("halos on lists of ranks") {
   CHECK(sim::restrict_to(sim::copies(list({0, 1, 2, 3, 4}), 3), 0, ghosts) == lists({{0, 3, 1}, {1, 2, 0}, {4}}));
 }
 
-TEST_CASE("a value is dealt out to a mesh and put together again") {
-  std::vector<placed> const choices = {R,
+TEST_CASE("a value is sharded over a mesh and put together again") {
+  std::vector<placement_value> const choices = {R,
                                        Inv,
                                        P,
                                        partial(monoid::maximum),
@@ -140,7 +140,7 @@ TEST_CASE("a value is dealt out to a mesh and put together again") {
                                        S(1, 4),
                                        S(0, 5),
                                        ghost(1)};
-  int dealt = 0;
+  int sharded = 0;
   for (auto const& sizes : {std::vector<int>{2, 2}, {2, 3}, {3, 2}})
     for (auto const& shape : {std::vector<int>{5, 4}, {1, 7}, {3, 3}, {0, 4}}) {
       auto w = world_of(sizes);
@@ -154,7 +154,7 @@ TEST_CASE("a value is dealt out to a mesh and put together again") {
             auto const t = on({first, second}, 2);
             bool const ghosts = first.kind == placement_kind::ghost || second.kind == placement_kind::ghost;
             if (check_placements(t).what != code::ok) continue;
-            if (ghosts && (shape[1] < 4 || (dealt_dim(first, t) == dealt_dim(second, t)))) continue;
+            if (ghosts && (shape[1] < 4 || (sharded_dim(first, t) == sharded_dim(second, t)))) continue;
             auto const xs = sim::split(w, t, x, {seed, seed == 2});
             if (xs.empty()) continue;
             REQUIRE(static_cast<int>(xs.size()) == w.size());
@@ -173,10 +173,10 @@ TEST_CASE("a value is dealt out to a mesh and put together again") {
             auto const back = sim::joined(w, t, xs, shape);
             REQUIRE(back.has_value());
             REQUIRE(same(*back, x));
-            ++dealt;
+            ++sharded;
           }
     }
-  CHECK(dealt > 2000);
+  CHECK(sharded > 2000);
 }
 
 TEST_CASE("ranks that disagree have no value") {
@@ -209,7 +209,7 @@ TEST_CASE("pending reductions are never equal shares") {
   }
 }
 
-TEST_CASE("two axes that deal out one dimension") {
+TEST_CASE("two axes that shard one dimension") {
   auto const w = world_of({2, 3});
   array x({12});
   for (int n = 0; n < 12; ++n) x[n] = n;

@@ -18,7 +18,7 @@ struct sparse_product {
   sim::sparse_pattern const& pattern;
   bool transposed = false;
   template <class T>
-  array<T> operator()(sim::here const& here, array<T> const& A, array<T> const& x) const {
+  array<T> operator()(sim::rank_indices const& here, array<T> const& A, array<T> const& x) const {
     auto const& row = transposed ? pattern.column : pattern.row;
     auto const& column = transposed ? pattern.row : pattern.column;
     int const extent = transposed ? pattern.columns : pattern.rows;
@@ -40,7 +40,7 @@ struct sparse_product {
 struct sampled_product {
   sim::sparse_pattern const& pattern;
   template <class T>
-  array<T> operator()(sim::here const& here, array<T> const& A, array<T> const& u, array<T> const& v) const {
+  array<T> operator()(sim::rank_indices const& here, array<T> const& A, array<T> const& u, array<T> const& v) const {
     auto const row = places(here.in[1][0], pattern.rows), column = places(here.in[2][0], pattern.columns);
     if (u.inner(0) != v.inner(0)) return sim::no_result<T>();
     array<T> y(A.extents);
@@ -57,7 +57,7 @@ struct sampled_product {
 struct scaled_rows {
   sim::sparse_pattern const& pattern;
   template <class T>
-  array<T> operator()(sim::here const& here, array<T> const& d, array<T> const& A) const {
+  array<T> operator()(sim::rank_indices const& here, array<T> const& d, array<T> const& A) const {
     auto const row = places(here.in[0][0], pattern.rows);
     auto y = A;
     for (int k = 0; k < A.size(); ++k) {
@@ -74,7 +74,7 @@ struct scaled_rows {
 struct block_product {
   sim::sparse_pattern const& pattern;
   template <class T>
-  array<T> operator()(sim::here const& here, array<T> const& A, array<T> const& x) const {
+  array<T> operator()(sim::rank_indices const& here, array<T> const& A, array<T> const& x) const {
     auto const mine = here.result(0, 1, pattern.rows);
     bool const shared = x.rank() == 2;
     auto const to = places(mine, pattern.rows), from = places(here.in[1][shared ? 0 : 1], pattern.columns);
@@ -98,7 +98,7 @@ struct block_product {
 struct sampled_blocks {
   sim::sparse_pattern const& pattern;
   template <class T>
-  array<T> operator()(sim::here const& here, array<T> const& A, array<T> const& u, array<T> const& v) const {
+  array<T> operator()(sim::rank_indices const& here, array<T> const& A, array<T> const& u, array<T> const& v) const {
     auto const row = places(here.in[1][1], pattern.rows), column = places(here.in[2][1], pattern.columns);
     int const batch = A.extent(0), p = A.extent(2), q = A.extent(3), terms = u.inner(2);
     if (u.extent(0) != batch || v.extent(0) != batch || u.extent(2) != p || v.extent(2) != q || v.inner(2) != terms)
@@ -124,7 +124,7 @@ struct scaled_blocks {
   sim::sparse_pattern const& pattern;
   bool of_columns = false;
   template <class T>
-  array<T> operator()(sim::here const& here, array<T> const& d, array<T> const& A) const {
+  array<T> operator()(sim::rank_indices const& here, array<T> const& d, array<T> const& A) const {
     auto const& line = of_columns ? pattern.column : pattern.row;
     auto const at = places(here.in[0][1], of_columns ? pattern.columns : pattern.rows);
     int const batch = A.extent(0), p = A.extent(2), q = A.extent(3);
@@ -146,7 +146,7 @@ struct scaled_blocks {
 struct diagonal_entries {
   sim::sparse_pattern const& pattern;
   template <class T>
-  array<T> operator()(sim::here const& here, array<T> const& A) const {
+  array<T> operator()(sim::rank_indices const& here, array<T> const& A) const {
     auto const mine = here.result(0, 0, pattern.rows), at = places(mine, pattern.rows);
     array<T> y({sim::count(mine)});
     for (int k = 0; k < A.size(); ++k) {
@@ -175,7 +175,7 @@ struct entries_added {
 struct divided_by_diagonal {
   sim::sparse_pattern const& pattern;
   template <class T>
-  array<T> operator()(sim::here const& here, array<T> const& A, array<T> const& x) const {
+  array<T> operator()(sim::rank_indices const& here, array<T> const& A, array<T> const& x) const {
     auto y = x;
     std::vector<bool> done(static_cast<std::size_t>(x.extent(0)), false);
     auto const at = places(here.in[1][0], pattern.rows);
@@ -197,7 +197,7 @@ struct divided_by_diagonal {
 struct triangular_solve {
   sim::sparse_pattern const& pattern;
   template <class T>
-  array<T> operator()(sim::here const& here, array<T> const& A, array<T> const& b) const {
+  array<T> operator()(sim::rank_indices const& here, array<T> const& A, array<T> const& b) const {
     bool const shared = b.rank() == 2;
     auto const& entries = here.in[0][1];
     int const batch = A.extent(0), m = pattern.rows, columns = b.extent(b.rank() - 1);

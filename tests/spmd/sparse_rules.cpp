@@ -34,7 +34,7 @@ struct piece {
   int entries = 0, rows = all, columns = all;
   bool whole_values = true; // false: this rank has no part of a pending sum
 };
-piece part_of(world const& w, placed p, int rank, int holder) {
+piece part_of(world const& w, placement_value p, int rank, int holder) {
   piece out{w.pattern};
   if (p == P) out.whole_values = rank == holder;
   auto const keep = [&](auto mine) {
@@ -55,7 +55,7 @@ piece part_of(world const& w, placed p, int rank, int holder) {
 }
 
 // The indices that a rank has of a vector along rows (side 0) or columns (side 1) of the piece.
-int indices(world const& w, placed p, piece const& A, int side, int rank) {
+int indices(world const& w, placement_value p, piece const& A, int side, int rank) {
   if (p.kind == placement_kind::shard) return w.owned(p.family, rank);
   if (p.kind != placement_kind::ghost && p.kind != placement_kind::ghost_partial) return all;
   int out = w.owned(p.family, rank);
@@ -64,25 +64,25 @@ int indices(world const& w, placed p, piece const& A, int side, int rank) {
   return out;
 }
 
-// Can a kernel that sees local numbers use a vector of these indices on this side? Rows or columns that are dealt out
+// Can a kernel that sees local numbers use a vector of these indices on this side? Rows or columns that are sharded
 // must be the same ones; where a halo may name them, all of them will do, or those of the halo.
-bool usable(piece const& A, int side, placed p, int has) {
+bool usable(piece const& A, int side, placement_value p, int has) {
   int const want = side ? A.columns : A.rows;
   bool const ghosts = p.kind == placement_kind::ghost || p.kind == placement_kind::ghost_partial;
   return want == -2 ? ghosts : want == -1 ? ghosts || has == all : !ghosts && has == want;
 }
 
-constexpr placed G(int family, bool pending = false) {
+constexpr placement_value G(int family, bool pending = false) {
   auto g = ghost(0, pending);
   g.family = static_cast<std::int16_t>(family);
   return g;
 }
-constexpr placed H{placement_kind::hyper, monoid::none, 0, 3};
+constexpr placement_value H{placement_kind::hyper, monoid::none, 0, 3};
 
-using outcome_test = bool (*)(world const&, placed A, placed x, placed y, bool transposed);
+using outcome_test = bool (*)(world const&, placement_value A, placement_value x, placement_value y, bool transposed);
 
 // y = A x, or A^T x: does every rank's local product make a y of this placement?
-bool product_is(world const& w, placed pA, placed px, placed py, bool transposed) {
+bool product_is(world const& w, placement_value pA, placement_value px, placement_value py, bool transposed) {
   int const from = transposed ? 0 : 1, to = 1 - from;
   for (int holders = 0; holders < 4; ++holders) {
     if ((holders & 1 && pA != P) || (holders & 2 && px != P)) continue;
@@ -125,7 +125,7 @@ bool product_is(world const& w, placed pA, placed px, placed py, bool transposed
   return true;
 }
 
-bool for_all(outcome_test is, placed A, placed x, placed y, bool transposed) {
+bool for_all(outcome_test is, placement_value A, placement_value x, placement_value y, bool transposed) {
   bool const parts = is_sharded(A.kind) || is_sharded(x.kind) || is_sharded(y.kind);
   for (int pattern = 0; pattern < 512; pattern += parts ? 1 : 73)
     for (int rows = 0; rows < (parts ? 8 : 1); ++rows)
@@ -136,11 +136,11 @@ bool for_all(outcome_test is, placed A, placed x, placed y, bool transposed) {
   return true;
 }
 
-placed sparse(int side) { return rows_or_columns(side, side + 1); }
+placement_value sparse(int side) { return rows_or_columns(side, side + 1); }
 
 // The entries of u v^T on the pattern (0: the pattern and two vectors), or of a diagonal matrix times A from the left
 // (1) or right (2): one sparse result, entry by entry.
-bool entries_are(world const& w, placed pA, placed pu, placed pv, placed out, int what) {
+bool entries_are(world const& w, placement_value pA, placement_value pu, placement_value pv, placement_value out, int what) {
   for (int r = 0; r < ranks; ++r) {
     auto const A = part_of(w, pA, r, 0), wanted = part_of(w, out, r, 0);
     int const u = indices(w, pu, A, 0, r), v = indices(w, pv, A, 1, r);
@@ -156,7 +156,7 @@ bool entries_are(world const& w, placed pA, placed pu, placed pv, placed out, in
 } // namespace
 
 TEST_CASE("products of a sparse matrix have exactly the sound rules") {
-  std::vector<placed> const of_A = {R, P, sparse(0), sparse(1), H}, of_x = {R, P, S(0, 1), S(0, 2), G(1), G(2)},
+  std::vector<placement_value> const of_A = {R, P, sparse(0), sparse(1), H}, of_x = {R, P, S(0, 1), S(0, 2), G(1), G(2)},
                             of_y = {R, P, S(0, 1), S(0, 2), G(1, true), G(2, true)};
   int accepted = 0;
   for (bool transposed : {false, true}) {
@@ -181,7 +181,7 @@ TEST_CASE("products of a sparse matrix have exactly the sound rules") {
 }
 
 TEST_CASE("maps onto the entries of a sparse matrix have exactly the sound rules") {
-  std::vector<placed> const of_A = {R, sparse(0), sparse(1), H}, of_x = {R, S(0, 1), S(0, 2), G(1), G(2)};
+  std::vector<placement_value> const of_A = {R, sparse(0), sparse(1), H}, of_x = {R, S(0, 1), S(0, 2), G(1), G(2)};
   int accepted = 0;
   for (int what = 0; what < 3; ++what)
     for (auto const& A : of_A)

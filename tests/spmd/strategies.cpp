@@ -67,7 +67,7 @@ constexpr int position(term const& t, local const& x, int labels) { // of an ass
   return out;
 }
 
-constexpr local share(term const& t, int unit, placed p, int rank, int holder) {
+constexpr local share(term const& t, int unit, placement_value p, int rank, int holder) {
   local x;
   if (p.kind == placement_kind::shard) x.from[p.dim] = rank, x.extent[p.dim] = 1;
   bool const empty = p.kind == placement_kind::partial && rank != holder;
@@ -109,7 +109,7 @@ constexpr bool multiply(product const& p, local const& a, local const& b, local&
   return true;
 }
 
-constexpr bool sound(product const& p, placed pa, placed pb, placed po) {
+constexpr bool sound(product const& p, placement_value pa, placement_value pb, placement_value po) {
   for (int ua = 0; ua < 1 << p.in[0].rank; ++ua)
     for (int ub = 0; ub < 1 << p.in[1].rank; ++ub) {
       local whole;
@@ -141,7 +141,7 @@ constexpr bool sound(product const& p, placed pa, placed pb, placed po) {
   return true;
 }
 
-constexpr placed candidate(int n) { return n == 0 ? R : n == 1 ? P : S(n - 2); }
+constexpr placement_value candidate(int n) { return n == 0 ? R : n == 1 ? P : S(n - 2); }
 
 // Is the strategy exactly the sound rules, for the operands of these placements?
 constexpr bool exact(strategy const& s, product const& p, int a, int b) {
@@ -179,7 +179,7 @@ constexpr auto one_family() {
   filler_list out;
   return out.add({1, -1});
 }
-constexpr int choices(strategy const& s, monoid_set folds = only(monoid::sum)) {
+constexpr int choices(strategy const& s, monoid_set folds = monoid_bit(monoid::sum)) {
   return expand(s, one_family(), folds).size;
 }
 static_assert(choices(einsum("mk,kn->mn")) == 6 && choices(einsum("mk,kn->mn"), sum_monoids) == 8);
@@ -188,7 +188,7 @@ static_assert(choices(einsum("mk,k->m")) == 5 && choices(einsum("mk,m->k")) == 5
 static_assert(choices(einsum("ij,ij->ij")) == 5 && choices(einsum("m,mk->mk")) == 5);
 
 template <class... O>
-typing_outcome on_axes(strategy const& s, std::vector<std::vector<placed>> const& at, std::vector<int> const& ranks) {
+placement_outcome on_axes(strategy const& s, std::vector<std::vector<placement_value>> const& at, std::vector<int> const& ranks) {
   std::vector<operand> operands;
   for (std::size_t k = 0; k < at.size(); ++k) {
     operand o = tensor_on(at[k][0], ranks[k]);
@@ -199,11 +199,11 @@ typing_outcome on_axes(strategy const& s, std::vector<std::vector<placed>> const
   return check(s, operands);
 }
 
-constexpr placed at_level(placed p, int level) {
+constexpr placement_value at_level(placement_value p, int level) {
   p.level = static_cast<std::int8_t>(level);
   return p;
 }
-constexpr placed pending(monoid m) { return {placement_kind::partial, m}; }
+constexpr placement_value pending(monoid m) { return {placement_kind::partial, m}; }
 
 } // namespace
 
@@ -225,7 +225,7 @@ TEST_CASE("a product with one slot changed is wrong, or is another of its rules"
   for (auto const* spec : {"mk,kn->mn", "mk,k->m", "ij,ij->ij", "m,mk->mk"}) {
     auto const s = einsum(spec);
     auto const p = read(spec);
-    auto const all = expand(s, one_family(), only(monoid::sum));
+    auto const all = expand(s, one_family(), monoid_bit(monoid::sum));
     for (int n = 1; n < all.size; ++n)
       for (int where = 0; where < 3; ++where)
         for (int c = 0; c < (where < 2 ? p.in[where].rank : p.out.rank) + 2; ++c) {
@@ -273,8 +273,8 @@ TEST_CASE("expansion over families") {
 
 TEST_CASE("every rank of a sharded dimension has an index of it") {
   fixed_array<int, max_mesh_axes> const sizes{{2, 3, 4, 1, 1, 1}};
-  auto const fits = [&](dims const& x, std::vector<placed> const& at) {
-    typing t{.axes = 3, .rank = x.rank};
+  auto const fits = [&](dims const& x, std::vector<placement_value> const& at) {
+    tensor_placement t{.axes = 3, .rank = x.rank};
     for (int a = 0; a < 3; ++a) t.on[a] = at[static_cast<std::size_t>(a)];
     return shardable(t, x, sizes);
   };
@@ -366,7 +366,7 @@ TEST_CASE("what is wrong with a strategy") {
 
 TEST_CASE("index notation") {
   static constexpr auto m = dims::unknown(2), b = dims::unknown(3);
-  auto const result = [](strategy const& s, std::vector<placed> const& at, std::vector<int> const& ranks) {
+  auto const result = [](strategy const& s, std::vector<placement_value> const& at, std::vector<int> const& ranks) {
     std::vector<operand> operands;
     for (std::size_t k = 0; k < at.size(); ++k) operands.push_back(tensor_on(at[k], ranks[k]));
     return check(s, operands);
@@ -385,7 +385,7 @@ TEST_CASE("index notation") {
   CHECK(!einsum("mk,k->m", m).known);
 }
 
-TEST_CASE("two axes that deal out one dimension nest alike") {
+TEST_CASE("two axes that shard one dimension nest alike") {
   static constexpr auto m = dims::unknown(2);
   auto const plain = S(0), outer_second = at_level(S(0), 1); // on the first of two axes: the second is outside
   CHECK(on_axes(add(m, m), {{plain, plain}, {plain, plain}}, {2, 2}).type.on[0] == plain);
@@ -416,14 +416,14 @@ TEST_CASE("pending reductions of a result commute") {
   CHECK(on_axes(cat(0, {m, m}), {{pending(monoid::average), P}, {R, P}}, {2, 2}).ok());
 }
 
-TEST_CASE("circumstances: in place, on request, by mode") {
+TEST_CASE("call_context: in place, on request, by mode") {
   static constexpr auto m = dims::unknown(2);
-  auto const with = [](strategy const& s, circumstances const& now, std::vector<placed> const& at) {
+  auto const with = [](strategy const& s, call_context const& now, std::vector<placement_value> const& at) {
     std::vector<operand> operands;
     for (auto p : at) operands.push_back(tensor_on(p, 2));
     return check(s, operands, now);
   };
-  circumstances in_place;
+  call_context in_place;
   in_place.in_place = 0;
   CHECK(with(add(m, m), in_place, {R, R}).ok());
   CHECK(with(add(m, m), in_place, {V, R}).ok());
@@ -435,7 +435,7 @@ TEST_CASE("circumstances: in place, on request, by mode") {
   CHECK(with(fill_in_place(m), in_place, {pending(monoid::average)}).ok());
   CHECK(with(copy_in_place(m, m), in_place, {P, P}).ok());
   CHECK(!with(copy_in_place(m, m), in_place, {P, R}).ok());
-  circumstances stated;
+  call_context stated;
   stated.explicit_partial = 1;
   static constexpr auto mm = einsum("mk,kn->mn");
   CHECK(with(mm, stated, {S(1), S(0)}).why.what == code::unstated_partial);
@@ -446,7 +446,7 @@ TEST_CASE("circumstances: in place, on request, by mode") {
   CHECK(with(mm, stated, {R, R}).why.what == code::unstated_partial);
   CHECK(with(mm, stated, {Inv, Inv}).why.what == code::unstated_partial);
   CHECK(with(mm, stated, {V, R}).type.on[0] == P);
-  circumstances global;
+  call_context global;
   global.global_axes = 1;
   CHECK(with(mm, global, {V, R}).why == diagnostic{code::varying_with_shard, 0, 0});
   CHECK(with(mm, global, {S(0), R}).ok());
@@ -454,17 +454,17 @@ TEST_CASE("circumstances: in place, on request, by mode") {
 
 TEST_CASE("operands without placement") {
   static constexpr auto m = dims::unknown(2);
-  placed const untyped{};
+  placement_value const untyped{};
   std::vector<operand> const one = {tensor_on(untyped, 2), tensor_on(R, 2)};
   CHECK(check(add(m, m), one).why == diagnostic{code::no_placement, 0, 0});
-  circumstances permissive;
+  call_context permissive;
   permissive.permissive = true;
   CHECK(check(add(m, m), one, permissive).ok());
   CHECK(check(add(m, m), one, permissive).type.on[0] == untyped);
   std::vector<operand> const any = {tensor_on(S(0), 2)};
   CHECK(check(random(1, 2), any).type.on[0] == untyped);
   CHECK(check(like(m), any).type.on[0] == S(0));
-  for (placed p : {R, Inv, V, P, untyped}) {
+  for (placement_value p : {R, Inv, V, P, untyped}) {
     std::vector<operand> const x = {tensor_on(p, 2)};
     CHECK(check(like(m), x).type.on[0] == R);
   }
@@ -473,10 +473,10 @@ TEST_CASE("operands without placement") {
 TEST_CASE("fused products name the bias") {
   static constexpr auto m = dims::unknown(2);
   static constexpr auto addmm = einsum_plus("mk,kn->mn", m, 0, m, m);
-  auto const why = [&](placed a, placed b, placed c) { return on_axes(addmm, {{a}, {b}, {c}}, {2, 2, 2}).why.what; };
+  auto const why = [&](placement_value a, placement_value b, placement_value c) { return on_axes(addmm, {{a}, {b}, {c}}, {2, 2, 2}).why.what; };
   CHECK(why(P, P, R) == code::ok);
   CHECK(why(P, R, P) == code::ok);
-  for (auto const& at : {std::vector<placed>{P, R, R}, {R, P, R}, {R, R, P}, {R, P, P}})
+  for (auto const& at : {std::vector<placement_value>{P, R, R}, {R, P, R}, {R, R, P}, {R, P, P}})
     CHECK(why(at[0], at[1], at[2]) == code::partial_product_plus_replicate);
   CHECK(why(P, P, P) == code::partial_times_partial);
   CHECK(on_axes(addmm, {{P}, {S(1)}, {S(0)}}, {2, 2, 2}).type.on[0] == P);
@@ -490,7 +490,7 @@ TEST_CASE("fused products name the bias") {
 TEST_CASE("halos in dense operations") {
   static constexpr auto m = dims::unknown(1);
   auto const g = ghost(0), c = ghost(0, true);
-  auto const why = [&](strategy const& s, std::vector<std::vector<placed>> const& at) {
+  auto const why = [&](strategy const& s, std::vector<std::vector<placement_value>> const& at) {
     return on_axes(s, at, std::vector<int>(at.size(), 1)).why.what;
   };
   CHECK(on_axes(mul(m, m), {{g}, {g}}, {1, 1}).type.on[0] == g);
@@ -520,15 +520,15 @@ TEST_CASE("compositions of many operations split where each of them does") {
     auto const e = rules::apply(unary(x, behaviour::rising), rules::apply(sub(x, row), v, top).at[0]).at[0];
     return rules::apply(div(x, row), e, rules::apply(sum(x, over(1), true), e).at[0]).at[0];
   });
-  auto const result = [](auto const& rule, placed p) {
+  auto const result = [](auto const& rule, placement_value p) {
     std::vector<operand> const operands = {tensor_on(p, 2)};
     return check(rule, operands);
   };
-  for (placed p : {R, Inv, V, S(0)}) {
+  for (placement_value p : {R, Inv, V, S(0)}) {
     CHECK(result(normalised, p).type.on[0] == p);
     CHECK(result(weights, p).type.on[0] == p);
   }
-  for (placed p : {S(1), P}) {
+  for (placement_value p : {S(1), P}) {
     CHECK(!result(normalised, p).ok());
     CHECK(!result(weights, p).ok());
   }

@@ -24,11 +24,11 @@ std::vector<std::pair<std::string, step>> const steps = {{"all_reduce", step::al
 std::vector<std::string> const names = {"R", "I", "V", "P", "S0", "S1"};
 
 // What the library says of one call of the model: which step it is, and the reason against it.
-struct verdict {
+struct outcome {
   code why = code::ok;
   step_path path{};
 };
-verdict ours(std::string const& call, placed from, placed to) {
+outcome ours(std::string const& call, placement_value from, placement_value to) {
   bool const insisted = call.find("[expert]") != std::string::npos;
   auto const name = call.substr(0, call.find('['));
   if (name == "redistribute") {
@@ -183,7 +183,7 @@ TEST_CASE("each refusal of a step has its code") {
 }
 
 TEST_CASE("axes that share a dimension are gathered from the innermost") {
-  typing t = tensor_on(S(0), 1).type;
+  tensor_placement t = tensor_on(S(0), 1).type;
   t.axes = 2;
   t.on[1] = S(0);
   CHECK(check_step(step::all_gather, t, 1, R) == diagnostic{});

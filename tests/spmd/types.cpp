@@ -156,5 +156,5 @@ TEST_CASE("the duals on values and on types agree") {
   CHECK(dual(detail::to_value<Shard<0>, keys>()) == detail::to_value<dual_t<Shard<0>>, keys>());
   CHECK(dual(detail::to_value<Ghost<0>, keys>()) == detail::to_value<dual_t<Ghost<0>>, keys>());
   CHECK(dual(detail::to_value<GhostP<0>, keys>()) == detail::to_value<dual_t<GhostP<0>>, keys>());
-  CHECK(dual(detail::to_value<Partial<Max>, keys>()) == placed{});
+  CHECK(dual(detail::to_value<Partial<Max>, keys>()) == placement_value{});
 }

@@ -125,15 +125,15 @@ void one_axis_of_two(Mesh const& m) {
   auto const whole = whole_numbers(Extents<dyn, dyn, dyn>(24, 6, 12), 3);
   auto const x = distribute<Shard<0>, Shard<1>>(whole, m);
   auto const turned = [](auto const& v) { return all_to_all<"dp", Shard<2>>(v); };
-  auto const dealt_again = [](auto const& v) { return repartition<"tp", Shard<1, Balanced>>(v); };
+  auto const resharded = [](auto const& v) { return repartition<"tp", Shard<1, Balanced>>(v); };
   auto const joined = [](auto const& v) { return all_to_all<"tp", Shard<0>>(v); };
   require(equal(all_gather<"tp">(x).local(), distribute<Shard<0>, Replicate>(whole, m).local()), c, "all_gather along tp");
   require(equal(all_gather<"dp">(x).local(), distribute<Replicate, Shard<1>>(whole, m).local()), c, "all_gather along dp");
   require(equal(turned(x).local(), distribute<Shard<2>, Shard<1>>(whole, m).local()), c, "all_to_all along dp");
-  require(equal(dealt_again(x).local(), distribute<Shard<0>, Shard<1, Balanced>>(whole, m).local()), c, "repartition along tp");
+  require(equal(resharded(x).local(), distribute<Shard<0>, Shard<1, Balanced>>(whole, m).local()), c, "repartition along tp");
   require(equal(joined(x).local(), distribute<Shard<0>, Shard<0>>(whole, m).local()), c, "one dimension by both axes");
   require(adjoint_error(x, turned) == 0, c, "the adjoint of all_to_all along dp");
-  require(adjoint_error(x, dealt_again) == 0, c, "the adjoint of repartition along tp");
+  require(adjoint_error(x, resharded) == 0, c, "the adjoint of repartition along tp");
   require(adjoint_error(x, joined) == 0, c, "the adjoint of all_to_all along tp");
   require(adjoint_error(x, [](auto const& v) { return all_to_all<"dp", Shard<2>>(v, async).wait(); }) == 0, c, "the same without waiting");
 }

@@ -16,7 +16,7 @@ inline sla::matrix<double> grid_coordinates(sla::index_t const (&n)[2]) {
   return xy;
 }
 
-/// Rows dealt out without order; of many parts the last gets nothing.
+/// Rows sharded without order; of many parts the last gets nothing.
 inline sla::owner_map scattered_owners(sla::index_t rows, int parts) {
   std::vector<int> owner;
   int const used = parts > 2 ? parts - 1 : parts;

@@ -70,7 +70,7 @@ TEST_CASE("elastic bodies: symmetric, definite, and free of stress where they mo
   CHECK((p.symmetric && p.positive_diagonal && p.rows == 180));
   auto const D = to_dense(K);
   for (std::uint64_t seed = 1; seed < 20; ++seed) CHECK(energy(D, random<double>(180, seed)) > 0);
-  // rigid motions and uniform strain of the whole space: the rows of nodes away from the boundary see no force
+  // rigid kinds of steps and uniform strain of the whole space: the rows of nodes away from the boundary see no force
   auto const view = K.pattern().view();
   index_t const middle = 1 + 4 * (1 + 3 * 2);
   auto position = [](index_t node, index_t axis) { return double(axis == 0 ? node % 4 : axis == 1 ? node / 4 % 3 : node / 12); };

@@ -24,13 +24,13 @@ struct kaffpa_kway {
   int row_weight = int(detail::usual_row_weight);  ///< what a row costs besides its entries, in entries
 
   template <CountedPattern View>
-  owner_map deal(View const& view, int parts) const {
+  owner_map partition(View const& view, int parts) const {
     if (!(imbalance >= 0 && imbalance <= 1000)) throw value_error(text("kaffpa_kway: imbalance is ", imbalance, "; give a fraction of at least 0"));
     if (kahip_sizeof_idx() != int(sizeof(kahip_idx)))
       throw unavailable_error(text("kaffpa_kway: the KaHIP library has indices of ", 8 * kahip_sizeof_idx(), " bits, and this program was compiled for ",
                                    8 * sizeof(kahip_idx), "; define KAHIP_64BIT for the wider ones"));
     detail::require_graph_range<int>(view.rows, "the number of rows", "kaffpa_kway");
-    return detail::dealt_by_graph<kahip_idx, int>(*this, "kaffpa_kway", view, parts, [&](auto& graph, auto& work, auto& owner) {
+    return detail::sharded_by_graph<kahip_idx, int>(*this, "kaffpa_kway", view, parts, [&](auto& graph, auto& work, auto& owner) {
       int rows = int(view.rows), wanted = parts;
       double allowed = imbalance;
       kahip_idx cut = 0;

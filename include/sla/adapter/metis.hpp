@@ -37,12 +37,12 @@ struct metis_kway {
   int row_weight = int(detail::usual_row_weight);  ///< what a row costs besides its entries, in entries
 
   template <CountedPattern View>
-  owner_map deal(View const& view, int parts) const {
+  owner_map partition(View const& view, int parts) const {
     if (!(imbalance >= 0.001 && imbalance <= 1000))
       throw value_error(text("metis_kway: imbalance is ", imbalance, "; METIS counts it in thousandths, from 0.001"));
     if (seed < 0) throw value_error(text("metis_kway: seed is ", seed, "; METIS takes -1 for its own choice, give at least 0"));
     // Its turn is needed for the signals of the process, too, which METIS takes over while it runs; it divides by the number of edges.
-    return detail::dealt_by_graph<idx_t, idx_t>(*this, "metis_kway", view, parts, [&](auto& graph, auto& work, auto& owner) {
+    return detail::sharded_by_graph<idx_t, idx_t>(*this, "metis_kway", view, parts, [&](auto& graph, auto& work, auto& owner) {
       idx_t options[METIS_NOPTIONS];
       METIS_SetDefaultOptions(options);
       options[METIS_OPTION_OBJTYPE] = objective == metis_objective::volume ? METIS_OBJTYPE_VOL : METIS_OBJTYPE_CUT;

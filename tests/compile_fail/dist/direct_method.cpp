@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect-error: the rows of A are dealt out to ranks, and direct methods factor a matrix that one rank holds
+// expect-error: the rows of A are sharded over ranks, and direct methods factor a matrix that one rank holds
 #include <sla/dist.hpp>
 
 using namespace sla;

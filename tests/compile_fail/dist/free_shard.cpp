@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect-error: sla\[E16\]: another axis deals out the same dimension further inside
+// expect-error: sla\[E16\]: another axis shards the same dimension further inside
 #include <sla/dist.hpp>
 
 using namespace sla;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect-error: the batch of D is dealt out
+// expect-error: the batch of D is sharded
 #include <sla/dist/matrix/matrix_functions.hpp>
 #include <sla/dist/engine/threads.hpp>
 #include <sla/tensor/problems/problems.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect-error: sla\[E26\]: the reshape merges a dimension that is dealt out behind others
+// expect-error: sla\[E26\]: the reshape merges a dimension that is sharded behind others
 #include <sla/dist/view/reshape.hpp>
 
 using namespace sla;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect-error: sla: rows, columns or entries that one axis deals out lie as found at run time, not as a stated family says
+// expect-error: sla: rows, columns or entries that one axis shards lie as found at run time, not as a stated family says
 #include <sla/dist/assembly/distribute.hpp>
 #include <sla/dist/matrix/matrix_product.hpp>
 

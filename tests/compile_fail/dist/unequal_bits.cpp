@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A Sum and an Avg of what cannot be dealt out, on a mesh that asks for equal bits.
+// A Sum and an Avg of what cannot be sharded, on a mesh that asks for equal bits.
 // expect-error: sla\[E16\]: no steps that leave equal bits on all ranks
 #include <sla/dist/plan/redistribute.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect-error: sla\[E17\]: the operands are not dealt out alike
+// expect-error: sla\[E17\]: the operands are not sharded alike
 #include <sla/dist.hpp>
 
 using namespace sla;

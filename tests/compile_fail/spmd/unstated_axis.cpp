@@ -7,8 +7,8 @@ using Grid = mesh<axis<"dp", 2>, axis<"tp", 4>>;
 
 int main() {
 #ifdef FIXED
-  return sizeof(placements_on_t<Grid, 2, spec<_, "tp">, Replicate>) == 0;
+  return sizeof(placements_on_t<Grid, 2, spec<unsharded, "tp">, Replicate>) == 0;
 #else
-  return sizeof(placements_on_t<Grid, 2, spec<_, "tp">>) == 0;
+  return sizeof(placements_on_t<Grid, 2, spec<unsharded, "tp">>) == 0;
 #endif
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Distributed assembly: `assemble<SparseShard<0>>(mesh, rows, cols, i, j, v)`, where each rank gives any triplets. No rank
-// ever holds the whole matrix; one that every rank has is dealt out by `distribute`. Triplets of one rank: tensor/build/build.hpp.
+// ever holds the whole matrix; one that every rank has is sharded by `distribute`. Triplets of one rank: tensor/build/build.hpp.
 #pragma once
 
 #include <utility>
@@ -15,7 +15,7 @@ namespace sla {
 /// Rows in equal contiguous strips, whatever they hold: the partitioner of matrices that no rank has seen.
 struct equal_rows {
   template <class View>
-  owner_map deal(View const& view, int parts) const {
+  owner_map partition(View const& view, int parts) const {
     return owner_map::equal(view.rows, parts);
   }
 };
@@ -52,7 +52,7 @@ auto assemble_rows(Mesh const& m, S const& shape, Rows const& i, Cols const& j, 
 template <class Mesh, class P, class S, class Rows, class Cols, class Values>
 constexpr void require_assembly() {
   static_assert(Mesh::rank == 1 && std::same_as<P, SparseShard<0>>,
-                "sla: assemble<SparseShard<0>>(mesh, ...): rows are dealt out, over a mesh of one axis");
+                "sla: assemble<SparseShard<0>>(mesh, ...): rows are sharded, over a mesh of one axis");
   static_assert(std::integral<element_t<Rows const>> && std::integral<element_t<Cols const>>,
                 "sla: assemble<...>(mesh, rows, cols, i, j, v): the indices i and j are ranges of integers");
 }
@@ -61,7 +61,7 @@ constexpr void require_assembly() {
 /// The tensor of global shape S with v[b][k] (a block, row-major) added at (i[k], j[k]), for the triplets of all ranks
 /// together: each rank gives any of them, in any order, its own or others' rows. Indices count from 0. Collective.
 /// Entries of one place are summed, those of rank 0 first, each rank's in the order given: the bits are those of
-/// `from_triplets` on all ranks' triplets in rank order. `how` deals out the rows: equal_rows, a partitioner that needs no
+/// `from_triplets` on all ranks' triplets in rank order. `how` shards the rows: equal_rows, a partitioner that needs no
 /// pattern, or the layout of something else, `D.row_layout()`.
 /// Cost: each triplet travels once; a rank holds its triplets, what it sends and what it owns.
 /// Errors: as `from_triplets`, naming the rank; a shape_error on every rank, if they disagree about the shape.

@@ -12,10 +12,10 @@
 
 namespace sla::detail {
 
-/// The columns of this rank and their layout; the partitioner deals out the rows of the transpose. Rows that a
-/// reduce_scatter deals out lie like the columns if A is square, else in equal strips. Collective.
+/// The columns of this rank and their layout; the partitioner shards the rows of the transpose. Rows that a
+/// reduce_scatter shards lie like the columns if A is square, else in equal strips. Collective.
 template <class T, class S, class F, class Mesh, class Cut>
-auto deal_columns(sparse_tensor<T, S, F> const& A, shared_layout<Mesh> const& start, int axis, Cut const& partitioner) {
+auto shard_columns(sparse_tensor<T, S, F> const& A, shared_layout<Mesh> const& start, int axis, Cut const& partitioner) {
   any_communicator& c = start.mesh.communicator(axis);
   std::shared_ptr<row_partition const> columns;
   if constexpr (is_vector_layout<Cut>) {

@@ -30,14 +30,14 @@ std::array<index_t, std::size_t(E::rank)> sizes_of(E const& extents) {
 
 /// The dense tensor after each axis took its part, from the K-th of that order on.
 template <class List, int K = 0, class Local, class Mesh>
-auto deal_axes(Local x, shared_layout<Mesh>& layout) {
+auto shard_axes(Local x, shared_layout<Mesh>& layout) {
   if constexpr (K == Mesh::rank) {
     return x;
   } else {
-    constexpr int A = dealing_order<List>::axis[K];
+    constexpr int A = sharding_order<List>::axis[K];
     using P = typename placement_number<A, List>::type;
     if constexpr (is_copied(P::kind)) {
-      return deal_axes<List, K + 1>(std::move(x), layout);
+      return shard_axes<List, K + 1>(std::move(x), layout);
     } else {
       static_assert(P::kind == placement_kind::shard,
                     "sla: distribute<...>(x, mesh): a plain tensor becomes Replicate, Invariant or Shard<d>; make other placements by convert");
@@ -45,10 +45,10 @@ auto deal_axes(Local x, shared_layout<Mesh>& layout) {
         layout.extent[A] = x.extent(P::dim);
         require_accepted<typename P::family>(x.extent(P::dim), layout.mesh.size(A));
       } else if (!layout.rows || layout.rows->extent() != x.extent(P::dim)) {
-        throw shape_error(text("distribute(x, layout): x has ", x.extent(P::dim), " elements on axis ", P::dim, ", the layout deals out ",
+        throw shape_error(text("distribute(x, layout): x has ", x.extent(P::dim), " elements on axis ", P::dim, ", the layout shards ",
                                layout.rows ? layout.rows->extent() : 0));
       }
-      return deal_axes<List, K + 1>(cut_part<P>(x, line_of(layout, A)), layout);
+      return shard_axes<List, K + 1>(cut_part<P>(x, group_of(layout, A)), layout);
     }
   }
 }
@@ -56,14 +56,14 @@ auto deal_axes(Local x, shared_layout<Mesh>& layout) {
 
 /// A tensor that every rank has, in the stated placements: Replicate, Invariant, or Shard<d, Family>. Collective.
 /// Cost: each rank reads x once more, for a hash. Errors, on every rank: shape_error if they disagree about the extents, or a
-/// family cannot deal them out; value_error if they give different numbers.
+/// family cannot shard them; value_error if they give different numbers.
 template <Placement... P, class T, class E, class Memory, class Mesh>
   requires(sizeof...(P) > 0 && is_mesh<Mesh>)
 auto distribute(tensor<T, E, Memory> const& x, Mesh const& m) {
   detail::require_agreement(m.world(), "distribute", "extents", detail::sizes_of(x.extents()), detail::hash_of(x));
   auto layout = std::make_shared<shared_layout<Mesh>>();
   layout->mesh = m;
-  auto local = detail::deal_axes<placements<P...>>(x, *layout);
+  auto local = detail::shard_axes<placements<P...>>(x, *layout);
   return distributed<decltype(local), Mesh, P...>(std::move(local), std::move(layout));
 }
 /// The same by the layout of something else: `distribute(b, D.row_layout())`. A trailing axis of right-hand sides is whole.
@@ -71,7 +71,7 @@ template <class T, class E, class Memory, class Mesh, class... P>
 auto distribute(tensor<T, E, Memory> const& x, vector_layout<Mesh, P...> const& like) {
   detail::require_agreement(like.mesh().world(), "distribute", "extents", detail::sizes_of(x.extents()), detail::hash_of(x));
   auto layout = std::make_shared<shared_layout<Mesh>>(*like.handle());
-  auto local = detail::deal_axes<placements<P...>>(x, *layout);
+  auto local = detail::shard_axes<placements<P...>>(x, *layout);
   bool same = true;
   for (int a = 0; a < Mesh::rank; ++a) same = same && layout->extent[a] == like.handle()->extent[a];
   return distributed<decltype(local), Mesh, P...>(std::move(local), same ? like.handle() : layout_handle<Mesh>(std::move(layout)));
@@ -101,35 +101,35 @@ rank_rows<T> slice_rows(sparse_tensor<T, S, F> const& A, std::vector<index_t> co
 }
 
 template <int A, class Mesh, class Local, class Cut>
-auto deal_sparse(Local x, std::shared_ptr<shared_layout<Mesh>> layout, Cut const&) {
+auto shard_sparse(Local x, std::shared_ptr<shared_layout<Mesh>> layout, Cut const&) {
   return std::pair{std::move(x), layout_handle<Mesh>(std::move(layout))};
 }
 template <int A, class P, class... Rest, class Mesh, class Local, class Cut>
-auto deal_sparse(Local const& x, std::shared_ptr<shared_layout<Mesh>> layout, Cut const& partitioner) {
+auto shard_sparse(Local const& x, std::shared_ptr<shared_layout<Mesh>> layout, Cut const& partitioner) {
   if constexpr (is_copied(P::kind)) {
-    return deal_sparse<A + 1, Rest...>(x, std::move(layout), partitioner);
+    return shard_sparse<A + 1, Rest...>(x, std::move(layout), partitioner);
   } else if constexpr (P::kind == placement_kind::shard) {
-    static_assert(P::dim == 0 && P::family::contiguous, "sla: distribute(A, mesh): of a sparse tensor, Shard<0> deals out the batch, in contiguous parts");
-    static_assert(Local::shape_type::batch_extents::rank == 1, "sla: distribute<Shard<0>>(A, mesh): one batch axis is dealt out; A has several");
+    static_assert(P::dim == 0 && P::family::contiguous, "sla: distribute(A, mesh): of a sparse tensor, Shard<0> shards the batch, in contiguous parts");
+    static_assert(Local::shape_type::batch_extents::rank == 1, "sla: distribute<Shard<0>>(A, mesh): one batch axis is sharded; A has several");
     index_t const batch = x.batch_count();
     int const me = layout->mesh.coordinate(A), ranks = layout->mesh.size(A);
     require_accepted<typename P::family>(batch, ranks);
     layout->extent[A] = batch;
     auto part = batch_items(x, P::family::first(me, batch, ranks), P::family::first(me + 1, batch, ranks));
-    return deal_sparse<A + 1, Rest...>(part, std::move(layout), partitioner);
+    return shard_sparse<A + 1, Rest...>(part, std::move(layout), partitioner);
   } else if constexpr (P::kind == placement_kind::hyper) {
     require_found<P>();
-    static_assert((is_copied(Rest::kind) && ...), "sla: distribute<..., Hyper<>, ...>(A, mesh): the axes after the one that deals out entries are Replicate");
-    return deal_entries<A>(x, *layout, partitioner);
+    static_assert((is_copied(Rest::kind) && ...), "sla: distribute<..., Hyper<>, ...>(A, mesh): the axes after the one that shards entries are Replicate");
+    return shard_entries<A>(x, *layout, partitioner);
   } else if constexpr (is_grid<placements<P, Rest...>>) {
-    return deal_rectangle<A, P, Rest...>(x, *layout);
+    return shard_rectangle<A, P, Rest...>(x, *layout);
   } else {
     static_assert(P::kind == placement_kind::sparse_shard,
                   "sla: distribute(A, mesh, partitioner): a sparse tensor becomes Replicate, Shard<0> (its batch), SparseShard<0> (rows) or SparseShard<1> (columns)");
-    static_assert((is_copied(Rest::kind) && ...), "sla: distribute(A, mesh, partitioner): after the axis that deals out rows or columns come Replicate axes only");
+    static_assert((is_copied(Rest::kind) && ...), "sla: distribute(A, mesh, partitioner): after the axis that shards rows or columns come Replicate axes only");
     require_found<P>();
     if constexpr (P::dim == 1) {
-      return deal_columns(x, *layout, A, partitioner);
+      return shard_columns(x, *layout, A, partitioner);
     } else {
       std::shared_ptr<row_partition const> rows;
       owner_map owners;
@@ -157,13 +157,13 @@ template <Placement... P, class T, class S, class F, class Mesh, class Cut = str
   requires(sizeof...(P) > 0 && is_mesh<Mesh>)
 auto distribute(sparse_tensor<T, S, F> const& A, Mesh const& m, Cut const& partitioner = {}) {
   static_assert(is_vector_layout<Cut> || Partitioner<Cut, decltype(A.pattern().view())>,
-                "sla: distribute(A, mesh, partitioner): a partitioner has a member deal(pattern view, parts), strips{} is one; or give the "
+                "sla: distribute(A, mesh, partitioner): a partitioner has a member partition(pattern view, parts), strips{} is one; or give the "
                 "layout of another matrix, D.row_layout()");
   detail::require_agreement(m.world(), "distribute", "batch, rows, columns, entries",
                             std::array<index_t, 4>{A.batch_count(), A.rows(), A.cols(), A.nnz()}, detail::hash_of(A));
   auto layout = std::make_shared<shared_layout<Mesh>>();
   layout->mesh = m;
-  auto [local, handle] = detail::deal_sparse<0, P...>(A, std::move(layout), partitioner);
+  auto [local, handle] = detail::shard_sparse<0, P...>(A, std::move(layout), partitioner);
   return distributed<decltype(local), Mesh, P...>(std::move(local), std::move(handle));
 }
 
@@ -198,17 +198,17 @@ auto gather_axes(X const& x, Order) {
 /// The whole of a distributed tensor as a plain one, in the original order, on every rank. Collective.
 /// Cost: one all_gather (of pending sums: all_reduce) per axis that is not replicated.
 template <class X>
-  requires Placed<X>
+  requires DistributedExpr<X>
 auto gather(X const& x) {
   auto const value = eval(x);
-  return detail::gather_axes<mesh_of_t<X>::rank - 1>(value, detail::dealing_order<placements_of_t<X>>{});
+  return detail::gather_axes<mesh_of_t<X>::rank - 1>(value, detail::sharding_order<placements_of_t<X>>{});
 }
 
 /// The report of D, on every rank. Collective.
 template <DistributedSparse D>
 partition_report report_partition(D const& d) {
   auto const& halo = d.handle()->halo;
-  if (!halo) throw value_error("report_partition(D): D is not dealt out by rows; distribute it as SparseShard<0>");
+  if (!halo) throw value_error("report_partition(D): D is not sharded by rows; distribute it as SparseShard<0>");
   partition_report::part const mine{d.local().rows(), halo->interior(), d.local().nnz(), halo->ghosts(), index_t(halo->sent().size()),
                                     index_t(halo->sends().size())};
   return {all_gather(halo->communicator(), mine), {}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Distributed tensors out of nothing: `zeros<double>(mesh, {n})`, `full`, `arange`, `eye`, `zeros_like(x)`, `random<double>(mesh, {n},
-// seed)`, and `distribute_as<spec<_, "tp">, Replicate>(x, mesh)`. Zeros in stated placements are `distributed<...>::zeros`.
+// seed)`, and `distribute_as<spec<unsharded, "tp">, Replicate>(x, mesh)`. Zeros in stated placements are `distributed<...>::zeros`.
 #pragma once
 
 #include <type_traits>
@@ -20,7 +20,7 @@ struct fill {};
 template <>
 inline constexpr op_rule rule_of<op::fill>{};
 
-/// `distributed<Local, Mesh, ...>` with the placements that are meant: `distributed_as<matrix<double>, Mesh, spec<_, "tp">, Replicate>`.
+/// `distributed<Local, Mesh, ...>` with the placements that are meant: `distributed_as<matrix<double>, Mesh, spec<unsharded, "tp">, Replicate>`.
 template <class Local, class Mesh, class... What>
 using distributed_as = typename detail::distributed_with<Local, Mesh, placements_on_t<Mesh, local_dims<Local>::rank, What...>>::type;
 
@@ -50,8 +50,7 @@ auto made_with(S const& s, Local local) {
   return result_t<Local, op::fill, S>(std::move(local), layout_of(s));
 }
 
-/// Where a tensor of the same shape lies whose elements are known: shards stay, contributions to a halo become its copies, and
-/// everything else is the same on all ranks.
+/// The placement of zeros_like(x): a Shard stays a Shard, GhostP becomes Ghost, and all others become Replicate.
 template <class P>
 using like_placement = std::conditional_t<P::kind == placement_kind::ghost_partial, typename P::dual, std::conditional_t<is_sharded(P::kind), P, Replicate>>;
 template <class X>
@@ -82,7 +81,7 @@ auto full(mesh<Axes...> const& m, std::type_identity_t<E> extents, uniform_numbe
   return detail::replicated(m, full<T, E>(extents, value.value()));
 }
 /// The same of a typed scalar. Placement: that of the scalar; a pending reduction is refused. Gradient: none.
-template <class T, class E = Extents<dyn>, PlacedNumber S>
+template <class T, class E = Extents<dyn>, DistributedNumber S>
 auto full(std::type_identity_t<E> extents, S const& value) {
   return detail::made_with(eval(value), full<T, E>(extents, T(eval(value).local())));
 }
@@ -95,7 +94,7 @@ auto arange(mesh<Axes...> const& m, index_t count) {
   return detail::replicated(m, std::move(x));
 }
 /// first, first + 1, ... of a typed scalar. Placement: that of the scalar: from `rank_along` it is Varying.
-template <class T, PlacedNumber S>
+template <class T, DistributedNumber S>
 auto arange(S const& first, index_t count) {
   auto const begin = eval(first);
   vector<T> x(Extents<dyn>(count), uninitialized);

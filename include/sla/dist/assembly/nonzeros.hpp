@@ -13,7 +13,7 @@ namespace sla::detail {
 /// The entries of this rank: each goes to the owner of its row or of its column, whichever is shorter, so that few ranks read a
 /// long column and few add to a long row (the first step of a medium-grain partition). Collective.
 template <int Axis, class T, class S, class F, class Mesh, class Cut>
-auto deal_entries(sparse_tensor<T, S, F> const& A, shared_layout<Mesh> layout, Cut const& partitioner) {
+auto shard_entries(sparse_tensor<T, S, F> const& A, shared_layout<Mesh> layout, Cut const& partitioner) {
   if (A.rows() != A.cols())
     throw shape_error(text("distribute<Hyper<>>(A, mesh): A is ", A.rows(), " x ", A.cols(), ", and rows and columns share a partition: A is square"));
   any_communicator& c = layout.mesh.communicator(Axis);

@@ -18,7 +18,7 @@ namespace sla::detail {
 /// Local numbers of rows, columns and entries are found at run time, interior ones first; a stated family has its own order.
 template <class P>
 constexpr void require_found() {
-  static_assert(!P::family::stated, "sla: rows, columns or entries that one axis deals out lie as found at run time, not as a stated family says: write SparseShard<0> "
+  static_assert(!P::family::stated, "sla: rows, columns or entries that one axis shards lie as found at run time, not as a stated family says: write SparseShard<0> "
                                     "or SparseShard<0, Part<\"name\">>, and lay vectors out by D.row_layout() and D.col_layout()");
 }
 
@@ -39,8 +39,8 @@ owner_map agreed_owners(any_communicator& c, Cut const& partitioner, View const&
   if constexpr (!Partitioner<Cut, View>) {
     return {};  // the caller's sentence is the only error
   } else {
-    if (c.size() == 1 || c.engine() == "fake") return partitioner.deal(view, parts);
-    auto const found = together(c, [&] { return c.rank() == 0 ? partitioner.deal(view, parts) : owner_map(); });
+    if (c.size() == 1 || c.engine() == "fake") return partitioner.partition(view, parts);
+    auto const found = together(c, [&] { return c.rank() == 0 ? partitioner.partition(view, parts) : owner_map(); });
     auto first = found.starts();
     auto owner = found.contiguous() ? std::vector<int>() : found.table();
     broadcast(c, first);
@@ -49,7 +49,7 @@ owner_map agreed_owners(any_communicator& c, Cut const& partitioner, View const&
   }
 }
 
-/// The rows of a matrix of this pattern, dealt out as `how` says: the layout of something else, or a partitioner. Collective.
+/// The rows of a matrix of this pattern, sharded as `how` says: the layout of something else, or a partitioner. Collective.
 /// Errors: shape_error, in words that begin with the call; those of the partitioner.
 template <class How, class View>
 std::shared_ptr<row_partition const> rows_by(How const& how, char const* call, any_communicator& c, View const& view, int parts, int rank) {
@@ -59,17 +59,17 @@ std::shared_ptr<row_partition const> rows_by(How const& how, char const* call, a
     return std::make_shared<row_partition const>(agreed_owners(c, how, view, parts), rank);
 }
 
-/// Interior rows first: those that read nothing of other ranks and, where rows and columns are dealt out alike (`asked`), are
+/// Interior rows first: those that read nothing of other ranks and, where rows and columns are sharded alike (`asked`), are
 /// read by none. `rows` and `cols` are the partitions in ascending order. Collective.
 template <class T>
 row_partition interior_first(any_communicator& c, rank_rows<T> const& slice, row_partition const& rows, row_partition const& cols,
-                             gathered<index_t> const* asked) {
+                             gathered<index_t> const* requested) {
   std::vector<char> boundary(slice.ptr.size() - 1, 0);
   for (std::size_t i = 0; i + 1 < slice.ptr.size(); ++i)
     for (index_t s = slice.ptr[i]; s < slice.ptr[i + 1]; ++s)
       if (!cols.owns(slice.col[std::size_t(s)])) boundary[i] = 1;
-  if (asked)
-    for (index_t j : asked->values) boundary[std::size_t(rows.ascending(j))] = 1;
+  if (requested)
+    for (index_t j : requested->values) boundary[std::size_t(rows.ascending(j))] = 1;
   std::vector<index_t> order;
   order.reserve(boundary.size());
   index_t interior = 0;
@@ -102,8 +102,8 @@ public:
     return own_->count() + (std::lower_bound(ghosts_.begin(), ghosts_.end(), global, before) - ghosts_.begin());
   }
   /// The exchange of these ghosts, where the rows before `interior` read none, and others ask for `asked`. Collective.
-  std::shared_ptr<halo_plan const> plan(any_communicator& c, gathered<index_t> const& asked, index_t interior) const {
-    return std::make_shared<halo_plan const>(c, *own_, ghosts_, asked, interior);
+  std::shared_ptr<halo_plan const> plan(any_communicator& c, gathered<index_t> const& requested, index_t interior) const {
+    return std::make_shared<halo_plan const>(c, *own_, ghosts_, requested, interior);
   }
   std::shared_ptr<halo_plan const> plan(any_communicator& c) const { return plan(c, ask_owners(c, own_->owners(), ghosts_), own_->count()); }
 
@@ -112,7 +112,7 @@ private:
   std::vector<index_t> ghosts_;
 };
 
-/// The local tensor and its layout. The rows are dealt out as in `rows` where that is given, else by `owners`; the columns of a
+/// The local tensor and its layout. The rows are sharded as in `rows` where that is given, else by `owners`; the columns of a
 /// rectangular tensor as in `domain` where that is given, else in equal strips. Collective.
 template <class Sparse, class T, class Mesh>
 std::pair<Sparse, layout_handle<Mesh>> localize(rank_rows<T> const& slice, typename Sparse::shape_type const& global, Mesh const& mesh,
@@ -125,10 +125,10 @@ std::pair<Sparse, layout_handle<Mesh>> localize(rank_rows<T> const& slice, typen
   if (!square && !domain) domain = std::make_shared<row_partition const>(owner_map::equal(global.cols(), c.size()), c.rank());
   owner_map const& of_columns = square ? owners : domain->owners();
   auto ghosts = ghosts_among(slice.col, of_columns, c.rank());
-  auto const asked = ask_owners(c, of_columns, ghosts);
+  auto const requested = ask_owners(c, of_columns, ghosts);
 
   if (!rows)
-    rows = std::make_shared<row_partition const>(interior_first(c, slice, ascending, square ? ascending : *domain, square ? &asked : nullptr));
+    rows = std::make_shared<row_partition const>(interior_first(c, slice, ascending, square ? ascending : *domain, square ? &requested : nullptr));
   if (square) domain = rows;
   ghost_numbers const columns(*domain, std::move(ghosts));
 
@@ -165,7 +165,7 @@ std::pair<Sparse, layout_handle<Mesh>> localize(rank_rows<T> const& slice, typen
   layout->extent = extent;
   layout->extent[axis] = global.rows();
   layout->rows = rows;
-  layout->halo = columns.plan(c, asked, interior);
+  layout->halo = columns.plan(c, requested, interior);
   if (!square) {
     auto columns_of = std::make_shared<shared_layout<Mesh>>();
     columns_of->mesh = mesh;

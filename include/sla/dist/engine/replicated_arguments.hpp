@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Do the ranks mean the same? Sizes and contents of arguments that every rank gives alike, compared in one collective, before
-// anything is dealt out by them.
+// anything is sharded by them.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace sla::detail {
 
-/// A hash of bytes, in eight lanes. Cost: half the speed at which memory is read, little beside dealing it out.
+/// A hash of bytes, in eight lanes. Cost: half the speed at which memory is read, little beside sharding it.
 inline std::uint64_t hash_bytes(void const* data, std::size_t bytes, std::uint64_t seed = 0) {
   constexpr std::uint64_t odd = 0x9e3779b97f4a7c15ULL;
   constexpr std::size_t lanes = 8, step = lanes * sizeof(std::uint64_t);

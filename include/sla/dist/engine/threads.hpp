@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The engine whose ranks are threads of this process, `threads::run(4, f)`: the default, and the oracle of the others.
+// The engine whose ranks are threads of this process, `threads::run(4, f)`: the oracle of the other engines.
 // Where the threads meet, and how a failing one ends the others, is in dist/engine/rendezvous.hpp.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `check_gradient(f, args...)` of distributed arguments (grad/call/check_gradient.hpp): directions in their placements. Collective: every rank
-// calls it and has the same verdict, rank 0 prints.
+// calls it and has the same outcome, rank 0 prints.
 #pragma once
 
 #include <cmath>

@@ -19,14 +19,14 @@ using operand_number = std::integral_constant<int, K>;
 namespace detail {
 template <class X>
 decltype(auto) whole_operand(X const& x) {
-  if constexpr (is_placed<X>)
+  if constexpr (is_distributed_node<X>)
     return eval(x);
   else
     return (x);
 }
 
-/// The layout of a result: what an axis deals out is one index of the operands and of the result, of one extent; of a sparse operand
-/// that of its rows, whichever of its indices is dealt out.
+/// The layout of a result: what an axis shards is one index of the operands and of the result, of one extent; of a sparse operand
+/// that of its rows, whichever of its indices is sharded.
 template <class... X>
 auto called_layout(X const&... x) {
   using Mesh = common_mesh_t<X...>;
@@ -97,14 +97,14 @@ auto called_rule(std::tuple<Part...> const& parts) {
 ///   template <> inline constexpr auto sla::rule_of<Op> = sla::strategies::einsum("mk,kn->mn"), or another of spmd/rule/table/op_rule.hpp
 /// Law: the rule is true of the kernel: of parts of an index it makes the parts (or the terms) of the result.
 /// Placement: by the rule. Gradient: by pullback, in the dual placements. Cost: nothing is sent.
-/// Errors: shape_error, if operands deal out another extent along an axis.
+/// Errors: shape_error, if operands shard another extent along an axis.
 template <class Op, class... X>
-  requires((Placed<X> && ...) && sizeof...(X) > 0)
+  requires((DistributedExpr<X> && ...) && sizeof...(X) > 0)
 auto custom(X const&... x) {
   return detail::called<Op>(detail::whole_operand(x)...);
 }
 template <class Op, class... X>
-  requires((detail::TracedPlaced<X> || ...) && ((detail::TracedPlaced<X> || Placed<X>)&&...))
+  requires((detail::TracedDistributedExpr<X> || ...) && ((detail::TracedDistributedExpr<X> || DistributedExpr<X>)&&...))
 auto custom(X const&... x) {
   std::tuple const parts(detail::part_of(x)...);
   auto value = std::apply([](auto const&... part) { return detail::called<Op>(part.value()...); }, parts);

@@ -83,7 +83,7 @@ auto differentiated_loss(tape& t, F& f, tape_variable<V>&... inputs) {
   if constexpr (is_number) {
     using R = local_of_t<Y>;
     if constexpr (is_one_loss<placements_of_t<Y>>) {
-      auto const total = gather_axes<mesh_of_t<Y>::rank - 1>(plain_value(y), dealing_order<placements_of_t<Y>>{});
+      auto const total = gather_axes<mesh_of_t<Y>::rank - 1>(plain_value(y), sharding_order<placements_of_t<Y>>{});
       if constexpr (Traced<decltype(y)>) {  // else no argument mattered
         y.variable().add(constant<R>{1});
         t.sweep();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The product of a nonzero partition: a halo of x in, the entries of this rank, contributions out to the owners of y. Such
-// matrices are dealt out in dist/assembly/nonzeros.hpp.
+// matrices are sharded in dist/assembly/nonzeros.hpp.
 #pragma once
 
 #include <algorithm>

@@ -25,7 +25,7 @@ class halo_plan {
 public:
   /// Collective. `ghosts` are the global indices that this rank reads and does not own, owner after owner, ascending of each;
   /// `asked` are those that others read of this rank, by rank (`detail::ask_owners`).
-  halo_plan(any_communicator& c, row_partition const& domain, std::vector<index_t> const& ghosts, gathered<index_t> const& asked,
+  halo_plan(any_communicator& c, row_partition const& domain, std::vector<index_t> const& ghosts, gathered<index_t> const& requested,
             index_t interior)
       : communicator_(&c), own_(domain.count()), interior_(interior), ghosts_(ghosts) {
     for (std::size_t n = 0; n < ghosts.size();) {
@@ -36,11 +36,11 @@ public:
       n = end;
     }
     index_t at = 0;
-    for (std::size_t r = 0; r < asked.counts.size(); ++r) {
-      if (asked.counts[r]) sends_.push_back({int(r), at, index_t(asked.counts[r])});
-      at += index_t(asked.counts[r]);
+    for (std::size_t r = 0; r < requested.counts.size(); ++r) {
+      if (requested.counts[r]) sends_.push_back({int(r), at, index_t(requested.counts[r])});
+      at += index_t(requested.counts[r]);
     }
-    for (index_t global : asked.values) sent_.push_back(domain.local(global));
+    for (index_t global : requested.values) sent_.push_back(domain.local(global));
     auto const of_rank = detail::hash_bytes(ghosts.data(), ghosts.size() * sizeof(index_t), std::uint64_t(c.rank()) + 1);
     std::uint64_t sums[] = {of_rank, ghosts.size(), receives_.size()};
     all_reduce(c, std::span<std::uint64_t>(sums));

@@ -17,7 +17,7 @@
 
 namespace sla {
 
-/// A dimension of `extent()` indices that a partitioner dealt out, as one rank sees it. This rank's are numbered 0 to
+/// A dimension of `extent()` indices that a partitioner sharded, as one rank sees it. This rank's are numbered 0 to
 /// count() - 1, the interior ones first: the rows that read nothing of others and that nobody else reads.
 class row_partition {
 public:
@@ -77,13 +77,13 @@ private:
 
 class halo_plan;
 
-/// What a distributed value shares with those like it: the mesh, the global extent of the dimension that each axis deals
-/// out (0 where none is), and for partitions found at run time the owner maps. Placements are not here: they are types.
+/// What a distributed value shares with those like it: the mesh, the global extent of the dimension that each axis shards
+///  (0 where none is), and for partitions found at run time the owner maps. Placements are not here: they are types.
 template <class Mesh>
 struct shared_layout {
   Mesh mesh{};
   fixed_array<index_t, Mesh::rank> extent{};
-  std::shared_ptr<row_partition const> rows{};  ///< of a Part: the dimension that SparseShard<0> or Shard<d, Part<>> deals out
+  std::shared_ptr<row_partition const> rows{};  ///< of a Part: the dimension that SparseShard<0> or Shard<d, Part<>> shards
   std::shared_ptr<halo_plan const> halo{};      ///< of a sparse operand: what its products exchange
   std::shared_ptr<halo_plan const> fold{};      ///< of a nonzero partition: where its rows' contributions go
   std::shared_ptr<shared_layout const> domain{};  ///< of a rectangular sparse operand: the layout of x in A * x
@@ -105,7 +105,7 @@ public:
   std::shared_ptr<row_partition const> const& rows_of(char const* call, index_t rows) const {
     auto const& found = handle_->rows;
     if (!found || found->extent() != rows)
-      throw shape_error(text(call, ": the layout deals out ", found ? found->extent() : 0, " rows, and the matrix has ", rows));
+      throw shape_error(text(call, ": the layout shards ", found ? found->extent() : 0, " rows, and the matrix has ", rows));
     return found;
   }
 
@@ -150,13 +150,13 @@ index_t part_global(shared_layout<Mesh> const& layout, int a, index_t n) {
   else
     return layout.rows->global(n);
 }
-/// Errors: shape_error, if the family cannot deal out so many.
+/// Errors: shape_error, if the family cannot shard so many.
 template <class Family>
 void require_accepted(index_t extent, int ranks) {
   if constexpr (Family::stated)
     if (!Family::accepts(extent, ranks))
-      throw shape_error(text("an extent of ", extent, " cannot be dealt out to ", ranks, " ranks by this family; Shard<d, Ceil> and "
-                             "Shard<d, Balanced> deal out any extent"));
+      throw shape_error(text("an extent of ", extent, " cannot be sharded over ", ranks, " ranks by this family; Shard<d, Ceil> and "
+                             "Shard<d, Balanced> shard any extent"));
 }
 } // namespace detail
 

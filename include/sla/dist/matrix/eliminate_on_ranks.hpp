@@ -53,7 +53,7 @@ auto fixed_mask(D const& d, Fixed const& fixed) {
 
 /// One number for all fixed rows, or a distributed vector, traced or not.
 template <class V>
-inline constexpr bool values_of_ranks = Number<V> || Placed<V> || operand_traits<V>::kind == operand_kind::uniform;
+inline constexpr bool values_of_ranks = Number<V> || DistributedExpr<V> || operand_traits<V>::kind == operand_kind::uniform;
 template <class V>
   requires requires { typename V::plain_type; }
 inline constexpr bool values_of_ranks<V> = values_of_ranks<typename V::plain_type>;

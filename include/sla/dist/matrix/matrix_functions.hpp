@@ -24,10 +24,10 @@ template <class D>
 constexpr void require_whole_items() {
   require_rows_or_columns<D>();
   static_assert(sparse_axis<placements_of_t<D>> >= 0 || all_copied<placements_of_t<D>>,
-                "sla: this is asked of a distributed matrix whose batch is dealt out: ask it of each rank's part, D.local()");
+                "sla: this is asked of a distributed matrix whose batch is sharded: ask it of each rank's part, D.local()");
 }
 
-/// The same of what gives all items of a batch: no axis of the mesh deals them out.
+/// The same of what gives all items of a batch: no axis of the mesh shards them.
 template <class List>
 inline constexpr bool has_all_items = false;
 template <class... P>
@@ -39,7 +39,7 @@ any_communicator& sharing(D const& d) {
   return d.mesh().communicator(sparse_axis<placements_of_t<D>>);
 }
 
-/// d_j for the columns j that a rank holds of D: d whole, or dealt out as they are.
+/// d_j for the columns j that a rank holds of D: d whole, or sharded as they are.
 template <class D, class X>
 auto of_columns(D const& d, X const& x) {
   constexpr int at = local_of_t<D>::shape_type::batch_extents::rank, axis = sparse_axis<placements_of_t<D>>;
@@ -57,11 +57,11 @@ auto of_columns(D const& d, X const& x) {
 template <bool Rows, class D, class X>
 auto scaled_part(D const& d, X const& x) {
   require_rows_or_columns<D>();
-  constexpr int axis = sparse_axis<placements_of_t<D>>, dealt = sparse_dim<placements_of_t<D>>;
-  static_assert(axis >= 0, "sla: scale_rows(D, d), scale_cols(D, d): the rows or columns of D are dealt out; of a replicated or batch-sharded D "
+  constexpr int axis = sparse_axis<placements_of_t<D>>, sharded = sparse_dim<placements_of_t<D>>;
+  static_assert(axis >= 0, "sla: scale_rows(D, d), scale_cols(D, d): the rows or columns of D are sharded; of a replicated or batch-sharded D "
                            "scale each rank's part, D.local()");
-  constexpr bool whole = is_copied(placement_on_t<X, axis < 0 ? 0 : axis>::kind), along = (dealt == 0) == Rows;
-  static_assert(whole != along || (dealt == 0 && !Rows),
+  constexpr bool whole = is_copied(placement_on_t<X, axis < 0 ? 0 : axis>::kind), along = (sharded == 0) == Rows;
+  static_assert(whole != along || (sharded == 0 && !Rows),
                 "sla: scale_rows(D, d), scale_cols(D, d): d lies as the side of D that it scales: distribute(d, D.row_layout()) or "
                 "D.col_layout(); where every rank has all rows (columns), d is Replicate");
   auto const& side = Rows ? range_layout(d.handle()) : domain_layout(d.handle());
@@ -78,7 +78,7 @@ auto scaled_part(D const& d, X const& x) {
 } // namespace detail
 
 /// The diagonal: zero where no entry is stored. Law: blocks are square.
-/// Placement: as the rows (columns) that are dealt out: a Shard in D.row_layout(). Cost: no communication.
+/// Placement: as the rows (columns) that are sharded: a Shard in D.row_layout(). Cost: no communication.
 /// Errors: shape_error, if D is not square.
 template <DistributedSparse D>
 auto diagonal_of(D const& d) {
@@ -86,12 +86,12 @@ auto diagonal_of(D const& d) {
   using Local = local_of_t<D>;
   using S = typename Local::shape_type;
   using To = tensor<typename Local::value_type, range_extents_t<S>>;
-  constexpr int dealt = detail::sparse_dim<placements_of_t<D>>;
+  constexpr int sharded = detail::sparse_dim<placements_of_t<D>>;
   using Layout = decltype(d.row_layout());
   auto const placed = [&]<class... P>(vector_layout<mesh_of_t<D>, P...> const& layout, To x) {
     return distributed<To, mesh_of_t<D>, P...>(std::move(x), layout.handle());
   };
-  if constexpr (dealt < 0) {
+  if constexpr (sharded < 0) {
     return placed(Layout(d.handle()), sla::diagonal_of(d.local()));
   } else {
     constexpr int axis = detail::sparse_axis<placements_of_t<D>>;
@@ -100,7 +100,7 @@ auto diagonal_of(D const& d) {
     constexpr index_t P = S::block_rows;
     static_assert(P == S::block_cols, "sla: diagonal_of wants square blocks");
     Local const& A = d.local();
-    index_t const side = dealt == 0 ? A.rows() : A.cols();
+    index_t const side = sharded == 0 ? A.rows() : A.cols();
     To x(detail::extents_after<range_extents_t<S>>(A.shape().batch(), side, P));
     detail::global_places<D> const places{d};
     for (index_t i = 0; i < A.rows(); ++i)
@@ -108,7 +108,7 @@ auto diagonal_of(D const& d) {
         if (places.row(i) != places.col(j)) return;
         for (index_t b = 0; b < A.batch_count(); ++b)
           for (index_t k = 0; k < P; ++k)
-            x.data()[(b * side + (dealt == 0 ? i : j)) * P + k] += A.values()[b * A.batch_stride() + s * P * P + k * (P + 1)];
+            x.data()[(b * side + (sharded == 0 ? i : j)) * P + k] += A.values()[b * A.batch_stride() + s * P * P + k * (P + 1)];
       });
     return placed(Layout(d.handle()), std::move(x));
   }
@@ -135,19 +135,19 @@ auto perform(op::norm, D const& d) {
 template <DistributedSparse D>
 auto perform(op::norm_inf, D const& d) {
   detail::require_whole_items<D>();
-  constexpr int dealt = detail::sparse_dim<placements_of_t<D>>;
+  constexpr int sharded = detail::sparse_dim<placements_of_t<D>>;
   auto sums = detail::absolute_sums<true>(d.local());
-  if constexpr (dealt == 1) all_reduce(detail::sharing(d), std::span(sums));
+  if constexpr (sharded == 1) all_reduce(detail::sharing(d), std::span(sums));
   auto out = detail::largest(sums, d.local().batch_count());
-  if constexpr (dealt == 0) all_reduce(detail::sharing(d), std::span(out), monoid::maximum);
+  if constexpr (sharded == 0) all_reduce(detail::sharing(d), std::span(out), monoid::maximum);
   return detail::number_per_item(d.local().shape(), out);
 }
 template <DistributedSparse D>
 auto perform(op::norm1, D const& d) {
   detail::require_whole_items<D>();
-  constexpr int dealt = detail::sparse_dim<placements_of_t<D>>;
+  constexpr int sharded = detail::sparse_dim<placements_of_t<D>>;
   auto sums = detail::absolute_sums<false>(d.local());
-  if constexpr (dealt == 0) { // what the ranks have of a column meets at its owner
+  if constexpr (sharded == 0) { // what the ranks have of a column meets at its owner
     auto const& halo = *d.handle()->halo;
     detail::row_shape const each{d.local().batch_count(), local_of_t<D>::shape_type::block_cols};
     decltype(sums) own(std::size_t(halo.own() * each.size()));
@@ -155,12 +155,12 @@ auto perform(op::norm1, D const& d) {
     sums = std::move(own);
   }
   auto out = detail::largest(sums, d.local().batch_count());
-  if constexpr (dealt >= 0) all_reduce(detail::sharing(d), std::span(out), monoid::maximum);
+  if constexpr (sharded >= 0) all_reduce(detail::sharing(d), std::span(out), monoid::maximum);
   return detail::number_per_item(d.local().shape(), out);
 }
 
-/// diag(d) D and D diag(d), dealt out as D. Cost: no communication; columns of a D by rows want a halo of d, unless d is
-/// Replicate. Errors: shape_error, if d was dealt out by another partition.
+/// diag(d) D and D diag(d), sharded as D. Cost: no communication; columns of a D by rows want a halo of d, unless d is
+/// Replicate. Errors: shape_error, if d was sharded by another partition.
 template <DistributedSparse D, DistributedTensor X>
 auto perform(op::scale_rows, D const& d, X const& x) {
   return detail::scaled_part<true>(d, x);
@@ -175,7 +175,7 @@ auto perform(op::scale_cols, D const& d, X const& x) {
 template <DistributedSparse D>
 auto gather(D const& d) {
   detail::require_rows_or_columns<D>();
-  static_assert(detail::has_all_items<placements_of_t<D>>, "sla: gather(D), to_dense(D): the batch of D is dealt out: distribute by rows or columns alone, or take D.local()");
+  static_assert(detail::has_all_items<placements_of_t<D>>, "sla: gather(D), to_dense(D): the batch of D is sharded: distribute by rows or columns alone, or take D.local()");
   using Local = local_of_t<D>;
   using S = typename Local::shape_type;
   Local const& A = d.local();

@@ -16,7 +16,7 @@ namespace sla {
 
 namespace detail {
 template <class A, class X>
-concept TracedPartScaling = (TracedRows<A> && (TracedPlaced<X> || DistributedTensor<X>)) || (DistributedSparse<A> && TracedPlaced<X>);
+concept TracedPartScaling = (TracedRows<A> && (TracedDistributedExpr<X> || DistributedTensor<X>)) || (DistributedSparse<A> && TracedDistributedExpr<X>);
 
 /// This rank's values of diag(d) D, or D diag(d).
 template <bool Rows, class D, class X>
@@ -55,28 +55,28 @@ auto trace_part_scaling(A const& a, X const& x) {
 }
 
 template <bool Conj, class A>
-auto trace_turned(A const& a) {
+auto trace_transposed(A const& a) {
   using D = plain_t<A>;
   static_assert(sparse_dim<placements_of_t<D>> != 1,
-                "sla: transposed(D), adjointed(D) of a traced D: its columns are dealt out, and what comes back lies by rows; distribute D by rows");
+                "sla: transposed(D), adjointed(D) of a traced D: its columns are sharded, and what comes back lies by rows; distribute D by rows");
   auto rule = linear_in(
       a,
       [](auto const&, auto const& g) {
-        return adds([back = turned<Conj>(g)](auto& sum) {
+        return adds([back = stored_transpose<Conj>(g)](auto& sum) {
           if (sparse_axis<placements_of_t<D>> >= 0 && !same_pattern(sum.pattern(), back.local().pattern()))
             throw value_error("the gradient of transposed(D): D stores an entry twice, or its rows in another order than distribute and assemble do");
           add_sample(sum, 1, back.local());
         });
       },
       [](auto const&, auto const& d) {
-        auto other = turned<Conj>(d);
+        auto other = stored_transpose<Conj>(d);
         return values(std::move(other).local());
       });
-  return record(a.home(), turned<Conj>(a.value()), std::move(rule));
+  return record(a.home(), stored_transpose<Conj>(a.value()), std::move(rule));
 }
 } // namespace detail
 
-/// Gradient: as of plain sparse tensors, in the placements of D and d. Cost: of scale_cols with D dealt out by rows a reverse halo.
+/// Gradient: as of plain sparse tensors, in the placements of D and d. Cost: of scale_cols with D sharded by rows a reverse halo.
 template <class A, class X>
   requires detail::TracedPartScaling<A, X>
 auto perform(op::scale_rows, A const& a, X const& x) {
@@ -101,14 +101,14 @@ auto perform(op::with_identity op, A const& a, Mask const& mask) {
   return detail::record(a.home(), perform(op, a.value(), mask), std::move(rule));
 }
 
-/// Gradient: the cotangent is transposed back. Law: the rows of D are dealt out, or every rank has D.
+/// Gradient: the cotangent is transposed back. Law: the rows of D are sharded, or every rank has D.
 template <detail::TracedRows A>
 auto transposed(A const& a) {
-  return detail::trace_turned<false>(a);
+  return detail::trace_transposed<false>(a);
 }
 template <detail::TracedRows A>
 auto adjointed(A const& a) {
-  return detail::trace_turned<true>(a);
+  return detail::trace_transposed<true>(a);
 }
 
 /// Refused: these are plain numbers, which every rank has.

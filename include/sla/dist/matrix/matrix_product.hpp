@@ -32,18 +32,18 @@ concept DistributedOperator = DistributedSparse<A> || is_distributed_view<std::r
 
 namespace detail {
 template <class A>
-struct turned_operator {
+struct view_orientation {
   static constexpr bool transposed = false, conj = false;
 };
 template <class D, bool T, bool C>
-struct turned_operator<distributed_view<D, T, C>> {
+struct view_orientation<distributed_view<D, T, C>> {
   static constexpr bool transposed = T, conj = C;
 };
 /// How the rules call a product by A.
 template <class A>
-using product_op = std::conditional_t<turned_operator<std::remove_cvref_t<A>>::transposed, op::transposed_matvec, op::matvec>;
+using product_op = std::conditional_t<view_orientation<std::remove_cvref_t<A>>::transposed, op::transposed_matvec, op::matvec>;
 template <class Op>
-concept IsProduct = std::same_as<asked_t<Op>, op::matvec> || std::same_as<asked_t<Op>, op::transposed_matvec>;
+concept IsProduct = std::same_as<requested_op_t<Op>, op::matvec> || std::same_as<requested_op_t<Op>, op::transposed_matvec>;
 template <class A>
 auto const& matrix_of(A const& a) {
   if constexpr (is_distributed_view<A>)
@@ -58,9 +58,9 @@ auto view_of(A const& a) {
 }
 /// What Op multiplies by: A, or its transpose; lvalues are viewed.
 template <class Op, class A>
-decltype(auto) turned_for(A const& a) {
-  if constexpr (std::same_as<asked_t<Op>, op::transposed_matvec>)
-    return view_of<!turned_operator<A>::transposed, turned_operator<A>::conj>(a);
+decltype(auto) oriented_for(A const& a) {
+  if constexpr (std::same_as<requested_op_t<Op>, op::transposed_matvec>)
+    return view_of<!view_orientation<A>::transposed, view_orientation<A>::conj>(a);
   else
     return (a);
 }
@@ -87,7 +87,7 @@ inline constexpr bool exchanges_halo = [] {
           decided.implied[a] == communication::halo_and_back;
   return any;
 }();
-/// The (last) mesh axis that deals out rows, Dim = 0, columns, 1, or either; -1: none.
+/// The (last) mesh axis that shards rows, Dim = 0, columns, 1, or either; -1: none.
 template <class List, int Dim = -1>
 inline constexpr int sparse_axis = -1;
 template <class... P, int Dim>
@@ -105,13 +105,13 @@ inline constexpr int sparse_axis<placements<P...>, Dim> = [] {
 template <class D>
 constexpr void require_rows_or_columns() {
   static_assert(!is_grid<placements_of_t<D>> && !by_entries<placements_of_t<D>>,
-                "sla: no rank has whole rows or columns of this matrix (they are dealt out by two axes, or entry by entry), and it only multiplies: "
+                "sla: no rank has whole rows or columns of this matrix (they are sharded by two axes, or entry by entry), and it only multiplies: "
                 "distribute it by rows for this");
 }
 /// Which sparse axis the ranks of some mesh axis share: 0 rows, 1 columns (of a grid too: no rank has whole rows), -1 none.
 template <class List>
 inline constexpr int sparse_dim = sparse_axis<List, 1> >= 0 ? 1 : sparse_axis<List, 0> >= 0 ? 0 : -1;
-/// The layout of a result on a side of A: x's own where it lies so, with x's extents on the axes that A does not deal out.
+/// The layout of the result: that of A's rows (or columns), with x's extents on the other axes. It is x's handle where that is equal.
 template <class Handle>
 Handle result_layout(Handle const& side, Handle const& x, int axis) {
   if (x->rows == side->rows) return x;
@@ -122,14 +122,14 @@ Handle result_layout(Handle const& side, Handle const& x, int axis) {
   merged->extent = extent;
   return merged;
 }
-/// Errors: shape_error, if x was dealt out by another partition than the rows or columns that it meets; in words that begin with the call.
+/// Errors: shape_error, if x was sharded by another partition than the rows or columns that it meets; in words that begin with the call.
 template <class Handle>
 void require_partition(Handle const& x, Handle const& side, bool of_rows, char const* call = "A * x: x") {
   auto const &mine = x->rows, &wanted = side->rows;
   if (mine == wanted || (mine && mine->fingerprint() == wanted->fingerprint())) return;
   auto const owned = [](row_partition const& rows) { return text(rows.words(), " of ", rows.extent()); };
   auto const remedy = text(of_rows ? "row" : "col", "_layout()");
-  auto const who = text(call, " was dealt out by another partition than A's ", of_rows ? "rows" : "columns", ": rank ", wanted->rank(), " has ");
+  auto const who = text(call, " was sharded by another partition than A's ", of_rows ? "rows" : "columns", ": rank ", wanted->rank(), " has ");
   if (mine && mine->has_owners_of(*wanted))
     throw shape_error(text(who, owned(*mine), " in both, but in another order, which depends on the pattern of the matrix that made the layout; "
                            "distribute both matrices by one layout, distribute<SparseShard<0>>(A, mesh, D.row_layout()), or x by A.", remedy));
@@ -152,19 +152,19 @@ void require_halo(Handle const& x, Handle const& of_matrix) {
 template <DistributedOperator A>
   requires std::is_lvalue_reference_v<A> || is_distributed_view<std::remove_cvref_t<A>>
 auto perform(op::transpose, A&& a) {
-  using V = detail::turned_operator<std::remove_cvref_t<A>>;
+  using V = detail::view_orientation<std::remove_cvref_t<A>>;
   return detail::view_of<!V::transposed, V::conj>(a);
 }
 template <DistributedOperator A>
   requires std::is_lvalue_reference_v<A> || is_distributed_view<std::remove_cvref_t<A>>
 auto perform(op::conj, A&& a) {
-  using V = detail::turned_operator<std::remove_cvref_t<A>>;
+  using V = detail::view_orientation<std::remove_cvref_t<A>>;
   return detail::view_of<V::transposed, !V::conj>(a);
 }
 template <DistributedOperator A>
   requires std::is_lvalue_reference_v<A> || is_distributed_view<std::remove_cvref_t<A>>
 auto perform(op::adjoint, A&& a) {
-  using V = detail::turned_operator<std::remove_cvref_t<A>>;
+  using V = detail::view_orientation<std::remove_cvref_t<A>>;
   return detail::view_of<!V::transposed, !V::conj>(a);
 }
 
@@ -172,58 +172,58 @@ namespace detail {
 /// The product of a nonzero partition: a halo in, contributions out.
 template <class Op, class A, class X>
 auto product_of_entries(A&& a, X&& x) {
-  using Turned = turned_operator<std::remove_cvref_t<A>>;
+  using Orientation = view_orientation<std::remove_cvref_t<A>>;
   using D = std::remove_cvref_t<decltype(matrix_of(a))>;
   auto const handle = matrix_of(a).handle();
   auto layout = layout_of(x);
-  require_partition(layout, handle, Turned::transposed);
-  auto view = local_operand<Turned::conj>(std::forward<A>(a));
+  require_partition(layout, handle, Orientation::transposed);
+  auto view = local_operand<Orientation::conj>(std::forward<A>(a));
   auto node = local_node(std::forward<X>(x));
-  using Product = entries_product<decltype(view), decltype(node), Turned::transposed, std::shared_ptr<halo_plan const>>;
+  using Product = entries_product<decltype(view), decltype(node), Orientation::transposed, std::shared_ptr<halo_plan const>>;
   Product y{std::move(view), std::move(node), handle->fold, handle->halo};
-  return typename placed_result<Op, D, X>::template type<Product>{std::move(y), std::move(layout)};
+  return typename distributed_result<Op, D, X>::template type<Product>{std::move(y), std::move(layout)};
 }
 /// Of rows on one axis and columns on another: nothing is sent.
 template <class Op, class A, class X>
 auto product_of_grid(A&& a, X&& x) {
-  using Turned = turned_operator<std::remove_cvref_t<A>>;
+  using Orientation = view_orientation<std::remove_cvref_t<A>>;
   using D = std::remove_cvref_t<decltype(matrix_of(a))>;
-  constexpr int from = sparse_axis<placements_of_t<D>, Turned::transposed ? 0 : 1>;
+  constexpr int from = sparse_axis<placements_of_t<D>, Orientation::transposed ? 0 : 1>;
   auto const handle = matrix_of(a).handle();
   if (layout_of(x)->extent[from] != handle->extent[from])
     throw shape_error(text("A * x: x has ", layout_of(x)->extent[from], " elements, and A ", handle->extent[from],
-                           Turned::transposed ? " rows" : " columns"));
-  auto view = local_operand<Turned::conj>(std::forward<A>(a));
-  auto y = sparse_operand<decltype(view), Turned::transposed>{std::move(view)} * local_node(std::forward<X>(x));
-  return typename placed_result<Op, D, X>::template type<decltype(y)>{std::move(y), handle};
+                           Orientation::transposed ? " rows" : " columns"));
+  auto view = local_operand<Orientation::conj>(std::forward<A>(a));
+  auto y = sparse_operand<decltype(view), Orientation::transposed>{std::move(view)} * local_node(std::forward<X>(x));
+  return typename distributed_result<Op, D, X>::template type<decltype(y)>{std::move(y), handle};
 }
 /// Of rows, columns or batches on one axis, and of copies.
 template <class Op, class A, class X>
 auto product_of_parts(A&& a, X&& x) {
-  using Turned = turned_operator<std::remove_cvref_t<A>>;
+  using Orientation = view_orientation<std::remove_cvref_t<A>>;
   using D = std::remove_cvref_t<decltype(matrix_of(a))>;
   using S = typename local_of_t<D>::shape_type;
-  constexpr int dealt = sparse_dim<placements_of_t<D>>;
+  constexpr int sharded = sparse_dim<placements_of_t<D>>;
   auto const handle = matrix_of(a).handle();
   auto layout = layout_of(x);
   auto node = local_node(std::forward<X>(x));
   using X_ = decltype(node);
-  using Shape_ = std::conditional_t<Turned::transposed, transposed_shape_t<S>, S>;
+  using Shape_ = std::conditional_t<Orientation::transposed, transposed_shape_t<S>, S>;
   static_assert(product_law<Shape_, typename X_::extents_type>,
                 "sla: A * x: x must have the extents (*batch, N, q) of A's domain, plus at most one axis of right-hand sides");
-  using Result = placed_result<Op, D, X>;
+  using Result = distributed_result<Op, D, X>;
   constexpr int axis = sparse_axis<placements_of_t<D>>;
-  auto const& in = Turned::transposed ? range_layout(handle) : domain_layout(handle);
-  auto const& out = Turned::transposed ? domain_layout(handle) : range_layout(handle);
+  auto const& in = Orientation::transposed ? range_layout(handle) : domain_layout(handle);
+  auto const& out = Orientation::transposed ? domain_layout(handle) : range_layout(handle);
   auto const placed = [&](auto y) {
     auto where = layout;
     if constexpr (axis >= 0) where = result_layout(out, layout, axis);
     return typename Result::template type<decltype(y)>{std::move(y), std::move(where)};
   };
   constexpr bool halo = exchanges_halo<Op, D, X>;
-  if constexpr (halo || (dealt == 1 && !Turned::transposed)) require_partition(layout, in, Turned::transposed);
+  if constexpr (halo || (sharded == 1 && !Orientation::transposed)) require_partition(layout, in, Orientation::transposed);
 
-  auto view = local_operand<Turned::conj>(std::forward<A>(a));
+  auto view = local_operand<Orientation::conj>(std::forward<A>(a));
   constexpr bool ghosts = [] { // x brings its halo: the local product reads it
     if constexpr (axis >= 0)
       return placement_on_t<X, axis>::kind == placement_kind::ghost;
@@ -234,12 +234,12 @@ auto product_of_parts(A&& a, X&& x) {
     require_partition(layout, in, false);
     require_halo(layout, handle);
   }
-  if constexpr (halo || (dealt == 0 && !Turned::transposed && !ghosts)) {
+  if constexpr (halo || (sharded == 0 && !Orientation::transposed && !ghosts)) {
     // The result has own rows; its extents are those of the whole local product, with own columns counted only.
     index_t const rows = view.shape.rows(), own = handle->halo->own();
     index_t const whole = halo ? own : in->extent[axis];
-    Shape_ const shape(view.shape.batch(), Turned::transposed ? own : rows, Turned::transposed ? rows : whole);
-    if constexpr (halo) require_part(node.extents()[S::batch_extents::rank], *in->rows, "A * x: x", Turned::transposed ? "row_layout()" : "col_layout()");
+    Shape_ const shape(view.shape.batch(), Orientation::transposed ? own : rows, Orientation::transposed ? rows : whole);
+    if constexpr (halo) require_part(node.extents()[S::batch_extents::rank], *in->rows, "A * x: x", Orientation::transposed ? "row_layout()" : "col_layout()");
     require_product_extents(shape, node.extents());
     auto const product = [&]<class Product>(std::type_identity<Product>, auto&& plan) {
       auto const extents = make_product_extents<typename Product::extents_type>(shape, node.extents());
@@ -249,24 +249,24 @@ auto product_of_parts(A&& a, X&& x) {
     using Plan = std::shared_ptr<halo_plan const>;
     if constexpr (!halo)
       return placed(product(std::type_identity<picked_product<View, X_, decltype(layout)>>{}, handle));
-    else if constexpr (Turned::transposed)
+    else if constexpr (Orientation::transposed)
       return placed(product(std::type_identity<halo_transposed_product<View, X_, Plan>>{}, handle->halo));
     else
       return placed(product(std::type_identity<halo_product<View, X_, Plan>>{}, handle->halo));
   } else {
-    return placed(sparse_operand<decltype(view), Turned::transposed>{std::move(view)} * std::move(node));
+    return placed(sparse_operand<decltype(view), Orientation::transposed>{std::move(view)} * std::move(node));
   }
 }
 
-/// The product by Op: op::matvec or op::transposed_matvec, as A is turned, or one of them with what is asked of it. Law: the call
+/// The product by Op: op::matvec or op::transposed_matvec, as A is transposed, or one of them with what is asked of it. Law: the call
 /// is well typed, or has been refused.
-template <class Op, DistributedOperator A, Placed X>
+template <class Op, DistributedOperator A, DistributedExpr X>
 auto product_as(A&& a, X&& x) {
-  static_assert(std::same_as<asked_t<Op>, product_op<A>>);
+  static_assert(std::same_as<requested_op_t<Op>, product_op<A>>);
   using D = std::remove_cvref_t<decltype(matrix_of(a))>;
   using List = placements_of_t<D>;
   if constexpr (!well_typed<Op, D, X>)
-    return placed_elementwise<op::conj>(std::forward<X>(x));  // well-formed, so that the sentence is the only error
+    return distributed_elementwise<op::conj>(std::forward<X>(x));  // well-formed, so that the sentence is the only error
   else if constexpr (by_entries<List> && exchanges_halo<Op, D, X>)
     return product_of_entries<Op>(std::forward<A>(a), std::forward<X>(x));
   else if constexpr (is_grid<List>)
@@ -286,22 +286,22 @@ auto product_as(A&& a, X&& x) {
 /// A nonzero partition takes x in the vectors' Shard and gives y in it: a halo in, contributions out.
 /// Cost: rows send their halo to neighbours only, while the interior rows are computed; all else is local.
 /// Errors: shape_error.
-template <DistributedOperator A, Placed X>
+template <DistributedOperator A, DistributedExpr X>
 auto operator*(A&& a, X&& x) {
   using Op = detail::product_op<A>;
   require_well_typed<Op, std::remove_cvref_t<decltype(detail::matrix_of(a))>, std::remove_cvref_t<X>>();
   return detail::product_as<Op>(std::forward<A>(a), std::forward<X>(x));
 }
 /// A whole matrix beside a distributed vector is refused by a sentence, as what there is not yet: products and sums of two distributed matrices.
-template <SparseOperand A, Placed X>
+template <SparseOperand A, DistributedExpr X>
   requires(!DistributedOperator<A>)
 auto operator*(A const&, X&& x) {
   static_assert(always_false<A>, "sla: A * x: x is distributed and A is a matrix of one rank: distribute it, D = distribute<SparseShard<0>>(A, mesh, partitioner), "
                                  "and x by D.col_layout()");
-  return detail::placed_elementwise<op::conj>(std::forward<X>(x));  // well-formed, so that the sentence is the only error
+  return detail::distributed_elementwise<op::conj>(std::forward<X>(x));  // well-formed, so that the sentence is the only error
 }
 template <DistributedOperator A, Tensorial X>
-  requires(!Placed<X>)
+  requires(!DistributedExpr<X>)
 auto operator*(A const& a, X&& x) {
   require_well_typed<detail::product_op<A>, std::remove_cvref_t<decltype(detail::matrix_of(a))>, std::remove_cvref_t<X>>();
   return as_node(std::forward<X>(x));
@@ -337,18 +337,18 @@ auto operator*(A const& a, N s) {
 
 /// The same with its result asked to be a pending sum (spmd/rule/out_partial.hpp): `perform(out_partial<op::matvec, "tp">{}, A, x)`;
 /// op::transposed_matvec multiplies by the transpose of A.
-template <class Op, class Word, DistributedOperator A, Placed X>
+template <class Op, class Word, DistributedOperator A, DistributedExpr X>
   requires detail::IsProduct<Op>
-auto perform(detail::asking_partial<Op, Word>, A const& a, X&& x) {
-  using Asked = detail::asking_partial<Op, Word>;
-  require_well_typed<Asked, std::remove_cvref_t<decltype(detail::matrix_of(a))>, std::remove_cvref_t<X>>();
-  return detail::product_as<Asked>(detail::turned_for<Asked>(a), std::forward<X>(x));
+auto perform(detail::requesting_partial<Op, Word>, A const& a, X&& x) {
+  using Requested = detail::requesting_partial<Op, Word>;
+  require_well_typed<Requested, std::remove_cvref_t<decltype(detail::matrix_of(a))>, std::remove_cvref_t<X>>();
+  return detail::product_as<Requested>(detail::oriented_for<Requested>(a), std::forward<X>(x));
 }
 
 /// b - y on a mesh, where y = D * x.
-template <Placed B, Placed Y>
+template <DistributedExpr B, DistributedExpr Y>
 auto accurate_residual(B const& b, Y&& y) {
-  return detail::placed_like(b - std::forward<Y>(y), detail::to_twofold{});
+  return detail::distributed_like(b - std::forward<Y>(y), detail::to_twofold{});
 }
 
 } // namespace sla

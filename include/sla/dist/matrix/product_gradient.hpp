@@ -69,7 +69,7 @@ auto in_dual_placement(G const& g, layout_handle<mesh_of_t<X>> const& of_x) {
 template <class A>
 concept TracedOperator = TracedRows<A> || (is_traced_view<A> && DistributedSparse<typename A::plain_type>);
 template <class X, bool Transposed, bool Conj>
-struct turned_operator<traced_view<X, Transposed, Conj>> {
+struct view_orientation<traced_view<X, Transposed, Conj>> {
   static constexpr bool transposed = Transposed, conj = Conj;
 };
 template <class A>
@@ -80,7 +80,7 @@ auto const& viewed(A const& a) {
     return a;
 }
 template <class A, class X>
-concept TracedRowPair = (TracedOperator<A> && (TracedPlaced<X> || Placed<X>)) || (DistributedOperator<A> && TracedPlaced<X>);
+concept TracedRowPair = (TracedOperator<A> && (TracedDistributedExpr<X> || DistributedExpr<X>)) || (DistributedOperator<A> && TracedDistributedExpr<X>);
 
 /// D^H g, in whichever placements the forward product makes it: nothing is to be asked for.
 template <class V, class G>
@@ -93,8 +93,8 @@ auto pulled_product(V const& adjoint_of_d, G const& g) {
 template <class Op, class A, class X>
 auto trace_product(A const& a, X const& x) {
   using D = std::remove_cvref_t<decltype(matrix_of(plain_value(viewed(a))))>;
-  using Turned = turned_operator<A>;
-  auto const turned = [](auto const& d) { return view_of<Turned::transposed, Turned::conj>(d); };
+  using Orientation = view_orientation<A>;
+  auto const viewed_so = [](auto const& d) { return view_of<Orientation::transposed, Orientation::conj>(d); };
   auto const vector = part_of(x);
   auto const multiplied = [](auto const& d, auto const& v) {
     require_well_typed<Op, std::remove_cvref_t<decltype(matrix_of(d))>, std::remove_cvref_t<decltype(v)>>();
@@ -109,16 +109,16 @@ auto trace_product(A const& a, X const& x) {
     auto to_values = linear_in(
         matrix,
         [matrix, vector](auto const&, auto const& g) {
-          return contribution_to_rows<Turned::transposed, Turned::conj>(matrix.value(), vector.value(), g, 1);
+          return contribution_to_rows<Orientation::transposed, Orientation::conj>(matrix.value(), vector.value(), g, 1);
         },
-        [multiplied, turned, vector](auto const&, auto const& d) { return multiplied(turned(d), vector.value()); });
+        [multiplied, viewed_so, vector](auto const&, auto const& d) { return multiplied(viewed_so(d), vector.value()); });
     auto to_x = linear_in(
-        vector, [pulled, turned, matrix](auto const&, auto const& g) { return pulled(adjoint(turned(matrix.value())), g); },
-        [multiplied, turned, matrix](auto const&, auto const& d) { return multiplied(turned(matrix.value()), d); });
-    return record(a.home(), multiplied(turned(matrix.value()), vector.value()), std::move(to_values), std::move(to_x));
+        vector, [pulled, viewed_so, matrix](auto const&, auto const& g) { return pulled(adjoint(viewed_so(matrix.value())), g); },
+        [multiplied, viewed_so, matrix](auto const&, auto const& d) { return multiplied(viewed_so(matrix.value()), d); });
+    return record(a.home(), multiplied(viewed_so(matrix.value()), vector.value()), std::move(to_values), std::move(to_x));
   } else {
     auto const kept = std::make_shared<D const>(matrix_of(a));
-    auto const oriented = [kept, turned] { return turned(*kept); };
+    auto const oriented = [kept, viewed_so] { return viewed_so(*kept); };
     return record(x.home(), multiplied(oriented(), vector.value()),
                   linear_in(
                       vector, [oriented, pulled](auto const&, auto const& g) { return pulled(adjoint(oriented()), g); },
@@ -130,7 +130,7 @@ auto trace_product(A const& a, X const& x) {
 /// Views of a traced matrix, as of a plain one.
 template <detail::TracedRows A>
 auto perform(op::transpose, A const& a) {
-  return detail::turned(detail::as_traced_view(a));
+  return detail::transposed_view(detail::as_traced_view(a));
 }
 template <detail::TracedRows A>
 auto perform(op::conj, A const& a) {
@@ -138,23 +138,23 @@ auto perform(op::conj, A const& a) {
 }
 template <detail::TracedRows A>
 auto perform(op::adjoint, A const& a) {
-  return detail::turned(detail::conjugated(detail::as_traced_view(a)));
+  return detail::transposed_view(detail::conjugated(detail::as_traced_view(a)));
 }
 
-/// y = D x: D^H g to x (the reverse halo), g[row] conj(x[col]) to the stored values; D may be turned.
+/// y = D x: D^H g to x (the reverse halo), g[row] conj(x[col]) to the stored values; D may be transposed.
 template <class A, class X>
   requires detail::TracedRowPair<A, X>
 auto perform(op::mul, A const& a, X const& x) {
   return detail::trace_product<detail::product_op<A>>(a, x);
 }
 template <class Op, class Word, class A, class X>
-  requires(detail::TracedRowPair<A, X> && (Traced<A> ? std::same_as<detail::asked_t<Op>, op::matvec> : detail::IsProduct<Op>))
-auto perform(detail::asking_partial<Op, Word>, A const& a, X const& x) {
-  using Asked = detail::asking_partial<Op, Word>;
+  requires(detail::TracedRowPair<A, X> && (Traced<A> ? std::same_as<detail::requested_op_t<Op>, op::matvec> : detail::IsProduct<Op>))
+auto perform(detail::requesting_partial<Op, Word>, A const& a, X const& x) {
+  using Requested = detail::requesting_partial<Op, Word>;
   if constexpr (Traced<A>)
-    return detail::trace_product<Asked>(a, x);
+    return detail::trace_product<Requested>(a, x);
   else
-    return detail::trace_product<Asked>(detail::turned_for<Asked>(a), x);
+    return detail::trace_product<Requested>(detail::oriented_for<Requested>(a), x);
 }
 
 } // namespace sla

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The rows of a distributed sparse tensor on other owners, `repartition<"rows", SparseShard<0, Part<"graph">>>(D, layout)`, and its
-// gradient. Dense values are dealt again in dist/step/collectives.hpp; entries that are to be added, in dist/matrix/unassembled.hpp.
+// gradient. Dense values are resharded in dist/step/collectives.hpp; entries that are to be added, in dist/matrix/unassembled.hpp.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace detail {
 /// The rows of D along an axis, each on its owner in `rows`, whose numbering is kept if it is `fixed`. The columns of a rectangular
 /// D stay where they are. Collective.
 template <int Axis, class D>
-auto rows_dealt_again(D const& d, std::shared_ptr<row_partition const> const& rows, bool fixed) {
+auto rows_resharded(D const& d, std::shared_ptr<row_partition const> const& rows, bool fixed) {
   using Sparse = local_of_t<D>;
   using T = typename Sparse::value_type;
   Sparse const& A = d.local();
@@ -45,10 +45,10 @@ auto rows_dealt_again(D const& d, std::shared_ptr<row_partition const> const& ro
 
 /// Rows that get other owners: a step as `perform` takes it; S is a step_on.
 template <StepOn S>
-struct dealing_rows {};
+struct resharding_rows {};
 
 template <StepOn S, DistributedSparse X, class How>
-auto perform(dealing_rows<S>, X const& x, How const& how) {
+auto perform(resharding_rows<S>, X const& x, How const& how) {
   using Mesh = mesh_of_t<X>;
   using To = typename S::to;
   constexpr int a = Mesh::template index<S::axis>();
@@ -60,13 +60,13 @@ auto perform(dealing_rows<S>, X const& x, How const& how) {
     constexpr bool by_rows = From::kind == placement_kind::sparse_shard && From::dim == 0 && To::kind == placement_kind::sparse_shard &&
                              To::dim == 0 && !From::family::stated && !To::family::stated;
     static_assert(by_rows, "sla: repartition<axis, P>(A, how): rows get other owners, SparseShard<0, Part<\"old\">> to SparseShard<0, Part<\"new\">>; "
-                           "columns and entries are dealt out by distribute");
+                           "columns and entries are sharded by distribute");
     if constexpr (!by_rows) {
       return x;
     } else {
       detail::unseen_pattern const pattern{x.handle()->rows->extent(), x.col_layout().handle()->rows->extent()};
       auto const rows = detail::rows_by(how, "repartition(A, layout)", x.mesh().world(), pattern, x.mesh().size(a), x.mesh().coordinate(a));
-      auto [local, layout] = detail::rows_dealt_again<a>(x, rows, is_vector_layout<How>);
+      auto [local, layout] = detail::rows_resharded<a>(x, rows, is_vector_layout<How>);
       using List = typename detail::replaced<a, To, placements_of_t<X>>::type;
       return typename detail::distributed_with<decltype(local), Mesh, List>::type(std::move(local), std::move(layout));
     }
@@ -74,14 +74,14 @@ auto perform(dealing_rows<S>, X const& x, How const& how) {
 }
 template <StepOn S, class X, class How>
   requires(Traced<X> && DistributedSparse<plain_t<X>>)
-auto perform(dealing_rows<S> s, X const& x, How const& how) {
+auto perform(resharding_rows<S> s, X const& x, How const& how) {
   auto const* const own = &x.variable();
   auto rule = detail::linear_in(
       x,
       [own](auto const&, auto const& g) {
         constexpr int a = mesh_of_t<plain_t<X>>::template index<S::axis>();
         auto const& A = own->value();
-        auto const back = detail::rows_dealt_again<a>(g, A.handle()->rows, true).first;
+        auto const back = detail::rows_resharded<a>(g, A.handle()->rows, true).first;
         auto const pattern = back.pattern().view(); // the entries of A, whose columns have their numbers
         std::vector<typename plain_t<X>::value_type> entry;
         return detail::values_on(A.local(), [&](index_t, index_t i, index_t j) {
@@ -96,11 +96,11 @@ auto perform(dealing_rows<S> s, X const& x, How const& how) {
 /// The same sparse tensor with its rows on other owners: those of a layout, D.row_layout(), or of a partitioner that needs no
 /// pattern, equal_rows{}. Batches and blocks stay whole; the columns of a square one follow its rows, of a rectangular one they stay.
 /// Placement: SparseShard<0, P> to SparseShard<0, Q>. Gradient: each entry's goes back to its owner. Collective.
-/// Cost: each entry travels once, with its row and column. Errors: shape_error, if the layout deals out another number of rows.
+/// Cost: each entry travels once, with its row and column. Errors: shape_error, if the layout shards another number of rows.
 template <fixed_string Axis, Placement To, class X, class How>
   requires DistributedSparse<plain_t<X>>
 auto repartition(X const& x, How const& how) {
-  return perform(dealing_rows<step_on<step::repartition, Axis, To>>{}, x, how);
+  return perform(resharding_rows<step_on<step::repartition, Axis, To>>{}, x, how);
 }
 
 } // namespace sla

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Stored transposes of distributed sparse tensors, whose rows stay dealt out, and the global numbers of local entries.
+// Stored transposes of distributed sparse tensors, whose rows stay sharded, and the global numbers of local entries.
 // The lazy `transpose(D)` is in dist/matrix/matrix_product.hpp, what else is done with a matrix in dist/matrix/matrix_functions.hpp.
 #pragma once
 
@@ -15,18 +15,18 @@ namespace detail {
 /// The global numbers of the rows and columns that a rank holds of D.
 template <class D>
 struct global_places {
-  static constexpr int dealt = sparse_dim<placements_of_t<D>>;
+  static constexpr int sharded = sparse_dim<placements_of_t<D>>;
   D const& d;
   index_t row(index_t i) const {
-    if constexpr (dealt == 0)
+    if constexpr (sharded == 0)
       return d.handle()->rows->global(i);
     else
       return i;
   }
   index_t col(index_t j) const {
-    if constexpr (dealt == 0)
+    if constexpr (sharded == 0)
       return d.handle()->halo->global(*domain_layout(d.handle())->rows, j);
-    else if constexpr (dealt == 1)
+    else if constexpr (sharded == 1)
       return domain_layout(d.handle())->rows->global(j);
     else
       return j;
@@ -49,7 +49,7 @@ struct by_rows<placements<P...>> {
 };
 
 template <bool Conj, class D>
-auto turned(D const& d) {
+auto stored_transpose(D const& d) {
   require_rows_or_columns<D>();
   using Local = local_of_t<D>;
   using T = typename Local::value_type;
@@ -96,16 +96,16 @@ auto turned(D const& d) {
 } // namespace detail
 
 /// The transpose as a stored distributed tensor, (*batch, N, M, q, p). Collective.
-/// Placement: rows, SparseShard<0>, dealt out as the columns of D are; its columns are dealt out as the rows of D.
+/// Placement: rows, SparseShard<0>, sharded as the columns of D are; its columns are sharded as the rows of D.
 /// Cost: every entry travels to the owner of its column once. The lazy form is `transpose(D)`.
 template <DistributedSparse D>
 auto transposed(D const& d) {
-  return detail::turned<false>(d);
+  return detail::stored_transpose<false>(d);
 }
 /// The conjugate transpose as a stored distributed tensor.
 template <DistributedSparse D>
 auto adjointed(D const& d) {
-  return detail::turned<true>(d);
+  return detail::stored_transpose<true>(d);
 }
 
 } // namespace sla

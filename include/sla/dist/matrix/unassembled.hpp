@@ -79,7 +79,7 @@ auto restricted(any_communicator& c, Sparse g, Sparse const& own) {
     return entry.data();
   });
 }
-/// The same of one whose rows are dealt out: each rank asks the owners for the entries of its pattern. Collective.
+/// The same of one whose rows are sharded: each rank asks the owners for the entries of its pattern. Collective.
 template <class Rows, class Mesh, class Sparse>
 auto restricted_rows(any_communicator& c, Rows const& g, shared_layout<Mesh> const& layout, Sparse const& own) {
   using T = typename Sparse::value_type;
@@ -88,15 +88,15 @@ auto restricted_rows(any_communicator& c, Rows const& g, shared_layout<Mesh> con
   auto const& columns = layout.domain ? *layout.domain->rows : rows;
   std::vector<std::vector<entry_place>> by(std::size_t(c.size()));
   for (entry_place const& p : terms.place) by[std::size_t(rows.owner(p.row))].push_back(p);
-  std::vector<entry_place> asked;
+  std::vector<entry_place> requested;
   std::vector<std::size_t> counts, replies;
   index_t const size = own.batch_count() * own.block_size;
   for (auto const& list : by) {
-    asked.insert(asked.end(), list.begin(), list.end());
+    requested.insert(requested.end(), list.begin(), list.end());
     counts.push_back(list.size());
     replies.push_back(list.size() * std::size_t(size));
   }
-  auto const heard = all_to_all(c, asked, counts);
+  auto const heard = all_to_all(c, requested, counts);
   auto const pattern = g.pattern().view();
   std::vector<T> answers;
   std::vector<std::size_t> answered;
@@ -106,7 +106,7 @@ auto restricted_rows(any_communicator& c, Rows const& g, shared_layout<Mesh> con
         g, slot_in_row(pattern, rows.local(p.row), p.col, [&](index_t j) { return layout.halo->global(columns, j); }));
     answers.insert(answers.end(), entry.begin(), entry.end());
   }
-  std::vector<T> got(asked.size() * std::size_t(size));
+  std::vector<T> got(requested.size() * std::size_t(size));
   all_to_all(c, std::span<T const>(answers), answered, std::span<T>(got), replies);
   std::vector<std::size_t> next(counts.size(), 0);
   for (std::size_t r = 1; r < next.size(); ++r) next[r] = next[r - 1] + counts[r - 1];
@@ -132,7 +132,7 @@ auto perform(assembling<Axis, To>, X const& x, How const& how = {}) {
     auto& c = x.mesh().communicator(a);
     if constexpr (To::kind == placement_kind::sparse_shard) {
       static_assert(To::dim == 0 && detail::sparse_axis<List> == a,
-                    "sla: assemble<axis, SparseShard<0>>(A): rows are dealt out");
+                    "sla: assemble<axis, SparseShard<0>>(A): rows are sharded");
       detail::require_found<To>();
       detail::unseen_pattern const pattern{x.local().rows(), x.local().cols()};
       auto const rows = detail::rows_by(how, "assemble(A, layout)", c, pattern, c.size(), c.rank());
@@ -162,8 +162,8 @@ requires(Traced<X>&& DistributedSparse<plain_t<X>>) auto perform(assembling<Axis
 }
 
 /// The sum of all ranks' terms: the patterns are united, and values that meet in one entry are added, those of rank 0
-/// first. Placement: of a sparse tensor, Partial to Replicate, Invariant, or SparseShard<0>, whose rows `how` deals
-/// out: equal_rows, a partitioner that needs no pattern, or D.row_layout(). Gradient: each rank gets the entries of its
+/// first. Placement: of a sparse tensor, Partial to Replicate, Invariant, or SparseShard<0>, whose rows `how` shards
+/// : equal_rows, a partitioner that needs no pattern, or D.row_layout(). Gradient: each rank gets the entries of its
 /// own pattern. Law: all ranks have the same global shape. Cost: each entry travels once (to Replicate: to every rank).
 template <fixed_string Axis, Placement To, class X>
 auto assemble(X const& x) {

@@ -159,14 +159,14 @@ std::mutex& turn_of() {
 /// whose numbers are Whole; Idx counts edges. What it need not be asked is answered here: one part, a row for each part, a
 /// graph without edges.
 template <class Idx, class Whole, class Cut, class View, class Call>
-owner_map dealt_by_graph(Cut const& cut, char const* who, View const& view, int parts, Call const& call) {
+owner_map sharded_by_graph(Cut const& cut, char const* who, View const& view, int parts, Call const& call) {
   auto graph = graph_of<Idx>(view, who);
   auto work = row_costs<Whole>(view, cut.row_weight, who);
   std::vector<Whole> owner(static_cast<std::size_t>(view.rows), 0);
   if (parts > 1 && view.rows <= parts) {
     std::iota(owner.begin(), owner.end(), 0);
   } else if (parts > 1) {
-    if (graph.edges() == 0) return strips{double(cut.row_weight)}.deal(view, parts);
+    if (graph.edges() == 0) return strips{double(cut.row_weight)}.partition(view, parts);
     std::lock_guard const mine(turn_of<Cut>());
     call(graph, work, owner);
   }

@@ -103,7 +103,7 @@ public:
 
   /// An owner map is the partitioner that finds itself. Errors: shape_error, if it is of other rows, or of other parts.
   template <class View>
-  owner_map deal(View const& view, int parts) const {
+  owner_map partition(View const& view, int parts) const {
     if (rows() < view.rows)
       throw shape_error(text("the owner map has ", rows(), " rows, the matrix ", view.rows, ": row ", rows(), " has no owner"));
     if (rows() > view.rows) throw shape_error(text("the owner map has ", rows(), " rows, the matrix ", view.rows, "; give one owner per row"));
@@ -123,19 +123,19 @@ private:
 template <class View>
 concept CountedPattern = requires(View const& view) { view.entries_before(view.rows); };
 
-/// A partitioner finds an owner map: `deal(pattern view, parts)`. What it finds follows from its options and its arguments.
+/// A partitioner finds an owner map: `partition(pattern view, parts)`. What it finds follows from its options and its arguments.
 template <class P, class View>
 concept Partitioner = requires(P const& partitioner, View const& view) {
-  { partitioner.deal(view, 1) } -> std::same_as<owner_map>;
+  { partitioner.partition(view, 1) } -> std::same_as<owner_map>;
 };
 
 /// The rows of A in `parts` parts, without any ranks: `partition(A, 64, rcb{xy})`. Errors: those of the partitioner.
 template <class Sparse, class Cut>
 owner_map partition(Sparse const& A, int parts, Cut const& partitioner) {
   static_assert(Partitioner<Cut, decltype(A.pattern().view())>,
-                "sla: partition(A, parts, partitioner): a partitioner has a member deal(pattern view, parts); strips{} is one");
+                "sla: partition(A, parts, partitioner): a partitioner has a member partition(pattern view, parts); strips{} is one");
   if (parts < 1) throw value_error(text("partition(A, ", parts, ", partitioner): there is at least one part"));
-  return partitioner.deal(A.pattern().view(), parts);
+  return partitioner.partition(A.pattern().view(), parts);
 }
 
 } // namespace sla

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a partition costs: `partition_quality(A, owners)` before anything is dealt out; printable. The same of an operand that
+// What a partition costs: `partition_quality(A, owners)` before anything is sharded; printable. The same of an operand that
 // ranks hold is `report_partition(D)` in dist/assembly/distribute.hpp, a picture is in dist/partition/picture.hpp.
 #pragma once
 
@@ -64,13 +64,13 @@ inline std::ostream& operator<<(std::ostream& out, partition_report const& r) {
   return out;
 }
 
-/// The costs of A dealt out so, without dealing it out; the columns of rectangular A in equal ranges, as `distribute` does.
+/// The costs of A sharded so, without sharding it; the columns of rectangular A in equal ranges, as `distribute` does.
 /// Cost: O(nnz), and the graph of A + A^T. Errors: shape_error, if owners are of other rows than A's.
 template <class Sparse>
 partition_report partition_quality(Sparse const& A, owner_map const& owners) {
   auto const view = A.pattern().view();
   int const parts = owners.parts();
-  (void)owners.deal(view, parts);
+  (void)owners.partition(view, parts);
   bool const square = A.rows() == A.cols();
   owner_map const columns = square ? owners : owner_map::equal(A.cols(), parts);
 

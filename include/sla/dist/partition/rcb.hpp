@@ -37,7 +37,7 @@ struct rcb {
   double row_weight = detail::usual_row_weight;  ///< what a row costs besides its entries, in entries
 
   template <class View>
-  owner_map deal(View const& view, int parts) const {
+  owner_map partition(View const& view, int parts) const {
     index_t const n = view.rows;
     detail::require_coordinates(coordinates, n, "rcb");
     if (weights.size() != 0 && weights.size() != n)

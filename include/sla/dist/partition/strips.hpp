@@ -14,7 +14,7 @@ struct strips {
   double row_weight = detail::usual_row_weight;  ///< what a row costs besides its entries, in entries
 
   template <CountedPattern View>
-  owner_map deal(View const& view, int parts) const {
+  owner_map partition(View const& view, int parts) const {
     return owner_map(detail::equal_work_cuts(view, parts, row_weight));
   }
 };

@@ -126,18 +126,18 @@ template <class Op, int Operands, class... Parts>
 inline constexpr bool is_plan_of<Op, Operands, plans::Plan<Parts...>> =
     sizeof...(Parts) == Operands + 2 && (std::is_same_v<Parts, plans::Apply<Op>> || ...);
 
-/// Asked: a wish, or nothing, and the operands.
-template <class Op, class Golden, class... Asked, class... X>
-constexpr auto planned_result(type_list<Asked...>, X const&... x) {
+/// Requested: a target, or nothing, and the operands.
+template <class Op, class Golden, class... Requested, class... X>
+constexpr auto planned_result(type_list<Requested...>, X const&... x) {
   if constexpr (!plans::has_strategy<std::remove_cvref_t<decltype(rule_of<Op>)>>) {
     static_assert(has_plan<Op>, "sla[E16]: the rule of this operation is a composition, or knows nothing of ranks: it has no table to plan by. Bring each "
                                 "operand where the rule takes it, redistribute<...>(x), and call the operation");
     return settled(stand_in(x...));
-  } else if constexpr (!Plannable<Op, Asked...>) {
-    static_assert(has_plan<Op, Asked...>, "sla[E16]: no redistribution of these operands makes the call legal, or leads to the placements wanted");
+  } else if constexpr (!Plannable<Op, Requested...>) {
+    static_assert(has_plan<Op, Requested...>, "sla[E16]: no redistribution of these operands makes the call legal, or leads to the placements wanted");
     return settled(stand_in(x...));
   } else {
-    using P = sla::plan_of<Op, Asked...>;
+    using P = sla::plan_of<Op, Requested...>;
     if constexpr (!std::is_void_v<Golden>)
       static_assert(plan_is_expected<P, Golden>, "sla: the plan of this call, the first type below, is not the expected one, the second");
     if constexpr ((Outlined<X> || ...) && is_chosen_at_run_time<P>) {
@@ -145,30 +145,30 @@ constexpr auto planned_result(type_list<Asked...>, X const&... x) {
                                  "or a plan: plans::Prefer<...>");
       return settled(stand_in(x...));
     } else {
-      return run_planned<Op, plans::asked_t<Op, Asked...>>(P{}, settled(x)...);
+      return run_planned<Op, plans::requested_op_t<Op, Requested...>>(P{}, settled(x)...);
     }
   }
 }
 
 // What stands between < and > after the operation.
-template <class Op, class Asked>
-struct asked_of;
+template <class Op, class Requested>
+struct requested_plan;
 template <class Op, class... P>
-struct asked_of<Op, To<P...>> {
+struct requested_plan<Op, To<P...>> {
   template <class... X>
   static constexpr auto run(X const&... x) {
     return planned_result<Op, void>(type_list<To<P...>, typename planned_operand<X>::type...>{}, x...);
   }
 };
 template <class Op, class Golden>
-struct asked_of<Op, plans::Expect<Golden>> {
+struct requested_plan<Op, plans::Expect<Golden>> {
   template <class... X>
   static constexpr auto run(X const&... x) {
     return planned_result<Op, Golden>(type_list<typename planned_operand<X>::type...>{}, x...);
   }
 };
 template <class Op, class Plan>
-struct asked_of<Op, plans::Prefer<Plan>> {
+struct requested_plan<Op, plans::Prefer<Plan>> {
   template <class... X>
   static constexpr auto run(X const&... x) {
     if constexpr (is_plan_of<Op, int(sizeof...(X)), Plan>) {
@@ -185,7 +185,7 @@ struct asked_of<Op, plans::Prefer<Plan>> {
 /// Op of the operands, after the cheapest steps that make the call legal: `plan_of<Op, X...>` is their type and
 /// `explain_plan<Op, X...>()` their words. Sparse operands stay where they are. Where no type tells the sizes of the operands, the plan
 /// is a PlanSet, and the sizes of the whole operands, which all ranks know, choose from it; the placements of the result are those
-/// that equal sizes would choose. Of a product by rows with its vector in the matching shard it is a HaloOrWhole: the volume of the
+/// that equal sizes would choose. Of a product by rows with its vector in the matching shard it is a HaloOrGather: the volume of the
 /// halo, which all ranks know, decides whether the halo is exchanged or the vector gathered.
 /// Gradient: that of the steps and of the operation. Cost: that of the plan; nothing if the call is legal as it stands.
 /// Law: the rule of Op is a table (spmd/rule/tables.hpp) or by kind, no composition. Errors: as redistribute.
@@ -196,10 +196,10 @@ constexpr auto auto_plan(X const&... x) {
 /// The result in the placements wanted, `auto_plan<op::add, To<Shard<0>>>(a, b)`, whose steps are paid for too; or by a plan that
 /// is expected, `auto_plan<op::add, plans::Expect<plans::Plan<...>>>(a, b)`: the program is refused where the planner finds another one;
 /// or by a plan that is preferred, plans::Prefer<plans::Plan<...>>, whatever the planner finds: each of its steps is legal, or is refused.
-template <class Op, class Asked, class... X>
-  requires requires { sizeof(detail::asked_of<Op, Asked>); }
+template <class Op, class Requested, class... X>
+  requires requires { sizeof(detail::requested_plan<Op, Requested>); }
 constexpr auto auto_plan(X const&... x) {
-  return detail::asked_of<Op, Asked>::run(x...);
+  return detail::requested_plan<Op, Requested>::run(x...);
 }
 
 } // namespace sla

@@ -21,7 +21,7 @@ template <class X>
 index_t planned_bytes(X const& x) {
   auto const& value = value_under(x);
   if constexpr (DistributedTensor<decltype(value)>)
-    return whole_bytes(value);
+    return global_bytes(value);
   else
     return 1;
 }
@@ -37,7 +37,7 @@ index_t result_bytes(X const&... x) {
     auto const look = [&](auto const& value) {
       if constexpr (DistributedTensor<decltype(value)>) {
         width = (std::max)(width, index_t(sizeof(typename std::remove_cvref_t<decltype(value)>::value_type)));
-        if (k == from.operand) extent = whole_extent(value, from.dim);
+        if (k == from.operand) extent = global_extent(value, from.dim);
       }
       ++k;
     };
@@ -54,7 +54,7 @@ bool plan_divides(std::integer_sequence<int, K...>, X const&... x) {
   using member = plans::set_member<Query, N>;
   auto const fits = []<int M>(std::integral_constant<int, M>, auto const& operand) {
     using path = typename member::template before<M>;
-    if constexpr (plans::deals_anew<path>)
+    if constexpr (plans::reshards<path>)
       return divides<typename path::way, path::piece>(value_under(operand));
     else
       return true;
@@ -93,13 +93,13 @@ bool is_whole_cheaper(A const& a, X const& x) {
   auto const& mesh = of_rows.mesh;
   if (!of_rows.halo) return false;
   constexpr auto const& wired = topology_of<std::remove_cvref_t<decltype(mesh)>>;
-  std::int64_t const ranks = mesh.size(Axis), bytes = whole_bytes(x), entries = (std::max)(index_t(1), domain_layout(a.handle())->rows->extent());
+  std::int64_t const ranks = mesh.size(Axis), bytes = global_bytes(x), entries = (std::max)(index_t(1), domain_layout(a.handle())->rows->extent());
   auto const halo = plans::price_of_halo(wired, Axis, ranks, of_rows.halo->messages());
-  return plans::price_of(plans::motion::all_gather, wired.along[Axis], ranks, ranks).at(bytes) < halo.at(of_rows.halo->volume() * (bytes / entries));
+  return plans::price_of(plans::step_kind::all_gather, wired.along[Axis], ranks, ranks).at(bytes) < halo.at(of_rows.halo->volume() * (bytes / entries));
 }
 /// run(plan) for the cheaper of the two.
 template <class Query, class ByHalo, class Whole, class F, class... X>
-auto run_cheapest(plans::HaloOrWhole<ByHalo, Whole>, F const& run, X const&... x) {
+auto run_cheapest(plans::HaloOrGather<ByHalo, Whole>, F const& run, X const&... x) {
   constexpr auto choice = plans::halo_choice_v<Query>;
   constexpr int sparse = [] {
     int k = 0;
@@ -117,6 +117,6 @@ inline constexpr bool is_chosen_at_run_time = false;
 template <class... Plans>
 inline constexpr bool is_chosen_at_run_time<plans::PlanSet<Plans...>> = true;
 template <class ByHalo, class Whole>
-inline constexpr bool is_chosen_at_run_time<plans::HaloOrWhole<ByHalo, Whole>> = true;
+inline constexpr bool is_chosen_at_run_time<plans::HaloOrGather<ByHalo, Whole>> = true;
 
 } // namespace sla::detail

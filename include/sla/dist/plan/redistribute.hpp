@@ -54,7 +54,7 @@ struct axes_of_step {
       return sla::all_to_all<flat<Axes...>, To>(x);
   }
   template <class To>
-  static constexpr auto deal_again(auto const& x) {
+  static constexpr auto reshard(auto const& x) {
     return sla::repartition<Axes..., To>(x);
   }
   template <class To>
@@ -75,15 +75,15 @@ struct axes_of_step {
     require_step<How, X, Axes..., To, true>();
   }
 };
-/// The step on one axis that a motion is.
-constexpr step step_of(plans::motion how) {
+/// The step on one axis that a step is.
+constexpr step step_of(plans::step_kind how) {
   switch (how) {
-    case plans::motion::all_gather: return step::all_gather;
-    case plans::motion::all_reduce: return step::all_reduce;
-    case plans::motion::reduce_scatter: return step::reduce_scatter;
-    case plans::motion::all_to_all: return step::all_to_all;
-    case plans::motion::repartition: return step::repartition;
-    case plans::motion::permute_shards: return step::permute_shards;
+    case plans::step_kind::all_gather: return step::all_gather;
+    case plans::step_kind::all_reduce: return step::all_reduce;
+    case plans::step_kind::reduce_scatter: return step::reduce_scatter;
+    case plans::step_kind::all_to_all: return step::all_to_all;
+    case plans::step_kind::repartition: return step::repartition;
+    case plans::step_kind::permute_shards: return step::permute_shards;
     default: return step::convert;
   }
 }
@@ -91,17 +91,17 @@ template <class Step, class X>
 constexpr auto run_step(X const& x) {
   using along = typename Step::template on_axes<axes_of_step>;
   using To = typename Step::to;
-  if constexpr (Step::how == plans::motion::all_gather)
+  if constexpr (Step::how == plans::step_kind::all_gather)
     return along::template gather<To>(x);
-  else if constexpr (Step::how == plans::motion::all_reduce)
+  else if constexpr (Step::how == plans::step_kind::all_reduce)
     return along::template reduce<To>(x);
-  else if constexpr (Step::how == plans::motion::reduce_scatter)
+  else if constexpr (Step::how == plans::step_kind::reduce_scatter)
     return along::template scatter<To>(x);
-  else if constexpr (Step::how == plans::motion::all_to_all)
+  else if constexpr (Step::how == plans::step_kind::all_to_all)
     return along::template turn<To>(x);
-  else if constexpr (Step::how == plans::motion::repartition)
-    return along::template deal_again<To>(x);
-  else if constexpr (Step::how == plans::motion::permute_shards)
+  else if constexpr (Step::how == plans::step_kind::repartition)
+    return along::template reshard<To>(x);
+  else if constexpr (Step::how == plans::step_kind::permute_shards)
     return along::permute(x);
   else
     return along::template local<To>(x);
@@ -140,9 +140,9 @@ constexpr auto run_plan(plans::Route<Steps...>, X const& x) {
 
 // ---- plans by size
 template <class X>
-index_t whole_bytes(X const& x) {
+index_t global_bytes(X const& x) {
   index_t bytes = index_t(sizeof(typename X::value_type));
-  for (int d = 0; d < X::local_type::rank; ++d) bytes *= whole_extent(x, d);
+  for (int d = 0; d < X::local_type::rank; ++d) bytes *= global_extent(x, d);
   return bytes;
 }
 
@@ -160,7 +160,7 @@ bool divides(X const& x) {
         ranks *= x.mesh().size(a);
         if (route.problem.even[u.family[a]]) pieces = ranks;
       }
-      if (whole_extent(x, d) % pieces != 0) return false;
+      if (global_extent(x, d) % pieces != 0) return false;
     }
   }
   return true;
@@ -231,7 +231,7 @@ auto run_by_size(type_list<plans::Piece<Bytes, Plans>...>, X const& x, std::inte
   using Last = typename type_at<int(sizeof...(N)) - 1, type_list<Plans...>>::type;
   using Other = std::conditional_t<std::is_void_v<Fallback>, Last, Fallback>;
   auto const& value = value_under(x);
-  index_t const bytes = whole_bytes(value);
+  index_t const bytes = global_bytes(value);
   int chosen = 0;
   ((chosen = bytes >= Bytes ? N : chosen), ...);
   if constexpr (!std::is_void_v<Fallback>) {
@@ -293,7 +293,7 @@ constexpr auto redistributed(X const& x) {
     } else if constexpr (!planned::possible && topology_of<mesh_of_t<Value>>.bitwise_replicated) {
       static_assert(has_plan<placements_of_t<Value>, List>,
                     "sla[E16]: no steps that leave equal bits on all ranks, as this mesh asks (topology::bitwise_replicated), lead from the placements of "
-                    "the value to these: a Sum and an Avg on two axes are completed in parts that a reduce_scatter<axis, Shard<d, Balanced>>(x) deals out");
+                    "the value to these: a Sum and an Avg on two axes are completed in parts that a reduce_scatter<axis, Shard<d, Balanced>>(x) shards");
       return x;
     } else if constexpr (!planned::possible) {
       static_assert(has_plan<placements_of_t<Value>, List>,
@@ -333,7 +333,7 @@ constexpr auto perform(S, X const& x) {
 /// The same value in these placements, one for each axis of the mesh, by the cheapest steps: `route_to<X, P...>` is their type and
 /// `explain_route<X, P...>()` their words. Where sizes decide, the size of the whole tensor does, on all ranks alike.
 /// Gradient: the duals of the steps in reverse order. Cost: that of the plan, spmd/plan/cost.hpp.
-/// Errors: shape_error, if a family cannot deal a dimension out.
+/// Errors: shape_error, if a family cannot shard a dimension.
 template <Placement... P, Redistributing X>
   requires(sizeof...(P) > 0)
 constexpr auto redistribute(X const& x) {
@@ -347,7 +347,7 @@ constexpr auto redistribute(X const& x, expert_t) {
   return detail::redistributed<placements<P...>, true>(x);
 }
 
-/// The same for placements that are said in another way: `redistribute<spec<"tp", _>>(x)` deals out rows along tp; the axes that
+/// The same for placements that are said in another way: `redistribute<spec<"tp", unsharded>>(x)` shards rows along tp; the axes that
 /// nothing is said of become Replicate.
 template <class Said, class... More, Redistributing X>
   requires(!Placement<Said>)
@@ -365,7 +365,7 @@ constexpr auto redistribute_by(X const& x) {
 
 /// The same value in another placement on one axis, by the one step that leads there: all_gather, all_reduce, reduce_scatter,
 /// all_to_all, repartition or convert. Law: Replicate and Invariant become neither Invariant nor Partial without the tag, all but
-/// Replicate to Partial; a dimension that several axes deal out is changed from its innermost axis on.
+/// Replicate to Partial; a dimension that several axes shard is changed from its innermost axis on.
 template <fixed_string Axis, Placement To, Redistributing X>
 constexpr auto redistribute(X const& x) {
   using From = placement_along_t<detail::stepping_t<X>, Axis>;

@@ -16,7 +16,7 @@ namespace detail {
 template <class Local, class Mesh, class... P>
 inline constexpr bool is_computed<distributed<Local, Mesh, P...>> = true;
 
-/// Is the dimension of a vector that this placement deals out an item (a batch axis or right-hand sides)? Its ranks solve
+/// Is the dimension of a vector that this placement shards an item (a batch axis or right-hand sides)? Its ranks solve
 /// systems of their own; else they share a system, and reductions cross the axis.
 template <class P, int BatchRank, int DomainRank>
 inline constexpr bool shares_system = false;
@@ -51,11 +51,11 @@ constexpr void require_pending_on() {
 }
 template <class Space, class S, class... P>
   requires(sizeof...(P) > 0)
-constexpr void require_pending(placed_statement<S, P...> const*) {
+constexpr void require_pending(distributed_statement<S, P...> const*) {
   require_pending_on<Space, P...>();
 }
 template <class Space, class R, class Mesh, class... P>
-constexpr void require_pending(placed_reduction<R, Mesh, P...> const*) {
+constexpr void require_pending(distributed_reduction<R, Mesh, P...> const*) {
   if constexpr (!is_norm<R>) require_pending_on<Space, P...>();
 }
 } // namespace detail
@@ -190,11 +190,11 @@ private:
 
 /// A statement of `fuse` with distributed operands.
 template <class S>
-concept PlacedStatement = requires { typename std::remove_cvref_t<S>::placed_statement_tag; };
+concept DistributedStatement = requires { typename std::remove_cvref_t<S>::distributed_statement_tag; };
 
 /// The statements in order on a mesh; the reductions come back as scalars of the space, the same on all ranks.
 /// Cost: one all_reduce per monoid, halos of gathered operands beside their interior rows.
-template <ExecutionSpace Space, PlacedStatement... S>
+template <ExecutionSpace Space, DistributedStatement... S>
   requires(Space::is_distributed)
 auto fuse(Space& space, S const&... statements) {
   (detail::require_pending<Space>(&statements), ...);

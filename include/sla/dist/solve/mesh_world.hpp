@@ -67,29 +67,29 @@ public:
 private:
   M m_;
 };
-template <class M, Placed X>
+template <class M, DistributedExpr X>
 auto operator*(local_preconditioner<M> const& m, X&& x) {
-  return detail::placed_like(std::forward<X>(x), [&](auto&& node) { return as_node(m.local() * std::move(node)); });
+  return detail::distributed_like(std::forward<X>(x), [&](auto&& node) { return as_node(m.local() * std::move(node)); });
 }
 /// Of the whole of A, whose rows are on ranks: its products exchange halos.
-template <DistributedSparse A, Placed X>
+template <DistributedSparse A, DistributedExpr X>
 auto operator*(applied_chebyshev<A> const& m, X&& x) {
   auto product = m.matrix() * std::forward<X>(x);
-  return detail::placed_like(std::move(product), [&](auto&& node) { return m.around(std::move(node)); });
+  return detail::distributed_like(std::move(product), [&](auto&& node) { return m.around(std::move(node)); });
 }
 
 namespace detail {
 /// Vectors on ranks for an operator of scalars T.
 template <class T, class Mesh, class B>
-struct placed_vector;
+struct distributed_vector;
 template <class T, class Mesh, class B>
-  requires(is_distributed<B> || is_placed<B>)
-struct placed_vector<T, Mesh, B> {
+  requires(is_distributed<B> || is_distributed_node<B>)
+struct distributed_vector<T, Mesh, B> {
   using value_type = user_t<promote_t<kernel_t<T>, kernel_t<typename B::value_type>>>;
   using type = typename distributed_with<tensor<value_type, typename local_of_t<B>::extents_type>, Mesh, placements_of_t<B>>::type;
 };
 template <class T, class Mesh, class B>
-using placed_vector_t = typename placed_vector<T, Mesh, std::remove_cvref_t<B>>::type;
+using distributed_vector_t = typename distributed_vector<T, Mesh, std::remove_cvref_t<B>>::type;
 
 /// What operators on ranks have alike.
 struct placed_world {
@@ -115,7 +115,7 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::p
   static constexpr bool has_all_rows = axis < 0;
 
   template <class B>
-  static constexpr bool accepts = Placed<B>;
+  static constexpr bool accepts = DistributedExpr<B>;
   template <class B>
   static constexpr bool placed = well_typed<op::solve, A, B>;
   template <class B>
@@ -123,7 +123,7 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::p
     require_well_typed<op::solve, A, B>();
   }
   template <class B>
-  using vector_type = detail::placed_vector_t<T, Mesh, B>;
+  using vector_type = detail::distributed_vector_t<T, Mesh, B>;
 
   static void check(A const& a) {
     index_t const rows = axis >= 0 ? a.handle()->extent[(std::max)(axis, 0)] : a.local().rows();
@@ -192,7 +192,7 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::p
       return p;
     }
   }
-  /// By global numbers of rows; a batch that is dealt out counts its items from 0 on each rank.
+  /// By global numbers of rows; a batch that is sharded counts its items from 0 on each rank.
   static auto probe(A const& a, std::uint64_t seed)
     requires(detail::sparse_dim<placements<P...>> == 0)
   {
@@ -215,15 +215,15 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::p
 };
 
 /// One side on ranks and the other one on one rank: refused by a sentence.
-template <detail::Solving Op, SparseOperand A, Placed B, class... Options>
+template <detail::Solving Op, SparseOperand A, DistributedExpr B, class... Options>
   requires(!DistributedOperator<A>)
 auto perform(Op, A const&, B const&, Options const&...) {
   static_assert(always_false<A>, "sla: solve(A, b): b is distributed and A is a matrix of one rank: distribute it, D = distribute<SparseShard<0>>(A, mesh, partitioner), "
                                  "and b by D.row_layout()");
-  return detail::solved_by_nothing<Op, detail::placed_vector_t<typename B::value_type, mesh_of_t<B>, B>>();
+  return detail::solved_by_nothing<Op, detail::distributed_vector_t<typename B::value_type, mesh_of_t<B>, B>>();
 }
 template <detail::Solving Op, DistributedOperator A, Tensorial B, class... Options>
-  requires(!Placed<B>)
+  requires(!DistributedExpr<B>)
 auto perform(Op, A const&, B const&, Options const&...) {
   static_assert(always_false<A>, "sla: solve(D, b): D is distributed and b is a vector of one rank: distribute it, distribute(b, D.row_layout())");
   return detail::solved_by_nothing<Op, B>();
@@ -232,7 +232,7 @@ auto perform(Op, A const&, B const&, Options const&...) {
 /// x with op(D) x = b, `solve(transpose(D), b, cg{}, jacobi{})`: of transpose and adjoint as solve_transpose and solve_adjoint of what
 /// `prepare(D, ...)` makes; conj(D) x = b is D conj(x) = conj(b). Placement and gradient: as of D. Cost: of the former two a copy of D's
 /// values, and D transposed, stored.
-template <class D, bool Transposed, bool Conj, Placed B, detail::SolveOption... Options>
+template <class D, bool Transposed, bool Conj, DistributedExpr B, detail::SolveOption... Options>
 auto perform(op::try_solve, distributed_view<D, Transposed, Conj> const& a, B const& b, Options const&... options) {
   if constexpr (!detail::solve_laws<D, B, Options...>::hold || !(Transposed || Conj)) {
     return perform(op::try_solve{}, *a.matrix, b, options...);
@@ -246,7 +246,7 @@ auto perform(op::try_solve, distributed_view<D, Transposed, Conj> const& a, B co
     return perform(op::prepare{}, *a.matrix, options...).try_solve_transpose(b, options...);
   }
 }
-template <class D, bool Transposed, bool Conj, Placed B, detail::SolveOption... Options>
+template <class D, bool Transposed, bool Conj, DistributedExpr B, detail::SolveOption... Options>
 auto perform(op::solve, distributed_view<D, Transposed, Conj> const& a, B const& b, Options const&... options) {
   return detail::solved(perform(op::try_solve{}, a, b, options...));
 }

@@ -22,18 +22,18 @@ inline void require_own_size(char const* call, index_t rows, index_t cols, index
 
 /// A x in the placements of x: each rank's function of this rank's part. Law: the operator is square on each rank, of what it holds.
 /// Errors: shape_error on the rank whose part has another size.
-template <class T, Placed X>
+template <class T, DistributedExpr X>
 auto operator*(linear_operator<T> const& a, X&& x) {
-  return detail::placed_like(std::forward<X>(x), [&](auto&& node) {
+  return detail::distributed_like(std::forward<X>(x), [&](auto&& node) {
     if (a.rows() != a.cols())
       throw shape_error(text("A * x on ranks: A is a linear_operator of ", a.rows(), " x ", a.cols(), " on this rank, and must be square: A x lies as x does"));
     detail::require_own_size("A * x: A", a.rows(), a.cols(), node.extents()[0]);
     return a * std::move(node);
   });
 }
-template <class T, int Rank, Placed X>
+template <class T, int Rank, DistributedExpr X>
 auto operator*(applied_operator<T, host_memory, Rank> const& m, X&& x) {
-  return detail::placed_like(std::forward<X>(x), [&](auto&& node) { return m * std::move(node); });
+  return detail::distributed_like(std::forward<X>(x), [&](auto&& node) { return m * std::move(node); });
 }
 
 /// As preconditioner of D: of the rows that this rank holds. Errors, on every rank: shape_error, where it has another size on one.
@@ -67,7 +67,7 @@ private:
   linear_operator<T> local_;
   vector_layout<Mesh, P...> layout_;
 };
-template <class T, class Mesh, class... P, Placed X>
+template <class T, class Mesh, class... P, DistributedExpr X>
 auto operator*(rank_operator<T, Mesh, P...> const& a, X&& x) {
   return a.local() * std::forward<X>(x);
 }
@@ -82,14 +82,14 @@ auto in_layout_of(linear_operator<T> const& a, B const& b) {
 }
 } // namespace detail
 
-/// Ranks of an axis that deals out rows share a system; those of any other axis have systems of their own.
+/// Ranks of an axis that shards rows share a system; those of any other axis have systems of their own.
 template <class T, class Mesh, class... P>
 struct linear_world<rank_operator<T, Mesh, P...>> : detail::placed_world {
   using A = rank_operator<T, Mesh, P...>;
   using operator_type = A;
   static constexpr bool has_all_rows = false;
   template <class B>
-  static constexpr bool accepts = Placed<B>;
+  static constexpr bool accepts = DistributedExpr<B>;
   template <class B>
   static constexpr bool placed = [] {
     constexpr bool lies = has_placements<B, P...> && ((P::kind == placement_kind::shard || P::kind == placement_kind::replicate) && ...);
@@ -97,7 +97,7 @@ struct linear_world<rank_operator<T, Mesh, P...>> : detail::placed_world {
     return lies;
   }();
   template <class B>
-  using vector_type = detail::placed_vector_t<T, Mesh, B>;
+  using vector_type = detail::distributed_vector_t<T, Mesh, B>;
 
   static void check(A const& a) {
     detail::together(a.layout().mesh().world(), [&] {
@@ -146,11 +146,11 @@ struct linear_world<rank_operator<T, Mesh, P...>> : detail::placed_world {
 };
 
 /// x with A x = b on ranks, for A that sees this rank's part of b. Placement: b is Shard or Replicate on every axis, x as b.
-template <class T, Placed B, detail::SolveOption... Options>
+template <class T, DistributedExpr B, detail::SolveOption... Options>
 auto perform(op::try_solve, linear_operator<T> const& a, B const& b, Options const&... options) {
   return perform(op::try_solve{}, detail::in_layout_of(a, b), b, options...);
 }
-template <class T, Placed B, detail::SolveOption... Options>
+template <class T, DistributedExpr B, detail::SolveOption... Options>
 auto perform(op::solve, linear_operator<T> const& a, B const& b, Options const&... options) {
   return perform(op::solve{}, detail::in_layout_of(a, b), b, options...);
 }

@@ -147,9 +147,9 @@ private:
   template <class S>
   constexpr void join(scheduled_step& together, S const&, monoid fold, int a) {
     if constexpr (!is_outline_assignment<S>) {
-      placed const at = detail::typing_of<S>.on[a];
+      placement_value const at = detail::tensor_placement_of<S>.on[a];
       if (at.kind != placement_kind::partial || at.fold != fold) return;
-      together.bytes += byte_line{std::int64_t(sizeof(detail::kernel_number_t<typename S::local_type>))};
+      together.bytes += linear_bytes{std::int64_t(sizeof(detail::kernel_number_t<typename S::local_type>))};
       ++together.values;
     }
   }

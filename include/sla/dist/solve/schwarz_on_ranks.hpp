@@ -40,24 +40,24 @@ struct rank_subdomain {
     auto const entries = pattern->view();
     global_places<D> const places{d};
     std::vector<index_t> const mine = rows.owners().members(rows.rank());
-    std::vector<index_t> beyond, dealt, reached;  // dealt: those beyond, owner after owner
+    std::vector<index_t> beyond, sharded, reached;  // sharded: those beyond, owner after owner
     auto const before = [&](index_t a, index_t b) { return rows.owners().before(a, b); };
     for (index_t g = 0; g < layout->halo->ghosts(); ++g) reached.push_back(places.col(rows.count() + g));
 
-    gathered<index_t> asked{{}, std::vector<std::size_t>(std::size_t(c.size()), 0)}, lengths, columns;
+    gathered<index_t> requested{{}, std::vector<std::size_t>(std::size_t(c.size()), 0)}, lengths, columns;
     for (int k = 0; k < overlap; ++k) {
       beyond = merged(beyond, outside_of(merged(mine, beyond), std::move(reached)));
-      dealt = beyond;
-      std::sort(dealt.begin(), dealt.end(), before);
-      asked = ask_owners(c, rows.owners(), dealt);
+      sharded = beyond;
+      std::sort(sharded.begin(), sharded.end(), before);
+      requested = ask_owners(c, rows.owners(), sharded);
       std::vector<index_t> told_lengths, told_columns;
       sent.clear();
       sent_counts.clear();
-      for (std::size_t r = 0, n = 0; r < asked.counts.size(); ++r) {
+      for (std::size_t r = 0, n = 0; r < requested.counts.size(); ++r) {
         std::size_t const sent_before = sent.size();
-        for (std::size_t end = n + asked.counts[r]; n < end; ++n) {
+        for (std::size_t end = n + requested.counts[r]; n < end; ++n) {
           std::size_t const start = sent.size();
-          entries.for_row(rows.local(asked.values[n]), [&](index_t s, index_t j) {
+          entries.for_row(rows.local(requested.values[n]), [&](index_t s, index_t j) {
             sent.push_back(s);
             told_columns.push_back(places.col(j));
           });
@@ -65,28 +65,28 @@ struct rank_subdomain {
         }
         sent_counts.push_back(sent.size() - sent_before);
       }
-      lengths = all_to_all(c, told_lengths, asked.counts);
+      lengths = all_to_all(c, told_lengths, requested.counts);
       columns = all_to_all(c, told_columns, sent_counts);
       reached = columns.values;
     }
-    halo = std::make_unique<halo_plan const>(c, rows, dealt, asked, 0);
+    halo = std::make_unique<halo_plan const>(c, rows, sharded, requested, 0);
     if (sent_counts.empty()) sent_counts.resize(std::size_t(c.size()));
 
     auto const all = merged(mine, beyond);
     std::vector<index_t> starts{0};
     for (index_t n : lengths.values) starts.push_back(starts.back() + n);
     square = square_of<Square>(all, [&](index_t k, auto const& f) {
-      auto const at = std::lower_bound(dealt.begin(), dealt.end(), all[std::size_t(k)], before);
-      if (at == dealt.end() || *at != all[std::size_t(k)]) {
+      auto const at = std::lower_bound(sharded.begin(), sharded.end(), all[std::size_t(k)], before);
+      if (at == sharded.end() || *at != all[std::size_t(k)]) {
         entries.for_row(rows.local(all[std::size_t(k)]), [&](index_t s, index_t j) { f(s, places.col(j)); });
       } else {
-        auto const g = std::size_t(at - dealt.begin());
+        auto const g = std::size_t(at - sharded.begin());
         for (index_t n = starts[g]; n < starts[g + 1]; ++n) f(d.local().nnz() + n, columns.values[std::size_t(n)]);
       }
     });
     auto const place = [&](index_t row) { return std::lower_bound(all.begin(), all.end(), row) - all.begin(); };
     for (index_t i = 0; i < rows.count(); ++i) own.push_back(place(rows.global(i)));
-    for (index_t row : dealt) ghost.push_back(place(row));
+    for (index_t row : sharded) ghost.push_back(place(row));
   }
 
   /// The square of this rank's subdomain, with the values of A. Collective.
@@ -220,9 +220,9 @@ private:
   std::string remark_;
 };
 
-template <class M, class D, Placed X>
+template <class M, class D, DistributedExpr X>
 auto operator*(rank_schwarz<M, D> const& m, X&& x) {
-  return detail::placed_like(std::forward<X>(x), [&](auto&& node) { return m.times(std::move(node)); });
+  return detail::distributed_like(std::forward<X>(x), [&](auto&& node) { return m.times(std::move(node)); });
 }
 
 /// `schwarz(inner, {...}).setup(D)` for D whose rows are on ranks. Errors: value_error on all ranks: for `parts` that is not
@@ -232,7 +232,7 @@ template <class Inner, DistributedSparse D>
   requires(detail::sparse_axis<placements_of_t<D>> >= 0)
 auto perform(op::setup, schwarz<Inner> const& p, D const& d) {
   constexpr bool has_rows = detail::sparse_dim<placements_of_t<D>> == 0;
-  static_assert(has_rows, "sla: schwarz on ranks wants A's rows dealt out, SparseShard<0>: its columns are; distribute it by rows, or take transposed(D)");
+  static_assert(has_rows, "sla: schwarz on ranks wants A's rows sharded, SparseShard<0>: its columns are; distribute it by rows, or take transposed(D)");
   if constexpr (has_rows) {
     auto const& o = p.options;
     int const ranks = d.handle()->rows->ranks();

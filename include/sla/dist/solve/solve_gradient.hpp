@@ -33,8 +33,8 @@ struct traced_rows {
 template <class A, class B, class... Options>
   requires detail::TracedRowPair<A, B>
 auto perform(op::try_solve, A const& a, B const& b, Options const&... options) {
-  using Turned = detail::turned_operator<A>;
-  if constexpr (Turned::conj && !Turned::transposed) { // conj(D) x = b is D conj(x) = conj(b)
+  using Orientation = detail::view_orientation<A>;
+  if constexpr (Orientation::conj && !Orientation::transposed) { // conj(D) x = b is D conj(x) = conj(b)
     auto s = perform(op::try_solve{}, detail::matrix_of(detail::viewed(a)), eval(conj(b)), options...);
     return solution<decltype(s.x)>{conj(s.x), std::move(s.report)};
   } else {
@@ -44,10 +44,10 @@ auto perform(op::try_solve, A const& a, B const& b, Options const&... options) {
     auto& home = detail::home_of(a, b);
     if constexpr (detail::TracedOperator<A>) {
       auto& variable = detail::viewed(a).variable();
-      using Matrix_ = detail::traced_rows<std::remove_reference_t<decltype(variable)>, Turned::transposed, Turned::conj>;
+      using Matrix_ = detail::traced_rows<std::remove_reference_t<decltype(variable)>, Orientation::transposed, Orientation::conj>;
       return detail::trace_solve(home, shared, Matrix_{&variable}, b, options...);
     } else {
-      return detail::trace_solve(home, shared, detail::constant_matrix<Turned::transposed, Turned::conj>{}, b, options...);
+      return detail::trace_solve(home, shared, detail::constant_matrix<Orientation::transposed, Orientation::conj>{}, b, options...);
     }
   }
 }
@@ -56,25 +56,25 @@ template <class A, class B, class... Options>
 auto perform(op::solve, A const& a, B const& b, Options const&... options) {
   return detail::solved(perform(op::try_solve{}, a, b, options...));
 }
-template <class A, class Method, class P, detail::TracedPlaced B, class... Options>
+template <class A, class Method, class P, detail::TracedDistributedExpr B, class... Options>
 auto perform(op::try_solve, prepared<A, Method, P> const& s, B const& b, Options const&... options) {
   return detail::trace_constant<false, false>(s, b, options...);
 }
-template <class A, class Method, class P, detail::TracedPlaced B, class... Options>
+template <class A, class Method, class P, detail::TracedDistributedExpr B, class... Options>
 auto perform(op::try_solve_transpose, prepared<A, Method, P> const& s, B const& b, Options const&... options) {
   return detail::trace_constant<true, false>(s, b, options...);
 }
-template <class A, class Method, class P, detail::TracedPlaced B, class... Options>
+template <class A, class Method, class P, detail::TracedDistributedExpr B, class... Options>
 auto perform(op::try_solve_adjoint, prepared<A, Method, P> const& s, B const& b, Options const&... options) {
   return detail::trace_constant<true, true>(s, b, options...);
 }
 
 /// Of a linear_operator, whose function sees this rank's part.
-template <class T, detail::TracedPlaced B, class... Options>
+template <class T, detail::TracedDistributedExpr B, class... Options>
 auto perform(op::try_solve, linear_operator<T> const& a, B const& b, Options const&... options) {
   return perform(op::prepare{}, detail::in_layout_of(a, b.value()), options...).try_solve(b, options...);
 }
-template <class T, detail::TracedPlaced B, class... Options>
+template <class T, detail::TracedDistributedExpr B, class... Options>
 auto perform(op::solve, linear_operator<T> const& a, B const& b, Options const&... options) {
   return detail::solved(perform(op::try_solve{}, a, b, options...));
 }

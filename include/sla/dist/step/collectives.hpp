@@ -50,7 +50,7 @@ auto all_gather(X const& x) {
   return eval(x);
 }
 
-/// The whole of what an axis deals out, on all its ranks, in the original order; of a Varying, all values side by side
+/// The whole of what an axis shards, on all its ranks, in the original order; of a Varying, all values side by side
 /// along a new dimension Dim. Placement: Shard, Ghost or Varying to Replicate (or Invariant). Gradient: to Replicate a
 /// reduce_scatter, to Invariant a cut. Cost: one all_gather. Law: a Varying has the same extents on all ranks.
 template <fixed_string Axis, Placement To = Replicate, int Dim = 0, Stepping X>
@@ -64,7 +64,7 @@ auto all_gather(X const& x) {
 }
 
 /// This rank's part of the fold. Placement: Partial to Shard<d, F>, or to Varying: dimension Dim has an index for each
-/// rank, and goes. Gradient: an all_gather. Cost: one reduce_scatter. Errors: shape_error, if the family cannot deal
+/// rank, and goes. Gradient: an all_gather. Cost: one reduce_scatter. Errors: shape_error, if the family cannot shard
 /// the dimension out.
 template <fixed_string Axis, Placement To, int Dim = 0, Stepping X>
 auto reduce_scatter(X const& x) {
@@ -84,7 +84,7 @@ auto reduce_scatter(X const& x) {
   return perform(step_on<step::reduce_scatter, Axis, Shard<Dim>>{}, x);
 }
 
-/// Another dimension is dealt out, Shard<i> to Shard<j>; within one dimension, Shard<i> to Shard<i, Strided<ranks>>,
+/// Another dimension is sharded, Shard<i> to Shard<j>; within one dimension, Shard<i> to Shard<i, Strided<ranks>>,
 /// each rank gets its piece of every part. Of a Varying whose first dimension has an index for each rank: y[s] on rank
 /// r is x[r] on rank s. Gradient: the all_to_all back. Cost: one all_to_all.
 template <fixed_string Axis, Placement To, Stepping X>
@@ -97,8 +97,8 @@ auto all_to_all(X const& x) {
   return perform(step_on<step::all_to_all, Axis, To>{}, x);
 }
 
-/// The same dimension, dealt out by another family: Shard<d, F> to Shard<d, G>. Gradient: the repartition back. Cost:
-/// one all_to_all. Errors: shape_error, if G cannot deal the dimension out.
+/// The same dimension, sharded by another family: Shard<d, F> to Shard<d, G>. Gradient: the repartition back. Cost:
+/// one all_to_all. Errors: shape_error, if G cannot shard the dimension.
 template <fixed_string Axis, Placement To, Stepping X>
 auto repartition(X const& x) {
   return perform(step_on<step::repartition, Axis, To>{}, x);
@@ -130,7 +130,7 @@ auto convert(X const& x) {
   detail::require_source<Axis, From, X>();
   return perform(step_on<step::convert, Axis, To>{}, x);
 }
-/// What every rank has, dealt out by the partition of a layout: `convert<"rows", Shard<0, Part<>>>(x, D.row_layout())`.
+/// What every rank has, sharded by the partition of a layout: `convert<"rows", Shard<0, Part<>>>(x, D.row_layout())`.
 template <fixed_string Axis, Placement To, Stepping X, class Mesh, class... P>
 auto convert(X const& x, vector_layout<Mesh, P...> const& layout) {
   return perform(step_on<step::convert, Axis, To>{}, x, layout.handle());

@@ -22,9 +22,9 @@ struct index_lists {
     return std::span(at).subspan(first, counts[std::size_t(r)]);
   }
 };
-/// This rank's local indices by who owns them in another dealing, each rank's in the order of the whole.
+/// This rank's local indices by who owns them in another sharding, each rank's in the order of the whole.
 template <class Mine, class Theirs>
-index_lists lists_by_owner(rank_line const& mine, rank_line const& theirs) {
+index_lists lists_by_owner(rank_group const& mine, rank_group const& theirs) {
   std::vector<std::pair<index_t, index_t>> order;
   for (index_t n = 0; n < part_extent<Mine>(mine, mine.rank); ++n) order.push_back({part_global<Mine>(mine, n), n});
   std::sort(order.begin(), order.end());
@@ -39,7 +39,7 @@ index_lists lists_by_owner(rank_line const& mine, rank_line const& theirs) {
 }
 /// The indices of the whole that each rank has, and this rank's local ones, both in the order in which pieces are sent.
 template <class Family>
-index_lists whole_lists(rank_line const& l) {
+index_lists whole_lists(rank_group const& l) {
   index_lists out;
   auto const place = piece_places<Family>(l);
   for (int r = 0; r < l.size; ++r) {
@@ -50,7 +50,7 @@ index_lists whole_lists(rank_line const& l) {
   return out;
 }
 template <class Family>
-std::vector<index_t> own_list(rank_line const& l) {
+std::vector<index_t> own_list(rank_group const& l) {
   std::vector<index_t> out(std::size_t(part_extent<Family>(l, l.rank)));
   for (index_t n = 0; n < index_t(out.size()); ++n) out[std::size_t(ascending_place<Family>(l, n))] = n;
   return out;
@@ -88,13 +88,13 @@ struct traded {
 
 /// Parts of dimension From::dim become parts of To::dim, another one.
 template <class From, class To>
-struct turn_parts {
+struct all_to_all_parts {
   static constexpr int i = From::dim, j = To::dim;
   using F = typename From::family;
   using G = typename To::family;
 
   template <class Local>
-  static auto begin(Local const& x, rank_line const& from, rank_line const& to) {
+  static auto begin(Local const& x, rank_group const& from, rank_group const& to) {
     traded<typename Local::value_type> t;
     auto const own = own_list<F>(from);
     auto const whole = whole_lists<G>(to);
@@ -114,8 +114,8 @@ struct turn_parts {
     return t;
   }
   template <class Local>
-  static auto end(Local const& x, traded<typename Local::value_type> const& t, rank_line const& from,
-                  rank_line const& to) {
+  static auto end(Local const& x, traded<typename Local::value_type> const& t, rank_group const& from,
+                  rank_group const& to) {
     using Half = resized_t<Local, i>;
     using Out = resized_t<Half, j>;
     auto const half = with_extent<typename Half::extents_type>(x.extents(), i, from.extent);
@@ -139,13 +139,13 @@ private:
 };
 /// Parts by one family become parts of the same dimension by another.
 template <class From, class To>
-struct deal_again {
+struct reshard_parts {
   static constexpr int d = From::dim;
   using F = typename From::family;
   using G = typename To::family;
 
   template <class Local>
-  static auto begin(Local const& x, rank_line const& from, rank_line const& to) {
+  static auto begin(Local const& x, rank_group const& from, rank_group const& to) {
     traded<typename Local::value_type> t;
     auto const go = lists_by_owner<F, G>(from, to), come = lists_by_owner<G, F>(to, from);
     auto const [outer, inner] = around(x.extents(), d);
@@ -163,8 +163,8 @@ struct deal_again {
     return t;
   }
   template <class Local>
-  static auto end(Local const& x, traded<typename Local::value_type> const& t, rank_line const& from,
-                  rank_line const& to) {
+  static auto end(Local const& x, traded<typename Local::value_type> const& t, rank_group const& from,
+                  rank_group const& to) {
     using Out = resized_t<Local, d>;
     auto const come = lists_by_owner<G, F>(to, from);
     auto const [outer, inner] = around(x.extents(), d);
@@ -180,11 +180,11 @@ struct deal_again {
   }
 };
 template <class From, class To>
-using part_trade = std::conditional_t<From::dim == To::dim, deal_again<From, To>, turn_parts<From, To>>;
+using part_exchange = std::conditional_t<From::dim == To::dim, reshard_parts<From, To>, all_to_all_parts<From, To>>;
 
 template <class From, class To, class Local>
-auto exchange_parts(Local const& x, rank_line const& from, rank_line const& to) {
-  using Trade = part_trade<From, To>;
+auto exchange_parts(Local const& x, rank_group const& from, rank_group const& to) {
+  using Trade = part_exchange<From, To>;
   auto t = Trade::begin(x, from, to);
   t.trade(*from.c);
   return Trade::end(x, t, from, to);

@@ -47,21 +47,21 @@ void move_rows(T const* from, T* to, index_t outer, index_t count, index_t whole
     }
 }
 
-/// The ranks of one mesh axis, or of several axes as one, and the dimension that they deal out.
-struct rank_line {
+/// The ranks of one mesh axis, or of several axes as one, and the dimension that they shard.
+struct rank_group {
   any_communicator* c;
   int size, rank;
   index_t extent;            ///< of the whole that these ranks share
   row_partition const* rows; ///< of a Part: who owns what
 };
 template <class Mesh>
-rank_line line_of(shared_layout<Mesh> const& layout, int a) {
+rank_group group_of(shared_layout<Mesh> const& layout, int a) {
   return {&layout.mesh.communicator(a), layout.mesh.size(a), layout.mesh.coordinate(a), layout.extent[a],
           layout.rows.get()};
 }
 
 template <class Family>
-index_t part_extent(rank_line const& l, int r) {
+index_t part_extent(rank_group const& l, int r) {
   if constexpr (Family::stated)
     return Family::local_extent(r, l.extent, l.size);
   else
@@ -69,14 +69,14 @@ index_t part_extent(rank_line const& l, int r) {
 }
 /// The global index of this rank's n-th.
 template <class Family>
-index_t part_global(rank_line const& l, index_t n) {
+index_t part_global(rank_group const& l, index_t n) {
   if constexpr (Family::stated)
     return Family::local_to_global(l.rank, n, l.extent, l.size);
   else
     return l.rows->global(n);
 }
 template <class Family>
-int part_owner(rank_line const& l, index_t global) {
+int part_owner(rank_group const& l, index_t global) {
   if constexpr (Family::stated)
     return Family::owner(global, l.extent, l.size);
   else
@@ -84,7 +84,7 @@ int part_owner(rank_line const& l, index_t global) {
 }
 /// Where piece r's j-th index lies in the whole, pieces of a found partition in ascending order: call it with (r, j).
 template <class Family>
-auto piece_places(rank_line const& l) {
+auto piece_places(rank_group const& l) {
   if constexpr (Family::stated)
     return [l](int r, index_t j) { return Family::local_to_global(r, j, l.extent, l.size); };
   else
@@ -95,14 +95,14 @@ auto piece_places(rank_line const& l) {
         };
 }
 template <class Family>
-std::vector<std::size_t> piece_counts(rank_line const& l, index_t each) {
+std::vector<std::size_t> piece_counts(rank_group const& l, index_t each) {
   std::vector<std::size_t> counts;
   for (int r = 0; r < l.size; ++r) counts.push_back(std::size_t(part_extent<Family>(l, r) * each));
   return counts;
 }
-/// Where this rank's n-th index stands in its piece as others see it.
+/// The position of local index n in the ascending order that is used on the wire.
 template <class Family>
-index_t ascending_place(rank_line const& l, index_t n) {
+index_t ascending_place(rank_group const& l, index_t n) {
   if constexpr (Family::stated)
     return n;
   else
@@ -111,7 +111,7 @@ index_t ascending_place(rank_line const& l, index_t n) {
 
 /// This rank's piece as it is sent: rows in the order of piece_places.
 template <class P, class Local>
-auto packed_part(Local const& x, rank_line const& l) {
+auto packed_part(Local const& x, rank_group const& l) {
   std::vector<typename Local::value_type> out(std::size_t(x.size()));
   auto const [outer, inner] = around(x.extents(), P::dim);
   index_t const mine = x.extent(P::dim);
@@ -121,7 +121,7 @@ auto packed_part(Local const& x, rank_line const& l) {
 }
 /// The whole, of the pieces of all ranks one after the other; x has the other extents.
 template <class P, class Local>
-auto unpacked_whole(Local const& x, typename Local::value_type const* piece, rank_line const& l) {
+auto unpacked_whole(Local const& x, typename Local::value_type const* piece, rank_group const& l) {
   using F = typename P::family;
   using To = resized_t<Local, P::dim>;
   To out(with_extent<typename To::extents_type>(x.extents(), P::dim, l.extent), uninitialized);
@@ -136,7 +136,7 @@ auto unpacked_whole(Local const& x, typename Local::value_type const* piece, ran
 }
 /// The pieces of the whole for all ranks, one after the other.
 template <class P, class Local>
-auto packed_whole(Local const& x, rank_line const& l) {
+auto packed_whole(Local const& x, rank_group const& l) {
   using F = typename P::family;
   std::vector<typename Local::value_type> out(std::size_t(x.size()));
   auto const [outer, inner] = around(x.extents(), P::dim);
@@ -151,7 +151,7 @@ auto packed_whole(Local const& x, rank_line const& l) {
 }
 /// This rank's part, of its piece; x has the other extents.
 template <class P, class Local>
-auto unpacked_part(Local const& x, typename Local::value_type const* piece, rank_line const& l) {
+auto unpacked_part(Local const& x, typename Local::value_type const* piece, rank_group const& l) {
   using F = typename P::family;
   using To = resized_t<Local, P::dim>;
   index_t const mine = part_extent<F>(l, l.rank);
@@ -162,7 +162,7 @@ auto unpacked_part(Local const& x, typename Local::value_type const* piece, rank
 }
 
 template <class P, class Local>
-auto gather_parts(Local const& x, rank_line const& l) {
+auto gather_parts(Local const& x, rank_group const& l) {
   using T = typename Local::value_type;
   auto const [outer, inner] = around(x.extents(), P::dim);
   auto const sent = packed_part<P>(x, l);
@@ -171,7 +171,7 @@ auto gather_parts(Local const& x, rank_line const& l) {
   return unpacked_whole<P>(x, all.data(), l);
 }
 template <class P, class Local>
-auto reduce_parts(Local const& x, rank_line const& l, monoid how) {
+auto reduce_parts(Local const& x, rank_group const& l, monoid how) {
   using T = typename Local::value_type;
   auto const [outer, inner] = around(x.extents(), P::dim);
   auto const sent = packed_whole<P>(x, l);
@@ -181,7 +181,7 @@ auto reduce_parts(Local const& x, rank_line const& l, monoid how) {
   return unpacked_part<P>(x, folded.data(), l);
 }
 template <class P, class Local>
-auto cut_part(Local const& x, rank_line const& l) {
+auto cut_part(Local const& x, rank_group const& l) {
   using F = typename P::family;
   using To = resized_t<Local, P::dim>;
   index_t const mine = part_extent<F>(l, l.rank);
@@ -192,7 +192,7 @@ auto cut_part(Local const& x, rank_line const& l) {
 }
 /// The inverse of cut_part, zeros elsewhere.
 template <class P, class Local>
-auto pad_part(Local const& x, rank_line const& l) {
+auto pad_part(Local const& x, rank_group const& l) {
   using To = resized_t<Local, P::dim>;
   auto const [outer, inner] = around(x.extents(), P::dim);
   To out(with_extent<typename To::extents_type>(x.extents(), P::dim, l.extent));

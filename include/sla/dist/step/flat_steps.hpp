@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Several axes of a mesh as one, `all_gather<flat<"dp", "tp">>(x)`: one collective over the ranks of all of them, the
-// first axis outermost; and axes that deal out one dimension in another order, `permute_shards<"tp", "dp">(x)`. Even
+// first axis outermost; and axes that shard one dimension in another order, `permute_shards<"tp", "dp">(x)`. Even
 // shards only.
 #pragma once
 
@@ -35,7 +35,7 @@ any_communicator& communicator_of(Mesh const& m, std::span<int const> axes) {
   }
   return m.world().part(members);
 }
-/// The extents that axes deal out when the first one gets `extent`, and each what the one before leaves.
+/// The extents that axes shard when the first one gets `extent`, and each what the one before leaves.
 template <class Mesh>
 layout_handle<Mesh> nested_layout(layout_handle<Mesh> const& old, std::span<int const> axes, index_t extent) {
   index_t ranks = 1;
@@ -56,12 +56,12 @@ struct several_axes {
   template <class Mesh>
   static constexpr index_t ranks = ((Mesh::static_size(A) == dyn) || ...) ? dyn : (index_t(Mesh::static_size(A)) * ...);
   template <class Mesh>
-  static rank_line line(shared_layout<Mesh> const& layout) {
+  static rank_group group(shared_layout<Mesh> const& layout) {
     any_communicator& c = communicator_of(layout.mesh, list);
     return {&c, c.size(), c.rank(), layout.extent[first], nullptr};
   }
   template <class Family, class Mesh>
-  static auto dealt(layout_handle<Mesh> const& old, index_t extent, layout_handle<Mesh> const&) {
+  static auto sharded(layout_handle<Mesh> const& old, index_t extent, layout_handle<Mesh> const&) {
     return nested_layout(old, list, extent);
   }
   template <step How, class Mesh, class From, class To>
@@ -130,11 +130,11 @@ auto permuted(X const& x) {
 }
 } // namespace detail
 
-template <step How, class Axes, class To, bool Insisted, int Dim, Placed X>
+template <step How, class Axes, class To, bool Insisted, int Dim, DistributedExpr X>
 auto perform(flat_step_on<How, Axes, To, Insisted, Dim>, X const& x) {
   return detail::stepped_flat<How, To, Insisted, Dim, Axes>(x);
 }
-template <detail::OrderOfShards Order, Placed X>
+template <detail::OrderOfShards Order, DistributedExpr X>
 auto perform(Order, X const& x) {
   return Order::permuted(x);
 }
@@ -184,7 +184,7 @@ auto convert(X const& x, expert_t) {
   return perform(flat_step_on<step::convert, Axes, To, true, Dim>{}, x);
 }
 
-/// The named axes, which deal out one dimension evenly, take each other's places: Axes is their new order, outermost
+/// The named axes, which shard one dimension evenly, take each other's places: Axes is their new order, outermost
 /// first. Placement: levels of Shard<d, Even, level>. Gradient: the order before. Cost: each rank sends its part to one
 /// rank.
 template <fixed_string... Axes, Stepping X>

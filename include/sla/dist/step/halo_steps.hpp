@@ -13,17 +13,17 @@ namespace detail {
 template <class X, class D>
 auto halo_layout(X const& x, D const& d, int axis) {
   static_assert(DistributedSparse<D>,
-                "sla: halo_exchange<axis, pattern>(x, D): D is a distributed sparse tensor whose rows are dealt out");
+                "sla: halo_exchange<axis, pattern>(x, D): D is a distributed sparse tensor whose rows are sharded");
   if constexpr (!DistributedSparse<D>) {
     return x; // well-formed, so that the sentence is the only error
   } else {
     if (!d.handle()->halo)
-      throw value_error("halo_exchange(x, D): D is not dealt out by rows; distribute it as SparseShard<0>");
+      throw value_error("halo_exchange(x, D): D is not sharded by rows; distribute it as SparseShard<0>");
     auto const& columns = domain_layout(d.handle())->rows;
     auto const& rows = x->rows;
     if (rows && rows != columns && rows->fingerprint() != columns->fingerprint())
       throw shape_error(
-          "halo_exchange(x, D): x was dealt out by another partition than D's columns; distribute it by D.col_layout()");
+          "halo_exchange(x, D): x was sharded by another partition than D's columns; distribute it by D.col_layout()");
     return with_halo_of(x, axis, *d.handle());
   }
 }

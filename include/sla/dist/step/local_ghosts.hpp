@@ -16,7 +16,7 @@ template <class Mesh>
 halo_plan const& plan_of(shared_layout<Mesh> const& layout) {
   if (!layout.halo || !layout.rows)
     throw value_error(
-        "a halo belongs to a sparse tensor that is dealt out by rows: name it, halo_exchange<axis, pattern>(x, D)");
+        "a halo belongs to a sparse tensor that is sharded by rows: name it, halo_exchange<axis, pattern>(x, D)");
   return *layout.halo;
 }
 
@@ -85,7 +85,7 @@ auto picked_rows(Local const& x, halo_plan const& plan, row_partition const& row
 }
 /// Its adjoint: they in the whole, zeros elsewhere.
 template <int D, class Local>
-auto placed_rows(Local const& x, halo_plan const& plan, row_partition const& rows) {
+auto distributed_rows(Local const& x, halo_plan const& plan, row_partition const& rows) {
   using To = resized_t<Local, D>;
   auto const [outer, inner] = around(x.extents(), D);
   To out(with_extent<typename To::extents_type>(x.extents(), D, rows.extent()));
@@ -105,7 +105,7 @@ template <class Mesh>
 void require_rows_of_halo(shared_layout<Mesh> const& of_value, shared_layout<Mesh> const& of_halo) {
   auto const &mine = of_value.rows, &wanted = of_halo.rows;
   if (mine != wanted && (!mine || mine->fingerprint() != wanted->fingerprint()))
-    throw shape_error("the halo is that of a sparse tensor's columns, and the value was dealt out by another partition; "
+    throw shape_error("the halo is that of a sparse tensor's columns, and the value was sharded by another partition; "
                       "distribute it by D.col_layout()");
 }
 template <class Mesh>
@@ -114,7 +114,7 @@ void require_extent_of_halo(index_t extent, shared_layout<Mesh> const& of_halo) 
     throw shape_error(text("the halo is of ", of_halo.rows->extent(), " rows, and the dimension has ", extent));
 }
 
-/// The layout `old` with the rows and the halo by which axis a deals out the columns of a sparse operand.
+/// The layout `old` with the rows and the halo by which axis a shards the columns of a sparse operand.
 template <class Mesh>
 layout_handle<Mesh> with_halo_of(layout_handle<Mesh> const& old, int a, shared_layout<Mesh> const& sparse) {
   auto const& columns = sparse.domain ? sparse.domain->rows : sparse.rows;

@@ -72,7 +72,7 @@ struct async_step;
 template <class From, class To>
 struct async_step<step::all_gather, From, To> {
   template <class Local>
-  static auto begin(Local const& x, rank_line const& from, rank_line const&, monoid) {
+  static auto begin(Local const& x, rank_group const& from, rank_group const&, monoid) {
     auto const [outer, inner] = around(x.extents(), From::dim);
     traded<typename Local::value_type> t;
     t.receive = piece_counts<typename From::family>(from, outer * inner);
@@ -83,14 +83,14 @@ struct async_step<step::all_gather, From, To> {
     return t;
   }
   template <class Outline, class Data>
-  static auto end(Outline const& x, Data const& t, rank_line const& from, rank_line const&, monoid) {
+  static auto end(Outline const& x, Data const& t, rank_group const& from, rank_group const&, monoid) {
     return unpacked_whole<From>(x, t.received.data(), from);
   }
 };
 template <class From, class To>
 struct async_step<step::reduce_scatter, From, To> {
   template <class Local>
-  static auto begin(Local const& x, rank_line const&, rank_line const& to, monoid) {
+  static auto begin(Local const& x, rank_group const&, rank_group const& to, monoid) {
     auto const [outer, inner] = around(x.extents(), To::dim);
     traded<typename Local::value_type> t;
     t.sent = packed_whole<To>(x, to);
@@ -100,7 +100,7 @@ struct async_step<step::reduce_scatter, From, To> {
     return t;
   }
   template <class Outline, class Data>
-  static auto end(Outline const& x, Data const& t, rank_line const&, rank_line const& to, monoid how) {
+  static auto end(Outline const& x, Data const& t, rank_group const&, rank_group const& to, monoid how) {
     return unpacked_part<To>(x, folded_pieces(t.received, to.size, how).data(), to);
   }
 };
@@ -108,7 +108,7 @@ struct async_step<step::reduce_scatter, From, To> {
 template <class From, class To>
 struct async_step<step::all_reduce, From, To> {
   template <class Local>
-  static auto begin(Local const& x, rank_line const& from, rank_line const&, monoid) {
+  static auto begin(Local const& x, rank_group const& from, rank_group const&, monoid) {
     traded<typename Local::value_type> t;
     t.sent.assign(x.data(), x.data() + x.size());
     for (int r = 0; r < from.size; ++r) t.send.push_back(std::size_t(Balanced::local_extent(r, x.size(), from.size)));
@@ -117,7 +117,7 @@ struct async_step<step::all_reduce, From, To> {
     return t;
   }
   template <class Outline, class Data>
-  static auto end(Outline const& x, Data const& t, rank_line const& from, rank_line const&, monoid how) {
+  static auto end(Outline const& x, Data const& t, rank_group const& from, rank_group const&, monoid how) {
     using T = typename Outline::value_type;
     auto const mine = folded_pieces(t.received, from.size, how);
     rebuilt_t<Outline, T> y(x.extents(), uninitialized);
@@ -128,12 +128,12 @@ struct async_step<step::all_reduce, From, To> {
 template <class From, class To>
 struct async_trade {
   template <class Local>
-  static auto begin(Local const& x, rank_line const& from, rank_line const& to, monoid) {
-    return part_trade<From, To>::begin(x, from, to);
+  static auto begin(Local const& x, rank_group const& from, rank_group const& to, monoid) {
+    return part_exchange<From, To>::begin(x, from, to);
   }
   template <class Outline, class Data>
-  static auto end(Outline const& x, Data const& t, rank_line const& from, rank_line const& to, monoid) {
-    return part_trade<From, To>::end(x, t, from, to);
+  static auto end(Outline const& x, Data const& t, rank_group const& from, rank_group const& to, monoid) {
+    return part_exchange<From, To>::end(x, t, from, to);
   }
 };
 template <class From, class To>
@@ -154,18 +154,18 @@ struct step_under_way final : work_under_way<Y> {
   layout_handle<Mesh> before, after;
   pieces_under_way<T> pieces;
 
-  step_under_way(Local const& x, layout_handle<Mesh> layout, layout_handle<Mesh> const& like)
+  step_under_way(Local const& x, layout_handle<Mesh> layout, layout_handle<Mesh> const& layout_source)
       : shape{x.extents()}, before(std::move(layout)), after(before) {
     check_complex<T>(fold_of<From>);
     if constexpr (To::kind == placement_kind::shard)
-      after = dealt_layout<typename To::family>(before, A, same_dimension() ? before->extent[A] : x.extent(To::dim), like);
-    pieces.data = Taken::begin(x, line_of(*before, A), line_of(*after, A), fold_of<From>);
+      after = sharded_layout<typename To::family>(before, A, same_dimension() ? before->extent[A] : x.extent(To::dim), layout_source);
+    pieces.data = Taken::begin(x, group_of(*before, A), group_of(*after, A), fold_of<From>);
     pieces.begin(before->mesh.communicator(A));
   }
   bool done() override { return pieces.messages->done(); }
   Y finish() override {
     pieces.messages->wait();
-    return Y(Taken::end(shape, pieces.data, line_of(*before, A), line_of(*after, A), fold_of<From>), after);
+    return Y(Taken::end(shape, pieces.data, group_of(*before, A), group_of(*after, A), fold_of<From>), after);
   }
   static constexpr bool same_dimension() {
     if constexpr (requires { From::dim; })
@@ -230,9 +230,9 @@ auto when_there(First first, F f) {
 }
 
 template <step How, fixed_string Axis, class To, bool Insisted = false, class X>
-auto begun(X const& x, layout_handle<mesh_of_t<stepping_t<X>>> const& like = {}) {
+auto begun(X const& x, layout_handle<mesh_of_t<stepping_t<X>>> const& layout_source = {}) {
   if constexpr (!is_distributed<X>) {
-    return begun<How, Axis, To, Insisted>(eval(x), like);
+    return begun<How, Axis, To, Insisted>(eval(x), layout_source);
   } else {
     using Mesh = mesh_of_t<X>;
     using kind = placement_kind;
@@ -244,27 +244,27 @@ auto begun(X const& x, layout_handle<mesh_of_t<stepping_t<X>>> const& like = {})
     if constexpr (!legal_step<How, X, Axis, To, Insisted>) {
       return x;
     } else {
-      auto const stepped_on = [&like](auto const& y) { return stepped<How, Axis, To, Insisted>(y, like); };
+      auto const stepped_on = [&layout_source](auto const& y) { return stepped<How, Axis, To, Insisted>(y, layout_source); };
       using Y = std::remove_cvref_t<decltype(stepped_on(x))>;
       if constexpr (is_free(How)) {
         return pending<Y>(std::make_unique<arrived<Y>>(stepped_on(x)));
       } else if constexpr (How == step::halo_exchange) {
-        auto dealt = with_halo_of(x.handle(), a, like ? *like : *x.handle());
-        require_rows_of_halo(*x.handle(), *dealt);
+        auto sharded = with_halo_of(x.handle(), a, layout_source ? *layout_source : *x.handle());
+        require_rows_of_halo(*x.handle(), *sharded);
         using Work = halo_under_way<From::dim, local_of_t<X>, Mesh, Y>;
-        return pending<Y>(std::make_unique<Work>(x.local(), std::move(dealt)));
+        return pending<Y>(std::make_unique<Work>(x.local(), std::move(sharded)));
       } else if constexpr (How == step::halo_reduce) {
         using Work = contributions_under_way<From::dim, local_of_t<X>, Mesh, Y>;
         return pending<Y>(std::make_unique<Work>(x.local(), x.handle()));
       } else if constexpr (From::kind == kind::ghost) {  // gathered: the own rows
-        return begun<How, Axis, To, Insisted>(stepped<step::convert, Axis, shard_of<From>, false>(x), like);
+        return begun<How, Axis, To, Insisted>(stepped<step::convert, Axis, shard_of<From>, false>(x), layout_source);
       } else if constexpr (To::kind == kind::ghost_partial) {  // scattered: own rows, among zeros
-        return when_there(begun<How, Axis, shard_of<To>, true>(x, like), [like](auto const& y) {
-          return stepped<step::convert, Axis, To, true>(y, like);
+        return when_there(begun<How, Axis, shard_of<To>, true>(x, layout_source), [layout_source](auto const& y) {
+          return stepped<step::convert, Axis, To, true>(y, layout_source);
         });
       } else {
         using Work = step_under_way<How, From, To, a, local_of_t<X>, Mesh, Y>;
-        return pending<Y>(std::make_unique<Work>(x.local(), x.handle(), like));
+        return pending<Y>(std::make_unique<Work>(x.local(), x.handle(), layout_source));
       }
     }
   }
@@ -276,9 +276,9 @@ template <StepOn S>
 struct begin_step {};
 
 template <StepOn S, class X>
-requires Placed<X>
-auto perform(begin_step<S>, X const& x, layout_handle<mesh_of_t<detail::stepping_t<X>>> const& like = {}) {
-  return detail::begun<S::how, S::axis, typename S::to, S::insisted>(x, like);
+requires DistributedExpr<X>
+auto perform(begin_step<S>, X const& x, layout_handle<mesh_of_t<detail::stepping_t<X>>> const& layout_source = {}) {
+  return detail::begun<S::how, S::axis, typename S::to, S::insisted>(x, layout_source);
 }
 
 // Steps without waiting. Cost: that of the step; what its messages take may pass beside other work. All messages of a
@@ -309,8 +309,8 @@ auto repartition(X const& x, async_t) {
 template <fixed_string Axis, fixed_string Pattern = "", Stepping X, class D>
 auto halo_exchange(X const& x, D const& d, async_t) {
   using To = detail::ghost_of<detail::on_axis_of<X, Axis>, Pattern>;
-  auto&& like = detail::halo_layout(detail::handle_of(x), detail::value_under(d), detail::axis_of<X, Axis>);
-  return perform(begin_step<step_on<step::halo_exchange, Axis, To>>{}, x, like);
+  auto&& layout_source = detail::halo_layout(detail::handle_of(x), detail::value_under(d), detail::axis_of<X, Axis>);
+  return perform(begin_step<step_on<step::halo_exchange, Axis, To>>{}, x, layout_source);
 }
 template <fixed_string Axis, Stepping X>
 auto halo_reduce(X const& x, async_t) {

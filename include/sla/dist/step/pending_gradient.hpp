@@ -73,14 +73,14 @@ Y awaited_type(pending<Y> const&);
 } // namespace detail
 
 template <StepOn S, detail::TracedSteppable X>
-auto perform(begin_step<S> to_begin, X const& x, layout_handle<mesh_of_t<plain_t<X>>> const& like = {}) {
+auto perform(begin_step<S> to_begin, X const& x, layout_handle<mesh_of_t<plain_t<X>>> const& layout_source = {}) {
   using From = placement_along_t<plain_t<X>, S::axis>;
-  auto value = perform(to_begin, x.value(), like);
+  auto value = perform(to_begin, x.value(), layout_source);
   using Y = decltype(detail::awaited_type(value));
   using Home = std::remove_cvref_t<decltype(x.home())>;
   if constexpr (std::same_as<Home, forward_mode>) {
     std::optional<pending<Y>> tangent;
-    if (auto const* d = x.variable().tangent()) tangent.emplace(perform(to_begin, *d, like));
+    if (auto const* d = x.variable().tangent()) tangent.emplace(perform(to_begin, *d, layout_source));
     return pending<traced<Y, Home>>(std::make_unique<detail::pair_under_way<Y>>(std::move(value), std::move(tangent), x.home()));
   } else {
     using Back = step_on<detail::adjoint_step<S::how, From, typename S::to>, S::axis, dual_t<From>, true>;

@@ -93,7 +93,7 @@ auto stepped_in(X const& x) {
 } // namespace detail
 
 template <StepOn S, class Wire, class Out, class Backward, class X>
-requires Placed<X>
+requires DistributedExpr<X>
 auto perform(step_in<S, Wire, Out, Backward>, X const& x) {
   return detail::stepped_in<S::how, S::axis, typename S::to, S::insisted, S::dim, Wire, Out>(x);
 }

@@ -70,7 +70,7 @@ constexpr bool require_rows() {
 template <StepOn S>
 struct exchanging_rows {};
 
-template <StepOn S, Placed X>
+template <StepOn S, DistributedExpr X>
 auto perform(exchanging_rows<S> rows, X const& x, splits const& s) {
   if constexpr (!is_distributed<X>) {
     return perform(rows, eval(x), s);

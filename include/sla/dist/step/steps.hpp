@@ -33,18 +33,18 @@ concept StepOn = requires {
 };
 
 namespace detail {
-/// The layout when axis a deals out a dimension of this extent by a Family; a found partition is that of `like`, or of
+/// The layout when axis a shards a dimension of this extent by a Family; a found partition is that of `like`, or of
 /// `old`.
 template <class Family, class Mesh>
-layout_handle<Mesh> dealt_layout(layout_handle<Mesh> const& old, int a, index_t extent,
-                                 layout_handle<Mesh> const& like) {
-  auto const& source = !Family::stated && like && like->rows ? like : old;
+layout_handle<Mesh> sharded_layout(layout_handle<Mesh> const& old, int a, index_t extent,
+                                 layout_handle<Mesh> const& layout_source) {
+  auto const& source = !Family::stated && layout_source && layout_source->rows ? layout_source : old;
   if constexpr (Family::stated)
     require_accepted<Family>(extent, old->mesh.size(a));
   else if (!source->rows || source->rows->extent() != extent)
-    throw shape_error(text("a partition found at run time deals out ", source->rows ? source->rows->extent() : 0,
+    throw shape_error(text("a partition found at run time shards ", source->rows ? source->rows->extent() : 0,
                            " indices, and the dimension has ", extent,
-                           "; give the layout to deal it out by, D.row_layout()"));
+                           "; give the layout to shard it by, D.row_layout()"));
   if (old->extent[a] == extent && source->rows == old->rows) return old;
   auto layout = std::make_shared<shared_layout<Mesh>>(*old);
   layout->extent[a] = extent;
@@ -61,12 +61,12 @@ struct one_axis {
   template <class Mesh>
   static constexpr index_t ranks = Mesh::static_size(A);
   template <class Mesh>
-  static rank_line line(shared_layout<Mesh> const& layout) {
-    return line_of(layout, A);
+  static rank_group group(shared_layout<Mesh> const& layout) {
+    return group_of(layout, A);
   }
   template <class Family, class Mesh>
-  static auto dealt(layout_handle<Mesh> const& old, index_t extent, layout_handle<Mesh> const& like) {
-    return dealt_layout<Family>(old, A, extent, like);
+  static auto sharded(layout_handle<Mesh> const& old, index_t extent, layout_handle<Mesh> const& layout_source) {
+    return sharded_layout<Family>(old, A, extent, layout_source);
   }
   template <step How, class Mesh, class From, class To>
   static constexpr std::string_view words() {
@@ -77,82 +77,82 @@ struct one_axis {
 /// One step along Axes: the local value and its layout. `like` has the partition of the result, where it has another
 /// one.
 template <step How, class From, class To, class Axes, int Dim, class Local, class Mesh>
-auto take_step(Local const& x, layout_handle<Mesh> const& layout, layout_handle<Mesh> const& like = {}) {
+auto take_step(Local const& x, layout_handle<Mesh> const& layout, layout_handle<Mesh> const& layout_source = {}) {
   using kind = placement_kind;
   constexpr kind from = From::kind, to = To::kind;
   constexpr int A = Axes::first;
   constexpr index_t ranks = Axes::template ranks<Mesh>;
-  auto const line = Axes::line(*layout);
-  if constexpr (is_one_collective(How)) line.c->name_step(Axes::template words<How, Mesh, From, To>());
+  auto const group = Axes::group(*layout);
+  if constexpr (is_one_collective(How)) group.c->name_step(Axes::template words<How, Mesh, From, To>());
   auto const here = [&](auto local) { return std::pair{std::move(local), layout}; };
   if constexpr (How == step::all_reduce) {
     Local out = x;
-    all_reduce(*line.c, elements_of(out), From::monoid_type::value);
+    all_reduce(*group.c, elements_of(out), From::monoid_type::value);
     return here(std::move(out));
   } else if constexpr (How == step::all_gather) {
     if constexpr (from == kind::varying)
-      return here(stack_all<Dim, ranks>(x, line));
+      return here(stack_all<Dim, ranks>(x, group));
     else if constexpr (from == kind::ghost)
       return here(gather_parts<Shard<From::dim, typename From::family>>(
-          first_rows<From::dim>(x, plan_of(*layout).own()), line));
+          first_rows<From::dim>(x, plan_of(*layout).own()), group));
     else
-      return here(gather_parts<From>(x, line));
+      return here(gather_parts<From>(x, group));
   } else if constexpr (How == step::reduce_scatter && to == kind::varying) {
-    return here(unstack_fold<Dim>(x, line, From::monoid_type::value));
+    return here(unstack_fold<Dim>(x, group, From::monoid_type::value));
   } else if constexpr (How == step::reduce_scatter && to == kind::ghost_partial) {
-    auto dealt = with_halo_of(layout, A, like ? *like : *layout);
-    auto const& plan = plan_of(*dealt);
-    require_extent_of_halo(x.extent(To::dim), *dealt);
-    auto const own = reduce_parts<Shard<To::dim, typename To::family>>(x, Axes::line(*dealt), monoid::sum);
-    return std::pair{among_zeros<To::dim>(own, plan.own() + plan.ghosts()), std::move(dealt)};
+    auto sharded = with_halo_of(layout, A, layout_source ? *layout_source : *layout);
+    auto const& plan = plan_of(*sharded);
+    require_extent_of_halo(x.extent(To::dim), *sharded);
+    auto const own = reduce_parts<Shard<To::dim, typename To::family>>(x, Axes::group(*sharded), monoid::sum);
+    return std::pair{among_zeros<To::dim>(own, plan.own() + plan.ghosts()), std::move(sharded)};
   } else if constexpr (How == step::reduce_scatter) {
-    auto dealt = Axes::template dealt<typename To::family>(layout, x.extent(To::dim), like);
-    auto out = reduce_parts<To>(x, Axes::line(*dealt), From::monoid_type::value);
-    return std::pair{std::move(out), std::move(dealt)};
+    auto sharded = Axes::template sharded<typename To::family>(layout, x.extent(To::dim), layout_source);
+    auto out = reduce_parts<To>(x, Axes::group(*sharded), From::monoid_type::value);
+    return std::pair{std::move(out), std::move(sharded)};
   } else if constexpr (How == step::all_to_all && from == kind::varying) {
-    return here(exchange_stacks(x, line));
+    return here(exchange_stacks(x, group));
   } else if constexpr (How == step::all_to_all || How == step::repartition) {
-    auto dealt = Axes::template dealt<typename To::family>(
-        layout, From::dim == To::dim ? layout->extent[A] : x.extent(To::dim), like);
-    auto out = exchange_parts<From, To>(x, line, Axes::line(*dealt));
-    return std::pair{std::move(out), std::move(dealt)};
+    auto sharded = Axes::template sharded<typename To::family>(
+        layout, From::dim == To::dim ? layout->extent[A] : x.extent(To::dim), layout_source);
+    auto out = exchange_parts<From, To>(x, group, Axes::group(*sharded));
+    return std::pair{std::move(out), std::move(sharded)};
   } else if constexpr (How == step::halo_exchange) {
-    auto dealt = with_halo_of(layout, A, like ? *like : *layout);
-    auto const& plan = plan_of(*dealt);
-    require_rows_of_halo(*layout, *dealt);
-    return std::pair{with_halo<From::dim>(x, plan), std::move(dealt)};
+    auto sharded = with_halo_of(layout, A, layout_source ? *layout_source : *layout);
+    auto const& plan = plan_of(*sharded);
+    require_rows_of_halo(*layout, *sharded);
+    return std::pair{with_halo<From::dim>(x, plan), std::move(sharded)};
   } else if constexpr (How == step::halo_reduce) {
     return here(with_contributions<From::dim>(x, plan_of(*layout)));
   } else if constexpr (std::same_as<From, To> || How == step::reinterpret || is_copied(to)) {
     return here(x);
   } else if constexpr (to == kind::varying) { // out of copies
-    return here(unstack_own<Dim>(x, line));
+    return here(unstack_own<Dim>(x, group));
   } else if constexpr (from == kind::varying) { // into a pending sum, as the parts below
-    return here(stack_own<Dim, ranks>(x, line));
+    return here(stack_own<Dim, ranks>(x, group));
   } else if constexpr (from == kind::ghost) {
     return here(first_rows<From::dim>(x, plan_of(*layout).own()));
   } else if constexpr (to == kind::ghost_partial) {
-    auto dealt = with_halo_of(layout, A, like ? *like : *layout);
-    auto const& plan = plan_of(*dealt);
-    require_rows_of_halo(*layout, *dealt);
-    return std::pair{among_zeros<From::dim>(x, plan.own() + plan.ghosts()), std::move(dealt)};
+    auto sharded = with_halo_of(layout, A, layout_source ? *layout_source : *layout);
+    auto const& plan = plan_of(*sharded);
+    require_rows_of_halo(*layout, *sharded);
+    return std::pair{among_zeros<From::dim>(x, plan.own() + plan.ghosts()), std::move(sharded)};
   } else if constexpr (to == kind::ghost) {
-    auto dealt = with_halo_of(layout, A, like ? *like : *layout);
-    auto const& plan = plan_of(*dealt);
-    require_extent_of_halo(x.extent(To::dim), *dealt);
-    return std::pair{picked_rows<To::dim>(x, plan, *dealt->rows), std::move(dealt)};
+    auto sharded = with_halo_of(layout, A, layout_source ? *layout_source : *layout);
+    auto const& plan = plan_of(*sharded);
+    require_extent_of_halo(x.extent(To::dim), *sharded);
+    return std::pair{picked_rows<To::dim>(x, plan, *sharded->rows), std::move(sharded)};
   } else if constexpr (from == kind::ghost_partial) {
-    return here(placed_rows<From::dim>(x, plan_of(*layout), *layout->rows));
+    return here(distributed_rows<From::dim>(x, plan_of(*layout), *layout->rows));
   } else if constexpr (to == kind::shard) { // out of copies
-    auto dealt = Axes::template dealt<typename To::family>(layout, x.extent(To::dim), like);
-    auto out = cut_part<To>(x, Axes::line(*dealt));
-    return std::pair{std::move(out), std::move(dealt)};
+    auto sharded = Axes::template sharded<typename To::family>(layout, x.extent(To::dim), layout_source);
+    auto out = cut_part<To>(x, Axes::group(*sharded));
+    return std::pair{std::move(out), std::move(sharded)};
   } else if constexpr (from == kind::shard) { // into a pending sum
-    return here(pad_part<From>(x, line));
+    return here(pad_part<From>(x, group));
   } else { // copies into a pending sum: one rank keeps them
     static_assert(to == kind::partial);
     Local out = x;
-    if (line.rank != 0)
+    if (group.rank != 0)
       for (auto& each : elements_of(out)) each = {};
     return here(std::move(out));
   }
@@ -180,17 +180,17 @@ decltype(auto) value_under(X const& x) {
 }
 
 template <step How, fixed_string Name, class To, bool Insisted, int Dim = 0, class X>
-auto stepped(X const& x, layout_handle<mesh_of_t<stepping_t<X>>> const& like = {}) {
+auto stepped(X const& x, layout_handle<mesh_of_t<stepping_t<X>>> const& layout_source = {}) {
   if constexpr (!is_distributed<X>) {
-    return stepped<How, Name, To, Insisted, Dim>(eval(x), like);
+    return stepped<How, Name, To, Insisted, Dim>(eval(x), layout_source);
   } else {
     require_step<How, X, Name, To, Insisted>();
     constexpr int a = mesh_of_t<X>::template index<Name>();
     if constexpr (legal_step<How, X, Name, To, Insisted>) {
-      auto [local, layout] = take_step<How, placement_on_t<X, a>, To, one_axis<a>, Dim>(x.local(), x.handle(), like);
+      auto [local, layout] = take_step<How, placement_on_t<X, a>, To, one_axis<a>, Dim>(x.local(), x.handle(), layout_source);
       using List = typename replaced<a, To, placements_of_t<X>>::type;
       static_assert(found_partitions<List> < 2,
-                    "sla: two axes would deal a tensor out by partitions found at run time, and its layout holds one: "
+                    "sla: two axes would shard a tensor by partitions found at run time, and its layout holds one: "
                     "repartition one of them first, to Shard<d, Balanced>");
       return typename distributed_with<decltype(local), mesh_of_t<X>, List>::type(std::move(local), std::move(layout));
     } else {
@@ -210,13 +210,13 @@ constexpr void require_source() {
 } // namespace detail
 
 template <StepOn S, class X>
-requires Placed<X>
-auto perform(S, X const& x, layout_handle<mesh_of_t<detail::stepping_t<X>>> const& like = {}) {
-  return detail::stepped<S::how, S::axis, typename S::to, S::insisted, S::dim>(x, like);
+requires DistributedExpr<X>
+auto perform(S, X const& x, layout_handle<mesh_of_t<detail::stepping_t<X>>> const& layout_source = {}) {
+  return detail::stepped<S::how, S::axis, typename S::to, S::insisted, S::dim>(x, layout_source);
 }
 
 /// What a step may be taken on: distributed values, expressions of them, and what is traced of either.
 template <class X>
-concept Stepping = Placed<X> || Placed<detail::stepping_t<X>>;
+concept Stepping = DistributedExpr<X> || DistributedExpr<detail::stepping_t<X>>;
 
 } // namespace sla

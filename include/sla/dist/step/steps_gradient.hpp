@@ -14,7 +14,7 @@ namespace sla {
 
 namespace detail {
 template <class X>
-concept TracedSteppable = Traced<X> && is_distributed<plain_t<X>> && Placed<plain_t<X>>;
+concept TracedSteppable = Traced<X> && is_distributed<plain_t<X>> && DistributedExpr<plain_t<X>>;
 
 /// How a gradient is carried back over the step.
 template <step How, class From, class To>
@@ -25,7 +25,7 @@ inline constexpr step adjoint_step = [] {
 } // namespace detail
 
 template <StepOn S, detail::TracedSteppable X>
-auto perform(S, X const& x, layout_handle<mesh_of_t<plain_t<X>>> const& like = {}) {
+auto perform(S, X const& x, layout_handle<mesh_of_t<plain_t<X>>> const& layout_source = {}) {
   using From = placement_along_t<plain_t<X>, S::axis>;
   using To = typename S::to;
   auto const home = x.value().handle();
@@ -35,10 +35,10 @@ auto perform(S, X const& x, layout_handle<mesh_of_t<plain_t<X>>> const& like = {
         using Back = dual_t<From>;
         return detail::stepped<detail::adjoint_step<S::how, From, To>, S::axis, Back, true, S::dim>(g, home);
       },
-      [like](auto const&, auto const& d) {
-        return detail::stepped<S::how, S::axis, To, S::insisted, S::dim>(d, like);
+      [layout_source](auto const&, auto const& d) {
+        return detail::stepped<S::how, S::axis, To, S::insisted, S::dim>(d, layout_source);
       });
-  return detail::record(x.home(), detail::stepped<S::how, S::axis, To, S::insisted, S::dim>(x.value(), like),
+  return detail::record(x.home(), detail::stepped<S::how, S::axis, To, S::insisted, S::dim>(x.value(), layout_source),
                         std::move(rule));
 }
 

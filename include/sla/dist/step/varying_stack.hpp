@@ -72,7 +72,7 @@ private:
 };
 /// Errors: shape_error, if dimension D has not one index per rank.
 template <int D, class Local>
-void require_stack(Local const& x, rank_line const& l) {
+void require_stack(Local const& x, rank_group const& l) {
   static_assert(rank_of_local<Local> > D,
                 "sla: the stack of the ranks' values has a dimension to take apart, the first unless you name another");
   if (x.extent(D) != l.size)
@@ -91,7 +91,7 @@ To empty_part(Local const& x) {
 
 /// Every rank: the values of all, side by side along a new dimension D. Law: they have the same extents on all ranks.
 template <int D, index_t Size, class Local>
-auto stack_all(Local const& x, rank_line const& l) {
+auto stack_all(Local const& x, rank_group const& l) {
   using Out = typename stack_of<Local, D, Size>::type;
   using T = typename Out::value_type;
   auto const mine = elements_of(x);
@@ -107,7 +107,7 @@ auto stack_all(Local const& x, rank_line const& l) {
 }
 /// This rank's value in the stack of zeros.
 template <int D, index_t Size, class Local>
-auto stack_own(Local const& x, rank_line const& l) {
+auto stack_own(Local const& x, rank_group const& l) {
   using Out = typename stack_of<Local, D, Size>::type;
   stack_shape<D, Local> const s(x);
   Out out(s.template extents<typename Out::extents_type>(x, l.size));
@@ -117,7 +117,7 @@ auto stack_own(Local const& x, rank_line const& l) {
 }
 /// This rank's value out of the stack.
 template <int D, class Local>
-auto unstack_own(Local const& x, rank_line const& l) {
+auto unstack_own(Local const& x, rank_group const& l) {
   require_stack<D>(x, l);
   auto out = empty_part<typename stack_part<Local, D>::type, D>(x);
   auto const [outer, inner] = around(x.extents(), D);
@@ -127,7 +127,7 @@ auto unstack_own(Local const& x, rank_line const& l) {
 }
 /// This rank's value out of the fold of all stacks.
 template <int D, class Local>
-auto unstack_fold(Local const& x, rank_line const& l, monoid how) {
+auto unstack_fold(Local const& x, rank_group const& l, monoid how) {
   using T = typename Local::value_type;
   require_stack<D>(x, l);
   auto out = empty_part<typename stack_part<Local, D>::type, D>(x);
@@ -142,7 +142,7 @@ auto unstack_fold(Local const& x, rank_line const& l, monoid how) {
 }
 /// y[s] on rank r = x[r] on rank s, along the first dimension.
 template <class Local>
-auto exchange_stacks(Local const& x, rank_line const& l) {
+auto exchange_stacks(Local const& x, rank_group const& l) {
   require_stack<0>(x, l);
   Local out(x.extents(), uninitialized);
   std::vector<std::size_t> const counts(std::size_t(l.size), std::size_t(x.size() / l.size));

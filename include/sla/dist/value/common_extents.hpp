@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Operands that meet are on one mesh, and what an axis deals out has one extent for all of them: checked when the program runs.
+// Operands that meet are on one mesh, and what an axis shards has one extent for all of them: checked when the program runs.
 #pragma once
 
 #include <sla/dist/value/distributed.hpp>
@@ -14,7 +14,7 @@ void require_one_mesh(Mesh const& m, Mesh const& n) {
       throw shape_error(text("two distributed operands are on different meshes of one type: along ", Mesh::name(a), " this rank is ", m.coordinate(a), " of ",
                              m.size(a), ", and ", n.coordinate(a), " of ", n.size(a)));
 }
-/// The extents that the axes deal out, which operands that meet share. A value that was put together by hand may say none, 0.
+/// The extents that the axes shard, which operands that meet share. A value that was put together by hand may say none, 0.
 template <class Mesh>
 class common_extents_of {
 public:
@@ -26,7 +26,7 @@ public:
   }
 
 private:
-  struct dealt {
+  struct sharded {
     int operand;
     index_t whole = 0, part = 0;
   };
@@ -35,15 +35,15 @@ private:
     if constexpr (DenseShard<P>) {
       index_t const whole = layout.extent[a];
       if (whole == 0) return;
-      dealt const now{operand, whole, part_extent<typename P::family>(layout, a, layout.mesh.coordinate(a))};
-      if (auto const& before = dealt_[a]; before.whole != 0 && before.whole != whole)
-        throw shape_error(text("what an axis deals out is one index of all operands: along ", Mesh::name(a), " operand ", before.operand, " deals out ",
+      sharded const now{operand, whole, part_extent<typename P::family>(layout, a, layout.mesh.coordinate(a))};
+      if (auto const& before = sharded_[a]; before.whole != 0 && before.whole != whole)
+        throw shape_error(text("what an axis shards is one index of all operands: along ", Mesh::name(a), " operand ", before.operand, " shards ",
                                before.whole, " indices and operand ", operand, " ", whole, ", of which rank ", layout.mesh.coordinate(a), " of ",
                                layout.mesh.size(a), " has ", before.part, " and ", now.part, "; distribute one by the layout of the other, x.layout()"));
-      dealt_[a] = now;
+      sharded_[a] = now;
     }
   }
-  fixed_array<dealt, Mesh::rank> dealt_{};
+  fixed_array<sharded, Mesh::rank> sharded_{};
 };
 
 } // namespace sla::detail

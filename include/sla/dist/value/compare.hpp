@@ -19,41 +19,41 @@ struct where_by {
   }
 };
 template <class X>
-concept PlacedOrUniform = Placed<X> || operand_traits<std::remove_cvref_t<X>>::kind == operand_kind::uniform;
+concept DistributedOrUniform = DistributedExpr<X> || operand_traits<std::remove_cvref_t<X>>::kind == operand_kind::uniform;
 template <class X>
 using number_beside = std::type_identity_t<literal_beside<X>>;
 } // namespace detail
 /// A distributed tensor with dimensions, or an expression of one. Comparisons of numbers are in dist/value/scalars.hpp.
 template <class X>
-concept PlacedTensor = Placed<X> && !PlacedNumber<X>;
+concept DistributedTensorExpr = DistributedExpr<X> && !DistributedNumber<X>;
 /// Two operands, one of them distributed, and one a tensor.
 template <class L, class R>
-concept PlacedTensors = PlacedPair<L, R> && (PlacedTensor<L> || PlacedTensor<R>);
+concept DistributedTensorExprs = DistributedPair<L, R> && (DistributedTensorExpr<L> || DistributedTensorExpr<R>);
 /// Operands of `where` and `apply`, one of them a distributed tensor.
 template <class... X>
-concept PlacedChoices = (PlacedTensor<X> || ...) && ((PlacedOperand<X> || Number<X>) && ...);
+concept DistributedChoices = (DistributedTensorExpr<X> || ...) && ((DistributedOperand<X> || Number<X>) && ...);
 
 namespace detail {
 template <Choice Op, class L, class R>
-  requires PlacedPair<L, R>
+  requires DistributedPair<L, R>
 using choice_t = placed_map_t<Op, elementwise_by<Op>, L, R>;
 template <class C, class X, class Y>
-  requires PlacedChoices<C, X, Y>
+  requires DistributedChoices<C, X, Y>
 using where_t = placed_map_t<op::where, where_by, C, X, Y>;
 } // namespace detail
 
 template <detail::Choice Op, class L, class R>
-  requires PlacedPair<L, R>
+  requires DistributedPair<L, R>
 auto perform(Op, L&& l, R&& r) -> detail::choice_t<Op, L, R> {
-  return detail::placed_elementwise<Op>(std::forward<L>(l), std::forward<R>(r), "maximum, minimum or a comparison");
+  return detail::distributed_elementwise<Op>(std::forward<L>(l), std::forward<R>(r), "maximum, minimum or a comparison");
 }
 
 /// As of plain tensors, beside a number that is written in the program; a run-time number is uniform(s).
-template <Placed X>
+template <DistributedExpr X>
 auto maximum(X&& x, detail::number_beside<X> s) {
   return perform(op::larger{}, std::forward<X>(x), s);
 }
-template <Placed X>
+template <DistributedExpr X>
 auto minimum(X&& x, detail::number_beside<X> s) {
   return perform(op::smaller{}, std::forward<X>(x), s);
 }
@@ -61,24 +61,24 @@ auto minimum(X&& x, detail::number_beside<X> s) {
 // As of plain tensors. Law: equal placements, layouts and extents; a distributed number goes with any tensor that its placement goes with.
 // Numbers beside `where` are written in the program; those of `apply` are uniform(s), or captured by f.
 template <class C, class X, class Y>
-  requires(PlacedChoices<C, X, Y> && !Number<X> && !Number<Y>)
+  requires(DistributedChoices<C, X, Y> && !Number<X> && !Number<Y>)
 auto perform(op::where, C&& c, X&& x, Y&& y) -> detail::where_t<C, X, Y> {
   return detail::placed_map<op::where>(detail::where_by{}, std::forward<C>(c), std::forward<X>(x), std::forward<Y>(y));
 }
-template <PlacedTensor C, detail::PlacedOrUniform X>
+template <DistributedTensorExpr C, detail::DistributedOrUniform X>
 auto where(C&& c, X&& x, detail::number_beside<X> s) {
   return perform(op::where{}, std::forward<C>(c), std::forward<X>(x), s);
 }
-template <PlacedTensor C, detail::PlacedOrUniform Y>
+template <DistributedTensorExpr C, detail::DistributedOrUniform Y>
 auto where(C&& c, detail::number_beside<Y> s, Y&& y) {
   return perform(op::where{}, std::forward<C>(c), s, std::forward<Y>(y));
 }
-template <PlacedTensor C>
+template <DistributedTensorExpr C>
 auto where(C&& c, detail::number_beside<C> s, detail::number_beside<C> t) {
   return perform(op::where{}, std::forward<C>(c), s, t);
 }
 template <class F, class... X>
-  requires PlacedChoices<X...>
+  requires DistributedChoices<X...>
 auto perform(op::apply, F const& f, X&&... x) {
   if constexpr (well_typed<op::apply, std::remove_cvref_t<X>...>) {
     return detail::placed_map<op::apply>([&f](auto&&... local) { return apply(f, std::move(local)...); }, std::forward<X>(x)...);
@@ -89,38 +89,38 @@ auto perform(op::apply, F const& f, X&&... x) {
 }
 
 template <class L, class R>
-  requires PlacedTensors<L, R>
+  requires DistributedTensorExprs<L, R>
 auto operator<(L&& l, R&& r) {
   return perform(op::less{}, std::forward<L>(l), std::forward<R>(r));
 }
 template <class L, class R>
-  requires PlacedTensors<L, R>
+  requires DistributedTensorExprs<L, R>
 auto operator<=(L&& l, R&& r) {
   return perform(op::less_equal{}, std::forward<L>(l), std::forward<R>(r));
 }
 template <class L, class R>
-  requires PlacedTensors<L, R>
+  requires DistributedTensorExprs<L, R>
 auto operator>(L&& l, R&& r) {
   return perform(op::less{}, std::forward<R>(r), std::forward<L>(l));
 }
 template <class L, class R>
-  requires PlacedTensors<L, R>
+  requires DistributedTensorExprs<L, R>
 auto operator>=(L&& l, R&& r) {
   return perform(op::less_equal{}, std::forward<R>(r), std::forward<L>(l));
 }
-template <PlacedTensor X>
+template <DistributedTensorExpr X>
 auto operator<(X&& x, detail::number_beside<X> s) {
   return perform(op::less{}, std::forward<X>(x), s);
 }
-template <PlacedTensor X>
+template <DistributedTensorExpr X>
 auto operator<=(X&& x, detail::number_beside<X> s) {
   return perform(op::less_equal{}, std::forward<X>(x), s);
 }
-template <PlacedTensor X>
+template <DistributedTensorExpr X>
 auto operator>(X&& x, detail::number_beside<X> s) {
   return perform(op::less{}, s, std::forward<X>(x));
 }
-template <PlacedTensor X>
+template <DistributedTensorExpr X>
 auto operator>=(X&& x, detail::number_beside<X> s) {
   return perform(op::less_equal{}, s, std::forward<X>(x));
 }

@@ -15,7 +15,7 @@ namespace detail {
 /// sum += contribution, for a cotangent or tangent of v. A contribution is of this rank: a local expression, or a distributed value
 /// in the placements of the sum.
 template <class Sum, class V, class X>
-void add_placed(std::optional<Sum>& sum, V const& v, X const& contribution) {
+void add_distributed(std::optional<Sum>& sum, V const& v, X const& contribution) {
   using Local = local_of_t<V>;
   std::optional<Local> local;
   if (sum) local.emplace(std::move(*sum).local());
@@ -37,7 +37,7 @@ struct cotangent_space<distributed<Local, Mesh, P...>> {
   static type zero(value_type const& v) { return {cotangent_space<Local>::zero(v.local()), v.handle()}; }
   template <class X>
   static void add(std::optional<type>& sum, value_type const& v, X const& contribution) {
-    detail::add_placed(sum, v, contribution);
+    detail::add_distributed(sum, v, contribution);
   }
 };
 
@@ -48,7 +48,7 @@ struct tangent_space<distributed<Local, Mesh, P...>> {
   static type zero(type const& v) { return {tangent_space<Local>::zero(v.local()), v.handle()}; }
   template <class X>
   static void add(std::optional<type>& sum, type const& v, X const& contribution) {
-    detail::add_placed(sum, v, contribution);
+    detail::add_distributed(sum, v, contribution);
   }
 };
 

@@ -17,7 +17,7 @@
 namespace sla {
 
 template <class Node, class Mesh, class... P>
-struct placed_node;
+struct distributed_node;
 
 namespace detail {
 template <class E>
@@ -60,11 +60,11 @@ inline constexpr int level_of = 0;
 template <class P>
   requires requires { P::level; }
 inline constexpr int level_of<P> = P::level;
-/// The axes of a mesh, those that deal out first what others share first: by level, then by number.
+/// The axes of a mesh, those that shard first what others share first: by level, then by number.
 template <class List>
-struct dealing_order;
+struct sharding_order;
 template <class... P>
-struct dealing_order<placements<P...>> {
+struct sharding_order<placements<P...>> {
   static constexpr int count = int(sizeof...(P));
   static constexpr fixed_array<int, count> axis = [] {
     int const level[] = {level_of<P>...};
@@ -106,7 +106,7 @@ template <int Batch, class F>
 struct vector_placement<Batch, Hyper<F>> {
   using type = Shard<Batch, F>;
 };
-/// Does one axis deal out rows, and another one columns?
+/// Does one axis shard rows, and another one columns?
 template <class List>
 inline constexpr bool is_grid = false;
 template <class... P>
@@ -142,29 +142,29 @@ public:
 
   /// The value of an expression of distributed values, without communication beyond what its products imply.
   template <class Node>
-  distributed(placed_node<Node, Mesh, P...> const& x)  // NOLINT: `dtensor<...> z = x * y` converts by intent
+  distributed(distributed_node<Node, Mesh, P...> const& x)  // NOLINT: `dtensor<...> z = x * y` converts by intent
       : local_(x.evaluated()), handle_(x.layout) {}
   template <class Node, class... Q>
     requires(!std::same_as<placements<P...>, placements<Q...>>)
-  distributed(placed_node<Node, Mesh, Q...> const& x) : handle_(x.layout) {  // NOLINT: it exists for its sentence
+  distributed(distributed_node<Node, Mesh, Q...> const& x) : handle_(x.layout) {  // NOLINT: it exists for its sentence
     static_assert(std::is_same_v<placements<P...>, placements<Q...>>,
                   "sla: the expression has other placements than the variable; write `auto`, or a collective: all_reduce, all_gather, convert");
   }
   template <class Node>
-  distributed& operator=(placed_node<Node, Mesh, P...> const& x) {
-    assign_placed(*this, x);
+  distributed& operator=(distributed_node<Node, Mesh, P...> const& x) {
+    assign_distributed(*this, x);
     return *this;
   }
 
   /// Zero, in the stated placements: the extents are those of the whole tensor.
-  /// Errors: shape_error, if a family cannot deal its dimension out.
+  /// Errors: shape_error, if a family cannot shard its dimension.
   static distributed zeros(Mesh const& m, typename detail::dynamic_extents<typename detail::extents_of<Local>::type>::type const& extents) {
     auto layout = std::make_shared<shared_layout<Mesh>>();
     layout->mesh = m;
     index_t sizes[Local::rank > 0 ? Local::rank : 1] = {};
     for (int d = 0; d < Local::rank; ++d) sizes[d] = extents[d];
     [&]<std::size_t... K>(std::index_sequence<K...>) {
-      constexpr auto order = detail::dealing_order<placements<P...>>::axis;
+      constexpr auto order = detail::sharding_order<placements<P...>>::axis;
       (detail::take_part<typename detail::placement_number<order[int(K)], placements<P...>>::type>(*layout, order[int(K)], sizes), ...);
     }(std::index_sequence_for<P...>{});
     return {Local(detail::extents_from<typename Local::extents_type>(sizes)), std::move(layout)};
@@ -239,10 +239,10 @@ auto view(X const& x) {
 }
 
 namespace detail {
-/// The extent of dimension d of the whole tensor: what the outermost axis that deals it out has, or what this rank has.
+/// The extent of dimension d of the whole tensor: what the outermost axis that shards it has, or what this rank has.
 template <DistributedTensor X>
-index_t whole_extent(X const& x, int d) {
-  auto const order = order_of(typing_of<X>, d);
+index_t global_extent(X const& x, int d) {
+  auto const order = order_of(tensor_placement_of<X>, d);
   return order.count ? x.handle()->extent[order.axis[0]] : x.local().extent(d);
 }
 

@@ -61,14 +61,14 @@ template <class X>
 struct placement_facts;
 template <class Local, class Mesh, class... P>
 struct placement_facts<distributed<Local, Mesh, P...>> {
-  static constexpr typing value = typing_of<distributed<Local, Mesh, P...>>;
+  static constexpr tensor_placement value = tensor_placement_of<distributed<Local, Mesh, P...>>;
   static std::vector<std::string> words() { return {placement_words<P>()...}; }
 
   /// The layout that dimension d lies by: the columns of a rectangular sparse tensor have their own.
   static shared_layout<Mesh> const& side(shared_layout<Mesh> const& layout, int d) {
     return value.is_sparse() && d == value.batch + 1 && layout.domain ? *layout.domain : layout;
   }
-  /// The extent of a dimension before any axis deals it out.
+  /// The extent of a dimension before any axis shards it.
   static index_t whole(distributed<Local, Mesh, P...> const& x, int d) {
     auto const order = order_of(value, d);
     if constexpr (value.rank == 0) {
@@ -80,7 +80,7 @@ struct placement_facts<distributed<Local, Mesh, P...>> {
         int const n = d - value.batch;
         if (n < 0) return x.local().shape().batch()[d];
         if (n > 1) return n == 2 ? S::block_rows : S::block_cols;
-        for (int a = 0; a < value.axes; ++a) // what deals out the other side, or entries, knows both extents
+        for (int a = 0; a < value.axes; ++a) // what shards the other side, or entries, knows both extents
           if (value.on[a].kind == placement_kind::sparse_shard || value.on[a].kind == placement_kind::hyper)
             return side(*x.handle(), d).extent[a];
         return n == 0 ? x.local().rows() : x.local().cols();
@@ -129,7 +129,7 @@ std::ostream& operator<<(std::ostream& out, distributed<Local, Mesh, P...> const
 }
 /// An expression may send: every rank evaluates it, and then any may print.
 template <class Node, class Mesh, class... P>
-std::ostream& operator<<(std::ostream& out, placed_node<Node, Mesh, P...> const&) {
+std::ostream& operator<<(std::ostream& out, distributed_node<Node, Mesh, P...> const&) {
   static_assert(always_false<Node>, "sla: std::cout << x of an expression on ranks: its products exchange halos, so that all ranks evaluate it: print eval(x)");
   return out;
 }
@@ -215,16 +215,16 @@ std::string explain(X const& x, std::size_t lines = 64) {
 }
 
 /// The same as a picture: the first dimension downwards, the second across, a rectangle for each part with the ranks that hold it.
-/// A dashed border: the ranks there hold terms of it, or values of their own. Of more dimensions, those that are dealt out first.
+/// A dashed border: the ranks there hold terms of it, or values of their own. Of more dimensions, those that are sharded first.
 template <class X>
   requires is_distributed<X>
 void draw_placement(std::ostream& out, X const& x, picture_options const& options = {}) {
   using Facts = detail::placement_facts<X>;
   auto const all = shares(x);
   int drawn[2] = {-1, -1};
-  for (bool const dealt : {true, false})
+  for (bool const sharded : {true, false})
     for (int d = 0; d < Facts::value.rank; ++d)
-      if ((order_of(Facts::value, d).count > 0) == dealt && drawn[1] < 0 && drawn[0] != d) drawn[drawn[0] < 0 ? 0 : 1] = d;
+      if ((order_of(Facts::value, d).count > 0) == sharded && drawn[1] < 0 && drawn[0] != d) drawn[drawn[0] < 0 ? 0 : 1] = d;
   if (drawn[1] >= 0 && drawn[0] > drawn[1]) std::swap(drawn[0], drawn[1]);
   auto const extent = [&](int n) { return drawn[n] < 0 ? index_t(1) : Facts::whole(x, drawn[n]); };
   auto const along = [&](rank_share const& s, int n) { return detail::intervals_of(drawn[n] < 0 ? std::vector<index_t>{0} : s.indices[std::size_t(drawn[n])]); };

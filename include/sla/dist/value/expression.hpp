@@ -28,7 +28,7 @@ struct operand_traits<mesh_scalar<Inner, Mesh, P...>> : operand_traits<void> {
 
 /// An expression with placements: a local node, and the layout of its operands.
 template <class Node, class Mesh, class... P>
-struct placed_node {
+struct distributed_node {
   using node_type = Node;
   using value_type = user_t<typename Node::value_type>;
 
@@ -56,26 +56,26 @@ struct dense_like {
 };
 } // namespace detail
 template <class Node, class Mesh, class... P>
-struct operand_traits<placed_node<Node, Mesh, P...>>
+struct operand_traits<distributed_node<Node, Mesh, P...>>
     : operand_traits<distributed<
           std::conditional_t<std::same_as<typename Node::extents_type, no_extents>, user_t<typename Node::value_type>,
                              detail::dense_like<typename Node::value_type, typename Node::extents_type>>,
           Mesh, P...>> {};
 
 template <class X>
-inline constexpr bool is_placed = false; ///< Is X an expression of distributed operands?
+inline constexpr bool is_distributed_node = false; ///< Is X an expression of distributed operands?
 template <class Node, class Mesh, class... P>
-inline constexpr bool is_placed<placed_node<Node, Mesh, P...>> = true;
+inline constexpr bool is_distributed_node<distributed_node<Node, Mesh, P...>> = true;
 /// A distributed dense tensor or number, or an expression of them.
 template <class X>
-concept Placed = is_placed<std::remove_cvref_t<X>> ||
+concept DistributedExpr = is_distributed_node<std::remove_cvref_t<X>> ||
     (is_distributed<std::remove_cvref_t<X>> && !DistributedSparse<X>);
 /// What may stand beside one: numbers of a space, `uniform(alpha)`, and plain operands, which the rules refuse by a sentence.
 template <class X>
-concept PlacedOperand = Placed<X> || operand_traits<std::remove_cvref_t<X>>::kind == operand_kind::uniform ||
+concept DistributedOperand = DistributedExpr<X> || operand_traits<std::remove_cvref_t<X>>::kind == operand_kind::uniform ||
     operand_traits<std::remove_cvref_t<X>>::kind == operand_kind::literal || Tensorial<X>;
 template <class L, class R>
-concept PlacedPair = (Placed<L> || Placed<R>) && PlacedOperand<L> && PlacedOperand<R>; ///< Two operands, one of them distributed.
+concept DistributedPair = (DistributedExpr<L> || DistributedExpr<R>) && DistributedOperand<L> && DistributedOperand<R>; ///< Two operands, one of them distributed.
 
 namespace detail {
 // ---- the local node of an operand
@@ -88,7 +88,7 @@ auto local_node(D&& x) {
     return as_node(std::move(x).local());
 }
 template <class X>
-  requires is_placed<std::remove_cvref_t<X>>
+  requires is_distributed_node<std::remove_cvref_t<X>>
 auto local_node(X&& x) {
   return std::forward<X>(x).node;
 }
@@ -111,18 +111,18 @@ auto local_node(X&& x) {
 
 template <class X>
 auto const& layout_of(X const& x) {
-  if constexpr (is_placed<X>)
+  if constexpr (is_distributed_node<X>)
     return x.layout;
   else
     return x.handle();
 }
 template <class List>
-inline constexpr bool deals_out = false;
+inline constexpr bool has_shards = false;
 template <class... P>
-inline constexpr bool deals_out<placements<P...>> = (is_sharded(P::kind) || ...);
+inline constexpr bool has_shards<placements<P...>> = (is_sharded(P::kind) || ...);
 /// An operand whose layout says where its elements lie. Of a value that every rank has whole, that is not needed.
 template <class X>
-concept DealtOut = Placed<X> && deals_out<placements_of_t<X>>;
+concept HasShards = DistributedExpr<X> && has_shards<placements_of_t<X>>;
 
 /// How many of these placements have a partition found at run time, and is there a halo?
 template <class List>
@@ -134,30 +134,30 @@ inline constexpr bool has_halo = false;
 template <class... P>
 inline constexpr bool has_halo<placements<P...>> = ((P::kind == placement_kind::ghost || P::kind == placement_kind::ghost_partial) || ...);
 
-/// The layout of the first operand that is dealt out, else of the first placed one; two partitions or halos that meet must be one.
-/// Errors: shape_error, if two operands of one type were dealt out by different partitions or to different extents, or have
+/// The layout of the first operand that is sharded, else of the first placed one; two partitions or halos that meet must be one.
+/// Errors: shape_error, if two operands of one type were sharded by different partitions or to different extents, or have
 /// different halos, or are on different meshes.
 template <class... X>
 auto common_layout(X const&... x) {
   using Handle = layout_handle<common_mesh_t<X...>>;
-  constexpr bool dealt = (DealtOut<X> || ...);
+  constexpr bool sharded = (HasShards<X> || ...);
   Handle lead, found;
   halo_plan const* halo = nullptr;
   common_extents_of<common_mesh_t<X...>> extents;
   int number = 0;
   auto const look = [&]<class Y>(Y const& y) {
     [[maybe_unused]] int const operand = number++;
-    if constexpr (dealt ? DealtOut<Y> : Placed<Y>)
+    if constexpr (sharded ? HasShards<Y> : DistributedExpr<Y>)
       if constexpr (std::same_as<layout_handle<mesh_of_t<Y>>, Handle>) {
         auto const& other = layout_of(y);
         if (!lead) lead = other;
         if (lead != other) require_one_mesh(lead->mesh, other->mesh);
-        if constexpr (dealt && sizeof...(X) > 1) extents.meet(operand, *other, placements_of_t<Y>{});
+        if constexpr (sharded && sizeof...(X) > 1) extents.meet(operand, *other, placements_of_t<Y>{});
         if constexpr (found_partitions<placements_of_t<Y>> > 0) {
           if (!found) found = other;
           if (found != other && found->rows && other->rows && found->rows != other->rows &&
               found->rows->fingerprint() != other->rows->fingerprint())
-            throw shape_error(text("two distributed operands were dealt out by different partitions of one type",
+            throw shape_error(text("two distributed operands were sharded by different partitions of one type",
                                    found->rows->has_owners_of(*other->rows)
                                        ? ", of the same owners: a rank's order depends on the pattern of the matrix that made its layout"
                                        : "",
@@ -176,25 +176,25 @@ auto common_layout(X const&... x) {
 }
 
 template <class Node, class Mesh, class List>
-struct placed_with;
+struct distributed_by;
 template <class Node, class Mesh, class... P>
-struct placed_with<Node, Mesh, placements<P...>> {
-  using type = placed_node<Node, Mesh, P...>;
+struct distributed_by<Node, Mesh, placements<P...>> {
+  using type = distributed_node<Node, Mesh, P...>;
 };
 /// The result of Op on operands of these types, as an expression around a local node.
 template <class Op, class... X>
-struct placed_result {
+struct distributed_result {
   using mesh_type = common_mesh_t<X...>;
   template <class Node>
-  using type = typename placed_with<Node, mesh_type, result_placements_t<Op, std::remove_cvref_t<X>...>>::type;
+  using type = typename distributed_by<Node, mesh_type, result_placements_t<Op, std::remove_cvref_t<X>...>>::type;
 };
 
 /// f(the local node of x), in the placements of x: an operator that keeps the rows where they are.
 template <class X, class F>
-auto placed_like(X&& x, F const& f) {
+auto distributed_like(X&& x, F const& f) {
   auto layout = layout_of(x);
   auto node = f(local_node(std::forward<X>(x)));
-  return typename placed_with<decltype(node), mesh_of_t<X>, placements_of_t<X>>::type{std::move(node), std::move(layout)};
+  return typename distributed_by<decltype(node), mesh_of_t<X>, placements_of_t<X>>::type{std::move(node), std::move(layout)};
 }
 
 /// The result of a refused call: the sentence comes when it is made, at the call, not where somebody asks for its type.
@@ -229,10 +229,10 @@ struct elementwise_by {
 /// The type of `placed_map<Op>(make, x...)`, asked for without its sentence.
 template <class Op, class Make, class... X>
 using placed_map_t =
-    checked_result<Op, typename placed_result<Op, X...>::template type<decltype(std::declval<Make const&>()(local_node(std::declval<X>())...))>, X...>;
-template <class Op, Placed X>
+    checked_result<Op, typename distributed_result<Op, X...>::template type<decltype(std::declval<Make const&>()(local_node(std::declval<X>())...))>, X...>;
+template <class Op, DistributedExpr X>
   requires is_elementwise<Op>
-using placed_elementwise_t = placed_map_t<Op, elementwise_by<Op>, X>;
+using distributed_elementwise_t = placed_map_t<Op, elementwise_by<Op>, X>;
 
 /// make(the local nodes of the operands), in the placements that the rules of Op say.
 template <class Op, class Make, class... X>
@@ -240,14 +240,14 @@ auto placed_map(Make const& make, X&&... x) {
   require_well_typed<Op, std::remove_cvref_t<X>...>();
   auto layout = common_layout(x...);
   auto node = make(local_node(std::forward<X>(x))...);
-  return typename placed_result<Op, X...>::template type<decltype(node)>{std::move(node), std::move(layout)};
+  return typename distributed_result<Op, X...>::template type<decltype(node)>{std::move(node), std::move(layout)};
 }
 template <class Op, class X>
-auto placed_elementwise(X&& x) {
+auto distributed_elementwise(X&& x) {
   return placed_map<Op>(elementwise_by<Op>{}, std::forward<X>(x));
 }
 template <class Op, class L, class R>
-auto placed_elementwise(L&& l, R&& r, char const* name) {
+auto distributed_elementwise(L&& l, R&& r, char const* name) {
   return placed_map<Op>(elementwise_by<Op>{name}, std::forward<L>(l), std::forward<R>(r));
 }
 
@@ -259,96 +259,96 @@ using literal_beside = literal<real_t<typename std::remove_cvref_t<X>::value_typ
 // ---- operators: the laws are those of spmd/rule/rules.hpp
 
 template <class L, class R>
-  requires PlacedPair<L, R>
+  requires DistributedPair<L, R>
 auto operator+(L&& l, R&& r) {
-  return detail::placed_elementwise<op::add>(std::forward<L>(l), std::forward<R>(r), "x + y");
+  return detail::distributed_elementwise<op::add>(std::forward<L>(l), std::forward<R>(r), "x + y");
 }
 template <class L, class R>
-  requires PlacedPair<L, R>
+  requires DistributedPair<L, R>
 auto operator-(L&& l, R&& r) {
-  return detail::placed_elementwise<op::sub>(std::forward<L>(l), std::forward<R>(r), "x - y");
+  return detail::distributed_elementwise<op::sub>(std::forward<L>(l), std::forward<R>(r), "x - y");
 }
 template <class L, class R>
-  requires PlacedPair<L, R>
+  requires DistributedPair<L, R>
 auto operator*(L&& l, R&& r) {
-  return detail::placed_elementwise<op::mul>(std::forward<L>(l), std::forward<R>(r), "x * y");
+  return detail::distributed_elementwise<op::mul>(std::forward<L>(l), std::forward<R>(r), "x * y");
 }
 template <class L, class R>
-  requires PlacedPair<L, R>
+  requires DistributedPair<L, R>
 auto operator/(L&& l, R&& r) {
-  return detail::placed_elementwise<op::div>(std::forward<L>(l), std::forward<R>(r), "x / y");
+  return detail::distributed_elementwise<op::div>(std::forward<L>(l), std::forward<R>(r), "x / y");
 }
-template <Placed X>
+template <DistributedExpr X>
 auto operator-(X&& x) {
-  return detail::placed_elementwise<op::neg>(std::forward<X>(x));
+  return detail::distributed_elementwise<op::neg>(std::forward<X>(x));
 }
 
 // Numbers written in the program: `2.0 * x`. A run-time number is uniform(alpha).
-template <Placed X>
+template <DistributedExpr X>
 auto operator+(X&& x, std::type_identity_t<detail::literal_beside<X>> s) {
-  return detail::placed_elementwise<op::add>(std::forward<X>(x), s, "x + 1.0");
+  return detail::distributed_elementwise<op::add>(std::forward<X>(x), s, "x + 1.0");
 }
-template <Placed X>
+template <DistributedExpr X>
 auto operator+(std::type_identity_t<detail::literal_beside<X>> s, X&& x) {
-  return detail::placed_elementwise<op::add>(s, std::forward<X>(x), "1.0 + x");
+  return detail::distributed_elementwise<op::add>(s, std::forward<X>(x), "1.0 + x");
 }
-template <Placed X>
+template <DistributedExpr X>
 auto operator-(X&& x, std::type_identity_t<detail::literal_beside<X>> s) {
-  return detail::placed_elementwise<op::sub>(std::forward<X>(x), s, "x - 1.0");
+  return detail::distributed_elementwise<op::sub>(std::forward<X>(x), s, "x - 1.0");
 }
-template <Placed X>
+template <DistributedExpr X>
 auto operator-(std::type_identity_t<detail::literal_beside<X>> s, X&& x) {
-  return detail::placed_elementwise<op::sub>(s, std::forward<X>(x), "1.0 - x");
+  return detail::distributed_elementwise<op::sub>(s, std::forward<X>(x), "1.0 - x");
 }
-template <Placed X>
+template <DistributedExpr X>
 auto operator*(X&& x, std::type_identity_t<detail::literal_beside<X>> s) {
-  return detail::placed_elementwise<op::mul>(std::forward<X>(x), s, "x * 2.0");
+  return detail::distributed_elementwise<op::mul>(std::forward<X>(x), s, "x * 2.0");
 }
-template <Placed X>
+template <DistributedExpr X>
 auto operator*(std::type_identity_t<detail::literal_beside<X>> s, X&& x) {
-  return detail::placed_elementwise<op::mul>(s, std::forward<X>(x), "2.0 * x");
+  return detail::distributed_elementwise<op::mul>(s, std::forward<X>(x), "2.0 * x");
 }
-template <Placed X>
+template <DistributedExpr X>
 auto operator/(X&& x, std::type_identity_t<detail::literal_beside<X>> s) {
-  return detail::placed_elementwise<op::div>(std::forward<X>(x), s, "x / 2.0");
+  return detail::distributed_elementwise<op::div>(std::forward<X>(x), s, "x / 2.0");
 }
-template <Placed X>
+template <DistributedExpr X>
 auto operator/(std::type_identity_t<detail::literal_beside<X>> s, X&& x) {
-  return detail::placed_elementwise<op::div>(s, std::forward<X>(x), "1.0 / x");
+  return detail::distributed_elementwise<op::div>(s, std::forward<X>(x), "1.0 / x");
 }
 
-template <class Op, Placed X>
+template <class Op, DistributedExpr X>
   requires is_elementwise<Op>
-auto perform(Op, X&& x) -> detail::placed_elementwise_t<Op, X> {
-  return detail::placed_elementwise<Op>(std::forward<X>(x));
+auto perform(Op, X&& x) -> detail::distributed_elementwise_t<Op, X> {
+  return detail::distributed_elementwise<Op>(std::forward<X>(x));
 }
 template <class L, class R>
-  requires PlacedPair<L, R>
+  requires DistributedPair<L, R>
 auto perform(op::pow, L&& l, R&& r) {
-  return detail::placed_elementwise<op::pow>(std::forward<L>(l), std::forward<R>(r), "pow(x, y)");
+  return detail::distributed_elementwise<op::pow>(std::forward<L>(l), std::forward<R>(r), "pow(x, y)");
 }
 
 // ---- statements, assignment and evaluation
 
 /// A statement of `fuse` on a mesh: a local statement, and the placements of its number, if it has one.
 template <class S, class... P>
-struct placed_statement {
-  using placed_statement_tag = void;
+struct distributed_statement {
+  using distributed_statement_tag = void;
   S local;
 };
 
 /// The statement x = expression on a mesh. Law: equal placements, extents and partitions.
-template <class T, class E, class Memory, class Mesh, class... P, Placed X>
+template <class T, class E, class Memory, class Mesh, class... P, DistributedExpr X>
 auto set(distributed<tensor<T, E, Memory>, Mesh, P...>& destination, X&& expression) {
   static_assert(has_placements<std::remove_cvref_t<X>, P...>, "sla: set(x, expression): the expression has other placements than x");
   (void)detail::common_layout(destination, expression);
   auto statement = set(destination.local(), detail::local_node(std::forward<X>(expression)));
-  return placed_statement<decltype(statement)>{std::move(statement)};
+  return distributed_statement<decltype(statement)>{std::move(statement)};
 }
 
 /// x = expression; called by the variable's own assignment. In place, unless that would disturb what is still to be read.
 template <class Local, class Mesh, class... P, class Node>
-void assign_placed(distributed<Local, Mesh, P...>& x, placed_node<Node, Mesh, P...> const& expression) {
+void assign_distributed(distributed<Local, Mesh, P...>& x, distributed_node<Node, Mesh, P...> const& expression) {
   if constexpr (is_tensor<Local>) {
     Local& local = x.local();
     memory_access const destination{local.data(), local.size() * index_t(sizeof(typename Local::value_type)), false, true};
@@ -364,7 +364,7 @@ void assign_placed(distributed<Local, Mesh, P...>& x, placed_node<Node, Mesh, P.
 
 /// The value of an expression: a distributed tensor of its placements.
 template <class Node, class Mesh, class... P>
-auto eval(placed_node<Node, Mesh, P...> const& x) {
+auto eval(distributed_node<Node, Mesh, P...> const& x) {
   using Local = decltype(x.evaluated());
   return distributed<Local, Mesh, P...>(x);
 }

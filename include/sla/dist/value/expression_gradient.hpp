@@ -18,15 +18,15 @@ namespace detail {
 template <class X>
 concept TracedDistributed = Traced<X> && is_distributed<plain_t<X>>;
 template <class X>
-concept TracedPlaced = TracedDistributed<X> && Placed<plain_t<X>>;
+concept TracedDistributedExpr = TracedDistributed<X> && DistributedExpr<plain_t<X>>;
 template <class X>
 concept TracedRows = TracedDistributed<X> && DistributedSparse<plain_t<X>>;
 template <class X>
-concept BesideTracedPlaced = TracedPlaced<X> || Placed<X> || Number<X> || operand_traits<std::remove_cvref_t<X>>::kind == operand_kind::uniform;
+concept BesideTracedExpr = TracedDistributedExpr<X> || DistributedExpr<X> || Number<X> || operand_traits<std::remove_cvref_t<X>>::kind == operand_kind::uniform;
 template <class L, class R>
-concept TracedPlacedPair = (TracedPlaced<L> || TracedPlaced<R>) && BesideTracedPlaced<L> && BesideTracedPlaced<R>;
+concept TracedExprPair = (TracedDistributedExpr<L> || TracedDistributedExpr<R>) && BesideTracedExpr<L> && BesideTracedExpr<R>;
 template <class... X>
-concept TracedPlacedOperands = (TracedPlaced<X> || ...) && (BesideTracedPlaced<X> && ...);
+concept TracedExprOperands = (TracedDistributedExpr<X> || ...) && (BesideTracedExpr<X> && ...);
 
 /// An operand as the forward operation sees it; run-time numbers beside traced values count as uniform.
 template <class X>
@@ -35,7 +35,7 @@ decltype(auto) forward_value(X const& x) {
     return (x.value());
   else if constexpr (Number<X>)
     return uniform(x);
-  else if constexpr (is_placed<X>)
+  else if constexpr (is_distributed_node<X>)
     return eval(x);
   else
     return (x);
@@ -78,26 +78,26 @@ struct own_elements {
   }
 };
 
-template <class Op, TracedPlaced X>
-auto trace_placed(X const& x) {
+template <class Op, TracedDistributedExpr X>
+auto trace_distributed(X const& x) {
   auto const part = part_of(x);
-  return record(x.home(), eval(placed_elementwise<Op>(part.value())), pointwise_in(part, [part](auto const&, auto const& g) {
+  return record(x.home(), eval(distributed_elementwise<Op>(part.value())), pointwise_in(part, [part](auto const&, auto const& g) {
     return contribution<Op, 0>(local_node(part.value()), as_node(part_of_cotangent(g)));
   }));
 }
 /// The rule of an operation on two operands, to the K-th, which is x.
 template <class Op, int K, class Part, class L, class R>
-auto placed_in(Part const& x, L const& left, R const& right) {
+auto derivative_in(Part const& x, L const& left, R const& right) {
   return pointwise_in(x, [left, right](auto const&, auto const& g) {
     return contribution<Op, K>(local_node(left.value()), local_node(right.value()), as_node(part_of_cotangent(g)));
   });
 }
 template <class Op, class L, class R>
-auto trace_placed(L const& l, R const& r) {
+auto trace_distributed(L const& l, R const& r) {
   auto const left = part_of(l);
   auto const right = part_of(r);
-  return record(home_of(l, r), eval(placed_elementwise<Op>(left.value(), right.value(), derivative<Op>::name)),
-                placed_in<Op, 0>(left, left, right), placed_in<Op, 1>(right, left, right));
+  return record(home_of(l, r), eval(distributed_elementwise<Op>(left.value(), right.value(), derivative<Op>::name)),
+                derivative_in<Op, 0>(left, left, right), derivative_in<Op, 1>(right, left, right));
 }
 /// A rank's part of a number that an operation finishes over the ranks: the sum of all. Of a cotangent it is a pending sum.
 template <class Op, class X, class Mesh, class T>
@@ -132,9 +132,9 @@ auto trace_reduction(X const& x) {
     auto const node = local_node(part.value());
     auto const everywhere = [&](auto here) { return finished<Op, plain_t<X>>(y.mesh(), here); };
     if constexpr (is_distributed<std::remove_cvref_t<decltype(g)>>)
-      return reduced_contribution<asked_t<Op>>(node, y.local(), everywhere(g.local()), everywhere);
+      return reduced_contribution<requested_op_t<Op>>(node, y.local(), everywhere(g.local()), everywhere);
     else
-      return reduced_contribution<asked_t<Op>>(node, y.local(), g, everywhere);
+      return reduced_contribution<requested_op_t<Op>>(node, y.local(), g, everywhere);
   });
   return record(x.home(), eval(perform(Op{}, part.value())), finished_rule<Op, plain_t<X>, decltype(rule)>{std::move(rule)});
 }
@@ -142,8 +142,8 @@ template <class Op, class L, class R>
 auto trace_dot(L const& l, R const& r) {
   auto const left = part_of(l);
   auto const right = part_of(r);
-  return record(home_of(l, r), eval(perform(Op{}, left.value(), right.value())), placed_in<op::dot, 0>(left, left, right),
-                placed_in<op::dot, 1>(right, left, right));
+  return record(home_of(l, r), eval(perform(Op{}, left.value(), right.value())), derivative_in<op::dot, 0>(left, left, right),
+                derivative_in<op::dot, 1>(right, left, right));
 }
 template <class Op>
 concept PendingExtreme = is_extreme<Op> && !rule_of<Op>.finishes;
@@ -154,24 +154,24 @@ template <PendingExtreme Op, class X>
 struct instead_of_extreme<Op, X> : std::type_identity<decltype(trace_reduction<op::sum>(std::declval<X const&>()))> {};
 } // namespace detail
 
-template <class Op, detail::TracedPlaced X>
+template <class Op, detail::TracedDistributedExpr X>
   requires(Differentiable<Op, 1> && !is_reducing<Op>)
 auto perform(Op, X const& x) {
-  return detail::trace_placed<Op>(x);
+  return detail::trace_distributed<Op>(x);
 }
 template <class Op, class L, class R>
-  requires(Differentiable<Op, 2> && !is_reducing<Op> && detail::TracedPlacedPair<L, R>)
+  requires(Differentiable<Op, 2> && !is_reducing<Op> && detail::TracedExprPair<L, R>)
 auto perform(Op, L const& l, R const& r) {
-  return detail::trace_placed<Op>(l, r);
+  return detail::trace_distributed<Op>(l, r);
 }
 /// Gradient: that of one rank; the elements of all ranks that norm_inf(x) is taken of share it, which is one all_reduce more.
-template <class Op, detail::TracedPlaced X>
+template <class Op, detail::TracedDistributedExpr X>
   requires(Differentiable<Op, 1> && is_reducing<Op> && !detail::PendingExtreme<Op>)
 auto perform(Op, X const& x) {
   return detail::trace_reduction<Op>(x);
 }
 /// Refused: what a pending maximum or minimum pulls back to is not known before it is finished.
-template <class Op, detail::TracedPlaced X>
+template <class Op, detail::TracedDistributedExpr X>
   requires detail::PendingExtreme<Op>
 auto perform(Op, X const& x) -> typename detail::instead_of_extreme<Op, X>::type {
   static_assert(always_false<X>, "sla: max(x), min(x) of a traced distributed x have no gradient: norm_inf(x) has one; so has max of a gathered x, and max(x.value()) is a constant");
@@ -180,12 +180,12 @@ auto perform(Op, X const& x) -> typename detail::instead_of_extreme<Op, X>::type
 
 // ---- comparisons, of the values; where, and functions of the user's own
 template <class Op, class L, class R>
-  requires(detail::is_one_of<Op, op::less, op::less_equal> && detail::TracedPlacedPair<L, R>)
+  requires(detail::is_one_of<Op, op::less, op::less_equal> && detail::TracedExprPair<L, R>)
 auto perform(Op op, L const& l, R const& r) {
   return eval(perform(op, detail::forward_value(l), detail::forward_value(r)));
 }
 template <class C, class X, class Y>
-  requires detail::TracedPlacedOperands<C, X, Y>
+  requires detail::TracedExprOperands<C, X, Y>
 auto perform(op::where, C const& c, X const& x, Y const& y) {
   if constexpr (Traced<C>) { // nothing of the derivative flows through a condition
     return where(c.value(), x, y);
@@ -201,7 +201,7 @@ auto perform(op::where, C const& c, X const& x, Y const& y) {
   }
 }
 template <class F, class... X>
-  requires detail::TracedPlacedOperands<X...>
+  requires detail::TracedExprOperands<X...>
 auto perform(op::apply, F const& f, X const&... x) {
   if constexpr (detail::takes_dual_numbers<F, X...>())
     return [&](auto const&... part) {
@@ -213,20 +213,20 @@ auto perform(op::apply, F const& f, X const&... x) {
 }
 
 template <class L, class R>
-  requires detail::TracedPlacedPair<L, R>
+  requires detail::TracedExprPair<L, R>
 auto perform(op::dot, L const& l, R const& r) {
   return detail::trace_dot<op::dot>(l, r);
 }
 /// The same asked to be pending sums (spmd/rule/out_partial.hpp).
-template <class Op, class Word, detail::TracedPlaced X>
-  requires(Differentiable<detail::asked_t<Op>, 1> && is_reducing<detail::asked_t<Op>> && !is_extreme<detail::asked_t<Op>>)
-auto perform(detail::asking_partial<Op, Word>, X const& x) {
-  return detail::trace_reduction<detail::asking_partial<Op, Word>>(x);
+template <class Op, class Word, detail::TracedDistributedExpr X>
+  requires(Differentiable<detail::requested_op_t<Op>, 1> && is_reducing<detail::requested_op_t<Op>> && !is_extreme<detail::requested_op_t<Op>>)
+auto perform(detail::requesting_partial<Op, Word>, X const& x) {
+  return detail::trace_reduction<detail::requesting_partial<Op, Word>>(x);
 }
 template <class Op, class Word, class L, class R>
-  requires(detail::TracedPlacedPair<L, R> && std::same_as<detail::asked_t<Op>, op::dot>)
-auto perform(detail::asking_partial<Op, Word>, L const& l, R const& r) {
-  return detail::trace_dot<detail::asking_partial<Op, Word>>(l, r);
+  requires(detail::TracedExprPair<L, R> && std::same_as<detail::requested_op_t<Op>, op::dot>)
+auto perform(detail::requesting_partial<Op, Word>, L const& l, R const& r) {
+  return detail::trace_dot<detail::requesting_partial<Op, Word>>(l, r);
 }
 
 } // namespace sla

@@ -25,7 +25,7 @@ template <class X, class Node>
 X& change(X& x, Node const& node) {
   if constexpr (std::is_same_v<placements_of_t<X>, placements_of_t<Node>>) {
     if constexpr (is_tensor<local_of_t<X>>)
-      assign_placed(x, node);
+      assign_distributed(x, node);
     else
       x = X(node);
   } else if constexpr (std::integral<typename X::value_type> && are_copies_alike<placements_of_t<X>, placements_of_t<Node>>) {
@@ -41,40 +41,40 @@ X& change(X& x, Node const& node) {
 
 // Law: those of the operation, and the placement of the result is that of x.
 template <class Local, class Mesh, class... P, class R>
-  requires PlacedOperand<R>
+  requires DistributedOperand<R>
 distributed<Local, Mesh, P...>& operator+=(distributed<Local, Mesh, P...>& x, R&& r) {
   return detail::change(x, std::as_const(x) + std::forward<R>(r));
 }
 template <class Local, class Mesh, class... P, class R>
-  requires PlacedOperand<R>
+  requires DistributedOperand<R>
 distributed<Local, Mesh, P...>& operator-=(distributed<Local, Mesh, P...>& x, R&& r) {
   return detail::change(x, std::as_const(x) - std::forward<R>(r));
 }
 template <class Local, class Mesh, class... P, class R>
-  requires PlacedOperand<R>
+  requires DistributedOperand<R>
 distributed<Local, Mesh, P...>& operator*=(distributed<Local, Mesh, P...>& x, R&& r) {
   return detail::change(x, std::as_const(x) * std::forward<R>(r));
 }
 template <class Local, class Mesh, class... P, class R>
-  requires PlacedOperand<R>
+  requires DistributedOperand<R>
 distributed<Local, Mesh, P...>& operator/=(distributed<Local, Mesh, P...>& x, R&& r) {
   return detail::change(x, std::as_const(x) / std::forward<R>(r));
 }
 template <class Local, class Mesh, class... P>
 distributed<Local, Mesh, P...>& operator+=(distributed<Local, Mesh, P...>& x, detail::literal_beside<distributed<Local, Mesh, P...>> s) {
-  return detail::change(x, detail::placed_elementwise<op::add>(std::as_const(x), s, "x += 1.0"));
+  return detail::change(x, detail::distributed_elementwise<op::add>(std::as_const(x), s, "x += 1.0"));
 }
 template <class Local, class Mesh, class... P>
 distributed<Local, Mesh, P...>& operator-=(distributed<Local, Mesh, P...>& x, detail::literal_beside<distributed<Local, Mesh, P...>> s) {
-  return detail::change(x, detail::placed_elementwise<op::sub>(std::as_const(x), s, "x -= 1.0"));
+  return detail::change(x, detail::distributed_elementwise<op::sub>(std::as_const(x), s, "x -= 1.0"));
 }
 template <class Local, class Mesh, class... P>
 distributed<Local, Mesh, P...>& operator*=(distributed<Local, Mesh, P...>& x, detail::literal_beside<distributed<Local, Mesh, P...>> s) {
-  return detail::change(x, detail::placed_elementwise<op::mul>(std::as_const(x), s, "x *= 2.0"));
+  return detail::change(x, detail::distributed_elementwise<op::mul>(std::as_const(x), s, "x *= 2.0"));
 }
 template <class Local, class Mesh, class... P>
 distributed<Local, Mesh, P...>& operator/=(distributed<Local, Mesh, P...>& x, detail::literal_beside<distributed<Local, Mesh, P...>> s) {
-  return detail::change(x, detail::placed_elementwise<op::div>(std::as_const(x), s, "x /= 2.0"));
+  return detail::change(x, detail::distributed_elementwise<op::div>(std::as_const(x), s, "x /= 2.0"));
 }
 
 } // namespace sla

@@ -14,8 +14,8 @@ namespace sla {
 
 /// A reduction with placements: a statement of `fuse`; `eval` gives its number, a distributed one.
 template <class R, class Mesh, class... P>
-struct [[nodiscard]] placed_reduction {
-  using placed_statement_tag = void;
+struct [[nodiscard]] distributed_reduction {
+  using distributed_statement_tag = void;
   using value_type = user_t<typename R::result_type>;
   R local;
   layout_handle<Mesh> layout;
@@ -38,7 +38,7 @@ template <class R, class Mesh, class List>
 struct reduction_with;
 template <class R, class Mesh, class... P>
 struct reduction_with<R, Mesh, placements<P...>> {
-  using type = placed_reduction<R, Mesh, P...>;
+  using type = distributed_reduction<R, Mesh, P...>;
 };
 /// Is the local reduction that of a norm, which reduces over the ranks too?
 template <class R>
@@ -51,7 +51,7 @@ template <class S, class List>
 struct statement_with;
 template <class S, class... P>
 struct statement_with<S, placements<P...>> {
-  using type = placed_statement<S, P...>;
+  using type = distributed_statement<S, P...>;
 };
 
 /// Over which axes the ranks' folds are folded: those that the rules say are reduced.
@@ -76,41 +76,41 @@ template <class Op, class... X>
 using reduced_placements_t = typename std::conditional_t<well_typed<Op, X...>, std::type_identity<result_placements_t<Op, X...>>,
                                                          everywhere_on<Replicate, result_placements_t<Op, X...>>>::type;
 template <class Op, class... X>
-  requires((Placed<X> && ...) && rule_of<asked_t<Op>>.indices == index_use::reduction)
-using reduction_of = typename reduction_with<decltype(perform(asked_t<Op>{}, local_node(std::declval<X>())...)), common_mesh_t<X...>,
+  requires((DistributedExpr<X> && ...) && rule_of<requested_op_t<Op>>.indices == index_use::reduction)
+using reduction_of = typename reduction_with<decltype(perform(requested_op_t<Op>{}, local_node(std::declval<X>())...)), common_mesh_t<X...>,
                                              reduced_placements_t<Op, std::remove_cvref_t<X>...>>::type;
 template <class Op, class... X>
-  requires((Placed<X> && ...) && rule_of<asked_t<Op>>.indices == index_use::reduction)
-using placed_reduction_t = checked_result<Op, reduction_of<Op, X...>, X...>;
+  requires((DistributedExpr<X> && ...) && rule_of<requested_op_t<Op>>.indices == index_use::reduction)
+using distributed_reduction_t = checked_result<Op, reduction_of<Op, X...>, X...>;
 
 template <class Op, class... X>
 auto place_reduction(X&&... x) {
   require_well_typed<Op, std::remove_cvref_t<X>...>();
   auto layout = common_layout(x...);
-  auto local = perform(asked_t<Op>{}, local_node(std::forward<X>(x))...);
+  auto local = perform(requested_op_t<Op>{}, local_node(std::forward<X>(x))...);
   using Result = reduction_of<Op, X...>;
-  static_assert(is_norm<decltype(local)> == rule_of<asked_t<Op>>.finishes);
+  static_assert(is_norm<decltype(local)> == rule_of<requested_op_t<Op>>.finishes);
   return Result{std::move(local), std::move(layout), reduced_axes<Op, std::remove_cvref_t<X>...>};
 }
 
 } // namespace detail
 
 template <class X, class Y>
-  requires PlacedPair<X, Y>
-auto perform(op::dot, X&& x, Y&& y) -> detail::placed_reduction_t<op::dot, X, Y> {
+  requires DistributedPair<X, Y>
+auto perform(op::dot, X&& x, Y&& y) -> detail::distributed_reduction_t<op::dot, X, Y> {
   return detail::place_reduction<op::dot>(std::forward<X>(x), std::forward<Y>(y));
 }
-template <class Op, Placed X>
+template <class Op, DistributedExpr X>
   requires(rule_of<Op>.indices == index_use::reduction && rule_of<Op>.contraction != monoid::none && !std::same_as<Op, op::dot>)
-auto perform(Op, X&& x) -> detail::placed_reduction_t<Op, X> {
+auto perform(Op, X&& x) -> detail::distributed_reduction_t<Op, X> {
   return detail::place_reduction<Op>(std::forward<X>(x));
 }
 
 /// The number of a reduction, as the ranks hold it: Partial of shards; of a norm the finished number, by one all_reduce per axis.
 template <class R, class Mesh, class... P>
-auto eval(placed_reduction<R, Mesh, P...> const& r) {
+auto eval(distributed_reduction<R, Mesh, P...> const& r) {
   immediate<overlapped> space;
-  using V = typename placed_reduction<R, Mesh, P...>::value_type;
+  using V = typename distributed_reduction<R, Mesh, P...>::value_type;
   using Folded = reduction<typename R::monoid_type, typename R::expression_type>;
   auto folded = std::get<0>(fuse(space, Folded{r.local.x}));
   for (int a = 0; a < Mesh::rank; ++a)
@@ -119,22 +119,22 @@ auto eval(placed_reduction<R, Mesh, P...> const& r) {
 }
 
 /// A reduction asked to be a pending sum, evaluated: `perform(out_partial<op::dot, "tp">{}, x, y)`.
-template <class Op, class Word, Placed... X>
-  requires(rule_of<detail::asked_t<Op>>.indices == index_use::reduction)
-auto perform(detail::asking_partial<Op, Word>, X&&... x) {
-  return eval(detail::place_reduction<detail::asking_partial<Op, Word>>(std::forward<X>(x)...));
+template <class Op, class Word, DistributedExpr... X>
+  requires(rule_of<detail::requested_op_t<Op>>.indices == index_use::reduction)
+auto perform(detail::requesting_partial<Op, Word>, X&&... x) {
+  return eval(detail::place_reduction<detail::requesting_partial<Op, Word>>(std::forward<X>(x)...));
 }
 
 /// The statement of count inner products with a basis, on a mesh.
-template <int Capacity, class V, Placed X>
+template <int Capacity, class V, DistributedExpr X>
   requires DistributedTensor<V>
 auto dots(std::vector<V> const& vectors, int count, X&& w) {
   require_well_typed<op::dot, V, std::remove_cvref_t<X>>();
   auto node = detail::local_node(std::forward<X>(w));
   using Leaf = decltype(view(vectors.front()));
   using S = dots_statement<typename Leaf::value_type, typename Leaf::extents_type, typename Leaf::memory_type, Capacity, decltype(node)>;
-  using Placed_ = typename detail::statement_with<S, result_placements_t<op::dot, V, std::remove_cvref_t<X>>>::type;
-  return Placed_{S{detail::view_basis<Capacity>(vectors, count, "dots(V, k, w)"), count, std::move(node)}};
+  using Distributed_ = typename detail::statement_with<S, result_placements_t<op::dot, V, std::remove_cvref_t<X>>>::type;
+  return Distributed_{S{detail::view_basis<Capacity>(vectors, count, "dots(V, k, w)"), count, std::move(node)}};
 }
 /// The linear combination of a basis, on a mesh.
 template <class V, class H, class Mesh, class... P>
@@ -144,7 +144,7 @@ auto combine(std::vector<V> const& vectors, int count, mesh_scalar<H, Mesh, P...
   using Coefficients = decltype(as_coefficients(h.inner));
   constexpr int capacity = Coefficients::value_type::size();
   using Node = combine_node<typename Leaf::value_type, typename Leaf::extents_type, typename Leaf::memory_type, capacity, Coefficients>;
-  return typename detail::placed_with<Node, mesh_of_t<V>, placements_of_t<V>>::type{
+  return typename detail::distributed_by<Node, mesh_of_t<V>, placements_of_t<V>>::type{
       Node{detail::view_basis<capacity>(vectors, count, "combine(V, k, h)"), count, as_coefficients(h.inner)}, vectors.front().handle()};
 }
 

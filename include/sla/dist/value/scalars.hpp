@@ -20,7 +20,7 @@ inline constexpr op_rule rule_of<op::compare>{.differentiable = false};
 
 /// A distributed operand through which no gradient is taken: `constant(x)`. It counts as Replicate or as Invariant, whichever
 /// the others need.
-template <Placed X>
+template <DistributedExpr X>
 struct constant<X> {
   using node_type = decltype(detail::local_node(std::declval<X const&>()));
   using value_type = typename X::value_type;
@@ -30,11 +30,11 @@ struct constant<X> {
   node_type node;
   layout_handle<mesh_of_t<X>> layout;
 };
-template <Placed X>
+template <DistributedExpr X>
 constant(X) -> constant<X>;
-template <Placed X>
-inline constexpr bool is_placed<constant<X>> = true;
-template <Placed X>
+template <DistributedExpr X>
+inline constexpr bool is_distributed_node<constant<X>> = true;
+template <DistributedExpr X>
 struct operand_traits<constant<X>> : operand_traits<X> {
   template <class Keys>
   static constexpr operand value = [] {
@@ -43,32 +43,32 @@ struct operand_traits<constant<X>> : operand_traits<X> {
     return out;
   }();
 };
-template <Placed X>
+template <DistributedExpr X>
 auto eval(constant<X> const& x) {
-  return eval(typename detail::placed_with<typename constant<X>::node_type, mesh_of_t<X>, placements_of_t<X>>::type{x.node, x.layout});
+  return eval(typename detail::distributed_by<typename constant<X>::node_type, mesh_of_t<X>, placements_of_t<X>>::type{x.node, x.layout});
 }
 
 namespace detail {
 template <class X>
-inline constexpr bool is_placed_number = false;
-template <Placed X>
-inline constexpr bool is_placed_number<X> = local_dims<local_of_t<X>>::rank == 0;
+inline constexpr bool is_distributed_number_expr = false;
+template <DistributedExpr X>
+inline constexpr bool is_distributed_number_expr<X> = local_dims<local_of_t<X>>::rank == 0;
 } // namespace detail
 /// A distributed number, or an expression of them.
 template <class X>
-concept PlacedNumber = detail::is_placed_number<std::remove_cvref_t<X>>;
+concept DistributedNumber = detail::is_distributed_number_expr<std::remove_cvref_t<X>>;
 /// Two numbers, one of them placed on a mesh.
 template <class L, class R>
-concept PlacedNumbers = (PlacedNumber<L> || PlacedNumber<R>) &&
-                        (PlacedNumber<L> || operand_traits<std::remove_cvref_t<L>>::kind == operand_kind::uniform) &&
-                        (PlacedNumber<R> || operand_traits<std::remove_cvref_t<R>>::kind == operand_kind::uniform);
+concept DistributedNumbers = (DistributedNumber<L> || DistributedNumber<R>) &&
+                        (DistributedNumber<L> || operand_traits<std::remove_cvref_t<L>>::kind == operand_kind::uniform) &&
+                        (DistributedNumber<R> || operand_traits<std::remove_cvref_t<R>>::kind == operand_kind::uniform);
 
 namespace detail {
 
 /// The number that this rank has.
 template <class X>
 auto number_here(X const& x) {
-  if constexpr (PlacedNumber<X>)
+  if constexpr (DistributedNumber<X>)
     return eval(x).local();
   else
     return x.value();
@@ -78,7 +78,7 @@ template <class X>
 struct without_gradient {
   using type = X;
 };
-template <Placed X>
+template <DistributedExpr X>
 struct without_gradient<X> {
   using type = constant<X>;
 };
@@ -99,74 +99,74 @@ auto compared(L const& l, R const& r, F const& f) {
 
 // Comparisons of typed scalars give typed truth values. Law: as for a map that is not linear: a pending sum is refused.
 template <class L, class R>
-  requires PlacedNumbers<L, R>
+  requires DistributedNumbers<L, R>
 auto operator<(L const& l, R const& r) {
   return detail::compared(l, r, [](auto a, auto b) { return a < b; });
 }
 template <class L, class R>
-  requires PlacedNumbers<L, R>
+  requires DistributedNumbers<L, R>
 auto operator>(L const& l, R const& r) {
   return detail::compared(l, r, [](auto a, auto b) { return a > b; });
 }
 template <class L, class R>
-  requires PlacedNumbers<L, R>
+  requires DistributedNumbers<L, R>
 auto operator<=(L const& l, R const& r) {
   return detail::compared(l, r, [](auto a, auto b) { return a <= b; });
 }
 template <class L, class R>
-  requires PlacedNumbers<L, R>
+  requires DistributedNumbers<L, R>
 auto operator>=(L const& l, R const& r) {
   return detail::compared(l, r, [](auto a, auto b) { return a >= b; });
 }
 template <class L, class R>
-  requires PlacedNumbers<L, R>
+  requires DistributedNumbers<L, R>
 auto operator==(L const& l, R const& r) {
   return detail::compared(l, r, [](auto a, auto b) { return a == b; });
 }
 template <class L, class R>
-  requires PlacedNumbers<L, R>
+  requires DistributedNumbers<L, R>
 auto operator!=(L const& l, R const& r) {
   return detail::compared(l, r, [](auto a, auto b) { return a != b; });
 }
 
 // With a number written in the program; a run-time number says where it comes from: x < uniform(tol).
-template <PlacedNumber X>
+template <DistributedNumber X>
 auto operator<(X const& x, std::type_identity_t<detail::literal_beside<X>> s) {
   return detail::compared(x, s, [](auto a, auto b) { return a < b; });
 }
-template <PlacedNumber X>
+template <DistributedNumber X>
 auto operator>(X const& x, std::type_identity_t<detail::literal_beside<X>> s) {
   return detail::compared(x, s, [](auto a, auto b) { return a > b; });
 }
-template <PlacedNumber X>
+template <DistributedNumber X>
 auto operator<=(X const& x, std::type_identity_t<detail::literal_beside<X>> s) {
   return detail::compared(x, s, [](auto a, auto b) { return a <= b; });
 }
-template <PlacedNumber X>
+template <DistributedNumber X>
 auto operator>=(X const& x, std::type_identity_t<detail::literal_beside<X>> s) {
   return detail::compared(x, s, [](auto a, auto b) { return a >= b; });
 }
-template <PlacedNumber X>
+template <DistributedNumber X>
 auto operator==(X const& x, std::type_identity_t<detail::literal_beside<X>> s) {
   return detail::compared(x, s, [](auto a, auto b) { return a == b; });
 }
-template <PlacedNumber X>
+template <DistributedNumber X>
 auto operator!=(X const& x, std::type_identity_t<detail::literal_beside<X>> s) {
   return detail::compared(x, s, [](auto a, auto b) { return a != b; });
 }
-template <PlacedNumber X>
+template <DistributedNumber X>
 auto operator<(std::type_identity_t<detail::literal_beside<X>> s, X const& x) {
   return detail::compared(s, x, [](auto a, auto b) { return a < b; });
 }
-template <PlacedNumber X>
+template <DistributedNumber X>
 auto operator>(std::type_identity_t<detail::literal_beside<X>> s, X const& x) {
   return detail::compared(s, x, [](auto a, auto b) { return a > b; });
 }
-template <PlacedNumber X>
+template <DistributedNumber X>
 auto operator<=(std::type_identity_t<detail::literal_beside<X>> s, X const& x) {
   return detail::compared(s, x, [](auto a, auto b) { return a <= b; });
 }
-template <PlacedNumber X>
+template <DistributedNumber X>
 auto operator>=(std::type_identity_t<detail::literal_beside<X>> s, X const& x) {
   return detail::compared(s, x, [](auto a, auto b) { return a >= b; });
 }

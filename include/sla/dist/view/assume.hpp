@@ -20,7 +20,7 @@ struct stated_placements {
   using Mesh = mesh_of_t<X>;
   static constexpr int rank = local_dims<local_of_t<X>>::rank;
   using keys = typename requested_placements<Mesh, rank, placements_of_t<X>, What...>::keys;
-  static constexpr typing before = operand_traits<X>::template value<keys>.type;
+  static constexpr tensor_placement before = operand_traits<X>::template value<keys>.type;
 
   static constexpr spec_outcome decide() {
     placement_request<Mesh, rank> r;
@@ -63,13 +63,13 @@ constexpr void require_assumption() {
     static_assert(may_be_assumed<From, To>, "sla[E13]: nothing proves that the ranks hold equal values: assume_replicated<axis>(x) compares them; write all_gather if "
                                             "they are pieces, all_reduce of assume<axis, Partial<>>(x) if they are contributions");
   else if constexpr (Why == code::no_such_dimension)
-    static_assert(may_be_assumed<From, To>, "sla[E29]: a dimension that is dealt out keeps its axes and their order: nothing more may be assumed of it");
+    static_assert(may_be_assumed<From, To>, "sla[E29]: a dimension that is sharded keeps its axes and their order: nothing more may be assumed of it");
   else if constexpr (Why != code::ok)
     static_assert(may_be_assumed<From, To>, "sla[E12]: an assumption says more about a value (what was unknown, or Varying), it never says something else. Write "
                                             "convert, which keeps the value, or reinterpret; a pending reduction needs all_reduce or reduce_scatter");
 }
 
-/// The extents of dimensions that are now said to be dealt out, from the parts. Cost: two all_reduces of a number per axis. Errors, on every rank: shape_error, if the parts are not those of the family.
+/// The extents of dimensions that are now said to be sharded, from the parts. Cost: two all_reduces of a number per axis. Errors, on every rank: shape_error, if the parts are not those of the family.
 template <class X, class... P>
 layout_handle<mesh_of_t<X>> measured_layout(X const& x, placements<P...>) {
   using S = stated_placements<X, placements<P...>>;
@@ -80,13 +80,13 @@ layout_handle<mesh_of_t<X>> measured_layout(X const& x, placements<P...>) {
     auto const measure = [&]<class Q>(std::type_identity<Q>, int a, index_t& e) {
       if constexpr (DenseShard<Q>) {
         using F = typename Q::family;
-        static_assert(F::stated, "sla: the partition of a Part is found at run time: distribute(x, layout) deals a tensor out by it");
+        static_assert(F::stated, "sla: the partition of a Part is found at run time: distribute(x, layout) shards a tensor by it");
         auto& c = layout->mesh.communicator(a);
         layout->extent[a] = F::even ? all_reduce(c, e, monoid::minimum) * c.size() : all_reduce(c, e);
         bool const mine = F::accepts(layout->extent[a], c.size()) && part_extent<F>(*layout, a, c.rank()) == e;
         if (all_reduce(c, std::int64_t(mine), monoid::minimum) == 0)
           throw shape_error(text("assume: the ranks hold a dimension in other shares than the family's (rank ", c.rank(), " has ", e,
-                                 " indices of it); say which family dealt them out"));
+                                 " indices of it); say which family sharded them"));
         e = layout->extent[a];
       }
     };
@@ -139,7 +139,7 @@ auto assume(X&& x) {
   constexpr int a = mesh_of_t<T>::template index<Axis>();
   return detail::assumed<false, T, typename detail::replaced<a, P, placements_of_t<T>>::type>(std::forward<X>(x));
 }
-/// The same on several axes: `assume<spec<_, "tp">>(x)`, `assume<named<along<"dp", Partial<>>>>(x)`; other axes keep what they have.
+/// The same on several axes: `assume<spec<unsharded, "tp">>(x)`, `assume<named<along<"dp", Partial<>>>>(x)`; other axes keep what they have.
 template <class... What, class X>
   requires(sizeof...(What) > 0 && is_distributed<std::remove_cvref_t<X>>)
 auto assume(X&& x) {
@@ -160,7 +160,7 @@ auto retype(X&& x) {
 }
 
 /// What each rank has of a shard, as a value of its own: the layout is forgotten. Placement: Shard to Varying, on an axis that alone
-/// deals out its dimension. Gradient: the shards again. Cost: nothing.
+/// shards its dimension. Gradient: the shards again. Cost: nothing.
 template <fixed_string Axis, class X>
   requires(is_distributed<std::remove_cvref_t<X>>)
 auto as_local(X&& x) {
@@ -169,7 +169,7 @@ auto as_local(X&& x) {
   static_assert(From::kind == placement_kind::shard, "sla[E11]: as_local<axis>(x): x is no Shard on the axis; other placements are what each rank has already");
   if constexpr (From::kind == placement_kind::shard) {
     constexpr auto order = order_of(detail::stated_placements<T, placements_of_t<T>>::before, From::dim);
-    static_assert(order.count == 1, "sla[E16]: as_local<axis>(x): another axis deals out the same dimension, and its parts would be of no tensor. Gather one of them first");
+    static_assert(order.count == 1, "sla[E16]: as_local<axis>(x): another axis shards the same dimension, and its parts would be of no tensor. Gather one of them first");
   }
   auto layout = x.handle();
   return with_placement_t<T, Axis, Varying>(std::forward<X>(x).local(), std::move(layout));

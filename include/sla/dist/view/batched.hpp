@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Parts along one whole dimension: `section<0>(x, first, count)` with a typed offset, and `batched(f)(x, whole(w))`, which calls f for each
-// item of the first dimension and stacks the results. Parts that axes deal out are in dist/assembly/distribute.hpp.
+// Parts along one whole dimension: `section<0>(x, first, count)` with a typed offset, and `batched(f)(x, unbatched(w))`, which calls f for each
+// item of the first dimension and stacks the results. Parts that axes shard are in dist/assembly/distribute.hpp.
 #pragma once
 
 #include <tuple>
@@ -24,7 +24,7 @@ namespace detail {
 
 /// Is the dimension whole on every rank?
 template <class X, int Dim>
-inline constexpr bool is_whole_dim = order_of(typing_of<std::remove_cvref_t<X>>, Dim).count == 0;
+inline constexpr bool is_whole_dim = order_of(tensor_placement_of<std::remove_cvref_t<X>>, Dim).count == 0;
 
 template <class E, int Front>
 struct shifted_extents { // without the first, or with another before it
@@ -57,9 +57,9 @@ struct shifted_list<placements<P...>, Front> {
 /// with a Varying one (`rank_along`) Varying, and a pending sum is refused then. Cost: a copy of the section.
 /// Errors: index_error, if they are not all there.
 template <int Dim, DistributedTensor X, class First>
-  requires(PlacedNumber<First> || operand_traits<First>::kind == operand_kind::uniform)
+  requires(DistributedNumber<First> || operand_traits<First>::kind == operand_kind::uniform)
 auto section(X const& x, First const& first, index_t count) {
-  static_assert(detail::is_whole_dim<X, Dim>, "sla[E17]: section<d>(x, first, count): dimension d is dealt out to the ranks. all_gather it first");
+  static_assert(detail::is_whole_dim<X, Dim>, "sla[E17]: section<d>(x, first, count): dimension d is sharded over the ranks. all_gather it first");
   using Offset = typename detail::without_gradient<First>::type;
   require_well_typed<op::section, X, Offset>();
   using Local = typename X::local_type;
@@ -82,12 +82,12 @@ auto section(X const& x, First const& first, index_t count) {
 
 /// An argument of a batched function that is the same for all items.
 template <class X>
-struct whole_argument {
+struct unbatched_argument {
   X const& value;
 };
 /// An argument that all items share: it is not cut.
 template <class X>
-whole_argument<X> whole(X const& x) {
+unbatched_argument<X> unbatched(X const& x) {
   return {x};
 }
 
@@ -110,7 +110,7 @@ index_t items_of(std::tuple<T...> const& x) {
 template <class X>
 auto item_of(X const& x, index_t n) {
   if constexpr (DistributedTensor<X>) {
-    static_assert(is_whole_dim<X, 0>, "sla: batched(f)(x): the first dimension is dealt out, so that ranks have different items: a collective in f "
+    static_assert(is_whole_dim<X, 0>, "sla: batched(f)(x): the first dimension is sharded, so that ranks have different items: a collective in f "
                                   "would mix them. Write local_map, or all_gather it first");
     using Local = typename X::local_type;
     if (n >= x.local().extent(0)) throw shape_error(text("batched(f): an argument has ", x.local().extent(0), " items, another more"));
@@ -130,7 +130,7 @@ auto item_of(X const& x, index_t n) {
   }
 }
 template <class X>
-X const& item_of(whole_argument<X> const& x, index_t) {
+X const& item_of(unbatched_argument<X> const& x, index_t) {
   return x.value;
 }
 template <class... T>
@@ -189,7 +189,7 @@ auto stacked_items(std::vector<std::tuple<T...>> const& items) {
 } // namespace detail
 
 /// f for each item of the first dimension of its tensor arguments (also in tuples), the results stacked along a new first dimension. The
-/// other arguments, and `whole(x)`, are the same for all items. Placement: as for one item, every shard one dimension further.
+/// other arguments, and `unbatched(x)`, are the same for all items. Placement: as for one item, every shard one dimension further.
 /// Cost: that of f times the items, and copies. Errors: shape_error, if the arguments have different numbers of items, or none.
 template <class F>
 auto batched(F f) {

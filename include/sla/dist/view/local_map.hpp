@@ -13,7 +13,7 @@
 namespace sla {
 
 /// What the arguments hold, and the results: an entry each, a placement for all axes, `placements<...>`, `named<...>`, or
-/// `lies<spec<_, "tp">, Replicate>`; for a tuple a list of its own.
+/// `lies<spec<unsharded, "tp">, Replicate>`; for a tuple a list of its own.
 template <class... Entries>
 struct inputs {};
 /// The placements of the results of `local_map`, one entry each.
@@ -202,7 +202,7 @@ struct leaving {
 
 template <class X>
 auto evaluated(X const& x) {
-  if constexpr (is_placed<X>)
+  if constexpr (is_distributed_node<X>)
     return eval(x);
   else
     return x;

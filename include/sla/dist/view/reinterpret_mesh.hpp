@@ -18,7 +18,7 @@ struct remeshed_type;
 template <class Local, class Mesh, class... P, class New, bool Assumed>
 struct remeshed_type<distributed<Local, Mesh, P...>, New, Assumed> {
   using keys = typename key_list<P...>::type;
-  static constexpr typing before = typing_of<distributed<Local, Mesh, P...>>;
+  static constexpr tensor_placement before = tensor_placement_of<distributed<Local, Mesh, P...>>;
   static constexpr remesh_outcome value = remesh(before, value_of_mesh<Mesh>(), value_of_mesh<New>(), even_bits(keys{}), Assumed);
   template <int... A>
   static auto make(std::integer_sequence<int, A...>) {
@@ -53,7 +53,7 @@ constexpr void require_remesh() {
   else if constexpr (f == mixed_group)
     static_assert(meshes_correspond<X, New>, "sla[E15]: axes that would become others together hold different things: give them one placement first");
   else if constexpr (f == split_order)
-    static_assert(meshes_correspond<X, New>, "sla[E15]: axes that would become others together deal out a dimension in another order than outermost first, or with another "
+    static_assert(meshes_correspond<X, New>, "sla[E15]: axes that would become others together shard a dimension in another order than outermost first, or with another "
                                              "axis between them: permute_shards first");
   else if constexpr (f == uneven)
     static_assert(meshes_correspond<X, New>, "sla[E30]: uneven shards over several axes are not those over one: only Even shards can be flattened or split");

@@ -29,7 +29,7 @@ struct named_extent {
 struct assume_divisible_t {};
 /// The value of `assume_divisible_t`, an argument of `reshape`.
 inline constexpr assume_divisible_t assume_divisible{};
-/// What is dealt out may become an inner factor: its shards are then Strided.
+/// What is sharded may become an inner factor: its shards are then Strided.
 struct to_strided_t {};
 /// The value of `to_strided_t`, an argument of `reshape`.
 inline constexpr to_strided_t to_strided{};
@@ -84,7 +84,7 @@ struct reshaped_local<Read, Local, Mesh, placements<P...>, Arg...> {
       }
     };
     (hear(std::type_identity<Arg>{}), ...);
-    return reshape_typing(distributed_operand<keys, Local, Mesh, P...>().type, pattern, known);
+    return reshape_placement(distributed_operand<keys, Local, Mesh, P...>().type, pattern, known);
   }
   static constexpr reshape_outcome value = decide();
   static constexpr bool names_fit = ((!is_factor<Arg> || pattern.find(factor_name<Arg>::value) >= 0) && ...);
@@ -129,14 +129,14 @@ constexpr void require_reshape() {
   else if constexpr (!R::names_fit)
     static_assert(reshape_fits<Pattern, X>, "sla: reshape<pattern>(x, named_extent<name>(n)): the pattern has no such name");
   else if constexpr (f == dropped)
-    static_assert(reshape_fits<Pattern, X>, "sla[E26]: the reshape drops a dimension that is dealt out. all_gather it first");
+    static_assert(reshape_fits<Pattern, X>, "sla[E26]: the reshape drops a dimension that is sharded. all_gather it first");
   else if constexpr (f == inner)
-    static_assert(reshape_fits<Pattern, X>, "sla[E26]: the reshape merges a dimension that is dealt out behind others: the ranks' parts would interleave. Redistribute first, or ask "
+    static_assert(reshape_fits<Pattern, X>, "sla[E26]: the reshape merges a dimension that is sharded behind others: the ranks' parts would interleave. Redistribute first, or ask "
                                             "for a Strided shard: reshape<...>(x, named_extent<outer, n>(), to_strided)");
   else if constexpr (f == indivisible)
-    static_assert(reshape_fits<Pattern, X>, "sla[E26]: the reshape cuts a dimension that is dealt out, and the ranks do not divide its outermost factor. Redistribute first");
+    static_assert(reshape_fits<Pattern, X>, "sla[E26]: the reshape cuts a dimension that is sharded, and the ranks do not divide its outermost factor. Redistribute first");
   else if constexpr (f == unknown)
-    static_assert(reshape_fits<Pattern, X>, "sla[E26]: the reshape cuts a dimension that is dealt out, and whether the ranks divide its outermost factor is not known here: give "
+    static_assert(reshape_fits<Pattern, X>, "sla[E26]: the reshape cuts a dimension that is sharded, and whether the ranks divide its outermost factor is not known here: give "
                                             "named_extent<name, n>(), or say so: reshape<...>(x, named_extent<name>(n), assume_divisible)");
   else if constexpr (f == uneven)
     static_assert(reshape_fits<Pattern, X>, "sla[E30]: the reshape cuts or merges a dimension in uneven shards. Redistribute to Shard<d, Even> or Replicate first");
@@ -180,8 +180,8 @@ auto reshaped_value(X const& x, Arg const&... arg) {
     };
     (hear(arg), ...);
     index_t whole[max_dims] = {};
-    constexpr typing before = operand_traits<X>::template value<typename R::keys>.type;
-    for (int d = 0; d < rank; ++d) whole[d] = whole_extent(x, d);
+    constexpr tensor_placement before = operand_traits<X>::template value<typename R::keys>.type;
+    for (int d = 0; d < rank; ++d) whole[d] = global_extent(x, d);
     auto const factor = factor_extents(p, given, whole);
     auto layout = std::make_shared<shared_layout<Mesh>>(old);
     auto part = factor; // of this rank
@@ -225,10 +225,10 @@ auto reshaped_value(X const& x, Arg const&... arg) {
 
 } // namespace detail
 
-/// The same elements in row-major order with other extents. Placement: a dimension that is dealt out stays as it is, or deals out
+/// The same elements in row-major order with other extents. Placement: a dimension that is sharded stays as it is, or shards
 /// its outermost factor, or becomes the outermost factor of another; every other placement passes. Gradient: the reshape back.
 /// Cost: a copy; no communication. Errors: E26, E30; shape_error, if the factors do not make the extents.
-template <fixed_string Pattern, Placed X, detail::ReshapeArgument... Arg>
+template <fixed_string Pattern, DistributedExpr X, detail::ReshapeArgument... Arg>
   requires(local_dims<local_of_t<X>>::rank > 0)
 auto reshape(X const& x, Arg const&... arg) {
   if constexpr (is_distributed<X>)

@@ -44,24 +44,24 @@ auto renamed(X const& x, F const& f) {
 }
 } // namespace detail
 
-template <fixed_string Pattern, detail::TracedPlaced X, detail::ReshapeArgument... Arg>
+template <fixed_string Pattern, detail::TracedDistributedExpr X, detail::ReshapeArgument... Arg>
 auto reshape(X const& x, Arg const&... arg) {
   return detail::renamed(x, [arg...](auto const& v) { return reshape<Pattern>(v, arg...); });
 }
-template <detail::TracedPlaced X, class... Axes>
+template <detail::TracedDistributedExpr X, class... Axes>
 auto reinterpret_mesh(X const& x, mesh<Axes...> const& m) {
   return detail::renamed(x, [m](auto const& v) { return reinterpret_mesh(v, m); });
 }
-template <detail::TracedPlaced X, class... Axes>
+template <detail::TracedDistributedExpr X, class... Axes>
 auto reinterpret_mesh(X const& x, mesh<Axes...> const& m, assume_layout_t) {
   return detail::renamed(x, [m](auto const& v) { return reinterpret_mesh(v, m, assume_layout); });
 }
-template <fixed_string Axis, detail::TracedPlaced X>
+template <fixed_string Axis, detail::TracedDistributedExpr X>
 auto as_local(X const& x) {
   return detail::renamed(x, [](auto const& v) { return as_local<Axis>(v); });
 }
 /// Law: the value has a gradient: it is Varying on the axis, not Untyped.
-template <fixed_string Axis, Placement P, detail::TracedPlaced X>
+template <fixed_string Axis, Placement P, detail::TracedDistributedExpr X>
 auto assume(X const& x) {
   return detail::renamed(x, [](auto const& v) { return assume<Axis, P>(v); });
 }

@@ -17,7 +17,7 @@
 namespace sla {
 
 /// What a check of a gradient found.
-enum class gradient_verdict {
+enum class gradient_outcome {
   right,               ///< the remainder falls with the square of the step, or faster
   exact,               ///< f is linear along the direction: the remainder is rounding from the first step
   constant,            ///< f does not change along the direction, and the gradient says so
@@ -26,7 +26,7 @@ enum class gradient_verdict {
   not_finite,          ///< f or its gradient is NaN or infinite at the point
   lost                 ///< too few steps have a remainder above the rounding, or the tolerance, of f
 };
-inline char const* to_string(gradient_verdict v) {
+inline char const* to_string(gradient_outcome v) {
   constexpr char const* names[] = {"right", "exact", "constant", "wrong", "not differentiable", "not finite", "lost"};
   return names[int(v)];
 }
@@ -46,14 +46,14 @@ struct gradient_check {
   struct step {
     double h, change, remainder;
   };
-  gradient_verdict verdict = gradient_verdict::lost;
+  gradient_outcome outcome = gradient_outcome::lost;
   bool passed = false;
   double slope = std::numeric_limits<double>::quiet_NaN();  ///< of log remainder over log h, fitted; NaN where there is none
   double value = 0;                                         ///< f(x)
   double derivative = 0;                                    ///< Re <g, d>, summed over the arguments
   double difference = std::numeric_limits<double>::quiet_NaN();  ///< the same by the central difference that agrees best
   std::vector<step> steps;
-  std::string message;  ///< the verdict in a sentence
+  std::string message;  ///< the outcome in a sentence
 };
 
 inline std::ostream& operator<<(std::ostream& out, gradient_check const& c) {
@@ -68,7 +68,7 @@ inline std::ostream& operator<<(std::ostream& out, gradient_check const& c) {
     if (n > 0) cell(std::log2(c.steps[n - 1].remainder / c.steps[n].remainder));
     out << std::scientific << '\n';
   }
-  out << to_string(c.verdict) << ": " << c.message << '\n';
+  out << to_string(c.outcome) << ": " << c.message << '\n';
   out.flags(flags);
   out.precision(precision);
   return out;
@@ -92,16 +92,16 @@ double fitted_slope(std::vector<both_sides> const& at, Y const& y) {
   return xy / xx;
 }
 
-/// The verdict on what was sampled; `rounding` is the unit of f's precision, `failure` what f threw last.
+/// The outcome on what was sampled; `rounding` is the unit of f's precision, `failure` what f threw last.
 inline void judge_gradient(gradient_check& c, std::vector<both_sides> const& samples, double tolerance, double rounding, std::string const& failure) {
-  using enum gradient_verdict;
+  using enum gradient_outcome;
   auto const change = [&](both_sides const& s) { return (std::max)(std::abs(s.plus - c.value), std::abs(s.minus - c.value)); };
   auto const remainder = [&](both_sides const& s) {
     return (std::max)(std::abs(s.plus - c.value - s.h * c.derivative), std::abs(s.minus - c.value + s.h * c.derivative));
   };
   auto const bend = [&](both_sides const& s) { return std::abs(s.plus - 2 * c.value + s.minus); };
-  auto const say = [&](gradient_verdict v, auto const&... words) {
-    c.verdict = v;
+  auto const say = [&](gradient_outcome v, auto const&... words) {
+    c.outcome = v;
     c.passed = v == right || v == exact || v == constant;
     c.message = text(words...);
   };

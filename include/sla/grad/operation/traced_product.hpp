@@ -41,7 +41,7 @@ template <TracedMatrix X>
 inline constexpr bool is_sparse_like<X> = true;
 
 template <class X, bool Transposed, bool Conj>
-traced_view<X, !Transposed, Conj> turned(traced_view<X, Transposed, Conj> const& A) {
+traced_view<X, !Transposed, Conj> transposed_view(traced_view<X, Transposed, Conj> const& A) {
   return {A.A};
 }
 template <class X, bool Transposed, bool Conj>
@@ -52,7 +52,7 @@ traced_view<X, Transposed, !Conj> conjugated(traced_view<X, Transposed, Conj> co
 
 template <detail::TracedMatrix A>
 auto perform(op::transpose, A const& a) {
-  return detail::turned(detail::as_traced_view(a));
+  return detail::transposed_view(detail::as_traced_view(a));
 }
 template <detail::TracedMatrix A>
 auto perform(op::conj, A const& a) {
@@ -60,7 +60,7 @@ auto perform(op::conj, A const& a) {
 }
 template <detail::TracedMatrix A>
 auto perform(op::adjoint, A const& a) {
-  return detail::turned(detail::conjugated(detail::as_traced_view(a)));
+  return detail::transposed_view(detail::conjugated(detail::as_traced_view(a)));
 }
 
 namespace detail {

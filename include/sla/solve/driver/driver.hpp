@@ -42,7 +42,7 @@ struct only_residual {
 };
 
 /// What becomes of an item after a run, from its true residual: a reason, or `running` if the method should run again.
-struct verdict {
+struct run_outcome {
   double rtol, atol;
   double digits;      ///< the rounding unit of x
   reason unfinished;  ///< of items that still ran at the end
@@ -107,7 +107,7 @@ std::size_t bytes_in_use() {
     return memory_in_use().now;
 }
 
-/// A stop test whose items begin as the last verdict left them, and which records how the run ended.
+/// A stop test whose items begin as the outcome of the last run left them, and which records how the run ended.
 template <class Space, class Real>
 class recorded_stop : public stop_test<Space, Real> {
 public:
@@ -176,7 +176,7 @@ void drive(Space& space, method_run<Space, V> const& run, stop_rule rule, A cons
     auto const rr = space.map(only_residual{}, residual);
     reason const unfinished = last.stopped ? reason::stopped : reason::iteration_limit;
     double const digits = double(std::numeric_limits<real_t<T>>::epsilon());
-    last.state = space.map(verdict{rule.rtol, rule.atol, digits, unfinished, guessed && out.runs == 0}, *last.state, residual, bb, sum_of_b, before ? *before : bb);
+    last.state = space.map(run_outcome{rule.rtol, rule.atol, digits, unfinished, guessed && out.runs == 0}, *last.state, residual, bb, sum_of_b, before ? *before : bb);
     auto const outcome = space.map(summarize{}, *last.state, space.map(no_iterations{}, *last.state), rr, bb);
     space.finish();
     auto judged = space.read(outcome);

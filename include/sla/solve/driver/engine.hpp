@@ -246,7 +246,7 @@ solution<V> lawful_call(A const& a, Method const& method, M const& m, V const& b
 template <class A, class Method, class M, class V, class... Options>
 solution<V> call(A const& a, Method const& method, M const& m, V const& b, report out, Options const&... options) {
   constexpr bool in_their_turn = LinearOperator<A, V> && LinearOperator<M, V>;
-  constexpr bool is_refused = std::same_as<Method, automatic>;  // in solve/linear/linear.hpp: its ladder is not included
+  constexpr bool is_refused = std::same_as<Method, automatic>;  // in solve/linear/linear.hpp: its list is not included
   static_assert(in_their_turn || is_refused,
                 "sla: solve(A, b, method, M): A * x and M * x say what to compute, when its turn comes; an operator* of yours computes at once and returns a tensor, "
                 "or what set(y, A * x) cannot take: give the function that computes to linear_operator<T>(rows, cols, apply)");

@@ -109,9 +109,9 @@ constexpr auto arnoldi_cycles(Method const& method, S& space, A const& a, M cons
   auto stop = make_stop(space, bb);
   bool on = stop.go_on(rr);
   while (on) {
-    auto turns = space.map(begin_cycle<H, Capacity>{}, rr);
+    auto rotations = space.map(begin_cycle<H, Capacity>{}, rr);
     auto scale = space.map(inverse_length{}, stop.state(), rr);
-    std::vector<decltype(turns)> columns;
+    std::vector<decltype(rotations)> columns;
     int k = 0;
     for (; k < restart && on; ++k) {
       std::size_t const at = std::size_t(k), image = varying ? at : 0;
@@ -121,12 +121,12 @@ constexpr auto arnoldi_cycles(Method const& method, S& space, A const& a, M cons
                       dots<Capacity>(basis, k + 1, w));
       auto [h2] = fuse(space, set(w, w - combine(basis, k + 1, h)), dots<Capacity>(basis, k + 1, w));
       auto [ww] = fuse(space, set(w, w - combine(basis, k + 1, h2)), squared_norm_of(w));
-      turns = space.map(take_column<H, Capacity>{}, stop.state(), turns, h, h2, ww);
+      rotations = space.map(take_column<H, Capacity>{}, stop.state(), rotations, h, h2, ww);
       scale = space.map(inverse_length{}, stop.state(), ww);
-      columns.push_back(turns);
-      on = stop.go_on(space.map(estimate_residual{}, turns, ww));
+      columns.push_back(rotations);
+      on = stop.go_on(space.map(estimate_residual{}, rotations, ww));
     }
-    auto y = space.map(begin_substitution<H, Capacity>{}, turns);
+    auto y = space.map(begin_substitution<H, Capacity>{}, rotations);
     for (int j = k; j-- > 0;) y = space.map(substitute<H, Capacity>{j}, y, columns[std::size_t(j)]);
     // the true residual decides how the next cycle begins
     auto true_residual = [&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The automatic choice: from what one look at A tells (tensor/structure/properties.hpp) to a ladder of methods. A cheap method gets
+// The automatic choice: from what one look at A tells (tensor/structure/properties.hpp) to a list of methods to try. A cheap method gets
 // about the time that the dearer one after it would take, so that the sum stays near the better of the two.
 #pragma once
 
@@ -30,18 +30,18 @@
 
 namespace sla {
 
-/// One rung of the ladder: a method with its preconditioner, and how many iterations it may take.
-/// MINRES is for Hermitian matrices that are not definite: among rungs of CG it is reached where CG has met that, and CG left.
-enum class rung { cg_amg, cg_jacobi, cg_ilu0, minres_row_norms, bicgstab_ilu0, gmres_row_norms, ldlt, lu };
+/// One candidate of the list: a method with its preconditioner, and how many iterations it may take.
+/// MINRES is for Hermitian matrices that are not definite: among candidates of CG it is reached where CG has met that, and CG left.
+enum class candidate { cg_amg, cg_jacobi, cg_ilu0, minres_row_norms, bicgstab_ilu0, gmres_row_norms, ldlt, lu };
 /// One method to try, and the iterations it may take.
-struct ladder_step {
-  rung what;
+struct attempt {
+  candidate what;
   int limit;
   bool weighed = false;  ///< factors: their cost was counted
 };
 /// What to try, in order, and why.
-struct ladder {
-  std::vector<ladder_step> steps;
+struct candidates {
+  std::vector<attempt> steps;
   std::string why;
   bool semidefinite = false;  ///< (p, A p) <= 0 means a null vector: where CG meets one, A is singular and b not in its range
   index_t rows = 0;
@@ -50,7 +50,7 @@ struct ladder {
 
 namespace detail {
 inline double step_seconds(matrix_properties const& p) { return 1.5e-11 * (12 * double(p.entries) + 100 * double(p.rows)); }
-inline ladder choose_steps(matrix_properties const& p, int max_iterations) {
+inline candidates choose_steps(matrix_properties const& p, int max_iterations) {
   double const rows = double(p.rows), band = double((std::max)(p.lower_bandwidth, p.upper_bandwidth));
   double const factor_seconds = 5e-11 * rows * band * band, step_seconds = detail::step_seconds(p);
   auto limited = [&](double seconds, int least, int most) {
@@ -61,7 +61,7 @@ inline ladder choose_steps(matrix_properties const& p, int max_iterations) {
   bool const affordable = countable && (factor_seconds < 60 || p.rows <= 20000);
   // Of grids in two dimensions, bandwidth^2 = rows, factors cost fewer steps than indefinite matrices take; in three, more.
   bool const minres_pays = band * band > 4 * rows;
-  ladder_step const minres_while{rung::minres_row_norms, limited(factor_seconds, 100, 2000)};
+  attempt const minres_while{candidate::minres_row_norms, limited(factor_seconds, 100, 2000)};
   bool const semidefinite = p.definite == definiteness::positive_semidefinite;
   std::string const symmetry = p.complex ? "Hermitian" : "symmetric";
 
@@ -69,8 +69,8 @@ inline ladder choose_steps(matrix_properties const& p, int max_iterations) {
   // an axis, which rows over bandwidth guess; where the numbering tells nothing of them, the rows have to be many.
   bool const elliptic = p.opposed_off_diagonal && countable &&
                         ((p.rows >= 30000 && rows >= 100 * band) || p.rows >= 400000);
-  ladder_step const multigrid{rung::cg_amg, (std::min)(max_iterations, 100)};
-  auto const with_multigrid = [&](ladder&& l) {
+  attempt const multigrid{candidate::cg_amg, (std::min)(max_iterations, 100)};
+  auto const with_multigrid = [&](candidates&& l) {
     if (elliptic) l.steps.insert(l.steps.begin(), multigrid);
     return std::move(l);
   };
@@ -79,42 +79,42 @@ inline ladder choose_steps(matrix_properties const& p, int max_iterations) {
     std::string const why = symmetry + (p.definite == definiteness::positive_definite ? ", positive definite"
                                         : semidefinite                                ? ", positive semidefinite"
                                                                                       : ", positive diagonal");
-    if (semidefinite) return with_multigrid({{{rung::cg_jacobi, max_iterations}, {rung::cg_ilu0, max_iterations}, {rung::minres_row_norms, max_iterations}}, why, true});
+    if (semidefinite) return with_multigrid({{{candidate::cg_jacobi, max_iterations}, {candidate::cg_ilu0, max_iterations}, {candidate::minres_row_norms, max_iterations}}, why, true});
     if (p.rows <= 1500)
-      return {{{rung::ldlt, max_iterations}, {rung::cg_jacobi, max_iterations}, {rung::lu, max_iterations}}, why + ", of few rows"};
+      return {{{candidate::ldlt, max_iterations}, {candidate::cg_jacobi, max_iterations}, {candidate::lu, max_iterations}}, why + ", of few rows"};
     if (affordable) {
       // Sweeps go row by row on one thread: worth three steps of CG in a cache, far more in memory that threads share.
       bool const swept = p.rows <= 200000;
-      ladder_step const begin = swept ? ladder_step{rung::cg_ilu0, limited(factor_seconds / 3, 100, 2000)} : ladder_step{rung::cg_jacobi, limited(factor_seconds, 100, 2000)};
-      ladder out{{begin, {rung::ldlt, max_iterations}, {swept ? rung::cg_jacobi : rung::cg_ilu0, max_iterations}, {rung::lu, max_iterations}}, why};
+      attempt const begin = swept ? attempt{candidate::cg_ilu0, limited(factor_seconds / 3, 100, 2000)} : attempt{candidate::cg_jacobi, limited(factor_seconds, 100, 2000)};
+      candidates out{{begin, {candidate::ldlt, max_iterations}, {swept ? candidate::cg_jacobi : candidate::cg_ilu0, max_iterations}, {candidate::lu, max_iterations}}, why};
       if (minres_pays) out.steps.insert(out.steps.begin() + 1, minres_while);
       return with_multigrid(std::move(out));
     }
-    return with_multigrid({{{rung::cg_jacobi, limited(60, 100, 1000)}, {rung::cg_ilu0, max_iterations}, {rung::cg_jacobi, max_iterations}, {rung::minres_row_norms, max_iterations}},
+    return with_multigrid({{{candidate::cg_jacobi, limited(60, 100, 1000)}, {candidate::cg_ilu0, max_iterations}, {candidate::cg_jacobi, max_iterations}, {candidate::minres_row_norms, max_iterations}},
                            why + ", too large for factors"});
   }
   std::string const why = p.hermitian ? symmetry + ", not definite" : p.symmetric ? "complex symmetric" : "not " + symmetry;
   if (p.hermitian) {
-    if (!affordable) return {{{rung::minres_row_norms, max_iterations}}, why + ", too large for factors"};
-    ladder out{{{rung::ldlt, max_iterations}, {rung::lu, max_iterations}, {rung::minres_row_norms, max_iterations}}, why};
+    if (!affordable) return {{{candidate::minres_row_norms, max_iterations}}, why + ", too large for factors"};
+    candidates out{{{candidate::ldlt, max_iterations}, {candidate::lu, max_iterations}, {candidate::minres_row_norms, max_iterations}}, why};
     if (minres_pays) out.steps.insert(out.steps.begin(), minres_while);
     return out;
   }
   if (p.zero_diagonals > 0) {
-    ladder out{{{rung::lu, max_iterations}, {rung::gmres_row_norms, max_iterations}, {rung::bicgstab_ilu0, max_iterations}}, why + ", zeros on the diagonal"};
+    candidates out{{{candidate::lu, max_iterations}, {candidate::gmres_row_norms, max_iterations}, {candidate::bicgstab_ilu0, max_iterations}}, why + ", zeros on the diagonal"};
     if (!countable) out.steps.erase(out.steps.begin());
     return out;
   }
-  if (affordable) return {{{rung::bicgstab_ilu0, limited(2 * factor_seconds, 60, 400)}, {rung::lu, max_iterations}, {rung::bicgstab_ilu0, max_iterations}}, why};
-  return {{{rung::bicgstab_ilu0, max_iterations}}, why + ", too large for factors"};
+  if (affordable) return {{{candidate::bicgstab_ilu0, limited(2 * factor_seconds, 60, 400)}, {candidate::lu, max_iterations}, {candidate::bicgstab_ilu0, max_iterations}}, why};
+  return {{{candidate::bicgstab_ilu0, max_iterations}}, why + ", too large for factors"};
 }
 } // namespace detail
 
-/// The ladder for a matrix of these properties. Costs are guessed from rows, entries and bandwidth: a factorisation as
+/// The list for a matrix of these properties. Costs are guessed from rows, entries and bandwidth: a factorisation as
 /// rows x bandwidth^2, which is too much for a matrix in bad order, so that iterations come first there. Before factors are
 /// made, their cost is counted, and dear ones wait until iterations have had as much time.
 /// Source of the constants: bench/results.
-inline ladder choose(matrix_properties const& p, int max_iterations) {
+inline candidates choose(matrix_properties const& p, int max_iterations) {
   auto out = detail::choose_steps(p, max_iterations);
   out.rows = p.rows;
   out.step_seconds = detail::step_seconds(p);
@@ -122,16 +122,16 @@ inline ladder choose(matrix_properties const& p, int max_iterations) {
 }
 
 namespace detail {
-inline constexpr rung all_rungs[] = {rung::cg_amg, rung::cg_jacobi, rung::cg_ilu0, rung::minres_row_norms, rung::bicgstab_ilu0, rung::gmres_row_norms, rung::ldlt, rung::lu};
-constexpr bool is_factors(rung what) { return what == rung::ldlt || what == rung::lu; }
-constexpr char const* name_of(rung what) {
+inline constexpr candidate all_candidates[] = {candidate::cg_amg, candidate::cg_jacobi, candidate::cg_ilu0, candidate::minres_row_norms, candidate::bicgstab_ilu0, candidate::gmres_row_norms, candidate::ldlt, candidate::lu};
+constexpr bool is_factors(candidate what) { return what == candidate::ldlt || what == candidate::lu; }
+constexpr char const* name_of(candidate what) {
   constexpr char const* names[] = {"cg + amg", "cg + jacobi", "cg + ilu0", "minres + row_norms", "bicgstab + ilu0", "gmres + row_norms", "ldlt", "lu"};
   return names[int(what)];
 }
 
 /// The factors at `at` take so many seconds: the iterations behind them come first, and get as much time; factors keep their order. False,
 /// if no iterations follow.
-inline bool let_iterations_pass(std::vector<ladder_step>& steps, std::size_t at, double seconds, double step_seconds) {
+inline bool let_iterations_pass(std::vector<attempt>& steps, std::size_t at, double seconds, double step_seconds) {
   auto const next = steps.begin() + std::ptrdiff_t(at);
   bool any = false;
   for (auto step = next; step != steps.end(); ++step)
@@ -139,75 +139,75 @@ inline bool let_iterations_pass(std::vector<ladder_step>& steps, std::size_t at,
       step->limit = (std::min)(step->limit, int(std::clamp(seconds / step_seconds, 100.0, 1e9)));
       any = true;
     }
-  std::stable_partition(next, steps.end(), [](ladder_step const& s) { return !is_factors(s.what); });
+  std::stable_partition(next, steps.end(), [](attempt const& s) { return !is_factors(s.what); });
   return any;
 }
 
 template <>
 struct ladder_of<automatic> {};
 
-/// A ladder for one operator. Rungs are set up when they are reached, by one thread for all; later solves begin with the one that held.
+/// A list of candidates for one operator. Candidates are set up when they are reached, by one thread for all; later solves begin with the one that held.
 /// Its functions stand outside of it, so that who has them compiled can say so (docs/installing.md, `instances`).
 template <class A>
 class engine<A, automatic, none> {
   template <class Method, class P>
-  using rung_engine = std::shared_ptr<engine<A, Method, P>>;
+  using candidate_engine = std::shared_ptr<engine<A, Method, P>>;
 
 public:
   engine(A const& a, automatic const& method, none const&);
 
   template <class V, class... Options>
   solution<V> solve(A const& a, V const& b, Options const&... options) const {
-    return climb<false>(a, b, options...);
+    return try_all<false>(a, b, options...);
   }
   template <class V, class... Options>
   solution<V> solve_adjoint(A const& a, V const& b, Options const&... options) const {
-    return climb<true>(a, b, options...);
+    return try_all<true>(a, b, options...);
   }
-  /// New values: the rung that held is kept where the ladder still has it.
+  /// New values: the candidate that held is kept where the list still has it.
   void update(A const& a);
 
 private:
-  /// What solves find out: the order of the rungs, once the cost of factors is known, those that are set up, and the one that held.
+  /// What solves find out: the order of the candidates, once the cost of factors is known, those that are set up, and the one that held.
   struct found {
-    std::vector<ladder_step> steps{};
+    std::vector<attempt> steps{};
     std::size_t at = 0;
     double seconds = 0;  ///< of looking at A, until a report tells them
-    rung_engine<cg, amg> cg_amg{};
-    rung_engine<cg, jacobi> cg_jacobi{};
-    rung_engine<cg, ilu0> cg_ilu0{};
-    rung_engine<minres, row_norms> minres_row_norms{};
-    rung_engine<bicgstab, ilu0> bicgstab_ilu0{};
-    rung_engine<gmres, row_norms> gmres_row_norms{};
-    rung_engine<refinement<factorization::ldlt>, factor<factorization::ldlt>> ldlt{};
-    rung_engine<refinement<factorization::lu>, factor<factorization::lu>> lu{};
+    candidate_engine<cg, amg> cg_amg{};
+    candidate_engine<cg, jacobi> cg_jacobi{};
+    candidate_engine<cg, ilu0> cg_ilu0{};
+    candidate_engine<minres, row_norms> minres_row_norms{};
+    candidate_engine<bicgstab, ilu0> bicgstab_ilu0{};
+    candidate_engine<gmres, row_norms> gmres_row_norms{};
+    candidate_engine<refinement<factorization::ldlt>, factor<factorization::ldlt>> ldlt{};
+    candidate_engine<refinement<factorization::lu>, factor<factorization::lu>> lu{};
 
-    /// f(the engine of a rung, which may not be set up).
+    /// f(the engine of a candidate, which may not be set up).
     template <class F>
-    void on_engine(rung what, F const& f) {
+    void on_engine(candidate what, F const& f) {
       switch (what) {
-        case rung::cg_amg: return f(cg_amg);
-        case rung::cg_jacobi: return f(cg_jacobi);
-        case rung::cg_ilu0: return f(cg_ilu0);
-        case rung::minres_row_norms: return f(minres_row_norms);
-        case rung::bicgstab_ilu0: return f(bicgstab_ilu0);
-        case rung::gmres_row_norms: return f(gmres_row_norms);
-        case rung::ldlt: return f(ldlt);
-        case rung::lu: return f(lu);
+        case candidate::cg_amg: return f(cg_amg);
+        case candidate::cg_jacobi: return f(cg_jacobi);
+        case candidate::cg_ilu0: return f(cg_ilu0);
+        case candidate::minres_row_norms: return f(minres_row_norms);
+        case candidate::bicgstab_ilu0: return f(bicgstab_ilu0);
+        case candidate::gmres_row_norms: return f(gmres_row_norms);
+        case candidate::ldlt: return f(ldlt);
+        case candidate::lu: return f(lu);
       }
     }
   };
 
   void look_at(A const& a);
-  void drop(rung what) const;
-  bool waits(A const& a, std::vector<ladder_step>& steps, std::size_t at, std::vector<std::string>& failures) const;
+  void drop(candidate what) const;
+  bool waits(A const& a, std::vector<attempt>& steps, std::size_t at, std::vector<std::string>& failures) const;
   template <bool Adjoint, class V, class... Options>
-  solution<V> climb(A const& a, V const& b, Options const&... options) const;
+  solution<V> try_all(A const& a, V const& b, Options const&... options) const;
   template <bool Adjoint, class V, class... Options>
-  solution<V> on_rung(ladder_step step, A const& a, V const& b, Options const&... options) const;
+  solution<V> try_candidate(attempt step, A const& a, V const& b, Options const&... options) const;
 
   stop_rule rule_;
-  ladder ladder_;
+  candidates candidates_;
   guarded<found> found_;
 };
 
@@ -218,20 +218,20 @@ engine<A, automatic, none>::engine(A const& a, automatic const& method, none con
 template <class A>
 void engine<A, automatic, none>::look_at(A const& a) {
   double const start = seconds_now();
-  if constexpr (Readable<A>) ladder_ = choose(properties(a), rule_.max_iterations);  // others are refused in solve/linear/linear.hpp
-  found_.with([&](found& f) { f.at = 0, f.steps = ladder_.steps, f.seconds += seconds_now() - start; });
+  if constexpr (Readable<A>) candidates_ = choose(properties(a), rule_.max_iterations);  // others are refused in solve/linear/linear.hpp
+  found_.with([&](found& f) { f.at = 0, f.steps = candidates_.steps, f.seconds += seconds_now() - start; });
 }
 template <class A>
 void engine<A, automatic, none>::update(A const& a) {
   auto const before = found_.with([](found& f) { return f.steps[f.at].what; });
   look_at(a);
-  auto const at = std::find_if(ladder_.steps.begin(), ladder_.steps.end(), [&](ladder_step const& s) { return s.what == before; });
-  bool const kept = at != ladder_.steps.end();
+  auto const at = std::find_if(candidates_.steps.begin(), candidates_.steps.end(), [&](attempt const& s) { return s.what == before; });
+  bool const kept = at != candidates_.steps.end();
   found_.with([&](found& f) {
-    for (rung const what : all_rungs)  // a solve that an observer ended, or one beside it, may have set up another one
+    for (candidate const what : all_candidates)  // a solve that an observer ended, or one beside it, may have set up another one
       if (!kept || what != before) f.on_engine(what, [](auto& e) { e.reset(); });
     if (!kept) return;
-    f.at = std::size_t(at - ladder_.steps.begin());
+    f.at = std::size_t(at - candidates_.steps.begin());
     f.on_engine(before, [&](auto& e) {
       if (!e) return;
       try {
@@ -247,19 +247,19 @@ void engine<A, automatic, none>::update(A const& a) {
 }
 /// For the next solves; those under way keep theirs.
 template <class A>
-void engine<A, automatic, none>::drop(rung what) const {
+void engine<A, automatic, none>::drop(candidate what) const {
   found_.with([&](found& f) { f.on_engine(what, [](auto& e) { e.reset(); }); });
 }
 
 /// Do the factors that are next take so long that they leave their place: to iterations that get as much time, or for good?
 template <class A>
-bool engine<A, automatic, none>::waits(A const& a, std::vector<ladder_step>& steps, std::size_t at, std::vector<std::string>& failures) const {
+bool engine<A, automatic, none>::waits(A const& a, std::vector<attempt>& steps, std::size_t at, std::vector<std::string>& failures) const {
   auto const next = steps.begin() + std::ptrdiff_t(at);
-  if (!is_factors(next->what) || next->weighed || ladder_.rows <= 1500) return false;
+  if (!is_factors(next->what) || next->weighed || candidates_.rows <= 1500) return false;
   next->weighed = true;
   constexpr double patience = 1, multiply_seconds[] = {1.5e-9, 3e-9};  // of ldlt, and of lu; Eigen's on 22^3 points
-  bool const is_lu = next->what == rung::lu;
-  double const most = ladder_.rows <= 20000 ? 600 : 60;
+  bool const is_lu = next->what == candidate::lu;
+  double const most = candidates_.rows <= 20000 ? 600 : 60;
   auto const leave_out = [&](std::string const& why) {
     if (steps.size() == 1) return false;
     failures.push_back(text(name_of(next->what), ": not tried, ", why));
@@ -274,13 +274,13 @@ bool engine<A, automatic, none>::waits(A const& a, std::vector<ladder_step>& ste
   }
   double const seconds = cost.operations * multiply_seconds[is_lu];
   if (seconds > most) return leave_out(text("its factors take minutes, and more than ", bytes_text(std::size_t(cost.entries * (is_lu ? 48 : 12)))));
-  return seconds > patience && let_iterations_pass(steps, at, seconds, ladder_.step_seconds);
+  return seconds > patience && let_iterations_pass(steps, at, seconds, candidates_.step_seconds);
 }
 
-/// The rungs, from the last that held, until one converges; else what came nearest.
+/// The candidates, from the last that held, until one converges; else what came nearest.
 template <class A>
 template <bool Adjoint, class V, class... Options>
-solution<V> engine<A, automatic, none>::climb(A const& a, V const& b, Options const&... options) const {
+solution<V> engine<A, automatic, none>::try_all(A const& a, V const& b, Options const&... options) const {
   std::optional<solution<V>> best;
   std::vector<std::string> failures;
   std::size_t of_best = 0;  // its failure, if it has one
@@ -292,16 +292,16 @@ solution<V> engine<A, automatic, none>::climb(A const& a, V const& b, Options co
     }
     if (at == steps.size()) break;
     auto const& step = steps[at];
-    bool const is_cg = step.what == rung::cg_amg || step.what == rung::cg_jacobi || step.what == rung::cg_ilu0;
-    if (indefinite ? is_cg : tried_cg && step.what == rung::minres_row_norms) continue;
+    bool const is_cg = step.what == candidate::cg_amg || step.what == candidate::cg_jacobi || step.what == candidate::cg_ilu0;
+    if (indefinite ? is_cg : tried_cg && step.what == candidate::minres_row_norms) continue;
     tried_cg = tried_cg || is_cg;
     std::string failure;
     try {
-      auto now = on_rung<Adjoint>(step, a, b, options...);
+      auto now = try_candidate<Adjoint>(step, a, b, options...);
       setup += now.report.seconds_setup, solve += now.report.seconds_solve;
       failure = text(now.report.method, now.report.preconditioner.empty() ? "" : " + ", now.report.preconditioner, ": ",
                      to_string(now.report.reason()), " after ", now.report.iterations());
-      singular = singular || now.report.reason() == reason::singular || (ladder_.semidefinite && now.report.reason() == reason::indefinite_matrix);
+      singular = singular || now.report.reason() == reason::singular || (candidates_.semidefinite && now.report.reason() == reason::indefinite_matrix);
       indefinite = indefinite || now.report.reason() == reason::indefinite_matrix;
       bool const done = now.report.converged() || now.report.reason() == reason::stopped;
       if (!best || done || now.report.residual() < best->report.residual()) {
@@ -322,9 +322,9 @@ solution<V> engine<A, automatic, none>::climb(A const& a, V const& b, Options co
   for (std::size_t n = 0; n < failures.size(); ++n)
     if (!best || n != of_best) tried += (tried.empty() ? "" : ", ") + failures[n];
   found_.with([held = at == steps.size() ? 0 : at, &order = steps](found& f) { f.at = held, f.steps = order; });
-  if (!best) throw setup_refused(text("solve: no method of the automatic choice works for this matrix (", ladder_.why, "): ", tried));
+  if (!best) throw setup_refused(text("solve: no method of the automatic choice works for this matrix (", candidates_.why, "): ", tried));
   report& out = best->report;
-  out.choice = "chosen for: " + ladder_.why + (tried.empty() ? "" : "; tried: " + tried) + (out.choice.empty() ? "" : "; " + out.choice);
+  out.choice = "chosen for: " + candidates_.why + (tried.empty() ? "" : "; tried: " + tried) + (out.choice.empty() ? "" : "; " + out.choice);
   out.seconds_setup = setup, out.seconds_solve = solve;
   if (singular)
     for (progress& item : out.items)
@@ -334,7 +334,7 @@ solution<V> engine<A, automatic, none>::climb(A const& a, V const& b, Options co
 
 template <class A>
 template <bool Adjoint, class V, class... Options>
-solution<V> engine<A, automatic, none>::on_rung(ladder_step step, A const& a, V const& b, Options const&... options) const {
+solution<V> engine<A, automatic, none>::try_candidate(attempt step, A const& a, V const& b, Options const&... options) const {
   auto on = [&](auto found::*member, auto method, auto const& p) {
     method.rtol = rule_.rtol, method.atol = rule_.atol;
     method.max_iterations = step.limit;
@@ -349,14 +349,14 @@ solution<V> engine<A, automatic, none>::on_rung(ladder_step step, A const& a, V 
       return made->solve(a, b, options...);
   };
   switch (step.what) {
-    case rung::cg_amg: return on(&found::cg_amg, cg{}, amg{});
-    case rung::cg_jacobi: return on(&found::cg_jacobi, cg{}, jacobi{});
-    case rung::cg_ilu0: return on(&found::cg_ilu0, cg{}, ilu0{});
-    case rung::minres_row_norms: return on(&found::minres_row_norms, minres{}, row_norms{});
-    case rung::bicgstab_ilu0: return on(&found::bicgstab_ilu0, bicgstab{}, ilu0{});
-    case rung::gmres_row_norms: return on(&found::gmres_row_norms, gmres{}, row_norms{});
-    case rung::ldlt: return on(&found::ldlt, refinement<factorization::ldlt>{}, factor<factorization::ldlt>{});
-    case rung::lu: break;
+    case candidate::cg_amg: return on(&found::cg_amg, cg{}, amg{});
+    case candidate::cg_jacobi: return on(&found::cg_jacobi, cg{}, jacobi{});
+    case candidate::cg_ilu0: return on(&found::cg_ilu0, cg{}, ilu0{});
+    case candidate::minres_row_norms: return on(&found::minres_row_norms, minres{}, row_norms{});
+    case candidate::bicgstab_ilu0: return on(&found::bicgstab_ilu0, bicgstab{}, ilu0{});
+    case candidate::gmres_row_norms: return on(&found::gmres_row_norms, gmres{}, row_norms{});
+    case candidate::ldlt: return on(&found::ldlt, refinement<factorization::ldlt>{}, factor<factorization::ldlt>{});
+    case candidate::lu: break;
   }
   return on(&found::lu, refinement<factorization::lu>{}, factor<factorization::lu>{});
 }

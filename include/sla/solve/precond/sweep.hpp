@@ -11,7 +11,7 @@
 namespace sla {
 
 namespace detail {
-/// f(b) for each batch item. Items are dealt out to threads, but a single one, or all where they have few entries together.
+/// f(b) for each batch item. Items are split among threads, but a single one, or all where they have few entries together.
 template <class F>
 void for_batch_items(index_t batch, F const& f, index_t entries = serial_below) {
   int const parts = entries < serial_below ? 1 : int((std::min)(index_t(threads_in_use()), batch));

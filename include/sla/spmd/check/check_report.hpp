@@ -11,7 +11,7 @@ namespace sla {
 
 namespace detail {
 
-inline std::string spelled_value(placed p) {
+inline std::string spelled_value(placement_value p) {
   using kind = placement_kind;
   constexpr char const* folds[] = {"?", "Sum", "Avg", "Max", "Min", "Prod"};
   auto const of = [&](char const* name) {
@@ -43,7 +43,7 @@ inline std::string spelled_value(placed p) {
 }
 
 /// One bracket per value, one placement per mesh axis.
-inline std::string spelled_values(std::vector<typing> const& types) {
+inline std::string spelled_values(std::vector<tensor_placement> const& types) {
   std::string out;
   for (auto const& t : types) {
     out += out.empty() ? "[" : " [";
@@ -57,7 +57,7 @@ inline std::string spelled_values(std::vector<typing> const& types) {
 
 /// The report in lines. At most `shown` findings are written out.
 inline std::string describe(rule_report const& r, std::size_t shown = 20) {
-  using verdict = rule_finding::verdict;
+  using outcome = rule_finding::outcome;
   auto const number = [](int n) { return std::to_string(n); };
   std::string out = "checked " + number(r.combinations) + " combinations of placements: " + number(r.accepted) +
                     " accepted (" + number(r.gradients) + " with gradients), " + number(r.refused) + " refused; " +
@@ -68,8 +68,8 @@ inline std::string describe(rule_report const& r, std::size_t shown = 20) {
              std::string(rule_broken(static_cast<code>(c))) + "\n";
   for (std::size_t n = 0; n < r.findings.size() && n < shown; ++n) {
     auto const& f = r.findings[n];
-    out += f.what == verdict::missing       ? "  missing: "
-           : f.what == verdict::wrong_value ? "  wrong value: "
+    out += f.what == outcome::missing       ? "  missing: "
+           : f.what == outcome::wrong_value ? "  wrong value: "
                                             : "  wrong gradient: ";
     out += detail::spelled_values(f.operands) + " -> " + detail::spelled_values(f.results) + "\n";
   }

@@ -26,25 +26,25 @@ struct rule_domain {
   std::vector<std::int16_t> families{}; ///< by their numbers in the mesh
   std::vector<std::int16_t> patterns{}; ///< of ghosts, whose family is `ghost_family`
   std::int16_t ghost_family = 1;
-  monoid_set folds = only(monoid::sum);
+  monoid_set folds = monoid_bit(monoid::sum);
   bool invariant = true, varying = true;
   bool orders = false; ///< axes that share a dimension nest in every order
   bool missing = true; ///< look for refused placements that have a right result
   bool across = false; ///< only among those that every axis alone accepts
   int one_in = 1;      ///< of so many combinations one is tried, the same ones each time
   bool gradients = true;
-  int manners = 2; ///< ways to deal a pending reduction out; the odd ones negate the operands too
+  int split_seeds = 2; ///< ways to shard a pending reduction; the odd ones negate the operands too
 };
 
 /// What was found for one combination of operand placements.
 struct rule_finding {
-  enum class verdict : std::uint8_t {
+  enum class outcome : std::uint8_t {
     wrong_value,    ///< accepted, but the parts do not give the value in the placement of the result
     wrong_gradient, ///< accepted, but a gradient is not what the dual placement says
     missing         ///< refused, but with the results' placements in `results` all is right
   };
-  verdict what = verdict::wrong_value;
-  std::vector<typing> operands{}, results{};
+  outcome what = outcome::wrong_value;
+  std::vector<tensor_placement> operands{}, results{};
   code why = code::ok; ///< of the refusal
 };
 
@@ -57,17 +57,17 @@ struct rule_report {
   int gradients = 0;               ///< combinations whose gradients were compared as well
   fixed_array<int, 64> refusals{}; ///< by code
   std::vector<rule_finding> findings{};
-  std::vector<std::vector<typing>> rightly{}; ///< refused, and no placement of the result would be right
+  std::vector<std::vector<tensor_placement>> rightly{}; ///< refused, and no placement of the result would be right
 
-  constexpr int count(rule_finding::verdict v) const {
+  constexpr int count(rule_finding::outcome v) const {
     int n = 0;
     for (auto const& f : findings) n += f.what == v ? 1 : 0;
     return n;
   }
   constexpr int wrong() const {
-    return count(rule_finding::verdict::wrong_value) + count(rule_finding::verdict::wrong_gradient);
+    return count(rule_finding::outcome::wrong_value) + count(rule_finding::outcome::wrong_gradient);
   }
-  constexpr int missing() const { return count(rule_finding::verdict::missing); }
+  constexpr int missing() const { return count(rule_finding::outcome::missing); }
   /// Nothing wrong, nothing missing, and something was checked.
   constexpr bool ok() const { return findings.empty() && accepted > 0; }
 };
@@ -75,14 +75,14 @@ struct rule_report {
 namespace detail {
 
 /// All placements of one operand on one axis.
-constexpr std::vector<placed> choices(rule_domain const& d, typing const& t, bool gradient, int axis) {
+constexpr std::vector<placement_value> choices(rule_domain const& d, tensor_placement const& t, bool gradient, int axis) {
   using kind = placement_kind;
-  std::vector<placed> out = {{kind::replicate}};
+  std::vector<placement_value> out = {{kind::replicate}};
   if (d.invariant) out.push_back({kind::invariant});
   if (d.varying) out.push_back({kind::varying});
   if (gradient)
     for (auto m : {monoid::sum, monoid::average, monoid::maximum, monoid::minimum, monoid::product})
-      if (has(d.folds, m)) out.push_back({kind::partial, m});
+      if (has_monoid(d.folds, m)) out.push_back({kind::partial, m});
   auto const dims = static_cast<std::int8_t>(t.rank);
   for (std::int8_t n = 0; n < dims; ++n) {
     if (t.is_sparse() && (n == t.batch || n == t.batch + 1)) continue;
@@ -105,12 +105,12 @@ constexpr std::vector<placed> choices(rule_domain const& d, typing const& t, boo
 }
 
 /// Placements that a result might have where the operands have these.
-constexpr std::vector<placed> result_choices(rule_domain const& d, std::vector<typing> const& operands, int axis,
-                                             typing const& result) {
+constexpr std::vector<placement_value> result_choices(rule_domain const& d, std::vector<tensor_placement> const& operands, int axis,
+                                             tensor_placement const& result) {
   using kind = placement_kind;
-  std::vector<placed> out = {{kind::replicate}, {kind::invariant}};
+  std::vector<placement_value> out = {{kind::replicate}, {kind::invariant}};
   bool varying = false;
-  std::vector<placed> shards, entries;
+  std::vector<placement_value> shards, entries;
   for (auto const& t : operands) {
     auto const p = t.on[axis];
     varying = varying || p.kind == kind::varying;
@@ -124,7 +124,7 @@ constexpr std::vector<placed> result_choices(rule_domain const& d, std::vector<t
   }
   if (varying) return {{kind::varying}};
   for (auto m : {monoid::sum, monoid::average, monoid::maximum, monoid::minimum, monoid::product})
-    if (has(d.folds, m)) out.push_back({kind::partial, m});
+    if (has_monoid(d.folds, m)) out.push_back({kind::partial, m});
   for (std::size_t n = 0; n < shards.size(); ++n) {
     bool again = false;
     for (std::size_t m = 0; m < n; ++m) again = again || shards[m] == shards[n];

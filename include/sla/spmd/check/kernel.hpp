@@ -16,7 +16,7 @@ namespace sla::sim {
 
 /// What a kernel may ask of the place where it runs: the global indices of its parts, for each operand and result and
 /// each of their dimensions, in local order. On whole operands `out` is empty.
-struct here {
+struct rank_indices {
   std::vector<std::vector<std::vector<int>>> in{}, out{};
   /// The indices of dimension d of result n, which has this extent globally.
   constexpr std::vector<int> result(std::size_t n, std::size_t d, int extent) const {
@@ -33,7 +33,7 @@ template <class K, class T, std::size_t... N>
 struct takes_arrays<K, T, std::index_sequence<N...>> {
   template <std::size_t>
   using one = array<T> const&;
-  static constexpr bool placed = std::is_invocable_v<K const&, here const&, one<N>...>;
+  static constexpr bool wants_position = std::is_invocable_v<K const&, rank_indices const&, one<N>...>;
 };
 
 template <class T>
@@ -49,9 +49,9 @@ constexpr std::vector<array<T>> as_list(std::vector<array<T>> y) {
 
 /// kernel(a, b, ...) or kernel(here, a, b, ...), which returns one array or several.
 template <int Arity, class K, class T>
-constexpr std::vector<array<T>> call(K const& kernel, here const& at, std::vector<array<T>> const& x) {
+constexpr std::vector<array<T>> call(K const& kernel, rank_indices const& at, std::vector<array<T>> const& x) {
   return [&]<std::size_t... N>(std::index_sequence<N...> all) {
-    if constexpr (takes_arrays<K, T, decltype(all)>::placed)
+    if constexpr (takes_arrays<K, T, decltype(all)>::wants_position)
       return as_list(kernel(at, x[N]...));
     else
       return as_list(kernel(x[N]...));
@@ -75,17 +75,17 @@ class any_kernel {
 public:
   using numbers = std::vector<array<double>>;
   using duals = std::vector<array<dual<detail::directions>>>;
-  constexpr numbers operator()(here const& at, numbers const& x) const { return value_(*this, at, x); }
-  constexpr duals operator()(here const& at, duals const& x) const { return slopes_(*this, at, x); }
+  constexpr numbers operator()(rank_indices const& at, numbers const& x) const { return value_(*this, at, x); }
+  constexpr duals operator()(rank_indices const& at, duals const& x) const { return slopes_(*this, at, x); }
   constexpr std::optional<numbers> pullback(numbers const& x, numbers const& g) const { return pullback_(*this, x, g); }
   /// Does it ask where it runs?
-  constexpr bool is_placed() const { return placed_; }
+  constexpr bool wants_position() const { return wants_position_; }
 
 protected:
-  numbers (*value_)(any_kernel const&, here const&, numbers const&) = nullptr;
-  duals (*slopes_)(any_kernel const&, here const&, duals const&) = nullptr;
+  numbers (*value_)(any_kernel const&, rank_indices const&, numbers const&) = nullptr;
+  duals (*slopes_)(any_kernel const&, rank_indices const&, duals const&) = nullptr;
   std::optional<numbers> (*pullback_)(any_kernel const&, numbers const&, numbers const&) = nullptr;
-  bool placed_ = false;
+  bool wants_position_ = false;
 };
 
 /// A kernel of a type K, with its slopes and its pullback.
@@ -96,12 +96,12 @@ public:
     value_ = &run<double>;
     slopes_ = &run<dual<detail::directions>>;
     pullback_ = &run_back;
-    placed_ = detail::takes_arrays<K, double, std::make_index_sequence<static_cast<std::size_t>(Arity)>>::placed;
+    wants_position_ = detail::takes_arrays<K, double, std::make_index_sequence<static_cast<std::size_t>(Arity)>>::wants_position;
   }
 
 private:
   template <class T>
-  static constexpr std::vector<array<T>> run(any_kernel const& self, here const& at, std::vector<array<T>> const& x) {
+  static constexpr std::vector<array<T>> run(any_kernel const& self, rank_indices const& at, std::vector<array<T>> const& x) {
     return detail::call<Arity>(static_cast<kernel_of const&>(self).kernel_, at, x);
   }
   static constexpr std::optional<numbers> run_back(any_kernel const& self, numbers const& x, numbers const& g) {
@@ -159,26 +159,26 @@ constexpr array<double> cotangent(std::vector<int> const& extents, int which) {
 /// hold of them: parts[rank][operand].
 struct call_on_ranks {
   world const& w;
-  std::vector<typing> types{};
+  std::vector<tensor_placement> types{};
   std::vector<array<double>> whole{};
   std::vector<std::vector<array<double>>> parts{};
 };
 
 /// How many dimensions the tuples of a Varying value put in front.
-constexpr int tuple_dims(typing const& t) {
+constexpr int tuple_dims(tensor_placement const& t) {
   int n = 0;
   for (int a = 0; a < t.axes; ++a) n += t.on[a].kind == placement_kind::varying ? 1 : 0;
   return n;
 }
 /// The extents without them.
-constexpr std::vector<int> without_tuples(std::vector<int> const& extents, typing const& t) {
+constexpr std::vector<int> without_tuples(std::vector<int> const& extents, tensor_placement const& t) {
   return {extents.begin() + tuple_dims(t), extents.end()};
 }
 
 /// The indices of the operands and results on one rank.
-constexpr here place_of(call_on_ranks const& c, std::vector<typing> const& made,
+constexpr rank_indices place_of(call_on_ranks const& c, std::vector<tensor_placement> const& made,
                         std::vector<std::vector<int>> const& made_extents, int rank) {
-  here at;
+  rank_indices at;
   for (std::size_t k = 0; k < c.types.size(); ++k)
     at.in.push_back(held_by(c.w, c.types[k], without_tuples(c.whole[k].extents, c.types[k]), rank));
   for (std::size_t n = 0; n < made.size(); ++n)
@@ -188,7 +188,7 @@ constexpr here place_of(call_on_ranks const& c, std::vector<typing> const& made,
 
 /// The kernel on whole operands, once per element of the tuples on the axes from `axis` on.
 template <class T>
-constexpr std::vector<array<T>> truth(any_kernel const& kernel, world const& w, std::vector<typing> const& types,
+constexpr std::vector<array<T>> truth(any_kernel const& kernel, world const& w, std::vector<tensor_placement> const& types,
                                       std::vector<array<T>> const& whole, int axis = 0) {
   int const axes = w.axes();
   while (axis < axes) {
@@ -198,7 +198,7 @@ constexpr std::vector<array<T>> truth(any_kernel const& kernel, world const& w, 
     ++axis;
   }
   if (axis == axes) {
-    here everywhere;
+    rank_indices everywhere;
     for (auto const& x : whole) {
       std::vector<std::vector<int>> held;
       for (int e : x.extents) held.push_back(all_indices(e));

@@ -11,24 +11,24 @@
 
 namespace sla::detail {
 
-constexpr bool differentiable(typing const& t) {
+constexpr bool differentiable(tensor_placement const& t) {
   for (int a = 0; a < t.axes; ++a)
     if (dual(t.on[a]).kind == placement_kind::untyped) return false;
   return true;
 }
-constexpr typing dual_of_typing(typing t) {
+constexpr tensor_placement dual_placement_of(tensor_placement t) {
   for (int a = 0; a < t.axes; ++a) t.on[a] = dual(t.on[a]);
   return t;
 }
 
 /// The kernel on all ranks: per result what every rank made. Empty if a result is missing on some rank.
 constexpr std::vector<sim::on_ranks<double>> run_ranks(sim::any_kernel const& kernel, sim::call_on_ranks const& c,
-                                                       std::vector<typing> const& made,
+                                                       std::vector<tensor_placement> const& made,
                                                        std::vector<std::vector<int>> const& extents) {
   std::vector<sim::on_ranks<double>> out;
   for (int r = 0; r < c.w.size(); ++r) {
-    sim::here at;
-    if (kernel.is_placed()) at = place_of(c, made, extents, r);
+    sim::rank_indices at;
+    if (kernel.wants_position()) at = place_of(c, made, extents, r);
     for (std::size_t n = 0; n < at.out.size(); ++n)
       if (at.out[n].empty() && !sim::without_tuples(extents[n], made[n]).empty()) return {};
     auto y = kernel(at, c.parts[static_cast<std::size_t>(r)]);
@@ -41,17 +41,17 @@ constexpr std::vector<sim::on_ranks<double>> run_ranks(sim::any_kernel const& ke
 
 /// Are the gradients on the ranks those of the whole operands, in the dual placements?
 constexpr bool right_gradients(sim::any_kernel const& kernel, sim::call_on_ranks const& c,
-                               std::vector<typing> const& made, std::vector<sim::array<double>> const& g,
+                               std::vector<tensor_placement> const& made, std::vector<sim::array<double>> const& g,
                                std::vector<sim::array<double>> const& expected, unsigned wanted) {
   std::vector<std::vector<int>> extents;
   for (auto const& seed : g) extents.push_back(seed.extents);
   std::vector<sim::on_ranks<double>> seeds;
   for (std::size_t n = 0; n < g.size(); ++n)
-    seeds.push_back(sim::split(c.w, dual_of_typing(made[n]), g[n], {77, false}));
+    seeds.push_back(sim::split(c.w, dual_placement_of(made[n]), g[n], {77, false}));
   std::vector<sim::on_ranks<double>> got(c.types.size(), sim::on_ranks<double>{});
   for (int r = 0; r < c.w.size(); ++r) {
-    sim::here at;
-    if (kernel.is_placed()) at = place_of(c, made, extents, r);
+    sim::rank_indices at;
+    if (kernel.wants_position()) at = place_of(c, made, extents, r);
     std::vector<sim::array<double>> mine;
     for (auto const& s : seeds) {
       if (s.empty()) return false;
@@ -67,23 +67,23 @@ constexpr bool right_gradients(sim::any_kernel const& kernel, sim::call_on_ranks
   for (std::size_t k = 0; k < got.size(); ++k) {
     if (!(wanted >> k & 1U)) continue;
     auto const whole =
-        sim::joined(c.w, dual_of_typing(c.types[k]), got[k], sim::without_tuples(c.whole[k].extents, c.types[k]));
+        sim::joined(c.w, dual_placement_of(c.types[k]), got[k], sim::without_tuples(c.whole[k].extents, c.types[k]));
     if (!whole || !same(*whole, expected[k])) return false;
   }
   return true;
 }
 
 /// One operand in one placement: by manner its whole value, and what every rank holds of it. Not possible: a family
-/// cannot deal out its extents.
-struct dealt_operand {
+/// cannot shard its extents.
+struct sharded_operand {
   std::vector<sim::array<double>> whole{};
   std::vector<sim::on_ranks<double>> parts{};
   bool known = false, possible = true;
 };
-constexpr dealt_operand deal_operand(rule_domain const& d, checked_operand const& o, typing const& t, std::uint32_t k) {
-  dealt_operand out;
+constexpr sharded_operand shard_operand(rule_domain const& d, checked_operand const& o, tensor_placement const& t, std::uint32_t k) {
+  sharded_operand out;
   out.known = true;
-  for (int m = 0; m < d.manners && out.possible; ++m) {
+  for (int m = 0; m < d.split_seeds && out.possible; ++m) {
     auto x = o.value;
     if (m % 2 == 1 && o.gradient)
       for (double& v : x.values) v = -v;
@@ -109,20 +109,20 @@ struct rule_case {
   sim::any_kernel const& kernel;
   rule_domain const& domain;
   std::vector<checked_operand> const& operands;
-  std::vector<typing> const& types;
+  std::vector<tensor_placement> const& types;
   std::vector<sim::call_on_ranks> calls{}; ///< by manner
   std::vector<std::vector<sim::array<double>>> truths{};
   std::vector<std::vector<sim::on_ranks<double>>> runs{}; ///< of the kernel, by manner
   unsigned wanted = 0;                                    ///< operands that have a gradient
 
-  constexpr void prepare(std::vector<dealt_operand const*> const& dealt) {
-    for (int m = 0; m < domain.manners; ++m) {
+  constexpr void prepare(std::vector<sharded_operand const*> const& sharded) {
+    for (int m = 0; m < domain.split_seeds; ++m) {
       sim::call_on_ranks c{domain.w, types};
       auto const at = static_cast<std::size_t>(m);
-      for (auto const* o : dealt) c.whole.push_back(o->whole[at]);
+      for (auto const* o : sharded) c.whole.push_back(o->whole[at]);
       for (int r = 0; r < domain.w.size(); ++r) {
         std::vector<sim::array<double>> mine;
-        for (auto const* o : dealt) mine.push_back(o->parts[at][static_cast<std::size_t>(r)]);
+        for (auto const* o : sharded) mine.push_back(o->parts[at][static_cast<std::size_t>(r)]);
         c.parts.push_back(std::move(mine));
       }
       truths.push_back(sim::truth(kernel, domain.w, types, c.whole));
@@ -137,7 +137,7 @@ struct rule_case {
     return out;
   }
   /// The right result for a claim: a tuple of equal values may be claimed to be one value.
-  constexpr std::optional<sim::array<double>> expected(sim::array<double> y, typing const& made) const {
+  constexpr std::optional<sim::array<double>> expected(sim::array<double> y, tensor_placement const& made) const {
     int front = 0;
     for (int a = 0; a < made.axes; ++a) {
       bool tuple = false;
@@ -155,7 +155,7 @@ struct rule_case {
     return y;
   }
   /// Does what the ranks made in manner m fold to the right result n?
-  constexpr bool folds_right(std::size_t m, std::size_t n, typing const& made) const {
+  constexpr bool folds_right(std::size_t m, std::size_t n, tensor_placement const& made) const {
     auto const& y = runs[m];
     if (y.size() != truths[m].size() || made.axes != domain.w.axes()) return false;
     auto const right = expected(truths[m][n], made);
@@ -163,21 +163,21 @@ struct rule_case {
     auto const whole = sim::joined(domain.w, made, y[n], sim::without_tuples(right->extents, made));
     return whole && same(*whole, *right);
   }
-  constexpr void run(std::size_t m, std::vector<typing> const& made, rule_report& report) {
-    if (!kernel.is_placed() && runs.size() > m) return; // what it makes does not depend on the claim
+  constexpr void run(std::size_t m, std::vector<tensor_placement> const& made, rule_report& report) {
+    if (!kernel.wants_position() && runs.size() > m) return; // what it makes does not depend on the claim
     if (runs.size() <= m) runs.resize(m + 1, std::vector<sim::on_ranks<double>>{});
     runs[m] = run_ranks(kernel, calls[m], made, extents());
     ++report.runs;
   }
   /// Of a kernel that is not told where it runs: is result n right in this placement, whatever the others are?
-  constexpr bool right_result(std::size_t n, typing const& made, rule_report& report) {
+  constexpr bool right_result(std::size_t n, tensor_placement const& made, rule_report& report) {
     for (std::size_t m = 0; m < calls.size(); ++m) {
       run(m, {}, report);
       if (!folds_right(m, n, made)) return false;
     }
     return true;
   }
-  constexpr bool right_value(std::vector<typing> const& made, rule_report& report) {
+  constexpr bool right_value(std::vector<tensor_placement> const& made, rule_report& report) {
     if (made.size() != truths[0].size()) return false; // the rule speaks of another number of results
     for (std::size_t m = 0; m < calls.size(); ++m) {
       run(m, made, report);
@@ -186,7 +186,7 @@ struct rule_case {
     }
     return true;
   }
-  constexpr bool has_gradient(std::vector<typing> const& made) const {
+  constexpr bool has_gradient(std::vector<tensor_placement> const& made) const {
     for (std::size_t n = 0; n < made.size(); ++n) {
       if (!differentiable(made[n])) return false;
       auto const right = expected(truths[0][n], made[n]);
@@ -195,14 +195,14 @@ struct rule_case {
     return wanted != 0 && domain.gradients;
   }
   /// Invariant operands meet others, and the result has no dual that could say what becomes of their gradients.
-  constexpr bool gradient_is_lost(std::vector<typing> const& made) const {
+  constexpr bool gradient_is_lost(std::vector<tensor_placement> const& made) const {
     if (has_gradient(made) || !domain.gradients) return false;
     for (std::size_t k = 0; k < types.size(); ++k)
       for (int a = 0; a < types[k].axes; ++a)
         if (operands[k].gradient && types[k].on[a].kind == placement_kind::invariant) return true;
     return false;
   }
-  constexpr bool right_gradient(std::vector<typing> const& made) const {
+  constexpr bool right_gradient(std::vector<tensor_placement> const& made) const {
     auto const& c = calls[0];
     std::vector<sim::array<double>> g;
     for (std::size_t n = 0; n < made.size(); ++n)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Families: how the indices of one axis are dealt out to ranks, as owner maps without data.
+// Families: how the indices of one axis are sharded over ranks, as owner maps without data.
 // Placements that use them are in spmd/placement/placement.hpp; layouts found at run time are in dist/.
 #pragma once
 #include <concepts>
@@ -15,9 +15,9 @@ namespace sla {
 //   even        every rank holds equally many
 //   contiguous  rank r holds one interval, and the intervals are in rank order
 //   stated      the owner map follows from extent and ranks alone (a partitioner's result does not)
-//   reshapeable optional: dimensions may be merged with, or split off, one that it deals out
+//   reshapeable optional: dimensions may be merged with, or split off, one that it shards
 //
-//   accepts(extent, ranks)                   can this family deal out so many to so many ranks?
+//   accepts(extent, ranks)                   can this family shard so many over so many ranks?
 //   owner(i, extent, ranks)                  the rank that holds global index i
 //   local_extent(rank, extent, ranks)        how many indices a rank holds
 //   local_to_global(rank, j, extent, ranks)  the global index of a rank's j-th
@@ -99,12 +99,12 @@ struct Table : detail::contiguous_family<Table<Sizes...>> {
   }
 };
 
-/// The dimension is cut into Pieces pieces, and each piece is dealt out to all ranks by Base: rank r holds chunk r of
-/// every piece. An all_to_all within one dimension makes it, and a merge of dimensions whose inner one is dealt out.
+/// The dimension is cut into Pieces pieces, and each piece is sharded over all ranks by Base: rank r holds chunk r of
+/// every piece. An all_to_all within one dimension makes it, and a merge of dimensions whose inner one is sharded.
 template <int Pieces, class Base = Even>
 struct Strided {
   static_assert(Pieces > 0, "sla: Strided<Pieces> cuts a dimension into at least one piece");
-  static_assert(Base::contiguous, "sla: Strided<Pieces, Base> deals out its pieces by a family of intervals");
+  static_assert(Base::contiguous, "sla: Strided<Pieces, Base> shards its pieces by a family of intervals");
   static constexpr bool even = Base::even, contiguous = false, stated = true;
   static constexpr int pieces = Pieces;
   using base = Base;
@@ -142,7 +142,7 @@ struct Part {
   static constexpr bool even = false, contiguous = false, stated = false;
 };
 
-/// A family of shards: how a dimension is dealt out to the ranks of an axis.
+/// A family of shards: how a dimension is sharded over the ranks of an axis.
 template <class F>
 concept ShardFamily = requires {
   { F::even } -> std::convertible_to<bool>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How users say where a tensor lies: `spec<_, "tp", nested<"dp", "cp">>` by dimension, `named<along<"tp", Shard<0>>>` by axis,
+// How users say where a tensor lies: `spec<unsharded, "tp", nested<"dp", "cp">>` by dimension, `named<along<"tp", Shard<0>>>` by axis,
 // `named<...>::or_else<Replicate>`, a bare placement for all axes, or `placements<...>` by position: all become the last.
 #pragma once
 #include <cstddef>
@@ -39,9 +39,9 @@ struct spec_entry {
   }
 };
 
-/// A dimension that no axis deals out.
-inline constexpr spec_entry _{};
-/// A dimension that several axes deal out, outermost first.
+/// A dimension that no axis shards.
+inline constexpr spec_entry unsharded{};
+/// A dimension that several axes shard, outermost first.
 template <fixed_string... Names>
 inline constexpr spec_entry nested = [] {
   static_assert(sizeof...(Names) <= max_mesh_axes, "sla: a mesh has at most 6 axes");
@@ -53,13 +53,13 @@ inline constexpr spec_entry nested = [] {
 
 /// The axes of one dimension, outermost first, as a type.
 template <fixed_string... Names>
-struct dealt_to {
+struct sharded_on {
   static constexpr int count = static_cast<int>(sizeof...(Names));
   template <class Mesh>
   static constexpr std::int8_t axes[count > 0 ? count : 1] = {static_cast<std::int8_t>(Mesh::find(Names.view()))...};
 };
 /// A list of axes that has none; no tensor takes it.
-struct dealt_to_no_axes {};
+struct sharded_on_no_axes {};
 /// For each dimension its axes.
 template <class... Dims>
 struct partition_spec {};
@@ -67,8 +67,8 @@ struct partition_spec {};
 namespace detail {
 
 template <spec_entry E, int... N>
-consteval auto dealt_to_names(std::integer_sequence<int, N...>) {
-  return dealt_to<[] {
+consteval auto sharded_on_names(std::integer_sequence<int, N...>) {
+  return sharded_on<[] {
     fixed_string<static_cast<std::size_t>(E.length[N]) + 1> name;
     for (std::size_t c = 0; c < E.name(N).size(); ++c) name.data[c] = E.name(N)[c];
     return name;
@@ -77,14 +77,14 @@ consteval auto dealt_to_names(std::integer_sequence<int, N...>) {
 template <spec_entry E>
 consteval auto entry_type() {
   if constexpr (E.listed && E.count == 0)
-    return dealt_to_no_axes{};
+    return sharded_on_no_axes{};
   else
-    return dealt_to_names<E>(std::make_integer_sequence<int, E.count>{});
+    return sharded_on_names<E>(std::make_integer_sequence<int, E.count>{});
 }
 
 } // namespace detail
 
-/// One entry per dimension: `spec<_, "tp">`, `spec<nested<"dp", "tp">, _>`.
+/// One entry per dimension: `spec<unsharded, "tp">`, `spec<nested<"dp", "tp">, unsharded>`.
 template <spec_entry... E>
 using spec = partition_spec<decltype(detail::entry_type<E>())...>;
 
@@ -107,7 +107,7 @@ struct named {
 
 namespace detail {
 
-/// One thing that is said: the placements that it mentions, and what it says of a typing.
+/// One thing that is said: the placements that it mentions, and what it says of a tensor's placements.
 template <class What>
 struct statement_of {
   static_assert(always_false<What>, "sla: a tensor is placed by spec<...>, named<along<axis, P>...>, placements<...>, a placement, "
@@ -172,14 +172,14 @@ struct statement_of<F> {
 template <class Mesh, int Rank>
 struct placement_request {
   static constexpr int axes = Mesh::rank;
-  typing stated{static_cast<std::int8_t>(axes), static_cast<std::int8_t>(Rank)};
+  tensor_placement stated{static_cast<std::int8_t>(axes), static_cast<std::int8_t>(Rank)};
   spec_value spec{};
-  placed shard{}, rest{};
+  placement_value shard{}, rest{};
   bool positional = false;
   spec_fault fault = spec_fault::none;
   int wrong_axis = -1;
 
-  constexpr void state(std::string_view name, placed p) {
+  constexpr void state(std::string_view name, placement_value p) {
     int const a = Mesh::find(name);
     if (a < 0)
       fault = spec_fault::unknown_axis;
@@ -188,12 +188,12 @@ struct placement_request {
     else
       stated.on[a] = p;
   }
-  template <class Dealt>
-  constexpr void add(Dealt) {
+  template <class Sharded>
+  constexpr void add(Sharded) {
     auto& d = spec.dim[spec.rank++];
-    for (int n = 0; n < Dealt::count; ++n) d.add(Dealt::template axes<Mesh>[n]);
+    for (int n = 0; n < Sharded::count; ++n) d.add(Sharded::template axes<Mesh>[n]);
   }
-  constexpr void add(dealt_to_no_axes) { spec.listed[spec.rank++] = true; }
+  constexpr void add(sharded_on_no_axes) { spec.listed[spec.rank++] = true; }
 };
 
 template <class Mesh, int Rank, class... What>
@@ -228,24 +228,24 @@ constexpr bool require_specification() {
   constexpr auto f = requested_placements<Mesh, Rank, What...>::value.fault;
   using enum spec_fault;
   if constexpr (f == length)
-    static_assert(specification_fits<Mesh, Rank, What...>, "sla[E29]: spec<...> has one entry per dimension of the tensor: _, an axis or nested<...>");
+    static_assert(specification_fits<Mesh, Rank, What...>, "sla[E29]: spec<...> has one entry per dimension of the tensor: unsharded, an axis or nested<...>");
   else if constexpr (f == empty_list)
     static_assert(specification_fits<Mesh, Rank, What...>, "sla[E29]: nested<> names no axis; a dimension that is whole on every rank is written _");
   else if constexpr (f == repeated)
-    static_assert(specification_fits<Mesh, Rank, What...>, "sla[E29]: an axis is named twice: it deals out one dimension, or holds one placement");
+    static_assert(specification_fits<Mesh, Rank, What...>, "sla[E29]: an axis is named twice: it shards one dimension, or holds one placement");
   else if constexpr (f == unknown_axis)
     static_assert(specification_fits<Mesh, Rank, What...>, "sla[E29]: the mesh has no axis of a name that is used; the names are in its type");
   else if constexpr (f == two_forms)
     static_assert(specification_fits<Mesh, Rank, What...>, "sla[E29]: Shard<d> and spec<...> are two ways to say the same; use one of them for a tensor");
   else if constexpr (f == not_sharded)
-    static_assert(specification_fits<Mesh, Rank, What...>, "sla[E29]: an axis of spec<...> deals out a dimension, and the same axis is said to be Replicate, Invariant or Partial");
+    static_assert(specification_fits<Mesh, Rank, What...>, "sla[E29]: an axis of spec<...> shards a dimension, and the same axis is said to be Replicate, Invariant or Partial");
   else if constexpr (f == unstated)
     static_assert(specification_fits<Mesh, Rank, What...>, "sla[E29]: nothing is said about an axis of the mesh: name it in spec<...>, or say Replicate, Invariant or "
                   "Partial<> for it, named<along<axis, P>>, or for all others, or_else<P>");
   else if constexpr (f == no_order)
-    static_assert(specification_fits<Mesh, Rank, What...>, "sla[E29]: two axes deal out one dimension, and the order matters: write spec<nested<outer, inner>, ...>");
+    static_assert(specification_fits<Mesh, Rank, What...>, "sla[E29]: two axes shard one dimension, and the order matters: write spec<nested<outer, inner>, ...>");
   else if constexpr (f == no_dimension)
-    static_assert(specification_fits<Mesh, Rank, What...>, "sla[E29]: the tensor has no such dimension to deal out");
+    static_assert(specification_fits<Mesh, Rank, What...>, "sla[E29]: the tensor has no such dimension to shard");
   return true;
 }
 template <class Mesh, int Rank, class... What>
@@ -255,16 +255,16 @@ struct specified_placements {
 };
 
 template <class X, int Dim>
-consteval auto dealt_dim_entry() {
+consteval auto sharded_dim_entry() {
   using Mesh = mesh_of_t<X>;
-  constexpr auto order = order_of(typing_of<std::remove_cvref_t<X>>, Dim);
+  constexpr auto order = order_of(tensor_placement_of<std::remove_cvref_t<X>>, Dim);
   return [&]<int... N>(std::integer_sequence<int, N...>) {
-    return dealt_to<Mesh::template name_string<order.axis[N]>()...>{};
+    return sharded_on<Mesh::template name_string<order.axis[N]>()...>{};
   }(std::make_integer_sequence<int, order.count>{});
 }
 template <class X, int... D>
 consteval auto spec_of(std::integer_sequence<int, D...>) {
-  return partition_spec<decltype(dealt_dim_entry<X, D>())...>{};
+  return partition_spec<decltype(sharded_dim_entry<X, D>())...>{};
 }
 
 } // namespace detail

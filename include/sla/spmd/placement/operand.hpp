@@ -53,7 +53,7 @@ constexpr uniform_number<T> uniform(T value) {
 /// What the rules know of one operand. A weak one (a literal) takes any placement; one without a gradient may be read
 /// as Replicate or Invariant, whichever the others need.
 struct operand {
-  typing type{};
+  tensor_placement type{};
   bool weak = false;
   bool gradient = true;
   constexpr bool operator==(operand const&) const = default;
@@ -164,7 +164,7 @@ namespace detail {
 
 /// The placements of a type as a value, families numbered as on it alone.
 template <Distributed T>
-inline constexpr typing typing_of = operand_traits<T>::template value<typename joined_keys<placements_of_t<T>>::type>.type;
+inline constexpr tensor_placement tensor_placement_of = operand_traits<T>::template value<typename joined_keys<placements_of_t<T>>::type>.type;
 
 template <int N, class List>
 struct placement_number;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The order of the axes that deal out one dimension: which is outer, and the levels that say so. A level is part of the
+// The order of the axes that shard one dimension: which is outer, and the levels that say so. A level is part of the
 // placement (spmd/placement/placement.hpp); what may move between axes is in the planner.
 #pragma once
 #include <cstdint>
@@ -9,26 +9,26 @@
 
 namespace sla {
 
-/// Does the axis deal out dimension d, as a shard or with a halo?
-constexpr bool deals_out(typing const& t, int a, int d) {
+/// Does the axis shard dimension d, as a shard or with a halo?
+constexpr bool has_shards(tensor_placement const& t, int a, int d) {
   auto const kind = t.on[a].kind;
   bool const halo = kind == placement_kind::ghost || kind == placement_kind::ghost_partial; // its level is always 0
   return (kind == placement_kind::shard || halo) && t.on[a].dim == d;
 }
 
-/// Do the two axes deal out the same dimension, or both the rows, or both the columns?
-constexpr bool share_dimension(typing const& t, int a, int b) {
+/// Do the two axes shard the same dimension, or both the rows, or both the columns?
+constexpr bool share_dimension(tensor_placement const& t, int a, int b) {
   auto const lines = placement_kind::sparse_shard;
   if (t.on[a].kind == lines || t.on[b].kind == lines) return t.on[a].kind == t.on[b].kind && t.on[a].dim == t.on[b].dim;
-  return deals_out(t, a, t.on[a].dim) && deals_out(t, b, t.on[a].dim);
+  return has_shards(t, a, t.on[a].dim) && has_shards(t, b, t.on[a].dim);
 }
 
-/// Of two axes that deal out one dimension, is the first the outer one?
-constexpr bool is_outer(typing const& t, int a, int b) {
+/// Of two axes that shard one dimension, is the first the outer one?
+constexpr bool is_outer(tensor_placement const& t, int a, int b) {
   return t.on[a].level != t.on[b].level ? t.on[a].level < t.on[b].level : a < b;
 }
 
-/// Axes by number in the mesh: those that deal out one dimension, outermost first.
+/// Axes by number in the mesh: those that shard one dimension, outermost first.
 struct dim_axes {
   int count = 0;
   fixed_array<std::int8_t, max_mesh_axes> axis{};
@@ -44,25 +44,25 @@ struct dim_axes {
   constexpr bool operator==(dim_axes const&) const = default;
 };
 
-/// The axes that deal out dimension d of a dense tensor, or a dense one of a sparse tensor.
-constexpr dim_axes shards_of(typing const& t, int d) {
+/// The axes that shard dimension d of a dense tensor, or a dense one of a sparse tensor.
+constexpr dim_axes shards_of(tensor_placement const& t, int d) {
   dim_axes out;
   for (int a = 0; a < t.axes; ++a)
-    if (deals_out(t, a, d)) out.insert(a, [&](int b) { return is_outer(t, a, b); });
+    if (has_shards(t, a, d)) out.insert(a, [&](int b) { return is_outer(t, a, b); });
   return out;
 }
 
-/// The axes that deal out a dimension of (*batch, M, N, *block), or of a dense tensor, by shards, rows, columns or ghosts.
-constexpr dim_axes order_of(typing const& t, int dim) {
+/// The axes that shard a dimension of (*batch, M, N, *block), or of a dense tensor, by shards, rows, columns or ghosts.
+constexpr dim_axes order_of(tensor_placement const& t, int dim) {
   dim_axes out;
   for (int a = 0; a < t.axes; ++a)
-    if (is_sharded(t.on[a].kind) && t.on[a].kind != placement_kind::hyper && dealt_dim(t.on[a], t) == dim)
+    if (is_sharded(t.on[a].kind) && t.on[a].kind != placement_kind::hyper && sharded_dim(t.on[a], t) == dim)
       out.insert(a, [&](int b) { return is_outer(t, a, b); });
   return out;
 }
 
 /// Writes the levels of an order, as small as they can be: 0 throughout is the order of the mesh.
-constexpr void set_levels(typing& t, dim_axes const& order) {
+constexpr void set_levels(tensor_placement& t, dim_axes const& order) {
   std::int8_t level = 0;
   for (int i = 0; i < order.count; ++i) {
     if (i > 0 && order.axis[i] < order.axis[i - 1]) ++level;
@@ -71,7 +71,7 @@ constexpr void set_levels(typing& t, dim_axes const& order) {
 }
 
 /// The same placements with the least levels that say the same: equal meanings are equal values.
-constexpr typing canonical(typing t) {
+constexpr tensor_placement canonical(tensor_placement t) {
   for (int d = 0; d < t.rank; ++d) set_levels(t, shards_of(t, d));
   return t;
 }
@@ -79,7 +79,7 @@ constexpr typing canonical(typing t) {
 /// Orders the axes of every dimension by `before(a, b)`: -1 if a must be outside b, 1 if inside, 0 if it does not
 /// matter (then the order of the mesh). False if that is a cycle.
 template <class Before>
-constexpr bool sort_axes(typing& t, Before before) {
+constexpr bool sort_axes(tensor_placement& t, Before before) {
   bool sorted = true;
   for (int d = 0; d < t.rank; ++d) {
     auto const old = shards_of(t, d);
@@ -88,7 +88,7 @@ constexpr bool sort_axes(typing& t, Before before) {
     while (order.count < old.count) {
       int next = -1;
       for (int a = 0; a < t.axes && next < 0; ++a) {
-        if (!deals_out(t, a, d) || done[a]) continue;
+        if (!has_shards(t, a, d) || done[a]) continue;
         bool first = true;
         for (int b = 0; b < t.axes; ++b)
           first = first && (b == a || done[b] || !share_dimension(t, a, b) || before(a, b) <= 0);

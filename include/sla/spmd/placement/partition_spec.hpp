@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Which axes deal out which dimension, and in which order, as values: the specification of a tensor's partition, what may be
+// Which axes shard which dimension, and in which order, as values: the specification of a tensor's partition, what may be
 // assumed about what ranks hold. How users write both is in spmd/placement/named.hpp.
 #pragma once
 #include <cstdint>
@@ -14,18 +14,18 @@ namespace sla {
 enum class spec_fault : std::uint8_t {
   none,
   length,       ///< not one entry per dimension
-  empty_list,   ///< a dimension dealt out to no axes: write _
+  empty_list,   ///< a dimension sharded over no axes: write unsharded
   repeated,     ///< an axis twice
   unknown_axis, ///< no axis of the mesh has this name
   two_forms,    ///< a shard is stated beside the specification
-  not_sharded,  ///< the axis deals out a dimension, and is stated to hold something else
+  not_sharded,  ///< the axis shards a dimension, and is stated to hold something else
   unstated,     ///< nothing is said about an axis
-  no_order,     ///< two axes deal out one dimension, without an order
+  no_order,     ///< two axes shard one dimension, without an order
   no_dimension  ///< the tensor has no such dimension
 };
 /// The placements that a partition spec says, or what is wrong with it.
 struct spec_outcome {
-  typing type{};
+  tensor_placement type{};
   spec_fault fault = spec_fault::none;
   int dim = -1, axis = -1;
   constexpr bool ok() const { return fault == spec_fault::none; }
@@ -41,7 +41,7 @@ struct spec_value {
 
 /// The typing of a tensor of `stated.rank` dimensions: what is stated of each axis (untyped: nothing), the specification, and
 /// `rest` for the axes of which neither speaks. The specification's shards are of the family of `shard`.
-constexpr spec_outcome specify(typing const& stated, spec_value const& spec, placed shard, placed rest) {
+constexpr spec_outcome specify(tensor_placement const& stated, spec_value const& spec, placement_value shard, placement_value rest) {
   spec_outcome out;
   out.type = stated;
   auto const wrong = [&](spec_fault f, int dim, int axis) { return out.fault = f, out.dim = dim, out.axis = axis, out; };
@@ -88,8 +88,8 @@ constexpr spec_outcome specify(typing const& stated, spec_value const& spec, pla
 }
 
 /// May one say of a value with these placements that it has those? Only more may be said, never something else: nothing was
-/// known before, or a Varying turns out to be a Shard or a Partial. A dimension that is dealt out keeps its axes and order.
-constexpr diagnostic check_assume(typing const& from, typing const& to) {
+/// known before, or a Varying turns out to be a Shard or a Partial. A dimension that is sharded keeps its axes and order.
+constexpr diagnostic check_assume(tensor_placement const& from, tensor_placement const& to) {
   using kind = placement_kind;
   auto const refuse = [](code why, int a) { return diagnostic{why, static_cast<std::int8_t>(a), 0}; };
   for (int a = 0; a < from.axes; ++a) {
@@ -109,7 +109,7 @@ constexpr diagnostic check_assume(typing const& from, typing const& to) {
   return {};
 }
 /// The same of a value without gradient whose argument is given up: copies may also be called Varying.
-constexpr diagnostic check_retype(typing from, typing const& to) {
+constexpr diagnostic check_retype(tensor_placement from, tensor_placement const& to) {
   for (int a = 0; a < from.axes; ++a)
     if (to.on[a].kind == placement_kind::varying && is_copied(from.on[a].kind)) from.on[a] = to.on[a];
   return check_assume(from, to);

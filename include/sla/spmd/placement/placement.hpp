@@ -96,8 +96,8 @@ struct Partial {
   using dual = std::conditional_t<std::is_same_v<Op, Sum>, Replicate, no_dual>;
 };
 
-/// Dimension Dim is dealt out to the ranks by a family. Dim counts the dense dimensions of a dense tensor, and
-/// (*batch, M, N, *block) of a sparse one, where M and N are placed by SparseShard. Where several axes deal out one
+/// Dimension Dim is sharded over the ranks by a family. Dim counts the dense dimensions of a dense tensor, and
+/// (*batch, M, N, *block) of a sparse one, where M and N are placed by SparseShard. Where several axes shard one
 /// dimension, the axis of the lowest Level is outermost, and of equal levels the first in the mesh: only an order other
 /// than the mesh's has levels other than 0.
 template <int Dim, ShardFamily Family = Even, int Level = 0>
@@ -192,7 +192,7 @@ concept Placement = requires {
 template <class... P>
 struct placements {};
 
-/// Does the placement deal out a dimension to the ranks?
+/// Does the placement shard a dimension over the ranks?
 constexpr bool is_sharded(placement_kind kind) { return kind >= placement_kind::shard; }
 
 /// Do all ranks hold the same value?

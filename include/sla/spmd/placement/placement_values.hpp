@@ -18,23 +18,23 @@ inline constexpr int max_operands = 6;
 inline constexpr int max_dims = 8;
 
 /// One placement as a value. Families and patterns are numbers in a list of types, so that values compare as types do.
-struct placed {
+struct placement_value {
   placement_kind kind = placement_kind::untyped;
   monoid fold = monoid::none;
   std::int8_t dim = -1; ///< of sparse_shard: 0 rows, 1 columns
   std::int16_t family = -1;
   std::int16_t pattern = -1;
-  std::int8_t level = 0; ///< of shard: among the axes that deal out one dimension, the lowest is outermost
-  constexpr bool operator==(placed const&) const = default;
+  std::int8_t level = 0; ///< of shard: among the axes that shard one dimension, the lowest is outermost
+  constexpr bool operator==(placement_value const&) const = default;
 };
 
 /// All that the rules know of an operand: one placement per mesh axis, and how many dimensions it has.
-struct typing {
+struct tensor_placement {
   std::int8_t axes = 0;   ///< of the mesh
   std::int8_t rank = 0;   ///< dimensions; 0 for a scalar
   std::int8_t batch = -1; ///< batch dimensions of a sparse tensor (*batch, M, N, *block); -1 for a dense one
-  fixed_array<placed, max_mesh_axes> on{};
-  constexpr bool operator==(typing const&) const = default;
+  fixed_array<placement_value, max_mesh_axes> on{};
+  constexpr bool operator==(tensor_placement const&) const = default;
   constexpr bool is_sparse() const { return batch >= 0; }
 };
 
@@ -149,8 +149,8 @@ template <class... P, class... Q, class... Lists>
 struct joined_keys<placements<P...>, placements<Q...>, Lists...> : joined_keys<placements<P..., Q...>, Lists...> {};
 
 template <class P, class Keys>
-constexpr placed to_value() { // not consteval: clang 16 stores what an immediate call returns wrongly
-  placed out{P::kind};
+constexpr placement_value to_value() { // not consteval: clang 16 stores what an immediate call returns wrongly
+  placement_value out{P::kind};
   if constexpr (requires { typename P::monoid_type; }) out.fold = P::monoid_type::value;
   if constexpr (requires { P::dim; }) {
     // A dimension that no tensor has stays recognisable when it is stored in a byte.
@@ -176,7 +176,7 @@ consteval auto monoid_type() {
     return Prod{};
 }
 
-template <placed V, class Keys>
+template <placement_value V, class Keys>
 consteval auto to_type() {
   if constexpr (V.kind == placement_kind::untyped)
     return Untyped{};
@@ -206,7 +206,7 @@ consteval auto to_type() {
   }
 }
 
-template <placed V, class Keys>
+template <placement_value V, class Keys>
 struct type_of_value {
   using type = decltype(to_type<V, Keys>());
 };
@@ -214,16 +214,16 @@ struct type_of_value {
 } // namespace detail
 
 /// The placement of a value, given the list against which it was numbered; the inverse of `detail::to_value`.
-template <placed Value, class Keys>
+template <placement_value Value, class Keys>
 using placement_at = typename detail::type_of_value<Value, Keys>::type;
 
 /// The placement of the gradient as a value; untyped where there is none.
-constexpr placed dual(placed p) {
+constexpr placement_value dual(placement_value p) {
   switch (p.kind) {
   case placement_kind::replicate:
     return {placement_kind::partial, monoid::sum};
   case placement_kind::partial:
-    return p.fold == monoid::sum ? placed{placement_kind::replicate} : placed{};
+    return p.fold == monoid::sum ? placement_value{placement_kind::replicate} : placement_value{};
   case placement_kind::ghost:
     p.kind = placement_kind::ghost_partial;
     return p;
@@ -235,13 +235,13 @@ constexpr placed dual(placed p) {
   }
 }
 
-/// The dimension of (*batch, M, N, *block), or of a dense tensor, that a placement deals out.
-constexpr int dealt_dim(placed p, typing const& t) {
+/// The dimension of (*batch, M, N, *block), or of a dense tensor, that a placement shards.
+constexpr int sharded_dim(placement_value p, tensor_placement const& t) {
   return p.kind == placement_kind::sparse_shard ? t.batch + p.dim : p.dim;
 }
 
 /// Is every placement one that a tensor of this many dimensions can have, and do the pending reductions commute?
-constexpr diagnostic check_placements(typing const& t) {
+constexpr diagnostic check_placements(tensor_placement const& t) {
   monoid pending = monoid::none;
   for (int a = 0; a < t.axes; ++a) {
     auto const p = t.on[a];

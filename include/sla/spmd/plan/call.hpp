@@ -62,9 +62,9 @@ struct call_query {
   using setting = setting_of<mesh_type, keys>;
 
   template <class T>
-  static consteval whole_size whole_of() {
+  static consteval global_size whole_of() {
     if constexpr (Distributed<T>)
-      return whole_size_of<local_of_t<T>>(detail::operand_of<T, mesh_type, keys>().type, setting::value);
+      return global_size_of<local_of_t<T>>(detail::operand_of<T, mesh_type, keys>().type, setting::value);
     else
       return {{}, 8};
   }
@@ -78,18 +78,18 @@ struct call_query {
     ((p.given[k] = detail::operand_of<Ts, mesh_type, keys>(), p.stays[k] = !Distributed<Ts> || p.given[k].type.is_sparse(),
       p.extent[k] = setting::open ? fixed_array<std::int64_t, max_dims>{} : whole_of<Ts>().extent, ++k),
      ...);
-    p.asked = detail::circumstances_for<std::remove_cvref_t<decltype(rule_of<Op>)>, mesh_type, keys>();
+    p.context = detail::call_context_for<std::remove_cvref_t<decltype(rule_of<Op>)>, mesh_type, keys>();
     p.how = planned_strategy(rule_of<Op>, p.operands());
     []<class... Q>(operation_problem& q, placements<Q...>) {
       if constexpr (sizeof...(Q) > 0) {
         static_assert(sizeof...(Q) == mesh_type::rank, "sla: To<...> has one placement for each axis of the mesh");
-        q.wished = true;
-        q.wish.axes = q.mesh.axes;
-        q.wish.rank = q.how.result_rank[0];
-        q.wish.batch = q.how.result_batch[0];
+        q.has_target = true;
+        q.target.axes = q.mesh.axes;
+        q.target.rank = q.how.result_rank[0];
+        q.target.batch = q.how.result_batch[0];
         int a = 0;
-        ((q.wish.on[a++] = detail::to_value<Q, keys>()), ...);
-        q.wish = canonical(q.wish);
+        ((q.target.on[a++] = detail::to_value<Q, keys>()), ...);
+        q.target = canonical(q.target);
       }
     }(p, Wish{});
     return p;
@@ -154,10 +154,10 @@ consteval auto table_of_ways(std::integer_sequence<int, A...>) {
   using result = result_problem<Query>;
   axis_choices const choices[] = {choices_v<Query, A>...};
   auto const seeds = seeds_of(Query::problem, choices);
-  return ways_to<result::capacity>(result::route.problem, result::route.to, seeds.state.data, seeds.size);
+  return path_costs_to<result::capacity>(result::route.problem, result::route.to, seeds.state.data, seeds.size);
 }
 template <class Query>
-inline constexpr auto ways_v = table_of_ways<Query>(std::make_integer_sequence<int, Query::mesh_type::rank>{});
+inline constexpr auto path_costs_v = table_of_ways<Query>(std::make_integer_sequence<int, Query::mesh_type::rank>{});
 
 /// The best of what is settled after so many rounds of each operand's search.
 template <class Query, int... A, int... K, int... Round>
@@ -184,11 +184,11 @@ consteval operation_plan cheapest_call(std::integer_sequence<int, A...>, std::in
     (ask(std::integral_constant<int, K>{}, std::integral_constant<int, Round>{}), ...);
     return n;
   };
-  auto const after = [](typing const& result) {
-    if constexpr (Query::problem.wished)
-      return way_to_wish(Query::problem, result_problem<Query>::route, ways_v<Query>, result);
+  auto const after = [](tensor_placement const& result) {
+    if constexpr (Query::problem.has_target)
+      return path_to_target(Query::problem, result_problem<Query>::route, path_costs_v<Query>, result);
     else
-      return way{};
+      return path_cost{};
   };
   return cheapest(Query::problem, choices, routes, floors, distance, steps, after, limit);
 }
@@ -211,7 +211,7 @@ consteval search_edge least_far(std::integer_sequence<int, K...>, std::integer_s
 
 /// One more round for the operand whose search has come least far.
 template <class Query, int... K, int... Round>
-consteval auto one_turn(std::integer_sequence<int, K...> operands, std::integer_sequence<int, Round...> rounds) {
+consteval auto next_rounds(std::integer_sequence<int, K...> operands, std::integer_sequence<int, Round...> rounds) {
   return std::integer_sequence<int, Round + (K == least_far<Query>(operands, rounds).operand)...>{};
 }
 
@@ -227,10 +227,10 @@ struct call_search<Query, std::integer_sequence<int, Round...>, Limit> {
   static constexpr operation_plan best =
       cheapest_call<Query>(std::make_integer_sequence<int, Query::mesh_type::rank>{}, operands{}, all_rounds{}, Limit);
   static consteval auto later() {
-    return std::type_identity<call_search<Query, decltype(one_turn<Query>(operands{}, one_turn<Query>(operands{}, all_rounds{}))), best.cost>>{};
+    return std::type_identity<call_search<Query, decltype(next_rounds<Query>(operands{}, next_rounds<Query>(operands{}, all_rounds{}))), best.cost>>{};
   }
 };
-/// Searches go on by turns until nothing that they have not settled can take part in the best: no dearer target does.
+/// Searches go on in rounds until nothing that they have not settled can take part in the best: no dearer target does.
 template <class Search>
 consteval auto finished_search() {
   if constexpr (Search::frontier >= unreachable_cost || Search::best.cost < Search::frontier)
@@ -262,7 +262,7 @@ template <class Query, int K>
 struct operand_path {
   using mesh_type = typename Query::mesh_type;
   using keys = typename Query::keys;
-  static constexpr typing from = Query::problem.given[K].type, to = best_call_v<Query>.operand[K];
+  static constexpr tensor_placement from = Query::problem.given[K].type, to = best_call_v<Query>.operand[K];
   static constexpr planned_route route(bool) { return operand_problem<Query, K>::route; }
   static constexpr step_list value = [] {
     if constexpr (from == to)
@@ -275,8 +275,8 @@ template <class Query>
 struct result_path {
   using mesh_type = typename Query::mesh_type;
   using keys = typename Query::keys;
-  static constexpr typing from = best_call_v<Query>.result, to = Query::problem.wished ? Query::problem.wish : from;
-  static constexpr planned_route route(bool careful) { return route_between(from, to, Query::setting::value, {false, careful, false, {}}); }
+  static constexpr tensor_placement from = best_call_v<Query>.result, to = Query::problem.has_target ? Query::problem.target : from;
+  static constexpr planned_route route(bool avoid_new_even_shards) { return route_between(from, to, Query::setting::value, {false, avoid_new_even_shards, false, {}}); }
   static constexpr step_list value = path_v<result_path, Query::result_bytes>;
 };
 
@@ -295,17 +295,17 @@ struct plan_by<Op, std::integer_sequence<int, K...>, After, Before...> {
                     Apply<Op>, typename typed_steps<After, After, Result, std::make_integer_sequence<int, After::value.size>>::type>;
 };
 
-// The call, whose first argument may be a wish.
+// The call, whose first argument may be a target.
 template <class Op, class... Ts>
-struct asked_call {
+struct requested_call {
   using query = call_query<Op, placements<>, std::remove_cvref_t<Ts>...>;
 };
 template <class Op, class... P, class... Ts>
-struct asked_call<Op, To<P...>, Ts...> {
+struct requested_call<Op, To<P...>, Ts...> {
   using query = call_query<Op, placements<P...>, std::remove_cvref_t<Ts>...>;
 };
 template <class Op, class... Ts>
-using asked_t = typename asked_call<Op, Ts...>::query;
+using requested_op_t = typename requested_call<Op, Ts...>::query;
 
 /// Are there distributed operands, all on one mesh?
 template <class... Ts>
@@ -315,16 +315,16 @@ inline constexpr bool on_one_mesh = [] {
                                     std::is_same_v<typename detail::first_mesh<std::remove_cvref_t<Ts>>::type, mesh>)&&...);
 }();
 
-/// Is there a plan for Op on these operands, at least one of them distributed, all on one mesh? A wish To<...> may stand
+/// Is there a plan for Op on these operands, at least one of them distributed, all on one mesh? A target To<...> may stand
 /// before them.
 template <class Op, class... Ts>
-concept Plannable = rule_of<Op>.known && on_one_mesh<Ts...> && best_call_v<asked_t<Op, Ts...>>.reachable();
+concept Plannable = rule_of<Op>.known && on_one_mesh<Ts...> && best_call_v<requested_op_t<Op, Ts...>>.reachable();
 
-template <motion How, int N, class... Steps>
+template <step_kind How, int N, class... Steps>
 inline constexpr int count_in<How, Arg<N, Steps...>> = count_in<How, Route<Steps...>>;
-template <motion How, class... Steps>
+template <step_kind How, class... Steps>
 inline constexpr int count_in<How, Result<Steps...>> = count_in<How, Route<Steps...>>;
-template <motion How, class... Parts>
+template <step_kind How, class... Parts>
 inline constexpr int count_in<How, Plan<Parts...>> = (0 + ... + count_in<How, Parts>);
 } // namespace sla::plans
 

@@ -14,7 +14,7 @@ using operand_bytes = fixed_array<std::int64_t, max_operands + 1>;
 /// Plans of calls do not differ in what is cheapest for smaller tensors than this.
 inline constexpr std::int64_t smallest_priced = 64;
 
-/// A cost that is a plane in them, in units of cost_line.
+/// A cost that is a plane in them, in units of linear_cost.
 struct cost_plane {
   std::int64_t fixed = 0;
   operand_bytes per_byte{};
@@ -25,7 +25,7 @@ struct cost_plane {
       sum += saturated(per_byte[k], bytes[k] < smallest_priced ? smallest_priced : bytes[k] < largest_priced ? bytes[k] : largest_priced);
     return sum;
   }
-  constexpr void add(int k, cost_line const& l) {
+  constexpr void add(int k, linear_cost const& l) {
     fixed += l.fixed;
     per_byte[k] += l.per_byte;
   }
@@ -70,9 +70,9 @@ inline constexpr int max_combinations = 64, max_targets = 32;
 /// Placements that are met, each once.
 struct target_list {
   int size = 0;
-  fixed_array<typing, max_targets> at{};
+  fixed_array<tensor_placement, max_targets> at{};
   /// The number of a placement; -1 if there are too many.
-  constexpr int number(typing const& t) {
+  constexpr int number(tensor_placement const& t) {
     for (int n = 0; n < size; ++n)
       if (at[n] == t) return n;
     if (size == max_targets) return -1;
@@ -112,8 +112,8 @@ struct combinations {
   }
 };
 
-/// The placements of operand k (of the result: -1) by the choices of the axes, which deal out in this order.
-constexpr typing chosen_typing(typing t, int k, axis_choice const* const* chosen, fixed_array<int, max_mesh_axes> const& order, int axes) {
+/// The placements of operand k (of the result: -1) by the choices of the axes, which shard in this order.
+constexpr tensor_placement chosen_typing(tensor_placement t, int k, axis_choice const* const* chosen, fixed_array<int, max_mesh_axes> const& order, int axes) {
   for (int a = 0; a < axes; ++a) t.on[a] = k < 0 ? chosen[a]->out : chosen[a]->in[k];
   for (int d = 0; d < t.rank; ++d) {
     dim_axes list;
@@ -124,7 +124,7 @@ constexpr typing chosen_typing(typing t, int k, axis_choice const* const* chosen
   return t;
 }
 
-/// All combinations, `first` before the others; without a wish those that have its result.
+/// All combinations, `first` before the others; without a target those that have its result.
 constexpr combinations combinations_of(operation_problem const& p, axis_choices const* choices, operation_plan const& first) {
   combinations out;
   out.add(first, p.inputs);
@@ -139,7 +139,7 @@ constexpr combinations combinations_of(operation_problem const& p, axis_choices 
     now.result.rank = p.how.result_rank[0];
     now.result.batch = p.how.result_batch[0];
     now.result = chosen_typing(now.result, -1, chosen, order, p.mesh.axes);
-    if (check_placements(now.result).what != code::ok || (!p.wished && !(now.result == first.result))) return;
+    if (check_placements(now.result).what != code::ok || (!p.has_target && !(now.result == first.result))) return;
     for (int k = 0; k < p.inputs; ++k) {
       bool const typed = !p.given[k].weak && p.given[k].type.axes > 0;
       now.operand[k] = typed ? chosen_typing(p.given[k].type, k, chosen, order, p.mesh.axes) : p.given[k].type;
@@ -152,7 +152,7 @@ constexpr combinations combinations_of(operation_problem const& p, axis_choices 
     if (a == p.mesh.axes) return take();
     for (int n = 0; n < choices[a].size; ++n) {
       auto const &is = choices[a].choice[n].out, &was = first.result.on[a];
-      if (!p.wished && (is.kind != was.kind || is.fold != was.fold || is.dim != was.dim || is.family != was.family)) continue;
+      if (!p.has_target && (is.kind != was.kind || is.fold != was.fold || is.dim != was.dim || is.family != was.family)) continue;
       chosen[a] = &choices[a].choice[n];
       self(self, a + 1);
     }
@@ -194,16 +194,16 @@ struct priced_calls {
 };
 
 /// The lines of the ways to one placement; none: there is no way.
-struct way_lines {
+struct path_cost_lines {
   int size = 0;
-  fixed_array<cost_line, max_pieces> line{};
+  fixed_array<linear_cost, max_pieces> line{};
 };
 
 /// Whose size each operand has, and the result behind them: the first one's of those that have the same.
 using size_names = fixed_array<std::int8_t, max_operands + 1>;
 
 /// The ways of all combinations. `lines[k]` are those of operand k by the number of its placement, `lines[inputs]` those of the result.
-constexpr priced_calls priced_calls_of(combinations const& all, int inputs, way_lines const* const* lines, size_names const& sized_as) {
+constexpr priced_calls priced_calls_of(combinations const& all, int inputs, path_cost_lines const* const* lines, size_names const& sized_as) {
   priced_calls out;
   for (int n = 0; n < all.size && out.complete; ++n) {
     priced_call c;

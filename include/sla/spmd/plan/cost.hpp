@@ -26,7 +26,7 @@ struct topology {
   int backward = 0; ///< percent of the cost of a step's backward all_reduce that convert<axis, Replicate> of an Invariant pays
   std::int64_t picked_megabytes_per_s = 8000; ///< what a rank packs into the messages of a halo, entry by entry
   /// Do numbers that plans complete decide what ranks do? Then no plan reduces after it has made copies, so their bits are equal on all
-  /// ranks of the axes that it completed: sums over several axes are reduced at once, or dealt out and gathered. (Two all_reduces one
+  /// ranks of the axes that it completed: sums over several axes are reduced at once, or sharded and gathered. (Two all_reduces one
   /// after the other are several calls of the second on what should be equal, and an engine may add up in another order in each.)
   bool bitwise_replicated = false;
   constexpr bool operator==(topology const&) const = default;
@@ -49,20 +49,20 @@ inline constexpr topology topology_of{};
 namespace sla::plans {
 
 /// What changes a placement inside a plan. The last four need no communication.
-enum class motion : std::uint8_t {
+enum class step_kind : std::uint8_t {
   all_gather,     ///< the last axes of a dimension's list are gathered
   all_to_all,     ///< they are moved to the end of another dimension's list
-  reduce_scatter, ///< pending sums are finished, dealt out along a dimension
+  reduce_scatter, ///< pending sums are finished, sharded along a dimension
   all_reduce,     ///< pending sums are finished
   permute_shards, ///< the axes of one dimension's list change their order
-  repartition,    ///< the last axis of a list deals its dimension out by another family
+  repartition,    ///< the last axis of a list shards its dimension by another family
   slice,          ///< copies become a shard
   zero_pad,       ///< copies become a pending sum
   to_replicate,   ///< Invariant becomes Replicate
   to_invariant    ///< and back, for those who insist
 };
 
-constexpr bool communicates(motion m) { return m < motion::slice; }
+constexpr bool communicates(step_kind m) { return m < step_kind::slice; }
 
 /// A product that stays within 64 bits, sums of several too: clipped at 2^59, which is 8.8 s.
 constexpr std::int64_t saturated(std::int64_t per_byte, std::int64_t bytes) {
@@ -71,10 +71,10 @@ constexpr std::int64_t saturated(std::int64_t per_byte, std::int64_t bytes) {
 }
 
 /// A cost that is a line in the bytes of the whole tensor: picoseconds, and picoseconds per byte in units of 2^-16.
-struct cost_line {
+struct linear_cost {
   std::int64_t fixed = 0, per_byte = 0;
-  constexpr bool operator==(cost_line const&) const = default;
-  constexpr cost_line& operator+=(cost_line const& other) {
+  constexpr bool operator==(linear_cost const&) const = default;
+  constexpr linear_cost& operator+=(linear_cost const& other) {
     fixed += other.fixed;
     per_byte += other.per_byte;
     return *this;
@@ -103,22 +103,22 @@ constexpr std::int64_t priced_bytes(std::int64_t bytes, topology const& t) {
 inline constexpr std::int64_t nominal_bytes = std::int64_t{1} << 20;
 
 /// A step over n ranks in all, on a tensor of which each rank holds a 1/parts before it.
-constexpr cost_line price_of(motion how, wires const& w, std::int64_t n, std::int64_t parts) {
+constexpr linear_cost price_of(step_kind how, wires const& w, std::int64_t n, std::int64_t parts) {
   std::int64_t const alpha = w.latency_ns * 1000;
   std::int64_t const beta = (std::int64_t{1000000} << 16) / w.megabytes_per_s; // of 2^-16 ps per byte
   switch (how) {
-  case motion::all_gather:
+  case step_kind::all_gather:
     return {(n - 1) * alpha, beta * (n - 1) / parts};
-  case motion::all_to_all:
-  case motion::reduce_scatter:
-  case motion::repartition:
+  case step_kind::all_to_all:
+  case step_kind::reduce_scatter:
+  case step_kind::repartition:
     return {(n - 1) * alpha, beta * (n - 1) / n / parts};
-  case motion::all_reduce:
+  case step_kind::all_reduce:
     return {2 * (n - 1) * alpha, 2 * (beta * (n - 1) / n / parts)};
-  case motion::permute_shards:
+  case step_kind::permute_shards:
     return {alpha, beta / parts};
-  case motion::slice:
-  case motion::zero_pad:
+  case step_kind::slice:
+  case step_kind::zero_pad:
     return {1000, 0};
   default:
     return {};
@@ -127,7 +127,7 @@ constexpr cost_line price_of(motion how, wires const& w, std::int64_t n, std::in
 
 /// One exchange of halos along an axis of n ranks, for the mean rank: a line in the bytes of the ghosts of all ranks, which come
 /// in so many messages in all. What is sent is picked entry by entry before, which all_gather spares.
-constexpr cost_line price_of_halo(topology const& t, int axis, std::int64_t n, std::int64_t messages) {
+constexpr linear_cost price_of_halo(topology const& t, int axis, std::int64_t n, std::int64_t messages) {
   auto const& w = t.along[axis];
   std::int64_t const us = std::int64_t{1000000} << 16;
   return {w.latency_ns * 1000 * messages / n, (us / w.megabytes_per_s + us / t.picked_megabytes_per_s) / n};
@@ -136,22 +136,22 @@ constexpr cost_line price_of_halo(topology const& t, int axis, std::int64_t n, s
 /// Where the sizes of axes are unknown, plans are ordered by what their steps are, the dearest kind first: all_gather,
 /// then reduce_scatter and all_to_all, which move less than a rank holds, then permute_shards, then copies; then by
 /// rounds. An all_reduce counts as the reduce_scatter and the all_gather that it consists of.
-constexpr std::int64_t class_of(motion how, std::int64_t n) {
+constexpr std::int64_t class_of(step_kind how, std::int64_t n) {
   std::int64_t const rounds = n - 1;
   auto const count = [](int place) { return std::int64_t{1} << (22 + 6 * place); };
   switch (how) {
-  case motion::all_gather:
+  case step_kind::all_gather:
     return count(3) + rounds;
-  case motion::all_to_all:
-  case motion::reduce_scatter:
-  case motion::repartition:
+  case step_kind::all_to_all:
+  case step_kind::reduce_scatter:
+  case step_kind::repartition:
     return count(2) + rounds;
-  case motion::all_reduce:
+  case step_kind::all_reduce:
     return count(3) + count(2) + 2 * rounds;
-  case motion::permute_shards:
+  case step_kind::permute_shards:
     return count(1) + 1;
-  case motion::slice:
-  case motion::zero_pad:
+  case step_kind::slice:
+  case step_kind::zero_pad:
     return count(0);
   default:
     return 0;

@@ -11,9 +11,9 @@
 
 namespace sla::plans {
 
-/// Is there an extent that the family cannot deal out? Small ones tell.
+/// Is there an extent that the family cannot shard? Small ones tell.
 template <class F>
-inline constexpr bool is_picky = [] {
+inline constexpr bool rejects_an_extent = [] {
   bool refuses = false;
   if constexpr (StatedFamily<F>)
     for (int ranks = 1; ranks <= 4; ++ranks)
@@ -40,19 +40,19 @@ struct setting_of<Mesh, detail::type_list<Key...>> {
     m.plain = detail::index_in<Even>(detail::type_list<Key...>{});
     if (m.plain == m.families) m.plain = -1;
     int n = 0;
-    ((m.even[n] = std::is_same_v<Key, Even>, m.picky[n] = !m.even[n] && is_picky<Key>, m.stated[n++] = family_facts_of<Key>.stated), ...);
+    ((m.even[n] = std::is_same_v<Key, Even>, m.rejects_some_extents[n] = !m.even[n] && rejects_an_extent<Key>, m.stated[n++] = family_facts_of<Key>.stated), ...);
     return m;
   }();
 };
 
 /// Extents and bytes of the whole tensor, where types tell them; 0 where not.
-struct whole_size {
+struct global_size {
   fixed_array<std::int64_t, max_dims> extent{};
   std::int64_t bytes = 0;
 };
 template <class Local>
-consteval whole_size whole_size_of(typing const& t, plan_setting const& m) {
-  whole_size w;
+consteval global_size global_size_of(tensor_placement const& t, plan_setting const& m) {
+  global_size w;
   if constexpr (requires { typename Local::extents_type; } && !requires { typename Local::shape_type; }) {
     using E = typename Local::extents_type;
     w.bytes = static_cast<std::int64_t>(sizeof(typename Local::value_type));
@@ -76,17 +76,17 @@ struct route_query<X, placements<Q...>, Insisted> {
   using mesh_type = mesh_of_t<X>;
   using keys = typename detail::joined_keys<placements<Shard<0>>, placements_of_t<X>, placements<Q...>>::type;
   using setting = setting_of<mesh_type, keys>;
-  static constexpr typing from = operand_traits<X>::template value<keys>.type;
-  static constexpr typing to = [] {
-    typing t = from;
+  static constexpr tensor_placement from = operand_traits<X>::template value<keys>.type;
+  static constexpr tensor_placement to = [] {
+    tensor_placement t = from;
     int a = 0;
     ((t.on[a++] = detail::to_value<Q, keys>()), ...);
     return t;
   }();
-  static constexpr whole_size whole = whole_size_of<local_of_t<X>>(from, setting::value);
+  static constexpr global_size whole = global_size_of<local_of_t<X>>(from, setting::value);
   static constexpr bool by_class = setting::open;
-  static constexpr planned_route route(bool careful) {
-    return route_between(from, to, setting::value, {Insisted, careful, false, by_class ? fixed_array<std::int64_t, max_dims>{} : whole.extent});
+  static constexpr planned_route route(bool avoid_new_even_shards) {
+    return route_between(from, to, setting::value, {Insisted, avoid_new_even_shards, false, by_class ? fixed_array<std::int64_t, max_dims>{} : whole.extent});
   }
 };
 
@@ -115,7 +115,7 @@ inline constexpr step_list path_v = [] {
 }();
 
 template <class Query, std::int64_t Bytes>
-inline constexpr cost_line line_v = line_of(sized_route<Query, Bytes, false>::value, path_v<Query, Bytes>);
+inline constexpr linear_cost line_v = line_of(sized_route<Query, Bytes, false>::value, path_v<Query, Bytes>);
 
 /// Appends the pieces that begin after Low, where the best plan at both ends is known. The envelope of lines is concave:
 /// what is best at both ends of an interval is best in it (between the real crossing and the next whole byte, to within the
@@ -153,6 +153,6 @@ inline constexpr plan_pieces pieces_v = [] {
 
 /// The plan for extents that the pieces of another plan do not divide.
 template <class Query>
-inline constexpr step_list careful_v = path_v<Query, (Query::by_class ? 0 : Query::whole.bytes ? Query::whole.bytes : 65536), true>;
+inline constexpr step_list without_new_even_shards_v = path_v<Query, (Query::by_class ? 0 : Query::whole.bytes ? Query::whole.bytes : 65536), true>;
 
 } // namespace sla::plans

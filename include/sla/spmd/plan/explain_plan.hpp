@@ -11,7 +11,7 @@
 
 namespace sla::plans {
 
-constexpr std::string_view name_of(motion m) {
+constexpr std::string_view name_of(step_kind m) {
   constexpr std::string_view names[] = {"AllGather", "AllToAll", "ReduceScatter", "AllReduce", "PermuteShards", "Repartition"};
   return communicates(m) ? names[static_cast<int>(m)] : "Convert";
 }
@@ -30,8 +30,8 @@ template <class Query, class Path, int K, class Numbers>
 struct list_after;
 template <class Query, class Path, int K, int... A>
 struct list_after<Query, Path, K, std::integer_sequence<int, A...>> {
-  static constexpr typing at =
-      typing_of(Query::route(false), K ? Path::value.steps[K ? K - 1 : 0].after : Path::value.source, Query::from);
+  static constexpr tensor_placement at =
+      tensor_placement_of(Query::route(false), K ? Path::value.steps[K ? K - 1 : 0].after : Path::value.source, Query::from);
   using type = placements<placement_at<at.on[A], typename Query::keys>...>;
 };
 
@@ -156,7 +156,7 @@ consteval plan_text explained_call(std::integer_sequence<int, K...> operands) {
     write_call<Op, Query, result_path<Query>, operand_path<Query, K>...>(out, operands);
     if constexpr (either) {
       out << "where the halo is dearer:\n";
-      write_call<Op, Query, result_path<Query>, path_to_whole<Query, K>...>(out, operands);
+      write_call<Op, Query, result_path<Query>, path_or_gather<Query, K>...>(out, operands);
     }
   } else if constexpr (is_one_plan<Op, Query>)
     write_member<Op, Query, set_member<Query, 0>>(out, operands);
@@ -176,10 +176,10 @@ consteval std::string_view explain_route() {
   return route_words<route_query<std::remove_cvref_t<X>, placements<To...>, false>>.view();
 }
 
-/// The plan of `auto_plan<Op>(x, ...)` in words; with a wish, `explain_plan<Op, To<...>, X...>()`, that of `auto_plan<Op, To<...>>`.
+/// The plan of `auto_plan<Op>(x, ...)` in words; with a target, `explain_plan<Op, To<...>, X...>()`, that of `auto_plan<Op, To<...>>`.
 template <class Op, class... Ts>
 consteval std::string_view explain_plan() {
-  return plan_words<Op, asked_t<Op, Ts...>>.view();
+  return plan_words<Op, requested_op_t<Op, Ts...>>.view();
 }
 
 } // namespace sla::plans

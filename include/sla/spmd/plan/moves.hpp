@@ -15,11 +15,11 @@ inline constexpr int max_plan_families = 4;
 /// A placement of all axes. Ten bits each: kind, dimension or monoid, place in the dimension's list, family.
 using plan_state = std::uint64_t;
 
-/// The axes that deal out a dimension, and those of them that do so in equal pieces: a bit each.
-struct dealt_axes {
+/// The axes that shard a dimension, and those of them that do so in equal pieces: a bit each.
+struct sharded_axes {
   std::uint8_t all = 0, even = 0;
-  constexpr bool operator==(dealt_axes const&) const = default;
-  constexpr bool has(dealt_axes part) const { return !(part.all & ~unsigned{all}) && !(part.even & ~unsigned{even}); }
+  constexpr bool operator==(sharded_axes const&) const = default;
+  constexpr bool has(sharded_axes part) const { return !(part.all & ~unsigned{all}) && !(part.even & ~unsigned{even}); }
   constexpr void add(int a, bool is_even) {
     all = static_cast<std::uint8_t>(all | 1U << a);
     even = static_cast<std::uint8_t>(even | unsigned{is_even} << a);
@@ -33,15 +33,15 @@ struct route_problem {
   topology wired{};
   std::int64_t bytes = 0; ///< of the whole tensor; 0: unknown, plans are ordered by the kinds of their steps
   std::uint8_t fixed = 0; ///< a bit per axis whose placement no step changes: Varying, and all of sparse operands
-  std::uint8_t dealt = 0; ///< those of them that deal the tensor out
+  std::uint8_t sharded = 0; ///< those of them that shard the tensor
   std::uint8_t to_partial = 0, to_invariant = 0; ///< axes that a step may make a pending sum; Invariant
   bool insisted = false;                         ///< Replicate may become Invariant
   std::int8_t families = 0;
-  fixed_array<bool, max_plan_families> even{}, reachable{}; ///< may a step deal a dimension out by it?
+  fixed_array<bool, max_plan_families> even{}, reachable{}; ///< may a step shard a dimension by it?
   fixed_array<std::int64_t, max_dims> extent{};             ///< of the whole tensor; 0: unknown
-  bool careful = false; ///< extents may be indivisible: no equal pieces but those of the source and of the target
-  fixed_array<dealt_axes, max_dims> source_axes{}, target_axes{}; ///< of each dimension
-  fixed_array<bool, max_plan_families> picky{}; ///< does not accept every extent: it deals out what it does in a model, and as there
+  bool avoid_new_even_shards = false; ///< extents may be indivisible: no equal pieces but those of the source and of the target
+  fixed_array<sharded_axes, max_dims> source_axes{}, target_axes{}; ///< of each dimension
+  fixed_array<bool, max_plan_families> rejects_some_extents{}; ///< does not accept every extent: it shards what it does in a model, and as there
   fixed_array<plan_state, max_operands + 1> model{}; ///< for those: the target, or what is known of all operands of a call
   std::int8_t models = 0;
   constexpr bool operator==(route_problem const&) const = default;
@@ -59,7 +59,7 @@ constexpr plan_state with_field(plan_state s, int a, unsigned field) {
   return (s & ~(plan_state{1023} << (10 * a))) | plan_state{field} << (10 * a);
 }
 
-/// A state as lists: for each dimension the axes that deal it out, the outermost first.
+/// A state as lists: for each dimension the axes that shard it, the outermost first.
 struct unpacked {
   unsigned char kind[max_mesh_axes] = {}, what[max_mesh_axes] = {}, family[max_mesh_axes] = {};
   signed char list[max_dims][max_mesh_axes] = {};
@@ -95,11 +95,11 @@ struct joined_axes { // several axes as one
 constexpr std::int64_t parts_of(route_problem const& g, unpacked const& u) {
   std::int64_t parts = 1;
   for (int a = 0; a < g.axes; ++a)
-    if (u.kind[a] == plan_shard || (g.dealt >> a & 1)) parts *= g.size[a];
+    if (u.kind[a] == plan_shard || (g.sharded >> a & 1)) parts *= g.size[a];
   return parts;
 }
 
-constexpr std::int64_t price(route_problem const& g, motion how, joined_axes const& j, std::int64_t parts) {
+constexpr std::int64_t price(route_problem const& g, step_kind how, joined_axes const& j, std::int64_t parts) {
   if (g.bytes == 0) return class_of(how, j.ranks);
   return price_of(how, j.slowest, j.ranks, parts).at(g.bytes < largest_priced ? g.bytes : largest_priced);
 }
@@ -120,23 +120,23 @@ constexpr bool follows_models(route_problem const& g, plan_state s) {
   auto const u = unpack(s, g.axes);
   for (int d = 0; d < g.dims; ++d)
     for (int i = 0; i < u.length[d]; ++i)
-      if (int const a = u.list[d][i]; g.picky[u.family[a]] && !follows_model(g, u, d, i, a, u.family[a])) return false;
+      if (int const a = u.list[d][i]; g.rejects_some_extents[u.family[a]] && !follows_model(g, u, d, i, a, u.family[a])) return false;
   return true;
 }
 
-/// May these axes deal out dimension d by the family, inside of the first `outside` axes of its list?
+/// May these axes shard dimension d by the family, inside of the first `outside` axes of its list?
 constexpr bool may_arrive(route_problem const& g, unpacked const& u, int d, int outside, unsigned mask, int family) {
-  if (g.picky[family]) {
+  if (g.rejects_some_extents[family]) {
     int a = 0;
     while (!(mask >> a & 1)) ++a;
     return g.reachable[family] && mask == 1u << a && follows_model(g, u, d, outside, a, family);
   }
-  if (!g.reachable[family] || !g.even[family] || (!g.careful && !g.extent[d])) return g.reachable[family];
-  dealt_axes then;
+  if (!g.reachable[family] || !g.even[family] || (!g.avoid_new_even_shards && !g.extent[d])) return g.reachable[family];
+  sharded_axes then;
   for (int a = 0; a < g.axes; ++a)
     if (mask >> a & 1) then.add(a, true);
   for (int i = 0; i < outside; ++i) then.add(u.list[d][i], g.even[u.family[u.list[d][i]]]);
-  if (!g.extent[d]) return !g.careful || g.source_axes[d].has(then) || g.target_axes[d].has(then);
+  if (!g.extent[d]) return !g.avoid_new_even_shards || g.source_axes[d].has(then) || g.target_axes[d].has(then);
   std::int64_t pieces = 1;
   for (int a = 0; a < g.axes; ++a)
     if (then.all >> a & 1) pieces *= g.size[a];
@@ -191,12 +191,12 @@ constexpr void for_each_reduction(route_problem const& g, unpacked const& u, pla
         invariant = with_field(invariant, a, plan_field(plan_invariant));
       }
     if (!alike) continue;
-    auto const reduced = price(g, motion::all_reduce, j, parts);
+    auto const reduced = price(g, step_kind::all_reduce, j, parts);
     auto const mark = mark_of(g, pending & ~set);
-    f(motion::all_reduce, set, copies | mark, reduced);
-    if (!(set & ~unsigned{g.to_invariant})) f(motion::all_reduce, set, invariant | mark, reduced);
-    auto const scattered = price(g, motion::reduce_scatter, j, parts);
-    for_each_arrival(g, u, s, order, n, -1, [&](plan_state to) { f(motion::reduce_scatter, set, to, scattered); });
+    f(step_kind::all_reduce, set, copies | mark, reduced);
+    if (!(set & ~unsigned{g.to_invariant})) f(step_kind::all_reduce, set, invariant | mark, reduced);
+    auto const scattered = price(g, step_kind::reduce_scatter, j, parts);
+    for_each_arrival(g, u, s, order, n, -1, [&](plan_state to) { f(step_kind::reduce_scatter, set, to, scattered); });
   }
 }
 
@@ -218,16 +218,16 @@ constexpr void for_each_suffix(route_problem const& g, unpacked const& u, plan_s
       j.take(g, a);
       copies = with_field(copies, a, plan_field(plan_copies));
       invariant = with_field(invariant, a, plan_field(plan_invariant));
-      auto const gathered = price(g, motion::all_gather, j, parts), moved = price(g, motion::all_to_all, j, parts);
-      f(motion::all_gather, set, copies | mark, gathered);
-      if (!(set & ~unsigned{g.to_invariant})) f(motion::all_gather, set, invariant | mark, gathered);
-      for_each_arrival(g, u, s, u.list[d] + u.length[d] - n, n, d, [&](plan_state to) { f(motion::all_to_all, set, to, moved); });
+      auto const gathered = price(g, step_kind::all_gather, j, parts), moved = price(g, step_kind::all_to_all, j, parts);
+      f(step_kind::all_gather, set, copies | mark, gathered);
+      if (!(set & ~unsigned{g.to_invariant})) f(step_kind::all_gather, set, invariant | mark, gathered);
+      for_each_arrival(g, u, s, u.list[d] + u.length[d] - n, n, d, [&](plan_state to) { f(step_kind::all_to_all, set, to, moved); });
       if (n > 1) continue;
       for (int family = 0; family < g.families; ++family) // the same axis and place, another family
         if (family != u.family[a] && may_arrive(g, u, d, u.length[d] - 1, set, family))
-          f(motion::repartition, set,
+          f(step_kind::repartition, set,
             with_field(s, a, plan_field(plan_shard, static_cast<unsigned>(d), static_cast<unsigned>(u.length[d] - 1), static_cast<unsigned>(family))),
-            price(g, motion::repartition, j, parts));
+            price(g, step_kind::repartition, j, parts));
     }
   }
 }
@@ -248,7 +248,7 @@ constexpr fixed_array<int, max_mesh_axes> search_order(int n, int k) {
   return order;
 }
 
-/// Other orders of the axes that deal out one dimension, all in equal pieces: each rank sends its part to one other.
+/// Other orders of the axes that shard one dimension, all in equal pieces: each rank sends its part to one other.
 template <class F>
 constexpr void for_each_order(route_problem const& g, unpacked const& u, plan_state s, std::int64_t parts, F const& f) {
   for (int d = 0; d < g.dims; ++d) {
@@ -270,12 +270,12 @@ constexpr void for_each_order(route_problem const& g, unpacked const& u, plan_st
         j.take(g, a);
         to = with_field(to, a, plan_field(plan_shard, static_cast<unsigned>(d), static_cast<unsigned>(i), u.family[a]));
       }
-      f(motion::permute_shards, set, to, price(g, motion::permute_shards, j, parts));
+      f(step_kind::permute_shards, set, to, price(g, step_kind::permute_shards, j, parts));
     }
   }
 }
 
-/// f(motion, axes, state after it, cost) for every step out of a state, in a fixed order.
+/// f(step, axes, state after it, cost) for every step out of a state, in a fixed order.
 template <class F>
 constexpr void for_each_move(route_problem const& g, plan_state s, F const& f) {
   auto const u = unpack(s, g.axes);
@@ -290,15 +290,15 @@ constexpr void for_each_move(route_problem const& g, plan_state s, F const& f) {
     unsigned const set = 1u << a;
     bool const copies = u.kind[a] == plan_copies;
     auto const at = static_cast<signed char>(a);
-    auto const local = price(g, motion::slice, j, parts);
-    for_each_arrival(g, u, s, &at, 1, -1, [&](plan_state to) { f(motion::slice, set, to, local); });
+    auto const local = price(g, step_kind::slice, j, parts);
+    for_each_arrival(g, u, s, &at, 1, -1, [&](plan_state to) { f(step_kind::slice, set, to, local); });
     if ((g.to_partial >> a & 1) && (copies || g.insisted))
-      f(motion::zero_pad, set, with_field(s, a, plan_field(plan_partial, static_cast<unsigned>(monoid::sum))) | mark_of(g, set), local);
+      f(step_kind::zero_pad, set, with_field(s, a, plan_field(plan_partial, static_cast<unsigned>(monoid::sum))) | mark_of(g, set), local);
     if (!copies)
-      f(motion::to_replicate, set, with_field(s, a, plan_field(plan_copies)),
-        price(g, motion::all_reduce, j, parts) / 100 * (g.bytes ? g.wired.backward : 0));
+      f(step_kind::to_replicate, set, with_field(s, a, plan_field(plan_copies)),
+        price(g, step_kind::all_reduce, j, parts) / 100 * (g.bytes ? g.wired.backward : 0));
     else if (g.insisted && (g.to_invariant >> a & 1))
-      f(motion::to_invariant, set, with_field(s, a, plan_field(plan_invariant)), 0);
+      f(step_kind::to_invariant, set, with_field(s, a, plan_field(plan_invariant)), 0);
   }
 }
 

@@ -22,14 +22,14 @@ struct operation_problem {
   fixed_array<fixed_array<std::int64_t, max_dims>, max_operands> extent{};   ///< of the whole operands; 0: unknown
   fixed_array<bool, max_operands> stays{};                                   ///< operands that no plan moves
   plan_setting mesh{};
-  circumstances asked{}; ///< what the mesh and the rule demand besides placements, as of a call without a plan
-  bool wished = false;
-  typing wish{}; ///< the placements wanted of the first result
+  call_context context{}; ///< what the mesh and the rule demand besides placements, as of a call without a plan
+  bool has_target = false;
+  tensor_placement target{}; ///< the placements wanted of the first result
 
   constexpr std::span<operand const> operands() const { return {given.data, static_cast<std::size_t>(inputs)}; }
-  constexpr typing_outcome as_given() const { return check(how, operands(), asked); }
+  constexpr placement_outcome as_given() const { return check(how, operands(), context); }
   /// Axes are decided one by one: does the operation take what all of them together make of the operands?
-  constexpr bool takes(typing const* types) const {
+  constexpr bool takes(tensor_placement const* types) const {
     if (!how.counts_pieces()) return true;
     auto then = *this;
     for (int k = 0; k < inputs; ++k) then.given[k].type = types[k];
@@ -39,8 +39,8 @@ struct operation_problem {
 
 /// What the operands may hold on one axis, and what the result is then; in order of preference.
 struct axis_choice {
-  fixed_array<placed, max_operands> in{};
-  placed out{};
+  fixed_array<placement_value, max_operands> in{};
+  placement_value out{};
 };
 struct axis_choices {
   int size = 0;
@@ -51,15 +51,15 @@ struct axis_choices {
 struct operation_plan {
   std::int64_t cost = unreachable_cost;
   int steps = 0;
-  fixed_array<typing, max_operands> operand{};
-  typing result{};
+  fixed_array<tensor_placement, max_operands> operand{};
+  tensor_placement result{};
   constexpr bool reachable() const { return cost < unreachable_cost; }
 };
 
 /// Do the operands fit as they are? Then nothing is searched.
 constexpr bool fits_as_given(operation_problem const& p) {
   auto const now = p.as_given();
-  return now.ok() && (!p.wished || now.type == p.wish);
+  return now.ok() && (!p.has_target || now.type == p.target);
 }
 
 /// The dimension of operand `to` that has the index of dimension d of operand k (the result is operand -1); -1: no rule says.
@@ -73,8 +73,8 @@ constexpr int dim_of_index(strategy const& s, int k, int d, int to) {
 }
 
 /// What the placements t of operand k (of the result: -1) say of operand `to`, which is typed `like`: where it has the same
-/// indices it can be dealt out likewise, elsewhere it is replicated.
-constexpr typing seen_from(strategy const& s, typing const& t, int k, int to, typing like) {
+/// indices it can be sharded likewise, elsewhere it is replicated.
+constexpr tensor_placement seen_from(strategy const& s, tensor_placement const& t, int k, int to, tensor_placement like) {
   for (int a = 0; a < like.axes; ++a) {
     like.on[a] = {placement_kind::replicate};
     if (a >= t.axes || t.on[a].kind != placement_kind::shard) continue;
@@ -88,24 +88,24 @@ constexpr typing seen_from(strategy const& s, typing const& t, int k, int to, ty
 
 /// The problem of one operand, with all of its placements as targets; `to` of it says nothing.
 constexpr planned_route route_of_operand(operation_problem const& p, int k) {
-  typing kinds = p.given[k].type;
-  route_wish wish;
-  wish.all_targets = true;
-  auto const meet = [&](typing const& t) {
+  tensor_placement kinds = p.given[k].type;
+  route_options options;
+  options.all_targets = true;
+  auto const meet = [&](tensor_placement const& t) {
     for (int a = 0; a < t.axes; ++a) {
-      if (t.on[a].kind == placement_kind::shard) wish.families |= 1U << t.on[a].family;
+      if (t.on[a].kind == placement_kind::shard) options.families |= 1U << t.on[a].family;
       if (t.on[a].kind == placement_kind::invariant && is_movable(kinds.on[a].kind)) kinds.on[a] = t.on[a];
     }
   };
   for (auto const& o : p.operands()) meet(o.type);
-  if (p.wished) meet(p.wish);
-  wish.extent = p.extent[k];
-  auto r = route_between(p.given[k].type, kinds, p.mesh, wish);
+  if (p.has_target) meet(p.target);
+  options.extent = p.extent[k];
+  auto r = route_between(p.given[k].type, kinds, p.mesh, options);
   auto& g = r.problem;
   bool any = false;
-  for (int f = 0; f < g.families; ++f) any |= g.picky[f] = p.mesh.picky[r.family[f]];
-  for (int n = p.wished ? -1 : 0; any && n < p.inputs; ++n)
-    g.model[g.models++] = state_of(r, seen_from(p.how, n < 0 ? p.wish : p.given[n].type, n, k, p.given[k].type));
+  for (int f = 0; f < g.families; ++f) any |= g.rejects_some_extents[f] = p.mesh.rejects_some_extents[r.family[f]];
+  for (int n = p.has_target ? -1 : 0; any && n < p.inputs; ++n)
+    g.model[g.models++] = state_of(r, seen_from(p.how, n < 0 ? p.target : p.given[n].type, n, k, p.given[k].type));
   return r;
 }
 
@@ -116,12 +116,12 @@ struct choice_builder {
   fixed_array<std::int16_t, max_plan_families> family{};
   int families = 0;
   bool invariant = false;
-  circumstances asked;
+  call_context context;
   axis_choices out{};
 
-  constexpr choice_builder(operation_problem const& problem, int a) : p(problem), axis(a), trial(problem.given), asked(problem.asked) {
-    asked.ranks = {}; // pieces are counted when all axes are chosen
-    auto const meet = [&](typing const& t) {
+  constexpr choice_builder(operation_problem const& problem, int a) : p(problem), axis(a), trial(problem.given), context(problem.context) {
+    context.ranks = {}; // pieces are counted when all axes are chosen
+    auto const meet = [&](tensor_placement const& t) {
       for (int b = 0; b < t.axes; ++b)
         if (t.on[b].kind == placement_kind::shard) {
           int f = 0;
@@ -131,13 +131,13 @@ struct choice_builder {
       invariant = invariant || t.on[axis].kind == placement_kind::invariant;
     };
     for (auto const& o : p.operands()) meet(o.type);
-    if (p.wished) meet(p.wish);
+    if (p.has_target) meet(p.target);
     if (p.how.known && p.how.inputs == p.inputs) put(0);
   }
 
   constexpr void put(int k) { // what operand k and the later ones may hold
     if (k == p.inputs) {
-      auto const one = detail::decide(p.how, {trial.data, static_cast<std::size_t>(k)}, axis, asked);
+      auto const one = detail::decide(p.how, {trial.data, static_cast<std::size_t>(k)}, axis, context);
       if (one.why != code::ok || out.size == max_axis_choices) return;
       auto& c = out.choice[out.size++];
       for (int n = 0; n < k; ++n) c.in[n] = trial[n].type.on[axis];
@@ -147,7 +147,7 @@ struct choice_builder {
     auto const& o = p.given[k];
     auto const now = o.type.on[axis];
     auto& at = trial[k].type.on[axis];
-    auto const with = [&](placed to) {
+    auto const with = [&](placement_value to) {
       at = to;
       at.level = 0;
       put(k + 1);
@@ -167,7 +167,7 @@ struct choice_builder {
 };
 
 /// The loop over all combinations. `distance(k, state)` and `steps(k, state)` speak of operand k, `after(result)` of the way from
-/// a result to the wish. What costs more than the best so far by its floors alone is not looked at.
+/// a result to the target. What costs more than the best so far by its floors alone is not looked at.
 template <class Distance, class Steps, class After>
 struct combination_search {
   operation_problem const& p;
@@ -199,7 +199,7 @@ struct combination_search {
       for (int n = 0; n < choices[a].size; ++n)
         for (int k = 0; k < p.inputs; ++k) field[a][n][k] = moves(k) ? field_of(route[k], a, choices[a].choice[n].in[k]) : -1;
   }
-  static constexpr int field_of(planned_route const& r, int a, placed at) {
+  static constexpr int field_of(planned_route const& r, int a, placement_value at) {
     if (r.problem.fixed >> a & 1) return -1;
     unsigned family = 0;
     for (int f = 0; f < r.problem.families; ++f)
@@ -218,7 +218,7 @@ struct combination_search {
 
   constexpr bool moves(int k) const { return !p.given[k].weak && p.given[k].type.axes > 0 && p.same_as[k] < 0 && !p.stays[k]; }
 
-  constexpr typing with_choices(typing t, int k, bool result = false) const {
+  constexpr tensor_placement with_choices(tensor_placement t, int k, bool result = false) const {
     for (int a = 0; a < p.mesh.axes; ++a) {
       auto const& c = choices[a].choice[chosen[a]];
       t.on[a] = result ? c.out : c.in[k];
@@ -262,7 +262,7 @@ struct combination_search {
       if (check_placements(now.operand[k]).what != code::ok) return;
     }
     if (!p.takes(now.operand.data)) return;
-    if (p.wished) {
+    if (p.has_target) {
       auto const more = after(now.result);
       if (more.cost >= unreachable_cost) return;
       cost += more.cost;
@@ -299,13 +299,13 @@ struct combination_search {
           if (!above) return false;
           if (above > to.least) to.least = above;
         }
-        auto placed = static_cast<unsigned>(f);
-        if ((placed & 3) == plan_shard) {
-          unsigned const d = placed >> 2 & 7;
-          placed |= static_cast<unsigned>(to.lengths >> (8 * d) & 255) << 5;
+        auto field = static_cast<unsigned>(f);
+        if ((field & 3) == plan_shard) {
+          unsigned const d = field >> 2 & 7;
+          field |= static_cast<unsigned>(to.lengths >> (8 * d) & 255) << 5;
           to.lengths += std::uint64_t{1} << (8 * d);
         }
-        to.state = with_field(to.state, a, placed);
+        to.state = with_field(to.state, a, field);
       }
       if (to.least) least += to.least - 1;
       if (least > limit) return false;
@@ -325,7 +325,7 @@ struct combination_search {
   }
 };
 
-struct way {
+struct path_cost {
   std::int64_t cost = 0;
   int steps = 0;
 };
@@ -340,7 +340,7 @@ constexpr operation_plan cheapest(operation_problem const& p, axis_choices const
                                   Distance const& distance, Steps const& steps, After const& after, std::int64_t limit = unreachable_cost) {
   combination_search<Distance, Steps, After> search{p, choices, routes, floors, distance, steps, after, limit};
   search.set_fields();
-  int orders = 1; // of axes that deal out one dimension; the mesh's first
+  int orders = 1; // of axes that shard one dimension; the mesh's first
   for (int n = 2; n <= p.mesh.axes; ++n) orders *= n;
   for (int n = 0; n < orders; ++n) {
     search.order = search_order(p.mesh.axes, n);
@@ -374,13 +374,13 @@ constexpr operation_plan plan_operation(operation_problem const& p, fixed_array<
   return cheapest(
       p, choices.data, routes.data, floors.data, [&](int k, plan_state s) { return tables[k].to(s); },
       [&](int k, plan_state s) { return tables[k].steps_to(s); },
-      [&](typing const& result) {
-        auto const r = route_between(result, p.wish, p.mesh);
-        if (!r.possible) return way{unreachable_cost, 0};
+      [&](tensor_placement const& result) {
+        auto const r = route_between(result, p.target, p.mesh);
+        if (!r.possible) return path_cost{unreachable_cost, 0};
         auto g = r.problem;
         g.bytes = result_bytes;
         auto const path = search<1024>(g, r.from, &r.to).path(r.to);
-        return way{path.cost, path.size};
+        return path_cost{path.cost, path.size};
       });
 }
 

@@ -17,16 +17,16 @@ struct Priced {
   using plan = Plan;
 };
 /// Plans of one call: the cheapest one is taken, by the sizes of the whole operands, which all ranks know; of those whose equal
-/// pieces the extents have, else the Indivisible one, where all deal out such pieces.
+/// pieces the extents have, else the Indivisible one, where all shard such pieces.
 template <class... Plans>
 struct PlanSet {
   static constexpr int size = static_cast<int>(sizeof...(Plans));
 };
 
 /// Two plans of a call that fits as it stands and exchanges a halo: by that halo, or with the whole operand. What the halo costs is
-/// known once the sparse operand is dealt out, and then decides.
+/// known once the sparse operand is sharded, and then decides.
 template <class ByHalo, class Whole>
-struct HaloOrWhole {
+struct HaloOrGather {
   using by_halo = ByHalo;
   using whole = Whole;
 };
@@ -55,27 +55,27 @@ inline constexpr halo_choice halo_choice_v = Query::trivial ? halo_choice_of(Que
 
 /// The way of that operand to copies.
 template <class Query>
-struct whole_way {
+struct gathered_path {
   using mesh_type = typename Query::mesh_type;
   using keys = typename Query::keys;
-  static constexpr typing from = Query::problem.given[halo_choice_v<Query>.operand].type;
-  static constexpr typing to = [] {
+  static constexpr tensor_placement from = Query::problem.given[halo_choice_v<Query>.operand].type;
+  static constexpr tensor_placement to = [] {
     auto t = from;
     t.on[halo_choice_v<Query>.axis] = {placement_kind::replicate};
     return canonical(t);
   }();
-  static constexpr planned_route route(bool careful) { return route_between(from, to, Query::setting::value, {false, careful, false, {}}); }
-  static constexpr step_list value = path_v<whole_way, Query::priced(0)>;
+  static constexpr planned_route route(bool avoid_new_even_shards) { return route_between(from, to, Query::setting::value, {false, avoid_new_even_shards, false, {}}); }
+  static constexpr step_list value = path_v<gathered_path, Query::priced(0)>;
 };
 template <class Query, int K>
-using path_to_whole =
-    typename std::conditional_t<K == halo_choice_v<Query>.operand, std::type_identity<whole_way<Query>>, std::type_identity<operand_path<Query, K>>>::type;
+using path_or_gather =
+    typename std::conditional_t<K == halo_choice_v<Query>.operand, std::type_identity<gathered_path<Query>>, std::type_identity<operand_path<Query, K>>>::type;
 
 /// Do sizes that no type tells decide between plans? Of larger meshes, and where there are too many plans, sizes are taken to
 /// be equal.
 template <class Query>
 inline constexpr bool sizes_decide = [] {
-  if (Query::setting::open || Query::trivial || Query::problem.mesh.axes > (Query::problem.wished ? 2 : 3)) return false;
+  if (Query::setting::open || Query::trivial || Query::problem.mesh.axes > (Query::problem.has_target ? 2 : 3)) return false;
   bool any = false;
   for (int k = 0; k < Query::problem.inputs; ++k) any = any || (!Query::problem.stays[k] && Query::bytes[k] == 0);
   return any;
@@ -121,18 +121,18 @@ struct operand_way {
   using mesh_type = typename Query::mesh_type;
   using keys = typename Query::keys;
   static constexpr bool by_class = false, of_result = false;
-  static constexpr typing from = Query::problem.given[K].type, to = combinations_v<Query>.operand[K].at[N];
-  static constexpr whole_size whole{{}, Query::bytes[K]};
-  static constexpr planned_route route(bool careful) { return route_between(from, to, Query::setting::value, {false, careful, false, {}}); }
+  static constexpr tensor_placement from = Query::problem.given[K].type, to = combinations_v<Query>.operand[K].at[N];
+  static constexpr global_size whole{{}, Query::bytes[K]};
+  static constexpr planned_route route(bool avoid_new_even_shards) { return route_between(from, to, Query::setting::value, {false, avoid_new_even_shards, false, {}}); }
 };
-/// The way of the N-th result to the wish. Its extents are not known before it is there, so it is careful with them.
+/// The way of the N-th result to the target. Its extents are not known before it is there, so it is careful with them.
 template <class Query, int N>
 struct result_way {
   using mesh_type = typename Query::mesh_type;
   using keys = typename Query::keys;
   static constexpr bool by_class = false, of_result = true;
-  static constexpr typing from = combinations_v<Query>.result.at[N], to = Query::problem.wished ? Query::problem.wish : from;
-  static constexpr whole_size whole{{}, Query::problem.how.result_rank[0] == 0 ? 8 : 0};
+  static constexpr tensor_placement from = combinations_v<Query>.result.at[N], to = Query::problem.has_target ? Query::problem.target : from;
+  static constexpr global_size whole{{}, Query::problem.how.result_rank[0] == 0 ? 8 : 0};
   static constexpr planned_route route(bool) { return route_between(from, to, Query::setting::value, {false, true, false, {}}); }
 };
 
@@ -150,18 +150,18 @@ struct way_path : Way {
 };
 /// The way for extents that equal pieces do not divide.
 template <class Way>
-struct careful_way : Way {
+struct cautious_path : Way {
   static constexpr planned_route route(bool) { return Way::route(true); }
   static constexpr step_list value = [] {
     if constexpr (Way::from == Way::to)
       return step_list{};
     else
-      return careful_v<Way>;
+      return without_new_even_shards_v<Way>;
   }();
 };
-/// Does a path of an operand deal out equal pieces that the operand does not come in? Where it leads is the planner's choice.
+/// Does a path of an operand shard equal pieces that the operand does not come in? Where it leads is the planner's choice.
 template <class Path>
-inline constexpr bool deals_anew = [] {
+inline constexpr bool reshards = [] {
   auto r = Path::route(false);
   r.problem.target_axes = {};
   return needs_division(r, Path::value);
@@ -170,8 +170,8 @@ inline constexpr bool deals_anew = [] {
 /// The lines of all pieces of a way.
 struct by_size {
   template <class Way>
-  static constexpr way_lines lines = [] {
-    way_lines out;
+  static constexpr path_cost_lines lines = [] {
+    path_cost_lines out;
     if constexpr (Way::from == Way::to) {
       out.size = 1;
     } else if constexpr (pieces_v<Way>.path[0].reachable()) {
@@ -186,30 +186,30 @@ struct by_size {
 /// The line of the careful way alone.
 struct whatever_divides {
   template <class Way>
-  static constexpr way_lines lines = [] {
-    way_lines out;
-    if (careful_way<Way>::value.reachable() && (Way::of_result || !deals_anew<careful_way<Way>>))
-      out.line[out.size++] = line_of(Way::route(true).problem, careful_way<Way>::value);
+  static constexpr path_cost_lines lines = [] {
+    path_cost_lines out;
+    if (cautious_path<Way>::value.reachable() && (Way::of_result || !reshards<cautious_path<Way>>))
+      out.line[out.size++] = line_of(Way::route(true).problem, cautious_path<Way>::value);
     return out;
   }();
 };
 
 template <class Which, class Query, int K, class Numbers>
-inline constexpr fixed_array<way_lines, max_targets> lines_to_all{};
+inline constexpr fixed_array<path_cost_lines, max_targets> lines_to_all{};
 template <class Which, class Query, int K, int... N>
-inline constexpr fixed_array<way_lines, max_targets> lines_to_all<Which, Query, K, std::integer_sequence<int, N...>>{
+inline constexpr fixed_array<path_cost_lines, max_targets> lines_to_all<Which, Query, K, std::integer_sequence<int, N...>>{
     {Which::template lines<operand_way<Query, K, N>>...}};
 template <class Which, class Query, class Numbers>
-inline constexpr fixed_array<way_lines, max_targets> lines_to_wish{};
+inline constexpr fixed_array<path_cost_lines, max_targets> costs_to_target{};
 template <class Which, class Query, int... N>
-inline constexpr fixed_array<way_lines, max_targets> lines_to_wish<Which, Query, std::integer_sequence<int, N...>>{
+inline constexpr fixed_array<path_cost_lines, max_targets> costs_to_target<Which, Query, std::integer_sequence<int, N...>>{
     {Which::template lines<result_way<Query, N>>...}};
 
 template <class Which, class Query, int... K>
 consteval priced_calls price_all(std::integer_sequence<int, K...>) {
-  way_lines const* const lines[] = {
+  path_cost_lines const* const lines[] = {
       lines_to_all<Which, Query, K, std::make_integer_sequence<int, combinations_v<Query>.operand[K].size>>.data...,
-      lines_to_wish<Which, Query, std::make_integer_sequence<int, combinations_v<Query>.result.size>>.data};
+      costs_to_target<Which, Query, std::make_integer_sequence<int, combinations_v<Query>.result.size>>.data};
   return priced_calls_of(combinations_v<Query>, Query::problem.inputs, lines, sizes_in<Query>::value);
 }
 /// The plans that sizes choose from.
@@ -246,8 +246,8 @@ template <class Query>
 struct undivided_member {
   static constexpr combination chosen = combinations_v<Query>.at[undivided_v<Query>.combination];
   template <int K>
-  using before = careful_way<operand_way<Query, K, chosen.operand[K]>>;
-  using after = careful_way<result_way<Query, chosen.result>>;
+  using before = cautious_path<operand_way<Query, K, chosen.operand[K]>>;
+  using after = cautious_path<result_way<Query, chosen.result>>;
 };
 
 template <class Op, class Query, class Operands, class Members>
@@ -261,9 +261,9 @@ struct set_type<Op, Query, std::integer_sequence<int, K...>, std::integer_sequen
   template <int M>
   using priced = Priced<plan<set_member<Query, M>>, cost<M>.fixed, cost<M>.per_byte[K]..., cost<M>.per_byte[sizeof...(K)]>;
   template <int M>
-  static constexpr bool member_deals_anew = (deals_anew<typename set_member<Query, M>::template before<K>> || ...);
+  static constexpr bool member_reshards = (reshards<typename set_member<Query, M>::template before<K>> || ...);
   static constexpr bool has_fallback = [] { // else there is always one that fits
-    if constexpr ((member_deals_anew<N> && ...))
+    if constexpr ((member_reshards<N> && ...))
       return undivided_v<Query>.combination >= 0;
     else
       return false;
@@ -305,25 +305,25 @@ struct plan_type<Op, Query, std::integer_sequence<int, K...>> {
     if constexpr (has_plan_set<Query>)
       return std::type_identity<typename set_type_of<Op, Query>::type>{};
     else if constexpr (halo_choice_v<Query>.operand >= 0)
-      return std::type_identity<HaloOrWhole<plan<operand_path<Query, K>...>, plan<path_to_whole<Query, K>...>>>{};
+      return std::type_identity<HaloOrGather<plan<operand_path<Query, K>...>, plan<path_or_gather<Query, K>...>>>{};
     else
       return std::type_identity<plan<operand_path<Query, K>...>>{};
   }
   using type = typename decltype(make())::type;
 };
 
-/// The plan of `auto_plan<Op>(x, ...)`: a Plan, a PlanSet where sizes decide that no type tells, or a HaloOrWhole where a halo does;
+/// The plan of `auto_plan<Op>(x, ...)`: a Plan, a PlanSet where sizes decide that no type tells, or a HaloOrGather where a halo does;
 /// `plan_of<Op, To<...>, X...>` that of `auto_plan<Op, To<...>>(x, ...)`.
 template <class Op, class... Ts>
-using plan_of = typename plan_type<Op, asked_t<Op, Ts...>, std::make_integer_sequence<int, asked_t<Op, Ts...>::problem.inputs>>::type;
+using plan_of = typename plan_type<Op, requested_op_t<Op, Ts...>, std::make_integer_sequence<int, requested_op_t<Op, Ts...>::problem.inputs>>::type;
 
-template <motion How, class Plan, std::int64_t Fixed, std::int64_t... PerByte>
+template <step_kind How, class Plan, std::int64_t Fixed, std::int64_t... PerByte>
 inline constexpr int count_in<How, Priced<Plan, Fixed, PerByte...>> = count_in<How, Plan>;
-template <motion How, class... Plans>
+template <step_kind How, class... Plans>
 inline constexpr int count_in<How, PlanSet<Plans...>> = count_in<How, Envelope<Plans...>>;
 
-template <motion How, class ByHalo, class Whole>
-inline constexpr int count_in<How, HaloOrWhole<ByHalo, Whole>> = count_in<How, Envelope<ByHalo, Whole>>;
+template <step_kind How, class ByHalo, class Whole>
+inline constexpr int count_in<How, HaloOrGather<ByHalo, Whole>> = count_in<How, Envelope<ByHalo, Whole>>;
 
 } // namespace sla::plans
 

@@ -11,9 +11,9 @@
 namespace sla::plans {
 
 /// One step of a plan: From becomes To on these axes. Several axes act as one, the first outermost.
-template <motion How, Placement From, Placement To, fixed_string... Axes>
+template <step_kind How, Placement From, Placement To, fixed_string... Axes>
 struct plan_step_type {
-  static constexpr motion how = How;
+  static constexpr step_kind how = How;
   using from = From;
   using to = To;
   static constexpr int axes = static_cast<int>(sizeof...(Axes));
@@ -23,25 +23,25 @@ struct plan_step_type {
 
 /// The shards of a dimension become whole on each rank.
 template <Placement From, Placement To, fixed_string... Axes>
-struct AllGather : plan_step_type<motion::all_gather, From, To, Axes...> {};
+struct AllGather : plan_step_type<step_kind::all_gather, From, To, Axes...> {};
 /// Shards of one dimension become shards of another.
 template <Placement From, Placement To, fixed_string... Axes>
-struct AllToAll : plan_step_type<motion::all_to_all, From, To, Axes...> {};
+struct AllToAll : plan_step_type<step_kind::all_to_all, From, To, Axes...> {};
 /// A Partial value is folded, and each rank keeps its shard.
 template <Placement From, Placement To, fixed_string... Axes>
-struct ReduceScatter : plan_step_type<motion::reduce_scatter, From, To, Axes...> {};
+struct ReduceScatter : plan_step_type<step_kind::reduce_scatter, From, To, Axes...> {};
 /// A Partial value is folded, whole on each rank.
 template <Placement From, Placement To, fixed_string... Axes>
-struct AllReduce : plan_step_type<motion::all_reduce, From, To, Axes...> {};
+struct AllReduce : plan_step_type<step_kind::all_reduce, From, To, Axes...> {};
 /// The axes that change their places, in their new order.
 template <Placement From, Placement To, fixed_string... Axes>
-struct PermuteShards : plan_step_type<motion::permute_shards, From, To, Axes...> {};
+struct PermuteShards : plan_step_type<step_kind::permute_shards, From, To, Axes...> {};
 /// Shards become shards of another family.
 template <Placement From, Placement To, fixed_string... Axes>
-struct Repartition : plan_step_type<motion::repartition, From, To, Axes...> {};
+struct Repartition : plan_step_type<step_kind::repartition, From, To, Axes...> {};
 /// A step without communication.
 template <Placement From, Placement To, fixed_string... Axes>
-struct Convert : plan_step_type<motion::slice, From, To, Axes...> {};
+struct Convert : plan_step_type<step_kind::slice, From, To, Axes...> {};
 
 /// Steps in order.
 template <class... Steps>
@@ -66,19 +66,19 @@ struct Envelope {
   static constexpr int size = static_cast<int>(sizeof...(Pieces));
 };
 
-template <motion How, class From, class To, fixed_string... Axes>
+template <step_kind How, class From, class To, fixed_string... Axes>
 consteval auto step_type_for() {
-  if constexpr (How == motion::all_gather)
+  if constexpr (How == step_kind::all_gather)
     return AllGather<From, To, Axes...>{};
-  else if constexpr (How == motion::all_to_all)
+  else if constexpr (How == step_kind::all_to_all)
     return AllToAll<From, To, Axes...>{};
-  else if constexpr (How == motion::reduce_scatter)
+  else if constexpr (How == step_kind::reduce_scatter)
     return ReduceScatter<From, To, Axes...>{};
-  else if constexpr (How == motion::all_reduce)
+  else if constexpr (How == step_kind::all_reduce)
     return AllReduce<From, To, Axes...>{};
-  else if constexpr (How == motion::permute_shards)
+  else if constexpr (How == step_kind::permute_shards)
     return PermuteShards<From, To, Axes...>{};
-  else if constexpr (How == motion::repartition)
+  else if constexpr (How == step_kind::repartition)
     return Repartition<From, To, Axes...>{};
   else
     return Convert<From, To, Axes...>{};
@@ -92,7 +92,7 @@ struct step_axes {
 constexpr step_axes axes_in_step(plan_state before, plan_step const& s, int axes) {
   step_axes out;
   // Where they stand in the list that they leave, or that they come to.
-  bool const leaves = s.how == motion::all_gather || s.how == motion::all_to_all || s.how == motion::repartition;
+  bool const leaves = s.how == step_kind::all_gather || s.how == step_kind::all_to_all || s.how == step_kind::repartition;
   plan_state const at = leaves ? before : s.after; // a permutation: the new order
   for (unsigned place = 0; place < max_mesh_axes; ++place)
     for (int a = 0; a < axes; ++a) {
@@ -104,21 +104,21 @@ constexpr step_axes axes_in_step(plan_state before, plan_step const& s, int axes
 }
 
 /// The placement of an axis in a state; of several axes as one, without their places.
-constexpr placed placed_in(planned_route const& r, plan_state s, step_axes const& axes, typing const& like) {
-  auto p = typing_of(r, s, like).on[axes.axis[0]];
+constexpr placement_value placement_in(planned_route const& r, plan_state s, step_axes const& axes, tensor_placement const& like) {
+  auto p = tensor_placement_of(r, s, like).on[axes.axis[0]];
   if (axes.size > 1) p.level = 0;
   return p;
 }
 
 /// The kind of step that keeps the value on the way from one placement to another.
-constexpr motion adjoint_motion(placed from, placed to) {
+constexpr step_kind adjoint_kind(placement_value from, placement_value to) {
   using kind = placement_kind;
   bool const copies = is_copied(to.kind);
-  if (from.kind == kind::partial && copies) return motion::all_reduce;
-  if (from.kind == kind::partial && to.kind == kind::shard) return motion::reduce_scatter;
-  if (from.kind == kind::shard && copies) return motion::all_gather;
-  if (from.kind == kind::shard && to.kind == kind::shard) return from.dim != to.dim ? motion::all_to_all : motion::repartition;
-  return motion::slice;
+  if (from.kind == kind::partial && copies) return step_kind::all_reduce;
+  if (from.kind == kind::partial && to.kind == kind::shard) return step_kind::reduce_scatter;
+  if (from.kind == kind::shard && copies) return step_kind::all_gather;
+  if (from.kind == kind::shard && to.kind == kind::shard) return from.dim != to.dim ? step_kind::all_to_all : step_kind::repartition;
+  return step_kind::slice;
 }
 
 // Query has mesh_type, keys, `from` and `route(careful)`; Path has `value`, the steps.
@@ -128,8 +128,8 @@ struct typed_step {
   static constexpr plan_state before = K ? Path::value.steps[K ? K - 1 : 0].after : Path::value.source;
   static constexpr plan_step step = Path::value.steps[K];
   static constexpr step_axes order = axes_in_step(before, step, route.problem.axes);
-  static constexpr placed from = placed_in(route, before, order, Query::from);
-  static constexpr placed to = placed_in(route, step.after, order, Query::from);
+  static constexpr placement_value from = placement_in(route, before, order, Query::from);
+  static constexpr placement_value to = placement_in(route, step.after, order, Query::from);
   template <int... N>
   static consteval auto make(std::integer_sequence<int, N...>) {
     using mesh = typename Query::mesh_type;
@@ -139,9 +139,9 @@ struct typed_step {
   using type = decltype(make(std::make_integer_sequence<int, order.size>{}));
 
   /// What carries a gradient back: from the dual of `to` to the dual of `from`, on the axes in the order that they had.
-  static constexpr motion back = step.how == motion::permute_shards ? step.how : adjoint_motion(sla::dual(to), sla::dual(from));
+  static constexpr step_kind back = step.how == step_kind::permute_shards ? step.how : adjoint_kind(sla::dual(to), sla::dual(from));
   static constexpr step_axes back_order =
-      step.how == motion::permute_shards ? axes_in_step(before, {motion::all_gather, step.axes, before}, route.problem.axes) : order;
+      step.how == step_kind::permute_shards ? axes_in_step(before, {step_kind::all_gather, step.axes, before}, route.problem.axes) : order;
   template <int... N>
   static consteval auto make_back(std::integer_sequence<int, N...>) {
     using mesh = typename Query::mesh_type;
@@ -173,7 +173,7 @@ struct piece_path {
 };
 template <class Query>
 struct careful_path {
-  static constexpr step_list const& value = careful_v<Query>;
+  static constexpr step_list const& value = without_new_even_shards_v<Query>;
 };
 
 template <class Query, class Pieces>
@@ -220,24 +220,24 @@ template <class X, class... To>
 concept Redistributable = Distributed<X> && sizeof...(To) == mesh_of_t<X>::rank && (Placement<To> && ...) &&
                           redistribution<X, placements<To...>, false>::possible;
 
-template <motion How, class Plan>
+template <step_kind How, class Plan>
 inline constexpr int count_in = 0;
-template <motion How, class... Steps>
+template <step_kind How, class... Steps>
 inline constexpr int count_in<How, Route<Steps...>> = (0 + ... + (Steps::how == How ? 1 : 0));
-template <motion How, std::int64_t Bytes, class Plan>
+template <step_kind How, std::int64_t Bytes, class Plan>
 inline constexpr int count_in<How, Piece<Bytes, Plan>> = count_in<How, Plan>;
-template <motion How, class Plan>
+template <step_kind How, class Plan>
 inline constexpr int count_in<How, Indivisible<Plan>> = count_in<How, Plan>;
-template <motion How, class... Pieces>
+template <step_kind How, class... Pieces>
 inline constexpr int count_in<How, Envelope<Pieces...>> = [] { // of the piece that has the most
   int most = 0;
   ((most = count_in<How, Pieces> > most ? count_in<How, Pieces> : most), ...);
   return most;
 }();
 /// How many steps of a kind a plan has; of plans by size, the most that any has:
-/// `static_assert(count<motion::all_reduce, route_to<X, Replicate, Replicate>> == 0)`.
-template <motion How, class Plan>
-consteval int count() {
+/// `static_assert(count_steps<step::all_reduce, route_to<X, Replicate, Replicate>> == 0)`.
+template <step_kind How, class Plan>
+consteval int count_steps() {
   return count_in<How, Plan>;
 }
 
@@ -246,5 +246,5 @@ consteval int count() {
 namespace sla {
 using plans::Redistributable;
 using plans::route_to;
-using plans::count;
+using plans::count_steps;
 } // namespace sla

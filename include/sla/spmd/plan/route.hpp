@@ -21,8 +21,8 @@ struct plan_setting {
   std::int8_t families = 0; ///< numbers below this may occur
   fixed_array<bool, max_plan_keys> even{}; ///< equal pieces that nest, as steps on several axes want them: Even, not Strided
   fixed_array<bool, max_plan_keys> stated{};
-  fixed_array<bool, max_plan_keys> picky{}; ///< uneven, and does not accept every extent: Table, Strided
-  std::int16_t plain = -1; ///< the number of Even, by which steps in between deal out; -1: none do
+  fixed_array<bool, max_plan_keys> rejects_some_extents{}; ///< uneven, and does not accept every extent: Table, Strided
+  std::int16_t plain = -1; ///< the number of Even, by which steps in between shard; -1: none do
   constexpr bool operator==(plan_setting const&) const = default;
 };
 
@@ -39,14 +39,14 @@ constexpr bool is_movable(placement_kind k) {
   return k == placement_kind::replicate || k == placement_kind::invariant || k == placement_kind::partial || k == placement_kind::shard;
 }
 
-/// How many axes deal out the dimension of axis a outside of it.
-constexpr int place_in_list(typing const& t, int a) {
+/// How many axes shard the dimension of axis a outside of it.
+constexpr int place_in_list(tensor_placement const& t, int a) {
   int place = 0;
   for (int b = 0; b < t.axes; ++b) place += b != a && share_dimension(t, a, b) && is_outer(t, b, a);
   return place;
 }
 
-constexpr plan_state state_of(planned_route const& r, typing const& t) {
+constexpr plan_state state_of(planned_route const& r, tensor_placement const& t) {
   plan_state s = 0;
   for (int a = 0; a < t.axes; ++a) {
     auto const p = t.on[a];
@@ -65,12 +65,12 @@ constexpr plan_state state_of(planned_route const& r, typing const& t) {
 }
 
 /// The placements of a state, on the axes that steps can change; the others as in `like`.
-constexpr typing typing_of(planned_route const& r, plan_state s, typing const& like) {
-  typing t = like;
+constexpr tensor_placement tensor_placement_of(planned_route const& r, plan_state s, tensor_placement const& like) {
+  tensor_placement t = like;
   for (int a = 0; a < t.axes; ++a) {
     if (r.problem.fixed >> a & 1) continue;
     unsigned const field = static_cast<unsigned>(s >> (10 * a) & 1023), what = field >> 2 & 7;
-    placed p{placement_kind::replicate};
+    placement_value p{placement_kind::replicate};
     if ((field & 3) == plan_invariant) p.kind = placement_kind::invariant;
     if ((field & 3) == plan_partial) p = {placement_kind::partial, static_cast<monoid>(what)};
     if ((field & 3) == plan_shard)
@@ -82,18 +82,18 @@ constexpr typing typing_of(planned_route const& r, plan_state s, typing const& l
 }
 
 /// What is wanted of a route besides its ends.
-struct route_wish {
+struct route_options {
   bool insisted = false; ///< Replicate may become Invariant, and Invariant a pending sum
-  bool careful = false;  ///< no equal pieces that the extents may not have
+  bool avoid_new_even_shards = false;  ///< no equal pieces that the extents may not have
   bool all_targets = false; ///< distances to all placements of the tensor are wanted: `to` says which kinds may occur
   fixed_array<std::int64_t, max_dims> extent{}; ///< of the whole tensor; 0: unknown
   std::uint32_t families = 0; ///< further families that shards may have on the way: a bit for each number
-  constexpr bool operator==(route_wish const&) const = default;
+  constexpr bool operator==(route_options const&) const = default;
 };
 
-/// The problem of leading a tensor from one typing to another. A pending sum is made only of what was not dealt out, and
+/// The problem of leading a tensor from one typing to another. A pending sum is made only of what was not sharded, and
 /// an Invariant of a Replicate only by insisting, whatever lies between.
-constexpr planned_route route_between(typing const& from, typing const& to, plan_setting const& m, route_wish const& wish = {}) {
+constexpr planned_route route_between(tensor_placement const& from, tensor_placement const& to, plan_setting const& m, route_options const& options = {}) {
   using kind = placement_kind;
   planned_route r;
   auto& g = r.problem;
@@ -101,11 +101,11 @@ constexpr planned_route route_between(typing const& from, typing const& to, plan
   g.dims = from.rank;
   g.size = m.size;
   g.wired = m.wired;
-  g.insisted = wish.insisted;
-  g.careful = wish.careful;
-  g.extent = wish.extent;
-  auto const shard_of = [](int family) { return placed{kind::shard, monoid::none, 0, static_cast<std::int16_t>(family)}; };
-  auto const meet = [&](placed p, bool arrives) {
+  g.insisted = options.insisted;
+  g.avoid_new_even_shards = options.avoid_new_even_shards;
+  g.extent = options.extent;
+  auto const shard_of = [](int family) { return placement_value{kind::shard, monoid::none, 0, static_cast<std::int16_t>(family)}; };
+  auto const meet = [&](placement_value p, bool arrives) {
     if (p.kind != kind::shard) return;
     int f = 0;
     while (f < g.families && r.family[f] != p.family) ++f;
@@ -121,7 +121,7 @@ constexpr planned_route route_between(typing const& from, typing const& to, plan
   };
   if (m.plain >= 0) meet(shard_of(m.plain), true);
   for (int f = 0; f < m.families; ++f)
-    if (wish.families >> f & 1) meet(shard_of(f), true);
+    if (options.families >> f & 1) meet(shard_of(f), true);
   for (int a = 0; a < from.axes; ++a) {
     auto const p = from.on[a], q = to.on[a];
     auto const bit = static_cast<std::uint8_t>(1U << a);
@@ -129,33 +129,33 @@ constexpr planned_route route_between(typing const& from, typing const& to, plan
     meet(q, true);
     if (!is_movable(p.kind)) {
       g.fixed |= bit;
-      if (is_sharded(p.kind)) g.dealt |= bit;
-      r.possible = r.possible && (wish.all_targets || p == q);
+      if (is_sharded(p.kind)) g.sharded |= bit;
+      r.possible = r.possible && (options.all_targets || p == q);
       continue;
     }
-    r.possible = r.possible && (wish.all_targets || is_movable(q.kind));
-    bool const may_be_sum = p.kind == kind::replicate || (p.kind == kind::invariant && wish.insisted) || p.kind == kind::partial;
+    r.possible = r.possible && (options.all_targets || is_movable(q.kind));
+    bool const may_be_sum = p.kind == kind::replicate || (p.kind == kind::invariant && options.insisted) || p.kind == kind::partial;
     bool const is_sum = q.kind == kind::partial && q.fold == monoid::sum;
-    if (may_be_sum && (is_sum || wish.all_targets)) g.to_partial |= bit;
-    if (q.kind == kind::invariant && (p.kind != kind::replicate || wish.insisted)) g.to_invariant |= bit;
+    if (may_be_sum && (is_sum || options.all_targets)) g.to_partial |= bit;
+    if (q.kind == kind::invariant && (p.kind != kind::replicate || options.insisted)) g.to_invariant |= bit;
     if (p.kind == kind::shard) g.source_axes[p.dim].add(a, m.even[p.family]);
     if (q.kind == kind::shard) g.target_axes[q.dim].add(a, m.even[q.family]);
   }
   r.from = state_of(r, from);
   r.to = state_of(r, to);
-  if (!wish.all_targets && wish.families == 0) { // else there are further targets
+  if (!options.all_targets && options.families == 0) { // else there are further targets
     g.model[g.models++] = r.to;
-    for (int f = 0; f < g.families; ++f) g.picky[f] = m.picky[r.family[f]];
+    for (int f = 0; f < g.families; ++f) g.rejects_some_extents[f] = m.rejects_some_extents[r.family[f]];
   }
   return r;
 }
 
-/// Does a plan deal out equal pieces that neither its source nor its target has? Then extents must divide.
+/// Does a plan shard equal pieces that neither its source nor its target has? Then extents must divide.
 constexpr bool needs_division(planned_route const& r, step_list const& path) {
   for (int k = 0; k < path.size; ++k) {
     auto const u = unpack(path.steps[k].after, r.problem.axes);
     for (int d = 0; d < r.problem.dims; ++d) {
-      dealt_axes list, to_last; // of the list, and up to its last equal pieces
+      sharded_axes list, to_last; // of the list, and up to its last equal pieces
       for (int i = 0; i < u.length[d]; ++i) {
         bool const even = r.problem.even[u.family[u.list[d][i]]];
         list.add(u.list[d][i], even);
@@ -183,7 +183,7 @@ struct plan_pieces {
 };
 
 /// The least size from which the line b costs less than a; b grows more slowly.
-constexpr std::int64_t crossing(cost_line const& a, cost_line const& b) {
+constexpr std::int64_t crossing(linear_cost const& a, linear_cost const& b) {
   auto const gap = (b.fixed - a.fixed) * 65536, slope = a.per_byte - b.per_byte;
   return gap < 0 ? 0 : gap / slope + 1;
 }

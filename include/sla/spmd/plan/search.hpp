@@ -13,7 +13,7 @@ inline constexpr std::int64_t unreachable_cost = std::int64_t{1} << 62;
 
 /// One step of a plan: what, on which axes (a bit each), and the state after it.
 struct plan_step {
-  motion how = motion::slice;
+  step_kind how = step_kind::slice;
   std::uint8_t axes = 0;
   plan_state after = 0;
   constexpr bool operator==(plan_step const&) const = default;
@@ -33,11 +33,11 @@ struct step_list {
 constexpr int count_states(route_problem const& g, plan_state source) {
   auto const u = unpack(source, g.axes);
   int total = 0;
-  for (unsigned dealt = 0; dealt < 1u << g.axes; ++dealt) {
-    if (dealt & g.fixed) continue;
+  for (unsigned sharded = 0; sharded < 1u << g.axes; ++sharded) {
+    if (sharded & g.fixed) continue;
     int ways = 1, place = 0;
     for (int a = 0; a < g.axes; ++a)
-      if (dealt >> a & 1) { // the n-th axis has a dimension, a place and a family: rising factorials
+      if (sharded >> a & 1) { // the n-th axis has a dimension, a place and a family: rising factorials
         ways *= (g.dims + place) * g.families;
         ++place;
       } else if (!(g.fixed >> a & 1)) {
@@ -61,7 +61,7 @@ struct distances {
   std::int64_t cost[Capacity] = {};
   std::int16_t before[Capacity] = {};
   std::uint8_t count[Capacity] = {}, axes[Capacity] = {};
-  motion how[Capacity] = {};
+  step_kind how[Capacity] = {};
   std::int16_t heap[Capacity] = {}; ///< numbers of the states that wait to be settled, the nearest first
   std::int16_t place[Capacity] = {}; ///< of a state in the heap; -1: it is settled
   std::int16_t table[slots] = {}; ///< by hash: number of a state, plus 1
@@ -134,7 +134,7 @@ struct distances {
 };
 
 template <int Capacity>
-constexpr void relax(distances<Capacity>& r, int from, motion how, unsigned axes, plan_state s, std::int64_t step_cost) {
+constexpr void relax(distances<Capacity>& r, int from, step_kind how, unsigned axes, plan_state s, std::int64_t step_cost) {
   auto const cost = r.cost[from] + step_cost;
   auto const count = static_cast<std::uint8_t>(r.count[from] + 1);
   int h = r.hash(s);
@@ -177,7 +177,7 @@ constexpr void go_on(distances<Capacity>& r, route_problem const& g, int budget,
     }
     int const at = r.settle();
     budget -= 4; // what a state costs by itself
-    for_each_move(g, r.state[at], [&](motion how, unsigned axes, plan_state to, std::int64_t cost) {
+    for_each_move(g, r.state[at], [&](step_kind how, unsigned axes, plan_state to, std::int64_t cost) {
       --budget;
       relax(r, at, how, axes, to, cost);
     });
@@ -264,8 +264,8 @@ constexpr pair_floors floors_of(distances<Capacity> const& d, int axes) {
 }
 
 /// The cost of given steps as a line in the bytes of the tensor.
-constexpr cost_line line_of(route_problem const& g, step_list const& path) {
-  cost_line total;
+constexpr linear_cost line_of(route_problem const& g, step_list const& path) {
+  linear_cost total;
   plan_state at = path.source;
   for (int k = 0; k < path.size; ++k) {
     auto const& s = path.steps[k];
@@ -273,8 +273,8 @@ constexpr cost_line line_of(route_problem const& g, step_list const& path) {
     for (int a = 0; a < g.axes; ++a)
       if (s.axes >> a & 1) j.take(g, a);
     auto line = price_of(s.how, j.slowest, j.ranks, parts_of(g, unpack(at, g.axes)));
-    if (s.how == motion::to_replicate) {
-      line = price_of(motion::all_reduce, j.slowest, j.ranks, parts_of(g, unpack(at, g.axes)));
+    if (s.how == step_kind::to_replicate) {
+      line = price_of(step_kind::all_reduce, j.slowest, j.ranks, parts_of(g, unpack(at, g.axes)));
       line = {line.fixed / 100 * g.wired.backward, line.per_byte / 100 * g.wired.backward};
     }
     total += line;

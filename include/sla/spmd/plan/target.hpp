@@ -10,31 +10,31 @@ namespace sla::plans {
 
 /// Costs of the ways from all states of a tensor to one.
 template <int Capacity>
-struct ways {
+struct path_costs {
   static constexpr int room = Capacity * 24;
   distances<Capacity> seen{}; ///< the states; its costs mean nothing
   std::int64_t cost[Capacity] = {};
   std::uint8_t steps[Capacity] = {};
 
-  constexpr way from(plan_state s) const {
+  constexpr path_cost from(plan_state s) const {
     int const n = seen.find(s);
-    return n < 0 ? way{unreachable_cost, 0} : way{cost[n], steps[n]};
+    return n < 0 ? path_cost{unreachable_cost, 0} : path_cost{cost[n], steps[n]};
   }
 };
 
 /// All states that can be reached from the seeds, and the cost of each to `goal`.
 template <int Capacity>
-constexpr ways<Capacity> ways_to(route_problem const& g, plan_state goal, plan_state const* seeds, int count) {
-  ways<Capacity> out;
+constexpr path_costs<Capacity> path_costs_to(route_problem const& g, plan_state goal, plan_state const* seeds, int count) {
+  path_costs<Capacity> out;
   out.seen = started<Capacity>(seeds[0]);
-  for (int n = 1; n < count; ++n) relax(out.seen, 0, motion::slice, 0, seeds[n], 0);
-  std::int64_t price[ways<Capacity>::room] = {};
-  std::int16_t tail[ways<Capacity>::room] = {}, head[ways<Capacity>::room] = {};
+  for (int n = 1; n < count; ++n) relax(out.seen, 0, step_kind::slice, 0, seeds[n], 0);
+  std::int64_t price[path_costs<Capacity>::room] = {};
+  std::int16_t tail[path_costs<Capacity>::room] = {}, head[path_costs<Capacity>::room] = {};
   int edges = 0;
   for (int n = 0; n < out.seen.size; ++n)
-    for_each_move(g, out.seen.state[n], [&](motion how, unsigned axes, plan_state to, std::int64_t c) {
+    for_each_move(g, out.seen.state[n], [&](step_kind how, unsigned axes, plan_state to, std::int64_t c) {
       relax(out.seen, n, how, axes, to, 0);
-      if (edges == ways<Capacity>::room) {
+      if (edges == path_costs<Capacity>::room) {
         out.seen.overflow = true;
         return;
       }
@@ -60,16 +60,16 @@ constexpr ways<Capacity> ways_to(route_problem const& g, plan_state goal, plan_s
   return out;
 }
 
-/// The problem of a result: all kinds that the choices give, as sources, and the wish as the target.
+/// The problem of a result: all kinds that the choices give, as sources, and the target as the target.
 constexpr planned_route route_of_result(operation_problem const& p) {
-  typing from = p.wish; // what is pending in the wish may be made of copies, see `way_to_wish`
+  tensor_placement from = p.target; // what is pending in the target may be made of copies, see `path_to_target`
   for (int a = 0; a < from.axes; ++a)
     if (is_movable(from.on[a].kind)) from.on[a] = {placement_kind::replicate};
-  route_wish wish;
+  route_options options;
   for (auto const& o : p.operands())
     for (int a = 0; a < o.type.axes; ++a)
-      if (o.type.on[a].kind == placement_kind::shard) wish.families |= 1U << o.type.on[a].family;
-  return route_between(from, p.wish, p.mesh, wish);
+      if (o.type.on[a].kind == placement_kind::shard) options.families |= 1U << o.type.on[a].family;
+  return route_between(from, p.target, p.mesh, options);
 }
 
 /// States from which all possible results can be reached.
@@ -100,14 +100,14 @@ constexpr result_seeds seeds_of(operation_problem const& p, axis_choices const* 
   return out;
 }
 
-/// The way of one result by the table: a pending sum is not made of what was dealt out.
+/// The way of one result by the table: a pending sum is not made of what was sharded.
 template <int Capacity>
-constexpr way way_to_wish(operation_problem const& p, planned_route const& r, ways<Capacity> const& table, typing const& result) {
-  if (result == p.wish) return {};
+constexpr path_cost path_to_target(operation_problem const& p, planned_route const& r, path_costs<Capacity> const& table, tensor_placement const& result) {
+  if (result == p.target) return {};
   for (int a = 0; a < result.axes; ++a) {
-    auto const from = result.on[a].kind, to = p.wish.on[a].kind;
+    auto const from = result.on[a].kind, to = p.target.on[a].kind;
     if (!is_movable(from) || !is_movable(to)) {
-      if (!(result.on[a] == p.wish.on[a])) return {unreachable_cost, 0};
+      if (!(result.on[a] == p.target.on[a])) return {unreachable_cost, 0};
     }
     if (from == placement_kind::shard && to == placement_kind::partial) return {unreachable_cost, 0};
   }

@@ -41,7 +41,7 @@ constexpr void write_operand(auto& out) {
 }
 
 /// `all_reduce<"tp", Replicate>(arg0) (forward all_reduce, backward all_reduce)`.
-template <class Mesh, class Keys, placed From, placed To, step How, bool Insisted, int Axis>
+template <class Mesh, class Keys, placement_value From, placement_value To, step How, bool Insisted, int Axis>
 constexpr void write_call(auto& out, std::string_view around, int number) {
   constexpr transition t{How, From, To};
   using Target = placement_at<To, Keys>;
@@ -140,7 +140,7 @@ template <class Refused, class T, step How, int Axis, class To, bool Insisted>
 constexpr auto step_text() {
   using Mesh = mesh_of_t<T>;
   fixed_text<1200> out;
-  auto const write_asked = [&] {
+  auto const write_requested = [&] {
     out << name_of(How) << "<\"" << Mesh::name(Axis) << "\", ";
     write_placement<To>(out);
     out << ">(x: ";
@@ -150,7 +150,7 @@ constexpr auto step_text() {
   write_placement<typename Refused::From>(out);
   out << " on " << Mesh::name(Axis);
   if constexpr (Refused::why.what == code::indivisible)
-    out << ", " << static_cast<int>(extent_to_deal<T, Axis, To>()) << " indices for " << Mesh::static_size(Axis) << " ranks";
+    out << ", " << static_cast<int>(extent_to_shard<T, Axis, To>()) << " indices for " << Mesh::static_size(Axis) << " ranks";
   out << ".";
   if constexpr (Refused::superfluous) {
     out << " fix: remove the call.";
@@ -160,7 +160,7 @@ constexpr auto step_text() {
     out << ".";
   }
   out << " context: ";
-  write_asked();
+  write_requested();
   write_operand<T, -1>(out);
   out << (Insisted ? ", expert)" : ")");
   write_mesh<Mesh>(out);

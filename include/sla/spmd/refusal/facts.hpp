@@ -142,7 +142,7 @@ consteval bool is_found() { // its partition is not known from the type
 }
 
 /// One step of a fix as the call that takes it.
-template <class Mesh, class Keys, step How, int Axis, placed From, placed To, bool Insisted>
+template <class Mesh, class Keys, step How, int Axis, placement_value From, placement_value To, bool Insisted>
 consteval auto call_fact() {
   using Target = placement_at<To, Keys>;
   using Call = typename decltype(call_name<How, Mesh::template name_string<Axis>(), From.kind, Target>())::type;
@@ -175,7 +175,7 @@ struct call_refusal<Op, std::integer_sequence<int, K...>, Ts...> {
     else
       return suggest(
           [](std::span<operand const> o) {
-            return check(rule_of<Op>, o, circumstances_for<typename call::rule_type, mesh_type, keys>());
+            return check(rule_of<Op>, o, call_context_for<typename call::rule_type, mesh_type, keys>());
           },
           {call::operands, sizeof...(Ts)}, why, unmovable);
   }();
@@ -194,7 +194,7 @@ struct call_refusal<Op, std::integer_sequence<int, K...>, Ts...> {
     if constexpr (why.what == code::different_meshes && why.operand >= 0) {
       using Theirs = typename operand_traits<typename type_at_index<why.operand, Ts...>::type>::mesh_type;
       using Hint = typename mesh_hint_of<call, mesh_type, Theirs, why.operand,
-                                         circumstances_for<typename call::rule_type, mesh_type, keys>().even_families>::type;
+                                         call_context_for<typename call::rule_type, mesh_type, keys>().even_families>::type;
       if constexpr (std::is_void_v<Hint>)
         return type_list<>{};
       else
@@ -223,7 +223,7 @@ struct mendable<To, code::indivisible> {
 template <class T, int Axis, class To, code Why>
 consteval auto extent_fact() {
   if constexpr (Why == code::indivisible)
-    return type_list<indices_for_ranks<extent_to_deal<T, Axis, To>(), mesh_of_t<T>::static_size(Axis)>>{};
+    return type_list<indices_for_ranks<extent_to_shard<T, Axis, To>(), mesh_of_t<T>::static_size(Axis)>>{};
   else
     return type_list<>{};
 }

@@ -33,7 +33,7 @@ struct suggested_fix {
   fixed_array<inserted_call, max_inserted> steps{};
   int size = 0;
   int cost = 0;    ///< of forward and backward together, in passes over a part of the operand
-  placed result{}; ///< of the call, on the axis that was refused
+  placement_value result{}; ///< of the call, on the axis that was refused
   constexpr bool operator==(suggested_fix const&) const = default;
 };
 
@@ -50,7 +50,7 @@ constexpr int cost_of(step how) {
   return how == step::all_reduce ? 4 : 2;
 }
 /// Forward and backward; a sparse operand is taken to have eight entries per row, and a number is next to nothing.
-constexpr int cost_of(transition t, typing const& of) {
+constexpr int cost_of(transition t, tensor_placement const& of) {
   bool const has_gradient = dual(t.from).kind != placement_kind::untyped && dual(t.to).kind != placement_kind::untyped;
   int const passes = cost_of(t.how) + (has_gradient ? cost_of(adjoint_of(t).how) : 0);
   return of.rank == 0 ? int(passes > 0) : (of.is_sparse() ? 8 : 1) * passes;
@@ -91,7 +91,7 @@ private:
     int group = 0;
   };
 
-  constexpr void add(std::size_t k, int axis, placed to, int group, bool insisted = false) {
+  constexpr void add(std::size_t k, int axis, placement_value to, int group, bool insisted = false) {
     auto const from = given_[k].type.on[axis];
     bool const number = given_[k].weak || given_[k].type.axes == 0 || (unmovable_ >> k & 1);
     if (number || from == to || moves_size_ == max_moves) return;
@@ -109,10 +109,10 @@ private:
       sharded = sharded || (!given_[k].weak && is_sharded(at));
       invariant = invariant || at == kind::invariant;
     }
-    placed const replicate{kind::replicate}, sum{kind::partial, monoid::sum};
+    placement_value const replicate{kind::replicate}, sum{kind::partial, monoid::sum};
     struct {
       kind from;
-      placed to;
+      placement_value to;
       bool insisted;
     } const all[] = {{kind::invariant, replicate, false},
                      {kind::invariant, sum, true},
@@ -131,7 +131,7 @@ private:
     if (sharded) list_shards(axis, group);
   }
 
-  /// Parts: as another operand is dealt out, or whole.
+  /// Parts: as another operand is sharded, or whole.
   constexpr void list_shards(int axis, int group) {
     for (std::size_t k = 0; k < count_; ++k) {
       auto const& t = given_[k].type;
@@ -141,7 +141,7 @@ private:
         bool const ghosts = at.kind == kind::ghost || at.kind == kind::ghost_partial;
         for (int d = 0; d < t.rank; ++d) {
           bool const row_or_column = t.is_sparse() && (d == t.batch || d == t.batch + 1);
-          placed to{row_or_column ? kind::sparse_shard : kind::shard, monoid::none,
+          placement_value to{row_or_column ? kind::sparse_shard : kind::shard, monoid::none,
                     static_cast<std::int8_t>(row_or_column ? d - t.batch : d), at.family};
           add(k, axis, to, ++group);
           if (!ghosts || lead == k || row_or_column) continue;
@@ -186,16 +186,16 @@ private:
       now = check_(std::span<operand const>(trial, count_));
     }
     f.result = now.type.on[axis];
-    if (turns_pending(f, axis)) return false;
+    if (becomes_partial(f, axis)) return false;
     keep(all, f);
     return true;
   }
 
   /// No fix makes the rest of a program pending which was not.
-  constexpr bool turns_pending(suggested_fix const& f, int axis) const {
+  constexpr bool becomes_partial(suggested_fix const& f, int axis) const {
     if (f.result.kind != kind::partial) return false;
     for (std::size_t k = 0; k < count_; ++k) {
-      if (is_sharded(given_[k].type.on[axis].kind)) return false; // a sum over what is dealt out
+      if (is_sharded(given_[k].type.on[axis].kind)) return false; // a sum over what is sharded
       bool touched = false;
       for (int n = 0; n < f.size; ++n)
         touched = touched || (f.steps[n].operand == static_cast<int>(k) && f.steps[n].axis == axis);
@@ -233,12 +233,12 @@ constexpr suggested_fixes suggest(Check const& check, std::span<operand const> o
 }
 
 /// The step that keeps the value, where another one was asked for; the inner axes of its dimension are gathered before
-/// it and dealt out again after it, but copies are cut inside of them unless `exact`ly `to` is wanted. Size 0 if there is none.
-constexpr suggested_fix suggest_step(typing t, int axis, step asked, placed to, bool exact = false) {
+/// it and resharded after it, but copies are cut inside of them unless `exact`ly `to` is wanted. Size 0 if there is none.
+constexpr suggested_fix suggest_step(tensor_placement t, int axis, step requested, placement_value to, bool exact = false) {
   suggested_fix f;
   auto const from = t.on[axis];
   if (from == to) return f;
-  auto const take = [&](int a, step how, placed target, bool insisted) {
+  auto const take = [&](int a, step how, placement_value target, bool insisted) {
     inserted_call const next{0, a, {how, t.on[a], target}, insisted};
     if (f.size == max_inserted || check_step(how, t, a, target, insisted).what != code::ok) return false;
     f.steps[f.size++] = next;
@@ -248,7 +248,7 @@ constexpr suggested_fix suggest_step(typing t, int axis, step asked, placed to, 
   };
   auto const blocked = [&] { return check_step(route(from, to), t, axis, to).what == code::not_innermost; };
   if (!exact && is_copied(from.kind) && to.kind == placement_kind::shard && blocked()) // each rank has the whole: inside of the others it is free
-    for (placed inner = to; ++inner.level < max_mesh_axes;)
+    for (placement_value inner = to; ++inner.level < max_mesh_axes;)
       if (take(axis, route(from, inner), inner, false)) return f.result = inner, f;
   for (bool more = true; more && blocked();) {
     more = false;
@@ -257,8 +257,8 @@ constexpr suggested_fix suggest_step(typing t, int axis, step asked, placed to, 
              take(b, step::all_gather, {placement_kind::replicate}, false);
   }
   int const gathered = f.size;
-  bool const taken = take(axis, route(from, to), to, false) || take(axis, asked, to, false) ||
-                     take(axis, route(from, to), to, true) || take(axis, asked, to, true);
+  bool const taken = take(axis, route(from, to), to, false) || take(axis, requested, to, false) ||
+                     take(axis, route(from, to), to, true) || take(axis, requested, to, true);
   if (!taken) return {};
   for (int n = gathered; n-- > 0;)
     if (auto const g = f.steps[n]; !take(g.axis, step::convert, g.step.from, false)) return {};

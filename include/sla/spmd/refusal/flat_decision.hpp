@@ -38,7 +38,7 @@ struct flat {
   }
 };
 
-/// A step on flattened axes, and another order of those that deal out a dimension, as `perform` takes them.
+/// A step on flattened axes, and another order of those that shard a dimension, as `perform` takes them.
 template <step How, class Axes, class To, bool Insisted = false, int Dim = 0>
 struct flat_step_on {};
 /// The order in which flattened axes cut a dimension.
@@ -57,14 +57,14 @@ struct order_of_shards {
 
 namespace detail {
 template <class P>
-inline constexpr bool is_flattened_evenly = true; // what is dealt out otherwise does not nest
+inline constexpr bool is_flattened_evenly = true; // what is sharded otherwise does not nest
 template <class P>
 requires(is_sharded(P::kind)) inline constexpr bool is_flattened_evenly<P> = std::same_as<typename P::family, Even>;
 
-/// The placements of a typing, as a list.
-template <typing T, class Keys, class Numbers>
+/// The placements of a tensor's placements, as a list.
+template <tensor_placement T, class Keys, class Numbers>
 struct placements_so;
-template <typing T, class Keys, int... A>
+template <tensor_placement T, class Keys, int... A>
 struct placements_so<T, Keys, std::integer_sequence<int, A...>> {
   using type = placements<placement_at<T.on[A], Keys>...>;
 };
@@ -111,7 +111,7 @@ struct order_decision {
   static constexpr void refuse() { detail::refuse<why, facts_on<X, at, Order>>(); }
 };
 
-/// The named axes in the order in which they deal out their dimension now.
+/// The named axes in the order in which they shard their dimension now.
 template <class X, fixed_string... Axes>
 struct present_order {
   using Mesh = mesh_of_t<X>;

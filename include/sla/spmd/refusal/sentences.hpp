@@ -126,7 +126,7 @@ requires(is_about_steps(Why)) constexpr void refuse() {
   else if constexpr (Why == code::wrong_collective)
     static_assert(placements_allow<Facts>,
                   "sla[E11]: this collective does not fit what the ranks hold: all_reduce and reduce_scatter finish a "
-                  "Partial, all_gather joins shards, all_to_all deals another dimension out, halo_exchange takes a "
+                  "Partial, all_gather joins shards, all_to_all shards another dimension, halo_exchange takes a "
                   "Shard to a Ghost of its family, halo_reduce a GhostP back");
   else if constexpr (Why == code::local_conversion)
     static_assert(placements_allow<Facts>,
@@ -142,16 +142,16 @@ requires(is_about_steps(Why)) constexpr void refuse() {
                   "pass the tag sla::expert");
   else if constexpr (Why == code::not_innermost)
     static_assert(placements_allow<Facts>,
-                  "sla[E16]: another axis deals out the same dimension further inside: this axis is not the innermost "
-                  "one, and its pieces would interleave. Gather the inner axis first, then this one, and deal the inner "
-                  "one out again; copies are cut inside of the others, free: convert<axis, Shard<d, Even, 1>>(r)");
+                  "sla[E16]: another axis shards the same dimension further inside: this axis is not the innermost "
+                  "one, and its pieces would interleave. Gather the inner axis first, then this one, and shard the inner "
+                  "one again; copies are cut inside of the others, free: convert<axis, Shard<d, Even, 1>>(r)");
   else if constexpr (Why == code::layouts_differ)
     static_assert(placements_allow<Facts>,
-                  "sla[E17]: the operands are not dealt out alike, and no operation redistributes by itself. Write "
+                  "sla[E17]: the operands are not sharded alike, and no operation redistributes by itself. Write "
                   "convert<axis, Shard<d>>(r) for a Replicate (free), or all_gather<axis>(s)");
   else if constexpr (Why == code::unstated_partial)
     static_assert(placements_allow<Facts>,
-                  "sla[E18]: the index that is summed over is dealt out along the axis, so the result is a pending sum, "
+                  "sla[E18]: the index that is summed over is sharded along the axis, so the result is a pending sum, "
                   "and this mesh wants that stated where it arises (or it is stated, and nothing is pending). Write "
                   "perform(out_partial<op::dot, axis>{}, x, y), or leave the promise explicit_partial out of the mesh; "
                   "then all_reduce or reduce_scatter");
@@ -163,7 +163,7 @@ requires(is_about_steps(Why)) constexpr void refuse() {
   else if constexpr (Why == code::indivisible)
     static_assert(placements_allow<Facts>,
                   "sla[E30]: this step needs equal pieces, and the ranks of the axis do not hold them, or do not divide the "
-                  "extent. Deal the dimension out by a family that takes any extent, Shard<d, Balanced>, for steps that "
+                  "extent. Shard the dimension by a family that takes any extent, Shard<d, Balanced>, for steps that "
                   "allow it; or gather it first");
   else if constexpr (Why == code::reduction_over_ghosts)
     static_assert(placements_allow<Facts>,
@@ -212,8 +212,8 @@ requires(Why >= code::reduction_of_replicate && !is_about_steps(Why)) constexpr 
     refuse_loss<placement_kind::replicate, Facts>();
   else if constexpr (Why == code::reshaped_shard)
     static_assert(placements_allow<Facts>,
-                  "sla[E26]: the reshape splits, merges or drops a dimension that is dealt out. Redistribute first: "
-                  "all_gather<axis>(x), or deal out the outermost factor only, by equal pieces");
+                  "sla[E26]: the reshape splits, merges or drops a dimension that is sharded. Redistribute first: "
+                  "all_gather<axis>(x), or shard the outermost factor only, by equal pieces");
   else if constexpr (Why == code::overlapping_axes)
     static_assert(placements_allow<Facts>,
                   "sla[E27]: axes of a mesh are not jointly orthogonal: they share ranks, or do not flatten into one. "
@@ -225,7 +225,7 @@ requires(Why >= code::reduction_of_replicate && !is_about_steps(Why)) constexpr 
                   "stated: a false Partial is a false sum");
   else if constexpr (Why == code::no_such_dimension)
     static_assert(placements_allow<Facts>,
-                  "sla[E29]: the tensor has no such dimension to deal out: Shard<d> counts (*batch, n) of a dense "
+                  "sla[E29]: the tensor has no such dimension to shard: Shard<d> counts (*batch, n) of a dense "
                   "tensor and the batch and block dimensions of a sparse one, whose rows and columns are SparseShard<0> "
                   "and SparseShard<1>; a spec has one entry per dimension and names an axis once");
   else if constexpr (Why == code::mixed_monoids)

@@ -40,11 +40,11 @@ constexpr std::string_view rule_broken(code why) {
       "nothing proves that the ranks hold equal values",
       "this transition is right but rarely meant",
       "the operands live on different meshes",
-      "another axis deals out the same dimension further inside: this axis is not the innermost one, and its pieces "
+      "another axis shards the same dimension further inside: this axis is not the innermost one, and its pieces "
       "would "
       "interleave",
-      "the operands are not dealt out alike, and no operation redistributes by itself",
-      "the index that is summed over is dealt out along the axis, so the result is a pending sum, and this mesh wants "
+      "the operands are not sharded alike, and no operation redistributes by itself",
+      "the index that is summed over is sharded along the axis, so the result is a pending sum, and this mesh wants "
       "that "
       "stated where it arises (or it is stated, and nothing is pending)",
       "the vector does not match the partition of the sparse operand",
@@ -54,10 +54,10 @@ constexpr std::string_view rule_broken(code why) {
       "a branch on a value that may differ between ranks: their collectives would no longer match (deadlock)",
       "a run-time number has no placement",
       "the loss is neither a pending sum nor Invariant along an axis (below)",
-      "the reshape splits, merges or drops a dimension that is dealt out",
+      "the reshape splits, merges or drops a dimension that is sharded",
       "axes of a mesh are not jointly orthogonal",
       "what the function of local_map returns does not have the stated placements, or not as many results",
-      "the tensor has no such dimension to deal out",
+      "the tensor has no such dimension to shard",
       "this step needs equal pieces, and the ranks of the axis do not hold them, or do not divide the extent",
       "two different reductions are pending (a sum beside a maximum, say), and they do not commute",
       "a reduction over a Ghost would count the halo twice",
@@ -99,8 +99,8 @@ enum class step_companion : std::uint8_t { none, matrix, layout };
 /// What a step wants beside the tensor: a matrix, a layout or nothing.
 constexpr step_companion companion_of(transition t, bool found) {
   if (t.to.kind == placement_kind::ghost) return step_companion::matrix;
-  bool const dealt = t.how == step::repartition || t.how == step::reduce_scatter || (t.how == step::convert && t.from.kind != placement_kind::ghost);
-  return found && dealt ? step_companion::layout : step_companion::none;
+  bool const sharded = t.how == step::repartition || t.how == step::reduce_scatter || (t.how == step::convert && t.from.kind != placement_kind::ghost);
+  return found && sharded ? step_companion::layout : step_companion::none;
 }
 
 } // namespace sla

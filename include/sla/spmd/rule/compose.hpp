@@ -29,15 +29,15 @@ struct local_only {
 namespace rules {
 
 /// What a composition computes with. It keeps account of which arguments were used, and of the first refusal.
-struct ledger {
-  circumstances now{};
+struct composition_state {
+  call_context now{};
   diagnostic why{};
   std::uint32_t used = 0;
 };
 /// A value of a composed rule: an operand, or what came of some.
 struct value {
   operand is{};
-  ledger* in = nullptr;
+  composition_state* in = nullptr;
   std::uint32_t from = 0; ///< the arguments that it was made of, as bits
 };
 /// Several results of a composition.
@@ -110,7 +110,7 @@ template <class T>
 inline constexpr bool is_rule_value = std::is_same_v<std::remove_cvref_t<T>, rules::value>;
 
 template <class T>
-constexpr rules::ledger* ledger_of(T const& v) {
+constexpr rules::composition_state* composition_of(T const& v) {
   if constexpr (is_rule_value<T>)
     return v.in;
   else
@@ -146,8 +146,8 @@ constexpr std::int8_t first_of(std::uint32_t arguments) {
 /// Applies a rule to values; a refusal points at the argument that the refused value came from.
 template <class Rule, class... V>
 constexpr rules::value_list apply_rule(Rule const& rule, V const&... v) {
-  rules::ledger* in = nullptr;
-  ((in = in ? in : ledger_of(v)), ...);
+  rules::composition_state* in = nullptr;
+  ((in = in ? in : composition_of(v)), ...);
   std::uint32_t const origins[] = {origin_of(v)...};
   int axes = 0;
   for (auto o : {(is_rule_value<V> ? operand_value(v, 0).type.axes : std::int8_t{0})...}) axes = o > axes ? o : axes;
@@ -175,8 +175,8 @@ constexpr rules::value_list apply_rule(Rule const& rule, V const&... v) {
 
 /// The placement To, as a value; a shard gets the family that x has, or equal pieces.
 template <class To>
-constexpr placed target(rules::value const& x, int axis) {
-  placed out{To::kind};
+constexpr placement_value target(rules::value const& x, int axis) {
+  placement_value out{To::kind};
   if constexpr (requires { typename To::monoid_type; }) out.fold = To::monoid_type::value;
   if constexpr (requires { To::dim; }) {
     static_assert(To::kind == placement_kind::shard && std::is_same_v<typename To::family, Even>,
@@ -330,13 +330,13 @@ constexpr value dot(V const& x, V const& y) { return apply<op::dot>(x, y); }
 } // namespace rules
 
 /// `local_only` as a decision.
-constexpr typing_outcome check(local_only, std::span<operand const> operands, circumstances const& now = {}) {
+constexpr placement_outcome check(local_only, std::span<operand const> operands, call_context const& now = {}) {
   return check(strategies::opaque(static_cast<int>(operands.size())), operands, now);
 }
 
 template <class F>
-constexpr typing_outcome check(rules::chosen<F> const& rule, std::span<operand const> operands,
-                        circumstances const& now = {}) {
+constexpr placement_outcome check(rules::chosen<F> const& rule, std::span<operand const> operands,
+                        call_context const& now = {}) {
   return check(rule.f(operands), operands, now);
 }
 
@@ -368,10 +368,10 @@ constexpr bool call_composition(F const& f, rules::value const* v, int count, ru
 /// A composition as a decision. Errors: the first refusal inside it; no_rule if it takes another number of operands, or
 /// leaves an argument out that it does not `ignore`.
 template <class F>
-constexpr typing_outcome check(rules::composed<F> const& rule, std::span<operand const> operands,
-                        circumstances const& now = {}) {
-  typing_outcome out;
-  rules::ledger in{now, {}, 0};
+constexpr placement_outcome check(rules::composed<F> const& rule, std::span<operand const> operands,
+                        call_context const& now = {}) {
+  placement_outcome out;
+  rules::composition_state in{now, {}, 0};
   rules::value values[max_operands];
   int n = 0;
   for (auto const& o : operands) {

@@ -46,8 +46,8 @@ constexpr filler_list families_of(std::span<operand const> operands) {
 
 /// One possibility on one axis: a placement of every operand and of every result.
 struct rule_choice {
-  fixed_array<placed, max_operands> in{};
-  fixed_array<placed, max_results> out{};
+  fixed_array<placement_value, max_operands> in{};
+  fixed_array<placement_value, max_results> out{};
   communication implied = communication::none;
   std::int8_t from = -1; ///< the rule's number; -1: all operands whole
 };
@@ -76,10 +76,10 @@ constexpr void add_choice(rule_expansion& out, strategy const& s, rule_choice co
   if (out.size < max_expansion) out.at[out.size++] = c;
 }
 
-constexpr rule_choice filled_rule(strategy const& s, rule const& r, filling const& f, std::uint8_t whole, int number) {
+constexpr rule_choice filled_rule(strategy const& s, rule const& r, slot_bindings const& f, std::uint8_t whole, int number) {
   rule_choice c;
   for (int k = 0; k < s.inputs; ++k)
-    c.in[k] = whole >> k & 1 ? placed{placement_kind::replicate} : filled_slot(r.in[k], f);
+    c.in[k] = whole >> k & 1 ? placement_value{placement_kind::replicate} : filled_slot(r.in[k], f);
   for (int n = 0; n < s.results; ++n) c.out[n] = filled_slot(r.out[n], f);
   c.implied = r.implied;
   c.from = static_cast<std::int8_t>(number);
@@ -105,22 +105,22 @@ constexpr void expand_shards(rule_expansion& out, strategy const& s, rule const&
   for (int n = 0; n < s.results; ++n) u.see(r.out[n]);
   fixed_array<int, max_partitions> n{};
   for (bool more = families.size > 0; more;) {
-    filling f;
-    bool fit = true, ghosts = false;
+    slot_bindings f;
+    bool fits_so = true, ghosts = false;
     for (int p = 0; p < max_partitions; ++p) {
       if (!u.any[p]) continue;
       auto const& by = families.at[n[p]];
       f.family[p] = by.family;
       f.pattern[p] = by.pattern;
-      if (u.ghosts[p]) fit = fit && by.pattern >= 0;
+      if (u.ghosts[p]) fits_so = fits_so && by.pattern >= 0;
       if (!u.ghosts[p] && by.pattern >= 0) ghosts = true;
-      if (u.even) fit = fit && (even_families >> by.family & 1);
+      if (u.even) fits_so = fits_so && (even_families >> by.family & 1);
     }
     if (ghosts) { // ghosts in plain slots: only where the copies stay consistent
-      fit = fit && !s.sparse && keeps_index(s, r) && only_shards(s, r);
+      fits_so = fits_so && !s.sparse && keeps_index(s, r) && only_shards(s, r);
       f.as_shard = placement_kind::ghost;
     }
-    if (fit) add_choice(out, s, filled_rule(s, r, f, 0, number));
+    if (fits_so) add_choice(out, s, filled_rule(s, r, f, 0, number));
     more = false;
     for (int p = 0; p < max_partitions && !more; ++p) {
       if (!u.any[p]) continue;
@@ -135,16 +135,16 @@ constexpr void expand_folds(rule_expansion& out, strategy const& s, rule const& 
   for (int k = 0; k < s.inputs; ++k) pending |= unsigned{r.in[k].kind == slot_kind::partial} << k;
   for (auto m : {monoid::sum, monoid::average, monoid::maximum, monoid::minimum, monoid::product}) {
     bool const stated = r.folds == 0; // the slots name their folds
-    if (!stated && !(has(r.folds, m) && has(folds, m))) continue;
-    filling f;
+    if (!stated && !(has_monoid(r.folds, m) && has_monoid(folds, m))) continue;
+    slot_bindings f;
     f.fold = m;
     bool allowed = true;
     for (int k = 0; k < s.inputs; ++k)
       allowed =
-          allowed && (r.in[k].kind != slot_kind::partial || r.in[k].fold == monoid::none || has(folds, r.in[k].fold));
+          allowed && (r.in[k].kind != slot_kind::partial || r.in[k].fold == monoid::none || has_monoid(folds, r.in[k].fold));
     if (allowed) add_choice(out, s, filled_rule(s, r, f, 0, number));
     if (stated) return;
-    if (s.inputs > 3 || !has(idempotent_monoids, m)) continue;
+    if (s.inputs > 3 || !has_monoid(idempotent_monoids, m)) continue;
     for (unsigned whole = 1; whole < (1U << s.inputs); ++whole) // some of the operands have no pending part
       if ((whole & r.mixes) == whole && whole != pending)
         add_choice(out, s, filled_rule(s, r, f, static_cast<std::uint8_t>(whole), number));
@@ -214,11 +214,11 @@ constexpr code check_strategy(strategy const& s) {
 
 /// Can a tensor of these extents have these placements on axes of these sizes? A dimension needs an index for every
 /// rank that has a part of it; an unknown extent is checked at run time.
-constexpr bool shardable(typing const& t, dims const& x, fixed_array<int, max_mesh_axes> const& sizes) {
+constexpr bool shardable(tensor_placement const& t, dims const& x, fixed_array<int, max_mesh_axes> const& sizes) {
   for (int d = 0; d < x.rank; ++d) {
     std::int64_t parts = 1;
     for (int a = 0; a < t.axes; ++a)
-      if (is_sharded(t.on[a].kind) && dealt_dim(t.on[a], t) == d) parts *= sizes[a];
+      if (is_sharded(t.on[a].kind) && sharded_dim(t.on[a], t) == d) parts *= sizes[a];
     if (x.extent[d] >= 0 && parts > x.extent[d]) return false;
   }
   return true;

@@ -14,7 +14,7 @@
 namespace sla {
 
 /// What a mesh and a call ask of the decision beyond the rules; the default asks nothing. Sets of axes are bits.
-struct circumstances {
+struct call_context {
   bool permissive = false;             ///< an operand without placement gives a result without one, not a refusal
   std::uint8_t global_axes = 0;        ///< Varying operands are refused there
   std::uint8_t explicit_partial = 0;   ///< contracting a sharded index must be asked for there
@@ -23,14 +23,14 @@ struct circumstances {
   std::uint64_t even_families = ~0ULL; ///< a bit per family of equal pieces that dimensions may be merged with
   fixed_array<int, max_mesh_axes> ranks{}; ///< of each axis; 0 where it is not known
   fixed_array<std::string_view, max_mesh_axes> axis_names{}; ///< of the mesh, for rules that name axes
-  std::int16_t even_family = -1;                             ///< the number of the family Even, for rules that deal out
+  std::int16_t even_family = -1;                             ///< the number of the family Even, for rules that shard
 };
 
 namespace detail {
 
 /// What one axis of a call comes to: placements of the results, or the refusal.
 struct axis_outcome {
-  fixed_array<placed, max_results> at{};
+  fixed_array<placement_value, max_results> at{};
   communication implied = communication::none;
   code why = code::ok;
   int operand = -1;
@@ -41,14 +41,14 @@ constexpr axis_outcome refuse(code why, int k) {
   out.operand = k;
   return out;
 }
-constexpr axis_outcome everywhere(placed p, int results) {
+constexpr axis_outcome everywhere(placement_value p, int results) {
   axis_outcome out;
   for (int n = 0; n < results; ++n) out.at[n] = p;
   return out;
 }
 
 /// The operands' placements on one axis, counted.
-struct census {
+struct placement_counts {
   int replicate = 0, invariant = 0, varying = 0, partial = 0, weak = 0, free = 0, sharded = 0, untyped = 0;
   int free_invariant = 0; ///< of the free ones
   int last_invariant = -1, last_partial = -1, first_varying = -1, first_ghost_partial = -1, first_untyped = -1,
@@ -59,13 +59,13 @@ struct census {
 };
 
 /// Does the operand count as Replicate or Invariant, whichever the others need?
-constexpr bool is_free(strategy const& s, operand const& o, placed at) {
+constexpr bool is_free(strategy const& s, operand const& o, placement_value at) {
   return is_copied(at.kind) && (!o.gradient || !s.differentiable);
 }
 
-constexpr census count(strategy const& s, std::span<operand const> operands, int axis) {
+constexpr placement_counts count(strategy const& s, std::span<operand const> operands, int axis) {
   using kind = placement_kind;
-  census c;
+  placement_counts c;
   int n = 0;
   for (auto const& o : operands) {
     auto const at = o.type.on[axis];
@@ -99,7 +99,7 @@ constexpr census count(strategy const& s, std::span<operand const> operands, int
 inline constexpr int max_partitions = 3;
 
 /// A rule with its placeholders filled by what the operands have.
-struct filling {
+struct slot_bindings {
   fixed_array<std::int16_t, max_partitions> family{{-1, -1, -1}}, pattern{{-1, -1, -1}};
   monoid fold = monoid::none;
   int partials = 0;
@@ -107,7 +107,7 @@ struct filling {
   std::uint8_t pending = 0;                        ///< contributions to ghosts, in these operands
 };
 
-constexpr placement_kind kind_of(slot const& s, filling const& f, int operand) {
+constexpr placement_kind kind_of(slot const& s, slot_bindings const& f, int operand) {
   switch (s.kind) {
   case slot_kind::replicate:
     return placement_kind::replicate;
@@ -131,8 +131,8 @@ constexpr int dim_of(slot const& s) {
   return s.kind == slot_kind::rows ? 0 : s.kind == slot_kind::columns ? 1 : s.kind == slot_kind::entries ? 0 : s.dim;
 }
 
-/// Has the dimension that the axis deals out equal pieces, as many (with those of other axes) as divide `number`?
-constexpr bool has_even_pieces(typing const& t, int axis, std::int64_t number, circumstances const& now) {
+/// Has the dimension that the axis shards equal pieces, as many (with those of other axes) as divide `number`?
+constexpr bool has_even_pieces(tensor_placement const& t, int axis, std::int64_t number, call_context const& now) {
   auto const at = t.on[axis];
   if (!(now.even_families >> at.family & 1)) return false;
   std::int64_t pieces = 1;
@@ -142,8 +142,8 @@ constexpr bool has_even_pieces(typing const& t, int axis, std::int64_t number, c
 }
 
 /// Does operand k fit its slot? Fills the placeholders on the way.
-constexpr bool fits(strategy const& st, rule const& r, operand const& o, int axis, int k, filling& f,
-                    circumstances const& now) {
+constexpr bool fits(strategy const& st, rule const& r, operand const& o, int axis, int k, slot_bindings& f,
+                    call_context const& now) {
   using kind = placement_kind;
   auto const at = o.type.on[axis];
   auto const& s = r.in[k];
@@ -156,7 +156,7 @@ constexpr bool fits(strategy const& st, rule const& r, operand const& o, int axi
     if (s.fold != monoid::none) return at.fold == s.fold;
     if (f.fold != monoid::none && f.fold != at.fold) return false;
     f.fold = at.fold;
-    return has(r.folds, at.fold);
+    return has_monoid(r.folds, at.fold);
   }
   if (o.weak || at.kind != kind_of(s, f, k) || at.dim != dim_of(s)) return false;
   auto& family = f.family[s.partition];
@@ -171,14 +171,14 @@ constexpr bool fits(strategy const& st, rule const& r, operand const& o, int axi
 }
 
 /// How many operands fit the rule, and which is the first (other than `lead`) that does not.
-struct fit {
+struct rule_fit {
   int fitting = 0, other = -1;
   bool all = false;
-  filling filled{};
+  slot_bindings filled{};
 };
-constexpr fit try_rule(strategy const& s, rule const& r, std::span<operand const> operands, int axis, filling start,
-                       circumstances const& now, int lead = -1) {
-  fit out;
+constexpr rule_fit try_rule(strategy const& s, rule const& r, std::span<operand const> operands, int axis, slot_bindings start,
+                       call_context const& now, int lead = -1) {
+  rule_fit out;
   out.filled = start;
   int const count = static_cast<int>(operands.size());
   if (lead >= 0 && !fits(s, r, operands[static_cast<std::size_t>(lead)], axis, lead, out.filled, now)) return out;
@@ -195,22 +195,22 @@ constexpr fit try_rule(strategy const& s, rule const& r, std::span<operand const
   if (mixing) { // some replicated operand stands in a partial slot: only where folding equal values changes nothing
     int wanted = 0;
     for (int k = 0; k < count; ++k) wanted += r.in[k].kind == slot_kind::partial;
-    partial_missing = out.filled.partials < wanted && (out.filled.partials == 0 || !has(idempotent_monoids, out.filled.fold));
+    partial_missing = out.filled.partials < wanted && (out.filled.partials == 0 || !has_monoid(idempotent_monoids, out.filled.fold));
   }
   out.all = out.fitting == count && !partial_missing;
   return out;
 }
 
-constexpr placed filled_slot(slot const& s, filling const& f) {
+constexpr placement_value filled_slot(slot const& s, slot_bindings const& f) {
   if (s.kind == slot_kind::partial) return {placement_kind::partial, s.fold == monoid::none ? f.fold : s.fold};
   if (s.kind == slot_kind::replicate) return {placement_kind::replicate};
   auto const kind = s.kind == slot_kind::shard && f.pending ? placement_kind::ghost_partial : kind_of(s, f, -1);
-  placed out{kind, monoid::none, static_cast<std::int8_t>(dim_of(s)), f.family[s.partition]};
+  placement_value out{kind, monoid::none, static_cast<std::int8_t>(dim_of(s)), f.family[s.partition]};
   if (kind == placement_kind::ghost || kind == placement_kind::ghost_partial) out.pattern = f.pattern[s.partition];
   return out;
 }
 
-constexpr axis_outcome results_of(strategy const& s, rule const& r, filling const& f) {
+constexpr axis_outcome results_of(strategy const& s, rule const& r, slot_bindings const& f) {
   axis_outcome out;
   for (int n = 0; n < s.results; ++n) out.at[n] = filled_slot(r.out[n], f);
   out.implied = r.implied;
@@ -232,8 +232,8 @@ constexpr bool only_shards(strategy const& s, rule const& r) {
   return r.implied == communication::none;
 }
 
-constexpr axis_outcome match(strategy const& s, std::span<operand const> operands, int axis, census const& c,
-                             circumstances const& now) {
+constexpr axis_outcome match(strategy const& s, std::span<operand const> operands, int axis, placement_counts const& c,
+                             call_context const& now) {
   bool ghosts = false;
   std::uint8_t pending = 0;
   for (int k = 0; k < s.inputs; ++k) {
@@ -246,7 +246,7 @@ constexpr axis_outcome match(strategy const& s, std::span<operand const> operand
     auto const& r = s.rules[n];
     if (auto const f = try_rule(s, r, operands, axis, {}, now); f.all) return results_of(s, r, f.filled);
     if (s.sparse || !c.sharded) continue;
-    filling start;
+    slot_bindings start;
     start.as_shard = placement_kind::ghost;
     if (ghosts && !pending && keeps_index(s, r))
       if (auto const f = try_rule(s, r, operands, axis, start, now); f.all) return results_of(s, r, f.filled);

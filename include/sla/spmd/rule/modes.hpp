@@ -22,8 +22,8 @@ constexpr axis_mode mode_of(int axis) {
 
 /// What the mesh of a call asks of the decision about it.
 template <class Mesh>
-constexpr circumstances circumstances_of() {
-  circumstances now;
+constexpr call_context call_context_of() {
+  call_context now;
   now.permissive = Mesh::policy::template has<permissive>;
   for (int a = 0; a < Mesh::rank; ++a) {
     auto const bit = static_cast<std::uint8_t>(1U << a);
@@ -36,7 +36,7 @@ constexpr circumstances circumstances_of() {
 
 /// May values with these placements live on the mesh? No Varying on a global axis, no shards on a local one.
 template <class Mesh>
-constexpr diagnostic check_modes(typing const& t) {
+constexpr diagnostic check_modes(tensor_placement const& t) {
   for (int a = 0; a < t.axes; ++a) {
     auto const mode = mode_of<Mesh>(a);
     auto const kind = t.on[a].kind;

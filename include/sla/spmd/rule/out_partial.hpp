@@ -19,7 +19,7 @@ struct axis_word { // a name as a type: not every compiler matches specialisatio
   static constexpr std::string_view view() { return Name.view(); }
 };
 template <class Op, class Word>
-struct asking_partial {
+struct requesting_partial {
   template <class... X>
   static auto apply(X const&... x) {
     return Op::apply(x...);
@@ -35,28 +35,28 @@ struct inferring_partial {};
 
 /// The operation that is asked for.
 template <class Op>
-struct asked {
+struct requested_op {
   using type = Op;
 };
 template <class Op, class Word>
-struct asked<asking_partial<Op, Word>> : asked<Op> {};
+struct requested_op<requesting_partial<Op, Word>> : requested_op<Op> {};
 template <class Op>
-struct asked<inferring_partial<Op>> : asked<Op> {};
+struct requested_op<inferring_partial<Op>> : requested_op<Op> {};
 template <class Op>
-using asked_t = typename asked<Op>::type;
+using requested_op_t = typename requested_op<Op>::type;
 } // namespace detail
 
 /// The operation Op whose result is a pending sum on this axis: `perform(out_partial<op::dot, "tp">{}, x, y)`, of products
 /// `perform(out_partial<op::matvec, "tp">{}, A, x)`, of an own operation `custom<out_partial<mm, "tp">>(x, w)`. Law: it is one there, because an index that Op sums
-/// over is dealt out, or an operand varies. Errors: E18 where the result is complete without it. Of several axes:
+/// over is sharded, or an operand varies. Errors: E18 where the result is complete without it. Of several axes:
 /// `out_partial<out_partial<mm, "dp">, "tp">`.
 template <class Op, fixed_string Axis>
-using out_partial = detail::asking_partial<Op, detail::axis_word<Axis>>;
+using out_partial = detail::requesting_partial<Op, detail::axis_word<Axis>>;
 
 namespace rules {
 /// The rule of an operation whose result is asked to be Partial.
 template <class Op, class Word>
-struct asked_partial {
+struct requested_partial {
   bool known = rule_of<Op>.known;
 };
 /// The rule of an operation whose result's placement is inferred, Partial too.
@@ -67,15 +67,15 @@ struct inferred_partial {
 } // namespace rules
 
 template <class Op, class Word>
-inline constexpr rules::asked_partial<Op, Word> rule_of<detail::asking_partial<Op, Word>>{};
+inline constexpr rules::requested_partial<Op, Word> rule_of<detail::requesting_partial<Op, Word>>{};
 template <class Op>
 inline constexpr rules::inferred_partial<Op> rule_of<detail::inferring_partial<Op>>{};
 
-/// The decision for Op, with the wish. Errors: different_meshes if the mesh of the call has no such axis.
+/// The decision for Op, with the target. Errors: different_meshes if the mesh of the call has no such axis.
 template <class Op, class Word>
-constexpr typing_outcome check(rules::asked_partial<Op, Word> const&, std::span<operand const> operands,
-                        circumstances now = {}) {
-  typing_outcome missing;
+constexpr placement_outcome check(rules::requested_partial<Op, Word> const&, std::span<operand const> operands,
+                        call_context now = {}) {
+  placement_outcome missing;
   missing.why.what = code::different_meshes;
   int at = -1;
   for (int a = 0; a < max_mesh_axes; ++a)
@@ -85,7 +85,7 @@ constexpr typing_outcome check(rules::asked_partial<Op, Word> const&, std::span<
   return check(rule_of<Op>, operands, now);
 }
 template <class Op>
-constexpr typing_outcome check(rules::inferred_partial<Op> const&, std::span<operand const> operands, circumstances now = {}) {
+constexpr placement_outcome check(rules::inferred_partial<Op> const&, std::span<operand const> operands, call_context now = {}) {
   now.explicit_partial = 0;
   return check(rule_of<Op>, operands, now);
 }

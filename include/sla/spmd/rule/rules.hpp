@@ -18,18 +18,18 @@
 namespace sla {
 
 /// The typing of a result and what its computation communicates on each axis, or the reason of a refusal.
-struct typing_outcome {
-  typing type{};
+struct placement_outcome {
+  tensor_placement type{};
   fixed_array<communication, max_mesh_axes> implied{};
   diagnostic why{};
-  fixed_array<typing, max_results - 1> more{}; ///< of the second result and further ones
+  fixed_array<tensor_placement, max_results - 1> more{}; ///< of the second result and further ones
   constexpr bool ok() const { return why.what == code::ok; }
 };
 
 namespace detail {
 
 /// Why pending reductions are refused where no operand is sharded.
-constexpr axis_outcome refuse_partial(strategy const& s, std::span<operand const> operands, census const& c) {
+constexpr axis_outcome refuse_partial(strategy const& s, std::span<operand const> operands, placement_counts const& c) {
   if (c.mixed) return refuse(code::mixed_monoids, c.last_partial);
   if (!is_sum(c.fold) || s.groups == 0) return refuse(code::nonlinear_in_partial, c.last_partial);
   std::uint8_t anywhere = 0, common = 0xff;
@@ -52,18 +52,18 @@ constexpr axis_outcome refuse_partial(strategy const& s, std::span<operand const
 }
 
 /// Why shards are refused: the operand that disagrees with the first sharded one.
-constexpr axis_outcome refuse_shards(strategy const& s, std::span<operand const> operands, int axis, census const& c,
-                                     circumstances const& now) {
+constexpr axis_outcome refuse_shards(strategy const& s, std::span<operand const> operands, int axis, placement_counts const& c,
+                                     call_context const& now) {
   auto const differ = s.sparse ? code::sparse_layouts_differ : code::layouts_differ;
   if (c.invariant) return refuse(code::invariant_with_varying, c.last_invariant);
   if (c.varying) return refuse(code::varying_with_shard, c.first_varying);
   if (c.partial) return refuse(code::partial_with_varying, c.last_partial);
   if (c.first_ghost_partial >= 0) return refuse(code::sparse_layouts_differ, c.first_ghost_partial);
-  fit best;
+  rule_fit best;
   bool folded = false;
   bool const ghost = operands[static_cast<std::size_t>(c.lead)].type.on[axis].kind == placement_kind::ghost;
   for (int n = 0; n < s.size; ++n) {
-    filling start;
+    slot_bindings start;
     if (ghost) start.as_shard = placement_kind::ghost;
     auto const f = try_rule(s, s.rules[n], operands, axis, start, now, c.lead);
     if (f.fitting <= best.fitting) continue;
@@ -77,7 +77,7 @@ constexpr axis_outcome refuse_shards(strategy const& s, std::span<operand const>
 
 /// One axis of a call. The order of the tests decides which refusal is reported.
 constexpr axis_outcome decide(strategy const& s, std::span<operand const> operands, int axis,
-                              circumstances const& now) {
+                              call_context const& now) {
   using kind = placement_kind;
   auto const c = count(s, operands, axis);
   bool const on_request = now.out_partial >> axis & 1;
@@ -91,7 +91,7 @@ constexpr axis_outcome decide(strategy const& s, std::span<operand const> operan
     if (c.invariant && (c.replicate || c.partial)) return refuse(code::invariant_with_replicate, c.last_invariant);
     if (c.invariant) return on_request ? refuse(code::unstated_partial, -1) : everywhere({kind::invariant}, s.results);
     if (!c.partial && c.varying)
-      return everywhere(on_request ? placed{kind::partial, monoid::sum} : placed{kind::varying}, s.results);
+      return everywhere(on_request ? placement_value{kind::partial, monoid::sum} : placement_value{kind::varying}, s.results);
     bool const invariant = c.free > 0 && c.free == c.free_invariant && !c.replicate; // whichever they are, if alone
     if (!c.partial)
       return on_request ? refuse(code::unstated_partial, -1)
@@ -108,7 +108,7 @@ constexpr axis_outcome decide(strategy const& s, std::span<operand const> operan
   return found;
 }
 
-/// Of two operands that deal out one dimension over the same two axes, both must nest them alike.
+/// Of two operands that shard one dimension over the same two axes, both must nest them alike.
 constexpr diagnostic check_order(std::span<operand const> operands, int axes) {
   int n = 0;
   for (auto const& o : operands) {
@@ -127,9 +127,9 @@ constexpr diagnostic check_order(std::span<operand const> operands, int axes) {
   return {};
 }
 
-/// The halos of a sparse operand name whole entries of a vector: no other axis deals out that dimension. `owned`: a
-/// halo of what the axis deals out is exchanged.
-constexpr bool cuts_halo(typing const& t, int axis, bool owned = false) {
+/// The halos of a sparse operand name whole entries of a vector: no other axis shards that dimension. `owned`: a
+/// halo of what the axis shards is exchanged.
+constexpr bool cuts_halo(tensor_placement const& t, int axis, bool owned = false) {
   auto const kind = t.on[axis].kind;
   if (!owned && kind != placement_kind::ghost && kind != placement_kind::ghost_partial) return false;
   for (int b = 0; b < t.axes; ++b)
@@ -137,9 +137,9 @@ constexpr bool cuts_halo(typing const& t, int axis, bool owned = false) {
   return false;
 }
 
-/// A dimension of the result that two axes deal out is one index of the operands; by rows and by columns (of a
+/// A dimension of the result that two axes shard is one index of the operands; by rows and by columns (of a
 /// diagonal) the parts do not nest.
-constexpr diagnostic check_sparse_result(typing const& made, std::span<operand const> operands) {
+constexpr diagnostic check_sparse_result(tensor_placement const& made, std::span<operand const> operands) {
   for (int a = 0; a < made.axes; ++a) {
     if (cuts_halo(made, a)) return {code::not_innermost, static_cast<std::int8_t>(a), -1};
     for (int b = a + 1; b < made.axes; ++b) {
@@ -155,8 +155,8 @@ constexpr diagnostic check_sparse_result(typing const& made, std::span<operand c
   return {};
 }
 
-/// Axes that deal out one dimension of a result nest as they do in the operands, and else in the order of the mesh.
-constexpr bool set_order(typing& t, std::span<operand const> operands) {
+/// Axes that shard one dimension of a result nest as they do in the operands, and else in the order of the mesh.
+constexpr bool set_order(tensor_placement& t, std::span<operand const> operands) {
   return sort_axes(t, [&](int a, int b) {
     for (auto const& o : operands)
       if (share_dimension(o.type, a, b)) return is_outer(o.type, a, b) ? -1 : 1;
@@ -168,9 +168,9 @@ constexpr bool set_order(typing& t, std::span<operand const> operands) {
 
 /// The typings of the results of an operation with this strategy, or why there are none. A pure function: tests are
 /// loops over it. Law: every axis is decided alone, then pending reductions must commute and axes of one dimension must
-/// nest alike; no operation chooses communication beyond `typing_outcome::implied`.
-constexpr typing_outcome check(strategy const& s, std::span<operand const> operands, circumstances const& now = {}) {
-  typing_outcome out;
+/// nest alike; no operation chooses communication beyond `placement_outcome::implied`.
+constexpr placement_outcome check(strategy const& s, std::span<operand const> operands, call_context const& now = {}) {
+  placement_outcome out;
   if (!s.known || s.inputs != static_cast<int>(operands.size())) return out.why.what = code::no_rule, out;
   int axes = 0;
   for (std::size_t k = 0; k < operands.size(); ++k) {
@@ -178,7 +178,7 @@ constexpr typing_outcome check(strategy const& s, std::span<operand const> opera
     auto why = check_placements(operands[k].type);
     if (why.what != code::ok) return why.operand = static_cast<std::int8_t>(k), out.why = why, out;
   }
-  fixed_array<typing, max_results> made;
+  fixed_array<tensor_placement, max_results> made;
   for (int n = 0; n < s.results; ++n) {
     made[n].axes = static_cast<std::int8_t>(axes);
     made[n].rank = s.result_rank[n];
@@ -223,15 +223,15 @@ constexpr typing_outcome check(strategy const& s, std::span<operand const> opera
 }
 
 /// May the program branch on the value, or take it as a number of the host? Only if every rank has the same.
-constexpr diagnostic check_branch(typing const& t) {
+constexpr diagnostic check_branch(tensor_placement const& t) {
   for (int a = 0; a < t.axes; ++a)
     if (!is_copied(t.on[a].kind)) return {code::uneven_branch, static_cast<std::int8_t>(a), 0};
   return {};
 }
 
 /// `check` for an expression of the library.
-constexpr typing_outcome check(op_rule const& rule, std::span<operand const> operands, circumstances const& now = {}) {
-  typing_outcome out;
+constexpr placement_outcome check(op_rule const& rule, std::span<operand const> operands, call_context const& now = {}) {
+  placement_outcome out;
   if (!rule.known) return out.why.what = code::no_rule, out;
   return check(strategy_of(rule, operands), operands, now);
 }

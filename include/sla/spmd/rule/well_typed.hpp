@@ -43,10 +43,10 @@ constexpr std::uint64_t even_bits(type_list<T...>) {
   return out;
 }
 
-/// What the mesh asks of the decision; a rule that is not an op_rule may name axes, and deal out evenly.
+/// What the mesh asks of the decision; a rule that is not an op_rule may name axes, and shard evenly.
 template <class Rule, class Mesh, class Keys>
-constexpr circumstances circumstances_for() {
-  auto now = circumstances_of<Mesh>();
+constexpr call_context call_context_for() {
+  auto now = call_context_of<Mesh>();
   if constexpr (!std::is_same_v<Rule, op_rule>) {
     now.axis_names = axis_names<Mesh>;
     now.even_family = index_in<Even>(Keys{});
@@ -92,8 +92,8 @@ struct typed_call {
 
   static constexpr operand operands[sizeof...(Ts)] = {operand_of<Ts, mesh_type, keys>()...};
 
-  static constexpr typing_outcome decide() {
-    typing_outcome out;
+  static constexpr placement_outcome decide() {
+    placement_outcome out;
     if (!rule_of<Op>.known) return out.why.what = code::no_rule, out;
     if (is_ambiguous<Op>) return out.why.what = code::ambiguous_rule, out;
     if constexpr (std::is_void_v<mesh_type>) {
@@ -107,11 +107,11 @@ struct typed_call {
         if (kinds[k] == operand_kind::other) return refuse(code::no_placement), out;
         if (kinds[k] == operand_kind::distributed && !on_this_mesh[k]) return refuse(code::different_meshes), out;
       }
-      return check(rule_of<Op>, {operands, sizeof...(Ts)}, circumstances_for<rule_type, mesh_type, keys>());
+      return check(rule_of<Op>, {operands, sizeof...(Ts)}, call_context_for<rule_type, mesh_type, keys>());
     }
   }
 
-  static constexpr typing_outcome value = decide();
+  static constexpr placement_outcome value = decide();
 };
 
 /// The placements of the N-th result.
@@ -119,7 +119,7 @@ template <int N, class Call, class Axes = std::make_integer_sequence<int, Call::
 struct nth_result;
 template <int N, class Call, int... A>
 struct nth_result<N, Call, std::integer_sequence<int, A...>> {
-  static constexpr typing made = N == 0 ? Call::value.type : Call::value.more[N == 0 ? 0 : N - 1];
+  static constexpr tensor_placement made = N == 0 ? Call::value.type : Call::value.more[N == 0 ? 0 : N - 1];
   using type = placements<placement_at<made.on[A], typename Call::keys>...>;
 };
 
@@ -157,7 +157,7 @@ concept well_typed = detail::call_t<Op, Ts...>::value.ok();
 
 /// The decision as a value: the result's typing, implied communication, and the reason of a refusal.
 template <class Op, class... Ts>
-inline constexpr typing_outcome outcome_of = detail::call_t<Op, Ts...>::value;
+inline constexpr placement_outcome outcome_of = detail::call_t<Op, Ts...>::value;
 
 /// The placements of the result. Where the call is refused these are the first operand's, so that one error stays one.
 template <class Op, class... Ts>

@@ -74,7 +74,7 @@ struct outline_value<Local> {
 
 /// The bytes of a local part. `fixed` where all extents are known; of a sparse one n counts its entries, which have places.
 template <class Local>
-constexpr byte_line bytes_of() {
+constexpr linear_bytes bytes_of() {
   using T = typename outline_value<Local>::type;
   std::int64_t size = sizeof(T);
   bool open = false;
@@ -86,7 +86,7 @@ constexpr byte_line bytes_of() {
   } else if constexpr (requires { typename Local::extents_type; }) {
     take(typename Local::extents_type{});
   }
-  return open ? byte_line{0, size} : byte_line{size, 0};
+  return open ? linear_bytes{0, size} : linear_bytes{size, 0};
 }
 
 /// A rank's part of an extent, and the whole of a part; open where the type does not tell, or parts differ.
@@ -107,7 +107,7 @@ constexpr index_t whole_of_part(index_t extent, int ranks) {
   return extent == dyn || ranks == dyn || !Family::even ? dyn : extent * ranks;
 }
 
-/// The Local after P dealt it out to the ranks of an axis, or was put together again.
+/// The Local after P sharded it over the ranks of an axis, or was put together again.
 template <class Local, class P, int Ranks, bool Cut>
 struct moved_local {
   using type = Local;
@@ -339,9 +339,9 @@ template <class X>
 concept DenseOutline = Outlined<X> && !is_sparse_outline<X>;
 
 /// What an operation sends by itself, as a step of one axis.
-constexpr transition implied_transition(communication what, placed x, placed y) {
-  placed ghost{placement_kind::ghost, monoid::none, x.dim, x.family};
-  placed ghost_partial{placement_kind::ghost_partial, monoid::none, y.dim, y.family};
+constexpr transition implied_transition(communication what, placement_value x, placement_value y) {
+  placement_value ghost{placement_kind::ghost, monoid::none, x.dim, x.family};
+  placement_value ghost_partial{placement_kind::ghost_partial, monoid::none, y.dim, y.family};
   switch (what) {
   case communication::halo: return {step::halo_exchange, x, ghost};
   case communication::reverse_halo: return {step::halo_reduce, ghost_partial, y};
@@ -355,7 +355,7 @@ constexpr void postpone_implied(Y& y) {
   constexpr auto decided = outcome_of<Op, X...>;
   for (int a = 0; a < decided.type.axes; ++a) {
     if (decided.implied[a] == communication::none) continue;
-    constexpr byte_line part = bytes_of<typename Y::local_type>();
+    constexpr linear_bytes part = bytes_of<typename Y::local_type>();
     auto const postpone = [&](communication one) {
       scheduled_step s(implied_transition(one, call::operands[sizeof...(X) - 1].type.on[a], decided.type.on[a]), a);
       s.bytes = s.result = part;

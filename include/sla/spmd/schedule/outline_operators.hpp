@@ -12,12 +12,12 @@ namespace sla {
 
 /// `transpose(A)` of a sparse outline.
 template <class A>
-struct turned_outline {
+struct transposed_outline {
   A matrix;
 };
 template <class T, class S, class Mesh, class... P>
 constexpr auto transpose(outline<sparse_shape_only<T, S>, Mesh, P...> const& a) {
-  return turned_outline<outline<sparse_shape_only<T, S>, Mesh, P...>>{a};
+  return transposed_outline<outline<sparse_shape_only<T, S>, Mesh, P...>>{a};
 }
 template <class T, class S, class Mesh, class... P>
 constexpr auto adjoint(outline<sparse_shape_only<T, S>, Mesh, P...> const& a) {
@@ -41,7 +41,7 @@ constexpr auto operator*(outline<sparse_shape_only<T, S>, Mesh, P...> const& a, 
   return detail::outlined_product<op::matvec, S>(a, x);
 }
 template <class T, class S, class Mesh, class... P, detail::DenseOutline X>
-constexpr auto operator*(turned_outline<outline<sparse_shape_only<T, S>, Mesh, P...>> const& a, X const& x) {
+constexpr auto operator*(transposed_outline<outline<sparse_shape_only<T, S>, Mesh, P...>> const& a, X const& x) {
   return detail::outlined_product<op::transposed_matvec, transposed_shape_t<S>>(a.matrix, x);
 }
 
@@ -237,7 +237,7 @@ constexpr auto after_step(X x, scheduled_step s) {
   x.evaluate();
   typename outline_with<Local, mesh_of_t<X>, List>::type y(std::in_place, x);
   s.after = static_cast<std::int16_t>(x.after());
-  if (s.bytes == byte_line{}) static_cast<carried_bytes&>(s) = {bytes_of<typename X::local_type>(), bytes_of<Local>()};
+  if (s.bytes == linear_bytes{}) static_cast<carried_bytes&>(s) = {bytes_of<typename X::local_type>(), bytes_of<Local>()};
   s.scalar = dims_of<X> == 0;
   x.record().add(s);
   y.known_after(x.record().size());

@@ -43,7 +43,7 @@ constexpr auto outlined_order(X const& x) {
     decided::refuse();
     return x;
   } else {
-    typing const before = operand_traits<X>::template value<typename decided::keys>.type, after = decided::found.type;
+    tensor_placement const before = operand_traits<X>::template value<typename decided::keys>.type, after = decided::found.type;
     scheduled_step s({step::convert, before.on[decided::axes[0]], before.on[decided::axes[0]]}, decided::axes[0]);
     bool first = true;
     for (int a = 0; a < before.axes; ++a) {

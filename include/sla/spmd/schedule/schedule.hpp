@@ -13,20 +13,20 @@ namespace sla {
 
 /// A number of bytes that is a line in the run-time size n of a local part: fixed + slope n. n is the product of the extents
 /// that the type leaves open; of a halo it is the number of ghosts.
-struct byte_line {
+struct linear_bytes {
   std::int64_t fixed = 0, slope = 0;
   constexpr std::int64_t at(std::int64_t n) const { return fixed + slope * n; }
-  constexpr byte_line& operator+=(byte_line other) {
+  constexpr linear_bytes& operator+=(linear_bytes other) {
     fixed += other.fixed;
     slope += other.slope;
     return *this;
   }
-  constexpr bool operator==(byte_line const&) const = default;
+  constexpr bool operator==(linear_bytes const&) const = default;
 };
 
 /// What a rank hands in, and what it gets.
 struct carried_bytes {
-  byte_line bytes{}, result{};
+  linear_bytes bytes{}, result{};
   constexpr bool operator==(carried_bytes const&) const = default;
 };
 
@@ -214,9 +214,9 @@ struct recorded_schedule : scheduled_steps<64> {
   }
 };
 
-/// `static_assert(count<step::all_reduce>(schedule<f, X, Y>) == 2)`
+/// `static_assert(count_steps<step::all_reduce>(schedule<f, X, Y>) == 2)`
 template <step How, int Capacity>
-constexpr int count(scheduled_steps<Capacity> const& s) {
+constexpr int count_steps(scheduled_steps<Capacity> const& s) {
   return s.count(How);
 }
 

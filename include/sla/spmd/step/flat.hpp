@@ -13,18 +13,18 @@ namespace sla {
 
 namespace detail {
 struct flat_result {
-  typing type{};
+  tensor_placement type{};
   diagnostic why{};
 };
 /// A step on several axes at once: all hold the same placement; shards are the innermost of their dimension, in the
 /// order given.
-constexpr flat_result check_flat(step how, typing const& t, std::span<int const> axes, placed to, bool insisted) {
+constexpr flat_result check_flat(step how, tensor_placement const& t, std::span<int const> axes, placement_value to, bool insisted) {
   flat_result out{t, {}};
   auto const refused = [&](code what, int a) { return flat_result{t, {what, std::int8_t(a), 0}}; };
-  placed from = t.on[axes[0]];
+  placement_value from = t.on[axes[0]];
   from.level = to.level = 0;
   for (int a : axes) {
-    placed mine = t.on[a];
+    placement_value mine = t.on[a];
     mine.level = 0;
     if (mine != from) return refused(code::wrong_collective, a);
     if (auto const why = check(transition{how, from, to}, insisted); why != code::ok) return refused(why, a);
@@ -39,7 +39,7 @@ constexpr flat_result check_flat(step how, typing const& t, std::span<int const>
     set_levels(out.type, order);
   }
   if (to.kind == placement_kind::shard) {
-    typing others = t;
+    tensor_placement others = t;
     for (int a : axes) others.on[a] = {placement_kind::replicate};
     auto order = shards_of(others, to.dim);
     for (int a : axes) order.add(a);
@@ -51,10 +51,10 @@ constexpr flat_result check_flat(step how, typing const& t, std::span<int const>
 /// The order of the axes of a dimension when those named take each other's places.
 struct new_order {
   dim_axes old{}, now{};
-  typing type{};
+  tensor_placement type{};
   diagnostic why{};
 };
-constexpr new_order check_order(typing const& t, std::span<int const> axes) {
+constexpr new_order check_order(tensor_placement const& t, std::span<int const> axes) {
   new_order out;
   out.type = t;
   auto const lead = t.on[axes[0]];

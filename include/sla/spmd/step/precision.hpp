@@ -77,13 +77,13 @@ using lower_precision = std::conditional_t<(sizeof(A) < sizeof(B)), A, B>;
 /// What travels and what comes out of a step on numbers of type In, as the options say.
 template <bool Reduces, class In, class... Option>
 struct chosen_precision {
-  using asked_wire = typename stated_number<wire, Option...>::type;
-  using asked_out = typename stated_number<out, Option...>::type;
-  static constexpr bool has_wire = !std::is_void_v<asked_wire>, has_out = !std::is_void_v<asked_out>;
-  using other_out = std::conditional_t<has_out, asked_out, In>;
-  using wire_type = std::conditional_t<has_wire, asked_wire,
+  using requested_wire = typename stated_number<wire, Option...>::type;
+  using requested_out = typename stated_number<out, Option...>::type;
+  static constexpr bool has_wire = !std::is_void_v<requested_wire>, has_out = !std::is_void_v<requested_out>;
+  using other_out = std::conditional_t<has_out, requested_out, In>;
+  using wire_type = std::conditional_t<has_wire, requested_wire,
                                        std::conditional_t<Reduces || !has_out, In, lower_precision<In, other_out>>>;
-  using out_type = std::conditional_t<has_out, asked_out, wire_type>;
+  using out_type = std::conditional_t<has_out, requested_out, wire_type>;
 };
 /// Of a backward pass: as asked, and out of it come numbers as the operand's.
 template <bool Reduces, class In, class Operand, class Backward>

@@ -47,7 +47,7 @@ enum class remesh_fault : std::uint8_t {
   other_ranks,    ///< the meshes speak of different ranks
   no_groups,      ///< no axes of one are the ranks of axes of the other
   mixed_group,    ///< axes that become one hold different things
-  split_order,    ///< a dimension is dealt out by a part of the group, or in another order
+  split_order,    ///< a dimension is sharded by a part of the group, or in another order
   uneven          ///< flattened or split, uneven shards would be others
 };
 /// How the axes of one mesh correspond to those of another.
@@ -58,7 +58,7 @@ struct mesh_map {
 };
 /// The placements on the other mesh, or what is wrong.
 struct remesh_outcome {
-  typing type{};
+  tensor_placement type{};
   mesh_map map{};
   remesh_fault fault = remesh_fault::none;
   int axis = -1; ///< of the first mesh
@@ -149,7 +149,7 @@ constexpr mesh_map correspond(mesh_value from, mesh_value to, bool assumed = fal
 
 /// The placements of a value on `from`, as they are seen from `to`. The bytes that a rank holds stay. `even_families`: a bit
 /// per family whose pieces are equal. Axes of size 1 that only `to` has are Replicate.
-constexpr remesh_outcome remesh(typing const& t, mesh_value const& from, mesh_value const& to, std::uint64_t even_families,
+constexpr remesh_outcome remesh(tensor_placement const& t, mesh_value const& from, mesh_value const& to, std::uint64_t even_families,
                           bool assumed = false) {
   remesh_outcome out;
   out.map = correspond(from, to, assumed);
@@ -158,7 +158,7 @@ constexpr remesh_outcome remesh(typing const& t, mesh_value const& from, mesh_va
   auto const wrong = [&](remesh_fault f, int a) { return out.fault = f, out.axis = a, out; };
   out.type = t;
   out.type.axes = static_cast<std::int8_t>(to.count);
-  for (int b = 0; b < max_mesh_axes; ++b) out.type.on[b] = b < to.count ? placed{placement_kind::replicate} : placed{};
+  for (int b = 0; b < max_mesh_axes; ++b) out.type.on[b] = b < to.count ? placement_value{placement_kind::replicate} : placement_value{};
   fixed_array<std::int8_t, max_mesh_axes> group_of{};
   for (int a = 0; a < from.count; ++a) group_of[a] = -1;
   for (int n = 0; n < out.map.groups; ++n) {
@@ -183,7 +183,7 @@ constexpr remesh_outcome remesh(typing const& t, mesh_value const& from, mesh_va
     for (int n = 0; n < order.count;) {
       only_shards = only_shards && t.on[order.axis[n]].kind == placement_kind::shard;
       int const at = group_of[order.axis[n]];
-      if (at < 0) { // of size 1: it deals out nothing
+      if (at < 0) { // of size 1: it shards nothing
         ++n;
         continue;
       }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reshapes by pattern, "(a b) c -> a b c": what becomes of dimensions that are dealt out. Row-major order stays, so the names stand in
+// Reshapes by pattern, "(a b) c -> a b c": what becomes of dimensions that are sharded. Row-major order stays, so the names stand in
 // one order on both sides. Carried out in dist/view/reshape.hpp.
 #pragma once
 #include <cstdint>
@@ -101,15 +101,15 @@ constexpr reshape_pattern read_pattern(std::string_view text) {
 enum class reshape_fault : std::uint8_t {
   none,
   pattern,     ///< it cannot be read, or its dimensions are not the operand's
-  dropped,     ///< a dimension of extent 1 that is dealt out disappears, or is made
-  inner,       ///< a dimension that is dealt out becomes an inner factor of another
+  dropped,     ///< a dimension of extent 1 that is sharded disappears, or is made
+  inner,       ///< a dimension that is sharded becomes an inner factor of another
   indivisible, ///< the ranks do not divide the outermost factor of a dimension that is cut
   unknown,     ///< whether they do is known at run time only
   uneven       ///< an uneven shard of a dimension that is cut or merged
 };
 /// The placements after a reshape, or what is wrong.
 struct reshape_outcome {
-  typing type{};
+  tensor_placement type{};
   reshape_fault fault = reshape_fault::none;
   int dim = -1;
   fixed_array<std::int64_t, max_mesh_axes> pieces{}; ///< of an axis whose shards became Strided<pieces>; else 0
@@ -122,12 +122,12 @@ struct reshape_facts {
   fixed_array<std::int64_t, max_mesh_axes> axis{};
   std::uint64_t even_families = 0; ///< a bit per family whose pieces are equal
   bool assume_divisible = false;   ///< divisibility that is not known is checked at run time
-  bool strided = false;            ///< what is dealt out may become an inner factor: its shards are then Strided
+  bool strided = false;            ///< what is sharded may become an inner factor: its shards are then Strided
 };
 
-/// The placements after a reshape of a dense tensor. A dimension that stays as it is keeps any placement; one that is cut deals
-/// out its outermost factor; one that is merged with others must be the outermost factor, since its pieces would interleave.
-constexpr reshape_outcome reshape_typing(typing const& t, reshape_pattern const& p, reshape_facts const& known) {
+/// The placements after a reshape of a dense tensor. A dimension that stays as it is keeps any placement; one that is cut shards
+///  its outermost factor; one that is merged with others must be the outermost factor, since its pieces would interleave.
+constexpr reshape_outcome reshape_placement(tensor_placement const& t, reshape_pattern const& p, reshape_facts const& known) {
   reshape_outcome out;
   auto const wrong = [&](reshape_fault f, int d) { return out.fault = f, out.dim = d, out; };
   if (!p.valid || p.from.rank != t.rank) return wrong(reshape_fault::pattern, -1);

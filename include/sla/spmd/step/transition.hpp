@@ -19,9 +19,9 @@ enum class step : std::uint8_t {
   all_reduce,
   all_gather,
   reduce_scatter,
-  all_to_all,     ///< another dimension is dealt out; of a Varying: the blocks of all ranks are transposed
-  repartition,    ///< the same dimension is dealt out by another family
-  permute_shards, ///< two axes that deal out one dimension change places
+  all_to_all,     ///< another dimension is sharded; of a Varying: the blocks of all ranks are transposed
+  repartition,    ///< the same dimension is sharded by another family
+  permute_shards, ///< two axes that shard one dimension change places
   halo_exchange,
   halo_reduce,
   assemble,        ///< unassembled sparse terms: their patterns are united, values of one entry added
@@ -33,7 +33,7 @@ inline constexpr int step_count = 12;
 /// One step on one axis.
 struct transition {
   step how = step::convert;
-  placed from{}, to{};
+  placement_value from{}, to{};
   constexpr bool operator==(transition const&) const = default;
 };
 
@@ -54,12 +54,12 @@ constexpr bool is_part(placement_kind kind) { // of one value
 constexpr bool is_entries(placement_kind kind) {
   return kind == placement_kind::sparse_shard || kind == placement_kind::hyper;
 }
-/// Do both deal out one dimension by one family?
-constexpr bool same_shares(placed a, placed b) { return a.dim == b.dim && a.family == b.family; }
+/// Do both shard one dimension by one family?
+constexpr bool same_shares(placement_value a, placement_value b) { return a.dim == b.dim && a.family == b.family; }
 } // namespace detail
 
 /// The step that keeps the value on the way from one placement to another.
-constexpr step route(placed from, placed to) {
+constexpr step route(placement_value from, placement_value to) {
   using kind = placement_kind;
   auto const a = from.kind, b = to.kind;
   bool const to_parts = detail::is_part(b) || b == kind::ghost_partial;
@@ -77,7 +77,7 @@ constexpr step route(placed from, placed to) {
 
 namespace detail {
 
-constexpr code check_convert(placement_kind from, placement_kind to, placed a, placed b, bool insisted) {
+constexpr code check_convert(placement_kind from, placement_kind to, placement_value a, placement_value b, bool insisted) {
   using kind = placement_kind;
   auto const gated = [&] { return insisted ? code::ok : code::expert_only; };
   bool const to_sum = to == kind::partial && b.fold == monoid::sum;
@@ -174,7 +174,7 @@ constexpr code check(transition t, bool insisted = false) {
 /// value; the adjoint of a reinterpretation is one. Law: a legal step between placements with duals; then so is the
 /// adjoint, and its adjoint is the step itself.
 constexpr transition adjoint_of(transition t) {
-  placed const from = dual(t.to), to = dual(t.from);
+  placement_value const from = dual(t.to), to = dual(t.from);
   switch (t.how) {
   case step::reinterpret: {
     bool const copies = is_copied(t.from.kind) && is_copied(t.to.kind);
@@ -202,7 +202,7 @@ struct step_path {
 /// The steps that a call with a stated source, `all_reduce<"tp", Varying, Replicate>(v)`, stands for.
 constexpr step_path steps_of(transition t) {
   using kind = placement_kind;
-  constexpr placed sum{kind::partial, monoid::sum}, copies{kind::replicate};
+  constexpr placement_value sum{kind::partial, monoid::sum}, copies{kind::replicate};
   bool const reduces = t.how == step::all_reduce || t.how == step::reduce_scatter;
   bool const keeps = t.how == step::convert || (t.how == step::reinterpret && !is_sharded(t.from.kind));
   if (keeps && t.from == t.to) return {};
@@ -227,25 +227,25 @@ constexpr step_path adjoint_of(step_path const& path) {
   return back;
 }
 
-/// A step on one axis of a tensor: the placements, and the order in which axes share a dimension (an inner axis deals
-/// out what an outer one left, so only the innermost one can be gathered, or added). Shards change their places only
+/// A step on one axis of a tensor: the placements, and the order in which axes share a dimension (an inner axis shards
+///  what an outer one left, so only the innermost one can be gathered, or added). Shards change their places only
 /// among axes that share the dimension.
-constexpr diagnostic check_step(step how, typing const& t, int axis, placed to, bool insisted = false) {
+constexpr diagnostic check_step(step how, tensor_placement const& t, int axis, placement_value to, bool insisted = false) {
   using kind = placement_kind;
   auto const at = static_cast<std::int8_t>(axis);
   if (auto const why = check(transition{how, t.on[axis], to}, insisted); why != code::ok) return {why, at, 0};
-  typing after = t;
+  tensor_placement after = t;
   after.on[axis] = to;
   if (auto why = check_placements(after); why.what != code::ok) return why.axis = at, why;
   if (how == step::assemble && !t.is_sparse()) return {code::wrong_collective, at, 0};
   if (t.on[axis] == to) return {};
   bool shared = false;
-  typing const* const sides[] = {&t, &after};
+  tensor_placement const* const sides[] = {&t, &after};
   for (int b = 0; b < t.axes; ++b) {
     if (b == axis || !is_sharded(t.on[b].kind)) continue;
     for (auto const* side : sides) {
       auto const p = side->on[axis];
-      if (!is_sharded(p.kind) || p.kind == kind::ghost_partial || dealt_dim(p, t) != dealt_dim(t.on[b], t)) continue;
+      if (!is_sharded(p.kind) || p.kind == kind::ghost_partial || sharded_dim(p, t) != sharded_dim(t.on[b], t)) continue;
       shared = true;
       if (how != step::permute_shards && is_outer(*side, axis, b)) return {code::not_innermost, at, 0};
     }
@@ -256,10 +256,10 @@ constexpr diagnostic check_step(step how, typing const& t, int axis, placed to, 
 
 namespace detail {
 
-/// How many indices of a T the placement To would deal out along the axis, what outer axes leave of them; dyn where the
-/// type does not tell, or To deals out none.
+/// How many indices of a T the placement To would shard along the axis, what outer axes leave of them; dyn where the
+/// type does not tell, or To shards none.
 template <class T, int Axis, class To>
-consteval index_t extent_to_deal() {
+consteval index_t extent_to_shard() {
   if constexpr (To::kind == placement_kind::shard && requires { local_of_t<T>::extents_type::static_extent(0); }) {
     using From = placement_on_t<T, Axis>;
     using E = typename local_of_t<T>::extents_type;
@@ -277,10 +277,10 @@ consteval index_t extent_to_deal() {
   return dyn;
 }
 
-/// Can the family of To not deal out what the type says?
+/// Can the family of To not shard what the type says?
 template <class T, int Axis, class To>
 consteval bool is_indivisible() {
-  constexpr index_t extent = extent_to_deal<T, Axis, To>();
+  constexpr index_t extent = extent_to_shard<T, Axis, To>();
   if constexpr (extent != dyn && StatedFamily<typename keys<To>::family>)
     return !To::family::accepts(extent, static_cast<int>(mesh_of_t<T>::static_size(Axis)));
   return false;

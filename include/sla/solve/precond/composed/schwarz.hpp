@@ -17,7 +17,7 @@
 
 namespace sla {
 
-/// How rows are dealt out to subdomains: `schwarz(ilu0{}, {.parts = 8, .overlap = 1})`.
+/// How rows are split among subdomains: `schwarz(ilu0{}, {.parts = 8, .overlap = 1})`.
 struct schwarz_options {
   int parts = 0;                 ///< subdomains; 0: one per thread of the host, or one per rank
   int overlap = 1;               ///< layers of A's graph that a subdomain has besides its own rows

@@ -14,8 +14,8 @@ namespace sla::sim {
 /// of each rank's terms, and for its adjoint `to`.
 struct parts {
   int dim = 0;
-  holding from{}, to{};
-  holding from_halo{}, to_halo{}; ///< of ghosts: with the halo
+  owned_indices from{}, to{};
+  owned_indices from_halo{}, to_halo{}; ///< of ghosts: with the halo
 };
 
 /// One legal step on the ranks of one axis. Dimensions of shards are those of the arrays.
@@ -74,7 +74,7 @@ constexpr on_ranks<T> take_step(transition const& t, on_ranks<T> const& xs, part
 
 /// <g, x> for a value of this placement and a gradient of its dual.
 template <class T>
-constexpr T pairing(placed p, on_ranks<T> const& g, on_ranks<T> const& x) {
+constexpr T pairing(placement_value p, on_ranks<T> const& g, on_ranks<T> const& x) {
   using kind = placement_kind;
   T sum{};
   for (int r = 0; r < count(x); ++r) {

@@ -28,14 +28,14 @@ constexpr array<T> folded(on_ranks<T> const& xs, monoid how) {
 
 /// The parts put where their indices say.
 template <class T>
-constexpr array<T> joined(on_ranks<T> const& xs, int d, holding const& h) {
+constexpr array<T> joined(on_ranks<T> const& xs, int d, owned_indices const& h) {
   array<T> y(with_extent(xs[0], d, h.extent));
   for (int r = 0; r < count(xs); ++r) put(y, d, h[r], xs[static_cast<std::size_t>(r)]);
   return y;
 }
 /// The parts added where their indices say: indices may be held by several.
 template <class T>
-constexpr array<T> added(on_ranks<T> const& xs, int d, holding const& h) {
+constexpr array<T> added(on_ranks<T> const& xs, int d, owned_indices const& h) {
   array<T> y(with_extent(xs[0], d, h.extent));
   for (int r = 0; r < count(xs); ++r)
     put(y, d, h[r], xs[static_cast<std::size_t>(r)], [](T const& a, T const& b) { return a + b; });
@@ -43,7 +43,7 @@ constexpr array<T> added(on_ranks<T> const& xs, int d, holding const& h) {
 }
 /// Rank r: the entries that it holds.
 template <class T>
-constexpr on_ranks<T> cut(array<T> const& x, int d, holding const& h) {
+constexpr on_ranks<T> cut(array<T> const& x, int d, owned_indices const& h) {
   on_ranks<T> ys;
   for (int r = 0; r < h.ranks(); ++r) ys.push_back(take(x, d, h[r]));
   return ys;
@@ -63,7 +63,7 @@ constexpr on_ranks<T> all_reduce(on_ranks<T> const& xs, monoid how = monoid::sum
 
 /// Shard to Replicate or Invariant. Every rank: the parts joined.
 template <class T>
-constexpr on_ranks<T> all_gather(on_ranks<T> const& xs, int d, holding const& h) {
+constexpr on_ranks<T> all_gather(on_ranks<T> const& xs, int d, owned_indices const& h) {
   return copies(joined(xs, d, h), count(xs));
 }
 /// Varying to Replicate or Invariant. Every rank: all values stacked.
@@ -74,7 +74,7 @@ constexpr on_ranks<T> all_gather_stack(on_ranks<T> const& xs, int d = 0) {
 
 /// Partial to Shard. Rank r: its part of the fold.
 template <class T>
-constexpr on_ranks<T> reduce_scatter(on_ranks<T> const& xs, int d, holding const& h, monoid how = monoid::sum) {
+constexpr on_ranks<T> reduce_scatter(on_ranks<T> const& xs, int d, owned_indices const& h, monoid how = monoid::sum) {
   return cut(folded(xs, how), d, h);
 }
 /// Partial to Varying. Rank r: slice r of the fold along a dimension of as many indices as ranks.
@@ -96,11 +96,11 @@ constexpr on_ranks<T> all_to_all(on_ranks<T> const& xs, int d = 0) {
 }
 /// Shard to Shard of another dimension, or of another family. Rank r: its part along j of the parts joined along i.
 template <class T>
-constexpr on_ranks<T> all_to_all(on_ranks<T> const& xs, int i, holding const& from, int j, holding const& to) {
+constexpr on_ranks<T> all_to_all(on_ranks<T> const& xs, int i, owned_indices const& from, int j, owned_indices const& to) {
   return cut(joined(xs, i, from), j, to);
 }
 
-/// Two axes deal out one dimension evenly, first the outer one. The ranks are listed with the outer coordinate first;
+/// Two axes shard one dimension evenly, first the outer one. The ranks are listed with the outer coordinate first;
 /// afterwards rank (outer, inner) has the block that (inner, outer) would have if the axes were exchanged.
 template <class T>
 constexpr on_ranks<T> permute_shards(on_ranks<T> const& xs, int outer, int inner) {
@@ -112,7 +112,7 @@ constexpr on_ranks<T> permute_shards(on_ranks<T> const& xs, int outer, int inner
 
 /// Replicate or Invariant to Shard. Rank r: its part of what it has.
 template <class T>
-constexpr on_ranks<T> slice(on_ranks<T> const& xs, int d, holding const& h) {
+constexpr on_ranks<T> slice(on_ranks<T> const& xs, int d, owned_indices const& h) {
   on_ranks<T> ys;
   for (int r = 0; r < count(xs); ++r) ys.push_back(take(xs[static_cast<std::size_t>(r)], d, h[r]));
   return ys;
@@ -134,7 +134,7 @@ constexpr on_ranks<T> zero_off_root(on_ranks<T> xs) {
 }
 /// Shard to Partial, and GhostP to Partial. Rank r: its part among zeros of the whole extent.
 template <class T>
-constexpr on_ranks<T> pad(on_ranks<T> const& xs, int d, holding const& h) {
+constexpr on_ranks<T> pad(on_ranks<T> const& xs, int d, owned_indices const& h) {
   on_ranks<T> ys;
   for (int r = 0; r < count(xs); ++r) {
     array<T> y(with_extent(xs[static_cast<std::size_t>(r)], d, h.extent));
@@ -156,28 +156,28 @@ constexpr on_ranks<T> pad_stack(on_ranks<T> const& xs, int d = 0) {
 }
 
 /// How many of a rank's indices are its own.
-constexpr std::vector<int> own_positions(holding const& own, int r) { return all_indices(count(own[r])); }
+constexpr std::vector<int> own_positions(owned_indices const& own, int r) { return all_indices(count(own[r])); }
 
 /// Shard to Ghost. Rank r: its own entries, and the halo from those who own it.
 template <class T>
-constexpr on_ranks<T> halo_exchange(on_ranks<T> const& xs, int d, holding const& own, holding const& ghosts) {
+constexpr on_ranks<T> halo_exchange(on_ranks<T> const& xs, int d, owned_indices const& own, owned_indices const& ghosts) {
   return cut(joined(xs, d, own), d, ghosts);
 }
 /// GhostP to Shard. The owner of an index: the sum over all ranks that hold it.
 template <class T>
-constexpr on_ranks<T> halo_reduce(on_ranks<T> const& xs, int d, holding const& own, holding const& ghosts) {
+constexpr on_ranks<T> halo_reduce(on_ranks<T> const& xs, int d, owned_indices const& own, owned_indices const& ghosts) {
   return cut(added(xs, d, ghosts), d, own);
 }
 /// Ghost to Shard. Rank r: its own entries, without the halo.
 template <class T>
-constexpr on_ranks<T> owned(on_ranks<T> const& xs, int d, holding const& own) {
+constexpr on_ranks<T> owned(on_ranks<T> const& xs, int d, owned_indices const& own) {
   on_ranks<T> ys;
   for (int r = 0; r < count(xs); ++r) ys.push_back(take(xs[static_cast<std::size_t>(r)], d, own_positions(own, r)));
   return ys;
 }
 /// Shard to GhostP. Rank r: its own entries, and zeros in the halo.
 template <class T>
-constexpr on_ranks<T> zero_halo(on_ranks<T> const& xs, int d, holding const& own, holding const& ghosts) {
+constexpr on_ranks<T> zero_halo(on_ranks<T> const& xs, int d, owned_indices const& own, owned_indices const& ghosts) {
   on_ranks<T> ys;
   for (int r = 0; r < count(xs); ++r) {
     array<T> y(with_extent(xs[static_cast<std::size_t>(r)], d, count(ghosts[r])));
@@ -188,24 +188,24 @@ constexpr on_ranks<T> zero_halo(on_ranks<T> const& xs, int d, holding const& own
 }
 /// Replicate to Ghost. Rank r: of what it has, its own entries and the halo.
 template <class T>
-constexpr on_ranks<T> restrict_to(on_ranks<T> const& xs, int d, holding const& ghosts) {
+constexpr on_ranks<T> restrict_to(on_ranks<T> const& xs, int d, owned_indices const& ghosts) {
   return slice(xs, d, ghosts);
 }
 /// GhostP to Partial. Rank r: its contributions among zeros.
 template <class T>
-constexpr on_ranks<T> embed(on_ranks<T> const& xs, int d, holding const& ghosts) {
+constexpr on_ranks<T> embed(on_ranks<T> const& xs, int d, owned_indices const& ghosts) {
   return pad(xs, d, ghosts);
 }
 
 /// Sparse terms of own patterns: rank r holds the values of the entries `terms[r]` of the united pattern (several may
 /// hold one entry). Every rank: the sums on the united pattern.
 template <class T>
-constexpr on_ranks<T> assemble(on_ranks<T> const& xs, int d, holding const& terms) {
+constexpr on_ranks<T> assemble(on_ranks<T> const& xs, int d, owned_indices const& terms) {
   return copies(added(xs, d, terms), count(xs));
 }
 /// Its adjoint. Rank r: of the sum of what all have, the entries of its own pattern.
 template <class T>
-constexpr on_ranks<T> restrict_pattern(on_ranks<T> const& xs, int d, holding const& terms) {
+constexpr on_ranks<T> restrict_pattern(on_ranks<T> const& xs, int d, owned_indices const& terms) {
   return cut(folded(xs, monoid::sum), d, terms);
 }
 

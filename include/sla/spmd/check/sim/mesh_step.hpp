@@ -30,9 +30,9 @@ constexpr std::vector<int> group_of(world const& w, std::vector<int> const& axes
   return group;
 }
 
-/// How the axes together deal out a dimension, of which outer axes have left so many indices. Several axes act as one
-/// only if every one of them deals out equal pieces.
-constexpr holding holding_along(world const& w, typing const& t, std::vector<int> const& axes,
+/// How the axes together shard a dimension, of which outer axes have left so many indices. Several axes act as one
+/// only if every one of them shards equal pieces.
+constexpr owned_indices holding_along(world const& w, tensor_placement const& t, std::vector<int> const& axes,
                                 std::vector<int> const& extents, int rank) {
   auto const p = t.on[axes[0]];
   if (!is_sharded(p.kind)) return {};
@@ -40,17 +40,17 @@ constexpr holding holding_along(world const& w, typing const& t, std::vector<int
   if (left.empty()) return {};
   int n = 1;
   for (int a : axes) n *= w.ranks_of(a);
-  return w.family(p).deal_out(count(left[static_cast<std::size_t>(array_dim(p, t))].indices), n);
+  return w.family(p).split_indices(count(left[static_cast<std::size_t>(array_dim(p, t))].indices), n);
 }
 
 } // namespace detail
 
-/// The step on all ranks. `axes`: those that act, in the order in which they deal out, the outermost first;
+/// The step on all ranks. `axes`: those that act, in the order in which they shard, the outermost first;
 /// permute_shards takes all axes of the dimension in their old order. `extents`: of the whole value. Replicate,
 /// Invariant, Partial and Shard of dense values.
 template <class T>
-constexpr on_ranks<T> take_step(world const& w, step how, std::vector<int> const& axes, typing const& before,
-                                typing const& after, on_ranks<T> const& xs, std::vector<int> const& extents) {
+constexpr on_ranks<T> take_step(world const& w, step how, std::vector<int> const& axes, tensor_placement const& before,
+                                tensor_placement const& after, on_ranks<T> const& xs, std::vector<int> const& extents) {
   auto ys = xs;
   auto new_order = axes;
   if (how == step::permute_shards) {

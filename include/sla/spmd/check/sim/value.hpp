@@ -14,7 +14,7 @@ namespace sla::sim {
 
 /// How a global value becomes a pending reduction: `seed` varies the parts, which are never equal shares; with `flip`
 /// the winners of a maximum or minimum change places.
-struct manner {
+struct split_seed {
   std::uint32_t seed = 1;
   bool flip = false;
 };
@@ -35,7 +35,7 @@ constexpr double factor(int draw) { return (draw % 2 ? -1.0 : 1.0) * (draw < 2 ?
 /// Parts whose fold is x. Sums: numbers of both signs that differ by rank and entry. Maxima: the winner changes from
 /// entry to entry and from operand to operand, the losers lie at different distances. Products: factors of both signs.
 template <class T>
-constexpr on_ranks<T> pending(array<T> const& x, monoid how, int ranks, manner m) {
+constexpr on_ranks<T> pending(array<T> const& x, monoid how, int ranks, split_seed m) {
   auto xs = copies(x, ranks);
   for (int n = 0; n < x.size(); ++n) {
     auto const h = mix(m.seed, static_cast<std::uint32_t>(n));
@@ -71,7 +71,7 @@ constexpr on_ranks<T> pending(array<T> const& x, monoid how, int ranks, manner m
 
 /// Contributions to a halo whose sum is x: numbers in the halos, and in the own entries what they leave.
 template <class T>
-constexpr on_ranks<T> pending_halo(array<T> const& x, int d, holding const& own, holding const& ghosts,
+constexpr on_ranks<T> pending_halo(array<T> const& x, int d, owned_indices const& own, owned_indices const& ghosts,
                                    std::uint32_t seed) {
   on_ranks<T> ys;
   auto left = x;
@@ -93,8 +93,8 @@ constexpr on_ranks<T> pending_halo(array<T> const& x, int d, holding const& own,
   return ys;
 }
 
-/// The axes in the order in which they deal out: outer ones first.
-constexpr std::vector<int> outer_first(typing const& t) {
+/// The axes in the order in which they shard: outer ones first.
+constexpr std::vector<int> outer_first(tensor_placement const& t) {
   std::vector<int> order = all_indices(t.axes);
   for (std::size_t n = 1; n < order.size(); ++n)
     for (auto k = n; k > 0; --k)
@@ -106,8 +106,8 @@ constexpr std::vector<int> outer_first(typing const& t) {
   return order;
 }
 
-/// What is left of each dimension to a rank when the axes outside of `stop` have dealt out theirs.
-constexpr std::vector<remainder> left_outside(world const& w, typing const& t, std::vector<int> const& extents,
+/// What is left of each dimension to a rank when the axes outside of `stop` have sharded theirs.
+constexpr std::vector<remainder> left_outside(world const& w, tensor_placement const& t, std::vector<int> const& extents,
                                               int rank, int stop) {
   std::vector<remainder> left;
   for (int d = 0; d < count(extents); ++d) left.push_back(remainder_of(w, t, d, extents[static_cast<std::size_t>(d)]));
@@ -139,8 +139,8 @@ constexpr bool same(array<T> const& a, array<T> const& b) {
 }
 
 /// For each dimension of a global array of these extents, which indices a rank holds (global ones, in local order).
-/// Empty where a family cannot deal out the extent.
-constexpr std::vector<std::vector<int>> held_by(world const& w, typing const& t, std::vector<int> const& extents,
+/// Empty where a family cannot shard the extent.
+constexpr std::vector<std::vector<int>> held_by(world const& w, tensor_placement const& t, std::vector<int> const& extents,
                                                 int rank) {
   std::vector<std::vector<int>> held;
   for (auto& left : detail::left_outside(w, t, extents, rank, -1)) held.push_back(std::move(left.indices));
@@ -148,9 +148,9 @@ constexpr std::vector<std::vector<int>> held_by(world const& w, typing const& t,
 }
 
 /// What every rank holds of the value. A Varying takes the first dimension apart, one for each of its axes in mesh
-/// order. Empty where a family cannot deal out the extent.
+/// order. Empty where a family cannot shard the extent.
 template <class T>
-constexpr on_ranks<T> split(world const& w, typing const& t, array<T> const& value, manner m = {}) {
+constexpr on_ranks<T> split(world const& w, tensor_placement const& t, array<T> const& value, split_seed m = {}) {
   on_ranks<T> out;
   auto const order = detail::outer_first(t);
   for (int rank = 0; rank < w.size(); ++rank) {
@@ -194,7 +194,7 @@ constexpr on_ranks<T> split(world const& w, typing const& t, array<T> const& val
 /// The value that the ranks hold together: the inverse of `split`. `extents`: of the value, without the dimensions of
 /// Varying axes. Nothing if ranks disagree where they must hold the same, or a part has a wrong shape.
 template <class T>
-constexpr std::optional<array<T>> joined(world const& w, typing const& t, on_ranks<T> xs,
+constexpr std::optional<array<T>> joined(world const& w, tensor_placement const& t, on_ranks<T> xs,
                                          std::vector<int> const& extents) {
   using kind = placement_kind;
   std::vector<int> order; // equal copies first, then from the inside, then the tuples

@@ -95,7 +95,7 @@ constexpr strategy einsum(std::string_view spec, D const&... operands) {
   auto s = contraction(spec, operands...);
   for (int k = 0; k < s.inputs && s.known; ++k) s.linear_in(operand_bits(k));
   if (!s.known || !detail::keeps_all_labels(spec)) return s;
-  auto const folds = s.inputs == 1 ? other_monoids : only(monoid::product); // one operand only moves
+  auto const folds = s.inputs == 1 ? other_monoids : monoid_bit(monoid::product); // one operand only moves
   return s.passes(static_cast<std::uint8_t>((1U << s.inputs) - 1U), folds, false);
 }
 

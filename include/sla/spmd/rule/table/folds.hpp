@@ -37,11 +37,11 @@ constexpr strategy mean(dims const& x, std::uint32_t gone = over_all, bool keep 
 
 /// Products, maxima, minima, and on booleans `any` (a maximum) and `all` (a minimum): a pending one folds further.
 constexpr strategy fold(dims const& x, monoid m, std::uint32_t gone = over_all, bool keep = false) {
-  return reduction(x, gone, keep, m).passes(operand_bits(0), only(m));
+  return reduction(x, gone, keep, m).passes(operand_bits(0), monoid_bit(m));
 }
 
 /// The maximum and where it is (argmax, max with indices, median, variance, logsumexp): the reduced dimension is whole.
-constexpr strategy whole(dims const& x, std::uint32_t gone = over_all, bool keep = false, int results = 1) {
+constexpr strategy unsplit(dims const& x, std::uint32_t gone = over_all, bool keep = false, int results = 1) {
   return reduction(x, gone, keep, monoid::none, results);
 }
 

@@ -10,7 +10,7 @@
 
 namespace sla {
 
-/// The dimensions of an operand of an operation. An extent of 1 is a broadcast dimension, which nobody deals out; -1 is
+/// The dimensions of an operand of an operation. An extent of 1 is a broadcast dimension, which nobody shards; -1 is
 /// an extent that is not known before run time (and then it is not 1).
 struct dims {
   std::int8_t rank = 0;
@@ -63,7 +63,7 @@ constexpr bool is_in(std::uint32_t set, int d, dims const& x) {
 
 namespace detail {
 
-/// A letter for every dimension: equal letters are one index. -1: no such dimension, or one that nobody deals out.
+/// A letter for every dimension: equal letters are one index. -1: no such dimension, or one that nobody shards.
 using letters = fixed_array<std::int8_t, max_dims>;
 constexpr letters no_letters() {
   letters out;
@@ -96,7 +96,7 @@ struct index_map {
 };
 
 /// The slot of dimension d: rows and columns of a sparse tensor have their own.
-constexpr slot dealt_slot(int d, int batch, int partition) {
+constexpr slot sharded_slot(int d, int batch, int partition) {
   slot out = shard_slot(d, partition);
   if (batch >= 0 && d == batch) out.kind = slot_kind::rows;
   if (batch >= 0 && d == batch + 1) out.kind = slot_kind::columns;
@@ -107,10 +107,10 @@ constexpr slot dealt_slot(int d, int batch, int partition) {
 constexpr rule split_index(index_map const& m, std::int8_t letter, monoid fold) {
   rule r;
   for (int k = 0; k < m.inputs; ++k)
-    if (int const d = position(m.in[k], letter); d >= 0) r.in[k] = dealt_slot(d, m.in_batch[k], 0);
+    if (int const d = position(m.in[k], letter); d >= 0) r.in[k] = sharded_slot(d, m.in_batch[k], 0);
   for (int n = 0; n < m.results; ++n) {
     int const d = position(m.out[n], letter);
-    r.out[n] = d >= 0 ? dealt_slot(d, m.out_batch[n], 0) : partial_slot(fold);
+    r.out[n] = d >= 0 ? sharded_slot(d, m.out_batch[n], 0) : partial_slot(fold);
   }
   return r;
 }

@@ -58,14 +58,14 @@ constexpr index_map subscripts_of(op_rule const& rule, std::span<operand const> 
   return s;
 }
 
-/// Does some axis deal out the columns? Then no rank has whole rows: x is whole along the rows' axis, or y is pending.
-constexpr bool has_cut_rows(typing const& A) {
+/// Does some axis shard the columns? Then no rank has whole rows: x is whole along the rows' axis, or y is pending.
+constexpr bool has_cut_rows(tensor_placement const& A) {
   for (int a = 0; a < A.axes; ++a)
     if (A.on[a].kind == placement_kind::sparse_shard && A.on[a].dim == 1) return true;
   return false;
 }
 
-/// A sparse operand dealt out by rows, and a vector in the matching partition: the rows that a rank owns need entries
+/// A sparse operand sharded by rows, and a vector in the matching partition: the rows that a rank owns need entries
 /// of others (halo), or make contributions to them (reverse halo).
 constexpr void add_rules_by_rows(strategy& out, op_rule const& rule, index_map const& s) {
   bool const from_columns = rule.indices == index_use::matvec;
@@ -143,9 +143,9 @@ constexpr strategy strategy_of(op_rule const& rule, std::span<operand const> ope
       if (!(rule.nonlinear_arguments >> k & 1)) out.linear_in(operand_bits(k));
   bool const folds_further = out.inputs == 1 && !rule.finishes; // max of a pending max is a pending max, and so on
   if (folds_further && rule.contraction != monoid::none && !is_sum(rule.contraction))
-    out.passes(everything, only(rule.contraction));
+    out.passes(everything, monoid_bit(rule.contraction));
   for (int k = 0; k < out.inputs; ++k) {
-    if (rule.rising >> k & 1) out.rising_in(k, rule.bounded_domain ? only(monoid::minimum) : extremum_monoids);
+    if (rule.rising >> k & 1) out.rising_in(k, rule.bounded_domain ? monoid_bit(monoid::minimum) : extremum_monoids);
     if (rule.falling >> k & 1) out.falling_in(k);
   }
   return out;

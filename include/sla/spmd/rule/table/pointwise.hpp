@@ -30,26 +30,26 @@ constexpr strategy mul(dims const& a, dims const& b) {
   return pointwise(a, b)
       .linear_in(operand_bits(0))
       .linear_in(operand_bits(1))
-      .passes(operand_bits(0, 1), only(monoid::product), false);
+      .passes(operand_bits(0, 1), monoid_bit(monoid::product), false);
 }
 /// a / b: linear in the numerator only.
 constexpr strategy div(dims const& a, dims const& b) {
-  return pointwise(a, b).linear_in(operand_bits(0)).passes(operand_bits(0, 1), only(monoid::product), false);
+  return pointwise(a, b).linear_in(operand_bits(0)).passes(operand_bits(0, 1), monoid_bit(monoid::product), false);
 }
 
 /// The larger one of a and b, element by element.
 constexpr strategy maximum(dims const& a, dims const& b) {
   return pointwise(a, b)
-      .passes(operand_bits(0, 1), only(monoid::maximum))
-      .rising_in(0, only(monoid::minimum))
-      .rising_in(1, only(monoid::minimum));
+      .passes(operand_bits(0, 1), monoid_bit(monoid::maximum))
+      .rising_in(0, monoid_bit(monoid::minimum))
+      .rising_in(1, monoid_bit(monoid::minimum));
 }
 /// The smaller one of a and b, element by element.
 constexpr strategy minimum(dims const& a, dims const& b) {
   return pointwise(a, b)
-      .passes(operand_bits(0, 1), only(monoid::minimum))
-      .rising_in(0, only(monoid::maximum))
-      .rising_in(1, only(monoid::maximum));
+      .passes(operand_bits(0, 1), monoid_bit(monoid::minimum))
+      .rising_in(0, monoid_bit(monoid::maximum))
+      .rising_in(1, monoid_bit(monoid::maximum));
 }
 
 /// Equality and roundings: nothing pending passes, and nothing receives a gradient.
@@ -88,7 +88,7 @@ constexpr strategy axpy(dims const& x) {
 }
 /// a + w * (b - a), as (a, b, w): affine in w.
 constexpr strategy lerp(dims const& a, dims const& b, dims const& w) {
-  return pointwise(a, b, w).linear_in(operand_bits(0, 1)).passes(operand_bits(2), only(monoid::average));
+  return pointwise(a, b, w).linear_in(operand_bits(0, 1)).passes(operand_bits(2), monoid_bit(monoid::average));
 }
 
 /// How a function of one entry behaves.
@@ -108,8 +108,8 @@ constexpr strategy unary(dims const& x, behaviour how = behaviour::any, bool mul
   if (how == behaviour::copy) s.linear_in(operand_bits(0), other_monoids);
   if (how == behaviour::rising) s.rising_in(0);
   if (how == behaviour::falling) s.falling_in(0);
-  if (how == behaviour::rising_bounded) s.rising_in(0, only(monoid::minimum));
-  if (multiplicative) s.passes(operand_bits(0), only(monoid::product));
+  if (how == behaviour::rising_bounded) s.rising_in(0, monoid_bit(monoid::minimum));
+  if (multiplicative) s.passes(operand_bits(0), monoid_bit(monoid::product));
   return s;
 }
 /// -x: linear, and falls in x.
@@ -124,7 +124,7 @@ constexpr strategy scale(dims const& x, int sign = 1) {
 constexpr strategy cast(dims const& x) { return scale(x); }
 /// x + c for a literal c, or c - x (sign -1): affine, so a sum does not pass but an average does.
 constexpr strategy shift(dims const& x, int sign = 1) {
-  auto s = pointwise(x).passes(operand_bits(0), only(monoid::average));
+  auto s = pointwise(x).passes(operand_bits(0), monoid_bit(monoid::average));
   return sign < 0 ? s.falling_in(0) : s.rising_in(0);
 }
 

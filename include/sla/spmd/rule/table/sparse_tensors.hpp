@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Strategies of sparse operations on A: (*batch, M, N, *block). Rows, columns and entries are three ways to deal out A;
+// Strategies of sparse operations on A: (*batch, M, N, *block). Rows, columns and entries are three ways to shard A;
 // partition 0 is that of the rows, 1 that of the columns. What `A * x` communicates by itself is in library.hpp.
 #pragma once
 #include <cstdint>
@@ -117,7 +117,7 @@ constexpr strategy sddmm(int batch = 0, bool contracted = true, bool block = fal
   int const k = batch + 1 + int{block};
   if (contracted) add(whole, shard_slot(k), shard_slot(k), partial_slot(monoid::sum));
   s.linear_in(operand_bits(1)).linear_in(operand_bits(2));
-  return contracted ? s : s.passes(operand_bits(1, 2), only(monoid::product), false);
+  return contracted ? s : s.passes(operand_bits(1, 2), monoid_bit(monoid::product), false);
 }
 
 /// The diagonal of A as a vector. Rows and columns of a square A share their partition here.
@@ -154,10 +154,10 @@ constexpr strategy scale_rows(int batch = 0, bool of_columns = false, bool block
     add((q == 1) == of_columns ? shard_slot(batch + 1) : whole, shard_slot(batch + 2 + q));
   return s.linear_in(operand_bits(0))
       .linear_in(operand_bits(1))
-      .passes(operand_bits(0, 1), only(monoid::product), false);
+      .passes(operand_bits(0, 1), monoid_bit(monoid::product), false);
 }
 
-/// A + B on one pattern, entry by entry: both are dealt out alike.
+/// A + B on one pattern, entry by entry: both are sharded alike.
 constexpr strategy add_sparse(int batch = 0, bool block = false) {
   auto s = detail::on_pattern(2, operand_bits(0, 1), batch + 2 + 2 * int{block}, batch);
   auto const add = [&](slot A) {

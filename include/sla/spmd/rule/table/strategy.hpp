@@ -18,9 +18,9 @@ inline constexpr int max_rules = 32;
 /// What a rule wants of one operand, or says of one result, along the axis.
 enum class slot_kind : std::int8_t {
   replicate,    ///< whole on every rank
-  shard,        ///< dealt out along `dim`, by whichever family: the placeholder
+  shard,        ///< sharded along `dim`, by whichever family: the placeholder
   partial,      ///< a pending reduction with `fold`
-  rows,         ///< a sparse operand dealt out by rows, or
+  rows,         ///< a sparse operand sharded by rows, or
   columns,      ///< by columns, or
   entries,      ///< by entries
   ghost,        ///< a shard with the halo that the sparse operand's entries name
@@ -30,15 +30,15 @@ enum class slot_kind : std::int8_t {
 /// Monoids as bits.
 using monoid_set = std::uint8_t;
 /// The set of this monoid.
-constexpr monoid_set only(monoid m) { return static_cast<monoid_set>(1U << static_cast<int>(m)); }
-inline constexpr monoid_set sum_monoids = only(monoid::sum) | only(monoid::average); ///< sum and average
-inline constexpr monoid_set extremum_monoids = only(monoid::maximum) | only(monoid::minimum); ///< maximum and minimum
-inline constexpr monoid_set other_monoids = extremum_monoids | only(monoid::product); ///< all but sum and average
+constexpr monoid_set monoid_bit(monoid m) { return static_cast<monoid_set>(1U << static_cast<int>(m)); }
+inline constexpr monoid_set sum_monoids = monoid_bit(monoid::sum) | monoid_bit(monoid::average); ///< sum and average
+inline constexpr monoid_set extremum_monoids = monoid_bit(monoid::maximum) | monoid_bit(monoid::minimum); ///< maximum and minimum
+inline constexpr monoid_set other_monoids = extremum_monoids | monoid_bit(monoid::product); ///< all but sum and average
 inline constexpr monoid_set all_monoids = sum_monoids | other_monoids; ///< every monoid
 /// Folding equal values with these changes nothing.
-inline constexpr monoid_set idempotent_monoids = extremum_monoids | only(monoid::average);
+inline constexpr monoid_set idempotent_monoids = extremum_monoids | monoid_bit(monoid::average);
 /// Is m in the set?
-constexpr bool has(monoid_set set, monoid m) { return set >> static_cast<int>(m) & 1; }
+constexpr bool has_monoid(monoid_set set, monoid m) { return set >> static_cast<int>(m) & 1; }
 
 /// A set of operands as bits; `operand_bits(0, 2)`.
 template <class... Int>
@@ -51,7 +51,7 @@ struct slot {
   slot_kind kind = slot_kind::replicate;
   std::int8_t dim = -1;       ///< of shard, ghost and ghost_partial: the dimension of this operand
   monoid fold = monoid::none; ///< of partial; none: the placeholder for one of the rule's `folds`
-  std::int8_t partition = 0;  ///< slots of one number are dealt out by one family: 0 rows (or the only one), 1 columns
+  std::int8_t partition = 0;  ///< slots of one number are sharded by one family: 0 rows (or the only one), 1 columns
   std::int64_t even = 0;      ///< not 0: only equal pieces that may be merged, and as many as divide this number
   constexpr bool operator==(slot const&) const = default;
 };
@@ -92,7 +92,7 @@ struct strategy {
   int size = 0;
   int inputs = 0, results = 1;
   fixed_array<std::int8_t, max_results> result_rank{};
-  fixed_array<std::int8_t, max_results> result_batch{{-1, -1, -1, -1}}; ///< of sparse results, as in `typing`
+  fixed_array<std::int8_t, max_results> result_batch{{-1, -1, -1, -1}}; ///< of sparse results, as in `tensor_placement`
   /// Sets of operands in which the operation is jointly linear while the others are fixed; `linear_in` states them.
   fixed_array<std::uint8_t, max_operands> linear{};
   int groups = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Sparse tensors whose rows get other owners are those that were dealt out so at once; gradients and tangents come back.
+// Sparse tensors whose rows get other owners are those that were sharded so at once; gradients and tangents come back.
 #include <sla/dist/matrix/reshard_rows.hpp>
 #include <sla/dist/grad/value_and_gradient.hpp>
 #include <sla/dist/matrix/matrix_functions.hpp>
@@ -10,13 +10,13 @@
 #include "suites/partition.hpp"
 #include "suites/spread.hpp"
 
-namespace test_deal_rows {
+namespace test_reshard_rows {
 
 using namespace sla;
 using suite::require;
 
 namespace {
-namespace deal_rows {
+namespace reshard_rows {
 using Rows = mesh<axis<"rows">>;
 using New = SparseShard<0, Part<"new">>;
 
@@ -26,7 +26,7 @@ bool same(A const& a, B const& b) {
          std::equal(a.values().begin(), a.values().end(), b.values().begin());
 }
 template <class Sparse>
-void dealt_again(Rows const& m, Sparse const& A, Sparse const& dA) {
+void resharded(Rows const& m, Sparse const& A, Sparse const& dA) {
   auto& c = m.communicator(0);
   auto const owners = suite::scattered_owners(A.rows(), c.size());
   auto const D = distribute<SparseShard<0>>(A, m, owners), dD = distribute<SparseShard<0>>(dA, m, owners);
@@ -35,7 +35,7 @@ void dealt_again(Rows const& m, Sparse const& A, Sparse const& dA) {
   auto const y = moved(D);
   static_assert(has_placements<std::remove_const_t<decltype(y)>, New>);
   bool const square = A.rows() == A.cols();
-  if (square) require(same(y.local(), E.local()), c, "what is dealt out so at once");
+  if (square) require(same(y.local(), E.local()), c, "what is sharded so at once");
   require(y.local().rows() == E.local().rows() && y.local().nnz() == E.local().nnz(), c, "the same rows");
   auto const equal = repartition<"rows", New>(D, equal_rows{});
   require(equal.handle()->rows->owners().fingerprint() == owner_map::equal(A.rows(), c.size()).fingerprint(), c, "by a partitioner");
@@ -44,7 +44,7 @@ void dealt_again(Rows const& m, Sparse const& A, Sparse const& dA) {
 
   auto const [z, dz] = jvp(moved, std::tie(D), std::tie(dD));
   require(same(z.local(), y.local()) && same(dz.local(), moved(dD).local()), c, "tangents");
-  if (square) require(same(dz.local(), dE.local()), c, "tangents as dealt out at once");
+  if (square) require(same(dz.local(), dE.local()), c, "tangents as sharded at once");
 
   // it moves entries: the adjoint moves them back
   tape t;
@@ -63,11 +63,11 @@ void dealt_again(Rows const& m, Sparse const& A, Sparse const& dA) {
     require(double(norm(gather(eval(y * distribute(x, y.col_layout()))) - expected)) < 1e-13 * (1 + double(norm(expected))), c, "A * x");
   }
 }
-} // namespace deal_rows
+} // namespace reshard_rows
 } // namespace
 
 TEST_CASE("rows get other owners, and gradients go back") {
-  using namespace deal_rows;
+  using namespace reshard_rows;
   auto const noise = [](auto const& A) {
     auto values = random<double>({A.values().size()}, 9);
     return with_values(A, values);
@@ -77,19 +77,19 @@ TEST_CASE("rows get other owners, and gradients go back") {
   auto const B = from_triplets<double>(Shape<Batch<2>, dyn, dyn, Block<2, 2>>({}, 12, 12), t.row, t.col, t.value);
   for (int ranks : {1, 2, 3, 4, 8}) CHECK_NOTHROW(threads::run(ranks, [&](auto& world) {
     Rows const m(world);
-    dealt_again(m, A, noise(A));
-    dealt_again(m, R, noise(R));
-    dealt_again(m, B, noise(B));
+    resharded(m, A, noise(A));
+    resharded(m, R, noise(R));
+    resharded(m, B, noise(B));
   }));
 }
 
 TEST_CASE("a layout of another number of rows is refused on all ranks") {
   for (bool const refused : threads::run(2, [](auto& world) {
-         deal_rows::Rows const m(world);
+         reshard_rows::Rows const m(world);
          auto const D = distribute<SparseShard<0>>(suite::scattered<double>(8, 8, 20), m);
          auto const E = distribute<SparseShard<0>>(suite::scattered<double>(9, 9, 20), m);
          try {
-           (void)repartition<"rows", deal_rows::New>(D, E.row_layout());
+           (void)repartition<"rows", reshard_rows::New>(D, E.row_layout());
            return false;
          } catch (shape_error const&) {
            return true;
@@ -97,4 +97,4 @@ TEST_CASE("a layout of another number of rows is refused on all ranks") {
        }))
     CHECK(refused);
 }
-} // namespace test_deal_rows
+} // namespace test_reshard_rows

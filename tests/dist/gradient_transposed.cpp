@@ -11,7 +11,7 @@
 
 using namespace sla;
 
-namespace gradient_turned {
+namespace gradient_transposed {
 namespace {
 using Rows = mesh<axis<"rows">>;
 using Z = std::complex<double>;
@@ -69,4 +69,4 @@ TEST_CASE("gradients through views of a distributed matrix are those of one rank
     CHECK(largest_difference<SparseShard<1>>(ranks, A, x, b, of_columns) <= 1e-12);
   }
 }
-}  // namespace gradient_turned
+}  // namespace gradient_transposed

@@ -10,7 +10,7 @@
 #include "suites/partition.hpp"
 #include "suites/spread.hpp"
 
-namespace test_solve_turned {
+namespace test_solve_transposed {
 
 using namespace sla;
 
@@ -73,7 +73,7 @@ void check(sparse_tensor<T> const& A) {
 }
 } // namespace
 
-TEST_CASE("a turned matrix is solved with, and differentiated, as one rank does") {
+TEST_CASE("a transposed matrix is solved with, and differentiated, as one rank does") {
   auto const A = problems::convection_diffusion<double>({7, 6}, {20.0, 5.0});
   check(A);
   using Z = std::complex<double>;
@@ -104,7 +104,7 @@ TEST_CASE("a conjugated matrix is solved with, and differentiated, as the conjug
         }) <= 1e-9);
 }
 
-TEST_CASE("a matrix that was turned twice is itself, and reports come back") {
+TEST_CASE("a matrix that was transposed twice is itself, and reports come back") {
   auto const A = problems::convection_diffusion<double>({7, 6}, {20.0, 5.0});
   auto const b = random<double>({A.rows()}, 2);
   for (double const error : threads::run(3, [&](auto& world) {
@@ -117,4 +117,4 @@ TEST_CASE("a matrix that was turned twice is itself, and reports come back") {
        }))
     CHECK(error <= 1e-10);
 }
-} // namespace test_solve_turned
+} // namespace test_solve_transposed

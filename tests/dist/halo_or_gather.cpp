@@ -14,7 +14,7 @@
 
 #include "catch.hpp"
 
-namespace test_halo_or_whole {
+namespace test_halo_or_gather {
 namespace {
 
 using namespace sla;
@@ -24,7 +24,7 @@ using Sparse = dsparse_tensor<sparse_tensor<double>, Rows, SparseShard<0, Part<>
 using Piece = Shard<0, Part<>>;
 using Column = dtensor<sla::vector<double>, Rows, Piece>;
 using Either = plan_of<op::matvec, Sparse, Column>;
-static_assert(std::is_same_v<Either, HaloOrWhole<Plan<Arg<0>, Arg<1>, Apply<op::matvec>, Result<>>,
+static_assert(std::is_same_v<Either, HaloOrGather<Plan<Arg<0>, Arg<1>, Apply<op::matvec>, Result<>>,
                                                  Plan<Arg<0>, Arg<1, AllGather<Piece, Replicate, "rows">>, Apply<op::matvec>, Result<>>>>);
 
 struct product_sent {
@@ -33,7 +33,7 @@ struct product_sent {
   index_t volume, ghosts;
 };
 /// What one planned product sends, and how far it is from that of one rank.
-template <class... Asked>
+template <class... Requested>
 std::vector<product_sent> planned_products(sparse_tensor<double> const& A, int ranks) {
   auto const x = random<double>({A.cols()}, 9);
   sla::vector<double> const right = A * x;
@@ -43,7 +43,7 @@ std::vector<product_sent> planned_products(sparse_tensor<double> const& A, int r
     auto const dx = distribute(x, D.col_layout());
     auto& c = m.communicator(0);
     auto const before = c.stats();
-    auto const y = eval(auto_plan<op::matvec, Asked...>(D, dx));
+    auto const y = eval(auto_plan<op::matvec, Requested...>(D, dx));
     auto const after = c.stats();
     static_assert(has_placements<decltype(y), Piece>);
     auto const gathers = std::size_t(collective::all_gather);
@@ -95,7 +95,7 @@ TEST_CASE("gradients go back by the way that was taken") {
   }
 }
 
-TEST_CASE("before a matrix is dealt out its partition says which product is cheapest") {
+TEST_CASE("before a matrix is sharded its partition says which product is cheapest") {
   auto const four = owner_map::equal(1000, 4);
   CHECK(product_costs(problems::poisson({1000}), four).cheapest() == product_way::halo);
   CHECK(product_costs(problems::random_sparse<double>(1000, 1000, 200, 5), four).cheapest() == product_way::whole);
@@ -117,4 +117,4 @@ TEST_CASE("both plans have words") {
         "matvec {rows: Shard<0, Part<>>}\n");
 }
 
-} // namespace test_halo_or_whole
+} // namespace test_halo_or_gather
