@@ -208,7 +208,7 @@ struct dual_of {
                 "(all_reduce) before the differentiated part, or use a sum");
   using type = std::conditional_t<std::is_same_v<typename P::dual, no_dual>, P, typename P::dual>; // one error
 };
-/// The placement of a cotangent of what is placed as P.
+/// The placement of the cotangent of a value with placement P.
 template <Placement P>
 using dual_t = typename dual_of<P>::type;
 

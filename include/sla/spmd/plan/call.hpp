@@ -230,7 +230,7 @@ struct call_search<Query, std::integer_sequence<int, Round...>, Limit> {
     return std::type_identity<call_search<Query, decltype(next_rounds<Query>(operands{}, next_rounds<Query>(operands{}, all_rounds{}))), best.cost>>{};
   }
 };
-/// Searches go on in rounds until nothing that they have not settled can take part in the best: no dearer target does.
+/// Advances the operands' searches in rounds until the best combination costs less than every open frontier.
 template <class Search>
 consteval auto finished_search() {
   if constexpr (Search::frontier >= unreachable_cost || Search::best.cost < Search::frontier)
@@ -257,7 +257,7 @@ inline constexpr operation_plan best_call_v = [] {
   }
 }();
 
-/// The way of operand K as a query of its own, for the types of its steps.
+/// The path of operand K as a query of its own, for the types of its steps.
 template <class Query, int K>
 struct operand_path {
   using mesh_type = typename Query::mesh_type;

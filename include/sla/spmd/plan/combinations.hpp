@@ -166,7 +166,7 @@ constexpr combinations combinations_of(operation_problem const& p, axis_choices 
   return out;
 }
 
-/// A way to call: a combination, and a piece of the ways of each operand and of the result.
+/// One way to make the call: a combination, and for each operand and the result one of its paths by size.
 struct priced_call {
   std::int8_t combination = 0;
   fixed_array<std::int8_t, max_operands + 1> piece{};
@@ -175,7 +175,7 @@ struct priced_call {
 
 inline constexpr int max_priced_calls = 12;
 
-/// Ways of which none is dearer than another one at all sizes: the cheapest at any size is among them.
+/// Calls of which none costs more than another one at all sizes: the cheapest at any size is among them.
 struct priced_calls {
   bool complete = true; ///< false: there are more
   int size = 0;
@@ -193,16 +193,16 @@ struct priced_calls {
   }
 };
 
-/// The lines of the ways to one placement; none: there is no way.
+/// The costs of the paths to one placement, one for each range of sizes; none: there is no path.
 struct path_cost_lines {
   int size = 0;
   fixed_array<linear_cost, max_pieces> line{};
 };
 
-/// Whose size each operand has, and the result behind them: the first one's of those that have the same.
+/// For each operand, and then the result: the first operand of equal size.
 using size_names = fixed_array<std::int8_t, max_operands + 1>;
 
-/// The ways of all combinations. `lines[k]` are those of operand k by the number of its placement, `lines[inputs]` those of the result.
+/// The calls by all combinations. `lines[k]` are those of operand k by the number of its placement, `lines[inputs]` those of the result.
 constexpr priced_calls priced_calls_of(combinations const& all, int inputs, path_cost_lines const* const* lines, size_names const& sized_as) {
   priced_calls out;
   for (int n = 0; n < all.size && out.complete; ++n) {

@@ -25,9 +25,9 @@ struct topology {
   fixed_array<plans::wires, max_mesh_axes> along{};
   int backward = 0; ///< percent of the cost of a step's backward all_reduce that convert<axis, Replicate> of an Invariant pays
   std::int64_t picked_megabytes_per_s = 8000; ///< what a rank packs into the messages of a halo, entry by entry
-  /// Do numbers that plans complete decide what ranks do? Then no plan reduces after it has made copies, so their bits are equal on all
-  /// ranks of the axes that it completed: sums over several axes are reduced at once, or sharded and gathered. (Two all_reduces one
-  /// after the other are several calls of the second on what should be equal, and an engine may add up in another order in each.)
+  /// Set this if a reduced number steers control flow. Plans then never reduce after they replicate, so that all ranks get the same
+  /// bits: sums over several axes are reduced at once, or scattered and gathered. (Of two all_reduces one after the other the second
+  /// is done by several groups of ranks, and an engine may add in another order in each.)
   bool bitwise_replicated = false;
   constexpr bool operator==(topology const&) const = default;
 };

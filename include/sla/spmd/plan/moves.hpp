@@ -15,7 +15,7 @@ inline constexpr int max_plan_families = 4;
 /// A placement of all axes. Ten bits each: kind, dimension or monoid, place in the dimension's list, family.
 using plan_state = std::uint64_t;
 
-/// The axes that shard a dimension, and those of them that do so in equal pieces: a bit each.
+/// The axes that shard a dimension, and those of them that shard it evenly: a bit each.
 struct sharded_axes {
   std::uint8_t all = 0, even = 0;
   constexpr bool operator==(sharded_axes const&) const = default;
@@ -39,15 +39,15 @@ struct route_problem {
   std::int8_t families = 0;
   fixed_array<bool, max_plan_families> even{}, reachable{}; ///< may a step shard a dimension by it?
   fixed_array<std::int64_t, max_dims> extent{};             ///< of the whole tensor; 0: unknown
-  bool avoid_new_even_shards = false; ///< extents may be indivisible: no equal pieces but those of the source and of the target
+  bool avoid_new_even_shards = false; ///< extents may be indivisible: no Even shards but those of the source and of the target
   fixed_array<sharded_axes, max_dims> source_axes{}, target_axes{}; ///< of each dimension
-  fixed_array<bool, max_plan_families> rejects_some_extents{}; ///< does not accept every extent: it shards what it does in a model, and as there
+  fixed_array<bool, max_plan_families> rejects_some_extents{}; ///< Table, Strided: a shard of it is made only where one of `model` has it
   fixed_array<plan_state, max_operands + 1> model{}; ///< for those: the target, or what is known of all operands of a call
   std::int8_t models = 0;
   constexpr bool operator==(route_problem const&) const = default;
 };
 
-/// A mark in a state, where bits are to be equal: copies were made, so what is pending stays so.
+/// A mark in a state, where all ranks are to get the same bits: a step has replicated, so a pending reduction stays pending.
 inline constexpr plan_state reductions_over = plan_state{1} << 60;
 
 enum : unsigned { plan_copies, plan_invariant, plan_partial, plan_shard };
@@ -91,7 +91,7 @@ struct joined_axes { // several axes as one
   }
 };
 
-/// On how many parts the tensor is.
+/// How many parts the shards make of the tensor.
 constexpr std::int64_t parts_of(route_problem const& g, unpacked const& u) {
   std::int64_t parts = 1;
   for (int a = 0; a < g.axes; ++a)

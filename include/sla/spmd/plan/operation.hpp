@@ -72,8 +72,8 @@ constexpr int dim_of_index(strategy const& s, int k, int d, int to) {
   return -1;
 }
 
-/// What the placements t of operand k (of the result: -1) say of operand `to`, which is typed `like`: where it has the same
-/// indices it can be sharded likewise, elsewhere it is replicated.
+/// Carries the shards of operand k over to operand `to` along the indices that they share, and replicates the rest. `like` has the
+/// dimensions of `to`; k = -1 is the result.
 constexpr tensor_placement seen_from(strategy const& s, tensor_placement const& t, int k, int to, tensor_placement like) {
   for (int a = 0; a < like.axes; ++a) {
     like.on[a] = {placement_kind::replicate};
@@ -166,8 +166,8 @@ struct choice_builder {
   }
 };
 
-/// The loop over all combinations. `distance(k, state)` and `steps(k, state)` speak of operand k, `after(result)` of the way from
-/// a result to the target. What costs more than the best so far by its floors alone is not looked at.
+/// The loop over all combinations. `distance(k, state)` and `steps(k, state)` are of operand k, `after(result)` is the cost from
+/// a result to the target. What costs more than the best so far by its lower bounds alone is skipped.
 template <class Distance, class Steps, class After>
 struct combination_search {
   operation_problem const& p;

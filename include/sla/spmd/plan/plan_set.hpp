@@ -53,7 +53,7 @@ constexpr halo_choice halo_choice_of(operation_problem const& p) {
 template <class Query>
 inline constexpr halo_choice halo_choice_v = Query::trivial ? halo_choice_of(Query::problem) : halo_choice{};
 
-/// The way of that operand to copies.
+/// The path of that operand to Replicate.
 template <class Query>
 struct gathered_path {
   using mesh_type = typename Query::mesh_type;
@@ -115,7 +115,7 @@ consteval combinations combinations_in(std::integer_sequence<int, A...>) {
 template <class Query>
 inline constexpr combinations combinations_v = combinations_in<Query>(std::make_integer_sequence<int, Query::mesh_type::rank>{});
 
-/// The way of operand K to the N-th of its placements, as a query of one tensor.
+/// The path of operand K to the N-th of its placements, as a query of one tensor.
 template <class Query, int K, int N>
 struct operand_way {
   using mesh_type = typename Query::mesh_type;
@@ -125,7 +125,7 @@ struct operand_way {
   static constexpr global_size whole{{}, Query::bytes[K]};
   static constexpr planned_route route(bool avoid_new_even_shards) { return route_between(from, to, Query::setting::value, {false, avoid_new_even_shards, false, {}}); }
 };
-/// The way of the N-th result to the target. Its extents are not known before it is there, so it is careful with them.
+/// The path of the N-th result to the target. Its extents are not known before it is computed, so the path creates no Even shards.
 template <class Query, int N>
 struct result_way {
   using mesh_type = typename Query::mesh_type;
@@ -136,7 +136,7 @@ struct result_way {
   static constexpr planned_route route(bool) { return route_between(from, to, Query::setting::value, {false, true, false, {}}); }
 };
 
-/// A piece of a way as a path; what stays has no steps.
+/// One piece of the paths by size; an operand that stays has no steps.
 template <class Way, int Piece>
 struct way_path : Way {
   static constexpr int piece = Piece;
@@ -148,7 +148,7 @@ struct way_path : Way {
       return pieces_v<Way>.path[Piece];
   }();
 };
-/// The way for extents that equal pieces do not divide.
+/// The path for extents that Even shards do not divide.
 template <class Way>
 struct cautious_path : Way {
   static constexpr planned_route route(bool) { return Way::route(true); }
@@ -159,7 +159,7 @@ struct cautious_path : Way {
       return without_new_even_shards_v<Way>;
   }();
 };
-/// Does a path of an operand shard equal pieces that the operand does not come in? Where it leads is the planner's choice.
+/// Does this path create an Even shard that the operand did not have? A shard of its target counts: the planner chose it.
 template <class Path>
 inline constexpr bool reshards = [] {
   auto r = Path::route(false);
@@ -167,7 +167,7 @@ inline constexpr bool reshards = [] {
   return needs_division(r, Path::value);
 }();
 
-/// The lines of all pieces of a way.
+/// The costs of a path, one for each range of sizes.
 struct by_size {
   template <class Way>
   static constexpr path_cost_lines lines = [] {
@@ -183,7 +183,7 @@ struct by_size {
     return out;
   }();
 };
-/// The line of the careful way alone.
+/// The cost of the path without new Even shards alone.
 struct whatever_divides {
   template <class Way>
   static constexpr path_cost_lines lines = [] {

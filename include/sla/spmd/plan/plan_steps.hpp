@@ -21,7 +21,7 @@ struct plan_step_type {
   using on_axes = Of<Axes...>;
 };
 
-/// The shards of a dimension become whole on each rank.
+/// The shards of a dimension are gathered on every rank.
 template <Placement From, Placement To, fixed_string... Axes>
 struct AllGather : plan_step_type<step_kind::all_gather, From, To, Axes...> {};
 /// Shards of one dimension become shards of another.
@@ -30,7 +30,7 @@ struct AllToAll : plan_step_type<step_kind::all_to_all, From, To, Axes...> {};
 /// A Partial value is folded, and each rank keeps its shard.
 template <Placement From, Placement To, fixed_string... Axes>
 struct ReduceScatter : plan_step_type<step_kind::reduce_scatter, From, To, Axes...> {};
-/// A Partial value is folded, whole on each rank.
+/// A Partial value is reduced on every rank.
 template <Placement From, Placement To, fixed_string... Axes>
 struct AllReduce : plan_step_type<step_kind::all_reduce, From, To, Axes...> {};
 /// The axes that change their places, in their new order.
@@ -215,7 +215,7 @@ struct redistribution {
 template <Distributed X, Placement... To>
 using route_to = typename redistribution<X, placements<To...>, false>::type;
 
-/// Is there a way from the placements of X to these?
+/// Is there a path from the placements of X to these?
 template <class X, class... To>
 concept Redistributable = Distributed<X> && sizeof...(To) == mesh_of_t<X>::rank && (Placement<To> && ...) &&
                           redistribution<X, placements<To...>, false>::possible;

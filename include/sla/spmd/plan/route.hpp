@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The way of one tensor from given placements to others, as a problem of search, and its cheapest plan for every size.
+// The path of one tensor from given placements to others, as a problem of search, and its cheapest plan for every size.
 // The search is in spmd/plan/search.hpp; plans as types are in spmd/plan/plan_steps.hpp.
 #pragma once
 #include <cstdint>
@@ -84,14 +84,14 @@ constexpr tensor_placement tensor_placement_of(planned_route const& r, plan_stat
 /// What is wanted of a route besides its ends.
 struct route_options {
   bool insisted = false; ///< Replicate may become Invariant, and Invariant a pending sum
-  bool avoid_new_even_shards = false;  ///< no equal pieces that the extents may not have
+  bool avoid_new_even_shards = false;  ///< create no Even shards that the extents may not allow
   bool all_targets = false; ///< distances to all placements of the tensor are wanted: `to` says which kinds may occur
   fixed_array<std::int64_t, max_dims> extent{}; ///< of the whole tensor; 0: unknown
   std::uint32_t families = 0; ///< further families that shards may have on the way: a bit for each number
   constexpr bool operator==(route_options const&) const = default;
 };
 
-/// The problem of leading a tensor from one typing to another. A pending sum is made only of what was not sharded, and
+/// The problem of leading a tensor from some placements to others. A pending sum is made only of what was not sharded, and
 /// an Invariant of a Replicate only by insisting, whatever lies between.
 constexpr planned_route route_between(tensor_placement const& from, tensor_placement const& to, plan_setting const& m, route_options const& options = {}) {
   using kind = placement_kind;
@@ -150,7 +150,7 @@ constexpr planned_route route_between(tensor_placement const& from, tensor_place
   return r;
 }
 
-/// Does a plan shard equal pieces that neither its source nor its target has? Then extents must divide.
+/// Does a plan create Even shards that neither its source nor its target has? Then extents must divide.
 constexpr bool needs_division(planned_route const& r, step_list const& path) {
   for (int k = 0; k < path.size; ++k) {
     auto const u = unpack(path.steps[k].after, r.problem.axes);

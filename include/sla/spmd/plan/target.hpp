@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The way of a result to the placements that are wanted of it, from every placement at once: the graph of
+// The paths of a result to the placements that are wanted of it, from every placement at once: the graph of
 // spmd/plan/moves.hpp walked against its steps. It lets spmd/plan/call.hpp weigh results in one constant.
 #pragma once
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace sla::plans {
 
-/// Costs of the ways from all states of a tensor to one.
+/// Costs of the paths from all states of a tensor to one.
 template <int Capacity>
 struct path_costs {
   static constexpr int room = Capacity * 24;
@@ -60,7 +60,7 @@ constexpr path_costs<Capacity> path_costs_to(route_problem const& g, plan_state 
   return out;
 }
 
-/// The problem of a result: all kinds that the choices give, as sources, and the target as the target.
+/// The problem of a result: from all the placements that the choices give to the target.
 constexpr planned_route route_of_result(operation_problem const& p) {
   tensor_placement from = p.target; // what is pending in the target may be made of copies, see `path_to_target`
   for (int a = 0; a < from.axes; ++a)
@@ -100,7 +100,7 @@ constexpr result_seeds seeds_of(operation_problem const& p, axis_choices const* 
   return out;
 }
 
-/// The way of one result by the table: a pending sum is not made of what was sharded.
+/// The path of one result by the table: a pending sum is not made of what was sharded.
 template <int Capacity>
 constexpr path_cost path_to_target(operation_problem const& p, planned_route const& r, path_costs<Capacity> const& table, tensor_placement const& result) {
   if (result == p.target) return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Expansion: all placements of operands and results that one axis offers, from the rules of a strategy and the families
-// that occur. A planner searches this list; what given operands come to is decided in spmd/rule/rules.hpp.
+// that occur. The check for ambiguous rules goes through this list; given operands are decided in spmd/rule/rules.hpp.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -49,7 +49,7 @@ struct rule_choice {
   fixed_array<placement_value, max_operands> in{};
   fixed_array<placement_value, max_results> out{};
   communication implied = communication::none;
-  std::int8_t from = -1; ///< the rule's number; -1: all operands whole
+  std::int8_t from = -1; ///< the rule's number; -1: all operands replicated
 };
 /// The rules of an operation with the families of a call in their placeholders.
 struct rule_expansion {
@@ -153,7 +153,7 @@ constexpr void expand_folds(rule_expansion& out, strategy const& s, rule const& 
 
 } // namespace detail
 
-/// All choices of one axis, in order of preference: all operands whole, then the rules of pending reductions with every
+/// All choices of one axis, in order of preference: all operands replicated, then the rules of pending reductions with every
 /// one of the monoids `folds`, then those of shards with every family of the list (none if it is empty). Law: two rules
 /// that want the same operands say the same results, else `why` is E38.
 constexpr rule_expansion expand(strategy const& s, filler_list const& families, monoid_set folds = all_monoids,
@@ -184,7 +184,7 @@ constexpr rule_expansion expand(strategy const& s, filler_list const& families, 
 }
 
 /// What is wrong with a strategy as it is stated: no_rule if a slot names a dimension or a partition that cannot be,
-/// ambiguous_rule if a rule repeats that everything is whole, or two rules want the same operands.
+/// ambiguous_rule if a rule repeats that everything is replicated, or two rules want the same operands.
 constexpr code check_strategy(strategy const& s) {
   bool const counts = s.inputs > 0 && s.inputs <= max_operands && s.results > 0 && s.results <= max_results;
   if (!s.known || !counts || s.size > max_rules) return code::no_rule;

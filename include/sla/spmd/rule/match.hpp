@@ -131,7 +131,7 @@ constexpr int dim_of(slot const& s) {
   return s.kind == slot_kind::rows ? 0 : s.kind == slot_kind::columns ? 1 : s.kind == slot_kind::entries ? 0 : s.dim;
 }
 
-/// Has the dimension that the axis shards equal pieces, as many (with those of other axes) as divide `number`?
+/// Is the dimension sharded evenly, into a number of parts (with those of other axes) that divides `number`?
 constexpr bool has_even_pieces(tensor_placement const& t, int axis, std::int64_t number, call_context const& now) {
   auto const at = t.on[axis];
   if (!(now.even_families >> at.family & 1)) return false;
@@ -141,7 +141,7 @@ constexpr bool has_even_pieces(tensor_placement const& t, int axis, std::int64_t
   return number % pieces == 0;
 }
 
-/// Does operand k fit its slot? Fills the placeholders on the way.
+/// Does operand k fit its slot? Fills the placeholders as it goes.
 constexpr bool fits(strategy const& st, rule const& r, operand const& o, int axis, int k, slot_bindings& f,
                     call_context const& now) {
   using kind = placement_kind;

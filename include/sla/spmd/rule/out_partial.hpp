@@ -47,8 +47,8 @@ using requested_op_t = typename requested_op<Op>::type;
 } // namespace detail
 
 /// The operation Op whose result is a pending sum on this axis: `perform(out_partial<op::dot, "tp">{}, x, y)`, of products
-/// `perform(out_partial<op::matvec, "tp">{}, A, x)`, of an own operation `custom<out_partial<mm, "tp">>(x, w)`. Law: it is one there, because an index that Op sums
-/// over is sharded, or an operand varies. Errors: E18 where the result is complete without it. Of several axes:
+/// `perform(out_partial<op::matvec, "tp">{}, A, x)`, of an own operation `custom<out_partial<mm, "tp">>(x, w)`. Law: the result is Partial
+/// there, since an index that Op sums over is sharded, or an operand varies. Errors: E18 if it would not be. Of several axes:
 /// `out_partial<out_partial<mm, "dp">, "tp">`.
 template <class Op, fixed_string Axis>
 using out_partial = detail::requesting_partial<Op, detail::axis_word<Axis>>;
@@ -71,7 +71,7 @@ inline constexpr rules::requested_partial<Op, Word> rule_of<detail::requesting_p
 template <class Op>
 inline constexpr rules::inferred_partial<Op> rule_of<detail::inferring_partial<Op>>{};
 
-/// The decision for Op, with the target. Errors: different_meshes if the mesh of the call has no such axis.
+/// The decision for Op, and then that the result be Partial. Errors: different_meshes if the mesh of the call has no such axis.
 template <class Op, class Word>
 constexpr placement_outcome check(rules::requested_partial<Op, Word> const&, std::span<operand const> operands,
                         call_context now = {}) {

@@ -17,7 +17,7 @@
 
 namespace sla {
 
-/// The typing of a result and what its computation communicates on each axis, or the reason of a refusal.
+/// The placements of a result and what its computation communicates on each axis, or the reason of a refusal.
 struct placement_outcome {
   tensor_placement type{};
   fixed_array<communication, max_mesh_axes> implied{};
@@ -166,7 +166,7 @@ constexpr bool set_order(tensor_placement& t, std::span<operand const> operands)
 
 } // namespace detail
 
-/// The typings of the results of an operation with this strategy, or why there are none. A pure function: tests are
+/// The placements of the results of an operation with this strategy, or why there are none. A pure function: tests are
 /// loops over it. Law: every axis is decided alone, then pending reductions must commute and axes of one dimension must
 /// nest alike; no operation chooses communication beyond `placement_outcome::implied`.
 constexpr placement_outcome check(strategy const& s, std::span<operand const> operands, call_context const& now = {}) {

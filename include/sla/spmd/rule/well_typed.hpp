@@ -155,7 +155,7 @@ struct result_placements<false, Call, Ts...>
 template <class Op, class... Ts>
 concept well_typed = detail::call_t<Op, Ts...>::value.ok();
 
-/// The decision as a value: the result's typing, implied communication, and the reason of a refusal.
+/// The decision as a value: the result's placements, implied communication, and the reason of a refusal.
 template <class Op, class... Ts>
 inline constexpr placement_outcome outcome_of = detail::call_t<Op, Ts...>::value;
 

@@ -152,7 +152,7 @@ constexpr strategy unknown() {
   s.known = false;
   return s;
 }
-/// An operation that nothing is known of but its arity: whole operands only. `linear_in` states more.
+/// An operation of which only the arity is known: its operands are replicated. `linear_in` states more.
 constexpr strategy opaque(int inputs, int rank = 0, int results = 1) {
   strategy s;
   s.inputs = inputs;
