@@ -22,6 +22,16 @@ auto applied(D const& g, X const& x) {
 }
 }  // namespace
 
+TEST_CASE("the largest of a vector of one rank is what it is without ranks, traced too") {
+  vector<double> const v{1, 3, 2};
+  CHECK(max(v) == 3);
+  CHECK(min(v) == 1);
+  auto const [largest, g] = value_and_gradient([](auto const& x) { return max(x) - min(x); }, v);
+  CHECK(largest == 2);
+  CHECK(g[0] == -1);
+  CHECK(g[1] == 1);
+}
+
 TEST_CASE("gradients through distributed products and reductions are those of one rank") {
   int const ranks = GENERATE(1, 2, 3, 8);
   bool const scattered = GENERATE(false, true);

@@ -150,7 +150,7 @@ concept PendingExtreme = is_extreme<Op> && !rule_of<Op>.finishes;
 /// What a refused one returns, well-formed, so that its sentence is the only error.
 template <class Op, class X>
 struct instead_of_extreme {};
-template <PendingExtreme Op, class X>
+template <PendingExtreme Op, TracedDistributedExpr X>
 struct instead_of_extreme<Op, X> : std::type_identity<decltype(trace_reduction<op::sum>(std::declval<X const&>()))> {};
 } // namespace detail
 
