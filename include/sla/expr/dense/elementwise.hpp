@@ -198,8 +198,8 @@ template <class C, class X, class Y>
   requires Performs<op::where, C, X, Y>
 auto where(C&& condition, X&& x, Y&& y) {
   constexpr bool first = detail::is_condition<std::remove_cvref_t<C>> ||
-                         !(detail::is_condition<std::remove_cvref_t<X>> || detail::is_condition<std::remove_cvref_t<Y>>);
-  static_assert(first, "sla: where(condition, x, y): the condition comes first: where(x > 0.5, x, y)");
+                         detail::is_condition<std::remove_cvref_t<X>> == detail::is_condition<std::remove_cvref_t<Y>>;
+  static_assert(first, "sla: where(condition, x, y): the condition comes first: where(x > 0.5, x, y); of numbers that are a mask, where(mask > 0.5, x, y)");
   return perform(op::where{}, std::forward<C>(condition), std::forward<X>(x), std::forward<Y>(y));
 }
 /// The larger and the smaller of two, element by element; NaN, if one of them is. The extreme element of one tensor is max(x), min(x).
@@ -244,7 +244,7 @@ auto apply(F const& f, X&&... x) {
 }
 /// Of one operand: the better match beside std::apply, which has its parameters, where both are visible.
 template <class F, class X>
-  requires(!Number<X>)
+  requires(!Number<X> && !requires { std::tuple_size<std::remove_cvref_t<X>>::value; })
 auto apply(F&& f, X&& x) {
   return perform(op::apply{}, std::as_const(f), std::forward<X>(x));
 }

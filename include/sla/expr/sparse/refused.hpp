@@ -108,19 +108,20 @@ double refuse_numbers() {
   return 0;
 }
 } // namespace detail
-template <detail::ForeignNumbers X>
-  requires(!Performs<op::norm, X const&>)
-double norm(X const&) {
+// The empty packs let a function of the user's own for arrays win.
+template <detail::ForeignNumbers X, class... None>
+  requires(sizeof...(None) == 0 && !Performs<op::norm, X const&>)
+double norm(X const&, None const&...) {
   return detail::refuse_numbers<X>();
 }
-template <detail::ForeignNumbers X>
-  requires(!Performs<op::sum, X const&>)
-double sum(X const&) {
+template <detail::ForeignNumbers X, class... None>
+  requires(sizeof...(None) == 0 && !Performs<op::sum, X const&>)
+double sum(X const&, None const&...) {
   return detail::refuse_numbers<X>();
 }
-template <class X, class Y>
-  requires((detail::ForeignNumbers<X> || detail::ForeignNumbers<Y>) && !Performs<op::dot, X const&, Y const&>)
-double dot(X const&, Y const&) {
+template <class X, class Y, class... None>
+  requires(sizeof...(None) == 0 && (detail::ForeignNumbers<X> || detail::ForeignNumbers<Y>) && !Performs<op::dot, X const&, Y const&>)
+double dot(X const&, Y const&, None const&...) {
   return detail::refuse_numbers<X>();
 }
 

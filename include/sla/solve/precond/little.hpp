@@ -72,9 +72,9 @@ bool invert(T* a, N const n, index_t* origin) {
   for (index_t k = 0; k < n; ++k) {
     index_t best = k;
     for (index_t r = k + 1; r < n; ++r)
-      if (abs2_of(a[r * n + k]) > abs2_of(a[best * n + k])) best = r;
+      if (abs_of(a[r * n + k]) > abs_of(a[best * n + k])) best = r;
     T const pivot = a[best * n + k];
-    if (!(abs2_of(pivot) > 0) || !is_finite(pivot)) return false;
+    if (!(abs_of(pivot) > 0) || !is_finite(pivot)) return false;
     origin[k] = best;
     for (index_t c = 0; c < n; ++c) std::swap(a[k * n + c], a[best * n + c]);
     T const inverse = T(real_t<T>(1)) / pivot;

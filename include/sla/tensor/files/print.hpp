@@ -57,9 +57,9 @@ void print_table(std::ostream& out, sparse_tensor<T, S, F> const& A, index_t ite
 }
 } // namespace detail
 
-/// Whatever has a `to_string`, in its line.
-template <detail::InWords X>
-std::ostream& operator<<(std::ostream& out, X const& x) {
+/// Whatever has a `to_string`, in its line. Any operator of the user's own for streams is the better match.
+template <class Traits, detail::InWords X>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, X const& x) {
   return out << std::string(to_string(x));
 }
 /// "2 systems, 18 x 18 in all, 66 entries".

@@ -31,6 +31,7 @@ concept ArrayOfNumbers = !requires { typename X::extents_type; } && requires(X c
 template <class X, class T>
 concept ArrayOfRows = !requires { typename X::extents_type; } && requires(X const& x) {
   { *std::begin(*std::begin(x)) } -> std::convertible_to<T>;
+  requires !std::same_as<std::remove_cvref_t<decltype(*std::begin(*std::begin(x)))>, char>;
   std::size(*std::begin(x));
   std::size(x);
 };
@@ -80,7 +81,7 @@ public:
   tensor(E extents, Array const& values) : tensor(extents, uninitialized) {
     if (index_t(std::size(values)) != size())
       throw shape_error(text(std::size(values), " values for a tensor of ", to_string(extents_), " = ", extents_.total(), " elements"));
-    std::transform(std::data(values), std::data(values) + size(), values_.begin(), [](auto const& v) { return T(v); });
+    std::transform(std::begin(values), std::end(values), values_.begin(), [](auto const& v) { return T(v); });  // whatever its stride
   }
   /// A matrix by its rows: `matrix<double>{{1, 2, 3}, {4, 5, 6}}`. Errors: shape_error that names the row of another length.
   tensor(std::initializer_list<std::initializer_list<T>> rows)
@@ -135,7 +136,8 @@ public:
   }
   /// The elements of a tensor of another type, as those of an expression: as float, with extents that the type knows.
   template <class U, class E2>
-    requires(detail::extents_may_agree<E, E2> && (is_complex<T> || !is_complex<U>) && !std::same_as<tensor<U, E2, Memory>, tensor>)
+    requires(detail::extents_may_agree<E, E2> && (is_complex<T> || !is_complex<U>) && !std::same_as<tensor<U, E2, Memory>, tensor> &&
+             requires(tensor<U, E2, Memory> const& y) { as_node(y); })
   tensor(tensor<U, E2, Memory> const& x) {  // NOLINT: `vector<float> y = x` converts by intent
     assign(*this, as_node(x));
   }
