@@ -203,7 +203,9 @@ auto perform(op::where, C const& c, X const& x, Y const& y) {
 template <class F, class... X>
   requires detail::TracedExprOperands<X...>
 auto perform(op::apply, F const& f, X const&... x) {
-  if constexpr (detail::takes_dual_numbers<F, X...>())
+  static_assert(detail::takes_dual_numbers<F, X...>, "sla: apply(f, x...) of traced x: f is called with dual numbers: write it with auto, [](auto a) { return a * exp(-a); }, "
+                                                     "and exp(a) after `using std::exp` rather than std::exp(a)");
+  if constexpr (detail::takes_dual_numbers<F, X...>)
     return [&](auto const&... part) {
       return detail::trace_apply<detail::own_elements>(detail::home_of(x...), eval(perform(op::apply{}, f, part.value()...)), f, std::index_sequence_for<X...>{},
                                                        part...);

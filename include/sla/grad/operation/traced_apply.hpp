@@ -154,21 +154,18 @@ auto trace_apply(Home& home, Value value, F const& f, std::index_sequence<K...>,
 } // namespace detail
 
 namespace detail {
-/// Is f a function of dual numbers? Or its sentence.
+/// Is f a function of dual numbers?
 template <class F, class... X>
-constexpr bool takes_dual_numbers() {
-  constexpr bool generic = requires(F const& f, dual_for<X>... a) { f(a...); };
-  static_assert(generic, "sla: apply(f, x...) of traced x: f is called with dual numbers: write it with auto, [](auto a) { return a * exp(-a); }, and exp(a) "
-                         "after `using std::exp` rather than std::exp(a)");
-  return generic;
-}
+inline constexpr bool takes_dual_numbers = requires(F const& f, dual_for<X>... a) { f(a...); };
 } // namespace detail
 
 template <class F, class... X>
   requires detail::SomeTracedElements<X...>
 auto perform(op::apply, F const& f, X&&... x) {
+  static_assert(detail::takes_dual_numbers<F, X...>, "sla: apply(f, x...) of traced x: f is called with dual numbers: write it with auto, [](auto a) { return a * exp(-a); }, "
+                                                     "and exp(a) after `using std::exp` rather than std::exp(a)");
   auto& home = detail::home_of(x...);
-  if constexpr (detail::takes_dual_numbers<F, X...>())
+  if constexpr (detail::takes_dual_numbers<F, X...>)
     return [&](auto const&... operand) {
       auto value = detail::value_of_node(detail::applied_to(f, detail::joined_elements<detail::all_elements>(operand...)));
       return detail::trace_apply<detail::all_elements>(home, std::move(value), f, std::index_sequence_for<X...>{}, operand...);
