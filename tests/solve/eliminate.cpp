@@ -2,6 +2,7 @@
 // Systems with known unknowns against a dense solve of the equations that are left; symmetry, the pattern, and each bad input.
 #include <complex>
 #include <limits>
+#include <span>
 
 #include <Eigen/Dense>
 
@@ -64,6 +65,18 @@ TEST_CASE("known unknowns are eliminated") {
   CHECK_FALSE(check(problems::convection_diffusion<double>({6, 5}, {0.5, 0.2}), values, values).symmetric);
   check(problems::poisson<double>({6, 5}), full<double>(4, 2.5), 2.5);
   check(problems::poisson<double>({6, 5}), zeros<double>(4), 0);
+}
+
+TEST_CASE("rows in braces, and values in a container, are those of vectors") {
+  auto const A = problems::poisson<double>({3, 3});
+  auto const b = random<double>(9, 2);
+  auto const expected = eliminate(A, b, std::vector{4, 1}, vector<double>{2.0, -3.0});
+  std::vector<double> const values{2.0, -3.0};
+  auto const same = [&](auto const& system) { CHECK((norm(system.first - expected.first) == 0 && norm(system.second - expected.second) == 0)); };
+  same(eliminate(A, b, {4, 1}, values));
+  same(eliminate(A, b, std::vector{4, 1}, std::span(values)));
+  same(eliminate(A, b, {4, 1}, std::vector<int>{2, -3}));
+  CHECK_THROWS_AS(eliminate(A, b, {4, 1, 0}, values), shape_error);
 }
 
 TEST_CASE("a diagonal entry that is not stored is added; no row may be fixed as well") {

@@ -91,6 +91,8 @@ TEST_CASE("a matrix is made of extents, of its rows, and of an array with its ex
   CHECK((zero.extent(0) == 2 && zero.extent(1) == 3 && text(zero) == text(same)));
   std::vector<std::vector<double>> const rows{{1, 2}, {3, 4}, {5, 6}};
   CHECK(text(matrix<double>(rows)) == "1 2\n3 4\n5 6");
+  matrix<double> const converted = rows;
+  CHECK(text(converted) == "1 2\n3 4\n5 6");
   CHECK(text(tensor<double, Extents<dyn, 2>>(rows)) == "1 2\n3 4\n5 6");
   CHECK(text(matrix<double>({3, 2}, std::vector<int>{1, 2, 3, 4, 5, 6})) == "1 2\n3 4\n5 6");
   CHECK(text(tensor<double, Extents<dyn, dyn, dyn>>(1, 1, 2)) == "0 0");

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <algorithm>
+#include <initializer_list>
+#include <iterator>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -33,6 +35,16 @@ sparse_tensor<T> placing(index_choice<false> const& chosen, index_t rows) {
   std::vector<index_t> number(std::size_t(chosen.count));
   std::iota(number.begin(), number.end(), index_t(0));
   return from_triplets<T>(rows, chosen.count, chosen.list, number, std::vector<T>(number.size(), T(1)));
+}
+/// Numbers in a std::vector or a span as a vector, integers as R; other values as they are.
+template <class R, class V>
+decltype(auto) as_operand(V const& values) {
+  if constexpr (requires { requires ArrayOfNumbers<V, std::remove_cvref_t<decltype(*std::data(values))>>; }) {
+    using T = std::remove_cvref_t<decltype(*std::data(values))>;
+    return vector<std::conditional_t<std::integral<T>, R, T>>(values);
+  } else {
+    return (values);
+  }
 }
 /// Errors: shape_error, if a vector has not `count` elements.
 template <class V>
@@ -82,9 +94,10 @@ struct fixed_values {
 
 /// What is fixed, on one rank; of many ranks it is in dist/matrix/eliminate_on_ranks.hpp.
 template <class A, class B, class Fixed, class V>
-auto perform(op::fixed_unknowns, A const& a, B const& b, Fixed const& fixed, V const& values) {
+auto perform(op::fixed_unknowns, A const& a, B const& b, Fixed const& fixed, V const& given) {
   if (a.rows() != a.cols()) throw shape_error(text("eliminate(A, b, fixed, values): A is ", a.rows(), " x ", a.cols(), ", and must be square"));
   using R = typename detail::real_of_scalars<A>::type;
+  auto const& values = detail::as_operand<R>(given);
   auto const place = detail::placing<R>(detail::fixed_once(fixed, a.rows()), a.rows());
   detail::require_one_each(b, a.rows(), "b", "rows of A; give one for each");
   detail::require_one_each(values, place.cols(), "values", "fixed rows; give one for each, or one number for all");
@@ -104,20 +117,22 @@ auto perform(op::with_identity, A const& a, Mask const& mask) {
 
 /// The pair {K, f} of a system whose solution has x[fixed[k]] = values[k], and fulfils the other equations of A x = b: in the fixed rows
 /// and columns K has the identity, and f has the values there, whatever b is, and b - A x_fixed elsewhere. A symmetric (hermitian, definite) A gives
-/// such a K, on the pattern of A where that stores the fixed diagonal entries: what is eliminated is a stored zero. `values` is a
-/// vector with a number for each fixed row, or one number for all.
+/// such a K, on the pattern of A where that stores the fixed diagonal entries: what is eliminated is a stored zero. `fixed` is
+/// a range of integers, {0, 4} too. `values` is one number for all fixed rows, or a vector, std::vector or span with one for each, in the order of `fixed`.
 /// On ranks, `eliminate(D, db, fixed, values)`: what the lists of all ranks name, in global numbers, is fixed: each rank names the rows that
 /// it owns, or all of them, or any. `values` is a distributed vector as db, read in the fixed rows, or one number for all. Collective.
 /// Law: A is square, of finite scalar entries, without batch axes; a float A and float b and values give float K and f. Gradient: to A, b and the values. Cost: three passes over A.
 /// Errors: index_error, if a row is out of range or twice in a list, with the rank that gave it, and a value_error of the same words on the other ranks; shape_error.
-template <class A, class B, class Fixed, class V>
+template <class A, class B, class Fixed = std::initializer_list<index_t>, class V>
 auto eliminate(A const& a, B const& b, Fixed const& fixed, V const& values) {
   using S = typename detail::system_shape<A>::type;
   using R = typename detail::real_of_scalars<A>::type;
   constexpr bool plain = !S::is_batched && !S::is_blocked, by_rows = detail::has_own_rows<A>;
+  constexpr bool listed = detail::ListOfIndices<Fixed>;
+  static_assert(listed, "sla: eliminate(A, b, fixed, values): fixed is a range of row numbers, as std::vector<int> or {0, 4}, before the values; of a mask, list where it is true");
   static_assert(plain, "sla: eliminate(A, b, fixed, values): A has scalar entries and no batch axes: take unblocked(A), or batch_item(A, k), first");
   static_assert(by_rows, "sla: eliminate(D, b, fixed, values): each rank has rows of D, over one axis: distribute<SparseShard<0>>(A, mesh, partitioner)");
-  if constexpr (plain && by_rows) {
+  if constexpr (listed && plain && by_rows) {
     auto const [is_fixed, known] = perform(op::fixed_unknowns{}, a, b, fixed, values);
     auto const is_free = eval(R(1) - is_fixed);
     auto matrix = perform(op::with_identity{}, scale_cols(scale_rows(a, is_free), is_free), is_fixed);

@@ -44,17 +44,26 @@ inline index_choice<false> chosen_one(index_t k, index_t extent, char const* wha
                            k == extent ? " (indices count from 0)" : ""));
   return {k, 1};
 }
+/// A range of integers, as a selection is; of a mask or a number it is false.
+template <class X>
+concept ListOfIndices = requires(X const& x) {
+  std::size(x);
+  requires std::integral<std::remove_cvref_t<decltype(*std::begin(x))>> && !std::same_as<std::remove_cvref_t<decltype(*std::begin(x))>, bool>;
+};
 template <class Indices>
 index_choice<false> chosen_list(Indices const& indices, index_t extent, char const* what) {
-  using Index = std::remove_cvref_t<decltype(*std::begin(indices))>;
-  static_assert(std::integral<Index> && !std::same_as<Index, bool>, "sla: a selection of rows or columns is a range of integers; of a mask, list where it is true");
-  index_choice<false> out{0, index_t(std::size(indices)), true, {}};
-  out.list.reserve(std::size(indices));
-  for (auto i : indices) {
-    if (index_t(i) < 0 || index_t(i) >= extent)
-      throw index_error(text(what, "(A, indices): index ", out.list.size(), " is ", i, "; it must be at least 0 and less than ", extent,
-                             index_t(i) == extent ? " (indices count from 0)" : ""));
-    out.list.push_back(index_t(i));
+  constexpr bool listed = ListOfIndices<Indices>;
+  static_assert(listed, "sla: a selection of rows or columns is a range of integers; of a mask, list where it is true");
+  index_choice<false> out{0, 0, true, {}};
+  if constexpr (listed) {  // else the sentence is the only error
+    out.count = index_t(std::size(indices));
+    out.list.reserve(std::size(indices));
+    for (auto i : indices) {
+      if (index_t(i) < 0 || index_t(i) >= extent)
+        throw index_error(text(what, "(A, indices): index ", out.list.size(), " is ", i, "; it must be at least 0 and less than ", extent,
+                               index_t(i) == extent ? " (indices count from 0)" : ""));
+      out.list.push_back(index_t(i));
+    }
   }
   return out;
 }

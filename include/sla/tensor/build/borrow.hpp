@@ -79,6 +79,14 @@ auto borrow_csr(index_t rows, index_t cols, RowPtr&& row_ptr, Cols&& col, Values
                     std::forward<Values>(values));
 }
 
+/// Pointers without the number of entries.
+template <class Ptr, class Col, class T>
+auto borrow_csr(index_t, index_t, Ptr*, Col*, T*) {
+  static_assert(always_false<T>, "sla: borrow_csr(rows, cols, row_ptr, col, values): pointers have no lengths: give the number of entries before them, "
+                                 "borrow_csr(rows, cols, nnz, row_ptr, col, values), or spans, std::span(row_ptr, rows + 1)");
+  return sparse_tensor<double>();
+}
+
 /// The same from pointers: rows + 1 row pointers, nnz columns and nnz values.
 template <std::integral Ptr, std::integral Col, class T>
 auto borrow_csr(index_t rows, index_t cols, index_t nnz, Ptr const* row_ptr, Col const* col, T* values) {

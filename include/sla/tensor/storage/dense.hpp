@@ -89,7 +89,7 @@ public:
       : tensor(rows, by_rows) {}
   template <detail::ArrayOfRows<T> Rows>
     requires(rank == 2 && Memory::is_host)
-  explicit tensor(Rows const& rows) : tensor(rows, by_rows) {}
+  tensor(Rows const& rows) : tensor(rows, by_rows) {}  // NOLINT: as of a vector
 
   // What is neither extents nor elements.
   explicit tensor(index_t)
