@@ -97,6 +97,10 @@ TEST_CASE("expressions and views print their value") {
   CHECK(text(A * x) == "4 -3");
   CHECK(text(transpose(A)) == "3 x 2, 2 entries\n4  .\n.  .\n. -1\n");
   CHECK(text(values(A)) == "4 -1");
+  CHECK((values(A)[1] == -1 && values(A)(0) == 4));
+  auto const C = complex_t(0, 1) * A;
+  CHECK(values(C)[1] == complex_t(0, -1));
+  CHECK_THROWS_AS(values(A)[2], index_error);
 }
 
 } // namespace test_views

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the tape owns and counts: locals of the differentiated function are gone before the sweep, an operand that comes
 // again is copied once, entries are released as they are pulled back.
+#include <sstream>
+
 #include <sla/grad/call/gradient.hpp>
 #include <sla/tensor/problems/problems.hpp>
 
@@ -25,6 +27,19 @@ TEST_CASE("locals of the function are gone, or changed, before the sweep") {
   vector<double> const w = ones<double>(n) / 6.0 + random<double>(n, 2);
   vector<double> const expected = 2.0 * (A * w + 6.0 * (A * w) + A * w);
   CHECK(double(norm(g - expected)) < 1e-12 * double(norm(expected)));
+}
+
+TEST_CASE("traced values print their plain value") {
+  std::string seen;
+  (void)value_and_gradient(
+      [&](auto const& x) {
+        std::ostringstream out;
+        out << x << '|' << dot(x, x) << '|' << x[0];
+        seen = out.str();
+        return sum(x);
+      },
+      vector<double>{1.0, 2.0});
+  CHECK(seen == "1 2|5|1");
 }
 
 TEST_CASE("operations are recorded once each, whatever their size") {

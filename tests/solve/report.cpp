@@ -45,6 +45,8 @@ TEST_CASE_METHOD(fixture, "methods, preconditioners, prepared solvers, lists and
   CHECK(text(lu(A), '|', prepare(A)) == "prepared lu for 400 x 400, 1920 entries, set up 1 time|prepared automatic for 400 x 400, 1920 entries, set up 1 time");
   CHECK(text(sparse_list(std::vector{A, A})) == "2 systems, 800 x 800 in all, 3840 entries");
   CHECK(text(triplets<double>(3, 4)) == "triplets of a 3 x 4 matrix, 0 so far");
+  CHECK(text(multiply_plan(A, A)) == text("multiply_plan 400 x 400 * 400 x 400, ", (A * A).nnz(), " entries, ", multiply_plan(A, A).work()[400], " multiplications"));
+  CHECK(text(initial_guess(b), ' ', keep_history) == "initial_guess(400) keep_history");
   auto const solution = try_solve(A, b, cg{});
   CHECK(text(solution) == text(solution.report));
   CHECK(text(b.extents(), ' ', reason::breakdown) == "400 breakdown");

@@ -54,6 +54,18 @@ struct tensor_view {
 
   SLA_HD E const& extents() const { return shape; }
   SLA_HD T at(element e) const { return data[e.at]; }
+  /// As of a tensor, to read: `values(A)[k]`.
+  user_t<T> operator[](index_t n) const
+    requires(Memory::is_host)
+  {
+    if (SLA_CHECKED && (n < 0 || n >= shape.total())) detail::refuse_index(text("element ", n), text("a tensor of ", to_string(shape)), n, shape.total());
+    return scalar_cast<user_t<T>>(data[n]);
+  }
+  user_t<T> operator()(index_t n) const
+    requires(Memory::is_host && E::rank == 1)
+  {
+    return (*this)[n];
+  }
   template <class F>
   tensor_view rebuild(F const&) const {
     return *this;

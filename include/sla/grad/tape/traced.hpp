@@ -3,6 +3,8 @@
 // operations are recorded is in grad/tape/record.hpp; operators are in grad/operation/.
 #pragma once
 
+#include <ostream>
+
 #include <sla/expr/sparse/values.hpp>
 #include <sla/grad/tape/dual.hpp>
 #include <sla/grad/tape/tape.hpp>
@@ -42,6 +44,12 @@ public:
     requires(!std::convertible_to<V, U>)
   operator U() const {  // NOLINT
     return refuse_conversion<U>();
+  }
+
+  /// Exists for its sentence.
+  template <Number N>
+  void operator=(N) {  // NOLINT
+    static_assert(always_false<N>, "sla: y[i] = s, y = s of a traced y: traced values are not written to; compute another: auto z = keep * y, of a vector keep that is 0 where z is to be, and 1 elsewhere");
   }
 
   /// One element, a traced number. Gradient: g to that element. Cost: as of a plain one; the first also that of zeros for all others.
@@ -114,6 +122,12 @@ private:
   Home* home_;
   handle_type variable_;
 };
+
+/// Prints the plain value.
+template <class V, class Home>
+std::ostream& operator<<(std::ostream& out, traced<V, Home> const& x) {
+  return out << x.value();
+}
 
 /// Is X a traced value?
 template <class X>

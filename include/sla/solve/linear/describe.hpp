@@ -71,6 +71,16 @@ template <class Inner>
 std::string to_string(schwarz<Inner> const& x) {
   return text("schwarz(", to_string(x.inner), ", ", detail::options_text(x.options), ')');
 }
+/// "keep_history".
+inline std::string to_string(keep_history_t) { return "keep_history"; }
+/// The extents of x0: "initial_guess(9)".
+template <class X>
+std::string to_string(detail::guess<X> const& x) {
+  if constexpr (requires { to_string(x.x->extents()); })
+    return text("initial_guess(", to_string(x.x->extents()), ')');
+  else
+    return "initial_guess";
+}
 /// The names of method and preconditioner, the extents and entries of A, and how often it was set up.
 template <class A, class Method, class P>
 std::string to_string(prepared<A, Method, P> const& s) {

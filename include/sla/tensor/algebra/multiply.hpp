@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -205,6 +206,12 @@ private:
   detail::held<pattern_type const, "a multiply_plan"> pattern_;
   buffer<index_t> work_;
 };
+/// "multiply_plan 9 x 9 * 9 x 9, 25 entries, 65 multiplications".
+template <class FA, class FB>
+std::string to_string(multiply_plan<FA, FB> const& plan) {
+  return text("multiply_plan ", plan.left().rows, " x ", plan.left().cols, " * ", plan.right().rows, " x ", plan.right().cols, ", ",
+              plan.shared_pattern()->nnz(), " entries, ", plan.work()[plan.left().rows], " multiplications");
+}
 
 template <class TA, class SA, class FA, class TB, class SB, class FB>
 multiply_plan(sparse_tensor<TA, SA, FA> const&, sparse_tensor<TB, SB, FB> const&) -> multiply_plan<FA, FB>;

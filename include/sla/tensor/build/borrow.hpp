@@ -43,6 +43,8 @@ struct run {
 };
 template <class Range>
 inline constexpr bool is_kept = std::is_lvalue_reference_v<Range> || std::is_trivially_copyable_v<Range>;
+template <class X>
+inline constexpr bool is_pointer = std::is_pointer_v<std::remove_cvref_t<X>>;  // an array is none
 } // namespace detail
 
 /// A user's CSR arrays as a tensor of shape S, not copied: the user keeps `row_ptr` and `col` alive while any tensor
@@ -75,16 +77,13 @@ requires(is_shape<S>) auto borrow_csr(S shape, RowPtr&& row_ptr, Cols&& col, Val
 /// The rows x cols matrix of a user's CSR arrays, not copied.
 template <class RowPtr, class Cols, class Values>
 auto borrow_csr(index_t rows, index_t cols, RowPtr&& row_ptr, Cols&& col, Values&& values) {
-  return borrow_csr(Matrix(rows, cols), std::forward<RowPtr>(row_ptr), std::forward<Cols>(col),
-                    std::forward<Values>(values));
-}
-
-/// Pointers without the number of entries.
-template <class Ptr, class Col, class T>
-auto borrow_csr(index_t, index_t, Ptr*, Col*, T*) {
-  static_assert(always_false<T>, "sla: borrow_csr(rows, cols, row_ptr, col, values): pointers have no lengths: give the number of entries before them, "
-                                 "borrow_csr(rows, cols, nnz, row_ptr, col, values), or spans, std::span(row_ptr, rows + 1)");
-  return sparse_tensor<double>();
+  constexpr bool counted = !(detail::is_pointer<RowPtr> || detail::is_pointer<Cols> || detail::is_pointer<Values>);
+  static_assert(counted, "sla: borrow_csr(rows, cols, row_ptr, col, values): pointers have no lengths: give the number of entries before them, "
+                         "borrow_csr(rows, cols, nnz, row_ptr, col, values), or spans, std::span(row_ptr, rows + 1)");
+  if constexpr (counted)
+    return borrow_csr(Matrix(rows, cols), std::forward<RowPtr>(row_ptr), std::forward<Cols>(col), std::forward<Values>(values));
+  else
+    return sparse_tensor<double>();
 }
 
 /// The same from pointers: rows + 1 row pointers, nnz columns and nnz values.
