@@ -110,6 +110,8 @@ TEST_CASE("extents that disagree at run time are named") {
   CHECK_THROWS_WITH(x + y, ContainsSubstring("3") && ContainsSubstring("4") && ContainsSubstring("equal extents"));
   CHECK_THROWS_AS(x + y, shape_error);
   CHECK_THROWS_AS(set(x, 2 * y), shape_error);
+  vector<double> empty;
+  CHECK_THROWS_WITH(set(empty, 2.0 * x), Catch::Matchers::ContainsSubstring("the operands are 0 and ") && Catch::Matchers::ContainsSubstring("set does not change the size of x"));
   CHECK_THROWS_AS((tensor<double, Extents<3>>(x + 0) = 1 * y), shape_error);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect-error: picks a method for sparse tensors in host memory; here, name one
+// expect-error: picks a method for sparse tensors in host memory; here, name one: solve\(A, b, gmres{}\); on ranks also a preconditioner: solve\(D, db, cg{}, jacobi{}\)
 #include <sla/dist.hpp>
 
 using namespace sla;

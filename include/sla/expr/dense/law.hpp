@@ -48,12 +48,11 @@ SLA_HD common_extents_t<L, R> common_extents(L const& l, R const& r) {
 
 /// Errors: shape_error, if the extents differ at run time.
 template <class L, class R>
-void require_same_extents(L const& l, R const& r, char const* operation) {
+void require_same_extents(L const& l, R const& r, char const* operation, char const* remedy = "elementwise operations need equal extents") {
   if constexpr (L::rank >= 0 && L::rank == R::rank)
     for (int a = 0; a < L::rank; ++a)
       if (l[a] != r[a])
-        throw shape_error(text(operation, ": the operands are ", to_string(l), " and ", to_string(r),
-                               "; elementwise operations need equal extents"));
+        throw shape_error(text(operation, ": the operands are ", to_string(l), " and ", to_string(r), "; ", remedy));
 }
 
 /// The memory of two operands; numbers have `any_memory`.

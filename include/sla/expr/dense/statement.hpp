@@ -100,7 +100,7 @@ auto set(tensor<T, E, Memory>& destination, X&& expression) {
                 "sla: set(x, expression): a complex value cannot be stored in a real tensor; take real(...), imag(...) or abs(...)");
   set_statement<kernel_t<T>, Source, Memory> statement{kernel_pointer(destination.data()), destination.size(),
                                                        as_node(std::forward<X>(expression))};
-  require_same_extents(destination.extents(), statement.x.extents(), "set(x, expression)");
+  require_same_extents(destination.extents(), statement.x.extents(), "set(x, expression)", "set does not change the size of x: make x of the size of the expression before, or assign, x = expression");
   return statement;
 }
 
