@@ -74,7 +74,11 @@ TEST_CASE("arrays and containers of numbers are copied into vectors") {
   CHECK(text(tensor<double, Extents<3>>(user)) == "9 2 3");
   CHECK_THROWS_AS((tensor<double, Extents<2>>(user)), shape_error);
   CHECK(vector<double>(std::vector<double>{}).size() == 0);
-  CHECK(vector<double>({5}).size() == 1);  // as of std::vector
+  CHECK_THROWS_WITH(vector<double>({5}), Catch::Matchers::ContainsSubstring("a vector of {5}: is this its element or its extent?"));
+  CHECK_THROWS_AS(vector<double>{5}, shape_error);
+  CHECK(vector<double>{5.0}.size() == 1);
+  CHECK(text(vector<double>{1, -2, 3}) == "1 -2 3");
+  CHECK(text(vector<std::complex<double>>{1, 2}) == "(1,0) (2,0)");
   CHECK(vector<double>(5).size() == 5);
   static_assert(!std::constructible_from<vector<double>, std::string> && !std::constructible_from<vector<double>, matrix<double>>);
   static_assert(!std::constructible_from<vector<double>, std::vector<std::complex<double>>> && std::convertible_to<std::vector<double>, vector<double>>);

@@ -290,7 +290,7 @@ TEST_CASE("a symmetry that A does not have is not written") {
   CHECK_THROWS_AS(
       write_matrix_market(out, random_triplets(3, 4, 5, 1).build(), {.symmetry = matrix_symmetry::symmetric}),
       shape_error);
-  CHECK_THROWS_AS(write_matrix_market(out, vector<double>{1}, {.symmetry = matrix_symmetry::symmetric}), value_error);
+  CHECK_THROWS_AS(write_matrix_market(out, vector<double>{1.0}, {.symmetry = matrix_symmetry::symmetric}), value_error);
   CHECK(out.str().empty());
 }
 

@@ -65,11 +65,21 @@ public:
     if (values_.size() != extents_.total())
       throw shape_error(text(values_.size(), " values for a tensor of ", to_string(extents_), " = ", extents_.total(), " elements"));
   }
-  /// The elements: `vector<double>{1.0, 2.0}`. As of std::vector, ({5}) is the one element 5, and (5) are five zeros.
+  /// The elements: `vector<double>{1.0, 2.0}`.
   tensor(std::initializer_list<T> values)
     requires(rank == 1 && Memory::is_host)
       : tensor(E(index_t(values.size())), uninitialized) {
     std::copy(values.begin(), values.end(), values_.begin());
+  }
+  /// The elements, written as integers. Errors: shape_error for a single one, ({5}), which zeros<double>({5}) takes for an extent: C++ does
+  /// not tell it from {5}.
+  template <std::integral Integer>
+    requires(rank == 1 && Memory::is_host)
+  tensor(std::initializer_list<Integer> values) : tensor(E(index_t(values.size())), uninitialized) {
+    if (values.size() == 1)
+      throw shape_error(text("a vector of {", *values.begin(), "}: is this its element or its extent? {", *values.begin(), ".0} is one element, and zeros<double>(",
+                             *values.begin(), ") or vector<double>(", *values.begin(), ") has so many"));
+    std::transform(values.begin(), values.end(), values_.begin(), [](Integer v) { return T(real_t<T>(v)); });
   }
   /// A copy of a user's array of numbers; `borrow(data, n)` copies nothing.
   template <detail::ArrayOfNumbers<T> Array>
