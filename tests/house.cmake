@@ -119,4 +119,8 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND cxx IN_LIST compilers)
   add_test(NAME refusals.dangling COMMAND ${CMAKE_COMMAND} -DSOURCES=${CMAKE_CURRENT_SOURCE_DIR}/headers/dangling.cpp
     "-DCOMPILE=${command_cxx}|-Werror=dangling" -DFIXED=ON -P ${PROJECT_SOURCE_DIR}/cmake/compile_fail.cmake)
   set_tests_properties(refusals.dangling PROPERTIES LABELS house)
+  # It sees where a function returns an expression of its locals, and nowhere else.
+  string(REPLACE "|" ";" command "${command_cxx}")
+  add_test(NAME refusals.returned_locals COMMAND ${command} -Xclang -verify -Xclang -verify-ignore-unexpected=note ${CMAKE_CURRENT_SOURCE_DIR}/headers/returned_locals.cpp)
+  set_tests_properties(refusals.returned_locals PROPERTIES LABELS house)
 endif()

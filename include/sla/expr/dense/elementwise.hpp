@@ -175,21 +175,37 @@ template <class L, class R>
 auto operator<(L&& l, R&& r) {
   return perform(op::less{}, std::forward<L>(l), std::forward<R>(r));
 }
+template <Viewed L, Viewed R>
+auto operator<(L& l SLA_LIFETIMEBOUND, R& r SLA_LIFETIMEBOUND) { return perform(op::less{}, l, r); }
+template <Viewed L, ByValue R>
+auto operator<(L& l SLA_LIFETIMEBOUND, R r SLA_LIFETIMEBOUND) { return perform(op::less{}, l, std::move(r)); }
 template <class L, class R>
   requires ElementwisePair<L, R>
 auto operator<=(L&& l, R&& r) {
   return perform(op::less_equal{}, std::forward<L>(l), std::forward<R>(r));
 }
+template <Viewed L, Viewed R>
+auto operator<=(L& l SLA_LIFETIMEBOUND, R& r SLA_LIFETIMEBOUND) { return perform(op::less_equal{}, l, r); }
+template <Viewed L, ByValue R>
+auto operator<=(L& l SLA_LIFETIMEBOUND, R r SLA_LIFETIMEBOUND) { return perform(op::less_equal{}, l, std::move(r)); }
 template <class L, class R>
   requires ElementwisePair<L, R>
 auto operator>(L&& l, R&& r) {
   return perform(op::less{}, std::forward<R>(r), std::forward<L>(l));
 }
+template <Viewed L, Viewed R>
+auto operator>(L& l SLA_LIFETIMEBOUND, R& r SLA_LIFETIMEBOUND) { return perform(op::less{}, r, l); }
+template <Viewed L, ByValue R>
+auto operator>(L& l SLA_LIFETIMEBOUND, R r SLA_LIFETIMEBOUND) { return perform(op::less{}, std::move(r), l); }
 template <class L, class R>
   requires ElementwisePair<L, R>
 auto operator>=(L&& l, R&& r) {
   return perform(op::less_equal{}, std::forward<R>(r), std::forward<L>(l));
 }
+template <Viewed L, Viewed R>
+auto operator>=(L& l SLA_LIFETIMEBOUND, R& r SLA_LIFETIMEBOUND) { return perform(op::less_equal{}, r, l); }
+template <Viewed L, ByValue R>
+auto operator>=(L& l SLA_LIFETIMEBOUND, R r SLA_LIFETIMEBOUND) { return perform(op::less_equal{}, std::move(r), l); }
 
 /// x where the condition is not 0, y elsewhere: `where(x > 0.5, x, 0.0)`. Both are evaluated everywhere; NaN of the other is dropped.
 /// Law: equal extents, or numbers. Gradient: g where it was taken from, 0 elsewhere, though a derivative of the other be infinite there;

@@ -262,6 +262,18 @@ concept Operand = requires { as_node(std::declval<X>()); };
 template <class X>
 concept Tensorial = Operand<X> && !Number<X> && !std::same_as<typename node_t<X>::extents_type, no_extents>;
 
+/// How operators take operands, so that clang warns where what they return outlives what it refers to: a tensor that has a name by
+/// reference, for it is viewed; an expression, which refers to what it was made of, and a number by value; all else, such as a tensor
+/// that is moved in, by a forwarding reference, which is not followed.
+template <class X>
+concept Viewed = is_tensor<std::remove_const_t<X>>;
+/// See Viewed.
+template <class X>
+concept ByValue = Number<X> || Expression<X>;
+/// See Viewed.
+template <class X>
+concept Forwarded = !(std::is_lvalue_reference_v<X> && Viewed<std::remove_reference_t<X>>) && !ByValue<std::remove_cvref_t<X>>;
+
 namespace detail {
 /// Numbers in a container that is no tensor, a std::vector for one: operators refuse it by a sentence of their own. A user's
 /// linear operator is none.

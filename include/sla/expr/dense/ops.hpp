@@ -42,30 +42,67 @@ auto elementwise(X&& x) {
 template <class L, class R>
 concept ElementwisePair = Operand<L> && Operand<R> && (Tensorial<L> || Tensorial<R>);
 
-template <class L, class R>
+// Each operator five times: the first four bear the attribute, the last takes what is moved in (expr/dense/node.hpp, Viewed).
+template <Viewed L, Viewed R>
+auto operator+(L& l SLA_LIFETIMEBOUND, R& r SLA_LIFETIMEBOUND) { return detail::elementwise<op::add>(l, r, "x + y"); }
+template <Viewed L, ByValue R>
+auto operator+(L& l SLA_LIFETIMEBOUND, R r SLA_LIFETIMEBOUND) { return detail::elementwise<op::add>(l, std::move(r), "x + y"); }
+template <ByValue L, Viewed R>
+auto operator+(L l SLA_LIFETIMEBOUND, R& r SLA_LIFETIMEBOUND) { return detail::elementwise<op::add>(std::move(l), r, "x + y"); }
+template <ByValue L, ByValue R>
   requires ElementwisePair<L, R>
-auto operator+(L&& l, R&& r) {
-  return detail::elementwise<op::add>(std::forward<L>(l), std::forward<R>(r), "x + y");
-}
+auto operator+(L l SLA_LIFETIMEBOUND, R r SLA_LIFETIMEBOUND) { return detail::elementwise<op::add>(std::move(l), std::move(r), "x + y"); }
 template <class L, class R>
+  requires((Forwarded<L> || Forwarded<R>) && ElementwisePair<L, R>)
+auto operator+(L&& l, R&& r) { return detail::elementwise<op::add>(std::forward<L>(l), std::forward<R>(r), "x + y"); }
+
+template <Viewed L, Viewed R>
+auto operator-(L& l SLA_LIFETIMEBOUND, R& r SLA_LIFETIMEBOUND) { return detail::elementwise<op::sub>(l, r, "x - y"); }
+template <Viewed L, ByValue R>
+auto operator-(L& l SLA_LIFETIMEBOUND, R r SLA_LIFETIMEBOUND) { return detail::elementwise<op::sub>(l, std::move(r), "x - y"); }
+template <ByValue L, Viewed R>
+auto operator-(L l SLA_LIFETIMEBOUND, R& r SLA_LIFETIMEBOUND) { return detail::elementwise<op::sub>(std::move(l), r, "x - y"); }
+template <ByValue L, ByValue R>
   requires ElementwisePair<L, R>
-auto operator-(L&& l, R&& r) {
-  return detail::elementwise<op::sub>(std::forward<L>(l), std::forward<R>(r), "x - y");
-}
+auto operator-(L l SLA_LIFETIMEBOUND, R r SLA_LIFETIMEBOUND) { return detail::elementwise<op::sub>(std::move(l), std::move(r), "x - y"); }
 template <class L, class R>
+  requires((Forwarded<L> || Forwarded<R>) && ElementwisePair<L, R>)
+auto operator-(L&& l, R&& r) { return detail::elementwise<op::sub>(std::forward<L>(l), std::forward<R>(r), "x - y"); }
+
+template <Viewed L, Viewed R>
+auto operator*(L& l SLA_LIFETIMEBOUND, R& r SLA_LIFETIMEBOUND) { return detail::elementwise<op::mul>(l, r, "x * y"); }
+template <Viewed L, ByValue R>
+auto operator*(L& l SLA_LIFETIMEBOUND, R r SLA_LIFETIMEBOUND) { return detail::elementwise<op::mul>(l, std::move(r), "x * y"); }
+template <ByValue L, Viewed R>
+auto operator*(L l SLA_LIFETIMEBOUND, R& r SLA_LIFETIMEBOUND) { return detail::elementwise<op::mul>(std::move(l), r, "x * y"); }
+template <ByValue L, ByValue R>
   requires ElementwisePair<L, R>
-auto operator*(L&& l, R&& r) {
-  return detail::elementwise<op::mul>(std::forward<L>(l), std::forward<R>(r), "x * y");
-}
+auto operator*(L l SLA_LIFETIMEBOUND, R r SLA_LIFETIMEBOUND) { return detail::elementwise<op::mul>(std::move(l), std::move(r), "x * y"); }
 template <class L, class R>
+  requires((Forwarded<L> || Forwarded<R>) && ElementwisePair<L, R>)
+auto operator*(L&& l, R&& r) { return detail::elementwise<op::mul>(std::forward<L>(l), std::forward<R>(r), "x * y"); }
+
+template <Viewed L, Viewed R>
+auto operator/(L& l SLA_LIFETIMEBOUND, R& r SLA_LIFETIMEBOUND) { return detail::elementwise<op::div>(l, r, "x / y"); }
+template <Viewed L, ByValue R>
+auto operator/(L& l SLA_LIFETIMEBOUND, R r SLA_LIFETIMEBOUND) { return detail::elementwise<op::div>(l, std::move(r), "x / y"); }
+template <ByValue L, Viewed R>
+auto operator/(L l SLA_LIFETIMEBOUND, R& r SLA_LIFETIMEBOUND) { return detail::elementwise<op::div>(std::move(l), r, "x / y"); }
+template <ByValue L, ByValue R>
   requires ElementwisePair<L, R>
-auto operator/(L&& l, R&& r) {
-  return detail::elementwise<op::div>(std::forward<L>(l), std::forward<R>(r), "x / y");
-}
+auto operator/(L l SLA_LIFETIMEBOUND, R r SLA_LIFETIMEBOUND) { return detail::elementwise<op::div>(std::move(l), std::move(r), "x / y"); }
+template <class L, class R>
+  requires((Forwarded<L> || Forwarded<R>) && ElementwisePair<L, R>)
+auto operator/(L&& l, R&& r) { return detail::elementwise<op::div>(std::forward<L>(l), std::forward<R>(r), "x / y"); }
+
+template <Viewed X>
+auto operator-(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::neg>(x); }
+template <ByValue X>
+  requires Tensorial<X>
+auto operator-(X x SLA_LIFETIMEBOUND) { return detail::elementwise<op::neg>(std::move(x)); }
 template <Tensorial X>
-auto operator-(X&& x) {
-  return detail::elementwise<op::neg>(std::forward<X>(x));
-}
+  requires Forwarded<X>
+auto operator-(X&& x) { return detail::elementwise<op::neg>(std::forward<X>(x)); }
 template <Tensorial X>
 auto operator+(X&& x) {
   return as_node(std::forward<X>(x));
@@ -190,65 +227,87 @@ template <class X>
 auto conj(X&& x) {
   return perform(op::conj{}, std::forward<X>(x));
 }
+template <Viewed X>
+auto conj(X& x SLA_LIFETIMEBOUND) { return perform(op::conj{}, x); }
 /// The real part of each element.
 template <class X>
   requires Performs<op::real, X>
 auto real(X&& x) {
   return perform(op::real{}, std::forward<X>(x));
 }
+template <Viewed X>
+auto real(X& x SLA_LIFETIMEBOUND) { return perform(op::real{}, x); }
 /// The imaginary part of each element.
 template <class X>
   requires Performs<op::imag, X>
 auto imag(X&& x) {
   return perform(op::imag{}, std::forward<X>(x));
 }
+template <Viewed X>
+auto imag(X& x SLA_LIFETIMEBOUND) { return perform(op::imag{}, x); }
 /// |x|, elementwise and real.
 template <class X>
   requires Performs<op::abs, X>
 auto abs(X&& x) {
   return perform(op::abs{}, std::forward<X>(x));
 }
+template <Viewed X>
+auto abs(X& x SLA_LIFETIMEBOUND) { return perform(op::abs{}, x); }
 /// |x|^2, elementwise and real.
 template <class X>
   requires Performs<op::abs2, X>
 auto abs2(X&& x) {
   return perform(op::abs2{}, std::forward<X>(x));
 }
+template <Viewed X>
+auto abs2(X& x SLA_LIFETIMEBOUND) { return perform(op::abs2{}, x); }
 /// e to the power of each element, complex too.
 template <class X>
   requires Performs<op::exp, X>
 auto exp(X&& x) {
   return perform(op::exp{}, std::forward<X>(x));
 }
+template <Viewed X>
+auto exp(X& x SLA_LIFETIMEBOUND) { return perform(op::exp{}, x); }
 /// The root of each element, complex too.
 template <class X>
   requires Performs<op::sqrt, X>
 auto sqrt(X&& x) {
   return perform(op::sqrt{}, std::forward<X>(x));
 }
+template <Viewed X>
+auto sqrt(X& x SLA_LIFETIMEBOUND) { return perform(op::sqrt{}, x); }
 /// The natural logarithm of each element; real tensors.
 template <class X>
   requires Performs<op::log, X>
 auto log(X&& x) {
   return perform(op::log{}, std::forward<X>(x));
 }
+template <Viewed X>
+auto log(X& x SLA_LIFETIMEBOUND) { return perform(op::log{}, x); }
 /// The sine of each element; real tensors.
 template <class X>
   requires Performs<op::sin, X>
 auto sin(X&& x) {
   return perform(op::sin{}, std::forward<X>(x));
 }
+template <Viewed X>
+auto sin(X& x SLA_LIFETIMEBOUND) { return perform(op::sin{}, x); }
 /// The cosine of each element; real tensors.
 template <class X>
   requires Performs<op::cos, X>
 auto cos(X&& x) {
   return perform(op::cos{}, std::forward<X>(x));
 }
+template <Viewed X>
+auto cos(X& x SLA_LIFETIMEBOUND) { return perform(op::cos{}, x); }
 /// The hyperbolic tangent of each element; real tensors.
 template <class X>
   requires Performs<op::tanh, X>
 auto tanh(X&& x) {
   return perform(op::tanh{}, std::forward<X>(x));
 }
+template <Viewed X>
+auto tanh(X& x SLA_LIFETIMEBOUND) { return perform(op::tanh{}, x); }
 
 } // namespace sla

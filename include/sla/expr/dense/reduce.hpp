@@ -215,36 +215,54 @@ template <class X, class Y>
 [[nodiscard]] auto dot_of(X&& x, Y&& y) {
   return perform(op::dot{}, std::forward<X>(x), std::forward<Y>(y));
 }
+template <Viewed X, Viewed Y>
+[[nodiscard]] auto dot_of(X& x SLA_LIFETIMEBOUND, Y& y SLA_LIFETIMEBOUND) { return perform(op::dot{}, x, y); }
+template <Viewed X, ByValue Y>
+  requires Tensorial<Y>
+[[nodiscard]] auto dot_of(X& x SLA_LIFETIMEBOUND, Y y SLA_LIFETIMEBOUND) { return perform(op::dot{}, x, std::move(y)); }
+template <ByValue X, Viewed Y>
+  requires Tensorial<X>
+[[nodiscard]] auto dot_of(X x SLA_LIFETIMEBOUND, Y& y SLA_LIFETIMEBOUND) { return perform(op::dot{}, std::move(x), y); }
 /// The statement of `sum(x)`.
 template <class X>
   requires Performs<op::sum, X>
 [[nodiscard]] auto sum_of(X&& x) {
   return perform(op::sum{}, std::forward<X>(x));
 }
+template <Viewed X>
+[[nodiscard]] auto sum_of(X& x SLA_LIFETIMEBOUND) { return perform(op::sum{}, x); }
 /// The statement of `squared_norm(x)`.
 template <class X>
   requires Performs<op::squared_norm, X>
 [[nodiscard]] auto squared_norm_of(X&& x) {
   return perform(op::squared_norm{}, std::forward<X>(x));
 }
+template <Viewed X>
+[[nodiscard]] auto squared_norm_of(X& x SLA_LIFETIMEBOUND) { return perform(op::squared_norm{}, x); }
 /// The statement of `norm(x)`.
 template <class X>
   requires Performs<op::norm, X>
 [[nodiscard]] auto norm_of(X&& x) {
   return perform(op::norm{}, std::forward<X>(x));
 }
+template <Viewed X>
+[[nodiscard]] auto norm_of(X& x SLA_LIFETIMEBOUND) { return perform(op::norm{}, x); }
 /// The statement of `norm1(x)`.
 template <class X>
   requires Performs<op::norm1, X>
 [[nodiscard]] auto norm1_of(X&& x) {
   return perform(op::norm1{}, std::forward<X>(x));
 }
+template <Viewed X>
+[[nodiscard]] auto norm1_of(X& x SLA_LIFETIMEBOUND) { return perform(op::norm1{}, x); }
 /// The statement of `norm_inf(x)`.
 template <class X>
   requires Performs<op::norm_inf, X>
 [[nodiscard]] auto norm_inf_of(X&& x) {
   return perform(op::norm_inf{}, std::forward<X>(x));
 }
+template <Viewed X>
+[[nodiscard]] auto norm_inf_of(X& x SLA_LIFETIMEBOUND) { return perform(op::norm_inf{}, x); }
 /// The statement of `min(x)`.
 template <class X>
   requires Performs<op::minimum, X>

@@ -277,6 +277,8 @@ template <class T, class Memory, Tensorial X>
 auto operator*(linear_operator<T, Memory> const& a, X&& x) {
   return a.template times<1>(std::forward<X>(x));
 }
+template <class T, class Memory, Viewed X>
+auto operator*(linear_operator<T, Memory> const& a, X& x SLA_LIFETIMEBOUND) { return a.template times<1>(x); }
 template <class T, class Memory, int Rank, Tensorial X>
 auto operator*(applied_operator<T, Memory, Rank> const& m, X&& x) {
   return m.times(std::forward<X>(x));

@@ -124,6 +124,9 @@ auto as_sparse(sparse_operand<View, Transposed> A) {
 /// A sparse tensor, or a view of one by `transpose`, `adjoint` or `conj`.
 template <class A>
 concept SparseOperand = requires(A&& a) { as_sparse(std::forward<A>(a)); };
+/// A sparse tensor that has a name, which an expression views: as Viewed of dense ones.
+template <class A>
+concept ViewedSparse = is_sparse_tensor<std::remove_const_t<A>>;
 /// The operand that A is in a product.
 template <class A>
 using operand_t = decltype(as_sparse(std::declval<A>()));
@@ -307,11 +310,10 @@ E make_product_extents(S const& shape, XE const& x) {
 }
 } // namespace detail
 
-/// The product; see the head of this file for shapes.
-/// Law: the extents of x are those of A's domain, plus at most one axis of right-hand sides. Cost: A is read once for all
-/// right-hand sides. Errors: shape_error where only run time can tell.
+namespace detail {
+/// The node of A * x, its laws checked.
 template <SparseOperand A, Tensorial X>
-auto operator*(A&& a, X&& x) {
+auto product_of(A&& a, X&& x) {
   using O = operand_t<A>;
   using S = typename O::shape_type;
   using Operand = node_t<X>;
@@ -323,15 +325,30 @@ auto operator*(A&& a, X&& x) {
     auto o = as_sparse(std::forward<A>(a));
     auto node = as_node(std::forward<X>(x));
     auto const shape = o.shape();
-    detail::require_product_extents(shape, node.extents());
+    require_product_extents(shape, node.extents());
     using Product = std::conditional_t<O::is_transposed, transposed_product<typename O::view_type, Operand>,
                                        product<typename O::view_type, Operand>>;
-    auto const extents = detail::make_product_extents<typename Product::extents_type>(shape, node.extents());
+    auto const extents = make_product_extents<typename Product::extents_type>(shape, node.extents());
     return Product{std::move(o.A), std::move(node), extents};
   } else {
     return as_node(std::forward<X>(x));
   }
 }
+} // namespace detail
+
+/// The product; see the head of this file for shapes.
+/// Law: the extents of x are those of A's domain, plus at most one axis of right-hand sides. Cost: A is read once for all
+/// right-hand sides. Errors: shape_error where only run time can tell.
+template <SparseOperand A, Tensorial X>
+auto operator*(A&& a, X&& x) { return detail::product_of(std::forward<A>(a), std::forward<X>(x)); }
+template <ViewedSparse A, Viewed X>
+auto operator*(A& a SLA_LIFETIMEBOUND, X& x SLA_LIFETIMEBOUND) { return detail::product_of(a, x); }
+template <ViewedSparse A, ByValue X>
+  requires Tensorial<X>
+auto operator*(A& a SLA_LIFETIMEBOUND, X x SLA_LIFETIMEBOUND) { return detail::product_of(a, std::move(x)); }
+template <SparseOperand A, Viewed X>
+  requires(!is_sparse_tensor<A>)
+auto operator*(A a SLA_LIFETIMEBOUND, X& x SLA_LIFETIMEBOUND) { return detail::product_of(std::move(a), x); }
 /// Refused by one sentence.
 template <SparseOperand A, detail::ForeignNumbers X>
 vector<double> operator*(A&&, X const&) {
@@ -361,11 +378,17 @@ template <class A>
 auto transpose(A&& a) {
   return perform(op::transpose{}, std::forward<A>(a));
 }
+template <ViewedSparse A>
+auto transpose(A& a SLA_LIFETIMEBOUND) { return perform(op::transpose{}, a); }
 /// The conjugate transpose. The conjugate is `conj(A)`, as of tensors.
 template <class A>
   requires Performs<op::adjoint, A>
 auto adjoint(A&& a) {
   return perform(op::adjoint{}, std::forward<A>(a));
 }
+template <ViewedSparse A>
+auto conj(A& a SLA_LIFETIMEBOUND) { return perform(op::conj{}, a); }
+template <ViewedSparse A>
+auto adjoint(A& a SLA_LIFETIMEBOUND) { return perform(op::adjoint{}, a); }
 
 } // namespace sla

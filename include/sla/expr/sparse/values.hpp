@@ -40,6 +40,8 @@ template <class A>
 auto values(A&& a) {
   return perform(op::values{}, std::forward<A>(a));
 }
+template <ViewedSparse A>
+auto values(A& a SLA_LIFETIMEBOUND) { return perform(op::values{}, a); }
 /// A sparse tensor with the pattern of A and the elements of x, in the order of `values(A)`.
 /// Gradient: values(g) to x, nothing to A. Cost: the pattern is shared. Errors: shape_error, if the counts differ.
 template <class A, class X>
