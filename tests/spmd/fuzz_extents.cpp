@@ -350,7 +350,7 @@ TEST_CASE("every dimension is indexed") {
               put(y, n, {j}, take(a, n, {from}));
           return y;
         };
-        l.check("index select", tag, index_select(d, c), on<int, int>(picked), x, some);
+        l.check("index select", tag, index_select(d, c, kernel_knows::its_place), on<int, int>(picked), x, some);
         auto const map = indices(sim::with_extent(x.value, n, 6), extent);
         auto const gathered = [n](sim::rank_indices const& at, auto const& a, auto const& index) {
           using T = decltype(a[0] + a[0]);
@@ -363,7 +363,7 @@ TEST_CASE("every dimension is indexed") {
           }
           return y;
         };
-        l.check("gather", tag, gather(d, c, dims_of(map)), on<int, int>(gathered), x, map);
+        l.check("gather", tag, gather(d, c, dims_of(map), kernel_knows::its_place), on<int, int>(gathered), x, map);
         if (c != n && e.size() > 1) continue; // three operands: often enough
         auto const source = values(map.value.extents, 1);
         auto const scattered = [n](sim::rank_indices const&, auto const& self, auto const& index, auto const& from) {
@@ -391,7 +391,7 @@ TEST_CASE("every dimension is indexed") {
         for (int j = 0; j < width; ++j) y[k * width + j] = weight(from, j);
     return y;
   };
-  l.check("embedding", "", embedding(dims_of(words)), on<int, int>(lookup), table, words);
+  l.check("embedding", "", embedding(dims_of(words), kernel_knows::its_place), on<int, int>(lookup), table, words);
   CHECK(l.count == 2 * 12 + 7 + 1);
   l.finish();
 }

@@ -31,7 +31,7 @@ TEST_CASE("reductions and what needs a whole dimension") {
     auto run = [&](std::string const& name, strategy const& s, auto f) { on_all_meshes(l, name + tag, s, one(f), x); };
     run("sum", sum(d, over(dim)),
         [=](auto const& a) { return reduced(a, dim, decltype(a[0] + a[0])(0), [](auto s, auto v) { return s + v; }); });
-    run("mean", mean(d, over(dim)), [=](auto const& a) {
+    run("mean", mean(d, over(dim), false, kernel_knows::its_place), [=](auto const& a) {
       using T = decltype(a[0] + a[0]); // divided by the extent of all
       return reduced(a, dim, T(0), [=](auto s, auto v) { return s + v / T(extent); });
     });
@@ -154,7 +154,7 @@ TEST_CASE("moves by an index") {
     }
     return y;
   };
-  on_all_meshes(l, "index select", index_select(d, 0), on<int, int>(pick), x, rows);
+  on_all_meshes(l, "index select", index_select(d, 0, kernel_knows::its_place), on<int, int>(pick), x, rows);
   auto const gathered = [](sim::rank_indices const& at, auto const& a, auto const& index) {
     using T = decltype(a[0] + a[0]);
     if (index.extent(1) != a.extent(1)) return sim::no_result<T>();
@@ -166,8 +166,8 @@ TEST_CASE("moves by an index") {
       }
     return y;
   };
-  on_all_meshes(l, "gather", gather(d, 0, dims(5, 3)), on<int, int>(gathered), x, map);
-  on_all_meshes(l, "gather fewer", gather(d, 0, dims(4, 3)), on<int, int>(gathered), x, narrow);
+  on_all_meshes(l, "gather", gather(d, 0, dims(5, 3), kernel_knows::its_place), on<int, int>(gathered), x, map);
+  on_all_meshes(l, "gather fewer", gather(d, 0, dims(4, 3), kernel_knows::its_place), on<int, int>(gathered), x, narrow);
   auto const scattered = [](sim::rank_indices const&, auto const& self, auto const& index, auto const& source) {
     using T = decltype(self[0] + self[0]);
     if (index.extents != source.extents || self.extent(1) != index.extent(1)) return sim::no_result<T>();
@@ -205,6 +205,6 @@ TEST_CASE("moves by an index") {
     }
     return y;
   };
-  on_all_meshes(l, "embedding", embedding(dims_of(words)), on<int, int>(lookup), x, words);
+  on_all_meshes(l, "embedding", embedding(dims_of(words), kernel_knows::its_place), on<int, int>(lookup), x, words);
   l.finish();
 }

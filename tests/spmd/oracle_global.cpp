@@ -67,9 +67,9 @@ std::map<std::string, subject> subjects() {
   all(sum(m, over(1)), {2}, {"sum_dim1"});
   all(sum(m, over(1), true), {2}, {"sum_dim1_keepdim"});
   all(sum(m), {2}, {"sum_all"});
-  all(mean(m, over(0)), {2}, {"mean_dim0"});
-  all(mean(m, over(1)), {2}, {"mean_dim1"});
-  all(mean(m), {2}, {"mean_all"});
+  all(mean(m, over(0), false, kernel_knows::its_place), {2}, {"mean_dim0"});
+  all(mean(m, over(1), false, kernel_knows::its_place), {2}, {"mean_dim1"});
+  all(mean(m, over_all, false, kernel_knows::its_place), {2}, {"mean_all"});
   all(fold(m, monoid::maximum, over(0)), {2}, {"amax_dim0", "any_dim0"});
   all(fold(m, monoid::maximum, over(1)), {2}, {"amax_dim1"});
   all(fold(m, monoid::minimum, over(0)), {2}, {"amin_dim0", "all_dim0"});

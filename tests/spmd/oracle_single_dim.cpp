@@ -37,6 +37,7 @@ std::string name_here(placement_value p) {
 }
 
 strategy strategy_of_case(std::string const& name, std::vector<dims> const& x) {
+  constexpr auto told = kernel_knows::its_place; // as the kernels of the table are
   auto const is = [&](std::initializer_list<char const*> names) {
     for (auto const* n : names)
       if (name == n || name.rfind(std::string(n) + "[bcast", 0) == 0) return true;
@@ -86,9 +87,9 @@ strategy strategy_of_case(std::string const& name, std::vector<dims> const& x) {
   if (is({"sum.dim[1]"})) return sum(x[0], over(1));
   if (is({"sum.dim[1],keepdim"})) return sum(x[0], over(1), true);
   if (is({"sum.dim[0,2]"})) return sum(x[0], over(0, 2));
-  if (is({"mean.default"})) return mean(x[0]);
-  if (is({"mean.dim[0]"})) return mean(x[0], over(0));
-  if (is({"mean.dim[1],keepdim"})) return mean(x[0], over(1), true);
+  if (is({"mean.default"})) return mean(x[0], over_all, false, told);
+  if (is({"mean.dim[0]"})) return mean(x[0], over(0), false, told);
+  if (is({"mean.dim[1],keepdim"})) return mean(x[0], over(1), true, told);
   if (is({"max.default"})) return fold(x[0], monoid::maximum);
   if (is({"min.default"})) return fold(x[0], monoid::minimum);
   if (is({"max.dim[1]", "min.dim[1]"})) return unsplit(x[0], over(1), false, 2);
@@ -120,11 +121,11 @@ strategy strategy_of_case(std::string const& name, std::vector<dims> const& x) {
   if (is({"slice[1,full]", "slice[1,full,end=maxint]"})) return move_along(x[0], 0);
   if (is({"roll[1]"})) return move_along(x[0], over(1));
   if (is({"select.int[1,2]"})) return move(x[0], {0, 2});
-  if (is({"index_select[0]"})) return index_select(x[0], 0);
-  if (is({"index.Tensor[0]"})) return index_select(x[0], 0, false); // its kernel in the table has no mask
-  if (is({"index_select[1]"})) return index_select(x[0], 1);
-  if (begins("gather[0]")) return gather(x[0], 0, x[1]);
-  if (begins("gather[1]")) return gather(x[0], 1, x[1]);
+  if (is({"index_select[0]"})) return index_select(x[0], 0, told);
+  if (is({"index.Tensor[0]"})) return index_select(x[0], 0); // its kernel in the table has no mask
+  if (is({"index_select[1]"})) return index_select(x[0], 1, told);
+  if (begins("gather[0]")) return gather(x[0], 0, x[1], told);
+  if (begins("gather[1]")) return gather(x[0], 1, x[1], told);
   if (begins("scatter_add[0]")) return scatter_add(x[0], 0, x[1], x[2]);
   if (begins("scatter_add[1]")) return scatter_add(x[0], 1, x[1], x[2]);
   if (is({"unsqueeze[1]"})) return move(x[0], {0, -1, 1});
@@ -132,7 +133,7 @@ strategy strategy_of_case(std::string const& name, std::vector<dims> const& x) {
   if (is({"expand[1xB->AxB]"})) return move_along(x[0], over(0));
   if (is({"view[AxBxC->(AB)xC]"})) return reshape(x[0], dims(72, 18));
   if (is({"view[AxBC->AxBxC]"})) return reshape(x[0], dims(12, 6, 18));
-  if (is({"embedding"})) return embedding(x[1]);
+  if (is({"embedding"})) return embedding(x[1], told);
   if (is({"triu"})) return triangle(x[0]);
   if (is({"linalg_solve_triangular"})) return dense_solve(x[0]);
   if (begins("sdpa")) return attention();

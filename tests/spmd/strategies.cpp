@@ -320,11 +320,12 @@ TEST_CASE("what is wrong with a strategy") {
                                      cat(0, {m, m, m}),
                                      stack(1, {m, m}),
                                      move(m, {1, 0}),
-                                     index_select(m, 0),
-                                     gather(m, 0, m),
+                                     index_select(m, 0, kernel_knows::its_place),
+                                     gather(m, 0, m, kernel_knows::its_place),
                                      scatter_add(m, 0, m, m),
                                      index_add(m, 1),
-                                     embedding(m),
+                                     embedding(m, kernel_knows::its_place),
+                                     mean(m, over_all, false, kernel_knows::its_place),
                                      layer_norm(m, 1),
                                      attention(),
                                      dense_solve(m),
@@ -510,7 +511,7 @@ TEST_CASE("halos in dense operations") {
 TEST_CASE("compositions of many operations split where each of them does") {
   static constexpr dims x(4, 6), row(4, 1);
   auto const normalised = rules::compose([](rules::value const& v) { // along the second dimension
-    auto const mean_of = mean(x, over(1), true);
+    auto const mean_of = mean(x, over(1), true, kernel_knows::its_place);
     auto const centred = rules::apply(sub(x, row), v, rules::apply(mean_of, v).at[0]).at[0];
     auto const variance = rules::apply(mean_of, rules::apply(mul(x, x), centred, centred).at[0]).at[0];
     return rules::apply(div(x, row), centred, rules::apply(unary(row), variance).at[0]).at[0];

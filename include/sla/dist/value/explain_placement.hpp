@@ -11,19 +11,11 @@
 #include <vector>
 
 #include <sla/dist/partition/picture.hpp>
-#include <sla/dist/value/distributed.hpp>
-#include <sla/spmd/placement/partition_spec.hpp>
+#include <sla/dist/value/shares.hpp>
 #include <sla/spmd/placement/spelling.hpp>
 #include <sla/tensor/files/print.hpp>
 
 namespace sla {
-
-/// What one rank holds: its coordinates, and for each dimension its global indices.
-struct rank_share {
-  int rank = 0;
-  std::vector<int> coordinates;
-  std::vector<std::vector<index_t>> indices;
-};
 
 namespace detail {
 
@@ -57,61 +49,11 @@ inline std::string interval_words(std::vector<index_t> indices) {
   return out;
 }
 
-template <class X>
-struct placement_facts;
-template <class Local, class Mesh, class... P>
-struct placement_facts<distributed<Local, Mesh, P...>> {
-  static constexpr tensor_placement value = tensor_placement_of<distributed<Local, Mesh, P...>>;
-  static std::vector<std::string> words() { return {placement_words<P>()...}; }
-
-  /// The layout that dimension d lies by: the columns of a rectangular sparse tensor have their own.
-  static shared_layout<Mesh> const& side(shared_layout<Mesh> const& layout, int d) {
-    return value.is_sparse() && d == value.batch + 1 && layout.domain ? *layout.domain : layout;
-  }
-  /// The extent of a dimension before any axis shards it.
-  static index_t whole(distributed<Local, Mesh, P...> const& x, int d) {
-    auto const order = order_of(value, d);
-    if constexpr (value.rank == 0) {
-      return 1;
-    } else {
-      if (order.count) return side(*x.handle(), d).extent[order.axis[0]];
-      if constexpr (is_sparse_tensor<Local>) {
-        using S = typename Local::shape_type;
-        int const n = d - value.batch;
-        if (n < 0) return x.local().shape().batch()[d];
-        if (n > 1) return n == 2 ? S::block_rows : S::block_cols;
-        for (int a = 0; a < value.axes; ++a) // what shards the other side, or entries, knows both extents
-          if (value.on[a].kind == placement_kind::sparse_shard || value.on[a].kind == placement_kind::hyper)
-            return side(*x.handle(), d).extent[a];
-        return n == 0 ? x.local().rows() : x.local().cols();
-      } else {
-        return x.local().extent(d);
-      }
-    }
-  }
-  /// Those of `all` that coordinate c of axis a holds.
-  static std::vector<index_t> part(shared_layout<Mesh> const& layout, int d, int a, int c, std::vector<index_t> const& all) {
-    std::vector<index_t> out;
-    auto const take = [&]<class Q>(std::type_identity<Q>, int at) {
-      if constexpr (requires { typename Q::family; }) {
-        if (at != a) return;
-        using F = typename Q::family;
-        auto const size = static_cast<index_t>(all.size());
-        if constexpr (F::stated) {
-          int const ranks = layout.mesh.size(a);
-          for (index_t j = 0; j < F::local_extent(c, size, ranks); ++j)
-            out.push_back(all[static_cast<std::size_t>(F::local_to_global(c, j, size, ranks))]);
-        } else if (auto const& rows = side(layout, d).rows) {
-          for (index_t const i : rows->owners().members(c))
-            if (i < size) out.push_back(all[static_cast<std::size_t>(i)]);
-        }
-      }
-    };
-    int at = 0;
-    (take(std::type_identity<P>{}, at++), ...);
-    return out;
-  }
-};
+/// Each placement as it is written.
+template <class... P>
+std::vector<std::string> placement_words_of(placements<P...>) {
+  return {placement_words<P>()...};
+}
 
 } // namespace detail
 
@@ -134,38 +76,6 @@ std::ostream& operator<<(std::ostream& out, distributed_node<Node, Mesh, P...> c
   return out;
 }
 
-/// What each rank holds, in the order of the mesh's coordinates. Cost: time and memory for the indices of all ranks.
-template <class X>
-  requires is_distributed<X>
-std::vector<rank_share> shares(X const& x) {
-  using Facts = detail::placement_facts<X>;
-  using Mesh = mesh_of_t<X>;
-  auto const& layout = *x.handle();
-  auto const& m = layout.mesh;
-  int ranks = 1;
-  for (int a = 0; a < Mesh::rank; ++a) ranks *= m.size(a);
-  std::vector<rank_share> out;
-  for (int n = 0; n < ranks; ++n) {
-    rank_share share;
-    share.coordinates.resize(std::size_t(Mesh::rank));
-    for (int a = Mesh::rank, rest = n, stride = 1; a-- > 0; rest /= m.size(a)) {
-      int const c = rest % m.size(a);
-      share.coordinates[std::size_t(a)] = c;
-      share.rank += c * (Mesh::is_strided ? Mesh::static_stride(a) : stride);
-      stride *= m.size(a);
-    }
-    for (int d = 0; d < Facts::value.rank; ++d) {
-      std::vector<index_t> indices(std::size_t(Facts::whole(x, d)));
-      for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<index_t>(i);
-      auto const order = order_of(Facts::value, d);
-      for (int k = 0; k < order.count; ++k) indices = Facts::part(layout, d, order.axis[k], share.coordinates[std::size_t(order.axis[k])], indices);
-      share.indices.push_back(std::move(indices));
-    }
-    out.push_back(std::move(share));
-  }
-  return out;
-}
-
 /// Who holds what of x, as a table: a line per rank with its coordinates and, for each dimension, its global indices; what its numbers
 /// are besides (a term of a sum, a value of its own) stands at the end. Cost: as `shares`; at most `lines` ranks are shown.
 template <class X>
@@ -174,7 +84,7 @@ std::string explain(X const& x, std::size_t lines = 64) {
   using Facts = detail::placement_facts<X>;
   using Mesh = mesh_of_t<X>;
   auto const all = shares(x);
-  auto const words = Facts::words();
+  auto const words = detail::placement_words_of(placements_of_t<X>{});
   std::vector<std::vector<std::string>> table(1);
   std::string title, notes;
   for (int d = 0; d < Facts::value.rank; ++d) title += (d ? " x " : "") + std::to_string(Facts::whole(x, d));

@@ -9,7 +9,6 @@
 
 namespace sla::strategies {
 
-
 /// A map from x to results without the dimensions `gone` (kept as extents of 1 if `keep`), which fold with `fold`.
 constexpr strategy reduction(dims const& x, std::uint32_t gone, bool keep, monoid fold, int results = 1) {
   detail::index_map m;
@@ -28,12 +27,15 @@ constexpr strategy reduction(dims const& x, std::uint32_t gone, bool keep, monoi
   return detail::indexed(m, fold);
 }
 
-/// The sum over dimensions; `mean` too, whose kernel divides by the global extent (a local mean has no placement).
+/// The sum over dimensions.
 constexpr strategy sum(dims const& x, std::uint32_t gone = over_all, bool keep = false) {
   return reduction(x, gone, keep, monoid::sum).linear_in(operand_bits(0));
 }
-/// The mean over dimensions: as `sum`, for the number of elements is the same on all ranks.
-constexpr strategy mean(dims const& x, std::uint32_t gone = over_all, bool keep = false) { return sum(x, gone, keep); }
+/// The mean over dimensions, which are whole: the means of parts make no mean. A kernel that divides by the extent of the whole makes
+/// terms of a sum.
+constexpr strategy mean(dims const& x, std::uint32_t gone = over_all, bool keep = false, kernel_knows what = kernel_knows::its_part) {
+  return reduction(x, gone, keep, what == kernel_knows::its_place ? monoid::sum : monoid::none).linear_in(operand_bits(0));
+}
 
 /// Products, maxima, minima, and on booleans `any` (a maximum) and `all` (a minimum): a pending one folds further.
 constexpr strategy fold(dims const& x, monoid m, std::uint32_t gone = over_all, bool keep = false) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Strategies of moves by an index tensor: gather, scatter, selection and embeddings. An index is never pending. A
-// masked rule is one whose kernel leaves out (or makes zero) the entries that other ranks hold.
+// Strategies of moves by an index tensor: gather, scatter, selection and embeddings. An index is never pending. What
+// an index points into is whole on every rank, unless the kernel knows its place and makes zero of the entries that other ranks hold.
 #pragma once
 #include <cstdint>
 
@@ -11,7 +11,7 @@
 namespace sla::strategies {
 
 /// x[..., index, ...] along c, with an index of one dimension.
-constexpr strategy index_select(dims const& x, int along, bool masked = true) {
+constexpr strategy index_select(dims const& x, int along, kernel_knows what = kernel_knows::its_part) {
   int const c = x.at(along);
   auto s = opaque(2, x.rank);
   for (int d = 0; d < x.rank; ++d) {
@@ -26,7 +26,7 @@ constexpr strategy index_select(dims const& x, int along, bool masked = true) {
     s.add(r);
   }
   s.linear_in(operand_bits(0), other_monoids);
-  if (!masked) return s;
+  if (what == kernel_knows::its_part) return s;
   rule r;
   r.in[0] = shard_slot(c);
   r.out[0] = partial_slot(monoid::sum);
@@ -35,7 +35,7 @@ constexpr strategy index_select(dims const& x, int along, bool masked = true) {
 
 /// gather(x, c, index): the result has the dimensions of the index. Law: a dimension other than c splits only where
 /// index and x are equally long, since rank r has part r of both.
-constexpr strategy gather(dims const& x, int along, dims const& index, bool masked = true) {
+constexpr strategy gather(dims const& x, int along, dims const& index, kernel_knows what = kernel_knows::its_part) {
   int const c = x.at(along);
   auto s = opaque(2, index.rank);
   for (int d = 0; d < index.rank; ++d) {
@@ -47,7 +47,7 @@ constexpr strategy gather(dims const& x, int along, dims const& index, bool mask
     s.add(r);
   }
   s.linear_in(operand_bits(0), other_monoids);
-  if (!masked || x.extent[c] == 1) return s;
+  if (what == kernel_knows::its_part || x.extent[c] == 1) return s;
   rule r;
   r.in[0] = shard_slot(c);
   r.out[0] = partial_slot(monoid::sum);
@@ -86,7 +86,7 @@ constexpr strategy index_add(dims const& self, int along) {
 }
 
 /// Rows of a weight (vocabulary, width) by an index, as (weight, index).
-constexpr strategy embedding(dims const& index, bool masked = true) {
+constexpr strategy embedding(dims const& index, kernel_knows what = kernel_knows::its_part) {
   auto s = opaque(2, index.rank + 1);
   rule width;
   width.in[0] = shard_slot(1);
@@ -98,7 +98,7 @@ constexpr strategy embedding(dims const& index, bool masked = true) {
     if (index.extent[d] != 1) s.add(r);
   }
   s.linear_in(operand_bits(0), other_monoids);
-  if (!masked) return s;
+  if (what == kernel_knows::its_part) return s;
   rule vocabulary;
   vocabulary.in[0] = shard_slot(0);
   vocabulary.out[0] = partial_slot(monoid::sum);

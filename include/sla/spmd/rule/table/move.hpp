@@ -42,10 +42,10 @@ constexpr strategy move_along(dims const& x, std::uint32_t changed, int results 
   return detail::indexed(m, monoid::none).linear_in(operand_bits(0), other_monoids);
 }
 
-/// The upper or lower triangle of the last two dimensions. They split where the kernel is told which global rows and
+/// The upper or lower triangle of the last two dimensions. They split where the kernel knows which global rows and
 /// columns it has.
-constexpr strategy triangle(dims const& x, bool localized = false) {
-  return move_along(x, localized ? 0U : 3U << (x.rank - 2));
+constexpr strategy triangle(dims const& x, kernel_knows what = kernel_knows::its_part) {
+  return move_along(x, what == kernel_knows::its_place ? 0U : 3U << (x.rank - 2));
 }
 
 /// Concatenation along c, of at most max_operands. Sums must all be pending; averages, maxima and minima may meet what

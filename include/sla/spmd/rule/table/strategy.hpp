@@ -46,6 +46,10 @@ constexpr std::uint8_t operand_bits(Int... k) {
   return static_cast<std::uint8_t>((0U | ... | (1U << k)));
 }
 
+/// What a kernel is handed: its part alone, or also where that part stands, so that it divides by the extent of the whole and leaves out
+/// (or makes zero) what other ranks hold. Some rules hold for the second kind only, and no table has them unasked.
+enum class kernel_knows : std::uint8_t { its_part, its_place };
+
 /// What a rule wants of one operand, or says of one result.
 struct slot {
   slot_kind kind = slot_kind::replicate;
