@@ -5,3 +5,4 @@
 
 #include <sla/spmd/check/check_report.hpp>
 #include <sla/spmd/check/check_rule.hpp>
+#include <sla/spmd/check/op_kernel.hpp>

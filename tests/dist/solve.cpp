@@ -200,6 +200,121 @@ TEST_CASE("a rank that throws in the middle of a solve ends the others with its 
   }
 }
 
+TEST_CASE("where the observer of one rank asks to stop, all ranks stop, an iteration later") {
+  auto const A = problems::poisson<double>({30, 30});
+  auto const b = random<double>({A.rows()}, 1);
+  auto const stop_at_5 = [](bool mine) { return [mine, n = 0](std::vector<progress> const&) mutable { return !(++n >= 5 && mine); }; };
+  auto const check_stopped = [&](auto const& run) {
+    for (int ranks : {2, 4}) {
+      auto const all = threads::run(ranks, [&](auto& world) {
+        Rows m(world);
+        auto D = distribute<SparseShard<0>>(A, m, strips{});
+        auto const [x, report] = run(D, distribute(b, D.row_layout()), world.rank());
+        return std::tuple{report.reason(), report.iterations(), gather(x), report.residual()};
+      });
+      for (auto const& [why, iterations, x, residual] : all) {
+        CHECK(why == reason::stopped);
+        CHECK(iterations == 5);
+        CHECK(std::equal(x.begin(), x.end(), std::get<2>(all[0]).begin()));
+        CHECK(std::abs(residual - double(norm(b - A * x)) / double(norm(b))) <= 1e-12);
+      }
+    }
+  };
+  check_stopped([&](auto const& D, auto const& c, int rank) { return try_solve(D, c, cg{.watch = stop_at_5(rank == 1)}, jacobi{}); });
+  check_stopped([&](auto const& D, auto const& c, int rank) { return try_solve(D, c, gmres{.watch = stop_at_5(rank == 0)}, jacobi{}); });
+  check_stopped([&](auto const& D, auto const& c, int rank) { return try_solve(D, c, bicgstab{.watch = stop_at_5(rank == 1)}, jacobi{}); });
+  check_stopped([&](auto const& D, auto const& c, int rank) { return try_solve(D, c, minres{.watch = stop_at_5(rank == 1)}, jacobi{}); });
+  check_stopped([&](auto const& D, auto const& c, int rank) { // only one rank watches
+    cg method;
+    if (rank == 1) method.watch = stop_at_5(true);
+    return try_solve(D, c, method, jacobi{});
+  });
+  check_stopped([&](auto const& D, auto const& c, int rank) { return with({.watch = stop_at_5(rank == 1)}, [&] { return try_solve(D, c, cg{}, jacobi{}); }); });
+  check_stopped([&](auto const& D, auto const& c, int) { return try_solve(D, c, cg{.watch = stop_at_5(true)}, jacobi{}); });
+}
+
+TEST_CASE("an observer on one rank that never asks changes nothing, and two numbers more are sent once where none watches") {
+  auto const A = problems::poisson<double>({20, 20});
+  auto const b = random<double>({A.rows()}, 1);
+  auto const all = threads::run(3, [&](auto& world) {
+    Rows m(world);
+    auto D = distribute<SparseShard<0>>(A, m, strips{});
+    auto const c = distribute(b, D.row_layout());
+    int seen = 0;
+    cg watched;
+    if (world.rank() == 0) watched.watch = [&](auto const&) { return ++seen, true; };
+    auto const with_one = try_solve(D, c, watched, jacobi{}), without = try_solve(D, c, cg{}, jacobi{});
+    double const apart = norm(gather(with_one.x) - gather(without.x));
+    return std::tuple{apart, seen, with_one.report, without.report};
+  });
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    auto const& [apart, seen, with_one, without] = all[r];
+    CHECK(apart == 0);
+    CHECK((seen > 0) == (r == 0));
+    CHECK(with_one.iterations() == without.iterations());
+    CHECK(with_one.sent.reductions == without.sent.reductions);
+    CHECK(with_one.sent.bytes > without.sent.bytes + 20); // 16 bytes with each of two reductions
+  }
+}
+
+TEST_CASE("of systems that the ranks have for themselves each stops alone, and a throw in one ends all") {
+  auto const A = problems::poisson<double>({12, 12});
+  matrix<double> const B = random<double, Extents<dyn, dyn>>({144, 4}, 3);
+  using Columns = mesh<axis<"rhs">>;
+  auto const run = [&](bool throws) {
+    return threads::run(2, [&](auto& world) {
+      Columns m(world);
+      auto const D = distribute<Replicate>(A, m);
+      int n = 0;
+      observer const watch = [&](std::vector<progress> const&) {
+        if (throws && world.rank() == 1 && ++n == 3) throw value_error("enough");
+        return !(world.rank() == 1 && n++ == 3);
+      };
+      auto const [x, report] = try_solve(D, distribute<Shard<1>>(B, m), cg{.rtol = 1e-10, .watch = watch}, jacobi{});
+      return report.reason();
+    });
+  };
+  CHECK(run(false) == std::vector{reason::converged, reason::stopped});
+  try {
+    (void)run(true);
+    FAIL("nobody heard of it");
+  } catch (rank_error const& e) {
+    CHECK(e.rank() == 1);
+    CHECK(std::string(e.what()).find("enough") != std::string::npos);
+  }
+}
+
+TEST_CASE("an observer of `with` that throws on one rank only ends the others, and leaves them their defaults") {
+  auto const A = problems::poisson<double>({30, 30});
+  auto const b = random<double>({A.rows()}, 1);
+  for (auto const method : {0, 1}) {
+    std::array<bool, 3> stayed{};
+    try {
+      threads::run(3, [&](auto& world) {
+        Rows m(world);
+        auto D = distribute<SparseShard<0>>(A, m, strips{});
+        auto const c = distribute(b, D.row_layout());
+        int seen = 0;
+        auto const watch = [&](std::vector<progress> const&) {
+          if (++seen == 4 && world.rank() == 2) throw value_error("no licence");
+          return true;
+        };
+        try {
+          with({.watch = watch}, [&] { return method == 0 ? try_solve(D, c, cg{}, jacobi{}).report.iterations() : try_solve(D, c, gmres{}, jacobi{}).report.iterations(); });
+        } catch (...) {
+          stayed[std::size_t(world.rank())] = bool(cg{}.watch);
+          throw;
+        }
+      });
+      FAIL("nobody heard of it");
+    } catch (rank_error const& e) {
+      CHECK(e.rank() == 2);
+      CHECK(std::string(e.what()).find("no licence") != std::string::npos);
+      CHECK(stayed == std::array<bool, 3>{});
+    }
+  }
+}
+
 TEST_CASE("a pending right-hand side is scattered to the rows of the matrix, also under a gradient") {
   auto const A = problems::poisson<double>({6, 5});
   auto const b = random<double>({30}, 1);

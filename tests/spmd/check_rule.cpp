@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <sla/check.hpp>
+#include <sla/exec/evaluate.hpp>
 #include <sla/spmd/rule/compose.hpp>
 #include <sla/spmd/rule/table/einsum.hpp>
 #include <sla/spmd/rule/table/index.hpp>
@@ -401,4 +402,163 @@ TEST_CASE("every rule with one slot changed is caught") {
   CHECK(all.mutants > 240);
   CHECK(all.caught + all.same == all.mutants);
   CHECK(all.caught > 10 * all.same);
+}
+
+// ---- what was never tried
+
+TEST_CASE("a check with nothing stated tries 2 and 3 ranks, three families and all reductions") {
+  auto const a = values({4, 6}, 0), b = values({6, 3}, 1);
+  auto const all = check_rule({}, strategies::einsum("mk,kn->mn"), matrix_product{}, a, b);
+  INFO(describe(all));
+  CHECK(all.ok());
+  CHECK(all.untried().empty());
+  // each of these passed, as no shard, no maximum, or one number of ranks was tried
+  auto const entry = [](auto f) {
+    return [f](auto const& x) {
+      auto y = x;
+      for (auto& v : y.values) v = f(v);
+      return y;
+    };
+  };
+  auto const negated = entry([](auto v) { return -v; });
+  auto const softened = [](auto const& x) {
+    auto y = x;
+    for (int i = 0; i < x.extent(0); ++i) {
+      std::remove_cvref_t<decltype(x[0])> s{};
+      for (int j = 0; j < x.extent(1); ++j) s = s + sim::exp(x(i, j));
+      for (int j = 0; j < x.extent(1); ++j) y(i, j) = sim::exp(x(i, j)) / s;
+    }
+    return y;
+  };
+  using namespace strategies;
+  dims const d(4, 6);
+  CHECK(check_rule({}, pointwise(d), softened, a).wrong() > 0);
+  CHECK(check_rule({}, along(d, over(1)), softened, a).ok());
+  CHECK(check_rule({}, strategies::unary(d, behaviour::rising), negated, a).wrong() > 0);
+  CHECK(check_rule({}, strategies::unary(d, behaviour::rising), entry([](auto v) { return sim::abs(v); }), a).wrong() > 0);
+  CHECK(check_rule({}, neg(d), negated, a).ok());
+  CHECK(check_rule({}, strategies::unary(d, behaviour::any, true), negated, a).wrong() > 0); // -x y is (-x)(-y) on 3 ranks only
+  auto index = a;
+  index.gradient = false;
+  CHECK(check_rule({}, strategies::unary(d, behaviour::linear), entry([](auto v) { return sim::exp(v); }), index).wrong() > 0);
+}
+
+TEST_CASE("a rule or a reduction that was never tried is told, and not ok") {
+  using Catch::Matchers::ContainsSubstring;
+  auto const a = values({4, 5}, 0);
+  auto const s = strategies::sum(dims(4, 5), strategies::over(0)); // its rules: dimension 0, dimension 1, sums and averages
+  rule_domain d;
+  d.w.ranks = {2};
+  d.w.families = {{}, {family_facts_of<Balanced>}};
+  auto r = check_rule(d, s, column_sum{}, a); // no family is tried
+  CHECK(r.findings.empty());
+  CHECK(!r.ok());
+  REQUIRE(r.untried().size() == 2);
+  CHECK_THAT(describe(r), ContainsSubstring("not tried: rule 0: no operands") && ContainsSubstring("not tried: rule 1: no operands"));
+  d.families = {1};
+  d.folds = monoid_bit(monoid::sum);
+  r = check_rule(d, s, column_sum{}, a);
+  CHECK(!r.ok());
+  CHECK_THAT(describe(r), ContainsSubstring("not tried: rule 2 for Partial<Avg>"));
+  d.folds = all_monoids;
+  CHECK(check_rule(d, s, column_sum{}, a).ok());
+  // equal pieces do not come out of 5 indices
+  auto const flat = [](auto const& x) {
+    auto y = x;
+    y.extents = {x.size()};
+    return y;
+  };
+  CHECK(check_rule({}, strategies::reshape(dims(5, 4), dims(20)), flat, values({5, 4}, 0)).untried().size() == 1);
+  CHECK(check_rule({}, strategies::reshape(dims(6, 4), dims(24)), flat, values({6, 4}, 0)).ok());
+  // a composition tells no rules: then something beyond copies is to be accepted
+  auto const length = []<class T>(array<T> const& x) {
+    array<T> y({x.extent(0)});
+    for (int i = 0; i < x.extent(0); ++i) {
+      for (int j = 0; j < x.extent(1); ++j) y[i] = y[i] + x(i, j) * x(i, j);
+      y[i] = sim::sqrt(y[i]);
+    }
+    return y;
+  };
+  CHECK(check_rule<own::row_length>({}, length, a).ok());
+  d.families = {};
+  CHECK(!check_rule<own::row_length>(d, length, a).ok());
+  CHECK_THAT(describe(check_rule<own::row_length>(d, length, a)), ContainsSubstring("nothing with a shard or a pending operand"));
+}
+
+// ---- rules with collectives, and the adjoint that runs
+
+namespace own {
+struct summed_over_tp; // the sum of all columns, on every rank
+struct never_summed;   // the same with the all_reduce left out of the kernel
+struct scaled;         // 3 x, with an adjoint
+struct badly_scaled;   // with a wrong one
+} // namespace own
+template <>
+inline constexpr auto sla::rule_of<own::summed_over_tp> = sla::rules::compose([](auto x) {
+  return sla::rules::all_reduce<"tp">(sla::rules::einsum<"mk->m">(x));
+});
+
+namespace {
+struct row_sums_of_all {
+  bool reduced = true;
+  template <class T>
+  array<T> operator()(array<T> const& x) const {
+    array<T> y({x.extent(0)});
+    for (int n = 0; n < x.size(); ++n) y[n / x.extent(1)] = y[n / x.extent(1)] + x[n];
+    return y;
+  }
+  std::vector<std::vector<array<double>>> together(sim::world const&, std::vector<std::vector<array<double>>> const& parts) const {
+    std::vector<std::vector<array<double>>> out;
+    for (auto const& mine : parts) out.push_back({(*this)(mine[0])});
+    auto all = out[0][0];
+    for (std::size_t r = 1; r < out.size(); ++r)
+      for (int n = 0; n < all.size() && n < out[r][0].size(); ++n) all[n] = all[n] + out[r][0][n];
+    if (reduced)
+      for (auto& one : out) one[0] = all;
+    return out;
+  }
+};
+template <bool Wrong>
+struct scaled_by_3 {
+  using V = sla::vector<double>;
+  static V apply(V const& x) { return V(3.0 * x); }
+  static V pullback(std::integral_constant<int, 0>, V const&, V const& g) { return V((Wrong ? 2.0 : 3.0) * g); }
+};
+struct times_vectors {
+  using V = sla::vector<double>;
+  static V apply(V const& x, V const& y) { return V(x * y); }
+  template <int K>
+  static V pullback(std::integral_constant<int, K>, V const& x, V const& y, V const& g) { return V((K == 0 ? y : x) * g); }
+};
+} // namespace
+
+TEST_CASE("a rule with collectives is checked on what all ranks make") {
+  auto const a = values({4, 6}, 0);
+  rule_domain d;
+  d.invariant = d.varying = false;
+  d.folds = sum_monoids;
+  CHECK(!check_rule<own::summed_over_tp>(d, row_sums_of_all{}, a).ok()); // the axis has no name: all is refused
+  d.names = {"tp"};
+  auto const right = check_rule<own::summed_over_tp>(d, row_sums_of_all{}, a);
+  INFO(describe(right));
+  CHECK(right.ok());
+  CHECK(right.accepted >= 2);
+  CHECK(check_rule<own::summed_over_tp>(d, row_sums_of_all{false}, a).wrong() > 0);
+}
+
+TEST_CASE("the adjoint that is checked is the one that runs, or the report says that it stands in") {
+  using Catch::Matchers::ContainsSubstring;
+  auto const x = values({6}, 0), y = values({6}, 1);
+  using V = sla::vector<double>;
+  auto const s = strategies::scale(dims(6));
+  auto const right = check_rule({}, s, op_kernel<scaled_by_3<false>, V>{}, x);
+  INFO(describe(right));
+  CHECK(right.ok());
+  CHECK(right.adjoint == adjoint_source::operation);
+  CHECK(check_rule({}, s, op_kernel<scaled_by_3<true>, V>{}, x).count(outcome::wrong_gradient) > 0);
+  CHECK(check_rule({}, strategies::mul(dims(6), dims(6)), op_kernel<times_vectors, V, V>{}, x, y).ok());
+  auto const stand_in = check_rule(small(), strategies::einsum("mk,kn->mn"), with_pullback{}, values({4, 5}, 0), values({5, 3}, 1));
+  CHECK(stand_in.adjoint == adjoint_source::stated);
+  CHECK_THAT(describe(stand_in), ContainsSubstring("op_kernel"));
+  CHECK(check_rule({}, strategies::einsum("mk,kn->mn"), matrix_product{}, values({4, 6}, 0), values({6, 3}, 1)).adjoint == adjoint_source::derived);
 }

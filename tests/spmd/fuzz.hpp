@@ -84,7 +84,7 @@ inline rule_domain one_axis(int ranks) {
                   {ranks == 2 ? family_facts_of<Table<1, 4>> : family_facts_of<Table<3, 0, 2>>},
                   {family_facts_of<Strided<2>>}};
   d.families = {1, 2, 3, 4, 5, 6, 7};
-  d.folds = all_monoids;
+  d.folds = d.missing_folds = all_monoids;
   return d;
 }
 /// Two axes, all kinds on each; refusals that no axis alone would make are looked at.

@@ -404,7 +404,7 @@ matrix definite(int m, int ranks, std::uint32_t seed) {
   for (std::size_t e = 0; e < value.size(); ++e)
     w.halos[columns_read][static_cast<std::size_t>(owner[static_cast<std::size_t>(w.pattern.row[e])])].push_back(w.pattern.column[e]);
   a.d.families = {by_row};
-  a.d.folds = all_monoids;
+  a.d.folds = a.d.missing_folds = all_monoids;
   a.d.split_seeds = 1;
   a.values.value = array<double>({sim::count(w.pattern.row)}, value);
   a.values.batch = 0;

@@ -26,7 +26,7 @@ rule_domain domain(std::vector<int> ranks, sim::sparse_pattern pattern, halos wi
   std::vector<int> const banded = {0, 0, 1, 1, most - 1, 0, 0, 0, 0, 1, 1, 1, most - 1}, mixed = {1, 0, most - 1, 0, 1, 1, 0};
   d.w.families = {{}, {{}, with == halos::some ? banded : mixed}};
   d.families = {1};
-  d.folds = all_monoids;
+  d.folds = d.missing_folds = all_monoids;
   d.w.pattern = std::move(pattern);
   if (with == halos::none) return d;
   std::vector<std::vector<int>> wanted(static_cast<std::size_t>(most), sim::all_indices(d.w.pattern.rows));
@@ -45,7 +45,7 @@ void on_meshes(composition_state& l, sim::sparse_pattern const& pattern, halos w
       if (d.across && sizeof...(operands) > 2) {
         mine.one_in = 11;
         mine.orders = false;
-        mine.folds = monoid_bit(monoid::sum) | monoid_bit(monoid::maximum);
+        mine.folds = mine.missing_folds = monoid_bit(monoid::sum) | monoid_bit(monoid::maximum);
       } else if (d.across && with == halos::none) { // the large operands
         mine.one_in = 5;
       }

@@ -116,6 +116,18 @@ public:
     return typed(base::template finished<S>(folded));
   }
 
+  /// A run of a method begins, and this rank watches it or not: the next sums tell all ranks whether any does. Then every sum
+  /// carries two numbers more, by which one that asks to stop is heard by all at once.
+  void begin_watch(bool watches) {
+    wish_[0] = watches;
+    carries_ = true;
+  }
+  /// This rank asks to stop, or not. Has any rank asked, before the last sums?
+  bool agreed(bool asks) {
+    wish_[1] = asks;
+    return heard_;
+  }
+
   /// The reductions of a fuse cross the ranks: one all_reduce per monoid and shared axis, complex numbers as reals.
   template <class... S, class... R>
   void reduce(detail::pack<S...> const& statements, detail::pack<R...>& results) {
@@ -159,6 +171,9 @@ private:
       (take(std::type_identity<S>{}, detail::part<N>(results)), ...);
     }(std::index_sequence_for<S...>{});
     if (parts.empty()) return;
+    std::array<double, 2> wish = wish_;
+    bool const carrying = carries_ && how == monoid::sum;
+    if (carrying) parts.push_back(wish);
     std::vector<double> all;
     for (auto const& p : parts) all.insert(all.end(), p.begin(), p.end());
     int a = 0;
@@ -168,6 +183,9 @@ private:
       std::copy_n(from, p.size(), p.begin());
       from += p.size();
     }
+    if (!carrying) return;
+    carries_ = wish[0] > 0;
+    heard_ = heard_ || wish[1] > 0;
   }
   mesh_traffic carried() const {
     mesh_traffic out;
@@ -186,6 +204,8 @@ private:
 
   Mesh mesh_;
   mesh_traffic before_;
+  std::array<double, 2> wish_{}; ///< watches, asks to stop
+  bool carries_ = false, heard_ = false;
 };
 
 /// A statement of `fuse` with distributed operands.

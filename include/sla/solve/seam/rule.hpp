@@ -53,7 +53,8 @@ struct progress {
   double residual;  ///< estimated |r| / |b|
 };
 /// Called once per iteration with one progress per item; false stops the solve. A method that has none takes that of `with`, if
-/// the solve is inside of one: it is kept by no prepared solver.
+/// the solve is inside of one: it is kept by no prepared solver. On ranks each has its own, or none; if one of them says false, a
+/// time limit perhaps, all stop, an iteration later.
 using observer = std::function<bool(std::vector<progress> const&)>;
 
 struct stop_rule;

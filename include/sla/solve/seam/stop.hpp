@@ -120,14 +120,20 @@ public:
         rule_(rule),
         bb_(bb),
         own_(own),
-        judged_(space.map(detail::start{}, bb)) {}
+        judged_(space.map(detail::start{}, bb)) {
+    if constexpr (requires { space.begin_watch(true); }) space.begin_watch(bool(rule_.watch));
+  }
 
   /// Judges squared residual norms; is there an item still running? Counts an iteration for those that are.
   constexpr bool go_on(Real const& rr) {
     judged_ = space_.map(detail::judge{rule_.rtol, rule_.atol, in_iteration_}, state(), seen_by_observers(), rr, bb_, own_);
     in_iteration_ = false;
     auto const seen = space_.peek(seen_by_observers());
-    if (!seen.empty() && rule_.watch && !stopped_) stopped_ = !rule_.watch(seen);
+    if (!seen.empty() && rule_.watch && !asked_) asked_ = !rule_.watch(seen);
+    if constexpr (requires { space_.agreed(true); })
+      stopped_ = space_.agreed(asked_); // ranks stop together
+    else
+      stopped_ = asked_;
     bool const running = seen.empty() || std::any_of(seen.begin(), seen.end(), [](progress const& p) { return p.state == reason::running; });
     if (!running || stopped_ || taken_ >= rule_.max_iterations) return false;
     ++taken_;
@@ -192,7 +198,7 @@ private:
   Real bb_, own_;
   judged_scalars judged_;
   int taken_ = 0;
-  bool in_iteration_ = false, stopped_ = false;
+  bool in_iteration_ = false, asked_ = false, stopped_ = false;
 };
 
 /// How a method makes its stop test, once it knows |b|^2: `auto stop = make_stop(space, bb)`.

@@ -66,6 +66,12 @@ inline std::string describe(rule_report const& r, std::size_t shown = 20) {
     if (r.refusals[c] > 0)
       out += "  refused " + number(r.refusals[c]) + ": E" + (c < 10 ? "0" : "") + number(c) + ", " +
              std::string(rule_broken(static_cast<code>(c))) + "\n";
+  if (r.adjoint == adjoint_source::derived) out += "  the gradients are those of the kernel by dual numbers: a pullback that a program runs is not among what was checked\n";
+  if (r.adjoint == adjoint_source::stated) out += "  the adjoint is the kernel's pullback: that of an operation is checked by op_kernel<Op, X...>\n";
+  for (auto const& u : r.untried())
+    out += "  not tried: rule " + number(u.rule) + (u.fold == monoid::none ? "" : " for " + detail::spelled_value({placement_kind::partial, u.fold})) +
+           ": no operands in these families, folds, ranks and extents come to it\n";
+  if (!r.listed && r.beyond_copies == 0) out += "  not tried: nothing with a shard or a pending operand was accepted\n";
   for (std::size_t n = 0; n < r.findings.size() && n < shown; ++n) {
     auto const& f = r.findings[n];
     out += f.what == outcome::missing       ? "  missing: "

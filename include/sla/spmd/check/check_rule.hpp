@@ -81,12 +81,47 @@ constexpr std::vector<tensor_placement> result_typings(rule_domain const& domain
   return out;
 }
 
+/// Is it looked for a result, where this is refused? A pending index has none that a kernel could read.
+constexpr bool may_be_missing(rule_domain const& domain, std::vector<checked_operand> const& operands, std::vector<tensor_placement> const& types) {
+  for (std::size_t k = 0; k < types.size(); ++k)
+    for (int a = 0; a < types[k].axes; ++a) {
+      auto const p = types[k].on[a];
+      bool const pending = p.kind == placement_kind::partial || p.kind == placement_kind::ghost_partial;
+      if (pending && !operands[k].gradient) return false;
+      if (p.kind == placement_kind::partial && !has_monoid(domain.missing_folds, p.fold)) return false;
+    }
+  return domain.missing && !families_meet(types);
+}
+
+/// What the rules of s state: for each the reductions of its placeholders, or none.
+constexpr void note_stated(rule_report& report, strategy const& s) {
+  for (int n = 0; n < s.size; ++n) {
+    bool open = false;
+    for (int k = 0; k < s.inputs; ++k) open = open || (s.rules[n].in[k].kind == slot_kind::partial && s.rules[n].in[k].fold == monoid::none);
+    report.stated[n] = open ? s.rules[n].folds : monoid_bit(monoid::none);
+  }
+}
+/// Which of them decided an accepted call, on some axis.
+constexpr void note_tried(rule_report& report, strategy const& s, std::span<operand const> operands, placement_outcome const& said, call_context const& now) {
+  for (int a = 0; a < said.type.axes; ++a)
+    for (int n = 0; n < s.size; ++n) {
+      auto const f = try_rule(s, s.rules[n], operands, a, {}, now);
+      if (!f.all) continue;
+      auto const made = results_of(s, s.rules[n], f.filled);
+      bool same = made.at[0].kind == said.type.on[a].kind && made.at[0].fold == said.type.on[a].fold && made.at[0].dim == said.type.on[a].dim;
+      for (int k = 1; k < s.results; ++k) same = same && made.at[k].kind == said.more[k - 1].on[a].kind;
+      if (same) report.tried[n] |= monoid_bit(report.stated[n] == monoid_bit(monoid::none) ? monoid::none : f.filled.fold);
+    }
+}
+
 } // namespace detail
 
 /// What says which placements an operation accepts.
 class any_rule {
 public:
   constexpr placement_outcome operator()(std::span<operand const> operands) const { return decide_(*this, operands); }
+  strategy const* table = nullptr; ///< of which every rule is to be tried; none: a composition, or a function
+  call_context now{};
 
 protected:
   placement_outcome (*decide_)(any_rule const&, std::span<operand const>) = nullptr;
@@ -109,6 +144,8 @@ constexpr rule_report check_rule_over(rule_domain const& domain, any_rule const&
                                       std::vector<checked_operand> const& operands) {
   using outcome = rule_finding::outcome;
   rule_report report;
+  report.listed = decide.table;
+  if (decide.table) detail::note_stated(report, *decide.table);
   int const axes = domain.w.axes();
   std::vector<std::vector<placement_value>> choices; // operand 0 on all axes, operand 1, ...
   std::vector<tensor_placement> types;
@@ -159,6 +196,11 @@ constexpr rule_report check_rule_over(rule_domain const& domain, any_rule const&
     placement_outcome const said = decide(std::span<operand const>(requested));
     if (said.ok()) {
       ++report.accepted;
+      bool copies = true;
+      for (auto const& t : types)
+        for (int a = 0; a < axes; ++a) copies = copies && (is_copied(t.on[a].kind) || t.on[a].kind == placement_kind::varying);
+      report.beyond_copies += copies ? 0 : 1;
+      if (decide.table) detail::note_tried(report, *decide.table, requested, said, decide.now);
       one.prepare(parts);
       std::vector<tensor_placement> made = {said.type};
       for (int n = 0; n < max_results - 1 && said.more[n].axes > 0; ++n) made.push_back(said.more[n]);
@@ -167,6 +209,7 @@ constexpr rule_report check_rule_over(rule_domain const& domain, any_rule const&
       if (value && one.has_gradient(made)) {
         gradient = one.right_gradient(made);
         ++report.gradients;
+        report.adjoint = kernel.adjoint();
       }
       if (!value || !gradient)
         report.findings.push_back({value ? outcome::wrong_gradient : outcome::wrong_value, types, made, code::ok});
@@ -174,7 +217,7 @@ constexpr rule_report check_rule_over(rule_domain const& domain, any_rule const&
     }
     ++report.refused;
     ++report.refusals[static_cast<int>(said.why.what)];
-    if (!domain.missing || detail::families_meet(types)) return;
+    if (!detail::may_be_missing(domain, operands, types) || kernel.communicates()) return;
     if (domain.across && !detail::accepted_axis_by_axis(decide, requested)) return;
     one.prepare(parts);
     std::vector<std::vector<tensor_placement>> results;
@@ -196,19 +239,6 @@ constexpr rule_report check_rule_over(rule_domain const& domain, any_rule const&
   return report;
 }
 
-/// Checks any rule, decide(operands) -> placement_outcome, against its kernel: kernel(a, b, ...) or kernel(here, a, b, ...) on
-/// sim::array<T> for any number type T, which returns one array or several. Its adjoint is found by dual numbers, or is
-/// kernel.pullback(operands, gradients), which is then checked as well. In a constant expression if the kernel allows.
-template <class Decide, class K, class... Operands>
-constexpr rule_report check_rule_of(rule_domain const& domain, Decide const& decide, K const& kernel,
-                                    Operands const&... operands) {
-  sim::kernel_of<static_cast<int>(sizeof...(Operands)), K> const on_ranks(kernel);
-  rule_from<Decide> const rule(decide);
-  std::vector<checked_operand> all;
-  (all.push_back(operands), ...);
-  return check_rule_over(domain, rule, on_ranks, all);
-}
-
 namespace detail {
 constexpr call_context call_context_of(rule_domain const& domain) {
   call_context now;
@@ -216,27 +246,135 @@ constexpr call_context call_context_of(rule_domain const& domain) {
   for (std::size_t f = 0; f < domain.w.families.size(); ++f)
     if (auto const& facts = domain.w.families[f].facts; facts.even && facts.reshapeable) now.even_families |= std::uint64_t{1} << f;
   for (int a = 0; a < domain.w.axes(); ++a) now.ranks[a] = domain.w.ranks_of(a);
+  for (std::size_t a = 0; a < domain.names.size(); ++a) now.axis_names[static_cast<int>(a)] = domain.names[a];
   return now;
 }
+
+/// The domain with what it leaves open: families of equal, of contiguous and of scattered pieces, and so many ranks.
+constexpr rule_domain completed(rule_domain d, int ranks) {
+  if (d.w.ranks.empty()) d.w.ranks = {ranks};
+  if (d.w.families.empty()) {
+    d.w.families = {{}, {family_facts_of<Even>}, {family_facts_of<Balanced>}, {family_facts_of<Strided<2, Ceil>>}};
+    d.families = {1, 2, 3};
+  }
+  return d;
+}
+
+/// A rule holds for every family and every number of ranks: what is not right for one of them is not missing for another.
+constexpr void drop_refuted(rule_report& report) {
+  auto const alike = [](std::vector<tensor_placement> const& x, std::vector<tensor_placement> const& y) {
+    for (std::size_t k = 0; k < x.size(); ++k)
+      for (int a = 0; a < x[k].axes; ++a) {
+        auto p = x[k].on[a], q = y[k].on[a];
+        p.family = q.family = 0;
+        if (!(p == q)) return false;
+      }
+    return true;
+  };
+  std::vector<rule_finding> kept;
+  for (auto& f : report.findings) {
+    bool refuted = false;
+    for (auto const& types : report.rightly) refuted = refuted || (f.what == rule_finding::outcome::missing && alike(f.operands, types));
+    if (!refuted) kept.push_back(std::move(f));
+  }
+  report.findings = std::move(kept);
+}
+
+constexpr operand whole_operand_of(checked_operand const& o) {
+  operand out;
+  out.gradient = o.gradient;
+  out.type.axes = 1;
+  out.type.batch = static_cast<std::int8_t>(o.batch);
+  out.type.rank = static_cast<std::int8_t>(o.value.rank() + (o.batch >= 0 ? 1 : 0));
+  out.type.on[0].kind = placement_kind::replicate;
+  return out;
+}
+
+/// decide(operands, now) on each mesh of the domain; `table`: its rules, if they can be told one by one.
+template <class Decide, class K, class... Operands>
+constexpr rule_report check_on_meshes(rule_domain const& domain, Decide const& decide, strategy const* table, K const& kernel, Operands const&... operands) {
+  sim::kernel_of<static_cast<int>(sizeof...(Operands)), K> const on_ranks(kernel);
+  std::vector<checked_operand> all;
+  (all.push_back(operands), ...);
+  rule_report report;
+  for (int ranks : {2, 3}) {
+    auto const d = completed(domain, ranks);
+    auto const now = call_context_of(d);
+    auto const here = [&](std::span<operand const> o) { return decide(o, now); };
+    rule_from rule(here);
+    rule.table = table;
+    rule.now = now;
+    report += check_rule_over(d, rule, on_ranks, all);
+    if (!domain.w.ranks.empty()) break;
+  }
+  return drop_refuted(report), report;
+}
+
+/// The table of a rule on whole operands of these shapes, if it has one.
+template <class Rule>
+struct table_of {
+  static constexpr bool listed = false;
+  static constexpr strategy of(Rule const&, std::span<operand const>) { return {}; }
+};
+template <>
+struct table_of<strategy> {
+  static constexpr bool listed = true;
+  static constexpr strategy of(strategy const& s, std::span<operand const>) { return s; }
+};
+template <>
+struct table_of<op_rule> {
+  static constexpr bool listed = true;
+  static constexpr strategy of(op_rule const& r, std::span<operand const> o) { return strategy_of(r, o); }
+};
 } // namespace detail
+
+namespace rules {
+template <class F>
+struct chosen;
+}
+struct local_only;
+namespace detail {
+template <class F>
+struct table_of<rules::chosen<F>> {
+  static constexpr bool listed = true;
+  static constexpr strategy of(rules::chosen<F> const& r, std::span<operand const> o) {
+    auto const found = r.f(o);
+    return table_of<std::remove_const_t<decltype(found)>>::of(found, o);
+  }
+};
+template <>
+struct table_of<local_only> { // it states no rule beyond that of whole operands
+  static constexpr bool listed = true;
+  static constexpr strategy of(local_only const&, std::span<operand const>) { return {}; }
+};
+} // namespace detail
+
+/// Checks any rule, decide(operands) -> placement_outcome, against its kernel: kernel(a, b, ...) or kernel(here, a, b, ...) on
+/// sim::array<T> for any number type T, which returns one array or several. Its adjoint is found by dual numbers, or is
+/// kernel.pullback(operands, gradients), which is then checked as well; `op_kernel<Op, X...>` is the kernel of `custom<Op>` and its
+/// pullbacks. A kernel that communicates has together(world, parts), what all ranks make, for a rule with collectives; its gradients
+/// are not checked. In a constant expression if the kernel allows.
+template <class Decide, class K, class... Operands>
+constexpr rule_report check_rule_of(rule_domain const& domain, Decide const& decide, K const& kernel,
+                                    Operands const&... operands) {
+  return detail::check_on_meshes(domain, [&](std::span<operand const> o, call_context const&) { return decide(o); }, nullptr, kernel, operands...);
+}
 
 /// Checks a strategy against its kernel.
 template <class K, class... Operands>
 constexpr rule_report check_rule(rule_domain const& domain, strategy const& s, K const& kernel,
                                  Operands const&... operands) {
-  auto const decide = [&, now = detail::call_context_of(domain)](std::span<operand const> o) {
-    return check(s, o, now);
-  };
-  return check_rule_of(domain, decide, kernel, operands...);
+  return detail::check_on_meshes(domain, [&](std::span<operand const> o, call_context const& now) { return check(s, o, now); }, &s, kernel, operands...);
 }
 
 /// Checks the rule of an operation, `rule_of<Op>` in any of its forms, against its kernel.
 template <class Op, class K, class... Operands>
 constexpr rule_report check_rule(rule_domain const& domain, K const& kernel, Operands const&... operands) {
-  auto const decide = [now = detail::call_context_of(domain)](std::span<operand const> o) {
-    return check(rule_of<Op>, o, now);
-  };
-  return check_rule_of(domain, decide, kernel, operands...);
+  using table = detail::table_of<std::remove_const_t<decltype(rule_of<Op>)>>;
+  operand whole[] = {operand{}, detail::whole_operand_of(operands)...};
+  strategy const s = table::of(rule_of<Op>, std::span<operand const>(whole + 1, sizeof...(Operands)));
+  auto const decide = [](std::span<operand const> o, call_context const& now) { return check(rule_of<Op>, o, now); };
+  return detail::check_on_meshes(domain, decide, table::listed ? &s : nullptr, kernel, operands...);
 }
 
 } // namespace sla

@@ -3,6 +3,7 @@
 // the report. The check itself is in spmd/check/check_rule.hpp. Not part of spmd.hpp.
 #pragma once
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include <sla/spmd/check/sim/ranks.hpp>
@@ -20,13 +21,15 @@ struct checked_operand {
   int block = 0;  ///< dimensions of its blocks
 };
 
-/// Which placements are tried, on which mesh.
+/// Which placements are tried, on which mesh. As it stands: on one axis of 2 ranks, and again of 3, with three families.
 struct rule_domain {
   sim::world w{};
+  std::vector<std::string_view> names{}; ///< of the axes, for rules with collectives
   std::vector<std::int16_t> families{}; ///< by their numbers in the mesh
   std::vector<std::int16_t> patterns{}; ///< of ghosts, whose family is `ghost_family`
   std::int16_t ghost_family = 1;
-  monoid_set folds = monoid_bit(monoid::sum);
+  monoid_set folds = all_monoids;
+  monoid_set missing_folds = monoid_bit(monoid::sum); ///< of these a refused combination is looked at
   bool invariant = true, varying = true;
   bool orders = false; ///< axes that share a dimension nest in every order
   bool missing = true; ///< look for refused placements that have a right result
@@ -48,6 +51,19 @@ struct rule_finding {
   code why = code::ok; ///< of the refusal
 };
 
+/// A rule of the strategy that decided no combination, by its number; and of a rule for several reductions, for which it did not.
+struct untried_rule {
+  int rule = 0;
+  monoid fold = monoid::none;
+};
+/// Where the adjoint came from that was compared with differences of the whole kernel.
+enum class adjoint_source : std::uint8_t {
+  none,     ///< no gradient was compared
+  derived,  ///< from the kernel, by dual numbers: a stand-in of the pullback that a program runs
+  stated,   ///< kernel.pullback: a stand-in, if the operation has a pullback of its own
+  operation ///< Op::pullback, which a program runs: `op_kernel`
+};
+
 /// What `check_rule` tried and found.
 struct rule_report {
   int combinations = 0; ///< that operands of these extents can have, and that were tried
@@ -59,6 +75,31 @@ struct rule_report {
   std::vector<rule_finding> findings{};
   std::vector<std::vector<tensor_placement>> rightly{}; ///< refused, and no placement of the result would be right
 
+  adjoint_source adjoint = adjoint_source::none;
+  fixed_array<monoid_set, max_rules> stated{}, tried{}; ///< by rule of the strategy: for which reductions (`none`: without one)
+  int beyond_copies = 0;                                ///< accepted with a shard or a pending operand
+  bool listed = true;                                   ///< false: a composition, whose rules are not told one by one
+
+  /// The rules that decided nothing: give the families, folds, ranks or extents that they need.
+  constexpr std::vector<untried_rule> untried() const {
+    std::vector<untried_rule> out;
+    for (int n = 0; n < max_rules; ++n)
+      for (auto m : {monoid::none, monoid::sum, monoid::average, monoid::maximum, monoid::minimum, monoid::product})
+        if (has_monoid(stated[n], m) && !has_monoid(tried[n], m)) out.push_back({n, m});
+    return out;
+  }
+  /// What another mesh showed is added.
+  constexpr rule_report& operator+=(rule_report const& o) {
+    combinations += o.combinations, skipped += o.skipped, accepted += o.accepted, refused += o.refused;
+    runs += o.runs, gradients += o.gradients, beyond_copies += o.beyond_copies;
+    for (int c = 0; c < refusals.size(); ++c) refusals[c] += o.refusals[c];
+    findings.insert(findings.end(), o.findings.begin(), o.findings.end());
+    rightly.insert(rightly.end(), o.rightly.begin(), o.rightly.end());
+    if (o.adjoint != adjoint_source::none) adjoint = o.adjoint;
+    listed = listed && o.listed;
+    for (int n = 0; n < max_rules; ++n) stated[n] |= o.stated[n], tried[n] |= o.tried[n];
+    return *this;
+  }
   constexpr int count(rule_finding::outcome v) const {
     int n = 0;
     for (auto const& f : findings) n += f.what == v ? 1 : 0;
@@ -68,8 +109,8 @@ struct rule_report {
     return count(rule_finding::outcome::wrong_value) + count(rule_finding::outcome::wrong_gradient);
   }
   constexpr int missing() const { return count(rule_finding::outcome::missing); }
-  /// Nothing wrong, nothing missing, and something was checked.
-  constexpr bool ok() const { return findings.empty() && accepted > 0; }
+  /// Nothing wrong, nothing missing, and every rule was tried, for each reduction that it states.
+  constexpr bool ok() const { return findings.empty() && accepted > 0 && untried().empty() && (listed || beyond_copies > 0); }
 };
 
 namespace detail {
@@ -80,9 +121,8 @@ constexpr std::vector<placement_value> choices(rule_domain const& d, tensor_plac
   std::vector<placement_value> out = {{kind::replicate}};
   if (d.invariant) out.push_back({kind::invariant});
   if (d.varying) out.push_back({kind::varying});
-  if (gradient)
-    for (auto m : {monoid::sum, monoid::average, monoid::maximum, monoid::minimum, monoid::product})
-      if (has_monoid(d.folds, m)) out.push_back({kind::partial, m});
+  for (auto m : {monoid::sum, monoid::average, monoid::maximum, monoid::minimum, monoid::product})
+    if (has_monoid(d.folds, m) && (gradient || !t.is_sparse())) out.push_back({kind::partial, m}); // a pattern has no values
   auto const dims = static_cast<std::int8_t>(t.rank);
   for (std::int8_t n = 0; n < dims; ++n) {
     if (t.is_sparse() && (n == t.batch || n == t.batch + 1)) continue;
@@ -124,7 +164,7 @@ constexpr std::vector<placement_value> result_choices(rule_domain const& d, std:
   }
   if (varying) return {{kind::varying}};
   for (auto m : {monoid::sum, monoid::average, monoid::maximum, monoid::minimum, monoid::product})
-    if (has_monoid(d.folds, m)) out.push_back({kind::partial, m});
+    if (has_monoid(d.missing_folds, m)) out.push_back({kind::partial, m});
   for (std::size_t n = 0; n < shards.size(); ++n) {
     bool again = false;
     for (std::size_t m = 0; m < n; ++m) again = again || shards[m] == shards[n];

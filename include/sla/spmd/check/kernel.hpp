@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/spmd/check/domain.hpp>
 #include <sla/spmd/check/sim/derivative.hpp>
 #include <sla/spmd/check/sim/value.hpp>
 
@@ -67,6 +68,15 @@ concept HasPullback = requires(K const& kernel, std::vector<array<double>> const
   { kernel.pullback(x, x) } -> std::same_as<std::vector<array<double>>>;
 };
 
+/// A kernel that communicates: together(world, parts) gives what every rank makes, [rank][result], of parts[rank][operand].
+template <class K>
+concept Communicates = requires(K const& kernel, world const& w, std::vector<std::vector<array<double>>> const& parts) {
+  { kernel.together(w, parts) } -> std::same_as<std::vector<std::vector<array<double>>>>;
+};
+/// A kernel whose pullback is that of an operation.
+template <class K>
+concept IsOperation = requires { typename K::operation; };
+
 } // namespace detail
 
 /// A kernel behind one interface: on numbers, on numbers with derivatives, and its own adjoint if it has one. Pointers
@@ -78,6 +88,10 @@ public:
   constexpr numbers operator()(rank_indices const& at, numbers const& x) const { return value_(*this, at, x); }
   constexpr duals operator()(rank_indices const& at, duals const& x) const { return slopes_(*this, at, x); }
   constexpr std::optional<numbers> pullback(numbers const& x, numbers const& g) const { return pullback_(*this, x, g); }
+  /// What all ranks make, where they communicate.
+  constexpr std::vector<numbers> together(world const& w, std::vector<numbers> const& parts) const { return together_(*this, w, parts); }
+  constexpr bool communicates() const { return together_; }
+  constexpr adjoint_source adjoint() const { return adjoint_; }
   /// Does it ask where it runs?
   constexpr bool wants_position() const { return wants_position_; }
 
@@ -85,7 +99,9 @@ protected:
   numbers (*value_)(any_kernel const&, rank_indices const&, numbers const&) = nullptr;
   duals (*slopes_)(any_kernel const&, rank_indices const&, duals const&) = nullptr;
   std::optional<numbers> (*pullback_)(any_kernel const&, numbers const&, numbers const&) = nullptr;
+  std::vector<numbers> (*together_)(any_kernel const&, world const&, std::vector<numbers> const&) = nullptr;
   bool wants_position_ = false;
+  adjoint_source adjoint_ = adjoint_source::derived;
 };
 
 /// A kernel of a type K, with its slopes and its pullback.
@@ -96,6 +112,8 @@ public:
     value_ = &run<double>;
     slopes_ = &run<dual<detail::directions>>;
     pullback_ = &run_back;
+    if constexpr (detail::Communicates<K>) together_ = &run_together;
+    if constexpr (detail::HasPullback<K>) adjoint_ = detail::IsOperation<K> ? adjoint_source::operation : adjoint_source::stated;
     wants_position_ = detail::takes_arrays<K, double, std::make_index_sequence<static_cast<std::size_t>(Arity)>>::wants_position;
   }
 
@@ -103,6 +121,11 @@ private:
   template <class T>
   static constexpr std::vector<array<T>> run(any_kernel const& self, rank_indices const& at, std::vector<array<T>> const& x) {
     return detail::call<Arity>(static_cast<kernel_of const&>(self).kernel_, at, x);
+  }
+  static constexpr std::vector<numbers> run_together(any_kernel const& self, world const& w, std::vector<numbers> const& parts)
+    requires detail::Communicates<K>
+  {
+    return static_cast<kernel_of const&>(self).kernel_.together(w, parts);
   }
   static constexpr std::optional<numbers> run_back(any_kernel const& self, numbers const& x, numbers const& g) {
     if constexpr (detail::HasPullback<K>)

@@ -26,12 +26,13 @@ constexpr std::vector<sim::on_ranks<double>> run_ranks(sim::any_kernel const& ke
                                                        std::vector<tensor_placement> const& made,
                                                        std::vector<std::vector<int>> const& extents) {
   std::vector<sim::on_ranks<double>> out;
+  auto const all = kernel.communicates() ? kernel.together(c.w, c.parts) : std::vector<sim::any_kernel::numbers>{};
   for (int r = 0; r < c.w.size(); ++r) {
     sim::rank_indices at;
     if (kernel.wants_position()) at = place_of(c, made, extents, r);
     for (std::size_t n = 0; n < at.out.size(); ++n)
       if (at.out[n].empty() && !sim::without_tuples(extents[n], made[n]).empty()) return {};
-    auto y = kernel(at, c.parts[static_cast<std::size_t>(r)]);
+    auto y = kernel.communicates() ? all[static_cast<std::size_t>(r)] : kernel(at, c.parts[static_cast<std::size_t>(r)]);
     if (r > 0 && y.size() != out.size()) return {};
     out.resize(y.size(), sim::on_ranks<double>{});
     for (std::size_t n = 0; n < y.size(); ++n) out[n].push_back(std::move(y[n]));
@@ -192,7 +193,7 @@ struct rule_case {
       auto const right = expected(truths[0][n], made[n]);
       if (right && right->extents != truths[0][n].extents) return false; // the same for every element of a tuple
     }
-    return wanted != 0 && domain.gradients;
+    return wanted != 0 && domain.gradients && !kernel.communicates();
   }
   /// Invariant operands meet others, and the result has no dual that could say what becomes of their gradients.
   constexpr bool gradient_is_lost(std::vector<tensor_placement> const& made) const {
