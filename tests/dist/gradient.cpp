@@ -159,6 +159,26 @@ TEST_CASE("cotangents of replicated values are partial, of gathered shards they 
     for (double e : rank) CHECK(e <= 1e-13);
 }
 
+TEST_CASE("constant(x) has no gradient: as Replicate or as Invariant it meets either, plain and traced alike") {
+  vector<double> const x = random<double>({5}, 1), w = random<double>({5}, 2);
+  for (double e : threads::run(3, [&](auto& world) {
+         mesh<axis<"tp">> m(world);
+         auto const X = distribute<Invariant>(x, m);
+         auto const W = distribute<Replicate>(w, m);
+         static_assert(has_placements<decltype(eval(X * constant(W))), Invariant> && has_placements<decltype(eval(constant(X) * W)), Replicate>);
+         auto const apart = [&](auto const& f, vector<double> const& expected) {
+           auto const slope = std::get<1>(value_and_gradient(f, X));
+           static_assert(has_placements<std::remove_const_t<decltype(slope)>, Invariant>);
+           return double(norm(slope.local() - expected));
+         };
+         return apart([&](auto const& y) { return squared_norm(y * constant(W)); }, 2.0 * x * w * w) +
+                apart([&](auto const& y) { return squared_norm(y + constant(2.0 * W)); }, 2.0 * (x + 2.0 * w)) +
+                apart([&](auto const& y) { return dot(constant(W), y); }, w) +
+                apart([&](auto const& y) { return dot(constant(y.value()), y); }, x); // x . x with one of them held
+       }))
+    CHECK(e <= 1e-14);
+}
+
 TEST_CASE("a loss that no argument reaches has a value and zero gradients") {
   auto const x = random<double>({12}, 1), c = random<double>({12}, 2);
   auto const errors = threads::run(3, [&](auto& world) {

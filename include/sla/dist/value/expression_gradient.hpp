@@ -57,6 +57,14 @@ auto part_of(X const& x) {
     return kept_operand<V>{std::make_shared<V const>(forward_value(x))};
   }
 }
+/// What the rules see of an operand that is kept as this part: of constant(x) that it has no gradient.
+template <class X, class Part>
+decltype(auto) kept_value(Part const& part) {
+  if constexpr (is_distributed_constant<X>)
+    return constant(part.value());
+  else
+    return (part.value());
+}
 /// This rank's part of a cotangent; a plain number is one already.
 template <class G>
 decltype(auto) part_of_cotangent(G const& g) {
@@ -96,7 +104,7 @@ template <class Op, class L, class R>
 auto trace_distributed(L const& l, R const& r) {
   auto const left = part_of(l);
   auto const right = part_of(r);
-  return record(home_of(l, r), eval(distributed_elementwise<Op>(left.value(), right.value(), derivative<Op>::name)),
+  return record(home_of(l, r), eval(distributed_elementwise<Op>(kept_value<L>(left), kept_value<R>(right), derivative<Op>::name)),
                 derivative_in<Op, 0>(left, left, right), derivative_in<Op, 1>(right, left, right));
 }
 /// A rank's part of a number that an operation finishes over the ranks: the sum of all. Of a cotangent it is a pending sum.
@@ -142,7 +150,7 @@ template <class Op, class L, class R>
 auto trace_dot(L const& l, R const& r) {
   auto const left = part_of(l);
   auto const right = part_of(r);
-  return record(home_of(l, r), eval(perform(Op{}, left.value(), right.value())), derivative_in<op::dot, 0>(left, left, right),
+  return record(home_of(l, r), eval(perform(Op{}, kept_value<L>(left), kept_value<R>(right))), derivative_in<op::dot, 0>(left, left, right),
                 derivative_in<op::dot, 1>(right, left, right));
 }
 template <class Op>
@@ -193,7 +201,7 @@ auto perform(op::where, C const& c, X const& x, Y const& y) {
     auto const condition = detail::part_of(c);
     auto const left = detail::part_of(x);
     auto const right = detail::part_of(y);
-    auto value = eval(perform(op::where{}, condition.value(), left.value(), right.value()));
+    auto value = eval(perform(op::where{}, detail::kept_value<C>(condition), detail::kept_value<X>(left), detail::kept_value<Y>(right)));
     if constexpr (Traced<X> || Traced<Y>)
       return detail::trace_where<detail::own_elements>(detail::home_of(x, y), std::move(value), condition, left, right);
     else

@@ -18,8 +18,8 @@ struct compare {};
 template <>
 inline constexpr op_rule rule_of<op::compare>{.differentiable = false};
 
-/// A distributed operand through which no gradient is taken: `constant(x)`. It counts as Replicate or as Invariant, whichever
-/// the others need.
+/// A distributed operand through which no gradient is taken: `constant(x)`, of a traced x constant(x.value()). It counts as Replicate
+/// or as Invariant, whichever the others need, traced or not.
 template <DistributedExpr X>
 struct constant<X> {
   using node_type = decltype(detail::local_node(std::declval<X const&>()));
@@ -43,6 +43,12 @@ struct operand_traits<constant<X>> : operand_traits<X> {
     return out;
   }();
 };
+namespace detail {
+template <class X>
+inline constexpr bool is_distributed_constant = false;
+template <DistributedExpr X>
+inline constexpr bool is_distributed_constant<constant<X>> = true;
+} // namespace detail
 template <DistributedExpr X>
 auto eval(constant<X> const& x) {
   return eval(typename detail::distributed_by<typename constant<X>::node_type, mesh_of_t<X>, placements_of_t<X>>::type{x.node, x.layout});
