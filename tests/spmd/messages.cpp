@@ -101,6 +101,7 @@ static_assert(step_says<step::all_gather, X<Shard<0>, Shard<0>>, "dp", Replicate
     "sla[E16] all_gather: ", "fix: all_gather<\"tp\", Replicate>(x) (forward all_gather, backward reduce_scatter), then all_gather<\"dp\", "
                              "Replicate>(x) (forward all_gather, backward reduce_scatter), then convert<\"tp\", Shard<0>>(x) (forward free, "
                              "backward free)."));
+static_assert(step_says<step::convert, X<Replicate, Shard<0>>, "dp", Shard<0>>("sla[E16] convert: ", "fix: convert<\"dp\", Shard<0, Even, 1>>(x) (forward free, "));
 static_assert(step_says<step::reinterpret, X<Shard<0>, Replicate>, "dp", Replicate>("sla[E34] reinterpret: ",
                                                                                     "fix: all_gather<\"dp\", Replicate>(x) "));
 

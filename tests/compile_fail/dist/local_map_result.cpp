@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect-error: sla\[E28\]: local_map: the body's result
+// expect-error: sla\[E28\]: local_map: the body's result \(below\) cannot be what outputs<...> says: a Varying may be a Shard or a Partial, anything else is itself
 #include <sla/dist/view/local_map.hpp>
 
 using namespace sla;
