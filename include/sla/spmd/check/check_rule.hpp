@@ -120,7 +120,8 @@ constexpr void note_tried(rule_report& report, strategy const& s, std::span<oper
 class any_rule {
 public:
   constexpr placement_outcome operator()(std::span<operand const> operands) const { return decide_(*this, operands); }
-  strategy const* table = nullptr; ///< of which every rule is to be tried; none: a composition, or a function
+  strategy const* table = nullptr; ///< of which every rule is to be tried
+  bool listed = false;             ///< false: a composition or a function, without a table
   call_context now{};
 
 protected:
@@ -144,8 +145,8 @@ constexpr rule_report check_rule_over(rule_domain const& domain, any_rule const&
                                       std::vector<checked_operand> const& operands) {
   using outcome = rule_finding::outcome;
   rule_report report;
-  report.listed = decide.table;
-  if (decide.table) detail::note_stated(report, *decide.table);
+  report.listed = decide.listed;
+  if (decide.listed) detail::note_stated(report, *decide.table);
   int const axes = domain.w.axes();
   std::vector<std::vector<placement_value>> choices; // operand 0 on all axes, operand 1, ...
   std::vector<tensor_placement> types;
@@ -200,7 +201,7 @@ constexpr rule_report check_rule_over(rule_domain const& domain, any_rule const&
       for (auto const& t : types)
         for (int a = 0; a < axes; ++a) copies = copies && (is_copied(t.on[a].kind) || t.on[a].kind == placement_kind::varying);
       report.beyond_copies += copies ? 0 : 1;
-      if (decide.table) detail::note_tried(report, *decide.table, requested, said, decide.now);
+      if (decide.listed) detail::note_tried(report, *decide.table, requested, said, decide.now);
       one.prepare(parts);
       std::vector<tensor_placement> made = {said.type};
       for (int n = 0; n < max_results - 1 && said.more[n].axes > 0; ++n) made.push_back(said.more[n]);
@@ -290,9 +291,9 @@ constexpr operand whole_operand_of(checked_operand const& o) {
   return out;
 }
 
-/// decide(operands, now) on each mesh of the domain; `table`: its rules, if they can be told one by one.
+/// decide(operands, now) on each mesh of the domain; `table`: its rules, if they can be listed one by one.
 template <class Decide, class K, class... Operands>
-constexpr rule_report check_on_meshes(rule_domain const& domain, Decide const& decide, strategy const* table, K const& kernel, Operands const&... operands) {
+constexpr rule_report check_on_meshes(rule_domain const& domain, Decide const& decide, bool listed, strategy const& table, K const& kernel, Operands const&... operands) {
   sim::kernel_of<static_cast<int>(sizeof...(Operands)), K> const on_ranks(kernel);
   std::vector<checked_operand> all;
   (all.push_back(operands), ...);
@@ -302,7 +303,8 @@ constexpr rule_report check_on_meshes(rule_domain const& domain, Decide const& d
     auto const now = call_context_of(d);
     auto const here = [&](std::span<operand const> o) { return decide(o, now); };
     rule_from rule(here);
-    rule.table = table;
+    rule.table = &table;
+    rule.listed = listed;
     rule.now = now;
     report += check_rule_over(d, rule, on_ranks, all);
     if (!domain.w.ranks.empty()) break;
@@ -357,14 +359,14 @@ struct table_of<local_only> { // it states no rule beyond that of whole operands
 template <class Decide, class K, class... Operands>
 constexpr rule_report check_rule_of(rule_domain const& domain, Decide const& decide, K const& kernel,
                                     Operands const&... operands) {
-  return detail::check_on_meshes(domain, [&](std::span<operand const> o, call_context const&) { return decide(o); }, nullptr, kernel, operands...);
+  return detail::check_on_meshes(domain, [&](std::span<operand const> o, call_context const&) { return decide(o); }, false, strategy{}, kernel, operands...);
 }
 
 /// Checks a strategy against its kernel.
 template <class K, class... Operands>
 constexpr rule_report check_rule(rule_domain const& domain, strategy const& s, K const& kernel,
                                  Operands const&... operands) {
-  return detail::check_on_meshes(domain, [&](std::span<operand const> o, call_context const& now) { return check(s, o, now); }, &s, kernel, operands...);
+  return detail::check_on_meshes(domain, [&](std::span<operand const> o, call_context const& now) { return check(s, o, now); }, true, s, kernel, operands...);
 }
 
 /// Checks the rule of an operation, `rule_of<Op>` in any of its forms, against its kernel.
@@ -374,7 +376,7 @@ constexpr rule_report check_rule(rule_domain const& domain, K const& kernel, Ope
   operand whole[] = {operand{}, detail::whole_operand_of(operands)...};
   strategy const s = table::of(rule_of<Op>, std::span<operand const>(whole + 1, sizeof...(Operands)));
   auto const decide = [](std::span<operand const> o, call_context const& now) { return check(rule_of<Op>, o, now); };
-  return detail::check_on_meshes(domain, decide, table::listed ? &s : nullptr, kernel, operands...);
+  return detail::check_on_meshes(domain, decide, table::listed, s, kernel, operands...);
 }
 
 } // namespace sla

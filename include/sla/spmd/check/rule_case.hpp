@@ -26,13 +26,18 @@ constexpr std::vector<sim::on_ranks<double>> run_ranks(sim::any_kernel const& ke
                                                        std::vector<tensor_placement> const& made,
                                                        std::vector<std::vector<int>> const& extents) {
   std::vector<sim::on_ranks<double>> out;
-  auto const all = kernel.communicates() ? kernel.together(c.w, c.parts) : std::vector<sim::any_kernel::numbers>{};
+  std::vector<sim::any_kernel::numbers> all;
+  if (kernel.communicates()) all = kernel.together(c.w, c.parts);
   for (int r = 0; r < c.w.size(); ++r) {
     sim::rank_indices at;
     if (kernel.wants_position()) at = place_of(c, made, extents, r);
     for (std::size_t n = 0; n < at.out.size(); ++n)
       if (at.out[n].empty() && !sim::without_tuples(extents[n], made[n]).empty()) return {};
-    auto y = kernel.communicates() ? all[static_cast<std::size_t>(r)] : kernel(at, c.parts[static_cast<std::size_t>(r)]);
+    sim::any_kernel::numbers y;
+    if (kernel.communicates())
+      y = all[static_cast<std::size_t>(r)];
+    else
+      y = kernel(at, c.parts[static_cast<std::size_t>(r)]);
     if (r > 0 && y.size() != out.size()) return {};
     out.resize(y.size(), sim::on_ranks<double>{});
     for (std::size_t n = 0; n < y.size(); ++n) out[n].push_back(std::move(y[n]));
