@@ -42,8 +42,9 @@ struct row_range {
 /// How a pass over a range of rows is cut into blocks of whole rows, and these between threads.
 class block_walk {
 public:
-  block_walk(frame const& f, row_range range, int max_threads)
-      : f_(f), range_(range), block_((std::max)(index_t(1), detail::block_elements / f.inner)) {
+  /// at_once: rows that a block has at least.
+  block_walk(frame const& f, row_range range, int max_threads, index_t at_once = 1)
+      : f_(f), range_(range), block_((std::max)(at_once, detail::block_elements / f.inner)) {
     index_t const rows = range.last - range.first;
     per_item_ = (rows + block_ - 1) / block_;
     int const threads = int((std::min)(index_t(max_threads), (std::max)(index_t(1), blocks())));
@@ -111,6 +112,16 @@ struct balance_by_products {
   X operator()(X const& x) const {
     if constexpr (requires { x.work_before(index_t()); })
       walk->balance([&](index_t row) { return double(x.work_before(row)) + 3.0 * double(row); });
+    x.rebuild(*this);
+    return x;
+  }
+};
+/// The rows that a block should have for nodes that compute more than those: a stencil of slabs, from the ones beside them too.
+struct find_rows_at_once {
+  index_t* most;
+  template <class X>
+  X operator()(X const& x) const {
+    if constexpr (requires { x.rows_at_once(); }) *most = (std::max)(*most, x.rows_at_once());
     x.rebuild(*this);
     return x;
   }
@@ -216,7 +227,14 @@ template <std::size_t Count, class... S, class F, class Partials>
 void run_pass(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, F const& f, row_range range,
               int max_threads, Partials& partials) {
   if (range.last <= range.first || f.batch == 0 || f.inner == 0) return;
-  block_walk walk(f, range, max_threads);
+  index_t at_once = 1;
+  auto find = [&](auto const& s, int of) {
+    if (of == pass) (void)s.rebuild(detail::find_rows_at_once{&at_once});
+  };
+  [&]<std::size_t... N>(std::index_sequence<N...>) {
+    (find(detail::part<N>(statements), plan.pass_of[N]), ...);
+  }(std::index_sequence_for<S...>{});
+  block_walk walk(f, range, max_threads, at_once);
   run_blocks(plan, pass, statements, f, walk, partials);
 }
 

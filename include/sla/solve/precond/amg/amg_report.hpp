@@ -4,6 +4,7 @@
 
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include <sla/solve/precond/amg/level.hpp>
 #include <sla/solve/seam/report.hpp>
@@ -16,19 +17,40 @@ struct amg_level_size {
 };
 
 namespace detail {
+/// The levels of one hierarchy, from the finest on.
+template <class T>
+std::vector<amg_level_size> sizes_of(amg_hierarchy<T> const& all) {
+  std::vector<amg_level_size> out;
+  if (all.grid)
+    for (grid_shape const& s : all.grid->shapes()) out.push_back({s.points(), s.entries()});
+  for (auto const& level : all.levels) out.push_back({level.A.rows(), level.A.nnz()});
+  return out;
+}
+/// "grid 1000 x 1000, 5 points", or how rows are aggregated.
+template <class T>
+std::string coarsening_text(amg_hierarchy<T> const& all) {
+  if (!all.grid) return to_string(all.options.coarsening);
+  auto const finest = all.grid->shapes().front();
+  return text("grid ", finest.text_of(), ", ", finest.stencil(), " points");
+}
 /// The levels of one hierarchy as a table.
 template <class Char, class T>
 void print_levels(std::basic_ostream<Char>& out, amg_hierarchy<T> const& all) {
   auto const padded = [](std::string s, std::size_t width) { return s.size() < width ? std::string(width - s.size(), ' ') + s : s; };
   double rows = 0, entries = 0;
-  for (auto const& level : all.levels) rows += double(level.A.rows()), entries += double(level.A.nnz());
+  auto const sizes = sizes_of(all);
+  for (auto const& level : sizes) rows += double(level.rows), entries += double(level.entries);
   auto const over = [](double sum, index_t first) { return text(double(std::int64_t(100 * (first > 0 ? sum / double(first) : 1) + 0.5)) / 100); };
-  out << "amg: " << to_string(all.options.coarsening) << ", " << to_string(all.options.cycle) << " of " << all.levels.size() << (all.levels.size() == 1 ? " level" : " levels")
-      << ", grid complexity " << over(rows, all.levels[0].A.rows()) << ", operator complexity " << over(entries, all.levels[0].A.nnz()) << ", " << bytes_text(all.bytes()) << '\n';
-  for (std::size_t l = 0; l < all.levels.size(); ++l) {
-    auto const& A = all.levels[l].A;
-    bool const last = l + 1 == all.levels.size();
-    out << padded(text(l), 3) << padded(text(A.rows()), 12) << " rows" << padded(text(A.nnz()), 13) << " entries   ";
+  out << "amg: " << coarsening_text(all) << ", " << to_string(all.options.cycle) << " of " << sizes.size() << (sizes.size() == 1 ? " level" : " levels")
+      << ", grid complexity " << over(rows, sizes[0].rows) << ", operator complexity " << over(entries, sizes[0].entries) << ", " << bytes_text(all.bytes()) << '\n';
+  for (std::size_t l = 0; l < sizes.size(); ++l) {
+    bool const last = l + 1 == sizes.size();
+    out << padded(text(l), 3) << padded(text(sizes[l].rows), 12) << " rows" << padded(text(sizes[l].entries), 13) << " entries   ";
+    if (all.grid) {
+      auto const s = all.grid->shapes()[l];
+      out << s.text_of() << ", " << s.stencil() << " points, " << (last ? "factors of a band" : all.grid->in_float() ? "1 + 1 Jacobi in float" : "1 + 1 Jacobi") << '\n';
+      continue;
+    }
     if (last && !all.inverse.empty())
       out << "dense inverse";
     else

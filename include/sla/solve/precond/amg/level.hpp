@@ -11,6 +11,7 @@
 
 #include <sla/core/guarded.hpp>
 #include <sla/solve/precond/amg/coarsest.hpp>
+#include <sla/solve/precond/amg/grid/grid_cycle.hpp>
 #include <sla/solve/precond/amg/prolongation.hpp>
 #include <sla/tensor/algebra/add.hpp>
 #include <sla/tensor/algebra/multiply.hpp>
@@ -62,12 +63,13 @@ struct amg_hierarchy {
   bool hermitian;  ///< as far as A is
   std::vector<amg_level<T>> levels;
   std::vector<kernel_t<T>> inverse;
+  std::shared_ptr<grid_cycle<kernel_t<T>> const> grid = {};  ///< in the place of all levels
   guarded<std::vector<std::shared_ptr<amg_work<T>>>> idle{};  ///< kept for the next application
 
   amg_hierarchy(amg_options o, bool h, std::vector<amg_level<T>> l, std::vector<kernel_t<T>> i) : options(o), hermitian(h), levels(std::move(l)), inverse(std::move(i)) {}
 
   std::size_t bytes() const {
-    std::size_t total = inverse.size() * sizeof(T);
+    std::size_t total = inverse.size() * sizeof(T) + (grid ? grid->bytes() : 0);
     for (auto const& level : levels) total += level.bytes();
     return total;
   }
@@ -91,6 +93,15 @@ struct amg_hierarchy {
     idle.with([&](auto& all) { all.push_back(work); });
   }
 };
+
+/// Levels of a grid in the place of all.
+template <class T>
+std::shared_ptr<amg_hierarchy<T> const> hierarchy_of_grid(amg_options o, std::shared_ptr<grid_cycle<kernel_t<T>> const> grid) {
+  o.coarsening = amg_coarsening::grid;
+  auto out = std::make_shared<amg_hierarchy<T>>(o, true, std::vector<amg_level<T>>(), std::vector<kernel_t<T>>());
+  out->grid = std::move(grid);
+  return out;
+}
 
 /// How the levels of one pattern go over to each other, from the finest on.
 using amg_transfers = std::vector<std::shared_ptr<amg_transfer const>>;

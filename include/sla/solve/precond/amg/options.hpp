@@ -14,13 +14,18 @@ enum class amg_cycle { V, W };
 /// What is done on each level: x += D (b - A x), with d_i = 1.1 a_ii / sum |a_ij|^2 (SPAI-0: Broeker and Grote 2002), but at most 1.9 / sum
 /// |a_ij|, so that it converges for every Hermitian definite A; or with d_i = 1 / sum |a_ij|.
 enum class amg_smoother { spai0, l1_jacobi };
-/// What a correction is on an aggregate: the constant after a step of damped Jacobi, or the constant.
-enum class amg_coarsening { smoothed, plain };
+/// How a level goes over to the next one. smoothed, plain: by aggregates, on which a correction is the constant after a step of damped
+/// Jacobi, or the constant. grid: every second point of a grid, with the interpolation of black-box multigrid (Dendy 1982), where A is a
+/// symmetric operator of 5, 9, 7 or 27 points. automatic: grid, where A is found to be one and contracts well, else smoothed.
+enum class amg_coarsening { automatic, grid, smoothed, plain };
 
 /// Their names, as reports print them.
 inline constexpr char const* to_string(amg_cycle c) { return c == amg_cycle::V ? "V-cycle" : "W-cycle"; }
 inline constexpr char const* to_string(amg_smoother s) { return s == amg_smoother::spai0 ? "SPAI-0" : "l1-Jacobi"; }
-inline constexpr char const* to_string(amg_coarsening c) { return c == amg_coarsening::smoothed ? "smoothed aggregation" : "plain aggregation"; }
+inline constexpr char const* to_string(amg_coarsening c) {
+  constexpr char const* names[] = {"automatic", "grid", "smoothed aggregation", "plain aggregation"};
+  return names[int(c)];
+}
 
 namespace detail {
 /// The options as the rooms of multigrid read them.

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Multigrid for matrices that are operators on a grid: V-cycles of two passes per level over half diagonals in float, down to a grid whose
+// band is factored. What other matrices get is in solve/precond/amg/level.hpp.
+#pragma once
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sla/core/guarded.hpp>
+#include <sla/exec/fuse.hpp>
+#include <sla/expr/dense/ops.hpp>
+#include <sla/solve/precond/amg/grid/band.hpp>
+#include <sla/solve/precond/amg/grid/passes.hpp>
+#include <sla/solve/precond/amg/grid/recognise.hpp>
+
+namespace sla::detail {
+
+/// So many points are worth a grid: those of fewer are solved as fast by aggregates.
+inline constexpr index_t least_grid_points = 8000;
+
+/// The cycle as amg knows it, whatever its levels are made of. K: the scalars of b and z.
+template <class K>
+class grid_cycle {
+public:
+  virtual ~grid_cycle() = default;
+  /// z = M b.
+  virtual void apply(K const* b, K* z) const = 0;
+  virtual std::vector<grid_shape> shapes() const = 0;
+  virtual std::size_t bytes() const = 0;
+  virtual bool in_float() const = 0;
+};
+
+/// Levels with scalars R. One V-cycle: a step of Jacobi, damped by omega, before and after each correction; so M is symmetric, and definite.
+template <class R, class K>
+class grid_levels : public grid_cycle<K> {
+public:
+  /// A coarser grid than one whose factors take so much work is not made.
+  static constexpr double most_factor_work = 1e7;
+
+  /// Levels for a recognised matrix; none where they would not contract: residuals of conjugate gradients for a random right-hand side, which
+  /// are looked at where couplings differ.
+  static std::shared_ptr<grid_levels const> make(found_grid<R>&& found) {
+    auto out = std::make_shared<grid_levels>();
+    auto const wide = [](grid_shape const& s) { return s.nx >= 6 && s.nz >= 6 && (s.is_plane() || s.ny >= 6); };
+    auto const work = [](grid_shape const& s) { return double(s.points()) * double(s.shift(s.pairs - 1)) * double(s.shift(s.pairs - 1)); };
+    out->levels_.push_back(std::move(found.level));
+    while (wide(out->levels_.back().shape) && (out->levels_.size() == 1 || work(out->levels_.back().shape) > most_factor_work)) {
+      auto next = coarsened(out->levels_.back());
+      if (!next) return nullptr;
+      out->levels_.push_back(std::move(*next));
+    }
+    if (out->levels_.size() == 1 || work(out->levels_.back().shape) > 20 * most_factor_work) return nullptr;
+    for (auto const& level : out->levels_) out->views_.push_back(level.view());
+    out->factors_ = band_factors(out->views_.back());
+    if (found.rough > 0 && !(out->contraction(found.rough > 0.25 ? 0 : 1) <= 0.4)) return nullptr;
+    return out;
+  }
+
+  void apply(K const* b, K* z) const override {
+    with_work([&](work_vectors& work) {
+      auto space = immediate_space(host_memory{});
+      double const largest = cycle_from(space, work, 0, b, z, K(1));
+      if (std::is_same_v<R, float> && !(largest == 0 || (largest > 1e-20 && largest < 1e20)) && std::isfinite(largest))
+        cycle_from(space, work, 0, b, z, K(largest));  // float would not hold it
+    });
+  }
+  std::vector<grid_shape> shapes() const override {
+    std::vector<grid_shape> out;
+    for (auto const& level : levels_) out.push_back(level.shape);
+    return out;
+  }
+  std::size_t bytes() const override {
+    std::size_t sum = factors_.bytes();
+    for (auto const& level : levels_) sum += level.bytes();
+    return sum;
+  }
+  bool in_float() const override { return std::is_same_v<R, float>; }
+
+private:
+  /// Per level a right-hand side and a correction, but those of the finest, which are others'.
+  struct work_vectors {
+    std::vector<grid_array<R>> b, z;
+    std::vector<double> band;
+  };
+  template <class T>
+  static auto put(T* to, index_t size, auto const& value) {
+    return set_statement<T, std::remove_cvref_t<decltype(value)>, host_memory>{to, size, value};
+  }
+  template <class T>
+  static auto of(T const* p, index_t size) {
+    return tensor_view<T, Extents<dyn>, host_memory>{p, Extents<dyn>(size)};
+  }
+
+  /// z = scale M (b / scale) on level l and below. Returns the largest |b_i| where that may matter, on the finest level.
+  template <class Space, class B>
+  double cycle_from(Space& space, work_vectors& work, std::size_t l, B const* b, B* z, B scale) const {
+    auto const& A = views_[l];
+    if (l + 1 == views_.size()) {
+      factors_.solve(b, z, work.band);
+      return 0;
+    }
+    R *const cb = work.b[l].data(), *const cz = work.z[l].data();
+    fuse(space, put(cb, A.coarse.points(), grid_restricted<R, B>{{A, true}, b, scale}));
+    cycle_from(space, work, l + 1, static_cast<R const*>(cb), cz, R(1));
+    grid_corrected<R, B> const corrected{{A, false}, b, cz, scale};
+    if constexpr (std::is_same_v<R, B>) {
+      fuse(space, put(z, A.shape.points(), corrected));
+      return 0;
+    } else {
+      auto const [largest] = fuse(space, put(z, A.shape.points(), corrected), norm_inf_of(of(b, A.shape.points())));
+      return largest;
+    }
+  }
+
+  /// The mean factor by which six steps of conjugate gradients lessen sqrt((r, M r)), on level l.
+  double contraction(std::size_t l) const {
+    constexpr int steps = 6;
+    grid_shape const& s = views_[l].shape;
+    index_t const n = s.points();
+    grid_array<R> r(s), z(s), p(s), q(s);
+    std::uint64_t state = 1;
+    for (index_t i = 0; i < n; ++i) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      r.data()[i] = R(double(state >> 33) / double(1u << 30) - 1);
+    }
+    auto space = immediate_space(host_memory{});
+    double first = 0, last = 0;
+    with_work([&](work_vectors& work) {
+      for (int k = 0; k <= steps; ++k) {
+        cycle_from(space, work, l, static_cast<R const*>(r.data()), z.data(), R(1));
+        auto const [rz] = fuse(space, dot_of(of(r.data(), n), of(z.data(), n)));
+        if (k == 0) first = double(rz);
+        R const beta = k > 0 && last > 0 ? R(double(rz) / last) : R(0);
+        last = double(rz);
+        if (!(last > 0) || k == steps) return;
+        fuse(space, put(p.data(), n, of(z.data(), n) + beta * of(p.data(), n)));
+        auto const [pq] = fuse(space, put(q.data(), n, grid_product<R>{{views_[l], false}, p.data()}), dot_of(of(p.data(), n), of(q.data(), n)));
+        R const alpha = R(last / double(pq));
+        fuse(space, put(r.data(), n, of(r.data(), n) - alpha * of(q.data(), n)));
+      }
+    });
+    return first > 0 && last >= 0 ? std::pow(last / first, 0.5 / steps) : INFINITY;
+  }
+
+  template <class F>
+  void with_work(F const& f) const {
+    auto work = idle_.with([](auto& all) {
+      if (all.empty()) return std::shared_ptr<work_vectors>();
+      auto one = std::move(all.back());
+      all.pop_back();
+      return one;
+    });
+    if (!work) {
+      work = std::make_shared<work_vectors>();
+      for (std::size_t l = 1; l < levels_.size(); ++l) work->b.emplace_back(levels_[l].shape), work->z.emplace_back(levels_[l].shape);
+    }
+    f(*work);
+    idle_.with([&](auto& all) { all.push_back(work); });
+  }
+
+  std::vector<grid_level<R>> levels_;
+  std::vector<grid_view<R>> views_;
+  band_factors factors_;
+  guarded<std::vector<std::shared_ptr<work_vectors>>> idle_{};  ///< kept for the next application
+};
+
+} // namespace sla::detail

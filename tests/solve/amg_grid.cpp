@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Multigrid on grids against dense algebra: what is recognised has the matrix's products, coarse operators are P^T A P, the cycle is
+// symmetric and a contraction, and what is no grid, or does not contract, goes to aggregates.
+#include <cmath>
+#include <complex>
+#include <sstream>
+
+#include "suites/krylov.hpp"
+#include "suites/messages.hpp"
+
+#include <sla/solve/krylov/cg.hpp>
+#include <sla/solve/krylov/gmres.hpp>
+#include <sla/solve/precond/amg/amg.hpp>
+#include <sla/tensor/algebra/diagonal.hpp>
+
+using suite::tells, suite::words;
+using sla::index_t, sla::amg;
+using complex_t = std::complex<double>;
+
+namespace {
+/// A symmetric operator of all 9 or 27 points, with couplings that differ, or those of the axes alone.
+sla::sparse_tensor<double> grid_operator(index_t nx, index_t ny, index_t nz, bool full, double spread) {
+  index_t const n = nx * ny * nz;
+  std::vector<index_t> rows, cols;
+  std::vector<double> values, sums(std::size_t(n), 0.0);
+  auto const noise = sla::random<double>(27 * n, 7);
+  auto const add = [&](index_t i, index_t j, double v) { rows.push_back(i), cols.push_back(j), values.push_back(v); };
+  for (index_t z = 0; z < nz; ++z)
+    for (index_t y = 0; y < ny; ++y)
+      for (index_t x = 0; x < nx; ++x)
+        for (index_t c = -1; c <= 1; ++c)
+          for (index_t b = -1; b <= 1; ++b)
+            for (index_t a = -1; a <= 1; ++a) {
+              index_t const i = (z * ny + y) * nx + x, j = i + (c * ny + b) * nx + a;
+              if (x + a < 0 || x + a >= nx || y + b < 0 || y + b >= ny || z + c < 0 || z + c >= nz || j <= i || (!full && std::abs(a) + std::abs(b) + std::abs(c) != 1)) continue;
+              double const v = -1 - spread * std::abs(noise[27 * i + (c + 1) * 9 + (b + 1) * 3 + a + 1]);
+              add(i, j, v), add(j, i, v);
+              sums[std::size_t(i)] -= v, sums[std::size_t(j)] -= v;
+            }
+  for (index_t i = 0; i < n; ++i) add(i, i, sums[std::size_t(i)] + (i % 3 == 0 ? 0.1 : 0.0));
+  return sla::from_triplets<double>(n, n, rows, cols, values);
+}
+auto grid_of(sla::sparse_tensor<double> const& A) { return sla::detail::recognise_grid<double>(A.pattern().view(), A.values().data()); }
+/// A node on the grid as a vector; x is copied between margins.
+template <class Node>
+sla::vector<double> grid_values(Node const& node) {
+  sla::vector<double> out({node.points().points()}, sla::uninitialized);
+  auto space = sla::immediate_space(sla::host_memory{});
+  fuse(space, sla::set_statement<double, Node, sla::host_memory>{out.data(), out.size(), node});
+  return out;
+}
+sla::detail::grid_array<double> with_margins(sla::detail::grid_shape const& s, sla::vector<double> const& x) {
+  sla::detail::grid_array<double> out(s);
+  std::copy(x.begin(), x.end(), out.data());
+  return out;
+}
+int grid_iterations(sla::sparse_tensor<double> const& A, char const* how, double rtol = 1e-6) {
+  auto const b = sla::random<double>(A.rows(), 1);
+  auto const [x, report] = sla::try_solve(A, b, sla::cg{.rtol = rtol}, amg{});
+  INFO(report);
+  CHECK(report.converged());
+  CHECK(tells(report.preconditioner, how));
+  CHECK(sla::norm(b - A * x) <= 1.01 * rtol * sla::norm(b));
+  return report.iterations();
+}
+}  // namespace
+
+TEST_CASE("amg on a grid: what is recognised has the products of the matrix, and coarse operators are P^T A P") {
+  for (auto const& A : {grid_operator(9, 1, 8, false, 3), grid_operator(8, 1, 11, true, 3), grid_operator(7, 6, 5, false, 3), grid_operator(6, 5, 7, true, 3),
+                        sla::problems::poisson({12, 7}), sla::problems::checkerboard({10, 10}, 100.0, 3)}) {
+    index_t const n = A.rows();
+    auto found = grid_of(A);
+    REQUIRE(found);
+    auto& level = found->level;
+    auto const next = sla::detail::coarsened(level);
+    REQUIRE(next);
+    auto const view = level.view();
+    index_t const coarse = view.coarse.points();
+    CHECK(level.shape.entries() == A.nnz());
+    auto const x = sla::random<double>(n, 3);
+    auto const padded = with_margins(view.shape, x);
+    CHECK(oracle::distance(grid_values(sla::detail::grid_product<double>{{view, false}, padded.data()}), sla::vector<double>(A * x)) <= 1e-12 * n);
+    // P column by column: the correction of a zero right-hand side, before its smoothing step, and P^T by the restriction.
+    std::vector<sla::vector<double>> P;
+    for (index_t c = 0; c < coarse; ++c) {
+      sla::vector<double> e(coarse), column(n);
+      e[c] = 1;
+      auto const from = with_margins(view.coarse, e);
+      for (index_t k = 0; k < view.shape.nz; ++k)
+        sla::detail::interpolate_slab(view, k, from.data(), [](index_t) { return 0.0; }, column.data() + k * view.shape.slab());
+      P.push_back(column);
+    }
+    auto const next_view = next->view();
+    double worst = 0, size = 0;
+    for (index_t c = 0; c < coarse; ++c) {
+      sla::vector<double> const ap = A * P[std::size_t(c)];
+      sla::vector<double> unit(coarse);
+      unit[c] = 1;
+      auto const from = with_margins(view.coarse, unit);
+      auto const column = grid_values(sla::detail::grid_product<double>{{next_view, false}, from.data()});
+      for (index_t d = 0; d < coarse; ++d) {
+        double const exact = sla::dot(P[std::size_t(d)], ap);
+        worst = (std::max)(worst, std::abs(exact - column[d])), size = (std::max)(size, std::abs(exact));
+      }
+    }
+    CHECK(worst <= 1e-13 * size * double(n));
+    // The restriction of a pass is P^T of the residual of a step of Jacobi.
+    auto const b = sla::random<double>(n, 4);
+    sla::vector<double> diagonal(n);
+    auto const at = sla::diagonal_positions(A.pattern());
+    for (index_t i = 0; i < n; ++i) diagonal[i] = A.values()[at[i]];
+    sla::vector<double> const t = double(view.omega) * (b / diagonal), r = b - A * t;
+    auto const restricted = grid_values(sla::detail::grid_restricted<double, double>{{view, true}, b.data(), 1.0});
+    for (index_t c = 0; c < coarse; ++c) CHECK(restricted[c] == Approx(sla::dot(P[std::size_t(c)], r)).margin(1e-12 * double(n)));
+    // The other pass: a step of Jacobi from t + P e.
+    auto const e = sla::random<double>(coarse, 5);
+    auto const from = with_margins(view.coarse, e);
+    sla::vector<double> y = t;
+    for (index_t c = 0; c < coarse; ++c) y = y + e[c] * P[std::size_t(c)];
+    sla::vector<double> const z = y + double(view.omega) * ((b - A * y) / diagonal);
+    CHECK(oracle::distance(grid_values(sla::detail::grid_corrected<double, double>{{view, false}, b.data(), from.data(), 1.0}), z) <= 1e-12 * double(n));
+    // The factors of a band.
+    sla::vector<double> solved(n);
+    std::vector<double> work;
+    sla::detail::band_factors(view).solve(b.data(), solved.data(), work);
+    CHECK(oracle::distance(sla::vector<double>(A * solved), b) <= 1e-11 * double(n));
+  }
+}
+
+TEST_CASE("amg on a grid: what is none is not recognised") {
+  auto const A = grid_operator(9, 1, 8, true, 3);
+  REQUIRE(grid_of(A));
+  auto B = A;
+  B.pattern().view().for_row(20, [&](index_t s, index_t j) {
+    if (j == 21) B.values()[s] *= 1 + 1e-6;  // its partner stays
+  });
+  CHECK(!grid_of(B));
+  B = A, B.values()[sla::diagonal_positions(B.pattern())[20]] *= -1;
+  CHECK(!grid_of(B));
+  auto const with_pair = [&](index_t i, index_t j) {
+    std::vector<index_t> rows{i, j}, cols{j, i};
+    std::vector<double> values{-0.5, -0.5};
+    for (index_t r = 0; r < A.rows(); ++r) A.pattern().view().for_row(r, [&](index_t s, index_t c) { rows.push_back(r), cols.push_back(c), values.push_back(A.values()[s]); });
+    return sla::from_triplets<double>(A.rows(), A.rows(), rows, cols, values);
+  };
+  CHECK(!grid_of(with_pair(8, 9)));    // round a border
+  CHECK(!grid_of(with_pair(10, 30)));  // far away
+  B = A;
+  B.pattern().view().for_row(30, [&](index_t s, index_t j) {
+    if (j == 31) B.values()[s] = 0;
+  });
+  CHECK(!grid_of(B));  // one of a pair
+  CHECK(!grid_of(sla::problems::convection_diffusion({12, 12}, 1.0)));
+  CHECK(!grid_of(sla::sparse_tensor<double>(sla::diagonal(sla::ones<double>(100)))));
+  // Rows of Dirichlet points that stay, alone on their diagonal, are points like others.
+  B = A;
+  for (index_t i : {40, 41, 50})
+    for (index_t r = 0; r < B.rows(); ++r)
+      B.pattern().view().for_row(r, [&](index_t s, index_t j) {
+        if ((r == i || j == i) && r != j) B.values()[s] = 0;
+      });
+  auto found = grid_of(B);
+  REQUIRE(found);
+  CHECK(sla::detail::coarsened(found->level));
+}
+
+TEST_CASE("amg on a grid takes few iterations, at every size, and aggregates where a grid does not contract") {
+  for (index_t n : {100, 101, 150, 256}) {
+    CHECK(grid_iterations(sla::problems::poisson({n, n}), "grid ") <= 8);
+    CHECK(grid_iterations(sla::problems::checkerboard({n, n}, 1e4, 16), "V-cycle") <= 12);
+  }
+  CHECK(grid_iterations(sla::problems::poisson({160, 70}), "grid 160 x 70, 5 points") <= 8);
+  CHECK(grid_iterations(sla::problems::poisson({22, 23, 24}), "grid 22 x 23 x 24, 7 points") <= 9);
+  CHECK(grid_iterations(sla::problems::checkerboard({160, 160}, 1e4, 8), "grid 160 x 160") <= 10);
+  CHECK(grid_iterations(grid_operator(100, 1, 90, true, 1), "grid 100 x 90, 9 points") <= 10);
+  CHECK(grid_iterations(grid_operator(20, 21, 22, true, 1), "grid 20 x 21 x 22, 27 points") <= 12);
+  CHECK(grid_iterations(sla::problems::anisotropic({100, 100}, 1e-3), "smoothed aggregation") <= 12);
+  CHECK(grid_iterations(sla::problems::checkerboard({100, 100}, 1e8, 4), "smoothed aggregation") <= 100);  // float would not hold it
+}
+
+TEST_CASE("amg on a grid: symmetric, a contraction, in float and in double, in other formats, and of numbers of any size") {
+  auto const A = sla::problems::checkerboard({100, 100}, 10.0, 5);
+  auto const b = sla::random<double>(A.rows(), 1), c = sla::random<double>(A.rows(), 2);
+  auto const M = amg{}.setup(A);
+  auto const D = sla::amg_in<double>{}.setup(A);
+  REQUIRE(M.hierarchy().grid);
+  REQUIRE(D.hierarchy().grid);
+  CHECK(M.hierarchy().grid->in_float());
+  CHECK(!D.hierarchy().grid->in_float());
+  sla::vector<double> const z = M * b, y = M * c, exact = D * b, of_c = D * c;
+  CHECK(oracle::distance(z, exact) <= 1e-5 * sla::norm_inf(exact));
+  CHECK(oracle::distance(z, exact) > 0);
+  CHECK(sla::dot(c, exact) == Approx(sla::dot(of_c, b)).epsilon(1e-12));
+  CHECK(sla::dot(c, z) == Approx(sla::dot(y, b)).epsilon(1e-5));
+  for (int seed : {3, 4, 5}) {
+    auto const x = sla::random<double>(A.rows(), std::uint64_t(seed));
+    sla::vector<double> const Ax = A * x, MAx = D * Ax;
+    CHECK(sla::dot(Ax, MAx) > 0);
+    CHECK(sla::dot(Ax, MAx) <= sla::dot(x, Ax) * (1 + 1e-12));
+  }
+  for (double size : {1e-200, 1e200}) {
+    sla::vector<double> const scaled = M * (size * b);
+    CHECK(oracle::distance(sla::vector<double>(scaled / size), z) <= 1e-5 * sla::norm_inf(z));
+  }
+  sla::vector<double> const none = M * sla::zeros<double>(b.size());
+  CHECK(sla::norm_inf(none) == 0);
+  auto const same = [&](auto const& other) { return oracle::distance(sla::vector<double>(amg{}.setup(other) * b), z) <= 1e-6 * sla::norm_inf(z); };
+  CHECK(same(sla::to<sla::Dia>(A)));
+  CHECK(same(sla::to<sla::Csr<std::int64_t>>(A)));
+  CHECK(oracle::distance(sla::vector<double>(amg{}.setup(sla::cast<float>(A)) * b), z) <= 1e-4 * sla::norm_inf(z));
+  CHECK(oracle::distance(sla::vector<double>(M.adjoint() * b), z) == 0);
+  sla::vector<complex_t> pair(b.size());
+  for (index_t i = 0; i < b.size(); ++i) pair[i] = {b[i], c[i]};
+  sla::vector<complex_t> const both = M * pair;
+  for (index_t i = 0; i < b.size(); i += 97) CHECK(std::abs(both[i] - complex_t(z[i], y[i])) <= 1e-5 * sla::norm_inf(z));
+}
+
+TEST_CASE("amg on a grid: the same bits on any number of threads, on a queue, and by one of a batch") {
+  auto const A = sla::problems::checkerboard({301, 280}, 100.0, 8);
+  auto const b = sla::random<double>(A.rows(), 1);
+  auto const apply = [&](int threads) {
+    sla::set_threads(threads);
+    sla::vector<double> z = amg{}.setup(A) * b;
+    sla::set_threads(0);
+    return z;
+  };
+  auto const one = apply(1);
+  for (int threads : {2, 3}) {
+    auto const z = apply(threads);
+    CHECK(std::equal(one.begin(), one.end(), z.begin()));
+  }
+  auto const [x, report] = sla::try_solve(A, b, sla::cg{}, amg{});
+  auto const [y, queued] = sla::try_solve(A, b, sla::cg{}, amg{}, sla::on([](sla::frame f) { return sla::deferred(f, 4); }));
+  CHECK(std::equal(x.begin(), x.end(), y.begin()));
+  CHECK(queued.iterations() == report.iterations());
+  auto const P = sla::problems::poisson({100, 100}), Q = sla::problems::anisotropic({100, 100}, 1e-3);
+  auto const M = amg{}.setup(sla::stack_batch(P, Q));  // a grid, and aggregates
+  CHECK(M.hierarchy(0).grid);
+  CHECK(!M.hierarchy(1).grid);
+  auto const f = sla::random<double, sla::Extents<2, sla::dyn>>({2, P.rows()}, 4);
+  sla::tensor<double, sla::Extents<2, sla::dyn>> const z = M * f;
+  sla::vector<double> first(P.rows());
+  for (index_t i = 0; i < P.rows(); ++i) first[i] = f(0, i);
+  sla::vector<double> const alone = amg{}.setup(P) * first;
+  for (index_t i = 0; i < P.rows(); ++i) REQUIRE(z(0, i) == alone[i]);
+}
+
+TEST_CASE("amg on a grid: new values, singular matrices, sentences and lines") {
+  auto const A = sla::problems::poisson({100, 90});
+  auto const b = sla::random<double>(A.rows(), 1);
+  auto M = amg{}.setup(A);
+  sla::vector<double> const before = M * b;
+  M.update(4.0 * A);
+  CHECK(oracle::distance(sla::vector<double>(4.0 * (M * b)), before) <= 1e-6 * sla::norm_inf(before));
+  M.update(sla::sparse_tensor<double>(sla::problems::anisotropic({100, 90}, 1e-3)));  // no grid any more
+  CHECK(!M.hierarchy().grid);
+  M.update(A);
+  CHECK(!M.hierarchy().grid);  // aggregates are kept
+  std::ostringstream out;
+  out << amg{}.setup(A);
+  INFO(out.str());
+  CHECK(tells(out.str(), "amg: grid 100 x 90, 5 points, V-cycle of 2 levels"));
+  CHECK(tells(out.str(), "  1        2250 rows        19684 entries   50 x 45, 9 points, factors of a band"));
+  auto const large = sla::problems::poisson({200, 200});
+  CHECK(3 * amg{}.setup(large).bytes() < amg{.coarsening = sla::amg_coarsening::smoothed}.setup(large).bytes());
+
+  auto N = A;  // rows of sum zero
+  sla::vector<double> const sums = N * sla::ones<double>(N.rows());
+  auto const diagonal = sla::diagonal_positions(N.pattern());
+  for (index_t i = 0; i < N.rows(); ++i) N.values()[diagonal[i]] -= sums[i];
+  sla::vector<double> const f = b - sla::sum(b) / double(b.size());
+  auto const [x, report] = sla::try_solve(N, f, sla::cg{.rtol = 1e-8}, amg{});
+  INFO(report);
+  CHECK(report.converged());
+  CHECK(report.iterations() <= 14);
+
+  constexpr auto grid = sla::amg_coarsening::grid;
+  CHECK(amg{.coarsening = grid}.setup(sla::problems::poisson({20, 20})).hierarchy().grid);
+  CHECK(!amg{}.setup(sla::problems::poisson({20, 20})).hierarchy().grid);
+  CHECK(tells(words([] { amg{.coarsening = grid}.setup(sla::problems::convection_diffusion({20, 20}, 1.0)); }), "is not found to be a symmetric operator of 5, 9, 7 or 27 points on a grid"));
+  CHECK(tells(words([] { amg{.coarsening = grid}.setup(sla::problems::anisotropic({100, 100}, 1e-3)); }), "amg_coarsening::automatic takes a grid only where it is one"));
+  CHECK(!amg{.sweeps = 2}.setup(A).hierarchy().grid);
+}
