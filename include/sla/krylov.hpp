@@ -22,6 +22,7 @@
 #include <sla/solve/precond/amg/amg.hpp>
 #include <sla/solve/precond/block_jacobi.hpp>
 #include <sla/solve/precond/composed/chebyshev.hpp>
+#include <sla/solve/precond/composed/gauss_seidel.hpp>
 #include <sla/solve/precond/composed/inner.hpp>
 #include <sla/solve/precond/composed/schwarz.hpp>
 #include <sla/solve/precond/ic0.hpp>

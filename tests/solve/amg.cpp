@@ -24,7 +24,7 @@ using complex_t = std::complex<double>;
 
 namespace {
 constexpr sla::amg_cycle both_cycles[] = {sla::amg_cycle::V, sla::amg_cycle::W};
-constexpr sla::amg_smoother both_smoothers[] = {sla::amg_smoother::spai0, sla::amg_smoother::l1_jacobi};
+sla::amg_smoother const both_smoothers[] = {sla::amg_smoother::spai0, sla::amg_smoother::l1_jacobi};
 constexpr sla::amg_coarsening both_coarsenings[] = {sla::amg_coarsening::smoothed, sla::amg_coarsening::plain};
 
 /// Every combination of the options, with levels for small matrices too.

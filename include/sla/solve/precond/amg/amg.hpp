@@ -16,31 +16,15 @@
 #include <sla/exec/host.hpp>
 #include <sla/solve/precond/amg/amg_report.hpp>
 #include <sla/solve/precond/amg/cycle.hpp>
+#include <sla/solve/precond/amg/sweeps.hpp>
+#include <sla/solve/precond/scalar_rows.hpp>
 #include <sla/solve/precond/sweep.hpp>
-#include <sla/tensor/build/block.hpp>
-#include <sla/tensor/build/borrow.hpp>
 
 namespace sla {
 
 namespace detail {
 template <class T>
 using amg_shared = std::shared_ptr<amg_hierarchy<T> const>;
-
-/// f(A in scalar entries, in Csr<>, each row's columns ascending, batch items kept). Errors: shape_error, if 32 bits do not count its entries.
-template <class T, class S, class F, class Use>
-auto with_scalar_rows(sparse_tensor<T, S, F> const& A, Use const& f) {
-  if constexpr (S::block_rows > 1) {
-    return with_scalar_rows(unblocked(A), f);
-  } else if constexpr (!std::same_as<F, Csr<std::int32_t>>) {
-    index_t const most = (std::numeric_limits<std::int32_t>::max)();
-    if (A.rows() > most || A.nnz() > most)
-      throw shape_error(text("amg: A has ", A.rows(), " rows and ", A.nnz(), " entries, and levels count up to ", most, "; use chebyshev{} or schwarz(ic0{})"));
-    return with_scalar_rows(to<Csr<std::int32_t>>(A), f);
-  } else {
-    if (!has_sorted_columns(A.pattern())) return f(sorted(A));
-    return f(A);
-  }
-}
 
 /// The largest of some magnitudes; NaN, if one is.
 template <class R>
@@ -210,17 +194,14 @@ private:
     }
     auto o = options_;
     if (o.coarsening == amg_coarsening::automatic) o.coarsening = amg_coarsening::smoothed;
-    detail::with_scalar_rows(A, [&](auto const& rows) {
+    detail::with_scalar_rows(A, "amg", [&](auto const& rows) {
       for (index_t b = 0; b < rows.batch_count(); ++b) {
         auto& levels = items[std::size_t(b)];
         if (levels) continue;
         bool const keeps = kept && !(*kept)[std::size_t(b)]->grid;
-        buffer<T> values(rows.pattern().nnz(), uninitialized);
-        host_memory::copy(rows.values().data() + b * rows.batch_stride(), values.data(), values.bytes());
-        detail::amg_matrix<T> item(Matrix(rows.rows(), rows.cols()), rows.shared_pattern(), std::move(values));
         try {
-          auto const made = detail::amg_levels<T>(o, std::move(item), keeps ? transfers_of(*(*kept)[std::size_t(b)]) : detail::amg_transfers{});
-          levels = detail::levels_in<Stored>(made);
+          auto const made = detail::amg_levels<T>(o, detail::item_of_rows(rows, b), keeps ? transfers_of(*(*kept)[std::size_t(b)]) : detail::amg_transfers{});
+          levels = detail::levels_with_sweeps(detail::levels_in<Stored>(made));
         } catch (value_error const& e) {
           if (rows.batch_count() == 1) throw;
           throw value_error(text(e.what(), " (batch item ", b, ")"));
@@ -266,7 +247,7 @@ std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& o
 template <class Stored = detail::same_scalars>
 struct amg_in {
   amg_cycle cycle = amg_cycle::V;                            ///< or W: twice the work on coarse levels
-  amg_smoother smoother = amg_smoother::spai0;               ///< or l1_jacobi
+  amg_smoother smoother = amg_smoother::spai0;               ///< or l1_jacobi, or a preconditioner: chebyshev{.degree = 2}, ssor{}, ilu0{}
   amg_coarsening coarsening = amg_coarsening::automatic;     ///< grid where A is one, else smoothed; or plain: less memory, more iterations
   int sweeps = 1;                                            ///< of the smoother, before the correction and after it
   index_t coarsest = 200;                                    ///< a level of so many rows is inverted

@@ -32,14 +32,23 @@ void amg_cycle_from(Space& space, amg_hierarchy<T> const& all, amg_work<T>& work
     return;
   }
   K *x = kernel_pointer(work.levels[l].spare.data()), *y = z;
+  K* const swept = kernel_pointer(work.levels[l].swept.data());
   auto const d = of(kernel_pointer(level.smoother.data()), n), rhs = of(b, n);
   // One sweep from x into y; then they change places.
-  auto const smooth = [&] {
+  auto const smooth = [&](amg_sweep<T> const* sweep) {
+    if (sweep) {
+      fuse(space, put(y, n, level.A * of(x, n)), put(y, n, rhs - of(y, n)));
+      sweep->apply(y, swept);
+      return (void)fuse(space, put(x, n, of(x, n) + of(swept, n)));
+    }
     fuse(space, put(y, n, level.A * of(x, n)), put(y, n, of(x, n) + d * (rhs - of(y, n))));
     std::swap(x, y);
   };
-  fuse(space, put(x, n, d * rhs));
-  for (int k = 1; k < all.options.sweeps; ++k) smooth();
+  if (level.before)
+    level.before->apply(b, x);
+  else
+    fuse(space, put(x, n, d * rhs));
+  for (int k = 1; k < all.options.sweeps; ++k) smooth(level.before.get());
   if (!last) {
     auto& next = work.levels[l + 1];
     index_t const coarse = level.P.cols();
@@ -50,7 +59,7 @@ void amg_cycle_from(Space& space, amg_hierarchy<T> const& all, amg_work<T>& work
       fuse(space, put(y, n, level.P * of(cx, coarse)), put(x, n, of(x, n) + of(y, n)));
     }
   }
-  for (int k = 0; k < all.options.sweeps; ++k) smooth();
+  for (int k = 0; k < all.options.sweeps; ++k) smooth(level.after.get());
   if (x != z) fuse(space, put(z, n, of(x, n)));
 }
 

@@ -36,22 +36,24 @@ struct amg_transfer {
   }
 };
 
-/// A matrix with its smoother and, but on the last level, the prolongation P and the restriction R: P^H, where A is Hermitian.
+/// A matrix with its smoother (bytes do not count one that is a preconditioner) and, but on the last level, the prolongation P and the restriction R: P^H, where A is Hermitian.
 template <class T>
 struct amg_level {
   amg_matrix<T> A;
   vector<T> smoother;
   std::shared_ptr<amg_transfer const> transfer = {};
   amg_matrix<T> P = {}, R = {};
+  std::shared_ptr<amg_sweep<T> const> before = {}, after = {};  ///< the smoother, where it is no diagonal
 
   std::size_t bytes() const { return A.bytes() + smoother.values().bytes() + (transfer ? transfer->bytes() + P.bytes() + R.bytes() : 0); }
 };
 
-/// The vectors that a cycle writes, per level: right-hand side and correction, which are others' on the finest, and a spare one.
+/// The vectors that a cycle writes, per level: right-hand side and correction, which are others' on the finest, and a spare one;
+/// and what a sweep makes, where it is no diagonal.
 template <class T>
 struct amg_work {
   struct vectors {
-    vector<T> b, x, spare;
+    vector<T> b, x, spare, swept;
   };
   std::vector<vectors> levels;
 };
@@ -85,8 +87,8 @@ struct amg_hierarchy {
     if (!work) {
       work = std::make_shared<amg_work<T>>();
       for (std::size_t l = 0; l < levels.size(); ++l) {
-        index_t const n = levels[l].A.rows(), coarse = l > 0 ? n : 0;
-        work->levels.push_back({vector<T>({coarse}, uninitialized), vector<T>({coarse}, uninitialized), vector<T>({n}, uninitialized)});
+        index_t const n = levels[l].A.rows(), coarse = l > 0 ? n : 0, swept = levels[l].before ? n : 0;
+        work->levels.push_back({vector<T>({coarse}, uninitialized), vector<T>({coarse}, uninitialized), vector<T>({n}, uninitialized), vector<T>({swept}, uninitialized)});
       }
     }
     f(*work);
@@ -195,6 +197,24 @@ std::shared_ptr<amg_hierarchy<To> const> levels_in(std::shared_ptr<amg_hierarchy
   }
 }
 
+/// The levels with the preconditioner that smooths them, but the last, where it is inverted. Errors: value_error naming the level.
+template <class T>
+std::shared_ptr<amg_hierarchy<T> const> levels_with_sweeps(std::shared_ptr<amg_hierarchy<T> const> const& of) {
+  if (!of->options.smoother.maker()) return of;
+  amg_makes_sweeps<T> const& maker = *of->options.smoother.maker();
+  auto levels = of->levels;
+  for (std::size_t l = 0; l < levels.size() && (l + 1 < levels.size() || of->inverse.empty()); ++l) {
+    auto& level = levels[l];
+    try {
+      level.before = maker.setup(level.A);
+    } catch (value_error const& e) {
+      throw value_error(text(e.what(), " (the smoother of level ", l, " of amg)"));
+    }
+    level.after = of->hermitian ? level.before->adjoint() : level.before;
+  }
+  return std::make_shared<amg_hierarchy<T> const>(of->options, of->hermitian, std::move(levels), of->inverse);
+}
+
 /// The levels for A^H: its cycle is the adjoint.
 template <class T>
 std::shared_ptr<amg_hierarchy<T> const> adjoint_levels(std::shared_ptr<amg_hierarchy<T> const> const& of) {
@@ -206,6 +226,7 @@ std::shared_ptr<amg_hierarchy<T> const> adjoint_levels(std::shared_ptr<amg_hiera
       auto const turned = adjointed(level.P);
       level.P = adjointed(level.R), level.R = turned;
     }
+    if (level.before) level.before = std::exchange(level.after, level.before->adjoint())->adjoint();
     for (T& d : level.smoother) d = T(conj_of(to_kernel(d)));
   }
   index_t const n = levels.back().A.rows();

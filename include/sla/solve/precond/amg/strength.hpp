@@ -33,10 +33,11 @@ struct amg_rows {
 
 /// One pass over the rows of A. Rows that stand alone are solved by the smoother. Errors: value_error for a zero on the diagonal.
 template <class T>
-amg_rows<T> look_at_rows(amg_matrix<T> const& A, amg_smoother kind, int level) {
+amg_rows<T> look_at_rows(amg_matrix<T> const& A, amg_smoother const& smoother, int level) {
   using K = kernel_t<T>;
   using Real = real_t<T>;
   index_t const n = A.rows();
+  bool const l1_jacobi = smoother == amg_smoother::l1_jacobi;
   amg_rows<T> out{buffer<K>(n, uninitialized), buffer<Real>(n, uninitialized), vector<T>({n}, uninitialized)};
   auto const view = A.pattern().view();
   auto const* const a = kernel_pointer(A.values().data());
@@ -55,7 +56,7 @@ amg_rows<T> look_at_rows(amg_matrix<T> const& A, amg_smoother kind, int level) {
       });
       strongest[i] = most;
       Real const l1 = sum > 0 ? 1 / sum : 0, spai = squares > 0 ? (std::min)(Real(1.1) * (size / squares), Real(1.9) * l1) : 0;
-      d[i] = turn[i] * (sum == size || kind == amg_smoother::l1_jacobi ? l1 : spai);
+      d[i] = turn[i] * (sum == size || l1_jacobi ? l1 : spai);
     }
   });
   index_t const bare = first_where(n, [&, turn = out.turn.data()](index_t i) { return turn[i] == K{}; });

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Preconditioners as smoothers of multigrid: `amg{.smoother = ssor{}}`. They are compiled where one is named, and not for amg{}.
+#pragma once
+
+#include <complex>
+#include <memory>
+#include <utility>
+
+#include <sla/exec/fuse.hpp>
+#include <sla/exec/host.hpp>
+#include <sla/solve/precond/amg/options.hpp>
+
+namespace sla::detail {
+
+/// M, set up for one level.
+template <class T, class M>
+struct amg_sweep_of final : amg_sweep<T> {
+  M m;
+  index_t rows;
+
+  amg_sweep_of(M of, index_t n) : m(std::move(of)), rows(n) {}
+  void apply(kernel_t<T> const* r, kernel_t<T>* out) const override {
+    using K = kernel_t<T>;
+    auto space = immediate_space(host_memory{});
+    auto const z = m * tensor_view<K, Extents<dyn>, host_memory>{const_cast<K*>(r), Extents<dyn>(rows)};
+    fuse(space, set_statement<K, std::remove_cvref_t<decltype(z)>, host_memory>{out, rows, z});
+  }
+  std::shared_ptr<amg_sweep<T> const> adjoint() const override { return of(m.adjoint(), rows); }
+
+  template <class Other>
+  static std::shared_ptr<amg_sweep<T> const> of(Other other, index_t n) {
+    return std::make_shared<amg_sweep_of<T, Other> const>(std::move(other), n);
+  }
+};
+
+/// The options of a preconditioner, to be set up for each level.
+template <class P>
+struct amg_sweeps_of final : amg_sweep_maker {
+  P options;
+
+  explicit amg_sweeps_of(P const& p) : options(p) {}
+  static constexpr char const* name() {
+    if constexpr (requires { P::name; })
+      return P::name;
+    else
+      return "a preconditioner of yours";
+  }
+  std::shared_ptr<amg_sweep<float> const> setup(amg_matrix<float> const& A) const override { return made(A); }
+  std::shared_ptr<amg_sweep<double> const> setup(amg_matrix<double> const& A) const override { return made(A); }
+  std::shared_ptr<amg_sweep<std::complex<float>> const> setup(amg_matrix<std::complex<float>> const& A) const override { return made(A); }
+  std::shared_ptr<amg_sweep<std::complex<double>> const> setup(amg_matrix<std::complex<double>> const& A) const override { return made(A); }
+
+private:
+  template <class T>
+  std::shared_ptr<amg_sweep<T> const> made(amg_matrix<T> const& A) const {
+    auto m = options.setup(A);
+    return amg_sweep_of<T, decltype(m)>::of(std::move(m), A.rows());
+  }
+};
+
+} // namespace sla::detail

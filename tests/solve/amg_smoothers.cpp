@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Preconditioners as smoothers of multigrid: the cycle keeps its adjoint and its symmetry with each of them, and takes fewer iterations;
+// and symmetric Gauss-Seidel by colours and in parts, against its dense matrix.
+#include <complex>
+
+#include "suites/krylov.hpp"
+#include "suites/messages.hpp"
+
+#include <sla/solve/krylov/bicgstab.hpp>
+#include <sla/solve/krylov/cg.hpp>
+#include <sla/solve/precond/amg/amg.hpp>
+#include <sla/solve/precond/block_jacobi.hpp>
+#include <sla/solve/precond/composed/chebyshev.hpp>
+#include <sla/solve/precond/composed/gauss_seidel.hpp>
+#include <sla/solve/precond/ilu0.hpp>
+#include <sla/solve/precond/ssor.hpp>
+
+using suite::tells, suite::words;
+using sla::dyn, sla::index_t, sla::amg, sla::gauss_seidel;
+using complex_t = std::complex<double>;
+
+namespace {
+/// <M x, y> = <x, M^H y>, and M^H = M where M ought to be Hermitian.
+template <class T, class P>
+void smoothed_adjoint_agrees(sla::sparse_tensor<T> const& A, P const& options, bool hermitian) {
+  auto const M = options.setup(A);
+  auto const x = sla::random<T>(A.rows(), 1), y = sla::random<T>(A.rows(), 2);
+  sla::vector<T> const mx = M * x, my = M * y, hy = M.adjoint() * y;
+  auto const left = sla::eval(sla::dot(mx, y)), right = sla::eval(sla::dot(x, hy));
+  CHECK(std::abs(left - right) <= 1e-11 * sla::norm(mx) * sla::norm(y));
+  if (hermitian) CHECK(std::abs(left - sla::eval(sla::dot(x, my))) <= 1e-11 * sla::norm(mx) * sla::norm(y));
+}
+/// (D + U)^-1 D (D + L)^-1 x by dense algebra; before(i, j): is row j swept before row i? D is enlarged by what is `outside`.
+template <class T, class Before, class Outside>
+std::vector<T> dense_gauss_seidel(sla::sparse_tensor<T> const& A, sla::vector<T> const& x, Before const& before, Outside const& outside) {
+  index_t const n = A.rows();
+  auto const a = oracle::dense(A);
+  std::vector<T> lower(a.size()), upper(a.size()), diagonal(static_cast<std::size_t>(n));
+  auto const at = [n](index_t i, index_t j) { return std::size_t(i * n + j); };
+  for (index_t i = 0; i < n; ++i) {
+    double beside = 0;
+    for (index_t j = 0; j < n; ++j) {
+      if (outside(i, j))
+        beside += std::abs(a[at(i, j)]);
+      else if (i != j)
+        (before(i, j) ? lower : upper)[at(i, j)] = a[at(i, j)];
+    }
+    diagonal[std::size_t(i)] = lower[at(i, i)] = upper[at(i, i)] = a[at(i, i)] * (1 + beside / std::abs(a[at(i, i)]));
+  }
+  auto half = oracle::solution(lower, std::vector<T>(x.begin(), x.end()), n);
+  for (index_t i = 0; i < n; ++i) half[std::size_t(i)] *= diagonal[std::size_t(i)];
+  return oracle::solution(upper, half, n);
+}
+template <class P>
+int smoothed_iterations(sla::sparse_tensor<double> const& A, P const& options) {
+  auto const b = sla::random<double>(A.rows(), 1);
+  auto const [x, report] = sla::try_solve(A, b, sla::cg{.rtol = 1e-8}, options);
+  INFO(report);
+  CHECK(report.converged());
+  CHECK(sla::norm(b - A * x) <= 1.01e-8 * sla::norm(b));
+  return report.iterations();
+}
+}  // namespace
+
+TEST_CASE("gauss_seidel by colours and in parts is what dense algebra says, and has the adjoint that it says") {
+  auto const check = [](auto const& A, bool hermitian) {
+    using T = typename std::remove_cvref_t<decltype(A)>::value_type;
+    auto const x = sla::random<T>(A.rows(), 3);
+    // A grid of 9 x 7 points has two colours, as a chessboard.
+    auto const colour = [](index_t i) { return (i / 7 + i % 7) % 2; };
+    auto const coloured = gauss_seidel{}.setup(A);
+    CHECK(coloured.groups() == 2);
+    CHECK(tells(coloured.remark(), "in 2 colours"));
+    auto const dense = dense_gauss_seidel(A, x, [=](index_t i, index_t j) { return colour(j) < colour(i); }, [](index_t, index_t) { return false; });
+    CHECK(oracle::distance(sla::vector<T>(coloured * x), dense) <= 1e-13);
+    auto const in_parts = gauss_seidel{.part = 10}.setup(A);
+    CHECK(in_parts.groups() == 7);
+    auto const parts = dense_gauss_seidel(A, x, [](index_t i, index_t j) { return j < i; }, [](index_t i, index_t j) { return i / 10 != j / 10; });
+    CHECK(oracle::distance(sla::vector<T>(in_parts * x), parts) <= 1e-13);
+    for (index_t part : {index_t(0), index_t(1), index_t(10), index_t(1000)}) smoothed_adjoint_agrees(A, gauss_seidel{.part = part}, hermitian);
+    CHECK(oracle::distance(sla::vector<T>(gauss_seidel{.part = 1000}.setup(A) * x), sla::vector<T>(sla::ssor{}.setup(A) * x)) <= 1e-13);
+  };
+  auto const A = sla::problems::checkerboard({9, 7}, 10.0, 3);
+  check(A, true);
+  check(sla::problems::convection_diffusion({9, 7}, 3.0), false);
+  auto Z = sla::cast<complex_t>(A);
+  for (auto& v : Z.values()) v *= complex_t(1, 0.3);
+  check(Z, false);
+}
+
+TEST_CASE("gauss_seidel solves with cg on any space, in batches, blocks and of new values, with the same bits on any number of threads") {
+  for (index_t part : {0, 16}) {
+    gauss_seidel const options{.part = part};
+    auto const A = suite::problem<sla::cg>(11);
+    suite::same_everywhere(A, sla::random<double>(A.rows(), 1), sla::cg{}, options, 1e-7);
+    auto const B = suite::batched_problem<sla::cg>(8);
+    suite::same_everywhere(B, sla::random<double, sla::Extents<2, dyn, dyn>>({2, B.rows(), 3}, 3), sla::cg{}, options, 1e-7);
+    auto const [E, e] = suite::everything_at_once<sla::bicgstab>();
+    suite::same_everywhere(E, e, sla::bicgstab{}, options, 1e-6);
+    auto M = options.setup(A);
+    auto const b = sla::random<double>(A.rows(), 2);
+    sla::vector<double> const before = M * b;
+    M.update(4.0 * A);
+    CHECK(oracle::distance(sla::vector<double>(4.0 * (M * b)), before) <= 1e-15);
+    auto bare = A;
+    bare.values()[0] = 0;
+    CHECK(tells(words([&] { M.update(bare); }), "gauss_seidel: the diagonal entry of row 0 is zero or not stored"));
+    CHECK(oracle::distance(sla::vector<double>(4.0 * (M * b)), before) <= 1e-15);
+  }
+  CHECK(tells(words([] { (void)gauss_seidel{.part = -1}.setup(sla::problems::poisson({3})); }), "gauss_seidel{.part = -1}"));
+  CHECK(sla::vector<double>(gauss_seidel{}.setup(sla::problems::poisson({0})) * sla::vector<double>(0)).size() == 0);
+  auto const A = sla::problems::checkerboard({220, 220}, 100.0, 8);
+  auto const b = sla::random<double>(A.rows(), 1);
+  for (index_t part : {0, 1000}) {
+    auto const apply = [&](int threads) {
+      sla::set_threads(threads);
+      sla::vector<double> z = gauss_seidel{.part = part}.setup(A) * b;
+      sla::set_threads(0);
+      return z;
+    };
+    auto const one = apply(1), three = apply(3);
+    CHECK(std::equal(one.begin(), one.end(), three.begin()));
+  }
+}
+
+TEST_CASE("amg has the adjoint that it says with every smoother, cycle and coarsening") {
+  auto const symmetric = sla::problems::checkerboard({12, 12}, 100.0, 4), transport = sla::problems::convection_diffusion({12, 12}, 3.0);
+  auto const hermitian = suite::complex_problem<sla::cg>(9), general = suite::complex_problem<sla::gmres>(9);
+  for (auto cycle : {sla::amg_cycle::V, sla::amg_cycle::W})
+    for (auto coarsening : {sla::amg_coarsening::smoothed, sla::amg_coarsening::plain})
+      for (int sweeps : {1, 2}) {
+        auto const of = [&](sla::amg_smoother const& smoother) { return amg{.cycle = cycle, .smoother = smoother, .coarsening = coarsening, .sweeps = sweeps, .coarsest = 5}; };
+        for (sla::amg_smoother const& smoother : {sla::amg_smoother(gauss_seidel{}), sla::amg_smoother(gauss_seidel{.part = 20}), sla::amg_smoother(sla::ssor{}),
+                                                  sla::amg_smoother(sla::ilu0{}), sla::amg_smoother(sla::block_jacobi{})}) {
+          INFO(to_string(smoother));
+          smoothed_adjoint_agrees(symmetric, of(smoother), true);
+          smoothed_adjoint_agrees(transport, of(smoother), false);
+          smoothed_adjoint_agrees(hermitian, of(smoother), true);
+          smoothed_adjoint_agrees(general, of(smoother), false);
+        }
+        smoothed_adjoint_agrees(symmetric, of(sla::chebyshev{.degree = 2}), true);  // A is Hermitian for it
+        smoothed_adjoint_agrees(hermitian, of(sla::chebyshev{.degree = 2}), true);
+      }
+}
+
+TEST_CASE("amg is a contraction in the norm of A with smoothers that converge for every definite A") {
+  auto const A = sla::problems::checkerboard({18, 18}, 100.0, 6);
+  for (sla::amg_smoother const& smoother : {sla::amg_smoother(gauss_seidel{}), sla::amg_smoother(gauss_seidel{.part = 20}), sla::amg_smoother(sla::ssor{}),
+                                            sla::amg_smoother(sla::chebyshev{.degree = 2, .ratio = 10})}) {
+    auto const M = amg{.smoother = smoother, .coarsest = 5}.setup(A);
+    for (int seed : {1, 2, 3}) {
+      auto const x = sla::random<double>(A.rows(), std::uint64_t(seed));
+      sla::vector<double> const Ax = A * x, MAx = M * Ax;
+      double const energy = sla::dot(x, Ax), left = sla::dot(Ax, MAx);
+      CHECK(left > 0);
+      CHECK(left <= energy * (1 + 1e-12));
+    }
+  }
+}
+
+TEST_CASE("amg takes fewer iterations with a better smoother") {
+  for (auto const& A : {sla::problems::poisson({120, 120}), sla::problems::checkerboard({120, 120}, 1e4, 16)}) {
+    int const plain = smoothed_iterations(A, amg{});
+    CHECK(smoothed_iterations(A, amg{.smoother = gauss_seidel{}}) < plain);
+    CHECK(smoothed_iterations(A, amg{.smoother = gauss_seidel{.part = 1024}}) < plain);
+    CHECK(smoothed_iterations(A, amg{.smoother = sla::ssor{}}) < plain);
+    CHECK(smoothed_iterations(A, amg{.smoother = sla::ilu0{}}) < plain);
+    CHECK(smoothed_iterations(A, amg{.smoother = sla::chebyshev{.degree = 1, .ratio = 10}}) < plain);
+    CHECK(std::abs(smoothed_iterations(A, sla::amg_in<float>{.smoother = sla::ssor{}}) - smoothed_iterations(A, amg{.smoother = sla::ssor{}})) <= 2);
+  }
+  CHECK(smoothed_iterations(sla::problems::poisson({120, 120}), amg{.smoother = sla::chebyshev{.degree = 3, .ratio = 20}}) <= 9);
+}
+
+TEST_CASE("amg with a preconditioner as its smoother: updates, transposes, and errors that name the level") {
+  auto const transport = sla::problems::convection_diffusion({12, 12}, 3.0);
+  auto const b = sla::random<double>(144, 3);
+  auto s = sla::prepare(transport, sla::bicgstab{.rtol = 1e-10}, amg{.smoother = sla::ilu0{}, .coarsest = 5});
+  suite::is_dense_solution(transport, b, s.solve(b), 1e-7);
+  suite::is_dense_solution(sla::transposed(transport), b, s.solve_transpose(b), 1e-7);
+  s.update(2.0 * transport);
+  suite::is_dense_solution(sla::sparse_tensor<double>(2.0 * transport), b, s.solve(b), 1e-7);
+  auto const said = words([&] { (void)amg{.smoother = sla::chebyshev{}, .coarsest = 5}.setup(transport); });
+  CHECK(tells(said, "chebyshev: A is not symmetric"));
+  CHECK(tells(said, "(the smoother of level 0 of amg)"));
+  // Levels, right-hand sides and batches beside each other, by the suite of every preconditioner.
+  auto const B = suite::batched_problem<sla::cg>(8);
+  suite::same_everywhere(B, sla::random<double, sla::Extents<2, dyn, dyn>>({2, B.rows(), 3}, 3), sla::cg{}, amg{.smoother = gauss_seidel{}, .coarsest = 5}, 1e-7);
+  CHECK(std::string(to_string(sla::amg_smoother(gauss_seidel{}))) == "gauss_seidel");
+}
