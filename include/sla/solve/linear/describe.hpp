@@ -42,6 +42,8 @@ std::string options_text(X const& x) {
   if constexpr (requires { x.coarsest; }) option("coarsest", x.coarsest);
   if constexpr (requires { x.strength; }) option("strength", x.strength);
   if constexpr (requires { x.max_levels; }) option("max_levels", x.max_levels);
+  if constexpr (requires { x.near_null; })
+    if (x.near_null.modes() > 0) option("near_null", to_string(x.near_null));
   if constexpr (requires { x.drop_tolerance; }) option("drop_tolerance", x.drop_tolerance);
   if constexpr (requires { x.fill; }) option("fill", x.fill);
   return text('{', all, '}');

@@ -18,12 +18,13 @@ namespace detail {
 /// on each axis stands the integral of two of the hats, of two slopes, or of a hat and a slope.
 template <std::size_t D>
 struct elastic_blocks {
-  static constexpr std::size_t offsets = D == 2 ? 9 : 27;
+  static constexpr std::size_t offsets = D == 2 ? 9 : 27, corners = std::size_t(1) << D;
   double block[offsets][D][D] = {};
+  double element[offsets][corners][D][D] = {};  ///< what the element adds in which the node is the corner whose bits are given
 
   elastic_blocks(double lambda, double mu) {
     for (std::size_t q = 0; q < offsets; ++q)
-      for (std::size_t corner = 0; corner < (std::size_t(1) << D); ++corner) add_element(q, corner, lambda, mu);
+      for (std::size_t corner = 0; corner < corners; ++corner) add_element(q, corner, lambda, mu);
   }
   static int digit(std::size_t q, std::size_t axis) {
     for (; axis > 0; --axis) q /= 3;
@@ -31,7 +32,6 @@ struct elastic_blocks {
   }
 
 private:
-  /// The element in which the node is the corner whose bits are given.
   void add_element(std::size_t q, std::size_t corner, double lambda, double mu) {
     int here[D], there[D];
     for (std::size_t k = 0; k < D; ++k) {
@@ -54,9 +54,79 @@ private:
     for (std::size_t k = 0; k < D; ++k) trace += gradients[k][k];
     for (std::size_t i = 0; i < D; ++i)
       for (std::size_t j = 0; j < D; ++j)
-        block[q][i][j] += lambda * gradients[i][j] + mu * (gradients[j][i] + (i == j ? trace : 0.0));
+        block[q][i][j] += element[q][corner][i][j] = lambda * gradients[i][j] + mu * (gradients[j][i] + (i == j ? trace : 0.0));
   }
 };
+
+/// The matrix of an elastic body; clamped(axis, side): do the elements beyond that face exist, whose outer nodes are held?
+template <class T, class F, std::size_t D, class Clamped>
+auto elastic_matrix(index_t const (&n)[D], char const* who, double poisson_ratio, Clamped const& clamped) {
+  static_assert(D == 2 || D == 3, "sla: problems::elasticity wants a grid of two or three axes: {nx, ny} or {nx, ny, nz}");
+  if (!(poisson_ratio > -1 && poisson_ratio < 0.5))
+    throw value_error(text(who, ": Poisson's ratio is ", poisson_ratio, "; it lies between -1 and 1/2"));
+  using S = Shape<Batch<>, dyn, dyn, Block<index_t(D), index_t(D)>>;
+  using Direct = csr_for_t<F>;
+  using Col = typename Direct::col_type;
+  using Ptr = typename Direct::ptr_type;
+  grid<D> const g(n);
+  index_t const rows = g.total;
+  detail::narrowed<Col>(rows, "the number of columns,", detail::wide_columns);
+  detail::elastic_blocks<D> const stencil(poisson_ratio / ((1 + poisson_ratio) * (1 - 2 * poisson_ratio)), 0.5 / (1 + poisson_ratio));
+  auto row_ptr = detail::row_pointers<Ptr>(rows, [&](index_t row) {
+    index_t count = 1;
+    for (std::size_t a = 0; a < D; ++a) {
+      index_t const at = row / g.stride[a] % g.extent[a];
+      count *= 1 + (at > 0) + (at + 1 < g.extent[a]);
+    }
+    return count;
+  });
+  // Is there an element in which the node is this corner? Beyond a boundary there is where nodes outside are clamped.
+  auto const has_element = [&](auto const& at, std::size_t corner) {
+    bool all = true;
+    for (std::size_t a = 0; a < D; ++a) {
+      int const side = corner >> a & 1 ? -1 : 1;
+      all = all && (g.inside(at, a, side) || clamped(a, side));
+    }
+    return all;
+  };
+  buffer<Col> col(row_ptr[rows], uninitialized);
+  buffer<T> values(col.size() * index_t(D * D), uninitialized);
+  parallel_ranges(rows, [&, columns = col.data(), out = values.data()](index_t lo, index_t hi) {
+    index_t slot = row_ptr[lo];
+    g.walk(lo, hi, [&](index_t row, auto const& at) {
+      bool has_all = true;
+      for (std::size_t corner = 0; corner < stencil.corners; ++corner) has_all = has_all && has_element(at, corner);
+      for (std::size_t q = 0; q < stencil.offsets; ++q) {
+        index_t there = row;
+        bool inside = true;
+        for (std::size_t a = 0; a < D; ++a) {
+          int const step = stencil.digit(q, a);
+          inside = inside && (step == 0 || g.inside(at, a, step));
+          there += step * g.stride[a];
+        }
+        if (!inside) continue;
+        columns[slot] = Col(there);
+        for (std::size_t e = 0; e < D * D; ++e) {
+          double sum = 0;
+          if (has_all)
+            sum = stencil.block[q][e / D][e % D];
+          else
+            for (std::size_t corner = 0; corner < stencil.corners; ++corner)
+              if (has_element(at, corner)) sum += stencil.element[q][corner][e / D][e % D];
+          out[std::size_t(slot) * D * D + e] = T(real_t<T>(sum));
+        }
+        ++slot;
+      }
+    });
+  });
+  auto pattern = std::make_shared<csr_pattern<Col, Ptr, host_memory>>();
+  *pattern = {rows, rows, std::move(row_ptr), std::move(col)};
+  sparse_tensor<T, S, Direct> A(S(rows, rows), std::move(pattern), std::move(values));
+  if constexpr (std::same_as<F, Direct>)
+    return A;
+  else
+    return to<F>(A);
+}
 } // namespace detail
 
 namespace problems {
@@ -91,52 +161,27 @@ sparse_tensor<T, Matrix, F> helmholtz(index_t const (&n)[D], double kh, double a
 /// Source: Hughes, The Finite Element Method (Dover 2000), chapter 2.
 template <Scalar T = double, Format F = Csr<>, std::size_t D>
 auto elasticity(index_t const (&n)[D], double poisson_ratio = 0.3) {
-  static_assert(D == 2 || D == 3, "sla: problems::elasticity wants a grid of two or three axes: {nx, ny} or {nx, ny, nz}");
-  if (!(poisson_ratio > -1 && poisson_ratio < 0.5))
-    throw value_error(text("elasticity: Poisson's ratio is ", poisson_ratio, "; it lies between -1 and 1/2"));
-  using S = Shape<Batch<>, dyn, dyn, Block<index_t(D), index_t(D)>>;
-  using Direct = csr_for_t<F>;
-  using Col = typename Direct::col_type;
-  using Ptr = typename Direct::ptr_type;
+  return detail::elastic_matrix<T, F>(n, "elasticity", poisson_ratio, [](std::size_t, int) { return true; });
+}
+
+/// The same body clamped at one end of the first axis alone, and free elsewhere: a cantilever, whose rigid modes A all but annihilates.
+/// The nodes but those of the clamped end are the unknowns: points 1, 2, ... of the first axis, 0, 1, ... of the others.
+///     auto K = problems::cantilever({60, 12, 12});
+template <Scalar T = double, Format F = Csr<>, std::size_t D>
+auto cantilever(index_t const (&n)[D], double poisson_ratio = 0.3) {
+  return detail::elastic_matrix<T, F>(n, "cantilever", poisson_ratio, [](std::size_t axis, int side) { return axis == 0 && side < 0; });
+}
+
+/// The coordinates of the points of a grid, a row each, in the order of its unknowns: 0, 1, ... along each axis.
+///     auto modes = rigid_body_modes(problems::grid_points({60, 12, 12}));
+template <Scalar T = double, std::size_t D>
+matrix<T> grid_points(index_t const (&n)[D]) {
   detail::grid<D> const g(n);
-  index_t const rows = g.total;
-  detail::narrowed<Col>(rows, "the number of columns,", detail::wide_columns);
-  detail::elastic_blocks<D> const stencil(poisson_ratio / ((1 + poisson_ratio) * (1 - 2 * poisson_ratio)), 0.5 / (1 + poisson_ratio));
-  auto row_ptr = detail::row_pointers<Ptr>(rows, [&](index_t row) {
-    index_t count = 1;
-    for (std::size_t a = 0; a < D; ++a) {
-      index_t const at = row / g.stride[a] % g.extent[a];
-      count *= 1 + (at > 0) + (at + 1 < g.extent[a]);
-    }
-    return count;
+  matrix<T> out({g.total, index_t(D)}, uninitialized);
+  g.walk(0, g.total, [&](index_t row, auto const& at) {
+    for (std::size_t a = 0; a < D; ++a) out(row, index_t(a)) = T(real_t<T>(at[int(a)]));
   });
-  buffer<Col> col(row_ptr[rows], uninitialized);
-  buffer<T> values(col.size() * index_t(D * D), uninitialized);
-  parallel_ranges(rows, [&, columns = col.data(), out = values.data()](index_t lo, index_t hi) {
-    index_t slot = row_ptr[lo];
-    g.walk(lo, hi, [&](index_t row, auto const& at) {
-      for (std::size_t q = 0; q < stencil.offsets; ++q) {
-        index_t there = row;
-        bool inside = true;
-        for (std::size_t a = 0; a < D; ++a) {
-          int const step = stencil.digit(q, a);
-          inside = inside && (step == 0 || g.inside(at, a, step));
-          there += step * g.stride[a];
-        }
-        if (!inside) continue;
-        columns[slot] = Col(there);
-        for (std::size_t e = 0; e < D * D; ++e) out[std::size_t(slot) * D * D + e] = T(real_t<T>(stencil.block[q][e / D][e % D]));
-        ++slot;
-      }
-    });
-  });
-  auto pattern = std::make_shared<csr_pattern<Col, Ptr, host_memory>>();
-  *pattern = {rows, rows, std::move(row_ptr), std::move(col)};
-  sparse_tensor<T, S, Direct> A(S(rows, rows), std::move(pattern), std::move(values));
-  if constexpr (std::same_as<F, Direct>)
-    return A;
-  else
-    return to<F>(A);
+  return out;
 }
 
 } // namespace problems

@@ -16,6 +16,7 @@
 #include <sla/exec/host.hpp>
 #include <sla/solve/precond/amg/amg_report.hpp>
 #include <sla/solve/precond/amg/cycle.hpp>
+#include <sla/solve/precond/amg/nodes.hpp>
 #include <sla/solve/precond/amg/sweeps.hpp>
 #include <sla/solve/precond/scalar_rows.hpp>
 #include <sla/solve/precond/sweep.hpp>
@@ -26,12 +27,6 @@ namespace detail {
 template <class T>
 using amg_shared = std::shared_ptr<amg_hierarchy<T> const>;
 
-/// The largest of some magnitudes; NaN, if one is.
-template <class R>
-struct largest_size {
-  R value = 0;
-  void merge(largest_size const& o) { value = o.value > value || o.value != o.value ? o.value : value; }
-};
 /// The scalars of levels: those of A, or of the precision that is asked for.
 struct same_scalars {};
 template <class Stored, class T>
@@ -116,6 +111,15 @@ public:
 
   template <class F>
   applied_amg(detail::amg_options const& options, sparse_tensor<T, S, F> const& A) : options_(options), rows_(A.rows() * S::block_rows) {
+    if constexpr (S::block_rows > 1) {
+      index_t const n = rows_, P = S::block_rows;
+      options_.unknowns = P;
+      if (!options_.coarsener) {  // the constants of each unknown of a node
+        matrix<double> modes({n, P});
+        for (index_t i = 0; i < n; ++i) modes(i, i % P) = 1;
+        options_.coarsener = std::make_shared<detail::node_coarseners<double> const>(std::move(modes));
+      }
+    }
     make(A, {});
   }
 
@@ -170,7 +174,7 @@ private:
     bool const wanted = options_.coarsening == amg_coarsening::grid;
     if constexpr (!is_complex<T> && S::block_rows == 1) {
       bool const asked = options_.coarsening == amg_coarsening::automatic && options_.cycle == amg_cycle::V && options_.smoother == amg_smoother::spai0 && options_.sweeps == 1 &&
-                         A.rows() >= detail::least_grid_points;
+                         !options_.coarsener && A.rows() >= detail::least_grid_points;
       for (std::size_t b = 0; b < items.size() && (wanted || asked); ++b) {
         if (kept && !(*kept)[b]->grid) continue;
         if (auto found = detail::recognise_grid<GridReal>(A.pattern().view(), A.values().data() + index_t(b) * A.batch_stride()))
@@ -200,7 +204,7 @@ private:
         if (levels) continue;
         bool const keeps = kept && !(*kept)[std::size_t(b)]->grid;
         try {
-          auto const made = detail::amg_levels<T>(o, detail::item_of_rows(rows, b), keeps ? transfers_of(*(*kept)[std::size_t(b)]) : detail::amg_transfers{});
+          auto const made = detail::amg_levels<T>(o, detail::item_of_rows(rows, b), keeps && !o.coarsener ? transfers_of(*(*kept)[std::size_t(b)]) : detail::amg_transfers{});
           levels = detail::levels_with_sweeps(detail::levels_in<Stored>(made));
         } catch (value_error const& e) {
           if (rows.batch_count() == 1) throw;
@@ -237,10 +241,12 @@ std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& o
 /// gmres), complex, or singular with the constants as its null space.
 /// Where A is a symmetric operator of 5, 9, 7 or 27 points on a grid of 8000 points or more, numbered line by line, with the default options, levels
 /// are grids: two passes per level over half diagonals in float (`amg_in<double>{}`: in double), a third of the memory, and 7 to 10 iterations.
-/// Each block of a block matrix is taken apart into scalar rows, each batch item has levels of its own. Placement: the host; with A's rows on
+/// Levels are of scalar rows, and each batch item has its own. Of a block matrix, and where `near_null` is given, rows are aggregated by nodes, along
+/// blocks whose norm is half of `strength` times the largest; P reproduces the near-null space on each aggregate, which for blocks is the constants of each
+/// unknown unless it is given: rigid_body_modes(points) for elasticity. Placement: the host; with A's rows on
 /// ranks, each rank has levels of its own rows and columns, so that iterations grow with the ranks.
 /// Setup: some tens of products with A; `update` keeps aggregates and symbolic products. Memory: three to four times that of A. Cost of an
-/// application: five passes over each level. Gradient: through the solve; the levels serve the adjoint too.
+/// application: five passes over each level. With nodes, `update` finds aggregates anew. Gradient: through the solve; the levels serve the adjoint too.
 /// Errors: value_error for options out of range, and naming a row whose diagonal entry is zero or not stored.
 /// `amg_in<float>{...}` rounds the levels of a double or complex matrix to float once they are made, products and the coarsest inverse
 /// included, for a quarter less memory and a third less traffic; A itself, the residuals and x stay as they are. Not for coefficients that jump by 1e6 or more.
@@ -253,6 +259,7 @@ struct amg_in {
   index_t coarsest = 200;                                    ///< a level of so many rows is inverted
   double strength = 0.4;                                     ///< of the largest in both rows: couplings that aggregates follow; halved on each level
   int max_levels = 30;
+  amg_near_null near_null = {};                              ///< of systems: rigid_body_modes(points)
 
   using preconditioner_tag = void;
   static constexpr char const* name = "amg";
@@ -264,8 +271,15 @@ struct amg_in {
     if (sweeps < 1 || coarsest < 1 || max_levels < 1 || !(strength > 0 && strength <= 1))
       throw value_error(text("amg{.sweeps = ", sweeps, ", .coarsest = ", coarsest, ", .strength = ", strength, ", .max_levels = ", max_levels,
                              "}: sweeps, coarsest and max_levels are at least 1, strength is above 0 and at most 1"));
+    constexpr index_t P = S::block_rows;
+    index_t const unknowns = near_null.unknowns();
+    if (unknowns < 0 || (P > 1 && unknowns > 0 && unknowns != P))
+      throw value_error(text("amg{.near_null = {modes, ", unknowns, "}}: a node has ", P, " unknowns, the rows of a block of A; give no number here"));
+    if (coarsening == amg_coarsening::grid && near_null.modes() > 0)
+      throw value_error("amg{.coarsening = amg_coarsening::grid, .near_null}: grids take no near-null space; leave out one of them");
     using GridReal = std::conditional_t<std::same_as<Stored, double>, double, float>;
-    return applied_amg<T, S, detail::level_scalar_t<Stored, T>, GridReal>(detail::amg_options{cycle, smoother, coarsening, sweeps, (std::min)(coarsest, detail::amg_most_dense_rows), strength, max_levels}, A);
+    return applied_amg<T, S, detail::level_scalar_t<Stored, T>, GridReal>(detail::amg_options{cycle, smoother, coarsening, sweeps, (std::min)(coarsest, detail::amg_most_dense_rows), strength, max_levels,
+                                                                                    near_null.maker(), (std::max)(P, unknowns)}, A);
   }
 };
 /// Multigrid whose levels have the scalars of A.

@@ -29,7 +29,7 @@ std::vector<amg_level_size> sizes_of(amg_hierarchy<T> const& all) {
 /// "grid 1000 x 1000, 5 points", or how rows are aggregated.
 template <class T>
 std::string coarsening_text(amg_hierarchy<T> const& all) {
-  if (!all.grid) return to_string(all.options.coarsening);
+  if (!all.grid) return text(to_string(all.options.coarsening), all.options.unknowns > 1 ? text(" of nodes of ", all.options.unknowns) : "");
   auto const finest = all.grid->shapes().front();
   return text("grid ", finest.text_of(), ", ", finest.stencil(), " points");
 }
@@ -55,7 +55,7 @@ void print_levels(std::basic_ostream<Char>& out, amg_hierarchy<T> const& all) {
       out << "dense inverse";
     else
       out << all.options.sweeps << " + " << all.options.sweeps << ' ' << to_string(all.options.smoother) << (std::same_as<real_t<T>, float> ? " in float" : "");
-    if (!last) out << ", " << all.levels[l].transfer->groups.count << " aggregates";
+    if (!last) out << ", " << all.levels[l].transfer->groups.count << (all.options.coarsener ? " columns" : " aggregates");
     out << '\n';
   }
 }

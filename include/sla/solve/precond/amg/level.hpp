@@ -136,13 +136,14 @@ inline constexpr index_t amg_most_dense_rows = 1000;
 
 /// The levels for A; with `kept`, by the aggregates and symbolic products of a matrix of the same pattern. Where A is not Hermitian,
 /// aggregates are those of A + A^H, and the restriction is the adjoint of A^H's prolongation: one that is smoothed by A would make
-/// coarse matrices of transport unstable (Sala and Tuminaro 2008).
+/// coarse matrices of transport unstable (Sala and Tuminaro 2008). A coarsener, where there is one, finds all anew.
 /// Cost: some tens of products with A. Errors: value_error for a zero on the diagonal.
 template <class T>
 std::shared_ptr<amg_hierarchy<T> const> amg_levels(amg_options const& o, amg_matrix<T> A, amg_transfers const& kept = {}) {
   std::vector<amg_level<T>> levels;
   std::vector<kernel_t<T>> inverse;
   bool const hermitian = is_hermitian(A);
+  auto const coarsener = o.coarsener ? static_cast<amg_makes_coarseners<T> const&>(*o.coarsener).begin(o, A) : nullptr;
   for (int l = 0;; ++l) {
     auto rows = look_at_rows(A, o.smoother, l);
     index_t const n = A.rows();
@@ -152,7 +153,18 @@ std::shared_ptr<amg_hierarchy<T> const> amg_levels(amg_options const& o, amg_mat
     amg_matrix<T> AH;
     std::optional<amg_rows<T>> columns;
     if (!ends && !hermitian) columns.emplace(look_at_rows(AH = adjointed(level.A), o.smoother, l));
-    if (!kept.empty()) {
+    if (coarsener && !ends) {
+      amg_matrix<T> P, left;
+      index_t const coarse = coarsener->next(level.A, hermitian ? nullptr : &AH, l, P, left);
+      if (coarse > 0 && 10 * coarse <= 8 * n) {
+        if (hermitian) left = P;
+        level.transfer = std::make_shared<amg_transfer const>(aggregates{{}, coarse}, P.shared_pattern(), left.shared_pattern(), level.A.shared_pattern());
+        auto const& next = *level.transfer;
+        level.R = next.turn.adjoint(left), level.P = std::move(P);
+        A = next.both(level.R, next.right(level.A, level.P));
+        continue;
+      }
+    } else if (!kept.empty()) {
       level.transfer = kept[std::size_t(l)];
     } else if (!ends) {
       double const theta = o.strength * std::pow(0.5, l);

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include <sla/tensor/storage/dense.hpp>
 #include <sla/tensor/storage/sparse.hpp>
 
 namespace sla {
@@ -25,13 +26,33 @@ struct amg_sweep {
   virtual void apply(kernel_t<T> const* r, kernel_t<T>* out) const = 0;
   virtual std::shared_ptr<amg_sweep const> adjoint() const = 0;
 };
-/// What sets one up for levels of each of the scalars.
+/// What sets one up for the levels.
 template <class T>
 struct amg_makes_sweeps {
   virtual ~amg_makes_sweeps() = default;
   virtual std::shared_ptr<amg_sweep<T> const> setup(amg_matrix<T> const& A) const = 0;
 };
-struct amg_sweep_maker : amg_makes_sweeps<float>, amg_makes_sweeps<double>, amg_makes_sweeps<std::complex<float>>, amg_makes_sweeps<std::complex<double>> {};
+/// How levels become coarser, where the rows of A alone do not say it: one object goes down with the levels.
+template <class T>
+struct amg_coarsener {
+  virtual ~amg_coarsener() = default;
+  /// The prolongation P from the next level, and `left` for A^H where that is not A and is given. Returns the columns; as many as there
+  /// are rows, or 0, where coarsening comes to a halt.
+  virtual index_t next(amg_matrix<T> const& A, amg_matrix<T> const* adjoint, int level, amg_matrix<T>& P, amg_matrix<T>& left) = 0;
+};
+struct amg_options;
+template <class T>
+struct amg_makes_coarseners {
+  virtual ~amg_makes_coarseners() = default;
+  virtual std::unique_ptr<amg_coarsener<T>> begin(amg_options const& o, amg_matrix<T> const& A) const = 0;
+};
+/// One that serves levels of all scalars.
+template <template <class> class Makes>
+struct amg_for_all : Makes<float>, Makes<double>, Makes<std::complex<float>>, Makes<std::complex<double>> {};
+using amg_sweep_maker = amg_for_all<amg_makes_sweeps>;
+using amg_coarsener_maker = amg_for_all<amg_makes_coarseners>;
+template <class U>
+class node_coarseners;  // solve/precond/amg/nodes.hpp
 template <class P>
 struct amg_sweeps_of;  // solve/precond/amg/sweeps.hpp
 } // namespace detail
@@ -70,6 +91,27 @@ inline amg_smoother const amg_smoother::spai0{false}, amg_smoother::l1_jacobi{tr
 /// symmetric operator of 5, 9, 7 or 27 points. automatic: grid, where A is found to be one and contracts well, else smoothed.
 enum class amg_coarsening { automatic, grid, smoothed, plain };
 
+/// What A all but annihilates, for systems and for rows that do not sum to 0: `amg{.near_null = rigid_body_modes(points)}`. A row per unknown
+/// (those of a block follow each other), a column per mode. Rows of a node are aggregated together: those of a block of A, or, of a matrix
+/// of numbers, as many consecutive rows as the second argument says: `.near_null = {modes, 3}`. Modes are copied.
+class amg_near_null {
+public:
+  amg_near_null() = default;
+  template <class T>
+  amg_near_null(matrix<T> const& modes, index_t unknowns = 0)  // NOLINT: `.near_null = modes`
+      : maker_(std::make_shared<detail::node_coarseners<T> const>(modes)), modes_(modes.extent(1)), unknowns_(unknowns) {}
+
+  index_t modes() const { return modes_; }
+  /// Of a node; 0: those of a block.
+  index_t unknowns() const { return unknowns_; }
+  std::shared_ptr<detail::amg_coarsener_maker const> const& maker() const { return maker_; }
+  friend std::string to_string(amg_near_null const& s) { return text(s.modes_, s.modes_ == 1 ? " mode" : " modes"); }
+
+private:
+  std::shared_ptr<detail::amg_coarsener_maker const> maker_ = {};
+  index_t modes_ = 0, unknowns_ = 0;
+};
+
 /// Their names, as reports print them.
 inline constexpr char const* to_string(amg_cycle c) { return c == amg_cycle::V ? "V-cycle" : "W-cycle"; }
 inline constexpr char const* to_string(amg_coarsening c) {
@@ -87,6 +129,8 @@ struct amg_options {
   index_t coarsest = 200;
   double strength = 0.4;
   int max_levels = 30;
+  std::shared_ptr<amg_coarsener_maker const> coarsener = {};  ///< instead of aggregates of rows
+  index_t unknowns = 1;                                       ///< of a node, for it
 };
 } // namespace detail
 

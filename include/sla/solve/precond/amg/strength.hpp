@@ -23,6 +23,13 @@ real_t<K> coupling(K a, K turn) {
   return -real_of(a * turn);
 }
 
+/// The largest of some magnitudes; NaN, if one is.
+template <class R>
+struct largest_size {
+  R value = 0;
+  void merge(largest_size const& o) { value = o.value > value || o.value != o.value ? o.value : value; }
+};
+
 /// Of each row: the diagonal entry's turn, the largest coupling (0 where there is none), and the weight of the smoother.
 template <class T>
 struct amg_rows {
