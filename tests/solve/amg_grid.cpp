@@ -10,8 +10,11 @@
 
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/krylov/gmres.hpp>
+#include <sla/solve/linear/choose.hpp>
+#include <sla/solve/linear/linear.hpp>
 #include <sla/solve/precond/amg/amg.hpp>
 #include <sla/tensor/algebra/diagonal.hpp>
+#include <sla/tensor/problems/random_problems.hpp>
 
 using suite::tells, suite::words;
 using sla::index_t, sla::amg;
@@ -162,6 +165,24 @@ TEST_CASE("amg on a grid: what is none is not recognised") {
   auto found = grid_of(B);
   REQUIRE(found);
   CHECK(sla::detail::coarsened(found->level));
+}
+
+TEST_CASE("amg on a grid is chosen where it pays") {
+  using sla::detail::grid_guess;
+  auto const guess = [](auto const& A) { return sla::detail::guess_grid(A.pattern().view(), A.values().data()); };
+  CHECK(guess(sla::problems::poisson({20, 20})) == grid_guess::even);
+  CHECK(guess(sla::problems::checkerboard({60, 60}, 1e4, 4)) == grid_guess::even);
+  CHECK(guess(sla::problems::poisson({9, 9, 9})) == grid_guess::even);
+  CHECK(guess(sla::problems::anisotropic({30, 40}, 1e-3)) == grid_guess::stretched);
+  CHECK(guess(grid_operator(12, 1, 9, true, 1)) == grid_guess::even);
+  CHECK(guess(sla::problems::random_dominant(400, 5, 1)) == grid_guess::none);
+  CHECK(guess(sla::sparse_tensor<double>(sla::diagonal(sla::ones<double>(100)))) == grid_guess::none);
+  auto const chosen = [](auto const& A) { return sla::try_solve(A, sla::random<double>(A.rows(), 1)).report; };
+  CHECK(tells(chosen(sla::problems::poisson({80, 80})).preconditioner, "grid 80 x 80"));
+  CHECK(tells(chosen(sla::problems::checkerboard({100, 100}, 1e4, 8)).preconditioner, "grid 100 x 100"));
+  CHECK(tells(chosen(sla::problems::poisson({22, 22, 22})).preconditioner, "grid 22 x 22 x 22"));
+  CHECK(tells(chosen(sla::problems::anisotropic({200, 200}, 1e-3)).preconditioner, "ilu0"));
+  CHECK(tells(chosen(sla::to<sla::Dia>(sla::problems::poisson({80, 80}))).preconditioner, "grid 80 x 80"));
 }
 
 TEST_CASE("amg on a grid takes few iterations, at every size, and aggregates where a grid does not contract") {

@@ -50,7 +50,7 @@ struct candidates {
 
 namespace detail {
 inline double step_seconds(matrix_properties const& p) { return 1.5e-11 * (12 * double(p.entries) + 100 * double(p.rows)); }
-inline candidates choose_steps(matrix_properties const& p, int max_iterations) {
+inline candidates choose_steps(matrix_properties const& p, int max_iterations, grid_guess grid) {
   double const rows = double(p.rows), band = double((std::max)(p.lower_bandwidth, p.upper_bandwidth));
   double const factor_seconds = 5e-11 * rows * band * band, step_seconds = detail::step_seconds(p);
   auto limited = [&](double seconds, int least, int most) {
@@ -66,9 +66,12 @@ inline candidates choose_steps(matrix_properties const& p, int max_iterations) {
   std::string const symmetry = p.complex ? "Hermitian" : "symmetric";
 
   // Multigrid is for couplings of one sign, and its set-up costs as much as some tens of iterations. Those of others grow with the points along
-  // an axis, which rows over bandwidth guess; where the numbering tells nothing of them, the rows have to be many.
+  // an axis, which rows over bandwidth guess; where the numbering tells nothing of them, the rows have to be many. Levels of a grid pay at once; where
+  // its couplings follow one axis there are none, and sweeps along it are nearly exact.
   bool const elliptic = p.opposed_off_diagonal && countable &&
-                        ((p.rows >= 30000 && rows >= 100 * band) || p.rows >= 400000);
+                        (grid == grid_guess::none   ? (p.rows >= 30000 && rows >= 100 * band) || p.rows >= 400000
+                         : grid == grid_guess::even ? p.rows >= least_grid_points
+                                                    : p.rows >= 130000);
   attempt const multigrid{candidate::cg_amg, (std::min)(max_iterations, 100)};
   auto const with_multigrid = [&](candidates&& l) {
     if (elliptic) l.steps.insert(l.steps.begin(), multigrid);
@@ -114,8 +117,8 @@ inline candidates choose_steps(matrix_properties const& p, int max_iterations) {
 /// rows x bandwidth^2, which is too much for a matrix in bad order, so that iterations come first there. Before factors are
 /// made, their cost is counted, and dear ones wait until iterations have had as much time.
 /// Source of the constants: bench/results.
-inline candidates choose(matrix_properties const& p, int max_iterations) {
-  auto out = detail::choose_steps(p, max_iterations);
+inline candidates choose(matrix_properties const& p, int max_iterations, detail::grid_guess grid = detail::grid_guess::none) {
+  auto out = detail::choose_steps(p, max_iterations, grid);
   out.rows = p.rows;
   out.step_seconds = detail::step_seconds(p);
   return out;
@@ -215,10 +218,17 @@ template <class A>
 engine<A, automatic, none>::engine(A const& a, automatic const& method, none const&) : rule_{sensible(method).rtol, method.atol, default_rule().max_iterations, {}} {
   look_at(a);
 }
+/// Of a batch item for all.
+template <class A>
+grid_guess guess_of_grid(A const& a) {
+  if constexpr (!is_complex<typename A::value_type> && A::shape_type::block_rows == 1 && A::shape_type::block_cols == 1)
+    if (a.batch_count() > 0) return guess_grid(a.pattern().view(), a.values().data());
+  return grid_guess::none;
+}
 template <class A>
 void engine<A, automatic, none>::look_at(A const& a) {
   double const start = seconds_now();
-  if constexpr (Readable<A>) candidates_ = choose(properties(a), rule_.max_iterations);  // others are refused in solve/linear/linear.hpp
+  if constexpr (Readable<A>) candidates_ = choose(properties(a), rule_.max_iterations, guess_of_grid(a));  // others are refused in solve/linear/linear.hpp
   found_.with([&](found& f) { f.at = 0, f.steps = candidates_.steps, f.seconds += seconds_now() - start; });
 }
 template <class A>

@@ -239,7 +239,7 @@ std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& o
 /// hardly depend on the number of unknowns. Aggregates of rows that are coupled strongly become the unknowns of the next level; the errors
 /// that matter are taken to be smooth along strong couplings. M is Hermitian positive definite where A is; A may be unsymmetric (bicgstab,
 /// gmres), complex, or singular with the constants as its null space.
-/// Where A is a symmetric operator of 5, 9, 7 or 27 points on a grid of 8000 points or more, numbered line by line, with the default options, levels
+/// Where A is a symmetric operator of 5, 9, 7 or 27 points on a grid of 6000 points or more, numbered line by line, with the default options, levels
 /// are grids: two passes per level over half diagonals in float (`amg_in<double>{}`: in double), a third of the memory, and 7 to 10 iterations.
 /// Levels are of scalar rows, and each batch item has its own. Of a block matrix, and where `near_null` is given, rows are aggregated by nodes, along
 /// blocks whose norm is half of `strength` times the largest; P reproduces the near-null space on each aggregate, which for blocks is the constants of each

@@ -19,7 +19,7 @@
 namespace sla::detail {
 
 /// So many points are worth a grid: those of fewer are solved as fast by aggregates.
-inline constexpr index_t least_grid_points = 8000;
+inline constexpr index_t least_grid_points = 6000;
 
 /// The cycle as amg knows it, whatever its levels are made of. K: the scalars of b and z.
 template <class K>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -25,6 +26,53 @@ inline std::optional<grid_shape> grid_of_places(index_t n, std::vector<index_t> 
   for (int h = 0; h < s.pairs; ++h)
     if (s.shift(h) != places[std::size_t(h)]) return {};
   return s;
+}
+
+/// Rows to look at, spread over all: no pitch of a grid keeps them at a border.
+template <class F>
+void for_sampled_rows(index_t n, F const& f) {
+  for (int k = 1; k < 24; ++k) f(index_t(double(n) * std::fmod(0.6180339887 * k, 1.0)));
+}
+/// Where the entries behind the diagonal are, of a row with most of them among a few.
+template <class Rows>
+std::vector<index_t> places_after(Rows const& rows) {
+  std::vector<index_t> places, here;
+  if (rows.rows == rows.cols && rows.rows > 0)
+    for_sampled_rows(rows.rows, [&](index_t i) {
+      here.clear();
+      rows.for_row(i, [&](index_t, index_t j) {
+        if (j > i) here.push_back(j - i);
+      });
+      if (here.size() > places.size() && here.size() <= 13) places = here;
+    });
+  std::sort(places.begin(), places.end());
+  return places;
+}
+
+/// What a few rows say of a matrix: none of a grid, one of couplings alike, or one whose points are coupled most along the same axis everywhere.
+enum class grid_guess { none, even, stretched };
+template <class Rows, class T>
+grid_guess guess_grid(Rows const& rows, T const* values) {
+  auto const shape = grid_of_places(rows.rows, places_after(rows));
+  if (!shape) return grid_guess::none;
+  std::array<bool, 3> strongest{};
+  bool apart = true;
+  for_sampled_rows(rows.rows, [&](index_t i) {
+    std::array<double, 3> along{};
+    rows.for_row(i, [&](index_t s, index_t j) {
+      for (int h = 0; h < shape->pairs; ++h) {
+        auto const& o = shape->offset[std::size_t(h)];
+        if (j == i + shape->shift(h) && std::abs(o[0]) + std::abs(o[1]) + std::abs(o[2]) == 1) along[std::size_t(o[0] != 0 ? 0 : o[1] != 0 ? 1 : 2)] = std::abs(double(values[s]));
+      }
+    });
+    if (shape->is_plane()) along[1] = along[0];
+    auto const most = std::max_element(along.begin(), along.end());
+    double const least = *std::min_element(along.begin(), along.end());
+    if (least == 0) return;  // at a border
+    strongest[std::size_t(most - along.begin())] = true;
+    apart = apart && *most > 8 * least;
+  });
+  return apart && strongest[0] + strongest[1] + strongest[2] == 1 ? grid_guess::stretched : grid_guess::even;
 }
 
 /// What a range of rows tells. A row is rough where its couplings along the axes differ by more than eight times, or have the sign of the diagonal.
@@ -52,16 +100,7 @@ template <class R, class Rows, class T>
 std::optional<found_grid<R>> recognise_grid(Rows const& rows, T const* values) {
   constexpr int most = 27;
   index_t const n = rows.rows;
-  std::vector<index_t> places, here;
-  for (int k = 1; k < 24 && n == rows.cols; ++k) {  // of a row with most entries among a few, which no pitch of a grid keeps at a border
-    auto const i = index_t(double(n) * std::fmod(0.6180339887 * k, 1.0));
-    here.clear();
-    rows.for_row(i, [&](index_t, index_t j) {
-      if (j > i) here.push_back(j - i);
-    });
-    if (here.size() > places.size() && here.size() <= 13) places = here;
-  }
-  std::sort(places.begin(), places.end());
+  auto const places = places_after(rows);
   auto const shape = grid_of_places(n, places);
   if (!shape) return {};
   grid_shape const s = *shape;
