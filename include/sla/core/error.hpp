@@ -102,7 +102,8 @@ protected:
 private:
   std::string& text_;
 };
-inline std::string printed(std::initializer_list<text_part> parts) {
+template <class = void>
+std::string printed(std::initializer_list<text_part> parts) {
   std::string all;
   text_buffer buffer(all);
   std::ostream out(&buffer);

@@ -21,12 +21,14 @@ void for_statements(pass_plan<Count> const& plan, int pass, detail::pack<S...> c
 }
 
 /// The layout of a pass by its products, or else of one item.
-inline frame frame_of_pass(pass_layout const& elements) {
+template <class = void>
+frame frame_of_pass(pass_layout const& elements) {
   return elements.layout.rows >= 0 ? elements.layout : frame{1, elements.total, 1, 1};
 }
 /// The layout of a pass in a space of this layout: the same items, whose rows may be others where products say so.
 /// Errors: shape_error, if the statements have other items, or as many elements as no vector of the space.
-inline frame frame_of_pass(pass_layout const& elements, frame const& space) {
+template <class = void>
+frame frame_of_pass(pass_layout const& elements, frame const& space) {
   if (elements.layout.rows < 0 && elements.total != space.total())
     throw shape_error(text("fuse: a statement of ", elements.total, " elements in a space of ", space.total(),
                            "; vectors of a space have its extents: use a space of this size, or fuse without a space"));

@@ -17,6 +17,7 @@ namespace detail {
 /// How a pass over packed systems is cut into blocks of rows, each of one system, and these between threads.
 class list_walk {
 public:
+  template <class = void>
   list_walk(std::vector<index_t> const& cuts, frame const& f) : cuts_(cuts), f_(f), block_((std::max)(index_t(1), block_elements / f.inner)), before_(1, 0) {
     for (std::size_t k = 0; k + 1 < cuts.size(); ++k) before_.push_back(before_.back() + (cuts[k + 1] - cuts[k] + block_ - 1) / block_);
     index_t const threads = (std::min)(index_t(threads_in_use()), (std::max)(index_t(1), blocks()));
@@ -46,6 +47,7 @@ public:
     }
   }
   /// one(context, span, n) for the n-th block.
+  template <class = void>
   void run(void (*one)(void const*, row_span, index_t), void const* context) const {
     auto const blocks_from = [&](index_t n, index_t last) {
       for (std::size_t k = n < last ? system_of(n) : 0; n < last; ++n) {
@@ -82,6 +84,7 @@ public:
   std::vector<index_t> const& cuts() const { return *cuts_; }
 
   /// A frame of packed rows by its items. Errors: shape_error, if its rows are not those of the systems.
+  template <class = void>
   frame by_items(frame packed) const {
     if (packed.batch != 1 || packed.rows != cuts_->back())
       throw shape_error(text("a list of systems with ", cuts_->back(), " rows together, and vectors of ", packed.rows, " rows, batch ", packed.batch));

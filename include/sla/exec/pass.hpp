@@ -83,6 +83,7 @@ public:
   }
 
   /// one(context, span, n) for the n-th block. `one` knows the type of its context: this function need not be a template.
+  template <class = void>
   void run(void (*one)(void const*, row_span, index_t), void const* context) const {
     auto const blocks_from = [&](index_t n, index_t last) {
       for (; n < last; ++n) {

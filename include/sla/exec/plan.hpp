@@ -68,6 +68,7 @@ statement_needs needs_of(S const& statement) {
 class pass_planner {
 public:
   /// The pass of the next statement. Errors: value_error, if it overwrites what its own other rows still read.
+  template <class = void>
   int place(statement_needs const& next) {
     refuse_overwriting(next);
     if (sealed_ || next.whole || !fits(next.elements) || conflicts(next)) {
@@ -90,6 +91,7 @@ private:
     frame const &a = open_.layout, &b = next.layout;
     return open_.total == next.total && (a.rows < 0 || b.rows < 0 || a == b);
   }
+  template <class = void>
   bool conflicts(statement_needs const& next) const {
     for (memory_access const& a : list_)
       for (memory_access const& b : next.accesses) {
@@ -99,6 +101,7 @@ private:
       }
     return false;
   }
+  template <class = void>
   static void refuse_overwriting(statement_needs const& one) {
     for (memory_access const& a : one.accesses)
       for (memory_access const& b : one.accesses)

@@ -83,7 +83,8 @@ row_partition interior_first(any_communicator& c, rank_rows<T> const& slice, row
 }
 
 /// The indices of a dimension that this rank uses and does not own, owner after owner.
-inline std::vector<index_t> ghosts_among(std::vector<index_t> const& used, owner_map const& owners, int rank) {
+template <class = void>
+std::vector<index_t> ghosts_among(std::vector<index_t> const& used, owner_map const& owners, int rank) {
   std::vector<index_t> ghosts;
   for (index_t j : used)
     if (!owners.owns(rank, j)) ghosts.push_back(j);
@@ -96,15 +97,18 @@ class ghost_numbers {
 public:
   ghost_numbers(row_partition const& own, std::vector<index_t> ghosts) : own_(&own), ghosts_(std::move(ghosts)) {}
   index_t count() const { return own_->count() + index_t(ghosts_.size()); }
+  template <class = void>
   index_t local(index_t global) const {
     if (own_->owns(global)) return own_->local(global);
     auto const before = [&](index_t a, index_t b) { return own_->owners().before(a, b); };
     return own_->count() + (std::lower_bound(ghosts_.begin(), ghosts_.end(), global, before) - ghosts_.begin());
   }
   /// The exchange of these ghosts, where the rows before `interior` read none, and others ask for `asked`. Collective.
+  template <class = void>
   std::shared_ptr<halo_plan const> plan(any_communicator& c, gathered<index_t> const& requested, index_t interior) const {
     return std::make_shared<halo_plan const>(c, *own_, ghosts_, requested, interior);
   }
+  template <class = void>
   std::shared_ptr<halo_plan const> plan(any_communicator& c) const { return plan(c, ask_owners(c, own_->owners(), ghosts_), own_->count()); }
 
 private:

@@ -28,7 +28,8 @@ private:
 
 namespace detail {
 /// The rank that an error's words begin with, "rank 3: ..." or "rank 3 failed: ..."; -1, if they name none.
-inline int rank_named_by(std::string_view what) {
+template <class = void>
+int rank_named_by(std::string_view what) {
   if (!what.starts_with("rank ")) return -1;
   std::size_t at = 5;
   int rank = 0;
@@ -37,7 +38,8 @@ inline int rank_named_by(std::string_view what) {
   return at > 5 && (rest.starts_with(": ") || rest.starts_with(" failed: ")) ? rank : -1;
 }
 /// The words of a rank's error for all ranks: they say once who failed.
-inline std::string failure_of(int rank, std::string const& what) {
+template <class = void>
+std::string failure_of(int rank, std::string const& what) {
   return rank_named_by(what) >= 0 ? what : text("rank ", rank, " failed: ", what);
 }
 } // namespace detail

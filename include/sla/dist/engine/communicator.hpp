@@ -120,6 +120,7 @@ public:
   }
   /// The communicator of these ranks, in this order, of which this one is a member: made when first asked for, and kept. The
   /// members call it, and give the same list. An engine without `part` makes it by a split, which all ranks call.
+  template <class = void>
   any_communicator& part(std::vector<int> const& members) {
     for (kept_part const& known : parts_)
       if (known.members == members) return *known.communicator;
@@ -155,6 +156,7 @@ protected:
   }
 
 private:
+  template <class = void>
   [[noreturn]] void missing(std::string_view what) const {
     throw unavailable_error(text("the engine ", engine(), " has no ", what,
                                  "; use an engine that has it, or give this one a member ", what,
@@ -164,15 +166,18 @@ private:
     stats_.calls[static_cast<std::size_t>(what)] += 1;
     stats_.collective_bytes += contributed;
   }
+  template <class = void>
   void check_length(std::string_view what, std::size_t have, std::size_t elements, wire_type type) const {
     if (have != elements * size_of(type))
       throw shape_error(text(what, " on rank ", rank(), ": a buffer of ", have, " bytes where ", elements, " x ",
                              name_of(type), " need ", elements * size_of(type)));
   }
+  template <class = void>
   void check_rank(std::string_view what, int other) const {
     if (other < 0 || other >= size())
       throw index_error(text(what, " on rank ", rank(), ": rank ", other, " is not one of 0 to ", size() - 1));
   }
+  template <class = void>
   std::size_t total(std::string_view what, rank_counts n) const {
     if (n.size() != static_cast<std::size_t>(size()))
       throw shape_error(
@@ -181,6 +186,7 @@ private:
     for (std::size_t k : n) sum += k;
     return sum;
   }
+  template <class = void>
   void check_foldable(std::string_view what, wire_type type, monoid how) const {
     bool const real = type == wire_type::float32 || type == wire_type::float64 || type == wire_type::bfloat16;
     if (type == wire_type::byte || how == monoid::none || (how == monoid::average && !real))

@@ -18,6 +18,7 @@ namespace sla {
 /// zeros. `split` needs the others; a mesh uses `axis`, which does not.
 class fake {
 public:
+  template <class = void>
   fake(int ranks, int me) : ranks_(ranks), me_(me) {
     if (ranks < 1 || me < 0 || me >= ranks)
       throw index_error(
@@ -36,6 +37,7 @@ public:
   void reduce_scatter(const_byte_span all, byte_span mine, rank_counts n, wire_type type, monoid) {
     detail::copy_bytes(mine.data(), all.data() + detail::offset_of(n, me_, type), mine.size());
   }
+  template <class = void>
   void all_to_all(const_byte_span from, rank_counts send, byte_span into, rank_counts receive, wire_type type) {
     auto const me = static_cast<std::size_t>(me_);
     if (send[me] != receive[me])
@@ -44,6 +46,7 @@ public:
     place(from.subspan(detail::offset_of(send, me_, type), send[me] * size_of(type)), into,
           detail::offset_of(receive, me_, type));
   }
+  template <class = void>
   std::unique_ptr<message_exchange> start(std::span<outgoing_message const>, std::span<incoming_message const> receives) {
     for (incoming_message const& m : receives) std::fill(m.data.begin(), m.data.end(), std::byte{0});
     return std::make_unique<detail::finished_exchange>();
@@ -52,6 +55,7 @@ public:
   fake part(std::span<int const> members, int place) { return {static_cast<int>(members.size()), place}; }
 
 private:
+  template <class = void>
   static void place(const_byte_span part, byte_span whole, std::size_t offset) {
     std::fill(whole.begin(), whole.end(), std::byte{0});
     detail::copy_bytes(whole.data() + offset, part.data(), part.size());

@@ -20,14 +20,17 @@
 
 namespace sla::detail {
 
+template <class Clock>
 struct message {
   std::uint64_t number;
   std::vector<std::byte> data;
-  std::chrono::steady_clock::time_point ready;
+  typename Clock::time_point ready;
 };
 
 /// From one rank to one other: numbered, since a rank may wait for a later exchange first.
+template <class Clock>
 struct mailbox {
+  using message = detail::message<Clock>;
   std::vector<message> messages; // in no order: those that wait are few
   std::uint64_t sent = 0, expected = 0;
   std::vector<std::vector<std::byte>> spare;
@@ -65,7 +68,9 @@ struct joint_call {
   std::string_view step{}; // that it is part of
 };
 
+template <class Clock>
 struct meeting {
+  using mailbox = detail::mailbox<Clock>;
   static constexpr std::size_t kept_bytes = 128;
 
   /// What a rank leaves for the others. Two sets alternate: the values of one round are read while the next one begins.

@@ -26,9 +26,11 @@ namespace sla::detail {
 /// ranks hold it only to arrive, to depart, and to hand over a message.
 /// Law: buffers of a collective are read only between arrive and depart. No rank throws in between, so none is freed
 /// then.
+template <class Clock>
 class rendezvous {
 public:
-  using clock = std::chrono::steady_clock;
+  using clock = Clock;
+  using meeting = detail::meeting<Clock>;
 
   rendezvous(int ranks, clock::duration delay, clock::duration timeout)
       : delay_(delay), timeout_(timeout),
@@ -85,7 +87,7 @@ public:
   void send(meeting& m, int from, int to, const_byte_span data) {
     std::unique_lock lock(mutex_);
     raise_if_failed();
-    mailbox& box = m.box(from, to);
+    auto& box = m.box(from, to);
     std::vector<std::byte> copy = box.take_spare();
     lock.unlock();
     copy.assign(data.begin(), data.end());
@@ -105,7 +107,7 @@ public:
   bool is_there(meeting& m, int from, int to, std::uint64_t number) {
     std::unique_lock lock(mutex_);
     raise_if_failed();
-    message const* const found = m.box(from, to).find(number);
+    auto const* const found = m.box(from, to).find(number);
     return found && found->ready <= clock::now();
   }
 
@@ -113,7 +115,7 @@ public:
     std::unique_lock lock(mutex_);
     raise_if_failed();
     block(lock, {&m, to, number, from});
-    mailbox& box = m.box(from, to);
+    auto& box = m.box(from, to);
     auto const ready = box.find(number)->ready;
     while (clock::now() < ready) {
       wake_[at(m.members[at(to)])].wait_until(lock, ready);
@@ -275,9 +277,10 @@ private:
 };
 
 /// The messages that one rank expects.
+template <class Clock>
 class thread_exchange final : public message_exchange {
 public:
-  thread_exchange(std::shared_ptr<rendezvous> job, std::shared_ptr<meeting> group, int rank,
+  thread_exchange(std::shared_ptr<rendezvous<Clock>> job, std::shared_ptr<meeting<Clock>> group, int rank,
                   std::span<incoming_message const> receives)
       : job_(std::move(job)), group_(std::move(group)), rank_(rank) {
     for (incoming_message const& m : receives) pending_.push_back({m, job_->expect(*group_, m.rank, rank_)});
@@ -303,8 +306,8 @@ private:
     incoming_message message;
     std::uint64_t number;
   };
-  std::shared_ptr<rendezvous> job_;
-  std::shared_ptr<meeting> group_;
+  std::shared_ptr<rendezvous<Clock>> job_;
+  std::shared_ptr<meeting<Clock>> group_;
   int rank_;
   std::vector<expected> pending_;
 };

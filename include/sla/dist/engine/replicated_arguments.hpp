@@ -17,7 +17,8 @@
 namespace sla::detail {
 
 /// A hash of bytes, in eight lanes. Cost: half the speed at which memory is read, little beside sharding it.
-inline std::uint64_t hash_bytes(void const* data, std::size_t bytes, std::uint64_t seed = 0) {
+template <class = void>
+std::uint64_t hash_bytes(void const* data, std::size_t bytes, std::uint64_t seed = 0) {
   constexpr std::uint64_t odd = 0x9e3779b97f4a7c15ULL;
   constexpr std::size_t lanes = 8, step = lanes * sizeof(std::uint64_t);
   std::uint64_t lane[lanes];

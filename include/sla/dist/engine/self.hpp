@@ -24,11 +24,13 @@ public:
   void all_reduce(byte_span, wire_type, monoid) {}
   void all_gather(const_byte_span mine, byte_span all, rank_counts, wire_type) { copy(mine, all); }
   void reduce_scatter(const_byte_span all, byte_span mine, rank_counts, wire_type, monoid) { copy(all, mine); }
+  template <class = void>
   void all_to_all(const_byte_span from, rank_counts send, byte_span into, rank_counts receive, wire_type) {
     if (send[0] != receive[0])
       throw rank_error(0, text("all_to_all: rank 0 sends ", send[0], " elements to itself and expects ", receive[0]));
     copy(from, into);
   }
+  template <class = void>
   std::unique_ptr<message_exchange> start(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
     for (outgoing_message const& m : sends) post_->emplace_back(m.data.data(), m.data.data() + m.data.size());
     for (incoming_message const& m : receives) {

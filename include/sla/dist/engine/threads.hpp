@@ -39,9 +39,10 @@ struct options {
 /// Cost: an all_reduce of up to 16 doubles is one meeting of all ranks; any other collective is two, and copies each byte once.
 /// Messages are copied twice.
 /// Errors: rank_error on every rank if one throws, returns early, makes another call, or if all wait for each other.
-class world {
+template <class Clock>
+class basic_world {
 public:
-  world(std::shared_ptr<detail::rendezvous> job, std::shared_ptr<detail::meeting> group, int rank)
+  basic_world(std::shared_ptr<detail::rendezvous<Clock>> job, std::shared_ptr<detail::meeting<Clock>> group, int rank)
       : job_(std::move(job)), group_(std::move(group)), rank_(rank) {}
 
   int size() const { return group_->size(); }
@@ -70,7 +71,7 @@ public:
                                   .how = how,
                                   .count = data.size() / size_of(type),
                                   .into = data.data()};
-    if (data.size() <= detail::meeting::kept_bytes) return reduce_kept(mine, data);
+    if (data.size() <= detail::meeting<Clock>::kept_bytes) return reduce_kept(mine, data);
     meet(mine, [&](std::uint64_t round) {
       // This rank folds one piece of everybody's data, and nobody else touches that piece.
       std::size_t const each = size_of(type), first = mine.count * at(rank_) / at(size()),
@@ -112,10 +113,10 @@ public:
   }
   std::unique_ptr<message_exchange> start(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
     for (outgoing_message const& m : sends) job_->send(*group_, rank_, m.rank, m.data);
-    return std::make_unique<detail::thread_exchange>(job_, group_, rank_, receives);
+    return std::make_unique<detail::thread_exchange<Clock>>(job_, group_, rank_, receives);
   }
-  world split(int color, int key) {
-    world part = *this;
+  basic_world split(int color, int key) {
+    basic_world part = *this;
     meet({.what = collective::split, .color = color, .key = key}, [&](std::uint64_t round) {
       auto& slot = group_->slot_of(rank_, round);
       part.group_ = std::move(slot.part);
@@ -123,8 +124,8 @@ public:
     });
     return part;
   }
-  world part(std::span<int const> members, int place) const {
-    world part = *this;
+  basic_world part(std::span<int const> members, int place) const {
+    basic_world part = *this;
     part.group_ = job_->part_of(*group_, members);
     part.rank_ = place;
     return part;
@@ -158,11 +159,13 @@ private:
       detail::fold_bytes(mine.type, mine.how, data.data(), group_->slot_of(r, round).kept.data(), mine.count);
   }
 
-  std::shared_ptr<detail::rendezvous> job_;
-  std::shared_ptr<detail::meeting> group_;
+  std::shared_ptr<detail::rendezvous<Clock>> job_;
+  std::shared_ptr<detail::meeting<Clock>> group_;
   int rank_;
   std::string_view step_{};
 };
+/// The rank that `run` gives to its function.
+using world = basic_world<std::chrono::steady_clock>;
 
 /// f(world) on one thread per rank. An f that returns int gives the largest one (as exit codes do), void nothing, and
 /// any other type a std::vector with one result per rank. Ranks begin with the caller's defaults of a solve (`with`), but
@@ -178,7 +181,7 @@ auto run(int ranks, options const& o, F&& f) {
   };
   if (ranks < 1) throw value_error(text("threads::run(", ranks, ", ...): give at least one rank"));
 
-  auto const job = std::make_shared<detail::rendezvous>(ranks, o.delay, o.timeout);
+  auto const job = std::make_shared<detail::rendezvous<std::chrono::steady_clock>>(ranks, o.delay, o.timeout);
   std::vector<holder> results(static_cast<std::size_t>(ranks));
   stop_rule defaults = default_rule();
   defaults.watch = {};

@@ -124,7 +124,8 @@ void fold_typed(monoid how, std::byte* into, std::byte const* from, std::size_t 
 }
 
 /// into[n] = into[n] (how) from[n]: the one definition of a fold, for every engine. A NaN survives minimum and maximum.
-inline void fold_bytes(wire_type type, monoid how, std::byte* into, std::byte const* from, std::size_t count) {
+template <class = void>
+void fold_bytes(wire_type type, monoid how, std::byte* into, std::byte const* from, std::size_t count) {
   switch (type) {
   case wire_type::int32:
     return fold_typed<std::int32_t>(how, into, from, count);
@@ -144,7 +145,8 @@ inline void fold_bytes(wire_type type, monoid how, std::byte* into, std::byte co
 }
 
 /// values[n] /= ranks: what an average is after its sum.
-inline void divide_bytes(wire_type type, std::byte* values, std::size_t count, int ranks) {
+template <class = void>
+void divide_bytes(wire_type type, std::byte* values, std::size_t count, int ranks) {
   auto const by = [&]<class T>(T divisor) { fold_each<T>(values, values, count, [&](T& a, T) { a /= divisor; }); };
   if (type == wire_type::float32) by(static_cast<float>(ranks));
   if (type == wire_type::float64) by(static_cast<double>(ranks));

@@ -25,6 +25,7 @@ class halo_plan {
 public:
   /// Collective. `ghosts` are the global indices that this rank reads and does not own, owner after owner, ascending of each;
   /// `asked` are those that others read of this rank, by rank (`detail::ask_owners`).
+  template <class = void>
   halo_plan(any_communicator& c, row_partition const& domain, std::vector<index_t> const& ghosts, gathered<index_t> const& requested,
             index_t interior)
       : communicator_(&c), own_(domain.count()), interior_(interior), ghosts_(ghosts) {
@@ -78,7 +79,8 @@ private:
 
 namespace detail {
 /// Tells the owners which of their indices this rank reads, owner after owner; hears which of its own others read.
-inline gathered<index_t> ask_owners(any_communicator& c, owner_map const& owners, std::vector<index_t> const& ghosts) {
+template <class = void>
+gathered<index_t> ask_owners(any_communicator& c, owner_map const& owners, std::vector<index_t> const& ghosts) {
   std::vector<std::size_t> counts(std::size_t(c.size()), 0);
   for (index_t g : ghosts) ++counts[std::size_t(owners[g])];
   return all_to_all(c, ghosts, counts);

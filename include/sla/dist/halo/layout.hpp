@@ -22,9 +22,11 @@ namespace sla {
 class row_partition {
 public:
   /// In ascending order, all of them interior: nothing is read yet.
+  template <class = void>
   row_partition(owner_map owners, int rank) : row_partition(owners, rank, {}, owners.count(rank)) {}
   /// `local` lists this rank's global indices in their local order; empty means in ascending order. `numbering` is a hash of
   /// the orders of all ranks, the same on each; 0 where all ascend.
+  template <class = void>
   row_partition(owner_map owners, int rank, std::vector<index_t> local, index_t interior, std::uint64_t numbering = 0)
       : owners_(std::move(owners)), local_(std::move(local)), rank_(rank), interior_(interior), fingerprint_(owners_.fingerprint() ^ numbering * 0x9e3779b97f4a7c15ULL) {
     if (!owners_.contiguous()) mine_ = owners_.members(rank);
@@ -41,8 +43,10 @@ public:
   /// How many of this rank's indices are interior.
   index_t interior() const { return interior_; }
   bool owns(index_t global) const { return owners_.owns(rank_, global); }
+  template <class = void>
   int owner(index_t global) const { return owners_[global]; }
   /// The place of one of this rank's global indices among them in ascending order. Cost: of a table, O(log count).
+  template <class = void>
   index_t ascending(index_t global) const {
     if (owners_.contiguous()) return global - owners_.first(rank_);
     return std::lower_bound(mine_.begin(), mine_.end(), global) - mine_.begin();
@@ -52,6 +56,7 @@ public:
     if (!local_.empty()) return local_[std::size_t(local)];
     return owners_.contiguous() ? owners_.first(rank_) + local : mine_[std::size_t(local)];
   }
+  template <class = void>
   index_t local(index_t global) const {
     index_t const n = ascending(global);
     return local_.empty() ? n : inverse_[std::size_t(n)];
@@ -61,6 +66,7 @@ public:
   /// Do the ranks own the same in both, if perhaps in another order?
   bool has_owners_of(row_partition const& other) const { return owners_.fingerprint() == other.owners_.fingerprint(); }
   /// What this rank owns, for messages.
+  template <class = void>
   std::string words() const {
     if (count() == 0) return "no rows";
     if (owners_.contiguous()) return text("the rows ", owners_.first(rank_), " to ", owners_.first(rank_ + 1) - 1);

@@ -136,7 +136,8 @@ void require_partition(Handle const& x, Handle const& side, bool of_rows, char c
   throw shape_error(text(who, mine ? owned(*mine) : "what a stated family gives it", ", and of A ", owned(*wanted), "; distribute it by A.", remedy));
 }
 /// Errors: shape_error, if a rank's part has another length than its partition says.
-inline void require_part(index_t length, row_partition const& rows, char const* call, char const* layout) {
+template <class = void>
+void require_part(index_t length, row_partition const& rows, char const* call, char const* layout) {
   if (length != rows.count())
     throw shape_error(text(call, " has ", length, " rows on rank ", rows.rank(), " of ", rows.ranks(), ", which owns ", rows.count(), " of ", rows.extent(),
                            "; distribute it by A.", layout));

@@ -31,17 +31,20 @@ class owner_map {
 public:
   owner_map() = default;
   /// Part r owns the rows [first[r], first[r + 1]). Errors: shape_error, if they do not ascend from 0.
+  template <class = void>
   explicit owner_map(std::vector<index_t> first) : first_(std::move(first)) {
     if (first_.size() < 2 || first_[0] != 0 || !std::is_sorted(first_.begin(), first_.end()))
       throw shape_error("owner_map(first): the first rows of the parts ascend from 0, and the number of rows comes last");
   }
   /// Ranges that differ by at most one row.
+  template <class = void>
   static owner_map equal(index_t rows, int parts) {
     std::vector<index_t> first;
     for (int r = 0; r <= parts; ++r) first.push_back(Balanced::first(r, rows, parts));
     return owner_map(std::move(first));
   }
   /// Row i belongs to part owner[i], one of 0 to parts - 1. Errors: index_error, which names a row of no such part.
+  template <class = void>
   owner_map(std::vector<int> owner, int parts) : first_(std::size_t((std::max)(parts, 1)) + 1, 0), owner_(std::move(owner)) {
     if (parts < 1) throw value_error(text("an owner map of ", parts, " parts: give at least one"));
     for (std::size_t i = 0; i < owner_.size(); ++i) {
@@ -59,6 +62,7 @@ public:
   index_t count(int part) const { return first(part + 1) - first(part); }
   /// How many rows the lower parts own; of ranges, the first row of this one.
   index_t first(int part) const { return first_[std::size_t(part)]; }
+  template <class = void>
   int operator[](index_t row) const {
     if (!contiguous()) return owner_[std::size_t(row)];
     return int(std::upper_bound(first_.begin(), first_.end() - 1, row) - first_.begin()) - 1;
@@ -67,8 +71,10 @@ public:
     return contiguous() ? row >= first(part) && row < first(part + 1) : owner_[std::size_t(row)] == part;
   }
   /// The order of rows part after part, in a part ascending.
+  template <class = void>
   bool before(index_t a, index_t b) const { return contiguous() ? a < b : std::pair((*this)[a], a) < std::pair((*this)[b], b); }
   /// All rows in that order. Cost: O(rows).
+  template <class = void>
   std::vector<index_t> order() const {
     std::vector<index_t> out(static_cast<std::size_t>(rows())), next = first_;
     if (contiguous()) std::iota(out.begin(), out.end(), index_t(0));
@@ -76,6 +82,7 @@ public:
     return out;
   }
   /// The rows of one part, ascending. Cost: O(rows), of ranges O(count).
+  template <class = void>
   std::vector<index_t> members(int part) const {
     std::vector<index_t> out;
     out.reserve(std::size_t(count(part)));
@@ -85,6 +92,7 @@ public:
     return out;
   }
   /// The owner of each row.
+  template <class = void>
   std::vector<int> table() const {
     if (!contiguous()) return owner_;
     std::vector<int> out;
@@ -92,6 +100,7 @@ public:
     return out;
   }
   /// Equal maps have equal ones. Cost: O(rows) of a table.
+  template <class = void>
   std::uint64_t fingerprint() const {
     std::uint64_t sum = 0; // no term waits for the one before it
     index_t place = 0;

@@ -26,7 +26,8 @@ struct picture_options {
 
 namespace detail {
 /// Colours that differ for neighbouring numbers: hues a golden angle apart, in three shades.
-inline std::string part_colour(int part) {
+template <class = void>
+std::string part_colour(int part) {
   double const hue = std::fmod(137.50776 * part, 360) / 60, light = 0.42 + 0.12 * (part / 7 % 3), chroma = 0.8 * (1 - std::abs(2 * light - 1));
   double const second = chroma * (1 - std::abs(std::fmod(hue, 2) - 1));
   int const sector = int(hue);
@@ -43,7 +44,8 @@ inline std::string part_colour(int part) {
 /// The rows of a partition at their coordinates (rows x axes), each part in its colour, as SVG. Rows of one part that fall
 /// on the same half pixel are one dot, so that the size is bounded by the picture's.
 /// Errors: shape_error and value_error, if coordinates are of another length, not finite, or lack an axis that is asked for.
-inline void draw_partition(std::ostream& out, matrix<double> const& coordinates, owner_map const& owners, picture_options const& options = {}) {
+template <class = void>
+void draw_partition(std::ostream& out, matrix<double> const& coordinates, owner_map const& owners, picture_options const& options = {}) {
   index_t const rows = owners.rows(), axes = coordinates.extent(1);
   detail::require_coordinates(coordinates, rows, "draw_partition");
   if (options.width < 16) throw value_error(text("draw_partition: a width of ", options.width, " pixels; give at least 16"));
@@ -87,7 +89,8 @@ inline void draw_partition(std::ostream& out, matrix<double> const& coordinates,
   out << "</svg>\n";
 }
 /// The same into a file. Errors: io_error, if it cannot be written.
-inline void draw_partition(std::string const& path, matrix<double> const& coordinates, owner_map const& owners, picture_options const& options = {}) {
+template <class = void>
+void draw_partition(std::string const& path, matrix<double> const& coordinates, owner_map const& owners, picture_options const& options = {}) {
   detail::write_file<std::ofstream>(path, [&](std::ostream& out) { draw_partition(out, coordinates, owners, options); });
 }
 

@@ -28,11 +28,13 @@ struct partition_report {
   /// The most that one part has over the mean; 1 is perfect.
   double row_balance() const { return balance(&part::rows); }
   double entry_balance() const { return balance(&part::entries); }
+  template <class = void>
   index_t most(index_t part::*what) const {
     index_t out = 0;
     for (part const& p : parts) out = (std::max)(out, p.*what);
     return out;
   }
+  template <class = void>
   index_t total(index_t part::*what) const {
     index_t out = 0;
     for (part const& p : parts) out += p.*what;
@@ -47,7 +49,8 @@ private:
 };
 
 /// A line per part where they are few, and the sums.
-inline std::ostream& operator<<(std::ostream& out, partition_report const& r) {
+template <class = void>
+std::ostream& operator<<(std::ostream& out, partition_report const& r) {
   using part = partition_report::part;
   if (r.parts.size() <= 16)
     for (std::size_t n = 0; n < r.parts.size(); ++n) {

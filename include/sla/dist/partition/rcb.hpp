@@ -16,7 +16,8 @@ namespace sla {
 
 namespace detail {
 /// Errors: shape_error and value_error, if coordinates are not finite numbers, one row of them for each of `rows` rows.
-inline void require_coordinates(matrix<double> const& x, index_t rows, char const* who) {
+template <class = void>
+void require_coordinates(matrix<double> const& x, index_t rows, char const* who) {
   if (x.extent(0) != rows || x.extent(1) < 1)
     throw shape_error(text(who, ": the coordinates are ", x.extent(0), " x ", x.extent(1), " for ", rows,
                            " rows; give one row of coordinates per row, and at least one axis"));
@@ -65,6 +66,7 @@ private:
   using place = index_t*;
 
   /// The rows [begin, end) become the parts from `first` on.
+  template <class = void>
   void bisect(place begin, place end, int first, int parts, std::vector<double> const& work, std::vector<int>& owner) const {
     if (parts == 1 || begin == end) {
       for (place r = begin; r < end; ++r) owner[std::size_t(*r)] = first;
@@ -84,6 +86,7 @@ private:
     bisect(cut, end, first + left, parts - left, work, owner);
   }
 
+  template <class = void>
   index_t longest(place begin, place end) const {
     index_t axis = 0;
     double length = -1;

@@ -12,7 +12,8 @@ namespace sla {
 
 namespace detail {
 /// Errors: shape_error, if a rank's operator is not of the rows that this rank holds, in words that begin with the call.
-inline void require_own_size(char const* call, index_t rows, index_t cols, index_t own) {
+template <class = void>
+void require_own_size(char const* call, index_t rows, index_t cols, index_t own) {
   if (rows != own || cols != own)
     throw shape_error(text(call, " is a linear_operator of ", rows, " x ", cols, ", and this rank holds ", own,
                            " rows: on ranks a linear_operator is that of the rank's own rows, ", own, " x ", own,

@@ -20,7 +20,8 @@ struct splits {
 
 namespace detail {
 /// Errors: shape_error, if a table has another length than there are ranks, a number below 0, or does not add up.
-inline void require_splits(splits const& s, index_t rows, any_communicator& c) {
+template <class = void>
+void require_splits(splits const& s, index_t rows, any_communicator& c) {
   auto const check = [&](std::vector<index_t> const& table, char const* name) {
     if (index_t(table.size()) != c.size())
       throw shape_error(text("all_to_all(x, splits) on rank ", c.rank(), ": the table `", name, "` has ", table.size(), " numbers, and there are ",
@@ -34,7 +35,8 @@ inline void require_splits(splits const& s, index_t rows, any_communicator& c) {
     throw shape_error(text("all_to_all(x, splits) on rank ", c.rank(), ": the table `send` gives away ", sum, " rows, and x has ", rows));
 }
 /// The same tables with what comes from each rank, where all fit. Collective.
-inline splits answered(splits s, index_t rows, any_communicator& c) {
+template <class = void>
+splits answered(splits s, index_t rows, any_communicator& c) {
   together(c, [&] { return require_splits(s, rows, c), 0; });
   if (!s.receive.empty()) return s;
   std::vector<std::size_t> const one(s.send.size(), 1);

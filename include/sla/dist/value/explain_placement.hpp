@@ -29,7 +29,8 @@ std::string placement_words() {
 
 using interval = std::pair<index_t, index_t>; ///< first and last
 /// The intervals of indices in any order.
-inline std::vector<interval> intervals_of(std::vector<index_t> indices) {
+template <class = void>
+std::vector<interval> intervals_of(std::vector<index_t> indices) {
   std::sort(indices.begin(), indices.end());
   std::vector<interval> out;
   for (index_t const i : indices) {
@@ -41,7 +42,8 @@ inline std::vector<interval> intervals_of(std::vector<index_t> indices) {
   return out;
 }
 /// As in 0-3,8.
-inline std::string interval_words(std::vector<index_t> indices) {
+template <class = void>
+std::string interval_words(std::vector<index_t> indices) {
   if (indices.empty()) return "nothing";
   std::string out;
   for (auto const& [first, last] : intervals_of(std::move(indices)))

@@ -143,7 +143,8 @@ constexpr void require_reshape() {
 }
 
 /// The extents of the factors, of the whole tensor. Errors: shape_error, if they do not follow or do not fit.
-inline fixed_array<index_t, max_factors> factor_extents(reshape_pattern const& p, fixed_array<index_t, max_factors> factor, index_t const* whole) {
+template <class = void>
+fixed_array<index_t, max_factors> factor_extents(reshape_pattern const& p, fixed_array<index_t, max_factors> factor, index_t const* whole) {
   for (int d = 0; d < p.from.rank; ++d) {
     index_t product = 1;
     int open = -1;

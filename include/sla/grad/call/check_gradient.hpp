@@ -56,7 +56,8 @@ struct gradient_check {
   std::string message;  ///< the outcome in a sentence
 };
 
-inline std::ostream& operator<<(std::ostream& out, gradient_check const& c) {
+template <class = void>
+std::ostream& operator<<(std::ostream& out, gradient_check const& c) {
   auto const flags = out.flags();
   auto const precision = out.precision();
   auto const cell = [&](double v) { out.width(12), out << v; };
@@ -93,7 +94,8 @@ double fitted_slope(std::vector<both_sides> const& at, Y const& y) {
 }
 
 /// The outcome on what was sampled; `rounding` is the unit of f's precision, `failure` what f threw last.
-inline void judge_gradient(gradient_check& c, std::vector<both_sides> const& samples, double tolerance, double rounding, std::string const& failure) {
+template <class = void>
+void judge_gradient(gradient_check& c, std::vector<both_sides> const& samples, double tolerance, double rounding, std::string const& failure) {
   using enum gradient_outcome;
   auto const change = [&](both_sides const& s) { return (std::max)(std::abs(s.plus - c.value), std::abs(s.minus - c.value)); };
   auto const remainder = [&](both_sides const& s) {

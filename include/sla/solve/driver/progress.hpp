@@ -13,7 +13,8 @@ namespace sla {
 /// An observer that prints a line over the line before, at most once in `seconds`: iteration and largest residual. It clears
 /// its line when no item runs any more. For terminals: `with({.watch = progress_line(std::cerr)}, [&] { solve(A, b); })`.
 /// What is solved in less than `seconds` prints nothing.
-inline observer progress_line(std::ostream& out, double seconds = 0.1) {
+template <class = void>
+observer progress_line(std::ostream& out, double seconds = 0.1) {
   auto const last = std::make_shared<double>(detail::seconds_now());
   auto const shown = std::make_shared<bool>(false);
   return [&out, seconds, last, shown](std::vector<progress> const& items) {

@@ -55,7 +55,8 @@ void for_all_dense_blocks(T* stored, index_t blocks, index_t size, F const& f) {
 }
 
 /// Errors: shape_error, if A is not made up of diagonal blocks of `size` rows.
-inline void require_blocks(index_t rows, index_t cols, index_t size) {
+template <class = void>
+void require_blocks(index_t rows, index_t cols, index_t size) {
   if (cols != rows) throw shape_error(text("block_jacobi: A is ", rows, " x ", cols, ", and must be square"));
   if (size < 1 || rows % size != 0)
     throw shape_error(text("block_jacobi{.size = ", size, "}: blocks of ", size, " rows do not make up the ", rows, " rows of A",

@@ -98,6 +98,7 @@ private:
   /// Beyond it the diagonal is all that counts: it is not positive.
   static constexpr double largest_shift = 1e6;
 
+  template <class = void>
   [[noreturn]] static void refuse(index_t row, index_t item, double tried) {
     throw value_error(text("ic0: the pivot of row ", row, item > 0 ? text(" of batch item ", item) : "", " is not positive",
                            tried > 0 ? text(" even with a shift of ", tried, ": A is not positive definite; use ilu0 or lu")

@@ -36,7 +36,8 @@ struct relative_difference {
 
 /// The largest eigenvalue of the symmetric tridiagonal matrix with diagonal d and e beside it, by bisection: x is above all
 /// eigenvalues where every pivot of the factorisation of T - x is negative.
-inline double largest_of_tridiagonal(std::vector<double> const& d, std::vector<double> const& e) {
+template <class = void>
+double largest_of_tridiagonal(std::vector<double> const& d, std::vector<double> const& e) {
   double low = d[0], high = d[0];
   for (std::size_t n = 0; n < d.size(); ++n) {
     double const beside = (n > 0 ? std::abs(e[n - 1]) : 0) + (n + 1 < d.size() ? std::abs(e[n]) : 0);
@@ -59,6 +60,7 @@ struct lanczos_record {
 
   /// The largest eigenvalue of M A as the iteration sees it, which is from below, over all items.
   /// Errors: value_error, if A is not Hermitian or A or M not positive definite, as far as that was seen.
+  template <class = void>
   double largest(double rounding, char const* who, char const* remedy) const {
     double const tolerance = (std::max)(1e-10, 64 * rounding);
     double out = 0;

@@ -59,21 +59,25 @@ struct report {
 };
 
 namespace detail {
-inline std::string with_unit(double value, char const* const (&units)[4], double step) {
+template <class = void>
+std::string with_unit(double value, char const* const (&units)[4], double step) {
   int u = 0;
   for (; u < 3 && value >= step; ++u) value /= step;
   double const scale = value < 10 ? 100 : value < 100 ? 10 : 1;
   return text(std::round(value * scale) / scale, ' ', units[u]);
 }
 inline double rounded(double value) { return std::round(value * 10) / 10; }
-inline std::string bytes_text(std::size_t bytes) { return with_unit(double(bytes), {"B", "KiB", "MiB", "GiB"}, 1024); }
-inline std::string seconds_text(double seconds) {
+template <class = void>
+std::string bytes_text(std::size_t bytes) { return with_unit(double(bytes), {"B", "KiB", "MiB", "GiB"}, 1024); }
+template <class = void>
+std::string seconds_text(double seconds) {
   return seconds >= 1 ? with_unit(seconds, {"s", "s", "s", "s"}, 1e99) : with_unit(seconds * 1e9, {"ns", "us", "ms", "s"}, 1000);
 }
 } // namespace detail
 
 /// One line: "cg + jacobi: converged in 123 iterations, true residual 3.1e-09 (asked 1e-08), 2.1 ms + 31 ms, 12 MiB".
-inline std::ostream& operator<<(std::ostream& out, report const& r) {
+template <class = void>
+std::ostream& operator<<(std::ostream& out, report const& r) {
   out << r.method;
   if (!r.preconditioner.empty()) out << " + " << r.preconditioner;
   out << ": " << to_string(r.reason());
@@ -93,7 +97,8 @@ inline std::ostream& operator<<(std::ostream& out, report const& r) {
 }
 
 /// Several lines: the report, then one per item.
-inline std::string details(report const& r) {
+template <class = void>
+std::string details(report const& r) {
   std::string out = text(r, '\n');
   for (std::size_t k = 0; k < r.items.size(); ++k) {
     progress const& p = r.items[k];
@@ -106,6 +111,7 @@ inline std::string details(report const& r) {
 /// A solve that did not reach its tolerance.
 class solve_error : public error {
 public:
+  template <class = void>
   explicit solve_error(sla::report r) : error(text("solve: ", r)), report_(std::move(r)) {}
   sla::report const& report() const { return report_; }
 

@@ -96,6 +96,7 @@ constexpr bool before(rank_count l, rank_count r) {
   return l.symbols != r.symbols ? l.symbols < r.symbols : l.number < r.number;
 }
 
+template <class = void>
 constexpr atom_list by_ascending_stride(std::span<axis_layout const> axes) {
   atom_list out;
   std::int8_t axis = 0;
@@ -127,6 +128,7 @@ struct axis_overlap {
 /// Do different coordinates on the axes always mean different ranks? Axes of size 1 are orthogonal to all, another axis
 /// of the same ranks to none; orthogonal pairs need not be orthogonal together: strides 5, 6, 7 of size 2.
 /// Cost: quadratic in the atoms. Of sizes known at run time only nested strides are known to be orthogonal.
+template <class = void>
 constexpr axis_overlap overlap(std::span<axis_layout const> axes) {
   auto const all = detail::by_ascending_stride(axes);
   std::int64_t span = 0;
@@ -166,6 +168,7 @@ struct flat_axis {
   constexpr bool ok() const { return !why; }
 };
 /// Several axes as one, the first of them outermost.
+template <class = void>
 constexpr flat_axis flatten(std::span<axis_layout const> axes) {
   flat_axis out;
   out.why = overlap(axes);
@@ -205,6 +208,7 @@ constexpr std::int64_t rank_on(axis_layout const& a, std::int64_t coordinate) {
   return rank;
 }
 /// Is it a rank of the axis (counted from its first)? Law: the axis has orthogonal atoms of known sizes.
+template <class = void>
 constexpr bool contains(axis_layout const& a, std::int64_t rank) {
   for (int n = 0; n < a.count; ++n) {
     auto const steps = rank / a.atom[n].stride.number, last = a.atom[n].size.number - 1;
@@ -215,6 +219,7 @@ constexpr bool contains(axis_layout const& a, std::int64_t rank) {
 
 /// Are the ranks of `part` among those of `whole`, both counted from their first? Computed on atoms. Of axes whose strides
 /// do not divide each other the answer may be a wrong no beyond 4096 ranks, and of run-time sizes where it depends on them.
+template <class = void>
 constexpr bool subgroup(axis_layout const& part, axis_layout const& whole) {
   if (!part.known() || !whole.known()) { // every atom inside of one atom
     for (int n = 0; n < part.count; ++n) {

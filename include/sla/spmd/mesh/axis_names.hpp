@@ -23,6 +23,7 @@ struct named_axis {
 namespace detail {
 
 /// `12`, `4*n0`: symbols by number.
+template <class = void>
 constexpr void append(short_text& out, rank_count c) {
   if (c.number != 1 || c.known()) out << c.number;
   bool star = c.number != 1;
@@ -32,6 +33,7 @@ constexpr void append(short_text& out, rank_count c) {
       star = true;
     }
 }
+template <class = void>
 constexpr void append(short_text& out, axis_layout const& a) {
   out << "[";
   for (int n = 0; n < a.count; ++n) {
@@ -44,6 +46,7 @@ constexpr void append(short_text& out, axis_layout const& a) {
 }
 
 /// Chooses axes of `scope`, outermost first, that flatten to `whole`. At most 7 are chosen.
+template <class = void>
 constexpr bool decompose(axis_layout const& whole, std::span<named_axis const> scope, fixed_array<int, 8>& chosen,
                          int count) {
   if (count > 0) {
@@ -71,6 +74,7 @@ constexpr bool decompose(axis_layout const& whole, std::span<named_axis const> s
 
 /// The name of an axis among those in scope. A name that stands for two layouts there is followed by its own, `dp[2:8]`; a
 /// flattened axis without a name is shown by the axes that it consists of, `{dp,cp}`, or by its layout.
+template <class = void>
 constexpr short_text axis_label(named_axis const& a, std::span<named_axis const> scope) {
   short_text out;
   auto const by_name = [&](named_axis const& b) {

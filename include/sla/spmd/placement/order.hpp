@@ -17,6 +17,7 @@ constexpr bool has_shards(tensor_placement const& t, int a, int d) {
 }
 
 /// Do the two axes shard the same dimension, or both the rows, or both the columns?
+template <class = void>
 constexpr bool share_dimension(tensor_placement const& t, int a, int b) {
   auto const lines = placement_kind::sparse_shard;
   if (t.on[a].kind == lines || t.on[b].kind == lines) return t.on[a].kind == t.on[b].kind && t.on[a].dim == t.on[b].dim;
@@ -45,6 +46,7 @@ struct dim_axes {
 };
 
 /// The axes that shard dimension d of a dense tensor, or a dense one of a sparse tensor.
+template <class = void>
 constexpr dim_axes shards_of(tensor_placement const& t, int d) {
   dim_axes out;
   for (int a = 0; a < t.axes; ++a)
@@ -53,6 +55,7 @@ constexpr dim_axes shards_of(tensor_placement const& t, int d) {
 }
 
 /// The axes that shard a dimension of (*batch, M, N, *block), or of a dense tensor, by shards, rows, columns or ghosts.
+template <class = void>
 constexpr dim_axes order_of(tensor_placement const& t, int dim) {
   dim_axes out;
   for (int a = 0; a < t.axes; ++a)
@@ -62,6 +65,7 @@ constexpr dim_axes order_of(tensor_placement const& t, int dim) {
 }
 
 /// Writes the levels of an order, as small as they can be: 0 throughout is the order of the mesh.
+template <class = void>
 constexpr void set_levels(tensor_placement& t, dim_axes const& order) {
   std::int8_t level = 0;
   for (int i = 0; i < order.count; ++i) {

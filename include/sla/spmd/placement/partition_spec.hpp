@@ -41,6 +41,7 @@ struct spec_value {
 
 /// The typing of a tensor of `stated.rank` dimensions: what is stated of each axis (untyped: nothing), the specification, and
 /// `rest` for the axes of which neither speaks. The specification's shards are of the family of `shard`.
+template <class = void>
 constexpr spec_outcome specify(tensor_placement const& stated, spec_value const& spec, placement_value shard, placement_value rest) {
   spec_outcome out;
   out.type = stated;
@@ -89,6 +90,7 @@ constexpr spec_outcome specify(tensor_placement const& stated, spec_value const&
 
 /// May one say of a value with these placements that it has those? Only more may be said, never something else: nothing was
 /// known before, or a Varying turns out to be a Shard or a Partial. A dimension that is sharded keeps its axes and order.
+template <class = void>
 constexpr diagnostic check_assume(tensor_placement const& from, tensor_placement const& to) {
   using kind = placement_kind;
   auto const refuse = [](code why, int a) { return diagnostic{why, static_cast<std::int8_t>(a), 0}; };
@@ -109,6 +111,7 @@ constexpr diagnostic check_assume(tensor_placement const& from, tensor_placement
   return {};
 }
 /// The same of a value without gradient whose argument is given up: copies may also be called Varying.
+template <class = void>
 constexpr diagnostic check_retype(tensor_placement from, tensor_placement const& to) {
   for (int a = 0; a < from.axes; ++a)
     if (to.on[a].kind == placement_kind::varying && is_copied(from.on[a].kind)) from.on[a] = to.on[a];

@@ -218,6 +218,7 @@ template <placement_value Value, class Keys>
 using placement_at = typename detail::type_of_value<Value, Keys>::type;
 
 /// The placement of the gradient as a value; untyped where there is none.
+template <class = void>
 constexpr placement_value dual(placement_value p) {
   switch (p.kind) {
   case placement_kind::replicate:
@@ -241,6 +242,7 @@ constexpr int sharded_dim(placement_value p, tensor_placement const& t) {
 }
 
 /// Is every placement one that a tensor of this many dimensions can have, and do the pending reductions commute?
+template <class = void>
 constexpr diagnostic check_placements(tensor_placement const& t) {
   monoid pending = monoid::none;
   for (int a = 0; a < t.axes; ++a) {

@@ -31,6 +31,7 @@ struct cost_plane {
   }
 };
 /// Is a nowhere dearer than b, whatever the sizes from `smallest_priced` to `largest_priced`?
+template <class = void>
 constexpr bool is_below(cost_plane const& a, cost_plane const& b) {
   std::int64_t most = (a.fixed - b.fixed) * 65536;
   for (int k = 0; k <= max_operands; ++k) {
@@ -41,6 +42,7 @@ constexpr bool is_below(cost_plane const& a, cost_plane const& b) {
 }
 
 /// Do two operands have the same indices in the same order, and so the same extents? -1: the result.
+template <class = void>
 constexpr bool same_indices(operation_problem const& p, int k, int l) {
   auto const rank = [&](int n) { return n < 0 ? p.how.result_rank[0] : p.given[n].type.rank; };
   auto const slot_of = [](rule const& r, int n) { return n < 0 ? r.out[0] : r.in[n]; };
@@ -113,6 +115,7 @@ struct combinations {
 };
 
 /// The placements of operand k (of the result: -1) by the choices of the axes, which shard in this order.
+template <class = void>
 constexpr tensor_placement chosen_typing(tensor_placement t, int k, axis_choice const* const* chosen, fixed_array<int, max_mesh_axes> const& order, int axes) {
   for (int a = 0; a < axes; ++a) t.on[a] = k < 0 ? chosen[a]->out : chosen[a]->in[k];
   for (int d = 0; d < t.rank; ++d) {
@@ -125,6 +128,7 @@ constexpr tensor_placement chosen_typing(tensor_placement t, int k, axis_choice 
 }
 
 /// All combinations, `first` before the others; without a target those that have its result.
+template <class = void>
 constexpr combinations combinations_of(operation_problem const& p, axis_choices const* choices, operation_plan const& first) {
   combinations out;
   out.add(first, p.inputs);
@@ -203,6 +207,7 @@ struct path_cost_lines {
 using size_names = fixed_array<std::int8_t, max_operands + 1>;
 
 /// The calls by all combinations. `lines[k]` are those of operand k by the number of its placement, `lines[inputs]` those of the result.
+template <class = void>
 constexpr priced_calls priced_calls_of(combinations const& all, int inputs, path_cost_lines const* const* lines, size_names const& sized_as) {
   priced_calls out;
   for (int n = 0; n < all.size && out.complete; ++n) {

@@ -87,6 +87,7 @@ struct linear_cost {
 inline constexpr std::int64_t largest_priced = std::int64_t{1} << 34;
 
 /// Slow wires bring costs to the end of 64 bits earlier, long after latencies matter.
+template <class = void>
 constexpr std::int64_t largest_priced_on(topology const& t) {
   std::int64_t most = largest_priced;
   for (auto const& w : t.along.data)
@@ -103,6 +104,7 @@ constexpr std::int64_t priced_bytes(std::int64_t bytes, topology const& t) {
 inline constexpr std::int64_t nominal_bytes = std::int64_t{1} << 20;
 
 /// A step over n ranks in all, on a tensor of which each rank holds a 1/parts before it.
+template <class = void>
 constexpr linear_cost price_of(step_kind how, wires const& w, std::int64_t n, std::int64_t parts) {
   std::int64_t const alpha = w.latency_ns * 1000;
   std::int64_t const beta = (std::int64_t{1000000} << 16) / w.megabytes_per_s; // of 2^-16 ps per byte
@@ -136,6 +138,7 @@ constexpr linear_cost price_of_halo(topology const& t, int axis, std::int64_t n,
 /// Where the sizes of axes are unknown, plans are ordered by what their steps are, the dearest kind first: all_gather,
 /// then reduce_scatter and all_to_all, which move less than a rank holds, then permute_shards, then copies; then by
 /// rounds. An all_reduce counts as the reduce_scatter and the all_gather that it consists of.
+template <class = void>
 constexpr std::int64_t class_of(step_kind how, std::int64_t n) {
   std::int64_t const rounds = n - 1;
   auto const count = [](int place) { return std::int64_t{1} << (22 + 6 * place); };

@@ -11,6 +11,7 @@
 
 namespace sla::plans {
 
+template <class = void>
 constexpr std::string_view name_of(step_kind m) {
   constexpr std::string_view names[] = {"AllGather", "AllToAll", "ReduceScatter", "AllReduce", "PermuteShards", "Repartition"};
   return communicates(m) ? names[static_cast<int>(m)] : "Convert";

@@ -65,6 +65,7 @@ struct unpacked {
   signed char list[max_dims][max_mesh_axes] = {};
   int length[max_dims] = {};
 };
+template <class = void>
 constexpr unpacked unpack(plan_state s, int axes) {
   unpacked u;
   for (int a = 0; a < axes; ++a) {
@@ -105,6 +106,7 @@ constexpr std::int64_t price(route_problem const& g, step_kind how, joined_axes 
 }
 
 /// Is an axis, as number `place` in the list of dimension d, where a model has it, the axes outside of it too?
+template <class = void>
 constexpr bool follows_model(route_problem const& g, unpacked const& u, int d, int place, int a, int family) {
   for (int n = 0; n < g.models; ++n) {
     auto const w = unpack(g.model[n], g.axes);
@@ -116,6 +118,7 @@ constexpr bool follows_model(route_problem const& g, unpacked const& u, int d, i
 }
 
 /// Are all of a state's shards by families that do not accept every extent where a model has them?
+template <class = void>
 constexpr bool follows_models(route_problem const& g, plan_state s) {
   auto const u = unpack(s, g.axes);
   for (int d = 0; d < g.dims; ++d)
@@ -125,6 +128,7 @@ constexpr bool follows_models(route_problem const& g, plan_state s) {
 }
 
 /// May these axes shard dimension d by the family, inside of the first `outside` axes of its list?
+template <class = void>
 constexpr bool may_arrive(route_problem const& g, unpacked const& u, int d, int outside, unsigned mask, int family) {
   if (g.rejects_some_extents[family]) {
     int a = 0;
@@ -233,6 +237,7 @@ constexpr void for_each_suffix(route_problem const& g, unpacked const& u, plan_s
 }
 
 /// The k-th order of n axes.
+template <class = void>
 constexpr fixed_array<int, max_mesh_axes> search_order(int n, int k) {
   fixed_array<int, max_mesh_axes> left{}, order{};
   for (int i = 0; i < n; ++i) left[i] = i;

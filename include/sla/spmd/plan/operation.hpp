@@ -63,6 +63,7 @@ constexpr bool fits_as_given(operation_problem const& p) {
 }
 
 /// The dimension of operand `to` that has the index of dimension d of operand k (the result is operand -1); -1: no rule says.
+template <class = void>
 constexpr int dim_of_index(strategy const& s, int k, int d, int to) {
   auto const slot_of = [](rule const& r, int n) { return n < 0 ? r.out[0] : r.in[n]; };
   for (int n = 0; n < s.size; ++n) {
@@ -74,6 +75,7 @@ constexpr int dim_of_index(strategy const& s, int k, int d, int to) {
 
 /// Carries the shards of operand k over to operand `to` along the indices that they share, and replicates the rest. `like` has the
 /// dimensions of `to`; k = -1 is the result.
+template <class = void>
 constexpr tensor_placement seen_from(strategy const& s, tensor_placement const& t, int k, int to, tensor_placement like) {
   for (int a = 0; a < like.axes; ++a) {
     like.on[a] = {placement_kind::replicate};
@@ -87,6 +89,7 @@ constexpr tensor_placement seen_from(strategy const& s, tensor_placement const& 
 }
 
 /// The problem of one operand, with all of its placements as targets; `to` of it says nothing.
+template <class = void>
 constexpr planned_route route_of_operand(operation_problem const& p, int k) {
   tensor_placement kinds = p.given[k].type;
   route_options options;
@@ -350,6 +353,7 @@ constexpr operation_plan cheapest(operation_problem const& p, axis_choices const
 }
 
 /// The plan at run time, for tests and for sizes that only the run knows. `bytes[k]` of operand k; all 0: by the kinds of steps.
+template <class = void>
 constexpr operation_plan plan_operation(operation_problem const& p, fixed_array<std::int64_t, max_operands> const& bytes,
                                         std::int64_t result_bytes = 0) {
   if (fits_as_given(p)) {

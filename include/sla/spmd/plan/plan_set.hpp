@@ -35,6 +35,7 @@ struct HaloOrGather {
 struct halo_choice {
   int operand = -1, axis = -1;
 };
+template <class = void>
 constexpr halo_choice halo_choice_of(operation_problem const& p) {
   auto const now = p.as_given();
   for (int a = 0; a < p.mesh.axes; ++a) {

@@ -89,6 +89,7 @@ struct step_axes {
   int size = 0;
   fixed_array<int, max_mesh_axes> axis{};
 };
+template <class = void>
 constexpr step_axes axes_in_step(plan_state before, plan_step const& s, int axes) {
   step_axes out;
   // Where they stand in the list that they leave, or that they come to.

@@ -46,6 +46,7 @@ constexpr int place_in_list(tensor_placement const& t, int a) {
   return place;
 }
 
+template <class = void>
 constexpr plan_state state_of(planned_route const& r, tensor_placement const& t) {
   plan_state s = 0;
   for (int a = 0; a < t.axes; ++a) {
@@ -65,6 +66,7 @@ constexpr plan_state state_of(planned_route const& r, tensor_placement const& t)
 }
 
 /// The placements of a state, on the axes that steps can change; the others as in `like`.
+template <class = void>
 constexpr tensor_placement tensor_placement_of(planned_route const& r, plan_state s, tensor_placement const& like) {
   tensor_placement t = like;
   for (int a = 0; a < t.axes; ++a) {
@@ -93,6 +95,7 @@ struct route_options {
 
 /// The problem of leading a tensor from some placements to others. A pending sum is made only of what was not sharded, and
 /// an Invariant of a Replicate only by insisting, whatever lies between.
+template <class = void>
 constexpr planned_route route_between(tensor_placement const& from, tensor_placement const& to, plan_setting const& m, route_options const& options = {}) {
   using kind = placement_kind;
   planned_route r;
@@ -151,6 +154,7 @@ constexpr planned_route route_between(tensor_placement const& from, tensor_place
 }
 
 /// Does a plan create Even shards that neither its source nor its target has? Then extents must divide.
+template <class = void>
 constexpr bool needs_division(planned_route const& r, step_list const& path) {
   for (int k = 0; k < path.size; ++k) {
     auto const u = unpack(path.steps[k].after, r.problem.axes);

@@ -30,6 +30,7 @@ struct step_list {
 };
 
 /// How many states can be reached from a state, at most.
+template <class = void>
 constexpr int count_states(route_problem const& g, plan_state source) {
   auto const u = unpack(source, g.axes);
   int total = 0;
@@ -264,6 +265,7 @@ constexpr pair_floors floors_of(distances<Capacity> const& d, int axes) {
 }
 
 /// The cost of given steps as a line in the bytes of the tensor.
+template <class = void>
 constexpr linear_cost line_of(route_problem const& g, step_list const& path) {
   linear_cost total;
   plan_state at = path.source;

@@ -61,6 +61,7 @@ constexpr path_costs<Capacity> path_costs_to(route_problem const& g, plan_state 
 }
 
 /// The problem of a result: from all the placements that the choices give to the target.
+template <class = void>
 constexpr planned_route route_of_result(operation_problem const& p) {
   tensor_placement from = p.target; // what is pending in the target may be made of copies, see `path_to_target`
   for (int a = 0; a < from.axes; ++a)
@@ -77,6 +78,7 @@ struct result_seeds {
   int size = 0;
   fixed_array<plan_state, 64> state{};
 };
+template <class = void>
 constexpr result_seeds seeds_of(operation_problem const& p, axis_choices const* choices) {
   result_seeds out;
   out.size = 1;

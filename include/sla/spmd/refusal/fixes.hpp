@@ -44,12 +44,14 @@ struct suggested_fixes {
 };
 
 /// What a step sends, in passes over a part of the operand: an all_reduce is a reduce_scatter and an all_gather.
+template <class = void>
 constexpr int cost_of(step how) {
   if (is_free(how)) return 0;
   if (how == step::halo_exchange || how == step::halo_reduce) return 1;
   return how == step::all_reduce ? 4 : 2;
 }
 /// Forward and backward; a sparse operand is taken to have eight entries per row, and a number is next to nothing.
+template <class = void>
 constexpr int cost_of(transition t, tensor_placement const& of) {
   bool const has_gradient = dual(t.from).kind != placement_kind::untyped && dual(t.to).kind != placement_kind::untyped;
   int const passes = cost_of(t.how) + (has_gradient ? cost_of(adjoint_of(t).how) : 0);
@@ -234,6 +236,7 @@ constexpr suggested_fixes suggest(Check const& check, std::span<operand const> o
 
 /// The step that keeps the value, where another one was asked for; the inner axes of its dimension are gathered before
 /// it and resharded after it, but copies are cut inside of them unless `exact`ly `to` is wanted. Size 0 if there is none.
+template <class = void>
 constexpr suggested_fix suggest_step(tensor_placement t, int axis, step requested, placement_value to, bool exact = false) {
   suggested_fix f;
   auto const from = t.on[axis];

@@ -17,6 +17,7 @@ template <class Is>
 struct gradient_is;
 
 /// The steps that bring a seed to the placements of the gradient, axis by axis; size 0 if none do.
+template <class = void>
 constexpr suggested_fix suggest_seed(tensor_placement seed, tensor_placement const& gradient) {
   suggested_fix f;
   for (bool more = true; more;) { // an axis that is not free yet is tried again after the others

@@ -16,6 +16,7 @@ namespace sla {
 constexpr int number_of(code why) { return static_cast<int>(why); }
 
 /// The rule that was broken: the first clause of the sentence of spmd/refusal/sentences.hpp.
+template <class = void>
 constexpr std::string_view rule_broken(code why) {
   constexpr std::string_view clauses[] = {
       "",
@@ -72,6 +73,7 @@ constexpr std::string_view rule_broken(code why) {
 }
 
 /// The name of the function that takes a step.
+template <class = void>
 constexpr std::string_view name_of(step how) {
   constexpr std::string_view names[] = {"convert",        "reinterpret", "all_reduce",  "all_gather",
                                         "reduce_scatter", "all_to_all",  "repartition", "permute_shards",
@@ -85,6 +87,7 @@ constexpr bool is_free(step how) { return how == step::convert || how == step::r
 
 /// The function that a program calls for a step: halos are dropped, cut out and laid into zeros by functions of their
 /// own.
+template <class = void>
 constexpr std::string_view function_of(transition t) {
   using kind = placement_kind;
   if (t.how == step::convert && t.from.kind == kind::ghost) return "owned";

@@ -330,6 +330,7 @@ constexpr value dot(V const& x, V const& y) { return apply<op::dot>(x, y); }
 } // namespace rules
 
 /// `local_only` as a decision.
+template <class = void>
 constexpr placement_outcome check(local_only, std::span<operand const> operands, call_context const& now = {}) {
   return check(strategies::opaque(static_cast<int>(operands.size())), operands, now);
 }

@@ -36,6 +36,7 @@ struct filler_list {
 };
 
 /// The families on any operand, on any axis.
+template <class = void>
 constexpr filler_list families_of(std::span<operand const> operands) {
   filler_list out;
   for (auto const& o : operands)
@@ -66,6 +67,7 @@ constexpr bool same_operands(rule_choice const& a, rule_choice const& b, int inp
   return true;
 }
 
+template <class = void>
 constexpr void add_choice(rule_expansion& out, strategy const& s, rule_choice const& c) {
   for (int n = 0; n < out.size; ++n) {
     if (!same_operands(out.at[n], c, s.inputs)) continue;
@@ -76,6 +78,7 @@ constexpr void add_choice(rule_expansion& out, strategy const& s, rule_choice co
   if (out.size < max_expansion) out.at[out.size++] = c;
 }
 
+template <class = void>
 constexpr rule_choice filled_rule(strategy const& s, rule const& r, slot_bindings const& f, std::uint8_t whole, int number) {
   rule_choice c;
   for (int k = 0; k < s.inputs; ++k)
@@ -98,6 +101,7 @@ struct uses {
   }
 };
 
+template <class = void>
 constexpr void expand_shards(rule_expansion& out, strategy const& s, rule const& r, filler_list const& families,
                              std::uint64_t even_families, int number) {
   uses u;
@@ -130,6 +134,7 @@ constexpr void expand_shards(rule_expansion& out, strategy const& s, rule const&
   }
 }
 
+template <class = void>
 constexpr void expand_folds(rule_expansion& out, strategy const& s, rule const& r, monoid_set folds, int number) {
   unsigned pending = 0; // the operands with a partial slot; one at least stays pending
   for (int k = 0; k < s.inputs; ++k) pending |= unsigned{r.in[k].kind == slot_kind::partial} << k;
@@ -156,6 +161,7 @@ constexpr void expand_folds(rule_expansion& out, strategy const& s, rule const& 
 /// All choices of one axis, in order of preference: all operands replicated, then the rules of pending reductions with every
 /// one of the monoids `folds`, then those of shards with every family of the list (none if it is empty). Law: two rules
 /// that want the same operands say the same results, else `why` is E38.
+template <class = void>
 constexpr rule_expansion expand(strategy const& s, filler_list const& families, monoid_set folds = all_monoids,
                            bool invariant = false, std::uint64_t even_families = ~0ULL) {
   rule_expansion out;
@@ -185,6 +191,7 @@ constexpr rule_expansion expand(strategy const& s, filler_list const& families, 
 
 /// What is wrong with a strategy as it is stated: no_rule if a slot names a dimension or a partition that cannot be,
 /// ambiguous_rule if a rule repeats that everything is replicated, or two rules want the same operands.
+template <class = void>
 constexpr code check_strategy(strategy const& s) {
   bool const counts = s.inputs > 0 && s.inputs <= max_operands && s.results > 0 && s.results <= max_results;
   if (!s.known || !counts || s.size > max_rules) return code::no_rule;
@@ -214,6 +221,7 @@ constexpr code check_strategy(strategy const& s) {
 
 /// Can a tensor of these extents have these placements on axes of these sizes? A dimension needs an index for every
 /// rank that has a part of it; an unknown extent is checked at run time.
+template <class = void>
 constexpr bool shardable(tensor_placement const& t, dims const& x, fixed_array<int, max_mesh_axes> const& sizes) {
   for (int d = 0; d < x.rank; ++d) {
     std::int64_t parts = 1;

@@ -41,6 +41,7 @@ constexpr axis_outcome refuse(code why, int k) {
   out.operand = k;
   return out;
 }
+template <class = void>
 constexpr axis_outcome everywhere(placement_value p, int results) {
   axis_outcome out;
   for (int n = 0; n < results; ++n) out.at[n] = p;
@@ -63,6 +64,7 @@ constexpr bool is_free(strategy const& s, operand const& o, placement_value at) 
   return is_copied(at.kind) && (!o.gradient || !s.differentiable);
 }
 
+template <class = void>
 constexpr placement_counts count(strategy const& s, std::span<operand const> operands, int axis) {
   using kind = placement_kind;
   placement_counts c;
@@ -132,6 +134,7 @@ constexpr int dim_of(slot const& s) {
 }
 
 /// Is the dimension sharded evenly, into a number of parts (with those of other axes) that divides `number`?
+template <class = void>
 constexpr bool has_even_pieces(tensor_placement const& t, int axis, std::int64_t number, call_context const& now) {
   auto const at = t.on[axis];
   if (!(now.even_families >> at.family & 1)) return false;
@@ -142,6 +145,7 @@ constexpr bool has_even_pieces(tensor_placement const& t, int axis, std::int64_t
 }
 
 /// Does operand k fit its slot? Fills the placeholders as it goes.
+template <class = void>
 constexpr bool fits(strategy const& st, rule const& r, operand const& o, int axis, int k, slot_bindings& f,
                     call_context const& now) {
   using kind = placement_kind;
@@ -176,6 +180,7 @@ struct rule_fit {
   bool all = false;
   slot_bindings filled{};
 };
+template <class = void>
 constexpr rule_fit try_rule(strategy const& s, rule const& r, std::span<operand const> operands, int axis, slot_bindings start,
                        call_context const& now, int lead = -1) {
   rule_fit out;
@@ -201,6 +206,7 @@ constexpr rule_fit try_rule(strategy const& s, rule const& r, std::span<operand 
   return out;
 }
 
+template <class = void>
 constexpr placement_value filled_slot(slot const& s, slot_bindings const& f) {
   if (s.kind == slot_kind::partial) return {placement_kind::partial, s.fold == monoid::none ? f.fold : s.fold};
   if (s.kind == slot_kind::replicate) return {placement_kind::replicate};
@@ -210,6 +216,7 @@ constexpr placement_value filled_slot(slot const& s, slot_bindings const& f) {
   return out;
 }
 
+template <class = void>
 constexpr axis_outcome results_of(strategy const& s, rule const& r, slot_bindings const& f) {
   axis_outcome out;
   for (int n = 0; n < s.results; ++n) out.at[n] = filled_slot(r.out[n], f);
@@ -224,6 +231,7 @@ constexpr bool keeps_index(strategy const& s, rule const& r) {
     if (r.out[n].kind != slot_kind::shard) return false;
   return true;
 }
+template <class = void>
 constexpr bool only_shards(strategy const& s, rule const& r) {
   for (int k = 0; k < s.inputs; ++k)
     if (r.in[k].kind != slot_kind::shard && r.in[k].kind != slot_kind::replicate) return false;
@@ -232,6 +240,7 @@ constexpr bool only_shards(strategy const& s, rule const& r) {
   return r.implied == communication::none;
 }
 
+template <class = void>
 constexpr axis_outcome match(strategy const& s, std::span<operand const> operands, int axis, placement_counts const& c,
                              call_context const& now) {
   bool ghosts = false;

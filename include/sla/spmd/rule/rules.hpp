@@ -29,6 +29,7 @@ struct placement_outcome {
 namespace detail {
 
 /// Why pending reductions are refused where no operand is sharded.
+template <class = void>
 constexpr axis_outcome refuse_partial(strategy const& s, std::span<operand const> operands, placement_counts const& c) {
   if (c.mixed) return refuse(code::mixed_monoids, c.last_partial);
   if (!is_sum(c.fold) || s.groups == 0) return refuse(code::nonlinear_in_partial, c.last_partial);
@@ -52,6 +53,7 @@ constexpr axis_outcome refuse_partial(strategy const& s, std::span<operand const
 }
 
 /// Why shards are refused: the operand that disagrees with the first sharded one.
+template <class = void>
 constexpr axis_outcome refuse_shards(strategy const& s, std::span<operand const> operands, int axis, placement_counts const& c,
                                      call_context const& now) {
   auto const differ = s.sparse ? code::sparse_layouts_differ : code::layouts_differ;
@@ -76,6 +78,7 @@ constexpr axis_outcome refuse_shards(strategy const& s, std::span<operand const>
 }
 
 /// One axis of a call. The order of the tests decides which refusal is reported.
+template <class = void>
 constexpr axis_outcome decide(strategy const& s, std::span<operand const> operands, int axis,
                               call_context const& now) {
   using kind = placement_kind;
@@ -109,6 +112,7 @@ constexpr axis_outcome decide(strategy const& s, std::span<operand const> operan
 }
 
 /// Of two operands that shard one dimension over the same two axes, both must nest them alike.
+template <class = void>
 constexpr diagnostic check_order(std::span<operand const> operands, int axes) {
   int n = 0;
   for (auto const& o : operands) {
@@ -139,6 +143,7 @@ constexpr bool cuts_halo(tensor_placement const& t, int axis, bool owned = false
 
 /// A dimension of the result that two axes shard is one index of the operands; by rows and by columns (of a
 /// diagonal) the parts do not nest.
+template <class = void>
 constexpr diagnostic check_sparse_result(tensor_placement const& made, std::span<operand const> operands) {
   for (int a = 0; a < made.axes; ++a) {
     if (cuts_halo(made, a)) return {code::not_innermost, static_cast<std::int8_t>(a), -1};
@@ -169,6 +174,7 @@ constexpr bool set_order(tensor_placement& t, std::span<operand const> operands)
 /// The placements of the results of an operation with this strategy, or why there are none. A pure function: tests are
 /// loops over it. Law: every axis is decided alone, then pending reductions must commute and axes of one dimension must
 /// nest alike; no operation chooses communication beyond `placement_outcome::implied`.
+template <class = void>
 constexpr placement_outcome check(strategy const& s, std::span<operand const> operands, call_context const& now = {}) {
   placement_outcome out;
   if (!s.known || s.inputs != static_cast<int>(operands.size())) return out.why.what = code::no_rule, out;
@@ -230,6 +236,7 @@ constexpr diagnostic check_branch(tensor_placement const& t) {
 }
 
 /// `check` for an expression of the library.
+template <class = void>
 constexpr placement_outcome check(op_rule const& rule, std::span<operand const> operands, call_context const& now = {}) {
   placement_outcome out;
   if (!rule.known) return out.why.what = code::no_rule, out;

@@ -339,6 +339,7 @@ template <class X>
 concept DenseOutline = Outlined<X> && !is_sparse_outline<X>;
 
 /// What an operation sends by itself, as a step of one axis.
+template <class = void>
 constexpr transition implied_transition(communication what, placement_value x, placement_value y) {
   placement_value ghost{placement_kind::ghost, monoid::none, x.dim, x.family};
   placement_value ghost_partial{placement_kind::ghost_partial, monoid::none, y.dim, y.family};

@@ -18,6 +18,7 @@ struct flat_result {
 };
 /// A step on several axes at once: all hold the same placement; shards are the innermost of their dimension, in the
 /// order given.
+template <class = void>
 constexpr flat_result check_flat(step how, tensor_placement const& t, std::span<int const> axes, placement_value to, bool insisted) {
   flat_result out{t, {}};
   auto const refused = [&](code what, int a) { return flat_result{t, {what, std::int8_t(a), 0}}; };
@@ -54,6 +55,7 @@ struct new_order {
   tensor_placement type{};
   diagnostic why{};
 };
+template <class = void>
 constexpr new_order check_order(tensor_placement const& t, std::span<int const> axes) {
   new_order out;
   out.type = t;

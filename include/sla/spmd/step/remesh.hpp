@@ -68,6 +68,7 @@ struct remesh_outcome {
 namespace detail {
 
 /// Symbol 0 becomes another number.
+template <class = void>
 constexpr void set_symbol(mesh_value& m, rank_count by) {
   auto const replace = [&](rank_count& c) {
     if (c.power(0) == 1) c = rank_count{c.number, c.symbols - 1u} * by;
@@ -76,6 +77,7 @@ constexpr void set_symbol(mesh_value& m, rank_count by) {
     for (int n = 0; n < m.axis[a].count; ++n) replace(m.axis[a].atom[n].size), replace(m.axis[a].atom[n].stride);
 }
 /// Both meshes have equally many ranks: this says the size that is open in one by that of the other.
+template <class = void>
 constexpr bool unify(mesh_value& l, mesh_value& r) {
   auto const known_part = [](mesh_value const& m) {
     rank_count all;
@@ -90,6 +92,7 @@ constexpr bool unify(mesh_value& l, mesh_value& r) {
   return solve(l, nl, nr) || solve(r, nr, nl) || (nl.known() && nr.known());
 }
 
+template <class = void>
 constexpr dim_axes outermost_first(mesh_value const& m, fixed_array<bool, max_mesh_axes> const& done) {
   dim_axes out;
   for (int a = 0; a < m.count; ++a) {
@@ -103,6 +106,7 @@ constexpr dim_axes outermost_first(mesh_value const& m, fixed_array<bool, max_me
 
 /// The correspondence of two meshes. Axes of the same ranks correspond whatever they are called; the others are grouped from
 /// the outermost on. Axes of size 1 are in no group.
+template <class = void>
 constexpr mesh_map correspond(mesh_value from, mesh_value to, bool assumed = false) {
   mesh_map out;
   if (!from.known() || !to.known()) {
@@ -149,6 +153,7 @@ constexpr mesh_map correspond(mesh_value from, mesh_value to, bool assumed = fal
 
 /// The placements of a value on `from`, as they are seen from `to`. The bytes that a rank holds stay. `even_families`: a bit
 /// per family whose pieces are equal. Axes of size 1 that only `to` has are Replicate.
+template <class = void>
 constexpr remesh_outcome remesh(tensor_placement const& t, mesh_value const& from, mesh_value const& to, std::uint64_t even_families,
                           bool assumed = false) {
   remesh_outcome out;
@@ -211,6 +216,7 @@ struct mesh_hint {
   std::uint32_t missing = 0; ///< a bit per axis of the larger mesh
 };
 /// The relation of two meshes, and the axes that the smaller one lacks.
+template <class = void>
 constexpr mesh_hint relate(mesh_value const& l, mesh_value const& r) {
   auto const region_l = flatten(l.axes()).layout, region_r = flatten(r.axes()).layout;
   if (region_l == region_r) return {mesh_relation::same_ranks, 0};

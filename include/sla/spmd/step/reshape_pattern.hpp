@@ -39,6 +39,7 @@ struct reshape_pattern {
 
 namespace detail {
 /// Reads names, `1` and one level of parentheses up to the end; the names go to `name`, their number to `factors`.
+template <class = void>
 constexpr bool read_side(std::string_view text, factored_dims& side, fixed_array<std::string_view, max_factors>& name, int& factors) {
   bool open = false;
   std::size_t at = 0;
@@ -79,6 +80,7 @@ constexpr bool read_side(std::string_view text, factored_dims& side, fixed_array
 } // namespace detail
 
 /// Reads a pattern. Not valid: other characters, nested parentheses, a name twice, or other names or another order on the right.
+template <class = void>
 constexpr reshape_pattern read_pattern(std::string_view text) {
   reshape_pattern out;
   std::size_t arrow = 0;
@@ -127,6 +129,7 @@ struct reshape_facts {
 
 /// The placements after a reshape of a dense tensor. A dimension that stays as it is keeps any placement; one that is cut shards
 ///  its outermost factor; one that is merged with others must be the outermost factor, since its pieces would interleave.
+template <class = void>
 constexpr reshape_outcome reshape_placement(tensor_placement const& t, reshape_pattern const& p, reshape_facts const& known) {
   reshape_outcome out;
   auto const wrong = [&](reshape_fault f, int d) { return out.fault = f, out.dim = d, out; };

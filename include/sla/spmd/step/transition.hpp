@@ -59,6 +59,7 @@ constexpr bool same_shares(placement_value a, placement_value b) { return a.dim 
 } // namespace detail
 
 /// The step that keeps the value on the way from one placement to another.
+template <class = void>
 constexpr step route(placement_value from, placement_value to) {
   using kind = placement_kind;
   auto const a = from.kind, b = to.kind;
@@ -77,6 +78,7 @@ constexpr step route(placement_value from, placement_value to) {
 
 namespace detail {
 
+template <class = void>
 constexpr code check_convert(placement_kind from, placement_kind to, placement_value a, placement_value b, bool insisted) {
   using kind = placement_kind;
   auto const gated = [&] { return insisted ? code::ok : code::expert_only; };
@@ -117,6 +119,7 @@ constexpr code check_reinterpret(placement_kind from, placement_kind to, bool in
 } // namespace detail
 
 /// Is the step allowed between these placements? `insisted`: the caller gave the expert tag.
+template <class = void>
 constexpr code check(transition t, bool insisted = false) {
   using kind = placement_kind;
   auto const from = t.from.kind, to = t.to.kind;
@@ -173,6 +176,7 @@ constexpr code check(transition t, bool insisted = false) {
 /// The step that carries a gradient back: dual(to) to dual(from). What keeps the value has an adjoint that keeps the
 /// value; the adjoint of a reinterpretation is one. Law: a legal step between placements with duals; then so is the
 /// adjoint, and its adjoint is the step itself.
+template <class = void>
 constexpr transition adjoint_of(transition t) {
   placement_value const from = dual(t.to), to = dual(t.from);
   switch (t.how) {
@@ -200,6 +204,7 @@ struct step_path {
 };
 
 /// The steps that a call with a stated source, `all_reduce<"tp", Varying, Replicate>(v)`, stands for.
+template <class = void>
 constexpr step_path steps_of(transition t) {
   using kind = placement_kind;
   constexpr placement_value sum{kind::partial, monoid::sum}, copies{kind::replicate};
@@ -221,6 +226,7 @@ constexpr code check_path(step_path const& path, bool insisted = false) {
 }
 
 /// The adjoints in reverse order.
+template <class = void>
 constexpr step_path adjoint_of(step_path const& path) {
   step_path back{{}, path.size};
   for (int n = 0; n < path.size; ++n) back.steps[n] = adjoint_of(path.steps[path.size - 1 - n]);
@@ -230,6 +236,7 @@ constexpr step_path adjoint_of(step_path const& path) {
 /// A step on one axis of a tensor: the placements, and the order in which axes share a dimension (an inner axis shards
 ///  what an outer one left, so only the innermost one can be gathered, or added). Shards change their places only
 /// among axes that share the dimension.
+template <class = void>
 constexpr diagnostic check_step(step how, tensor_placement const& t, int axis, placement_value to, bool insisted = false) {
   using kind = placement_kind;
   auto const at = static_cast<std::int8_t>(axis);

@@ -33,12 +33,14 @@ struct row_slice {
 namespace detail {
 inline index_choice<true> all_of(index_t extent) { return {0, extent}; }
 
-inline index_choice<false> chosen_range(index_t first, index_t last, index_t extent, char const* what) {
+template <class = void>
+index_choice<false> chosen_range(index_t first, index_t last, index_t extent, char const* what) {
   if (first < 0 || last < first || last > extent)
     throw index_error(text(what, "(A, ", first, ", ", last, "): A has ", extent, " of them; ask for 0 <= first <= last <= ", extent));
   return {first, last - first};
 }
-inline index_choice<false> chosen_one(index_t k, index_t extent, char const* what) {
+template <class = void>
+index_choice<false> chosen_one(index_t k, index_t extent, char const* what) {
   if (k < 0 || k >= extent)
     throw index_error(text(what, "(A, ", k, "): A has ", extent, " of them; ask for one that is at least 0 and less than ", extent,
                            k == extent ? " (indices count from 0)" : ""));

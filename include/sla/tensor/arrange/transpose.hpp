@@ -43,7 +43,8 @@ pattern_map<Coo<Index>> transpose_pattern(coo_pattern<Index, host_memory> const&
   return {remap(conversion_to<Coo<Index>>{}, *turned.pattern, true).pattern, std::move(turned.source)};
 }
 
-inline pattern_map<Dia> transpose_pattern(dia_pattern<host_memory> const& old) {
+template <class = void>
+pattern_map<Dia> transpose_pattern(dia_pattern<host_memory> const& old) {
   index_t const diagonals = old.offset.size(), rows = old.cols;
   auto pattern = std::make_shared<dia_pattern<host_memory>>();
   *pattern = {rows, old.rows, buffer<index_t>(diagonals, uninitialized), old.entries};

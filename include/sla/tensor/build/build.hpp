@@ -25,7 +25,8 @@ struct assembly {
 
 namespace detail {
 /// A file of a few bytes can claim any number of rows: they are held against its entries before memory is asked for.
-inline void refuse_emptiness(std::string const& where, index_t claimed, char const* what, index_t entries, char const* remedy) {
+template <class = void>
+void refuse_emptiness(std::string const& where, index_t claimed, char const* what, index_t entries, char const* remedy) {
   if (claimed >> 22 > 0 && claimed / 256 > entries)
     throw shape_error(text(where, claimed, " ", what, " with ", entries, " entries: a file that claims so much and holds so little is refused; ", remedy));
 }

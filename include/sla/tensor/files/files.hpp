@@ -38,6 +38,7 @@ auto with_file(std::string const& path, F const& f) {
 class replacement {
 public:
   /// Errors: io_error, if the old file must not be written, or the folder takes no new one.
+  template <class = void>
   explicit replacement(std::string const& path) : path_(path), name_(path) {
     struct stat old {};
     bool const exists = ::stat(path.c_str(), &old) == 0;
@@ -69,6 +70,7 @@ public:
   /// Where to write.
   std::string const& name() const { return name_; }
   /// Errors: io_error; the new file then stays beside the old one if that is no longer whole, and the message names it.
+  template <class = void>
   void take_place() {
     if (target_.empty()) return;
     synchronise(name_);
@@ -79,6 +81,7 @@ public:
 
 private:
   /// What is written reaches the disk, before it is what others find.
+  template <class = void>
   void synchronise(std::string const& name) const {
     int const file = ::open(name.c_str(), O_WRONLY | O_CLOEXEC);
     bool const done = file >= 0 && (::fsync(file) == 0 || errno == EINVAL);  // EINVAL: there is no disk
@@ -86,6 +89,7 @@ private:
     if (file >= 0) ::close(file);
     if (!done) throw io_error(path_, 0, 0, text("the file cannot be written to its end: ", why));
   }
+  template <class = void>
   void copy() {
     std::ifstream from(name_, std::ios::binary);
     if (!from) throw io_error(path_, 0, 0, text("the file cannot be replaced: ", errno_text()));
@@ -98,6 +102,7 @@ private:
     synchronise(target);
     std::remove(name_.c_str());
   }
+  template <class = void>
   static std::string behind_links(std::string const& path) {
     std::unique_ptr<char, void (*)(void*)> const found(::realpath(path.c_str(), nullptr), std::free);
     return found ? found.get() : path;

@@ -34,7 +34,7 @@ struct market_header {
 
 /// Which of the choices the next word of the file is, in upper or lower case.
 template <std::size_t Count>
-std::size_t one_of(text_lines& lines, char const* const (&choices)[Count]) {
+std::size_t one_of(auto& lines, char const* const (&choices)[Count]) {
   std::string expected;
   for (std::size_t k = 0; k < Count; ++k)
     expected += text(k == 0 ? "" : k + 1 < Count ? ", " : " or ", "'", choices[k], "'");
@@ -51,7 +51,7 @@ std::size_t one_of(text_lines& lines, char const* const (&choices)[Count]) {
 
 /// The header, the comments and the line of sizes. T is what the values become.
 template <class T>
-market_header read_market_header(text_lines& lines, bool dense) {
+market_header read_market_header(auto& lines, bool dense) {
   constexpr char const *banner[] = {"%%MatrixMarket"}, *object[] = {"matrix"}, *formats[] = {"coordinate", "array"};
   lines.next();
   lines.refuse_gzipped("read_matrix_market_gzip of <sla/adapter/gzip.hpp>");
@@ -97,14 +97,14 @@ inline constexpr char const* real_name = std::same_as<R, float> ? "a float" : "a
 
 /// A number, rounded to R.
 template <class R>
-R read_market_number(text_lines& lines, char const* expected) {
+R read_market_number(auto& lines, char const* expected) {
   double const number = lines.number(expected);
   if (std::isfinite(number) && !std::isfinite(R(number))) lines.fail_last(text("a number that ", real_name<R>, " can hold; read the file with double"));
   return R(number);
 }
 /// An integer, which R holds as it is.
 template <class R>
-R read_market_integer(text_lines& lines) {
+R read_market_integer(auto& lines) {
   index_t const number = lines.integer("an integer value");
   R const value = R(number);
   if (value >= R(0x1p63) || index_t(value) != number)
@@ -114,7 +114,7 @@ R read_market_integer(text_lines& lines) {
 
 /// The value at the cursor, as the header's field says.
 template <class T>
-T read_market_value(text_lines& lines, market_header const& header, assembly options) {
+T read_market_value(auto& lines, market_header const& header, assembly options) {
   using R = real_t<T>;
   if (header.field == market_field::pattern) return T(1);
   T value;
@@ -137,7 +137,7 @@ T mirrored(T value, matrix_symmetry symmetry) {
   return T(symmetry == matrix_symmetry::skew_symmetric ? -v : symmetry == matrix_symmetry::hermitian ? conj_of(v) : v);
 }
 
-inline void expect_end_of_file(text_lines& lines, index_t count) {
+void expect_end_of_file(auto& lines, index_t count) {
   if (lines.next_data('%')) lines.fail(text("the end of the file after ", count, " entries"));
 }
 

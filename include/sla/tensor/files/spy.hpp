@@ -31,6 +31,7 @@ public:
 
   /// Text: a caption, and a frame of characters of two by four dots (Unicode's Braille patterns), a dot for each cell that
   /// has an entry.
+  template <class = void>
   friend std::ostream& operator<<(std::ostream& out, spy_picture const& p) {
     constexpr int bits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
     std::string const border = "+" + std::string(std::size_t((p.width_ + 1) / 2), '-') + "+\n";
@@ -49,6 +50,7 @@ public:
   }
 
   /// A drawing in SVG, 600 units wide: a cell is the darker the more entries it has. Errors: the file cannot be written.
+  template <class = void>
   void write_svg(std::ostream& out, std::string const& name = "stream") const {
     constexpr int shades = 8;
     index_t largest = 1;
@@ -71,6 +73,7 @@ public:
     out << "</svg>\n";
     if (!out.flush()) throw io_error(name, 0, 0, "the file cannot be written to its end");
   }
+  template <class = void>
   void write_svg(std::string const& path) const {
     detail::write_file<std::ofstream>(path, [&](std::ostream& out) { write_svg(out, path); });
   }

@@ -18,9 +18,10 @@
 
 namespace sla::detail {
 
+template <class Stream>
 class text_lines {
 public:
-  text_lines(std::istream& in, std::string name) : in_(in), name_(std::move(name)), buffer_(std::size_t(1) << 12) {}
+  text_lines(Stream& in, std::string name) : in_(in), name_(std::move(name)), buffer_(std::size_t(1) << 12) {}
 
   /// On to the next line; false at the end of the file, which is then a place of its own.
   bool next() {
@@ -170,7 +171,7 @@ private:
     return in_.gcount() > 0;
   }
 
-  std::istream& in_;
+  Stream& in_;
   std::string name_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0, at_ = 0, last_ = 0, next_ = 0, filled_ = 0, word_ = 0, line_ = 0;

@@ -23,7 +23,8 @@ inline index_t integer_at(std::uint64_t seed, std::uint64_t n, index_t below) {
 }
 
 /// `count` different columns of `cols` in ascending order, by Floyd's sampling (Bentley, Floyd, CACM 1987).
-inline void draw_columns(std::uint64_t seed, std::uint64_t first, index_t cols, index_t count, std::vector<index_t>& out) {
+template <class = void>
+void draw_columns(std::uint64_t seed, std::uint64_t first, index_t cols, index_t count, std::vector<index_t>& out) {
   out.clear();
   for (index_t last = cols - count; last < cols; ++last) {
     index_t const drawn = integer_at(seed, first++, last + 1);

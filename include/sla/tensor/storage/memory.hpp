@@ -52,11 +52,13 @@ struct host_memory {
     if (bytes >= detail::large_page) return detail::give_run(p, bytes, in_use);
     std::free(p);
   }
+  template <class = void>
   static void zero(void* p, std::size_t bytes) {
     parallel_ranges(index_t(bytes), [&](index_t lo, index_t hi) {
       std::memset(static_cast<char*>(p) + lo, 0, std::size_t(hi - lo));
     }, light_bytes);
   }
+  template <class = void>
   static void copy(void const* from, void* to, std::size_t bytes) {
     parallel_ranges(index_t(bytes), [&](index_t lo, index_t hi) {
       std::memcpy(static_cast<char*>(to) + lo, static_cast<char const*>(from) + lo, std::size_t(hi - lo));

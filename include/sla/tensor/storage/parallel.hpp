@@ -30,38 +30,43 @@ inline int threads_in_use() {
 
 /// Sets that number for this thread; 0 returns to OpenMP's default. Other threads keep theirs: each thread that you start begins
 /// with OpenMP's default, each rank of threads::run with its option threads_per_rank.
-inline void set_threads(int count) {
+template <class = void>
+void set_threads(int count) {
   if (count < 0) throw value_error(text("set_threads(", count, "): give a positive number, or 0 for the default"));
   detail::chosen_threads = count;
 }
 
 namespace detail {
 /// Where OpenMP would put its thread t (OMP_PROC_BIND, OMP_PLACES); elsewhere a helper may go where its owner may.
-inline void as_openmp_places(pthread_attr_t& attributes, int t) {
+struct openmp_places {
+  template <class Attributes>
+  void operator()(Attributes& attributes, int t) const {
 #ifdef _OPENMP
-  int const places = omp_get_num_places(), threads = omp_get_max_threads(), first = omp_get_place_num();
-  auto const bind = omp_get_proc_bind();
-  if (bind == omp_proc_bind_false || places <= 0 || first < 0) return;
-  int const place = (first + (bind == omp_proc_bind_master ? 0 : bind == omp_proc_bind_spread && threads < places ? t * places / threads : t)) % places;
-  std::vector<int> cores(std::size_t(omp_get_place_num_procs(place)));
-  omp_get_place_proc_ids(place, cores.data());
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (int core : cores) CPU_SET(std::size_t(core), &set);
-  pthread_attr_setaffinity_np(&attributes, sizeof set, &set);
+    int const places = omp_get_num_places(), threads = omp_get_max_threads(), first = omp_get_place_num();
+    auto const bind = omp_get_proc_bind();
+    if (bind == omp_proc_bind_false || places <= 0 || first < 0) return;
+    int const place = (first + (bind == omp_proc_bind_master ? 0 : bind == omp_proc_bind_spread && threads < places ? t * places / threads : t)) % places;
+    std::vector<int> cores(std::size_t(omp_get_place_num_procs(place)));
+    omp_get_place_proc_ids(place, cores.data());
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (int core : cores) CPU_SET(std::size_t(core), &set);
+    pthread_attr_setaffinity_np(&attributes, sizeof set, &set);
 #else
-  (void)attributes, (void)t;
+    (void)attributes, (void)t;
 #endif
-}
+  }
+};
 /// The helpers of this thread, started when they are first wanted.
-inline team& own_team() {
-  static thread_local team helpers;
+template <class = void>
+team<openmp_places>& own_team() {
+  static thread_local team<openmp_places> helpers;
   return helpers;
 }
 /// May a loop of this thread be shared? Not one inside of another, of ours or of OpenMP's.
 inline bool may_share_loops() {
 #ifdef _OPENMP
-  return !team::inside() && !omp_in_parallel();
+  return !inside_a_loop && !omp_in_parallel();
 #else
   return false;
 #endif
@@ -72,7 +77,7 @@ inline bool may_share_loops() {
 template <class F>
 void parallel(int count, F const& f) {
   if (count > 1 && detail::may_share_loops()) {
-    detail::own_team().run(count, {[](void const* g, int t) { (*static_cast<F const*>(g))(t); }, &f}, detail::as_openmp_places);
+    detail::own_team().run(count, {[](void const* g, int t) { (*static_cast<F const*>(g))(t); }, &f});
   } else {
     for (int t = 0; t < count; ++t) f(t);
   }

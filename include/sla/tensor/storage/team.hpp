@@ -35,7 +35,12 @@ void wait_briefly(Ready const& ready) {
   }
 }
 
-/// Helpers of the thread that owns the team. Law: one thread calls run, and not from inside of a part.
+/// Is this thread running a part of a loop? Loops inside of it stay on it.
+inline thread_local bool inside_a_loop = false;
+
+/// Helpers of the thread that owns the team. Place()(attributes, t) may say where helper t runs. Law: one thread calls run, and not
+/// from inside of a part.
+template <class Place>
 class team {
  public:
   team() = default;
@@ -51,23 +56,15 @@ class team {
         (void)h.release();  // helpers of the process that this one was forked from: none of them is here
   }
 
-  /// Is this thread running a part of a loop? Loops inside of it stay on it.
-  static bool& inside() {
-    static thread_local bool is_inside = false;
-    return is_inside;
-  }
-
   /// Runs parts 0 .. count-1, part t on helper t unless that comes late, and returns when all are done. The first exception is rethrown.
-  /// `place(attributes, t)` may say where a new helper runs.
-  template <class Place>
-  void run(int count, part_of_loop part, Place const& place) {
-    while (int(helpers_.size()) + 1 < count && add_helper(place)) continue;
+  void run(int count, part_of_loop part) {
+    while (int(helpers_.size()) + 1 < count && add_helper()) continue;
     part_ = part;
     int const helped = (std::min)(count, int(helpers_.size()) + 1);
     left_.store(helped - 1, std::memory_order_relaxed);
     for (int t = 1; t < helped; ++t) helpers_[std::size_t(t) - 1]->ticket.fetch_add(1, std::memory_order_release);  // even: open
     call_helpers();
-    inside() = true;
+    inside_a_loop = true;
     do_part(0);
     for (int t = 1; t < helped; ++t)
       if (helpers_[std::size_t(t) - 1]->take()) {
@@ -75,7 +72,7 @@ class team {
         left_.fetch_sub(1, std::memory_order_relaxed);
       }
     for (int t = helped; t < count; ++t) do_part(t);  // for whom no thread could be started
-    inside() = false;
+    inside_a_loop = false;
     wait_briefly([&] { return left_.load(std::memory_order_acquire) == 0; });
     for (int left; (left = left_.load(std::memory_order_acquire)) != 0;) left_.wait(left, std::memory_order_acquire);
     if (failed_.exchange(false, std::memory_order_relaxed)) std::rethrow_exception(std::exchange(failure_, nullptr));
@@ -106,14 +103,13 @@ class team {
       if (!failed_.exchange(true, std::memory_order_relaxed)) failure_ = std::current_exception();
     }
   }
-  template <class Place>
-  bool add_helper(Place const& place) {
+  bool add_helper() {
     auto h = std::make_unique<helper>();
     h->of = this;
     h->number = int(helpers_.size()) + 1;
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
-    place(attributes, h->number);
+    Place()(attributes, h->number);
     bool const started = pthread_create(&h->thread, &attributes, [](void* self) -> void* { return help(*static_cast<helper*>(self)), nullptr; }, h.get()) == 0;
     pthread_attr_destroy(&attributes);
     if (started) helpers_.push_back(std::move(h));
@@ -121,7 +117,7 @@ class team {
   }
   static void help(helper& self) {
     team& all = *self.of;
-    inside() = true;
+    inside_a_loop = true;
     for (int seen = 0;;) {
       wait_briefly([&] { return all.calls_.load(std::memory_order_acquire) != seen; });
       all.calls_.wait(seen, std::memory_order_acquire);

@@ -30,11 +30,13 @@ namespace detail {
 /// (STOC 1991).
 class disjoint_sets {
 public:
+  template <class = void>
   explicit disjoint_sets(index_t n) : parent_(std::size_t(n)) {
     parallel_ranges(n, [&](index_t lo, index_t hi) {
       for (index_t i = lo; i < hi; ++i) at(i).store(i, std::memory_order_relaxed);
     });
   }
+  template <class = void>
   index_t find(index_t i) {
     for (;;) {
       index_t above = at(i).load(std::memory_order_relaxed);

@@ -22,6 +22,7 @@ struct row_scan {
           upper = 0, zero_rows = 0, bad_row = -1, bad_col = -1;
   double low = INFINITY, high = -INFINITY;
 
+  template <class = void>
   void merge(row_scan const& o) {
     if (!o.any) return;
     if (!any) {

@@ -20,21 +20,23 @@
 
 namespace sla::detail {
 
-/// How a level goes over to the next one: all that new values on the pattern leave as it is.
-struct amg_transfer {
-  using plan = multiply_plan<Csr<std::int32_t>, Csr<std::int32_t>>;
+/// How a level of this format goes over to the next one: all that new values on the pattern leave as it is.
+template <class Format>
+struct amg_transfer_of {
+  using plan = multiply_plan<Format, Format>;
 
   aggregates groups;
   std::shared_ptr<amg_pattern const> pattern, left;  ///< of P, and of R^H: one, where A is Hermitian
-  transpose_plan<Csr<std::int32_t>> turn;            ///< from R^H to R
+  transpose_plan<Format> turn;                       ///< from R^H to R
   plan right, both;                                  ///< A P, and R (A P)
 
-  amg_transfer(aggregates of, std::shared_ptr<amg_pattern const> p, std::shared_ptr<amg_pattern const> r, std::shared_ptr<amg_pattern const> const& a)
+  amg_transfer_of(aggregates of, std::shared_ptr<amg_pattern const> p, std::shared_ptr<amg_pattern const> r, std::shared_ptr<amg_pattern const> const& a)
       : groups(std::move(of)), pattern(std::move(p)), left(std::move(r)), turn(left), right(a, pattern), both(turn.shared_pattern(), right.shared_pattern()) {}
   std::size_t bytes() const {
     return groups.of.bytes() + turn.source().bytes() + right.shared_pattern()->bytes() + right.work().bytes() + both.work().bytes();
   }
 };
+using amg_transfer = amg_transfer_of<Csr<std::int32_t>>;
 
 /// A matrix with its smoother (bytes do not count one that is a preconditioner) and, but on the last level, the prolongation P and the restriction R: P^H, where A is Hermitian.
 template <class T>

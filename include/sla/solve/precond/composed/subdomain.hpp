@@ -15,7 +15,8 @@
 namespace sla::detail {
 
 /// Those of `more` that are not in `set`, once and ascending; `set` ascends.
-inline std::vector<index_t> outside_of(std::vector<index_t> const& set, std::vector<index_t> more) {
+template <class = void>
+std::vector<index_t> outside_of(std::vector<index_t> const& set, std::vector<index_t> more) {
   std::sort(more.begin(), more.end());
   more.erase(std::unique(more.begin(), more.end()), more.end());
   std::vector<index_t> out;
@@ -23,7 +24,8 @@ inline std::vector<index_t> outside_of(std::vector<index_t> const& set, std::vec
   return out;
 }
 /// Both, ascending, of two lists that ascend and have nothing in common.
-inline std::vector<index_t> merged(std::vector<index_t> const& a, std::vector<index_t> const& b) {
+template <class = void>
+std::vector<index_t> merged(std::vector<index_t> const& a, std::vector<index_t> const& b) {
   std::vector<index_t> out(a.size() + b.size());
   std::merge(a.begin(), a.end(), b.begin(), b.end(), out.begin());
   return out;

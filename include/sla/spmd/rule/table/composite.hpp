@@ -11,6 +11,7 @@ namespace sla::strategies {
 
 /// Layer normalisation over the last `normalised` dimensions, as (x, weight, bias) -> (y, mean, reciprocal deviation);
 /// linear in weight and bias together.
+template <class = void>
 constexpr strategy layer_norm(dims const& x, int normalised, int results = 3) {
   auto s = opaque(3, x.rank, results);
   for (int d = 0; d < x.rank - normalised; ++d) {
@@ -33,6 +34,7 @@ constexpr strategy layer_norm(dims const& x, int normalised, int results = 3) {
 }
 
 /// Attention, (q, k, v) -> (o, log of sums): (batch, head, length, width) each. Linear in v.
+template <class = void>
 constexpr strategy attention(int results = 2) {
   auto s = opaque(3, 0, results);
   s.result_rank = {{4, 3, 0, 0}};
@@ -57,6 +59,7 @@ constexpr strategy attention(int results = 2) {
 }
 
 /// A dense or triangular solve (A, B): batches and right-hand sides split; linear in B. `vector`: B has no columns.
+template <class = void>
 constexpr strategy dense_solve(dims const& A, bool vector = false) {
   int const rank = vector ? A.rank - 1 : A.rank;
   auto s = opaque(2, rank);
@@ -74,6 +77,7 @@ constexpr strategy dense_solve(dims const& A, bool vector = false) {
 }
 
 /// Determinants, inverses, eigenvalues of the last two dimensions: batches only.
+template <class = void>
 constexpr strategy dense_function(dims const& A, int result_rank) {
   auto s = opaque(1, result_rank);
   for (int d = 0; d < A.rank - 2; ++d) {

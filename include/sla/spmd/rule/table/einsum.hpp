@@ -13,6 +13,7 @@ namespace detail {
 
 /// "mk,kn->mn" in letters. `_` is a dimension that must be whole on every rank; `...` are the leading dimensions that
 /// the operands have beyond the labels, aligned at their last one. False if the text is not such a thing.
+template <class = void>
 constexpr bool parse(std::string_view spec, dims const* operands, int count, index_map& m) {
   int dots = 0; // the longest "..."
   for (int pass = 0; pass < 2; ++pass) {
@@ -63,6 +64,7 @@ constexpr bool parse(std::string_view spec, dims const* operands, int count, ind
 }
 
 /// Does the result have every label, so that nothing is summed?
+template <class = void>
 constexpr bool keeps_all_labels(std::string_view spec) {
   std::size_t arrow = 0;
   while (arrow < spec.size() && spec[arrow] != '>') ++arrow;
@@ -101,6 +103,7 @@ constexpr strategy einsum(std::string_view spec, D const&... operands) {
 
 /// A product plus a bias that is broadcast to it, as operand number `at`: addmm(bias, a, b) has at = 0, a linear layer
 /// (x, w, bias) has at = 2. Law: where the product is a pending sum the bias is one too.
+template <class = void>
 constexpr strategy einsum_plus(std::string_view spec, dims const& bias, int at, dims const& a, dims const& b) {
   detail::index_map product;
   dims const factors[] = {a, b};

@@ -48,6 +48,7 @@ constexpr std::uint32_t over(Int... d) {
 /// All dimensions.
 inline constexpr std::uint32_t over_all = ~0U;
 /// Is dimension d of x in the set?
+template <class = void>
 constexpr bool is_in(std::uint32_t set, int d, dims const& x) {
   std::uint32_t const low = (1U << x.rank) - 1U, beyond = set & ~(low | low << (31 - x.rank) << 1);
   if (beyond && set != over_all) {
@@ -104,6 +105,7 @@ constexpr slot sharded_slot(int d, int batch, int partition) {
 }
 
 /// The rule that splits one index: `fold` is what a result without the index is to be reduced with.
+template <class = void>
 constexpr rule split_index(index_map const& m, std::int8_t letter, monoid fold) {
   rule r;
   for (int k = 0; k < m.inputs; ++k)
@@ -117,6 +119,7 @@ constexpr rule split_index(index_map const& m, std::int8_t letter, monoid fold) 
 
 /// Can the index be split? Not if it stands twice in one operand (a diagonal), or if a result lacks it and nothing
 /// folds the parts.
+template <class = void>
 constexpr bool can_split(index_map const& m, std::int8_t letter, monoid fold) {
   for (int k = 0; k < m.inputs; ++k)
     if (repeated(m.in[k], letter)) return false;
@@ -126,6 +129,7 @@ constexpr bool can_split(index_map const& m, std::int8_t letter, monoid fold) {
 }
 
 /// An operation on these indices, with one rule per index that an operand has.
+template <class = void>
 constexpr strategy indexed(index_map const& m, monoid fold) {
   strategy s;
   s.inputs = m.inputs;

@@ -18,6 +18,7 @@ namespace detail {
 inline constexpr std::int8_t row_letter = 16, column_letter = 17, block_row_letter = 18, block_column_letter = 19,
                              right_hand_side_letter = 20;
 
+template <class = void>
 constexpr index_map subscripts_of(op_rule const& rule, std::span<operand const> operands) {
   index_map s;
   s.inputs = static_cast<int>(operands.size());
@@ -67,6 +68,7 @@ constexpr bool has_cut_rows(tensor_placement const& A) {
 
 /// A sparse operand sharded by rows, and a vector in the matching partition: the rows that a rank owns need entries
 /// of others (halo), or make contributions to them (reverse halo).
+template <class = void>
 constexpr void add_rules_by_rows(strategy& out, op_rule const& rule, index_map const& s) {
   bool const from_columns = rule.indices == index_use::matvec;
   int const at = position(s.in[1], from_columns ? column_letter : row_letter);
@@ -94,6 +96,7 @@ constexpr void add_rules_by_rows(strategy& out, op_rule const& rule, index_map c
 } // namespace detail
 
 /// The strategy of a library expression: one rule per index, and what its linearity lets pass.
+template <class = void>
 constexpr strategy strategy_of(op_rule const& rule, std::span<operand const> operands) {
   auto const s = detail::subscripts_of(rule, operands);
   bool const sparse = rule.indices >= index_use::matvec;

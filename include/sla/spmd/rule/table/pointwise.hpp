@@ -17,6 +17,7 @@ constexpr strategy pointwise(D const&... operands) {
 
 /// a + b, and a - b; `sign` of a literal factor of b: a + alpha * b. Law: a pending sum meets pending sums only; an
 /// average, a maximum or a minimum may meet what every rank has.
+template <class = void>
 constexpr strategy add(dims const& a, dims const& b, int sign = 1) {
   auto s = pointwise(a, b);
   s.linear_in(operand_bits(0, 1)).rising_in(0);
@@ -102,6 +103,7 @@ enum class behaviour : std::uint8_t {
 };
 
 /// A function of one operand; `multiplicative` if f(x y) = f(x) f(y).
+template <class = void>
 constexpr strategy unary(dims const& x, behaviour how = behaviour::any, bool multiplicative = false) {
   auto s = pointwise(x);
   if (how == behaviour::linear) s.linear_in(operand_bits(0));

@@ -157,6 +157,7 @@ constexpr strategy unknown() {
   return s;
 }
 /// An operation of which only the arity is known: its operands are replicated. `linear_in` states more.
+template <class = void>
 constexpr strategy opaque(int inputs, int rank = 0, int results = 1) {
   strategy s;
   s.inputs = inputs;
