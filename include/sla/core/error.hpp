@@ -81,8 +81,7 @@ template <class T>
 text_part printed_part(T const& value) {
   return {&value, [](std::ostream& out, void const* v) { out << *static_cast<T const*>(v); }};
 }
-template <std::size_t Length>
-text_part printed_part(char const (&literal)[Length]) {
+inline text_part printed_part(char const* literal) {
   return {literal, [](std::ostream& out, void const* v) { out << static_cast<char const*>(v); }};
 }
 /// Appends to a text what is printed; <sstream> would be dear for every header that throws.

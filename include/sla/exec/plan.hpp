@@ -55,7 +55,10 @@ struct statement_needs {
   pass_layout elements;
   bool whole = false;
 
-  void operator()(memory_access a) { accesses.push_back(a); }
+  template <class Access>
+  void operator()(Access const& a) {
+    accesses.push_back(a);
+  }
 };
 template <class S>
 statement_needs needs_of(S const& statement) {
@@ -68,8 +71,8 @@ statement_needs needs_of(S const& statement) {
 class pass_planner {
 public:
   /// The pass of the next statement. Errors: value_error, if it overwrites what its own other rows still read.
-  template <class = void>
-  int place(statement_needs const& next) {
+  template <class Needs>
+  int place(Needs const& next) {
     refuse_overwriting(next);
     if (sealed_ || next.whole || !fits(next.elements) || conflicts(next)) {
       ++passes_;
@@ -91,8 +94,8 @@ private:
     frame const &a = open_.layout, &b = next.layout;
     return open_.total == next.total && (a.rows < 0 || b.rows < 0 || a == b);
   }
-  template <class = void>
-  bool conflicts(statement_needs const& next) const {
+  template <class Needs>
+  bool conflicts(Needs const& next) const {
     for (memory_access const& a : list_)
       for (memory_access const& b : next.accesses) {
         if (!a.overlaps(b)) continue;
@@ -101,8 +104,8 @@ private:
       }
     return false;
   }
-  template <class = void>
-  static void refuse_overwriting(statement_needs const& one) {
+  template <class Needs>
+  static void refuse_overwriting(Needs const& one) {
     for (memory_access const& a : one.accesses)
       for (memory_access const& b : one.accesses)
         if (a.writes && !b.writes && a.overlaps(b) && (one.whole || b.elsewhere || !a.same_as(b)))

@@ -64,6 +64,7 @@ public:
   /// A hash of the owner map and of all ranks' orders: two partitions of one type are told apart by it.
   std::uint64_t fingerprint() const { return fingerprint_; }
   /// Do the ranks own the same in both, if perhaps in another order?
+  template <class = void>
   bool has_owners_of(row_partition const& other) const { return owners_.fingerprint() == other.owners_.fingerprint(); }
   /// What this rank owns, for messages.
   template <class = void>

@@ -46,6 +46,7 @@ public:
       i = next;
     }
   }
+  template <class = void>
   void join(index_t i, index_t j) {
     for (;;) {
       i = find(i), j = find(j);
