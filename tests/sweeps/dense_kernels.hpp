@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "fuzz.hpp"
+#include "spmd/fuzz.hpp"
 
 namespace fuzz {
 

@@ -6,7 +6,7 @@
 #include <sla/spmd/rule/table/pointwise.hpp>
 #include <sla/spmd/rule/table/folds.hpp>
 
-#include "fuzz.hpp"
+#include "spmd/fuzz.hpp"
 
 using namespace fuzz;
 

@@ -2,7 +2,7 @@
 // Kernels of sparse operations for the placement fuzz. They find their entries by global indices; one that the rank
 // does not have makes the result worthless.
 #pragma once
-#include "fuzz.hpp"
+#include "spmd/fuzz.hpp"
 
 namespace fuzz {
 

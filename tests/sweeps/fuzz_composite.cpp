@@ -3,7 +3,7 @@
 // functions of matrices; every combination of placements on small meshes, values and gradients.
 #include <sla/spmd/rule/table/composite.hpp>
 
-#include "fuzz.hpp"
+#include "spmd/fuzz.hpp"
 
 using namespace fuzz;
 
