@@ -23,7 +23,7 @@
 int main() {
   auto A = sla::problems::poisson<double>({20, 20});
   sla::vector<double> b = A * sla::ones<double>(A.cols());
-  auto x = sla::solve(A, b);
+  auto x = sla::solve(A, b, sla::cg{}, sla::jacobi{});
 #ifdef CONSUMER_USES_metis
   if (sla::partition(A, 4, sla::metis_kway{}).rows() != A.rows()) return 1;
 #endif
