@@ -91,6 +91,24 @@ TEST_CASE("extreme values, and arguments that do not matter") {
   CHECK((reduced == 84 && norm(nothing2) == 0));
 }
 
+TEST_CASE("a quotient of 0 by a number whose reciprocal is infinite, and norms of NaN") {
+  vector<double> const zero{0.0}, tiny{1e-310};
+  auto const [q, to_zero, to_tiny] = value_and_gradient([](auto const& x, auto const& y) { return sum(x / y); }, zero, tiny);
+  CHECK(to_tiny[0] == 0.0);
+  auto const [none, of_0, over_0] = value_and_gradient([](auto const& x, auto const& y) { return sum(x / y); }, zero, zero);
+  CHECK(std::isnan(over_0[0]));
+
+  vector<double> const x{1.0, std::numeric_limits<double>::quiet_NaN(), 0.0};
+  auto const is_nan_everywhere = [&](auto const& f) {
+    auto const [value, g] = value_and_gradient(f, x);
+    return std::isnan(value) && std::isnan(g[0]) && std::isnan(g[1]) && std::isnan(g[2]);
+  };
+  CHECK(is_nan_everywhere([](auto const& v) { return norm(v); }));
+  CHECK(is_nan_everywhere([](auto const& v) { return norm_inf(v); }));
+  CHECK(is_nan_everywhere([](auto const& v) { return max(v); }));
+  auto const [sum_of_moduli, g] = value_and_gradient([](auto const& v) { return norm1(v); }, x);
+  CHECK((g[0] == 1.0 && std::isnan(g[1]) && g[2] == 0.0));
+}
 TEST_CASE("extents, precision, expressions as arguments") {
   auto const X = random<float, Extents<3, dyn>>({3, 5}, 1);
   auto const Y = random<double, Extents<dyn, 5>>({3, 5}, 2);

@@ -31,7 +31,7 @@ SLA_HD constexpr auto times(A a, B b) {
 template <class A>
 SLA_HD A direction(A a) {
   real_t<A> const modulus = abs_of(a);
-  return modulus > 0 ? op::div::apply(a, modulus) : A{};
+  return modulus == 0 ? A{} : op::div::apply(a, modulus);
 }
 } // namespace detail
 
@@ -75,8 +75,8 @@ struct derivative<op::div> : detail::binary_rule {
   SLA_HD static constexpr auto pullback(L l, R r, G g) {
     if constexpr (K == 0)
       return op::div::apply(g, conj_of(r));
-    else  // g / r first: with l / r first g++ makes a branch of what is regular where g is 0, and no vectors
-      return op::div::apply(-detail::times(op::div::apply(g, conj_of(r)), conj_of(l)), conj_of(r));
+    else  // g / r first: with l / r first g++ makes a branch of what is regular where g is 0, and no vectors. It may be infinite, and l 0
+      return op::div::apply(-detail::times(op::div::apply(l == L{} ? G{} : g, conj_of(r)), conj_of(l)), conj_of(r));
   }
 };
 template <>

@@ -17,11 +17,11 @@ inline constexpr auto all_are_here = [](auto ties) { return ties; };
 template <class Op, class X, class Y, class G, class Everywhere>
 auto element_cotangent([[maybe_unused]] X const& x, [[maybe_unused]] Y const& y, G const& g, [[maybe_unused]] Everywhere const& everywhere) {
   if constexpr (std::same_as<Op, op::norm>)
-    return y > 0 ? g / y : decltype(g / y){};
+    return y == 0 ? decltype(g / y){} : g / y;
   else if constexpr (is_extreme<Op>) {
     using Mask = binary<is_extremum, X, constant<Y>>;
     auto const ties = everywhere(sla::sum(Mask{x, {y}}));
-    return ties > 0 ? g / ties : decltype(g / ties){};
+    return y == y ? (ties > 0 ? g / ties : decltype(g / ties){}) : decltype(g / ties)(g * y);  // NaN is equal to no element, and the extreme of all
   } else {
     return g;
   }
