@@ -68,6 +68,7 @@ TEST_CASE("views are looked at, taken apart, put together, converted and written
   CHECK(properties(T).upper_bandwidth == properties(A).lower_bandwidth);
   CHECK(properties(T, 0.5).rows == 9);
   CHECK(norm1(T) == norm_inf(A));
+  CHECK(rcm(T) == rcm(At));
   CHECK(text(spy(T, 5)) == text(spy(At, 5)));
   CHECK(written(T) == written(At));
   auto const batch = to_batch<2>(A);

@@ -203,6 +203,8 @@ TEST_CASE("diagonal matrices of vectors, and the identity") {
   for (index_t i = 0; i < 7; ++i) expected[std::size_t(8 * i)] = 1;
   CHECK(equals(eye<float>(7), expected));
   CHECK(eye<double>(0).rows() == 0);
+  static_assert(std::same_as<decltype(eye(3)), decltype(eye<double>(3))>);
+  CHECK(std::ranges::equal(linspace(0.0, 1.0, 5), linspace<double>(0.0, 1.0, 5)));
 
   auto const w = random<std::complex<double>, Extents<2, dyn, 3>>({2, 4, 3}, 5);
   auto const batch = diagonal(w);

@@ -25,6 +25,18 @@ auto operator!(X&& x) {
   return detail::elementwise<op::logical_not>(std::forward<X>(x));
 }
 
+/// Refused: in C++, & and | bind closer than comparisons do.
+template <Tensorial L, Tensorial R>
+auto operator&(L&& l, R&& r) {
+  static_assert(always_false<L>, "sla: c & d: conditions are joined by && : (x > 0.5) && (x < 2.0)");
+  return std::forward<L>(l) && std::forward<R>(r);
+}
+template <Tensorial L, Tensorial R>
+auto operator|(L&& l, R&& r) {
+  static_assert(always_false<L>, "sla: c | d: conditions are joined by || : (x < 0.5) || (x > 2.0)");
+  return std::forward<L>(l) || std::forward<R>(r);
+}
+
 /// Of how many elements does the condition hold? `count_nonzero(x > 0.5)`. Cost: reads all elements, as any and all do.
 template <Tensorial C>
 [[nodiscard]] index_t count_nonzero(C&& condition) {

@@ -31,6 +31,14 @@ struct [[nodiscard]] reduction {
 
   X x;
 
+  /// Refused, where a number is wanted: std::sqrt of it too.
+  template <std::same_as<double> T>
+  operator T() const {  // NOLINT: refused
+    static_assert(always_false<T>, "sla: a number of a statement: dot_of(x, y), norm_of(x), sum_of(x), ... are statements of fuse, which returns their numbers; "
+                                   "the numbers themselves are dot(x, y), norm(x), sum(x), ...");
+    return 0;
+  }
+
   index_t total() const { return x.extents().total(); }
   template <class F>
   auto rebuild(F const& f) const {

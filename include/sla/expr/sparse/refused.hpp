@@ -6,6 +6,7 @@
 #include <compare>
 #include <ostream>
 #include <string>
+#include <tuple>
 #include <type_traits>
 
 #include <sla/expr/dense/reduce.hpp>
@@ -98,6 +99,14 @@ double perform(Op, X const& x) {
 template <Statement X>
 std::ostream& operator<<(std::ostream& out, X const&) {
   static_assert(!detail::is_statement<X>, "sla: std::cout << statement: set(x, y), dot_of(x, y), ... are statements of fuse, without a value of their own; print the tensor, or the number dot(x, y)");
+  return out;
+}
+
+/// Refused: it has no order of its own in print.
+template <class... X>
+  requires((Tensorial<X> || SparseOperand<X>) || ...)
+std::ostream& operator<<(std::ostream& out, std::tuple<X...> const&) {
+  static_assert(sizeof...(X) == 0, "sla: std::cout << tuple: take it apart, auto [value, gradient] = value_and_gradient(f, x), and print each");
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <sla/tensor/arrange/cat.hpp>
 #include <sla/tensor/files/matrix_market_write.hpp>
 #include <sla/tensor/files/spy.hpp>
+#include <sla/tensor/structure/ordering.hpp>
 #include <sla/tensor/structure/properties.hpp>
 
 namespace sla {
@@ -30,6 +31,10 @@ auto batch_item(A const& a, index_t k) {
 template <SparseView A, class... Options>
 matrix_properties properties(A const& a, Options... options) {
   return properties(detail::stored(a), options...);
+}
+template <SparseView A>
+auto rcm(A const& a) {
+  return rcm(detail::stored(a));
 }
 template <SparseView A, class... Options>
 spy_picture spy(A const& a, Options... options) {

@@ -98,5 +98,13 @@ template <class T, class S, class F>
 auto condition_estimate(sparse_tensor<T, S, F> const& A) {
   return condition_estimate(A, prepare(A, lu<>{}));
 }
+/// Refused: what has no entries to factor.
+template <class A, class... Solver>
+  requires(!SparseOperand<A>)
+double condition_estimate(A const&, Solver const&...) {
+  static_assert(always_false<A>, "sla: condition_estimate(A): A is a sparse tensor in host memory, which is factored: of a dense matrix or a linear_operator that is "
+                                 "to<Csr<>>(to_dense(A)), and of one that is distributed the tensor that was distributed, or gather(A)");
+  return 0;
+}
 
 } // namespace sla

@@ -55,12 +55,26 @@ template <Format F = Csr<>, class V>
 auto diagonal(V const& v) {
   return perform(op::diagonal{}, conversion_to<F>{}, v);
 }
+/// Refused: what is no vector.
+template <Format F = Csr<>, class X>
+  requires(!requires(X const& x) { perform(op::diagonal{}, conversion_to<F>{}, x); })
+auto diagonal(X const&) {
+  static_assert(always_false<X>, "sla: diagonal(v): v is a vector, which becomes the diagonal of a sparse matrix; the diagonal of a sparse A is diagonal_of(A), "
+                                 "and borrow(v.data(), n) is a vector of an array of another library");
+  return sparse_tensor<double>{};
+}
 
 /// The identity of n rows, sparse: `A - shift * eye<double>(n)`. A dense one is to_dense(eye<double>(n)).
 /// Errors: an index type too narrow for n, which is at least 0.
-template <Scalar T, Format F = Csr<>>
+template <Scalar T = double, Format F = Csr<>>
 sparse_tensor<T, Matrix, F> eye(index_t n) {
   return diagonal<F>(ones<T>({n}));
+}
+/// Refused: the identity is square.
+template <Scalar T = double, Format F = Csr<>, std::integral Rows>
+sparse_tensor<T, Matrix, F> eye(Rows, index_t) {
+  static_assert(always_false<Rows>, "sla: eye<T>(n): the identity is square, and one number says how many rows and columns: eye<double>(3)");
+  return {};
 }
 
 } // namespace sla

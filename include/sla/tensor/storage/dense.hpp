@@ -313,7 +313,7 @@ tensor<T, E> ones(std::type_identity_t<E> extents) {
 }
 
 /// count numbers at equal distances, the first and the last of them as given; one alone is the first.
-template <class T>
+template <class T = double>
 vector<T> linspace(std::type_identity_t<T> first, std::type_identity_t<T> last, index_t count) {
   vector<T> x(Extents<dyn>(count), uninitialized);
   for (index_t n = 0; n < count; ++n) x[n] = n == 0 ? first : n + 1 == count ? last : first + (last - first) * T(n) / T(count - 1);
