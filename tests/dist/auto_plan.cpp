@@ -60,6 +60,22 @@ TEST_CASE("a sparse operand stays, its vector comes") {
   for (double e : wrong) CHECK(e <= 1e-12);
 }
 
+TEST_CASE("a product by rows with its vector in their shard sends its halo, and so does its gradient") {
+  using Rows = mesh<axis<"rows">>;
+  auto const A = problems::poisson({300});
+  auto const x = random<double>({300}, 9);
+  sla::vector<double> const y = A * x, g = transpose(A) * y;
+  for (double apart : threads::run(3, [&](auto& world) {
+         Rows m(world);
+         auto const D = distribute<SparseShard<0>>(A, m);
+         auto const [loss, to_x] =
+             value_and_gradient([&](auto const& v) { return 0.5 * squared_norm(auto_plan<op::matvec>(D, v)); }, distribute(x, D.col_layout()));
+         static_assert(has_placements<decltype(to_x), Shard<0, Part<>>>);
+         return std::abs(loss - 0.5 * double(squared_norm(y))) + double(norm(gather(to_x) - g));
+       }))
+    CHECK(apart <= 1e-9 * (1 + double(norm(g))));
+}
+
 TEST_CASE("gradients go back through the steps") {
   auto const wrong = threads::run(4, [](auto& world) {
     Ranks m(world);

@@ -185,8 +185,7 @@ struct requested_plan<Op, plans::Prefer<Plan>> {
 /// Op of the operands, after the cheapest steps that make the call legal: `plan_of<Op, X...>` is their type and
 /// `explain_plan<Op, X...>()` their words. Sparse operands stay where they are. Where no type tells the sizes of the operands, the plan
 /// is a PlanSet, and the sizes of the whole operands, which all ranks know, choose from it; the placements of the result are those
-/// that equal sizes would choose. Of a product by rows with its vector in the matching shard it is a HaloOrGather: the volume of the
-/// halo, which all ranks know, decides whether the halo is exchanged or the vector gathered.
+/// that equal sizes would choose.
 /// Gradient: that of the steps and of the operation. Cost: that of the plan; nothing if the call is legal as it stands.
 /// Law: the rule of Op is a table (spmd/rule/tables.hpp) or by kind, no composition. Errors: as redistribute.
 template <class Op, class... X>

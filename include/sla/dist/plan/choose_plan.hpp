@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The plan of several (spmd/plan/plan_set.hpp) that a call takes: the cheapest at the sizes of its whole operands, or with the halo of
-// its sparse operand, on all ranks alike.
-// Plans are carried out in dist/plan/auto_plan.hpp.
+// The plan of several (spmd/plan/plan_set.hpp) that a call takes: the cheapest at the sizes of its whole operands, on all
+// ranks alike. Plans are carried out in dist/plan/auto_plan.hpp.
 #pragma once
 
 #include <algorithm>
 #include <limits>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
-#include <sla/dist/matrix/matrix_product.hpp>
 #include <sla/dist/plan/redistribute.hpp>
 #include <sla/spmd/plan/plan_set.hpp>
 
@@ -86,37 +83,10 @@ auto run_cheapest(plans::PlanSet<Plans...>, F const& run, X const&... x) {
   return chosen_result((std::min)(chosen, int(sizeof...(Plans)) - 1), [&] { return run(typename Plans::plan{}); }...);
 }
 
-/// Is it cheaper that every rank gets the whole x than that it gets the halo of A's rows? All ranks have the same answer.
-template <int Axis, class A, class X>
-bool is_whole_cheaper(A const& a, X const& x) {
-  auto const& of_rows = *a.handle();
-  auto const& mesh = of_rows.mesh;
-  if (!of_rows.halo) return false;
-  constexpr auto const& wired = topology_of<std::remove_cvref_t<decltype(mesh)>>;
-  std::int64_t const ranks = mesh.size(Axis), bytes = global_bytes(x), entries = (std::max)(index_t(1), domain_layout(a.handle())->rows->extent());
-  auto const halo = plans::price_of_halo(wired, Axis, ranks, of_rows.halo->messages());
-  return plans::price_of(plans::step_kind::all_gather, wired.along[Axis], ranks, ranks).at(bytes) < halo.at(of_rows.halo->volume() * (bytes / entries));
-}
-/// run(plan) for the cheaper of the two.
-template <class Query, class ByHalo, class Whole, class F, class... X>
-auto run_cheapest(plans::HaloOrGather<ByHalo, Whole>, F const& run, X const&... x) {
-  constexpr auto choice = plans::halo_choice_v<Query>;
-  constexpr int sparse = [] {
-    int k = 0;
-    while (!Query::problem.given[k].type.is_sparse()) ++k;
-    return k;
-  }();
-  auto const all = std::tie(x...);
-  bool const whole = is_whole_cheaper<choice.axis>(matrix_of(value_under(std::get<sparse>(all))), value_under(std::get<choice.operand>(all)));
-  return chosen_result(whole, [&] { return run(ByHalo{}); }, [&] { return run(Whole{}); });
-}
-
-/// Do sizes or halos choose the plan, which only the run knows?
+/// Do sizes choose the plan, which only the run knows?
 template <class Plan>
 inline constexpr bool is_chosen_at_run_time = false;
 template <class... Plans>
 inline constexpr bool is_chosen_at_run_time<plans::PlanSet<Plans...>> = true;
-template <class ByHalo, class Whole>
-inline constexpr bool is_chosen_at_run_time<plans::HaloOrGather<ByHalo, Whole>> = true;
 
 } // namespace sla::detail

@@ -24,7 +24,6 @@ namespace sla {
 struct topology {
   fixed_array<plans::wires, max_mesh_axes> along{};
   int backward = 0; ///< percent of the cost of a step's backward all_reduce that convert<axis, Replicate> of an Invariant pays
-  std::int64_t picked_megabytes_per_s = 8000; ///< what a rank packs into the messages of a halo, entry by entry
   /// Set this if a reduced number steers control flow. Plans then never reduce after they replicate, so that all ranks get the same
   /// bits: sums over several axes are reduced at once, or scattered and gathered. (Of two all_reduces one after the other the second
   /// is done by several groups of ranks, and an engine may add in another order in each.)
@@ -125,14 +124,6 @@ constexpr linear_cost price_of(step_kind how, wires const& w, std::int64_t n, st
   default:
     return {};
   }
-}
-
-/// One exchange of halos along an axis of n ranks, for the mean rank: a line in the bytes of the ghosts of all ranks, which come
-/// in so many messages in all. What is sent is picked entry by entry before, which all_gather spares.
-constexpr linear_cost price_of_halo(topology const& t, int axis, std::int64_t n, std::int64_t messages) {
-  auto const& w = t.along[axis];
-  std::int64_t const us = std::int64_t{1000000} << 16;
-  return {w.latency_ns * 1000 * messages / n, (us / w.megabytes_per_s + us / t.picked_megabytes_per_s) / n};
 }
 
 /// Where the sizes of axes are unknown, plans are ordered by what their steps are, the dearest kind first: all_gather,

@@ -151,15 +151,9 @@ constexpr void write_plan_set(plan_text& out, std::integer_sequence<int, K...> o
 template <class Op, class Query, int... K>
 consteval plan_text explained_call(std::integer_sequence<int, K...> operands) {
   plan_text out;
-  if constexpr (!has_plan_set<Query>) {
-    constexpr bool either = halo_choice_v<Query>.operand >= 0;
-    if (either) out << "by the halo:\n";
+  if constexpr (!has_plan_set<Query>)
     write_call<Op, Query, result_path<Query>, operand_path<Query, K>...>(out, operands);
-    if constexpr (either) {
-      out << "where the halo is dearer:\n";
-      write_call<Op, Query, result_path<Query>, path_or_gather<Query, K>...>(out, operands);
-    }
-  } else if constexpr (is_one_plan<Op, Query>)
+  else if constexpr (is_one_plan<Op, Query>)
     write_member<Op, Query, set_member<Query, 0>>(out, operands);
   else
     write_plan_set<Op, Query>(out, operands, std::make_integer_sequence<int, plan_set_v<Query>.size>{});

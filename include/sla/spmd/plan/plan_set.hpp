@@ -23,55 +23,6 @@ struct PlanSet {
   static constexpr int size = static_cast<int>(sizeof...(Plans));
 };
 
-/// Two plans of a call that fits as it stands and exchanges a halo: by that halo, or with the whole operand. What the halo costs is
-/// known once the sparse operand is sharded, and then decides.
-template <class ByHalo, class Whole>
-struct HaloOrGather {
-  using by_halo = ByHalo;
-  using whole = Whole;
-};
-
-/// The operand and the axis of such a halo; operand -1: there is none.
-struct halo_choice {
-  int operand = -1, axis = -1;
-};
-template <class = void>
-constexpr halo_choice halo_choice_of(operation_problem const& p) {
-  auto const now = p.as_given();
-  for (int a = 0; a < p.mesh.axes; ++a) {
-    if (now.implied[a] != communication::halo) continue;
-    for (int k = 0; k < p.inputs; ++k) {
-      auto other = p;
-      auto& at = other.given[k].type;
-      if (at.is_sparse() || at.on[a].kind != placement_kind::shard) continue;
-      at.on[a] = {placement_kind::replicate};
-      auto const then = other.as_given();
-      if (then.ok() && then.type == now.type) return {k, a};
-    }
-  }
-  return {};
-}
-template <class Query>
-inline constexpr halo_choice halo_choice_v = Query::trivial ? halo_choice_of(Query::problem) : halo_choice{};
-
-/// The path of that operand to Replicate.
-template <class Query>
-struct gathered_path {
-  using mesh_type = typename Query::mesh_type;
-  using keys = typename Query::keys;
-  static constexpr tensor_placement from = Query::problem.given[halo_choice_v<Query>.operand].type;
-  static constexpr tensor_placement to = [] {
-    auto t = from;
-    t.on[halo_choice_v<Query>.axis] = {placement_kind::replicate};
-    return canonical(t);
-  }();
-  static constexpr planned_route route(bool avoid_new_even_shards) { return route_between(from, to, Query::setting::value, {false, avoid_new_even_shards, false, {}}); }
-  static constexpr step_list value = path_v<gathered_path, Query::priced(0)>;
-};
-template <class Query, int K>
-using path_or_gather =
-    typename std::conditional_t<K == halo_choice_v<Query>.operand, std::type_identity<gathered_path<Query>>, std::type_identity<operand_path<Query, K>>>::type;
-
 /// Do sizes that no type tells decide between plans? Of larger meshes, and where there are too many plans, sizes are taken to
 /// be equal.
 template <class Query>
@@ -305,15 +256,13 @@ struct plan_type<Op, Query, std::integer_sequence<int, K...>> {
   static consteval auto make() {
     if constexpr (has_plan_set<Query>)
       return std::type_identity<typename set_type_of<Op, Query>::type>{};
-    else if constexpr (halo_choice_v<Query>.operand >= 0)
-      return std::type_identity<HaloOrGather<plan<operand_path<Query, K>...>, plan<path_or_gather<Query, K>...>>>{};
     else
       return std::type_identity<plan<operand_path<Query, K>...>>{};
   }
   using type = typename decltype(make())::type;
 };
 
-/// The plan of `auto_plan<Op>(x, ...)`: a Plan, a PlanSet where sizes decide that no type tells, or a HaloOrGather where a halo does;
+/// The plan of `auto_plan<Op>(x, ...)`: a Plan, or a PlanSet where sizes decide that no type tells;
 /// `plan_of<Op, To<...>, X...>` that of `auto_plan<Op, To<...>>(x, ...)`.
 template <class Op, class... Ts>
 using plan_of = typename plan_type<Op, requested_op_t<Op, Ts...>, std::make_integer_sequence<int, requested_op_t<Op, Ts...>::problem.inputs>>::type;
@@ -322,9 +271,6 @@ template <step_kind How, class Plan, std::int64_t Fixed, std::int64_t... PerByte
 inline constexpr int count_in<How, Priced<Plan, Fixed, PerByte...>> = count_in<How, Plan>;
 template <step_kind How, class... Plans>
 inline constexpr int count_in<How, PlanSet<Plans...>> = count_in<How, Envelope<Plans...>>;
-
-template <step_kind How, class ByHalo, class Whole>
-inline constexpr int count_in<How, HaloOrGather<ByHalo, Whole>> = count_in<How, Envelope<ByHalo, Whole>>;
 
 } // namespace sla::plans
 
