@@ -31,7 +31,7 @@ static_assert(asked_for({1, 0}, shard, shard, halo) == code::not_innermost && as
 static_assert(asked_for({0, 1}, shard, shard, halo) == code::ok && asked_for({2, 1}, halo, shard, shard) == code::ok);
 using Cube3 = mesh<axis<"a", 2>, axis<"b", 2>, axis<"c", 2>>;
 using Ghosted = distributed<vector<double>, Cube3, Shard<0>, Shard<0>, Ghost<0>>;
-static_assert(detail::order_decision<order_of_shards<"b", "a">, Ghosted>::why == code::not_innermost);
+static_assert(detail::step_decision<order_of_shards<"b", "a">, Ghosted>::why == code::not_innermost);
 } // namespace
 
 TEST_CASE("flattened collectives are the nested ones, and shards change places") {

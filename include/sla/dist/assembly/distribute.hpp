@@ -190,7 +190,7 @@ auto gather_axes(X const& x, Order) {
     if constexpr (is_copied(P::kind))
       return gather_axes<K - 1>(x, Order{});
     else
-      return gather_axes<K - 1>(stepped<P::kind == placement_kind::partial ? step::all_reduce : step::all_gather, name, Replicate, false>(x), Order{});
+      return gather_axes<K - 1>(stepped<step_along<P::kind == placement_kind::partial ? step::all_reduce : step::all_gather, name, Replicate>>(x), Order{});
   }
 }
 } // namespace detail

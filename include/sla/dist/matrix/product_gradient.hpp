@@ -63,7 +63,7 @@ auto in_dual_placement(G const& g, layout_handle<mesh_of_t<X>> const& of_x) {
   if constexpr (std::same_as<placements_of_t<G>, placements_of_t<To>>)
     return g;
   else
-    return stepped<step::convert, mesh_of_t<X>::template name_string<Axis>(), placement_on_t<To, Axis>, true>(g, of_x);
+    return stepped<step_along<step::convert, mesh_of_t<X>::template name_string<Axis>(), placement_on_t<To, Axis>, true>>(g, of_x);
 }
 /// A traced matrix, or a view of one.
 template <class A>

@@ -43,20 +43,18 @@ auto rows_resharded(D const& d, std::shared_ptr<row_partition const> const& rows
 }
 } // namespace detail
 
-/// Rows that get other owners: a step as `perform` takes it; S is a step_on.
-template <StepOn S>
-struct resharding_rows {};
-
 template <StepOn S, DistributedSparse X, class How>
-auto perform(resharding_rows<S>, X const& x, How const& how) {
+  requires(S::how == step::repartition)
+auto perform(S, X const& x, How const& how) {
   using Mesh = mesh_of_t<X>;
   using To = typename S::to;
-  constexpr int a = Mesh::template index<S::axis>();
-  require_step<S::how, X, S::axis, To>();
-  if constexpr (!legal_step<S::how, X, S::axis, To>) {
+  using decided = detail::step_decision<S, X>;
+  decided::require();
+  if constexpr (!decided::legal) {
     return x;
   } else {
-    using From = placement_on_t<X, a>;
+    constexpr int a = decided::at;
+    using From = typename decided::From;
     constexpr bool by_rows = From::kind == placement_kind::sparse_shard && From::dim == 0 && To::kind == placement_kind::sparse_shard &&
                              To::dim == 0 && !From::family::stated && !To::family::stated;
     static_assert(by_rows, "sla: repartition<axis, P>(A, how): rows get other owners, SparseShard<0, Part<\"old\">> to SparseShard<0, Part<\"new\">>; "
@@ -67,14 +65,13 @@ auto perform(resharding_rows<S>, X const& x, How const& how) {
       detail::unseen_pattern const pattern{x.handle()->rows->extent(), x.col_layout().handle()->rows->extent()};
       auto const rows = detail::rows_by(how, "repartition(A, layout)", x.mesh().world(), pattern, x.mesh().size(a), x.mesh().coordinate(a));
       auto [local, layout] = detail::rows_resharded<a>(x, rows, is_vector_layout<How>);
-      using List = typename detail::replaced<a, To, placements_of_t<X>>::type;
-      return typename detail::distributed_with<decltype(local), Mesh, List>::type(std::move(local), std::move(layout));
+      return typename detail::distributed_with<decltype(local), Mesh, typename decided::result>::type(std::move(local), std::move(layout));
     }
   }
 }
 template <StepOn S, class X, class How>
-  requires(Traced<X> && DistributedSparse<plain_t<X>>)
-auto perform(resharding_rows<S> s, X const& x, How const& how) {
+  requires(S::how == step::repartition && Traced<X> && DistributedSparse<plain_t<X>>)
+auto perform(S s, X const& x, How const& how) {
   auto const* const own = &x.variable();
   auto rule = detail::linear_in(
       x,
@@ -91,16 +88,6 @@ auto perform(resharding_rows<S> s, X const& x, How const& how) {
       },
       [s, how](auto const&, auto const& d) { return perform(s, d, how); });
   return detail::record(x.home(), perform(s, x.value(), how), std::move(rule));
-}
-
-/// The same sparse tensor with its rows on other owners: those of a layout, D.row_layout(), or of a partitioner that needs no
-/// pattern, equal_rows{}. Batches and blocks stay whole; the columns of a square one follow its rows, of a rectangular one they stay.
-/// Placement: SparseShard<0, P> to SparseShard<0, Q>. Gradient: each entry's goes back to its owner. Collective.
-/// Cost: each entry travels once, with its row and column. Errors: shape_error, if the layout shards another number of rows.
-template <fixed_string Axis, Placement To, class X, class How>
-  requires DistributedSparse<plain_t<X>>
-auto repartition(X const& x, How const& how) {
-  return perform(resharding_rows<step_on<step::repartition, Axis, To>>{}, x, how);
 }
 
 } // namespace sla

@@ -116,19 +116,18 @@ auto restricted_rows(any_communicator& c, Rows const& g, shared_layout<Mesh> con
 }
 } // namespace detail
 
-/// Terms that are to be added, in the stated placement: a step as `perform` takes it.
-template <fixed_string Axis, class To>
-struct assembling {};
-
-template <fixed_string Axis, class To, DistributedSparse X, class How = equal_rows>
-auto perform(assembling<Axis, To>, X const& x, How const& how = {}) {
+template <StepOn S, DistributedSparse X, class How = equal_rows>
+  requires(S::how == step::assemble)
+auto perform(S, X const& x, How const& how = {}) {
   using Mesh = mesh_of_t<X>;
-  constexpr int a = Mesh::template index<Axis>();
-  require_step<step::assemble, X, Axis, To>();
-  if constexpr (!legal_step<step::assemble, X, Axis, To>) {
+  using To = typename S::to;
+  using decided = detail::step_decision<S, X>;
+  decided::require();
+  if constexpr (!decided::legal) {
     return x;
   } else {
-    using List = typename detail::replaced<a, To, placements_of_t<X>>::type;
+    using List = typename decided::result;
+    constexpr int a = decided::at;
     auto& c = x.mesh().communicator(a);
     if constexpr (To::kind == placement_kind::sparse_shard) {
       static_assert(To::dim == 0 && detail::sparse_axis<List> == a,
@@ -144,14 +143,15 @@ auto perform(assembling<Axis, To>, X const& x, How const& how = {}) {
     }
   }
 }
-template <fixed_string Axis, class To, class X, class How = equal_rows>
-requires(Traced<X>&& DistributedSparse<plain_t<X>>) auto perform(assembling<Axis, To> s, X const& x,
-                                                                 How const& how = {}) {
+template <StepOn S, class X, class How = equal_rows>
+  requires(S::how == step::assemble && Traced<X> && DistributedSparse<plain_t<X>>)
+auto perform(S s, X const& x, How const& how = {}) {
+  using To = typename S::to;
   auto const* const own = &x.variable();
   auto rule = detail::linear_in(
       x,
       [own](auto const&, auto const& g) {
-        auto& c = g.mesh().template communicator<Axis>();
+        auto& c = g.mesh().template communicator<S::axis>();
         if constexpr (To::kind == placement_kind::sparse_shard)
           return detail::restricted_rows(c, g.local(), *g.handle(), own->value().local());
         else
@@ -159,19 +159,6 @@ requires(Traced<X>&& DistributedSparse<plain_t<X>>) auto perform(assembling<Axis
       },
       [s, how](auto const&, auto const& d) { return perform(s, d, how); });
   return detail::record(x.home(), perform(s, x.value(), how), std::move(rule));
-}
-
-/// The sum of all ranks' terms: the patterns are united, and values that meet in one entry are added, those of rank 0
-/// first. Placement: of a sparse tensor, Partial to Replicate, Invariant, or SparseShard<0>, whose rows `how` shards
-/// : equal_rows, a partitioner that needs no pattern, or D.row_layout(). Gradient: each rank gets the entries of its
-/// own pattern. Law: all ranks have the same global shape. Cost: each entry travels once (to Replicate: to every rank).
-template <fixed_string Axis, Placement To, class X>
-auto assemble(X const& x) {
-  return perform(assembling<Axis, To>{}, x);
-}
-template <fixed_string Axis, Placement To, class X, class How>
-auto assemble(X const& x, How const& how) {
-  return perform(assembling<Axis, To>{}, x, how);
 }
 
 } // namespace sla

@@ -22,109 +22,19 @@ template <class... Facts>
 inline constexpr bool has_plan = false;
 
 // ---- steps
-template <fixed_string... Axes>
-struct axes_of_step {
-  static constexpr bool one = sizeof...(Axes) == 1;
-  template <class To>
-  static constexpr auto gather(auto const& x) {
-    if constexpr (one)
-      return sla::all_gather<Axes..., To>(x);
-    else
-      return sla::all_gather<flat<Axes...>, To>(x);
-  }
-  template <class To>
-  static constexpr auto reduce(auto const& x) {
-    if constexpr (one)
-      return sla::all_reduce<Axes..., To>(x);
-    else
-      return sla::all_reduce<flat<Axes...>, To>(x);
-  }
-  template <class To>
-  static constexpr auto scatter(auto const& x) {
-    if constexpr (one)
-      return sla::reduce_scatter<Axes..., To>(x);
-    else
-      return sla::reduce_scatter<flat<Axes...>, To>(x);
-  }
-  template <class To>
-  static constexpr auto turn(auto const& x) {
-    if constexpr (one)
-      return sla::all_to_all<Axes..., To>(x);
-    else
-      return sla::all_to_all<flat<Axes...>, To>(x);
-  }
-  template <class To>
-  static constexpr auto reshard(auto const& x) {
-    return sla::repartition<Axes..., To>(x);
-  }
-  template <class To>
-  static constexpr auto local(auto const& x) {
-    return sla::convert<Axes..., To>(x, expert);
-  }
-  static constexpr auto permute(auto const& x) { return sla::permute_shards<Axes...>(x); }
-
-  template <step How, class To, class X>
-  static constexpr bool allows = [] {
-    if constexpr (one)
-      return step_diagnostic_v<How, X, mesh_of_t<X>::template index<Axes...>(), To, true>.what == code::ok;
-    else
-      return true; // the collective says itself what is wrong
-  }();
-  template <step How, class To, class X>
-  static constexpr void require() {
-    require_step<How, X, Axes..., To, true>();
-  }
-};
-/// The step on one axis that a step is.
-constexpr step step_of(plans::step_kind how) {
-  switch (how) {
-    case plans::step_kind::all_gather: return step::all_gather;
-    case plans::step_kind::all_reduce: return step::all_reduce;
-    case plans::step_kind::reduce_scatter: return step::reduce_scatter;
-    case plans::step_kind::all_to_all: return step::all_to_all;
-    case plans::step_kind::repartition: return step::repartition;
-    case plans::step_kind::permute_shards: return step::permute_shards;
-    default: return step::convert;
-  }
-}
-template <class Step, class X>
-constexpr auto run_step(X const& x) {
-  using along = typename Step::template on_axes<axes_of_step>;
-  using To = typename Step::to;
-  if constexpr (Step::how == plans::step_kind::all_gather)
-    return along::template gather<To>(x);
-  else if constexpr (Step::how == plans::step_kind::all_reduce)
-    return along::template reduce<To>(x);
-  else if constexpr (Step::how == plans::step_kind::reduce_scatter)
-    return along::template scatter<To>(x);
-  else if constexpr (Step::how == plans::step_kind::all_to_all)
-    return along::template turn<To>(x);
-  else if constexpr (Step::how == plans::step_kind::repartition)
-    return along::template reshard<To>(x);
-  else if constexpr (Step::how == plans::step_kind::permute_shards)
-    return along::permute(x);
-  else
-    return along::template local<To>(x);
-}
-
 template <class X>
 constexpr X run_steps(type_list<>, X const& x) {
   return x;
 }
 template <class First, class... Rest, class X>
 constexpr auto run_steps(type_list<First, Rest...>, X const& x) {
-  using along = typename First::template on_axes<axes_of_step>;
-  using To = typename First::to;
-  constexpr step how = step_of(First::how);
-  if constexpr (!along::template allows<how, To, stepping_t<X>>) {
-    along::template require<how, To, stepping_t<X>>(); // one error, near the caller
+  using S = typename First::step_type;
+  using decided = step_decision<S, stepping_t<X>>;
+  if constexpr (!decided::legal) {
+    decided::require(); // one error, near the caller
     return x;
   } else {
-    using Y = decltype(run_step<First>(x));
-    if constexpr (std::same_as<X, Y> && !std::same_as<typename First::from, To>)
-      return run_step<First>(x); // refused: one error
-    else
-      return run_steps(type_list<Rest...>{}, run_step<First>(x));
+    return run_steps(type_list<Rest...>{}, perform(S{}, x));
   }
 }
 template <class Plan>
@@ -325,11 +235,6 @@ struct wanted_placements {
 /// What may be redistributed: values, traced ones, and outlines, whose schedules have the steps.
 template <class X>
 concept Redistributing = Stepping<X> || Outlined<X>;
-template <StepOn S, Outlined X>
-constexpr auto perform(S, X const& x) {
-  return detail::outlined_step<S::how, S::axis, typename S::to, S::insisted, S::dim>(x);
-}
-
 /// The same value in these placements, one for each axis of the mesh, by the cheapest steps: `route_to<X, P...>` is their type and
 /// `explain_route<X, P...>()` their words. Where sizes decide, the size of the whole tensor does, on all ranks alike.
 /// Gradient: the duals of the steps in reverse order. Cost: that of the plan, spmd/plan/cost.hpp.
@@ -372,12 +277,12 @@ constexpr auto redistribute(X const& x) {
   constexpr auto from = From::kind, to = To::kind;
   constexpr bool gated = (from == placement_kind::replicate && to == placement_kind::invariant) ||
                          (from == placement_kind::invariant && to == placement_kind::partial);
-  return perform(step_on<route_v<From, To>, Axis, To, !gated>{}, x);
+  return perform(step_along<route_v<From, To>, Axis, To, !gated>{}, x);
 }
 template <fixed_string Axis, Placement To, Redistributing X>
 constexpr auto redistribute(X const& x, expert_t) {
   using From = placement_along_t<detail::stepping_t<X>, Axis>;
-  return perform(step_on<route_v<From, To>, Axis, To, true>{}, x);
+  return perform(step_along<route_v<From, To>, Axis, To, true>{}, x);
 }
 
 } // namespace sla

@@ -8,10 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include <sla/spmd/refusal/diagnose.hpp>
+
 #include <sla/dist/step/collectives.hpp>
 #include <sla/dist/step/steps_gradient.hpp>
 #include <sla/dist/value/cotangent_space.hpp>
-#include <sla/spmd/refusal/flat_decision.hpp>
 
 namespace sla {
 
@@ -50,9 +51,10 @@ layout_handle<Mesh> nested_layout(layout_handle<Mesh> const& old, std::span<int 
 }
 
 template <int... A>
-struct several_axes {
+  requires(sizeof...(A) > 1)
+struct axes_as_one<A...> {
   static constexpr int list[sizeof...(A)] = {A...};
-  static constexpr int first = list[0], count = int(sizeof...(A));
+  static constexpr int first = list[0];
   template <class Mesh>
   static constexpr index_t ranks = ((Mesh::static_size(A) == dyn) || ...) ? dyn : (index_t(Mesh::static_size(A)) * ...);
   template <class Mesh>
@@ -69,24 +71,6 @@ struct several_axes {
     return flat_step_words<How, From, To, Mesh, A...>.view();
   }
 };
-
-template <step How, class To, bool Insisted, int Dim, class Axes, class X>
-auto stepped_flat(X const& x) {
-  if constexpr (!is_distributed<X>) {
-    return stepped_flat<How, To, Insisted, Dim, Axes>(eval(x));
-  } else {
-    using Mesh = mesh_of_t<X>;
-    using decided = flat_step_decision<How, To, Insisted, Axes, X>;
-    Axes::template require_one_mode<Mesh>();
-    if constexpr (decided::why != code::ok) {
-      decided::refuse();
-      return x;
-    } else {
-      auto [local, layout] = take_step<How, typename decided::From, To, typename Axes::template on<Mesh>, Dim>(x.local(), x.handle());
-      return typename distributed_with<decltype(local), Mesh, typename decided::result>::type(std::move(local), std::move(layout));
-    }
-  }
-}
 
 /// Block n of the old order goes where it is block n of the new one: one message from each rank, and to each.
 template <class Local, class Mesh>
@@ -107,14 +91,14 @@ Local permuted_blocks(Local const& x, Mesh const& m, std::span<int const> old, s
   c.start(sends, receives)->wait();
   return out;
 }
-template <fixed_string... Axes, class X>
+template <class Order, class X>
 auto permuted(X const& x) {
   if constexpr (!is_distributed<X>) {
-    return permuted<Axes...>(eval(x));
+    return permuted<Order>(eval(x));
   } else {
-    using decided = order_decision<order_of_shards<Axes...>, X>;
-    if constexpr (decided::why != code::ok) {
-      decided::refuse();
+    using decided = step_decision<Order, X>;
+    decided::require();
+    if constexpr (!decided::legal) {
       return x;
     } else {
       constexpr auto const& found = decided::found;
@@ -130,22 +114,9 @@ auto permuted(X const& x) {
 }
 } // namespace detail
 
-template <step How, class Axes, class To, bool Insisted, int Dim, DistributedExpr X>
-auto perform(flat_step_on<How, Axes, To, Insisted, Dim>, X const& x) {
-  return detail::stepped_flat<How, To, Insisted, Dim, Axes>(x);
-}
 template <detail::OrderOfShards Order, DistributedExpr X>
 auto perform(Order, X const& x) {
-  return Order::permuted(x);
-}
-template <step How, class Axes, class To, bool Insisted, int Dim, detail::TracedSteppable X>
-auto perform(flat_step_on<How, Axes, To, Insisted, Dim> s, X const& x) {
-  using From = placement_on_t<plain_t<X>, Axes::template on<mesh_of_t<plain_t<X>>>::first>;
-  using Back = flat_step_on<detail::adjoint_step<How, From, To>, Axes, dual_t<From>, true, Dim>;
-  return detail::record(x.home(), perform(s, x.value()),
-                        detail::linear_in(
-                            x, [](auto const&, auto const& g) { return perform(Back{}, g); },
-                            [s](auto const&, auto const& d) { return perform(s, d); }));
+  return detail::permuted<Order>(x);
 }
 template <detail::OrderOfShards Order, detail::TracedSteppable X>
 auto perform(Order s, X const& x) {
@@ -154,42 +125,6 @@ auto perform(Order s, X const& x) {
                         detail::linear_in(
                             x, [](auto const&, auto const& g) { return perform(Back{}, g); },
                             [s](auto const&, auto const& d) { return perform(s, d); }));
-}
-
-// The collectives of dist/step/collectives.hpp on flattened axes. Law: all components hold the same placement, shards are
-// Even and lie in the order given. Placement and gradient: as on one axis. Cost: one collective of all ranks.
-
-template <detail::Flattened Axes, Placement To = Replicate, Stepping X>
-auto all_reduce(X const& x) {
-  return perform(flat_step_on<step::all_reduce, Axes, To>{}, x);
-}
-template <detail::Flattened Axes, Placement To = Replicate, int Dim = 0, Stepping X>
-auto all_gather(X const& x) {
-  return perform(flat_step_on<step::all_gather, Axes, To, false, Dim>{}, x);
-}
-template <detail::Flattened Axes, Placement To, int Dim = 0, Stepping X>
-auto reduce_scatter(X const& x) {
-  return perform(flat_step_on<step::reduce_scatter, Axes, To, false, Dim>{}, x);
-}
-template <detail::Flattened Axes, Placement To, Stepping X>
-auto all_to_all(X const& x) {
-  return perform(flat_step_on<step::all_to_all, Axes, To>{}, x);
-}
-template <detail::Flattened Axes, Placement To, int Dim = 0, Stepping X>
-auto convert(X const& x) {
-  return perform(flat_step_on<step::convert, Axes, To, false, Dim>{}, x);
-}
-template <detail::Flattened Axes, Placement To, int Dim = 0, Stepping X>
-auto convert(X const& x, expert_t) {
-  return perform(flat_step_on<step::convert, Axes, To, true, Dim>{}, x);
-}
-
-/// The named axes, which shard one dimension evenly, take each other's places: Axes is their new order, outermost
-/// first. Placement: levels of Shard<d, Even, level>. Gradient: the order before. Cost: each rank sends its part to one
-/// rank.
-template <fixed_string... Axes, Stepping X>
-auto permute_shards(X const& x) {
-  return perform(order_of_shards<Axes...>{}, x);
 }
 
 } // namespace sla

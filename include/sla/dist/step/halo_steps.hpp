@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Halos by name: `halo_exchange<"rows", "A">(x, D)` gives each rank copies of what its rows of D read, `halo_reduce`,
-// `owned`, `restrict_to` and `embed` lead on and back. Products of distributed matrices do this themselves
-// (dist/matrix/matrix_product.hpp).
+// The layouts of halos: `halo_exchange<"rows", "A">(x, D)` gives each rank copies of what its rows of D read. The calls are in
+// spmd/step/named_steps.hpp. Products of distributed matrices do this themselves (dist/matrix/matrix_product.hpp).
 #pragma once
+
+#include <sla/spmd/refusal/diagnose.hpp>
 
 #include <sla/dist/step/collectives.hpp>
 
@@ -31,47 +32,24 @@ template <class X>
 auto const& handle_of(X const& x) {
   return layout_of(value_under(x));
 }
-template <class X, fixed_string Axis>
-using on_axis_of = placement_along_t<stepping_t<X>, Axis>;
-template <class X, fixed_string Axis>
-inline constexpr int axis_of = mesh_of_t<stepping_t<X>>::template index<Axis>();
+/// The layout of x beside the halo of a matrix: of an exchange x has to lie as the columns of D.
+template <class S, class X, class D>
+auto layout_beside(X const& x, D const& d) {
+  constexpr int axis = mesh_of_t<stepping_t<X>>::template index<S::axis>();
+  if constexpr (S::how == step::halo_exchange)
+    return halo_layout(handle_of(x), value_under(d), axis);
+  else
+    return with_halo_of(handle_of(x), axis, *value_under(d).handle());
+}
 } // namespace detail
 
-/// This rank's part, and copies of what its rows of D read of others: own entries first, then ghosts. Pattern names the
-/// halo, so that values with one meet only those with the same. Placement: Shard<d, Part<>> to Ghost<d, Part<>,
-/// Pattern>. Gradient: halo_reduce. Cost: one message to and from each neighbour. Errors: shape_error, if x lies
-/// otherwise than D's columns.
-template <fixed_string Axis, fixed_string Pattern = "", Stepping X, class D>
-auto halo_exchange(X const& x, D const& d) {
-  using To = detail::ghost_of<detail::on_axis_of<X, Axis>, Pattern>;
-  return perform(step_on<step::halo_exchange, Axis, To>{}, x,
-                 detail::halo_layout(detail::handle_of(x), detail::value_under(d), detail::axis_of<X, Axis>));
+template <StepOn S, Stepping X, class D>
+auto perform(S to_take, X const& x, halo_of<D> const& of) {
+  return perform(to_take, x, detail::layout_beside<S>(x, of.matrix));
 }
-/// The owners' entries, with what other ranks hold for them added. Placement: GhostP to Shard. Gradient: halo_exchange.
-/// Cost: one message to and from each neighbour.
-template <fixed_string Axis, Stepping X>
-auto halo_reduce(X const& x) {
-  return perform(step_on<step::halo_reduce, Axis, detail::shard_of<detail::on_axis_of<X, Axis>>>{}, x);
-}
-/// Own entries without the halo. Placement: Ghost to Shard. Gradient: GhostP with zeros for the ghosts. Cost: a copy.
-template <fixed_string Axis, Stepping X>
-auto owned(X const& x) {
-  return perform(step_on<step::convert, Axis, detail::shard_of<detail::on_axis_of<X, Axis>>>{}, x);
-}
-/// What this rank's rows of D read, out of the whole. Placement: Replicate to Ghost<d, Part<>, Pattern>, where
-/// dimension d of x is that of D's columns. Gradient: embed. Cost: a copy.
-template <fixed_string Axis, fixed_string Pattern = "", int Dim = 0, Stepping X, class D>
-auto restrict_to(X const& x, D const& d) {
-  using Rows = placement_along_t<std::remove_cvref_t<decltype(detail::value_under(d))>, Axis>;
-  using To = Ghost<Dim, typename Rows::family, Pattern>;
-  auto const& matrix = detail::value_under(d);
-  return perform(step_on<step::convert, Axis, To>{}, x,
-                 detail::with_halo_of(detail::handle_of(x), detail::axis_of<X, Axis>, *matrix.handle()));
-}
-/// Contributions in the whole, zeros elsewhere. Placement: GhostP to Partial. Gradient: restrict_to. Cost: a copy.
-template <fixed_string Axis, Stepping X>
-auto embed(X const& x) {
-  return perform(step_on<step::convert, Axis, Partial<>>{}, x);
+template <StepOn S, Stepping X, class D>
+auto perform(begin_step<S> to_begin, X const& x, halo_of<D> const& of) {
+  return perform(to_begin, x, detail::layout_beside<S>(x, of.matrix));
 }
 
 } // namespace sla

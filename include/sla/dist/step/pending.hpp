@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Steps under way: `auto y = all_gather<"tp">(x, async)` sends what it has and returns; `std::move(y).wait()` is the
 // value. The messages travel meanwhile; packing is done before and unpacking after. The steps that wait at once are in
-// dist/step/collectives.hpp.
+// dist/step/steps.hpp.
 #pragma once
 
 #include <memory>
 #include <utility>
 #include <vector>
+
+#include <sla/spmd/refusal/diagnose.hpp>
 
 #include <sla/dist/step/halo_steps.hpp>
 #include <sla/dist/value/pending_value.hpp>
@@ -229,22 +231,26 @@ auto when_there(First first, F f) {
   return pending<Y>(std::make_unique<followed<Y, First, F>>(std::move(first), std::move(f)));
 }
 
-template <step How, fixed_string Axis, class To, bool Insisted = false, class X>
+template <class S, class X>
 auto begun(X const& x, layout_handle<mesh_of_t<stepping_t<X>>> const& layout_source = {}) {
   if constexpr (!is_distributed<X>) {
-    return begun<How, Axis, To, Insisted>(eval(x), layout_source);
+    return begun<S>(eval(x), layout_source);
   } else {
     using Mesh = mesh_of_t<X>;
+    using To = typename S::to;
     using kind = placement_kind;
-    constexpr int a = Mesh::template index<Axis>();
-    using From = placement_on_t<X, a>;
+    using decided = step_decision<S, X>;
+    using From = typename decided::From;
+    constexpr step How = S::how;
+    constexpr int a = decided::at;
+    static_assert(S::axes::count == 1, "sla: a step without waiting, f<axis>(x, async), is taken on one axis");
     static_assert(is_tensor<local_of_t<X>> && From::kind != kind::varying && To::kind != kind::varying,
                   "sla: a step without waiting, f<axis>(x, async), is taken on tensors, and not on stacks of a Varying");
-    require_step<How, X, Axis, To, Insisted>();
-    if constexpr (!legal_step<How, X, Axis, To, Insisted>) {
+    decided::require();
+    if constexpr (!decided::legal) {
       return x;
     } else {
-      auto const stepped_on = [&layout_source](auto const& y) { return stepped<How, Axis, To, Insisted>(y, layout_source); };
+      auto const stepped_on = [&layout_source](auto const& y) { return stepped<S>(y, layout_source); };
       using Y = std::remove_cvref_t<decltype(stepped_on(x))>;
       if constexpr (is_free(How)) {
         return pending<Y>(std::make_unique<arrived<Y>>(stepped_on(x)));
@@ -257,10 +263,10 @@ auto begun(X const& x, layout_handle<mesh_of_t<stepping_t<X>>> const& layout_sou
         using Work = contributions_under_way<From::dim, local_of_t<X>, Mesh, Y>;
         return pending<Y>(std::make_unique<Work>(x.local(), x.handle()));
       } else if constexpr (From::kind == kind::ghost) {  // gathered: the own rows
-        return begun<How, Axis, To, Insisted>(stepped<step::convert, Axis, shard_of<From>, false>(x), layout_source);
+        return begun<S>(stepped<step_on<step::convert, typename S::axes, shard_of<From>>>(x), layout_source);
       } else if constexpr (To::kind == kind::ghost_partial) {  // scattered: own rows, among zeros
-        return when_there(begun<How, Axis, shard_of<To>, true>(x, layout_source), [layout_source](auto const& y) {
-          return stepped<step::convert, Axis, To, true>(y, layout_source);
+        return when_there(begun<step_on<How, typename S::axes, shard_of<To>, true>>(x, layout_source), [layout_source](auto const& y) {
+          return stepped<step_on<step::convert, typename S::axes, To, true>>(y, layout_source);
         });
       } else {
         using Work = step_under_way<How, From, To, a, local_of_t<X>, Mesh, Y>;
@@ -271,50 +277,14 @@ auto begun(X const& x, layout_handle<mesh_of_t<stepping_t<X>>> const& layout_sou
 }
 } // namespace detail
 
-/// A step that does not wait, as `perform` takes it: S is a step_on.
-template <StepOn S>
-struct begin_step {};
-
-template <StepOn S, class X>
-requires DistributedExpr<X>
-auto perform(begin_step<S>, X const& x, layout_handle<mesh_of_t<detail::stepping_t<X>>> const& layout_source = {}) {
-  return detail::begun<S::how, S::axis, typename S::to, S::insisted>(x, layout_source);
-}
-
-// Steps without waiting. Cost: that of the step; what its messages take may pass beside other work. All messages of a
+// Cost: that of the step; what its messages take may pass beside other work. All messages of a
 // gather, a scatter, an exchange or a halo are under way at once; of an all_reduce those to the ranks that fold, while
 // the pieces are gathered in wait(). Gradient: that of the step, without waiting too: its messages travel from where the
 // value was waited for to where the step began (dist/step/pending_gradient.hpp).
-
-template <fixed_string Axis, Placement To = Replicate, Stepping X>
-auto all_reduce(X const& x, async_t) {
-  return perform(begin_step<step_on<step::all_reduce, Axis, To>>{}, x);
-}
-template <fixed_string Axis, Placement To = Replicate, Stepping X>
-auto all_gather(X const& x, async_t) {
-  return perform(begin_step<step_on<step::all_gather, Axis, To>>{}, x);
-}
-template <fixed_string Axis, Placement To, Stepping X>
-auto reduce_scatter(X const& x, async_t) {
-  return perform(begin_step<step_on<step::reduce_scatter, Axis, To>>{}, x);
-}
-template <fixed_string Axis, Placement To, Stepping X>
-auto all_to_all(X const& x, async_t) {
-  return perform(begin_step<step_on<step::all_to_all, Axis, To>>{}, x);
-}
-template <fixed_string Axis, Placement To, Stepping X>
-auto repartition(X const& x, async_t) {
-  return perform(begin_step<step_on<step::repartition, Axis, To>>{}, x);
-}
-template <fixed_string Axis, fixed_string Pattern = "", Stepping X, class D>
-auto halo_exchange(X const& x, D const& d, async_t) {
-  using To = detail::ghost_of<detail::on_axis_of<X, Axis>, Pattern>;
-  auto&& layout_source = detail::halo_layout(detail::handle_of(x), detail::value_under(d), detail::axis_of<X, Axis>);
-  return perform(begin_step<step_on<step::halo_exchange, Axis, To>>{}, x, layout_source);
-}
-template <fixed_string Axis, Stepping X>
-auto halo_reduce(X const& x, async_t) {
-  return perform(begin_step<step_on<step::halo_reduce, Axis, detail::shard_of<detail::on_axis_of<X, Axis>>>>{}, x);
+template <StepOn S, class X>
+requires DistributedExpr<X>
+auto perform(begin_step<S>, X const& x, layout_handle<mesh_of_t<detail::stepping_t<X>>> const& layout_source = {}) {
+  return detail::begun<S>(x, layout_source);
 }
 
 } // namespace sla

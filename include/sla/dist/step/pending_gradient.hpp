@@ -74,7 +74,6 @@ Y awaited_type(pending<Y> const&);
 
 template <StepOn S, detail::TracedSteppable X>
 auto perform(begin_step<S> to_begin, X const& x, layout_handle<mesh_of_t<plain_t<X>>> const& layout_source = {}) {
-  using From = placement_along_t<plain_t<X>, S::axis>;
   auto value = perform(to_begin, x.value(), layout_source);
   using Y = decltype(detail::awaited_type(value));
   using Home = std::remove_cvref_t<decltype(x.home())>;
@@ -83,7 +82,7 @@ auto perform(begin_step<S> to_begin, X const& x, layout_handle<mesh_of_t<plain_t
     if (auto const* d = x.variable().tangent()) tangent.emplace(perform(to_begin, *d, layout_source));
     return pending<traced<Y, Home>>(std::make_unique<detail::pair_under_way<Y>>(std::move(value), std::move(tangent), x.home()));
   } else {
-    using Back = step_on<detail::adjoint_step<S::how, From, typename S::to>, S::axis, dual_t<From>, true>;
+    using Back = detail::step_back<S, X>;
     using G = decltype(detail::awaited_type(perform(begin_step<Back>{}, std::declval<cotangent_t<Y>>(), x.value().handle())));
     auto* const v = &x.variable();
     auto& begun = x.home().record(detail::in_transit<G>{}, [v](auto const&, auto const& g) { v->add(std::move(*g).wait()); });

@@ -57,9 +57,12 @@ auto exchanged_rows(Local const& x, splits const& s, any_communicator& c) {
   all_to_all(c, elements_of(x), elements(s.send), elements_of(y), elements(s.receive));
   return y;
 }
-} // namespace detail
-
-namespace detail {
+template <class S>
+constexpr bool goes_by_splits() {
+  constexpr bool goes = S::how == step::all_to_all && std::same_as<typename S::to, Varying>;
+  static_assert(goes, "sla: all_to_all<axis, P>(x, splits): rows go from a Varying to a Varying; what a Shard holds, its family says");
+  return goes;
+}
 template <class Local>
 constexpr bool require_rows() {
   constexpr bool has_rows = local_dims<Local>::rank > 0;
@@ -68,32 +71,31 @@ constexpr bool require_rows() {
 }
 } // namespace detail
 
-/// Rows that go to other ranks: a step as `perform` takes it; S is a step_on.
-template <StepOn S>
-struct exchanging_rows {};
-
+/// Each rank's first send[0] rows go to rank 0, the next send[1] to rank 1, and so on; the rows that come lie in the order of the
+/// ranks. Placement: Varying to Varying. Gradient: the all_to_all back, with the tables exchanged. Collective.
+/// Cost: one all_to_all of the rows, an all_reduce of a number, and without `receive` an all_to_all of a number for each rank.
+/// Errors, on all ranks: shape_error, if a table does not fit.
 template <StepOn S, DistributedExpr X>
-auto perform(exchanging_rows<S> rows, X const& x, splits const& s) {
+auto perform(S rows, X const& x, splits const& s) {
   if constexpr (!is_distributed<X>) {
     return perform(rows, eval(x), s);
+  } else if constexpr (!detail::goes_by_splits<S>()) {
+    return x;
   } else {
-    using Mesh = mesh_of_t<X>;
-    constexpr int a = Mesh::template index<S::axis>();
-    require_step<S::how, X, S::axis, typename S::to>();
+    using decided = detail::step_decision<S, X>;
+    decided::require();
     constexpr bool has_rows = detail::require_rows<local_of_t<X>>();
-    constexpr step how = S::how; // g++ 12 takes members in a concept's arguments for types
-    constexpr auto axis = S::axis;
-    if constexpr (legal_step<how, X, axis, typename S::to> && has_rows) {
-      auto& c = x.mesh().communicator(a);
+    if constexpr (decided::legal && has_rows) {
+      auto& c = x.mesh().communicator(decided::at);
       auto local = detail::exchanged_rows(x.local(), detail::answered(s, x.local().extent(0), c), c);
-      return typename detail::distributed_with<decltype(local), Mesh, placements_of_t<X>>::type(std::move(local), x.handle());
+      return typename detail::distributed_with<decltype(local), mesh_of_t<X>, placements_of_t<X>>::type(std::move(local), x.handle());
     } else {
       return x;
     }
   }
 }
 template <StepOn S, detail::TracedSteppable X>
-auto perform(exchanging_rows<S> rows, X const& x, splits const& s) {
+auto perform(S rows, X const& x, splits const& s) {
   auto& c = x.value().mesh().template communicator<S::axis>();
   auto value = perform(rows, x.value(), s);
   splits both = s;
@@ -103,30 +105,15 @@ auto perform(exchanging_rows<S> rows, X const& x, splits const& s) {
       [rows, both](auto const&, auto const& d) { return perform(rows, d, both); });
   return detail::record(x.home(), std::move(value), std::move(rule));
 }
-
-/// Each rank's first send[0] rows go to rank 0, the next send[1] to rank 1, and so on; the rows that come lie in the order of the
-/// ranks. Placement: Varying to Varying. Gradient: the all_to_all back, with the tables exchanged. Collective.
-/// Cost: one all_to_all of the rows, an all_reduce of a number, and without `receive` an all_to_all of a number for each rank.
-/// Errors, on all ranks: shape_error, if a table does not fit.
-template <fixed_string Axis, Placement To, Stepping X>
-auto all_to_all(X const& x, splits const& s) {
-  static_assert(std::same_as<To, Varying>, "sla: all_to_all<axis, P>(x, splits): rows go from a Varying to a Varying; what a Shard holds, its family says");
-  if constexpr (std::same_as<To, Varying>)
-    return perform(exchanging_rows<step_on<step::all_to_all, Axis, Varying>>{}, x, s);
-  else
-    return x;
-}
-
 /// The same of outlines. A schedule knows no sizes: the rows that come are open, and any tables do, `splits{}`.
-template <fixed_string Axis, Placement To, detail::DenseOutline X>
-constexpr auto all_to_all(X const& x, splits const&) {
+template <StepOn S, detail::DenseOutline X>
+constexpr auto perform(S, X const& x, splits const&) {
   using Local = typename X::local_type;
-  static_assert(std::same_as<To, Varying>, "sla: all_to_all<axis, P>(x, splits): rows go from a Varying to a Varying; what a Shard holds, its family says");
-  require_step<step::all_to_all, X, Axis, To>();
-  if constexpr (std::same_as<To, Varying> && legal_step<step::all_to_all, X, Axis, To> && detail::require_rows<Local>()) {
+  using decided = detail::step_decision<S, X>;
+  decided::require();
+  if constexpr (detail::goes_by_splits<S>() && decided::legal && detail::require_rows<Local>()) {
     using After = shape_only<typename X::value_type, typename detail::resized_extents<typename Local::extents_type, 0, dyn>::type>;
-    constexpr int a = mesh_of_t<X>::template index<Axis>();
-    return detail::after_step<After, placements_of_t<X>>(x, scheduled_step(detail::transition_of<step::all_to_all, Varying, Varying>(), a));
+    return detail::after_step<After, placements_of_t<X>>(x, scheduled_step(detail::transition_of<step::all_to_all, Varying, Varying>(), decided::at));
   } else {
     return x;
   }

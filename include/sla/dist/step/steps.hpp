@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Steps on one mesh axis, carried out: what a collective or a conversion makes of a rank's part and of its layout. What
-// is legal, and each adjoint, is in spmd/step/transition.hpp; the calls are in dist/step/collectives.hpp, their gradients in
+// is legal, and each adjoint, is in spmd/step/transition.hpp; the calls are in spmd/step/named_steps.hpp, their gradients in
 // dist/step/steps_gradient.hpp.
 #pragma once
 
@@ -12,25 +12,9 @@
 #include <sla/dist/step/step_names.hpp>
 #include <sla/dist/step/varying_stack.hpp>
 #include <sla/dist/value/reductions.hpp>
+#include <sla/spmd/refusal/step_decision.hpp>
 
 namespace sla {
-
-/// A step as `perform` takes it: how, on which axis, to what; Insisted: the caller gave the expert tag; Dim: where
-/// values of a Varying are stacked.
-template <step How, fixed_string Axis, class To, bool Insisted = false, int Dim = 0>
-struct step_on {
-  using step_tag = void;
-  static constexpr step how = How;
-  static constexpr auto axis = Axis;
-  using to = To;
-  static constexpr bool insisted = Insisted;
-  static constexpr int dim = Dim;
-};
-/// Overloads take any step by this concept: nvcc does not deduce a string out of step_on<...>.
-template <class S>
-concept StepOn = requires {
-  typename S::step_tag;
-};
 
 namespace detail {
 /// The layout when axis a shards a dimension of this extent by a Family; a found partition is that of `like`, or of
@@ -56,7 +40,7 @@ layout_handle<Mesh> sharded_layout(layout_handle<Mesh> const& old, int a, index_
 
 /// One mesh axis on which a step is taken; several as one are in dist/step/flat_steps.hpp.
 template <int A>
-struct one_axis {
+struct axes_as_one<A> {
   static constexpr int first = A;
   template <class Mesh>
   static constexpr index_t ranks = Mesh::static_size(A);
@@ -158,18 +142,6 @@ auto take_step(Local const& x, layout_handle<Mesh> const& layout, layout_handle<
   }
 }
 
-/// The distributed value that a step is taken on: what an expression evaluates to, or what is traced.
-template <class X>
-struct stepping {
-  using type = X;
-};
-template <class X>
-requires requires { typename X::plain_type; }
-struct stepping<X> {
-  using type = typename X::plain_type;
-};
-template <class X>
-using stepping_t = typename stepping<X>::type;
 /// The value itself of what is traced.
 template <class X>
 decltype(auto) value_under(X const& x) {
@@ -179,16 +151,18 @@ decltype(auto) value_under(X const& x) {
     return (x);
 }
 
-template <step How, fixed_string Name, class To, bool Insisted, int Dim = 0, class X>
+/// The step S of x; `layout_source` has the partition of the result, where it has another one.
+template <class S, class X>
 auto stepped(X const& x, layout_handle<mesh_of_t<stepping_t<X>>> const& layout_source = {}) {
   if constexpr (!is_distributed<X>) {
-    return stepped<How, Name, To, Insisted, Dim>(eval(x), layout_source);
+    return stepped<S>(eval(x), layout_source);
   } else {
-    require_step<How, X, Name, To, Insisted>();
-    constexpr int a = mesh_of_t<X>::template index<Name>();
-    if constexpr (legal_step<How, X, Name, To, Insisted>) {
-      auto [local, layout] = take_step<How, placement_on_t<X, a>, To, one_axis<a>, Dim>(x.local(), x.handle(), layout_source);
-      using List = typename replaced<a, To, placements_of_t<X>>::type;
+    using decided = step_decision<S, X>;
+    decided::require();
+    if constexpr (decided::legal) {
+      using Axes = typename S::axes::template on<mesh_of_t<X>>;
+      using List = typename decided::result;
+      auto [local, layout] = take_step<S::how, typename decided::From, typename S::to, Axes, S::dim>(x.local(), x.handle(), layout_source);
       static_assert(found_partitions<List> < 2,
                     "sla: two axes would shard a tensor by partitions found at run time, and its layout holds one: "
                     "repartition one of them first, to Shard<d, Balanced>");
@@ -198,25 +172,22 @@ auto stepped(X const& x, layout_handle<mesh_of_t<stepping_t<X>>> const& layout_s
     }
   }
 }
-
-/// The source that a call states is the one that the value has; else the collective is another one.
-template <fixed_string Name, class From, class X>
-constexpr void require_source() {
-  using Is = placement_along_t<stepping_t<X>, Name>;
-  if constexpr (!std::same_as<Is, From>) {
-    refuse<code::wrong_collective, type_list<From, operand_is<0, Is>, on_axis<Name>>>();
-  }
-}
 } // namespace detail
 
 template <StepOn S, class X>
 requires DistributedExpr<X>
 auto perform(S, X const& x, layout_handle<mesh_of_t<detail::stepping_t<X>>> const& layout_source = {}) {
-  return detail::stepped<S::how, S::axis, typename S::to, S::insisted, S::dim>(x, layout_source);
+  return detail::stepped<S>(x, layout_source);
 }
 
 /// What a step may be taken on: distributed values, expressions of them, and what is traced of either.
 template <class X>
 concept Stepping = DistributedExpr<X> || DistributedExpr<detail::stepping_t<X>>;
+
+/// To the partition of a layout, found at run time.
+template <StepOn S, Stepping X, class Mesh, class... P>
+auto perform(S to_take, X const& x, vector_layout<Mesh, P...> const& layout) {
+  return perform(to_take, x, layout.handle());
+}
 
 } // namespace sla

@@ -16,30 +16,25 @@ namespace detail {
 template <class X>
 concept TracedSteppable = Traced<X> && is_distributed<plain_t<X>> && DistributedExpr<plain_t<X>>;
 
-/// How a gradient is carried back over the step.
+/// How a gradient is carried back over the step: one of S on what was From.
 template <step How, class From, class To>
 inline constexpr step adjoint_step = [] {
   using keys = typename key_list<From, To>::type;
   return adjoint_of(transition{How, to_value<From, keys>(), to_value<To, keys>()}).how;
 }();
+template <class S, class X>
+using placement_before = placement_on_t<plain_t<X>, S::axes::template on<mesh_of_t<plain_t<X>>>::first>;
+template <class S, class X>
+using step_back = step_on<adjoint_step<S::how, placement_before<S, X>, typename S::to>, typename S::axes, dual_t<placement_before<S, X>>, true, S::dim>;
 } // namespace detail
 
 template <StepOn S, detail::TracedSteppable X>
 auto perform(S, X const& x, layout_handle<mesh_of_t<plain_t<X>>> const& layout_source = {}) {
-  using From = placement_along_t<plain_t<X>, S::axis>;
-  using To = typename S::to;
   auto const home = x.value().handle();
   auto rule = detail::linear_in(
-      x,
-      [home](auto const&, auto const& g) {
-        using Back = dual_t<From>;
-        return detail::stepped<detail::adjoint_step<S::how, From, To>, S::axis, Back, true, S::dim>(g, home);
-      },
-      [layout_source](auto const&, auto const& d) {
-        return detail::stepped<S::how, S::axis, To, S::insisted, S::dim>(d, layout_source);
-      });
-  return detail::record(x.home(), detail::stepped<S::how, S::axis, To, S::insisted, S::dim>(x.value(), layout_source),
-                        std::move(rule));
+      x, [home](auto const&, auto const& g) { return detail::stepped<detail::step_back<S, X>>(g, home); },
+      [layout_source](auto const&, auto const& d) { return detail::stepped<S>(d, layout_source); });
+  return detail::record(x.home(), detail::stepped<S>(x.value(), layout_source), std::move(rule));
 }
 
 } // namespace sla

@@ -7,9 +7,22 @@
 #include <utility>
 
 #include <sla/spmd/plan/envelope.hpp>
+#include <sla/spmd/step/named_steps.hpp>
 
 namespace sla::plans {
 
+/// The step that a kind of move is.
+constexpr step step_of(step_kind how) {
+  switch (how) {
+  case step_kind::all_gather: return step::all_gather;
+  case step_kind::all_reduce: return step::all_reduce;
+  case step_kind::reduce_scatter: return step::reduce_scatter;
+  case step_kind::all_to_all: return step::all_to_all;
+  case step_kind::repartition: return step::repartition;
+  case step_kind::permute_shards: return step::permute_shards;
+  default: return step::convert;
+  }
+}
 /// One step of a plan: From becomes To on these axes. Several axes act as one, the first outermost.
 template <step_kind How, Placement From, Placement To, fixed_string... Axes>
 struct plan_step_type {
@@ -17,8 +30,9 @@ struct plan_step_type {
   using from = From;
   using to = To;
   static constexpr int axes = static_cast<int>(sizeof...(Axes));
-  template <template <fixed_string...> class Of>
-  using on_axes = Of<Axes...>;
+  /// The step that is taken.
+  using step_type = std::conditional_t<How == step_kind::permute_shards, order_of_shards<Axes...>,
+                                       step_on<step_of(How), flat<Axes...>, To, step_of(How) == step::convert>>;
 };
 
 /// The shards of a dimension are gathered on every rank.

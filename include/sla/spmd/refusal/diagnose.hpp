@@ -24,20 +24,6 @@ constexpr void require_well_typed() {
   }
 }
 
-/// The law of the collectives and conversions: nothing if the step may be taken on the axis Name of a T, else one
-/// error.
-template <step How, class T, fixed_string Name, Placement To, bool Insisted = false>
-constexpr void require_step() {
-  constexpr int at = mesh_of_t<T>::template index<Name>();
-  if constexpr (mesh_of_t<T>::find(Name.view()) == at && !legal_step<How, T, Name, To, Insisted>) {
-    using refused = detail::step_refusal<How, std::remove_cvref_t<T>, at, To, Insisted>;
-    if constexpr (refused::why.what == code::expert_only)
-      detail::refuse_without_insisting<refused::From::kind, To::kind, typename refused::facts>();
-    else
-      detail::refuse<refused::why.what, typename refused::facts>();
-  }
-}
-
 /// The law of a type `distributed<Local, Mesh, P...>`: one placement per mesh axis, each on a dimension that Local has.
 template <class Local, class Mesh, class... P>
 constexpr void require_placements() {

@@ -16,7 +16,7 @@
 #include <sla/spmd/rule/table/composite.hpp>
 #include <sla/spmd/rule/table/einsum.hpp>
 #include <sla/spmd/rule/table/pointwise.hpp>
-#include <sla/spmd/step/transition.hpp>
+#include <sla/spmd/step/named_steps.hpp>
 
 namespace sla {
 
@@ -187,8 +187,8 @@ constexpr placement_value target(rules::value const& x, int axis) {
   return out;
 }
 
-template <step How, fixed_string Axis, class To>
-constexpr rules::value take(rules::value const& x, bool insisted = false) {
+template <class S>
+constexpr rules::value take_on_placements(rules::value const& x) {
   auto out = x;
   x.in->used |= x.from;
   if (x.in->why.what != code::ok) return out;
@@ -199,16 +199,22 @@ constexpr rules::value take(rules::value const& x, bool insisted = false) {
   };
   int axis = -1;
   for (int a = 0; a < x.is.type.axes; ++a)
-    if (x.in->now.axis_names[a] == Axis.view()) axis = a;
+    if (x.in->now.axis_names[a] == S::axis.view()) axis = a;
   if (axis < 0) return refuse({code::different_meshes, -1, -1}); // the mesh of the call has no such axis
-  auto const to = target<To>(x, axis);
-  auto const why = check_step(How, x.is.type, axis, to, insisted);
+  auto const to = target<typename S::to>(x, axis);
+  auto const why = check_step(S::how, x.is.type, axis, to, S::insisted);
   if (why.what != code::ok) return refuse(why);
   out.is.type.on[axis] = to;
   return out;
 }
 
 } // namespace detail
+
+template <StepOn S>
+  requires(S::axes::count == 1)
+constexpr rules::value perform(S, rules::value const& x) {
+  return detail::take_on_placements<S>(x);
+}
 
 namespace rules {
 
@@ -239,39 +245,13 @@ constexpr value einsum(value const& x, Rest const&... rest) {
   }(std::make_index_sequence<sizeof...(Rest) + (claims ? 0 : 1)>{});
 }
 
-/// Type-only collectives and conversions along an axis: the checks of the real ones, and the placement that they leave.
-template <fixed_string Axis, class To = Replicate>
-constexpr value all_reduce(value const& x) {
-  return detail::take<step::all_reduce, Axis, To>(x);
-}
-template <fixed_string Axis, class To = Replicate>
-constexpr value all_gather(value const& x) {
-  return detail::take<step::all_gather, Axis, To>(x);
-}
-template <fixed_string Axis, class To>
-constexpr value reduce_scatter(value const& x) {
-  return detail::take<step::reduce_scatter, Axis, To>(x);
-}
-template <fixed_string Axis, class To>
-constexpr value all_to_all(value const& x) {
-  return detail::take<step::all_to_all, Axis, To>(x);
-}
-template <fixed_string Axis, class To>
-constexpr value convert(value const& x) {
-  return detail::take<step::convert, Axis, To>(x);
-}
-template <fixed_string Axis, class To>
-constexpr value convert(value const& x, expert_t) {
-  return detail::take<step::convert, Axis, To>(x, true);
-}
-template <fixed_string Axis, class To>
-constexpr value reinterpret(value const& x) {
-  return detail::take<step::reinterpret, Axis, To>(x);
-}
-template <fixed_string Axis, class To>
-constexpr value reinterpret(value const& x, expert_t) {
-  return detail::take<step::reinterpret, Axis, To>(x, true);
-}
+/// Type-only steps along an axis: the checks of the real ones, and the placement that they leave.
+using sla::all_gather;
+using sla::all_reduce;
+using sla::all_to_all;
+using sla::convert;
+using sla::reduce_scatter;
+using sla::reinterpret;
 
 /// States that the rule does not depend on these arguments.
 template <class... V>

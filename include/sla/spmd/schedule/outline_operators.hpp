@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <sla/spmd/refusal/step_decision.hpp>
 #include <sla/spmd/schedule/outline.hpp>
 
 namespace sla {
@@ -243,81 +244,50 @@ constexpr auto after_step(X x, scheduled_step s) {
   y.known_after(x.record().size());
   return y;
 }
-template <step How, class X, int A, class To, int Dim = 0>
-using local_after = typename decltype(stepped_local<How, typename X::local_type, placement_on_t<X, A>, To, mesh_of_t<X>::static_size(A), Dim>())::type;
 template <step How, class From, class To>
 constexpr transition transition_of() {
   using keys = typename key_list<From, To>::type;
   return {How, to_value<From, keys>(), to_value<To, keys>()};
 }
 
-template <step How, fixed_string Name, class To, bool Insisted, int Dim = 0, class X>
-constexpr auto outlined_step(X x) {
-  require_step<How, X, Name, To, Insisted>();
-  if constexpr (!legal_step<How, X, Name, To, Insisted>) {
-    return x;
-  } else {
-    constexpr int a = mesh_of_t<X>::template index<Name>();
-    using List = typename replaced<a, To, placements_of_t<X>>::type;
-    return after_step<local_after<How, X, a, To, Dim>, List>(x, scheduled_step(transition_of<How, placement_on_t<X, a>, To>(), a));
-  }
+/// How many ranks these axes have together; open where the type does not tell.
+template <class Mesh, class Axes>
+constexpr int ranks_along() {
+  int ranks = 1;
+  for (int a : Axes::template axes<Mesh>)
+    ranks = ranks == dyn || Mesh::static_size(a) == dyn ? static_cast<int>(dyn) : ranks * Mesh::static_size(a);
+  return ranks;
 }
+/// The local part after the step S, and the step itself.
+template <class S, class X>
+struct step_of_outline {
+  using decided = step_decision<S, X>;
+  using From = typename decided::From;
+  using To = typename S::to;
+  using Mesh = mesh_of_t<X>;
+  using local_type = typename decltype(stepped_local<S::how, typename X::local_type, From, To, ranks_along<Mesh, typename S::axes>(), S::dim>())::type;
+  static constexpr transition what = transition_of<S::how, From, To>();
+  static constexpr scheduled_step value = [] {
+    auto const& axes = S::axes::template axes<Mesh>;
+    scheduled_step s(what, axes[0]);
+    for (int n = 1; n < S::axes::count; ++n) s.act_with(axes[n]);
+    return s;
+  }();
+};
 } // namespace detail
 
-template <fixed_string Axis, Placement To = Replicate, Outlined X>
-constexpr auto all_reduce(X const& x) {
-  return detail::outlined_step<step::all_reduce, Axis, To, false>(x);
-}
-template <fixed_string Axis, Placement To = Replicate, int Dim = 0, Outlined X>
-constexpr auto all_gather(X const& x) {
-  return detail::outlined_step<step::all_gather, Axis, To, false, Dim>(x);
-}
-template <fixed_string Axis, Placement To, int Dim = 0, Outlined X>
-constexpr auto reduce_scatter(X const& x) {
-  return detail::outlined_step<step::reduce_scatter, Axis, To, false, Dim>(x);
-}
-template <fixed_string Axis, Placement To, Outlined X>
-constexpr auto all_to_all(X const& x) {
-  return detail::outlined_step<step::all_to_all, Axis, To, false>(x);
-}
-template <fixed_string Axis, Placement To, Outlined X>
-constexpr auto repartition(X const& x) {
-  return detail::outlined_step<step::repartition, Axis, To, false>(x);
-}
-
-template <fixed_string Axis, fixed_string Pattern = "", Outlined X, Outlined A>
-constexpr auto halo_exchange(X const& x, A const&) {
-  using To = detail::ghost_of<placement_along_t<X, Axis>, Pattern>;
-  return detail::outlined_step<step::halo_exchange, Axis, To, false>(x);
-}
-template <fixed_string Axis, Outlined X>
-constexpr auto halo_reduce(X const& x) {
-  return detail::outlined_step<step::halo_reduce, Axis, detail::shard_of<placement_along_t<X, Axis>>, false>(x);
-}
-template <fixed_string Axis, Outlined X>
-constexpr auto owned(X const& x) {
-  return detail::outlined_step<step::convert, Axis, detail::shard_of<placement_along_t<X, Axis>>, false>(x);
-}
-template <fixed_string Axis, Outlined X>
-constexpr auto embed(X const& x) {
-  return detail::outlined_step<step::convert, Axis, Partial<>, false>(x);
-}
-
-template <fixed_string Axis, Placement To, int Dim = 0, Outlined X>
-constexpr auto convert(X const& x) {
-  return detail::outlined_step<step::convert, Axis, To, false, Dim>(x);
-}
-template <fixed_string Axis, Placement To, int Dim = 0, Outlined X>
-constexpr auto convert(X const& x, expert_t) {
-  return detail::outlined_step<step::convert, Axis, To, true, Dim>(x);
-}
-template <fixed_string Axis, Placement To, Outlined X>
-constexpr auto reinterpret(X const& x) {
-  return detail::outlined_step<step::reinterpret, Axis, To, false>(x);
-}
-template <fixed_string Axis, Placement To, Outlined X>
-constexpr auto reinterpret(X const& x, expert_t) {
-  return detail::outlined_step<step::reinterpret, Axis, To, true>(x);
+/// A step of an outline, recorded. What else a call is given (a layout, a matrix) leaves no trace in a schedule.
+template <StepOn S, Outlined X, class... With>
+  requires(!detail::PrecisionOption<With> && ...)
+constexpr auto perform(S, X const& x, With const&...) {
+  using decided = detail::step_decision<S, X>;
+  decided::require();
+  if constexpr (!decided::legal) {
+    return x;
+  } else {
+    using taken = detail::step_of_outline<S, X>;
+    return detail::after_step<typename taken::local_type, typename decided::result>(x, taken::value);
+  }
 }
 
 /// Any operation Op with a rule, of a result whose local part is like Local: for kernels of users.

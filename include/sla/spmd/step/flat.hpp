@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Several axes of a mesh as one, and axes that shard one dimension in another order: which steps are legal, and what
-// placements they leave, on values. On types, with refusals: spmd/refusal/flat_decision.hpp.
+// placements they leave, on values. On types, with refusals: spmd/refusal/step_decision.hpp.
 #pragma once
 
 #include <cstdint>

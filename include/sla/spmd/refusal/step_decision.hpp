@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Several axes of a mesh as one, `flat<"dp", "tp">`, and axes that shard one dimension in another order: the decision on
-// types, and its refusals. The laws are in spmd/step/flat.hpp, what ranks do in dist/step/flat_steps.hpp.
+// The decision on a step, on types, and its refusals: on one axis, on several as one, and of axes that shard one dimension in
+// another order. The laws are in spmd/step/transition.hpp and spmd/step/flat.hpp, what ranks do in dist/step/steps.hpp.
 #pragma once
 
 #include <concepts>
@@ -11,49 +11,9 @@
 #include <sla/spmd/refusal/diagnose.hpp>
 #include <sla/spmd/rule/modes.hpp>
 #include <sla/spmd/step/flat.hpp>
+#include <sla/spmd/step/named_steps.hpp>
 
 namespace sla {
-
-namespace detail {
-template <int... A>
-struct several_axes; // dist/step/flat_steps.hpp
-template <fixed_string... Axes, class X>
-auto permuted(X const& x);
-template <class X, fixed_string... Axes>
-struct present_order;
-} // namespace detail
-
-/// These axes as one, the first outermost.
-template <fixed_string... Axes>
-struct flat {
-  static_assert(sizeof...(Axes) > 0, "sla: flat<...> names at least one axis");
-  using flat_tag = void; // not every compiler finds strings in a type
-  template <class Mesh>
-  using on = detail::several_axes<Mesh::template index<Axes>()...>;
-  template <class Mesh>
-  static constexpr int axes[sizeof...(Axes)] = {Mesh::template index<Axes>()...};
-  template <class Mesh>
-  static constexpr void require_one_mode() {
-    sla::require_one_mode<Mesh, Axes...>();
-  }
-};
-
-/// A step on flattened axes, and another order of those that shard a dimension, as `perform` takes them.
-template <step How, class Axes, class To, bool Insisted = false, int Dim = 0>
-struct flat_step_on {};
-/// The order in which flattened axes cut a dimension.
-template <fixed_string... Axes>
-struct order_of_shards {
-  using order_tag = void;
-  template <class Mesh>
-  static constexpr int axes[sizeof...(Axes)] = {Mesh::template index<Axes>()...};
-  template <class X>
-  static auto permuted(X const& x) {
-    return detail::permuted<Axes...>(x);
-  }
-  template <class X>
-  using before = typename detail::present_order<X, Axes...>::type;
-};
 
 namespace detail {
 template <class P>
@@ -76,25 +36,52 @@ template <class X, int Axis, class... Facts>
 using facts_on = type_list<Facts..., operand_is<0, placement_on_t<X, Axis>>,
                            on_axis<mesh_of_t<X>::template name_string<Axis>()>>;
 
-/// Is the step How on Axes (a flat) legal for an X, and what are the placements then?
-template <step How, class To, bool Insisted, class Axes, class X>
-struct flat_step_decision {
+/// Is the step S legal for an X, and what are the placements then?
+template <class S, class X>
+struct step_decision {
+  static constexpr step how = S::how; // g++ 12 takes members in a concept's arguments for types
+  static constexpr auto name = S::axis;
+  static constexpr bool insisted = S::insisted;
   using Mesh = mesh_of_t<X>;
+  using To = typename S::to;
+  static constexpr int at = Mesh::template index<name>();
+  using From = placement_on_t<X, at>;
+  using result = typename replaced<at, To, placements_of_t<X>>::type;
+  static constexpr bool legal = legal_step<how, X, name, To, insisted>;
+  static constexpr void require() {
+    if constexpr (Mesh::find(name.view()) == at && !legal) {
+      using refused = step_refusal<how, std::remove_cvref_t<X>, at, To, insisted>;
+      if constexpr (refused::why.what == code::expert_only)
+        refuse_without_insisting<From::kind, To::kind, typename refused::facts>();
+      else
+        refuse<refused::why.what, typename refused::facts>();
+    }
+  }
+};
+/// The same on several axes as one.
+template <class S, class X>
+  requires(S::axes::count > 1)
+struct step_decision<S, X> {
+  using Mesh = mesh_of_t<X>;
+  using To = typename S::to;
   using keys = stepped_keys<X, To>;
-  static constexpr auto const& axes = Axes::template axes<Mesh>;
-  static constexpr int count = static_cast<int>(std::size(axes));
+  static constexpr auto const& axes = S::axes::template axes<Mesh>;
   using From = placement_on_t<X, axes[0]>;
-  static constexpr auto found = check_flat(How, operand_traits<X>::template value<keys>.type, axes, to_value<To, keys>(), Insisted);
-  static constexpr code why = found.why.what != code::ok                                                    ? found.why.what
-                              : count > 1 && (!is_flattened_evenly<From> || !is_flattened_evenly<To>) ? code::indivisible
-                                                                                                      : code::ok;
+  static constexpr auto found = check_flat(S::how, operand_traits<X>::template value<keys>.type, axes, to_value<To, keys>(), S::insisted);
+  static constexpr bool even = is_flattened_evenly<From> && is_flattened_evenly<To>;
+  static constexpr code why = found.why.what != code::ok || even ? found.why.what : code::indivisible;
+  static constexpr bool legal = why == code::ok;
   using result = typename placements_so<found.type, keys, std::make_integer_sequence<int, Mesh::rank>>::type;
   static constexpr int at = 0 > found.why.axis ? axes[0] : found.why.axis;
-  static constexpr void refuse() { detail::refuse<why, facts_on<X, at, To, Axes>>(); }
+  static constexpr void require() {
+    S::axes::template require_one_mode<Mesh>();
+    if constexpr (!legal) refuse<why, facts_on<X, at, To, typename S::axes>>();
+  }
 };
 /// The same of another order of the shards.
 template <class Order, class X>
-struct order_decision {
+  requires requires { typename Order::order_tag; }
+struct step_decision<Order, X> {
   using Mesh = mesh_of_t<X>;
   using keys = stepped_keys<X>;
   static constexpr auto const& axes = Order::template axes<Mesh>;
@@ -108,7 +95,10 @@ struct order_decision {
                                                                                                                : code::indivisible;
   using result = typename placements_so<found.type, keys, std::make_integer_sequence<int, Mesh::rank>>::type;
   static constexpr int at = 0 > found.why.axis ? axes[0] : found.why.axis;
-  static constexpr void refuse() { detail::refuse<why, facts_on<X, at, Order>>(); }
+  static constexpr bool legal = why == code::ok;
+  static constexpr void require() {
+    if constexpr (!legal) refuse<why, facts_on<X, at, Order>>();
+  }
 };
 
 /// The named axes in the order in which they shard their dimension now.
@@ -132,14 +122,27 @@ struct present_order {
   using type = decltype(type_of(std::make_integer_sequence<int, int(sizeof...(Axes))>{}));
 };
 
-template <class Axes>
-concept Flattened = requires {
-  typename Axes::flat_tag;
-};
 template <class Order>
-concept OrderOfShards = requires {
-  typename Order::order_tag;
-};
+concept OrderOfShards = requires { typename Order::order_tag; };
 } // namespace detail
+
+/// The law of the collectives and conversions: nothing if the step may be taken on the axis Name of a T, else one
+/// error.
+template <step How, class T, fixed_string Name, Placement To, bool Insisted = false>
+constexpr void require_step() {
+  detail::step_decision<step_along<How, Name, To, Insisted>, T>::require();
+}
+
+/// A step whose call states what the operand holds: what holds something else is refused. A stated Varying holds contributions.
+template <class From, class S, class X, class... O>
+constexpr auto perform(step_from<From, S>, X const& x, O const&... options) {
+  constexpr auto name = S::axis;
+  using Is = placement_along_t<detail::stepping_t<X>, name>;
+  if constexpr (!std::same_as<Is, From>) detail::refuse<code::wrong_collective, detail::type_list<From, operand_is<0, Is>, on_axis<name>>>();
+  if constexpr (std::same_as<Is, Varying> && std::same_as<From, Varying> && detail::is_reduction(S::how))
+    return perform(S{}, perform(step_on<step::reinterpret, typename S::axes, Partial<>>{}, x), options...);
+  else
+    return perform(S{}, x, options...);
+}
 
 } // namespace sla
