@@ -119,7 +119,7 @@ cat >"$work/plan_four.cpp" <<'END'
 using Mesh = mesh<axis<"pp", 2>, axis<"dp", 2>, axis<"cp", 2>, axis<"tp", 4>>;
 using X = distributed<held, Mesh, Shard<0>, Shard<0>, Replicate, Replicate>;
 using Y = distributed<held, Mesh, Replicate, Shard<0>, Shard<1, Balanced>, Replicate>;
-static_assert(count_steps<plans::step_kind::all_gather, plan_of<own_product, X, Y>>() == 1);
+static_assert(count_steps<step::all_gather, plan_of<own_product, X, Y>>() == 1);
 END
 cat >"$work/fake.cpp" <<'END'
 #include <sla/dist/step/collectives.hpp>

@@ -116,7 +116,7 @@ TEST_CASE("the plan that was priced is the plan that runs") {
       all = all && calls(m, collective::reduce_scatter) == (rows == 7 ? "0 0" : "0 1") && calls(m, collective::all_gather) == (rows == 7 ? "0 0" : "0 1");
     }
     using X = decltype(made<S0, S0>(std::declval<Local>(), m));
-    static_assert(count_steps<step_kind::all_to_all, route_to<X, R, R>>() == 1);
+    static_assert(count_steps<step::all_to_all, route_to<X, R, R>>() == 1);
     for (index_t rows : {8, 400}) {  // few rounds, or few bytes between machines
       auto const x = random<double, Extents<dyn, dyn>>({rows, 200}, 3);
       auto const parts = made<S0, S0>(x, m);

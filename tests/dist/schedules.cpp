@@ -53,7 +53,7 @@ static_assert(schedule<as_it_is, Table<Shard<0>, Shard<0>>>.collectives() == 0);
 
 constexpr auto to_copies = [](auto const& x) { return redistribute<Replicate, Replicate>(x); };
 using Cut = Table<Shard<0>, Shard<0>>;
-static_assert(count_steps<plans::step_kind::all_gather, route_to<Cut, Replicate, Replicate>>() == schedule<to_copies, Cut>.count(step::all_gather));
+static_assert(count_steps<step::all_gather, route_to<Cut, Replicate, Replicate>>() == schedule<to_copies, Cut>.count(step::all_gather));
 static_assert(schedule<to_copies, Cut>.backward().count(step::reduce_scatter) == schedule<to_copies, Cut>.size());
 constexpr auto turned = [](auto const& x) { return redistribute<Shard<1>, Replicate>(x); };
 using Pending = Table<Replicate, Partial<>>;

@@ -11,6 +11,7 @@
 #include "catch.hpp"
 #include "placed.hpp"
 #include "sample.hpp"
+#include "stated_steps.hpp"
 
 using namespace sla;
 using namespace placed_values;

@@ -4,6 +4,7 @@
 
 #include <sla/spmd/rule/modes.hpp>
 #include <sla/spmd/rule/well_typed.hpp>
+#include <sla/spmd/step/named_steps.hpp>
 #include <sla/tensor/storage/dense.hpp>
 
 #include "catch.hpp"
@@ -48,8 +49,10 @@ static_assert(well_typed<op::exp, X<Open, R, V, R>> && well_typed<op::exp, X<Loc
 static_assert(outcome_of<op::add, X<Mixed, R, R, R>, X<Open, R, R, R>>.why.what == code::different_meshes);
 
 // a flattened axis lies in one mode
-static_assert(one_mode<Mixed, "cp", "tp"> && !one_mode<Mixed, "dp", "cp"> && one_mode<Open, "dp", "tp"> && one_mode<Local, "dp", "tp"> &&
-              one_mode<Mixed, "dp">);
+template <class Mesh, fixed_string... Axes>
+constexpr bool in_one_mode = one_mode<Mesh>(flat<Axes...>::template axes<Mesh>);
+static_assert(in_one_mode<Mixed, "cp", "tp"> && !in_one_mode<Mixed, "dp", "cp"> && in_one_mode<Open, "dp", "tp"> && in_one_mode<Local, "dp", "tp"> &&
+              in_one_mode<Mixed, "dp">);
 
 // pending sums that are to be asked for, operands that have no placement
 using Requested = mesh<mesh_policy<explicit_partial>, axis<"tp", 4>>;

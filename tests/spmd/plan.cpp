@@ -82,13 +82,13 @@ TEST_CASE("the size of the tensor decides between few rounds and few bytes") {
 }
 
 TEST_CASE("the slowest wires are priced within 64 bits, whatever the size") {
-  STATIC_REQUIRE(count_steps<step_kind::all_gather, route_to<distributed<held<dyn, dyn>, Slow, S0, S0>, R, R>>() >= 1);
-  STATIC_REQUIRE(count_steps<step_kind::reduce_scatter, route_to<distributed<held<200000, 300000>, Slow, R, P>, R, R>>() == 1);
-  STATIC_REQUIRE(count_steps<step_kind::reduce_scatter, plan_of<op::add, distributed<held<dyn, dyn>, Slow, S0, R>, distributed<held<dyn, dyn>, Slow, P, S1>>>() == 1);
+  STATIC_REQUIRE(count_steps<step::all_gather, route_to<distributed<held<dyn, dyn>, Slow, S0, S0>, R, R>>() >= 1);
+  STATIC_REQUIRE(count_steps<step::reduce_scatter, route_to<distributed<held<200000, 300000>, Slow, R, P>, R, R>>() == 1);
+  STATIC_REQUIRE(count_steps<step::reduce_scatter, plan_of<op::add, distributed<held<dyn, dyn>, Slow, S0, R>, distributed<held<dyn, dyn>, Slow, P, S1>>>() == 1);
   constexpr auto wan = topology_of<Slow>.along[0];
-  STATIC_REQUIRE(price_of(step_kind::all_reduce, wan, 64, 1).at(largest_priced) > price_of(step_kind::all_reduce, wan, 64, 1).at(1 << 20));
+  STATIC_REQUIRE(price_of(step::all_reduce, wan, 64, 1).at(largest_priced) > price_of(step::all_reduce, wan, 64, 1).at(1 << 20));
   for (std::int64_t const bytes : {std::int64_t{1} << 10, std::int64_t{1} << 19, priced_bytes(largest_priced, topology_of<Slow>)}) {
-    auto const cost = price_of(step_kind::all_reduce, wan, 64, 1);
+    auto const cost = price_of(step::all_reduce, wan, 64, 1);
     CHECK(static_cast<double>(cost.at(bytes)) == Approx(static_cast<double>(cost.fixed) * 65536 + static_cast<double>(cost.per_byte) * static_cast<double>(bytes)));
   }
   CHECK(priced_bytes(largest_priced, {}) == largest_priced);
@@ -98,9 +98,9 @@ TEST_CASE("a reduction over near and far ranks is done in halves") {
   using Halves = Route<ReduceScatter<P, S0, "tp">, AllReduce<P, R, "dp">, AllGather<S0, R, "tp">>;
   using Plain = Route<AllReduce<P, R, "tp">, AllReduce<P, R, "dp">>;
   STATIC_REQUIRE(std::is_same_v<route_to<Unknown<P, P>, R, R>, Envelope<Piece<0, Halves>, Indivisible<Plain>>>);
-  STATIC_REQUIRE(count_steps<step_kind::all_reduce, route_to<Known<64, 64, P, P>, R, R>>() == 1);
-  STATIC_REQUIRE(count_steps<step_kind::all_reduce, route_to<Known<5, 7, P, P>, R, R>>() == 2);
-  STATIC_REQUIRE(count_steps<step_kind::reduce_scatter, route_to<Unknown<P, P>, R, R>>() == 1);
+  STATIC_REQUIRE(count_steps<step::all_reduce, route_to<Known<64, 64, P, P>, R, R>>() == 1);
+  STATIC_REQUIRE(count_steps<step::all_reduce, route_to<Known<5, 7, P, P>, R, R>>() == 2);
+  STATIC_REQUIRE(count_steps<step::reduce_scatter, route_to<Unknown<P, P>, R, R>>() == 1);
 }
 
 TEST_CASE("where the size of the mesh is unknown the kinds of steps decide") {
@@ -159,7 +159,7 @@ TEST_CASE("plans of calls are types that a program can expect") {
   STATIC_REQUIRE(std::is_same_v<plan_of<op::dot, To<R, R>, A, A>, Plan<Arg<0>, Arg<1>, Apply<op::dot>, Result<AllReduce<P, R, "tp">, AllReduce<P, R, "dp">>>>);
   STATIC_REQUIRE(std::is_same_v<plan_of<op::add, To<R, S0>, Unknown<R, R>, Unknown<R, R>>,
                                 Plan<Arg<0>, Arg<1>, Apply<op::add>, Result<Convert<R, S0, "tp">>>>);
-  STATIC_REQUIRE(count_steps<step_kind::all_to_all, plan_of<op::add, A, B>>() == 1);
+  STATIC_REQUIRE(count_steps<step::all_to_all, plan_of<op::add, A, B>>() == 1);
   STATIC_REQUIRE(Plannable<op::add, A, B>);
   STATIC_REQUIRE(!Plannable<op::exp, Unknown<R, GhostP<0>>>);
   STATIC_REQUIRE(!Plannable<op::add, A, distributed<held<dyn, dyn>, Open, S0>>); // on another mesh

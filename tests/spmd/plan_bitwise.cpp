@@ -57,7 +57,7 @@ TEST_CASE("what is pending on several axes is completed at once, or in parts tha
   STATIC_REQUIRE(std::is_same_v<route_to<Known<64, 64, P, P>, R, R>, Halves>);
   STATIC_REQUIRE(std::is_same_v<route_to<Known<5, 7, P, P>, R, R>, Route<AllReduce<P, R, "far", "near">>>);
   STATIC_REQUIRE(std::is_same_v<route_to<Known3<5, 7, P, P, P>, R, R, R>, Route<AllReduce<P, R, "far", "mid", "near">>>);
-  STATIC_REQUIRE(count_steps<step_kind::all_reduce, route_to<Known3<64, 64, P, P, P>, R, R, R>>() <= 1);
+  STATIC_REQUIRE(count_steps<step::all_reduce, route_to<Known3<64, 64, P, P, P>, R, R, R>>() <= 1);
   // A sum that stays pending is no reduction.
   STATIC_REQUIRE(std::is_same_v<route_to<Known<5, 7, P, P>, R, P>, Route<AllReduce<P, R, "far">>>);
   STATIC_REQUIRE(std::is_same_v<route_to<Known<64, 64, P, R>, R, P>, Route<AllReduce<P, R, "far">, Convert<R, P, "near">>>);
@@ -103,8 +103,8 @@ plan_setting setting(std::vector<int> const& sizes, bool bitwise) {
   return m;
 }
 
-bool reduces(step_kind m) { return m == step_kind::all_reduce || m == step_kind::reduce_scatter; }
-bool copies(step_kind m) { return m == step_kind::all_reduce || m == step_kind::all_gather; }
+bool reduces(step m) { return m == step::all_reduce || m == step::reduce_scatter; }
+bool copies(step m) { return m == step::all_reduce || m == step::all_gather; }
 
 /// Is nothing reduced behind copies that the plan has made?
 bool keeps_bits(step_list const& p) {

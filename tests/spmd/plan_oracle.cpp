@@ -50,9 +50,10 @@ step_list plan(std::vector<std::string> const& row) {
 std::string steps_of_plan(step_list const& p) {
   if (!p.reachable()) return "unreachable";
   std::map<std::string, int> count;
-  std::vector<std::string> const names = {"AG", "A2A", "RS", "AR", "PERM", "REPART"};
+  std::map<step, std::string> const names = {{step::all_gather, "AG"}, {step::all_to_all, "A2A"},        {step::reduce_scatter, "RS"},
+                                             {step::all_reduce, "AR"}, {step::permute_shards, "PERM"}, {step::repartition, "REPART"}};
   for (int k = 0; k < p.size; ++k)
-    if (communicates(p.steps[k].how)) ++count[names[std::size_t(p.steps[k].how)]];
+    if (p.steps[k].how != step::convert) ++count[names.at(p.steps[k].how)];
   std::string out;
   for (auto const& [name, n] : count) out += (out.empty() ? "" : " ") + name + std::to_string(n);
   return out.empty() ? "none" : out;

@@ -54,13 +54,13 @@ std::vector<held> all_states(world const& w) {
 
 struct edge {
   held to;
-  step_kind how;
+  step how;
   unsigned axes;
   std::int64_t cost;
 };
 
 // In units of 2^-16 ps: latency per round, and bytes over the slowest wire.
-std::int64_t cost(world const& w, held const& h, step_kind how, std::vector<int> const& axes) {
+std::int64_t cost(world const& w, held const& h, step how, std::vector<int> const& axes) {
   std::int64_t n = 1, latency = 0, slow = 1 << 30, parts = 1;
   for (int a : axes) {
     n *= w.size[std::size_t(a)];
@@ -71,11 +71,11 @@ std::int64_t cost(world const& w, held const& h, step_kind how, std::vector<int>
     if (h.kind[std::size_t(a)] == 'S') parts *= w.size[std::size_t(a)];
   std::int64_t const beta = (std::int64_t{1000000} << 16) / slow;
   std::int64_t rounds = 0, per_byte = 0;
-  if (how == step_kind::all_gather) rounds = n - 1, per_byte = beta * (n - 1) / parts;
-  if (how == step_kind::all_to_all || how == step_kind::reduce_scatter) rounds = n - 1, per_byte = beta * (n - 1) / n / parts;
-  if (how == step_kind::all_reduce) rounds = 2 * (n - 1), per_byte = 2 * (beta * (n - 1) / n / parts);
-  if (how == step_kind::permute_shards) rounds = 1, per_byte = beta / parts;
-  if (how == step_kind::slice || how == step_kind::zero_pad) return std::int64_t{1000} << 16;
+  if (how == step::all_gather) rounds = n - 1, per_byte = beta * (n - 1) / parts;
+  if (how == step::all_to_all || how == step::reduce_scatter) rounds = n - 1, per_byte = beta * (n - 1) / n / parts;
+  if (how == step::all_reduce) rounds = 2 * (n - 1), per_byte = 2 * (beta * (n - 1) / n / parts);
+  if (how == step::permute_shards) rounds = 1, per_byte = beta / parts;
+  if (how == step::convert) return std::int64_t{1000} << 16;
   return ((rounds * latency * 1000) << 16) + per_byte * w.bytes;
 }
 
@@ -87,7 +87,7 @@ unsigned bits(std::vector<int> const& axes) {
 
 std::vector<edge> moves(world const& w, held const& h, unsigned may_be_sum) {
   std::vector<edge> out;
-  auto const put = [&](held const& to, step_kind how, std::vector<int> const& axes) { out.push_back({to, how, bits(axes), cost(w, h, how, axes)}); };
+  auto const put = [&](held const& to, step how, std::vector<int> const& axes) { out.push_back({to, how, bits(axes), cost(w, h, how, axes)}); };
   for (unsigned set = 1; set < 1u << w.axes(); ++set) {
     std::vector<int> axes;
     bool pending = true;
@@ -99,12 +99,12 @@ std::vector<edge> moves(world const& w, held const& h, unsigned may_be_sum) {
     if (!pending) continue;
     held to = h;
     for (int a : axes) to.kind[std::size_t(a)] = 'R';
-    put(to, step_kind::all_reduce, axes);
+    put(to, step::all_reduce, axes);
     for (int a : axes) to.kind[std::size_t(a)] = 'S';
     for (auto& list : to.lists) {
       auto const old = list;
       list.insert(list.end(), axes.begin(), axes.end());
-      put(to, step_kind::reduce_scatter, axes);
+      put(to, step::reduce_scatter, axes);
       list = old;
     }
   }
@@ -118,10 +118,10 @@ std::vector<edge> moves(world const& w, held const& h, unsigned may_be_sum) {
         if (e != d) {
           held moved = to;
           moved.lists[e].insert(moved.lists[e].end(), axes.begin(), axes.end());
-          put(moved, step_kind::all_to_all, axes);
+          put(moved, step::all_to_all, axes);
         }
       for (int a : axes) to.kind[std::size_t(a)] = 'R';
-      put(to, step_kind::all_gather, axes);
+      put(to, step::all_gather, axes);
     }
     auto order = list;
     std::sort(order.begin(), order.end());
@@ -131,7 +131,7 @@ std::vector<edge> moves(world const& w, held const& h, unsigned may_be_sum) {
         if (order[i] != list[i]) changed.push_back(order[i]);
       held to = h;
       to.lists[d] = order;
-      if (!changed.empty()) put(to, step_kind::permute_shards, changed);
+      if (!changed.empty()) put(to, step::permute_shards, changed);
     } while (std::next_permutation(order.begin(), order.end()));
   }
   for (int a = 0; a < w.axes(); ++a) {
@@ -140,11 +140,11 @@ std::vector<edge> moves(world const& w, held const& h, unsigned may_be_sum) {
     to.kind[std::size_t(a)] = 'S';
     for (auto& list : to.lists) {
       list.push_back(a);
-      put(to, step_kind::slice, {a});
+      put(to, step::convert, {a});
       list.pop_back();
     }
     to.kind[std::size_t(a)] = 'P';
-    if (may_be_sum >> a & 1) put(to, step_kind::zero_pad, {a});
+    if (may_be_sum >> a & 1) put(to, step::convert, {a});
   }
   return out;
 }
@@ -311,7 +311,7 @@ TEST_CASE("uneven pieces of uneven pieces are gathered one axis at a time") {
     auto const found = search<256>(g, r.from, &r.to).path(r.to);
     REQUIRE(found.reachable());
     CHECK(found.size == 2);
-    CHECK(found.steps[0].how == step_kind::all_gather);
+    CHECK(found.steps[0].how == step::all_gather);
   }
   // The latencies of two axes add up to less than those of one of 16 ranks; where an axis has two ranks they do not.
   m.size = {{1, 2}};
@@ -354,7 +354,7 @@ TEST_CASE("a careful plan shards no equal pieces that neither end has") {
     g.bytes = w.bytes;
     auto const path = search<256>(g, r.from, &r.to).path(r.to);
     CHECK(path.size == (rows == 8 ? 3 : rows == 12 ? 3 : 2));
-    CHECK((path.steps[0].how == step_kind::reduce_scatter) == (rows != 3));
+    CHECK((path.steps[0].how == step::reduce_scatter) == (rows != 3));
   }
 }
 
@@ -456,11 +456,11 @@ TEST_CASE("where sizes are unknown the kinds of steps decide: nothing is gathere
   };
   auto const moved = plan({"RS", {{1}, {}}}, {"RS", {{}, {1}}});
   CHECK(moved.size == 1);
-  CHECK(moved.steps[0].how == step_kind::all_to_all);
+  CHECK(moved.steps[0].how == step::all_to_all);
   auto const reduced = plan({"RP", {{}, {}}}, {"RR", {{}, {}}});
   CHECK(reduced.size == 1);
-  CHECK(reduced.steps[0].how == step_kind::all_reduce);
+  CHECK(reduced.steps[0].how == step::all_reduce);
   auto const scattered = plan({"RP", {{}, {}}}, {"RS", {{}, {1}}});
   CHECK(scattered.size == 1);
-  CHECK(scattered.steps[0].how == step_kind::reduce_scatter);
+  CHECK(scattered.steps[0].how == step::reduce_scatter);
 }

@@ -148,7 +148,7 @@ TEST_CASE("plan sets are types, and have words") {
   using Set = plan_of<product, To<S0>, Row<S0>, Row<S0>>;
   STATIC_REQUIRE(std::is_same_v<Set, PlanSet<Priced<Gathered, 8100000, 0, 2546735, 0>, Priced<Moved, 24300000, 2546735, 636683, 636683>,
                                              Priced<Turned, 16200000, 636683, 0, 2546735>>>);
-  STATIC_REQUIRE(count_steps<step_kind::all_gather, Set>() == 1);
+  STATIC_REQUIRE(count_steps<step::all_gather, Set>() == 1);
   CHECK(std::string(explain_plan<product, To<S0>, Row<S0>, Row<S0>>()) ==
         "8100 ns + 38860 fs/B of operand 1:\n"
         "operand 0 as it is\n"

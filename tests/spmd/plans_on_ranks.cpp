@@ -42,25 +42,6 @@ std::vector<tensor_placement> all_typings(int axes, int dims, std::vector<std::i
   }
 }
 
-step step_of(step_kind m) {
-  switch (m) {
-  case step_kind::all_gather:
-    return step::all_gather;
-  case step_kind::all_to_all:
-    return step::all_to_all;
-  case step_kind::reduce_scatter:
-    return step::reduce_scatter;
-  case step_kind::all_reduce:
-    return step::all_reduce;
-  case step_kind::permute_shards:
-    return step::permute_shards;
-  case step_kind::repartition:
-    return step::repartition;
-  default:
-    return step::convert;
-  }
-}
-
 struct tally {
   int plans = 0, steps = 0, flattened = 0, none = 0, wrong = 0;
 };
@@ -73,13 +54,13 @@ tensor_placement run(sim::world const& w, planned_route const& r, step_list cons
     auto const& s = path.steps[k];
     auto const next = tensor_placement_of(r, s.after, from);
     std::vector<int> acting; // outermost first
-    bool const arrives = s.how == step_kind::reduce_scatter || s.how == step_kind::slice;
+    bool const arrives = s.how == step::reduce_scatter || s.how == step::convert;
     int dim = -1; // of a new order: all axes that shard it take part, also those that keep their places
     for (int a = 0; a < from.axes; ++a)
-      if (s.how == step_kind::permute_shards && (s.axes >> a & 1)) dim = at.on[a].dim;
+      if (s.how == step::permute_shards && (s.axes >> a & 1)) dim = at.on[a].dim;
     for (int a : sim::detail::outer_first(arrives ? next : at))
       if (dim >= 0 ? is_sharded(at.on[a].kind) && at.on[a].dim == dim : s.axes >> a & 1) acting.push_back(a);
-    xs = sim::take_step(w, step_of(s.how), acting, at, next, xs, extents);
+    xs = sim::take_step(w, s.how, acting, at, next, xs, extents);
     c.flattened += acting.size() > 1;
     ++c.steps;
     at = next;

@@ -10,6 +10,7 @@
 
 #include "catch.hpp"
 #include "placed.hpp"
+#include "stated_steps.hpp"
 
 using namespace sla;
 using namespace placed_values;

@@ -27,31 +27,13 @@ namespace sla {
 template <class Op>
 struct planned_call {
   static constexpr auto run(auto const&... x) {
-    if constexpr (requires { perform(Op{}, x...); })
+    if constexpr (requires { perform(operation<Op>{}, x...); })
+      return perform(operation<Op>{}, x...);
+    else if constexpr (requires { perform(Op{}, x...); })
       return perform(Op{}, x...);
     else
       return custom<Op>(x...);
   }
-};
-template <>
-struct planned_call<op::add> {
-  static constexpr auto run(auto const& a, auto const& b) { return a + b; }
-};
-template <>
-struct planned_call<op::sub> {
-  static constexpr auto run(auto const& a, auto const& b) { return a - b; }
-};
-template <>
-struct planned_call<op::mul> {
-  static constexpr auto run(auto const& a, auto const& b) { return a * b; }
-};
-template <>
-struct planned_call<op::div> {
-  static constexpr auto run(auto const& a, auto const& b) { return a / b; }
-};
-template <>
-struct planned_call<op::exp> {
-  static constexpr auto run(auto const& a) { return exp(a); }
 };
 template <>
 struct planned_call<op::sum> {

@@ -68,7 +68,7 @@ struct axes_as_one<A...> {
   }
   template <step How, class Mesh, class From, class To>
   static constexpr std::string_view words() {
-    return flat_step_words<How, From, To, Mesh, A...>.view();
+    return step_words<How, From, To, Mesh, A...>.view();
   }
 };
 

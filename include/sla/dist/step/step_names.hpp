@@ -9,26 +9,15 @@
 
 namespace sla::detail {
 
-/// `all_gather<"tp", Shard<0>, Replicate>`.
-template <step How, fixed_string Axis, class From, class To>
-inline constexpr auto step_words = [] {
-  fixed_text<160> out;
-  out << name_of(How) << "<\"" << Axis.view() << "\", ";
-  write_placement<From>(out);
-  out << ", ";
-  write_placement<To>(out);
-  out << ">";
-  return out;
-}();
-
-/// `all_gather<flat<"dp", "cp">, Shard<0>, Replicate>`.
+/// `all_gather<"tp", Shard<0>, Replicate>`, and of several axes `all_gather<flat<"dp", "cp">, Shard<0>, Replicate>`.
 template <step How, class From, class To, class Mesh, int... A>
-inline constexpr auto flat_step_words = [] {
+inline constexpr auto step_words = [] {
+  constexpr bool several = sizeof...(A) > 1;
   fixed_text<200> out;
-  out << name_of(How) << "<flat<";
+  out << name_of(How) << (several ? "<flat<" : "<");
   int n = 0;
   ((out << (n++ ? ", \"" : "\"") << Mesh::name(A) << "\""), ...);
-  out << ">, ";
+  out << (several ? ">, " : ", ");
   write_placement<From>(out);
   out << ", ";
   write_placement<To>(out);

@@ -54,7 +54,7 @@ struct axes_as_one<A> {
   }
   template <step How, class Mesh, class From, class To>
   static constexpr std::string_view words() {
-    return step_words<How, Mesh::template name_string<A>(), From, To>.view();
+    return step_words<How, From, To, Mesh, A>.view();
   }
 };
 

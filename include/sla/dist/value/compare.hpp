@@ -20,8 +20,6 @@ struct where_by {
 };
 template <class X>
 concept DistributedOrUniform = DistributedExpr<X> || operand_traits<std::remove_cvref_t<X>>::kind == operand_kind::uniform;
-template <class X>
-using number_beside = std::type_identity_t<literal_beside<X>>;
 } // namespace detail
 /// A distributed tensor with dimensions, or an expression of one. Comparisons of numbers are in dist/value/scalars.hpp.
 template <class X>
@@ -88,41 +86,25 @@ auto perform(op::apply, F const& f, X&&... x) {
   }
 }
 
+namespace detail {
 template <class L, class R>
   requires DistributedTensorExprs<L, R>
-auto operator<(L&& l, R&& r) {
-  return perform(op::less{}, std::forward<L>(l), std::forward<R>(r));
-}
-template <class L, class R>
+struct has_order<L, R> : std::true_type {};
+template <DistributedTensorExpr X>
+struct has_order_with_numbers<X> : std::true_type {};
+} // namespace detail
+
+/// Tensors compared, element by element: a condition.
+template <op::relation Is, class L, class R>
   requires DistributedTensorExprs<L, R>
-auto operator<=(L&& l, R&& r) {
-  return perform(op::less_equal{}, std::forward<L>(l), std::forward<R>(r));
-}
-template <class L, class R>
-  requires DistributedTensorExprs<L, R>
-auto operator>(L&& l, R&& r) {
-  return perform(op::less{}, std::forward<R>(r), std::forward<L>(l));
-}
-template <class L, class R>
-  requires DistributedTensorExprs<L, R>
-auto operator>=(L&& l, R&& r) {
-  return perform(op::less_equal{}, std::forward<R>(r), std::forward<L>(l));
-}
-template <DistributedTensorExpr X>
-auto operator<(X&& x, detail::number_beside<X> s) {
-  return perform(op::less{}, std::forward<X>(x), s);
-}
-template <DistributedTensorExpr X>
-auto operator<=(X&& x, detail::number_beside<X> s) {
-  return perform(op::less_equal{}, std::forward<X>(x), s);
-}
-template <DistributedTensorExpr X>
-auto operator>(X&& x, detail::number_beside<X> s) {
-  return perform(op::less{}, s, std::forward<X>(x));
-}
-template <DistributedTensorExpr X>
-auto operator>=(X&& x, detail::number_beside<X> s) {
-  return perform(op::less_equal{}, s, std::forward<X>(x));
+auto perform(op::comparison<Is>, L&& l, R&& r) {
+  using enum op::relation;
+  if constexpr (Is == greater)
+    return perform(op::less{}, std::forward<R>(r), std::forward<L>(l));
+  else if constexpr (Is == greater_equal)
+    return perform(op::less_equal{}, std::forward<R>(r), std::forward<L>(l));
+  else
+    return perform(std::conditional_t<Is == less, op::less, op::less_equal>{}, std::forward<L>(l), std::forward<R>(r));
 }
 
 } // namespace sla

@@ -10,6 +10,7 @@
 #include <sla/dist/value/distributed.hpp>
 #include <sla/exec/evaluate.hpp>
 #include <sla/spmd/refusal/facts.hpp>
+#include <sla/spmd/rule/operators.hpp>
 
 namespace sla {
 
@@ -251,72 +252,30 @@ auto distributed_elementwise(L&& l, R&& r, char const* name) {
   return placed_map<Op>(elementwise_by<Op>{name}, std::forward<L>(l), std::forward<R>(r));
 }
 
-/// The literal that may stand beside an X: a number known to the compiler.
-template <class X>
-using literal_beside = literal<real_t<typename std::remove_cvref_t<X>::value_type>>;
+template <class L, class R>
+  requires DistributedPair<L, R>
+struct adds_up<L, R> : std::true_type {};
+template <DistributedExpr X>
+struct adds_up_with_numbers<X> : std::true_type {};
+
+/// What a message calls an operation of two operands.
+template <class Op>
+inline constexpr char const* text_of = std::same_as<Op, op::add>   ? "x + y"
+                                       : std::same_as<Op, op::sub> ? "x - y"
+                                       : std::same_as<Op, op::mul> ? "x * y"
+                                       : std::same_as<Op, op::div> ? "x / y"
+                                                                   : "pow(x, y)";
 } // namespace detail
 
-// ---- operators: the laws are those of spmd/rule/rules.hpp
-
-template <class L, class R>
+template <class Op, DistributedExpr X>
+auto perform(operation<Op>, X&& x) {
+  return detail::distributed_elementwise<Op>(std::forward<X>(x));
+}
+template <class Op, class L, class R>
   requires DistributedPair<L, R>
-auto operator+(L&& l, R&& r) {
-  return detail::distributed_elementwise<op::add>(std::forward<L>(l), std::forward<R>(r), "x + y");
+auto perform(operation<Op>, L&& l, R&& r) {
+  return detail::placed_map<Op>(detail::elementwise_by<Op>{detail::text_of<Op>}, std::forward<L>(l), std::forward<R>(r));
 }
-template <class L, class R>
-  requires DistributedPair<L, R>
-auto operator-(L&& l, R&& r) {
-  return detail::distributed_elementwise<op::sub>(std::forward<L>(l), std::forward<R>(r), "x - y");
-}
-template <class L, class R>
-  requires DistributedPair<L, R>
-auto operator*(L&& l, R&& r) {
-  return detail::distributed_elementwise<op::mul>(std::forward<L>(l), std::forward<R>(r), "x * y");
-}
-template <class L, class R>
-  requires DistributedPair<L, R>
-auto operator/(L&& l, R&& r) {
-  return detail::distributed_elementwise<op::div>(std::forward<L>(l), std::forward<R>(r), "x / y");
-}
-template <DistributedExpr X>
-auto operator-(X&& x) {
-  return detail::distributed_elementwise<op::neg>(std::forward<X>(x));
-}
-
-// Numbers written in the program: `2.0 * x`. A run-time number is uniform(alpha).
-template <DistributedExpr X>
-auto operator+(X&& x, std::type_identity_t<detail::literal_beside<X>> s) {
-  return detail::distributed_elementwise<op::add>(std::forward<X>(x), s, "x + 1.0");
-}
-template <DistributedExpr X>
-auto operator+(std::type_identity_t<detail::literal_beside<X>> s, X&& x) {
-  return detail::distributed_elementwise<op::add>(s, std::forward<X>(x), "1.0 + x");
-}
-template <DistributedExpr X>
-auto operator-(X&& x, std::type_identity_t<detail::literal_beside<X>> s) {
-  return detail::distributed_elementwise<op::sub>(std::forward<X>(x), s, "x - 1.0");
-}
-template <DistributedExpr X>
-auto operator-(std::type_identity_t<detail::literal_beside<X>> s, X&& x) {
-  return detail::distributed_elementwise<op::sub>(s, std::forward<X>(x), "1.0 - x");
-}
-template <DistributedExpr X>
-auto operator*(X&& x, std::type_identity_t<detail::literal_beside<X>> s) {
-  return detail::distributed_elementwise<op::mul>(std::forward<X>(x), s, "x * 2.0");
-}
-template <DistributedExpr X>
-auto operator*(std::type_identity_t<detail::literal_beside<X>> s, X&& x) {
-  return detail::distributed_elementwise<op::mul>(s, std::forward<X>(x), "2.0 * x");
-}
-template <DistributedExpr X>
-auto operator/(X&& x, std::type_identity_t<detail::literal_beside<X>> s) {
-  return detail::distributed_elementwise<op::div>(std::forward<X>(x), s, "x / 2.0");
-}
-template <DistributedExpr X>
-auto operator/(std::type_identity_t<detail::literal_beside<X>> s, X&& x) {
-  return detail::distributed_elementwise<op::div>(s, std::forward<X>(x), "1.0 / x");
-}
-
 template <class Op, DistributedExpr X>
   requires is_elementwise<Op>
 auto perform(Op, X&& x) -> detail::distributed_elementwise_t<Op, X> {
@@ -325,7 +284,7 @@ auto perform(Op, X&& x) -> detail::distributed_elementwise_t<Op, X> {
 template <class L, class R>
   requires DistributedPair<L, R>
 auto perform(op::pow, L&& l, R&& r) {
-  return detail::distributed_elementwise<op::pow>(std::forward<L>(l), std::forward<R>(r), "pow(x, y)");
+  return perform(operation<op::pow>{}, std::forward<L>(l), std::forward<R>(r));
 }
 
 // ---- statements, assignment and evaluation

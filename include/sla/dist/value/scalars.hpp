@@ -101,80 +101,26 @@ auto compared(L const& l, R const& r, F const& f) {
     return holds;  // a branch on it is not refused once more
 }
 
+template <class L, class R>
+  requires DistributedNumbers<L, R>
+struct has_order<L, R> : std::true_type {};
+template <class L, class R>
+  requires DistributedNumbers<L, R>
+struct has_equality<L, R> : std::true_type {};
+template <DistributedNumber X>
+struct has_order_with_numbers<X> : std::true_type {};
+template <DistributedNumber X>
+struct has_equality_with_numbers<X> : std::true_type {};
+template <class X>
+concept DistributedNumberOperand = DistributedNumber<X> || operand_traits<std::remove_cvref_t<X>>::kind == operand_kind::uniform ||
+                                   operand_traits<std::remove_cvref_t<X>>::kind == operand_kind::literal;
 } // namespace detail
 
-// Comparisons of typed scalars give typed truth values. Law: as for a map that is not linear: a pending sum is refused.
-template <class L, class R>
-  requires DistributedNumbers<L, R>
-auto operator<(L const& l, R const& r) {
-  return detail::compared(l, r, [](auto a, auto b) { return a < b; });
-}
-template <class L, class R>
-  requires DistributedNumbers<L, R>
-auto operator>(L const& l, R const& r) {
-  return detail::compared(l, r, [](auto a, auto b) { return a > b; });
-}
-template <class L, class R>
-  requires DistributedNumbers<L, R>
-auto operator<=(L const& l, R const& r) {
-  return detail::compared(l, r, [](auto a, auto b) { return a <= b; });
-}
-template <class L, class R>
-  requires DistributedNumbers<L, R>
-auto operator>=(L const& l, R const& r) {
-  return detail::compared(l, r, [](auto a, auto b) { return a >= b; });
-}
-template <class L, class R>
-  requires DistributedNumbers<L, R>
-auto operator==(L const& l, R const& r) {
-  return detail::compared(l, r, [](auto a, auto b) { return a == b; });
-}
-template <class L, class R>
-  requires DistributedNumbers<L, R>
-auto operator!=(L const& l, R const& r) {
-  return detail::compared(l, r, [](auto a, auto b) { return a != b; });
-}
-
-// With a number written in the program; a run-time number says where it comes from: x < uniform(tol).
-template <DistributedNumber X>
-auto operator<(X const& x, std::type_identity_t<detail::literal_beside<X>> s) {
-  return detail::compared(x, s, [](auto a, auto b) { return a < b; });
-}
-template <DistributedNumber X>
-auto operator>(X const& x, std::type_identity_t<detail::literal_beside<X>> s) {
-  return detail::compared(x, s, [](auto a, auto b) { return a > b; });
-}
-template <DistributedNumber X>
-auto operator<=(X const& x, std::type_identity_t<detail::literal_beside<X>> s) {
-  return detail::compared(x, s, [](auto a, auto b) { return a <= b; });
-}
-template <DistributedNumber X>
-auto operator>=(X const& x, std::type_identity_t<detail::literal_beside<X>> s) {
-  return detail::compared(x, s, [](auto a, auto b) { return a >= b; });
-}
-template <DistributedNumber X>
-auto operator==(X const& x, std::type_identity_t<detail::literal_beside<X>> s) {
-  return detail::compared(x, s, [](auto a, auto b) { return a == b; });
-}
-template <DistributedNumber X>
-auto operator!=(X const& x, std::type_identity_t<detail::literal_beside<X>> s) {
-  return detail::compared(x, s, [](auto a, auto b) { return a != b; });
-}
-template <DistributedNumber X>
-auto operator<(std::type_identity_t<detail::literal_beside<X>> s, X const& x) {
-  return detail::compared(s, x, [](auto a, auto b) { return a < b; });
-}
-template <DistributedNumber X>
-auto operator>(std::type_identity_t<detail::literal_beside<X>> s, X const& x) {
-  return detail::compared(s, x, [](auto a, auto b) { return a > b; });
-}
-template <DistributedNumber X>
-auto operator<=(std::type_identity_t<detail::literal_beside<X>> s, X const& x) {
-  return detail::compared(s, x, [](auto a, auto b) { return a <= b; });
-}
-template <DistributedNumber X>
-auto operator>=(std::type_identity_t<detail::literal_beside<X>> s, X const& x) {
-  return detail::compared(s, x, [](auto a, auto b) { return a >= b; });
+/// Typed scalars compared: a typed truth value.
+template <op::relation Is, class L, class R>
+  requires((DistributedNumber<L> || DistributedNumber<R>) && detail::DistributedNumberOperand<L> && detail::DistributedNumberOperand<R>)
+auto perform(op::comparison<Is> holds, L const& l, R const& r) {
+  return detail::compared(l, r, holds);
 }
 
 /// This rank's coordinate on an axis, as a typed scalar. Placement: Varying on that axis, Replicate on the others: what is made

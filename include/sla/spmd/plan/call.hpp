@@ -320,11 +320,11 @@ inline constexpr bool on_one_mesh = [] {
 template <class Op, class... Ts>
 concept Plannable = rule_of<Op>.known && on_one_mesh<Ts...> && best_call_v<requested_op_t<Op, Ts...>>.reachable();
 
-template <step_kind How, int N, class... Steps>
+template <step How, int N, class... Steps>
 inline constexpr int count_in<How, Arg<N, Steps...>> = count_in<How, Route<Steps...>>;
-template <step_kind How, class... Steps>
+template <step How, class... Steps>
 inline constexpr int count_in<How, Result<Steps...>> = count_in<How, Route<Steps...>>;
-template <step_kind How, class... Parts>
+template <step How, class... Parts>
 inline constexpr int count_in<How, Plan<Parts...>> = (0 + ... + count_in<How, Parts>);
 } // namespace sla::plans
 

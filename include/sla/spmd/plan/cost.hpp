@@ -6,6 +6,7 @@
 
 #include <sla/core/meta.hpp>
 #include <sla/spmd/placement/placement_values.hpp>
+#include <sla/spmd/step/transition.hpp>
 
 namespace sla::plans {
 
@@ -46,22 +47,6 @@ inline constexpr topology topology_of{};
 } // namespace sla
 
 namespace sla::plans {
-
-/// What changes a placement inside a plan. The last four need no communication.
-enum class step_kind : std::uint8_t {
-  all_gather,     ///< the last axes of a dimension's list are gathered
-  all_to_all,     ///< they are moved to the end of another dimension's list
-  reduce_scatter, ///< pending sums are finished, sharded along a dimension
-  all_reduce,     ///< pending sums are finished
-  permute_shards, ///< the axes of one dimension's list change their order
-  repartition,    ///< the last axis of a list shards its dimension by another family
-  slice,          ///< copies become a shard
-  zero_pad,       ///< copies become a pending sum
-  to_replicate,   ///< Invariant becomes Replicate
-  to_invariant    ///< and back, for those who insist
-};
-
-constexpr bool communicates(step_kind m) { return m < step_kind::slice; }
 
 /// A product that stays within 64 bits, sums of several too: clipped at 2^59, which is 8.8 s.
 constexpr std::int64_t saturated(std::int64_t per_byte, std::int64_t bytes) {
@@ -104,22 +89,21 @@ inline constexpr std::int64_t nominal_bytes = std::int64_t{1} << 20;
 
 /// A step over n ranks in all, on a tensor of which each rank holds a 1/parts before it.
 template <class = void>
-constexpr linear_cost price_of(step_kind how, wires const& w, std::int64_t n, std::int64_t parts) {
+constexpr linear_cost price_of(step how, wires const& w, std::int64_t n, std::int64_t parts) {
   std::int64_t const alpha = w.latency_ns * 1000;
   std::int64_t const beta = (std::int64_t{1000000} << 16) / w.megabytes_per_s; // of 2^-16 ps per byte
   switch (how) {
-  case step_kind::all_gather:
+  case step::all_gather:
     return {(n - 1) * alpha, beta * (n - 1) / parts};
-  case step_kind::all_to_all:
-  case step_kind::reduce_scatter:
-  case step_kind::repartition:
+  case step::all_to_all:
+  case step::reduce_scatter:
+  case step::repartition:
     return {(n - 1) * alpha, beta * (n - 1) / n / parts};
-  case step_kind::all_reduce:
+  case step::all_reduce:
     return {2 * (n - 1) * alpha, 2 * (beta * (n - 1) / n / parts)};
-  case step_kind::permute_shards:
+  case step::permute_shards:
     return {alpha, beta / parts};
-  case step_kind::slice:
-  case step_kind::zero_pad:
+  case step::convert:
     return {1000, 0};
   default:
     return {};
@@ -130,22 +114,21 @@ constexpr linear_cost price_of(step_kind how, wires const& w, std::int64_t n, st
 /// then reduce_scatter and all_to_all, which move less than a rank holds, then permute_shards, then copies; then by
 /// rounds. An all_reduce counts as the reduce_scatter and the all_gather that it consists of.
 template <class = void>
-constexpr std::int64_t class_of(step_kind how, std::int64_t n) {
+constexpr std::int64_t class_of(step how, std::int64_t n) {
   std::int64_t const rounds = n - 1;
   auto const count = [](int place) { return std::int64_t{1} << (22 + 6 * place); };
   switch (how) {
-  case step_kind::all_gather:
+  case step::all_gather:
     return count(3) + rounds;
-  case step_kind::all_to_all:
-  case step_kind::reduce_scatter:
-  case step_kind::repartition:
+  case step::all_to_all:
+  case step::reduce_scatter:
+  case step::repartition:
     return count(2) + rounds;
-  case step_kind::all_reduce:
+  case step::all_reduce:
     return count(3) + count(2) + 2 * rounds;
-  case step_kind::permute_shards:
+  case step::permute_shards:
     return count(1) + 1;
-  case step_kind::slice:
-  case step_kind::zero_pad:
+  case step::convert:
     return count(0);
   default:
     return 0;

@@ -11,13 +11,15 @@
 
 namespace sla::plans {
 
-template <class = void>
-constexpr std::string_view name_of(step_kind m) {
-  constexpr std::string_view names[] = {"AllGather", "AllToAll", "ReduceScatter", "AllReduce", "PermuteShards", "Repartition"};
-  return communicates(m) ? names[static_cast<int>(m)] : "Convert";
-}
-
 using plan_text = fixed_text<8000>;
+
+/// The name of a step as that of its type: AllGather of all_gather.
+template <class = void>
+constexpr void write_name(plan_text& out, step how) {
+  auto const name = name_of(how);
+  for (std::size_t n = 0; n < name.size(); ++n)
+    if (char const c[] = {static_cast<char>(n == 0 || name[n - 1] == '_' ? name[n] - 'a' + 'A' : name[n])}; name[n] != '_') out << std::string_view(c, 1);
+}
 
 template <class Mesh>
 constexpr void write_axes(plan_text& out, step_axes const& order) {
@@ -47,7 +49,8 @@ template <class Query, class Path, int K>
 constexpr void write_step(plan_text& out, bool priced) {
   using mesh = typename Query::mesh_type;
   using step = typed_step<Query, Path, K>;
-  out << "  " << name_of(step::step.how);
+  out << "  ";
+  write_name(out, step::step.how);
   write_axes<mesh>(out, step::order);
   out << " to ";
   write_state<Query, Path, K + 1>(out);
@@ -59,7 +62,8 @@ constexpr void write_step(plan_text& out, bool priced) {
     auto const cost = line_of(step::route.problem, one);
     out << ", " << static_cast<int>(cost.fixed / 1000) << " ns + " << static_cast<int>(cost.per_byte * 1000 >> 16) << " fs/B";
   }
-  out << ", backward " << name_of(step::back);
+  out << ", backward ";
+  write_name(out, step::back);
   write_axes<mesh>(out, step::back_order);
   out << "\n";
 }

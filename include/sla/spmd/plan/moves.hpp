@@ -100,7 +100,7 @@ constexpr std::int64_t parts_of(route_problem const& g, unpacked const& u) {
   return parts;
 }
 
-constexpr std::int64_t price(route_problem const& g, step_kind how, joined_axes const& j, std::int64_t parts) {
+constexpr std::int64_t price(route_problem const& g, step how, joined_axes const& j, std::int64_t parts) {
   if (g.bytes == 0) return class_of(how, j.ranks);
   return price_of(how, j.slowest, j.ranks, parts).at(g.bytes < largest_priced ? g.bytes : largest_priced);
 }
@@ -195,12 +195,12 @@ constexpr void for_each_reduction(route_problem const& g, unpacked const& u, pla
         invariant = with_field(invariant, a, plan_field(plan_invariant));
       }
     if (!alike) continue;
-    auto const reduced = price(g, step_kind::all_reduce, j, parts);
+    auto const reduced = price(g, step::all_reduce, j, parts);
     auto const mark = mark_of(g, pending & ~set);
-    f(step_kind::all_reduce, set, copies | mark, reduced);
-    if (!(set & ~unsigned{g.to_invariant})) f(step_kind::all_reduce, set, invariant | mark, reduced);
-    auto const scattered = price(g, step_kind::reduce_scatter, j, parts);
-    for_each_arrival(g, u, s, order, n, -1, [&](plan_state to) { f(step_kind::reduce_scatter, set, to, scattered); });
+    f(step::all_reduce, set, copies | mark, reduced);
+    if (!(set & ~unsigned{g.to_invariant})) f(step::all_reduce, set, invariant | mark, reduced);
+    auto const scattered = price(g, step::reduce_scatter, j, parts);
+    for_each_arrival(g, u, s, order, n, -1, [&](plan_state to) { f(step::reduce_scatter, set, to, scattered); });
   }
 }
 
@@ -222,16 +222,16 @@ constexpr void for_each_suffix(route_problem const& g, unpacked const& u, plan_s
       j.take(g, a);
       copies = with_field(copies, a, plan_field(plan_copies));
       invariant = with_field(invariant, a, plan_field(plan_invariant));
-      auto const gathered = price(g, step_kind::all_gather, j, parts), moved = price(g, step_kind::all_to_all, j, parts);
-      f(step_kind::all_gather, set, copies | mark, gathered);
-      if (!(set & ~unsigned{g.to_invariant})) f(step_kind::all_gather, set, invariant | mark, gathered);
-      for_each_arrival(g, u, s, u.list[d] + u.length[d] - n, n, d, [&](plan_state to) { f(step_kind::all_to_all, set, to, moved); });
+      auto const gathered = price(g, step::all_gather, j, parts), moved = price(g, step::all_to_all, j, parts);
+      f(step::all_gather, set, copies | mark, gathered);
+      if (!(set & ~unsigned{g.to_invariant})) f(step::all_gather, set, invariant | mark, gathered);
+      for_each_arrival(g, u, s, u.list[d] + u.length[d] - n, n, d, [&](plan_state to) { f(step::all_to_all, set, to, moved); });
       if (n > 1) continue;
       for (int family = 0; family < g.families; ++family) // the same axis and place, another family
         if (family != u.family[a] && may_arrive(g, u, d, u.length[d] - 1, set, family))
-          f(step_kind::repartition, set,
+          f(step::repartition, set,
             with_field(s, a, plan_field(plan_shard, static_cast<unsigned>(d), static_cast<unsigned>(u.length[d] - 1), static_cast<unsigned>(family))),
-            price(g, step_kind::repartition, j, parts));
+            price(g, step::repartition, j, parts));
     }
   }
 }
@@ -275,7 +275,7 @@ constexpr void for_each_order(route_problem const& g, unpacked const& u, plan_st
         j.take(g, a);
         to = with_field(to, a, plan_field(plan_shard, static_cast<unsigned>(d), static_cast<unsigned>(i), u.family[a]));
       }
-      f(step_kind::permute_shards, set, to, price(g, step_kind::permute_shards, j, parts));
+      f(step::permute_shards, set, to, price(g, step::permute_shards, j, parts));
     }
   }
 }
@@ -295,15 +295,15 @@ constexpr void for_each_move(route_problem const& g, plan_state s, F const& f) {
     unsigned const set = 1u << a;
     bool const copies = u.kind[a] == plan_copies;
     auto const at = static_cast<signed char>(a);
-    auto const local = price(g, step_kind::slice, j, parts);
-    for_each_arrival(g, u, s, &at, 1, -1, [&](plan_state to) { f(step_kind::slice, set, to, local); });
+    auto const local = price(g, step::convert, j, parts);
+    for_each_arrival(g, u, s, &at, 1, -1, [&](plan_state to) { f(step::convert, set, to, local); });
     if ((g.to_partial >> a & 1) && (copies || g.insisted))
-      f(step_kind::zero_pad, set, with_field(s, a, plan_field(plan_partial, static_cast<unsigned>(monoid::sum))) | mark_of(g, set), local);
+      f(step::convert, set, with_field(s, a, plan_field(plan_partial, static_cast<unsigned>(monoid::sum))) | mark_of(g, set), local);
     if (!copies)
-      f(step_kind::to_replicate, set, with_field(s, a, plan_field(plan_copies)),
-        price(g, step_kind::all_reduce, j, parts) / 100 * (g.bytes ? g.wired.backward : 0));
+      f(step::convert, set, with_field(s, a, plan_field(plan_copies)),
+        price(g, step::all_reduce, j, parts) / 100 * (g.bytes ? g.wired.backward : 0));
     else if (g.insisted && (g.to_invariant >> a & 1))
-      f(step_kind::to_invariant, set, with_field(s, a, plan_field(plan_invariant)), 0);
+      f(step::convert, set, with_field(s, a, plan_field(plan_invariant)), 0);
   }
 }
 

@@ -267,9 +267,9 @@ struct plan_type<Op, Query, std::integer_sequence<int, K...>> {
 template <class Op, class... Ts>
 using plan_of = typename plan_type<Op, requested_op_t<Op, Ts...>, std::make_integer_sequence<int, requested_op_t<Op, Ts...>::problem.inputs>>::type;
 
-template <step_kind How, class Plan, std::int64_t Fixed, std::int64_t... PerByte>
+template <step How, class Plan, std::int64_t Fixed, std::int64_t... PerByte>
 inline constexpr int count_in<How, Priced<Plan, Fixed, PerByte...>> = count_in<How, Plan>;
-template <step_kind How, class... Plans>
+template <step How, class... Plans>
 inline constexpr int count_in<How, PlanSet<Plans...>> = count_in<How, Envelope<Plans...>>;
 
 } // namespace sla::plans

@@ -11,51 +11,39 @@
 
 namespace sla::plans {
 
-/// The step that a kind of move is.
-constexpr step step_of(step_kind how) {
-  switch (how) {
-  case step_kind::all_gather: return step::all_gather;
-  case step_kind::all_reduce: return step::all_reduce;
-  case step_kind::reduce_scatter: return step::reduce_scatter;
-  case step_kind::all_to_all: return step::all_to_all;
-  case step_kind::repartition: return step::repartition;
-  case step_kind::permute_shards: return step::permute_shards;
-  default: return step::convert;
-  }
-}
 /// One step of a plan: From becomes To on these axes. Several axes act as one, the first outermost.
-template <step_kind How, Placement From, Placement To, fixed_string... Axes>
+template <step How, Placement From, Placement To, fixed_string... Axes>
 struct plan_step_type {
-  static constexpr step_kind how = How;
+  static constexpr step how = How;
   using from = From;
   using to = To;
   static constexpr int axes = static_cast<int>(sizeof...(Axes));
   /// The step that is taken.
-  using step_type = std::conditional_t<How == step_kind::permute_shards, order_of_shards<Axes...>,
-                                       step_on<step_of(How), flat<Axes...>, To, step_of(How) == step::convert>>;
+  using step_type = std::conditional_t<How == step::permute_shards, order_of_shards<Axes...>,
+                                       step_on<How, flat<Axes...>, To, How == step::convert>>;
 };
 
 /// The shards of a dimension are gathered on every rank.
 template <Placement From, Placement To, fixed_string... Axes>
-struct AllGather : plan_step_type<step_kind::all_gather, From, To, Axes...> {};
+struct AllGather : plan_step_type<step::all_gather, From, To, Axes...> {};
 /// Shards of one dimension become shards of another.
 template <Placement From, Placement To, fixed_string... Axes>
-struct AllToAll : plan_step_type<step_kind::all_to_all, From, To, Axes...> {};
+struct AllToAll : plan_step_type<step::all_to_all, From, To, Axes...> {};
 /// A Partial value is folded, and each rank keeps its shard.
 template <Placement From, Placement To, fixed_string... Axes>
-struct ReduceScatter : plan_step_type<step_kind::reduce_scatter, From, To, Axes...> {};
+struct ReduceScatter : plan_step_type<step::reduce_scatter, From, To, Axes...> {};
 /// A Partial value is reduced on every rank.
 template <Placement From, Placement To, fixed_string... Axes>
-struct AllReduce : plan_step_type<step_kind::all_reduce, From, To, Axes...> {};
+struct AllReduce : plan_step_type<step::all_reduce, From, To, Axes...> {};
 /// The axes that change their places, in their new order.
 template <Placement From, Placement To, fixed_string... Axes>
-struct PermuteShards : plan_step_type<step_kind::permute_shards, From, To, Axes...> {};
+struct PermuteShards : plan_step_type<step::permute_shards, From, To, Axes...> {};
 /// Shards become shards of another family.
 template <Placement From, Placement To, fixed_string... Axes>
-struct Repartition : plan_step_type<step_kind::repartition, From, To, Axes...> {};
+struct Repartition : plan_step_type<step::repartition, From, To, Axes...> {};
 /// A step without communication.
 template <Placement From, Placement To, fixed_string... Axes>
-struct Convert : plan_step_type<step_kind::slice, From, To, Axes...> {};
+struct Convert : plan_step_type<step::convert, From, To, Axes...> {};
 
 /// Steps in order.
 template <class... Steps>
@@ -80,19 +68,19 @@ struct Envelope {
   static constexpr int size = static_cast<int>(sizeof...(Pieces));
 };
 
-template <step_kind How, class From, class To, fixed_string... Axes>
+template <step How, class From, class To, fixed_string... Axes>
 consteval auto step_type_for() {
-  if constexpr (How == step_kind::all_gather)
+  if constexpr (How == step::all_gather)
     return AllGather<From, To, Axes...>{};
-  else if constexpr (How == step_kind::all_to_all)
+  else if constexpr (How == step::all_to_all)
     return AllToAll<From, To, Axes...>{};
-  else if constexpr (How == step_kind::reduce_scatter)
+  else if constexpr (How == step::reduce_scatter)
     return ReduceScatter<From, To, Axes...>{};
-  else if constexpr (How == step_kind::all_reduce)
+  else if constexpr (How == step::all_reduce)
     return AllReduce<From, To, Axes...>{};
-  else if constexpr (How == step_kind::permute_shards)
+  else if constexpr (How == step::permute_shards)
     return PermuteShards<From, To, Axes...>{};
-  else if constexpr (How == step_kind::repartition)
+  else if constexpr (How == step::repartition)
     return Repartition<From, To, Axes...>{};
   else
     return Convert<From, To, Axes...>{};
@@ -107,7 +95,7 @@ template <class = void>
 constexpr step_axes axes_in_step(plan_state before, plan_step const& s, int axes) {
   step_axes out;
   // Where they stand in the list that they leave, or that they come to.
-  bool const leaves = s.how == step_kind::all_gather || s.how == step_kind::all_to_all || s.how == step_kind::repartition;
+  bool const leaves = s.how == step::all_gather || s.how == step::all_to_all || s.how == step::repartition;
   plan_state const at = leaves ? before : s.after; // a permutation: the new order
   for (unsigned place = 0; place < max_mesh_axes; ++place)
     for (int a = 0; a < axes; ++a) {
@@ -123,17 +111,6 @@ constexpr placement_value placement_in(planned_route const& r, plan_state s, ste
   auto p = tensor_placement_of(r, s, like).on[axes.axis[0]];
   if (axes.size > 1) p.level = 0;
   return p;
-}
-
-/// The kind of step that keeps the value on the way from one placement to another.
-constexpr step_kind adjoint_kind(placement_value from, placement_value to) {
-  using kind = placement_kind;
-  bool const copies = is_copied(to.kind);
-  if (from.kind == kind::partial && copies) return step_kind::all_reduce;
-  if (from.kind == kind::partial && to.kind == kind::shard) return step_kind::reduce_scatter;
-  if (from.kind == kind::shard && copies) return step_kind::all_gather;
-  if (from.kind == kind::shard && to.kind == kind::shard) return from.dim != to.dim ? step_kind::all_to_all : step_kind::repartition;
-  return step_kind::slice;
 }
 
 // Query has mesh_type, keys, `from` and `route(careful)`; Path has `value`, the steps.
@@ -154,9 +131,9 @@ struct typed_step {
   using type = decltype(make(std::make_integer_sequence<int, order.size>{}));
 
   /// What carries a gradient back: from the dual of `to` to the dual of `from`, on the axes in the order that they had.
-  static constexpr step_kind back = step.how == step_kind::permute_shards ? step.how : adjoint_kind(sla::dual(to), sla::dual(from));
+  static constexpr sla::step back = step.how == sla::step::permute_shards ? step.how : adjoint_of(transition{step.how, from, to}).how;
   static constexpr step_axes back_order =
-      step.how == step_kind::permute_shards ? axes_in_step(before, {step_kind::all_gather, step.axes, before}, route.problem.axes) : order;
+      step.how == sla::step::permute_shards ? axes_in_step(before, {sla::step::all_gather, step.axes, before}, route.problem.axes) : order;
   template <int... N>
   static consteval auto make_back(std::integer_sequence<int, N...>) {
     using mesh = typename Query::mesh_type;
@@ -235,15 +212,15 @@ template <class X, class... To>
 concept Redistributable = Distributed<X> && sizeof...(To) == mesh_of_t<X>::rank && (Placement<To> && ...) &&
                           redistribution<X, placements<To...>, false>::possible;
 
-template <step_kind How, class Plan>
+template <step How, class Plan>
 inline constexpr int count_in = 0;
-template <step_kind How, class... Steps>
+template <step How, class... Steps>
 inline constexpr int count_in<How, Route<Steps...>> = (0 + ... + (Steps::how == How ? 1 : 0));
-template <step_kind How, std::int64_t Bytes, class Plan>
+template <step How, std::int64_t Bytes, class Plan>
 inline constexpr int count_in<How, Piece<Bytes, Plan>> = count_in<How, Plan>;
-template <step_kind How, class Plan>
+template <step How, class Plan>
 inline constexpr int count_in<How, Indivisible<Plan>> = count_in<How, Plan>;
-template <step_kind How, class... Pieces>
+template <step How, class... Pieces>
 inline constexpr int count_in<How, Envelope<Pieces...>> = [] { // of the piece that has the most
   int most = 0;
   ((most = count_in<How, Pieces> > most ? count_in<How, Pieces> : most), ...);
@@ -251,7 +228,7 @@ inline constexpr int count_in<How, Envelope<Pieces...>> = [] { // of the piece t
 }();
 /// How many steps of a kind a plan has; of plans by size, the most that any has:
 /// `static_assert(count_steps<step::all_reduce, route_to<X, Replicate, Replicate>> == 0)`.
-template <step_kind How, class Plan>
+template <step How, class Plan>
 consteval int count_steps() {
   return count_in<How, Plan>;
 }

@@ -13,7 +13,7 @@ inline constexpr std::int64_t unreachable_cost = std::int64_t{1} << 62;
 
 /// One step of a plan: what, on which axes (a bit each), and the state after it.
 struct plan_step {
-  step_kind how = step_kind::slice;
+  step how = step::convert;
   std::uint8_t axes = 0;
   plan_state after = 0;
   constexpr bool operator==(plan_step const&) const = default;
@@ -62,7 +62,7 @@ struct distances {
   std::int64_t cost[Capacity] = {};
   std::int16_t before[Capacity] = {};
   std::uint8_t count[Capacity] = {}, axes[Capacity] = {};
-  step_kind how[Capacity] = {};
+  step how[Capacity] = {};
   std::int16_t heap[Capacity] = {}; ///< numbers of the states that wait to be settled, the nearest first
   std::int16_t place[Capacity] = {}; ///< of a state in the heap; -1: it is settled
   std::int16_t table[slots] = {}; ///< by hash: number of a state, plus 1
@@ -135,7 +135,7 @@ struct distances {
 };
 
 template <int Capacity>
-constexpr void relax(distances<Capacity>& r, int from, step_kind how, unsigned axes, plan_state s, std::int64_t step_cost) {
+constexpr void relax(distances<Capacity>& r, int from, step how, unsigned axes, plan_state s, std::int64_t step_cost) {
   auto const cost = r.cost[from] + step_cost;
   auto const count = static_cast<std::uint8_t>(r.count[from] + 1);
   int h = r.hash(s);
@@ -178,7 +178,7 @@ constexpr void go_on(distances<Capacity>& r, route_problem const& g, int budget,
     }
     int const at = r.settle();
     budget -= 4; // what a state costs by itself
-    for_each_move(g, r.state[at], [&](step_kind how, unsigned axes, plan_state to, std::int64_t cost) {
+    for_each_move(g, r.state[at], [&](step how, unsigned axes, plan_state to, std::int64_t cost) {
       --budget;
       relax(r, at, how, axes, to, cost);
     });
@@ -275,9 +275,15 @@ constexpr linear_cost line_of(route_problem const& g, step_list const& path) {
     for (int a = 0; a < g.axes; ++a)
       if (s.axes >> a & 1) j.take(g, a);
     auto line = price_of(s.how, j.slowest, j.ranks, parts_of(g, unpack(at, g.axes)));
-    if (s.how == step_kind::to_replicate) {
-      line = price_of(step_kind::all_reduce, j.slowest, j.ranks, parts_of(g, unpack(at, g.axes)));
-      line = {line.fixed / 100 * g.wired.backward, line.per_byte / 100 * g.wired.backward};
+    if (s.how == step::convert) {
+      auto const before = unpack(at, g.axes), after = unpack(s.after, g.axes);
+      int a = 0;
+      while (!(s.axes >> a & 1)) ++a;
+      if (after.kind[a] == plan_invariant) line = {};
+      if (before.kind[a] == plan_invariant && after.kind[a] == plan_copies) {
+        line = price_of(step::all_reduce, j.slowest, j.ranks, parts_of(g, before));
+        line = {line.fixed / 100 * g.wired.backward, line.per_byte / 100 * g.wired.backward};
+      }
     }
     total += line;
     at = s.after;

@@ -27,12 +27,12 @@ template <int Capacity>
 constexpr path_costs<Capacity> path_costs_to(route_problem const& g, plan_state goal, plan_state const* seeds, int count) {
   path_costs<Capacity> out;
   out.seen = started<Capacity>(seeds[0]);
-  for (int n = 1; n < count; ++n) relax(out.seen, 0, step_kind::slice, 0, seeds[n], 0);
+  for (int n = 1; n < count; ++n) relax(out.seen, 0, step::convert, 0, seeds[n], 0);
   std::int64_t price[path_costs<Capacity>::room] = {};
   std::int16_t tail[path_costs<Capacity>::room] = {}, head[path_costs<Capacity>::room] = {};
   int edges = 0;
   for (int n = 0; n < out.seen.size; ++n)
-    for_each_move(g, out.seen.state[n], [&](step_kind how, unsigned axes, plan_state to, std::int64_t c) {
+    for_each_move(g, out.seen.state[n], [&](step how, unsigned axes, plan_state to, std::int64_t c) {
       relax(out.seen, n, how, axes, to, 0);
       if (edges == path_costs<Capacity>::room) {
         out.seen.overflow = true;

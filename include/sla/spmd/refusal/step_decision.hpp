@@ -74,7 +74,7 @@ struct step_decision<S, X> {
   using result = typename placements_so<found.type, keys, std::make_integer_sequence<int, Mesh::rank>>::type;
   static constexpr int at = 0 > found.why.axis ? axes[0] : found.why.axis;
   static constexpr void require() {
-    S::axes::template require_one_mode<Mesh>();
+    static_assert(one_mode<Mesh>(axes), "sla[E36]: a flattened axis of local and global axes: on the first the ranks run programs of their own. Take one step on each axis");
     if constexpr (!legal) refuse<why, facts_on<X, at, To, typename S::axes>>();
   }
 };

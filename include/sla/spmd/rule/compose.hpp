@@ -12,6 +12,7 @@
 #include <sla/core/meta.hpp>
 #include <sla/core/pack.hpp>
 #include <sla/spmd/placement/placement.hpp>
+#include <sla/spmd/rule/operators.hpp>
 #include <sla/spmd/rule/rules.hpp>
 #include <sla/spmd/rule/table/composite.hpp>
 #include <sla/spmd/rule/table/einsum.hpp>
@@ -210,13 +211,27 @@ constexpr rules::value take_on_placements(rules::value const& x) {
 
 } // namespace detail
 
+namespace detail {
+template <class L, class R>
+  requires(is_rule_value<L> || is_rule_value<R>)
+struct adds_up<L, R> : std::true_type {};
+template <class X>
+  requires is_rule_value<X>
+struct has_own_functions<X> : std::true_type {};
+} // namespace detail
+namespace rules {
+
+/// What an operator, or a step, makes of a value.
+template <class Op, class... V>
+  requires(detail::is_rule_value<V> || ...)
+constexpr value perform(operation<Op>, V const&... v) {
+  return detail::apply_rule(rule_of<Op>, v...).at[0];
+}
 template <StepOn S>
   requires(S::axes::count == 1)
-constexpr rules::value perform(S, rules::value const& x) {
+constexpr value perform(S, value const& x) {
   return detail::take_on_placements<S>(x);
 }
-
-namespace rules {
 
 /// The kernel as an operation of the library, `apply<op::mul>(x, y)`, or with a strategy of strategies/.
 template <class Op, class... V>
@@ -267,39 +282,17 @@ constexpr void expect(value const& x) {
       x.in->why = {code::layouts_differ, static_cast<std::int8_t>(a), detail::first_of(x.from)};
 }
 
-// The vocabulary of a reference composition, so that one generic lambda serves tensors and rules.
-template <class L, class R>
-concept Operands = detail::is_rule_value<L> || detail::is_rule_value<R>;
-template <class L, class R>
-requires Operands<L, R>
-constexpr value operator+(L const& l, R const& r) { return apply<op::add>(l, r); }
-template <class L, class R>
-requires Operands<L, R>
-constexpr value operator-(L const& l, R const& r) { return apply<op::sub>(l, r); }
-template <class L, class R>
-requires Operands<L, R>
-constexpr value operator*(L const& l, R const& r) { return apply<op::mul>(l, r); }
-template <class L, class R>
-requires Operands<L, R>
-constexpr value operator/(L const& l, R const& r) { return apply<op::div>(l, r); }
-// Templates all of them: a program without compositions does not pay for their rules.
-template <std::same_as<value> V>
-constexpr value operator-(V const& x) { return apply<op::neg>(x); }
-/// The rule of exp(x).
-template <std::same_as<value> V>
-constexpr value exp(V const& x) { return apply<op::exp>(x); }
-/// The rule of log(x).
-template <std::same_as<value> V>
-constexpr value log(V const& x) { return apply<op::log>(x); }
-/// The rule of sqrt(x).
-template <std::same_as<value> V>
-constexpr value sqrt(V const& x) { return apply<op::sqrt>(x); }
-/// The rule of abs(x).
-template <std::same_as<value> V>
-constexpr value abs(V const& x) { return apply<op::abs>(x); }
-/// The rule of tanh(x).
-template <std::same_as<value> V>
-constexpr value tanh(V const& x) { return apply<op::tanh>(x); }
+// The vocabulary of a reference composition, so that one generic lambda serves tensors and rules: the operators of
+// spmd/rule/operators.hpp.
+using sla::operator+;
+using sla::operator-;
+using sla::operator*;
+using sla::operator/;
+using sla::abs;
+using sla::exp;
+using sla::log;
+using sla::sqrt;
+using sla::tanh;
 /// The rule of sum(x).
 template <std::same_as<value> V>
 constexpr value sum(V const& x) { return apply<op::sum>(x); }

@@ -3,6 +3,7 @@
 // rules of operations are told of a mesh's promises. The promises themselves are in spmd/mesh/mesh.hpp.
 #pragma once
 #include <cstdint>
+#include <span>
 
 #include <sla/core/meta.hpp>
 #include <sla/spmd/placement/operand.hpp>
@@ -69,19 +70,11 @@ constexpr void require_modes() {
 }
 
 /// Does a collective over these axes, as one flattened axis, stay within one mode?
-template <class Mesh, fixed_string... Names>
-inline constexpr bool one_mode = [] {
-  axis_mode const modes[] = {mode_of<Mesh>(Mesh::template index<Names>())...};
-  for (auto m : modes)
-    if (m != modes[0]) return false;
+template <class Mesh>
+constexpr bool one_mode(std::span<int const> axes) {
+  for (int a : axes)
+    if (mode_of<Mesh>(a) != mode_of<Mesh>(axes[0])) return false;
   return true;
-}();
-/// The law of such a collective. Errors: E36.
-template <class Mesh, fixed_string... Names>
-constexpr void require_one_mode() {
-  static_assert(one_mode<Mesh, Names...>,
-                "sla[E36]: a flattened axis of local and global axes: on the first the ranks run programs of their own. Take one step "
-                "on each axis");
 }
 
 } // namespace sla

@@ -8,6 +8,7 @@
 
 #include <sla/core/shape.hpp>
 #include <sla/spmd/refusal/diagnose.hpp>
+#include <sla/spmd/rule/operators.hpp>
 #include <sla/spmd/rule/well_typed.hpp>
 #include <sla/spmd/schedule/schedule.hpp>
 
@@ -297,7 +298,7 @@ template <Outlined L, Outlined R>
   requires(dims_of<L> == 0 && dims_of<R> == 0)
 struct joined_local<L, R> : joined_number<typename L::local_type, typename R::local_type> {};
 
-/// What sums add up in, and the type of absolute values.
+/// What sums add up in.
 template <class T>
 struct summed {
   using type = T;
@@ -306,16 +307,6 @@ template <>
 struct summed<float> {
   using type = double;
 };
-template <class T>
-struct magnitude {
-  using type = T;
-};
-template <class T>
-  requires requires(T z) { z.real(); }
-struct magnitude<T> {
-  using type = decltype(T{}.real());
-};
-
 template <class Op, class Local, class... X>
 constexpr auto outlined(X const&... x) {
   require_well_typed<Op, X...>();

@@ -48,74 +48,24 @@ constexpr auto operator*(transposed_outline<outline<sparse_shape_only<T, S>, Mes
 
 // ---- operators and functions: the laws are those of spmd/rule/rules.hpp
 
+namespace detail {
 template <class L, class R>
+  requires DenseOutlinePair<std::remove_cvref_t<L>, std::remove_cvref_t<R>>
+struct adds_up<L, R> : std::true_type {};
+template <class X>
+  requires DenseOutline<std::remove_cvref_t<X>>
+struct adds_up_with_numbers<X> : std::true_type {};
+template <DenseOutline X>
+struct has_own_functions<X> : std::true_type {};
+} // namespace detail
+template <class Op, class L, class R>
   requires detail::DenseOutlinePair<L, R>
-constexpr auto operator+(L const& l, R const& r) {
-  return detail::outlined<op::add, typename detail::joined_local<L, R>::type>(l, r);
+constexpr auto perform(operation<Op>, L const& l, R const& r) {
+  return detail::outlined<Op, typename detail::joined_local<L, R>::type>(l, r);
 }
-template <class L, class R>
-  requires detail::DenseOutlinePair<L, R>
-constexpr auto operator-(L const& l, R const& r) {
-  return detail::outlined<op::sub, typename detail::joined_local<L, R>::type>(l, r);
-}
-template <class L, class R>
-  requires detail::DenseOutlinePair<L, R>
-constexpr auto operator*(L const& l, R const& r) {
-  return detail::outlined<op::mul, typename detail::joined_local<L, R>::type>(l, r);
-}
-template <class L, class R>
-  requires detail::DenseOutlinePair<L, R>
-constexpr auto operator/(L const& l, R const& r) {
-  return detail::outlined<op::div, typename detail::joined_local<L, R>::type>(l, r);
-}
-template <detail::DenseOutline X>
-constexpr auto operator-(X const& x) {
-  return detail::outlined<op::neg, typename X::local_type>(x);
-}
-template <detail::DenseOutline X>
-constexpr auto operator+(X const& x, std::type_identity_t<literal<double>> s) {
-  return detail::outlined<op::add, typename X::local_type>(x, s);
-}
-template <detail::DenseOutline X>
-constexpr auto operator-(X const& x, std::type_identity_t<literal<double>> s) {
-  return detail::outlined<op::sub, typename X::local_type>(x, s);
-}
-template <detail::DenseOutline X>
-constexpr auto operator*(X const& x, std::type_identity_t<literal<double>> s) {
-  return detail::outlined<op::mul, typename X::local_type>(x, s);
-}
-template <detail::DenseOutline X>
-constexpr auto operator*(std::type_identity_t<literal<double>> s, X const& x) {
-  return detail::outlined<op::mul, typename X::local_type>(s, x);
-}
-template <detail::DenseOutline X>
-constexpr auto operator/(X const& x, std::type_identity_t<literal<double>> s) {
-  return detail::outlined<op::div, typename X::local_type>(x, s);
-}
-
-template <detail::DenseOutline X>
-constexpr auto conj(X const& x) {
-  return detail::outlined<op::conj, typename X::local_type>(x);
-}
-template <detail::DenseOutline X>
-constexpr auto abs(X const& x) {
-  return detail::outlined<op::abs, typename X::local_type>(x);
-}
-template <detail::DenseOutline X>
-constexpr auto exp(X const& x) {
-  return detail::outlined<op::exp, typename X::local_type>(x);
-}
-template <detail::DenseOutline X>
-constexpr auto log(X const& x) {
-  return detail::outlined<op::log, typename X::local_type>(x);
-}
-template <detail::DenseOutline X>
-constexpr auto sqrt(X const& x) {
-  return detail::outlined<op::sqrt, typename X::local_type>(x);
-}
-template <detail::DenseOutline X>
-constexpr auto tanh(X const& x) {
-  return detail::outlined<op::tanh, typename X::local_type>(x);
+template <class Op, detail::DenseOutline X>
+constexpr auto perform(operation<Op>, X const& x) {
+  return detail::outlined<Op, typename X::local_type>(x);
 }
 
 namespace detail {
@@ -165,61 +115,21 @@ constexpr auto norm(X const& x) {
 namespace detail {
 template <class L, class R>
 concept NumberPair = OutlinePair<L, R> && dims_of<L> <= 0 && dims_of<R> <= 0;
-/// Comparing is a nonlinear operation: what is uniform stays so, a pending sum is refused.
 template <class L, class R>
-constexpr auto compared(L const& l, R const& r) {
-  return outlined<op::pow, bool>(l, r);
-}
+  requires NumberPair<std::remove_cvref_t<L>, std::remove_cvref_t<R>>
+struct has_order<L, R> : std::true_type {};
+template <class L, class R>
+  requires NumberPair<L, R>
+struct has_equality<L, R> : std::true_type {};
+template <class X>
+  requires(dims_of<std::remove_cvref_t<X>> == 0)
+struct has_order_with_numbers<X> : std::true_type {};
 } // namespace detail
-template <class L, class R>
+/// Comparing is a nonlinear operation: what is uniform stays so, a pending sum is refused.
+template <op::relation Is, class L, class R>
   requires detail::NumberPair<L, R>
-constexpr auto operator<(L const& l, R const& r) {
-  return detail::compared(l, r);
-}
-template <class L, class R>
-  requires detail::NumberPair<L, R>
-constexpr auto operator>(L const& l, R const& r) {
-  return detail::compared(l, r);
-}
-template <class L, class R>
-  requires detail::NumberPair<L, R>
-constexpr auto operator<=(L const& l, R const& r) {
-  return detail::compared(l, r);
-}
-template <class L, class R>
-  requires detail::NumberPair<L, R>
-constexpr auto operator>=(L const& l, R const& r) {
-  return detail::compared(l, r);
-}
-template <class L, class R>
-  requires detail::NumberPair<L, R>
-constexpr auto operator==(L const& l, R const& r) {
-  return detail::compared(l, r);
-}
-template <class L, class R>
-  requires detail::NumberPair<L, R>
-constexpr auto operator!=(L const& l, R const& r) {
-  return detail::compared(l, r);
-}
-template <detail::DenseOutline X>
-  requires(detail::dims_of<X> == 0)
-constexpr auto operator<(X const& x, std::type_identity_t<literal<double>> s) {
-  return detail::compared(x, s);
-}
-template <detail::DenseOutline X>
-  requires(detail::dims_of<X> == 0)
-constexpr auto operator>(X const& x, std::type_identity_t<literal<double>> s) {
-  return detail::compared(x, s);
-}
-template <detail::DenseOutline X>
-  requires(detail::dims_of<X> == 0)
-constexpr auto operator<=(X const& x, std::type_identity_t<literal<double>> s) {
-  return detail::compared(x, s);
-}
-template <detail::DenseOutline X>
-  requires(detail::dims_of<X> == 0)
-constexpr auto operator>=(X const& x, std::type_identity_t<literal<double>> s) {
-  return detail::compared(x, s);
+constexpr auto perform(op::comparison<Is>, L const& l, R const& r) {
+  return detail::outlined<op::pow, bool>(l, r);
 }
 
 // ---- evaluation, and steps

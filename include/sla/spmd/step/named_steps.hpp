@@ -13,9 +13,6 @@
 
 namespace sla {
 
-template <class Mesh, fixed_string... Names>
-constexpr void require_one_mode(); // spmd/rule/modes.hpp
-
 namespace detail {
 template <int... A>
 struct axes_as_one; // dist/step/steps.hpp, and of several axes dist/step/flat_steps.hpp
@@ -39,10 +36,6 @@ struct flat {
   using on = detail::axes_as_one<Mesh::template index<Axes>()...>;
   template <class Mesh>
   static constexpr int axes[sizeof...(Axes)] = {Mesh::template index<Axes>()...};
-  template <class Mesh>
-  static constexpr void require_one_mode() {
-    sla::require_one_mode<Mesh, Axes...>();
-  }
 };
 namespace detail {
 template <class Axes>
