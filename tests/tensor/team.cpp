@@ -13,14 +13,18 @@ using namespace sla;
 
 namespace {
 /// The team itself, so that the test has threads without OpenMP too.
+struct anywhere {
+  void operator()(pthread_attr_t&, int) const {}
+};
+using team = detail::team<anywhere>;
 template <class F>
-void on_team(detail::team& helpers, int count, F const& f) {
-  helpers.run(count, {[](void const* g, int t) { (*static_cast<F const*>(g))(t); }, &f}, [](pthread_attr_t&, int) {});
+void on_team(team& helpers, int count, F const& f) {
+  helpers.run(count, {[](void const* g, int t) { (*static_cast<F const*>(g))(t); }, &f});
 }
 }  // namespace
 
 TEST_CASE("each part of a loop is done once, for any number of helpers, and its writes are seen") {
-  detail::team helpers;
+  team helpers;
   for (int round = 0; round < 3000; ++round) {
     int const count = 1 + round % 9;
     std::vector<int> done(std::size_t(count), 0);
@@ -30,7 +34,7 @@ TEST_CASE("each part of a loop is done once, for any number of helpers, and its 
 }
 
 TEST_CASE("the owner of a team does what helpers have not begun") {
-  detail::team helpers;
+  team helpers;
   auto const me = std::this_thread::get_id();
   int by_owner = 0;
   for (int round = 0; round < 200; ++round) {
@@ -43,7 +47,7 @@ TEST_CASE("the owner of a team does what helpers have not begun") {
 }
 
 TEST_CASE("the first exception of a loop is rethrown, and the team works on") {
-  detail::team helpers;
+  team helpers;
   for (int round = 0; round < 100; ++round) {
     CHECK_THROWS_WITH(on_team(helpers, 4, [](int t) { if (t == 2) throw std::runtime_error("part 2"); }), "part 2");
     std::vector<int> done(4, 0);

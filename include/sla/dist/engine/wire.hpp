@@ -26,6 +26,7 @@ enum class collective : std::uint8_t { barrier, broadcast, all_reduce, all_gathe
 /// The number of kinds of collectives.
 inline constexpr int collective_count = 7;
 
+/// Its name, as messages have it.
 constexpr std::string_view name_of(wire_type type) {
   constexpr std::string_view names[] = {"byte", "int32", "int64", "uint64", "float32", "float64", "bfloat16"};
   return names[static_cast<std::size_t>(type)];
