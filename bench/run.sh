@@ -30,6 +30,7 @@ table() {
 
 table cg "cg 2048 30" "cg.O2 2048 30" "cg 4096 15"
 table spmv spmv spmv.O2
+table expressions expressions expressions.O2
 table spgemm spgemm spgemm.O2
 table kernels kernels kernels.O2
 table memory memory
