@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How many walks over memory `fuse` makes, what it moves, and that statements mean their order whatever is fused.
+#include <limits>
+
+#include <sla/exec/deferred.hpp>
 #include <sla/exec/evaluate.hpp>
+#include <sla/expr/sparse/residual.hpp>
+#include <sla/tensor/build/block.hpp>
+#include <sla/tensor/build/convert.hpp>
 #include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
@@ -78,6 +84,103 @@ TEST_CASE("any number of statements and reductions") {
   auto x = random<double>(5000, 1), y = random<double>(5000, 2);
   auto [a, b, c, d, e] = fuse(set(x, 2 * x), dot_of(x, y), set(y, y + x), sum_of(y), norm1_of(x), max_of(y), norm_of(x));
   CHECK(a + b + c + d + e == Approx(eval(dot(x, y - x)) + eval(sum(y)) + eval(norm1(x)) + eval((max)(y)) + eval(norm(x))));
+}
+
+namespace {
+/// Element i is i, to who has it stored; read one by one they are NaN.
+template <class E = Extents<dyn>>
+struct stored_numbers {
+  using expression_tag = void;
+  using value_type = double;
+  using extents_type = E;
+  using memory_type = host_memory;
+  static constexpr reach depth = reach::gather;
+  index_t n;
+
+  extents_type extents() const { return {n}; }
+  double at(element) const { return std::numeric_limits<double>::quiet_NaN(); }
+  template <class Span>
+  void store(Span s, double* out) const {
+    for (index_t k = 0; k < s.count; ++k) out[k] = double(s.first + k);
+  }
+  template <class F>
+  stored_numbers rebuild(F const&) const {
+    return *this;
+  }
+  template <class F>
+  void accesses(F&&, bool) const {}
+};
+
+/// Products inside of expressions, by the host and element by element: the same sums.
+template <class A, class X>
+void check_rows_inside(A const& a, X const& x) {
+  frame f = (a * x).layout();
+  host_space<true, serial> oracle(f);
+  host_space<true> space(f);
+  deferred queue(f, 2);
+  auto run = [&](auto& s) {
+    auto b = x, r = x, y = x;
+    auto [rr, both] = fuse(s, set(r, b - a * x), set(y, 1.5 * (a * x) + b * (a * b)), squared_norm_of(r), dot_of(b, a * x));
+    s.finish();
+    auto const numbers = s.read(rr), dots = s.read(both);
+    return std::tuple{r, y, std::vector<double>(numbers.begin(), numbers.end()), std::vector<double>(dots.begin(), dots.end())};
+  };
+  auto const expected = run(oracle);
+  auto check = [&](auto const& found) {
+    CHECK(norm_inf(std::get<0>(found) - std::get<0>(expected)) == 0);
+    CHECK(norm_inf(std::get<1>(found) - std::get<1>(expected)) == 0);
+    for (std::size_t k = 0; k < std::get<2>(expected).size(); ++k) {
+      CHECK(std::get<2>(found)[k] == Approx(std::get<2>(expected)[k]).epsilon(1e-12));
+      CHECK(std::abs(std::get<3>(found)[k] - std::get<3>(expected)[k]) <= 1e-11 * double(x.size()));
+    }
+  };
+  check(run(space));
+  check(run(queue));
+}
+}  // namespace
+
+TEST_CASE("what can store its rows is never read one by one") {
+  index_t const n = 5000;
+  auto y = zeros<double>(n);
+  auto [total, scaled] = fuse(set(y, 1 + stored_numbers<>{n}), sum_of(stored_numbers<>{n}), dot_of(y, 2.0 * stored_numbers<>{n}));
+  CHECK(y[0] == 1);
+  CHECK(y[n - 1] == double(n));
+  CHECK(total == double(n * (n - 1) / 2));
+  CHECK(scaled == Approx(2 * eval(dot(y, y - 1))));
+  auto [h] = fuse(dots<2>(std::vector(2, y), 2, stored_numbers<>{n}));
+  CHECK(h[1] == Approx(eval(dot(y, y - 1))));
+}
+
+TEST_CASE("rows of products inside of expressions are those of the elements, in every format") {
+  auto A = problems::convection_diffusion<double>({61, 53}, 1.5);
+  index_t const n = A.rows();
+  auto const x = random<double>(n, 1);
+  check_rows_inside(A, x);
+  check_rows_inside(to<Coo<>>(A), x);
+  check_rows_inside(to<Dia>(A), x);
+  check_rows_inside(to<Dia>(A * A), x);  // thirteen diagonals: several groups
+  auto const even = problems::convection_diffusion<double>({60, 54}, 1.5);
+  check_rows_inside(to_batch(A, 3), random<double, Extents<dyn, dyn>>({3, n}, 3));
+  auto const blocks = to_blocks<3, 3>(even);
+  check_rows_inside(blocks, random<double, std::remove_cvref_t<decltype(blocks.domain())>>(blocks.domain(), 4));
+  auto const large = to_blocks<9, 9>(even);
+  check_rows_inside(large, random<double, std::remove_cvref_t<decltype(large.domain())>>(large.domain(), 4));
+  check_rows_inside(A, random<double, Extents<dyn, dyn>>({n, 7}, 5));
+  check_rows_inside(to<Dia>(A), random<double, Extents<dyn, dyn>>({n, 2}, 5));
+  auto const small = problems::poisson<double>({5, 4});
+  check_rows_inside(small, random<double, Extents<dyn, dyn>>({20, 1500}, 6));  // a row is longer than a block
+}
+
+TEST_CASE("twofold products keep their digits where rows are stored first") {
+  auto A = to<Dia>(problems::convection_diffusion<double>({40, 50}, 1.5));
+  auto const x = random<double>(A.cols(), 1);
+  vector<double> const b = A * x;
+  auto r = b;
+  host_space<false, serial> oracle({1, A.rows(), 1, 1});
+  fuse(oracle, set(r, accurate_residual(b, A * x)));
+  vector<double> found = accurate_residual(b, A * x);
+  CHECK(norm_inf(r) > 0);
+  CHECK(norm_inf(found - r) == 0);
 }
 
 } // namespace test_passes

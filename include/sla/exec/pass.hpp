@@ -7,13 +7,12 @@
 
 #include <sla/core/pack.hpp>
 #include <sla/exec/plan.hpp>
+#include <sla/exec/product_rows.hpp>
 #include <sla/tensor/storage/parallel.hpp>
 
 namespace sla {
 
 namespace detail {
-inline constexpr index_t block_elements = 1024;
-
 inline row_span span_of(frame const&, row_span s) { return s; }
 inline column_span span_of(column_frame const&, row_span s) { return {s.first, s.count, s.item}; }
 
@@ -200,9 +199,9 @@ void run_blocks(pass_plan<Count> const& plan, int pass, detail::pack<S...> const
           if constexpr (detail::has_result<Statement>) {
             auto* const result = partials.template of_block<M>(n, s.rhs);
             for (index_t k = 0; k < s.rhs; ++k) result[k] = Statement::identity();
-            bound.run(s, result);
+            detail::with_rows(bound, s, [&](auto const& ready) { ready.run(s, result); });
           } else {
-            bound.run(s);
+            detail::with_rows(bound, s, [&](auto const& ready) { ready.run(s); });
           }
         };
         if constexpr (std::same_as<decltype(statement.rebuild(bind_item{})), Statement>)

@@ -35,6 +35,7 @@ struct frame {
 struct column_frame : frame {};
 
 /// A node has `value_type`, `extents()`, `at(element)`, a `depth` of reach, its accesses, and `rebuild(f)`: itself over f(child).
+/// One with a faster way to compute a run of rows offers `store(span, out)` too, which writes the elements of the span from `out` on.
 template <class X>
 concept Node = Expression<X>;
 

@@ -21,9 +21,6 @@ struct column_span {
 };
 
 namespace detail {
-/// Inner loops of a constant length vectorise at every optimisation level.
-inline constexpr index_t chunk = 256;
-
 /// f(element) for the elements of a span, in order.
 template <class F>
 SLA_HD inline void for_elements(column_span s, F const& f) {
@@ -78,7 +75,7 @@ struct set_statement {
   template <class Span>
   SLA_HD void run(Span s) const {
     if constexpr (requires { x.store(s, data); }) {
-      x.store(s, data);
+      x.store(s, data + s.first);
     } else {
       T* const out = data;
       auto const tree = x;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Row kernels of sparse products: runs of rows, written straight to the destination. Every format has the general walk;
-// stored diagonals have loops that vectorise. A product picks one by its type (expr/sparse/product.hpp).
+// Row kernels of sparse products: runs of rows, from `out` on. Scalar entries and one right-hand side are for the kernel of the
+// format, `sum_rows` of its view, where it has one; blocks and more right-hand sides are walked entry by entry.
 #pragma once
 
+#include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include <sla/expr/dense/statement.hpp>
@@ -10,39 +12,36 @@
 
 namespace sla::detail {
 
-/// How many entries ahead of a walk are prefetched. The hardware's own prefetching fails on short rows: without this, a product
-/// of five points reaches two thirds of the bandwidth.
-inline constexpr index_t fetch_distance = 256;
+/// The terms of a product's rows of batch item b, where entries are scalars and x is one right-hand side: what `sum_rows` adds up.
+template <class Product>
+struct row_terms {
+  using value_type = typename Product::value_type;
+  using entry_type = std::remove_cvref_t<decltype(*Product::A.values)>;
 
-/// Rows [first, first + count) of item b of scalar entries, one right-hand side: one sum per row.
+  decltype(Product::A) A;
+  decltype(Product::x) x;
+  entry_type const* values;
+  index_t col0, item;
+
+  SLA_HD row_terms(Product const& y, index_t b, index_t of_item)
+      : A(y.A), x(y.x), values(y.A.values + b * y.A.batch_stride), col0(b * y.A.shape.cols()), item(of_item) {}
+  SLA_HD value_type operator()(index_t slot, index_t j) const {
+    return op::mul::apply(A.read(values[slot]), x.at(element{col0 + j, col0 + j, item}));
+  }
+  SLA_HD void fetch(index_t slot) const { SLA_PREFETCH(std::uintptr_t(values) + std::size_t(slot) * sizeof(entry_type)); }
+};
+
+/// Rows [first, first + count) of item b of scalar entries, one right-hand side, from `out` on.
 template <class Product, class T>
 SLA_HD void entry_rows(Product const& y, index_t b, index_t first, index_t count, index_t item, T* out) {
-  using V = typename Product::value_type;
-  auto const A = y.A;
-  auto const x = y.x;
-  auto const* const values = A.values + b * A.batch_stride;
-  index_t const col0 = b * A.shape.cols(), row0 = b * A.shape.rows();
-  auto const term = [&](index_t slot, index_t j) {
-    return op::mul::apply(A.read(values[slot]), x.at(element{col0 + j, col0 + j, item}));
-  };
-  if constexpr (requires { A.pattern.row_ptr; }) {
-    auto const* const col = A.pattern.col;
-    auto const* const row_ptr = A.pattern.row_ptr;
-    index_t slot = row_ptr[first];
-    for (index_t i = first; i < first + count; ++i) {
-      std::size_t const ahead = std::size_t(slot + fetch_distance);
-      SLA_PREFETCH(std::uintptr_t(col) + ahead * sizeof(*col));
-      SLA_PREFETCH(std::uintptr_t(values) + ahead * sizeof(*values));
-      index_t const end = row_ptr[i + 1];
-      V total{};
-      for (; slot < end; ++slot) total += term(slot, col[slot]);
-      out[row0 + i] = scalar_cast<T>(total);
-    }
+  row_terms<Product> const term(y, b, item);
+  if constexpr (requires { y.A.pattern.sum_rows(first, count, term, out); }) {
+    y.A.pattern.sum_rows(first, count, term, out);
   } else {
-    for (index_t i = first; i < first + count; ++i) {
-      V total{};
-      A.pattern.for_row(i, [&](index_t slot, index_t j) { total += term(slot, j); });
-      out[row0 + i] = scalar_cast<T>(total);
+    for (index_t n = 0; n < count; ++n) {
+      typename Product::value_type total{};
+      y.A.pattern.for_row(first + n, [&](index_t slot, index_t j) { total += term(slot, j); });
+      out[n] = scalar_cast<T>(total);
     }
   }
 }
@@ -52,7 +51,7 @@ template <index_t Lanes, class Product, class T>
 SLA_HD void walk_lanes(Product const& y, index_t b, index_t first, index_t count, index_t k0, index_t item, T* out) {
   constexpr index_t P = Product::P, Q = Product::Q;
   using V = typename Product::value_type;
-  index_t const K = y.rhs(), col0 = b * y.A.shape.cols(), row0 = b * y.A.shape.rows();
+  index_t const K = y.rhs(), col0 = b * y.A.shape.cols();
   auto const A = y.A;
   auto const x = y.x;
   for (index_t i = first; i < first + count; ++i) {
@@ -67,9 +66,36 @@ SLA_HD void walk_lanes(Product const& y, index_t b, index_t first, index_t count
         }
       }
     });
-    T* const to = out + (row0 + i) * P * K + k0;
+    T* const to = out + (i - first) * P * K + k0;
     for (index_t c = 0; c < P; ++c)
       for (index_t k = 0; k < Lanes; ++k) to[c * K + k] = scalar_cast<T>(total[c * Lanes + k]);
+  }
+}
+
+/// f(0), ..., f(N - 1), written out: a small array that is indexed by these numbers alone stays in registers at -O2 too.
+template <class F, index_t... N>
+SLA_HD void written_out(std::integer_sequence<index_t, N...>, F const& f) {
+  (f(N), ...);
+}
+
+/// One right-hand side of small blocks.
+template <class Product, class T>
+SLA_HD void walk_blocks(Product const& y, index_t b, index_t first, index_t count, index_t item, T* out) {
+  constexpr std::make_integer_sequence<index_t, Product::P> rows{};
+  constexpr std::make_integer_sequence<index_t, Product::Q> cols{};
+  index_t const col0 = b * y.A.shape.cols();
+  auto const A = y.A;
+  auto const x = y.x;
+  for (index_t i = first; i < first + count; ++i) {
+    typename Product::value_type total[Product::P] = {};
+    A.pattern.for_row(i, [&](index_t slot, index_t j) {
+      written_out(cols, [&](index_t q) {
+        index_t const from = (col0 + j) * Product::Q + q;
+        auto const x_q = x.at(element{from, from, item});
+        written_out(rows, [&](index_t c) { total[c] += op::mul::apply(A.entry(b, slot, c, q), x_q); });
+      });
+    });
+    written_out(rows, [&](index_t c) { out[(i - first) * Product::P + c] = scalar_cast<T>(total[c]); });
   }
 }
 
@@ -84,78 +110,11 @@ SLA_HD void walk_rows(Product const& y, index_t b, index_t first, index_t count,
     if (K & 4) walk_lanes<4>(y, b, first, count, k, item, out), k += 4;
     if (K & 2) walk_lanes<2>(y, b, first, count, k, item, out), k += 2;
     if (K & 1) walk_lanes<1>(y, b, first, count, k, item, out);
+  } else if constexpr (Product::P * Product::Q <= 36) {
+    walk_blocks(y, b, first, count, item, out);
   } else {
     walk_lanes<1>(y, b, first, count, 0, item, out);
   }
-}
-
-/// out += the sum of `Count` diagonals from the d-th, for rows that all of them cover; the first group assigns.
-template <int Count, class View, class X, class T>
-SLA_HD void add_diagonals(View const& A, X const& x, index_t d, index_t b, index_t first, index_t count, index_t item,
-                          bool assign, T* out) {
-  decltype(A.values) value[Count];
-  index_t offset[Count];
-  index_t const row0 = b * A.shape.rows(), col0 = b * A.shape.cols();
-  for (int n = 0; n < Count; ++n) {
-    value[n] = A.values + b * A.batch_stride + (d + n) * A.pattern.rows;
-    offset[n] = A.pattern.offset[d + n] + col0;
-  }
-  // The sum is written out: at -O2 a loop over diagonals would stay one, and its rows would not vectorise.
-  auto term = [&](index_t i) {
-    auto at = [&](int n) {
-      index_t const j = i + offset[n];
-      return op::mul::apply(A.read(value[n][i]), x.at(element{j, j, item}));
-    };
-    return [&]<int... N>(std::integer_sequence<int, N...>) { return (... + at(N)); }(std::make_integer_sequence<int, Count>{});
-  };
-  auto rows = [&](index_t lo, index_t length) {
-    if (assign) {
-      SLA_INDEPENDENT
-      for (index_t i = lo; i < lo + length; ++i) out[row0 + i] = scalar_cast<T>(term(i));
-    } else {
-      SLA_INDEPENDENT
-      for (index_t i = lo; i < lo + length; ++i) out[row0 + i] = scalar_cast<T>(out[row0 + i] + term(i));
-    }
-  };
-  index_t i = first;
-  for (; i + chunk <= first + count; i += chunk) rows(i, chunk);
-  rows(i, first + count - i);
-}
-
-/// Rows [first, first + count) of item b of stored diagonals with scalar entries and one right-hand side.
-template <class View, class X, class T>
-SLA_HD void dia_rows(View const& A, X const& x, index_t b, index_t first, index_t count, index_t item, T* out) {
-  auto const& p = A.pattern;
-  index_t const last = first + count, row0 = b * A.shape.rows();
-  auto covers = [&](index_t d) { return first + p.offset[d] >= 0 && last + p.offset[d] <= p.cols; };
-  bool assign = true;
-  for (index_t d = 0; d < p.diagonals;) {
-    auto group = [&](index_t size) {
-      bool all = d + size <= p.diagonals;
-      for (index_t n = 0; all && n < size; ++n) all = covers(d + n);
-      return all;
-    };
-    if (group(7)) {
-      add_diagonals<7>(A, x, d, b, first, count, item, assign, out);
-      d += 7;
-    } else if (group(5)) {
-      add_diagonals<5>(A, x, d, b, first, count, item, assign, out);
-      d += 5;
-    } else if (group(3)) {
-      add_diagonals<3>(A, x, d, b, first, count, item, assign, out);
-      d += 3;
-    } else {
-      if (assign)
-        for (index_t i = first; i < last; ++i) out[row0 + i] = T{};
-      index_t const lo = first > -p.offset[d] ? first : -p.offset[d];
-      index_t const hi = last < p.cols - p.offset[d] ? last : p.cols - p.offset[d];
-      if (lo < hi) add_diagonals<1>(A, x, d, b, lo, hi - lo, item, false, out);
-      ++d;
-    }
-    assign = false;
-  }
-  if (assign)
-    for (index_t i = first; i < last; ++i) out[row0 + i] = T{};
 }
 
 } // namespace sla::detail

@@ -200,15 +200,19 @@ struct product {
     return total;
   }
 
-  /// Writes the rows of a span, which lies inside of one batch item.
+  /// Is a span one of whole rows of one batch item, as `store` wants it? In a pass with the layout of another product it need not be.
+  template <class Span>
+    requires(P > 1 || has_rhs || shape_type::is_batched)
+  bool stores(Span s) const {
+    index_t const inner = P * rhs(), rows = A.shape.rows();
+    return s.rhs == rhs() && s.first % inner == 0 && s.count % inner == 0 && s.first / inner / rows == (s.first + s.count - 1) / inner / rows;
+  }
+  /// Writes the rows of a span, which lies inside of one batch item, from `out` on.
   template <class Span, class T>
   SLA_HD void store(Span s, T* out) const {
     index_t const inner = P * rhs(), row = s.first / inner, count = s.count / inner;
     index_t const b = shape_type::is_batched ? row / A.shape.rows() : 0, i = row - b * A.shape.rows();
-    constexpr bool plain = P == 1 && Q == 1 && !has_rhs;
-    if constexpr (plain && std::same_as<typename View::pattern_type, dia_view>)
-      detail::dia_rows(A, x, b, i, count, s.item, out);
-    else if constexpr (plain)
+    if constexpr (P == 1 && Q == 1 && !has_rhs)
       detail::entry_rows(*this, b, i, count, s.item, out);
     else
       detail::walk_rows(*this, b, i, count, s.item, out);

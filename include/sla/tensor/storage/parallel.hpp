@@ -107,4 +107,9 @@ void parallel_ranges(index_t n, F const& f, index_t least = serial_below) {
   parallel(count, [&](int t) { f(n * t / count, n * (t + 1) / count); });
 }
 
+namespace detail {
+/// Inner loops of a constant length vectorise at every optimisation level.
+inline constexpr index_t chunk = 256;
+} // namespace detail
+
 } // namespace sla

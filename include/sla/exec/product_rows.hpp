@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Products inside of expressions: the rows of a span are multiplied first, by the row kernel of their format, into a run of the
+// stack that stays in the first-level cache; the rest of the tree reads them there.
+#pragma once
+
+#include <memory>
+
+#include <sla/expr/dense/statement.hpp>
+
+namespace sla::detail {
+
+/// How many elements of a statement are computed at a time, but for rows that are longer by themselves.
+inline constexpr index_t block_elements = 1024;
+
+/// The elements of a node that lie in one span, computed already.
+template <class V, class E, class Memory>
+struct rows_view {
+  using expression_tag = void;
+  using value_type = V;
+  using extents_type = E;
+  using memory_type = Memory;
+  static constexpr reach depth = reach::pointwise;
+
+  V const* values;
+  index_t first;
+  E shape;
+
+  E const& extents() const { return shape; }
+  V at(element e) const { return values[e.at - first]; }
+};
+
+/// A node that computes its elements of a span by `store` and holds them; lowering views it.
+template <class Y>
+struct held_rows {
+  using expression_tag = void;
+  using value_type = typename Y::value_type;
+  using extents_type = typename Y::extents_type;
+  using memory_type = typename Y::memory_type;
+  static constexpr reach depth = reach::pointwise;
+
+  alignas(64) value_type own[block_elements];
+  std::unique_ptr<value_type[]> longer;  ///< of rows that are longer
+  index_t first;
+  extents_type shape;
+
+  template <class Span>
+  held_rows(Y const& y, Span s) : first(s.first), shape(y.extents()) {
+    if (s.count > block_elements) longer.reset(new value_type[std::size_t(s.count)]);
+    value_type* const out = longer ? longer.get() : own;
+    if constexpr (requires { y.stores(s); }) {
+      if (!y.stores(s)) {
+        for_elements(s, [&](element e) { out[e.at - first] = y.at(e); });
+        return;
+      }
+    }
+    y.store(s, out);
+  }
+  template <class F>
+  rows_view<value_type, extents_type, memory_type> rebuild(F const&) const {
+    return {longer ? longer.get() : own, first, shape};
+  }
+};
+
+/// The tree with the rows of a span in the place of what can store them. It holds them: it is built where it stays.
+template <class Span>
+struct hold_rows {
+  Span span;
+  template <class X>
+  auto operator()(X const& x) const {
+    if constexpr (requires(typename X::value_type* out) { x.store(span, out); })
+      return held_rows<X>(x, span);
+    else
+      return x.rebuild(*this);
+  }
+};
+
+/// Does a statement read products otherwise than to write them as they are?
+template <class S, class Span>
+inline constexpr bool reads_rows = S::depth == reach::gather && !requires(S const& s, Span span) { s.x.store(span, s.data); };
+
+/// f(statement) that reads rows of products from the first-level cache, for this span alone.
+template <class S, class Span, class F>
+void with_rows(S const& statement, Span span, F const& f) {
+  if constexpr (reads_rows<S, Span>) {
+    auto const held = statement.rebuild(hold_rows<Span>{span});
+    f(held.rebuild(lower_tree{}));
+  } else {
+    f(statement);
+  }
+}
+
+} // namespace sla::detail
