@@ -24,7 +24,8 @@ struct sweep_groups {
   std::vector<index_t> first{0};  ///< of each colour among `rows`
 
   /// Each row gets the least colour that none of its neighbours has, of A or of A^T, in the order of rows.
-  sweep_groups(csr_pattern<std::int32_t, std::int32_t, host_memory> const& A, index_t of_part) : part(of_part) {
+  template <class Pattern>
+  sweep_groups(Pattern const& A, index_t of_part) : part(of_part) {
     if (part > 0) return;
     auto const turned = transpose_pattern(A).pattern;
     index_t const n = A.rows;

@@ -16,7 +16,8 @@
 namespace sla::detail {
 
 /// The grid whose points come after a point at these places, ascending: 2 or 4 of a plane, 3 or 13 of space.
-inline std::optional<grid_shape> grid_of_places(index_t n, std::vector<index_t> const& places) {
+template <class = void>
+std::optional<grid_shape> grid_of_places(index_t n, std::vector<index_t> const& places) {
   std::size_t const count = places.size();
   if (n < 64 || places.empty() || places[0] != 1 || (count != 2 && count != 3 && count != 4 && count != 13)) return {};
   bool const full = count > 3, space = count == 3 || count == 13;
