@@ -194,6 +194,13 @@ TEST_CASE("no factors of more entries than their indices count") {
   check();
 }
 
+TEST_CASE("of a singular matrix no method is advised that was tried") {
+  auto const A = sla::from_triplets<double>(4, 4, {0, 0, 1, 1, 2, 2, 3, 3}, {0, 1, 0, 1, 2, 3, 2, 3}, {1.0, -1.0, -1.0, 1.0, -1.0, 1.0, 1.0, -1.0});
+  auto const report = try_solve(A, sla::ones<double>(4)).report;
+  CHECK(report.reason() == sla::reason::singular);
+  CHECK_THAT(report.choice, ContainsSubstring("tried: lu") && !ContainsSubstring("take lu"));
+}
+
 TEST_CASE("where there is no memory to count factors, what is left of the list is tried") {
   auto const A = pierced(sla::problems::random_dominant<double>(3000, 200, 1));
   auto const b = sla::random<double>(A.rows(), 1);
