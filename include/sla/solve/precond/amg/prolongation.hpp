@@ -14,9 +14,9 @@ namespace sla::detail {
 
 inline constexpr double prolongation_damping = 0.75, prolongation_filter = 0.25;
 
-/// The entries of row i of the prolongation, as f(aggregate, weight), an aggregate perhaps more than once. Of row i of A, entries
-/// below a quarter of the largest are added to the diagonal; what is kept of it, with its diagonal divided out, has weights of at most
-/// 1 together, whatever A is.
+/// The entries of row i of the prolongation, as f(aggregate, weight), an aggregate perhaps more than once. Of row i of A, entries that
+/// couple less than a quarter of the largest, and those of the diagonal's sign, are added to the diagonal; what is kept of it, with its
+/// diagonal divided out, has weights of at most 1 together, whatever A is, and of 1 where the row of A sums to 0.
 template <class T, class F>
 void prolongation_row(amg_matrix<T> const& A, aggregates const& groups, kernel_t<T> turn, amg_coarsening how, index_t i, F const& f) {
   using K = kernel_t<T>;
@@ -28,10 +28,11 @@ void prolongation_row(amg_matrix<T> const& A, aggregates const& groups, kernel_t
   auto const* const a = kernel_pointer(A.values().data());
   Real largest = 0, kept = 0, diagonal = 0;
   view.for_row(i, [&](index_t s, index_t j) {
-    if (i != j) largest = (std::max)(largest, Real(abs_of(a[s])));
+    if (i != j) largest = (std::max)(largest, coupling(a[s], turn));
   });
+  if (!(largest > 0)) return f(of[i], K(Real(1)));
   Real const least = Real(prolongation_filter) * largest;
-  auto const keeps = [&](index_t s, index_t j) { return i != j && abs_of(a[s]) >= least; };
+  auto const keeps = [&](index_t s, index_t j) { return i != j && coupling(a[s], turn) >= least; };
   view.for_row(i, [&](index_t s, index_t j) {
     if (keeps(s, j))
       kept += abs_of(a[s]);

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Multigrid where it is hard: coefficients that jump from cell to cell, constants that survive every level, matrices that are singular,
+// fall into parts or are no elliptic operators at all. What does not converge says so.
+#include <cmath>
+#include <complex>
+
+#include "suites/krylov.hpp"
+#include "suites/messages.hpp"
+
+#include <sla/solve/krylov/bicgstab.hpp>
+#include <sla/solve/krylov/cg.hpp>
+#include <sla/solve/krylov/minres.hpp>
+#include <sla/solve/precond/amg/amg.hpp>
+#include <sla/solve/precond/composed/gauss_seidel.hpp>
+#include <sla/tensor/algebra/diagonal.hpp>
+#include <sla/tensor/problems/random_problems.hpp>
+
+using suite::tells, suite::words;
+using sla::dyn, sla::index_t, sla::amg;
+
+namespace {
+constexpr auto by_aggregates = sla::amg_coarsening::smoothed;
+
+/// Diffusion on n x n cells with a coefficient of their own, 10^u for u in [0, most]; the weight of a face is the harmonic mean.
+sla::sparse_tensor<double> random_cells(index_t n, double most) {
+  auto const u = sla::random<double>(n * n, 99);
+  std::vector<index_t> rows, cols;
+  std::vector<double> values;
+  auto const k = [&](index_t i) { return std::pow(10.0, most * (u[i] + 1) / 2); };
+  for (index_t i = 0; i < n * n; ++i) {
+    double sum = 0;
+    auto const face = [&](index_t j, bool inside) {
+      double const w = inside ? 2 * k(i) * k(j) / (k(i) + k(j)) : k(i);
+      sum += w;
+      if (inside) rows.push_back(i), cols.push_back(j), values.push_back(-w);
+    };
+    face(i - n, i >= n), face(i - 1, i % n > 0), face(i + 1, i % n < n - 1), face(i + n, i < n * n - n);
+    rows.push_back(i), cols.push_back(i), values.push_back(sum);
+  }
+  return sla::from_triplets<double>(n * n, n * n, rows, cols, values);
+}
+template <class P>
+int robust_iterations(sla::sparse_tensor<double> const& A, P const& options) {
+  auto const b = sla::random<double>(A.rows(), 1);
+  auto const [x, report] = sla::try_solve(A, b, sla::cg{.rtol = 1e-6}, options);
+  INFO(report);
+  CHECK(report.converged());
+  CHECK(sla::norm(b - A * x) <= 1.01e-6 * sla::norm(b));
+  return report.iterations();
+}
+/// The solve says why it ended, and "converged" for true residuals alone.
+template <class A, class B, class Method, class P>
+sla::reason honest_reason(A const& a, B const& b, Method const& method, P const& options) {
+  auto const [x, report] = sla::try_solve(a, b, method, options);
+  INFO(report);
+  double const residual = sla::norm(b - a * x);
+  if (report.converged()) CHECK(residual <= 1.0001 * method.rtol * sla::norm(b));
+  if (!report.converged()) CHECK(!(residual <= 0.5 * method.rtol * sla::norm(b)));
+  return report.reason();
+}
+}  // namespace
+
+TEST_CASE("amg by aggregates takes jumps of the coefficients, from block to block and from cell to cell") {
+  amg const options{.coarsening = by_aggregates};
+  CHECK(robust_iterations(sla::problems::checkerboard({160, 160}, 1e4, 16), options) <= 16);
+  CHECK(robust_iterations(sla::problems::checkerboard({160, 160}, 1e8, 16), options) <= 16);
+  CHECK(robust_iterations(sla::problems::checkerboard({192, 192}, 1e8, 64), options) <= 20);
+  CHECK(robust_iterations(sla::problems::checkerboard({240, 240}, 1e4, 80), options) <= 19);  // 3 x 3 cells of each
+  CHECK(robust_iterations(random_cells(150, 4), options) <= 20);
+  CHECK(robust_iterations(random_cells(150, 4), amg{.smoother = sla::gauss_seidel{}, .coarsening = by_aggregates}) <= 18);
+}
+
+TEST_CASE("amg: prolongations of all levels keep the constants of rows that sum to 0, whatever the signs of coarse entries") {
+  for (auto const& A : {sla::problems::grid_laplacian({70, 60}, 7, 12), sla::problems::grid_laplacian({14, 15, 16}, 3, 12)}) {
+    auto const M = amg{.coarsening = by_aggregates, .coarsest = 10}.setup(A);
+    REQUIRE(M.levels().size() >= 4);
+    bool positive = false;
+    for (auto const& level : M.hierarchy().levels) {
+      sla::vector<double> const sums = level.A * sla::ones<double>(level.A.rows());
+      CHECK(sla::norm_inf(sums) <= 1e-12 * sla::norm_inf(A));
+      for (index_t i = 0; i < level.A.rows(); ++i)
+        level.A.pattern().view().for_row(i, [&](index_t s, index_t j) { positive = positive || (i != j && level.A.values()[s] > 0); });
+      if (!level.transfer) continue;
+      sla::vector<double> const one = level.P * sla::ones<double>(level.P.cols());
+      CHECK(sla::norm_inf(one - sla::ones<double>(one.size())) <= 1e-11);
+    }
+    CHECK(positive);  // or this would test nothing
+  }
+}
+
+TEST_CASE("amg of singular systems: solutions for b in the range, no claim for any other") {
+  auto const A = sla::problems::grid_laplacian({50, 40}, 7, 6);
+  index_t const n = A.rows();
+  auto const r = sla::random<double>(n, 1);
+  sla::vector<double> const b = r - sla::sum(r) / double(n);
+  for (auto const& options : {amg{.coarsening = by_aggregates, .coarsest = 20}, amg{.cycle = sla::amg_cycle::W, .coarsest = 20}, amg{.smoother = sla::gauss_seidel{}, .coarsest = 20}}) {
+    auto const [x, report] = sla::try_solve(A, b, sla::cg{.rtol = 1e-8}, options);
+    INFO(report);
+    CHECK(report.converged());
+    CHECK(report.iterations() <= 30);
+    CHECK(sla::norm(b - A * x) <= 1.01e-8 * sla::norm(b));
+    CHECK(honest_reason(A, sla::vector<double>(b + 1.0), sla::cg{.rtol = 1e-8}, options) != sla::reason::converged);
+  }
+  // Two bodies: a null space of two dimensions.
+  std::vector<index_t> from, to;
+  for (index_t i = 0; i + 1 < 600; ++i)
+    if (i != 299) from.push_back(i), to.push_back(i + 1);
+  auto const L = sla::problems::graph_laplacian(600, from, to);
+  sla::vector<double> c = sla::random<double>(600, 2);
+  for (index_t half = 0; half < 2; ++half) {
+    double sum = 0;
+    for (index_t i = 0; i < 300; ++i) sum += c[300 * half + i];
+    for (index_t i = 0; i < 300; ++i) c[300 * half + i] -= sum / 300;
+  }
+  CHECK(honest_reason(L, c, sla::cg{.rtol = 1e-8}, amg{.coarsest = 20}) == sla::reason::converged);
+}
+
+TEST_CASE("amg of matrices that are no elliptic operators: the right result, or the reason") {
+  auto const b = sla::random<double>(900, 1);
+  auto const P = sla::problems::poisson({30, 30});
+  amg const options{.coarsest = 20};
+  CHECK(honest_reason(suite::shifted(P, -0.5), b, sla::cg{}, options) != sla::reason::converged);       // indefinite
+  CHECK(honest_reason(sla::sparse_tensor<double>(-1.0 * P), b, sla::cg{}, options) == sla::reason::indefinite_matrix);
+  CHECK(honest_reason(P, b, sla::cg{.max_iterations = 2}, options) == sla::reason::iteration_limit);
+  auto const random = sla::problems::random_dominant(900, 6, 3);
+  CHECK(honest_reason(random, b, sla::bicgstab{}, options) == sla::reason::converged);
+  auto zero_row = P;
+  zero_row.pattern().view().for_row(31, [&](index_t s, index_t) { zero_row.values()[s] = 0; });
+  CHECK(tells(words([&] { (void)sla::solve(zero_row, b, sla::bicgstab{}, options); }), "amg: the diagonal entry of row 31 is zero or not stored"));
+  auto broken = P;
+  broken.values()[17] = std::nan("");
+  CHECK(tells(words([&] { (void)sla::solve(broken, b, sla::cg{}, options); }), "every entry must be a finite number"));
+  auto spoilt = b;
+  spoilt[3] = std::nan("");
+  CHECK(tells(words([&] { (void)sla::solve(P, spoilt, sla::cg{}, options); }), "every element must be a finite number"));
+
+  // Small, diagonal, already coarse: the answer at once.
+  auto const one = sla::from_triplets<double>(1, 1, {0}, {0}, {4.0});
+  CHECK(sla::solve(one, sla::vector<double>{2.0}, sla::cg{}, amg{})[0] == Approx(0.5));
+  CHECK(amg{}.setup(sla::problems::poisson({14, 14})).levels().size() == 1);
+  auto const few = sla::try_solve(sla::problems::poisson({14, 14}), sla::random<double>(196, 2), sla::cg{}, amg{}).report;
+  CHECK(few.iterations() == 1);
+  sla::vector<double> const d = 2.0 + sla::random<double>(900, 4);
+  CHECK(sla::try_solve(sla::sparse_tensor<double>(sla::diagonal(d)), b, sla::cg{}, options).report.iterations() == 1);
+  CHECK(tells(words([] { (void)amg{.coarsening = sla::amg_coarsening::grid, .near_null = sla::matrix<double>({9, 1})}.setup(sla::problems::poisson({3, 3})); }),
+              "grids take no near-null space"));
+}
