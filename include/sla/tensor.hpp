@@ -16,6 +16,7 @@
 #include <sla/tensor/build/borrow.hpp>
 #include <sla/tensor/build/build.hpp>
 #include <sla/tensor/build/convert.hpp>
+#include <sla/tensor/build/sell.hpp>
 #include <sla/tensor/build/entries.hpp>
 #include <sla/tensor/files/matrix_market.hpp>
 #include <sla/tensor/files/matrix_market_write.hpp>

@@ -7,6 +7,7 @@
 #include <sla/expr/sparse/residual.hpp>
 #include <sla/tensor/build/block.hpp>
 #include <sla/tensor/build/convert.hpp>
+#include <sla/tensor/build/sell.hpp>
 #include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
@@ -157,6 +158,8 @@ TEST_CASE("rows of products inside of expressions are those of the elements, in 
   auto const x = random<double>(n, 1);
   check_rows_inside(A, x);
   check_rows_inside(to<Coo<>>(A), x);
+  check_rows_inside(to<Sell<>>(A), x);
+  check_rows_inside(to<Sell<4, 48>>(A), x);  // a block of rows cuts windows
   check_rows_inside(to<Dia>(A), x);
   check_rows_inside(to<Dia>(A * A), x);  // thirteen diagonals: several groups
   auto const even = problems::convection_diffusion<double>({60, 54}, 1.5);

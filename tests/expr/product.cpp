@@ -6,6 +6,7 @@
 #include <sla/tensor/build/block.hpp>
 #include <sla/tensor/build/build.hpp>
 #include <sla/tensor/build/convert.hpp>
+#include <sla/tensor/build/sell.hpp>
 #include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
@@ -70,6 +71,8 @@ TEST_CASE("products in every format") {
   auto A = random_matrix<double>(60, 45, 6, 1);
   check_products(A);
   check_products(to<Coo<>>(A));
+  check_products(to<Sell<>>(A));
+  check_products(to<Sell<4, 16>>(random_matrix<double>(61, 45, 6, 1)));
   check_products(problems::convection_diffusion<double>({9, 8}, 2.0));
   check_products(to<Dia>(problems::convection_diffusion<double>({9, 8}, 2.0)));
 }
@@ -106,7 +109,9 @@ TEST_CASE("batches and blocks") {
   auto A = problems::convection_diffusion<double>({6, 5}, 3.0);
   auto batch = stack_batch(A, problems::poisson<double>({6, 5}), A);
   check_products(to<Dia>(batch));
+  check_products(to<Sell<2, 8>>(batch));
   check_products(to_blocks<2, 5>(A));
+  check_products(to<Sell<2, 4>>(to_blocks<2, 5>(A)));
   check_products(to_batch<2>(to_blocks<5, 2>(A)));
 }
 

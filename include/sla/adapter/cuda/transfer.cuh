@@ -31,17 +31,9 @@ buffer<T, To> moved(buffer<T, From> const& x) {
   return y;
 }
 
-template <class To, class Col, class Ptr, class From>
-csr_pattern<Col, Ptr, To> moved(csr_pattern<Col, Ptr, From> const& p) {
-  return {p.rows, p.cols, moved<To>(p.row_ptr), moved<To>(p.col)};
-}
-template <class To, class Index, class From>
-coo_pattern<Index, To> moved(coo_pattern<Index, From> const& p) {
-  return {p.rows, p.cols, moved<To>(p.row), moved<To>(p.col)};
-}
-template <class To, class From>
-dia_pattern<To> moved(dia_pattern<From> const& p) {
-  return {p.rows, p.cols, moved<To>(p.offset), p.entries};
+template <class To>
+index_t moved(index_t count) {
+  return count;
 }
 
 /// Which pattern in one memory is which in the other, while both live.
@@ -79,7 +71,7 @@ auto moved_pattern(std::shared_ptr<From const> const& p) {
   int device = 0;
   check(cudaGetDevice(&device), "cudaGetDevice");
   if (auto known = pattern_twins<From, Pattern>::find(p, device)) return known;
-  std::shared_ptr<Pattern const> twin = std::make_shared<Pattern>(moved<To>(*p));
+  std::shared_ptr<Pattern const> twin = std::make_shared<Pattern>(p->parts([](auto const&... part) { return Pattern{moved<To>(part)...}; }));
   pattern_twins<From, Pattern>::add(p, twin, device);
   pattern_twins<Pattern, From>::add(twin, p, device);
   return twin;

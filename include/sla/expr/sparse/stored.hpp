@@ -13,45 +13,14 @@
 namespace sla {
 
 namespace detail {
-template <class Col, class Ptr, class Memory>
-csr_pattern<Col, Ptr, Memory> borrowed_pattern(csr_view<Col, Ptr> const& v, Memory, index_t slots) {
-  return {v.rows, v.cols, buffer<Ptr, Memory>::borrow(v.row_ptr, v.rows + 1), buffer<Col, Memory>::borrow(v.col, slots)};
-}
-template <class Index, class Memory>
-coo_pattern<Index, Memory> borrowed_pattern(coo_view<Index> const& v, Memory, index_t) {
-  return {v.rows, v.cols, buffer<Index, Memory>::borrow(v.row, v.count), buffer<Index, Memory>::borrow(v.col, v.count)};
-}
-template <class Memory>
-dia_pattern<Memory> borrowed_pattern(dia_view const& v, Memory, index_t) {
-  index_t entries = 0;
-  if constexpr (Memory::is_host)
-    for (index_t d = 0; d < v.diagonals; ++d)
-      entries += (std::min)(v.rows, v.cols - v.offset[d]) - (std::max)(index_t(0), -v.offset[d]);
-  return {v.rows, v.cols, buffer<index_t, Memory>::borrow(v.offset, v.diagonals), entries};
-}
-template <class Pattern>
-struct format_of_view;
-template <class Col, class Ptr>
-struct format_of_view<csr_view<Col, Ptr>> {
-  using type = Csr<Col, Ptr>;
-};
-template <class Index>
-struct format_of_view<coo_view<Index>> {
-  using type = Coo<Index>;
-};
-template <>
-struct format_of_view<dia_view> {
-  using type = Dia;
-};
-
 /// A sparse tensor that borrows what a view shows; conjugation is not applied. A copy owns its values, not its pattern.
 template <class T, class S, class Pattern, class Memory, bool Conj>
 auto borrowed_tensor(sparse_view<T, S, Pattern, Memory, Conj> const& v) {
-  using V = sparse_tensor<user_t<T>, S, typename format_of_view<Pattern>::type, Memory>;
+  using V = sparse_tensor<user_t<T>, S, typename Pattern::format_type, Memory>;
   using P = typename V::pattern_type;
   index_t const count = v.batch_stride * v.shape.batch_count();
   auto values = buffer<user_t<T>, Memory>::borrow(reinterpret_cast<user_t<T> const*>(v.values), count);
-  return V(v.shape, std::make_shared<P const>(borrowed_pattern(v.pattern, Memory{}, v.batch_stride / V::block_size)),
+  return V(v.shape, std::make_shared<P const>(v.pattern.borrowed(Memory{}, v.batch_stride / V::block_size)),
            std::move(values));
 }
 

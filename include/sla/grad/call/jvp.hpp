@@ -29,7 +29,7 @@ void require_fits(V const& v, D const& d, char const* whom, Who const&... who) {
   if constexpr (is_tensor<V>) {
     if (!(v.extents() == d.extents())) refuse("has extents ", to_string(d.extents()), ", ", whom, " ", to_string(v.extents()));
   } else if constexpr (is_sparse_tensor<V>) {
-    if (!(v.shape() == d.shape() && (v.shared_pattern() == d.shared_pattern() || same_indices(v.pattern(), d.pattern()))))
+    if (!(v.shape() == d.shape() && (v.shared_pattern() == d.shared_pattern() || same_slots(v.pattern(), d.pattern()))))
       refuse("has another pattern than ", whom, "; make it with with_values(A, x)");
   } else if constexpr (requires { v.local(); }) {
     require_fits(v.local(), d.local(), whom, who...);

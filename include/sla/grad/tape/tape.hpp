@@ -76,18 +76,6 @@ bool same_elements(buffer<T, Memory> const& a, buffer<T, Memory> const& b) {
   else
     return false;
 }
-template <class Col, class Ptr, class Memory>
-bool same_indices(csr_pattern<Col, Ptr, Memory> const& a, csr_pattern<Col, Ptr, Memory> const& b) {
-  return same_elements(a.row_ptr, b.row_ptr) && same_elements(a.col, b.col);
-}
-template <class Index, class Memory>
-bool same_indices(coo_pattern<Index, Memory> const& a, coo_pattern<Index, Memory> const& b) {
-  return same_elements(a.row, b.row) && same_elements(a.col, b.col);
-}
-template <class Memory>
-bool same_indices(dia_pattern<Memory> const& a, dia_pattern<Memory> const& b) {
-  return same_elements(a.offset, b.offset);
-}
 template <class T, class E, class Memory>
 bool same_contents(tensor<T, E, Memory> const& a, tensor<T, E, Memory> const& b) {
   return a.extents() == b.extents() && same_elements(a.values(), b.values());
@@ -95,7 +83,7 @@ bool same_contents(tensor<T, E, Memory> const& a, tensor<T, E, Memory> const& b)
 template <class T, class S, class F, class Memory>
 bool same_contents(sparse_tensor<T, S, F, Memory> const& a, sparse_tensor<T, S, F, Memory> const& b) {
   return a.shape() == b.shape() && same_elements(a.values(), b.values()) &&
-         (a.shared_pattern() == b.shared_pattern() || same_indices(a.pattern(), b.pattern()));
+         (a.shared_pattern() == b.shared_pattern() || same_slots(a.pattern(), b.pattern()));
 }
 } // namespace detail
 

@@ -30,7 +30,7 @@ public:
     if constexpr (is_csr<F>)
       direct_.pattern = of_;
     else
-      direct_ = remap(conversion_to<Rows>{}, *of_, !is_dia_format<F>);
+      direct_ = remap(conversion_to<Rows>{}, *of_, slots_by_row<F>);
     if (!has_sorted_columns(*direct_.pattern)) order_ = sort_rows(*direct_.pattern);
   }
   bool fits(Pattern const& other) const { return same_pattern(*of_, other); }

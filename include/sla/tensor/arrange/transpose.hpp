@@ -62,6 +62,18 @@ pattern_map<Dia> transpose_pattern(dia_pattern<host_memory> const& old) {
   return {std::move(pattern), std::move(source)};
 }
 
+/// Any other format, by its rows.
+template <class Pattern>
+auto transpose_pattern(Pattern const& old) {
+  using F = typename decltype(old.view())::format_type;
+  auto const rows = remap(conversion_to<csr_for_t<F>>{}, old, false);
+  auto const turned = transpose_pattern(*rows.pattern);
+  auto map = remap(conversion_to<F>{}, *turned.pattern, false);
+  for (index_t& s : map.source)
+    if (s >= 0) s = rows.source[turned.source[s]];
+  return map;
+}
+
 template <class S>
 transposed_shape_t<S> transposed_extents(S const& shape) {
   return transposed_shape_t<S>(shape.batch(), shape.cols(), shape.rows());

@@ -170,6 +170,13 @@ pattern_map<Dia> remap(conversion_to<Dia>, Old const& old, bool, dia_limit limit
   return {std::make_shared<dia_pattern<host_memory> const>(std::move(pattern)), std::move(source)};
 }
 
+/// A format of its own file converts by itself.
+template <class F, class Old>
+  requires requires(Old const& old) { F::remap(old); }
+pattern_map<F> remap(conversion_to<F>, Old const& old, bool) {
+  return F::remap(old);
+}
+
 template <class X>
 inline constexpr bool is_dia_format = std::same_as<X, Dia>;
 
@@ -194,7 +201,7 @@ sparse_tensor<T, S, F2> convert(conversion_to<F2> to, sparse_tensor<T, S, F> con
   if constexpr (std::same_as<F, F2>)
     return A;
   else
-    return detail::moved(A, detail::remap(to, A.pattern(), !detail::is_dia_format<F>, limit...));
+    return detail::moved(A, detail::remap(to, A.pattern(), slots_by_row<F>, limit...));
 }
 /// What is on the host already is copied.
 template <class T, class S, class F>

@@ -113,28 +113,26 @@ bool has_sorted_columns(Pattern const& pattern) {
 }
 
 namespace detail {
-template <class Int>
-bool same_numbers(buffer<Int> const& a, buffer<Int> const& b) {
-  return a.size() == b.size() && (a.data() == b.data() || std::equal(a.begin(), a.end(), b.begin()));
+inline bool same_part(index_t a, index_t b) { return a == b; }
+/// On a device two runs are the same where they are one.
+template <class Int, class Memory>
+bool same_part(buffer<Int, Memory> const& a, buffer<Int, Memory> const& b) {
+  if (a.size() != b.size() || std::as_const(a).data() == std::as_const(b).data()) return a.size() == b.size();
+  if constexpr (Memory::is_host)
+    return std::equal(a.begin(), a.end(), b.begin());
+  else
+    return false;
 }
-template <class Col, class Ptr, class Memory>
-bool same_slots(csr_pattern<Col, Ptr, Memory> const& a, csr_pattern<Col, Ptr, Memory> const& b) {
-  return same_numbers(a.row_ptr, b.row_ptr) && same_numbers(a.col, b.col);
-}
-template <class Index, class Memory>
-bool same_slots(coo_pattern<Index, Memory> const& a, coo_pattern<Index, Memory> const& b) {
-  return same_numbers(a.row, b.row) && same_numbers(a.col, b.col);
-}
-template <class Memory>
-bool same_slots(dia_pattern<Memory> const& a, dia_pattern<Memory> const& b) {
-  return same_numbers(a.offset, b.offset);
+template <class Pattern>
+bool same_slots(Pattern const& a, Pattern const& b) {
+  return a.parts([&](auto const&... of_a) { return b.parts([&](auto const&... of_b) { return (same_part(of_a, of_b) && ...); }); });
 }
 } // namespace detail
 
 /// True if two patterns store the same entries in the same slots. Cost: none where they are one object, else O(nnz).
 template <class Pattern>
 bool same_pattern(Pattern const& a, Pattern const& b) {
-  return &a == &b || (a.rows == b.rows && a.cols == b.cols && detail::same_slots(a, b));
+  return &a == &b || detail::same_slots(a, b);
 }
 
 /// The slot of entry (i, j), -1 if it is not stored. Rows are sorted (`has_sorted_columns`). Cost: O(log row).

@@ -34,9 +34,19 @@ Int narrowed(index_t n, char const* what, char const* remedy) {
 inline constexpr index_t fetch_distance = 256;
 } // namespace detail
 
+template <std::integral Col = std::int32_t, std::integral Ptr = Col>
+struct Csr;
+template <std::integral Index = std::int32_t>
+struct Coo;
+struct Dia;
+template <class Memory>
+struct dia_pattern;
+
 /// Compressed sparse rows. `Col` holds columns, `Ptr` positions: 5e9 entries need `Csr<std::int32_t, std::int64_t>`.
 template <class Col, class Ptr>
 struct csr_view {
+  using format_type = Csr<Col, Ptr>;
+
   Ptr const* row_ptr;
   Col const* col;
   index_t rows, cols;
@@ -62,6 +72,11 @@ struct csr_view {
       out[n] = scalar_cast<T>(total);
     }
   }
+  /// The pattern that borrows what this view shows.
+  template <class Memory>
+  auto borrowed(Memory, index_t slots) const {
+    return typename format_type::template pattern<Memory>{rows, cols, buffer<Ptr, Memory>::borrow(row_ptr, rows + 1), buffer<Col, Memory>::borrow(col, slots)};
+  }
 };
 
 /// The indices of Csr: row i holds the entries row_ptr[i] .. row_ptr[i + 1] - 1.
@@ -81,11 +96,16 @@ struct csr_pattern {
   index_t slots() const { return col.size(); }
   std::size_t bytes() const { return row_ptr.bytes() + col.bytes(); }
   csr_view<Col, Ptr> view() const { return {row_ptr.data(), col.data(), rows, cols}; }
+  /// f(members...), in their order: patterns are compared and moved to another memory by them.
+  template <class F>
+  auto parts(F const& f) const {
+    return f(rows, cols, row_ptr, col);
+  }
 };
 
 /// Compressed sparse rows, the default format. Col is the type of column indices, Ptr the type that counts entries:
 /// `Csr<std::int32_t, std::int64_t>` for more than 2^31 - 1 of them.
-template <std::integral Col = std::int32_t, std::integral Ptr = Col>
+template <std::integral Col, std::integral Ptr>
 struct Csr {
   using col_type = Col;
   using ptr_type = Ptr;
@@ -96,6 +116,8 @@ struct Csr {
 /// Coordinates, sorted by row, then column. `Index` holds rows, columns and the number of entries.
 template <class Index>
 struct coo_view {
+  using format_type = Coo<Index>;
+
   Index const *row, *col;
   index_t count, rows, cols;
 
@@ -127,6 +149,10 @@ struct coo_view {
       out[n] = scalar_cast<T>(total);
     }
   }
+  template <class Memory>
+  auto borrowed(Memory, index_t) const {
+    return typename format_type::template pattern<Memory>{rows, cols, buffer<Index, Memory>::borrow(row, count), buffer<Index, Memory>::borrow(col, count)};
+  }
 };
 
 /// The indices of Coo: a row and a column for each entry.
@@ -145,10 +171,14 @@ struct coo_pattern {
   index_t slots() const { return col.size(); }
   std::size_t bytes() const { return row.bytes() + col.bytes(); }
   coo_view<Index> view() const { return {row.data(), col.data(), nnz(), rows, cols}; }
+  template <class F>
+  auto parts(F const& f) const {
+    return f(rows, cols, row, col);
+  }
 };
 
 /// Coordinates: a row and a column index for each entry, sorted by rows, then columns.
-template <std::integral Index = std::int32_t>
+template <std::integral Index>
 struct Coo {
   using col_type = Index;
   using ptr_type = Index;
@@ -158,6 +188,8 @@ struct Coo {
 
 /// Stored diagonals, the wide format: slot d * rows + i holds A(i, i + offset[d]); slots outside of the matrix hold 0.
 struct dia_view {
+  using format_type = Dia;
+
   index_t const* offset;
   index_t diagonals, rows, cols;
 
@@ -197,6 +229,17 @@ struct dia_view {
     }
     if (diagonals == 0)
       for (index_t n = 0; n < count; ++n) out[n] = T{};
+  }
+
+  template <class Memory>
+  auto borrowed(Memory, index_t) const {
+    index_t entries = 0;
+    if constexpr (Memory::is_host)
+      for (index_t d = 0; d < diagonals; ++d) {
+        index_t const hi = rows < cols - offset[d] ? rows : cols - offset[d];
+        entries += hi - (offset[d] < 0 ? -offset[d] : 0);
+      }
+    return dia_pattern<Memory>{rows, cols, buffer<index_t, Memory>::borrow(offset, diagonals), entries};
   }
 
 private:
@@ -244,6 +287,10 @@ struct dia_pattern {
   index_t slots() const { return offset.size() * rows; }
   std::size_t bytes() const { return offset.bytes(); }
   dia_view view() const { return {offset.data(), offset.size(), rows, cols}; }
+  template <class F>
+  auto parts(F const& f) const {
+    return f(rows, cols, offset, entries);
+  }
 };
 
 /// Whole diagonals, zeros included: no index per entry, for matrices of few diagonals.
@@ -252,7 +299,15 @@ struct Dia {
   using ptr_type = index_t;
   template <class Memory>
   using pattern = dia_pattern<Memory>;
+  static constexpr bool slots_by_row = false;
 };
+
+/// Are the slots of a format in the order of rows, without gaps? One where they are not says so.
+template <class F>
+inline constexpr bool slots_by_row = true;
+template <class F>
+  requires(!F::slots_by_row)
+inline constexpr bool slots_by_row<F> = false;
 
 /// A sparse format: a type that names its pattern in a memory.
 template <class F>

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The format SELL-C-sigma: conversions there and back, transposes, entries by place, patterns compared, and printing.
+#include <sstream>
+
+#include <sla/tensor.hpp>
+
+#include "catch.hpp"
+#include "oracle.hpp"
+
+namespace test_sell {
+
+using namespace sla;
+
+namespace {
+/// Rows of lengths 0 to 8 in no order.
+sparse_tensor<double> uneven(index_t rows, index_t cols) {
+  std::vector<index_t> i, j;
+  std::vector<double> v;
+  for (index_t r = 0; r < rows; ++r)
+    for (index_t n = 0; n < (r * 7 + 3) % 9; ++n) i.push_back(r), j.push_back((r * 5 + n * 11) % cols), v.push_back(double(r + 1) + 0.125 * double(n));
+  return from_triplets<double>(rows, cols, i, j, v);
+}
+
+template <class S>
+void check_format(index_t rows, index_t cols) {
+  auto const A = uneven(rows, cols);
+  auto const B = to<S>(A);
+  CHECK(B.nnz() == A.nnz());
+  auto const back = to<Csr<>>(B);
+  CHECK(same_pattern(back.pattern(), A.pattern()));
+  CHECK(std::equal(back.values().begin(), back.values().end(), A.values().begin()));
+  for (index_t i = 0; i < rows; i += 3)
+    for (index_t j = 0; j < cols; ++j) {
+      CHECK(B(i, j) == A(i, j));
+      CHECK((find_slot(B.pattern().view(), i, j) >= 0) == (find_slot(A.pattern().view(), i, j) >= 0));
+    }
+  index_t entries = 0;
+  for (index_t i = 0; i < rows; ++i) {
+    CHECK(B.pattern().view().entries_before(i) == entries);
+    B.pattern().view().for_row(i, [&](index_t, index_t) { ++entries; });
+  }
+  CHECK(entries == A.nnz());
+  auto const turned = to<Csr<>>(transposed(B)), expected = transposed(A);
+  CHECK(same_pattern(turned.pattern(), expected.pattern()));
+  CHECK(std::equal(turned.values().begin(), turned.values().end(), expected.values().begin()));
+  CHECK(same_pattern(B.pattern(), to<S>(A).pattern()));
+  auto const coo = to<Coo<>>(B);
+  CHECK(to<S>(coo).nnz() == A.nnz());
+  CHECK(same_pattern(to<S>(coo).pattern(), B.pattern()));
+}
+}  // namespace
+
+TEST_CASE("Sell there and back, whatever the chunks and windows") {
+  check_format<Sell<>>(300, 40);
+  check_format<Sell<4, 8>>(61, 45);
+  check_format<Sell<1, 1>>(17, 9);
+  check_format<Sell<16, 64, std::int32_t, std::int64_t>>(64, 30);
+}
+
+TEST_CASE("Sell sorts rows within windows, so that little is filled up") {
+  auto const A = uneven(1000, 50);
+  auto const sorted_rows = to<Sell<8, 256>>(A);
+  auto const as_they_come = to<Sell<8, 8>>(A);
+  CHECK(sorted_rows.pattern().slots() < A.nnz() * 11 / 10);
+  CHECK(as_they_come.pattern().slots() > A.nnz() * 15 / 10);
+}
+
+TEST_CASE("Sell without rows, entries or columns") {
+  sparse_tensor<double, Matrix, Sell<>> const none;
+  CHECK(none.nnz() == 0);
+  auto const empty = to<Sell<>>(from_triplets<double>(5, 0, {}, {}, std::vector<double>{}));
+  CHECK(empty.nnz() == 0);
+  CHECK(to<Csr<>>(empty).rows() == 5);
+}
+
+TEST_CASE("Sell of other entries is another pattern, and prints as Csr does") {
+  auto const A = uneven(40, 20);
+  auto B = A;
+  B = from_triplets<double>(40, 20, {0, 1}, {1, 2}, {1.0, 2.0});
+  CHECK(!same_pattern(to<Sell<>>(A).pattern(), to<Sell<>>(B).pattern()));
+  std::ostringstream a, b;
+  a << B;
+  b << to<Sell<>>(B);
+  CHECK(!a.str().empty());
+  CHECK(b.str().substr(b.str().find('\n')) == a.str().substr(a.str().find('\n')));
+}
+
+TEST_CASE("an index type too narrow for Sell is refused by name") {
+  CHECK_THROWS_WITH((to<Sell<8, 256, std::int8_t>>(uneven(10, 300))), Catch::Matchers::Contains("std::int64_t"));
+}
+
+} // namespace test_sell
