@@ -119,6 +119,15 @@ TEST_CASE("an error of one rank that the others are told names it once, whoever 
   CHECK(told("11 equations on rank 11: none").message == "rank 1 failed: 11 equations on rank 11: none");
 }
 
+TEST_CASE("an error of the program's own, whose words begin like those of another rank, is its thrower's") {
+  auto const out = failure_of(4, {}, [](any_communicator& c) {
+    if (c.rank() == 1) throw std::runtime_error("rank 2: an entry of my list");
+    c.barrier();
+  });
+  CHECK(out.named == 1);
+  CHECK(out.message == "rank 1 failed: rank 2: an entry of my list");
+}
+
 TEST_CASE("an error that all ranks throw alike names one of them") {
   auto const out = failure_of(3, {}, [](any_communicator&) { throw sla::shape_error("bad sizes"); });
   CHECK(out.named >= 0);

@@ -246,7 +246,7 @@ private:
     try {
       if (auto const e = std::current_exception()) std::rethrow_exception(e);
     } catch (std::exception const& e) {
-      detail::mpi_end_all(e.what(), detail::rank_named_by(e.what()) >= 0);
+      detail::mpi_end_all(e.what(), detail::rank_named_by(std::current_exception()) >= 0);
     } catch (...) {
       detail::mpi_end_all("it threw what is not a std::exception");
     }

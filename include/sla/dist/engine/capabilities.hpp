@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <span>
 #include <string>
@@ -37,10 +38,21 @@ int rank_named_by(std::string_view what) {
   auto const rest = what.substr(at);
   return at > 5 && (rest.starts_with(": ") || rest.starts_with(" failed: ")) ? rank : -1;
 }
+/// Of an error of the library alone: the words of another may begin so, and mean something else.
+template <class = void>
+int rank_named_by(std::exception_ptr const& cause) {
+  try {
+    std::rethrow_exception(cause);
+  } catch (error const& e) {
+    return rank_named_by(std::string_view(e.what()));
+  } catch (...) {
+    return -1;
+  }
+}
 /// The words of a rank's error for all ranks: they say once who failed.
 template <class = void>
-std::string failure_of(int rank, std::string const& what) {
-  return rank_named_by(what) >= 0 ? what : text("rank ", rank, " failed: ", what);
+std::string failure_of(int rank, std::string const& what, bool names_it) {
+  return names_it ? what : text("rank ", rank, " failed: ", what);
 }
 } // namespace detail
 

@@ -157,9 +157,9 @@ public:
   /// The rank has thrown: every other rank's pending or next call throws too.
   void fail(int rank, std::exception_ptr cause, std::string const& what) {
     std::unique_lock lock(mutex_);
-    int const told = rank_named_by(what); // perhaps of another rank's failure
+    int const told = cause ? rank_named_by(cause) : -1; // perhaps of another rank's failure
     if (!failed_) cause_ = std::move(cause);
-    fail(told >= 0 && told < static_cast<int>(left_.size()) ? told : rank, failure_of(rank, what));
+    fail(told >= 0 && told < static_cast<int>(left_.size()) ? told : rank, failure_of(rank, what, told >= 0));
     left_[at(rank)] = 1;
   }
 

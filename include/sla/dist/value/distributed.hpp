@@ -264,7 +264,8 @@ auto together(any_communicator& c, F const& f) {
   if (bad < c.size()) {
     broadcast(c, words, int(bad));
     if (mine && bad == c.rank()) std::rethrow_exception(mine);
-    throw value_error(failure_of(int(bad), std::string(words.begin(), words.end())));
+    std::string const told(words.begin(), words.end());
+    throw value_error(failure_of(int(bad), told, rank_named_by(told) >= 0));
   }
   return std::move(*result);
 }
