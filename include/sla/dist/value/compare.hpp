@@ -107,4 +107,31 @@ auto perform(op::comparison<Is>, L&& l, R&& r) {
     return perform(std::conditional_t<Is == less, op::less, op::less_equal>{}, std::forward<L>(l), std::forward<R>(r));
 }
 
+// ---- refused: each sends, which has a name on ranks
+
+namespace detail {
+template <class X>
+double refuse_answer() {
+  static_assert(always_false<X>, "sla: any(c), all(c), count_nonzero(c), mean(x) on ranks: they send, which is said: the number of places where c holds is "
+                                 "all_reduce<\"rows\">(sum(where(c, 1.0, 0.0))).value(), and the mean all_reduce<\"rows\">(sum(x)).value() / n");
+  return 0;
+}
+} // namespace detail
+template <DistributedExpr C>
+bool any(C const&) {
+  return detail::refuse_answer<C>() > 0;
+}
+template <DistributedExpr C>
+bool all(C const&) {
+  return detail::refuse_answer<C>() > 0;
+}
+template <DistributedExpr C>
+index_t count_nonzero(C const&) {
+  return index_t(detail::refuse_answer<C>());
+}
+template <DistributedExpr X>
+double mean(X const&) {
+  return detail::refuse_answer<X>();
+}
+
 } // namespace sla
