@@ -26,15 +26,19 @@ struct first_place {
   index_t at = -1;
   void merge(first_place const& later) { at = at < 0 ? later.at : at; }
 };
+template <class = void>
+index_t first_of_ranges(index_t n, index_t least, index_t (*first_in)(void const*, index_t, index_t), void const* holds) {
+  return merged_ranges<first_place>(n, [=](index_t lo, index_t hi) { return first_place{first_in(holds, lo, hi)}; }, least).at;
+}
 /// The first k in [0, n) with holds(k), or -1.
 template <class Predicate>
 index_t first_where(index_t n, Predicate const& holds, index_t least = serial_below) {
-  auto const in = [&](index_t lo, index_t hi) {
+  auto const first_in = [](void const* h, index_t lo, index_t hi) {
     for (index_t k = lo; k < hi; ++k)
-      if (holds(k)) return first_place{k};
-    return first_place{};
+      if ((*static_cast<Predicate const*>(h))(k)) return k;
+    return index_t(-1);
   };
-  return merged_ranges<first_place>(n, in, least).at;
+  return first_of_ranges(n, least, first_in, &holds);
 }
 
 /// place(k, the sum of weight(0) .. weight(k - 1)) for k in [0, n), in parallel; returns the sum of all. weight is called

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <istream>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,16 +34,15 @@ struct market_header {
 };
 
 /// Which of the choices the next word of the file is, in upper or lower case.
-template <std::size_t Count>
-std::size_t one_of(auto& lines, char const* const (&choices)[Count]) {
+std::size_t one_of(auto& lines, std::span<char const* const> choices) {
   std::string expected;
-  for (std::size_t k = 0; k < Count; ++k)
-    expected += text(k == 0 ? "" : k + 1 < Count ? ", " : " or ", "'", choices[k], "'");
+  for (std::size_t k = 0; k < choices.size(); ++k)
+    expected += text(k == 0 ? "" : k + 1 < choices.size() ? ", " : " or ", "'", choices[k], "'");
   std::string_view const token = lines.word();
   auto same = [](char a, char b) {
     return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == (b >= 'A' && b <= 'Z' ? b - 'A' + 'a' : b);
   };
-  for (std::size_t k = 0; k < Count; ++k) {
+  for (std::size_t k = 0; k < choices.size(); ++k) {
     std::string_view const name = choices[k];
     if (std::equal(token.begin(), token.end(), name.begin(), name.end(), same)) return k;
   }

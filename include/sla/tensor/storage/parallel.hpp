@@ -71,16 +71,20 @@ inline bool may_share_loops() {
   return false;
 #endif
 }
+/// `parallel` of a loop whose type is not known: one piece of code for all, and one of each loop.
+template <class = void>
+void run_parallel(int count, part_of_loop f) {
+  if (count > 1 && may_share_loops())
+    own_team().run(count, f);
+  else
+    for (int t = 0; t < count; ++t) f.call(f.f, t);
+}
 }  // namespace detail
 
 /// f(t) for t = 0 .. count-1, each on its own thread where there are that many. The first exception is rethrown.
 template <class F>
 void parallel(int count, F const& f) {
-  if (count > 1 && detail::may_share_loops()) {
-    detail::own_team().run(count, {[](void const* g, int t) { (*static_cast<F const*>(g))(t); }, &f});
-  } else {
-    for (int t = 0; t < count; ++t) f(t);
-  }
+  detail::run_parallel(count, {[](void const* g, int t) { (*static_cast<F const*>(g))(t); }, &f});
 }
 
 /// Below this much a loop stays on one thread: rows or entries of set-ups, of some nanoseconds each; and light work, of which a
@@ -96,15 +100,18 @@ inline int parallel_parts(index_t n, index_t least = serial_below) {
   return n < least ? 1 : int((std::min)(index_t(threads_in_use()), n / (least / 2)));
 }
 
+namespace detail {
+template <class = void>
+void run_ranges(index_t n, index_t least, void (*f)(void const*, index_t, index_t), void const* of) {
+  int const count = parallel_parts(n, least);
+  if (n > 0) parallel(count, [=](int t) { f(of, n * t / count, n * (t + 1) / count); });
+}
+}  // namespace detail
+
 /// f(first, last) over a static partition of [0, n) into contiguous ranges, one per thread.
 template <class F>
 void parallel_ranges(index_t n, F const& f, index_t least = serial_below) {
-  int const count = parallel_parts(n, least);
-  if (count <= 1) {
-    if (n > 0) f(index_t(0), n);
-    return;
-  }
-  parallel(count, [&](int t) { f(n * t / count, n * (t + 1) / count); });
+  detail::run_ranges(n, least, [](void const* g, index_t first, index_t last) { (*static_cast<F const*>(g))(first, last); }, &f);
 }
 
 namespace detail {
