@@ -48,11 +48,12 @@ struct openmp {
   template <std::size_t Count, class... S, class F>
   void run(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, F f, bool merged,
            result_pointers<S...> const& results) const {
-    pass_partials<S...> partials;
-    run_pass(plan, pass, statements, f, row_range{0, f.rows}, threads ? threads : threads_in_use(), partials);
-    detail::for_statements(plan, pass, statements, [&]<std::size_t N>(auto const&, std::integral_constant<std::size_t, N>) {
-      partials.template fold<N>(f, merged, detail::part<N>(results));
-    });
+    run(detail::statements_of_pass<F>(plan, pass, statements, results), f, merged);
+  }
+  void run(std::span<detail::pass_statement const> statements, frame const& f, bool merged) const {
+    pass_partials partials;
+    run_pass(statements, f, row_range{0, f.rows}, threads ? threads : threads_in_use(), partials);
+    partials.fold(statements, f, merged);
   }
 };
 

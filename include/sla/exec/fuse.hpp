@@ -3,6 +3,7 @@
 // back as scalars of the space. Spaces of the host: exec/host.hpp, exec/deferred.hpp. Nested products: exec/hoist.hpp.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <tuple>
 
@@ -16,18 +17,23 @@ template <class S>
 concept ExecutionSpace = requires { typename std::remove_cvref_t<S>::space_tag; };
 
 namespace detail {
-/// The pass loop, shared by every space: Space supplies
-///   result<Statement>()              room for one accumulator per item
-///   count(passes, statements...)     before the passes
-///   run_pass(plan, pass, statements, results)
-///   reduce(statements, results)      after them: vectors of `temporary` may go
-///   finished<Statement>(result)      the scalar that the algorithm sees
-template <class Space, class... S>
-auto fuse_lowered(Space& space, S const&... lowered) {
-  static_assert((std::is_trivially_copyable_v<S> && ...), "sla: a lowered statement is trivially copyable");
+/// Which of the statements have a result, as an index_sequence.
+template <class... S>
+constexpr auto places_of_reductions() {
+  constexpr std::size_t count = (0 + ... + std::size_t(!std::is_void_v<typename S::result_type>));
+  constexpr auto places = [] {
+    std::array<std::size_t, count + 1> out{};
+    std::size_t n = 0, k = 0;
+    ((std::is_void_v<typename S::result_type> ? void() : void(out[k++] = n), ++n), ...);
+    return out;
+  }();
+  return [&]<std::size_t... K>(std::index_sequence<K...>) { return std::index_sequence<places[K]...>{}; }(std::make_index_sequence<count>{});
+}
+/// The passes of a space that wants to know the types of statements.
+template <class Space, class... S, class... R>
+void run_typed(Space& space, pack<R...>& results, S const&... lowered) {
   auto const plan = plan_passes(lowered...);
   auto const statements = packed(lowered...);
-  auto results = packed(space.template result<S>()...);
   space.count(plan.passes, lowered...);
   [&]<std::size_t... N>(std::index_sequence<N...>) {
     for (int pass = 0; pass < plan.passes; ++pass) {
@@ -44,16 +50,27 @@ auto fuse_lowered(Space& space, S const&... lowered) {
     }
     space.reduce(statements, results);
   }(std::index_sequence_for<S...>{});
-  auto scalar = [&]<class Statement>(std::type_identity<Statement>, auto& result) {
-    if constexpr (std::is_void_v<typename Statement::result_type>)
-      return pack<>{};
-    else
-      return packed(space.template finished<Statement>(result));
-  };
-  auto const scalars = [&]<std::size_t... N>(std::index_sequence<N...>) {
-    return joined(scalar(std::type_identity<S>{}, part<N>(results))...);
-  }(std::index_sequence_for<S...>{});
-  return with_parts([](auto const&... s) { return std::tuple<std::remove_cvref_t<decltype(s)>...>(s...); }, scalars);
+}
+/// The pass loop, shared by every space: Space supplies
+///   result<Statement>()              room for one accumulator per item
+///   count(passes, statements...)     before the passes
+///   run_pass(plan, pass, statements, results)
+///   reduce(statements, results)      after them: vectors of `temporary` may go
+///   finished<Statement>(result)      the scalar that the algorithm sees
+/// Where `runs_untyped`, what is between the first and the last is run_fused (exec/host.hpp), which knows no types.
+template <class Space, class... S>
+auto fuse_lowered(Space& space, S const&... lowered) {
+  static_assert((std::is_trivially_copyable_v<S> && ...), "sla: a lowered statement is trivially copyable");
+  auto results = packed(space.template result<S>()...);
+  if constexpr (requires { requires Space::runs_untyped; })
+    run_fused(space, results, lowered...);
+  else
+    run_typed(space, results, lowered...);
+  return [&]<std::size_t... N>(std::index_sequence<N...>) {
+    using Statements = pack<S...>;
+    using Scalars = std::tuple<decltype(space.template finished<part_t<N, Statements>>(part<N>(results)))...>;
+    return Scalars{space.template finished<part_t<N, Statements>>(part<N>(results))...};
+  }(places_of_reductions<S...>());
 }
 } // namespace detail
 

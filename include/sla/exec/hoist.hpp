@@ -32,6 +32,21 @@ concept HasOperand = requires(X const& node) {
   node.with_operand(node.x);
 };
 
+/// Does anything in a tree or statement want a vector of its own? Most want none, and nothing of what follows is compiled for them.
+template <class X>
+inline constexpr bool wants_hoisting = false;
+template <class X>
+inline constexpr bool wants_hoisting_inside = wants_hoisting<X> || X::depth == reach::whole;
+template <class Op, class X>
+inline constexpr bool wants_hoisting<unary<Op, X>> = wants_hoisting_inside<X>;
+template <class Op, class L, class R>
+inline constexpr bool wants_hoisting<binary<Op, L, R>> = wants_hoisting_inside<L> || wants_hoisting_inside<R>;
+template <HasOperand X>
+inline constexpr bool wants_hoisting<X> = wants_hoisting<decltype(X::x)> || decltype(X::x)::depth != reach::pointwise || (X::needs_vector && !is_view<decltype(X::x)>);
+template <class S>
+  requires requires { typename S::statement_tag; typename S::expression_type; }
+inline constexpr bool wants_hoisting<S> = std::is_void_v<typename S::result_type> ? wants_hoisting<typename S::expression_type> : wants_hoisting_inside<typename S::expression_type>;
+
 // They call each other, whatever the namespace of the space.
 template <class Space, class X>
 auto hoist(Space& space, X const& leaf);
@@ -125,7 +140,10 @@ auto hoist_statement(Space& space, S const& statement) {
 /// f(statements...) with everything hoisted.
 template <class Space, class F, class... S>
 auto with_hoisted(Space& space, F const& f, S const&... statements) {
-  return with_parts(f, joined(hoist_statement(space, statements)...));
+  if constexpr (!(wants_hoisting<S> || ...))
+    return f(statements...);
+  else
+    return with_parts(f, joined(hoist_statement(space, statements)...));
 }
 
 } // namespace sla::detail

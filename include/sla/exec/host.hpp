@@ -37,6 +37,16 @@ struct host_space_base {
     if (closes()) temporaries_.clear();
   }
 
+  /// Where the result of a statement is written.
+  template <class T>
+  static T* address(item_scalar<T, host_memory>& r) {
+    return r.data();
+  }
+  template <class T>
+  static T* address(T& r) {
+    return &r;
+  }
+
 protected:
   bool closes() { return (open_ = (std::max)(open_ - 1, 0)) == 0; }
   std::vector<std::shared_ptr<void>> temporaries_;
@@ -44,11 +54,27 @@ protected:
 private:
   int open_ = 0;
 };
+/// Can the backend run statements whose types it does not know?
+template <class B>
+inline constexpr bool runs_untyped = requires(B const& backend, std::span<pass_statement const> statements, frame const& f) { backend.run(statements, f, true); };
+
+/// The passes of a fuse on such a backend: a list of statements without their types.
+template <class Space, class... S, class... R>
+void run_fused(Space& space, pack<R...>& results, S const&... lowered) {
+  [&]<std::size_t... N>(std::index_sequence<N...>) {
+    std::array<pass_statement, sizeof...(S)> list{{{&lowered, &functions_of<typename Space::span_type, Space, S>, Space::address(part<N>(results))}...}};
+    space.count(plan_passes(list), lowered...);
+    run_passes(space, list);
+  }(std::index_sequence_for<S...>{});
+  space.reduce(pack<>{}, results);
+}
 } // namespace detail
 
 /// Everything now, everything one item: assignment, and `fuse` without a space.
 template <Backend B = openmp>
 struct immediate : detail::host_space_base {
+  static constexpr bool runs_untyped = detail::runs_untyped<B>;
+  using span_type = row_span;
   B backend{};
 
   template <class S>
@@ -68,6 +94,7 @@ struct immediate : detail::host_space_base {
     frame const f = detail::frame_of_pass(plan.layouts[std::size_t(pass)]);
     detail::with_parts([&](auto&... r) { backend.run(plan, pass, statements, f, true, result_pointers<S...>{{{&r}...}}); }, results);
   }
+  void run_pass(std::span<detail::pass_statement const> statements, pass_layout const& elements) { backend.run(statements, detail::frame_of_pass(elements), true); }
 };
 
 /// The space that evaluates at once, in this memory.
@@ -79,6 +106,8 @@ inline immediate<> immediate_space(any_memory) { return {}; }
 template <bool Many, Backend B = openmp>
 class host_space : public detail::host_space_base {
 public:
+  static constexpr bool runs_untyped = detail::runs_untyped<B>;
+  using span_type = std::conditional_t<Many, row_span, column_span>;
   template <class T>
   using scalar = std::conditional_t<Many, item_scalar<T, host_memory>, T>;
 
@@ -155,15 +184,8 @@ public:
     std::conditional_t<Many, frame, column_frame> const f{detail::by_items(backend_, detail::frame_of_pass(plan.layouts[std::size_t(pass)], frame_))};
     detail::with_parts([&](auto&... r) { backend_.run(plan, pass, statements, f, false, result_pointers<S...>{{{address(r)}...}}); }, results);
   }
-
-protected:
-  template <class T>
-  static T* address(item_scalar<T, host_memory>& r) {
-    return r.data();
-  }
-  template <class T>
-  static T* address(T& r) {
-    return &r;
+  void run_pass(std::span<detail::pass_statement const> statements, pass_layout const& elements) {
+    backend_.run(statements, detail::by_items(backend_, detail::frame_of_pass(elements, frame_)), false);
   }
 
 private:

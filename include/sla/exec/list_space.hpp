@@ -15,7 +15,7 @@ namespace sla {
 
 namespace detail {
 /// How a pass over packed systems is cut into blocks of rows, each of one system, and these between threads.
-class list_walk {
+class list_walk final : public pass_walk {
 public:
   template <class = void>
   list_walk(std::vector<index_t> const& cuts, frame const& f) : cuts_(cuts), f_(f), block_((std::max)(index_t(1), block_elements / f.inner)), before_(1, 0) {
@@ -23,15 +23,12 @@ public:
     index_t const threads = (std::min)(index_t(threads_in_use()), (std::max)(index_t(1), blocks()));
     for (index_t t = 0; t <= threads; ++t) shares_.push_back(blocks() * t / threads);
   }
-  index_t blocks() const { return before_.back(); }
-  index_t blocks_of(index_t k) const { return before_[std::size_t(k) + 1] - before_[std::size_t(k)]; }
+  index_t blocks() const override { return before_.back(); }
+  index_t blocks_of(index_t k) const override { return before_[std::size_t(k) + 1] - before_[std::size_t(k)]; }
 
-  /// One more statement is in the pass, which stays on one thread where it is light work in all.
-  void add_statement() { work_ += double(cuts_.back() * f_.inner); }
+  void add_statement() override { work_ += double(cuts_.back() * f_.inner); }
 
-  /// Gives each thread as much work, where work(row) is what the rows before it take.
-  template <class Work>
-  void balance(Work const& work) {
+  void balance(row_work work) override {
     double const first = work(0), all = work(cuts_.back()) - first;
     work_ += all * double(f_.inner);
     for (std::size_t t = 1, threads = shares_.size() - 1; t < threads; ++t) {
@@ -46,9 +43,7 @@ public:
       shares_[t] = lo;
     }
   }
-  /// one(context, span, n) for the n-th block.
-  template <class = void>
-  void run(void (*one)(void const*, row_span, index_t), void const* context) const {
+  void run(void (*one)(void const*, row_span, index_t), void const* context) const override {
     auto const blocks_from = [&](index_t n, index_t last) {
       for (std::size_t k = n < last ? system_of(n) : 0; n < last; ++n) {
         while (before_[k + 1] <= n) ++k;
@@ -94,12 +89,13 @@ public:
   template <std::size_t Count, class... S>
   void run(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, frame f, bool merged,
            result_pointers<S...> const& results) const {
+    run(detail::statements_of_pass<frame>(plan, pass, statements, results), f, merged);
+  }
+  void run(std::span<detail::pass_statement const> statements, frame const& f, bool merged) const {
     detail::list_walk walk(*cuts_, f);
-    pass_partials<S...> partials;
-    run_blocks(plan, pass, statements, f, walk, partials);
-    detail::for_statements(plan, pass, statements, [&]<std::size_t N>(auto const&, std::integral_constant<std::size_t, N>) {
-      partials.template fold<N>(f, merged, detail::part<N>(results));
-    });
+    pass_partials partials;
+    run_blocks(statements, f, walk, partials);
+    partials.fold(statements, f, merged);
   }
 
 private:

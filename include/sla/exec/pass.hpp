@@ -3,6 +3,11 @@
 // the other inside a block, which stays in the first-level cache. Blocks, not threads, fix the order of reductions.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <sla/core/pack.hpp>
@@ -13,9 +18,6 @@
 namespace sla {
 
 namespace detail {
-inline row_span span_of(frame const&, row_span s) { return s; }
-inline column_span span_of(column_frame const&, row_span s) { return {s.first, s.count, s.item}; }
-
 struct nothing {};
 template <class S>
 struct accumulator_of {
@@ -38,8 +40,34 @@ struct row_range {
   index_t first, last;
 };
 
+namespace detail {
+/// The work that the rows before one take, of a node whose type is not known here.
+struct row_work {
+  void const* node;
+  double (*before)(void const* node, index_t row);
+  double operator()(index_t row) const { return before(node, row); }
+};
+
+/// How a pass is cut into blocks of rows, and these between threads.
+class pass_walk {
+public:
+  virtual index_t blocks() const = 0;
+  /// The blocks of one batch item.
+  virtual index_t blocks_of(index_t batch_item) const = 0;
+  /// One more statement is in the pass, which stays on one thread where it is light work in all (tensor/storage/parallel.hpp).
+  virtual void add_statement() = 0;
+  /// Gives each thread as much work.
+  virtual void balance(row_work work) = 0;
+  /// one(context, span, n) for the n-th block.
+  virtual void run(void (*one)(void const*, row_span, index_t), void const* context) const = 0;
+
+protected:
+  ~pass_walk() = default;
+};
+} // namespace detail
+
 /// How a pass over a range of rows is cut into blocks of whole rows, and these between threads.
-class block_walk {
+class block_walk final : public detail::pass_walk {
 public:
   /// at_once: rows that a block has at least.
   block_walk(frame const& f, row_range range, int max_threads, index_t at_once = 1)
@@ -51,18 +79,14 @@ public:
     for (int t = 0; t <= threads; ++t) cuts_[std::size_t(t)] = blocks() * t / threads;
   }
 
-  index_t blocks() const { return f_.batch * per_item_; }
-  /// The blocks of one batch item.
-  index_t blocks_of(index_t) const { return per_item_; }
+  index_t blocks() const override { return f_.batch * per_item_; }
+  index_t blocks_of(index_t) const override { return per_item_; }
 
-  /// One more statement is in the pass, which stays on one thread where it is light work in all (tensor/storage/parallel.hpp).
-  void add_statement() { work_ += double(range_.last - range_.first) * double(f_.batch * f_.inner); }
+  void add_statement() override { work_ += double(range_.last - range_.first) * double(f_.batch * f_.inner); }
 
   int threads() const { return work_ < light_below ? 1 : int(cuts_.size()) - 1; }
 
-  /// Gives each thread as much work, where work(row) is what the rows before it take.
-  template <class Work>
-  void balance(Work const& work) {
+  void balance(detail::row_work work) override {
     int const threads = int(cuts_.size()) - 1;
     if (threads == 1) return;
     double const first = work(range_.first), all = work(range_.last) - first;
@@ -81,9 +105,7 @@ public:
     }
   }
 
-  /// one(context, span, n) for the n-th block. `one` knows the type of its context: this function need not be a template.
-  template <class = void>
-  void run(void (*one)(void const*, row_span, index_t), void const* context) const {
+  void run(void (*one)(void const*, row_span, index_t), void const* context) const override {
     auto const blocks_from = [&](index_t n, index_t last) {
       for (; n < last; ++n) {
         index_t const b = f_.batch == 1 ? 0 : n / per_item_, row = range_.first + (n - b * per_item_) * block_;
@@ -105,17 +127,17 @@ private:
 
 namespace detail {
 /// Balances a walk by the products of a statement: as many stored entries and elements for each thread.
-template <class Walk>
 struct balance_by_products {
-  Walk* walk;
+  pass_walk* walk;
   template <class X>
   X operator()(X const& x) const {
     if constexpr (requires { x.work_before(index_t()); })
-      walk->balance([&](index_t row) { return double(x.work_before(row)) + 3.0 * double(row); });
+      walk->balance({&x, [](void const* node, index_t row) { return double(static_cast<X const*>(node)->work_before(row)) + 3.0 * double(row); }});
     x.rebuild(*this);
     return x;
   }
 };
+
 /// The rows that a block should have for nodes that compute more than those: a stencil of slabs, from the ones beside them too.
 struct find_rows_at_once {
   index_t* most;
@@ -126,116 +148,213 @@ struct find_rows_at_once {
     return x;
   }
 };
+
+/// How results of one type are folded, whatever the statement.
+struct fold_functions {
+  std::size_t size;  ///< of a result
+  void (*clear)(void* results, index_t count);
+  /// Folds the results of blocks, rhs each, into those of an item; into the first one, if merged.
+  void (*fold)(void* results, std::byte const* blocks, std::size_t stride, index_t count, index_t rhs, bool merged);
+};
+template <class Monoid, class A>
+inline constexpr fold_functions folding_of{
+    sizeof(A),
+    [](void* results, index_t count) {
+      for (index_t k = 0; k < count; ++k) static_cast<A*>(results)[k] = Monoid::template identity<A>();
+    },
+    [](void* results, std::byte const* blocks, std::size_t stride, index_t count, index_t rhs, bool merged) {
+      auto* const to = static_cast<A*>(results);
+      for (index_t n = 0; n < count; ++n, blocks += stride)
+        for (index_t k = 0; k < rhs; ++k) Monoid::fold(to[merged ? 0 : k], reinterpret_cast<A const*>(blocks)[k]);
+    }};
+
+/// What passes ask of a statement whose type they do not know.
+struct statement_functions {
+  void (*needs)(void const* statement, statement_needs& out);
+  void (*run)(void const* statement, row_span s, void* results);  ///< null for whole statements
+  void (*balance)(void const* statement, pass_walk& walk);
+  index_t (*rows_at_once)(void const* statement);  ///< that a block has at least
+  void (*apply)(void const* statement, void* space);  ///< of whole statements
+  fold_functions const* folds;                        ///< null for those that write
+};
+/// A statement without its type, so that what all `fuse` do alike is compiled once: a block of a thousand elements costs one call through a
+/// pointer, and the same statement in another `fuse` is the same function.
+struct pass_statement {
+  void const* statement;
+  statement_functions const* is;
+  void* results;  ///< of all items
+  int pass = 0;
+  pass_layout elements{};  ///< of the pass, of which it may be the last
+};
+
+/// Runs a statement on the rows of a block. Span: `row_span`, or `column_span`.
+template <class Span, class S>
+void run_statement(void const* statement, row_span block, void* results) {
+  auto const& unbound = *static_cast<S const*>(statement);
+  auto const s = [&] {
+    if constexpr (std::same_as<Span, column_span>)
+      return column_span{block.first, block.count, block.item};
+    else
+      return block;
+  }();
+  auto run = [&](auto const& bound) {
+    if constexpr (has_result<S>)
+      with_rows(bound, s, [&](auto const& ready) { ready.run(s, static_cast<typename S::accumulator_type*>(results)); });
+    else
+      with_rows(bound, s, [&](auto const& ready) { ready.run(s); });
+  };
+  if constexpr (has_result<S>)
+    for (index_t k = 0; k < s.rhs; ++k) static_cast<typename S::accumulator_type*>(results)[k] = S::identity();
+  if constexpr (std::same_as<Span, column_span>)
+    run(unbound);  // nothing in it has a number per item: there is one
+  else if constexpr (std::same_as<decltype(unbound.rebuild(bind_item{})), S>)
+    run(unbound);
+  else if (s.rhs == 1)
+    run(unbound.rebuild(bind_item{s.item}));
+  else
+    run(unbound);
+}
+template <class Span, class Space, class S>
+constexpr statement_functions functions_of_statement() {
+  statement_functions out{[](void const* s, statement_needs& needs) { find_needs(*static_cast<S const*>(s), needs); }, nullptr, nullptr, nullptr, nullptr, nullptr};
+  if constexpr (is_whole<S>) {
+    if constexpr (!std::is_void_v<Space>)
+      out.apply = [](void const* s, void* space) { static_cast<S const*>(s)->x.apply(*static_cast<Space*>(space), static_cast<S const*>(s)->data); };
+  } else {
+    out.run = run_statement<Span, S>;
+    out.balance = [](void const* s, pass_walk& walk) { (void)static_cast<S const*>(s)->rebuild(balance_by_products{&walk}); };
+    out.rows_at_once = [](void const* s) {
+      index_t most = 1;
+      (void)static_cast<S const*>(s)->rebuild(find_rows_at_once{&most});
+      return most;
+    };
+  }
+  if constexpr (has_result<S>) {
+    static_assert(std::is_trivially_copyable_v<accumulator_of_t<S>> && alignof(accumulator_of_t<S>) <= alignof(std::max_align_t));
+    out.folds = &folding_of<typename S::monoid_type, accumulator_of_t<S>>;
+  }
+  return out;
+}
+/// Of a statement on spans of this type; whole ones are applied on this space.
+template <class Span, class Space, class S>
+inline constexpr statement_functions functions_of = functions_of_statement<Span, Space, S>();
+
+/// Puts statements into passes, one after the other: how many passes. Errors: value_error, if one overwrites what it still reads.
+template <class = void>
+int plan_passes(std::span<pass_statement> all) {
+  pass_planner planner;
+  statement_needs needs;
+  for (pass_statement& s : all) {
+    s.is->needs(s.statement, needs);
+    s.pass = planner.place(needs);
+    s.elements = planner.elements();
+  }
+  return planner.passes();
+}
+/// Runs planned statements: whole ones by themselves, the others pass after pass by space.run_pass(statements, elements).
+template <class Space>
+void run_passes(Space& space, std::span<pass_statement const> all) {
+  for (std::size_t first = 0, next = 0; first < all.size(); first = next) {
+    while (next < all.size() && all[next].pass == all[first].pass) ++next;
+    if (all[first].is->apply)
+      all[first].is->apply(all[first].statement, &space);
+    else
+      space.run_pass(all.subspan(first, next - first), all[next - 1].elements);
+  }
+}
+
+/// The statements of one pass, at most Most.
+template <std::size_t Most>
+struct pass_list {
+  std::array<pass_statement, Most> statements;
+  std::size_t count = 0;
+  operator std::span<pass_statement const>() const { return {statements.data(), count}; }  // NOLINT: it is one
+};
+/// F: `frame`, or `column_frame`, of one right-hand side.
+template <class F, std::size_t Count, class... S>
+pass_list<Count> statements_of_pass(pass_plan<Count> const& plan, int pass, pack<S...> const& statements, pack<accumulator_of_t<S>*...> const& results) {
+  using Span = std::conditional_t<std::same_as<F, column_frame>, column_span, row_span>;
+  pass_list<Count> out;
+  auto add = [&]<class One>(One const& statement, accumulator_of_t<One>* result, int of) {
+    if constexpr (!is_whole<One>)
+      if (of == pass) out.statements[out.count++] = {&statement, &functions_of<Span, void, One>, result};
+  };
+  [&]<std::size_t... N>(std::index_sequence<N...>) {
+    (add(part<N>(statements), part<N>(results), plan.pass_of[N]), ...);
+  }(std::index_sequence_for<S...>{});
+  return out;
+}
 } // namespace detail
 
-/// The partial results of a pass: per reduction, per block, per right-hand side. Kept between the pieces of a pass.
-template <class... S>
+/// The partial results of a pass: per block, per reduction, per right-hand side. Kept between the pieces of a pass.
 class pass_partials {
-  template <std::size_t N>
-  using statement = detail::part_t<N, detail::pack<S...>>;
-
 public:
-  /// Room for the blocks of one more walk, for the reductions of a pass.
-  template <std::size_t Count, class Walk>
-  void grow(pass_plan<Count> const& plan, int pass, frame const& f, Walk const& walk) {
-    base_ = end_;
-    end_ += std::size_t(walk.blocks() * f.rhs);
+  /// Room for the blocks of one more walk.
+  void grow(std::span<detail::pass_statement const> statements, frame const& f, detail::pass_walk const& walk) {
+    std::size_t size = 0;  // of the results of a block
+    for (auto const& s : statements)
+      if (s.is->folds) size += padded(s.is->folds->size * std::size_t(f.rhs));
+    block_ = size, base_ = values_.size();
+    if (size == 0) return;
+    values_.resize(base_ + size * std::size_t(walk.blocks()));
     for (index_t b = 0; b < f.batch; ++b) runs_.push_back({b, walk.blocks_of(b)});
-    [&]<std::size_t... N>(std::index_sequence<N...>) {
-      auto one = [&]<std::size_t M>(std::integral_constant<std::size_t, M>) {
-        if constexpr (detail::has_result<statement<M>>)
-          if (plan.pass_of[M] == pass) detail::part<M>(values_).resize(end_);
-      };
-      (one(std::integral_constant<std::size_t, N>{}), ...);
-    }(std::index_sequence_for<S...>{});
   }
-  /// The results of the n-th block of the last walk, one per right-hand side.
-  template <std::size_t N>
-  auto* of_block(index_t n, index_t rhs) {
-    return detail::part<N>(values_).data() + base_ + std::size_t(n * rhs);
-  }
+  /// The results of the n-th block of the last walk.
+  std::byte* of_block(index_t n) { return values_.data() + base_ + block_ * std::size_t(n); }
+  /// The size of the results of one reduction in a block.
+  static std::size_t size_of(detail::pass_statement const& s, index_t rhs) { return s.is->folds ? padded(s.is->folds->size * std::size_t(rhs)) : 0; }
 
-  /// Folds the blocks, in order, into `result` of each reduction (one value per item, or one in all if merged).
-  template <std::size_t N>
-  void fold(frame const& f, bool merged, detail::accumulator_of_t<statement<N>>* result) const {
-    using Statement = statement<N>;
-    if constexpr (detail::has_result<Statement>) {
-      index_t const items = merged ? 1 : f.items();
-      for (index_t k = 0; k < items; ++k) result[k] = Statement::identity();
-      auto const& values = detail::part<N>(values_);
-      std::size_t at = 0;
-      for (auto const& [batch, count] : runs_)
-        for (index_t n = 0; n < count; ++n)
-          for (index_t k = 0; k < f.rhs; ++k)
-            Statement::monoid_type::fold(result[merged ? 0 : batch * f.rhs + k], values[at++]);
+  /// Folds the blocks, in order, into the results of each reduction (one value per item, or one in all if merged).
+  void fold(std::span<detail::pass_statement const> statements, frame const& f, bool merged) const {
+    std::size_t offset = 0;
+    for (auto const& s : statements) {
+      if (!s.is->folds) continue;
+      s.is->folds->clear(s.results, merged ? 1 : f.items());
+      std::byte const* at = values_.data() + offset;
+      for (auto const& [batch, count] : runs_) {
+        s.is->folds->fold(static_cast<std::byte*>(s.results) + (merged ? 0 : s.is->folds->size * std::size_t(batch * f.rhs)), at, block_, count, f.rhs, merged);
+        at += block_ * std::size_t(count);
+      }
+      offset += size_of(s, f.rhs);
     }
   }
 
 private:
-  template <class A>
-  using values_of = std::conditional_t<std::same_as<A, detail::nothing>, detail::nothing, std::vector<A>>;
-  detail::pack<values_of<detail::accumulator_of_t<S>>...> values_;
+  static std::size_t padded(std::size_t size) { return (size + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) * alignof(std::max_align_t); }
+  std::vector<std::byte> values_;
   std::vector<std::pair<index_t, index_t>> runs_;  ///< (batch item, blocks) in the order of the values
-  std::size_t base_ = 0, end_ = 0;
+  std::size_t base_ = 0, block_ = 0;
 };
 
-/// Runs the statements of one pass on the blocks of a walk. F: `frame`, or `column_frame`.
-template <std::size_t Count, class... S, class F, class Walk, class Partials>
-void run_blocks(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, F const& f, Walk& walk, Partials& partials) {
-  partials.grow(plan, pass, f, walk);
-  auto balance = [&](auto const& s, int of) {
-    if (of != pass) return;
-    walk.add_statement();
-    (void)s.rebuild(detail::balance_by_products<Walk>{&walk});
-  };
-  auto block = [&](row_span whole, index_t n) {
-    auto const s = detail::span_of(f, whole);
-    auto one = [&]<std::size_t M>(std::integral_constant<std::size_t, M>) {
-      auto const& statement = detail::part<M>(statements);
-      using Statement = std::remove_cvref_t<decltype(statement)>;
-      if constexpr (!detail::is_whole<Statement>) {
-        if (plan.pass_of[M] != pass) return;
-        auto run = [&](auto const& bound) {
-          if constexpr (detail::has_result<Statement>) {
-            auto* const result = partials.template of_block<M>(n, s.rhs);
-            for (index_t k = 0; k < s.rhs; ++k) result[k] = Statement::identity();
-            detail::with_rows(bound, s, [&](auto const& ready) { ready.run(s, result); });
-          } else {
-            detail::with_rows(bound, s, [&](auto const& ready) { ready.run(s); });
-          }
-        };
-        if constexpr (std::same_as<decltype(statement.rebuild(bind_item{})), Statement>)
-          run(statement);  // nothing in it has a number per item
-        else if (s.rhs == 1)
-          run(statement.rebuild(bind_item{s.item}));
-        else
-          run(statement);
-      }
-    };
-    [&]<std::size_t... N>(std::index_sequence<N...>) {
-      (one(std::integral_constant<std::size_t, N>{}), ...);
-    }(std::index_sequence_for<S...>{});
-  };
-  [&]<std::size_t... N>(std::index_sequence<N...>) {
-    (balance(detail::part<N>(statements), plan.pass_of[N]), ...);
-  }(std::index_sequence_for<S...>{});
-  walk.run([](void const* b, row_span s, index_t n) { (*static_cast<decltype(block) const*>(b))(s, n); }, &block);
+/// Runs the statements of one pass on the blocks of a walk.
+template <class = void>
+void run_blocks(std::span<detail::pass_statement const> statements, frame const& f, detail::pass_walk& walk, pass_partials& partials) {
+  partials.grow(statements, f, walk);
+  for (auto const& s : statements) walk.add_statement(), s.is->balance(s.statement, walk);
+  struct context {
+    std::span<detail::pass_statement const> statements;
+    pass_partials& partials;
+  } const all{statements, partials};
+  walk.run(
+      [](void const* c, row_span block, index_t n) {
+        auto const& in = *static_cast<context const*>(c);
+        std::byte* results = in.partials.of_block(n);
+        for (auto const& s : in.statements) {
+          s.is->run(s.statement, block, results);
+          results += pass_partials::size_of(s, block.rhs);
+        }
+      },
+      &all);
 }
 
 /// Runs the statements of one pass on a range of rows, with at most `max_threads` threads.
-template <std::size_t Count, class... S, class F, class Partials>
-void run_pass(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, F const& f, row_range range,
-              int max_threads, Partials& partials) {
+template <class = void>
+void run_pass(std::span<detail::pass_statement const> statements, frame const& f, row_range range, int max_threads, pass_partials& partials) {
   if (range.last <= range.first || f.batch == 0 || f.inner == 0) return;
   index_t at_once = 1;
-  auto find = [&](auto const& s, int of) {
-    if (of == pass) (void)s.rebuild(detail::find_rows_at_once{&at_once});
-  };
-  [&]<std::size_t... N>(std::index_sequence<N...>) {
-    (find(detail::part<N>(statements), plan.pass_of[N]), ...);
-  }(std::index_sequence_for<S...>{});
+  for (auto const& s : statements) at_once = (std::max)(at_once, s.is->rows_at_once(s.statement));
   block_walk walk(f, range, max_threads, at_once);
-  run_blocks(plan, pass, statements, f, walk, partials);
+  run_blocks(statements, f, walk, partials);
 }
 
 } // namespace sla

@@ -61,9 +61,15 @@ struct statement_needs {
   }
 };
 template <class S>
-statement_needs needs_of(S const& statement) {
-  statement_needs out{{}, {statement.total(), frame_of(statement)}, is_whole<S>};
+void find_needs(S const& statement, statement_needs& out) {
+  out.accesses.clear();
+  out.elements = {statement.total(), frame_of(statement)}, out.whole = is_whole<S>;
   statement.accesses(out);
+}
+template <class S>
+statement_needs needs_of(S const& statement) {
+  statement_needs out;
+  find_needs(statement, out);
   return out;
 }
 

@@ -89,9 +89,10 @@ struct overlapped {
     detail::for_statements(plan, pass, statements, [&](auto const& s, auto) { (void)s.rebuild(detail::begin_halos{&halos}); });
     if (halos.list.empty()) return openmp{}.run(plan, pass, statements, f, merged, results);
 
-    pass_partials<S...> partials;
+    pass_partials partials;
+    auto const list_of = [&](auto const& pieces) { return detail::statements_of_pass<F>(plan, pass, pieces, results); };
     auto const near = detail::with_parts([](auto const&... s) { return detail::packed(s.rebuild(detail::to_interior{})...); }, statements);
-    run_pass(plan, pass, near, f, row_range{0, halos.interior}, threads_in_use(), partials);
+    run_pass(list_of(near), f, row_range{0, halos.interior}, threads_in_use(), partials);
     for (auto& halo : halos.list) halo->wait();
     std::size_t next = 0, n = 0;
     auto const all = detail::with_parts(
@@ -100,10 +101,9 @@ struct overlapped {
           return detail::pack<decltype(bound(s))...>{{{bound(s)}...}};  // in braces: in this order
         },
         statements);
-    run_pass(plan, pass, all, f, row_range{halos.interior, f.rows}, threads_in_use(), partials);
-    detail::for_statements(plan, pass, statements, [&]<std::size_t N>(auto const&, std::integral_constant<std::size_t, N>) {
-      partials.template fold<N>(f, merged, detail::part<N>(results));
-    });
+    auto const boundary = list_of(all);
+    run_pass(boundary, f, row_range{halos.interior, f.rows}, threads_in_use(), partials);
+    partials.fold(boundary, f, merged);
   }
 };
 
