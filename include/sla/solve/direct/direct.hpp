@@ -4,27 +4,21 @@
 #pragma once
 
 #include <memory>
-#include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <sla/core/held.hpp>
 #include <sla/solve/direct/factors.hpp>
-#include <sla/solve/direct/matching.hpp>
+#include <sla/solve/direct/parts.hpp>
 #include <sla/solve/driver/prepared.hpp>
 #include <sla/solve/precond/hermitian.hpp>
 #include <sla/solve/precond/sweep.hpp>
 #include <sla/tensor/build/block.hpp>
-#include <sla/tensor/structure/components.hpp>
 
 namespace sla {
 
 namespace detail {
-constexpr char const* name_of(factorization kind) {
-  return kind == factorization::lu ? "lu" : kind == factorization::cholesky ? "cholesky" : "ldlt";
-}
-
 /// The matrix with scalar entries and sorted rows, in Eigen's index type and double precision.
 template <class Number, class T, class S, class F>
 auto flat_scalars(sparse_tensor<T, S, F> const& A) {
@@ -47,90 +41,14 @@ factor_cost cost_of_factors(sparse_tensor<T, S, F> const& A, double most) {
   out.entries *= double(A.batch_count()), out.operations *= double(A.batch_count());
   return out;
 }
-
-/// A pattern without its stored zeros.
-template <class View, class T>
-struct without_zeros {
-  View pattern;
-  T const* values;
-  index_t rows, cols;
-  template <class F>
-  void for_row(index_t i, F const& f) const {
-    pattern.for_row(i, [&](index_t s, index_t j) {
-      if (values[s] != T{}) f(s, j);
-    });
-  }
-};
-
-/// What went wrong with the factors of a batch item.
-struct factor_failure {
-  reason why = reason::converged;
-  std::string what;
-};
-
-/// The factors of each batch item, in double precision.
-template <class T, factorization Kind>
-struct factors {
-  using number = std::conditional_t<is_complex<T>, std::complex<double>, double>;
-  /// The factors of all rows of an item, or, where those failed, of one connected component: the others are solved.
-  struct part {
-    std::shared_ptr<factors_of_one<number, Kind>> of{};  ///< none: they failed, and give 0
-    std::vector<int> rows{};                            ///< empty: all of them
-  };
-  index_t rows = 0;
-  std::vector<std::vector<part>> items;
-  std::vector<factor_failure> failures;
-  std::shared_ptr<void const> pattern;  ///< that the ordering is for
-  std::size_t bytes = 0;
-
-  /// Some rows of an n x rhs item of x, taken and written.
-  template <class X, class Out>
-  struct columns {
-    X const* x;
-    Out* out;
-    index_t rhs;
-    int const* rows;
-    index_t at(index_t i, index_t k) const { return (rows ? rows[i] : i) * rhs + k; }
-    number get(index_t i, index_t k) const { return number(scalar_cast<kernel_t<number>>(x[at(i, k)])); }
-    void put(index_t i, index_t k, number v) const { out[at(i, k)] = scalar_cast<Out>(kernel_t<number>(v)); }
-  };
-  template <bool Adjoint, class X, class Out>
-  void sweep(X const* x, Out* out, index_t rhs) const {
-    for_batch_items(index_t(items.size()), [&](index_t b) {
-      index_t const first = b * rows * rhs;
-      for (part const& p : items[std::size_t(b)]) {
-        index_t const count = p.rows.empty() ? rows : index_t(p.rows.size());
-        columns<X, Out> const at{x + first, out + first, rhs, p.rows.empty() ? nullptr : p.rows.data()};
-        std::vector<number> one(std::size_t(count), number{});
-        for (index_t k = 0; k < rhs && count > 0; ++k) {
-          if (p.of) {
-            for (index_t i = 0; i < count; ++i) one[std::size_t(i)] = at.get(i, k);
-            solve_one<Adjoint>(*p.of, count, one.data());
-          }
-          for (index_t i = 0; i < count; ++i) at.put(i, k, one[std::size_t(i)]);
-        }
-      }
-    }, index_t(bytes / (sizeof(number) + sizeof(int))) * rhs);
-  }
-};
-
-/// The factors as sweeps see them.
-template <class Factors>
-struct factors_view {
-  Factors const* factors;
-  template <bool Adjoint, class X, class Out>
-  void sweep(X const* x, Out* out, index_t rhs) const {
-    factors->template sweep<Adjoint>(x, out, rhs);
-  }
-};
 } // namespace detail
 
 /// A^-1 by factors: `x = M * b`; `M.adjoint() * b`. Made by `factor<Kind>{}.setup(A)`; singular items are named by
 /// `failure(item)`, and their singular components give 0.
 template <class T, class S, class F, factorization Kind, bool Adjoint = false>
 class applied_factors {
-  using factors_type = detail::factors<T, Kind>;
-  using number = typename factors_type::number;
+  using number = std::conditional_t<is_complex<T>, std::complex<double>, double>;
+  using factors_type = detail::factors<number>;
 
 public:
   using value_type = T;
@@ -144,32 +62,12 @@ public:
   /// New values. The ordering is kept where the pattern is the same object: then the old factors give their memory to the new ones.
   /// Errors: those of the set-up, and the old factors stay; but where memory ran out for the new ones, all items say so.
   void update(sparse_tensor<T, S, F> const& A) {
-    std::shared_ptr<void const> const pattern = A.shared_pattern();
-    auto scalar = detail::flat_scalars<number>(A);
+    auto const scalar = detail::flat_scalars<number>(A);
     if constexpr (Kind != factorization::lu) detail::require_hermitian(scalar, detail::name_of(Kind), "lu");
-    bool const anew = !factors_.is_sole() || factors_->pattern != pattern;
+    bool const anew = !factors_.is_sole() || factors_->pattern != A.shared_pattern();
     auto const next = anew ? std::make_shared<factors_type>() : factors_.shared();
-    auto& f = *next;
-    f.pattern = nullptr;
-    f.rows = scalar.rows();
-    f.items.resize(std::size_t(A.batch_count()));
-    f.failures.resize(f.items.size());
-    index_t const bare = anew ? detail::unmatched_row(scalar.pattern().view()) : -1;
-    try {
-      detail::for_batch_items(A.batch_count(), [&](index_t b) { f.failures[std::size_t(b)] = factor(scalar, b, f.items[std::size_t(b)], bare, anew); });
-    } catch (...) {
-      for (std::size_t b = 0; b < f.items.size(); ++b) {
-        f.items[b].clear(), f.items[b].resize(1);
-        f.failures[b] = {reason::setup_failed, "out of memory"};  // as short as not to want memory
-      }
-      f.bytes = 0;
-      throw;
-    }
-    f.pattern = pattern;
-    f.bytes = 0;
-    for (auto const& parts : f.items)
-      for (auto const& p : parts)
-        if (p.of) f.bytes += detail::bytes_of_one(*p.of);
+    detail::make_parts(*next, detail::factor_functions<number, Kind>, scalar, anew);
+    next->pattern = A.shared_pattern();
     factors_ = next;
   }
 
@@ -177,69 +75,9 @@ public:
   index_t batch_count() const { return index_t(factors_->items.size()); }
   std::size_t bytes() const { return factors_->bytes; }
   index_t rows() const { return factors_->rows; }
-  detail::factors_view<factors_type> view() const { return {factors_.get()}; }
+  detail::factors_view<number, Kind> view() const { return {factors_.get()}; }
 
 private:
-  using part = typename factors_type::part;
-
-  /// The factors of item b, and what went wrong; where they fail, those of its connected components, each by itself: the systems of a list, for one.
-  template <class Scalars>
-  static detail::factor_failure factor(Scalars const& A, index_t b, std::vector<part>& parts, index_t bare, bool anew) {
-    detail::factor_failure failure;
-    auto const& p = A.pattern();
-    auto const* const values = A.values().data() + b * A.batch_stride();
-    if (parts.size() != 1 || !parts[0].of || !parts[0].rows.empty()) parts.clear(), parts.resize(1), anew = true;
-    if (bare < 0 && made(parts[0], A.rows(), p.row_ptr.data(), p.col.data(), values, anew)) return failure;
-    auto const components = connected_components(A);
-    if (components.count == 1) {
-      parts[0].of.reset();
-      return why_not(p.view(), values, nullptr);
-    }
-    parts.clear(), parts.resize(std::size_t(components.count));
-    std::vector<int> place(std::size_t(A.rows()));  // of each row in its component
-    for (index_t i = 0; i < A.rows(); ++i) {
-      auto& rows = parts[std::size_t(components.label[i])].rows;
-      place[std::size_t(i)] = int(rows.size());
-      rows.push_back(int(i));
-    }
-    std::vector<int> row_ptr, col;
-    std::vector<number> entries;
-    for (part& one : parts) {
-      row_ptr.assign(1, 0), col.clear(), entries.clear();
-      for (int const i : one.rows) {
-        p.view().for_row(i, [&](index_t s, index_t j) { col.push_back(place[std::size_t(j)]), entries.push_back(values[s]); });
-        row_ptr.push_back(int(col.size()));
-      }
-      index_t const n = index_t(one.rows.size());
-      csr_view<int, int> const view{row_ptr.data(), col.data(), n, n};
-      if (detail::unmatched_row(view) < 0 && made(one, n, row_ptr.data(), col.data(), entries.data(), true)) continue;
-      one.of.reset();
-      if (failure.why == reason::converged) failure = why_not(view, entries.data(), one.rows.data());
-    }
-    return failure;
-  }
-  /// False, if the factors of a part do not exist.
-  static bool made(part& p, index_t n, int const* row_ptr, int const* col, number const* values, bool anew) {
-    if (!p.of) p.of = detail::make_factors<number, Kind>();
-    try {
-      return detail::factor_one(*p.of, n, row_ptr, col, values, anew);
-    } catch (std::bad_alloc const&) {
-      p.of.reset();
-      throw;
-    }
-  }
-  /// What to say where they do not; rows: the numbers of the rows, null for 0, 1, ...
-  template <class View>
-  static detail::factor_failure why_not(View const& view, number const* values, int const* rows) {
-    index_t const row = detail::unmatched_row(detail::without_zeros<View, number>{view, values, view.rows, view.cols});
-    if (row >= 0) return {reason::singular, text("structurally singular: no choice of pivots serves row ", rows ? rows[row] : row)};
-    if constexpr (Kind == factorization::cholesky)
-      return {reason::indefinite_matrix, "a pivot is not positive: use ldlt or lu"};
-    else if constexpr (Kind == factorization::ldlt)
-      return {reason::zero_pivot, "a pivot is zero, and ldlt exchanges no rows, so that A need not be singular: take lu{} or minres{}"};
-    else
-      return {reason::singular, "a pivot is zero"};
-  }
   detail::held<factors_type, "a preconditioner"> factors_;
 };
 
@@ -260,6 +98,24 @@ struct factor {
   }
 };
 
+namespace detail {
+/// The text of `refinement`, whatever the factors.
+template <class S, class A, class M, class V, class MakeStop>
+auto refine(S& space, A const& a, M const& m, V const& b, V& x, MakeStop make_stop) {
+  using T = typename V::value_type;
+  auto r = space.template like<T>(b), z = space.template like<T>(b);
+  auto [rr, bb] = fuse(space, set(r, b - a * x), squared_norm_of(r), squared_norm_of(b));
+  auto stop = make_stop(space, bb);
+  while (stop.go_on(rr)) {
+    auto step = stop.running(rr);
+    auto [rr2] = fuse(space, set(z, m * r), set(x, x + step * z), set(r, b - a * x), squared_norm_of(r));
+    stop.expect_decrease(rr, rr2);
+    rr = rr2;
+  }
+  return stop.finish();
+}
+} // namespace detail
+
 /// x += M (b - A x) until the residual is within the tolerance or no longer falls: iterative refinement. Frozen items stay.
 /// Cost: three passes and one application of M per iteration. Memory: 2 vectors.
 template <factorization Kind>
@@ -275,17 +131,7 @@ struct refinement {
   template <class S, class A, class M, class V, class MakeStop>
     requires Space<S, V> && LinearOperator<A, V> && LinearOperator<M, V>
   static auto run(S& space, A const& a, M const& m, V const& b, V& x, MakeStop make_stop) {
-    using T = typename V::value_type;
-    auto r = space.template like<T>(b), z = space.template like<T>(b);
-    auto [rr, bb] = fuse(space, set(r, b - a * x), squared_norm_of(r), squared_norm_of(b));
-    auto stop = make_stop(space, bb);
-    while (stop.go_on(rr)) {
-      auto step = stop.running(rr);
-      auto [rr2] = fuse(space, set(z, m * r), set(x, x + step * z), set(r, b - a * x), squared_norm_of(r));
-      stop.expect_decrease(rr, rr2);
-      rr = rr2;
-    }
-    return stop.finish();
+    return detail::refine(space, a, m, b, x, make_stop);
   }
 };
 

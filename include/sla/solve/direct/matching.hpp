@@ -54,4 +54,17 @@ index_t unmatched_row(View const& pattern) {
   return -1;
 }
 
+/// A pattern without its stored zeros.
+template <class View, class T>
+struct without_zeros {
+  View pattern;
+  T const* values;
+  index_t rows, cols;
+  template <class F>
+  void for_row(index_t i, F const& f) const {
+    pattern.for_row(i, [&](index_t s, index_t j) {
+      if (values[s] != T{}) f(s, j);
+    });
+  }
+};
 } // namespace sla::detail

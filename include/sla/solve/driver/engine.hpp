@@ -17,6 +17,7 @@
 #include <sla/solve/driver/world.hpp>
 #include <sla/solve/precond/identity.hpp>
 #include <sla/solve/precond/lanczos.hpp>
+#include <sla/solve/precond/sweep.hpp>
 
 namespace sla {
 
@@ -182,27 +183,22 @@ struct method_of_call {
   void (*name_failures)(void const* context, report&);                          ///< null where no item can fail by itself
   void const* context;                                                          ///< of the functions above: the method, A and M
 };
-/// A call on a x = b from x: what is alike in all methods and preconditioners, and compiled once for them.
-template <class Space, class A, class V>
-void run_call(Space& space, method_of_call<Space, A, V> const& method, A const& a, V const& b, V& x, bool guessed, bool history, report& out) {
-  method_run<Space, V> const run = [&](auto const& make_stop, V const& of, V& to) { return method.run(method.context, space, make_stop, of, to); };
-  drive(space, run, method.rule, a, b, x, guessed, history, out);
-  if (method.name_failures) method.name_failures(method.context, out);
-  if (method.asymmetry && !out.converged() && out.reason() != reason::stopped && out.choice.empty()) out.choice = method.asymmetry(space, a, b, x, method.name);
-  if (out.reason() == reason::indefinite_matrix && out.choice.empty()) out.choice = "for an indefinite matrix take minres{} if it is Hermitian, gmres{} if not";
-  constexpr bool is_float = std::same_as<real_t<typename V::value_type>, float>;
-  if (out.reason() == reason::stagnated && method.rule.rtol < (is_float ? 1e-5 : 1e-14))
-    out.choice += text(out.choice.empty() ? "" : "; ", is_float ? "b is float, which holds seven digits: ask for less, such as .rtol = 1e-5, or solve with cast<double>(b)"
-                                                                : "b is double, which holds sixteen digits: ask for less, such as .rtol = 1e-12");
+/// Where a call runs.
+template <class A, class V, class... Options>
+auto space_of_call(A const& a, V const& b, Options const&... options) {
+  none const absent{};
+  auto const& where = pick<wants_space>(absent, options...);
+  if constexpr (std::same_as<std::remove_cvref_t<decltype(where)>, none>)
+    return linear_world<A>::space(a, b);
+  else
+    return where.make(linear_world<A>::layout(a, b));
 }
-
-/// One call of a method on a x = b, with what the call's options say.
-template <class A, class Method, class M, class V, class... Options>
-solution<V> lawful_call(A const& a, Method const& method, M const& m, V const& b, report out, Options const&... options) {
+/// A call on a x = b with what its options say: what is alike in all methods and preconditioners, and compiled once for them.
+template <class Space, class A, class V, class... Options>
+solution<V> run_call(method_of_call<Space, A, V> const& method, A const& a, V const& b, report&& out, Options const&... options) {
   using World = linear_world<A>;
   none const absent{};
   auto const& begin = pick<wants_guess>(absent, options...);
-  auto const& where = pick<wants_space>(absent, options...);
   constexpr bool guessed = !std::same_as<std::remove_cvref_t<decltype(begin)>, none>;
   double const start = seconds_now();
   V x = [&] {
@@ -215,36 +211,54 @@ solution<V> lawful_call(A const& a, Method const& method, M const& m, V const& b
       return World::zero(a, b);
     }
   }();
-  out.rtol = method.rtol;
+  out.rtol = method.rule.rtol;
   if (!World::is_empty(a, b)) {
-    auto space = [&] {
-      if constexpr (std::same_as<std::remove_cvref_t<decltype(where)>, none>)
-        return World::space(a, b);
-      else
-        return where.make(World::layout(a, b));
-    }();
-    using Space = decltype(space);
-    struct context {
-      A const& a;
-      Method const& method;
-      M const& m;
-    };
-    context const all{a, method, m};
-    method_of_call<Space, A, V> call{Method::name, {method.rtol, method.atol, method.max_iterations, method.watch ? method.watch : default_rule().watch}, nullptr, nullptr, nullptr, &all};
-    call.run = [](void const* c, Space& s, auto const& make_stop, V const& of, V& to) {
-      auto const& in = *static_cast<context const*>(c);
-      return in.method.run(s, in.a, in.m, of, to, make_stop);
-    };
-    if constexpr (wants_hermitian<Method>) call.asymmetry = found_asymmetry<Space, A, V>;
-    if constexpr (requires { m.failure(index_t()); }) call.name_failures = [](void const* c, report& r) { name_failures(static_cast<context const*>(c)->m, r); };
-    run_call(space, call, a, b, x, guessed, has_history<Options...>, out);
+    Space space = space_of_call(a, b, options...);
+    method_run<Space, V> const run = [&](auto const& make_stop, V const& of, V& to) { return method.run(method.context, space, make_stop, of, to); };
+    drive(space, run, method.rule, a, b, x, guessed, has_history<Options...>, out);
+    if (method.name_failures) method.name_failures(method.context, out);
+    if (method.asymmetry && !out.converged() && out.reason() != reason::stopped && out.choice.empty()) out.choice = method.asymmetry(space, a, b, x, method.name);
+    if (out.reason() == reason::indefinite_matrix && out.choice.empty()) out.choice = "for an indefinite matrix take minres{} if it is Hermitian, gmres{} if not";
+    constexpr bool is_float = std::same_as<real_t<typename V::value_type>, float>;
+    if (out.reason() == reason::stagnated && method.rule.rtol < (is_float ? 1e-5 : 1e-14))
+      out.choice += text(out.choice.empty() ? "" : "; ", is_float ? "b is float, which holds seven digits: ask for less, such as .rtol = 1e-5, or solve with cast<double>(b)"
+                                                                  : "b is double, which holds sixteen digits: ask for less, such as .rtol = 1e-12");
   }
   out.seconds_solve += seconds_now() - start;
   return {std::move(x), std::move(out)};
 }
+
+/// The rule of a method in a call, whose observer may be that of `with`.
+inline stop_rule rule_of_call(double rtol, double atol, int max_iterations, observer const& own) {
+  return {rtol, atol, max_iterations, own ? own : default_rule().watch};
+}
+/// One call of a method on a x = b.
+template <class A, class Method, class M, class V, class... Options>
+solution<V> lawful_call(A const& a, Method const& method, M const& m, V const& b, report&& out, Options const&... options) {
+  using Space = decltype(space_of_call(a, b, options...));
+  struct context {
+    A const& a;
+    Method const& method;
+    M const& m;
+  };
+  context const all{a, method, m};
+  method_of_call<Space, A, V> call{Method::name, rule_of_call(method.rtol, method.atol, method.max_iterations, method.watch), nullptr, nullptr, nullptr, &all};
+  call.run = [](void const* c, Space& s, auto const& make_stop, V const& of, V& to) {
+    auto const& in = *static_cast<context const*>(c);
+    if constexpr (is_sweep<std::remove_cvref_t<decltype(in.m * of)>>) {
+      auto const node = in.m * of;
+      return in.method.run(s, in.a, sweeping<kernel_t<typename V::value_type>>(node), of, to, make_stop);
+    } else {
+      return in.method.run(s, in.a, in.m, of, to, make_stop);
+    }
+  };
+  if constexpr (wants_hermitian<Method>) call.asymmetry = found_asymmetry<Space, A, V>;
+  if constexpr (requires { m.failure(index_t()); }) call.name_failures = [](void const* c, report& r) { name_failures(static_cast<context const*>(c)->m, r); };
+  return run_call(call, a, b, std::move(out), options...);
+}
 /// The same, or the one sentence for what is no operator.
 template <class A, class Method, class M, class V, class... Options>
-solution<V> call(A const& a, Method const& method, M const& m, V const& b, report out, Options const&... options) {
+solution<V> call(A const& a, Method const& method, M const& m, V const& b, report&& out, Options const&... options) {
   constexpr bool in_their_turn = LinearOperator<A, V> && LinearOperator<M, V>;
   constexpr bool is_refused = std::same_as<Method, automatic>;  // in solve/linear/linear.hpp: its list is not included
   static_assert(in_their_turn || is_refused,
@@ -261,14 +275,25 @@ class setup_refused : public value_error {
 public:
   using value_error::value_error;
 };
+[[noreturn]] inline void refuse_setup(value_error const& e) {
+  if (typeid(e) != typeid(value_error)) throw;  // a type of the user's
+  throw setup_refused(e.what());
+}
 template <class SetUp>
 auto refusing(SetUp const& set_up) {
   try {
     return set_up();
   } catch (value_error const& e) {
-    if (typeid(e) != typeid(value_error)) throw;  // a type of the user's
-    throw setup_refused(e.what());
+    refuse_setup(e);
   }
+}
+
+inline report begun_report(char const* method, std::string preconditioner, double seconds_setup) {
+  report out;
+  out.method = method;
+  out.preconditioner = std::move(preconditioner);
+  out.seconds_setup = seconds_setup;
+  return out;
 }
 
 /// A method and a preconditioner, set up for one operator and, on first need, for its adjoint. Several threads may solve at once.
@@ -282,7 +307,7 @@ class engine {
 
 public:
   engine(A const& a, Method const& method, P const& p)
-      : method_(sensible(method)), name_(name_of<P>()), start_(seconds_now()), m_(refusing([&] { return World::setup(p, a); })), found_({nullptr, seconds_now() - start_}) {}
+      : method_(sensible(method)), start_(seconds_now()), m_(refusing([&] { return World::setup(p, a); })), found_({nullptr, seconds_now() - start_}) {}
 
   template <class V, class... Options>
   solution<V> solve(A const& a, V const& b, Options const&... options) const {
@@ -323,15 +348,11 @@ private:
   };
   /// The report of a call: the seconds of the set-up are those since the last one.
   report begin() const {
-    report out;
-    out.method = Method::name;
-    out.preconditioner = name_;
-    if constexpr (requires { m_.remark(); }) out.preconditioner += m_.remark();
-    out.seconds_setup = found_.with([](found& f) { return std::exchange(f.seconds, 0.0); });
-    return out;
+    std::string remark;
+    if constexpr (requires { m_.remark(); }) remark = m_.remark();
+    return begun_report(Method::name, name_of<P>() + remark, found_.with([](found& f) { return std::exchange(f.seconds, 0.0); }));
   }
   Method method_;
-  std::string name_;
   double start_;
   M m_;
   guarded<found> found_;

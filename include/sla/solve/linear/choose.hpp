@@ -4,13 +4,16 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <new>
 #include <optional>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -153,8 +156,28 @@ struct ladder_of<automatic> {};
 /// Its functions stand outside of it, so that who has them compiled can say so (docs/installing.md, `instances`).
 template <class A>
 class engine<A, automatic, none> {
+  /// What a candidate is made of.
   template <class Method, class P>
-  using candidate_engine = std::shared_ptr<engine<A, Method, P>>;
+  struct kind_of_engine {
+    using engine_type = engine<A, Method, P>;
+    using method_type = Method;
+    using preconditioner_type = P;
+  };
+  /// f(kind_of_engine of a candidate).
+  template <class F>
+  static auto on_engine(candidate what, F const& f) {
+    switch (what) {
+      case candidate::cg_amg: return f(kind_of_engine<cg, amg>{});
+      case candidate::cg_jacobi: return f(kind_of_engine<cg, jacobi>{});
+      case candidate::cg_ilu0: return f(kind_of_engine<cg, ilu0>{});
+      case candidate::minres_row_norms: return f(kind_of_engine<minres, row_norms>{});
+      case candidate::bicgstab_ilu0: return f(kind_of_engine<bicgstab, ilu0>{});
+      case candidate::gmres_row_norms: return f(kind_of_engine<gmres, row_norms>{});
+      case candidate::ldlt: return f(kind_of_engine<refinement<factorization::ldlt>, factor<factorization::ldlt>>{});
+      case candidate::lu: break;
+    }
+    return f(kind_of_engine<refinement<factorization::lu>, factor<factorization::lu>>{});
+  }
 
 public:
   engine(A const& a, automatic const& method, none const&);
@@ -176,32 +199,13 @@ private:
     std::vector<attempt> steps{};
     std::size_t at = 0;
     double seconds = 0;  ///< of looking at A, until a report tells them
-    candidate_engine<cg, amg> cg_amg{};
-    candidate_engine<cg, jacobi> cg_jacobi{};
-    candidate_engine<cg, ilu0> cg_ilu0{};
-    candidate_engine<minres, row_norms> minres_row_norms{};
-    candidate_engine<bicgstab, ilu0> bicgstab_ilu0{};
-    candidate_engine<gmres, row_norms> gmres_row_norms{};
-    candidate_engine<refinement<factorization::ldlt>, factor<factorization::ldlt>> ldlt{};
-    candidate_engine<refinement<factorization::lu>, factor<factorization::lu>> lu{};
+    std::array<std::shared_ptr<void>, std::size(all_candidates)> engines{};  ///< those of on_engine
 
-    /// f(the engine of a candidate, which may not be set up).
-    template <class F>
-    void on_engine(candidate what, F const& f) {
-      switch (what) {
-        case candidate::cg_amg: return f(cg_amg);
-        case candidate::cg_jacobi: return f(cg_jacobi);
-        case candidate::cg_ilu0: return f(cg_ilu0);
-        case candidate::minres_row_norms: return f(minres_row_norms);
-        case candidate::bicgstab_ilu0: return f(bicgstab_ilu0);
-        case candidate::gmres_row_norms: return f(gmres_row_norms);
-        case candidate::ldlt: return f(ldlt);
-        case candidate::lu: return f(lu);
-      }
-    }
+    std::shared_ptr<void>& engine_of(candidate what) { return engines[std::size_t(what)]; }
   };
 
   void look_at(A const& a);
+  std::shared_ptr<void> set_up(A const& a, attempt step, std::shared_ptr<void> (*make)(A const&, stop_rule const&)) const;
   void drop(candidate what) const;
   bool waits(A const& a, std::vector<attempt>& steps, std::size_t at, std::vector<std::string>& failures) const;
   template <bool Adjoint, class V, class... Options>
@@ -239,26 +243,37 @@ void engine<A, automatic, none>::update(A const& a) {
   bool const kept = at != candidates_.steps.end();
   found_.with([&](found& f) {
     for (candidate const what : all_candidates)  // a solve that an observer ended, or one beside it, may have set up another one
-      if (!kept || what != before) f.on_engine(what, [](auto& e) { e.reset(); });
+      if (!kept || what != before) f.engine_of(what).reset();
     if (!kept) return;
     f.at = std::size_t(at - candidates_.steps.begin());
-    f.on_engine(before, [&](auto& e) {
-      if (!e) return;
-      try {
-        if (!is_sole(e)) e = std::make_shared<typename std::remove_reference_t<decltype(e)>::element_type>(*e);
-        e->update(a);
-      } catch (value_error const&) {  // the next solve says why, and goes on
-        e.reset();
-      } catch (std::bad_alloc const&) {
-        e.reset();
-      }
-    });
+    auto& held = f.engine_of(before);
+    if (!held) return;
+    try {
+      on_engine(before, [&]<class Kind>(Kind) {
+        using Engine = typename Kind::engine_type;
+        if (!is_sole(held)) held = std::make_shared<Engine>(*static_cast<Engine const*>(held.get()));
+        static_cast<Engine*>(held.get())->update(a);
+      });
+    } catch (value_error const&) {  // the next solve says why, and goes on
+      held.reset();
+    } catch (std::bad_alloc const&) {
+      held.reset();
+    }
+  });
+}
+/// The engine of a candidate, made on first need.
+template <class A>
+std::shared_ptr<void> engine<A, automatic, none>::set_up(A const& a, attempt step, std::shared_ptr<void> (*make)(A const&, stop_rule const&)) const {
+  return found_.with([&](found& f) {
+    auto& e = f.engine_of(step.what);
+    if (!e) e = make(a, {rule_.rtol, rule_.atol, step.limit, {}});
+    return e;
   });
 }
 /// For the next solves; those under way keep theirs.
 template <class A>
 void engine<A, automatic, none>::drop(candidate what) const {
-  found_.with([&](found& f) { f.on_engine(what, [](auto& e) { e.reset(); }); });
+  found_.with([&](found& f) { f.engine_of(what).reset(); });
 }
 
 /// Do the factors that are next take so long that they leave their place: to iterations that get as much time, or for good?
@@ -346,30 +361,19 @@ solution<V> engine<A, automatic, none>::try_all(A const& a, V const& b, Options 
 template <class A>
 template <bool Adjoint, class V, class... Options>
 solution<V> engine<A, automatic, none>::try_candidate(attempt step, A const& a, V const& b, Options const&... options) const {
-  auto on = [&](auto found::*member, auto method, auto const& p) {
-    method.rtol = rule_.rtol, method.atol = rule_.atol;
-    method.max_iterations = step.limit;
-    auto const made = found_.with([&](found& f) {
-      auto& e = f.*member;
-      if (!e) e = std::make_shared<typename std::remove_reference_t<decltype(e)>::element_type>(a, method, p);
-      return e;
+  return on_engine(step.what, [&]<class Kind>(Kind) {
+    using Engine = typename Kind::engine_type;
+    auto const made = set_up(a, step, [](A const& of, stop_rule const& rule) -> std::shared_ptr<void> {
+      typename Kind::method_type method{};
+      method.rtol = rule.rtol, method.atol = rule.atol, method.max_iterations = rule.max_iterations;
+      return std::make_shared<Engine>(of, method, typename Kind::preconditioner_type{});
     });
+    auto const& engine = *static_cast<Engine const*>(made.get());
     if constexpr (Adjoint)
-      return made->solve_adjoint(a, b, options...);
+      return engine.solve_adjoint(a, b, options...);
     else
-      return made->solve(a, b, options...);
-  };
-  switch (step.what) {
-    case candidate::cg_amg: return on(&found::cg_amg, cg{}, amg{});
-    case candidate::cg_jacobi: return on(&found::cg_jacobi, cg{}, jacobi{});
-    case candidate::cg_ilu0: return on(&found::cg_ilu0, cg{}, ilu0{});
-    case candidate::minres_row_norms: return on(&found::minres_row_norms, minres{}, row_norms{});
-    case candidate::bicgstab_ilu0: return on(&found::bicgstab_ilu0, bicgstab{}, ilu0{});
-    case candidate::gmres_row_norms: return on(&found::gmres_row_norms, gmres{}, row_norms{});
-    case candidate::ldlt: return on(&found::ldlt, refinement<factorization::ldlt>{}, factor<factorization::ldlt>{});
-    case candidate::lu: break;
-  }
-  return on(&found::lu, refinement<factorization::lu>{}, factor<factorization::lu>{});
+      return engine.solve(a, b, options...);
+  });
 }
 } // namespace detail
 

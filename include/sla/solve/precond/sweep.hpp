@@ -69,6 +69,36 @@ auto swept(View const& M, index_t elements, X&& x, char const* who) {
     throw shape_error(text(who, " * x: x is ", to_string(node.extents()), ", and should have ", elements * rhs, " elements"));
   return sweep_node<View, Adjoint, decltype(node)>{M, std::move(node), rhs};
 }
+
+/// A sweep over vectors of T whose preconditioner is not known here.
+template <class T>
+struct any_sweep {
+  void const* view;
+  void (*function)(void const* view, T const* x, T* out, index_t rhs);
+  template <bool Adjoint, class X, class Out>
+  void sweep(X const* x, Out* out, index_t rhs) const {
+    function(view, x, out, rhs);
+  }
+};
+/// A preconditioner M by its sweep alone, so that a method is compiled once for all that sweep. It views `node`, which is M * x.
+template <class T>
+struct sweeping {
+  any_sweep<T> how;
+  index_t rhs;
+
+  template <class View, bool Adjoint, class X>
+  explicit sweeping(sweep_node<View, Adjoint, X> const& node)
+      : how{&node.M, [](void const* view, T const* x, T* out, index_t n) { static_cast<View const*>(view)->template sweep<Adjoint>(x, out, n); }}, rhs(node.rhs) {}
+};
+template <class T, Tensorial X>
+auto operator*(sweeping<T> const& M, X&& x) {
+  auto node = as_node(std::forward<X>(x));
+  return sweep_node<any_sweep<T>, false, decltype(node)>{M.how, std::move(node), M.rhs};
+}
+template <class X>
+inline constexpr bool is_sweep = false;
+template <class View, bool Adjoint, class X>
+inline constexpr bool is_sweep<sweep_node<View, Adjoint, X>> = true;
 } // namespace detail
 
 } // namespace sla

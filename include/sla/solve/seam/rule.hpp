@@ -88,16 +88,22 @@ decltype(auto) with(stop_rule const& rule, F&& f) {
 }
 
 namespace detail {
-/// The options of a method, if their numbers make sense. Errors: value_error that names the one which makes none.
+/// Errors: value_error that names the option of a method which makes no sense.
+inline void require_sensible(char const* name, double rtol, double atol, int max_iterations) {
+  auto const given = [name](char const* option, double value) { return text(name, "{.", option, " = ", value, "}: "); };
+  if (!(rtol >= 0 && rtol < 1))
+    throw value_error(given("rtol", rtol) + text("a relative tolerance is at least 0 and less than 1, as in ", name,
+                                                 "{.rtol = 1e-8}; the number of iterations is .max_iterations"));
+  if (!(atol >= 0 && atol - atol == 0)) throw value_error(given("atol", atol) + "a tolerance of |b - A x| is a number from 0 on; 0 leaves it to .rtol");
+  if (max_iterations < 0) throw value_error(text(name, "{.max_iterations = ", max_iterations, "}: a limit is a number from 0 on, such as 10000"));
+}
+/// The options of a method, if their numbers make sense.
 template <class Method>
 Method const& sensible(Method const& m) {
-  auto const given = [](char const* option, auto value) { return text(Method::name, "{.", option, " = ", value, "}: "); };
-  if (!(m.rtol >= 0 && m.rtol < 1))
-    throw value_error(given("rtol", m.rtol) + text("a relative tolerance is at least 0 and less than 1, as in ", Method::name,
-                                                   "{.rtol = 1e-8}; the number of iterations is .max_iterations"));
-  if (!(m.atol >= 0 && m.atol - m.atol == 0)) throw value_error(given("atol", m.atol) + "a tolerance of |b - A x| is a number from 0 on; 0 leaves it to .rtol");
   if constexpr (requires { m.max_iterations; })
-    if (m.max_iterations < 0) throw value_error(given("max_iterations", m.max_iterations) + "a limit is a number from 0 on, such as 10000");
+    require_sensible(Method::name, m.rtol, m.atol, m.max_iterations);
+  else
+    require_sensible(Method::name, m.rtol, m.atol, 0);
   return m;
 }
 } // namespace detail
