@@ -67,6 +67,7 @@ TEST_CASE("amg by aggregates takes jumps of the coefficients, from block to bloc
   CHECK(robust_iterations(sla::problems::checkerboard({192, 192}, 1e8, 64), options) <= 20);
   CHECK(robust_iterations(sla::problems::checkerboard({240, 240}, 1e4, 80), options) <= 19);  // 3 x 3 cells of each
   CHECK(robust_iterations(random_cells(150, 4), options) <= 20);
+  CHECK(robust_iterations(random_cells(520, 4), options) <= 22);  // two ranges of rows, which are aggregated beside each other
   CHECK(robust_iterations(random_cells(150, 4), amg{.smoother = sla::gauss_seidel{}, .coarsening = by_aggregates}) <= 18);
 }
 

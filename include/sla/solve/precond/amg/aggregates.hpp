@@ -18,7 +18,7 @@ struct aggregates {
 };
 
 /// The aggregates of rows [lo, hi), numbered from 0: a free row takes its strong neighbours, and their free ones; one that is left
-/// alone joins the neighbour that it is coupled to most. strong(i, s, j) says whether the entry at s is, coupled(i, s) how much.
+/// alone joins the neighbour that it is coupled to most, if that is in the range. strong(i, s, j) says whether the entry at s is, coupled(i, s) how much.
 template <class Strong, class Coupled, class Alone>
 index_t aggregate_range(csr_view<std::int32_t, std::int32_t> const& rows, index_t lo, index_t hi, Strong const& strong, Coupled const& coupled, Alone const& alone,
                         std::int32_t* of) {
@@ -52,8 +52,10 @@ index_t aggregate_range(csr_view<std::int32_t, std::int32_t> const& rows, index_
       index_t best = -1;
       decltype(coupled(i, index_t())) most = 0;
       rows.for_row(i, [&](index_t s, index_t j) {
-        if (j == i || j < lo || j >= hi || of[j] < 0 || size[std::size_t(of[j])] < 2 || !(coupled(i, s) > most)) return;
-        most = coupled(i, s), best = j;
+        if (j == i || !(coupled(i, s) > most)) return;
+        bool const outside = j < lo || j >= hi;  // it is asked when all ranges are done
+        if (!outside && (of[j] < 0 || size[std::size_t(of[j])] < 2)) return;
+        most = coupled(i, s), best = outside ? -1 : j;
       });
       if (best < 0) continue;
       size[std::size_t(of[i])] = 0;
@@ -66,8 +68,43 @@ index_t aggregate_range(csr_view<std::int32_t, std::int32_t> const& rows, index_
   return count;
 }
 
+/// Rows that are left alone where ranges meet join the aggregate of the row that they are coupled to most, of those that are not alone
+/// too, or make a pair where both are coupled to each other most. Returns the number of aggregates, which are numbered anew.
+template <class Coupled>
+index_t joined_ranges(csr_view<std::int32_t, std::int32_t> const& rows, index_t count, Coupled const& coupled, std::int32_t* of) {
+  std::vector<std::int32_t> size(std::size_t(count), 0);
+  for (index_t i = 0; i < rows.rows; ++i)
+    if (of[i] >= 0) ++size[std::size_t(of[i])];
+  auto const is_alone = [&](index_t i) { return size[std::size_t(of[i])] < 2; };
+  auto const most_coupled = [&](index_t i, bool alone_too) {
+    index_t to = -1;
+    decltype(coupled(i, index_t())) most = 0;
+    rows.for_row(i, [&](index_t s, index_t j) {
+      if (j != i && of[j] >= 0 && (alone_too || !is_alone(j)) && coupled(i, s) > most) most = coupled(i, s), to = j;
+    });
+    return to;
+  };
+  std::vector<std::pair<index_t, std::int32_t>> moves;
+  for (index_t i = 0; i < rows.rows; ++i) {
+    if (of[i] < 0 || !is_alone(i)) continue;
+    index_t to = most_coupled(i, true);
+    if (to >= 0 && is_alone(to)) {
+      bool const pair = most_coupled(to, true) == i;
+      if (pair && i > to) continue;
+      if (!pair) to = most_coupled(i, false);
+    }
+    if (to >= 0) moves.emplace_back(i, of[to]);
+  }
+  for (auto const& [i, to] : moves) size[std::size_t(of[i])] = 0, of[i] = to;
+  std::int32_t left = 0;
+  for (auto& s : size) s = s > 0 ? left++ : -1;
+  for (index_t i = 0; i < rows.rows; ++i)
+    if (of[i] >= 0) of[i] = size[std::size_t(of[i])];
+  return left;
+}
+
 /// Aggregates of a level: a coupling is strong where it is at least theta times the largest of its row, and of its column's. They do not
-/// depend on the number of threads: rows are cut into ranges by their number alone, and no aggregate is in two of them.
+/// depend on the number of threads: rows are cut into ranges by their number alone, and only rows that would stand alone join one of another.
 template <class T>
 aggregates aggregate(amg_matrix<T> const& A, amg_rows<T> const& rows, double strength) {
   using Real = real_t<T>;
@@ -92,7 +129,7 @@ aggregates aggregate(amg_matrix<T> const& A, amg_rows<T> const& rows, double str
     for (index_t i = n * r / ranges; r > 0 && i < n * (r + 1) / ranges; ++i)
       if (of[i] >= 0) of[i] += std::int32_t(count[std::size_t(r)]);
   });
-  out.count = count.back();
+  out.count = ranges > 1 ? joined_ranges(view, count.back(), coupled, of) : count.back();
   return out;
 }
 
