@@ -65,7 +65,8 @@ enum class amg_cycle { V, W };
 /// is set up for each level, and its adjoint after the correction, where A is Hermitian: `.smoother = chebyshev{.degree = 2}`, `ssor{}`, `ilu0{}`.
 class amg_smoother {
 public:
-  static amg_smoother const spai0, l1_jacobi;
+  static amg_smoother const spai0;      ///< d_i = 1.1 a_ii / sum |a_ij|^2, at most 1.9 / sum |a_ij|
+  static amg_smoother const l1_jacobi;  ///< d_i = 1 / sum |a_ij|
 
   /// Law: P is options of a preconditioner, as those of `solve(A, b, cg{}, P{})`.
   template <class P>
@@ -84,7 +85,10 @@ private:
   bool l1_ = false;
   char const* name_;
 };
-inline amg_smoother const amg_smoother::spai0{false}, amg_smoother::l1_jacobi{true};
+/// SPAI-0.
+inline amg_smoother const amg_smoother::spai0{false};
+/// l1-Jacobi.
+inline amg_smoother const amg_smoother::l1_jacobi{true};
 
 /// How a level goes over to the next one. smoothed, plain: by aggregates, on which a correction is the constant after a step of damped
 /// Jacobi, or the constant. grid: every second point of a grid, with the interpolation of black-box multigrid (Dendy 1982), where A is a
