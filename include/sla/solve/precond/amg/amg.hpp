@@ -157,7 +157,7 @@ public:
   std::string remark() const {
     if (items_->empty()) return "";
     std::size_t const count = levels().size();
-    return text(", ", to_string(options_.cycle), " of ", count, count == 1 ? " level" : " levels", ", ", detail::coarsening_text(hierarchy()));
+    return text(", ", to_string(hierarchy().options.cycle), " of ", count, count == 1 ? " level" : " levels", ", ", detail::coarsening_text(hierarchy()));
   }
   index_t elements() const { return index_t(items_->size()) * rows_; }
   detail::amg_view<Stored> view() const { return {items_->data(), index_t(items_->size()), rows_}; }
@@ -196,16 +196,17 @@ private:
       items_ = std::make_shared<std::vector<Levels> const>(std::move(items));
       return;
     }
-    auto o = options_;
-    if (o.coarsening == amg_coarsening::automatic) o.coarsening = amg_coarsening::smoothed;
     detail::with_scalar_rows(A, "amg", [&](auto const& rows) {
       for (index_t b = 0; b < rows.batch_count(); ++b) {
         auto& levels = items[std::size_t(b)];
         if (levels) continue;
         bool const keeps = kept && !(*kept)[std::size_t(b)]->grid;
+        auto const& o = keeps ? (*kept)[std::size_t(b)]->options : options_;
         try {
-          auto const made = detail::amg_levels<T>(o, detail::item_of_rows(rows, b), keeps && !o.coarsener ? transfers_of(*(*kept)[std::size_t(b)]) : detail::amg_transfers{});
-          levels = detail::levels_with_sweeps(detail::levels_in<Stored>(made));
+          auto const stored = detail::levels_in<Stored>(detail::amg_levels<T>(o, detail::item_of_rows(rows, b), keeps && !o.coarsener ? transfers_of(*(*kept)[std::size_t(b)]) : detail::amg_transfers{}));
+          detail::set_up_sweeps(*stored);
+          detail::measure_levels(*stored);
+          levels = stored;
         } catch (value_error const& e) {
           if (rows.batch_count() == 1) throw;
           throw value_error(text(e.what(), " (batch item ", b, ")"));
@@ -252,9 +253,9 @@ std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& o
 /// included, for a quarter less memory and a third less traffic; A itself, the residuals and x stay as they are. Not for coefficients that jump by 1e6 or more.
 template <class Stored = detail::same_scalars>
 struct amg_in {
-  amg_cycle cycle = amg_cycle::V;                            ///< or W: twice the work on coarse levels
+  amg_cycle cycle = amg_cycle::V;                            ///< or W, amli: twice the work on coarse levels
   amg_smoother smoother = amg_smoother::spai0;               ///< or l1_jacobi, or a preconditioner: chebyshev{.degree = 2}, ssor{}, ilu0{}
-  amg_coarsening coarsening = amg_coarsening::automatic;     ///< grid where A is one, else smoothed; or plain: less memory, more iterations
+  amg_coarsening coarsening = amg_coarsening::automatic;     ///< grid where A is one, else plain with amli, or smoothed
   int sweeps = 1;                                            ///< of the smoother, before the correction and after it
   index_t coarsest = 200;                                    ///< a level of so many rows is inverted
   double strength = 0.4;                                     ///< of the largest in both rows: couplings that aggregates follow; halved on each level

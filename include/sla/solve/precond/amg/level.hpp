@@ -3,6 +3,7 @@
 // belongs to the pattern is kept, for new values on it.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -12,7 +13,7 @@
 #include <sla/core/guarded.hpp>
 #include <sla/solve/precond/amg/coarsest.hpp>
 #include <sla/solve/precond/amg/grid/grid_cycle.hpp>
-#include <sla/solve/precond/amg/prolongation.hpp>
+#include <sla/solve/precond/amg/sums.hpp>
 #include <sla/tensor/algebra/add.hpp>
 #include <sla/tensor/algebra/multiply.hpp>
 #include <sla/tensor/arrange/transpose.hpp>
@@ -28,12 +29,16 @@ struct amg_transfer_of {
   aggregates groups;
   std::shared_ptr<amg_pattern const> pattern, left;  ///< of P, and of R^H: one, where A is Hermitian
   transpose_plan<Format> turn;                       ///< from R^H to R
-  plan right, both;                                  ///< A P, and R (A P)
+  std::optional<plan> right, both;                   ///< A P, and R (A P); none for constants, whose product is a sum
 
-  amg_transfer_of(aggregates of, std::shared_ptr<amg_pattern const> p, std::shared_ptr<amg_pattern const> r, std::shared_ptr<amg_pattern const> const& a)
-      : groups(std::move(of)), pattern(std::move(p)), left(std::move(r)), turn(left), right(a, pattern), both(turn.shared_pattern(), right.shared_pattern()) {}
+  amg_transfer_of(aggregates of, std::shared_ptr<amg_pattern const> p, std::shared_ptr<amg_pattern const> r, std::shared_ptr<amg_pattern const> const& a, bool constants)
+      : groups(std::move(of)), pattern(std::move(p)), left(std::move(r)), turn(left) {
+    if (constants) return;
+    right.emplace(a, pattern);
+    both.emplace(turn.shared_pattern(), right->shared_pattern());
+  }
   std::size_t bytes() const {
-    return groups.of.bytes() + turn.source().bytes() + right.shared_pattern()->bytes() + right.work().bytes() + both.work().bytes();
+    return groups.of.bytes() + turn.source().bytes() + (right ? right->shared_pattern()->bytes() + right->work().bytes() + both->work().bytes() : 0);
   }
 };
 using amg_transfer = amg_transfer_of<Csr<std::int32_t>>;
@@ -46,16 +51,17 @@ struct amg_level {
   std::shared_ptr<amg_transfer const> transfer = {};
   amg_matrix<T> P = {}, R = {};
   std::shared_ptr<amg_sweep<T> const> before = {}, after = {};  ///< the smoother, where it is no diagonal
+  double least = 0;  ///< eigenvalue of M A on this level and below, where two steps of Chebyshev's iteration stand for its inverse
 
   std::size_t bytes() const { return A.bytes() + smoother.values().bytes() + (transfer ? transfer->bytes() + P.bytes() + R.bytes() : 0); }
 };
 
-/// The vectors that a cycle writes, per level: right-hand side and correction, which are others' on the finest, and a spare one;
-/// and what a sweep makes, where it is no diagonal.
+/// The vectors that a cycle writes, per level: right-hand side and correction, which are others' on the finest, and a spare one; what a
+/// sweep makes, where it is no diagonal; and the residual and the correction of a second step.
 template <class T>
 struct amg_work {
   struct vectors {
-    vector<T> b, x, spare, swept;
+    vector<T> b, x, spare, swept, r, z;
   };
   std::vector<vectors> levels;
 };
@@ -89,8 +95,9 @@ struct amg_hierarchy {
     if (!work) {
       work = std::make_shared<amg_work<T>>();
       for (std::size_t l = 0; l < levels.size(); ++l) {
-        index_t const n = levels[l].A.rows(), coarse = l > 0 ? n : 0, swept = levels[l].before ? n : 0;
-        work->levels.push_back({vector<T>({coarse}, uninitialized), vector<T>({coarse}, uninitialized), vector<T>({n}, uninitialized), vector<T>({swept}, uninitialized)});
+        index_t const n = levels[l].A.rows(), coarse = l > 0 ? n : 0, swept = levels[l].before ? n : 0, second = options.cycle == amg_cycle::amli ? coarse : 0;
+        auto const of = [](index_t size) { return vector<T>({size}, uninitialized); };
+        work->levels.push_back({of(coarse), of(coarse), of(n), of(swept), of(second), of(second)});
       }
     }
     f(*work);
@@ -116,21 +123,32 @@ amg_transfers transfers_of(amg_hierarchy<T> const& all) {
   return out;
 }
 
-/// Is A its own adjoint, up to rounding? Rows ascend.
+/// Pairs of entries that agree, and entries before and behind the diagonal.
+struct hermitian_evidence {
+  bool holds = true;
+  index_t before = 0, behind = 0;
+  void merge(hermitian_evidence const& o) { holds = holds && o.holds, before += o.before, behind += o.behind; }
+};
+/// Is A its own adjoint, up to rounding? Rows ascend. Each entry behind the diagonal has its partner before it, and there are no others.
 template <class T>
 bool is_hermitian(amg_matrix<T> const& A) {
   auto const view = A.pattern().view();
   auto const* const a = kernel_pointer(A.values().data());
   auto const least = 64 * std::numeric_limits<real_t<T>>::epsilon();
-  return first_where(A.rows(), [&](index_t i) {
-           bool differs = false;
-           view.for_row(i, [&](index_t s, index_t j) {
-             if (j == i && real_of(a[s]) == a[s]) return;
-             index_t const t = find_slot(view, j, i);
-             differs = differs || t < 0 || !(abs_of(a[s] - conj_of(a[t])) <= least * abs_of(a[s]));
-           });
-           return differs;
-         }) < 0;
+  auto const e = merged_ranges<hermitian_evidence>(A.rows(), [&](index_t lo, index_t hi) {
+    hermitian_evidence here;
+    for (index_t i = lo; i < hi && here.holds; ++i)
+      view.for_row(i, [&](index_t s, index_t j) {
+        if (j < i) ++here.before;
+        if (j == i && real_of(a[s]) != a[s]) here.holds = false;
+        if (j <= i) return;
+        ++here.behind;
+        index_t const t = j < view.rows ? find_slot(view, j, i) : -1;
+        here.holds = here.holds && t >= 0 && abs_of(a[s] - conj_of(a[t])) <= least * abs_of(a[s]);
+      });
+    return here;
+  });
+  return e.holds && e.before == e.behind;
 }
 
 /// Rows that are inverted at once, where coarsening comes to a halt.
@@ -139,12 +157,15 @@ inline constexpr index_t amg_most_dense_rows = 1000;
 /// The levels for A; with `kept`, by the aggregates and symbolic products of a matrix of the same pattern. Where A is not Hermitian,
 /// aggregates are those of A + A^H, and the restriction is the adjoint of A^H's prolongation: one that is smoothed by A would make
 /// coarse matrices of transport unstable (Sala and Tuminaro 2008). A coarsener, where there is one, finds all anew.
-/// Cost: some tens of products with A. Errors: value_error for a zero on the diagonal.
+/// Automatic coarsening takes constants and the AMLI-cycle where aggregates have five rows or more and all couplings pull the same way: couplings of one
+/// direction make aggregates of three, which want smoothing. Cost: some tens of products with A. Errors: value_error for a zero on the diagonal.
 template <class T>
-std::shared_ptr<amg_hierarchy<T> const> amg_levels(amg_options const& o, amg_matrix<T> A, amg_transfers const& kept = {}) {
+std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> A, amg_transfers const& kept = {}) {
   std::vector<amg_level<T>> levels;
   std::vector<kernel_t<T>> inverse;
-  bool const hermitian = is_hermitian(A);
+  bool const hermitian = is_hermitian(A), undecided = o.coarsening == amg_coarsening::automatic;
+  if (undecided) o.coarsening = amg_coarsening::smoothed;
+  bool const open = undecided && hermitian && !o.coarsener && o.cycle == amg_cycle::V && o.sweeps == 1 && o.smoother == amg_smoother::spai0 && A.rows() >= least_grid_points;
   auto const coarsener = o.coarsener ? static_cast<amg_makes_coarseners<T> const&>(*o.coarsener).begin(o, A) : nullptr;
   for (int l = 0;; ++l) {
     auto rows = look_at_rows(A, o.smoother, l);
@@ -160,10 +181,10 @@ std::shared_ptr<amg_hierarchy<T> const> amg_levels(amg_options const& o, amg_mat
       index_t const coarse = coarsener->next(level.A, hermitian ? nullptr : &AH, l, P, left);
       if (coarse > 0 && 10 * coarse <= 8 * n) {
         if (hermitian) left = P;
-        level.transfer = std::make_shared<amg_transfer const>(aggregates{{}, coarse}, P.shared_pattern(), left.shared_pattern(), level.A.shared_pattern());
+        level.transfer = std::make_shared<amg_transfer const>(aggregates{{}, coarse}, P.shared_pattern(), left.shared_pattern(), level.A.shared_pattern(), false);
         auto const& next = *level.transfer;
         level.R = next.turn.adjoint(left), level.P = std::move(P);
-        A = next.both(level.R, next.right(level.A, level.P));
+        A = (*next.both)(level.R, (*next.right)(level.A, level.P));
         continue;
       }
     } else if (!kept.empty()) {
@@ -175,10 +196,11 @@ std::shared_ptr<amg_hierarchy<T> const> amg_levels(amg_options const& o, amg_mat
         auto const sum = add(1.0, level.A, 1.0, AH);
         return aggregate(sum, look_at_rows(sum, o.smoother, 1), theta);
       }();
+      if (open && l == 0 && n >= 5 * groups.count && couples_alike(level.A, rows)) o.coarsening = amg_coarsening::plain, o.cycle = amg_cycle::amli;
       if (groups.count > 0 && 10 * groups.count <= 8 * n) {
         auto p = prolongation_pattern(level.A, groups, rows, o.coarsening);
         auto r = hermitian ? p : prolongation_pattern(AH, groups, *columns, o.coarsening);
-        level.transfer = std::make_shared<amg_transfer const>(std::move(groups), std::move(p), std::move(r), level.A.shared_pattern());
+        level.transfer = std::make_shared<amg_transfer const>(std::move(groups), std::move(p), std::move(r), level.A.shared_pattern(), o.coarsening == amg_coarsening::plain);
       }
     }
     if (!level.transfer) {
@@ -188,14 +210,14 @@ std::shared_ptr<amg_hierarchy<T> const> amg_levels(amg_options const& o, amg_mat
     auto const& next = *level.transfer;
     level.P = prolongation(level.A, next.groups, rows, o.coarsening, next.pattern);
     level.R = next.turn.adjoint(hermitian ? level.P : prolongation(AH, next.groups, *columns, o.coarsening, next.left));
-    A = next.both(level.R, next.right(level.A, level.P));
+    A = next.right ? (*next.both)(level.R, (*next.right)(level.A, level.P)) : summed_over(level.A, next.groups, level.R.pattern());
   }
-  return std::make_shared<amg_hierarchy<T> const>(o, hermitian, std::move(levels), std::move(inverse));
+  return std::make_shared<amg_hierarchy<T>>(o, hermitian, std::move(levels), std::move(inverse));
 }
 
 /// The same levels with their numbers as To, rounded after all products.
 template <class To, class T>
-std::shared_ptr<amg_hierarchy<To> const> levels_in(std::shared_ptr<amg_hierarchy<T> const> const& of) {
+std::shared_ptr<amg_hierarchy<To>> levels_in(std::shared_ptr<amg_hierarchy<T>> const& of) {
   if constexpr (std::same_as<To, T>) {
     return of;
   } else {
@@ -207,26 +229,24 @@ std::shared_ptr<amg_hierarchy<To> const> levels_in(std::shared_ptr<amg_hierarchy
     }
     std::vector<kernel_t<To>> inverse;
     for (auto const& a : of->inverse) inverse.push_back(scalar_cast<kernel_t<To>>(a));
-    return std::make_shared<amg_hierarchy<To> const>(of->options, of->hermitian, std::move(levels), std::move(inverse));
+    return std::make_shared<amg_hierarchy<To>>(of->options, of->hermitian, std::move(levels), std::move(inverse));
   }
 }
 
-/// The levels with the preconditioner that smooths them, but the last, where it is inverted. Errors: value_error naming the level.
+/// Gives the levels the preconditioner that smooths them, but the last, where it is inverted. Errors: value_error naming the level.
 template <class T>
-std::shared_ptr<amg_hierarchy<T> const> levels_with_sweeps(std::shared_ptr<amg_hierarchy<T> const> const& of) {
-  if (!of->options.smoother.maker()) return of;
-  amg_makes_sweeps<T> const& maker = *of->options.smoother.maker();
-  auto levels = of->levels;
-  for (std::size_t l = 0; l < levels.size() && (l + 1 < levels.size() || of->inverse.empty()); ++l) {
-    auto& level = levels[l];
+void set_up_sweeps(amg_hierarchy<T>& all) {
+  if (!all.options.smoother.maker()) return;
+  amg_makes_sweeps<T> const& maker = *all.options.smoother.maker();
+  for (std::size_t l = 0; l < all.levels.size() && (l + 1 < all.levels.size() || all.inverse.empty()); ++l) {
+    auto& level = all.levels[l];
     try {
       level.before = maker.setup(level.A);
     } catch (value_error const& e) {
       throw value_error(text(e.what(), " (the smoother of level ", l, " of amg)"));
     }
-    level.after = of->hermitian ? level.before->adjoint() : level.before;
+    level.after = all.hermitian ? level.before->adjoint() : level.before;
   }
-  return std::make_shared<amg_hierarchy<T> const>(of->options, of->hermitian, std::move(levels), of->inverse);
 }
 
 /// The levels for A^H: its cycle is the adjoint.

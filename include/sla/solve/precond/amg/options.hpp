@@ -57,9 +57,10 @@ template <class P>
 struct amg_sweeps_of;  // solve/precond/amg/sweeps.hpp
 } // namespace detail
 
-/// The order in which a cycle visits the levels: each once on the way down and once on the way up, or each twice as often as the
-/// one above it.
-enum class amg_cycle { V, W };
+/// The order in which a cycle visits the levels: each once on the way down and once on the way up; or each twice as often as the one above it; or
+/// so, as two steps of Chebyshev's iteration with bounds that are measured at set-up (AMLI: Axelsson and Vassilevski 1990), where A is Hermitian:
+/// the K-cycle of Notay (2010) with coefficients that stay, so that M is linear and every method may take it.
+enum class amg_cycle { V, W, amli };
 /// What is done on each level: x += D (b - A x), with d_i = 1.1 a_ii / sum |a_ij|^2 (SPAI-0: Broeker and Grote 2002), but at most 1.9 / sum
 /// |a_ij|, so that it converges for every Hermitian definite A; or with d_i = 1 / sum |a_ij|; or x += S (b - A x) for a preconditioner S that
 /// is set up for each level, and its adjoint after the correction, where A is Hermitian: `.smoother = chebyshev{.degree = 2}`, `ssor{}`, `ilu0{}`.
@@ -92,7 +93,8 @@ inline amg_smoother const amg_smoother::l1_jacobi{true};
 
 /// How a level goes over to the next one. smoothed, plain: by aggregates, on which a correction is the constant after a step of damped
 /// Jacobi, or the constant. grid: every second point of a grid, with the interpolation of black-box multigrid (Dendy 1982), where A is a
-/// symmetric operator of 5, 9, 7 or 27 points. automatic: grid, where A is found to be one and contracts well, else smoothed.
+/// symmetric operator of 5, 9, 7 or 27 points. automatic: grid, where A is found to be one and contracts well; else plain with the AMLI-cycle, where
+/// aggregates are large and A is Hermitian, with 6000 rows or more; else smoothed.
 enum class amg_coarsening { automatic, grid, smoothed, plain };
 
 /// What A all but annihilates, for systems and for rows that do not sum to 0: `amg{.near_null = rigid_body_modes(points)}`. A row per unknown
@@ -117,7 +119,7 @@ private:
 };
 
 /// Their names, as reports print them.
-inline constexpr char const* to_string(amg_cycle c) { return c == amg_cycle::V ? "V-cycle" : "W-cycle"; }
+inline constexpr char const* to_string(amg_cycle c) { return c == amg_cycle::V ? "V-cycle" : c == amg_cycle::W ? "W-cycle" : "AMLI-cycle"; }
 inline constexpr char const* to_string(amg_coarsening c) {
   constexpr char const* names[] = {"automatic", "grid", "smoothed aggregation", "plain aggregation"};
   return names[int(c)];

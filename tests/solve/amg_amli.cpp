@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Multigrid by constants on aggregates with the AMLI-cycle: coarse matrices are sums, the cycle is linear, symmetric and near a contraction,
+// iterations hardly grow, and automatic coarsening takes it where aggregates are large.
+#include <cmath>
+#include <numeric>
+#include <sstream>
+
+#include "suites/krylov.hpp"
+#include "suites/messages.hpp"
+
+#include <sla/solve/krylov/bicgstab.hpp>
+#include <sla/solve/krylov/cg.hpp>
+#include <sla/solve/precond/amg/amg.hpp>
+#include <sla/tensor/algebra/diagonal.hpp>
+
+using suite::tells;
+using sla::index_t, sla::amg;
+
+namespace {
+amg const constants{.cycle = sla::amg_cycle::amli, .coarsening = sla::amg_coarsening::plain};
+
+/// The rows of each window of 4096 in an order of chance: a grid that no numbering shows.
+sla::sparse_tensor<double> shuffled(sla::sparse_tensor<double> const& A) {
+  index_t const n = A.rows();
+  std::vector<index_t> to(static_cast<std::size_t>(n));
+  std::iota(to.begin(), to.end(), index_t(0));
+  std::uint64_t state = 7;
+  for (index_t w = 0; w < n; w += 4096)
+    for (index_t i = (std::min)(n, w + 4096) - 1; i > w; --i) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      std::swap(to[std::size_t(i)], to[std::size_t(w + index_t((state >> 33) % std::uint64_t(i - w + 1)))]);
+    }
+  std::vector<index_t> rows, cols;
+  std::vector<double> values;
+  for (index_t i = 0; i < n; ++i)
+    A.pattern().view().for_row(i, [&](index_t s, index_t j) { rows.push_back(to[std::size_t(i)]), cols.push_back(to[std::size_t(j)]), values.push_back(A.values()[s]); });
+  return sla::from_triplets<double>(n, n, rows, cols, values);
+}
+int amli_iterations(sla::sparse_tensor<double> const& A, amg const& options, char const* how) {
+  auto const b = sla::random<double>(A.rows(), 1);
+  auto const [x, report] = sla::try_solve(A, b, sla::cg{.rtol = 1e-6}, options);
+  INFO(report);
+  CHECK(report.converged());
+  CHECK(tells(report.preconditioner, how));
+  CHECK(sla::norm(b - A * x) <= 1.01e-6 * sla::norm(b));
+  return report.iterations();
+}
+}  // namespace
+
+TEST_CASE("amg by constants with the AMLI-cycle takes iterations that hardly grow, and automatic coarsening takes it") {
+  char const* const amli = "AMLI-cycle of ";
+  for (index_t n : {90, 180, 360}) {
+    CHECK(amli_iterations(shuffled(sla::problems::poisson({n, n})), amg{}, amli) <= 20);
+    CHECK(amli_iterations(shuffled(sla::problems::checkerboard({n, n}, 1e4, 8)), amg{}, amli) <= 22);
+  }
+  CHECK(amli_iterations(shuffled(sla::problems::poisson({30, 30, 30})), amg{}, amli) <= 17);
+  CHECK(amli_iterations(sla::problems::poisson({60, 60}), constants, amli) <= 20);
+  // Half as many as by visiting each level twice, without the steps' coefficients.
+  auto const A = shuffled(sla::problems::poisson({180, 180}));
+  CHECK(3 * amli_iterations(A, constants, amli) < 2 * amli_iterations(A, amg{.cycle = sla::amg_cycle::W, .coarsening = sla::amg_coarsening::plain}, "W-cycle"));
+  // Aggregates of one direction are smoothed, and few rows too; what is asked for is done.
+  CHECK(amli_iterations(shuffled(sla::problems::anisotropic({100, 100}, 1e-3)), amg{}, "V-cycle of ") <= 18);
+  CHECK(amli_iterations(shuffled(sla::problems::poisson({60, 60})), amg{}, "smoothed aggregation") <= 18);
+  CHECK(amli_iterations(A, amg{.cycle = sla::amg_cycle::W}, "W-cycle of ") <= 15);
+  auto const T = shuffled(sla::problems::convection_diffusion({90, 90}, 1.0));
+  CHECK(tells(sla::try_solve(T, sla::random<double>(T.rows(), 1), sla::bicgstab{}, amg{}).report.preconditioner, "smoothed aggregation"));
+}
+
+TEST_CASE("amg by constants: coarse matrices are sums over aggregates, sorted, whatever the threads") {
+  auto const A = shuffled(sla::problems::checkerboard({200, 200}, 100.0, 5));
+  auto const M = constants.setup(A);
+  auto const& levels = M.hierarchy().levels;
+  REQUIRE(levels.size() >= 3);
+  for (std::size_t l = 0; l + 1 < levels.size(); ++l) {
+    auto const& level = levels[l];
+    auto const& next = levels[l + 1].A;
+    CHECK(sla::has_sorted_columns(next.pattern()));
+    auto const x = sla::random<double>(next.rows(), 3);
+    sla::vector<double> const fine = level.P * x, product = level.A * fine, coarse = level.R * product, stored = next * x;
+    CHECK(oracle::distance(coarse, stored) <= 1e-12 * sla::norm_inf(stored));
+    index_t reached = 0;
+    for (auto g : level.transfer->groups.of) reached += g >= 0;
+    CHECK(level.P.nnz() == reached);
+  }
+  auto const b = sla::random<double>(A.rows(), 1);
+  auto const apply = [&](int threads) {
+    sla::set_threads(threads);
+    sla::vector<double> z = amg{}.setup(A) * b;
+    sla::set_threads(0);
+    return z;
+  };
+  auto const one = apply(1);
+  for (int threads : {2, 3}) {
+    auto const z = apply(threads);
+    CHECK(std::equal(one.begin(), one.end(), z.begin()));
+  }
+}
+
+TEST_CASE("amg with the AMLI-cycle is linear, symmetric and definite, and serves new values and adjoints") {
+  auto const A = sla::problems::checkerboard({40, 40}, 100.0, 6);
+  for (auto coarsening : {sla::amg_coarsening::plain, sla::amg_coarsening::smoothed}) {
+    amg const options{.cycle = sla::amg_cycle::amli, .coarsening = coarsening, .coarsest = 20};
+    auto M = options.setup(A);
+    CHECK(M.hierarchy().levels[1].least > 0);
+    auto const b = sla::random<double>(A.rows(), 1), c = sla::random<double>(A.rows(), 2);
+    sla::vector<double> const z = M * b, y = M * c, sum = M * (b - 3.0 * c);
+    CHECK(oracle::distance(sum, sla::vector<double>(z - 3.0 * y)) <= 1e-12 * sla::norm_inf(z));
+    CHECK(sla::dot(c, z) == Approx(sla::dot(y, b)).epsilon(1e-10));
+    for (int seed : {3, 4, 5}) {
+      auto const x = sla::random<double>(A.rows(), std::uint64_t(seed));
+      sla::vector<double> const Ax = A * x, MAx = M * Ax;
+      CHECK(sla::dot(Ax, MAx) > 0);
+      CHECK(sla::dot(Ax, MAx) <= 1.1 * sla::dot(x, Ax));
+    }
+    CHECK(oracle::distance(sla::vector<double>(M.adjoint() * b), z) == 0);
+    auto const before = M.hierarchy().levels[0].transfer.get();
+    M.update(4.0 * A);
+    CHECK(M.hierarchy().levels[0].transfer.get() == before);
+    CHECK(oracle::distance(sla::vector<double>(4.0 * (M * b)), z) <= 1e-10 * sla::norm_inf(z));
+  }
+  // What was chosen stays with new values.
+  auto const S = shuffled(sla::problems::poisson({90, 90}));
+  auto M = amg{}.setup(S);
+  M.update(sla::sparse_tensor<double>(2.0 * S));
+  std::ostringstream out;
+  out << M;
+  CHECK(tells(out.str(), "amg: plain aggregation, AMLI-cycle of "));
+  auto const b = sla::random<double>(S.rows(), 1);
+  auto const [x, report] = sla::try_solve(S, b, sla::cg{}, amg{});
+  auto const [y, queued] = sla::try_solve(S, b, sla::cg{}, amg{}, sla::on([](sla::frame f) { return sla::deferred(f, 4); }));
+  CHECK(std::equal(x.begin(), x.end(), y.begin()));
+  CHECK(queued.iterations() == report.iterations());
+}
