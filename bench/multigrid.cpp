@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Multigrid from nothing, set-up and solve, against CG with Jacobi and, where its headers are found, AMGCL.      multigrid [repetitions [percent]]
 // Every matrix is assembled, every residual recomputed here. `percent` scales the points along an axis, for a look at a busy machine.
+#include <cmath>
+#include <numeric>
+
 #include <sla/solve.hpp>
 
 #include "table.hpp"
@@ -27,14 +30,50 @@ struct way {
   bench::samples setup, solve, total;
   int iterations = 0;
   double residual = 0;
+  double bytes = 0;  ///< of tensors at the peak, with A, b and x, per unknown; 0: not counted
 };
+
+/// The rows of each window of 4096 in an order of chance.
+sparse_tensor<double> shuffled(sparse_tensor<double> const& A) {
+  index_t const n = A.rows();
+  std::vector<index_t> to(static_cast<std::size_t>(n));
+  std::iota(to.begin(), to.end(), index_t(0));
+  std::uint64_t state = 7;
+  for (index_t w = 0; w < n; w += 4096)
+    for (index_t i = (std::min)(n, w + 4096) - 1; i > w; --i) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      std::swap(to[std::size_t(i)], to[std::size_t(w + index_t((state >> 33) % std::uint64_t(i - w + 1)))]);
+    }
+  std::vector<index_t> rows, cols;
+  std::vector<double> values;
+  for (index_t i = 0; i < n; ++i)
+    A.pattern().view().for_row(i, [&](index_t s, index_t j) { rows.push_back(to[std::size_t(i)]), cols.push_back(to[std::size_t(j)]), values.push_back(A.values()[s]); });
+  return from_triplets<double>(n, n, rows, cols, values);
+}
+/// Nine points: diffusion 1 along an axis turned by 30 degrees, epsilon across.
+sparse_tensor<double> rotated(index_t n, double epsilon) {
+  double const c = std::cos(std::acos(-1.0) / 6), s = 0.5;
+  double const xx = c * c + epsilon * s * s, yy = s * s + epsilon * c * c, xy = (1 - epsilon) * c * s / 2;
+  std::vector<index_t> rows, cols;
+  std::vector<double> values;
+  for (index_t y = 0; y < n; ++y)
+    for (index_t x = 0; x < n; ++x)
+      for (index_t v = -1; v <= 1; ++v)
+        for (index_t u = -1; u <= 1; ++u) {
+          if (x + u < 0 || x + u >= n || y + v < 0 || y + v >= n) continue;
+          rows.push_back(y * n + x), cols.push_back((y + v) * n + x + u);
+          values.push_back(u == 0 && v == 0 ? 2 * xx + 2 * yy : v == 0 ? -xx : u == 0 ? -yy : double(-u * v) * xy);
+        }
+  return from_triplets<double>(n * n, n * n, rows, cols, values);
+}
 
 template <class Method, class P>
 void ours(way& w, bool counts, sparse_tensor<double> const& A, vector<double> const& b, Method const& method, P const& p) {
+  memory_peak_reset();
   double const start = bench::now();
   auto const s = try_solve(A, b, method, p);
   double const seconds = bench::now() - start;
-  w.name = text(Method::name, " + ", s.report.preconditioner.substr(0, s.report.preconditioner.find(" of ")));
+  w.name = text(Method::name, " + ", s.report.preconditioner), w.bytes = double(memory_in_use().peak) / double(A.rows());
   w.iterations = s.report.iterations(), w.residual = norm(b - A * s.x) / norm(b);
   if (counts) w.setup.add(s.report.seconds_setup), w.solve.add(seconds - s.report.seconds_setup), w.total.add(seconds);
 }
@@ -80,7 +119,8 @@ void compare(bench::table& out, std::string const& problem, sparse_tensor<double
   for (way const& w : ways)
     if (w.total.size() > 0)
       out.row({problem, text(A.rows()), bench::scientific(rtol), w.name, bench::spread(w.setup, 3), bench::spread(w.solve, 3), bench::spread(w.total, 3),
-               bench::spread(w.total / ways[0].total, 2), text(w.iterations), bench::scientific(w.residual)});
+               bench::spread(w.total / ways[0].total, 2), text(w.iterations), bench::scientific(w.residual),
+               w.bytes > 0 ? text(index_t(w.bytes)) : ""});
 }
 }  // namespace
 
@@ -89,13 +129,16 @@ int main(int argc, char** argv) {
   double const percent = double(bench::argument(argc, argv, 2, 100));
   auto const points = [&](double n) { return index_t(n * percent / 100); };
   bench::heading("Multigrid");
-  std::cout << threads_in_use() << " threads, b random with a fixed seed, x0 = 0. Seconds; the ratio is that of a total to multigrid's.\n\n";
-  bench::table out({"problem", "unknowns", "rtol", "", "set-up", "solve", "total", "ratio", "iterations", "true residual"});
+  std::cout << threads_in_use() << " threads, b random with a fixed seed, x0 = 0. Shuffled: the rows of each window of 4096. Seconds; the ratio is that of a total to multigrid's.\n\n";
+  bench::table out({"problem", "unknowns", "rtol", "", "set-up", "solve", "total", "ratio", "iterations", "true residual", "bytes per unknown"});
   for (double rtol : {1e-6, 1e-10}) {
     compare(out, "Poisson, 5 points", problems::poisson<double>({points(1000), points(1000)}), true, rtol, repetitions);
     compare(out, "Poisson, 7 points", problems::poisson<double>({points(100), points(100), points(100)}), true, rtol, repetitions);
+    compare(out, "Poisson, 5 points, shuffled", shuffled(problems::poisson<double>({points(1000), points(1000)})), true, rtol, repetitions);
+    compare(out, "Poisson, 7 points, shuffled", shuffled(problems::poisson<double>({points(100), points(100), points(100)})), true, rtol, repetitions);
     compare(out, "checkerboard of 1 and 1e4", problems::checkerboard({points(1000), points(1000)}, 1e4, 16), true, rtol, repetitions);
     compare(out, "anisotropy 1e-3", problems::anisotropic({points(1000), points(1000)}, 1e-3), true, rtol, repetitions);
+    compare(out, "anisotropy 1e-3, turned by 30 degrees", rotated(points(1000), 1e-3), true, rtol, repetitions);
     compare(out, "transport, cell Peclet number 3", problems::convection_diffusion({points(1000), points(1000)}, 3.0), false, rtol, repetitions);
   }
 }
