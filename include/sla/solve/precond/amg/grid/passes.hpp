@@ -32,10 +32,11 @@ struct slab_node {
     for (int h = 0; h < A.shape.pairs; ++h) f(memory_access{A.off[h], A.shape.points() * index_t(sizeof(R)), true, false});
     f(memory_access{A.inverse, A.shape.points() * index_t(sizeof(R)), true, false});
   }
-  template <class Span, class F>
-  void for_slabs(Span s, F const& f) const {
+  /// f(first, last, where the whole vector would begin) for the slabs of a span, which are written from `out` on.
+  template <class Span, class T, class F>
+  void for_slabs(Span s, T* out, F const& f) const {
     index_t const size = points().slab();
-    f(s.first / size, (s.first + s.count) / size);
+    f(s.first / size, (s.first + s.count) / size, out - s.first);
   }
 };
 
@@ -54,9 +55,9 @@ struct grid_product : slab_node<R> {
     f(memory_access{x, this->A.shape.points() * index_t(sizeof(R)), true, false});
   }
   template <class Span, class T>
-  void store(Span s, T* out) const {
+  void store(Span s, T* from) const {
     index_t const size = this->A.shape.slab();
-    this->for_slabs(s, [&](index_t k, index_t last) {
+    this->for_slabs(s, from, [&](index_t k, index_t last, T* out) {
       for (; k < last; ++k) slab_product<true>(this->A, k, x + (k - 1) * size, x + k * size, x + (k + 1) * size, out + k * size);
     });
   }
@@ -78,7 +79,7 @@ struct grid_restricted : slab_node<R> {
     f(memory_access{b, this->A.shape.points() * index_t(sizeof(B)), true, false});
   }
   template <class Span, class T>
-  void store(Span s, T* out) const {
+  void store(Span s, T* from) const {
     auto const& A = this->A;
     index_t const size = A.shape.slab();
     R const left = 1 - A.omega;
@@ -95,7 +96,7 @@ struct grid_restricted : slab_node<R> {
       SLA_INDEPENDENT
       for (index_t i = 0; i < size; ++i) r[i] = left * R(f[i] * inverse) - r[i];  // a_ii t_i = omega b_i
     };
-    this->for_slabs(s, [&](index_t first, index_t last) { restricted_slabs(A, first, last, fill, residual, out); });
+    this->for_slabs(s, from, [&](index_t first, index_t last, T* out) { restricted_slabs(A, first, last, fill, residual, out); });
   }
 };
 
@@ -117,11 +118,11 @@ struct grid_corrected : slab_node<R> {
     f(memory_access{e, this->A.coarse.points() * index_t(sizeof(R)), true, false});
   }
   template <class Span, class T>
-  void store(Span s, T* out) const {
+  void store(Span s, T* from) const {
     auto const& A = this->A;
     index_t const size = A.shape.slab();
     B const inverse = 1 / scale;
-    this->for_slabs(s, [&](index_t k, index_t last) {
+    this->for_slabs(s, from, [&](index_t k, index_t last, T* out) {
       slab_ring<R> x(A.shape);
       std::vector<R> product(static_cast<std::size_t>(size));
       auto const make = [&](index_t m) {
