@@ -25,8 +25,8 @@ struct rows_view {
   index_t first;
   E shape;
 
-  E const& extents() const { return shape; }
-  V at(element e) const { return values[e.at - first]; }
+  SLA_HD E const& extents() const { return shape; }
+  SLA_HD V at(element e) const { return values[e.at - first]; }
 };
 
 /// A node that computes its elements of a span by `store` and holds them; lowering views it.
