@@ -27,13 +27,14 @@ endif()
 find_package(OpenMP QUIET COMPONENTS CXX GLOBAL)
 
 # The components, and the targets from outside that each links.
-set(sla_components mpi cuda gzip safetensors metis kahip)
+set(sla_components mpi cuda gzip safetensors metis kahip suitesparse)
 set(sla_needs_mpi MPI::MPI_CXX)
 set(sla_needs_cuda "")
 set(sla_needs_gzip ZLIB::ZLIB)
 set(sla_needs_safetensors nlohmann_json::nlohmann_json)
 set(sla_needs_metis METIS::METIS)
 set(sla_needs_kahip KaHIP::KaHIP)
+set(sla_needs_suitesparse SuiteSparse::UMFPACK SuiteSparse::CHOLMOD)
 
 function(sla_find_mpi missing)
   set(${missing} "" PARENT_SCOPE)
@@ -72,7 +73,7 @@ endfunction()
 
 # A library without package files: its target is made of a header and a file to link. <NAME> is that of the cache entries.
 function(sla_find_plain NAME target header library)
-  find_path(SLA_${NAME}_INCLUDE_DIR ${header})
+  find_path(SLA_${NAME}_INCLUDE_DIR ${header} PATH_SUFFIXES suitesparse)
   find_library(SLA_${NAME}_LIBRARY ${library})
   mark_as_advanced(SLA_${NAME}_INCLUDE_DIR SLA_${NAME}_LIBRARY)
   if(SLA_${NAME}_INCLUDE_DIR AND SLA_${NAME}_LIBRARY AND NOT TARGET ${target})
@@ -96,5 +97,16 @@ function(sla_find_kahip missing)
   if(NOT TARGET KaHIP::KaHIP)
     set(${missing} "the component kahip needs KaHIP, and none was found; install it (pip install kahip), and add the folder that \
 holds its include and lib, site-packages, to CMAKE_PREFIX_PATH" PARENT_SCOPE)
+  endif()
+endfunction()
+
+# Its package files, where it has them, have targets of these names too; plain libraries serve as well.
+function(sla_find_suitesparse missing)
+  set(${missing} "" PARENT_SCOPE)
+  sla_find_plain(CHOLMOD SuiteSparse::CHOLMOD cholmod.h cholmod)
+  sla_find_plain(UMFPACK SuiteSparse::UMFPACK umfpack.h umfpack)
+  if(NOT TARGET SuiteSparse::CHOLMOD OR NOT TARGET SuiteSparse::UMFPACK)
+    set(${missing} "the component suitesparse needs CHOLMOD and UMFPACK of SuiteSparse, and they were not found; install them \
+(Debian: apt install libsuitesparse-dev)" PARENT_SCOPE)
   endif()
 endfunction()

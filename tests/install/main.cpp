@@ -16,6 +16,9 @@
 #ifdef CONSUMER_USES_kahip
 #include <sla/adapter/kahip.hpp>
 #endif
+#ifdef CONSUMER_USES_suitesparse
+#include <sla/adapter/suitesparse.hpp>
+#endif
 #if defined(CONSUMER_USES_instances) && defined(EIGEN_CORE_H)
 #error "Eigen is read, although its factors are in the library of the component instances"
 #endif
@@ -26,6 +29,9 @@ int main() {
   auto x = sla::solve(A, b, sla::cg{}, sla::jacobi{});
 #ifdef CONSUMER_USES_metis
   if (sla::partition(A, 4, sla::metis_kway{}).rows() != A.rows()) return 1;
+#endif
+#ifdef CONSUMER_USES_suitesparse
+  x = sla::solve(A, b, sla::cholmod{}) + sla::solve(A, b, sla::umfpack{}) - x;
 #endif
   return sla::norm(b - A * x) <= 1e-8 * sla::norm(b) ? 0 : 1;
 }

@@ -61,18 +61,15 @@ public:
 };
 
 template <class T, factorization Kind>
-std::shared_ptr<factors_of_one<T, Kind>> make_factors() {
-  return std::make_shared<factors_of_one<T, Kind>>();
-}
-template <class T, factorization Kind>
-bool factor_one(factors_of_one<T, Kind>& f, index_t n, int const* row_ptr, int const* col, T const* values, bool anew) {
-  if (n == 0) return true;  // Eigen's LU divides by the number of rows
+factored factor_one(std::shared_ptr<factors_of_one<T, Kind>>& f, index_t n, factor_index<Kind> const* row_ptr, factor_index<Kind> const* col, T const* values, bool anew) {
+  if (!f) f = std::make_shared<factors_of_one<T, Kind>>();
+  if (n == 0) return {};  // Eigen's LU divides by the number of rows
   typename factors_of_one<T, Kind>::Matrix const A = Eigen::Map<Eigen::SparseMatrix<T, Eigen::RowMajor, int> const>(n, n, row_ptr[n], row_ptr, col, values);
-  if (anew) f.solver.analyzePattern(A);
-  f.solver.factorize(A);
+  if (anew) f->solver.analyzePattern(A);
+  f->solver.factorize(A);
   if constexpr (Kind == factorization::lu)  // Eigen reports it as a numerical issue, or not at all
-    if (f.solver.lastErrorMessage().find("MEMORY") != std::string::npos) throw std::bad_alloc();
-  return f.solver.info() == Eigen::Success;
+    if (f->solver.lastErrorMessage().find("MEMORY") != std::string::npos) throw std::bad_alloc();
+  return {f->solver.info() == Eigen::Success};
 }
 template <bool Adjoint, class T, factorization Kind>
 void solve_one(factors_of_one<T, Kind> const& f, index_t n, T* b) {

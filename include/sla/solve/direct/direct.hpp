@@ -19,10 +19,10 @@
 namespace sla {
 
 namespace detail {
-/// The matrix with scalar entries and sorted rows, in Eigen's index type and double precision.
-template <class Number, class T, class S, class F>
+/// The matrix with scalar entries and sorted rows, in the index type of the factors and double precision.
+template <class Number, class Index = std::int32_t, class T, class S, class F>
 auto flat_scalars(sparse_tensor<T, S, F> const& A) {
-  using Flat = Csr<std::int32_t>;
+  using Flat = Csr<Index>;
   auto scalar = [&] {
     if constexpr (S::is_blocked)
       return to<Flat>(cast<Number>(unblocked(A)));
@@ -48,7 +48,8 @@ factor_cost cost_of_factors(sparse_tensor<T, S, F> const& A, double most) {
 template <class T, class S, class F, factorization Kind, bool Adjoint = false>
 class applied_factors {
   using number = std::conditional_t<is_complex<T>, std::complex<double>, double>;
-  using factors_type = detail::factors<number>;
+  using index = detail::factor_index<Kind>;
+  using factors_type = detail::factors<number, index>;
 
 public:
   using value_type = T;
@@ -62,8 +63,8 @@ public:
   /// New values. The ordering is kept where the pattern is the same object: then the old factors give their memory to the new ones.
   /// Errors: those of the set-up, and the old factors stay; but where memory ran out for the new ones, all items say so.
   void update(sparse_tensor<T, S, F> const& A) {
-    auto const scalar = detail::flat_scalars<number>(A);
-    if constexpr (Kind != factorization::lu) detail::require_hermitian(scalar, detail::name_of(Kind), "lu");
+    auto const scalar = detail::flat_scalars<number, index>(A);
+    if constexpr (detail::is_hermitian(Kind)) detail::require_hermitian(scalar, detail::name_of(Kind), "lu");
     bool const anew = !factors_.is_sole() || factors_->pattern != A.shared_pattern();
     auto const next = anew ? std::make_shared<factors_type>() : factors_.shared();
     detail::make_parts(*next, detail::factor_functions<number, Kind>, scalar, anew);

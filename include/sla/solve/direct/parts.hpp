@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The factors of a batch, in double precision: those of each item or, where these do not exist, of its connected components. What
-// kind they are is known by three functions, so that the set-up is compiled once for all kinds. Made by solve/direct/direct.hpp.
+// kind they are is known by two functions, so that the set-up is compiled once for all kinds. Made by solve/direct/direct.hpp.
 #pragma once
 
 #include <complex>
 #include <memory>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sla/solve/direct/factors.hpp>
@@ -17,10 +18,6 @@
 
 namespace sla::detail {
 
-constexpr char const* name_of(factorization kind) {
-  return kind == factorization::lu ? "lu" : kind == factorization::cholesky ? "cholesky" : "ldlt";
-}
-
 /// What went wrong with the factors of a batch item.
 struct factor_failure {
   reason why = reason::converged;
@@ -28,31 +25,34 @@ struct factor_failure {
 };
 
 /// The functions of one kind of factors (solve/seam/factorization.hpp).
-template <class Number>
+template <class Number, class Index>
 struct factor_kind {
   factorization kind;
-  std::shared_ptr<void> (*make)();
-  bool (*factor)(void* of, index_t n, int const* row_ptr, int const* col, Number const* values, bool anew);
+  factored (*factor)(std::shared_ptr<void>& of, index_t n, Index const* row_ptr, Index const* col, Number const* values, bool anew);
   std::size_t (*bytes)(void const* of);
 };
 template <class Number, factorization Kind>
-inline constexpr factor_kind<Number> factor_functions{
-    Kind, []() -> std::shared_ptr<void> { return make_factors<Number, Kind>(); },
-    [](void* of, index_t n, int const* row_ptr, int const* col, Number const* values, bool anew) {
-      return factor_one(*static_cast<factors_of_one<Number, Kind>*>(of), n, row_ptr, col, values, anew);
+inline constexpr factor_kind<Number, factor_index<Kind>> factor_functions{
+    Kind,
+    [](std::shared_ptr<void>& of, index_t n, factor_index<Kind> const* row_ptr, factor_index<Kind> const* col, Number const* values, bool anew) {
+      auto f = std::static_pointer_cast<factors_of_one<Number, Kind>>(of);
+      auto const out = factor_one(f, n, row_ptr, col, values, anew);
+      of = std::move(f);
+      return out;
     },
     [](void const* of) { return bytes_of_one(*static_cast<factors_of_one<Number, Kind> const*>(of)); }};
 
 /// The factors of all rows of an item, or, where those failed, of one connected component: the others are solved.
+template <class Index>
 struct factors_part {
-  std::shared_ptr<void> of{};   ///< factors_of_one; none: they failed, and give 0
-  std::vector<int> rows{};      ///< empty: all of them
+  std::shared_ptr<void> of{};  ///< factors_of_one; none: they failed, and give 0
+  std::vector<Index> rows{};   ///< empty: all of them
 };
 /// The factors of each batch item.
-template <class Number>
+template <class Number, class Index>
 struct factors {
   index_t rows = 0;
-  std::vector<std::vector<factors_part>> items;
+  std::vector<std::vector<factors_part<Index>>> items;
   std::vector<factor_failure> failures;
   std::shared_ptr<void const> pattern;  ///< that the ordering is for
   std::size_t bytes = 0;
@@ -63,7 +63,7 @@ struct factors {
     X const* x;
     Out* out;
     index_t rhs;
-    int const* rows;
+    Index const* rows;
     index_t at(index_t i, index_t k) const { return (rows ? rows[i] : i) * rhs + k; }
     Number get(index_t i, index_t k) const { return Number(scalar_cast<kernel_t<Number>>(x[at(i, k)])); }
     void put(index_t i, index_t k, Number v) const { out[at(i, k)] = scalar_cast<Out>(kernel_t<Number>(v)); }
@@ -73,7 +73,7 @@ struct factors {
   void sweep(void (*solve)(void const* of, index_t n, Number* b), X const* x, Out* out, index_t rhs) const {
     for_batch_items(index_t(items.size()), [&](index_t b) {
       index_t const first = b * rows * rhs;
-      for (factors_part const& p : items[std::size_t(b)]) {
+      for (auto const& p : items[std::size_t(b)]) {
         index_t const count = p.rows.empty() ? rows : index_t(p.rows.size());
         columns<X, Out> const at{x + first, out + first, rhs, p.rows.empty() ? nullptr : p.rows.data()};
         std::vector<Number> one(std::size_t(count), Number{});
@@ -92,72 +92,74 @@ struct factors {
 /// The factors as sweeps see them.
 template <class Number, factorization Kind>
 struct factors_view {
-  factors<Number> const* all;
+  factors<Number, factor_index<Kind>> const* all;
   template <bool Adjoint, class X, class Out>
   void sweep(X const* x, Out* out, index_t rhs) const {
     all->sweep([](void const* of, index_t n, Number* b) { solve_one<Adjoint>(*static_cast<factors_of_one<Number, Kind> const*>(of), n, b); }, x, out, rhs);
   }
 };
 
-/// False, if the factors of a part do not exist.
-template <class Number>
-bool made(factor_kind<Number> const& kind, factors_part& p, index_t n, int const* row_ptr, int const* col, Number const* values, bool anew) {
-  if (!p.of) p.of = kind.make();
+/// The factors of a part, if they exist.
+template <class Number, class Index>
+factored make_part(factor_kind<Number, Index> const& kind, factors_part<Index>& p, index_t n, Index const* row_ptr, Index const* col, Number const* values, bool anew) {
   try {
-    return kind.factor(p.of.get(), n, row_ptr, col, values, anew);
+    return kind.factor(p.of, n, row_ptr, col, values, anew);
   } catch (std::bad_alloc const&) {
     p.of.reset();
     throw;
   }
 }
-/// What to say where they do not; rows: the numbers of the rows, null for 0, 1, ...
-template <class View, class Number>
-factor_failure why_not(factorization kind, View const& view, Number const* values, int const* rows) {
+/// What to say where they do not; rows: the numbers of the rows, null for 0, 1, ...; at: that of the pivot, if it is known.
+template <class View, class Number, class Index>
+factor_failure why_not(factorization kind, View const& view, Number const* values, Index const* rows, index_t at) {
   index_t const row = unmatched_row(without_zeros<View, Number>{view, values, view.rows, view.cols});
   if (row >= 0) return {reason::singular, text("structurally singular: no choice of pivots serves row ", rows ? rows[row] : row)};
-  if (kind == factorization::cholesky) return {reason::indefinite_matrix, "a pivot is not positive: use ldlt or lu"};
-  if (kind == factorization::ldlt) return {reason::zero_pivot, "a pivot is zero, and ldlt exchanges no rows, so that A need not be singular: take lu{} or minres{}"};
-  return {reason::singular, "a pivot is zero"};
+  std::string const pivot = at < 0 ? "a pivot" : text("the pivot of row ", rows ? rows[at] : at);
+  if (is_cholesky(kind)) return {reason::indefinite_matrix, pivot + " is not positive: use ldlt or lu"};
+  if (kind == factorization::ldlt) return {reason::zero_pivot, pivot + " is zero, and ldlt exchanges no rows, so that A need not be singular: take lu{} or minres{}"};
+  return {reason::singular, pivot + " is zero"};
 }
 /// The factors of item b, and what went wrong; where they fail, those of its connected components, each by itself: the systems of a list, for one.
-template <class Number, class Scalars>
-factor_failure factor_item(factor_kind<Number> const& kind, Scalars const& A, index_t b, std::vector<factors_part>& parts, index_t bare, bool anew) {
+template <class Number, class Index, class Scalars>
+factor_failure factor_item(factor_kind<Number, Index> const& kind, Scalars const& A, index_t b, std::vector<factors_part<Index>>& parts, index_t bare, bool anew) {
   factor_failure failure;
   auto const& p = A.pattern();
   auto const* const values = A.values().data() + b * A.batch_stride();
   if (parts.size() != 1 || !parts[0].of || !parts[0].rows.empty()) parts.clear(), parts.resize(1), anew = true;
-  if (bare < 0 && made(kind, parts[0], A.rows(), p.row_ptr.data(), p.col.data(), values, anew)) return failure;
+  factored made{false};
+  if (bare < 0 && (made = make_part(kind, parts[0], A.rows(), p.row_ptr.data(), p.col.data(), values, anew)).done) return failure;
   auto const components = connected_components(A);
   if (components.count == 1) {
     parts[0].of.reset();
-    return why_not(kind.kind, p.view(), values, nullptr);
+    return why_not(kind.kind, p.view(), values, static_cast<Index const*>(nullptr), made.row);
   }
   parts.clear(), parts.resize(std::size_t(components.count));
-  std::vector<int> place(std::size_t(A.rows()));  // of each row in its component
+  std::vector<Index> place(std::size_t(A.rows()));  // of each row in its component
   for (index_t i = 0; i < A.rows(); ++i) {
     auto& rows = parts[std::size_t(components.label[i])].rows;
-    place[std::size_t(i)] = int(rows.size());
-    rows.push_back(int(i));
+    place[std::size_t(i)] = Index(rows.size());
+    rows.push_back(Index(i));
   }
-  std::vector<int> row_ptr, col;
+  std::vector<Index> row_ptr, col;
   std::vector<Number> entries;
-  for (factors_part& one : parts) {
+  for (auto& one : parts) {
     row_ptr.assign(1, 0), col.clear(), entries.clear();
-    for (int const i : one.rows) {
+    for (Index const i : one.rows) {
       p.view().for_row(i, [&](index_t s, index_t j) { col.push_back(place[std::size_t(j)]), entries.push_back(values[s]); });
-      row_ptr.push_back(int(col.size()));
+      row_ptr.push_back(Index(col.size()));
     }
     index_t const n = index_t(one.rows.size());
-    csr_view<int, int> const view{row_ptr.data(), col.data(), n, n};
-    if (unmatched_row(view) < 0 && made(kind, one, n, row_ptr.data(), col.data(), entries.data(), true)) continue;
+    csr_view<Index, Index> const view{row_ptr.data(), col.data(), n, n};
+    made = {false};
+    if (unmatched_row(view) < 0 && (made = make_part(kind, one, n, row_ptr.data(), col.data(), entries.data(), true)).done) continue;
     one.of.reset();
-    if (failure.why == reason::converged) failure = why_not(kind.kind, view, entries.data(), one.rows.data());
+    if (failure.why == reason::converged) failure = why_not(kind.kind, view, entries.data(), one.rows.data(), made.row);
   }
   return failure;
 }
 /// The factors f of all items of A; their order too, if anew. Errors: std::bad_alloc, and all items say so.
-template <class Number, class Scalars>
-void make_parts(factors<Number>& f, factor_kind<Number> const& kind, Scalars const& A, bool anew) {
+template <class Number, class Index, class Scalars>
+void make_parts(factors<Number, Index>& f, factor_kind<Number, Index> const& kind, Scalars const& A, bool anew) {
   f.pattern = nullptr;
   f.rows = A.rows();
   f.items.resize(std::size_t(A.batch_count()));

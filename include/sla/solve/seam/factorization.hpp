@@ -4,15 +4,18 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include <sla/core/shape.hpp>
 
 namespace sla {
 
-/// How a direct solver takes a matrix apart: P A Q = L U, P A P^T = L L^H, P A P^T = L D L^H.
-enum class factorization { lu, cholesky, ldlt };
+/// How a direct solver takes a matrix apart: P A Q = L U, P A P^T = L L^H, P A P^T = L D L^H. The last two are L L^H and L U by
+/// the libraries of these names, which adapter/suitesparse.hpp brings.
+enum class factorization { lu, cholesky, ldlt, cholmod, umfpack };
 
 /// What factors would take: the entries of L, and the multiplications that give them.
 struct factor_cost {
@@ -26,14 +29,28 @@ namespace detail {
 template <class T>
 factor_cost cost_of_factors(index_t n, int const* row_ptr, int const* col, T const* values, double most);
 
+/// What became of factors: are they done, or did a pivot vanish (or was not positive: cholesky)? Then of which row of the matrix,
+/// where that is known.
+struct factored {
+  bool done = true;
+  index_t row = -1;
+};
+constexpr char const* name_of(factorization kind) {
+  constexpr char const* names[] = {"lu", "cholesky", "ldlt", "cholmod", "umfpack"};
+  return names[int(kind)];
+}
+constexpr bool is_cholesky(factorization kind) { return kind == factorization::cholesky || kind == factorization::cholmod; }
+constexpr bool is_hermitian(factorization kind) { return is_cholesky(kind) || kind == factorization::ldlt; }
+/// The index type of the matrices that are factored.
+template <factorization Kind>
+using factor_index = std::conditional_t<Kind == factorization::cholmod || Kind == factorization::umfpack, std::int64_t, int>;
+
 /// The factors of one square matrix; T is double or std::complex<double>. Only who makes them knows what is in it.
 template <class T, factorization Kind>
 class factors_of_one;
+/// Makes f where it is null. The ordering is kept for new values: `anew` says that the pattern is not that of the last call.
 template <class T, factorization Kind>
-std::shared_ptr<factors_of_one<T, Kind>> make_factors();
-/// False, if a pivot vanished (or was not positive: cholesky). The ordering is kept for new values: `anew` says that the pattern is not that of the last call.
-template <class T, factorization Kind>
-bool factor_one(factors_of_one<T, Kind>& f, index_t n, int const* row_ptr, int const* col, T const* values, bool anew);
+factored factor_one(std::shared_ptr<factors_of_one<T, Kind>>& f, index_t n, factor_index<Kind> const* row_ptr, factor_index<Kind> const* col, T const* values, bool anew);
 /// A^-1 b, or A^-H b, in the place of b. Several threads may call it at once.
 template <bool Adjoint, class T, factorization Kind>
 void solve_one(factors_of_one<T, Kind> const& f, index_t n, T* b);
