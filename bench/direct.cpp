@@ -99,8 +99,8 @@ int main(int argc, char** argv) {
   auto const cube = index_t(std::lround(std::pow(double(n * n), 1.0 / 3) * 0.7));
   bench::heading("Direct solvers of SuiteSparse");
   std::cout << "all: solve(A, b, method{}) beside analysis, factors and solution by the library alone; new values: update(A) and solve(b) beside factors and solution. "
-               "Ours look at A, compute the true residual, and refine where that is wanted. Seconds of the processor, on "
-            << threads_in_use() << " threads.\n\n";
+               "Ours look at A, compute the true residual, and refine where that is wanted. Time of the processor in the calling thread, of "
+            << threads_in_use() << " in use; the BLAS is the system's.\n\n";
   bench::table out({"problem", "what", "ms", "ms of the library alone", "ratio", "target", "ms by Eigen"});
   auto const square = problems::poisson<double>({n, n});
   compare<bare_cholmod>(out, text("cholmod, 2-D Poisson, ", n, " x ", n), square, repetitions, cholmod{}, cholesky{});
