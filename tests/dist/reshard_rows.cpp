@@ -22,7 +22,7 @@ using New = SparseShard<0, Part<"new">>;
 
 template <class A, class B>
 bool same(A const& a, B const& b) {
-  return a.rows() == b.rows() && a.cols() == b.cols() && a.nnz() == b.nnz() && detail::same_indices(a.pattern(), b.pattern()) &&
+  return a.rows() == b.rows() && a.cols() == b.cols() && a.nnz() == b.nnz() && same_pattern(a.pattern(), b.pattern()) &&
          std::equal(a.values().begin(), a.values().end(), b.values().begin());
 }
 template <class Sparse>
