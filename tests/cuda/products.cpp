@@ -4,6 +4,7 @@
 #include <sla/exec/cuda/diagonal.cuh>
 #include <sla/solve/precond/block_jacobi.hpp>
 #include <sla/tensor/build/build.hpp>
+#include <sla/tensor/build/sell.hpp>
 
 #include "simulated.hpp"
 #include "suites/backend.hpp"
@@ -43,6 +44,11 @@ TEST_CASE("rows are shared by as many threads as their mean length asks for") {
     suites::compare_with_serial(simulate, A, random<double>(203, 1), {1, 203, 1, 1}, 1e-12);
     suites::compare_with_serial(simulate, A, random<double, Extents<dyn, dyn>>({203, 3}, 2), {1, 203, 3, 3}, 1e-12);
     suites::compare_with_serial(simulate, to_batch(A, 2), random<double, Extents<dyn, dyn>>({2, 203}, 3), {2, 203, 1, 1}, 1e-12);
+  }
+  for (index_t length : {3, 27}) {  // the entries of a row are not side by side
+    auto const A = to<Sell<>>(with_rows_of<double>(203, length));
+    suites::compare_with_serial(simulate, A, random<double>(203, 1), {1, 203, 1, 1}, 1e-12);
+    suites::compare_with_serial(simulate, A, random<double, Extents<dyn, dyn>>({203, 3}, 2), {1, 203, 3, 3}, 1e-12);
   }
   simulated_space space(frame{1, 203, 1, 1});
   auto const A = with_rows_of<double>(203, 40);

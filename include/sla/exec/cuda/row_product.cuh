@@ -12,9 +12,12 @@
 
 namespace sla::cuda {
 
-/// Can a row of this pattern be cut between threads?
+/// Can a row of this pattern be cut between threads? Its entries lie in one run of slots.
 template <class Pattern>
-inline constexpr bool cuts_rows = requires(Pattern const& p) { p.row_ptr; };
+inline constexpr bool cuts_rows = requires(Pattern const& p) {
+  p.row_ptr;
+  requires slots_by_row<typename Pattern::format_type>;
+};
 
 /// f(n) for n = first, first + stride, ... < last; four at a time, so that their loads are under way together.
 template <class F>
