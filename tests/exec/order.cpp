@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What may stand together in one `fuse` and in one space: layouts that differ, operands that were moved in, vectors of
 // hoisting, and work that never ran.
+#include <algorithm>
 #include <memory>
 
 #include <sla/exec/deferred.hpp>
@@ -20,6 +21,26 @@ using Columns = tensor<double, Extents<dyn, dyn>>;
 namespace {
 struct twice {
   SLA_HD double operator()(double s) const { return 2 * s; }
+};
+/// Ones in three rows, and the last row before which somebody asks for the work.
+struct three_rows {
+  using expression_tag = void;
+  using value_type = double;
+  using extents_type = Extents<dyn, dyn>;
+  using memory_type = host_memory;
+  static constexpr reach depth = reach::gather;
+  extents_type shape;
+  index_t* last;
+  extents_type extents() const { return shape; }
+  double at(element) const { return 1; }
+  frame layout() const { return {1, 3, shape[1], shape[1]}; }
+  index_t work_before(index_t row) const { return *last = (std::max)(*last, row), row; }
+  template <class F>
+  three_rows rebuild(F const&) const {
+    return *this;
+  }
+  template <class F>
+  void accesses(F&&, bool) const {}
 };
 }  // namespace
 
@@ -53,6 +74,19 @@ TEST_CASE("one expression of products whose layouts differ") {
   Columns const expected = by_rows + by_items;
   CHECK(oracle::distance(sum, expected) <= 1e-13);
   CHECK(oracle::distance(swapped, expected) <= 1e-13);
+}
+
+TEST_CASE("threads share rows by products that have these rows alone") {
+  auto const A = to_batch(problems::poisson<double>({60, 50}), 3);
+  auto const x = random<double, Extents<dyn, dyn>>({3, 3000}, 1);
+  Columns y(x.extents());
+  index_t last = 0;
+  immediate<> two;
+  two.backend.threads = 2;
+  fuse(two, set(y, three_rows{x.extents(), &last} + A * x));
+  CHECK(last <= 3);
+  Columns const expected = 1 + A * x;
+  CHECK(oracle::distance(y, expected) == 0);
 }
 
 TEST_CASE("a space of n unknowns holds products that pass through other numbers of rows") {
@@ -97,6 +131,8 @@ TEST_CASE("no right-hand sides, no rows") {
   z = none * z;
   z = transpose(none) * z;
   CHECK(eval(norm(z)) == 0);
+  auto [several, sums] = fuse(squared_norm_of(z), sum_of(z));
+  CHECK(several + sums == 0);
 }
 
 TEST_CASE("operands that were moved in live until a queue has used them") {

@@ -29,6 +29,7 @@ public:
   void add_statement() override { work_ += double(cuts_.back() * f_.inner); }
 
   void balance(row_work work) override {
+    if (work.rows < cuts_.back()) return;
     double const first = work(0), all = work(cuts_.back()) - first;
     work_ += all * double(f_.inner);
     for (std::size_t t = 1, threads = shares_.size() - 1; t < threads; ++t) {

@@ -44,6 +44,7 @@ namespace detail {
 /// The work that the rows before one take, of a node whose type is not known here.
 struct row_work {
   void const* node;
+  index_t rows;  ///< of the node: those of a pass are others where the layout of another node rules
   double (*before)(void const* node, index_t row);
   double operator()(index_t row) const { return before(node, row); }
 };
@@ -88,7 +89,7 @@ public:
 
   void balance(detail::row_work work) override {
     int const threads = int(cuts_.size()) - 1;
-    if (threads == 1) return;
+    if (threads == 1 || work.rows < range_.last) return;
     double const first = work(range_.first), all = work(range_.last) - first;
     work_ += all * double(f_.batch * f_.inner);
     if (f_.batch != 1 || range_.first != 0) return;
@@ -132,7 +133,7 @@ struct balance_by_products {
   template <class X>
   X operator()(X const& x) const {
     if constexpr (requires { x.work_before(index_t()); })
-      walk->balance({&x, [](void const* node, index_t row) { return double(static_cast<X const*>(node)->work_before(row)) + 3.0 * double(row); }});
+      walk->balance({&x, x.layout().rows, [](void const* node, index_t row) { return double(static_cast<X const*>(node)->work_before(row)) + 3.0 * double(row); }});
     x.rebuild(*this);
     return x;
   }
@@ -310,6 +311,7 @@ public:
     for (auto const& s : statements) {
       if (!s.is->folds) continue;
       s.is->folds->clear(s.results, merged ? 1 : f.items());
+      if (runs_.empty()) continue;
       std::byte const* at = values_.data() + offset;
       for (auto const& [batch, count] : runs_) {
         s.is->folds->fold(static_cast<std::byte*>(s.results) + (merged ? 0 : s.is->folds->size * std::size_t(batch * f.rhs)), at, block_, count, f.rhs, merged);
