@@ -102,6 +102,10 @@ TEST_CASE("stored diagonals of every count, long enough for their inner loops") 
     auto x = random<double>(A.cols(), 1);
     vector<double> from_rows = A * x, from_diagonals = D * x;
     CHECK(oracle::distance(from_rows, from_diagonals) <= 1e-13);
+    vector<float> const rounded = D * x, expected = cast<float>(from_diagonals);  // once
+    CHECK(oracle::distance(rounded, expected) == 0);
+    vector<std::complex<double>> const same = D * x;
+    CHECK(eval(norm(same - from_diagonals)) == 0);
   }
 }
 

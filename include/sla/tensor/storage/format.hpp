@@ -231,6 +231,18 @@ struct dia_view {
       for (index_t n = 0; n < count; ++n) out[n] = T{};
   }
 
+  /// Into numbers of another type: the sums are rounded once.
+  template <class Term, class T>
+    requires(!std::same_as<T, typename Term::value_type>)
+  SLA_HD void sum_rows(index_t first, index_t count, Term const& term, T* out) const {
+    typename Term::value_type sum[detail::chunk];
+    for (index_t from = 0; from < count; from += detail::chunk) {
+      index_t const length = count - from < detail::chunk ? count - from : detail::chunk;
+      sum_rows(first + from, length, term, sum);
+      for (index_t n = 0; n < length; ++n) out[from + n] = scalar_cast<T>(sum[n]);
+    }
+  }
+
   template <class Memory>
   auto borrowed(Memory, index_t) const {
     index_t entries = 0;
