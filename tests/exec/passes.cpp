@@ -70,6 +70,12 @@ TEST_CASE("fuse with whole nodes inside of expressions keeps the order") {
   auto [s] = fuse(set(p, 2 * p), set(q, p - transpose(A) * p), sum_of(q));
   CHECK(eval(norm(q - expected)) == 0);
   CHECK(s == eval(sum(expected)));
+  vector<double> const squared = A * p1, both = A * squared;
+  auto const half = [](double v) { return 0.5 * v; };
+  auto [halves] = fuse(set(p, where(transpose(A) * p1 > 0.0, p1, 2.0 * p1)), set(q, apply(half, A * (A * p1))), sum_of(apply(half, transpose(A) * p1)));
+  CHECK(eval(norm(p - where(transposed > 0.0, p1, 2.0 * p1))) == 0);
+  CHECK(eval(norm(q - 0.5 * both)) == 0);
+  CHECK(halves == Approx(0.5 * eval(sum(transposed))));
 }
 
 TEST_CASE("statements of different lengths take passes of their own") {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <sla/core/pack.hpp>
+#include <sla/expr/dense/elementwise.hpp>
 #include <sla/expr/dense/statement.hpp>
 
 namespace sla::detail {
@@ -39,6 +40,8 @@ template <class X>
 inline constexpr bool wants_hoisting_inside = wants_hoisting<X> || X::depth == reach::whole;
 template <class Op, class X>
 inline constexpr bool wants_hoisting<unary<Op, X>> = wants_hoisting_inside<X>;
+template <class F, class X>
+inline constexpr bool wants_hoisting<applied<F, X>> = wants_hoisting_inside<X>;
 template <class Op, class L, class R>
 inline constexpr bool wants_hoisting<binary<Op, L, R>> = wants_hoisting_inside<L> || wants_hoisting_inside<R>;
 template <HasOperand X>
@@ -52,6 +55,8 @@ template <class Space, class X>
 auto hoist(Space& space, X const& leaf);
 template <class Space, class Op, class X>
 auto hoist(Space& space, unary<Op, X> const& node);
+template <class Space, class F, class X>
+auto hoist(Space& space, applied<F, X> const& node);
 template <class Space, class Op, class L, class R>
 auto hoist(Space& space, binary<Op, L, R> const& node);
 template <class Space, HasOperand X>
@@ -95,6 +100,12 @@ auto hoist(Space& space, unary<Op, X> const& node) {
   auto h = hoist_elementwise(space, node.x);
   using H = unary<Op, decltype(h.x)>;
   return with_before(H{h.x}, h.before);
+}
+template <class Space, class F, class X>
+auto hoist(Space& space, applied<F, X> const& node) {
+  auto h = hoist_elementwise(space, node.x);
+  using H = applied<F, decltype(h.x)>;
+  return with_before(H{node.f, h.x}, h.before);
 }
 template <class Space, class Op, class L, class R>
 auto hoist(Space& space, binary<Op, L, R> const& node) {
