@@ -4,6 +4,7 @@
 #include <cmath>
 #include <complex>
 #include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -121,6 +122,10 @@ TEST_CASE("an expression owns what was a temporary") {
   same(x, [](index_t) { return 5.0; });
   vector<double> again = e;  // and may be evaluated twice
   same(again, [](index_t) { return 5.0; });
+  auto const as_const = []() -> vector<double> const { return full<double>(5, 3.0); };
+  auto f = x - as_const() * conj(as_const());
+  static_assert(!std::is_trivially_copyable_v<decltype(f)>);  // views alone would be
+  same(vector<double>(f), [](index_t) { return -4.0; });
 }
 
 TEST_CASE("assignment sees aliasing") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Sparse products against dense algebra: formats, scalars, batches, blocks, right-hand sides, transposes, nesting, laws.
 #include <complex>
+#include <type_traits>
 
 #include <sla/exec/evaluate.hpp>
 #include <sla/tensor/build/block.hpp>
@@ -148,6 +149,12 @@ TEST_CASE("an expression owns a temporary operator and vector") {
   CHECK(eval(sum(vector<double>(z))) == 40);
   auto w = adjoint(to<Dia>(problems::poisson<std::complex<double>>({10, 10}))) * ones<std::complex<double>>(100);
   CHECK(std::abs(eval(sum(eval(w)))) == Approx(40));
+  auto const as_const = []() -> sparse_tensor<double> const { return problems::poisson<double>({10, 10}); };
+  auto const x = ones<double>(100);
+  auto u = as_const() * x;
+  static_assert(!std::is_trivially_copyable_v<decltype(u)>);  // views alone would be
+  CHECK(eval(sum(eval(u))) == 40);
+  CHECK(eval(sum(eval(transpose(as_const()) * x))) == 40);
 }
 
 TEST_CASE("a float matrix under double vectors promotes") {

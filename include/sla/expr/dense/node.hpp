@@ -244,6 +244,11 @@ template <class T, class E, class Memory>
 auto as_node(tensor<T, E, Memory>&& x) {
   return held_tensor<tensor<T, E, Memory>>{std::move(x)};
 }
+/// What a function returns as `const` cannot be moved: it is copied.
+template <class T, class E, class Memory>
+auto as_node(tensor<T, E, Memory> const&& x) {
+  return held_tensor<tensor<T, E, Memory>>{x};
+}
 template <Expression X>
 auto as_node(X&& x) {
   return std::remove_cvref_t<X>(std::forward<X>(x));

@@ -108,14 +108,14 @@ auto as_sparse(sparse_tensor<T, S, F, Memory> const& A) {
   return sparse_operand<decltype(view(A)), false>{view(A)};
 }
 template <class T, class S, class F, class Memory>
-auto as_sparse(sparse_tensor<T, S, F, Memory>& A) {
-  return sparse_operand<decltype(view(A)), false>{view(A)};
-}
+auto as_sparse(sparse_tensor<T, S, F, Memory>& A) { return sparse_operand<decltype(view(A)), false>{view(A)}; }
 template <class T, class S, class F, class Memory>
 auto as_sparse(sparse_tensor<T, S, F, Memory>&& A) {
   using Held = held_sparse<sparse_tensor<T, S, F, Memory>>;
   return sparse_operand<Held, false>{Held{std::move(A)}};
 }
+template <class T, class S, class F, class Memory>
+auto as_sparse(sparse_tensor<T, S, F, Memory> const&& A) { return as_sparse(sparse_tensor<T, S, F, Memory>(A)); }
 template <class View, bool Transposed>
 auto as_sparse(sparse_operand<View, Transposed> A) {
   return A;
