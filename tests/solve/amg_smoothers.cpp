@@ -2,6 +2,7 @@
 // Preconditioners as smoothers of multigrid: the cycle keeps its adjoint and its symmetry with each of them, and takes fewer iterations;
 // and symmetric Gauss-Seidel by colours and in parts, against its dense matrix.
 #include <complex>
+#include <limits>
 
 #include "suites/krylov.hpp"
 #include "suites/messages.hpp"
@@ -186,4 +187,17 @@ TEST_CASE("amg with a preconditioner as its smoother: updates, transposes, and e
   auto const B = suite::batched_problem<sla::cg>(8);
   suite::same_everywhere(B, sla::random<double, sla::Extents<2, dyn, dyn>>({2, B.rows(), 3}, 3), sla::cg{}, amg{.smoother = gauss_seidel{}, .coarsest = 5}, 1e-7);
   CHECK(std::string(to_string(sla::amg_smoother(gauss_seidel{}))) == "gauss_seidel");
+}
+
+TEST_CASE("gauss_seidel of numbers of any size, and in one part of any length") {
+  auto const A = sla::problems::poisson({10, 9});
+  auto const b = sla::random<double>(A.rows(), 1);
+  sla::vector<double> const z = gauss_seidel{}.setup(A) * b, whole = gauss_seidel{.part = A.rows()}.setup(A) * b;
+  auto const endless = gauss_seidel{.part = std::numeric_limits<index_t>::max()}.setup(A);
+  CHECK(endless.groups() == 1);
+  CHECK(oracle::distance(sla::vector<double>(endless * b), whole) == 0);
+  for (double size : {1e-200, 1e200}) {
+    sla::vector<double> const scaled = gauss_seidel{}.setup(sla::sparse_tensor<double>(size * A)) * b;
+    CHECK(oracle::distance(sla::vector<double>(size * scaled), z) <= 1e-13 * sla::norm_inf(z));
+  }
 }

@@ -46,6 +46,7 @@ struct sweep_groups {
     auto next = first;
     for (index_t i = 0; i < n; ++i) rows[next[std::size_t(colour[i])]++] = std::int32_t(i);
   }
+  index_t parts(index_t n) const { return n / part + (n % part != 0); }
 };
 
 /// One item: its rows, and 1 / d.
@@ -85,7 +86,7 @@ private:
     auto const back = [&](index_t i, auto const& after) { out[i * stride] = out[i * stride] + solved(i, Out{}, after); };
     if (order->part > 0) {
       index_t const part = order->part;
-      for_batch_items((rows + part - 1) / part, [&](index_t p) {
+      for_batch_items(order->parts(rows), [&](index_t p) {
         index_t const lo = p * part, hi = (std::min)(rows, lo + part);
         for (index_t i = lo; i < hi; ++i) forth(i, [=](index_t j) { return lo <= j && j < i; });
         for (index_t i = hi; i-- > lo;) back(i, [=](index_t j) { return i < j && j < hi; });
@@ -143,7 +144,7 @@ public:
     });
   }
   /// Colours, or parts.
-  index_t groups() const { return part_ > 0 ? (rows_ + part_ - 1) / part_ : index_t(order_->first.size()) - 1; }
+  index_t groups() const { return part_ > 0 ? order_->parts(rows_) : index_t(order_->first.size()) - 1; }
   /// What a report adds to the name.
   std::string remark() const { return text(" in ", groups(), part_ > 0 ? (groups() == 1 ? " part" : " parts") : (groups() == 1 ? " colour" : " colours")); }
   index_t elements() const { return index_t(items_->size()) * rows_; }
@@ -168,7 +169,7 @@ private:
         if (part > 0 && i / part != j / part) outside += abs_of(a[s]);
       });
       Real const size = abs_of(diagonal);
-      d[i] = size > 0 ? conj_of(diagonal) / (size * (size + outside)) : kernel_t<T>{};
+      d[i] = size > 0 ? conj_of(diagonal) / size / (size + outside) : kernel_t<T>{};
       return !(size > 0);
     });
     if (bare >= 0)
