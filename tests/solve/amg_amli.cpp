@@ -131,3 +131,17 @@ TEST_CASE("amg with the AMLI-cycle is linear, symmetric and definite, and serves
   CHECK(std::equal(x.begin(), x.end(), y.begin()));
   CHECK(queued.iterations() == report.iterations());
 }
+
+TEST_CASE("amg with the AMLI-cycle measures singular matrices in their range") {
+  auto A = sla::problems::checkerboard({120, 100}, 100.0, 7);
+  auto const at = sla::diagonal_positions(A.pattern());
+  sla::vector<double> const sums = A * sla::ones<double>(A.rows());
+  for (index_t i = 0; i < A.rows(); ++i) A.values()[at[i]] -= sums[i];
+  amg const options{.cycle = sla::amg_cycle::amli, .coarsening = sla::amg_coarsening::plain};
+  auto const M = options.setup(A);
+  auto const& levels = M.hierarchy().levels;
+  for (std::size_t l = 1; l + 1 < levels.size(); ++l) CHECK(levels[l].least > 0.1);
+  auto const [x, report] = sla::try_solve(A, sla::vector<double>(A * sla::random<double>(A.rows(), 3)), sla::cg{.rtol = 1e-8}, options);
+  INFO(report);
+  CHECK(report.converged());
+}

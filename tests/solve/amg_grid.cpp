@@ -302,3 +302,47 @@ TEST_CASE("amg on a grid: new values, singular matrices, sentences and lines") {
   CHECK(tells(words([] { amg{.coarsening = grid}.setup(sla::problems::anisotropic({100, 100}, 1e-3)); }), "amg_coarsening::automatic takes a grid only where it is one"));
   CHECK(!amg{.sweeps = 2}.setup(A).hierarchy().grid);
 }
+
+TEST_CASE("amg on a grid: semidefinite matrices with jumps, indefinite ones, other sizes, tiny numbers, and options that grids have not") {
+  // Rows of sum zero: the coarse ones are so too, whatever floats round.
+  for (double jump : {1e3, 1e4}) {
+    auto N = sla::problems::checkerboard({120, 100}, jump, 7);
+    auto const at = sla::diagonal_positions(N.pattern());
+    sla::vector<double> const sums = N * sla::ones<double>(N.rows());
+    for (index_t i = 0; i < N.rows(); ++i) N.values()[at[i]] -= sums[i];
+    auto const [x, report] = sla::try_solve(N, sla::vector<double>(N * sla::random<double>(N.rows(), 3)), sla::cg{.rtol = 1e-8}, amg{});
+    INFO(report);
+    CHECK(report.converged());
+    CHECK(report.iterations() <= 20);
+  }
+  auto N = grid_operator(100, 1, 90, true, 1);
+  auto const at = sla::diagonal_positions(N.pattern());
+  sla::vector<double> const sums = N * sla::ones<double>(N.rows());
+  for (index_t i = 0; i < N.rows(); ++i) N.values()[at[i]] -= sums[i];
+  auto found = sla::detail::recognise_grid<float>(N.pattern().view(), N.values().data());
+  REQUIRE(found);
+  auto const next = sla::detail::coarsened(found->level);
+  REQUIRE(next);
+  for (index_t c = 0; c < next->shape.points(); ++c) REQUIRE(next->sums.data()[c] == 0);
+
+  // A cycle that leaves out negative directions helps no method for indefinite matrices.
+  for (double shift : {0.002, 0.01}) {
+    auto S = sla::problems::poisson({100, 100});
+    auto const of = sla::diagonal_positions(S.pattern());
+    for (index_t i = 0; i < S.rows(); ++i) S.values()[of[i]] -= shift;
+    CHECK(!amg{}.setup(S).hierarchy().grid);
+    auto const [x, report] = sla::try_solve(S, sla::random<double>(S.rows(), 1), sla::gmres{.rtol = 1e-8, .max_iterations = 300}, amg{});
+    INFO(report);
+    CHECK(report.converged());
+  }
+
+  auto const A = sla::problems::poisson({100, 90});
+  auto M = amg{}.setup(A);
+  sla::vector<double> const z = M * sla::ones<double>(A.rows()), small = M * (1e-310 * sla::ones<double>(A.rows()));
+  CHECK(oracle::distance(sla::vector<double>(1e300 * small), sla::vector<double>(1e-10 * z)) <= 1e-15 * sla::norm_inf(z));
+  CHECK(tells(words([&] { M.update(sla::problems::poisson({120, 120})); }), "update(A) has 14400 x 14400 rows and columns"));
+  CHECK(oracle::distance(sla::vector<double>(M * sla::ones<double>(A.rows())), z) == 0);
+  constexpr auto grid = sla::amg_coarsening::grid;
+  CHECK(tells(words([&] { amg{.cycle = sla::amg_cycle::W, .coarsening = grid}.setup(A); }), "leave out .cycle, .smoother and .sweeps"));
+  CHECK(tells(words([&] { amg{.coarsening = grid, .sweeps = 2}.setup(A); }), "leave out .cycle, .smoother and .sweeps"));
+}

@@ -183,6 +183,7 @@ TEST_CASE("amg refuses near-null spaces that do not fit, and prints nodes") {
   CHECK(tells(words([&] { (void)amg{.near_null = modes}.setup(sla::problems::cantilever({6, 4})); }), "amg{.near_null}: its 60 rows are not the 48 rows of A"));
   CHECK(tells(words([&] { (void)amg{.near_null = {modes, 3}}.setup(K); }), "amg{.near_null = {modes, 3}}: a node has 2 unknowns"));
   CHECK(tells(words([&] { (void)amg{.near_null = {modes, 7}}.setup(sla::unblocked(K)); }), "nodes of 7 unknowns do not make up the 60 rows of A"));
+  CHECK(tells(words([&] { (void)amg{.near_null = sla::matrix<double>({60, 0})}.setup(K); }), "amg{.near_null}: there is no mode"));
   auto bad = modes;
   bad(7, 2) = std::nan("");
   CHECK(tells(words([&] { (void)amg{.near_null = bad}.setup(K); }), "the mode 2 has nan in row 7"));

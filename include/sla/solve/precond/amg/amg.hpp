@@ -133,6 +133,8 @@ public:
   /// New values on the same pattern: aggregates and the patterns of all products are kept. Where this throws, all is as before.
   template <class F>
   void update(sparse_tensor<T, S, F> const& A) {
+    if (A.rows() * S::block_rows != rows_ || A.cols() * S::block_cols != rows_ || A.batch_count() != index_t(items_->size()))
+      throw shape_error(text("amg: update(A) has ", A.rows(), " x ", A.cols(), " rows and columns and ", A.batch_count(), " items, other than the matrix of the set-up; set up anew"));
     make(A, items_.shared());
   }
 
@@ -276,8 +278,11 @@ struct amg_in {
     index_t const unknowns = near_null.unknowns();
     if (unknowns < 0 || (P > 1 && unknowns > 0 && unknowns != P))
       throw value_error(text("amg{.near_null = {modes, ", unknowns, "}}: a node has ", P, " unknowns, the rows of a block of A; give no number here"));
+    if (near_null.maker() && near_null.modes() == 0) throw value_error("amg{.near_null}: there is no mode; give a column per mode, or leave it out");
     if (coarsening == amg_coarsening::grid && near_null.modes() > 0)
       throw value_error("amg{.coarsening = amg_coarsening::grid, .near_null}: grids take no near-null space; leave out one of them");
+    if (coarsening == amg_coarsening::grid && (cycle != amg_cycle::V || smoother != amg_smoother::spai0 || sweeps != 1))
+      throw value_error("amg{.coarsening = amg_coarsening::grid}: a grid has a V-cycle with one step of Jacobi before and after; leave out .cycle, .smoother and .sweeps");
     using GridReal = std::conditional_t<std::same_as<Stored, double>, double, float>;
     return applied_amg<T, S, detail::level_scalar_t<Stored, T>, GridReal>(detail::amg_options{cycle, smoother, coarsening, sweeps, (std::min)(coarsest, detail::amg_most_dense_rows), strength, max_levels,
                                                                                     near_null.maker(), (std::max)(P, unknowns)}, A);

@@ -86,8 +86,7 @@ void measure_levels(amg_hierarchy<T>& all) {
   all.with_work([&](amg_work<T>& work) {
     for (std::size_t l = all.levels.size() < 3 ? 0 : all.levels.size() - 2; l > 0; --l) {
       auto& level = all.levels[l];
-      auto r = random<T>(level.A.rows(), 1);
-      vector<T> z(r.extents(), uninitialized), p(r.extents()), q(r.extents(), uninitialized);
+      vector<T> r = level.A * random<T>(level.A.rows(), 1), z(r.extents(), uninitialized), p(r.extents()), q(r.extents(), uninitialized);  // in the range, if A is singular
       std::vector<double> d, e;
       double last = 0, step = 0, first = 0;
       for (int k = 0; k < 8; ++k) {

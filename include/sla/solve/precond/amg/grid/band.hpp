@@ -38,6 +38,7 @@ public:
         l = scaled;
       }
       mine[width_] = left > 1e-12 * d[std::size_t(i)] ? 1 / left : 0;
+      definite_ = definite_ && left > -1e-3 * d[std::size_t(i)];
     }
   }
   /// x = A^-1 b.
@@ -58,6 +59,8 @@ public:
       x[i] = R(value);
     }
   }
+  /// Or semidefinite, up to the rounding of levels in float.
+  bool definite() const { return definite_; }
   std::size_t bytes() const { return rows_.size() * sizeof(double); }
 
 private:
@@ -65,6 +68,7 @@ private:
   double const* row(index_t i) const { return rows_.data() + i * (width_ + 1); }
 
   index_t n_ = 0, width_ = 0;
+  bool definite_ = true;
   std::vector<double> rows_;
 };
 

@@ -3,6 +3,7 @@
 // Dendy, Black box multigrid, Journal of Computational Physics 1982), and the Galerkin product P^T A P, a full stencil of 9 or 27 points.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <vector>
@@ -185,9 +186,11 @@ std::optional<grid_level<R>> coarsened(grid_level<R>& level) {
     parallel_lines(s.points(), 4, [&, d = diagonal.data()](index_t lo, index_t hi) { diagonal_of(A, lo, hi, d); });
     galerkin_couplings(A, diagonal.data(), next);
   }
+  bool const constants = std::all_of(A.sums, A.sums + s.points(), [](R sum) { return sum == 0; });  // are the null space: rounding would not keep them
   grid_array<R> one(c);
+  if (constants) std::fill(next.sums.data(), next.sums.data() + c.points(), R(0));
   std::fill(one.data(), one.data() + c.points(), R(1));
-  parallel_lines(c.nz, 8 * c.slab(), [&, sums = next.sums.data(), e = one.data()](index_t lo, index_t hi) {
+  if (!constants) parallel_lines(c.nz, 8 * c.slab(), [&, sums = next.sums.data(), e = one.data()](index_t lo, index_t hi) {
     auto const fill = [&](index_t k, R* x) { interpolate_slab(A, k, e, [](index_t) { return R(0); }, x); };
     auto const product = [&](index_t k, R const* before, R const* x, R const* after, R* y) { slab_product<true>(A, k, before, x, after, y); };
     restricted_slabs(A, lo, hi, fill, product, sums);

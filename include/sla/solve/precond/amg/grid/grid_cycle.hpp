@@ -3,7 +3,9 @@
 // band is factored. What other matrices get is in solve/precond/amg/level.hpp.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -55,6 +57,7 @@ public:
     if (out->levels_.size() == 1 || work(out->levels_.back().shape) > 20 * most_factor_work) return nullptr;
     for (auto const& level : out->levels_) out->views_.push_back(level.view());
     out->factors_ = band_factors(out->views_.back());
+    if (!out->factors_.definite()) return nullptr;
     if (found.rough > 0 && !(out->contraction(found.rough > 0.25 ? 0 : 1) <= 0.4)) return nullptr;
     return out;
   }
@@ -64,7 +67,7 @@ public:
       auto space = immediate_space(host_memory{});
       double const largest = cycle_from(space, work, 0, b, z, K(1));
       if (std::is_same_v<R, float> && !(largest == 0 || (largest > 1e-20 && largest < 1e20)) && std::isfinite(largest))
-        cycle_from(space, work, 0, b, z, K(largest));  // float would not hold it
+        cycle_from(space, work, 0, b, z, (std::max)(K(largest), std::numeric_limits<K>::min()));  // float would not hold it
     });
   }
   std::vector<grid_shape> shapes() const override {

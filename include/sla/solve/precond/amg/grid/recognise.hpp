@@ -110,6 +110,7 @@ std::optional<found_grid<R>> recognise_grid(Rows const& rows, T const* values) {
   for (int h = 0; h < s.pairs; ++h) off[h] = level.off[std::size_t(h)].data();
   auto const near = [](double a, double b) { return std::abs(a - b) <= 8 * double((std::max)(std::numeric_limits<R>::epsilon(), R(8) * R(std::numeric_limits<T>::epsilon()))) * std::abs(a); };
   auto const pairs = s.pairs;
+  double const rounding = 4 * double(std::numeric_limits<T>::epsilon());
   auto const part = [&, inverse = level.inverse.data(), sums = level.sums.data()](index_t lo, index_t hi) {
     grid_evidence e;
     index_t x = lo % s.nx, y = lo / s.nx % s.ny, j[most];
@@ -121,7 +122,7 @@ std::optional<found_grid<R>> recognise_grid(Rows const& rows, T const* values) {
         ++count;
       });
       if (count > most) return grid_evidence{false};
-      double diagonal = 0, sum = 0, least = INFINITY, largest = 0;
+      double diagonal = 0, sum = 0, sizes = 0, least = INFINITY, largest = 0;
       bool rough = false;
       for (int h = 0; h < pairs; ++h) off[h][i] = 0;
       auto const place = [&](int h, bool after, index_t other, double a) {  // of the h-th direction
@@ -145,7 +146,7 @@ std::optional<found_grid<R>> recognise_grid(Rows const& rows, T const* values) {
       };
       bool inner = count == 2 * pairs + 1 && j[pairs] == i && x > 0 && x + 1 < s.nx && (s.is_plane() || (y > 0 && y + 1 < s.ny));
       for (int h = 0; inner && h < pairs; ++h) inner = j[pairs + 1 + h] == i + places[std::size_t(h)] && j[pairs - 1 - h] == i - places[std::size_t(h)];
-      for (int q = 0; q < count; ++q) sum += v[q];
+      for (int q = 0; q < count; ++q) sum += v[q], sizes += std::abs(v[q]);
       if (inner) {
         diagonal = v[pairs];
         for (int h = 0; h < pairs; ++h) {
@@ -170,7 +171,7 @@ std::optional<found_grid<R>> recognise_grid(Rows const& rows, T const* values) {
       e.holds = e.holds && diagonal > 0;
       e.least = (std::min)(e.least, diagonal), e.most = (std::max)(e.most, diagonal);
       e.rough += rough || largest > 8 * least;
-      inverse[i] = R(double(level.omega) / diagonal), sums[i] = R(sum);
+      inverse[i] = R(double(level.omega) / diagonal), sums[i] = std::abs(sum) > rounding * sizes ? R(sum) : R(0);
       if (++x == s.nx) {
         x = 0;
         if (++y == s.ny) y = 0;
