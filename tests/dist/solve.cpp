@@ -233,6 +233,25 @@ TEST_CASE("where the observer of one rank asks to stop, all ranks stop, an itera
   check_stopped([&](auto const& D, auto const& c, int) { return try_solve(D, c, cg{.watch = stop_at_5(true)}, jacobi{}); });
 }
 
+TEST_CASE("where the observer of one rank asks to stop, the ranks that hold copies of the system stop too") {
+  using Both = mesh<axis<"rows", 2>, axis<"copies", 2>>;
+  auto const A = problems::poisson<double>({20, 20});
+  auto const b = random<double>({A.rows()}, 1);
+  auto const all = threads::run(4, [&](auto& world) {
+    Both m(world);
+    auto const D = distribute<SparseShard<0>, Replicate>(A, m, equal_rows{});
+    cg method;
+    if (world.rank() == 0) method.watch = [n = 0](auto const&) mutable { return ++n < 5; };
+    auto const [x, report] = try_solve(D, distribute(b, D.row_layout()), method, jacobi{});
+    return std::tuple{report.reason(), report.iterations(), gather(x)};
+  });
+  for (auto const& [why, iterations, x] : all) {
+    CHECK(why == reason::stopped);
+    CHECK(iterations == 5);
+    CHECK(std::equal(x.begin(), x.end(), std::get<2>(all[0]).begin()));
+  }
+}
+
 TEST_CASE("an observer on one rank that never asks changes nothing, and two numbers more are sent once where none watches") {
   auto const A = problems::poisson<double>({20, 20});
   auto const b = random<double>({A.rows()}, 1);

@@ -73,7 +73,8 @@ struct mesh_traffic {
 /// Law: all ranks that share a system call it alike. What the types check of that: a reduction is pending on each shared axis and
 /// is finished there by its fuse, once; a scalar is Replicate on shared axes; only the numbers of such scalars come out of peek, so
 /// that a method branches alike on all ranks that ever wait for each other. Ranks of other axes have scalars of their own
-/// (Varying), and send each other nothing. What they cannot check: that `map` is given the same plain numbers everywhere.
+/// (Varying), and send each other nothing; those that hold copies of a system call it alike too, and hear of each other's observers. What
+/// they cannot check: that `map` is given the same plain numbers everywhere.
 template <class Mesh, bool Many, bool... Shared>
 class mesh_space : public host_space<Many, overlapped> {
   using base = host_space<Many, overlapped>;
@@ -86,7 +87,8 @@ public:
   template <class... P>
   static constexpr bool folds = ((!Shared || P::kind == placement_kind::partial) && ...);
 
-  mesh_space(frame f, Mesh const& m) : base(f), mesh_(m), before_(carried()) {}
+  /// `copied` says of each axis whether its ranks hold copies of the systems.
+  mesh_space(frame f, Mesh const& m, std::array<bool, sizeof...(Shared)> copied = {}) : base(f), mesh_(m), before_(carried()), copied_(copied) {}
 
   /// A work vector like x, in its placements.
   template <class T, class U, class E, class... P>
@@ -116,8 +118,8 @@ public:
     return typed(base::template finished<S>(folded));
   }
 
-  /// A run of a method begins, and this rank watches it or not: the next sums tell all ranks whether any does. Then every sum
-  /// carries two numbers more, by which one that asks to stop is heard by all at once.
+  /// A run of a method begins, and this rank watches it or not: the next sums tell all ranks whether any does, those that hold copies
+  /// of the systems too. Then every sum carries two numbers more, by which one that asks to stop is heard by all at once.
   void begin_watch(bool watches) {
     wish_[0] = watches;
     carries_ = true;
@@ -184,6 +186,8 @@ private:
       from += p.size();
     }
     if (!carrying) return;
+    for (std::size_t k = 0; k < copied_.size(); ++k)  // copies stay alike: who holds one hears of it too
+      if (copied_[k]) all_reduce(mesh_.communicator(int(k)), std::span<double>(wish), how);
     carries_ = wish[0] > 0;
     heard_ = heard_ || wish[1] > 0;
   }
@@ -204,6 +208,7 @@ private:
 
   Mesh mesh_;
   mesh_traffic before_;
+  std::array<bool, sizeof...(Shared)> copied_;
   std::array<double, 2> wish_{}; ///< watches, asks to stop
   bool carries_ = false, heard_ = false;
 };

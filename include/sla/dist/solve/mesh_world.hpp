@@ -167,7 +167,7 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::p
   static auto space(A const& a, V const& b) {
     constexpr int batch = S::batch_extents::rank, domain = domain_extents_t<S>::rank;
     return [&]<class... Q>(placements<Q...>) {
-      return mesh_space<Mesh, has_items<V>, detail::shares_system<Q, batch, domain>...>(layout(a, b), a.mesh());
+      return mesh_space<Mesh, has_items<V>, detail::shares_system<Q, batch, domain>...>(layout(a, b), a.mesh(), {is_copied(Q::kind)...});
     }(placements_of_t<V>{});
   }
   /// Nothing to do for the ranks that share this one's systems.

@@ -127,7 +127,7 @@ struct linear_world<rank_operator<T, Mesh, P...>> : detail::placed_world {
   }
   template <class V>
   static auto space(A const& a, V const& b) {
-    return mesh_space<Mesh, (V::local_type::rank > 1), detail::shares_system<P, 0, 1>...>(layout(a, b), a.layout().mesh());
+    return mesh_space<Mesh, (V::local_type::rank > 1), detail::shares_system<P, 0, 1>...>(layout(a, b), a.layout().mesh(), {is_copied(P::kind)...});
   }
   template <class V>
   static bool is_empty(A const& a, V const& b) {
