@@ -336,6 +336,33 @@ auto operator*(A const& a, N s) {
   return s * a;
 }
 
+// An order of all rows is taken before they are distributed.
+namespace detail {
+template <class X>
+constexpr void refuse_order() {
+  static_assert(always_false<X>, "sla: permuted(D, p), permuted(db, p), rcm(D), amd(D) on ranks are not there yet: order before it is distributed, p = rcm(A) and "
+                                 "distribute<SparseShard<0>>(permuted(A, p), mesh, partitioner), distribute(permuted(b, p), D.row_layout()); gather(D) is the whole matrix");
+}
+/// What an order is not taken of.
+template <class X>
+concept OnRanks = DistributedOperator<X> || DistributedExpr<X>;
+} // namespace detail
+template <detail::OnRanks X, class P = std::initializer_list<index_t>>
+auto permuted(X const& x, P const&) {
+  detail::refuse_order<X>();
+  return x;
+}
+template <DistributedOperator A>
+std::vector<index_t> rcm(A const&) {
+  detail::refuse_order<A>();
+  return {};
+}
+template <DistributedOperator A>
+std::vector<index_t> amd(A const&) {
+  detail::refuse_order<A>();
+  return {};
+}
+
 /// The same with its result asked to be a pending sum (spmd/rule/out_partial.hpp): `perform(out_partial<op::matvec, "tp">{}, A, x)`;
 /// op::transposed_matvec multiplies by the transpose of A.
 template <class Op, class Word, DistributedOperator A, DistributedExpr X>

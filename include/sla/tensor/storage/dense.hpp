@@ -107,6 +107,11 @@ public:
   {
     static_assert(rank == 1, "sla: a tensor of several axes is given one extent; all of them are wanted, static ones too: tensor<double, Extents<dyn, 2>>({n, 2})");
   }
+  template <detail::ArrayOfNumbers<T> Array>
+    requires(rank > 1 && Memory::is_host)
+  explicit tensor(Array const&) {
+    static_assert(rank == 1, "sla: a tensor of several axes is given elements without extents; both are wanted, row-major: tensor<double, Extents<dyn, 2>>({n, 2}, v), matrix<double>({2, 3}, v)");
+  }
   template <Number First, Number... More>
     requires(sizeof...(More) > 0 && !(rank == int(1 + sizeof...(More)) && std::integral<First> && (std::integral<More> && ...)))
   explicit tensor(First, More...) {
