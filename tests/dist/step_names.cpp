@@ -68,6 +68,15 @@ TEST_CASE("steps that differ in their kind, target or source are named on every 
   for (auto const& words : sources) CHECK_THAT(words, ContainsSubstring("Shard<1>, Replicate>"));
 }
 
+TEST_CASE("a report of a partition that one rank asks for is named where the others wait") {
+  auto const words = told([](Grid const& m) {
+    auto const D = distribute<SparseShard<0>, Replicate>(problems::poisson({4, 4}), m, strips{});
+    if (m.world().rank() == 0) report_partition(D);
+    m.world().barrier();
+  });
+  for (int rank : {0, 2}) CHECK_THAT(words[suite::at(rank)], ContainsSubstring("report_partition(D)"));
+}
+
 TEST_CASE("steps along different axes do not wait for each other") {
   auto const words = told([](Grid const& m) {
     auto const p = value<Partial<>, Partial<>>(m);

@@ -209,6 +209,26 @@ TEST_CASE("a preconditioner that reads other rows, of batches, float and complex
   suite::is_dense_solution(A, d, solve(A, d, fgmres{.rtol = 1e-10}, inner(cg{.max_iterations = 3}, M)), 1e-7);
 }
 
+TEST_CASE("inner iterations on functions take the steps of those on the matrix") {
+  auto const A = problems::poisson<double>({12, 11});
+  linear_operator<double> const op(A.rows(), A.rows(), rows_of(A), self_adjoint);
+  auto const b = random<double, Extents<dyn, dyn>>({A.rows(), 2}, 1);
+  auto const M = ic0{}.setup(A);
+  linear_operator<double> const near(A.rows(), A.rows(), [&](auto x, auto y) { std::ranges::copy(vector<double>(M * borrow(x.data(), A.rows())), y.begin()); }, self_adjoint);
+  auto const both = [&](auto const& p, auto const& q) {
+    auto const [x, report] = try_solve(op, b, fgmres{.rtol = 1e-10}, p);
+    auto const [y, wanted] = try_solve(A, b, fgmres{.rtol = 1e-10}, q);
+    CHECK(report.converged());
+    CHECK(report.iterations() == wanted.iterations());
+    CHECK(norm_inf(x - y) <= 1e-9);
+    suite::is_dense_solution(A, b, prepare(op, fgmres{.rtol = 1e-10}, p).solve_transpose(b), 1e-7);
+  };
+  both(inner(cg{.rtol = 0.1}), inner(cg{.rtol = 0.1}));
+  both(inner(cg{.rtol = 0.1}, near), inner(cg{.rtol = 0.1}, near));
+  auto const c = random<complex_t>(A.rows(), 2);  // a real function, complex vectors
+  CHECK(norm(A * solve(op, c, fgmres{.rtol = 1e-10}, inner(gmres{.max_iterations = 5})) - c) <= 1e-9 * norm(c));
+}
+
 TEST_CASE("transposed solves ask for the adjoint, but of methods for Hermitian operators") {
   auto const C = suite::complex_problem<gmres>(5);
   auto const b = random<complex_t>(C.rows(), 1);

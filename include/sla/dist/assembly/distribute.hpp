@@ -211,6 +211,7 @@ partition_report report_partition(D const& d) {
   if (!halo) throw value_error("report_partition(D): D is not sharded by rows; distribute it as SparseShard<0>");
   partition_report::part const mine{d.local().rows(), halo->interior(), d.local().nnz(), halo->ghosts(), index_t(halo->sent().size()),
                                     index_t(halo->sends().size())};
+  halo->communicator().name_step("report_partition(D)");
   return {all_gather(halo->communicator(), mine), {}};
 }
 

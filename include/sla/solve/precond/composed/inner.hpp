@@ -10,6 +10,7 @@
 
 #include <sla/core/held.hpp>
 #include <sla/exec/host.hpp>
+#include <sla/solve/driver/world.hpp>
 #include <sla/solve/precond/identity.hpp>
 #include <sla/solve/precond/sweep.hpp>
 #include <sla/solve/seam/stop.hpp>
@@ -27,12 +28,23 @@ struct inner_view {
     M->improve(x, out, rhs);
   }
 };
+/// The shape of an operator: one of the user's has vectors as a matrix has.
+template <class A>
+struct shape_of_operator {
+  using type = Matrix;
+};
+template <class A>
+  requires requires { typename A::shape_type; }
+struct shape_of_operator<A> {
+  using type = typename A::shape_type;
+};
 } // namespace detail
 
 /// `z = M * r`: z after some steps of a method on A z = r. Made by `inner(method, preconditioner).setup(A)`.
 template <class A, class Method, class M>
 class applied_inner {
-  using S = typename A::shape_type;
+  using S = typename detail::shape_of_operator<A>::type;
+  using World = linear_world<A>;
 
 public:
   using value_type = typename A::value_type;
@@ -42,10 +54,10 @@ public:
 
   /// The same method on A's conjugate transpose, which is stored, with the preconditioner's adjoint.
   auto adjoint() const
-    requires requires(M const& m) { m.adjoint(); }
+    requires requires(A const& a, M const& m) { World::adjoint(a), m.adjoint(); }
   {
-    using Adjoint = decltype(adjointed(*a_));
-    return applied_inner<Adjoint, Method, decltype(m_.adjoint())>(adjointed(*a_), method_, m_.adjoint());
+    using Adjoint = decltype(World::adjoint(*a_));
+    return applied_inner<Adjoint, Method, decltype(m_.adjoint())>(World::adjoint(*a_), method_, m_.adjoint());
   }
   void update(A const& a) {
     m_.update(a);
@@ -57,16 +69,24 @@ public:
   void improve(X const* x, Out* out, index_t rhs) const {
     using E = join_t<range_extents_t<S>, Extents<dyn>>;
     auto const extents = [&]<std::size_t... N>(std::index_sequence<N...>) {
-      return E{a_->range()[int(N)]..., rhs};
+      if constexpr (requires { a_->range(); })
+        return E{a_->range()[int(N)]..., rhs};
+      else
+        return E{a_->rows(), rhs};
     }(std::make_index_sequence<std::size_t(E::rank - 1)>{});
     tensor<user_t<Out>, E> b(extents, uninitialized), z(extents);
     for (index_t n = 0; n < b.size(); ++n) b[n] = scalar_cast<Out>(x[n]);
-    host_space<true> space(frame{a_->batch_count(), a_->rows(), S::block_rows * rhs, rhs});
+    auto space = World::space(*a_, b);
     method_.run(space, *a_, m_, b, z, stop_maker{{method_.rtol, method_.atol, method_.max_iterations, method_.watch}});
     std::copy_n(kernel_pointer(std::as_const(z).data()), z.size(), out);
   }
   detail::inner_view<applied_inner> view() const { return {this}; }
-  index_t elements() const { return a_->batch_count() * a_->rows() * S::block_rows; }
+  index_t elements() const {
+    if constexpr (requires { a_->batch_count(); })
+      return a_->batch_count() * a_->rows() * S::block_rows;
+    else
+      return a_->rows();
+  }
 
 private:
   detail::held<A const, "a preconditioner"> a_;
@@ -76,7 +96,7 @@ private:
 
 template <class A, class Method, class M, Tensorial X>
 auto operator*(applied_inner<A, Method, M> const& inner, X&& x) {
-  return detail::swept<typename A::shape_type, false>(inner.view(), inner.elements(), std::forward<X>(x), "inner iteration");
+  return detail::swept<typename applied_inner<A, Method, M>::shape_type, false>(inner.view(), inner.elements(), std::forward<X>(x), "inner iteration");
 }
 
 /// What `inner` makes: a preconditioner that changes with what it is applied to.
@@ -95,11 +115,19 @@ struct inner_iteration {
     auto m = preconditioner.setup(A);
     return applied_inner<sparse_tensor<T, S, F>, Method, decltype(m)>(A, detail::sensible(method), std::move(m));
   }
+  /// On an operator of the user's, with a preconditioner that needs no entries.
+  template <OwnOperator A>
+    requires(detail::memory_of_operator<A>::type::is_host && requires(P const& p, A const& a) { a.rows(), p.setup(a); })
+  auto setup(A const& a) const {
+    auto m = preconditioner.setup(a);
+    return applied_inner<A, Method, decltype(m)>(a, detail::sensible(method), std::move(m));
+  }
 };
 
 /// `solve(A, b, fgmres{}, inner(bicgstab{.rtol = 0.1, .max_iterations = 10}, ilu0{}))`: at each step, the method's own steps on
-/// A z = r from 0, until its tolerance or its limit: whichever is first, and no matter which.
-/// Placement: on ranks, each has an inner iteration of its own rows and columns, without communication. Host only.
+/// A z = r from 0, until its tolerance or its limit: whichever is first, and no matter which. A may be a linear_operator, with a
+/// preconditioner that needs no entries.
+/// Placement: on ranks, each has an inner iteration of its own rows and columns, without communication, so of sparse tensors only. Host only.
 /// Cost: the method's, times its steps. Memory: the method's, and A's values once more.
 template <class Method, class P = identity>
 inner_iteration<Method, P> inner(Method method, P preconditioner = {}) {
