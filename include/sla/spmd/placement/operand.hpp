@@ -17,6 +17,14 @@ namespace sla {
 template <class Local, class Mesh, class... P>
 class distributed;
 
+namespace detail {
+/// What the compilers name where a number is not known to them: hence the reference.
+template <class Number>
+consteval Number for_run_time_numbers_write_uniform(Number const& value) {
+  return value;
+}
+} // namespace detail
+
 /// A number written in the program: the same on every rank because the program is. `2.0 * x` scales a pending sum;
 /// `x + 1.0` would add 1 on every rank of it and is refused.
 template <class T>
@@ -25,7 +33,7 @@ public:
   using value_type = T;
   template <class Number>
   requires std::convertible_to<Number, T>
-  consteval literal(Number value) : value_(static_cast<T>(value)) {} // NOLINT: converts by intent
+  consteval literal(Number const& value) : value_(static_cast<T>(detail::for_run_time_numbers_write_uniform(value))) {} // NOLINT: converts by intent
   constexpr T value() const { return value_; }
 
 private:
