@@ -133,6 +133,11 @@ auto perform(op::norm, D const& d) {
   return detail::number_per_item(d.local().shape(), detail::roots(std::move(sums)));
 }
 template <DistributedSparse D>
+double squared_norm(D const&) {
+  static_assert(always_false<D>, "sla: squared_norm(D) of a distributed matrix: double const n = norm(D), and n * n is its square");
+  return 0;
+}
+template <DistributedSparse D>
 auto perform(op::norm_inf, D const& d) {
   detail::require_whole_items<D>();
   constexpr int sharded = detail::sparse_dim<placements_of_t<D>>;

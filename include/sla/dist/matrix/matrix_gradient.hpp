@@ -113,9 +113,9 @@ auto adjointed(A const& a) {
 
 /// Refused: these are plain numbers, which every rank has.
 template <class Op, detail::TracedRows A>
-  requires(std::same_as<Op, op::sum> || detail::SparseNorm<Op>)
+  requires(std::same_as<Op, op::sum> || std::same_as<Op, op::squared_norm> || detail::SparseNorm<Op>)
 double perform(Op, A const&) {
-  static_assert(always_false<A>, "sla: sum(D), norm(D), norm1(D), norm_inf(D) of a traced distributed D have no gradient: that of a D on one rank has one, "
+  static_assert(always_false<A>, "sla: sum(D), norm(D), squared_norm(D), norm1(D), norm_inf(D) of a traced distributed D have no gradient: that of a D on one rank has one, "
                                  "and so has squared_norm(D * x); norm(D.value()) is a constant");
   return 0;
 }

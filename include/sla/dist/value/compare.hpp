@@ -88,6 +88,8 @@ auto perform(op::apply, F const& f, X&&... x) {
 
 namespace detail {
 template <class L, class R>
+concept RefusedEquality = (DistributedTensorExpr<L> && DistributedTensorExpr<R>) || (DistributedSparse<L> && DistributedSparse<R>);
+template <class L, class R>
   requires DistributedTensorExprs<L, R>
 struct has_order<L, R> : std::true_type {};
 template <DistributedTensorExpr X>
@@ -105,6 +107,13 @@ auto perform(op::comparison<Is>, L&& l, R&& r) {
     return perform(op::less_equal{}, std::forward<R>(r), std::forward<L>(l));
   else
     return perform(std::conditional_t<Is == less, op::less, op::less_equal>{}, std::forward<L>(l), std::forward<R>(r));
+}
+
+template <class L, class R>
+  requires detail::RefusedEquality<L, R>
+bool operator==(L const&, R const&) {
+  static_assert(always_false<L>, "sla: x == y of distributed tensors: rounding decides; norm(x - y) <= tolerance compares vectors, and norm(gather(D) - gather(E)) matrices");
+  return false;
 }
 
 // ---- refused: each sends, which has a name on ranks

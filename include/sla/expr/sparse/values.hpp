@@ -133,6 +133,18 @@ refused refuse_condition() {
 }
 } // namespace detail
 
+template <SparseOperand L, SparseOperand R>
+bool operator==(L const&, R const&) {
+  static_assert(always_false<L>, "sla: A == B of sparse tensors: rounding decides; norm(A - B) <= tolerance compares them, same_pattern(A.pattern(), B.pattern()) their "
+                                 "patterns, and std::ranges::equal(A.values(), B.values()) their values one by one");
+  return false;
+}
+/// Refused: the sum of squares of a sparse tensor is that of its values.
+template <SparseOperand A>
+double squared_norm(A const&) {
+  static_assert(always_false<A>, "sla: squared_norm(A) of a sparse tensor: squared_norm(values(A)), and norm(A) is its root");
+  return 0;
+}
 template <class L, class R>
   requires detail::SomeSparse<L, R>
 detail::refused operator<(L const&, R const&) {

@@ -95,6 +95,13 @@ auto perform(Op op, A const& a) {
                         detail::linear_in(m, [m](auto const& y, auto const& g) { return detail::norm_contribution<Op>(m.value(), y, g); }, push));
 }
 
+/// Refused, as of plain sparse tensors.
+template <detail::TracedMatrix A>
+auto squared_norm(A const& a) {
+  static_assert(always_false<A>, "sla: squared_norm(A) of a sparse tensor: squared_norm(values(A)), and norm(A) is its root");
+  return norm(a);
+}
+
 /// The cotangent of A where y is its sum, or its norm, one number per batch item.
 template <SparseOwner A, class G>
 auto vjp(op::sum, A const& a, G const& g) {
