@@ -3,7 +3,7 @@
 #include <sla/dist.hpp>
 
 using namespace sla;
-using Matrix_ = dsparse_tensor<sparse_tensor<double>, mesh<axis<"rows">>, SparseShard<0, Part<>>>;
+using Matrix_ = dsparse_tensor<sparse_tensor<double>, mesh<axis<"line">>, SparseShard<0, Part<>>>;
 
 auto f(Matrix_ const& D) {
 #ifdef FIXED
