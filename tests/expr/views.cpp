@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Functions of sparse tensors on transpose(A), adjoint(A) and conj(A), against the same of stored transposes.
+#include <cmath>
 #include <sstream>
 
 #include <sla/exec/evaluate.hpp>
 #include <sla/expr/sparse/norms.hpp>
 #include <sla/expr/sparse/views.hpp>
 #include <sla/tensor/build/block.hpp>
+#include <sla/tensor/build/convert.hpp>
 #include <sla/tensor/files/print.hpp>
 #include <sla/tensor/arrange/slice.hpp>
+#include <sla/tensor/build/sell.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
 #include "tensor/oracle.hpp"
@@ -102,6 +106,20 @@ TEST_CASE("expressions and views print their value") {
   auto const C = complex_t(0, 1) * A;
   CHECK(values(C)[1] == complex_t(0, -1));
   CHECK_THROWS_AS(values(A)[2], index_error);
+}
+
+TEST_CASE("slots that only fill up a format are no entries, whatever is done to all values") {
+  auto const A = problems::poisson<double>({5, 4});
+  auto const B = to<Sell<>>(A);
+  REQUIRE(B.pattern().slots() > B.nnz());
+  CHECK(sum(with_values(B, exp(values(B)))) == Approx(sum(with_values(A, exp(values(A))))).epsilon(1e-14));
+  CHECK(norm(INFINITY * B) == INFINITY);
+  CHECK(norm(B / 0.0) == INFINITY);
+  // The places of a stored diagonal are all there, those beyond the matrix are not.
+  auto const D = to<Dia>(A);
+  double at_places = 0;
+  for (index_t i = 0; i < D.rows(); ++i) D.pattern().view().for_row(i, [&](index_t s, index_t) { at_places += std::exp(values(D)[s]); });
+  CHECK(sum(with_values(D, exp(values(D)))) == Approx(at_places).epsilon(1e-14));
 }
 
 } // namespace test_views

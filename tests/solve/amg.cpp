@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "data.hpp"
+#include "sample.hpp"
 #include "suites/krylov.hpp"
 #include "suites/messages.hpp"
 
@@ -80,11 +81,13 @@ void amg_adjoint_agrees(M const& m, V const& x, V const& y) {
 
 TEST_CASE("amg takes iterations that do not grow with the grid") {
   std::vector<int> counts;
-  for (index_t n : {64, 128, 256, 512}) counts.push_back(iterations(sla::problems::poisson({n, n}), sla::cg{.rtol = 1e-6}));
+  std::vector<index_t> sizes{64, 128, 256};
+  if (one_in() == 1) sizes.push_back(512);
+  for (index_t n : sizes) counts.push_back(iterations(sla::problems::poisson({n, n}), sla::cg{.rtol = 1e-6}));
   auto const [least, most] = std::minmax_element(counts.begin(), counts.end());
   CHECK(*most <= 14);
   CHECK(*most - *least <= 5);
-  CHECK(counts[3] - counts[1] <= 3);
+  CHECK(counts.back() - counts[1] <= 3);
   CHECK(iterations(sla::problems::poisson({24, 24, 24}), sla::cg{.rtol = 1e-6}) <= 11);
   CHECK(iterations(sla::problems::checkerboard({160, 160}, 1e4, 16), sla::cg{.rtol = 1e-6}) <= 18);
   CHECK(iterations(sla::problems::anisotropic({128, 128}, 1e-3), sla::cg{.rtol = 1e-6}) <= 12);

@@ -3,6 +3,9 @@
 // vectors. `2.0 * A`, `A / s`, `-A` are made of them; A + B and A * B are in expr/sparse/algebra.hpp.
 #pragma once
 
+#include <algorithm>
+#include <vector>
+
 #include <sla/expr/dense/elementwise.hpp>
 #include <sla/expr/sparse/product.hpp>
 #include <sla/tensor/build/borrow.hpp>
@@ -23,17 +26,35 @@ vector<T, Memory> perform(op::values, sparse_tensor<T, S, F, Memory>&& A) {
   index_t const count = A.values().size();
   return {Extents<dyn>(count), std::move(A.values())};
 }
+namespace detail {
+/// Makes zeros of the slots that only fill up a format, such as Sell: they are no entries, whatever was done to all stored values.
+template <class A, class T>
+void clear_filling(A const& a, T* values) {
+  if constexpr (A::memory_type::is_host) {
+    index_t const slots = a.pattern().slots(), block = A::block_size;
+    if (slots == a.nnz()) return;
+    std::vector<char> filling(std::size_t(slots), 1);
+    auto const view = a.pattern().view();
+    for (index_t i = 0; i < a.rows(); ++i) view.for_row(i, [&](index_t s, index_t) { filling[std::size_t(s)] = 0; });
+    for (index_t b = 0; b < a.batch_count(); ++b)
+      for (index_t s = 0; s < slots; ++s)
+        if (filling[std::size_t(s)]) std::fill_n(values + (b * slots + s) * block, block, T{});
+  }
+}
+} // namespace detail
 template <SparseOwner A, Tensorial X>
 auto perform(op::with_values, A const& a, X&& x) {
   using T = user_t<typename node_t<X>::value_type>;
   vector<T, typename A::memory_type> values = as_node(std::forward<X>(x));
   if (values.size() != a.values().size())
     throw shape_error(text("with_values(A, x): x has ", values.size(), " elements, A stores ", a.values().size(), "; give one for each, in the order of values(A)"));
+  detail::clear_filling(a, values.data());
   return sparse_tensor<T, typename A::shape_type, typename A::format_type, typename A::memory_type>(
       a.shape(), a.shared_pattern(), std::move(values.values()));
 }
 
-/// The stored values of A as a vector [*batch][slot][*block]; of an lvalue it is a view.
+/// The stored values of A as a vector [*batch][slot][*block]; of an lvalue it is a view. Slots that only fill up a format are among them and
+/// hold 0: those of Sell, and of Dia those beyond the matrix. Other places of a diagonal of Dia count as entries, 0 or not.
 /// Gradient: with_values(A, g).
 template <class A>
   requires Performs<op::values, A>
@@ -42,7 +63,7 @@ auto values(A&& a) {
 }
 template <ViewedSparse A>
 auto values(A& a SLA_LIFETIMEBOUND) { return perform(op::values{}, a); }
-/// A sparse tensor with the pattern of A and the elements of x, in the order of `values(A)`.
+/// A sparse tensor with the pattern of A and the elements of x, in the order of `values(A)`; in slots that are no entries 0, whatever x has.
 /// Gradient: values(g) to x, nothing to A. Cost: the pattern is shared. Errors: shape_error, if the counts differ.
 template <class A, class X>
   requires Performs<op::with_values, A, X>
