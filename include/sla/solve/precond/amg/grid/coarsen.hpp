@@ -89,20 +89,20 @@ void make_interpolation(grid_level<R>& level) {
           index_t const p = k * s.slab() + j * s.nx + (t & 1), C = line * c.nx;
           std::fill(of_corner.begin(), of_corner.end(), 0.0);
           double* const whole = of_corner.data() + 8 * c.nx;
-          for (index_t I = 0; I < count; ++I) whole[I] = double(A.sums[p + 2 * I]);
+          for (index_t ic = 0; ic < count; ++ic) whole[ic] = double(A.sums[p + 2 * ic]);
           for (R const* a : away)
-            for (index_t I = 0; I < count; ++I) whole[I] -= double(a[p + 2 * I]);
+            for (index_t ic = 0; ic < count; ++ic) whole[ic] -= double(a[p + 2 * ic]);
           for (auto const& e : terms) {
             double* const to = of_corner.data() + e.corner * c.nx;
             if (e.weight)
-              for (index_t I = 0; I < count; ++I) to[I] += double(e.a[p + 2 * I]) * double(e.weight[C + I]);
+              for (index_t ic = 0; ic < count; ++ic) to[ic] += double(e.a[p + 2 * ic]) * double(e.weight[C + ic]);
             else
-              for (index_t I = 0; I < count; ++I) to[I] += double(e.a[p + 2 * I]);
+              for (index_t ic = 0; ic < count; ++ic) to[ic] += double(e.a[p + 2 * ic]);
           }
           for_parts(t, [&](int part) {
             R* const out = mine[std::size_t(part)].data() + C;
             double const* const from = of_corner.data() + part * c.nx;
-            for (index_t I = 0; I < count; ++I) out[I] = whole[I] > 0 ? R(-from[I] / whole[I]) : R(0);
+            for (index_t ic = 0; ic < count; ++ic) out[ic] = whole[ic] > 0 ? R(-from[ic] / whole[ic]) : R(0);
           });
         }
       });
@@ -151,7 +151,7 @@ void galerkin_couplings(grid_view<R> const& A, double const* diagonal, grid_leve
         R const *const l = e.left ? e.left + C : ones.data(), *const r = e.right ? e.right + C : ones.data();
         auto const add = [&](auto const* a) {
           SLA_INDEPENDENT
-          for (index_t I = 0; I < c.nx; ++I) to[I] += double(l[I]) * double(a[2 * I]) * double(r[I]);
+          for (index_t ic = 0; ic < c.nx; ++ic) to[ic] += double(l[ic]) * double(a[2 * ic]) * double(r[ic]);
         };
         if (e.a)
           add(e.a + first + e.at);
@@ -159,7 +159,7 @@ void galerkin_couplings(grid_view<R> const& A, double const* diagonal, grid_leve
           add(diagonal + first + e.at);
       }
       for (int h = 0; h < c.pairs; ++h)
-        for (index_t I = 0; I < c.nx; ++I) next.off[std::size_t(h)].data()[C + I] = R(sum[std::size_t(h * c.nx + I)]);
+        for (index_t ic = 0; ic < c.nx; ++ic) next.off[std::size_t(h)].data()[C + ic] = R(sum[std::size_t(h * c.nx + ic)]);
     }
   });
 }

@@ -67,7 +67,7 @@ public:
       auto space = immediate_space(host_memory{});
       double const largest = cycle_from(space, work, 0, b, z, K(1));
       if (std::is_same_v<R, float> && !(largest == 0 || (largest > 1e-20 && largest < 1e20)) && std::isfinite(largest))
-        cycle_from(space, work, 0, b, z, (std::max)(K(largest), std::numeric_limits<K>::min()));  // float would not hold it
+        cycle_from(space, work, 0, b, z, (std::max)(K(largest), (std::numeric_limits<K>::min)()));  // float would not hold it
     });
   }
   std::vector<grid_shape> shapes() const override {

@@ -79,10 +79,10 @@ void restrict_slab(grid_view<R> const& A, index_t K, slab_ring<R>& r, R* out) {
         if (t) {
           R const* const at = A.weight[t][to] + s;
           SLA_INDEPENDENT
-          for (index_t I = 0; I < cx; ++I) o[I] += at[I] * x[2 * I] + left[I] * x[2 * I - 1] + right[I] * x[2 * I + 1];
+          for (index_t ic = 0; ic < cx; ++ic) o[ic] += at[ic] * x[2 * ic] + left[ic] * x[2 * ic - 1] + right[ic] * x[2 * ic + 1];
         } else {
           SLA_INDEPENDENT
-          for (index_t I = 0; I < cx; ++I) o[I] += x[2 * I] + left[I] * x[2 * I - 1] + right[I] * x[2 * I + 1];
+          for (index_t ic = 0; ic < cx; ++ic) o[ic] += x[2 * ic] + left[ic] * x[2 * ic - 1] + right[ic] * x[2 * ic + 1];
         }
       }
   }
@@ -99,18 +99,18 @@ void interpolate_line(grid_view<R> const& A, int t, index_t C, R const* e, Base 
     odd[q] = A.weight[t | 1][c] + C, next[q] = A.weight[t | 1][c | 1] + C;
   }
   auto const sum = [](auto const& term) { return [&]<int... N>(std::integer_sequence<int, N...>) { return (... + term(N)); }(std::make_integer_sequence<int, Count>{}); };
-  auto const at_even = [&](index_t I) {
+  auto const at_even = [&](index_t ic) {
     if constexpr (Count == 1)
-      return from[0][I];
+      return from[0][ic];
     else
-      return sum([&](int q) { return even[q][I] * from[q][I]; });
+      return sum([&](int q) { return even[q][ic] * from[q][ic]; });
   };
   index_t const half = A.shape.nx / 2;
   SLA_INDEPENDENT
-  for (index_t I = 0; I < half; ++I) {
-    R const first = base(2 * I) + at_even(I);
-    R const second = base(2 * I + 1) + sum([&](int q) { return odd[q][I] * from[q][I] + next[q][I] * from[q][I + 1]; });
-    x[2 * I] = first, x[2 * I + 1] = second;
+  for (index_t ic = 0; ic < half; ++ic) {
+    R const first = base(2 * ic) + at_even(ic);
+    R const second = base(2 * ic + 1) + sum([&](int q) { return odd[q][ic] * from[q][ic] + next[q][ic] * from[q][ic + 1]; });
+    x[2 * ic] = first, x[2 * ic + 1] = second;
   }
   if (A.shape.nx & 1) x[2 * half] = base(2 * half) + at_even(half);
 }
