@@ -120,7 +120,8 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND cxx IN_LIST compilers)
     "-DCOMPILE=${command_cxx}|-Werror=dangling" -DFIXED=ON -P ${PROJECT_SOURCE_DIR}/cmake/compile_fail.cmake)
   set_tests_properties(refusals.dangling PROPERTIES LABELS house)
   # It sees where a function returns an expression of its locals, and nowhere else.
-  string(REPLACE "|" ";" command "${command_cxx}")
-  add_test(NAME refusals.returned_locals COMMAND ${command} -Xclang -verify -Xclang -verify-ignore-unexpected=note ${CMAKE_CURRENT_SOURCE_DIR}/headers/returned_locals.cpp)
+  add_test(NAME refusals.returned_locals COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -I${PROJECT_SOURCE_DIR}/include
+    "-isystem$<JOIN:$<TARGET_PROPERTY:Eigen3::Eigen,INTERFACE_INCLUDE_DIRECTORIES>,;-isystem>" -fsyntax-only -Wall -Wextra -Wpedantic
+    -Xclang -verify -Xclang -verify-ignore-unexpected=note ${CMAKE_CURRENT_SOURCE_DIR}/headers/returned_locals.cpp COMMAND_EXPAND_LISTS)
   set_tests_properties(refusals.returned_locals PROPERTIES LABELS house)
 endif()

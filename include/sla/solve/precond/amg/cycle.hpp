@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <sla/exec/fuse.hpp>
+#include <sla/exec/host.hpp>
 #include <sla/expr/dense/ops.hpp>
 #include <sla/expr/sparse/product.hpp>
 #include <sla/solve/precond/amg/level.hpp>

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <optional>
 #include <vector>
 
 #include <sla/solve/precond/amg/grid/slabs.hpp>

@@ -13,6 +13,7 @@
 
 #include <sla/core/guarded.hpp>
 #include <sla/exec/fuse.hpp>
+#include <sla/exec/host.hpp>
 #include <sla/expr/dense/ops.hpp>
 #include <sla/solve/precond/amg/grid/band.hpp>
 #include <sla/solve/precond/amg/grid/passes.hpp>
