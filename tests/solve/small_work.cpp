@@ -52,7 +52,7 @@ TEST_CASE("the work of a pass is that of its statements and products") {
   auto const parts = [&](int statements, double entries) {
     block_walk walk(rows, {0, 10000}, 4);
     for (int k = 0; k < statements; ++k) walk.add_statement();
-    if (entries > 0) walk.balance({&entries, [](void const* per_row, index_t row) { return *static_cast<double const*>(per_row) * double(row); }});
+    if (entries > 0) walk.balance({&entries, rows.rows, [](void const* per_row, index_t row) { return *static_cast<double const*>(per_row) * double(row); }});
     return walk.threads();
   };
   CHECK(parts(1, 0) == 1);
