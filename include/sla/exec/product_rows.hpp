@@ -43,13 +43,19 @@ struct held_rows {
   index_t first;
   extents_type shape;
 
+  struct write_element {
+    Y const& y;
+    value_type* out;
+    index_t first;
+    SLA_HD void operator()(element e) const { out[e.at - first] = y.at(e); }
+  };
   template <class Span>
   held_rows(Y const& y, Span s) : first(s.first), shape(y.extents()) {
     if (s.count > block_elements) longer.reset(new value_type[std::size_t(s.count)]);
     value_type* const out = longer ? longer.get() : own;
     if constexpr (requires { y.stores(s); }) {
       if (!y.stores(s)) {
-        for_elements(s, [&](element e) { out[e.at - first] = y.at(e); });
+        for_elements(s, write_element{y, out, first});
         return;
       }
     }

@@ -38,8 +38,8 @@ struct grid_shape {
   bool is_plane() const { return ny == 1; }
   int stencil() const { return 2 * pairs + 1; }
   /// How far the neighbour in this direction lies, in its slab, and in all.
-  SLA_HD index_t within(int h) const { return offset[std::size_t(h)][0] + offset[std::size_t(h)][1] * nx; }
-  SLA_HD index_t shift(int h) const { return within(h) + offset[std::size_t(h)][2] * slab(); }
+  index_t within(int h) const { return offset[std::size_t(h)][0] + offset[std::size_t(h)][1] * nx; }
+  index_t shift(int h) const { return within(h) + offset[std::size_t(h)][2] * slab(); }
   /// Numbers before and after the points of an array that may be read with them: zeros.
   index_t margin() const { return 2 * (slab() + nx + 2); }
   /// Every second point of each axis, with a full stencil.
