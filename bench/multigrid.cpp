@@ -2,10 +2,10 @@
 // Multigrid from nothing, set-up and solve, against CG with Jacobi and, where its headers are found, AMGCL.      multigrid [repetitions [percent]]
 // Every matrix is assembled, every residual recomputed here. `percent` scales the points along an axis, for a look at a busy machine.
 #include <cmath>
-#include <numeric>
 
 #include <sla/solve.hpp>
 
+#include "suites/grid_problems.hpp"
 #include "table.hpp"
 
 #if __has_include(<amgcl/amg.hpp>)
@@ -23,6 +23,7 @@
 
 namespace {
 using namespace sla;
+using suite::rotated, suite::shuffled;
 
 /// What one way took, in all runs, and what it left in the last one.
 struct way {
@@ -32,40 +33,6 @@ struct way {
   double residual = 0;
   double bytes = 0;  ///< of tensors at the peak, with A, b and x, per unknown; 0: not counted
 };
-
-/// The rows of each window of 4096 in an order of chance.
-sparse_tensor<double> shuffled(sparse_tensor<double> const& A) {
-  index_t const n = A.rows();
-  std::vector<index_t> to(static_cast<std::size_t>(n));
-  std::iota(to.begin(), to.end(), index_t(0));
-  std::uint64_t state = 7;
-  for (index_t w = 0; w < n; w += 4096)
-    for (index_t i = (std::min)(n, w + 4096) - 1; i > w; --i) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      std::swap(to[std::size_t(i)], to[std::size_t(w + index_t((state >> 33) % std::uint64_t(i - w + 1)))]);
-    }
-  std::vector<index_t> rows, cols;
-  std::vector<double> values;
-  for (index_t i = 0; i < n; ++i)
-    A.pattern().view().for_row(i, [&](index_t s, index_t j) { rows.push_back(to[std::size_t(i)]), cols.push_back(to[std::size_t(j)]), values.push_back(A.values()[s]); });
-  return from_triplets<double>(n, n, rows, cols, values);
-}
-/// Nine points: diffusion 1 along an axis turned by 30 degrees, epsilon across.
-sparse_tensor<double> rotated(index_t n, double epsilon) {
-  double const c = std::cos(std::acos(-1.0) / 6), s = 0.5;
-  double const xx = c * c + epsilon * s * s, yy = s * s + epsilon * c * c, xy = (1 - epsilon) * c * s / 2;
-  std::vector<index_t> rows, cols;
-  std::vector<double> values;
-  for (index_t y = 0; y < n; ++y)
-    for (index_t x = 0; x < n; ++x)
-      for (index_t v = -1; v <= 1; ++v)
-        for (index_t u = -1; u <= 1; ++u) {
-          if (x + u < 0 || x + u >= n || y + v < 0 || y + v >= n) continue;
-          rows.push_back(y * n + x), cols.push_back((y + v) * n + x + u);
-          values.push_back(u == 0 && v == 0 ? 2 * xx + 2 * yy : v == 0 ? -xx : u == 0 ? -yy : double(-u * v) * xy);
-        }
-  return from_triplets<double>(n * n, n * n, rows, cols, values);
-}
 
 template <class Method, class P>
 void ours(way& w, bool counts, sparse_tensor<double> const& A, vector<double> const& b, Method const& method, P const& p) {

@@ -8,8 +8,10 @@
 
 #include "data.hpp"
 #include "sample.hpp"
+#include "suites/grid_problems.hpp"
 #include "suites/krylov.hpp"
 #include "suites/messages.hpp"
+#include "suites/multigrid.hpp"
 
 #include <sla/solve/krylov/bicgstab.hpp>
 #include <sla/solve/krylov/cg.hpp>
@@ -19,7 +21,7 @@
 #include <sla/tensor/algebra/diagonal.hpp>
 #include <sla/tensor/files/matrix_market.hpp>
 
-using suite::tells, suite::words;
+using suite::iterations, suite::tells, suite::words;
 using sla::dyn, sla::index_t, sla::amg;
 using complex_t = std::complex<double>;
 
@@ -45,31 +47,6 @@ sla::sparse_tensor<double> rows_of_sum_zero(index_t n) {
   for (index_t i = 0; i < A.rows(); ++i) A.values()[diagonal[i]] -= sums[i];
   return A;
 }
-/// Nine points: diffusion 1 along an axis turned by 30 degrees, epsilon across (Trottenberg, Oosterlee, Schueller, Multigrid, section 4.6).
-sla::sparse_tensor<double> rotated(index_t n, double epsilon) {
-  double const c = std::cos(std::acos(-1.0) / 6), s = 0.5;
-  double const xx = c * c + epsilon * s * s, yy = s * s + epsilon * c * c, xy = (1 - epsilon) * c * s / 2;
-  std::vector<index_t> rows, cols;
-  std::vector<double> values;
-  for (index_t y = 0; y < n; ++y)
-    for (index_t x = 0; x < n; ++x)
-      for (index_t v = -1; v <= 1; ++v)
-        for (index_t u = -1; u <= 1; ++u) {
-          if (x + u < 0 || x + u >= n || y + v < 0 || y + v >= n) continue;
-          double const a = u == 0 && v == 0 ? 2 * xx + 2 * yy : v == 0 ? -xx : u == 0 ? -yy : double(-u * v) * xy;
-          rows.push_back(y * n + x), cols.push_back((y + v) * n + x + u), values.push_back(a);
-        }
-  return sla::from_triplets<double>(n * n, n * n, rows, cols, values);
-}
-template <class A, class Method, class P = amg>
-int iterations(A const& a, Method const& method, P const& options = {}) {
-  auto const b = sla::random<double>(a.rows(), 1);
-  auto const [x, report] = sla::try_solve(a, b, method, options);
-  INFO(report);
-  CHECK(report.converged());
-  CHECK(sla::norm(b - a * x) <= 1.01 * method.rtol * sla::norm(b));
-  return report.iterations();
-}
 /// <M x, y> = <x, M^H y>.
 template <class M, class V>
 void amg_adjoint_agrees(M const& m, V const& x, V const& y) {
@@ -91,7 +68,7 @@ TEST_CASE("amg takes iterations that do not grow with the grid") {
   CHECK(iterations(sla::problems::poisson({24, 24, 24}), sla::cg{.rtol = 1e-6}) <= 11);
   CHECK(iterations(sla::problems::checkerboard({160, 160}, 1e4, 16), sla::cg{.rtol = 1e-6}) <= 18);
   CHECK(iterations(sla::problems::anisotropic({128, 128}, 1e-3), sla::cg{.rtol = 1e-6}) <= 12);
-  CHECK(iterations(rotated(100, 1e-3), sla::cg{.rtol = 1e-6}) <= 40);
+  CHECK(iterations(suite::rotated(100, 1e-3), sla::cg{.rtol = 1e-6}) <= 40);
   auto const transport = sla::problems::convection_diffusion({100, 100}, 3.0);
   CHECK(iterations(transport, sla::bicgstab{.rtol = 1e-6}) <= 16);
   CHECK(iterations(transport, sla::bicgstab{.rtol = 1e-6}, amg{.cycle = sla::amg_cycle::W, .sweeps = 2}) <= 10);
@@ -135,16 +112,7 @@ TEST_CASE("amg: aggregates partition the rows, constants are kept, and coarse ma
 
 TEST_CASE("amg is a contraction in the norm of A, for every option") {
   auto const A = sla::problems::checkerboard({18, 18}, 100.0, 6);
-  for_all_options([&](amg const& options) {
-    auto const M = options.setup(A);
-    for (int seed : {1, 2, 3}) {
-      auto const x = sla::random<double>(A.rows(), std::uint64_t(seed));
-      sla::vector<double> const Ax = A * x, MAx = M * Ax;
-      double const energy = sla::dot(x, Ax), left = sla::dot(Ax, MAx);
-      CHECK(left > 0);
-      CHECK(left <= energy * (1 + 1e-12));
-    }
-  });
+  for_all_options([&](amg const& options) { suite::contracts(options.setup(A), A); });
 }
 
 TEST_CASE("amg has the adjoint that it says") {
@@ -327,17 +295,7 @@ TEST_CASE("amg with levels in float: a cycle near that of double, under a double
 }
 
 TEST_CASE("amg gives the same bits on any number of threads") {
-  auto const A = sla::problems::checkerboard({280, 280}, 100.0, 8);
-  auto const b = sla::random<double>(A.rows(), 1);
-  auto const apply = [&](int threads) {
-    sla::set_threads(threads);
-    sla::vector<double> z = amg{}.setup(A) * b;
-    sla::set_threads(0);
-    return z;
-  };
-  auto const one = apply(1), two = apply(2), three = apply(3);
-  CHECK(std::equal(one.begin(), one.end(), two.begin()));
-  CHECK(std::equal(one.begin(), one.end(), three.begin()));
+  suite::same_bits_on_threads(sla::problems::checkerboard({280, 280}, 100.0, 8));
 }
 
 TEST_CASE("amg serves several threads at once by one object") {

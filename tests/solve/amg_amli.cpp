@@ -2,66 +2,41 @@
 // Multigrid by constants on aggregates with the AMLI-cycle: coarse matrices are sums, the cycle is linear, symmetric and near a contraction,
 // iterations hardly grow, and automatic coarsening takes it where aggregates are large.
 #include <cmath>
-#include <numeric>
 #include <sstream>
 
+#include "suites/grid_problems.hpp"
 #include "suites/krylov.hpp"
 #include "suites/messages.hpp"
+#include "suites/multigrid.hpp"
 
 #include <sla/solve/krylov/bicgstab.hpp>
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/precond/amg/amg.hpp>
 #include <sla/tensor/algebra/diagonal.hpp>
 
-using suite::tells;
+using suite::shuffled, suite::tells;
 using sla::index_t, sla::amg;
 
 namespace {
 amg const constants{.cycle = sla::amg_cycle::amli, .coarsening = sla::amg_coarsening::plain};
 
-/// The rows of each window of 4096 in an order of chance: a grid that no numbering shows.
-sla::sparse_tensor<double> shuffled(sla::sparse_tensor<double> const& A) {
-  index_t const n = A.rows();
-  std::vector<index_t> to(static_cast<std::size_t>(n));
-  std::iota(to.begin(), to.end(), index_t(0));
-  std::uint64_t state = 7;
-  for (index_t w = 0; w < n; w += 4096)
-    for (index_t i = (std::min)(n, w + 4096) - 1; i > w; --i) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      std::swap(to[std::size_t(i)], to[std::size_t(w + index_t((state >> 33) % std::uint64_t(i - w + 1)))]);
-    }
-  std::vector<index_t> rows, cols;
-  std::vector<double> values;
-  for (index_t i = 0; i < n; ++i)
-    A.pattern().view().for_row(i, [&](index_t s, index_t j) { rows.push_back(to[std::size_t(i)]), cols.push_back(to[std::size_t(j)]), values.push_back(A.values()[s]); });
-  return sla::from_triplets<double>(n, n, rows, cols, values);
-}
-int amli_iterations(sla::sparse_tensor<double> const& A, amg const& options, char const* how) {
-  auto const b = sla::random<double>(A.rows(), 1);
-  auto const [x, report] = sla::try_solve(A, b, sla::cg{.rtol = 1e-6}, options);
-  INFO(report);
-  CHECK(report.converged());
-  CHECK(tells(report.preconditioner, how));
-  CHECK(sla::norm(b - A * x) <= 1.01e-6 * sla::norm(b));
-  return report.iterations();
-}
 }  // namespace
 
 TEST_CASE("amg by constants with the AMLI-cycle takes iterations that hardly grow, and automatic coarsening takes it") {
   char const* const amli = "AMLI-cycle of ";
   for (index_t n : {90, 180, 360}) {
-    CHECK(amli_iterations(shuffled(sla::problems::poisson({n, n})), amg{}, amli) <= 20);
-    CHECK(amli_iterations(shuffled(sla::problems::checkerboard({n, n}, 1e4, 8)), amg{}, amli) <= 22);
+    CHECK(suite::iterations(shuffled(sla::problems::poisson({n, n})), sla::cg{.rtol = 1e-6}, amg{}, amli) <= 20);
+    CHECK(suite::iterations(shuffled(sla::problems::checkerboard({n, n}, 1e4, 8)), sla::cg{.rtol = 1e-6}, amg{}, amli) <= 22);
   }
-  CHECK(amli_iterations(shuffled(sla::problems::poisson({30, 30, 30})), amg{}, amli) <= 17);
-  CHECK(amli_iterations(sla::problems::poisson({60, 60}), constants, amli) <= 20);
+  CHECK(suite::iterations(shuffled(sla::problems::poisson({30, 30, 30})), sla::cg{.rtol = 1e-6}, amg{}, amli) <= 17);
+  CHECK(suite::iterations(sla::problems::poisson({60, 60}), sla::cg{.rtol = 1e-6}, constants, amli) <= 20);
   // Half as many as by visiting each level twice, without the steps' coefficients.
   auto const A = shuffled(sla::problems::poisson({180, 180}));
-  CHECK(3 * amli_iterations(A, constants, amli) < 2 * amli_iterations(A, amg{.cycle = sla::amg_cycle::W, .coarsening = sla::amg_coarsening::plain}, "W-cycle"));
+  CHECK(3 * suite::iterations(A, sla::cg{.rtol = 1e-6}, constants, amli) < 2 * suite::iterations(A, sla::cg{.rtol = 1e-6}, amg{.cycle = sla::amg_cycle::W, .coarsening = sla::amg_coarsening::plain}, "W-cycle"));
   // Aggregates of one direction are smoothed, and few rows too; what is asked for is done.
-  CHECK(amli_iterations(shuffled(sla::problems::anisotropic({100, 100}, 1e-3)), amg{}, "V-cycle of ") <= 18);
-  CHECK(amli_iterations(shuffled(sla::problems::poisson({60, 60})), amg{}, "smoothed aggregation") <= 18);
-  CHECK(amli_iterations(A, amg{.cycle = sla::amg_cycle::W}, "W-cycle of ") <= 15);
+  CHECK(suite::iterations(shuffled(sla::problems::anisotropic({100, 100}, 1e-3)), sla::cg{.rtol = 1e-6}, amg{}, "V-cycle of ") <= 18);
+  CHECK(suite::iterations(shuffled(sla::problems::poisson({60, 60})), sla::cg{.rtol = 1e-6}, amg{}, "smoothed aggregation") <= 18);
+  CHECK(suite::iterations(A, sla::cg{.rtol = 1e-6}, amg{.cycle = sla::amg_cycle::W}, "W-cycle of ") <= 15);
   auto const T = shuffled(sla::problems::convection_diffusion({90, 90}, 1.0));
   CHECK(tells(sla::try_solve(T, sla::random<double>(T.rows(), 1), sla::bicgstab{}, amg{}).report.preconditioner, "smoothed aggregation"));
 }
@@ -82,18 +57,7 @@ TEST_CASE("amg by constants: coarse matrices are sums over aggregates, sorted, w
     for (auto g : level.transfer->groups.of) reached += g >= 0;
     CHECK(level.P.nnz() == reached);
   }
-  auto const b = sla::random<double>(A.rows(), 1);
-  auto const apply = [&](int threads) {
-    sla::set_threads(threads);
-    sla::vector<double> z = amg{}.setup(A) * b;
-    sla::set_threads(0);
-    return z;
-  };
-  auto const one = apply(1);
-  for (int threads : {2, 3}) {
-    auto const z = apply(threads);
-    CHECK(std::equal(one.begin(), one.end(), z.begin()));
-  }
+  suite::same_bits_on_threads(A);
 }
 
 TEST_CASE("amg with the AMLI-cycle is linear, symmetric and definite, and serves new values and adjoints") {

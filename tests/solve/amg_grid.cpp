@@ -7,6 +7,7 @@
 
 #include "suites/krylov.hpp"
 #include "suites/messages.hpp"
+#include "suites/multigrid.hpp"
 
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/krylov/gmres.hpp>
@@ -56,15 +57,6 @@ sla::detail::grid_array<double> with_margins(sla::detail::grid_shape const& s, s
   sla::detail::grid_array<double> out(s);
   std::copy(x.begin(), x.end(), out.data());
   return out;
-}
-int grid_iterations(sla::sparse_tensor<double> const& A, char const* how, double rtol = 1e-6) {
-  auto const b = sla::random<double>(A.rows(), 1);
-  auto const [x, report] = sla::try_solve(A, b, sla::cg{.rtol = rtol}, amg{});
-  INFO(report);
-  CHECK(report.converged());
-  CHECK(tells(report.preconditioner, how));
-  CHECK(sla::norm(b - A * x) <= 1.01 * rtol * sla::norm(b));
-  return report.iterations();
 }
 }  // namespace
 
@@ -187,16 +179,16 @@ TEST_CASE("amg on a grid is chosen where it pays") {
 
 TEST_CASE("amg on a grid takes few iterations, at every size, and aggregates where a grid does not contract") {
   for (index_t n : {100, 101, 150, 256}) {
-    CHECK(grid_iterations(sla::problems::poisson({n, n}), "grid ") <= 8);
-    CHECK(grid_iterations(sla::problems::checkerboard({n, n}, 1e4, 16), "V-cycle") <= 12);
+    CHECK(suite::iterations(sla::problems::poisson({n, n}), sla::cg{.rtol = 1e-6}, amg{}, "grid ") <= 8);
+    CHECK(suite::iterations(sla::problems::checkerboard({n, n}, 1e4, 16), sla::cg{.rtol = 1e-6}, amg{}, "V-cycle") <= 12);
   }
-  CHECK(grid_iterations(sla::problems::poisson({160, 70}), "grid 160 x 70, 5 points") <= 8);
-  CHECK(grid_iterations(sla::problems::poisson({22, 23, 24}), "grid 22 x 23 x 24, 7 points") <= 9);
-  CHECK(grid_iterations(sla::problems::checkerboard({160, 160}, 1e4, 8), "grid 160 x 160") <= 10);
-  CHECK(grid_iterations(grid_operator(100, 1, 90, true, 1), "grid 100 x 90, 9 points") <= 10);
-  CHECK(grid_iterations(grid_operator(20, 21, 22, true, 1), "grid 20 x 21 x 22, 27 points") <= 12);
-  CHECK(grid_iterations(sla::problems::anisotropic({100, 100}, 1e-3), "smoothed aggregation") <= 12);
-  CHECK(grid_iterations(sla::problems::checkerboard({100, 100}, 1e8, 4), "plain aggregation") <= 22);  // float would not hold it
+  CHECK(suite::iterations(sla::problems::poisson({160, 70}), sla::cg{.rtol = 1e-6}, amg{}, "grid 160 x 70, 5 points") <= 8);
+  CHECK(suite::iterations(sla::problems::poisson({22, 23, 24}), sla::cg{.rtol = 1e-6}, amg{}, "grid 22 x 23 x 24, 7 points") <= 9);
+  CHECK(suite::iterations(sla::problems::checkerboard({160, 160}, 1e4, 8), sla::cg{.rtol = 1e-6}, amg{}, "grid 160 x 160") <= 10);
+  CHECK(suite::iterations(grid_operator(100, 1, 90, true, 1), sla::cg{.rtol = 1e-6}, amg{}, "grid 100 x 90, 9 points") <= 10);
+  CHECK(suite::iterations(grid_operator(20, 21, 22, true, 1), sla::cg{.rtol = 1e-6}, amg{}, "grid 20 x 21 x 22, 27 points") <= 12);
+  CHECK(suite::iterations(sla::problems::anisotropic({100, 100}, 1e-3), sla::cg{.rtol = 1e-6}, amg{}, "smoothed aggregation") <= 12);
+  CHECK(suite::iterations(sla::problems::checkerboard({100, 100}, 1e8, 4), sla::cg{.rtol = 1e-6}, amg{}, "plain aggregation") <= 22);  // float would not hold it
 }
 
 TEST_CASE("amg on a grid: symmetric, a contraction, in float and in double, in other formats, and of numbers of any size") {
@@ -238,18 +230,8 @@ TEST_CASE("amg on a grid: symmetric, a contraction, in float and in double, in o
 
 TEST_CASE("amg on a grid: the same bits on any number of threads, on a queue, and by one of a batch") {
   auto const A = sla::problems::checkerboard({301, 280}, 100.0, 8);
+  suite::same_bits_on_threads(A);
   auto const b = sla::random<double>(A.rows(), 1);
-  auto const apply = [&](int threads) {
-    sla::set_threads(threads);
-    sla::vector<double> z = amg{}.setup(A) * b;
-    sla::set_threads(0);
-    return z;
-  };
-  auto const one = apply(1);
-  for (int threads : {2, 3}) {
-    auto const z = apply(threads);
-    CHECK(std::equal(one.begin(), one.end(), z.begin()));
-  }
   auto const [x, report] = sla::try_solve(A, b, sla::cg{}, amg{});
   auto const [y, queued] = sla::try_solve(A, b, sla::cg{}, amg{}, sla::on([](sla::frame f) { return sla::deferred(f, 4); }));
   CHECK(std::equal(x.begin(), x.end(), y.begin()));

@@ -6,6 +6,7 @@
 
 #include "suites/krylov.hpp"
 #include "suites/messages.hpp"
+#include "suites/multigrid.hpp"
 
 #include <sla/solve/krylov/bicgstab.hpp>
 #include <sla/solve/krylov/cg.hpp>
@@ -39,15 +40,6 @@ sla::sparse_tensor<double> random_cells(index_t n, double most) {
   }
   return sla::from_triplets<double>(n * n, n * n, rows, cols, values);
 }
-template <class P>
-int robust_iterations(sla::sparse_tensor<double> const& A, P const& options) {
-  auto const b = sla::random<double>(A.rows(), 1);
-  auto const [x, report] = sla::try_solve(A, b, sla::cg{.rtol = 1e-6}, options);
-  INFO(report);
-  CHECK(report.converged());
-  CHECK(sla::norm(b - A * x) <= 1.01e-6 * sla::norm(b));
-  return report.iterations();
-}
 /// The solve says why it ended, and "converged" for true residuals alone.
 template <class A, class B, class Method, class P>
 sla::reason honest_reason(A const& a, B const& b, Method const& method, P const& options) {
@@ -62,13 +54,13 @@ sla::reason honest_reason(A const& a, B const& b, Method const& method, P const&
 
 TEST_CASE("amg by aggregates takes jumps of the coefficients, from block to block and from cell to cell") {
   amg const options{.coarsening = by_aggregates};
-  CHECK(robust_iterations(sla::problems::checkerboard({160, 160}, 1e4, 16), options) <= 16);
-  CHECK(robust_iterations(sla::problems::checkerboard({160, 160}, 1e8, 16), options) <= 16);
-  CHECK(robust_iterations(sla::problems::checkerboard({192, 192}, 1e8, 64), options) <= 20);
-  CHECK(robust_iterations(sla::problems::checkerboard({240, 240}, 1e4, 80), options) <= 19);  // 3 x 3 cells of each
-  CHECK(robust_iterations(random_cells(150, 4), options) <= 20);
-  CHECK(robust_iterations(random_cells(520, 4), options) <= 22);  // two ranges of rows, which are aggregated beside each other
-  CHECK(robust_iterations(random_cells(150, 4), amg{.smoother = sla::gauss_seidel{}, .coarsening = by_aggregates}) <= 18);
+  CHECK(suite::iterations(sla::problems::checkerboard({160, 160}, 1e4, 16), sla::cg{.rtol = 1e-6}, options) <= 16);
+  CHECK(suite::iterations(sla::problems::checkerboard({160, 160}, 1e8, 16), sla::cg{.rtol = 1e-6}, options) <= 16);
+  CHECK(suite::iterations(sla::problems::checkerboard({192, 192}, 1e8, 64), sla::cg{.rtol = 1e-6}, options) <= 20);
+  CHECK(suite::iterations(sla::problems::checkerboard({240, 240}, 1e4, 80), sla::cg{.rtol = 1e-6}, options) <= 19);  // 3 x 3 cells of each
+  CHECK(suite::iterations(random_cells(150, 4), sla::cg{.rtol = 1e-6}, options) <= 20);
+  CHECK(suite::iterations(random_cells(520, 4), sla::cg{.rtol = 1e-6}, options) <= 22);  // two ranges of rows, which are aggregated beside each other
+  CHECK(suite::iterations(random_cells(150, 4), sla::cg{.rtol = 1e-6}, amg{.smoother = sla::gauss_seidel{}, .coarsening = by_aggregates}) <= 18);
 }
 
 TEST_CASE("amg: prolongations of all levels keep the constants of rows that sum to 0, whatever the signs of coarse entries") {

@@ -6,6 +6,7 @@
 
 #include "suites/krylov.hpp"
 #include "suites/messages.hpp"
+#include "suites/multigrid.hpp"
 
 #include <sla/solve/krylov/bicgstab.hpp>
 #include <sla/solve/krylov/cg.hpp>
@@ -22,26 +23,10 @@ using sla::dyn, sla::index_t, sla::amg;
 using complex_t = std::complex<double>;
 
 namespace {
-/// Iterations of cg to 1e-6, for b random.
-template <class A, class P>
-int system_iterations(A const& a, P const& options) {
-  constexpr index_t D = A::shape_type::block_rows;
-  auto const b = [&] {
-    if constexpr (D > 1)
-      return sla::random<typename A::value_type, sla::Extents<dyn, D>>({a.rows(), D}, 1);
-    else
-      return sla::random<typename A::value_type>(a.rows(), 1);
-  }();
-  auto const [x, report] = sla::try_solve(a, b, sla::cg{.rtol = 1e-6}, options);
-  INFO(report);
-  CHECK(report.converged());
-  CHECK(sla::norm(b - a * x) <= 1.01e-6 * sla::norm(b));
-  return report.iterations();
-}
 template <std::size_t D>
 int cantilever_iterations(index_t const (&n)[D], amg options = {}) {
   options.near_null = sla::rigid_body_modes(sla::problems::grid_points(n));
-  return system_iterations(sla::problems::cantilever(n), options);
+  return suite::iterations(sla::problems::cantilever(n), sla::cg{.rtol = 1e-6}, options);
 }
 }  // namespace
 
@@ -107,10 +92,10 @@ TEST_CASE("amg solves elasticity in iterations that hardly grow with the body, g
   CHECK(space[3] - space[0] <= 5);
   // A beam: its bending is what the constants of each unknown do not see.
   index_t const beam[] = {80, 4, 4};
-  int const modes = cantilever_iterations(beam), constants = system_iterations(sla::problems::cantilever(beam), amg{});
+  int const modes = cantilever_iterations(beam), constants = suite::iterations(sla::problems::cantilever(beam), sla::cg{.rtol = 1e-6}, amg{});
   CHECK(modes <= 34);
   CHECK(constants >= 2 * modes);
-  CHECK(constants < system_iterations(sla::problems::cantilever(beam), sla::block_jacobi{}));
+  CHECK(constants < suite::iterations(sla::problems::cantilever(beam), sla::cg{.rtol = 1e-6}, sla::block_jacobi{}));
   CHECK(cantilever_iterations(beam, amg{.smoother = sla::chebyshev{.degree = 1, .ratio = 10}}) < modes);
 }
 
@@ -147,7 +132,7 @@ TEST_CASE("amg by nodes: blocks and their rows give the same levels, adjoints ag
     for (index_t i = 0; i < turned.rows(); ++i) turned.pattern().view().for_row(i, [&](index_t s, index_t j) { turned.values()[s] *= j > i ? 1.5 : 1; });
     adjoint_agrees(turned, both);
   }
-  CHECK(std::abs(system_iterations(K, sla::amg_in<float>{.coarsest = 10, .near_null = modes}) - system_iterations(K, options)) <= 2);
+  CHECK(std::abs(suite::iterations(K, sla::cg{.rtol = 1e-6}, sla::amg_in<float>{.coarsest = 10, .near_null = modes}) - suite::iterations(K, sla::cg{.rtol = 1e-6}, options)) <= 2);
   auto const E = suite::everything_at_once<sla::bicgstab>();
   suite::same_everywhere(E.first, E.second, sla::bicgstab{}, amg{.coarsest = 5}, 1e-6);  // complex blocks in a batch
   // New values are those of a fresh set-up.
@@ -166,7 +151,7 @@ TEST_CASE("amg with vectors in the place of constants: rows that are scaled, and
   auto const r = sla::random<double>(n, 5);
   for (index_t i = 0; i < n; ++i) scale[i] = std::pow(10.0, r[i]), mode(i, 0) = 1 / scale[i];
   auto const scaled = sla::sparse_tensor<double>(sla::scale_rows(sla::scale_cols(A, scale), scale));
-  int const plain = system_iterations(A, amg{}), given = system_iterations(scaled, amg{.smoother = sla::ssor{}, .near_null = mode}), unaware = system_iterations(scaled, amg{.smoother = sla::ssor{}});
+  int const plain = suite::iterations(A, sla::cg{.rtol = 1e-6}, amg{}), given = suite::iterations(scaled, sla::cg{.rtol = 1e-6}, amg{.smoother = sla::ssor{}, .near_null = mode}), unaware = suite::iterations(scaled, sla::cg{.rtol = 1e-6}, amg{.smoother = sla::ssor{}});
   INFO(plain << ' ' << given << ' ' << unaware);
   CHECK(given <= plain + 10);
   CHECK(unaware >= 2 * given);
@@ -174,7 +159,7 @@ TEST_CASE("amg with vectors in the place of constants: rows that are scaled, and
   sla::matrix<complex_t> phases({n, 1});
   for (index_t i = 0; i < n; ++i) phases(i, 0) = std::polar(1.0, 3 * r[i]);
   for (index_t i = 0; i < n; ++i) Z.pattern().view().for_row(i, [&](index_t s, index_t j) { Z.values()[s] *= phases(i, 0) * std::conj(phases(j, 0)); });
-  CHECK(system_iterations(Z, amg{.near_null = phases}) <= plain + 5);
+  CHECK(suite::iterations(Z, sla::cg{.rtol = 1e-6}, amg{.near_null = phases}) <= plain + 5);
 }
 
 TEST_CASE("amg refuses near-null spaces that do not fit, and prints nodes") {
