@@ -54,7 +54,8 @@ protected:
 private:
   int open_ = 0;
 };
-/// Can the backend run statements whose types it does not know?
+/// Can the backend run statements whose types it does not know? A space that folds results in a `reduce` of its own, by the types of
+/// statements, runs typed passes: here that gets none.
 template <class B>
 inline constexpr bool runs_untyped = requires(B const& backend, std::span<pass_statement const> statements, frame const& f) { backend.run(statements, f, true); };
 

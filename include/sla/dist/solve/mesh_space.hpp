@@ -121,12 +121,12 @@ public:
   /// A run of a method begins, and this rank watches it or not: the next sums tell all ranks whether any does, those that hold copies
   /// of the systems too. Then every sum carries two numbers more, by which one that asks to stop is heard by all at once.
   void begin_watch(bool watches) {
-    wish_[0] = watches;
+    request_[0] = watches;
     carries_ = true;
   }
   /// This rank asks to stop, or not. Has any rank asked, before the last sums?
   bool agreed(bool asks) {
-    wish_[1] = asks;
+    request_[1] = asks;
     return heard_;
   }
 
@@ -173,9 +173,9 @@ private:
       (take(std::type_identity<S>{}, detail::part<N>(results)), ...);
     }(std::index_sequence_for<S...>{});
     if (parts.empty()) return;
-    std::array<double, 2> wish = wish_;
+    std::array<double, 2> request = request_;
     bool const carrying = carries_ && how == monoid::sum;
-    if (carrying) parts.push_back(wish);
+    if (carrying) parts.push_back(request);
     std::vector<double> all;
     for (auto const& p : parts) all.insert(all.end(), p.begin(), p.end());
     int a = 0;
@@ -187,9 +187,9 @@ private:
     }
     if (!carrying) return;
     for (std::size_t k = 0; k < copied_.size(); ++k)  // copies stay alike: who holds one hears of it too
-      if (copied_[k]) all_reduce(mesh_.communicator(int(k)), std::span<double>(wish), how);
-    carries_ = wish[0] > 0;
-    heard_ = heard_ || wish[1] > 0;
+      if (copied_[k]) all_reduce(mesh_.communicator(int(k)), std::span<double>(request), how);
+    carries_ = request[0] > 0;
+    heard_ = heard_ || request[1] > 0;
   }
   mesh_traffic carried() const {
     mesh_traffic out;
@@ -209,7 +209,7 @@ private:
   Mesh mesh_;
   mesh_traffic before_;
   std::array<bool, sizeof...(Shared)> copied_;
-  std::array<double, 2> wish_{}; ///< watches, asks to stop
+  std::array<double, 2> request_{}; ///< watches, asks to stop
   bool carries_ = false, heard_ = false;
 };
 
