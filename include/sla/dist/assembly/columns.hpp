@@ -21,8 +21,8 @@ auto shard_columns(sparse_tensor<T, S, F> const& A, shared_layout<Mesh> const& s
   if constexpr (is_vector_layout<Cut>) {
     columns = partitioner.rows_of("distribute(A, mesh, layout), of columns", A.cols());
   } else {
-    auto const turned = transpose_pattern(A.pattern()).pattern;
-    columns = std::make_shared<row_partition const>(agreed_owners(start.mesh.world(), partitioner, turned->view(), c.size()), c.rank());
+    auto const by_columns = transpose_pattern(A.pattern()).pattern;
+    columns = std::make_shared<row_partition const>(agreed_owners(start.mesh.world(), partitioner, by_columns->view(), c.size()), c.rank());
   }
 
   auto layout = std::make_shared<shared_layout<Mesh>>(start);

@@ -114,15 +114,15 @@ row_graph<Idx> graph_of(View const& view, char const* who) {
   };
   index_t const entries = view.entries_before(n);  // of diagonals: at least so many
   buffer<Idx> row(entries, uninitialized);
-  auto const turned = detail::counting_sort(n, entries, n, column_pairs, [r = row.data()](index_t at, index_t i) { r[at] = Idx(i); });
-  auto const room = [&](index_t i) { return view.entries_before(i) + turned[i]; };  // where the neighbours of i may begin
+  auto const by_columns = detail::counting_sort(n, entries, n, column_pairs, [r = row.data()](index_t at, index_t i) { r[at] = Idx(i); });
+  auto const room = [&](index_t i) { return view.entries_before(i) + by_columns[i]; };  // where the neighbours of i may begin
   buffer<Idx> loose(room(n), uninitialized);
   parallel_ranges(n, [&, count = out.begin.data() + 1, all = loose.data()](index_t lo, index_t hi) {
     for (index_t i = lo; i < hi; ++i) {
       Idx *const first = all + room(i), *last = first;
       view.for_row(i, [&](index_t, index_t j) { *last++ = Idx(j); });
       Idx* const middle = last;
-      last = std::copy(row.data() + turned[i], row.data() + turned[i + 1], last);
+      last = std::copy(row.data() + by_columns[i], row.data() + by_columns[i + 1], last);
       std::sort(first, middle);
       std::inplace_merge(first, middle, last);
       last = std::unique(first, last);

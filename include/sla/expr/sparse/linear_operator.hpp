@@ -235,9 +235,9 @@ private:
     static_assert(Memory::is_host, "sla: transpose(A), conj(A) of a complex linear_operator on a device: use adjoint(A), which is the function that you gave");
     if (!f) return f;
     return detail::kept_function<T>([f](std::span<T const> x, std::span<T> y) {
-      std::vector<T> turned(x.begin(), x.end());
-      for (T& value : turned) value = std::conj(value);
-      (*f)(turned, y);
+      std::vector<T> conjugated(x.begin(), x.end());
+      for (T& value : conjugated) value = std::conj(value);
+      (*f)(conjugated, y);
       for (T& value : y) value = std::conj(value);
     });
   }

@@ -39,8 +39,8 @@ pattern_map<Csr<Col, Ptr>> transpose_pattern(csr_pattern<Col, Ptr, host_memory> 
 template <class Index>
 pattern_map<Coo<Index>> transpose_pattern(coo_pattern<Index, host_memory> const& old) {
   auto csr = remap(conversion_to<Csr<Index, index_t>>{}, old, true);
-  auto turned = transpose_pattern(*csr.pattern);
-  return {remap(conversion_to<Coo<Index>>{}, *turned.pattern, true).pattern, std::move(turned.source)};
+  auto by_columns = transpose_pattern(*csr.pattern);
+  return {remap(conversion_to<Coo<Index>>{}, *by_columns.pattern, true).pattern, std::move(by_columns.source)};
 }
 
 template <class = void>
@@ -67,10 +67,10 @@ template <class Pattern>
 auto transpose_pattern(Pattern const& old) {
   using F = typename decltype(old.view())::format_type;
   auto const rows = remap(conversion_to<csr_for_t<F>>{}, old, false);
-  auto const turned = transpose_pattern(*rows.pattern);
-  auto map = remap(conversion_to<F>{}, *turned.pattern, false);
+  auto const by_columns = transpose_pattern(*rows.pattern);
+  auto map = remap(conversion_to<F>{}, *by_columns.pattern, false);
   for (index_t& s : map.source)
-    if (s >= 0) s = rows.source[turned.source[s]];
+    if (s >= 0) s = rows.source[by_columns.source[s]];
   return map;
 }
 

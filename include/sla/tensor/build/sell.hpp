@@ -124,7 +124,7 @@ struct sell_pattern {
 /// Multiplication on Modern Processors with Wide SIMD Units (2014).
 template <int Chunk, int Window, std::integral Col, std::integral Ptr>
 struct Sell {
-  static_assert(Chunk > 0 && Window % Chunk == 0 && Window <= 65536, "sla: Sell<Chunk, Window>: a window of at most 65536 rows is a multiple of the chunk");
+  static_assert(Chunk > 0 && Window % Chunk == 0 && Window <= 1024, "sla: Sell<Chunk, Window>: a window of at most 1024 rows, a block of a product, is a multiple of the chunk");
   using col_type = Col;
   using ptr_type = Ptr;
   template <class Memory>
@@ -136,8 +136,8 @@ struct Sell {
   static detail::pattern_map<Sell> remap(Old const& old) {
     auto const view = old.view();
     index_t const rows = old.rows, chunks = (rows + Chunk - 1) / Chunk;
-    char const* const wider = "Sell<8, 256, std::int32_t, std::int64_t>";
-    detail::narrowed<Col>(old.cols, "the number of columns,", "Sell<8, 256, std::int64_t>");
+    char const* const wider = "Sell<Chunk, Window, std::int32_t, std::int64_t>";
+    detail::narrowed<Col>(old.cols, "the number of columns,", "Sell<Chunk, Window, std::int64_t>");
     pattern<host_memory> p;
     p.rows = rows, p.cols = old.cols, p.entries = old.nnz();
     p.row_ptr = detail::row_pointers<Ptr>(rows, [&](index_t i) { return detail::row_length(view, i); }, "the number of entries,", wider);

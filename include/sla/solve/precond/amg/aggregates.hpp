@@ -111,11 +111,11 @@ aggregates aggregate(amg_matrix<T> const& A, amg_rows<T> const& rows, double str
   index_t const n = A.rows(), ranges = std::clamp(n / 131072, index_t(1), index_t(64));
   aggregates out{buffer<std::int32_t>(n, uninitialized)};
   auto const* const a = kernel_pointer(A.values().data());
-  auto const* const turn = rows.turn.data();
+  auto const* const phase = rows.phase.data();
   auto const* const most = rows.strongest.data();
   auto const theta = Real(strength);
   auto const view = A.pattern().view();
-  auto const coupled = [=](index_t i, index_t s) { return coupling(a[s], turn[i]); };
+  auto const coupled = [=](index_t i, index_t s) { return coupling(a[s], phase[i]); };
   auto const strong = [=](index_t i, index_t s, index_t j) {
     Real const w = coupled(i, s);
     return w > 0 && w >= theta * most[i] && w >= theta * most[j];

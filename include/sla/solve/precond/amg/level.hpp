@@ -28,17 +28,17 @@ struct amg_transfer_of {
 
   aggregates groups;
   std::shared_ptr<amg_pattern const> pattern, left;  ///< of P, and of R^H: one, where A is Hermitian
-  transpose_plan<Format> turn;                       ///< from R^H to R
+  transpose_plan<Format> transposition;              ///< from R^H to R
   std::optional<plan> right, both;                   ///< A P, and R (A P); none for constants, whose product is a sum
 
   amg_transfer_of(aggregates of, std::shared_ptr<amg_pattern const> p, std::shared_ptr<amg_pattern const> r, std::shared_ptr<amg_pattern const> const& a, bool constants)
-      : groups(std::move(of)), pattern(std::move(p)), left(std::move(r)), turn(left) {
+      : groups(std::move(of)), pattern(std::move(p)), left(std::move(r)), transposition(left) {
     if (constants) return;
     right.emplace(a, pattern);
-    both.emplace(turn.shared_pattern(), right->shared_pattern());
+    both.emplace(transposition.shared_pattern(), right->shared_pattern());
   }
   std::size_t bytes() const {
-    return groups.of.bytes() + turn.source().bytes() + (right ? right->shared_pattern()->bytes() + right->work().bytes() + both->work().bytes() : 0);
+    return groups.of.bytes() + transposition.source().bytes() + (right ? right->shared_pattern()->bytes() + right->work().bytes() + both->work().bytes() : 0);
   }
 };
 using amg_transfer = amg_transfer_of<Csr<std::int32_t>>;
@@ -183,7 +183,7 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> A, amg
         if (hermitian) left = P;
         level.transfer = std::make_shared<amg_transfer const>(aggregates{{}, coarse}, P.shared_pattern(), left.shared_pattern(), level.A.shared_pattern(), false);
         auto const& next = *level.transfer;
-        level.R = next.turn.adjoint(left), level.P = std::move(P);
+        level.R = next.transposition.adjoint(left), level.P = std::move(P);
         A = (*next.both)(level.R, (*next.right)(level.A, level.P));
         continue;
       }
@@ -209,7 +209,7 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> A, amg
     }
     auto const& next = *level.transfer;
     level.P = prolongation(level.A, next.groups, rows, o.coarsening, next.pattern);
-    level.R = next.turn.adjoint(hermitian ? level.P : prolongation(AH, next.groups, *columns, o.coarsening, next.left));
+    level.R = next.transposition.adjoint(hermitian ? level.P : prolongation(AH, next.groups, *columns, o.coarsening, next.left));
     A = next.right ? (*next.both)(level.R, (*next.right)(level.A, level.P)) : summed_over(level.A, next.groups, level.R.pattern());
   }
   return std::make_shared<amg_hierarchy<T>>(o, hermitian, std::move(levels), std::move(inverse));
@@ -257,8 +257,8 @@ std::shared_ptr<amg_hierarchy<T> const> adjoint_levels(std::shared_ptr<amg_hiera
   for (auto& level : levels) {
     level.A = adjointed(level.A);
     if (level.transfer) {
-      auto const turned = adjointed(level.P);
-      level.P = adjointed(level.R), level.R = turned;
+      auto const new_R = adjointed(level.P);
+      level.P = adjointed(level.R), level.R = new_R;
     }
     if (level.before) level.before = std::exchange(level.after, level.before->adjoint())->adjoint();
     for (T& d : level.smoother) d = T(conj_of(to_kernel(d)));

@@ -18,7 +18,7 @@ inline constexpr double prolongation_damping = 0.75, prolongation_filter = 0.25;
 /// couple less than a quarter of the largest, and those of the diagonal's sign, are added to the diagonal; what is kept of it, with its
 /// diagonal divided out, has weights of at most 1 together, whatever A is, and of 1 where the row of A sums to 0.
 template <class T, class F>
-void prolongation_row(amg_matrix<T> const& A, aggregates const& groups, kernel_t<T> turn, amg_coarsening how, index_t i, F const& f) {
+void prolongation_row(amg_matrix<T> const& A, aggregates const& groups, kernel_t<T> phase, amg_coarsening how, index_t i, F const& f) {
   using K = kernel_t<T>;
   using Real = real_t<T>;
   auto const* const of = groups.of.data();
@@ -28,21 +28,21 @@ void prolongation_row(amg_matrix<T> const& A, aggregates const& groups, kernel_t
   auto const* const a = kernel_pointer(A.values().data());
   Real largest = 0, kept = 0, diagonal = 0;
   view.for_row(i, [&](index_t s, index_t j) {
-    if (i != j) largest = (std::max)(largest, coupling(a[s], turn));
+    if (i != j) largest = (std::max)(largest, coupling(a[s], phase));
   });
   if (!(largest > 0)) return f(of[i], K(Real(1)));
   Real const least = Real(prolongation_filter) * largest;
-  auto const keeps = [&](index_t s, index_t j) { return i != j && coupling(a[s], turn) >= least; };
+  auto const keeps = [&](index_t s, index_t j) { return i != j && coupling(a[s], phase) >= least; };
   view.for_row(i, [&](index_t s, index_t j) {
     if (keeps(s, j))
       kept += abs_of(a[s]);
     else
-      diagonal += real_of(a[s] * turn);
+      diagonal += real_of(a[s] * phase);
   });
   Real const scale = (std::max)(diagonal, kept);
   f(of[i], K(Real(1 - prolongation_damping)));
   view.for_row(i, [&](index_t s, index_t j) {
-    if (keeps(s, j) && of[j] >= 0) f(of[j], K(turn * a[s] * (Real(-prolongation_damping) / scale)));
+    if (keeps(s, j) && of[j] >= 0) f(of[j], K(phase * a[s] * (Real(-prolongation_damping) / scale)));
   });
 }
 
@@ -52,7 +52,7 @@ std::shared_ptr<amg_pattern const> prolongation_pattern(amg_matrix<T> const& A, 
   index_t const n = A.rows();
   auto const columns = [&](index_t i, std::vector<std::int32_t>& out) {
     out.clear();
-    prolongation_row(A, groups, rows.turn.data()[i], how, i, [&](std::int32_t g, auto) {
+    prolongation_row(A, groups, rows.phase.data()[i], how, i, [&](std::int32_t g, auto) {
       if (std::find(out.begin(), out.end(), g) == out.end()) out.push_back(g);
     });
   };
@@ -83,7 +83,7 @@ amg_matrix<T> prolongation(amg_matrix<T> const& A, aggregates const& groups, amg
   auto const& col = pattern->col;
   parallel_ranges(A.rows(), [&, p = kernel_pointer(P.values().data())](index_t lo, index_t hi) {
     for (index_t i = lo; i < hi; ++i)
-      prolongation_row(A, groups, rows.turn.data()[i], how, i, [&](std::int32_t g, kernel_t<T> weight) {
+      prolongation_row(A, groups, rows.phase.data()[i], how, i, [&](std::int32_t g, kernel_t<T> weight) {
         for (index_t s = ptr[i]; s < ptr[i + 1]; ++s)
           if (col[s] == g) p[s] = p[s] + weight;
       });

@@ -11,16 +11,16 @@
 
 namespace sla::detail {
 
-/// conj(a) / |a|, which turns a onto the positive axis; 0 of 0.
+/// The phase that takes a onto the positive axis, conj(a) / |a|; 0 of 0.
 template <class K>
-K turn_of(K a) {
+K phase_of(K a) {
   auto const size = abs_of(a);
   return size > 0 ? conj_of(a) / size : K{};
 }
 /// How strongly a_ij couples: by its part against the diagonal entry, which is what errors that smoothing leaves alone follow.
 template <class K>
-real_t<K> coupling(K a, K turn) {
-  return -real_of(a * turn);
+real_t<K> coupling(K a, K phase) {
+  return -real_of(a * phase);
 }
 
 /// The largest of some magnitudes; NaN, if one is.
@@ -30,10 +30,10 @@ struct largest_size {
   void merge(largest_size const& o) { value = o.value > value || o.value != o.value ? o.value : value; }
 };
 
-/// Of each row: the diagonal entry's turn, the largest coupling (0 where there is none), and the weight of the smoother.
+/// Of each row: the diagonal entry's phase, the largest coupling (0 where there is none), and the weight of the smoother.
 template <class T>
 struct amg_rows {
-  buffer<kernel_t<T>> turn;
+  buffer<kernel_t<T>> phase;
   buffer<real_t<T>> strongest;
   vector<T> smoother;
 };
@@ -48,7 +48,7 @@ amg_rows<T> look_at_rows(amg_matrix<T> const& A, amg_smoother const& smoother, i
   amg_rows<T> out{buffer<K>(n, uninitialized), buffer<Real>(n, uninitialized), vector<T>({n}, uninitialized)};
   auto const view = A.pattern().view();
   auto const* const a = kernel_pointer(A.values().data());
-  parallel_ranges(n, [&, turn = out.turn.data(), strongest = out.strongest.data(), d = kernel_pointer(out.smoother.data())](index_t lo, index_t hi) {
+  parallel_ranges(n, [&, phase = out.phase.data(), strongest = out.strongest.data(), d = kernel_pointer(out.smoother.data())](index_t lo, index_t hi) {
     for (index_t i = lo; i < hi; ++i) {
       K diagonal{};
       Real squares = 0, sum = 0, most = 0;
@@ -57,16 +57,16 @@ amg_rows<T> look_at_rows(amg_matrix<T> const& A, amg_smoother const& smoother, i
         if (i == j) diagonal = a[s];
       });
       Real const size = abs_of(diagonal);
-      turn[i] = turn_of(diagonal);
+      phase[i] = phase_of(diagonal);
       view.for_row(i, [&](index_t s, index_t j) {
-        if (i != j) most = (std::max)(most, coupling(a[s], turn[i]));
+        if (i != j) most = (std::max)(most, coupling(a[s], phase[i]));
       });
       strongest[i] = most;
       Real const l1 = sum > 0 ? 1 / sum : 0, spai = squares > 0 ? (std::min)(Real(1.1) * (size / squares), Real(1.9) * l1) : 0;
-      d[i] = turn[i] * (sum == size || l1_jacobi ? l1 : spai);
+      d[i] = phase[i] * (sum == size || l1_jacobi ? l1 : spai);
     }
   });
-  index_t const bare = first_where(n, [&, turn = out.turn.data()](index_t i) { return turn[i] == K{}; });
+  index_t const bare = first_where(n, [&, phase = out.phase.data()](index_t i) { return phase[i] == K{}; });
   if (bare >= 0 && level == 0)
     throw value_error(text("amg: the diagonal entry of row ", bare, " is zero or not stored; permute rows so that none is, or use ilu0, lu, or row_norms with minres"));
   return out;

@@ -16,11 +16,11 @@ template <class T>
 bool couples_alike(amg_matrix<T> const& A, amg_rows<T> const& rows) {
   auto const view = A.pattern().view();
   auto const* const a = kernel_pointer(A.values().data());
-  auto const *const turn = rows.turn.data();
+  auto const *const phase = rows.phase.data();
   auto const* const most = rows.strongest.data();
   return first_where(A.rows(), [&](index_t i) {
            bool other = false;
-           view.for_row(i, [&](index_t s, index_t j) { other = other || (j != i && coupling(a[s], turn[i]) < -most[i] / 4); });
+           view.for_row(i, [&](index_t s, index_t j) { other = other || (j != i && coupling(a[s], phase[i]) < -most[i] / 4); });
            return other;
          }) < 0;
 }

@@ -27,7 +27,7 @@ struct sweep_groups {
   template <class Pattern>
   sweep_groups(Pattern const& A, index_t of_part) : part(of_part) {
     if (part > 0) return;
-    auto const turned = transpose_pattern(A).pattern;
+    auto const by_columns = transpose_pattern(A).pattern;
     index_t const n = A.rows;
     colour = buffer<std::int32_t>(n, uninitialized), rows = buffer<std::int32_t>(n, uninitialized);
     std::vector<index_t> last_seen;  // by which row each colour was seen
@@ -36,7 +36,7 @@ struct sweep_groups {
         if (j < i) last_seen[std::size_t(colour[j])] = i;
       };
       A.view().for_row(i, see);
-      turned->view().for_row(i, see);
+      by_columns->view().for_row(i, see);
       auto const free = std::find_if(last_seen.begin(), last_seen.end(), [i](index_t seen) { return seen != i; });
       colour[i] = std::int32_t(free - last_seen.begin());
       if (free == last_seen.end()) last_seen.push_back(-1), first.push_back(0);
