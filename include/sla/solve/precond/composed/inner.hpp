@@ -68,12 +68,12 @@ public:
   template <class X, class Out>
   void improve(X const* x, Out* out, index_t rhs) const {
     using E = join_t<range_extents_t<S>, Extents<dyn>>;
-    auto const extents = [&]<std::size_t... N>(std::index_sequence<N...>) {
-      if constexpr (requires { a_->range(); })
-        return E{a_->range()[int(N)]..., rhs};
+    auto const extents = [&] {
+      if constexpr (requires(A const& a) { a.range(); })
+        return [&]<std::size_t... N>(std::index_sequence<N...>) { return E{a_->range()[int(N)]..., rhs}; }(std::make_index_sequence<std::size_t(E::rank - 1)>{});
       else
         return E{a_->rows(), rhs};
-    }(std::make_index_sequence<std::size_t(E::rank - 1)>{});
+    }();
     tensor<user_t<Out>, E> b(extents, uninitialized), z(extents);
     for (index_t n = 0; n < b.size(); ++n) b[n] = scalar_cast<Out>(x[n]);
     auto space = World::space(*a_, b);
