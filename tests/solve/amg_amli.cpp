@@ -22,25 +22,6 @@ amg const constants{.cycle = sla::amg_cycle::amli, .coarsening = sla::amg_coarse
 
 }  // namespace
 
-TEST_CASE("amg by constants with the AMLI-cycle takes iterations that hardly grow, and automatic coarsening takes it") {
-  char const* const amli = "AMLI-cycle of ";
-  for (index_t n : {90, 180, 360}) {
-    CHECK(suite::iterations(shuffled(sla::problems::poisson({n, n})), sla::cg{.rtol = 1e-6}, amg{}, amli) <= 20);
-    CHECK(suite::iterations(shuffled(sla::problems::checkerboard({n, n}, 1e4, 8)), sla::cg{.rtol = 1e-6}, amg{}, amli) <= 22);
-  }
-  CHECK(suite::iterations(shuffled(sla::problems::poisson({30, 30, 30})), sla::cg{.rtol = 1e-6}, amg{}, amli) <= 17);
-  CHECK(suite::iterations(sla::problems::poisson({60, 60}), sla::cg{.rtol = 1e-6}, constants, amli) <= 20);
-  // Half as many as by visiting each level twice, without the steps' coefficients.
-  auto const A = shuffled(sla::problems::poisson({180, 180}));
-  CHECK(3 * suite::iterations(A, sla::cg{.rtol = 1e-6}, constants, amli) < 2 * suite::iterations(A, sla::cg{.rtol = 1e-6}, amg{.cycle = sla::amg_cycle::W, .coarsening = sla::amg_coarsening::plain}, "W-cycle"));
-  // Aggregates of one direction are smoothed, and few rows too; what is asked for is done.
-  CHECK(suite::iterations(shuffled(sla::problems::anisotropic({100, 100}, 1e-3)), sla::cg{.rtol = 1e-6}, amg{}, "V-cycle of ") <= 18);
-  CHECK(suite::iterations(shuffled(sla::problems::poisson({60, 60})), sla::cg{.rtol = 1e-6}, amg{}, "smoothed aggregation") <= 18);
-  CHECK(suite::iterations(A, sla::cg{.rtol = 1e-6}, amg{.cycle = sla::amg_cycle::W}, "W-cycle of ") <= 15);
-  auto const T = shuffled(sla::problems::convection_diffusion({90, 90}, 1.0));
-  CHECK(tells(sla::try_solve(T, sla::random<double>(T.rows(), 1), sla::bicgstab{}, amg{}).report.preconditioner, "smoothed aggregation"));
-}
-
 TEST_CASE("amg by constants: coarse matrices are sums over aggregates, sorted, whatever the threads") {
   auto const A = shuffled(sla::problems::checkerboard({200, 200}, 100.0, 5));
   auto const M = constants.setup(A);

@@ -5,6 +5,7 @@
 #include <complex>
 #include <sstream>
 
+#include "suites/grid_problems.hpp"
 #include "suites/krylov.hpp"
 #include "suites/messages.hpp"
 #include "suites/multigrid.hpp"
@@ -17,33 +18,11 @@
 #include <sla/tensor/algebra/diagonal.hpp>
 #include <sla/tensor/problems/random_problems.hpp>
 
-using suite::tells, suite::words;
+using suite::grid_operator, suite::tells, suite::words;
 using sla::index_t, sla::amg;
 using complex_t = std::complex<double>;
 
 namespace {
-/// A symmetric operator of all 9 or 27 points, with couplings that differ, or those of the axes alone.
-sla::sparse_tensor<double> grid_operator(index_t nx, index_t ny, index_t nz, bool full, double spread) {
-  index_t const n = nx * ny * nz;
-  std::vector<index_t> rows, cols;
-  std::vector<double> values, sums(std::size_t(n), 0.0);
-  auto const noise = sla::random<double>(27 * n, 7);
-  auto const add = [&](index_t i, index_t j, double v) { rows.push_back(i), cols.push_back(j), values.push_back(v); };
-  for (index_t z = 0; z < nz; ++z)
-    for (index_t y = 0; y < ny; ++y)
-      for (index_t x = 0; x < nx; ++x)
-        for (index_t c = -1; c <= 1; ++c)
-          for (index_t b = -1; b <= 1; ++b)
-            for (index_t a = -1; a <= 1; ++a) {
-              index_t const i = (z * ny + y) * nx + x, j = i + (c * ny + b) * nx + a;
-              if (x + a < 0 || x + a >= nx || y + b < 0 || y + b >= ny || z + c < 0 || z + c >= nz || j <= i || (!full && std::abs(a) + std::abs(b) + std::abs(c) != 1)) continue;
-              double const v = -1 - spread * std::abs(noise[27 * i + (c + 1) * 9 + (b + 1) * 3 + a + 1]);
-              add(i, j, v), add(j, i, v);
-              sums[std::size_t(i)] -= v, sums[std::size_t(j)] -= v;
-            }
-  for (index_t i = 0; i < n; ++i) add(i, i, sums[std::size_t(i)] + (i % 3 == 0 ? 0.1 : 0.0));
-  return sla::from_triplets<double>(n, n, rows, cols, values);
-}
 auto grid_of(sla::sparse_tensor<double> const& A) { return sla::detail::recognise_grid<double>(A.pattern().view(), A.values().data()); }
 /// A node on the grid as a vector; x is copied between margins.
 template <class Node>
@@ -175,20 +154,6 @@ TEST_CASE("amg on a grid is chosen where it pays") {
   CHECK(tells(chosen(sla::problems::poisson({22, 22, 22})).preconditioner, "grid 22 x 22 x 22"));
   CHECK(tells(chosen(sla::problems::anisotropic({200, 200}, 1e-3)).preconditioner, "ilu0"));
   CHECK(tells(chosen(sla::to<sla::Dia>(sla::problems::poisson({80, 80}))).preconditioner, "grid 80 x 80"));
-}
-
-TEST_CASE("amg on a grid takes few iterations, at every size, and aggregates where a grid does not contract") {
-  for (index_t n : {100, 101, 150, 256}) {
-    CHECK(suite::iterations(sla::problems::poisson({n, n}), sla::cg{.rtol = 1e-6}, amg{}, "grid ") <= 8);
-    CHECK(suite::iterations(sla::problems::checkerboard({n, n}, 1e4, 16), sla::cg{.rtol = 1e-6}, amg{}, "V-cycle") <= 12);
-  }
-  CHECK(suite::iterations(sla::problems::poisson({160, 70}), sla::cg{.rtol = 1e-6}, amg{}, "grid 160 x 70, 5 points") <= 8);
-  CHECK(suite::iterations(sla::problems::poisson({22, 23, 24}), sla::cg{.rtol = 1e-6}, amg{}, "grid 22 x 23 x 24, 7 points") <= 9);
-  CHECK(suite::iterations(sla::problems::checkerboard({160, 160}, 1e4, 8), sla::cg{.rtol = 1e-6}, amg{}, "grid 160 x 160") <= 10);
-  CHECK(suite::iterations(grid_operator(100, 1, 90, true, 1), sla::cg{.rtol = 1e-6}, amg{}, "grid 100 x 90, 9 points") <= 10);
-  CHECK(suite::iterations(grid_operator(20, 21, 22, true, 1), sla::cg{.rtol = 1e-6}, amg{}, "grid 20 x 21 x 22, 27 points") <= 12);
-  CHECK(suite::iterations(sla::problems::anisotropic({100, 100}, 1e-3), sla::cg{.rtol = 1e-6}, amg{}, "smoothed aggregation") <= 12);
-  CHECK(suite::iterations(sla::problems::checkerboard({100, 100}, 1e8, 4), sla::cg{.rtol = 1e-6}, amg{}, "plain aggregation") <= 22);  // float would not hold it
 }
 
 TEST_CASE("amg on a grid: symmetric, a contraction, in float and in double, in other formats, and of numbers of any size") {

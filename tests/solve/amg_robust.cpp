@@ -22,24 +22,6 @@ using sla::dyn, sla::index_t, sla::amg;
 namespace {
 constexpr auto by_aggregates = sla::amg_coarsening::smoothed;
 
-/// Diffusion on n x n cells with a coefficient of their own, 10^u for u in [0, most]; the weight of a face is the harmonic mean.
-sla::sparse_tensor<double> random_cells(index_t n, double most) {
-  auto const u = sla::random<double>(n * n, 99);
-  std::vector<index_t> rows, cols;
-  std::vector<double> values;
-  auto const k = [&](index_t i) { return std::pow(10.0, most * (u[i] + 1) / 2); };
-  for (index_t i = 0; i < n * n; ++i) {
-    double sum = 0;
-    auto const face = [&](index_t j, bool inside) {
-      double const w = inside ? 2 * k(i) * k(j) / (k(i) + k(j)) : k(i);
-      sum += w;
-      if (inside) rows.push_back(i), cols.push_back(j), values.push_back(-w);
-    };
-    face(i - n, i >= n), face(i - 1, i % n > 0), face(i + 1, i % n < n - 1), face(i + n, i < n * n - n);
-    rows.push_back(i), cols.push_back(i), values.push_back(sum);
-  }
-  return sla::from_triplets<double>(n * n, n * n, rows, cols, values);
-}
 /// The solve says why it ended, and "converged" for true residuals alone.
 template <class A, class B, class Method, class P>
 sla::reason honest_reason(A const& a, B const& b, Method const& method, P const& options) {
@@ -51,17 +33,6 @@ sla::reason honest_reason(A const& a, B const& b, Method const& method, P const&
   return report.reason();
 }
 }  // namespace
-
-TEST_CASE("amg by aggregates takes jumps of the coefficients, from block to block and from cell to cell") {
-  amg const options{.coarsening = by_aggregates};
-  CHECK(suite::iterations(sla::problems::checkerboard({160, 160}, 1e4, 16), sla::cg{.rtol = 1e-6}, options) <= 16);
-  CHECK(suite::iterations(sla::problems::checkerboard({160, 160}, 1e8, 16), sla::cg{.rtol = 1e-6}, options) <= 16);
-  CHECK(suite::iterations(sla::problems::checkerboard({192, 192}, 1e8, 64), sla::cg{.rtol = 1e-6}, options) <= 20);
-  CHECK(suite::iterations(sla::problems::checkerboard({240, 240}, 1e4, 80), sla::cg{.rtol = 1e-6}, options) <= 19);  // 3 x 3 cells of each
-  CHECK(suite::iterations(random_cells(150, 4), sla::cg{.rtol = 1e-6}, options) <= 20);
-  CHECK(suite::iterations(random_cells(520, 4), sla::cg{.rtol = 1e-6}, options) <= 22);  // two ranges of rows, which are aggregated beside each other
-  CHECK(suite::iterations(random_cells(150, 4), sla::cg{.rtol = 1e-6}, amg{.smoother = sla::gauss_seidel{}, .coarsening = by_aggregates}) <= 18);
-}
 
 TEST_CASE("amg: prolongations of all levels keep the constants of rows that sum to 0, whatever the signs of coarse entries") {
   for (auto const& A : {sla::problems::grid_laplacian({70, 60}, 7, 12), sla::problems::grid_laplacian({14, 15, 16}, 3, 12)}) {

@@ -11,6 +11,7 @@
 
 #include <sla/tensor/arrange/slice.hpp>
 #include <sla/tensor/build/build.hpp>
+#include <sla/tensor/problems/random_problems.hpp>
 
 namespace suite {
 
@@ -45,6 +46,30 @@ inline sla::sparse_tensor<double> rotated(sla::index_t n, double epsilon) {
           rows.push_back(y * n + x), cols.push_back((y + v) * n + x + u), values.push_back(a);
         }
   return sla::from_triplets<double>(n * n, n * n, rows, cols, values);
+}
+
+/// A symmetric operator of all 9 or 27 points, with couplings that differ, or those of the axes alone.
+inline sla::sparse_tensor<double> grid_operator(sla::index_t nx, sla::index_t ny, sla::index_t nz, bool full, double spread) {
+  using sla::index_t;
+  index_t const n = nx * ny * nz;
+  std::vector<index_t> rows, cols;
+  std::vector<double> values, sums(std::size_t(n), 0.0);
+  auto const noise = sla::random<double>(27 * n, 7);
+  auto const add = [&](index_t i, index_t j, double v) { rows.push_back(i), cols.push_back(j), values.push_back(v); };
+  for (index_t z = 0; z < nz; ++z)
+    for (index_t y = 0; y < ny; ++y)
+      for (index_t x = 0; x < nx; ++x)
+        for (index_t c = -1; c <= 1; ++c)
+          for (index_t b = -1; b <= 1; ++b)
+            for (index_t a = -1; a <= 1; ++a) {
+              index_t const i = (z * ny + y) * nx + x, j = i + (c * ny + b) * nx + a;
+              if (x + a < 0 || x + a >= nx || y + b < 0 || y + b >= ny || z + c < 0 || z + c >= nz || j <= i || (!full && std::abs(a) + std::abs(b) + std::abs(c) != 1)) continue;
+              double const v = -1 - spread * std::abs(noise[27 * i + (c + 1) * 9 + (b + 1) * 3 + a + 1]);
+              add(i, j, v), add(j, i, v);
+              sums[std::size_t(i)] -= v, sums[std::size_t(j)] -= v;
+            }
+  for (index_t i = 0; i < n; ++i) add(i, i, sums[std::size_t(i)] + (i % 3 == 0 ? 0.1 : 0.0));
+  return sla::from_triplets<double>(n, n, rows, cols, values);
 }
 
 } // namespace suite
