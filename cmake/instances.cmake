@@ -18,11 +18,11 @@ function(sla_write_instances part door definitions)
     string(APPEND declared "${block}")
     string(REPLACE "extern template" "template" block "${block}")
     string(MAKE_C_IDENTIFIER "${part}_${scalar}" name)
-    file(CONFIGURE OUTPUT "${folder}/${name}.cpp" CONTENT "${licence}#include <sla/${definitions}>\n#include <sla/${door}>\n\nnamespace sla {\n${block}}\n" @ONLY)
+    file(CONFIGURE OUTPUT "${folder}/${name}.cpp" CONTENT "${licence}#include <complex>\n\n#include <sla/${definitions}>\n#include <sla/${door}>\n\nnamespace sla {\n${block}}\n" @ONLY)
     list(APPEND sources "${folder}/${name}.cpp")
   endforeach()
   file(CONFIGURE OUTPUT "${folder}/include/sla_instances/${part}.hpp"
-    CONTENT "${licence}#pragma once\n\n#include <sla/${door}>\n\nnamespace sla {\n${declared}}\n" @ONLY)
+    CONTENT "${licence}#pragma once\n\n#include <complex>\n\n#include <sla/${door}>\n\nnamespace sla {\n${declared}}\n" @ONLY)
   set(sources "${sources}" PARENT_SCOPE)
 endfunction()
 set(real_and_complex double "std::complex<double>") # Eigen's factors are of these, whatever the scalars of A
