@@ -51,8 +51,8 @@ struct openmp {
     run(detail::statements_of_pass<F>(plan, pass, statements, results), f, merged);
   }
   void run(std::span<detail::pass_statement const> statements, frame const& f, bool merged) const {
-    pass_partials partials;
-    run_pass(statements, f, row_range{0, f.rows}, threads ? threads : threads_in_use(), partials);
+    pass_partials partials(merged);
+    run_pass(statements, f, row_range{0, f.rows}, threads, partials);
     partials.fold(statements, f, merged);
   }
 };

@@ -4,7 +4,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include <sla/exec/backend.hpp>
 #include <sla/exec/fuse.hpp>
@@ -140,13 +143,13 @@ public:
     }
   }
 
-  /// The numbers of s, one per item: now, on this space; others may answer for an earlier call.
+  /// The numbers of s, one per item, while s is there: now, on this space; others may answer for an earlier call.
   template <class T>
-  std::vector<T> peek(item_scalar<T, host_memory> const& s) {
-    return {s.data(), s.data() + items()};
+  std::span<T const> peek(item_scalar<T, host_memory> const& s) {
+    return {s.data(), std::size_t(items())};
   }
   template <class T>
-  std::vector<T> peek(T const& s) {
+  std::array<T, 1> peek(T const& s) {
     return {s};
   }
   /// Waits for all work: there is none left on this space.
@@ -154,11 +157,11 @@ public:
   /// The numbers of s, one per item, exactly: after `finish`.
   template <class T>
   std::vector<T> read(T const& s) {
-    return peek(s);
+    return {s};
   }
   template <class T>
   std::vector<T> read(item_scalar<T, host_memory> const& s) {
-    return peek(s);
+    return {s.data(), s.data() + items()};
   }
   /// A task on host memory, in the order of the space.
   template <class F>

@@ -18,13 +18,20 @@ namespace detail {
 class list_walk final : public pass_walk {
 public:
   template <class = void>
-  list_walk(std::vector<index_t> const& cuts, frame const& f) : cuts_(cuts), f_(f), block_((std::max)(index_t(1), block_elements / f.inner)), before_(1, 0) {
-    for (std::size_t k = 0; k + 1 < cuts.size(); ++k) before_.push_back(before_.back() + (cuts[k + 1] - cuts[k] + block_ - 1) / block_);
+  list_walk(std::vector<index_t> const& cuts, frame const& f) : cuts_(cuts), f_(f), block_((std::max)(index_t(1), block_elements / f.inner)) {
+    std::size_t const systems = cuts.size() - 1;
+    for (std::size_t k = 0; k < systems; ++k) is_one_each_ = is_one_each_ && cuts[k] < cuts[k + 1] && cuts[k + 1] - cuts[k] <= block_;
+    if (!is_one_each_) {
+      before_.assign(1, 0);
+      for (std::size_t k = 0; k < systems; ++k) before_.push_back(before_.back() + (cuts[k + 1] - cuts[k] + block_ - 1) / block_);
+    }
     index_t const threads = (std::min)(index_t(threads_in_use()), (std::max)(index_t(1), blocks()));
     for (index_t t = 0; t <= threads; ++t) shares_.push_back(blocks() * t / threads);
   }
-  index_t blocks() const override { return before_.back(); }
-  index_t blocks_of(index_t k) const override { return before_[std::size_t(k) + 1] - before_[std::size_t(k)]; }
+  index_t blocks() const override { return before(cuts_.size() - 1); }
+  index_t blocks_of(index_t k) const override { return before(std::size_t(k) + 1) - before(std::size_t(k)); }
+  bool is_one_each() const override { return is_one_each_; }
+  bool may_share() const override { return shares_.size() > 2; }
 
   void add_statement() override { work_ += double(cuts_.back() * f_.inner); }
 
@@ -47,7 +54,7 @@ public:
   void run(void (*one)(void const*, row_span, index_t), void const* context) const override {
     auto const blocks_from = [&](index_t n, index_t last) {
       for (std::size_t k = n < last ? system_of(n) : 0; n < last; ++n) {
-        while (before_[k + 1] <= n) ++k;
+        while (before(k + 1) <= n) ++k;
         index_t const row = begin(k, n), length = (std::min)(block_, cuts_[k + 1] - row);
         one(context, {row * f_.inner, length * f_.inner, index_t(k) * f_.rhs, f_.rhs}, n);
       }
@@ -57,15 +64,18 @@ public:
   }
 
 private:
-  std::size_t system_of(index_t n) const { return std::size_t(std::upper_bound(before_.begin(), before_.end(), n) - before_.begin()) - 1; }
-  index_t begin(std::size_t k, index_t n) const { return cuts_[k] + (n - before_[k]) * block_; }
+  /// The blocks before a system.
+  index_t before(std::size_t k) const { return is_one_each_ ? index_t(k) : before_[k]; }
+  std::size_t system_of(index_t n) const { return is_one_each_ ? std::size_t(n) : std::size_t(std::upper_bound(before_.begin(), before_.end(), n) - before_.begin()) - 1; }
+  index_t begin(std::size_t k, index_t n) const { return cuts_[k] + (n - before(k)) * block_; }
 
   std::vector<index_t> const& cuts_;
   frame f_;
   index_t block_;
   double work_ = 0;
-  std::vector<index_t> before_;  ///< blocks before each system
-  std::vector<index_t> shares_;
+  bool is_one_each_ = true;
+  std::vector<index_t> before_;  ///< where a system has none or several
+  short_list<index_t, 33> shares_;
 };
 } // namespace detail
 
@@ -94,7 +104,7 @@ public:
   }
   void run(std::span<detail::pass_statement const> statements, frame const& f, bool merged) const {
     detail::list_walk walk(*cuts_, f);
-    pass_partials partials;
+    pass_partials partials(merged);
     run_blocks(statements, f, walk, partials);
     partials.fold(statements, f, merged);
   }

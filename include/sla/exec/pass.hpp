@@ -13,7 +13,7 @@
 #include <sla/core/pack.hpp>
 #include <sla/exec/plan.hpp>
 #include <sla/exec/product_rows.hpp>
-#include <sla/tensor/storage/parallel.hpp>
+#include <sla/exec/walk.hpp>
 
 namespace sla {
 
@@ -34,97 +34,6 @@ using accumulator_of_t = typename accumulator_of<S>::type;
 template <class S>
 inline constexpr bool has_result = !std::same_as<accumulator_of_t<S>, nothing>;
 } // namespace detail
-
-/// Rows [first_row, last_row) of every batch item: a pass may come in pieces (interior rows, then boundary rows).
-struct row_range {
-  index_t first, last;
-};
-
-namespace detail {
-/// The work that the rows before one take, of a node whose type is not known here.
-struct row_work {
-  void const* node;
-  index_t rows;  ///< of the node: those of a pass are others where the layout of another node rules
-  double (*before)(void const* node, index_t row);
-  double operator()(index_t row) const { return before(node, row); }
-};
-
-/// How a pass is cut into blocks of rows, and these between threads.
-class pass_walk {
-public:
-  virtual index_t blocks() const = 0;
-  /// The blocks of one batch item.
-  virtual index_t blocks_of(index_t batch_item) const = 0;
-  /// One more statement is in the pass, which stays on one thread where it is light work in all (tensor/storage/parallel.hpp).
-  virtual void add_statement() = 0;
-  /// Gives each thread as much work.
-  virtual void balance(row_work work) = 0;
-  /// one(context, span, n) for the n-th block.
-  virtual void run(void (*one)(void const*, row_span, index_t), void const* context) const = 0;
-
-protected:
-  ~pass_walk() = default;
-};
-} // namespace detail
-
-/// How a pass over a range of rows is cut into blocks of whole rows, and these between threads.
-class block_walk final : public detail::pass_walk {
-public:
-  /// at_once: rows that a block has at least.
-  block_walk(frame const& f, row_range range, int max_threads, index_t at_once = 1)
-      : f_(f), range_(range), block_((std::max)(at_once, detail::block_elements / f.inner)) {
-    index_t const rows = range.last - range.first;
-    per_item_ = (rows + block_ - 1) / block_;
-    int const threads = int((std::min)(index_t(max_threads), (std::max)(index_t(1), blocks())));
-    cuts_.resize(std::size_t(threads) + 1);
-    for (int t = 0; t <= threads; ++t) cuts_[std::size_t(t)] = blocks() * t / threads;
-  }
-
-  index_t blocks() const override { return f_.batch * per_item_; }
-  index_t blocks_of(index_t) const override { return per_item_; }
-
-  void add_statement() override { work_ += double(range_.last - range_.first) * double(f_.batch * f_.inner); }
-
-  int threads() const { return work_ < light_below ? 1 : int(cuts_.size()) - 1; }
-
-  void balance(detail::row_work work) override {
-    int const threads = int(cuts_.size()) - 1;
-    if (threads == 1 || work.rows < range_.last) return;
-    double const first = work(range_.first), all = work(range_.last) - first;
-    work_ += all * double(f_.batch * f_.inner);
-    if (f_.batch != 1 || range_.first != 0) return;
-    for (int t = 1; t < threads; ++t) {
-      index_t lo = cuts_[std::size_t(t - 1)], hi = per_item_;
-      while (lo < hi) {
-        index_t const mid = lo + (hi - lo) / 2;
-        if (work(mid * block_) - first < all * t / threads)
-          lo = mid + 1;
-        else
-          hi = mid;
-      }
-      cuts_[std::size_t(t)] = lo;
-    }
-  }
-
-  void run(void (*one)(void const*, row_span, index_t), void const* context) const override {
-    auto const blocks_from = [&](index_t n, index_t last) {
-      for (; n < last; ++n) {
-        index_t const b = f_.batch == 1 ? 0 : n / per_item_, row = range_.first + (n - b * per_item_) * block_;
-        index_t const length = (std::min)(block_, range_.last - row);
-        one(context, {(b * f_.rows + row) * f_.inner, length * f_.inner, b * f_.rhs, f_.rhs}, n);
-      }
-    };
-    if (threads() == 1) return blocks_from(0, blocks());
-    parallel(threads(), [&](int t) { blocks_from(cuts_[std::size_t(t)], cuts_[std::size_t(t) + 1]); });
-  }
-
-private:
-  frame f_;
-  row_range range_;
-  index_t block_, per_item_;
-  double work_ = 0;
-  std::vector<index_t> cuts_;
-};
 
 namespace detail {
 /// Balances a walk by the products of a statement: as many stored entries and elements for each thread.
@@ -287,33 +196,86 @@ pass_list<Count> statements_of_pass(pass_plan<Count> const& plan, int pass, pack
 }
 } // namespace detail
 
-/// The partial results of a pass: per block, per reduction, per right-hand side. Kept between the pieces of a pass.
+namespace detail {
+/// Room for the partial results of a pass.
+struct partial_values {
+  std::vector<std::byte> values;
+  std::vector<std::pair<index_t, index_t>> runs;  ///< (batch item, blocks) in the order of the values
+};
+/// The room that the passes of a thread leave to the next one.
+class spare_values {
+public:
+  static partial_values take() noexcept { return closed ? partial_values{} : std::exchange(of_this_thread().kept_, {}); }
+  static void give(partial_values&& used) noexcept {
+    if (!closed) of_this_thread().kept_ = std::move(used);
+  }
+
+private:
+  ~spare_values() { closed = true; }  // other statics are destroyed later
+  static spare_values& of_this_thread() {
+    static thread_local spare_values own;
+    return own;
+  }
+  static inline thread_local bool closed = false;
+  partial_values kept_;
+};
+} // namespace detail
+
+/// The results of the reductions of a pass, per block and right-hand side, until they are folded. Kept between the pieces of a pass. Where a
+/// pass is one piece and each block is an item, whose results are not merged, the blocks write into the results of their items.
 class pass_partials {
 public:
+  /// For a pass that may come in pieces.
+  pass_partials() = default;
+  /// For a pass of one piece.
+  explicit pass_partials(bool merged) : is_whole_(true), merged_(merged) {}
+  pass_partials(pass_partials const&) = delete;
+  pass_partials& operator=(pass_partials const&) = delete;
+  ~pass_partials() {
+    if (!room_.values.empty()) detail::spare_values::give(std::move(room_));
+  }
+
   /// Room for the blocks of one more walk.
   void grow(std::span<detail::pass_statement const> statements, frame const& f, detail::pass_walk const& walk) {
+    is_direct_ = is_whole_ && walk.is_one_each() && (!merged_ || f.items() == 1);
+    if (is_direct_) return;
     std::size_t size = 0;  // of the results of a block
     for (auto const& s : statements)
       if (s.is->folds) size += padded(s.is->folds->size * std::size_t(f.rhs));
-    block_ = size, base_ = values_.size();
+    block_ = size;
     if (size == 0) return;
-    values_.resize(base_ + size * std::size_t(walk.blocks()));
-    for (index_t b = 0; b < f.batch; ++b) runs_.push_back({b, walk.blocks_of(b)});
+    if (room_.values.empty()) {
+      room_ = detail::spare_values::take();
+      room_.values.clear(), room_.runs.clear();
+    }
+    base_ = room_.values.size();
+    room_.values.resize(base_ + size * std::size_t(walk.blocks()));
+    for (index_t b = 0; b < f.batch; ++b) room_.runs.push_back({b, walk.blocks_of(b)});
   }
-  /// The results of the n-th block of the last walk.
-  std::byte* of_block(index_t n) { return values_.data() + base_ + block_ * std::size_t(n); }
-  /// The size of the results of one reduction in a block.
-  static std::size_t size_of(detail::pass_statement const& s, index_t rhs) { return s.is->folds ? padded(s.is->folds->size * std::size_t(rhs)) : 0; }
+  /// Runs the statements on the n-th block of the last walk.
+  void run(std::span<detail::pass_statement const> statements, row_span block, index_t n) {
+    if (is_direct_) {
+      for (auto const& s : statements)
+        s.is->run(s.statement, block, s.is->folds ? static_cast<std::byte*>(s.results) + s.is->folds->size * std::size_t(block.item) : nullptr);
+    } else {
+      std::byte* results = room_.values.data() + base_ + block_ * std::size_t(n);
+      for (auto const& s : statements) {
+        s.is->run(s.statement, block, results);
+        results += size_of(s, block.rhs);
+      }
+    }
+  }
 
   /// Folds the blocks, in order, into the results of each reduction (one value per item, or one in all if merged).
   void fold(std::span<detail::pass_statement const> statements, frame const& f, bool merged) const {
+    if (is_direct_) return;
     std::size_t offset = 0;
     for (auto const& s : statements) {
       if (!s.is->folds) continue;
       s.is->folds->clear(s.results, merged ? 1 : f.items());
-      if (runs_.empty()) continue;
-      std::byte const* at = values_.data() + offset;
-      for (auto const& [batch, count] : runs_) {
+      if (room_.runs.empty()) continue;
+      std::byte const* at = room_.values.data() + offset;
+      for (auto const& [batch, count] : room_.runs) {
         s.is->folds->fold(static_cast<std::byte*>(s.results) + (merged ? 0 : s.is->folds->size * std::size_t(batch * f.rhs)), at, block_, count, f.rhs, merged);
         at += block_ * std::size_t(count);
       }
@@ -323,16 +285,20 @@ public:
 
 private:
   static std::size_t padded(std::size_t size) { return (size + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) * alignof(std::max_align_t); }
-  std::vector<std::byte> values_;
-  std::vector<std::pair<index_t, index_t>> runs_;  ///< (batch item, blocks) in the order of the values
+  /// The size of the results of one reduction in a block.
+  static std::size_t size_of(detail::pass_statement const& s, index_t rhs) { return s.is->folds ? padded(s.is->folds->size * std::size_t(rhs)) : 0; }
+
+  detail::partial_values room_;
   std::size_t base_ = 0, block_ = 0;
+  bool is_whole_ = false, merged_ = false, is_direct_ = false;
 };
 
 /// Runs the statements of one pass on the blocks of a walk.
 template <class = void>
 void run_blocks(std::span<detail::pass_statement const> statements, frame const& f, detail::pass_walk& walk, pass_partials& partials) {
   partials.grow(statements, f, walk);
-  for (auto const& s : statements) walk.add_statement(), s.is->balance(s.statement, walk);
+  if (walk.may_share())
+    for (auto const& s : statements) walk.add_statement(), s.is->balance(s.statement, walk);
   struct context {
     std::span<detail::pass_statement const> statements;
     pass_partials& partials;
@@ -340,21 +306,18 @@ void run_blocks(std::span<detail::pass_statement const> statements, frame const&
   walk.run(
       [](void const* c, row_span block, index_t n) {
         auto const& in = *static_cast<context const*>(c);
-        std::byte* results = in.partials.of_block(n);
-        for (auto const& s : in.statements) {
-          s.is->run(s.statement, block, results);
-          results += pass_partials::size_of(s, block.rhs);
-        }
+        in.partials.run(in.statements, block, n);
       },
       &all);
 }
 
-/// Runs the statements of one pass on a range of rows, with at most `max_threads` threads.
+/// Runs the statements of one pass on a range of rows, with at most `max_threads` threads; 0: as many as `threads_in_use()`.
 template <class = void>
 void run_pass(std::span<detail::pass_statement const> statements, frame const& f, row_range range, int max_threads, pass_partials& partials) {
   if (range.last <= range.first || f.batch == 0 || f.inner == 0) return;
   index_t at_once = 1;
-  for (auto const& s : statements) at_once = (std::max)(at_once, s.is->rows_at_once(s.statement));
+  if ((range.last - range.first) * f.inner > detail::block_elements)
+    for (auto const& s : statements) at_once = (std::max)(at_once, s.is->rows_at_once(s.statement));
   block_walk walk(f, range, max_threads, at_once);
   run_blocks(statements, f, walk, partials);
 }

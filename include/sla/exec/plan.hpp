@@ -7,6 +7,7 @@
 #include <array>
 #include <vector>
 
+#include <sla/core/short_list.hpp>
 #include <sla/expr/dense/reduce.hpp>
 #include <sla/expr/dense/statement.hpp>
 
@@ -51,7 +52,7 @@ inline constexpr bool is_whole = S::depth == reach::whole;
 
 /// What the planner sees of a statement.
 struct statement_needs {
-  std::vector<memory_access> accesses;
+  short_list<memory_access, 16> accesses;
   pass_layout elements;
   bool whole = false;
 
@@ -65,12 +66,6 @@ void find_needs(S const& statement, statement_needs& out) {
   out.accesses.clear();
   out.elements = {statement.total(), frame_of(statement)}, out.whole = is_whole<S>;
   statement.accesses(out);
-}
-template <class S>
-statement_needs needs_of(S const& statement) {
-  statement_needs out;
-  find_needs(statement, out);
-  return out;
 }
 
 /// Puts statements into passes, one after the other.
@@ -86,7 +81,7 @@ public:
       list_.clear();
     }
     if (next.elements.layout.rows >= 0) open_.layout = next.elements.layout;
-    list_.insert(list_.end(), next.accesses.begin(), next.accesses.end());
+    list_.append(next.accesses);
     sealed_ = next.whole;
     return passes_ - 1;
   }
@@ -104,24 +99,25 @@ private:
   bool conflicts(Needs const& next) const {
     for (memory_access const& a : list_)
       for (memory_access const& b : next.accesses) {
-        if (!a.overlaps(b)) continue;
-        bool const hazard = a.writes || b.writes, aligned = a.same_as(b) && !a.elsewhere && !b.elsewhere;
-        if (hazard && !aligned) return true;
+        bool const hazard = a.writes || b.writes;
+        if (hazard && a.overlaps(b) && !(a.same_as(b) && !a.elsewhere && !b.elsewhere)) return true;
       }
     return false;
   }
   template <class Needs>
   static void refuse_overwriting(Needs const& one) {
-    for (memory_access const& a : one.accesses)
+    for (memory_access const& a : one.accesses) {
+      if (!a.writes) continue;
       for (memory_access const& b : one.accesses)
-        if (a.writes && !b.writes && a.overlaps(b) && (one.whole || b.elsewhere || !a.same_as(b)))
+        if (!b.writes && a.overlaps(b) && (one.whole || b.elsewhere || !a.same_as(b)))
           throw value_error("fuse: set(x, expression) reads x at other rows than it writes; write `x = expression`, which takes a copy, or set another vector");
+    }
   }
 
   int passes_ = 0;
   bool sealed_ = true;  // the next statement starts a pass
   pass_layout open_;
-  std::vector<memory_access> list_;
+  short_list<memory_access, 32> list_;
 };
 } // namespace detail
 
@@ -130,12 +126,15 @@ template <class... S>
 pass_plan<sizeof...(S)> plan_passes(S const&... statements) {
   pass_plan<sizeof...(S)> plan;
   detail::pass_planner planner;
+  detail::statement_needs needs;
   std::size_t n = 0;
-  auto place = [&](int pass) {
+  auto place = [&](auto const& statement) {
+    detail::find_needs(statement, needs);
+    int const pass = planner.place(needs);
     plan.pass_of[n++] = pass;
     plan.layouts[std::size_t(pass)] = planner.elements();
   };
-  (place(planner.place(detail::needs_of(statements))), ...);
+  (place(statements), ...);
   plan.passes = planner.passes();
   return plan;
 }
@@ -148,7 +147,9 @@ index_t bytes_of_passes(S const&... statements) {
   std::vector<memory_access> seen;
   index_t moved = 0;
   int last = -1;
-  auto count = [&](statement_needs const& s) {
+  statement_needs s;
+  auto count = [&](auto const& statement) {
+    find_needs(statement, s);
     if (int const pass = planner.place(s); pass != last) {
       seen.clear();
       last = pass;
@@ -160,7 +161,7 @@ index_t bytes_of_passes(S const&... statements) {
       moved += a.bytes + a.besides;
     }
   };
-  (count(needs_of(statements)), ...);
+  (count(statements), ...);
   return moved;
 }
 } // namespace detail

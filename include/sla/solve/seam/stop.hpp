@@ -129,7 +129,7 @@ public:
     judged_ = space_.map(detail::judge{rule_.rtol, rule_.atol, in_iteration_}, state(), seen_by_observers(), rr, bb_, own_);
     in_iteration_ = false;
     auto const seen = space_.peek(seen_by_observers());
-    if (!seen.empty() && rule_.watch && !asked_) asked_ = !rule_.watch(seen);
+    if (!seen.empty() && rule_.watch && !asked_) asked_ = !rule_.watch(std::vector<progress>(seen.begin(), seen.end()));
     if constexpr (requires { space_.agreed(true); })
       stopped_ = space_.agreed(asked_); // ranks stop together
     else

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// How a pass over rows is cut into blocks of about a thousand elements, and these between threads. Blocks, not threads, fix the
+// order of reductions.
+#pragma once
+
+#include <algorithm>
+
+#include <sla/core/short_list.hpp>
+#include <sla/exec/product_rows.hpp>
+#include <sla/tensor/storage/parallel.hpp>
+
+namespace sla {
+
+/// Rows [first_row, last_row) of every batch item: a pass may come in pieces (interior rows, then boundary rows).
+struct row_range {
+  index_t first, last;
+};
+
+namespace detail {
+/// The work that the rows before one take, of a node whose type is not known here.
+struct row_work {
+  void const* node;
+  index_t rows;  ///< of the node: those of a pass are others where the layout of another node rules
+  double (*before)(void const* node, index_t row);
+  double operator()(index_t row) const { return before(node, row); }
+};
+
+/// How a pass is cut into blocks of rows, and these between threads.
+class pass_walk {
+public:
+  virtual index_t blocks() const = 0;
+  /// The blocks of one batch item.
+  virtual index_t blocks_of(index_t batch_item) const = 0;
+  /// Is each batch item one block?
+  virtual bool is_one_each() const = 0;
+  /// May it run on several threads, so that it wants to be balanced?
+  virtual bool may_share() const = 0;
+  /// One more statement is in the pass, which stays on one thread where it is light work in all (tensor/storage/parallel.hpp).
+  virtual void add_statement() = 0;
+  /// Gives each thread as much work.
+  virtual void balance(row_work work) = 0;
+  /// one(context, span, n) for the n-th block.
+  virtual void run(void (*one)(void const*, row_span, index_t), void const* context) const = 0;
+
+protected:
+  ~pass_walk() = default;
+};
+} // namespace detail
+
+/// How a pass over a range of rows is cut into blocks of whole rows, and these between threads.
+class block_walk final : public detail::pass_walk {
+public:
+  /// max_threads: 0 for `threads_in_use()`. at_once: rows that a block has at least.
+  block_walk(frame const& f, row_range range, int max_threads, index_t at_once = 1)
+      : f_(f), range_(range), block_((std::max)(at_once, detail::block_elements / f.inner)) {
+    index_t const rows = range.last - range.first;
+    per_item_ = (rows + block_ - 1) / block_;
+    if (blocks() <= 1) return;
+    index_t const threads = (std::min)(index_t(max_threads ? max_threads : threads_in_use()), blocks());
+    if (threads == 1) return;
+    for (index_t t = 0; t <= threads; ++t) cuts_.push_back(blocks() * t / threads);
+  }
+
+  index_t blocks() const override { return f_.batch * per_item_; }
+  index_t blocks_of(index_t) const override { return per_item_; }
+  bool is_one_each() const override { return per_item_ == 1; }
+  bool may_share() const override { return cuts_.size() > 0; }
+
+  void add_statement() override { work_ += double(range_.last - range_.first) * double(f_.batch * f_.inner); }
+
+  int threads() const { return work_ < light_below || !may_share() ? 1 : int(cuts_.size()) - 1; }
+
+  void balance(detail::row_work work) override {
+    int const threads = int(cuts_.size()) - 1;
+    if (!may_share() || work.rows < range_.last) return;
+    double const first = work(range_.first), all = work(range_.last) - first;
+    work_ += all * double(f_.batch * f_.inner);
+    if (f_.batch != 1 || range_.first != 0) return;
+    for (int t = 1; t < threads; ++t) {
+      index_t lo = cuts_[std::size_t(t - 1)], hi = per_item_;
+      while (lo < hi) {
+        index_t const mid = lo + (hi - lo) / 2;
+        if (work(mid * block_) - first < all * t / threads)
+          lo = mid + 1;
+        else
+          hi = mid;
+      }
+      cuts_[std::size_t(t)] = lo;
+    }
+  }
+
+  void run(void (*one)(void const*, row_span, index_t), void const* context) const override {
+    auto const blocks_from = [&](index_t n, index_t last) {
+      for (; n < last; ++n) {
+        index_t const b = f_.batch == 1 ? 0 : n / per_item_, row = range_.first + (n - b * per_item_) * block_;
+        index_t const length = (std::min)(block_, range_.last - row);
+        one(context, {(b * f_.rows + row) * f_.inner, length * f_.inner, b * f_.rhs, f_.rhs}, n);
+      }
+    };
+    if (threads() == 1) return blocks_from(0, blocks());
+    parallel(threads(), [&](int t) { blocks_from(cuts_[std::size_t(t)], cuts_[std::size_t(t) + 1]); });
+  }
+
+private:
+  frame f_;
+  row_range range_;
+  index_t block_, per_item_;
+  double work_ = 0;
+  detail::short_list<index_t, 33> cuts_;  ///< of the blocks; none where one thread runs them all
+};
+
+} // namespace sla
