@@ -16,7 +16,7 @@ class short_list {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
 
 public:
-  short_list() = default;
+  short_list() {}  // NOLINT: nothing is written before it is pushed
   short_list(short_list const&) = delete;
   short_list& operator=(short_list const&) = delete;
 
@@ -51,7 +51,7 @@ private:
   }
 
   union in_place {
-    in_place() {}  // NOLINT: nothing is written before it is pushed
+    in_place() {}  // NOLINT: as the list
     T elements[Few];
   } own_;
   T* at_ = own_.elements;

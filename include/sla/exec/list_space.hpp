@@ -51,7 +51,7 @@ public:
       shares_[t] = lo;
     }
   }
-  void run(void (*one)(void const*, row_span, index_t), void const* context) const override {
+  void run(void (*one)(void const*, row_span const&, index_t), void const* context) const override {
     auto const blocks_from = [&](index_t n, index_t last) {
       for (std::size_t k = n < last ? system_of(n) : 0; n < last; ++n) {
         while (before(k + 1) <= n) ++k;

@@ -81,7 +81,7 @@ inline constexpr fold_functions folding_of{
 /// What passes ask of a statement whose type they do not know.
 struct statement_functions {
   void (*needs)(void const* statement, statement_needs& out);
-  void (*run)(void const* statement, row_span s, void* results);  ///< null for whole statements
+  void (*run)(void const* statement, row_span const& s, void* results);  ///< null for whole statements
   void (*balance)(void const* statement, pass_walk& walk);
   index_t (*rows_at_once)(void const* statement);  ///< that a block has at least
   void (*apply)(void const* statement, void* space);  ///< of whole statements
@@ -99,7 +99,7 @@ struct pass_statement {
 
 /// Runs a statement on the rows of a block. Span: `row_span`, or `column_span`.
 template <class Span, class S>
-void run_statement(void const* statement, row_span block, void* results) {
+void run_statement(void const* statement, row_span const& block, void* results) {
   auto const& unbound = *static_cast<S const*>(statement);
   auto const s = [&] {
     if constexpr (std::same_as<Span, column_span>)
@@ -113,8 +113,11 @@ void run_statement(void const* statement, row_span block, void* results) {
     else
       with_rows(bound, s, [&](auto const& ready) { ready.run(s); });
   };
-  if constexpr (has_result<S>)
-    for (index_t k = 0; k < s.rhs; ++k) static_cast<typename S::accumulator_type*>(results)[k] = S::identity();
+  if constexpr (has_result<S>) {
+    auto* const of_rhs = static_cast<typename S::accumulator_type*>(results);
+    *of_rhs = S::identity();
+    for (index_t k = 1; k < s.rhs; ++k) of_rhs[k] = S::identity();
+  }
   if constexpr (std::same_as<Span, column_span>)
     run(unbound);  // nothing in it has a number per item: there is one
   else if constexpr (std::same_as<decltype(unbound.rebuild(bind_item{})), S>)
@@ -152,9 +155,16 @@ inline constexpr statement_functions functions_of = functions_of_statement<Span,
 /// Puts statements into passes, one after the other: how many passes. Errors: value_error, if one overwrites what it still reads.
 template <class = void>
 int plan_passes(std::span<pass_statement> all) {
-  pass_planner planner;
   statement_needs needs;
+  if (all.size() == 1) {  // most fuse are one assignment or one number
+    needs.elements = &all[0].elements;
+    all[0].is->needs(all[0].statement, needs);
+    pass_planner::refuse_overwriting(needs);
+    return 1;
+  }
+  pass_planner planner;
   for (pass_statement& s : all) {
+    needs.elements = &s.elements;
     s.is->needs(s.statement, needs);
     s.pass = planner.place(needs);
     s.elements = planner.elements();
@@ -195,6 +205,12 @@ pass_list<Count> statements_of_pass(pass_plan<Count> const& plan, int pass, pack
   return out;
 }
 } // namespace detail
+
+/// Runs the statements of a pass on one block, whose results are those of its item.
+template <class = void>
+void run_block(std::span<detail::pass_statement const> statements, row_span const& block) {
+  for (auto const& s : statements) s.is->run(s.statement, block, s.is->folds ? static_cast<std::byte*>(s.results) + s.is->folds->size * std::size_t(block.item) : nullptr);
+}
 
 namespace detail {
 /// Room for the partial results of a pass.
@@ -253,10 +269,9 @@ public:
     for (index_t b = 0; b < f.batch; ++b) room_.runs.push_back({b, walk.blocks_of(b)});
   }
   /// Runs the statements on the n-th block of the last walk.
-  void run(std::span<detail::pass_statement const> statements, row_span block, index_t n) {
+  void run(std::span<detail::pass_statement const> statements, row_span const& block, index_t n) {
     if (is_direct_) {
-      for (auto const& s : statements)
-        s.is->run(s.statement, block, s.is->folds ? static_cast<std::byte*>(s.results) + s.is->folds->size * std::size_t(block.item) : nullptr);
+      run_block(statements, block);
     } else {
       std::byte* results = room_.values.data() + base_ + block_ * std::size_t(n);
       for (auto const& s : statements) {
@@ -304,7 +319,7 @@ void run_blocks(std::span<detail::pass_statement const> statements, frame const&
     pass_partials& partials;
   } const all{statements, partials};
   walk.run(
-      [](void const* c, row_span block, index_t n) {
+      [](void const* c, row_span const& block, index_t n) {
         auto const& in = *static_cast<context const*>(c);
         in.partials.run(in.statements, block, n);
       },

@@ -53,7 +53,7 @@ inline constexpr bool is_whole = S::depth == reach::whole;
 /// What the planner sees of a statement.
 struct statement_needs {
   short_list<memory_access, 16> accesses;
-  pass_layout elements;
+  pass_layout* elements = nullptr;  ///< where they are wanted
   bool whole = false;
 
   template <class Access>
@@ -64,23 +64,33 @@ struct statement_needs {
 template <class S>
 void find_needs(S const& statement, statement_needs& out) {
   out.accesses.clear();
-  out.elements = {statement.total(), frame_of(statement)}, out.whole = is_whole<S>;
+  *out.elements = {statement.total(), frame_of(statement)}, out.whole = is_whole<S>;
   statement.accesses(out);
 }
 
 /// Puts statements into passes, one after the other.
 class pass_planner {
 public:
+  /// Errors: value_error, if a statement overwrites what its own other rows still read.
+  template <class Needs>
+  static void refuse_overwriting(Needs const& one) {
+    for (memory_access const& a : one.accesses) {
+      if (!a.writes) continue;
+      for (memory_access const& b : one.accesses)
+        if (!b.writes && a.overlaps(b) && (one.whole || b.elsewhere || !a.same_as(b)))
+          throw value_error("fuse: set(x, expression) reads x at other rows than it writes; write `x = expression`, which takes a copy, or set another vector");
+    }
+  }
   /// The pass of the next statement. Errors: value_error, if it overwrites what its own other rows still read.
   template <class Needs>
   int place(Needs const& next) {
     refuse_overwriting(next);
-    if (sealed_ || next.whole || !fits(next.elements) || conflicts(next)) {
+    if (sealed_ || next.whole || !fits(*next.elements) || conflicts(next)) {
       ++passes_;
-      open_ = {next.elements.total, {1, -1, 1, 1}};
+      open_ = {next.elements->total, {1, -1, 1, 1}};
       list_.clear();
     }
-    if (next.elements.layout.rows >= 0) open_.layout = next.elements.layout;
+    if (next.elements->layout.rows >= 0) open_.layout = next.elements->layout;
     list_.append(next.accesses);
     sealed_ = next.whole;
     return passes_ - 1;
@@ -104,15 +114,6 @@ private:
       }
     return false;
   }
-  template <class Needs>
-  static void refuse_overwriting(Needs const& one) {
-    for (memory_access const& a : one.accesses) {
-      if (!a.writes) continue;
-      for (memory_access const& b : one.accesses)
-        if (!b.writes && a.overlaps(b) && (one.whole || b.elsewhere || !a.same_as(b)))
-          throw value_error("fuse: set(x, expression) reads x at other rows than it writes; write `x = expression`, which takes a copy, or set another vector");
-    }
-  }
 
   int passes_ = 0;
   bool sealed_ = true;  // the next statement starts a pass
@@ -126,7 +127,9 @@ template <class... S>
 pass_plan<sizeof...(S)> plan_passes(S const&... statements) {
   pass_plan<sizeof...(S)> plan;
   detail::pass_planner planner;
+  pass_layout elements;
   detail::statement_needs needs;
+  needs.elements = &elements;
   std::size_t n = 0;
   auto place = [&](auto const& statement) {
     detail::find_needs(statement, needs);
@@ -147,7 +150,9 @@ index_t bytes_of_passes(S const&... statements) {
   std::vector<memory_access> seen;
   index_t moved = 0;
   int last = -1;
+  pass_layout elements;
   statement_needs s;
+  s.elements = &elements;
   auto count = [&](auto const& statement) {
     find_needs(statement, s);
     if (int const pass = planner.place(s); pass != last) {

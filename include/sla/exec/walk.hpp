@@ -40,12 +40,15 @@ public:
   /// Gives each thread as much work.
   virtual void balance(row_work work) = 0;
   /// one(context, span, n) for the n-th block.
-  virtual void run(void (*one)(void const*, row_span, index_t), void const* context) const = 0;
+  virtual void run(void (*one)(void const*, row_span const&, index_t), void const* context) const = 0;
 
 protected:
   ~pass_walk() = default;
 };
 } // namespace detail
+
+/// Is the whole of a pass one block, of one batch item?
+SLA_HD inline bool is_one_block(frame const& f) { return f.batch == 1 && f.rows > 0 && f.inner > 0 && f.rows * f.inner <= detail::block_elements; }
 
 /// How a pass over a range of rows is cut into blocks of whole rows, and these between threads.
 class block_walk final : public detail::pass_walk {
@@ -89,7 +92,7 @@ public:
     }
   }
 
-  void run(void (*one)(void const*, row_span, index_t), void const* context) const override {
+  void run(void (*one)(void const*, row_span const&, index_t), void const* context) const override {
     auto const blocks_from = [&](index_t n, index_t last) {
       for (; n < last; ++n) {
         index_t const b = f_.batch == 1 ? 0 : n / per_item_, row = range_.first + (n - b * per_item_) * block_;

@@ -53,14 +53,18 @@ struct [[nodiscard]] reduction {
   /// Folds a span into one value per right-hand side; eight lanes, folded in a fixed order.
   SLA_HD void run(column_span s, accumulator_type* result) const {
     auto const tree = x;
+    constexpr std::make_integer_sequence<index_t, lanes> all{};
     accumulator_type lane[lanes];
-    for (int w = 0; w < lanes; ++w) lane[w] = identity();
+    detail::written_out(all, [&](index_t w) { lane[w] = identity(); });
     index_t e = s.first, const_end = s.first + s.count / lanes * lanes, end = s.first + s.count;
     for (; e < const_end; e += lanes)
-      for (int w = 0; w < lanes; ++w) Monoid::fold(lane[w], tree.at(element{e + w, e + w, s.item}));
-    for (int w = 0; e < end; ++e, ++w) Monoid::fold(lane[w], tree.at(element{e, e, s.item}));
-    for (int width = lanes / 2; width > 0; width /= 2)
-      for (int w = 0; w < width; ++w) Monoid::fold(lane[w], lane[w + width]);
+      detail::written_out(all, [&](index_t w) { Monoid::fold(lane[w], tree.at(element{e + w, e + w, s.item})); });
+    detail::written_out(all, [&](index_t w) {
+      if (e + w < end) Monoid::fold(lane[w], tree.at(element{e + w, e + w, s.item}));
+    });
+    detail::written_out(std::make_integer_sequence<index_t, 4>{}, [&](index_t w) { Monoid::fold(lane[w], lane[w + 4]); });
+    detail::written_out(std::make_integer_sequence<index_t, 2>{}, [&](index_t w) { Monoid::fold(lane[w], lane[w + 2]); });
+    Monoid::fold(lane[0], lane[1]);
     Monoid::fold(*result, lane[0]);
   }
   SLA_HD void run(row_span s, accumulator_type* result) const {

@@ -21,6 +21,12 @@ struct column_span {
 };
 
 namespace detail {
+/// f(0), ..., f(N - 1), written out: a small array that is indexed by these numbers alone stays in registers at -O2 too.
+template <class F, index_t... N>
+SLA_HD void written_out(std::integer_sequence<index_t, N...>, F const& f) {
+  (f(N), ...);
+}
+
 /// f(element) for the elements of a span, in order.
 template <class F>
 SLA_HD inline void for_elements(column_span s, F const& f) {

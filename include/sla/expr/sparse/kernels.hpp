@@ -72,12 +72,6 @@ SLA_HD void walk_lanes(Product const& y, index_t b, index_t first, index_t count
   }
 }
 
-/// f(0), ..., f(N - 1), written out: a small array that is indexed by these numbers alone stays in registers at -O2 too.
-template <class F, index_t... N>
-SLA_HD void written_out(std::integer_sequence<index_t, N...>, F const& f) {
-  (f(N), ...);
-}
-
 /// One right-hand side of small blocks.
 template <class Product, class T>
 SLA_HD void walk_blocks(Product const& y, index_t b, index_t first, index_t count, index_t item, T* out) {
