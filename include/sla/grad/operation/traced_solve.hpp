@@ -132,21 +132,27 @@ template <class... Options>
 struct make_prepared {
   std::tuple<Options...> options;
   template <class A>
-  auto operator()(A const& a) const {
-    return std::apply([&](auto const&... o) { return perform(op::prepare{}, a, o...); }, options);
+  auto operator()(A&& a) const {
+    return std::apply([&](auto const&... o) { return perform(op::prepare{}, std::forward<A>(a), o...); }, options);
   }
 };
 template <class Direct>
 struct make_direct {
   template <class A>
-  auto operator()(A const& a) const {
-    return Direct(a);
+  auto operator()(A&& a) const {
+    return Direct(std::forward<A>(a));
   }
 };
+
+/// A on the values of another, which outlives it: what is recorded is on the tape before the solves with it.
+template <class T, class S, class F, class Memory>
+sparse_tensor<T, S, F, Memory> lent(sparse_tensor<T, S, F, Memory> const& a) {
+  return {a.shape(), a.shared_pattern(), buffer<T, Memory>::borrow(a.values().data(), a.values().size())};
+}
 } // namespace detail
 
-/// A traced operator set up once, for values and derivatives: what `prepare(A, method, preconditioner)` is of a traced A.
-/// X: traced<V>.
+/// A traced operator set up once, for values and derivatives: what `prepare(A, method, preconditioner)` is of a traced A, whose
+/// values it shares. X: traced<V>.
 template <class X, class Make>
 class traced_prepared : public detail::throwing_solves<traced_prepared<X, Make>> {
 public:
@@ -175,8 +181,8 @@ public:
   }
 
 private:
-  using Prepared = decltype(std::declval<Make const&>()(std::declval<plain_t<X> const&>()));
-  std::shared_ptr<Prepared const> made() const { return std::make_shared<Prepared const>(make_(a_.value())); }
+  using Prepared = decltype(std::declval<Make const&>()(std::declval<plain_t<X>>()));
+  std::shared_ptr<Prepared const> made() const { return std::make_shared<Prepared const>(make_(detail::lent(a_.value()))); }
   template <bool Transposed, bool Conj, class B, class... Options>
   auto run(B const& b, Options const&... options) const {
     auto const& s = s_.shared();

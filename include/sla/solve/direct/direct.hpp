@@ -127,7 +127,7 @@ struct refinement {
 
   using method_tag = void;
   static constexpr char const* name = detail::name_of(Kind);
-  static constexpr bool needs_definite = false;
+  static constexpr bool needs_definite = false, needs_hermitian = Kind != factorization::lu && Kind != factorization::umfpack;
 
   template <class S, class A, class M, class V, class MakeStop>
     requires Space<S, V> && LinearOperator<A, V> && LinearOperator<M, V>

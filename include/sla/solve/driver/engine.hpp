@@ -134,6 +134,15 @@ auto adjoint_preconditioner(M const& m) {
     return none{};
 }
 
+/// Is A, which the method takes for Hermitian, so? Then it is its own adjoint, and M's is not asked for: what x leaves of b tells.
+template <class Method, class World, class A>
+bool is_own_adjoint([[maybe_unused]] A const& a) {
+  if constexpr (wants_hermitian<Method> && requires { World::is_self_adjoint(a); })
+    return World::is_self_adjoint(a);
+  else
+    return false;
+}
+
 template <class P>
 std::string name_of() {
   if constexpr (std::same_as<P, none>)
@@ -313,19 +322,21 @@ public:
   solution<V> solve(A const& a, V const& b, Options const&... options) const {
     return call(a, method_, m_, b, begin(), options...);
   }
-  /// With the conjugate transpose of a, and of the preconditioner; both are made once.
+  /// With the conjugate transpose of a, and of the preconditioner; both are made once, or are a and the preconditioner themselves.
   template <class V, class... Options>
   solution<V> solve_adjoint(A const& a, V const& b, Options const&... options) const {
     static_assert(has_adjoint, "sla: solve_transpose, solve_adjoint and gradients need the adjoint of A and of the preconditioner, and an operator of yours has none: "
                                "give it a member adjoint(), or make it by linear_operator<T>(rows, cols, apply, apply_adjoint)");
     if constexpr (has_adjoint) {
       auto const made = found_.with([&](found& f) {
-        if (f.adjoint) return f.adjoint;
+        if (f.adjoint || f.is_own) return f.adjoint;
         double const start = seconds_now();
-        f.adjoint = std::make_shared<both const>(adjoint_matrix<Method, World>(a), adjoint_preconditioner<Method>(m_));
+        f.is_own = is_own_adjoint<Method, World>(a);
+        if (!f.is_own) f.adjoint = std::make_shared<both const>(adjoint_matrix<Method, World>(a), adjoint_preconditioner<Method>(m_));
         f.seconds += seconds_now() - start;
         return f.adjoint;
       });
+      if (!made) return solve(a, b, options...);
       return call(made->first, method_, made->second, b, begin(), options...);
     } else {
       return never<solution<V>>();
@@ -334,7 +345,7 @@ public:
   /// New values on the same pattern. Where the preconditioner throws, it keeps the old ones.
   void update(A const& a) {
     double const start = seconds_now();
-    found_.with([](found& f) { f.adjoint = nullptr; });  // it shares factors
+    found_.with([](found& f) { f.adjoint = nullptr, f.is_own = false; });  // it shares factors
     m_.update(a);
     found_.with([&](found& f) { f.seconds += seconds_now() - start; });
   }
@@ -343,8 +354,9 @@ public:
 private:
   using both = std::pair<Adjoint, AdjointM>;
   struct found {
-    std::shared_ptr<both const> adjoint;
-    double seconds;  ///< of set-ups that no report has told yet
+    std::shared_ptr<both const> adjoint;  ///< null where the operator is its own
+    double seconds;                       ///< of set-ups that no report has told yet
+    bool is_own = false;
   };
   /// The report of a call: the seconds of the set-up are those since the last one.
   report begin() const {

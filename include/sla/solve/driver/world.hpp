@@ -37,6 +37,7 @@ namespace sla {
 ///   setup(p, a)                the preconditioner p of a: stands left of `*`, has `adjoint()` and `update(a)`
 ///   probe(a, seed)             optional: a vector of a's domain, random, the same on any number of ranks
 ///   adjoint(a)                 the conjugate transpose, stored, an operator of the same world; of some operators there is none
+///   is_self_adjoint(a)         optional: is a its own conjugate transpose, to rounding? Methods that demand it then store none
 ///   same_pattern(a, a2)        may a2's values replace a's?
 ///   asymmetry(a, who)          optional: what is not Hermitian in a, for a method that failed and wants it; else empty
 /// On a mesh all ranks call these together, and errors are the errors of all.
@@ -221,9 +222,19 @@ struct linear_world<sparse_tensor<T, S, F, host_memory>> : detail::sparse_world<
     return host_space<base::template has_items<V>>(base::layout(a, b));
   }
   static auto probe(A const& a, std::uint64_t seed) { return random<T, domain_extents_t<S>>(a.domain(), seed); }
+  static void require_hermitian(A const& a, char const* who, double tolerance) {
+    detail::row_order<F>(a.shared_pattern()).apply(a, [&](auto const& sorted) { return detail::require_hermitian(sorted, who, "gmres{} or bicgstab{}", tolerance), 0; });
+  }
+  static bool is_self_adjoint(A const& a) {
+    try {
+      return require_hermitian(a, "", 0), true;
+    } catch (value_error const&) {
+      return false;
+    }
+  }
   static std::string asymmetry(A const& a, char const* who) {
     try {
-      detail::row_order<F>(a.shared_pattern()).apply(a, [&](auto const& sorted) { return detail::require_hermitian(sorted, who, "gmres{} or bicgstab{}"), 0; });
+      require_hermitian(a, who, 1e-10);
       return {};
     } catch (value_error const& e) {
       index_t below = 0, above = 0;

@@ -12,14 +12,14 @@
 
 namespace sla::detail {
 
-/// Errors: the first a_ij that is not conj(a_ji), beyond rounding of itself or of the largest entries of its rows, for A with
-/// sorted rows; an entry that is not stored is a zero. Cost: O(nnz log row).
+/// Errors: the first a_ij that is not conj(a_ji), beyond the tolerance or the rounding of itself, or the rounding of the largest entries
+/// of its rows, for A with sorted rows; an entry that is not stored is a zero. Cost: O(nnz log row).
 template <class T, class S, class Col, class Ptr>
-void require_hermitian(sparse_tensor<T, S, Csr<Col, Ptr>> const& A, char const* who, char const* remedy) {
+void require_hermitian(sparse_tensor<T, S, Csr<Col, Ptr>> const& A, char const* who, char const* remedy, double least = 1e-10) {
   constexpr index_t P = S::block_rows;
   static_assert(P == S::block_cols);
   auto const pattern = A.pattern().view();
-  double const rounding = double(std::numeric_limits<real_t<T>>::epsilon()), tolerance = (std::max)(1e-10, 8 * rounding);
+  double const rounding = double(std::numeric_limits<real_t<T>>::epsilon()), tolerance = (std::max)(least, 8 * rounding);
   for (index_t b = 0; b < A.batch_count(); ++b) {
     auto const* const a = kernel_pointer(A.values().data()) + b * A.batch_stride();
     using K = std::remove_cvref_t<decltype(*a)>;
