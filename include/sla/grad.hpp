@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The door to derivatives: value_and_gradient, jvp and vjp, check_gradient; traced values, vjp and jvp of every operation.
+// The door to derivatives: value_and_gradient, jvp and vjp, check_gradient; traced values, rules of operations and of equations.
 // Derivatives through distributed values are in dist/.
 #pragma once
 
@@ -16,3 +16,4 @@
 #include <sla/grad/operation/traced_slice.hpp>
 #include <sla/grad/operation/traced_solve.hpp>
 #include <sla/grad/operation/traced_sparse.hpp>
+#include <sla/grad/tape/implicit.hpp>

@@ -42,12 +42,12 @@ inline auto times(double scale) {
 }
 template <class Home>
 half<Home> perform(sla::op::sub, half<Home> const& x, half<Home> const& y) {
-  return sla::detail::record(x.home(), perform(sla::op::sub{}, x.value(), y.value()), sla::detail::linear_in(x, times(1), times(1)),
-                             sla::detail::linear_in(y, times(-1), times(-1)));
+  return sla::record(x.home(), perform(sla::op::sub{}, x.value(), y.value()), sla::linear_in(x, times(1), times(1)),
+                             sla::linear_in(y, times(-1), times(-1)));
 }
 template <class Home>
 half<Home> perform(sla::op::sub, half<Home> const& x, halves const& y) {
-  return sla::detail::record(x.home(), perform(sla::op::sub{}, x.value(), y), sla::detail::linear_in(x, times(1), times(1)));
+  return sla::record(x.home(), perform(sla::op::sub{}, x.value(), y), sla::linear_in(x, times(1), times(1)));
 }
 template <class Home>
 sla::traced<double, Home> perform(sla::op::squared_norm, half<Home> const& x) {
@@ -57,7 +57,7 @@ sla::traced<double, Home> perform(sla::op::squared_norm, half<Home> const& x) {
   auto const forth = [v](double, halves const& d) {
     return 2 * (sla::eval(dot(v->value().low, d.low)) + sla::eval(dot(v->value().high, d.high)));
   };
-  return sla::detail::record(x.home(), value, sla::detail::linear_in(x, back, forth));
+  return sla::record(x.home(), value, sla::linear_in(x, back, forth));
 }
 }  // namespace elsewhere
 

@@ -8,9 +8,9 @@ double slope(double at) {
     auto const pullback = [](double, double g) { return 2 * g; };
 #ifdef FIXED
     auto const pushforward = [](double, double d) { return 2 * d; };
-    return sla::detail::record(x.home(), 2 * x.value(), sla::detail::linear_in(x, pullback, pushforward));
+    return sla::record(x.home(), 2 * x.value(), sla::linear_in(x, pullback, pushforward));
 #else
-    return sla::detail::record(x.home(), 2 * x.value(), pullback);
+    return sla::record(x.home(), 2 * x.value(), pullback);
 #endif
   };
   auto const [value, g] = sla::value_and_gradient(twice, at);

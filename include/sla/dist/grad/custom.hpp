@@ -155,10 +155,10 @@ auto custom(X const&... x) {
   auto value = std::apply([](auto const&... part) { return detail::called<Op>(part.value()...); }, parts);
   if constexpr (well_typed<Op, plain_t<X>...>)
     return [&]<std::size_t... K>(std::index_sequence<K...>) {
-      return detail::record(detail::home_of(x...), std::move(value), detail::called_rule<Op, int(K)>(parts)...);
+      return record(home_of(x...), std::move(value), detail::called_rule<Op, int(K)>(parts)...);
     }(std::index_sequence_for<X...>{});
   else
-    return detail::record(detail::home_of(x...), std::move(value)); // well-formed, so that the sentence is the only error
+    return record(home_of(x...), std::move(value)); // well-formed, so that the sentence is the only error
 }
 
 /// The same of outlines, for schedules: Op::extents<E...> are the extents of the result of parts of these extents.

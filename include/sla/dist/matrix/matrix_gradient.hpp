@@ -95,10 +95,10 @@ auto perform(op::fixed_unknowns op, A const& a, B const& b, Fixed const& fixed, 
 }
 template <detail::TracedRows A, DistributedTensor Mask>
 auto perform(op::with_identity op, A const& a, Mask const& mask) {
-  auto rule = detail::linear_in(
+  auto rule = linear_in(
       a, [](auto const&, auto const& g) { return detail::sample_of(1, g.local()); },
-      [](auto const&, auto const& d) { return detail::adds([&d](auto& sum) { detail::add_spread(sum, 1, d.local()); }); });
-  return detail::record(a.home(), perform(op, a.value(), mask), std::move(rule));
+      [](auto const&, auto const& d) { return adds([&d](auto& sum) { detail::add_spread(sum, 1, d.local()); }); });
+  return record(a.home(), perform(op, a.value(), mask), std::move(rule));
 }
 
 /// Gradient: the cotangent is transposed back. Law: the rows of D are sharded, or every rank has D.

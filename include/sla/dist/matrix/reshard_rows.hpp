@@ -73,7 +73,7 @@ template <StepOn S, class X, class How>
   requires(S::how == step::repartition && Traced<X> && DistributedSparse<plain_t<X>>)
 auto perform(S s, X const& x, How const& how) {
   auto const* const own = &x.variable();
-  auto rule = detail::linear_in(
+  auto rule = linear_in(
       x,
       [own](auto const&, auto const& g) {
         constexpr int a = mesh_of_t<plain_t<X>>::template index<S::axis>();
@@ -87,7 +87,7 @@ auto perform(S s, X const& x, How const& how) {
         });
       },
       [s, how](auto const&, auto const& d) { return perform(s, d, how); });
-  return detail::record(x.home(), perform(s, x.value(), how), std::move(rule));
+  return record(x.home(), perform(s, x.value(), how), std::move(rule));
 }
 
 } // namespace sla

@@ -148,7 +148,7 @@ template <StepOn S, class X, class How = equal_rows>
 auto perform(S s, X const& x, How const& how = {}) {
   using To = typename S::to;
   auto const* const own = &x.variable();
-  auto rule = detail::linear_in(
+  auto rule = linear_in(
       x,
       [own](auto const&, auto const& g) {
         auto& c = g.mesh().template communicator<S::axis>();
@@ -158,7 +158,7 @@ auto perform(S s, X const& x, How const& how = {}) {
           return detail::restricted<std::same_as<To, Replicate>>(c, g.local(), own->value().local());
       },
       [s, how](auto const&, auto const& d) { return perform(s, d, how); });
-  return detail::record(x.home(), perform(s, x.value(), how), std::move(rule));
+  return record(x.home(), perform(s, x.value(), how), std::move(rule));
 }
 
 } // namespace sla

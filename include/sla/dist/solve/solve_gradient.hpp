@@ -19,13 +19,11 @@ template <class Variable, bool Transposed, bool Conj>
 struct traced_rows {
   static constexpr bool transposed = Transposed, conj = Conj;
   Variable* v;
-  template <class X, class W>
-  void pullback_residual(X const& x, W const& w) const {
-    v->add(contribution_to_rows<Transposed, Conj>(v->value(), x, w, -1));
-  }
-  template <class X, class Out>
-  void pushforward_residual(X const& x, Out& out) const {
-    if (auto const* d = v->tangent()) out.add(eval(-(view_of<Transposed, Conj>(*d) * x)));
+  auto residual_rule() const {
+    using Operand = traced_operand<Variable>;
+    return linear_in(
+        Operand{v}, [v = v](auto const& x, auto const& w) { return contribution_to_rows<Transposed, Conj>(v->value(), x, w, -1); },
+        [](auto const& x, auto const& d) { return eval(-(view_of<Transposed, Conj>(d) * x)); });
   }
 };
 } // namespace detail
@@ -41,7 +39,7 @@ auto perform(op::try_solve, A const& a, B const& b, Options const&... options) {
     auto const& matrix = detail::matrix_of(detail::plain_value(detail::viewed(a)));
     auto prepared = perform(op::prepare{}, matrix, options...);
     auto const shared = std::make_shared<decltype(prepared) const>(std::move(prepared));
-    auto& home = detail::home_of(a, b);
+    auto& home = home_of(a, b);
     if constexpr (detail::TracedOperator<A>) {
       auto& variable = detail::viewed(a).variable();
       using Matrix_ = detail::traced_rows<std::remove_reference_t<decltype(variable)>, Orientation::transposed, Orientation::conj>;

@@ -121,8 +121,8 @@ auto perform(Order, X const& x) {
 template <detail::OrderOfShards Order, detail::TracedSteppable X>
 auto perform(Order s, X const& x) {
   using Back = typename Order::template before<plain_t<X>>;
-  return detail::record(x.home(), perform(s, x.value()),
-                        detail::linear_in(
+  return record(x.home(), perform(s, x.value()),
+                        linear_in(
                             x, [](auto const&, auto const& g) { return perform(Back{}, g); },
                             [s](auto const&, auto const& d) { return perform(s, d); }));
 }

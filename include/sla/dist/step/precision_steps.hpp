@@ -118,11 +118,11 @@ auto perform(step_in<S, Option...>, X const& x) {
   constexpr auto name = S::axis;
   using Facts = detail::type_list<wire<Wire>, out<Out>, operand_is<0, From>, on_axis<name>>;
   if constexpr (detail::is_reduction(Back::how) && narrow && !P::has_stated_wire) detail::refuse<code::narrow_reduction, Facts>();
-  auto rule = detail::linear_in(
+  auto rule = linear_in(
       x,
       [](auto const&, auto const& g) { return detail::stepped_in<Back, typename P::wire_type, typename P::out_type>(g); },
       [](auto const&, auto const& d) { return detail::stepped_in<S, Wire, Out>(d); });
-  return detail::record(x.home(), detail::stepped_in<S, Wire, Out>(x.value()), std::move(rule));
+  return record(x.home(), detail::stepped_in<S, Wire, Out>(x.value()), std::move(rule));
 }
 
 } // namespace sla

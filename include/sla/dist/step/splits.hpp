@@ -100,10 +100,10 @@ auto perform(S rows, X const& x, splits const& s) {
   auto value = perform(rows, x.value(), s);
   splits both = s;
   if (both.receive.empty()) both = detail::answered(std::move(both), x.value().local().extent(0), c);
-  auto rule = detail::linear_in(
+  auto rule = linear_in(
       x, [rows, both](auto const&, auto const& g) { return perform(rows, g, splits{both.receive, both.send}); },
       [rows, both](auto const&, auto const& d) { return perform(rows, d, both); });
-  return detail::record(x.home(), std::move(value), std::move(rule));
+  return record(x.home(), std::move(value), std::move(rule));
 }
 /// The same of outlines. A schedule knows no sizes: the rows that come are open, and any tables do, `splits{}`.
 template <StepOn S, detail::DenseOutline X>

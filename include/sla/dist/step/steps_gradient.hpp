@@ -31,10 +31,10 @@ using step_back = step_on<adjoint_step<S::how, placement_before<S, X>, typename 
 template <StepOn S, detail::TracedSteppable X>
 auto perform(S, X const& x, layout_handle<mesh_of_t<plain_t<X>>> const& layout_source = {}) {
   auto const home = x.value().handle();
-  auto rule = detail::linear_in(
+  auto rule = linear_in(
       x, [home](auto const&, auto const& g) { return detail::stepped<detail::step_back<S, X>>(g, home); },
       [layout_source](auto const&, auto const& d) { return detail::stepped<S>(d, layout_source); });
-  return detail::record(x.home(), detail::stepped<S>(x.value(), layout_source), std::move(rule));
+  return record(x.home(), detail::stepped<S>(x.value(), layout_source), std::move(rule));
 }
 
 } // namespace sla

@@ -203,7 +203,7 @@ auto perform(op::where, C const& c, X const& x, Y const& y) {
     auto const right = detail::part_of(y);
     auto value = eval(perform(op::where{}, detail::kept_value<C>(condition), detail::kept_value<X>(left), detail::kept_value<Y>(right)));
     if constexpr (Traced<X> || Traced<Y>)
-      return detail::trace_where<detail::own_elements>(detail::home_of(x, y), std::move(value), condition, left, right);
+      return detail::trace_where<detail::own_elements>(home_of(x, y), std::move(value), condition, left, right);
     else
       return value;
   }
@@ -215,7 +215,7 @@ auto perform(op::apply, F const& f, X const&... x) {
                                                      "and exp(a) after `using std::exp` rather than std::exp(a)");
   if constexpr (detail::takes_dual_numbers<F, X...>)
     return [&](auto const&... part) {
-      return detail::trace_apply<detail::own_elements>(detail::home_of(x...), eval(perform(op::apply{}, f, part.value()...)), f, std::index_sequence_for<X...>{},
+      return detail::trace_apply<detail::own_elements>(home_of(x...), eval(perform(op::apply{}, f, part.value()...)), f, std::index_sequence_for<X...>{},
                                                        part...);
     }(detail::part_of(x)...);
   else

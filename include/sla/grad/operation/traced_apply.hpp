@@ -81,7 +81,7 @@ auto perform(op::where, C&& c, X&& x, Y&& y) {
   if constexpr (Traced<C>) {  // nothing of the derivative flows through a condition
     return perform(op::where{}, c.value(), std::forward<X>(x), std::forward<Y>(y));
   } else {
-    auto& home = detail::home_of(x, y);
+    auto& home = home_of(x, y);
     auto const condition = detail::trace_operand<true>(home, std::forward<C>(c));
     auto const left = detail::trace_operand<false>(home, std::forward<X>(x));
     auto const right = detail::trace_operand<false>(home, std::forward<Y>(y));
@@ -164,7 +164,7 @@ template <class F, class... X>
 auto perform(op::apply, F const& f, X&&... x) {
   static_assert(detail::takes_dual_numbers<F, X...>, "sla: apply(f, x...) of traced x: f is called with dual numbers: write it with auto, [](auto a) { return a * exp(-a); }, "
                                                      "and exp(a) after `using std::exp` rather than std::exp(a)");
-  auto& home = detail::home_of(x...);
+  auto& home = home_of(x...);
   if constexpr (detail::takes_dual_numbers<F, X...>)
     return [&](auto const&... operand) {
       auto value = detail::value_of_node(detail::applied_to(f, detail::joined_elements<detail::all_elements>(operand...)));

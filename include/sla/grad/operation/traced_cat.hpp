@@ -115,11 +115,11 @@ template <class... Parts>
 auto cat_batch(Parts const&... parts) {
   auto const rule = [](auto const& part, std::size_t k) {
     if constexpr (Traced<decltype(part)>)
-      return detail::linear_in(
-          part, [k](auto const&, auto const& g) { return detail::adds([k, &g](auto& sum) { detail::add_part<false>(sum, index_t(k), g); }); },
-          [k](auto const&, auto const& d) { return detail::adds([k, &d](auto& sum) { detail::add_part<true>(sum, index_t(k), d); }); });
+      return linear_in(
+          part, [k](auto const&, auto const& g) { return adds([k, &g](auto& sum) { detail::add_part<false>(sum, index_t(k), g); }); },
+          [k](auto const&, auto const& d) { return adds([k, &d](auto& sum) { detail::add_part<true>(sum, index_t(k), d); }); });
     else
-      return detail::no_rule{};
+      return no_rule{};
   };
   auto const record = [&rule](auto const&... part) { return detail::record_parts(cat_batch(detail::plain_value(part)...), rule, part...); };
   return record(detail::evaluated_sparse(parts)...);

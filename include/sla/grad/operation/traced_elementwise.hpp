@@ -108,15 +108,15 @@ auto perform(op::entry, X const& x, Index... at) {
     for (index_t n : places) sum += from.values()[n];
     return sum;
   };
-  auto rule = detail::linear_in(
+  auto rule = linear_in(
       x,
       [places](auto const&, auto const& g) {
-        return detail::adds([&places, g](auto& sum) {
+        return adds([&places, g](auto& sum) {
           for (index_t n : places) sum.values()[n] += g;
         });
       },
       [read](auto const&, auto const& d) { return read(d); });
-  return detail::record(x.home(), read(v), std::move(rule));
+  return record(x.home(), read(v), std::move(rule));
 }
 
 // ---- operators

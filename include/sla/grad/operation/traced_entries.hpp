@@ -20,27 +20,27 @@ void add_diagonal(A& sum, G const& g) {
 
 template <TracedSparse A>
 auto perform(op::diagonal_of, A const& a) {
-  auto rule = detail::linear_in(
-      a, [](auto const&, auto const& g) { return detail::adds([&g](auto& sum) { detail::add_diagonal(sum, g); }); },
+  auto rule = linear_in(
+      a, [](auto const&, auto const& g) { return adds([&g](auto& sum) { detail::add_diagonal(sum, g); }); },
       [](auto const&, auto const& d) { return diagonal_of(d); });
-  return detail::record(a.home(), diagonal_of(a.value()), std::move(rule));
+  return record(a.home(), diagonal_of(a.value()), std::move(rule));
 }
 template <Format F, TracedElements X>
   requires is_tensor<plain_t<X>>
 auto perform(op::diagonal, conversion_to<F>, X const& v) {
-  auto rule = detail::linear_in(
+  auto rule = linear_in(
       v, [](auto const&, auto const& g) { return diagonal_of(g); }, [](auto const&, auto const& d) { return values(diagonal<F>(d)); });
-  return detail::record(v.home(), diagonal<F>(v.value()), std::move(rule));
+  return record(v.home(), diagonal<F>(v.value()), std::move(rule));
 }
 
 template <TracedSparse A, detail::SparseOrTraced M>
 auto perform(op::masked, A const& a, M const& m) {
   auto const& other = detail::evaluated_sparse(m);
   auto const mask = detail::sparse_part(a.home(), other);
-  auto rule = detail::linear_in(
+  auto rule = linear_in(
       a, [](auto const&, auto const& g) { return detail::sample_of(1, g); },
       [mask](auto const&, auto const& d) { return values(masked(d, mask.value())); });
-  return detail::record(a.home(), masked(a.value(), mask.value()), std::move(rule));
+  return record(a.home(), masked(a.value(), mask.value()), std::move(rule));
 }
 /// The places of a traced mask are constant.
 template <SparseOperand A, detail::TracedMatrix M>
@@ -59,7 +59,7 @@ auto rcm(A const& a) {
 template <SparseOwner A, Tensorial G>
 auto vjp(op::diagonal_of, A const& a, G const& g) {
   auto const& part = detail::argument(g);
-  return std::tuple{detail::collected(a, detail::adds([&](auto& sum) { detail::add_diagonal(sum, part); }))};
+  return std::tuple{detail::collected(a, adds([&](auto& sum) { detail::add_diagonal(sum, part); }))};
 }
 template <Tensorial V, SparseOwner G>
 auto vjp(op::diagonal, V const& v, G const& g) {

@@ -70,8 +70,8 @@ template <detail::TracedMatrix A>
 auto perform(op::sum, A const& a) {
   auto const& owner = detail::evaluated_sparse(a);
   auto const m = detail::operand_of(owner);
-  return detail::record(a.home(), sum(m.value()),
-                        detail::linear_in(
+  return record(a.home(), sum(m.value()),
+                        linear_in(
                             m, [m](auto const&, auto const& g) { return detail::sum_contribution(m.value(), g); },
                             [](auto const&, auto const& d) { return sum(d); }));
 }
@@ -91,8 +91,8 @@ auto perform(Op op, A const& a) {
     }
     return detail::number_per_item(d.shape(), out);
   };
-  return detail::record(a.home(), detail::as_number(perform(op, m.value())),
-                        detail::linear_in(m, [m](auto const& y, auto const& g) { return detail::norm_contribution<Op>(m.value(), y, g); }, push));
+  return record(a.home(), detail::as_number(perform(op, m.value())),
+                        linear_in(m, [m](auto const& y, auto const& g) { return detail::norm_contribution<Op>(m.value(), y, g); }, push));
 }
 
 /// Refused, as of plain sparse tensors.

@@ -116,7 +116,28 @@ auto to_values(X const& x, G const& g, int sign) {
   else
     return outer<Conj, G, X>{g, x, sign};
 }
+/// Errors: shape_error, if left and right are no vectors of the rows and columns of A.
+template <class A, class L, class R>
+void require_outer(A const& a, L const& left, R const& right) {
+  index_t const rows = a.range().total(), cols = a.domain().total();
+  bool const fits = rows > 0 && cols > 0 ? left.size() % rows == 0 && right.size() % cols == 0 && left.size() / rows == right.size() / cols : left.size() == rows && right.size() == cols;
+  if (!fits)
+    throw shape_error(text("add_outer(sum, left, right): sum is ", a.rows(), " x ", a.cols(), ", left ", to_string(left.extents()), " and right ", to_string(right.extents()),
+                           "; they have the extents of A x and of x"));
+}
+} // namespace detail
 
+/// sum(row, col) += left[row] conj(right[col]) on the pattern of a sparse tensor, summed over right-hand sides: what rules contribute
+/// to a matrix. Law: left has the extents of A x, right those of x. Placement: host. Cost: one pass over the pattern.
+template <class T, class S, class F, Tensorial L, Tensorial R>
+void add_outer(sparse_tensor<T, S, F>& sum, L const& left, R const& right) {
+  auto const& l = detail::argument(left);
+  auto const& r = detail::argument(right);
+  detail::require_outer(sum, l, r);
+  detail::outer<false, decltype(view(l)), decltype(view(r))>{view(l), view(r), 1}.add_to(sum);
+}
+
+namespace detail {
 // ---- the matrix as the forward product and the rule see it
 
 template <bool Transposed, bool Conj, class V>
@@ -136,14 +157,11 @@ struct matrix_part {
   auto operator()() const { return oriented<Transposed, Conj>(A.value()); }
   auto adjoint() const { return oriented<!Transposed, !Conj>(A.value()); }
 
-  // The residual r = b - op(A) x in A.
-  template <class X, class G>
-  void pullback_residual(X const& x, G const& g) const {
-    A.v->add(to_values<Transposed, Conj>(view(x), view(g), -1));
-  }
-  template <class X, class Out>
-  void pushforward_residual(X const& x, Out& out) const {
-    if (auto const* d = A.v->tangent()) out.add(-(oriented<Transposed, Conj>(*d) * x));
+  /// How the residual b - op(A) x depends on A.
+  auto residual_rule() const {
+    return linear_in(
+        A, [](auto const& x, auto const& w) { return to_values<Transposed, Conj>(view(x), view(w), -1); },
+        [](auto const& x, auto const& d) { return -(oriented<Transposed, Conj>(d) * x); });
   }
 };
 
@@ -210,7 +228,7 @@ concept TracedScaling = (TracedSparse<S> && (NumberOrTraced<N>)) || (SparseOwner
 template <class A, class X>
   requires detail::TracedProduct<A, X>
 auto perform(op::mul, A&& a, X&& x) {
-  auto& t = detail::home_of(a, x);
+  auto& t = home_of(a, x);
   return detail::trace_product(t, detail::matrix_operand(t, a), std::forward<X>(x));
 }
 template <class A, class X>
@@ -229,8 +247,8 @@ auto perform(op::transposed_matvec, A&& a, X&& x) {
 template <class T, class Memory, Traced X>
   requires is_tensor<plain_t<X>>
 auto perform(op::mul, linear_operator<T, Memory> const& a, X const& x) {
-  return detail::record(x.home(), detail::written(a * x.value()),
-                        detail::linear_in(x, [a](auto const&, auto const& g) { return a.adjoint() * g; }, [a](auto const&, auto const& d) { return a * d; }));
+  return record(x.home(), detail::written(a * x.value()),
+                        linear_in(x, [a](auto const&, auto const& g) { return a.adjoint() * g; }, [a](auto const&, auto const& d) { return a * d; }));
 }
 
 /// The cotangents of A and x where y = A x: (g[row] conj(x[col]) on the pattern of A, A^H g).
@@ -254,8 +272,8 @@ auto vjp(op::transposed_matvec, A const& a, X const& x, G const& g) {
 
 template <TracedSparse A>
 auto perform(op::values, A const& a) {
-  return detail::record(a.home(), detail::written(values(a.value())),
-                        detail::linear_in(a, detail::unchanged, [](auto const&, auto const& d) { return values(d); }));
+  return record(a.home(), detail::written(values(a.value())),
+                        linear_in(a, unchanged, [](auto const&, auto const& d) { return values(d); }));
 }
 /// A gives its pattern only, so nothing of the derivative flows to or from its values.
 template <class A, class X>
@@ -267,8 +285,8 @@ auto perform(op::with_values, A const& a, X const& x) {
     else
       return a;
   }();
-  return detail::record(x.home(), with_values(pattern, x.value()),
-                        detail::linear_in(x, [](auto const&, auto const& g) { return values(g); }, detail::unchanged));
+  return record(x.home(), with_values(pattern, x.value()),
+                        linear_in(x, [](auto const&, auto const& g) { return values(g); }, unchanged));
 }
 
 template <class A, class N>

@@ -40,20 +40,20 @@ auto perform(op::select, A const& a, index_choice<WholeRows> const& rows, index_
   auto made = detail::selection_of<csr_for_t<typename plain_t<A>::format_type>>(a.value(), rows, cols);
   auto const map = std::make_shared<decltype(made) const>(std::move(made));
   bool const repeats = detail::repeats(rows) || detail::repeats(cols);
-  auto rule = detail::linear_in(
+  auto rule = linear_in(
       a,
       [map, repeats](auto const&, auto const& g) {
-        return detail::adds([map, repeats, &g](auto& sum) { detail::add_selected(sum, *map, repeats, g); });
+        return adds([map, repeats, &g](auto& sum) { detail::add_selected(sum, *map, repeats, g); });
       },
       [map](auto const&, auto const& d) { return values(detail::selected<WholeRows, WholeCols>(d, *map)); });
-  return detail::record(a.home(), detail::selected<WholeRows, WholeCols>(a.value(), *map), std::move(rule));
+  return record(a.home(), detail::selected<WholeRows, WholeCols>(a.value(), *map), std::move(rule));
 }
 template <TracedSparse A>
 auto perform(op::batch_items, A const& a, index_t first, index_t last) {
-  auto rule = detail::linear_in(
-      a, [first](auto const&, auto const& g) { return detail::adds([first, &g](auto& sum) { detail::add_items(sum, first, g); }); },
+  auto rule = linear_in(
+      a, [first](auto const&, auto const& g) { return adds([first, &g](auto& sum) { detail::add_items(sum, first, g); }); },
       [first, last](auto const&, auto const& d) { return values(batch_items(d, first, last)); });
-  return detail::record(a.home(), batch_items(a.value(), first, last), std::move(rule));
+  return record(a.home(), batch_items(a.value(), first, last), std::move(rule));
 }
 
 /// The cotangent of A where C is a selection of it, from g on the pattern of C.
@@ -63,7 +63,7 @@ auto vjp(op::select, A const& a, index_choice<WholeRows> const& rows, index_choi
   auto const map = detail::selection_of<csr_for_t<typename A::format_type>>(a, rows, cols);
   if (!same_pattern(g.pattern(), *map.pattern))
     throw shape_error(text("vjp(select, A, rows, cols, g): g stores ", g.nnz(), " entries, the selection ", map.pattern->nnz(), "; g lives on its pattern"));
-  return detail::collected(a, detail::adds([&](auto& sum) { detail::add_selected(sum, map, detail::repeats(rows) || detail::repeats(cols), g); }));
+  return detail::collected(a, adds([&](auto& sum) { detail::add_selected(sum, map, detail::repeats(rows) || detail::repeats(cols), g); }));
 }
 
 } // namespace sla

@@ -9,6 +9,7 @@
 
 #include <sla/core/held.hpp>
 #include <sla/grad/operation/traced_sparse.hpp>
+#include <sla/grad/tape/implicit.hpp>
 #include <sla/solve/direct/direct.hpp>
 #include <sla/solve/direct/fill_ordering.hpp>
 #include <sla/solve/linear/choose.hpp>
@@ -50,10 +51,7 @@ struct orientation {
 template <bool Transposed, bool Conj>
 struct constant_matrix {
   static constexpr bool transposed = Transposed, conj = Conj;
-  template <class X, class W>
-  void pullback_residual(X const&, W const&) const {}
-  template <class X, class Out>
-  void pushforward_residual(X const&, Out&) const {}
+  no_rule residual_rule() const { return {}; }
 };
 
 /// The options of one call, for values without a trace: where to begin does not change the solution.
@@ -74,50 +72,37 @@ auto derivative_option(O const& option) {
     return std::tuple<>{};
 }
 
-/// x with op(A) x = b. Back: op(A)^H w = g gives w to b and -w x^H to A. Forth: op(A) dx = db - op(dA) x.
-template <class Prepared, class A, class B, class Kept>
-struct solve_rule {
-  using rule_tag = void;
-  using System = orientation<A::transposed, A::conj>;
+/// What solves with op(A), to first order, once the solve itself has reached its tolerance. Errors: solve_error.
+template <class Prepared, class System, class Kept>
+struct linearized_solve {
   std::shared_ptr<Prepared const> s;
-  A matrix;
-  B b;
   sla::report report;
   Kept options;
 
-  template <class X, class G>
-  void pullback(X const& x, G const& g) const {
+  template <class X>
+  linearized_solve const& operator()(X const&) const {
     if (!report.converged()) throw solve_error(report);
-    auto const w = std::apply([&](auto const&... o) { return System::pullback(*s, g, o...); }, options);
-    matrix.pullback_residual(x, w);
-    if constexpr (B::traced) b.v->add(w);
+    return *this;
   }
-  template <class X, class Out>
-  void pushforward(X const& x, Out& out) const {
-    dual_variable<X> r(&x, nullptr);  // the residual: of x's type, and so is its tangent
-    if constexpr (B::traced)
-      if (auto const* d = b.v->tangent()) r.add(*d);
-    matrix.pushforward_residual(x, r);
-    if (!r.tangent()) return;
-    if (!report.converged()) throw solve_error(report);
-    out.add(std::apply([&](auto const&... o) { return solved(System::try_solve(*s, *r.tangent(), o...)); }, options));
+  template <class G>
+  auto solve_adjoint(G const& g) const {
+    return std::apply([&](auto const&... o) { return System::pullback(*s, g, o...); }, options);
+  }
+  template <class R>
+  auto solve(R const& r) const {
+    return std::apply([&](auto const&... o) { return solved(System::try_solve(*s, r, o...)); }, options);
   }
 };
 
 /// {x, report} of a prepared operator, traced: its matrix (or not), and b (or not). A higher floor brings a matrix of its own,
-/// with `transposed`, `conj`, `pullback_residual(x, w)` and `pushforward_residual(x, out)`.
+/// with `transposed`, `conj`, and `residual_rule()`, how the residual b - op(A) x depends on A.
 template <class Home, class Prepared, class A, class B, class... Options>
-auto trace_solve(Home& home, std::shared_ptr<Prepared const> s, A matrix, B const& b, Options const&... options) {
-  auto forward = orientation<A::transposed, A::conj>::try_solve(*s, plain_value(b), plain_option(options)...);
-  auto const rhs = [&] {
-    if constexpr (Traced<B>)
-      return operand_of(b);
-    else
-      return ignored_operand{};
-  }();
+auto trace_solve(Home& home, std::shared_ptr<Prepared const> s, A const& matrix, B const& b, Options const&... options) {
+  using System = orientation<A::transposed, A::conj>;
+  auto forward = System::try_solve(*s, plain_value(b), plain_option(options)...);
   auto kept = std::tuple_cat(derivative_option(options)...);
-  solve_rule<Prepared, A, std::remove_const_t<decltype(rhs)>, decltype(kept)> rule{s, matrix, rhs, forward.report, std::move(kept)};
-  auto x = record(home, std::move(forward.x), std::move(rule));
+  linearized_solve<Prepared, System, decltype(kept)> linearized{std::move(s), forward.report, std::move(kept)};
+  auto x = record_implicit(home, std::move(forward.x), std::move(linearized), linear_in(b, unchanged, unchanged), matrix.residual_rule());
   return solution<decltype(x)>{x, std::move(forward.report)};
 }
 template <bool Transposed, bool Conj, class Prepared, class B, class... Options>

@@ -51,13 +51,13 @@ concept TracedViewScaling = (is_traced_view<A> && NumberOrTraced<N>) || (SparseV
 
 template <class X, bool Transposed, bool Conj>
 auto perform(op::eval, traced_view<X, Transposed, Conj> const& a) {
-  auto rule = detail::linear_in(
+  auto rule = linear_in(
       a.A,
       [](auto const&, auto const& g) {
-        return detail::adds([&g](auto& sum) { detail::add_sample(sum, 1, detail::stored_as<Transposed, Conj>(g)); });
+        return adds([&g](auto& sum) { detail::add_sample(sum, 1, detail::stored_as<Transposed, Conj>(g)); });
       },
       [](auto const&, auto const& d) { return values(detail::stored_as<Transposed, Conj>(d)); });
-  return detail::record(a.home(), detail::stored_as<Transposed, Conj>(a.A.value()), std::move(rule));
+  return record(a.home(), detail::stored_as<Transposed, Conj>(a.A.value()), std::move(rule));
 }
 
 /// What reads entries one by one reads those of the value.
@@ -127,7 +127,7 @@ template <Number NA, class A, Number NB, class B>
 auto perform(op::add, NA alpha, A const& a, NB beta, B const& b) {
   auto const& x = detail::evaluated_sparse(a);
   auto const& y = detail::evaluated_sparse(b);
-  return detail::record(detail::home_of(a, b), add(alpha, detail::plain_value(x), beta, detail::plain_value(y)), detail::summand_rule(x, alpha),
+  return record(home_of(a, b), add(alpha, detail::plain_value(x), beta, detail::plain_value(y)), detail::summand_rule(x, alpha),
                         detail::summand_rule(y, beta));
 }
 template <class A, class B>
@@ -156,25 +156,25 @@ auto shared_plan(A const& a, B const& b) {
 template <class A, class B>
   requires detail::TracedSparsePair<A, B>
 auto perform(op::mul, A const& a, B const& b) {
-  auto& t = detail::home_of(a, b);
+  auto& t = home_of(a, b);
   auto const& x = detail::evaluated_sparse(a);
   auto const& y = detail::evaluated_sparse(b);
   auto const left = detail::sparse_part(t, x);
   auto const right = detail::sparse_part(t, y);
   auto const plan = detail::shared_plan(left.value(), right.value());
-  auto to_left = detail::linear_in(
+  auto to_left = linear_in(
       left,
       [plan, right](auto const&, auto const& g) {
-        return detail::adds([plan, right, &g](auto& sum) { detail::add_times_adjoint(*plan, sum, g, right.value()); });
+        return adds([plan, right, &g](auto& sum) { detail::add_times_adjoint(*plan, sum, g, right.value()); });
       },
       [plan, right](auto const&, auto const& d) { return values((*plan)(d, right.value())); });
-  auto to_right = detail::linear_in(
+  auto to_right = linear_in(
       right,
       [plan, left](auto const&, auto const& g) {
-        return detail::adds([plan, left, &g](auto& sum) { detail::add_adjoint_times(*plan, sum, left.value(), g); });
+        return adds([plan, left, &g](auto& sum) { detail::add_adjoint_times(*plan, sum, left.value(), g); });
       },
       [plan, left](auto const&, auto const& d) { return values((*plan)(left.value(), d)); });
-  return detail::record(t, (*plan)(left.value(), right.value()), std::move(to_left), std::move(to_right));
+  return record(t, (*plan)(left.value(), right.value()), std::move(to_left), std::move(to_right));
 }
 
 /// The cotangents of A and B where C = A B, from g on the pattern of C: (g B^H on the pattern of A, A^H g on that of B).
@@ -184,8 +184,8 @@ auto vjp(op::mul, A const& a, B const& b, G const& g) {
   auto const plan = detail::shared_plan(a, b);
   if (!same_pattern(g.pattern(), *plan->shared_pattern()))
     throw shape_error(text("vjp(mul, A, B, g): g stores ", g.nnz(), " entries, A B ", plan->shared_pattern()->nnz(), "; g lives on the pattern of A B"));
-  return std::tuple{detail::collected(a, detail::adds([&](auto& sum) { detail::add_times_adjoint(*plan, sum, g, b); })),
-                    detail::collected(b, detail::adds([&](auto& sum) { detail::add_adjoint_times(*plan, sum, a, g); }))};
+  return std::tuple{detail::collected(a, adds([&](auto& sum) { detail::add_times_adjoint(*plan, sum, g, b); })),
+                    detail::collected(b, adds([&](auto& sum) { detail::add_adjoint_times(*plan, sum, a, g); }))};
 }
 
 // ---- Kronecker products
@@ -193,20 +193,20 @@ auto vjp(op::mul, A const& a, B const& b, G const& g) {
 template <class A, class B>
   requires detail::TracedSparsePair<A, B>
 auto perform(op::kron, A const& a, B const& b) {
-  auto& t = detail::home_of(a, b);
+  auto& t = home_of(a, b);
   auto const& x = detail::evaluated_sparse(a);
   auto const& y = detail::evaluated_sparse(b);
   auto const left = detail::sparse_part(t, x);
   auto const right = detail::sparse_part(t, y);
-  auto to_left = detail::linear_in(
+  auto to_left = linear_in(
       left,
-      [right](auto const&, auto const& g) { return detail::adds([right, &g](auto& sum) { detail::add_kron_left(sum, g, right.value()); }); },
+      [right](auto const&, auto const& g) { return adds([right, &g](auto& sum) { detail::add_kron_left(sum, g, right.value()); }); },
       [right](auto const&, auto const& d) { return values(kron(d, right.value())); });
-  auto to_right = detail::linear_in(
+  auto to_right = linear_in(
       right,
-      [left](auto const&, auto const& g) { return detail::adds([left, &g](auto& sum) { detail::add_kron_right(sum, left.value(), g); }); },
+      [left](auto const&, auto const& g) { return adds([left, &g](auto& sum) { detail::add_kron_right(sum, left.value(), g); }); },
       [left](auto const&, auto const& d) { return values(kron(left.value(), d)); });
-  return detail::record(t, kron(left.value(), right.value()), std::move(to_left), std::move(to_right));
+  return record(t, kron(left.value(), right.value()), std::move(to_left), std::move(to_right));
 }
 
 // ---- scaling

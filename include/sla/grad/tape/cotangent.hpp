@@ -154,10 +154,17 @@ struct adding {
     f(sum);
   }
 };
+} // namespace detail
+
+/// A contribution to a cotangent or tangent that is no expression of the elements, such as one to the stored entries of a sparse
+/// operand: f(sum) adds it to the sum, a tensor or a sparse tensor, at once.
+///     adds([&](auto& sum) { add_outer(sum, g, x); })   // g[row] conj(x[col]) on the pattern
 template <class F>
-adding<F> adds(F f) {
+detail::adding<F> adds(F f) {
   return {std::move(f)};
 }
+
+namespace detail {
 
 /// What is differentiated with respect to: an owner by reference, an expression evaluated, an integer as double.
 template <class X>

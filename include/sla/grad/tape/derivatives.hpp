@@ -13,16 +13,19 @@ namespace sla {
 template <class Op>
 struct derivative;
 
-namespace detail {
+/// The base of a `derivative<Op>` of one operand.
 struct unary_rule {
   static constexpr int operands = 1;
   static constexpr bool unbounded = false;  ///< may a derivative be infinite, at a pole or as an operand that is?
   static constexpr bool reads(int, int) { return true; }
 };
+/// The base of a `derivative<Op>` of two operands, which says `reads(k, n)` itself.
 struct binary_rule {
   static constexpr int operands = 2;
   static constexpr bool unbounded = false;
 };
+
+namespace detail {
 template <class A, class B>
 SLA_HD constexpr auto times(A a, B b) {
   return op::mul::apply(a, b);
@@ -36,7 +39,7 @@ SLA_HD A direction(A a) {
 } // namespace detail
 
 template <>
-struct derivative<op::add> : detail::binary_rule {
+struct derivative<op::add> : binary_rule {
   static constexpr char const* name = "x + y";
   static constexpr bool reads(int, int) { return false; }
   template <int K, class L, class R, class G>
@@ -45,7 +48,7 @@ struct derivative<op::add> : detail::binary_rule {
   }
 };
 template <>
-struct derivative<op::sub> : detail::binary_rule {
+struct derivative<op::sub> : binary_rule {
   static constexpr char const* name = "x - y";
   static constexpr bool reads(int, int) { return false; }
   template <int K, class L, class R, class G>
@@ -54,7 +57,7 @@ struct derivative<op::sub> : detail::binary_rule {
   }
 };
 template <>
-struct derivative<op::mul> : detail::binary_rule {
+struct derivative<op::mul> : binary_rule {
   static constexpr char const* name = "x * y";
   static constexpr bool unbounded = true;
   static constexpr bool reads(int k, int n) { return k != n; }
@@ -67,7 +70,7 @@ struct derivative<op::mul> : detail::binary_rule {
   }
 };
 template <>
-struct derivative<op::div> : detail::binary_rule {
+struct derivative<op::div> : binary_rule {
   static constexpr char const* name = "x / y";
   static constexpr bool unbounded = true;
   static constexpr bool reads(int k, int n) { return k == 1 || n == 1; }
@@ -80,7 +83,7 @@ struct derivative<op::div> : detail::binary_rule {
   }
 };
 template <>
-struct derivative<op::pow> : detail::binary_rule {
+struct derivative<op::pow> : binary_rule {
   static constexpr char const* name = "pow(x, y)";
   static constexpr bool unbounded = true;
   static constexpr bool reads(int, int) { return true; }
@@ -118,28 +121,28 @@ struct derivative<op::smaller> : detail::taken_rule<false> {
 };
 
 template <>
-struct derivative<op::neg> : detail::unary_rule {
+struct derivative<op::neg> : unary_rule {
   template <class X, class G>
   SLA_HD static constexpr G pullback(X, G g) {
     return -g;
   }
 };
 template <>
-struct derivative<op::conj> : detail::unary_rule {
+struct derivative<op::conj> : unary_rule {
   template <class X, class G>
   SLA_HD static constexpr G pullback(X, G g) {
     return conj_of(g);
   }
 };
 template <>
-struct derivative<op::real> : detail::unary_rule {
+struct derivative<op::real> : unary_rule {
   template <class X, class G>
   SLA_HD static constexpr G pullback(X, G g) {
     return g;
   }
 };
 template <>
-struct derivative<op::imag> : detail::unary_rule {
+struct derivative<op::imag> : unary_rule {
   template <class X, class G>
   SLA_HD static constexpr auto pullback(X, G g) {
     if constexpr (is_complex<X>)
@@ -149,28 +152,28 @@ struct derivative<op::imag> : detail::unary_rule {
   }
 };
 template <>
-struct derivative<op::abs> : detail::unary_rule {
+struct derivative<op::abs> : unary_rule {
   template <class X, class G>
   SLA_HD static auto pullback(X x, G g) {
     return detail::times(g, detail::direction(x));
   }
 };
 template <>
-struct derivative<op::abs2> : detail::unary_rule {
+struct derivative<op::abs2> : unary_rule {
   template <class X, class G>
   SLA_HD static constexpr auto pullback(X x, G g) {
     return detail::times(g, x + x);
   }
 };
 template <>
-struct derivative<op::exp> : detail::unary_rule {
+struct derivative<op::exp> : unary_rule {
   template <class X, class G>
   SLA_HD static auto pullback(X x, G g) {
     return detail::times(g, conj_of(op::exp::apply(x)));
   }
 };
 template <>
-struct derivative<op::sqrt> : detail::unary_rule {
+struct derivative<op::sqrt> : unary_rule {
   static constexpr bool unbounded = true;
   template <class X, class G>
   SLA_HD static auto pullback(X x, G g) {
@@ -179,7 +182,7 @@ struct derivative<op::sqrt> : detail::unary_rule {
   }
 };
 template <>
-struct derivative<op::log> : detail::unary_rule {
+struct derivative<op::log> : unary_rule {
   static constexpr bool unbounded = true;
   template <class X, class G>
   SLA_HD static auto pullback(X x, G g) {
@@ -187,21 +190,21 @@ struct derivative<op::log> : detail::unary_rule {
   }
 };
 template <>
-struct derivative<op::sin> : detail::unary_rule {
+struct derivative<op::sin> : unary_rule {
   template <class X, class G>
   SLA_HD static auto pullback(X x, G g) {
     return detail::times(g, std::cos(x));
   }
 };
 template <>
-struct derivative<op::cos> : detail::unary_rule {
+struct derivative<op::cos> : unary_rule {
   template <class X, class G>
   SLA_HD static auto pullback(X x, G g) {
     return -detail::times(g, std::sin(x));
   }
 };
 template <>
-struct derivative<op::tanh> : detail::unary_rule {
+struct derivative<op::tanh> : unary_rule {
   template <class X, class G>
   SLA_HD static auto pullback(X x, G g) {
     X const y = std::tanh(x);
@@ -212,7 +215,7 @@ struct derivative<op::tanh> : detail::unary_rule {
 // Reductions: the same, where g is one number for all elements.
 
 template <>
-struct derivative<op::dot> : detail::binary_rule {
+struct derivative<op::dot> : binary_rule {
   static constexpr bool reads(int k, int n) { return k != n; }
   template <int K, class L, class R, class G>
   SLA_HD static constexpr auto pullback(L l, R r, G g) {
@@ -230,7 +233,7 @@ template <>
 struct derivative<op::norm1> : derivative<op::abs> {};
 /// g is the cotangent of the norm over |x| (element_cotangent in grad/tape/vjp.hpp).
 template <>
-struct derivative<op::norm> : detail::unary_rule {
+struct derivative<op::norm> : unary_rule {
   template <class X, class G>
   SLA_HD static constexpr auto pullback(X x, G g) {
     return detail::times(g, x);

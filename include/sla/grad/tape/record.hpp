@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How an operation on traced values is recorded: its operands, and one rule per operand that serves reverse and forward mode.
-// The rules of operations are in grad/operation/traced_elementwise.hpp, grad/operation/traced_product.hpp and grad/operation/traced_solve.hpp.
+// `record(home, y, rules...)`: how an operation on traced values is recorded, with one or several results, and one rule per operand
+// that serves reverse and forward mode. Values that an equation defines are in grad/tape/implicit.hpp; the library's rules in grad/operation.
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include <sla/grad/tape/derivatives.hpp>
@@ -11,12 +13,7 @@
 
 namespace sla {
 
-namespace detail {
-/// What may stand beside a traced operand of an elementwise operation.
-template <class X>
-concept ElementsOrTraced = TracedElements<X> || Operand<X>;
-
-/// The home of the first traced operand: a tape, or forward mode.
+/// The home of the first traced operand: a tape, or forward mode. `home.keep(x)` keeps a plain operand for a rule.
 template <class X, class... Rest>
 auto& home_of(X const& x, Rest const&... rest) {
   if constexpr (is_tracing<X>)
@@ -24,6 +21,11 @@ auto& home_of(X const& x, Rest const&... rest) {
   else
     return home_of(rest...);
 }
+
+namespace detail {
+/// What may stand beside a traced operand of an elementwise operation.
+template <class X>
+concept ElementsOrTraced = TracedElements<X> || Operand<X>;
 
 // ---- operands as the forward operation and the rule see them: node(), and kept(), which is all that the rule holds
 
@@ -113,7 +115,9 @@ struct linear_rule {
     if (auto const* d = v->tangent()) out.add(pushforward_(y, *d));
   }
 };
-/// Of an operand without a trace.
+} // namespace detail
+
+/// The rule of an operand without a trace.
 struct no_rule {
   using rule_tag = void;
   template <class Y, class G>
@@ -121,17 +125,23 @@ struct no_rule {
   template <class Y, class Out>
   void pushforward(Y const&, Out&) const {}
 };
+/// How the result y of an operation depends on its operand x, to first order: a linear map and its adjoint. `pullback(y, g)` gives what
+/// the cotangent g of y contributes to that of x, `pushforward(y, d)` what the tangent d of x contributes to that of y: expressions,
+/// tensors, numbers, or `adds(f)`. Of several results y, g and what pushforward gives are tuples, where std::nullopt is no contribution.
+/// Both are called while x, if it is captured by value, still has its value: x.value(). Of an x without a trace it is `no_rule`.
 template <class Operand, class Pullback, class Pushforward>
 auto linear_in([[maybe_unused]] Operand const& x, Pullback pullback, Pushforward pushforward) {
   if constexpr (Traced<Operand>)
-    return linear_rule<typename Operand::variable_type, Pullback, Pushforward>{&x.variable(), std::move(pullback), std::move(pushforward)};
-  else if constexpr (Operand::traced)
-    return linear_rule<std::remove_pointer_t<decltype(x.v)>, Pullback, Pushforward>{x.v, std::move(pullback), std::move(pushforward)};
+    return detail::linear_rule<typename Operand::variable_type, Pullback, Pushforward>{&x.variable(), std::move(pullback), std::move(pushforward)};
+  else if constexpr (requires { requires Operand::traced; })
+    return detail::linear_rule<std::remove_pointer_t<decltype(x.v)>, Pullback, Pushforward>{x.v, std::move(pullback), std::move(pushforward)};
   else
     return no_rule{};
 }
-/// The contribution that is the cotangent, or the tangent, itself.
+/// The contribution that is the cotangent, or the tangent, itself: `linear_in(x, unchanged, unchanged)`.
 inline constexpr auto unchanged = [](auto const&, auto const& d) -> auto const& { return d; };
+
+namespace detail {
 
 /// Re conj(a) b, 0 where one of them is 0, though the other be infinite, as derivatives may be.
 struct real_pairing {
@@ -187,25 +197,72 @@ private:
     return binary<real_pairing, C, D>{c, d};
   }
 };
+} // namespace detail
+
+/// A rule of one text for both directions, of what is done element by element, or is reduced to one number: contribution(y, g) gives an
+/// expression of g's own element (or of the one number that there is) and of elements that stand beside it, linear over the reals in g.
 template <class Operand, class Contribution>
 auto pointwise_in([[maybe_unused]] Operand const& x, Contribution contribution) {
-  if constexpr (Operand::traced)
-    return pointwise_rule<Operand, Contribution>{x, std::move(contribution)};
+  if constexpr (Traced<Operand>)
+    return pointwise_in(detail::operand_of(x), std::move(contribution));
+  else if constexpr (requires { requires Operand::traced; })
+    return detail::pointwise_rule<Operand, Contribution>{x, std::move(contribution)};
   else
     return no_rule{};
 }
 
-template <class... Rules>
-inline constexpr bool serve_both_modes = (requires { typename Rules::rule_tag; } && ...);
+/// How a result depends on one operand: what linear_in and pointwise_in make, or a struct with a rule_tag, `pullback(y, g)`, which adds
+/// to the operand's cotangent what the cotangent g of y makes of it, and `pushforward(y, out)`, which adds to the tangent of y what the operand's makes.
+template <class R>
+concept Rule = requires { typename R::rule_tag; };
 
-/// The traced value of an operation, from its value and one rule per operand. On a tape the rules wait for the sweep, in forward
-/// mode they run at once.
+namespace detail {
+/// The tangents of several results, as one.
+template <class... V>
+class joint_tangent {
+public:
+  explicit joint_tangent(std::shared_ptr<dual_variable<V>> const&... parts) : parts_(parts...) {}
+  /// One contribution to each; std::nullopt is none.
+  template <class... X>
+  void add(std::tuple<X...> const& contributions) {
+    static_assert(sizeof...(X) == sizeof...(V), "sla: the pushforward of an operation with several results gives a tuple of as many contributions, std::nullopt where there is none");
+    [&]<std::size_t... K>(std::index_sequence<K...>) { (add_one(*std::get<K>(parts_), std::get<K>(contributions)), ...); }(std::index_sequence_for<V...>{});
+  }
+  bool is_zero() const {
+    return std::apply([](auto const&... part) { return (!part->tangent() && ...); }, parts_);
+  }
+  /// All of them, at the end.
+  std::tuple<V...> take() const {
+    return std::apply([](auto const&... part) { return std::tuple<V...>(part->take_tangent()...); }, parts_);
+  }
+
+private:
+  template <class Part, class X>
+  static void add_one(Part& part, X const& contribution) {
+    if constexpr (!std::same_as<X, std::nullopt_t>) part.add(contribution);
+  }
+  std::tuple<std::shared_ptr<dual_variable<V>>...> parts_;
+};
+
+template <class... Rules>
+constexpr bool require_rules() {
+  constexpr bool hold = (Rule<Rules> && ...);
+  static_assert(hold, "sla: record(home, y, rules...): a rule serves both modes: linear_in(x, pullback, pushforward) or pointwise_in(x, contribution), or "
+                      "a struct with a rule_tag, pullback(y, g) and pushforward(y, out)");
+  return hold;
+}
+} // namespace detail
+
+/// The traced value of an operation of yours, from its value and one rule per operand: on a tape the rules wait for the sweep, in
+/// forward mode they run at once. It is one entry of the tape.
+///     auto apply_stencil(auto const& x) {   // of a traced vector
+///       auto const rule = linear_in(x, [](auto const&, auto const& g) { return stencil_transposed(g); }, [](auto const&, auto const& d) { return stencil(d); });
+///       return record(home_of(x), stencil(x.value()), rule);
+///     }
+/// Law: y is a number, a tensor or a sparse tensor, or what has a `cotangent_space`.
 template <class V, class Home, class... Rules>
 traced<V, Home> record(Home& home, V value, Rules... rules) {
-  static_assert(serve_both_modes<Rules...>,
-                "sla: record(home, y, rules...): a rule serves both modes: linear_in(x, pullback, pushforward) or pointwise_in(x, contribution), or "
-                "a struct with a rule_tag, pullback(y, g) and pushforward(y, out)");
-  if constexpr (!serve_both_modes<Rules...>) {
+  if constexpr (!detail::require_rules<Rules...>()) {
     return record(home, std::move(value));  // well-formed, so that the sentence is the only error
   } else if constexpr (std::same_as<Home, forward_mode>) {
     auto y = std::make_shared<dual_variable<V>>(std::move(value));
@@ -215,6 +272,24 @@ traced<V, Home> record(Home& home, V value, Rules... rules) {
     return {home, home.record(std::move(value), [... rules = std::move(rules)](auto const& y, auto const& g) { (rules.pullback(y, g), ...); })};
   }
 }
-} // namespace detail
+/// The same of an operation with several results, which are one entry of the tape: a tuple of traced values. A cotangent of what
+/// nothing depends on is zero.
+template <class... V, class Home, class... Rules>
+std::tuple<traced<V, Home>...> record(Home& home, std::tuple<V...> values, Rules... rules) {
+  if constexpr (!detail::require_rules<Rules...>()) {
+    return record(home, std::move(values));
+  } else if constexpr (std::same_as<Home, forward_mode>) {
+    return std::apply(
+        [&](auto... y) {
+          detail::joint_tangent<V...> out(y...);
+          (rules.pushforward(std::tuple<V const&...>(y->value()...), out), ...);
+          return std::tuple<traced<V, Home>...>(traced<V, Home>(home, std::move(y))...);
+        },
+        std::apply([](V&... v) { return std::tuple(std::make_shared<dual_variable<V>>(std::move(v))...); }, values));
+  } else {
+    auto const results = home.record(std::move(values), [... rules = std::move(rules)](auto const& y, auto const& g) { (rules.pullback(y, g), ...); });
+    return std::apply([&](auto&... y) { return std::tuple<traced<V, Home>...>(traced<V, Home>(home, y)...); }, results);
+  }
+}
 
 } // namespace sla

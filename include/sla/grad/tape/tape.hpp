@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <tuple>
 #include <typeinfo>
 #include <unordered_map>
 #include <vector>
@@ -36,6 +37,8 @@ public:
   void add(X const& contribution) {
     cotangent_space<V>::add(cotangent_, *value_, contribution);
   }
+  /// Does anything depend on the value, as far as the sweep has come?
+  bool has_cotangent() const { return cotangent_.has_value(); }
   /// The cotangent after the sweep; zero if nothing depends on the value.
   cotangent_type_t<V> take_cotangent() {
     return cotangent_ ? std::move(*cotangent_) : cotangent_space<V>::zero(*value_);
@@ -53,19 +56,49 @@ struct input_variable : tape_variable<V> {
   explicit input_variable(V const& value) : tape_variable<V>(&value) {}
 };
 
-/// The result of an operation. `pullback(y, g)` adds to the cotangents of the operands.
-template <class V, class Pullback>
-class operation : public tape_variable<V> {
+/// A result of an operation, which the tape owns.
+template <class V>
+class result_variable : public tape_variable<V> {
 public:
-  operation(V value, Pullback pullback) : tape_variable<V>(nullptr), own_(std::move(value)), pullback_(std::move(pullback)) {
-    this->value_ = &own_;
-  }
-  void pullback() override {
-    if (this->cotangent_) pullback_(std::as_const(own_), std::as_const(*this->cotangent_));
-  }
+  explicit result_variable(V value) : tape_variable<V>(nullptr), own_(std::move(value)) { this->value_ = &own_; }
 
 private:
   V own_;
+};
+/// An operation and its result. `pullback(y, g)` adds to the cotangents of the operands.
+template <class V, class Pullback>
+class operation : public result_variable<V> {
+public:
+  operation(V value, Pullback pullback) : result_variable<V>(std::move(value)), pullback_(std::move(pullback)) {}
+  void pullback() override {
+    if (this->cotangent_) pullback_(this->value(), std::as_const(*this->cotangent_));
+  }
+
+private:
+  Pullback pullback_;
+};
+/// An operation with several results, and one pullback of all: y and g are tuples, g with zero for what nothing depends on.
+template <class Pullback, class... V>
+class joint_operation : public tape_entry {
+public:
+  joint_operation(std::tuple<V...>&& values, Pullback pullback)
+      : results_(std::apply([](V&... v) { return std::tuple<std::unique_ptr<result_variable<V>>...>(std::make_unique<result_variable<V>>(std::move(v))...); }, values)),
+        pullback_(std::move(pullback)) {}
+  std::tuple<tape_variable<V>&...> results() {
+    return std::apply([](auto&... r) { return std::tuple<tape_variable<V>&...>(*r...); }, results_);
+  }
+  void pullback() override {
+    std::apply(
+        [&](auto&... r) {
+          if (!(r->has_cotangent() || ...)) return;
+          std::tuple<cotangent_type_t<V>...> const g(r->take_cotangent()...);
+          pullback_(std::tuple<V const&...>(r->value()...), g);
+        },
+        results_);
+  }
+
+private:
+  std::tuple<std::unique_ptr<result_variable<V>>...> results_;
   Pullback pullback_;
 };
 
@@ -116,6 +149,15 @@ public:
     auto& result = *entry;
     operations_.push_back(std::move(entry));
     return result;
+  }
+  /// The results of an operation that has several; `pullback(y, g)` gets tuples of values and of cotangents, zero where nothing depends
+  /// on a result, and is called once if anything depends on any.
+  template <class... V, class Pullback>
+  std::tuple<tape_variable<V>&...> record(std::tuple<V...> values, Pullback pullback) {
+    auto entry = std::make_unique<detail::joint_operation<Pullback, V...>>(std::move(values), std::move(pullback));
+    auto results = entry->results();
+    operations_.push_back(std::move(entry));
+    return results;
   }
 
   /// A copy of a plain operand that a pullback will read: the original may be gone, or changed, by then. An operand that
