@@ -1,135 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products of sparse tensors: A : (*batch, M, N, p, q) times x : (*batch, N, q) gives (*batch, M, p); a trailing axis of x
-// is right-hand sides. `transpose(A)`, `adjoint(A)` and `conj(A)` are views; they copy nothing.
+// is right-hand sides. `transpose(A)`, `adjoint(A)` and `conj(A)` are views (expr/sparse/sparse_operand.hpp); they copy nothing.
 #pragma once
 
-#include <sla/expr/dense/ops.hpp>
 #include <sla/expr/sparse/kernels.hpp>
-#include <sla/tensor/storage/sparse.hpp>
+#include <sla/expr/sparse/sparse_operand.hpp>
+#include <sla/expr/sparse/scatter.hpp>
 
 namespace sla {
-
-/// A sparse tensor as kernels see it: `Pattern` walks rows; Conj conjugates the values as they are read.
-template <class T, class S, class Pattern, class Memory, bool Conj = false>
-struct sparse_view {
-  using value_type = T;
-  using shape_type = S;
-  using pattern_type = Pattern;
-  using memory_type = Memory;
-  using conjugate_type = sparse_view<T, S, Pattern, Memory, !Conj>;
-
-  Pattern pattern;
-  T const* values;
-  index_t batch_stride;
-  S shape;
-  index_t bytes;  ///< of pattern and values, for counting
-
-  SLA_HD T read(T value) const { return Conj ? conj_of(value) : value; }
-  /// Entry (c, q) of a stored block of batch item b.
-  SLA_HD T entry(index_t b, index_t slot, index_t c, index_t q) const {
-    return read(values[b * batch_stride + (slot * S::block_rows + c) * S::block_cols + q]);
-  }
-  conjugate_type conjugated() const { return {pattern, values, batch_stride, shape, bytes}; }
-  /// What a product reads: an element walks slots of any place.
-  memory_access stored() const {
-    index_t const of_values = shape.batch_count() * batch_stride * index_t(sizeof(T));
-    return {values, of_values, true, false, bytes - of_values};
-  }
-  /// A map over trees may replace the entries: expr/sparse/residual.hpp.
-  template <class F>
-  auto rebuild(F const& f) const {
-    if constexpr (requires { f.entries(*this); })
-      return f.entries(*this);
-    else
-      return *this;
-  }
-};
-
-template <class T, class S, class F, class Memory>
-auto view(sparse_tensor<T, S, F, Memory> const& A) {
-  using Pattern = decltype(A.pattern().view());
-  return sparse_view<kernel_t<T>, S, Pattern, Memory>{A.pattern().view(), kernel_pointer(A.values().data()),
-                                                      A.batch_stride(), A.shape(), index_t(A.bytes())};
-}
-
-/// A sparse tensor that was moved into an expression; lowering views it.
-template <class Owner, bool Conj = false>
-struct held_sparse {
-  using value_type = kernel_t<typename Owner::value_type>;
-  using shape_type = typename Owner::shape_type;
-  using memory_type = typename Owner::memory_type;
-  using conjugate_type = held_sparse<Owner, !Conj>;
-
-  Owner owner;
-  shape_type shape = owner.shape();
-
-  conjugate_type conjugated() && { return {std::move(owner)}; }
-  template <class F>
-  auto rebuild(F const&) const {
-    if constexpr (Conj)
-      return view(owner).conjugated();
-    else
-      return view(owner);
-  }
-};
-
-/// What may stand left of `*` as a sparse operator, transposed by its type.
-template <class View, bool Transposed>
-struct sparse_operand {
-  using view_type = View;
-  using value_type = typename View::value_type;
-  using memory_type = typename View::memory_type;
-  using shape_type = std::conditional_t<Transposed, transposed_shape_t<typename View::shape_type>, typename View::shape_type>;
-  static constexpr bool is_transposed = Transposed;
-
-  View A;
-
-  index_t rows() const { return Transposed ? A.shape.cols() : A.shape.rows(); }
-  index_t cols() const { return Transposed ? A.shape.rows() : A.shape.cols(); }
-  shape_type shape() const { return {A.shape.batch(), rows(), cols()}; }
-
-  /// Its value, as of dense expressions: `sparse_tensor<double> B = transpose(A);`
-  template <class To>
-    requires is_sparse_tensor<To>
-  operator To() const {  // NOLINT: converts by intent
-    constexpr bool same = std::same_as<To, decltype(perform(op::eval{}, *this))>;
-    static_assert(same, "sla: B = transpose(A), adjoint(A) or conj(A): B has another scalar, shape or format than the view of A: take "
-                        "auto B = eval(transpose(A)), and then cast<T>(B) or to<Format>(B)");
-    if constexpr (same)
-      return perform(op::eval{}, *this);
-    else
-      return {};
-  }
-};
-
-/// A sparse tensor, or a view of one, as the operand of a product.
-template <class T, class S, class F, class Memory>
-auto as_sparse(sparse_tensor<T, S, F, Memory> const& A) {
-  return sparse_operand<decltype(view(A)), false>{view(A)};
-}
-template <class T, class S, class F, class Memory>
-auto as_sparse(sparse_tensor<T, S, F, Memory>& A) { return sparse_operand<decltype(view(A)), false>{view(A)}; }
-template <class T, class S, class F, class Memory>
-auto as_sparse(sparse_tensor<T, S, F, Memory>&& A) {
-  using Held = held_sparse<sparse_tensor<T, S, F, Memory>>;
-  return sparse_operand<Held, false>{Held{std::move(A)}};
-}
-template <class T, class S, class F, class Memory>
-auto as_sparse(sparse_tensor<T, S, F, Memory> const&& A) { return as_sparse(sparse_tensor<T, S, F, Memory>(A)); }
-template <class View, bool Transposed>
-auto as_sparse(sparse_operand<View, Transposed> A) {
-  return A;
-}
-
-/// A sparse tensor, or a view of one by `transpose`, `adjoint` or `conj`.
-template <class A>
-concept SparseOperand = requires(A&& a) { as_sparse(std::forward<A>(a)); };
-/// A sparse tensor that has a name, which an expression views: as Viewed of dense ones.
-template <class A>
-concept ViewedSparse = is_sparse_tensor<std::remove_const_t<A>>;
-/// The operand that A is in a product.
-template <class A>
-using operand_t = decltype(as_sparse(std::declval<A>()));
 
 namespace detail {
 /// The extents of A * x: those of the range, and the right-hand side axis of x.
@@ -219,7 +97,8 @@ struct product {
   }
 };
 
-/// y = transpose(A) x without a stored transpose: rows are scattered, one after the other, so it needs the whole of x.
+/// y = transpose(A) x without a stored transpose: rows are scattered (expr/sparse/scatter.hpp), so it needs the whole of x. In the order of
+/// its space, on all threads of the host.
 template <class View, class X>
 struct transposed_product {
   using expression_tag = void;
@@ -263,20 +142,7 @@ struct transposed_product {
   }
   template <class T>
   void scatter(T* out) const {
-    index_t const K = rhs(), rows = A.shape.rows(), cols = A.shape.cols();
-    for (index_t n = 0; n < result.total(); ++n) out[n] = T{};
-    for (index_t b = 0; b < A.shape.batch_count(); ++b)
-      for (index_t i = 0; i < rows; ++i)
-        A.pattern.for_row(i, [&](index_t slot, index_t j) {
-          for (index_t c = 0; c < P; ++c)
-            for (index_t q = 0; q < Q; ++q) {
-              auto const a = A.entry(b, slot, c, q);
-              index_t const from = (b * rows + i) * P + c, to = (b * cols + j) * Q + q;
-              for (index_t k = 0; k < K; ++k)
-                out[to * K + k] = scalar_cast<T>(
-                    out[to * K + k] + op::mul::apply(a, x.at(element{from * K + k, from, (K > 1 ? b * K + k : b)})));
-            }
-        });
+    detail::scatter_rows(*this, out);
   }
 };
 
@@ -330,10 +196,17 @@ auto product_of(A&& a, X&& x) {
     auto node = as_node(std::forward<X>(x));
     auto const shape = o.shape();
     require_product_extents(shape, node.extents());
-    using Product = std::conditional_t<O::is_transposed, transposed_product<typename O::view_type, Operand>,
-                                       product<typename O::view_type, Operand>>;
-    auto const extents = make_product_extents<typename Product::extents_type>(shape, node.extents());
-    return Product{std::move(o.A), std::move(node), extents};
+    auto const made = [&]<template <class, class> class Product, class View>(View&& v) {
+      using Node = Product<std::remove_cvref_t<View>, Operand>;
+      auto const extents = make_product_extents<typename Node::extents_type>(shape, node.extents());
+      return Node{std::forward<View>(v), std::move(node), extents};
+    };
+    if constexpr (O::is_transposed && requires { std::move(o.A).transposed(); })
+      return made.template operator()<product>(std::move(o.A).transposed());
+    else if constexpr (O::is_transposed)
+      return made.template operator()<transposed_product>(std::move(o.A));
+    else
+      return made.template operator()<product>(std::move(o.A));
   } else {
     return as_node(std::forward<X>(x));
   }

@@ -41,8 +41,8 @@ struct to_twofold {
   held_tensor<Owner> operator()(held_tensor<Owner> const& x) const {
     return x;
   }
-  template <class Owner, bool Conj, class X>
-  product<held_sparse<Owner, Conj>, X> operator()(product<held_sparse<Owner, Conj>, X> const& x) const {
+  template <class Owner, bool Conj, bool Turned, class X>
+  product<held_sparse<Owner, Conj, Turned>, X> operator()(product<held_sparse<Owner, Conj, Turned>, X> const& x) const {
     return x;
   }
   template <class View>

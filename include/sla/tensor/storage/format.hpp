@@ -58,6 +58,16 @@ struct csr_view {
   }
   /// Stored entries in the rows before i: threads share rows by it.
   SLA_HD index_t entries_before(index_t i) const { return row_ptr[i]; }
+  /// f(i)(slot, column) for the entries of rows [first, last).
+  template <class F>
+  void for_rows(index_t first, index_t last, F const& f) const {
+    index_t slot = row_ptr[first];
+    for (index_t i = first; i < last; ++i) {
+      SLA_PREFETCH(std::uintptr_t(col) + std::size_t(slot + detail::fetch_distance) * sizeof(Col));
+      auto const of_row = f(i, slot);
+      for (index_t const end = row_ptr[i + 1]; slot < end; ++slot) of_row(slot, index_t(col[slot]));
+    }
+  }
   /// The row kernel of a format: out[n] = the sum of term(slot, column) over row first + n, for n < count, from left to right.
   /// `term.fetch(slot)` asks the cache for what the term of that slot reads.
   template <class Term, class T>
@@ -137,6 +147,14 @@ struct coo_view {
   SLA_HD void for_row(index_t i, F&& f) const {
     for (index_t s = entries_before(i); s < count && row[s] == i; ++s) f(s, index_t(col[s]));
   }
+  template <class F>
+  void for_rows(index_t first, index_t last, F const& f) const {
+    for (index_t s = entries_before(first); s < count && row[s] < last;) {
+      index_t const i = row[s];
+      auto const of_row = f(i, s);
+      for (; s < count && row[s] == i; ++s) of_row(s, index_t(col[s]));
+    }
+  }
   template <class Term, class T>
   SLA_HD void sum_rows(index_t first, index_t rows_of_span, Term const& term, T* out) const {
     index_t slot = entries_before(first);
@@ -186,8 +204,10 @@ struct Coo {
   using pattern = coo_pattern<Index, Memory>;
 };
 
-/// Stored diagonals, the wide format: slot d * rows + i holds A(i, i + offset[d]); slots outside of the matrix hold 0.
-struct dia_view {
+/// Stored diagonals, the wide format: slot d * rows + i holds A(i, i + offset[d]); slots outside of the matrix hold 0. The transpose is
+/// read from the same slots, Turned: slot d * cols + i - offset[d] of its rows and columns.
+template <bool Turned>
+struct basic_dia_view {
   using format_type = Dia;
 
   index_t const* offset;
@@ -197,11 +217,13 @@ struct dia_view {
   template <class F>
   SLA_HD void for_row(index_t i, F&& f) const {
     for (index_t d = 0; d < diagonals; ++d) {
-      index_t const j = i + offset[d];
-      if (j >= 0 && j < cols) f(d * rows + i, j);
+      index_t const j = i + shift(d);
+      if (j >= 0 && j < cols) f(first_slot(d) + i, j);
     }
   }
   SLA_HD index_t entries_before(index_t i) const { return i * diagonals; }
+  /// The rows of the transpose, which are as easily walked: its product is one by rows.
+  basic_dia_view<!Turned> transposed() const { return {offset, diagonals, cols, rows}; }
 
   /// Some diagonals at a time, in loops that vectorise; those that leave the matrix within these rows one by one.
   template <class Term, class T>
@@ -209,7 +231,7 @@ struct dia_view {
     index_t const last = first + count;
     for (index_t d = 0; d < diagonals;) {
       int full = 0;  // diagonals from d that cover all of the rows, up to seven
-      while (full < 7 && d + full < diagonals && first + offset[d + full] >= 0 && last + offset[d + full] <= cols) ++full;
+      while (full < 7 && d + full < diagonals && first + shift(d + full) >= 0 && last + shift(d + full) <= cols) ++full;
       if (full == 7) {
         add<7>(d, first, first, last, term, out);
         d += 7;
@@ -220,7 +242,7 @@ struct dia_view {
         add<3>(d, first, first, last, term, out);
         d += 3;
       } else {
-        index_t const lo = first > -offset[d] ? first : -offset[d], hi = last < cols - offset[d] ? last : cols - offset[d];
+        index_t const lo = first > -shift(d) ? first : -shift(d), hi = last < cols - shift(d) ? last : cols - shift(d);
         if (d == 0)
           for (index_t n = 0; n < count; ++n) out[n] = T{};
         if (lo < hi) add<1>(d, first, lo, hi, term, out);
@@ -244,6 +266,7 @@ struct dia_view {
   }
 
   template <class Memory>
+    requires(!Turned)
   auto borrowed(Memory, index_t) const {
     index_t entries = 0;
     if constexpr (Memory::is_host)
@@ -255,16 +278,19 @@ struct dia_view {
   }
 
 private:
+  SLA_HD index_t shift(index_t d) const { return Turned ? -offset[d] : offset[d]; }
+  SLA_HD index_t first_slot(index_t d) const { return Turned ? d * cols - offset[d] : d * rows; }
+
   /// Adds `Count` diagonals from the d-th to the rows [lo, hi), which all of them cover; of several the first ones assign.
   template <int Count, class Term, class T>
   SLA_HD void add(index_t d, index_t first, index_t lo, index_t hi, Term const& of, T* out) const {
     using V = typename Term::value_type;
     auto const term = of;
-    index_t slot[Count], shift[Count];
-    for (int n = 0; n < Count; ++n) slot[n] = (d + n) * rows, shift[n] = offset[d + n];
+    index_t slot[Count], column[Count];
+    for (int n = 0; n < Count; ++n) slot[n] = first_slot(d + n), column[n] = shift(d + n);
     // The sum is written out: at -O2 a loop over diagonals would stay one, and its rows would not vectorise.
     auto const sum = [&](index_t i, V before) {
-      auto const at = [&](int n) { return term(slot[n] + i, shift[n] + i); };
+      auto const at = [&](int n) { return term(slot[n] + i, column[n] + i); };
       return [&]<int... N>(std::integer_sequence<int, N...>) { return (before + ... + at(N)); }(std::make_integer_sequence<int, Count>{});
     };
     auto const run = [&](index_t from, index_t length) {
@@ -281,6 +307,9 @@ private:
     run(i, hi - i);
   }
 };
+
+/// The diagonals of a matrix of the format Dia.
+using dia_view = basic_dia_view<false>;
 
 /// The diagonals of Dia, by their offsets: column - row.
 template <class Memory>

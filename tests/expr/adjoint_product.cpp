@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A x, A^T u and A^H u without a stored transpose against dense algebra: formats, scalars, sides, threads, and inside of `fuse`.
+#include <complex>
+
+#include <sla/exec/deferred.hpp>
+#include <sla/exec/evaluate.hpp>
+#include <sla/tensor/build/block.hpp>
+#include <sla/tensor/build/build.hpp>
+#include <sla/tensor/build/convert.hpp>
+#include <sla/tensor/build/sell.hpp>
+#include <sla/tensor/problems/problems.hpp>
+
+#include "catch.hpp"
+#include "suites/dense.hpp"
+
+namespace test_adjoint_product {
+
+using namespace sla;
+
+namespace {
+/// Entries of rows that are not empty, in columns that are not empty: near the diagonal, or anywhere.
+template <class T>
+sparse_tensor<T> some_matrix(index_t rows, index_t cols, index_t per_row, bool anywhere) {
+  std::vector<index_t> i, j;
+  std::vector<T> v;
+  auto const values = random<T>(rows * per_row, 3);
+  for (index_t r = 0; r < rows; ++r)
+    for (index_t n = 0; n < per_row; ++n) {
+      index_t const c = anywhere ? (r * 7919 + n * n * 104729 + n) % cols : r * cols / rows + n - per_row / 2;
+      if ((r % 5 == 3 && rows > 1) || c < 0 || c >= cols || (c % 6 == 4 && cols > 1)) continue;
+      i.push_back(r), j.push_back(c), v.push_back(values[r * per_row + n]);
+    }
+  return from_triplets<T>(rows, cols, i, j, v);
+}
+
+/// The three products, plain and as an operand, of one matrix in one format.
+template <class A>
+void check_all(A const& a) {
+  using T = typename A::value_type;
+  auto const D = oracle::dense(a);
+  index_t const rows = a.rows(), cols = a.cols();
+  auto const x = random<T>(cols, 1), z = random<T>(cols, 2), u = random<T>(rows, 4);
+  double const bound = 1e-13 * double(rows + cols);
+  vector<T> const forth = a * x, turned = transpose(a) * u, back = adjoint(a) * u;
+  CHECK(oracle::distance(forth, oracle::product(D, x.data(), 1, rows, cols, 1)) <= bound);
+  CHECK(oracle::distance(turned, oracle::product(D, u.data(), 1, rows, cols, 1, true)) <= bound);
+  CHECK(oracle::distance(back, oracle::product(D, u.data(), 1, rows, cols, 1, true, true)) <= bound);
+
+  vector<T> w(cols), v(cols), image(rows);
+  auto const [zw, norm2, of_rows] = fuse(set(w, z - 0.5 * (adjoint(a) * (2.0 * u))), set(image, a * w), dot_of(z, w), squared_norm_of(w), squared_norm_of(image));
+  CHECK(norm_inf(w - (z - back)) <= bound);
+  CHECK(std::abs(zw - dot(z, w)) <= bound);
+  CHECK(norm2 == Approx(real(dot(w, w))).margin(1e-300));
+  CHECK(of_rows == Approx(squared_norm(vector<T>(a * w))).margin(1e-300));
+  auto held = adjoint(A(a)) * vector<T>(u);  // owners that were moved in
+  v = held;
+  CHECK(norm_inf(v - back) == 0);
+  CHECK(std::abs(dot(u, forth) - dot(back, x)) <= bound);
+}
+}  // namespace
+
+TEST_CASE("products with A, its transpose and its adjoint, of all formats, scalars and sides") {
+  auto const of = [](auto T_) {
+    using T = decltype(T_);
+    for (auto const [rows, cols] : {std::array<index_t, 2>{40, 40}, {61, 17}, {13, 50}, {1, 1}, {1, 9}, {9, 1}}) {
+      INFO(rows << " x " << cols);
+      auto const A = some_matrix<T>(rows, cols, 5, false), B = some_matrix<T>(rows, cols, 4, true);
+      check_all(A), check_all(B);
+      check_all(to<Coo<>>(A)), check_all(to<Coo<>>(B));
+      check_all(to<Csr<std::int64_t>>(A)), check_all(to<Dia>(A)), check_all(to<Sell<>>(B)), check_all(to<Sell<4, 8>>(A));
+    }
+    check_all(sparse_tensor<T>(from_triplets<T>(7, 4, std::vector<index_t>{}, std::vector<index_t>{}, std::vector<T>{})));
+  };
+  of(double{});
+  of(std::complex<double>{});
+}
+
+TEST_CASE("transposed products on any number of threads: the same numbers, and the same bits again") {
+  auto const check = [](auto const& A, double bound) {
+    using T = typename std::remove_cvref_t<decltype(A)>::value_type;
+    using S = typename std::remove_cvref_t<decltype(A)>::shape_type;
+    auto const u = random<T, range_extents_t<S>>(A.range(), 4);
+    auto const stored = adjointed(A);
+    tensor<T, domain_extents_t<S>> const expected = stored * u;
+    for (int threads : {1, 2, 4}) {
+      set_threads(threads);
+      tensor<T, domain_extents_t<S>> const first = adjoint(A) * u;
+      CHECK(norm_inf(first - expected) <= bound);
+      for (int again = 0; again < 3; ++again) {
+        tensor<T, domain_extents_t<S>> const same = adjoint(A) * u;
+        CHECK(std::equal(same.data(), same.data() + same.size(), first.data()));
+      }
+    }
+    set_threads(0);
+  };
+  check(problems::convection_diffusion<double>({200, 150}, 2.0), 1e-13);
+  check(problems::convection_diffusion<std::complex<double>>({200, 150}, 2.0), 1e-13);
+  check(some_matrix<double>(60000, 20000, 5, true), 1e-12);
+  check(some_matrix<double>(20000, 90000, 5, false), 1e-12);
+  check(to<Coo<>>(some_matrix<double>(60000, 20000, 5, false)), 1e-12);
+  check(to<Sell<>>(some_matrix<std::complex<double>>(30000, 30000, 5, true)), 1e-12);
+  check(to_blocks<2, 5>(problems::convection_diffusion<double>({100, 100}, 2.0)), 1e-12);
+  auto const one = problems::poisson<double>({100, 100});
+  check(stack_batch(one, 2.0 * one, -1.0 * one), 1e-12);
+  check(from_triplets<double>(0, 200000, std::vector<index_t>{}, std::vector<index_t>{}, std::vector<double>{}), 0);
+  check(from_triplets<double>(200000, 0, std::vector<index_t>{}, std::vector<index_t>{}, std::vector<double>{}), 0);
+}
+
+TEST_CASE("by diagonals a transposed product is one by rows: it takes no pass of its own") {
+  auto const A = problems::convection_diffusion<double>({60, 50}, 2.0);
+  auto const D = to<Dia>(A);
+  auto const u = random<double>(A.rows(), 1);
+  auto v = u, w = u;
+  CHECK(passes(set(v, D * u), set(w, adjoint(D) * u), dot_of(v, w)) == 1);
+  CHECK(passes(set(v, A * u), set(w, adjoint(A) * u), dot_of(v, w)) == 3);
+  fuse(set(w, u - transpose(D) * u));
+  CHECK(norm_inf(w - (u - transposed(A) * u)) <= 1e-14);
+  deferred queue({1, A.rows(), 1, 1}, 2);
+  fuse(queue, set(v, adjoint(D) * u), set(w, adjoint(A) * u));
+  queue.finish();
+  CHECK(norm_inf(v - w) <= 1e-14);
+}
+
+}  // namespace test_adjoint_product
