@@ -25,13 +25,17 @@ template <class = void>
 frame frame_of_pass(pass_layout const& elements) {
   return elements.layout.rows >= 0 ? elements.layout : frame{1, elements.total, 1, 1};
 }
-/// The layout of a pass in a space of this layout: the same items, whose rows may be others where products say so.
-/// Errors: shape_error, if the statements have other items, or as many elements as no vector of the space.
+/// The layout of a pass in a space of this layout: the same items, whose rows may be others: A^H u has those of the domain of A.
+/// Errors: shape_error, if the statements have other items.
 template <class = void>
 frame frame_of_pass(pass_layout const& elements, frame const& space) {
-  if (elements.layout.rows < 0 && elements.total != space.total())
-    throw shape_error(text("fuse: a statement of ", elements.total, " elements in a space of ", space.total(),
-                           "; vectors of a space have its extents: use a space of this size, or fuse without a space"));
+  if (elements.layout.rows < 0 && elements.total != space.total()) {
+    index_t const items = space.items();
+    if (items == 0 || elements.total % items != 0)
+      throw shape_error(text("fuse: a statement of ", elements.total, " elements in a space of ", items,
+                             " items (batch x right-hand sides), which should have as many each: use a space of these items, or fuse without a space"));
+    return {space.batch, elements.total / items, space.rhs, space.rhs};
+  }
   frame const found = elements.layout.rows < 0 ? space : elements.layout;
   if (found.batch != space.batch || found.rhs != space.rhs)
     throw shape_error(text("fuse: a product of batch ", found.batch, " and ", found.rhs, " right-hand sides in a space of batch ",
