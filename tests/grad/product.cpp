@@ -38,6 +38,14 @@ TEST_CASE("a complex matrix, in every orientation") {
   check_product(A, x, conj_times);
 }
 
+TEST_CASE("by diagonals, whose transpose is read by rows") {
+  auto const A = to<Dia>(problems::convection_diffusion<complex_t>({9, 8}, 2.0));
+  auto const x = random<complex_t>(A.cols(), 1);
+  check_product(A, x, times);
+  check_product(A, x, transpose_times);
+  check_product(A, x, adjoint_times);
+}
+
 TEST_CASE("a real matrix and a complex vector: the real part counts") {
   auto const A = read_matrix_market<double>(data("utm300.mtx"));
   check_product(A, random<complex_t>(A.cols(), 1), times);

@@ -64,7 +64,6 @@ struct linear_world<sparse_tensor<T, S, F, device_memory>> : detail::sparse_worl
   using base = detail::sparse_world<A>;
 
   static void check(A const& a) {
-    base::check_shape(a);
     if (!all_finite(values(a))) detail::require_finite(to<host_memory>(a));
   }
   template <class B>

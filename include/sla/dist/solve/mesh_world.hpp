@@ -125,12 +125,29 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::p
   template <class B>
   using vector_type = detail::distributed_vector_t<T, Mesh, B>;
 
-  static void check(A const& a) {
+  static void check_square(A const& a) {
     index_t const rows = axis >= 0 ? a.handle()->extent[(std::max)(axis, 0)] : a.local().rows();
     index_t const cols = axis >= 0 ? detail::domain_layout(a.handle())->extent[(std::max)(axis, 0)] : a.local().cols();
     if (rows != cols)
       throw shape_error(text("solve(A, b): A is ", rows, " x ", cols, ", and must be square; for least squares solve the normal equations"));
+  }
+  static void check(A const& a) {
     detail::with_local_rows(a, [&] { return detail::require_finite(a.local()), 0; });
+  }
+  template <class V>
+  static auto zero_of_domain(A const& a, V const& b) {
+    using Domain = transposed_shape_t<S>;
+    using B = typename V::local_type::extents_type;
+    using E = typename detail::product_extents<domain_extents_t<S>, B, detail::has_rhs_axis<Domain, B>>::type;
+    using Local = tensor<typename V::value_type, E>;
+    auto layout = b.handle();
+    index_t cols = a.local().cols();
+    if constexpr (axis >= 0) {
+      layout = detail::result_layout(detail::domain_layout(a.handle()), layout, axis);
+      cols = a.handle()->halo->own();
+    }
+    Domain const sides(a.local().shape().batch(), cols, a.local().rows());
+    return typename detail::distributed_with<Local, Mesh, placements_of_t<V>>::type(Local(detail::make_product_extents<E>(sides, b.local().extents())), layout);
   }
   template <class B>
   static vector_type<B> right_hand_side(A const& a, B const& b) {

@@ -162,7 +162,7 @@ public:
   /// Errors: value_error, if none was given.
   linear_operator adjoint() const {
     if (!back_)
-      throw value_error(text("linear_operator: this ", rows_, " x ", cols_, " operator was made without its adjoint, which transposed solves and gradients need: "
+      throw value_error(text("linear_operator: this ", rows_, " x ", cols_, " operator was made without its adjoint, which least squares, transposed solves and gradients need: "
                              "linear_operator<T>(rows, cols, apply, apply_adjoint), or self_adjoint in its place"));
     return {cols_, rows_, back_, forth_.shared()};
   }
@@ -295,6 +295,16 @@ linear_operator<T, Memory> perform(op::conj, linear_operator<T, Memory> const& a
 template <class T, class Memory>
 linear_operator<T, Memory> perform(op::transpose, linear_operator<T, Memory> const& a) {
   return a.adjoint().conjugated();
+}
+
+/// The conjugate transpose of a class of the user's that has one. A method outside of the namespace says `using sla::adjoint;` for it.
+template <class A>
+  requires(!Performs<op::adjoint, A const&>) && requires(A const& a) {
+    typename A::linear_operator_tag;
+    a.adjoint();
+  }
+auto adjoint(A const& a) {
+  return a.adjoint();
 }
 
 } // namespace sla

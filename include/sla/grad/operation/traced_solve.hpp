@@ -94,10 +94,18 @@ struct linearized_solve {
   }
 };
 
+/// Is it set up with a method for least squares? What x leaves of b is not zero then, and counts in the derivatives.
+template <class Prepared>
+inline constexpr bool solves_least_squares = false;
+template <class A, class Method, class P>
+inline constexpr bool solves_least_squares<prepared<A, Method, P>> = std::same_as<measure_of_t<Method>, residual_of_normal_equations>;
+
 /// {x, report} of a prepared operator, traced: its matrix (or not), and b (or not). A higher floor brings a matrix of its own,
 /// with `transposed`, `conj`, and `residual_rule()`, how the residual b - op(A) x depends on A.
 template <class Home, class Prepared, class A, class B, class... Options>
 auto trace_solve(Home& home, std::shared_ptr<Prepared const> s, A const& matrix, B const& b, Options const&... options) {
+  static_assert(!solves_least_squares<Prepared>, "sla: solve(A, b, method), traced: derivatives of a method for least squares are not there: differentiate the normal equations, "
+                                                 "solve(transpose(A) * A, transpose(A) * b, cg{})");
   using System = orientation<A::transposed, A::conj>;
   auto forward = System::try_solve(*s, plain_value(b), plain_option(options)...);
   auto kept = std::tuple_cat(derivative_option(options)...);

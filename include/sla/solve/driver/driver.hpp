@@ -13,6 +13,7 @@
 
 #include <sla/expr/sparse/residual.hpp>
 #include <sla/solve/driver/world.hpp>
+#include <sla/solve/seam/measure.hpp>
 #include <sla/solve/seam/report.hpp>
 #include <sla/tensor/storage/memory.hpp>
 
@@ -138,19 +139,21 @@ struct recorded_stop_maker {
 template <class Space, class V>
 using squared_norm_t = std::remove_cvref_t<decltype(std::get<0>(fuse(std::declval<Space&>(), squared_norm_of(std::declval<V const&>()))))>;
 /// One run of a method that improves x in a x = b: whatever the method, the driver is compiled once.
-template <class Space, class V>
-using method_run = std::function<std::vector<progress>(recorded_stop_maker<Space, squared_norm_t<Space, V>> const&, V const& b, V& x)>;
+template <class Space, class V, class X = V>
+using method_run = std::function<std::vector<progress>(recorded_stop_maker<Space, squared_norm_t<Space, V>> const&, V const& b, X& x)>;
 
 /// Solves a x = b from x by runs of a method and fills the report: items, runs, bytes, history. Later runs solve for the
 /// correction of x from the accurate residual: iterative refinement (Higham, Accuracy and Stability of Numerical Algorithms, 12).
 /// At most two synchronisations per run: its end, and the true residual.
-template <class Space, class A, class V>
-void drive(Space& space, method_run<Space, V> const& run, stop_rule rule, A const& a, V const& b, V& x, bool guessed, bool history, report& out) {
+/// Measure: what it is judged by. zero(a, b): a correction of x to begin with.
+template <class Measure, class Space, class A, class V, class X>
+void drive(Space& space, method_run<Space, V, X> const& run, stop_rule rule, A const& a, V const& b, X& x, X (*zero)(A const&, V const&), bool guessed, bool history, report& out) {
   using Real = squared_norm_t<Space, V>;
   using T = typename V::value_type;
   typename recorded_stop<Space, Real>::record last;
   std::optional<Real> before;
-  std::optional<V> left, correction;
+  std::optional<V> left;
+  std::optional<X> correction;
   if (history)
     rule.watch = [&out, watch = rule.watch](std::vector<progress> const& seen) {
       out.history.push_back(seen);
@@ -167,12 +170,12 @@ void drive(Space& space, method_run<Space, V> const& run, stop_rule rule, A cons
       items = run({rule, last}, b, x);
     } else {
       if (!left) left.emplace(space.template like<T>(b));
-      correction.emplace(linear_world<A>::zero(a, b));
+      correction.emplace(zero(a, b));
       fuse(space, set(*left, accurate_residual(b, a * x)));
       items = run({rule, last}, *left, *correction);
       fuse(space, set(x, x + *correction));
     }
-    auto [residual, bb, sum_of_b] = fuse(space, squared_norm_of(accurate_residual(b, a * x)), squared_norm_of(b), norm1_of(b));
+    auto [residual, bb, sum_of_b] = Measure::numbers(space, a, b, x, left);
     auto const rr = space.map(only_residual{}, residual);
     reason const unfinished = last.stopped ? reason::stopped : reason::iteration_limit;
     double const digits = double(std::numeric_limits<real_t<T>>::epsilon());
@@ -183,7 +186,7 @@ void drive(Space& space, method_run<Space, V> const& run, stop_rule rule, A cons
     before = rr;
     last.bb = bb;
     if (std::any_of(judged.begin(), judged.end(), [](progress const& p) { return p.state == reason::badly_scaled; })) {
-      auto [sum_of_r] = fuse(space, norm1_of(b - a * x));
+      auto [sum_of_r] = Measure::sum(space, a, b, x, left);
       auto const ratio = space.map(ratio_of_sums{}, sum_of_r, sum_of_b);
       space.finish();
       auto const ratios = space.read(ratio);

@@ -182,15 +182,36 @@ std::string found_asymmetry(Space& space, A const& a, V const& b, V const& x, ch
   }
 }
 
+/// Does the world know the domain of A, where it may be another than the range? Square operators have one for both.
+template <class Method, class A, class V>
+inline constexpr bool has_own_domain = !wants_square<Method> && requires(A const& a, V const& b) { linear_world<A>::zero_of_domain(a, b); };
+/// x = 0 in A x = b.
+template <class Method, class A, class V>
+auto zero_solution(A const& a, V const& b) {
+  if constexpr (has_own_domain<Method, A, V>)
+    return linear_world<A>::zero_of_domain(a, b);
+  else
+    return linear_world<A>::zero(a, b);
+}
+template <class Method, class A, class V>
+using solution_of_t = decltype(zero_solution<Method>(std::declval<A const&>(), std::declval<V const&>()));
+
+/// Errors: value_error, shape_error: a is nothing that the method solves with.
+template <class Method, class A>
+void check_operator(A const& a) {
+  if constexpr (wants_square<Method> && requires { linear_world<A>::check_square(a); }) linear_world<A>::check_square(a);
+  linear_world<A>::check(a);
+}
 /// What a call of any method wants to know of the one that it calls.
-template <class Space, class A, class V>
+template <class Space, class A, class V, class X>
 struct method_of_call {
   char const* name;
   stop_rule rule;
-  std::vector<progress> (*run)(void const* context, Space&, recorded_stop_maker<Space, squared_norm_t<Space, V>> const&, V const& b, V& x);
-  std::string (*asymmetry)(Space&, A const&, V const&, V const&, char const*);  ///< null for methods that take any A
+  std::vector<progress> (*run)(void const* context, Space&, recorded_stop_maker<Space, squared_norm_t<Space, V>> const&, V const& b, X& x);
+  std::string (*asymmetry)(Space&, A const&, V const&, X const&, char const*);  ///< null for methods that take any A
   void (*name_failures)(void const* context, report&);                          ///< null where no item can fail by itself
   void const* context;                                                          ///< of the functions above: the method, A and M
+  X (*zero)(A const&, V const&);
 };
 /// Where a call runs.
 template <class A, class V, class... Options>
@@ -203,28 +224,26 @@ auto space_of_call(A const& a, V const& b, Options const&... options) {
     return where.make(linear_world<A>::layout(a, b));
 }
 /// A call on a x = b with what its options say: what is alike in all methods and preconditioners, and compiled once for them.
-template <class Space, class A, class V, class... Options>
-solution<V> run_call(method_of_call<Space, A, V> const& method, A const& a, V const& b, report&& out, Options const&... options) {
+template <class Measure, class Space, class A, class V, class X, class... Options>
+solution<X> run_call(method_of_call<Space, A, V, X> const& method, A const& a, V const& b, report&& out, Options const&... options) {
   using World = linear_world<A>;
   none const absent{};
   auto const& begin = pick<wants_guess>(absent, options...);
   constexpr bool guessed = !std::same_as<std::remove_cvref_t<decltype(begin)>, none>;
   double const start = seconds_now();
-  V x = [&] {
-    if constexpr (guessed) {
-      static_assert(std::same_as<std::remove_cvref_t<decltype(*begin.x)>, V>,
-                    "sla: initial_guess(x0): x0 has the type of the solution: the shape of b, and its scalars with those of A");
-      World::check_guess(*begin.x, b);
-      return *begin.x;
-    } else {
-      return World::zero(a, b);
-    }
-  }();
+  X x = method.zero(a, b);
+  if constexpr (guessed) {
+    static_assert(std::same_as<std::remove_cvref_t<decltype(*begin.x)>, X>,
+                  "sla: initial_guess(x0): x0 has the type of the solution: the shape of b, and its scalars with those of A");
+    World::check_guess(*begin.x, x);
+    x = *begin.x;
+  }
   out.rtol = method.rule.rtol;
+  out.measure = Measure::name;
   if (!World::is_empty(a, b)) {
     Space space = space_of_call(a, b, options...);
-    method_run<Space, V> const run = [&](auto const& make_stop, V const& of, V& to) { return method.run(method.context, space, make_stop, of, to); };
-    drive(space, run, method.rule, a, b, x, guessed, has_history<Options...>, out);
+    method_run<Space, V, X> const run = [&](auto const& make_stop, V const& of, X& to) { return method.run(method.context, space, make_stop, of, to); };
+    drive<Measure>(space, run, method.rule, a, b, x, method.zero, guessed, has_history<Options...>, out);
     if (method.name_failures) method.name_failures(method.context, out);
     if (method.asymmetry && !out.converged() && out.reason() != reason::stopped && out.choice.empty()) out.choice = method.asymmetry(space, a, b, x, method.name);
     if (out.reason() == reason::indefinite_matrix && out.choice.empty()) out.choice = "for an indefinite matrix take minres{} if it is Hermitian, gmres{} if not";
@@ -243,16 +262,17 @@ inline stop_rule rule_of_call(double rtol, double atol, int max_iterations, obse
 }
 /// One call of a method on a x = b.
 template <class A, class Method, class M, class V, class... Options>
-solution<V> lawful_call(A const& a, Method const& method, M const& m, V const& b, report&& out, Options const&... options) {
+auto lawful_call(A const& a, Method const& method, M const& m, V const& b, report&& out, Options const&... options) {
   using Space = decltype(space_of_call(a, b, options...));
+  using X = solution_of_t<Method, A, V>;
   struct context {
     A const& a;
     Method const& method;
     M const& m;
   };
   context const all{a, method, m};
-  method_of_call<Space, A, V> call{Method::name, rule_of_call(method.rtol, method.atol, method.max_iterations, method.watch), nullptr, nullptr, nullptr, &all};
-  call.run = [](void const* c, Space& s, auto const& make_stop, V const& of, V& to) {
+  method_of_call<Space, A, V, X> call{Method::name, rule_of_call(method.rtol, method.atol, method.max_iterations, method.watch), nullptr, nullptr, nullptr, &all, zero_solution<Method, A, V>};
+  call.run = [](void const* c, Space& s, auto const& make_stop, V const& of, X& to) {
     auto const& in = *static_cast<context const*>(c);
     if constexpr (is_sweep<std::remove_cvref_t<decltype(in.m * of)>>) {
       auto const node = in.m * of;
@@ -263,20 +283,24 @@ solution<V> lawful_call(A const& a, Method const& method, M const& m, V const& b
   };
   if constexpr (wants_hermitian<Method>) call.asymmetry = found_asymmetry<Space, A, V>;
   if constexpr (requires { m.failure(index_t()); }) call.name_failures = [](void const* c, report& r) { name_failures(static_cast<context const*>(c)->m, r); };
-  return run_call(call, a, b, std::move(out), options...);
+  return run_call<measure_of_t<Method>>(call, a, b, std::move(out), options...);
 }
 /// The same, or the one sentence for what is no operator.
 template <class A, class Method, class M, class V, class... Options>
-solution<V> call(A const& a, Method const& method, M const& m, V const& b, report&& out, Options const&... options) {
-  constexpr bool in_their_turn = LinearOperator<A, V> && LinearOperator<M, V>;
+solution<solution_of_t<Method, A, V>> call(A const& a, Method const& method, M const& m, V const& b, report&& out, Options const&... options) {
+  using X = solution_of_t<Method, A, V>;
+  constexpr bool in_their_turn = LinearOperator<A, X, V> && LinearOperator<M, X>;
   constexpr bool is_refused = std::same_as<Method, automatic>;  // in solve/linear/linear.hpp: its list is not included
+  constexpr bool back = std::same_as<measure_of_t<Method>, residual_of_system> || !in_their_turn || requires { adjoint(a) * b; };
+  static_assert(back, "sla: solve(A, b, method): this method multiplies by the adjoint of A too, and A, an operator of yours, has none: give it a member adjoint(), "
+                      "or make it by linear_operator<T>(rows, cols, apply, apply_adjoint)");
   static_assert(in_their_turn || is_refused,
                 "sla: solve(A, b, method, M): A * x and M * x say what to compute, when its turn comes; an operator* of yours computes at once and returns a tensor, "
                 "or what set(y, A * x) cannot take: give the function that computes to linear_operator<T>(rows, cols, apply)");
-  if constexpr (in_their_turn)
+  if constexpr (in_their_turn && back)
     return lawful_call(a, method, m, b, std::move(out), options...);
   else
-    return never<solution<V>>();
+    return never<solution<X>>();
 }
 
 /// What a set-up throws for values that it cannot take. It is told so from what observers and operators of the user throw in a solve.
@@ -319,12 +343,13 @@ public:
       : method_(sensible(method)), start_(seconds_now()), m_(refusing([&] { return World::setup(p, a); })), found_({nullptr, seconds_now() - start_}) {}
 
   template <class V, class... Options>
-  solution<V> solve(A const& a, V const& b, Options const&... options) const {
+  auto solve(A const& a, V const& b, Options const&... options) const {
     return call(a, method_, m_, b, begin(), options...);
   }
   /// With the conjugate transpose of a, and of the preconditioner; both are made once, or are a and the preconditioner themselves.
+  /// b: as `solve` takes it, or of the domain of a, where that need not be its range.
   template <class V, class... Options>
-  solution<V> solve_adjoint(A const& a, V const& b, Options const&... options) const {
+  auto solve_adjoint(A const& a, V const& b, Options const&... options) const {
     static_assert(has_adjoint, "sla: solve_transpose, solve_adjoint and gradients need the adjoint of A and of the preconditioner, and an operator of yours has none: "
                                "give it a member adjoint(), or make it by linear_operator<T>(rows, cols, apply, apply_adjoint)");
     if constexpr (has_adjoint) {
@@ -336,8 +361,13 @@ public:
         f.seconds += seconds_now() - start;
         return f.adjoint;
       });
-      if (!made) return solve(a, b, options...);
-      return call(made->first, method_, made->second, b, begin(), options...);
+      if constexpr (wants_square<Method>) {
+        if (!made) return solve(a, b, options...);
+        return call(made->first, method_, made->second, b, begin(), options...);
+      } else {
+        auto const& vector = linear_world<Adjoint>::right_hand_side(made->first, b);
+        return call(made->first, method_, made->second, vector, begin(), options...);
+      }
     } else {
       return never<solution<V>>();
     }

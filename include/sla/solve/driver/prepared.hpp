@@ -53,7 +53,7 @@ class prepared : public detail::throwing_solves<prepared<A, Method, P>> {
   static constexpr bool is_foreign = !World::template accepts<B>;
 
 public:
-  prepared(A a, Method const& method, P const& p) : state_(std::make_shared<state>((World::check(a), std::move(a)), method, p)) {}
+  prepared(A a, Method const& method, P const& p) : state_(std::make_shared<state>((detail::check_operator<Method>(a), std::move(a)), method, p)) {}
 
   A const& matrix() const { return state_->a; }
   /// What stands for A^-1 in the method, set up.
@@ -74,7 +74,7 @@ public:
     if constexpr (is_foreign<B>)
       return perform(op::try_solve_adjoint{}, *this, b, options...);
     else
-      return state_->engine.solve_adjoint(matrix(), vector(b), options...);
+      return state_->engine.solve_adjoint(matrix(), vector_of_adjoint(b), options...);
   }
   template <class B, class... Options>
   auto try_solve_transpose(B const& b, Options const&... options) const {
@@ -82,7 +82,7 @@ public:
       return perform(op::try_solve_transpose{}, *this, b, options...);
     } else if constexpr (is_complex<typename World::template vector_type<B>::value_type>) {
       using V = typename World::template vector_type<B>;
-      auto s = try_solve_adjoint(V(conj(vector(b))), options...);  // A^T x = b is A^H conj(x) = conj(b)
+      auto s = try_solve_adjoint(V(conj(vector_of_adjoint(b))), options...);  // A^T x = b is A^H conj(x) = conj(b)
       s.x = conj(s.x);
       return s;
     } else {
@@ -96,7 +96,7 @@ public:
   void update(A a) {
     if (!World::same_pattern(matrix(), a))
       throw shape_error("prepared.update(A): A has another shape or pattern than the matrix that was prepared; prepare(A, ...) anew");
-    World::check(a);
+    detail::check_operator<Method>(a);
     detail::held<state, "a prepared solver"> const next = state_.is_sole() ? state_ : std::make_shared<state>(*state_);
     next->engine.update(a);
     next->a = std::move(a);
@@ -108,6 +108,14 @@ private:
   template <class B>
   decltype(auto) vector(B const& b) const {
     return World::right_hand_side(matrix(), b);
+  }
+  /// Of methods for square operators the same; others have the adjoint look at b.
+  template <class B>
+  decltype(auto) vector_of_adjoint(B const& b) const {
+    if constexpr (detail::wants_square<Method>)
+      return vector(b);
+    else
+      return (b);
   }
   struct state {
     state(A matrix, Method const& method, P const& p) : a(std::move(matrix)), engine(a, method, p) {}

@@ -28,9 +28,11 @@ namespace sla {
 ///   accepts<B>                 may B be a right-hand side? (false: another `perform` is meant)
 ///   placed<B>, refuse<B>()     optional: does B lie as A wants it? The sentence that says why not
 ///   vector_type<B>             the vectors of the solve: x, and b as the method sees it
-///   check(a)                   value_error, shape_error: a is no matrix to solve with
+///   check(a)                   value_error: a is no matrix to solve with
+///   check_square(a)            shape_error: a is not square, for methods that want that; without it, `check` says so
 ///   right_hand_side(a, b)      b as a vector_type, checked: its shape, no NaN (a reference where it is one already)
 ///   zero(a, b)                 x = 0
+///   zero_of_domain(a, b)       optional: the same where a need not be square, of the type and size of vectors that a multiplies
 ///   check_guess(x0, b)         shape_error: x0 is no such x
 ///   space(a, b)                the Space of a solve, by value
 ///   is_empty(a, b)             nothing to do
@@ -182,10 +184,16 @@ struct sparse_world : tensor_world<A> {
   template <class B>
   static constexpr bool fits = B::extents_type::rank == range_extents_t<S>::rank || B::extents_type::rank == range_extents_t<S>::rank + 1;
 
-  static void check_shape(A const& a) {
+  static void check_square(A const& a) {
     if (a.rows() != a.cols())
       throw shape_error(text("solve(A, b): A is ", a.rows(), " x ", a.cols(),
                              ", and must be square; for least squares solve the normal equations, adjoint(A) * A"));
+  }
+  template <class V>
+  static auto zero_of_domain(A const& a, V const& b) {
+    using Domain = transposed_shape_t<S>;
+    using E = typename product_extents<domain_extents_t<S>, typename V::extents_type, has_rhs_axis<Domain, typename V::extents_type>>::type;
+    return tensor<typename V::value_type, E, typename A::memory_type>(make_product_extents<E>(Domain(a.shape().batch(), a.cols(), a.rows()), b.extents()));
   }
   template <class E>
   static void check_extents(A const& a, E const& b) {
@@ -206,10 +214,7 @@ struct linear_world<sparse_tensor<T, S, F, host_memory>> : detail::sparse_world<
   using operator_type = A;
   using base = detail::sparse_world<A>;
 
-  static void check(A const& a) {
-    base::check_shape(a);
-    detail::require_finite(a);
-  }
+  static void check(A const& a) { detail::require_finite(a); }
   template <class B>
   static decltype(auto) right_hand_side(A const& a, B const& b) {
     base::check_extents(a, b.extents());
@@ -260,7 +265,8 @@ struct linear_world<A> : detail::tensor_world<A> {
   template <class B>
   using vector_type = detail::vector_of_scalars_t<typename A::value_type, B>;
 
-  static void check(A const& a) {
+  static void check(A const&) {}
+  static void check_square(A const& a) {
     if constexpr (requires { a.rows() != a.cols(); })
       if (a.rows() != a.cols()) throw shape_error(text("solve(A, b): A is an operator of ", a.rows(), " x ", a.cols(), ", and must be square"));
   }
@@ -289,6 +295,17 @@ struct linear_world<A> : detail::tensor_world<A> {
       return host_space<(V::rank > 1)>(layout(a, b));
     else
       return solve_space(Memory{}, layout(a, b));
+  }
+  template <class V>
+  static auto zero_of_domain(A const& a, V const& b)
+    requires requires { a.cols(); }
+  {
+    using E = typename V::extents_type;
+    using T = typename V::value_type;
+    if constexpr (V::rank > 1)
+      return tensor<T, Extents<dyn, E::static_extent(1)>, Memory>(Extents<dyn, E::static_extent(1)>(a.cols(), b.extent(1)));
+    else
+      return tensor<T, Extents<dyn>, Memory>(Extents<dyn>(a.cols()));
   }
   /// A law of `solve` says which can be set up; others would only be more errors.
   template <class P>

@@ -50,12 +50,16 @@ decltype(auto) configured(F const& f, Options const&... options) {
     return f(method, identity{});
 }
 
+/// The method that the options name, or none.
+template <class... Options>
+using method_of_t = std::remove_cvref_t<decltype(pick<wants_method>(std::declval<automatic const&>(), std::declval<Options const&>()...))>;
+
 /// The laws of solving, with their sentences; `hold` keeps the one sentence the only error.
 template <class A, class... Options>
 struct prepare_laws {
   using World = linear_world<A>;
   static constexpr bool is_square = [] {
-    if constexpr (requires { World::is_square; })
+    if constexpr (wants_square<method_of_t<Options...>> && requires { World::is_square; })
       return World::is_square;
     else
       return true;
@@ -133,7 +137,7 @@ template <class A, class B, detail::SolveOption... Options>
 auto perform(op::try_solve, A const& a, B const& b, Options const&... options) {
   using World = linear_world<A>;
   if constexpr (detail::solve_laws<A, B, Options...>::hold) {
-    World::check(a);
+    detail::check_operator<detail::method_of_t<Options...>>(a);
     auto const& vector = World::right_hand_side(a, b);
     return detail::configured(
         [&](auto const& method, auto const& p) {
@@ -224,8 +228,8 @@ auto perform(Op, A const&, X const&...) {
   return detail::solved_by_nothing<Op, X...>();
 }
 
-/// x with A x = b, for square A of shape (*batch, M, M, *block): b is (*batch, M, p), or has one more axis of right-hand
-/// sides. `solve(A, b)` looks at A and picks a method; `solve(A, b, cg{.rtol = 1e-10}, jacobi{})` names them; further
+/// x with A x = b, for square A of shape (*batch, M, M, *block), or whatever sides the method allows for: b is (*batch, M, p), or has one more
+/// axis of right-hand sides. `solve(A, b)` looks at A and picks a method; `solve(A, b, cg{.rtol = 1e-10}, jacobi{})` names them; further
 /// options: initial_guess(x0), keep_history, on(make_space). A, and the preconditioner, may be a linear_operator: a function of yours.
 /// Law: |b - A x| <= max(rtol |b|, atol) for every item, by the residual recomputed from x in twice the precision, whose rounding counts.
 /// Gradient: one more solve.

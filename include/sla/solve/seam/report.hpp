@@ -23,9 +23,11 @@ struct sent_per_iteration {
   double messages = 0, bytes = 0;
 };
 
-/// What a solve did. Residuals are true ones, recomputed from x in twice the precision of double: |b - A x| / |b| (|b - A x| where b = 0).
+/// What a solve did. Residuals are true ones, recomputed from x in twice the precision of double: |b - A x| / |b| (|b - A x| where b = 0),
+/// or what else the method is judged by (solve/seam/measure.hpp).
 struct report {
   std::string method, preconditioner;
+  char const* measure = "residual";  ///< what `residual` is, and the tolerance of
   std::string choice;  ///< why this method: who chose it, and what was tried before
   std::vector<progress> items;  ///< per item (batch item or right-hand side): reason, iterations, true residual
   double rtol = 0;
@@ -86,7 +88,7 @@ std::ostream& operator<<(std::ostream& out, report const& r) {
   if (count > 1) out << " (" << done << " of " << count << " items converged)";
   auto const digits = out.precision(2);
   int const n = r.iterations();
-  out << (r.converged() ? " in " : " after ") << n << (n == 1 ? " iteration" : " iterations") << ", true residual " << r.residual() << " (asked " << r.rtol << ')';
+  out << (r.converged() ? " in " : " after ") << n << (n == 1 ? " iteration" : " iterations") << ", true " << r.measure << ' ' << r.residual() << " (asked " << r.rtol << ')';
   out.precision(digits);
   out << ", setup " << detail::seconds_text(r.seconds_setup) << ", solve " << detail::seconds_text(r.seconds_solve) << ", " << detail::bytes_text(r.bytes);
   if (r.sent.reductions > 0 || r.sent.halos > 0)
@@ -103,7 +105,7 @@ std::string details(report const& r) {
   for (std::size_t k = 0; k < r.items.size(); ++k) {
     progress const& p = r.items[k];
     out += text("  item ", k, ": ", to_string(p.state), ", ", p.iterations, p.iterations == 1 ? " iteration" : " iterations",
-                ", true residual ", p.residual, '\n');
+                ", true ", r.measure, ' ', p.residual, '\n');
   }
   return out;
 }

@@ -47,10 +47,10 @@ template <class A, class V>
 inline constexpr bool is_computed_at_once = is_computed<std::remove_cv_t<decltype(std::declval<A const&>() * std::declval<V const&>())>>;
 } // namespace detail
 
-/// Something that maps vectors of V to vectors of V: a sparse tensor, a distributed one, a preconditioner, a linear_operator, a user's
+/// Something that maps vectors of V to vectors of W: a sparse tensor, a distributed one, a preconditioner, a linear_operator, a user's
 /// class with an `operator*` that returns a node.
-template <class A, class V>
-concept LinearOperator = requires(A const& a, V const& x, V& y) { set(y, a * x); } && !detail::is_computed_at_once<A, V>;
+template <class A, class V, class W = V>
+concept LinearOperator = requires(A const& a, V const& x, W& y) { set(y, a * x); } && !detail::is_computed_at_once<A, V>;
 
 /// The type of a scalar T of a space.
 template <class S, class T>

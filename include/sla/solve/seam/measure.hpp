@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a solve is judged by: the driver recomputes it from x when a method has ended, and the report tells it. A method may name its
+// own, `using measure = residual_of_normal_equations;`, and its stop test goes by the same numbers.
+#pragma once
+
+#include <optional>
+
+#include <sla/expr/sparse/linear_operator.hpp>
+#include <sla/expr/sparse/residual.hpp>
+#include <sla/solve/seam/space.hpp>
+
+namespace sla {
+
+/// |b - A x| beside |b|: what methods are judged by that say nothing. A measure has a name, and
+///   numbers(space, a, b, x, room)  the squared norm of what should be small, that of what it is beside, and the sum of magnitudes of this
+///   sum(space, a, b, x, room)      the sum of magnitudes of the former, for numbers whose squares are out of range; after `numbers`
+/// `room` is for a vector like b that must live until the space has finished.
+struct residual_of_system {
+  static constexpr char const* name = "residual";
+  template <class S, class A, class V, class X>
+  static auto numbers(S& space, A const& a, V const& b, X const& x, std::optional<V>&) {
+    return fuse(space, squared_norm_of(accurate_residual(b, a * x)), squared_norm_of(b), norm1_of(b));
+  }
+  template <class S, class A, class V, class X>
+  static auto sum(S& space, A const& a, V const& b, X const& x, std::optional<V>&) {
+    return fuse(space, norm1_of(b - a * x));
+  }
+};
+
+/// |A^H (b - A x)| beside |A^H b|, which is small for the x of least squares: b - A x itself is not, where b is not in the range of A.
+struct residual_of_normal_equations {
+  static constexpr char const* name = "residual of A^H A x = A^H b";
+  template <class S, class A, class V, class X>
+  static auto numbers(S& space, A const& a, V const& b, X const& x, std::optional<V>& room) {
+    if (!room) room.emplace(space.template like<typename V::value_type>(b));
+    fuse(space, set(*room, accurate_residual(b, a * x)));
+    return fuse(space, squared_norm_of(adjoint(a) * *room), squared_norm_of(adjoint(a) * b), norm1_of(adjoint(a) * b));
+  }
+  template <class S, class A, class V, class X>
+  static auto sum(S& space, A const& a, V const&, X const&, std::optional<V>& room) {
+    return fuse(space, norm1_of(adjoint(a) * *room));
+  }
+};
+
+namespace detail {
+template <class Method>
+struct measure_of {
+  using type = residual_of_system;
+};
+template <class Method>
+  requires requires { typename Method::measure; }
+struct measure_of<Method> {
+  using type = typename Method::measure;
+};
+/// Must A be square? Of methods that do not say so, yes.
+template <class Method>
+inline constexpr bool wants_square = true;
+template <class Method>
+  requires requires { Method::needs_square; }
+inline constexpr bool wants_square<Method> = Method::needs_square;
+} // namespace detail
+/// What a method is judged by.
+template <class Method>
+using measure_of_t = typename detail::measure_of<Method>::type;
+
+} // namespace sla

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A method whose operators need not be square, on thread ranks: x in the layout of the columns, as of one rank; its products with the
+// adjoint send the halo back.
+#include <complex>
+
+#include <sla/dist.hpp>
+
+#include "catch.hpp"
+#include "suites/least_squares.hpp"
+#include "suites/mesh.hpp"
+#include "suites/spread.hpp"
+
+namespace test_least_squares_on_ranks {
+
+using namespace sla;
+
+TEST_CASE("a toy method for least squares on ranks finds what one rank finds") {
+  using Rows = mesh<axis<"rows">>;
+  auto const check = [](auto const& A) {
+    using T = typename std::remove_cvref_t<decltype(A)>::value_type;
+    auto const b = random<T>(A.rows(), 5);
+    auto const alone = try_solve(A, b, suite::cgls{});
+    REQUIRE(alone.report.converged());
+    for (int ranks : {1, 3})
+      CHECK(suite::largest_error(ranks, [&](auto& world) {
+              Rows m(world);
+              auto const D = distribute<SparseShard<0>>(A, m);
+              auto const R = distribute<Replicate>(A, m);
+              auto const [x, report] = try_solve(D, distribute(b, D.row_layout()), suite::cgls{});
+              auto const s = prepare(D, suite::cgls{});
+              auto const g = random<T>(A.cols(), 6);
+              auto const back = gather(s.solve_adjoint(distribute(g, D.col_layout())));
+              auto const copied = solve(R, distribute(b, R.row_layout()), suite::cgls{});
+              double const iterations = std::abs(report.iterations() - alone.report.iterations());
+              return std::array<double, 4>{double(norm(gather(x) - alone.x) / norm(alone.x)), iterations > 3 ? 1.0 : 0.0,
+                                           double(norm(copied.local() - alone.x) / norm(alone.x)),
+                                           std::abs(dot(back, b) - dot(g, alone.x)) / double(norm(back) * norm(b))};
+            }) < 1e-8);
+  };
+  check(suite::scattered<double>(60, 25, 3));
+  check(suite::scattered<double>(25, 60, 4));
+  check(suite::scattered<std::complex<double>>(40, 40, 5));
+  auto const words = suite::words_of(3, [&](auto& world) {
+    Rows m(world);
+    auto const D = distribute<SparseShard<0>>(suite::scattered<double>(60, 25, 3), m);
+    (void)solve(D, distribute(ones<double>(60), D.row_layout()), cg{});
+  });
+  CHECK(words[2].find("A is 60 x 25, and must be square") != std::string::npos);
+}
+
+} // namespace test_least_squares_on_ranks
