@@ -27,10 +27,8 @@ public:
   /// Other elements behind these.
   template <class List>
   void append(List const& more) {
-    std::size_t const count = more.size();
-    if (size_ + count > room_) grow(size_ + count);
-    std::copy_n(more.begin(), count, at_ + size_);
-    size_ += count;
+    if (size_ + more.size() > room_) grow(size_ + more.size());
+    for (T const& x : more) at_[size_++] = x;
   }
   void clear() { size_ = 0; }
   std::size_t size() const { return size_; }

@@ -80,6 +80,7 @@ inline constexpr fold_functions folding_of{
 
 /// What passes ask of a statement whose type they do not know.
 struct statement_functions {
+  pass_layout (*elements)(void const* statement);
   void (*needs)(void const* statement, statement_needs& out);
   void (*run)(void const* statement, row_span const& s, void* results);  ///< null for whole statements
   void (*balance)(void const* statement, pass_walk& walk);
@@ -129,7 +130,8 @@ void run_statement(void const* statement, row_span const& block, void* results) 
 }
 template <class Span, class Space, class S>
 constexpr statement_functions functions_of_statement() {
-  statement_functions out{[](void const* s, statement_needs& needs) { find_needs(*static_cast<S const*>(s), needs); }, nullptr, nullptr, nullptr, nullptr, nullptr};
+  statement_functions out{[](void const* s) { return elements_of(*static_cast<S const*>(s)); },
+                          [](void const* s, statement_needs& needs) { find_needs(*static_cast<S const*>(s), needs); }, nullptr, nullptr, nullptr, nullptr, nullptr};
   if constexpr (is_whole<S>) {
     if constexpr (!std::is_void_v<Space>)
       out.apply = [](void const* s, void* space) { static_cast<S const*>(s)->x.apply(*static_cast<Space*>(space), static_cast<S const*>(s)->data); };
@@ -157,16 +159,17 @@ template <class = void>
 int plan_passes(std::span<pass_statement> all) {
   statement_needs needs;
   if (all.size() == 1) {  // most fuse are one assignment or one number
-    needs.elements = &all[0].elements;
-    all[0].is->needs(all[0].statement, needs);
+    pass_statement& s = all[0];
+    s.elements = s.is->elements(s.statement);
+    if (s.is->folds) return 1;  // it writes nothing that it could read
+    s.is->needs(s.statement, needs);
     pass_planner::refuse_overwriting(needs);
     return 1;
   }
   pass_planner planner;
   for (pass_statement& s : all) {
-    needs.elements = &s.elements;
     s.is->needs(s.statement, needs);
-    s.pass = planner.place(needs);
+    s.pass = planner.place(needs, s.is->elements(s.statement));
     s.elements = planner.elements();
   }
   return planner.passes();

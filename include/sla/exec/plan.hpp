@@ -53,7 +53,6 @@ inline constexpr bool is_whole = S::depth == reach::whole;
 /// What the planner sees of a statement.
 struct statement_needs {
   short_list<memory_access, 16> accesses;
-  pass_layout* elements = nullptr;  ///< where they are wanted
   bool whole = false;
 
   template <class Access>
@@ -62,9 +61,13 @@ struct statement_needs {
   }
 };
 template <class S>
+pass_layout elements_of(S const& statement) {
+  return {statement.total(), frame_of(statement)};
+}
+template <class S>
 void find_needs(S const& statement, statement_needs& out) {
   out.accesses.clear();
-  *out.elements = {statement.total(), frame_of(statement)}, out.whole = is_whole<S>;
+  out.whole = is_whole<S>;
   statement.accesses(out);
 }
 
@@ -83,14 +86,14 @@ public:
   }
   /// The pass of the next statement. Errors: value_error, if it overwrites what its own other rows still read.
   template <class Needs>
-  int place(Needs const& next) {
+  int place(Needs const& next, pass_layout const& elements) {
     refuse_overwriting(next);
-    if (sealed_ || next.whole || !fits(*next.elements) || conflicts(next)) {
+    if (sealed_ || next.whole || !fits(elements) || conflicts(next)) {
       ++passes_;
-      open_ = {next.elements->total, {1, -1, 1, 1}};
+      open_ = {elements.total, {1, -1, 1, 1}};
       list_.clear();
     }
-    if (next.elements->layout.rows >= 0) open_.layout = next.elements->layout;
+    if (elements.layout.rows >= 0) open_.layout = elements.layout;
     list_.append(next.accesses);
     sealed_ = next.whole;
     return passes_ - 1;
@@ -127,13 +130,11 @@ template <class... S>
 pass_plan<sizeof...(S)> plan_passes(S const&... statements) {
   pass_plan<sizeof...(S)> plan;
   detail::pass_planner planner;
-  pass_layout elements;
   detail::statement_needs needs;
-  needs.elements = &elements;
   std::size_t n = 0;
   auto place = [&](auto const& statement) {
     detail::find_needs(statement, needs);
-    int const pass = planner.place(needs);
+    int const pass = planner.place(needs, detail::elements_of(statement));
     plan.pass_of[n++] = pass;
     plan.layouts[std::size_t(pass)] = planner.elements();
   };
@@ -150,12 +151,10 @@ index_t bytes_of_passes(S const&... statements) {
   std::vector<memory_access> seen;
   index_t moved = 0;
   int last = -1;
-  pass_layout elements;
   statement_needs s;
-  s.elements = &elements;
   auto count = [&](auto const& statement) {
     find_needs(statement, s);
-    if (int const pass = planner.place(s); pass != last) {
+    if (int const pass = planner.place(s, elements_of(statement)); pass != last) {
       seen.clear();
       last = pass;
     }
