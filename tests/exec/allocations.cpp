@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <new>
 
-#include <sla/exec/evaluate.hpp>
+#include <sla/exec/list_space.hpp>
 #include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
@@ -64,6 +64,22 @@ TEST_CASE("a fuse that was run before allocates nothing") {
       host_space<false> space({1, A.rows(), 1, 1});
       CHECK(later_allocations([&] { iterate(space, A, x, y, r, z); }) == 0);
       CHECK(sum != 0);
+    }
+    // One number per item: a batch, right-hand sides, and a list of systems, of which one is cut into blocks.
+    using Batched = Shape<Batch<dyn>, dyn, dyn, Block<>>;
+    auto const B = from_triplets<double>(Batched({50}, 2, 2), std::vector{0, 1}, std::vector{0, 1}, std::vector<double>(100, 3.0));
+    auto x = ones<double, Extents<dyn, dyn>>({50, 2}), y = x, z = x, r = x;
+    host_space<true> batch({50, 2, 1, 1});
+    CHECK(later_allocations([&] { iterate(batch, B, x, y, r, z); }) == 0);
+    auto const A = problems::poisson<double>({50, 50});
+    auto xs = ones<double, Extents<dyn, dyn>>({2500, 3}), ys = xs, zs = xs, rs = xs;
+    host_space<true> many({1, 2500, 3, 3});
+    CHECK(later_allocations([&] { iterate(many, A, xs, ys, rs, zs); }) == 0);
+    for (std::vector<index_t> const& cuts : {std::vector<index_t>{0, 700, 1400, 2500}, {0, 2000, 2500}}) {
+      auto u = ones<double>(2500), v = u, w = u, t = u;
+      packed_systems const systems(std::make_shared<std::vector<index_t> const>(cuts));
+      host_space<true, packed_systems> listed({1, 2500, 1, 1}, systems);
+      CHECK(later_allocations([&] { iterate(listed, A, u, v, w, t); }) == 0);
     }
   }
   set_threads(0);

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include <sla/core/kept_blocks.hpp>
 #include <sla/exec/backend.hpp>
 #include <sla/exec/fuse.hpp>
 #include <sla/exec/space_scalar.hpp>
@@ -195,7 +196,7 @@ public:
 private:
   template <class T>
   item_scalar<T, host_memory> make() {
-    return {std::shared_ptr<T>(new T[std::size_t(items())]{}, std::default_delete<T[]>()), items()};
+    return {detail::kept_room<T>(std::size_t(items())), items()};
   }
   frame frame_;
   B backend_;

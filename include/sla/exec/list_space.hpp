@@ -22,7 +22,8 @@ public:
     std::size_t const systems = cuts.size() - 1;
     for (std::size_t k = 0; k < systems; ++k) is_one_each_ = is_one_each_ && cuts[k] < cuts[k + 1] && cuts[k + 1] - cuts[k] <= block_;
     if (!is_one_each_) {
-      before_.assign(1, 0);
+      before_.reserve(systems + 1);
+      before_.push_back(0);
       for (std::size_t k = 0; k < systems; ++k) before_.push_back(before_.back() + (cuts[k + 1] - cuts[k] + block_ - 1) / block_);
     }
     index_t const threads = (std::min)(index_t(threads_in_use()), (std::max)(index_t(1), blocks()));
@@ -74,7 +75,7 @@ private:
   index_t block_;
   double work_ = 0;
   bool is_one_each_ = true;
-  std::vector<index_t> before_;  ///< where a system has none or several
+  std::vector<index_t, kept_allocator<index_t>> before_;  ///< where a system has none or several
   short_list<index_t, 33> shares_;
 };
 } // namespace detail

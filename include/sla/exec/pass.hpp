@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/kept_blocks.hpp>
 #include <sla/core/pack.hpp>
 #include <sla/exec/plan.hpp>
 #include <sla/exec/product_rows.hpp>
@@ -215,31 +216,6 @@ void run_block(std::span<detail::pass_statement const> statements, row_span cons
   for (auto const& s : statements) s.is->run(s.statement, block, s.is->folds ? static_cast<std::byte*>(s.results) + s.is->folds->size * std::size_t(block.item) : nullptr);
 }
 
-namespace detail {
-/// Room for the partial results of a pass.
-struct partial_values {
-  std::vector<std::byte> values;
-  std::vector<std::pair<index_t, index_t>> runs;  ///< (batch item, blocks) in the order of the values
-};
-/// The room that the passes of a thread leave to the next one.
-class spare_values {
-public:
-  static partial_values take() noexcept { return closed ? partial_values{} : std::exchange(of_this_thread().kept_, {}); }
-  static void give(partial_values&& used) noexcept {
-    if (!closed) of_this_thread().kept_ = std::move(used);
-  }
-
-private:
-  ~spare_values() { closed = true; }  // other statics are destroyed later
-  static spare_values& of_this_thread() {
-    static thread_local spare_values own;
-    return own;
-  }
-  static inline thread_local bool closed = false;
-  partial_values kept_;
-};
-} // namespace detail
-
 /// The results of the reductions of a pass, per block and right-hand side, until they are folded. Kept between the pieces of a pass. Where a
 /// pass is one piece and each block is an item, whose results are not merged, the blocks write into the results of their items.
 class pass_partials {
@@ -250,9 +226,6 @@ public:
   explicit pass_partials(bool merged) : is_whole_(true), merged_(merged) {}
   pass_partials(pass_partials const&) = delete;
   pass_partials& operator=(pass_partials const&) = delete;
-  ~pass_partials() {
-    if (!room_.values.empty()) detail::spare_values::give(std::move(room_));
-  }
 
   /// Room for the blocks of one more walk.
   void grow(std::span<detail::pass_statement const> statements, frame const& f, detail::pass_walk const& walk) {
@@ -263,20 +236,17 @@ public:
       if (s.is->folds) size += padded(s.is->folds->size * std::size_t(f.rhs));
     block_ = size;
     if (size == 0) return;
-    if (room_.values.empty()) {
-      room_ = detail::spare_values::take();
-      room_.values.clear(), room_.runs.clear();
-    }
-    base_ = room_.values.size();
-    room_.values.resize(base_ + size * std::size_t(walk.blocks()));
-    for (index_t b = 0; b < f.batch; ++b) room_.runs.push_back({b, walk.blocks_of(b)});
+    base_ = values_.size();
+    values_.resize(base_ + size * std::size_t(walk.blocks()));
+    runs_.reserve(runs_.size() + std::size_t(f.batch));
+    for (index_t b = 0; b < f.batch; ++b) runs_.push_back({b, walk.blocks_of(b)});
   }
   /// Runs the statements on the n-th block of the last walk.
   void run(std::span<detail::pass_statement const> statements, row_span const& block, index_t n) {
     if (is_direct_) {
       run_block(statements, block);
     } else {
-      std::byte* results = room_.values.data() + base_ + block_ * std::size_t(n);
+      std::byte* results = values_.data() + base_ + block_ * std::size_t(n);
       for (auto const& s : statements) {
         s.is->run(s.statement, block, results);
         results += size_of(s, block.rhs);
@@ -291,9 +261,9 @@ public:
     for (auto const& s : statements) {
       if (!s.is->folds) continue;
       s.is->folds->clear(s.results, merged ? 1 : f.items());
-      if (room_.runs.empty()) continue;
-      std::byte const* at = room_.values.data() + offset;
-      for (auto const& [batch, count] : room_.runs) {
+      if (runs_.empty()) continue;
+      std::byte const* at = values_.data() + offset;
+      for (auto const& [batch, count] : runs_) {
         s.is->folds->fold(static_cast<std::byte*>(s.results) + (merged ? 0 : s.is->folds->size * std::size_t(batch * f.rhs)), at, block_, count, f.rhs, merged);
         at += block_ * std::size_t(count);
       }
@@ -306,7 +276,10 @@ private:
   /// The size of the results of one reduction in a block.
   static std::size_t size_of(detail::pass_statement const& s, index_t rhs) { return s.is->folds ? padded(s.is->folds->size * std::size_t(rhs)) : 0; }
 
-  detail::partial_values room_;
+  template <class T>
+  using list = std::vector<T, detail::kept_allocator<T>>;
+  list<std::byte> values_;
+  list<std::pair<index_t, index_t>> runs_;  ///< (batch item, blocks) in the order of the values
   std::size_t base_ = 0, block_ = 0;
   bool is_whole_ = false, merged_ = false, is_direct_ = false;
 };
