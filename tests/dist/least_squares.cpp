@@ -48,4 +48,27 @@ TEST_CASE("a toy method for least squares on ranks finds what one rank finds") {
   CHECK(words[2].find("A is 60 x 25, and must be square") != std::string::npos);
 }
 
+TEST_CASE("vectors of two sizes, and numbers that come back, in the space of a mesh") {
+  using Rows = mesh<axis<"rows">>;
+  auto const A = suite::scattered<double>(1850, 712, 7000);
+  auto const v = random<double>(712, 1);
+  vector<double> const half = 0.5 * v, u = A * half;
+  CHECK(suite::largest_error(3, [&](auto& world) {
+          Rows m(world);
+          auto const D = distribute<SparseShard<0>>(A, m);
+          mesh_space<Rows, false, true> space({}, m);
+          auto dv = distribute(v, D.col_layout());
+          auto du = space.template like<double>(distribute(u, D.row_layout()));
+          auto const [vv, uu] = fuse(space, set(dv, 0.5 * dv), set(du, D * dv), squared_norm_of(dv), squared_norm_of(du));
+          space.finish();
+          auto const numbers = space.read(uu);
+          auto const up = space.scalar(numbers);
+          static_assert(std::same_as<std::remove_cvref_t<decltype(up)>, scalar_of_t<mesh_space<Rows, false, true>, double>>);
+          fuse(space, set(du, du / up));
+          space.finish();
+          double const one = double(norm(gather(du) * numbers[0] - u)), sums = std::abs(space.read(vv)[0] - squared_norm(half)) + std::abs(numbers[0] - squared_norm(u));
+          return std::array<double, 3>{one, sums, std::abs(double(space.traffic().reductions) - 1)};
+        }) < 1e-10);
+}
+
 } // namespace test_least_squares_on_ranks

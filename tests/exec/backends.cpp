@@ -25,6 +25,17 @@ TEST_CASE("threads and the queue agree with serial") {
   for (int lag : {0, 4, 32}) suites::backend_suite(queued(lag), 1e-12);
 }
 
+TEST_CASE("vectors of several sizes share a space") {
+  suites::sizes_suite([](frame f) { return std::make_unique<host_space<true, serial>>(f); }, 1e-12);
+  for (int threads : {1, 3}) suites::sizes_suite(on_threads(threads), 1e-12);
+  for (int lag : {0, 4, 32}) suites::sizes_suite(queued(lag), 1e-12);
+  host_space<false> one;
+  auto x = ones<double>(10), y = ones<double>(30);
+  auto [xx, yy] = fuse(one, set(x, 2 * x), sum_of(x), sum_of(y));
+  CHECK(one.scalar(std::vector{xx}) + yy == 50);
+  CHECK_THROWS_AS(one.scalar(std::vector<double>()), shape_error);
+}
+
 TEST_CASE("in every scalar") {
   for (int threads : {1, 3}) {
     suites::scalar_suite<float>(on_threads(threads), 1e-4);

@@ -111,8 +111,14 @@ TEST_CASE("statements of other items than the space has are refused") {
   deferred queue({1, 72, 1, 1}, 0);
   CHECK_THROWS_WITH(fuse(one, set(Y, A * X)), Catch::Matchers::ContainsSubstring("2 right-hand sides in a space of batch 1 and 1"));
   CHECK_THROWS_AS(fuse(queue, set(Y, A * X)), shape_error);
-  auto w = ones<double>(10);
-  CHECK_THROWS_WITH(fuse(queue, sum_of(w)), Catch::Matchers::ContainsSubstring("10 elements in a space of 72"));
+  host_space<true> two({1, 0, 2, 2}), batch({3, 0, 1, 1});
+  deferred later({1, 0, 2, 2}, 4);
+  auto w = ones<double>(10), v = ones<double>(9);
+  CHECK_THROWS_WITH(fuse(two, sum_of(w)), Catch::Matchers::ContainsSubstring("extents 10 in a space of batch 1 and 2 right-hand sides"));
+  CHECK_THROWS_AS(fuse(later, set(w, 2 * w)), shape_error);
+  CHECK_THROWS_AS(fuse(batch, sum_of(v)), shape_error);  // in nine elements there are three times three, but no three items
+  CHECK_THROWS_WITH(fuse(batch, set(w, 1.0)), Catch::Matchers::ContainsSubstring("10 elements in a space of batch 3"));
+  CHECK(eval(norm(w - 1)) == 0);
 }
 
 TEST_CASE("no right-hand sides, no rows") {
@@ -182,7 +188,7 @@ TEST_CASE("vectors of hoisting go with their fuse") {
 TEST_CASE("a queue that ends early drops its work, and scalars outlive it") {
   index_t const n = 500;
   auto queue = std::make_unique<deferred>(frame{1, n, 1, 1}, 4);
-  deferred::scalar<double> kept;
+  deferred::scalar_type<double> kept;
   {
     auto x = random<double>(n, 1);
     vector<double> y(n);

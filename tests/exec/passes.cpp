@@ -83,13 +83,16 @@ TEST_CASE("statements of different lengths take passes of their own") {
   auto [sx, sy] = fuse(sum_of(x), sum_of(y));
   CHECK(sx == 10);
   CHECK(sy == 3000);
+  CHECK(passes(sum_of(x), sum_of(y), set(x, 2 * x)) == 3);
+  CHECK(passes(sum_of(x), set(x, 2 * x), sum_of(y), dot_of(y, y)) == 2);
   host_space<false> space({1, 10, 1, 1});
   auto const [one, other] = fuse(space, sum_of(x), sum_of(y));  // of one item, whatever their lengths
   CHECK((one == 10 && other == 3000));
   host_space<true> items({3, 10, 2, 2});
-  auto const [each] = fuse(items, sum_of(y));
+  auto const z = ones<double, Extents<dyn, dyn, dyn>>({3, 500, 2});
+  auto const [each] = fuse(items, sum_of(z));
   for (double sum : items.read(each)) CHECK(sum == 500);
-  CHECK_THROWS_WITH(fuse(items, sum_of(x)), Catch::Matchers::ContainsSubstring("10 elements in a space of 6 items"));
+  CHECK_THROWS_WITH(fuse(items, sum_of(y)), Catch::Matchers::ContainsSubstring("extents 3000 in a space of batch 3 and 2 right-hand sides"));
 }
 
 TEST_CASE("any number of statements and reductions") {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sla/exec/evaluate.hpp>
+#include <sla/tensor/arrange/transpose.hpp>
 #include <sla/tensor/build/block.hpp>
 #include <sla/tensor/build/convert.hpp>
 #include <sla/tensor/problems/problems.hpp>
@@ -51,6 +52,58 @@ void compare_with_serial(Make const& make, A const& a, X const& x0, frame f, dou
     CHECK(std::abs(std::get<4>(expected)[k] - std::get<4>(computed)[k]) <= bound * (1 + std::get<4>(expected)[k]));
     CHECK(std::abs(std::get<5>(expected)[k] - std::get<5>(computed)[k]) <= bound * (1 + std::get<5>(expected)[k]));
   }
+}
+
+/// Vectors of two sizes in one space, by A of m x n and A^H, whose `layout` of items has whatever rows: statements by statements what
+/// plain evaluation gives, and the numbers of scalars sent down and up again.
+template <class Make, class A, class AH, class V>
+void check_sizes(Make const& make, A const& a, AH const& ah, V const& v0, frame items, double bound) {
+  auto space = make(items);
+  auto& s = *space;
+  V const v1 = 0.5 * v0;
+  auto const u1 = eval(a * v1);
+  V const w1 = ah * u1;
+  auto v = v0, w = s.template like<typename V::value_type>(v0);
+  auto u = s.template like<typename V::value_type>(u1);
+  auto const [vv, uu, vw, ww] = fuse(s, set(v, 0.5 * v), set(u, a * v), set(w, ah * u), squared_norm_of(v), squared_norm_of(u), dot_of(v, w), squared_norm_of(v - ah * (a * v)));
+  auto const ratio = s.map(divide{}, uu, vv);
+  fuse(s, set(u, ratio * u), set(v, v - ratio * w));
+  auto const norms = numbers(s, vv), ratios = numbers(s, ratio), same = numbers(s, vw), others = numbers(s, uu), distances = numbers(s, ww);
+  auto const up = s.scalar(ratios);
+  fuse(s, set(u, u / up), set(v, v + up * w));
+  auto const [after] = fuse(s, squared_norm_of(v));
+  auto const last = numbers(s, after);
+  CHECK(norms.size() == std::size_t(s.items()));
+  CHECK(s.items() == items.items());
+  double sum = 0, down = 0, all = 0;
+  for (std::size_t k = 0; k < norms.size(); ++k) {
+    CHECK(std::abs(same[k] - others[k]) <= bound * (1 + others[k]));  // (v, A^H A v) = (A v, A v)
+    CHECK(std::abs(ratios[k] * norms[k] - others[k]) <= bound * (1 + others[k]));
+    CHECK(std::abs(last[k] - norms[k]) <= bound * (1 + ratios[k]) * (1 + norms[k]));
+    sum += others[k], down += norms[k], all += distances[k];
+  }
+  CHECK(sum == Approx(squared_norm(u1)));
+  CHECK(down == Approx(squared_norm(v1)));
+  CHECK(all == Approx(squared_norm(v1 - w1)));
+  CHECK(oracle::distance(u, u1) <= bound);
+  CHECK(oracle::distance(v, v1) <= bound * 10);
+  CHECK(oracle::distance(w, w1) <= bound * 10);
+  CHECK_THROWS_AS(s.scalar(std::vector<double>(norms.size() + 1)), shape_error);
+}
+/// Vectors of 712 and of 1850, plain, in a batch, and with right-hand sides; the space hears of the sizes, or of items only.
+template <class Make>
+void sizes_suite(Make const& make, double bound) {
+  index_t const m = 1850, n = 712;
+  std::vector<index_t> row, col;
+  std::vector<double> value;
+  for (index_t i = 0; i < m; ++i)
+    for (index_t k = 0; k < 4; ++k) row.push_back(i), col.push_back((i * 5 + k * k * 97) % n), value.push_back(double((i * 7 + k) % 11) / 11 - 0.4);
+  auto const A = from_triplets<double>(m, n, row, col, value);
+  auto const AH = adjointed(A);
+  auto const v = random<double>(n, 1);
+  for (index_t rows : {index_t(0), m, n}) check_sizes(make, A, AH, v, {1, rows, 1, 1}, bound);
+  for (index_t rows : {index_t(0), m}) check_sizes(make, A, AH, random<double, Extents<dyn, dyn>>({n, 3}, 2), {1, rows, 3, 3}, bound);
+  check_sizes(make, to_batch(A, 3), to_batch(AH, 3), random<double, Extents<dyn, dyn>>({3, n}, 3), {3, 0, 1, 1}, bound);
 }
 
 /// The rows of one matrix, plain and with right-hand sides: enough to see a scalar type.

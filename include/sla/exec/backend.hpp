@@ -25,21 +25,22 @@ template <class = void>
 frame frame_of_pass(pass_layout const& elements) {
   return elements.layout.rows >= 0 ? elements.layout : frame{1, elements.total, 1, 1};
 }
-/// The layout of a pass in a space of this layout: the same items, whose rows may be others: A^H u has those of the domain of A.
+/// The layout of a pass in a space, which takes part with its items only: rows are those of products, or as many as the statements have.
 /// Errors: shape_error, if the statements have other items.
 template <class = void>
 frame frame_of_pass(pass_layout const& elements, frame const& space) {
-  if (elements.layout.rows < 0 && elements.total != space.total()) {
-    index_t const items = space.items();
-    if (items == 0 || elements.total % items != 0)
-      throw shape_error(text("fuse: a statement of ", elements.total, " elements in a space of ", items,
-                             " items (batch x right-hand sides), which should have as many each: use a space of these items, or fuse without a space"));
-    return {space.batch, elements.total / items, space.rhs, space.rhs};
+  frame const& found = elements.layout;
+  if (found.rows < 0) {
+    if (elements.total == space.total()) return space;
+    index_t const items = space.items(), rows = items ? elements.total / items : 0;
+    if (rows * items != elements.total)
+      throw shape_error(text("fuse: a statement of ", elements.total, " elements in a space of batch ", space.batch, " and ", space.rhs, " right-hand sides; ",
+                             "each of these has as many"));
+    return {space.batch, rows, space.rhs, space.rhs};
   }
-  frame const found = elements.layout.rows < 0 ? space : elements.layout;
   if (found.batch != space.batch || found.rhs != space.rhs)
     throw shape_error(text("fuse: a product of batch ", found.batch, " and ", found.rhs, " right-hand sides in a space of batch ",
-                           space.batch, " and ", space.rhs, "; make the space with the layout of its vectors"));
+                           space.batch, " and ", space.rhs, "; make the space with the items of its vectors"));
   return found;
 }
 } // namespace detail

@@ -42,9 +42,11 @@ class basic_deferred : public detail::host_space_base {
   };
 
 public:
+  static constexpr bool has_items = true;
   template <class T>
-  using scalar = item_scalar<T, host_memory>;
+  using scalar_type = item_scalar<T, host_memory>;
 
+  /// f: the layout of some vector, of which the items count.
   basic_deferred(frame f, int lag, B backend = {}) : frame_(f), lag_(lag), backend_(std::move(backend)), queue_(std::make_shared<queue>()) {}
   /// Work that no `finish` waited for is dropped.
   ~basic_deferred() {
@@ -74,15 +76,22 @@ public:
     return out;
   }
 
+  /// The scalar of these numbers, one per item: the way back of `read`.
+  template <class T>
+  scalar_type<kernel_t<T>> scalar(std::vector<T> const& numbers) {
+    auto out = make<kernel_t<T>>();
+    detail::copy_numbers(numbers, out.data(), items());  // no work before knows of its memory
+    return out;
+  }
   /// The numbers of s as they were `lag` calls ago; none while there were fewer calls.
   template <class T>
   std::vector<T> peek(item_scalar<T, host_memory> const& s) {
-    peeked_.push_back({queue_->issued, std::make_shared<scalar<T>>(s)});
+    peeked_.push_back({queue_->issued, std::make_shared<scalar_type<T>>(s)});
     if (int(peeked_.size()) <= lag_) return {};
     auto const [mark, kept] = peeked_.front();
     peeked_.pop_front();
     queue_->run_to(mark);
-    T const* const data = std::static_pointer_cast<scalar<T>>(kept)->data();
+    T const* const data = std::static_pointer_cast<scalar_type<T>>(kept)->data();
     return {data, data + items()};
   }
   void finish() {
@@ -92,7 +101,7 @@ public:
   }
 
   template <class T>
-  std::vector<T> read(scalar<T> const& s) const {
+  std::vector<T> read(scalar_type<T> const& s) const {
     return {s.data(), s.data() + items()};
   }
 
@@ -135,12 +144,12 @@ public:
 
 private:
   template <class T>
-  scalar<T> make() {
+  scalar_type<T> make() {
     auto release = [q = queue_](T* p) { q->add([owned = std::shared_ptr<T[]>(p)] {}); };
     return {std::shared_ptr<T>(new T[std::size_t(items())]{}, release), items()};
   }
   template <class T>
-  static T* address(scalar<T>& r) {
+  static T* address(scalar_type<T>& r) {
     return r.data();
   }
   static detail::nothing* address(detail::nothing& r) { return &r; }

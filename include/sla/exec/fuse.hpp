@@ -12,7 +12,17 @@
 
 namespace sla {
 
-/// Where statements run: the first argument of `fuse(space, ...)`.
+/// Where statements run: the first argument of `fuse(space, ...)`. It owns the queue: where memory lies, the scalars, the vectors in between,
+/// the order, the end. Sizes belong to vectors: a statement runs over the elements that it writes or folds, and a pass ends where the next
+/// one's are others. What the vectors of a space have alike are their items (a batch, right-hand sides): a scalar has a number for each.
+/// Algorithms call what solve/seam/space.hpp lists. `fuse`, nodes and the driver of solves ask besides for
+///   space_tag, memory_type, is_distributed
+///   result, count, run_pass, reduce, finished   the passes of a fuse: see detail::fuse_lowered
+///   temporary<T>(extents)                       a vector until the end of the fuse
+///   run(task)                                   a task on host memory, in the order of the space
+///   has_items, layout()                         optional: there may be several items, those of this layout
+///   keep(statement)                             optional: a statement until its work is done, where that is later
+///   begin_watch, agreed, account                optional: observers and messages of ranks (dist/solve/mesh_space.hpp)
 template <class S>
 concept ExecutionSpace = requires { typename std::remove_cvref_t<S>::space_tag; };
 
@@ -51,6 +61,21 @@ void run_typed(Space& space, pack<R...>& results, S const&... lowered) {
     space.reduce(statements, results);
   }(std::index_sequence_for<S...>{});
 }
+/// Errors: shape_error, if a statement has other items than a space of this layout: the extents of its tensors begin with the axes of the
+/// batch, and end with the right-hand sides where there are several.
+template <class S>
+void require_items(S const& statement, frame const& space) {
+  if constexpr (requires { statement.x.extents().total(); }) {
+    auto const extents = statement.x.extents();
+    constexpr int rank = decltype(extents)::rank;
+    int axes = 0;
+    index_t batch = 1;
+    while (batch != space.batch && axes < rank) batch *= extents[axes++];
+    if (batch != space.batch || (space.rhs != 1 && (axes == rank || extents[rank - 1] != space.rhs)))
+      throw shape_error(text("fuse: a tensor of extents ", to_string(extents), " in a space of batch ", space.batch, " and ", space.rhs,
+                             " right-hand sides: its extents begin with those of the batch and end with the right-hand sides"));
+  }
+}
 /// The pass loop, shared by every space: Space supplies
 ///   result<Statement>()              room for one accumulator per item
 ///   count(passes, statements...)     before the passes
@@ -61,6 +86,8 @@ void run_typed(Space& space, pack<R...>& results, S const&... lowered) {
 template <class Space, class... S>
 auto fuse_lowered(Space& space, S const&... lowered) {
   static_assert((std::is_trivially_copyable_v<S> && ...), "sla: a lowered statement is trivially copyable");
+  if constexpr (requires { requires Space::has_items; })
+    if (space.layout().items() != 1) (require_items(lowered, space.layout()), ...);
   auto results = packed(space.template result<S>()...);
   if constexpr (requires { requires Space::runs_untyped; })
     run_fused(space, results, lowered...);

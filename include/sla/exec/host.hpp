@@ -106,17 +106,18 @@ struct immediate : detail::host_space_base {
 inline immediate<> immediate_space(host_memory) { return {}; }
 inline immediate<> immediate_space(any_memory) { return {}; }
 
-/// The space of an algorithm on the host: vectors of one frame, scalars per item.
+/// The space of an algorithm on the host, for vectors of any sizes that have the same items, as scalars have.
 /// Many = false: one item, scalars are numbers. Many = true: scalars are item_scalars.
 template <bool Many, Backend B = openmp>
 class host_space : public detail::host_space_base {
 public:
-  static constexpr bool runs_untyped = detail::runs_untyped<B>;
+  static constexpr bool runs_untyped = detail::runs_untyped<B>, has_items = Many;
   using span_type = std::conditional_t<Many, row_span, column_span>;
   template <class T>
-  using scalar = std::conditional_t<Many, item_scalar<T, host_memory>, T>;
+  using scalar_type = std::conditional_t<Many, item_scalar<T, host_memory>, T>;
 
-  explicit host_space(frame f, B backend = {}) : frame_(f), backend_(backend) {
+  /// f: the layout of some vector, of which the items count.
+  explicit host_space(frame f = {}, B backend = {}) : frame_(f), backend_(backend) {
     if (!Many && f.items() != 1)
       throw shape_error(text("a space of one item for ", f.items(), " items; use host_space<true>"));
   }
@@ -144,6 +145,14 @@ public:
     }
   }
 
+  /// The scalar of these numbers, one per item: the way back of `read`.
+  template <class T>
+  scalar_type<kernel_t<T>> scalar(std::vector<T> const& numbers) {
+    scalar_type<kernel_t<T>> out{};
+    if constexpr (Many) out = make<kernel_t<T>>();
+    detail::copy_numbers(numbers, address(out), items());
+    return out;
+  }
   /// The numbers of s, one per item, while s is there: now, on this space; others may answer for an earlier call.
   template <class T>
   std::span<T const> peek(item_scalar<T, host_memory> const& s) {

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <sla/core/pack.hpp>
 #include <sla/expr/dense/node.hpp>
@@ -83,6 +84,19 @@ auto map_argument(T const& s) {
     return as_node(s);
   else
     return s;
+}
+
+/// The numbers of a scalar, one per item. Errors: shape_error, if they are more or less.
+template <class T, class K>
+void copy_numbers(std::vector<T> const& numbers, K* to, index_t items) {
+  if (index_t(numbers.size()) != items)
+    throw shape_error(text("space.scalar(numbers): ", numbers.size(), " numbers for ", items, " items; there is one per item, as space.read(s) gives them"));
+  for (T const& number : numbers) {
+    if constexpr (Scalar<T>)
+      *to++ = scalar_cast<K>(number);
+    else
+      *to++ = number;
+  }
 }
 
 /// make(type) for what a function of `map` returns; for each part, where that is a pack.

@@ -82,7 +82,7 @@ class mesh_space : public host_space<Many, overlapped> {
 public:
   static constexpr bool is_distributed = true;
   template <class T>
-  using scalar = mesh_scalar<typename base::template scalar<T>, Mesh, std::conditional_t<Shared, Replicate, Varying>...>;
+  using scalar_type = mesh_scalar<typename base::template scalar_type<T>, Mesh, std::conditional_t<Shared, Replicate, Varying>...>;
   /// Does a reduction in these placements wait for the ranks of every shared axis?
   template <class... P>
   static constexpr bool folds = ((!Shared || P::kind == placement_kind::partial) && ...);
@@ -102,6 +102,11 @@ public:
       return detail::with_parts([](auto const&... part) { return detail::packed(typed(part)...); }, out);
     else
       return typed(std::move(out));
+  }
+  /// The scalar of these numbers, one per item of this rank. Law: ranks that share a system give the same.
+  template <class T>
+  scalar_type<kernel_t<T>> scalar(std::vector<T> const& numbers) {
+    return typed(base::scalar(numbers));
   }
   template <class T, class... P>
   auto peek(mesh_scalar<T, Mesh, P...> const& s) {

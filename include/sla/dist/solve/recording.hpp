@@ -79,7 +79,7 @@ class recording_space {
 public:
   using recording_tag = void;
   template <class T>
-  using scalar = typename detail::replicated_outline<T, Mesh>::type;
+  using scalar_type = typename detail::replicated_outline<T, Mesh>::type;
 
   constexpr explicit recording_space(recorder& to) : to_(&to) {}
 
@@ -91,7 +91,7 @@ public:
   constexpr auto map(F, A const&... a) {
     static_assert((detail::all_finished<A> && ...), "sla: space.map(f, s...): a scalar that the ranks do not share; it is finished by fuse");
     using T = decltype(std::declval<F>()(std::declval<typename A::local_type>()...));
-    return detail::results_of_map<T>([&]<class R>(std::type_identity<R>) { return scalar<R>(std::in_place, a...); });
+    return detail::results_of_map<T>([&]<class R>(std::type_identity<R>) { return scalar_type<R>(std::in_place, a...); });
   }
   /// Asks whether to go on.
   template <class S>
@@ -106,6 +106,12 @@ public:
   constexpr auto read(S const&) {
     return std::vector<typename S::local_type>();
   }
+  /// Numbers of the host, which every rank has.
+  template <class T>
+  constexpr auto scalar(std::vector<T> const&) {
+    return scalar_type<kernel_t<T>>(*to_);
+  }
+  constexpr index_t items() const { return 1; }
   constexpr void finish() {}
 
   /// What a statement sends by itself.
@@ -137,7 +143,7 @@ public:
     if constexpr (is_outline_assignment<S>) {
       return std::tuple<>();
     } else {
-      scalar<detail::kernel_number_t<typename S::local_type>> out(*to_);
+      scalar_type<detail::kernel_number_t<typename S::local_type>> out(*to_);
       out.known_after(to_->size());
       return std::tuple(out);
     }

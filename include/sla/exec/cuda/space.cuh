@@ -113,18 +113,20 @@ private:
   }
 };
 
-/// The space of an algorithm, for vectors of one frame. `lag`: how many calls late `peek` answers; results do not depend on
+/// The space of an algorithm, for vectors of any sizes that have the same items. `lag`: how many calls late `peek` answers; results do not depend on
 /// it, bit for bit. Besides what launcher.cuh asks for, Engine supplies map(f, place, count, argument...), finish(),
 /// read(from, to, bytes), write(from, to, bytes), and a `late_copies` with exchange(from, bytes) and forget().
 template <class Engine>
 class basic_space : public space_base<Engine> {
 public:
   static constexpr int default_lag = 4;
+  static constexpr bool has_items = true;
   using typename space_base<Engine>::memory_type;
   template <class T>
-  using scalar = item_scalar<T, memory_type>;
+  using scalar_type = item_scalar<T, memory_type>;
 
-  explicit basic_space(frame f, int lag = default_lag) : frame_(f), by_items_(f), late_(checked(lag)) {}
+  /// f: the layout of some vector, of which the items count.
+  explicit basic_space(frame f = {}, int lag = default_lag) : frame_(f), by_items_(f), late_(checked(lag)) {}
   /// Of packed vectors, with an item for each system: `per_system(list, on([](frame f, auto const& systems) { return space(f, systems); }))`.
   /// Cost: each system gets as many blocks as the largest, so that sizes that differ much leave many idle.
   basic_space(frame packed, packed_systems const& systems, int lag = default_lag)
@@ -150,11 +152,20 @@ public:
   auto map(F const& f, A const&... a) {
     static_assert(std::is_trivially_copyable_v<F>, "sla: map(f, s...): f is a trivially copyable functor for host and device");
     using R = decltype(f(detail::item_value(detail::map_argument(a), 0)...));
-    auto out = detail::results_of_map<R>([&]<class T>(std::type_identity<T>) { return scalar<T>(this->engine_.template take<T>(items()), items()); });
+    auto out = detail::results_of_map<R>([&]<class T>(std::type_identity<T>) { return scalar_type<T>(this->engine_.template take<T>(items()), items()); });
     if (items() > 0) this->engine_.map(f, detail::place_of_results(out), items(), detail::map_argument(a)...);
     return out;
   }
 
+  /// The scalar of these numbers, one per item: the way back of `read`.
+  template <class T>
+  scalar_type<kernel_t<T>> scalar(std::vector<T> const& numbers) {
+    buffer<kernel_t<T>> host(items(), uninitialized);
+    detail::copy_numbers(numbers, host.data(), items());
+    scalar_type<kernel_t<T>> out(this->engine_.template take<kernel_t<T>>(items()), items());
+    if (items() > 0) this->engine_.write(host.data(), out.data(), host.bytes());
+    return out;
+  }
   template <class T>
   std::vector<T> peek(item_scalar<T, memory_type> const& s) {
     void const* const then = items() > 0 ? late_.exchange(s.data(), std::size_t(items()) * sizeof(T)) : nullptr;
@@ -190,7 +201,7 @@ public:
     this->fold(statements, rooms, items());
   }
   template <class S, class R>
-  scalar<typename S::result_type> finished(R const& room) {
+  scalar_type<typename S::result_type> finished(R const& room) {
     return {room.numbers, items()};
   }
 

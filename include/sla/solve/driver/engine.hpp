@@ -297,7 +297,7 @@ solution<solution_of_t<Method, A, V>> call(A const& a, Method const& method, M c
   static_assert(in_their_turn || is_refused,
                 "sla: solve(A, b, method, M): A * x and M * x say what to compute, when its turn comes; an operator* of yours computes at once and returns a tensor, "
                 "or what set(y, A * x) cannot take: give the function that computes to linear_operator<T>(rows, cols, apply)");
-  if constexpr (in_their_turn && back)
+  if constexpr (in_their_turn && back && require_space<decltype(space_of_call(a, b, options...)), V>())
     return lawful_call(a, method, m, b, std::move(out), options...);
   else
     return never<solution<X>>();
