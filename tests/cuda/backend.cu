@@ -97,6 +97,40 @@ void bases() {
     expect(distance(w, down(dw)) <= 1e-10, "combinations of a basis");
   }
 }
+/// Vectors of two sizes, by A and its stored adjoint, and numbers that come down and go up again.
+template <class Space, class A, class AH, class V>
+auto two_sizes(Space& s, A const& a, AH const& ah, V const& v0) {
+  auto v = v0;
+  V w = ah * (a * v0);
+  auto u = eval(a * v0);
+  auto const [uu, vv, ww] = fuse(s, set(v, 0.5 * v), set(u, a * v), set(w, v - ah * u), squared_norm_of(u), squared_norm_of(v), squared_norm_of(w));
+  auto const ratio = s.map(divide{}, uu, vv);
+  s.finish();
+  auto const numbers = s.read(ratio);
+  auto const again = s.scalar(numbers);
+  fuse(s, set(w, w / again), set(u, again * u));
+  s.finish();
+  return std::tuple{w, u, numbers, s.read(again), s.read(ww)};
+}
+void sizes() {
+  std::vector<index_t> row, col;
+  for (index_t i = 0; i < 1850; ++i)
+    for (index_t k = 0; k < 4; ++k) row.push_back(i), col.push_back((i * 5 + k * 97) % 712);
+  auto const drawn = random<double>(index_t(row.size()), 6);
+  auto const A = from_triplets<double>(1850, 712, row, col, std::vector<double>(drawn.begin(), drawn.end()));
+  auto const AH = adjointed(A);
+  auto const check = [](auto const& a, auto const& ah, auto const& v, frame items) {
+    host_space<true, serial> host(items);
+    cuda::space device(items);
+    auto const [w, u, n0, n1, n2] = two_sizes(host, a, ah, v);
+    auto const [dw, du, d0, d1, d2] = two_sizes(device, up(a), up(ah), up(v));
+    expect(distance(w, down(dw)) <= 1e-12 && distance(u, down(du)) <= 1e-12, "vectors of two sizes");
+    expect(distance(n0, d0) <= 1e-12 && distance(n2, d2) <= 1e-12 && distance(d0, d1) == 0, "numbers of vectors of two sizes");
+  };
+  check(A, AH, random<double>(712, 1), {});
+  check(A, AH, random<double, Extents<dyn, dyn>>({712, 3}, 2), {1, 0, 3, 3});
+  check(to_batch(A, 3), to_batch(AH, 3), random<double, Extents<dyn, dyn>>({3, 712}, 3), {3, 0, 1, 1});
+}
 }  // namespace
 
 int main() {
@@ -104,5 +138,6 @@ int main() {
     formats();
     row_lengths();
     bases();
+    sizes();
   });
 }
