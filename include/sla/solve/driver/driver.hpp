@@ -13,7 +13,6 @@
 
 #include <sla/expr/sparse/residual.hpp>
 #include <sla/solve/driver/world.hpp>
-#include <sla/solve/seam/measure.hpp>
 #include <sla/solve/seam/report.hpp>
 #include <sla/tensor/storage/memory.hpp>
 

@@ -182,26 +182,6 @@ std::string found_asymmetry(Space& space, A const& a, V const& b, V const& x, ch
   }
 }
 
-/// Does the world know the domain of A, where it may be another than the range? Square operators have one for both.
-template <class Method, class A, class V>
-inline constexpr bool has_own_domain = !wants_square<Method> && requires(A const& a, V const& b) { linear_world<A>::zero_of_domain(a, b); };
-/// x = 0 in A x = b.
-template <class Method, class A, class V>
-auto zero_solution(A const& a, V const& b) {
-  if constexpr (has_own_domain<Method, A, V>)
-    return linear_world<A>::zero_of_domain(a, b);
-  else
-    return linear_world<A>::zero(a, b);
-}
-template <class Method, class A, class V>
-using solution_of_t = decltype(zero_solution<Method>(std::declval<A const&>(), std::declval<V const&>()));
-
-/// Errors: value_error, shape_error: a is nothing that the method solves with.
-template <class Method, class A>
-void check_operator(A const& a) {
-  if constexpr (wants_square<Method> && requires { linear_world<A>::check_square(a); }) linear_world<A>::check_square(a);
-  linear_world<A>::check(a);
-}
 /// What a call of any method wants to know of the one that it calls.
 template <class Space, class A, class V, class X>
 struct method_of_call {
