@@ -10,6 +10,7 @@
 #include <sla/expr/sparse/norms.hpp>
 #include <sla/expr/sparse/refused.hpp>
 #include <sla/expr/sparse/views.hpp>
+#include <sla/expr/sparse/with_adjoint.hpp>
 #include <sla/solve/direct/eliminate.hpp>
 #include <sla/solve/driver/progress.hpp>
 #include <sla/solve/krylov/bicgstab.hpp>

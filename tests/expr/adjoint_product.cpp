@@ -4,6 +4,7 @@
 
 #include <sla/exec/deferred.hpp>
 #include <sla/exec/evaluate.hpp>
+#include <sla/expr/sparse/with_adjoint.hpp>
 #include <sla/tensor/build/block.hpp>
 #include <sla/tensor/build/build.hpp>
 #include <sla/tensor/build/convert.hpp>
@@ -119,6 +120,43 @@ TEST_CASE("by diagonals a transposed product is one by rows: it takes no pass of
   fuse(queue, set(v, adjoint(D) * u), set(w, adjoint(A) * u));
   queue.finish();
   CHECK(norm_inf(v - w) <= 1e-14);
+}
+
+TEST_CASE("with its adjoint stored a matrix has products by rows both ways, the same on any number of threads") {
+  auto const check = [](auto const& A) {
+    using T = typename std::remove_cvref_t<decltype(A)>::value_type;
+    auto const K = with_adjoint(A);
+    auto const x = random<T>(A.cols(), 1), u = random<T>(A.rows(), 2);
+    vector<T> y(A.rows()), v(A.cols());
+    auto const [ux, vx] = fuse(set(y, K * x), set(v, x - 0.5 * (adjoint(K) * u)), dot_of(u, y), dot_of(x, v));
+    vector<T> const forth = A * x, back = adjoint(A) * u, both = adjoint(K) * (K * x), expected = adjoint(A) * forth;
+    double const bound = 1e-13 * double(A.rows());
+    CHECK(norm_inf(y - forth) == 0);
+    CHECK(norm_inf(v - (x - 0.5 * back)) <= bound);
+    CHECK(norm_inf(both - expected) <= bound);
+    CHECK(std::abs(ux - dot(u, forth)) <= bound);
+    CHECK(std::abs(vx - dot(x, v)) <= bound);
+    auto product = adjoint(with_adjoint(A)) * u;  // shares what it multiplies by
+    vector<T> one = product, four = product;
+    set_threads(1), one = product;
+    set_threads(4), four = product;
+    set_threads(0);
+    CHECK(norm_inf(one - back) <= bound);
+    CHECK(std::equal(one.data(), one.data() + one.size(), four.data()));
+    CHECK(adjoint(K).rows() == A.cols());
+  };
+  check(some_matrix<double>(61, 17, 5, false));
+  check(some_matrix<std::complex<double>>(13, 50, 4, true));
+  check(to<Sell<>>(problems::convection_diffusion<std::complex<double>>({200, 150}, 2.0)));
+  auto const A = problems::convection_diffusion<double>({20, 15}, 2.0);
+  auto const K = with_adjoint(A);
+  auto v = ones<double>(300), w = v;
+  CHECK(passes(set(v, K * w), squared_norm_of(v)) == 1);
+  CHECK(passes(set(v, adjoint(K) * w), squared_norm_of(v)) == 1);
+  auto y = v;
+  CHECK(passes(set(v, K * w), set(y, adjoint(K) * w), dot_of(v, y)) == 1);
+  CHECK_THROWS_WITH(with_adjoint(some_matrix<double>(6, 4, 2, false), some_matrix<double>(6, 4, 2, false)),
+                    Catch::Matchers::ContainsSubstring("A is 6 x 4, and AH 6 x 4"));
 }
 
 }  // namespace test_adjoint_product

@@ -81,6 +81,9 @@ TEST_CASE("a toy method for least squares runs wherever methods do, and is judge
     CHECK(norm(solve(to<Dia>(A), b, cgls{.rtol = 1e-11}) - expected) <= 1e-9 * norm(expected));
     CHECK(try_solve(A, b, cgls{.rtol = 1e-11}, initial_guess(x)).report.iterations() <= 1);
     CHECK_THROWS_WITH(solve(A, b, cgls{}, initial_guess(vector<T>(A.cols() + 1))), ContainsSubstring("x0 is"));
+    auto const K = with_adjoint(A);
+    CHECK(norm(solve(K, b, cgls{.rtol = 1e-11}) - expected) <= 1e-9 * norm(expected));
+    CHECK(norm(solve(K, b, cgls{.rtol = 1e-11}, on([](frame f) { return deferred(f, 4); })) - expected) <= 1e-9 * norm(expected));
     auto const prepared = prepare(A, cgls{.rtol = 1e-11});
     CHECK(norm_inf(prepared.solve(b) - x) == 0);
     auto const g = random<T>(A.cols(), 6);
