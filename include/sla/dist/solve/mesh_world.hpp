@@ -252,15 +252,15 @@ auto perform(Op, A const&, B const&, Options const&...) {
 template <class D, bool Transposed, bool Conj, DistributedExpr B, detail::SolveOption... Options>
 auto perform(op::try_solve, distributed_view<D, Transposed, Conj> const& a, B const& b, Options const&... options) {
   if constexpr (!detail::solve_laws<D, B, Options...>::hold || !(Transposed || Conj)) {
-    return perform(op::try_solve{}, *a.matrix, b, options...);
+    return try_solve(*a.matrix, b, options...);
   } else if constexpr (!Transposed) {
-    auto s = perform(op::try_solve{}, *a.matrix, eval(conj(b)), options...);
+    auto s = try_solve(*a.matrix, eval(conj(b)), options...);
     s.x = conj(s.x);
     return s;
   } else if constexpr (Conj) {
-    return perform(op::prepare{}, *a.matrix, options...).try_solve_adjoint(b, options...);
+    return prepare(*a.matrix, options...).try_solve_adjoint(b, options...);
   } else {
-    return perform(op::prepare{}, *a.matrix, options...).try_solve_transpose(b, options...);
+    return prepare(*a.matrix, options...).try_solve_transpose(b, options...);
   }
 }
 template <class D, bool Transposed, bool Conj, DistributedExpr B, detail::SolveOption... Options>

@@ -149,11 +149,11 @@ struct linear_world<rank_operator<T, Mesh, P...>> : detail::placed_world {
 /// x with A x = b on ranks, for A that sees this rank's part of b. Placement: b is Shard or Replicate on every axis, x as b.
 template <class T, DistributedExpr B, detail::SolveOption... Options>
 auto perform(op::try_solve, linear_operator<T> const& a, B const& b, Options const&... options) {
-  return perform(op::try_solve{}, detail::in_layout_of(a, b), b, options...);
+  return try_solve(detail::in_layout_of(a, b), b, options...);
 }
 template <class T, DistributedExpr B, detail::SolveOption... Options>
 auto perform(op::solve, linear_operator<T> const& a, B const& b, Options const&... options) {
-  return perform(op::solve{}, detail::in_layout_of(a, b), b, options...);
+  return solve(detail::in_layout_of(a, b), b, options...);
 }
 
 } // namespace sla

@@ -33,11 +33,11 @@ template <class A, class B, class... Options>
 auto perform(op::try_solve, A const& a, B const& b, Options const&... options) {
   using Orientation = detail::view_orientation<A>;
   if constexpr (Orientation::conj && !Orientation::transposed) { // conj(D) x = b is D conj(x) = conj(b)
-    auto s = perform(op::try_solve{}, detail::matrix_of(detail::viewed(a)), eval(conj(b)), options...);
+    auto s = try_solve(detail::matrix_of(detail::viewed(a)), eval(conj(b)), options...);
     return solution<decltype(s.x)>{conj(s.x), std::move(s.report)};
   } else {
     auto const& matrix = detail::matrix_of(detail::plain_value(detail::viewed(a)));
-    auto prepared = perform(op::prepare{}, matrix, options...);
+    auto prepared = prepare(matrix, options...);
     auto const shared = std::make_shared<decltype(prepared) const>(std::move(prepared));
     auto& home = home_of(a, b);
     if constexpr (detail::TracedOperator<A>) {
@@ -70,7 +70,7 @@ auto perform(op::try_solve_adjoint, prepared<A, Method, P> const& s, B const& b,
 /// Of a linear_operator, whose function sees this rank's part.
 template <class T, detail::TracedDistributedExpr B, class... Options>
 auto perform(op::try_solve, linear_operator<T> const& a, B const& b, Options const&... options) {
-  return perform(op::prepare{}, detail::in_layout_of(a, b.value()), options...).try_solve(b, options...);
+  return prepare(detail::in_layout_of(a, b.value()), options...).try_solve(b, options...);
 }
 template <class T, detail::TracedDistributedExpr B, class... Options>
 auto perform(op::solve, linear_operator<T> const& a, B const& b, Options const&... options) {

@@ -126,7 +126,7 @@ struct make_prepared {
   std::tuple<Options...> options;
   template <class A>
   auto operator()(A&& a) const {
-    return std::apply([&](auto const&... o) { return perform(op::prepare{}, std::forward<A>(a), o...); }, options);
+    return std::apply([&](auto const&... o) { return prepare(std::forward<A>(a), o...); }, options);
   }
 };
 template <class Direct>
@@ -262,17 +262,17 @@ auto perform(op::prepare, A const& a, Options const&... options) {
 template <class A, class B, class... Options>
   requires detail::StoredTracedView<A>
 auto perform(op::try_solve, A const& a, B const& b, Options const&... options) {
-  return perform(op::try_solve{}, perform(op::eval{}, a), b, options...);
+  return try_solve(perform(op::eval{}, a), b, options...);
 }
 template <class A, class B, class... Options>
   requires detail::StoredTracedView<A>
 auto perform(op::solve, A const& a, B const& b, Options const&... options) {
-  return perform(op::solve{}, perform(op::eval{}, a), b, options...);
+  return solve(perform(op::eval{}, a), b, options...);
 }
 template <class A, class... Options>
   requires detail::StoredTracedView<A>
 auto perform(op::prepare, A const& a, Options const&... options) {
-  return perform(op::prepare{}, perform(op::eval{}, a), options...);
+  return prepare(perform(op::eval{}, a), options...);
 }
 
 // ---- a plain operator, prepared anywhere, with a traced right-hand side: the tape shares what was set up

@@ -32,22 +32,29 @@ on_space<MakeSpace> on(MakeSpace make) {
 }
 
 namespace detail {
-/// The method and the preconditioner that the options name, as f(method, preconditioner).
-template <class F, class... Options>
-decltype(auto) configured(F const& f, Options const&... options) {
+/// The method and the preconditioner of a call: of references where the options hold them.
+template <class M, class P>
+struct configuration {
+  M method;
+  P preconditioner;
+};
+/// Those that the options name.
+template <class... Options>
+auto configured(Options const&... options) {
   automatic const unnamed{};
   none const absent{};
   auto const& method = pick<wants_method>(unnamed, options...);
   auto const& p = pick<wants_preconditioner>(absent, options...);
-  constexpr bool given = !std::same_as<std::remove_cvref_t<decltype(p)>, none>;
+  using M = std::remove_cvref_t<decltype(method)>;
+  using P = std::remove_cvref_t<decltype(p)>;
   if constexpr (requires { method.preconditioner(); })
-    return f(method.method(), method.preconditioner());
-  else if constexpr (std::same_as<std::remove_cvref_t<decltype(method)>, automatic>)
-    return f(method, absent);
-  else if constexpr (given)
-    return f(method, p);
+    return configuration<decltype(method.method()), decltype(method.preconditioner())>{method.method(), method.preconditioner()};
+  else if constexpr (std::same_as<M, automatic>)
+    return configuration<M, none>{method, {}};
+  else if constexpr (std::same_as<P, none>)
+    return configuration<M const&, identity>{method, {}};
   else
-    return f(method, identity{});
+    return configuration<M const&, P const&>{method, p};
 }
 
 /// The method that the options name, or none.
@@ -132,49 +139,6 @@ struct solve_laws {
 };
 } // namespace detail
 
-template <class A, class B, detail::SolveOption... Options>
-  requires(linear_world<A>::template accepts<B>)
-auto perform(op::try_solve, A const& a, B const& b, Options const&... options) {
-  using World = linear_world<A>;
-  if constexpr (detail::solve_laws<A, B, Options...>::hold) {
-    detail::check_operator<detail::method_of_t<Options...>>(a);
-    auto const& vector = World::right_hand_side(a, b);
-    return detail::configured(
-        [&](auto const& method, auto const& p) {
-          detail::engine<A, std::remove_cvref_t<decltype(method)>, std::remove_cvref_t<decltype(p)>> const engine(a, method, p);
-          return engine.solve(a, vector, options...);
-        },
-        options...);
-  } else {
-    if constexpr (requires { World::template refuse<B>(); }) World::template refuse<B>();
-    return detail::never<solution<typename World::template vector_type<B>>>();
-  }
-}
-template <class A, class B, detail::SolveOption... Options>
-  requires(linear_world<A>::template accepts<B>)
-auto perform(op::solve, A const& a, B const& b, Options const&... options) {
-  using World = linear_world<A>;
-  if constexpr (detail::solve_laws<A, B, Options...>::hold) {
-    return detail::solved(perform(op::try_solve{}, a, b, options...));
-  } else {
-    if constexpr (requires { World::template refuse<B>(); }) World::template refuse<B>();
-    return detail::never<typename World::template vector_type<B>>();
-  }
-}
-template <class A, detail::SolveOption... Options>
-  requires requires { typename linear_world<std::remove_cvref_t<A>>::operator_type; }
-auto perform(op::prepare, A&& a, Options const&... options) {
-  using Operator = std::remove_cvref_t<A>;
-  if constexpr (detail::prepare_laws<Operator, Options...>::hold)
-    return detail::configured(
-        [&](auto const& method, auto const& p) {
-          return prepared<Operator, std::remove_cvref_t<decltype(method)>, std::remove_cvref_t<decltype(p)>>(std::forward<A>(a), method, p);
-        },
-        options...);
-  else
-    return detail::none{};
-}
-
 // transpose(A), adjoint(A) and conj(A) are stored, and solved with.
 namespace detail {
 template <class A, class B>
@@ -183,28 +147,25 @@ concept StoredSystem = SparseView<A> && linear_world<std::remove_cvref_t<decltyp
 template <class A, class B, detail::SolveOption... Options>
   requires detail::StoredSystem<A, B>
 auto perform(op::try_solve, A const& a, B const& b, Options const&... options) {
-  return perform(op::try_solve{}, detail::stored(a), b, options...);
+  return try_solve(detail::stored(a), b, options...);
 }
 template <class A, class B, detail::SolveOption... Options>
   requires detail::StoredSystem<A, B>
 auto perform(op::solve, A const& a, B const& b, Options const&... options) {
-  return perform(op::solve{}, detail::stored(a), b, options...);
+  return solve(detail::stored(a), b, options...);
 }
 template <class A, detail::SolveOption... Options>
   requires SparseView<std::remove_cvref_t<A>>
 auto perform(op::prepare, A const& a, Options const&... options) {
-  return perform(op::prepare{}, detail::stored(a), options...);
+  return prepare(detail::stored(a), options...);
 }
 
-// What no other overload takes, of any floor: one sentence.
+// What is no system, of any floor: one sentence.
 namespace detail {
 template <class Op>
 concept TrySolving = std::same_as<Op, op::try_solve> || std::same_as<Op, op::try_solve_transpose> || std::same_as<Op, op::try_solve_adjoint>;
 template <class Op>
 concept Solving = TrySolving<Op> || std::same_as<Op, op::solve> || std::same_as<Op, op::prepare>;
-/// What the overload of `prepare` above takes. By its A&& it is no better a match than the overload below, which would be ambiguous.
-template <class Op, class A, class... X>
-concept Kept = std::same_as<Op, op::prepare> && requires { typename linear_world<A>::operator_type; } && (SolveOption<X> && ...);
 /// Never true; its arguments are what a refusal prints.
 template <class... X>
 inline constexpr bool is_system = false;
@@ -219,7 +180,6 @@ auto solved_by_nothing() {
 }
 }  // namespace detail
 template <detail::Solving Op, class A, class... X>
-  requires(!detail::Kept<Op, A, X...>)
 auto perform(Op, A const&, X const&...) {
   constexpr bool dense = is_dense_matrix<A>;
   static_assert(!dense, "sla: solve(A, b): A is a dense matrix, and the library solves with sparse ones: solve(to<Csr<>>(A), b, lu{}), or hand it to a library of dense algebra");
@@ -227,6 +187,29 @@ auto perform(Op, A const&, X const&...) {
                                             "apply)); b a tensor or an expression in the memory of A (numbers of yours: borrow(v.data(), n)); options are a method, a preconditioner (one of yours is a linear_operator too), initial_guess(x0), keep_history, on(space)");
   return detail::solved_by_nothing<Op, X...>();
 }
+
+namespace detail {
+/// What is solved here. All else is a `perform` of a higher floor: operands that are traced, or views.
+template <class A, class B, class... Options>
+concept PlainSystem = linear_world<A>::template accepts<B> && (SolveOption<Options> && ...);
+template <class A, class... Options>
+concept PlainOperator = requires { typename linear_world<A>::operator_type; } && (SolveOption<Options> && ...);
+
+/// One call, whose set-up nobody keeps.
+template <class A, class B, class... Options>
+auto solve_once(A const& a, B const& b, Options const&... options) {
+  using World = linear_world<A>;
+  if constexpr (solve_laws<A, B, Options...>::hold) {
+    check_operator<method_of_t<Options...>>(a);
+    auto const& vector = World::right_hand_side(a, b);
+    auto const [method, p] = configured(options...);
+    return engine<A, std::remove_cvref_t<decltype(method)>, std::remove_cvref_t<decltype(p)>>(a, method, p).solve(a, vector, options...);
+  } else {
+    if constexpr (requires { World::template refuse<B>(); }) World::template refuse<B>();
+    return never<solution<typename World::template vector_type<B>>>();
+  }
+}
+} // namespace detail
 
 /// x with A x = b, for square A of shape (*batch, M, M, *block), or whatever sides the method allows for: b is (*batch, M, p), or has one more
 /// axis of right-hand sides. `solve(A, b)` looks at A and picks a method; `solve(A, b, cg{.rtol = 1e-10}, jacobi{})` names them; further
@@ -236,17 +219,31 @@ auto perform(Op, A const&, X const&...) {
 /// Errors: solve_error with the report, if the tolerance was not reached; shape_error; value_error for NaN in A or b.
 template <class A, class B, class... Options>
 [[nodiscard]] auto solve(A const& a, B const& b, Options const&... options) {
-  return perform(op::solve{}, a, b, options...);
+  if constexpr (detail::PlainSystem<A, B, Options...>)
+    return detail::solved(detail::solve_once(a, b, options...));
+  else
+    return perform(op::solve{}, a, b, options...);
 }
 /// The same as `{x, report}`: a tolerance that was not reached is in the report, not thrown.
 template <class A, class B, class... Options>
 [[nodiscard]] auto try_solve(A const& a, B const& b, Options const&... options) {
-  return perform(op::try_solve{}, a, b, options...);
+  if constexpr (detail::PlainSystem<A, B, Options...>)
+    return detail::solve_once(a, b, options...);
+  else
+    return perform(op::try_solve{}, a, b, options...);
 }
 /// A method and preconditioner set up once for A: solve(b), solve_transpose(b), solve_adjoint(b), update(A2).
 template <class A, class... Options>
 [[nodiscard]] auto prepare(A&& a, Options const&... options) {
-  return perform(op::prepare{}, std::forward<A>(a), options...);
+  using Operator = std::remove_cvref_t<A>;
+  if constexpr (!detail::PlainOperator<Operator, Options...>) {
+    return perform(op::prepare{}, std::forward<A>(a), options...);
+  } else if constexpr (detail::prepare_laws<Operator, Options...>::hold) {
+    auto const [method, p] = detail::configured(options...);
+    return prepared<Operator, std::remove_cvref_t<decltype(method)>, std::remove_cvref_t<decltype(p)>>(std::forward<A>(a), method, p);
+  } else {
+    return detail::none{};
+  }
 }
 
 } // namespace sla
