@@ -60,5 +60,16 @@ TEST_CASE("fgmres with a preconditioner of the user that changes at each applica
   CHECK(calls >= report.iterations());
 }
 
+TEST_CASE("an inner iteration inside of another") {
+  auto const A = suite::problem<gmres>(9);
+  auto const b = sla::random<double>(A.rows(), 4);
+  auto const within = sla::inner(gmres{.rtol = 0.3, .max_iterations = 3}, sla::jacobi{});
+  auto const [x, report] = sla::try_solve(A, b, fgmres{.rtol = 1e-10}, sla::inner(fgmres{.rtol = 0.1, .max_iterations = 3}, within));
+  CHECK(report.converged());
+  CHECK(report.preconditioner == "inner fgmres + inner gmres + jacobi");
+  CHECK(sla::norm(b - A * x) <= 1e-9 * sla::norm(b));
+  CHECK(report.iterations() < sla::try_solve(A, b, fgmres{.rtol = 1e-10}, within).report.iterations());
+}
+
 // Subdomains whose preconditioners are inner iterations change at each step too, so that solve refuses methods that are not flexible.
 static_assert(requires { typename decltype(sla::schwarz(sla::inner(gmres{}, sla::jacobi{})))::varying_tag; });

@@ -131,7 +131,7 @@ void run_statement(void const* statement, row_span const& block, void* results) 
 }
 template <class Span, class Space, class S>
 constexpr statement_functions functions_of_statement() {
-  statement_functions out{[](void const* s) { return elements_of(*static_cast<S const*>(s)); },
+  statement_functions out{[](void const* s) { return elements_of_statement(*static_cast<S const*>(s)); },
                           [](void const* s, statement_needs& needs) { find_needs(*static_cast<S const*>(s), needs); }, nullptr, nullptr, nullptr, nullptr, nullptr};
   if constexpr (is_whole<S>) {
     if constexpr (!std::is_void_v<Space>)

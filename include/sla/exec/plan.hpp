@@ -61,7 +61,7 @@ struct statement_needs {
   }
 };
 template <class S>
-pass_layout elements_of(S const& statement) {
+pass_layout elements_of_statement(S const& statement) {
   return {statement.total(), frame_of(statement)};
 }
 template <class S>
@@ -134,7 +134,7 @@ pass_plan<sizeof...(S)> plan_passes(S const&... statements) {
   std::size_t n = 0;
   auto place = [&](auto const& statement) {
     detail::find_needs(statement, needs);
-    int const pass = planner.place(needs, detail::elements_of(statement));
+    int const pass = planner.place(needs, detail::elements_of_statement(statement));
     plan.pass_of[n++] = pass;
     plan.layouts[std::size_t(pass)] = planner.elements();
   };
@@ -154,7 +154,7 @@ index_t bytes_of_passes(S const&... statements) {
   statement_needs s;
   auto count = [&](auto const& statement) {
     find_needs(statement, s);
-    if (int const pass = planner.place(s, elements_of(statement)); pass != last) {
+    if (int const pass = planner.place(s, elements_of_statement(statement)); pass != last) {
       seen.clear();
       last = pass;
     }

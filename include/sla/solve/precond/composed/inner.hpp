@@ -4,8 +4,9 @@
 #pragma once
 
 #include <algorithm>
+#include <initializer_list>
 #include <memory>
-#include <string>
+#include <string_view>
 #include <utility>
 
 #include <sla/core/held.hpp>
@@ -99,15 +100,31 @@ auto operator*(applied_inner<A, Method, M> const& inner, X&& x) {
   return detail::swept<typename applied_inner<A, Method, M>::shape_type, false>(inner.view(), inner.elements(), std::forward<X>(x), "inner iteration");
 }
 
+namespace detail {
+/// "inner gmres + ilu0"
+template <class Method, class P>
+constexpr auto name_of_inner() {
+  constexpr std::string_view method = Method::name, preconditioner = P::name, with = preconditioner.empty() ? "" : " + ";
+  fixed_string<sizeof("inner ") + method.size() + with.size() + preconditioner.size()> out;
+  std::size_t n = 0;
+  for (std::string_view part : {std::string_view("inner "), method, with, preconditioner})
+    for (char letter : part) out.data[n++] = letter;
+  return out;
+}
+} // namespace detail
+
 /// What `inner` makes: a preconditioner that changes with what it is applied to.
 template <class Method, class P>
-struct inner_iteration {
+class inner_iteration {
+  static constexpr auto named = detail::name_of_inner<Method, P>();
+
+public:
   Method method;
   P preconditioner;
 
   using preconditioner_tag = void;
   using varying_tag = void;
-  inline static std::string const name = text("inner ", Method::name, *P::name ? " + " : "", P::name);
+  static constexpr char const* name = named.data;
 
   template <class T, class S, class F>
   auto setup(sparse_tensor<T, S, F> const& A) const {
@@ -131,6 +148,8 @@ struct inner_iteration {
 /// Cost: the method's, times its steps. Memory: the method's, and A's values once more.
 template <class Method, class P = identity>
 inner_iteration<Method, P> inner(Method method, P preconditioner = {}) {
+  constexpr bool allows_for_it = !requires { typename P::varying_tag; } || requires { typename Method::flexible_tag; };
+  static_assert(allows_for_it, "sla: inner(method, inner(...)): an inner iteration is another operator at every step; name the method that allows for it, fgmres{}");
   return {std::move(method), std::move(preconditioner)};
 }
 
