@@ -2,13 +2,16 @@
 // Multigrid by constants on aggregates with the AMLI-cycle: coarse matrices are sums, the cycle is linear, symmetric and near a contraction,
 // iterations hardly grow, and automatic coarsening takes it where aggregates are large.
 #include <cmath>
+#include <complex>
 #include <sstream>
+#include <vector>
 
 #include "suites/grid_problems.hpp"
 #include "suites/krylov.hpp"
 #include "suites/messages.hpp"
 #include "suites/multigrid.hpp"
 
+#include <sla/solve/direct/eliminate.hpp>
 #include <sla/solve/krylov/bicgstab.hpp>
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/precond/amg/amg.hpp>
@@ -46,7 +49,7 @@ TEST_CASE("amg with the AMLI-cycle is linear, symmetric and definite, and serves
   for (auto coarsening : {sla::amg_coarsening::plain, sla::amg_coarsening::smoothed}) {
     amg const options{.cycle = sla::amg_cycle::amli, .coarsening = coarsening, .coarsest = 20};
     auto M = options.setup(A);
-    CHECK(M.hierarchy().levels[1].least > 0);
+    CHECK(M.hierarchy().levels[1].range.least > 0);
     auto const b = sla::random<double>(A.rows(), 1), c = sla::random<double>(A.rows(), 2);
     sla::vector<double> const z = M * b, y = M * c, sum = M * (b - 3.0 * c);
     CHECK(oracle::distance(sum, sla::vector<double>(z - 3.0 * y)) <= 1e-12 * sla::norm_inf(z));
@@ -85,8 +88,92 @@ TEST_CASE("amg with the AMLI-cycle measures singular matrices in their range") {
   amg const options{.cycle = sla::amg_cycle::amli, .coarsening = sla::amg_coarsening::plain};
   auto const M = options.setup(A);
   auto const& levels = M.hierarchy().levels;
-  for (std::size_t l = 1; l + 1 < levels.size(); ++l) CHECK(levels[l].least > 0.1);
+  for (std::size_t l = 1; l + 1 < levels.size(); ++l) CHECK(levels[l].range.least > 0.1);
   auto const [x, report] = sla::try_solve(A, sla::vector<double>(A * sla::random<double>(A.rows(), 3)), sla::cg{.rtol = 1e-8}, options);
   INFO(report);
   CHECK(report.converged());
+}
+
+namespace {
+/// A x by the packed numbers of a level.
+sla::vector<double> packed_product(sla::detail::packed_levels const& all, std::size_t l, sla::vector<double> const& x) {
+  auto const A = all.view(l);
+  std::vector<float> in(std::size_t(sla::detail::packed_room(A.rows)));
+  for (index_t i = 0; i < A.rows; ++i) in[std::size_t(i)] = float(x[i]);
+  auto out = sla::zeros<double>(A.rows);
+  A.products(0, A.rows, in.data(), [&](index_t i, index_t last, float const* product) {
+    for (; i < last; ++i) out[i] = double(*product++) * all.scale;
+  });
+  return out;
+}
+}  // namespace
+
+TEST_CASE("amg by constants in float: levels have the products of A and of P^T A P, rows that stand alone too") {
+  auto A = shuffled(sla::problems::checkerboard({93, 89}, 1e4, 7));
+  std::vector<index_t> const fixed{0, 5, 4000, A.rows() - 1};
+  A = sla::eliminate(A, sla::zeros<double>(A.rows()), fixed, 0.0).first;
+  A = 1e60 * A;  // of no float
+  auto const M = amg{}.setup(A);
+  REQUIRE(M.hierarchy().packed);
+  auto const& all = *M.hierarchy().packed;
+  CHECK(all.plan->of[0][4000] == -1);
+  REQUIRE(all.levels.size() >= 3);
+  auto const x = sla::random<double>(A.rows(), 1);
+  CHECK(oracle::distance(packed_product(all, 0, x), sla::vector<double>(A * x)) <= 1e-6 * sla::norm_inf(A));
+  auto const e = sla::random<double>(all.plan->members[0].rows, 2);
+  auto fine = sla::zeros<double>(A.rows()), coarse = sla::zeros<double>(e.size());
+  auto const& of = all.plan->of[0];
+  for (index_t i = 0; i < A.rows(); ++i) fine[i] = of[i] < 0 ? 0 : e[of[i]];
+  sla::vector<double> const product = A * fine;
+  for (index_t i = 0; i < A.rows(); ++i)
+    if (of[i] >= 0) coarse[of[i]] += product[i];
+  CHECK(oracle::distance(packed_product(all, 1, e), coarse) <= 1e-5 * sla::norm_inf(A));
+  CHECK(sla::norm_inf(coarse) > 1e-2 * sla::norm_inf(A));
+  sla::vector<double> const z = M * sla::vector<double>(A * x);  // of the size of x
+  CHECK(sla::dot(z, sla::vector<double>(A * x)) > 0);
+  CHECK(sla::norm(z) < 10 * sla::norm(x));
+}
+
+TEST_CASE("amg by constants in float is near that in double: iterations, symmetry, jumps, numbers of any size, new values") {
+  auto const A = shuffled(sla::problems::poisson({120, 110}));
+  auto M = amg{}.setup(A);
+  REQUIRE(M.hierarchy().packed);
+  auto const D = sla::amg_in<double>{}.setup(A);
+  CHECK(!D.hierarchy().packed);
+  CHECK(D.levels().size() == M.levels().size());
+  CHECK(M.bytes() < 0.6 * double(D.bytes()));
+  auto const b = sla::random<double>(A.rows(), 1), c = sla::random<double>(A.rows(), 2);
+  sla::vector<double> const z = M * b, y = M * c, exact = D * b;
+  CHECK(oracle::distance(z, exact) <= 1e-4 * sla::norm_inf(exact));
+  CHECK(sla::dot(c, z) == Approx(sla::dot(y, b)).epsilon(1e-5));
+  CHECK(oracle::distance(sla::vector<double>(M.adjoint() * b), z) == 0);
+  for (double size : {1e-200, 1e-30, 1e30, 1e200}) {
+    CHECK(oracle::distance(sla::vector<double>((M * sla::vector<double>(size * b)) / size), z) <= 1e-5 * sla::norm_inf(z));
+  }
+  for (double size : {0x1p-200, 0x1p200}) CHECK(oracle::distance(sla::vector<double>(size * (amg{}.setup(sla::sparse_tensor<double>(size * A)) * b)), z) <= 1e-5 * sla::norm_inf(z));
+  CHECK(sla::norm_inf(M * sla::zeros<double>(A.rows())) == 0);
+  // Jumps of 1e8: float alone would lose what is between them.
+  auto const J = shuffled(sla::problems::checkerboard({160, 160}, 1e8, 16));
+  CHECK(amg{}.setup(J).hierarchy().packed);
+  CHECK(suite::iterations(J, sla::cg{.rtol = 1e-6}, amg{}, "plain aggregation") <= suite::iterations(J, sla::cg{.rtol = 1e-6}, sla::amg_in<double>{}, "plain aggregation") + 2);
+  CHECK(suite::iterations(A, sla::cg{.rtol = 1e-12}, amg{}) <= suite::iterations(A, sla::cg{.rtol = 1e-12}, sla::amg_in<double>{}) + 2);
+  // New values keep what belongs to the pattern; those of a matrix that is not symmetric take what they would have from the start.
+  auto const plan = M.hierarchy().packed->plan;
+  M.update(sla::sparse_tensor<double>(4.0 * A));
+  CHECK(M.hierarchy().packed->plan == plan);
+  CHECK(oracle::distance(sla::vector<double>(4.0 * (M * b)), z) == 0);
+  auto skew = A;
+  skew.values()[1] *= 1.5;
+  M.update(skew);
+  CHECK(!M.hierarchy().packed);
+  CHECK(oracle::distance(sla::vector<double>(M * b), sla::vector<double>(amg{}.setup(skew) * b)) == 0);
+  CHECK(suite::iterations(sla::cast<float>(A), sla::cg{.rtol = 1e-4f}, amg{}, "plain aggregation") <= 14);
+  auto const N = amg{}.setup(A);
+  sla::vector<std::complex<double>> const both = N * sla::vector<std::complex<double>>(b + std::complex<double>(0, 1) * c);
+  CHECK(oracle::distance(sla::vector<double>(sla::real(both)), z) <= 1e-5 * sla::norm_inf(z));
+  CHECK(oracle::distance(sla::vector<double>(sla::imag(both)), y) <= 1e-5 * sla::norm_inf(y));
+  std::ostringstream out;
+  out << N;
+  CHECK(tells(out.str(), "SPAI-0 in float, "));
+  CHECK(tells(out.str(), "dense inverse"));
 }

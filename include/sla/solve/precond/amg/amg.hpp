@@ -91,6 +91,8 @@ private:
   }
   void apply(amg_hierarchy<T> const& levels, K const* x, K* out) const {
     if (levels.grid) return levels.grid->apply(x, out);
+    if constexpr (!is_complex<T>)
+      if (levels.packed) return packed_apply(*levels.packed, x, out);
     levels.with_work([&](amg_work<T>& work) {
       auto space = immediate_space(host_memory{});
       amg_cycle_from(space, levels, work, 0, x, out);
@@ -202,10 +204,12 @@ private:
       for (index_t b = 0; b < rows.batch_count(); ++b) {
         auto& levels = items[std::size_t(b)];
         if (levels) continue;
-        bool const keeps = kept && !(*kept)[std::size_t(b)]->grid;
-        auto const& o = keeps ? (*kept)[std::size_t(b)]->options : options_;
+        auto const before = kept && !(*kept)[std::size_t(b)]->grid ? (*kept)[std::size_t(b)] : nullptr;
+        auto const& o = before && !before->packed ? before->options : options_;
+        detail::amg_matrix<T> const item(Matrix(rows.rows(), rows.cols()), rows.shared_pattern(), buffer<T>::borrow(rows.values().data() + b * rows.batch_stride(), rows.pattern().nnz()));
         try {
-          auto const stored = detail::levels_in<Stored>(detail::amg_levels<T>(o, detail::item_of_rows(rows, b), keeps && !o.coarsener ? transfers_of(*(*kept)[std::size_t(b)]) : detail::amg_transfers{}));
+          auto const stored = detail::levels_in<Stored>(
+              detail::amg_levels<T>(o, item, before && !o.coarsener ? transfers_of(*before) : detail::amg_transfers{}, before ? before->packed : nullptr));
           detail::set_up_sweeps(*stored);
           detail::measure_levels(*stored);
           levels = stored;
@@ -244,6 +248,7 @@ std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& o
 /// gmres), complex, or singular with the constants as its null space.
 /// Where A is a symmetric operator of 5, 9, 7 or 27 points on a grid of 6000 points or more, numbered line by line, with the default options, levels
 /// are grids: two passes per level over half diagonals in float (`amg_in<double>{}`: in double), a third of the memory, and 7 to 10 iterations.
+/// Another real symmetric matrix whose aggregates are large has levels in float too, of constants: off-diagonal entries and sums of rows.
 /// Levels are of scalar rows, and each batch item has its own. Of a block matrix, and where `near_null` is given, rows are aggregated by nodes, along
 /// blocks whose norm is half of `strength` times the largest; P reproduces the near-null space on each aggregate, which for blocks is the constants of each
 /// unknown unless it is given: rigid_body_modes(points) for elasticity. Placement: the host; with A's rows on
@@ -285,7 +290,7 @@ struct amg_in {
       throw value_error("amg{.coarsening = amg_coarsening::grid}: a grid has a V-cycle with one step of Jacobi before and after; leave out .cycle, .smoother and .sweeps");
     using GridReal = std::conditional_t<std::same_as<Stored, double>, double, float>;
     return applied_amg<T, S, detail::level_scalar_t<Stored, T>, GridReal>(detail::amg_options{cycle, smoother, coarsening, sweeps, (std::min)(coarsest, detail::amg_most_dense_rows), strength, max_levels,
-                                                                                    near_null.maker(), (std::max)(P, unknowns)}, A);
+                                                                                    near_null.maker(), (std::max)(P, unknowns), !std::same_as<Stored, double>}, A);
   }
 };
 /// Multigrid whose levels have the scalars of A.

@@ -23,6 +23,8 @@ std::vector<amg_level_size> sizes_of(amg_hierarchy<T> const& all) {
   std::vector<amg_level_size> out;
   if (all.grid)
     for (grid_shape const& s : all.grid->shapes()) out.push_back({s.points(), s.entries()});
+  if (all.packed)
+    for (packed_pattern const& p : all.packed->plan->packed) out.push_back({p.rows, p.entries});
   for (auto const& level : all.levels) out.push_back({level.A.rows(), level.A.nnz()});
   return out;
 }
@@ -51,11 +53,11 @@ void print_levels(std::basic_ostream<Char>& out, amg_hierarchy<T> const& all) {
       out << s.text_of() << ", " << s.stencil() << " points, " << (last ? "factors of a band" : all.grid->in_float() ? "1 + 1 Jacobi in float" : "1 + 1 Jacobi") << '\n';
       continue;
     }
-    if (last && !all.inverse.empty())
+    if (last && !(all.packed ? all.packed->inverse.empty() : all.inverse.empty()))
       out << "dense inverse";
     else
-      out << all.options.sweeps << " + " << all.options.sweeps << ' ' << to_string(all.options.smoother) << (std::same_as<real_t<T>, float> ? " in float" : "");
-    if (!last) out << ", " << all.levels[l].transfer->groups.count << (all.options.coarsener ? " columns" : " aggregates");
+      out << all.options.sweeps << " + " << all.options.sweeps << ' ' << to_string(all.options.smoother) << (all.packed || std::same_as<real_t<T>, float> ? " in float" : "");
+    if (!last) out << ", " << sizes[l + 1].rows << (all.options.coarsener ? " columns" : " aggregates");
     out << '\n';
   }
 }

@@ -11,6 +11,9 @@
 
 namespace sla::detail {
 
+/// Rows that are inverted at once, where coarsening comes to a halt.
+inline constexpr index_t amg_most_dense_rows = 1000;
+
 /// G with A G A = A, of n x n numbers, row by row; Hermitian where A is. Cost: 2 n^3. Pivots are taken from the diagonal, the one first
 /// that elimination has diminished least; those that are rounding alone are left out, their rows and columns of G zero.
 /// Source: Goodnight, A tutorial on the SWEEP operator (The American Statistician 1979).

@@ -3,16 +3,12 @@
 // and no reduction, so that results do not depend on the number of threads.
 #pragma once
 
-#include <cmath>
 #include <utility>
 #include <vector>
 
-#include <sla/exec/fuse.hpp>
-#include <sla/exec/host.hpp>
-#include <sla/expr/dense/ops.hpp>
 #include <sla/expr/sparse/product.hpp>
+#include <sla/solve/precond/amg/amli/amli.hpp>
 #include <sla/solve/precond/amg/level.hpp>
-#include <sla/solve/precond/lanczos.hpp>
 
 namespace sla::detail {
 
@@ -21,11 +17,10 @@ namespace sla::detail {
 template <class Space, class T>
 void amg_cycle_from(Space& space, amg_hierarchy<T> const& all, amg_work<T>& work, std::size_t l, kernel_t<T> const* b, kernel_t<T>* z) {
   using K = kernel_t<T>;
-  using E = Extents<dyn>;
   amg_level<T> const& level = all.levels[l];
   index_t const n = level.A.rows();
-  auto const of = [](K const* p, index_t size) { return tensor_view<K, E, host_memory>{p, E(size)}; };
-  auto const put = [](K* to, index_t size, auto const& value) { return set_statement<K, std::remove_cvref_t<decltype(value)>, host_memory>{to, size, value}; };
+  auto const of = [](K const* p, index_t size) { return numbers_at(p, size); };
+  auto const put = [](K* to, index_t size, auto const& value) { return put_at(to, size, value); };
   bool const last = l + 1 == all.levels.size();
   if (last && !all.inverse.empty()) {
     for (index_t i = 0; i < n; ++i) {
@@ -57,17 +52,17 @@ void amg_cycle_from(Space& space, amg_hierarchy<T> const& all, amg_work<T>& work
     auto& next = work.levels[l + 1];
     index_t const coarse = level.P.cols();
     K *const cb = kernel_pointer(next.b.data()), *const cx = kernel_pointer(next.x.data());
-    double const least = all.levels[l + 1].least;
-    for (int visit = all.options.cycle != amg_cycle::V && !(least > 0) && l + 2 < all.levels.size() ? 2 : 1; visit > 0; --visit) {
+    amli_range const range = all.levels[l + 1].range;
+    for (int visit = all.options.cycle != amg_cycle::V && !(range.least > 0) && l + 2 < all.levels.size() ? 2 : 1; visit > 0; --visit) {
       fuse(space, put(y, n, level.A * of(x, n)), put(y, n, rhs - of(y, n)), put(cb, coarse, level.R * of(y, n)));
       amg_cycle_from(space, all, work, l + 1, cb, cx);
-      if (least > 0) {  // two steps of Chebyshev's iteration for M A, whose eigenvalues are in [least, 1]
+      if (range.least > 0) {  // two steps of Chebyshev's iteration for M A
         using Real = real_t<K>;
-        double const middle = (1 + least) / 2, half = (1 - least) / 2, first = half / middle, second = 1 / (2 / first - first);
+        amli_steps const steps(range);
         K *const cr = kernel_pointer(next.r.data()), *const cz = kernel_pointer(next.z.data());
-        fuse(space, put(cr, coarse, all.levels[l + 1].A * of(cx, coarse)), put(cr, coarse, of(cb, coarse) - Real(1 / middle) * of(cr, coarse)));
+        fuse(space, put(cr, coarse, all.levels[l + 1].A * of(cx, coarse)), put(cr, coarse, of(cb, coarse) - Real(1 / steps.middle) * of(cr, coarse)));
         amg_cycle_from(space, all, work, l + 1, cr, cz);
-        fuse(space, put(cx, coarse, Real((1 + second * first) / middle) * of(cx, coarse) + Real(2 * second / half) * of(cz, coarse)));
+        fuse(space, put(cx, coarse, Real(steps.first) * of(cx, coarse) + Real(steps.second) * of(cz, coarse)));
       }
       fuse(space, put(y, n, level.P * of(cx, coarse)), put(x, n, of(x, n) + of(y, n)));
     }
@@ -76,37 +71,19 @@ void amg_cycle_from(Space& space, amg_hierarchy<T> const& all, amg_work<T>& work
   if (x != z) fuse(space, put(z, n, of(x, n)));
 }
 
-/// The least eigenvalue of M A on each level but the first and the last, as eight steps of Lanczos's iteration see it, from the coarsest on: that of
-/// a level depends on those below. Cost: some cycles, since the finest level takes no part.
+/// The least eigenvalue of M A on each level but the first and the last, from the coarsest on: that of a level depends on those below. Cost: some
+/// cycles, since the finest level takes no part.
 template <class T>
 void measure_levels(amg_hierarchy<T>& all) {
   if (all.options.cycle != amg_cycle::amli || !all.hermitian) return;
   using K = kernel_t<T>;
-  using Real = real_t<K>;
   auto space = immediate_space(host_memory{});
   all.with_work([&](amg_work<T>& work) {
     for (std::size_t l = all.levels.size() < 3 ? 0 : all.levels.size() - 2; l > 0; --l) {
       auto& level = all.levels[l];
-      vector<T> r = level.A * random<T>(level.A.rows(), 1), z(r.extents(), uninitialized), p(r.extents()), q(r.extents(), uninitialized);  // in the range, if A is singular
-      std::vector<double> d, e;
-      double last = 0, step = 0, first = 0;
-      for (int k = 0; k < 8; ++k) {
-        amg_cycle_from(space, all, work, l, kernel_pointer(r.data()), kernel_pointer(z.data()));
-        double const rz = double(real_of(to_kernel(std::get<0>(fuse(space, dot_of(r, z))))));
-        if (k == 0) first = rz;
-        if (!(rz > 1e-12 * first)) break;
-        double const beta = k > 0 ? rz / last : 0;
-        p = z + Real(beta) * p;
-        double const pq = double(real_of(to_kernel(std::get<0>(fuse(space, set(q, level.A * p), dot_of(p, q))))));
-        if (!(pq > 0)) break;
-        double const inverse = pq / rz;  // of the step's length
-        d.push_back(-inverse - beta * step);
-        if (k > 0) e.push_back(std::sqrt(beta) * step);
-        step = inverse, last = rz;
-        r = r - Real(1 / inverse) * q;
-      }
-      double const least = d.empty() ? 0 : -largest_of_tridiagonal(d, e);
-      level.least = least > 0 && least < 0.95 ? 0.8 * least : 0;
+      index_t const n = level.A.rows();
+      level.range = eigenvalue_range<K>(
+          n, n, [&](K const* p, K* q) { fuse(space, put_at(q, n, level.A * numbers_at(p, n))); }, [&](K const* r, K* z) { amg_cycle_from(space, all, work, l, r, z); });
     }
   });
 }

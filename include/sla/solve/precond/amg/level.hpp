@@ -13,6 +13,7 @@
 #include <sla/core/guarded.hpp>
 #include <sla/solve/precond/amg/coarsest.hpp>
 #include <sla/solve/precond/amg/grid/grid_cycle.hpp>
+#include <sla/solve/precond/amg/packed_levels.hpp>
 #include <sla/solve/precond/amg/sums.hpp>
 #include <sla/tensor/algebra/add.hpp>
 #include <sla/tensor/algebra/multiply.hpp>
@@ -30,6 +31,7 @@ struct amg_transfer_of {
   std::shared_ptr<amg_pattern const> pattern, left;  ///< of P, and of R^H: one, where A is Hermitian
   transpose_plan<Format> transposition;              ///< from R^H to R
   std::optional<plan> right, both;                   ///< A P, and R (A P); none for constants, whose product is a sum
+  std::shared_ptr<amg_pattern const> sums = {};      ///< of that
 
   amg_transfer_of(aggregates of, std::shared_ptr<amg_pattern const> p, std::shared_ptr<amg_pattern const> r, std::shared_ptr<amg_pattern const> const& a, bool constants)
       : groups(std::move(of)), pattern(std::move(p)), left(std::move(r)), transposition(left) {
@@ -51,7 +53,7 @@ struct amg_level {
   std::shared_ptr<amg_transfer const> transfer = {};
   amg_matrix<T> P = {}, R = {};
   std::shared_ptr<amg_sweep<T> const> before = {}, after = {};  ///< the smoother, where it is no diagonal
-  double least = 0;  ///< eigenvalue of M A on this level and below, where two steps of Chebyshev's iteration stand for its inverse
+  amli_range range = {};  ///< of the eigenvalues of M A on this level and below, where two steps of Chebyshev's iteration stand for its inverse
 
   std::size_t bytes() const { return A.bytes() + smoother.values().bytes() + (transfer ? transfer->bytes() + P.bytes() + R.bytes() : 0); }
 };
@@ -74,12 +76,13 @@ struct amg_hierarchy {
   std::vector<amg_level<T>> levels;
   std::vector<kernel_t<T>> inverse;
   std::shared_ptr<grid_cycle<kernel_t<T>> const> grid = {};  ///< in the place of all levels
+  std::shared_ptr<packed_levels const> packed = {};          ///< in the place of all levels
   guarded<std::vector<std::shared_ptr<amg_work<T>>>> idle{};  ///< kept for the next application
 
   amg_hierarchy(amg_options o, bool h, std::vector<amg_level<T>> l, std::vector<kernel_t<T>> i) : options(o), hermitian(h), levels(std::move(l)), inverse(std::move(i)) {}
 
   std::size_t bytes() const {
-    std::size_t total = inverse.size() * sizeof(T) + (grid ? grid->bytes() : 0);
+    std::size_t total = inverse.size() * sizeof(T) + (grid ? grid->bytes() : 0) + (packed ? packed->bytes() : 0);
     for (auto const& level : levels) total += level.bytes();
     return total;
   }
@@ -123,52 +126,82 @@ amg_transfers transfers_of(amg_hierarchy<T> const& all) {
   return out;
 }
 
-/// Pairs of entries that agree, and entries before and behind the diagonal.
+/// Pairs of entries that agree, and entries in columns before and behind those of a range of rows.
 struct hermitian_evidence {
   bool holds = true;
   index_t before = 0, behind = 0;
   void merge(hermitian_evidence const& o) { holds = holds && o.holds, before += o.before, behind += o.behind; }
 };
-/// Is A its own adjoint, up to rounding? Rows ascend. Each entry behind the diagonal has its partner before it, and there are no others.
+/// Is A its own adjoint, up to rounding? Rows ascend. Entries before the diagonal come, column by column, in the order in which the rows of their
+/// partners are walked: each row knows the one that comes next. Between the rows of two threads, partners are searched for.
 template <class T>
 bool is_hermitian(amg_matrix<T> const& A) {
   auto const view = A.pattern().view();
   auto const* const a = kernel_pointer(A.values().data());
+  auto const* const row_ptr = A.pattern().row_ptr.data();
+  auto const* const col = A.pattern().col.data();
   auto const least = 64 * std::numeric_limits<real_t<T>>::epsilon();
   auto const e = merged_ranges<hermitian_evidence>(A.rows(), [&](index_t lo, index_t hi) {
     hermitian_evidence here;
-    for (index_t i = lo; i < hi && here.holds; ++i)
-      view.for_row(i, [&](index_t s, index_t j) {
-        if (j < i) ++here.before;
-        if (j == i && real_of(a[s]) != a[s]) here.holds = false;
-        if (j <= i) return;
-        ++here.behind;
-        index_t const t = j < view.rows ? find_slot(view, j, i) : -1;
-        here.holds = here.holds && t >= 0 && abs_of(a[s] - conj_of(a[t])) <= least * abs_of(a[s]);
-      });
+    std::vector<std::int32_t> next(static_cast<std::size_t>(hi - lo));
+    for (index_t i = lo; i < hi; ++i) {
+      std::int32_t s = row_ptr[i];
+      while (s < row_ptr[i + 1] && col[s] < lo) ++s;
+      here.before += s - row_ptr[i], next[std::size_t(i - lo)] = s;
+    }
+    for (index_t i = lo; i < hi && here.holds; ++i) {
+      std::int32_t s = next[std::size_t(i - lo)];
+      std::int32_t const end = row_ptr[i + 1];
+      if (s < end && col[s] < i) here.holds = false;  // it has no partner
+      if (s < end && col[s] == i) here.holds = here.holds && real_of(a[s]) == a[s], ++s;
+      for (; s < end && here.holds; ++s) {
+        index_t const j = col[s];
+        index_t t = -1;
+        if (j < hi) {
+          t = next[std::size_t(j - lo)]++;
+          if (t >= row_ptr[j + 1] || col[t] != i) t = -1;
+        } else if (++here.behind; j < view.rows) {
+          t = find_slot(view, j, i);
+        }
+        here.holds = t >= 0 && abs_of(a[s] - conj_of(a[t])) <= least * abs_of(a[s]);
+      }
+    }
     return here;
   });
   return e.holds && e.before == e.behind;
 }
-
-/// Rows that are inverted at once, where coarsening comes to a halt.
-inline constexpr index_t amg_most_dense_rows = 1000;
 
 /// The levels for A; with `kept`, by the aggregates and symbolic products of a matrix of the same pattern. Where A is not Hermitian,
 /// aggregates are those of A + A^H, and the restriction is the adjoint of A^H's prolongation: one that is smoothed by A would make
 /// coarse matrices of transport unstable (Sala and Tuminaro 2008). A coarsener, where there is one, finds all anew.
 /// Automatic coarsening takes constants and the AMLI-cycle where aggregates have five rows or more and all couplings pull the same way: couplings of one
 /// direction make aggregates of three, which want smoothing. Cost: some tens of products with A. Errors: value_error for a zero on the diagonal.
+/// Constants of a real matrix are packed (solve/precond/amg/amli/packed_cycle.hpp), by the plan of `before` where that is given.
 template <class T>
-std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> A, amg_transfers const& kept = {}) {
+std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const& finest, amg_transfers const& kept = {}, std::shared_ptr<packed_levels const> const& before = {}) {
   std::vector<amg_level<T>> levels;
   std::vector<kernel_t<T>> inverse;
-  bool const hermitian = is_hermitian(A), undecided = o.coarsening == amg_coarsening::automatic;
+  bool const hermitian = is_hermitian(finest), undecided = o.coarsening == amg_coarsening::automatic;
   if (undecided) o.coarsening = amg_coarsening::smoothed;
-  bool const open = undecided && hermitian && !o.coarsener && o.cycle == amg_cycle::V && o.sweeps == 1 && o.smoother == amg_smoother::spai0 && A.rows() >= least_grid_points;
+  bool const open = undecided && hermitian && !o.coarsener && o.cycle == amg_cycle::V && o.sweeps == 1 && o.smoother == amg_smoother::spai0 && finest.rows() >= least_grid_points;
+  auto rows = look_at_rows(finest, o.smoother, 0);
+  std::optional<aggregates> first;
+  if (open) {
+    if (!before) first = aggregate(finest, rows, o.strength);
+    if (before || (finest.rows() >= 5 * first->count && couples_alike(finest, rows))) {
+      o.coarsening = amg_coarsening::plain, o.cycle = amg_cycle::amli;
+      if constexpr (!is_complex<T>)
+        if (o.in_float) {
+          auto out = std::make_shared<amg_hierarchy<T>>(o, true, std::move(levels), std::move(inverse));
+          out->packed = packed_levels_of(o, finest, std::move(rows), std::move(first), before ? before->plan : nullptr);
+          return out;
+        }
+    }
+  }
+  amg_matrix<T> A = finest;
   auto const coarsener = o.coarsener ? static_cast<amg_makes_coarseners<T> const&>(*o.coarsener).begin(o, A) : nullptr;
   for (int l = 0;; ++l) {
-    auto rows = look_at_rows(A, o.smoother, l);
+    if (l > 0) rows = look_at_rows(A, o.smoother, l);
     index_t const n = A.rows();
     bool const ends = !kept.empty() ? !kept[std::size_t(l)] : n <= o.coarsest || l + 1 >= o.max_levels;
     levels.push_back({std::move(A), std::move(rows.smoother)});
@@ -192,15 +225,17 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> A, amg
     } else if (!ends) {
       double const theta = o.strength * std::pow(0.5, l);
       auto groups = [&] {
+        if (first) return std::move(*std::exchange(first, std::nullopt));
         if (hermitian) return aggregate(level.A, rows, theta);
         auto const sum = add(1.0, level.A, 1.0, AH);
         return aggregate(sum, look_at_rows(sum, o.smoother, 1), theta);
       }();
-      if (open && l == 0 && n >= 5 * groups.count && couples_alike(level.A, rows)) o.coarsening = amg_coarsening::plain, o.cycle = amg_cycle::amli;
       if (groups.count > 0 && 10 * groups.count <= 8 * n) {
         auto p = prolongation_pattern(level.A, groups, rows, o.coarsening);
         auto r = hermitian ? p : prolongation_pattern(AH, groups, *columns, o.coarsening);
-        level.transfer = std::make_shared<amg_transfer const>(std::move(groups), std::move(p), std::move(r), level.A.shared_pattern(), o.coarsening == amg_coarsening::plain);
+        auto transfer = std::make_shared<amg_transfer>(std::move(groups), std::move(p), std::move(r), level.A.shared_pattern(), o.coarsening == amg_coarsening::plain);
+        if (!transfer->right) transfer->sums = summed_pattern(level.A, transfer->groups.of, *transfer->transposition.shared_pattern());
+        level.transfer = std::move(transfer);
       }
     }
     if (!level.transfer) {
@@ -210,7 +245,7 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> A, amg
     auto const& next = *level.transfer;
     level.P = prolongation(level.A, next.groups, rows, o.coarsening, next.pattern);
     level.R = next.transposition.adjoint(hermitian ? level.P : prolongation(AH, next.groups, *columns, o.coarsening, next.left));
-    A = next.right ? (*next.both)(level.R, (*next.right)(level.A, level.P)) : summed_over(level.A, next.groups, level.R.pattern());
+    A = next.right ? (*next.both)(level.R, (*next.right)(level.A, level.P)) : summed_over(level.A, next.groups.of, level.R.pattern(), next.sums);
   }
   return std::make_shared<amg_hierarchy<T>>(o, hermitian, std::move(levels), std::move(inverse));
 }
@@ -229,7 +264,9 @@ std::shared_ptr<amg_hierarchy<To>> levels_in(std::shared_ptr<amg_hierarchy<T>> c
     }
     std::vector<kernel_t<To>> inverse;
     for (auto const& a : of->inverse) inverse.push_back(scalar_cast<kernel_t<To>>(a));
-    return std::make_shared<amg_hierarchy<To>>(of->options, of->hermitian, std::move(levels), std::move(inverse));
+    auto out = std::make_shared<amg_hierarchy<To>>(of->options, of->hermitian, std::move(levels), std::move(inverse));
+    out->packed = of->packed;
+    return out;
   }
 }
 

@@ -137,6 +137,7 @@ struct amg_options {
   int max_levels = 30;
   std::shared_ptr<amg_coarsener_maker const> coarsener = {};  ///< instead of aggregates of rows
   index_t unknowns = 1;                                       ///< of a node, for it
+  bool in_float = true;                                       ///< levels that automatic coarsening chooses, grids and constants, whatever A is of
 };
 } // namespace detail
 

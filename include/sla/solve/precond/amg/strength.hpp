@@ -54,13 +54,11 @@ amg_rows<T> look_at_rows(amg_matrix<T> const& A, amg_smoother const& smoother, i
       Real squares = 0, sum = 0, most = 0;
       view.for_row(i, [&](index_t s, index_t j) {
         squares += abs2_of(a[s]), sum += abs_of(a[s]);
-        if (i == j) diagonal = a[s];
+        diagonal = i == j ? a[s] : diagonal;
       });
       Real const size = abs_of(diagonal);
       phase[i] = phase_of(diagonal);
-      view.for_row(i, [&](index_t s, index_t j) {
-        if (i != j) most = (std::max)(most, coupling(a[s], phase[i]));
-      });
+      view.for_row(i, [&, p = phase[i]](index_t s, index_t) { most = (std::max)(most, coupling(a[s], p)); });  // that of the diagonal is none
       strongest[i] = most;
       Real const l1 = sum > 0 ? 1 / sum : 0, spai = squares > 0 ? (std::min)(Real(1.1) * (size / squares), Real(1.9) * l1) : 0;
       d[i] = phase[i] * (sum == size || l1_jacobi ? l1 : spai);

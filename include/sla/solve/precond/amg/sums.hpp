@@ -20,53 +20,85 @@ bool couples_alike(amg_matrix<T> const& A, amg_rows<T> const& rows) {
   auto const* const most = rows.strongest.data();
   return first_where(A.rows(), [&](index_t i) {
            bool other = false;
-           view.for_row(i, [&](index_t s, index_t j) { other = other || (j != i && coupling(a[s], phase[i]) < -most[i] / 4); });
+           view.for_row(i, [&, p = phase[i], least = -most[i] / 4](index_t s, index_t j) { other |= (j != i) & (coupling(a[s], p) < least); });
            return other;
          }) < 0;
 }
 
-/// P^T A P for constants on aggregates, each a row of `members`: the entries between two aggregates added up, in the order of rows, whatever the threads.
+/// The rows of each aggregate, ascending.
+template <class = void>
+amg_pattern members_of(aggregates const& groups) {
+  index_t const n = groups.of.size();
+  buffer<std::int32_t> row_ptr(groups.count + 1), col(n, uninitialized);
+  auto* const p = row_ptr.data();
+  auto* const c = col.data();
+  auto const* const of = groups.of.data();
+  for (index_t i = 0; i < n; ++i)
+    if (of[i] >= 0) ++p[of[i]];
+  std::int32_t sum = 0;
+  for (index_t g = 0; g <= groups.count; ++g) sum += std::exchange(p[g], sum);
+  for (index_t i = 0; i < n; ++i)
+    if (of[i] >= 0) c[p[of[i]]++] = std::int32_t(i);
+  for (index_t g = groups.count; g > 0; --g) p[g] = p[g - 1];
+  p[0] = 0;
+  return {groups.count, n, std::move(row_ptr), std::move(col)};
+}
+
+/// The pattern of P^T A P for constants on aggregates, each a row of `members`; columns ascend.
 template <class T>
-amg_matrix<T> summed_over(amg_matrix<T> const& A, aggregates const& groups, amg_pattern const& members) {
-  using K = kernel_t<T>;
-  index_t const n = groups.count;
-  struct part {
-    std::vector<std::int32_t> col;
-    std::vector<K> values;
-  };
+std::shared_ptr<amg_pattern const> summed_pattern(amg_matrix<T> const& A, buffer<std::int32_t> const& group, amg_pattern const& members) {
+  index_t const n = members.rows;
   int const parts = parallel_parts(A.rows());
-  std::vector<part> all(static_cast<std::size_t>(parts));
+  std::vector<std::vector<std::int32_t>> all(static_cast<std::size_t>(parts));
   buffer<std::int32_t> count(n, uninitialized);
-  parallel(parts, [&, entries = count.data(), view = A.pattern().view(), rows = members.view(), a = kernel_pointer(A.values().data()), of = groups.of.data()](int t) {
+  parallel(parts, [&, entries = count.data(), view = A.pattern().view(), rows = members.view(), of = group.data()](int t) {
     auto& mine = all[std::size_t(t)];
-    std::vector<std::int32_t> at(std::size_t(n), -1);  // of a column, in the row being made
-    std::vector<std::pair<std::int32_t, K>> row;
+    std::vector<std::int32_t> seen(std::size_t(n), -1);  // the last row that had the column
+    std::size_t size = 0;
     for (index_t g = n * t / parts; g < n * (t + 1) / parts; ++g) {
-      row.clear();
+      std::size_t const first = size;
       rows.for_row(g, [&](index_t, index_t i) {
-        view.for_row(i, [&](index_t s, index_t j) {
-          std::int32_t const to = of[j];
-          if (to < 0) return;
-          auto& place = at[std::size_t(to)];
-          if (place < 0) place = std::int32_t(row.size()), row.push_back({to, K{}});
-          row[std::size_t(place)].second += a[s];
+        if (mine.size() < size + std::size_t(row_length(view, i))) mine.resize(2 * size + std::size_t(row_length(view, i)) + 1024);
+        auto* const to = mine.data();
+        view.for_row(i, [&](index_t, index_t j) {
+          std::int32_t const column = of[j];
+          if (column < 0) return;
+          to[size] = column;  // stays where it is new
+          size += seen[std::size_t(column)] != g, seen[std::size_t(column)] = std::int32_t(g);
         });
       });
-      std::sort(row.begin(), row.end(), [](auto const& x, auto const& y) { return x.first < y.first; });
-      for (auto const& [to, value] : row) at[std::size_t(to)] = -1, mine.col.push_back(to), mine.values.push_back(value);
-      entries[g] = std::int32_t(row.size());
+      std::sort(mine.begin() + std::ptrdiff_t(first), mine.begin() + std::ptrdiff_t(size));
+      entries[g] = std::int32_t(size - first);
     }
+    mine.resize(size);
   });
   auto row_ptr = row_pointers<std::int32_t>(n, [c = count.data()](index_t i) { return index_t(c[i]); });
   buffer<std::int32_t> col(row_ptr[n], uninitialized);
-  buffer<T> values(row_ptr[n], uninitialized);
-  parallel(parts, [&, to = col.data(), v = kernel_pointer(values.data())](int t) {
-    auto const& mine = all[std::size_t(t)];
-    index_t const first = row_ptr[n * t / parts];
-    std::copy(mine.col.begin(), mine.col.end(), to + first);
-    std::copy(mine.values.begin(), mine.values.end(), v + first);
+  parallel(parts, [&, to = col.data()](int t) { std::copy(all[std::size_t(t)].begin(), all[std::size_t(t)].end(), to + row_ptr[n * t / parts]); });
+  return std::make_shared<amg_pattern const>(amg_pattern{n, n, std::move(row_ptr), std::move(col)});
+}
+
+/// P^T A P on that pattern: the entries between two aggregates added up, in the order of rows, whatever the threads.
+template <class T>
+amg_matrix<T> summed_over(amg_matrix<T> const& A, buffer<std::int32_t> const& group, amg_pattern const& members, std::shared_ptr<amg_pattern const> const& pattern) {
+  index_t const n = members.rows;
+  buffer<T> values(pattern->nnz());
+  int const parts = parallel_parts(A.rows());
+  parallel(parts, [&, sums = kernel_pointer(values.data()), view = A.pattern().view(), rows = members.view(), coarse = pattern->view(), a = kernel_pointer(A.values().data()),
+                   of = group.data()](int t) {
+    std::vector<std::int32_t> slot(std::size_t(n), 0);  // of a column, in the row being made
+    for (index_t g = n * t / parts; g < n * (t + 1) / parts; ++g) {
+      coarse.for_row(g, [&](index_t s, index_t j) { slot[std::size_t(j)] = std::int32_t(s); });
+      rows.for_row(g, [&](index_t, index_t i) {
+        view.for_row(i, [&](index_t s, index_t j) {
+          if (of[j] < 0) return;
+          auto& sum = sums[slot[std::size_t(of[j])]];
+          sum = sum + a[s];
+        });
+      });
+    }
   });
-  return amg_matrix<T>(Matrix(n, n), std::make_shared<amg_pattern const>(amg_pattern{n, n, std::move(row_ptr), std::move(col)}), std::move(values));
+  return amg_matrix<T>(Matrix(n, n), pattern, std::move(values));
 }
 
 } // namespace sla::detail

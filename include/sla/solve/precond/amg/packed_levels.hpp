@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Levels in float of constants on aggregates, as solve/precond/amg/amli runs them: how they are made from A, whose products are added up in
+// its own scalars before they are packed.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <sla/solve/precond/amg/amli/packed_cycle.hpp>
+#include <sla/solve/precond/amg/coarsest.hpp>
+#include <sla/solve/precond/amg/sums.hpp>
+
+namespace sla::detail {
+
+/// f(k, slot) for the k-th entry of row i beside the diagonal. Without branches on where the diagonal is, which orders of chance make dear.
+template <class F>
+void for_couplings(csr_view<std::int32_t, std::int32_t> const& rows, index_t i, F const& f) {
+  std::int32_t const *const col = rows.col, first = rows.row_ptr[i], last = rows.row_ptr[i + 1];
+  std::int32_t diagonal = first;
+  for (std::int32_t s = first; s < last; ++s) diagonal += col[s] < i;
+  bool const is_stored = diagonal < last && col[diagonal] == i;
+  if (!is_stored) diagonal = last;
+  for (std::int32_t k = 0; k < last - first - is_stored; ++k) f(k, first + k + (first + k >= diagonal));
+}
+
+/// The packed pattern of A.
+template <class = void>
+packed_pattern pack_pattern(amg_pattern const& A) {
+  index_t const n = A.rows, chunks = packed_room(n) / packed_chunk;
+  auto const view = A.view();
+  packed_pattern out{n, A.nnz()};
+  out.begin = row_pointers<std::int32_t>(chunks, [&](index_t chunk) {
+    index_t most = 0;
+    for (index_t i = chunk * packed_chunk; i < (std::min)(n, (chunk + 1) * packed_chunk); ++i) {
+      index_t stored = 0;
+      view.for_row(i, [&](index_t, index_t j) { stored += j != i; });
+      most = (std::max)(most, stored);
+    }
+    return most;
+  });
+  out.col = buffer<std::int32_t>(index_t(out.begin[chunks]) * packed_chunk, uninitialized);
+  parallel_ranges(chunks, [&, begin = out.begin.data(), columns = out.col.data()](index_t lo, index_t hi) {
+    for (index_t i = lo * packed_chunk; i < hi * packed_chunk; ++i) {
+      auto* const col = columns + index_t(begin[i / packed_chunk]) * packed_chunk + i % packed_chunk;
+      index_t const width = begin[i / packed_chunk + 1] - begin[i / packed_chunk];
+      index_t k = 0;
+      if (i < n) for_couplings(view, i, [&](index_t at, index_t s) { col[at * packed_chunk] = view.col[s], k = at + 1; });
+      for (; k < width; ++k) col[k * packed_chunk] = std::int32_t((std::min)(i, n - 1));
+    }
+  }, serial_below / packed_chunk);
+  return out;
+}
+
+/// The numbers of A on its packed pattern, divided by `scale`, a power of 2; the sums of its rows are given.
+template <class T>
+packed_level pack_numbers(amg_matrix<T> const& A, std::vector<double> const& sums, vector<T> const& smoother, packed_pattern const& pattern, double scale) {
+  index_t const n = A.rows(), chunks = packed_room(n) / packed_chunk;
+  packed_level out{buffer<float>(pattern.col.size(), uninitialized), buffer<float>(packed_room(n), uninitialized), buffer<float>(packed_room(n), uninitialized)};
+  parallel_ranges(chunks, [&, begin = pattern.begin.data(), values = out.value.data(), sum = out.sum.data(), d = out.smoother.data(), view = A.pattern().view(),
+                           a = A.values().data(), weight = smoother.data(), inverse = 1 / scale](index_t lo, index_t hi) {
+    for (index_t i = lo * packed_chunk; i < hi * packed_chunk; ++i) {
+      auto* const value = values + index_t(begin[i / packed_chunk]) * packed_chunk + i % packed_chunk;
+      index_t const width = begin[i / packed_chunk + 1] - begin[i / packed_chunk];
+      index_t k = 0;
+      sum[i] = i < n ? float(sums[std::size_t(i)] * inverse) : 0;
+      d[i] = i < n ? float(double(weight[i]) * scale) : 0;
+      if (i < n) for_couplings(view, i, [&](index_t at, index_t s) { value[at * packed_chunk] = float(double(a[s]) * inverse), k = at + 1; });
+      for (; k < width; ++k) value[k * packed_chunk] = 0;
+    }
+  }, serial_below / packed_chunk);
+  return out;
+}
+
+/// Levels for a Hermitian A of numbers, with what is known of its rows, and the first aggregates; or with the plan of a matrix of the same pattern. They are
+/// those of amg_levels (solve/precond/amg/level.hpp), sums of entries in the scalars of A, until they are packed.
+template <class T>
+std::shared_ptr<packed_levels const> packed_levels_of(amg_options const& o, amg_matrix<T> const& A, amg_rows<T> rows, std::optional<aggregates> first, std::shared_ptr<packed_plan const> kept) {
+  auto plan = kept ? nullptr : std::make_shared<packed_plan>();
+  auto out = std::make_shared<packed_levels>();
+  std::vector<amg_matrix<T>> coarse;
+  std::vector<vector<T>> smoothers;
+  std::vector<std::vector<double>> sums;
+  auto const matrix = [&](std::size_t l) -> amg_matrix<T> const& { return l == 0 ? A : coarse[l - 1]; };
+  packed_plan const& known = kept ? *kept : *plan;
+  for (std::size_t l = 0;; ++l) {
+    amg_matrix<T> const& here = matrix(l);
+    index_t const n = here.rows();
+    if (l > 0) rows = look_at_rows(here, o.smoother, int(l));
+    smoothers.push_back(std::move(rows.smoother));
+    if (plan && n > o.coarsest && int(l) + 1 < o.max_levels) {
+      auto groups = l == 0 ? std::move(*first) : aggregate(here, rows, o.strength * std::pow(0.5, double(l)));
+      if (groups.count > 0 && 10 * groups.count <= 8 * n) {
+        plan->members.push_back(members_of(groups));
+        plan->patterns.push_back(summed_pattern(here, groups.of, plan->members.back()));
+        plan->of.push_back(std::move(groups.of));
+      }
+    }
+    sums.emplace_back(std::size_t(n));
+    double* const s = sums.back().data();
+    if (l == 0)
+      parallel_ranges(n, [&, view = here.pattern().view(), a = here.values().data()](index_t lo, index_t hi) {
+        for (index_t i = lo; i < hi; ++i) view.for_row(i, [&](index_t t, index_t) { s[i] += double(a[t]); });
+      });
+    else
+      for (index_t g = 0; g < n; ++g) known.members[l - 1].view().for_row(g, [&, fine = sums[l - 1].data()](index_t, index_t i) { s[g] += fine[i]; });
+    if (l == known.of.size()) break;
+    coarse.push_back(summed_over(here, known.of[l], known.members[l], known.patterns[l]));
+  }
+  auto const largest = norm_inf(A);
+  out->scale = largest > 0 && std::isfinite(double(largest)) ? std::ldexp(1.0, std::ilogb(double(largest))) : 1;
+  std::size_t const last = known.of.size();
+  for (std::size_t l = 0; l <= last; ++l) {
+    if (plan) plan->packed.push_back(pack_pattern(matrix(l).pattern()));
+    out->levels.push_back(pack_numbers(matrix(l), sums[l], smoothers[l], known.packed[l], out->scale));
+  }
+  if (matrix(last).rows() <= (std::max)(o.coarsest, amg_most_dense_rows))
+    for (T const& a : dense_inverse(matrix(last))) out->inverse.push_back(float(double(a) * out->scale));
+  out->plan = kept ? kept : plan;
+  auto space = immediate_space(host_memory{});
+  out->with_work([&](std::vector<packed_vectors>& work) {
+    for (std::size_t l = last; l-- > 1;) {
+      packed_view const B = out->view(l);
+      out->levels[l].range = eigenvalue_range<float>(
+          B.rows, packed_room(B.rows), [&](float const* p, float* q) { fuse(space, put_at(q, B.rows, packed_swept{{B.rows}, B, nullptr, p, 0, -1, 1, false})); },
+          [&, x = work[l].x.data()](float const* r, float* z) {
+            fuse(space, put_at(x, B.rows, numbers_at(B.smoother, B.rows) * numbers_at(r, B.rows)));
+            packed_cycle_from(space, *out, work, l, r, x, z);
+          });
+    }
+  });
+  return out;
+}
+
+} // namespace sla::detail
