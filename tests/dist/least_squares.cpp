@@ -71,4 +71,23 @@ TEST_CASE("vectors of two sizes, and numbers that come back, in the space of a m
         }) < 1e-10);
 }
 
+TEST_CASE("statements that are one pass on a rank, and two on another where their vectors have other sizes") {
+  using Rows = mesh<axis<"rows">>;
+  auto const A = suite::scattered<double>(9, 10, 40), B = suite::scattered<double>(10, 10, 45);
+  auto const v = random<double>(10, 1);
+  vector<double> const u = A * v, w = B * v;
+  CHECK(suite::largest_error(2, [&](auto& world) {
+          Rows m(world);
+          auto const D = distribute<SparseShard<0>>(A, m), E = distribute<SparseShard<0>>(B, m);
+          auto const dv = distribute(v, D.col_layout()), ev = distribute(v, E.col_layout());
+          mesh_space<Rows, false, true> space({}, m);
+          auto du = space.template like<double>(distribute(u, D.row_layout())), dw = space.template like<double>(distribute(w, E.row_layout()));
+          int const made = passes(set(du.local(), 2.0 * du.local()), set(dw.local(), 2.0 * dw.local()));
+          auto const [uu, ww] = fuse(space, set(du, D * dv), set(dw, E * ev), squared_norm_of(du), squared_norm_of(dw));
+          space.finish();
+          return std::array<double, 5>{std::abs(double(made - 1 - world.rank())), double(norm(gather(du) - u)), double(norm(gather(dw) - w)),
+                                       std::abs(space.read(uu)[0] - squared_norm(u)), std::abs(space.read(ww)[0] - squared_norm(w))};
+        }) < 1e-12);
+}
+
 } // namespace test_least_squares_on_ranks

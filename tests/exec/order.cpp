@@ -5,6 +5,7 @@
 #include <memory>
 
 #include <sla/exec/deferred.hpp>
+#include <sla/exec/list_space.hpp>
 #include <sla/exec/evaluate.hpp>
 #include <sla/tensor/build/block.hpp>
 #include <sla/tensor/build/build.hpp>
@@ -119,6 +120,12 @@ TEST_CASE("statements of other items than the space has are refused") {
   CHECK_THROWS_AS(fuse(batch, sum_of(v)), shape_error);  // in nine elements there are three times three, but no three items
   CHECK_THROWS_WITH(fuse(batch, set(w, 1.0)), Catch::Matchers::ContainsSubstring("10 elements in a space of batch 3"));
   CHECK(eval(norm(w - 1)) == 0);
+  auto const cuts = std::make_shared<std::vector<index_t> const>(std::vector<index_t>{0, 3, 7});
+  host_space<true, packed_systems> list({1, 7, 1, 1}, packed_systems(cuts));
+  auto const seven = ones<double>(7), fourteen = ones<double>(14);
+  auto const [sums] = fuse(list, sum_of(seven));
+  CHECK(list.read(sums) == std::vector{3.0, 4.0});
+  CHECK_THROWS_WITH(fuse(list, sum_of(fourteen)), Catch::Matchers::ContainsSubstring("7 rows together, and vectors of 14 rows"));  // where systems end in these is not known
 }
 
 TEST_CASE("no right-hand sides, no rows") {
