@@ -45,6 +45,32 @@ void compare_sell(bench::table& out, std::string const& name, sparse_tensor<doub
   out.row({name, text(threads), text(A.rows()), bench::fixed(double(A.nnz()) / double(A.rows()), 1), bench::fixed(double(B.pattern().slots()) / double(A.nnz()), 2),
            bench::spread(t_csr, 1, 1e6 / calls), bench::spread(t_sell, 1, 1e6 / calls), bench::spread(t_csr / t_sell, 2), bench::scientific(norm_inf(y - z))});
 }
+
+/// Five entries in each of `rows` rows, anywhere in `cols` columns.
+sparse_tensor<double> scattered(index_t rows, index_t cols) {
+  triplets<double> t(rows, cols);
+  for (index_t k = 0; k < 5 * rows; ++k) t.add(k / 5, index_t(std::abs(detail::uniform_at(2, std::uint64_t(k))) * double(cols - 1)), 1.0 + double(k % 7));
+  return t.build();
+}
+
+template <class A>
+void compare_transposed(bench::table& out, std::string const& name, A const& a, int threads, int repetitions) {
+  auto const t = transposed(a);
+  auto const x = ones<double>(a.cols()), u = ones<double>(a.rows());
+  vector<double> y(a.rows()), v(a.cols()), w(a.cols());
+  int const calls = int((std::max)(index_t(4), 5'000'000 / a.nnz()));
+  auto repeated = [&](auto const& f) {
+    return [&f, calls] {
+      for (int k = 0; k < calls; ++k) f();
+    };
+  };
+  auto forth = [&] { y = a * x; };
+  auto back = [&] { v = transpose(a) * u; };
+  auto stored = [&] { w = t * u; };
+  auto const [t_forth, t_back, t_stored] = bench::interleaved(repetitions, repeated(forth), repeated(back), repeated(stored));
+  out.row({name, text(threads), text(a.rows(), " x ", a.cols()), bench::spread(t_forth, 1, 1e6 / calls), bench::spread(t_back, 1, 1e6 / calls), bench::spread(t_stored, 1, 1e6 / calls),
+           bench::spread(t_back / t_forth, 2), bench::scientific(norm_inf(v - w) / norm_inf(w))});
+}
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -105,5 +131,17 @@ int main(int argc, char** argv) {
       if (n <= largest) compare_sell(uneven, "triangles", triangles(n), threads, repetitions);
     for (char const* name : {"1138_bus", "orsirr_1", "utm300", "nos5"})
       if (threads == 1) compare_sell(uneven, name, read_matrix_market<double>(text(SLA_BENCH_DATA, '/', name, ".mtx")), threads, repetitions);
+  }
+
+  std::cout << "A^T u without a stored transpose, and with one. Anywhere: five entries per row, in any columns.\n\n";
+  bench::table back({"", "threads", "A", "us of A x", "us of A^T u", "us of stored A^T", "A^T u by A x", "difference"});
+  for (int threads : {1, 2}) {
+    set_threads(threads);
+    for (index_t n : {100, 500}) {
+      auto const A = problems::poisson<double>({n, n});
+      compare_transposed(back, "five points, Csr", A, threads, repetitions);
+      compare_transposed(back, "five points, Dia", to<Dia>(A), threads, repetitions);
+    }
+    compare_transposed(back, "anywhere, Csr", scattered(250000, 50000), threads, repetitions);
   }
 }

@@ -58,7 +58,7 @@ struct csr_view {
   }
   /// Stored entries in the rows before i: threads share rows by it.
   SLA_HD index_t entries_before(index_t i) const { return row_ptr[i]; }
-  /// f(i)(slot, column) for the entries of rows [first, last).
+  /// f(i, s)(slot, column) for the entries of rows [first, last), where s is the first slot of row i.
   template <class F>
   void for_rows(index_t first, index_t last, F const& f) const {
     index_t slot = row_ptr[first];
