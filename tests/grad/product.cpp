@@ -46,6 +46,17 @@ TEST_CASE("by diagonals, whose transpose is read by rows") {
   check_product(A, x, adjoint_times);
 }
 
+TEST_CASE("a matrix with its adjoint stored is an operator, whose gradients go by both") {
+  auto const A = read_matrix_market<double>(data("well1850.mtx"));
+  auto const x = random<double>(A.cols(), 1), w = random<double>(A.rows(), 2);
+  auto const K = with_adjoint(A);
+  auto const loss = [&](auto const& a, auto const& z) { return squared_norm(w - a * z) + dot(z, adjoint(a) * (a * z)); };
+  auto const [value, g] = value_and_gradient([&](auto const& z) { return loss(K, z); }, x);
+  auto const [expected, h] = value_and_gradient([&](auto const& z) { return loss(A, z); }, x);
+  CHECK(value == Approx(expected));
+  CHECK(double(norm(g - h)) <= 1e-12 * double(norm(h)));
+}
+
 TEST_CASE("a real matrix and a complex vector: the real part counts") {
   auto const A = read_matrix_market<double>(data("utm300.mtx"));
   check_product(A, random<complex_t>(A.cols(), 1), times);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <sla/expr/sparse/linear_operator.hpp>
+#include <sla/expr/sparse/with_adjoint.hpp>
 #include <sla/grad/operation/traced_elementwise.hpp>
 
 namespace sla {
@@ -243,10 +244,18 @@ auto perform(op::transposed_matvec, A&& a, X&& x) {
   return perform(op::mul{}, transpose(a), std::forward<X>(x));
 }
 
-/// y = A x of an operator of yours: A^H g to x, and A d from it. Errors: value_error in the sweep, if A has no adjoint.
-template <class T, class Memory, Traced X>
-  requires is_tensor<plain_t<X>>
-auto perform(op::mul, linear_operator<T, Memory> const& a, X const& x) {
+namespace detail {
+template <class A>
+inline constexpr bool is_constant_operator = false;
+template <class T, class Memory>
+inline constexpr bool is_constant_operator<linear_operator<T, Memory>> = true;
+template <class A, class AH>
+inline constexpr bool is_constant_operator<matrix_with_adjoint<A, AH>> = true;
+} // namespace detail
+/// y = A x of an operator of yours, or of `with_adjoint(A)`: A^H g to x, and A d from it. Errors: value_error in the sweep, if A has no adjoint.
+template <class A, Traced X>
+  requires(detail::is_constant_operator<A> && is_tensor<plain_t<X>>)
+auto perform(op::mul, A const& a, X const& x) {
   return record(x.home(), detail::written(a * x.value()),
                         linear_in(x, [a](auto const&, auto const& g) { return a.adjoint() * g; }, [a](auto const&, auto const& d) { return a * d; }));
 }
