@@ -19,15 +19,17 @@ struct aggregates {
 
 /// The aggregates of rows [lo, hi), numbered from 0: a free row takes its strong neighbours, and their free ones; one that is left
 /// alone joins the neighbour that it is coupled to most, if that is in the range. strong(i, s, j) says whether the entry at s is, coupled(i, s) how much.
-template <class Strong, class Coupled, class Alone>
-index_t aggregate_range(csr_view<std::int32_t, std::int32_t> const& rows, index_t lo, index_t hi, Strong const& strong, Coupled const& coupled, Alone const& alone,
+template <class K, class Strong, class Coupled, class Alone>
+index_t aggregate_range(csr_view<std::int32_t, std::int32_t> const& rows, K const* values, index_t lo, index_t hi, Strong const& strong, Coupled const& coupled, Alone const& alone,
                         std::int32_t* of) {
   constexpr std::int32_t free = -2;
   std::fill(of + lo, of + hi, free);
   std::vector<index_t> taken;
   std::vector<std::int32_t> size;
+  entries_ahead entries(rows, values, lo);
   for (index_t i = lo; i < hi; ++i) {
     if (of[i] != free) continue;
+    entries.reach(i);
     if (alone(i)) {
       of[i] = -1;
       continue;
@@ -123,7 +125,7 @@ aggregates aggregate(amg_matrix<T> const& A, amg_rows<T> const& rows, double str
   auto const alone = [=](index_t i) { return !(most[i] > 0); };
   std::vector<index_t> count(std::size_t(ranges) + 1);
   auto* const of = out.of.data();
-  for_batch_items(ranges, [&](index_t r) { count[std::size_t(r) + 1] = aggregate_range(view, n * r / ranges, n * (r + 1) / ranges, strong, coupled, alone, of); });
+  for_batch_items(ranges, [&](index_t r) { count[std::size_t(r) + 1] = aggregate_range(view, a, n * r / ranges, n * (r + 1) / ranges, strong, coupled, alone, of); });
   for (std::size_t r = 1; r < count.size(); ++r) count[r] += count[r - 1];
   for_batch_items(ranges, [&](index_t r) {
     for (index_t i = n * r / ranges; r > 0 && i < n * (r + 1) / ranges; ++i)

@@ -149,7 +149,9 @@ bool is_hermitian(amg_matrix<T> const& A) {
       while (s < row_ptr[i + 1] && col[s] < lo) ++s;
       here.before += s - row_ptr[i], next[std::size_t(i - lo)] = s;
     }
+    entries_ahead entries(view, a, lo);
     for (index_t i = lo; i < hi && here.holds; ++i) {
+      entries.reach(i);
       std::int32_t s = next[std::size_t(i - lo)];
       std::int32_t const end = row_ptr[i + 1];
       if (s < end && col[s] < i) here.holds = false;  // it has no partner

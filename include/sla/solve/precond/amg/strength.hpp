@@ -30,6 +30,26 @@ struct largest_size {
   void merge(largest_size const& o) { value = o.value > value || o.value != o.value ? o.value : value; }
 };
 
+/// Asks memory for the entries of rows to come, in the order in which they lie, some hundred thousand bytes ahead: passes that go from a row to those it is
+/// coupled to find them near then, also where rows of a neighbourhood are numbered by chance.
+template <class K>
+class entries_ahead {
+public:
+  entries_ahead(csr_view<std::int32_t, std::int32_t> const& rows, K const* values, index_t first) : rows_(rows), values_(values), next_(rows.row_ptr[first]) {}
+  void reach(index_t row) {
+    constexpr index_t ahead = 32768, line = 64 / index_t(sizeof(K)) < 16 ? 64 / index_t(sizeof(K)) : 16;
+    for (index_t const end = (std::min)(index_t(rows_.row_ptr[row]) + ahead, index_t(rows_.row_ptr[rows_.rows])); next_ < end; next_ += line) {
+      SLA_PREFETCH(std::uintptr_t(rows_.col + next_));
+      SLA_PREFETCH(std::uintptr_t(values_ + next_));
+    }
+  }
+
+private:
+  csr_view<std::int32_t, std::int32_t> rows_;
+  K const* values_;
+  index_t next_;
+};
+
 /// Of each row: the diagonal entry's phase, the largest coupling (0 where there is none), and the weight of the smoother.
 template <class T>
 struct amg_rows {

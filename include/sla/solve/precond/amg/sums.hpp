@@ -51,12 +51,15 @@ std::shared_ptr<amg_pattern const> summed_pattern(amg_matrix<T> const& A, buffer
   int const parts = parallel_parts(A.rows());
   std::vector<std::vector<std::int32_t>> all(static_cast<std::size_t>(parts));
   buffer<std::int32_t> count(n, uninitialized);
-  parallel(parts, [&, entries = count.data(), view = A.pattern().view(), rows = members.view(), of = group.data()](int t) {
+  auto const first_member = [&members](index_t g) { return index_t(members.col.data()[members.row_ptr.data()[g]]); };
+  parallel(parts, [&, lengths = count.data(), view = A.pattern().view(), rows = members.view(), of = group.data()](int t) {
     auto& mine = all[std::size_t(t)];
     std::vector<std::int32_t> seen(std::size_t(n), -1);  // the last row that had the column
     std::size_t size = 0;
+    entries_ahead entries(view, view.col, first_member(n * t / parts));
     for (index_t g = n * t / parts; g < n * (t + 1) / parts; ++g) {
       std::size_t const first = size;
+      entries.reach(first_member(g));
       rows.for_row(g, [&](index_t, index_t i) {
         if (mine.size() < size + std::size_t(row_length(view, i))) mine.resize(2 * size + std::size_t(row_length(view, i)) + 1024);
         auto* const to = mine.data();
@@ -68,7 +71,7 @@ std::shared_ptr<amg_pattern const> summed_pattern(amg_matrix<T> const& A, buffer
         });
       });
       std::sort(mine.begin() + std::ptrdiff_t(first), mine.begin() + std::ptrdiff_t(size));
-      entries[g] = std::int32_t(size - first);
+      lengths[g] = std::int32_t(size - first);
     }
     mine.resize(size);
   });
@@ -84,10 +87,13 @@ amg_matrix<T> summed_over(amg_matrix<T> const& A, buffer<std::int32_t> const& gr
   index_t const n = members.rows;
   buffer<T> values(pattern->nnz());
   int const parts = parallel_parts(A.rows());
+  auto const first_member = [&members](index_t g) { return index_t(members.col.data()[members.row_ptr.data()[g]]); };
   parallel(parts, [&, sums = kernel_pointer(values.data()), view = A.pattern().view(), rows = members.view(), coarse = pattern->view(), a = kernel_pointer(A.values().data()),
                    of = group.data()](int t) {
     std::vector<std::int32_t> slot(std::size_t(n), 0);  // of a column, in the row being made
+    entries_ahead entries(view, a, first_member(n * t / parts));
     for (index_t g = n * t / parts; g < n * (t + 1) / parts; ++g) {
+      entries.reach(first_member(g));
       coarse.for_row(g, [&](index_t s, index_t j) { slot[std::size_t(j)] = std::int32_t(s); });
       rows.for_row(g, [&](index_t, index_t i) {
         view.for_row(i, [&](index_t s, index_t j) {

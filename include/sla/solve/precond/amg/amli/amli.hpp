@@ -66,7 +66,7 @@ amli_range eigenvalue_range(index_t n, index_t room, Multiply const& multiply, C
     d.push_back(inverse + beta * step), negative.push_back(-d.back());
     if (k > 0) e.push_back(std::sqrt(beta) * step);
     step = inverse, last = rz;
-    fuse(space, put_at(r.data(), n, of(r) - Real(1 / inverse) * of(q)));
+    fuse(space, put_at(r.data(), n, of(r) + Real(-1 / inverse) * of(q)));
   }
   if (d.empty()) return {};
   double const least = -largest_of_tridiagonal(negative, e), most = largest_of_tridiagonal(d, e);

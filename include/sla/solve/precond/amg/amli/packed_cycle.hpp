@@ -105,13 +105,15 @@ void packed_cycle_from(Space& space, packed_levels const& all, std::vector<packe
   fuse(space, put_at(z, n, packed_swept{{n}, A, b, x, 0, 1, 1, false}), put_at(cb.data(), coarse, packed_summed{{coarse}, members.row_ptr, members.col, z, n}),
        put_at(cx.data(), coarse, smoothed(cb.data())));
   packed_cycle_from(space, all, work, l + 1, cb.data(), cx.data(), cz.data());
+  float factor = 1;  // of the correction
   if (amli_range const range = all.levels[l + 1].range; range.least > 0) {
     amli_steps const steps(range);
     fuse(space, put_at(cb.data(), coarse, packed_swept{{coarse}, next, cb.data(), cz.data(), 0, 1, float(1 / steps.middle), false}), put_at(cx.data(), coarse, smoothed(cb.data())));
     packed_cycle_from(space, all, work, l + 1, cb.data(), cx.data(), second.data());
-    fuse(space, put_at(cz.data(), coarse, float(steps.first) * numbers_at(cz.data(), coarse) + float(steps.second) * numbers_at(second.data(), coarse)));
+    fuse(space, put_at(cz.data(), coarse, numbers_at(cz.data(), coarse) + float(steps.second / steps.first) * numbers_at(second.data(), coarse)));
+    factor = float(steps.first);
   }
-  fuse(space, put_at(x, n, packed_corrected{{n}, all.plan->of[l].data(), x, cz.data(), coarse}), put_at(z, n, packed_swept{{n}, A, b, x, 1, 1, 1, true}));
+  fuse(space, put_at(x, n, packed_corrected{{n}, all.plan->of[l].data(), x, cz.data(), factor, coarse}), put_at(z, n, packed_swept{{n}, A, b, x, 1, 1, 1, true}));
 }
 
 /// z = M b.

@@ -113,10 +113,11 @@ struct packed_summed : packed_node<float> {
   }
 };
 
-/// x + P e.
+/// x + factor P e.
 struct packed_corrected : packed_node<float> {
   std::int32_t const* of;
   float const *x, *e;
+  float factor;
   index_t coarse;
 
   template <class F>
@@ -132,7 +133,7 @@ struct packed_corrected : packed_node<float> {
   void store(Span s, float* out) const {
     for (index_t i = 0; i < s.count; ++i) {
       std::int32_t const g = of[s.first + i];
-      out[i] = x[s.first + i] + (g < 0 ? 0.f : e[g]);
+      out[i] = x[s.first + i] + (g < 0 ? 0.f : factor * e[g]);
     }
   }
 };
