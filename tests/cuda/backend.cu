@@ -131,6 +131,35 @@ void sizes() {
   check(A, AH, random<double, Extents<dyn, dyn>>({712, 3}, 2), {1, 0, 3, 3});
   check(to_batch(A, 3), to_batch(AH, 3), random<double, Extents<dyn, dyn>>({3, 712}, 3), {3, 0, 1, 1});
 }
+
+struct tenth {
+  template <class T, int Rows, int Cols>
+  SLA_HD small_matrix<T, Rows, Cols> operator()(small_matrix<T, Rows, Cols> G) const {
+    for (int n = 0; n < G.size(); ++n) G[n] = op::mul::apply(1e-5, G[n]);
+    return G;
+  }
+};
+/// Columns of blocks: inner products, and combinations in their place.
+void blocks() {
+  using T = std::complex<double>;
+  using E = Extents<dyn, 11>;
+  auto const A = problems::poisson<T>({300, 200});
+  auto const V = random<T, E>({60000, 11}, 1);
+  auto run_on = [](auto& space, auto const& a, auto x) {
+    auto y = x;
+    auto [G] = fuse(space, set(y, a * x), gram_of(x, y));
+    fuse(space, set(y, y - combine(x, space.map(tenth{}, G))), set(x, combine(x, space.map(tenth{}, G))));
+    space.finish();
+    return std::tuple{x, y, space.read(G)[0]};
+  };
+  frame const f{1, 60000, 11, 1};
+  host_space<true, serial> host(f);
+  cuda::space device(f);
+  auto const [x, y, G] = run_on(host, A, V);
+  auto const [dx, dy, dG] = run_on(device, up(A), up(V));
+  for (int n = 0; n < G.size(); ++n) expect(abs_of(G[n] - dG[n]) <= 1e-9, "inner products of columns");
+  expect(distance(x, down(dx)) <= 1e-10 && distance(y, down(dy)) <= 1e-10, "combinations of columns");
+}
 }  // namespace
 
 int main() {
@@ -139,5 +168,6 @@ int main() {
     row_lengths();
     bases();
     sizes();
+    blocks();
   });
 }

@@ -4,6 +4,7 @@
 
 #include <sla/exec/evaluate.hpp>
 #include <sla/exec/host.hpp>
+#include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
 #include "simulated.hpp"
@@ -31,6 +32,13 @@ void compare(frame f, Statements const& statements) {
     (check(std::get<N>(expected), std::get<N>(found), std::get<N>(again)), ...);
   }(std::make_index_sequence<std::tuple_size_v<decltype(expected)>>{});
 }
+struct tenth {
+  template <class T, int Rows, int Cols>
+  SLA_HD small_matrix<T, Rows, Cols> operator()(small_matrix<T, Rows, Cols> G) const {
+    for (int n = 0; n < G.size(); ++n) G[n] = op::mul::apply(0.1, G[n]);
+    return G;
+  }
+};
 struct twice {
   template <class T>
   SLA_HD T operator()(T a) const {
@@ -106,6 +114,57 @@ TEST_CASE("inner products with a basis come in chunks, also per item") {
         CHECK(std::abs(left[k] - dleft[k]) < 1e-11 * left[k]);
       }
     }
+}
+
+TEST_CASE("inner products and combinations of the columns of blocks, also in their place") {
+  auto check = []<index_t K>(std::integral_constant<index_t, K>, index_t k, index_t batch, index_t rows) {
+    using Block = tensor<complexd, Extents<dyn, dyn, K>>;
+    Block const V = random<complexd, Extents<dyn, dyn, K>>({batch, rows, k}, 3), W = random<complexd, Extents<dyn, dyn, K>>({batch, rows, k}, 4);
+    frame const f{batch, rows, k, 1};
+    auto run = [&](auto& space) {
+      Block X = V, Y = W;
+      auto [G, H, s] = fuse(space, set(X, V + W), gram_of<11>(X, W), gram_of<11>(X, X), squared_norm_of(X));
+      auto const C = space.map(tenth{}, G);
+      fuse(space, set(Y, 2.0 * W), set(Y, Y - combine(X, C)), set(X, combine(X, C)), set(X, X + Y));
+      auto [t] = fuse(space, sum_of(combine(X, C)));
+      return std::tuple{space.read(G), space.read(H), space.read(s), space.read(t), X, Y};
+    };
+    host_space<true, serial> host(f);
+    simulated_space device(f);
+    auto const [G, H, s, t, X, Y] = run(host);
+    auto const [G1, H1, s1, t1, X1, Y1] = run(device);
+    double const size = 1e-13 * double(rows + 1);
+    for (std::size_t b = 0; b < G.size(); ++b) {
+      for (int n = 0; n < G[b].size(); ++n) {
+        CHECK(abs_of(G[b][n] - G1[b][n]) <= size);
+        CHECK(abs_of(H[b][n] - H1[b][n]) <= size);
+      }
+      CHECK(std::abs(s[b] - s1[b]) <= size * double(k));
+      CHECK(abs_of(t[b] - t1[b]) <= size * double(1000 * k));
+    }
+    CHECK(double(norm(X - X1)) <= size * 100);
+    CHECK(double(norm(Y - Y1)) <= size * 100);
+  };
+  for (index_t batch : {1, 3})
+    for (index_t rows : {0, 1, 70, 1300}) {
+      check(std::integral_constant<index_t, dyn>{}, 5, batch, rows);
+      check(std::integral_constant<index_t, 11>{}, 11, batch, rows);
+      check(std::integral_constant<index_t, 1>{}, 1, batch, rows);
+    }
+  auto const V = random<double, Extents<dyn, dyn>>({700, 4}, 3);
+  simulated_immediate now;
+  auto [G] = fuse(now, gram_of<6>(V, V));
+  auto const expected = gram<6>(V, V);
+  for (int n = 0; n < 36; ++n) CHECK(G[n] == Approx(expected[n]).margin(1e-12));
+  auto A = problems::poisson<double>({20, 15});
+  auto const X = random<double, Extents<dyn, 3>>({300, 3}, 2);
+  auto Y = X, Z = X;
+  host_space<false> host({1, 300, 3, 1});
+  simulated_space device({1, 300, 3, 1});
+  auto [H] = fuse(host, set(Y, A * X), gram_of(X, Y));
+  auto [H1] = fuse(device, set(Z, A * X), gram_of(X, Z));
+  for (int n = 0; n < 9; ++n) CHECK(device.read(H1)[0][n] == Approx(H[n]).margin(1e-12));
+  CHECK(double(norm(Y - Z)) <= 1e-13);
 }
 
 TEST_CASE("without a space everything is one item") {

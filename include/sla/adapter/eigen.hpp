@@ -8,6 +8,7 @@
 #endif
 #include <Eigen/SparseCore>
 
+#include <sla/core/small_matrix.hpp>
 #include <sla/tensor/arrange/transpose.hpp>
 #include <sla/tensor/build/borrow.hpp>
 #include <sla/tensor/storage/dense.hpp>
@@ -51,6 +52,19 @@ auto as_eigen(tensor<T, E>& x) {
 }
 template <class T, class E>
 void as_eigen(tensor<T, E>&&) = delete; // the tensor would be gone before it is read
+
+/// A small matrix of `gram` or for `combine`, as Eigen sees it, not copied: of constant size.
+///     as_eigen(C) = Eigen::LLT<...>(as_eigen(G)).matrixL();
+template <class T, int Rows, int Cols>
+auto as_eigen(small_matrix<T, Rows, Cols>& C) {
+  return Eigen::Map<Eigen::Matrix<user_t<T>, Rows, Cols, Cols == 1 ? Eigen::ColMajor : Eigen::RowMajor>>(reinterpret_cast<user_t<T>*>(&C[0]));
+}
+template <class T, int Rows, int Cols>
+auto as_eigen(small_matrix<T, Rows, Cols> const& C) {
+  return Eigen::Map<Eigen::Matrix<user_t<T>, Rows, Cols, Cols == 1 ? Eigen::ColMajor : Eigen::RowMajor> const>(reinterpret_cast<user_t<T> const*>(&C[0]));
+}
+template <class T, int Rows, int Cols>
+void as_eigen(small_matrix<T, Rows, Cols> const&&) = delete; // the matrix would be gone before it is read
 
 namespace detail {
 /// Eigen's arrays as Csr of `rows` rows, which are its columns where it is column-major.

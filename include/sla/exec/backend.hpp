@@ -29,7 +29,7 @@ frame frame_of_pass(pass_layout const& elements) {
 /// Errors: shape_error, if the statements have other items.
 template <class = void>
 frame frame_of_pass(pass_layout const& elements, frame const& space) {
-  frame const& found = elements.layout;
+  frame found = elements.layout;
   if (found.rows < 0) {
     if (elements.total == space.total()) return space;
     index_t const items = space.items(), rows = items ? elements.total / items : 0;
@@ -38,6 +38,9 @@ frame frame_of_pass(pass_layout const& elements, frame const& space) {
                              "each of these has as many"));
     return {space.batch, rows, space.rhs, space.rhs};
   }
+  // one item has all columns of a block: right-hand sides are columns, and its rows those of all batch items
+  if (space.rhs == 1 && found.batch == space.batch && (found.inner == space.inner || found.rows == space.rows)) found.rhs = 1;
+  if (found.batch == 1 && found.rhs == 1 && space.batch > 1 && found.rows % space.batch == 0) found.batch = space.batch, found.rows /= space.batch;
   if (found.batch != space.batch || found.rhs != space.rhs)
     throw shape_error(text("fuse: a product of batch ", found.batch, " and ", found.rhs, " right-hand sides in a space of batch ",
                            space.batch, " and ", space.rhs, "; make the space with the items of its vectors"));
@@ -70,7 +73,8 @@ struct serial {
   template <std::size_t Count, class... S>
   void run(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, frame f, bool merged,
            result_pointers<S...> const& results) const {
-    detail::for_statements(plan, pass, statements, [&]<std::size_t N>(auto const& statement, std::integral_constant<std::size_t, N>) {
+    detail::for_statements(plan, pass, statements, [&]<std::size_t N>(auto const& lowered, std::integral_constant<std::size_t, N>) {
+      auto const statement = lowered.rebuild(over_columns{});
       using Statement = std::remove_cvref_t<decltype(statement)>;
       if constexpr (detail::is_whole<Statement>) {
         return;
@@ -87,10 +91,16 @@ struct serial {
         }
       } else {
         using T = std::remove_pointer_t<decltype(statement.data)>;
-        for (index_t e = 0; e < f.total(); ++e) {
-          index_t const row = e / f.rhs;
-          statement.data[e] = scalar_cast<T>(statement.x.at(element{e, row, row * f.rhs / (f.rows * f.inner) * f.rhs + e % f.rhs}));
-        }
+        auto const write = [&](T* to) {
+          for (index_t e = 0; e < f.total(); ++e) {
+            index_t const row = e / f.rhs;
+            to[e] = scalar_cast<T>(statement.x.at(element{e, row, row * f.rhs / (f.rows * f.inner) * f.rhs + e % f.rhs}));
+          }
+        };
+        if constexpr (Statement::depth == reach::pointwise) return write(statement.data);
+        std::vector<T> values(std::size_t(f.total()));  // an element may read others of its row
+        write(values.data());
+        std::copy(values.begin(), values.end(), statement.data);
       }
     });
   }

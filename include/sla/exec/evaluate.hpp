@@ -90,6 +90,12 @@ auto eval(X&& x) {
   return perform(op::eval{}, std::forward<X>(x));
 }
 
+/// V^H W of two blocks, as a number that is evaluated now: see `gram_of`.
+template <int Most = 0, class T, class E, class U, class E2, class Memory>
+[[nodiscard]] auto gram(tensor<T, E, Memory> const& V, tensor<U, E2, Memory> const& W) {
+  return std::get<0>(fuse(gram_of<Most>(V, W)));
+}
+
 /// Prints the value of an expression, of transpose(A) too, as that of a tensor.
 template <class X>
   requires(Expression<X> || SparseView<X>)

@@ -120,10 +120,10 @@ void run_statement(void const* statement, row_span const& block, void* results) 
     *of_rhs = S::identity();
     for (index_t k = 1; k < s.rhs; ++k) of_rhs[k] = S::identity();
   }
-  if constexpr (std::same_as<Span, column_span>)
-    run(unbound);  // nothing in it has a number per item: there is one
-  else if constexpr (std::same_as<decltype(unbound.rebuild(bind_item{})), S>)
+  if constexpr (std::same_as<decltype(unbound.rebuild(bind_item{})), S>)
     run(unbound);
+  else if constexpr (std::same_as<Span, column_span>)
+    run(unbound.rebuild(over_columns{}));  // nothing in it has a number per item: there is one
   else if (s.rhs == 1)
     run(unbound.rebuild(bind_item{s.item}));
   else

@@ -93,7 +93,7 @@ public:
       open_ = {elements.total, {1, -1, 1, 1}};
       list_.clear();
     }
-    if (elements.layout.rows >= 0) open_.layout = elements.layout;
+    if (elements.layout.rows >= 0) open_.layout = merged(open_.layout, elements.layout);
     list_.append(next.accesses);
     sealed_ = next.whole;
     return passes_ - 1;
@@ -106,7 +106,12 @@ private:
   /// Can a statement of these elements walk the same rows?
   bool fits(pass_layout const& next) const {
     frame const &a = open_.layout, &b = next.layout;
-    return open_.total == next.total && (a.rows < 0 || b.rows < 0 || a == b);
+    bool const same_rows = a.batch * a.rows == b.batch * b.rows && a.inner == b.inner && (a.batch == 1 || b.batch == 1 || a.batch == b.batch);
+    return open_.total == next.total && (a.rows < 0 || b.rows < 0 || a == b || (same_rows && (a.rhs == 1 || b.rhs == 1)));
+  }
+  /// Where one of two layouts of the same rows has a block of vectors, the right-hand sides of the other one are its columns.
+  static frame merged(frame const& a, frame const& b) {
+    return a.rows < 0 || a == b ? b : frame{(std::max)(a.batch, b.batch), (std::min)(a.rows, b.rows), a.inner, 1};
   }
   template <class Needs>
   bool conflicts(Needs const& next) const {

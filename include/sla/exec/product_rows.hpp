@@ -80,9 +80,9 @@ struct hold_rows {
   }
 };
 
-/// Does a statement read products otherwise than to write them as they are?
+/// Does a statement read products, or combinations of columns, otherwise than to write them as they are?
 template <class S, class Span>
-inline constexpr bool reads_rows = S::depth == reach::gather && !requires(S const& s, Span span) { s.x.store(span, s.data); };
+inline constexpr bool reads_rows = (S::depth == reach::row || S::depth == reach::gather) && !requires(S const& s, Span span) { s.x.store(span, s.data); };
 
 /// f(statement) that reads rows of products from the first-level cache, for this span alone.
 template <class S, class Span, class F>

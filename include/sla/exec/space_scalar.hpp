@@ -57,8 +57,8 @@ held_scalar<T, Memory> as_node(item_scalar<T, Memory>&& s) {
   return {std::move(s)};
 }
 /// The coefficients of `combine`, per item.
-template <class T, int Capacity, class Memory>
-per_item<fixed_array<T, Capacity>, Memory> as_coefficients(item_scalar<fixed_array<T, Capacity>, Memory> const& s) {
+template <class T, class Memory>
+per_item<T, Memory> as_coefficients(item_scalar<T, Memory> const& s) {
   return {s.data()};
 }
 

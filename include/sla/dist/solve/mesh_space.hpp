@@ -32,6 +32,23 @@ template <class A>
 std::span<double> reals_of(item_scalar<A, host_memory>& values, index_t items) {
   return {reinterpret_cast<double*>(values.data()), std::size_t(items) * sizeof(A) / sizeof(double)};
 }
+/// The reals of a statement's results that are summed over ranks, in order: of blocks of vectors the products of columns that there are.
+template <class S, class A>
+void append_reals(std::vector<std::span<double>>& parts, S const& statement, A& result, index_t items) {
+  if constexpr (requires { requires S::is_block; }) {
+    auto* const matrices = [&] {
+      if constexpr (requires { result.data(); })
+        return result.data();
+      else
+        return &result;
+    }();
+    for (index_t k = 0; k < items; ++k)
+      for (int a = 0; a < statement.vectors(); ++a)
+        parts.push_back({reinterpret_cast<double*>(&matrices[k](a, 0)), std::size_t(statement.components()) * sizeof(typename S::summand) / sizeof(double)});
+  } else {
+    parts.push_back(reals_of(result, items));
+  }
+}
 template <class T>
 T const& inner_of(T const& s) {
   return s;
@@ -138,9 +155,9 @@ public:
   /// The reductions of a fuse cross the ranks: one all_reduce per monoid and shared axis, complex numbers as reals.
   template <class... S, class... R>
   void reduce(detail::pack<S...> const& statements, detail::pack<R...>& results) {
-    fold<op::plus, S...>(results, monoid::sum);
-    fold<op::maximum, S...>(results, monoid::maximum);
-    fold<op::minimum, S...>(results, monoid::minimum);
+    fold<op::plus>(statements, results, monoid::sum);
+    fold<op::maximum>(statements, results, monoid::maximum);
+    fold<op::minimum>(statements, results, monoid::minimum);
     base::reduce(statements, results);
   }
 
@@ -167,15 +184,15 @@ private:
     return mesh_scalar<T, Mesh, std::conditional_t<Shared, Replicate, Varying>...>{std::move(inner)};
   }
   template <class Fold, class... S, class... R>
-  void fold(detail::pack<R...>& results, monoid how) {
+  void fold(detail::pack<S...> const& statements, detail::pack<R...>& results, monoid how) {
     std::vector<std::span<double>> parts;
-    auto const take = [&]<class Statement>(std::type_identity<Statement>, auto& result) {
+    auto const take = [&]<class Statement>(Statement const& statement, auto& result) {
       if constexpr (detail::has_result<Statement>)
         if constexpr (detail::rank_monoid<typename Statement::monoid_type>() == detail::rank_monoid<Fold>())
-          parts.push_back(detail::reals_of(result, this->items()));
+          detail::append_reals(parts, statement, result, this->items());
     };
     [&]<std::size_t... N>(std::index_sequence<N...>) {
-      (take(std::type_identity<S>{}, detail::part<N>(results)), ...);
+      (take(detail::part<N>(statements), detail::part<N>(results)), ...);
     }(std::index_sequence_for<S...>{});
     if (parts.empty()) return;
     std::array<double, 2> request = request_;

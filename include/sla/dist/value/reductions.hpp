@@ -125,27 +125,60 @@ auto perform(detail::requesting_partial<Op, Word>, X&&... x) {
   return eval(detail::place_reduction<detail::requesting_partial<Op, Word>>(std::forward<X>(x)...));
 }
 
+namespace detail {
+template <class S, class V, class W>
+using gram_with = typename statement_with<S, result_placements_t<op::dot, V, W>>::type;
+/// Are the columns of a block of `Rank` axes spread over ranks?
+template <int Rank, class P>
+inline constexpr bool shards_columns = false;
+template <int Rank, int D, class F>
+inline constexpr bool shards_columns<Rank, Shard<D, F>> = D == Rank - 1;
+template <int Rank, class... P>
+constexpr void require_whole_rows(placements<P...>) {
+  static_assert(!(shards_columns<Rank, P> || ...), "sla: gram_of(V, W), combine(V, C), column(V, j): the columns of a block are spread over ranks; keep whole rows on a rank: Shard<0> of (N, k)");
+}
+} // namespace detail
+
 /// The statement of count inner products with a basis, on a mesh.
 template <int Capacity, class V, DistributedExpr X>
   requires DistributedTensor<V>
 auto dots(std::vector<V> const& vectors, int count, X&& w) {
   require_well_typed<op::dot, V, std::remove_cvref_t<X>>();
-  auto node = detail::local_node(std::forward<X>(w));
-  using Leaf = decltype(view(vectors.front()));
-  using S = dots_statement<typename Leaf::value_type, typename Leaf::extents_type, typename Leaf::memory_type, Capacity, decltype(node)>;
-  using Distributed_ = typename detail::statement_with<S, result_placements_t<op::dot, V, std::remove_cvref_t<X>>>::type;
-  return Distributed_{S{detail::view_basis<Capacity>(vectors, count, "dots(V, k, w)"), count, std::move(node)}};
+  auto statement = detail::dots_of_node<Capacity>(vectors, count, detail::local_node(std::forward<X>(w)));
+  return detail::gram_with<decltype(statement), V, std::remove_cvref_t<X>>{std::move(statement)};
 }
 /// The linear combination of a basis, on a mesh.
 template <class V, class H, class Mesh, class... P>
   requires DistributedTensor<V>
 auto combine(std::vector<V> const& vectors, int count, mesh_scalar<H, Mesh, P...> const& h) {
-  using Leaf = decltype(view(vectors.front()));
   using Coefficients = decltype(as_coefficients(h.inner));
-  constexpr int capacity = Coefficients::value_type::size();
-  using Node = combine_node<typename Leaf::value_type, typename Leaf::extents_type, typename Leaf::memory_type, capacity, Coefficients>;
-  return typename detail::distributed_by<Node, mesh_of_t<V>, placements_of_t<V>>::type{
-      Node{detail::view_basis<capacity>(vectors, count, "combine(V, k, h)"), count, as_coefficients(h.inner)}, vectors.front().handle()};
+  auto const basis = detail::view_basis<Coefficients::value_type::size()>(vectors, count, "combine(V, count, h)");
+  using Node = combine_node<std::remove_const_t<decltype(basis)>, decltype(basis.shape), Coefficients>;
+  return typename detail::distributed_by<Node, mesh_of_t<V>, placements_of_t<V>>::type{Node{basis, basis.shape, as_coefficients(h.inner)},
+                                                                                      vectors.front().handle()};
+}
+
+/// The statement of V^H W of blocks whose rows are spread over ranks: k m numbers in the one all_reduce of the fuse.
+template <int Most = 0, DistributedTensor V, DistributedTensor W>
+auto gram_of(V const& v, W const& w) {
+  require_well_typed<op::dot, V, W>();
+  detail::require_whole_rows<V::local_type::rank>(placements_of_t<V>{});
+  auto statement = gram_of<Most>(v.local(), w.local());
+  return detail::gram_with<decltype(statement), V, W>{std::move(statement)};
+}
+/// Column j of a block whose rows are spread over ranks, as an expression.
+template <DistributedTensor V>
+auto column(V const& v, index_t j) {
+  detail::require_whole_rows<V::local_type::rank>(placements_of_t<V>{});
+  auto const node = column(v.local(), j);
+  return typename detail::distributed_by<std::remove_const_t<decltype(node)>, mesh_of_t<V>, placements_of_t<V>>::type{node, v.handle()};
+}
+/// The columns of V C, in the placements of V; C is a number of the space.
+template <DistributedTensor V, class C, class Mesh, class... P>
+auto combine(V const& v, mesh_scalar<C, Mesh, P...> const& c, index_t columns = -1) {
+  detail::require_whole_rows<V::local_type::rank>(placements_of_t<V>{});
+  auto node = combine(v.local(), c.inner, columns);
+  return typename detail::distributed_by<decltype(node), mesh_of_t<V>, placements_of_t<V>>::type{std::move(node), v.handle()};
 }
 
 } // namespace sla

@@ -14,9 +14,27 @@
 
 namespace sla::cuda {
 
-/// Is S a `dots` statement, of many numbers at once?
+/// Is S a `dots` or `gram_of` statement, of many numbers at once?
 template <class S>
 inline constexpr bool is_dots = requires { typename S::summand; };
+/// Of blocks?
+template <class S>
+inline constexpr bool is_gram = requires { requires is_dots<S> && S::is_block; };
+
+/// The tree without combinations of the columns of blocks.
+struct without_blocks {
+  template <class X>
+  auto operator()(X const& x) const {
+    return x.rebuild(*this);
+  }
+  template <class T, class E, class Memory, class E2, class C>
+  block_view<T, E, Memory> operator()(combine_node<block_view<T, E, Memory>, E2, C> const& x) const {
+    return x.V;
+  }
+};
+/// Does a statement read all of its row, which several threads may write?
+template <class S>
+inline constexpr bool reads_its_row = !std::same_as<S, decltype(std::declval<S const&>().rebuild(without_blocks{}))>;
 
 /// The room of a reduction: its numbers, and the partial results between a pass and the fold.
 template <class S>
@@ -31,12 +49,12 @@ struct room_for {
 template <class S>
   requires is_dots<S>
 struct room_for<S> {
-  static constexpr bool is_reduction = true;
+  static constexpr bool is_reduction = true, is_gram = cuda::is_gram<S>;
   using partial = typename S::summand;
   std::shared_ptr<typename S::result_type> numbers;
   std::shared_ptr<partial> partials{};
   index_t parts = 0;
-  int components = 0;
+  int components = 0, vectors = 1;
   bool folded = false;
 };
 template <class S>
@@ -66,23 +84,26 @@ public:
     detail::for_statements(plan, pass, statements, [&](auto const& s, auto) { (void)s.rebuild(find_width{&width}); });
     pass_grid const g = share(f, Engine::threads, (std::min)(width, Engine::threads), packed);
     [&]<std::size_t... N>(std::index_sequence<N...>) {
-      (make_room(detail::part<N>(statements), plan.pass_of[N] == pass, g, detail::part<N>(rooms)), ...);
+      (make_room(detail::part<N>(statements), plan.pass_of[N] == pass, grid_of(detail::part<N>(statements), g, items), detail::part<N>(rooms)), ...);
       if (g.blocks() == 0) return;
       unsigned mask = 0;
       auto flush = [&](bool is_last = false) {
         if (mask == 0) return;
         if (!is_last || g.blocks() > filling_blocks || !fold_with(statements, rooms, items, [&](index_t numbers, auto const& targets) {
-              engine_.pass_and_fold(g, mask, numbers, targets, place(detail::part<N>(statements), detail::part<N>(rooms), g)...);
+              engine_.pass_and_fold(g, mask, numbers, targets, place<true>(detail::part<N>(statements), detail::part<N>(rooms), g)...);
             }))
-          engine_.pass(g, mask, place(detail::part<N>(statements), detail::part<N>(rooms), g)...);
+          engine_.pass(g, mask, place<true>(detail::part<N>(statements), detail::part<N>(rooms), g)...);
         mask = 0;
       };
       auto issue = [&](auto const& s, unsigned n, auto& room) {
         if (plan.pass_of[n] != pass) return;
         if constexpr (is_dots<std::remove_cvref_t<decltype(s)>>) {
           flush();  // inner products with a basis have a kernel of their own
-          if (s.count > 0)
-            engine_.dots(g, (s.count + dots_at_once - 1) / dots_at_once, s.rebuild(for_device{1}), room.partials.get());
+          if (s.components() > 0)
+            engine_.dots(grid_of(s, g, items), (s.components() + dots_at_once - 1) / dots_at_once, s.rebuild(for_device{1}), room.partials.get());
+        } else if constexpr (reads_its_row<std::remove_cvref_t<decltype(s)>>) {
+          flush();  // other threads write what it reads, and read what it writes
+          launch_apart(s, room, g);
         } else {
           mask |= 1u << n;
         }
@@ -102,6 +123,35 @@ public:
   }
 
 private:
+  /// The grid of a statement: the columns of a block are right-hand sides of their own. Without items all of them are one.
+  template <class S>
+  static pass_grid grid_of(S const& s, pass_grid const& g, index_t items) {
+    if constexpr (is_gram<S>) {
+      index_t const batch = items > 0 ? g.f.batch : 1;
+      return share({batch, g.f.batch * g.f.rows / batch, s.vectors(), s.vectors()}, Engine::threads, 1, g.packed);
+    } else {
+      return g;
+    }
+  }
+  /// A statement that reads all of its row, in a kernel of its own; into other memory first, where it writes what it reads.
+  template <class S, class R>
+  void launch_apart(S const& s, R const& room, pass_grid const& g) {
+    engine_.pass(g, 1u, place<false>(s, room, g));
+  }
+  template <class T, class X, class Memory, class R>
+  void launch_apart(set_statement<T, X, Memory> s, R const& room, pass_grid const& g) {
+    memory_access const written{s.data, s.elements * index_t(sizeof(T)), false, true};
+    bool in_place = false;
+    s.x.accesses([&](memory_access a) { in_place = in_place || (a.by_row && a.overlaps(written)); }, false);
+    if (!in_place) return engine_.pass(g, 1u, place<false>(s, room, g));
+    auto const values = engine_.template take<T>(s.elements);
+    using Values = tensor_view<T, typename X::extents_type, typename X::memory_type>;
+    set_statement<T, Values, Memory> const back{s.data, s.elements, Values{values.get(), s.x.extents()}};
+    s.data = values.get();
+    engine_.pass(g, 1u, place<false>(s, room, g));
+    engine_.pass(g, 1u, place<false>(back, room, g));
+  }
+
   /// So many numbers are made by the last block of a short pass. More wait for blocks of their own, and a long pass is slowed by
   /// the registers of its fold more than by a launch.
   static constexpr index_t most_folded_inside = 8;
@@ -142,7 +192,10 @@ private:
     if constexpr (R::is_reduction) {
       if (!now) return;
       index_t components = 1;
-      if constexpr (is_dots<S>) components = room.components = s.count;
+      if constexpr (is_dots<S>) {
+        room.vectors = s.vectors();
+        components = room.components = s.components();
+      }
       room.partials = engine_.template take<typename R::partial>(components * g.f.items() * g.parts);
       room.parts = g.parts;
     } else {
@@ -150,10 +203,10 @@ private:
     }
   }
 
-  /// The statement as a kernel takes it.
-  template <class S, class R>
+  /// The statement as a kernel takes it; Among others, if it can be.
+  template <bool Among, class S, class R>
   static auto place(S const& s, R const& room, pass_grid const& g) {
-    if constexpr (detail::is_whole<S> || is_dots<S>) {
+    if constexpr (detail::is_whole<S> || is_dots<S> || (reads_its_row<S> && Among)) {
       return skipped{0};
     } else {
       auto const read = s.rebuild(for_device{g.width});
@@ -174,10 +227,16 @@ private:
     } else if constexpr (is_dots<S>) {
       using A = typename S::summand;
       using Target = fold_target<op::plus, as_is, A, A>;
-      constexpr int capacity = S::result_type::size();
-      static_assert(sizeof(typename S::result_type) == sizeof(A) * std::size_t(capacity));
+      constexpr int size = S::result_type::size();
+      static_assert(sizeof(typename S::result_type) == sizeof(A) * std::size_t(size));
+      constexpr int lines = [] {
+        if constexpr (is_gram<S>)
+          return S::result_type::rows();
+        else
+          return 1;
+      }();
       A* const numbers = reinterpret_cast<A*>(room.numbers.get());
-      return detail::packed(Target{room.partials.get(), numbers, room.parts, items, room.components, capacity});
+      return detail::packed(Target{room.partials.get(), numbers, room.parts, items, room.components, size / lines, room.vectors, lines});
     } else {
       using Target = fold_target<typename S::monoid_type, typename S::finish_type, typename R::partial, typename S::result_type>;
       return detail::packed(Target{room.partials.get(), room.numbers.get(), room.parts, items, 1, 1});

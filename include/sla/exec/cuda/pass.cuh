@@ -198,7 +198,7 @@ SLA_HD void unrolled(std::integer_sequence<int, J...>, F const& f) {
   (f.template operator()<J>(), ...);
 }
 
-/// Inner products j0 .. j0 + 7 of a `dots` statement on a block's share. Partial results: [j][item][part].
+/// Inner products j0 .. j0 + 7 of a `dots` or `gram_of` statement on a block's share: of each column of a block, which are right-hand sides. Partial results: [j][item][part].
 template <class Block, class D>
 SLA_HD void dots_body(Block const& block, pass_grid const& g, int j0, D const& d, typename D::summand* partials) {
   using A = typename D::summand;
@@ -213,11 +213,11 @@ SLA_HD void dots_body(Block const& block, pass_grid const& g, int j0, D const& d
       element const e = place.at(g, tile, t);
       auto const w = d.x.at(e);
       unrolled(all{}, [&]<int J>() {
-        if (j0 + J < d.count) sum[t][J] += op::inner::apply(d.V.data[j0 + J][e.at], w);
+        if (j0 + J < d.components()) sum[t][J] += d.V.term(j0 + J, e, w);
       });
     });
   unrolled(all{}, [&]<int J>() {
-    if (j0 + J >= d.count) return;
+    if (j0 + J >= d.components()) return;
     block.each_thread([&](int t) { one[t] = sum[t][J]; });
     fold_block<op::plus, Block, A>(block, int(g.per_tile), g.across, one);
     block.each_thread([&](int t) {
@@ -228,27 +228,29 @@ SLA_HD void dots_body(Block const& block, pass_grid const& g, int j0, D const& d
 }
 
 /// Partial results [component][item][part] and the numbers that come of them, `capacity` components per item; those from
-/// `components` on have no parts, and are the monoid's identity.
+/// `components` on have no parts, and are the monoid's identity. An item may be `vectors` ones, with room for `lines`.
 template <class Monoid, class Finish, class A, class R>
 struct fold_target {
   A const* partials;
   R* result;
   index_t parts, items;
-  int components, capacity;
+  int components, capacity, vectors = 1, lines = 1;
 
-  SLA_HD index_t count() const { return items * capacity; }
+  SLA_HD index_t count() const { return items * lines * capacity; }
 };
 
 /// The n-th number of a reduction, of its partial results.
 template <class Block, class Monoid, class Finish, class A, class R>
 SLA_HD void fold_one(Block const& block, index_t n, fold_target<Monoid, Finish, A, R> const& target) {
   if (n < 0 || n >= target.count()) return;
-  index_t const component = n / target.items, item = n - component * target.items;
-  index_t const parts = component < target.components ? target.parts : 0;
+  index_t const items = target.items * target.lines, component = n / items, item = n - component * items;
+  index_t const b = target.lines == 1 ? item : item / target.lines, a = item - b * target.lines;
+  index_t const parts = component < target.components && a < target.vectors ? target.parts : 0;
+  index_t const first = ((component * target.items + b) * target.vectors + a) * target.parts;
   typename Block::template local<A> folded;
   block.each_thread([&](int t) {
     A mine = Monoid::template identity<A>();
-    for (index_t at = t; at < parts; at += Block::threads) Monoid::fold(mine, target.partials[n * target.parts + at]);
+    for (index_t at = t; at < parts; at += Block::threads) Monoid::fold(mine, target.partials[first + at]);
     folded[t] = mine;
   });
   fold_block<Monoid, Block, A>(block, Block::threads, 1, folded);

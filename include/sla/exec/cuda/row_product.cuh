@@ -64,8 +64,8 @@ struct row_product {
   int width;
 
   SLA_HD value_type at(element e) const {
-    index_t const k = plain::has_rhs ? e.at - e.row * rhs : 0;
-    index_t const line = plain::has_rhs ? e.row : e.at, block_row = line / P, c = line - block_row * P;
+    index_t const line = plain::has_rhs ? e.row_among(rhs) : e.at, k = plain::has_rhs ? e.at - line * rhs : 0;
+    index_t const block_row = line / P, c = line - block_row * P;
     index_t const b = shape_type::is_batched ? block_row / A.shape.rows() : 0, i = block_row - b * A.shape.rows();
     index_t const column0 = b * A.shape.cols();
     auto part = [&](int lane) {
@@ -116,6 +116,10 @@ struct for_device {
   template <class X>
   auto operator()(X const& x) const {
     return x.rebuild(*this);
+  }
+  template <class T, class E, class Memory>
+  auto operator()(broadcast_view<T, E, Memory> const& x) const {
+    return over_columns{}(x);
   }
   template <class View, class X>
   auto operator()(product<View, X> const& y) const {

@@ -105,7 +105,7 @@ private:
   /// The partial results of all items are one list.
   template <class R>
   static void merge(R& room, bool now, index_t items) {
-    if constexpr (R::is_reduction) {
+    if constexpr (R::is_reduction && !requires { requires R::is_gram; }) {  // the grid of those is of one item
       if (now) room.parts *= items;
     } else {
       (void)room, (void)now, (void)items;

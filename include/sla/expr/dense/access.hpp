@@ -15,6 +15,7 @@ struct memory_access {
   bool elsewhere;
   bool writes;
   index_t besides = 0;  ///< bytes that are read with them and never written: the pattern of a sparse tensor
+  bool by_row = false;  ///< an element reads all of its own row: at once with its neighbours, where rows are computed one after the other
 
   bool overlaps(memory_access const& other) const {
     auto const a = reinterpret_cast<std::uintptr_t>(data), b = reinterpret_cast<std::uintptr_t>(other.data);

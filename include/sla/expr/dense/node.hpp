@@ -19,10 +19,12 @@ namespace sla {
 /// (a batch item or right-hand side, as the space counts them) whose scalars are meant.
 struct element {
   index_t at, row, item;
+  /// `row`, where right-hand sides lie side by side, of a pass that takes them for columns of one block too.
+  SLA_HD index_t row_among(index_t rhs) const { return row != at ? row : at / rhs; }
 };
 
-/// How far a node looks: at its own element, at other rows, or at the whole operand at once.
-enum class reach { pointwise, gather, whole };
+/// How far a node looks: at its own element, at all of its row, at other rows, or at the whole operand at once.
+enum class reach { pointwise, row, gather, whole };
 
 /// How the elements of a result are laid out for a pass: (batch, rows, inner), where inner = block x right-hand sides.
 struct frame {
@@ -91,6 +93,16 @@ struct broadcast_view : tensor_view<T, E, Memory> {
   template <class F>
   void accesses(F&& f, bool elsewhere) const {
     f(memory_access{this->data, elements * index_t(sizeof(T)), elsewhere, false});
+  }
+};
+
+/// The same in passes that take right-hand sides for columns of one item too.
+template <class T, class E, class Memory>
+struct broadcast_over_columns : broadcast_view<T, E, Memory> {
+  SLA_HD T at(element e) const { return this->data[e.row_among(this->place.rhs)]; }
+  template <class F>
+  broadcast_over_columns rebuild(F const&) const {
+    return *this;
   }
 };
 
@@ -303,16 +315,35 @@ struct lower_tree {
 template <class X>
 using lowered_t = decltype(lower_tree{}(std::declval<X const&>()));
 
+/// The tree for passes that take right-hand sides for columns of one item.
+struct over_columns {
+  template <class X>
+  auto operator()(X const& x) const {
+    return x.rebuild(*this);
+  }
+  template <class T, class E, class Memory>
+  broadcast_over_columns<T, E, Memory> operator()(broadcast_view<T, E, Memory> const& x) const {
+    return {x};
+  }
+};
+
 /// The tree with the numbers of one item in place, so that inner loops see constants.
 struct bind_item {
   index_t item;
+  template <class T, class E, class Memory>
+  broadcast_over_columns<T, E, Memory> operator()(broadcast_view<T, E, Memory> const& x) const {
+    return {x};
+  }
   template <class X>
   auto operator()(X const& x) const {
     return x.rebuild(*this);
   }
   template <class T, class Memory>
-  constant<T> operator()(per_item<T, Memory> const& x) const {
-    return {x.value[item]};
+  auto operator()(per_item<T, Memory> const& x) const {
+    if constexpr (sizeof(T) > 256)
+      return x;  // a small matrix is read where it is
+    else
+      return constant<T>{x.value[item]};
   }
 };
 

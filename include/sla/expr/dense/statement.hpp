@@ -22,6 +22,7 @@ struct column_span {
 
 namespace detail {
 /// f(0), ..., f(N - 1), written out: a small array that is indexed by these numbers alone stays in registers at -O2 too.
+SLA_AS_CALLEE
 template <class F, index_t... N>
 SLA_HD void written_out(std::integer_sequence<index_t, N...>, F const& f) {
   (f(N), ...);

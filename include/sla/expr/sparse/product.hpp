@@ -83,7 +83,7 @@ struct product {
     requires(P > 1 || has_rhs || shape_type::is_batched)
   bool stores(Span s) const {
     index_t const inner = P * rhs(), rows = A.shape.rows();
-    return s.rhs == rhs() && s.first % inner == 0 && s.count % inner == 0 && s.first / inner / rows == (s.first + s.count - 1) / inner / rows;
+    return (s.rhs == rhs() || s.rhs == 1) && s.first % inner == 0 && s.count % inner == 0 && s.first / inner / rows == (s.first + s.count - 1) / inner / rows;
   }
   /// Writes the rows of a span, which lies inside of one batch item, from `out` on.
   template <class Span, class T>
