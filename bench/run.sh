@@ -33,6 +33,7 @@ table spmv spmv spmv.O2
 table expressions expressions expressions.O2
 table spgemm spgemm spgemm.O2
 table kernels kernels kernels.O2
+table blocks blocks blocks.O2
 table memory memory
 table choice choice
 table multigrid multigrid
