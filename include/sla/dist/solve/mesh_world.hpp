@@ -195,6 +195,8 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::p
     return size == 0;
   }
   template <class M>
+  static constexpr bool sets_up = detail::SetsUp<M, A> || detail::SetsUp<M, typename A::local_type>;
+  template <class M>
   static auto setup(M const& p, A const& a) {
     if constexpr (std::same_as<M, identity>) {
       return applied_identity{};

@@ -18,26 +18,13 @@
 #include <sla/solve/precond/identity.hpp>
 #include <sla/solve/precond/lanczos.hpp>
 #include <sla/solve/precond/sweep.hpp>
+#include <sla/solve/seam/method.hpp>
 
 namespace sla {
 
-/// Options of a method: an aggregate with `method_tag`, a name, a stop rule's members, and `run`; or a direct method.
-template <class M>
-concept Method = requires { typename M::method_tag; };
-/// Options of a preconditioner: an aggregate with `preconditioner_tag`, a name, and `setup(A)`.
-template <class P>
-concept PreconditionerOptions = requires { typename P::preconditioner_tag; };
 /// A preconditioner that is set up: `M * r`, `M.adjoint()`. A class of the user may be one; with `linear_operator_tag` it needs no adjoint.
 template <class P>
-concept AppliedPreconditioner = !PreconditionerOptions<P> && !Method<P> && (OwnOperator<P> || requires(P const& m) { m.adjoint(); });
-
-/// The method of `solve(A, b)`: the library looks at A and picks. The report says what, why, and what was tried before.
-struct automatic {
-  double rtol = default_rule().rtol, atol = default_rule().atol;
-
-  using method_tag = void;
-  static constexpr char const* name = "automatic";
-};
+concept AppliedPreconditioner = !PreconditionerOptions<P> && !detail::MethodOption<P> && (OwnOperator<P> || requires(P const& m) { m.adjoint(); });
 
 /// Where to run; made by `on`.
 template <class MakeSpace>
@@ -70,7 +57,7 @@ inline constexpr bool is_on_space<on_space<F>> = true;
 template <class O>
 concept CallOption = is_guess<O> || is_on_space<O> || std::same_as<O, keep_history_t>;
 template <class O>
-concept SolveOption = Method<O> || PreconditionerOptions<O> || AppliedPreconditioner<O> || CallOption<O>;
+concept SolveOption = MethodOption<O> || PreconditionerOptions<O> || AppliedPreconditioner<O> || CallOption<O>;
 
 /// The option that is wanted, or `otherwise`.
 template <template <class> class Wanted, class Otherwise>
@@ -85,7 +72,7 @@ auto const& pick(Otherwise const& otherwise, First const& first, Rest const&... 
     return pick<Wanted>(otherwise, rest...);
 }
 template <class O>
-using wants_method = std::bool_constant<Method<O>>;
+using wants_method = std::bool_constant<MethodOption<O>>;
 template <class O>
 using wants_preconditioner = std::bool_constant<PreconditionerOptions<O> || AppliedPreconditioner<O>>;
 template <class O>
@@ -262,9 +249,19 @@ auto lawful_call(A const& a, Method const& method, M const& m, V const& b, repor
     }
   };
   if constexpr (wants_hermitian<Method>) call.asymmetry = found_asymmetry<Space, A, V>;
-  if constexpr (requires { m.failure(index_t()); }) call.name_failures = [](void const* c, report& r) { name_failures(static_cast<context const*>(c)->m, r); };
+  if constexpr (may_fail<M> && counts_failures<M>) call.name_failures = [](void const* c, report& r) { name_failures(static_cast<context const*>(c)->m, r); };
   return run_call<measure_of_t<Method>>(call, a, b, std::move(out), options...);
 }
+/// Does the method run where this call would?
+template <class A, class Method, class M, class V, class... Options>
+inline constexpr bool runs_on = [] {
+  using Space = decltype(space_of_call(std::declval<A const&>(), std::declval<V const&>(), std::declval<Options const&>()...));
+  using MakeStop = recorded_stop_maker<Space, squared_norm_t<Space, V>>;
+  if constexpr (is_sweep<std::remove_cvref_t<decltype(std::declval<M const&>() * std::declval<V const&>())>>)
+    return true;  // of its sweep, which stands for M
+  else
+    return MethodOn<Method, Space, A, M, V, MakeStop, solution_of_t<Method, A, V>>;
+}();
 /// The same, or the one sentence for what is no operator.
 template <class A, class Method, class M, class V, class... Options>
 solution<solution_of_t<Method, A, V>> call(A const& a, Method const& method, M const& m, V const& b, report&& out, Options const&... options) {
@@ -277,10 +274,17 @@ solution<solution_of_t<Method, A, V>> call(A const& a, Method const& method, M c
   static_assert(in_their_turn || is_refused,
                 "sla: solve(A, b, method, M): A * x and M * x say what to compute, when its turn comes; an operator* of yours computes at once and returns a tensor, "
                 "or what set(y, A * x) cannot take: give the function that computes to linear_operator<T>(rows, cols, apply)");
-  if constexpr (in_their_turn && back && require_space<decltype(space_of_call(a, b, options...)), V>())
-    return lawful_call(a, method, m, b, std::move(out), options...);
-  else
+  if constexpr (!(in_their_turn && back && require_space<decltype(space_of_call(a, b, options...)), V>())) {
     return never<solution<X>>();
+  } else {
+    constexpr bool is_whole = require_applied<M>(), runs = runs_on<A, Method, M, V, Options...>;
+    static_assert(runs, "sla: solve(A, b, method, M): the method has no member `run(space, A, M, b, x, make_stop)` for these A, M and b, which improves x and returns what the finish() of the stop "
+                        "test gives: MethodOn in sla/solve/seam/method.hpp");
+    if constexpr (is_whole && runs)
+      return lawful_call(a, method, m, b, std::move(out), options...);
+    else
+      return never<solution<X>>();
+  }
 }
 
 /// What a set-up throws for values that it cannot take. It is told so from what observers and operators of the user throw in a solve.
@@ -356,7 +360,9 @@ public:
   void update(A const& a) {
     double const start = seconds_now();
     found_.with([](found& f) { f.adjoint = nullptr, f.is_own = false; });  // it shares factors
-    m_.update(a);
+    constexpr bool renews = requires { m_.update(a); };
+    static_assert(renews, "sla: prepared.update(A): the preconditioner has no member update(A), which takes new values on the old pattern; prepare(A, ...) anew");
+    if constexpr (renews) m_.update(a);
     found_.with([&](found& f) { f.seconds += seconds_now() - start; });
   }
   M const& preconditioner() const { return m_; }
@@ -371,7 +377,7 @@ private:
   /// The report of a call: the seconds of the set-up are those since the last one.
   report begin() const {
     std::string remark;
-    if constexpr (requires { m_.remark(); }) remark = m_.remark();
+    if constexpr (remarks_text<M>) remark = m_.remark();
     return begun_report(Method::name, name_of<P>() + remark, found_.with([](found& f) { return std::exchange(f.seconds, 0.0); }));
   }
   Method method_;

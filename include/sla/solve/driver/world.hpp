@@ -15,6 +15,7 @@
 #include <sla/solve/precond/identity.hpp>
 #include <sla/solve/precond/triangles.hpp>
 #include <sla/solve/seam/measure.hpp>
+#include <sla/solve/seam/method.hpp>
 #include <sla/solve/seam/space.hpp>
 #include <sla/tensor/arrange/transpose.hpp>
 #include <sla/tensor/build/block.hpp>
@@ -37,6 +38,7 @@ namespace sla {
 ///   check_guess(x0, b)         shape_error: x0 is no such x
 ///   space(a, b)                the Space of a solve, by value
 ///   is_empty(a, b)             nothing to do
+///   sets_up<P>                 optional: can the options P be set up for a?
 ///   setup(p, a)                the preconditioner p of a: stands left of `*`, has `adjoint()` and `update(a)`
 ///   probe(a, seed)             optional: a vector of a's domain, random, the same on any number of ranks
 ///   adjoint(a)                 the conjugate transpose, stored, an operator of the same world; of some operators there is none
@@ -103,7 +105,7 @@ concept VectorOn = (is_tensor<B> || Expression<B>) && requires { typename B::mem
 /// The preconditioner that `p` asks for; one that is set up already is itself.
 template <class P, class A>
 auto setup(P const& p, A const& a) {
-  if constexpr (requires { typename P::preconditioner_tag; })
+  if constexpr (PreconditionerOptions<P>)
     return p.setup(a);
   else
     return p;
@@ -214,6 +216,9 @@ struct linear_world<sparse_tensor<T, S, F, host_memory>> : detail::sparse_world<
   using A = sparse_tensor<T, S, F, host_memory>;
   using operator_type = A;
   using base = detail::sparse_world<A>;
+
+  template <class P>
+  static constexpr bool sets_up = detail::SetsUp<P, A>;
 
   static void check(A const& a) { detail::require_finite(a); }
   template <class B>

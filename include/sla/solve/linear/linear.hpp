@@ -4,6 +4,7 @@
 // (solve/driver/world.hpp says what it supplies); nothing else.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -60,6 +61,28 @@ auto configured(Options const&... options) {
 /// The method that the options name, or none.
 template <class... Options>
 using method_of_t = std::remove_cvref_t<decltype(pick<wants_method>(std::declval<automatic const&>(), std::declval<Options const&>()...))>;
+template <class A, class O>
+constexpr bool may_be_set_up() {
+  if constexpr (PreconditionerOptions<O> && requires { linear_world<A>::template sets_up<O>; })
+    return linear_world<A>::template sets_up<O>;
+  else
+    return true;
+}
+/// The sentence for the first member that an option misses.
+template <class A, class... Options>
+constexpr bool require_members() {
+  constexpr method_member missing = (std::max)({method_member::none, missing_member<Options>()...});
+  constexpr bool has_name = missing != method_member::name, has_rtol = missing != method_member::rtol, has_atol = missing != method_member::atol;
+  constexpr bool has_max_iterations = missing != method_member::max_iterations, has_watch = missing != method_member::watch, is_set_up = (may_be_set_up<A, Options>() && ...);
+  static_assert(has_name, "sla: solve(A, b, method): the method has no member `name`: static constexpr char const* name = \"...\", which reports print");
+  static_assert(has_rtol, "sla: solve(A, b, method): the method has no member `rtol`: double rtol = default_rule().rtol, the tolerance of |b - A x| / |b|");
+  static_assert(has_atol, "sla: solve(A, b, method): the method has no member `atol`: double atol = default_rule().atol, the tolerance of |b - A x|");
+  static_assert(has_max_iterations, "sla: solve(A, b, method): the method has no member `max_iterations`: int max_iterations = default_rule().max_iterations");
+  static_assert(has_watch, "sla: solve(A, b, method): the method has no member `watch`: observer watch = {}, which sees every iteration");
+  static_assert(is_set_up, "sla: solve(A, b, method, preconditioner): the preconditioner has no member `setup(A)` that takes such an A, and makes what stands left of * in M * r: Preconditioner in "
+                           "sla/solve/seam/method.hpp");
+  return missing == method_member::none && is_set_up;
+}
 
 /// The laws of solving, with their sentences; `hold` keeps the one sentence the only error.
 template <class A, class... Options>
@@ -112,7 +135,7 @@ struct prepare_laws {
   static_assert(can_pick, "sla: solve(A, b) picks a method for sparse tensors in host memory; here, name one: solve(A, b, gmres{}); on ranks also a preconditioner: solve(D, db, cg{}, jacobi{})");
   static_assert(!can_pick || !named || may_pick, "sla: solve(A, b) picks a method, which may be one of factors: include <sla/solve.hpp> in the place of <sla/krylov.hpp>; or name a method: solve(A, b, gmres{})");
   static_assert(allows_for_it, "sla: solve(A, b, method, inner(...)): an inner iteration is another operator at every step; name the method that allows for it, fgmres{}");
-  static constexpr bool hold = one_of_each && is_square && fit_together && named && can_factor && can_pick && may_pick && allows_for_it && needs_no_entries;
+  static constexpr bool hold = require_members<A, Options...>() && one_of_each && is_square && fit_together && named && can_factor && can_pick && may_pick && allows_for_it && needs_no_entries;
 };
 template <class A, class B, class... Options>
 struct solve_laws {

@@ -22,7 +22,16 @@ struct conversion_to {};
 /// Cost: O(nnz); nothing but a copy of the values where x is there already. Errors: an index type too narrow.
 template <class Target, class X, class... Options>
 auto to(X const& x, Options const&... options) {
-  return convert(conversion_to<Target>{}, x, options...);
+  constexpr bool is_whole = [] {
+    if constexpr (detail::FormatOption<Target>)
+      return detail::require_format<Target>();
+    else
+      return true;
+  }();
+  if constexpr (is_whole)
+    return convert(conversion_to<Target>{}, x, options...);
+  else
+    return x;  // well-formed, so that the sentence is the only error
 }
 
 /// How many slots a conversion to `Dia` may make: `times` the entries, and a few. `to<Dia>(A, dia_limit{20})`

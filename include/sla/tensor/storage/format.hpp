@@ -350,9 +350,6 @@ template <class F>
   requires(!F::slots_by_row)
 inline constexpr bool slots_by_row<F> = false;
 
-/// A sparse format: a type that names its pattern in a memory.
-template <class F>
-concept Format = requires { typename F::template pattern<host_memory>; };
 /// Is F a `Csr<...>`?
 template <class F>
 inline constexpr bool is_csr = false;

@@ -9,7 +9,7 @@
 
 #include <sla/core/scalar.hpp>
 #include <sla/core/shape.hpp>
-#include <sla/tensor/storage/format.hpp>
+#include <sla/tensor/storage/format_members.hpp>
 
 namespace sla {
 
