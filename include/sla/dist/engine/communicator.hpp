@@ -302,10 +302,13 @@ private:
 /// Law: World is a Communicator.
 template <class World>
 std::shared_ptr<any_communicator> erase(World& world) {
-  static_assert(
-      Communicator<World>,
-      "sla: a world must model Communicator (size(), rank() and engine(), see sla/dist/engine/capabilities.hpp); use self, fake, "
-      "the argument of threads::run, or mpi::environment::world()");
+  constexpr bool has_size = requires { { world.size() } -> std::convertible_to<int>; }, has_rank = requires { { world.rank() } -> std::convertible_to<int>; };
+  static_assert(has_size, "sla: a world must model Communicator, and has no member `size()`, the number of ranks (sla/dist/engine/capabilities.hpp); use self, fake, the argument of threads::run, or "
+                          "mpi::environment::world()");
+  static_assert(!has_size || has_rank, "sla: a world must model Communicator, and has no member `rank()`, the number of this rank (sla/dist/engine/capabilities.hpp); use self, fake, the argument of "
+                                       "threads::run, or mpi::environment::world()");
+  static_assert(!has_size || !has_rank || Communicator<World>, "sla: a world must model Communicator, and has no member `engine()`, its name, which errors tell (sla/dist/engine/capabilities.hpp); use self, "
+                                                               "fake, the argument of threads::run, or mpi::environment::world()");
   if constexpr (Communicator<World>)
     return std::make_shared<detail::erased_communicator<World>>(world);
   else
