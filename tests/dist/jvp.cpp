@@ -58,4 +58,29 @@ TEST_CASE("tangents of replicated values stay replicated, collectives carry them
   for (auto const& rank : errors)
     for (double e : rank) CHECK(e <= 1e-13);
 }
+
+TEST_CASE("what an equation defines on ranks has the tangents and cotangents of one rank") {
+  auto const A = problems::poisson<double>({7, 6});
+  auto const dA = with_values(A, 0.1 * values(A));
+  auto const b = random<double>(A.rows(), 1), db = random<double>(A.rows(), 2);
+  auto const f = [](auto const& a, auto const& c) {
+    cg const tight{.rtol = 1e-13};
+    return implicit([&](auto const& B, auto const& r) { return solve(B, r, tight, jacobi{}); }, [](auto const& x, auto const& B, auto const& r) { return B * x - r; },
+                    [tight](auto const&, auto const& B, auto const&) { return prepare(B, tight, jacobi{}); }, a, c);
+  };
+  auto const forth = std::get<1>(jvp(f, std::tie(A, b), std::tie(dA, db)));
+  auto const back = vjp(f, std::tie(A, b), db);
+  auto const plain = vjp([](auto const& a, auto const& c) { return solve(a, c, cg{.rtol = 1e-13}, jacobi{}); }, std::tie(A, b), db);
+  CHECK(norm(std::get<2>(back) - std::get<2>(plain)) <= 1e-10 * norm(db));
+  CHECK(norm(values(std::get<1>(back)) - values(std::get<1>(plain))) <= 1e-10 * norm(values(std::get<1>(plain))));
+  auto const errors = threads::run(3, [&](auto& world) {
+    Rows m(world);
+    auto const D = distribute<SparseShard<0>>(A, m, strips{}), dD = distribute<SparseShard<0>>(dA, m, strips{});
+    auto const c = distribute(b, D.row_layout()), dc = distribute(db, D.row_layout());
+    auto const on_ranks = vjp(f, std::tie(D, c), dc);
+    return std::array<double, 2>{norm(gather(std::get<1>(jvp(f, std::tie(D, c), std::tie(dD, dc)))) - forth), norm(gather(std::get<2>(on_ranks)) - std::get<2>(back))};
+  });
+  for (auto const& rank : errors)
+    for (double e : rank) CHECK(e <= 1e-9 * norm(db));
+}
 } // namespace test_jvp
