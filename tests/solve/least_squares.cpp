@@ -7,6 +7,7 @@
 
 #include <sla/krylov.hpp>
 #include <sla/exec/deferred.hpp>
+#include <sla/tensor/build/block.hpp>
 #include <sla/tensor/build/convert.hpp>
 #include <sla/tensor/build/sell.hpp>
 #include <sla/tensor/files/matrix_market.hpp>
@@ -116,6 +117,31 @@ TEST_CASE("least squares of many right-hand sides stop each for itself, and of a
   CHECK(found.report.converged());
   CHECK_THAT(text(found.report), ContainsSubstring("true residual of A^H A x = A^H b") && ContainsSubstring("asked 1e-09"));
   CHECK(norm(adjoint(well) * (b - well * found.x)) <= 1.01e-9 * norm(adjoint(well) * b));
+}
+
+TEST_CASE("least squares of batches, of blocks, and of extents that the types know") {
+  auto const one = rectangular<double>(60, 24), two = rectangular<double>(60, 24);
+  auto const both = stack_batch(one, -2.0 * two);
+  auto const b = random<double, Extents<dyn, dyn>>({2, 60}, 4);
+  auto const x = solve(both, b, cgls{});
+  for (index_t k = 0; k < 2; ++k) {
+    vector<double> right(60);
+    for (index_t i = 0; i < 60; ++i) right[i] = b(k, i);
+    auto const expected = by_orthogonal_factors(k ? eval(-2.0 * two) : one, right);
+    for (index_t j = 0; j < 24; ++j) CHECK(x(k, j) == Approx(expected[j]).margin(1e-8));
+  }
+  auto const blocks = to_blocks<3, 4>(one);
+  auto const c = random<double>(60, 7);
+  auto c_blocks = tensor<double, range_extents_t<decltype(blocks)::shape_type>>(blocks.range());
+  std::copy(c.begin(), c.end(), c_blocks.data());
+  auto const y = solve(blocks, c_blocks, cgls{});
+  auto const expected = by_orthogonal_factors(one, c);
+  for (index_t j = 0; j < 24; ++j) CHECK(y[j] == Approx(expected[j]).margin(1e-8));
+  using Known = Shape<Batch<>, 60, 24, Block<>>;
+  sparse_tensor<double, Known> const known(Known(), one.shared_pattern(), one.values());
+  auto const z = solve(known, c, cgls{});
+  static_assert(std::same_as<decltype(z), tensor<double, Extents<24>> const>);
+  for (index_t j = 0; j < 24; ++j) CHECK(z[j] == Approx(expected[j]).margin(1e-8));
 }
 
 TEST_CASE("methods for square operators still say so") {
