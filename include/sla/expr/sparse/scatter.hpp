@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <sla/expr/dense/node.hpp>
+#include <sla/tensor/storage/format.hpp>
 #include <sla/tensor/storage/parallel.hpp>
 
 namespace sla::detail {
