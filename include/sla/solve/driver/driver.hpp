@@ -5,14 +5,15 @@
 
 #include <algorithm>
 #include <ctime>
-#include <functional>
 #include <limits>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <sla/expr/sparse/residual.hpp>
 #include <sla/solve/driver/world.hpp>
+#include <sla/solve/precond/sweep.hpp>
 #include <sla/solve/seam/report.hpp>
 #include <sla/tensor/storage/memory.hpp>
 
@@ -88,68 +89,54 @@ struct no_iterations {
   SLA_HD int operator()(reason) const { return 0; }
 };
 
-/// What one run of a method leaves for the driver, and the |b|^2 that later runs are judged by.
-template <class State, class Real>
-struct run_record {
-  std::optional<State> state;
-  std::optional<Real> bb;
-  std::vector<progress> items;
-  std::size_t bytes = 0;
-  bool stopped = false;
-};
-
-/// Bytes that tensors hold in the memory of a space; memories other than the host's have a memory_in_use of their own.
-template <class Space>
-std::size_t bytes_in_use() {
-  if constexpr (requires { memory_in_use(typename Space::memory_type{}); })
-    return memory_in_use(typename Space::memory_type{}).now;
-  else
-    return memory_in_use().now;
-}
-
-/// A stop test whose items begin as the outcome of the last run left them, and which records how the run ended.
-template <class Space, class Real>
-class recorded_stop : public stop_test<Space, Real> {
-public:
-  using base = stop_test<Space, Real>;
-  using record = run_record<typename base::state_scalar, Real>;
-
-  recorded_stop(Space& space, stop_rule const& rule, Real const& bb, record& kept) : base(space, rule, kept.bb ? *kept.bb : bb, bb), kept_(kept) {
-    if (kept_.state) this->resume(*kept_.state);
-  }
-  auto finish() {
-    kept_.bytes = bytes_in_use<Space>();  // the method's work vectors are still there
-    kept_.state = this->state();
-    kept_.stopped = this->stopped_by_observer();
-    return base::finish();
-  }
-
-private:
-  record& kept_;
-};
-
 /// How the driver has a method make its stop test.
 template <class Space, class Real>
 struct recorded_stop_maker {
   stop_rule const& rule;
-  typename recorded_stop<Space, Real>::record& kept;
-  recorded_stop<Space, Real> operator()(Space& space, Real const& bb) const { return {space, rule, bb, kept}; }
+  typename stop_test<Space, Real>::record& runs;
+  stop_test<Space, Real> operator()(Space& space, Real const& bb) const { return {space, rule, bb, runs}; }
 };
 template <class Space, class V>
 using squared_norm_t = std::remove_cvref_t<decltype(std::get<0>(fuse(std::declval<Space&>(), squared_norm_of(std::declval<V const&>()))))>;
-/// One run of a method that improves x in a x = b: whatever the method, the driver is compiled once.
-template <class Space, class V, class X = V>
-using method_run = std::function<std::vector<progress>(recorded_stop_maker<Space, squared_norm_t<Space, V>> const&, V const& b, X& x)>;
+/// What the driver wants to know of a method that it runs, whichever it is: the driver is compiled once.
+template <class Space, class A, class V, class X>
+struct method_of_call {
+  char const* name;
+  stop_rule rule;
+  std::vector<progress> (*run)(void const* context, Space&, recorded_stop_maker<Space, squared_norm_t<Space, V>> const&, V const& b, X& x);  ///< improves x
+  std::string (*asymmetry)(Space&, A const&, V const&, X const&, char const*);  ///< null for methods that take any A
+  void (*name_failures)(void const* context, report&);                          ///< null where no item can fail by itself
+  void const* context;                                                          ///< of the functions above: the method, A and M
+  X (*zero)(A const&, V const&);                                                ///< x to begin with
+};
+/// A method with A and M.
+template <class Space, class A, class Method, class M, class V, class X>
+struct method_with {
+  A const& a;
+  Method const& method;
+  M const& m;
+
+  static std::vector<progress> run(void const* context, Space& space, recorded_stop_maker<Space, squared_norm_t<Space, V>> const& make_stop, V const& b, X& x) {
+    auto const& all = *static_cast<method_with const*>(context);
+    if constexpr (is_sweep<std::remove_cvref_t<decltype(all.m * b)>>) {
+      auto const node = all.m * b;
+      return all.method.run(space, all.a, sweeping<kernel_t<typename V::value_type>>(node), b, x, make_stop);
+    } else {
+      return all.method.run(space, all.a, all.m, b, x, make_stop);
+    }
+  }
+};
 
 /// Solves a x = b from x by runs of a method and fills the report: items, runs, bytes, history. Later runs solve for the
 /// correction of x from the accurate residual: iterative refinement (Higham, Accuracy and Stability of Numerical Algorithms, 12).
 /// At most two synchronisations per run: its end, and the true residual.
-/// Measure: what it is judged by. zero(a, b): a correction of x to begin with.
+/// Measure: what it is judged by.
 template <class Measure, class Space, class A, class V, class X>
-void drive(Space& space, method_run<Space, V, X> const& run, stop_rule rule, A const& a, V const& b, X& x, X (*zero)(A const&, V const&), bool guessed, bool history, report& out) {
+void drive(Space& space, method_of_call<Space, A, V, X> const& method, A const& a, V const& b, X& x, bool guessed, bool history, report& out) {
   using Real = squared_norm_t<Space, V>;
   using T = typename V::value_type;
-  typename recorded_stop<Space, Real>::record last;
+  stop_rule rule = method.rule;
+  typename stop_test<Space, Real>::record last;
   std::optional<Real> before;
   std::optional<V> left;
   std::optional<X> correction;
@@ -166,12 +153,12 @@ void drive(Space& space, method_run<Space, V, X> const& run, stop_rule rule, A c
   for (bool again = true; again;) {
     std::vector<progress> items;
     if (out.runs == 0) {
-      items = run({rule, last}, b, x);
+      items = method.run(method.context, space, {rule, last}, b, x);
     } else {
       if (!left) left.emplace(space.template like<T>(b));
-      correction.emplace(zero(a, b));
+      correction.emplace(method.zero(a, b));
       fuse(space, set(*left, accurate_residual(b, a * x)));
-      items = run({rule, last}, *left, *correction);
+      items = method.run(method.context, space, {rule, last}, *left, *correction);
       fuse(space, set(x, x + *correction));
     }
     auto [residual, bb, sum_of_b] = Measure::numbers(space, a, b, x, left);

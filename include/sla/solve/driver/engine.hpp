@@ -17,7 +17,6 @@
 #include <sla/solve/driver/world.hpp>
 #include <sla/solve/precond/identity.hpp>
 #include <sla/solve/precond/lanczos.hpp>
-#include <sla/solve/precond/sweep.hpp>
 #include <sla/solve/seam/method.hpp>
 
 namespace sla {
@@ -169,17 +168,6 @@ std::string found_asymmetry(Space& space, A const& a, V const& b, V const& x, ch
   }
 }
 
-/// What a call of any method wants to know of the one that it calls.
-template <class Space, class A, class V, class X>
-struct method_of_call {
-  char const* name;
-  stop_rule rule;
-  std::vector<progress> (*run)(void const* context, Space&, recorded_stop_maker<Space, squared_norm_t<Space, V>> const&, V const& b, X& x);
-  std::string (*asymmetry)(Space&, A const&, V const&, X const&, char const*);  ///< null for methods that take any A
-  void (*name_failures)(void const* context, report&);                          ///< null where no item can fail by itself
-  void const* context;                                                          ///< of the functions above: the method, A and M
-  X (*zero)(A const&, V const&);
-};
 /// Where a call runs.
 template <class A, class V, class... Options>
 auto space_of_call(A const& a, V const& b, Options const&... options) {
@@ -209,8 +197,7 @@ solution<X> run_call(method_of_call<Space, A, V, X> const& method, A const& a, V
   out.measure = Measure::name;
   if (!World::is_empty(a, b)) {
     Space space = space_of_call(a, b, options...);
-    method_run<Space, V, X> const run = [&](auto const& make_stop, V const& of, X& to) { return method.run(method.context, space, make_stop, of, to); };
-    drive<Measure>(space, run, method.rule, a, b, x, method.zero, guessed, has_history<Options...>, out);
+    drive<Measure>(space, method, a, b, x, guessed, has_history<Options...>, out);
     if (method.name_failures) method.name_failures(method.context, out);
     if (method.asymmetry && !out.converged() && out.reason() != reason::stopped && out.choice.empty()) out.choice = method.asymmetry(space, a, b, x, method.name);
     if (out.reason() == reason::indefinite_matrix && out.choice.empty()) out.choice = "for an indefinite matrix take minres{} if it is Hermitian, gmres{} if not";
@@ -232,24 +219,11 @@ template <class A, class Method, class M, class V, class... Options>
 auto lawful_call(A const& a, Method const& method, M const& m, V const& b, report&& out, Options const&... options) {
   using Space = decltype(space_of_call(a, b, options...));
   using X = solution_of_t<Method, A, V>;
-  struct context {
-    A const& a;
-    Method const& method;
-    M const& m;
-  };
-  context const all{a, method, m};
-  method_of_call<Space, A, V, X> call{Method::name, rule_of_call(method.rtol, method.atol, method.max_iterations, method.watch), nullptr, nullptr, nullptr, &all, zero_solution<Method, A, V>};
-  call.run = [](void const* c, Space& s, auto const& make_stop, V const& of, X& to) {
-    auto const& in = *static_cast<context const*>(c);
-    if constexpr (is_sweep<std::remove_cvref_t<decltype(in.m * of)>>) {
-      auto const node = in.m * of;
-      return in.method.run(s, in.a, sweeping<kernel_t<typename V::value_type>>(node), of, to, make_stop);
-    } else {
-      return in.method.run(s, in.a, in.m, of, to, make_stop);
-    }
-  };
+  using With = method_with<Space, A, Method, M, V, X>;
+  With const all{a, method, m};
+  method_of_call<Space, A, V, X> call{Method::name, rule_of_call(method.rtol, method.atol, method.max_iterations, method.watch), With::run, nullptr, nullptr, &all, zero_solution<Method, A, V>};
   if constexpr (wants_hermitian<Method>) call.asymmetry = found_asymmetry<Space, A, V>;
-  if constexpr (may_fail<M> && counts_failures<M>) call.name_failures = [](void const* c, report& r) { name_failures(static_cast<context const*>(c)->m, r); };
+  if constexpr (may_fail<M> && counts_failures<M>) call.name_failures = [](void const* c, report& r) { name_failures(static_cast<With const*>(c)->m, r); };
   return run_call<measure_of_t<Method>>(call, a, b, std::move(out), options...);
 }
 /// Does the method run where this call would?

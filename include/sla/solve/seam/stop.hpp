@@ -4,11 +4,13 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include <sla/solve/seam/rule.hpp>
 #include <sla/solve/seam/space.hpp>
+#include <sla/tensor/storage/memory.hpp>
 
 namespace sla {
 
@@ -103,6 +105,23 @@ struct summarize {
     return {state, n, relative(rr, bb)};
   }
 };
+
+/// What one run of a method leaves for those after it: how its items ended, and the |b|^2 that all runs are judged by.
+template <class State, class Real>
+struct run_record {
+  std::optional<State> state;
+  std::optional<Real> bb;
+  std::size_t bytes = 0;  ///< that tensors held in the memory of the space at its end
+  bool stopped = false;   ///< by an observer
+};
+/// Bytes that tensors hold in the memory of a space; memories other than the host's have a memory_in_use of their own.
+template <class Space>
+std::size_t bytes_in_use() {
+  if constexpr (requires { memory_in_use(typename Space::memory_type{}); })
+    return memory_in_use(typename Space::memory_type{}).now;
+  else
+    return memory_in_use().now;
+}
 } // namespace detail
 
 /// The stop test of one run of a method. `Real` is the space's scalar of squared norms. All of it is constexpr, for recorders:
@@ -113,15 +132,13 @@ public:
   using judged_scalars = decltype(std::declval<Space&>().map(detail::start{}, std::declval<Real const&>()));
   using state_scalar = detail::part_t<0, judged_scalars>;
 
-  constexpr stop_test(Space& space, Rule const& rule, Real bb) : stop_test(space, rule, bb, bb) {}
-  /// For a method that solves with another right-hand side than the one whose norm counts: |b|^2 of both.
-  constexpr stop_test(Space& space, Rule const& rule, Real bb, Real own)
-      : space_(space),
-        rule_(rule),
-        bb_(bb),
-        own_(own),
-        judged_(space.map(detail::start{}, bb)) {
-    if constexpr (requires { space.begin_watch(true); }) space.begin_watch(bool(rule_.watch));
+  using record = detail::run_record<state_scalar, Real>;
+
+  constexpr stop_test(Space& space, Rule const& rule, Real const& bb) : stop_test(space, rule, bb, bb) {}
+  /// For one run of several: it begins with the items stopped that stopped before, is judged by |b|^2 of the first run, and leaves a record.
+  stop_test(Space& space, Rule const& rule, Real const& own, record& runs) : stop_test(space, rule, runs.bb ? *runs.bb : own, own) {
+    record_ = &runs;
+    if (runs.state) now_is(space.map(detail::resume{}, state(), *runs.state));
   }
 
   /// Judges squared residual norms; is there an item still running? Counts an iteration for those that are.
@@ -165,21 +182,27 @@ public:
     now_is(space_.map(f, state(), numbers...));
   }
 
-  /// Begins with the items stopped that stopped in an earlier run of the method.
-  constexpr void resume(state_scalar const& before) { now_is(space_.map(detail::resume{}, state(), before)); }
-
   /// The state of each item, for the functors of a method.
   constexpr state_scalar const& state() const { return detail::part<0>(judged_); }
-  constexpr bool stopped_by_observer() const { return stopped_; }
 
   /// Ends the run: the only synchronisation. One progress per item; whoever still runs met the iteration limit.
   constexpr std::vector<progress> finish() {
+    if (record_) record_->bytes = detail::bytes_in_use<Space>(), record_->state = state(), record_->stopped = stopped_;
     auto last = space_.map(detail::finish_progress{in_iteration_}, state(), seen_by_observers());
     space_.finish();
     return outcome(space_.read(last));
   }
 
 private:
+  /// own: |b|^2 of the system that this run solves.
+  constexpr stop_test(Space& space, Rule const& rule, Real const& bb, Real const& own)
+      : space_(space),
+        rule_(rule),
+        bb_(bb),
+        own_(own),
+        judged_(space.map(detail::start{}, bb)) {
+    if constexpr (requires { space.begin_watch(true); }) space.begin_watch(bool(rule_.watch));
+  }
   constexpr auto const& seen_by_observers() const { return detail::part<1>(judged_); }
   constexpr void now_is(state_scalar const& state) { detail::part<0>(judged_) = state; }
   /// Keeps the state, and returns the other.
@@ -197,6 +220,7 @@ private:
   Rule rule_;
   Real bb_, own_;
   judged_scalars judged_;
+  record* record_ = nullptr;
   int taken_ = 0;
   bool in_iteration_ = false, asked_ = false, stopped_ = false;
 };
