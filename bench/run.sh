@@ -34,6 +34,7 @@ table expressions expressions expressions.O2
 table spgemm spgemm spgemm.O2
 table kernels kernels kernels.O2
 table blocks blocks blocks.O2
+table small small small.O2
 table memory memory
 table choice choice
 table multigrid multigrid

@@ -81,7 +81,7 @@ inline constexpr fold_functions folding_of{
 
 /// What passes ask of a statement whose type they do not know.
 struct statement_functions {
-  pass_layout (*elements)(void const* statement);
+  void (*elements)(void const* statement, pass_layout& out);
   void (*needs)(void const* statement, statement_needs& out);
   void (*run)(void const* statement, row_span const& s, void* results);  ///< null for whole statements
   void (*balance)(void const* statement, pass_walk& walk);
@@ -96,7 +96,7 @@ struct pass_statement {
   statement_functions const* is;
   void* results;  ///< of all items
   int pass = 0;
-  pass_layout elements{};  ///< of the pass, of which it may be the last
+  pass_layout elements{};
 };
 
 /// Runs a statement on the rows of a block. Span: `row_span`, or `column_span`.
@@ -131,7 +131,7 @@ void run_statement(void const* statement, row_span const& block, void* results) 
 }
 template <class Span, class Space, class S>
 constexpr statement_functions functions_of_statement() {
-  statement_functions out{[](void const* s) { return elements_of_statement(*static_cast<S const*>(s)); },
+  statement_functions out{[](void const* s, pass_layout& elements) { elements = elements_of_statement(*static_cast<S const*>(s)); },
                           [](void const* s, statement_needs& needs) { find_needs(*static_cast<S const*>(s), needs); }, nullptr, nullptr, nullptr, nullptr, nullptr};
   if constexpr (is_whole<S>) {
     if constexpr (!std::is_void_v<Space>)
@@ -161,7 +161,7 @@ int plan_passes(std::span<pass_statement> all) {
   statement_needs needs;
   if (all.size() == 1) {  // most fuse are one assignment or one number
     pass_statement& s = all[0];
-    s.elements = s.is->elements(s.statement);
+    s.is->elements(s.statement, s.elements);
     if (s.is->folds) return 1;  // it writes nothing that it could read
     s.is->needs(s.statement, needs);
     pass_planner::refuse_overwriting(needs);
@@ -169,9 +169,9 @@ int plan_passes(std::span<pass_statement> all) {
   }
   pass_planner planner;
   for (pass_statement& s : all) {
+    s.is->elements(s.statement, s.elements);
     s.is->needs(s.statement, needs);
-    s.pass = planner.place(needs, s.is->elements(s.statement));
-    s.elements = planner.elements();
+    s.pass = planner.place(needs, s.elements);
   }
   return planner.passes();
 }
@@ -179,11 +179,13 @@ int plan_passes(std::span<pass_statement> all) {
 template <class Space>
 void run_passes(Space& space, std::span<pass_statement const> all) {
   for (std::size_t first = 0, next = 0; first < all.size(); first = next) {
-    while (next < all.size() && all[next].pass == all[first].pass) ++next;
+    pass_layout const* elements = &all[first].elements;
+    for (; next < all.size() && all[next].pass == all[first].pass; ++next)
+      if (all[next].elements.layout.rows >= 0) elements = &all[next].elements;  // those that say a layout have the same one
     if (all[first].is->apply)
       all[first].is->apply(all[first].statement, &space);
     else
-      space.run_pass(all.subspan(first, next - first), all[next - 1].elements);
+      space.run_pass(all.subspan(first, next - first), *elements);
   }
 }
 
