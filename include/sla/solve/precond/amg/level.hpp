@@ -176,7 +176,7 @@ bool is_hermitian(amg_matrix<T> const& A) {
 /// The levels for A; with `kept`, by the aggregates and symbolic products of a matrix of the same pattern. Where A is not Hermitian,
 /// aggregates are those of A + A^H, and the restriction is the adjoint of A^H's prolongation: one that is smoothed by A would make
 /// coarse matrices of transport unstable (Sala and Tuminaro 2008). A coarsener, where there is one, finds all anew.
-/// Automatic coarsening takes constants and the AMLI-cycle where aggregates have five rows or more and all couplings pull the same way: couplings of one
+/// Automatic coarsening takes constants and the AMLI-cycle where aggregates have four rows or more and all couplings pull the same way: couplings of one
 /// direction make aggregates of three, which want smoothing. Cost: some tens of products with A. Errors: value_error for a zero on the diagonal.
 /// Constants of a real matrix are packed (solve/precond/amg/amli/packed_cycle.hpp), by the plan of `before` where that is given.
 template <class T>
@@ -190,7 +190,7 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
   std::optional<aggregates> first;
   if (open) {
     if (!before) first = aggregate(finest, rows, o.strength);
-    if (before || (finest.rows() >= 5 * first->count && couples_alike(finest, rows))) {
+    if (before || (finest.rows() >= 4 * first->count && couples_alike(finest, rows))) {
       o.coarsening = amg_coarsening::plain, o.cycle = amg_cycle::amli;
       if constexpr (!is_complex<T>)
         if (o.in_float) {
