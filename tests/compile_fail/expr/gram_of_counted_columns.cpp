@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect-error: say how many there are at most, gram_of<16>(V, W)
+// expect-error: say how many there are at most, gram_of<16>\(V, W\)
 #include <sla/exec/evaluate.hpp>
 
 int main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect-error: inner(method, inner(...)): an inner iteration is another operator at every step
+// expect-error: inner\(method, inner\(...\)\): an inner iteration is another operator at every step
 #include <sla/solve.hpp>
 
 int main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect-error: a space without `scalar(numbers)`
+// expect-error: a space without `scalar\(numbers\)`
 #include <sla/solve.hpp>
 
 struct own_space : sla::host_space<false> {

@@ -104,8 +104,8 @@ inline constexpr bool solves_least_squares<prepared<A, Method, P>> = std::same_a
 /// with `transposed`, `conj`, and `residual_rule()`, how the residual b - op(A) x depends on A.
 template <class Home, class Prepared, class A, class B, class... Options>
 auto trace_solve(Home& home, std::shared_ptr<Prepared const> s, A const& matrix, B const& b, Options const&... options) {
-  static_assert(!solves_least_squares<Prepared>, "sla: solve(A, b, method), traced: derivatives of a method for least squares are not there: differentiate the normal equations, "
-                                                 "solve(transpose(A) * A, transpose(A) * b, cg{})");
+  static_assert(!solves_least_squares<Prepared>, "sla: s.solve(b), traced, where s is prepared for a method for least squares, whose derivatives are not there: "
+                                                 "prepare the normal equations, prepare(transpose(A) * A, cg{})");
   using System = orientation<A::transposed, A::conj>;
   auto forward = System::try_solve(*s, plain_value(b), plain_option(options)...);
   auto kept = std::tuple_cat(derivative_option(options)...);
@@ -250,7 +250,13 @@ auto perform(op::try_solve, A const& a, B const& b, Options const&... options) {
 template <class A, class B, class... Options>
   requires detail::TracedSystem<A, B>
 auto perform(op::solve, A const& a, B const& b, Options const&... options) {
-  return detail::solved(perform(op::try_solve{}, a, b, options...));
+  constexpr bool has_derivatives = (!std::same_as<measure_of_t<Options>, residual_of_normal_equations> && ...);
+  static_assert(has_derivatives, "sla: solve(A, b, method), traced: derivatives of a method for least squares are not there: differentiate the normal equations, "
+                                 "solve(transpose(A) * A, transpose(A) * b, cg{})");
+  if constexpr (has_derivatives)
+    return detail::solved(perform(op::try_solve{}, a, b, options...));
+  else
+    return detail::never<plain_t<B>>();
 }
 template <TracedSparse A, class... Options>
 auto perform(op::prepare, A const& a, Options const&... options) {

@@ -216,7 +216,7 @@ inline stop_rule rule_of_call(double rtol, double atol, int max_iterations, obse
 }
 /// One call of a method on a x = b.
 template <class A, class Method, class M, class V, class... Options>
-auto lawful_call(A const& a, Method const& method, M const& m, V const& b, report&& out, Options const&... options) {
+solution<solution_of_t<Method, A, V>> lawful_call(A const& a, Method const& method, M const& m, V const& b, report&& out, Options const&... options) {
   using Space = decltype(space_of_call(a, b, options...));
   using X = solution_of_t<Method, A, V>;
   using With = method_with<Space, A, Method, M, V, X>;
