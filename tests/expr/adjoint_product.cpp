@@ -4,6 +4,7 @@
 
 #include <sla/exec/deferred.hpp>
 #include <sla/exec/evaluate.hpp>
+#include <sla/exec/list_space.hpp>
 #include <sla/expr/sparse/with_adjoint.hpp>
 #include <sla/tensor/build/block.hpp>
 #include <sla/tensor/build/build.hpp>
@@ -120,6 +121,30 @@ TEST_CASE("by diagonals a transposed product is one by rows: it takes no pass of
   fuse(queue, set(v, adjoint(D) * u), set(w, adjoint(A) * u));
   queue.finish();
   CHECK(norm_inf(v - w) <= 1e-14);
+}
+
+TEST_CASE("a transposed product of an operand with numbers per item takes those of its space's items") {
+  auto const A = problems::convection_diffusion<double>({5, 4}, 2.0);
+  auto const K = with_adjoint(A);
+  index_t const n = A.rows();
+  SECTION("columns of one item") {
+    using Block = tensor<double, Extents<dyn, 3>>;
+    Block const U = random<double, Extents<dyn, 3>>({n, 3}, 1);
+    Block V(U.extents()), W(U.extents());
+    deferred queue({1, n, 3, 1}, 2);
+    auto const alpha = queue.scalar(std::vector<double>{2.0});
+    fuse(queue, set(V, adjoint(A) * (alpha * U)), set(W, adjoint(K) * (alpha * U)));
+    queue.finish();
+    CHECK(norm_inf(V - W) <= 1e-13);
+  }
+  SECTION("systems of a list") {
+    host_space<true, packed_systems> space({1, n, 1, 1}, packed_systems(std::make_shared<std::vector<index_t> const>(std::vector<index_t>{0, 8, n})));
+    auto const alpha = space.scalar(std::vector<double>{2.0, 5.0});
+    auto const u = random<double>(n, 2);
+    vector<double> v(n), w(n), scaled(n);
+    fuse(space, set(v, adjoint(A) * (alpha * u)), set(scaled, alpha * u), set(w, adjoint(K) * scaled));
+    CHECK(norm_inf(v - w) <= 1e-13);
+  }
 }
 
 TEST_CASE("with its adjoint stored a matrix has products by rows both ways, the same on any number of threads") {

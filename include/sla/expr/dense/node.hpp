@@ -347,4 +347,20 @@ struct bind_item {
   }
 };
 
+namespace detail {
+struct without_items {
+  template <class X>
+  auto operator()(X const& x) const {
+    return x.rebuild(*this);
+  }
+  template <class T, class Memory>
+  constant<T> operator()(per_item<T, Memory> const& x) const {
+    return {*x.value};
+  }
+};
+/// Has a tree of views numbers per item in it?
+template <class X>
+inline constexpr bool reads_items = !std::same_as<decltype(without_items{}(std::declval<X const&>())), X>;
+} // namespace detail
+
 } // namespace sla

@@ -121,7 +121,8 @@ struct transposed_product {
     else
       return 1;
   }
-  static constexpr bool needs_vector = false;
+  /// Its rows are added up in one task, which does not know whose numbers they want: the space does.
+  static constexpr bool needs_vector = detail::reads_items<X>;
   template <class Y>
   auto with_operand(Y const& y) const {
     return transposed_product<View, Y>{A, y, result};
