@@ -139,6 +139,9 @@ TEST_CASE("no right-hand sides, no rows") {
   auto [b] = fuse(oracle_space, set(Y, A * X), squared_norm_of(Y));
   CHECK(a.count() == 0);
   CHECK(b.count() == 0);
+  host_space<true, packed_systems> list({1, 20, 0, 0}, packed_systems(std::make_shared<std::vector<index_t> const>(std::vector<index_t>{0, 8, 20})));
+  auto [c] = fuse(list, set(Y, 2.0 * X), squared_norm_of(Y));
+  CHECK(c.count() == 0);
   sparse_tensor<double> none;
   vector<double> z;
   z = none * z;

@@ -104,9 +104,11 @@ public:
     run(detail::statements_of_pass<frame>(plan, pass, statements, results), f, merged);
   }
   void run(std::span<detail::pass_statement const> statements, frame const& f, bool merged) const {
-    detail::list_walk walk(*cuts_, f);
     pass_partials partials(merged);
-    run_blocks(statements, f, walk, partials);
+    if (f.inner > 0) {
+      detail::list_walk walk(*cuts_, f);
+      run_blocks(statements, f, walk, partials);
+    }
     partials.fold(statements, f, merged);
   }
 
