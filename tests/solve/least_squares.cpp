@@ -45,6 +45,10 @@ vector<T> by_orthogonal_factors(sparse_tensor<T> const& A, vector<T> const& b) {
   for (index_t k = 0; k < out.size(); ++k) out[k] = x[k];
   return out;
 }
+/// Says what it need not of A.
+struct hermitian_cgls : cgls {
+  static constexpr bool needs_hermitian = true;
+};
 /// A class of a user's, with its adjoint.
 struct own_operator {
   using value_type = double;
@@ -142,6 +146,13 @@ TEST_CASE("least squares of batches, of blocks, and of extents that the types kn
   auto const z = solve(known, c, cgls{});
   static_assert(std::same_as<decltype(z), tensor<double, Extents<24>> const>);
   for (index_t j = 0; j < 24; ++j) CHECK(z[j] == Approx(expected[j]).margin(1e-8));
+}
+
+TEST_CASE("the adjoint of a matrix of any sides is made, whatever else its method wants of it") {
+  auto const A = problems::poisson<double>({6, 6});
+  auto const b = random<double>(36, 1);
+  auto const prepared = prepare(A, hermitian_cgls{});
+  CHECK(norm(A * prepared.solve_adjoint(b) - b) <= 1e-8 * norm(b));
 }
 
 TEST_CASE("methods for square operators still say so") {

@@ -123,7 +123,7 @@ auto adjoint_preconditioner(M const& m) {
 /// Is A, which the method takes for Hermitian, so? Then it is its own adjoint, and M's is not asked for: what x leaves of b tells.
 template <class Method, class World, class A>
 bool is_own_adjoint([[maybe_unused]] A const& a) {
-  if constexpr (wants_hermitian<Method> && requires { World::is_self_adjoint(a); })
+  if constexpr (wants_hermitian<Method> && wants_square<Method> && requires { World::is_self_adjoint(a); })
     return World::is_self_adjoint(a);
   else
     return false;
