@@ -242,4 +242,18 @@ TEST_CASE("bases of inner products and combinations are checked") {
   CHECK_THROWS_AS(fuse(dots<4>(V, 3, w)), shape_error);
 }
 
+TEST_CASE("many coefficients of one item are those of all its columns") {
+  auto const A = problems::convection_diffusion<double>({20, 30}, 1.0);
+  std::vector<Columns> V;
+  for (unsigned j = 0; j < 2; ++j) V.push_back(random<double, Extents<dyn, dyn>>({600, 3}, 10 + j));
+  Columns Y({600, 3});
+  deferred queue({1, 600, 3, 1}, 2);
+  fixed_array<double, 40> h{};
+  h[0] = 2, h[1] = -1;
+  auto const coefficients = queue.scalar(std::vector{h});
+  fuse(queue, set(Y, A * combine(V, 2, coefficients)));
+  queue.finish();
+  CHECK(norm_inf(Y - A * (2.0 * V[0] - V[1])) <= 1e-12);
+}
+
 } // namespace test_order

@@ -150,6 +150,17 @@ struct per_item {
   void accesses(F&&, bool) const {}
 };
 
+/// The number of one item, where it is.
+template <class T, class Memory>
+struct of_item : per_item<T, Memory> {
+  SLA_HD T at(element) const { return *this->value; }
+  SLA_HD T const& refer(element) const { return *this->value; }
+  template <class F>
+  of_item rebuild(F const&) const {
+    return *this;
+  }
+};
+
 template <class T, class E, class Memory>
 tensor_view<kernel_t<T>, E, Memory> view(tensor<T, E, Memory> const& x SLA_LIFETIMEBOUND) {
   return {kernel_pointer(x.data()), x.extents()};
@@ -341,7 +352,7 @@ struct bind_item {
   template <class T, class Memory>
   auto operator()(per_item<T, Memory> const& x) const {
     if constexpr (sizeof(T) > 256)
-      return x;  // a small matrix is read where it is
+      return of_item<T, Memory>{{x.value + item}};  // a small matrix is read where it is
     else
       return constant<T>{x.value[item]};
   }
