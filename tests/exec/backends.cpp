@@ -34,6 +34,18 @@ TEST_CASE("vectors of several sizes share a space") {
   auto [xx, yy] = fuse(one, set(x, 2 * x), sum_of(x), sum_of(y));
   CHECK(one.scalar(std::vector{xx}) + yy == 50);
   CHECK_THROWS_AS(one.scalar(std::vector<double>()), shape_error);
+  using Z = std::complex<double>;
+  deferred queue(frame{1, 0, 2, 2}, 1);
+  matrix<Z> z({10, 2}), expected({10, 2});
+  for (index_t k = 0; k < 10; ++k) expected(k, 0) = Z(0, 3), expected(k, 1) = Z(2, -1);
+  z = 0 * z + 1;
+  auto const i = one.scalar(std::vector{Z(0, 1)});
+  auto const several = queue.scalar(std::vector{Z(0, 3), Z(2, -1)});
+  fuse(queue, set(z, several * z));
+  queue.finish();
+  CHECK(norm_inf(z - expected) == 0);
+  fuse(one, set(z, i * z));
+  CHECK(norm_inf(z - Z(0, 1) * expected) == 0);
 }
 
 TEST_CASE("in every scalar") {

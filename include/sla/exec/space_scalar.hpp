@@ -91,12 +91,7 @@ template <class T, class K>
 void copy_numbers(std::vector<T> const& numbers, K* to, index_t items) {
   if (index_t(numbers.size()) != items)
     throw shape_error(text("space.scalar(numbers): ", numbers.size(), " numbers for ", items, " items; there is one per item, as space.read(s) gives them"));
-  for (T const& number : numbers) {
-    if constexpr (Scalar<T>)
-      *to++ = scalar_cast<K>(number);
-    else
-      *to++ = number;
-  }
+  for (T const& number : numbers) *to++ = K(number);
 }
 
 /// make(type) for what a function of `map` returns; for each part, where that is a pack.
