@@ -46,7 +46,7 @@ struct block_view : tensor_view<T, E, Memory> {
   static constexpr bool is_block = true;
   static constexpr reach depth = reach::row;
 
-  index_t most = 1;  ///< numbers that a statement makes of each run of rows: there are several times as many in it
+  index_t most = 1;  ///< numbers that a statement makes of a block of rows, which has at least 16 times as many elements
 
   SLA_HD index_t columns() const { return this->shape[E::rank - 1]; }
   /// All columns are of one item, those of a batch item are as many rows of the space.
@@ -241,7 +241,7 @@ auto dots_of_node(std::vector<V> const& vectors, int count, Node node) {
   return statement;
 }
 
-/// The extents of a block with as many columns; Most of them may be `dyn`.
+/// The extents of a block with Columns in the place of its columns, a number or `dyn`.
 template <class E, index_t Columns>
 struct columns_replaced;
 template <index_t... E, index_t Columns>

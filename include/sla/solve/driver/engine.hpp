@@ -120,7 +120,7 @@ auto adjoint_preconditioner(M const& m) {
     return none{};
 }
 
-/// Is A, which the method takes for Hermitian, so? Then it is its own adjoint, and M's is not asked for: what x leaves of b tells.
+/// Is A Hermitian, as the method takes it to be? Then A and M serve as their own adjoints; the residual shows it where M is not Hermitian.
 template <class Method, class World, class A>
 bool is_own_adjoint([[maybe_unused]] A const& a) {
   if constexpr (wants_hermitian<Method> && wants_square<Method> && requires { World::is_self_adjoint(a); })
