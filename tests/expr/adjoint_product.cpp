@@ -108,6 +108,18 @@ TEST_CASE("transposed products on any number of threads: the same numbers, and t
   check(from_triplets<double>(200000, 0, std::vector<index_t>{}, std::vector<index_t>{}, std::vector<double>{}), 0);
 }
 
+TEST_CASE("a transposed product of doubles into floats is rounded once") {
+  using C = std::complex<double>;
+  index_t const n = 20000;
+  std::vector<index_t> i, j;
+  for (index_t k = 0; k < n; ++k) i.push_back(k), j.push_back(0);
+  auto const A = from_triplets<double>(n, 1, i, j, std::vector<double>(std::size_t(n), 0.1));
+  vector<float> const sum = adjoint(A) * ones<double>(n);
+  CHECK(sum[0] == 2000.0f);
+  vector<std::complex<float>> const complex_sum = adjoint(A) * (C(1, -2) * ones<double>(n));
+  CHECK(complex_sum[0] == std::complex<float>(2000, -4000));
+}
+
 TEST_CASE("by diagonals a transposed product is one by rows: it takes no pass of its own") {
   auto const A = problems::convection_diffusion<double>({60, 50}, 2.0);
   auto const D = to<Dia>(A);

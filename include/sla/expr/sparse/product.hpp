@@ -141,9 +141,18 @@ struct transposed_product {
   void apply(Space& space, T* out) const {
     space.run([y = *this, out] { y.scatter(out); });
   }
+  /// Adds up in numbers of `out`; in its own where those have fewer digits, and rounds once, as rows do.
   template <class T>
   void scatter(T* out) const {
-    detail::scatter_rows(*this, out);
+    if constexpr (sizeof(real_t<T>) < sizeof(real_t<value_type>)) {
+      buffer<value_type> sums(result.total(), uninitialized);
+      detail::scatter_rows(*this, sums.data());
+      parallel_ranges(result.total(), [&](index_t first, index_t last) {
+        for (index_t e = first; e < last; ++e) out[e] = scalar_cast<T>(sums[e]);
+      });
+    } else {
+      detail::scatter_rows(*this, out);
+    }
   }
 };
 
