@@ -3,10 +3,12 @@
 // hoisting, and work that never ran.
 #include <algorithm>
 #include <memory>
+#include <stdexcept>
 
 #include <sla/exec/deferred.hpp>
 #include <sla/exec/list_space.hpp>
 #include <sla/exec/evaluate.hpp>
+#include <sla/expr/sparse/linear_operator.hpp>
 #include <sla/tensor/build/block.hpp>
 #include <sla/tensor/build/build.hpp>
 #include <sla/tensor/problems/problems.hpp>
@@ -192,6 +194,11 @@ TEST_CASE("vectors of hoisting go with their fuse") {
   CHECK(memory_in_use().now == before);
   for (int k = 0; k < 3; ++k) fuse(queue, set(q, p - transpose(A) * p));
   queue.finish();
+  CHECK(memory_in_use().now == before);
+
+  linear_operator<double> const failing(n, n, [](std::span<double const>, std::span<double>) { throw std::runtime_error("no image"); });
+  CHECK_THROWS_AS(fuse(host, set(q, p - transpose(A) * (failing * p))), std::runtime_error);
+  fuse(host, set(q, p - transpose(A) * p));
   CHECK(memory_in_use().now == before);
 }
 
