@@ -8,6 +8,7 @@
 #include <sla/adapter/eigen.hpp>
 #include <sla/exec/deferred.hpp>
 #include <sla/exec/evaluate.hpp>
+#include <sla/tensor/build/block.hpp>
 #include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
@@ -176,6 +177,33 @@ TEST_CASE("statements of blocks stand beside others, in one pass where their row
   check_spread(host_space<false>(f));
   check_spread(host_space<true, serial>(f));
   check_spread(deferred(f, 2));
+}
+
+TEST_CASE("products of a batch stand beside inner products of its blocks, whatever comes last") {
+  for (index_t side : {6, 20}) {
+    auto const one = problems::convection_diffusion<double>({side, 5}, 1.0);
+    auto const A = stack_batch(one, 2.0 * one, -1.0 * one);
+    index_t const n = one.rows();
+    auto const V = random<double, Extents<dyn, dyn, 4>>({3, n, 4}, 1);
+    tensor<double, Extents<dyn, dyn, 4>> const expected = A * V;
+    auto W = V;
+    auto trace_is = [](auto const& G, double sum) { return std::abs(G(0, 0) + G(1, 1) + G(2, 2) + G(3, 3) - sum) <= 1e-10 * (1 + std::abs(sum)); };
+    CHECK(passes(set(W, A * V), gram_of(V, W), dot_of(V, W)) == 1);
+    auto const [G, vw] = fuse(set(W, A * V), gram_of(V, W), dot_of(V, W));
+    CHECK(norm_inf(W - expected) == 0);
+    CHECK(trace_is(G, dot(V, expected)));
+    W = V;
+    auto const [H, vv] = fuse(gram_of(V, V), set(W, A * V), squared_norm_of(V));
+    CHECK(norm_inf(W - expected) == 0);
+    CHECK(trace_is(H, vv));
+    W = V;
+    host_space<true> space({3, 0, 4, 1});
+    auto const [K] = fuse(space, set(W, A * V), gram_of(V, W));
+    CHECK(norm_inf(W - expected) == 0);
+    double traces = 0;
+    for (auto const& k : space.read(K)) traces += k(0, 0) + k(1, 1) + k(2, 2) + k(3, 3);
+    CHECK(traces == Approx(vw));
+  }
 }
 
 TEST_CASE("a column of a block is an expression") {

@@ -181,13 +181,12 @@ template <class Space>
 void run_passes(Space& space, std::span<pass_statement const> all) {
   try {
     for (std::size_t first = 0, next = 0; first < all.size(); first = next) {
-      pass_layout const* elements = &all[first].elements;
-      for (; next < all.size() && all[next].pass == all[first].pass; ++next)
-        if (all[next].elements.layout.rows >= 0) elements = &all[next].elements;  // those that say a layout have the same one
+      pass_layout elements = all[first].elements;
+      for (++next; next < all.size() && all[next].pass == all[first].pass; ++next) pass_planner::add_layout(elements, all[next].elements);
       if (all[first].is->apply)
         all[first].is->apply(all[first].statement, &space);
       else
-        space.run_pass(all.subspan(first, next - first), *elements);
+        space.run_pass(all.subspan(first, next - first), elements);
     }
   } catch (...) {
     space.reduce(pack<>{}, pack<>{});

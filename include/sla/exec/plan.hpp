@@ -93,12 +93,19 @@ public:
       open_ = {elements.total, {1, -1, 1, 1}};
       list_.clear();
     }
-    if (elements.layout.rows >= 0) open_.layout = merged(open_.layout, elements.layout);
+    add_layout(open_, elements);
     list_.append(next.accesses);
     sealed_ = next.whole;
     return passes_ - 1;
   }
   int passes() const { return passes_; }
+  /// The elements of a pass with one more statement, which fits: where one of two layouts of the same rows has a block of vectors, the
+  /// right-hand sides of the other one are its columns, and the batch items of one are those of the other.
+  static void add_layout(pass_layout& pass, pass_layout const& next) {
+    frame& a = pass.layout;
+    frame const& b = next.layout;
+    if (b.rows >= 0 && a != b) a = a.rows < 0 ? b : frame{(std::max)(a.batch, b.batch), (std::min)(a.rows, b.rows), a.inner, 1};
+  }
   /// The elements of the pass that the last statement is in.
   pass_layout const& elements() const { return open_; }
 
@@ -108,10 +115,6 @@ private:
     frame const &a = open_.layout, &b = next.layout;
     bool const same_rows = a.batch * a.rows == b.batch * b.rows && a.inner == b.inner && (a.batch == 1 || b.batch == 1 || a.batch == b.batch);
     return open_.total == next.total && (a.rows < 0 || b.rows < 0 || a == b || (same_rows && (a.rhs == 1 || b.rhs == 1)));
-  }
-  /// Where one of two layouts of the same rows has a block of vectors, the right-hand sides of the other one are its columns.
-  static frame merged(frame const& a, frame const& b) {
-    return a.rows < 0 || a == b ? b : frame{(std::max)(a.batch, b.batch), (std::min)(a.rows, b.rows), a.inner, 1};
   }
   template <class Needs>
   bool conflicts(Needs const& next) const {
