@@ -178,3 +178,28 @@ TEST_CASE("amg by constants in float is near that in double: iterations, symmetr
   CHECK(tells(out.str(), "SPAI-0 in float, "));
   CHECK(tells(out.str(), "dense inverse"));
 }
+
+TEST_CASE("amg by constants serves matrices whose squares are out of range, and rows that float does not reach") {
+  auto const A = shuffled(sla::problems::poisson({90, 80}));
+  int const usual = suite::iterations(A, sla::cg{}, amg{}, "plain aggregation");
+  for (double size : {1e-200, 1e200}) {
+    CHECK(suite::iterations(sla::sparse_tensor<double>(size * A), sla::cg{}, amg{}, "plain aggregation") <= usual + 1);
+    CHECK(suite::iterations(sla::sparse_tensor<double>(size * A), sla::cg{}, sla::amg_in<double>{}, "plain aggregation") <= usual + 1);
+  }
+  int const in_float = suite::iterations(sla::cast<float>(A), sla::cg{.rtol = 1e-4}, amg{});
+  for (float size : {1e-22f, 1e22f}) CHECK(suite::iterations(sla::sparse_tensor<float>(size * sla::cast<float>(A)), sla::cg{.rtol = 1e-4}, amg{}) <= in_float + 1);
+  // Penalties: float would hold nothing of the other rows.
+  auto B = A;
+  auto const at = sla::diagonal_positions(A.pattern());
+  for (index_t i = 0; i < 20; ++i) B.values()[at[i * 37]] += 1e40;
+  CHECK(suite::iterations(B, sla::cg{}, amg{}, "plain aggregation") <= suite::iterations(B, sla::cg{}, sla::amg_in<double>{}, "plain aggregation"));
+  CHECK(!amg{}.setup(B).hierarchy().packed);
+  // New values may leave the range, and come back.
+  auto M = amg{}.setup(A);
+  REQUIRE(M.hierarchy().packed);
+  auto const b = sla::random<double>(A.rows(), 1);
+  M.update(B);
+  CHECK(oracle::distance(sla::vector<double>(M * b), sla::vector<double>(amg{}.setup(B) * b)) == 0);
+  M.update(A);
+  CHECK(suite::iterations(A, sla::cg{}, M) <= usual + 1);
+}

@@ -178,7 +178,8 @@ bool is_hermitian(amg_matrix<T> const& A) {
 /// coarse matrices of transport unstable (Sala and Tuminaro 2008). A coarsener, where there is one, finds all anew.
 /// Automatic coarsening takes constants and the AMLI-cycle where aggregates have four rows or more and all couplings pull the same way: couplings of one
 /// direction make aggregates of three, which want smoothing. Cost: some tens of products with A. Errors: value_error for a zero on the diagonal.
-/// Constants of a real matrix are packed (solve/precond/amg/amli/packed_cycle.hpp), by the plan of `before` where that is given.
+/// Constants of a real matrix are packed (solve/precond/amg/amli/packed_cycle.hpp), by the plan of `before` where that is given, if float reaches from its
+/// least rows to its largest.
 template <class T>
 std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const& finest, amg_transfers const& kept = {}, std::shared_ptr<packed_levels const> const& before = {}) {
   std::vector<amg_level<T>> levels;
@@ -193,7 +194,7 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
     if (before || (finest.rows() >= 4 * first->count && couples_alike(finest, rows))) {
       o.coarsening = amg_coarsening::plain, o.cycle = amg_cycle::amli;
       if constexpr (!is_complex<T>)
-        if (o.in_float) {
+        if (o.in_float && packs_into_float(finest, rows)) {
           auto out = std::make_shared<amg_hierarchy<T>>(o, true, std::move(levels), std::move(inverse));
           out->packed = packed_levels_of(o, finest, std::move(rows), std::move(first), before ? before->plan : nullptr);
           return out;

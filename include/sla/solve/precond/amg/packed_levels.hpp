@@ -75,6 +75,12 @@ packed_level pack_numbers(amg_matrix<T> const& A, std::vector<double> const& sum
   return out;
 }
 
+/// Does float hold the weights of all rows of A, divided by its size, and corrections that are 1e14 times as large? Penalties of 1e30 are more than that.
+template <class T>
+bool packs_into_float(amg_matrix<T> const& A, amg_rows<T> const& rows) {
+  return double(norm_inf(A)) * double(norm_inf(rows.smoother)) <= 1e24;
+}
+
 /// Levels for a Hermitian A of numbers, with what is known of its rows, and the first aggregates; or with the plan of a matrix of the same pattern. They are
 /// those of amg_levels (solve/precond/amg/level.hpp), sums of entries in the scalars of A, until they are packed.
 template <class T>

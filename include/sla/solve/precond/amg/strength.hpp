@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <sla/solve/precond/amg/options.hpp>
 #include <sla/tensor/build/counting.hpp>
@@ -65,6 +66,7 @@ amg_rows<T> look_at_rows(amg_matrix<T> const& A, amg_smoother const& smoother, i
   using Real = real_t<T>;
   index_t const n = A.rows();
   bool const l1_jacobi = smoother == amg_smoother::l1_jacobi;
+  Real const least_squares = (std::numeric_limits<Real>::min)() / std::numeric_limits<Real>::epsilon();
   amg_rows<T> out{buffer<K>(n, uninitialized), buffer<Real>(n, uninitialized), vector<T>({n}, uninitialized)};
   auto const view = A.pattern().view();
   auto const* const a = kernel_pointer(A.values().data());
@@ -80,7 +82,13 @@ amg_rows<T> look_at_rows(amg_matrix<T> const& A, amg_smoother const& smoother, i
       phase[i] = phase_of(diagonal);
       view.for_row(i, [&, p = phase[i]](index_t s, index_t) { most = (std::max)(most, coupling(a[s], p)); });  // that of the diagonal is none
       strongest[i] = most;
-      Real const l1 = sum > 0 ? 1 / sum : 0, spai = squares > 0 ? (std::min)(Real(1.1) * (size / squares), Real(1.9) * l1) : 0;
+      Real ratio = squares > 0 ? size / squares : 0;
+      if (!(squares >= least_squares && squares <= (std::numeric_limits<Real>::max)()) && size > 0) {  // squares that the scalars do not hold
+        Real relative = 0;
+        view.for_row(i, [&](index_t s, index_t) { relative += abs2_of(a[s] / size); });
+        ratio = 1 / relative / size;
+      }
+      Real const l1 = sum > 0 ? 1 / sum : 0, spai = (std::min)(Real(1.1) * ratio, Real(1.9) * l1);
       d[i] = phase[i] * (sum == size || l1_jacobi ? l1 : spai);
     }
   });
