@@ -34,3 +34,25 @@ TEST_CASE("methods and preconditioners have the members that solves call of them
   static_assert(!Preconditioner<cg, sparse_tensor<double>, vector<double>>);
   CHECK(has_all_preconditioners<double>());
 }
+
+namespace {
+/// Returns without the finish() of its stop test, or without any.
+struct hasty : cg {
+  bool makes_test = true;
+  template <class S, class A, class M, class V, class MakeStop>
+  std::vector<progress> run(S& space, A const&, M const&, V const& b, V&, MakeStop make_stop) const {
+    auto [bb] = fuse(space, squared_norm_of(b));
+    if (makes_test) (void)make_stop(space, bb);
+    return {{reason::converged, 0, 0.0}};
+  }
+};
+}  // namespace
+
+TEST_CASE("a method whose run does not finish its stop test is told so") {
+  auto const A = problems::poisson<double>({4, 3});
+  for (bool const makes_test : {true, false}) {
+    hasty method;
+    method.makes_test = makes_test;
+    CHECK_THROWS_WITH(try_solve(A, ones<double>(A.rows()), method), Catch::Matchers::ContainsSubstring("finish()"));
+  }
+}

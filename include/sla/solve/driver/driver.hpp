@@ -161,6 +161,8 @@ void drive(Space& space, method_of_call<Space, A, V, X> const& method, A const& 
       items = method.run(method.context, space, {rule, last}, *left, *correction);
       fuse(space, set(x, x + *correction));
     }
+    if (!last.state || items.empty())
+      throw value_error(text("solve(A, b, method): the run of ", method.name, " returned without the finish() of its stop test: return make_stop(space, bb).finish(), also where there is nothing to do"));
     auto [residual, bb, sum_of_b] = Measure::numbers(space, a, b, x, left);
     auto const rr = space.map(only_residual{}, residual);
     reason const unfinished = last.stopped ? reason::stopped : reason::iteration_limit;
