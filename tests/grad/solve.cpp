@@ -195,3 +195,67 @@ TEST_CASE("the gradient goes through a solve with b = 0 that begins elsewhere") 
   CHECK(value == 0);
   CHECK(double(norm(gradient - solve(A, w, tight, jacobi{}))) <= 1e-6 * double(norm(gradient)));
 }
+
+TEST_CASE("an update of a traced prepared solver that throws leaves it as it was, in both modes") {
+  auto const A = stiffness();
+  auto const b = random<double>(A.rows(), 1);
+  auto const f = [&](auto const& B) {
+    auto s = prepare(1.0 * B, tight, jacobi{});
+    CHECK_THROWS_AS(s.update(0.0 * B), value_error);
+    CHECK(s.setups() == 1);
+    return dot(b, s.solve(b));
+  };
+  auto const g = [&](auto const& B) { return dot(b, solve(B, b, tight, jacobi{})); };
+  auto const [value, gA] = value_and_gradient(f, A);
+  auto const [same, hA] = value_and_gradient(g, A);
+  CHECK(value == Approx(same));
+  CHECK(norm(values(gA) - values(hA)) <= 1e-10 * norm(values(hA)));
+  CHECK(std::get<1>(jvp(f, std::tie(A), std::tie(A))) == Approx(std::get<1>(jvp(g, std::tie(A), std::tie(A)))));
+}
+
+namespace {
+/// The x of least norm with A x = b: conjugate gradients for A A^H w = b, x = A^H w (Craig 1955).
+struct least_norm {
+  double rtol = 1e-12, atol = 0;
+  int max_iterations = 100;
+  observer watch = {};
+  using method_tag = void;
+  static constexpr char const* name = "least norm";
+  static constexpr bool needs_square = false;
+
+  template <class S, class M, class N, class V, class X, class MakeStop>
+  static auto run(S& space, M const& a, N const&, V const& b, X& x, MakeStop make_stop) {
+    using T = typename V::value_type;
+    auto r = space.template like<T>(b);
+    auto p = space.template like<T>(x);
+    auto [rr, bb] = fuse(space, set(r, b - a * x), set(p, adjoint(a) * r), squared_norm_of(r), squared_norm_of(b));
+    auto stop = make_stop(space, bb);
+    while (stop.go_on(rr)) {
+      auto [pp] = fuse(space, squared_norm_of(p));
+      auto alpha = stop.ratio(rr, pp, reason::breakdown);
+      auto [now] = fuse(space, set(x, x + alpha * p), set(r, r - alpha * (a * p)), squared_norm_of(r));
+      auto beta = stop.ratio(now, rr, reason::breakdown);
+      fuse(space, set(p, adjoint(a) * r + beta * p));
+      rr = now;
+    }
+    return stop.finish();
+  }
+};
+}  // namespace
+
+TEST_CASE("a method that takes rectangular matrices has the derivatives of square ones, and says so of others") {
+  auto const A = problems::convection_diffusion<double>({3, 3}, {1.0, 2.0});
+  auto const b = random<double>(A.rows(), 1), w = random<double>(A.rows(), 2);
+  auto const by = [&](auto const& method) { return value_and_gradient([&](auto const& B, auto const& c) { return dot(w, solve(B, c, method)); }, A, b); };
+  auto const [value, gA, gb] = by(least_norm{});
+  auto const [same, hA, hb] = by(lu{});
+  CHECK(norm(values(gA) - values(hA)) <= 1e-8 * norm(values(hA)));
+  CHECK(norm(gb - hb) <= 1e-8 * norm(hb));
+
+  auto const wide = eval(rows(A, 0, 5));
+  vector<double> const five = random<double>(5, 3);
+  CHECK(norm(five - wide * solve(wide, five, least_norm{})) <= 1e-11);
+  auto const f = [&](auto const& B) { return dot(w, solve(B, five, least_norm{})); };
+  CHECK_THROWS_AS(jvp(f, std::tie(wide), std::tie(wide)), shape_error);
+  CHECK_THROWS_WITH(value_and_gradient(f, wide), Catch::Matchers::ContainsSubstring("must be square"));
+}

@@ -94,18 +94,27 @@ struct linearized_solve {
   }
 };
 
-/// Is it set up with a method for least squares? What x leaves of b is not zero then, and counts in the derivatives.
+/// Is it set up with a method that is judged by another measure than b - A x, such as one for least squares? What x leaves of b need not be zero then, and
+/// counts in the derivatives.
 template <class Prepared>
-inline constexpr bool solves_least_squares = false;
+inline constexpr bool has_other_measure = false;
 template <class A, class Method, class P>
-inline constexpr bool solves_least_squares<prepared<A, Method, P>> = std::same_as<measure_of_t<Method>, residual_of_normal_equations>;
+inline constexpr bool has_other_measure<prepared<A, Method, P>> = !std::same_as<measure_of_t<Method>, residual_of_system>;
+/// Errors: shape_error, if A is not square, though the method takes it: A x = b does not define x then.
+template <class Prepared>
+void check_square_system(Prepared const&) {}
+template <class A, class Method, class P>
+void check_square_system(prepared<A, Method, P> const& s) {
+  if constexpr (!wants_square<Method>) linear_world<A>::check_square(s.matrix());
+}
 
 /// {x, report} of a prepared operator, traced: its matrix (or not), and b (or not). A higher floor brings a matrix of its own,
 /// with `transposed`, `conj`, and `residual_rule()`, how the residual b - op(A) x depends on A.
 template <class Home, class Prepared, class A, class B, class... Options>
 auto trace_solve(Home& home, std::shared_ptr<Prepared const> s, A const& matrix, B const& b, Options const&... options) {
-  static_assert(!solves_least_squares<Prepared>, "sla: s.solve(b), traced, where s is prepared for a method for least squares, whose derivatives are not there: "
-                                                 "prepare the normal equations, prepare(transpose(A) * A, cg{})");
+  static_assert(!has_other_measure<Prepared>, "sla: s.solve(b), traced, where s is prepared for a method for least squares, whose derivatives are not there, nor are those of one with another measure of "
+                                              "its own: prepare the normal equations, prepare(transpose(A) * A, cg{})");
+  check_square_system(*s);
   using System = orientation<A::transposed, A::conj>;
   auto forward = System::try_solve(*s, plain_value(b), plain_option(options)...);
   auto kept = std::tuple_cat(derivative_option(options)...);
@@ -149,7 +158,7 @@ sparse_tensor<T, S, F, Memory> lent(sparse_tensor<T, S, F, Memory> const& a) {
 template <class X, class Make>
 class traced_prepared : public detail::throwing_solves<traced_prepared<X, Make>> {
 public:
-  traced_prepared(X a, Make make) : a_(a), make_(std::move(make)), s_(made()) {}
+  traced_prepared(X a, Make make) : a_(a), make_(std::move(make)), s_(made(a_)) {}
 
   X const& matrix() const { return a_; }
   int setups() const { return setups_; }
@@ -166,16 +175,17 @@ public:
   auto try_solve_adjoint(B const& b, Options const&... options) const {
     return run<true, true>(b, options...);
   }
-  /// Another traced matrix, set up anew. Solves that are recorded keep what they were made with.
+  /// Another traced matrix, set up anew. Solves that are recorded keep what they were made with; where this throws, all is as before.
   void update(X a) {
+    auto next = made(a);
     a_ = std::move(a);
-    s_ = made();
+    s_ = std::move(next);
     ++setups_;
   }
 
 private:
   using Prepared = decltype(std::declval<Make const&>()(std::declval<plain_t<X>>()));
-  std::shared_ptr<Prepared const> made() const { return std::make_shared<Prepared const>(make_(detail::lent(a_.value()))); }
+  std::shared_ptr<Prepared const> made(X const& a) const { return std::make_shared<Prepared const>(make_(detail::lent(a.value()))); }
   template <bool Transposed, bool Conj, class B, class... Options>
   auto run(B const& b, Options const&... options) const {
     auto const& s = s_.shared();
@@ -250,9 +260,9 @@ auto perform(op::try_solve, A const& a, B const& b, Options const&... options) {
 template <class A, class B, class... Options>
   requires detail::TracedSystem<A, B>
 auto perform(op::solve, A const& a, B const& b, Options const&... options) {
-  constexpr bool has_derivatives = (!std::same_as<measure_of_t<Options>, residual_of_normal_equations> && ...);
-  static_assert(has_derivatives, "sla: solve(A, b, method), traced: derivatives of a method for least squares are not there: differentiate the normal equations, "
-                                 "solve(transpose(A) * A, transpose(A) * b, cg{})");
+  constexpr bool has_derivatives = (std::same_as<measure_of_t<Options>, residual_of_system> && ...);
+  static_assert(has_derivatives, "sla: solve(A, b, method), traced: derivatives of a method for least squares are not there, nor of one with another measure of its own: differentiate the "
+                                 "normal equations, solve(transpose(A) * A, transpose(A) * b, cg{})");
   if constexpr (has_derivatives)
     return detail::solved(perform(op::try_solve{}, a, b, options...));
   else
