@@ -253,3 +253,53 @@ TEST_CASE("operations of the user's with rules of public names: two results, and
   CHECK(gradient::pairing(gA, dA) == Approx(dot(x, dA * y)));
   CHECK(std::get<1>(jvp(bilinear, std::tie(A), std::tie(dA))) == Approx(dot(x, dA * y)));
 }
+
+TEST_CASE("parameters of an equation may be expressions and views, of locals too") {
+  auto const A = problems::convection_diffusion<double>({4, 3}, {1.0, 2.0});
+  auto const b = random<double>(A.rows(), 1), w = random<double>(A.rows(), 2);
+  auto const linear = [](auto const& matrix, auto const& rhs) {
+    return implicit([](auto const& B, auto const& c) { return lu(B).solve(c); }, [](auto const& x, auto const& B, auto const& c) { return B * x - c; },
+                    [](auto const&, auto const& B, auto const&) { return lu(B); }, matrix, rhs);
+  };
+  auto const by_equation = [&](auto const& B, auto const& c) {
+    auto const local = random<double>(A.rows(), 9);
+    return dot(w, linear(B, 2.0 * local)) + dot(w, linear(transpose(B), c));
+  };
+  auto const by_solve = [&](auto const& B, auto const& c) {
+    auto const local = random<double>(A.rows(), 9);
+    return dot(w, solve(B, eval(2.0 * local), lu{})) + dot(w, solve(transpose(B), c, lu{}));
+  };
+  auto const [value, gA, gb] = value_and_gradient(by_equation, A, b);
+  auto const [same, hA, hb] = value_and_gradient(by_solve, A, b);
+  CHECK(value == Approx(same));
+  CHECK(norm(values(gA) - values(hA)) <= 1e-12 * norm(values(hA)));
+  CHECK(norm(gb - hb) <= 1e-12 * norm(hb));
+  auto const dA = direction(A, 4);
+  CHECK(std::get<1>(jvp(by_equation, std::tie(A, b), std::tie(dA, w))) == Approx(gradient::pairing(hA, dA) + dot(hb, w)));
+}
+
+TEST_CASE("a residual that catches a traced value, and rules that contribute vectors of another size, are errors") {
+  auto const A = problems::poisson<double>({4, 3});
+  auto const b = random<double>(A.rows(), 1);
+  auto const catches = [&](auto const& B, auto const& c) {
+    return sum(implicit([&](auto const& rhs) { return lu(A).solve(rhs); }, [B](auto const& x, auto const& rhs) { return B * x - rhs; },
+                        [K = A](auto const&, auto const&) { return lu(K); }, c));
+  };
+  CHECK_THROWS_WITH(value_and_gradient(catches, A, b), Catch::Matchers::ContainsSubstring("caught from outside"));
+  struct shorter {
+    vector<double> solve(vector<double> const&) const { return zeros<double>(3); }
+    vector<double> solve_adjoint(vector<double> const&) const { return zeros<double>(3); }
+  };
+  auto const wrong = [&](auto const& c) {
+    return sum(implicit([&](auto const& rhs) { return lu(A).solve(rhs); }, [&](auto const& x, auto const& rhs) { return A * x - rhs; },
+                        [](auto const&, auto const&) { return shorter{}; }, c));
+  };
+  CHECK_THROWS_AS(value_and_gradient(wrong, b), shape_error);
+  CHECK_THROWS_AS(jvp(wrong, std::tie(b), std::tie(b)), shape_error);
+  auto const wrong_rule = [&](auto const& x) {
+    auto const three = [](auto const&, auto const&) { return zeros<double>(3); };
+    return sum(record(home_of(x), vector<double>(2.0 * x.value()), linear_in(x, three, three)));
+  };
+  CHECK_THROWS_WITH(value_and_gradient(wrong_rule, b), Catch::Matchers::ContainsSubstring("contributes 3 to"));
+  CHECK_THROWS_AS(jvp(wrong_rule, std::tie(b), std::tie(b)), shape_error);
+}

@@ -79,9 +79,13 @@ struct extend_sum {
 };
 
 /// sum += contribution, or sum = contribution if it is the first: one pass, and one loop for compilers to instantiate.
+/// Errors: shape_error, if a contribution, which may be of a rule of the user's, has not as many elements.
 template <class T, class E, class Memory, class X>
 void add_to(tensor<T, E, Memory>& sum, bool first, X const& contribution) {
   auto const field = onto_field<T>(as_node(contribution));
+  if constexpr (!std::same_as<typename std::remove_const_t<decltype(field)>::extents_type, no_extents>)
+    if (field.extents().total() != sum.size())
+      throw shape_error(text("a derivative: a rule contributes ", to_string(field.extents()), " to the cotangent or tangent of a value of ", to_string(sum.extents()), "; both have the same extents"));
   auto const sum_view = view(sum);
   using Sum = binary<begin_sum, std::remove_const_t<decltype(sum_view)>, constant<bool>>;
   write(sum, binary<extend_sum, Sum, std::remove_const_t<decltype(field)>>{Sum{sum_view, {!first}}, field});

@@ -96,6 +96,16 @@ struct kept_parameter {
   P p;
   P const& value() const { return p; }
 };
+/// An expression or a view is evaluated, traced or not: what it refers to may be gone when a derivative is asked for.
+template <class P>
+concept UnevaluatedParameter = requires(P const& p) { requires !std::same_as<decltype(eval(p)), P>; };
+template <class P>
+decltype(auto) evaluated_parameter(P const& p) {
+  if constexpr (UnevaluatedParameter<P>)
+    return eval(p);
+  else
+    return (p);
+}
 /// A parameter as the rule reads it, by value(): traced, or a plain one that outlives the call.
 template <class Home, class P>
 auto parameter_of(Home& home, P const& p) {
@@ -216,16 +226,20 @@ auto traceable_or_zero(X x) {
 ///                       [](auto const& u, auto const& A, auto const& b) { return prepare(A + diagonal(3.0 * u * u), lu{}); }, A, b);
 /// forward and linearize see plain values, the residual plain ones and traced ones (`auto const&`). linearize(x..., params...) is called
 /// where a derivative is asked for, and gives what has `solve(r)` and `solve_adjoint(g)` with dR/dx, of several x with tuples of what
-/// belongs to the parts of R, or of x. Without a traced parameter it is forward(params...).
+/// belongs to the parts of R, or of x. linearize and the residual are copied: what they catch by reference outlives the sweep. Without a traced
+/// parameter the result is forward(params...).
 /// Law: R has as many parts as x, each like its x; dR/dx is regular there: of an x that is fixed to a factor, such as an eigenvector, what
-/// fixes it is a part of R. Parameters are numbers, tensors and sparse tensors, traced or not; others are copied.
+/// fixes it is a part of R. Parameters are numbers, tensors and sparse tensors, or expressions, which are evaluated, traced or not; others are copied.
 /// Cost: of a derivative one solve, one R, and its derivative to the parameters; one entry of the tape, whatever forward does.
-/// Gradient: of x to the parameters in both modes; what forward catches from outside is constant. Errors: those of the three functions.
+/// Gradient: of x to the parameters in both modes; what the functions catch from outside is constant, and not traced. Errors: those of the three
+/// functions; value_error, if the residual catches what is traced.
 /// Source: Griewank and Walther, Evaluating Derivatives (2008), chapter 15; Blondel et al., Efficient and modular implicit differentiation (2022).
 template <class Forward, class Residual, class Linearize, class... P>
 auto implicit(Forward const& forward, Residual const& residual, Linearize const& linearize, P const&... params) {
-  auto x = forward(detail::plain_value(params)...);
-  if constexpr ((Traced<P> || ...)) {
+  if constexpr ((detail::UnevaluatedParameter<P> || ...)) {
+    return implicit(forward, residual, linearize, detail::evaluated_parameter(params)...);
+  } else if constexpr ((Traced<P> || ...)) {
+    auto x = forward(detail::plain_value(params)...);
     using X = decltype(x);
     using Y = decltype(detail::call_with(residual, x, params...));
     using J = std::remove_cvref_t<decltype(detail::call_with(linearize, x, detail::plain_value(params)...))>;
@@ -241,7 +255,7 @@ auto implicit(Forward const& forward, Residual const& residual, Linearize const&
       return record(home, detail::traceable_or_zero(std::move(x)));  // well-formed, so that the sentence is the only error
     }
   } else {
-    return x;
+    return forward(detail::plain_value(params)...);
   }
 }
 

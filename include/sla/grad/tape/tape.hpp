@@ -177,9 +177,13 @@ public:
     return fresh;
   }
 
-  /// Pulls all operations back, latest first; each is released when it is done.
+  /// Pulls all operations back, latest first; each is released when it is done. Errors: value_error, if one records another.
   void sweep() {
-    for (; !operations_.empty(); operations_.pop_back()) operations_.back()->pullback();
+    for (std::size_t n = operations_.size(); n > 0; operations_.resize(--n)) {
+      operations_.back()->pullback();
+      if (operations_.size() != n)
+        throw value_error("a derivative: a rule, or the residual of an equation, computes with a traced value that it has caught from outside: hand it over as a parameter of implicit(...), or take its value()");
+    }
   }
   /// Operations recorded and not yet pulled back.
   std::size_t operations() const { return operations_.size(); }
