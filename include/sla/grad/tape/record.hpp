@@ -251,6 +251,16 @@ constexpr bool require_rules() {
                       "a struct with a rule_tag, pullback(y, g) and pushforward(y, out)");
   return hold;
 }
+
+/// What the sweep calls for an entry: the rule of each operand.
+template <class... Rules>
+struct rules_of_entry {
+  std::tuple<Rules...> rules;
+  template <class Y, class G>
+  void operator()(Y const& y, G const& g) const {
+    std::apply([&](auto const&... rule) { (rule.pullback(y, g), ...); }, rules);
+  }
+};
 } // namespace detail
 
 /// The traced value of an operation of yours, from its value and one rule per operand: on a tape the rules wait for the sweep, in
@@ -269,7 +279,7 @@ traced<V, Home> record(Home& home, V value, Rules... rules) {
     (rules.pushforward(y->value(), *y), ...);
     return {home, std::move(y)};
   } else {
-    return {home, home.record(std::move(value), [... rules = std::move(rules)](auto const& y, auto const& g) { (rules.pullback(y, g), ...); })};
+    return {home, home.record(std::move(value), detail::rules_of_entry<Rules...>{{std::move(rules)...}})};
   }
 }
 /// The same of an operation with several results, which are one entry of the tape: a tuple of traced values. A cotangent of what
@@ -287,7 +297,7 @@ std::tuple<traced<V, Home>...> record(Home& home, std::tuple<V...> values, Rules
         },
         std::apply([](V&... v) { return std::tuple(std::make_shared<dual_variable<V>>(std::move(v))...); }, values));
   } else {
-    auto const results = home.record(std::move(values), [... rules = std::move(rules)](auto const& y, auto const& g) { (rules.pullback(y, g), ...); });
+    auto const results = home.record(std::move(values), detail::rules_of_entry<Rules...>{{std::move(rules)...}});
     return std::apply([&](auto&... y) { return std::tuple<traced<V, Home>...>(traced<V, Home>(home, y)...); }, results);
   }
 }
