@@ -20,11 +20,13 @@
 
 #include "data.hpp"
 #include "suites/dense.hpp"
+#include "suites/solved.hpp"
 
 namespace test_ilut {
 
 using namespace sla;
 using Catch::Matchers::ContainsSubstring;
+using suite::solved;
 using complex_t = std::complex<double>;
 
 namespace {
@@ -81,14 +83,6 @@ void check_adjoint(M const& m, V const& x, V const& y, double rounding = 1e-12) 
   V const mx = m * x, hy = m.adjoint() * y;
   auto const left = eval(dot(mx, y)), right = eval(dot(x, hy));
   CHECK(std::abs(left - right) <= rounding * double(norm(mx)) * double(norm(y)));
-}
-template <class A, class P>
-report solved(A const& a, P const& p) {
-  auto const b = random<typename A::value_type>(a.rows(), 3);
-  auto [x, r] = try_solve(a, b, gmres{.rtol = 1e-9, .max_iterations = 2000}, p);
-  CAPTURE(r);
-  CHECK(r.converged());
-  return r;
 }
 } // namespace
 

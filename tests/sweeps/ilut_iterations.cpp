@@ -13,21 +13,12 @@
 #include <sla/tensor/problems/problems.hpp>
 
 #include "data.hpp"
+#include "suites/solved.hpp"
 
 using namespace sla;
 using Catch::Matchers::ContainsSubstring;
+using suite::solved;
 using complex_t = std::complex<double>;
-
-namespace {
-template <class A, class P>
-report solved(A const& a, P const& p) {
-  auto const b = random<typename A::value_type>(a.rows(), 3);
-  auto [x, r] = try_solve(a, b, gmres{.rtol = 1e-9, .max_iterations = 2000}, p);
-  CAPTURE(r);
-  CHECK(r.converged());
-  return r;
-}
-} // namespace
 
 TEST_CASE("ilut takes fewer iterations than ilu0") {
   auto const A = problems::convection_diffusion<double>({60, 60}, {0.05, 0.02});

@@ -236,19 +236,19 @@ inline constexpr bool runs_on = [] {
   else
     return MethodOn<Method, Space, A, M, V, MakeStop, solution_of_t<Method, A, V>>;
 }();
-/// The same, or the one sentence for what is no operator.
+/// One call of a method on a x = b, or the one sentence that says why there can be none.
 template <class A, class Method, class M, class V, class... Options>
 solution<solution_of_t<Method, A, V>> call(A const& a, Method const& method, M const& m, V const& b, report&& out, Options const&... options) {
   using X = solution_of_t<Method, A, V>;
-  constexpr bool in_their_turn = LinearOperator<A, X, V> && LinearOperator<M, X>;
+  constexpr bool are_operators = LinearOperator<A, X, V> && LinearOperator<M, X>;
   constexpr bool is_refused = std::same_as<Method, automatic>;  // in solve/linear/linear.hpp: its list is not included
-  constexpr bool back = std::same_as<measure_of_t<Method>, residual_of_system> || !in_their_turn || requires { adjoint(a) * b; };
-  static_assert(back, "sla: solve(A, b, method): this method multiplies by the adjoint of A too, and A, an operator of yours, has none: give it a member adjoint(), "
-                      "or make it by linear_operator<T>(rows, cols, apply, apply_adjoint)");
-  static_assert(in_their_turn || is_refused,
+  constexpr bool has_adjoint_product = std::same_as<measure_of_t<Method>, residual_of_system> || !are_operators || requires { adjoint(a) * b; };
+  static_assert(has_adjoint_product, "sla: solve(A, b, method): this method multiplies by the adjoint of A too, and A, an operator of yours, has none: give it a member adjoint(), "
+                                     "or make it by linear_operator<T>(rows, cols, apply, apply_adjoint)");
+  static_assert(are_operators || is_refused,
                 "sla: solve(A, b, method, M): A * x and M * x say what to compute, when its turn comes; an operator* of yours computes at once and returns a tensor, "
                 "or what set(y, A * x) cannot take: give the function that computes to linear_operator<T>(rows, cols, apply)");
-  if constexpr (!(in_their_turn && back && require_space<decltype(space_of_call(a, b, options...)), V>())) {
+  if constexpr (!(are_operators && has_adjoint_product && require_space<decltype(space_of_call(a, b, options...)), V>())) {
     return never<solution<X>>();
   } else {
     constexpr bool is_whole = require_applied<M>(), runs = runs_on<A, Method, M, V, Options...>;
