@@ -182,7 +182,7 @@ private:
       for (std::size_t b = 0; b < items.size() && (wanted || asked); ++b) {
         if (kept && !(*kept)[b]->grid) continue;
         if (auto found = detail::recognise_grid<GridReal>(A.pattern().view(), A.values().data() + index_t(b) * A.batch_stride()))
-          if (auto grid = grid_levels<GridReal, Stored>::make(std::move(*found))) items[b] = detail::hierarchy_of_grid<Stored>(options_, std::move(grid));
+          if (auto grid = grid_levels<GridReal, Stored>::make(std::move(*found), kept ? (*kept)[b]->grid.get() : nullptr)) items[b] = detail::hierarchy_of_grid<Stored>(options_, std::move(grid));
       }
     }
     for (std::size_t b = 0; b < items.size() && wanted; ++b)

@@ -46,22 +46,34 @@ void for_parts(int t, F const& f) {
   }
 }
 
+/// f(coarse line, first, count) for the points of coarse lines [lo, hi), some at a time: what is summed for them stays in a cache.
+inline constexpr index_t coarse_points_at_once = 128;
+template <class F>
+void for_stretches(index_t lo, index_t hi, index_t count, F const& f) {
+  for (index_t line = lo; line < hi; ++line)
+    for (index_t first = 0; first < count; first += coarse_points_at_once) f(line, first, (std::min)(coarse_points_at_once, count - first));
+}
+
 /// Points of one odd axis get the mean of their two coarse neighbours, weighted by the couplings of their row, which is summed up along the
 /// other axes; those of several, the same of the points found so far. The denominator is the row sum less these couplings.
 template <class R>
 void make_interpolation(grid_level<R>& level) {
   grid_shape const s = level.shape, c = s.coarse();
+  level.make_room_for_weights();
   auto const A = level.view();
-  struct term {
-    R const *a, *weight;  ///< null: the neighbour is a coarse point
+  struct share {
+    R const* weight;  ///< null: the neighbour is a coarse point
     int corner;
+  };
+  struct direction {
+    R const* a;
+    std::vector<share> shares;
   };
   for (int odd = 1; odd <= 3; ++odd)
     for (int t = 1; t < 8; ++t) {
       if (std::popcount(unsigned(t)) != odd || (s.is_plane() && (t & 2))) continue;
-      auto& mine = level.weight[std::size_t(t)];
-      for_parts(t, [&](int k) { mine[std::size_t(k)] = grid_array<R>(c); });
-      std::vector<term> terms;
+      std::vector<direction> away;
+      std::size_t terms = 0;
       for_directions(s, [&](std::array<int, 3> const& v) {
         R const* const a = couplings_towards(A, v);
         int rest = t, corner = 0;
@@ -73,54 +85,66 @@ void make_interpolation(grid_level<R>& level) {
             if (v[std::size_t(axis)] > 0) corner |= 1 << axis, cell += step[axis];
           }
         if (!a || rest == t) return;
-        if (rest == 0)
-          terms.push_back({a, nullptr, corner});
-        else
-          for_parts(rest, [&](int k) { terms.push_back({a, level.weight[std::size_t(rest)][std::size_t(k)].data() + cell, corner | k}); });
+        away.push_back({a, {}});
+        for_parts(rest, [&](int k) { away.back().shares.push_back({rest == 0 ? nullptr : A.weight[rest][k] + cell, corner | k}); });
+        terms += away.back().shares.size() + 1;
       });
-      // Each direction is counted once in the row sum: its terms of the first corner are.
-      std::vector<R const*> away;
-      for (auto const& e : terms)
-        if (std::find(away.begin(), away.end(), e.a) == away.end()) away.push_back(e.a);
-      parallel_lines(c.nz * c.ny, c.nx * index_t(terms.size()), [&](index_t lo, index_t hi) {
-        std::vector<double> of_corner(std::size_t(9 * c.nx));
-        for (index_t line = lo; line < hi; ++line) {
-          index_t const k = 2 * (line / c.ny) + (t >> 2 & 1), j = 2 * (line % c.ny) + (t >> 1 & 1), count = (s.nx - (t & 1) + 1) / 2;
-          if (k >= s.nz || j >= s.ny) continue;
-          index_t const p = k * s.slab() + j * s.nx + (t & 1), C = line * c.nx;
-          std::fill(of_corner.begin(), of_corner.end(), 0.0);
-          double* const whole = of_corner.data() + 8 * c.nx;
-          for (index_t ic = 0; ic < count; ++ic) whole[ic] = double(A.sums[p + 2 * ic]);
-          for (R const* a : away)
-            for (index_t ic = 0; ic < count; ++ic) whole[ic] -= double(a[p + 2 * ic]);
-          for (auto const& e : terms) {
-            double* const to = of_corner.data() + e.corner * c.nx;
-            if (e.weight)
-              for (index_t ic = 0; ic < count; ++ic) to[ic] += double(e.a[p + 2 * ic]) * double(e.weight[C + ic]);
-            else
-              for (index_t ic = 0; ic < count; ++ic) to[ic] += double(e.a[p + 2 * ic]);
-          }
+      parallel_lines(c.nz * c.ny, c.nx * index_t(terms), [&](index_t lo, index_t hi) {
+        constexpr index_t room = coarse_points_at_once;
+        double of_corner[8][room], whole[room], coupling[room];
+        for_stretches(lo, hi, c.nx, [&](index_t line, index_t first, index_t there) {
+          index_t const k = 2 * (line / c.ny) + (t >> 2 & 1), j = 2 * (line % c.ny) + (t >> 1 & 1), points = k < s.nz && j < s.ny ? (s.nx - (t & 1) + 1) / 2 : 0;
+          index_t const count = std::clamp(points - first, index_t(0), there), p = k * s.slab() + j * s.nx + (t & 1) + 2 * first, C = line * c.nx + first;
           for_parts(t, [&](int part) {
-            R* const out = mine[std::size_t(part)].data() + C;
-            double const* const from = of_corner.data() + part * c.nx;
-            for (index_t ic = 0; ic < count; ++ic) out[ic] = whole[ic] > 0 ? R(-from[ic] / whole[ic]) : R(0);
+            std::fill(of_corner[part], of_corner[part] + count, 0.0);
+            R* const out = level.weight(t, part) + C;
+            std::fill(out + count, out + there, R(0));  // no such points
           });
-        }
+          if (count == 0) return;
+          SLA_INDEPENDENT
+          for (index_t i = 0; i < count; ++i) whole[i] = double(A.sums[p + 2 * i]);
+          for (direction const& v : away) {
+            R const* const a = v.a + p;
+            SLA_INDEPENDENT
+            for (index_t i = 0; i < count; ++i) coupling[i] = double(a[2 * i]), whole[i] -= coupling[i];
+            for (share const& e : v.shares) {
+              double* const to = of_corner[e.corner];
+              if (!e.weight) {
+                for (index_t i = 0; i < count; ++i) to[i] += coupling[i];
+                continue;
+              }
+              R const* const weight = e.weight + C;
+              SLA_INDEPENDENT
+              for (index_t i = 0; i < count; ++i) to[i] += coupling[i] * double(weight[i]);
+            }
+          }
+          for (index_t i = 0; i < count; ++i) whole[i] = whole[i] > 0 ? -1 / whole[i] : 0;
+          for_parts(t, [&](int part) {
+            R* const out = level.weight(t, part) + C;
+            for (index_t i = 0; i < count; ++i) out[i] = R(of_corner[part][i] * whole[i]);
+          });
+        });
       });
     }
 }
 
-/// The off-diagonals of P^T A P: per coarse point a sum of weight * coupling * weight, each a loop along lines, in double.
+/// The off-diagonals of P^T A P: of each coarse point first the row of P^T A, number by number of the points around, then its share of each coarse
+/// neighbour; loops along lines, in double.
 template <class R>
 void galerkin_couplings(grid_view<R> const& A, double const* diagonal, grid_level<R>& next) {
   grid_shape const &s = A.shape, c = A.coarse;
-  struct term {
-    R const *left, *a, *right;  ///< a: null for the diagonal
-    index_t at;                 ///< of the first point, from that of the coarse one
+  struct from {
+    R const *weight, *a;  ///< weight: null for the coarse point itself; a: null for the diagonal
+    index_t at;           ///< of the first point, from that of the coarse one
+  };
+  struct share {
+    R const* weight;  ///< null: all of it
     int target;
   };
-  std::vector<term> terms;
-  std::vector<R> const ones(std::size_t(c.nx), R(1));
+  struct point {
+    std::vector<from> sum;
+    std::vector<share> shares;
+  };
   auto const weight = [&](std::array<int, 3> const& e, int corner) -> R const* {
     int t = 0;
     index_t cell = 0;
@@ -128,40 +152,68 @@ void galerkin_couplings(grid_view<R> const& A, double const* diagonal, grid_leve
     for (std::size_t axis = 0; axis < 3; ++axis) t |= (e[axis] & 1) << axis, cell += step[axis] * (e[axis] >> 1);
     return t ? A.weight[t][corner] + cell : nullptr;
   };
-  for_directions(s, [&](std::array<int, 3> const& d) {
-    R const* const left = weight(d, (d[0] < 0 ? 1 : 0) | (d[1] < 0 ? 2 : 0) | (d[2] < 0 ? 4 : 0));
-    for_directions(s, [&](std::array<int, 3> const& v) {
-      bool const own = v == std::array{0, 0, 0};
-      R const* const a = couplings_towards(A, v);
-      if (!own && !a) return;
-      std::array const e{d[0] + v[0], d[1] + v[1], d[2] + v[2]};
-      for_parts((e[0] & 1) | (e[1] & 1) << 1 | (e[2] & 1) << 2, [&](int k) {
-        std::array const to{(e[0] >> 1) + (k & 1), (e[1] >> 1) + (k >> 1 & 1), (e[2] >> 1) + (k >> 2 & 1)};
-        for (int h = 0; h < c.pairs; ++h)
-          if (c.offset[std::size_t(h)] == to) terms.push_back({left, a, weight(e, k), d[0] + d[1] * s.nx + d[2] * s.slab(), h});
-      });
-    });
-  });
-  parallel_lines(c.nz * c.ny, c.nx * index_t(terms.size()), [&](index_t lo, index_t hi) {
-    std::vector<double> sum(std::size_t(c.pairs * c.nx));
-    for (index_t line = lo; line < hi; ++line) {
-      index_t const first = line / c.ny * 2 * s.slab() + line % c.ny * 2 * s.nx, C = line * c.nx;
-      std::fill(sum.begin(), sum.end(), 0.0);
-      for (auto const& e : terms) {
-        double* const to = sum.data() + e.target * c.nx;
-        R const *const l = e.left ? e.left + C : ones.data(), *const r = e.right ? e.right + C : ones.data();
-        auto const add = [&](auto const* a) {
-          SLA_INDEPENDENT
-          for (index_t ic = 0; ic < c.nx; ++ic) to[ic] += double(l[ic]) * double(a[2 * ic]) * double(r[ic]);
-        };
-        if (e.a)
-          add(e.a + first + e.at);
-        else
-          add(diagonal + first + e.at);
+  std::vector<point> points;
+  std::size_t terms = 0;
+  int const wide = s.is_plane() ? 0 : 2;
+  for (int z = -2; z <= 2; ++z)
+    for (int y = -wide; y <= wide; ++y)
+      for (int x = -2; x <= 2; ++x) {
+        std::array const e{x, y, z};
+        point here;
+        for_parts((x & 1) | (y & 1) << 1 | (z & 1) << 2, [&](int k) {
+          std::array const to{(x >> 1) + (k & 1), (y >> 1) + (k >> 1 & 1), (z >> 1) + (k >> 2 & 1)};
+          for (int h = 0; h < c.pairs; ++h)
+            if (c.offset[std::size_t(h)] == to) here.shares.push_back({weight(e, k), h});
+        });
+        if (here.shares.empty()) continue;
+        for_directions(s, [&](std::array<int, 3> const& d) {
+          std::array const v{x - d[0], y - d[1], z - d[2]};
+          bool const own = v == std::array{0, 0, 0}, near = std::abs(v[0]) <= 1 && std::abs(v[1]) <= 1 && std::abs(v[2]) <= 1;
+          R const* const a = near && !own ? couplings_towards(A, v) : nullptr;
+          if (own || a) here.sum.push_back({weight(d, (d[0] < 0 ? 1 : 0) | (d[1] < 0 ? 2 : 0) | (d[2] < 0 ? 4 : 0)), a, d[0] + d[1] * s.nx + d[2] * s.slab()});
+        });
+        if (here.sum.empty()) continue;
+        terms += here.sum.size() + here.shares.size();
+        points.push_back(std::move(here));
+      }
+  parallel_lines(c.nz * c.ny, c.nx * index_t(terms), [&](index_t lo, index_t hi) {
+    constexpr index_t room = coarse_points_at_once;
+    double row[room], sum[13][room];
+    for_stretches(lo, hi, c.nx, [&](index_t line, index_t begin, index_t count) {
+      index_t const first = line / c.ny * 2 * s.slab() + line % c.ny * 2 * s.nx + 2 * begin, C = line * c.nx + begin;
+      for (int h = 0; h < c.pairs; ++h) std::fill(sum[h], sum[h] + count, 0.0);
+      for (point const& e : points) {
+        std::fill(row, row + count, 0.0);
+        for (from const& q : e.sum) {
+          auto const add = [&](auto const* a) {
+            R const* const weight = q.weight ? q.weight + C : nullptr;
+            if (!weight) {
+              SLA_INDEPENDENT
+              for (index_t i = 0; i < count; ++i) row[i] += double(a[2 * i]);
+            } else {
+              SLA_INDEPENDENT
+              for (index_t i = 0; i < count; ++i) row[i] += double(weight[i]) * double(a[2 * i]);
+            }
+          };
+          if (q.a)
+            add(q.a + first + q.at);
+          else
+            add(diagonal + first + q.at);
+        }
+        for (share const& q : e.shares) {
+          double* const to = sum[q.target];
+          R const* const weight = q.weight ? q.weight + C : nullptr;
+          if (!weight) {
+            for (index_t i = 0; i < count; ++i) to[i] += row[i];
+          } else {
+            SLA_INDEPENDENT
+            for (index_t i = 0; i < count; ++i) to[i] += row[i] * double(weight[i]);
+          }
+        }
       }
       for (int h = 0; h < c.pairs; ++h)
-        for (index_t ic = 0; ic < c.nx; ++ic) next.off[std::size_t(h)].data()[C + ic] = R(sum[std::size_t(h * c.nx + ic)]);
-    }
+        for (index_t i = 0; i < count; ++i) next.off(h)[C + i] = R(sum[h][i]);
+    });
   });
 }
 
@@ -189,15 +241,15 @@ std::optional<grid_level<R>> coarsened(grid_level<R>& level) {
   }
   bool const constants = std::all_of(A.sums, A.sums + s.points(), [](R sum) { return sum == 0; });  // are the null space: rounding would not keep them
   grid_array<R> one(c);
-  if (constants) std::fill(next.sums.data(), next.sums.data() + c.points(), R(0));
+  if (constants) std::fill(next.sums(), next.sums() + c.points(), R(0));
   std::fill(one.data(), one.data() + c.points(), R(1));
-  if (!constants) parallel_lines(c.nz, 8 * c.slab(), [&, sums = next.sums.data(), e = one.data()](index_t lo, index_t hi) {
+  if (!constants) parallel_lines(c.nz, 8 * c.slab(), [&, sums = next.sums(), e = one.data()](index_t lo, index_t hi) {
     auto const fill = [&](index_t k, R* x) { interpolate_slab(A, k, e, [](index_t) { return R(0); }, x); };
     auto const product = [&](index_t k, R const* before, R const* x, R const* after, R* y) { slab_product<true>(A, k, before, x, after, y); };
     restricted_slabs(A, lo, hi, fill, product, sums);
   });
   std::atomic<bool> positive{true};
-  parallel_lines(c.points(), 8, [&, B = next.view(), inverse = next.inverse.data()](index_t lo, index_t hi) {
+  parallel_lines(c.points(), 8, [&, B = next.view(), inverse = next.inverse()](index_t lo, index_t hi) {
     std::vector<double> d(static_cast<std::size_t>(hi - lo));
     diagonal_of(B, lo, hi, d.data() - lo);
     bool all = true;

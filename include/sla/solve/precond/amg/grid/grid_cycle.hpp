@@ -34,6 +34,7 @@ public:
   virtual std::vector<grid_shape> shapes() const = 0;
   virtual std::size_t bytes() const = 0;
   virtual bool in_float() const = 0;
+  virtual grid_roughness roughness() const = 0;
 };
 
 /// Levels with scalars R. One V-cycle: a step of Jacobi, damped by omega, before and after each correction; so M is symmetric, and definite.
@@ -44,9 +45,11 @@ public:
   static constexpr double most_factor_work = 1e7;
 
   /// Levels for a recognised matrix; none where they would not contract: residuals of conjugate gradients for a random right-hand side, which
-  /// are looked at where couplings differ.
-  static std::shared_ptr<grid_levels const> make(found_grid<R>&& found) {
+  /// are looked at where couplings differ, but not if they differed as much in the matrix that had this pattern before.
+  static std::shared_ptr<grid_levels const> make(found_grid<R>&& found, grid_cycle<K> const* before = nullptr) {
     auto out = std::make_shared<grid_levels>();
+    out->scale_ = found.scale, out->rough_ = found.rough;
+    bool const looks = found.rough.part > 0 && (!before || found.rough.exceeds(before->roughness()));
     auto const wide = [](grid_shape const& s) { return s.nx >= 6 && s.nz >= 6 && (s.is_plane() || s.ny >= 6); };
     auto const work = [](grid_shape const& s) { return double(s.points()) * double(s.shift(s.pairs - 1)) * double(s.shift(s.pairs - 1)); };
     out->levels_.push_back(std::move(found.level));
@@ -59,16 +62,16 @@ public:
     for (auto const& level : out->levels_) out->views_.push_back(level.view());
     out->factors_ = band_factors(out->views_.back());
     if (!out->factors_.definite()) return nullptr;
-    if (found.rough > 0 && !(out->contraction(found.rough > 0.25 ? 0 : 1) <= 0.4)) return nullptr;
+    if (looks && !(out->contraction(found.rough.part > 0.25 ? 0 : 1) <= 0.4)) return nullptr;
     return out;
   }
 
   void apply(K const* b, K* z) const override {
     with_work([&](work_vectors& work) {
       auto space = immediate_space(host_memory{});
-      double const largest = cycle_from(space, work, 0, b, z, K(1));
+      double const largest = cycle_from(space, work, 0, b, z, K(1), 1 / scale_);
       if (std::is_same_v<R, float> && !(largest == 0 || (largest > 1e-20 && largest < 1e20)) && std::isfinite(largest))
-        cycle_from(space, work, 0, b, z, (std::max)(K(largest), (std::numeric_limits<K>::min)()));  // float would not hold it
+        cycle_from(space, work, 0, b, z, (std::max)(K(largest), (std::numeric_limits<K>::min)()), 1 / scale_);  // float would not hold it
     });
   }
   std::vector<grid_shape> shapes() const override {
@@ -82,6 +85,7 @@ public:
     return sum;
   }
   bool in_float() const override { return std::is_same_v<R, float>; }
+  grid_roughness roughness() const override { return rough_; }
 
 private:
   /// Per level a right-hand side and a correction, but those of the finest, which are others'.
@@ -98,9 +102,9 @@ private:
     return tensor_view<T, Extents<dyn>, host_memory>{p, Extents<dyn>(size)};
   }
 
-  /// z = scale M (b / scale) on level l and below. Returns the largest |b_i| where that may matter, on the finest level.
+  /// z = factor scale M (b / scale) on level l and below. Returns the largest |b_i| where that may matter, on the finest level.
   template <class Space, class B>
-  double cycle_from(Space& space, work_vectors& work, std::size_t l, B const* b, B* z, B scale) const {
+  double cycle_from(Space& space, work_vectors& work, std::size_t l, B const* b, B* z, B scale, double factor = 1) const {
     auto const& A = views_[l];
     if (l + 1 == views_.size()) {
       factors_.solve(b, z, work.band);
@@ -109,7 +113,7 @@ private:
     R *const cb = work.b[l].data(), *const cz = work.z[l].data();
     fuse(space, put(cb, A.coarse.points(), grid_restricted<R, B>{{A, true}, b, scale}));
     cycle_from(space, work, l + 1, static_cast<R const*>(cb), cz, R(1));
-    grid_corrected<R, B> const corrected{{A, false}, b, cz, scale};
+    grid_corrected<R, B> const corrected{{A, false}, b, cz, scale, B(double(scale) * factor)};
     if constexpr (std::is_same_v<R, B>) {
       fuse(space, put(z, A.shape.points(), corrected));
       return 0;
@@ -168,6 +172,8 @@ private:
   std::vector<grid_level<R>> levels_;
   std::vector<grid_view<R>> views_;
   band_factors factors_;
+  double scale_ = 1;  ///< by which A is divided
+  grid_roughness rough_ = {};
   guarded<std::vector<std::shared_ptr<work_vectors>>> idle_{};  ///< kept for the next application
 };
 

@@ -100,12 +100,12 @@ struct grid_restricted : slab_node<R> {
   }
 };
 
-/// x + omega D^-1 (b - A x) with x = omega D^-1 b + P e; times `scale`, by which b is divided.
+/// x + omega D^-1 (b - A x) with x = omega D^-1 b + P e; times `factor`. b is divided by `scale`.
 template <class R, class B>
 struct grid_corrected : slab_node<R> {
   B const* b;
   R const* e;
-  B scale;
+  B scale, factor;
 
   template <class F>
   grid_corrected rebuild(F const&) const {
@@ -139,7 +139,7 @@ struct grid_corrected : slab_node<R> {
         B const* const f = b + k * size;
         T* const z = out + k * size;
         SLA_INDEPENDENT
-        for (index_t i = 0; i < size; ++i) z[i] = T(at[i] + d[i] * (R(f[i] * inverse) - y[i])) * T(scale);
+        for (index_t i = 0; i < size; ++i) z[i] = T(at[i] + d[i] * (R(f[i] * inverse) - y[i])) * T(factor);
       }
     });
   }

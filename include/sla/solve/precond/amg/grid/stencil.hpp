@@ -57,23 +57,31 @@ struct grid_shape {
   std::string text_of() const { return is_plane() ? text(nx, " x ", nz) : text(nx, " x ", ny, " x ", nz); }
 };
 
-/// A number per point, with margins of zeros.
+/// Numbers per point, one or `count` of them, each kind behind the other in one run, with margins of zeros between them and around all.
 template <class R>
 class grid_array {
 public:
   grid_array() = default;
   /// Not set but for the margins.
-  grid_array(grid_shape const& s, uninitialized_t) : margin_(s.margin()), all_(s.points() + 2 * s.margin(), uninitialized) {
-    std::fill(all_.begin(), all_.begin() + margin_, R{});
-    std::fill(all_.end() - margin_, all_.end(), R{});
+  grid_array(grid_shape const& s, uninitialized_t, index_t count = 1) : margin_(s.margin()), stride_(stride(s)), all_(count * stride_ + margin_, uninitialized) {
+    for (index_t k = 0; k <= count; ++k) {
+      auto const from = all_.begin() + (k > 0 ? (k - 1) * stride_ + margin_ + s.points() : 0);
+      std::fill(from, k < count ? all_.begin() + k * stride_ + margin_ : all_.end(), R{});
+    }
   }
-  explicit grid_array(grid_shape const& s) : margin_(s.margin()), all_(s.points() + 2 * s.margin()) {}
-  R* data() { return all_.data() + margin_; }
-  R const* data() const { return all_.data() + margin_; }
+  explicit grid_array(grid_shape const& s) : margin_(s.margin()), stride_(stride(s)), all_(stride_ + margin_) {}
+  R* data(index_t k = 0) { return all_.data() + margin_ + k * stride_; }
+  R const* data(index_t k = 0) const { return all_.data() + margin_ + k * stride_; }
   std::size_t bytes() const { return all_.bytes(); }
 
 private:
-  index_t margin_ = 0;
+  /// Long arrays begin at different places of their pages: those of one place fight for the same cache sets.
+  static index_t stride(grid_shape const& s) {
+    index_t const page = 4096 / index_t(sizeof(R)), apart = 832 / index_t(sizeof(R)), least = s.points() + s.margin();
+    return least < 16 * page ? least : (least - apart + page - 1) / page * page + apart;
+  }
+
+  index_t margin_ = 0, stride_ = 0;
   buffer<R> all_;
 };
 
@@ -86,31 +94,44 @@ struct grid_view {
   R const *inverse, *sums, *off[13], *weight[8][8];  ///< inverse: omega / a_ii
 };
 
-/// A level: its operator, the damped inverse of its diagonal and, but on the coarsest one, the weights of the interpolation.
+/// A level: its operator, the damped inverse of its diagonal and, but on the coarsest one, the weights of the interpolation. All numbers of an operator are
+/// in one run of memory, and all weights: a thread keeps a few runs for those who ask next, such as new values.
 template <class R>
 struct grid_level {
   grid_shape shape;
   R omega;
-  grid_array<R> inverse, sums;
-  std::vector<grid_array<R>> off;
-  std::array<std::array<grid_array<R>, 8>, 8> weight{};
+  grid_array<R> numbers, weights{};
 
-  grid_level(grid_shape const& s, R w) : shape(s), omega(w), inverse(s, uninitialized), sums(s, uninitialized) {
-    for (int h = 0; h < s.pairs; ++h) off.emplace_back(s, uninitialized);
-  }
-  std::size_t bytes() const {
-    std::size_t sum = inverse.bytes() + sums.bytes();
-    for (auto const& a : off) sum += a.bytes();
-    for (auto const& of_type : weight)
-      for (auto const& w : of_type) sum += w.bytes();
-    return sum;
-  }
+  grid_level(grid_shape const& s, R w) : shape(s), omega(w), numbers(s, uninitialized, s.pairs + 2) {}
+  R* inverse() { return numbers.data(0); }
+  R* sums() { return numbers.data(1); }
+  R* off(int h) { return numbers.data(h + 2); }
+  /// Of weight[t][c], where c is a part of t.
+  R* weight(int t, int c) { return weights.data(weight_place(t, c)); }
+  void make_room_for_weights() { weights = grid_array<R>(shape.coarse(), uninitialized, shape.is_plane() ? 8 : 26); }
+  std::size_t bytes() const { return numbers.bytes() + weights.bytes(); }
   grid_view<R> view() const {
-    grid_view<R> v{shape, shape.coarse(), omega, inverse.data(), sums.data(), {}, {}};
-    for (std::size_t h = 0; h < off.size(); ++h) v.off[h] = off[h].data();
-    for (std::size_t t = 1; t < 8; ++t)
-      for (std::size_t c = 0; c < 8; ++c) v.weight[t][c] = weight[t][c].bytes() > 0 ? weight[t][c].data() : nullptr;
+    grid_view<R> v{shape, shape.coarse(), omega, numbers.data(0), numbers.data(1), {}, {}};
+    for (int h = 0; h < shape.pairs; ++h) v.off[h] = numbers.data(h + 2);
+    for (int t = 1; t < 8 && weights.bytes() > 0; ++t)
+      for (int c = t; !(shape.is_plane() && (t & 2)); c = (c - 1) & t) {
+        v.weight[t][c] = weights.data(weight_place(t, c));
+        if (c == 0) break;
+      }
     return v;
+  }
+
+private:
+  /// Kinds are counted type by type, in the order of c.
+  index_t weight_place(int t, int c) const {
+    index_t place = 0;
+    for (int u = 1; u <= t; ++u)
+      for (int k = 0; k <= u && !(shape.is_plane() && (u & 2)); ++k)
+        if ((k & u) == k) {
+          if (u == t && k == c) return place;
+          ++place;
+        }
+    return place;
   }
 };
 
