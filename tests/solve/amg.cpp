@@ -21,19 +21,19 @@
 #include <sla/tensor/algebra/diagonal.hpp>
 #include <sla/tensor/files/matrix_market.hpp>
 
-using suite::iterations, suite::tells, suite::words;
+using suite::iterations, suite::shuffled, suite::tells, suite::words;
 using sla::dyn, sla::index_t, sla::amg;
 using complex_t = std::complex<double>;
 
 namespace {
-constexpr sla::amg_cycle both_cycles[] = {sla::amg_cycle::V, sla::amg_cycle::W};
+constexpr sla::amg_cycle both_cycles[] = {sla::amg_cycle::V, sla::amg_cycle::W}, all_cycles[] = {sla::amg_cycle::V, sla::amg_cycle::W, sla::amg_cycle::F, sla::amg_cycle::amli};
 sla::amg_smoother const both_smoothers[] = {sla::amg_smoother::spai0, sla::amg_smoother::l1_jacobi};
 constexpr sla::amg_coarsening both_coarsenings[] = {sla::amg_coarsening::smoothed, sla::amg_coarsening::plain};
 
 /// Every combination of the options, with levels for small matrices too.
-template <class F>
-void for_all_options(F const& f) {
-  for (auto cycle : both_cycles)
+template <class F, class Cycles = decltype(both_cycles)>
+void for_all_options(F const& f, Cycles const& cycles = both_cycles) {
+  for (auto cycle : cycles)
     for (auto smoother : both_smoothers)
       for (auto coarsening : both_coarsenings)
         for (int sweeps : {1, 2}) f(amg{.cycle = cycle, .smoother = smoother, .coarsening = coarsening, .sweeps = sweeps, .coarsest = 5});
@@ -123,7 +123,7 @@ TEST_CASE("amg has the adjoint that it says") {
     amg_adjoint_agrees(options.setup(transport), sla::random<double>(144, 1), sla::random<double>(144, 2));
     amg_adjoint_agrees(options.setup(hermitian), sla::random<complex_t>(81, 1), sla::random<complex_t>(81, 2));
     amg_adjoint_agrees(options.setup(general), sla::random<complex_t>(81, 1), sla::random<complex_t>(81, 2));
-  });
+  }, all_cycles);
   auto const s = sla::prepare(transport, sla::bicgstab{.rtol = 1e-10}, amg{.coarsest = 5});
   auto const b = sla::random<double>(144, 3);
   suite::is_dense_solution(transport, b, s.solve(b), 1e-7);
@@ -159,6 +159,71 @@ TEST_CASE("amg of new values is that of a fresh set-up, and keeps the old ones w
   auto const first = s.solve(b);
   s.update(2.0 * A);
   CHECK(oracle::distance(sla::vector<double>(2.0 * s.solve(b)), first) <= 1e-6);
+}
+
+namespace {
+/// A cycle from its definition, level by level.
+sla::vector<double> textbook_cycle(sla::detail::amg_hierarchy<double> const& all, std::size_t l, sla::vector<double> const& b, sla::amg_cycle kind) {
+  auto const& level = all.levels[l];
+  index_t const n = level.A.rows();
+  if (l + 1 == all.levels.size()) {
+    auto z = sla::zeros<double>(n);
+    for (index_t i = 0; i < n; ++i)
+      for (index_t j = 0; j < n; ++j) z[i] += all.inverse[std::size_t(i * n + j)] * b[j];
+    return z;
+  }
+  sla::vector<double> x = level.smoother * b;
+  auto const correct = [&](sla::amg_cycle below) {
+    sla::vector<double> const r = b - level.A * x, coarse = level.R * r;
+    x = x + level.P * textbook_cycle(all, l + 1, coarse, below);
+  };
+  correct(kind);
+  if (l + 2 < all.levels.size() && kind != sla::amg_cycle::V) correct(kind == sla::amg_cycle::F ? sla::amg_cycle::V : kind);
+  return sla::vector<double>(x + level.smoother * (b - level.A * x));
+}
+}  // namespace
+
+TEST_CASE("amg visits levels as its cycle says: once, twice, or twice and then once") {
+  std::vector<int> iterations;
+  for (auto const& A : {sla::problems::checkerboard({30, 30}, 100.0, 6), sla::problems::convection_diffusion({30, 30}, 2.0)}) {
+    auto const b = sla::random<double>(A.rows(), 1);
+    for (auto cycle : {sla::amg_cycle::V, sla::amg_cycle::F, sla::amg_cycle::W}) {
+      auto const M = amg{.cycle = cycle, .coarsening = sla::amg_coarsening::plain, .coarsest = 5}.setup(A);
+      REQUIRE(M.levels().size() >= 4);
+      auto const z = textbook_cycle(M.hierarchy(), 0, b, cycle);
+      CHECK(oracle::distance(sla::vector<double>(M * b), z) <= 1e-12 * sla::norm_inf(z));
+      iterations.push_back(suite::iterations(A, sla::gmres{}, M, to_string(cycle)));
+    }
+  }
+  for (std::size_t k : {std::size_t(0), std::size_t(3)}) {
+    INFO(iterations[k] << ' ' << iterations[k + 1] << ' ' << iterations[k + 2]);
+    CHECK(iterations[k] > iterations[k + 1]);
+    CHECK(iterations[k + 1] >= iterations[k + 2]);
+  }
+}
+
+TEST_CASE("amg on a queue is what it is on the host, for every combination of options, adjoints too") {
+  auto const on_queue = sla::on([](sla::frame f) { return sla::deferred(f, 4); });
+  auto const agree = [&](auto const& A, auto const& method, auto const& options) {
+    auto const b = sla::random<typename std::remove_cvref_t<decltype(A)>::value_type>(A.rows(), 3);
+    auto const here = sla::prepare(A, method, options);
+    auto const queued = sla::prepare(A, method, options, on_queue);
+    auto const x = here.solve(b), y = queued.solve(b), xt = here.solve_transpose(b), yt = queued.solve_transpose(b);
+    CHECK(std::equal(x.begin(), x.end(), y.begin()));
+    CHECK(std::equal(xt.begin(), xt.end(), yt.begin()));
+    CHECK(sla::norm(b - A * x) <= 1.01 * method.rtol * sla::norm(b));
+    CHECK(sla::norm(b - transpose(A) * xt) <= 1.01 * method.rtol * sla::norm(b));
+  };
+  auto const transport = sla::problems::convection_diffusion({12, 12}, 3.0);
+  auto const general = suite::complex_problem<sla::gmres>(9);
+  for_all_options([&](amg const& options) {
+    INFO(to_string(options.cycle) << ", " << to_string(options.coarsening) << ", " << to_string(options.smoother) << ", " << options.sweeps);
+    agree(transport, sla::bicgstab{.rtol = 1e-9}, options);
+    agree(general, sla::gmres{.rtol = 1e-9}, options);
+  }, all_cycles);
+  agree(sla::problems::checkerboard({20, 20}, 100.0, 4), sla::cg{.rtol = 1e-9}, amg{.coarsening = sla::amg_coarsening::grid});
+  agree(shuffled(sla::problems::poisson({90, 80})), sla::cg{.rtol = 1e-9}, amg{});  // levels in float
+  agree(sla::problems::checkerboard({20, 20}, 100.0, 4), sla::cg{.rtol = 1e-9}, sla::amg_in<float>{.coarsening = sla::amg_coarsening::plain, .coarsest = 5});
 }
 
 TEST_CASE("amg on any space: the same bits on a queue, in batches, blocks and with right-hand sides") {

@@ -95,7 +95,7 @@ private:
       if (levels.packed) return packed_apply(*levels.packed, x, out);
     levels.with_work([&](amg_work<T>& work) {
       auto space = immediate_space(host_memory{});
-      amg_cycle_from(space, levels, work, 0, x, out);
+      amg_cycle_from(space, levels, work, 0, x, out, levels.options.cycle);
     });
   }
 };
@@ -260,7 +260,7 @@ std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& o
 /// included, for a quarter less memory and a third less traffic; A itself, the residuals and x stay as they are. Not for coefficients that jump by 1e6 or more.
 template <class Stored = detail::same_scalars>
 struct amg_in {
-  amg_cycle cycle = amg_cycle::V;                            ///< or W, amli: twice the work on coarse levels
+  amg_cycle cycle = amg_cycle::V;                            ///< or W, F, amli: more work on coarse levels
   amg_smoother smoother = amg_smoother::spai0;               ///< or l1_jacobi, or a preconditioner: chebyshev{.degree = 2}, ssor{}, ilu0{}
   amg_coarsening coarsening = amg_coarsening::automatic;     ///< grid where A is one, else plain with amli, or smoothed
   int sweeps = 1;                                            ///< of the smoother, before the correction and after it

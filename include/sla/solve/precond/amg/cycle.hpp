@@ -13,9 +13,9 @@
 namespace sla::detail {
 
 /// z = M b on level l and below, for contiguous vectors: as many sweeps of the smoother before the correction as after it, so that M is
-/// Hermitian where A is.
+/// Hermitian where A is, but for an F-cycle, of which this is a part if `kind` is V.
 template <class Space, class T>
-void amg_cycle_from(Space& space, amg_hierarchy<T> const& all, amg_work<T>& work, std::size_t l, kernel_t<T> const* b, kernel_t<T>* z) {
+void amg_cycle_from(Space& space, amg_hierarchy<T> const& all, amg_work<T>& work, std::size_t l, kernel_t<T> const* b, kernel_t<T>* z, amg_cycle kind) {
   using K = kernel_t<T>;
   amg_level<T> const& level = all.levels[l];
   index_t const n = level.A.rows();
@@ -53,15 +53,17 @@ void amg_cycle_from(Space& space, amg_hierarchy<T> const& all, amg_work<T>& work
     index_t const coarse = level.P.cols();
     K *const cb = kernel_pointer(next.b.data()), *const cx = kernel_pointer(next.x.data());
     amli_range const range = all.levels[l + 1].range;
-    for (int visit = all.options.cycle != amg_cycle::V && !(range.least > 0) && l + 2 < all.levels.size() ? 2 : 1; visit > 0; --visit) {
+    int const visits = kind != amg_cycle::V && !(range.least > 0) && l + 2 < all.levels.size() ? 2 : 1;
+    for (int visit = 0; visit < visits; ++visit) {
+      bool const once = kind == amg_cycle::F && (visit == 1) != all.reversed;
       fuse(space, put(y, n, level.A * of(x, n)), put(y, n, rhs - of(y, n)), put(cb, coarse, level.R * of(y, n)));
-      amg_cycle_from(space, all, work, l + 1, cb, cx);
+      amg_cycle_from(space, all, work, l + 1, cb, cx, once ? amg_cycle::V : kind);
       if (range.least > 0) {  // two steps of Chebyshev's iteration for M A
         using Real = real_t<K>;
         amli_steps const steps(range);
         K *const cr = kernel_pointer(next.r.data()), *const cz = kernel_pointer(next.z.data());
         fuse(space, put(cr, coarse, all.levels[l + 1].A * of(cx, coarse)), put(cr, coarse, of(cb, coarse) - Real(1 / steps.middle) * of(cr, coarse)));
-        amg_cycle_from(space, all, work, l + 1, cr, cz);
+        amg_cycle_from(space, all, work, l + 1, cr, cz, kind);
         fuse(space, put(cx, coarse, Real(steps.first) * of(cx, coarse) + Real(steps.second) * of(cz, coarse)));
       }
       fuse(space, put(y, n, level.P * of(cx, coarse)), put(x, n, of(x, n) + of(y, n)));
@@ -83,7 +85,7 @@ void measure_levels(amg_hierarchy<T>& all) {
       auto& level = all.levels[l];
       index_t const n = level.A.rows();
       level.range = eigenvalue_range<K>(
-          n, n, [&](K const* p, K* q) { fuse(space, put_at(q, n, level.A * numbers_at(p, n))); }, [&](K const* r, K* z) { amg_cycle_from(space, all, work, l, r, z); });
+          n, n, [&](K const* p, K* q) { fuse(space, put_at(q, n, level.A * numbers_at(p, n))); }, [&](K const* r, K* z) { amg_cycle_from(space, all, work, l, r, z, all.options.cycle); });
     }
   });
 }

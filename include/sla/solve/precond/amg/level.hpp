@@ -73,6 +73,7 @@ template <class T>
 struct amg_hierarchy {
   amg_options options;
   bool hermitian;  ///< as far as A is
+  bool reversed = false;  ///< visits of a level, for the adjoint of an F-cycle
   std::vector<amg_level<T>> levels;
   std::vector<kernel_t<T>> inverse;
   std::shared_ptr<grid_cycle<kernel_t<T>> const> grid = {};  ///< in the place of all levels
@@ -292,8 +293,14 @@ void set_up_sweeps(amg_hierarchy<T>& all) {
 /// The levels for A^H: its cycle is the adjoint.
 template <class T>
 std::shared_ptr<amg_hierarchy<T> const> adjoint_levels(std::shared_ptr<amg_hierarchy<T> const> const& of) {
-  if (of->hermitian) return of;
+  bool const same_visits = of->options.cycle != amg_cycle::F;
+  if (of->hermitian && same_visits) return of;
   auto levels = of->levels;
+  if (of->hermitian) {
+    auto out = std::make_shared<amg_hierarchy<T>>(of->options, true, std::move(levels), of->inverse);
+    out->reversed = !of->reversed;
+    return out;
+  }
   for (auto& level : levels) {
     level.A = adjointed(level.A);
     if (level.transfer) {
@@ -307,7 +314,9 @@ std::shared_ptr<amg_hierarchy<T> const> adjoint_levels(std::shared_ptr<amg_hiera
   auto inverse = of->inverse;
   for (index_t i = 0; !inverse.empty() && i < n; ++i)
     for (index_t j = 0; j < n; ++j) inverse[std::size_t(i * n + j)] = conj_of(of->inverse[std::size_t(j * n + i)]);
-  return std::make_shared<amg_hierarchy<T> const>(of->options, false, std::move(levels), std::move(inverse));
+  auto out = std::make_shared<amg_hierarchy<T>>(of->options, false, std::move(levels), std::move(inverse));
+  out->reversed = of->reversed != !same_visits;
+  return out;
 }
 
 } // namespace sla::detail

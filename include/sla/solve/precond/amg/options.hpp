@@ -57,10 +57,11 @@ template <class P>
 struct amg_sweeps_of;  // solve/precond/amg/sweeps.hpp
 } // namespace detail
 
-/// The order in which a cycle visits the levels: each once on the way down and once on the way up; or each twice as often as the one above it; or
-/// so, as two steps of Chebyshev's iteration with bounds that are measured at set-up (AMLI: Axelsson and Vassilevski 1990), where A is Hermitian:
+/// The order in which a cycle visits the levels: each once on the way down and once on the way up; or each twice as often as the one above it (W), or
+/// twice, first in this way and then once on the way up (F: Trottenberg, Oosterlee and Schueller, section 2.4; M is not Hermitian: take gmres or bicgstab); or
+/// as W, as two steps of Chebyshev's iteration with bounds that are measured at set-up (AMLI: Axelsson and Vassilevski 1990), where A is Hermitian:
 /// the K-cycle of Notay (2010) with coefficients that stay, so that M is linear and every method may take it.
-enum class amg_cycle { V, W, amli };
+enum class amg_cycle { V, W, F, amli };
 /// What is done on each level: x += D (b - A x), with d_i = 1.1 a_ii / sum |a_ij|^2 (SPAI-0: Broeker and Grote 2002), but at most 1.9 / sum
 /// |a_ij|, so that it converges for every Hermitian definite A; or with d_i = 1 / sum |a_ij|; or x += S (b - A x) for a preconditioner S that
 /// is set up for each level, and its adjoint after the correction, where A is Hermitian: `.smoother = chebyshev{.degree = 2}`, `ssor{}`, `ilu0{}`.
@@ -119,7 +120,10 @@ private:
 };
 
 /// Their names, as reports print them.
-inline constexpr char const* to_string(amg_cycle c) { return c == amg_cycle::V ? "V-cycle" : c == amg_cycle::W ? "W-cycle" : "AMLI-cycle"; }
+inline constexpr char const* to_string(amg_cycle c) {
+  constexpr char const* names[] = {"V-cycle", "W-cycle", "F-cycle", "AMLI-cycle"};
+  return names[int(c)];
+}
 inline constexpr char const* to_string(amg_coarsening c) {
   constexpr char const* names[] = {"automatic", "grid", "smoothed aggregation", "plain aggregation"};
   return names[int(c)];
