@@ -134,6 +134,30 @@ TEST_CASE("amg by constants in float: levels have the products of A and of P^T A
   CHECK(sla::norm(z) < 10 * sla::norm(x));
 }
 
+TEST_CASE("amg by constants in float: new values that couple rows which stood alone leave coarse matrices P^T A P") {
+  auto const A = shuffled(sla::problems::checkerboard({90, 80}, 10.0, 7));
+  auto const is_fixed = [&](index_t i) { return i % 5 == 0; };
+  auto B = A;
+  for (index_t i = 0; i < B.rows(); ++i)
+    B.pattern().view().for_row(i, [&](index_t s, index_t j) {
+      if (i != j && (is_fixed(i) || is_fixed(j))) B.values()[s] = 0;
+    });
+  auto M = amg{.strength = 0.05}.setup(B);
+  REQUIRE(M.hierarchy().packed);
+  CHECK(M.hierarchy().packed->plan->of[0][5] == -1);
+  M.update(A);
+  REQUIRE(M.hierarchy().packed);
+  auto const& all = *M.hierarchy().packed;
+  auto const& of = all.plan->of[0];
+  auto const e = sla::random<double>(all.plan->members[0].rows, 2);
+  auto fine = sla::zeros<double>(A.rows()), coarse = sla::zeros<double>(e.size());
+  for (index_t i = 0; i < A.rows(); ++i) fine[i] = of[i] < 0 ? 0 : e[of[i]];
+  sla::vector<double> const product = A * fine;
+  for (index_t i = 0; i < A.rows(); ++i)
+    if (of[i] >= 0) coarse[of[i]] += product[i];
+  CHECK(oracle::distance(packed_product(all, 1, e), coarse) <= 1e-5 * sla::norm_inf(A));
+}
+
 TEST_CASE("amg by constants in float is near that in double: iterations, symmetry, jumps, numbers of any size, new values") {
   auto const A = shuffled(sla::problems::poisson({120, 110}));
   auto M = amg{}.setup(A);

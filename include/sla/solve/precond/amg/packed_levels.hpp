@@ -113,6 +113,13 @@ std::shared_ptr<packed_levels const> packed_levels_of(amg_options const& o, amg_
       });
     else
       for (index_t g = 0; g < n; ++g) known.members[l - 1].view().for_row(g, [&, fine = sums[l - 1].data()](index_t, index_t i) { s[g] += fine[i]; });
+    if (l > 0 && known.members[l - 1].row_ptr[n] < matrix(l - 1).rows()) {  // couplings to rows that stood alone when aggregates were made are left out
+      auto const view = matrix(l - 1).pattern().view();
+      for (index_t i = 0; i < view.rows; ++i) {
+        std::int32_t const* const of = known.of[l - 1].data();
+        if (of[i] >= 0) view.for_row(i, [&, a = matrix(l - 1).values().data()](index_t t, index_t j) { s[of[i]] -= of[j] < 0 ? double(a[t]) : 0; });
+      }
+    }
     if (l == known.of.size()) break;
     coarse.push_back(summed_over(here, known.of[l], known.members[l], known.patterns[l]));
   }
