@@ -67,9 +67,11 @@ void compare_transposed(bench::table& out, std::string const& name, A const& a, 
   auto forth = [&] { y = a * x; };
   auto back = [&] { v = transpose(a) * u; };
   auto stored = [&] { w = t * u; };
-  auto const [t_forth, t_back, t_stored] = bench::interleaved(repetitions, repeated(forth), repeated(back), repeated(stored));
-  out.row({name, text(threads), text(a.rows(), " x ", a.cols()), bench::spread(t_forth, 1, 1e6 / calls), bench::spread(t_back, 1, 1e6 / calls), bench::spread(t_stored, 1, 1e6 / calls),
-           bench::spread(t_back / t_forth, 2), bench::scientific(norm_inf(v - w) / norm_inf(w))});
+  auto apart = [&] { forth(), back(); };
+  auto both = [&] { fuse(set(y, a * x), set(v, transpose(a) * u)); };
+  auto const [t_forth, t_back, t_stored, t_apart, t_both] = bench::interleaved(repetitions, repeated(forth), repeated(back), repeated(stored), repeated(apart), repeated(both));
+  out.row({name, text(threads), text(a.rows(), " x ", a.cols()), bench::spread(t_forth, 1, 1e6 / calls), bench::spread(t_back, 1, 1e6 / calls), bench::spread(t_stored, 1, 1e6 / calls), bench::spread(t_both, 1, 1e6 / calls),
+           bench::spread(t_back / t_forth, 2), bench::spread(t_apart / t_both, 2), bench::scientific(norm_inf(v - w) / norm_inf(w))});
 }
 }  // namespace
 
@@ -133,11 +135,12 @@ int main(int argc, char** argv) {
       if (threads == 1) compare_sell(uneven, name, read_matrix_market<double>(text(SLA_BENCH_DATA, '/', name, ".mtx")), threads, repetitions);
   }
 
-  std::cout << "A^T u without a stored transpose, and with one. Anywhere: five entries per row, in any columns.\n\n";
-  bench::table back({"", "threads", "A", "us of A x", "us of A^T u", "us of stored A^T", "A^T u by A x", "difference"});
+  std::cout << "A^T u without a stored transpose, and with one, and in one fuse with A x, which walks a Csr once. Anywhere: five entries per row, in any columns.\n\n";
+  bench::table back({"", "threads", "A", "us of A x", "us of A^T u", "us of stored A^T", "us of both in one fuse", "A^T u by A x", "both: faster by", "difference"});
   for (int threads : {1, 2}) {
     set_threads(threads);
-    for (index_t n : {100, 500}) {
+    for (index_t n : {100, 500, 2000}) {
+      if (n > largest) continue;
       auto const A = problems::poisson<double>({n, n});
       compare_transposed(back, "five points, Csr", A, threads, repetitions);
       compare_transposed(back, "five points, Dia", to<Dia>(A), threads, repetitions);

@@ -126,13 +126,68 @@ TEST_CASE("by diagonals a transposed product is one by rows: it takes no pass of
   auto const u = random<double>(A.rows(), 1);
   auto v = u, w = u;
   CHECK(passes(set(v, D * u), set(w, adjoint(D) * u), dot_of(v, w)) == 1);
-  CHECK(passes(set(v, A * u), set(w, adjoint(A) * u), dot_of(v, w)) == 3);
+  CHECK(passes(set(v, A * u), set(w, adjoint(to<Coo<>>(A)) * u), dot_of(v, w)) == 3);
   fuse(set(w, u - transpose(D) * u));
   CHECK(norm_inf(w - (u - transposed(A) * u)) <= 1e-14);
   deferred queue({1, A.rows(), 1, 1}, 2);
   fuse(queue, set(v, adjoint(D) * u), set(w, adjoint(A) * u));
   queue.finish();
   CHECK(norm_inf(v - w) <= 1e-14);
+}
+
+TEST_CASE("a product with A beside one with its transpose is one walk over A, and the bits are those of two") {
+  auto const check = [](auto const& A) {
+    using T = typename std::remove_cvref_t<decltype(A)>::value_type;
+    using S = typename std::remove_cvref_t<decltype(A)>::shape_type;
+    auto const p = random<T, domain_extents_t<S>>(A.domain(), 1);
+    auto const u = random<T, range_extents_t<S>>(A.range(), 2);
+    auto q = u, q2 = u;
+    auto s = p, s2 = p;
+    CHECK(passes(set(q2, A * p), set(s2, adjoint(A) * u), dot_of(u, q2), dot_of(p, s2)) <= 3);
+    index_t const walks = bytes_moved(set(q, A * p)) + bytes_moved(set(s, transpose(A) * u));
+    CHECK(bytes_moved(set(s2, transpose(A) * u), set(q2, A * p)) == walks - index_t(A.bytes()));
+    auto const same = [&] { return std::equal(q.data(), q.data() + q.size(), q2.data()) && std::equal(s.data(), s.data() + s.size(), s2.data()); };
+    for (int threads : {1, 2, 4}) {
+      set_threads(threads);
+      fuse(set(q, A * p)), fuse(set(s, adjoint(A) * (T(2) * u)));
+      auto const [uq, ps] = fuse(set(q2, A * p), set(s2, adjoint(A) * (T(2) * u)), dot_of(u, q2), dot_of(p, s2));
+      CHECK((same() && uq == dot(u, q) && ps == dot(p, s)));
+      fuse(set(s, transpose(A) * u));
+      fuse(set(s2, T(3) * s), set(s2, transpose(A) * u), set(q2, A * p));
+      CHECK(same());
+      deferred queue({A.batch_count(), A.rows(), 1, 1}, 2);
+      q2 = T(0) * q, s2 = T(0) * s;
+      fuse(queue, set(q2, A * p), set(s2, transpose(A) * u));
+      queue.finish();
+      CHECK(same());
+    }
+    set_threads(0);
+  };
+  check(problems::convection_diffusion<double>({200, 150}, 2.0));
+  check(some_matrix<std::complex<double>>(20000, 60000, 5, true));
+  check(some_matrix<float>(300, 170, 5, false));
+  auto const one = problems::poisson<double>({30, 20});
+  check(stack_batch(one, 2.0 * one));
+}
+
+TEST_CASE("products with A and its transpose take two walks where one reads what the other writes, or they are of two matrices") {
+  auto const A = problems::convection_diffusion<double>({20, 15}, 2.0);
+  auto const B = eval(2.0 * A);  // the same pattern
+  auto const x = random<double>(A.rows(), 1);
+  vector<double> const forth = A * x, there_and_back = transpose(A) * forth, back = transpose(A) * x, and_forth = A * back, of_other = transpose(B) * x;
+  vector<double> q(A.rows()), s(A.rows());
+  fuse(set(q, A * x), set(s, transpose(A) * q));
+  CHECK((norm_inf(q - forth) == 0 && norm_inf(s - there_and_back) == 0));
+  fuse(set(s, transpose(A) * x), set(q, A * s));
+  CHECK((norm_inf(s - back) == 0 && norm_inf(q - and_forth) == 0));
+  fuse(set(q, A * x), set(s, transpose(B) * x));
+  CHECK((norm_inf(q - forth) == 0 && norm_inf(s - of_other) == 0));
+  auto v = x, w = x;
+  fuse(set(v, A * w), set(w, transpose(A) * x));  // w is read, then written
+  CHECK((norm_inf(v - forth) == 0 && norm_inf(w - back) == 0));
+  auto both = x;
+  fuse(set(both, A * x), set(both, transpose(A) * x));
+  CHECK(norm_inf(both - back) == 0);
 }
 
 TEST_CASE("a transposed product of an operand with numbers per item takes those of its space's items") {

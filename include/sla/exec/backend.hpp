@@ -50,7 +50,7 @@ frame frame_of_pass(pass_layout const& elements, frame const& space) {
 
 /// The backend of the host, and the default: a pass over memory on all threads, each with its own rows.
 struct openmp {
-  static constexpr bool is_backend = true;
+  static constexpr bool is_backend = true, joins_products = true;
   int threads = 0;  ///< 0: as `set_threads` says
 
   template <std::size_t Count, class... S, class F>

@@ -42,7 +42,7 @@ class basic_deferred : public detail::host_space_base {
   };
 
 public:
-  static constexpr bool has_items = true;
+  static constexpr bool has_items = true, joins_products = detail::joins_products<B>;
   template <class T>
   using scalar_type = item_scalar<T, host_memory>;
 

@@ -9,6 +9,7 @@
 
 #include <sla/exec/hoist.hpp>
 #include <sla/exec/plan.hpp>
+#include <sla/exec/both_products.hpp>
 
 namespace sla {
 
@@ -133,7 +134,8 @@ struct planning_space {
 template <Statement... S>
 int passes(S const&... statements) {
   detail::planning_space space;
-  return detail::with_hoisted(space, [](auto const&... lowered) { return plan_passes(lowered...).passes; }, lower_tree{}(statements)...);
+  auto const count = [](auto const&... s) { return plan_passes(s...).passes; };
+  return detail::with_hoisted(space, [&](auto const&... lowered) { return detail::with_products_joined(count, lowered...); }, lower_tree{}(statements)...);
 }
 
 /// The bytes that the passes of these statements load and store, each operand once per pass (a value that a pass has just
@@ -141,14 +143,24 @@ int passes(S const&... statements) {
 template <Statement... S>
 index_t bytes_moved(S const&... statements) {
   detail::planning_space space;
-  return detail::with_hoisted(space, [](auto const&... lowered) { return detail::bytes_of_passes(lowered...); }, lower_tree{}(statements)...);
+  auto const count = [](auto const&... s) { return detail::bytes_of_passes(s...); };
+  return detail::with_hoisted(space, [&](auto const&... lowered) { return detail::with_products_joined(count, lowered...); }, lower_tree{}(statements)...);
 }
 
 namespace detail {
 /// The statements of this thread, rank or device, whatever the space: what whole nodes call inside of a fuse.
 template <class Space, class... S>
 auto fuse_local(Space& space, S const&... statements) {
-  return with_hoisted(space, [&](auto const&... lowered) { return fuse_lowered(space, lowered...); }, lower_tree{}(statements)...);
+  auto const run = [&](auto const&... lowered) { return fuse_lowered(space, lowered...); };
+  return with_hoisted(
+      space,
+      [&]<class... L>(L const&... lowered) {
+        if constexpr (requires { requires Space::joins_products; })
+          return with_products_joined(run, lowered...);
+        else
+          return run(lowered...);
+      },
+      lower_tree{}(statements)...);
 }
 } // namespace detail
 

@@ -62,6 +62,9 @@ private:
 /// statements, runs typed passes: here that gets none.
 template <class B>
 inline constexpr bool runs_untyped = requires(B const& backend, std::span<pass_statement const> statements, frame const& f) { backend.run(statements, f, true); };
+/// Is A x beside A^T u one walk over A on the backend?
+template <class B>
+inline constexpr bool joins_products = requires { requires B::joins_products; };
 
 /// The passes of a fuse on such a backend: a list of statements without their types.
 template <class Space, class... S, class... R>
@@ -78,7 +81,7 @@ void run_fused(Space& space, pack<R...>& results, S const&... lowered) {
 /// Everything now, everything one item: assignment, and `fuse` without a space.
 template <Backend B = openmp>
 struct immediate : detail::host_space_base {
-  static constexpr bool runs_untyped = detail::runs_untyped<B>;
+  static constexpr bool runs_untyped = detail::runs_untyped<B>, joins_products = detail::joins_products<B>;
   using span_type = row_span;
   B backend{};
 
@@ -111,7 +114,7 @@ inline immediate<> immediate_space(any_memory) { return {}; }
 template <bool Many, Backend B = openmp>
 class host_space : public detail::host_space_base {
 public:
-  static constexpr bool runs_untyped = detail::runs_untyped<B>, has_items = Many;
+  static constexpr bool runs_untyped = detail::runs_untyped<B>, joins_products = detail::joins_products<B>, has_items = Many;
   using span_type = std::conditional_t<Many, row_span, column_span>;
   template <class T>
   using scalar_type = std::conditional_t<Many, item_scalar<T, host_memory>, T>;

@@ -142,16 +142,16 @@ struct transposed_product {
     space.run([y = *this, out] { y.scatter(out); });
   }
   /// Adds up in numbers of `out`; in its own where those have fewer digits, and rounds once, as rows do.
-  template <class T>
-  void scatter(T* out) const {
+  template <class T, class Run = detail::scatter_entries>
+  void scatter(T* out, Run const& run = {}) const {
     if constexpr (sizeof(real_t<T>) < sizeof(real_t<value_type>)) {
       buffer<value_type> sums(result.total(), uninitialized);
-      detail::scatter_rows(*this, sums.data());
+      detail::scatter_rows(*this, sums.data(), run);
       parallel_ranges(result.total(), [&](index_t first, index_t last) {
         for (index_t e = first; e < last; ++e) out[e] = scalar_cast<T>(sums[e]);
       });
     } else {
-      detail::scatter_rows(*this, out);
+      detail::scatter_rows(*this, out, run);
     }
   }
 };

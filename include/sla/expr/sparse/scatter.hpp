@@ -47,6 +47,14 @@ void scatter_run(Product const& y, index_t b, index_t first, index_t last, To co
     for (index_t i = first; i < last; ++i) A.pattern.for_row(i, of_row(i, 0));
 }
 
+/// scatter_run, as what scatter_rows asks for.
+struct scatter_entries {
+  template <class Product, class To>
+  void operator()(Product const& y, index_t b, index_t first, index_t last, To const& to) const {
+    scatter_run<std::remove_pointer_t<decltype(to(0))>>(y, b, first, last, to);
+  }
+};
+
 /// What one thread does: rows of all items, the columns that it owns, and what it has for the columns of others.
 template <class T>
 struct scatter_share {
@@ -64,16 +72,16 @@ struct scatter_share {
   }
 };
 
-/// y = A^T x from `out` on, where y is the node. The same bits for the same number of threads.
-template <class Product, class T>
-void scatter_rows(Product const& y, T* out) {
+/// y = A^T x from `out` on, where y is the node; run adds rows to their columns: scatter_entries, or what does more. The same bits for the same number of threads.
+template <class Product, class T, class Run>
+void scatter_rows(Product const& y, T* out, Run const& run) {
   index_t const batch = y.A.shape.batch_count(), rows = y.A.shape.rows(), cols = y.A.shape.cols(), width = Product::Q * y.rhs();
   index_t const in_item = rows > 0 ? y.A.pattern.entries_before(rows) : 0;
   auto const at_out = [=](index_t column) { return out + column * width; };
   auto const add_rows = [&](index_t first, index_t last, auto const& to) {
     while (first < last) {
       index_t const b = first / rows, end = (std::min)(last, (b + 1) * rows);
-      scatter_run<T>(y, b, first - b * rows, end - b * rows, to);
+      run(y, b, first - b * rows, end - b * rows, to);
       first = end;
     }
   };
