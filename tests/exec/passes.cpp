@@ -173,6 +173,7 @@ TEST_CASE("rows of products inside of expressions are those of the elements, in 
   check_rows_inside(A, x);
   check_rows_inside(to<Coo<>>(A), x);
   check_rows_inside(to<Sell<>>(A), x);
+  check_rows_inside(to<NarrowSell<>>(A), x);
   check_rows_inside(to<Sell<4, 48>>(A), x);  // a block of rows cuts windows
   check_rows_inside(to<Dia>(A), x);
   check_rows_inside(to<Dia>(A * A), x);  // thirteen diagonals: several groups

@@ -69,7 +69,7 @@ TEST_CASE("products with A, its transpose and its adjoint, of all formats, scala
       auto const A = some_matrix<T>(rows, cols, 5, false), B = some_matrix<T>(rows, cols, 4, true);
       check_all(A), check_all(B);
       check_all(to<Coo<>>(A)), check_all(to<Coo<>>(B));
-      check_all(to<Csr<std::int64_t>>(A)), check_all(to<Dia>(A)), check_all(to<Sell<>>(B)), check_all(to<Sell<4, 8>>(A));
+      check_all(to<Csr<std::int64_t>>(A)), check_all(to<Dia>(A)), check_all(to<Sell<>>(B)), check_all(to<Sell<4, 8>>(A)), check_all(to<NarrowSell<>>(B));
     }
     check_all(sparse_tensor<T>(from_triplets<T>(7, 4, std::vector<index_t>{}, std::vector<index_t>{}, std::vector<T>{})));
   };

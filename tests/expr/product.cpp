@@ -73,6 +73,7 @@ TEST_CASE("products in every format") {
   check_products(A);
   check_products(to<Coo<>>(A));
   check_products(to<Sell<>>(A));
+  check_products(to<NarrowSell<>>(A));
   check_products(to<Sell<4, 16>>(random_matrix<double>(61, 45, 6, 1)));
   check_products(problems::convection_diffusion<double>({9, 8}, 2.0));
   check_products(to<Dia>(problems::convection_diffusion<double>({9, 8}, 2.0)));

@@ -32,5 +32,7 @@ TEST_CASE("other formats") {
   check_product(to<Coo<>>(A), x, transpose_times);
   check_product(to<Dia>(A), x, transpose_times);
   check_product(to<Sell<>>(A), x, times);
+  check_product(to<NarrowSell<>>(A), x, times);
   check_product(to<Sell<4, 16>>(A), x, transpose_times);
+  check_product(to<NarrowSell<4, 16>>(A), x, transpose_times);
 }

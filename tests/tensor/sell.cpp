@@ -44,6 +44,7 @@ void check_format(index_t rows, index_t cols) {
   CHECK(same_pattern(turned.pattern(), expected.pattern()));
   CHECK(std::equal(turned.values().begin(), turned.values().end(), expected.values().begin()));
   CHECK(same_pattern(B.pattern(), to<S>(A).pattern()));
+  CHECK(same_pattern(B.pattern(), B.pattern().view().borrowed(host_memory{}, B.pattern().slots())));
   auto const coo = to<Coo<>>(B);
   CHECK(to<S>(coo).nnz() == A.nnz());
   CHECK(same_pattern(to<S>(coo).pattern(), B.pattern()));
@@ -55,6 +56,9 @@ TEST_CASE("Sell there and back, whatever the chunks and windows") {
   check_format<Sell<4, 8>>(61, 45);
   check_format<Sell<1, 1>>(17, 9);
   check_format<Sell<16, 64, std::int32_t, std::int64_t>>(64, 30);
+  check_format<NarrowSell<>>(300, 40);
+  check_format<NarrowSell<4, 8>>(61, 45);
+  check_format<Sell<2, 6, std::int32_t, std::int64_t, std::uint8_t>>(61, 45);
 }
 
 TEST_CASE("Sell sorts rows within windows, so that little is filled up") {
@@ -87,6 +91,25 @@ TEST_CASE("Sell of other entries is another pattern, and prints as Csr does") {
 
 TEST_CASE("an index type too narrow for Sell is refused by name") {
   CHECK_THROWS_WITH((to<Sell<8, 256, std::int8_t>>(uneven(10, 300))), Catch::Matchers::Contains("std::int64_t"));
+}
+
+TEST_CASE("Sell counts columns from the first one of a chunk, in two bytes, where a chunk is not too wide") {
+  index_t const n = 200000;  // wider than two bytes can count, but no chunk is
+  std::vector<index_t> i, j;
+  std::vector<double> v;
+  for (index_t r = 0; r < n; ++r)
+    for (index_t d : {-30000, -1, 0, 1, 30000})
+      if (r + d >= 0 && r + d < n) i.push_back(r), j.push_back(r + d), v.push_back(double(r % 17) + 0.5 * double(d > 0));
+  auto const A = from_triplets<double>(n, n, i, j, v);
+  auto const B = to<NarrowSell<>>(A);
+  auto const back = to<Csr<>>(B);
+  CHECK(same_pattern(back.pattern(), A.pattern()));
+  CHECK(std::equal(back.values().begin(), back.values().end(), A.values().begin()));
+  CHECK(B.bytes() + 3 * std::size_t(B.pattern().slots()) / 2 < to<Sell<>>(A).bytes());  // chunks have a first column besides
+  CHECK(same_pattern(to<NarrowSell<>>(B).pattern(), B.pattern()));
+  auto const wide = [](index_t last) { return from_triplets<double>(16, 70000, {3, 4}, {100, last}, {1.0, 2.0}); };
+  CHECK(to<NarrowSell<>>(wide(65635))(4, 65635) == 2.0);
+  CHECK_THROWS_WITH((to<NarrowSell<>>(wide(65636))), Catch::Matchers::Contains("65536 does not fit into std::uint16_t; use the format Sell<Chunk, Window>"));
 }
 
 } // namespace test_sell

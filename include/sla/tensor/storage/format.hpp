@@ -18,7 +18,7 @@ namespace sla {
 namespace detail {
 template <class Int>
 constexpr char const* width_name() {
-  if constexpr (std::unsigned_integral<Int>) return "an unsigned index";
+  if constexpr (std::unsigned_integral<Int>) return sizeof(Int) == 2 ? "std::uint16_t" : "an unsigned index";
   return sizeof(Int) == 8 ? "std::int64_t" : sizeof(Int) == 4 ? "std::int32_t" : sizeof(Int) == 2 ? "std::int16_t" : "std::int8_t";
 }
 /// n as an Int, or an error that names the type to use.
