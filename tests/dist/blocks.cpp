@@ -156,4 +156,25 @@ TEST_CASE("the inner products of blocks cross ranks together, as many numbers as
   }
 }
 
+TEST_CASE("a column of a block is written on every rank") {
+  auto const A = problems::poisson<double>({12, 5});
+  auto const V = random<double, Extents<dyn, dyn>>({60, 3}, 1);
+  vector<double> const expected = A * column(V, 0) - 2.0 * column(V, 1);
+  for (int ranks : {1, 3}) {
+    auto const right = threads::run(ranks, [&](auto& world) {
+      using Rows = mesh<axis<"rows">>;
+      Rows m(world);
+      auto const D = distribute<SparseShard<0>>(A, m, strips{});
+      auto X = distribute(V, D.row_layout());
+      mesh_space<Rows, false, true> space({1, X.local().extent(0), 1, 1}, m);
+      fuse(space, set(column(X, 1), D * column(X, 0) - 2.0 * column(X, 1)));
+      space.finish();
+      auto const W = gather(X);
+      vector<double> const w = column(W, 1), kept = column(W, 2);
+      return norm_inf(w - expected) <= 1e-14 && norm_inf(kept - column(V, 2)) == 0;
+    });
+    for (bool r : right) CHECK(r);
+  }
+}
+
 } // namespace test_blocks_on_ranks

@@ -223,6 +223,41 @@ TEST_CASE("a column of a block is an expression") {
   CHECK_THROWS_WITH(column(X, 2), Catch::Matchers::ContainsSubstring("108 x 2 and has columns 0 to 1"));
 }
 
+TEST_CASE("a column of a block is written where it lies, in every space") {
+  auto const A = problems::poisson<double>({12, 9});
+  index_t const n = A.rows();
+  auto const V = random<double, Extents<dyn, dyn>>({n, 3}, 1);
+  auto const u = random<double>(n, 2);
+  auto const columns_of = [&](auto const& W) {
+    std::vector<vector<double>> out;
+    for (index_t j = 0; j < 3; ++j) out.push_back(vector<double>(column(W, j)));
+    return out;
+  };
+  auto const v = columns_of(V);
+  auto const check = [&](auto& space) {
+    auto W = V;
+    auto const [wu] = fuse(space, set(column(W, 1), A * column(W, 0) - 2.0 * column(W, 1)), set(column(W, 0), 0.5 * column(W, 0) + u), dot_of(column(W, 1), u));
+    fuse(space, set(column(W, 2), adjoint(A) * column(W, 0)));  // a whole node gets a vector first
+    space.finish();
+    auto const w = columns_of(W);
+    vector<double> const first = 0.5 * v[0] + u, second = A * v[0] - 2.0 * v[1], third = adjoint(A) * first;
+    CHECK(norm_inf(w[0] - first) == 0);
+    CHECK(norm_inf(w[1] - second) <= 1e-14);
+    CHECK(norm_inf(w[2] - third) <= 1e-14);
+    CHECK(space.read(wu)[0] == Approx(dot(second, u)));
+  };
+  host_space<false> host({1, n, 1, 1});
+  host_space<false, serial> oracle({1, n, 1, 1});
+  deferred queue({1, n, 1, 1}, 2);
+  check(host), check(oracle), check(queue);
+  auto W = V;
+  CHECK(passes(set(column(W, 0), u), set(column(W, 1), column(W, 0) - column(W, 2)), set(column(W, 2), 2.0 * u)) == 1);
+  CHECK(passes(set(column(W, 0), u), set(column(W, 1), A * column(W, 0))) == 2);
+  CHECK(passes(set(W, 2.0 * V), set(column(W, 1), u)) == 2);
+  CHECK_THROWS_AS(fuse(set(column(W, 1), A * column(W, 1))), value_error);
+  CHECK_THROWS_WITH(set(column(W, 1), ones<double>(n + 1)), Catch::Matchers::ContainsSubstring("set(column(V, j), expression)"));
+}
+
 TEST_CASE("blocks that do not fit are refused") {
   auto V = random<double, Extents<dyn, dyn>>({10, 4}, 1), W = random<double, Extents<dyn, dyn>>({11, 4}, 2);
   CHECK_THROWS_WITH(gram<4>(V, W), Catch::Matchers::ContainsSubstring("10 x 4 and 11 x 4"));

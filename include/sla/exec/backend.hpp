@@ -90,8 +90,8 @@ struct serial {
             Statement::monoid_type::fold(result[merged ? 0 : b * f.rhs + k], one[std::size_t(k)]);
         }
       } else {
-        using T = std::remove_pointer_t<decltype(statement.data)>;
-        auto const write = [&](T* to) {
+        using T = std::remove_reference_t<decltype(statement.data[0])>;
+        auto const write = [&](auto const& to) {
           for (index_t e = 0; e < f.total(); ++e) {
             index_t const row = e / f.rhs;
             to[e] = scalar_cast<T>(statement.x.at(element{e, row, row * f.rhs / (f.rows * f.inner) * f.rhs + e % f.rhs}));
@@ -100,7 +100,7 @@ struct serial {
         if constexpr (Statement::depth == reach::pointwise) return write(statement.data);
         std::vector<T> values(std::size_t(f.total()));  // an element may read others of its row
         write(values.data());
-        std::copy(values.begin(), values.end(), statement.data);
+        for (index_t e = 0; e < f.total(); ++e) statement.data[e] = values[std::size_t(e)];
       }
     });
   }

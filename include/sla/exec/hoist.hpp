@@ -33,6 +33,13 @@ concept HasOperand = requires(X const& node) {
   node.with_operand(node.x);
 };
 
+/// May a whole node stand at the root of the statement? Of one that writes numbers side by side.
+template <class S>
+inline constexpr bool takes_whole = false;
+template <class S>
+  requires requires(S const& s) { *s.data; }
+inline constexpr bool takes_whole<S> = std::is_void_v<typename S::result_type>;
+
 /// Does anything in a tree or statement want a vector of its own? Most want none, and nothing of what follows is compiled for them.
 template <class X>
 inline constexpr bool wants_hoisting = false;
@@ -48,7 +55,7 @@ template <HasOperand X>
 inline constexpr bool wants_hoisting<X> = wants_hoisting<decltype(X::x)> || decltype(X::x)::depth != reach::pointwise || (X::needs_vector && !is_view<decltype(X::x)>);
 template <class S>
   requires requires { typename S::statement_tag; typename S::expression_type; }
-inline constexpr bool wants_hoisting<S> = std::is_void_v<typename S::result_type> ? wants_hoisting<typename S::expression_type> : wants_hoisting_inside<typename S::expression_type>;
+inline constexpr bool wants_hoisting<S> = takes_whole<S> ? wants_hoisting<typename S::expression_type> : wants_hoisting_inside<typename S::expression_type>;
 
 // They call each other, whatever the namespace of the space.
 template <class Space, class X>
@@ -136,7 +143,7 @@ template <class Space, class S>
 auto hoist_statement(Space& space, S const& statement) {
   if constexpr (requires { typename S::expression_type; }) {
     auto h = [&] {
-      if constexpr (std::is_void_v<typename S::result_type>)
+      if constexpr (takes_whole<S>)
         return hoist(space, statement.x);
       else
         return hoist_elementwise(space, statement.x);

@@ -166,12 +166,28 @@ auto gram_of(V const& v, W const& w) {
   auto statement = gram_of<Most>(v.local(), w.local());
   return detail::gram_with<decltype(statement), V, W>{std::move(statement)};
 }
-/// Column j of a block whose rows are spread over ranks, as an expression.
-template <DistributedTensor V>
-auto column(V const& v, index_t j) {
-  detail::require_whole_rows<V::local_type::rank>(placements_of_t<V>{});
+namespace detail {
+template <class V>
+auto column_of(V& v, index_t j) {
+  using D = std::remove_const_t<V>;
+  require_whole_rows<D::local_type::rank>(placements_of_t<D>{});
   auto const node = column(v.local(), j);
-  return typename detail::distributed_by<std::remove_const_t<decltype(node)>, mesh_of_t<V>, placements_of_t<V>>::type{node, v.handle()};
+  return typename distributed_by<std::remove_const_t<decltype(node)>, mesh_of_t<D>, placements_of_t<D>>::type{node, v.handle()};
+}
+} // namespace detail
+/// Column j of a block whose rows are spread over ranks, as an expression; `set(column(V, j), x)` writes it.
+template <DistributedTensor V>
+auto column(V const& v, index_t j) { return detail::column_of(v, j); }
+template <DistributedTensor V>
+  requires(!std::is_const_v<V>)
+auto column(V& v, index_t j) { return detail::column_of(v, j); }
+/// The statement V_j = expression on a mesh. Law: equal placements, extents and partitions.
+template <class T, class E, class Memory, class Mesh, class... P, DistributedExpr X>
+auto set(distributed_node<writable_column<T, E, Memory>, Mesh, P...> const& to, X&& expression) {
+  static_assert(has_placements<std::remove_cvref_t<X>, P...>, "sla: set(column(V, j), expression): the expression has other placements than V");
+  (void)detail::common_layout(to, expression);
+  auto statement = set(to.node, detail::local_node(std::forward<X>(expression)));
+  return distributed_statement<decltype(statement)>{std::move(statement)};
 }
 /// The columns of V C, in the placements of V; C is a number of the space.
 template <DistributedTensor V, class C, class Mesh, class... P>

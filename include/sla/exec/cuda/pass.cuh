@@ -66,7 +66,7 @@ SLA_HD void take(state<Block, P>& st, int t, element e, V const& value) {
   if constexpr (folds<P>) {
     P::statement::monoid_type::fold(st.folded[t], typename P::accumulator(value));
   } else {
-    using T = std::remove_pointer_t<decltype(st.p.s.data)>;
+    using T = std::remove_reference_t<decltype(st.p.s.data[0])>;
     st.p.s.data[e.at] = scalar_cast<T>(value);
   }
 }
@@ -88,7 +88,7 @@ SLA_HD void on_tile(Block const& block, pass_grid const& g, block_place const& p
           if constexpr (folds<P>)
             return value_at(st.p.s, e);
           else
-            return scalar_cast<std::remove_pointer_t<decltype(st.p.s.data)>>(value_at(st.p.s, e));
+            return scalar_cast<std::remove_reference_t<decltype(st.p.s.data[0])>>(value_at(st.p.s, e));
         };
         using V = decltype(value_of(element{}));
         static_assert(sizeof(V) <= slot_bytes);

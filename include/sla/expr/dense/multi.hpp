@@ -3,6 +3,7 @@
 // lie each by itself, as a Krylov basis does, these are `dots(V, count, w)` and `combine(V, count, h)`.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include <sla/core/small_matrix.hpp>
@@ -94,9 +95,15 @@ struct column_view {
     return *this;
   }
   template <class F>
-  void accesses(F&& f, bool) const {
-    f(memory_access{data, (shape.total() ? (shape.total() - 1) * step + 1 : 0) * index_t(sizeof(T)), true, false});
+  void accesses(F&& f, bool elsewhere) const {
+    f(memory_access{data, (shape.total() ? (shape.total() - 1) * step + 1 : 0) * index_t(sizeof(T)), elsewhere, false, 0, false, step * index_t(sizeof(T))});
   }
+};
+
+/// A column of a block that may be written: `set(column(V, j), x)`.
+template <class T, class E, class Memory>
+struct writable_column : column_view<T, E, Memory> {
+  T* out;  ///< its first row
 };
 
 /// Inner products, many at once: of a list of vectors with x, or of the columns of x with those of a block. Result has room for them.
@@ -352,6 +359,33 @@ auto column(tensor<T, E, Memory> const& V SLA_LIFETIMEBOUND, index_t j) {
     return One(V.extent(int(Axis))...);
   }(std::make_index_sequence<std::size_t(E::rank) - 1>{});
   return column_view<kernel_t<T>, One, Memory>{kernel_pointer(V.data()) + j, k, shape};
+}
+/// The same of a block that may be written: `set(column(V, j), x)`.
+template <class T, class E, class Memory>
+auto column(tensor<T, E, Memory>& V SLA_LIFETIMEBOUND, index_t j) {
+  auto* const first = kernel_pointer(V.data());
+  auto const read = column(std::as_const(V), j);
+  return writable_column<kernel_t<T>, typename decltype(read)::extents_type, Memory>{read, first + j};
+}
+
+/// The statement V_j = expression, of column j of a block (*batch, N, k): `set(column(V, j), x)`, x (*batch, N). The other columns stay.
+/// Law, Errors: as of `set(x, expression)`. Cost: writes N numbers, k apart.
+template <class T, class E, class Memory, Operand X>
+auto set(writable_column<T, E, Memory> const& to, X&& expression) {
+  using Source = node_t<X>;
+  static_assert(same_extents_law<E, typename Source::extents_type>, "sla: set(column(V, j), expression): the expression has another shape than a column of V");
+  static_assert(same_memory_law<Memory, typename Source::memory_type>, "sla: set(column(V, j), expression): V and the expression live in different memories; bring one over with to<Memory>(...)");
+  static_assert(storage_law<T, typename Source::value_type>, "sla: set(column(V, j), expression): a complex value cannot be stored in a real block; take real(...), imag(...) or abs(...)");
+  set_statement<T, Source, Memory, strided_numbers<T>> statement{{to.out, to.step}, to.shape.total(), as_node(std::forward<X>(expression))};
+  require_same_extents(to.shape, statement.x.extents(), "set(column(V, j), expression)");
+  return statement;
+}
+
+/// Refused by one sentence.
+template <class T, class E, class Memory, Operand X>
+auto set(column_view<T, E, Memory> const& from, X const&) {
+  static_assert(always_false<X>, "sla: set(column(V, j), expression): V is const, and is not written: take column of a V that is not");
+  return set_statement<T, column_view<T, E, Memory>>{nullptr, 0, from};
 }
 
 template <class T, int Capacity>

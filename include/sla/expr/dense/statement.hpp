@@ -55,8 +55,27 @@ SLA_HD inline void for_elements(row_span s, F const& f) {
 template <class S>
 concept Statement = requires { typename std::remove_cvref_t<S>::statement_tag; };
 
-/// destination = expression, for each element. Memory is that of the destination: a number has none.
-template <class T, class X, class Memory = typename X::memory_type>
+/// Numbers that do not lie side by side, as a statement writes them: a column of a block.
+template <class T>
+struct strided_numbers {
+  T* data;
+  index_t step;
+  SLA_HD T& operator[](index_t n) const { return data[n * step]; }
+};
+
+namespace detail {
+template <class T>
+memory_access written(T* data, index_t count) {
+  return {data, count * index_t(sizeof(T)), false, true};
+}
+template <class T>
+memory_access written(strided_numbers<T> const& to, index_t count) {
+  return {to.data, count ? ((count - 1) * to.step + 1) * index_t(sizeof(T)) : 0, false, true, 0, false, to.step * index_t(sizeof(T))};
+}
+} // namespace detail
+
+/// destination = expression, for each element. Memory is that of the destination: a number has none. To: where they lie.
+template <class T, class X, class Memory = typename X::memory_type, class To = T*>
 struct set_statement {
   using statement_tag = void;
   using result_type = void;
@@ -64,19 +83,19 @@ struct set_statement {
   using memory_type = Memory;
   static constexpr reach depth = X::depth;
 
-  T* data;
+  To data;
   index_t elements;
   X x;
 
   index_t total() const { return elements; }
   template <class F>
   auto rebuild(F const& f) const {
-    return set_statement<T, decltype(f(x)), Memory>{data, elements, f(x)};
+    return set_statement<T, decltype(f(x)), Memory, To>{data, elements, f(x)};
   }
   template <class F>
   void accesses(F&& f) const {
     x.accesses(f, false);
-    f(memory_access{data, elements * index_t(sizeof(T)), false, true});
+    f(detail::written(data, elements));
   }
 
   /// Writes a span. A root node with a faster way to write a run of rows offers `store`.
@@ -85,7 +104,7 @@ struct set_statement {
     if constexpr (requires { x.store(s, data); }) {
       x.store(s, data + s.first);
     } else {
-      T* const out = data;
+      To const out = data;
       auto const tree = x;
       detail::for_elements(s, [=](element e) { out[e.at] = scalar_cast<T>(tree.at(e)); });
     }
