@@ -4,6 +4,7 @@
 #include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
+#include "suites/least_squares.hpp"
 #include "suites/partition.hpp"
 #include "suites/spread.hpp"
 
@@ -147,6 +148,53 @@ TEST_CASE("a preconditioner of this rank's rows, in blocks and with right-hand s
          return blocks && same(x.local(), y.local()) && same(x.local(), z.local());
        }))
     CHECK(all);
+}
+
+TEST_CASE("functions of a rank's part between vectors of two layouts: least squares") {
+  auto const A = suite::scattered<double>(60, 25, 300);
+  auto const b = random<double>(60, 5);
+  auto const B = random<double, Extents<dyn, 2>>({60, 2}, 6);
+  for (int ranks : {1, 3}) {
+    auto const seen = threads::run(ranks, [&](auto& world) {
+      Rows m(world);
+      auto const D = distribute<SparseShard<0>>(A, m);
+      auto const between = [&D](auto const& from, auto product) {  // x in the layout `from`
+        return [&D, from, product](std::span<double const> x, std::span<double> y) {
+          auto dx = dtensor<vector<double>, Rows, Shard<0, Part<>>>(vector<double>(index_t(x.size())), from.handle());
+          std::ranges::copy(x, dx.local().begin());
+          std::ranges::copy(eval(product(D, dx)).local(), y.begin());
+        };
+      };
+      linear_operator<double> const local(distribute(b, D.row_layout()).local().size(), distribute(vector<double>(25), D.col_layout()).local().size(),
+                                          between(D.col_layout(), [](auto const& d, auto const& x) { return d * x; }),
+                                          between(D.row_layout(), [](auto const& d, auto const& x) { return adjoint(d) * x; }));
+      rank_operator const op(local, D.row_layout(), D.col_layout());
+      auto const x = distribute(random<double>(25, 7), D.col_layout());
+      auto const db = distribute(b, D.row_layout());
+      auto const forth = gather(eval(db - 2.0 * (op * x)));
+      auto const back = gather(eval(adjoint(op) * db));
+      auto const found = try_solve(op, db, suite::cgls{.rtol = 1e-11});
+      auto const s = prepare(op, suite::cgls{.rtol = 1e-11});
+      return std::tuple(forth, back, gather(found.x), found.report.converged(), gather(s.solve(distribute(B, D.row_layout()))));
+    });
+    auto const exact = solve(A, b, suite::cgls{.rtol = 1e-12});
+    auto const block = solve(A, B, suite::cgls{.rtol = 1e-12});
+    for (auto const& [forth, back, x, converged, many] : seen) {
+      CHECK(norm(forth - (b - 2.0 * (A * random<double>(25, 7)))) <= 1e-12);
+      CHECK(norm(back - adjoint(A) * b) <= 1e-12);
+      CHECK(converged);
+      CHECK(norm(x - exact) <= 1e-8 * norm(exact));
+      CHECK(norm(many - block) <= 1e-8 * norm(block));
+    }
+  }
+  auto const words = suite::words_of(2, [&](auto& world) {
+    Rows m(world);
+    auto const D = distribute<SparseShard<0>>(A, m);
+    auto const db = distribute(b, D.row_layout());
+    linear_operator<double> const local(db.local().size(), 9, [](auto, auto) {}, [](auto, auto) {});
+    (void)solve(rank_operator(local, D.row_layout(), D.col_layout()), db, cg{});
+  });
+  CHECK(words[0].find("of two layouts, and must be square") != std::string::npos);
 }
 
 TEST_CASE("what fits on no rank, or fails on one, is an error on every rank") {
