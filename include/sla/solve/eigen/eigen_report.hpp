@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What an eigensolver did: `eigen_report`, printed as one line; `eigen_error`, which carries it; `eigenpairs`, which a call returns.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sla/solve/seam/report.hpp>
+
+namespace sla {
+
+/// What an eigensolver did. Its residuals are recomputed at the end from A and what is returned: |A v - w B v| / |w B v| of each pair, of singular
+/// triplets |A v - s u| + |A^H u - s v| over s.
+struct eigen_report {
+  std::string method, preconditioner;
+  std::string choice;  ///< why this method, and remarks of it
+  std::string wanted;  ///< which pairs were asked for
+  sla::reason reason = sla::reason::running;  ///< why the method stopped
+  int iterations = 0;
+  index_t products = 0, applications = 0;  ///< vectors that A, and the preconditioner or factors, were applied to
+  std::vector<double> residuals;           ///< per pair, the true ones
+  std::vector<double> rounding;            ///< per pair, how much of that the rounding of the products with A may be
+  double orthogonality = 0;                ///< the largest element of V^H B V - I
+  double rtol = 0;
+  double seconds = 0;
+  int sees_multiplicity = 1;  ///< values of at most this multiplicity cannot have lost some of their vectors; a method of single vectors sees one of each
+  bool cuts_cluster = false;  ///< the last value is no further from the next one, which is not returned, than they are known
+
+  /// Has each pair a residual within the tolerance, or as small as the rounding of products allows?
+  bool converged() const {
+    if (reason != sla::reason::converged) return false;
+    for (std::size_t j = 0; j < residuals.size(); ++j)
+      if (!is_converged(j)) return false;
+    return true;
+  }
+  bool is_converged(std::size_t j) const { return residuals[j] <= rtol || (j < rounding.size() && residuals[j] <= rounding[j]); }
+  /// The largest.
+  double residual() const {
+    double most = 0;
+    for (double r : residuals)
+      if (!(r <= most)) most = r;
+    return most;
+  }
+};
+
+/// One line: "lobpcg + amg: 4 smallest converged in 9 iterations, true residuals at most 3.1e-09 (asked 1e-08), ...".
+template <class = void>
+std::ostream& operator<<(std::ostream& out, eigen_report const& r) {
+  out << r.method;
+  if (!r.preconditioner.empty()) out << " + " << r.preconditioner;
+  std::size_t done = 0, rounded = 0;
+  for (std::size_t j = 0; j < r.residuals.size(); ++j) done += r.is_converged(j), rounded += r.is_converged(j) && !(r.residuals[j] <= r.rtol);
+  out << ": ";
+  if (done < r.residuals.size()) out << done << " of ";
+  out << r.residuals.size() << (r.wanted.empty() ? "" : " ") << r.wanted << (done < r.residuals.size() || r.converged() ? text(" converged", r.converged() ? " in " : " after ") : text(", ", to_string(r.reason), " after "))
+      << r.iterations << (r.iterations == 1 ? " iteration" : " iterations");
+  if (done < r.residuals.size()) out << " (" << to_string(r.reason) << ')';
+  auto const digits = out.precision(2);
+  out << ", true residuals at most " << r.residual() << " (asked " << r.rtol;
+  if (rounded) out << "; " << rounded << " of them as small as rounding allows";
+  out << "), orthogonal to " << r.orthogonality;
+  out.precision(digits);
+  out << ", " << r.products << " products";
+  if (r.applications) out << ", " << r.applications << " applications";
+  out << ", " << detail::seconds_text(r.seconds);
+  if (r.cuts_cluster) out << "; the last value has others beside it that are not returned: ask for more";
+  if (r.sees_multiplicity == 1) out << "; of a multiple value some vectors may be missing";
+  if (!r.choice.empty()) out << "; " << r.choice;
+  return out;
+}
+
+/// An eigensolver that did not reach its tolerance, where a derivative wants it to.
+class eigen_error : public error {
+public:
+  template <class = void>
+  explicit eigen_error(eigen_report r) : error(text("eigsh: ", r)), report_(std::move(r)) {}
+  eigen_report const& report() const { return report_; }
+
+private:
+  eigen_report report_;
+};
+
+/// What `eigsh` returns: `auto [w, V, report] = eigsh(A, 4, smallest{});`. The values are in the order of what was wanted, column j of the vectors
+/// (n, k) belongs to value j, and V^H B V = I. The gauge: of each vector v the inner product with one random vector, the same in all calls, is real and positive.
+template <class Values, class Vectors>
+struct eigenpairs {
+  Values values;
+  Vectors vectors;
+  eigen_report report;
+};
+
+/// What `svds` returns, A v = s u: `auto [U, s, V, report] = svds(A, 3);`, the largest value first unless the smallest were wanted.
+template <class Left, class Values, class Right>
+struct singular_triplets {
+  Left left;
+  Values values;
+  Right right;
+  eigen_report report;
+};
+
+} // namespace sla

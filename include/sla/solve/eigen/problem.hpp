@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The seam between `eigsh` and its methods: `eigen_problem` is what a method is given, `eigen_found` what it gives, `judged_pairs` what is then
+// recomputed from the definition. One text for host, queue and ranks.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sla/solve/driver/engine.hpp>
+#include <sla/solve/eigen/eigen_report.hpp>
+#include <sla/solve/eigen/wanted.hpp>
+
+namespace sla {
+
+/// A method of eigsh, as options of one name. It makes its own spaces by `problem.space()`, so that a `run(space, ...)` of it is one text for all:
+///   using eigen_method_tag = void;
+///   static constexpr char const* name     for reports
+///   double rtol                           of |A v - w B v| / |w B v|
+///   find(problem, k, wanted)              an `eigen_found`: problem is an `eigen_problem`, checked; 1 <= k <= n
+/// eigsh orders what was found, fixes the gauge, and recomputes residuals and orthogonality.
+template <class M>
+concept EigenMethod = requires(M const& m) {
+  typename M::eigen_method_tag;
+  m.rtol + 1.0;
+};
+
+/// Room for `columns` vectors like x, (N) or (N, k): a block (N, columns), where x lies.
+template <class T, class U, class E, class Memory>
+tensor<T, Extents<dyn, dyn>, Memory> block_like(tensor<U, E, Memory> const& x, index_t columns) {
+  return tensor<T, Extents<dyn, dyn>, Memory>({x.extent(0), columns}, uninitialized);
+}
+/// Room for a vector like one column of x.
+template <class T, class U, class E, class Memory>
+tensor<T, Extents<dyn>, Memory> column_like(tensor<U, E, Memory> const& x) {
+  return tensor<T, Extents<dyn>, Memory>({x.extent(0)}, uninitialized);
+}
+
+namespace detail {
+/// The numbers of x that this process has: row-major, a row of the columns for each of N.
+template <class V>
+auto* own_numbers(V& x) {
+  if constexpr (requires { x.local(); })
+    return x.local().data();
+  else
+    return x.data();
+}
+template <class V>
+index_t own_size(V const& x) {
+  if constexpr (requires { x.local(); })
+    return x.local().size();
+  else
+    return x.size();
+}
+/// The scalars of the vectors of A v = w B v, where B may be `applied_identity`.
+template <class A, class B>
+struct eigen_scalar {
+  using type = user_t<promote_t<kernel_t<typename A::value_type>, kernel_t<typename B::value_type>>>;
+};
+template <class A>
+struct eigen_scalar<A, applied_identity> {
+  using type = typename A::value_type;
+};
+} // namespace detail
+
+/// A v = w B v as a method sees it. B is `applied_identity` where there is none, P options of a preconditioner, one that is set up, or `none`,
+/// On an option `on(make_space)`, or `none`.
+template <class A, class B, class P, class On>
+struct eigen_problem {
+  using world = linear_world<A>;
+  using value_type = typename detail::eigen_scalar<A, B>::type;  ///< of vectors
+  using real_type = real_t<value_type>;                          ///< of values
+  static constexpr bool is_standard = std::same_as<B, applied_identity>;
+  static constexpr bool is_preconditioned = !std::same_as<P, detail::none>;
+
+  A const& a;
+  B const& b;
+  P const& preconditioner;
+  On const& on;
+  index_t n;  ///< rows of A, on all ranks
+
+  /// A random vector, the same on any number of ranks.
+  auto random_vector(std::uint64_t seed) const {
+    auto const p = world::probe(a, seed);
+    auto v = column_like<value_type>(p);
+    fuse(set(v, p));
+    return v;
+  }
+  /// A block of so many random vectors.
+  auto random_block(index_t columns, std::uint64_t seed) const {
+    auto out = block_like<value_type>(random_vector(seed), columns);
+    auto* const to = detail::own_numbers(out);
+    for (index_t j = 0; j < columns; ++j) {
+      auto const v = random_vector(seed + std::uint64_t(j));
+      auto const* const from = detail::own_numbers(v);
+      for (index_t i = 0; i < detail::own_size(v); ++i) to[i * columns + j] = from[i];
+    }
+    return out;
+  }
+  /// The space to run in: all vectors and blocks of vectors are of its one item.
+  auto space() const {
+    auto const v = random_vector(1);
+    if constexpr (std::same_as<On, detail::none>)
+      return world::space(a, v);
+    else
+      return on.make(world::layout(a, v));
+  }
+  /// The preconditioner, set up for A.
+  auto setup() const {
+    if constexpr (is_preconditioned)
+      return world::setup(preconditioner, a);
+    else
+      return applied_identity{};
+  }
+};
+
+/// What a method found: k values and the block (n, k) of their vectors, in any order.
+template <class Real, class Vectors>
+struct eigen_found {
+  std::vector<Real> values;
+  Vectors vectors;
+  sla::reason reason = sla::reason::running;
+  int iterations = 0;
+  index_t products = 0, applications = 0;
+  std::string method, preconditioner, choice;  ///< names for the report, and remarks
+  int sees_multiplicity = 1;
+  bool cuts_cluster = false;
+};
+
+namespace detail {
+/// The one number of a scalar, exactly.
+template <class Space, class S>
+auto read_one(Space& space, S const& s) {
+  space.finish();
+  return space.read(s)[0];
+}
+template <class Space, class R>
+auto number_in(Space& space, R value) {
+  return space.scalar(std::vector<R>(1, value));
+}
+/// Column j of a block, written from v.
+template <class V, class W>
+void put_column(V& block, index_t j, W const& v) {
+  auto* const to = own_numbers(block);
+  auto const* const from = own_numbers(v);
+  index_t const rows = own_size(v), columns = rows ? own_size(block) / rows : 0;
+  for (index_t i = 0; i < rows; ++i) to[i * columns + j] = from[i];
+}
+/// conj(z) / |z|: what turns z real and positive; 1 for zero.
+template <class Z>
+Z turned(Z z) {
+  auto const size = std::abs(z);
+  if (!(size > 0)) return Z(1);
+  if constexpr (is_complex<Z>)
+    return std::conj(z) / size;
+  else
+    return z < 0 ? Z(-1) : Z(1);
+}
+
+/// The pairs that were found, in order, each vector in its gauge, and what is true of them. Cost: k products with A and B, k^2 / 2 inner products.
+template <class Problem, class Space, class Vectors>
+auto judged_pairs(Problem const& problem, Space& space, eigen_found<typename Problem::real_type, Vectors>&& found, auto const& wanted, double rtol) {
+  using T = typename Problem::value_type;
+  using Real = typename Problem::real_type;
+  std::size_t const k = found.values.size();
+  std::vector<std::size_t> order(k);
+  for (std::size_t j = 0; j < k; ++j) order[j] = j;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) { return wanted.key(found.values[i]) < wanted.key(found.values[j]); });
+
+  eigen_report out;
+  out.method = std::move(found.method), out.preconditioner = std::move(found.preconditioner), out.choice = std::move(found.choice);
+  out.wanted = wanted.name, out.reason = found.reason, out.iterations = found.iterations;
+  out.products = found.products, out.applications = found.applications;
+  out.rtol = rtol, out.sees_multiplicity = found.sees_multiplicity, out.cuts_cluster = found.cuts_cluster;
+
+  auto const p = problem.random_vector(1);
+  auto vectors = block_like<T>(found.vectors, index_t(k));
+  vector<Real> values(static_cast<index_t>(k));
+  auto v = column_like<T>(p), bv = column_like<T>(p), r = column_like<T>(p);
+  constexpr int at_once = 16;
+  std::vector<std::remove_cvref_t<decltype(v)>> earlier;
+  double size = 0;  // a lower bound of |A|
+  {
+    auto [aa, pp] = fuse(space, set(r, problem.a * p), squared_norm_of(r), squared_norm_of(p));
+    double const above = double(read_one(space, aa)), below = double(read_one(space, pp));
+    if (below > 0) size = std::sqrt(above / below);
+  }
+  std::vector<double> lengths;  // |B v|
+  for (std::size_t j = 0; j < k; ++j) {
+    Real const w = found.values[order[j]];
+    values[index_t(j)] = w;
+    auto [pv] = fuse(space, set(v, column(found.vectors, index_t(order[j]))), dot_of(p, v));
+    auto const turn = number_in(space, turned(user_t<std::remove_cvref_t<decltype(read_one(space, pv))>>(read_one(space, pv))));
+    auto const factor = number_in(space, w);
+    fuse(space, set(v, turn * v), set(bv, problem.b * v));
+    auto [rr, ll, aa] = fuse(space, set(r, problem.a * v), squared_norm_of(r - factor * bv), squared_norm_of(bv), squared_norm_of(r));
+    auto [vv] = fuse(space, squared_norm_of(v));
+    double const residual = std::sqrt(double(read_one(space, rr))), length = std::sqrt(double(read_one(space, ll)));
+    double const of_v = std::sqrt(double(read_one(space, vv)));
+    size = (std::max)(size, std::sqrt(double(read_one(space, aa))) / of_v);
+    double const scale = std::abs(double(w)) * length;
+    out.residuals.push_back(residual == 0 ? 0 : residual / scale);
+    lengths.push_back(scale > 0 ? of_v / scale : std::numeric_limits<double>::infinity());
+    put_column(vectors, index_t(j), v);
+  }
+  for (double of : lengths) out.rounding.push_back(16 * double(std::numeric_limits<Real>::epsilon()) * size * of);
+
+  if (out.reason == reason::converged && !out.converged()) out.reason = reason::stagnated;
+
+  // V^H B V - I, some columns at a time
+  for (std::size_t from = 0; from < k; from += at_once) {
+    int const count = int((std::min)(k - from, std::size_t(at_once)));
+    earlier.clear();
+    for (int c = 0; c < count; ++c) {
+      earlier.push_back(column_like<T>(p));
+      fuse(space, set(v, column(vectors, index_t(from) + c)), set(earlier.back(), problem.b * v));
+      space.finish();
+    }
+    for (std::size_t j = from; j < k; ++j) {
+      auto [h] = fuse(space, set(v, column(vectors, index_t(j))), dots<at_once>(earlier, count, v));
+      auto const numbers = read_one(space, h);
+      for (int c = 0; c < count; ++c) {
+        double const apart = double(abs_of(numbers[c] - std::remove_cvref_t<decltype(numbers[c])>(from + std::size_t(c) == j ? 1 : 0)));
+        if (!(apart <= out.orthogonality)) out.orthogonality = apart;
+      }
+    }
+  }
+  return eigenpairs<vector<Real>, decltype(vectors)>{std::move(values), std::move(vectors), std::move(out)};
+}
+} // namespace detail
+
+} // namespace sla
