@@ -54,6 +54,14 @@ index_t own_size(V const& x) {
   else
     return x.size();
 }
+/// The columns of a block.
+template <class V>
+index_t width_of(V const& block) {
+  if constexpr (requires { block.local(); })
+    return block.local().extent(1);
+  else
+    return block.extent(1);
+}
 /// The scalars of the vectors of A v = w B v, where B may be `applied_identity`.
 template <class A, class B>
 struct eigen_scalar {
@@ -83,9 +91,15 @@ struct eigen_problem {
 
   /// A random vector, the same on any number of ranks.
   auto random_vector(std::uint64_t seed) const {
-    auto const p = world::probe(a, seed);
+    auto const p = [&] {
+      if constexpr (requires { world::probe(a, seed); })
+        return world::probe(a, seed);
+      else
+        return random<value_type>(a.rows(), seed);
+    }();
     auto v = column_like<value_type>(p);
-    fuse(set(v, p));
+    auto* const to = detail::own_numbers(v);
+    for (index_t i = 0; i < detail::own_size(v); ++i) to[i] = value_type(detail::own_numbers(p)[i]);
     return v;
   }
   /// A block of so many random vectors.
@@ -113,6 +127,14 @@ struct eigen_problem {
       return world::setup(preconditioner, a);
     else
       return applied_identity{};
+  }
+  /// Of what `setup` made, for the report.
+  template <class M>
+  static std::string name_of_preconditioner(M const& m) {
+    if constexpr (is_preconditioned && detail::remarks_text<M>)
+      return detail::name_of<P>() + m.remark();
+    else
+      return detail::name_of<P>();
   }
 };
 

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The small dense algebra of methods of blocks, by Eigen on the host: matrices of inner products up from a space and coefficients back,
+// orthonormal columns from their inner products, the Rayleigh-Ritz step.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <functional>
+#include <vector>
+
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+
+#include <sla/solve/eigen/problem.hpp>
+
+namespace sla::detail {
+
+/// The scalars of small algebra for vectors of T, and its matrices.
+template <class T>
+using small_scalar = std::conditional_t<is_complex<T>, std::complex<double>, double>;
+template <class W>
+using small_dense = Eigen::Matrix<W, Eigen::Dynamic, Eigen::Dynamic>;
+
+/// The part in use of a matrix of inner products.
+template <class W, class G>
+small_dense<W> dense_part(G const& g, index_t rows, index_t cols) {
+  small_dense<W> out(rows, cols);
+  for (index_t i = 0; i < rows; ++i)
+    for (index_t j = 0; j < cols; ++j) out(i, j) = W(user_t<typename G::value_type>(g(int(i), int(j))));
+  return out;
+}
+/// C as a number of the space, for `combine` of vectors of T.
+template <class T, int Most, class Space, class C>
+auto coefficients_in(Space& space, C const& c) {
+  std::vector<small_matrix<kernel_t<T>, Most>> one(1);
+  for (index_t i = 0; i < c.rows(); ++i)
+    for (index_t j = 0; j < c.cols(); ++j) one[0](int(i), int(j)) = kernel_t<T>(T(c(i, j)));
+  return space.scalar(one);
+}
+
+/// How columns become orthonormal.
+template <class W>
+struct orthonormal_columns {
+  small_dense<W> C;         ///< V C is orthonormal; it has fewer columns where V has no full rank
+  bool is_definite = true;  ///< false, if the inner products are none: some (v, B v) is negative
+};
+/// C for columns V with the inner products G. Columns j with G(j, j) <= least(j) are taken for zero.
+/// Source: Stathopoulos and Wu, A block orthogonalization procedure with constant synchronization requirements (2002): SVQB.
+template <class W, class Least>
+orthonormal_columns<W> orthonormal_from(small_dense<W> const& G, Least const& least) {
+  index_t const m = G.rows();
+  Eigen::VectorXd d(m);
+  orthonormal_columns<W> out;
+  if (m == 0) return out;
+  for (index_t j = 0; j < m; ++j) {
+    double const g = std::real(G(j, j));
+    d[j] = g > least(j) && g > 0 ? 1 / std::sqrt(g) : 0;
+    if (g < -least(j)) out.is_definite = false;
+  }
+  small_dense<W> const S = d.asDiagonal() * G * d.asDiagonal();
+  Eigen::SelfAdjointEigenSolver<small_dense<W>> const eigen(S);
+  auto const& values = eigen.eigenvalues();
+  double const most = values[m - 1];
+  if (values[0] < -1e-6 * (std::max)(most, 1e-300)) out.is_definite = false;
+  index_t kept = 0;
+  while (kept < m && values[m - 1 - kept] > 1e-12 * most && most > 0) ++kept;
+  out.C.resize(m, kept);
+  for (index_t j = 0; j < kept; ++j) out.C.col(j) = d.asDiagonal() * eigen.eigenvectors().col(m - 1 - j) / std::sqrt(values[m - 1 - j]);
+  return out;
+}
+
+/// The Rayleigh-Ritz step in the basis [Z W].
+template <class W>
+struct ritz_step {
+  bool is_done = false;     ///< false, if the basis is dependent
+  Eigen::VectorXd values;   ///< the wanted ones first
+  small_dense<W> X, P;      ///< coefficients of vectors and directions, orthonormal together
+};
+/// The first b pairs of H c = w G c, those with the smallest keys, and directions for those in `active`: what of their vectors does not come from the
+/// first b columns of the basis, orthogonal to the new vectors. Source: Hetmaniuk and Lehoucq, Basis selection in LOBPCG (2006); Duersch, Shao, Yang
+/// and Gu, A robust and efficient implementation of LOBPCG (2018).
+template <class W>
+ritz_step<W> rayleigh_ritz(small_dense<W> const& H, small_dense<W> const& G, index_t b, std::vector<index_t> const& active, std::function<double(double)> const& key) {
+  using M = small_dense<W>;
+  ritz_step<W> out;
+  Eigen::LLT<M> const llt(G);
+  if (llt.info() != Eigen::Success) return out;
+  M const L = llt.matrixL();
+  for (index_t j = 0; j < L.rows(); ++j)
+    if (!(std::real(L(j, j)) > 1e-5)) return out;
+  M S = L.template triangularView<Eigen::Lower>().solve(H);
+  S = L.template triangularView<Eigen::Lower>().solve(M(S.adjoint())).eval();
+  S = (0.5 * (S + S.adjoint())).eval();
+  if (!S.allFinite()) return out;
+  Eigen::SelfAdjointEigenSolver<M> const eigen(S);
+  if (eigen.info() != Eigen::Success) return out;
+  index_t const m = S.rows();
+  b = (std::min)(b, m);
+  std::vector<index_t> order(static_cast<std::size_t>(m));
+  for (index_t j = 0; j < m; ++j) order[std::size_t(j)] = j;
+  std::stable_sort(order.begin(), order.end(), [&](index_t i, index_t j) { return key(eigen.eigenvalues()[i]) < key(eigen.eigenvalues()[j]); });
+  M Q(m, b);
+  out.values.resize(b);
+  for (index_t j = 0; j < b; ++j) {
+    Q.col(j) = eigen.eigenvectors().col(order[std::size_t(j)]);
+    out.values[j] = eigen.eigenvalues()[order[std::size_t(j)]];
+  }
+  auto const back = [&](M const& q) -> M { return L.adjoint().template triangularView<Eigen::Upper>().solve(q); };
+  out.X = back(Q);
+  M D(m, index_t(active.size()));
+  for (std::size_t j = 0; j < active.size(); ++j) {
+    auto c = out.X.col(active[j]).eval();
+    c.head(b).setZero();
+    D.col(index_t(j)) = L.adjoint() * c;
+  }
+  Eigen::VectorXd before = D.colwise().squaredNorm();
+  for (int twice = 0; twice < 2; ++twice) {
+    D -= Q * (Q.adjoint() * D).eval();
+    auto const made = orthonormal_from<W>(D.adjoint() * D, [&](index_t j) { return twice ? 0.0 : 1e-20 * before[j]; });
+    D = (D * made.C).eval();
+  }
+  out.P = back(D);
+  out.is_done = true;
+  return out;
+}
+
+} // namespace sla::detail

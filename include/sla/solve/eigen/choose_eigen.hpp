@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The method of eigsh(A, k, wanted) where none is named: dense algebra for few rows, for the smallest values lobpcg with multigrid or with
+// the factors of a definite matrix.
+#pragma once
+
+#include <sla/solve/direct/direct.hpp>
+#include <sla/solve/eigen/dense_eigen.hpp>
+#include <sla/solve/eigen/lobpcg.hpp>
+#include <sla/solve/precond/amg/amg.hpp>
+#include <sla/tensor/algebra/add.hpp>
+#include <sla/tensor/algebra/diagonal.hpp>
+#include <sla/tensor/structure/properties.hpp>
+
+namespace sla {
+
+/// The method of `eigsh(A, k, wanted)`: it looks at A and picks one; the report names it.
+struct automatic_eigen {
+  double rtol = 1e-8;
+
+  using eigen_method_tag = void;
+  static constexpr char const* name = "automatic";
+
+  /// The pairs of an `eigen_problem`.
+  template <class Problem, class W>
+  auto find(Problem const& problem, int k, W const& wanted) const {
+    using A = std::remove_cvref_t<decltype(problem.a)>;
+    if constexpr (detail::Readable<A> && !Problem::is_preconditioned) {
+      if (problem.n <= 200 || (k > problem.n / 5 && problem.n <= 2000)) return dense_eigen{rtol}.find(problem, k, wanted);
+      if constexpr (std::same_as<W, smallest>) {
+        auto const p = properties(problem.a);
+        bool const definite = p.definite == definiteness::positive_definite || p.definite == definiteness::positive_semidefinite;
+        if (definite && p.opposed_off_diagonal) return with(problem, amg{}).find_by(lobpcg{rtol}, k, wanted, "A is a diagonally dominant M-matrix");
+        if (auto const factors = definite_factors(problem.a, p)) {
+          auto found = with(problem, *factors).find_by(lobpcg{rtol}, k, wanted, "");
+          found.preconditioner = "cholesky";
+          return found;
+        }
+      }
+    }
+    return lobpcg{rtol}.find(problem, k, wanted);
+  }
+
+private:
+  template <class A, class B, class P, class On>
+  struct preconditioned {
+    eigen_problem<A, B, P, On> problem;
+    template <class Method, class W>
+    auto find_by(Method const& method, int k, W const& wanted, char const* why) const {
+      auto found = method.find(problem, k, wanted);
+      found.choice = why;
+      return found;
+    }
+  };
+  template <class A, class B, class No, class On, class P>
+  static preconditioned<A, B, P, On> with(eigen_problem<A, B, No, On> const& of, P const& p) {
+    return {{of.a, of.b, p, of.on, of.n}};
+  }
+  /// The factors of A, or of what becomes definite by a multiple of the identity that its rows tell; none, if they fail.
+  template <class T, class S, class F>
+  static auto definite_factors(sparse_tensor<T, S, F> const& A, matrix_properties const& p) {
+    using Factors = decltype(factor<factorization::cholesky>{}.setup(A));
+    std::optional<Factors> out;
+    if (p.positive_diagonal) out.emplace(A);
+    if (!out || out->failure(0).why != reason::converged) out.reset();
+    return out;
+  }
+};
+
+} // namespace sla

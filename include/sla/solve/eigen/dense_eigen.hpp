@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The whole spectrum of a small Hermitian matrix by dense algebra, Eigen's: the method of eigsh for few rows, and the oracle of the others.
+#pragma once
+
+#include <sla/expr/sparse/refused.hpp>
+#include <sla/expr/sparse/views.hpp>
+#include <sla/solve/eigen/block_algebra.hpp>
+
+namespace sla {
+
+/// `eigsh(A, k, wanted, dense_eigen{})`: all pairs by dense algebra, of which k are returned, for a matrix of few rows. Cost: some 10 n^3 operations.
+/// Law: A is a sparse matrix, or an operator of yours, in host memory. Errors: value_error, if B is not positive definite.
+struct dense_eigen {
+  double rtol = 1e-8;
+
+  using eigen_method_tag = void;
+  static constexpr char const* name = "dense";
+
+  /// The pairs of an `eigen_problem`.
+  template <class Problem, class W>
+  auto find(Problem const& problem, int k, W const& wanted) const {
+    using T = typename Problem::value_type;
+    using Real = typename Problem::real_type;
+    using Wide = detail::small_scalar<T>;
+    using Dense = detail::small_dense<Wide>;
+    using A = std::remove_cvref_t<decltype(problem.a)>;
+    static_assert(detail::Readable<A> || detail::is_linear_operator<A>, "sla: eigsh(A, k, ..., dense_eigen{}): A is a sparse matrix in host memory; on ranks and devices take lobpcg{} or lanczos{}");
+    auto const dense = [](auto const& a) {
+      auto const entries = to_dense(a);
+      Dense out(entries.extent(0), entries.extent(1));
+      for (index_t i = 0; i < out.rows(); ++i)
+        for (index_t j = 0; j < out.cols(); ++j) out(i, j) = Wide(entries(i, j));
+      return Dense(0.5 * (out + out.adjoint()));
+    };
+    index_t const n = problem.n;
+    Dense S = dense(problem.a), L;
+    if constexpr (!Problem::is_standard) {
+      Eigen::LLT<Dense> const llt(dense(problem.b));
+      if (llt.info() != Eigen::Success) throw value_error("eigsh(A, B, k, ...): B is not positive definite; of a definite A and an indefinite B the problem B v = (1/w) A v is one");
+      L = llt.matrixL();
+      S = L.template triangularView<Eigen::Lower>().solve(S).eval();
+      S = L.template triangularView<Eigen::Lower>().solve(Dense(S.adjoint())).eval();
+    }
+    Eigen::SelfAdjointEigenSolver<Dense> const eigen(S);
+    auto const& w = eigen.eigenvalues();
+    std::vector<index_t> order(static_cast<std::size_t>(n));
+    for (index_t j = 0; j < n; ++j) order[std::size_t(j)] = j;
+    std::stable_sort(order.begin(), order.end(), [&](index_t i, index_t j) { return wanted.key(w[i]) < wanted.key(w[j]); });
+    Dense V(n, k);
+    for (int j = 0; j < k; ++j) V.col(j) = eigen.eigenvectors().col(order[std::size_t(j)]);
+    if constexpr (!Problem::is_standard) V = L.adjoint().template triangularView<Eigen::Upper>().solve(V).eval();
+
+    auto vectors = block_like<T>(problem.random_vector(1), k);
+    for (index_t i = 0; i < n; ++i)
+      for (index_t j = 0; j < k; ++j) vectors(i, j) = T(V(i, j));
+    eigen_found<Real, decltype(vectors)> found;
+    for (int j = 0; j < k; ++j) found.values.push_back(Real(w[order[std::size_t(j)]]));
+    found.vectors = std::move(vectors);
+    found.reason = reason::converged, found.method = name, found.sees_multiplicity = int(n);
+    if (k < n) {
+      double const last = w[order[std::size_t(k - 1)]], next = w[order[std::size_t(k)]], size = (std::max)(std::abs(w[0]), std::abs(w[n - 1]));
+      found.cuts_cluster = std::abs(next - last) <= 100 * double(n) * double(std::numeric_limits<Real>::epsilon()) * size;
+    }
+    return found;
+  }
+};
+
+} // namespace sla

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The calls: `eigsh(A, k, wanted, method, preconditioner)`, and `eigsh(A, B, k, ...)` of A v = w B v; what they check, and what they tell.
+// Derivatives are in grad/operation/traced_eigen.hpp.
+#pragma once
+
+#include <sla/solve/eigen/choose_eigen.hpp>
+
+namespace sla {
+
+namespace detail {
+template <class O>
+using wants_eigen_method = std::bool_constant<EigenMethod<O>>;
+template <class O>
+concept EigenOption = EigenMethod<O> || PreconditionerOptions<O> || (!MethodOption<O> && AppliedPreconditioner<O>) || is_on_space<O>;
+
+/// What eigsh solves with by itself; all else is a `perform` of a higher floor.
+template <class A>
+concept PlainEigenOperator = requires { typename linear_world<A>::operator_type; };
+
+/// Errors: a is not square, not finite, or not Hermitian.
+template <class A, class V>
+void check_hermitian(A const& a, V const& x, V const& y, char const* name, char const* call) {
+  if constexpr (Readable<A>) {
+    if (a.rows() != a.cols())
+      throw shape_error(text(call, ": ", name, " is ", a.rows(), " x ", a.cols(), ", and must be square; of a rectangular matrix take singular values, svds(A, k)"));
+    require_finite(a);
+    using F = typename A::format_type;
+    row_order<F>(a.shared_pattern()).apply(a, [&](auto const& rows) { return require_hermitian(rows, text(call, ", ", name, " in the place of A").c_str(), "eigs(A, k, ...)", 1e-10), 0; });
+  } else {
+    linear_world<A>::check(a);
+    if constexpr (requires { linear_world<A>::check_square(a); }) linear_world<A>::check_square(a);
+    auto space = linear_world<A>::space(a, x);
+    auto z = space.template like<typename V::value_type>(x);
+    auto [xay, length] = fuse(space, set(z, a * y), dot_of(x, z), squared_norm_of(z));
+    auto [yax] = fuse(space, set(z, a * x), dot_of(y, z));
+    auto [xx] = fuse(space, squared_norm_of(x));
+    auto const l = read_one(space, xay), r = read_one(space, yax);
+    double const size = std::sqrt(double(read_one(space, length)) * double(read_one(space, xx)));
+    double const apart = double(abs_of(l - conj_of(r)));
+    if (!(apart <= 1e4 * double(std::numeric_limits<real_t<typename V::value_type>>::epsilon()) * size))
+      throw value_error(text(call, ": ", name, " is not Hermitian: (x, ", name, " y) and (", name, " x, y) differ by ", apart, " for random x and y; use eigs(A, k, ...)"));
+  }
+}
+/// The elements of x, on all ranks.
+template <class Space, class V>
+index_t count_elements(Space& space, V x) {
+  auto* const p = own_numbers(x);
+  for (index_t i = 0; i < own_size(x); ++i) p[i] = 1;
+  auto [sum] = fuse(space, squared_norm_of(x));
+  return index_t(std::llround(double(read_one(space, sum))));
+}
+
+template <class A, class B, class W, class... Options>
+auto eigsh_of(A const& a, B const& b, int k, W const& wanted, Options const&... options) {
+  static_assert((int(EigenMethod<Options>) + ... + 0) <= 1 && (EigenOption<Options> && ...),
+                "sla: eigsh(A, k, wanted, options...): options are one method (lobpcg{}, lanczos{}, dense_eigen{}), one preconditioner, on(space)");
+  constexpr bool standard = std::same_as<B, applied_identity>;
+  constexpr char const* call = standard ? "eigsh(A, k, ...)" : "eigsh(A, B, k, ...)";
+  double const began = seconds_now();
+  none const no{};
+  automatic_eigen const automatic{};
+  auto const& method = pick<wants_eigen_method>(automatic, options...);
+  auto const& p = pick<wants_preconditioner>(no, options...);
+  auto const& on = pick<wants_space>(no, options...);
+  using P = std::remove_cvref_t<decltype(p)>;
+  using On = std::remove_cvref_t<decltype(on)>;
+  eigen_problem<A, B, P, On> problem{a, b, p, on, 0};
+  auto const x = problem.random_vector(1), y = problem.random_vector(2);
+  check_hermitian(a, x, y, "A", call);
+  {
+    auto space = linear_world<A>::space(a, x);
+    problem.n = count_elements(space, x);
+  }
+  if constexpr (!standard) {
+    if constexpr (requires { a.rows() != b.rows(); })
+      if (a.rows() != b.rows() || a.cols() != b.cols()) throw shape_error(text(call, ": A is ", a.rows(), " x ", a.cols(), ", and B ", b.rows(), " x ", b.cols()));
+    check_hermitian(b, x, y, "B", call);
+  }
+  if (k < 1 || k > problem.n)
+    throw value_error(text(call, ": k is ", k, ", and A has ", problem.n, problem.n == 1 ? " row" : " rows", "; ask for 1 to ", problem.n, problem.n == 1 ? " pair" : " pairs"));
+  auto found = method.find(problem, k, wanted);
+  auto space = problem.space();
+  auto out = judged_pairs(problem, space, std::move(found), wanted, method.rtol);
+  out.report.seconds = seconds_now() - began;
+  return out;
+}
+} // namespace detail
+
+/// The k eigenpairs A v = w v of a Hermitian matrix that are wanted: smallest{}, largest{}, largest_magnitude{}, near{sigma}; `auto [w, V, report] =
+/// eigsh(A, 4, smallest{})`. The library looks at A and picks the method; `eigsh(A, k, smallest{}, lobpcg{.rtol = 1e-10}, amg{})` names it and the
+/// preconditioner; `on(make_space)` says where to run. A may be a sparse matrix of the host, a distributed one, or a linear_operator.
+/// Law: one matrix with scalar entries. Each vector's inner product with random<T>(n, 1) is real and positive. What did not converge is in the report:
+/// nothing is thrown for that. Gradient: of values and vectors (grad/operation/traced_eigen.hpp).
+/// Errors: shape_error, if A is not square; value_error, if it is not Hermitian, for NaN, k < 1 or k > n.
+template <class A, class W, class... Options>
+  requires Wanted<W>
+[[nodiscard]] auto eigsh(A const& a, int k, W const& wanted, Options const&... options) {
+  if constexpr (detail::PlainEigenOperator<A>) {
+    static applied_identity const one{};
+    return detail::eigsh_of(a, one, k, wanted, options...);
+  } else {
+    return perform(op::eigsh{}, a, k, wanted, options...);
+  }
+}
+/// The same of A v = w B v with Hermitian positive definite B: V^H B V = I. Errors: value_error, if B is found not to be positive definite.
+template <class A, class B, class W, class... Options>
+  requires Wanted<W>
+[[nodiscard]] auto eigsh(A const& a, B const& b, int k, W const& wanted, Options const&... options) {
+  if constexpr (detail::PlainEigenOperator<A> && detail::PlainEigenOperator<B>)
+    return detail::eigsh_of(a, b, k, wanted, options...);
+  else
+    return perform(op::eigsh{}, a, b, k, wanted, options...);
+}
+
+} // namespace sla

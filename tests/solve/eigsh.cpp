@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Eigenpairs of Hermitian matrices: against closed forms and dense algebra, with what the report says of them.
+#include <complex>
+#include <numbers>
+
+#include <Eigen/Dense>
+
+#include <sla/adapter/eigen.hpp>
+#include <sla/exec/deferred.hpp>
+#include <sla/solve.hpp>
+#include <sla/solve/eigen/eigsh.hpp>
+#include <sla/tensor/problems/problems.hpp>
+
+#include "catch.hpp"
+
+namespace test_eigsh {
+
+using namespace sla;
+
+namespace {
+/// The eigenvalues of the Laplacian of nx x ny points, in ascending order.
+std::vector<double> laplacian(index_t nx, index_t ny) {
+  std::vector<double> all;
+  auto const one = [](index_t i, index_t n) { return 2 - 2 * std::cos(double(i) * std::numbers::pi / double(n + 1)); };
+  for (index_t i = 1; i <= nx; ++i)
+    for (index_t j = 1; j <= ny; ++j) all.push_back(one(i, nx) + one(j, ny));
+  std::sort(all.begin(), all.end());
+  return all;
+}
+/// Do the pairs say of themselves what is true: residuals, orthogonality, B-length 1?
+template <class A, class Pairs>
+void check_pairs(A const& a, Pairs const& pairs, double tolerance) {
+  auto const& [w, V, report] = pairs;
+  INFO(report);
+  CHECK(report.converged());
+  REQUIRE(index_t(report.residuals.size()) == w.size());
+  for (index_t j = 0; j < w.size(); ++j) {
+    auto const v = eval(column(V, j));
+    double const r = double(norm(a * v - w[j] * v));
+    CHECK(r <= tolerance * std::abs(double(w[j])) + 1e-12);
+    CHECK(std::abs(double(norm(v)) - 1) <= tolerance);
+    CHECK(report.residuals[std::size_t(j)] * std::abs(double(w[j])) == Approx(r).margin(1e-6 * tolerance));
+  }
+  CHECK(report.orthogonality <= tolerance);
+}
+template <class Values>
+void check_values(Values const& found, std::vector<double> const& expected, double tolerance) {
+  for (index_t j = 0; j < found.size(); ++j) CHECK(std::abs(double(found[j]) - expected[std::size_t(j)]) <= tolerance * std::abs(expected[std::size_t(j)]));
+}
+/// A Hermitian matrix whose eigenvalues are those of A: D A D^H with phases D.
+auto with_phases(sparse_tensor<double> const& A) {
+  auto C = cast<std::complex<double>>(A);
+  index_t at = 0;
+  for (index_t i = 0; i < A.rows(); ++i)
+    A.pattern().view().for_row(i, [&](index_t s, index_t j) { C.values()[s] *= std::polar(1.0, 0.7 * double(i) - 0.7 * double(j)), ++at; });
+  return C;
+}
+} // namespace
+
+TEST_CASE("lobpcg finds the smallest and the largest values of the Laplacian, double ones too, in every scalar and on a queue") {
+  auto const A = problems::poisson<double>({17, 17});
+  auto const exact = laplacian(17, 17);
+  auto const pairs = eigsh(A, 5, smallest{}, lobpcg{.rtol = 1e-9}, amg{});
+  check_pairs(A, pairs, 1e-9);
+  check_values(pairs.values, exact, 1e-13);
+  CHECK_FALSE(pairs.report.cuts_cluster == false);  // the 5th and the 6th are one double value
+  CHECK(pairs.report.sees_multiplicity >= 2);
+  CHECK_THAT(text(pairs.report), Catch::Matchers::StartsWith("lobpcg + amg") && Catch::Matchers::ContainsSubstring("5 smallest converged in"));
+
+  auto const large = eigsh(A, 3, largest{}, lobpcg{});
+  std::vector<double> const descending(exact.rbegin(), exact.rend());
+  check_pairs(A, large, 1e-8);
+  check_values(large.values, descending, 1e-13);
+  CHECK_FALSE(large.report.cuts_cluster);
+
+  auto const C = with_phases(A);
+  auto const complex_pairs = eigsh(C, 3, smallest{}, lobpcg{}, jacobi{});
+  check_pairs(C, complex_pairs, 1e-8);
+  check_values(complex_pairs.values, exact, 1e-12);
+
+  auto const F = cast<float>(A);
+  auto const float_pairs = eigsh(F, 3, smallest{}, lobpcg{.rtol = 1e-4}, amg{});
+  CHECK(float_pairs.report.converged());
+  check_values(float_pairs.values, exact, 1e-5);
+
+  for (int lag : {0, 4}) {
+    auto const queued = eigsh(A, 5, smallest{}, lobpcg{.rtol = 1e-9}, amg{}, on([&](frame f) { return deferred(f, lag); }));
+    CHECK(norm(queued.values - pairs.values) <= 1e-14);
+    CHECK(norm(queued.vectors - pairs.vectors) <= 1e-10);
+  }
+}
+
+TEST_CASE("generalised problems have the pairs of dense algebra, and vectors that are orthonormal in B") {
+  auto const A = problems::poisson<double>({11, 9});
+  auto const B = eval(0.1 * A + diagonal(random<double>(A.rows(), 3) + 2.0));
+  auto const dense = eigsh(A, B, 4, smallest{}, dense_eigen{});
+  Eigen::MatrixXd const a = Eigen::MatrixXd(as_eigen(A)), b = Eigen::MatrixXd(as_eigen(B));
+  Eigen::GeneralizedSelfAdjointEigenSolver<Eigen::MatrixXd> const oracle(a, b);
+  for (auto const& pairs : {dense, eigsh(A, B, 4, smallest{}, lobpcg{}, amg{})}) {
+    INFO(pairs.report);
+    CHECK(pairs.report.converged());
+    auto const V = as_eigen(pairs.vectors);
+    for (index_t j = 0; j < 4; ++j) {
+      CHECK(std::abs(pairs.values[j] / oracle.eigenvalues()[j] - 1) <= 1e-12);
+      CHECK((a * V.col(j) - pairs.values[j] * (b * V.col(j))).norm() <= 1e-8 * pairs.values[j] * (b * V.col(j)).norm());
+    }
+    CHECK((V.transpose() * b * V - Eigen::MatrixXd::Identity(4, 4)).norm() <= 1e-12);
+    CHECK(norm(pairs.vectors - dense.vectors) <= 1e-6);  // the gauge makes them the same
+  }
+}
+
+TEST_CASE("small, diagonal, singular and multiple matrices have the pairs that they have") {
+  auto const one = from_triplets<double>(1, 1, {0}, {0}, {-3.0});
+  for (auto const& pairs : {eigsh(one, 1, smallest{}), eigsh(one, 1, largest{}, lobpcg{})}) {
+    CHECK(pairs.values[0] == -3);
+    CHECK(std::abs(pairs.vectors(0, 0)) == Approx(1));
+    CHECK(pairs.report.converged());
+  }
+  sla::vector<double> d(40);
+  for (index_t i = 0; i < 40; ++i) d[i] = double((7 * i) % 40) - 5;
+  auto const D = diagonal(d);
+  auto const few = eigsh(D, 4, smallest{}, lobpcg{});
+  check_pairs(D, few, 1e-8);
+  check_values(few.values, {-5, -4, -3, -2}, 1e-12);
+  auto const all = eigsh(D, 20, largest{}, lobpcg{});
+  check_pairs(D, all, 1e-8);
+  check_values(all.values, {34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15}, 1e-12);
+
+  auto const E = eye<double>(30);  // one value, thirty times
+  auto const equal = eigsh(E, 3, smallest{}, lobpcg{});
+  check_pairs(E, equal, 1e-10);
+  check_values(equal.values, {1, 1, 1}, 1e-13);
+  CHECK(equal.report.cuts_cluster);
+  CHECK(eigsh(from_triplets<double>(12, 12, {}, {}, {}), 2, smallest{}, lobpcg{}).report.converged());  // zeros
+
+  auto const K = kron(eye<double>(4), problems::poisson<double>({40}));  // each value four times
+  auto const fours = eigsh(K, 8, smallest{}, lobpcg{}, amg{});
+  check_pairs(K, fours, 1e-8);
+  for (index_t j = 0; j < 8; ++j) CHECK(fours.values[j] == Approx(laplacian(40, 1)[std::size_t(j / 4)] - 2).epsilon(1e-10));
+
+  auto N = problems::poisson<double>({30});  // Neumann's conditions: the constants have the value 0
+  N.values()[find_slot(N.pattern().view(), 0, 0)] = 1, N.values()[find_slot(N.pattern().view(), 29, 29)] = 1;
+  auto const null = eigsh(N, 2, smallest{}, lobpcg{}, jacobi{});
+  INFO(null.report);
+  CHECK(null.report.converged());
+  CHECK(std::abs(null.values[0]) <= 1e-12);
+  CHECK_THAT(text(null.report), Catch::Matchers::ContainsSubstring("as small as rounding allows"));
+}
+
+TEST_CASE("the method of eigsh is picked by what A is, and named") {
+  auto const few = eigsh(problems::poisson<double>({9, 9}), 3, largest{});
+  CHECK(few.report.method == "dense");
+  CHECK(few.report.converged());
+  auto const A = problems::poisson<double>({18, 17});
+  auto const pairs = eigsh(A, 3, smallest{});
+  CHECK_THAT(text(pairs.report), Catch::Matchers::StartsWith("lobpcg + amg"));
+  check_values(pairs.values, laplacian(18, 17), 1e-12);
+  auto const B = eval(A * A);  // definite, and no M-matrix
+  auto const squared = eigsh(B, 2, smallest{});
+  CHECK_THAT(text(squared.report), Catch::Matchers::StartsWith("lobpcg + cholesky"));
+  CHECK(squared.values[1] == Approx(std::pow(laplacian(18, 17)[1], 2)).epsilon(1e-10));
+  linear_operator<double> const op(A.rows(), A.cols(), [&](std::span<double const> x, std::span<double> y) {
+    sla::vector<double> const ax = A * borrow(x.data(), A.cols());
+    std::copy(ax.begin(), ax.end(), y.begin());
+  }, self_adjoint);
+  auto const own = eigsh(op, 2, smallest{}, lobpcg{}, amg{}.setup(A));
+  CHECK(own.report.converged());
+  check_values(own.values, laplacian(18, 17), 1e-12);
+}
+
+TEST_CASE("what is no eigenproblem of eigsh is refused with its numbers, and what did not converge says so") {
+  using Catch::Matchers::ContainsSubstring;
+  auto const A = problems::poisson<double>({6, 5});
+  CHECK_THROWS_WITH(eigsh(A, 31, smallest{}), ContainsSubstring("k is 31, and A has 30 rows"));
+  CHECK_THROWS_WITH(eigsh(A, 0, smallest{}), ContainsSubstring("k is 0"));
+  CHECK_THROWS_WITH(eigsh(from_triplets<double>(2, 3, {0}, {1}, {1.0}), 1, smallest{}), ContainsSubstring("A is 2 x 3, and must be square") && ContainsSubstring("svds"));
+  CHECK_THROWS_WITH(eigsh(problems::convection_diffusion<double>({6, 5}, 3.0), 1, smallest{}), ContainsSubstring("not symmetric: entry (0, 1)") && ContainsSubstring("eigs(A, k, ...)"));
+  auto nan = A;
+  nan.values()[3] = std::numeric_limits<double>::quiet_NaN();
+  CHECK_THROWS_WITH(eigsh(nan, 1, smallest{}), ContainsSubstring("nan; every entry must be a finite number"));
+  auto const indefinite = eval(A - diagonal(full<double>(30, 3.0)));
+  CHECK_THROWS_WITH(eigsh(A, indefinite, 2, smallest{}), ContainsSubstring("B is not positive definite"));
+  CHECK_THROWS_WITH(eigsh(A, indefinite, 2, smallest{}, lobpcg{}), ContainsSubstring("B is not positive definite"));
+  CHECK_THROWS_WITH(eigsh(A, eye<double>(31), 2, smallest{}), ContainsSubstring("A is 30 x 30, and B 31 x 31"));
+  CHECK_THROWS_WITH(eigsh(A, 3, smallest{}, lobpcg{.block = 2}), ContainsSubstring("lobpcg{.block = 2}"));
+  CHECK_THROWS_WITH(eigsh(problems::poisson<double>({30}), 25, smallest{}, lobpcg{}), ContainsSubstring("basic_lobpcg<31>"));
+  linear_operator<double> const unsymmetric(5, 5, [](std::span<double const> x, std::span<double> y) {
+    for (std::size_t i = 0; i < 5; ++i) y[i] = x[i] + (i > 0 ? x[i - 1] : 0);
+  });
+  CHECK_THROWS_WITH(eigsh(unsymmetric, 1, smallest{}, lobpcg{}), ContainsSubstring("A is not Hermitian"));
+  auto const stopped = eigsh(problems::poisson<double>({30, 30}), 3, smallest{}, lobpcg{.max_iterations = 4});
+  CHECK_FALSE(stopped.report.converged());
+  CHECK(stopped.report.reason == reason::iteration_limit);
+  CHECK_THAT(text(stopped.report), ContainsSubstring("of 3 smallest converged after 4 iterations (iteration limit)"));
+  CHECK(stopped.report.residual() > 1e-8);
+}
+
+} // namespace test_eigsh
