@@ -16,5 +16,6 @@
 #include <sla/tensor.hpp>
 #include <sla/solve.hpp>
 #include <sla/grad.hpp>
+#include <sla/eigenvalues.hpp>
 #include <sla/spmd.hpp>
 #include <sla/dist.hpp>

@@ -200,4 +200,11 @@ A masked(A const& a, detail::refused const&) {
   return a;
 }
 
+/// The inner product of the stored values of two sparse tensors, `dot(A.values(), B.values())`: that of values(A) and values(B).
+/// Errors: shape_error, if they are not equally many.
+template <class T, class U, class Memory>
+auto dot(buffer<T, Memory> const& x, buffer<U, Memory> const& y) {
+  return dot(vector<T, Memory>(Extents<dyn>(x.size()), buffer<T, Memory>::borrow(x.data(), x.size())), vector<U, Memory>(Extents<dyn>(y.size()), buffer<U, Memory>::borrow(y.data(), y.size())));
+}
+
 } // namespace sla

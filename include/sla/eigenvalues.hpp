@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The door to eigenvalues: eigsh of Hermitian matrices, its methods and its report, and the derivatives of what it gives. It opens
+// sla/grad.hpp, and the doors below, too.
+#pragma once
+
+#include <sla/grad.hpp>
+
+#include <sla/grad/operation/traced_eigen.hpp>
+#include <sla/solve/eigen/eigsh.hpp>
