@@ -303,15 +303,15 @@ private:
     Block out = room(k);
     fuse(space_, set(out, combine(z_->V, up(Dense::Identity(z_->columns(), k)), k)));
     space_.finish();
-    for (index_t j = 0; j < k; ++j) found_.values.push_back(Real(values_[j]));
+    std::vector<Real> values;
+    for (index_t j = 0; j < k; ++j) values.push_back(Real(values_[j]));
+    bool cuts_cluster = false;
     if (b > k && k > 0) {  // of the next value an error of |r|^2 / |w| is allowed for
       double const w = values_[k - 1], next = values_[k], size = (std::max)(std::abs(w), std::abs(next));
       double const r = norms_[std::size_t(k)];
-      found_.cuts_cluster = std::abs(next - w) <= 100 * rtol_ * size + (size > 0 ? r * r / size : r);
+      cuts_cluster = std::abs(next - w) <= 100 * rtol_ * size + (size > 0 ? r * r / size : r);
     }
-    found_.sees_multiplicity = int(b);
-    found_.vectors = std::move(out);
-    return std::move(found_);
+    return {std::move(values), std::move(out), found_.reason, found_.iterations, found_.products, found_.applications, "", "", "", int(b), cuts_cluster};
   }
 
   Space& space_;
@@ -321,7 +321,11 @@ private:
   std::function<double(double)> key_;
   int k_;
   double rtol_, size_of_a_ = 0;
-  eigen_found<Real, Block> found_;
+  struct {
+    sla::reason reason = sla::reason::running;
+    int iterations = 0;
+    index_t products = 0, applications = 0;
+  } found_;
   std::optional<Block> pattern_, r_;
   std::optional<Imaged> z_, next_, w_;
   Eigen::VectorXd values_;

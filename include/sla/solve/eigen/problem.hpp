@@ -146,7 +146,7 @@ struct eigen_found {
   sla::reason reason = sla::reason::running;
   int iterations = 0;
   index_t products = 0, applications = 0;
-  std::string method, preconditioner, choice;  ///< names for the report, and remarks
+  std::string method = {}, preconditioner = {}, choice = {};  ///< names for the report, and remarks
   int sees_multiplicity = 1;
   bool cuts_cluster = false;
 };

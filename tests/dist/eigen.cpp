@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Eigenpairs of matrices on ranks: the basis is sharded, values and vectors are those of one rank.
+#include <sla/dist.hpp>
+#include <sla/eigenvalues.hpp>
+#include <sla/tensor/problems/problems.hpp>
+
+#include "catch.hpp"
+
+namespace test_eigen_on_ranks {
+
+using namespace sla;
+
+TEST_CASE("eigsh finds the pairs of one rank on one to four, ordinary and generalised, with few reductions") {
+  auto const A = problems::poisson<double>({13, 11});
+  auto const B = eval(0.1 * A + diagonal(random<double>(A.rows(), 3) + 2.0));
+  auto const one = eigsh(A, 4, smallest{}, lobpcg{.rtol = 1e-9}, jacobi{});
+  auto const general = eigsh(A, B, 3, largest{}, lobpcg{.rtol = 1e-9});
+  for (int ranks : {1, 2, 3, 4}) {
+    auto const apart = threads::run(ranks, [&](auto& world) {
+      mesh<axis<"rows">> m(world);
+      auto const D = distribute<SparseShard<0>>(A, m, strips{});
+      auto const E = distribute<SparseShard<0>>(B, m, D.row_layout());
+      auto const pairs = eigsh(D, 4, smallest{}, lobpcg{.rtol = 1e-9}, jacobi{});
+      auto const other = eigsh(D, E, 3, largest{}, lobpcg{.rtol = 1e-9});
+      auto const multigrid = eigsh(D, 2, smallest{}, lobpcg{.rtol = 1e-9}, amg{});
+      double worst = norm(pairs.values - one.values) + norm(gather(pairs.vectors) - one.vectors) / 1e4 + norm(other.values - general.values) +
+                     norm(gather(other.vectors) - general.vectors) / 1e4 + std::abs(multigrid.values[1] - one.values[1]);
+      if (!pairs.report.converged() || !other.report.converged() || !multigrid.report.converged()) worst = 1e9;
+      if (pairs.report.orthogonality > 1e-12 || pairs.report.sees_multiplicity < 4) worst = 1e8;
+      return worst;
+    });
+    for (double a : apart) CHECK(a <= 1e-10);
+  }
+}
+
+TEST_CASE("what is no eigenproblem is refused on all ranks alike") {
+  auto const A = problems::convection_diffusion<double>({5, 4}, 3.0);
+  for (auto const& words : threads::run(2, [&](auto& world) {
+         mesh<axis<"rows">> m(world);
+         auto const D = distribute<SparseShard<0>>(A, m, strips{});
+         auto const S = distribute<SparseShard<0>>(problems::poisson<double>({20}), m, strips{});
+         std::string out;
+         try {
+           (void)eigsh(D, 2, smallest{}, lobpcg{});
+         } catch (value_error const& e) {
+           out = e.what();
+         }
+         try {
+           (void)eigsh(S, 21, smallest{}, lobpcg{});
+         } catch (value_error const& e) {
+           out += e.what();
+         }
+         return out;
+       })) {
+    CHECK_THAT(words, Catch::Matchers::ContainsSubstring("A is not Hermitian") && Catch::Matchers::ContainsSubstring("k is 21, and A has 20 rows"));
+  }
+}
+
+} // namespace test_eigen_on_ranks
