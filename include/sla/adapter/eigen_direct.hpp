@@ -92,6 +92,139 @@ std::size_t bytes_of_one(factors_of_one<T, Kind> const& f) {
   return entries * (sizeof(T) + sizeof(int));
 }
 
+/// Is a permutation a product of an odd number of exchanges? Each cycle of even length is.
+template <class Permutation>
+bool is_odd(Permutation const& order) {
+  std::vector<bool> seen(std::size_t(order.size()));
+  bool odd = false;
+  for (Eigen::Index start = 0; start < order.size(); ++start)
+    for (Eigen::Index i = order.indices()[start]; !seen[std::size_t(start)] && i != start; i = order.indices()[i]) seen[std::size_t(i)] = true, odd = !odd;
+  return odd;
+}
+template <class T, factorization Kind>
+pivots<T> pivots_of_one(factors_of_one<T, Kind> const& f) {
+  pivots<T> out;
+  auto const n = f.solver.rows();
+  if (n == 0) return out;
+  if constexpr (Kind == factorization::lu) {
+    auto const upper = f.solver.matrixU();
+    auto const& blocks = upper.m_mapL;
+    for (int j = 0; j < int(n); ++j) {
+      auto const start = blocks.supToCol()[blocks.colToSup()[j]];
+      out.values.push_back(blocks.valuePtr()[blocks.colIndexPtr()[j] + j - start]);
+    }
+    out.odd = is_odd(f.solver.rowsPermutation()) != is_odd(f.solver.colsPermutation());  // Eigen's own sign counts exchanges of other rows
+  } else if constexpr (Kind == factorization::ldlt) {
+    auto const d = f.solver.vectorD();
+    out.values.assign(d.data(), d.data() + n);
+  } else {
+    auto const& L = f.solver.matrixL().nestedExpression();
+    for (int j = 0; j < int(n); ++j) {
+      T const root = L.valuePtr()[L.outerIndexPtr()[j]];
+      out.values.push_back(root * root);
+    }
+  }
+  return out;
+}
+
+/// The supernodes of SparseLU; its rows of U begin anywhere in a block, and reach to its end.
+template <class T, class Solver>
+factor_blocks<T> blocks_of_lu(Solver const& solver) {
+  factor_blocks<T> out;
+  auto const n = int(solver.rows());
+  auto const upper = solver.matrixU();
+  auto const& L = upper.m_mapL;
+  auto const& U = upper.m_mapU;
+  int const count = int(L.nsuper()) + 1;
+  std::vector<std::vector<int>> right(static_cast<std::size_t>(count));
+  for (int j = 0; j < n; ++j)
+    for (int s = U.outerIndexPtr()[j]; s < U.outerIndexPtr()[j + 1]; ++s) {
+      auto& cols = right[std::size_t(L.colToSup()[U.innerIndexPtr()[s]])];
+      if (cols.empty() || cols.back() != j) cols.push_back(j);
+    }
+  std::vector<int> order;
+  for (int k = 0; k < count; ++k) {
+    int const j = L.supToCol()[k], w = L.supToCol()[k + 1] - j;
+    order.assign(L.rowIndex() + L.rowIndexPtr()[j] + w, L.rowIndex() + L.rowIndexPtr()[j + 1]);
+    std::sort(order.begin(), order.end());
+    out.append(w, order, right[std::size_t(k)]);
+  }
+  out.allocate();
+  std::vector<int> place(static_cast<std::size_t>(n));
+  for (int k = 0; k < count; ++k) {
+    int const f = out.first[std::size_t(k)], w = out.first[std::size_t(k) + 1] - f;
+    auto const below = out.rows_begin[std::size_t(k)], r = out.rows_begin[std::size_t(k) + 1] - below;
+    for (std::ptrdiff_t a = 0; a < r; ++a) place[std::size_t(out.rows[std::size_t(below + a)])] = int(a);
+    for (int c = 0; c < w; ++c) {
+      T const* const values = L.valuePtr() + L.colIndexPtr()[f + c];
+      std::copy(values, values + w, &out.diagonal[std::size_t(out.diagonal_begin[std::size_t(k)] + c * w)]);
+      for (std::ptrdiff_t a = 0; a < r; ++a)
+        out.lower[std::size_t(out.lower_begin[std::size_t(k)] + c * r + place[std::size_t(L.rowIndex()[L.rowIndexPtr()[f] + w + a])])] = values[w + a];
+    }
+  }
+  std::vector<std::ptrdiff_t> next(out.upper_begin.begin(), out.upper_begin.end() - 1);  // the column that is filled, of each block
+  std::vector<int> at(std::size_t(count), -1);
+  for (int j = 0; j < n; ++j)
+    for (int s = U.outerIndexPtr()[j]; s < U.outerIndexPtr()[j + 1]; ++s) {
+      int const i = U.innerIndexPtr()[s];
+      auto const k = std::size_t(L.colToSup()[i]);
+      int const w = out.first[k + 1] - out.first[k];
+      if (at[k] >= 0 && at[k] != j) next[k] += w;
+      at[k] = j;
+      out.upper[std::size_t(next[k] + i - out.first[k])] = U.valuePtr()[s];
+    }
+  out.row_place.assign(solver.rowsPermutation().indices().data(), solver.rowsPermutation().indices().data() + n);
+  out.col_place.assign(solver.colsPermutation().indices().data(), solver.colsPermutation().indices().data() + n);
+  return out;
+}
+/// Columns of L that follow each other and have the same rows below, of L L^H or L D L^H.
+template <class T, factorization Kind, class Solver>
+factor_blocks<T> blocks_of_hermitian(Solver const& solver) {
+  factor_blocks<T> out;
+  auto const n = int(solver.rows());
+  auto const& L = solver.matrixL().nestedExpression();
+  constexpr int skip = Kind == factorization::cholesky;  // the diagonal is the first of a column, or is elsewhere
+  auto const begin = [&](int j) { return L.innerIndexPtr() + L.outerIndexPtr()[j] + skip; };
+  auto const end = [&](int j) { return L.innerIndexPtr() + L.outerIndexPtr()[j + 1]; };
+  for (int j = 0, last = 0; j < n; j = last + 1) {
+    for (last = j; last + 1 < n && begin(last) != end(last) && *begin(last) == last + 1 && end(last) - begin(last) == end(last + 1) - begin(last + 1) + 1;) ++last;
+    std::vector<int> const below(begin(last), end(last));
+    out.append(last - j + 1, below, {});
+  }
+  out.hermitian = true;
+  out.allocate();
+  for (std::size_t k = 0; k < std::size_t(out.count()); ++k) {
+    int const f = out.first[k], w = out.first[k + 1] - f;
+    auto const r = out.rows_begin[k + 1] - out.rows_begin[k];
+    T *const d = out.diagonal.data() + out.diagonal_begin[k], *const lower = out.lower.data() + out.lower_begin[k];
+    for (int c = 0; c < w; ++c) {
+      T const* const values = L.valuePtr() + L.outerIndexPtr()[f + c];
+      T pivot, scale = T(1);
+      if constexpr (skip)
+        pivot = values[0] * values[0], scale = T(1) / values[0];
+      else
+        pivot = solver.vectorD()[f + c];
+      d[c * w + c] = pivot;
+      for (int a = c + 1; a < w; ++a) d[c * w + a] = scale * values[skip + a - c - 1];
+      for (std::ptrdiff_t a = 0; a < r; ++a) lower[c * r + a] = scale * values[skip + w - c - 1 + a];
+    }
+  }
+  if (solver.permutationP().size() == n)
+    out.row_place.assign(solver.permutationP().indices().data(), solver.permutationP().indices().data() + n);
+  else
+    for (int i = 0; i < n; ++i) out.row_place.push_back(i);
+  out.col_place = out.row_place;
+  return out;
+}
+template <class T, factorization Kind>
+factor_blocks<T> blocks_of_one(factors_of_one<T, Kind> const& f) {
+  if (f.solver.rows() == 0) return {};
+  if constexpr (Kind == factorization::lu)
+    return blocks_of_lu<T>(f.solver);
+  else
+    return blocks_of_hermitian<T, Kind>(f.solver);
+}
+
 template <class Int>
 std::vector<index_t> minimum_degree_order(Int n, Int const* row_ptr, Int const* col) {
   if (n == 0) return {};

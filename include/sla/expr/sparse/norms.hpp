@@ -99,4 +99,22 @@ auto perform(op::norm_inf, sparse_tensor<T, S, F> const& A) {
   return detail::number_per_item(A.shape(), detail::largest(detail::with_single_entries(A, [](auto const& a) { return detail::absolute_sums<true>(a); }), A.batch_count()));
 }
 
+namespace detail {
+template <class T, class Memory>
+tensor_view<kernel_t<T>, Extents<dyn>, Memory> view(buffer<T, Memory> const& values) {
+  return {kernel_pointer(values.data()), Extents<dyn>(values.size())};
+}
+} // namespace detail
+
+/// Reductions of the array A.values(): those of values(A).
+template <class Op, class T, class Memory>
+  requires(std::same_as<Op, op::sum> || std::same_as<Op, op::norm> || std::same_as<Op, op::squared_norm>)
+auto perform(Op op, buffer<T, Memory> const& x) {
+  return eval(perform(op, detail::view(x)));
+}
+template <class T, class U, class Memory>
+auto perform(op::dot op, buffer<T, Memory> const& x, buffer<U, Memory> const& y) {
+  return eval(perform(op, detail::view(x), detail::view(y)));
+}
+
 } // namespace sla

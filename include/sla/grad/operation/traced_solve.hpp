@@ -161,6 +161,8 @@ public:
   traced_prepared(X a, Make make) : a_(a), make_(std::move(make)), s_(made(a_)) {}
 
   X const& matrix() const { return a_; }
+  /// What solves with the value of the matrix.
+  auto const& plain() const { return *s_; }
   int setups() const { return setups_; }
 
   template <class B, class... Options>

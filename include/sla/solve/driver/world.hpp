@@ -72,7 +72,7 @@ void require_finite(tensor<T, E> const& x, char const* name) {
 }
 
 template <class T, class S, class F>
-void require_finite(sparse_tensor<T, S, F> const& A) {
+void require_finite(sparse_tensor<T, S, F> const& A, char const* who = "solve") {
   T const* const values = A.values().data();
   index_t const bad = first_where(A.values().size(), [p = kernel_pointer(values)](index_t n) { return !is_finite(p[n]); }, light_below);
   if (bad < 0) return;
@@ -80,7 +80,7 @@ void require_finite(sparse_tensor<T, S, F> const& A) {
   for (index_t i = 0; i < A.rows(); ++i)
     A.pattern().view().for_row(i, [&](index_t s, index_t j) {
       if (s == slot)
-        throw value_error(text("solve: A(", i, ", ", j, ')', A.block_size > 1 ? text(", in block entry ", bad % A.block_size) : "",
+        throw value_error(text(who, ": A(", i, ", ", j, ')', A.block_size > 1 ? text(", in block entry ", bad % A.block_size) : "",
                                S::is_batched ? text(", of batch item ", item) : "", " is ", values[bad],
                                "; every entry must be a finite number"));
     });

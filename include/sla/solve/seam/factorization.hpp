@@ -57,6 +57,45 @@ void solve_one(factors_of_one<T, Kind> const& f, index_t n, T* b);
 template <class T, factorization Kind>
 std::size_t bytes_of_one(factors_of_one<T, Kind> const& f);
 
+/// The determinant as a product: that of the pivots, negative where rows and columns together were exchanged an odd number of times.
+template <class T>
+struct pivots {
+  std::vector<T> values;
+  bool odd = false;
+};
+template <class T, factorization Kind>
+pivots<T> pivots_of_one(factors_of_one<T, Kind> const& f);
+
+/// The factors by blocks: the columns first[k] .. first[k + 1] of L, whose rows below them are the same for all, and these rows of U, with the
+/// columns right of them. Row i of A is row row_place[i] of P A Q, column j is column col_place[j]. L has a unit diagonal.
+template <class T>
+struct factor_blocks {
+  std::vector<int> row_place, col_place, first{0};
+  std::vector<int> rows, cols;                        ///< sorted; those of block k begin at rows_begin[k], cols_begin[k]
+  std::vector<std::ptrdiff_t> rows_begin{0}, cols_begin{0};
+  std::vector<std::ptrdiff_t> diagonal_begin{0}, lower_begin{0}, upper_begin{0};
+  std::vector<T> diagonal, lower, upper;              ///< column-major: w x w, L below its diagonal and U the rest; rows x w of L; w x cols of U
+  bool hermitian = false;                             ///< U = D L^H: it is D on the diagonal, and not stored elsewhere
+
+  int count() const { return int(first.size()) - 1; }
+  /// A block of w columns with these rows below and columns to the right begins, of zeros.
+  void append(int w, std::vector<int> const& below, std::vector<int> const& right) {
+    first.push_back(first.back() + w);
+    rows.insert(rows.end(), below.begin(), below.end()), rows_begin.push_back(std::ptrdiff_t(rows.size()));
+    cols.insert(cols.end(), right.begin(), right.end()), cols_begin.push_back(std::ptrdiff_t(cols.size()));
+    auto const add = [&](std::vector<std::ptrdiff_t>& begin, std::size_t size) { begin.push_back(begin.back() + w * std::ptrdiff_t(size)); };
+    add(diagonal_begin, std::size_t(w)), add(lower_begin, below.size()), add(upper_begin, right.size());
+  }
+  /// All blocks are there: makes room for their values.
+  void allocate() {
+    diagonal.resize(std::size_t(diagonal_begin.back()));
+    lower.resize(std::size_t(lower_begin.back()));
+    upper.resize(std::size_t(upper_begin.back()));
+  }
+};
+template <class T, factorization Kind>
+factor_blocks<T> blocks_of_one(factors_of_one<T, Kind> const& f);
+
 /// The approximate minimum degree order of a graph in CSR arrays: number k is the row that comes k-th.
 template <class Int>
 std::vector<index_t> minimum_degree_order(Int n, Int const* row_ptr, Int const* col);

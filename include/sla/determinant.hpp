@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The door to determinants: det, slogdet, logdet, selected_inverse, and logdet by stochastic_lanczos, with their derivatives. It opens the
+// doors below it too.
+#pragma once
+
+#include <sla/grad.hpp>
+
+#include <sla/grad/operation/traced_determinant.hpp>
+#include <sla/solve/determinant/slogdet.hpp>
