@@ -308,7 +308,7 @@ auto combine(std::vector<V> const& vectors, int count, H const& h) {
 /// block are of one item. Columns that are counted at run time are at most Most: `gram_of<16>(V, W)`.
 /// Cost: reads V and W once; on ranks k m numbers in the fuse's one all_reduce. float adds up in double.
 /// Law: V and W are tensors, of as many rows. An expression is set before, in the same fuse, which costs no pass of its own.
-/// Gradient: not recorded; a cotangent S of the matrix is W S^H to V, and V S to W.
+/// Gradient: of `gram(V, W)`, a traced small_matrix: a cotangent S of it is W S^H to V, and V S to W.
 /// Errors: shape_error, if the rows differ, or for more than Most columns.
 template <int Most = 0, class T, class E, class U, class E2, class Memory>
 auto gram_of(tensor<T, E, Memory> const& V SLA_LIFETIMEBOUND, tensor<U, E2, Memory> const& W SLA_LIFETIMEBOUND) {
@@ -328,7 +328,7 @@ auto gram_of(tensor<T, E, Memory> const& V SLA_LIFETIMEBOUND, tensor<U, E2, Memo
 
 /// The expression V C, (*batch, N, k) times a `small_matrix` k x m, or one per item: (*batch, N, m), of V's scalars, rounded once. Of V whose
 /// columns are counted at run time as many, or `columns`. `set(V, combine(V, C))` works in place, row by row, on the host.
-/// Cost: reads V once for all m columns. Gradient: not recorded; a cotangent Z is Z C^H to V, and V^H Z to C.
+/// Cost: reads V once for all m columns. Gradient: a cotangent Z is Z C^H to V, and V^H Z to C.
 /// Errors: shape_error, if C has fewer rows or columns.
 template <class T, class E, class Memory, class C>
 auto combine(tensor<T, E, Memory> const& V SLA_LIFETIMEBOUND, C const& c, index_t columns = -1) {
