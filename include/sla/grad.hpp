@@ -10,6 +10,7 @@
 #include <sla/grad/call/jvp.hpp>
 #include <sla/grad/call/pullback.hpp>
 #include <sla/grad/operation/traced_apply.hpp>
+#include <sla/grad/operation/traced_blocks.hpp>
 #include <sla/grad/operation/traced_cat.hpp>
 #include <sla/grad/operation/traced_entries.hpp>
 #include <sla/grad/operation/traced_norms.hpp>

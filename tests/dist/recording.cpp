@@ -57,6 +57,28 @@ static_assert(std::same_as<placements_of_t<decltype(eval(dot(std::declval<Item c
                            placements<Partial<>, Partial<>>>, "before that it is pending");
 static_assert(Space_::folds<Partial<>, Partial<>> && Space_::folds<Replicate, Partial<>> && !Space_::folds<Partial<>, Replicate>);
 
+/// An iteration of subspaces, on blocks of three columns.
+struct subspaces {
+  template <class S, class A, class M, class V, class X, class MakeStop>
+  static constexpr auto run(S& space, A const& a, M const&, V const& b, X& x, MakeStop make_stop) {
+    auto r = space.template like<double>(b);
+    auto [bb] = fuse(space, squared_norm_of(column(b, 0)));
+    auto stop = make_stop(space, bb);
+    auto rr = bb;
+    while (stop.go_on(rr)) {
+      auto [G, s] = fuse(space, set(r, a * x), gram_of(x, r), squared_norm_of(column(r, 0)));
+      fuse(space, set(x, combine(r, space.map([](auto const& g) { return g; }, G))));
+      rr = s;
+    }
+    return stop.finish();
+  }
+};
+template <class T>
+using Block = dtensor<tensor<T, Extents<dyn, 3>>, Rows, Shard<0, Part<>>>;
+constexpr auto of_blocks = method_schedule<subspaces, Operator<double>, Block<double>>.iteration();
+static_assert(of_blocks.count(step::halo_exchange) == 1 && of_blocks.count(step::all_reduce) == 1 && of_blocks.size() == 2);
+static_assert(of_blocks[1].values == 2 && of_blocks[1].bytes == linear_bytes{9 * 8 + 8, 0}, "nine inner products and a norm travel together");
+
 /// A preconditioner of two products by the same matrix, as a polynomial of degree two is.
 struct two_products {
   outline<sparse_shape_only<double, Matrix>, Rows, SparseShard<0, Part<>>> A;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <sla/dist/value/distributed.hpp>
+#include <sla/dist/value/reductions.hpp>
 #include <sla/solve/krylov/bicgstab.hpp>
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/krylov/fgmres.hpp>
@@ -70,6 +71,28 @@ constexpr auto dots(std::vector<outline<Local, Mesh, P...>> const& basis, int, X
   using V = outline<Local, Mesh, P...>;
   using H = fixed_array<accumulator_t<kernel_t<typename V::value_type>>, Capacity>;
   return detail::outlined<op::dot, H>(basis.front(), w);
+}
+
+/// The columns of V C, of an outlined block (*batch, N, k).
+template <class T, class E, class Mesh, class... P, class C>
+constexpr auto combine(outline<shape_only<T, E>, Mesh, P...> const& v, C const& c, index_t = -1) {
+  static_assert(detail::all_finished<C>, "sla: combine(V, C): C is a scalar of a space");
+  detail::require_whole_rows<E::rank>(placements<P...>{});
+  using Wide = typename detail::columns_replaced<E, E::static_extent(E::rank - 1) == dyn ? dyn : index_t(C::local_type::cols())>::type;
+  return outline<shape_only<T, Wide>, Mesh, P...>(std::in_place, v, c);
+}
+/// The statement of V^H W of outlined blocks: k m numbers in the placements of a dot.
+template <int Most = 0, class T, class E, class U, class E2, class Mesh, class... P, class... Q>
+constexpr auto gram_of(outline<shape_only<T, E>, Mesh, P...> const& v, outline<shape_only<U, E2>, Mesh, Q...> const& w) {
+  detail::require_whole_rows<E::rank>(placements<P...>{});
+  using Sum = decltype(op::inner::apply(accumulator_t<kernel_t<T>>{}, accumulator_t<kernel_t<U>>{}));
+  return detail::outlined<op::dot, small_matrix<Sum, detail::columns_of<Most, E>, detail::columns_of<Most, E2>>>(v, w);
+}
+/// One column of an outlined block.
+template <class T, class E, class Mesh, class... P>
+constexpr auto column(outline<shape_only<T, E>, Mesh, P...> const& v, index_t) {
+  detail::require_whole_rows<E::rank>(placements<P...>{});
+  return outline<shape_only<T, typename detail::extents_of_column<E>::type>, Mesh, P...>(std::in_place, v);
 }
 
 /// A space (solve/seam/space.hpp) of outlines: reductions of one fuse are joined, one all_reduce per monoid and axis, as those of
