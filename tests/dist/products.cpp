@@ -102,6 +102,19 @@ TEST_CASE("replicated and batch-sharded matrices multiply without communication"
   });
 }
 
+TEST_CASE("a transposed product of doubles into floats is rounded once, after the ranks have added") {
+  auto const A = from_triplets<double>(2, 2, std::vector{0, 1, 1}, std::vector{0, 0, 1}, std::vector{16777217.0, -16777216.0, 1.0});
+  threads::run(2, [&](auto& world) {
+    Rows m(world);
+    auto D = distribute<SparseShard<0>>(A, m, strips{});
+    auto const u = distribute(ones<double>(2), D.row_layout());
+    auto y = distribute(vector<float>(2), D.row_layout());
+    y = transpose(D) * u;
+    auto const all = gather(y);
+    if (all[0] != 1.0f || all[1] != 1.0f) throw value_error("wrong sum");
+  });
+}
+
 TEST_CASE("the interior is computed while messages are under way") {
   auto const A = problems::poisson<double>({300, 300});
   auto const x = random<double>({A.cols()}, 1);

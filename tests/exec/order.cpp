@@ -122,6 +122,11 @@ TEST_CASE("statements of other items than the space has are refused") {
   CHECK_THROWS_AS(fuse(batch, sum_of(v)), shape_error);  // in nine elements there are three times three, but no three items
   CHECK_THROWS_WITH(fuse(batch, set(w, 1.0)), Catch::Matchers::ContainsSubstring("10 elements in a space of batch 3"));
   CHECK(eval(norm(w - 1)) == 0);
+  auto const alpha = batch.scalar(std::vector{1.0, 2.0, 3.0});
+  auto items_last = random<double, Extents<dyn, dyn>>({4, 3}, 1), items_first = random<double, Extents<dyn, dyn>>({3, 4}, 1);
+  CHECK_THROWS_WITH(fuse(batch, set(items_last, alpha)), Catch::Matchers::ContainsSubstring("extents 4 x 3 in a space of batch 3"));
+  fuse(batch, set(items_first, alpha));
+  CHECK((items_first(0, 3) == 1 && items_first(1, 0) == 2 && items_first(2, 2) == 3));
   auto const cuts = std::make_shared<std::vector<index_t> const>(std::vector<index_t>{0, 3, 7});
   host_space<true, packed_systems> list({1, 7, 1, 1}, packed_systems(cuts));
   auto const seven = ones<double>(7), fourteen = ones<double>(14);

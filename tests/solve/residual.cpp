@@ -36,6 +36,27 @@ sparse_tensor<T> nearly_singular(double gap, std::uint64_t seed) {
 }
 }  // namespace
 
+TEST_CASE("the residual of the normal equations asks for two products with the adjoint") {
+  auto const A = problems::convection_diffusion<double>({7, 5}, 2.0);
+  index_t const n = A.rows();
+  int forth = 0, back = 0;
+  linear_operator<double> const op(
+      n, n, [&](auto x, auto y) { ++forth, std::ranges::copy(vector<double>(A * borrow(x.data(), n)), y.begin()); },
+      [&](auto x, auto y) { ++back, std::ranges::copy(vector<double>(adjoint(A) * borrow(x.data(), n)), y.begin()); });
+  auto const b = random<double>(n, 1), x = random<double>(n, 2);
+  deferred queue({1, n, 1, 1}, 2);
+  measure_room<vector<double>> room;
+  auto const [rr, bb, sum] = residual_of_normal_equations::numbers(queue, op, b, x, room);
+  auto const [sum_of_r] = residual_of_normal_equations::sum(queue, op, b, x, room);
+  queue.finish();
+  vector<double> const r = adjoint(A) * (b - A * x), of_b = adjoint(A) * b;
+  CHECK(queue.read(rr)[0] == Approx(squared_norm(r)));
+  CHECK(queue.read(bb)[0] == Approx(squared_norm(of_b)));
+  CHECK(queue.read(sum)[0] == Approx(norm1(of_b)));
+  CHECK(queue.read(sum_of_r)[0] == Approx(norm1(r)));
+  CHECK((forth == 1 && back == 3));  // and one for the sum, which is asked for only where squares are out of range
+}
+
 TEST_CASE("the residual of a nearly singular system is that of x, not of its rounding") {
   int converged = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {

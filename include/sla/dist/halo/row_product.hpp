@@ -4,6 +4,7 @@
 // exchange is in dist/halo/overlap.hpp.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -175,16 +176,24 @@ struct halo_transposed_product : transposed_product<View, X> {
   }
   template <class T>
   void fold(T* out) const {
+    using V = typename base::value_type;
+    using Sum = std::conditional_t<(sizeof(real_t<T>) < sizeof(real_t<V>)), V, T>;  // rounded once, as on one rank
     index_t const columns = plan->own() + plan->ghosts();
     detail::row_shape const s{this->A.shape.batch_count(), base::Q * this->rhs()};
-    std::vector<T> all(std::size_t(columns * s.size()));
+    std::vector<Sum> all(std::size_t(columns * s.size()));
     auto local = static_cast<base const&>(*this);
     local.result = [&]<std::size_t... D>(std::index_sequence<D...>) {
       constexpr int row = View::shape_type::batch_extents::rank;
       return typename base::extents_type((int(D) == row ? columns : this->result[int(D)])...);
     }(std::make_index_sequence<std::size_t(base::extents_type::rank)>{});
     local.scatter(all.data());
-    detail::fold_halo(*plan, all.data(), out, s);
+    if constexpr (std::same_as<Sum, T>) {
+      detail::fold_halo(*plan, all.data(), out, s);
+    } else {
+      std::vector<Sum> own(std::size_t(this->result.total()));
+      detail::fold_halo(*plan, all.data(), own.data(), s);
+      std::transform(own.begin(), own.end(), out, [](Sum const& v) { return scalar_cast<T>(v); });
+    }
   }
 };
 

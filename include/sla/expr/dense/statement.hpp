@@ -111,6 +111,32 @@ struct set_statement {
   }
 };
 
+namespace detail {
+/// Numbers of the items of a space, at the elements of a tensor of these extents: a space sees by them whether it has such items.
+template <class X, class E>
+struct spread_numbers {
+  using expression_tag = void;
+  using value_type = typename X::value_type;
+  using extents_type = E;
+  using memory_type = typename X::memory_type;
+  static constexpr reach depth = X::depth;
+
+  X x;
+  E shape;
+
+  SLA_HD E const& extents() const { return shape; }
+  SLA_HD value_type at(element e) const { return x.at(e); }
+  template <class F>
+  auto rebuild(F const& f) const {
+    return spread_numbers<decltype(f(x)), E>{f(x), shape};
+  }
+  template <class F>
+  void accesses(F&& f, bool elsewhere) const {
+    x.accesses(f, elsewhere);
+  }
+};
+} // namespace detail
+
 /// The statement x = expression, for `fuse`; the extents of x stay.
 /// Law: the extents agree. Errors: shape_error where only run time can tell.
 template <class T, class E, class Memory, Operand X>
@@ -122,8 +148,13 @@ auto set(tensor<T, E, Memory>& destination, X&& expression) {
                 "sla: set(x, expression): x and the expression live in different memories; bring one over with to<Memory>(...)");
   static_assert(storage_law<T, typename Source::value_type>,
                 "sla: set(x, expression): a complex value cannot be stored in a real tensor; take real(...), imag(...) or abs(...)");
-  set_statement<kernel_t<T>, Source, Memory> statement{kernel_pointer(destination.data()), destination.size(),
-                                                       as_node(std::forward<X>(expression))};
+  auto source = [&] {
+    if constexpr (std::same_as<typename Source::extents_type, no_extents> && detail::reads_items<Source>)
+      return detail::spread_numbers<Source, E>{as_node(std::forward<X>(expression)), destination.extents()};
+    else
+      return as_node(std::forward<X>(expression));
+  }();
+  set_statement<kernel_t<T>, decltype(source), Memory> statement{kernel_pointer(destination.data()), destination.size(), std::move(source)};
   require_same_extents(destination.extents(), statement.x.extents(), "set(x, expression)", "set does not change the size of x: make x of the size of the expression before, or assign, x = expression");
   return statement;
 }

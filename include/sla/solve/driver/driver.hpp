@@ -138,7 +138,8 @@ void drive(Space& space, method_of_call<Space, A, V, X> const& method, A const& 
   stop_rule rule = method.rule;
   typename stop_test<Space, Real>::record last;
   std::optional<Real> before;
-  std::optional<V> left;
+  measure_room<V, X> room;
+  std::optional<V>& left = room.of_range;
   std::optional<X> correction;
   if (history)
     rule.watch = [&out, watch = rule.watch](std::vector<progress> const& seen) {
@@ -163,7 +164,7 @@ void drive(Space& space, method_of_call<Space, A, V, X> const& method, A const& 
     }
     if (!last.state || items.empty())
       throw value_error(text("solve(A, b, method): the run of ", method.name, " returned without the finish() of its stop test: return make_stop(space, bb).finish(), also where there is nothing to do"));
-    auto [residual, bb, sum_of_b] = Measure::numbers(space, a, b, x, left);
+    auto [residual, bb, sum_of_b] = Measure::numbers(space, a, b, x, room);
     auto const rr = space.map(only_residual{}, residual);
     reason const unfinished = last.stopped ? reason::stopped : reason::iteration_limit;
     double const digits = double(std::numeric_limits<real_t<T>>::epsilon());
@@ -174,7 +175,7 @@ void drive(Space& space, method_of_call<Space, A, V, X> const& method, A const& 
     before = rr;
     last.bb = bb;
     if (std::any_of(judged.begin(), judged.end(), [](progress const& p) { return p.state == reason::badly_scaled; })) {
-      auto [sum_of_r] = Measure::sum(space, a, b, x, left);
+      auto [sum_of_r] = Measure::sum(space, a, b, x, room);
       auto const ratio = space.map(ratio_of_sums{}, sum_of_r, sum_of_b);
       space.finish();
       auto const ratios = space.read(ratio);

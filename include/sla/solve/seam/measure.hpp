@@ -11,18 +11,25 @@
 
 namespace sla {
 
+/// Room for vectors of a measure, which live until its space has finished.
+template <class V, class X = V>
+struct measure_room {
+  std::optional<V> of_range;   ///< like b
+  std::optional<X> of_domain;  ///< like x
+};
+
 /// |b - A x| beside |b|: what methods are judged by that say nothing. A measure has a name, and
 ///   numbers(space, a, b, x, room)  the squared norm of what should be small, that of what it is beside, and the sum of magnitudes of this
 ///   sum(space, a, b, x, room)      the sum of magnitudes of the former, for numbers whose squares are out of range; after `numbers`
-/// `room` is for a vector like b that must live until the space has finished.
+/// `room` is a measure_room.
 struct residual_of_system {
   static constexpr char const* name = "residual";
   template <class S, class A, class V, class X>
-  static auto numbers(S& space, A const& a, V const& b, X const& x, std::optional<V>&) {
+  static auto numbers(S& space, A const& a, V const& b, X const& x, measure_room<V, X>&) {
     return fuse(space, squared_norm_of(accurate_residual(b, a * x)), squared_norm_of(b), norm1_of(b));
   }
   template <class S, class A, class V, class X>
-  static auto sum(S& space, A const& a, V const& b, X const& x, std::optional<V>&) {
+  static auto sum(S& space, A const& a, V const& b, X const& x, measure_room<V, X>&) {
     return fuse(space, norm1_of(b - a * x));
   }
 };
@@ -31,14 +38,16 @@ struct residual_of_system {
 struct residual_of_normal_equations {
   static constexpr char const* name = "residual of A^H A x = A^H b";
   template <class S, class A, class V, class X>
-  static auto numbers(S& space, A const& a, V const& b, X const& x, std::optional<V>& room) {
-    if (!room) room.emplace(space.template like<typename V::value_type>(b));
-    fuse(space, set(*room, accurate_residual(b, a * x)));
-    return fuse(space, squared_norm_of(adjoint(a) * *room), squared_norm_of(adjoint(a) * b), norm1_of(adjoint(a) * b));
+  static auto numbers(S& space, A const& a, V const& b, X const& x, measure_room<V, X>& room) {
+    using T = typename V::value_type;
+    auto& [r, s] = room;
+    if (!r) r.emplace(space.template like<T>(b));
+    if (!s) s.emplace(space.template like<T>(x));
+    return fuse(space, set(*r, accurate_residual(b, a * x)), set(*s, adjoint(a) * b), squared_norm_of(adjoint(a) * *r), squared_norm_of(*s), norm1_of(*s));
   }
   template <class S, class A, class V, class X>
-  static auto sum(S& space, A const& a, V const&, X const&, std::optional<V>& room) {
-    return fuse(space, norm1_of(adjoint(a) * *room));
+  static auto sum(S& space, A const& a, V const&, X const&, measure_room<V, X>& room) {
+    return fuse(space, norm1_of(adjoint(a) * *room.of_range));
   }
 };
 
