@@ -205,6 +205,25 @@ TEST_CASE("vectors of hoisting go with their fuse") {
   CHECK_THROWS_AS(fuse(host, set(q, p - transpose(A) * (failing * p))), std::runtime_error);
   fuse(host, set(q, p - transpose(A) * p));
   CHECK(memory_in_use().now == before);
+  {  // of a fuse that a space refuses in its middle too, whatever kind of space
+    auto const B = from_triplets<double>(7, n, {0, 6}, {1, 2}, std::vector{1.0, 2.0});
+    auto const W = random<double, Extents<dyn, dyn>>({n, 2}, 3);
+    auto Y = W;
+    Columns Z({7, 2});
+    host_space<false, serial> oracle({1, n, 1, 1});
+    std::size_t const meanwhile = memory_in_use().now;
+    auto const refused = [&](auto& space) {
+      CHECK_THROWS_AS(fuse(space, set(Y, W - transpose(A) * W), set(Z, B * W)), shape_error);
+      fuse(space, set(q, p - transpose(A) * p));
+      space.finish();
+      CHECK(memory_in_use().now == meanwhile);
+    };
+    refused(host), refused(oracle), refused(queue);
+    host_space<false> of_any_size;  // takes blocks of any columns, between vectors of any sizes
+    fuse(of_any_size, set(Z, B * W), set(Y, A * W));
+    CHECK((Z(0, 1) == W(1, 1) && Z(6, 0) == 2 * W(2, 0) && Z(3, 1) == 0));
+    CHECK(norm_inf(Y - A * W) == 0);
+  }
 }
 
 TEST_CASE("a queue that ends early drops its work, and scalars outlive it") {

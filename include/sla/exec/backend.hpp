@@ -39,7 +39,8 @@ frame frame_of_pass(pass_layout const& elements, frame const& space) {
     return {space.batch, rows, space.rhs, space.rhs};
   }
   // one item has all columns of a block: right-hand sides are columns, and its rows those of all batch items
-  if (space.rhs == 1 && found.batch == space.batch && (found.inner == space.inner || found.rows == space.rows)) found.rhs = 1;
+  bool const any_size = space.items() == 1 && space.rows == 0;  // the space was made without sizes
+  if (space.rhs == 1 && found.batch == space.batch && (any_size || found.inner == space.inner || found.rows == space.rows)) found.rhs = 1;
   if (found.batch == 1 && found.rhs == 1 && space.batch > 1 && found.rows % space.batch == 0) found.batch = space.batch, found.rows /= space.batch;
   if (found.batch != space.batch || found.rhs != space.rhs)
     throw shape_error(text("fuse: a product of batch ", found.batch, " and ", found.rhs, " right-hand sides in a space of batch ",

@@ -40,13 +40,28 @@ constexpr auto places_of_reductions() {
   }();
   return [&]<std::size_t... K>(std::index_sequence<K...>) { return std::index_sequence<places[K]...>{}; }(std::make_index_sequence<count>{});
 }
+/// Runs the passes of a fuse. Where one of them throws, as an operator of the user's may, the fuse has ended for the space all the same, if
+/// no other rank waits for it.
+template <class Space, class F>
+void ending(Space& space, F const& run) {
+  if constexpr (requires { requires Space::ends_alone; }) {
+    try {
+      run();
+    } catch (...) {
+      space.reduce(pack<>{}, pack<>{});
+      throw;
+    }
+  } else {
+    run();
+  }
+}
 /// The passes of a space that wants to know the types of statements.
 template <class Space, class... S, class... R>
 void run_typed(Space& space, pack<R...>& results, S const&... lowered) {
   auto const plan = plan_passes(lowered...);
   auto const statements = packed(lowered...);
   space.count(plan.passes, lowered...);
-  [&]<std::size_t... N>(std::index_sequence<N...>) {
+  auto const run = [&]<std::size_t... N>(std::index_sequence<N...>) {
     for (int pass = 0; pass < plan.passes; ++pass) {
       bool whole = false;
       auto apply = [&](auto const& s, int of) {
@@ -59,8 +74,9 @@ void run_typed(Space& space, pack<R...>& results, S const&... lowered) {
       (apply(part<N>(statements), plan.pass_of[N]), ...);
       if (!whole) space.run_pass(plan, pass, statements, results);
     }
-    space.reduce(statements, results);
-  }(std::index_sequence_for<S...>{});
+  };
+  ending(space, [&] { run(std::index_sequence_for<S...>{}); });
+  space.reduce(statements, results);
 }
 /// Errors: shape_error, if a statement has other items than a space of this layout: the extents of its tensors begin with the axes of the
 /// batch, and end with the right-hand sides where there are several.

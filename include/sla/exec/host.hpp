@@ -22,7 +22,7 @@ namespace detail {
 struct host_space_base {
   using space_tag = void;
   using memory_type = host_memory;
-  static constexpr bool is_distributed = false;
+  static constexpr bool is_distributed = false, ends_alone = true;
 
   template <class T, class E>
   std::shared_ptr<tensor<T, E>> temporary(E const& extents) {
@@ -72,7 +72,7 @@ void run_fused(Space& space, pack<R...>& results, S const&... lowered) {
   [&]<std::size_t... N>(std::index_sequence<N...>) {
     std::array<pass_statement, sizeof...(S)> list{{{&lowered, &functions_of<typename Space::span_type, Space, S>, Space::address(part<N>(results))}...}};
     space.count(plan_passes(list), lowered...);
-    run_passes(space, list);
+    ending(space, [&] { run_passes(space, list); });
   }(std::index_sequence_for<S...>{});
   space.reduce(pack<>{}, results);
 }

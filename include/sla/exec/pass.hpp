@@ -175,22 +175,16 @@ int plan_passes(std::span<pass_statement> all) {
   }
   return planner.passes();
 }
-/// Runs planned statements: whole ones by themselves, the others pass after pass by space.run_pass(statements, elements). Where one of
-/// them throws, as an operator of the user's may, the fuse has ended for the space all the same.
+/// Runs planned statements: whole ones by themselves, the others pass after pass by space.run_pass(statements, elements).
 template <class Space>
 void run_passes(Space& space, std::span<pass_statement const> all) {
-  try {
-    for (std::size_t first = 0, next = 0; first < all.size(); first = next) {
-      pass_layout elements = all[first].elements;
-      for (++next; next < all.size() && all[next].pass == all[first].pass; ++next) pass_planner::add_layout(elements, all[next].elements);
-      if (all[first].is->apply)
-        all[first].is->apply(all[first].statement, &space);
-      else
-        space.run_pass(all.subspan(first, next - first), elements);
-    }
-  } catch (...) {
-    space.reduce(pack<>{}, pack<>{});
-    throw;
+  for (std::size_t first = 0, next = 0; first < all.size(); first = next) {
+    pass_layout elements = all[first].elements;
+    for (++next; next < all.size() && all[next].pass == all[first].pass; ++next) pass_planner::add_layout(elements, all[next].elements);
+    if (all[first].is->apply)
+      all[first].is->apply(all[first].statement, &space);
+    else
+      space.run_pass(all.subspan(first, next - first), elements);
   }
 }
 
