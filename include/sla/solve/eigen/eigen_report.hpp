@@ -56,15 +56,15 @@ std::ostream& operator<<(std::ostream& out, eigen_report const& r) {
   for (std::size_t j = 0; j < r.residuals.size(); ++j) done += r.is_converged(j), rounded += r.is_converged(j) && !(r.residuals[j] <= r.rtol);
   out << ": ";
   if (done < r.residuals.size()) out << done << " of ";
-  out << r.residuals.size() << (r.wanted.empty() ? "" : " ") << r.wanted << (done < r.residuals.size() || r.converged() ? text(" converged", r.converged() ? " in " : " after ") : text(", ", to_string(r.reason), " after "))
-      << r.iterations << (r.iterations == 1 ? " iteration" : " iterations");
-  if (done < r.residuals.size()) out << " (" << to_string(r.reason) << ')';
+  out << r.residuals.size() << (r.wanted.empty() ? "" : " ") << r.wanted << " converged";
+  if (r.iterations) out << (r.converged() ? " in " : " after ") << r.iterations << (r.iterations == 1 ? " iteration" : " iterations");
+  if (!r.converged()) out << " (" << to_string(r.reason) << ')';
   auto const digits = out.precision(2);
   out << ", true residuals at most " << r.residual() << " (asked " << r.rtol;
   if (rounded) out << "; " << rounded << " of them as small as rounding allows";
   out << "), orthogonal to " << r.orthogonality;
   out.precision(digits);
-  out << ", " << r.products << " products";
+  if (r.products) out << ", " << r.products << " products";
   if (r.applications) out << ", " << r.applications << " applications";
   out << ", " << detail::seconds_text(r.seconds);
   if (r.cuts_cluster) out << "; the last value has others beside it that are not returned: ask for more";

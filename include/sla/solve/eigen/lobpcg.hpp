@@ -48,7 +48,7 @@ public:
     index_t const b = begin(std::move(X));
     bool fresh = true;  // AZ is a product of A, not a combination of such
     int refreshed = -1, since_best = 0;
-    double best = std::numeric_limits<double>::infinity();
+    double best = std::numeric_limits<double>::infinity(), sum_before = 0;
     for (;;) {
       auto const active = residuals(b);
       double const worst = worst_wanted();
@@ -68,8 +68,9 @@ public:
         fresh = true, refreshed = found_.iterations;
         continue;
       }
-      since_best = worst < 0.9 * best ? 0 : since_best + 1;
-      best = (std::min)(best, worst);
+      double const sum = values_.head(wanted_pairs()).sum();  // residuals may rise while values still fall
+      since_best = worst < 0.9 * best || std::abs(sum - sum_before) > 1e-6 * std::abs(sum) ? 0 : since_best + 1;
+      best = (std::min)(best, worst), sum_before = sum;
       if (found_.iterations >= max_iterations || since_best > 100) {
         found_.reason = found_.iterations >= max_iterations ? reason::iteration_limit : reason::stagnated;
         break;
@@ -234,27 +235,29 @@ private:
   /// W = M R of the active columns, orthonormal, and orthogonal to Z once; false, if nothing is left of it.
   bool directions(index_t b, std::vector<index_t> const& active) {
     index_t const count = index_t(active.size()), z = z_->columns();
-    Block w = room(count);
+    auto const keep = [&](std::optional<Block>& block) -> Block& {  // memory is not asked for at each step
+      if (!block || width_of(*block) != count) block.emplace(room(count));
+      return *block;
+    };
+    Block& w = keep(raw_);
     if (count < b) {
       Dense chosen = Dense::Zero(b, count);
       for (index_t j = 0; j < count; ++j) chosen(active[std::size_t(j)], j) = 1;
       auto const c = up(chosen);
-      Block some = room(count);
+      Block& some = keep(some_);
       fuse(space_, set(some, combine(*r_, c, count)));
       precondition(some, w);
-      space_.finish();
     } else {
       precondition(*r_, w);
     }
-    if (!w_ || w_->columns() != count) w_.emplace(imaged(count));
+    if (!w_ || w_->columns() != count) space_.finish(), w_.emplace(imaged(count));
     auto [h] = fuse(space_, gram_of<Most>(z_->BV(), w));
-    fuse(space_, set(w, w - combine(z_->V, h, count)));
-    if constexpr (has_b) fuse(space_, set(w_->BV(), b_ * w));
+    auto const less = w - combine(z_->V, h, count);
     auto [g] = [&] {
       if constexpr (has_b)
-        return fuse(space_, gram_of<Most>(w, w_->BV()));
+        return fuse(space_, set(w, less), set(w_->BV(), b_ * w), gram_of<Most>(w, w_->BV()));
       else
-        return fuse(space_, gram_of<Most>(w, w));
+        return fuse(space_, set(w, less), gram_of<Most>(w, w));
     }();
     Dense const G = down(g, count, count), H = down(h, z, count);
     if (!G.allFinite()) return norms_.assign(norms_.size(), std::numeric_limits<double>::quiet_NaN()), false;
@@ -272,9 +275,10 @@ private:
   /// Rayleigh-Ritz in [Z W], and Z = [X P] from it; false, if the basis is dependent.
   bool step(index_t b, std::vector<index_t> const& active) {
     index_t const z = z_->columns(), w = w_->columns();
-    multiply(*w_);
-    auto [zaw, waw, zaz] = fuse(space_, gram_of<Most>(z_->V, w_->AV), gram_of<Most>(w_->V, w_->AV), gram_of<Most>(z_->V, z_->AV));
-    auto [zbw, wbw, zbz] = fuse(space_, gram_of<Most>(z_->V, w_->BV()), gram_of<Most>(w_->V, w_->BV()), gram_of<Most>(z_->V, z_->BV()));
+    if constexpr (has_b) fuse(space_, set(w_->BV(), b_ * w_->V));
+    auto [zaw, waw, zaz, zbw, wbw, zbz] = fuse(space_, set(w_->AV, a_ * w_->V), gram_of<Most>(z_->V, w_->AV), gram_of<Most>(w_->V, w_->AV), gram_of<Most>(z_->V, z_->AV),
+                                               gram_of<Most>(z_->V, w_->BV()), gram_of<Most>(w_->V, w_->BV()), gram_of<Most>(z_->V, z_->BV()));
+    found_.products += w;
     auto const joined = [&](auto const& zz, auto const& zw, auto const& ww) {
       Dense out(z + w, z + w);
       out.topLeftCorner(z, z) = down(zz, z, z);
@@ -326,7 +330,7 @@ private:
     int iterations = 0;
     index_t products = 0, applications = 0;
   } found_;
-  std::optional<Block> pattern_, r_;
+  std::optional<Block> pattern_, r_, raw_, some_;
   std::optional<Imaged> z_, next_, w_;
   Eigen::VectorXd values_;
   std::vector<double> norms_, limits_;

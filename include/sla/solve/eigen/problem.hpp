@@ -229,7 +229,10 @@ auto judged_pairs(Problem const& problem, Space& space, eigen_found<typename Pro
   }
   for (double of : lengths) out.rounding.push_back(16 * double(std::numeric_limits<Real>::epsilon()) * size * of);
 
-  if (out.reason == reason::converged && !out.converged()) out.reason = reason::stagnated;
+  if (out.reason == reason::converged || out.reason == reason::stagnated || out.reason == reason::iteration_limit) {  // the residuals decide
+    auto const why = std::exchange(out.reason, reason::converged);
+    if (!out.converged()) out.reason = why == reason::converged ? reason::stagnated : why;
+  }
 
   // V^H B V - I, some columns at a time
   for (std::size_t from = 0; from < k; from += at_once) {
