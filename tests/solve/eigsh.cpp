@@ -147,6 +147,22 @@ TEST_CASE("small, diagonal, singular and multiple matrices have the pairs that t
   CHECK_THAT(text(null.report), Catch::Matchers::ContainsSubstring("as small as rounding allows"));
 }
 
+TEST_CASE("beside pairs that were found lobpcg finds the next ones, ordinary and generalised") {
+  auto const A = problems::poisson<double>({12, 11});
+  auto const B = eval(0.1 * A + diagonal(random<double>(A.rows(), 3) + 2.0));
+  auto const first = eigsh(A, 3, smallest{}, lobpcg{.rtol = 1e-10}, amg{});
+  auto const next = eigsh(A, 3, smallest{}, lobpcg{}.orthogonal_to(first.vectors), amg{});
+  check_pairs(A, next, 1e-8);
+  auto const exact = laplacian(12, 11);
+  check_values(next.values, {exact.begin() + 3, exact.end()}, 1e-12);
+  CHECK((as_eigen(first.vectors).transpose() * as_eigen(next.vectors)).norm() <= 1e-9);
+  auto const all = eigsh(A, B, 6, smallest{}, dense_eigen{});
+  auto const general = eigsh(A, B, 3, smallest{}, lobpcg{.rtol = 1e-10}, amg{});
+  auto const beside = eigsh(A, B, 3, smallest{}, lobpcg{}.orthogonal_to(general.vectors), amg{});
+  for (index_t j = 0; j < 3; ++j) CHECK(beside.values[j] == Approx(all.values[j + 3]).epsilon(1e-11));
+  CHECK_THROWS_WITH(eigsh(A, 130, smallest{}, lobpcg{}.orthogonal_to(first.vectors)), Catch::Matchers::ContainsSubstring("Y has 3 columns, and A 132 rows"));
+}
+
 TEST_CASE("the method of eigsh is picked by what A is, and named") {
   auto const few = eigsh(problems::poisson<double>({9, 9}), 3, largest{});
   CHECK(few.report.method == "dense");

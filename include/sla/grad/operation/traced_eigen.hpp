@@ -342,7 +342,7 @@ auto traced_eigsh(Home& home, A const& a, PartB b, auto const& pairs, std::tuple
   return eigenpairs<decltype(w), decltype(V)>{w, V, pairs.report};
 }
 template <class A>
-concept EigenMatrix = PlainEigenOperator<plain_t<A>>;
+concept EigenMatrix = PlainEigenOperator<plain_t<A>> && is_sparse_tensor<plain_t<A>>;
 } // namespace detail
 
 /// Eigenpairs of a traced A, `eigsh(A, k, wanted, ...)`. Gradient: with the cotangent g of a value g v v^H on A's pattern; of a vector y v^H, where

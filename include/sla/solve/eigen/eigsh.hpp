@@ -13,9 +13,19 @@ using wants_eigen_method = std::bool_constant<EigenMethod<O>>;
 template <class O>
 concept EigenOption = EigenMethod<O> || PreconditionerOptions<O> || (!MethodOption<O> && AppliedPreconditioner<O>) || is_on_space<O>;
 
+/// No batch, no blocks.
+template <class A>
+inline constexpr bool is_one_matrix = true;
+template <class A>
+  requires requires { typename A::shape_type; }
+inline constexpr bool is_one_matrix<A> = !A::shape_type::is_batched && !A::shape_type::is_blocked;
+template <class A>
+  requires requires { typename A::local_type::shape_type; }
+inline constexpr bool is_one_matrix<A> = is_one_matrix<typename A::local_type>;
+
 /// What eigsh solves with by itself; all else is a `perform` of a higher floor.
 template <class A>
-concept PlainEigenOperator = requires { typename linear_world<A>::operator_type; };
+concept PlainEigenOperator = is_one_matrix<A> && requires { typename linear_world<A>::operator_type; };
 
 /// Errors: a is not square, not finite, or not Hermitian.
 template <class A, class V>
@@ -110,6 +120,16 @@ template <class A, class B, class W, class... Options>
     return detail::eigsh_of(a, b, k, wanted, options...);
   else
     return perform(op::eigsh{}, a, b, k, wanted, options...);
+}
+
+/// Refused: what has no eigenpairs here.
+template <class A, class... X>
+auto perform(op::eigsh, A const&, X const&...) {
+  constexpr bool one = detail::is_one_matrix<A> && (detail::is_one_matrix<X> && ...);
+  static_assert(one, "sla: eigsh(A, k, ...): A is one matrix with scalar entries: take batch_item(A, b) of a batch, and unblocked(A) of blocks");
+  static_assert(!one, "sla: eigsh(A, k, wanted, ...), eigsh(A, B, k, wanted, ...): A and B are sparse matrices in host memory, traced or not, a linear_operator, or distributed by rows "
+                                 "and not traced: of a dense matrix take to<Csr<>>(A), of a view or an expression eval(A), of a traced matrix on ranks the one of one rank");
+  return eigenpairs<vector<double>, matrix<double>>{};
 }
 
 } // namespace sla
