@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The door to eigenvalues: eigsh of Hermitian matrices, its methods and its report, and the derivatives of what it gives. It opens
+// The door to eigenvalues: eigsh of Hermitian matrices, eigs of others, svds, and the derivatives of what they give. It opens
 // sla/grad.hpp, and the doors below, too.
 #pragma once
 
 #include <sla/grad.hpp>
 
 #include <sla/grad/operation/traced_eigen.hpp>
+#include <sla/solve/eigen/eigs.hpp>
 #include <sla/solve/eigen/eigsh.hpp>
+#include <sla/solve/eigen/svds.hpp>

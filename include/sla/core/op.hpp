@@ -336,6 +336,8 @@ struct try_solve {}; ///< `try_solve(A, b, ...)`
 struct try_solve_transpose {}; ///< `prepared.try_solve_transpose(b)`
 struct try_solve_adjoint {}; ///< `prepared.try_solve_adjoint(b)`
 struct prepare {}; ///< `prepare(A, method, preconditioner)`
+struct eigs {}; ///< `eigs(A, k, ...)`, `eigs(A, B, k, ...)`
+struct svds {}; ///< `svds(A, k, ...)`
 struct eigsh {}; ///< `eigsh(A, k, ...)`, `eigsh(A, B, k, ...)`
 struct setup {}; ///< what a preconditioner makes of a matrix
 struct eval {}; ///< `eval(x)`

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The method of eigsh(A, k, wanted) where none is named: dense algebra for few rows, for the smallest values lobpcg with multigrid or with
-// the factors of a definite matrix.
+// the factors of a definite matrix, else lanczos.
 #pragma once
 
 #include <sla/solve/direct/direct.hpp>
 #include <sla/solve/eigen/dense_eigen.hpp>
+#include <sla/solve/eigen/thick_restart_lanczos.hpp>
 #include <sla/solve/eigen/lobpcg.hpp>
 #include <sla/solve/precond/amg/amg.hpp>
 #include <sla/tensor/algebra/add.hpp>
@@ -36,8 +37,12 @@ struct automatic_eigen {
           return found;
         }
       }
+      if (k <= lanczos::most_pairs) return lanczos{rtol}.find(problem, k, wanted);
     }
-    return lobpcg{rtol}.find(problem, k, wanted);
+    if constexpr (std::same_as<W, smallest> || std::same_as<W, largest>)
+      return lobpcg{rtol}.find(problem, k, wanted);
+    else
+      return lanczos{rtol}.find(problem, k, wanted);
   }
 
 private:

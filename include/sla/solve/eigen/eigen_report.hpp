@@ -6,6 +6,8 @@
 #include <cmath>
 #include <ostream>
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -24,7 +26,7 @@ struct eigen_report {
   index_t products = 0, applications = 0;  ///< vectors that A, and the preconditioner or factors, were applied to
   std::vector<double> residuals;           ///< per pair, the true ones
   std::vector<double> rounding;            ///< per pair, how much of that the rounding of the products with A may be
-  double orthogonality = 0;                ///< the largest element of V^H B V - I
+  double orthogonality = 0;                ///< the largest element of V^H B V - I; not a number, where vectors need not be orthogonal
   double rtol = 0;
   double seconds = 0;
   int sees_multiplicity = 1;  ///< values of at most this multiplicity cannot have lost some of their vectors; a method of single vectors sees one of each
@@ -62,7 +64,8 @@ std::ostream& operator<<(std::ostream& out, eigen_report const& r) {
   auto const digits = out.precision(2);
   out << ", true residuals at most " << r.residual() << " (asked " << r.rtol;
   if (rounded) out << "; " << rounded << " of them as small as rounding allows";
-  out << "), orthogonal to " << r.orthogonality;
+  out << ')';
+  if (r.orthogonality == r.orthogonality) out << ", orthogonal to " << r.orthogonality;
   out.precision(digits);
   if (r.products) out << ", " << r.products << " products";
   if (r.applications) out << ", " << r.applications << " applications";
@@ -93,13 +96,44 @@ struct eigenpairs {
   eigen_report report;
 };
 
-/// What `svds` returns, A v = s u: `auto [U, s, V, report] = svds(A, 3);`, the largest value first unless the smallest were wanted.
+/// What `svds` returns, A v = s u: `auto [U, s, V] = svds(A, 3);`, the largest value first unless the smallest were wanted. `report` is a member beside these three.
 template <class Left, class Values, class Right>
 struct singular_triplets {
   Left left;
   Values values;
   Right right;
   eigen_report report;
+
+  template <std::size_t I>
+  auto const& get() const& {
+    return part<I>(*this);
+  }
+  template <std::size_t I>
+  auto&& get() && {
+    return std::move(part<I>(*this));
+  }
+  template <std::size_t I>
+  auto& get() & {
+    return part<I>(*this);
+  }
+
+private:
+  template <std::size_t I, class Self>
+  static auto& part(Self& self) {
+    if constexpr (I == 0)
+      return self.left;
+    else if constexpr (I == 1)
+      return self.values;
+    else
+      return self.right;
+  }
 };
 
 } // namespace sla
+
+template <class L, class V, class R>
+struct std::tuple_size<sla::singular_triplets<L, V, R>> : std::integral_constant<std::size_t, 3> {};
+template <std::size_t I, class L, class V, class R>
+struct std::tuple_element<I, sla::singular_triplets<L, V, R>> {
+  using type = std::conditional_t<I == 0, L, std::conditional_t<I == 1, V, R>>;
+};

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The calls for any square A: `eigs(A, k, wanted, krylov_schur{})`, and `eigs(A, B, k, ...)` of A v = w B v; with `left_vectors` those of A^H too.
+// Derivatives are in grad/operation/traced_eigs.hpp.
+#pragma once
+
+#include <cmath>
+#include <utility>
+
+#include <Eigen/LU>
+
+#include <sla/solve/eigen/eigsh.hpp>
+#include <sla/solve/eigen/krylov_schur.hpp>
+
+namespace sla {
+
+/// Asks `eigs` for left vectors too.
+struct left_vectors_t {};
+/// The option of `eigs` that asks for left vectors: `auto [w, V, W, report] = eigs(A, 4, largest{}, left_vectors);`
+inline constexpr left_vectors_t left_vectors{};
+
+/// What `eigs` returns with left vectors, W^H A = diag(w) W^H B: w_j^H B v_j = 1, so that |w_j| |B v_j| is the condition number of value j.
+template <class Values, class Vectors>
+struct eigentriples {
+  Values values;
+  Vectors vectors, left;
+  eigen_report report;
+};
+
+/// A method of eigs, as options of one name: krylov_schur{}.
+template <class M>
+concept GeneralEigenMethod = requires { typename M::general_eigen_method_tag; };
+
+namespace detail {
+template <class W>
+inline constexpr bool has_complex_shift = false;
+template <class Sigma>
+inline constexpr bool has_complex_shift<near<Sigma>> = is_complex<Sigma>;
+
+template <class O>
+using wants_general_method = std::bool_constant<GeneralEigenMethod<O>>;
+template <class O>
+concept GeneralEigenOption = GeneralEigenMethod<O> || is_on_space<O> || std::same_as<O, left_vectors_t>;
+
+/// Column j of vectors becomes v, of length 1 and with (p, v) real and positive.
+template <class Space, class Block, class P, class V>
+void turn_column(Space& space, Block& vectors, index_t j, P const& p, V& v) {
+  using Z = typename V::value_type;
+  auto [vv] = fuse(space, set(v, column(vectors, j)), squared_norm_of(v));
+  auto [pv] = fuse(space, dot_of(p, v));
+  double const length = std::sqrt(double(read_one(space, vv)));
+  fuse(space, set(v, number_in(space, turned(Z(user_t<std::remove_cvref_t<decltype(read_one(space, pv))>>(read_one(space, pv)))) / real_t<Z>(length)) * v));
+  space.finish();
+  put_column(vectors, j, v);
+}
+/// |A v - w B v| and |w B v| of each column, and how much of the first rounding may be beside the second. `size` is a lower bound of |A|.
+template <class A, class B, class Space, class Values, class Block, class V>
+void judge_columns(A const& a, B const& b, Space& space, Values const& values, Block const& vectors, V& v, eigen_report& out) {
+  auto av = space.template like<typename V::value_type>(v), bv = space.template like<typename V::value_type>(v);
+  std::vector<double> lengths, residuals;
+  double size = 0;
+  for (std::size_t j = 0; j < values.size(); ++j) {
+    auto const w = number_in(space, values[j]);
+    auto [vv] = fuse(space, set(v, column(vectors, index_t(j))), squared_norm_of(v));
+    auto [aa, bb] = fuse(space, set(av, a * v), set(bv, b * v), squared_norm_of(av), squared_norm_of(bv));
+    auto [rr] = fuse(space, squared_norm_of(av - w * bv));
+    double const of_v = std::sqrt(double(read_one(space, vv))), beside = std::abs(values[j]) * std::sqrt(double(read_one(space, bb))), left = std::sqrt(double(read_one(space, rr)));
+    size = (std::max)(size, std::sqrt(double(read_one(space, aa))) / of_v);
+    residuals.push_back(left == 0 ? 0 : left / beside);
+    lengths.push_back(of_v / beside);
+  }
+  double const unit = double(std::numeric_limits<real_t<typename V::value_type>>::epsilon());
+  out.residuals.resize(values.size()), out.rounding.resize(values.size());
+  for (std::size_t j = 0; j < values.size(); ++j) {  // the worse one of two calls, NaN too
+    if (!(residuals[j] <= out.residuals[j])) out.residuals[j] = residuals[j];
+    out.rounding[j] = (std::max)(out.rounding[j], lengths[j] > 0 ? 16 * unit * size * lengths[j] : std::numeric_limits<double>::infinity());
+  }
+}
+/// W C with (W C)^H B V = I, for the columns of V, of values w, and those of W whose values are nearest to the conjugate ones.
+template <int Capacity, class B, class Space, class Found, class V>
+auto dual_columns(B const& b, Space& space, Found const& left, Found const& right, V& v) {
+  using Z = typename V::value_type;
+  using Block = decltype(left.vectors);
+  auto const& vectors = right.vectors;
+  std::vector<V> columns, duals;
+  std::vector<bool> taken(left.values.size(), false);
+  index_t const k = index_t(right.values.size());
+  for (Z const w : right.values) {
+    std::size_t nearest = left.values.size();
+    for (std::size_t i = 0; i < left.values.size(); ++i)
+      if (!taken[i] && (nearest == left.values.size() || std::abs(std::conj(left.values[i]) - w) < std::abs(std::conj(left.values[nearest]) - w))) nearest = i;
+    taken[nearest] = true;
+    columns.push_back(space.template like<Z>(v));
+    fuse(space, set(columns.back(), column(left.vectors, index_t(nearest))));
+  }
+  projected_matrix<Z> M(k, k);
+  auto bv = space.template like<Z>(v);
+  for (index_t j = 0; j < k; ++j) {
+    auto [h] = fuse(space, set(v, column(vectors, j)), set(bv, b * v), dots<Capacity>(columns, int(k), bv));
+    auto const numbers = read_one(space, h);
+    for (int i = 0; i < int(k); ++i) M(i, j) = Z(user_t<std::remove_cvref_t<decltype(numbers[i])>>(numbers[i]));
+  }
+  double size = 0;
+  for (Z const w : right.values) size = (std::max)(size, double(std::abs(w)));
+  for (index_t i = 0; i < k; ++i)  // those of different values are orthogonal, but for their residuals, which W^H B V may amplify
+    for (index_t j = 0; j < k; ++j)
+      if (double(std::abs(right.values[std::size_t(i)] - right.values[std::size_t(j)])) > 1e-6 * size) M(i, j) = Z(0);
+  combine_columns<Capacity>(space, columns, projected_matrix<Z>(M.inverse().adjoint()), duals);
+  space.finish();
+  Block out = block_like<Z>(vectors, k);
+  for (index_t j = 0; j < k; ++j) put_column(out, j, duals[std::size_t(j)]);
+  return out;
+}
+/// Errors: shape_error, value_error, if A has no eigenvalues, or not k.
+template <class A>
+void check_general(A const& a, char const* name, char const* call) {
+  if constexpr (requires { a.rows() != a.cols(); })
+    if (a.rows() != a.cols())
+      throw shape_error(text(call, ": ", name, " is ", a.rows(), " x ", a.cols(), ", and must be square; of a rectangular matrix take singular values, svds(A, k)"));
+  check_operator<none>(a);
+}
+
+template <class A, class B, class W, class... Options>
+auto eigs_of(A const& a, B const& b, int k, W const& wanted, Options const&... options) {
+  constexpr bool lawful = (0 + ... + int(GeneralEigenMethod<Options>)) <= 1 && (GeneralEigenOption<Options> && ...);
+  static_assert(lawful, "sla: eigs(A, k, wanted, options...): options are krylov_schur{...}, left_vectors, on(space); lobpcg{} and lanczos{} are methods of eigsh, for a Hermitian A");
+  constexpr bool standard = std::same_as<B, applied_identity>, wants_left = (std::same_as<Options, left_vectors_t> || ...);
+  constexpr char const* call = standard ? "eigs(A, k, ...)" : "eigs(A, B, k, ...)";
+  if constexpr (lawful) {
+    double const began = seconds_now();
+    none const no{};
+    krylov_schur const unnamed{};
+    auto const& method = pick<wants_general_method>(unnamed, options...);
+    auto const& on = pick<wants_space>(no, options...);
+    using On = std::remove_cvref_t<decltype(on)>;
+    check_general(a, "A", call);
+    if constexpr (!standard) {
+      check_general(b, "B", call);
+      if constexpr (requires { a.rows() != b.rows(); })
+        if (a.rows() != b.rows()) throw shape_error(text(call, ": A is ", a.rows(), " x ", a.cols(), ", and B ", b.rows(), " x ", b.cols()));
+    }
+    eigen_problem<A, B, none, On> problem{a, b, no, on, 0};
+    auto const p = problem.random_vector(1);
+    auto space = problem.space();
+    problem.n = count_elements(space, p);
+    if (k < 1 || k > problem.n)
+      throw value_error(text(call, ": k is ", k, ", and A has ", problem.n, problem.n == 1 ? " row" : " rows", "; ask for 1 to ", problem.n, problem.n == 1 ? " pair" : " pairs"));
+
+    auto found = method.template find<false>(problem, k, wanted);
+    using Z = typename decltype(found.values)::value_type;
+    using Block = decltype(found.vectors);
+    eigen_report out;
+    out.method = std::move(found.method), out.preconditioner = std::move(found.preconditioner), out.choice = std::move(found.choice);
+    out.wanted = wanted.name, out.reason = found.reason, out.iterations = found.iterations;
+    out.products = found.products, out.applications = found.applications;
+    out.rtol = method.rtol, out.sees_multiplicity = found.sees_multiplicity, out.cuts_cluster = found.cuts_cluster;
+    out.orthogonality = std::numeric_limits<double>::quiet_NaN();  // they need not be
+    auto v = column_like<Z>(p);
+    vector<Z> values(static_cast<index_t>(found.values.size()));
+    for (std::size_t j = 0; j < found.values.size(); ++j) values[index_t(j)] = found.values[j], turn_column(space, found.vectors, index_t(j), p, v);
+    judge_columns(a, b, space, found.values, found.vectors, v, out);
+    if constexpr (wants_left) {
+      // where k is between the two values of a conjugate pair the left ones may be on the other side
+      auto left = method.template find<true>(problem, (std::min)(index_t(k + 1), problem.n), wanted);
+      out.iterations += left.iterations, out.products += left.products, out.applications += left.applications;
+      if (left.reason != reason::converged) out.reason = left.reason;
+      auto dual = dual_columns<std::remove_cvref_t<decltype(method)>::capacity>(b, space, left, found, v);
+      std::vector<Z> conjugate;
+      for (Z const w : found.values) conjugate.push_back(std::conj(w));
+      judge_columns(oriented<true>(a), oriented<true>(b), space, conjugate, dual, v, out);
+      out.seconds = seconds_now() - began;
+      return eigentriples<vector<Z>, Block>{std::move(values), std::move(found.vectors), std::move(dual), std::move(out)};
+    } else {
+      out.seconds = seconds_now() - began;
+      return eigenpairs<vector<Z>, Block>{std::move(values), std::move(found.vectors), std::move(out)};
+    }
+  }
+}
+} // namespace detail
+
+/// The k eigenpairs A v = w v of any square matrix that are wanted: largest_magnitude{}, near{sigma} with a real or complex sigma, smallest{} and largest{} by
+/// real part. Values and vectors are complex, those of a real A found in real arithmetic: `auto [w, V, report] = eigs(A, 4, largest_magnitude{})`. Options:
+/// krylov_schur{...}, left_vectors (an eigentriples, with W too), on(make_space). Each vector has length 1, and its inner product with random<T>(n, 1) is
+/// real and positive. A may be a sparse matrix of the host, a distributed one, or a linear_operator.
+/// Law: one matrix with scalar entries. What did not converge is in the report: nothing is thrown for that. Gradient: of values (traced_eigs.hpp).
+/// Cost: that of krylov_schur; left vectors as much again. Errors: shape_error, if A is not square; value_error for NaN, k < 1 or k > n, or where sigma is an eigenvalue.
+template <class A, class W = largest_magnitude, class... Options>
+  requires Wanted<W>
+[[nodiscard]] auto eigs(A const& a, int k, W const& wanted = {}, Options const&... options) {
+  if constexpr (!detail::PlainEigenOperator<A>) {
+    return perform(op::eigs{}, a, k, wanted, options...);
+  } else if constexpr (detail::has_complex_shift<W> && !is_complex<typename A::value_type>) {
+    return detail::eigs_of(cast<std::complex<real_t<typename A::value_type>>>(a), detail::no_weight, k, wanted, options...);
+  } else {
+    return detail::eigs_of(a, detail::no_weight, k, wanted, options...);
+  }
+}
+/// The same of A v = w B v, for any B of the size of A that is not singular, or with near{sigma} for any.
+template <class A, class B, class W, class... Options>
+  requires Wanted<W>
+[[nodiscard]] auto eigs(A const& a, B const& b, int k, W const& wanted, Options const&... options) {
+  if constexpr (!detail::PlainEigenOperator<A> || !detail::PlainEigenOperator<B>)
+    return perform(op::eigs{}, a, b, k, wanted, options...);
+  else if constexpr (detail::has_complex_shift<W> && !is_complex<typename A::value_type>)
+    return detail::eigs_of(cast<std::complex<real_t<typename A::value_type>>>(a), b, k, wanted, options...);
+  else
+    return detail::eigs_of(a, b, k, wanted, options...);
+}
+
+} // namespace sla

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The loop of restarted Krylov methods: expand, solve the small problem, contract to what is wanted; and a look beside what has converged, so that
+// no vector of a multiple value is missed.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <sla/solve/eigen/krylov/krylov_process.hpp>
+#include <sla/solve/seam/rule.hpp>
+
+namespace sla::detail {
+
+/// How a restarted Krylov method runs.
+struct restart_rule {
+  double rtol;
+  int max_restarts, basis;
+  bool find_multiples;
+};
+/// The number of basis vectors for k pairs.
+inline int basis_for(index_t k, int asked, int capacity) {
+  index_t const all = asked > 0 ? asked : (std::max)(2 * k + 10, index_t(30));
+  return int((std::min)((std::max)(all, k + 3), index_t(capacity)));
+}
+/// How many of them a restart keeps.
+inline int kept_of(int size, int k, int converged) {
+  return (std::min)((std::max)(size / 2, k + (std::min)(converged, (size - k) / 2)), size - 2);
+}
+/// Errors: shape_error, if a basis of at most `capacity` vectors has no room for k pairs of n.
+inline void require_basis(char const* name, index_t k, index_t n, int capacity) {
+  if (n > capacity && k + 3 > capacity)
+    throw shape_error(text(name, "{}: ", k, " are wanted, and a basis of ", capacity, " vectors has room for ", capacity - 3, "; basic_", name, '<', 2 * k + 10, "> keeps more"));
+}
+
+/// What the loop ends with: the small problem, of which the first `count` pairs are the result.
+template <class Problem>
+struct restarted_result {
+  std::optional<Problem> problem;
+  int count = 0, restarts = 0;
+  sla::reason reason = sla::reason::iteration_limit;
+  bool alone = false;         ///< others beside these were looked for, and there were none
+  bool cuts_cluster = false;  ///< the next value is as near to the last one as both are known
+
+  auto vectors() const { return problem->vectors(count); }
+};
+
+/// Restarts until the k first pairs have converged, by the order of `key` of values of the operator. `to_a(value)` is the value of A. `scale(process)` is
+/// |A x - w B x| / |B x| for the residual vector x of length 1; with an inverse, this over |value| again.
+/// With find_multiples the process begins anew beside what has converged, from a random vector, and goes on until what it finds there is known to
+/// be beyond the k-th; of operators that are not normal, as far as their residuals say.
+template <template <class> class Problem, class Process, class Key, class ToA, class Scale>
+auto restarted(Process& process, int k, restart_rule const& rule, bool inverted, Key const& key, ToA const& to_a, Scale const& scale) {
+  restarted_result<Problem<typename Process::U>> out;
+  double const unit = Process::unit_rounding;
+  bool beside = !rule.find_multiples;
+  for (;; ++out.restarts) {
+    process.expand(rule.basis);
+    int const size = process.size();
+    auto const& small = out.problem.emplace(process.projected(), process.coupling(), key, k + 1);
+    out.count = (std::min)(k, size);
+    double const most = double(process.projected().norm()), of_residual = process.is_closed() ? 0 : scale(process);
+    auto const is_converged = [&](int j) {
+      double const change = small.coupling(j), reach = std::abs(to_a(small.value(j))) * (inverted ? std::abs(small.value(j)) : 1);
+      return process.is_whole() || change <= 4 * unit * most || change * of_residual <= rule.rtol * reach;
+    };
+    int converged = 0;
+    while (converged < out.count && is_converged(converged)) ++converged;
+    bool const done = converged == k;
+    if (done && process.is_whole()) beside = out.alone = true;
+    bool ends = done && beside;
+    if (ends && size > k) {
+      double const apart = key(small.value(k)) - key(small.value(k - 1)), known = small.coupling(k);
+      bool const next = is_converged(k);
+      out.cuts_cluster = next && apart <= 8 * (known + small.coupling(k - 1) + unit * most);
+      ends = !rule.find_multiples || next || apart > known;
+    }
+    if (ends) out.reason = reason::converged, out.alone = out.alone || rule.find_multiples;
+    if (ends || out.restarts >= rule.max_restarts) return out;
+    bool const begins_beside = done && !beside;
+    process.contract(small.basis(begins_beside ? k : kept_of(size, k, converged)), begins_beside);
+    beside = beside || begins_beside;
+  }
+}
+
+} // namespace sla::detail

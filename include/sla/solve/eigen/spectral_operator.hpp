@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The operator that a Krylov method is run with, whose outer eigenvalues are those that are wanted of A v = w B v: A, B^-1 A, or (A - sigma B)^-1 B
+// for `near{sigma}`.
+#pragma once
+
+#include <complex>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include <sla/solve/eigen/krylov/factored_inverse.hpp>
+#include <sla/solve/eigen/krylov/krylov_process.hpp>
+#include <sla/solve/eigen/problem.hpp>
+
+namespace sla::detail {
+
+/// B of A v = w v.
+inline constexpr applied_identity no_weight{};
+template <class Z>
+Z conj_of_value(Z z) {
+  if constexpr (is_complex<Z>)
+    return std::conj(z);
+  else
+    return z;
+}
+/// An operand, or its stored conjugate transpose.
+template <bool Adjoint, class M>
+decltype(auto) oriented(M const& operand) {
+  if constexpr (Adjoint && !std::same_as<M, applied_identity>)
+    return linear_world<M>::adjoint(operand);
+  else
+    return (operand);
+}
+/// What a Krylov method asks of its operator, as `restarted` wants it.
+template <class Multiply, class Key, class ToA>
+struct spectral_operator {
+  Multiply multiply;
+  bool inverted;  ///< are values of the operator 1 / (w - sigma)?
+  Key key;        ///< of values of the operator: small ones are wanted
+  ToA to_a;       ///< the value of A
+  std::string by; ///< the factors
+};
+template <class Multiply, class Key, class ToA>
+spectral_operator(Multiply, bool, Key, ToA, std::string) -> spectral_operator<Multiply, Key, ToA>;
+
+/// |A x - w B x| / |B x| for the residual vector x of the operator's process, where w is far from its values: of A alone it is 1.
+template <class Problem, class Process, class W, class V>
+double residual_scale(Problem const& problem, Process const& process, [[maybe_unused]] W const& wanted, [[maybe_unused]] V& left) {
+  if constexpr (is_near<W>) {
+    auto& space = process.space();
+    V const& v = process.residual();
+    auto const sigma = number_in(space, typename Process::U(wanted.sigma));
+    auto [above, below] = fuse(space, set(left, problem.b * v), squared_norm_of(problem.a * v - sigma * left), squared_norm_of(left));
+    return std::sqrt(double(read_one(space, above)) / double(read_one(space, below)));
+  } else {
+    return 1;
+  }
+}
+
+/// What `body` gives for the operator of the problem, or of its conjugate transpose. `between` is room for a vector.
+template <bool Adjoint, class Problem, class W, class V, class Body>
+auto with_operator(Problem const& problem, W const& wanted, V& between, bool hermitian, char const* call, Body const& body) {
+  using T = typename Problem::value_type;
+  using A = std::remove_cvref_t<decltype(problem.a)>;
+  using Number = std::conditional_t<is_complex<T>, std::complex<double>, double>;
+  constexpr bool factors = is_near<W> || !Problem::is_standard, has_entries = !factors || Readable<A>;
+  static_assert(has_entries, "sla: near{sigma}, and A v = w B v, with a Krylov method: it factors A - sigma B, or B, which are sparse tensors in host memory; elsewhere take "
+                             "lobpcg{}, or gather(A)");
+  auto const oriented_inverse = [](linear_operator<T> const& inverse) {
+    if constexpr (Adjoint)
+      return inverse.adjoint();
+    else
+      return inverse;
+  };
+  auto const key = [&](auto theta) {
+    if constexpr (is_near<W>)
+      return -std::abs(theta);
+    else
+      return wanted.key(Adjoint ? decltype(theta)(conj_of_value(theta)) : theta);
+  };
+  auto const to_a = [&](auto theta) {
+    if constexpr (is_near<W>)
+      return decltype(theta)(decltype(theta)(Adjoint ? conj_of_value(wanted.sigma) : wanted.sigma) + decltype(theta)(1) / theta);
+    else
+      return theta;
+  };
+  if constexpr (!has_entries) {
+    return body(spectral_operator{multiply_by<A>{problem.a}, false, key, to_a, ""});
+  } else if constexpr (is_near<W>) {
+    auto const inverse = invert<T>(shifted<Number>(problem.a, problem.b, wanted.sigma), hermitian);
+    if (!inverse)
+      throw value_error(text(call, ", k, near{", wanted.sigma, "}): ", wanted.sigma, " is an eigenvalue, so that ", Problem::is_standard ? "A - sigma I" : "A - sigma B",
+                             " is singular; move sigma a little"));
+    linear_operator<T> const m = oriented_inverse(inverse->apply);
+    if constexpr (Problem::is_standard) {
+      return body(spectral_operator{multiply_by<linear_operator<T>>{m}, true, key, to_a, inverse->name});
+    } else {
+      auto const& b = oriented<Adjoint>(problem.b);
+      return body(spectral_operator{multiply_by_both<linear_operator<T>, std::remove_cvref_t<decltype(b)>, V>{m, b, between}, true, key, to_a, inverse->name});
+    }
+  } else if constexpr (Problem::is_standard) {
+    auto const& a = oriented<Adjoint>(problem.a);
+    return body(spectral_operator{multiply_by<std::remove_cvref_t<decltype(a)>>{a}, false, key, to_a, ""});
+  } else {
+    auto const inverse = invert<T>(flat_scalars<Number>(problem.b), hermitian);
+    if (!inverse) throw value_error(text(call, ", B, k): B is singular, so that A v = w B v has infinite eigenvalues; near{sigma} factors A - sigma B instead"));
+    linear_operator<T> const m = oriented_inverse(inverse->apply);
+    auto const& a = oriented<Adjoint>(problem.a);
+    return body(spectral_operator{multiply_by_both<linear_operator<T>, std::remove_cvref_t<decltype(a)>, V>{m, a, between}, false, key, to_a, inverse->name});
+  }
+}
+
+} // namespace sla::detail

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Singular values: `svds(A, k)`, `svds(A, k, smallest{})`, of rectangular matrices too; `condition_number(A)`. The smallest ones are the largest of the
+// pseudoinverse, by factors. Derivatives are in grad/operation/traced_svds.hpp.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include <sla/solve/eigen/eigsh.hpp>
+#include <sla/solve/eigen/krylov/golub_kahan.hpp>
+
+namespace sla {
+
+/// The method of `svds`: Golub and Kahan's bidiagonalisation with thick restarts; for smallest{} with the pseudoinverse, by the factors of A or, where A is not
+/// square, of (c I, A; A^H, 0). At most Capacity basis vectors; of fewer rows or columns it finds all triplets, as a dense method does.
+/// Source: Baglama and Reichel, SIAM J. Sci. Comput. 27 (2005) 19.
+template <int Capacity>
+struct basic_golub_kahan {
+  double rtol = default_rule().rtol;
+  int max_restarts = 1000;
+  int basis = 0;  ///< vectors of each basis; 0: some more than twice the triplets that are wanted
+  bool find_multiples = true;  ///< look for others beside what has converged
+
+  using singular_method_tag = void;
+  static constexpr char const* name = "golub-kahan";
+  static constexpr int capacity = Capacity;
+};
+/// `basic_golub_kahan` of at most 64 basis vectors.
+using golub_kahan = basic_golub_kahan<64>;
+
+/// A method of svds, as options of one name: golub_kahan{}.
+template <class M>
+concept SingularMethod = requires { typename M::singular_method_tag; };
+
+namespace detail {
+struct any_shape {
+  static constexpr bool needs_square = false;
+};
+template <class O>
+using wants_singular_method = std::bool_constant<SingularMethod<O>>;
+
+/// (c I, A; A^H, 0), whose inverse has that of A and of A^H, for an A with more rows than columns and full rank.
+template <class Number, class A>
+auto augmented(A const& a) {
+  auto const flat = flat_scalars<Number>(a);
+  index_t const m = flat.rows(), n = flat.cols();
+  std::vector<index_t> row, col;
+  std::vector<Number> value;
+  double size = 0;
+  for (Number const v : flat.values()) size = (std::max)(size, double(std::abs(v)));
+  auto const add = [&](index_t i, index_t j, Number v) { row.push_back(i), col.push_back(j), value.push_back(v); };
+  for (index_t i = 0; i < m; ++i) {
+    add(i, i, Number(1e-3 * size));
+    flat.pattern().view().for_row(i, [&](index_t s, index_t j) { add(i, m + j, flat.values()[s]), add(m + j, i, conj_of_value(flat.values()[s])); });
+  }
+  return from_triplets<Number>(m + n, m + n, row, col, value);
+}
+/// (A^H)^+ and A^+ of an A with at least as many rows as columns. Errors: value_error, if A has not full rank.
+template <class T>
+struct pseudoinverse {
+  linear_operator<T> of_adjoint, of_matrix;
+  char const* name;
+};
+template <class T, class A>
+pseudoinverse<T> invert_rectangular(A const& a) {
+  using Number = std::conditional_t<is_complex<T>, std::complex<double>, double>;
+  index_t const m = a.rows(), n = a.cols();
+  auto const inverse = m == n ? invert<T>(flat_scalars<Number>(a), false) : invert<T>(augmented<Number>(a), false);
+  if (!inverse)
+    throw value_error(text("svds(A, k, smallest{}): A, ", m, " x ", n, ", has not full rank: its smallest singular values are 0; svds(A, k) has the largest"));
+  if (m == n) return {inverse->apply.adjoint(), inverse->apply, inverse->name};
+  auto const between = [all = inverse->apply, m, n](auto x, auto y, index_t from, index_t to) {  // the right-hand side is beside zeros, and so is what is wanted
+    vector<T> right(m + n), both;
+    for (index_t i = 0; i < index_t(x.size()); ++i) right[from + i] = x[std::size_t(i)];
+    both = all * right;
+    for (index_t i = 0; i < index_t(y.size()); ++i) y[std::size_t(i)] = both[to + i];
+  };
+  return {linear_operator<T>(m, n, [between, m](std::span<T const> x, std::span<T> y) { between(x, y, m, 0); }),
+          linear_operator<T>(n, m, [between, m](std::span<T const> x, std::span<T> y) { between(x, y, 0, m); }), inverse->name};
+}
+
+/// The largest element of V^H V - I, of so many vectors.
+template <int Capacity, class Space, class V>
+double apart_from_orthonormal(Space& space, std::vector<V> const& vectors) {
+  double most = 0;
+  int const k = int(vectors.size());
+  for (int j = 0; j < k; ++j) {
+    auto [h] = fuse(space, dots<Capacity>(vectors, k, vectors[std::size_t(j)]));
+    auto const numbers = read_one(space, h);
+    for (int i = 0; i < k; ++i) {
+      double const apart = double(abs_of(numbers[i] - std::remove_cvref_t<decltype(numbers[i])>(i == j ? 1 : 0)));
+      if (!(apart <= most)) most = apart;
+    }
+  }
+  return most;
+}
+
+/// svds of an A with at least as many rows as columns, and its stored adjoint. `transposed`: it is the adjoint that was given.
+template <class A, class Adjoint, class W, class Method, class On>
+auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& method, On const& on, bool transposed) {
+  constexpr bool small = std::same_as<W, smallest>;
+  constexpr int capacity = Method::capacity;
+  using T = typename A::value_type;
+  using Real = real_t<T>;
+  none const no{};
+  eigen_problem<A, applied_identity, none, On> const problem{a, no_weight, no, on, a.cols()};
+  auto space = problem.space();
+  auto const random_v = [&](std::uint64_t seed) { return random<T>(a.cols(), seed); };
+  auto const random_u = [&](std::uint64_t seed) { return random<T>(a.rows(), seed); };
+  index_t const n = a.cols();
+  restart_rule const rule{method.rtol, method.max_restarts, n <= capacity ? int(n) : basis_for(k, method.basis, capacity), method.find_multiples};
+  require_basis(Method::name, k, n, capacity);
+  auto const by = [](auto const& m) { return [&m](auto const& x, auto& y, auto const& f) { return f(set(y, m * x)); }; };
+  bool const inverts = small && n > capacity;
+  eigen_report out;
+  auto found = [&] {
+    if constexpr (small && Readable<A>)
+      if (inverts) {
+        auto const inverse = invert_rectangular<T>(a);
+        out.preconditioner = inverse.name;
+        return run_golub_kahan<capacity>(space, k, false, rule, n, random_v, random_u, by(inverse.of_adjoint), by(inverse.of_matrix));
+      }
+    return run_golub_kahan<capacity>(space, k, small, rule, n, random_v, random_u, by(a), by(adjoint));
+  }();
+  out.method = Method::name, out.wanted = text("singular triplets, the ", W::name), out.reason = found.reason, out.iterations = found.restarts + 1;
+  (inverts ? out.applications : out.products) = found.products;
+  out.rtol = method.rtol, out.sees_multiplicity = found.alone ? int(n) : 1, out.cuts_cluster = found.cuts_cluster;
+  if (found.alone && !found.is_whole) out.choice = "a run beside these triplets found no others";
+
+  index_t const count = index_t(found.values.size());
+  auto left = block_like<T>(found.range.front(), count), right = block_like<T>(found.domain.front(), count);
+  vector<Real> values(count);
+  auto const p = random_v(1);
+  auto turn_v = random_v(1), turn_u = random_u(1);  // of a random vector of both lengths, that of the range of A first
+  {
+    auto const both = random<T>(a.rows() + a.cols(), 1);
+    std::copy_n(own_numbers(both) + (transposed ? 0 : a.rows()), a.cols(), own_numbers(turn_v));
+    std::copy_n(own_numbers(both) + (transposed ? a.cols() : 0), a.rows(), own_numbers(turn_u));
+  }
+  auto au = space.template like<T>(p);
+  auto av = space.template like<T>(found.range.front());
+  auto [ap, pp] = fuse(space, set(av, a * p), squared_norm_of(av), squared_norm_of(p));
+  double size = std::sqrt(double(read_one(space, ap)) / double(read_one(space, pp)));  // a lower bound of |A|
+  for (index_t j = 0; j < count; ++j) {
+    auto &v = found.domain[std::size_t(j)];
+    auto &u = found.range[std::size_t(j)];
+    auto [pv, vv] = fuse(space, dot_of(turn_v, v), squared_norm_of(v));
+    auto [pu, uu] = fuse(space, dot_of(turn_u, u), squared_norm_of(u));
+    using Z = user_t<std::remove_cvref_t<decltype(read_one(space, pv))>>;
+    Z const turn = turned(Z(read_one(space, pv)) + Z(read_one(space, pu)));
+    fuse(space, set(v, number_in(space, turn / std::sqrt(real_t<Z>(read_one(space, vv)))) * v), set(u, number_in(space, turn / std::sqrt(real_t<Z>(read_one(space, uu)))) * u));
+    auto [uav] = fuse(space, set(av, a * v), dot_of(u, av));
+    values[j] = Real(real_of(read_one(space, uav)));  // as its vectors have it
+    auto const s = number_in(space, values[j]);
+    auto [of_v, aa] = fuse(space, squared_norm_of(av - s * u), squared_norm_of(av));
+    auto [of_u] = fuse(space, set(au, adjoint * u), squared_norm_of(au - s * v));
+    double const apart = std::sqrt(double(read_one(space, of_v))) + std::sqrt(double(read_one(space, of_u)));
+    size = (std::max)(size, std::sqrt(double(read_one(space, aa))));
+    out.residuals.push_back(apart == 0 ? 0 : apart / std::abs(double(values[j])));
+    put_column(left, j, u), put_column(right, j, v);
+  }
+  for (index_t j = 0; j < count; ++j) out.rounding.push_back(32 * double(std::numeric_limits<Real>::epsilon()) * size / std::abs(double(values[j])));
+  out.orthogonality = (std::max)(apart_from_orthonormal<capacity>(space, found.range), apart_from_orthonormal<capacity>(space, found.domain));
+  return singular_triplets<decltype(left), vector<Real>, decltype(right)>{std::move(left), std::move(values), std::move(right), std::move(out)};
+}
+} // namespace detail
+
+/// The k largest singular triplets A v = s u, A^H u = s v, of any matrix, or with `smallest{}` the smallest: `auto [U, s, V] = svds(A, 3);`, with `report` a fourth
+/// member. The largest value comes first, unless the smallest are wanted; columns j of U (rows of A, k) and V (columns of A, k) belong to value j. Options:
+/// golub_kahan{...}, on(make_space). The vectors (u, v), one below the other, have real and positive inner products with random<T>(rows + columns, 1).
+/// Law: one matrix with scalar entries, or a linear_operator with its adjoint. What did not converge is in the report: nothing is thrown for that.
+/// Gradient: of values and vectors (traced_svds.hpp). Cost: that of golub_kahan. Errors: value_error for NaN, k < 1 or k > min(rows, columns), and where the smallest
+/// values of a large matrix without full rank are asked for.
+template <class A, class W = largest, class... Options>
+  requires Wanted<W>
+[[nodiscard]] auto svds(A const& a, int k, W const& wanted = {}, Options const&... options) {
+  if constexpr (!detail::PlainEigenOperator<A>) {
+    return perform(op::svds{}, a, k, wanted, options...);
+  } else {
+    constexpr bool either = std::same_as<W, smallest> || std::same_as<W, largest>;
+    static_assert(either, "sla: svds(A, k, wanted): the singular values that are wanted are largest{} or smallest{}");
+    constexpr bool lawful = (0 + ... + int(SingularMethod<Options>)) <= 1 && ((SingularMethod<Options> || detail::is_on_space<Options>) && ...);
+    static_assert(lawful, "sla: svds(A, k, wanted, options...): options are golub_kahan{...}, on(space)");
+    constexpr bool local = requires { a.rows() + a.cols(); };
+    static_assert(local, "sla: svds(A, k): A is a matrix of one process: of a distributed one gather(A), or, if it is Hermitian, eigsh(A, k, largest_magnitude{})");
+    if constexpr (either && lawful && local) {
+      double const began = detail::seconds_now();
+      detail::check_operator<detail::any_shape>(a);
+      index_t const most = (std::min)(a.rows(), a.cols());
+      if (k < 1 || k > most)
+        throw value_error(text("svds(A, k): k is ", k, ", and A is ", a.rows(), " x ", a.cols(), "; ask for 1 to ", most, most == 1 ? " triplet" : " triplets"));
+      detail::none const no{};
+      golub_kahan const unnamed{};
+      auto const& method = detail::pick<detail::wants_singular_method>(unnamed, options...);
+      auto const& on = detail::pick<detail::wants_space>(no, options...);
+      auto const adjoint = linear_world<A>::adjoint(a);
+      auto out = a.rows() >= a.cols() ? detail::svds_of(a, adjoint, k, wanted, method, on, false) : detail::svds_of(adjoint, a, k, wanted, method, on, true);
+      if (a.rows() < a.cols()) std::swap(out.left, out.right);
+      out.report.seconds = detail::seconds_now() - began;
+      return out;
+    }
+  }
+}
+
+/// The condition number |A| |A^-1| in the 2-norm, the largest singular value over the smallest, to about six digits; infinity, if A has not full rank. Of a Hermitian A
+/// it is by eigenvalues. Cost: factors of A or, where it is not square, of a matrix of rows + columns; some hundred products and solves.
+/// Errors: value_error for NaN; eigen_error, if a method did not converge. condition_estimate(A) is an estimate in the 1-norm.
+template <class T, class S, class F>
+[[nodiscard]] double condition_number(sparse_tensor<T, S, F> const& A) {
+  auto const value_of = [](auto const& values, eigen_report const& report) {
+    if (!report.converged()) throw eigen_error(report);
+    return std::abs(double(values[0]));
+  };
+  detail::require_finite(A);
+  if (A.rows() == 0 || A.cols() == 0) return 0;
+  constexpr double rtol = 1e-5;  // of residuals; values are known to the square of that over their distance from others
+  bool const hermitian = A.rows() == A.cols() && linear_world<sparse_tensor<T, S, F>>::is_self_adjoint(A);
+  if (hermitian) {
+    auto const large = eigsh(A, 1, largest_magnitude{}, lanczos{.rtol = rtol, .find_multiples = false});
+    double const most = value_of(large.values, large.report);
+    try {
+      auto const little = eigsh(A, 1, near{0.0}, lanczos{.rtol = rtol, .find_multiples = false});
+      return most / value_of(little.values, little.report);
+    } catch (value_error const&) {  // 0 is an eigenvalue
+      return std::numeric_limits<double>::infinity();
+    }
+  }
+  golub_kahan const method{.rtol = rtol, .find_multiples = false};
+  auto const large = svds(A, 1, largest{}, method);
+  double const most = value_of(large.values, large.report);
+  try {
+    auto const little = svds(A, 1, smallest{}, method);
+    return most / value_of(little.values, little.report);
+  } catch (value_error const&) {  // it has not full rank
+    return std::numeric_limits<double>::infinity();
+  }
+}
+
+} // namespace sla

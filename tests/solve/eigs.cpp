@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Eigenpairs of matrices that are not Hermitian, by the Krylov-Schur method: against dense algebra on model and real matrices, with left vectors.
+#include <complex>
+
+#include <Eigen/Dense>
+
+#include <sla/adapter/eigen.hpp>
+#include <sla/exec/deferred.hpp>
+#include <sla/solve.hpp>
+#include <sla/solve/eigen/eigs.hpp>
+#include <sla/tensor/files/matrix_market.hpp>
+#include <sla/tensor/problems/problems.hpp>
+
+#include "catch.hpp"
+#include "data.hpp"
+
+namespace test_eigs {
+
+using namespace sla;
+using Z = std::complex<double>;
+
+namespace {
+/// x_i becomes x_{i+1}, with a sign that varies: eigenvalues on a circle.
+sparse_tensor<double> cyclic(int n) {
+  std::vector<index_t> row, col;
+  std::vector<double> value;
+  for (int i = 0; i < n; ++i) row.push_back(i), col.push_back((i + 1) % n), value.push_back(1.0 + 0.3 * std::sin(double(i)));
+  return from_triplets<double>(n, n, row, col, value);
+}
+std::vector<Z> spectrum(Eigen::MatrixXcd const& A) {
+  Eigen::ComplexEigenSolver<Eigen::MatrixXcd> const solver(A, false);
+  return {solver.eigenvalues().data(), solver.eigenvalues().data() + A.rows()};
+}
+std::vector<Z> spectrum(Eigen::MatrixXd const& A) {
+  Eigen::EigenSolver<Eigen::MatrixXd> const solver(A, false);
+  return {solver.eigenvalues().data(), solver.eigenvalues().data() + A.rows()};
+}
+/// Are the values those of dense algebra that are wanted, in their order, and the pairs what they are said to be?
+template <class A, class W, class Pairs>
+void is_dense(A const& a, std::vector<Z> all, W const& wanted, Pairs const& pairs, double tolerance = 1e-10) {
+  INFO(pairs.report);
+  CHECK(pairs.report.converged());
+  std::stable_sort(all.begin(), all.end(), [&](Z x, Z y) { return wanted.key(x) < wanted.key(y); });
+  for (index_t j = 0; j < pairs.values.size(); ++j) {
+    Z const w = pairs.values[j];
+    double nearest = 1e300;
+    for (Z const z : all) nearest = std::min(nearest, std::abs(z - w));
+    CHECK(nearest <= tolerance * std::abs(w));
+    CHECK(std::abs(wanted.key(w) - wanted.key(all[std::size_t(j)])) <= tolerance * std::abs(w));
+    vector<Z> const v = column(pairs.vectors, j);
+    CHECK(std::abs(double(norm(v)) - 1) <= 1e-12);
+    CHECK(double(norm(a * v - w * v)) <= 1e-9 * std::abs(w));
+  }
+}
+} // namespace
+
+TEST_CASE("eigs finds what is wanted of real matrices in real arithmetic: complex pairs, either end, near real and complex numbers") {
+  krylov_schur const method{.rtol = 1e-10};
+  auto const A = eval(problems::convection_diffusion<double>({10, 9}, 0.8) + 0.4 * cyclic(90));
+  auto const all = spectrum(Eigen::MatrixXd(as_eigen(A)));
+  is_dense(A, all, largest_magnitude{}, eigs(A, 5, largest_magnitude{}, method));
+  is_dense(A, all, largest{}, eigs(A, 3, largest{}, method));
+  is_dense(A, all, smallest{}, eigs(A, 3, smallest{}, method));
+  is_dense(A, all, near{2.5}, eigs(A, 5, near{2.5}, method));
+  is_dense(A, all, near{Z(3.0, 0.4)}, eigs(A, 4, near{Z(3.0, 0.4)}, method));
+}
+
+TEST_CASE("eigs finds the values of a plasma's matrix by two ways, and of complex matrices") {
+  auto const U = read_matrix_market<double>(data("utm300.mtx"));
+  auto const outer = eigs(U, 3, largest_magnitude{}, krylov_schur{.rtol = 1e-11});
+  INFO(outer.report);
+  CHECK(outer.report.converged());
+  for (index_t j = 0; j < 3; ++j) {  // the same value by shift and invert
+    auto const again = eigs(U, 1, near{outer.values[j].real() + 1e-5}, krylov_schur{.rtol = 1e-10});
+    CHECK(again.report.converged());
+    CHECK(std::abs(again.values[0] - outer.values[j]) <= 1e-9);
+  }
+  auto C = cast<Z>(problems::convection_diffusion<double>({10, 7}, 0.5));
+  for (index_t i = 0; i < C.rows(); ++i)
+    C.pattern().view().for_row(i, [&](index_t s, index_t j) { C.values()[s] *= Z(1.0, i == j ? 0.01 * double(i % 5) : 0.0); });
+  auto const of_C = spectrum(Eigen::MatrixXcd(as_eigen(C)));
+  is_dense(C, of_C, largest_magnitude{}, eigs(C, 4, largest_magnitude{}, krylov_schur{.rtol = 1e-10}));
+  is_dense(C, of_C, near{2.0}, eigs(C, 3, near{2.0}, krylov_schur{.rtol = 1e-10}));
+}
+
+TEST_CASE("left vectors are those of the adjoint, and beside the right ones of other values") {
+  auto const A = eval(problems::convection_diffusion<double>({10, 9}, 0.8) + 0.4 * cyclic(90));
+  Eigen::MatrixXcd const a = Eigen::MatrixXd(as_eigen(A)).cast<Z>();
+  for (int k : {3, 4, 5}) {  // where k cuts a conjugate pair too
+    auto const [w, V, W, report] = eigs(A, k, near{2.5}, krylov_schur{.rtol = 1e-11}, left_vectors);
+    INFO(report);
+    CHECK(report.converged());
+    Eigen::MatrixXcd const v = as_eigen(V), u = as_eigen(W);
+    for (index_t j = 0; j < k; ++j) CHECK((u.col(j).adjoint() * a - w[j] * u.col(j).adjoint()).norm() <= 1e-9 * std::abs(w[j]) * u.col(j).norm());
+    CHECK((u.adjoint() * v - Eigen::MatrixXcd::Identity(k, k)).norm() <= 1e-7);
+  }
+  auto const B = eval(diagonal(random<double>(90, 3) + 2.0) + 0.1 * cyclic(90));
+  Eigen::MatrixXd const b = Eigen::MatrixXd(as_eigen(B));
+  auto const all = spectrum(Eigen::MatrixXd(b.partialPivLu().solve(a.real().eval())));
+  auto const compare = [&](auto const& wanted) {
+    auto const pairs = eigs(A, B, 4, wanted, krylov_schur{.rtol = 1e-11}, left_vectors);
+    INFO(pairs.report);
+    CHECK(pairs.report.converged());
+    auto sorted = all;
+    std::stable_sort(sorted.begin(), sorted.end(), [&](Z x, Z y) { return wanted.key(x) < wanted.key(y); });
+    Eigen::MatrixXcd const v = as_eigen(pairs.vectors), u = as_eigen(pairs.left);
+    for (index_t j = 0; j < 4; ++j) {
+      CHECK(std::abs(wanted.key(pairs.values[j]) - wanted.key(sorted[std::size_t(j)])) <= 1e-10);
+      CHECK((a * v.col(j) - pairs.values[j] * (b * v.col(j))).norm() <= 1e-9);
+      CHECK(std::abs(u.col(j).dot(b * v.col(j)) - 1.0) <= 1e-10);
+    }
+  };
+  compare(near{1.0}), compare(largest_magnitude{});
+}
+
+TEST_CASE("eigs of small and of defective matrices, on a queue of any lag, and what it refuses") {
+  using Catch::Matchers::ContainsSubstring;
+  auto const turn = from_triplets<double>(2, 2, {0, 1}, {1, 0}, {-1.0, 1.0});  // i and -i
+  auto const pairs = eigs(turn, 2);
+  CHECK(pairs.report.converged());
+  CHECK(std::abs(pairs.values[0] - Z(0, 1)) + std::abs(pairs.values[1] - Z(0, -1)) <= 1e-15);
+  auto const jordan = from_triplets<double>(3, 3, {0, 0, 1, 2}, {0, 1, 1, 2}, {2.0, 1.0, 2.0, 5.0});
+  auto const defective = eigs(jordan, 3, largest{});
+  CHECK(std::abs(defective.values[0] - 5.0) <= 1e-14);
+  CHECK(std::abs(defective.values[2] - 2.0) <= 1e-7);
+
+  auto const A = problems::convection_diffusion<double>({10, 9}, 0.8);
+  for (int lag : {0, 4}) {
+    auto const queued = eigs(A, 3, near{2.5}, on([lag](frame f) { return deferred(f, lag); }));
+    CHECK(norm(queued.vectors - eigs(A, 3, near{2.5}).vectors) <= 1e-10);
+  }
+  CHECK_THROWS_WITH(eigs(from_triplets<double>(2, 3, {0}, {1}, {1.0}), 1), ContainsSubstring("A is 2 x 3, and must be square; of a rectangular matrix take singular values, svds(A, k)"));
+  CHECK_THROWS_WITH(eigs(turn, 3), ContainsSubstring("k is 3, and A has 2 rows"));
+  CHECK_THROWS_WITH(eigs(from_triplets<double>(1, 1, {0}, {0}, {std::nan("")}), 1), ContainsSubstring("A(0, 0) is nan"));
+  CHECK_THROWS_WITH(eigs(jordan, 1, near{2.0}), ContainsSubstring("2 is an eigenvalue, so that A - sigma I is singular"));
+  auto const stopped = eigs(problems::convection_diffusion<double>({30, 30}, 0.8), 2, smallest{}, krylov_schur{.rtol = 1e-12, .max_restarts = 1});
+  CHECK_FALSE(stopped.report.converged());
+}
+
+} // namespace test_eigs

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Singular values and condition numbers: against dense algebra and closed forms, on model and real matrices, rectangular ones too.
+#include <complex>
+#include <numbers>
+
+#include <Eigen/Dense>
+
+#include <sla/adapter/eigen.hpp>
+#include <sla/exec/deferred.hpp>
+#include <sla/solve.hpp>
+#include <sla/solve/eigen/svds.hpp>
+#include <sla/tensor/files/matrix_market.hpp>
+#include <sla/tensor/problems/problems.hpp>
+
+#include "catch.hpp"
+#include "data.hpp"
+
+namespace test_svds {
+
+using namespace sla;
+
+namespace {
+template <class T>
+using dense = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+template <class T>
+using singular = Eigen::BDCSVD<dense<T>>;
+template <class T>
+singular<T> decompose(sparse_tensor<T> const& A) {
+  return singular<T>(dense<T>(as_eigen(A)), Eigen::ComputeThinU | Eigen::ComputeThinV);
+}
+/// Values of dense algebra to 1e-10, subspaces to 1e-8.
+template <class T, class Triplets>
+void is_dense(sparse_tensor<T> const& A, singular<T> const& oracle, Triplets const& triplets, bool smallest_first = false) {
+  auto const& [U, s, V] = triplets;
+  INFO(triplets.report);
+  CHECK(triplets.report.converged());
+  CHECK(triplets.report.orthogonality <= 1e-12);
+  index_t const k = s.size();
+  dense<T> const u = as_eigen(U), v = as_eigen(V);
+  dense<T> exact_u(A.rows(), k), exact_v(A.cols(), k);
+  for (index_t j = 0; j < k; ++j) {
+    index_t const at = smallest_first ? oracle.singularValues().size() - 1 - j : j;
+    CHECK(std::abs(s[j] / oracle.singularValues()[at] - 1) <= 1e-10);
+    exact_u.col(j) = oracle.matrixU().col(at), exact_v.col(j) = oracle.matrixV().col(at);
+    auto const r = eval(A * column(V, j) - s[j] * column(U, j));
+    CHECK(double(norm(r)) <= 1e-9 * s[j]);
+  }
+  CHECK((u - exact_u * (exact_u.adjoint() * u)).norm() <= 1e-8);
+  CHECK((v - exact_v * (exact_v.adjoint() * v)).norm() <= 1e-8);
+}
+} // namespace
+
+TEST_CASE("singular triplets of real matrices, tall, wide and square, are those of dense algebra") {
+  golub_kahan const method{.rtol = 1e-10};
+  auto const ash = read_matrix_market<double>(data("ash219.mtx"));
+  auto const of_ash = decompose(ash);
+  is_dense(ash, of_ash, svds(ash, 5, largest{}, method));
+  is_dense(ash, of_ash, svds(ash, 4, smallest{}, method), true);
+  auto const wide = eval(transpose(ash));
+  auto const of_wide = decompose(wide);
+  is_dense(wide, of_wide, svds(wide, 5, largest{}, method));
+  is_dense(wide, of_wide, svds(wide, 3, smallest{}, method), true);
+  auto const C = problems::convection_diffusion<double>({12, 12}, 3.0);
+  auto const of_C = decompose(C);
+  is_dense(C, of_C, svds(C, 4, largest{}, method));
+  is_dense(C, of_C, svds(C, 4, smallest{}, method), true);
+}
+
+TEST_CASE("singular triplets of complex, small, diagonal and deficient matrices") {
+  auto Z = cast<std::complex<double>>(problems::convection_diffusion<double>({11, 9}, 2.0));
+  for (index_t i = 0; i < Z.rows(); ++i)
+    Z.pattern().view().for_row(i, [&](index_t s, index_t j) { Z.values()[s] *= std::polar(1.0, 0.3 * double(i * j % 7)); });
+  auto const of_Z = decompose(Z);
+  is_dense(Z, of_Z, svds(Z, 4, largest{}, golub_kahan{.rtol = 1e-10}));
+  is_dense(Z, of_Z, svds(Z, 3, smallest{}, golub_kahan{.rtol = 1e-10}), true);
+
+  auto const tiny = from_triplets<double>(3, 2, {0, 1, 2}, {0, 1, 1}, {3.0, 4.0, 3.0});  // columns of length 3 and 5
+  auto const [U, s, V] = svds(tiny, 2);
+  CHECK(s[0] == Approx(5));
+  CHECK(s[1] == Approx(3));
+  CHECK(std::abs(U(1, 0)) == Approx(0.8));
+
+  sla::vector<double> d(200);
+  for (index_t i = 0; i < 200; ++i) d[i] = i % 50 == 3 ? -7.0 : 1 / double(i + 1);  // 7, four times
+  auto const multiple = svds(diagonal(d), 5);
+  INFO(multiple.report);
+  CHECK(multiple.report.converged());
+  for (index_t j = 0; j < 4; ++j) CHECK(multiple.values[j] == Approx(7));
+  CHECK(multiple.values[4] == Approx(1));
+
+  auto const deficient = from_triplets<double>(5, 4, {0, 1, 2, 3, 4}, {0, 1, 1, 2, 2}, {1.0, 2.0, 2.0, 3.0, 3.0});  // column 3 is empty
+  auto const all = svds(deficient, 4);
+  CHECK(all.values[3] <= 1e-15);
+  CHECK(all.report.orthogonality <= 1e-14);
+  CHECK(all.values[0] == Approx(3 * std::sqrt(2.0)));
+}
+
+TEST_CASE("singular triplets are the same on a queue of any lag, and of an operator with its adjoint") {
+  auto const A = read_matrix_market<double>(data("ash219.mtx"));
+  auto const expected = svds(A, 3);
+  for (int lag : {0, 4}) {
+    auto const queued = svds(A, 3, largest{}, on([lag](frame f) { return deferred(f, lag); }));
+    CHECK(norm(queued.values - expected.values) <= 1e-13);
+    CHECK(norm(queued.left - expected.left) + norm(queued.right - expected.right) <= 1e-9);
+  }
+  auto const At = eval(transpose(A));
+  linear_operator<double> const M(
+      A.rows(), A.cols(), [&](std::span<double const> x, std::span<double> y) { Eigen::Map<Eigen::VectorXd>(y.data(), A.rows()) = as_eigen(A) * Eigen::Map<Eigen::VectorXd const>(x.data(), A.cols()); },
+      [&](std::span<double const> x, std::span<double> y) { Eigen::Map<Eigen::VectorXd>(y.data(), A.cols()) = as_eigen(At) * Eigen::Map<Eigen::VectorXd const>(x.data(), A.rows()); });
+  CHECK(norm(svds(M, 3).values - expected.values) <= 1e-13);
+}
+
+TEST_CASE("condition numbers have their closed forms, and those of dense algebra") {
+  auto const end = [](int k, int n) { return 4 * std::pow(std::sin(k * std::numbers::pi / (2 * (n + 1))), 2); };
+  auto const A = problems::poisson<double>({30, 30});
+  CHECK(std::abs(condition_number(A) / (end(30, 30) / end(1, 30)) - 1) <= 1e-7);
+  auto const indefinite = eval(A - 3.9 * eye<double>(900));
+  double least = 1e9, most = 0;
+  for (int i = 1; i <= 30; ++i)
+    for (int j = 1; j <= 30; ++j) {
+      double const value = std::abs(end(i, 30) + end(j, 30) - 3.9);
+      least = std::min(least, value), most = std::max(most, value);
+    }
+  CHECK(std::abs(condition_number(indefinite) / (most / least) - 1) <= 1e-7);
+  auto const ash = read_matrix_market<double>(data("ash219.mtx"));
+  auto const values = decompose(ash).singularValues().eval();
+  CHECK(std::abs(condition_number(ash) / (values[0] / values[values.size() - 1]) - 1) <= 1e-9);
+  CHECK(condition_number(from_triplets<double>(2, 2, {0, 0}, {0, 1}, {1.0, 2.0})) > 1e15);
+  CHECK(condition_number(diagonal(0.0 * ones<double>(80))) > 1e15);
+}
+
+TEST_CASE("svds says what it is given amiss") {
+  using Catch::Matchers::ContainsSubstring;
+  auto const A = from_triplets<double>(3, 2, {0, 1, 2}, {0, 1, 1}, {3.0, 4.0, 3.0});
+  CHECK_THROWS_WITH(svds(A, 3), ContainsSubstring("svds(A, k): k is 3, and A is 3 x 2; ask for 1 to 2 triplets"));
+  CHECK_THROWS_WITH(svds(A, 0), ContainsSubstring("k is 0"));
+  CHECK_THROWS_WITH(svds(from_triplets<double>(2, 2, {0, 1}, {0, 1}, {1.0, std::nan("")}), 1), ContainsSubstring("A(1, 1) is nan"));
+  auto d = ones<double>(100);
+  d[40] = 0;
+  CHECK_THROWS_WITH(svds(diagonal(d), 1, smallest{}), ContainsSubstring("has not full rank: its smallest singular values are 0"));
+}
+
+} // namespace test_svds
