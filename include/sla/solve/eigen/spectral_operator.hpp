@@ -87,7 +87,7 @@ auto with_operator(Problem const& problem, W const& wanted, V& between, bool her
   if constexpr (!has_entries) {
     return body(spectral_operator{multiply_by<A>{problem.a}, false, key, to_a, ""});
   } else if constexpr (is_near<W>) {
-    auto const inverse = invert<T>(shifted<Number>(problem.a, problem.b, wanted.sigma), hermitian);
+    auto const inverse = invert<T>(minus_shift<Number>(problem.a, problem.b, wanted.sigma), hermitian);
     if (!inverse)
       throw value_error(text(call, ", k, near{", wanted.sigma, "}): ", wanted.sigma, " is an eigenvalue, so that ", Problem::is_standard ? "A - sigma I" : "A - sigma B",
                              " is singular; move sigma a little"));

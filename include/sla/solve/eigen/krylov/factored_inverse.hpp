@@ -13,7 +13,7 @@ namespace sla::detail {
 
 /// A - sigma B in scalar entries of Number, for B a sparse tensor or `applied_identity`.
 template <class Number, class A, class B, class Sigma>
-auto shifted(A const& a, B const& b, Sigma sigma) {
+auto minus_shift(A const& a, B const& b, Sigma sigma) {
   auto const flat = flat_scalars<Number>(a);
   if constexpr (std::same_as<B, applied_identity>)
     return sorted(eval(flat - Number(sigma) * eye<Number>(a.rows())));
