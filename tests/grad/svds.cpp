@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Derivatives of singular values and vectors, and of eigenvalues of matrices that are not Hermitian: against differences, in both modes.
+#include <complex>
+
+#include <sla/eigenvalues.hpp>
+#include <sla/tensor/problems/problems.hpp>
+
+#include "catch.hpp"
+
+namespace test_svds_gradient {
+
+using namespace sla;
+using Z = std::complex<double>;
+
+namespace {
+/// A rectangular matrix of simple singular values.
+sparse_tensor<double> rectangle(int m, int n) {
+  std::vector<index_t> row, col;
+  std::vector<double> value;
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < n; ++j)
+      if ((3 * i + 5 * j) % 4 == 0 || i == j) row.push_back(i), col.push_back(j), value.push_back(std::sin(1.0 + i * 1.7 + j * j * 0.9) + (i == j ? 0.2 * i : 0.0));
+  return from_triplets<double>(m, n, row, col, value);
+}
+/// The same pattern with other values.
+template <class A>
+A direction(A a) {
+  using T = typename A::value_type;
+  for (index_t s = 0; s < a.nnz(); ++s) {
+    if constexpr (is_complex<T>)
+      a.values()[s] = T(std::cos(0.7 * double(s)), std::sin(1.1 * double(s)));
+    else
+      a.values()[s] = std::cos(0.7 * double(s));
+  }
+  return a;
+}
+/// The derivative along E by both modes and by differences.
+template <class Loss, class A>
+void check_both(Loss const& loss, A const& a, A const& E, double h = 1e-5) {
+  double const difference = (8 * (loss(eval(a + h * E)) - loss(eval(a - h * E))) - (loss(eval(a + 2 * h * E)) - loss(eval(a - 2 * h * E)))) / (12 * h);
+  auto const [value, g] = value_and_gradient(loss, a);
+  double along = 0;
+  for (index_t n = 0; n < a.nnz(); ++n) along += std::real(Z(g.values()[n]) * std::conj(Z(E.values()[n])));
+  CHECK(along == Approx(difference).epsilon(1e-7));
+  CHECK(std::get<1>(jvp(loss, std::tie(a), std::tie(E))) == Approx(along).epsilon(1e-9));
+}
+} // namespace
+
+TEST_CASE("singular values and vectors of tall and wide matrices have their derivatives in both modes") {
+  for (auto const& A : {rectangle(12, 9), rectangle(8, 11)}) {
+    auto const E = direction(A);
+    auto const left = random<double, Extents<dyn, dyn>>({A.rows(), 3}, 5), right = random<double, Extents<dyn, dyn>>({A.cols(), 3}, 6);
+    check_both([](auto const& a) { return svds(a, 3).values[0] * 0.3 + svds(a, 2, smallest{}).values[1]; }, A, E);
+    check_both([&](auto const& a) {
+      auto const t = svds(a, 3);
+      return sum(left * t.left) + 0.5 * sum(right * t.right) + t.values[0] * t.values[2];
+    }, A, E);
+    auto const [value, g] = value_and_gradient([](auto const& a) { return svds(a, 1).values[0]; }, A);
+    CHECK(dot(g.values(), A.values()) == Approx(value));  // Euler's identity, of u v^H
+  }
+}
+
+TEST_CASE("the gauge of complex singular vectors counts in their derivatives") {
+  auto A = cast<Z>(rectangle(10, 8));
+  for (index_t s = 0; s < A.nnz(); ++s) A.values()[s] *= std::polar(1.0, 0.8 * double(s));
+  auto const target = random<Z, Extents<dyn, dyn>>({10, 2}, 5);
+  check_both([&](auto const& a) {
+    auto const t = svds(a, 2);
+    return squared_norm(t.left - target) + t.values[1];
+  }, A, direction(A));
+}
+
+TEST_CASE("eigenvalues of matrices that are not Hermitian have their derivatives, complex ones too; vectors are refused") {
+  using Catch::Matchers::ContainsSubstring;
+  auto const A = rectangle(11, 11);
+  auto const B = eval(2.0 * eye<double>(11) + 0.05 * direction(rectangle(11, 11)));
+  auto const E = direction(A);
+  check_both([](auto const& a) {
+    auto const w = eigs(a, 4, largest_magnitude{}).values;
+    return 0.4 * squared_norm(w);
+  }, A, E);
+  check_both([&](auto const& a) { return squared_norm(eigs(a, B, 2, near{0.3}).values); }, A, E);
+  check_both([&](auto const& b) { return squared_norm(eigs(A, b, 2, near{0.3}).values); }, B, direction(B));
+  auto C = cast<Z>(A);
+  for (index_t s = 0; s < C.nnz(); ++s) C.values()[s] *= std::polar(1.0, 0.8 * double(s));
+  auto const weights = random<Z>(3, 4);
+  check_both([&](auto const& a) { return squared_norm(eigs(a, 3, largest_magnitude{}).values - weights); }, C, direction(C));
+  CHECK_THROWS_WITH(value_and_gradient([](auto const& a) { return squared_norm(eigs(a, 2, largest_magnitude{}).vectors); }, A), ContainsSubstring("which is not there; of values it is"));
+  auto const twice = from_triplets<double>(3, 3, {0, 1, 2}, {0, 1, 2}, {2.0, 2.0, 1.0});
+  CHECK_THROWS_WITH(value_and_gradient([](auto const& a) { return squared_norm(eigs(a, 2, largest{}).values - random<Z>(2, 3)); }, twice), ContainsSubstring("one multiple value"));
+}
+
+} // namespace test_svds_gradient
