@@ -80,6 +80,27 @@ TEST_CASE("amg with the AMLI-cycle is linear, symmetric and definite, and serves
   CHECK(queued.iterations() == report.iterations());
 }
 
+TEST_CASE("amg by smoothed aggregates, chosen: two steps where a level is small beside the one above, else one visit") {
+  auto const A = shuffled(suite::rotated(90, 1e-2));
+  auto M = amg{.coarsest = 20}.setup(A);
+  auto const& all = M.hierarchy();
+  CHECK(all.options.coarsening == sla::amg_coarsening::smoothed);
+  REQUIRE(all.levels.size() >= 4);
+  CHECK(5 * all.levels[2].A.nnz() < all.levels[1].A.nnz());
+  CHECK(all.levels[1].range.least == 0);
+  CHECK(all.levels[2].range.least > 0);
+  auto const b = sla::random<double>(A.rows(), 1), c = sla::random<double>(A.rows(), 2);
+  sla::vector<double> const z = M * b, y = M * c;
+  CHECK(sla::dot(c, z) == Approx(sla::dot(y, b)).epsilon(1e-10));
+  M.update(sla::sparse_tensor<double>(4.0 * A));
+  CHECK(M.hierarchy().levels[1].range.least == 0);
+  CHECK(oracle::distance(sla::vector<double>(4.0 * (M * b)), z) <= 1e-12 * sla::norm_inf(z));
+  CHECK(M.hierarchy().options.cycle == sla::amg_cycle::amli);
+  // Levels that become slowly smaller are visited once.
+  auto const slow = amg{}.setup(shuffled(sla::problems::anisotropic({90, 90}, 1e-3)));
+  CHECK(slow.hierarchy().options.cycle == sla::amg_cycle::V);
+}
+
 TEST_CASE("amg with the AMLI-cycle measures singular matrices in their range") {
   auto A = sla::problems::checkerboard({120, 100}, 100.0, 7);
   auto const at = sla::diagonal_positions(A.pattern());

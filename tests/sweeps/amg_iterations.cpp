@@ -112,6 +112,20 @@ TEST_CASE("amg by constants with the AMLI-cycle takes iterations that hardly gro
   CHECK(tells(sla::try_solve(T, sla::random<double>(T.rows(), 1), sla::bicgstab{}, amg{}).report.preconditioner, "smoothed aggregation"));
 }
 
+TEST_CASE("amg by smoothed aggregates takes two steps on small levels, and iterations that hardly grow, where the V-cycle's do") {
+  std::vector<int> steps, once;
+  for (index_t n : {100, 200, 300}) {
+    auto const A = shuffled(sla::problems::anisotropic({n, n}, 0.1));
+    steps.push_back(suite::iterations(A, sla::cg{.rtol = 1e-6}, amg{}, "AMLI-cycle of "));
+    once.push_back(suite::iterations(A, sla::cg{.rtol = 1e-6}, amg{.coarsening = by_aggregates}, "V-cycle of "));
+  }
+  INFO(steps[0] << ' ' << steps[1] << ' ' << steps[2] << ", " << once[0] << ' ' << once[1] << ' ' << once[2]);
+  CHECK(steps[2] <= steps[0] + 1);
+  CHECK(once[2] > steps[2] + 1);
+  auto const A = suite::rotated(260, 1e-3);
+  CHECK(3 * suite::iterations(A, sla::cg{.rtol = 1e-6}, amg{}, "AMLI-cycle of ") < 2 * suite::iterations(A, sla::cg{.rtol = 1e-6}, amg{.coarsening = by_aggregates}, "V-cycle of "));
+}
+
 TEST_CASE("amg on a grid takes few iterations, at every size, and aggregates where a grid does not contract") {
   for (index_t n : {100, 101, 150, 256}) {
     CHECK(suite::iterations(sla::problems::poisson({n, n}), sla::cg{.rtol = 1e-6}, amg{}, "grid ") <= 8);

@@ -53,7 +53,7 @@ void amg_cycle_from(Space& space, amg_hierarchy<T> const& all, amg_work<T>& work
     index_t const coarse = level.P.cols();
     K *const cb = kernel_pointer(next.b.data()), *const cx = kernel_pointer(next.x.data());
     amli_range const range = all.levels[l + 1].range;
-    int const visits = kind != amg_cycle::V && !(range.least > 0) && l + 2 < all.levels.size() ? 2 : 1;
+    int const visits = kind != amg_cycle::V && !(range.least > 0) && l + 2 < all.levels.size() && !all.options.steps_where_cheap ? 2 : 1;
     for (int visit = 0; visit < visits; ++visit) {
       bool const once = kind == amg_cycle::F && (visit == 1) != all.reversed;
       fuse(space, put(y, n, level.A * of(x, n)), put(y, n, rhs - of(y, n)), put(cb, coarse, level.R * of(y, n)));
@@ -73,15 +73,19 @@ void amg_cycle_from(Space& space, amg_hierarchy<T> const& all, amg_work<T>& work
   if (x != z) fuse(space, put(z, n, of(x, n)));
 }
 
-/// The least eigenvalue of M A on each level but the first and the last, from the coarsest on: that of a level depends on those below. Cost: some
-/// cycles, since the finest level takes no part.
+/// The least eigenvalue of M A on each level that takes steps, from the coarsest on: that of a level depends on those below. Cost: some cycles, since the
+/// finest level takes no part.
 template <class T>
 void measure_levels(amg_hierarchy<T>& all) {
-  if (all.options.cycle != amg_cycle::amli || !all.hermitian) return;
+  std::vector<std::size_t> measured;
+  for (std::size_t l = all.levels.size(); l-- > 0;)
+    if (all.takes_steps(l)) measured.push_back(l);
+  if (measured.empty()) return;
+  all.options.cycle = amg_cycle::amli;
   using K = kernel_t<T>;
   auto space = immediate_space(host_memory{});
   all.with_work([&](amg_work<T>& work) {
-    for (std::size_t l = all.levels.size() < 3 ? 0 : all.levels.size() - 2; l > 0; --l) {
+    for (std::size_t l : measured) {
       auto& level = all.levels[l];
       index_t const n = level.A.rows();
       level.range = eigenvalue_range<K>(

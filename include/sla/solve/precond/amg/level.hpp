@@ -82,6 +82,12 @@ struct amg_hierarchy {
 
   amg_hierarchy(amg_options o, bool h, std::vector<amg_level<T>> l, std::vector<kernel_t<T>> i) : options(o), hermitian(h), levels(std::move(l)), inverse(std::move(i)) {}
 
+  /// Do two steps of Chebyshev's iteration stand for the inverse on level l, if the range of eigenvalues is known? They are cheap, and the cycle visits
+  /// other levels once, where a level has less than a fifth of the entries of the one above, below the first.
+  bool takes_steps(std::size_t l) const {
+    if (l == 0 || l + 1 >= levels.size() || !hermitian) return false;
+    return options.steps_where_cheap ? l > 1 && 5 * levels[l].A.nnz() < levels[l - 1].A.nnz() : options.cycle == amg_cycle::amli;
+  }
   std::size_t bytes() const {
     std::size_t total = inverse.size() * sizeof(T) + (grid ? grid->bytes() : 0) + (packed ? packed->bytes() : 0);
     for (auto const& level : levels) total += level.bytes();
@@ -99,7 +105,7 @@ struct amg_hierarchy {
     if (!work) {
       work = std::make_shared<amg_work<T>>();
       for (std::size_t l = 0; l < levels.size(); ++l) {
-        index_t const n = levels[l].A.rows(), coarse = l > 0 ? n : 0, swept = levels[l].before ? n : 0, second = options.cycle == amg_cycle::amli ? coarse : 0;
+        index_t const n = levels[l].A.rows(), coarse = l > 0 ? n : 0, swept = levels[l].before ? n : 0, second = takes_steps(l) ? coarse : 0;
         auto const of = [](index_t size) { return vector<T>({size}, uninitialized); };
         work->levels.push_back({of(coarse), of(coarse), of(n), of(swept), of(second), of(second)});
       }
@@ -200,6 +206,8 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
           out->packed = packed_levels_of(o, finest, std::move(rows), std::move(first), before ? before->plan : nullptr);
           return out;
         }
+    } else {
+      o.steps_where_cheap = true;
     }
   }
   amg_matrix<T> A = finest;

@@ -95,7 +95,8 @@ inline amg_smoother const amg_smoother::l1_jacobi{true};
 /// How a level goes over to the next one. smoothed, plain: by aggregates, on which a correction is the constant after a step of damped
 /// Jacobi, or the constant. grid: every second point of a grid, with the interpolation of black-box multigrid (Dendy 1982), where A is a
 /// symmetric operator of 5, 9, 7 or 27 points. automatic: grid, where A is found to be one and contracts well; else plain with the AMLI-cycle, where
-/// aggregates are large and A is Hermitian, with 6000 rows or more; else smoothed.
+/// aggregates are large and A is Hermitian, with 6000 rows or more; else smoothed, of such a matrix with the AMLI-cycle on levels of less than a fifth of the
+/// entries of the one above.
 enum class amg_coarsening { automatic, grid, smoothed, plain };
 
 /// What A all but annihilates, for systems and for rows that do not sum to 0: `amg{.near_null = rigid_body_modes(points)}`. A row per unknown
@@ -142,6 +143,7 @@ struct amg_options {
   std::shared_ptr<amg_coarsener_maker const> coarsener = {};  ///< instead of aggregates of rows
   index_t unknowns = 1;                                       ///< of a node, for it
   bool in_float = true;                                       ///< levels that automatic coarsening chooses, grids and constants, whatever A is of
+  bool steps_where_cheap = false;                             ///< of the AMLI-cycle: on levels that are small beside the one above, where automatic coarsening smooths
 };
 } // namespace detail
 
