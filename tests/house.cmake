@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The checks that read the sources instead of running them: the plan of the house, the names of the reference, the doors, wrong programs
 # that are refused, the page of placements, the blocks of the other pages, by the compiler of this configuration
-# and nvcc where it has that; and, where SLA_TESTS has "headers", each header alone.
+# and nvcc where it has that; and, where SLA_TESTS has "headers", each header alone. Those of a high COST begin first: they take long.
 add_test(NAME house.floors COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -P ${PROJECT_SOURCE_DIR}/cmake/check_house.cmake)
 add_test(NAME house.reference COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/reference
   -P ${PROJECT_SOURCE_DIR}/cmake/check_reference.cmake)
@@ -42,7 +42,7 @@ function(sla_check_headers name headers compiler)
   add_test(NAME headers.${name} COMMAND ${CMAKE_COMMAND}
     -DINCLUDE=${PROJECT_SOURCE_DIR}/include "-DHEADERS=${headers}" "-DSKIP=${absent}" "-DCOMPILE=${command_${compiler}}"
     -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/headers/${name} ${ARGN} -P ${PROJECT_SOURCE_DIR}/cmake/check_headers.cmake)
-  set_tests_properties(headers.${name} PROPERTIES LABELS house TIMEOUT 600)
+  set_tests_properties(headers.${name} PROPERTIES LABELS house COST 1 TIMEOUT 600)
 endfunction()
 if(cxx IN_LIST compilers)
   sla_check_headers(doors "sla.hpp" cxx)
@@ -59,7 +59,7 @@ list(JOIN pages "|" pages)
 if(cxx IN_LIST compilers)
   add_test(NAME page.docs COMMAND ${CMAKE_COMMAND} "-DPAGES=${PROJECT_SOURCE_DIR}/README.md|${pages}" "-DCOMPILE=${command_cxx}" "-DSKIP=${absent}"
     -DPROGRAM=${PROJECT_SOURCE_DIR}/docs/pictures.cpp -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/page.docs -P ${PROJECT_SOURCE_DIR}/cmake/check_blocks.cmake)
-  set_tests_properties(page.docs PROPERTIES LABELS house TIMEOUT 600)
+  set_tests_properties(page.docs PROPERTIES LABELS house COST 1 TIMEOUT 600)
 endif()
 
 # Each header alone. Parts of sla, in reading order, are compiled once for the headers above them.
@@ -69,7 +69,7 @@ if("headers" IN_LIST SLA_TESTS)
   set(compiled ${CMAKE_CURRENT_BINARY_DIR}/precompiled)
   add_test(NAME headers.parts COMMAND ${CMAKE_COMMAND} "-DHEADERS=${parts}" "-DCOMPILE=${command_cxx}" -DFOLDER=${compiled}
     -P ${PROJECT_SOURCE_DIR}/cmake/precompile.cmake)
-  set_tests_properties(headers.parts PROPERTIES LABELS house TIMEOUT 600 FIXTURES_SETUP parts)
+  set_tests_properties(headers.parts PROPERTIES LABELS house COST 2 TIMEOUT 600 FIXTURES_SETUP parts)
   foreach(floor IN ITEMS core tensor expr exec solve grad spmd check dist adapter)
     sla_check_headers(${floor} "${floor}/*.hpp|${floor}.hpp" cxx "-DPARTS=${parts}" -DCOMPILED=${compiled})
     set_tests_properties(headers.${floor} PROPERTIES FIXTURES_REQUIRED parts)
@@ -99,13 +99,13 @@ foreach(compiler IN LISTS compilers)
     file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/${name}")
     add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} "-DSOURCES=${sources}" "-DCOMPILE=${command_${compiler}}"
       -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/${name} -DFIXED=${fixed} -P ${PROJECT_SOURCE_DIR}/cmake/compile_fail.cmake)
-    set_tests_properties(${name} PROPERTIES LABELS house TIMEOUT 900)
+    set_tests_properties(${name} PROPERTIES LABELS house COST 1 TIMEOUT 900)
   endforeach()
 
   # The page of placements: each refusal with a wrong program and the right one.
   add_test(NAME ${prefix}page.spmd COMMAND ${CMAKE_COMMAND} -DPAGE=${PROJECT_SOURCE_DIR}/include/sla/spmd/README.md
     "-DCOMPILE=${command_${compiler}}" -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/${prefix}page.spmd ${skip} -P ${PROJECT_SOURCE_DIR}/cmake/check_page.cmake)
-  set_tests_properties(${prefix}page.spmd PROPERTIES LABELS house TIMEOUT 600)
+  set_tests_properties(${prefix}page.spmd PROPERTIES LABELS house COST 1 TIMEOUT 600)
 endforeach()
 
 # g++ compiles C++17 where it is not told otherwise.

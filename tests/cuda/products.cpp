@@ -12,8 +12,6 @@
 using namespace sla;
 
 namespace {
-auto const simulate = [](frame f) { return std::make_unique<simulated_space>(f); };
-
 /// About `length` entries in each row, some rows empty and one full.
 template <class T>
 sparse_tensor<T> with_rows_of(index_t n, index_t length) {

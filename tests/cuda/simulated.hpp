@@ -84,3 +84,4 @@ class simulated_engine {
 
 using simulated_space = sla::cuda::basic_space<simulated_engine<64>>;
 using simulated_immediate = sla::cuda::basic_immediate<simulated_engine<64>>;
+inline auto const simulate = [](sla::frame f) { return std::make_unique<simulated_space>(f); };

@@ -6,10 +6,6 @@
 #include "simulated.hpp"
 #include "suites/backend.hpp"
 
-namespace {
-auto const simulate = [](sla::frame f) { return std::make_unique<simulated_space>(f); };
-}
-
 TEST_CASE("simulated blocks agree with serial") { suites::backend_suite(simulate, 1e-12); }
 TEST_CASE("vectors of several sizes share the space of a device") {
   for (int lag : {0, 4, 32}) suites::sizes_suite([lag](sla::frame f) { return std::make_unique<simulated_space>(f, lag); }, 1e-12);
