@@ -74,8 +74,13 @@ struct both_products {
 /// Is it a product with a Csr of scalar entries, or, Turned, one with the transpose?
 template <class S, bool Turned>
 inline constexpr bool is_csr_product = false;
+template <class Pattern>
+inline constexpr bool is_csr_pattern = false;
+template <class Pattern>
+  requires is_csr<typename Pattern::format_type>
+inline constexpr bool is_csr_pattern<Pattern> = true;
 template <class Product>
-inline constexpr bool is_of_csr = Product::P * Product::Q == 1 && !Product::has_rhs && !reads_items<decltype(Product::x)> && is_csr<typename decltype(Product::A.pattern)::format_type>;
+inline constexpr bool is_of_csr = Product::P * Product::Q == 1 && !Product::has_rhs && !reads_items<decltype(Product::x)> && is_csr_pattern<decltype(Product::A.pattern)>;
 template <class T, class View, class X, class Memory>
 inline constexpr bool is_csr_product<set_statement<T, product<View, X>, Memory>, false> = is_of_csr<product<View, X>>;
 template <class T, class View, class X, class Memory>
