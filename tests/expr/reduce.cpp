@@ -32,6 +32,7 @@ TEST_CASE("reductions agree with loops") {
     CHECK(eval(norm_inf(x)) == double(largest));
     CHECK(eval((min)(x)) == double(lo));
     CHECK(eval((max)(x)) == double(hi));
+    CHECK((minimum(x) == double(lo) && maximum(2.0 * x) == 2 * double(hi)));
   }
 }
 

@@ -275,6 +275,18 @@ template <class X>
 }
 template <Viewed X>
 [[nodiscard]] auto norm_inf_of(X& x SLA_LIFETIMEBOUND) { return perform(op::norm_inf{}, x); }
+/// min(x), by the name that minimum(x, y) has.
+template <class X>
+  requires Performs<op::minimum, X>
+[[nodiscard]] auto minimum(X&& x) {
+  return (min)(std::forward<X>(x));
+}
+/// max(x), by the name that maximum(x, y) has.
+template <class X>
+  requires Performs<op::maximum, X>
+[[nodiscard]] auto maximum(X&& x) {
+  return (max)(std::forward<X>(x));
+}
 /// The statement of `min(x)`.
 template <class X>
   requires Performs<op::minimum, X>
