@@ -204,6 +204,15 @@ auto matrix_operand(Home& t, sparse_operand<held_sparse<Owner, Conj>, Transposed
   return make_matrix_part<Transposed, Conj>(kept_operand<Owner>{t.keep(A.A.owner)});
 }
 
+/// A d of a tangent d. It has a name, so that the pattern of a Jacobian is read from that of A (solve/nonlinear/dependence_mode.hpp).
+template <class A>
+struct times_matrix {
+  A matrix;
+  template <class Y, class D>
+  auto operator()(Y const&, D const& d) const {
+    return matrix() * d;
+  }
+};
 /// y = A x: A^H g to x, and A d from it; g[row] conj(x[col]) to A, and D x from it.
 template <class Home, class A, class X>
 auto trace_product(Home& t, A matrix, X&& x) {
@@ -213,8 +222,7 @@ auto trace_product(Home& t, A matrix, X&& x) {
       matrix.A, [kept](auto const&, auto const& g) { return to_values<A::transposed, A::conj>(kept.node(), view(g), 1); },
       [kept](auto const&, auto const& d) { return oriented<A::transposed, A::conj>(d) * kept.node(); });
   auto to_x = linear_in(
-      operand, [matrix](auto const&, auto const& g) { return matrix.adjoint() * g; },
-      [matrix](auto const&, auto const& d) { return matrix() * d; });
+      operand, [matrix](auto const&, auto const& g) { return matrix.adjoint() * g; }, times_matrix<A>{matrix});
   return record(t, written(matrix() * operand.node()), std::move(to_A), std::move(to_x));
 }
 

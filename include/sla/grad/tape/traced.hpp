@@ -16,8 +16,8 @@ template <class V>
 tape_variable<V>& referred(std::reference_wrapper<tape_variable<V>> const& v) {
   return v.get();
 }
-template <class V>
-dual_variable<V>& referred(std::shared_ptr<dual_variable<V>> const& v) {
+template <class Variable>
+Variable& referred(std::shared_ptr<Variable> const& v) {
   return *v;
 }
 } // namespace detail

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Newton's method for F(u) = 0 with sparse Jacobians: by a line search, by a trust region, or in full steps. Without Jacobians:
+// solve/nonlinear/newton_krylov.hpp; the call is in solve/nonlinear/nonlinear_solve.hpp.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <sla/solve/nonlinear/nonlinear_method.hpp>
+
+namespace sla {
+
+/// How far Newton's method goes along its step.
+enum class step_control {
+  full,         ///< all of it, whatever F is there
+  line_search,  ///< as far as |F| falls enough, by backtracking
+  trust_region  ///< on a dogleg of the steepest descent of |F| and Newton's step, in a ball in which the model holds
+};
+
+/// Newton's method: `nonlinear_solve(F, u0, newton{.rtol = 1e-10})`. The Jacobian is exact, by dual numbers in colours of its columns; its pattern is
+/// found, or given: `.pattern = P`, a sparse tensor. Linear systems are solved by the automatic choice to `linear_rtol`, or by a method and a preconditioner
+/// that stand behind it: `nonlinear_solve(F, u0, newton{}, gmres{}, ilu0{}, parameters...)`; what is set up is renewed, not made anew.
+/// Ends when |F(u)| <= max(rtol |F(u0)|, atol). Cost: per iteration a Jacobian (`jacobian_plan`), a solve, and a value of F for each length tried.
+/// Source: Dennis and Schnabel, Numerical Methods for Unconstrained Optimization and Nonlinear Equations (1983), chapters 5 and 6; Powell (1970) for the dogleg.
+struct newton {
+  double rtol = default_rule().rtol, atol = default_rule().atol;
+  int max_iterations = 50;
+  step_control step = step_control::line_search;
+  double linear_rtol = 1e-10;  ///< of the automatic choice
+  given_pattern pattern = {};
+
+  using nonlinear_method_tag = void;
+  static constexpr char const* name = "newton";
+
+  /// Improves u until |F(u)| is small. Solver: a detail::jacobian_solver.
+  template <class Problem, class Solver, class V>
+  void run(Problem const& problem, Solver& solver, V& u) const {
+    auto& report = problem.report();
+    V r = problem.first_value(u);
+    detail::nonlinear_stop const stop(report, rtol, atol, max_iterations, double(norm(r)));
+    double radius = 0;
+    while (stop.go_on(report, double(norm(r)))) {
+      solver.linearize(problem.function(), u, report);
+      auto [d, linear] = solver.solve(V(-r), report);
+      if (!linear.converged() && !(step != step_control::full && linear.reason() == reason::iteration_limit))
+        return detail::stop_for(report, linear.reason(), text("the linear solve with the Jacobian of iteration ", report.steps, " failed: ", linear,
+                                                             linear.reason() == reason::singular ? "; at a fold take continuation{}, else begin elsewhere" : ""));
+      double length = 1;
+      if (step == step_control::line_search) {
+        length = detail::backtrack(problem, u, r, d, double(norm(r)));
+      } else if (step == step_control::trust_region) {
+        length = dogleg(problem, solver.jacobian(), u, r, d, radius);
+      } else {
+        u = u + d;
+        r = problem.value(u);
+        if (index_t const at = detail::first_not_finite(r); at >= 0)
+          return detail::stop_for(report, reason::not_a_number, text("F is ", r[at], " at element ", at, ", in iteration ", report.steps + 1, "; a line search takes shorter steps"));
+      }
+      if (length == 0) return detail::stop_for(report, reason::stagnated, no_step(problem, u, d, report.steps + 1));
+      ++report.steps, report.step_lengths.push_back(length);
+    }
+  }
+
+private:
+  /// Why no step was found.
+  template <class Problem, class V>
+  static std::string no_step(Problem const& problem, V const& u, V const& d, int iteration) {
+    V const r = problem.value(u + d);
+    index_t const at = detail::first_not_finite(r);
+    std::string const full = at >= 0 ? text("; at the full step F is ", r[at], " at element ", at) : "";
+    return text("no step of iteration ", iteration, " reduces |F|", full, "; it is as small as rounding lets it be, or has a minimum here that is not 0: begin elsewhere, or ask for less");
+  }
+  /// The step of the dogleg within the radius, which follows how well |r + J p| foretold |F|: the length of the step over that of Newton's, or 0.
+  template <class Problem, class J, class V>
+  static double dogleg(Problem const& problem, J const& jacobian, V& u, V& r, V const& d, double& radius) {
+    using R = real_t<typename V::value_type>;
+    auto const flat_r = detail::flat(r), flat_d = detail::flat(d);
+    vector<typename V::value_type> const g = adjoint(jacobian) * flat_r, Jg = jacobian * g;
+    double const rr = double(squared_norm(r)), gg = double(squared_norm(g)), newton_length = double(norm(d));
+    double const cauchy = gg / double(squared_norm(Jg)), cauchy_length = cauchy * std::sqrt(gg);
+    if (radius == 0) radius = newton_length;
+    for (int tries = 0; tries < 60; ++tries) {
+      vector<typename V::value_type> p = flat_d;
+      double const allowed = (std::min)(radius, newton_length);
+      if (newton_length > radius) {
+        if (cauchy_length >= radius) {
+          p = R(-radius / std::sqrt(gg)) * g;
+        } else {  // between the ends of steepest descent, c, and of Newton's step: |c + t (d - c)| = radius
+          vector<typename V::value_type> const c = R(-cauchy) * g, along = flat_d - c;
+          double const aa = double(squared_norm(along)), ca = double(real_of(to_kernel(dot(c, along)))), cc = cauchy_length * cauchy_length;
+          double const t = (std::sqrt(ca * ca + aa * (radius * radius - cc)) - ca) / aa;
+          p = c + R(t) * along;
+        }
+      }
+      double const foretold = rr - double(squared_norm(flat_r + jacobian * p));
+      V next = u + detail::shaped_as(u, p);
+      V value = problem.value(next);
+      double const fallen = rr - double(squared_norm(value)), ratio = fallen / foretold;
+      if (ratio >= 1e-4 && std::isfinite(fallen)) {
+        u = std::move(next), r = std::move(value);
+        if (ratio > 0.75) radius = (std::max)(radius, 2 * allowed);
+        if (ratio < 0.25) radius = allowed / 2;
+        return allowed / newton_length;
+      }
+      radius = allowed / (std::isfinite(fallen) ? 4 : 8);
+      if (!(radius > 1e-15 * newton_length)) break;
+    }
+    return 0;
+  }
+};
+
+} // namespace sla

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The calls for F(u) = 0: `nonlinear_solve`, which throws where the tolerance is not reached, and `try_nonlinear_solve`; with derivatives to
+// the parameters in both modes. Methods: newton.hpp, newton_krylov.hpp, anderson.hpp; systems with bounds: bounded.hpp.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include <sla/grad/tape/implicit.hpp>
+#include <sla/solve/driver/progress.hpp>
+#include <sla/solve/nonlinear/anderson.hpp>
+#include <sla/solve/nonlinear/newton.hpp>
+#include <sla/solve/nonlinear/newton_krylov.hpp>
+
+namespace sla {
+
+namespace detail {
+/// A linear method or a preconditioner among the parameters of a call.
+template <class O>
+concept LinearOption = MethodOption<O> || PreconditionerOptions<O> || AppliedPreconditioner<O>;
+
+template <bool Linear, class O>
+auto tied_if(O const& option) {
+  if constexpr (LinearOption<O> == Linear)
+    return std::tuple<O const&>(option);
+  else
+    return std::tuple<>();
+}
+template <class... O>
+auto linear_options(O const&... o) {
+  return std::tuple_cat(tied_if<true>(o)...);
+}
+template <class... O>
+auto parameters(O const&... o) {
+  return std::tuple_cat(tied_if<false>(o)...);
+}
+
+/// What solves with dF/du at the solution, for derivatives: set up once, with what the forward solve has left. Errors: nonlinear_error, solve_error.
+template <class Solver>
+struct solver_at_solution {
+  std::shared_ptr<Solver> solver;
+  template <class R>
+  auto solve(R const& r) const {
+    return solver->solve(r);
+  }
+  template <class G>
+  auto solve_adjoint(G const& g) const {
+    return solver->solve_adjoint(g);
+  }
+};
+/// The same of methods that make no Jacobian.
+template <class F, class V>
+struct operator_at_solution {
+  F f;
+  V x;
+  std::optional<linear_operator<double>> M;
+  gmres method;
+
+  V solve(V const& r) const { return run<false>(r); }
+  V solve_adjoint(V const& g) const { return run<true>(g); }
+
+private:
+  template <bool Adjoint>
+  V run(V const& r) const {
+    auto [d, report] = solve_without_jacobian<Adjoint>(f, x, r, method, M);
+    if (!report.converged()) throw solve_error(std::move(report));
+    return std::move(d);
+  }
+};
+
+/// A solver of the options, which stand in a tuple of references.
+template <class T, class... Linear>
+auto make_jacobian_solver(given_pattern const& pattern, double rtol, std::tuple<Linear const&...> const& linear) {
+  return std::apply([&](Linear const&... o) { return std::make_shared<jacobian_solver<T, Linear...>>(pattern, rtol, o...); }, linear);
+}
+template <class M>
+double linear_rtol_of(M const& method) {
+  if constexpr (requires { method.linear_rtol; })
+    return method.linear_rtol;
+  else
+    return 1e-10;
+}
+template <class M, class T>
+double linear_rtol_for(M const& method) {
+  return (std::max)(linear_rtol_of(method), 100 * double(std::numeric_limits<real_t<T>>::epsilon()));
+}
+
+/// One solve without a trace.
+template <class M, class Solver, class F, class V>
+nonlinear_solution<V> run_nonlinear(M const& method, Solver& solver, F const& of_u, V u) {
+  nonlinear_report report;
+  report.method = M::name;
+  if (!(method.rtol >= 0 && method.rtol < 1) || !(method.atol >= 0) || method.max_iterations < 0)
+    throw value_error(text(M::name, "{.rtol = ", method.rtol, ", .atol = ", method.atol, ", .max_iterations = ", method.max_iterations, "}: .rtol is from 0 to 1, .atol and .max_iterations are at least 0"));
+  double const start = seconds_now();
+  nonlinear_problem<F, V> const problem(of_u, report);
+  if (index_t const at = first_not_finite(u); at >= 0)
+    throw value_error(text(report.method, "{}: u0 has ", u[at], " at element ", at));
+  if constexpr (requires { method.run(problem, solver, u); })
+    method.run(problem, solver, u);
+  else
+    method.run(problem, u);
+  report.seconds = seconds_now() - start;
+  return {std::move(u), std::move(report)};
+}
+template <class X>
+nonlinear_solution<X> reached(nonlinear_solution<X>&& s) {
+  if (!s.report.converged()) throw nonlinear_error(std::move(s.report));
+  return std::move(s);
+}
+
+template <class F, class V, class M, class Linear, class... P>
+auto solve_nonlinear(F const& f, V const& u0, M const& method, Linear const& linear, P const&... p) {
+  using T = typename V::value_type;
+  auto const solver = make_jacobian_solver<T>(method.pattern, linear_rtol_for<M, T>(method), linear);
+  auto const report = std::make_shared<nonlinear_report>();
+  auto x = implicit(
+      [&](auto const&... plain) {
+        auto s = run_nonlinear(method, *solver, with_parameters(f, plain...), u0);
+        *report = std::move(s.report);
+        return std::move(s.x);
+      },
+      f,
+      [f, method, solver, report, is_at_solution = std::make_shared<bool>(false)](V const& x, auto const&... plain) {
+        if (!report->converged()) throw nonlinear_error(*report);
+        nonlinear_report of_derivative = *report;
+        if constexpr (std::same_as<M, newton_krylov>) {
+          auto const of_u = [f, plain...](auto const& u) { return eval(f(u, plain...)); };
+          auto M_at_x = preconditioner_at(method, of_u, x, of_derivative);
+          return operator_at_solution<std::remove_const_t<decltype(of_u)>, V>{of_u, x, std::move(M_at_x), gmres{.restart = method.restart, .rtol = 1e-10, .max_iterations = method.linear_iterations}};
+        } else {
+          if (!std::exchange(*is_at_solution, true)) solver->linearize(with_parameters(f, plain...), x, of_derivative);
+          return solver_at_solution<std::remove_cvref_t<decltype(*solver)>>{solver};
+        }
+      },
+      p...);
+  return nonlinear_solution<decltype(x)>{std::move(x), *report};
+}
+
+/// The laws of the call, with their sentences.
+template <class F, class V, class M, class Linear, class... P>
+constexpr bool require_nonlinear(std::type_identity<std::tuple<P...>>) {
+  constexpr bool has_method = NonlinearMethod<M>;
+  static_assert(has_method, "sla: nonlinear_solve(F, u0, method, parameters...): the third argument is a method, such as newton{}, newton_krylov{}, anderson{} or picard{}");
+  if constexpr (has_method) {
+    constexpr bool takes_linear = std::tuple_size_v<Linear> == 0 || std::same_as<M, newton>;
+    static_assert(takes_linear, "sla: nonlinear_solve(F, u0, method, ...): newton{} alone takes a linear method and a preconditioner behind it; newton_krylov{}, anderson{} and picard{} have .precondition");
+    if constexpr (takes_linear) return require_function<F, V, P...>();
+  }
+  return false;
+}
+template <class V>
+nonlinear_solution<V> no_nonlinear_solution() {
+  return {};
+}
+} // namespace detail
+
+/// {x, report}, whether or not the tolerance was reached: as nonlinear_solve, but for what it throws.
+template <class F, class U, class M, class... O>
+[[nodiscard]] auto try_nonlinear_solve(F const& f, U const& u0, M const& method, O const&... options) {
+  auto const& start = detail::argument(detail::plain_value(u0));
+  using V = std::remove_cvref_t<decltype(start)>;
+  auto const linear = detail::linear_options(options...);
+  auto const p = detail::parameters(options...);
+  return std::apply(
+      [&](auto const&... parameter) {
+        if constexpr (detail::require_nonlinear<F, V, M, std::remove_cvref_t<decltype(linear)>>(std::type_identity<std::tuple<plain_t<decltype(parameter)>...>>{}))
+          return detail::solve_nonlinear(f, start, method, linear, parameter...);
+        else
+          return detail::no_nonlinear_solution<V>();  // well-formed, so that the sentence is the only error
+      },
+      p);
+}
+
+/// u with F(u, parameters...) = 0, found from u0, as {x, report}: F is a function of tensors, such as a lambda, and takes u and the parameters by `auto const&`.
+///     auto bratu = [&](auto const& u, auto const& lambda) { return A * u - (h2 * lambda) * exp(u); };
+///     auto [u, report] = nonlinear_solve(bratu, zeros<double>(n), newton{.rtol = 1e-10}, 5.0);
+/// Methods: newton{} (sparse Jacobians), newton_krylov{} (none), anderson{}, picard{} (values of F alone). Behind newton{} may stand a linear method
+/// and a preconditioner. The report has the residual |F(x)|, recomputed, and why it stopped.
+/// Law: F(u) has as many elements as u, a tensor of one rank; parameters are numbers, tensors, sparse tensors and what else F takes. Gradient: to the traced ones among the parameters, in both
+/// modes: of one solve with J^H, or J, at x, by what the method has set up; F catches what is traced only as a parameter. Cost: that of the method.
+/// Errors: nonlinear_error with the report, if the tolerance was not reached; value_error where F(u0) or a derivative is no number; shape_error; in a derivative solve_error.
+/// Source: Kelley, Solving Nonlinear Equations with Newton's Method (2003); for derivatives Griewank and Walther, Evaluating Derivatives (2008), chapter 15.
+template <class F, class U, class M, class... O>
+[[nodiscard]] auto nonlinear_solve(F const& f, U const& u0, M const& method, O const&... options) {
+  return detail::reached(try_nonlinear_solve(f, u0, method, options...));
+}
+
+} // namespace sla
