@@ -51,13 +51,12 @@ TEST_CASE("the gradient of a logarithm is the inverse on the pattern, for Hermit
   CHECK(dot(g.values(), A.values()) == Approx(72.0).epsilon(1e-13));
   auto const Z = selected_inverse(A);
   CHECK(double(norm(values(g) - values(Z))) <= 1e-14 * double(norm(values(Z))));
-  for (auto const& D : {gradient::direction(A, 4, true)}) {  // a symmetric direction, by a complex step: the oracle knows no derivative
-    auto const shifted = cast<complex_t>(A) + complex_t(0, 1e-20) * cast<complex_t>(D);
-    auto const s = slogdet(shifted);
-    CHECK(std::arg(s.sign) / 1e-20 == Approx(double(dot(values(g), values(D)))).epsilon(1e-12));
-    CHECK(std::get<1>(jvp([](auto const& m) { return logdet(m); }, std::tie(A), std::tie(D))) == Approx(double(dot(values(g), values(D)))).epsilon(1e-12));
-    CHECK(gradient::taylor_rate([](auto const& m) { return logdet(m, ldlt{}); }, A, g, D, 1e-1) == Approx(2).margin(0.05));
-  }
+  auto const D = gradient::direction(A, 4, true);
+  double const along = dot(values(g), values(D));
+  auto const shifted = cast<complex_t>(A) + complex_t(0, 1e-20) * cast<complex_t>(D);  // a complex step: the oracle knows no derivative
+  CHECK(std::arg(slogdet(shifted).sign) / 1e-20 == Approx(along).epsilon(1e-12));
+  CHECK(std::get<1>(jvp([](auto const& m) { return logdet(m); }, std::tie(A), std::tie(D))) == Approx(along).epsilon(1e-12));
+  CHECK(gradient::taylor_rate([](auto const& m) { return logdet(m, ldlt{}); }, A, g, D, 1e-1) == Approx(2).margin(0.05));
   auto const Y = turned(unsymmetric(12));
   sparse_tensor<complex_t> const H = Y * adjoint(Y);
   auto const gH = std::get<1>(value_and_gradient([](auto const& m) { return logdet(m); }, H));
@@ -107,6 +106,31 @@ TEST_CASE("the gradient of a real matrix' determinant is that of n solves") {
     A.pattern().view().for_row(i, [&](index_t s, index_t j) { most = std::max(most, std::abs(g.values()[s] - x[j])), size = std::max(size, std::abs(x[j])); });
   }
   CHECK(most <= 1e-9 * size);
+}
+
+TEST_CASE("the gradient of an estimate is the mean over its own probes, in both modes") {
+  auto const A = problems::checkerboard({7, 6}, 10.0, 2);
+  stochastic_lanczos const options{.probes = 20, .seed = 3, .rtol = 1e-13};
+  auto const f = [&](auto const& m) { return logdet(m, options).value; };
+  auto const [value, g] = value_and_gradient(f, A);
+  CHECK(value == Approx(f(A)).epsilon(1e-14));
+  sparse_tensor<double> expected(A.shape(), A.shared_pattern());
+  for (index_t k = 0; k < 20; ++k) {
+    auto const z = detail::sign_probes(A, 3, k, 1);
+    auto const x = solve(A, z, cholesky{});
+    add_outer(expected, eval(0.025 * x), z);
+    add_outer(expected, z, eval(0.025 * x));
+  }
+  CHECK(double(norm(values(g) - values(expected))) <= 1e-11 * double(norm(values(expected))));
+  CHECK(dot(g.values(), A.values()) == Approx(42.0).epsilon(1e-11));  // |z|^2, for every probe
+  auto const D = gradient::direction(A, 4, true);
+  CHECK(std::get<1>(jvp(f, std::tie(A), std::tie(D))) == Approx(double(dot(values(g), values(D)))).epsilon(1e-10));
+  auto const scaled = [&](double s) { return f(eval(s * A)); };  // along A itself the mean of the derivatives is the derivative of the mean
+  CHECK((scaled(1.001) - scaled(0.999)) / 0.002 == Approx(42.0).epsilon(1e-6));
+  stochastic_lanczos const many{.probes = 400, .seed = 3};
+  auto const gm = std::get<1>(value_and_gradient([&](auto const& m) { return logdet(m, many).value; }, A));
+  auto const exact = std::get<1>(value_and_gradient([](auto const& m) { return logdet(m); }, A));
+  CHECK(double(norm(values(gm) - values(exact))) <= 0.2 * double(norm(values(exact))));
 }
 
 } // namespace test_traced_determinant

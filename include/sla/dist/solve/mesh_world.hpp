@@ -97,6 +97,22 @@ struct placed_world {
   static V zero(A const&, V const& b) {
     return V(typename V::local_type(b.local().extents()), b.handle());
   }
+  template <class Local, class Mesh, class... P>
+  static auto beside(distributed<Local, Mesh, P...> const& x, index_t count) {
+    auto local = tensor_world<Local>::beside(x.local(), count);
+    return distributed<decltype(local), Mesh, P...>(std::move(local), x.handle());
+  }
+  template <class V>
+  static auto& own(V& x) {
+    return x.local();
+  }
+  /// Of a number that is a sum over the ranks of an axis, all on its first rank.
+  template <class Mesh, class... P>
+  static auto rest(double value, distributed<double, Mesh, P...> const& y) {
+    int axis = 0;
+    bool const counts = ((y.mesh().coordinate(axis++) == 0 || P::kind != placement_kind::partial) && ...);
+    return distributed<double, Mesh, P...>((counts ? value : 0.0) - y.local(), y.handle());
+  }
   template <class V>
   static void check_guess(V const& x0, V const& b) {
     together(b.mesh().world(), [&] {

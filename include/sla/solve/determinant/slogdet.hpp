@@ -175,6 +175,9 @@ std::bool_constant<keeps_factors<P>> has_factors(prepared<A, Method, P> const&);
 /// lu(A), and what else prepare makes with factors.
 template <class X>
 concept WithFactors = requires(X const& x) { requires decltype(has_factors(x))::value; };
+/// Options of what needs no factors.
+template <class O>
+concept EstimatorOptions = requires { typename O::estimator_tag; };
 /// Neither a sparse tensor nor such a solver. Higher floors have values of their own.
 template <class A>
 inline constexpr bool has_no_entries = !SparseOperand<A> && !WithFactors<A>;
@@ -182,10 +185,10 @@ inline constexpr bool has_no_entries = !SparseOperand<A> && !WithFactors<A>;
 
 /// Refused: what has no entries to factor.
 template <detail::OfFactors Op, class A, class... Options>
-  requires detail::has_no_entries<A>
+  requires(detail::has_no_entries<A> && !(detail::EstimatorOptions<Options> || ...))
 double perform(Op, A const&, Options const&...) {
   static_assert(always_false<A>, "sla: det, slogdet, logdet, selected_inverse: A is a sparse tensor in host memory, or lu(A), ldlt(A), cholesky(A): of a dense matrix or a linear_operator "
-                                 "to<Csr<>>(to_dense(A)), of what is distributed gather(A)");
+                                 "to<Csr<>>(to_dense(A)), of what is distributed gather(A), or logdet(A, stochastic_lanczos{})");
   return 0;
 }
 

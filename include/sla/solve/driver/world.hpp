@@ -41,6 +41,8 @@ namespace sla {
 ///   sets_up<P>                 optional: can the options P be set up for a?
 ///   setup(p, a)                the preconditioner p of a: stands left of `*`, has `adjoint()` and `update(a)`
 ///   probe(a, seed)             optional: a vector of a's domain, random, the same on any number of ranks
+///   beside(x, count), own(x)   optional: as many vectors like x beside each other, uninitialized; this rank's part of vectors, a tensor
+///   rest(value, y)             optional: what makes a number like dot(x, x) value, added to y
 ///   adjoint(a)                 the conjugate transpose, stored, an operator of the same world; of some operators there is none
 ///   is_self_adjoint(a)         optional: is a its own conjugate transpose, to rounding? Methods that demand it then store none
 ///   same_pattern(a, a2)        may a2's values replace a's?
@@ -160,6 +162,18 @@ struct tensor_world {
   static auto setup(P const& p, A const& a) {
     return detail::setup(p, a);
   }
+  template <class T, index_t... E, class Memory>
+  static auto beside(tensor<T, Extents<E...>, Memory> const& x, index_t count) {
+    return [&]<std::size_t... Axis>(std::index_sequence<Axis...>) {
+      using Wide = Extents<E..., dyn>;
+      return tensor<T, Wide, Memory>(Wide(x.extent(int(Axis))..., count), uninitialized);
+    }(std::make_index_sequence<sizeof...(E)>{});
+  }
+  template <class V>
+  static V& own(V& x) {
+    return x;
+  }
+  static double rest(double value, double y) { return value - y; }
 };
 
 /// What sparse tensors of every memory have alike.

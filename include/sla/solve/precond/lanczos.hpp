@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include <sla/solve/seam/space.hpp>
@@ -58,38 +59,44 @@ struct lanczos_record {
   std::vector<std::vector<double>> rz, pq;
   std::vector<double> asymmetry;
 
-  /// The largest eigenvalue of M A as the iteration sees it, which is from below, over all items.
+  /// The tridiagonal matrix of item k, its diagonal and what is beside it, as far as the iteration went on.
   /// Errors: value_error, if A is not Hermitian or A or M not positive definite, as far as that was seen.
   template <class = void>
-  double largest(double rounding, char const* who, char const* remedy) const {
+  std::pair<std::vector<double>, std::vector<double>> tridiagonal(std::size_t k, double rounding, char const* who, char const* remedy) const {
     double const tolerance = (std::max)(1e-10, 64 * rounding);
+    if (!(asymmetry[k] <= tolerance * tolerance))
+      throw value_error(text(who, ": A is not Hermitian: for two vectors u and p, (u, A p) and (A u, p) differ by ", std::sqrt(asymmetry[k]),
+                             " of |u| |A p|; use ", remedy));
+    std::vector<double> d, e;
+    for (std::size_t j = 0; j < rz.size() && (j == 0 || rz[j][k] > 1e-20 * rz[0][k]); ++j) {
+      if (rz[j][k] == 0) break;
+      if (!(rz[j][k] > 0) || !(pq[j][k] > 0))
+        throw value_error(text(who, ": A is not positive definite: a vector has ", rz[j][k] > 0 ? "(p, A p) = " : "(r, r / diagonal) = ",
+                               rz[j][k] > 0 ? pq[j][k] : rz[j][k], "; use ", remedy));
+      double const inverse_alpha = pq[j][k] / rz[j][k], beta = j > 0 ? rz[j][k] / rz[j - 1][k] : 0;
+      double const before = j > 0 ? pq[j - 1][k] / rz[j - 1][k] : 0;
+      d.push_back(inverse_alpha + beta * before);
+      if (j > 0) e.push_back(std::sqrt(beta) * before);
+    }
+    return {std::move(d), std::move(e)};
+  }
+  /// The largest eigenvalue of M A as the iteration sees it, which is from below, over all items. Errors: those of tridiagonal.
+  template <class = void>
+  double largest(double rounding, char const* who, char const* remedy) const {
     double out = 0;
     for (std::size_t k = 0; k < asymmetry.size(); ++k) {
-      if (!(asymmetry[k] <= tolerance * tolerance))
-        throw value_error(text(who, ": A is not Hermitian: for two vectors u and p, (u, A p) and (A u, p) differ by ", std::sqrt(asymmetry[k]),
-                               " of |u| |A p|; use ", remedy));
-      std::vector<double> d, e;
-      for (std::size_t j = 0; j < rz.size() && (j == 0 || rz[j][k] > 1e-20 * rz[0][k]); ++j) {
-        if (rz[j][k] == 0) break;
-        if (!(rz[j][k] > 0) || !(pq[j][k] > 0))
-          throw value_error(text(who, ": A is not positive definite: a vector has ", rz[j][k] > 0 ? "(p, A p) = " : "(r, r / diagonal) = ",
-                                 rz[j][k] > 0 ? pq[j][k] : rz[j][k], "; use ", remedy));
-        double const inverse_alpha = pq[j][k] / rz[j][k], beta = j > 0 ? rz[j][k] / rz[j - 1][k] : 0;
-        double const before = j > 0 ? pq[j - 1][k] / rz[j - 1][k] : 0;
-        d.push_back(inverse_alpha + beta * before);
-        if (j > 0) e.push_back(std::sqrt(beta) * before);
-      }
+      auto const [d, e] = tridiagonal(k, rounding, who, remedy);
       if (!d.empty()) out = (std::max)(out, largest_of_tridiagonal(d, e));
     }
     return out;
   }
 };
 
-/// `steps` steps for M A from `start`; `other` is a second vector, for the symmetry of A. Cost: steps + 2 products, one
-/// synchronisation.
-template <class S, class A, class M, class V>
+/// At most `steps` steps for M A from `start`; `other` is a second vector, for the symmetry of A. After every `check` of them the record
+/// is read, and done(record) may say that it is enough. Cost: a product per step, and two; one synchronisation, and one per check.
+template <class S, class A, class M, class V, class Done>
   requires Space<S, V> && LinearOperator<A, V> && LinearOperator<M, V>
-lanczos_record lanczos(S& space, A const& a, M const& m, V const& start, V const& other, int steps) {
+lanczos_record lanczos(S& space, A const& a, M const& m, V const& start, V const& other, int steps, int check, Done const& done) {
   using T = typename V::value_type;
   auto r = space.template like<T>(start), z = space.template like<T>(start);
   auto p = space.template like<T>(start), q = space.template like<T>(start);
@@ -97,6 +104,12 @@ lanczos_record lanczos(S& space, A const& a, M const& m, V const& start, V const
   auto [left, right, qq, uu] = fuse(space, set(q, a * p), dot_of(other, q), dot_of(a * other, p), squared_norm_of(q), squared_norm_of(other));
   auto const asymmetry = space.map(relative_difference{}, left, right, qq, uu);
   std::vector<decltype(space.map(real_part{}, rz))> rzs, pqs;
+  lanczos_record out;
+  auto const read = [&] {
+    space.finish();
+    if (out.asymmetry.empty()) out.asymmetry = space.read(asymmetry);
+    for (auto n = out.rz.size(); n < rzs.size(); ++n) out.rz.push_back(space.read(rzs[n])), out.pq.push_back(space.read(pqs[n]));
+  };
   for (int j = 0; j < steps; ++j) {
     auto [pq] = fuse(space, set(q, a * p), dot_of(p, q));
     auto alpha = space.map(positive_ratio{}, rz, pq);
@@ -106,13 +119,18 @@ lanczos_record lanczos(S& space, A const& a, M const& m, V const& start, V const
     auto beta = space.map(positive_ratio{}, rz2, rz);
     fuse(space, set(p, z + beta * p));
     rz = rz2;
+    if ((j + 1) % check == 0 && j + 1 < steps) {
+      read();
+      if (done(out)) break;
+    }
   }
-  space.finish();
-  lanczos_record out;
-  out.asymmetry = space.read(asymmetry);
-  for (auto const& s : rzs) out.rz.push_back(space.read(s));
-  for (auto const& s : pqs) out.pq.push_back(space.read(s));
+  read();
   return out;
+}
+/// All steps.
+template <class S, class A, class M, class V>
+lanczos_record lanczos(S& space, A const& a, M const& m, V const& start, V const& other, int steps) {
+  return lanczos(space, a, m, start, other, steps, (std::max)(steps, 1), [](lanczos_record const&) { return false; });
 }
 
 } // namespace sla::detail
