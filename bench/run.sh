@@ -49,4 +49,5 @@ done
 # Processor time is measured there: who waits sleeps.
 if [ -x "$programs/partition" ]; then OMP_PROC_BIND=false OMP_WAIT_POLICY=passive table partition "partition 1000 5 $(find "${1:-tests/data}" -name '*_laplacian.mtx*' | tr '\n' ' ')"; fi
 if [ -x "$programs/direct" ]; then OMP_NUM_THREADS=1 table direct direct; fi
+OMP_NUM_THREADS=1 table determinant determinant
 sh bench/compile_time.sh >"$results/compile_time.md"

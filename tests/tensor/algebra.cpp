@@ -366,6 +366,9 @@ TEST_CASE("norms add what stands at one place") {
   auto const A = borrow_csr(2, 2, row_ptr, col, value);
   CHECK(norm(A) == Approx(std::sqrt(18.0)));
   CHECK(norm1(A) == 5);
+  CHECK(dot(A.values(), A.values()) == double(dot(values(A), values(A))));
+  CHECK(sum(A.values()) == sum(A));
+  CHECK(norm(A.values()) == norm(values(A)));
   CHECK(norm_inf(A) == 4);
 }
 

@@ -13,10 +13,13 @@
 namespace sla {
 
 namespace op {
-/// The determinant, its sign and logarithm, its logarithm, and the entries of the inverse on the pattern.
+/// The determinant.
 struct det {};
+/// Its sign, and the logarithm of its modulus.
 struct slogdet {};
+/// Its logarithm, where it is positive.
 struct logdet {};
+/// The entries of the inverse on the pattern.
 struct selected_inverse {};
 } // namespace op
 
