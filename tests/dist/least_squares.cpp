@@ -4,6 +4,7 @@
 #include <complex>
 
 #include <sla/dist.hpp>
+#include <sla/least_squares.hpp>
 
 #include "catch.hpp"
 #include "suites/least_squares.hpp"
@@ -46,6 +47,39 @@ TEST_CASE("a toy method for least squares on ranks finds what one rank finds") {
     (void)solve(D, distribute(ones<double>(60), D.row_layout()), cg{});
   });
   CHECK(words[2].find("A is 60 x 25, and must be square") != std::string::npos);
+}
+
+TEST_CASE("least squares on ranks find what one rank finds, with the same numbers in the report, and their derivatives") {
+  using Rows = mesh<axis<"rows">>;
+  auto const check = [](auto const& A, auto const& method) {
+    using T = typename std::remove_cvref_t<decltype(A)>::value_type;
+    auto const b = random<T>(A.rows(), 5), w = random<T>(A.cols(), 6);
+    auto const alone = try_least_squares(A, b, method);
+    REQUIRE(alone.report.converged());
+    auto const f = [&](auto const& a, auto const& c, auto const& weights) { return real(dot(weights, least_squares(a, c, method))); };
+    auto const [value, to_A, to_b] = value_and_gradient([&](auto const& a, auto const& c) { return f(a, c, w); }, A, b);
+    for (int ranks : {1, 3})
+      CHECK(suite::largest_error(ranks, [&, v = value, to_A = to_A, to_b = to_b](auto& world) {
+              Rows m(world);
+              auto const D = distribute<SparseShard<0>>(A, m);
+              auto const db = distribute(b, D.row_layout());
+              auto const [x, report] = try_least_squares(D, db, method);
+              auto const dw = distribute(w, D.col_layout());
+              auto const [value, to_D, to_db] = value_and_gradient([&](auto const& a, auto const& c) { return f(a, c, dw); }, D, db);
+              double const iterations = std::abs(report.iterations() - alone.report.iterations());
+              auto const whole = gather(to_D);
+              return std::array<double, 6>{double(norm(gather(x) - alone.x) / norm(alone.x)),
+                                           iterations > 3 ? 1.0 : 0.0,
+                                           std::abs(report.residual_norm() - alone.report.residual_norm()) / norm(b),
+                                           std::abs(value - v) / std::abs(v),
+                                           double(norm(values(whole) - values(to_A)) / norm(values(to_A))),
+                                           double(norm(gather(to_db) - to_b) / norm(to_b))};
+            }) < 1e-8);
+  };
+  check(suite::scattered<double>(60, 25, 300), lsmr{.rtol = 1e-12});
+  check(suite::scattered<double>(25, 60, 300), lsmr{.rtol = 1e-12});
+  check(suite::scattered<double>(25, 60, 300), lsqr{.rtol = 1e-12, .damping = 0.5});
+  check(suite::scattered<std::complex<double>>(40, 30, 300), cgls{.rtol = 1e-12});
 }
 
 TEST_CASE("vectors of two sizes, and numbers that come back, in the space of a mesh") {

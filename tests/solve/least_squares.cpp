@@ -3,8 +3,6 @@
 // still said of square ones.
 #include <complex>
 
-#include <Eigen/QR>
-
 #include <sla/krylov.hpp>
 #include <sla/exec/deferred.hpp>
 #include <sla/tensor/build/block.hpp>
@@ -14,37 +12,18 @@
 #include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
+#include "suites/dense_least_squares.hpp"
 #include "suites/least_squares.hpp"
 
 namespace test_least_squares {
 
 using Catch::Matchers::ContainsSubstring;
 using namespace sla;
+using suite::by_orthogonal_factors;
 using suite::cgls;
+using suite::rectangular;
 
 namespace {
-template <class T>
-sparse_tensor<T> rectangular(index_t rows, index_t cols) {
-  std::vector<index_t> i, j;
-  std::vector<T> v;
-  auto const values = random<T>(rows * 4, 3);
-  for (index_t r = 0; r < rows; ++r)
-    for (index_t n = 0; n < 4; ++n) {
-      i.push_back(r), j.push_back(n == 0 ? r % cols : (r * 31 + n * 17) % cols), v.push_back((n == 0 ? 3.0 : 0.5) * values[r * 4 + n]);
-    }
-  return from_triplets<T>(rows, cols, i, j, v);
-}
-/// The x of least |b - A x|, of them the shortest.
-template <class T>
-vector<T> by_orthogonal_factors(sparse_tensor<T> const& A, vector<T> const& b) {
-  Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic> dense = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>::Zero(A.rows(), A.cols());
-  for (index_t i = 0; i < A.rows(); ++i) A.pattern().view().for_row(i, [&](index_t s, index_t j) { dense(i, j) += A.values()[s]; });
-  Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, 1> const> right(b.data(), b.size());
-  Eigen::Matrix<T, Eigen::Dynamic, 1> const x = dense.completeOrthogonalDecomposition().solve(right);
-  vector<T> out(A.cols());
-  for (index_t k = 0; k < out.size(); ++k) out[k] = x[k];
-  return out;
-}
 /// Says what it need not of A.
 struct hermitian_cgls : cgls {
   static constexpr bool needs_hermitian = true;

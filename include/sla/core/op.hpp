@@ -339,6 +339,8 @@ struct prepare {}; ///< `prepare(A, method, preconditioner)`
 struct eigs {}; ///< `eigs(A, k, ...)`, `eigs(A, B, k, ...)`
 struct svds {}; ///< `svds(A, k, ...)`
 struct eigsh {}; ///< `eigsh(A, k, ...)`, `eigsh(A, B, k, ...)`
+struct least_squares {}; ///< `least_squares(A, b, ...)`
+struct try_least_squares {}; ///< `try_least_squares(A, b, ...)`
 struct setup {}; ///< what a preconditioner makes of a matrix
 struct eval {}; ///< `eval(x)`
 

@@ -56,6 +56,15 @@ auto contribution_to_rows(D const& d, X const& x, G const& g, int sign) {
   }
 }
 
+} // namespace detail
+
+/// The same of matrices on ranks, as their rules hand it on: left is a vector of the rows of D, right one of its columns. All ranks call it.
+template <DistributedSparse D, class L, class R>
+auto outer_contribution(D const& d, L const& left, R const& right, int sign) {
+  return detail::contribution_to_rows<false, false>(d, right, left, sign);
+}
+
+namespace detail {
 /// A cotangent in the dual placements of X: where that is a sum over ranks, or a halo's contributions, a shard is padded with zeros.
 template <class X, int Axis, class G>
 auto in_dual_placement(G const& g, layout_handle<mesh_of_t<X>> const& of_x) {

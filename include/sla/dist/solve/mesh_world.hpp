@@ -141,11 +141,16 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::p
   template <class B>
   using vector_type = detail::distributed_vector_t<T, Mesh, B>;
 
-  static void check_square(A const& a) {
+  /// The rows and columns of the whole, of scalars.
+  static std::pair<index_t, index_t> sides(A const& a) {
     index_t const rows = axis >= 0 ? a.handle()->extent[(std::max)(axis, 0)] : a.local().rows();
     index_t const cols = axis >= 0 ? detail::domain_layout(a.handle())->extent[(std::max)(axis, 0)] : a.local().cols();
-    if (rows != cols)
-      throw shape_error(text("solve(A, b): A is ", rows, " x ", cols, ", and must be square; for least squares solve the normal equations"));
+    return {rows * S::block_rows, cols * S::block_cols};
+  }
+  static void check_square(A const& a) {
+    auto const [rows, cols] = sides(a);
+    if (rows * S::block_cols != cols * S::block_rows)
+      throw shape_error(text("solve(A, b): A is ", rows / S::block_rows, " x ", cols / S::block_cols, ", and must be square; for least squares, least_squares(A, b)"));
   }
   static void check(A const& a) {
     detail::with_local_rows(a, [&] { return detail::require_finite(a.local()), 0; });

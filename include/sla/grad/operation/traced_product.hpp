@@ -128,6 +128,12 @@ void require_outer(A const& a, L const& left, R const& right) {
 }
 } // namespace detail
 
+/// sign * left[row] conj(right[col]) on the pattern of A, summed over right-hand sides, as a contribution of a rule to the cotangent of A: left has the extents of A x,
+/// right those of x, which it views. Of a matrix on ranks dist/matrix/product_gradient.hpp has an overload, which exchanges halos.
+template <class T, class S, class F, class Memory, class L, class R>
+auto outer_contribution(sparse_tensor<T, S, F, Memory> const&, L const& left, R const& right, int sign) {
+  return detail::to_values<false, false>(view(right), view(left), sign);
+}
 /// sum(row, col) += left[row] conj(right[col]) on the pattern of a sparse tensor, summed over right-hand sides: what rules contribute
 /// to a matrix. Law: left has the extents of A x, right those of x. Placement: host. Cost: one pass over the pattern.
 template <class T, class S, class F, Tensorial L, Tensorial R>

@@ -113,7 +113,7 @@ void check_square_system(prepared<A, Method, P> const& s) {
 template <class Home, class Prepared, class A, class B, class... Options>
 auto trace_solve(Home& home, std::shared_ptr<Prepared const> s, A const& matrix, B const& b, Options const&... options) {
   static_assert(!has_other_measure<Prepared>, "sla: s.solve(b), traced, where s is prepared for a method for least squares, whose derivatives are not there, nor are those of one with another measure of "
-                                              "its own: prepare the normal equations, prepare(transpose(A) * A, cg{})");
+                                              "its own: least_squares(A, b) has them, of <sla/least_squares.hpp>");
   check_square_system(*s);
   using System = orientation<A::transposed, A::conj>;
   auto forward = System::try_solve(*s, plain_value(b), plain_option(options)...);
@@ -263,8 +263,8 @@ template <class A, class B, class... Options>
   requires detail::TracedSystem<A, B>
 auto perform(op::solve, A const& a, B const& b, Options const&... options) {
   constexpr bool has_derivatives = (std::same_as<measure_of_t<Options>, residual_of_system> && ...);
-  static_assert(has_derivatives, "sla: solve(A, b, method), traced: derivatives of a method for least squares are not there, nor of one with another measure of its own: differentiate the "
-                                 "normal equations, solve(transpose(A) * A, transpose(A) * b, cg{})");
+  static_assert(has_derivatives, "sla: solve(A, b, method), traced: derivatives of a method for least squares are not there, nor of one with another measure of its own: "
+                                 "least_squares(A, b) has them, of <sla/least_squares.hpp>");
   if constexpr (has_derivatives)
     return detail::solved(perform(op::try_solve{}, a, b, options...));
   else

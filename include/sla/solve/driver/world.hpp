@@ -204,7 +204,7 @@ struct sparse_world : tensor_world<A> {
   static void check_square(A const& a) {
     if (a.rows() != a.cols())
       throw shape_error(text("solve(A, b): A is ", a.rows(), " x ", a.cols(),
-                             ", and must be square; for least squares solve the normal equations, adjoint(A) * A"));
+                             ", and must be square; for least squares, least_squares(A, b)"));
   }
   template <class V>
   static auto zero_of_domain(A const& a, V const& b) {

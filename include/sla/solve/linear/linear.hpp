@@ -128,7 +128,7 @@ struct prepare_laws {
                                   "and as preconditioner identity{}, a linear_operator<T>(n, n, apply), or one that is set up: ilu0{}.setup(a matrix near A)");
   static constexpr bool one_of_each = (0 + ... + wants_method<Options>::value) <= 1 && (0 + ... + wants_preconditioner<Options>::value) <= 1;
   static_assert(one_of_each, "sla: solve(A, b, method, preconditioner): one of each; two methods or two preconditioners were given");
-  static_assert(is_square, "sla: solve(A, b): A must be square; for least squares solve the normal equations, adjoint(A) * A");
+  static_assert(is_square, "sla: solve(A, b): A must be square; for least squares, least_squares(A, b)");
   static_assert(fit_together, "sla: solve(A, b, method, preconditioner): a direct or automatic method takes no preconditioner; name a Krylov method such as gmres{}");
   static_assert(named, "sla: solve(A, b, preconditioner): name the method too, such as gmres{}; the automatic choice picks both");
   static_assert(can_factor, "sla: solve(A, b, method): the rows of A are sharded over ranks, and direct methods factor a matrix that one rank holds; name a Krylov method, such as gmres{}, ilu0{}");

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Dense QR by Eigen, for least squares: its CompleteOrthogonalDecomposition. The only file that includes it; what it is for is in
+// solve/least_squares/dense_qr.hpp.
+#pragma once
+
+#ifndef EIGEN_CORE_H
+#define EIGEN_NO_CUDA // nvcc compiles our kernels, not Eigen's: without this it warns about each of them
+#endif
+#include <Eigen/QR>
+
+#include <sla/core/shape.hpp>
+
+namespace sla::detail {
+
+/// Columns of numbers, as Eigen has them; of real factors a complex vector is two columns.
+template <class Number>
+using rhs_columns = Eigen::Matrix<Number, Eigen::Dynamic, Eigen::Dynamic>;
+/// The complete orthogonal decomposition of a dense matrix: A^+ and A^+^H.
+template <class Number>
+struct dense_factors {
+  explicit dense_factors(rhs_columns<Number> const& A) : rows_(A.rows()), cols_(A.cols()) {
+    if (A.size() > 0) qr_.compute(A);
+  }
+
+  rhs_columns<Number> solve(rhs_columns<Number> const& right) const {
+    if (rows_ * cols_ == 0) return rhs_columns<Number>::Zero(cols_, right.cols());
+    return qr_.solve(right);
+  }
+  rhs_columns<Number> solve_adjoint(rhs_columns<Number> const& right) const {
+    if (rows_ * cols_ == 0) return rhs_columns<Number>::Zero(rows_, right.cols());
+    return qr_.adjoint().solve(right);
+  }
+  index_t rank() const { return rows_ * cols_ == 0 ? 0 : qr_.rank(); }
+
+private:
+  index_t rows_, cols_;
+  Eigen::CompleteOrthogonalDecomposition<rhs_columns<Number>> qr_;
+};
+
+} // namespace sla::detail
