@@ -92,11 +92,18 @@ auto squared_size_of(Space& space, P const& p, V& left, X& v) {
   return size;
 }
 
-/// Improves x by runs of `run(problem, x, make_stop)`, and fills the report: items, their numbers, runs, bytes, history.
-template <class Space, class P, class X, class Run>
-void drive_least_squares(Space& space, P const& p, X& x, stop_rule rule, Run const& run, bool history, least_squares_report& out) {
+/// A run of some method, whichever it is: the loop is compiled once.
+template <class Space, class V>
+struct run_of_method {
+  using stop_maker = recorded_stop_maker<Space, squared_norm_t<Space, V>>;
+  void const* context;
+  least_squares_run (*function)(void const* context, stop_maker const&);
+};
+
+/// Improves x by runs of a method, and fills the report: items, their numbers, runs, bytes, history.
+template <class Space, class A, class V, class X>
+void drive_least_squares(Space& space, least_squares_problem<A, V, X> const& p, X& x, stop_rule rule, run_of_method<Space, V> const& run, bool history, least_squares_report& out) {
   using sla::adjoint;
-  using V = std::remove_cvref_t<decltype(p.b)>;
   using T = typename X::value_type;
   using Real = squared_norm_t<Space, V>;
   typename stop_test<Space, Real>::record last;
@@ -115,7 +122,7 @@ void drive_least_squares(Space& space, P const& p, X& x, stop_rule rule, Run con
   bool again = true;
   while (again) {
     last.bb.reset();
-    auto const ended = run(recorded_stop_maker<Space, Real>{rule, last});
+    auto const ended = run.function(run.context, {rule, last});
     auto [rr, xx, bb] = fuse(space, set(left, accurate_residual(p.b, p.a * x)), squared_norm_of(left), squared_norm_of(x), squared_norm_of(p.b));
     auto ss = rr, cc = rr;
     if (p.linear) {

@@ -93,7 +93,10 @@ auto solved_problem(A const& a, V const& b, std::remove_cvref_t<decltype(linear_
   if (!linear_world<A>::is_empty(a, b) && sides_of(a).second > 0) {
     auto space = place.space(a, b);
     least_squares_problem<A, V, X> const problem{a, b, damping, linear};
-    drive_least_squares(space, problem, x, rule, [&](auto const& make_stop) { return improve(space, problem, x, make_stop); }, history, out);
+    using Run = run_of_method<decltype(space), V>;
+    auto const once = [&](typename Run::stop_maker const& make_stop) { return improve(space, problem, x, make_stop); };
+    Run const run{&once, [](void const* context, typename Run::stop_maker const& make_stop) { return (*static_cast<decltype(once)*>(context))(make_stop); }};
+    drive_least_squares(space, problem, x, rule, run, history, out);
     for (auto const& n : out.least_squares) {
       if (n.by_residual && out.choice.empty()) out.choice = "|r| is within the tolerance of |b|";
       if (n.by_rounding && out.choice.empty()) out.choice = "the rounding of b and x allows for no less";
