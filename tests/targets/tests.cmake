@@ -14,8 +14,8 @@ sla_add_target_test(04_placements)
 sla_add_target_test(05_four_ranks)
 sla_add_target_test(08_multigrid)
 sla_add_target_test(10_nonlinear)
-sla_add_target_test(12_determinant)
 sla_add_target_test(11_least_squares "${CMAKE_CURRENT_SOURCE_DIR}/data/well1850.mtx")
+sla_add_target_test(12_determinant)
 
 # Examples are tests too, but for the main job, which examples/run.sh runs; where the examples are not built, the tests build these.
 file(GLOB examples CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.cpp")
