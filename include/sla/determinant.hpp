@@ -5,7 +5,7 @@
 
 #include <sla/grad.hpp>
 
-#include <sla/grad/operation/traced_determinant.hpp>
-#include <sla/grad/operation/traced_estimate.hpp>
+#include <sla/grad/implicit/traced_determinant.hpp>
+#include <sla/grad/implicit/traced_estimate.hpp>
 #include <sla/solve/determinant/slogdet.hpp>
 #include <sla/solve/determinant/stochastic_lanczos.hpp>

@@ -5,9 +5,9 @@
 
 #include <sla/grad.hpp>
 
-#include <sla/grad/operation/traced_eigen.hpp>
-#include <sla/grad/operation/traced_eigs.hpp>
-#include <sla/grad/operation/traced_svds.hpp>
+#include <sla/grad/implicit/traced_eigen.hpp>
+#include <sla/grad/implicit/traced_eigs.hpp>
+#include <sla/grad/implicit/traced_svds.hpp>
 #include <sla/solve/eigen/eigs.hpp>
 #include <sla/solve/eigen/eigsh.hpp>
 #include <sla/solve/eigen/svds.hpp>

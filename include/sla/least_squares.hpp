@@ -5,5 +5,5 @@
 
 #include <sla/grad.hpp>
 
-#include <sla/grad/operation/traced_least_squares.hpp>
+#include <sla/grad/implicit/traced_least_squares.hpp>
 #include <sla/solve/least_squares/least_squares_calls.hpp>

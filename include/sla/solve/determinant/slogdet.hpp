@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `det(A)`, `slogdet(A)`, `logdet(A)` and `selected_inverse(A)` of sparse tensors, from factors that are made or that are there already.
-// Their derivatives are in grad/operation/traced_determinant.hpp.
+// Their derivatives are in grad/implicit/traced_determinant.hpp.
 #pragma once
 
 #include <complex>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `logdet(A, stochastic_lanczos{})`: an estimate from products with A alone, with its standard error, for matrices without room for
-// factors, operators, and matrices on ranks. One text for all spaces. Its derivative is in grad/operation/traced_estimate.hpp.
+// factors, operators, and matrices on ranks. One text for all spaces. Its derivative is in grad/implicit/traced_estimate.hpp.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The entries of an inverse from blocks of L and U. The room's other files, in their order: item_factors.hpp, the factors of a batch;
-// slogdet.hpp, the calls; stochastic_lanczos.hpp, logdet without factors. Derivatives are in grad/operation/traced_determinant.hpp.
+// slogdet.hpp, the calls; stochastic_lanczos.hpp, logdet without factors. Derivatives are in grad/implicit/traced_determinant.hpp.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The calls for any square A: `eigs(A, k, wanted, krylov_schur{})`, and `eigs(A, B, k, ...)` of A v = w B v; with `left_vectors` those of A^H too.
-// Derivatives are in grad/operation/traced_eigs.hpp.
+// Derivatives are in grad/implicit/traced_eigs.hpp.
 #pragma once
 
 #include <cmath>

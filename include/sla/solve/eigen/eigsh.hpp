@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The calls: `eigsh(A, k, wanted, method, preconditioner)`, and `eigsh(A, B, k, ...)` of A v = w B v; what they check, and what they tell.
-// Derivatives are in grad/operation/traced_eigen.hpp.
+// Derivatives are in grad/implicit/traced_eigen.hpp.
 #pragma once
 
 #include <sla/solve/eigen/choose_eigen.hpp>
@@ -100,7 +100,7 @@ auto eigsh_of(A const& a, B const& b, int k, W const& wanted, Options const&... 
 /// eigsh(A, 4, smallest{})`. The library looks at A and picks the method; `eigsh(A, k, smallest{}, lobpcg{.rtol = 1e-10}, amg{})` names it and the
 /// preconditioner; `on(make_space)` says where to run. A may be a sparse matrix of the host, a distributed one, or a linear_operator.
 /// Law: one matrix with scalar entries. Each vector's inner product with random<T>(n, 1) is real and positive. What did not converge is in the report:
-/// nothing is thrown for that. Gradient: of values and vectors (grad/operation/traced_eigen.hpp).
+/// nothing is thrown for that. Gradient: of values and vectors (grad/implicit/traced_eigen.hpp).
 /// Errors: shape_error, if A is not square; value_error, if it is not Hermitian, for NaN, k < 1 or k > n.
 template <class A, class W, class... Options>
   requires Wanted<W>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Singular values: `svds(A, k)`, `svds(A, k, smallest{})`, of rectangular matrices too; `condition_number(A)`. The smallest ones are the largest of the
-// pseudoinverse, by factors. Derivatives are in grad/operation/traced_svds.hpp.
+// pseudoinverse, by factors. Derivatives are in grad/implicit/traced_svds.hpp.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <sla/solve/eigen/eigsh.hpp>
-#include <sla/solve/eigen/krylov/golub_kahan.hpp>
+#include <sla/solve/eigen/krylov/restarted_bidiagonal.hpp>
 
 namespace sla {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include <sla/grad/operation/traced_determinant.hpp>
+#include <sla/grad/implicit/traced_determinant.hpp>
 #include <sla/grad/operation/traced_elementwise.hpp>
 #include <sla/solve/determinant/stochastic_lanczos.hpp>
 #include <sla/solve/krylov/cg.hpp>

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <sla/grad/operation/traced_eigen.hpp>
+#include <sla/grad/implicit/traced_eigen.hpp>
 #include <sla/solve/eigen/svds.hpp>
 
 namespace sla {

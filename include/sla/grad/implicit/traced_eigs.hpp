@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include <sla/grad/operation/traced_eigen.hpp>
+#include <sla/grad/implicit/traced_eigen.hpp>
 #include <sla/solve/eigen/eigs.hpp>
 
 namespace sla {
