@@ -103,8 +103,9 @@ struct pass_statement {
 template <class Span, class S>
 void run_statement(void const* statement, row_span const& block, void* results) {
   auto const& unbound = *static_cast<S const*>(statement);
+  constexpr bool has_no_items = std::same_as<decltype(unbound.rebuild(bind_item{})), S>;  // what it writes does not ask for right-hand sides
   auto const s = [&] {
-    if constexpr (std::same_as<Span, column_span>)
+    if constexpr (std::same_as<Span, column_span> || (has_no_items && !has_result<S>))
       return column_span{block.first, block.count, block.item};
     else
       return block;
@@ -120,7 +121,7 @@ void run_statement(void const* statement, row_span const& block, void* results) 
     *of_rhs = S::identity();
     for (index_t k = 1; k < s.rhs; ++k) of_rhs[k] = S::identity();
   }
-  if constexpr (std::same_as<decltype(unbound.rebuild(bind_item{})), S>)
+  if constexpr (has_no_items)
     run(unbound);
   else if constexpr (std::same_as<Span, column_span>)
     run(unbound.rebuild(over_columns{}));  // nothing in it has a number per item: there is one
