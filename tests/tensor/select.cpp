@@ -32,7 +32,7 @@ auto of(std::vector<index_t> const& list) {
   return [&list](index_t i) { return list[std::size_t(i)]; };
 }
 /// A batch of two, in 2 x 3 blocks, with values of their own.
-auto blocks_in_batch() {
+auto blocks_of_two_items() {
   auto A = to_batch(to_blocks<2, 3>(random_triplets(12, 12, 60, 5).build()), 2);
   for (index_t n = 0; n < A.values().size(); ++n) A.values()[n] += double(n);
   return A;
@@ -45,7 +45,7 @@ TEST_CASE("ranges of rows and columns") {
   CHECK(is_part(cols(A, 1, 6), A, same, from(1)));
   CHECK(rows(A, 3, 3).rows() == 0);
   CHECK(is_part(cols(rows(A, 2, 9), 0, 7), A, from(2), same));
-  auto const Z = blocks_in_batch();
+  auto const Z = blocks_of_two_items();
   CHECK(is_part(rows(Z, 1, 4), Z, from(1), same));
   CHECK(is_part(cols(Z, 2, 4), Z, same, from(2)));
   auto const large = random_triplets(5000, 4000, 60000, 2).build();  // on several threads
@@ -58,7 +58,7 @@ TEST_CASE("one row and one column") {
   auto const A = random_triplets(9, 7, 40, 1).build();
   CHECK(is_part(row(A, 8), A, from(8), same));
   CHECK(is_part(col(A, 0), A, same, from(0)));
-  CHECK(is_part(row(blocks_in_batch(), 2), blocks_in_batch(), from(2), same));
+  CHECK(is_part(row(blocks_of_two_items(), 2), blocks_of_two_items(), from(2), same));
   CHECK_THROWS_WITH(row(A, 9), ContainsSubstring("row(A, 9): A has 9 of them") && ContainsSubstring("(indices count from 0)"));
   CHECK_THROWS_AS(col(A, -1), index_error);
 }
@@ -72,7 +72,7 @@ TEST_CASE("listed rows and columns, in any order, some twice") {
   CHECK(has_sorted_columns(select(A, r, c).pattern()));
   std::vector<index_t> const pair{5, 2};
   CHECK(is_part(select_rows(A, {5, 2}), A, of(pair), same));
-  auto const Z = blocks_in_batch();
+  auto const Z = blocks_of_two_items();
   std::vector<index_t> const zr{5, 1}, zc{3, 0, 2};
   CHECK(is_part(select(Z, zr, zc), Z, of(zr), of(zc)));
   CHECK(is_part(select(to<Dia>(A), r, c), A, of(r), of(c)));
@@ -93,7 +93,7 @@ TEST_CASE("permutations") {
 }
 
 TEST_CASE("items of a batch") {
-  auto const Z = blocks_in_batch();
+  auto const Z = blocks_of_two_items();
   auto const last = batch_items(Z, 1, 2);
   CHECK(last.batch_count() == 1);
   CHECK(last.shared_pattern() == Z.shared_pattern());
@@ -110,7 +110,7 @@ TEST_CASE("slices put together are the whole") {
   auto const C = cat_cols(cols(A, 0, 3), cols(A, 3, 4), cols(A, 4, 8));
   CHECK(same_pattern(C.pattern(), A.pattern()));
   CHECK(is_part(C, A, same, same));
-  auto const Z = blocks_in_batch();
+  auto const Z = blocks_of_two_items();
   CHECK(is_part(cat_cols(cols(Z, 0, 1), cols(Z, 1, 4)), Z, same, same));
 
   auto const B = random_triplets(3, 4, 6, 2).build();

@@ -223,10 +223,7 @@ private:
     detail::check_csr(shape.rows(), shape.cols(), pattern->row_ptr.data(), pattern->row_ptr.size(), pattern->col.data(), pattern->col.size());
     sparse_tensor<T, S, Direct> A(shape, std::move(pattern), std::move(values));
     if (!has_sorted_columns(A.pattern())) A = sorted(A);
-    if constexpr (std::same_as<F, Direct>)
-      return A;
-    else
-      return to<F>(A);
+    return detail::in_format<F>(std::move(A));
   }
 
   std::string name_;

@@ -117,11 +117,7 @@ requires(std::is_arithmetic_v<NA> || is_complex<NA>) auto perform(op::add, NA al
     return detail::with_sorted_rows(A, [&](auto const& a) {
       return detail::with_sorted_rows(B, [&](auto const& b) {
         using Direct = common_format_t<csr_for_t<FA>, csr_for_t<FB>>;
-        auto sum = detail::merge_values<sparse_tensor<T, S, Direct>>(x, a, y, b, shape);
-        if constexpr (std::same_as<F, Direct>)
-          return sum;
-        else
-          return to<F>(sum);
+        return detail::in_format<F>(detail::merge_values<sparse_tensor<T, S, Direct>>(x, a, y, b, shape));
       });
     });
   } else {

@@ -45,7 +45,7 @@ auto perform(op::diagonal, conversion_to<F>, tensor<T, E> const& v) {
   auto const batch = [&]<std::size_t... Axis>(std::index_sequence<Axis...>) {
     return typename S::batch_extents(v.extent(int(Axis))...);
   }(std::make_index_sequence<std::size_t(E::rank - 1)>{});
-  return to<F>(sparse_tensor<T, S, Direct>(S(batch, n, n), detail::diagonal_pattern<typename Direct::col_type, typename Direct::ptr_type>(n), v.values()));
+  return detail::in_format<F>(sparse_tensor<T, S, Direct>(S(batch, n, n), detail::diagonal_pattern<typename Direct::col_type, typename Direct::ptr_type>(n), v.values()));
 }
 
 /// The sparse matrix with the elements of v on its diagonal, (*batch, N, N) for v of (*batch, N); zeros among them are stored.

@@ -101,14 +101,10 @@ auto to_blocks(sparse_tensor<T, S, F> const& A) {
   });
   auto values = detail::gathered_blocks<1>(A.values().data(), A.batch_stride(), source, A.batch_count());
   using pattern = csr_pattern<Col, Ptr, host_memory>;
-  sparse_tensor<T, To, Direct> B(
+  return detail::in_format<F>(sparse_tensor<T, To, Direct>(
       To(A.shape().batch(), rows, A.cols() / Q),
       std::make_shared<pattern const>(pattern{rows, A.cols() / Q, std::move(row_ptr), std::move(col)}),
-      std::move(values));
-  if constexpr (std::same_as<F, Direct>)
-    return B;
-  else
-    return to<F>(B);
+      std::move(values)));
 }
 
 /// The same matrix with scalar entries, (*batch, M P, N Q), in the Csr format of A's index types; every number of a

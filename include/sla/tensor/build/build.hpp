@@ -163,11 +163,7 @@ sparse_tensor<T, S, F> assembled(S shape, Rows const& row_indices, Cols const& c
   auto sorted =
       sort_triplets<typename Direct::col_type, typename Direct::ptr_type>(shape.rows(), shape.cols(), n, row, col);
   auto sums = sum_triplets<T>(sorted, std::data(values), batch, S::block_rows * S::block_cols);
-  sparse_tensor<T, S, Direct> A(shape, std::move(sorted.pattern), std::move(sums));
-  if constexpr (std::same_as<F, Direct>)
-    return A;
-  else
-    return to<F>(A);
+  return in_format<F>(sparse_tensor<T, S, Direct>(shape, std::move(sorted.pattern), std::move(sums)));
 }
 } // namespace detail
 

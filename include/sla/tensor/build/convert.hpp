@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -44,6 +45,15 @@ template <class F>
 using csr_for_t = Csr<typename F::col_type, typename F::ptr_type>;
 
 namespace detail {
+/// What was just made, in the format F: itself, where that is its own.
+template <class F, class T, class S, class Own>
+auto in_format(sparse_tensor<T, S, Own>&& made) {
+  if constexpr (std::same_as<F, Own>)
+    return std::move(made);
+  else
+    return to<F>(made);
+}
+
 inline constexpr char const* wide_columns = "Csr<std::int64_t>";
 
 /// A pattern, and for each of its slots the slot of an older pattern with the value (-1: zero). No source: the same

@@ -74,11 +74,7 @@ sparse_tensor<T, Matrix, F> random_rows(index_t rows, index_t cols, index_t per_
   });
   auto pattern = std::make_shared<csr_pattern<Col, Ptr, host_memory>>();
   *pattern = {rows, cols, std::move(row_ptr), std::move(col)};
-  sparse_tensor<T, Matrix, Direct> A(Matrix(rows, cols), std::move(pattern), std::move(values));
-  if constexpr (std::same_as<F, Direct>)
-    return A;
-  else
-    return to<F>(A);
+  return in_format<F>(sparse_tensor<T, Matrix, Direct>(Matrix(rows, cols), std::move(pattern), std::move(values)));
 }
 } // namespace detail
 

@@ -121,11 +121,7 @@ auto elastic_matrix(index_t const (&n)[D], char const* who, double poisson_ratio
   });
   auto pattern = std::make_shared<csr_pattern<Col, Ptr, host_memory>>();
   *pattern = {rows, rows, std::move(row_ptr), std::move(col)};
-  sparse_tensor<T, S, Direct> A(S(rows, rows), std::move(pattern), std::move(values));
-  if constexpr (std::same_as<F, Direct>)
-    return A;
-  else
-    return to<F>(A);
+  return in_format<F>(sparse_tensor<T, S, Direct>(S(rows, rows), std::move(pattern), std::move(values)));
 }
 } // namespace detail
 
