@@ -44,7 +44,7 @@ constexpr auto places_of_reductions() {
 /// no other rank waits for it.
 template <class Space, class F>
 void ending(Space& space, F const& run) {
-  if constexpr (requires { requires Space::ends_alone; }) {
+  if constexpr (requires { requires Space::ends_alone && !Space::is_distributed; }) {
     try {
       run();
     } catch (...) {
