@@ -27,7 +27,7 @@ endif()
 find_package(OpenMP QUIET COMPONENTS CXX GLOBAL)
 
 # The components, and the targets from outside that each links.
-set(sla_components mpi cuda gzip safetensors metis kahip suitesparse)
+set(sla_components mpi cuda gzip safetensors metis kahip suitesparse spqr)
 set(sla_needs_mpi MPI::MPI_CXX)
 set(sla_needs_cuda "")
 set(sla_needs_gzip ZLIB::ZLIB)
@@ -35,6 +35,7 @@ set(sla_needs_safetensors nlohmann_json::nlohmann_json)
 set(sla_needs_metis METIS::METIS)
 set(sla_needs_kahip KaHIP::KaHIP)
 set(sla_needs_suitesparse SuiteSparse::UMFPACK SuiteSparse::CHOLMOD)
+set(sla_needs_spqr SuiteSparse::SPQR SuiteSparse::CHOLMOD)
 
 function(sla_find_mpi missing)
   set(${missing} "" PARENT_SCOPE)
@@ -107,6 +108,16 @@ function(sla_find_suitesparse missing)
   sla_find_plain(UMFPACK SuiteSparse::UMFPACK umfpack.h umfpack)
   if(NOT TARGET SuiteSparse::CHOLMOD OR NOT TARGET SuiteSparse::UMFPACK)
     set(${missing} "the component suitesparse needs CHOLMOD and UMFPACK of SuiteSparse, and they were not found; install them \
+(Debian: apt install libsuitesparse-dev)" PARENT_SCOPE)
+  endif()
+endfunction()
+
+function(sla_find_spqr missing)
+  set(${missing} "" PARENT_SCOPE)
+  sla_find_plain(CHOLMOD SuiteSparse::CHOLMOD cholmod.h cholmod)
+  sla_find_plain(SPQR SuiteSparse::SPQR SuiteSparseQR.hpp spqr)
+  if(NOT TARGET SuiteSparse::CHOLMOD OR NOT TARGET SuiteSparse::SPQR)
+    set(${missing} "the component spqr needs SPQR and CHOLMOD of SuiteSparse, and they were not found; install them \
 (Debian: apt install libsuitesparse-dev)" PARENT_SCOPE)
   endif()
 endfunction()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The door to least squares: lsmr, lsqr, cgls, dense_qr, the automatic choice, and derivatives. It opens the doors below it too.
-// Sparse QR by SuiteSparse is in <sla/adapter/suitesparse.hpp>.
+// Sparse QR by SuiteSparse is in <sla/adapter/spqr.hpp>.
 #pragma once
 
 #include <sla/grad.hpp>

@@ -19,6 +19,9 @@
 #ifdef CONSUMER_USES_suitesparse
 #include <sla/adapter/suitesparse.hpp>
 #endif
+#ifdef CONSUMER_USES_spqr
+#include <sla/adapter/spqr.hpp>
+#endif
 #if defined(CONSUMER_USES_instances) && defined(EIGEN_CORE_H)
 #error "Eigen is read, although its factors are in the library of the component instances"
 #endif
@@ -32,6 +35,9 @@ int main() {
 #endif
 #ifdef CONSUMER_USES_suitesparse
   x = sla::solve(A, b, sla::cholmod{}) + sla::solve(A, b, sla::umfpack{}) - x;
+#endif
+#ifdef CONSUMER_USES_spqr
+  x = sla::least_squares(A, b, sla::spqr{});
 #endif
   return sla::norm(b - A * x) <= 1e-8 * sla::norm(b) ? 0 : 1;
 }

@@ -8,6 +8,9 @@
 #endif
 #include <Eigen/QR>
 
+#include <string>
+
+#include <sla/core/error.hpp>
 #include <sla/core/shape.hpp>
 
 namespace sla::detail {
@@ -30,7 +33,10 @@ struct dense_factors {
     if (rows_ * cols_ == 0) return rhs_columns<Number>::Zero(rows_, right.cols());
     return qr_.adjoint().solve(right);
   }
-  index_t rank() const { return rows_ * cols_ == 0 ? 0 : qr_.rank(); }
+  std::string remark(index_t cols) const {
+    index_t const rank = rows_ * cols_ == 0 ? 0 : index_t(qr_.rank());
+    return rank < cols ? text("rank ", rank, " of ", cols, " columns: the shortest x") : std::string();
+  }
 
 private:
   index_t rows_, cols_;

@@ -3,8 +3,8 @@
 // item each, in double; how vectors go to the columns of Eigen and back serves other direct methods too.
 #pragma once
 
-#include <algorithm>
 #include <complex>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -83,46 +83,33 @@ double size_of_inverse(Factors const& factors, index_t cols) {
 }
 } // namespace detail
 
-/// What `dense_qr{}` makes of A: its factors, an item each.
-template <class T>
-class dense_least_squares {
-  using number = std::conditional_t<is_complex<T>, std::complex<double>, double>;
-
+namespace detail {
+/// What a direct method makes of A: factors of [A; damping], an item each.
+template <class Number, class Factors>
+class factored_least_squares {
 public:
-  template <class S, class F>
-  dense_least_squares(sparse_tensor<T, S, F> const& A, double damping) : cols_(A.cols() * S::block_cols) {
-    constexpr index_t P = S::block_rows, Q = S::block_cols;
-    index_t const rows = A.rows() * P;
-    auto const pattern = A.pattern().view();
-    for (index_t b = 0; b < A.batch_count(); ++b) {
-      detail::rhs_columns<number> dense = detail::rhs_columns<number>::Zero(damping > 0 ? rows + cols_ : rows, cols_);
-      T const* const values = A.values().data() + b * A.batch_stride();
-      for (index_t i = 0; i < A.rows(); ++i)
-        pattern.for_row(i, [&](index_t s, index_t j) {
-          for (index_t p = 0; p < P; ++p)
-            for (index_t q = 0; q < Q; ++q) dense(i * P + p, j * Q + q) += number(values[(s * P + p) * Q + q]);
-        });
-      if (damping > 0) dense.bottomRows(cols_).diagonal().setConstant(number(damping));
-      factors_.emplace_back(dense);
-    }
-  }
+  factored_least_squares(std::vector<Factors> factors, index_t cols) : factors_(std::move(factors)), cols_(cols) {}
+
+  /// Improves x.
   template <class P, class X>
   void solve(P const& problem, X& x) const {
-    detail::improve_by_factors<number>(factors_, problem, x);
+    improve_by_factors<Number>(factors_, problem, x);
   }
-  double size_of_inverse(index_t item) const { return detail::size_of_inverse<number>(factors_[std::size_t(item)], cols_); }
-  /// The least rank of any item, and the columns that there are.
-  index_t rank() const {
-    index_t least = cols_;
-    for (auto const& f : factors_) least = (std::min)(least, f.rank());
-    return least;
+  double size_of_inverse(index_t item) const { return detail::size_of_inverse<Number>(factors_[std::size_t(item)], cols_); }
+  /// What a report should say of an item whose rank is not that of its columns.
+  std::string remark() const {
+    for (auto const& f : factors_)
+      if (std::string const words = f.remark(cols_); !words.empty()) return words;
+    return {};
   }
-  index_t cols() const { return cols_; }
 
 private:
+  std::vector<Factors> factors_;
   index_t cols_;
-  std::vector<detail::dense_factors<number>> factors_;
 };
+template <class T>
+using number_of_factors = std::conditional_t<is_complex<T>, std::complex<double>, double>;
+} // namespace detail
 
 /// `least_squares(A, b, dense_qr{})`: A = Q R with column pivots, and once more from the right where the rank is less than the columns (Golub and Van Loan,
 /// Matrix Computations, 5.4.2, by Eigen): the shortest x, whatever the rank. For sparse tensors of the host with few columns. The rank is that
@@ -137,7 +124,23 @@ struct dense_qr {
 
   template <class T, class S, class F>
   auto factor(sparse_tensor<T, S, F> const& A, double d) const {
-    return dense_least_squares<T>(A, d);
+    using number = detail::number_of_factors<T>;
+    constexpr index_t P = S::block_rows, Q = S::block_cols;
+    index_t const rows = A.rows() * P, cols = A.cols() * Q;
+    auto const pattern = A.pattern().view();
+    std::vector<detail::dense_factors<number>> factors;
+    for (index_t b = 0; b < A.batch_count(); ++b) {
+      detail::rhs_columns<number> dense = detail::rhs_columns<number>::Zero(d > 0 ? rows + cols : rows, cols);
+      T const* const values = A.values().data() + b * A.batch_stride();
+      for (index_t i = 0; i < A.rows(); ++i)
+        pattern.for_row(i, [&](index_t s, index_t j) {
+          for (index_t p = 0; p < P; ++p)
+            for (index_t q = 0; q < Q; ++q) dense(i * P + p, j * Q + q) += number(values[(s * P + p) * Q + q]);
+        });
+      if (d > 0) dense.bottomRows(cols).diagonal().setConstant(number(d));
+      factors.emplace_back(dense);
+    }
+    return detail::factored_least_squares<number, detail::dense_factors<number>>(std::move(factors), cols);
   }
 };
 

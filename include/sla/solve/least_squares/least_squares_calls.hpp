@@ -90,7 +90,7 @@ struct least_squares_laws {
     World::zero_of_domain(a, b);
     adjoint(a) * b;
   };
-  static_assert(one_method, "sla: least_squares(A, b, method): one method, of lsmr{}, lsqr{}, cgls{}, dense_qr{} and, with <sla/adapter/suitesparse.hpp>, spqr{}; others are for solve(A, b, method)");
+  static_assert(one_method, "sla: least_squares(A, b, method): one method, of lsmr{}, lsqr{}, cgls{}, dense_qr{} and, with <sla/adapter/spqr.hpp>, spqr{}; others are for solve(A, b, method)");
   static_assert(known, "sla: least_squares(A, b, options...): options are a method such as lsmr{}, a preconditioner of A^H A, damping(d), keep_history, on(space)");
   static_assert(named, "sla: least_squares(A, b, method, preconditioner): a preconditioner wants an iterative method beside it: lsmr{}, lsqr{} or cgls{}");
   static_assert(factors, "sla: least_squares(A, b, method): a direct method factors a sparse tensor of the host; of an operator of yours, or of one that is distributed, take lsmr{}");

@@ -154,7 +154,7 @@ public:
   template <class V, class Place>
   auto solve(A const& a, V const& b, Place const& place, bool history) const {
     auto out = run(a, b, nullptr, place, history);
-    if (factors_.rank() < factors_.cols()) out.report.choice += text(out.report.choice.empty() ? "" : "; ", "rank ", factors_.rank(), " of ", factors_.cols(), " columns: the shortest x");
+    if (std::string const words = factors_.remark(); !words.empty()) out.report.choice += (out.report.choice.empty() ? "" : "; ") + words;
     return out;
   }
   template <class V, class X, class Place>

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// expect-error: a preconditioner wants an iterative method beside it
+#include <sla/least_squares.hpp>
+
+int main() {
+  auto A = sla::problems::poisson({4, 4});
+  auto b = sla::ones<double>(16);
+#ifdef FIXED
+  auto x = sla::least_squares(A, b, sla::lsqr{}, sla::jacobi{});
+#else
+  auto x = sla::least_squares(A, b, sla::dense_qr{}, sla::jacobi{});
+#endif
+  return x[0] > 0 ? 0 : 1;
+}
