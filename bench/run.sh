@@ -35,6 +35,7 @@ table spgemm spgemm spgemm.O2
 table kernels kernels kernels.O2
 table blocks blocks blocks.O2
 table small small small.O2
+table least_squares least_squares
 table memory memory
 table choice choice
 table multigrid multigrid
