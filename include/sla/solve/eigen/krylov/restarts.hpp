@@ -60,10 +60,11 @@ auto restarted(Process& process, int k, restart_rule const& rule, bool inverted,
     auto const& small = out.problem.emplace(process.projected(), process.coupling(), key, k + 1);
     out.count = (std::min)(k, size);
     double const most = double(process.projected().norm()), of_residual = process.is_closed() ? 0 : scale(process);
-    auto const is_converged = [&](int j) {
-      double const change = small.coupling(j), reach = std::abs(to_a(small.value(j))) * (inverted ? std::abs(small.value(j)) : 1);
+    auto const is_small = [&](double change, int j) {
+      double const reach = std::abs(to_a(small.value(j))) * (inverted ? std::abs(small.value(j)) : 1);
       return process.is_whole() || change <= 4 * unit * most || change * of_residual <= rule.rtol * reach;
     };
+    auto const is_converged = [&](int j) { return is_small(small.coupling(j), j); };
     int converged = 0;
     while (converged < out.count && is_converged(converged)) ++converged;
     bool const done = converged == k;
@@ -77,7 +78,9 @@ auto restarted(Process& process, int k, restart_rule const& rule, bool inverted,
     }
     if (ends) out.reason = reason::converged, out.alone = out.alone || rule.find_multiples;
     if (ends || out.restarts >= rule.max_restarts) return out;
-    bool const begins_beside = done && !beside;
+    // What is locked is a basis, which leaves more than its eigenvectors do where these are nearly parallel.
+    bool begins_beside = done && !beside;
+    for (int j = 0; begins_beside && j < k; ++j) begins_beside = is_small(small.coupling_of_basis(k), j);
     process.contract(small.basis(begins_beside ? k : kept_of(size, k, converged)), begins_beside);
     beside = beside || begins_beside;
   }

@@ -44,6 +44,8 @@ public:
     return q;
   }
   matrix_type vectors(int count) const { return basis(count); }
+  /// |b^H Q| of that basis.
+  double coupling_of_basis(int count) const { return double((basis(count).adjoint() * b_).norm()); }
 
 private:
   Eigen::SelfAdjointEigenSolver<matrix_type> solver_;
@@ -98,6 +100,8 @@ public:
   value_type value(int j) const { return values_[std::size_t(j)]; }
   double coupling(int j) const { return double(std::abs(b_.head(vectors_.rows()).template cast<value_type>().dot(vectors_.col(j)))); }
   matrix_type basis(int count) const { return Q_.leftCols(whole_blocks(count)); }
+  /// |b^H Q| of that basis: more than of its eigenvectors, where these are nearly parallel.
+  double coupling_of_basis(int count) const { return double(b_.head(whole_blocks(count)).norm()); }
   projected_matrix<value_type> vectors(int count) const { return Q_.leftCols(vectors_.rows()).template cast<value_type>() * vectors_.leftCols(count); }
 
 private:
