@@ -337,17 +337,17 @@ auto tied_other(O const& option) {
   else
     return std::tuple<O const&>(option);
 }
-/// The laws of the call, with their sentences.
+/// The laws of the call, with their sentences; P: the parameters, by reference.
 template <class F, class V, class... O, class... P>
 constexpr bool require_bounded(std::type_identity<std::tuple<P...>>) {
   constexpr bool has_method = (0 + ... + int(BoundedMethod<O>)) == 1;
-  constexpr bool has_bounds = (0 + ... + int(is_lower<O>)) <= 1 && (0 + ... + int(is_upper<O>)) <= 1 && (BoundOption<O> || ...);
   static_assert(has_method, "sla: solve_bounded(F, u0, lower{..}, upper{..}, method, parameters...): name one method, semismooth_newton{} or active_set{}");
-  static_assert(has_bounds, "sla: solve_bounded(F, u0, lower{..}, upper{..}, method, parameters...): give lower{..}, upper{..}, or one of each; without bounds it is nonlinear_solve(F, u0, newton{}, parameters...)");
-  if constexpr (has_method && has_bounds) {
-    constexpr bool is_real = !is_tensor<V> || !is_complex<typename V::value_type>;
+  if constexpr (has_method) {
+    constexpr bool has_bounds = (0 + ... + int(is_lower<O>)) <= 1 && (0 + ... + int(is_upper<O>)) <= 1 && (BoundOption<O> || ...);
+    static_assert(has_bounds, "sla: solve_bounded(F, u0, lower{..}, upper{..}, method, parameters...): give lower{..}, upper{..}, or one of each; without bounds it is nonlinear_solve(F, u0, newton{}, parameters...)");
+    constexpr bool is_real = !is_complex<typename element_type_of<V>::type>;
     static_assert(is_real, "sla: solve_bounded(F, u0, ...): u has real elements; complex ones have no order");
-    if constexpr (is_real) return require_function<F, V, P...>();
+    if constexpr (has_bounds && is_real) return require_function<F, V, plain_t<P>...>();
   }
   return false;
 }
@@ -360,19 +360,16 @@ template <class F, class U, class... O>
   using V = std::remove_cvref_t<decltype(start)>;
   auto const others = std::tuple_cat(detail::tied_other(options)...);
   auto const linear = std::apply([](auto const&... o) { return detail::linear_options(o...); }, others);
-  return std::apply(
-      [&](auto const&... parameter) {
-        if constexpr (detail::require_bounded<F, V, O...>(std::type_identity<std::tuple<plain_t<decltype(parameter)>...>>{})) {
-          constexpr double none = std::numeric_limits<double>::infinity();
-          auto const low = std::tuple_cat(detail::tied_bound<false>(options)..., std::tuple<double>(-none));
-          auto const high = std::tuple_cat(detail::tied_bound<true>(options)..., std::tuple<double>(none));
-          auto const method = std::tuple_cat(detail::tied_method(options)...);
-          return detail::solve_with_bounds(f, start, std::get<0>(method), linear, std::get<0>(low), std::get<0>(high), parameter...);
-        } else {
-          return detail::no_nonlinear_solution<V>();  // well-formed, so that the sentence is the only error
-        }
-      },
-      std::apply([](auto const&... o) { return detail::parameters(o...); }, others));
+  auto const parameters = std::apply([](auto const&... o) { return detail::parameters(o...); }, others);
+  if constexpr (detail::require_bounded<F, V, O...>(std::type_identity<std::remove_const_t<decltype(parameters)>>{})) {
+    constexpr double none = std::numeric_limits<double>::infinity();
+    auto const low = std::tuple_cat(detail::tied_bound<false>(options)..., std::tuple<double>(-none));
+    auto const high = std::tuple_cat(detail::tied_bound<true>(options)..., std::tuple<double>(none));
+    auto const& method = std::get<0>(std::tuple_cat(detail::tied_method(options)...));
+    return std::apply([&](auto const&... p) { return detail::solve_with_bounds(f, start, method, linear, std::get<0>(low), std::get<0>(high), p...); }, parameters);
+  } else {
+    return detail::no_nonlinear_solution<V>();  // well-formed, so that the sentence is the only error
+  }
 }
 
 /// u between its bounds with F(u, parameters...) = 0 where it is at neither, F >= 0 where it is at the lower one and F <= 0 where it is at the upper one, from u0, as {x, report}: a variational

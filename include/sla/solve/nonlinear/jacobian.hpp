@@ -21,7 +21,7 @@ template <class F, class... P>
 auto with_parameters(F const& f, P const&... p) {
   return [&f, &p...](auto const& u) -> decltype(auto) { return f(u, p...); };
 }
-/// The laws of F(u, parameters...), of plain values.
+/// The laws of F(u, parameters...), of plain values, with their sentences.
 template <class F, class V, class... P>
 constexpr bool require_function() {
   constexpr bool tensors = is_tensor<V>;

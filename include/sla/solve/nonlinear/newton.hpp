@@ -45,7 +45,7 @@ struct newton {
       auto [d, linear] = solver.solve(V(-r), report);
       if (!linear.converged() && !(step != step_control::full && linear.reason() == reason::iteration_limit))
         return detail::stop_for(report, linear.reason(), text("the linear solve with the Jacobian of iteration ", report.steps, " failed: ", linear,
-                                                             linear.reason() == reason::singular ? "; at a fold take continuation{}, else begin elsewhere" : ""));
+                                                             linear.reason() == reason::singular ? "; begin elsewhere, or move the parameters away from a fold" : ""));
       double length = 1;
       if (step == step_control::line_search) {
         length = detail::backtrack(problem, u, r, d, double(norm(r)));

@@ -139,7 +139,7 @@ auto solve_nonlinear(F const& f, V const& u0, M const& method, Linear const& lin
   return nonlinear_solution<decltype(x)>{std::move(x), *report};
 }
 
-/// The laws of the call, with their sentences.
+/// The laws of the call, with their sentences; P: the parameters, by reference.
 template <class F, class V, class M, class Linear, class... P>
 constexpr bool require_nonlinear(std::type_identity<std::tuple<P...>>) {
   constexpr bool has_method = NonlinearMethod<M>;
@@ -147,7 +147,7 @@ constexpr bool require_nonlinear(std::type_identity<std::tuple<P...>>) {
   if constexpr (has_method) {
     constexpr bool takes_linear = std::tuple_size_v<Linear> == 0 || std::same_as<M, newton>;
     static_assert(takes_linear, "sla: nonlinear_solve(F, u0, method, ...): newton{} alone takes a linear method and a preconditioner behind it; newton_krylov{}, anderson{} and picard{} have .precondition");
-    if constexpr (takes_linear) return require_function<F, V, P...>();
+    if constexpr (takes_linear) return require_function<F, V, plain_t<P>...>();
   }
   return false;
 }
@@ -163,15 +163,11 @@ template <class F, class U, class M, class... O>
   auto const& start = detail::argument(detail::plain_value(u0));
   using V = std::remove_cvref_t<decltype(start)>;
   auto const linear = detail::linear_options(options...);
-  auto const p = detail::parameters(options...);
-  return std::apply(
-      [&](auto const&... parameter) {
-        if constexpr (detail::require_nonlinear<F, V, M, std::remove_cvref_t<decltype(linear)>>(std::type_identity<std::tuple<plain_t<decltype(parameter)>...>>{}))
-          return detail::solve_nonlinear(f, start, method, linear, parameter...);
-        else
-          return detail::no_nonlinear_solution<V>();  // well-formed, so that the sentence is the only error
-      },
-      p);
+  auto const parameters = detail::parameters(options...);
+  if constexpr (detail::require_nonlinear<F, V, M, std::remove_const_t<decltype(linear)>>(std::type_identity<std::remove_const_t<decltype(parameters)>>{}))
+    return std::apply([&](auto const&... p) { return detail::solve_nonlinear(f, start, method, linear, p...); }, parameters);
+  else
+    return detail::no_nonlinear_solution<V>();  // well-formed, so that the sentence is the only error
 }
 
 /// u with F(u, parameters...) = 0, found from u0, as {x, report}: F is a function of tensors, such as a lambda, and takes u and the parameters by `auto const&`.
