@@ -13,6 +13,7 @@
 
 #include <sla/solve.hpp>
 #include <sla/solve/determinant/slogdet.hpp>
+#include <sla/tensor/build/borrow.hpp>
 #include <sla/tensor/files/matrix_market.hpp>
 #include <sla/tensor/problems/random_problems.hpp>
 
@@ -117,6 +118,11 @@ TEST_CASE("the inverse of a matrix whose pattern is not symmetric is given on it
   CHECK(det(T) == 30);
   auto const zero_above = from_triplets<double>(2, 2, {0, 0, 1}, {0, 1, 1}, {2.0, 0.0, 3.0});
   compare(zero_above, 1e-15, cholesky{});
+  std::vector<int> const row_ptr{0, 3, 4}, col{1, 0, 0, 1};
+  std::vector<double> const value{1, 2, -3, 4};
+  auto const twice = borrow_csr(2, 2, row_ptr, col, value);  // (0, 0) in two parts
+  CHECK(det(twice) == -4);
+  CHECK(selected_inverse(twice)(0, 0) == -1);
 }
 
 TEST_CASE("the determinant of a permutation is its sign") {

@@ -97,13 +97,15 @@ template <class Op, class T, class S, class F, factorization Kind>
 auto factors_of_solver(prepared<sparse_tensor<T, S, F>, refinement<Kind>, factor<Kind>> const& solver) {
   return item_factors<T, S, F, Kind>(solver.preconditioner(), solver.matrix().shape(), name_of_call<Op>, gives_zero<Op>);
 }
-/// The entries of A^-1 on the pattern of A, in its scalars.
+/// The entries of A^-1 on the pattern of A, each once, in its scalars.
 template <class T, class S, class F, class Factors>
-sparse_tensor<T, S, F> inverse_on_pattern(sparse_tensor<T, S, F> const& A, Factors const& factors) {
-  sparse_tensor<T, S, F> out(A.shape(), A.shared_pattern());
-  auto const values = out.values().data();
-  for_inverse_on_pattern<false>(A, factors, [&](index_t, index_t n, auto const& v) { values[n] = T(v); });
-  return out;
+auto inverse_on_pattern(sparse_tensor<T, S, F> const& A, Factors const& factors) {
+  return with_single_entries(A, [&](auto const& a) {
+    sparse_tensor<T, S, F> out(a.shape(), a.shared_pattern());
+    auto const values = out.values().data();
+    for_inverse_on_pattern<false>(a, factors, [&](index_t, index_t n, auto const& v) { values[n] = T(v); });
+    return out;
+  });
 }
 } // namespace detail
 

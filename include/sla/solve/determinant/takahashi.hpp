@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <sla/adapter/eigen.hpp>
+#include <sla/core/error.hpp>
 #include <sla/solve/seam/factorization.hpp>
 
 namespace sla::detail {
@@ -135,7 +136,8 @@ private:
   std::ptrdiff_t locate(int const* wanted, int const* wanted_end, std::pair<int const*, int const*> list) {
     places_.clear();
     for (int const* in = list.first; wanted != wanted_end; ++wanted) {
-      while (*in != *wanted) ++in;
+      while (in != list.second && *in != *wanted) ++in;
+      if (in == list.second) throw error("selected_inverse: the pattern of these factors is not closed; please report the matrix");
       places_.push_back(in - list.first);
     }
     return list.second - list.first;
