@@ -33,6 +33,22 @@ TEST_CASE("eigsh finds the pairs of one rank on one to four, ordinary and genera
   }
 }
 
+TEST_CASE("Krylov methods find the pairs of one rank on one to three") {
+  auto const A = problems::poisson<double>({9, 7}), C = problems::convection_diffusion<double>({9, 8}, 0.8);
+  auto const one = eigsh(A, 3, largest{}, lanczos{.rtol = 1e-9});
+  auto const other = eigs(C, 3, largest_magnitude{}, krylov_schur{.rtol = 1e-9});
+  for (int ranks : {1, 3}) {
+    auto const apart = threads::run(ranks, [&](auto& world) {
+      mesh<axis<"rows">> m(world);
+      auto const pairs = eigsh(distribute<SparseShard<0>>(A, m, strips{}), 3, largest{}, lanczos{.rtol = 1e-9});
+      auto const general = eigs(distribute<SparseShard<0>>(C, m, strips{}), 3, largest_magnitude{}, krylov_schur{.rtol = 1e-9});
+      double const worst = norm(pairs.values - one.values) + norm(gather(pairs.vectors) - one.vectors) / 1e4 + norm(general.values - other.values) + norm(gather(general.vectors) - other.vectors) / 1e6;
+      return pairs.report.converged() && general.report.converged() ? worst : 1e9;
+    });
+    for (double a : apart) CHECK(a <= 1e-10);
+  }
+}
+
 TEST_CASE("what is no eigenproblem is refused on all ranks alike") {
   auto const A = problems::convection_diffusion<double>({5, 4}, 3.0);
   for (auto const& words : threads::run(2, [&](auto& world) {
