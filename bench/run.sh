@@ -36,6 +36,7 @@ table kernels kernels kernels.O2
 table blocks blocks blocks.O2
 table small small small.O2
 table least_squares least_squares
+table nonlinear nonlinear
 table memory memory
 table choice choice
 table multigrid multigrid
