@@ -368,7 +368,7 @@ template <class F, class U, class... O>
     auto const& method = std::get<0>(std::tuple_cat(detail::tied_method(options)...));
     return std::apply([&](auto const&... p) { return detail::solve_with_bounds(f, start, method, linear, std::get<0>(low), std::get<0>(high), p...); }, parameters);
   } else {
-    return detail::no_nonlinear_solution<V>();  // well-formed, so that the sentence is the only error
+    return detail::never<nonlinear_solution<V>>();  // well-formed, so that the sentence is the only error
   }
 }
 

@@ -21,11 +21,15 @@ template <class F, class... P>
 auto with_parameters(F const& f, P const&... p) {
   return [&f, &p...](auto const& u) -> decltype(auto) { return f(u, p...); };
 }
+template <class V>
+inline constexpr bool is_host_tensor = false;
+template <class T, class E>
+inline constexpr bool is_host_tensor<tensor<T, E, host_memory>> = true;
 /// The laws of F(u, parameters...), of plain values, with their sentences.
 template <class F, class V, class... P>
 constexpr bool require_function() {
-  constexpr bool tensors = is_tensor<V>;
-  static_assert(tensors, "sla: nonlinear_solve(F, u0, method, parameters...), jacobian(F, u, parameters...): u is a tensor of one rank in host memory");
+  constexpr bool tensors = is_host_tensor<V>;
+  static_assert(tensors, "sla: nonlinear_solve(F, u0, method, parameters...), jacobian(F, u, parameters...): u is a tensor of one rank in host memory; gather(u) is one of a distributed u, and to<host_memory>(u) of one on a device");
   if constexpr (tensors) {
     constexpr bool callable = std::is_invocable_v<F const&, V const&, P const&...>;
     static_assert(callable, "sla: nonlinear_solve(F, u0, method, parameters...), jacobian(F, u, parameters...): F takes u and as many parameters as are given, by `auto const&`");

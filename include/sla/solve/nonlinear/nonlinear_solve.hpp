@@ -151,10 +151,6 @@ constexpr bool require_nonlinear(std::type_identity<std::tuple<P...>>) {
   }
   return false;
 }
-template <class V>
-nonlinear_solution<V> no_nonlinear_solution() {
-  return {};
-}
 } // namespace detail
 
 /// {x, report}, whether or not the tolerance was reached: as nonlinear_solve, but for what it throws.
@@ -167,7 +163,7 @@ template <class F, class U, class M, class... O>
   if constexpr (detail::require_nonlinear<F, V, M, std::remove_const_t<decltype(linear)>>(std::type_identity<std::remove_const_t<decltype(parameters)>>{}))
     return std::apply([&](auto const&... p) { return detail::solve_nonlinear(f, start, method, linear, p...); }, parameters);
   else
-    return detail::no_nonlinear_solution<V>();  // well-formed, so that the sentence is the only error
+    return detail::never<nonlinear_solution<V>>();  // well-formed, so that the sentence is the only error
 }
 
 /// u with F(u, parameters...) = 0, found from u0, as {x, report}: F is a function of tensors, such as a lambda, and takes u and the parameters by `auto const&`.
