@@ -45,6 +45,7 @@ if [ -x "$programs/real_matrices.complex" ]; then
 else
   table real_matrices "real_matrices ${1:-tests/data}"
 fi
+table eigen_matrices "eigen_matrices ${1:-tests/data}"
 for program in ranks overlap; do
   if [ -x "$programs/$program" ]; then OMP_PROC_BIND=false table "$program" "$program"; fi
 done
