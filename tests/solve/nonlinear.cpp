@@ -131,6 +131,8 @@ TEST_CASE("newton: linear methods behind it, patterns that are given, found agai
   };
   check(nonlinear_solve(f, zeros<double>(n), newton{.rtol = 1e-9}, lu{}, 0.1), "by lu");
   check(nonlinear_solve(f, zeros<double>(n), newton{.rtol = 1e-9}, gmres{.rtol = 1e-4}, ilu0{}, 0.1), "gmres + ilu0");
+  check(nonlinear_solve(f, zeros<double>(n), newton{.rtol = 1e-9}, gmres{.rtol = 1e-14, .max_iterations = 5}, ilu0{}, 0.1), "gmres + ilu0");  // not solved, and good enough
+  CHECK_THROWS_WITH(nonlinear_solve(f, zeros<double>(n), newton{}, gmres{.rtol = 1e-14, .max_iterations = 1}, 0.1), ContainsSubstring("iteration 0 failed"));
   check(nonlinear_solve(f, zeros<double>(n), newton{.rtol = 1e-9, .pattern = eval(A * A)}, 0.1), "pattern given");
   CHECK_THROWS_WITH(nonlinear_solve(f, zeros<double>(n), newton{.pattern = eye<double>(n)}, 0.1), ContainsSubstring("misses an entry of row 0"));
 

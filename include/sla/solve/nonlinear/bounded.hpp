@@ -168,7 +168,7 @@ complementarity<V> run_active_set(Method const& method, Problem const& problem, 
     rhs = where_held(now.held, V(c * held), std::move(rhs));
     solver.set_up(without_held(J, now.held, c));
     auto [d, linear] = solver.solve(rhs, report);
-    if (!linear.converged() && linear.reason() != reason::iteration_limit)
+    if (!is_usable(linear))
       return stop_for(report, linear.reason(), text("the linear solve of iteration ", report.steps, " failed, with ", now.low + now.high, " elements held: ", linear)), now;
     d = where_held(now.held, held, std::move(d));
 

@@ -43,7 +43,7 @@ struct newton {
     while (stop.go_on(report, double(norm(r)))) {
       solver.linearize(problem.function(), u, report);
       auto [d, linear] = solver.solve(V(-r), report);
-      if (!linear.converged() && !(step != step_control::full && linear.reason() == reason::iteration_limit))
+      if (!detail::is_usable(linear))
         return detail::stop_for(report, linear.reason(), text("the linear solve with the Jacobian of iteration ", report.steps, " failed: ", linear,
                                                              linear.reason() == reason::singular ? "; begin elsewhere, or move the parameters away from a fold" : ""));
       double length = 1;

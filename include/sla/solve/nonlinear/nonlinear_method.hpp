@@ -261,6 +261,10 @@ struct nonlinear_stop {
     return false;
   }
 };
+/// Is the solution of a linear system, solved or not, a step to go along? Where it left a tenth of the right-hand side at most.
+inline bool is_usable(report const& linear) {
+  return linear.converged() || ((linear.reason() == reason::iteration_limit || linear.reason() == reason::stagnated) && linear.residual() <= 0.1);
+}
 inline void stop_for(nonlinear_report& r, reason state, std::string why) { r.state = state, r.why = std::move(why); }
 
 /// A step along d that reduces |F|: Armijo's condition by backtracking, on a parabola first and on cubics then; `slope` is that of |F|^2 / |F(u)|^2
