@@ -74,6 +74,8 @@ void make_interpolation(grid_level<R>& level) {
       if (std::popcount(unsigned(t)) != odd || (s.is_plane() && (t & 2))) continue;
       std::vector<direction> away;
       std::size_t terms = 0;
+      R* mine[8] = {};
+      for_parts(t, [&](int part) { mine[part] = level.weight(t, part); });
       for_directions(s, [&](std::array<int, 3> const& v) {
         R const* const a = couplings_towards(A, v);
         int rest = t, corner = 0;
@@ -97,7 +99,7 @@ void make_interpolation(grid_level<R>& level) {
           index_t const count = std::clamp(points - first, index_t(0), there), p = k * s.slab() + j * s.nx + (t & 1) + 2 * first, C = line * c.nx + first;
           for_parts(t, [&](int part) {
             std::fill(of_corner[part], of_corner[part] + count, 0.0);
-            R* const out = level.weight(t, part) + C;
+            R* const out = mine[part] + C;
             std::fill(out + count, out + there, R(0));  // no such points
           });
           if (count == 0) return;
@@ -120,7 +122,7 @@ void make_interpolation(grid_level<R>& level) {
           }
           for (index_t i = 0; i < count; ++i) whole[i] = whole[i] > 0 ? -1 / whole[i] : 0;
           for_parts(t, [&](int part) {
-            R* const out = level.weight(t, part) + C;
+            R* const out = mine[part] + C;
             for (index_t i = 0; i < count; ++i) out[i] = R(of_corner[part][i] * whole[i]);
           });
         });
