@@ -104,25 +104,25 @@ struct singular_triplets {
   Right right;
   eigen_report report;
 
-  template <std::size_t I>
+  template <std::size_t Part>
   auto const& get() const& {
-    return part<I>(*this);
+    return part<Part>(*this);
   }
-  template <std::size_t I>
+  template <std::size_t Part>
   auto&& get() && {
-    return std::move(part<I>(*this));
+    return std::move(part<Part>(*this));
   }
-  template <std::size_t I>
+  template <std::size_t Part>
   auto& get() & {
-    return part<I>(*this);
+    return part<Part>(*this);
   }
 
 private:
-  template <std::size_t I, class Self>
+  template <std::size_t Part, class Self>
   static auto& part(Self& self) {
-    if constexpr (I == 0)
+    if constexpr (Part == 0)
       return self.left;
-    else if constexpr (I == 1)
+    else if constexpr (Part == 1)
       return self.values;
     else
       return self.right;
@@ -133,7 +133,7 @@ private:
 
 template <class L, class V, class R>
 struct std::tuple_size<sla::singular_triplets<L, V, R>> : std::integral_constant<std::size_t, 3> {};
-template <std::size_t I, class L, class V, class R>
-struct std::tuple_element<I, sla::singular_triplets<L, V, R>> {
-  using type = std::conditional_t<I == 0, L, std::conditional_t<I == 1, V, R>>;
+template <std::size_t Part, class L, class V, class R>
+struct std::tuple_element<Part, sla::singular_triplets<L, V, R>> {
+  using type = std::conditional_t<Part == 0, L, std::conditional_t<Part == 1, V, R>>;
 };

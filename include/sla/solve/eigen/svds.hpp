@@ -101,7 +101,7 @@ double apart_from_orthonormal(Space& space, std::vector<V> const& vectors) {
 /// svds of an A with at least as many rows as columns, and its stored adjoint. `transposed`: it is the adjoint that was given.
 template <class A, class Adjoint, class W, class Method, class On>
 auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& method, On const& on, bool transposed) {
-  constexpr bool small = std::same_as<W, smallest>;
+  constexpr bool of_smallest = std::same_as<W, smallest>;
   constexpr int capacity = Method::capacity;
   using T = typename A::value_type;
   using Real = real_t<T>;
@@ -114,16 +114,16 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
   restart_rule const rule{method.rtol, method.max_restarts, n <= capacity ? int(n) : basis_for(k, method.basis, capacity), method.find_multiples};
   require_basis(Method::name, k, n, capacity);
   auto const by = [](auto const& m) { return [&m](auto const& x, auto& y, auto const& f) { return f(set(y, m * x)); }; };
-  bool const inverts = small && n > capacity;
+  bool const inverts = of_smallest && n > capacity;
   eigen_report out;
   auto found = [&] {
-    if constexpr (small && Readable<A>)
+    if constexpr (of_smallest && Readable<A>)
       if (inverts) {
         auto const inverse = invert_rectangular<T>(a);
         out.preconditioner = inverse.name;
         return run_golub_kahan<capacity>(space, k, false, rule, n, random_v, random_u, by(inverse.of_adjoint), by(inverse.of_matrix));
       }
-    return run_golub_kahan<capacity>(space, k, small, rule, n, random_v, random_u, by(a), by(adjoint));
+    return run_golub_kahan<capacity>(space, k, of_smallest, rule, n, random_v, random_u, by(a), by(adjoint));
   }();
   out.method = Method::name, out.wanted = text("singular triplets, the ", W::name), out.reason = found.reason, out.iterations = found.restarts + 1;
   (inverts ? out.applications : out.products) = found.products;

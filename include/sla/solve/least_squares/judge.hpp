@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <sla/solve/driver/driver.hpp>
+#include <sla/solve/least_squares/least_squares_problem.hpp>
 #include <sla/solve/least_squares/least_squares_report.hpp>
 
 namespace sla::detail {

@@ -57,31 +57,31 @@ auto restarted(Process& process, int k, restart_rule const& rule, bool inverted,
   for (;; ++out.restarts) {
     process.expand(rule.basis);
     int const size = process.size();
-    auto const& small = out.problem.emplace(process.projected(), process.coupling(), key, k + 1);
+    auto const& projected = out.problem.emplace(process.projected(), process.coupling(), key, k + 1);
     out.count = (std::min)(k, size);
     double const most = double(process.projected().norm()), of_residual = process.is_closed() ? 0 : scale(process);
     auto const is_small = [&](double change, int j) {
-      double const reach = std::abs(to_a(small.value(j))) * (inverted ? std::abs(small.value(j)) : 1);
+      double const reach = std::abs(to_a(projected.value(j))) * (inverted ? std::abs(projected.value(j)) : 1);
       return process.is_whole() || change <= 4 * unit * most || change * of_residual <= rule.rtol * reach;
     };
-    auto const is_converged = [&](int j) { return is_small(small.coupling(j), j); };
+    auto const is_converged = [&](int j) { return is_small(projected.coupling(j), j); };
     int converged = 0;
     while (converged < out.count && is_converged(converged)) ++converged;
     bool const done = converged == k;
     if (done && process.is_whole()) beside = out.alone = true;
     bool ends = done && beside;
     if (ends && size > k) {
-      double const apart = key(small.value(k)) - key(small.value(k - 1)), known = small.coupling(k);
+      double const apart = key(projected.value(k)) - key(projected.value(k - 1)), known = projected.coupling(k);
       bool const next = is_converged(k);
-      out.cuts_cluster = next && apart <= 8 * (known + small.coupling(k - 1) + unit * most);
+      out.cuts_cluster = next && apart <= 8 * (known + projected.coupling(k - 1) + unit * most);
       ends = !rule.find_multiples || next || apart > known;
     }
     if (ends) out.reason = reason::converged, out.alone = out.alone || rule.find_multiples;
     if (ends || out.restarts >= rule.max_restarts) return out;
     // What is locked is a basis, which leaves more than its eigenvectors do where these are nearly parallel.
     bool begins_beside = done && !beside;
-    for (int j = 0; begins_beside && j < k; ++j) begins_beside = is_small(small.coupling_of_basis(k), j);
-    process.contract(small.basis(begins_beside ? k : kept_of(size, k, converged)), begins_beside);
+    for (int j = 0; begins_beside && j < k; ++j) begins_beside = is_small(projected.coupling_of_basis(k), j);
+    process.contract(projected.basis(begins_beside ? k : kept_of(size, k, converged)), begins_beside);
     beside = beside || begins_beside;
   }
 }
