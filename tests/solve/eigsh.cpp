@@ -184,16 +184,49 @@ TEST_CASE("the method of eigsh is picked by what A is, and named") {
   check_values(own.values, laplacian(18, 17), 1e-12);
 }
 
+TEST_CASE("matrices whose norms have no digits in double are refused, and those that have have their pairs") {
+  using Catch::Matchers::ContainsSubstring;
+  auto const A = problems::poisson<double>({18, 17});
+  for (double scale : {1e-138, 1e135}) {
+    auto const pairs = eigsh(eval(scale * A), 2, smallest{});
+    INFO(pairs.report);
+    CHECK(pairs.report.converged());
+    for (index_t j = 0; j < 2; ++j) CHECK(pairs.values[j] / scale == Approx(laplacian(18, 17)[std::size_t(j)]).epsilon(1e-10));
+  }
+  for (double scale : {1e200, 1e160, 1e-160, 1e-200}) {
+    auto const scaled = eval(scale * A);
+    auto const why = ContainsSubstring(scale > 1 ? "A is too large" : "A is too small");
+    CHECK_THROWS_WITH(eigsh(scaled, 2, smallest{}), why);
+    CHECK_THROWS_WITH(eigsh(scaled, 2, largest{}, lobpcg{}), why);
+    CHECK_THROWS_WITH(eigsh(scaled, 2, near{scale}), why);
+    CHECK_THROWS_WITH(eigsh(A, scaled, 2, smallest{}, lobpcg{}), ContainsSubstring("c * B in the place of B"));
+  }
+  CHECK(eigsh(eval(1e-20f * cast<float>(A)), 1, largest{}, lobpcg{.rtol = 1e-4}).values[0] / 1e-20f == Approx(laplacian(18, 17).back()).epsilon(1e-5));
+}
+
+TEST_CASE("no report says converged where a residual is infinite beside a rounding that is not") {
+  eigen_report report{.reason = reason::converged, .residuals = {std::numeric_limits<double>::infinity()}, .rounding = {0}};
+  CHECK_FALSE(report.converged());
+  report.let_residuals_decide();
+  CHECK(report.reason == reason::stagnated);
+}
+
 TEST_CASE("what is no eigenproblem of eigsh is refused with its numbers, and what did not converge says so") {
   using Catch::Matchers::ContainsSubstring;
   auto const A = problems::poisson<double>({6, 5});
   CHECK_THROWS_WITH(eigsh(A, 31, smallest{}), ContainsSubstring("k is 31, and A has 30 rows"));
   CHECK_THROWS_WITH(eigsh(A, 0, smallest{}), ContainsSubstring("k is 0"));
+  CHECK_THROWS_WITH(eigsh(from_triplets<double>(0, 0, {}, {}, {}), 1, smallest{}), ContainsSubstring("k is 1, and A has 0 rows"));
   CHECK_THROWS_WITH(eigsh(from_triplets<double>(2, 3, {0}, {1}, {1.0}), 1, smallest{}), ContainsSubstring("A is 2 x 3, and must be square") && ContainsSubstring("svds"));
   CHECK_THROWS_WITH(eigsh(problems::convection_diffusion<double>({6, 5}, 3.0), 1, smallest{}), ContainsSubstring("not symmetric: entry (0, 1)") && ContainsSubstring("eigs(A, k, ...)"));
   auto nan = A;
   nan.values()[3] = std::numeric_limits<double>::quiet_NaN();
-  CHECK_THROWS_WITH(eigsh(nan, 1, smallest{}), ContainsSubstring("nan; every entry must be a finite number"));
+  CHECK_THROWS_WITH(eigsh(nan, 1, smallest{}), ContainsSubstring("eigsh(A, k, ...): A(1, 0) is nan; every entry must be a finite number"));
+  CHECK_THROWS_WITH(eigsh(A, nan, 1, smallest{}), ContainsSubstring("eigsh(A, B, k, ...), B in the place of A: A(1, 0) is nan"));
+  CHECK_THROWS_WITH(eigsh(A, 3, smallest{}, lobpcg{.rtol = -1}), ContainsSubstring("lobpcg{.rtol = -1}"));
+  CHECK_THROWS_WITH(eigsh(A, 3, smallest{}, lobpcg{.max_iterations = -1}), ContainsSubstring("lobpcg{.max_iterations = -1}"));
+  CHECK_THROWS_WITH(eigsh(A, 3, largest{}, lanczos{.max_restarts = -1}), ContainsSubstring("lanczos{.max_restarts = -1}"));
+  CHECK_THROWS_WITH(eigsh(A, 3, near{std::nan("")}), ContainsSubstring("near{nan}: sigma must be a finite number"));
   auto const indefinite = eval(A - diagonal(full<double>(30, 3.0)));
   CHECK_THROWS_WITH(eigsh(A, indefinite, 2, smallest{}), ContainsSubstring("B is not positive definite"));
   CHECK_THROWS_WITH(eigsh(A, indefinite, 2, smallest{}, lobpcg{}), ContainsSubstring("B is not positive definite"));

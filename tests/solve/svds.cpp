@@ -134,7 +134,9 @@ TEST_CASE("svds says what it is given amiss") {
   auto const A = from_triplets<double>(3, 2, {0, 1, 2}, {0, 1, 1}, {3.0, 4.0, 3.0});
   CHECK_THROWS_WITH(svds(A, 3), ContainsSubstring("svds(A, k): k is 3, and A is 3 x 2; ask for 1 to 2 triplets"));
   CHECK_THROWS_WITH(svds(A, 0), ContainsSubstring("k is 0"));
-  CHECK_THROWS_WITH(svds(from_triplets<double>(2, 2, {0, 1}, {0, 1}, {1.0, std::nan("")}), 1), ContainsSubstring("A(1, 1) is nan"));
+  CHECK_THROWS_WITH(svds(from_triplets<double>(2, 2, {0, 1}, {0, 1}, {1.0, std::nan("")}), 1), ContainsSubstring("svds(A, k): A(1, 1) is nan"));
+  CHECK_THROWS_WITH(svds(A, 1, largest{}, golub_kahan{.rtol = -1}), ContainsSubstring("golub-kahan{.rtol = -1}"));
+  for (double scale : {1e200, 1e-200}) CHECK_THROWS_WITH(svds(eval(scale * problems::convection_diffusion<double>({12, 12}, 3.0)), 2), ContainsSubstring("svds(A, k): A is too "));
   auto d = ones<double>(100);
   d[40] = 0;
   CHECK_THROWS_WITH(svds(diagonal(d), 1, smallest{}), ContainsSubstring("has not full rank: its smallest singular values are 0"));

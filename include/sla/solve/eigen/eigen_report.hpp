@@ -40,6 +40,12 @@ struct eigen_report {
     return true;
   }
   bool is_converged(std::size_t j) const { return residuals[j] <= rtol || (j < rounding.size() && residuals[j] <= rounding[j]); }
+  /// Whatever the method says: the residuals tell whether it has converged.
+  void let_residuals_decide() {
+    if (reason != sla::reason::converged && reason != sla::reason::stagnated && reason != sla::reason::iteration_limit) return;
+    auto const why = std::exchange(reason, sla::reason::converged);
+    if (!converged()) reason = why == sla::reason::converged ? sla::reason::stagnated : why;
+  }
   /// The largest.
   double residual() const {
     double most = 0;

@@ -56,7 +56,7 @@ void turn_column(Space& space, Block& vectors, index_t j, P const& p, V& v) {
 template <class A, class B, class Space, class Values, class Block, class V>
 void judge_columns(A const& a, B const& b, Space& space, Values const& values, Block const& vectors, V& v, eigen_report& out) {
   auto av = space.template like<typename V::value_type>(v), bv = space.template like<typename V::value_type>(v);
-  std::vector<double> lengths, residuals;
+  std::vector<double> lengths, residuals, apart;
   double size = 0;
   for (std::size_t j = 0; j < values.size(); ++j) {
     auto const w = number_in(space, values[j]);
@@ -66,13 +66,14 @@ void judge_columns(A const& a, B const& b, Space& space, Values const& values, B
     double const of_v = std::sqrt(double(read_one(space, vv))), beside = std::abs(values[j]) * std::sqrt(double(read_one(space, bb))), left = std::sqrt(double(read_one(space, rr)));
     size = (std::max)(size, std::sqrt(double(read_one(space, aa))) / of_v);
     residuals.push_back(left == 0 ? 0 : left / beside);
-    lengths.push_back(of_v / beside);
+    apart.push_back(left / of_v), lengths.push_back(of_v / beside);
   }
   double const unit = double(std::numeric_limits<real_t<typename V::value_type>>::epsilon());
   out.residuals.resize(values.size()), out.rounding.resize(values.size());
   for (std::size_t j = 0; j < values.size(); ++j) {  // the worse one of two calls, NaN too
     if (!(residuals[j] <= out.residuals[j])) out.residuals[j] = residuals[j];
-    out.rounding[j] = (std::max)(out.rounding[j], lengths[j] > 0 ? 16 * unit * size * lengths[j] : std::numeric_limits<double>::infinity());
+    double& rounding = out.rounding[j];  // -1, if a residual is more than that
+    rounding = apart[j] <= 16 * unit * size && rounding >= 0 ? (std::max)(rounding, 16 * unit * size * lengths[j]) : -1;
   }
 }
 /// W C with (W C)^H B V = I, for the columns of V, of values w, and those of W whose values are nearest to the conjugate ones.
@@ -116,7 +117,8 @@ void check_general(A const& a, char const* name, char const* call) {
   if constexpr (requires { a.rows() != a.cols(); })
     if (a.rows() != a.cols())
       throw shape_error(text(call, ": ", name, " is ", a.rows(), " x ", a.cols(), ", and must be square; of a rectangular matrix take singular values, svds(A, k)"));
-  check_operator<none>(a);
+  if constexpr (requires { linear_world<A>::check_square(a); }) linear_world<A>::check_square(a);
+  check_finite(a, name, call);
 }
 
 template <class A, class B, class W, class... Options>
@@ -132,6 +134,7 @@ auto eigs_of(A const& a, B const& b, int k, W const& wanted, Options const&... o
     auto const& method = pick<wants_general_method>(unnamed, options...);
     auto const& on = pick<wants_space>(no, options...);
     using On = std::remove_cvref_t<decltype(on)>;
+    require_sensible_call(method, wanted, call);
     check_general(a, "A", call);
     if constexpr (!standard) {
       check_general(b, "B", call);
@@ -142,6 +145,9 @@ auto eigs_of(A const& a, B const& b, int k, W const& wanted, Options const&... o
     auto const p = problem.random_vector(1);
     auto space = problem.space();
     problem.n = count_elements(space, p);
+    auto room = p;
+    require_range(space, a, p, room, "A", call, standard ? 1e140 : 1e70);
+    if constexpr (!standard) require_range(space, b, p, room, "B", call, 1e70);
     if (k < 1 || k > problem.n)
       throw value_error(text(call, ": k is ", k, ", and A has ", problem.n, problem.n == 1 ? " row" : " rows", "; ask for 1 to ", problem.n, problem.n == 1 ? " pair" : " pairs"));
 
@@ -167,9 +173,11 @@ auto eigs_of(A const& a, B const& b, int k, W const& wanted, Options const&... o
       std::vector<Z> conjugate;
       for (Z const w : found.values) conjugate.push_back(std::conj(w));
       judge_columns(oriented<true>(a), oriented<true>(b), space, conjugate, dual, v, out);
+      out.let_residuals_decide();
       out.seconds = seconds_now() - began;
       return eigentriples<vector<Z>, Block>{std::move(values), std::move(found.vectors), std::move(dual), std::move(out)};
     } else {
+      out.let_residuals_decide();
       out.seconds = seconds_now() - began;
       return eigenpairs<vector<Z>, Block>{std::move(values), std::move(found.vectors), std::move(out)};
     }

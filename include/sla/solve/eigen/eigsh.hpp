@@ -3,6 +3,8 @@
 // Derivatives are in grad/implicit/traced_eigen.hpp.
 #pragma once
 
+#include <string_view>
+
 #include <sla/solve/eigen/choose_eigen.hpp>
 
 namespace sla {
@@ -27,13 +29,52 @@ inline constexpr bool is_one_matrix<A> = is_one_matrix<typename A::local_type>;
 template <class A>
 concept PlainEigenOperator = is_one_matrix<A> && requires { typename linear_world<A>::operator_type; };
 
+/// Errors: value_error for NaN and infinity, naming the call.
+template <class A>
+void check_finite(A const& a, char const* name, char const* call) {
+  if constexpr (Readable<A>)
+    require_finite(a, std::string_view(name) == "A" ? call : text(call, ", ", name, " in the place of A").c_str());
+  else
+    linear_world<A>::check(a);
+}
+/// Errors: value_error, if squares of |A x| do not keep their digits: no residual could be told. z is room for A x.
+template <class Space, class A, class V, class U>
+void require_range(Space& space, A const& a, V const& x, U& z, char const* name, char const* call, double most = 1e140) {
+  using Real = real_t<typename V::value_type>;
+  if constexpr (std::same_as<Real, float>) most = 1e25;
+  auto const length = [&](auto const& ax) {
+    auto [zz] = fuse(space, set(z, ax), squared_norm_of(z));
+    return std::sqrt(double(read_one(space, zz)));
+  };
+  auto [xx] = fuse(space, squared_norm_of(x));
+  double const below = std::sqrt(double(read_one(space, xx))), size = below > 0 ? length(a * x) / below : 1;
+  if (size >= 1 / most && size <= most) return;
+  if (size == 0) {  // zeros, or as good as that
+    auto large = space.template like<typename V::value_type>(x);
+    fuse(space, set(large, number_in(space, Real(std::same_as<Real, float> ? 1e30 : 1e300)) * x));
+    if (length(a * large) == 0) return;
+  }
+  throw value_error(text(call, ": ", name, " is too ", size < 1 ? "small" : "large", ": |", name, " x| / |x| is ", size, " for a random x, and norms keep their digits from ", 1 / most, " to ", most,
+                         "; scale it, c * ", name, " in the place of ", name, ", and the values with it"));
+}
+/// Errors: value_error for options that make no sense.
+template <class Method, class W>
+void require_sensible_call(Method const& m, [[maybe_unused]] W const& wanted, [[maybe_unused]] char const* call) {
+  if constexpr (is_near<W>)
+    if (!(std::abs(wanted.sigma) - std::abs(wanted.sigma) == 0)) throw value_error(text(call, ": near{", wanted.sigma, "}: sigma must be a finite number"));
+  int most = 0;
+  if constexpr (requires { m.max_iterations; }) most = m.max_iterations;
+  if constexpr (requires { m.max_restarts; })
+    if (m.max_restarts < 0) throw value_error(text(Method::name, "{.max_restarts = ", m.max_restarts, "}: a limit is a number from 0 on, such as 1000"));
+  require_sensible(Method::name, m.rtol, 0, most);
+}
 /// Errors: a is not square, not finite, or not Hermitian.
 template <class A, class V>
 void check_hermitian(A const& a, V const& x, V const& y, char const* name, char const* call) {
   if constexpr (Readable<A>) {
     if (a.rows() != a.cols())
       throw shape_error(text(call, ": ", name, " is ", a.rows(), " x ", a.cols(), ", and must be square; of a rectangular matrix take singular values, svds(A, k)"));
-    require_finite(a);
+    check_finite(a, name, call);
     using F = typename A::format_type;
     row_order<F>(a.shared_pattern()).apply(a, [&](auto const& rows) { return require_hermitian(rows, text(call, ", ", name, " in the place of A").c_str(), "eigs(A, k, ...)", 1e-10), 0; });
   } else {
@@ -75,16 +116,22 @@ auto eigsh_of(A const& a, B const& b, int k, W const& wanted, Options const&... 
   using P = std::remove_cvref_t<decltype(p)>;
   using On = std::remove_cvref_t<decltype(on)>;
   eigen_problem<A, B, P, On> problem{a, b, p, on, 0};
+  require_sensible_call(method, wanted, call);
   auto const x = problem.random_vector(1), y = problem.random_vector(2);
+  auto z = y;
+  double const most = standard ? 1e140 : 1e70;
   check_hermitian(a, x, y, "A", call);
   {
     auto space = linear_world<A>::space(a, x);
     problem.n = count_elements(space, x);
+    require_range(space, a, x, z, "A", call, most);
   }
   if constexpr (!standard) {
     if constexpr (requires { a.rows() != b.rows(); })
       if (a.rows() != b.rows() || a.cols() != b.cols()) throw shape_error(text(call, ": A is ", a.rows(), " x ", a.cols(), ", and B ", b.rows(), " x ", b.cols()));
     check_hermitian(b, x, y, "B", call);
+    auto space = linear_world<A>::space(a, x);
+    require_range(space, b, x, z, "B", call, most);
   }
   if (k < 1 || k > problem.n)
     throw value_error(text(call, ": k is ", k, ", and A has ", problem.n, problem.n == 1 ? " row" : " rows", "; ask for 1 to ", problem.n, problem.n == 1 ? " pair" : " pairs"));

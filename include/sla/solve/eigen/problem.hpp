@@ -209,7 +209,7 @@ auto judged_pairs(Problem const& problem, Space& space, eigen_found<typename Pro
     double const above = double(read_one(space, aa)), below = double(read_one(space, pp));
     if (below > 0) size = std::sqrt(above / below);
   }
-  std::vector<double> lengths;  // |B v|
+  std::vector<double> lengths, apart;  // |v| / |w B v|, |A v - w B v| / |v|
   for (std::size_t j = 0; j < k; ++j) {
     Real const w = found.values[order[j]];
     values[index_t(j)] = w;
@@ -224,15 +224,13 @@ auto judged_pairs(Problem const& problem, Space& space, eigen_found<typename Pro
     size = (std::max)(size, std::sqrt(double(read_one(space, aa))) / of_v);
     double const scale = std::abs(double(w)) * length;
     out.residuals.push_back(residual == 0 ? 0 : residual / scale);
-    lengths.push_back(scale > 0 ? of_v / scale : std::numeric_limits<double>::infinity());
+    lengths.push_back(scale > 0 ? of_v / scale : std::numeric_limits<double>::infinity()), apart.push_back(residual / of_v);
     put_column(vectors, index_t(j), v);
   }
-  for (double of : lengths) out.rounding.push_back(16 * double(std::numeric_limits<Real>::epsilon()) * size * of);
+  double const rounding = 16 * double(std::numeric_limits<Real>::epsilon()) * size;
+  for (std::size_t j = 0; j < k; ++j) out.rounding.push_back(apart[j] <= rounding ? rounding * lengths[j] : 0);
 
-  if (out.reason == reason::converged || out.reason == reason::stagnated || out.reason == reason::iteration_limit) {  // the residuals decide
-    auto const why = std::exchange(out.reason, reason::converged);
-    if (!out.converged()) out.reason = why == reason::converged ? reason::stagnated : why;
-  }
+  out.let_residuals_decide();
 
   // V^H B V - I, some columns at a time
   for (std::size_t from = 0; from < k; from += at_once) {

@@ -36,9 +36,6 @@ template <class M>
 concept SingularMethod = requires { typename M::singular_method_tag; };
 
 namespace detail {
-struct any_shape {
-  static constexpr bool needs_square = false;
-};
 template <class O>
 using wants_singular_method = std::bool_constant<SingularMethod<O>>;
 
@@ -108,6 +105,11 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
   none const no{};
   eigen_problem<A, applied_identity, none, On> const problem{a, no_weight, no, on, a.cols()};
   auto space = problem.space();
+  {
+    auto const x = random<T>(a.cols(), 1);
+    auto z = random<T>(a.rows(), 1);
+    require_range(space, a, x, z, "A", "svds(A, k)");
+  }
   auto const random_v = [&](std::uint64_t seed) { return random<T>(a.cols(), seed); };
   auto const random_u = [&](std::uint64_t seed) { return random<T>(a.rows(), seed); };
   index_t const n = a.cols();
@@ -144,6 +146,7 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
   auto av = space.template like<T>(found.range.front());
   auto [ap, pp] = fuse(space, set(av, a * p), squared_norm_of(av), squared_norm_of(p));
   double size = std::sqrt(double(read_one(space, ap)) / double(read_one(space, pp)));  // a lower bound of |A|
+  std::vector<double> residuals;
   for (index_t j = 0; j < count; ++j) {
     auto &v = found.domain[std::size_t(j)];
     auto &u = found.range[std::size_t(j)];
@@ -160,9 +163,12 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
     double const apart = std::sqrt(double(read_one(space, of_v))) + std::sqrt(double(read_one(space, of_u)));
     size = (std::max)(size, std::sqrt(double(read_one(space, aa))));
     out.residuals.push_back(apart == 0 ? 0 : apart / std::abs(double(values[j])));
+    residuals.push_back(apart);
     put_column(left, j, u), put_column(right, j, v);
   }
-  for (index_t j = 0; j < count; ++j) out.rounding.push_back(32 * double(std::numeric_limits<Real>::epsilon()) * size / std::abs(double(values[j])));
+  double const rounding = 32 * double(std::numeric_limits<Real>::epsilon()) * size;
+  for (index_t j = 0; j < count; ++j) out.rounding.push_back(residuals[std::size_t(j)] <= rounding ? rounding / std::abs(double(values[j])) : 0);
+  out.let_residuals_decide();
   out.orthogonality = (std::max)(apart_from_orthonormal<capacity>(space, found.range), apart_from_orthonormal<capacity>(space, found.domain));
   return singular_triplets<decltype(left), vector<Real>, decltype(right)>{std::move(left), std::move(values), std::move(right), std::move(out)};
 }
@@ -188,7 +194,7 @@ template <class A, class W = largest, class... Options>
     static_assert(local, "sla: svds(A, k): A is a matrix of one process: of a distributed one gather(A), or, if it is Hermitian, eigsh(A, k, largest_magnitude{})");
     if constexpr (either && lawful && local) {
       double const began = detail::seconds_now();
-      detail::check_operator<detail::any_shape>(a);
+      detail::check_finite(a, "A", "svds(A, k)");
       index_t const most = (std::min)(a.rows(), a.cols());
       if (k < 1 || k > most)
         throw value_error(text("svds(A, k): k is ", k, ", and A is ", a.rows(), " x ", a.cols(), "; ask for 1 to ", most, most == 1 ? " triplet" : " triplets"));
@@ -196,6 +202,7 @@ template <class A, class W = largest, class... Options>
       golub_kahan const unnamed{};
       auto const& method = detail::pick<detail::wants_singular_method>(unnamed, options...);
       auto const& on = detail::pick<detail::wants_space>(no, options...);
+      detail::require_sensible_call(method, wanted, "svds(A, k)");
       auto const adjoint = linear_world<A>::adjoint(a);
       auto out = a.rows() >= a.cols() ? detail::svds_of(a, adjoint, k, wanted, method, on, false) : detail::svds_of(adjoint, a, k, wanted, method, on, true);
       if (a.rows() < a.cols()) std::swap(out.left, out.right);
@@ -214,7 +221,7 @@ template <class T, class S, class F>
     if (!report.converged()) throw eigen_error(report);
     return std::abs(double(values[0]));
   };
-  detail::require_finite(A);
+  detail::require_finite(A, "condition_number(A)");
   if (A.rows() == 0 || A.cols() == 0) return 0;
   constexpr double rtol = 1e-5;  // of residuals; values are known to the square of that over their distance from others
   bool const hermitian = A.rows() == A.cols() && linear_world<sparse_tensor<T, S, F>>::is_self_adjoint(A);
