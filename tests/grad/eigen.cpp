@@ -101,6 +101,13 @@ TEST_CASE("clusters have the derivatives of what mixing their vectors does not c
   CHECK_THROWS_WITH(value_and_gradient(apart, A), ContainsSubstring("values 1 and 2") && ContainsSubstring("one cluster"));
   auto const cut = [&](auto const& a) { return eigsh(a, 2, smallest{}, dense_eigen{}).values[1]; };
   CHECK_THROWS_WITH(value_and_gradient(cut, A), ContainsSubstring("beyond the 2 pairs"));
+  std::vector<index_t> row, col;
+  std::vector<double> value;
+  for (index_t i = 0; i < 26; ++i)  // two paths of 12 and 15 points: 0 is a value of both, and only rounding tells the two apart
+    if (i != 11) row.insert(row.end(), {i, i, i + 1, i + 1}), col.insert(col.end(), {i, i + 1, i, i + 1}), value.insert(value.end(), {1.0, -1.0, -1.0, 1.0});
+  auto const paths = from_triplets<double>(27, 27, row, col, value);
+  auto const zero = [&](auto const& a) { return eigsh(a, 3, smallest{}, dense_eigen{}).values[0]; };
+  CHECK_THROWS_WITH(value_and_gradient(zero, paths), ContainsSubstring("one cluster"));
   auto const vectors = [&](auto const& a) { return sum(C * eigsh(a, 3, smallest{}, dense_eigen{}).vectors); };
   CHECK_THROWS_WITH(value_and_gradient(vectors, A), ContainsSubstring("single vectors"));
   auto const unfinished = [&](auto const& a) { return eigsh(a, 2, smallest{}, lobpcg{.max_iterations = 1}).values[0]; };

@@ -58,10 +58,11 @@ public:
       v_.push_back(column_of(V, j));
       bv_.push_back(times_b(v_.back()));
     }
-    // neighbours that are no further apart than 1e-6, or what the tolerance resolves, are one cluster
-    double const apart = (std::max)(1e-6, 100 * report.rtol);
+    // neighbours that are no further apart than 1e-6, or what the tolerance or the rounding of A resolves, are one cluster
+    double const apart = (std::max)(1e-6, 100 * report.rtol), rounding = 1e3 * double(std::numeric_limits<Real>::epsilon()) * size_of_values();
     for (index_t j = 0; j < w.size(); ++j)
-      for (index_t i = 0; i < w.size(); ++i) near_.push_back(i == j || std::abs(double(w[i] - w[j])) <= apart * (std::max)(std::abs(double(w[i])), std::abs(double(w[j]))));
+      for (index_t i = 0; i < w.size(); ++i)
+        near_.push_back(i == j || std::abs(double(w[i] - w[j])) <= (std::max)(rounding, apart * (std::max)(std::abs(double(w[i])), std::abs(double(w[j])))));
   }
 
   index_t count() const { return w_.size(); }
@@ -174,6 +175,15 @@ public:
   }
 
 private:
+  /// |A x| / |B x| for a random x.
+  double size_of_values() const {
+    auto const x = problem_.random_vector(1);
+    Column ax = x;
+    run(set(ax, problem_.a * x));
+    auto const bx = times_b(x);
+    return std::sqrt(std::abs(inner(ax, ax)) / std::abs(inner(bx, bx)));
+  }
+
   Problem const& problem_;
   Values const& w_;
   eigen_report const& report_;
