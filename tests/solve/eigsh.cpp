@@ -175,6 +175,14 @@ TEST_CASE("the method of eigsh is picked by what A is, and named") {
   auto const squared = eigsh(B, 2, smallest{});
   CHECK_THAT(text(squared.report), Catch::Matchers::StartsWith("lobpcg + cholesky"));
   CHECK(squared.values[1] == Approx(std::pow(laplacian(18, 17)[1], 2)).epsilon(1e-10));
+  auto const many = eigsh(A, 30, smallest{});  // more than a block of lobpcg holds
+  INFO(many.report);
+  CHECK(many.report.converged());
+  check_values(many.values, laplacian(18, 17), 1e-10);
+  auto const beside = kron(eye<double>(10), problems::poisson<double>({30}));  // beside rows of zeros, which no multigrid takes
+  auto const empty = eigsh(kron(from_triplets<double>(2, 2, {0}, {0}, {1.0}), beside), 3, smallest{});
+  CHECK(empty.report.converged());
+  for (index_t j = 0; j < 3; ++j) CHECK(std::abs(empty.values[j]) <= 1e-14);
   linear_operator<double> const op(A.rows(), A.cols(), [&](std::span<double const> x, std::span<double> y) {
     sla::vector<double> const ax = A * borrow(x.data(), A.cols());
     std::copy(ax.begin(), ax.end(), y.begin());
@@ -230,6 +238,9 @@ TEST_CASE("what is no eigenproblem of eigsh is refused with its numbers, and wha
   auto const indefinite = eval(A - diagonal(full<double>(30, 3.0)));
   CHECK_THROWS_WITH(eigsh(A, indefinite, 2, smallest{}), ContainsSubstring("B is not positive definite"));
   CHECK_THROWS_WITH(eigsh(A, indefinite, 2, smallest{}, lobpcg{}), ContainsSubstring("B is not positive definite"));
+  auto d = ones<double>(30);
+  d[7] = -1e-3;  // lobpcg's vectors for the smallest values do not see it
+  CHECK_THROWS_WITH(eigsh(A, diagonal(d), 2, smallest{}, lobpcg{}), ContainsSubstring("B is not positive definite: B(7, 7) is -0.001"));
   CHECK_THROWS_WITH(eigsh(A, eye<double>(31), 2, smallest{}), ContainsSubstring("A is 30 x 30, and B 31 x 31"));
   CHECK_THROWS_WITH(eigsh(A, 3, smallest{}, lobpcg{.block = 2}), ContainsSubstring("lobpcg{.block = 2}"));
   CHECK_THROWS_WITH(eigsh(problems::poisson<double>({30}), 25, smallest{}, lobpcg{}), ContainsSubstring("basic_lobpcg<31>"));

@@ -27,16 +27,17 @@ struct automatic_eigen {
     using A = std::remove_cvref_t<decltype(problem.a)>;
     if constexpr (detail::Readable<A> && !Problem::is_preconditioned) {
       if (problem.n <= 200 || (k > problem.n / 5 && problem.n <= 2000)) return dense_eigen{rtol}.find(problem, k, wanted);
-      if constexpr (std::same_as<W, smallest>) {
-        auto const p = properties(problem.a);
-        bool const definite = p.definite == definiteness::positive_definite || p.definite == definiteness::positive_semidefinite;
-        if (definite && p.opposed_off_diagonal) return with(problem, amg{}).find_by(lobpcg{rtol}, k, wanted, "A is a diagonally dominant M-matrix");
-        if (auto const factors = definite_factors(problem.a, p)) {
-          auto found = with(problem, *factors).find_by(lobpcg{rtol}, k, wanted, "");
-          found.preconditioner = "cholesky";
-          return found;
+      if constexpr (std::same_as<W, smallest>)
+        if (k <= lobpcg::most_pairs) {
+          auto const p = properties(problem.a);
+          bool const definite = p.definite == definiteness::positive_definite || p.definite == definiteness::positive_semidefinite;
+          if (definite && p.positive_diagonal && p.opposed_off_diagonal) return with(problem, amg{}).find_by(lobpcg{rtol}, k, wanted, "A is a diagonally dominant M-matrix");
+          if (auto const factors = definite_factors(problem.a, p)) {
+            auto found = with(problem, *factors).find_by(lobpcg{rtol}, k, wanted, "");
+            found.preconditioner = "cholesky";
+            return found;
+          }
         }
-      }
       if (k <= lanczos::most_pairs) return lanczos{rtol}.find(problem, k, wanted);
     }
     if constexpr (std::same_as<W, smallest> || std::same_as<W, largest>)

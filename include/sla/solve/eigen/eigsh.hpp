@@ -130,6 +130,12 @@ auto eigsh_of(A const& a, B const& b, int k, W const& wanted, Options const&... 
     if constexpr (requires { a.rows() != b.rows(); })
       if (a.rows() != b.rows() || a.cols() != b.cols()) throw shape_error(text(call, ": A is ", a.rows(), " x ", a.cols(), ", and B ", b.rows(), " x ", b.cols()));
     check_hermitian(b, x, y, "B", call);
+    if constexpr (is_sparse_tensor<B> && Readable<B>) {
+      auto const d = diagonal_of(b);
+      for (index_t i = 0; i < d.size(); ++i)
+        if (std::real(d[i]) < 0)
+          throw value_error(text(call, ": B is not positive definite: B(", i, ", ", i, ") is ", std::real(d[i]), "; of a definite A and an indefinite B the problem B v = (1/w) A v is one"));
+    }
     auto space = linear_world<A>::space(a, x);
     require_range(space, b, x, z, "B", call, most);
   }

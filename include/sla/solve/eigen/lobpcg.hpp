@@ -29,6 +29,7 @@ struct basic_lobpcg {
 
   using eigen_method_tag = void;
   static constexpr char const* name = "lobpcg";
+  static constexpr int most_pairs = Capacity;  ///< that may be wanted
 
   /// The same method among the vectors that are orthogonal, in B, to the columns of Y, (N, m): of pairs that were found already, or of another
   /// invariant subspace. `eigsh(A, 4, smallest{}, lobpcg{}.orthogonal_to(V))` gives the next four. Y is referred to.
