@@ -146,6 +146,36 @@ TEST_CASE("what is converged says so by its true figure: early ends, right-hand 
   CHECK(norm_inf(least_squares(none, ones<double>(5))) == 0);
 }
 
+TEST_CASE("a right-hand side that is orthogonal to the range of a rank-deficient A, to the last bit, has x = 0 by all methods") {
+  auto const A = from_triplets<double>(3, 2, {0, 0, 1, 1}, {0, 1, 0, 1}, {1.0, 1.0, 1.0, 1.0});
+  vector<double> b(3);
+  b[0] = 1, b[1] = -1, b[2] = 5;
+  auto const by = [&](auto const&... options) {
+    auto const [x, report] = try_least_squares(A, b, options...);
+    INFO(report);
+    CHECK((report.converged() && norm(x) <= 1e-9));
+  };
+  by(dense_qr{}), by(lsmr{}), by(lsqr{}), by(cgls{}), by(dense_qr{.damping = 1e-3}), by();
+}
+
+TEST_CASE("least squares whose squares leave the range of double are not called converged") {
+  auto const A = from_triplets<double>(3, 2, {0, 1, 2}, {0, 1, 0}, {1.0, 2.0, 1.0});
+  vector<double> b(3);
+  b[0] = 1, b[1] = 2, b[2] = 3;
+  for (double of_A : {1e-200, 1.0, 1e200})
+    for (double of_b : {1e-200, 1.0, 1e200}) {
+      auto const by = [&, a = eval(of_A * A), c = vector<double>(of_b * b)](auto const& method) {
+        auto const report = try_least_squares(a, c, method).report;
+        INFO(report);
+        CHECK(report.reason() == (of_A == 1 && of_b == 1 ? reason::converged : reason::badly_scaled));
+      };
+      by(lsmr{}), by(lsqr{}), by(cgls{}), by(dense_qr{});
+    }
+  CHECK_THROWS_WITH(least_squares(1e-200 * A, b, lsmr{}), ContainsSubstring("scale A"));
+  CHECK(try_least_squares(1e-200 * A, b, lsmr{.damping = 1.0}).report.converged());
+  CHECK(try_least_squares(cast<float>(1e-25 * A), vector<float>(b), lsmr{}).report.reason() == reason::badly_scaled);
+}
+
 TEST_CASE("bad problems of least squares are refused by their values") {
   auto const A = rectangular<double>(60, 25);
   auto b = random<double>(60, 1);

@@ -30,16 +30,23 @@ struct judge_least_squares {
   reason unfinished;   ///< of items that still ran at the end
   bool first, linear;  ///< the first run? is there a linear term?
 
+  /// Are squares such that they and their products with rtol^2 keep their digits?
+  SLA_HD static bool in_range(double square) { return square >= run_outcome::least && square <= run_outcome::most; }
+
   template <class R>
-  SLA_HD least_squares_item operator()(reason state, least_squares_item before, R ss, R rr, R xx, R bb, R cc, R aa) const {
+  SLA_HD least_squares_item operator()(reason state, least_squares_item before, R ss, R rr, R xx, R bb, R cc, R aa, R sum_of_b, R sum_of_start) const {
     least_squares_item out;
     double const d2 = damping * damping, s = std::sqrt(double(ss)), r = std::sqrt(double(rr) + d2 * double(xx)), size = std::sqrt(double(aa) + d2);
     double const b = std::sqrt(double(bb)), x = std::sqrt(double(xx)), c = std::sqrt(double(cc));
     out.numbers = {std::sqrt(double(rr)), b, x, size, 0, false, false};
     double const beside = size * r > c ? size * r : c;
     double const most = 1 / std::sqrt(std::sqrt(digits));  // an x that is larger beside b is of a matrix near a singular one
+    double const size2 = double(aa) + d2, b2 = double(bb);
+    bool const scaled = (!(sum_of_b > 0) || in_range(b2)) && (!(sum_of_start > 0) || (linear ? in_range(double(cc)) : in_range(size2) && in_range(size2 * b2)));
     out.figure = s > 0 ? s / beside : s;
-    if (!(s + r + x + b - (s + r + x + b) == 0)) {
+    if (!scaled) {
+      out.state = reason::badly_scaled;
+    } else if (!(s + r + x + b - (s + r + x + b) == 0)) {
       out.state = reason::not_a_number;
     } else if (s <= rtol * beside) {
       out.state = reason::converged;
@@ -75,12 +82,22 @@ struct over_root {
   }
 };
 
-/// |A|^2, or less: some steps of the power method from A^H b, or from the linear term. The vectors live until the space has finished.
+struct one_where_zero {
+  template <class R>
+  SLA_HD R operator()(R sum) const {
+    return sum > 0 ? R(0) : R(1);
+  }
+};
+
+/// |A|^2, or less: some steps of the power method from A^H b, or from the linear term; and the sum of the magnitudes of that. Where b is orthogonal to the range
+/// they begin from x, which is rounding there. The vectors live until the space has finished.
 template <class Space, class P, class V, class X>
-auto squared_size_of(Space& space, P const& p, V& left, X& v) {
+auto squared_size_of(Space& space, P const& p, X const& x, V& left, X& v) {
   using sla::adjoint;
-  auto [vv] = fuse(space, set(v, adjoint(p.a) * p.b), squared_norm_of(v));
-  if (p.linear) vv = std::get<0>(fuse(space, set(v, *p.linear), squared_norm_of(v)));
+  auto [sum] = fuse(space, set(v, adjoint(p.a) * p.b), norm1_of(v));
+  auto const is_lost = space.map(one_where_zero{}, sum);
+  auto [vv] = fuse(space, set(v, v + is_lost * x), squared_norm_of(v));
+  if (p.linear) std::tie(vv, sum) = fuse(space, set(v, *p.linear), squared_norm_of(v), norm1_of(v));
   auto size = vv;
   for (int step = 0; step < 5; ++step) {
     auto const factor = space.map(over_root{}, vv);
@@ -90,7 +107,7 @@ auto squared_size_of(Space& space, P const& p, V& left, X& v) {
     auto [next] = fuse(space, set(v, adjoint(p.a) * left), squared_norm_of(v));
     vv = next;
   }
-  return size;
+  return std::pair(size, sum);
 }
 
 /// A run of some method, whichever it is: the loop is compiled once.
@@ -118,13 +135,16 @@ void drive_least_squares(Space& space, least_squares_problem<A, V, X> const& p, 
     };
   V left = space.template like<typename V::value_type>(p.b);
   X direction = space.template like<T>(x);
-  auto const aa = squared_size_of(space, p, left, direction);
-  auto items = space.map(blank_item{}, aa);
+  using Sizes = decltype(squared_size_of(space, p, x, left, direction));
+  std::optional<Sizes> sizes;
+  auto items = space.map(blank_item{}, on_every_item(space, 0.0));
   bool again = true;
   while (again) {
     last.bb.reset();
     auto const ended = run.function(run.context, {rule, last});
-    auto [rr, xx, bb] = fuse(space, set(left, accurate_residual(p.b, p.a * x)), squared_norm_of(left), squared_norm_of(x), squared_norm_of(p.b));
+    if (!sizes) sizes = squared_size_of(space, p, x, left, direction);
+    auto const& [aa, sum_of_start] = *sizes;
+    auto [rr, xx, bb, sum_of_b] = fuse(space, set(left, accurate_residual(p.b, p.a * x)), squared_norm_of(left), squared_norm_of(x), squared_norm_of(p.b), norm1_of(p.b));
     auto ss = rr, cc = rr;
     if (p.linear) {
       auto [s2, c2] = fuse(space, squared_norm_of(adjoint(p.a) * left - d2 * x + *p.linear), squared_norm_of(*p.linear));
@@ -134,7 +154,7 @@ void drive_least_squares(Space& space, least_squares_problem<A, V, X> const& p, 
       cc = space.map(zero_number{}, rr);
     }
     reason const unfinished = last.stopped ? reason::stopped : reason::iteration_limit;
-    items = space.map(judge_least_squares{asked, p.damping, digits, unfinished, out.runs == 0, p.linear != nullptr}, *last.state, items, ss, rr, xx, bb, cc, aa);
+    items = space.map(judge_least_squares{asked, p.damping, digits, unfinished, out.runs == 0, p.linear != nullptr}, *last.state, items, ss, rr, xx, bb, cc, aa, sum_of_b, sum_of_start);
     last.state = space.map(state_of_item{}, items);
     space.finish();
     auto const judged = space.read(items);
