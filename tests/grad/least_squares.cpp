@@ -88,6 +88,12 @@ TEST_CASE("derivatives of least squares that are not there are refused") {
   auto const W = eval(transpose(A));
   auto const c = random<double>(25, 3);
   CHECK_THROWS_WITH(value_and_gradient([&](auto const& a) { return squared_norm(least_squares(a, c, lsmr{.rtol = 1e-10})); }, W), ContainsSubstring("rows"));
+  auto const V = eval(transpose(one));  // whose x is another one with column scaling
+  auto const d = random<double>(20, 4);
+  auto const scaled = [&](auto const&... options) { return value_and_gradient([&](auto const& a, auto const& e) { return squared_norm(least_squares(a, e, options..., lsmr{.rtol = 1e-10})); }, V, d); };
+  CHECK_THROWS_WITH(scaled(jacobi{}), ContainsSubstring("leave it out, or give a damping"));
+  CHECK_NOTHROW(scaled(identity{}));
+  CHECK_NOTHROW(scaled(jacobi{}, damping(0.1)));
   CHECK_THROWS_AS(value_and_gradient([&](auto const& a) { return squared_norm(try_least_squares(a, b, lsmr{.max_iterations = 2}).x); }, one), solve_error);
 }
 

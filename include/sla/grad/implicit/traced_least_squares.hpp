@@ -78,6 +78,7 @@ struct least_squares_linearized {
   std::tuple<Options...> options;
 
   auto const& a() const { return m.value(); }
+  static constexpr bool is_preconditioned = ((wants_preconditioner<Options>::value && !std::same_as<Options, identity>) || ...);
   static constexpr char const* law = "a derivative of x wants independent columns of A (of fewer rows than columns, rows), or a damping";
   template <class S>
   static X checked(least_squares_solution<S>&& s) {
@@ -116,6 +117,8 @@ struct least_squares_linearized {
 
   least_squares_linearized const& operator()(X const&) const {
     if (!report.converged()) throw solve_error(report);
+    if (wide && is_preconditioned)
+      throw value_error("least_squares(A, b, method, preconditioner): of fewer rows than columns x is the shortest in the norm of the preconditioner, which is not differentiated: leave it out, or give a damping");
     return *this;
   }
   least_squares_adjoint<V, X> solve_adjoint(X const& g) const {
