@@ -135,6 +135,7 @@ TEST_CASE("newton: linear methods behind it, patterns that are given, found agai
   CHECK_THROWS_WITH(nonlinear_solve(f, zeros<double>(n), newton{}, gmres{.rtol = 1e-14, .max_iterations = 1}, 0.1), ContainsSubstring("iteration 0 failed"));
   check(nonlinear_solve(f, zeros<double>(n), newton{.rtol = 1e-9, .pattern = eval(A * A)}, 0.1), "pattern given");
   CHECK_THROWS_WITH(nonlinear_solve(f, zeros<double>(n), newton{.pattern = eye<double>(n)}, 0.1), ContainsSubstring("misses an entry of row 0"));
+  CHECK_THROWS_WITH(nonlinear_solve(f, zeros<double>(n), newton{.pattern = eye<double>(n + 1)}, 0.1), ContainsSubstring("newton{.pattern = P}: P is"));
 
   // Where u = 0, nothing of the dependence of the entries on u shows.
   std::vector<index_t> slots, rows;

@@ -166,8 +166,8 @@ public:
   template <class F, class V>
   sparse_tensor<T> const& jacobian_at(F const& f, V const& u, nonlinear_report& report) {
     if (!plan_) plan_ = std::make_shared<jacobian_plan const>(f, u);
-    if (plan_->rows() != u.size())
-      throw shape_error(text(report.method, "{}: F(u) has ", plan_->rows(), " elements and u ", u.size(), "; F gives one equation for each unknown"));
+    if (plan_->rows() != u.size() || plan_->cols() != u.size())
+      throw shape_error(text(report.method, "{.pattern = P}: P is ", plan_->rows(), " x ", plan_->cols(), ", and u has ", u.size(), " elements, as many as F; it is (elements of F) x (elements of u)"));
     if (!J_) complete(*plan_);
     ++report.jacobians, report.derivatives += plan_->colors() + 1;
     if (plan_->differentiate(*J_, f, u) >= 0) {
