@@ -8,7 +8,7 @@
 //   expr/     what to compute: shape laws, nodes, operators, reductions, sparse products
 //   exec/     where it runs: passes over memory, fuse, the host's backends, the queue that stands for a device
 //   solve/    local and global alike: seam/ (space, stop test, report), krylov/, precond/, driver/, direct/, linear/ (the calls); sla/krylov.hpp has no factors;
-//             with doors of their own, above grad: least_squares/, eigen/ (sla/eigenvalues.hpp), determinant/, nonlinear/
+//             with doors of their own, above grad: least_squares/, eigen/ (sla/eigenvalues.hpp), determinant/, nonlinear/, integrate/
 //   grad/     derivatives: the tape and forward mode, one rule per node for both
 //   spmd/     placements as types: mesh/, placement/, step/, rule/, refusal/, schedule/, plan/; no communication. check/: <sla/check.hpp>
 //   dist/     many ranks: engine/, partition/, halo/, value/, view/, step/, assembly/, matrix/, solve/, grad/, plan/
@@ -21,5 +21,6 @@
 #include <sla/determinant.hpp>
 #include <sla/least_squares.hpp>
 #include <sla/nonlinear.hpp>
+#include <sla/integrate.hpp>
 #include <sla/spmd.hpp>
 #include <sla/dist.hpp>

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// `integrate(f, u0, times, method, ...)`: M u' = f(u, t) in fixed steps, with derivatives to u0, M and parameters in both modes: the
+// steps transposed, latest first, over states that are kept at checkpoints. Read time_step.hpp and checkpoint_stack.hpp first.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <sla/solve/integrate/checkpoint_stack.hpp>
+#include <sla/solve/integrate/time_step.hpp>
+
+namespace sla {
+
+namespace detail {
+template <class T>
+using state_block = tensor<T, Extents<dyn, dyn>>;
+template <class T>
+void write_column(state_block<T>& to, index_t column, vector<T> const& x) {
+  for (index_t i = 0; i < x.size(); ++i) to(i, column) = x[i];
+}
+/// x + the column.
+template <class T>
+vector<T> plus_column(vector<T> x, state_block<T> const& from, index_t column) {
+  for (index_t i = 0; i < x.size(); ++i) x[i] += from(i, column);
+  return x;
+}
+
+/// How x and the states depend on u0, M and the parameters: the derivative of every step. U0, P: as parameter_of keeps them, M first of P.
+template <class Stepper, class V, class U0, class... P>
+struct integration_rule {
+  using rule_tag = void;
+  using state = time_state<V>;
+  using block = state_block<typename V::value_type>;
+  std::shared_ptr<Stepper> stepper;
+  std::shared_ptr<checkpoint_stack<state>> kept;
+  U0 u0;
+  std::tuple<P...> parameters;
+
+  template <class Y, class G>
+  void pullback(Y const& y, G const& g) const {
+    auto const& grid = stepper->grid();
+    V const none(u0.value().extents());
+    V next = std::get<0>(y), pending = none;
+    V lambda = plus_column(std::get<0>(g), std::get<1>(g), grid.outputs() - 1);
+    for (index_t k = grid.steps() - 1; k >= 0; --k) {
+      state const s = kept->at(k, [&](index_t j, state const& from) { return advance(j, from); });
+      V const w = linearized(k, next).solve_adjoint(lambda);
+      tape t;
+      traced<V> const last(t, t.input(s.u)), before(t, t.input(s.before));
+      residual_of(k, last, before).pullback(next, w);
+      lambda = pending + last.variable().take_cotangent();
+      pending = before.variable().has_cotangent() ? before.variable().take_cotangent() : none;
+      if (index_t const column = grid.output(k); column >= 0) lambda = plus_column(std::move(lambda), std::get<1>(g), column);
+      next = s.u;
+    }
+    if constexpr (Traced<U0>) u0.variable().add(lambda);
+  }
+  template <class Y, class Out>
+  void pushforward(Y const& y, Out& out) const {
+    auto const& grid = stepper->grid();
+    state s = stepper->begin(u0.value());
+    V d(s.u.extents()), d_before(s.before.extents());
+    if constexpr (Traced<U0>)
+      if (auto const* tangent = u0.variable().tangent()) d = *tangent;
+    block all(std::get<1>(y).extents());
+    write_column(all, 0, d);
+    for (index_t k = 0; k < grid.steps(); ++k) {
+      state next = advance(k, s);
+      forward_mode mode;
+      traced<V, forward_mode> const last(mode, std::make_shared<dual_variable<V>>(&s.u, &d)), before(mode, std::make_shared<dual_variable<V>>(&s.before, &d_before));
+      solution_tangent<V> r(next.u);
+      residual_of(k, last, before).pushforward(next.u, r.out());
+      V d_next = r.is_zero() ? V(d.extents()) : linearized(k, next.u).solve(r.take());
+      if (next.before.size() > 0) d_before = std::move(d);
+      d = std::move(d_next), s = std::move(next);
+      if (index_t const column = grid.output(k + 1); column >= 0) write_column(all, column, d);
+    }
+    out.add(std::tuple<V, block>(std::move(d), std::move(all)));
+  }
+
+private:
+  state advance(index_t k, state const& s) const {
+    integration_report again;
+    return std::apply([&](auto const&... p) { return stepper->advance(k, s, again, p.value()...); }, parameters);
+  }
+  auto const& linearized(index_t k, V const& next) const {
+    return std::apply([&](auto const&... p) -> auto const& { return stepper->linearized(k, next, p.value()...); }, parameters);
+  }
+  template <class L>
+  auto residual_of(index_t k, L const& last, L const& before) const {
+    return residual_rule<typename Stepper::residual_type, L, L, P...>{stepper->residual(k), std::make_shared<std::tuple<L, L, P...> const>(std::tuple_cat(std::tuple<L, L>(last, before), parameters))};
+  }
+};
+
+template <class X>
+inline constexpr bool is_mass = false;
+template <class A>
+inline constexpr bool is_mass<mass<A>> = true;
+template <bool Mass, class O>
+auto tied_mass(O const& option) {
+  if constexpr (is_mass<O> != Mass)
+    return std::tuple<>();
+  else if constexpr (Mass)
+    return std::tuple<decltype(option.value) const&>(option.value);
+  else
+    return std::tuple<O const&>(option);
+}
+
+template <class F, class V, class Method, class Linear, class U0, class M, class... P>
+auto integrated(F const& f, V const& start, time_grid grid, Method const& method, Linear const& linear, U0 const& u0, M const& m, P const&... p) {
+  using T = typename V::value_type;
+  using block = state_block<T>;
+  double const began = seconds_now();
+  auto const solver = make_jacobian_solver<T>(method.pattern, linear_rtol_for<Method, T>(method), linear);
+  using Stepper = time_stepper<F, V, Method, std::remove_cvref_t<decltype(*solver)>>;
+  using state = typename Stepper::state;
+  index_t const steps = grid.steps();
+  auto const stepper = std::make_shared<Stepper>(f, std::move(grid), method, solver);
+
+  integration_report report;
+  report.method = Method::name, report.steps_asked = steps;
+  constexpr bool is_derived = Traced<U0> || Traced<M> || (Traced<P> || ...);
+  if constexpr (is_derived) {
+    report.checkpoints = method.checkpoints > 0 ? (std::min)(index_t(method.checkpoints), steps) : stored_for(steps, 3);
+    report.repeated_steps = index_t(checkpointed_steps(steps, report.checkpoints)) - (steps - 1);
+  }
+  auto const kept = std::make_shared<checkpoint_stack<state>>((std::max)(index_t(1), report.checkpoints), stepper->begin(start));
+  block states(start.size(), stepper->grid().outputs());
+  write_column(states, 0, start);
+  auto const advance = [&](index_t k, state const& s) {
+    report.time = stepper->grid().time(k);
+    state next = stepper->advance(k, s, report, plain_value(m), plain_value(p)...);
+    ++report.steps;
+    report.time = stepper->grid().time(k + 1);
+    if (index_t const column = stepper->grid().output(k + 1); column >= 0) write_column(states, column, next.u);
+    return next;
+  };
+  V x = advance(steps - 1, kept->at(steps - 1, advance)).u;
+  report.state = reason::converged;
+  report.seconds = seconds_now() - began;
+  if constexpr (is_derived) {
+    auto& home = home_of(u0, m, p...);
+    using Rule = integration_rule<Stepper, V, decltype(parameter_of(home, u0)), decltype(parameter_of(home, m)), decltype(parameter_of(home, p))...>;
+    auto made = record(home, std::tuple<V, block>(std::move(x), std::move(states)), Rule{stepper, kept, parameter_of(home, u0), {parameter_of(home, m), parameter_of(home, p)...}});
+    auto& [end, all] = made;
+    return integration<std::remove_cvref_t<decltype(end)>, std::remove_cvref_t<decltype(all)>>{std::move(end), std::move(all), std::move(report)};
+  } else {
+    return integration<V, block>{std::move(x), std::move(states), std::move(report)};
+  }
+}
+
+template <class V>
+inline constexpr bool is_host_vector = false;
+template <class T>
+inline constexpr bool is_host_vector<vector<T>> = true;
+/// The laws of the call, with their sentences; M and P: by reference.
+template <class F, class V, class Method, class... M, class... P>
+constexpr bool require_integration(std::type_identity<std::tuple<M...>>, std::type_identity<std::tuple<P...>>) {
+  constexpr bool has_method = IntegrationMethod<Method>;
+  static_assert(has_method, "sla: integrate(f, u0, times, method, parameters...): the fourth argument is a method, theta{.implicitness = 0.5} or bdf2{}");
+  if constexpr (has_method) {
+    constexpr bool vectors = is_host_vector<V>;
+    static_assert(vectors, "sla: integrate(f, u0, times, method, parameters...): u0 is a vector in host memory; it does not run on ranks or devices: gather(u0) is one of a distributed u0");
+    if constexpr (vectors) {
+      constexpr bool masses = sizeof...(M) <= 1 && (is_sparse_tensor<plain_t<M>> && ...);
+      static_assert(masses, "sla: integrate(f, u0, times, method, mass(M)): give at most one M, a sparse tensor");
+      constexpr bool callable = std::is_invocable_v<F const&, V const&, double, plain_t<P> const&...>;
+      static_assert(callable, "sla: integrate(f, u0, times, method, parameters...): f takes u, t, and as many parameters as are given, by `auto const&`; what is traced it gets as a parameter");
+      return masses && callable;
+    }
+  }
+  return false;
+}
+} // namespace detail
+
+/// M u' = f(u, t, parameters...) from u0 at times[0] on, in fixed steps: {x, states, report}: x is u at the last time, and states (n, times) has u at each, u0 first. f is a
+/// function of a vector, such as a lambda, and takes u and the parameters by `auto const&`, and t as a number.
+///     auto heat = [&](auto const& u, double, auto const& k) { return -k * (L * u); };
+///     auto [x, states, report] = integrate(heat, u0, {0.0, 0.05, 0.1}, theta{.implicitness = 0.5, .steps = 20}, 1.5);
+/// Behind the method may stand mass(M), a linear method and a preconditioner, and the parameters. The equation of each step is solved by newton{}, whose pattern, colours, order and factors or
+/// hierarchy are kept over the steps; of an f that is linear there is one factorisation while the step is constant. There is no error control: halve the steps and compare.
+/// Law: u0 is a vector in host memory; M is a sparse tensor (n, n). Times are constants. Cost: per step a solve and values of f, and of an f that is not linear Jacobians.
+/// Gradient: to the traced ones among u0, M and the parameters, in both modes: that of the steps themselves, which back are transposed, latest first, with one solve by J^H each; a tape
+/// stores `checkpoints` states (of bdf2 pairs) beside x and states, and repeats the steps that report.repeated_steps counts, to the tolerance of the steps.
+/// Errors: value_error where times do not ascend, an option is out of its range, or f is no number, with the step and the element; integration_error with the report, where a step
+/// is not solved; shape_error. Source: Hairer and Wanner, Solving Ordinary Differential Equations II (1996); Griewank and Walther, Algorithm 799: revolve (TOMS 2000).
+template <class F, class U, class Method, class... O>
+[[nodiscard]] auto integrate(F const& f, U const& u0, std::vector<double> const& times, Method const& method, O const&... options) {
+  if constexpr (detail::UnevaluatedParameter<U>) {
+    return integrate(f, detail::evaluated_parameter(u0), times, method, options...);
+  } else {
+    auto const& start = detail::plain_value(u0);
+    using V = std::remove_cvref_t<decltype(start)>;
+    auto const masses = std::tuple_cat(detail::tied_mass<true>(options)...);
+    auto const others = std::tuple_cat(detail::tied_mass<false>(options)...);
+    auto const linear = std::apply([](auto const&... o) { return detail::linear_options(o...); }, others);
+    auto const parameters = std::apply([](auto const&... o) { return detail::parameters(o...); }, others);
+    if constexpr (detail::require_integration<F, V, Method>(std::type_identity<std::remove_const_t<decltype(masses)>>{}, std::type_identity<std::remove_const_t<decltype(parameters)>>{})) {
+      detail::time_grid grid(times, method.steps);
+      method.check(grid);
+      if (method.checkpoints < 0) throw value_error(text(Method::name, "{.checkpoints = ", method.checkpoints, "}: at least 1 state is stored; 0 lets the number of steps say"));
+      if (index_t const at = detail::first_not_finite(start); at >= 0) throw value_error(text("integrate(f, u0, times, ...): u0 has ", start[at], " at element ", at));
+      auto const with = std::tuple_cat(masses, std::tuple<detail::no_mass>());
+      auto const& m = std::get<0>(with);
+      if constexpr (sizeof...(O) > 0 && std::tuple_size_v<std::remove_const_t<decltype(masses)>> == 1)
+        if (m.rows() != start.size() || m.cols() != start.size())
+          throw shape_error(text("integrate(f, u0, times, ...): mass(M): M is ", m.rows(), " x ", m.cols(), ", and u0 has ", start.size(), " elements"));
+      return std::apply(
+          [&](auto const&... p) { return detail::integrated(f, start, std::move(grid), method, linear, u0, detail::evaluated_parameter(m), detail::evaluated_parameter(p)...); }, parameters);
+    } else {
+      return integration<V, V>();  // well-formed, so that the sentence is the only error
+    }
+  }
+}
+
+} // namespace sla
