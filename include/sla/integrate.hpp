@@ -4,4 +4,4 @@
 
 #include <sla/nonlinear.hpp>
 
-#include <sla/solve/integrate/integrate.hpp>
+#include <sla/solve/integrate/integration.hpp>

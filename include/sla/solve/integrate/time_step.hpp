@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One step in time: the methods `theta` and `bdf2` as weights of one equation, its residual, and its solution by Newton's method with a
-// Jacobian that is kept from step to step. The march over the steps is in solve/integrate/integrate.hpp.
+// Jacobian that is kept from step to step. The march over the steps is in solve/integrate/integration.hpp.
 #pragma once
 
 #include <algorithm>
