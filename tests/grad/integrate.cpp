@@ -40,7 +40,7 @@ TEST_CASE("integrate has derivatives to its mass and to a sparse parameter, with
   auto const C = cast<std::complex<double>>(laplace);
   auto const z = cast<std::complex<double>>(first);
   std::complex<double> const c(0.2, 1.0);
-  check_dual([&](auto const& u0, auto const& a) { return integrate([&](auto const& u, double, auto const& b) { return -b * (C * u); }, u0, at, bdf2{.steps = 3}, a).x; }, std::tie(z, c), {.accuracy = 1e-9});
+  check_dual([&](auto const& u0, auto const& a) { return integrate([&](auto const& u, double, auto const& b) { return -b * (C * u); }, u0, at, bdf2{.steps = 3}, lu{}, a).x; }, std::tie(z, c), {.accuracy = 1e-9});
 }
 TEST_CASE("the gradient of integrate is that of the transposed steps, the same for any number of checkpoints, which its report counts") {
   auto const misfit = [](auto const& f, auto method, integration_report* report = nullptr) {

@@ -133,7 +133,7 @@ struct step_residual {
   /// The terms of u_next.
   template <class V, class M, class... P>
   auto next(V const& v, M const& m, P const&... p) const {
-    return eval(real(w.own) * times_mass(m, v) - real(w.ahead) * eval(f(v, w.t_next, p...)));
+    return eval(real(w.own) * times_mass(m, v) - real(w.ahead) * rate(v, w.t_next, p...));
   }
   /// The others.
   template <class L, class B, class M, class... P>
@@ -141,7 +141,7 @@ struct step_residual {
     auto moved = eval(real(w.last) * last);
     if (w.before != 0) moved = eval(moved + real(w.before) * before);
     auto r = times_mass(m, moved);
-    if (w.behind != 0) r = eval(r - real(w.behind) * eval(f(last, w.t, p...)));
+    if (w.behind != 0) r = eval(r - real(w.behind) * rate(last, w.t, p...));
     return r;
   }
   template <class V, class L, class B, class M, class... P>
@@ -150,6 +150,12 @@ struct step_residual {
   }
 
 private:
+  template <class V, class... P>
+  auto rate(V const& v, double t, P const&... p) const {
+    auto y = eval(f(v, t, p...));
+    if (y.size() != v.size()) throw shape_error(text("integrate(f, u0, times, ...): f(u, t) has ", y.size(), " elements, and u ", v.size(), "; f gives one for each"));
+    return y;
+  }
   template <class M, class V>
   static auto times_mass(M const& m, V const& v) {
     if constexpr (std::same_as<M, no_mass>)
