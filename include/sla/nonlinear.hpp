@@ -5,5 +5,6 @@
 
 #include <sla/grad.hpp>
 
+#include <sla/solve/nonlinear/arclength.hpp>
 #include <sla/solve/nonlinear/bounded.hpp>
 #include <sla/solve/nonlinear/nonlinear_solve.hpp>

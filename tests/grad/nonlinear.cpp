@@ -26,6 +26,7 @@ TEST_CASE("nonlinear_solve has derivatives to numbers, tensors and sparse tensor
   auto const x = std::tie(K, weight, load);
   check_dual(by(newton{.rtol = 1e-13}), x, {.h = 1e-4, .accuracy = 1e-8});
   check_dual(by(newton{.rtol = 1e-13}, lu{}), x, {.h = 1e-4});
+  check_dual(by(pseudo_transient{.rtol = 1e-13}, lu{}), x, {.h = 1e-4});
   check_dual(by(newton_krylov{.rtol = 1e-13}), x, {.h = 1e-4, .accuracy = 1e-8});
   check_dual(by(newton_krylov{.rtol = 1e-13, .precondition = ilu0{}}), x, {.h = 1e-4, .accuracy = 1e-8});
   check_dual(by(anderson{.rtol = 1e-13, .precondition = ilu0{}}), x, {.h = 1e-4, .accuracy = 1e-8});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect-error: newton{} alone takes a linear method and a preconditioner behind it
+// expect-error: newton{} and pseudo_transient{} take a linear method and a preconditioner behind them
 #include <sla/nonlinear.hpp>
 
 int main() {

@@ -30,7 +30,8 @@ struct nonlinear_report {
   int linear_solves = 0, linear_iterations = 0;
   int bound_lower = 0, bound_upper = 0;  ///< elements of x that are held at a bound
   std::vector<double> history;       ///< the residual where each step begins, and at the end
-  std::vector<double> step_lengths;  ///< of each step: the part of the step that the method proposed
+  std::vector<double> step_lengths;  ///< of each step: the part of the step that the method proposed, or dt
+  bool in_time = false;              ///< step_lengths are dt
   double seconds = 0;
 
   bool converged() const { return state == sla::reason::converged; }
@@ -58,7 +59,10 @@ std::ostream& operator<<(std::ostream& out, nonlinear_report const& r) {
   if (r.bound_lower + r.bound_upper > 0) out << ", at their lower bounds " << r.bound_lower << ", at their upper " << r.bound_upper;
   double shortest = 1;
   for (double a : r.step_lengths) shortest = a < shortest ? a : shortest;
-  if (!r.step_lengths.empty()) out << ", " << (shortest < 1 ? text("shortest step ", shortest) : std::string("full steps"));
+  if (r.in_time && !r.step_lengths.empty())
+    out << ", dt from " << r.step_lengths.front() << " to " << r.step_lengths.back();
+  else if (!r.step_lengths.empty())
+    out << ", " << (shortest < 1 ? text("shortest step ", shortest) : std::string("full steps"));
   out.precision(digits);
   out << ", " << detail::seconds_text(r.seconds);
   if (!r.why.empty()) out << "; " << r.why;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The calls for F(u) = 0: `nonlinear_solve`, which throws where the tolerance is not reached, and `try_nonlinear_solve`; with derivatives to
-// the parameters in both modes. Methods: newton.hpp, newton_krylov.hpp, anderson.hpp; systems with bounds: bounded.hpp.
+// the parameters in both modes. Methods: newton.hpp, pseudo_transient.hpp, newton_krylov.hpp, anderson.hpp; systems with bounds: bounded.hpp.
 #pragma once
 
 #include <memory>
@@ -13,6 +13,7 @@
 #include <sla/solve/nonlinear/anderson.hpp>
 #include <sla/solve/nonlinear/newton.hpp>
 #include <sla/solve/nonlinear/newton_krylov.hpp>
+#include <sla/solve/nonlinear/pseudo_transient.hpp>
 
 namespace sla {
 
@@ -143,10 +144,10 @@ auto solve_nonlinear(F const& f, V const& u0, M const& method, Linear const& lin
 template <class F, class V, class M, class Linear, class... P>
 constexpr bool require_nonlinear(std::type_identity<std::tuple<P...>>) {
   constexpr bool has_method = NonlinearMethod<M>;
-  static_assert(has_method, "sla: nonlinear_solve(F, u0, method, parameters...): the third argument is a method, such as newton{}, newton_krylov{}, anderson{} or picard{}");
+  static_assert(has_method, "sla: nonlinear_solve(F, u0, method, parameters...): the third argument is a method, such as newton{}, pseudo_transient{}, newton_krylov{}, anderson{} or picard{}");
   if constexpr (has_method) {
-    constexpr bool takes_linear = std::tuple_size_v<Linear> == 0 || std::same_as<M, newton>;
-    static_assert(takes_linear, "sla: nonlinear_solve(F, u0, method, ...): newton{} alone takes a linear method and a preconditioner behind it; newton_krylov{}, anderson{} and picard{} have .precondition");
+    constexpr bool takes_linear = std::tuple_size_v<Linear> == 0 || std::same_as<M, newton> || std::same_as<M, pseudo_transient>;
+    static_assert(takes_linear, "sla: nonlinear_solve(F, u0, method, ...): newton{} and pseudo_transient{} take a linear method and a preconditioner behind them; newton_krylov{}, anderson{} and picard{} have .precondition");
     if constexpr (takes_linear) return require_function<F, V, plain_t<P>...>();
   }
   return false;
@@ -169,7 +170,7 @@ template <class F, class U, class M, class... O>
 /// u with F(u, parameters...) = 0, found from u0, as {x, report}: F is a function of tensors, such as a lambda, and takes u and the parameters by `auto const&`.
 ///     auto bratu = [&](auto const& u, auto const& lambda) { return A * u - (h2 * lambda) * exp(u); };
 ///     auto [u, report] = nonlinear_solve(bratu, zeros<double>(n), newton{.rtol = 1e-10}, 5.0);
-/// Methods: newton{} (sparse Jacobians), newton_krylov{} (none), anderson{}, picard{} (values of F alone). Behind newton{} may stand a linear method
+/// Methods: newton{}, pseudo_transient{} (sparse Jacobians), newton_krylov{} (none), anderson{}, picard{} (values of F alone). Behind the first two may stand a linear method
 /// and a preconditioner. The report has the residual |F(x)|, recomputed, and why it stopped.
 /// Law: F(u) has as many elements as u, a tensor of one rank; parameters are numbers, tensors, sparse tensors and what else F takes. Gradient: to the traced ones among the parameters, in both
 /// modes: of one solve with J^H, or J, at x, by what the method has set up; F catches what is traced only as a parameter. Cost: that of the method.
