@@ -9,18 +9,10 @@
 #include <functional>
 #include <vector>
 
-#include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
-
 #include <sla/solve/eigen/problem.hpp>
+#include <sla/solve/eigen/krylov/small_dense.hpp>
 
 namespace sla::detail {
-
-/// The scalars of small algebra for vectors of T, and its matrices.
-template <class T>
-using small_scalar = std::conditional_t<is_complex<T>, std::complex<double>, double>;
-template <class W>
-using small_dense = Eigen::Matrix<W, Eigen::Dynamic, Eigen::Dynamic>;
 
 /// The part in use of a matrix of inner products.
 template <class W, class G>
@@ -59,14 +51,13 @@ orthonormal_columns<W> orthonormal_from(small_dense<W> const& G, Least const& le
     if (g < -least(j)) out.is_definite = false;
   }
   small_dense<W> const S = d.asDiagonal() * G * d.asDiagonal();
-  Eigen::SelfAdjointEigenSolver<small_dense<W>> const eigen(S);
-  auto const& values = eigen.eigenvalues();
+  auto const [values, vectors, is_found] = eigenpairs_of<W>(S);
   double const most = values[m - 1];
   if (values[0] < -1e-6 * (std::max)(most, 1e-300)) out.is_definite = false;
   index_t kept = 0;
   while (kept < m && values[m - 1 - kept] > 1e-12 * most && most > 0) ++kept;
   out.C.resize(m, kept);
-  for (index_t j = 0; j < kept; ++j) out.C.col(j) = d.asDiagonal() * eigen.eigenvectors().col(m - 1 - j) / std::sqrt(values[m - 1 - j]);
+  for (index_t j = 0; j < kept; ++j) out.C.col(j) = d.asDiagonal() * vectors.col(m - 1 - j) / std::sqrt(values[m - 1 - j]);
   return out;
 }
 
@@ -84,43 +75,36 @@ template <class W>
 ritz_step<W> rayleigh_ritz(small_dense<W> const& H, small_dense<W> const& G, index_t b, std::vector<index_t> const& active, std::function<double(double)> const& key) {
   using M = small_dense<W>;
   ritz_step<W> out;
-  Eigen::LLT<M> const llt(G);
-  if (llt.info() != Eigen::Success) return out;
-  M const L = llt.matrixL();
-  for (index_t j = 0; j < L.rows(); ++j)
-    if (!(std::real(L(j, j)) > 1e-5)) return out;
-  M S = L.template triangularView<Eigen::Lower>().solve(H);
-  S = L.template triangularView<Eigen::Lower>().solve(M(S.adjoint())).eval();
+  auto const R = inverse_cholesky<W>(G, 1e-5);
+  if (!R) return out;
+  M const RH = R->adjoint();
+  M S = product<W>(*R, product<W>(H, RH));
   S = (0.5 * (S + S.adjoint())).eval();
   if (!S.allFinite()) return out;
-  Eigen::SelfAdjointEigenSolver<M> const eigen(S);
-  if (eigen.info() != Eigen::Success) return out;
+  auto const eigen = eigenpairs_of<W>(S);
+  if (!eigen.is_found) return out;
   index_t const m = S.rows();
   b = (std::min)(b, m);
   std::vector<index_t> order(static_cast<std::size_t>(m));
   for (index_t j = 0; j < m; ++j) order[std::size_t(j)] = j;
-  std::stable_sort(order.begin(), order.end(), [&](index_t i, index_t j) { return key(eigen.eigenvalues()[i]) < key(eigen.eigenvalues()[j]); });
+  std::stable_sort(order.begin(), order.end(), [&](index_t i, index_t j) { return key(eigen.values[i]) < key(eigen.values[j]); });
   M Q(m, b);
   out.values.resize(b);
   for (index_t j = 0; j < b; ++j) {
-    Q.col(j) = eigen.eigenvectors().col(order[std::size_t(j)]);
-    out.values[j] = eigen.eigenvalues()[order[std::size_t(j)]];
+    Q.col(j) = eigen.vectors.col(order[std::size_t(j)]);
+    out.values[j] = eigen.values[order[std::size_t(j)]];
   }
-  auto const back = [&](M const& q) -> M { return L.adjoint().template triangularView<Eigen::Upper>().solve(q); };
-  out.X = back(Q);
-  M D(m, index_t(active.size()));
-  for (std::size_t j = 0; j < active.size(); ++j) {
-    auto c = out.X.col(active[j]).eval();
-    c.head(b).setZero();
-    D.col(index_t(j)) = L.adjoint() * c;
-  }
-  Eigen::VectorXd before = D.colwise().squaredNorm();
+  out.X = product<W>(RH, Q);
+  M D = M::Zero(m, index_t(active.size()));
+  for (std::size_t j = 0; j < active.size(); ++j) D.col(index_t(j)).tail(m - b) = out.X.col(active[j]).tail(m - b);
+  D = product<W>(*R, product<W>(G, D));  // L^H D
+  Eigen::VectorXd const before = D.colwise().squaredNorm();
   for (int twice = 0; twice < 2; ++twice) {
-    D -= Q * (Q.adjoint() * D).eval();
-    auto const made = orthonormal_from<W>(D.adjoint() * D, [&](index_t j) { return twice ? 0.0 : 1e-20 * before[j]; });
-    D = (D * made.C).eval();
+    D -= product<W>(Q, adjoint_product<W>(Q, D));
+    auto const made = orthonormal_from<W>(adjoint_product<W>(D, D), [&](index_t j) { return twice ? 0.0 : 1e-20 * before[j]; });
+    D = product<W>(D, made.C);
   }
-  out.P = back(D);
+  out.P = product<W>(RH, D);
   out.is_done = true;
   return out;
 }

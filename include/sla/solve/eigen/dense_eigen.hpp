@@ -33,22 +33,22 @@ struct dense_eigen {
       return Dense(0.5 * (out + out.adjoint()));
     };
     index_t const n = problem.n;
-    Dense S = dense(problem.a), L;
+    Dense S = dense(problem.a), R;
     if constexpr (!Problem::is_standard) {
-      Eigen::LLT<Dense> const llt(dense(problem.b));
-      if (llt.info() != Eigen::Success) throw value_error("eigsh(A, B, k, ...): B is not positive definite; of a definite A and an indefinite B the problem B v = (1/w) A v is one");
-      L = llt.matrixL();
-      S = L.template triangularView<Eigen::Lower>().solve(S).eval();
-      S = L.template triangularView<Eigen::Lower>().solve(Dense(S.adjoint())).eval();
+      auto const found = detail::inverse_cholesky<Wide>(dense(problem.b));
+      if (!found) throw value_error("eigsh(A, B, k, ...): B is not positive definite; of a definite A and an indefinite B the problem B v = (1/w) A v is one");
+      R = *found;
+      S = detail::product<Wide>(R, detail::product<Wide>(S, R.adjoint()));
+      S = (0.5 * (S + S.adjoint())).eval();
     }
-    Eigen::SelfAdjointEigenSolver<Dense> const eigen(S);
-    auto const& w = eigen.eigenvalues();
+    auto const eigen = detail::eigenpairs_of<Wide>(S);
+    auto const& w = eigen.values;
     std::vector<index_t> order(static_cast<std::size_t>(n));
     for (index_t j = 0; j < n; ++j) order[std::size_t(j)] = j;
     std::stable_sort(order.begin(), order.end(), [&](index_t i, index_t j) { return wanted.key(w[i]) < wanted.key(w[j]); });
     Dense V(n, k);
-    for (int j = 0; j < k; ++j) V.col(j) = eigen.eigenvectors().col(order[std::size_t(j)]);
-    if constexpr (!Problem::is_standard) V = L.adjoint().template triangularView<Eigen::Upper>().solve(V).eval();
+    for (int j = 0; j < k; ++j) V.col(j) = eigen.vectors.col(order[std::size_t(j)]);
+    if constexpr (!Problem::is_standard) V = detail::adjoint_product<Wide>(R, V);
 
     auto vectors = block_like<T>(problem.random_vector(1), k);
     for (index_t i = 0; i < n; ++i)

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <utility>
 
-#include <Eigen/LU>
-
 #include <sla/solve/eigen/eigsh.hpp>
 #include <sla/solve/eigen/krylov_schur.hpp>
 
@@ -93,19 +91,20 @@ auto dual_columns(B const& b, Space& space, Found const& left, Found const& righ
     columns.push_back(space.template like<Z>(v));
     fuse(space, set(columns.back(), column(left.vectors, index_t(nearest))));
   }
-  projected_matrix<Z> M(k, k);
+  using Wide = std::complex<double>;
+  projected_matrix<Wide> M(k, k);
   auto bv = space.template like<Z>(v);
   for (index_t j = 0; j < k; ++j) {
     auto [h] = fuse(space, set(v, column(vectors, j)), set(bv, b * v), dots<Capacity>(columns, int(k), bv));
     auto const numbers = read_one(space, h);
-    for (int i = 0; i < int(k); ++i) M(i, j) = Z(user_t<std::remove_cvref_t<decltype(numbers[i])>>(numbers[i]));
+    for (int i = 0; i < int(k); ++i) M(i, j) = Wide(user_t<std::remove_cvref_t<decltype(numbers[i])>>(numbers[i]));
   }
   double size = 0;
   for (Z const w : right.values) size = (std::max)(size, double(std::abs(w)));
   for (index_t i = 0; i < k; ++i)  // those of different values are orthogonal, but for their residuals, which W^H B V may amplify
     for (index_t j = 0; j < k; ++j)
-      if (double(std::abs(right.values[std::size_t(i)] - right.values[std::size_t(j)])) > 1e-6 * size) M(i, j) = Z(0);
-  combine_columns<Capacity>(space, columns, projected_matrix<Z>(M.inverse().adjoint()), duals);
+      if (double(std::abs(right.values[std::size_t(i)] - right.values[std::size_t(j)])) > 1e-6 * size) M(i, j) = 0;
+  combine_columns<Capacity>(space, columns, projected_matrix<Z>(solved<Wide>(M.adjoint(), projected_matrix<Wide>::Identity(k, k)).template cast<Z>()), duals);
   space.finish();
   Block out = block_like<Z>(vectors, k);
   for (index_t j = 0; j < k; ++j) put_column(out, j, duals[std::size_t(j)]);

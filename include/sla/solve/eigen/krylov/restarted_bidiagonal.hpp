@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include <Eigen/SVD>
-
 #include <sla/solve/eigen/krylov/orthonormal_list.hpp>
 #include <sla/solve/eigen/krylov/restarts.hpp>
 
@@ -91,16 +89,16 @@ auto run_golub_kahan(S& space, index_t k_wanted, bool smallest_first, restart_ru
     expand();
     int const size = int(B.rows());
     out.is_whole = size >= dimension;
-    Eigen::JacobiSVD<matrix_type> const svd(B, Eigen::ComputeFullU | Eigen::ComputeFullV);
+    auto const svd = dense_triplets_of<U>(B);
     auto const at = [&](int j) { return smallest_first ? size - 1 - j : j; };
-    auto const value = [&](int j) { return double(svd.singularValues()(at(j))); };
-    auto const coupling = [&](int j) { return double(std::abs(b.dot(svd.matrixU().col(at(j))))); };
+    auto const value = [&](int j) { return double(svd.values(at(j))); };
+    auto const coupling = [&](int j) { return double(std::abs(b.dot(svd.U.col(at(j))))); };
     auto const columns = [&](matrix_type const& of, int count) {
       matrix_type q(size, count);
       for (int j = 0; j < count; ++j) q.col(j) = of.col(at(j));
       return q;
     };
-    double const greatest = double(svd.singularValues()(0));
+    double const greatest = double(svd.values(0));
     auto const is_converged = [&](int j) { return out.is_whole || coupling(j) <= (std::max)(rule.rtol * value(j), 4 * unit * greatest); };
     int const count = (std::min)(k, size);
     int converged = 0;
@@ -117,16 +115,16 @@ auto run_golub_kahan(S& space, index_t k_wanted, bool smallest_first, restart_ru
     if (ends) out.reason = reason::converged, out.alone = out.alone || rule.find_multiples;
     if (ends || out.restarts >= rule.max_restarts) {
       for (int j = 0; j < count; ++j) out.values.push_back(value(j));
-      out.domain = right.combined(columns(svd.matrixV(), count));
-      out.range = left.combined(columns(svd.matrixU(), count));
+      out.domain = right.combined(columns(svd.V, count));
+      out.range = left.combined(columns(svd.U, count));
       space.finish();  // the bases go
       return out;
     }
     bool const begins_beside = done && !beside;
     int const kept = begins_beside ? k : kept_of(size, k, converged);
-    matrix_type const P = columns(svd.matrixU(), kept), Q = columns(svd.matrixV(), kept);
+    matrix_type const P = columns(svd.U, kept), Q = columns(svd.V, kept);
     right.contract(Q), left.contract(P);
-    B = (P.adjoint() * B * Q).eval();
+    B = adjoint_product<U>(P, product<U>(B, Q));
     b = (P.adjoint() * b).eval();
     beside = beside || begins_beside;
     is_closed = is_closed || begins_beside;

@@ -7,17 +7,14 @@
 #include <complex>
 #include <vector>
 
-#include <Eigen/Eigenvalues>
-
 #include <sla/core/error.hpp>
-#include <sla/core/scalar.hpp>
-#include <sla/core/shape.hpp>
+#include <sla/solve/eigen/krylov/small_dense.hpp>
 
 namespace sla::detail {
 
 /// Small dense matrices and vectors on the host: projected operators.
 template <class U>
-using projected_matrix = Eigen::Matrix<U, Eigen::Dynamic, Eigen::Dynamic>;
+using projected_matrix = small_dense<U>;
 template <class U>
 using projected_column = Eigen::Matrix<U, Eigen::Dynamic, 1>;
 
@@ -31,16 +28,16 @@ public:
   /// The first `known` are asked for; of a Hermitian H all are known.
   template <class Key>
   hermitian_problem(matrix_type const& H, projected_column<U> const& b, Key const& key, int)
-      : solver_((H + H.adjoint()) / value_type(2)), b_(b) {
+      : pairs_(eigenpairs_of<U>((H + H.adjoint()) / value_type(2))), b_(b) {
     for (int j = 0; j < int(H.rows()); ++j) order_.push_back(j);
-    std::stable_sort(order_.begin(), order_.end(), [&](int i, int j) { return key(solver_.eigenvalues()(i)) < key(solver_.eigenvalues()(j)); });
+    std::stable_sort(order_.begin(), order_.end(), [&](int i, int j) { return key(pairs_.values(i)) < key(pairs_.values(j)); });
   }
-  value_type value(int j) const { return solver_.eigenvalues()(order_[std::size_t(j)]); }
-  double coupling(int j) const { return double(std::abs(b_.dot(solver_.eigenvectors().col(order_[std::size_t(j)])))); }
+  value_type value(int j) const { return pairs_.values(order_[std::size_t(j)]); }
+  double coupling(int j) const { return double(std::abs(b_.dot(pairs_.vectors.col(order_[std::size_t(j)])))); }
   /// An orthonormal basis of the invariant subspace of the first `count` values; of one more, where these belong together.
   matrix_type basis(int count) const {
     matrix_type q(b_.size(), count);
-    for (int j = 0; j < count; ++j) q.col(j) = solver_.eigenvectors().col(order_[std::size_t(j)]);
+    for (int j = 0; j < count; ++j) q.col(j) = pairs_.vectors.col(order_[std::size_t(j)]);
     return q;
   }
   matrix_type vectors(int count) const { return basis(count); }
@@ -48,7 +45,7 @@ public:
   double coupling_of_basis(int count) const { return double((basis(count).adjoint() * b_).norm()); }
 
 private:
-  Eigen::SelfAdjointEigenSolver<matrix_type> solver_;
+  hermitian_pairs<U> pairs_;
   projected_column<U> b_;
   std::vector<int> order_;
 };
@@ -63,12 +60,7 @@ public:
   /// Eigenvectors of the first `known` values are made.
   template <class Key>
   schur_problem(matrix_type const& H, projected_column<U> const& b, Key const& key, int known) {
-    using Schur = std::conditional_t<is_complex<U>, Eigen::ComplexSchur<matrix_type>, Eigen::RealSchur<projected_matrix<real_t<U>>>>;
-    Schur schur;
-    schur.setMaxIterations(100 * (std::max)(index_t(1), index_t(H.rows())));
-    schur.compute(H);
-    if (schur.info() != Eigen::Success) throw error("eigs: the Schur form of the projected matrix was not found");
-    T_ = schur.matrixT(), Q_ = schur.matrixU();
+    if (!schur_form<U>(H, T_, Q_)) throw error("eigs: the Schur form of the projected matrix was not found");
     int const n = int(T_.rows());
     auto const key_at = [&](int i) { return key(values_of_block(i).front()); };
     for (int i = 0; i < n; i += block_at(i)) {
@@ -86,26 +78,30 @@ public:
       for (value_type const v : values_of_block(i)) values_.push_back(v);
     b_ = Q_.adjoint() * b;
     int const top = whole_blocks((std::min)(known, n));
-    Eigen::ComplexEigenSolver<projected_matrix<value_type>> const solver(T_.topLeftCorner(top, top).template cast<value_type>());
-    vectors_ = projected_matrix<value_type>::Zero(top, top);
-    std::vector<bool> taken(std::size_t(top), false);
-    for (int j = 0; j < top; ++j) {  // by the values of the blocks, which are in order
-      int nearest = -1;
-      for (int i = 0; i < top; ++i)
-        if (!taken[std::size_t(i)] && (nearest < 0 || std::abs(solver.eigenvalues()(i) - value(j)) < std::abs(solver.eigenvalues()(nearest) - value(j)))) nearest = i;
-      taken[std::size_t(nearest)] = true;
-      vectors_.col(j) = solver.eigenvectors().col(nearest);
-    }
+    vectors_.resize(top, top);
+    matrix_type const first = T_.topLeftCorner(top, top);
+    for (int i = 0; i < top; i += block_at(i))
+      for (int j = i; j < i + block_at(i); ++j) vectors_.col(j) = eigenvector_of_schur<U>(first, i, value(j));
   }
   value_type value(int j) const { return values_[std::size_t(j)]; }
   double coupling(int j) const { return double(std::abs(b_.head(vectors_.rows()).template cast<value_type>().dot(vectors_.col(j)))); }
   matrix_type basis(int count) const { return Q_.leftCols(whole_blocks(count)); }
   /// |b^H Q| of that basis: more than of its eigenvectors, where these are nearly parallel.
   double coupling_of_basis(int count) const { return double(b_.head(whole_blocks(count)).norm()); }
-  projected_matrix<value_type> vectors(int count) const { return Q_.leftCols(vectors_.rows()).template cast<value_type>() * vectors_.leftCols(count); }
+  projected_matrix<value_type> vectors(int count) const {
+    matrix_type const Q = Q_.leftCols(vectors_.rows());
+    if constexpr (is_complex<U>) {
+      return product<U>(Q, vectors_.leftCols(count));
+    } else {
+      projected_matrix<value_type> out(Q.rows(), count);
+      out.real() = product<U>(Q, vectors_.leftCols(count).real());
+      out.imag() = product<U>(Q, vectors_.leftCols(count).imag());
+      return out;
+    }
+  }
 
 private:
-  int block_at(int i) const { return i + 1 < int(T_.rows()) && T_(i + 1, i) != U(0) ? 2 : 1; }
+  int block_at(int i) const { return int(detail::block_at<U>(T_, i)); }
   int whole_blocks(int count) const { return count > 0 && count < int(T_.rows()) && T_(count, count - 1) != U(0) ? count + 1 : count; }
   std::vector<value_type> values_of_block(int i) const {
     if (block_at(i) == 1) return {value_type(T_(i, i))};
@@ -127,21 +123,29 @@ private:
     int const m = p + q;
     matrix_type const upper = T_.block(i, i, p, p), lower = T_.block(i + p, i + p, q, q), beside = T_.block(i, i + p, p, q);
     matrix_type sylvester = matrix_type::Zero(p * q, p * q);  // upper X - X lower = beside, column by column
-    projected_column<U> right(p * q);
+    matrix_type right(p * q, 1);
     for (int c = 0; c < q; ++c) {
-      sylvester.block(c * p, c * p, p, p) += upper;
-      for (int d = 0; d < q; ++d) sylvester.block(c * p, d * p, p, p) -= lower(d, c) * matrix_type::Identity(p, p);
-      right.segment(c * p, p) = beside.col(c);
+      for (int r = 0; r < p; ++r) {
+        right(c * p + r, 0) = beside(r, c);
+        for (int s = 0; s < p; ++s) sylvester(c * p + r, c * p + s) += upper(r, s);
+        for (int d = 0; d < q; ++d) sylvester(c * p + r, d * p + r) -= lower(d, c);
+      }
     }
-    projected_column<U> const x = sylvester.fullPivLu().solve(right);
-    matrix_type subspace(m, q);  // that of the lower block: the columns of (-X; I)
-    for (int c = 0; c < q; ++c) subspace.col(c).head(p) = -x.segment(c * p, p);
-    subspace.bottomRows(q).setIdentity();
-    Eigen::HouseholderQR<matrix_type> const qr(subspace);
-    matrix_type const turn = qr.householderQ() * matrix_type::Identity(m, m);
-    T_.middleRows(i, m) = (turn.adjoint() * T_.middleRows(i, m)).eval();
-    T_.middleCols(i, m) = (T_.middleCols(i, m) * turn).eval();
-    Q_.middleCols(i, m) = (Q_.middleCols(i, m) * turn).eval();
+    matrix_type const x = solved<U>(sylvester, right, rounding_of(T_));
+    matrix_type subspace = matrix_type::Zero(m, q);  // that of the lower block: the columns of (-X; I)
+    for (int c = 0; c < q; ++c) {
+      for (int r = 0; r < p; ++r) subspace(r, c) = -x(c * p + r, 0);
+      subspace(p + c, c) = U(1);
+    }
+    for (int c = 0; c < q; ++c)  // rotations make it triangular: then the first q vectors of the new basis span it
+      for (int r = m - 1; r > c; --r) {
+        Eigen::JacobiRotation<U> turn;
+        turn.makeGivens(subspace(r - 1, c), subspace(r, c));
+        subspace.applyOnTheLeft(r - 1, r, turn.adjoint());
+        T_.applyOnTheLeft(i + r - 1, i + r, turn.adjoint());
+        T_.applyOnTheRight(i + r - 1, i + r, turn);
+        Q_.applyOnTheRight(i + r - 1, i + r, turn);
+      }
     T_.block(i + q, i, p, q).setZero();
   }
   matrix_type T_, Q_;
