@@ -22,8 +22,8 @@
 #ifdef CONSUMER_USES_spqr
 #include <sla/adapter/spqr.hpp>
 #endif
-#if defined(CONSUMER_USES_instances) && defined(EIGEN_CORE_H)
-#error "Eigen is read, although its factors are in the library of the component instances"
+#if defined(CONSUMER_USES_instances) && (defined(EIGEN_SPARSELU_MODULE_H) || defined(EIGEN_SPARSECHOLESKY_MODULE_H))
+#error "Eigen's sparse factors are read, although they are in the library of the component instances; its dense algebra is read for eigenvalues"
 #endif
 
 int main() {
