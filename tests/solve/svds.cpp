@@ -23,7 +23,7 @@ namespace {
 template <class T>
 using dense = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
 template <class T>
-using singular = Eigen::BDCSVD<dense<T>>;
+using singular = Eigen::JacobiSVD<dense<T>>;
 template <class T>
 singular<T> decompose(sparse_tensor<T> const& A) {
   return singular<T>(dense<T>(as_eigen(A)), Eigen::ComputeThinU | Eigen::ComputeThinV);
