@@ -44,11 +44,29 @@ sla::vector<T> from_dense(dense_vector<T> const& x) {
   for (sla::index_t k = 0; k < out.size(); ++k) out[k] = x[k];
   return out;
 }
-/// The x of least |b - A x|^2 + damping^2 |x|^2, of them the shortest.
+/// The x of least |b - A x|^2 + damping^2 |x|^2, of them the shortest: in real numbers, where [Re A, -Im A; Im A, Re A] stands for A, as
+/// Eigen's decomposition takes seconds to compile for each type.
 template <class T>
 sla::vector<T> by_orthogonal_factors(sla::sparse_tensor<T> const& A, sla::vector<T> const& b, double damping = 0) {
   auto const dense = dense_of(A, damping);
-  return from_dense<T>(dense.completeOrthogonalDecomposition().solve(dense_of(b, dense.rows())));
+  auto const right = dense_of(b, dense.rows());
+  auto const m = dense.rows(), n = dense.cols();
+  constexpr int parts = sla::is_complex<T> ? 2 : 1;
+  dense_matrix<double> M(parts * m, parts * n);
+  dense_vector<double> r(parts * m);
+  M.topLeftCorner(m, n) = dense.real().template cast<double>(), r.head(m) = right.real().template cast<double>();
+  if constexpr (parts == 2) {
+    M.bottomRightCorner(m, n) = dense.real().template cast<double>(), r.tail(m) = right.imag().template cast<double>();
+    M.bottomLeftCorner(m, n) = dense.imag().template cast<double>(), M.topRightCorner(m, n) = -dense.imag().template cast<double>();
+  }
+  dense_vector<double> const x = M.completeOrthogonalDecomposition().solve(r);
+  sla::vector<T> out(static_cast<sla::index_t>(n));
+  for (sla::index_t k = 0; k < n; ++k)
+    if constexpr (parts == 2)
+      out[k] = T(sla::real_t<T>(x[k]), sla::real_t<T>(x[n + k]));
+    else
+      out[k] = T(x[k]);
+  return out;
 }
 
 } // namespace suite
