@@ -132,7 +132,8 @@ TEST_CASE("eigs of small and of defective matrices, on a queue of any lag, and w
   CHECK_THROWS_WITH(eigs(from_triplets<double>(2, 3, {0}, {1}, {1.0}), 1), ContainsSubstring("A is 2 x 3, and must be square; of a rectangular matrix take singular values, svds(A, k)"));
   CHECK_THROWS_WITH(eigs(turn, 3), ContainsSubstring("k is 3, and A has 2 rows"));
   CHECK_THROWS_WITH(eigs(from_triplets<double>(1, 1, {0}, {0}, {std::nan("")}), 1), ContainsSubstring("eigs(A, k, ...): A(0, 0) is nan"));
-  CHECK_THROWS_WITH(eigs(turn, 1, largest{}, krylov_schur{.rtol = std::nan("")}), ContainsSubstring("krylov-schur{.rtol = nan}"));
+  CHECK_THROWS_WITH(eigs(turn, 1, largest{}, krylov_schur{.rtol = std::nan("")}), ContainsSubstring("krylov_schur{.rtol = nan}"));
+  CHECK_THROWS_WITH(eigs(A, 62), ContainsSubstring("basic_krylov_schur<134> keeps more"));
   CHECK_THROWS_WITH(eigs(turn, 1, near{std::complex<double>(0, INFINITY)}), ContainsSubstring("sigma must be a finite number"));
   for (double scale : {1e200, 1e-200}) CHECK_THROWS_WITH(eigs(eval(scale * A), 2), ContainsSubstring("eigs(A, k, ...): A is too "));
   CHECK_THROWS_WITH(eigs(jordan, 1, near{2.0}), ContainsSubstring("2 is an eigenvalue, so that A - sigma I is singular"));

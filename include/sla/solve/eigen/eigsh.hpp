@@ -65,8 +65,8 @@ void require_sensible_call(Method const& m, [[maybe_unused]] W const& wanted, [[
   int most = 0;
   if constexpr (requires { m.max_iterations; }) most = m.max_iterations;
   if constexpr (requires { m.max_restarts; })
-    if (m.max_restarts < 0) throw value_error(text(Method::name, "{.max_restarts = ", m.max_restarts, "}: a limit is a number from 0 on, such as 1000"));
-  require_sensible(Method::name, m.rtol, 0, most);
+    if (m.max_restarts < 0) throw value_error(text(type_name(Method::name), "{.max_restarts = ", m.max_restarts, "}: a limit is a number from 0 on, such as 1000"));
+  require_sensible(type_name(Method::name).c_str(), m.rtol, 0, most);
 }
 /// Errors: a is not square, not finite, or not Hermitian.
 template <class A, class V>

@@ -157,6 +157,7 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
     fuse(space, set(v, number_in(space, turn / std::sqrt(real_t<Z>(read_one(space, vv)))) * v), set(u, number_in(space, turn / std::sqrt(real_t<Z>(read_one(space, uu)))) * u));
     auto [uav] = fuse(space, set(av, a * v), dot_of(u, av));
     values[j] = Real(real_of(read_one(space, uav)));  // as its vectors have it
+    if (values[j] < 0) values[j] = -values[j], fuse(space, set(u, number_in(space, Real(-1)) * u));  // the rounding of 0
     auto const s = number_in(space, values[j]);
     auto [of_v, aa] = fuse(space, squared_norm_of(av - s * u), squared_norm_of(av));
     auto [of_u] = fuse(space, set(au, adjoint * u), squared_norm_of(au - s * v));
@@ -217,9 +218,12 @@ template <class A, class W = largest, class... Options>
 /// Errors: value_error for NaN; eigen_error, if a method did not converge. condition_estimate(A) is an estimate in the 1-norm.
 template <class T, class S, class F>
 [[nodiscard]] double condition_number(sparse_tensor<T, S, F> const& A) {
-  auto const value_of = [](auto const& values, eigen_report const& report) {
-    if (!report.converged()) throw eigen_error(report);
-    return std::abs(double(values[0]));
+  double most = 0;
+  auto const value_of = [&](auto const& values, eigen_report const& report) {
+    double const value = std::abs(double(values[0])), bound = value + value * report.residuals[0];  // |A v|, which the least singular value is not above
+    if (report.converged()) return value;
+    if (bound <= double(A.rows() + A.cols()) * double(std::numeric_limits<real_t<T>>::epsilon()) * most) return 0.0;
+    throw eigen_error(report);
   };
   detail::require_finite(A, "condition_number(A)");
   if (A.rows() == 0 || A.cols() == 0) return 0;
@@ -227,7 +231,7 @@ template <class T, class S, class F>
   bool const hermitian = A.rows() == A.cols() && linear_world<sparse_tensor<T, S, F>>::is_self_adjoint(A);
   if (hermitian) {
     auto const large = eigsh(A, 1, largest_magnitude{}, lanczos{.rtol = rtol, .find_multiples = false});
-    double const most = value_of(large.values, large.report);
+    most = value_of(large.values, large.report);
     try {
       auto const little = eigsh(A, 1, near{0.0}, lanczos{.rtol = rtol, .find_multiples = false});
       return most / value_of(little.values, little.report);
@@ -237,7 +241,7 @@ template <class T, class S, class F>
   }
   golub_kahan const method{.rtol = rtol, .find_multiples = false};
   auto const large = svds(A, 1, largest{}, method);
-  double const most = value_of(large.values, large.report);
+  most = value_of(large.values, large.report);
   try {
     auto const little = svds(A, 1, smallest{}, method);
     return most / value_of(little.values, little.report);
