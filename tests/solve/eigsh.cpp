@@ -213,7 +213,8 @@ TEST_CASE("matrices whose norms have no digits in double are refused, and those 
 }
 
 TEST_CASE("no report says converged where a residual is infinite beside a rounding that is not") {
-  eigen_report report{.reason = reason::converged, .residuals = {std::numeric_limits<double>::infinity()}, .rounding = {0}};
+  eigen_report report;
+  report.reason = reason::converged, report.residuals = {std::numeric_limits<double>::infinity()}, report.rounding = {0};
   CHECK_FALSE(report.converged());
   report.let_residuals_decide();
   CHECK(report.reason == reason::stagnated);
