@@ -173,6 +173,10 @@ TEST_CASE("least squares whose squares leave the range of double are not called 
     }
   CHECK_THROWS_WITH(least_squares(1e-200 * A, b, lsmr{}), ContainsSubstring("scale A"));
   CHECK(try_least_squares(1e-200 * A, b, lsmr{.damping = 1.0}).report.converged());
+  int products = 0;
+  linear_operator<double> const fails(3, 2, [&](std::span<double const> v, std::span<double> y) { y[0] = v[0], y[1] = 2 * v[1], y[2] = ++products > 2 ? std::nan("") : v[0]; },
+                                      [](std::span<double const> u, std::span<double> y) { y[0] = u[0] + u[2], y[1] = 2 * u[1]; });
+  CHECK(try_least_squares(fails, b, lsmr{}).report.reason() == reason::not_a_number);
   CHECK(try_least_squares(cast<float>(1e-25 * A), vector<float>(b), lsmr{}).report.reason() == reason::badly_scaled);
 }
 

@@ -30,8 +30,8 @@ struct judge_least_squares {
   reason unfinished;   ///< of items that still ran at the end
   bool first, linear;  ///< the first run? is there a linear term?
 
-  /// Are squares such that they and their products with rtol^2 keep their digits?
-  SLA_HD static bool in_range(double square) { return square >= run_outcome::least && square <= run_outcome::most; }
+  /// Does a square lose digits, or its product with rtol^2? Not NaN, which is another reason.
+  SLA_HD static bool leaves_range(double square) { return square < run_outcome::least || square > run_outcome::most; }
 
   template <class R>
   SLA_HD least_squares_item operator()(reason state, least_squares_item before, R ss, R rr, R xx, R bb, R cc, R aa, R sum_of_b, R sum_of_start) const {
@@ -41,12 +41,13 @@ struct judge_least_squares {
     out.numbers = {std::sqrt(double(rr)), b, x, size, 0, false, false};
     double const beside = size * r > c ? size * r : c;
     double const most = 1 / std::sqrt(std::sqrt(digits));  // an x that is larger beside b is of a matrix near a singular one
-    double const size2 = double(aa) + d2, b2 = double(bb);
-    bool const scaled = (!(sum_of_b > 0) || in_range(b2)) && (!(sum_of_start > 0) || (linear ? in_range(double(cc)) : in_range(size2) && in_range(size2 * b2)));
+    double const size2 = double(aa) + d2, b2 = double(bb), start = double(sum_of_start);
+    bool const of_start = linear ? leaves_range(double(cc)) : start * start > run_outcome::most || leaves_range(size2) || leaves_range(size2 * b2);
+    bool const badly_scaled = (sum_of_b > 0 && leaves_range(b2)) || (start > 0 && of_start);
     out.figure = s > 0 ? s / beside : s;
-    if (!scaled) {
+    if (badly_scaled) {
       out.state = reason::badly_scaled;
-    } else if (!(s + r + x + b - (s + r + x + b) == 0)) {
+    } else if (!(s + r + x + b + size - (s + r + x + b + size) == 0)) {
       out.state = reason::not_a_number;
     } else if (s <= rtol * beside) {
       out.state = reason::converged;
