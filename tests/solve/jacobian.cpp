@@ -78,6 +78,7 @@ TEST_CASE("jacobian: blocks, batches, several right-hand sides, axes, complex nu
   auto const C = cast<std::complex<double>>(A);
   auto const z = random<std::complex<double>>(30, 8);
   CHECK(is_jacobian([&](auto const& v) { return C * v - std::complex<double>(0.2, 0.5) * exp(v); }, z) == A.nnz());
+  CHECK_THROWS_WITH(jacobian([&](auto const& v) { return C * v + conj(v) * v; }, z), ContainsSubstring("no analytic function"));
   auto const F = cast<float>(A);
   CHECK(is_jacobian([&](auto const& v) { return F * v - exp(v); }, random<float>(30, 9)) == A.nnz());
 }

@@ -89,7 +89,8 @@ public:
   template <class F, class T, class E, class... P>
   void update(sparse_tensor<T>& J, F const& f, tensor<T, E> const& u, P const&... p) const {
     if (index_t const row = differentiate(J, f, u, p...); row >= 0)
-      throw value_error(text("jacobian(F, u): the pattern misses an entry of row ", row, ", which directional derivatives of F have; give the whole pattern, newton{.pattern = P} or jacobian_plan(P)"));
+      throw value_error(text("jacobian(F, u): the pattern misses an entry of row ", row, ", which directional derivatives of F have; give the whole pattern, newton{.pattern = P} or jacobian_plan(P)",
+                             is_complex<T> ? "; or F is no analytic function of u, as conj(u) and abs(u) are not, and has no complex Jacobian: write it for the real and the imaginary parts" : ""));
   }
   /// The same; the first row where the pattern misses something, or -1.
   template <class F, class T, class E, class... P>
