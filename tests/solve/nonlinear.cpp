@@ -173,6 +173,10 @@ TEST_CASE("nonlinear systems: bad input and solves that fail say why, in one sen
   CHECK_THROWS_AS(nonlinear_solve(square, start, newton{.step = step_control::trust_region}), nonlinear_error);
   CHECK_THROWS_WITH(nonlinear_solve([](auto const& u) { return sqrt(u - 2.0); }, start, newton{}), ContainsSubstring("nan at element 0, in iteration 0"));
   CHECK_THROWS_WITH(nonlinear_solve(square, full<double>(4, std::nan("")), newton{}), ContainsSubstring("u0 has nan at element 0"));
+  auto const fails_later = [](auto const& u) { return u + where(u > 0.999999999999999, 0.0, std::nan("")); };
+  CHECK_THROWS_WITH(nonlinear_solve(fails_later, ones<double>(4), newton{}), ContainsSubstring("at the full step F is") && ContainsSubstring("element 0"));
+  CHECK_THROWS_WITH(nonlinear_solve(fails_later, ones<double>(4), newton_krylov{}), ContainsSubstring("at the full step F is") && ContainsSubstring("element 0"));
+  CHECK_THROWS_WITH(solve_bounded(fails_later, ones<double>(4), lower{-9.0}, semismooth_newton{}), ContainsSubstring("at the full step F is") && ContainsSubstring("element 0"));
   auto const wide = from_triplets<double>(3, 4, {0, 1, 2}, {0, 1, 2}, {1.0, 1.0, 1.0});
   CHECK_THROWS_WITH(nonlinear_solve([&](auto const& u) { return wide * u; }, start, newton{}), ContainsSubstring("3 elements and u 4"));
   CHECK_THROWS_WITH(nonlinear_solve(square, start, newton{.rtol = -1}), ContainsSubstring(".rtol = -1"));

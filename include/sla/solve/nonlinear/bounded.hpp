@@ -197,7 +197,7 @@ complementarity<V> run_active_set(Method const& method, Problem const& problem, 
       if (bad >= 0 && !Method::searches)
         return stop_for(report, reason::not_a_number, text("F is ", value[bad], " at element ", bad, ", in iteration ", report.steps + 1, "; semismooth_newton{} takes shorter steps")), now;
       if (a < 1e-12)
-        return stop_for(report, reason::stagnated, text("no step of iteration ", report.steps + 1, " reduces the residual; it is as small as rounding lets it be, or begin elsewhere")), now;
+        return stop_for(report, reason::stagnated, text("no step of iteration ", report.steps + 1, " reduces the residual", remark_of_full_step(problem, u, d), "; it is as small as rounding lets it be, or begin elsewhere")), now;
     }
     ++report.steps, report.step_lengths.push_back(a);
   }

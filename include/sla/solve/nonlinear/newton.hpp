@@ -66,10 +66,7 @@ private:
   /// Why no step was found.
   template <class Problem, class V>
   static std::string no_step(Problem const& problem, V const& u, V const& d, int iteration) {
-    V const r = problem.value(u + d);
-    index_t const at = detail::first_not_finite(r);
-    std::string const full = at >= 0 ? text("; at the full step F is ", r[at], " at element ", at) : "";
-    return text("no step of iteration ", iteration, " reduces |F|", full, "; it is as small as rounding lets it be, or has a minimum here that is not 0: begin elsewhere, or ask for less");
+    return text("no step of iteration ", iteration, " reduces |F|", detail::remark_of_full_step(problem, u, d), "; it is as small as rounding lets it be, or has a minimum here that is not 0: begin elsewhere, or ask for less");
   }
   /// The step of the dogleg within the radius, which follows how well |r + J p| foretold |F|: the length of the step over that of Newton's, or 0.
   template <class Problem, class J, class V>

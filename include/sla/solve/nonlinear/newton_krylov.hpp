@@ -79,7 +79,7 @@ struct newton_krylov {
         return detail::stop_for(report, linear.reason(), text("the linear solve of iteration ", report.steps, " failed: ", linear));
       double const length = detail::backtrack(problem, u, r, d, now, -2 * (1 - (std::min)(forcing, most_forcing)));
       if (length == 0)
-        return detail::stop_for(report, reason::stagnated, text("no step of iteration ", report.steps + 1, " reduces |F|: it is as small as rounding lets it be, the linear solves need a .precondition, or |F| has a minimum here that is not 0"));
+        return detail::stop_for(report, reason::stagnated, text("no step of iteration ", report.steps + 1, " reduces |F|", detail::remark_of_full_step(problem, u, d), "; it is as small as rounding lets it be, the linear solves need a .precondition, or |F| has a minimum here that is not 0"));
       ++report.steps, report.step_lengths.push_back(length);
       double const next = double(norm(r)), ratio = next / now, safe = 0.9 * forcing * forcing;
       forcing = 0.9 * ratio * ratio;

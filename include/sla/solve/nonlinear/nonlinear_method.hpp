@@ -267,6 +267,14 @@ inline bool is_usable(report const& linear) {
 }
 inline void stop_for(nonlinear_report& r, reason state, std::string why) { r.state = state, r.why = std::move(why); }
 
+/// What to say of a step that was not found where F is no number at the end of the full one.
+template <class Problem, class V>
+std::string remark_of_full_step(Problem const& problem, V const& u, V const& d) {
+  V const r = problem.value(u + d);
+  index_t const at = first_not_finite(r);
+  return at >= 0 ? text("; at the full step F is ", r[at], " at element ", at) : std::string();
+}
+
 /// A step along d that reduces |F|: Armijo's condition by backtracking, on a parabola first and on cubics then; `slope` is that of |F|^2 / |F(u)|^2
 /// along d. Sets u and r = F(u); the length, or 0 if there is none. Of values that are no numbers half the step is tried.
 /// Source: Dennis and Schnabel, Numerical Methods for Unconstrained Optimization and Nonlinear Equations (1983), algorithm A6.3.1.
