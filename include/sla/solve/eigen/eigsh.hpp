@@ -15,15 +15,18 @@ using wants_eigen_method = std::bool_constant<EigenMethod<O>>;
 template <class O>
 concept EigenOption = EigenMethod<O> || PreconditionerOptions<O> || (!MethodOption<O> && AppliedPreconditioner<O>) || is_on_space<O>;
 
+template <class A>
+consteval bool says_one_matrix() {
+  if constexpr (requires { typename A::shape_type; })
+    return !A::shape_type::is_batched && !A::shape_type::is_blocked;
+  else if constexpr (requires { typename A::local_type; })
+    return says_one_matrix<typename A::local_type>();
+  else
+    return true;
+}
 /// No batch, no blocks.
 template <class A>
-inline constexpr bool is_one_matrix = true;
-template <class A>
-  requires requires { typename A::shape_type; }
-inline constexpr bool is_one_matrix<A> = !A::shape_type::is_batched && !A::shape_type::is_blocked;
-template <class A>
-  requires requires { typename A::local_type::shape_type; }
-inline constexpr bool is_one_matrix<A> = is_one_matrix<typename A::local_type>;
+inline constexpr bool is_one_matrix = says_one_matrix<A>();
 
 /// What eigsh solves with by itself; all else is a `perform` of a higher floor.
 template <class A>
