@@ -63,7 +63,7 @@ double scale_of(small_dense<W> const& A) {
 /// What is no more than rounding beside A.
 template <class W>
 double rounding_of(small_dense<W> const& A) {
-  return (std::max)(std::numeric_limits<double>::epsilon() * scale_of(A), std::numeric_limits<double>::min());
+  return (std::max)(std::numeric_limits<double>::epsilon() * scale_of(A), (std::numeric_limits<double>::min)());
 }
 
 /// Eigenvalues of a Hermitian matrix, ascending, and orthonormal eigenvectors.
