@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect-error: store the adjoint beside A: with_adjoint(to<device_memory>(A), to<device_memory>(adjointed(A)))
+// expect-error: store the adjoint beside A: with_adjoint.to<device_memory>.A., to<device_memory>.adjointed.A...
 #include <sla/adapter/cuda.cuh>
 #include <sla/expr/sparse/with_adjoint.hpp>
 #include <sla/tensor/problems/problems.hpp>

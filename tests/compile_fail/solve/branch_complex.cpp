@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect-error: trace_branch(F, u0, lambda0, arclength{}): u has real elements
+// expect-error: trace_branch.F, u0, lambda0, arclength{}.: u has real elements
 #include <sla/nonlinear.hpp>
 
 #ifdef FIXED

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect-error: others are for solve(A, b, method)
+// expect-error: others are for solve.A, b, method.
 #include <sla/least_squares.hpp>
 
 int main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect-error: F(u, parameters...) is a tensor or an expression of one
+// expect-error: F.u, parameters.... is a tensor or an expression of one
 #include <sla/nonlinear.hpp>
 
 int main() {
