@@ -45,7 +45,8 @@ auto onto_field(Node const& node) {
 template <class T, class E, class Memory, class Node>
 void write(tensor<T, E, Memory>& x, Node const& node) {
   if constexpr (Memory::is_host && Node::depth == reach::pointwise) {
-    auto const statement = lower_tree{}(set(x, node));
+    auto const whole = set(x, node); // tensors that the node holds live as long as the loop that reads them
+    auto const statement = lower_tree{}(whole);
     parallel_ranges(x.size(), [&](index_t first, index_t last) { statement.run(row_span{first, last - first, 0, 1}); }, light_below);
   } else {
     fuse(set(x, node));
