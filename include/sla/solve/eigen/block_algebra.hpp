@@ -78,7 +78,7 @@ ritz_step<W> rayleigh_ritz(small_dense<W> const& H, small_dense<W> const& G, ind
   auto const R = inverse_cholesky<W>(G, 1e-5);
   if (!R) return out;
   M const RH = R->adjoint();
-  M S = product<W>(*R, product<W>(H, RH));
+  M S = dense_product<W>(*R, dense_product<W>(H, RH));
   S = (0.5 * (S + S.adjoint())).eval();
   if (!S.allFinite()) return out;
   auto const eigen = eigenpairs_of<W>(S);
@@ -94,17 +94,17 @@ ritz_step<W> rayleigh_ritz(small_dense<W> const& H, small_dense<W> const& G, ind
     Q.col(j) = eigen.vectors.col(order[std::size_t(j)]);
     out.values[j] = eigen.values[order[std::size_t(j)]];
   }
-  out.X = product<W>(RH, Q);
+  out.X = dense_product<W>(RH, Q);
   M D = M::Zero(m, index_t(active.size()));
   for (std::size_t j = 0; j < active.size(); ++j) D.col(index_t(j)).tail(m - b) = out.X.col(active[j]).tail(m - b);
-  D = product<W>(*R, product<W>(G, D));  // L^H D
+  D = dense_product<W>(*R, dense_product<W>(G, D));  // L^H D
   Eigen::VectorXd const before = D.colwise().squaredNorm();
   for (int twice = 0; twice < 2; ++twice) {
-    D -= product<W>(Q, adjoint_product<W>(Q, D));
-    auto const made = orthonormal_from<W>(adjoint_product<W>(D, D), [&](index_t j) { return twice ? 0.0 : 1e-20 * before[j]; });
-    D = product<W>(D, made.C);
+    D -= dense_product<W>(Q, dense_adjoint_product<W>(Q, D));
+    auto const made = orthonormal_from<W>(dense_adjoint_product<W>(D, D), [&](index_t j) { return twice ? 0.0 : 1e-20 * before[j]; });
+    D = dense_product<W>(D, made.C);
   }
-  out.P = product<W>(RH, D);
+  out.P = dense_product<W>(RH, D);
   out.is_done = true;
   return out;
 }

@@ -38,7 +38,7 @@ struct dense_eigen {
       auto const found = detail::inverse_cholesky<Wide>(dense(problem.b));
       if (!found) throw value_error("eigsh(A, B, k, ...): B is not positive definite; of a definite A and an indefinite B the problem B v = (1/w) A v is one");
       R = *found;
-      S = detail::product<Wide>(R, detail::product<Wide>(S, R.adjoint()));
+      S = detail::dense_product<Wide>(R, detail::dense_product<Wide>(S, R.adjoint()));
       S = (0.5 * (S + S.adjoint())).eval();
     }
     auto const eigen = detail::eigenpairs_of<Wide>(S);
@@ -48,7 +48,7 @@ struct dense_eigen {
     std::stable_sort(order.begin(), order.end(), [&](index_t i, index_t j) { return wanted.key(w[i]) < wanted.key(w[j]); });
     Dense V(n, k);
     for (int j = 0; j < k; ++j) V.col(j) = eigen.vectors.col(order[std::size_t(j)]);
-    if constexpr (!Problem::is_standard) V = detail::adjoint_product<Wide>(R, V);
+    if constexpr (!Problem::is_standard) V = detail::dense_adjoint_product<Wide>(R, V);
 
     auto vectors = block_like<T>(problem.random_vector(1), k);
     for (index_t i = 0; i < n; ++i)

@@ -47,7 +47,7 @@ public:
   /// V Q in the place of V, for orthonormal Q that spans an invariant subspace of H; `locked`: and of A too, so that v goes, and a random vector comes next.
   void contract(matrix_type const& Q, bool locked = false) {
     basis_.contract(Q);
-    H_ = adjoint_product<U>(Q, product<U>(H_, Q));
+    H_ = dense_adjoint_product<U>(Q, dense_product<U>(H_, Q));
     b_ = (Q.adjoint() * b_).eval();
     if (locked || is_closed_) b_.setZero(), is_closed_ = true;
   }

@@ -124,7 +124,7 @@ auto run_golub_kahan(S& space, index_t k_wanted, bool smallest_first, restart_ru
     int const kept = begins_beside ? k : kept_of(size, k, converged);
     matrix_type const P = columns(svd.U, kept), Q = columns(svd.V, kept);
     right.contract(Q), left.contract(P);
-    B = adjoint_product<U>(P, product<U>(B, Q));
+    B = dense_adjoint_product<U>(P, dense_product<U>(B, Q));
     b = (P.adjoint() * b).eval();
     beside = beside || begins_beside;
     is_closed = is_closed || begins_beside;

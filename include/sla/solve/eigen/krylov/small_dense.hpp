@@ -30,13 +30,13 @@ using small_dense = Eigen::Matrix<W, Eigen::Dynamic, Eigen::Dynamic>;
 
 /// A B.
 template <class W>
-small_dense<W> product(small_dense<W> const& A, small_dense<W> const& B) {
+small_dense<W> dense_product(small_dense<W> const& A, small_dense<W> const& B) {
   return A * B;
 }
 /// A^H B.
 template <class W>
-small_dense<W> adjoint_product(small_dense<W> const& A, small_dense<W> const& B) {
-  return product<W>(A.adjoint(), B);
+small_dense<W> dense_adjoint_product(small_dense<W> const& A, small_dense<W> const& B) {
+  return dense_product<W>(A.adjoint(), B);
 }
 /// X becomes Q X, where Q is the product of the reflectors that Eigen's tridiagonal and Hessenberg forms keep below their diagonals: its own sequences of
 /// reflectors are compiled for blocks of them, which takes longer than all else here.

@@ -91,11 +91,11 @@ public:
   projected_matrix<value_type> vectors(int count) const {
     matrix_type const Q = Q_.leftCols(vectors_.rows());
     if constexpr (is_complex<U>) {
-      return product<U>(Q, vectors_.leftCols(count));
+      return dense_product<U>(Q, vectors_.leftCols(count));
     } else {
       projected_matrix<value_type> out(Q.rows(), count);
-      out.real() = product<U>(Q, vectors_.leftCols(count).real());
-      out.imag() = product<U>(Q, vectors_.leftCols(count).imag());
+      out.real() = dense_product<U>(Q, vectors_.leftCols(count).real());
+      out.imag() = dense_product<U>(Q, vectors_.leftCols(count).imag());
       return out;
     }
   }
