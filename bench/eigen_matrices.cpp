@@ -16,23 +16,11 @@
 #include <sla/solve/eigen/eigs.hpp>
 #include <sla/solve/eigen/svds.hpp>
 
+#include "matrix_file.hpp"
 #include "table.hpp"
 
 namespace {
 using namespace sla;
-
-template <class T>
-sparse_tensor<T> read(std::string const& path) {
-  return path.ends_with(".gz") ? read_matrix_market_gzip<T>(path) : read_matrix_market<T>(path);
-}
-/// What the banner says; a reader of real values refuses the others by it.
-bool has_complex_values(std::string const& path) try {
-  read<double>(path);
-  return false;
-} catch (io_error const& e) {
-  if (std::string(e.what()).find("std::complex<double>") == std::string::npos) throw;
-  return true;
-}
 
 /// All values by dense algebra, and how long that took.
 template <class W>
@@ -91,7 +79,7 @@ void report_call(bench::table& out, std::string const& name, std::string const& 
 
 template <class T>
 void report_matrix(bench::table& out, std::string const& path, long most) {
-  auto const A = read<T>(path);
+  auto const A = bench::read<T>(path);
   std::string name = std::filesystem::path(path).filename().string();
   name = name.substr(0, name.find(".mtx"));
   if (A.rows() < 10) return;
@@ -138,5 +126,5 @@ int main(int argc, char** argv) {
     if (auto const path = entry.path().string(); path.ends_with(".mtx") || path.ends_with(".mtx.gz")) paths.push_back(path);
   std::sort(paths.begin(), paths.end());
   bench::table out({"matrix", "rows", "call", "method", "reason", "largest residual", "apart", "ms", "dense ms"});
-  for (auto const& path : paths) has_complex_values(path) ? report_matrix<std::complex<double>>(out, path, most) : report_matrix<double>(out, path, most);
+  for (auto const& path : paths) bench::has_complex_values(path) ? report_matrix<std::complex<double>>(out, path, most) : report_matrix<double>(out, path, most);
 }

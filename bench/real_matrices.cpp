@@ -12,6 +12,7 @@
 #include <sla/adapter/gzip.hpp>
 #include <sla/solve.hpp>
 
+#include "matrix_file.hpp"
 #include "table.hpp"
 #ifdef SLA_BENCH_PETSC
 #include "petsc.hpp"
@@ -19,20 +20,6 @@
 
 namespace {
 using namespace sla;
-
-template <class T>
-sparse_tensor<T> read(std::string const& path) {
-  return path.ends_with(".gz") ? read_matrix_market_gzip<T>(path) : read_matrix_market<T>(path);
-}
-
-/// What the banner says; a reader of real values refuses the others by it.
-bool has_complex_values(std::string const& path) try {
-  read<double>(path);
-  return false;
-} catch (io_error const& e) {
-  if (std::string(e.what()).find("std::complex<double>") == std::string::npos) throw;
-  return true;
-}
 
 /// Milliseconds (with the reason, if it did not converge) and true residual.
 template <class T>
@@ -52,7 +39,7 @@ std::pair<std::string, std::string> of_petsc([[maybe_unused]] sparse_tensor<T> c
 
 template <class T>
 void report_matrix(bench::table& out, std::string const& path) {
-  auto const A = read<T>(path);
+  auto const A = bench::read<T>(path);
   std::string name = std::filesystem::path(path).filename().string();
   name = name.substr(0, name.find(".mtx"));
   if (A.rows() != A.cols()) return out.row({name, text(A.rows(), " x ", A.cols()), text(A.nnz()), "", "not square", "", "", "", "", "", "", "", ""});
@@ -99,7 +86,7 @@ int main(int argc, char** argv) {
   bench::table out({"matrix", "rows", "entries", "choice", "reason", "iterations", "true residual", "ms", "Eigen ms", "Eigen residual", "PETSc ms", "PETSc residual", "why"});
   std::string const kind = argc > 2 ? argv[2] : "";
   for (auto const& path : paths) {
-    bool const complex = has_complex_values(path);
+    bool const complex = bench::has_complex_values(path);
     if (!kind.empty() && complex != (kind == "complex")) continue;
     complex ? report_matrix<std::complex<double>>(out, path) : report_matrix<double>(out, path);
   }
