@@ -114,6 +114,7 @@ TEST_CASE("what has no stochastic logarithm is refused by one sentence") {
   CHECK_THROWS_WITH(logdet(problems::convection_diffusion<double>({6, 6}, 5.0), stochastic_lanczos{}), ContainsSubstring("A is not Hermitian") && ContainsSubstring("slogdet(A)"));
   CHECK_THROWS_WITH(logdet(rows(A, 0, 4), stochastic_lanczos{}), ContainsSubstring("A is 4 x 36, and must be square"));
   CHECK_THROWS_WITH(logdet(A, stochastic_lanczos{.probes = 0}), ContainsSubstring("0 probes and 200 steps; both are at least 1"));
+  CHECK_THROWS_WITH(logdet(A, stochastic_lanczos{.rtol = -1}), ContainsSubstring(".rtol = -1, of the solves of the gradient, is from 0 to 1"));
   auto nan = A;
   nan.values()[0] = std::nan("");
   CHECK_THROWS_WITH(logdet(nan, stochastic_lanczos{}), ContainsSubstring("A(0, 0) is nan"));

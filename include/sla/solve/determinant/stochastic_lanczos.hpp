@@ -151,6 +151,7 @@ auto estimated_logdet(A const& a, stochastic_lanczos const& options, index_t bat
   using World = linear_world<A>;
   char const* const who = seen_quadrature::who;
   if (options.probes < 1 || options.steps < 1) throw value_error(text(who, ": ", options.probes, " probes and ", options.steps, " steps; both are at least 1"));
+  if (!(options.rtol >= 0 && options.rtol <= 1)) throw value_error(text(who, ": .rtol = ", options.rtol, ", of the solves of the gradient, is from 0 to 1"));
   if constexpr (requires { a.rows() != a.cols(); })
     if (a.rows() != a.cols()) throw shape_error(text(who, ": A is ", a.rows(), " x ", a.cols(), ", and must be square"));
   World::check(a);
