@@ -129,29 +129,6 @@ TEST_CASE("a vector of another length is refused on every rank, in words of the 
   CHECK_THAT(short_b[0], ContainsSubstring("solve(A, b): b has 3 rows on rank 0 of 2, which owns 5 of 9; distribute it by A.row_layout()"));
 }
 
-TEST_CASE("two matrices of the same owners and of other patterns: the order of rows is named, and one layout mends it") {
-  using Catch::Matchers::ContainsSubstring;
-  auto const A = problems::poisson<double>({6, 5}), B = problems::poisson<double>({30});
-  auto const b = random<double>({30}, 1);
-  vector<double> const expected = B * b;
-  auto const words = suite::words_of(3, [&](auto& world) {
-    Line m(world);
-    auto const D = distribute<SparseShard<0>>(A, m, owner_map::equal(30, 3));
-    auto const x = distribute(b, D.row_layout());
-    auto const E = distribute<SparseShard<0>>(B, m, D.row_layout());
-    CHECK(double(norm(gather(eval(E * x)) - expected)) <= 1e-13);
-    (void)eval(distribute<SparseShard<0>>(B, m, owner_map::equal(30, 3)) * x);
-  });
-  CHECK_THAT(words[1], ContainsSubstring("rank 1 has the rows 10 to 19 of 30 in both, but in another order, which depends on the pattern of the matrix that made the layout") &&
-                           ContainsSubstring("distribute both matrices by one layout, distribute<SparseShard<0>>(A, mesh, D.row_layout()), or x by A.col_layout()"));
-  auto const sums = suite::words_of(3, [&](auto& world) {
-    Line m(world);
-    auto const x = distribute(b, distribute<SparseShard<0>>(A, m, owner_map::equal(30, 3)).row_layout());
-    (void)eval(x + distribute(b, distribute<SparseShard<0>>(B, m, owner_map::equal(30, 3)).row_layout()));
-  });
-  CHECK_THAT(sums[0], ContainsSubstring("of the same owners: a rank's order depends on the pattern of the matrix"));
-}
-
 TEST_CASE("a vector of another partition is refused") {
   self world;
   Line m(world);

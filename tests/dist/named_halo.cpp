@@ -115,16 +115,11 @@ TEST_CASE("one number in the shape of contributions to a halo is in its copies")
 }
 
 TEST_CASE("partitions are compared where they shard, also by statements") {
-  auto const numbered = [](index_t first, index_t reads) { // row `first` reads another rank's, and comes last
-    std::vector<index_t> row, col;
-    for (index_t i = 0; i < 8; ++i) row.push_back(i), col.push_back(i == first ? reads : i);
-    return from_triplets<double>(Matrix(8, 8), row, col, std::vector<double>(8, 1.0));
-  };
-  auto const A = numbered(0, 7), B = numbered(1, 6);
+  auto const A = shifted(8, 1);
   auto const x = random<double>({8}, 1);
   for (bool const right : threads::run(2, [&](auto& world) {
          Rows m(world);
-         auto const D = distribute<SparseShard<0>>(A, m, strips{}), E = distribute<SparseShard<0>>(B, m, strips{});
+         auto const D = distribute<SparseShard<0>>(A, m, strips{}), E = distribute<SparseShard<0>>(A, m, owner_map({0, 3, 8}));
          auto of_d = distribute(x, D.row_layout());
          auto const of_e = distribute(x, E.row_layout());
          bool const refused = is_refused([&] { return eval(of_d + of_e); }) && is_refused([&] { return set(of_d, 2.0 * of_e), 0; });

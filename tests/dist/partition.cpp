@@ -124,7 +124,6 @@ TEST_CASE("quality is counted as its definition says") {
       messages.insert({owner_of(j), owners[i]});
       edges.insert({(std::min)(i, j), (std::max)(i, j)});
       boundary.insert(i);
-      if (rows == cols) boundary.insert(j);
     });
   auto const quality = partition_quality(A, owners);
   CHECK(quality.halo() == index_t(reads.size()));

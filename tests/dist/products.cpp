@@ -137,6 +137,36 @@ TEST_CASE("the interior is computed while messages are under way") {
   CHECK(longest < 0.5);
 }
 
+TEST_CASE("a walk over ranges of rows comes to each of them once, on several threads too") {
+  std::vector<row_range> const runs{{3, 4}, {10, 3000}, {3001, 3002}, {4000, 9000}};
+  set_threads(3);
+  for (index_t inner : {1, 3})
+    for (double work : {0.0, 1e9}) {
+      frame const f{2, 9500, inner, 1};
+      detail::runs_walk walk(f, runs);
+      if (work > 0) walk.balance({&work, 9500, [](void const* w, index_t row) { return *static_cast<double const*>(w) * double(row); }});
+      struct seen {
+        std::vector<int> times = std::vector<int>(19000 * 3), block;
+      } all;
+      all.block.resize(std::size_t(walk.blocks()));
+      walk.run(
+          [](void const* to, row_span const& s, index_t n) {
+            auto& in = *static_cast<seen*>(const_cast<void*>(to));
+            ++in.block[std::size_t(n)];
+            for (index_t e = s.first; e < s.first + s.count; ++e) ++in.times[std::size_t(e)];
+          },
+          &all);
+      CHECK(std::count(all.block.begin(), all.block.end(), 1) == walk.blocks());
+      CHECK(walk.blocks() == 2 * walk.blocks_of(0));
+      for (index_t e = 0; e < 2 * 9500 * inner; ++e) {
+        index_t const row = e / inner % 9500;
+        bool const listed = std::any_of(runs.begin(), runs.end(), [&](row_range const& r) { return row >= r.first && row < r.last; });
+        if (all.times[std::size_t(e)] != int(listed)) FAIL("row " << row << " of " << inner << " elements");
+      }
+    }
+  set_threads(0);
+}
+
 TEST_CASE("wrong arguments are refused on every rank") {
   auto const A = problems::poisson<double>({6, 6});
   CHECK_THROWS_AS(threads::run(3,

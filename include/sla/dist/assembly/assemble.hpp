@@ -26,10 +26,10 @@ struct unseen_pattern {
   index_t rows, cols;
 };
 
-/// `rows` says who owns what; its numbering is kept if it is `fixed`, else interior rows come first.
+/// `rows` says who owns what.
 template <class T, class F, class Mesh, class S, class Rows, class Cols, class Values>
 auto assemble_rows(Mesh const& m, S const& shape, Rows const& i, Cols const& j, Values const& v, assembly options,
-                   std::shared_ptr<row_partition const> const& rows, bool fixed) {
+                   std::shared_ptr<row_partition const> const& rows) {
   constexpr index_t block = S::block_rows * S::block_cols;
   any_communicator& c = m.communicator(0);
   index_t const count = index_t(std::size(i)), batch = shape.batch_count();
@@ -45,7 +45,7 @@ auto assemble_rows(Mesh const& m, S const& shape, Rows const& i, Cols const& j, 
       });
   using Sparse = sparse_tensor<T, open_shape_t<S>, local_csr_t<F>>;
   typename Sparse::shape_type const whole(shape.batch(), shape.rows(), shape.cols());
-  auto [local, handle] = localize<Sparse>(slice, whole, m, 0, {}, rows->owners(), fixed ? rows : nullptr);
+  auto [local, handle] = localize<Sparse>(slice, whole, m, 0, {}, rows);
   return distributed<Sparse, Mesh, SparseShard<0>>(std::move(local), std::move(handle));
 }
 
@@ -78,7 +78,7 @@ auto assemble(Mesh const& m, S shape, Rows const& i, Cols const& j, Values const
                 "equal_rows{}, a partitioner of coordinates, or a layout, D.row_layout()");
   detail::unseen_pattern const pattern{shape.rows(), shape.cols()};
   auto const rows = detail::rows_by(how, "assemble(mesh, rows, cols, i, j, v, layout)", m.world(), pattern, m.size(0), m.coordinate(0));
-  return detail::assemble_rows<T, F>(m, shape, i, j, v, options, rows, is_vector_layout<How>);
+  return detail::assemble_rows<T, F>(m, shape, i, j, v, options, rows);
 }
 /// The same of a rows x cols matrix.
 template <Placement P, Format F = Csr<>, class Mesh, class Rows, class Cols, class Values, class How = equal_rows>

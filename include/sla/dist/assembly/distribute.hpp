@@ -131,18 +131,11 @@ auto shard_sparse(Local const& x, std::shared_ptr<shared_layout<Mesh>> layout, C
     if constexpr (P::dim == 1) {
       return shard_columns(x, *layout, A, partitioner);
     } else {
-      std::shared_ptr<row_partition const> rows;
-      owner_map owners;
-      if constexpr (is_vector_layout<Cut>) {
-        rows = partitioner.rows_of("distribute(A, mesh, layout)", x.rows());
-        owners = rows->owners();
-      } else {
-        owners = agreed_owners(layout->mesh.world(), partitioner, x.pattern().view(), layout->mesh.size(A));
-      }
-      auto const slice = slice_rows(x, owners.members(layout->mesh.coordinate(A)));
+      auto const rows = rows_by(partitioner, "distribute(A, mesh, layout)", layout->mesh.world(), x.pattern().view(), layout->mesh.size(A), layout->mesh.coordinate(A));
+      auto const slice = slice_rows(x, rows->owners().members(rows->rank()));
       using Sparse = sparse_tensor<typename Local::value_type, open_shape_t<typename Local::shape_type>, local_csr_t<typename Local::format_type>>;
       typename Sparse::shape_type const whole(x.shape().batch(), x.rows(), x.cols());
-      return localize<Sparse>(slice, whole, layout->mesh, A, layout->extent, owners, std::move(rows));
+      return localize<Sparse>(slice, whole, layout->mesh, A, layout->extent, rows);
     }
   }
 }
@@ -209,7 +202,14 @@ template <DistributedSparse D>
 partition_report report_partition(D const& d) {
   auto const& halo = d.handle()->halo;
   if (!halo) throw value_error("report_partition(D): D is not sharded by rows; distribute it as SparseShard<0>");
-  partition_report::part const mine{d.local().rows(), halo->interior(), d.local().nnz(), halo->ghosts(), index_t(halo->sent().size()),
+  index_t interior = 0;
+  auto const pattern = d.local().pattern().view();
+  for (index_t i = 0; i < d.local().rows(); ++i) {
+    bool reads = false;
+    pattern.for_row(i, [&](index_t, index_t j) { reads = reads || j >= halo->own(); });
+    interior += !reads;
+  }
+  partition_report::part const mine{d.local().rows(), interior, d.local().nnz(), halo->ghosts(), index_t(halo->sent().size()),
                                     index_t(halo->sends().size())};
   halo->communicator().name_step("report_partition(D)");
   return {all_gather(halo->communicator(), mine), {}};

@@ -97,7 +97,7 @@ rank_rows<T> deliver(any_communicator& c, row_partition const& rows, index_t col
   index_t const n = index_t(places.values.size());
   std::vector<index_t> row(places.values.size()), col(places.values.size());
   for (std::size_t k = 0; k < row.size(); ++k) {
-    row[k] = rows.ascending(places.values[k].row);
+    row[k] = rows.local(places.values[k].row);
     col[k] = places.values[k].col;
   }
   places = {};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Row parts: from a rank's rows with global columns to its local sparse tensor, the numbering of its rows (interior first) and
-// the halo plan. Where the rows come from: dist/assembly/distribute.hpp cuts a whole matrix, dist/assembly/entries_to_owners.hpp collects entries of all ranks.
+// Row parts: from a rank's rows with global columns to its local sparse tensor and the halo plan. Where the rows come from: dist/assembly/distribute.hpp cuts a whole matrix, dist/assembly/entries_to_owners.hpp collects entries of all ranks.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +14,7 @@
 
 namespace sla::detail {
 
-/// Local numbers of rows, columns and entries are found at run time, interior ones first; a stated family has its own order.
+/// Who owns which rows, columns and entries is found at run time; a stated family says it itself.
 template <class P>
 constexpr void require_found() {
   static_assert(!P::family::stated, "sla: rows, columns or entries that one axis shards lie as found at run time, not as a stated family says: write SparseShard<0> "
@@ -59,29 +58,6 @@ std::shared_ptr<row_partition const> rows_by(How const& how, char const* call, a
     return std::make_shared<row_partition const>(agreed_owners(c, how, view, parts), rank);
 }
 
-/// Interior rows first: those that read nothing of other ranks and, where rows and columns are sharded alike (`asked`), are
-/// read by none. `rows` and `cols` are the partitions in ascending order. Collective.
-template <class T>
-row_partition interior_first(any_communicator& c, rank_rows<T> const& slice, row_partition const& rows, row_partition const& cols,
-                             gathered<index_t> const* requested) {
-  std::vector<char> boundary(slice.ptr.size() - 1, 0);
-  for (std::size_t i = 0; i + 1 < slice.ptr.size(); ++i)
-    for (index_t s = slice.ptr[i]; s < slice.ptr[i + 1]; ++s)
-      if (!cols.owns(slice.col[std::size_t(s)])) boundary[i] = 1;
-  if (requested)
-    for (index_t j : requested->values) boundary[std::size_t(rows.ascending(j))] = 1;
-  std::vector<index_t> order;
-  order.reserve(boundary.size());
-  index_t interior = 0;
-  for (char const wanted : {char(0), char(1)}) {
-    for (std::size_t i = 0; i < boundary.size(); ++i)
-      if (boundary[i] == wanted) order.push_back(rows.global(index_t(i)));
-    if (!wanted) interior = index_t(order.size());
-  }
-  auto const numbering = all_reduce(c, hash_bytes(order.data(), order.size() * sizeof(index_t)));
-  return {rows.owners(), rows.rank(), std::move(order), interior, numbering};
-}
-
 /// The indices of a dimension that this rank uses and does not own, owner after owner.
 template <class = void>
 std::vector<index_t> ghosts_among(std::vector<index_t> const& used, owner_map const& owners, int rank) {
@@ -103,38 +79,29 @@ public:
     auto const before = [&](index_t a, index_t b) { return own_->owners().before(a, b); };
     return own_->count() + (std::lower_bound(ghosts_.begin(), ghosts_.end(), global, before) - ghosts_.begin());
   }
-  /// The exchange of these ghosts, where the rows before `interior` read none, and others ask for `asked`. Collective.
+  /// The exchange of these ghosts, which these rows read. Collective.
   template <class = void>
-  std::shared_ptr<halo_plan const> plan(any_communicator& c, gathered<index_t> const& requested, index_t interior) const {
-    return std::make_shared<halo_plan const>(c, *own_, ghosts_, requested, interior);
+  std::shared_ptr<halo_plan const> plan(any_communicator& c, row_runs runs = {}) const {
+    return std::make_shared<halo_plan const>(c, *own_, ghosts_, ask_owners(c, own_->owners(), ghosts_), std::move(runs));
   }
-  template <class = void>
-  std::shared_ptr<halo_plan const> plan(any_communicator& c) const { return plan(c, ask_owners(c, own_->owners(), ghosts_), own_->count()); }
 
 private:
   row_partition const* own_;
   std::vector<index_t> ghosts_;
 };
 
-/// The local tensor and its layout. The rows are sharded as in `rows` where that is given, else by `owners`; the columns of a
-/// rectangular tensor as in `domain` where that is given, else in equal strips. Collective.
+/// The local tensor and its layout. The rows are sharded as in `rows`; the columns of a rectangular tensor as in `domain` where that is
+/// given, else in equal strips. Collective.
 template <class Sparse, class T, class Mesh>
 std::pair<Sparse, layout_handle<Mesh>> localize(rank_rows<T> const& slice, typename Sparse::shape_type const& global, Mesh const& mesh,
-                                                int axis, fixed_array<index_t, Mesh::rank> extent, owner_map const& owners,
-                                                std::shared_ptr<row_partition const> rows = nullptr,
+                                                int axis, fixed_array<index_t, Mesh::rank> extent,
+                                                std::shared_ptr<row_partition const> const& rows,
                                                 std::shared_ptr<row_partition const> domain = nullptr) {
   any_communicator& c = mesh.communicator(axis);
   bool const square = global.rows() == global.cols();
-  row_partition const ascending(owners, c.rank());
-  if (!square && !domain) domain = std::make_shared<row_partition const>(owner_map::equal(global.cols(), c.size()), c.rank());
-  owner_map const& of_columns = square ? owners : domain->owners();
-  auto ghosts = ghosts_among(slice.col, of_columns, c.rank());
-  auto const requested = ask_owners(c, of_columns, ghosts);
-
-  if (!rows)
-    rows = std::make_shared<row_partition const>(interior_first(c, slice, ascending, square ? ascending : *domain, square ? &requested : nullptr));
   if (square) domain = rows;
-  ghost_numbers const columns(*domain, std::move(ghosts));
+  if (!domain) domain = std::make_shared<row_partition const>(owner_map::equal(global.cols(), c.size()), c.rank());
+  ghost_numbers const columns(*domain, ghosts_among(slice.col, domain->owners(), c.rank()));
 
   using F = typename Sparse::format_type;
   using Col = typename F::col_type;
@@ -146,22 +113,19 @@ std::pair<Sparse, layout_handle<Mesh>> localize(rank_rows<T> const& slice, typen
   buffer<Col> col(nnz, uninitialized);
   buffer<index_t> from(nnz, uninitialized);
   ptr[0] = 0;
-  index_t at = 0, interior = rows->count();
+  index_t at = 0;
   std::vector<std::pair<index_t, index_t>> entries;
-  for (index_t i = 0; i < rows->count(); ++i) {
-    auto const row = std::size_t(rows->ascending(rows->global(i)));
+  auto runs = runs_of(rows->count(), [&](index_t i) {
     entries.clear();
-    for (index_t s = slice.ptr[row]; s < slice.ptr[row + 1]; ++s) {
-      entries.push_back({columns.local(slice.col[std::size_t(s)]), s});
-      if (entries.back().first >= domain->count()) interior = (std::min)(interior, i);
-    }
+    for (index_t s = slice.ptr[std::size_t(i)]; s < slice.ptr[std::size_t(i) + 1]; ++s) entries.push_back({columns.local(slice.col[std::size_t(s)]), s});
     std::sort(entries.begin(), entries.end());
     for (auto const& [j, s] : entries) {
       col[at] = Col(j);
       from[at++] = s;
     }
     ptr[i + 1] = Ptr(at);
-  }
+    return !entries.empty() && entries.back().first >= domain->count();
+  });
   auto values = gathered_blocks<Sparse::block_size>(slice.values.data(), nnz * slice.block, from, slice.batch);
 
   auto layout = std::make_shared<shared_layout<Mesh>>();
@@ -169,7 +133,7 @@ std::pair<Sparse, layout_handle<Mesh>> localize(rank_rows<T> const& slice, typen
   layout->extent = extent;
   layout->extent[axis] = global.rows();
   layout->rows = rows;
-  layout->halo = columns.plan(c, requested, interior);
+  layout->halo = columns.plan(c, std::move(runs));
   if (!square) {
     auto columns_of = std::make_shared<shared_layout<Mesh>>();
     columns_of->mesh = mesh;

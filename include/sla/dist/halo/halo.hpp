@@ -11,6 +11,7 @@
 #include <sla/dist/engine/replicated_arguments.hpp>
 #include <sla/dist/engine/typed_collectives.hpp>
 #include <sla/dist/halo/layout.hpp>
+#include <sla/dist/halo/row_runs.hpp>
 
 namespace sla {
 
@@ -24,11 +25,11 @@ struct halo_message {
 class halo_plan {
 public:
   /// Collective. `ghosts` are the global indices that this rank reads and does not own, owner after owner, ascending of each;
-  /// `asked` are those that others read of this rank, by rank (`detail::ask_owners`).
+  /// `requested` are those that others read of this rank, by rank (`detail::ask_owners`); `runs` tell which rows read ghosts.
   template <class = void>
   halo_plan(any_communicator& c, row_partition const& domain, std::vector<index_t> const& ghosts, gathered<index_t> const& requested,
-            index_t interior)
-      : communicator_(&c), own_(domain.count()), interior_(interior), ghosts_(ghosts) {
+            row_runs runs = {})
+      : communicator_(&c), own_(domain.count()), runs_(std::move(runs)), ghosts_(ghosts) {
     for (std::size_t n = 0; n < ghosts.size();) {
       int const owner = domain.owner(ghosts[n]);
       std::size_t end = n;
@@ -60,8 +61,8 @@ public:
   /// The ghosts of all ranks, and the messages in which they come: the same on every rank.
   index_t volume() const { return volume_; }
   index_t messages() const { return messages_; }
-  /// The rows before this one read no ghosts.
-  index_t interior() const { return interior_; }
+  /// The rows that read no ghosts, and the others; of a plan that belongs to no rows, none.
+  row_runs const& runs() const { return runs_; }
   std::vector<halo_message> const& sends() const { return sends_; }
   std::vector<halo_message> const& receives() const { return receives_; }
   /// Are the ghosts of all ranks those of another plan, in the same places? All ranks have the same answer.
@@ -71,7 +72,8 @@ public:
 
 private:
   any_communicator* communicator_;
-  index_t own_, interior_, volume_ = 0, messages_ = 0;
+  index_t own_, volume_ = 0, messages_ = 0;
+  row_runs runs_;
   std::uint64_t fingerprint_ = 0;  // of the domain and of the ghosts of all ranks
   std::vector<index_t> ghosts_, sent_;
   std::vector<halo_message> sends_, receives_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Layouts: who owns which indices of a dimension, and in what order each rank keeps its own: what needs no other rank first.
+// Layouts: who owns which indices of a dimension: what needs no other rank first. A rank keeps its own in ascending order.
 // The messages between owners are in dist/halo/halo.hpp, values that are laid out so in dist/value/distributed.hpp.
 #pragma once
 
@@ -17,21 +17,13 @@
 
 namespace sla {
 
-/// A dimension of `extent()` indices that a partitioner sharded, as one rank sees it. This rank's are numbered 0 to
-/// count() - 1, the interior ones first: the rows that read nothing of others and that nobody else reads.
+/// A dimension of `extent()` indices that a partitioner sharded, as one rank sees it. This rank's are numbered 0 to count() - 1 in ascending
+/// order, whatever matrix has such rows: which of them read nothing of others is a list of each matrix.
 class row_partition {
 public:
-  /// In ascending order, all of them interior: nothing is read yet.
   template <class = void>
-  row_partition(owner_map owners, int rank) : row_partition(owners, rank, {}, owners.count(rank)) {}
-  /// `local` lists this rank's global indices in their local order; empty means in ascending order. `numbering` is a hash of
-  /// the orders of all ranks, the same on each; 0 where all ascend.
-  template <class = void>
-  row_partition(owner_map owners, int rank, std::vector<index_t> local, index_t interior, std::uint64_t numbering = 0)
-      : owners_(std::move(owners)), local_(std::move(local)), rank_(rank), interior_(interior), fingerprint_(owners_.fingerprint() ^ numbering * 0x9e3779b97f4a7c15ULL) {
+  row_partition(owner_map owners, int rank) : owners_(std::move(owners)), rank_(rank), fingerprint_(owners_.fingerprint()) {
     if (!owners_.contiguous()) mine_ = owners_.members(rank);
-    inverse_.resize(local_.size());
-    for (std::size_t n = 0; n < local_.size(); ++n) inverse_[std::size_t(ascending(local_[n]))] = index_t(n);
   }
 
   owner_map const& owners() const { return owners_; }
@@ -40,32 +32,18 @@ public:
   index_t extent() const { return owners_.rows(); }
   index_t count(int r) const { return owners_.count(r); }
   index_t count() const { return count(rank_); }
-  /// How many of this rank's indices are interior.
-  index_t interior() const { return interior_; }
   bool owns(index_t global) const { return owners_.owns(rank_, global); }
   template <class = void>
   int owner(index_t global) const { return owners_[global]; }
-  /// The place of one of this rank's global indices among them in ascending order. Cost: of a table, O(log count).
+  /// The global index of this rank's n-th, and back. Cost: the latter of a table O(log count).
+  index_t global(index_t local) const { return owners_.contiguous() ? owners_.first(rank_) + local : mine_[std::size_t(local)]; }
   template <class = void>
-  index_t ascending(index_t global) const {
+  index_t local(index_t global) const {
     if (owners_.contiguous()) return global - owners_.first(rank_);
     return std::lower_bound(mine_.begin(), mine_.end(), global) - mine_.begin();
   }
-  /// The global index of this rank's n-th, and back.
-  index_t global(index_t local) const {
-    if (!local_.empty()) return local_[std::size_t(local)];
-    return owners_.contiguous() ? owners_.first(rank_) + local : mine_[std::size_t(local)];
-  }
-  template <class = void>
-  index_t local(index_t global) const {
-    index_t const n = ascending(global);
-    return local_.empty() ? n : inverse_[std::size_t(n)];
-  }
-  /// A hash of the owner map and of all ranks' orders: two partitions of one type are told apart by it.
+  /// A hash of the owner map: two partitions of one type are told apart by it.
   std::uint64_t fingerprint() const { return fingerprint_; }
-  /// Do the ranks own the same in both, if perhaps in another order?
-  template <class = void>
-  bool has_owners_of(row_partition const& other) const { return owners_.fingerprint() == other.owners_.fingerprint(); }
   /// What this rank owns, for messages.
   template <class = void>
   std::string words() const {
@@ -76,11 +54,15 @@ public:
 
 private:
   owner_map owners_;
-  std::vector<index_t> local_, inverse_, mine_;
+  std::vector<index_t> mine_;  ///< of a table
   int rank_;
-  index_t interior_;
   std::uint64_t fingerprint_;
 };
+
+namespace detail {
+/// Do two partitions say the same of every index? Found by identity, or else by their fingerprints.
+inline bool same_rows(row_partition const* a, row_partition const* b) { return a == b || (a && b && a->fingerprint() == b->fingerprint()); }
+} // namespace detail
 
 class halo_plan;
 
@@ -126,6 +108,11 @@ template <class Mesh, class... P>
 inline constexpr bool is_vector_layout<vector_layout<Mesh, P...>> = true;
 
 namespace detail {
+/// Do vectors of two layouts lie alike? Ghosts are not looked at.
+template <class Mesh>
+bool same_layout(layout_handle<Mesh> const& a, layout_handle<Mesh> const& b) {
+  return a == b || (a->mesh == b->mesh && a->extent == b->extent && same_rows(a->rows.get(), b->rows.get()));
+}
 /// The layouts of y and of x in y = A x. Both are one where A is square.
 template <class Handle>
 auto const& range_layout(Handle const& handle) {

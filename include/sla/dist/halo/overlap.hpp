@@ -3,8 +3,8 @@
 // rows with the same accumulators. Passes without halo products are those of the host.
 #pragma once
 
-#include <algorithm>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <sla/dist/halo/row_product.hpp>
@@ -13,7 +13,7 @@
 namespace sla {
 
 namespace detail {
-/// The exchanges of one pass, in the order of its halo products, and how many rows read no ghosts of any.
+/// The exchanges of one pass, in the order of its halo products, and which rows read no ghosts of any.
 struct pending_halos {
   struct any_exchange {
     virtual ~any_exchange() = default;
@@ -28,15 +28,31 @@ struct pending_halos {
     void const* ghosts() const override { return exchange.ghosts(); }
   };
   std::vector<std::unique_ptr<any_exchange>> list;
-  index_t interior = -1;
+  row_runs const* runs = nullptr;
+  row_runs common;  ///< of several plans
 
   template <class View, class X>
   void begin(halo_product<View, X, halo_plan const*> const& y) {
     using T = typename X::value_type;
     list.push_back(std::make_unique<typed_exchange<T>>(*y.plan, y.x.data, y.shape()));
-    interior = interior < 0 ? y.plan->interior() : (std::min)(interior, y.plan->interior());
+    row_runs const& other = y.plan->runs();
+    if (runs && runs != &other) {
+      common.boundary = united(runs->boundary, other.boundary);
+      common.interior = all_but(common.boundary, y.A.shape.rows());
+      runs = &common;
+    } else {
+      runs = &other;
+    }
   }
 };
+/// Runs statements on the rows of a list of ranges.
+template <class = void>
+void run_pass(std::span<pass_statement const> statements, frame const& f, std::span<row_range const> runs, pass_partials& partials) {
+  if (runs.empty() || f.batch == 0 || f.inner == 0) return;
+  if (runs.size() == 1) return sla::run_pass(statements, f, runs[0], threads_in_use(), partials);
+  runs_walk walk(f, runs);
+  run_blocks(statements, f, walk, partials);
+}
 
 /// Maps over the statements of a pass, which replace its halo products. This one begins their exchanges, the next has them read
 /// the own part only, the last the ghosts too.
@@ -92,7 +108,7 @@ struct overlapped {
     pass_partials partials;
     auto const list_of = [&](auto const& pieces) { return detail::statements_of_pass<F>(plan, pass, pieces, results); };
     auto const near = detail::with_parts([](auto const&... s) { return detail::packed(s.rebuild(detail::to_interior{})...); }, statements);
-    run_pass(list_of(near), f, row_range{0, halos.interior}, threads_in_use(), partials);
+    detail::run_pass(list_of(near), f, halos.runs->interior, partials);
     for (auto& halo : halos.list) halo->wait();
     std::size_t next = 0, n = 0;
     auto const all = detail::with_parts(
@@ -102,7 +118,7 @@ struct overlapped {
         },
         statements);
     auto const boundary = list_of(all);
-    run_pass(boundary, f, row_range{halos.interior, f.rows}, threads_in_use(), partials);
+    detail::run_pass(boundary, f, halos.runs->boundary, partials);
     partials.fold(boundary, f, merged);
   }
 };

@@ -114,7 +114,7 @@ inline constexpr int sparse_dim = sparse_axis<List, 1> >= 0 ? 1 : sparse_axis<Li
 /// The layout of the result: that of A's rows (or columns), with x's extents on the other axes. It is x's handle where that is equal.
 template <class Handle>
 Handle result_layout(Handle const& side, Handle const& x, int axis) {
-  if (x->rows == side->rows) return x;
+  if (same_rows(x->rows.get(), side->rows.get())) return x;
   auto extent = x->extent;
   extent[axis] = side->extent[axis];
   if (extent == side->extent) return side;
@@ -126,13 +126,10 @@ Handle result_layout(Handle const& side, Handle const& x, int axis) {
 template <class Handle>
 void require_partition(Handle const& x, Handle const& side, bool of_rows, char const* call = "A * x: x") {
   auto const &mine = x->rows, &wanted = side->rows;
-  if (mine == wanted || (mine && mine->fingerprint() == wanted->fingerprint())) return;
+  if (same_rows(mine.get(), wanted.get())) return;
   auto const owned = [](row_partition const& rows) { return text(rows.words(), " of ", rows.extent()); };
   auto const remedy = text(of_rows ? "row" : "col", "_layout()");
   auto const who = text(call, " was sharded by another partition than A's ", of_rows ? "rows" : "columns", ": rank ", wanted->rank(), " has ");
-  if (mine && mine->has_owners_of(*wanted))
-    throw shape_error(text(who, owned(*mine), " in both, but in another order, which depends on the pattern of the matrix that made the layout; "
-                           "distribute both matrices by one layout, distribute<SparseShard<0>>(A, mesh, D.row_layout()), or x by A.", remedy));
   throw shape_error(text(who, mine ? owned(*mine) : "what a stated family gives it", ", and of A ", owned(*wanted), "; distribute it by A.", remedy));
 }
 /// Errors: shape_error, if a rank's part has another length than its partition says.

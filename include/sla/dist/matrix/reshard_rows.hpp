@@ -13,10 +13,10 @@
 namespace sla {
 
 namespace detail {
-/// The rows of D along an axis, each on its owner in `rows`, whose numbering is kept if it is `fixed`. The columns of a rectangular
-/// D stay where they are. Collective.
+/// The rows of D along an axis, each on its owner in `rows`. The columns of a rectangular D
+/// stay where they are. Collective.
 template <int Axis, class D>
-auto rows_resharded(D const& d, std::shared_ptr<row_partition const> const& rows, bool fixed) {
+auto rows_resharded(D const& d, std::shared_ptr<row_partition const> const& rows) {
   using Sparse = local_of_t<D>;
   using T = typename Sparse::value_type;
   Sparse const& A = d.local();
@@ -38,8 +38,7 @@ auto rows_resharded(D const& d, std::shared_ptr<row_partition const> const& rows
           to = std::copy_n(A.values().data() + b * A.batch_stride() + slots[std::size_t(k)] * A.block_size, A.block_size, to);
       });
   typename Sparse::shape_type const whole(A.shape().batch(), layout.rows->extent(), of_columns->extent());
-  return localize<Sparse>(slice, whole, layout.mesh, Axis, layout.extent, rows->owners(), fixed ? rows : nullptr,
-                          layout.domain ? layout.domain->rows : nullptr);
+  return localize<Sparse>(slice, whole, layout.mesh, Axis, layout.extent, rows, layout.domain ? layout.domain->rows : nullptr);
 }
 } // namespace detail
 
@@ -64,7 +63,7 @@ auto perform(S, X const& x, How const& how) {
     } else {
       detail::unseen_pattern const pattern{x.handle()->rows->extent(), x.col_layout().handle()->rows->extent()};
       auto const rows = detail::rows_by(how, "repartition(A, layout)", x.mesh().world(), pattern, x.mesh().size(a), x.mesh().coordinate(a));
-      auto [local, layout] = detail::rows_resharded<a>(x, rows, is_vector_layout<How>);
+      auto [local, layout] = detail::rows_resharded<a>(x, rows);
       return typename detail::distributed_with<decltype(local), Mesh, typename decided::result>::type(std::move(local), std::move(layout));
     }
   }
@@ -78,7 +77,7 @@ auto perform(S s, X const& x, How const& how) {
       [own](auto const&, auto const& g) {
         constexpr int a = mesh_of_t<plain_t<X>>::template index<S::axis>();
         auto const& A = own->value();
-        auto const back = detail::rows_resharded<a>(g, A.handle()->rows, true).first;
+        auto const back = detail::rows_resharded<a>(g, A.handle()->rows).first;
         auto const pattern = back.pattern().view(); // the entries of A, whose columns have their numbers
         std::vector<typename plain_t<X>::value_type> entry;
         return detail::values_on(A.local(), [&](index_t, index_t i, index_t j) {

@@ -88,7 +88,7 @@ auto stored_transpose(D const& d) {
     using S2 = transposed_shape_t<S>;
     auto [local, handle] = localize<sparse_tensor<T, S2, typename Local::format_type>>(
         slice, S2(A.shape().batch(), rows.extent(), range_layout(d.handle())->extent[axis]), d.mesh(), axis,
-        d.handle()->extent, rows.owners(), domain_layout(d.handle())->rows, d.handle()->rows);
+        d.handle()->extent, domain_layout(d.handle())->rows, d.handle()->rows);
     return typename distributed_with<decltype(local), mesh_of_t<D>, typename by_rows<placements_of_t<D>>::type>::type(
         std::move(local), std::move(handle));
   }

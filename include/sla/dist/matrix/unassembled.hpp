@@ -17,10 +17,10 @@
 namespace sla {
 
 namespace detail {
-/// All ranks' terms on the union of their patterns, each row on its owner in `rows`, whose numbering is kept if it is `fixed`.
+/// All ranks' terms on the union of their patterns, each row on its owner in `rows`.
 template <int Axis, class T, class S, class F, class Mesh>
 auto united_rows(shared_layout<Mesh> const& layout, sparse_tensor<T, S, F> const& A,
-                 std::shared_ptr<row_partition const> const& rows, bool fixed) {
+                 std::shared_ptr<row_partition const> const& rows) {
   auto const mine = terms_of(A);
   index_t const size = A.batch_count() * A.block_size;
   auto const slice = deliver<T>(
@@ -29,7 +29,7 @@ auto united_rows(shared_layout<Mesh> const& layout, sparse_tensor<T, S, F> const
       [&](index_t k, T* to) { std::copy_n(mine.value.data() + k * size, size, to); });
   using Sparse = sparse_tensor<T, open_shape_t<S>, local_csr_t<F>>;
   typename Sparse::shape_type const whole(A.shape().batch(), A.rows(), A.cols());
-  return localize<Sparse>(slice, whole, layout.mesh, Axis, layout.extent, rows->owners(), fixed ? rows : nullptr);
+  return localize<Sparse>(slice, whole, layout.mesh, Axis, layout.extent, rows);
 }
 
 /// The slot of an entry in a row of a pattern; column(j) are the numbers to compare.
@@ -135,7 +135,7 @@ auto perform(S, X const& x, How const& how = {}) {
       detail::require_found<To>();
       detail::unseen_pattern const pattern{x.local().rows(), x.local().cols()};
       auto const rows = detail::rows_by(how, "assemble(A, layout)", c, pattern, c.size(), c.rank());
-      auto [local, layout] = detail::united_rows<a>(*x.handle(), x.local(), rows, is_vector_layout<How>);
+      auto [local, layout] = detail::united_rows<a>(*x.handle(), x.local(), rows);
       return typename detail::distributed_with<decltype(local), Mesh, List>::type(std::move(local), std::move(layout));
     } else {
       auto local = detail::all_terms<typename local_of_t<X>::format_type>(c, x.local().shape(), detail::terms_of(x.local()));

@@ -15,7 +15,9 @@ namespace sla {
 /// Who holds what of a row-sharded operand, and what one product communicates; printable.
 struct partition_report {
   struct part {
-    index_t rows, interior, entries, ghosts, sent;
+    index_t rows;
+    index_t interior;  ///< of these, those that read nothing of other parts
+    index_t entries, ghosts, sent;
     index_t neighbours;  ///< parts that it sends to
   };
   std::vector<part> parts;
@@ -95,7 +97,6 @@ partition_report partition_quality(Sparse const& A, owner_map const& owners) {
         int const q = owner_of[j];
         if (q == r) return;
         boundary[i] = 1;
-        if (square) boundary[j] = 1;
         if (reader[j] == r) return;
         reader[j] = r;
         ++mine.ghosts;

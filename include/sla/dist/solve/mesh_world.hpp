@@ -26,7 +26,7 @@ auto with_local_rows(D const& d, F const& f) {
       if constexpr (sparse_axis<placements_of_t<D>> >= 0) {
         auto const& rows = *d.handle()->rows;
         throw value_error(text(e.what(), " (rows of rank ", rows.rank(), ", which owns ", rows.words(),
-                               ", are counted in its local order: interior rows first)"));
+                               ", are counted in its local order, ascending)"));
       } else {
         throw;
       }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A user's `linear_operator` on ranks: its function gets the elements that this rank holds, in the rank's order (interior rows first),
+// A user's `linear_operator` on ranks: its function gets the elements that this rank holds, in ascending order,
 // and is called on all ranks alike, so that it may communicate. As the matrix of a solve, and as the preconditioner of one.
 #pragma once
 

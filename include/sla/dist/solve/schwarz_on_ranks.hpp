@@ -69,7 +69,7 @@ struct rank_subdomain {
       columns = all_to_all(c, told_columns, sent_counts);
       reached = columns.values;
     }
-    halo = std::make_unique<halo_plan const>(c, rows, sharded, requested, 0);
+    halo = std::make_unique<halo_plan const>(c, rows, sharded, requested);
     if (sent_counts.empty()) sent_counts.resize(std::size_t(c.size()));
 
     auto const all = merged(mine, beyond);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -52,7 +53,7 @@ index_lists whole_lists(rank_group const& l) {
 template <class Family>
 std::vector<index_t> own_list(rank_group const& l) {
   std::vector<index_t> out(std::size_t(part_extent<Family>(l, l.rank)));
-  for (index_t n = 0; n < index_t(out.size()); ++n) out[std::size_t(ascending_place<Family>(l, n))] = n;
+  std::iota(out.begin(), out.end(), index_t(0));
   return out;
 }
 

@@ -100,25 +100,6 @@ std::vector<std::size_t> piece_counts(rank_group const& l, index_t each) {
   for (int r = 0; r < l.size; ++r) counts.push_back(std::size_t(part_extent<Family>(l, r) * each));
   return counts;
 }
-/// The position of local index n in the ascending order that is used on the wire.
-template <class Family>
-index_t ascending_place(rank_group const& l, index_t n) {
-  if constexpr (Family::stated)
-    return n;
-  else
-    return l.rows->ascending(l.rows->global(n));
-}
-
-/// This rank's piece as it is sent: rows in the order of piece_places.
-template <class P, class Local>
-auto packed_part(Local const& x, rank_group const& l) {
-  std::vector<typename Local::value_type> out(std::size_t(x.size()));
-  auto const [outer, inner] = around(x.extents(), P::dim);
-  index_t const mine = x.extent(P::dim);
-  move_rows<true>(x.data(), out.data(), outer, mine, mine, inner,
-                  [&](index_t n) { return ascending_place<typename P::family>(l, n); });
-  return out;
-}
 /// The whole, of the pieces of all ranks one after the other; x has the other extents.
 template <class P, class Local>
 auto unpacked_whole(Local const& x, typename Local::value_type const* piece, rank_group const& l) {
@@ -157,7 +138,7 @@ auto unpacked_part(Local const& x, typename Local::value_type const* piece, rank
   index_t const mine = part_extent<F>(l, l.rank);
   To out(with_extent<typename To::extents_type>(x.extents(), P::dim, mine), uninitialized);
   auto const [outer, inner] = around(x.extents(), P::dim);
-  move_rows<false>(piece, out.data(), outer, mine, mine, inner, [&](index_t n) { return ascending_place<F>(l, n); });
+  std::copy_n(piece, outer * mine * inner, out.data());
   return out;
 }
 
@@ -165,9 +146,8 @@ template <class P, class Local>
 auto gather_parts(Local const& x, rank_group const& l) {
   using T = typename Local::value_type;
   auto const [outer, inner] = around(x.extents(), P::dim);
-  auto const sent = packed_part<P>(x, l);
   std::vector<T> all(std::size_t(l.extent * outer * inner));
-  all_gather(*l.c, std::span<T const>(sent), std::span<T>(all), piece_counts<typename P::family>(l, outer * inner));
+  all_gather(*l.c, std::span<T const>(x.data(), std::size_t(x.size())), std::span<T>(all), piece_counts<typename P::family>(l, outer * inner));
   return unpacked_whole<P>(x, all.data(), l);
 }
 template <class P, class Local>

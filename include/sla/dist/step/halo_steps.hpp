@@ -22,7 +22,7 @@ auto halo_layout(X const& x, D const& d, int axis) {
       throw value_error("halo_exchange(x, D): D is not sharded by rows; distribute it as SparseShard<0>");
     auto const& columns = domain_layout(d.handle())->rows;
     auto const& rows = x->rows;
-    if (rows && rows != columns && rows->fingerprint() != columns->fingerprint())
+    if (rows && !same_rows(rows.get(), columns.get()))
       throw shape_error(
           "halo_exchange(x, D): x was sharded by another partition than D's columns; distribute it by D.col_layout()");
     return with_halo_of(x, axis, *d.handle());

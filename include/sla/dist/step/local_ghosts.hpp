@@ -104,7 +104,7 @@ std::shared_ptr<halo_plan const> halo_beside(Mesh const& mine, int a, shared_lay
 template <class Mesh>
 void require_rows_of_halo(shared_layout<Mesh> const& of_value, shared_layout<Mesh> const& of_halo) {
   auto const &mine = of_value.rows, &wanted = of_halo.rows;
-  if (mine != wanted && (!mine || mine->fingerprint() != wanted->fingerprint()))
+  if (!same_rows(mine.get(), wanted.get()))
     throw shape_error("the halo is that of a sparse tensor's columns, and the value was sharded by another partition; "
                       "distribute it by D.col_layout()");
 }

@@ -78,9 +78,8 @@ struct async_step<step::all_gather, From, To> {
     auto const [outer, inner] = around(x.extents(), From::dim);
     traded<typename Local::value_type> t;
     t.receive = piece_counts<typename From::family>(from, outer * inner);
-    auto const part = packed_part<From>(x, from);
-    for (int r = 0; r < from.size; ++r) t.sent.insert(t.sent.end(), part.begin(), part.end());
-    t.send.assign(std::size_t(from.size), part.size());
+    for (int r = 0; r < from.size; ++r) t.sent.insert(t.sent.end(), x.data(), x.data() + x.size());
+    t.send.assign(std::size_t(from.size), std::size_t(x.size()));
     t.received.resize(std::size_t(from.extent * outer * inner));
     return t;
   }

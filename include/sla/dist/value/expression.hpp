@@ -156,13 +156,9 @@ auto common_layout(X const&... x) {
         if constexpr (sharded && sizeof...(X) > 1) extents.meet(operand, *other, placements_of_t<Y>{});
         if constexpr (found_partitions<placements_of_t<Y>> > 0) {
           if (!found) found = other;
-          if (found != other && found->rows && other->rows && found->rows != other->rows &&
-              found->rows->fingerprint() != other->rows->fingerprint())
-            throw shape_error(text("two distributed operands were sharded by different partitions of one type",
-                                   found->rows->has_owners_of(*other->rows)
-                                       ? ", of the same owners: a rank's order depends on the pattern of the matrix that made its layout"
-                                       : "",
-                                   "; distribute both by the layout of one of them, or give the partitions names: Part<\"name\">"));
+          if (found != other && found->rows && other->rows && !same_rows(found->rows.get(), other->rows.get()))
+            throw shape_error("two distributed operands were sharded by different partitions of one type; distribute both by the layout of "
+                              "one of them, or give the partitions names: Part<\"name\">");
         }
         if constexpr (has_halo<placements_of_t<Y>>) {
           if (!halo) halo = other->halo.get();
@@ -312,7 +308,8 @@ void assign_distributed(distributed<Local, Mesh, P...>& x, distributed_node<Node
     Local& local = x.local();
     memory_access const destination{local.data(), local.size() * index_t(sizeof(typename Local::value_type)), false, true};
     auto const extents = typename Local::extents_type(Local::extents_type::from(expression.node.extents()));
-    if (x.handle() == expression.layout && local.extents() == extents && !detail::reads_elsewhere(destination, lower_tree{}(expression.node))) {
+    bool const stays = x.handle() == expression.layout || (!detail::has_halo<placements<P...>> && detail::same_layout<Mesh>(x.handle(), expression.layout));
+    if (stays && local.extents() == extents && !detail::reads_elsewhere(destination, lower_tree{}(expression.node))) {
       immediate<overlapped> space;
       fuse(space, set(local, expression.node));
       return;

@@ -169,8 +169,8 @@ auto operator*(applied_block_jacobi<T, S, Memory> const& M, X&& x) {
 /// `solve(A, b, cg{}, block_jacobi{.size = 4})`: M is the inverse of A's diagonal blocks of `size` consecutive rows. The rows of
 /// a block matrix are its block rows: by default its p x p diagonal entries are inverted. Hermitian definite where A is.
 /// Setup: O(M size^2 p^3). Memory and cost of an application: M size p^2 numbers, rows in parallel.
-/// Placement: on ranks, rows are counted in their local order (interior rows first): shard a block matrix, `to_blocks<4, 4>(A)`,
-/// where its blocks mean something.
+/// Placement: on ranks, blocks are of consecutive rows that a rank owns: shard a block matrix, `to_blocks<4, 4>(A)`, where none
+/// may be cut between ranks.
 /// Errors: shape_error where size does not divide the rows; value_error naming the rows of a block that is singular.
 struct block_jacobi {
   index_t size = 1;
