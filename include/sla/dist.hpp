@@ -6,8 +6,11 @@
 #include <sla/spmd.hpp>
 
 #include <sla/dist/assembly/assemble.hpp>
+#include <sla/dist/assembly/diagonal_on_ranks.hpp>
 #include <sla/dist/assembly/distribute.hpp>
 #include <sla/dist/assembly/factories.hpp>
+#include <sla/dist/assembly/problems_on_ranks.hpp>
+#include <sla/dist/assembly/vectors.hpp>
 #include <sla/dist/engine/fake.hpp>
 #include <sla/dist/engine/self.hpp>
 #include <sla/dist/engine/threads.hpp>

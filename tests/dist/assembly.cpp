@@ -4,7 +4,9 @@
 #include <cstdlib>
 #include <new>
 
-#include <sla/dist/assembly/assemble.hpp>
+#include <sla/dist/assembly/diagonal_on_ranks.hpp>
+#include <sla/dist/assembly/problems_on_ranks.hpp>
+#include <sla/dist/assembly/vectors.hpp>
 #include <sla/dist/matrix/matrix_functions.hpp>
 #include <sla/dist/partition/rcb.hpp>
 
@@ -179,6 +181,81 @@ TEST_CASE("rows of strips that read nothing of others are one range, and of a bo
     return right;
   });
   CHECK(std::count(checked.begin(), checked.end(), true) == 4);
+}
+
+TEST_CASE("vectors are made by the global index, and summed from what ranks share") {
+  auto const A = problems::poisson<double>({6, 5});
+  for (int ranks : {1, 2, 3, 4, 8}) {
+    double const error = suite::largest_error(ranks, [&](auto& world) {
+      Line m(world);
+      auto const D = distribute<SparseShard<0>>(A, m, suite::owners_for(A, world.size(), ranks == 3));
+      auto const layout = D.row_layout();
+      auto const f = generate(layout, [](index_t i) { return 1.0 / double(i + 1); });
+      auto const F = generate(layout, 2, [](index_t i, index_t k) { return std::complex<double>(double(i), double(k)); });
+      vector<double> expected(30), whole(30);
+      matrix<std::complex<double>> columns({30, 2});
+      for (index_t i = 0; i < 30; ++i) whole[i] = 1.0 / double(i + 1);
+      for (index_t i = 0; i < 30; ++i)
+        for (index_t k = 0; k < 2; ++k) columns(i, k) = {double(i), double(k)};
+      // each rank adds 1 + its number to every third row from its number on, and so twice to some
+      std::vector<int> row;
+      std::vector<double> v;
+      for (int r = 0; r < world.size(); ++r)
+        for (int i = 0; i < 60; i += 3) {
+          expected[(i + r) % 30] += 1.0 + r + i;
+          if (r == world.rank()) row.push_back((i + r) % 30), v.push_back(1.0 + r + i);
+        }
+      matrix<double> V({index_t(v.size()), 2});
+      for (index_t n = 0; n < V.extent(0); ++n) V(n, 0) = v[std::size_t(n)], V(n, 1) = -2.0 * v[std::size_t(n)];
+      auto const g = assemble(layout, row, v);
+      auto const even = assemble(distribute<Shard<0, Balanced>>(expected, m).layout(), row, v);
+      auto const G = gather(assemble(layout, row, V));
+      double apart = 0;
+      for (index_t i = 0; i < 30; ++i) apart += std::abs(G(i, 0) - expected[i]) + std::abs(G(i, 1) + 2.0 * expected[i]);
+      return std::array<double, 5>{norm(gather(f) - whole), norm(gather(F) - columns), norm(gather(g) - expected), norm(gather(even) - expected),
+                                   apart + norm(gather(D * (f + g)) - vector<double>(A * vector<double>(whole + expected)))};
+    });
+    CHECK(error < 1e-12);
+  }
+  auto const heard = [&](std::vector<index_t> const& of_rank_1, std::size_t values) {
+    return suite::words_of(2, [&](auto& world) {
+      Line m(world);
+      auto const layout = distribute<SparseShard<0>>(A, m).row_layout();
+      (void)(world.rank() == 1 ? assemble(layout, of_rank_1, std::vector<double>(values)) : assemble(layout, std::vector<index_t>{1}, std::vector<double>{1.0}));
+    });
+  };
+  for (auto const& w : heard({0, 30}, 2)) CHECK(w.find("on rank 1: contribution 1 is to row 30 of 30") != std::string::npos);
+  for (auto const& w : heard({0, 3}, 1)) CHECK(w.find("on rank 1: 2 indices and 1 values") != std::string::npos);
+}
+
+TEST_CASE("model problems and diagonal matrices are made where their rows are") {
+  auto const x = random<double>({42}, 3);
+  for (int ranks : {1, 2, 3, 4, 8}) {
+    double const error = suite::largest_error(ranks, [&](auto& world) {
+      Line m(world);
+      using namespace problems;
+      auto const P = poisson<double>(m, {7, 3, 2});
+      auto const Q = convection_diffusion<double>(m, {6, 7}, {3.0, -1.0}, rcb{suite::grid_coordinates({6, 7})});
+      auto const wrong = [](bool right) { return right ? 0.0 : 1.0; };
+      double apart = wrong(same(gather(P), poisson<double>({7, 3, 2}))) + wrong(same(gather(Q), convection_diffusion<double>({6, 7}, {3.0, -1.0}))) +
+                     wrong(same(gather(anisotropic<double>(m, {42}, 0.1, P.row_layout())), anisotropic<double>({42}, 0.1))) +
+                     wrong(same(gather(checkerboard<double>(m, {7, 6}, 100.0)), checkerboard<double>({7, 6}, 100.0)));
+      // beside one that was distributed, from which it cannot be told
+      auto const D = distribute<SparseShard<0>>(poisson<double>({7, 3, 2}), m, equal_rows{});
+      apart += wrong(same(P.local(), D.local()));
+      auto const I = eye<double>(Q.row_layout());
+      auto const v = generate(Q.row_layout(), [](index_t i) { return double(i); });
+      auto const V = diagonal(v);
+      auto const u = distribute(x, Q.row_layout());
+      return std::array<double, 4>{apart, norm(gather(I * u) - x), norm(gather(eval(V * u) - v * u)), norm(gather(diagonal_of(V) - v))};
+    });
+    CHECK(error == 0);
+  }
+  auto const words = suite::words_of(3, [&](auto& world) {
+    Line m(world);
+    (void)problems::anisotropic<double>(m, {6, 7}, world.rank() == 2 ? 0.5 : 0.25);
+  });
+  for (auto const& w : words) CHECK(w.find("rank 2 gives another") != std::string::npos);
 }
 
 TEST_CASE("no rank holds the whole matrix") {

@@ -25,6 +25,12 @@ namespace detail {
 struct unseen_pattern {
   index_t rows, cols;
 };
+template <class How>
+constexpr void require_partitioner_of_unseen() {
+  static_assert(is_vector_layout<How> || Partitioner<How, unseen_pattern>,
+                "sla: assemble(mesh, rows, cols, i, j, v, how), problems::poisson<T>(mesh, {n...}, how): no rank has the pattern that this partitioner reads; give "
+                "equal_rows{}, a partitioner of coordinates, or a layout, D.row_layout()");
+}
 
 /// `rows` says who owns what.
 template <class T, class F, class Mesh, class S, class Rows, class Cols, class Values>
@@ -73,9 +79,7 @@ auto assemble(Mesh const& m, S shape, Rows const& i, Cols const& j, Values const
   static_assert(Scalar<T>, "sla: assemble<...>(mesh, rows, cols, i, j, v): the values are a range of float, double or complex numbers");
   detail::require_agreement(m.world(), "assemble", "batch, rows, columns",
                             std::array<index_t, 3>{shape.batch_count(), shape.rows(), shape.cols()});
-  static_assert(is_vector_layout<How> || Partitioner<How, detail::unseen_pattern>,
-                "sla: assemble(mesh, rows, cols, i, j, v, how): no rank has the pattern that this partitioner reads; give "
-                "equal_rows{}, a partitioner of coordinates, or a layout, D.row_layout()");
+  detail::require_partitioner_of_unseen<How>();
   detail::unseen_pattern const pattern{shape.rows(), shape.cols()};
   auto const rows = detail::rows_by(how, "assemble(mesh, rows, cols, i, j, v, layout)", m.world(), pattern, m.size(0), m.coordinate(0));
   return detail::assemble_rows<T, F>(m, shape, i, j, v, options, rows);

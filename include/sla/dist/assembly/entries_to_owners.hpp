@@ -59,6 +59,38 @@ sparse_tensor<T, S, F> all_terms(any_communicator& c, S const& shape, sparse_ter
   return from_triplets<T, F>(shape, row, col, by_item);
 }
 
+/// Terms that go to the ranks that own them: by rank, those of one in the order given.
+class terms_by_owner {
+public:
+  /// The k-th of `count` is owner(k)'s.
+  template <class Owner>
+  terms_by_owner(any_communicator const& c, index_t count, Owner const& owner) : owner_(std::size_t(count)), counts_(std::size_t(c.size()), 0) {
+    for (index_t k = 0; k < count; ++k) ++counts_[std::size_t(owner_[std::size_t(k)] = owner(k))];
+  }
+  /// What all ranks send to this one: write(k, to) writes the `each` values of the k-th. Collective.
+  template <class T, class Write>
+  gathered<T> send(any_communicator& c, index_t each, Write const& write) const {
+    std::vector<T> out(owner_.size() * std::size_t(each));
+    std::vector<T*> next;
+    auto counts = counts_;
+    T* at = out.data();
+    for (std::size_t& n : counts) {
+      next.push_back(at);
+      at += n *= std::size_t(each);
+    }
+    for (std::size_t k = 0; k < owner_.size(); ++k) {
+      T*& to = next[std::size_t(owner_[k])];
+      write(index_t(k), to);
+      to += each;
+    }
+    return all_to_all(c, out, counts);
+  }
+
+private:
+  std::vector<int> owner_;
+  std::vector<std::size_t> counts_;
+};
+
 /// The rows of `cols` columns that this rank owns, made of the entries that all ranks have for them: place(k) says where the k-th of this
 /// rank's `count` belongs, write(k, to) writes its batch x block values. Entries of one place are summed, those of rank 0
 /// first, each rank's in the order given: the bits do not depend on the engine. Collective.
@@ -67,32 +99,9 @@ template <class T, class Place, class Write>
 rank_rows<T> deliver(any_communicator& c, row_partition const& rows, index_t cols, index_t count, index_t batch,
                      index_t block, Place const& place, Write const& write) {
   index_t const size = batch * block;
-  gathered<entry_place> places;
-  gathered<T> arrived;
-  {
-    std::vector<std::size_t> sent(std::size_t(c.size()) + 1, 0);
-    for (index_t k = 0; k < count; ++k) ++sent[std::size_t(rows.owner(place(k).row)) + 1];
-    std::vector<std::size_t> const counts(sent.begin() + 1, sent.end());
-    for (std::size_t r = 1; r < sent.size(); ++r) sent[r] += sent[r - 1];
-    auto const packed = [&](auto& values, index_t each, auto const& put) {
-      values.resize(std::size_t(count * each));
-      auto next = sent;
-      for (index_t k = 0; k < count; ++k) {
-        std::size_t const at = next[std::size_t(rows.owner(place(k).row))]++;
-        put(k, values.data() + at * std::size_t(each));
-      }
-    };
-    {
-      std::vector<entry_place> out;
-      packed(out, 1, [&](index_t k, entry_place* to) { *to = place(k); });
-      places = all_to_all(c, out, counts);
-    }
-    std::vector<T> out;
-    packed(out, size, write);
-    auto each = counts;
-    for (std::size_t& n : each) n *= std::size_t(size);
-    arrived = all_to_all(c, out, each);
-  }
+  terms_by_owner const terms(c, count, [&](index_t k) { return rows.owner(place(k).row); });
+  auto places = terms.send<entry_place>(c, 1, [&](index_t k, entry_place* to) { *to = place(k); });
+  auto arrived = terms.send<T>(c, size, write);
 
   index_t const n = index_t(places.values.size());
   std::vector<index_t> row(places.values.size()), col(places.values.size());

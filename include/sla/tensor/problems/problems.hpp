@@ -50,6 +50,16 @@ void each_leg(F const& f) {
   for (std::size_t a = 0; a < D; ++a) f(a, +1);
 }
 
+/// f(row, column, value) for the entries of the rows first .. last-1, in order; value(point, axis, side) as below.
+template <std::size_t D, class Value, class F>
+void each_entry(grid<D> const& g, index_t first, index_t last, Value const& value, F const& f) {
+  g.walk(first, last, [&](index_t row, auto const& at) {
+    each_leg<D>([&](std::size_t a, int side) {
+      if (side == 0 || g.inside(at, a, side)) f(row, row + side * g.stride[a], value(at, a, side));
+    });
+  });
+}
+
 /// The matrix of a stencil of a point and its 2 D neighbours: value(point, axis, side) in the column of a neighbour, and
 /// of the point itself (side 0).
 template <class T, class F, std::size_t D, class Value>
@@ -124,14 +134,53 @@ sparse_tensor<T, Matrix, F> grid_matrix(index_t const (&n)[D], Value const& valu
 
 /// The conservative stencil of face weights: weight(point, axis, side) couples a point to its neighbour with -weight;
 /// the diagonal is the sum over all 2 D faces, those on the boundary included.
-template <class T, class F, std::size_t D, class Weight>
-sparse_tensor<T, Matrix, F> stencil(index_t const (&n)[D], Weight const& weight) {
-  return grid_matrix<T, F>(n, [&](auto const& at, std::size_t axis, int side) {
+template <class T, std::size_t D, class Weight>
+auto stencil_of(Weight const& weight) {
+  return [weight](auto const& at, std::size_t axis, int side) {
     if (side != 0) return T(real_t<T>(-weight(at, axis, side)));
     double sum = 0;
     for (std::size_t a = 0; a < D; ++a) sum += weight(at, a, -1) + weight(at, a, +1);
     return T(real_t<T>(sum));
-  });
+  };
+}
+template <class T, class F, std::size_t D, class Weight>
+sparse_tensor<T, Matrix, F> stencil(index_t const (&n)[D], Weight const& weight) {
+  return grid_matrix<T, F>(n, stencil_of<T, D>(weight));
+}
+
+// The weights of the problems below.
+inline auto weights_of_poisson() {
+  return [](auto const&, std::size_t, int) { return 1.0; };
+}
+inline auto weights_of_anisotropic(double epsilon) {
+  if (!(epsilon > 0)) throw value_error(text("anisotropic: epsilon is ", epsilon, "; it must be positive"));
+  return [=](auto const&, std::size_t axis, int) { return axis == 0 ? 1.0 : epsilon; };
+}
+template <std::size_t D>
+auto weights_of_checkerboard(index_t const (&n)[D], double jump, index_t squares) {
+  if (!(jump > 0)) throw value_error(text("checkerboard: the jump is ", jump, "; it must be positive"));
+  if (squares < 1) throw value_error(text("checkerboard: ", squares, " squares along an axis; there is at least 1"));
+  detail::grid<D> const g(n);
+  return [=](auto const& at, std::size_t axis, int side) {
+    auto black = [&](std::size_t moved, int by) {
+      index_t colour = 0;
+      for (std::size_t a = 0; a < D; ++a) colour += (at[int(a)] + (a == moved ? by : 0)) * squares / g.extent[a];
+      return colour % 2 != 0;
+    };
+    double const here = black(axis, 0) ? jump : 1.0;
+    if (!g.inside(at, axis, side)) return here;
+    double const there = black(axis, side) ? jump : 1.0;
+    return here == there ? here : 2 * here * there / (here + there);
+  };
+}
+template <std::size_t D>
+auto weights_of_convection(double const (&peclet)[D]) {
+  fixed_array<double, int(D)> speed{};
+  for (std::size_t a = 0; a < D; ++a) {
+    speed[int(a)] = peclet[a];
+    if (!(peclet[a] - peclet[a] == 0)) throw value_error(text("convection_diffusion: a cell Peclet number is ", peclet[a], ", not a finite number"));
+  }
+  return [speed](auto const&, std::size_t axis, int side) { return 1.0 + (std::max)(0.0, -side * speed[int(axis)]); };
 }
 } // namespace detail
 
@@ -143,7 +192,7 @@ namespace problems {
 /// Source: LeVeque, Finite Difference Methods for Ordinary and Partial Differential Equations (SIAM 2007), ch. 3.
 template <Scalar T = double, Format F = Csr<>, std::size_t D>
 sparse_tensor<T, Matrix, F> poisson(index_t const (&n)[D]) {
-  return detail::stencil<T, F>(n, [](auto const&, std::size_t, int) { return 1.0; });
+  return detail::stencil<T, F>(n, detail::weights_of_poisson());
 }
 
 /// -u_xx - epsilon u_yy, unscaled: 2 + 2 epsilon on the diagonal, -1 along x, -epsilon along y (and z).
@@ -151,8 +200,7 @@ sparse_tensor<T, Matrix, F> poisson(index_t const (&n)[D]) {
 /// Source: Trottenberg, Oosterlee, Schueller, Multigrid (Academic Press 2001), section 5.1.
 template <Scalar T = double, Format F = Csr<>, std::size_t D>
 sparse_tensor<T, Matrix, F> anisotropic(index_t const (&n)[D], double epsilon) {
-  if (!(epsilon > 0)) throw value_error(text("anisotropic: epsilon is ", epsilon, "; it must be positive"));
-  return detail::stencil<T, F>(n, [=](auto const&, std::size_t axis, int) { return axis == 0 ? 1.0 : epsilon; });
+  return detail::stencil<T, F>(n, detail::weights_of_anisotropic(epsilon));
 }
 
 /// -div(k grad u), where k is 1 on the white and `jump` on the black squares of a checkerboard with `squares` squares
@@ -161,20 +209,7 @@ sparse_tensor<T, Matrix, F> anisotropic(index_t const (&n)[D], double epsilon) {
 /// Source: Patankar, Numerical Heat Transfer and Fluid Flow (1980), section 4.2-3, for the harmonic mean.
 template <Scalar T = double, Format F = Csr<>, std::size_t D>
 sparse_tensor<T, Matrix, F> checkerboard(index_t const (&n)[D], double jump, index_t squares = 4) {
-  if (!(jump > 0)) throw value_error(text("checkerboard: the jump is ", jump, "; it must be positive"));
-  if (squares < 1) throw value_error(text("checkerboard: ", squares, " squares along an axis; there is at least 1"));
-  detail::grid<D> const g(n);
-  return detail::stencil<T, F>(n, [=](auto const& at, std::size_t axis, int side) {
-    auto black = [&](std::size_t moved, int by) {
-      index_t colour = 0;
-      for (std::size_t a = 0; a < D; ++a) colour += (at[int(a)] + (a == moved ? by : 0)) * squares / g.extent[a];
-      return colour % 2 != 0;
-    };
-    double const here = black(axis, 0) ? jump : 1.0;
-    if (!g.inside(at, axis, side)) return here;
-    double const there = black(axis, side) ? jump : 1.0;
-    return here == there ? here : 2 * here * there / (here + there);
-  });
+  return detail::stencil<T, F>(n, detail::weights_of_checkerboard(n, jump, squares));
 }
 
 /// -Laplace(u) + v . grad u, first-order upwind, unscaled. `peclet[a]` is the cell Peclet number v_a h / diffusion
@@ -182,11 +217,7 @@ sparse_tensor<T, Matrix, F> checkerboard(index_t const (&n)[D], double jump, ind
 /// unsymmetric. Source: Saad, Iterative Methods for Sparse Linear Systems (SIAM 2003), section 2.2.4.
 template <Scalar T = double, Format F = Csr<>, std::size_t D>
 sparse_tensor<T, Matrix, F> convection_diffusion(index_t const (&n)[D], double const (&peclet)[D]) {
-  for (double p : peclet)
-    if (!(p - p == 0))
-      throw value_error(text("convection_diffusion: a cell Peclet number is ", p, ", not a finite number"));
-  return detail::stencil<T, F>(
-      n, [&](auto const&, std::size_t axis, int side) { return 1.0 + (std::max)(0.0, -side * peclet[axis]); });
+  return detail::stencil<T, F>(n, detail::weights_of_convection(peclet));
 }
 /// The same with one cell Peclet number along all axes.
 template <Scalar T = double, Format F = Csr<>, std::size_t D>
