@@ -258,6 +258,42 @@ TEST_CASE("model problems and diagonal matrices are made where their rows are") 
   for (auto const& w : words) CHECK(w.find("rank 2 gives another") != std::string::npos);
 }
 
+TEST_CASE("a matrix is assembled again at the same places, and only values travel") {
+  for (int ranks : {1, 3, 4}) {
+    double const error = suite::largest_error(ranks, [&](auto& world) {
+      Line m(world);
+      using Blocks = Shape<Batch<2>, dyn, dyn, Block<2, 1>>;
+      std::vector<index_t> i, j;  // columns of others, rows of others, places that ranks share
+      for (index_t k = 0; k < 40; ++k) i.push_back((7 * k + 3 * world.rank()) % 20), j.push_back((k * k + world.rank()) % 20);
+      auto const draw = [&](int seed) { return random<double>({160}, std::uint64_t(seed + world.rank())); };
+      auto const owners = suite::scattered_owners(20, world.size());
+      auto const plan = plan_assembly<SparseShard<0>>(m, Blocks({2}, 20, 20), i, j, owners);
+      auto D = plan(draw(1));
+      auto const wrong = [](bool right) { return right ? 0.0 : 1.0; };
+      double apart = wrong(same(gather(D), gather(assemble<SparseShard<0>>(m, Blocks({2}, 20, 20), i, j, draw(1), owners))));
+      auto const before = m.communicator(0).stats().collective_bytes;
+      auto const* const pattern = &D.local().pattern();
+      plan.update(D, draw(9));
+      apart += wrong(&D.local().pattern() == pattern) + wrong(m.communicator(0).stats().collective_bytes - before <= 160u * 8 + 8 * std::uint64_t(world.size()) + 32);
+      auto const E = assemble<SparseShard<0>>(m, Blocks({2}, 20, 20), i, j, draw(9), owners);
+      return std::array<double, 1>{apart + wrong(same(D.local(), E.local()))};
+    });
+    CHECK(error == 0);
+  }
+  auto const heard = [](int fault) {
+    return suite::words_of(2, [&](auto& world) {
+      Line m(world);
+      std::vector<index_t> const i{0, 1}, j{1, fault == 0 && world.rank() == 1 ? 2 : 0};
+      auto const plan = plan_assembly<SparseShard<0>>(m, 2, 2, i, j), other = plan_assembly<SparseShard<0>>(m, 2, 2, i, j);
+      auto D = plan(std::vector<double>(fault == 1 && world.rank() == 1 ? 3 : 2));
+      other.update(D, std::vector<double>{1.0, 2.0});
+    });
+  };
+  for (auto const& w : heard(0)) CHECK(w.find("plan_assembly on rank 1: triplet 1: column 2 of a 2 x 2 matrix") != std::string::npos);
+  for (auto const& w : heard(1)) CHECK(w.find("assemble on rank 1: 3 values for 2 places") != std::string::npos);
+  for (auto const& w : heard(2)) CHECK(w.find("D has another pattern") != std::string::npos);
+}
+
 TEST_CASE("no rank holds the whole matrix") {
   index_t const n = 20000;
   auto const peak = [&](int ranks) {

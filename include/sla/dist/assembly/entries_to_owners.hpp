@@ -91,43 +91,48 @@ private:
   std::vector<std::size_t> counts_;
 };
 
-/// The rows of `cols` columns that this rank owns, made of the entries that all ranks have for them: place(k) says where the k-th of this
-/// rank's `count` belongs, write(k, to) writes its batch x block values. Entries of one place are summed, those of rank 0
-/// first, each rank's in the order given: the bits do not depend on the engine. Collective.
+/// The entries that all ranks have for the rows of `cols` columns that this rank owns: place(k) says where the k-th of this rank's `count`
+/// belongs. What stays for other values is where they go. Collective.
+class row_delivery {
+public:
+  template <class Place>
+  row_delivery(any_communicator& c, row_partition const& rows, index_t cols, index_t count, Place const& place)
+      : terms_(c, count, [&](index_t k) { return rows.owner(place(k).row); }) {
+    auto places = terms_.template send<entry_place>(c, 1, [&](index_t k, entry_place* to) { *to = place(k); });
+    index_t const n = index_t(places.values.size());
+    std::vector<index_t> row(places.values.size()), col(places.values.size());
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      row[k] = rows.local(places.values[k].row);
+      col[k] = places.values[k].col;
+    }
+    places = {};
+    sorted_ = sort_triplets<index_t, index_t>(rows.count(), cols, n, row.data(), col.data());
+  }
+  csr_pattern<index_t, index_t, host_memory> const& pattern() const { return *sorted_.pattern; }
+  /// Values [batch][entry][block] of the pattern; write(k, to) writes the batch x block values of this rank's k-th. Entries of one place are
+  /// summed, those of rank 0 first, each rank's in the order given: the bits do not depend on the engine. Collective.
+  template <class T, class Write>
+  buffer<T> values(any_communicator& c, index_t batch, index_t block, Write const& write) const {
+    auto sums = sum_triplets<T>(sorted_, terms_.template send<T>(c, batch * block, write).values.data(), 1, batch * block); // [entry][batch][block]
+    if (batch == 1) return sums;
+    buffer<T> out(sums.size(), uninitialized);
+    store_by_item(std::as_const(sums).data(), out.data(), pattern().nnz(), batch, block);
+    return out;
+  }
+
+private:
+  terms_by_owner terms_;
+  triplet_order<index_t, index_t> sorted_;
+};
+
+/// The rows that this rank owns, made of the entries that all ranks have for them, as above. Collective.
 /// Cost: two all_to_alls with their counts; memory of the entries sent and received.
 template <class T, class Place, class Write>
 rank_rows<T> deliver(any_communicator& c, row_partition const& rows, index_t cols, index_t count, index_t batch,
                      index_t block, Place const& place, Write const& write) {
-  index_t const size = batch * block;
-  terms_by_owner const terms(c, count, [&](index_t k) { return rows.owner(place(k).row); });
-  auto places = terms.send<entry_place>(c, 1, [&](index_t k, entry_place* to) { *to = place(k); });
-  auto arrived = terms.send<T>(c, size, write);
-
-  index_t const n = index_t(places.values.size());
-  std::vector<index_t> row(places.values.size()), col(places.values.size());
-  for (std::size_t k = 0; k < row.size(); ++k) {
-    row[k] = rows.local(places.values[k].row);
-    col[k] = places.values[k].col;
-  }
-  places = {};
-  auto const sorted = sort_triplets<index_t, index_t>(rows.count(), cols, n, row.data(), col.data());
-  row = {};
-  auto sums = sum_triplets<T>(sorted, arrived.values.data(), 1, size); // [slot][batch][block]
-  arrived = {};
-
-  auto const& pattern = *sorted.pattern;
-  rank_rows<T> slice;
-  slice.ptr.assign(pattern.row_ptr.begin(), pattern.row_ptr.end());
-  slice.col.assign(pattern.col.begin(), pattern.col.end());
-  slice.batch = batch;
-  slice.block = block;
-  if (batch == 1) {
-    slice.values = std::move(sums);
-  } else {
-    slice.values = buffer<T>(sums.size(), uninitialized);
-    store_by_item(std::as_const(sums).data(), slice.values.data(), pattern.nnz(), batch, block);
-  }
-  return slice;
+  row_delivery const entries(c, rows, cols, count, place);
+  auto const& pattern = entries.pattern();
+  return {{pattern.row_ptr.begin(), pattern.row_ptr.end()}, {pattern.col.begin(), pattern.col.end()}, entries.values<T>(c, batch, block, write), batch, block};
 }
 
 } // namespace sla::detail

@@ -59,8 +59,8 @@ std::shared_ptr<row_partition const> rows_by(How const& how, char const* call, a
 }
 
 /// The indices of a dimension that this rank uses and does not own, owner after owner.
-template <class = void>
-std::vector<index_t> ghosts_among(std::vector<index_t> const& used, owner_map const& owners, int rank) {
+template <class Indices>
+std::vector<index_t> ghosts_among(Indices const& used, owner_map const& owners, int rank) {
   std::vector<index_t> ghosts;
   for (index_t j : used)
     if (!owners.owns(rank, j)) ghosts.push_back(j);
@@ -90,23 +90,38 @@ private:
   std::vector<index_t> ghosts_;
 };
 
-/// The local tensor and its layout. The rows are sharded as in `rows`; the columns of a rectangular tensor as in `domain` where that is
-/// given, else in equal strips. Collective.
-template <class Sparse, class T, class Mesh>
-std::pair<Sparse, layout_handle<Mesh>> localize(rank_rows<T> const& slice, typename Sparse::shape_type const& global, Mesh const& mesh,
-                                                int axis, fixed_array<index_t, Mesh::rank> extent,
-                                                std::shared_ptr<row_partition const> const& rows,
-                                                std::shared_ptr<row_partition const> domain = nullptr) {
+/// Where a rank's entries lie: its pattern in local numbers, the layout, and from which entry of its rows each comes.
+template <class Sparse, class Mesh>
+struct local_entries {
+  std::shared_ptr<typename Sparse::pattern_type const> pattern;
+  buffer<index_t> from;
+  layout_handle<Mesh> layout;
+
+  /// The local tensor of values [batch][entry][block] in the order of the rank's rows.
+  template <class To>
+  To tensor_of(typename To::shape_type const& global, typename To::value_type const* values) const {
+    typename To::shape_type const shape(global.batch(), pattern->rows, pattern->cols);
+    return {shape, pattern, gathered_blocks<To::block_size>(values, from.size() * To::block_size, from, global.batch_count())};
+  }
+};
+/// Those of rows whose entries are in the columns col[ptr[i]] .. col[ptr[i + 1] - 1]. The rows are sharded as in `rows`; the columns of a
+/// rectangular tensor as in `domain` where that is given, else in equal strips. Collective.
+template <class Sparse, class Mesh, class Indices>
+local_entries<Sparse, Mesh> locate(Indices const& row_ptr, Indices const& columns_of, typename Sparse::shape_type const& global, Mesh const& mesh, int axis,
+                                   fixed_array<index_t, Mesh::rank> extent, std::shared_ptr<row_partition const> const& rows,
+                                   std::shared_ptr<row_partition const> domain) {
   any_communicator& c = mesh.communicator(axis);
   bool const square = global.rows() == global.cols();
   if (square) domain = rows;
   if (!domain) domain = std::make_shared<row_partition const>(owner_map::equal(global.cols(), c.size()), c.rank());
-  ghost_numbers const columns(*domain, ghosts_among(slice.col, domain->owners(), c.rank()));
+  ghost_numbers const columns(*domain, ghosts_among(columns_of, domain->owners(), c.rank()));
 
   using F = typename Sparse::format_type;
   using Col = typename F::col_type;
   using Ptr = typename F::ptr_type;
-  index_t const nnz = index_t(slice.col.size());
+  auto const* const begin = std::data(row_ptr);
+  auto const* const global_column = std::data(columns_of);
+  index_t const nnz = index_t(std::size(columns_of));
   narrowed<Col>(columns.count(), "the number of local columns,", wide_columns);
   narrowed<Ptr>(nnz, "the number of local entries,", "Csr<std::int32_t, std::int64_t>");
   buffer<Ptr> ptr(rows->count() + 1, uninitialized);
@@ -117,7 +132,7 @@ std::pair<Sparse, layout_handle<Mesh>> localize(rank_rows<T> const& slice, typen
   std::vector<std::pair<index_t, index_t>> entries;
   auto runs = runs_of(rows->count(), [&](index_t i) {
     entries.clear();
-    for (index_t s = slice.ptr[std::size_t(i)]; s < slice.ptr[std::size_t(i) + 1]; ++s) entries.push_back({columns.local(slice.col[std::size_t(s)]), s});
+    for (index_t s = begin[i]; s < begin[i + 1]; ++s) entries.push_back({columns.local(global_column[s]), s});
     std::sort(entries.begin(), entries.end());
     for (auto const& [j, s] : entries) {
       col[at] = Col(j);
@@ -126,7 +141,6 @@ std::pair<Sparse, layout_handle<Mesh>> localize(rank_rows<T> const& slice, typen
     ptr[i + 1] = Ptr(at);
     return !entries.empty() && entries.back().first >= domain->count();
   });
-  auto values = gathered_blocks<Sparse::block_size>(slice.values.data(), nnz * slice.block, from, slice.batch);
 
   auto layout = std::make_shared<shared_layout<Mesh>>();
   layout->mesh = mesh;
@@ -135,17 +149,24 @@ std::pair<Sparse, layout_handle<Mesh>> localize(rank_rows<T> const& slice, typen
   layout->rows = rows;
   layout->halo = columns.plan(c, std::move(runs));
   if (!square) {
-    auto columns_of = std::make_shared<shared_layout<Mesh>>();
-    columns_of->mesh = mesh;
-    columns_of->extent = extent;
-    columns_of->extent[axis] = global.cols();
-    columns_of->rows = domain;
-    layout->domain = std::move(columns_of);
+    auto of_columns = std::make_shared<shared_layout<Mesh>>();
+    of_columns->mesh = mesh;
+    of_columns->extent = extent;
+    of_columns->extent[axis] = global.cols();
+    of_columns->rows = domain;
+    layout->domain = std::move(of_columns);
   }
   using Pattern = typename Sparse::pattern_type;
-  auto pattern = std::make_shared<Pattern const>(Pattern{rows->count(), columns.count(), std::move(ptr), std::move(col)});
-  typename Sparse::shape_type const shape(global.batch(), rows->count(), columns.count());
-  return {Sparse(shape, std::move(pattern), std::move(values)), std::move(layout)};
+  return {std::make_shared<Pattern const>(Pattern{rows->count(), columns.count(), std::move(ptr), std::move(col)}), std::move(from), std::move(layout)};
+}
+/// The local tensor of a rank's rows, and its layout. Collective.
+template <class Sparse, class T, class Mesh>
+std::pair<Sparse, layout_handle<Mesh>> localize(rank_rows<T> const& slice, typename Sparse::shape_type const& global, Mesh const& mesh,
+                                                int axis, fixed_array<index_t, Mesh::rank> extent,
+                                                std::shared_ptr<row_partition const> const& rows,
+                                                std::shared_ptr<row_partition const> domain = nullptr) {
+  auto const at = locate<Sparse>(slice.ptr, slice.col, global, mesh, axis, extent, rows, std::move(domain));
+  return {at.template tensor_of<Sparse>(global, slice.values.data()), at.layout};
 }
 
 } // namespace sla::detail
