@@ -5,6 +5,7 @@
 #include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
+#include "suites/spread.hpp"
 
 namespace test_eigen_on_ranks {
 
@@ -47,6 +48,40 @@ TEST_CASE("Krylov methods find the pairs of one rank on one to three") {
     });
     for (double a : apart) CHECK(a <= 1e-10);
   }
+}
+
+TEST_CASE("derivatives of eigenpairs on ranks are those of one rank, in both modes") {
+  auto const check = [](auto const& A, auto const& B) {
+    lobpcg const method{.rtol = 1e-12};
+    auto const values_of = [&](auto const& a) {
+      auto const w = eigsh(a, 3, smallest{}, method, jacobi{}).values;
+      return w[0] + 2.0 * w[1] * exp(w[2]);
+    };
+    auto const vectors_of = [&](auto const& a, auto const& b) {
+      auto const V = eigsh(a, b, 2, largest{}, method).vectors;
+      return sum(real(V * V * V));
+    };
+    auto const like = [](auto const& a, double size) { return with_values(a, values(eval(size * diagonal(random<double>(a.rows(), 8)) + 0.5 * a))); };
+    auto const dA = like(A, 1.0), dB = like(B, 0.3);
+    auto const [value, of_values] = value_and_gradient(values_of, A);
+    auto const [size, to_A, to_B] = value_and_gradient(vectors_of, A, B);
+    auto const [same, forward] = jvp(vectors_of, std::tie(A, B), std::tie(dA, dB));
+    for (int ranks : {1, 2, 3, 4})
+      CHECK(suite::largest_error(ranks, [&, value = value, of_values = of_values, size = size, to_A = to_A, to_B = to_B, forward = forward](auto& world) {
+              mesh<axis<"rows">> m(world);
+              auto const D = distribute<SparseShard<0>>(A, m, strips{});
+              auto const E = distribute<SparseShard<0>>(B, m, D.row_layout());
+              auto const [w, gw] = value_and_gradient(values_of, D);
+              auto const [v, gD, gE] = value_and_gradient(vectors_of, D, E);
+              auto const [y, dy] = jvp(vectors_of, std::tie(D, E), std::tuple(distribute<SparseShard<0>>(dA, m, D.row_layout()), distribute<SparseShard<0>>(dB, m, D.row_layout())));
+              auto const apart = [](auto const& g, auto const& whole) { return double(norm(values(gather(g)) - values(whole)) / norm(values(whole))); };
+              return std::array<double, 6>{std::abs(w - value), apart(gw, of_values), std::abs(v - size), apart(gD, to_A), apart(gE, to_B),
+                                           std::abs(all_reduce<"rows">(dy).value() - forward) / std::abs(forward)};
+            }) < 1e-9);
+  };
+  auto const A = problems::poisson<double>({6, 5});
+  auto const B = eval(0.1 * A + diagonal(random<double>(A.rows(), 3) + 2.0));
+  check(A, B);
 }
 
 TEST_CASE("what is no eigenproblem is refused on all ranks alike") {

@@ -14,11 +14,6 @@
 namespace sla {
 
 namespace detail {
-template <class List>
-inline constexpr bool all_copied = false;
-template <class... P>
-inline constexpr bool all_copied<placements<P...>> = (is_copied(P::kind) && ...);
-
 /// Every rank has the whole, or its rows or columns: what is asked of the whole has an answer. Else one sentence.
 template <class D>
 constexpr void require_whole_items() {

@@ -247,6 +247,13 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::p
     }(a.row_layout());
   }
   static auto adjoint(A const& a) { return adjointed(a); }
+  /// Numbers of A as a whole: one computation, which the ranks that share A all make, Invariant.
+  template <class Numbers>
+  static auto common(A const& a, Numbers numbers) {
+    auto layout = std::make_shared<shared_layout<Mesh>>();
+    layout->mesh = a.mesh();
+    return distributed<Numbers, Mesh, std::conditional_t<P::kind == placement_kind::sparse_shard, Invariant, P>...>(std::move(numbers), std::move(layout));
+  }
   /// On every rank, so that all of them go on, or none.
   static bool same_pattern(A const& a, A const& a2) {
     bool const here = a.local().shape() == a2.local().shape() && sla::same_pattern(a.local().pattern(), a2.local().pattern());

@@ -239,6 +239,12 @@ auto view(X const& x) {
 }
 
 namespace detail {
+/// Has every rank the whole?
+template <class List>
+inline constexpr bool all_copied = false;
+template <class... P>
+inline constexpr bool all_copied<placements<P...>> = (is_copied(P::kind) && ...);
+
 /// The extent of dimension d of the whole tensor: what the outermost axis that shards it has, or what this rank has.
 template <DistributedTensor X>
 index_t global_extent(X const& x, int d) {

@@ -153,6 +153,10 @@ auto trace_dot(L const& l, R const& r) {
   return record(home_of(l, r), eval(perform(Op{}, kept_value<L>(left), kept_value<R>(right))), derivative_in<op::dot, 0>(left, left, right),
                 derivative_in<op::dot, 1>(right, left, right));
 }
+template <class T, class E, class Mesh, class... P>
+distributed<T, Mesh, P...> number_of_whole(distributed<tensor<T, E>, Mesh, P...> const& x, index_t n) {
+  return {x.local()[n], x.handle()};
+}
 template <class Op>
 concept PendingExtreme = is_extreme<Op> && !rule_of<Op>.finishes;
 /// What a refused one returns, well-formed, so that its sentence is the only error.
@@ -220,6 +224,22 @@ auto perform(op::apply, F const& f, X const&... x) {
     }(detail::part_of(x)...);
   else
     return detail::first_traced(x...);  // well-formed, so that the sentence is the only error
+}
+
+/// x[n] of a tensor that every rank has whole, and alike: a number in its placements. Gradient: g to that element.
+template <detail::TracedDistributedExpr X>
+auto perform(op::entry, X const& x, index_t n) {
+  using V = plain_t<X>;
+  constexpr bool is_whole = detail::all_copied<placements_of_t<V>>;
+  static_assert(is_whole, "sla: x[n] of a traced x on ranks: x is whole on every rank, Replicate or Invariant; of shards no rank has all elements: all_gather<axis>(x)[n]");
+  if constexpr (is_whole) {
+    auto rule = linear_in(
+        detail::part_of(x), [n](auto const&, auto const& g) { return adds([n, here = detail::part_of_cotangent(g)](auto& sum) { sum[n] += here; }); },
+        [n](auto const&, auto const& d) { return d.local()[n]; });
+    return record(x.home(), detail::number_of_whole(x.value(), n), std::move(rule));
+  } else {
+    return x;  // well-formed, so that the sentence is the only error
+  }
 }
 
 template <class L, class R>

@@ -67,9 +67,13 @@ public:
 
   index_t count() const { return w_.size(); }
   Column const& vector(index_t j) const { return v_[std::size_t(j)]; }
-  Column column_of(Vectors const& V, index_t j) const {
+  /// Column j of a block of vectors, or of cotangents, which lie as these do.
+  template <class Block>
+  Column column_of(Block const& block, index_t j) const {
     auto v = problem_.random_vector(1);
-    run(set(v, column(V, j)));
+    auto* const to = own_numbers(v);
+    auto const* const from = own_numbers(block);
+    for (index_t i = 0; i < own_size(v); ++i) to[i] = from[i * width_of(block) + j];
     return v;
   }
   Column times_b(Column const& v) const {
@@ -193,6 +197,22 @@ private:
   mutable decltype(beside_setup(std::declval<Problem const&>())) apply_;
 };
 
+/// Values as the tape holds them, and the numbers of those.
+template <class A, class Values>
+auto recorded_values(A const& a, Values const& w) {
+  if constexpr (requires { linear_world<A>::common(a, w); })
+    return linear_world<A>::common(a, w);
+  else
+    return w;
+}
+template <class V>
+auto const& common_numbers(V const& x) {
+  if constexpr (requires { x.local(); })
+    return x.local();
+  else
+    return x;
+}
+
 struct no_matrix {
   static constexpr bool traced = false;
   applied_identity one;
@@ -225,9 +245,9 @@ struct eigen_rule {
   /// A: u v^H of each pair, where u is g v + y; B: -w u v^H, and half of what normalises V. Hermitian parts: A and B stay Hermitian.
   template <class Y, class G>
   void pullback(Y const& y, G const& g) const {
-    auto const& w = std::get<0>(y);
+    auto const& w = common_numbers(std::get<0>(y));
     auto const& V = std::get<1>(y);
-    auto const& gw = std::get<0>(g);
+    auto const& gw = common_numbers(std::get<0>(g));
     auto const& gV = std::get<1>(g);
     with_derivative(w, V, [&](auto const& d) {
       using Wide = std::remove_cvref_t<decltype(d.inner(d.vector(0), d.vector(0)))>;
@@ -273,13 +293,13 @@ struct eigen_rule {
       };
       auto const half_v = halve(V);
       if constexpr (PartA::traced) {
-        a.v->add(outer_contribution(a.value(), U, half_v));
-        a.v->add(outer_contribution(a.value(), half_v, U));
+        a.v->add(outer_contribution(a.value(), U, half_v, 1));
+        a.v->add(outer_contribution(a.value(), half_v, U, 1));
       }
       if constexpr (PartB::traced) {
-        b.v->add(outer_contribution(b.value(), UW, half_v));
-        b.v->add(outer_contribution(b.value(), half_v, UW));
-        b.v->add(outer_contribution(b.value(), N, half_v));
+        b.v->add(outer_contribution(b.value(), UW, half_v, 1));
+        b.v->add(outer_contribution(b.value(), half_v, UW, 1));
+        b.v->add(outer_contribution(b.value(), N, half_v, 1));
       }
       return 0;
     });
@@ -287,7 +307,7 @@ struct eigen_rule {
 
   template <class Y, class Out>
   void pushforward(Y const& y, Out& out) const {
-    auto const& w = std::get<0>(y);
+    auto const& w = common_numbers(std::get<0>(y));
     auto const& V = std::get<1>(y);
     with_derivative(w, V, [&](auto const& d) {
       using Wide = std::remove_cvref_t<decltype(d.inner(d.vector(0), d.vector(0)))>;
@@ -348,11 +368,11 @@ template <class Home, class A, class PartB, class... More>
 auto traced_eigsh(Home& home, A const& a, PartB b, auto const& pairs, std::tuple<More...> options) {
   auto part = eigen_part(home, a);
   eigen_rule<decltype(part), PartB, More...> rule{std::move(part), std::move(b), pairs.report, std::move(options)};
-  auto [w, V] = record(home, std::tuple(pairs.values, pairs.vectors), std::move(rule));
+  auto [w, V] = record(home, std::tuple(recorded_values(plain_value(a), pairs.values), pairs.vectors), std::move(rule));
   return eigenpairs<decltype(w), decltype(V)>{w, V, pairs.report};
 }
 template <class A>
-concept EigenMatrix = PlainEigenOperator<plain_t<A>> && is_sparse_tensor<plain_t<A>>;
+concept EigenMatrix = PlainEigenOperator<plain_t<A>> && HasCotangent<plain_t<A>>;
 } // namespace detail
 
 /// Eigenpairs of a traced A, `eigsh(A, k, wanted, ...)`. Gradient: with the cotangent g of a value g v v^H on A's pattern; of a vector y v^H, where

@@ -59,7 +59,7 @@ public:
     return perform(op::entry{}, *this, index_t(at)...);
   }
   auto operator[](index_t n) const
-    requires is_tensor<V>
+    requires requires(traced const& x) { perform(op::entry{}, x, n); }
   {
     return perform(op::entry{}, *this, n);
   }

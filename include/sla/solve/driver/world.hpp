@@ -43,6 +43,7 @@ namespace sla {
 ///   probe(a, seed)             optional: a vector of a's domain, random, the same on any number of ranks
 ///   beside(x, count), own(x)   optional: as many vectors like x beside each other, uninitialized; this rank's part of vectors, a tensor
 ///   rest(value, y)             optional: what makes a number like dot(x, x) value, added to y
+///   common(a, numbers)         optional: numbers that all ranks have alike, as traced programs hold them
 ///   adjoint(a)                 the conjugate transpose, stored, an operator of the same world; of some operators there is none
 ///   is_self_adjoint(a)         optional: is a its own conjugate transpose, to rounding? Methods that demand it then store none
 ///   same_pattern(a, a2)        may a2's values replace a's?

@@ -183,8 +183,8 @@ template <class A, class... X>
 auto perform(op::eigsh, A const&, X const&...) {
   constexpr bool one = detail::is_one_matrix<A> && (detail::is_one_matrix<X> && ...);
   static_assert(one, "sla: eigsh(A, k, ...): A is one matrix with scalar entries: take batch_item(A, b) of a batch, and unblocked(A) of blocks");
-  static_assert(!one, "sla: eigsh(A, k, wanted, ...), eigsh(A, B, k, wanted, ...): A and B are sparse matrices in host memory, traced or not, a linear_operator, or distributed by rows "
-                                 "and not traced: of a dense matrix take to<Csr<>>(A), of a view or an expression eval(A), of a traced matrix on ranks the one of one rank");
+  static_assert(!one, "sla: eigsh(A, k, wanted, ...), eigsh(A, B, k, wanted, ...): A and B are sparse matrices in host memory or distributed by rows, traced or not, or a linear_operator: "
+                                 "of a dense matrix take to<Csr<>>(A), of a view or an expression eval(A)");
   return eigenpairs<vector<double>, matrix<double>>{};
 }
 
