@@ -84,6 +84,44 @@ TEST_CASE("derivatives of eigenpairs on ranks are those of one rank, in both mod
   check(A, B);
 }
 
+TEST_CASE("singular triplets on ranks, and the derivatives of their values, are those of one rank") {
+  auto const check = [](auto const& A) {
+    golub_kahan const method{.rtol = 1e-10};
+    auto const E = with_values(A, random<double>(A.nnz(), 4));
+    auto const one = svds(A, 3, largest{}, method);
+    auto const few = svds(A, 2, smallest{}, method);  // there are fewer than a basis has room for
+    auto const f = [&](auto const& a) {
+      auto const s = svds(a, 3, largest{}, method).values;
+      return s[0] * s[1] + exp(0.1 * s[2]);
+    };
+    auto const [value, g] = value_and_gradient(f, A);
+    auto const [same, forward] = jvp(f, std::tie(A), std::tie(E));
+    for (int ranks : {1, 2, 3, 4})
+      CHECK(suite::largest_error(ranks, [&, value = value, g = g, forward = forward](auto& world) {
+              mesh<axis<"rows">> m(world);
+              auto const D = distribute<SparseShard<0>>(A, m, strips{});
+              auto const [U, s, V] = svds(D, 3, largest{}, method);
+              auto const last = svds(D, 2, smallest{}, method);
+              auto const images = eval(A * gather(V)), left = gather(U);
+              double residual = last.report.converged() ? 0 : 1e9;
+              for (index_t j = 0; j < 3; ++j) residual += double(norm(column(images, j) - s[j] * column(left, j)));
+              auto const [v, gD] = value_and_gradient(f, D);
+              auto const [y, dy] = jvp(f, std::tie(D), std::tuple(distribute<SparseShard<0>>(E, m, strips{})));
+              return std::array<double, 8>{double(norm(s - one.values)), double(norm(gather(U) - one.left)), double(norm(gather(V) - one.right)), double(norm(last.values - few.values)),
+                                           residual, std::abs(v - value), double(norm(values(gather(gD)) - values(g))), std::abs(dy.value() - forward)};
+            }) < 1e-10);
+  };
+  check(suite::scattered<double>(50, 30, 200));
+  check(suite::scattered<double>(30, 50, 200));
+  check(problems::convection_diffusion<double>({6, 5}, {2.0, 0.7}));
+  auto const words = suite::words_of(2, [&](auto& world) {
+    mesh<axis<"rows">> m(world);
+    auto const D = distribute<SparseShard<0>>(suite::scattered<double>(20, 12, 90), m, strips{});
+    (void)value_and_gradient([](auto const& a) { return sum(svds(a, 2).left); }, D);
+  });
+  for (auto const& w : words) CHECK_THAT(w, Catch::Matchers::ContainsSubstring("a derivative of singular vectors of a matrix on ranks"));
+}
+
 TEST_CASE("what is no eigenproblem is refused on all ranks alike") {
   auto const A = problems::convection_diffusion<double>({5, 4}, 3.0);
   for (auto const& words : threads::run(2, [&](auto& world) {

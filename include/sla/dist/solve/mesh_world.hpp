@@ -236,11 +236,16 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::p
   static auto probe(A const& a, std::uint64_t seed)
     requires(detail::sparse_dim<placements<P...>> == 0)
   {
+    return probe_of_range(a, seed, 0);
+  }
+  static auto probe_of_range(A const& a, std::uint64_t seed, index_t first)
+    requires(detail::sparse_dim<placements<P...>> == 0)
+  {
     auto const& rows = *a.handle()->rows;
     tensor<T, range_extents_t<S>> local(a.local().range(), uninitialized);
     for (index_t n = 0; n < local.size(); ++n) {
       index_t const row = n / S::block_rows, b = row / (std::max)(rows.count(), index_t(1));
-      local[n] = detail::random_at<T>(seed, (b * rows.extent() + rows.global(row - b * rows.count())) * S::block_rows + n % S::block_rows);
+      local[n] = detail::random_at<T>(seed, first + (b * rows.extent() + rows.global(row - b * rows.count())) * S::block_rows + n % S::block_rows);
     }
     return [&]<class... Q>(vector_layout<Mesh, Q...> const& like) {
       return distributed<decltype(local), Mesh, Q...>(std::move(local), like.handle());

@@ -43,6 +43,57 @@ auto beside_setup(Problem const& problem) {
   }
 }
 
+/// Which values are one cluster: neighbours that are no further apart than 1e-6, or what the tolerance, or `rounding` of values, resolves.
+template <class Values>
+class value_clusters {
+public:
+  /// Errors: eigen_error, if the pairs did not converge.
+  value_clusters(Values const& w, eigen_report const& report, double rounding) : w_(w), report_(report) {
+    if (!report.converged()) throw eigen_error(report);
+    double const apart = (std::max)(1e-6, 100 * report.rtol);
+    for (index_t j = 0; j < w.size(); ++j)
+      for (index_t i = 0; i < w.size(); ++i)
+        near_.push_back(i == j || std::abs(double(w[i] - w[j])) <= (std::max)(rounding, apart * (std::max)(std::abs(double(w[i])), std::abs(double(w[j])))));
+  }
+
+  index_t count() const { return w_.size(); }
+  bool are_near(index_t i, index_t j) const { return near_[std::size_t(j * count() + i)]; }
+  /// Errors: value_error, where a derivative of column or value j is asked for whose cluster has vectors that are not there.
+  void require_whole(index_t j, char const* what) const {
+    if (report_.cuts_cluster && are_near(j, count() - 1))
+      throw value_error(text("eigsh: a derivative of ", what, ' ', j, " (", w_[j], "), whose value is in a cluster that goes on beyond the ", count(), " pairs that were asked for; ask for more pairs"));
+  }
+  void refuse_cluster(index_t i, index_t j, char const* what) const {
+    throw value_error(text("eigsh: a derivative of ", what, " through values ", i, " and ", j, " (", w_[i], " and ", w_[j],
+                           "), which are one cluster: only what does not change when the vectors of a cluster are mixed has a derivative, such as the sum of its values or of v v^H"));
+  }
+  /// Errors: value_error, where the cotangent g of the values tells those of a cluster apart.
+  template <class G>
+  void require_invariant(G const& g) const {
+    using Real = typename Values::value_type;
+    double most = 0;
+    for (index_t j = 0; j < count(); ++j) most = (std::max)(most, std::abs(double(g[j])));
+    for (index_t j = 0; j < count(); ++j) {
+      if (g[j] != Real(0)) require_whole(j, "value");
+      for (index_t i = 0; i < j; ++i)
+        if (are_near(i, j) && std::abs(double(g[i] - g[j])) > 1e-6 * most) refuse_cluster(i, j, "single values");
+    }
+  }
+
+private:
+  Values const& w_;
+  eigen_report const& report_;
+  std::vector<char> near_;
+};
+
+/// x becomes column j of a block of vectors, or of cotangents, which lie as these do.
+template <class V, class Block>
+void copy_column(V& x, Block const& block, index_t j) {
+  auto* const to = own_numbers(x);
+  auto const* const from = own_numbers(block);
+  for (index_t i = 0; i < own_size(x); ++i) to[i] = from[i * width_of(block) + j];
+}
+
 /// What derivatives of the pairs (w, V) of A v = w B v are made of. On ranks it is called by all alike.
 template <class Problem, class Values, class Vectors>
 class eigen_derivative {
@@ -52,28 +103,20 @@ class eigen_derivative {
   using Wide = small_scalar<T>;
 
 public:
-  eigen_derivative(Problem const& problem, Values const& w, Vectors const& V, eigen_report const& report) : problem_(problem), w_(w), report_(report) {
-    if (!report.converged()) throw eigen_error(report);
+  eigen_derivative(Problem const& problem, Values const& w, Vectors const& V, eigen_report const& report)
+      : problem_(problem), w_(w), clusters_(w, report, 1e3 * double(std::numeric_limits<Real>::epsilon()) * size_of_values()) {
     for (index_t j = 0; j < w.size(); ++j) {
       v_.push_back(column_of(V, j));
       bv_.push_back(times_b(v_.back()));
     }
-    // neighbours that are no further apart than 1e-6, or what the tolerance or the rounding of A resolves, are one cluster
-    double const apart = (std::max)(1e-6, 100 * report.rtol), rounding = 1e3 * double(std::numeric_limits<Real>::epsilon()) * size_of_values();
-    for (index_t j = 0; j < w.size(); ++j)
-      for (index_t i = 0; i < w.size(); ++i)
-        near_.push_back(i == j || std::abs(double(w[i] - w[j])) <= (std::max)(rounding, apart * (std::max)(std::abs(double(w[i])), std::abs(double(w[j])))));
   }
 
   index_t count() const { return w_.size(); }
   Column const& vector(index_t j) const { return v_[std::size_t(j)]; }
-  /// Column j of a block of vectors, or of cotangents, which lie as these do.
   template <class Block>
   Column column_of(Block const& block, index_t j) const {
     auto v = problem_.random_vector(1);
-    auto* const to = own_numbers(v);
-    auto const* const from = own_numbers(block);
-    for (index_t i = 0; i < own_size(v); ++i) to[i] = from[i * width_of(block) + j];
+    copy_column(v, block, j);
     return v;
   }
   Column times_b(Column const& v) const {
@@ -92,29 +135,7 @@ public:
     auto const* const from = own_numbers(y);
     for (index_t i = 0; i < own_size(x); ++i) to[i] += T(c) * from[i];
   }
-  bool are_near(index_t i, index_t j) const { return near_[std::size_t(j * count() + i)]; }
-
-  /// Errors: value_error, where a derivative of column or value j is asked for whose cluster has vectors that are not there.
-  void require_whole(index_t j, char const* what) const {
-    if (report_.cuts_cluster && are_near(j, count() - 1))
-      throw value_error(text("eigsh: a derivative of ", what, ' ', j, " (", w_[j], "), whose value is in a cluster that goes on beyond the ", count(), " pairs that were asked for; ask for more pairs"));
-  }
-  void refuse_cluster(index_t i, index_t j, char const* what) const {
-    throw value_error(text("eigsh: a derivative of ", what, " through values ", i, " and ", j, " (", w_[i], " and ", w_[j],
-                           "), which are one cluster: only what does not change when the vectors of a cluster are mixed has a derivative, such as the sum of its values or of v v^H"));
-  }
-
-  /// Errors: value_error, where the cotangent g of the values tells those of a cluster apart.
-  template <class G>
-  void require_invariant(G const& g) const {
-    double most = 0;
-    for (index_t j = 0; j < count(); ++j) most = (std::max)(most, std::abs(double(g[j])));
-    for (index_t j = 0; j < count(); ++j) {
-      if (g[j] != Real(0)) require_whole(j, "value");
-      for (index_t i = 0; i < j; ++i)
-        if (are_near(i, j) && std::abs(double(g[i] - g[j])) > 1e-6 * most) refuse_cluster(i, j, "single values");
-    }
-  }
+  value_clusters<Values> const& clusters() const { return clusters_; }
 
   /// Of a cotangent g of column j its part that the gauge leaves: the phase of v_j is fixed by its inner product with a random vector.
   void without_phase(index_t j, Column& g) const {
@@ -190,9 +211,8 @@ private:
 
   Problem const& problem_;
   Values const& w_;
-  eigen_report const& report_;
+  value_clusters<Values> clusters_;
   std::vector<Column> v_, bv_;
-  std::vector<char> near_;
   mutable bool made_ = false;
   mutable decltype(beside_setup(std::declval<Problem const&>())) apply_;
 };
@@ -252,7 +272,8 @@ struct eigen_rule {
     with_derivative(w, V, [&](auto const& d) {
       using Wide = std::remove_cvref_t<decltype(d.inner(d.vector(0), d.vector(0)))>;
       index_t const k = d.count();
-      d.require_invariant(gw);
+      auto const& clusters = d.clusters();
+      clusters.require_invariant(gw);
       auto U = V, UW = V, N = V;  // u, -w u, and -V S with S of the clusters
       std::vector<std::remove_cvref_t<decltype(d.vector(0))>> of_vectors;
       for (index_t j = 0; j < k; ++j) of_vectors.push_back(d.column_of(gV, j));
@@ -268,16 +289,16 @@ struct eigen_rule {
       }
       for (index_t j = 0; j < k; ++j) {
         for (index_t i = 0; i < j; ++i)
-          if (d.are_near(i, j) && std::abs(h[std::size_t(i * k + j)] - conj_as(h[std::size_t(j * k + i)])) > 1e-6 * most) d.refuse_cluster(i, j, "single vectors");
+          if (clusters.are_near(i, j) && std::abs(h[std::size_t(i * k + j)] - conj_as(h[std::size_t(j * k + i)])) > 1e-6 * most) clusters.refuse_cluster(i, j, "single vectors");
         auto u = d.vector(j), uw = u, n = u;
         d.add(u, Wide(double(gw[j]) - 1), d.vector(j));
         d.add(n, Wide(-1), n);
         if (sizes[std::size_t(j)] > 0) {
-          d.require_whole(j, "vector");
+          clusters.require_whole(j, "vector");
           d.add(u, Wide(-1), d.solve_beside(j, of_vectors[std::size_t(j)]));
           for (index_t i = 0; i < k; ++i) {
             Wide const c = h[std::size_t(i * k + j)];
-            if (d.are_near(i, j))
+            if (clusters.are_near(i, j))
               d.add(n, i == j ? Wide(-std::real(c)) : Wide(-0.5) * (c + conj_as(h[std::size_t(j * k + i)])), d.vector(i));
             else
               d.add(u, c / Wide(double(w[j]) - double(w[i])), d.vector(i));
@@ -325,16 +346,16 @@ struct eigen_rule {
         apply(a, r), apply(b, br);
         d.add(r, Wide(-double(w[j])), br);
         dw[j] = Real(std::real(d.inner(d.vector(j), r)));
-        d.require_whole(j, "pair");
+        d.clusters().require_whole(j, "pair");
         auto dv = d.solve_beside(j, r);
         d.add(dv, Wide(-2), dv);
         double const size = std::sqrt(std::abs(d.inner(r, r)));
         for (index_t i = 0; i < k; ++i) {
           Wide const c = d.inner(d.vector(i), r);
-          if (!d.are_near(i, j))
+          if (!d.clusters().are_near(i, j))
             d.add(dv, c / Wide(double(w[j]) - double(w[i])), d.vector(i));
           else if (i != j && std::abs(c) > 1e-6 * size)
-            d.refuse_cluster(i, j, "single vectors");
+            d.clusters().refuse_cluster(i, j, "single vectors");
           else
             d.add(dv, Wide(-0.5) * d.inner(d.vector(i), br), d.vector(i));
         }

@@ -53,7 +53,74 @@ struct singular_rule {
   template <class Y, class G>
   void pullback(Y const& y, G const& g) const {
     auto const &U = std::get<0>(y), &V = std::get<2>(y), &gU = std::get<0>(g), &gV = std::get<2>(g);
-    auto const &s = std::get<1>(y), &gs = std::get<1>(g);
+    auto const &s = common_numbers(std::get<1>(y)), &gs = common_numbers(std::get<1>(g));
+    auto const& A = a.value();
+    if (is_zero(gU, U) && is_zero(gV, V)) {
+      clusters_of(s).require_invariant(gs);
+      auto scaled = U;
+      for (index_t n = 0; n < own_size(scaled); ++n) own_numbers(scaled)[n] *= gs[n % s.size()];
+      a.v->add(outer_contribution(A, scaled, V, 1));
+    } else if constexpr (Readable<Matrix>) {
+      pullback_by_hermitian(U, s, V, gU, gs, gV);
+    } else {
+      throw value_error("svds: a derivative of singular vectors of a matrix on ranks, which is not there; of values it is, and of vectors of matrices of one rank");
+    }
+  }
+  template <class Y, class Out>
+  void pushforward(Y const& y, Out& out) const {
+    auto const &U = std::get<0>(y), &V = std::get<2>(y);
+    auto const& s = common_numbers(std::get<1>(y));
+    auto const* const tangent = a.v->tangent();
+    if (!tangent) return;
+    if constexpr (Readable<Matrix>) {
+      out.add(pushed_by_hermitian(U, s, V, *tangent));
+    } else {
+      auto ds = s;
+      auto u = column_like<T>(U), v = column_like<T>(V), r = u;
+      auto space = linear_world<Matrix>::space(a.value(), u);
+      auto const clusters = clusters_of(s);
+      for (index_t j = 0; j < s.size(); ++j) {
+        clusters.require_whole(j, "value");
+        for (index_t i = 0; i < j; ++i)
+          if (clusters.are_near(i, j)) clusters.refuse_cluster(i, j, "single values");
+        copy_column(u, U, j), copy_column(v, V, j);
+        auto [d] = fuse(space, set(r, *tangent * v), dot_of(u, r));
+        ds[j] = real_t<T>(real_of(read_one(space, d)));
+      }
+      out.add(std::tuple(of_nothing(U), std::move(ds), of_nothing(V)));
+    }
+  }
+
+private:
+  using Matrix = std::remove_cvref_t<decltype(std::declval<Part const&>().value())>;
+  using T = typename Matrix::value_type;
+
+  template <class Values>
+  value_clusters<Values> clusters_of(Values const& s) const {
+    double most = 0;
+    for (auto const value : s) most = (std::max)(most, double(value));
+    return {s, report, 1e3 * double(std::numeric_limits<real_t<T>>::epsilon()) * most};
+  }
+  /// Of vectors without a derivative: nobody takes it for zero.
+  template <class Block>
+  static Block of_nothing(Block x) {
+    for (index_t n = 0; n < own_size(x); ++n) own_numbers(x)[n] = T(std::numeric_limits<real_t<T>>::quiet_NaN());
+    return x;
+  }
+  /// Are all numbers of g, a cotangent of x, zero, on all ranks?
+  template <class G, class X>
+  bool is_zero(G const& g, X const& x) const {
+    auto c = column_like<T>(x);
+    auto space = linear_world<Matrix>::space(a.value(), c);
+    for (index_t j = 0; j < width_of(x); ++j) {
+      copy_column(c, g, j);
+      auto [size] = fuse(space, squared_norm_of(c));
+      if (!(read_one(space, size) == 0)) return false;
+    }
+    return true;
+  }
+  template <class Block, class Values, class G, class GV>
+  void pullback_by_hermitian(Block const& U, Values const& s, Block const& V, G const& gU, GV const& gs, G const& gV) const {
     auto const& A = a.value();
     using H = decltype(hermitian_of(A));
     H const value = hermitian_of(A);
@@ -67,16 +134,11 @@ struct singular_rule {
       A.pattern().view().for_row(i, [&](index_t at, index_t j) { of_a.values()[at] = typename H::value_type(2) * of_h(i, A.rows() + j); });
     a.v->add(contributed(std::move(of_a)));
   }
-  template <class Y, class Out>
-  void pushforward(Y const& y, Out& out) const {
-    auto const &U = std::get<0>(y), &V = std::get<2>(y);
-    auto const& s = std::get<1>(y);
-    auto const& A = a.value();
-    auto const* const tangent = a.v->tangent();
-    if (!tangent) return;
-    using H = decltype(hermitian_of(A));
-    auto const value = hermitian_of(A);
-    auto const of_tangent = hermitian_of(*tangent);
+  template <class Block, class Values>
+  auto pushed_by_hermitian(Block const& U, Values const& s, Block const& V, Matrix const& tangent) const {
+    using H = decltype(hermitian_of(tangent));
+    auto const value = hermitian_of(a.value());
+    auto const of_tangent = hermitian_of(tangent);
     dual_variable<H> h(&value, &of_tangent);
     auto const X = stacked(U, V, std::sqrt(0.5));
     struct taken {
@@ -85,10 +147,8 @@ struct singular_rule {
     } to;
     rule_of(traced_operand<dual_variable<H>>{&h}).pushforward(std::tuple(s, X), to);
     auto& [ds, dX] = *to.found;
-    out.add(std::tuple(unstacked(dX, 0, U, std::sqrt(2.0)), std::move(ds), unstacked(dX, U.extent(0), V, std::sqrt(2.0))));
+    return std::tuple(unstacked(dX, 0, U, std::sqrt(2.0)), std::move(ds), unstacked(dX, U.extent(0), V, std::sqrt(2.0)));
   }
-
-private:
   template <class Operand>
   eigen_rule<Operand, no_matrix> rule_of(Operand h) const {
     return {std::move(h), {}, report, {}};
@@ -98,13 +158,14 @@ private:
 
 /// Singular triplets of a traced A, `svds(A, k, wanted, ...)`. Gradient: with the cotangent g of a value g u v^H on A's pattern; of vectors by the Hermitian matrix
 /// (0, A; A^H, 0), beside the triplets. Values within 1e-6 of each other are one cluster, of which only what does not change when its vectors are mixed
-/// has a derivative. Cost: one solve by minres per triplet whose vectors a derivative asks for, none for values.
+/// has a derivative. On ranks vectors have none, which is an error. Cost: one solve by minres per triplet whose vectors a derivative asks for, none for values.
 /// Errors: those of traced eigenpairs (traced_eigen.hpp).
-template <TracedSparse A, class W, class... Options>
+template <Traced A, class W, class... Options>
+  requires detail::EigenMatrix<A>
 auto perform(op::svds, A const& a, int k, W const& wanted, Options const&... options) {
   auto triplets = svds(a.value(), k, wanted, options...);
   detail::singular_rule<decltype(detail::operand_of(a))> rule{detail::operand_of(a), triplets.report};
-  auto [U, s, V] = record(a.home(), std::tuple(std::move(triplets.left), std::move(triplets.values), std::move(triplets.right)), std::move(rule));
+  auto [U, s, V] = record(a.home(), std::tuple(std::move(triplets.left), detail::recorded_values(a.value(), triplets.values), std::move(triplets.right)), std::move(rule));
   return singular_triplets<decltype(U), decltype(s), decltype(V)>{U, s, V, std::move(triplets.report)};
 }
 

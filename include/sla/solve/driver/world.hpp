@@ -40,7 +40,8 @@ namespace sla {
 ///   is_empty(a, b)             nothing to do
 ///   sets_up<P>                 optional: can the options P be set up for a?
 ///   setup(p, a)                the preconditioner p of a: stands left of `*`, has `adjoint()` and `update(a)`
-///   probe(a, seed)             optional: a vector of a's domain, random, the same on any number of ranks
+///   probe(a, seed)             optional: a vector that a square a multiplies, random, the same on any number of ranks
+///   probe_of_range(a, seed, n) optional: the same like a * x, of the random numbers from the n-th on
 ///   beside(x, count), own(x)   optional: as many vectors like x beside each other, uninitialized; this rank's part of vectors, a tensor
 ///   rest(value, y)             optional: what makes a number like dot(x, x) value, added to y
 ///   common(a, numbers)         optional: numbers that all ranks have alike, as traced programs hold them
@@ -350,6 +351,16 @@ struct linear_world<A> : detail::tensor_world<A> {
 };
 
 namespace detail {
+/// The rows and columns of A, of scalars: of all ranks.
+template <class A>
+std::pair<index_t, index_t> sides_of(A const& a) {
+  if constexpr (requires { linear_world<A>::sides(a); })
+    return linear_world<A>::sides(a);
+  else if constexpr (is_sparse_tensor<A>)
+    return {a.rows() * A::shape_type::block_rows, a.cols() * A::shape_type::block_cols};
+  else
+    return {a.rows(), a.cols()};
+}
 /// Does the world know the domain of A, where it may be another than the range? Square operators have one for both.
 template <class Method, class A, class V>
 inline constexpr bool has_own_domain = !wants_square<Method> && requires(A const& a, V const& b) { linear_world<A>::zero_of_domain(a, b); };

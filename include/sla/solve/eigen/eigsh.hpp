@@ -28,9 +28,16 @@ consteval bool says_one_matrix() {
 template <class A>
 inline constexpr bool is_one_matrix = says_one_matrix<A>();
 
+template <class A>
+consteval bool says_it_has_rows() {
+  if constexpr (requires { typename A::local_type; })
+    return requires(A const& a) { linear_world<A>::probe(a, 1); };
+  else
+    return true;
+}
 /// What eigsh solves with by itself; all else is a `perform` of a higher floor.
 template <class A>
-concept PlainEigenOperator = is_one_matrix<A> && requires { typename linear_world<A>::operator_type; };
+concept PlainEigenOperator = is_one_matrix<A> && requires { typename linear_world<A>::operator_type; } && says_it_has_rows<A>();
 
 /// Errors: value_error for NaN and infinity, naming the call.
 template <class A>

@@ -62,6 +62,26 @@ index_t width_of(V const& block) {
   else
     return block.extent(1);
 }
+/// The vector p, of scalars T.
+template <class T, class P>
+auto column_of_scalars(P const& p) {
+  auto v = column_like<T>(p);
+  auto* const to = own_numbers(v);
+  for (index_t i = 0; i < own_size(v); ++i) to[i] = T(own_numbers(p)[i]);
+  return v;
+}
+/// A random vector like A x, of the random numbers from `first` on, the same on any number of ranks.
+template <class A>
+auto random_of_range(A const& a, std::uint64_t seed, index_t first = 0) {
+  using T = typename A::value_type;
+  if constexpr (requires { linear_world<A>::probe_of_range(a, seed, first); }) {
+    return column_of_scalars<T>(linear_world<A>::probe_of_range(a, seed, first));
+  } else {
+    vector<T> v(Extents<dyn>(a.rows()), uninitialized);
+    for (index_t i = 0; i < v.size(); ++i) v[i] = random_at<T>(seed, first + i);
+    return v;
+  }
+}
 /// The scalars of the vectors of A v = w B v, where B may be `applied_identity`.
 template <class A, class B>
 struct eigen_scalar {
@@ -97,10 +117,7 @@ struct eigen_problem {
       else
         return random<value_type>(a.rows(), seed);
     }();
-    auto v = column_like<value_type>(p);
-    auto* const to = detail::own_numbers(v);
-    for (index_t i = 0; i < detail::own_size(v); ++i) to[i] = value_type(detail::own_numbers(p)[i]);
-    return v;
+    return detail::column_of_scalars<value_type>(p);
   }
   /// A block of so many random vectors.
   auto random_block(index_t columns, std::uint64_t seed) const {

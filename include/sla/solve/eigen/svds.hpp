@@ -103,16 +103,16 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
   using T = typename A::value_type;
   using Real = real_t<T>;
   none const no{};
-  eigen_problem<A, applied_identity, none, On> const problem{a, no_weight, no, on, a.cols()};
+  index_t const m = sides_of(a).first, n = sides_of(a).second;
+  eigen_problem<A, applied_identity, none, On> const problem{a, no_weight, no, on, n};
   auto space = problem.space();
+  auto const random_v = [&](std::uint64_t seed) { return random_of_range(adjoint, seed); };
+  auto const random_u = [&](std::uint64_t seed) { return random_of_range(a, seed); };
   {
-    auto const x = random<T>(a.cols(), 1);
-    auto z = random<T>(a.rows(), 1);
+    auto const x = random_v(1);
+    auto z = random_u(1);
     require_range(space, a, x, z, "A", "svds(A, k)");
   }
-  auto const random_v = [&](std::uint64_t seed) { return random<T>(a.cols(), seed); };
-  auto const random_u = [&](std::uint64_t seed) { return random<T>(a.rows(), seed); };
-  index_t const n = a.cols();
   restart_rule const rule{method.rtol, method.max_restarts, n <= capacity ? int(n) : basis_for(k, method.basis, capacity), method.find_multiples};
   require_basis(Method::name, k, n, capacity);
   auto const by = [](auto const& m) { return [&m](auto const& x, auto& y, auto const& f) { return f(set(y, m * x)); }; };
@@ -136,12 +136,8 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
   auto left = block_like<T>(found.range.front(), count), right = block_like<T>(found.domain.front(), count);
   vector<Real> values(count);
   auto const p = random_v(1);
-  auto turn_v = random_v(1), turn_u = random_u(1);  // of a random vector of both lengths, that of the range of A first
-  {
-    auto const both = random<T>(a.rows() + a.cols(), 1);
-    std::copy_n(own_numbers(both) + (transposed ? 0 : a.rows()), a.cols(), own_numbers(turn_v));
-    std::copy_n(own_numbers(both) + (transposed ? a.cols() : 0), a.rows(), own_numbers(turn_u));
-  }
+  // of a random vector of both lengths, that of the range of A first
+  auto const turn_v = random_of_range(adjoint, 1, transposed ? 0 : m), turn_u = random_of_range(a, 1, transposed ? n : 0);
   auto au = space.template like<T>(p);
   auto av = space.template like<T>(found.range.front());
   auto [ap, pp] = fuse(space, set(av, a * p), squared_norm_of(av), squared_norm_of(p));
@@ -191,26 +187,35 @@ template <class A, class W = largest, class... Options>
     static_assert(either, "sla: svds(A, k, wanted): the singular values that are wanted are largest{} or smallest{}");
     constexpr bool lawful = (0 + ... + int(SingularMethod<Options>)) <= 1 && ((SingularMethod<Options> || detail::is_on_space<Options>) && ...);
     static_assert(lawful, "sla: svds(A, k, wanted, options...): options are golub_kahan{...}, on(space)");
-    constexpr bool local = requires { a.rows() + a.cols(); };
-    static_assert(local, "sla: svds(A, k): A is a matrix of one process: of a distributed one gather(A), or, if it is Hermitian, eigsh(A, k, largest_magnitude{})");
-    if constexpr (either && lawful && local) {
+    if constexpr (either && lawful) {
       double const began = detail::seconds_now();
       detail::check_finite(a, "A", "svds(A, k)");
-      index_t const most = (std::min)(a.rows(), a.cols());
+      index_t const rows = detail::sides_of(a).first, cols = detail::sides_of(a).second;
+      index_t const most = (std::min)(rows, cols);
       if (k < 1 || k > most)
-        throw value_error(text("svds(A, k): k is ", k, ", and A is ", a.rows(), " x ", a.cols(), "; ask for 1 to ", most, most == 1 ? " triplet" : " triplets"));
+        throw value_error(text("svds(A, k): k is ", k, ", and A is ", rows, " x ", cols, "; ask for 1 to ", most, most == 1 ? " triplet" : " triplets"));
       detail::none const no{};
       golub_kahan const unnamed{};
       auto const& method = detail::pick<detail::wants_singular_method>(unnamed, options...);
       auto const& on = detail::pick<detail::wants_space>(no, options...);
       detail::require_sensible_call(method, wanted, "svds(A, k)");
       auto const adjoint = linear_world<A>::adjoint(a);
-      auto out = a.rows() >= a.cols() ? detail::svds_of(a, adjoint, k, wanted, method, on, false) : detail::svds_of(adjoint, a, k, wanted, method, on, true);
-      if (a.rows() < a.cols()) std::swap(out.left, out.right);
+      auto out = rows >= cols ? detail::svds_of(a, adjoint, k, wanted, method, on, false) : detail::svds_of(adjoint, a, k, wanted, method, on, true);
+      if (rows < cols) std::swap(out.left, out.right);
       out.report.seconds = detail::seconds_now() - began;
       return out;
     }
   }
+}
+
+/// Refused: what has no singular triplets here.
+template <class A, class... X>
+auto perform(op::svds, A const&, X const&...) {
+  constexpr bool one = detail::is_one_matrix<A>;
+  static_assert(one, "sla: svds(A, k): A is one matrix with scalar entries: take batch_item(A, b) of a batch, and unblocked(A) of blocks");
+  static_assert(!one, "sla: svds(A, k): A is a sparse matrix in host memory or distributed by rows, traced or not, or a linear_operator with its adjoint: of a dense matrix take "
+                      "to<Csr<>>(A), of a view or an expression eval(A)");
+  return singular_triplets<matrix<double>, vector<double>, matrix<double>>{};
 }
 
 /// The condition number |A| |A^-1| in the 2-norm, the largest singular value over the smallest, to about six digits; infinity, if A has not full rank. Of a Hermitian A

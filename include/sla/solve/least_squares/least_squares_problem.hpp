@@ -50,17 +50,6 @@ namespace detail {
 template <class M, class A>
 concept DirectLeastSquares = LeastSquaresMethod<M> && requires(M const& m, A const& a) { m.factor(a, 0.0); };
 
-/// The rows and columns of A, of scalars: of all ranks.
-template <class A>
-std::pair<index_t, index_t> sides_of(A const& a) {
-  if constexpr (requires { linear_world<A>::sides(a); })
-    return linear_world<A>::sides(a);
-  else if constexpr (is_sparse_tensor<A>)
-    return {a.rows() * A::shape_type::block_rows, a.cols() * A::shape_type::block_cols};
-  else
-    return {a.rows(), a.cols()};
-}
-
 /// A number of the host as a scalar of the space.
 template <class S>
 auto on_every_item(S& space, double number) {
