@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The door to derivatives: value_and_gradient, jvp and vjp, check_gradient; traced values, rules of operations and of equations.
+// The door to derivatives: value_and_gradient, jvp and vjp, hvp, check_gradient; traced values, rules of operations and of equations.
 // Derivatives through distributed values are in dist/.
 #pragma once
 
@@ -7,6 +7,7 @@
 
 #include <sla/grad/call/check_gradient.hpp>
 #include <sla/grad/call/gradient.hpp>
+#include <sla/grad/call/hvp.hpp>
 #include <sla/grad/call/jvp.hpp>
 #include <sla/grad/call/pullback.hpp>
 #include <sla/grad/operation/traced_apply.hpp>

@@ -22,6 +22,9 @@ struct dual_number {
   template <class N>
     requires std::is_arithmetic_v<N>
   SLA_HD constexpr dual_number(N v) : value(T(v)) {}  // NOLINT: a number is one without derivatives
+  SLA_HD constexpr dual_number(T const& v)  // NOLINT
+    requires(!std::is_arithmetic_v<T>)
+      : value(v) {}
   /// A variable: its derivative in one direction is 1.
   SLA_HD static constexpr dual_number variable(T v, int direction = 0) {
     dual_number a(v);
@@ -56,33 +59,75 @@ struct dual_number {
   friend SLA_HD constexpr bool operator==(dual_number const& a, dual_number const& b) { return a.value == b.value; }
   friend SLA_HD constexpr auto operator<=>(dual_number const& a, dual_number const& b) { return a.value <=> b.value; }
 
-  friend SLA_HD dual_number exp(dual_number const& a) { return chain(std::exp(a.value), std::exp(a.value), a); }
-  friend SLA_HD dual_number log(dual_number const& a) { return chain(std::log(a.value), T(1) / a.value, a); }
-  friend SLA_HD dual_number sqrt(dual_number const& a) { return chain(std::sqrt(a.value), T(0.5) / std::sqrt(a.value), a); }
-  friend SLA_HD dual_number sin(dual_number const& a) { return chain(std::sin(a.value), std::cos(a.value), a); }
-  friend SLA_HD dual_number cos(dual_number const& a) { return chain(std::cos(a.value), -std::sin(a.value), a); }
+  friend SLA_HD dual_number exp(dual_number const& a) {
+    using std::exp;
+    return chain(exp(a.value), exp(a.value), a);
+  }
+  friend SLA_HD dual_number log(dual_number const& a) {
+    using std::log;
+    return chain(log(a.value), T(1) / a.value, a);
+  }
+  friend SLA_HD dual_number sqrt(dual_number const& a) {
+    using std::sqrt;
+    return chain(sqrt(a.value), T(0.5) / sqrt(a.value), a);
+  }
+  friend SLA_HD dual_number sin(dual_number const& a) {
+    using std::cos, std::sin;
+    return chain(sin(a.value), cos(a.value), a);
+  }
+  friend SLA_HD dual_number cos(dual_number const& a) {
+    using std::cos, std::sin;
+    return chain(cos(a.value), -sin(a.value), a);
+  }
   friend SLA_HD dual_number tan(dual_number const& a) {
-    T const t = std::tan(a.value);
+    using std::tan;
+    T const t = tan(a.value);
     return chain(t, T(1) + t * t, a);
   }
-  friend SLA_HD dual_number atan(dual_number const& a) { return chain(std::atan(a.value), T(1) / (T(1) + a.value * a.value), a); }
+  friend SLA_HD dual_number atan(dual_number const& a) {
+    using std::atan;
+    return chain(atan(a.value), T(1) / (T(1) + a.value * a.value), a);
+  }
   friend SLA_HD dual_number tanh(dual_number const& a) {
-    T const t = std::tanh(a.value);
+    using std::tanh;
+    T const t = tanh(a.value);
     return chain(t, T(1) - t * t, a);
   }
   friend SLA_HD constexpr dual_number abs(dual_number const& a) {
-    return chain(a.value < T(0) ? -a.value : a.value, T((a.value > T(0)) - (a.value < T(0))), a);
+    return chain(a.value < T(0) ? -a.value : a.value, T(int(a.value > T(0)) - int(a.value < T(0))), a);
   }
   friend SLA_HD constexpr dual_number fabs(dual_number const& a) { return abs(a); }
+  friend SLA_HD constexpr dual_number real(dual_number const& a) { return a; }
+  friend SLA_HD constexpr dual_number conj(dual_number const& a) { return a; }
   friend SLA_HD dual_number pow(dual_number const& a, dual_number const& b) {
-    T const f = std::pow(a.value, b.value);
-    return chain(f, b.value == T(0) ? T(0) : b.value * std::pow(a.value, b.value - T(1)), a, a.value == T(0) ? T(0) : moves(b) ? f * std::log(a.value) : T(0), b);
+    using std::log, std::pow;
+    T const f = pow(a.value, b.value);
+    return chain(f, is_none(b.value) ? T(0) : b.value * pow(a.value, b.value - T(1)), a, a.value == T(0) ? T(0) : moves(b) ? f * log(a.value) : T(0), b);
   }
 
 private:
   /// What does not move contributes nothing, also where the derivative is infinite, as that of sqrt is at 0.
-  SLA_HD static constexpr T times(T derivative, T slope) { return slope == T(0) ? T(0) : derivative * slope; }
-  SLA_HD static constexpr bool moves(dual_number const& a) { return !(a.slope == fixed_array<T, K>{}); }
+  SLA_HD static constexpr T times(T derivative, T slope) { return is_none(slope) ? T(0) : derivative * slope; }
+  SLA_HD static constexpr bool moves(dual_number const& a) {
+    for (int k = 0; k < K; ++k)
+      if (!is_none(a.slope[k])) return true;
+    return false;
+  }
+  /// Is it 0, and, where T is a dual number itself, constant too?
+  SLA_HD static constexpr bool is_none(T const& v) {
+    if constexpr (std::is_arithmetic_v<T>)
+      return v == T(0);
+    else
+      return v == T(0) && !T::moves(v);
+  }
+  template <class, int>
+  friend struct dual_number;
 };
+
+/// Is T a number with derivatives?
+template <class T>
+inline constexpr bool is_dual = false;
+template <class T, int K>
+inline constexpr bool is_dual<dual_number<T, K>> = true;
 
 } // namespace sla

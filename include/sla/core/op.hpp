@@ -54,7 +54,8 @@ struct pow {
   template <class A, class B>
     requires(!is_complex<A> && !is_complex<B>)
   SLA_HD static auto apply(A a, B b) {
-    return std::pow(promote_t<A, B>(a), promote_t<A, B>(b));
+    using std::pow;
+    return pow(promote_t<A, B>(a), promote_t<A, B>(b));
   }
 };
 namespace detail {
@@ -191,7 +192,8 @@ struct exp {
       auto const scale = std::exp(a.re);
       return {scale * std::cos(a.im), scale * std::sin(a.im)};
     } else {
-      return std::exp(a);
+      using std::exp;
+      return exp(a);
     }
   }
 };
@@ -206,7 +208,8 @@ struct sqrt {
       auto const im = a.im / (2 * re);
       return a.re >= 0 ? A{re, im} : A{abs_of(im), a.im < 0 ? -re : re};
     } else {
-      return std::sqrt(a);
+      using std::sqrt;
+      return sqrt(a);
     }
   }
 };
@@ -215,7 +218,8 @@ struct log {
   template <class A>
     requires(!is_complex<A>)
   SLA_HD static A apply(A a) {
-    return std::log(a);
+    using std::log;
+    return log(a);
   }
 };
 /// The sine; real numbers.
@@ -223,7 +227,8 @@ struct sin {
   template <class A>
     requires(!is_complex<A>)
   SLA_HD static A apply(A a) {
-    return std::sin(a);
+    using std::sin;
+    return sin(a);
   }
 };
 /// The cosine; real numbers.
@@ -231,7 +236,8 @@ struct cos {
   template <class A>
     requires(!is_complex<A>)
   SLA_HD static A apply(A a) {
-    return std::cos(a);
+    using std::cos;
+    return cos(a);
   }
 };
 /// The hyperbolic tangent; real numbers.
@@ -239,7 +245,8 @@ struct tanh {
   template <class A>
     requires(!is_complex<A>)
   SLA_HD static A apply(A a) {
-    return std::tanh(a);
+    using std::tanh;
+    return tanh(a);
   }
 };
 /// a in the accumulator's precision: the summand of `sum`, and |a|, |a|^2 for the norms.

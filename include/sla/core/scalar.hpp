@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include <sla/core/config.hpp>
+#include <sla/core/dual_number.hpp>
 
 namespace sla {
 
@@ -96,9 +97,9 @@ using accumulator_t = typename detail::scalar_traits<std::remove_cv_t<T>>::accum
 template <class T>
 inline constexpr bool is_complex = detail::scalar_traits<std::remove_cv_t<T>>::is_complex;
 
-/// The scalars of tensors.
+/// The scalars of tensors; those of one derivative beside their value too, by which second derivatives are computed (grad/call/hvp.hpp).
 template <class T>
-concept Scalar = std::same_as<real_t<T>, float> || std::same_as<real_t<T>, double>;
+concept Scalar = std::same_as<real_t<T>, float> || std::same_as<real_t<T>, double> || std::same_as<real_t<T>, dual_number<double>>;
 namespace detail {
 /// The same as a constant: a failed static_assert prints its sentence and no derivation.
 template <class T>
@@ -111,6 +112,7 @@ concept Number = Scalar<std::remove_cvref_t<T>> || std::integral<std::remove_cvr
 /// The type of `a * b`: as C++ promotes the real parts, complex if one of them is. An integer takes the other's type.
 template <class A, class B>
 struct promotion {
+  static_assert(!(is_dual<real_t<A>> && is_complex<B>) && !(is_complex<A> && is_dual<real_t<B>>), "sla: hvp(f, x, v): f computes with complex numbers, of which second derivatives are not offered: write it for the real and the imaginary parts");
   using real = std::conditional_t<std::integral<A>, real_t<B>,
                                   std::conditional_t<std::integral<B>, real_t<A>, decltype(real_t<A>{} * real_t<B>{})>>;
   using type = std::conditional_t<is_complex<A> || is_complex<B>, complex<real>, real>;
@@ -172,10 +174,19 @@ SLA_HD constexpr real_t<T> abs2_of(T a) {
 /// The modulus of a number, without overflow where it has one.
 template <class T>
 SLA_HD real_t<T> abs_of(T a) {
+  using std::fabs;
   if constexpr (is_complex<T>)
     return std::hypot(a.re, a.im);
   else
-    return std::fabs(a);
+    return fabs(a);
+}
+/// Is a number 0, with its derivative, if it has one?
+template <class T>
+SLA_HD constexpr bool is_zero(T const& a) {
+  if constexpr (is_dual<T>)
+    return a.value == 0 && a.slope[0] == 0;
+  else
+    return a == T{};
 }
 /// Is a number neither NaN nor infinite, in both of its parts?
 template <class T>

@@ -168,9 +168,9 @@ bool operator==(L const&, R const&) {
 template <class Op>
 inline constexpr bool is_elementwise = false;
 
-/// Of one number, which has no namespace to be found in: `real(dot(x, y))` in generic text.
+/// Of one number, which has no namespace to be found in: `real(dot(x, y))` in generic text. Dual numbers have functions of their own.
 template <class Op, Scalar T>
-  requires(is_elementwise<Op> && requires(kernel_t<T> a) { Op::apply(a); })
+  requires(is_elementwise<Op> && !is_dual<T> && requires(kernel_t<T> a) { Op::apply(a); })
 auto perform(Op, T x) {
   auto const value = Op::apply(kernel_t<T>(x));
   return user_t<std::remove_const_t<decltype(value)>>(value);

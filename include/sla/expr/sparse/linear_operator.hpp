@@ -85,19 +85,25 @@ struct function_product {
         return;
       }
     if constexpr (memory_type::is_host) {
-      constexpr int parts = is_complex<From> && !is_complex<Number> ? 2 : 1;  // a real operator of complex vectors: of both parts
+      constexpr bool slopes = is_dual<From> && !is_dual<Number>;
+      constexpr int parts = slopes || (is_complex<From> && !is_complex<Number>) ? 2 : 1;  // a real operator of complex vectors, or of dual numbers: of both parts
       buffer<Number> in(cols, uninitialized), image(rows, uninitialized);
       for (index_t b = 0; b < batch; ++b)
         for (index_t k = 0; k < rhs; ++k)
           for (int part = 0; part < parts; ++part) {
             for (index_t j = 0; j < cols; ++j) {
               From const value = x.data[(b * cols + j) * rhs + k];
-              in[j] = part == 0 ? scalar_cast<Number>(value) : scalar_cast<Number>(imag_of(value));
+              if constexpr (slopes)
+                in[j] = part == 0 ? value.value : value.slope[0];
+              else
+                in[j] = part == 0 ? scalar_cast<Number>(value) : scalar_cast<Number>(imag_of(value));
             }
             call(std::as_const(in).data(), image.data());
             for (index_t i = 0; i < rows; ++i) {
               Out& to = out[(b * rows + i) * rhs + k];
-              if constexpr (parts == 2)
+              if constexpr (slopes)
+                (part == 0 ? to.value : to.slope[0]) = image[i];
+              else if constexpr (parts == 2)
                 to = part == 0 ? scalar_cast<Out>(image[i]) : Out(real_of(to), real_t<Out>(image[i]));
               else
                 to = scalar_cast<Out>(image[i]);

@@ -62,7 +62,8 @@ std::vector<R> largest(std::vector<R> const& sums, index_t items) {
 }
 template <class R>
 std::vector<R> roots(std::vector<R> sums) {
-  for (R& s : sums) s = std::sqrt(s);
+  using std::sqrt;
+  for (R& s : sums) s = sqrt(s);
   return sums;
 }
 /// The number of a matrix; of a batch a tensor of its extents.

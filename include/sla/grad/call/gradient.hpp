@@ -11,7 +11,7 @@ namespace sla {
 
 namespace detail {
 template <class Y>
-inline constexpr bool is_real_result = std::floating_point<plain_t<Y>>;
+inline constexpr bool is_real_result = Scalar<plain_t<Y>> && !is_complex<plain_t<Y>>;
 
 /// f on traced inputs, the sweep, and the cotangents.
 template <class F, class... V>
@@ -47,7 +47,7 @@ auto value_and_gradient(F&& f, Args const&... args) {
   constexpr bool first_order = !(Traced<Args> || ...);
   constexpr bool differentiable = (HasCotangent<detail::argument_t<Args>> && ...);
   static_assert(sizeof...(Args) > 0, "sla: value_and_gradient(f, args...): give the arguments to differentiate with respect to");
-  static_assert(first_order, "sla: value_and_gradient inside of a differentiated function: second derivatives are not offered; take x.value()");
+  static_assert(first_order, "sla: value_and_gradient inside of a differentiated function: second derivatives are not offered there: hvp(f, x, v) has those of the whole function; or take x.value()");
   static_assert(!first_order || differentiable, "sla: value_and_gradient(f, args...): only numbers, tensors and sparse tensors of floating point can be differentiated");
   if constexpr (first_order && differentiable) {
     tape t;

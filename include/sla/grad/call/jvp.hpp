@@ -93,7 +93,7 @@ auto jvp(F&& f, std::tuple<Args...> const& args, std::tuple<Tangents...> const& 
   constexpr bool counted = sizeof...(Args) == sizeof...(Tangents) && sizeof...(Args) > 0;
   constexpr bool first_order = !(Traced<Args> || ...);
   static_assert(counted, "sla: jvp(f, std::tie(args...), std::tie(tangents...)): give one tangent for each argument");
-  static_assert(first_order, "sla: jvp inside of a differentiated function: second derivatives are not offered; take x.value()");
+  static_assert(first_order, "sla: jvp inside of a differentiated function: second derivatives are not offered there: hvp(f, x, v) has those of the whole function; or take x.value()");
   if constexpr (counted && first_order) {
     constexpr bool fits = detail::tangents_fit<std::tuple<Args...>, std::tuple<Tangents...>>;
     static_assert(fits, "sla: jvp(f, std::tie(args...), std::tie(tangents...)): arguments are numbers, tensors and sparse tensors of floating point, and a tangent is of the type of its argument");

@@ -56,7 +56,7 @@ template <class F, class... Args, class G>
 auto vjp(F&& f, std::tuple<Args...> const& args, G const& g) {
   constexpr bool first_order = !(Traced<std::remove_cvref_t<Args>> || ...);
   constexpr bool differentiable = (HasCotangent<detail::argument_t<std::remove_cvref_t<Args>>> && ...);
-  static_assert(first_order, "sla: vjp inside of a differentiated function: second derivatives are not offered; take x.value()");
+  static_assert(first_order, "sla: vjp inside of a differentiated function: second derivatives are not offered there: hvp(f, x, v) has those of the whole function; or take x.value()");
   static_assert(!first_order || differentiable, "sla: vjp(f, std::tie(args...), g): only numbers, tensors and sparse tensors of floating point can be differentiated");
   if constexpr (first_order && differentiable) {
     return detail::pulled_back(f, args, g, std::index_sequence_for<Args...>{});

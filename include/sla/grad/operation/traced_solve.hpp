@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <sla/core/held.hpp>
+#include <sla/grad/operation/dual_solve.hpp>
 #include <sla/grad/operation/traced_sparse.hpp>
 #include <sla/grad/tape/implicit.hpp>
 #include <sla/solve/direct/direct.hpp>
@@ -63,14 +64,6 @@ template <class V, class Home>
 guess<V> plain_option(guess<traced<V, Home>> const& option) {
   return {&option.x->value()};
 }
-/// What the solves of the derivative take over of a call: where to run.
-template <class O>
-auto derivative_option(O const& option) {
-  if constexpr (is_on_space<O>)
-    return std::tuple{option};
-  else
-    return std::tuple<>{};
-}
 
 /// What solves with op(A), to first order, once the solve itself has reached its tolerance. Errors: solve_error.
 template <class Prepared, class System, class Kept>
@@ -100,12 +93,18 @@ template <class Prepared>
 inline constexpr bool has_other_measure = false;
 template <class A, class Method, class P>
 inline constexpr bool has_other_measure<prepared<A, Method, P>> = !std::same_as<measure_of_t<Method>, residual_of_system>;
+template <class Solver, class DA>
+inline constexpr bool has_other_measure<dual_solver<Solver, DA>> = has_other_measure<Solver>;
 /// Errors: shape_error, if A is not square, though the method takes it: A x = b does not define x then.
 template <class Prepared>
 void check_square_system(Prepared const&) {}
 template <class A, class Method, class P>
 void check_square_system(prepared<A, Method, P> const& s) {
   if constexpr (!wants_square<Method>) linear_world<A>::check_square(s.matrix());
+}
+template <class Solver, class DA>
+void check_square_system(dual_solver<Solver, DA> const& s) {
+  check_square_system(s.values());
 }
 
 /// {x, report} of a prepared operator, traced: its matrix (or not), and b (or not). A higher floor brings a matrix of its own,
@@ -124,7 +123,10 @@ auto trace_solve(Home& home, std::shared_ptr<Prepared const> s, A const& matrix,
 }
 template <bool Transposed, bool Conj, class Prepared, class B, class... Options>
 auto trace_constant(Prepared const& s, B const& b, Options const&... options) {
-  return trace_solve(b.home(), std::make_shared<Prepared const>(s), constant_matrix<Transposed, Conj>{}, b, options...);
+  if constexpr (has_dual_elements<plain_t<B>>)
+    return trace_solve(b.home(), std::make_shared<dual_solver<Prepared> const>(s), constant_matrix<Transposed, Conj>{}, b, options...);
+  else
+    return trace_solve(b.home(), std::make_shared<Prepared const>(s), constant_matrix<Transposed, Conj>{}, b, options...);
 }
 } // namespace detail
 
@@ -142,7 +144,10 @@ template <class Direct>
 struct make_direct {
   template <class A>
   auto operator()(A&& a) const {
-    return Direct(std::forward<A>(a));
+    if constexpr (has_dual_elements<std::remove_cvref_t<A>>)
+      return dual_solver_of(a, make_direct<typename factors_of_values<Direct>::type>());
+    else
+      return Direct(std::forward<A>(a));
   }
 };
 

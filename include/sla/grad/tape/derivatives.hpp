@@ -79,7 +79,7 @@ struct derivative<op::div> : binary_rule {
     if constexpr (K == 0)
       return op::div::apply(g, conj_of(r));
     else  // g / r first: with l / r first g++ makes a branch of what is regular where g is 0, and no vectors. It may be infinite, and l 0
-      return op::div::apply(-detail::times(op::div::apply(l == L{} ? G{} : g, conj_of(r)), conj_of(l)), conj_of(r));
+      return op::div::apply(-detail::times(op::div::apply(is_zero(l) ? G{} : g, conj_of(r)), conj_of(l)), conj_of(r));
   }
 };
 template <>
@@ -90,10 +90,11 @@ struct derivative<op::pow> : binary_rule {
   template <int K, class L, class R, class G>
   SLA_HD static auto pullback(L l, R r, G g) {
     using T = promote_t<promote_t<L, R>, G>;
+    using std::log, std::pow;
     if constexpr (K == 0)
-      return r == R(0) ? T(0) : T(g) * T(r) * std::pow(T(l), T(r) - 1);
+      return is_zero(r) ? T(0) : T(g) * T(r) * pow(T(l), T(r) - 1);
     else
-      return l == L(0) ? T(0) : T(g) * std::pow(T(l), T(r)) * std::log(T(l));
+      return l == L(0) ? T(0) : T(g) * pow(T(l), T(r)) * log(T(l));
   }
 };
 
@@ -193,21 +194,24 @@ template <>
 struct derivative<op::sin> : unary_rule {
   template <class X, class G>
   SLA_HD static auto pullback(X x, G g) {
-    return detail::times(g, std::cos(x));
+    using std::cos;
+    return detail::times(g, cos(x));
   }
 };
 template <>
 struct derivative<op::cos> : unary_rule {
   template <class X, class G>
   SLA_HD static auto pullback(X x, G g) {
-    return -detail::times(g, std::sin(x));
+    using std::sin;
+    return -detail::times(g, sin(x));
   }
 };
 template <>
 struct derivative<op::tanh> : unary_rule {
   template <class X, class G>
   SLA_HD static auto pullback(X x, G g) {
-    X const y = std::tanh(x);
+    using std::tanh;
+    X const y = tanh(x);
     return detail::times(g, 1 - y * y);
   }
 };
@@ -284,7 +288,7 @@ namespace detail {
 template <class Op, class X, class G>
 SLA_HD constexpr X regular(X x, G g) {
   if constexpr (derivative<Op>::unbounded)
-    return g == G{} ? X(2) : x;
+    return is_zero(g) ? X(2) : x;
   else
     return x;
 }
@@ -304,7 +308,7 @@ struct pulled {
 struct slope_times {
   template <class D, class G>
   SLA_HD static constexpr auto apply(D slope, G g) {
-    return times(g == G{} ? D{} : slope, g);
+    return times(is_zero(g) ? D{} : slope, g);
   }
 };
 /// 1 where an element is the extreme one.

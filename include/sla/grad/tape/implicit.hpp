@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include <sla/grad/tape/dual_elements.hpp>
 #include <sla/grad/tape/record.hpp>
 
 namespace sla {
@@ -44,6 +45,15 @@ decltype(auto) call_with(F const& f, X const& x, More const&... more) {
     return std::apply([&](auto const&... each) -> decltype(auto) { return f(each..., more...); }, x);
   else
     return f(x, more...);
+}
+/// One x, or the tuple of several.
+template <class X>
+X const& as_one(X const& x) {
+  return x;
+}
+template <class X, class Y, class... More>
+std::tuple<X, Y, More...> as_one(X const& x, Y const& y, More const&... more) {
+  return {x, y, more...};
 }
 /// f(k-th of y, k-th of w) for each, or f(y, w) of one.
 template <class F, class Y, class W>
@@ -217,6 +227,87 @@ auto traceable_or_zero(X x) {
   else
     return 0.0;
 }
+
+// ---- of parameters that are dual numbers: J dx = -dR of the values gives the slopes, forth and back, and the slope of J^H w is by the derivative
+// ---- of the residual to x
+
+/// What is like x, of its slopes.
+template <class R>
+auto slope_of_part(R const& r) {
+  auto value = eval(r);
+  if constexpr (has_dual_elements<decltype(value)>) {
+    return slope_part(value);
+  } else {
+    value = 0.0 * value;
+    return value;
+  }
+}
+template <class X, class R>
+X slope_of_parts(R const& r) {
+  if constexpr (is_several<X>)
+    return std::apply([](auto const&... part) { return X(slope_of_part(part)...); }, r);
+  else
+    return X(slope_of_part(r));
+}
+/// x with the slopes that R(x, p) = 0 gives it.
+template <class X, class Residual, class Linearized, class... P>
+auto with_slope_of_equation(X const& x, Residual const& residual, Linearized const& linearized, P const&... p) {
+  return with_slope(x, X(linearized.solve(negated(slope_of_parts<X>(call_with(residual, x, p...))))));
+}
+/// What solves with J^H of dual numbers, from what solves with that of their values. `gradient(x, w)` is the cotangent of x, J^H w.
+template <class Linearized, class X, class Gradient>
+struct dual_linearized {
+  Linearized linearized;
+  X x;
+  Gradient gradient;
+
+  template <class G>
+  auto solve_adjoint(G const& g) const {
+    auto const w = linearized.solve_adjoint(value_part(g));
+    using W = std::remove_const_t<decltype(w)>;
+    auto r = slope_part(g);
+    auto moved = slope_part(gradient(x, with_slope(w, slope_of_parts<W>(w))));
+    for_each_part([](auto& to, auto& by) { to = to - by; }, r, moved);
+    return with_slope(w, W(linearized.solve_adjoint(r)));
+  }
+};
+/// The cotangents of x where residual(x...) has the cotangents w.
+template <class Residual, class... X>
+auto cotangent_of_parts(Residual const& residual, std::tuple<X...> const& x, auto const& w) {
+  tape t;
+  auto const inputs = std::apply([&](X const&... each) { return std::tuple<traced<X>...>(traced<X>(t, t.input(each))...); }, x);
+  auto const r = std::apply(residual, inputs);
+  for_each_part(
+      [](auto const& part, auto const& seed) {
+        if constexpr (Traced<decltype(part)>) part.variable().add(contributed(seed));
+      },
+      r, w);
+  t.sweep();
+  return std::apply([](auto const&... each) { return std::tuple<X...>(each.variable().take_cotangent()...); }, inputs);
+}
+template <class Residual>
+struct gradient_of_residual {
+  Residual residual;  ///< of x alone
+  template <class X, class W>
+  X operator()(X const& x, W const& w) const {
+    if constexpr (is_several<X>)
+      return cotangent_of_parts(residual, x, w);
+    else
+      return std::get<0>(cotangent_of_parts(residual, std::tuple<X>(x), w));
+  }
+};
+/// `linearize` at x and at the parameters, of dual numbers if they are.
+template <class Linearize, class Residual, class X, class... P>
+auto linearized_at(Linearize const& linearize, Residual const& residual, X const& x, P const&... p) {
+  if constexpr (has_dual_elements<X>) {
+    auto of_values = call_with(linearize, value_part(x), value_part(p)...);
+    auto of_x = [&residual, &p...](auto const&... at) { return residual(at..., p...); };
+    using Gradient = gradient_of_residual<decltype(of_x)>;
+    return dual_linearized<decltype(of_values), X, Gradient>{std::move(of_values), x, Gradient{of_x}};
+  } else {
+    return call_with(linearize, x, p...);
+  }
+}
 } // namespace detail
 
 /// The x, or tuple of several, with residual(x..., params...) = 0 that forward(params...) finds, however it does. For the derivative the
@@ -239,20 +330,26 @@ auto implicit(Forward const& forward, Residual const& residual, Linearize const&
   if constexpr ((detail::UnevaluatedParameter<P> || ...)) {
     return implicit(forward, residual, linearize, detail::evaluated_parameter(params)...);
   } else if constexpr ((Traced<P> || ...)) {
-    auto x = forward(detail::plain_value(params)...);
-    using X = decltype(x);
-    using Y = decltype(detail::call_with(residual, x, params...));
-    using J = std::remove_cvref_t<decltype(detail::call_with(linearize, x, detail::plain_value(params)...))>;
+    auto found = forward(detail::value_part(detail::plain_value(params))...);
+    using X = decltype(found);
+    using Y = decltype(detail::call_with(residual, found, params...));
+    using J = std::remove_cvref_t<decltype(detail::call_with(linearize, found, detail::value_part(detail::plain_value(params))...))>;
     auto& home = home_of(params...);
     if constexpr (detail::require_implicit<X, Y, J>()) {
       detail::residual_rule<Residual, decltype(detail::parameter_of(home, params))...> rule{
           residual, std::make_shared<std::tuple<decltype(detail::parameter_of(home, params))...> const>(detail::parameter_of(home, params)...)};
-      auto linearized = [linearize, parameters = rule.parameters](auto const&... at) {
-        return std::apply([&](auto const&... p) { return linearize(at..., p.value()...); }, *parameters);
+      auto x = [&] {
+        if constexpr ((detail::has_dual_elements<plain_t<P>> || ...))
+          return detail::with_slope_of_equation(found, residual, detail::call_with(linearize, found, detail::value_part(detail::plain_value(params))...), detail::plain_value(params)...);
+        else
+          return std::move(found);
+      }();
+      auto linearized = [linearize, residual, parameters = rule.parameters](auto const&... at) {
+        return std::apply([&](auto const&... p) { return detail::linearized_at(linearize, residual, detail::as_one(at...), p.value()...); }, *parameters);
       };
       return record_implicit(home, std::move(x), std::move(linearized), std::move(rule));
     } else {
-      return record(home, detail::traceable_or_zero(std::move(x)));  // well-formed, so that the sentence is the only error
+      return record(home, detail::traceable_or_zero(std::move(found)));  // well-formed, so that the sentence is the only error
     }
   } else {
     return forward(detail::plain_value(params)...);

@@ -147,7 +147,7 @@ namespace detail {
 struct real_pairing {
   template <class A, class B>
   SLA_HD static constexpr auto apply(A a, B b) {
-    return real_of(times(conj_of(b == B{} ? A{} : a), a == A{} ? B{} : b));
+    return real_of(times(conj_of(is_zero(b) ? A{} : a), is_zero(a) ? B{} : b));
   }
 };
 struct join_parts {
