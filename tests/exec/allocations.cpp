@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A fuse that was run before allocates nothing: neither plans nor blocks nor partial results, on one thread or two.
+// A fuse that was run before allocates nothing: neither plans nor blocks nor partial results nor vectors in between, on one thread or two, in
+// order or queued, and on ranks.
 #include <cstdlib>
 #include <new>
 
+#include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/assembly/nonzeros.hpp>
+#include <sla/dist/engine/threads.hpp>
+#include <sla/dist/matrix/matrix_product.hpp>
+#include <sla/dist/solve/mesh_space.hpp>
+#include <sla/exec/deferred.hpp>
 #include <sla/exec/list_space.hpp>
 #include <sla/tensor/problems/problems.hpp>
 
@@ -20,6 +27,13 @@ void* counted(std::size_t bytes) {
 // Weak: a sanitizer that brings its own keeps them, and then nothing is counted.
 [[gnu::weak]] void* operator new(std::size_t bytes) { return counted(bytes); }
 [[gnu::weak]] void* operator new[](std::size_t bytes) { return counted(bytes); }
+[[gnu::weak]] void* operator new(std::size_t bytes, std::align_val_t at) {
+  ++allocations;
+  if (void* const p = std::aligned_alloc(std::size_t(at), (bytes + std::size_t(at)) / std::size_t(at) * std::size_t(at))) return p;
+  throw std::bad_alloc();
+}
+[[gnu::weak]] void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+[[gnu::weak]] void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
 [[gnu::weak]] void operator delete(void* p) noexcept { std::free(p); }
 [[gnu::weak]] void operator delete[](void* p) noexcept { std::free(p); }
 [[gnu::weak]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
@@ -28,13 +42,15 @@ void* counted(std::size_t bytes) {
 namespace {
 using namespace sla;
 
-/// The allocations of the second to fifth call.
+/// The allocations of the calls after the first ones, and 1 more if tensors held more memory meanwhile.
 template <class F>
-long later_allocations(F const& f) {
-  f();
+long later_allocations(F const& f, int first = 1, bool alone = true) {
+  for (int call = 0; call < first; ++call) f();
+  if (alone) memory_peak_reset();
+  auto const held = memory_in_use().now;
   long const before = allocations;
   for (int call = 0; call < 4; ++call) f();
-  return allocations - before;
+  return allocations - before + (alone && memory_in_use().peak > held);
 }
 
 /// The statements of an iteration of CG, with these scalars of the space.
@@ -84,4 +100,56 @@ TEST_CASE("a fuse that was run before allocates nothing") {
   }
   set_threads(0);
   if (allocations == before) WARN("the sanitizer's own operator new is not counted");
+}
+
+TEST_CASE("vectors in between are those of the fuse before") {
+  for (index_t n : {8, 60, 400}) {
+    auto const A = problems::poisson<double>({n, n});
+    auto x = random<double>(A.rows(), 1), y = x, z = x, r = x;
+    // Without a space the memory is a block of the thread, and of long vectors a run of its own.
+    if (n < 100) CHECK(later_allocations([&] { y = x - A * (A * (0.5 * x)); }) == 0);
+    vector<double> const expected = x - A * (A * (0.5 * x));
+    auto const check = [&](auto& space) {
+      auto const twice = [&] { return std::get<0>(fuse(space, set(y, x - A * (A * (0.5 * x))), set(z, transpose(A) * (A * y)), dot_of(y, A * (A * y)))); };
+      CHECK(later_allocations([&] { twice(), space.finish(); }) == 0);
+      CHECK(norm_inf(y - expected) == 0);
+      CHECK(norm_inf(z - transpose(A) * (A * y)) == 0);
+      auto const s = twice();
+      space.finish();
+      CHECK(space.read(s)[0] == Approx(dot(y, A * (A * y))));
+    };
+    host_space<false> now({1, A.rows(), 1, 1});
+    check(now);
+    deferred later({1, A.rows(), 1, 1}, 0);
+    check(later);
+  }
+}
+
+TEST_CASE("a queue allocates nothing for what it did before") {
+  auto const A = problems::poisson<double>({60, 60});
+  auto x = random<double>(A.rows(), 1), y = ones<double>(A.rows()), z = y, r = y;
+  for (int lag : {0, 4, 32}) {
+    deferred space({1, A.rows(), 1, 1}, lag);
+    // What is released goes behind the work that reads it, so that as much again is on its way.
+    CHECK(later_allocations([&] { iterate(space, A, x, y, r, z); }, 2 * lag + 3) == 0);
+    // Statements that own operands are kept until they have run.
+    CHECK(later_allocations([&] { fuse(space, set(r, space.map([](double s) { return 2 * s; }, 1.0) * y)), (void)space.peek(std::get<0>(fuse(space, sum_of(r)))); }, 2 * lag + 3) == 0);
+    space.finish();
+    CHECK(norm_inf(r - 2.0 * y) == 0);
+  }
+}
+
+TEST_CASE("a rank allocates nothing for what it did before") {
+  threads::run(2, [](auto& world) {
+    mesh<axis<"rows">> const m(world);
+    auto const A = problems::poisson<double>({40, 40});
+    auto const D = distribute<SparseShard<0>>(A, m, strips{});
+    auto x = distribute(random<double>(A.rows(), 1), D.row_layout()), y = x, z = x, r = x;
+    frame const f{1, x.local().size(), 1, 1};
+    mesh_space<mesh<axis<"rows">>, false, true> space(f, m);
+    CHECK(later_allocations([&] { iterate(space, D, x, y, r, z); }, 2, false) == 0);
+    CHECK(later_allocations([&] { fuse(space, set(y, x - D * (D * (0.5 * x)))); }, 2, false) == 0);
+    mesh_space<mesh<axis<"rows">>, true, true> many(f, m);
+    CHECK(later_allocations([&] { iterate(many, D, x, y, r, z); }, 2, false) == 0);
+  });
 }

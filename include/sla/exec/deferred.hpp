@@ -3,10 +3,13 @@
 // chosen number of calls ago. What runs here runs on a GPU; results do not depend on the lag.
 #pragma once
 
-#include <deque>
-#include <functional>
+#include <algorithm>
+#include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
+#include <sla/core/kept_blocks.hpp>
 #include <sla/exec/host.hpp>
 
 namespace sla {
@@ -17,26 +20,45 @@ template <Backend B = openmp>
 class basic_deferred : public detail::host_space_base {
   /// Work in order. What tasks hold is released with them: scalars and kept vectors go after the work that reads them.
   struct queue {
-    std::deque<std::function<void()>> tasks;
+    struct task : detail::kept_object {
+      std::unique_ptr<task> next;
+      virtual ~task() = default;
+      virtual void run() = 0;
+    };
+    template <class F>
+    struct task_of final : task {
+      F f;
+      explicit task_of(F work) : f(std::move(work)) {}
+      void run() override { f(); }
+    };
+    std::unique_ptr<task> first;
+    task* last = nullptr;
     std::size_t issued = 0, done = 0;
     bool is_closed = false;
 
-    void add(std::function<void()> task) {
+    template <class F>
+    void add(F work) {
       if (is_closed) return;
-      tasks.push_back(std::move(task));
+      auto& place = first ? last->next : first;
+      place = std::make_unique<task_of<F>>(std::move(work));
+      last = place.get();
       ++issued;
+    }
+    std::unique_ptr<task> take() {
+      auto out = std::move(first);
+      first = std::move(out->next);
+      return out;
     }
     /// Drops what has not run: after an exception its vectors are gone already.
     void close() {
       is_closed = true;
-      std::exchange(tasks, {});
+      while (first) take();
     }
     void run_to(std::size_t mark) {
       while (done < mark) {
-        auto const task = std::move(tasks.front());
-        tasks.pop_front();
+        auto const next = take();
         ++done;
-        task();
+        next->run();
       }
     }
   };
@@ -47,10 +69,10 @@ public:
   using scalar_type = item_scalar<T, host_memory>;
 
   /// f: the layout of some vector, of which the items count.
-  basic_deferred(frame f, int lag, B backend = {}) : frame_(f), lag_(lag), backend_(std::move(backend)), queue_(std::make_shared<queue>()) {}
+  basic_deferred(frame f, int lag, B backend = {}) : frame_(f), backend_(std::move(backend)), queue_(std::make_shared<queue>()), peeked_(std::size_t(lag) + 1) {}
   /// Work that no `finish` waited for is dropped.
   ~basic_deferred() {
-    peeked_.clear();
+    forget();
     queue_->close();
   }
   basic_deferred(basic_deferred const&) = delete;
@@ -85,18 +107,16 @@ public:
   }
   /// The numbers of s as they were `lag` calls ago; none while there were fewer calls.
   template <class T>
-  std::vector<T> peek(item_scalar<T, host_memory> const& s) {
-    peeked_.push_back({queue_->issued, std::make_shared<scalar_type<T>>(s)});
-    if (int(peeked_.size()) <= lag_) return {};
-    auto const [mark, kept] = peeked_.front();
-    peeked_.pop_front();
-    queue_->run_to(mark);
-    T const* const data = std::static_pointer_cast<scalar_type<T>>(kept)->data();
-    return {data, data + items()};
+  std::span<T const> peek(item_scalar<T, host_memory> const& s) {
+    peeked_[peeks_++ % peeked_.size()] = {queue_->issued, s.share()};
+    if (peeks_ < peeked_.size()) return {};
+    glance const& first = peeked_[peeks_ % peeked_.size()];
+    queue_->run_to(first.mark);
+    return {static_cast<T const*>(first.kept.get()), std::size_t(items())};
   }
   void finish() {
     queue_->run_to(queue_->issued);
-    peeked_.clear();
+    forget();
     ++synchronizations_;
   }
 
@@ -133,20 +153,23 @@ public:
   /// A statement whose operands were moved into it, until its work is done.
   template <class S>
   std::remove_cvref_t<S> const& keep(S&& statement) {
-    auto const kept = std::make_shared<std::remove_cvref_t<S>>(std::forward<S>(statement));
-    temporaries_.push_back(kept);
+    using Kept = std::remove_cvref_t<S>;
+    auto const kept = std::allocate_shared<Kept>(detail::kept_allocator<Kept>(), std::forward<S>(statement));
+    kept_.push_back(kept);
     return *kept;
   }
   template <class... S>
   void reduce(detail::pack<S...> const&, auto const&) {
-    if (closes() && !temporaries_.empty()) queue_->add([kept = std::exchange(temporaries_, {})] {});
+    if (closes() && !kept_.empty()) queue_->add([kept = std::exchange(kept_, {})] {});
   }
 
 private:
   template <class T>
   scalar_type<T> make() {
-    auto release = [q = queue_](T* p) { q->add([owned = std::shared_ptr<T[]>(p)] {}); };
-    return {std::shared_ptr<T>(new T[std::size_t(items())]{}, release), items()};
+    auto const room = detail::kept_room<T>(std::size_t(items()));
+    std::fill_n(room.get(), items(), T{});
+    auto release = [q = queue_, room](T*) { q->add([room] {}); };
+    return {std::shared_ptr<T>(room.get(), release, detail::kept_allocator<T>()), items()};
   }
   template <class T>
   static T* address(scalar_type<T>& r) {
@@ -154,15 +177,22 @@ private:
   }
   static detail::nothing* address(detail::nothing& r) { return &r; }
 
+  void forget() {
+    std::fill(peeked_.begin(), peeked_.end(), glance{});
+    peeks_ = 0;
+  }
+
   struct glance {
-    std::size_t mark;
+    std::size_t mark = 0;
     std::shared_ptr<void> kept;
   };
   frame frame_;
-  int lag_, synchronizations_ = 0;
+  int synchronizations_ = 0;
   B backend_;
   std::shared_ptr<queue> queue_;
-  std::deque<glance> peeked_;
+  detail::kept_list<std::shared_ptr<void>> kept_;  ///< statements of the fuse that is open
+  std::vector<glance> peeked_;  ///< as many as lag behind, and one, in turn
+  std::size_t peeks_ = 0;
 };
 /// `basic_deferred` on the default backend.
 using deferred = basic_deferred<>;

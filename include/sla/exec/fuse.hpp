@@ -19,7 +19,7 @@ namespace sla {
 /// Algorithms call what solve/seam/space.hpp lists. `fuse`, nodes and the driver of solves ask besides for
 ///   space_tag, memory_type, is_distributed
 ///   result, count, run_pass, reduce, finished   the passes of a fuse: see detail::fuse_lowered
-///   temporary<T>(extents)                       a vector until the end of the fuse
+///   temporary<T>(extents)                       a vector until the end of the fuse, which borrows memory of the space
 ///   run(task)                                   a task on host memory, in the order of the space
 ///   has_items, layout()                         optional: there may be several items, those of this layout
 ///   keep(statement)                             optional: a statement until its work is done, where that is later
@@ -135,13 +135,11 @@ auto const& kept(Space& space, S&& statement) {
 
 /// For counting passes: hoisting gets vectors, whose addresses decide where passes end, and nothing is run.
 struct planning_space {
-  std::vector<std::shared_ptr<void>> temporaries;
+  vectors_between<host_memory> vectors;
 
   template <class T, class E>
-  std::shared_ptr<tensor<T, E>> temporary(E const& extents) {
-    auto vector = std::make_shared<tensor<T, E>>(extents, uninitialized);
-    temporaries.push_back(vector);
-    return vector;
+  tensor<T, E> temporary(E const& extents) {
+    return vectors.take<T>(extents);
   }
 };
 } // namespace detail

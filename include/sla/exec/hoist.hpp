@@ -3,11 +3,57 @@
 // a vector of the space in between: A * (B * x), and b - M * r where M is a sweep.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include <sla/core/kept_blocks.hpp>
 #include <sla/core/pack.hpp>
 #include <sla/expr/dense/elementwise.hpp>
 #include <sla/expr/dense/statement.hpp>
+#include <sla/tensor/storage/dense.hpp>
 
 namespace sla::detail {
+
+/// The memory of vectors in between: short runs of the host's are blocks that its thread keeps.
+template <class Memory>
+struct memory_between : Memory {
+  static void* allocate(std::size_t bytes) {
+    if constexpr (Memory::is_host)
+      if (bytes <= kept_blocks::largest) return kept_blocks::take(bytes);
+    return Memory::allocate(bytes);
+  }
+  static void deallocate(void* p, std::size_t bytes) noexcept {
+    if constexpr (Memory::is_host)
+      if (bytes <= kept_blocks::largest) return p ? kept_blocks::give(p, bytes) : void();
+    Memory::deallocate(p, bytes);
+  }
+};
+
+/// The vectors in between of a space. One that was given back is the next of its size: as all work of a space is in order, nothing reads it
+/// any more. They end with the space.
+template <class Memory>
+class vectors_between {
+public:
+  template <class T, class E>
+  tensor<T, E, Memory> take(E const& extents) {
+    index_t const count = extents.total(), bytes = count * index_t(sizeof(T));
+    auto const free = runs_.begin() + std::ptrdiff_t(taken_);
+    if (auto const same = std::find_if(free, runs_.end(), [&](auto const& run) { return run.size() == bytes; }); same != runs_.end())
+      std::iter_swap(free, same);
+    else
+      runs_.insert(free, buffer<std::byte, memory_between<Memory>>(bytes, uninitialized));
+    return {extents, buffer<T, Memory>::borrow(reinterpret_cast<T*>(runs_[taken_++].data()), count)};
+  }
+  /// All of them.
+  void give_back() { taken_ = 0; }
+
+private:
+  using run = buffer<std::byte, memory_between<Memory>>;
+  kept_list<run> runs_;
+  std::size_t taken_ = 0;
+};
 
 /// A rewritten node, and the statements that must run before it.
 template <class X, class... Before>
@@ -73,8 +119,8 @@ auto hoist(Space& space, X const& node);
 template <class Space, class X, class... Before>
 auto materialize(Space& space, hoisted<X, Before...> h) {
   auto vector = space.template temporary<user_t<typename X::value_type>>(h.x.extents());
-  set_statement<typename X::value_type, X> statement{kernel_pointer(vector->data()), vector->size(), h.x};
-  auto leaf = view(*vector);
+  set_statement<typename X::value_type, X> statement{kernel_pointer(vector.data()), vector.size(), h.x};
+  auto leaf = view(vector);
   return hoisted<decltype(leaf), Before..., decltype(statement)>{leaf, joined(h.before, packed(statement))};
 }
 

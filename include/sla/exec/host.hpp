@@ -25,20 +25,18 @@ struct host_space_base {
   static constexpr bool is_distributed = false, ends_alone = true;
 
   template <class T, class E>
-  std::shared_ptr<tensor<T, E>> temporary(E const& extents) {
-    auto vector = std::make_shared<tensor<T, E>>(extents, uninitialized);
-    temporaries_.push_back(vector);
-    return vector;
+  tensor<T, E> temporary(E const& extents) {
+    return vectors_.take<T>(extents);
   }
   /// A fuse begins; whole nodes may call others inside of it.
   template <class... S>
   void count(int, S const&...) {
     ++open_;
   }
-  /// A fuse ends: the vectors that hoisting asked for may go.
+  /// A fuse ends: the vectors that hoisting asked for are free again.
   template <class... S>
   void reduce(detail::pack<S...> const&, auto const&) {
-    if (closes()) temporaries_.clear();
+    (void)closes();
   }
 
   /// Where the result of a statement is written.
@@ -52,10 +50,15 @@ struct host_space_base {
   }
 
 protected:
-  bool closes() { return (open_ = (std::max)(open_ - 1, 0)) == 0; }
-  std::vector<std::shared_ptr<void>> temporaries_;
+  /// Does the outermost fuse end?
+  bool closes() {
+    if ((open_ = (std::max)(open_ - 1, 0)) != 0) return false;
+    vectors_.give_back();
+    return true;
+  }
 
 private:
+  vectors_between<host_memory> vectors_;
   int open_ = 0;
 };
 /// Can the backend run statements whose types it does not know? A space that folds results in a `reduce` of its own, by the types of

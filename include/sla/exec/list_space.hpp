@@ -75,7 +75,7 @@ private:
   index_t block_;
   double work_ = 0;
   bool is_one_each_ = true;
-  std::vector<index_t, kept_allocator<index_t>> before_;  ///< where a system has none or several
+  kept_list<index_t> before_;  ///< where a system has none or several
   short_list<index_t, 33> shares_;
 };
 } // namespace detail

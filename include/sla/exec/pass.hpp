@@ -278,10 +278,8 @@ private:
   /// The size of the results of one reduction in a block.
   static std::size_t size_of(detail::pass_statement const& s, index_t rhs) { return s.is->folds ? padded(s.is->folds->size * std::size_t(rhs)) : 0; }
 
-  template <class T>
-  using list = std::vector<T, detail::kept_allocator<T>>;
-  list<std::byte> values_;
-  list<std::pair<index_t, index_t>> runs_;  ///< (batch item, blocks) in the order of the values
+  detail::kept_list<std::byte> values_;
+  detail::kept_list<std::pair<index_t, index_t>> runs_;  ///< (batch item, blocks) in the order of the values
   std::size_t base_ = 0, block_ = 0;
   bool is_whole_ = false, merged_ = false, is_direct_ = false;
 };

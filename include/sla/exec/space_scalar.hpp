@@ -23,6 +23,8 @@ public:
   item_scalar(std::shared_ptr<T> data, index_t count) : data_(std::move(data)), count_(count) {}
   T* data() const { return data_.get(); }
   index_t count() const { return count_; }
+  /// The numbers, for as long as they are held.
+  std::shared_ptr<T> const& share() const { return data_; }
 
 private:
   std::shared_ptr<T> data_;

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include <sla/core/error.hpp>
+#include <sla/core/kept_blocks.hpp>
 #include <sla/dist/engine/wire.hpp>
 
 namespace sla {
@@ -74,7 +75,7 @@ struct incoming_message {
 };
 
 /// Messages under way, begun by `start`. The destructor waits, unless an exception is on its way.
-class message_exchange {
+class message_exchange : public detail::kept_object {
 public:
   message_exchange() = default;
   message_exchange(message_exchange const&) = delete;

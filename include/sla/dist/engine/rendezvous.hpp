@@ -309,7 +309,7 @@ private:
   std::shared_ptr<rendezvous<Clock>> job_;
   std::shared_ptr<meeting<Clock>> group_;
   int rank_;
-  std::vector<expected> pending_;
+  kept_list<expected> pending_;
 };
 
 } // namespace sla::detail

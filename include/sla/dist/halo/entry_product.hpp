@@ -56,7 +56,7 @@ struct entries_product {
     if constexpr (extents_type::rank == 2) rhs = x.extents()[1];
     detail::row_shape const shape{1, rhs};
     detail::halo_exchange<From> halo(in, x.data, shape);
-    std::vector<T> mine(std::size_t(to.own() * rhs)), others(std::size_t(to.ghosts() * rhs));
+    detail::kept_list<T> mine(std::size_t(to.own() * rhs)), others(std::size_t(to.ghosts() * rhs));
     halo.wait();
     for (index_t i = 0; i < A.shape.rows(); ++i)
       A.pattern.for_row(i, [&](index_t slot, index_t j) {

@@ -113,18 +113,19 @@ public:
   void wait() { under_way_->wait(); }
   bool done() { return under_way_->done(); }
 
-  static std::unique_ptr<message_exchange> start(halo_plan const& plan, std::vector<halo_message> const& to, std::vector<T> const& out,
-                                         std::vector<halo_message> const& from, std::vector<T>& in, row_shape shape) {
-    std::vector<outgoing_message> sends;
-    std::vector<incoming_message> receives;
+  static std::unique_ptr<message_exchange> start(halo_plan const& plan, std::vector<halo_message> const& to, std::span<T const> out,
+                                         std::vector<halo_message> const& from, std::span<T> in, row_shape shape) {
+    kept_list<outgoing_message> sends;
+    kept_list<incoming_message> receives;
+    sends.reserve(to.size()), receives.reserve(from.size());
     auto const at = [&](index_t n) { return std::size_t(n * shape.size()); };
-    for (halo_message const& m : to) sends.push_back(send_to(m.rank, std::span<T const>(out).subspan(at(m.first), at(m.count))));
-    for (halo_message const& m : from) receives.push_back(receive_from(m.rank, std::span<T>(in).subspan(at(m.first), at(m.count))));
+    for (halo_message const& m : to) sends.push_back(send_to(m.rank, out.subspan(at(m.first), at(m.count))));
+    for (halo_message const& m : from) receives.push_back(receive_from(m.rank, in.subspan(at(m.first), at(m.count))));
     return plan.communicator().start(sends, receives);
   }
 
 private:
-  std::vector<T> outgoing_, ghosts_;
+  kept_list<T> outgoing_, ghosts_;
   std::unique_ptr<message_exchange> under_way_;
 };
 
@@ -132,7 +133,7 @@ private:
 template <class T>
 class reverse_exchange {
 public:
-  reverse_exchange(halo_plan const& plan, std::vector<T> ghosts, row_shape shape)
+  reverse_exchange(halo_plan const& plan, kept_list<T> ghosts, row_shape shape)
       : plan_(&plan), shape_(shape), outgoing_(std::move(ghosts)), arrived_(std::size_t(index_t(plan.sent().size()) * shape.size())),
         under_way_(halo_exchange<T>::start(plan, plan.receives(), outgoing_, plan.sends(), arrived_, shape)) {}
   bool done() { return under_way_->done(); }
@@ -150,18 +151,18 @@ public:
 private:
   halo_plan const* plan_;
   row_shape shape_;
-  std::vector<T> outgoing_, arrived_;
+  kept_list<T> outgoing_, arrived_;
   std::unique_ptr<message_exchange> under_way_;
 };
 template <class T>
-void reverse_halo(halo_plan const& plan, std::vector<T> ghosts, T* y, row_shape shape) {
+void reverse_halo(halo_plan const& plan, kept_list<T> ghosts, T* y, row_shape shape) {
   reverse_exchange<T>(plan, std::move(ghosts), shape).add_to(y);
 }
 /// What x (*batch, own + ghosts, inner) has for ghosts, as messages hold it.
 template <class T>
-std::vector<T> packed_ghosts(halo_plan const& plan, T const* x, row_shape shape) {
+kept_list<T> packed_ghosts(halo_plan const& plan, T const* x, row_shape shape) {
   index_t const own = plan.own() * shape.inner, ghosts = plan.ghosts();
-  std::vector<T> out(std::size_t(ghosts * shape.size()));
+  kept_list<T> out(std::size_t(ghosts * shape.size()));
   for (index_t b = 0; b < shape.batch; ++b)
     for (index_t g = 0; g < ghosts; ++g)
       std::copy_n(x + (b + 1) * own + (b * ghosts + g) * shape.inner, shape.inner, out.data() + (g * shape.batch + b) * shape.inner);

@@ -15,7 +15,7 @@ namespace sla {
 namespace detail {
 /// The exchanges of one pass, in the order of its halo products, and which rows read no ghosts of any.
 struct pending_halos {
-  struct any_exchange {
+  struct any_exchange : kept_object {
     virtual ~any_exchange() = default;
     virtual void wait() = 0;
     virtual void const* ghosts() const = 0;
@@ -27,7 +27,7 @@ struct pending_halos {
     void wait() override { exchange.wait(); }
     void const* ghosts() const override { return exchange.ghosts(); }
   };
-  std::vector<std::unique_ptr<any_exchange>> list;
+  kept_list<std::unique_ptr<any_exchange>> list;
   row_runs const* runs = nullptr;
   row_runs common;  ///< of several plans
 

@@ -34,7 +34,7 @@ std::span<double> reals_of(item_scalar<A, host_memory>& values, index_t items) {
 }
 /// The reals of a statement's results that are summed over ranks, in order: of blocks of vectors the products of columns that there are.
 template <class S, class A>
-void append_reals(std::vector<std::span<double>>& parts, S const& statement, A& result, index_t items) {
+void append_reals(kept_list<std::span<double>>& parts, S const& statement, A& result, index_t items) {
   if constexpr (requires { requires S::is_block; }) {
     auto* const matrices = [&] {
       if constexpr (requires { result.data(); })
@@ -185,7 +185,7 @@ private:
   }
   template <class Fold, class... S, class... R>
   void fold(detail::pack<S...> const& statements, detail::pack<R...>& results, monoid how) {
-    std::vector<std::span<double>> parts;
+    detail::kept_list<std::span<double>> parts;
     auto const take = [&]<class Statement>(Statement const& statement, auto& result) {
       if constexpr (detail::has_result<Statement>)
         if constexpr (detail::rank_monoid<typename Statement::monoid_type>() == detail::rank_monoid<Fold>())
@@ -198,7 +198,7 @@ private:
     std::array<double, 2> request = request_;
     bool const carrying = carries_ && how == monoid::sum;
     if (carrying) parts.push_back(request);
-    std::vector<double> all;
+    detail::kept_list<double> all;
     for (auto const& p : parts) all.insert(all.end(), p.begin(), p.end());
     int a = 0;
     ((Shared ? all_reduce(mesh_.communicator(a++), std::span<double>(all), how) : void(a++)), ...);

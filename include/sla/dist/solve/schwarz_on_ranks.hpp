@@ -164,7 +164,7 @@ struct rank_schwarz_view {
     apply_where_it_lies<HasRhs>(*inner, S(shape.batch(), rows, rows), static_cast<X const*>(r.data()), z.data(), rhs);
     for_own([&](std::size_t at, index_t n) { out[n] = scalar_cast<Out>(z[at]); });
     if (own_out) return;
-    std::vector<Out> elsewhere(ghost.size() * std::size_t(each.size()));
+    kept_list<Out> elsewhere(ghost.size() * std::size_t(each.size()));
     for_ghosts([&](std::size_t at, index_t n) { elsewhere[std::size_t(n)] = scalar_cast<Out>(z[at]); });
     reverse_halo(*part->halo, std::move(elsewhere), out, each);
   }

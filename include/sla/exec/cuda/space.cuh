@@ -29,10 +29,8 @@ public:
   space_base& operator=(space_base const&) = delete;
 
   template <class T, class E>
-  std::shared_ptr<tensor<T, E, memory_type>> temporary(E const& extents) {
-    auto vector = std::make_shared<tensor<T, E, memory_type>>(extents, uninitialized);
-    temporaries_.push_back(vector);
-    return vector;
+  tensor<T, E, memory_type> temporary(E const& extents) {
+    return vectors_.template take<T>(extents);
   }
   template <class... S>
   void count(int passes, S const&...) {
@@ -63,12 +61,12 @@ protected:
   template <class... S, class... R>
   void fold(detail::pack<S...> const& statements, detail::pack<R...> const& rooms, index_t items) {
     launcher<Engine>(engine_).fold(statements, rooms, items);
-    if (--open_ == 0) temporaries_.clear();  // released in the order of the engine
+    if (--open_ == 0) vectors_.give_back();
   }
   Engine engine_;
 
 private:
-  std::vector<std::shared_ptr<void>> temporaries_;
+  detail::vectors_between<memory_type> vectors_;
   index_t passes_ = 0;
   int open_ = 0;
 };

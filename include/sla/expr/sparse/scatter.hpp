@@ -63,6 +63,14 @@ struct scatter_share {
   std::vector<T> numbers;
   std::unique_ptr<T[]> rest;  ///< numbers of all columns, once there were too many in the list
 
+  /// Ready for the next product, in the room of the last one, if that is little.
+  void clear() {
+    rest.reset();
+    columns.clear(), numbers.clear();
+    if (columns.capacity() * sizeof(index_t) + numbers.capacity() * sizeof(T) > most_kept) columns.shrink_to_fit(), numbers.shrink_to_fit();
+  }
+  static constexpr std::size_t most_kept = std::size_t(1) << 17;
+
   bool owns(index_t column) const { return column >= first_col && column < last_col; }
   /// One more in the list. Apart from the loop over entries, which would lose its registers to it.
   [[gnu::noinline]] T* listed(index_t column, index_t width) {
@@ -93,7 +101,10 @@ void scatter_rows(Product const& y, T* out, Run const& run) {
   }
 
   // As much work for each. A matrix with its entries near a diagonal, whatever its sides, has most columns beside their rows.
-  std::vector<scatter_share<T>> shares(static_cast<std::size_t>(parts));
+  static thread_local std::vector<scatter_share<T>> of_this_thread;
+  auto& shares = of_this_thread;  // others work on it too
+  shares.resize(std::size_t(parts));
+  for (auto& s : shares) s.clear();
   auto const work_before = [&](index_t n) { return double(n / rows) * double(in_item) + double(n % rows ? y.A.pattern.entries_before(n % rows) : 0) + 3.0 * double(n); };
   index_t row = 0, column = 0;
   for (int t = 0; t < parts; ++t) {
@@ -138,6 +149,7 @@ void scatter_rows(Product const& y, T* out, Run const& run) {
         for (index_t e = own.first_col * width; e < own.last_col * width; ++e) out[e] += s.rest[std::size_t(e)];
     }
   });
+  for (auto& s : shares) s.clear();
 }
 
 } // namespace sla::detail

@@ -80,17 +80,17 @@ struct chebyshev_node : Product {
     using Memory = typename Product::memory_type;
     using R = real_t<T>;
     auto const extents = E(this->extents());
-    auto const other = space.template temporary<user_t<T>>(extents), image = space.template temporary<user_t<T>>(extents);
+    auto other = space.template temporary<user_t<T>>(extents), image = space.template temporary<user_t<T>>(extents);
     auto const write = [&](T* to, auto const& value) { return set_statement<T, std::remove_cvref_t<decltype(value)>, Memory>{to, extents.total(), value}; };
-    T* now = degree % 2 ? kernel_pointer(other->data()) : out;
-    T* next = degree % 2 ? out : kernel_pointer(other->data());
+    T* now = degree % 2 ? kernel_pointer(other.data()) : out;
+    T* next = degree % 2 ? out : kernel_pointer(other.data());
     double const middle = (bounds.highest + bounds.lowest) / 2, half = (bounds.highest - bounds.lowest) / 2;
     double rho = half / middle;
     fuse_local(space, write(now, R(1 / middle) * (d * this->x)), write(next, constant<R>{0}));
     for (int k = 1; k <= degree; ++k) {
       double const before = std::exchange(rho, 1 / (2 * middle / half - rho));
-      tensor_view<T, E, Memory> const z{now, extents}, last{next, extents}, Az = view(*image);
-      fuse_local(space, write(kernel_pointer(image->data()), Product::with_operand(z)),
+      tensor_view<T, E, Memory> const z{now, extents}, last{next, extents}, Az = view(image);
+      fuse_local(space, write(kernel_pointer(image.data()), Product::with_operand(z)),
                  write(next, z + R(rho * before) * (z - last) + R(2 * rho / half) * (d * (this->x - Az))));
       std::swap(now, next);
     }
