@@ -214,18 +214,6 @@ solution<X> run_call(method_of_call<Space, A, V, X> const& method, A const& a, V
 inline stop_rule rule_of_call(double rtol, double atol, int max_iterations, observer const& own) {
   return {rtol, atol, max_iterations, own ? own : default_rule().watch};
 }
-/// One call of a method on a x = b.
-template <class A, class Method, class M, class V, class... Options>
-solution<solution_of_t<Method, A, V>> lawful_call(A const& a, Method const& method, M const& m, V const& b, report&& out, Options const&... options) {
-  using Space = decltype(space_of_call(a, b, options...));
-  using X = solution_of_t<Method, A, V>;
-  using With = method_with<Space, A, Method, M, V, X>;
-  With const all{a, method, m};
-  method_of_call<Space, A, V, X> call{Method::name, rule_of_call(method.rtol, method.atol, method.max_iterations, method.watch), With::run, nullptr, nullptr, &all, zero_solution<Method, A, V>};
-  if constexpr (wants_hermitian<Method>) call.asymmetry = found_asymmetry<Space, A, V>;
-  if constexpr (may_fail<M> && counts_failures<M>) call.name_failures = [](void const* c, report& r) { name_failures(static_cast<With const*>(c)->m, r); };
-  return run_call<measure_of_t<Method>>(call, a, b, std::move(out), options...);
-}
 /// Does the method run where this call would?
 template <class A, class Method, class M, class V, class... Options>
 inline constexpr bool runs_on = [] {
@@ -248,16 +236,23 @@ solution<solution_of_t<Method, A, V>> call(A const& a, Method const& method, M c
   static_assert(are_operators || is_refused,
                 "sla: solve(A, b, method, M): A * x and M * x say what to compute, when its turn comes; an operator* of yours computes at once and returns a tensor, "
                 "or what set(y, A * x) cannot take: give the function that computes to linear_operator<T>(rows, cols, apply)");
-  if constexpr (!(are_operators && has_adjoint_product && require_space<decltype(space_of_call(a, b, options...)), V>())) {
+  using Space = decltype(space_of_call(a, b, options...));
+  if constexpr (!(are_operators && has_adjoint_product && require_space<Space, V>())) {
     return never<solution<X>>();
   } else {
     constexpr bool is_whole = require_applied<M>(), runs = runs_on<A, Method, M, V, Options...>;
     static_assert(runs, "sla: solve(A, b, method, M): the method has no member `run(space, A, M, b, x, make_stop)` for these A, M and b, which improves x and returns what the finish() of the stop "
                         "test gives: MethodOn in sla/solve/seam/method.hpp");
-    if constexpr (is_whole && runs)
-      return lawful_call(a, method, m, b, std::move(out), options...);
-    else
+    if constexpr (is_whole && runs) {
+      using With = method_with<Space, A, Method, M, V, X>;
+      With const all{a, method, m};
+      method_of_call<Space, A, V, X> call{Method::name, rule_of_call(method.rtol, method.atol, method.max_iterations, method.watch), With::run, nullptr, nullptr, &all, zero_solution<Method, A, V>};
+      if constexpr (wants_hermitian<Method>) call.asymmetry = found_asymmetry<Space, A, V>;
+      if constexpr (may_fail<M> && counts_failures<M>) call.name_failures = [](void const* c, report& r) { name_failures(static_cast<With const*>(c)->m, r); };
+      return run_call<measure_of_t<Method>>(call, a, b, std::move(out), options...);
+    } else {
       return never<solution<X>>();
+    }
   }
 }
 
