@@ -5,6 +5,7 @@
 #include <sla/expr/sparse/product.hpp>
 #include <sla/tensor/build/block.hpp>
 #include <sla/tensor/build/convert.hpp>
+#include <sla/tensor/build/sell.hpp>
 #include <sla/tensor/problems/problems.hpp>
 
 #include "table.hpp"
@@ -26,7 +27,7 @@ void compare(bench::table& out, char const* name, A const& a, X const& x, int th
     };
   };
   auto row = [&](char const* statement, auto const& in_one, auto const& in_two) {
-    auto const [t_one, t_two] = bench::interleaved(repetitions, repeated(in_one), repeated(in_two));
+    auto const [t_one, t_two] = bench::interleaved_on(threads, repetitions, repeated(in_one), repeated(in_two));
     auto const ratio = t_one / t_two;
     out.row({name, statement, text(threads), text(x.size()), bench::spread(t_one, 1, 1e6 / calls), bench::spread(t_two, 1, 1e6 / calls), bench::spread(ratio, 2),
              text("<= 1.10", ratio.median() <= 1.1 ? ": met" : ": missed"), bench::scientific(norm_inf(one - two) + std::abs(norm_one - norm_two))});
@@ -41,7 +42,7 @@ int main(int argc, char** argv) {
   index_t const larger = bench::argument(argc, argv, 1, 1000);
   int const repetitions = int(bench::argument(argc, argv, 2, 7)), most_threads = int(bench::argument(argc, argv, 3, 2));
   bench::heading("Products inside of expressions");
-  std::cout << "2-D Poisson, five points, double. Times in us. Difference: of the two results, and of the norms.\n\n";
+  std::cout << "2-D Poisson, five points, double. Times in us, of one thread processor time. Difference: of the two results, and of the norms.\n\n";
   bench::table out({"", "", "threads", "elements", "one statement", "two statements", "one / two", "target", "difference"});
   for (int threads = 1; threads <= most_threads; ++threads) {
     set_threads(threads);
@@ -51,6 +52,7 @@ int main(int argc, char** argv) {
       compare(out, "Csr", A, x, threads, repetitions);
       compare(out, "Dia", to<Dia>(A), x, threads, repetitions);
       compare(out, "Coo", to<Coo<>>(A), x, threads, repetitions);
+      compare(out, "Sell", to<Sell<>>(A), x, threads, repetitions);
       auto const B = to_blocks<4, 4>(A);
       compare(out, "Csr, blocks 4 x 4", B, random<double, std::remove_cvref_t<decltype(B.domain())>>(B.domain(), 1), threads, repetitions);
       auto const few = random<double, Extents<dyn, dyn>>({A.cols() / 4, 4}, 1);

@@ -78,20 +78,25 @@ inline samples operator/(samples const& a, samples const& b) {
   return out;
 }
 
-/// The seconds of each part: all of them in turn, once without counting, then `repetitions` times.
+/// The seconds of each part: all of them in turn, once without counting, then `repetitions` times. Of one thread, seconds of its processor.
 template <class... Parts>
-std::array<samples, sizeof...(Parts)> interleaved(int repetitions, Parts const&... parts) {
+std::array<samples, sizeof...(Parts)> interleaved_on(int threads, int repetitions, Parts const&... parts) {
   std::array<samples, sizeof...(Parts)> out;
   for (int k = -1; k < repetitions; ++k) {
     std::size_t n = 0;
     auto one = [&](auto const& part) {
-      double const t = seconds(part);
+      double const t = threads == 1 ? cpu_seconds(part) : seconds(part);
       if (k >= 0) out[n].add(t);
       ++n;
     };
     (one(parts), ...);
   }
   return out;
+}
+/// The same of parts that may have any number of threads.
+template <class... Parts>
+std::array<samples, sizeof...(Parts)> interleaved(int repetitions, Parts const&... parts) {
+  return interleaved_on(0, repetitions, parts...);
 }
 
 inline std::string fixed(double value, int digits) {
