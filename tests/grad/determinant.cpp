@@ -127,6 +127,11 @@ TEST_CASE("the gradient of an estimate is the mean over its own probes, in both 
   CHECK(std::get<1>(jvp(f, std::tie(A), std::tie(D))) == Approx(double(dot(values(g), values(D)))).epsilon(1e-10));
   auto const scaled = [&](double s) { return f(eval(s * A)); };  // along A itself the mean of the derivatives is the derivative of the mean
   CHECK((scaled(1.001) - scaled(0.999)) / 0.002 == Approx(42.0).epsilon(1e-6));
+  for (double scale : {1e200, 1e-200}) {
+    auto const [of_scaled, to_scaled] = value_and_gradient(f, eval(scale * A));
+    CHECK(of_scaled == Approx(value + 42 * std::log(scale)).epsilon(1e-12));
+    CHECK(double(norm(scale * values(to_scaled) - values(g))) <= 1e-10 * double(norm(values(g))));
+  }
   stochastic_lanczos const many{.probes = 400, .seed = 3};
   auto const gm = std::get<1>(value_and_gradient([&](auto const& m) { return logdet(m, many).value; }, A));
   auto const exact = std::get<1>(value_and_gradient([](auto const& m) { return logdet(m); }, A));

@@ -135,7 +135,17 @@ TEST_CASE("eigs of small and of defective matrices, on a queue of any lag, and w
   CHECK_THROWS_WITH(eigs(turn, 1, largest{}, krylov_schur{.rtol = std::nan("")}), ContainsSubstring("krylov_schur{.rtol = nan}"));
   CHECK_THROWS_WITH(eigs(A, 62), ContainsSubstring("basic_krylov_schur<134> keeps more"));
   CHECK_THROWS_WITH(eigs(turn, 1, near{std::complex<double>(0, INFINITY)}), ContainsSubstring("sigma must be a finite number"));
-  for (double scale : {1e200, 1e-200}) CHECK_THROWS_WITH(eigs(eval(scale * A), 2), ContainsSubstring("eigs(A, k, ...): A is too "));
+  auto const weight = diagonal(random<double>(90, 3) + 2.0);
+  auto const at_one = eigs(A, weight, 2, near{1.2}, krylov_schur{.rtol = 1e-11}, left_vectors);
+  for (double scale : {1e200, 1e-200}) {
+    auto const scaled = eigs(eval(scale * A), 2);
+    CHECK(scaled.report.converged());
+    CHECK(norm(scaled.values / scale - eigs(A, 2).values) <= 1e-8);
+    auto const triples = eigs(eval(scale * A), eval(scale * weight), 2, near{1.2}, krylov_schur{.rtol = 1e-11}, left_vectors);
+    INFO(triples.report);
+    CHECK((triples.report.converged() && norm(triples.values - at_one.values) <= 1e-9 && norm(triples.vectors - at_one.vectors) <= 1e-7));
+    CHECK(norm(scale * triples.left - at_one.left) <= 1e-7 * norm(at_one.left));
+  }
   CHECK_THROWS_WITH(eigs(jordan, 1, near{2.0}), ContainsSubstring("2 is an eigenvalue, so that A - sigma I is singular"));
   auto const stopped = eigs(problems::convection_diffusion<double>({30, 30}, 0.8), 2, smallest{}, krylov_schur{.rtol = 1e-12, .max_restarts = 1});
   CHECK_FALSE(stopped.report.converged());

@@ -192,7 +192,7 @@ TEST_CASE("the method of eigsh is picked by what A is, and named") {
   check_values(own.values, laplacian(18, 17), 1e-12);
 }
 
-TEST_CASE("matrices whose norms have no digits in double are refused, and those that have have their pairs") {
+TEST_CASE("matrices whose norms have no digits in double have their pairs, by powers of two") {
   using Catch::Matchers::ContainsSubstring;
   auto const A = problems::poisson<double>({18, 17});
   for (double scale : {1e-138, 1e135}) {
@@ -201,14 +201,32 @@ TEST_CASE("matrices whose norms have no digits in double are refused, and those 
     CHECK(pairs.report.converged());
     for (index_t j = 0; j < 2; ++j) CHECK(pairs.values[j] / scale == Approx(laplacian(18, 17)[std::size_t(j)]).epsilon(1e-10));
   }
-  for (double scale : {1e200, 1e160, 1e-160, 1e-200}) {
+  auto const is = [&](auto const& pairs, auto const& expected, double factor, double of_vectors) {
+    INFO(pairs.report);
+    CHECK(pairs.report.converged());
+    for (index_t j = 0; j < 2; ++j) CHECK(pairs.values[j] / factor == Approx(expected.values[j]).epsilon(1e-10));
+    CHECK(norm(pairs.vectors / of_vectors - expected.vectors) <= 1e-6 * norm(expected.vectors));
+  };
+  auto const weight = diagonal(random<double>(A.rows(), 3) + 2.0);
+  auto const low = eigsh(A, 2, smallest{}, lobpcg{.rtol = 1e-10}, jacobi{}), high = eigsh(A, 2, largest{}), next = eigsh(A, 2, near{1.01}), general = eigsh(A, weight, 2, largest{}, lanczos{});
+  for (double scale : {std::ldexp(1.0, 700), std::ldexp(1.0, -700), 1e160, 1e-200, 3e-300}) {
     auto const scaled = eval(scale * A);
-    auto const why = ContainsSubstring(scale > 1 ? "A is too large" : "A is too small");
-    CHECK_THROWS_WITH(eigsh(scaled, 2, smallest{}), why);
-    CHECK_THROWS_WITH(eigsh(scaled, 2, largest{}, lobpcg{}), why);
-    CHECK_THROWS_WITH(eigsh(scaled, 2, near{scale}), why);
-    CHECK_THROWS_WITH(eigsh(A, scaled, 2, smallest{}, lobpcg{}), ContainsSubstring("c * B in the place of B"));
+    is(eigsh(scaled, 2, smallest{}, lobpcg{.rtol = 1e-10}, jacobi{}), low, scale, 1);
+    is(eigsh(scaled, 2, largest{}), high, scale, 1);
+    is(eigsh(scaled, 2, near{1.01 * scale}), next, scale, 1);
+    auto const by_b = eigsh(A, eval(scale * weight), 2, largest{}, lanczos{});
+    is(by_b, general, 1 / scale, 1 / std::sqrt(scale));
+    vector<double> const v = column(by_b.vectors, 0);
+    CHECK(dot(v, scale * (weight * v)) == Approx(1).epsilon(1e-12));
+    linear_operator<double> const M(A.rows(), A.rows(), [&](std::span<double const> x, std::span<double> y) {
+      vector<double> const in(x), image = scaled * in;
+      std::copy(image.begin(), image.end(), y.begin());
+    });
+    is(eigsh(M, 2, largest{}, lanczos{}), high, scale, 1);
+    CHECK_THROWS_WITH(eigsh(scaled, 2, smallest{}, lobpcg{}, jacobi{}.setup(A)), ContainsSubstring(scale > 1 ? "A is too large" : "A is too small"));
   }
+  CHECK_THROWS_WITH(eigsh(eval(1e200 * A), eval(1e-200 * eye<double>(A.rows())), 1, largest{}, lanczos{}), ContainsSubstring("a value is above the range of its type"));
+  CHECK_THROWS_WITH(eigsh(eval(1e-200 * A), 1, near{1.0}), ContainsSubstring("decimal orders above the values of A"));
   CHECK(eigsh(eval(1e-20f * cast<float>(A)), 1, largest{}, lobpcg{.rtol = 1e-4}).values[0] / 1e-20f == Approx(laplacian(18, 17).back()).epsilon(1e-5));
 }
 

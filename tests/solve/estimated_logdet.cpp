@@ -108,6 +108,26 @@ TEST_CASE("estimates on a queue, of items of a batch, of float and of operators 
   CHECK(logdet(M, options).value == Approx(guess.value).epsilon(1e-10));
 }
 
+TEST_CASE("estimates of logarithms of matrices whose squares are out of range, of items of different sizes too") {
+  auto const A = problems::poisson<double>({9, 8}), B = problems::checkerboard({9, 8}, 10.0, 3);
+  stochastic_lanczos const options{.probes = 20, .seed = 3};
+  auto const guess = logdet(A, options);
+  for (double scale : {1e200, 1e-200, 1e300}) {
+    auto const scaled = logdet(eval(scale * A), options);
+    CHECK(scaled.value == Approx(guess.value + 72 * std::log(scale)).epsilon(1e-12));
+    CHECK(scaled.error == Approx(guess.error).epsilon(1e-6));
+    linear_operator<double> const M(72, 72, [&](std::span<double const> x, std::span<double> y) {
+      vector<double> const in(x), product = scale * (A * in);
+      std::copy(product.begin(), product.end(), y.begin());
+    });
+    CHECK(logdet(M, options).value == Approx(scaled.value).epsilon(1e-12));
+  }
+  CHECK(logdet(eval(1e30f * cast<float>(A)), options).value == Approx(guess.value + 72 * std::log(1e30)).epsilon(1e-6));
+  auto const both = logdet(stack_batch(eval(1e-200 * A), eval(1e150 * B)), options);
+  CHECK(both.value[0] == Approx(guess.value - 72 * std::log(1e200)).epsilon(1e-6));
+  CHECK(std::abs(both.value[1] - logdet(eval(1e150 * B))) <= 4 * both.error[1]);
+}
+
 TEST_CASE("what has no stochastic logarithm is refused by one sentence") {
   auto const A = problems::poisson<double>({6, 6});
   CHECK_THROWS_WITH(logdet(eval(A - 2.0 * eye<double>(36)), stochastic_lanczos{}), ContainsSubstring("A is not positive definite") && ContainsSubstring("slogdet(A)"));

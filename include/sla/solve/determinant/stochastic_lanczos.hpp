@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <sla/solve/determinant/slogdet.hpp>
-#include <sla/solve/driver/engine.hpp>
+#include <sla/solve/driver/rescaled.hpp>
 
 namespace sla {
 
@@ -186,6 +186,20 @@ auto estimated_logdet(A const& a, stochastic_lanczos const& options, index_t bat
   for (std::size_t b = 0; b < values.size(); ++b) out.emplace_back(values[b], missing[b]);
   return std::pair(std::move(out), steps);
 }
+/// The same of an A whose squares may be out of range: log(2^e A) is log(A) + e log(2) times the identity, and |z|^2 the number of rows.
+template <class A, class... Options>
+auto estimated_logdet_in_range(A const& a, stochastic_lanczos const& options, index_t batch, Options const&... where) {
+  if constexpr (Rescalable<A>) {
+    auto const exponents = exponents_out_of_range(a);
+    if (std::any_of(exponents.begin(), exponents.end(), [](int e) { return e != 0; })) {
+      auto out = estimated_logdet(rescaled(a, exponents), options, batch, where...);
+      double const squares = double(norm1(sign_probes(a, options.seed, 0, 1))) / double(batch);
+      for (std::size_t b = 0; b < out.first.size(); ++b) out.first[b].mean += squares * exponents[b] * 0.69314718055994530942;
+      return out;
+    }
+  }
+  return estimated_logdet(a, options, batch, where...);
+}
 /// Is there a world of A, so that algorithms run on it?
 template <class A>
 concept HasWorld = requires { typename linear_world<A>::operator_type; };
@@ -198,7 +212,7 @@ concept HasWorld = requires { typename linear_world<A>::operator_type; };
 template <detail::HasWorld A, class... Where>
 auto perform(op::logdet, A const& a, stochastic_lanczos const& options, Where const&... where) {
   auto const numbers = [&](index_t batch, auto const& per_item) {
-    auto const [means, steps] = detail::estimated_logdet(a, options, batch, where...);
+    auto const [means, steps] = detail::estimated_logdet_in_range(a, options, batch, where...);
     std::vector<double> value, error, missing;
     for (auto const& m : means) value.push_back(m.mean), error.push_back(std::hypot(m.error, m.missing)), missing.push_back(m.missing);
     auto v = per_item(value), e = per_item(error), q = per_item(missing);

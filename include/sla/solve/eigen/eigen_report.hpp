@@ -82,11 +82,11 @@ std::ostream& operator<<(std::ostream& out, eigen_report const& r) {
   return out;
 }
 
-/// An eigensolver that did not reach its tolerance, where a derivative wants it to.
+/// An eigensolver that did not reach its tolerance, where a derivative of `call` wants it to.
 class eigen_error : public error {
 public:
   template <class = void>
-  explicit eigen_error(eigen_report r) : error(text("eigsh: ", r)), report_(std::move(r)) {}
+  explicit eigen_error(eigen_report r, char const* call = "eigsh") : error(text(call, ": ", r)), report_(std::move(r)) {}
   eigen_report const& report() const { return report_; }
 
 private:

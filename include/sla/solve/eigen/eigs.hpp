@@ -8,6 +8,7 @@
 
 #include <sla/solve/eigen/eigsh.hpp>
 #include <sla/solve/eigen/krylov_schur.hpp>
+#include <sla/solve/eigen/scaled_problem.hpp>
 
 namespace sla {
 
@@ -121,7 +122,7 @@ void check_general(A const& a, char const* name, char const* call) {
 }
 
 template <class A, class B, class W, class... Options>
-auto eigs_of(A const& a, B const& b, int k, W const& wanted, Options const&... options) {
+auto eigs_in_range(A const& a, B const& b, int k, W const& wanted, Options const&... options) {
   constexpr bool lawful = (0 + ... + int(GeneralEigenMethod<Options>)) <= 1 && (GeneralEigenOption<Options> && ...);
   static_assert(lawful, "sla: eigs(A, k, wanted, options...): options are krylov_schur{...}, left_vectors, on(space); lobpcg{} and lanczos{} are methods of eigsh, for a Hermitian A");
   constexpr bool standard = std::same_as<B, applied_identity>, wants_left = (std::same_as<Options, left_vectors_t> || ...);
@@ -181,6 +182,14 @@ auto eigs_of(A const& a, B const& b, int k, W const& wanted, Options const&... o
       return eigenpairs<vector<Z>, Block>{std::move(values), std::move(found.vectors), std::move(out)};
     }
   }
+}
+template <class A, class B, class W, class... Options>
+auto eigs_of(A const& a, B const& b, int k, W const& wanted, Options const&... options) {
+  return in_range(
+      a, b, wanted, true, "eigs(A, k, ...)", [&](auto const& c, auto const& d, W const& w) { return eigs_in_range(c, d, k, w, options...); },
+      []([[maybe_unused]] auto& out, [[maybe_unused]] int of_b) {
+        if constexpr (requires { out.left; }) multiply_by_power(out.left, of_b);
+      });
 }
 } // namespace detail
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <sla/solve/eigen/choose_eigen.hpp>
+#include <sla/solve/eigen/scaled_problem.hpp>
 
 namespace sla {
 
@@ -112,7 +113,7 @@ index_t count_elements(Space& space, V x) {
 }
 
 template <class A, class B, class W, class... Options>
-auto eigsh_of(A const& a, B const& b, int k, W const& wanted, Options const&... options) {
+auto eigsh_in_range(A const& a, B const& b, int k, W const& wanted, Options const&... options) {
   static_assert((int(EigenMethod<Options>) + ... + 0) <= 1 && (EigenOption<Options> && ...),
                 "sla: eigsh(A, k, wanted, options...): options are one method (lobpcg{}, lanczos{}, dense_eigen{}), one preconditioner, on(space)");
   constexpr bool standard = std::same_as<B, applied_identity>;
@@ -156,6 +157,15 @@ auto eigsh_of(A const& a, B const& b, int k, W const& wanted, Options const&... 
   auto out = judged_pairs(problem, space, std::move(found), wanted, method.rtol);
   out.report.seconds = seconds_now() - began;
   return out;
+}
+template <class A, class B, class W, class... Options>
+auto eigsh_of(A const& a, B const& b, int k, W const& wanted, Options const&... options) {
+  constexpr bool may = ((PreconditionerOptions<Options> || !AppliedPreconditioner<Options>) && ...);
+  return in_range(
+      a, b, wanted, may, "eigsh(A, k, ...)", [&](auto const& c, auto const& d, W const& w) { return eigsh_in_range(c, d, k, w, options...); },
+      [](auto& out, int of_b) {
+        if (of_b != 0) multiply_by_power(out.vectors, of_b / 2);
+      });
 }
 } // namespace detail
 

@@ -11,6 +11,7 @@
 
 #include <sla/solve/eigen/eigsh.hpp>
 #include <sla/solve/eigen/krylov/restarted_bidiagonal.hpp>
+#include <sla/solve/eigen/scaled_problem.hpp>
 
 namespace sla {
 
@@ -199,9 +200,13 @@ template <class A, class W = largest, class... Options>
       auto const& method = detail::pick<detail::wants_singular_method>(unnamed, options...);
       auto const& on = detail::pick<detail::wants_space>(no, options...);
       detail::require_sensible_call(method, wanted, "svds(A, k)");
-      auto const adjoint = linear_world<A>::adjoint(a);
-      auto out = rows >= cols ? detail::svds_of(a, adjoint, k, wanted, method, on, false) : detail::svds_of(adjoint, a, k, wanted, method, on, true);
-      if (rows < cols) std::swap(out.left, out.right);
+      auto const found = [&](A const& c, applied_identity const&, W const&) {
+        auto const adjoint = linear_world<A>::adjoint(c);
+        auto out = rows >= cols ? detail::svds_of(c, adjoint, k, wanted, method, on, false) : detail::svds_of(adjoint, c, k, wanted, method, on, true);
+        if (rows < cols) std::swap(out.left, out.right);
+        return out;
+      };
+      auto out = detail::in_range(a, detail::no_weight, wanted, true, "svds(A, k)", found, [](auto&, int) {});
       out.report.seconds = detail::seconds_now() - began;
       return out;
     }
@@ -228,7 +233,7 @@ template <class T, class S, class F>
     double const value = std::abs(double(values[0])), bound = value + value * report.residuals[0];  // |A v|, which the least singular value is not above
     if (report.converged()) return value;
     if (bound <= double(A.rows() + A.cols()) * double(std::numeric_limits<real_t<T>>::epsilon()) * most) return 0.0;
-    throw eigen_error(report);
+    throw eigen_error(report, "condition_number(A)");
   };
   detail::require_finite(A, "condition_number(A)");
   if (A.rows() == 0 || A.cols() == 0) return 0;
