@@ -5,9 +5,11 @@
 
 #include <sla/grad.hpp>
 
+#include <sla/grad/implicit/traced_batch.hpp>
 #include <sla/grad/implicit/traced_eigen.hpp>
 #include <sla/grad/implicit/traced_eigs.hpp>
 #include <sla/grad/implicit/traced_svds.hpp>
 #include <sla/solve/eigen/eigs.hpp>
 #include <sla/solve/eigen/eigsh.hpp>
+#include <sla/solve/eigen/eigsh_of_batch.hpp>
 #include <sla/solve/eigen/svds.hpp>

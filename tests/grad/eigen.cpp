@@ -39,6 +39,38 @@ TEST_CASE("the gradient of an eigenvalue is v v^H on the pattern, and its value 
   CHECK(gA(17, 18) == Approx(pairs.vectors(17, 0) * pairs.vectors(18, 0)).epsilon(1e-8));
 }
 
+TEST_CASE("eigenpairs of batches and of blocks have the derivatives of their items") {
+  auto const A = eval(base + diagonal(slope));
+  auto const items = stack_batch(A, eval(A + diagonal(weights * weights)));
+  auto const blocks = to_blocks<2, 2>(items);
+  auto const loss = [](auto const& a) {
+    auto const [w, V, report] = eigsh(a, 2, smallest{}, dense_eigen{});
+    return sum(w * w) + w(1, 1) + 0.3 * sum(V * V * V);
+  };
+  auto const by_items = [](auto const& a) {
+    auto const of = [](auto const& item) {
+      auto const [w, V, report] = eigsh(item, 2, smallest{}, dense_eigen{});
+      return std::pair(sum(w * w) + 0.3 * sum(V * V * V), w[1]);
+    };
+    auto const [first, unused] = of(batch_item(a, 0));
+    auto const [second, last] = of(batch_item(a, 1));
+    return first + second + last;
+  };
+  auto const [value, g] = value_and_gradient(loss, items);
+  auto const [same, of_items] = value_and_gradient(by_items, items);
+  auto const [again, of_blocks] = value_and_gradient(loss, blocks);
+  CHECK(value == Approx(same));
+  CHECK(again == Approx(same));
+  CHECK(norm(values(g) - values(of_items)) <= 1e-12);
+  auto const E = with_values(items, values(items) * values(items));  // symmetric too
+  double const h = 1e-5, difference = (loss(eval(items + h * E)) - loss(eval(items - h * E))) / (2 * h);
+  CHECK(dot(g.values(), E.values()) == Approx(difference).epsilon(1e-7));
+  CHECK(std::get<1>(jvp(loss, std::tie(items), std::tie(E))) == Approx(difference).epsilon(1e-7));
+  auto const EB = to_blocks<2, 2>(E);
+  CHECK(dot(of_blocks.values(), EB.values()) == Approx(difference).epsilon(1e-7));
+  CHECK(std::get<1>(jvp(loss, std::tie(blocks), std::tie(EB))) == Approx(difference).epsilon(1e-7));
+}
+
 TEST_CASE("gradients of values and vectors, ordinary and generalised, pass the check of differences in both modes") {
   for (bool iterative : {false, true}) {
     auto const loss = [&](auto const& d, auto const& m) {

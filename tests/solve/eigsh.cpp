@@ -9,6 +9,7 @@
 #include <sla/exec/deferred.hpp>
 #include <sla/solve.hpp>
 #include <sla/solve/eigen/eigsh.hpp>
+#include <sla/solve/eigen/eigsh_of_batch.hpp>
 #include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
@@ -228,6 +229,46 @@ TEST_CASE("matrices whose norms have no digits in double have their pairs, by po
   CHECK_THROWS_WITH(eigsh(eval(1e200 * A), eval(1e-200 * eye<double>(A.rows())), 1, largest{}, lanczos{}), ContainsSubstring("a value is above the range of its type"));
   CHECK_THROWS_WITH(eigsh(eval(1e-200 * A), 1, near{1.0}), ContainsSubstring("decimal orders above the values of A"));
   CHECK(eigsh(eval(1e-20f * cast<float>(A)), 1, largest{}, lobpcg{.rtol = 1e-4}).values[0] / 1e-20f == Approx(laplacian(18, 17).back()).epsilon(1e-5));
+}
+
+TEST_CASE("a batch has the pairs of its items, with a report of each, and blocks have those of their scalars") {
+  auto const A = problems::poisson<double>({16, 15});
+  auto const items = stack_batch(A, eval(A + diagonal(random<double>(A.rows(), 3) + 1.0)), eval(2.0 * A));
+  auto const weights = to_batch<3>(eval(0.1 * A + 2.0 * eye<double>(A.rows())));
+  auto const ordinary = eigsh(items, 3, smallest{}, lobpcg{.rtol = 1e-9}, amg{});
+  auto const general = eigsh(items, weights, 2, largest{}, lanczos{.rtol = 1e-9});
+  auto const beside_one = eigsh(items, batch_item(weights, 0), 2, largest{}, lanczos{.rtol = 1e-9});
+  REQUIRE(ordinary.report.items.size() == 3);
+  CHECK(ordinary.report.converged());
+  CHECK(ordinary.report.residuals.size() == 9);
+  CHECK_THAT(text(ordinary.report), Catch::Matchers::ContainsSubstring("9 smallest converged") && Catch::Matchers::ContainsSubstring("a batch of 3"));
+  for (index_t b = 0; b < 3; ++b) {
+    auto const item = batch_item(items, b);
+    auto const alone = eigsh(item, 3, smallest{}, dense_eigen{});
+    auto const weighted = eigsh(item, batch_item(weights, b), 2, largest{}, dense_eigen{});
+    CHECK(ordinary.report.items[std::size_t(b)].residuals.size() == 3);
+    for (index_t j = 0; j < 3; ++j) {
+      CHECK(ordinary.values(b, j) == Approx(alone.values[j]).epsilon(1e-12));
+      for (index_t i = 0; i < A.rows(); i += 37) CHECK(ordinary.vectors(b, i, j) == Approx(alone.vectors(i, j)).margin(1e-7));
+    }
+    for (index_t j = 0; j < 2; ++j) {
+      CHECK(general.values(b, j) == Approx(weighted.values[j]).epsilon(1e-12));
+      CHECK(beside_one.values(b, j) == general.values(b, j));
+    }
+  }
+  auto const blocks = to_blocks<2, 2>(batch_item(items, 1));
+  auto const of_blocks = eigsh(blocks, 3, smallest{}, lobpcg{.rtol = 1e-9}, amg{});
+  for (index_t j = 0; j < 3; ++j) CHECK(of_blocks.values[j] == Approx(ordinary.values(1, j)).epsilon(1e-12));
+  CHECK(of_blocks.vectors.extent(0) == A.rows());
+  CHECK(eigsh(to_batch<2>(blocks), 3, smallest{}, lobpcg{.rtol = 1e-9}, amg{}).values(1, 2) == of_blocks.values[2]);
+
+  auto const few = eigsh(items, 2, smallest{}, lobpcg{.max_iterations = 4}, jacobi{});
+  CHECK_FALSE(few.report.converged());
+  CHECK(few.report.reason == reason::iteration_limit);
+  auto nan = items;
+  nan.values()[nan.batch_stride() + 1] = std::numeric_limits<double>::quiet_NaN();
+  CHECK_THROWS_WITH(eigsh(nan, 1, smallest{}), Catch::Matchers::ContainsSubstring("is nan") && Catch::Matchers::ContainsSubstring("(batch item 1)"));
+  CHECK_THROWS_WITH(eigsh(items, to_batch<2>(A), 1, smallest{}), Catch::Matchers::ContainsSubstring("A is a batch of 3, and B of 2"));
 }
 
 TEST_CASE("no report says converged where a residual is infinite beside a rounding that is not") {

@@ -26,6 +26,21 @@ template <bool Whole>
 bool repeats(index_choice<Whole> const& chosen) {
   return !Whole && chosen.listed;
 }
+/// sum += g, of unblocked(sum).
+template <class A, class G>
+void add_to_blocks(A& sum, G const& g) {
+  constexpr index_t p = A::shape_type::block_rows, q = A::shape_type::block_cols;
+  auto const view = sum.pattern().view();
+  parallel_ranges(g.rows(), [&, out = kernel_pointer(sum.values().data()), in = kernel_pointer(g.values().data())](index_t lo, index_t hi) {
+    for (index_t r = lo; r < hi; ++r)
+      for (index_t b = 0; b < sum.batch_count(); ++b) {
+        index_t at = index_t(g.pattern().row_ptr[r]) + b * g.batch_stride();
+        view.for_row(r / p, [&](index_t s, index_t) {
+          for (index_t e = 0; e < q; ++e, ++at) out[b * sum.batch_stride() + (s * p + r % p) * q + e] += in[at];
+        });
+      }
+  });
+}
 /// sum += g, from an item on.
 template <class A, class G>
 void add_items(A& sum, index_t first, G const& g) {
@@ -54,6 +69,21 @@ auto perform(op::batch_items, A const& a, index_t first, index_t last) {
       a, [first](auto const&, auto const& g) { return adds([first, &g](auto& sum) { detail::add_items(sum, first, g); }); },
       [first, last](auto const&, auto const& d) { return values(batch_items(d, first, last)); });
   return record(a.home(), batch_items(a.value(), first, last), std::move(rule));
+}
+
+/// Item k of a traced batch, with a derivative of its own.
+template <TracedSparse A>
+auto batch_item(A const& a, index_t k) {
+  auto rule = linear_in(
+      a, [k](auto const&, auto const& g) { return adds([k, &g](auto& sum) { detail::add_items(sum, k, g); }); }, [k](auto const&, auto const& d) { return values(batch_item(d, k)); });
+  return record(a.home(), batch_item(a.value(), k), std::move(rule));
+}
+/// A traced tensor with blocks as one of scalar entries.
+template <TracedSparse A>
+auto unblocked(A const& a) {
+  auto rule = linear_in(
+      a, [](auto const&, auto const& g) { return adds([&g](auto& sum) { detail::add_to_blocks(sum, g); }); }, [](auto const&, auto const& d) { return values(unblocked(d)); });
+  return record(a.home(), unblocked(a.value()), std::move(rule));
 }
 
 /// The cotangent of A where C is a selection of it, from g on the pattern of C.

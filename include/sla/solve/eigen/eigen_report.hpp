@@ -29,6 +29,7 @@ struct eigen_report {
   double orthogonality = 0;                ///< the largest element of V^H B V - I; not a number, where vectors need not be orthogonal
   double rtol = 0;
   double seconds = 0;
+  std::vector<eigen_report> items;         ///< of a batch: that of each item; the rest tells of all of them, what is the worst
   int sees_multiplicity = 1;  ///< values of at most this multiplicity cannot have lost some of their vectors; a method of single vectors sees one of each
   bool cuts_cluster = false;  ///< the last value is no further from the next one, which is not returned, than they are known
 
@@ -78,6 +79,7 @@ std::ostream& operator<<(std::ostream& out, eigen_report const& r) {
   out << ", " << detail::seconds_text(r.seconds);
   if (r.cuts_cluster) out << "; the last value has others beside it that are not returned: ask for more";
   if (r.sees_multiplicity == 1) out << "; of a multiple value some vectors may be missing";
+  if (!r.items.empty()) out << "; a batch of " << r.items.size();
   if (!r.choice.empty()) out << "; " << r.choice;
   return out;
 }
