@@ -33,6 +33,7 @@
 #include <sla/dist/solve/own_operator.hpp>
 #include <sla/dist/solve/recording.hpp>
 #include <sla/dist/solve/schwarz_on_ranks.hpp>
+#include <sla/dist/solve/unknowns_on_ranks.hpp>
 #include <sla/dist/step/collectives.hpp>
 #include <sla/dist/step/flat_steps.hpp>
 #include <sla/dist/step/halo_steps.hpp>

@@ -115,6 +115,54 @@ TEST_CASE("methods without Jacobians reach the solution of newton: newton_krylov
   auto const z = zeros<std::complex<double>>(40);
   CHECK(norm(nonlinear_solve(c, z, newton_krylov{.rtol = 1e-11}).x - nonlinear_solve(c, z, newton{.rtol = 1e-11}).x) <= 1e-8);
 }
+TEST_CASE("nonlinear systems on the deferred queue have the solutions of the host, by every method") {
+  bratu const of{30};
+  auto const f = [&](auto const& u) { return of(u, 1.0); };
+  auto const start = zeros<double>(30);
+  auto const u = nonlinear_solve(f, start, newton{.rtol = 1e-13}).x;
+  for (int lag : {0, 4}) {
+    auto const queue = on([lag](frame l) { return deferred(l, lag); });
+    auto const check = [&](auto const& method, auto const&... linear) {
+      auto const s = nonlinear_solve(f, start, method, linear..., queue);
+      is_solution(f, s);
+      CHECK(norm(s.x - u) <= 1e-6 * norm(u));
+    };
+    check(newton{.rtol = 1e-10, .step = step_control::trust_region});
+    check(newton{.rtol = 1e-10}, gmres{.restart = 31}, ilu0{});
+    check(newton_krylov{.rtol = 1e-10, .restart = 31});
+    check(anderson{.rtol = 1e-10, .precondition = ilu0{}});
+    check(pseudo_transient{.rtol = 1e-10}, cg{}, jacobi{});
+  }
+}
+TEST_CASE("anderson and picard solve systems of complex unknowns") {
+  using C = std::complex<double>;
+  auto const A = cast<C>(problems::convection_diffusion<double>({6, 5}, {4.0, -2.0}));
+  auto const b = random<C>(30, 3);
+  auto const f = [&](auto const& z) { return A * z + C(0.3, 0.2) * (z * z) - C(0.0, 0.3) * b; };
+  auto const z = nonlinear_solve(f, zeros<C>(30), newton{.rtol = 1e-13}).x;
+  auto const s = nonlinear_solve(f, zeros<C>(30), anderson{.rtol = 1e-11, .damping = 0.08}), p = nonlinear_solve(f, zeros<C>(30), picard{.rtol = 1e-11, .damping = 0.08});
+  is_solution(f, s);
+  is_solution(f, p);
+  CHECK(norm(s.x - z) <= 1e-9 * norm(z));
+  CHECK(norm(p.x - z) <= 1e-9 * norm(z));
+  CHECK(2 * s.report.iterations() < p.report.iterations());
+}
+TEST_CASE("newton at the floor of rounding says so, rather than that its iterations were not enough") {
+  bratu const of{60};
+  auto const f = [&](auto const& u) { return of(u, 2.0); };
+  auto const check = [&](auto const& method) {
+    auto const s = try_nonlinear_solve(f, zeros<double>(60), method);
+    CHECK(s.report.reason() == reason::stagnated);
+    CHECK(s.report.iterations() <= 12);
+    CHECK(s.report.residual() < 1e-14);
+    CHECK_THAT(s.report.why, ContainsSubstring("rounding"));
+  };
+  for (auto step : all_steps) check(newton{.rtol = 0, .atol = 0, .step = step});
+  check(newton_krylov{.rtol = 0, .atol = 0, .restart = 31});
+  check(pseudo_transient{.rtol = 0, .atol = 0, .dt0 = 1e6});
+  auto const slow = try_nonlinear_solve([](auto const& u) { return u * u; }, ones<double>(3), newton{.rtol = 0, .max_iterations = 40});  // by a quarter each
+  CHECK(slow.report.reason() == reason::iteration_limit);
+}
 TEST_CASE("anderson of a linear system is GMRES: it ends within as many steps as there are eigenvalues") {
   auto const D = diagonal(vector<double>(std::vector<double>{1.0, 2.0, 4.0, 1.0, 2.0, 4.0}));
   auto const s = nonlinear_solve([&](auto const& u) { return D * u - 1.0; }, zeros<double>(6), anderson{.rtol = 1e-12, .depth = 5, .damping = 0.3});

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -15,17 +16,25 @@
 namespace sla {
 
 namespace detail {
-template <class T>
-using state_block = tensor<T, Extents<dyn, dyn>>;
-template <class T>
-void write_column(state_block<T>& to, index_t column, vector<T> const& x) {
-  for (index_t i = 0; i < x.size(); ++i) to(i, column) = x[i];
+/// Room for states like u, a column for each.
+template <class V>
+auto state_block(V const& u, index_t columns) {
+  return block_like<typename V::value_type>(u, columns);
 }
+template <class V>
+using state_block_t = decltype(state_block(std::declval<V const&>(), index_t(1)));
 /// x + the column.
-template <class T>
-vector<T> plus_column(vector<T> x, state_block<T> const& from, index_t column) {
-  for (index_t i = 0; i < x.size(); ++i) x[i] += from(i, column);
+template <class V, class Block>
+V plus_column(V x, Block const& from, index_t column) {
+  auto* const to = own_numbers(x);
+  auto const* const numbers = own_numbers(from);
+  index_t const columns = width_of(from);
+  for (index_t i = 0; i < own_size(x); ++i) to[i] += numbers[i * columns + column];
   return x;
+}
+template <class V>
+V zero_like(V const& x) {
+  return tangent_space<V>::zero(x);
 }
 
 /// How x and the states depend on u0, M and the parameters: the derivative of every step. U0, P: as parameter_of keeps them, M first of P.
@@ -33,7 +42,7 @@ template <class Stepper, class V, class U0, class... P>
 struct integration_rule {
   using rule_tag = void;
   using state = time_state<V>;
-  using block = state_block<typename V::value_type>;
+  using block = state_block_t<V>;
   std::shared_ptr<Stepper> stepper;
   std::shared_ptr<checkpoint_stack<state>> kept;
   U0 u0;
@@ -42,7 +51,7 @@ struct integration_rule {
   template <class Y, class G>
   void pullback(Y const& y, G const& g) const {
     auto const& grid = stepper->grid();
-    V const none(u0.value().extents());
+    V const none = zero_like(u0.value());
     V next = std::get<0>(y), pending = none;
     V lambda = plus_column(std::get<0>(g), std::get<1>(g), grid.outputs() - 1);
     for (index_t k = grid.steps() - 1; k >= 0; --k) {
@@ -59,24 +68,24 @@ struct integration_rule {
     if constexpr (Traced<U0>) u0.variable().add(lambda);
   }
   template <class Y, class Out>
-  void pushforward(Y const& y, Out& out) const {
+  void pushforward(Y const&, Out& out) const {
     auto const& grid = stepper->grid();
     state s = stepper->begin(u0.value());
-    V d(s.u.extents()), d_before(s.before.extents());
+    V d = zero_like(s.u), d_before = zero_like(s.before);
     if constexpr (Traced<U0>)
       if (auto const* tangent = u0.variable().tangent()) d = *tangent;
-    block all(std::get<1>(y).extents());
-    write_column(all, 0, d);
+    block all = state_block(s.u, grid.outputs());
+    put_column(all, 0, d);
     for (index_t k = 0; k < grid.steps(); ++k) {
       state next = advance(k, s);
       forward_mode mode;
       traced<V, forward_mode> const last(mode, std::make_shared<dual_variable<V>>(&s.u, &d)), before(mode, std::make_shared<dual_variable<V>>(&s.before, &d_before));
       solution_tangent<V> r(next.u);
       residual_of(k, last, before).pushforward(next.u, r.out());
-      V d_next = r.is_zero() ? V(d.extents()) : linearized(k, next.u).solve(r.take());
-      if (next.before.size() > 0) d_before = std::move(d);
+      V d_next = r.is_zero() ? zero_like(d) : linearized(k, next.u).solve(r.take());
+      if constexpr (Stepper::reads_before) d_before = std::move(d);
       d = std::move(d_next), s = std::move(next);
-      if (index_t const column = grid.output(k + 1); column >= 0) write_column(all, column, d);
+      if (index_t const column = grid.output(k + 1); column >= 0) put_column(all, column, d);
     }
     out.add(std::tuple<V, block>(std::move(d), std::move(all)));
   }
@@ -109,16 +118,16 @@ auto tied_mass(O const& option) {
     return std::tuple<O const&>(option);
 }
 
-template <class F, class V, class Method, class Linear, class U0, class M, class... P>
-auto integrated(F const& f, V const& start, time_grid grid, Method const& method, Linear const& linear, U0 const& u0, M const& m, P const&... p) {
+template <class F, class V, class Method, class On, class Linear, class U0, class M, class... P>
+auto integrated(F const& f, V const& start, time_grid grid, Method const& method, On const& on, Linear const& linear, U0 const& u0, M const& m, P const&... p) {
   using T = typename V::value_type;
-  using block = state_block<T>;
+  using block = state_block_t<V>;
   double const began = seconds_now();
-  auto const solver = make_jacobian_solver<T>(method.pattern, linear_rtol_for<Method, T>(method), linear);
-  using Stepper = time_stepper<F, V, Method, std::remove_cvref_t<decltype(*solver)>>;
+  auto const solver = make_jacobian_solver<V>(method.pattern, linear_rtol_for<Method, T>(method), on, linear);
+  using Stepper = time_stepper<F, V, Method, On, std::remove_cvref_t<decltype(*solver)>>;
   using state = typename Stepper::state;
   index_t const steps = grid.steps();
-  auto const stepper = std::make_shared<Stepper>(f, std::move(grid), method, solver);
+  auto const stepper = std::make_shared<Stepper>(f, std::move(grid), method, on, solver);
 
   integration_report report;
   report.method = Method::name, report.steps_asked = steps;
@@ -128,14 +137,14 @@ auto integrated(F const& f, V const& start, time_grid grid, Method const& method
     report.repeated_steps = index_t(checkpointed_steps(steps, report.checkpoints)) - (steps - 1);
   }
   auto const kept = std::make_shared<checkpoint_stack<state>>((std::max)(index_t(1), report.checkpoints), stepper->begin(start));
-  block states(start.size(), stepper->grid().outputs());
-  write_column(states, 0, start);
+  block states = state_block(start, stepper->grid().outputs());
+  put_column(states, 0, start);
   auto const advance = [&](index_t k, state const& s) {
     report.time = stepper->grid().time(k);
     state next = stepper->advance(k, s, report, plain_value(m), plain_value(p)...);
     ++report.steps;
     report.time = stepper->grid().time(k + 1);
-    if (index_t const column = stepper->grid().output(k + 1); column >= 0) write_column(states, column, next.u);
+    if (index_t const column = stepper->grid().output(k + 1); column >= 0) put_column(states, column, next.u);
     return next;
   };
   V x = advance(steps - 1, kept->at(steps - 1, advance)).u;
@@ -153,20 +162,26 @@ auto integrated(F const& f, V const& start, time_grid grid, Method const& method
 }
 
 template <class V>
-inline constexpr bool is_host_vector = false;
-template <class T>
-inline constexpr bool is_host_vector<vector<T>> = true;
+inline constexpr bool is_vector = Unknown<V>;
+template <class T, class E>
+inline constexpr bool is_vector<tensor<T, E>> = E::rank == 1;
+/// Does M map vectors of V?
+template <class M, class V>
+inline constexpr bool is_mass_of = false;
+template <class M, class V>
+  requires requires(M const& m, V const& u) { { eval(m * u) } -> std::same_as<V>; }
+inline constexpr bool is_mass_of<M, V> = true;
 /// The laws of the call, with their sentences; M and P: by reference.
 template <class F, class V, class Method, class... M, class... P>
 constexpr bool require_integration(std::type_identity<std::tuple<M...>>, std::type_identity<std::tuple<P...>>) {
   constexpr bool has_method = IntegrationMethod<Method>;
   static_assert(has_method, "sla: integrate(f, u0, times, method, parameters...): the fourth argument is a method, theta{.implicitness = 0.5} or bdf2{}");
   if constexpr (has_method) {
-    constexpr bool vectors = is_host_vector<V>;
-    static_assert(vectors, "sla: integrate(f, u0, times, method, parameters...): u0 is a vector in host memory; it does not run on ranks or devices: gather(u0) is one of a distributed u0");
+    constexpr bool vectors = is_vector<V>;
+    static_assert(vectors, "sla: integrate(f, u0, times, method, parameters...): u0 is a vector in host memory, or, with <sla/dist.hpp>, one on ranks that is Shard on every axis; to<host_memory>(u0) is one of a u0 on a device");
     if constexpr (vectors) {
-      constexpr bool masses = sizeof...(M) <= 1 && (is_sparse_tensor<plain_t<M>> && ...);
-      static_assert(masses, "sla: integrate(f, u0, times, method, mass(M)): give at most one M, a sparse tensor");
+      constexpr bool masses = sizeof...(M) <= 1 && (is_mass_of<plain_t<M>, V> && ...);
+      static_assert(masses, "sla: integrate(f, u0, times, method, mass(M)): give at most one M, a sparse tensor, whose rows lie as u0 does");
       constexpr bool callable = std::is_invocable_v<F const&, V const&, double, plain_t<P> const&...>;
       static_assert(callable, "sla: integrate(f, u0, times, method, parameters...): f takes u, t, and as many parameters as are given, by `auto const&`; what is traced it gets as a parameter");
       return masses && callable;
@@ -182,7 +197,7 @@ constexpr bool require_integration(std::type_identity<std::tuple<M...>>, std::ty
 ///     auto [x, states, report] = integrate(heat, u0, {0.0, 0.05, 0.1}, theta{.implicitness = 0.5, .steps = 20}, 1.5);
 /// Behind the method may stand mass(M), a linear method and a preconditioner, and the parameters. The equation of each step is solved by newton{}, whose pattern, colours, order and factors or
 /// hierarchy are kept over the steps; of an f that is linear there is one factorisation while the step is constant. There is no error control: halve the steps and compare.
-/// Law: u0 is a vector in host memory; M is a sparse tensor (n, n). Times are constants. Cost: per step a solve and values of f, and of an f that is not linear Jacobians.
+/// Law: u0 is a vector in host memory, or one on ranks, where f writes numbers of run time as uniform(a); M is a sparse tensor (n, n). Times are constants. Cost: per step a solve and values of f, and of an f that is not linear Jacobians.
 /// Gradient: to the traced ones among u0, M and the parameters, in both modes: that of the steps themselves, which back are transposed, latest first, with one solve by J^H each; a tape
 /// stores `checkpoints` states (of bdf2 pairs) beside x and states, and repeats the steps that report.repeated_steps counts, to the tolerance of the steps.
 /// Errors: value_error where times do not ascend, an option is out of its range, or f is no number, with the step and the element; integration_error with the report, where a step
@@ -197,19 +212,20 @@ template <class F, class U, class Method, class... O>
     auto const masses = std::tuple_cat(detail::tied_mass<true>(options)...);
     auto const others = std::tuple_cat(detail::tied_mass<false>(options)...);
     auto const linear = std::apply([](auto const&... o) { return detail::linear_options(o...); }, others);
+    auto const place = detail::on_of_options(options...);
     auto const parameters = std::apply([](auto const&... o) { return detail::parameters(o...); }, others);
     if constexpr (detail::require_integration<F, V, Method>(std::type_identity<std::remove_const_t<decltype(masses)>>{}, std::type_identity<std::remove_const_t<decltype(parameters)>>{})) {
       detail::time_grid grid(times, method.steps);
       method.check(grid);
       if (method.checkpoints < 0) throw value_error(text(Method::name, "{.checkpoints = ", method.checkpoints, "}: at least 1 state is stored; 0 lets the number of steps say"));
-      if (index_t const at = detail::first_not_finite(start); at >= 0) throw value_error(text("integrate(f, u0, times, ...): u0 has ", start[at], " at element ", at));
+      if (std::string const words = not_finite_in(start); !words.empty()) throw value_error(text("integrate(f, u0, times, ...): u0 has ", words));
       auto const with = std::tuple_cat(masses, std::tuple<detail::no_mass>());
       auto const& m = std::get<0>(with);
-      if constexpr (sizeof...(O) > 0 && std::tuple_size_v<std::remove_const_t<decltype(masses)>> == 1)
+      if constexpr (is_sparse_tensor<plain_t<std::remove_cvref_t<decltype(m)>>>)
         if (m.rows() != start.size() || m.cols() != start.size())
           throw shape_error(text("integrate(f, u0, times, ...): mass(M): M is ", m.rows(), " x ", m.cols(), ", and u0 has ", start.size(), " elements"));
       return std::apply(
-          [&](auto const&... p) { return detail::integrated(f, start, std::move(grid), method, linear, u0, detail::evaluated_parameter(m), detail::evaluated_parameter(p)...); }, parameters);
+          [&](auto const&... p) { return detail::integrated(f, start, std::move(grid), method, place, linear, u0, detail::evaluated_parameter(m), detail::evaluated_parameter(p)...); }, parameters);
     } else {
       return detail::never<integration<V, V>>();  // well-formed, so that the sentence is the only error
     }

@@ -124,24 +124,23 @@ namespace detail {
 struct no_mass {};
 
 /// The equation of a step, of plain and traced values alike.
-template <class F, class T>
+template <class F>
 struct step_residual {
   F f;
   step_weights w;
-  using real = real_t<T>;
 
   /// The terms of u_next.
   template <class V, class M, class... P>
   auto next(V const& v, M const& m, P const&... p) const {
-    return eval(real(w.own) * times_mass(m, v) - real(w.ahead) * rate(v, w.t_next, p...));
+    return eval(number(v, w.own) * times_mass(m, v) - number(v, w.ahead) * rate(v, w.t_next, p...));
   }
   /// The others.
   template <class L, class B, class M, class... P>
   auto known(L const& last, B const& before, M const& m, P const&... p) const {
-    auto moved = eval(real(w.last) * last);
-    if (w.before != 0) moved = eval(moved + real(w.before) * before);
+    auto moved = eval(number(last, w.last) * last);
+    if (w.before != 0) moved = eval(moved + number(last, w.before) * before);
     auto r = times_mass(m, moved);
-    if (w.behind != 0) r = eval(r - real(w.behind) * rate(last, w.t, p...));
+    if (w.behind != 0) r = eval(r - number(last, w.behind) * rate(last, w.t, p...));
     return r;
   }
   template <class V, class L, class B, class M, class... P>
@@ -150,10 +149,15 @@ struct step_residual {
   }
 
 private:
+  template <class V>
+  static auto number(V const& v, double a) {
+    return common_number(plain_value(v), a);
+  }
   template <class V, class... P>
   auto rate(V const& v, double t, P const&... p) const {
     auto y = eval(f(v, t, p...));
-    if (y.size() != v.size()) throw shape_error(text("integrate(f, u0, times, ...): f(u, t) has ", y.size(), " elements, and u ", v.size(), "; f gives one for each"));
+    index_t const given = own_size(plain_value(y)), wanted = own_size(plain_value(v));
+    if (given != wanted) throw shape_error(text("integrate(f, u0, times, ...): f(u, t) has ", given, " elements, and u ", wanted, "; f gives one for each"));
     return y;
   }
   template <class M, class V>
@@ -171,13 +175,15 @@ struct time_state {
   V u, before;
 };
 
-/// The linear solves of the steps. As newton sees it, the Jacobian is set up anew where it is of another step length, or where the last iteration
+/// The linear solves of the steps. As newton sees it, a Jacobian that is stored is set up anew where it is of another step length, or where the last iteration
 /// did not take nine tenths of the residual away; of an f that is linear it is set up once.
 template <class Solver, class V>
 class kept_jacobian {
+  static constexpr bool is_stored = requires(Solver const& s) { s.jacobian(); };
+
 public:
   explicit kept_jacobian(std::shared_ptr<Solver> solver) : solver_(std::move(solver)) {}
-  bool is_for(step_weights const& w) const { return own_ == w.own && ahead_ == w.ahead; }
+  bool is_for(step_weights const& w) const { return is_stored && own_ == w.own && ahead_ == w.ahead; }
   /// Exactly that at u.
   template <class F>
   void set(step_weights const& w, F const& f, V const& u, nonlinear_report& report) {
@@ -187,10 +193,9 @@ public:
   template <class F>
   void linearize(F const& f, V const& u, nonlinear_report& report) {
     auto const& h = report.history;
-    if (always_ || (h.size() > 1 && h.back() > 0.1 * h[h.size() - 2])) renew(f, u, report);
+    if (!is_stored || always_ || (h.size() > 1 && h.back() > 0.1 * h[h.size() - 2])) renew(f, u, report);
   }
   void renew_always(bool on) { always_ = on; }
-  auto const& jacobian() const { return solver_->jacobian(); }
   template <class R>
   auto solve(R const& r, nonlinear_report& report) const {
     return solver_->solve(r, report);
@@ -198,22 +203,30 @@ public:
   V solve(V const& r) const { return solver_->solve(r); }
   V solve_adjoint(V const& g) const { return solver_->solve_adjoint(g); }
   index_t set_ups() const { return set_ups_; }
-  /// A bound of |J| u, which rounding is relative to.
-  double scale() const { return scale_; }
+  /// What rounding leaves of the residual at v, by a bound of |J|, or by a derivative.
+  template <class Problem>
+  double rounding(Problem const& problem, V const& v, V const& known) const {
+    double const unit = double(std::numeric_limits<real_t<typename V::value_type>>::epsilon());
+    return 10 * ((is_stored ? unit * scale_ * problem.norm(v) : problem.rounding_at(v)) + unit * problem.norm(known));
+  }
 
 private:
   template <class F>
   void renew(F const& f, V const& u, nonlinear_report& report) {
-    auto const& J = solver_->jacobian_at(f, u, report);
-    if (index_t(values_.size()) == J.values().size() && std::equal(values_.begin(), values_.end(), J.values().data())) return;
-    solver_->set_up(J);
-    values_.assign(J.values().data(), J.values().data() + J.values().size());
-    ++set_ups_;
-    scale_ = 0;
-    for (index_t i = 0; i < J.rows(); ++i) {
-      double sum = 0;
-      J.pattern().view().for_row(i, [&](index_t s, index_t) { sum += double(std::abs(J.values()[s])); });
-      scale_ = (std::max)(scale_, sum);
+    if constexpr (!is_stored) {
+      solver_->linearize(f, u, report);
+    } else {
+      auto const& J = solver_->jacobian_at(f, u, report);
+      if (index_t(values_.size()) == J.values().size() && std::equal(values_.begin(), values_.end(), J.values().data())) return;
+      solver_->set_up(J);
+      values_.assign(J.values().data(), J.values().data() + J.values().size());
+      ++set_ups_;
+      scale_ = 0;
+      for (index_t i = 0; i < J.rows(); ++i) {
+        double sum = 0;
+        J.pattern().view().for_row(i, [&](index_t s, index_t) { sum += double(std::abs(J.values()[s])); });
+        scale_ = (std::max)(scale_, sum);
+      }
     }
   }
   std::shared_ptr<Solver> solver_;
@@ -224,28 +237,29 @@ private:
 };
 
 /// A step's equation as newton sees it.
-template <class F, class V>
-struct step_problem : nonlinear_problem<F, V> {
-  using nonlinear_problem<F, V>::nonlinear_problem;
-  V first_value(V const& u) const {
-    V r = this->value(u);
-    if (index_t const at = first_not_finite(r); at >= 0) throw value_error(text("f(u, t) is no finite number at element ", at, " where the step begins; u has ", u[at], " there"));
-    return r;
+template <class F, class V, class Space>
+struct step_problem : nonlinear_problem<F, V, Space> {
+  using nonlinear_problem<F, V, Space>::nonlinear_problem;
+  residual_at<V> first_value(V const& u) const {
+    auto at = this->value(u);
+    if (!std::isfinite(at.norm)) throw value_error(text("f(u, t) is no finite number where the step begins, whose equation has ", not_finite_in(at.r)));
+    return at;
   }
 };
 
 /// The march: f, the steps, and what is kept over them.
-template <class F, class V, class Method, class Solver>
+template <class F, class V, class Method, class On, class Solver>
 class time_stepper {
 public:
-  using value_type = typename V::value_type;
-  using residual_type = step_residual<F, value_type>;
+  using residual_type = step_residual<F>;
   using state = time_state<V>;
+  static constexpr bool reads_before = Method::reads_before;
 
-  time_stepper(F f, time_grid grid, Method method, std::shared_ptr<Solver> solver) : f_(std::move(f)), grid_(std::move(grid)), method_(std::move(method)), kept_(std::move(solver)) {}
+  time_stepper(F f, time_grid grid, Method method, On on, std::shared_ptr<Solver> solver)
+      : f_(std::move(f)), grid_(std::move(grid)), method_(std::move(method)), on_(std::move(on)), kept_(std::move(solver)) {}
   time_grid const& grid() const { return grid_; }
   residual_type residual(index_t k) const { return {f_, method_.weights(grid_, k)}; }
-  state begin(V const& u0) const { return {u0, V(Extents<dyn>(0))}; }
+  state begin(V const& u0) const { return {u0, no_elements_of(u0)}; }
 
   /// The state after step k. Errors: value_error, if f is no number; integration_error, if the equation is not solved.
   template <class M, class... P>
@@ -259,12 +273,12 @@ public:
       auto const run = [&](bool always) {
         report = nonlinear_report{};
         report.method = newton::name;
-        step_problem<std::remove_const_t<decltype(of_next)>, V> const problem(of_next, report);
+        auto space = space_of_unknowns(v, on_);
+        step_problem<std::remove_const_t<decltype(of_next)>, V, decltype(space)> const problem(of_next, report, space);
         problem.first_value(v);
         if (!kept_.is_for(R.w)) kept_.set(R.w, of_next, v, report);
-        double const rounded = 10 * double(std::numeric_limits<real_t<value_type>>::epsilon()) * (kept_.scale() * double(norm(v)) + double(norm(known)));
         kept_.renew_always(always);
-        newton{.rtol = method_.rtol, .atol = rounded, .max_iterations = method_.max_iterations}.run(problem, kept_, v);
+        newton{.rtol = method_.rtol, .atol = kept_.rounding(problem, v, known), .max_iterations = method_.max_iterations}.run(problem, kept_, v);
         add(total, report);
       };
       run(false);
@@ -281,12 +295,12 @@ public:
     if (double const r = report.true_residual; r >= total.largest_residual) total.largest_residual = r, total.largest_residual_step = k + 1;
     return {std::move(v), Method::reads_before ? s.u : s.before};
   }
-  /// Ready to solve with the derivative of the residual of step k to u_next, exactly.
+  /// Ready to solve with the derivative of the residual of step k to u_next, exactly. What is given outlives the solves.
   template <class M, class... P>
   auto const& linearized(index_t k, V const& next, M const& m, P const&... p) {
     auto const R = residual(k);
     nonlinear_report report;
-    kept_.set(R.w, [&](auto const& v) { return R.next(v, m, p...); }, next, report);
+    kept_.set(R.w, [R, &m, &p...](auto const& v) { return R.next(v, m, p...); }, next, report);
     return kept_;
   }
 
@@ -300,6 +314,7 @@ private:
   F f_;
   time_grid grid_;
   Method method_;
+  On on_;
   kept_jacobian<Solver, V> kept_;
 };
 } // namespace detail

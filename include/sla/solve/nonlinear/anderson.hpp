@@ -16,30 +16,31 @@ namespace sla {
 namespace detail {
 /// g with the least |f - sum g_k df_k|, the newest difference first: by orthogonalisation, which ends before the first one that depends on
 /// those before it to `dependent` of its length. As many coefficients as were taken.
-template <class V>
-std::vector<double> newest_fit(std::vector<V> const& df, V const& f) {
+template <class Problem, class V>
+std::vector<typename V::value_type> newest_fit(Problem const& problem, std::vector<V> const& df, V const& f) {
+  using T = typename V::value_type;
   constexpr double dependent = 1e-8;
   std::vector<V> q;
-  std::vector<std::vector<double>> upper;
-  std::vector<double> rhs;
+  std::vector<std::vector<T>> upper;
+  std::vector<T> rhs;
   V rest = f;
   for (std::size_t k = 0; k < df.size(); ++k) {
     V v = df[df.size() - 1 - k];
-    double const length = double(norm(v));
-    std::vector<double> column;
+    double const length = problem.norm(v);
+    std::vector<T> column;
     for (int twice = 0; twice < 2; ++twice)
       for (std::size_t i = 0; i < q.size(); ++i) {
-        double const h = double(dot(q[i], v));
+        T const h = problem.inner(q[i], v);
         if (twice == 0) column.push_back(h);
         if (twice == 1) column[i] += h;
-        v = v - real_t<typename V::value_type>(h) * q[i];
+        problem.add(v, -h, q[i]);
       }
-    double const left = double(norm(v));
+    double const left = problem.norm(v);
     if (!(left > dependent * length)) break;
-    column.push_back(left);
-    v = v / real_t<typename V::value_type>(left);
-    double const h = double(dot(v, rest));
-    rest = rest - real_t<typename V::value_type>(h) * v;
+    column.push_back(T(real_t<T>(left)));
+    v = problem.scaled(T(real_t<T>(1 / left)), v);
+    T const h = problem.inner(v, rest);
+    problem.add(rest, -h, v);
     rhs.push_back(h), upper.push_back(std::move(column)), q.push_back(std::move(v));
   }
   for (std::size_t k = rhs.size(); k-- > 0;) {
@@ -48,47 +49,48 @@ std::vector<double> newest_fit(std::vector<V> const& df, V const& f) {
   }
   return rhs;
 }
+/// M r, or r.
+template <class V>
+V preconditioned(std::optional<linear_operator<double>> const& M, V const& r) {
+  return M ? shaped_as(r, eval(*M * flat(r))) : r;
+}
 
 /// Anderson's iteration of a depth, of which 0 is Picard's.
 template <class Method, class Problem, class V>
 void run_fixed_point(Method const& method, int depth, Problem const& problem, V& u) {
   using T = typename V::value_type;
-  constexpr bool real_elements = !is_complex<T>;
-  static_assert(real_elements, "sla: nonlinear_solve(F, u0, anderson{}), picard{}: u has real elements; for complex ones take newton{}");
   auto& report = problem.report();
-  V r = problem.first_value(u);
+  auto at = problem.first_value(u);
   auto const M = preconditioner_at(method, problem.function(), u, report);
-  nonlinear_stop const stop(report, method.rtol, method.atol, method.max_iterations, double(norm(r)));
+  nonlinear_stop const stop(report, method.rtol, method.atol, method.max_iterations, at.norm);
   std::vector<V> du, df;
   std::optional<V> before_u, before_f;
-  while (stop.go_on(report, double(norm(r)))) {
-    V f = M ? shaped_as(r, vector<T>(*M * flat(r))) : r;
-    f = T(-method.damping) * f;
+  while (stop.go_on(report, at.norm)) {
+    V const f = problem.scaled(T(real_t<T>(-method.damping)), preconditioned(M, at.r));
     if (before_f && depth > 0) {
       if (int(df.size()) == depth) du.erase(du.begin()), df.erase(df.begin());
-      du.push_back(u - *before_u), df.push_back(f - *before_f);
+      du.push_back(problem.sum(u, -1, *before_u)), df.push_back(problem.sum(f, -1, *before_f));
     }
     before_u = u, before_f = f;
-    V step = f;
-    auto const fit = newest_fit(df, f);
+    problem.add(u, 1, f);
+    auto const fit = newest_fit(problem, df, f);
     for (std::size_t k = 0; k < fit.size(); ++k) {
       std::size_t const n = df.size() - 1 - k;
-      step = step - T(fit[k]) * (du[n] + df[n]);
+      problem.add(u, -fit[k], du[n]), problem.add(u, -fit[k], df[n]);
     }
-    u = u + step;
-    r = problem.value(u);
+    at = problem.value(u);
     ++report.steps;
-    if (index_t const at = first_not_finite(r); at >= 0) {
-      report.true_residual = double(norm(r));
-      return stop_for(report, reason::not_a_number, text("F is ", r[at], " at element ", at, ", in iteration ", report.steps, ": the iteration diverges; take a smaller .damping, a .precondition, or newton{}"));
+    if (!std::isfinite(at.norm)) {
+      report.true_residual = at.norm;
+      return stop_for(report, reason::not_a_number, text(problem.words_of(at.r), ", in iteration ", report.steps, ": the iteration diverges; take a smaller .damping, a .precondition, or newton{}"));
     }
   }
 }
 } // namespace detail
 
 /// Anderson's acceleration of u - damping M F(u): `nonlinear_solve(F, u0, anderson{.depth = 5, .precondition = amg{}})`. M is the identity, or the preconditioner of
-/// the Jacobian at u0, whose pattern is found or given. Ends when |F(u)| <= max(rtol |F(u0)|, atol). Law: real u.
-/// Cost: per iteration one F, one M, and depth^2 passes over vectors. Memory: 2 depth vectors.
+/// the Jacobian at u0, whose pattern is found or given. Ends when |F(u)| <= max(rtol |F(u0)|, atol).
+/// Cost: per iteration one F, one M, and depth^2 passes over vectors, of which each on ranks is an all_reduce. Memory: 2 depth vectors.
 /// Source: Walker and Ni, Anderson acceleration for fixed-point iterations (2011).
 struct anderson {
   double rtol = default_rule().rtol, atol = default_rule().atol;

@@ -187,13 +187,14 @@ private:
   /// F at a place, and its residual there; none if it is no number. Errors: value_error, if it is none where all begins.
   std::optional<V> evaluate(place& p) {
     auto const of_u = with_parameters(f_, p.at.lambda);
-    nonlinear_problem<std::remove_const_t<decltype(of_u)>, V> const problem(of_u, report_);
+    auto space = space_of_unknowns(p.at.u, std::tuple<>());
+    nonlinear_problem<std::remove_const_t<decltype(of_u)>, V, decltype(space)> const problem(of_u, report_, space);
     bool const first = report_.evaluations == 0;
-    V r = first ? problem.first_value(p.at.u) : problem.value(p.at.u);
-    if (index_t const n = first_not_finite(r); n >= 0) return fail(reason::not_a_number, text("F is ", r[n], " at element ", n, " and lambda = ", p.at.lambda)), std::nullopt;
-    p.residual = double(norm(r));
+    auto at = first ? problem.first_value(p.at.u) : problem.value(p.at.u);
+    if (!std::isfinite(at.norm)) return fail(reason::not_a_number, text(problem.words_of(at.r), " and lambda = ", p.at.lambda)), std::nullopt;
+    p.residual = at.norm;
     if (first) report_.first_residual = p.residual;
-    return r;
+    return std::move(at.r);
   }
   /// dF / dlambda.
   V slope_to_lambda(pair const& at) {
@@ -311,7 +312,7 @@ template <class F, class U, class... Linear>
       if (index_t const at = detail::first_not_finite(start); at >= 0) throw value_error(text("trace_branch(F, u0, lambda0): u0 has ", start[at], " at element ", at));
       double const begun = detail::seconds_now();
       auto const traced = [&](auto const&... by) {
-        auto const solver = detail::make_jacobian_solver<T>(options.pattern, 1e-10, std::tuple<decltype(by)...>(by...));
+        auto const solver = detail::make_jacobian_solver<V>(options.pattern, 1e-10, std::tuple<>(), std::tuple<decltype(by)...>(by...));
         solver->with_diagonal();
         out.points = detail::branch_tracer<F, V, std::remove_cvref_t<decltype(*solver)>>(f, options, *solver, out.report).run(start, T(lambda0));
       };

@@ -139,7 +139,7 @@ complementarity<V> run_active_set(Method const& method, Problem const& problem, 
   auto& report = problem.report();
   report.measure = "complementarity residual";
   u = b.clipped(u);
-  V r = problem.first_value(u);
+  V r = problem.first_value(u).r;
   c = scales(solver.jacobian_at(problem.function(), u, report), u);
   complementarity<V> now(b, c, u, r);
   double size = double(norm(now.value));
@@ -148,7 +148,7 @@ complementarity<V> run_active_set(Method const& method, Problem const& problem, 
   auto const go_on = [&] {
     if (size <= stop.tolerance) {  // what rounding left outside of the bounds
       V inside = b.clipped(u);
-      V value = problem.value(inside);
+      V value = problem.value(inside).r;
       complementarity<V> then(b, c, inside, value);
       u = std::move(inside), r = std::move(value), now = std::move(then), size = double(norm(now.value));
     }
@@ -186,7 +186,7 @@ complementarity<V> run_active_set(Method const& method, Problem const& problem, 
           if (now.held[std::size_t(n)] == held_by::low) next[n] = b.low[n];
           if (now.held[std::size_t(n)] == held_by::high) next[n] = b.high[n];
         }
-      V value = problem.value(next);
+      V value = problem.value(next).r;
       index_t const bad = first_not_finite(value);
       complementarity<V> then(b, c, next, value);
       double const left = double(norm(then.value));
@@ -263,7 +263,7 @@ struct method_with_bounds : M {
   void run(Problem const& problem, Solver& solver, V& u) const {
     auto const last = run_active_set(static_cast<M const&>(*this), problem, solver, b, u, state.c);
     auto const& report = problem.report();
-    state.keep(last, b, u, problem.value(u), (std::max)(report.rtol * report.first_residual, report.atol));
+    state.keep(last, b, u, problem.value(u).r, (std::max)(report.rtol * report.first_residual, report.atol));
   }
 };
 /// dR/dx of R = F where an element is free, x - bound where it is held, and its solves.
@@ -289,14 +289,14 @@ struct held_solver {
 template <class F, class V, class M, class Linear, class L, class H, class... P>
 auto solve_with_bounds(F const& f, V const& u0, M const& method, Linear const& linear, L const& l, H const& h, P const&... p) {
   using T = typename V::value_type;
-  auto const solver = make_jacobian_solver<T>(method.pattern, linear_rtol_for<M, T>(method), linear);
+  auto const solver = make_jacobian_solver<V>(method.pattern, linear_rtol_for<M, T>(method), std::tuple<>(), linear);
   solver->with_diagonal();
   auto const state = std::make_shared<bounded_state<V>>();
   auto const with_state = [state, f](auto const& x, auto const& low, auto const& high, auto const&... q) { return where(state->is_free, f(x, q...), x - where(state->at_low, low, high)); };
   auto x = implicit(
       [&](auto const& low, auto const& high, auto const&... plain) {
         bounds_of<V> const b(u0, low, high);
-        auto s = run_nonlinear(method_with_bounds<M, V>{method, b, *state}, *solver, with_parameters(f, plain...), u0);
+        auto s = run_nonlinear(method_with_bounds<M, V>{method, b, *state}, *solver, std::tuple<>(), with_parameters(f, plain...), u0);
         state->report = std::move(s.report);
         return std::move(s.x);
       },

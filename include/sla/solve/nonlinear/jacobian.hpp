@@ -25,21 +25,31 @@ template <class V>
 inline constexpr bool is_host_tensor = false;
 template <class T, class E>
 inline constexpr bool is_host_tensor<tensor<T, E, host_memory>> = true;
-/// The laws of F(u, parameters...), of plain values, with their sentences.
-template <class F, class V, class... P>
-constexpr bool require_function() {
+/// The laws of F(u, parameters...), of plain values, with their sentences: u is lawful, F takes it, and gives something like it.
+template <class V>
+constexpr bool require_tensor() {
   constexpr bool tensors = is_host_tensor<V>;
-  static_assert(tensors, "sla: nonlinear_solve(F, u0, method, parameters...), jacobian(F, u, parameters...): u is a tensor of one rank in host memory; gather(u) is one of a distributed u, and to<host_memory>(u) of one on a device");
-  if constexpr (tensors) {
-    constexpr bool callable = std::is_invocable_v<F const&, V const&, P const&...>;
-    static_assert(callable, "sla: nonlinear_solve(F, u0, method, parameters...), jacobian(F, u, parameters...): F takes u and as many parameters as are given, by `auto const&`");
-    if constexpr (callable) {
-      constexpr bool like = is_tensor<std::remove_cvref_t<decltype(eval(std::declval<F const&>()(std::declval<V const&>(), std::declval<P const&>()...)))>>;
-      static_assert(like, "sla: nonlinear_solve(F, u0, method, parameters...), jacobian(F, u, parameters...): F(u, parameters...) is a tensor or an expression of one; what is traced it gets as a parameter, and does not catch");
-      return like;
-    }
+  static_assert(tensors, "sla: jacobian(F, u, parameters...), solve_bounded(F, u0, ...), trace_branch(F, u0, ...): u is a tensor of one rank in host memory; gather(u) is one of a distributed u, and to<host_memory>(u) of one on a device");
+  return tensors;
+}
+template <class F, class V, class... P>
+constexpr bool require_values() {
+  constexpr bool callable = std::is_invocable_v<F const&, V const&, P const&...>;
+  static_assert(callable, "sla: nonlinear_solve(F, u0, method, parameters...), jacobian(F, u, parameters...): F takes u and as many parameters as are given, by `auto const&`");
+  if constexpr (callable) {
+    using Y = std::remove_cvref_t<decltype(eval(std::declval<F const&>()(std::declval<V const&>(), std::declval<P const&>()...)))>;
+    constexpr bool like = is_host_tensor<V> ? is_tensor<Y> : std::same_as<Y, V>;
+    static_assert(like, "sla: nonlinear_solve(F, u0, method, parameters...), jacobian(F, u, parameters...): F(u, parameters...) is a tensor or an expression of one, on ranks in the placements of u; what is traced it gets as a parameter, and does not catch");
+    return like;
   }
   return false;
+}
+template <class F, class V, class... P>
+constexpr bool require_function() {
+  if constexpr (require_tensor<V>())
+    return require_values<F, V, P...>();
+  else
+    return false;
 }
 } // namespace detail
 

@@ -33,29 +33,29 @@ struct newton {
   using nonlinear_method_tag = void;
   static constexpr char const* name = "newton";
 
-  /// Improves u until |F(u)| is small. Solver: a detail::jacobian_solver.
+  /// Improves u until |F(u)| is small. Solver: a detail::jacobian_solver, or an operator_solver.
   template <class Problem, class Solver, class V>
   void run(Problem const& problem, Solver& solver, V& u) const {
     auto& report = problem.report();
-    V r = problem.first_value(u);
-    detail::nonlinear_stop const stop(report, rtol, atol, max_iterations, double(norm(r)));
+    auto at = problem.first_value(u);
+    detail::nonlinear_stop const stop(report, rtol, atol, max_iterations, at.norm);
     double radius = 0;
-    while (stop.go_on(report, double(norm(r)))) {
+    while (stop.go_on(problem, u, at.norm)) {
       solver.linearize(problem.function(), u, report);
-      auto [d, linear] = solver.solve(V(-r), report);
+      auto [d, linear] = solver.solve(problem.scaled(-1, at.r), report);
       if (!detail::is_usable(linear))
         return detail::stop_for(report, linear.reason(), text("the linear solve with the Jacobian of iteration ", report.steps, " failed: ", linear,
                                                              linear.reason() == reason::singular ? "; begin elsewhere, or move the parameters away from a fold" : ""));
       double length = 1;
       if (step == step_control::line_search) {
-        length = detail::backtrack(problem, u, r, d, double(norm(r)));
+        length = detail::backtrack(problem, u, at, d);
       } else if (step == step_control::trust_region) {
-        length = dogleg(problem, solver.jacobian(), u, r, d, radius);
+        if constexpr (requires { solver.times(u); }) length = dogleg(problem, solver, u, at, d, radius);
       } else {
-        u = u + d;
-        r = problem.value(u);
-        if (index_t const at = detail::first_not_finite(r); at >= 0)
-          return detail::stop_for(report, reason::not_a_number, text("F is ", r[at], " at element ", at, ", in iteration ", report.steps + 1, "; a line search takes shorter steps"));
+        problem.add(u, 1, d);
+        at = problem.value(u);
+        if (!std::isfinite(at.norm))
+          return detail::stop_for(report, reason::not_a_number, text(problem.words_of(at.r), ", in iteration ", report.steps + 1, "; a line search takes shorter steps"));
       }
       if (length == 0) return detail::stop_for(report, reason::stagnated, no_step(problem, u, d, report.steps + 1));
       ++report.steps, report.step_lengths.push_back(length);
@@ -69,33 +69,34 @@ private:
     return text("no step of iteration ", iteration, " reduces |F|", detail::remark_of_full_step(problem, u, d), "; it is as small as rounding lets it be, or has a minimum here that is not 0: begin elsewhere, or ask for less");
   }
   /// The step of the dogleg within the radius, which follows how well |r + J p| foretold |F|: the length of the step over that of Newton's, or 0.
-  template <class Problem, class J, class V>
-  static double dogleg(Problem const& problem, J const& jacobian, V& u, V& r, V const& d, double& radius) {
-    using R = real_t<typename V::value_type>;
-    auto const flat_r = detail::flat(r), flat_d = detail::flat(d);
-    vector<typename V::value_type> const g = adjoint(jacobian) * flat_r, Jg = jacobian * g;
-    double const rr = double(squared_norm(r)), gg = double(squared_norm(g)), newton_length = double(norm(d));
-    double const cauchy = gg / double(squared_norm(Jg)), cauchy_length = cauchy * std::sqrt(gg);
+  template <class Problem, class Solver, class V>
+  static double dogleg(Problem const& problem, Solver const& solver, V& u, detail::residual_at<V>& at, V const& d, double& radius) {
+    using T = typename V::value_type;
+    using R = real_t<T>;
+    V const g = solver.times_adjoint(at.r);
+    double const norm_g = problem.norm(g), newton_length = problem.norm(d), ratio_g = norm_g / problem.norm(solver.times(g));
+    double const cauchy = ratio_g * ratio_g, cauchy_length = cauchy * norm_g;
     if (radius == 0) radius = newton_length;
     for (int tries = 0; tries < 60; ++tries) {
-      vector<typename V::value_type> p = flat_d;
+      V p = d;
       double const allowed = (std::min)(radius, newton_length);
       if (newton_length > radius) {
         if (cauchy_length >= radius) {
-          p = R(-radius / std::sqrt(gg)) * g;
+          p = problem.scaled(T(R(-radius / norm_g)), g);
         } else {  // between the ends of steepest descent, c, and of Newton's step: |c + t (d - c)| = radius
-          vector<typename V::value_type> const c = R(-cauchy) * g, along = flat_d - c;
-          double const aa = double(squared_norm(along)), ca = double(real_of(to_kernel(dot(c, along)))), cc = cauchy_length * cauchy_length;
+          V const c = problem.scaled(T(R(-cauchy)), g), along = problem.sum(d, -1, c);
+          double const length = problem.norm(along), aa = length * length, ca = double(real_of(to_kernel(problem.inner(c, along)))), cc = cauchy_length * cauchy_length;
           double const t = (std::sqrt(ca * ca + aa * (radius * radius - cc)) - ca) / aa;
-          p = c + R(t) * along;
+          p = problem.sum(c, T(R(t)), along);
         }
       }
-      double const foretold = rr - double(squared_norm(flat_r + jacobian * p));
-      V next = u + detail::shaped_as(u, p);
-      V value = problem.value(next);
-      double const fallen = rr - double(squared_norm(value)), ratio = fallen / foretold;
+      double const left = problem.norm(problem.sum(at.r, 1, solver.times(p)));
+      V next = problem.sum(u, 1, p);
+      auto value = problem.value(next);
+      auto const fallen_to = [&](double size) { return (at.norm - size) * (at.norm + size); };
+      double const fallen = fallen_to(value.norm), ratio = fallen / fallen_to(left);
       if (ratio >= 1e-4 && std::isfinite(fallen)) {
-        u = std::move(next), r = std::move(value);
+        u = std::move(next), at = std::move(value);
         if (ratio > 0.75) radius = (std::max)(radius, 2 * allowed);
         if (ratio < 0.25) radius = allowed / 2;
         return allowed / newton_length;

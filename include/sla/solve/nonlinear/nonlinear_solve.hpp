@@ -22,20 +22,36 @@ namespace detail {
 template <class O>
 concept LinearOption = MethodOption<O> || PreconditionerOptions<O> || AppliedPreconditioner<O>;
 
-template <bool Linear, class O>
+/// The options of a call, by what they are for: linear solves, where to run (one at most), and parameters of F.
+enum class role_of_option { linear, place, parameter };
+template <class O>
+inline constexpr role_of_option role_of = LinearOption<O> ? role_of_option::linear : is_on_space<O> ? role_of_option::place : role_of_option::parameter;
+template <role_of_option Role, class O>
 auto tied_if(O const& option) {
-  if constexpr (LinearOption<O> == Linear)
+  if constexpr (role_of<O> == Role)
     return std::tuple<O const&>(option);
   else
     return std::tuple<>();
 }
 template <class... O>
 auto linear_options(O const&... o) {
-  return std::tuple_cat(tied_if<true>(o)...);
+  return std::tuple_cat(tied_if<role_of_option::linear>(o)...);
 }
 template <class... O>
 auto parameters(O const&... o) {
-  return std::tuple_cat(tied_if<false>(o)...);
+  return std::tuple_cat(tied_if<role_of_option::parameter>(o)...);
+}
+/// Where to run, by value: derivatives are taken there later.
+template <class O>
+auto kept_on(O const& option) {
+  if constexpr (is_on_space<O>)
+    return std::tuple<O>(option);
+  else
+    return std::tuple<>();
+}
+template <class... O>
+auto on_of_options(O const&... o) {
+  return std::tuple_cat(kept_on(o)...);
 }
 
 /// What solves with dF/du at the solution, for derivatives: set up once, with what the forward solve has left. Errors: nonlinear_error, solve_error.
@@ -51,31 +67,6 @@ struct solver_at_solution {
     return solver->solve_adjoint(g);
   }
 };
-/// The same of methods that make no Jacobian.
-template <class F, class V>
-struct operator_at_solution {
-  F f;
-  V x;
-  std::optional<linear_operator<double>> M;
-  gmres method;
-
-  V solve(V const& r) const { return run<false>(r); }
-  V solve_adjoint(V const& g) const { return run<true>(g); }
-
-private:
-  template <bool Adjoint>
-  V run(V const& r) const {
-    auto [d, report] = solve_without_jacobian<Adjoint>(f, x, r, method, M);
-    if (!report.converged()) throw solve_error(std::move(report));
-    return std::move(d);
-  }
-};
-
-/// A solver of the options, which stand in a tuple of references.
-template <class T, class... Linear>
-auto make_jacobian_solver(given_pattern const& pattern, double rtol, std::tuple<Linear const&...> const& linear) {
-  return std::apply([&](Linear const&... o) { return std::make_shared<jacobian_solver<T, Linear...>>(pattern, rtol, o...); }, linear);
-}
 template <class M>
 double linear_rtol_of(M const& method) {
   if constexpr (requires { method.linear_rtol; })
@@ -88,17 +79,30 @@ double linear_rtol_for(M const& method) {
   return (std::max)(linear_rtol_of(method), 100 * double(std::numeric_limits<real_t<T>>::epsilon()));
 }
 
+/// Does the method never store a Jacobian?
+template <class M>
+inline constexpr bool is_without_jacobian = requires(M const& m) { m.linear_method(0.1); };
+/// What solves with the Jacobian for a method, and for derivatives.
+template <class V, class M, class On, class Linear>
+auto solver_for(M const& method, On const& on, Linear const& linear) {
+  double const rtol = linear_rtol_for<M, typename V::value_type>(method);
+  if constexpr (is_without_jacobian<M>)
+    return std::make_shared<operator_solver<V, On>>(rtol, on);
+  else
+    return make_jacobian_solver<V>(method.pattern, rtol, on, linear);
+}
+
 /// One solve without a trace.
-template <class M, class Solver, class F, class V>
-nonlinear_solution<V> run_nonlinear(M const& method, Solver& solver, F const& of_u, V u) {
+template <class M, class Solver, class On, class F, class V>
+nonlinear_solution<V> run_nonlinear(M const& method, Solver& solver, On const& on, F const& of_u, V u) {
   nonlinear_report report;
   report.method = M::name;
   if (!(method.rtol >= 0 && method.rtol < 1) || !(method.atol >= 0) || method.max_iterations < 0)
     throw value_error(text(M::name, "{.rtol = ", method.rtol, ", .atol = ", method.atol, ", .max_iterations = ", method.max_iterations, "}: .rtol is from 0 to 1, .atol and .max_iterations are at least 0"));
   double const start = seconds_now();
-  nonlinear_problem<F, V> const problem(of_u, report);
-  if (index_t const at = first_not_finite(u); at >= 0)
-    throw value_error(text(report.method, "{}: u0 has ", u[at], " at element ", at));
+  if (std::string const words = not_finite_in(u); !words.empty()) throw value_error(text(report.method, "{}: u0 has ", words));
+  auto space = space_of_unknowns(u, on);
+  nonlinear_problem<F, V, decltype(space)> const problem(of_u, report, space);
   if constexpr (requires { method.run(problem, solver, u); })
     method.run(problem, solver, u);
   else
@@ -112,29 +116,26 @@ nonlinear_solution<X> reached(nonlinear_solution<X>&& s) {
   return std::move(s);
 }
 
-template <class F, class V, class M, class Linear, class... P>
-auto solve_nonlinear(F const& f, V const& u0, M const& method, Linear const& linear, P const&... p) {
-  using T = typename V::value_type;
-  auto const solver = make_jacobian_solver<T>(method.pattern, linear_rtol_for<M, T>(method), linear);
+template <class F, class V, class M, class On, class Linear, class... P>
+auto solve_nonlinear(F const& f, V const& u0, M const& method, On const& on, Linear const& linear, P const&... p) {
+  auto const solver = solver_for<V>(method, on, linear);
   auto const report = std::make_shared<nonlinear_report>();
   auto x = implicit(
       [&](auto const&... plain) {
-        auto s = run_nonlinear(method, *solver, with_parameters(f, plain...), u0);
+        auto s = run_nonlinear(method, *solver, on, with_parameters(f, plain...), u0);
         *report = std::move(s.report);
         return std::move(s.x);
       },
       f,
       [f, method, solver, report, is_at_solution = std::make_shared<bool>(false)](V const& x, auto const&... plain) {
         if (!report->converged()) throw nonlinear_error(*report);
-        nonlinear_report of_derivative = *report;
-        if constexpr (std::same_as<M, newton_krylov>) {
-          auto const of_u = [f, plain...](auto const& u) { return eval(f(u, plain...)); };
-          auto M_at_x = preconditioner_at(method, of_u, x, of_derivative);
-          return operator_at_solution<std::remove_const_t<decltype(of_u)>, V>{of_u, x, std::move(M_at_x), gmres{.restart = method.restart, .rtol = 1e-10, .max_iterations = method.linear_iterations}};
-        } else {
-          if (!std::exchange(*is_at_solution, true)) solver->linearize(with_parameters(f, plain...), x, of_derivative);
-          return solver_at_solution<std::remove_cvref_t<decltype(*solver)>>{solver};
+        if (!std::exchange(*is_at_solution, true)) {
+          nonlinear_report of_derivative = *report;
+          auto const of_u = with_parameters(f, plain...);
+          if constexpr (is_without_jacobian<M>) solver->use(method.linear_method(1e-10), preconditioner_at(method, of_u, x, of_derivative));
+          solver->linearize(of_u, x, of_derivative);
         }
+        return solver_at_solution<std::remove_cvref_t<decltype(*solver)>>{solver};
       },
       p...);
   return nonlinear_solution<decltype(x)>{std::move(x), *report};
@@ -148,7 +149,8 @@ constexpr bool require_nonlinear(std::type_identity<std::tuple<P...>>) {
   if constexpr (has_method) {
     constexpr bool takes_linear = std::tuple_size_v<Linear> == 0 || std::same_as<M, newton> || std::same_as<M, pseudo_transient>;
     static_assert(takes_linear, "sla: nonlinear_solve(F, u0, method, ...): newton{} and pseudo_transient{} take a linear method and a preconditioner behind them; newton_krylov{}, anderson{} and picard{} have .precondition");
-    if constexpr (takes_linear) return require_function<F, V, plain_t<P>...>();
+    if constexpr (takes_linear)
+      if constexpr (require_unknown<V>()) return require_values<F, V, plain_t<P>...>();
   }
   return false;
 }
@@ -160,9 +162,10 @@ template <class F, class U, class M, class... O>
   auto const& start = detail::argument(detail::plain_value(u0));
   using V = std::remove_cvref_t<decltype(start)>;
   auto const linear = detail::linear_options(options...);
+  auto const place = detail::on_of_options(options...);
   auto const parameters = detail::parameters(options...);
   if constexpr (detail::require_nonlinear<F, V, M, std::remove_const_t<decltype(linear)>>(std::type_identity<std::remove_const_t<decltype(parameters)>>{}))
-    return std::apply([&](auto const&... p) { return detail::solve_nonlinear(f, start, method, linear, p...); }, parameters);
+    return std::apply([&](auto const&... p) { return detail::solve_nonlinear(f, start, method, place, linear, p...); }, parameters);
   else
     return detail::never<nonlinear_solution<V>>();  // well-formed, so that the sentence is the only error
 }
@@ -172,8 +175,9 @@ template <class F, class U, class M, class... O>
 ///     auto [u, report] = nonlinear_solve(bratu, zeros<double>(n), newton{.rtol = 1e-10}, 5.0);
 /// Methods: newton{}, pseudo_transient{} (sparse Jacobians), newton_krylov{} (none), anderson{}, picard{} (values of F alone). Behind the first two may stand a linear method
 /// and a preconditioner. The report has the residual |F(x)|, recomputed, and why it stopped.
-/// Law: F(u) has as many elements as u, a tensor of one rank; parameters are numbers, tensors, sparse tensors and what else F takes. Gradient: to the traced ones among the parameters, in both
-/// modes: of one solve with J^H, or J, at x, by what the method has set up; F catches what is traced only as a parameter. Cost: that of the method.
+/// Law: F(u) has as many elements as u, a tensor in host memory, or a vector on ranks that is Shard on every axis; parameters are numbers, tensors, sparse tensors and what else F takes. Gradient: to the traced ones among the parameters, in both
+/// modes: of one solve with J^H, or J, at x, by what the method has set up; F catches what is traced only as a parameter. Placement: x lies as u0; on ranks no Jacobian is stored: newton{} and
+/// pseudo_transient{} solve with J v there, by GMRES or the method behind them. The option on(make_space) runs it elsewhere, such as on a queue. Cost: that of the method.
 /// Errors: nonlinear_error with the report, if the tolerance was not reached; value_error where F(u0) or a derivative is no number; shape_error; in a derivative solve_error.
 /// Source: Kelley, Solving Nonlinear Equations with Newton's Method (2003); for derivatives Griewank and Walther, Evaluating Derivatives (2008), chapter 15.
 template <class F, class U, class M, class... O>

@@ -12,21 +12,6 @@
 
 namespace sla {
 
-namespace detail {
-/// J + c I. Law: the pattern of J has the diagonal.
-template <class T>
-sparse_tensor<T> plus_identity(sparse_tensor<T> const& J, real_t<T> c) {
-  sparse_tensor<T> K = J;
-  parallel_ranges(K.rows(), [view = K.pattern().view(), values = K.values().data(), c](index_t first, index_t last) {
-    for (index_t i = first; i < last; ++i)
-      view.for_row(i, [&](index_t s, index_t j) {
-        if (i == j) values[s] += c;
-      });
-  });
-  return K;
-}
-} // namespace detail
-
 /// Pseudo-transient continuation: `nonlinear_solve(F, u0, pseudo_transient{.dt0 = 0.1})` makes steps (I / dt + J) d = -F(u) of u' = -F(u), and dt follows |F|
 /// (switched evolution relaxation: dt |F(u before)| / |F(u)|), from dt0 to `most_dt`. It finds a steady state that is stable where Newton's method with a line search ends in a
 /// minimum of |F|. Where F is no number, or the linear solve fails, a quarter of dt is tried, down to `least_dt`. Jacobians and linear solves are as of newton.
@@ -43,7 +28,7 @@ struct pseudo_transient {
   using nonlinear_method_tag = void;
   static constexpr char const* name = "pseudo_transient";
 
-  /// Improves u until |F(u)| is small. Solver: a detail::jacobian_solver.
+  /// Improves u until |F(u)| is small. Solver: a detail::jacobian_solver, or an operator_solver.
   template <class Problem, class Solver, class V>
   void run(Problem const& problem, Solver& solver, V& u) const {
     using R = real_t<typename V::value_type>;
@@ -52,33 +37,32 @@ struct pseudo_transient {
     auto& report = problem.report();
     report.in_time = true;
     solver.with_diagonal();
-    V r = problem.first_value(u);
-    double now = double(norm(r)), dt = dt0;
-    detail::nonlinear_stop const stop(report, rtol, atol, max_iterations, now);
-    while (stop.go_on(report, now)) {
-      auto const& J = solver.jacobian_at(problem.function(), u, report);
-      std::string failed = text("|F| grew to ", now);
+    auto at = problem.first_value(u);
+    double dt = dt0;
+    detail::nonlinear_stop const stop(report, rtol, atol, max_iterations, at.norm);
+    while (stop.go_on(problem, u, at.norm)) {
+      solver.look(problem.function(), u, report);
+      double const before = at.norm;
+      std::string failed = text("|F| grew to ", before);
       sla::reason why = reason::stagnated;
       for (;; dt /= 4) {
         if (!(dt >= least_dt)) return detail::stop_for(report, why, text("the step in time of iteration ", report.steps + 1, " fell to ", dt, ", below {.least_dt = ", least_dt, "}: ", failed));
-        solver.set_up(detail::plus_identity(J, R(1 / dt)));
-        auto [d, linear] = solver.solve(V(-r), report);
+        solver.set_up_shifted(R(1 / dt));
+        auto [d, linear] = solver.solve(problem.scaled(-1, at.r), report);
         if (detail::is_usable(linear)) {
-          V next = u + d;
-          V value = problem.value(next);
-          index_t const at = detail::first_not_finite(value);
-          if (at < 0) {
-            u = std::move(next), r = std::move(value);
+          V next = problem.sum(u, 1, d);
+          auto value = problem.value(next);
+          if (std::isfinite(value.norm)) {
+            u = std::move(next), at = std::move(value);
             break;
           }
-          failed = text("F is ", value[at], " at element ", at), why = reason::not_a_number;
+          failed = problem.words_of(value.r), why = reason::not_a_number;
         } else {
           failed = text("the linear solve failed: ", linear), why = linear.reason();
         }
       }
       ++report.steps, report.step_lengths.push_back(dt);
-      double const before = std::exchange(now, double(norm(r)));
-      dt = (std::min)(dt * (before / now), most_dt);
+      dt = (std::min)(dt * (before / at.norm), most_dt);
     }
   }
 };

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Nonlinear systems and steps in time on thread ranks: the methods' own texts, with F on distributed vectors, against one rank.
+#include <sla/dist.hpp>
+#include <sla/integrate.hpp>
+
+#include "catch.hpp"
+#include "suites/spread.hpp"
+
+namespace test_nonlinear_on_ranks {
+
+using namespace sla;
+using Catch::Matchers::ContainsSubstring;
+using Rows = mesh<axis<"rows">>;
+
+namespace {
+auto const A = problems::convection_diffusion<double>({6, 5}, {6.0, -3.0});
+auto const b = random<double>(30, 4);
+/// Of one rank, and of ranks.
+auto const reaction = [](auto const& u, auto const& K, auto const& load) { return K * u + 0.5 * (u * u * u) - 0.1 * exp(u) - load; };
+} // namespace
+
+TEST_CASE("nonlinear systems on ranks: every method finds what one rank finds, with the true residual of all") {
+  auto const alone = nonlinear_solve(reaction, zeros<double>(30), newton{.rtol = 1e-12}, A, b).x;
+  auto const check = [&](int ranks, auto const& method) {
+    CHECK(suite::largest_error(ranks, [&](auto& world) {
+            Rows m(world);
+            auto const D = distribute<SparseShard<0>>(A, m, strips{});
+            auto const load = distribute(b, D.row_layout());
+            auto const [x, report] = nonlinear_solve(reaction, eval(0.0 * load), method, D, load);
+            auto const whole = gather(x);
+            return std::array<double, 2>{double(norm(whole - alone)), std::abs(report.residual() - double(norm(reaction(whole, A, b))))};
+          }) <= 1e-8);
+  };
+  for (int ranks : {1, 2, 3, 4}) {
+    check(ranks, newton_krylov{.rtol = 1e-10});
+    check(ranks, newton{.rtol = 1e-10});
+    check(ranks, anderson{.rtol = 1e-10, .damping = 0.2});
+  }
+  check(3, newton{.rtol = 1e-10, .step = step_control::trust_region});
+  check(3, pseudo_transient{.rtol = 1e-10, .dt0 = 1});
+  check(3, picard{.rtol = 1e-10, .damping = 0.05});
+}
+TEST_CASE("derivatives of nonlinear systems on ranks, by one solve with the adjoint of F, are those of one rank") {
+  auto const w = random<double>(30, 7);
+  auto const loss = [](auto const& method, auto const& start, auto const& weights) {
+    return [&](auto const& K, auto const& load) { return dot(weights, nonlinear_solve(reaction, start, method, K, load).x); };
+  };
+  auto const [value, to_A, to_b] = value_and_gradient(loss(newton{.rtol = 1e-13}, zeros<double>(30), w), A, b);
+  auto const check = [&, v = value, to_A = to_A, to_b = to_b](int ranks, auto const& method) {
+    CHECK(suite::largest_error(ranks, [&](auto& world) {
+            Rows m(world);
+            auto const D = distribute<SparseShard<0>>(A, m, strips{});
+            auto const load = distribute(b, D.row_layout()), weights = distribute(w, D.row_layout());
+            auto const start = eval(0.0 * load);
+            auto const [value, to_D, to_load] = value_and_gradient(loss(method, start, weights), D, load);
+            return std::array<double, 3>{std::abs(value - v), double(norm(gather(to_load) - to_b)), double(norm(values(gather(to_D)) - values(to_A)))};
+          }) <= 1e-8);
+  };
+  for (int ranks : {1, 2, 4}) check(ranks, newton{.rtol = 1e-12});
+  check(3, newton_krylov{.rtol = 1e-12});
+}
+TEST_CASE("steps in time on ranks are those of one rank, with their derivatives, by theta and by bdf2 with a mass") {
+  auto const f = [](auto const& u, double, auto const& K, auto const& load) { return load - 0.3 * (u * u * u) - K * u; };
+  auto const S = with_values(A, 0.1 * values(A));
+  auto const w = random<double>(30, 7), start = random<double>(30, 8);
+  auto const loss = [&f](auto const& weights, auto const&... options) {
+    return [=, &f](auto const& u0, auto const& K, auto const& load) {
+      auto const run = integrate(f, u0, {0.0, 0.3, 0.9}, options..., K, load);
+      return dot(weights, run.x) + squared_norm(run.states);
+    };
+  };
+  auto const check = [&](int ranks, auto const& alone, auto const& of_ranks) {
+    auto const [value, to_u0, to_K, to_load] = value_and_gradient(alone, start, S, b);
+    CHECK(suite::largest_error(ranks, [&, v = value, to_u0 = to_u0, to_K = to_K, to_load = to_load](auto& world) {
+            Rows m(world);
+            auto const D = distribute<SparseShard<0>>(S, m, strips{});
+            auto const lay = [&](auto const& x) { return distribute(x, D.row_layout()); };
+            auto const [value, g, gK, gload] = value_and_gradient(of_ranks(lay(w), D), lay(start), D, lay(b));
+            return std::array<double, 4>{std::abs(value - v), double(norm(gather(g) - to_u0)), double(norm(values(gather(gK)) - values(to_K))), double(norm(gather(gload) - to_load))};
+          }) <= 1e-8);
+  };
+  theta const middle{.implicitness = 0.5, .steps = 3, .checkpoints = 2, .rtol = 1e-13};
+  for (int ranks : {1, 3}) check(ranks, loss(w, middle), [&](auto const& weights, auto const&) { return loss(weights, middle); });
+  bdf2 const stiff{.steps = 3, .rtol = 1e-13};
+  check(2, loss(w, stiff, mass(S)), [&](auto const& weights, auto const& D) { return loss(weights, stiff, mass(D)); });
+}
+} // namespace test_nonlinear_on_ranks
