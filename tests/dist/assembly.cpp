@@ -9,6 +9,9 @@
 #include <sla/dist/assembly/vectors.hpp>
 #include <sla/dist/matrix/matrix_functions.hpp>
 #include <sla/dist/partition/rcb.hpp>
+#include <sla/dist/solve/mesh_world.hpp>
+#include <sla/solve/krylov/cg.hpp>
+#include <sla/solve/precond/jacobi.hpp>
 
 #include "catch.hpp"
 #include "suites/partition.hpp"
@@ -20,12 +23,14 @@ using Line = mesh<axis<"line">>;
 namespace {
 // What this thread has taken from the heap and not given back, and the most of it: a rank is a thread.
 thread_local std::ptrdiff_t heap_now = 0, heap_peak = 0;
+thread_local long heap_calls = 0;
 struct alignas(std::max_align_t) heap_header {
   std::size_t bytes;
 };
 void* take(std::size_t bytes) noexcept {
   void* const p = std::malloc(bytes + sizeof(heap_header));
   if (!p) return nullptr;
+  ++heap_calls;
   heap_now += std::ptrdiff_t(bytes);
   heap_peak = heap_now > heap_peak ? heap_now : heap_peak;
   return new (p) heap_header{bytes} + 1;
@@ -318,6 +323,27 @@ TEST_CASE("no rank holds the whole matrix") {
   CHECK(eight < 0.3 * two);
   CHECK(eight < 0.75 * triplets);
   CHECK(double(memory_in_use().peak) - tensors_before < 2 * triplets); // tensors of all ranks together
+}
+
+TEST_CASE("an iteration of CG on ranks allocates nothing") {
+  for (int ranks : {1, 2, 4}) {
+    auto const more = threads::run(ranks, [&](auto& world) {
+      Line m(world);
+      auto const D = problems::poisson<double>(m, {40, 60});  // a message of 320 bytes, and with ranks that have two neighbours
+      auto const b = generate(D.row_layout(), [](index_t i) { return 1.0 / double(i + 1); });
+      auto const solver = prepare(D, cg{.rtol = 1e-14, .max_iterations = 5}, jacobi{}), longer = prepare(D, cg{.rtol = 1e-14, .max_iterations = 45}, jacobi{});
+      auto const calls = [&](auto const& s) {
+        (void)s.try_solve(b);
+        long const before = heap_calls;
+        auto const report = s.try_solve(b).report;
+        return std::pair{heap_calls - before, report.iterations()};
+      };
+      auto const [few, five] = calls(solver);
+      auto const [many, all] = calls(longer);
+      return five == 5 && all == 45 ? many - few : -1;
+    });
+    for (long const n : more) CHECK(n == 0);
+  }
 }
 
 TEST_CASE("bad triplets are refused on every rank, by rank, triplet and value") {

@@ -34,5 +34,36 @@ int main(int argc, char** argv) {
       expect(e.rank() == 0 && c->rank() == 1, "the error names the sender");
     }
   }
+  if (c->size() > 1) {  // an exception passes while messages are under way: none of them is written to memory that has gone
+    sla::mpi::world parted(MPI_COMM_WORLD);
+    auto const d = erase(parted);
+    std::vector<double> mine(100, 2.0);
+    auto theirs = std::make_unique<std::vector<double>>(100, -1.0);
+    d->barrier();
+    if (d->rank() == 0) {
+      try {
+        std::vector<sla::incoming_message> const receives{sla::receive_from(1, std::span<double>(*theirs))};
+        auto const under_way = d->start({}, receives);
+        throw std::runtime_error("of the user");
+      } catch (std::runtime_error const&) {
+      }
+    }
+    d->barrier();
+    if (d->rank() == 1) {
+      std::vector<sla::outgoing_message> const sends{sla::send_to(0, std::span<double const>(mine))};
+      d->start(sends, {})->wait();
+    }
+    d->barrier();
+    if (d->rank() == 0) {
+      expect(*theirs == std::vector<double>(100, -1.0), "a message that was given up arrives nowhere");
+      try {
+        std::vector<sla::incoming_message> const receives{sla::receive_from(1, std::span<double>(*theirs))};
+        d->start({}, receives)->wait();
+        expect(false, "the next exchange would take it for its own");
+      } catch (sla::rank_error const&) {
+      }
+    }
+    d->barrier();
+  }
   return failures();
 }

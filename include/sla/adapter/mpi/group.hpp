@@ -49,6 +49,7 @@ struct mpi_group {
   std::array<MPI_Op, 6> folds{}; // by monoid
   std::chrono::nanoseconds patience = std::chrono::seconds(2); // before a rank asks the one it waits for; 0 compares nothing
   std::string_view step;                                       // of the next call
+  bool has_given_up = false;                                   // a receive: its message may still come
   std::shared_ptr<mpi_watch> watch;
   static constexpr std::size_t room = 2048;           // bytes that a message of a meeting carries, so that it leaves at once
   std::vector<std::byte> meeting = std::vector<std::byte>(sizeof(std::uint64_t) + room);
@@ -216,6 +217,11 @@ class mpi_exchange final : public message_exchange {
 public:
   mpi_exchange(std::shared_ptr<mpi_group> group, std::span<outgoing_message const> sends, std::span<incoming_message const> receives)
       : group_(std::move(group)), receives_(receives.begin(), receives.end()) {
+    if (group_->has_given_up)
+      throw rank_error(group_->rank, text("rank ", group_->rank, " gave up an exchange of messages when an exception passed: those that come late cannot be told from others; "
+                                          "catch exceptions outside of what ranks do together"));
+    requests_.reserve(sends.size() + receives.size());
+    whom_.reserve(sends.size() + receives.size());
     for (incoming_message const& m : receives)
       in_pieces(m.data.size(), [&](std::size_t at, int count) {
         mpi_check(MPI_Irecv(m.data.data() + at, count, MPI_BYTE, m.rank, 0, group_->comm, next(m.rank)), "MPI_Irecv");
@@ -229,9 +235,12 @@ public:
     group_->watch->bytes_under_way += bytes_;
   }
   ~mpi_exchange() override {
-    if (!requests_.empty() && std::uncaught_exceptions() == 0 && !mpi_is_over()) {
+    if (!requests_.empty() && !mpi_is_over()) {
       try {
-        wait();
+        if (std::uncaught_exceptions() == 0)
+          wait();
+        else
+          group_->has_given_up = give_up() || group_->has_given_up;
       } catch (error const& e) {
         mpi_end_all(e.what());
       }
@@ -239,7 +248,7 @@ public:
     group_->watch->bytes_under_way -= bytes_;
   }
   void wait() override {
-    std::vector<MPI_Status> status(requests_.size());
+    kept_list<MPI_Status> status(requests_.size());
     int code = MPI_SUCCESS;
     mpi_wait(
         *group_,
@@ -280,19 +289,25 @@ public:
   }
 
 private:
-  /// After an error MPI may have other messages under way: those that have met no partner are cancelled, the rest come to their end.
-  /// Then nothing reads or writes their memory.
-  void give_up() {
+  /// After an error MPI may have other messages under way, and where an exception passes all of them: those that have met no partner are
+  /// cancelled, the rest come to their end. Then nothing reads or writes their memory. Was any cancelled?
+  bool give_up() {
+    int any = 0;
     for (MPI_Request& r : requests_)
       if (r != MPI_REQUEST_NULL) mpi_check(MPI_Cancel(&r), "MPI_Cancel");
     for (std::size_t k = 0; k < requests_.size(); ++k)
       mpi_wait(
           *group_,
           [&] {
-            int ended = 0;
-            return MPI_Test(&requests_[k], &ended, MPI_STATUS_IGNORE) != MPI_SUCCESS || ended != 0;
+            int ended = 0, cancelled = 0;
+            MPI_Status status;
+            if (MPI_Test(&requests_[k], &ended, &status) != MPI_SUCCESS) return true;
+            if (ended != 0) MPI_Test_cancelled(&status, &cancelled);
+            any |= cancelled;
+            return ended != 0;
           },
           [&] { return whom_[k]; }, [] { return std::string("an exchange of messages, of which one failed"); });
+    return any != 0;
   }
   /// f(offset, count): one piece for an empty message, several where MPI's int cannot count the bytes.
   template <class F>
@@ -315,10 +330,10 @@ private:
   }
 
   std::shared_ptr<mpi_group> group_;
-  std::vector<incoming_message> receives_;
-  std::vector<MPI_Request> requests_;
+  kept_list<incoming_message> receives_;
+  kept_list<MPI_Request> requests_;
   std::size_t bytes_ = 0; // of the messages under way
-  std::vector<int> whom_; // each of them is to or from
+  kept_list<int> whom_; // each of them is to or from
 };
 
 } // namespace sla::detail

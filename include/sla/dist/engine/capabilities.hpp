@@ -74,7 +74,7 @@ struct incoming_message {
   byte_span data;
 };
 
-/// Messages under way, begun by `start`. The destructor waits, unless an exception is on its way.
+/// Messages under way, begun by `start`. The destructor waits; where an exception passes, it may cancel what nobody has received. After it the bytes may go.
 class message_exchange : public detail::kept_object {
 public:
   message_exchange() = default;
