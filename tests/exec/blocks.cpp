@@ -52,6 +52,14 @@ void check_products(index_t n, index_t k, index_t m, double tolerance) {
     for (int b = 0; b < m; ++b) c(a, b) = wide<T>(user_t<typename decltype(C)::value_type>(C(a, b)));
   tensor<T, Extents<dyn, dyn>> const product = combine(V, C, m);
   CHECK((item_of(product, 1, 0) - v * c).norm() <= tolerance * (1 + c.norm()) * double(k + 1) * std::sqrt(double(n + 1)));
+
+  auto const own = gram<Most>(V, V);  // half of it is computed
+  CHECK(distance(own, v.adjoint() * v) <= tolerance * double(n + 1));
+  small_matrix<typename decltype(C)::value_type, C.rows(), C.cols()> picks{};  // columns alone, out of order and scaled, the last of them none
+  dense<wide<T>> p = dense<wide<T>>::Zero(k, m);
+  for (int b = 0; b + 1 < m; ++b) picks(int((3 * b + 1) % k), b) = scalar_cast<typename decltype(C)::value_type>(b - 2), p((3 * b + 1) % k, b) = wide<T>(b - 2);
+  tensor<T, Extents<dyn, dyn>> const chosen = combine(V, picks, m);
+  CHECK((item_of(chosen, 1, 0) - v * p).norm() <= tolerance * (1 + p.norm()) * std::sqrt(double(n + 1)));
 }
 template <class T>
 void check_scalar(double tolerance) {

@@ -186,6 +186,13 @@ TEST_CASE("long runs are used again, as long as more than that is in use") {
     std::fill(work.begin(), work.end(), 1.0);
   }
   CHECK(where[0] == where[1]);
+  auto const place = [](index_t size) {
+    vector<double> const work(size);
+    return reinterpret_cast<std::uintptr_t>(work.data());
+  };
+  auto const before = place(n);
+  CHECK(place(n - n / 4) == before);
+  CHECK(place(n) == before);  // it is as long as it was
   CHECK_THROWS_AS(host_memory::allocate(std::size_t(1) << 60), std::bad_alloc);
   CHECK_THROWS_AS(host_memory::allocate(std::size_t(1) << 60), memory_error);
   CHECK_THROWS_WITH(zeros<double>(index_t(1) << 59), ContainsSubstring("no room for 4611686018427387904 bytes (4.61e+09 GB) more"));
@@ -196,6 +203,13 @@ TEST_CASE("long runs are used again, as long as more than that is in use") {
   kept.give(run, run.length);
   CHECK(kept.take(run.length + detail::large_page).at == nullptr);
   CHECK(kept.take(run.length).at == run.at);
+  kept.give(run, run.length);
+  CHECK(kept.take(run.length / 2).at == nullptr);  // too long for that
+  auto const longer = detail::page_run::from_system(3 * detail::large_page);
+  kept.give(longer, run.length + longer.length);
+  CHECK(kept.take(run.length).at == run.at);  // the shorter of two that fit
+  CHECK(kept.take(run.length).length == longer.length);
+  longer.to_system();
   kept.give(run, run.length - 1);  // freed: too much to keep
   CHECK(kept.take(run.length).at == nullptr);
 }

@@ -106,33 +106,62 @@ void sum_strip(outer_products<V, W> const& of, index_t rows, index_t b0, T* out,
   if (rows - a >= 2) sum_tile<A, Inner, 2, Columns, Count>(of, a, b0, out, stride), a += 2;
   if (rows - a >= 1) sum_tile<A, Inner, 1, Columns, Count>(of, a, b0, out, stride);
 }
-/// The columns from b on, Count at a time, and what is left by fewer.
-template <class A, bool Inner, int Count, class V, class W, class T>
+/// The columns from b on, Count at a time, and what is left by fewer. Half: of rows, only those that begin on the diagonal or above it.
+template <class A, bool Inner, bool Half, int Count, class V, class W, class T>
 void sum_columns(outer_products<V, W> const& of, index_t rows, index_t b, index_t columns, T* out, index_t stride) {
-  for (; b + Count <= columns; b += Count) sum_strip<A, Inner, 8, 1, Count>(of, rows, b, out, stride);
-  if constexpr (Count > 1) sum_columns<A, Inner, Count / 2>(of, rows, b, columns, out, stride);
+  for (; b + Count <= columns; b += Count) sum_strip<A, Inner, 8, 1, Count>(of, Half ? b + Count : rows, b, out, stride);
+  if constexpr (Count > 1) sum_columns<A, Inner, Half, Count / 2>(of, rows, b, columns, out, stride);
 }
 /// out(a, b) of all rows and columns, eight registers at a time. Inner products conjugate the left factor and add to what is in out.
-template <class A, bool Inner, class V, class W, class T>
+template <class A, bool Inner, bool Half = false, class V, class W, class T>
 void sum_outer_products(outer_products<V, W> const& of, index_t rows, index_t columns, T* out, index_t stride) {
   constexpr int wide = most_lanes<A>;
   index_t b = 0;
-  for (; b + 2 * wide <= columns; b += 2 * wide) sum_strip<A, Inner, 4, 2, wide>(of, rows, b, out, stride);
-  sum_columns<A, Inner, wide>(of, rows, b, columns, out, stride);
+  for (; b + 2 * wide <= columns; b += 2 * wide) sum_strip<A, Inner, 4, 2, wide>(of, Half ? b + 2 * wide : rows, b, out, stride);
+  sum_columns<A, Inner, Half, wide>(of, rows, b, columns, out, stride);
 }
 
-/// total(a, b) += sum of conj(v(i, a)) w(i, b) over rows of k and m numbers; the rows of `total` are `stride` numbers long.
+/// total(a, b) += sum of conj(v(i, a)) w(i, b) over rows of k and m numbers; the rows of `total` are `stride` numbers long. Where w is v, what is below the
+/// diagonal is what is above it.
 template <class A, class V, class W>
 void gram_rows(V const* v, index_t k, W const* w, index_t m, index_t rows, A* total, index_t stride) {
-  sum_outer_products<A, true>(outer_products<V, W>{v, k, 1, w, m, rows}, k, m, total, stride);
+  outer_products<V, W> const of{v, k, 1, w, m, rows};
+  if (k != m || static_cast<void const*>(v) != static_cast<void const*>(w)) return sum_outer_products<A, true>(of, k, m, total, stride);
+  sum_outer_products<A, true, true>(of, k, m, total, stride);
+  for (index_t a = 1; a < k; ++a)
+    for (index_t b = 0; b < a; ++b) total[a * stride + b] = conj_of(total[b * stride + a]);
 }
 
+/// Where the columns of V C come from, if each of the m columns of C has one number at most.
+template <int Most>
+struct picked_columns {
+  int from[Most];
+  bool is_so = true;
+
+  template <class C>
+  picked_columns(C const* c, index_t stride, index_t k, index_t m) {
+    bool seen[Most] = {};
+    for (index_t b = 0; b < m; ++b) from[b] = 0;
+    for (index_t a = 0; a < k && is_so; ++a)
+      for (index_t b = 0; b < m; ++b) {
+        bool const here = c[a * stride + b] != C{};
+        is_so &= !(here && seen[b]);
+        seen[b] |= here;
+        from[b] = here ? int(a) : from[b];
+      }
+  }
+};
 /// out = v c: rows of k numbers become rows of m <= Most. Where out is v, so that m is k, a row is written when all of it has been read.
 template <int Most, class V, class C, class T>
 void combine_rows(V const* v, index_t k, C const* c, index_t stride, index_t m, index_t rows, T* out) {
   using A = decltype(op::mul::apply(C{}, V{}));
   if (static_cast<void const*>(v) != static_cast<void const*>(out)) {
-    sum_outer_products<A, false>(outer_products<V, C>{v, 1, k, c, stride, k}, rows, m, out, m);
+    picked_columns<Most> const picked(c, stride, k, m);
+    if (!picked.is_so) return sum_outer_products<A, false>(outer_products<V, C>{v, 1, k, c, stride, k}, rows, m, out, m);
+    A times[Most];
+    for (index_t b = 0; b < m; ++b) times[b] = A(c[picked.from[b] * stride + b]);
+    for (index_t i = 0; i < rows; ++i)
+      for (index_t b = 0; b < m; ++b) out[i * m + b] = scalar_cast<T>(op::mul::apply(times[b], v[i * k + picked.from[b]]));
     return;
   }
   constexpr index_t at_once = 8;

@@ -66,6 +66,7 @@ template <class W>
 struct ritz_step {
   bool is_done = false;     ///< false, if the basis is dependent
   Eigen::VectorXd values;   ///< the wanted ones first
+  double reach = 0;         ///< the largest |value| of all
   small_dense<W> X, P;      ///< coefficients of vectors and directions, orthonormal together
 };
 /// The first b pairs of H c = w G c, those with the smallest keys, and directions for those in `active`: what of their vectors does not come from the
@@ -84,6 +85,7 @@ ritz_step<W> rayleigh_ritz(small_dense<W> const& H, small_dense<W> const& G, ind
   auto const eigen = eigenpairs_of<W>(S);
   if (!eigen.is_found) return out;
   index_t const m = S.rows();
+  out.reach = eigen.values.cwiseAbs().maxCoeff();
   b = (std::min)(b, m);
   std::vector<index_t> order(static_cast<std::size_t>(m));
   for (index_t j = 0; j < m; ++j) order[std::size_t(j)] = j;

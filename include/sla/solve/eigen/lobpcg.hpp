@@ -15,8 +15,8 @@ struct constrained_lobpcg;
 /// Locally optimal block preconditioned conjugate gradients, for A v = w B v with Hermitian A and Hermitian positive definite B: the smallest or the
 /// largest values. `block` vectors (k and some more, where it is 0) are improved together, so that multiple values are found; pairs that have converged
 /// stay in the basis, without new residuals (soft locking). A preconditioner is one for A v = b, and for `smallest{}`; any will do, also one that changes.
-/// Cost: per iteration one product with A, B and M per active vector, three small Gram matrices, and about 40 vectors of traffic per vector of the block;
-/// on ranks five reductions. Memory: about 12 blocks.
+/// Cost: per iteration two products with A and one with M per active vector (none is kept of those with A: see lobpcg_run.hpp), three products with B, three
+/// small Gram matrices, and about 20 vectors of traffic per vector of the block; on ranks three reductions. Memory: about 7 blocks.
 /// Errors: value_error, if k and block are more than Capacity allows, if B is not positive definite.
 /// Source: Knyazev, Toward the optimal preconditioned eigensolver (2001); Duersch, Shao, Yang and Gu (2018).
 template <int Capacity>

@@ -9,30 +9,17 @@
 #include <sla/solve/eigen/block_algebra.hpp>
 
 namespace sla::detail {
-/// A block with its images: B V is V itself where there is no B.
-template <class Block, bool HasB>
-struct imaged_block {
-  Block V, AV;
-  std::optional<Block> own_BV = {};
-
-  Block& BV() {
-    if constexpr (HasB)
-      return *own_BV;
-    else
-      return V;
-  }
-  index_t columns() const { return width_of(V); }
-};
-
-/// One run of LOBPCG: Z = [X P] and W, whose columns are B-orthonormal. It is compiled once for all preconditioners.
+/// One run of LOBPCG: Z = [X P] has B-orthonormal columns, W the preconditioned residuals. Images under A and B are products, made anew where they are
+/// read: a product with a sparse matrix takes less than a combination of as many columns, and no memory. It is compiled once for all preconditioners.
 template <int Most, class Space, class A, class B, class Block>
 class lobpcg_run {
   using T = typename Block::value_type;
   using Real = real_t<T>;
   using W = small_scalar<T>;
   using Dense = small_dense<W>;
+  using Columns = std::vector<index_t>;
   static constexpr bool has_b = !std::same_as<B, applied_identity>;
-  using Imaged = imaged_block<Block, has_b>;
+  static constexpr double rounding = double(std::numeric_limits<Real>::epsilon());
 
 public:
   using applied = std::function<void(Block const& r, Block& w)>;  ///< w = M r
@@ -43,23 +30,23 @@ public:
   /// All vectors are to be orthogonal, in B, to the columns of Y.
   void constrain_to(Block const& Y) {
     pattern_.emplace(Y);
-    Block columns = orthonormal(Y);
-    Imaged y{std::move(columns), room(1)};
+    y_.emplace(orthonormal(Y));
     if constexpr (has_b) {
-      y.own_BV.emplace(room(width_of(y.V)));
-      fuse(space_, set(*y.own_BV, b_ * y.V));
+      by_.emplace(room(width_of(*y_)));
+      fuse(space_, set(*by_, b_ * *y_));
       space_.finish();
     }
-    y_.emplace(std::move(y));
   }
   /// Begins with the columns of X.
   eigen_found<Real, Block> run(Block X, int max_iterations, observer const& watch) {
     index_t const b = begin(std::move(X));
-    bool fresh = true;  // AZ is a product of A, not a combination of such
+    Columns active = all_of(b);
+    bool fresh = true;  // Z is X alone, whose inner products are new
     int refreshed = -1, since_best = 0;
     double best = std::numeric_limits<double>::infinity(), sum_before = 0;
+    auto const begin_anew = [&] { refresh(b), active = all_of(b), fresh = true; };
     for (;;) {
-      auto const active = residuals(b);
+      active = residuals(active);
       double const worst = worst_wanted();
       if (!(worst - worst == 0)) {
         found_.reason = reason::not_a_number;
@@ -72,9 +59,8 @@ public:
       if (active.empty() || done()) {
         found_.reason = reason::converged;
         if (fresh || refreshed == found_.iterations) break;
-        found_.reason = reason::running;
-        refresh(b);
-        fresh = true, refreshed = found_.iterations;
+        found_.reason = reason::running, refreshed = found_.iterations;
+        begin_anew();
         continue;
       }
       double const sum = values_.head(wanted_pairs()).sum();  // residuals may rise while values still fall
@@ -84,22 +70,19 @@ public:
         found_.reason = found_.iterations >= max_iterations ? reason::iteration_limit : reason::stagnated;
         break;
       }
-      if (!directions(b, active)) {  // the basis has no room for more
+      if (!directions(active)) {  // the basis has no room for more
         found_.reason = fresh ? reason::stagnated : reason::running;
         if (fresh) break;
-        refresh(b);
-        fresh = true;
+        begin_anew();
         continue;
       }
       ++found_.iterations;
-      if (!step(b, active)) {
-        refresh(b);
-        fresh = true;
-        continue;
-      }
-      fresh = false;
+      if (step(b, active))
+        fresh = false;
+      else
+        begin_anew();
     }
-    if (found_.reason != reason::converged && !fresh) refresh(b), (void)residuals(b);
+    if (found_.reason != reason::converged && !fresh) refresh(b), (void)residuals(all_of(b));
     return finish(b);
   }
 
@@ -113,15 +96,31 @@ private:
     return dense_part<W>(read_one(space_, g), rows, cols);
   }
   Block room(index_t columns) const { return block_like<T>(*pattern_, columns); }
-  Imaged imaged(index_t columns) const {
-    Imaged out{room(columns), room(columns)};
-    if constexpr (has_b) out.own_BV.emplace(room(columns));
+  /// A block of so many columns, in the memory that is there if it is that of as many: memory is not asked for at each step.
+  Block& keep(std::optional<Block>& block, index_t columns) {
+    if (!block || width_of(*block) != columns) space_.finish(), block.reset(), block.emplace(room(columns));
+    return *block;
+  }
+  static Columns all_of(index_t b) {
+    Columns out;
+    for (index_t j = 0; j < b; ++j) out.push_back(j);
     return out;
   }
-  void multiply(Imaged& z) {
-    fuse(space_, set(z.AV, a_ * z.V));
-    if constexpr (has_b) fuse(space_, set(z.BV(), b_ * z.V));
-    found_.products += z.columns();
+  /// The matrix that picks these columns of `rows`, each times its number of `scale`, if there are such.
+  static Dense picked(index_t rows, Columns const& columns, double const* scale = nullptr) {
+    Dense out = Dense::Zero(rows, index_t(columns.size()));
+    for (std::size_t j = 0; j < columns.size(); ++j) out(columns[j], index_t(j)) = scale ? scale[columns[j]] : 1.0;
+    return out;
+  }
+  /// B v in `to`; v itself, where there is no B.
+  Block const& image(Block const& v, [[maybe_unused]] std::optional<Block>& to) {
+    if constexpr (has_b) {
+      Block& out = keep(to, width_of(v));
+      fuse(space_, set(out, b_ * v));
+      return out;
+    } else {
+      return v;
+    }
   }
   static void require_definite(bool is_definite) {
     if (has_b && !is_definite)
@@ -133,14 +132,14 @@ private:
     pattern_.emplace(std::move(given));
     Block start = room(width_of(*pattern_));
     precondition(*pattern_, start);
-    start = orthonormal(std::move(start));
-    index_t const b = width_of(start);
-    z_.emplace(imaged(b));
-    z_->V = std::move(start);
-    multiply(*z_);
-    auto [aa] = fuse(space_, gram_of<Most>(z_->AV, z_->AV));
+    z_.emplace(orthonormal(std::move(start)));
+    index_t const b = width_of(*z_);
+    measure();
+    auto [aa] = fuse(space_, gram_of<Most>(*next_, *next_));
     auto const squares = down(aa, b, b);
     for (index_t j = 0; j < b; ++j) size_of_a_ = (std::max)(size_of_a_, std::sqrt(std::real(squares(j, j))));
+    reach_ = size_of_a_;
+    norms_.assign(std::size_t(b), 0), limits_ = norms_;
     ritz_of_z(b);
     return b;
   }
@@ -149,9 +148,7 @@ private:
     for (int twice = 0; twice < 2; ++twice) {
       constrain(start);
       index_t const columns = width_of(start);
-      Block image = room(columns);
-      fuse(space_, set(image, b_ * start));
-      auto [g] = fuse(space_, gram_of<Most>(start, image));
+      auto [g] = fuse(space_, gram_of<Most>(start, image(start, bw_)));
       auto const made = orthonormal_from<W>(down(g, columns, columns), [](index_t) { return 0.0; });
       require_definite(made.is_definite);
       if (made.C.cols() == 0) throw value_error("eigsh: nothing to begin with: the vectors to begin with, or to be orthogonal to, are zeros or no numbers, or what is orthogonal to the latter is nothing");
@@ -165,8 +162,8 @@ private:
   /// V -= Y (B Y)^H V
   void constrain(Block& V) {
     if (!y_) return;
-    auto [h] = fuse(space_, gram_of<Most>(y_->BV(), V));
-    fuse(space_, set(V, V - combine(y_->V, h, width_of(V))));
+    auto [h] = fuse(space_, gram_of<Most>(has_b ? *by_ : *y_, V));
+    fuse(space_, set(V, V - combine(*y_, h, width_of(V))));
   }
   void precondition(Block const& r, Block& w) {
     if (m_) {
@@ -176,56 +173,65 @@ private:
       fuse(space_, set(w, r));
     }
   }
+  /// The inner products of the columns of Z in A and in B, by products.
+  void measure() {
+    index_t const z = width_of(*z_);
+    Block& az = keep(next_, z);
+    Block const& bz = image(*z_, bw_);
+    auto [h, g] = fuse(space_, set(az, a_ * *z_), gram_of<Most>(*z_, az), gram_of<Most>(*z_, bz));
+    found_.products += z;
+    H_ = hermitian(down(h, z, z)), G_ = hermitian(down(g, z, z));
+  }
+  static Dense hermitian(Dense const& M) { return 0.5 * (M + M.adjoint()); }
+  /// C^H M C
+  static Dense within(Dense const& M, Dense const& C) { return hermitian(dense_adjoint_product<W>(C, dense_product<W>(M, C))); }
   /// Rayleigh-Ritz in the columns of Z alone.
   void ritz_of_z(index_t b) {
-    auto [h, g] = fuse(space_, gram_of<Most>(z_->V, z_->AV), gram_of<Most>(z_->V, z_->BV()));
-    auto const made = rayleigh_ritz<W>(down(h, b, b), down(g, b, b), b, {}, key_);
+    auto const made = rayleigh_ritz<W>(H_, G_, b, {}, key_);
     if (!made.is_done) {
       values_ = Eigen::VectorXd::Constant(b, std::numeric_limits<double>::quiet_NaN());
       return;
     }
     values_ = made.values;
-    auto const c = up(made.X);
-    for (Block* block : parts(*z_)) fuse(space_, set(*block, combine(*block, c, b)));
+    fuse(space_, set(*z_, combine(*z_, up(made.X), b)));
     space_.finish();
-  }
-  static auto parts(Imaged& z) {
-    if constexpr (has_b)
-      return std::array<Block*, 3>{&z.V, &z.AV, &*z.own_BV};
-    else
-      return std::array<Block*, 2>{&z.V, &z.AV};
+    H_ = within(H_, made.X), G_ = within(G_, made.X);
   }
   /// X alone, with products anew.
   void refresh(index_t b) {
-    Imaged x = imaged(b);
-    fuse(space_, set(x.V, combine(z_->V, up(Dense::Identity(z_->columns(), b)), b)));
+    Block x = room(b);
+    fuse(space_, set(x, combine(*z_, up(Dense::Identity(width_of(*z_), b)), b)));
     space_.finish();
     z_.emplace(std::move(x));
-    multiply(*z_);
+    measure();
     ritz_of_z(b);
   }
 
-  /// R = A X - B X diag(w), the norms, and which columns go on.
-  std::vector<index_t> residuals(index_t b) {
-    index_t const z = z_->columns();
-    Dense scaled = Dense::Zero(z, b);
-    for (index_t j = 0; j < b; ++j) scaled(j, j) = values_[j];
-    if (!r_ || width_of(*r_) != b) r_.emplace(room(b));
-    auto const one = up(Dense::Identity(z, b)), by_values = up(scaled);
-    auto [rr] = fuse(space_, set(*r_, combine(z_->AV, one, b) - combine(z_->BV(), by_values, b)), gram_of<Most>(*r_, *r_));
-    Dense const squares = down(rr, b, b);
-    Dense lengths = Dense::Identity(b, b);
+  /// R = A X - B X diag(w) of these columns, their norms, and which of them go on. Others keep the norms that they had.
+  Columns residuals(Columns const& columns) {
+    index_t const z = width_of(*z_), count = index_t(columns.size());
+    Block &x = keep(w_, count), &r = keep(r_, count);
+    fuse(space_, set(x, combine(*z_, up(picked(z, columns)), count)));
+    Block const& bx = image(x, bw_);
+    Eigen::VectorXd w(count);
+    for (index_t j = 0; j < count; ++j) w[j] = values_[columns[std::size_t(j)]];
+    auto const by_values = up(picked(count, all_of(count), w.data()));
+    auto [rr] = fuse(space_, set(r, a_ * x), set(r, r - combine(bx, by_values, count)), gram_of<Most>(r, r));
+    found_.products += count;
+    Dense const squares = down(rr, count, count);
+    Dense lengths = Dense::Identity(count, count);
     if constexpr (has_b) {
-      auto [bb] = fuse(space_, gram_of<Most>(z_->BV(), z_->BV()));
-      lengths = down(bb, b, b);
+      auto [bb] = fuse(space_, gram_of<Most>(bx, bx));
+      lengths = down(bb, count, count);
     }
-    norms_.assign(std::size_t(b), 0), limits_ = norms_;
-    std::vector<index_t> active;
-    for (index_t j = 0; j < b; ++j) {
-      double const size = std::abs(values_[j]) * std::sqrt(std::real(lengths(j, j)));
-      norms_[std::size_t(j)] = std::sqrt(std::real(squares(j, j)));
-      limits_[std::size_t(j)] = (std::max)(rtol_ * size, 4 * double(std::numeric_limits<Real>::epsilon()) * size_of_a_);
-      if (!(norms_[std::size_t(j)] <= limits_[std::size_t(j)])) active.push_back(j);
+    Columns active;
+    among_.clear();
+    for (index_t j = 0; j < count; ++j) {
+      std::size_t const at = std::size_t(columns[std::size_t(j)]);
+      double const size = std::abs(w[j]) * std::sqrt(std::real(lengths(j, j)));
+      norms_[at] = std::sqrt(std::real(squares(j, j)));
+      limits_[at] = (std::max)(rtol_ * size, 4 * rounding * size_of_a_);
+      if (!(norms_[at] <= limits_[at])) active.push_back(index_t(at)), among_.push_back(j);
     }
     return active;
   }
@@ -253,82 +259,87 @@ private:
     return out;
   }
 
-  /// W = M R of the active columns, orthonormal, and orthogonal to Z once; false, if nothing is left of it.
-  bool directions(index_t b, std::vector<index_t> const& active) {
-    index_t const count = index_t(active.size()), z = z_->columns();
-    auto const keep = [&](std::optional<Block>& block) -> Block& {  // memory is not asked for at each step
-      if (!block || width_of(*block) != count) block.emplace(room(count));
-      return *block;
-    };
-    Block& w = keep(raw_);
-    if (count < b) {
-      Dense chosen = Dense::Zero(b, count);
-      for (index_t j = 0; j < count; ++j) chosen(active[std::size_t(j)], j) = 1;
-      auto const c = up(chosen);
-      Block& some = keep(some_);
-      fuse(space_, set(some, combine(*r_, c, count)));
-      precondition(some, w);
-    } else {
-      precondition(*r_, w);
+  /// W = M R of the active columns and its inner products in B. Rayleigh and Ritz take a basis as it is; W is made orthonormal, and orthogonal to Z, only
+  /// where it is so dependent that the rounding of that is not far below the residuals that are asked for. False, if nothing is left of it.
+  bool directions(Columns const& active) {
+    index_t const count = index_t(active.size()), z = width_of(*z_), of = width_of(*r_);
+    if (count < of) {
+      fuse(space_, set(keep(spare_, count), combine(*r_, up(picked(of, among_)), count)));
+      space_.finish();
+      std::swap(r_, spare_);
     }
+    Block& w = keep(w_, count);
+    precondition(*r_, w);
     constrain(w);
-    if (!w_ || w_->columns() != count) space_.finish(), w_.emplace(imaged(count));
-    auto [h] = fuse(space_, gram_of<Most>(z_->BV(), w));
-    auto const less = w - combine(z_->V, h, count);
-    auto [g] = [&] {
-      if constexpr (has_b)
-        return fuse(space_, set(w, less), set(w_->BV(), b_ * w), gram_of<Most>(w, w_->BV()));
-      else
-        return fuse(space_, set(w, less), gram_of<Most>(w, w));
-    }();
-    Dense const G = down(g, count, count), H = down(h, z, count);
-    if (!G.allFinite()) return norms_.assign(norms_.size(), std::numeric_limits<double>::quiet_NaN()), false;
-    double const rounding = double(std::numeric_limits<Real>::epsilon());
-    auto const made = orthonormal_from<W>(G, [&](index_t j) { return 1e6 * rounding * rounding * H.col(j).squaredNorm(); });
+    Block const& bw = image(w, bw_);
+    auto [h, g] = fuse(space_, gram_of<Most>(*z_, bw), gram_of<Most>(w, bw));
+    zbw_ = down(h, z, count), wbw_ = hermitian(down(g, count, count));
+    if (!wbw_.allFinite() || !zbw_.allFinite()) return norms_.assign(norms_.size(), std::numeric_limits<double>::quiet_NaN()), false;
+    require_definite((wbw_.diagonal().real().array() >= 0).all());
+    return is_fit(active) || orthonormalise(h);
+  }
+  /// May W be taken as it is?
+  bool is_fit(Columns const& active) const {
+    double least = std::numeric_limits<double>::infinity();
+    for (index_t const j : active) least = (std::min)(least, limits_[std::size_t(j)]);
+    Eigen::VectorXd const d = wbw_.diagonal().real().cwiseSqrt().cwiseInverse();
+    if (!d.allFinite()) return false;
+    Dense const apart = wbw_ - dense_adjoint_product<W>(zbw_, zbw_);
+    auto const R = inverse_cholesky<W>(d.asDiagonal() * apart * d.asDiagonal(), 1e-5);
+    return R && rounding * reach_ * R->rowwise().squaredNorm().maxCoeff() <= 0.01 * least;
+  }
+  template <class H>
+  bool orthonormalise(H const& h) {
+    Block& w = *w_;
+    index_t const count = width_of(w);
+    fuse(space_, set(w, w - combine(*z_, h, count)));
+    auto [g] = fuse(space_, gram_of<Most>(w, image(w, bw_)));
+    auto const made = orthonormal_from<W>(down(g, count, count), [&](index_t j) { return 1e6 * rounding * rounding * zbw_.col(j).squaredNorm(); });
     require_definite(made.is_definite);
     index_t const kept = made.C.cols();
     if (kept == 0) return false;
-    if (kept != count) w_.emplace(imaged(kept));
-    auto [again] = fuse(space_, set(w_->V, combine(w, up(made.C), kept)), gram_of<Most>(z_->BV(), w_->V));
-    fuse(space_, set(w_->V, w_->V - combine(z_->V, again, kept)));
-    constrain(w_->V);
+    fuse(space_, set(keep(spare_, kept), combine(w, up(made.C), kept)));
     space_.finish();
+    std::swap(w_, spare_);
+    auto [again] = fuse(space_, gram_of<Most>(*z_, image(*w_, bw_)));
+    fuse(space_, set(*w_, *w_ - combine(*z_, again, kept)));
+    constrain(*w_);
+    Block const& bw = image(*w_, bw_);
+    auto [zbw, wbw] = fuse(space_, gram_of<Most>(*z_, bw), gram_of<Most>(*w_, bw));
+    zbw_ = down(zbw, width_of(*z_), kept), wbw_ = hermitian(down(wbw, kept, kept));
     return true;
   }
   /// Rayleigh-Ritz in [Z W], and Z = [X P] from it; false, if the basis is dependent.
-  bool step(index_t b, std::vector<index_t> const& active) {
-    index_t const z = z_->columns(), w = w_->columns();
-    if constexpr (has_b) fuse(space_, set(w_->BV(), b_ * w_->V));
-    auto [zaw, waw, zaz, zbw, wbw, zbz] = fuse(space_, set(w_->AV, a_ * w_->V), gram_of<Most>(z_->V, w_->AV), gram_of<Most>(w_->V, w_->AV), gram_of<Most>(z_->V, z_->AV),
-                                               gram_of<Most>(z_->V, w_->BV()), gram_of<Most>(w_->V, w_->BV()), gram_of<Most>(z_->V, z_->BV()));
+  bool step(index_t b, Columns const& active) {
+    index_t const z = width_of(*z_), w = width_of(*w_);
+    Block& aw = keep(r_, w);
+    auto [zaw, waw] = fuse(space_, set(aw, a_ * *w_), gram_of<Most>(*z_, aw), gram_of<Most>(*w_, aw));
     found_.products += w;
-    auto const joined = [&](auto const& zz, auto const& zw, auto const& ww) {
+    Eigen::VectorXd const d = wbw_.diagonal().real().cwiseSqrt().cwiseInverse();  // W diag(d) has columns of length 1
+    auto const joined = [&](Dense const& zz, Dense const& zw, Dense const& ww) {
       Dense out(z + w, z + w);
-      out.topLeftCorner(z, z) = down(zz, z, z);
-      out.topRightCorner(z, w) = down(zw, z, w);
-      out.bottomRightCorner(w, w) = down(ww, w, w);
-      out.bottomLeftCorner(w, z) = out.topRightCorner(z, w).adjoint();
-      return Dense(0.5 * (out + out.adjoint()));
+      out << zz, zw * d.asDiagonal(), d.asDiagonal() * zw.adjoint(), d.asDiagonal() * ww * d.asDiagonal();
+      return hermitian(out);
     };
-    auto const made = rayleigh_ritz<W>(joined(zaz, zaw, waw), joined(zbz, zbw, wbw), b, active, key_);
+    Dense const H = joined(H_, down(zaw, z, w), down(waw, w, w)), G = joined(G_, zbw_, wbw_);
+    auto const made = rayleigh_ritz<W>(H, G, b, active, key_);
     if (!made.is_done) return false;
-    values_ = made.values;
+    values_ = made.values, reach_ = made.reach;
     index_t const next = b + made.P.cols();
     Dense all(z + w, next);
     all << made.X, made.P;
-    auto const from_z = up(Dense(all.topRows(z))), from_w = up(Dense(all.bottomRows(w)));
-    if (!next_ || next_->columns() != next) next_.emplace(imaged(next));
-    auto const to = parts(*next_), of_z = parts(*z_), of_w = parts(*w_);
-    for (std::size_t n = 0; n < to.size(); ++n) fuse(space_, set(*to[n], combine(*of_z[n], from_z, next) + combine(*of_w[n], from_w, next)));
+    H_ = within(H, all), G_ = within(G, all);
+    fuse(space_, set(keep(next_, next), combine(*z_, up(Dense(all.topRows(z))), next) + combine(*w_, up(Dense(d.asDiagonal() * all.bottomRows(w))), next)));
     space_.finish();
     std::swap(z_, next_);
+    if (found_.iterations % 16 == 0) measure();
     return true;
   }
 
   eigen_found<Real, Block> finish(index_t b) {
     index_t const k = (std::min)(index_t(k_), b);
     Block out = room(k);
-    fuse(space_, set(out, combine(z_->V, up(Dense::Identity(z_->columns(), k)), k)));
+    fuse(space_, set(out, combine(*z_, up(Dense::Identity(width_of(*z_), k)), k)));
     space_.finish();
     std::vector<Real> values;
     for (index_t j = 0; j < k; ++j) values.push_back(Real(values_[j]));
@@ -347,14 +358,17 @@ private:
   applied m_;
   std::function<double(double)> key_;
   int k_;
-  double rtol_, size_of_a_ = 0;
+  double rtol_, size_of_a_ = 0, reach_ = 0;  ///< reach_: the largest |Ritz value| of the last basis
   struct {
     sla::reason reason = sla::reason::running;
     int iterations = 0;
     index_t products = 0, applications = 0;
   } found_;
-  std::optional<Block> pattern_, r_, raw_, some_;
-  std::optional<Imaged> z_, next_, w_, y_;
+  std::optional<Block> pattern_, y_, by_;
+  std::optional<Block> z_, next_;            ///< [X P], and the next
+  std::optional<Block> w_, r_, spare_, bw_;  ///< columns that go on: W, residuals or A W, and what is written beside them; images under B
+  Dense H_, G_, zbw_, wbw_;                  ///< inner products in A and B of Z; in B of Z and W, and of W
+  Columns among_;                            ///< where active columns are in R
   Eigen::VectorXd values_;
   std::vector<double> norms_, limits_;
 };

@@ -49,7 +49,7 @@ struct host_memory {
   static void deallocate(void* p, std::size_t bytes) noexcept {
     if (!p) return;
     std::size_t const in_use = detail::bytes_now -= bytes;
-    if (bytes >= detail::large_page) return detail::give_run(p, bytes, in_use);
+    if (bytes >= detail::large_page) return detail::give_run(p, in_use);
     std::free(p);
   }
   template <class = void>

@@ -28,10 +28,14 @@ using small_scalar = std::conditional_t<is_complex<T>, std::complex<double>, dou
 template <class W>
 using small_dense = Eigen::Matrix<W, Eigen::Dynamic, Eigen::Dynamic>;
 
-/// A B.
+/// A B. Where they are small it is done here: threads, which Eigen's products ask for, would wait for each other longer than it takes.
 template <class W>
 small_dense<W> dense_product(small_dense<W> const& A, small_dense<W> const& B) {
-  return A * B;
+  if (A.rows() > 128) return A * B;
+  small_dense<W> out = small_dense<W>::Zero(A.rows(), B.cols());
+  for (index_t j = 0; j < B.cols(); ++j)
+    for (index_t k = 0; k < A.cols(); ++k) out.col(j) += B(k, j) * A.col(k);
+  return out;
 }
 /// A^H B.
 template <class W>
