@@ -59,6 +59,45 @@ TEST_CASE("derivatives of nonlinear systems on ranks, by one solve with the adjo
   for (int ranks : {1, 2, 4}) check(ranks, newton{.rtol = 1e-12});
   check(3, newton_krylov{.rtol = 1e-12});
 }
+TEST_CASE("jacobian_on(D) stores Jacobians on ranks: those of one rank, in as many colours, with preconditioners and derivatives") {
+  auto const w = random<double>(30, 7);
+  auto const of_one = [&](auto const& K, auto const& load) { return dot(w, nonlinear_solve(reaction, zeros<double>(30), newton{.rtol = 1e-13}, K, load).x); };
+  auto const alone = try_nonlinear_solve(reaction, zeros<double>(30), newton{.rtol = 1e-12}, A, b);
+  auto const [value, to_A, to_b] = value_and_gradient(of_one, A, b);
+  for (int ranks : {1, 2, 3, 4})
+    CHECK(suite::largest_error(ranks, [&, v = value, to_A = to_A, to_b = to_b](auto& world) {
+            Rows m(world);
+            auto const D = distribute<SparseShard<0>>(A, m, strips{});
+            auto const load = distribute(b, D.row_layout()), weights = distribute(w, D.row_layout());
+            auto const start = eval(0.0 * load);
+            jacobian_on const stored(D);
+            auto const s = nonlinear_solve(reaction, start, newton{.rtol = 1e-12, .step = step_control::trust_region}, stored, gmres{.rtol = 1e-12}, ilu0{}, D, load);
+            auto const t = nonlinear_solve(reaction, start, pseudo_transient{.rtol = 1e-10, .dt0 = 10}, stored, D, load);
+            auto const of_ranks = [&](auto const& K, auto const& f) { return dot(weights, nonlinear_solve(reaction, start, newton{.rtol = 1e-13}, stored, K, f).x); };
+            auto const [value, to_D, to_load] = value_and_gradient(of_ranks, D, load);
+            bool const like = s.report.jacobian == "dual numbers in " + text(jacobian_plan(A).colors()) + " colours, pattern given" && s.report.jacobians == s.report.iterations() && s.report.linear == "gmres + ilu0";
+            return std::array<double, 6>{like ? 0.0 : 1.0, double(norm(gather(s.x) - alone.x)), double(norm(gather(t.x) - alone.x)), std::abs(value - v), double(norm(gather(to_load) - to_b)), double(norm(values(gather(to_D)) - values(to_A)))};
+          }) <= 1e-8);
+}
+TEST_CASE("what fails on ranks fails on all of them, by one sentence that names the element of the whole") {
+  auto const check = [](auto const& f, auto const& u0, auto const& wanted) {
+    for (auto const& words : suite::words_of(3, [&](auto& world) {
+           Rows m(world);
+           auto const D = distribute<SparseShard<0>>(A, m, strips{});
+           (void)nonlinear_solve([&](auto const& u) { return f(D, u); }, distribute(u0, D.row_layout()), newton{}, jacobian_on(D));
+         }))
+      CHECK_THAT(words, wanted);
+  };
+  auto const root = [](auto const&, auto const& u) { return sqrt(u); };
+  auto u0 = full<double>(30, 2.0);
+  u0[17] = -1;
+  check(root, u0, ContainsSubstring("F(u0) has") && ContainsSubstring("nan at element 17, in iteration 0"));
+  u0[17] = std::nan("");
+  check(root, u0, ContainsSubstring("u0 has nan at element 17"));
+  u0[17] = 0;
+  check(root, u0, ContainsSubstring("the derivative of element 17 of F is NaN or infinite"));
+  check([](auto const& D, auto const& u) { return D * (D * u) - 1.0; }, ones<double>(30), ContainsSubstring("the pattern of D misses an entry of row 0"));
+}
 TEST_CASE("steps in time on ranks are those of one rank, with their derivatives, by theta and by bdf2 with a mass") {
   auto const f = [](auto const& u, double, auto const& K, auto const& load) { return load - 0.3 * (u * u * u) - K * u; };
   auto const S = with_values(A, 0.1 * values(A));

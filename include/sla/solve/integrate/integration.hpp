@@ -118,12 +118,11 @@ auto tied_mass(O const& option) {
     return std::tuple<O const&>(option);
 }
 
-template <class F, class V, class Method, class On, class Linear, class U0, class M, class... P>
-auto integrated(F const& f, V const& start, time_grid grid, Method const& method, On const& on, Linear const& linear, U0 const& u0, M const& m, P const&... p) {
-  using T = typename V::value_type;
+template <class F, class V, class Method, class On, class Linear, class Stored, class U0, class M, class... P>
+auto integrated(F const& f, V const& start, time_grid grid, Method const& method, On const& on, Linear const& linear, Stored const& stored, U0 const& u0, M const& m, P const&... p) {
   using block = state_block_t<V>;
   double const began = seconds_now();
-  auto const solver = make_jacobian_solver<V>(method.pattern, linear_rtol_for<Method, T>(method), on, linear);
+  auto const solver = solver_for<V>(method, on, linear, stored);
   using Stepper = time_stepper<F, V, Method, On, std::remove_cvref_t<decltype(*solver)>>;
   using state = typename Stepper::state;
   index_t const steps = grid.steps();
@@ -213,6 +212,7 @@ template <class F, class U, class Method, class... O>
     auto const others = std::tuple_cat(detail::tied_mass<false>(options)...);
     auto const linear = std::apply([](auto const&... o) { return detail::linear_options(o...); }, others);
     auto const place = detail::on_of_options(options...);
+    auto const stored = detail::jacobian_options(options...);
     auto const parameters = std::apply([](auto const&... o) { return detail::parameters(o...); }, others);
     if constexpr (detail::require_integration<F, V, Method>(std::type_identity<std::remove_const_t<decltype(masses)>>{}, std::type_identity<std::remove_const_t<decltype(parameters)>>{})) {
       detail::time_grid grid(times, method.steps);
@@ -225,7 +225,7 @@ template <class F, class U, class Method, class... O>
         if (m.rows() != start.size() || m.cols() != start.size())
           throw shape_error(text("integrate(f, u0, times, ...): mass(M): M is ", m.rows(), " x ", m.cols(), ", and u0 has ", start.size(), " elements"));
       return std::apply(
-          [&](auto const&... p) { return detail::integrated(f, start, std::move(grid), method, place, linear, u0, detail::evaluated_parameter(m), detail::evaluated_parameter(p)...); }, parameters);
+          [&](auto const&... p) { return detail::integrated(f, start, std::move(grid), method, place, linear, stored, u0, detail::evaluated_parameter(m), detail::evaluated_parameter(p)...); }, parameters);
     } else {
       return detail::never<integration<V, V>>();  // well-formed, so that the sentence is the only error
     }

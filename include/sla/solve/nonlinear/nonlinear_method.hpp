@@ -304,7 +304,7 @@ std::optional<linear_operator<double>> preconditioner_at(Method const& method, F
     report.jacobian += text(", at u0, for ", p.name());
     return made;
   } else {
-    throw value_error(text(Method::name, "{.precondition = ", p.name(), "{}}: it is made of the entries of a Jacobian, which are not found on ranks; give a linear_operator<double> of this rank's rows"));
+    throw value_error(text(Method::name, "{.precondition = ", p.name(), "{}}: it is made of the entries of a Jacobian, which are not found on ranks; give a linear_operator<double> of this rank's rows, or take newton{} with jacobian_on(D)"));
   }
 }
 

@@ -22,10 +22,13 @@ namespace detail {
 template <class O>
 concept LinearOption = MethodOption<O> || PreconditionerOptions<O> || AppliedPreconditioner<O>;
 
-/// The options of a call, by what they are for: linear solves, where to run (one at most), and parameters of F.
-enum class role_of_option { linear, place, parameter };
+/// How Jacobians are stored, of a higher floor: `solver<V>(rtol, linear options)` solves with them.
 template <class O>
-inline constexpr role_of_option role_of = LinearOption<O> ? role_of_option::linear : is_on_space<O> ? role_of_option::place : role_of_option::parameter;
+concept JacobianOption = requires { typename O::jacobian_option_tag; };
+/// The options of a call, by what they are for: linear solves, where to run, how Jacobians are stored, and parameters of F.
+enum class role_of_option { linear, place, jacobian, parameter };
+template <class O>
+inline constexpr role_of_option role_of = JacobianOption<O> ? role_of_option::jacobian : LinearOption<O> ? role_of_option::linear : is_on_space<O> ? role_of_option::place : role_of_option::parameter;
 template <role_of_option Role, class O>
 auto tied_if(O const& option) {
   if constexpr (role_of<O> == Role)
@@ -40,6 +43,10 @@ auto linear_options(O const&... o) {
 template <class... O>
 auto parameters(O const&... o) {
   return std::tuple_cat(tied_if<role_of_option::parameter>(o)...);
+}
+template <class... O>
+auto jacobian_options(O const&... o) {
+  return std::tuple_cat(tied_if<role_of_option::jacobian>(o)...);
 }
 /// Where to run, by value: derivatives are taken there later.
 template <class O>
@@ -82,12 +89,14 @@ double linear_rtol_for(M const& method) {
 /// Does the method never store a Jacobian?
 template <class M>
 inline constexpr bool is_without_jacobian = requires(M const& m) { m.linear_method(0.1); };
-/// What solves with the Jacobian for a method, and for derivatives.
-template <class V, class M, class On, class Linear>
-auto solver_for(M const& method, On const& on, Linear const& linear) {
+/// What solves with the Jacobian for a method, and for derivatives. Stored: a tuple of how, or none.
+template <class V, class M, class On, class Linear, class Stored>
+auto solver_for(M const& method, On const& on, Linear const& linear, Stored const& stored) {
   double const rtol = linear_rtol_for<M, typename V::value_type>(method);
   if constexpr (is_without_jacobian<M>)
     return std::make_shared<operator_solver<V, On>>(rtol, on);
+  else if constexpr (std::tuple_size_v<Stored> > 0)
+    return std::get<0>(stored).template solver<V>(rtol, linear);
   else
     return make_jacobian_solver<V>(method.pattern, rtol, on, linear);
 }
@@ -116,9 +125,9 @@ nonlinear_solution<X> reached(nonlinear_solution<X>&& s) {
   return std::move(s);
 }
 
-template <class F, class V, class M, class On, class Linear, class... P>
-auto solve_nonlinear(F const& f, V const& u0, M const& method, On const& on, Linear const& linear, P const&... p) {
-  auto const solver = solver_for<V>(method, on, linear);
+template <class F, class V, class M, class On, class Linear, class Stored, class... P>
+auto solve_nonlinear(F const& f, V const& u0, M const& method, On const& on, Linear const& linear, Stored const& stored, P const&... p) {
+  auto const solver = solver_for<V>(method, on, linear, stored);
   auto const report = std::make_shared<nonlinear_report>();
   auto x = implicit(
       [&](auto const&... plain) {
@@ -142,13 +151,13 @@ auto solve_nonlinear(F const& f, V const& u0, M const& method, On const& on, Lin
 }
 
 /// The laws of the call, with their sentences; P: the parameters, by reference.
-template <class F, class V, class M, class Linear, class... P>
+template <class F, class V, class M, class Linear, class Stored, class... P>
 constexpr bool require_nonlinear(std::type_identity<std::tuple<P...>>) {
   constexpr bool has_method = NonlinearMethod<M>;
   static_assert(has_method, "sla: nonlinear_solve(F, u0, method, parameters...): the third argument is a method, such as newton{}, pseudo_transient{}, newton_krylov{}, anderson{} or picard{}");
   if constexpr (has_method) {
-    constexpr bool takes_linear = std::tuple_size_v<Linear> == 0 || std::same_as<M, newton> || std::same_as<M, pseudo_transient>;
-    static_assert(takes_linear, "sla: nonlinear_solve(F, u0, method, ...): newton{} and pseudo_transient{} take a linear method and a preconditioner behind them; newton_krylov{}, anderson{} and picard{} have .precondition");
+    constexpr bool takes_linear = std::tuple_size_v<Linear> + std::tuple_size_v<Stored> == 0 || std::same_as<M, newton> || std::same_as<M, pseudo_transient>;
+    static_assert(takes_linear, "sla: nonlinear_solve(F, u0, method, ...): newton{} and pseudo_transient{} take a linear method and a preconditioner behind them, on ranks jacobian_on(D) too; newton_krylov{}, anderson{} and picard{} have .precondition");
     if constexpr (takes_linear)
       if constexpr (require_unknown<V>()) return require_values<F, V, plain_t<P>...>();
   }
@@ -163,9 +172,10 @@ template <class F, class U, class M, class... O>
   using V = std::remove_cvref_t<decltype(start)>;
   auto const linear = detail::linear_options(options...);
   auto const place = detail::on_of_options(options...);
+  auto const stored = detail::jacobian_options(options...);
   auto const parameters = detail::parameters(options...);
-  if constexpr (detail::require_nonlinear<F, V, M, std::remove_const_t<decltype(linear)>>(std::type_identity<std::remove_const_t<decltype(parameters)>>{}))
-    return std::apply([&](auto const&... p) { return detail::solve_nonlinear(f, start, method, place, linear, p...); }, parameters);
+  if constexpr (detail::require_nonlinear<F, V, M, std::remove_const_t<decltype(linear)>, std::remove_const_t<decltype(stored)>>(std::type_identity<std::remove_const_t<decltype(parameters)>>{}))
+    return std::apply([&](auto const&... p) { return detail::solve_nonlinear(f, start, method, place, linear, stored, p...); }, parameters);
   else
     return detail::never<nonlinear_solution<V>>();  // well-formed, so that the sentence is the only error
 }

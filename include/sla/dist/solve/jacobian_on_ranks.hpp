@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Jacobians of functions of vectors on ranks, stored on the pattern of a distributed matrix: `jacobian_on(D)`, an option of nonlinear_solve and
+// integrate, by which their linear solves have entries.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <sla/dist/matrix/matrix_functions.hpp>
+#include <sla/dist/solve/solve_gradient.hpp>
+#include <sla/dist/solve/unknowns_on_ranks.hpp>
+#include <sla/grad/call/jvp.hpp>
+#include <sla/solve/krylov/gmres.hpp>
+#include <sla/solve/nonlinear/coloring.hpp>
+#include <sla/solve/precond/jacobi.hpp>
+
+namespace sla {
+
+namespace detail {
+/// The places of this rank's entries by the colours of their columns.
+struct colored_entries {
+  struct place {
+    index_t slot, row;
+  };
+  int colors = 0;
+  std::vector<std::int32_t> own;  ///< the colour of each of this rank's columns
+  std::vector<std::vector<place>> of_color;
+  std::vector<index_t> diagonal;  ///< the slot of each row, or -1
+
+  template <class D>
+  explicit colored_entries(D const& d) {
+    auto const whole = color_columns(gather(d));
+    auto const& rows = *d.handle()->rows;
+    auto const& halo = *d.handle()->halo;
+    colors = whole.count, of_color.resize(std::size_t(colors)), diagonal.assign(std::size_t(d.local().rows()), -1);
+    auto const color_of = [&](index_t global) { return whole.color[std::size_t(global)]; };
+    for (index_t n = 0; n < halo.own(); ++n) own.push_back(color_of(rows.global(n)));
+    for (index_t i = 0; i < d.local().rows(); ++i)
+      d.local().pattern().view().for_row(i, [&](index_t s, index_t j) {
+        index_t const column = halo.global(rows, j);
+        of_color[std::size_t(color_of(column))].push_back({s, i});
+        if (column == rows.global(i)) diagonal[std::size_t(i)] = s;
+      });
+  }
+};
+
+/// What solves with the Jacobian of F on a pattern: exact, by dual numbers, a colour of columns at a time. D: the matrix.
+template <class D, class V, class... Linear>
+class rank_jacobian_solver {
+  using T = typename V::value_type;
+  static auto prepared_for(D const& J, double rtol, Linear const&... linear) {
+    if constexpr (sizeof...(Linear) == 0)
+      return prepare(J, gmres{.rtol = rtol}, jacobi{});
+    else
+      return prepare(J, linear...);
+  }
+
+public:
+  rank_jacobian_solver(D const& d, std::shared_ptr<colored_entries const> entries, double rtol, Linear const&... linear) : J_(d), entries_(std::move(entries)), rtol_(rtol), linear_(linear...) {}
+  rank_jacobian_solver& with_diagonal() { return *this; }
+
+  /// The Jacobian at u. Errors, on every rank: value_error, where the pattern misses an entry, or a derivative is no number; shape_error, where u lies otherwise than the rows of D.
+  template <class F, class Report>
+  void look(F const& f, V const& u, Report& report) {
+    require_partition(u.handle(), J_.handle(), true, "jacobian_on(D): u");
+    auto const slope = [&](V const& d) { return std::get<1>(jvp(f, std::tie(u), std::tie(d))); };
+    V seed = u;
+    auto* const values = J_.local().values().data();
+    for (int c = 0; c < entries_->colors; ++c) {
+      for (index_t n = 0; n < seed.local().size(); ++n) seed.local()[n] = T(entries_->own[std::size_t(n)] == c ? 1 : 0);
+      auto const y = slope(seed);
+      for (auto const& at : entries_->of_color[std::size_t(c)]) values[at.slot] = y.local()[at.row];
+    }
+    ++report.jacobians, report.derivatives += entries_->colors + 1;
+    report.jacobian = text("dual numbers in ", entries_->colors, entries_->colors == 1 ? " colour" : " colours", ", pattern given");
+    for (index_t n = 0; n < seed.local().size(); ++n) seed.local()[n] = random_at<T>(71, J_.handle()->rows->global(n));
+    check(eval(J_ * seed), slope(seed));
+  }
+  /// Ready to solve with J + c I. Errors: value_error, where c is not 0 and the pattern has no diagonal.
+  void set_up_shifted(real_t<T> c) {
+    D K = J_;
+    if (c != 0)
+      together(J_.mesh().world(), [&] {
+        for (index_t i = 0; i < K.local().rows(); ++i) {
+          if (entries_->diagonal[std::size_t(i)] < 0)
+            throw value_error(text("jacobian_on(D): the pattern has no diagonal entry in row ", K.handle()->rows->global(i), ", and steps in time need one"));
+          K.local().values()[entries_->diagonal[std::size_t(i)]] += T(c);
+        }
+        return 0;
+      });
+    if (s_)
+      s_->update(K);
+    else
+      s_.emplace(std::apply([&](Linear const&... o) { return prepared_for(K, rtol_, o...); }, linear_));
+  }
+  template <class F, class Report>
+  void linearize(F const& f, V const& u, Report& report) {
+    look(f, u, report);
+    set_up_shifted(0);
+  }
+  template <class Report>
+  std::pair<V, sla::report> solve(V const& r, Report& report) const {
+    auto s = s_->try_solve(r);
+    ++report.linear_solves;
+    report.linear_iterations += s.report.iterations();
+    report.linear = s.report.preconditioner.empty() ? s.report.method : text(s.report.method, " + ", s.report.preconditioner);
+    return {std::move(s.x), std::move(s.report)};
+  }
+  V solve(V const& r) const { return s_->solve(r); }
+  V solve_adjoint(V const& g) const { return s_->solve_adjoint(g); }
+  V times(V const& x) const { return eval(J_ * x); }
+  V times_adjoint(V const& x) const { return eval(adjoint(J_) * x); }
+
+private:
+  /// J v against dual numbers.
+  void check(V const& product, V const& slope) const {
+    together(J_.mesh().world(), [&] {
+      double const tolerance = std::sqrt(double(std::numeric_limits<real_t<T>>::epsilon()));
+      for (index_t i = 0; i < product.local().size(); ++i) {
+        double size = std::abs(slope.local()[i]);
+        J_.local().pattern().view().for_row(i, [&](index_t s, index_t) { size += std::abs(J_.local().values()[s]); });
+        double const apart = std::abs(product.local()[i] - slope.local()[i]);
+        index_t const row = J_.handle()->rows->global(i);
+        if (!std::isfinite(apart)) throw value_error(text("jacobian_on(D): the derivative of element ", row, " of F is NaN or infinite at this u; begin where F has derivatives"));
+        if (apart > tolerance * size) throw value_error(text("jacobian_on(D): the pattern of D misses an entry of row ", row, ", which directional derivatives of F have; give a D with the whole pattern"));
+      }
+      return 0;
+    });
+  }
+  D J_;
+  std::shared_ptr<colored_entries const> entries_;
+  double rtol_;
+  std::tuple<Linear...> linear_;
+  decltype(std::optional(prepared_for(std::declval<D const&>(), 0.0, std::declval<Linear const&>()...))) s_;
+};
+} // namespace detail
+
+/// The option of nonlinear_solve and integrate that stores Jacobians of functions of vectors on ranks, on the pattern of D, whose values do not count: `nonlinear_solve(F, u0, newton{}, jacobian_on(D), cg{},
+/// amg{}, ...)`. They are exact, by dual numbers in colours of columns, and the linear method and the preconditioner behind it are set up for them; without these it is gmres{} with jacobi{}.
+/// Law: D is square and sharded by rows, as u0 is; every entry of the Jacobian that is not 0 somewhere is in the pattern. Cost: once the pattern of all on every rank, for colours;
+/// of a Jacobian as many derivatives of F as colours, and one more. Errors: value_error, on every rank, where the pattern misses an entry, or a derivative is no number; shape_error.
+/// Source: Curtis, Powell and Reid, On the estimation of sparse Jacobian matrices (1974).
+template <DistributedSparse D>
+class jacobian_on {
+public:
+  using jacobian_option_tag = void;
+  explicit jacobian_on(D d) : d_(std::move(d)) {
+    static_assert(detail::sparse_dim<placements_of_t<D>> == 0 && local_of_t<D>::block_size == 1 && !local_of_t<D>::shape_type::is_batched,
+                  "sla: jacobian_on(D): the rows of D are sharded, and it has no blocks and no batch");
+    linear_world<D>::check_square(d_);
+    entries_ = std::make_shared<detail::colored_entries const>(d_);
+  }
+  /// What solves with Jacobians of functions of V.
+  template <class V, class... Linear>
+  auto solver(double rtol, std::tuple<Linear const&...> const& linear) const {
+    static_assert(std::same_as<typename V::value_type, typename local_of_t<D>::value_type>, "sla: jacobian_on(D): D has the scalars of u0: cast<T>(A) before it is distributed");
+    return std::apply([&](Linear const&... o) { return std::make_shared<detail::rank_jacobian_solver<D, V, Linear...>>(d_, entries_, rtol, o...); }, linear);
+  }
+
+private:
+  D d_;
+  std::shared_ptr<detail::colored_entries const> entries_;
+};
+
+} // namespace sla
