@@ -35,6 +35,7 @@ struct step_weights {
 class time_grid {
 public:
   /// Errors: value_error.
+  template <class = void>
   time_grid(std::vector<double> times, int steps) : times_(std::move(times)), steps_(steps) {
     if (times_.size() < 2) throw value_error(text("integrate(f, u0, times, ...): times has ", times_.size(), " elements; give at least two, the first is that of u0"));
     if (steps < 1) throw value_error(text("integrate(f, u0, times, ...): {.steps = ", steps, "}: at least 1 step leads from a time to the next"));
@@ -54,6 +55,7 @@ public:
   double time(index_t k) const { return k % steps_ == 0 ? times_[std::size_t(k / steps_)] : times_[std::size_t(k / steps_)] + double(k % steps_) * length(k); }
   /// Which of the times it is where the k-th step begins, or -1.
   index_t output(index_t k) const { return k % steps_ == 0 ? k / steps_ : -1; }
+  template <class = void>
   std::string name(index_t k) const { return text("step ", k + 1, " of ", steps(), ", from t = ", time(k), " to ", time(k + 1)); }
 
 private:
@@ -79,7 +81,8 @@ struct theta {
   static constexpr bool reads_before = false;
 
   /// Errors: value_error.
-  void check(detail::time_grid const&) const {
+  template <class Grid>
+  void check(Grid const&) const {
     if (!(implicitness >= 0 && implicitness <= 1)) throw value_error(text("theta{.implicitness = ", implicitness, "}: it is from 0 to 1; 0.5 is the trapezoidal rule, 1 implicit Euler"));
   }
   detail::step_weights weights(detail::time_grid const& grid, index_t k) const {
@@ -102,7 +105,8 @@ struct bdf2 {
   static constexpr char const* name = "bdf2";
   static constexpr bool reads_before = true;
 
-  void check(detail::time_grid const& grid) const {
+  template <class Grid>
+  void check(Grid const& grid) const {
     for (index_t k = 1; k < grid.steps(); ++k)
       if (double const ratio = grid.length(k) / grid.length(k - 1); ratio > 1 + std::sqrt(2.0))
         throw value_error(text("bdf2{}: ", grid.name(k), ", is ", ratio, " times as long as the step before; it is stable up to 2.41: let the times spread more slowly, or take theta{}"));

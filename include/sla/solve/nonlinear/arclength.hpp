@@ -276,7 +276,8 @@ private:
 };
 
 /// Errors: value_error that names the option which makes no sense.
-inline void require_sensible(arclength const& o) {
+template <class = void>
+void require_sensible(arclength const& o) {
   double const step = std::abs(o.step);
   if (!(o.min_step > 0 && o.min_step <= step && step <= o.max_step && std::isfinite(o.max_step)))
     throw value_error(text("arclength{.step = ", o.step, ", .min_step = ", o.min_step, ", .max_step = ", o.max_step, "}: .min_step is positive, and the size of .step is from it to .max_step"));

@@ -27,34 +27,39 @@ dependence made_dependence(index_t rows, index_t cols, std::vector<std::int32_t>
   return std::make_shared<dependence_pattern const>(dependence_pattern{rows, cols, std::move(row_ptr), std::move(col)});
 }
 /// Each on itself.
-inline dependence own_dependence(index_t n) {
+template <class = void>
+dependence own_dependence(index_t n) {
   narrowed<std::int32_t>(n, "a Jacobian by colours: the number of unknowns", "newton_krylov{}, which has none");
   std::vector<std::int32_t> columns(static_cast<std::size_t>(n));
   std::iota(columns.begin(), columns.end(), 0);
   return made_dependence(n, n, columns, [](index_t) { return index_t(1); });
 }
 /// Errors: value_error that names the remedy, if a dependence has more than 2^24 entries and is nearly full.
-inline void require_sparse(index_t rows, index_t entries) {
+template <class = void>
+void require_sparse(index_t rows, index_t entries) {
   if (rows > 1 && entries > (index_t(1) << 24) && entries / rows > 1024)
     throw value_error(text("jacobian(F, u): the Jacobian is not sparse, or its pattern is not found: ", rows, " values of F depend on ", entries / rows,
                            " others each; give the pattern, newton{.pattern = P} or jacobian_plan(P), or take newton_krylov{}, which needs none"));
 }
 /// Each on all. Errors: as of require_sparse.
-inline dependence full_dependence(index_t rows, index_t cols) {
+template <class = void>
+dependence full_dependence(index_t rows, index_t cols) {
   require_sparse(rows, rows * cols);
   std::vector<std::int32_t> columns(std::size_t(rows * cols));
   for (std::size_t n = 0; n < columns.size(); ++n) columns[n] = std::int32_t(n % std::size_t(cols));
   return made_dependence(rows, cols, columns, [cols](index_t) { return cols; });
 }
 /// Of what a value depends that depends by `map` on one that depends on `in`.
-inline dependence composed(dependence const& map, dependence const& in) {
+template <class = void>
+dependence composed(dependence const& map, dependence const& in) {
   if (!map || !in) return nullptr;
   index_t pairs = 0;
   for (index_t s = 0; s < map->nnz(); ++s) pairs += index_t(in->row_ptr[map->col[s] + 1] - in->row_ptr[map->col[s]]);
   require_sparse(map->rows, pairs);
   return multiply_plan<dependence_format, dependence_format>(map, in).shared_pattern();
 }
-inline dependence united(dependence const& a, dependence const& b) {
+template <class = void>
+dependence united(dependence const& a, dependence const& b) {
   if (!a || !b || a == b) return a ? a : b;
   std::vector<std::int32_t> columns;
   std::vector<index_t> ends;

@@ -83,6 +83,7 @@ public:
   column_coloring const& coloring() const { return coloring_; }
   std::shared_ptr<pattern_type const> const& shared_pattern() const { return pattern_; }
   /// Of another plan too: both patterns in one.
+  template <class = void>
   jacobian_plan united_with(jacobian_plan const& other) const {
     auto const wide = [](jacobian_plan const& of) { return sparse_tensor<float>(Matrix(of.rows(), of.cols()), of.pattern_); };
     return jacobian_plan(perform(op::add{}, 1.0f, wide(*this), 1.0f, wide(other)));
@@ -124,11 +125,13 @@ private:
     std::int32_t slot, row;
   };
 
+  template <class = void>
   explicit jacobian_plan(detail::dependence const& found) {
     auto const& wide = *found;
     auto row_ptr = detail::row_pointers<std::int32_t>(wide.rows, [&](index_t i) { return index_t(wide.row_ptr[i + 1] - wide.row_ptr[i]); }, "jacobian(F, u): the number of entries,", "newton_krylov{}, which stores none");
     color(std::make_shared<pattern_type const>(pattern_type{wide.rows, wide.cols, std::move(row_ptr), wide.col}), column_order::fewest_colors);
   }
+  template <class = void>
   void color(std::shared_ptr<pattern_type const> pattern, column_order order) {
     pattern_ = std::move(pattern);
     coloring_ = detail::color_columns(*pattern_, order);

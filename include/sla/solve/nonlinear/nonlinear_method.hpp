@@ -317,6 +317,7 @@ struct nonlinear_stop {
     r.rtol = rtol, r.atol = atol, r.first_residual = first;
   }
   /// Is another step to be made from where the residual is this?
+  template <class = void>
   bool go_on(nonlinear_report& r, double residual) const {
     r.history.push_back(residual);
     r.true_residual = residual;
