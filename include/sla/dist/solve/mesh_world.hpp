@@ -236,20 +236,17 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::p
   static auto probe(A const& a, std::uint64_t seed)
     requires(detail::sparse_dim<placements<P...>> == 0)
   {
-    return probe_of_range(a, seed, 0);
+    using E = domain_extents_t<S>;
+    auto const domain = a.local().domain();
+    index_t sizes[E::rank];
+    for (int d = 0; d < E::rank; ++d) sizes[d] = domain[d];
+    sizes[S::batch_extents::rank] = a.handle()->halo->own();
+    return random_in<S::block_cols>(a.col_layout(), detail::extents_from<E>(sizes), seed, 0);
   }
   static auto probe_of_range(A const& a, std::uint64_t seed, index_t first)
     requires(detail::sparse_dim<placements<P...>> == 0)
   {
-    auto const& rows = *a.handle()->rows;
-    tensor<T, range_extents_t<S>> local(a.local().range(), uninitialized);
-    for (index_t n = 0; n < local.size(); ++n) {
-      index_t const row = n / S::block_rows, b = row / (std::max)(rows.count(), index_t(1));
-      local[n] = detail::random_at<T>(seed, first + (b * rows.extent() + rows.global(row - b * rows.count())) * S::block_rows + n % S::block_rows);
-    }
-    return [&]<class... Q>(vector_layout<Mesh, Q...> const& like) {
-      return distributed<decltype(local), Mesh, Q...>(std::move(local), like.handle());
-    }(a.row_layout());
+    return random_in<S::block_rows>(a.row_layout(), a.local().range(), seed, first);
   }
   static auto adjoint(A const& a) { return adjointed(a); }
   /// Numbers of A as a whole: one computation, which the ranks that share A all make, Invariant.
@@ -263,6 +260,18 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::p
   static bool same_pattern(A const& a, A const& a2) {
     bool const here = a.local().shape() == a2.local().shape() && sla::same_pattern(a.local().pattern(), a2.local().pattern());
     return all_reduce(a.mesh().world(), index_t(!here)) == 0;
+  }
+
+private:
+  template <index_t Block, class E, class... Q>
+  static auto random_in(vector_layout<Mesh, Q...> const& layout, E const& extents, std::uint64_t seed, index_t first) {
+    auto const& rows = *layout.handle()->rows;
+    tensor<T, E> local(extents, uninitialized);
+    for (index_t n = 0; n < local.size(); ++n) {
+      index_t const row = n / Block, b = row / (std::max)(rows.count(), index_t(1));
+      local[n] = detail::random_at<T>(seed, first + (b * rows.extent() + rows.global(row - b * rows.count())) * Block + n % Block);
+    }
+    return distributed<tensor<T, E>, Mesh, Q...>(std::move(local), layout.handle());
   }
 };
 

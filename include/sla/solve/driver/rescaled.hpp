@@ -54,14 +54,10 @@ std::vector<int> exponents_out_of_range(A const& a, double most = 1e100) {
     vector<T> const y = a * x;
     return {exponent(double(norm_inf(y)))};
   } else {
-    auto y = linear_world<A>::probe_of_range(a, 1, 0);
-    auto const x = [&] {
-      if (sides_of(a).first == sides_of(a).second) return y;
-      auto const back = linear_world<A>::adjoint(a);
-      return linear_world<std::remove_cvref_t<decltype(back)>>::probe_of_range(back, 1, 0);
-    }();
+    auto const x = linear_world<A>::probe(a, 1);
     auto space = linear_world<A>::space(a, x);
-    auto [yy, xx] = fuse(space, set(y, a * x), norm1_of(y), norm1_of(x));
+    auto const y = eval(a * x);
+    auto [yy, xx] = fuse(space, norm1_of(y), norm1_of(x));
     space.finish();
     return {exponent(double(space.read(yy)[0]) / double(space.read(xx)[0]))};
   }

@@ -40,7 +40,7 @@ namespace sla {
 ///   is_empty(a, b)             nothing to do
 ///   sets_up<P>                 optional: can the options P be set up for a?
 ///   setup(p, a)                the preconditioner p of a: stands left of `*`, has `adjoint()` and `update(a)`
-///   probe(a, seed)             optional: a vector that a square a multiplies, random, the same on any number of ranks
+///   probe(a, seed)             optional: a vector of a's domain, random, the same on any number of ranks
 ///   probe_of_range(a, seed, n) optional: the same like a * x, of the random numbers from the n-th on
 ///   beside(x, count), own(x)   optional: as many vectors like x beside each other, uninitialized; this rank's part of vectors, a tensor
 ///   rest(value, y)             optional: what makes a number like dot(x, x) value, added to y
