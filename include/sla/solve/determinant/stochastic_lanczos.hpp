@@ -193,7 +193,13 @@ auto estimated_logdet_in_range(A const& a, stochastic_lanczos const& options, in
     auto const exponents = exponents_out_of_range(a);
     if (std::any_of(exponents.begin(), exponents.end(), [](int e) { return e != 0; })) {
       auto out = estimated_logdet(rescaled(a, exponents), options, batch, where...);
-      double const squares = double(norm1(sign_probes(a, options.seed, 0, 1))) / double(batch);
+      double const squares = [&] {
+        auto const sum = eval(norm1(sign_probes(a, options.seed, 0, 1)));
+        if constexpr (requires { sum.value(); })  // on ranks
+          return double(sum.value()) / double(batch);
+        else
+          return double(sum) / double(batch);
+      }();
       for (std::size_t b = 0; b < out.first.size(); ++b) out.first[b].mean += squares * exponents[b] * 0.69314718055994530942;
       return out;
     }
