@@ -70,6 +70,26 @@ TEST_CASE("the gauge of complex singular vectors counts in their derivatives") {
   }, A, direction(A));
 }
 
+TEST_CASE("a singular value 0 has no derivative, in either mode, and the errors of svds begin with its name") {
+  using Catch::Matchers::ContainsSubstring;
+  auto const A = from_triplets<double>(4, 3, {0, 1, 2, 3, 0, 1}, {0, 0, 1, 1, 2, 2}, {1.0, 2.0, 3.0, 1.0, 2.0, 4.0});  // column 2 is twice column 0
+  auto const E = direction(A);
+  auto const all = [](auto const& a) { return svds(a, 3).values[2]; };
+  auto const vectors = [](auto const& a) { return sum(svds(a, 1, smallest{}).left); };
+  auto const kink = ContainsSubstring("svds: a derivative of triplet 2, whose value");
+  CHECK_THROWS_WITH(value_and_gradient(all, A), kink);
+  CHECK_THROWS_WITH(jvp(all, std::tie(A), std::tie(E)), kink);
+  CHECK_THROWS_WITH(value_and_gradient(vectors, A), ContainsSubstring("svds: a derivative of triplet 0"));
+  check_both([](auto const& a) { return svds(a, 2).values[1]; }, A, E);
+  check_both([](auto const& a) { return svds(a, 2).values[1]; }, eval(1e-20 * A), eval(1e-20 * E));
+  auto const [value, g] = value_and_gradient([](auto const& a) { return svds(a, 3).values[0]; }, A);
+  CHECK(dot(g.values(), A.values()) == Approx(value));
+  auto const twice = diagonal(ones<double>(3));
+  CHECK_THROWS_WITH(value_and_gradient([](auto const& a) { return svds(a, 3).values[0]; }, twice), ContainsSubstring("svds: a derivative of single values"));
+  auto const stopped = [](auto const& a) { return svds(a, 2, largest{}, golub_kahan{.rtol = 1e-14, .max_restarts = 0, .basis = 5}).values[0]; };
+  CHECK_THROWS_WITH(value_and_gradient(stopped, problems::convection_diffusion<double>({12, 12}, 3.0)), ContainsSubstring("svds: golub-kahan"));
+}
+
 TEST_CASE("eigenvalues of matrices that are not Hermitian have their derivatives, complex ones too; vectors are refused") {
   using Catch::Matchers::ContainsSubstring;
   auto const A = rectangle(11, 11);

@@ -224,6 +224,9 @@ TEST_CASE("what has no determinant, or no logarithm of it, is refused by one sen
   CHECK_THROWS_WITH(logdet(slopes), ContainsSubstring("logdet(A): A is not symmetric") && ContainsSubstring("slogdet(A)"));
   CHECK_THROWS_WITH(logdet(eval(-1.0 * A)), ContainsSubstring("logdet(A): A is not positive definite") && ContainsSubstring("slogdet(A)"));
   CHECK_THROWS_WITH(logdet(eval(-1.0 * A), lu{}), ContainsSubstring("logdet(A): det(A) is not positive, its sign is -1"));
+  auto const swap = from_triplets<double>(2, 2, {0, 1}, {1, 0}, {2.0, 2.0});
+  CHECK_THROWS_WITH(det(swap, ldlt{}), ContainsSubstring("det(A): A: a pivot is zero") && ContainsSubstring("take lu{}") && !ContainsSubstring("minres"));
+  CHECK(det(swap) == -4);
   CHECK(logdet(slopes, lu{}) == Approx(slogdet(slopes).log_abs));
   auto nan = A;
   nan.values()[3] = std::numeric_limits<double>::quiet_NaN();

@@ -53,8 +53,8 @@ class eigen_derivative {
   using Wide = small_scalar<T>;
 
 public:
-  eigen_derivative(Problem const& problem, Values const& w, Vectors const& V, eigen_report const& report)
-      : problem_(problem), w_(w), clusters_(w, report, 1e3 * double(std::numeric_limits<Real>::epsilon()) * size_of_values()) {
+  eigen_derivative(Problem const& problem, Values const& w, Vectors const& V, eigen_report const& report, char const* call)
+      : problem_(problem), w_(w), clusters_(w, report, 1e3 * double(std::numeric_limits<Real>::epsilon()) * size_of_values(), call) {
     for (index_t j = 0; j < w.size(); ++j) {
       v_.push_back(column_of(V, j));
       bv_.push_back(times_b(v_.back()));
@@ -181,6 +181,7 @@ struct eigen_rule {
   PartB b;
   eigen_report report;
   std::tuple<Options...> options;
+  char const* call = "eigsh";  ///< what errors begin with
 
   template <class F>
   auto with_derivative(auto const& w, auto const& V, F const& f) const {
@@ -192,7 +193,7 @@ struct eigen_rule {
       using B = std::remove_cvref_t<decltype(b.value())>;
       using Problem = eigen_problem<A, B, std::remove_cvref_t<decltype(p)>, std::remove_cvref_t<decltype(on)>>;
       Problem const problem{a.value(), b.value(), p, on, 0};
-      return f(eigen_derivative<Problem, std::remove_cvref_t<decltype(w)>, std::remove_cvref_t<decltype(V)>>(problem, w, V, report));
+      return f(eigen_derivative<Problem, std::remove_cvref_t<decltype(w)>, std::remove_cvref_t<decltype(V)>>(problem, w, V, report, call));
     }, options);
   }
 

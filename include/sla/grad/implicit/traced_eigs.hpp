@@ -61,7 +61,7 @@ private:
   /// Errors: value_error, where values that are as good as equal have different cotangents: a single one has no derivative.
   template <class Values>
   void require_simple(Values const& w, Values const* g) const {
-    if (!report.converged()) throw eigen_error(report);
+    if (!report.converged()) throw eigen_error(report, "eigs");
     double most = 0;
     for (index_t j = 0; g && j < w.size(); ++j) most = (std::max)(most, double(std::abs((*g)[j])));
     for (index_t j = 0; j < w.size(); ++j)

@@ -3,7 +3,9 @@
 // their derivatives are those of traced_eigen.hpp.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -57,6 +59,7 @@ struct singular_rule {
     auto const& A = a.value();
     if (is_zero(gU, U) && is_zero(gV, V)) {
       clusters_of(s).require_invariant(gs);
+      require_positive(s, [&](index_t j) { return gs[j] != 0; });
       auto scaled = U;
       for (index_t n = 0; n < own_size(scaled); ++n) own_numbers(scaled)[n] *= gs[n % s.size()];
       a.v->add(outer_contribution(A, scaled, V, 1));
@@ -79,6 +82,7 @@ struct singular_rule {
       auto u = column_like<T>(U), v = column_like<T>(V), r = u;
       auto space = linear_world<Matrix>::space(a.value(), u);
       auto const clusters = clusters_of(s);
+      require_positive(s, [](index_t) { return true; });
       for (index_t j = 0; j < s.size(); ++j) {
         clusters.require_whole(j, "value");
         for (index_t i = 0; i < j; ++i)
@@ -95,11 +99,20 @@ private:
   using Matrix = std::remove_cvref_t<decltype(std::declval<Part const&>().value())>;
   using T = typename Matrix::value_type;
 
+  /// What is rounding of a value: of the largest that is there, and of |A x| / |x| for a random x, where that is had for nothing.
+  template <class Values>
+  double rounding_of_values(Values const& s) const {
+    double size = 0;
+    for (auto const value : s) size = (std::max)(size, double(value));
+    if constexpr (Readable<Matrix>) {
+      auto const x = random<T>(a.value().cols(), 1);
+      size = (std::max)(size, double(norm_inf(a.value() * x)) / double(norm_inf(x)));
+    }
+    return 1e3 * double(std::numeric_limits<real_t<T>>::epsilon()) * size;
+  }
   template <class Values>
   value_clusters<Values> clusters_of(Values const& s) const {
-    double most = 0;
-    for (auto const value : s) most = (std::max)(most, double(value));
-    return {s, report, 1e3 * double(std::numeric_limits<real_t<T>>::epsilon()) * most};
+    return {s, report, rounding_of_values(s), "svds"};
   }
   /// Of vectors without a derivative: nobody takes it for zero.
   template <class Block>
@@ -122,6 +135,8 @@ private:
   template <class Block, class Values, class G, class GV>
   void pullback_by_hermitian(Block const& U, Values const& s, Block const& V, G const& gU, GV const& gs, G const& gV) const {
     auto const& A = a.value();
+    auto const has = [](auto const& block, index_t j) { return norm_inf(column(block, j)) > 0; };
+    require_positive(s, [&](index_t j) { return gs[j] != 0 || has(gU, j) || has(gV, j); });
     using H = decltype(hermitian_of(A));
     H const value = hermitian_of(A);
     tape t;
@@ -136,6 +151,7 @@ private:
   }
   template <class Block, class Values>
   auto pushed_by_hermitian(Block const& U, Values const& s, Block const& V, Matrix const& tangent) const {
+    require_positive(s, [](index_t) { return true; });
     using H = decltype(hermitian_of(tangent));
     auto const value = hermitian_of(a.value());
     auto const of_tangent = hermitian_of(tangent);
@@ -151,14 +167,22 @@ private:
   }
   template <class Operand>
   eigen_rule<Operand, no_matrix> rule_of(Operand h) const {
-    return {std::move(h), {}, report, {}};
+    return {std::move(h), {}, report, {}, "svds"};
+  }
+  /// Errors: value_error, if a value that is asked for is 0, where it, and its vectors, have a kink: s becomes |s + u^H dA v|.
+  template <class Values, class Asked>
+  void require_positive(Values const& s, Asked const& asked) const {
+    double const rounding = rounding_of_values(s);
+    for (index_t j = 0; j < s.size(); ++j)
+      if (double(s[j]) <= rounding && asked(j))
+        throw value_error(text("svds: a derivative of triplet ", j, ", whose value, ", s[j], ", is 0 beside the size of A: a singular value 0 has a kink, and its vectors jump; ask for the values above 0 alone"));
   }
 };
 } // namespace detail
 
 /// Singular triplets of a traced A, `svds(A, k, wanted, ...)`. Gradient: with the cotangent g of a value g u v^H on A's pattern; of vectors by the Hermitian matrix
 /// (0, A; A^H, 0), beside the triplets. Values within 1e-6 of each other are one cluster, of which only what does not change when its vectors are mixed
-/// has a derivative. On ranks vectors have none, which is an error. Cost: one solve by minres per triplet whose vectors a derivative asks for, none for values.
+/// has a derivative, and a value 0 has none. On ranks vectors have none, which is an error. Cost: one solve by minres per triplet whose vectors a derivative asks for, none for values.
 /// Errors: those of traced eigenpairs (traced_eigen.hpp).
 template <Traced A, class W, class... Options>
   requires detail::EigenMatrix<A>

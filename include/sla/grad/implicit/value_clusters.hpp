@@ -17,9 +17,9 @@ namespace sla::detail {
 template <class Values>
 class value_clusters {
 public:
-  /// Errors: eigen_error, if the pairs did not converge.
-  value_clusters(Values const& w, eigen_report const& report, double rounding) : w_(w), report_(report) {
-    if (!report.converged()) throw eigen_error(report);
+  /// Errors begin with `call`: eigen_error, if the pairs did not converge.
+  value_clusters(Values const& w, eigen_report const& report, double rounding, char const* call) : w_(w), report_(report), call_(call) {
+    if (!report.converged()) throw eigen_error(report, call);
     double const apart = (std::max)(1e-6, 100 * report.rtol);
     for (index_t j = 0; j < w.size(); ++j)
       for (index_t i = 0; i < w.size(); ++i)
@@ -31,10 +31,10 @@ public:
   /// Errors: value_error, where a derivative of column or value j is asked for whose cluster has vectors that are not there.
   void require_whole(index_t j, char const* what) const {
     if (report_.cuts_cluster && are_near(j, count() - 1))
-      throw value_error(text("eigsh: a derivative of ", what, ' ', j, " (", w_[j], "), whose value is in a cluster that goes on beyond the ", count(), " pairs that were asked for; ask for more pairs"));
+      throw value_error(text(call_, ": a derivative of ", what, ' ', j, " (", w_[j], "), whose value is in a cluster that goes on beyond the ", count(), " pairs that were asked for; ask for more pairs"));
   }
   void refuse_cluster(index_t i, index_t j, char const* what) const {
-    throw value_error(text("eigsh: a derivative of ", what, " through values ", i, " and ", j, " (", w_[i], " and ", w_[j],
+    throw value_error(text(call_, ": a derivative of ", what, " through values ", i, " and ", j, " (", w_[i], " and ", w_[j],
                            "), which are one cluster: only what does not change when the vectors of a cluster are mixed has a derivative, such as the sum of its values or of v v^H"));
   }
   /// Errors: value_error, where the cotangent g of the values tells those of a cluster apart.
@@ -53,6 +53,7 @@ public:
 private:
   Values const& w_;
   eigen_report const& report_;
+  char const* call_;
   std::vector<char> near_;
 };
 

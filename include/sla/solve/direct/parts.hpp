@@ -22,6 +22,7 @@ namespace sla::detail {
 struct factor_failure {
   reason why = reason::converged;
   std::string what;
+  char const* in_solves = "";  ///< a remedy that solves have beside, and determinants have not
 };
 
 /// The functions of one kind of factors (solve/seam/factorization.hpp).
@@ -116,7 +117,7 @@ factor_failure why_not(factorization kind, View const& view, Number const* value
   if (row >= 0) return {reason::singular, text("structurally singular: no choice of pivots serves row ", rows ? rows[row] : row)};
   std::string const pivot = at < 0 ? "a pivot" : text("the pivot of row ", rows ? rows[at] : at);
   if (is_cholesky(kind)) return {reason::indefinite_matrix, pivot + " is not positive: use ldlt or lu"};
-  if (kind == factorization::ldlt) return {reason::zero_pivot, pivot + " is zero, and ldlt exchanges no rows, so that A need not be singular: take lu{} or minres{}"};
+  if (kind == factorization::ldlt) return {reason::zero_pivot, pivot + " is zero, and ldlt exchanges no rows, so that A need not be singular: take lu{}", " or minres{}"};
   return {reason::singular, pivot + " is zero"};
 }
 /// The factors of item b, and what went wrong; where they fail, those of its connected components, each by itself: the systems of a list, for one.
