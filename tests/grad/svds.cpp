@@ -90,7 +90,7 @@ TEST_CASE("a singular value 0 has no derivative, in either mode, and the errors 
   CHECK_THROWS_WITH(value_and_gradient(stopped, problems::convection_diffusion<double>({12, 12}, 3.0)), ContainsSubstring("svds: golub-kahan"));
 }
 
-TEST_CASE("eigenvalues of matrices that are not Hermitian have their derivatives, complex ones too; vectors are refused") {
+TEST_CASE("eigenvalues of matrices that are not Hermitian have their derivatives, complex ones too") {
   using Catch::Matchers::ContainsSubstring;
   auto const A = rectangle(11, 11);
   auto const B = eval(2.0 * eye<double>(11) + 0.05 * direction(rectangle(11, 11)));
@@ -105,9 +105,26 @@ TEST_CASE("eigenvalues of matrices that are not Hermitian have their derivatives
   for (index_t s = 0; s < C.nnz(); ++s) C.values()[s] *= std::polar(1.0, 0.8 * double(s));
   auto const weights = random<Z>(3, 4);
   check_both([&](auto const& a) { return squared_norm(eigs(a, 3, largest_magnitude{}).values - weights); }, C, direction(C));
-  CHECK_THROWS_WITH(value_and_gradient([](auto const& a) { return squared_norm(eigs(a, 2, largest_magnitude{}).vectors); }, A), ContainsSubstring("which is not there; of values it is"));
   auto const twice = from_triplets<double>(3, 3, {0, 1, 2}, {0, 1, 2}, {2.0, 2.0, 1.0});
   CHECK_THROWS_WITH(value_and_gradient([](auto const& a) { return squared_norm(eigs(a, 2, largest{}).values - random<Z>(2, 3)); }, twice), ContainsSubstring("one multiple value"));
+  CHECK_THROWS_WITH(value_and_gradient([](auto const& a) { return sum(real(eigs(a, 2, largest{}).vectors)); }, twice), ContainsSubstring("eigs: a derivative of the vectors 0 and 1") || ContainsSubstring("eigs: a derivative of the vectors 1 and 0"));
+  auto const tiny = from_triplets<double>(4, 4, {0, 1, 2, 3}, {0, 1, 2, 3}, {1.0, 1e-13, 2e-13, 2.0});  // equal beside the size of A
+  CHECK_THROWS_WITH(value_and_gradient([](auto const& a) { return squared_norm(eigs(a, 2, smallest{}).values - random<Z>(2, 3)); }, tiny), ContainsSubstring("one multiple value"));
+}
+
+TEST_CASE("right and left vectors of matrices that are not Hermitian have their derivatives in their gauge, to A and B") {
+  auto const A = rectangle(11, 11);
+  auto const B = eval(2.0 * eye<double>(11) + 0.05 * direction(rectangle(11, 11)));
+  auto const E = direction(A);
+  auto const right = random<Z, Extents<dyn, dyn>>({11, 2}, 5), left = random<Z, Extents<dyn, dyn>>({11, 2}, 6);
+  auto const of = [&](auto const& t) { return squared_norm(t.vectors - right) + 0.3 * squared_norm(t.left - left) + 0.1 * squared_norm(t.values); };
+  check_both([&](auto const& a) { return squared_norm(eigs(a, 2, largest_magnitude{}).vectors - right); }, A, E);
+  check_both([&](auto const& a) { return of(eigs(a, 2, largest_magnitude{}, left_vectors)); }, A, E);
+  check_both([&](auto const& a) { return of(eigs(a, B, 2, near{0.3}, left_vectors)); }, A, E);
+  check_both([&](auto const& b) { return of(eigs(A, b, 2, near{0.3}, left_vectors)); }, B, direction(B));
+  auto C = cast<Z>(A);
+  for (index_t s = 0; s < C.nnz(); ++s) C.values()[s] *= std::polar(1.0, 0.8 * double(s));
+  check_both([&](auto const& a) { return of(eigs(a, 2, largest_magnitude{}, left_vectors)); }, C, direction(C));
 }
 
 } // namespace test_svds_gradient

@@ -124,6 +124,10 @@ TEST_CASE("eigs of small and of defective matrices, on a queue of any lag, and w
   CHECK(std::abs(defective.values[0] - 5.0) <= 1e-14);
   CHECK(std::abs(defective.values[2] - 2.0) <= 1e-7);
 
+  auto const little = eigs(from_triplets<double>(4, 4, {0, 1, 2, 3}, {0, 1, 2, 3}, {1.0, 1e-13, 2e-13, 2.0}), 2, smallest{});  // whose digits are rounding beside 2
+  INFO(little.report);
+  CHECK((little.report.converged() && std::abs(little.values[1] - 2e-13) <= 1e-15));
+
   auto const A = problems::convection_diffusion<double>({10, 9}, 0.8);
   for (int lag : {0, 4}) {
     auto const queued = eigs(A, 3, near{2.5}, on([lag](frame f) { return deferred(f, lag); }));

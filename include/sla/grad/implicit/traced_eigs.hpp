@@ -1,73 +1,211 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Eigenvalues of a traced A that need not be Hermitian, one entry of the tape: dw = w^H (dA - value dB) v of left and right vectors with w^H B v = 1. Derivatives
-// of its vectors are not here; those of Hermitian matrices are in traced_eigen.hpp.
+// Eigenpairs of a traced A that need not be Hermitian, one entry of the tape: dw = u^H (dA - w dB) v of left and right vectors with u^H B v = 1, and one
+// more matrix to factor for each vector that a derivative asks for. Those of Hermitian matrices are in traced_eigen.hpp.
 #pragma once
 
+#include <algorithm>
+#include <complex>
+#include <limits>
+#include <optional>
 #include <tuple>
 #include <utility>
 
 #include <sla/grad/implicit/traced_eigen.hpp>
 #include <sla/solve/eigen/eigs.hpp>
+#include <sla/solve/eigen/krylov/factored_inverse.hpp>
 
 namespace sla {
 
 namespace detail {
-/// How (values, V, W) depend on A and B.
+/// M x, or M^H x, for a matrix or `applied_identity`.
+template <bool Adjoint, class M>
+vector<std::complex<double>> image_of(M const& m, vector<std::complex<double>> const& x) {
+  if constexpr (std::same_as<M, applied_identity>)
+    return x;
+  else if constexpr (Adjoint)
+    return sla::adjoint(m) * x;
+  else
+    return m * x;
+}
+
+/// Solutions beside a triple (w, v, u) of A v = w B v and u^H A = w u^H B with u^H B v = 1, whose w is simple, by factors of A - (w + shift) B and steps of refinement.
+template <class A, class B>
+class beside_triple {
+  using Z = std::complex<double>;
+
+public:
+  using column_type = vector<Z>;
+
+  beside_triple(A const& a, B const& b, Z w, column_type v, column_type u, double shift)
+      : a_(a), b_(b), w_(w), v_(std::move(v)), u_(std::move(u)), bv_(image_of<false>(b, v_)), bu_(image_of<true>(b, u_)), inverse_(invert<Z>(minus_shift<Z>(a, b, w + shift), false)) {
+    if (!inverse_) refuse();
+  }
+  column_type const& v() const { return v_; }
+  column_type const& u() const { return u_; }
+  /// The z with (A - w B) z = r - B v u^H r and u^H B z = 0; adjoint, with (A - w B)^H z = r - B^H u v^H r and v^H B^H z = 0.
+  template <bool Adjoint>
+  column_type solve(column_type r) const {
+    auto const& [of_left, of_right] = Adjoint ? std::tie(bu_, v_) : std::tie(bv_, u_);
+    auto const& [null, beside] = Adjoint ? std::tie(u_, bv_) : std::tie(v_, bu_);
+    project(r, of_left, of_right);
+    column_type z = 0.0 * r, left = r;
+    Z const w = Adjoint ? std::conj(w_) : w_;
+    double const size = norm(r);
+    for (double before = std::numeric_limits<double>::infinity(), now = size; now > 1e-14 * size && now < 0.5 * before;) {
+      column_type step = Adjoint ? inverse_->apply.adjoint() * left : inverse_->apply * left;
+      project(step, null, beside);
+      z = z + step;
+      left = r - image_of<Adjoint>(a_, z) + w * image_of<Adjoint>(b_, z);
+      project(left, of_left, of_right);
+      before = std::exchange(now, double(norm(left)));
+    }
+    double const rounding = 1e-13 * (double(norm(image_of<Adjoint>(a_, z))) + std::abs(w) * double(norm(image_of<Adjoint>(b_, z))));
+    if (!(norm(left) <= 1e-9 * size + rounding)) refuse();
+    return z;
+  }
+
+private:
+  /// x - y z^H x, where z^H y = 1.
+  static void project(column_type& x, column_type const& y, column_type const& z) {
+    Z const c = dot(z, x);
+    x = x - c * y;
+  }
+  [[noreturn]] void refuse() const {
+    throw value_error(text("eigs: a derivative of a vector of the value ", w_, ", beside which a solve fails: other values are too near to it"));
+  }
+  A const& a_;
+  B const& b_;
+  Z w_;
+  column_type v_, u_, bv_, bu_;
+  std::optional<factored_inverse<Z>> inverse_;
+};
+
+/// How (values, V, W) depend on A and B. With (A - w B) z = -(dA - w dB) v + dw B v and u^H B z = 0, dv = z + c v, where c keeps |v| = 1 and (p, v) real for the
+/// random vector p of the gauge; and so for u, du = y + d u with conj(d) = -(c + u^H dB v), which keeps u^H B v = 1.
 template <class PartA, class PartB>
 struct general_eigen_rule {
   using rule_tag = void;
+  using Z = std::complex<double>;
   PartA a;
   PartB b;
   eigen_report report;
 
   template <class Y, class G>
   void pullback(Y const& y, G const& g) const {
-    auto const& w = std::get<0>(y);
-    auto const &V = std::get<1>(y), &W = std::get<2>(y);
-    auto const& gw = std::get<0>(g);
-    require_simple(w, &gw);
-    if (norm_inf(std::get<1>(g)) > 0 || norm_inf(std::get<2>(g)) > 0) refuse_vectors();
-    auto U = W;  // the column of W times the cotangent of its value
+    auto const &w = std::get<0>(y), &gw = std::get<0>(g);
+    auto const &V = std::get<1>(y), &W = std::get<2>(y), &gV = std::get<1>(g), &gW = std::get<2>(g);
+    scale_of_values const scale(*this, w);
+    require_simple(w, &gw, scale);
+    auto U = W, X = V, L = W;  // u g - (A - w B)^-H of the cotangent of v; what that of u leaves beside u
+    auto const has = [](auto const& block, index_t j) { return norm_inf(column(block, j)) > 0; };
+    bool of_left = false;
+    vector<Z> e(w.size());  // g_u^H u
     for (index_t n = 0; n < U.size(); ++n) U.data()[n] *= gw[n % w.size()];
-    if constexpr (PartA::traced) a.v->add(outer_contribution(a.value(), U, V));
+    for (index_t j = 0; j < w.size(); ++j) {
+      for (index_t i = 0; i < V.extent(0); ++i) X(i, j) = 0;
+      if (!has(gV, j) && !has(gW, j)) continue;
+      auto const beside = beside_of(w, V, W, j, scale);
+      vector<Z> const gv = wide(gV, j), gu = wide(gW, j);
+      e[j] = dot(gu, beside.u());
+      Z const alpha = Z(dot(gv, beside.v())) - std::conj(e[j]);
+      vector<Z> const h = gv - alpha.real() * beside.v() + Z(0, alpha.imag() / real_product(scale.p, beside.v())) * scale.p;
+      vector<Z> const y_of_v = beside.template solve<true>(h);
+      for (index_t i = 0; i < V.extent(0); ++i) U(i, j) -= typename decltype(U)::value_type(y_of_v[i]);
+      if (!has(gW, j)) continue;
+      of_left = true;
+      vector<Z> const x = beside.template solve<false>(gu);
+      for (index_t i = 0; i < V.extent(0); ++i) X(i, j) = typename decltype(X)::value_type(-x[i]);
+    }
+    auto const hand = [&](auto const& part, auto const& factor) {
+      auto left = U, right = W;
+      for (index_t n = 0; n < U.size(); ++n) left.data()[n] *= factor(n % w.size()), right.data()[n] *= factor(n % w.size());
+      part.v->add(outer_contribution(part.value(), left, V));
+      if (of_left) part.v->add(outer_contribution(part.value(), right, X));
+    };
+    using Number = typename decltype(U)::value_type;
+    if constexpr (PartA::traced) hand(a, [](index_t) { return Number(1); });
     if constexpr (PartB::traced) {
-      for (index_t n = 0; n < U.size(); ++n) U.data()[n] *= -std::conj(w[n % w.size()]);
-      b.v->add(outer_contribution(b.value(), U, V));
+      hand(b, [&](index_t j) { return -std::conj(w[j]); });
+      for (index_t n = 0; n < L.size(); ++n) L.data()[n] *= Number(-e[n % w.size()]);
+      if (of_left) b.v->add(outer_contribution(b.value(), L, V));
     }
   }
   template <class Y, class Out>
   void pushforward(Y const& y, Out& out) const {
     auto const& w = std::get<0>(y);
     auto const &V = std::get<1>(y), &W = std::get<2>(y);
-    require_simple(w, static_cast<std::remove_cvref_t<decltype(w)> const*>(nullptr));
+    scale_of_values const scale(*this, w);
+    require_simple(w, static_cast<std::remove_cvref_t<decltype(w)> const*>(nullptr), scale);
     auto dw = w;
+    auto dV = V, dW = W;
+    using Number = typename decltype(dV)::value_type;
     for (index_t j = 0; j < w.size(); ++j) {
-      dw[j] = 0;
-      auto const along = [&](auto const& part, auto factor) {
-        if constexpr (std::remove_cvref_t<decltype(part)>::traced)
-          if (auto const tangent = part.v->tangent()) dw[j] += factor * dot(column(W, j), *tangent * column(V, j));
-      };
-      along(a, std::complex<double>(1)), along(b, -std::complex<double>(w[j]));
+      auto const beside = beside_of(w, V, W, j, scale);
+      vector<Z> q = 0.0 * beside.v(), ql = q, bv = q;  // (dA - w dB) v, (dA - w dB)^H u, dB v
+      Z const value(w[j]);
+      if constexpr (PartA::traced)
+        if (auto const* d = a.v->tangent()) q = q + image_of<false>(*d, beside.v()), ql = ql + image_of<true>(*d, beside.u());
+      if constexpr (PartB::traced)
+        if (auto const* d = b.v->tangent()) bv = image_of<false>(*d, beside.v()), q = q - value * bv, ql = ql - std::conj(value) * image_of<true>(*d, beside.u());
+      dw[j] = Number(Z(dot(beside.u(), q)));
+      vector<Z> const z = -1.0 * beside.template solve<false>(q), zl = -1.0 * beside.template solve<true>(ql);
+      Z const pz = dot(scale.p, z), c(-real_product(beside.v(), z), -pz.imag() / real_product(scale.p, beside.v()));
+      Z const d = -std::conj(c + Z(dot(beside.u(), bv)));
+      for (index_t i = 0; i < V.extent(0); ++i) dV(i, j) = Number(z[i] + c * beside.v()[i]), dW(i, j) = Number(zl[i] + d * beside.u()[i]);
     }
-    auto none_of_vectors = V;
-    for (index_t n = 0; n < V.size(); ++n) none_of_vectors.data()[n] = std::numeric_limits<double>::quiet_NaN();  // nobody takes them for zero
-    out.add(std::tuple(std::move(dw), none_of_vectors, none_of_vectors));
+    out.add(std::tuple(std::move(dw), std::move(dV), std::move(dW)));
   }
 
 private:
-  [[noreturn]] static void refuse_vectors() {
-    throw value_error("eigs: a derivative of vectors of a matrix that is not Hermitian, which is not there; of values it is, and of vectors of Hermitian matrices, by eigsh");
+  static double real_product(vector<Z> const& x, vector<Z> const& y) { return Z(dot(x, y)).real(); }
+  template <class Block>
+  static vector<Z> wide(Block const& block, index_t j) {
+    vector<Z> out(block.extent(0));
+    for (index_t i = 0; i < out.size(); ++i) out[i] = Z(block(i, j));
+    return out;
+  }
+  /// The random vector of the gauge, and about the largest |value|: |A p| / |B p| and those that are there.
+  struct scale_of_values {
+    vector<Z> p;
+    double size;
+    template <class Values>
+    scale_of_values(general_eigen_rule const& rule, Values const& w) {
+      using A = std::remove_cvref_t<decltype(rule.a.value())>;
+      using B = std::remove_cvref_t<decltype(rule.b.value())>;
+      none const no{};
+      auto const random = eigen_problem<A, B, none, none>{rule.a.value(), rule.b.value(), no, no, 0}.random_vector(1);
+      p = vector<Z>(random.size());
+      for (index_t i = 0; i < p.size(); ++i) p[i] = Z(random[i]);
+      size = double(norm_inf(image_of<false>(rule.a.value(), p))) / double(norm_inf(image_of<false>(rule.b.value(), p)));
+      for (index_t j = 0; j < w.size(); ++j) size = (std::max)(size, double(std::abs(w[j])));
+    }
+  };
+  template <class Values>
+  bool are_near(Values const& w, index_t i, index_t j, scale_of_values const& scale) const {
+    double const rounding = 1e3 * double(std::numeric_limits<real_t<typename Values::value_type>>::epsilon()) * scale.size;
+    return double(std::abs(w[i] - w[j])) <= (std::max)(1e-6 * double(std::abs(w[j])), rounding);
+  }
+  /// Errors: value_error, where w_j has neighbours.
+  template <class Values, class Block>
+  auto beside_of(Values const& w, Block const& V, Block const& W, index_t j, scale_of_values const& scale) const {
+    for (index_t i = 0; i < w.size(); ++i)
+      if (i != j && are_near(w, i, j, scale)) refuse(w, i, j, "vectors", "they have no derivative");
+    double const unit = double(std::numeric_limits<real_t<typename Values::value_type>>::epsilon());
+    return beside_triple(a.value(), b.value(), Z(w[j]), wide(V, j), wide(W, j), std::sqrt(unit) * scale.size);
+  }
+  template <class Values>
+  [[noreturn]] static void refuse(Values const& w, index_t i, index_t j, char const* what, char const* law) {
+    throw value_error(text("eigs: a derivative of the ", what, " ", i, " and ", j, " (of ", w[i], " and ", w[j], "), whose values are one multiple value: ", law));
   }
   /// Errors: value_error, where values that are as good as equal have different cotangents: a single one has no derivative.
   template <class Values>
-  void require_simple(Values const& w, Values const* g) const {
+  void require_simple(Values const& w, Values const* g, scale_of_values const& scale) const {
     if (!report.converged()) throw eigen_error(report, "eigs");
     double most = 0;
     for (index_t j = 0; g && j < w.size(); ++j) most = (std::max)(most, double(std::abs((*g)[j])));
     for (index_t j = 0; j < w.size(); ++j)
       for (index_t i = 0; i < j; ++i)
-        if (std::abs(w[i] - w[j]) <= 1e-6 * std::abs(w[j]) && !(g && std::abs((*g)[i] - (*g)[j]) <= 1e-6 * most))
-          throw value_error(text("eigs: a derivative of values ", i, " and ", j, " (", w[i], " and ", w[j], "), which are one multiple value: only their sum has a derivative"));
+        if (are_near(w, i, j, scale) && !(g && std::abs((*g)[i] - (*g)[j]) <= 1e-6 * most)) refuse(w, i, j, "values", "only their sum has a derivative");
   }
 };
 
@@ -90,8 +228,10 @@ auto eigs_with_left(auto const& call, Options const&... options) {
 }
 } // namespace detail
 
-/// Eigenpairs of a traced A, `eigs(A, k, wanted, ...)`. Gradient: of values, with the cotangent g of one g w v^H on A's pattern, w the left vector; of vectors none: asking
-/// for it is an error. Cost: that of left vectors, no solves. Errors: eigen_error of pairs that did not converge; value_error for a single one of equal values, and for vectors.
+/// Eigenpairs of a traced A, `eigs(A, k, wanted, ...)`. Gradient: with the cotangent g of a value g u v^H on A's pattern, u the left vector; of a vector -y v^H, where
+/// (A - w B)^H y is the cotangent beside the triple; of a left one -u x^H likewise. The gauge is that of the call: |v| = 1, (p, v) real for a random p, u^H B v = 1.
+/// Cost: that of left vectors; none for values in reverse mode; of each vector that a derivative asks for, in forward mode of all, factors of A - w B in complex
+/// numbers, and some solves. Errors: eigen_error of pairs that did not converge; value_error for a single one of equal values, and for their vectors.
 template <TracedSparse A, class W, class... Options>
 auto perform(op::eigs, A const& a, int k, W const& wanted, Options const&... options) {
   static_assert(!detail::has_complex_shift<W> || is_complex<typename plain_t<A>::value_type>, "sla: eigs(A, k, near{sigma}), traced, of a real A with a complex sigma: cast A to complex before it is traced");

@@ -51,12 +51,14 @@ void turn_column(Space& space, Block& vectors, index_t j, P const& p, V& v) {
   space.finish();
   put_column(vectors, j, v);
 }
-/// |A v - w B v| and |w B v| of each column, and how much of the first rounding may be beside the second. `size` is a lower bound of |A|.
-template <class A, class B, class Space, class Values, class Block, class V>
-void judge_columns(A const& a, B const& b, Space& space, Values const& values, Block const& vectors, V& v, eigen_report& out) {
+/// |A v - w B v| and |w B v| of each column, and how much of the first rounding may be beside the second. `size` is a lower bound of |A|, p a random vector.
+template <class A, class B, class Space, class Values, class Block, class P, class V>
+void judge_columns(A const& a, B const& b, Space& space, Values const& values, Block const& vectors, P const& p, V& v, eigen_report& out) {
   auto av = space.template like<typename V::value_type>(v), bv = space.template like<typename V::value_type>(v);
   std::vector<double> lengths, residuals, apart;
-  double size = 0;
+  auto [pp] = fuse(space, set(v, p), squared_norm_of(v));
+  auto [ap] = fuse(space, set(av, a * v), squared_norm_of(av));
+  double size = std::sqrt(double(read_one(space, ap)) / double(read_one(space, pp)));
   for (std::size_t j = 0; j < values.size(); ++j) {
     auto const w = number_in(space, values[j]);
     auto [vv] = fuse(space, set(v, column(vectors, index_t(j))), squared_norm_of(v));
@@ -163,7 +165,7 @@ auto eigs_in_range(A const& a, B const& b, int k, W const& wanted, Options const
     auto v = column_like<Z>(p);
     vector<Z> values(static_cast<index_t>(found.values.size()));
     for (std::size_t j = 0; j < found.values.size(); ++j) values[index_t(j)] = found.values[j], turn_column(space, found.vectors, index_t(j), p, v);
-    judge_columns(a, b, space, found.values, found.vectors, v, out);
+    judge_columns(a, b, space, found.values, found.vectors, p, v, out);
     if constexpr (wants_left) {
       // where k is between the two values of a conjugate pair the left ones may be on the other side
       auto left = method.template find<true>(problem, (std::min)(index_t(k + 1), problem.n), wanted);
@@ -172,7 +174,7 @@ auto eigs_in_range(A const& a, B const& b, int k, W const& wanted, Options const
       auto dual = dual_columns<std::remove_cvref_t<decltype(method)>::capacity>(b, space, left, found, v);
       std::vector<Z> conjugate;
       for (Z const w : found.values) conjugate.push_back(std::conj(w));
-      judge_columns(oriented<true>(a), oriented<true>(b), space, conjugate, dual, v, out);
+      judge_columns(oriented<true>(a), oriented<true>(b), space, conjugate, dual, p, v, out);
       out.let_residuals_decide();
       out.seconds = seconds_now() - began;
       return eigentriples<vector<Z>, Block>{std::move(values), std::move(found.vectors), std::move(dual), std::move(out)};
@@ -197,7 +199,7 @@ auto eigs_of(A const& a, B const& b, int k, W const& wanted, Options const&... o
 /// real part. Values and vectors are complex, those of a real A found in real arithmetic: `auto [w, V, report] = eigs(A, 4, largest_magnitude{})`. Options:
 /// krylov_schur{...}, left_vectors (an eigentriples, with W too), on(make_space). Each vector has length 1, and its inner product with random<T>(n, 1) is
 /// real and positive. A may be a sparse matrix of the host, a distributed one, or a linear_operator.
-/// Law: one matrix with scalar entries. What did not converge is in the report: nothing is thrown for that. Gradient: of values (traced_eigs.hpp).
+/// Law: one matrix with scalar entries. What did not converge is in the report: nothing is thrown for that. Gradient: of values and vectors (traced_eigs.hpp).
 /// Cost: that of krylov_schur; left vectors as much again. Errors: shape_error, if A is not square; value_error for NaN, k < 1 or k > n, or where sigma is an eigenvalue.
 template <class A, class W = largest_magnitude, class... Options>
   requires Wanted<W>
