@@ -113,6 +113,24 @@ TEST_CASE("left vectors are those of the adjoint, and beside the right ones of o
   compare(near{1.0}), compare(largest_magnitude{});
 }
 
+TEST_CASE("eigs of many values of few rows is by dense algebra: all of them, at either end, near numbers, with a weight, and their left vectors") {
+  auto const A = eval(problems::convection_diffusion<double>({10, 7}, 0.8) + 0.4 * cyclic(70));
+  auto const all = spectrum(Eigen::MatrixXd(as_eigen(A)));
+  is_dense(A, all, largest_magnitude{}, eigs(A, 70));
+  is_dense(A, all, largest{}, eigs(A, 20, largest{}));
+  is_dense(A, all, near{2.5}, eigs(A, 30, near{2.5}));
+  auto const C = cast<Z>(A);
+  is_dense(C, all, smallest{}, eigs(C, 15, smallest{}));
+  auto const weight = diagonal(random<double>(70, 3) + 2.0);
+  Eigen::MatrixXcd const a = Eigen::MatrixXd(as_eigen(A)).cast<Z>(), b = Eigen::MatrixXd(as_eigen(weight)).cast<Z>();
+  auto const [w, V, W, report] = eigs(A, weight, 66, near{1.0}, left_vectors);
+  INFO(report);
+  CHECK((report.converged() && report.method == "dense"));
+  Eigen::MatrixXcd const v = as_eigen(V), u = as_eigen(W);
+  CHECK((u.adjoint() * b * v - Eigen::MatrixXcd::Identity(66, 66)).norm() <= 1e-8);
+  for (index_t j = 0; j < 66; ++j) CHECK((u.col(j).adjoint() * a - w[j] * u.col(j).adjoint() * b).norm() <= 1e-8 * u.col(j).norm());
+}
+
 TEST_CASE("eigs of small and of defective matrices, on a queue of any lag, and what it refuses") {
   using Catch::Matchers::ContainsSubstring;
   auto const turn = from_triplets<double>(2, 2, {0, 1}, {1, 0}, {-1.0, 1.0});  // i and -i
@@ -137,7 +155,7 @@ TEST_CASE("eigs of small and of defective matrices, on a queue of any lag, and w
   CHECK_THROWS_WITH(eigs(turn, 3), ContainsSubstring("k is 3, and A has 2 rows"));
   CHECK_THROWS_WITH(eigs(from_triplets<double>(1, 1, {0}, {0}, {std::nan("")}), 1), ContainsSubstring("eigs(A, k, ...): A(0, 0) is nan"));
   CHECK_THROWS_WITH(eigs(turn, 1, largest{}, krylov_schur{.rtol = std::nan("")}), ContainsSubstring("krylov_schur{.rtol = nan}"));
-  CHECK_THROWS_WITH(eigs(A, 62), ContainsSubstring("basic_krylov_schur<134> keeps more"));
+  CHECK_THROWS_WITH(eigs(A, 62, largest_magnitude{}, krylov_schur{}), ContainsSubstring("basic_krylov_schur<134> keeps more"));
   CHECK_THROWS_WITH(eigs(turn, 1, near{std::complex<double>(0, INFINITY)}), ContainsSubstring("sigma must be a finite number"));
   auto const weight = diagonal(random<double>(90, 3) + 2.0);
   auto const at_one = eigs(A, weight, 2, near{1.2}, krylov_schur{.rtol = 1e-11}, left_vectors);

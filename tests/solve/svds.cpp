@@ -99,6 +99,18 @@ TEST_CASE("singular triplets of complex, small, diagonal and deficient matrices"
   CHECK(all.values[0] == Approx(3 * std::sqrt(2.0)));
 }
 
+TEST_CASE("many singular triplets of few columns are by dense algebra") {
+  auto const ash = read_matrix_market<double>(data("ash219.mtx"));
+  auto const of_ash = decompose(ash);
+  auto const many = svds(ash, 70);
+  CHECK(many.report.method == "dense");
+  is_dense(ash, of_ash, many);
+  is_dense(ash, of_ash, svds(ash, 85, smallest{}), true);
+  auto const wide = eval(transpose(ash));
+  is_dense(wide, decompose(wide), svds(wide, 30));
+  CHECK_THROWS_WITH(svds(ash, 70, largest{}, golub_kahan{}), Catch::Matchers::ContainsSubstring("basic_golub_kahan<"));
+}
+
 TEST_CASE("singular triplets are the same on a queue of any lag, and of an operator with its adjoint") {
   auto const A = read_matrix_market<double>(data("ash219.mtx"));
   auto const expected = svds(A, 3);

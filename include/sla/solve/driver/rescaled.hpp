@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Operators whose size leaves no room for squares: times a power of two, exactly the same operator for methods that take inner products. Who
-// multiplies undoes it in the result: solve/eigen/scaled_problem.hpp, solve/eigen/svds.hpp, solve/determinant/stochastic_lanczos.hpp.
+// multiplies undoes it in the result: solve/eigen/problem.hpp, solve/eigen/svds.hpp, solve/determinant/stochastic_lanczos.hpp.
 #pragma once
 
 #include <algorithm>

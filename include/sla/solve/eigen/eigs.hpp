@@ -8,7 +8,6 @@
 
 #include <sla/solve/eigen/eigsh.hpp>
 #include <sla/solve/eigen/krylov_schur.hpp>
-#include <sla/solve/eigen/scaled_problem.hpp>
 
 namespace sla {
 
@@ -25,7 +24,7 @@ struct eigentriples {
   eigen_report report;
 };
 
-/// A method of eigs, as options of one name: krylov_schur{}.
+/// A method of eigs, as options of one name: krylov_schur{}, dense_schur{}.
 template <class M>
 concept GeneralEigenMethod = requires { typename M::general_eigen_method_tag; };
 
@@ -78,12 +77,13 @@ void judge_columns(A const& a, B const& b, Space& space, Values const& values, B
   }
 }
 /// W C with (W C)^H B V = I, for the columns of V, of values w, and those of W whose values are nearest to the conjugate ones.
-template <int Capacity, class B, class Space, class Found, class V>
+template <class B, class Space, class Found, class V>
 auto dual_columns(B const& b, Space& space, Found const& left, Found const& right, V& v) {
   using Z = typename V::value_type;
   using Block = decltype(left.vectors);
   auto const& vectors = right.vectors;
-  std::vector<V> columns, duals;
+  constexpr int at_once = 16;
+  std::vector<std::vector<V>> columns;  // so many in a list
   std::vector<bool> taken(left.values.size(), false);
   index_t const k = index_t(right.values.size());
   for (Z const w : right.values) {
@@ -91,26 +91,38 @@ auto dual_columns(B const& b, Space& space, Found const& left, Found const& righ
     for (std::size_t i = 0; i < left.values.size(); ++i)
       if (!taken[i] && (nearest == left.values.size() || std::abs(std::conj(left.values[i]) - w) < std::abs(std::conj(left.values[nearest]) - w))) nearest = i;
     taken[nearest] = true;
-    columns.push_back(space.template like<Z>(v));
-    fuse(space, set(columns.back(), column(left.vectors, index_t(nearest))));
+    if (columns.empty() || columns.back().size() == at_once) columns.emplace_back();
+    columns.back().push_back(space.template like<Z>(v));
+    fuse(space, set(columns.back().back(), column(left.vectors, index_t(nearest))));
   }
   using Wide = std::complex<double>;
   projected_matrix<Wide> M(k, k);
   auto bv = space.template like<Z>(v);
   for (index_t j = 0; j < k; ++j) {
-    auto [h] = fuse(space, set(v, column(vectors, j)), set(bv, b * v), dots<Capacity>(columns, int(k), bv));
-    auto const numbers = read_one(space, h);
-    for (int i = 0; i < int(k); ++i) M(i, j) = Wide(user_t<std::remove_cvref_t<decltype(numbers[i])>>(numbers[i]));
+    fuse(space, set(v, column(vectors, j)), set(bv, b * v));
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      auto [h] = fuse(space, dots<at_once>(columns[c], int(columns[c].size()), bv));
+      auto const numbers = read_one(space, h);
+      for (int i = 0; i < int(columns[c].size()); ++i) M(index_t(c) * at_once + i, j) = Wide(user_t<std::remove_cvref_t<decltype(numbers[i])>>(numbers[i]));
+    }
   }
   double size = 0;
   for (Z const w : right.values) size = (std::max)(size, double(std::abs(w)));
   for (index_t i = 0; i < k; ++i)  // those of different values are orthogonal, but for their residuals, which W^H B V may amplify
     for (index_t j = 0; j < k; ++j)
       if (double(std::abs(right.values[std::size_t(i)] - right.values[std::size_t(j)])) > 1e-6 * size) M(i, j) = 0;
-  combine_columns<Capacity>(space, columns, projected_matrix<Z>(solved<Wide>(M.adjoint(), projected_matrix<Wide>::Identity(k, k)).template cast<Z>()), duals);
-  space.finish();
+  projected_matrix<Wide> const C = solved<Wide>(M.adjoint(), projected_matrix<Wide>::Identity(k, k));
   Block out = block_like<Z>(vectors, k);
-  for (index_t j = 0; j < k; ++j) put_column(out, j, duals[std::size_t(j)]);
+  std::vector<V> part;
+  for (index_t j = 0; j < k; ++j) {
+    fuse(space, set(v, 0.0 * bv));
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      combine_columns<at_once>(space, columns[c], projected_matrix<Z>(C.block(index_t(c) * at_once, j, index_t(columns[c].size()), 1).template cast<Z>()), part);
+      fuse(space, set(v, v + part[0]));
+    }
+    space.finish();
+    put_column(out, j, v);
+  }
   return out;
 }
 /// Errors: shape_error, value_error, if A has no eigenvalues, or not k.
@@ -126,13 +138,13 @@ void check_general(A const& a, char const* name, char const* call) {
 template <class A, class B, class W, class... Options>
 auto eigs_in_range(A const& a, B const& b, int k, W const& wanted, Options const&... options) {
   constexpr bool lawful = (0 + ... + int(GeneralEigenMethod<Options>)) <= 1 && (GeneralEigenOption<Options> && ...);
-  static_assert(lawful, "sla: eigs(A, k, wanted, options...): options are krylov_schur{...}, left_vectors, on(space); lobpcg{} and lanczos{} are methods of eigsh, for a Hermitian A");
+  static_assert(lawful, "sla: eigs(A, k, wanted, options...): options are krylov_schur{...}, dense_schur{}, left_vectors, on(space); lobpcg{} and lanczos{} are methods of eigsh, for a Hermitian A");
   constexpr bool standard = std::same_as<B, applied_identity>, wants_left = (std::same_as<Options, left_vectors_t> || ...);
   constexpr char const* call = standard ? "eigs(A, k, ...)" : "eigs(A, B, k, ...)";
   if constexpr (lawful) {
     double const began = seconds_now();
     none const no{};
-    krylov_schur const unnamed{};
+    automatic_eigs const unnamed{};
     auto const& method = pick<wants_general_method>(unnamed, options...);
     auto const& on = pick<wants_space>(no, options...);
     using On = std::remove_cvref_t<decltype(on)>;
@@ -171,7 +183,7 @@ auto eigs_in_range(A const& a, B const& b, int k, W const& wanted, Options const
       auto left = method.template find<true>(problem, (std::min)(index_t(k + 1), problem.n), wanted);
       out.iterations += left.iterations, out.products += left.products, out.applications += left.applications;
       if (left.reason != reason::converged) out.reason = left.reason;
-      auto dual = dual_columns<std::remove_cvref_t<decltype(method)>::capacity>(b, space, left, found, v);
+      auto dual = dual_columns(b, space, left, found, v);
       std::vector<Z> conjugate;
       for (Z const w : found.values) conjugate.push_back(std::conj(w));
       judge_columns(oriented<true>(a), oriented<true>(b), space, conjugate, dual, p, v, out);
@@ -197,7 +209,7 @@ auto eigs_of(A const& a, B const& b, int k, W const& wanted, Options const&... o
 
 /// The k eigenpairs A v = w v of any square matrix that are wanted: largest_magnitude{}, near{sigma} with a real or complex sigma, smallest{} and largest{} by
 /// real part. Values and vectors are complex, those of a real A found in real arithmetic: `auto [w, V, report] = eigs(A, 4, largest_magnitude{})`. Options:
-/// krylov_schur{...}, left_vectors (an eigentriples, with W too), on(make_space). Each vector has length 1, and its inner product with random<T>(n, 1) is
+/// krylov_schur{...} or dense_schur{}, left_vectors (an eigentriples, with W too), on(make_space). Each vector has length 1, and its inner product with random<T>(n, 1) is
 /// real and positive. A may be a sparse matrix of the host, a distributed one, or a linear_operator.
 /// Law: one matrix with scalar entries. What did not converge is in the report: nothing is thrown for that. Gradient: of values and vectors (traced_eigs.hpp).
 /// Cost: that of krylov_schur; left vectors as much again. Errors: shape_error, if A is not square; value_error for NaN, k < 1 or k > n, or where sigma is an eigenvalue.

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include <sla/solve/eigen/choose_eigen.hpp>
-#include <sla/solve/eigen/scaled_problem.hpp>
 
 namespace sla {
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The Krylov-Schur method for A v = w B v with any square A (Stewart 2001): in real arithmetic for a real A, with shift and invert for `near{sigma}`,
-// and left vectors on request.
+// and left vectors on request. Below it all pairs by the dense Schur form, and the choice of eigs where no method is named.
 #pragma once
 
+#include <algorithm>
 #include <complex>
 #include <string>
 #include <utility>
@@ -79,5 +80,92 @@ private:
 };
 /// `basic_krylov_schur` of at most 64 basis vectors.
 using krylov_schur = basic_krylov_schur<64>;
+
+/// `eigs(A, k, wanted, dense_schur{})`: all values of A, or of B^-1 A, by dense algebra, of which k are returned with their vectors. near{sigma} of A v = w B v is by
+/// (A - sigma B)^-1 B, as of krylov_schur. Law: A is a sparse matrix in host memory. Cost: some 25 n^3 operations, and of a B n solves.
+/// Source: Golub and Van Loan, Matrix Computations, 7.5 and 7.6.
+struct dense_schur {
+  double rtol = default_rule().rtol;
+
+  using general_eigen_method_tag = void;
+  static constexpr char const* name = "dense";
+
+  /// The pairs of an `eigen_problem`, or of the conjugate transpose those with the conjugate values.
+  template <bool Adjoint, class Problem, class W>
+  auto find(Problem const& problem, index_t k, W const& wanted) const {
+    using T = typename Problem::value_type;
+    static_assert(detail::Readable<std::remove_cvref_t<decltype(problem.a)>>, "sla: eigs(A, k, ..., dense_schur{}): A is a sparse matrix in host memory; on ranks, and of operators, take krylov_schur{}");
+    auto between = column_like<T>(problem.random_vector(1));
+    if constexpr (detail::is_near<W> && Problem::is_standard) {
+      auto const& a = detail::oriented<Adjoint>(problem.a);
+      auto const key = [&](auto theta) { return wanted.key(Adjoint ? detail::conj_of_value(theta) : theta); };
+      auto const to_a = [](auto theta) { return theta; };
+      return found_by(problem, k, detail::spectral_operator{detail::multiply_by<std::remove_cvref_t<decltype(a)>>{a}, false, key, to_a, ""});
+    } else {
+      return detail::with_operator<Adjoint>(problem, wanted, between, false, "eigs(A", [&](auto const& op) { return found_by(problem, k, op); });
+    }
+  }
+
+private:
+  template <class Problem, class Operator>
+  static auto found_by(Problem const& problem, index_t k, Operator const& op) {
+    using T = typename Problem::value_type;
+    using U = detail::small_scalar<T>;
+    using Z = std::complex<typename Problem::real_type>;
+    using Dense = detail::small_dense<U>;
+    index_t const n = problem.n;
+    auto space = problem.space();
+    auto unit = problem.random_vector(1), image = unit;
+    std::fill_n(detail::own_numbers(unit), n, T(0));
+    Dense H(n, n), form, Q;
+    for (index_t j = 0; j < n; ++j) {
+      detail::own_numbers(unit)[j] = T(1);
+      op.multiply(unit, image, [&](auto&&... statement) { return fuse(space, std::forward<decltype(statement)>(statement)...), 0; });
+      space.finish();
+      for (index_t i = 0; i < n; ++i) H(i, j) = U(detail::own_numbers(image)[i]);
+      detail::own_numbers(unit)[j] = T(0);
+    }
+    if (!detail::schur_form<U>(H, form, Q)) throw error("eigs: the Schur form of A was not found");
+    std::vector<std::pair<std::complex<double>, index_t>> values;  // and the rows where their blocks begin
+    for (index_t i = 0; i < n; i += detail::block_at<U>(form, i))
+      for (auto const v : detail::values_of_block<U>(form, i)) values.emplace_back(v, i);
+    std::stable_sort(values.begin(), values.end(), [&](auto const& x, auto const& y) { return op.key(x.first) < op.key(y.first); });
+
+    detail::small_dense<std::complex<double>> X(n, k);
+    for (index_t j = 0; j < k; ++j) X.col(j) = detail::eigenvector_of_schur<U>(form, values[std::size_t(j)].second, values[std::size_t(j)].first);
+    if constexpr (is_complex<U>) {
+      X = detail::dense_product<U>(Q, X);
+    } else {
+      Dense const re = detail::dense_product<U>(Q, X.real()), im = detail::dense_product<U>(Q, X.imag());
+      X.real() = re, X.imag() = im;
+    }
+    auto block = block_like<Z>(image, k);
+    for (index_t i = 0; i < n; ++i)
+      for (index_t j = 0; j < k; ++j) block(i, j) = Z(X(i, j));
+    eigen_found<Z, decltype(block)> out{{}, std::move(block), reason::converged, 0, op.inverted ? 0 : n, op.by.empty() ? 0 : n, name, op.by, "", int(n), false};
+    for (index_t j = 0; j < k; ++j) out.values.push_back(Z(op.to_a(values[std::size_t(j)].first)));
+    if (k < n) {
+      auto const apart = std::abs(values[std::size_t(k)].first - values[std::size_t(k - 1)].first);
+      out.cuts_cluster = apart <= 100 * double(n) * std::numeric_limits<double>::epsilon() * detail::scale_of(form);
+    }
+    return out;
+  }
+};
+
+/// The method of `eigs(A, k, wanted)`: krylov_schur, but where many of few values are wanted: then dense_schur.
+struct automatic_eigs {
+  double rtol = default_rule().rtol;
+
+  using general_eigen_method_tag = void;
+  static constexpr char const* name = "automatic";
+
+  template <bool Adjoint, class Problem, class W>
+  auto find(Problem const& problem, index_t k, W const& wanted) const {
+    constexpr int room = krylov_schur::capacity;
+    if constexpr (detail::Readable<std::remove_cvref_t<decltype(problem.a)>>)
+      if (problem.n > room && problem.n <= 1000 && (k > problem.n / 5 || k + 3 > room)) return dense_schur{rtol}.find<Adjoint>(problem, k, wanted);
+    return krylov_schur{rtol}.find<Adjoint>(problem, k, wanted);
+  }
+};
 
 } // namespace sla

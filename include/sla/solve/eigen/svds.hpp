@@ -11,7 +11,6 @@
 
 #include <sla/solve/eigen/eigsh.hpp>
 #include <sla/solve/eigen/krylov/restarted_bidiagonal.hpp>
-#include <sla/solve/eigen/scaled_problem.hpp>
 
 namespace sla {
 
@@ -81,24 +80,55 @@ pseudoinverse<T> invert_rectangular(A const& a) {
 }
 
 /// The largest element of V^H V - I, of so many vectors.
-template <int Capacity, class Space, class V>
+template <class Space, class V>
 double apart_from_orthonormal(Space& space, std::vector<V> const& vectors) {
+  constexpr std::size_t at_once = 16;
   double most = 0;
-  int const k = int(vectors.size());
-  for (int j = 0; j < k; ++j) {
-    auto [h] = fuse(space, dots<Capacity>(vectors, k, vectors[std::size_t(j)]));
-    auto const numbers = read_one(space, h);
-    for (int i = 0; i < k; ++i) {
-      double const apart = double(abs_of(numbers[i] - std::remove_cvref_t<decltype(numbers[i])>(i == j ? 1 : 0)));
-      if (!(apart <= most)) most = apart;
+  for (std::size_t from = 0; from < vectors.size(); from += at_once) {
+    int const count = int((std::min)(at_once, vectors.size() - from));
+    std::vector<V> const some(vectors.begin() + std::ptrdiff_t(from), vectors.begin() + std::ptrdiff_t(from) + count);
+    for (std::size_t j = from; j < vectors.size(); ++j) {
+      auto [h] = fuse(space, dots<int(at_once)>(some, count, vectors[j]));
+      auto const numbers = read_one(space, h);
+      for (int i = 0; i < count; ++i) {
+        double const apart = double(abs_of(numbers[i] - std::remove_cvref_t<decltype(numbers[i])>(from + std::size_t(i) == j ? 1 : 0)));
+        if (!(apart <= most)) most = apart;
+      }
     }
   }
   return most;
 }
 
+/// The triplets of a small A by dense algebra, as `run_golub_kahan` gives them.
+template <class T, class A>
+auto dense_golub_kahan(A const& a, index_t k, bool smallest_first) {
+  using Wide = small_scalar<T>;
+  auto const entries = to_dense(a);
+  small_dense<Wide> dense(a.rows(), a.cols());
+  for (index_t i = 0; i < a.rows(); ++i)
+    for (index_t j = 0; j < a.cols(); ++j) dense(i, j) = Wide(entries(i, j));
+  auto const all = dense_triplets_of<Wide>(dense);
+  golub_kahan_result<vector<T>, vector<T>> out;
+  for (index_t j = 0; j < k; ++j) {
+    index_t const at = smallest_first ? a.cols() - 1 - j : j;
+    out.values.push_back(all.values(at));
+    vector<T> u(a.rows()), v(a.cols());
+    for (index_t i = 0; i < u.size(); ++i) u[i] = T(all.U(i, at));
+    for (index_t i = 0; i < v.size(); ++i) v[i] = T(all.V(i, at));
+    out.range.push_back(std::move(u)), out.domain.push_back(std::move(v));
+  }
+  out.reason = reason::converged, out.restarts = -1, out.alone = out.is_whole = true;
+  if (k < a.cols()) {
+    index_t const last = smallest_first ? a.cols() - k : k - 1, next = smallest_first ? last - 1 : k;
+    out.cuts_cluster = std::abs(all.values(next) - all.values(last)) <= 100 * double(a.cols()) * std::numeric_limits<double>::epsilon() * all.values(0);
+  }
+  return out;
+}
+
 /// svds of an A with at least as many rows as columns, and its stored adjoint. `transposed`: it is the adjoint that was given.
+/// `may_be_dense`: no method is named.
 template <class A, class Adjoint, class W, class Method, class On>
-auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& method, On const& on, bool transposed) {
+auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& method, On const& on, bool transposed, bool may_be_dense) {
   constexpr bool of_smallest = std::same_as<W, smallest>;
   constexpr int capacity = Method::capacity;
   using T = typename A::value_type;
@@ -115,11 +145,14 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
     require_range(space, a, x, z, "A", "svds(A, k)");
   }
   restart_rule const rule{method.rtol, method.max_restarts, n <= capacity ? int(n) : basis_for(k, method.basis, capacity), method.find_multiples};
-  require_basis(Method::name, k, n, capacity);
+  bool const is_dense = Readable<A> && may_be_dense && n > capacity && (k > n / 5 || k + 3 > capacity) && double(m) * double(n) * double(n) <= 2e8;
+  if (!is_dense) require_basis(Method::name, k, n, capacity);
   auto const by = [](auto const& m) { return [&m](auto const& x, auto& y, auto const& f) { return f(set(y, m * x)); }; };
-  bool const inverts = of_smallest && n > capacity;
+  bool const inverts = of_smallest && n > capacity && !is_dense;
   eigen_report out;
   auto found = [&] {
+    if constexpr (Readable<A>)
+      if (is_dense) return dense_golub_kahan<T>(a, k, of_smallest);
     if constexpr (of_smallest && Readable<A>)
       if (inverts) {
         auto const inverse = invert_rectangular<T>(a);
@@ -128,7 +161,7 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
       }
     return run_golub_kahan<capacity>(space, k, of_smallest, rule, n, random_v, random_u, by(a), by(adjoint));
   }();
-  out.method = Method::name, out.wanted = text("singular triplets, the ", W::name), out.reason = found.reason, out.iterations = found.restarts + 1;
+  out.method = is_dense ? "dense" : Method::name, out.wanted = text("singular triplets, the ", W::name), out.reason = found.reason, out.iterations = found.restarts + 1;
   (inverts ? out.applications : out.products) = found.products;
   out.rtol = method.rtol, out.sees_multiplicity = found.alone ? int(n) : 1, out.cuts_cluster = found.cuts_cluster;
   if (found.alone && !found.is_whole) out.choice = "a run beside these triplets found no others";
@@ -167,7 +200,7 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
   double const rounding = 32 * double(std::numeric_limits<Real>::epsilon()) * size;
   for (index_t j = 0; j < count; ++j) out.rounding.push_back(residuals[std::size_t(j)] <= rounding ? rounding / std::abs(double(values[j])) : 0);
   out.let_residuals_decide();
-  out.orthogonality = (std::max)(apart_from_orthonormal<capacity>(space, found.range), apart_from_orthonormal<capacity>(space, found.domain));
+  out.orthogonality = (std::max)(apart_from_orthonormal(space, found.range), apart_from_orthonormal(space, found.domain));
   return singular_triplets<decltype(left), vector<Real>, decltype(right)>{std::move(left), std::move(values), std::move(right), std::move(out)};
 }
 } // namespace detail
@@ -200,9 +233,10 @@ template <class A, class W = largest, class... Options>
       auto const& method = detail::pick<detail::wants_singular_method>(unnamed, options...);
       auto const& on = detail::pick<detail::wants_space>(no, options...);
       detail::require_sensible_call(method, wanted, "svds(A, k)");
+      bool const may_be_dense = !(SingularMethod<Options> || ...);
       auto const found = [&](A const& c, applied_identity const&, W const&) {
         auto const adjoint = linear_world<A>::adjoint(c);
-        auto out = rows >= cols ? detail::svds_of(c, adjoint, k, wanted, method, on, false) : detail::svds_of(adjoint, c, k, wanted, method, on, true);
+        auto out = rows >= cols ? detail::svds_of(c, adjoint, k, wanted, method, on, false, may_be_dense) : detail::svds_of(adjoint, c, k, wanted, method, on, true, may_be_dense);
         if (rows < cols) std::swap(out.left, out.right);
         return out;
       };

@@ -109,6 +109,15 @@ template <class W>
 index_t block_at(small_dense<W> const& T, index_t i) {
   return i + 1 < T.rows() && T(i + 1, i) != W(0) ? 2 : 1;
 }
+/// The values of the block that begins at i.
+template <class W>
+std::vector<std::complex<double>> values_of_block(small_dense<W> const& T, index_t i) {
+  using Z = std::complex<double>;
+  if (block_at(T, i) == 1) return {Z(T(i, i))};
+  Z const half = Z(T(i, i) + T(i + 1, i + 1)) / 2.0, apart = Z(T(i, i) - T(i + 1, i + 1)) / 2.0;
+  Z const root = std::sqrt(apart * apart + Z(T(i, i + 1) * T(i + 1, i)));
+  return {half + root, half - root};
+}
 /// The eigenvector of length 1 of the value w in the block of T that begins at `begin`, by substitution from there up. As in LAPACK's trevc, a value
 /// that is w again, or nearly, is taken to be a little beside it.
 template <class W>
@@ -147,7 +156,7 @@ Eigen::VectorXcd eigenvector_of_schur(small_dense<W> const& T, index_t begin, st
   return x / x.norm();
 }
 
-/// B = U diag(values) V^H of a square B, values descending, U and V unitary.
+/// B = U diag(values) V^H of a B with at least as many rows as columns, values descending, columns of U and V orthonormal.
 template <class W>
 struct dense_triplets {
   Eigen::VectorXd values;
@@ -157,7 +166,7 @@ struct dense_triplets {
 /// Golub and Van Loan, Matrix Computations, 8.6.3.
 template <class W>
 dense_triplets<W> dense_triplets_of(small_dense<W> const& B) {
-  index_t const n = B.rows();
+  index_t const m = B.rows(), n = B.cols();
   double const scale = scale_of(B);
   small_dense<W> A = B / scale, V = small_dense<W>::Identity(n, n);
   double const nothing = std::numeric_limits<double>::epsilon() * A.norm();  // columns no longer than this are rounding
@@ -183,18 +192,18 @@ dense_triplets<W> dense_triplets_of(small_dense<W> const& B) {
   std::vector<std::pair<double, index_t>> order;
   for (index_t j = 0; j < n; ++j) order.emplace_back(-A.col(j).norm(), j);
   std::stable_sort(order.begin(), order.end(), [](auto const& x, auto const& y) { return x.first < y.first; });
-  dense_triplets<W> out{Eigen::VectorXd(n), small_dense<W>(n, n), small_dense<W>(n, n)};
+  dense_triplets<W> out{Eigen::VectorXd(n), small_dense<W>(m, n), small_dense<W>(n, n)};
   index_t axis = 0;
   for (index_t j = 0; j < n; ++j) {
     auto const [less, from] = order[std::size_t(j)];
     out.values(j) = -less * scale, out.V.col(j) = V.col(from), out.U.col(j) = A.col(from);
     double length = -less > nothing ? -less : 0;
-    while (length == 0 && axis < n) {  // of a value 0 any vector beside the others: some axis leaves one
+    while (length == 0 && axis < m) {  // of a value 0 any vector beside the others: some axis leaves one
       out.U.col(j).setZero(), out.U(axis++, j) = W(1);
       for (int twice = 0; twice < 2; ++twice)
         for (index_t i = 0; i < j; ++i) out.U.col(j) -= out.U.col(i).dot(out.U.col(j)) * out.U.col(i);
       length = out.U.col(j).norm();
-      if (length < 1e-3 / std::sqrt(double(n))) length = 0;
+      if (length < 1e-3 / std::sqrt(double(m))) length = 0;
     }
     out.U.col(j) /= W(length);
   }

@@ -62,7 +62,7 @@ public:
   schur_problem(matrix_type const& H, projected_column<U> const& b, Key const& key, int known) {
     if (!schur_form<U>(H, T_, Q_)) throw error("eigs: the Schur form of the projected matrix was not found");
     int const n = int(T_.rows());
-    auto const key_at = [&](int i) { return key(values_of_block(i).front()); };
+    auto const key_at = [&](int i) { return key(values_of_block<U>(T_, i).front()); };
     for (int i = 0; i < n; i += block_at(i)) {
       int best = i;
       for (int j = i; j < n; j += block_at(j))
@@ -75,7 +75,7 @@ public:
       }
     }
     for (int i = 0; i < n; i += block_at(i))
-      for (value_type const v : values_of_block(i)) values_.push_back(v);
+      for (value_type const v : values_of_block<U>(T_, i)) values_.push_back(v);
     b_ = Q_.adjoint() * b;
     int const top = whole_blocks((std::min)(known, n));
     vectors_.resize(top, top);
@@ -103,12 +103,6 @@ public:
 private:
   int block_at(int i) const { return int(detail::block_at<U>(T_, i)); }
   int whole_blocks(int count) const { return count > 0 && count < int(T_.rows()) && T_(count, count - 1) != U(0) ? count + 1 : count; }
-  std::vector<value_type> values_of_block(int i) const {
-    if (block_at(i) == 1) return {value_type(T_(i, i))};
-    value_type const half = value_type(T_(i, i) + T_(i + 1, i + 1)) / real_t<U>(2), apart = value_type(T_(i, i) - T_(i + 1, i + 1)) / real_t<U>(2);
-    value_type const root = std::sqrt(apart * apart + value_type(T_(i, i + 1) * T_(i + 1, i)));
-    return {half + root, half - root};
-  }
   /// The block of p rows from i on and that of q rows below it change places.
   void exchange(int i, int p, int q) {
     if (p == 1 && q == 1) {
