@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Methods for least squares against dense algebra: on spaces of the host, their iterates, tall, wide, rank-deficient and damped problems,
 // the numbers of the report. The calls are in tests/solve/least_squares_calls.cpp.
+#include <array>
 #include <complex>
 
 #include <Eigen/SVD>
@@ -85,6 +86,34 @@ TEST_CASE("an x of LSMR makes |A^H r| least in its Krylov space, and one of LSQR
       CHECK(norm(after(cgls{}) - of_lsqr) <= 1e-10 * norm(of_lsqr));
     }
   }
+}
+
+TEST_CASE("after 1, 5, 10 and 20 iterations LSMR is where SciPy's is, of four rectangular matrices") {
+  // scipy.sparse.linalg.lsmr(A, b, atol=0, btol=0, conlim=0, maxiter=k) of SciPy 1.10.1 with b_i = sin(i + 1): |b - A x|, |A^T (b - A x)|
+  struct after {
+    double r, slope;
+  };
+  auto const check = [](sparse_tensor<double> const& A, std::array<after, 4> const& expected) {
+    vector<double> b(A.rows());
+    for (index_t i = 0; i < b.size(); ++i) b[i] = std::sin(double(i + 1));
+    int const iterations[] = {1, 5, 10, 20};
+    for (std::size_t n = 0; n < 4; ++n) {
+      auto const x = try_least_squares(A, b, lsmr{.rtol = 1e-15, .max_iterations = iterations[n]}).x;
+      vector<double> const r = b - A * x;
+      CHECK(double(norm(r)) == Approx(expected[n].r).epsilon(1e-8));
+      CHECK(double(norm(transpose(A) * r)) == Approx(expected[n].slope).epsilon(1e-8));
+    }
+  };
+  auto const ash = read_matrix_market<double>(SLA_TEST_DATA "/ash219.mtx");
+  check(read_matrix_market<double>(SLA_TEST_DATA "/well1850.mtx"), {after{26.436142872510356, 6.3588479038657511}, {25.250982351499921, 1.1651009786803295}, {25.039451933468225, 0.42861986040791028}, {24.947760734511764, 0.12920184456933226}});
+  check(ash, {after{8.626177546483385, 4.8384005008668005}, {8.259413125585537, 0.27591879931007163}, {8.2574690231716268, 0.0092072012084856696}, {8.2574671121692784, 5.9664103320137981e-06}});
+  check(eval(transpose(ash)), {after{2.5987293471856132, 5.3410492087602126}, {0.17794104040896522, 0.25916033629779878}, {0.0050650552314630316, 0.0081583923247210127}, {3.4571092360153274e-06, 5.0387752799245887e-06}});
+  std::vector<index_t> row, col;
+  std::vector<double> value;
+  for (int i = 0; i < 90; ++i)
+    for (int j = 0; j < 40; ++j)
+      if ((i + 2 * j) % 5 == 0 || i == j) row.push_back(i), col.push_back(j), value.push_back(std::sin(1.0 + i * i + 2 * j * j) + (i == j ? 4 : 0));
+  check(from_triplets<double>(90, 40, row, col, value), {after{5.9683513071054595, 9.6653104248543347}, {5.4181170784452082, 0.8922082761858745}, {5.4118227192675388, 0.042781831115724887}, {5.4118097723509813, 2.4224531343429125e-06}});
 }
 
 TEST_CASE("of a rank-deficient problem the shortest x is found, and dense QR names the rank") {
