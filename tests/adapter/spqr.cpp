@@ -42,9 +42,20 @@ TEST_CASE("SuiteSparseQR gives the x of dense QR") {
   auto const c = random<double, Extents<dyn, dyn>>({2, 60}, 4);
   CHECK(norm_inf(least_squares(both, c, spqr{}) - least_squares(both, c, dense_qr{})) <= 1e-11);
   auto const rank_deficient = cat_cols(A, eval(2.0 * cols(A, 3, 8)));
-  auto const one = try_least_squares(rank_deficient, random<double>(60, 1), spqr{});
-  CHECK(one.report.converged());
-  CHECK_THAT(text(one.report), ContainsSubstring("rank 24 of 29: one x of many"));
+  auto const shortest = [](auto const& D, auto const& r, double tolerance) {
+    auto const one = try_least_squares(D, r, spqr{});
+    INFO(one.report);
+    CHECK(one.report.converged());
+    CHECK_THAT(text(one.report), ContainsSubstring("rank 24 of ") && ContainsSubstring(": the shortest x"));
+    auto const expected = by_orthogonal_factors(D, r);
+    CHECK(norm(one.x - expected) <= tolerance * norm(expected));
+  };
+  shortest(rank_deficient, random<double>(60, 1), 1e-11);
+  auto const few_rows = eval(transpose(rank_deficient));
+  shortest(few_rows, random<double>(29, 1), 1e-11);  // which is inconsistent
+  shortest(cast<std::complex<double>>(rank_deficient), random<std::complex<double>>(60, 1), 1e-11);
+  auto const factored = prepare(rank_deficient, spqr{});
+  for (int seed : {1, 2}) CHECK(norm(factored.solve(random<double>(60, seed)) - by_orthogonal_factors(rank_deficient, random<double>(60, seed))) <= 1e-10);
 }
 
 TEST_CASE("derivatives by the factors of SuiteSparseQR, tall, damped and wide") {

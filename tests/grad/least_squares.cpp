@@ -77,6 +77,21 @@ TEST_CASE("the gradient of least squares has the term of the residual, by its fo
   CHECK(norm(values(to_A) - values(expected)) <= 1e-11 * norm(values(expected)));
 }
 
+TEST_CASE("of dependent columns a cotangent in the row space has the derivative along changes that keep the rank, by all methods alike") {
+  auto const one = rectangular<double>(60, 20);
+  auto const with = [](auto const& base) { return cat_cols(base, eval(2.0 * cols(base, 3, 8))); };
+  auto change = one;
+  for (index_t s = 0; s < change.nnz(); ++s) change.values()[s] = std::sin(double(s));
+  auto const A = with(one), E = with(change);
+  auto const b = random<double>(60, 1);
+  vector<double> const w = transpose(A) * random<double>(60, 2);
+  auto const loss = [&](auto const& a) { return eval(dot(w, least_squares(a, b, dense_qr{}))); };
+  double const h = 1e-4, difference = (8 * (loss(eval(A + h * E)) - loss(eval(A - h * E))) - (loss(eval(A + 2 * h * E)) - loss(eval(A - 2 * h * E)))) / (12 * h);
+  auto const along = [&](auto const& of) { return double(dot(values(std::get<1>(value_and_gradient(of, A))), values(E))); };
+  CHECK(along(loss) == Approx(difference).epsilon(1e-7));
+  CHECK(along([&](auto const& a) { return eval(dot(w, least_squares(a, b, lsmr{.rtol = 1e-13}))); }) == Approx(difference).epsilon(1e-6));
+}
+
 TEST_CASE("derivatives of least squares that are not there are refused") {
   auto const one = rectangular<double>(60, 20);
   auto const A = cat_cols(one, eval(2.0 * cols(one, 3, 8)));

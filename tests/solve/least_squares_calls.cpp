@@ -180,6 +180,27 @@ TEST_CASE("least squares whose squares leave the range of double are not called 
   CHECK(try_least_squares(cast<float>(1e-25 * A), vector<float>(b), lsmr{}).report.reason() == reason::badly_scaled);
 }
 
+TEST_CASE("a method of least squares that is prepared solves for several right-hand sides, as the call does") {
+  auto const A = rectangular<double>(60, 25);
+  auto const same = [&](auto const& prepared, auto const&... options) {
+    for (int seed : {1, 2}) {
+      auto const b = random<double>(60, seed);
+      auto const [x, report] = prepared.try_solve(b, keep_history);
+      auto const expected = try_least_squares(A, b, options...);
+      CHECK((report.converged() && report.method == expected.report.method && report.iterations() == expected.report.iterations() && !report.history.empty()));
+      CHECK(norm_inf(x - expected.x) == 0);
+      CHECK(norm_inf(prepared.solve(b) - x) == 0);
+    }
+  };
+  same(prepare(A, dense_qr{}), dense_qr{});
+  same(prepare(A, lsmr{.rtol = 1e-10}, jacobi{}, damping(0.3)), lsmr{.rtol = 1e-10}, jacobi{}, damping(0.3));
+  same(prepare(transpose(eval(transpose(A))), lsqr{}), lsqr{});
+  auto const factored = prepare(A, dense_qr{});
+  CHECK(factored.matrix().shared_pattern() == A.shared_pattern());
+  CHECK_THROWS_WITH(factored.solve(random<double>(25, 1)), ContainsSubstring("least_squares(A, b): A is 60 x 25, b is"));
+  CHECK_THROWS_AS(prepare(A, lsmr{.max_iterations = 2}).solve(random<double>(60, 1)), solve_error);
+}
+
 TEST_CASE("bad problems of least squares are refused by their values") {
   auto const A = rectangular<double>(60, 25);
   auto b = random<double>(60, 1);
@@ -190,10 +211,13 @@ TEST_CASE("bad problems of least squares are refused by their values") {
   CHECK_THROWS_WITH(least_squares(A, b, lsqr{.rtol = 7}), ContainsSubstring("lsqr{.rtol = 7}"));
   CHECK_THROWS_WITH(least_squares(A, b, dense_qr{.rtol = -1}), ContainsSubstring("dense_qr{.rtol = -1}"));
   b[3] = std::numeric_limits<double>::infinity();
-  CHECK_THROWS_WITH(least_squares(A, b), ContainsSubstring("b(3) is inf"));
+  CHECK_THROWS_WITH(least_squares(A, b), ContainsSubstring("least_squares: b(3) is inf"));
+  auto const small = linear_operator<double>(24, 24, [](std::span<double const>, std::span<double>) {});
+  CHECK_THROWS_WITH(least_squares(A, ones<double>(60), lsmr{}, small), ContainsSubstring("least_squares(A, b, method, linear_operator): A has 25 rows"));
+  CHECK_THROWS_WITH(least_squares(A, ones<double>(60), lsmr{.max_iterations = 1}), ContainsSubstring("least_squares: lsmr: iteration limit"));
   auto bad = A;
   bad.values()[0] = std::numeric_limits<double>::quiet_NaN();
-  CHECK_THROWS_WITH(least_squares(bad, ones<double>(60), lsmr{}), ContainsSubstring("A(0, "));
+  CHECK_THROWS_WITH(least_squares(bad, ones<double>(60), lsmr{}), ContainsSubstring("least_squares: A(0, "));
   linear_operator<double> const one_way(60, 25, [](std::span<double const>, std::span<double>) {});
   CHECK_THROWS_WITH(least_squares(one_way, ones<double>(60), lsmr{}), ContainsSubstring("made without its adjoint"));
 }

@@ -28,6 +28,7 @@ class sparse_qr_factors {
   struct state {
     cholmod_common common;
     SuiteSparseQR_factorization<Number>* qr = nullptr;
+    columns null_space;  ///< of the matrix that is factored, orthonormal, where that is worth its memory
 
     state() {
       cholmod_l_start(&common);
@@ -58,12 +59,13 @@ public:
     else
       factor(adjointed(A), damping, A.rows());
     size_ = wide_ ? rows_ : cols_;
+    if (index_t const missing = size_ - index_t(state_->qr->rank); missing > 0 && missing * size_ <= 20000000) find_null_space(A, damping, missing);
   }
   columns solve(columns const& right) const { return wide_ ? by_q(right, cols_) : by_r(right, cols_); }
   columns solve_adjoint(columns const& right) const { return wide_ ? by_r(right, rows_) : by_q(right, rows_); }
   std::string remark(index_t) const {
     index_t const rank = state_->qr ? index_t(state_->qr->rank) : 0;
-    return rank < size_ ? text("rank ", rank, " of ", size_, ": one x of many, and not the shortest, which dense_qr{} and lsmr{} give") : std::string();
+    return rank < size_ ? text("rank ", rank, " of ", size_, state_->null_space.size() > 0 ? ": the shortest x" : ": one x of many, and not the shortest, which lsmr{} gives") : std::string();
   }
 
 private:
@@ -92,6 +94,34 @@ private:
     A.sorted = A.packed = true;
     state_->qr = state_->made(SuiteSparseQR_factorize<Number>(SPQR_ORDERING_DEFAULT, SPQR_DEFAULT_TOL, &A, &state_->common));
   }
+  /// Of F = [A; damping], or A^H, the columns g - F^+ F g for random g: their number is what the rank misses.
+  template <class S>
+  void find_null_space(sparse_tensor<Number, S, Csr<std::int64_t>> const& A, double damping, index_t missing) {
+    auto const entries = random<Number>(size_ * missing, 1);
+    columns N = Eigen::Map<columns const>(entries.data(), size_, missing), image = columns::Zero(wide_ ? cols_ : rows_, missing);
+    for (index_t i = 0; i < A.rows(); ++i)
+      A.pattern().view().for_row(i, [&](index_t s, index_t j) {
+        if (wide_)
+          image.row(j) += Eigen::numext::conj(A.values()[s]) * N.row(i);
+        else
+          image.row(i) += A.values()[s] * N.row(j);
+      });
+    if (damping > 0) image.bottomRows(cols_) = Number(damping) * N;
+    N -= by_r(image, size_);
+    for (index_t c = 0; c < missing; ++c) {
+      for (int twice = 0; twice < 2; ++twice)
+        for (index_t before = 0; before < c; ++before) N.col(c) -= N.col(before).dot(N.col(c)) * N.col(before);
+      N.col(c).normalize();
+    }
+    state_->null_space = std::move(N);
+  }
+  /// What is beside the null space.
+  columns without_null_space(columns x) const {
+    columns const& N = state_->null_space;
+    for (index_t c = 0; c < N.cols(); ++c)
+      for (index_t k = 0; k < x.cols(); ++k) x.col(k) -= N.col(c).dot(x.col(k)) * N.col(c);
+    return x;
+  }
   /// What a step of SuiteSparseQR makes of columns.
   template <class Step>
   columns step(columns& from, Step const& f) const {
@@ -109,12 +139,13 @@ private:
   columns by_r(columns right, index_t rows) const {
     if (!state_->qr) return columns::Zero(rows, right.cols());
     columns y = step(right, [&](cholmod_dense* b) { return SuiteSparseQR_qmult<Number>(SPQR_QTX, state_->qr, b, &state_->common); });
-    return step(y, [&](cholmod_dense* b) { return SuiteSparseQR_solve<Number>(SPQR_RETX_EQUALS_B, state_->qr, b, &state_->common); });
+    return without_null_space(step(y, [&](cholmod_dense* b) { return SuiteSparseQR_solve<Number>(SPQR_RETX_EQUALS_B, state_->qr, b, &state_->common); }));
   }
   /// Q R^-H E^T right.
   columns by_q(columns right, index_t rows) const {
     if (!state_->qr) return columns::Zero(rows, right.cols());
-    columns y = step(right, [&](cholmod_dense* b) { return SuiteSparseQR_solve<Number>(SPQR_RTX_EQUALS_ETB, state_->qr, b, &state_->common); });
+    columns beside = without_null_space(right);
+    columns y = step(beside, [&](cholmod_dense* b) { return SuiteSparseQR_solve<Number>(SPQR_RTX_EQUALS_ETB, state_->qr, b, &state_->common); });
     return step(y, [&](cholmod_dense* b) { return SuiteSparseQR_qmult<Number>(SPQR_QX, state_->qr, b, &state_->common); });
   }
   bool wide_;
@@ -124,7 +155,8 @@ private:
 } // namespace detail
 
 /// `least_squares(A, b, spqr{})`: A = Q R by SuiteSparseQR, in an order of the columns that keeps R sparse, for sparse tensors of the host. Of fewer rows than
-/// columns, A^H = Q R gives the shortest x. Where the columns (or these rows) are dependent, x is one of many, and the report says so.
+/// columns, A^H = Q R gives the shortest x, and so do dependent columns or rows: what x has in their null space, of which a basis is made by as many solves, is taken away. Where that is above
+/// 2e7 numbers x is one of many, and the report says so.
 /// Cost: of the factors, of which Q is kept as reflections. Errors: bad_alloc. Gradient: as of all least squares, with the factors.
 /// Source: Davis, Algorithm 915: SuiteSparseQR (ACM TOMS 2011).
 struct spqr {

@@ -84,7 +84,7 @@ struct least_squares_linearized {
   static X checked(least_squares_solution<S>&& s) {
     if (!s.report.converged()) {
       s.report.choice += text(s.report.choice.empty() ? "" : "; ", law);
-      throw solve_error(std::move(s.report));
+      throw solve_error(std::move(s.report), "least_squares");
     }
     return std::move(s.x);
   }
@@ -110,13 +110,13 @@ struct least_squares_linearized {
       auto singular = report;
       singular.choice += text(singular.choice.empty() ? "" : "; ", law);
       for (auto& item : singular.items) item.state = reason::singular;
-      throw solve_error(std::move(singular));
+      throw solve_error(std::move(singular), "least_squares");
     }
     return by_adjoint(x);
   }
 
   least_squares_linearized const& operator()(X const&) const {
-    if (!report.converged()) throw solve_error(report);
+    if (!report.converged()) throw solve_error(report, "least_squares");
     if (wide && is_preconditioned)
       throw value_error("least_squares(A, b, method, preconditioner): of fewer rows than columns x is the shortest in the norm of the preconditioner, which is not differentiated: leave it out, or give a damping");
     return *this;
@@ -157,11 +157,12 @@ auto trace_least_squares(A const& a, B const& b, Options const&... options) {
   }();
   using World = linear_world<Plain>;
   double const d = damping_of_options(plain_damping(options)...);
-  auto const& vector = World::right_hand_side(m.value(), plain_value(b));
+  auto const& vector = named_least_squares([&]() -> decltype(auto) { return World::right_hand_side(m.value(), plain_value(b)); });
   using V = std::remove_cvref_t<decltype(vector)>;
-  auto engine = std::make_shared<decltype(least_squares_engine_for(m.value(), d, options...))>(least_squares_engine_for(m.value(), d, options...));
   auto const place = place_of_options(options...);
-  auto found = engine->solve(m.value(), vector, place, has_history<Options...>);
+  using Engine = decltype(least_squares_engine_for(m.value(), d, options...));
+  auto engine = named_least_squares([&] { return std::make_shared<Engine>(least_squares_engine_for(m.value(), d, options...)); });
+  auto found = named_least_squares([&] { return engine->solve(m.value(), vector, place, has_history<Options...>); });
   using X = decltype(found.x);
   auto const sides = sides_of(m.value());
   auto kept = std::tuple_cat(option_of_derivative(options)...);

@@ -3,6 +3,7 @@
 // or has a `linear_world` (solve/driver/world.hpp), as for solve.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -57,6 +58,22 @@ void require_sensible_method(Method const& m) {
     require_sensible(Method::name, m.rtol, 0, m.max_iterations);
   else
     require_sensible(Method::name, m.rtol, 0, 0);
+}
+
+/// f(), whose errors of parts that are those of solves too have the name of this call.
+template <class F>
+decltype(auto) named_least_squares(F const& f) {
+  auto const renamed = [](std::string what) {
+    if (what.rfind("solve(A, b", 0) == 0 || what.rfind("solve: ", 0) == 0) what.replace(0, 5, "least_squares");
+    return what;
+  };
+  try {
+    return f();
+  } catch (shape_error const& e) {
+    throw shape_error(renamed(e.what()));
+  } catch (value_error const& e) {
+    throw value_error(renamed(e.what()));
+  }
 }
 
 /// The laws of a call, with their sentences.
@@ -126,9 +143,11 @@ template <class A, class B, class... Options>
 auto least_squares_once(A const& a, B const& b, Options const&... options) {
   using World = linear_world<A>;
   if constexpr (least_squares_laws<A, B, Options...>::hold) {
-    auto engine = least_squares_engine_for(a, damping_of_options(options...), options...);
-    auto const& vector = World::right_hand_side(a, b);
-    return engine.solve(a, vector, place_of_options(options...), has_history<Options...>);
+    return named_least_squares([&] {
+      auto engine = least_squares_engine_for(a, damping_of_options(options...), options...);
+      auto const& vector = World::right_hand_side(a, b);
+      return engine.solve(a, vector, place_of_options(options...), has_history<Options...>);
+    });
   } else {
     if constexpr (requires { World::template refuse<B>(); }) World::template refuse<B>();
     return never<least_squares_solution<typename World::template vector_type<B>>>();
@@ -136,7 +155,7 @@ auto least_squares_once(A const& a, B const& b, Options const&... options) {
 }
 template <class X>
 X converged_x(least_squares_solution<X>&& s) {
-  if (!s.report.converged()) throw solve_error(std::move(s.report));
+  if (!s.report.converged()) throw solve_error(std::move(s.report), "least_squares");
   return std::move(s.x);
 }
 /// What is solved here.
@@ -158,7 +177,7 @@ concept LeastSquaring = std::same_as<Op, op::least_squares> || std::same_as<Op, 
 /// set up for A^H A + damping^2. Further options: damping(d), keep_history, on(make_space). A may be a linear_operator with its adjoint.
 /// Law: |A^H r| <= rtol |A| |r| for every item, or |r| <= rtol |b|, or |A^H r| as small as the rounding of b and x allows for; r = b - A x is recomputed from x in
 /// twice the precision; of [A; damping] and [b; 0] where there is damping.
-/// Gradient: of x to A, b and the damping, with the term of r; one more problem of this size.
+/// Gradient: of x to A, b and the damping, with the term of r; one more problem of this size. Of dependent columns, for a cotangent in the row space, along changes that keep the rank.
 /// Errors: solve_error with the report, if the tolerance was not reached; shape_error; value_error for NaN in A or b, for a damping below 0.
 template <class A, class B, class... Options>
 [[nodiscard]] auto least_squares(A const& a, B const& b, Options const&... options) {
@@ -174,6 +193,56 @@ template <class A, class B, class... Options>
     return detail::least_squares_once(a, b, options...);
   else
     return perform(op::try_least_squares{}, a, b, options...);
+}
+
+/// A matrix, or operator, with a method for least squares that is set up once, by `prepare(A, spqr{})`, `prepare(A, lsmr{}, jacobi{}, damping(0.1))`: factors, or the
+/// preconditioner, serve all right-hand sides. Copies share them. It owns its copy of A.
+template <class A, class Engine, class Place>
+class prepared_least_squares {
+  using World = linear_world<A>;
+
+public:
+  prepared_least_squares(A a, Place place, auto const& make) : state_(std::make_shared<state const>(std::move(a), make)), place_(std::move(place)) {}
+
+  A const& matrix() const { return state_->a; }
+  /// {x, report}, whether or not the tolerance was reached. Options: keep_history. Errors: as of `try_least_squares`.
+  template <class B, class... Options>
+  auto try_solve(B const& b, Options const&...) const {
+    constexpr bool accepts = World::template accepts<B>, known = (std::same_as<Options, keep_history_t> && ...);
+    static_assert(accepts, "sla: prepare(A, method for least squares).solve(b): b is a plain tensor or expression that A accepts; of a traced one take least_squares(A, b, method)");
+    static_assert(!accepts || known, "sla: prepare(A, method for least squares).solve(b, options...): the one option is keep_history; the others are those of prepare");
+    if constexpr (accepts && known)
+      return detail::named_least_squares([&] { return state_->engine.solve(matrix(), World::right_hand_side(matrix(), b), place_, detail::has_history<Options...>); });
+    else
+      return detail::never<least_squares_solution<typename World::template vector_type<B>>>();
+  }
+  /// x. Errors: those, and solve_error, if the tolerance was not reached.
+  template <class B, class... Options>
+  auto solve(B const& b, Options const&... options) const {
+    return detail::converged_x(try_solve(b, options...));
+  }
+
+private:
+  struct state {
+    state(A matrix, auto const& make) : a(std::move(matrix)), engine(make(a)) {}
+    A a;
+    Engine engine;
+  };
+  std::shared_ptr<state const> state_;
+  Place place_;
+};
+
+template <class A, class... Options>
+  requires(LeastSquaresMethod<Options> || ...) && requires { typename linear_world<A>::operator_type; }
+auto perform(op::prepare, A const& a, Options const&... options) {
+  auto const make = [&](A const& kept) { return detail::least_squares_engine_for(kept, detail::damping_of_options(options...), options...); };
+  auto const place = detail::place_of_options(options...);
+  return detail::named_least_squares([&] { return prepared_least_squares<A, decltype(make(a)), std::remove_const_t<decltype(place)>>(a, place, make); });
+}
+template <class A, class... Options>
+  requires(LeastSquaresMethod<Options> || ...) && SparseView<A>
+auto perform(op::prepare, A const& a, Options const&... options) {
+  return prepare(detail::stored(a), options...);
 }
 
 // transpose(A), adjoint(A) and conj(A) are stored.

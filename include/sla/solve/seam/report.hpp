@@ -114,7 +114,7 @@ std::string details(report const& r) {
 class solve_error : public error {
 public:
   template <class = void>
-  explicit solve_error(sla::report r) : error(text("solve: ", r)), report_(std::move(r)) {}
+  explicit solve_error(sla::report r, char const* call = "solve") : error(text(call, ": ", r)), report_(std::move(r)) {}
   sla::report const& report() const { return report_; }
 
 private:
