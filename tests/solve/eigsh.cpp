@@ -301,6 +301,15 @@ TEST_CASE("what is no eigenproblem of eigsh is refused with its numbers, and wha
   auto d = ones<double>(30);
   d[7] = -1e-3;  // lobpcg's vectors for the smallest values do not see it
   CHECK_THROWS_WITH(eigsh(A, diagonal(d), 2, smallest{}, lobpcg{}), ContainsSubstring("B is not positive definite: B(7, 7) is -0.001"));
+  // a positive diagonal, and one negative value in 30: no vector of these methods shows it
+  auto const B = eval(eye<double>(30) + from_triplets<double>(30, 30, {14, 15}, {15, 14}, {1.001, 1.001}));
+  CHECK_THROWS_WITH(eigsh(A, B, 1, largest{}, lobpcg{}), ContainsSubstring("B is not positive definite: it has no Cholesky factors"));
+  CHECK_THROWS_WITH(eigsh(A, B, 1, near{0.1}), ContainsSubstring("B is not positive definite"));
+  linear_operator<double> const own(30, 30, [&](std::span<double const> x, std::span<double> y) {
+    sla::vector<double> const bx = B * sla::vector<double>(x);
+    std::copy(bx.begin(), bx.end(), y.begin());
+  }, self_adjoint);
+  CHECK_THROWS_WITH(eigsh(A, own, 1, largest{}, lobpcg{}), ContainsSubstring("B is not positive definite: a vector p has (p, B p) = -"));
   CHECK_THROWS_WITH(eigsh(A, eye<double>(31), 2, smallest{}), ContainsSubstring("A is 30 x 30, and B 31 x 31"));
   CHECK_THROWS_WITH(eigsh(A, 3, smallest{}, lobpcg{.block = 2}), ContainsSubstring("lobpcg{.block = 2}"));
   CHECK_THROWS_WITH(eigsh(problems::poisson<double>({30}), 25, smallest{}, lobpcg{}), ContainsSubstring("basic_lobpcg<31>"));

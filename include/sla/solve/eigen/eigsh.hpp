@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <sla/solve/eigen/choose_eigen.hpp>
+#include <sla/solve/precond/lanczos.hpp>
 
 namespace sla {
 
@@ -102,6 +103,32 @@ void check_hermitian(A const& a, V const& x, V const& y, char const* name, char 
       throw value_error(text(call, ": ", name, " is not Hermitian: (x, ", name, " y) and (", name, " x, y) differ by ", apart, " for random x and y; use eigs(A, k, ...)"));
   }
 }
+/// Errors: value_error, if B is found to be indefinite: of few rows by factors, else where conjugate gradients for it meet a direction p with (p, B p) < 0, which 40 steps
+/// do, but of a B with few negative values that are small. B that are singular are left to the method.
+template <class Space, class B, class V>
+void require_no_negative(Space& space, B const& b, V const& x, V const& y, char const* call) {
+  constexpr double rounding = 1e-10;
+  auto const refuse = [call](auto const&... how) {
+    throw value_error(text(call, ": B is not positive definite: ", how..., "; of a definite A and an indefinite B the problem B v = (1/w) A v is one"));
+  };
+  if constexpr (Readable<B>) {
+    auto const known = properties(b).definite;
+    if (known == definiteness::positive_definite || known == definiteness::positive_semidefinite) return;
+    if (b.rows() <= 4000) {
+      using Number = std::conditional_t<is_complex<typename B::value_type>, std::complex<double>, double>;
+      auto const m = factor<factorization::cholesky>{}.setup(minus_shift<Number>(b, no_weight, -rounding * double(norm_inf(b))));
+      if (m.failure(0).why != reason::converged) refuse("it has no Cholesky factors");
+      return;
+    }
+  }
+  auto const record = lanczos(space, b, applied_identity{}, x, y, 40);
+  double most = 0;
+  for (std::size_t j = 0; j < record.rz.size() && record.rz[j][0] > 1e-20 * record.rz[0][0]; ++j) {
+    double const curvature = record.pq[j][0] / record.rz[j][0];
+    if (curvature < -(std::max)(rounding, 64 * double(std::numeric_limits<real_t<typename V::value_type>>::epsilon())) * most) refuse("a vector p has (p, B p) = ", record.pq[j][0]);
+    most = (std::max)(most, std::abs(curvature));
+  }
+}
 /// The elements of x, on all ranks.
 template <class Space, class V>
 index_t count_elements(Space& space, V x) {
@@ -148,6 +175,7 @@ auto eigsh_in_range(A const& a, B const& b, int k, W const& wanted, Options cons
     }
     auto space = linear_world<A>::space(a, x);
     require_range(space, b, x, z, "B", call, most);
+    require_no_negative(space, b, x, y, call);
   }
   if (k < 1 || k > problem.n)
     throw value_error(text(call, ": k is ", k, ", and A has ", problem.n, problem.n == 1 ? " row" : " rows", "; ask for 1 to ", problem.n, problem.n == 1 ? " pair" : " pairs"));
