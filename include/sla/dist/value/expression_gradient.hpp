@@ -228,18 +228,18 @@ auto perform(op::apply, F const& f, X const&... x) {
 
 /// x[n] of a tensor that every rank has whole, and alike: a number in its placements. Gradient: g to that element.
 template <detail::TracedDistributedExpr X>
+  requires detail::all_copied<placements_of_t<plain_t<X>>>
 auto perform(op::entry, X const& x, index_t n) {
-  using V = plain_t<X>;
-  constexpr bool is_whole = detail::all_copied<placements_of_t<V>>;
-  static_assert(is_whole, "sla: x[n] of a traced x on ranks: x is whole on every rank, Replicate or Invariant; of shards no rank has all elements: all_gather<axis>(x)[n]");
-  if constexpr (is_whole) {
-    auto rule = linear_in(
-        detail::part_of(x), [n](auto const&, auto const& g) { return adds([n, here = detail::part_of_cotangent(g)](auto& sum) { sum[n] += here; }); },
-        [n](auto const&, auto const& d) { return d.local()[n]; });
-    return record(x.home(), detail::number_of_whole(x.value(), n), std::move(rule));
-  } else {
-    return x;  // well-formed, so that the sentence is the only error
-  }
+  auto rule = linear_in(
+      detail::part_of(x), [n](auto const&, auto const& g) { return adds([n, here = detail::part_of_cotangent(g)](auto& sum) { sum[n] += here; }); },
+      [n](auto const&, auto const& d) { return d.local()[n]; });
+  return record(x.home(), detail::number_of_whole(x.value(), n), std::move(rule));
+}
+/// Refused: elements of shards.
+template <detail::TracedDistributedExpr X>
+X const& perform(op::entry, X const& x, index_t) {
+  static_assert(always_false<X>, "sla: x[n] of a traced x on ranks: x is whole on every rank, Replicate or Invariant; of shards no rank has all elements: all_gather<axis>(x)[n]");
+  return x;
 }
 
 template <class L, class R>

@@ -185,8 +185,14 @@ auto eigsh_in_range(A const& a, B const& b, int k, W const& wanted, Options cons
   out.report.seconds = seconds_now() - began;
   return out;
 }
+/// A method that finds some of what may be wanted says so at the door.
+template <class W, class Option>
+constexpr void require_wanted_of() {
+  if constexpr (requires { Option::template require_wanted<W>(); }) Option::template require_wanted<W>();
+}
 template <class A, class B, class W, class... Options>
 auto eigsh_of(A const& a, B const& b, int k, W const& wanted, Options const&... options) {
+  (require_wanted_of<W, Options>(), ...);
   constexpr bool may = ((PreconditionerOptions<Options> || !AppliedPreconditioner<Options>) && ...);
   return in_range(
       a, b, wanted, may, "eigsh(A, k, ...)", [&](auto const& c, auto const& d, W const& w) { return eigsh_in_range(c, d, k, w, options...); },

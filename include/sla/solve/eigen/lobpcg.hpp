@@ -37,6 +37,11 @@ struct basic_lobpcg {
   detail::constrained_lobpcg<Capacity, Y> orthogonal_to(Y const& vectors SLA_LIFETIMEBOUND) const {
     return {*this, vectors, rtol};
   }
+  template <class W>
+  static constexpr void require_wanted() {
+    static_assert(std::same_as<W, smallest> || std::same_as<W, largest>,
+                  "sla: eigsh(A, k, wanted, lobpcg{}): lobpcg finds smallest{} or largest{} values; largest_magnitude{} and near{sigma} are for lanczos{}");
+  }
   /// The pairs of an `eigen_problem`.
   template <class Problem, class W>
   auto find(Problem const& problem, int k, W const& wanted) const {
@@ -45,8 +50,6 @@ struct basic_lobpcg {
   /// The same among vectors that are orthogonal to those of *Y.
   template <class Problem, class W, class Y>
   auto find_beside(Problem const& problem, int k, W const& wanted, Y const* vectors) const {
-    static_assert(std::same_as<W, smallest> || std::same_as<W, largest>,
-                  "sla: eigsh(A, k, wanted, lobpcg{}): lobpcg finds smallest{} or largest{} values; largest_magnitude{} and near{sigma} are for lanczos{}");
     constexpr bool beside = !std::same_as<Y, detail::none>;
     index_t taken = 0;
     if constexpr (beside) taken = detail::width_of(*vectors);
@@ -84,6 +87,10 @@ struct constrained_lobpcg {
 
   using eigen_method_tag = void;
   static constexpr char const* name = "lobpcg";
+  template <class W>
+  static constexpr void require_wanted() {
+    basic_lobpcg<Capacity>::template require_wanted<W>();
+  }
   template <class Problem, class W>
   auto find(Problem const& problem, int k, W const& wanted) const {
     return method.find_beside(problem, k, wanted, &vectors);
