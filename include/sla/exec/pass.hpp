@@ -159,11 +159,14 @@ inline constexpr statement_functions functions_of = functions_of_statement<Span,
 /// Puts statements into passes, one after the other: how many passes. Errors: value_error, if one overwrites what it still reads.
 template <class = void>
 int plan_passes(std::span<pass_statement> all) {
+  if (all.size() == 1 && all[0].is->folds) {  // it writes nothing that it could read
+    all[0].is->elements(all[0].statement, all[0].elements);
+    return 1;
+  }
   statement_needs needs;
   if (all.size() == 1) {  // most fuse are one assignment or one number
     pass_statement& s = all[0];
     s.is->elements(s.statement, s.elements);
-    if (s.is->folds) return 1;  // it writes nothing that it could read
     s.is->needs(s.statement, needs);
     pass_planner::refuse_overwriting(needs);
     return 1;

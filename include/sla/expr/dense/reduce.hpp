@@ -59,9 +59,10 @@ struct [[nodiscard]] reduction {
     index_t e = s.first, const_end = s.first + s.count / lanes * lanes, end = s.first + s.count;
     for (; e < const_end; e += lanes)
       detail::written_out(all, [&](index_t w) { Monoid::fold(lane[w], tree.at(element{e + w, e + w, s.item})); });
-    detail::written_out(all, [&](index_t w) {
-      if (e + w < end) Monoid::fold(lane[w], tree.at(element{e + w, e + w, s.item}));
-    });
+    if (e < end)
+      detail::written_out(all, [&](index_t w) {
+        if (e + w < end) Monoid::fold(lane[w], tree.at(element{e + w, e + w, s.item}));
+      });
     detail::written_out(std::make_integer_sequence<index_t, 4>{}, [&](index_t w) { Monoid::fold(lane[w], lane[w + 4]); });
     detail::written_out(std::make_integer_sequence<index_t, 2>{}, [&](index_t w) { Monoid::fold(lane[w], lane[w + 2]); });
     Monoid::fold(lane[0], lane[1]);
