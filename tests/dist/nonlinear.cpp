@@ -79,6 +79,37 @@ TEST_CASE("jacobian_on(D) stores Jacobians on ranks: those of one rank, in as ma
             return std::array<double, 6>{like ? 0.0 : 1.0, double(norm(gather(s.x) - alone.x)), double(norm(gather(t.x) - alone.x)), std::abs(value - v), double(norm(gather(to_load) - to_b)), double(norm(values(gather(to_D)) - values(to_A)))};
           }) <= 1e-8);
 }
+TEST_CASE("systems with bounds on ranks: the elements that one rank holds, with Jacobians and without, and the derivatives") {
+  auto const L = problems::poisson<double>({30});
+  vector<double> const psi = 0.3 + 0.1 * random<double>(30, 8), push = 0.02 * (1.0 + 4.0 * random<double>(30, 10)), w = random<double>(30, 7);
+  auto const f = [](auto const& u, auto const& K, auto const& load) { return K * u + 0.01 * (u * u * u) - load; };
+  auto const loss = [&](auto const& u0, auto const& weights, auto const&... options) {
+    return [=](auto const& K, auto const& low, auto const& load) { return dot(weights, solve_bounded(f, u0, lower{low}, upper{0.8}, semismooth_newton{.rtol = 1e-12}, options..., K, load).x); };
+  };
+  auto const u0 = zeros<double>(30);
+  auto const alone = solve_bounded(f, u0, lower{psi}, upper{0.8}, semismooth_newton{.rtol = 1e-12}, L, push);
+  REQUIRE(alone.report.bound_lower > 0);
+  REQUIRE(alone.report.bound_lower + alone.report.bound_upper < 30);
+  auto const [value, to_L, to_psi, to_push] = value_and_gradient(loss(u0, w), L, psi, push);
+  auto const check = [&, v = value, to_L = to_L, to_psi = to_psi, to_push = to_push](int ranks, auto const& options) {
+    CHECK(suite::largest_error(ranks, [&](auto& world) {
+            Rows m(world);
+            auto const D = distribute<SparseShard<0>>(L, m, strips{});
+            auto const lay = [&](auto const& x) { return distribute(x, D.row_layout()); };
+            return std::apply(
+                [&](auto const&... o) {
+                  auto const s = solve_bounded(f, lay(u0), lower{lay(psi)}, upper{0.8}, semismooth_newton{.rtol = 1e-12}, o..., D, lay(push));
+                  auto const [value, to_D, to_low, to_load] = value_and_gradient(loss(lay(u0), lay(w), o...), D, lay(psi), lay(push));
+                  double const held = std::abs(s.report.bound_lower - alone.report.bound_lower) + std::abs(s.report.bound_upper - alone.report.bound_upper);
+                  return std::array<double, 6>{held, double(norm(gather(s.x) - alone.x)), std::abs(value - v), double(norm(gather(to_low) - to_psi)), double(norm(gather(to_load) - to_push)),
+                                               double(norm(values(gather(to_D)) - values(to_L)))};
+                },
+                options(D));
+          }) <= 1e-8);
+  };
+  for (int ranks : {1, 3}) check(ranks, [](auto const&) { return std::tuple(); });
+  check(2, [](auto const& D) { return std::tuple(jacobian_on(D), gmres{.rtol = 1e-12}, ilu0{}); });
+}
 TEST_CASE("what fails on ranks fails on all of them, by one sentence that names the element of the whole") {
   auto const check = [](auto const& f, auto const& u0, auto const& wanted) {
     for (auto const& words : suite::words_of(3, [&](auto& world) {

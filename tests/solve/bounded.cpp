@@ -106,6 +106,8 @@ TEST_CASE("nonlinear F with bounds, parameters behind the method, and bounds tha
   auto const s = solve_bounded(F, zeros<double>(30), upper{0.5}, semismooth_newton{.rtol = 1e-12}, 0.1);
   is_complementary<vector<double>>(F(s.x, 0.1), s.x, full<double>(30, -none), full<double>(30, 0.5), s.report, 1e-11);
   CHECK(s.report.bound_upper > 0);
+  auto const queued = solve_bounded(F, zeros<double>(30), upper{0.5}, semismooth_newton{.rtol = 1e-12}, on([](frame l) { return deferred(l, 4); }), 0.1);
+  CHECK(norm(queued.x - s.x) <= 1e-12);
   auto const fixed = solve_bounded(F, zeros<double>(30), lower{0.25}, upper{0.25}, active_set{}, 0.1);
   CHECK(norm_inf(fixed.x - 0.25) == 0);
 }

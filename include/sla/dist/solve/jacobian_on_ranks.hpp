@@ -84,19 +84,19 @@ public:
   /// Ready to solve with J + c I. Errors: value_error, where c is not 0 and the pattern has no diagonal.
   void set_up_shifted(real_t<T> c) {
     D K = J_;
-    if (c != 0)
-      together(J_.mesh().world(), [&] {
-        for (index_t i = 0; i < K.local().rows(); ++i) {
-          if (entries_->diagonal[std::size_t(i)] < 0)
-            throw value_error(text("jacobian_on(D): the pattern has no diagonal entry in row ", K.handle()->rows->global(i), ", and steps in time need one"));
-          K.local().values()[entries_->diagonal[std::size_t(i)]] += T(c);
-        }
-        return 0;
-      });
-    if (s_)
-      s_->update(K);
-    else
-      s_.emplace(std::apply([&](Linear const&... o) { return prepared_for(K, rtol_, o...); }, linear_));
+    if (c != 0) add_to_diagonal(K, [c](index_t) { return T(c); });
+    set_up(K);
+  }
+  /// Ready to solve with J in free elements, which are 1, and c in the others, which are 0. Errors: as of set_up_shifted.
+  void set_up_held(V const& free, V const& c) {
+    D K = scale_rows(scale_cols(J_, free), free);
+    add_to_diagonal(K, [&](index_t i) { return free.local()[i] == T(0) ? c.local()[i] : T(0); });
+    set_up(K);
+  }
+  /// The diagonal of the Jacobian in a row of this rank.
+  T diagonal_at(index_t i) const {
+    index_t const s = entries_->diagonal[std::size_t(i)];
+    return s < 0 ? T(0) : J_.local().values()[s];
   }
   template <class F, class Report>
   void linearize(F const& f, V const& u, Report& report) {
@@ -117,6 +117,23 @@ public:
   V times_adjoint(V const& x) const { return eval(adjoint(J_) * x); }
 
 private:
+  template <class Addend>
+  void add_to_diagonal(D& K, Addend const& addend) const {
+    together(J_.mesh().world(), [&] {
+      for (index_t i = 0; i < K.local().rows(); ++i) {
+        index_t const s = entries_->diagonal[std::size_t(i)];
+        if (s < 0) throw value_error(text("jacobian_on(D): the pattern has no diagonal entry in row ", K.handle()->rows->global(i), ", where steps in time and bounds need one"));
+        K.local().values()[s] += addend(i);
+      }
+      return 0;
+    });
+  }
+  void set_up(D const& K) {
+    if (s_)
+      s_->update(K);
+    else
+      s_.emplace(std::apply([&](Linear const&... o) { return prepared_for(K, rtol_, o...); }, linear_));
+  }
   /// J v against dual numbers.
   void check(V const& product, V const& slope) const {
     together(J_.mesh().world(), [&] {
@@ -140,7 +157,7 @@ private:
 };
 } // namespace detail
 
-/// The option of nonlinear_solve and integrate that stores Jacobians of functions of vectors on ranks, on the pattern of D, whose values do not count: `nonlinear_solve(F, u0, newton{}, jacobian_on(D), cg{},
+/// The option of nonlinear_solve, solve_bounded and integrate that stores Jacobians of functions of vectors on ranks, on the pattern of D, whose values do not count: `nonlinear_solve(F, u0, newton{}, jacobian_on(D), cg{},
 /// amg{}, ...)`. They are exact, by dual numbers in colours of columns, and the linear method and the preconditioner behind it are set up for them; without these it is gmres{} with jacobi{}.
 /// Law: D is square and sharded by rows, as u0 is; every entry of the Jacobian that is not 0 somewhere is in the pattern. Cost: once the pattern of all on every rank, for colours;
 /// of a Jacobian as many derivatives of F as colours, and one more. Errors: value_error, on every rank, where the pattern misses an entry, or a derivative is no number; shape_error.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What nonlinear solves and steps in time ask of vectors on ranks (solve/nonlinear/unknowns.hpp): operators on a rank's numbers as operators of all, and
-// where an element is no number.
+// What nonlinear solves and steps in time ask of vectors on ranks (solve/nonlinear/unknowns.hpp): operators on a rank's numbers as operators of all, numbers
+// beside vectors, and which element of the whole an error is about.
 #pragma once
 
 #include <string>
@@ -23,19 +23,19 @@ auto common_number(distributed<tensor<T, Extents<dyn>>, Mesh, P...> const&, doub
   return uniform(real_t<T>(a));
 }
 
-/// "nan at element 7", of the first rank that has one, counted as in the whole where its layout knows that. Collective.
-template <class T, class Mesh, class... P>
-std::string not_finite_in(distributed<tensor<T, Extents<dyn>>, Mesh, P...> const& x) {
-  index_t at = 0;
-  while (at < x.local().size() && is_finite(to_kernel(x.local()[at]))) ++at;
+/// say(n, number) of the first rank that has an n with is(n); the number is that of the whole where the layout of x knows it. Collective.
+template <class T, class Mesh, class... P, class Is, class Say>
+std::string first_said(distributed<tensor<T, Extents<dyn>>, Mesh, P...> const& x, Is const& is, Say const& say) {
+  index_t n = 0;
+  while (n < x.local().size() && !is(n)) ++n;
   auto& world = x.mesh().world();
-  bool const mine = at < x.local().size();
+  bool const mine = n < x.local().size();
   std::int64_t const first = all_reduce(world, mine ? std::int64_t(world.rank()) : std::int64_t(world.size()), monoid::minimum);
   if (first == world.size()) return {};
   std::vector<char> words;
   if (first == world.rank()) {
     auto const& rows = x.handle()->rows;
-    std::string const said = rows ? text(x.local()[at], " at element ", rows->global(at)) : text(x.local()[at], " at element ", at, " of rank ", world.rank());
+    std::string const said = say(n, rows ? std::to_string(rows->global(n)) : text(n, " of rank ", world.rank()));
     words.assign(said.begin(), said.end());
   }
   broadcast(world, words, int(first));

@@ -218,7 +218,7 @@ template <class F, class U, class Method, class... O>
       detail::time_grid grid(times, method.steps);
       method.check(grid);
       if (method.checkpoints < 0) throw value_error(text(Method::name, "{.checkpoints = ", method.checkpoints, "}: at least 1 state is stored; 0 lets the number of steps say"));
-      if (std::string const words = not_finite_in(start); !words.empty()) throw value_error(text("integrate(f, u0, times, ...): u0 has ", words));
+      if (std::string const words = detail::not_finite_in(start); !words.empty()) throw value_error(text("integrate(f, u0, times, ...): u0 has ", words));
       auto const with = std::tuple_cat(masses, std::tuple<detail::no_mass>());
       auto const& m = std::get<0>(with);
       if constexpr (is_sparse_tensor<plain_t<std::remove_cvref_t<decltype(m)>>>)

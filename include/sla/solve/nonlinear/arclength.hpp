@@ -310,7 +310,7 @@ template <class F, class U, class... Linear>
       branch<V> out;
       out.report.method = "trace_branch", out.report.rtol = options.rtol;
       if (!std::isfinite(lambda0)) throw value_error(text("trace_branch(F, u0, lambda0): lambda0 is ", lambda0));
-      if (index_t const at = detail::first_not_finite(start); at >= 0) throw value_error(text("trace_branch(F, u0, lambda0): u0 has ", start[at], " at element ", at));
+      if (std::string const words = detail::not_finite_in(start); !words.empty()) throw value_error(text("trace_branch(F, u0, lambda0): u0 has ", words));
       double const begun = detail::seconds_now();
       auto const traced = [&](auto const&... by) {
         auto const solver = detail::make_jacobian_solver<V>(options.pattern, 1e-10, std::tuple<>(), std::tuple<decltype(by)...>(by...));

@@ -29,7 +29,7 @@ inline constexpr bool is_host_tensor<tensor<T, E, host_memory>> = true;
 template <class V>
 constexpr bool require_tensor() {
   constexpr bool tensors = is_host_tensor<V>;
-  static_assert(tensors, "sla: jacobian(F, u, parameters...), solve_bounded(F, u0, ...), trace_branch(F, u0, ...): u is a tensor of one rank in host memory; gather(u) is one of a distributed u, and to<host_memory>(u) of one on a device");
+  static_assert(tensors, "sla: jacobian(F, u, parameters...), trace_branch(F, u0, ...): u is a tensor of one rank in host memory; gather(u) is one of a distributed u, and to<host_memory>(u) of one on a device");
   return tensors;
 }
 template <class F, class V, class... P>

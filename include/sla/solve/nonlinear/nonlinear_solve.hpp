@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The calls for F(u) = 0: `nonlinear_solve`, which throws where the tolerance is not reached, and `try_nonlinear_solve`; with derivatives to
-// the parameters in both modes. Methods: newton.hpp, pseudo_transient.hpp, newton_krylov.hpp, anderson.hpp; systems with bounds: bounded.hpp.
+// the parameters in both modes. Methods: newton.hpp, pseudo_transient.hpp, anderson.hpp; systems with bounds: bounded.hpp.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,6 @@
 #include <sla/solve/driver/progress.hpp>
 #include <sla/solve/nonlinear/anderson.hpp>
 #include <sla/solve/nonlinear/newton.hpp>
-#include <sla/solve/nonlinear/newton_krylov.hpp>
 #include <sla/solve/nonlinear/pseudo_transient.hpp>
 
 namespace sla {

@@ -69,21 +69,14 @@ V no_elements_of(V const& u) {
   else
     return V(Extents<dyn>(0));
 }
-
-/// The first element that is no number, or -1.
-template <class V>
-index_t first_not_finite(V const& x) {
-  for (index_t n = 0; n < x.size(); ++n)
-    if (!is_finite(to_kernel(x[n]))) return n;
-  return -1;
-}
 } // namespace detail
 
-/// "nan at element 7": the first element of x that is no finite number, or nothing. On ranks they call it together, and all hear the same.
-template <class T, class E>
-std::string not_finite_in(tensor<T, E, host_memory> const& x) {
-  index_t const at = detail::first_not_finite(x);
-  return at < 0 ? std::string() : text(x[at], " at element ", at);
+/// say(n, "7") of the first element of x, the n-th of this process and number 7 of all, where is(n); or nothing. On ranks they call it together, and all hear the same.
+template <class T, class E, class Is, class Say>
+std::string first_said(tensor<T, E, host_memory> const& x, Is const& is, Say const& say) {
+  for (index_t n = 0; n < x.size(); ++n)
+    if (is(n)) return say(n, std::to_string(n));
+  return {};
 }
 
 /// A number that is the same on all ranks, as a factor of vectors that lie as x does.
@@ -93,6 +86,12 @@ real_t<T> common_number(tensor<T, E, host_memory> const&, double a) {
 }
 
 namespace detail {
+/// "nan at element 7": the first element of x that is no finite number, or nothing.
+template <class V>
+std::string not_finite_in(V const& x) {
+  auto const* const numbers = own_numbers(x);
+  return first_said(x, [&](index_t n) { return !is_finite(to_kernel(numbers[n])); }, [&](index_t n, std::string const& number) { return text(numbers[n], " at element ", number); });
+}
 /// Where u may lie for methods that need no entries of a Jacobian.
 template <class V>
 concept Unknown = requires(V const& u, linear_operator<typename V::value_type> const& a) { linear_world<decltype(place_operator(a, u))>::space(place_operator(a, u), u); };
@@ -168,6 +167,11 @@ public:
   double norm(V const& x) const {
     auto const [s] = fuse(space_, norm_of(x));
     return double(read_one(space_, s));
+  }
+  /// How many elements of x, which are 0 or 1, are 1.
+  int count(V const& x) const {
+    auto const [s] = fuse(space_, squared_norm_of(x));
+    return int(std::llround(double(read_one(space_, s))));
   }
   /// (x, y), conjugated in x.
   value_type inner(V const& x, V const& y) const {

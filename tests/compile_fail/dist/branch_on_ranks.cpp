@@ -7,11 +7,11 @@ using namespace sla;
 using Column = dtensor<vector<double>, mesh<axis<"rows">>, Shard<0, Part<>>>;
 
 bool f(Column const& u) {
-  auto const F = [](auto const& v) { return exp(v) - 2.0; };
+  auto const F = [](auto const& v, auto const& a) { return a * exp(v) - 2.0; };
 #ifdef FIXED
-  return solve_bounded(F, gather(u), lower{0.0}, active_set{}).report.converged();
+  return trace_branch(F, gather(u), 1.0, arclength{}).report.converged();
 #else
-  return solve_bounded(F, u, lower{0.0}, active_set{}).report.converged();
+  return trace_branch(F, u, 1.0, arclength{}).report.converged();
 #endif
 }
 int main() {}
