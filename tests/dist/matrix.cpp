@@ -2,10 +2,11 @@
 // Stored transposes, norms, diagonals, scaling and gathering of distributed matrices, against the whole matrix.
 #include <complex>
 
-#include <sla/dist/matrix/matrix_functions.hpp>
+#include <sla/dist/matrix/algebra_on_ranks.hpp>
 #include <sla/dist/solve/mesh_world.hpp>
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/tensor/build/block.hpp>
+#include <sla/tensor/problems/random_problems.hpp>
 
 #include "catch.hpp"
 #include "suites/partition.hpp"
@@ -54,6 +55,45 @@ double errors(int ranks, sparse_tensor<T, S> const& A) {
   });
 }
 } // namespace
+
+TEST_CASE("sums, products and multiples of matrices by rows are those of the whole") {
+  int const ranks = GENERATE(1, 2, 3, 4, 8);
+  auto const P = problems::random_sparse<double>(24, 9, 3, 5), A = problems::convection_diffusion<double>({6, 4}, {3.0, 1.0});
+  auto const B = problems::random_sparse<double>(24, 24, 2, 6);
+  auto const C = to_blocks<2, 2>(problems::random_sparse<std::complex<double>>(24, 24, 3, 7));
+  double const error = suite::largest_error(ranks, [&](auto& world) {
+    Line m(world);
+    auto const owners = suite::owners_for(A, ranks, ranks != 2);
+    auto const D = distribute<SparseShard<0>>(A, m, owners), E = distribute<SparseShard<0>>(B, m, owners), Q = distribute<SparseShard<0>>(P, m, owners);
+    auto const F = distribute<SparseShard<0>>(C, m, suite::scattered_owners(12, ranks));
+    auto const sum = D + E;
+    auto const x = random<double>({24}, 8);
+    double const product = norm(gather(sum * distribute(x, D.row_layout()) - D * distribute(x, E.col_layout())) - vector<double>(B * x));
+    return std::array<double, 8>{far(to_dense(sum), to_dense(A + B)),
+                                 far(to_dense(D - transpose(E)), to_dense(A - transpose(B))),
+                                 far(to_dense(D * E), to_dense(A * B)),
+                                 far(to_dense(transpose(Q) * (D * Q)), to_dense(transpose(P) * (A * P))),  // Galerkin
+                                 far(to_dense(F * adjoint(F) + F), to_dense(C * adjoint(C) + C)),
+                                 far(to_dense(2.0 * D - D / 4.0), to_dense(2.0 * A - A / 4.0)),
+                                 far(to_dense(-(E * uniform(norm(E)))), to_dense(-(B * norm(B)))),
+                                 product};
+  });
+  CHECK(error < 1e-11);
+}
+
+TEST_CASE("matrices that do not fit are refused on every rank, with the sides that differ") {
+  auto const A = problems::poisson<double>({4, 5});
+  auto const heard = [&](auto const& f) {
+    return suite::words_of(2, [&](auto& world) {
+      Line m(world);
+      f(m, distribute<SparseShard<0>>(A, m, owner_map::equal(20, 2)));
+    });
+  };
+  for (auto const& w : heard([&](auto& m, auto const& D) { (void)(D + distribute<SparseShard<0>>(A, m, owner_map({0, 8, 20}))); }))
+    CHECK(w.find("D + E: their rows have other owners") != std::string::npos);
+  for (auto const& w : heard([&](auto& m, auto const& D) { (void)(D * distribute<SparseShard<0>>(problems::poisson<double>({3, 5}), m)); }))
+    CHECK(w.find("D * E: the columns of D and the rows of E are 20 and 15") != std::string::npos);
+}
 
 TEST_CASE("what is asked of a matrix by rows has the answers of the whole") {
   int const ranks = GENERATE(1, 2, 3, 4, 8);

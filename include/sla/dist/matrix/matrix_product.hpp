@@ -290,7 +290,7 @@ auto operator*(A&& a, X&& x) {
   require_well_typed<Op, std::remove_cvref_t<decltype(detail::matrix_of(a))>, std::remove_cvref_t<X>>();
   return detail::product_as<Op>(std::forward<A>(a), std::forward<X>(x));
 }
-/// A whole matrix beside a distributed vector is refused by a sentence, as what there is not yet: products and sums of two distributed matrices.
+/// A whole matrix beside a distributed vector is refused by a sentence.
 template <SparseOperand A, DistributedExpr X>
   requires(!DistributedOperator<A>)
 auto operator*(A const&, X&& x) {
@@ -304,35 +304,6 @@ auto operator*(A const& a, X&& x) {
   require_well_typed<detail::product_op<A>, std::remove_cvref_t<decltype(detail::matrix_of(a))>, std::remove_cvref_t<X>>();
   return as_node(std::forward<X>(x));
 }
-template <DistributedOperator A, DistributedOperator B>
-auto operator*(A const& a, B const&) {
-  static_assert(always_false<A>, "sla: D * E of distributed matrices is not there yet: multiply before they are distributed, distribute<SparseShard<0>>(A * B, mesh, "
-                                 "partitioner), or apply one after the other, D * (E * x)");
-  return detail::matrix_of(a);
-}
-template <DistributedOperator A, DistributedOperator B>
-auto operator+(A const& a, B const&) {
-  static_assert(always_false<A>, "sla: D + E of distributed matrices is not there yet: add before they are distributed, distribute<SparseShard<0>>(A + B, mesh, "
-                                 "partitioner), assemble the entries of both, or apply both, D * x + E * x");
-  return detail::matrix_of(a);
-}
-template <DistributedOperator A, DistributedOperator B>
-auto operator-(A const& a, B const&) {
-  static_assert(always_false<A>, "sla: D - E of distributed matrices is not there yet: subtract before they are distributed, distribute<SparseShard<0>>(A - B, mesh, "
-                                 "partitioner), assemble the entries of both, or apply both, D * x - E * x");
-  return detail::matrix_of(a);
-}
-template <DistributedOperator A, Number N>
-auto operator*(N, A const& a) {
-  static_assert(always_false<A>, "sla: s * D of a distributed matrix is not there yet: scale before it is distributed, distribute<SparseShard<0>>(s * A, mesh, "
-                                 "partitioner), or scale what it makes, s * (D * x)");
-  return detail::matrix_of(a);
-}
-template <DistributedOperator A, Number N>
-auto operator*(A const& a, N s) {
-  return s * a;
-}
-
 // An order of all rows is taken before they are distributed.
 namespace detail {
 template <class X>
