@@ -17,7 +17,7 @@
 #include <sla/dist/grad/check_on_ranks.hpp>
 #include <sla/dist/grad/custom.hpp>
 #include <sla/dist/grad/value_and_gradient.hpp>
-#include <sla/dist/matrix/algebra_on_ranks.hpp>
+#include <sla/dist/matrix/algebra_gradient.hpp>
 #include <sla/dist/matrix/eliminate_on_ranks.hpp>
 #include <sla/dist/matrix/matrix_functions.hpp>
 #include <sla/dist/matrix/matrix_gradient.hpp>

@@ -3,6 +3,8 @@
 #include <complex>
 
 #include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/grad/value_and_gradient.hpp>
+#include <sla/dist/matrix/algebra_gradient.hpp>
 #include <sla/dist/matrix/matrix_gradient.hpp>
 #include <sla/dist/engine/threads.hpp>
 #include <sla/tensor/problems/problems.hpp>
@@ -125,5 +127,30 @@ TEST_CASE("gradients through the stored transpose of a rectangular matrix") {
   });
   for (auto const& rank : errors)
     for (double e : rank) CHECK(e <= 1e-11 * (1 + std::abs(value)));
+}
+
+TEST_CASE("gradients through sums and products of distributed matrices are those of one rank") {
+  auto const A = problems::convection_diffusion<double>({6, 4}, {3.0, 1.0}), B = problems::poisson<double>({24});
+  auto const x = random<double>(24, 1), probe = random<double>(24, 3);
+  auto const f = [](auto const& a, auto const& b, auto const& u) { return squared_norm((a * b + 2.0 * a - b) * u); };
+  auto const [value, gA, gB] = value_and_gradient([&](auto const& a, auto const& b) { return f(a, b, x); }, A, B);
+  auto const dA = with_values(A, random<double>(A.nnz(), 6)), dB = with_values(B, random<double>(B.nnz(), 7));
+  double const slope = std::get<1>(jvp([&](auto const& a, auto const& b) { return f(a, b, x); }, std::tie(A, B), std::tie(dA, dB)));
+  sla::vector<double> const of_A = gA * probe, of_B = gB * probe;
+  for (int ranks : {1, 3, 4}) {
+    auto const errors = threads::run(ranks, [&, value = value](auto& world) {
+      Rows m(world);
+      auto const owners = suite::owners_for(A, ranks, ranks == 4);
+      auto const D = distribute<SparseShard<0>>(A, m, owners), E = distribute<SparseShard<0>>(B, m, owners);
+      auto const X = distribute(x, D.row_layout()), P = distribute(probe, D.row_layout());
+      auto const g = [&](auto const& a, auto const& b) { return f(a, b, X); };
+      auto const [total, hA, hB] = value_and_gradient(g, D, E);
+      auto const [again, here] = jvp(g, std::tuple(D, E), std::tuple(distribute<SparseShard<0>>(dA, m, owners), distribute<SparseShard<0>>(dB, m, owners)));
+      return std::array<double, 4>{std::abs(total - value), apart(gather(hA * P), of_A), apart(gather(hB * P), of_B),
+                                   std::abs(gather(here) - slope)};
+    });
+    for (auto const& rank : errors)
+      for (double e : rank) CHECK(e <= 1e-11 * (1 + std::abs(value)));
+  }
 }
 }  // namespace gradient_matrix

@@ -155,7 +155,7 @@ using literal_of = std::type_identity_t<literal<typename matrix_of_t<A>::value_t
 } // namespace detail
 
 /// D + E and D - E on the union of their patterns. Law: both are sharded by rows on one axis, with the same owners. Placement: theirs.
-/// Collective: columns are numbered again. Cost: time and memory of both; the numbers of ghosts travel. Gradient: not yet.
+/// Collective: columns are numbered again. Cost: time and memory of both; the numbers of ghosts travel. Gradient: dist/matrix/algebra_gradient.hpp.
 /// Errors, on every rank: shape_error, if their extents or owners differ.
 template <DistributedOperator A, DistributedOperator B>
 auto operator+(A const& a, B const& b) {
@@ -176,7 +176,7 @@ auto operator-(A const& a, B const& b) {
     return detail::matrix_of(a);
 }
 /// D * E, sparse. Law: both are sharded by rows on one axis; E's rows are owned as D's columns are; no batches. Placement: rows as D's, columns
-/// as E's. Collective. Cost: the rows of E that D's ghosts name travel once; else that of the product of a rank's rows. Gradient: not yet.
+/// as E's. Collective. Cost: the rows of E that D's ghosts name travel once; else that of the product of a rank's rows. Gradient: as of the sum.
 /// Errors, on every rank: shape_error, if the sides that meet differ in extents or owners.
 template <DistributedOperator A, DistributedOperator B>
 auto operator*(A const& a, B const& b) {
@@ -188,7 +188,7 @@ auto operator*(A const& a, B const& b) {
   else
     return detail::matrix_of(a);
 }
-/// A multiple of D, whatever its placement, in that. The number stands in the program, or is `uniform(s)`. No communication. Gradient: not yet.
+/// A multiple of D, whatever its placement, in that. The number stands in the program, or is `uniform(s)`. No communication. Gradient: conj(s) g.
 template <DistributedOperator A>
 auto operator*(detail::literal_of<A> s, A const& a) {
   return detail::scaled_on_ranks(detail::stored_on_ranks(a), [&](auto const& local) { return s.value() * local; });
