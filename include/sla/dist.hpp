@@ -9,6 +9,7 @@
 #include <sla/dist/assembly/diagonal_on_ranks.hpp>
 #include <sla/dist/assembly/distribute.hpp>
 #include <sla/dist/assembly/factories.hpp>
+#include <sla/dist/assembly/matrix_market_on_ranks.hpp>
 #include <sla/dist/assembly/problems_on_ranks.hpp>
 #include <sla/dist/assembly/vectors.hpp>
 #include <sla/dist/engine/fake.hpp>

@@ -141,6 +141,46 @@ void expect_end_of_file(auto& lines, index_t count) {
   if (lines.next_data('%')) lines.fail(text("the end of the file after ", count, " entries"));
 }
 
+/// What the entries of a coordinate file stand for.
+template <class T>
+class market_entries {
+public:
+  market_entries(market_header const& header, assembly options) : header_(header), options_(options) {}
+  /// add(row, column, value) of the entry on this line, and of its mirror image.
+  template <class Add>
+  void read(auto& lines, Add const& add) {
+    auto index = [&](index_t extent, char const* what) {
+      index_t const n = lines.integer(what);
+      if (n < 1 || n > extent) lines.fail_last(text(what, " from 1 to ", extent));
+      return n - 1;
+    };
+    bool const general = header_.symmetry == matrix_symmetry::general;
+    index_t const i = index(header_.rows, "a row index"), j = index(header_.cols, "a column index");
+    if (!general && i != j) {
+      if (triangle_ == (i < j ? -1 : 1))
+        lines.fail_last(text("entries of one triangle only in a ", symmetry_names[int(header_.symmetry)], " file"));
+      triangle_ = i < j ? 1 : -1;
+    }
+    T const value = read_market_value<T>(lines, header_, options_);
+    lines.expect_end("an entry");
+    add(i, j, value);
+    if (general) return;
+    T const mirror = mirrored(value, header_.symmetry);
+    if (i != j)
+      add(j, i, mirror);
+    else if (mirror != value && value == value)
+      lines.fail_last(
+          text("a diagonal entry that is its own mirror image in a ", symmetry_names[int(header_.symmetry)], " file"));
+  }
+  /// -1: there were entries below the diagonal, +1: above; entries of both would be counted twice.
+  int triangle() const { return triangle_; }
+
+private:
+  market_header header_;
+  assembly options_;
+  int triangle_ = 0;
+};
+
 template <class T, class F>
 sparse_tensor<T, Matrix, F> read_market(std::istream& in, std::string const& name, assembly options) {
   using Index = typename F::col_type;
@@ -154,30 +194,10 @@ sparse_tensor<T, Matrix, F> read_market(std::istream& in, std::string const& nam
   std::vector<T> values;
   std::size_t const expected = std::size_t((std::min)(header.entries, index_t(1) << 16)) * (general ? 1 : 2);
   row.reserve(expected), col.reserve(expected), values.reserve(expected);
-  auto index = [&](index_t extent, char const* what) {
-    index_t const n = lines.integer(what);
-    if (n < 1 || n > extent) lines.fail_last(text(what, " from 1 to ", extent));
-    return Index(n - 1);
-  };
-  int triangle = 0; // -1 below the diagonal, +1 above: entries of both would be counted twice
+  market_entries<T> entries(header, options);
   for (index_t k = 0; k < header.entries; ++k) {
     if (!lines.next_data('%')) lines.fail(text("entry ", k + 1, " of ", header.entries));
-    Index const i = index(header.rows, "a row index"), j = index(header.cols, "a column index");
-    if (!general && i != j) {
-      if (triangle == (i < j ? -1 : 1))
-        lines.fail_last(text("entries of one triangle only in a ", symmetry_names[int(header.symmetry)], " file"));
-      triangle = i < j ? 1 : -1;
-    }
-    T const value = read_market_value<T>(lines, header, options);
-    lines.expect_end("an entry");
-    row.push_back(i), col.push_back(j), values.push_back(value);
-    if (general) continue;
-    T const mirror = mirrored(value, header.symmetry);
-    if (i != j)
-      row.push_back(j), col.push_back(i), values.push_back(mirror);
-    else if (mirror != value && value == value)
-      lines.fail_last(
-          text("a diagonal entry that is its own mirror image in a ", symmetry_names[int(header.symmetry)], " file"));
+    entries.read(lines, [&](index_t i, index_t j, T value) { row.push_back(Index(i)), col.push_back(Index(j)), values.push_back(value); });
   }
   expect_end_of_file(lines, header.entries);
   if (!options.allow_empty_rows)

@@ -60,6 +60,10 @@ public:
       throw io_error(name_, line_, 1, text("expected text, found a gzipped file; it is read by ", remedy));
   }
 
+  /// Where this line, and the next one, begin in the stream, counted from where it was when reading began.
+  std::uint64_t begins_at() const { return dropped_ + begin_; }
+  std::uint64_t next_begins_at() const { return dropped_ + next_; }
+
   /// Nothing but blanks is left on the line.
   bool at_end() {
     while (at_ < last_ && (buffer_[at_] == ' ' || buffer_[at_] == '\t')) ++at_;
@@ -158,6 +162,7 @@ private:
   bool refill() {
     if (begin_ > 0) {
       std::memmove(buffer_.data(), buffer_.data() + begin_, filled_ - begin_);
+      dropped_ += begin_;
       filled_ -= begin_;
       next_ -= begin_;
       begin_ = at_ = last_ = 0;
@@ -175,6 +180,7 @@ private:
   std::string name_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0, at_ = 0, last_ = 0, next_ = 0, filled_ = 0, word_ = 0, line_ = 0;
+  std::uint64_t dropped_ = 0;  ///< bytes of the stream before the buffer
   bool ended_ = false;
 };
 
