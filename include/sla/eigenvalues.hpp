@@ -5,6 +5,8 @@
 
 #include <sla/grad.hpp>
 
+#include <sla/grad/implicit/dual_eigen.hpp>
+#include <sla/grad/implicit/dual_svds.hpp>
 #include <sla/grad/implicit/traced_batch.hpp>
 #include <sla/grad/implicit/traced_eigen.hpp>
 #include <sla/grad/implicit/traced_eigs.hpp>

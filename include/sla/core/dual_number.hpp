@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <concepts>
+#include <iosfwd>
 #include <type_traits>
 
 #include <sla/core/meta.hpp>
@@ -103,6 +104,12 @@ struct dual_number {
     using std::log, std::pow;
     T const f = pow(a.value, b.value);
     return chain(f, is_none(b.value) ? T(0) : b.value * pow(a.value, b.value - T(1)), a, a.value == T(0) ? T(0) : moves(b) ? f * log(a.value) : T(0), b);
+  }
+
+  /// Prints the value alone.
+  template <class Char, class Traits>
+  friend std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& out, dual_number const& a) {
+    return out << a.value;
   }
 
 private:

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/grad/implicit/dual_determinant.hpp>
 #include <sla/grad/operation/traced_norms.hpp>
 #include <sla/grad/operation/traced_solve.hpp>
 #include <sla/solve/determinant/slogdet.hpp>
@@ -78,6 +79,13 @@ auto trace_number(op::slogdet op, Home& home, M const& m, Factors const& f) {
     return sign_and_log<decltype(value.sign), decltype(log_abs)>{std::move(value.sign), log_abs};
   }
 }
+template <class Op, class Home, class M, class Factors>
+auto trace_determinant(Op op, Home& home, M const& m, Factors const& f) {
+  if constexpr (has_dual_elements<std::remove_cvref_t<decltype(m.value())>>)
+    return trace_dual_determinant(op, home, m, f, [&](auto const& g) { return numbers_of_trace(f, slope_part(m.value()), g); });
+  else
+    return trace_number(op, home, m, f);
+}
 } // namespace detail
 
 template <class Op, detail::TracedMatrix A, factorization Kind>
@@ -87,7 +95,7 @@ auto perform(Op op, A const& a, detail::direct_method<Kind> const&) {
   auto const m = detail::operand_of(owner);
   detail::require_single_entries(m.value());
   if constexpr (detail::require_pivots<Kind>())
-    return detail::trace_number(op, a.home(), m, detail::factors_for<Kind>(m.value(), detail::name_of_call<Op>, detail::gives_zero<Op>, false));
+    return detail::trace_determinant(op, a.home(), m, detail::factors_for<Kind>(detail::value_part(m.value()), detail::name_of_call<Op>, detail::gives_zero<Op>, false));
 }
 template <class Op, detail::TracedMatrix A>
   requires detail::is_determinant<Op>
@@ -98,7 +106,7 @@ auto perform(Op op, A const& a) {
 template <class Op, class X, class Make>
   requires detail::is_determinant<Op>
 auto perform(Op op, traced_prepared<X, Make> const& solver) {
-  return detail::trace_number(op, solver.matrix().home(), detail::operand_of(solver.matrix()), detail::factors_of_solver<Op>(solver.plain()));
+  return detail::trace_determinant(op, solver.matrix().home(), detail::operand_of(solver.matrix()), detail::factors_of_solver<Op>(detail::solver_of_values(solver.plain())));
 }
 
 namespace detail {

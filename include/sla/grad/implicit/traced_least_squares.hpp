@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include <sla/grad/implicit/dual_least_squares.hpp>
 #include <sla/grad/operation/traced_solve.hpp>
 #include <sla/grad/tape/implicit.hpp>
 #include <sla/solve/least_squares/least_squares_calls.hpp>
@@ -213,7 +214,7 @@ inline constexpr bool is_traced_damping = false;
 template <class V, class Home>
 inline constexpr bool is_traced_damping<damping_option<traced<V, Home>>> = true;
 template <class A, class B, class... Options>
-concept TracedLeastSquares = (Traced<A> || Traced<B> || (is_traced_damping<Options> || ...)) && linear_world<plain_t<A>>::template accepts<plain_t<B>>;
+concept TracedLeastSquares = !DualLeastSquares<A, B, Options...> && (Traced<A> || Traced<B> || (is_traced_damping<Options> || ...)) && linear_world<plain_t<A>>::template accepts<plain_t<B>>;
 } // namespace detail
 
 template <class A, class B, class... Options>

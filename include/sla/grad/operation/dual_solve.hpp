@@ -77,6 +77,15 @@ private:
   DA slope_;
 };
 
+/// What solves with the values.
+template <class Solver>
+Solver const& solver_of_values(Solver const& s) {
+  return s;
+}
+template <class Solver, class DA>
+Solver const& solver_of_values(dual_solver<Solver, DA> const& s) {
+  return s.values();
+}
 /// make(A) of the values of A, for A + e dA.
 template <class A, class Make>
 auto dual_solver_of(A const& a, Make const& make) {

@@ -112,6 +112,9 @@ template <class D>
 decltype(auto) value_part(D const& d) {
   return part_of<false>(d);
 }
+/// The type of the values.
+template <class D>
+using values_t = std::remove_cvref_t<decltype(value_part(std::declval<D const&>()))>;
 template <class D>
 auto slope_part(D const& d) {
   return part_of<true>(d);

@@ -296,17 +296,33 @@ struct gradient_of_residual {
       return std::get<0>(cotangent_of_parts(residual, std::tuple<X>(x), w));
   }
 };
-/// `linearize` at x and at the parameters, of dual numbers if they are.
-template <class Linearize, class Residual, class X, class... P>
-auto linearized_at(Linearize const& linearize, Residual const& residual, X const& x, P const&... p) {
-  if constexpr (has_dual_elements<X>) {
-    auto of_values = call_with(linearize, value_part(x), value_part(p)...);
-    auto of_x = [&residual, &p...](auto const&... at) { return residual(at..., p...); };
-    using Gradient = gradient_of_residual<decltype(of_x)>;
-    return dual_linearized<decltype(of_values), X, Gradient>{std::move(of_values), x, Gradient{of_x}};
-  } else {
-    return call_with(linearize, x, p...);
+/// linearize(x, p...) at the values of parameters of dual numbers, which are kept for it, as x is.
+template <class Linearize, class X, class Parameters>
+class linearize_values;
+template <class Linearize, class X, class... P>
+class linearize_values<Linearize, X, std::tuple<P...>> {
+  using Values = std::tuple<decltype(value_part(std::declval<P const&>().value()))...>;
+
+public:
+  linearize_values(Linearize linearize, X x, std::shared_ptr<std::tuple<P...> const> const& parameters)
+      : linearize_(std::move(linearize)), x_(std::make_shared<X const>(std::move(x))),
+        values_(std::apply([](P const&... p) { return std::make_shared<Values const>(value_part(p.value())...); }, *parameters)) {}
+  X const& x() const { return *x_; }
+  auto operator()() const {
+    return std::apply([&](auto const&... p) { return call_with(linearize_, *x_, p...); }, *values_);
   }
+
+private:
+  Linearize linearize_;
+  std::shared_ptr<X const> x_;
+  std::shared_ptr<Values const> values_;
+};
+/// What solves at x and at parameters of dual numbers, which it refers to.
+template <class Linearized, class Residual, class X, class... P>
+auto dual_linearized_at(Linearized of_values, Residual const& residual, X const& x, P const&... p) {
+  auto of_x = [&residual, &p...](auto const&... at) { return residual(at..., p...); };
+  using Gradient = gradient_of_residual<decltype(of_x)>;
+  return dual_linearized<Linearized, X, Gradient>{std::move(of_values), x, Gradient{of_x}};
 }
 } // namespace detail
 
@@ -338,16 +354,19 @@ auto implicit(Forward const& forward, Residual const& residual, Linearize const&
     if constexpr (detail::require_implicit<X, Y, J>()) {
       detail::residual_rule<Residual, decltype(detail::parameter_of(home, params))...> rule{
           residual, std::make_shared<std::tuple<decltype(detail::parameter_of(home, params))...> const>(detail::parameter_of(home, params)...)};
-      auto x = [&] {
-        if constexpr ((detail::has_dual_elements<plain_t<P>> || ...))
-          return detail::with_slope_of_equation(found, residual, detail::call_with(linearize, found, detail::value_part(detail::plain_value(params))...), detail::plain_value(params)...);
-        else
-          return std::move(found);
-      }();
-      auto linearized = [linearize, residual, parameters = rule.parameters](auto const&... at) {
-        return std::apply([&](auto const&... p) { return detail::linearized_at(linearize, residual, detail::as_one(at...), p.value()...); }, *parameters);
-      };
-      return record_implicit(home, std::move(x), std::move(linearized), std::move(rule));
+      if constexpr ((detail::has_dual_elements<plain_t<P>> || ...)) {
+        detail::linearize_values<Linearize, X, std::decay_t<decltype(*rule.parameters)>> const of_values(linearize, std::move(found), rule.parameters);
+        auto x = detail::with_slope_of_equation(of_values.x(), residual, of_values(), detail::plain_value(params)...);
+        auto linearized = [of_values, residual, parameters = rule.parameters](auto const&... at) {
+          return std::apply([&](auto const&... p) { return detail::dual_linearized_at(of_values(), residual, detail::as_one(at...), p.value()...); }, *parameters);
+        };
+        return record_implicit(home, std::move(x), std::move(linearized), std::move(rule));
+      } else {
+        auto linearized = [linearize, parameters = rule.parameters](auto const&... at) {
+          return std::apply([&](auto const&... p) { return linearize(at..., p.value()...); }, *parameters);
+        };
+        return record_implicit(home, std::move(found), std::move(linearized), std::move(rule));
+      }
     } else {
       return record(home, detail::traceable_or_zero(std::move(found)));  // well-formed, so that the sentence is the only error
     }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <sla/solve/integrate/checkpoint_stack.hpp>
+#include <sla/solve/integrate/dual_step.hpp>
 #include <sla/solve/integrate/time_step.hpp>
 
 namespace sla {
@@ -51,7 +52,7 @@ struct integration_rule {
   template <class Y, class G>
   void pullback(Y const& y, G const& g) const {
     auto const& grid = stepper->grid();
-    V const none = zero_like(u0.value());
+    V const none = zero_like(std::get<0>(y));
     V next = std::get<0>(y), pending = none;
     V lambda = plus_column(std::get<0>(g), std::get<1>(g), grid.outputs() - 1);
     for (index_t k = grid.steps() - 1; k >= 0; --k) {
@@ -95,8 +96,8 @@ private:
     integration_report again;
     return std::apply([&](auto const&... p) { return stepper->advance(k, s, again, p.value()...); }, parameters);
   }
-  auto const& linearized(index_t k, V const& next) const {
-    return std::apply([&](auto const&... p) -> auto const& { return stepper->linearized(k, next, p.value()...); }, parameters);
+  decltype(auto) linearized(index_t k, V const& next) const {
+    return std::apply([&](auto const&... p) -> decltype(auto) { return stepper->linearized(k, next, p.value()...); }, parameters);
   }
   template <class L>
   auto residual_of(index_t k, L const& last, L const& before) const {
@@ -118,15 +119,33 @@ auto tied_mass(O const& option) {
     return std::tuple<O const&>(option);
 }
 
-template <class F, class V, class Method, class On, class Linear, class Stored, class U0, class M, class... P>
-auto integrated(F const& f, V const& start, time_grid grid, Method const& method, On const& on, Linear const& linear, Stored const& stored, U0 const& u0, M const& m, P const&... p) {
+/// The march of values, or of dual numbers.
+template <bool Dual, class V, class F, class Method, class On, class Solver>
+auto stepper_for(F const& f, time_grid grid, Method const& method, On const& on, std::shared_ptr<Solver> solver) {
+  using Stepper = time_stepper<F, V, Method, On, Solver>;
+  auto stepper = std::make_shared<Stepper>(f, std::move(grid), method, on, std::move(solver));
+  if constexpr (Dual)
+    return std::make_shared<dual_stepper<Stepper>>(std::move(stepper));
+  else
+    return stepper;
+}
+
+template <class F, class U, class Method, class On, class Linear, class Stored, class U0, class M, class... P>
+auto integrated(F const& f, U const& from, time_grid grid, Method const& method, On const& on, Linear const& linear, Stored const& stored, U0 const& u0, M const& m, P const&... p) {
+  constexpr bool dual = has_dual_elements<U> || has_dual_elements<plain_t<M>> || (has_dual_elements<plain_t<P>> || ...);
+  auto const& start = [&]() -> decltype(auto) {
+    if constexpr (dual && !has_dual_elements<U>)
+      return with_slope(from, U(from.extents()));
+    else
+      return (from);
+  }();
+  using V = std::remove_cvref_t<decltype(start)>;
   using block = state_block_t<V>;
   double const began = seconds_now();
-  auto const solver = solver_for<V>(method, on, linear, stored);
-  using Stepper = time_stepper<F, V, Method, On, std::remove_cvref_t<decltype(*solver)>>;
-  using state = typename Stepper::state;
   index_t const steps = grid.steps();
-  auto const stepper = std::make_shared<Stepper>(f, std::move(grid), method, on, solver);
+  auto const stepper = stepper_for<dual, values_t<U>>(f, std::move(grid), method, on, solver_for<values_t<U>>(method, on, linear, stored));
+  using Stepper = std::remove_cvref_t<decltype(*stepper)>;
+  using state = typename Stepper::state;
 
   integration_report report;
   report.method = Method::name, report.steps_asked = steps;
@@ -179,7 +198,7 @@ constexpr bool require_integration(std::type_identity<std::tuple<M...>>, std::ty
     constexpr bool vectors = is_vector<V>;
     static_assert(vectors, "sla: integrate(f, u0, times, method, parameters...): u0 is a vector in host memory, or, with <sla/dist.hpp>, one on ranks that is Shard on every axis; to<host_memory>(u0) is one of a u0 on a device");
     if constexpr (vectors) {
-      constexpr bool masses = sizeof...(M) <= 1 && (is_mass_of<plain_t<M>, V> && ...);
+      constexpr bool masses = sizeof...(M) <= 1 && (is_mass_of<values_t<plain_t<M>>, values_t<V>> && ...);
       static_assert(masses, "sla: integrate(f, u0, times, method, mass(M)): give at most one M, a sparse tensor, whose rows lie as u0 does");
       constexpr bool callable = std::is_invocable_v<F const&, V const&, double, plain_t<P> const&...>;
       static_assert(callable, "sla: integrate(f, u0, times, method, parameters...): f takes u, t, and as many parameters as are given, by `auto const&`; what is traced it gets as a parameter");
@@ -218,7 +237,7 @@ template <class F, class U, class Method, class... O>
       detail::time_grid grid(times, method.steps);
       method.check(grid);
       if (method.checkpoints < 0) throw value_error(text(Method::name, "{.checkpoints = ", method.checkpoints, "}: at least 1 state is stored; 0 lets the number of steps say"));
-      if (std::string const words = detail::not_finite_in(start); !words.empty()) throw value_error(text("integrate(f, u0, times, ...): u0 has ", words));
+      if (std::string const words = detail::not_finite_in(detail::value_part(start)); !words.empty()) throw value_error(text("integrate(f, u0, times, ...): u0 has ", words));
       auto const with = std::tuple_cat(masses, std::tuple<detail::no_mass>());
       auto const& m = std::get<0>(with);
       if constexpr (is_sparse_tensor<plain_t<std::remove_cvref_t<decltype(m)>>>)

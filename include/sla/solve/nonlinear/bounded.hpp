@@ -159,7 +159,8 @@ constexpr bool require_bounded(std::type_identity<std::tuple<P...>>) {
 /// {x, report}, whether or not the tolerance was reached: as solve_bounded, but for what it throws.
 template <class F, class U, class... O>
 [[nodiscard]] auto try_solve_bounded(F const& f, U const& u0, O const&... options) {
-  auto const& start = detail::argument(detail::plain_value(u0));
+  auto const& values = detail::value_part(detail::plain_value(u0));
+  auto const& start = detail::argument(values);
   using V = std::remove_cvref_t<decltype(start)>;
   auto const others = std::tuple_cat(detail::tied_other(options)...);
   auto const linear = std::apply([](auto const&... o) { return detail::linear_options(o...); }, others);

@@ -167,7 +167,8 @@ constexpr bool require_nonlinear(std::type_identity<std::tuple<P...>>) {
 /// {x, report}, whether or not the tolerance was reached: as nonlinear_solve, but for what it throws.
 template <class F, class U, class M, class... O>
 [[nodiscard]] auto try_nonlinear_solve(F const& f, U const& u0, M const& method, O const&... options) {
-  auto const& start = detail::argument(detail::plain_value(u0));
+  auto const& values = detail::value_part(detail::plain_value(u0));
+  auto const& start = detail::argument(values);
   using V = std::remove_cvref_t<decltype(start)>;
   auto const linear = detail::linear_options(options...);
   auto const place = detail::on_of_options(options...);
