@@ -33,14 +33,13 @@ auto numbers_with_slopes(Y const& y, D const& slopes) {
 /// det, logdet, and of slogdet the logarithm: the sign is constant. `f`: factors of the values; `traces(g)`: the number g(tr(A^-1 dA), b) of each item b.
 template <class Op, class Home, class M, class Factors, class Traces>
 auto trace_dual_determinant(Op op, Home& home, M const& m, Factors const& f, Traces const& traces) {
-  constexpr bool is_det = std::same_as<Op, op::det>;
   auto const number = [&](auto const& y) {
-    auto slopes = traces([&](double t, index_t b) { return is_det ? number_of_item(y, b) * t : t; });
+    auto slopes = traces([&](double t, index_t b) { return std::same_as<Op, op::det> ? number_of_item(y, b) * t : t; });
     auto rule = linear_in(
         m,
         [m](auto const& value, auto const& g) {
           return dual_determinant_contribution(m.value(), [&](index_t b) {
-            if constexpr (is_det)
+            if constexpr (std::same_as<Op, op::det>)
               return number_of_item(g, b) * number_of_item(value, b);
             else
               return number_of_item(g, b);
