@@ -5,7 +5,7 @@
 #include <cmath>
 #include <complex>
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 
 #include <sla/solve/linear/condition.hpp>
 #include <sla/solve/krylov/gmres.hpp>
@@ -15,6 +15,7 @@
 
 #include "data.hpp"
 #include "suites/dense.hpp"
+#include "suites/dense_oracle.hpp"
 
 namespace test_condition {
 
@@ -25,12 +26,12 @@ using complex_t = std::complex<double>;
 namespace {
 template <class A>
 double condition(A const& a) {
-  using T = typename A::value_type;
+  using T = std::conditional_t<is_complex<typename A::value_type>, complex_t, double>;
   auto const entries = oracle::dense(a);
   auto const n = Eigen::Index(std::sqrt(double(entries.size())) + 0.5);
-  Eigen::Matrix<T, -1, -1> const m = Eigen::Map<Eigen::Matrix<T, -1, -1, Eigen::RowMajor> const>(entries.data(), n, n);
+  Eigen::Matrix<T, -1, -1> const m = Eigen::Map<Eigen::Matrix<typename A::value_type, -1, -1, Eigen::RowMajor> const>(entries.data(), n, n).template cast<T>();
   auto const norm1 = [](auto const& x) { return double(x.cwiseAbs().colwise().sum().maxCoeff()); };
-  return norm1(m) * norm1(m.inverse().eval());
+  return norm1(m) * norm1(oracle::inverse(m));
 }
 void check(double estimate, double exact) {
   CHECK(estimate <= (1 + 1e-15 * exact + 1e-10) * exact);

@@ -4,7 +4,7 @@
 #include <limits>
 #include <span>
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 
 #include <sla/adapter/eigen.hpp>
 #include <sla/expr/sparse/norms.hpp>
@@ -14,6 +14,7 @@
 #include <sla/tensor/structure/properties.hpp>
 
 #include "catch.hpp"
+#include "suites/dense_oracle.hpp"
 
 namespace test_eliminate {
 
@@ -42,7 +43,7 @@ Eigen::VectorXd reduced_solution(A const& a, vector<double> const& b, std::vecto
     for (int j = 0; j < n; ++j) r[Eigen::Index(k)] -= dense(rest[k], j) * x[j];
     for (std::size_t l = 0; l < rest.size(); ++l) m(Eigen::Index(k), Eigen::Index(l)) = dense(rest[k], rest[l]);
   }
-  Eigen::VectorXd const y = m.partialPivLu().solve(r);
+  Eigen::VectorXd const y = oracle::solution<double>(m, r);
   for (std::size_t k = 0; k < rest.size(); ++k) x[rest[k]] = y[Eigen::Index(k)];
   return x;
 }

@@ -8,7 +8,7 @@
 #include <span>
 #include <sstream>
 
-#include <Eigen/Eigenvalues>
+#include <Eigen/Core>
 
 #include <sla/solve.hpp>
 #include <sla/solve/determinant/stochastic_lanczos.hpp>
@@ -17,6 +17,7 @@
 
 #include "data.hpp"
 #include "suites/dense.hpp"
+#include "suites/dense_oracle.hpp"
 
 namespace test_estimated_logdet {
 
@@ -31,10 +32,10 @@ double dense_form(A const& a, stochastic_lanczos const& options, index_t k) {
   auto const entries = oracle::dense(a);
   Eigen::Index const n = a.rows() * A::shape_type::block_rows;
   Eigen::Matrix<T, -1, -1> const m = Eigen::Map<Eigen::Matrix<T, -1, -1, Eigen::RowMajor> const>(entries.data(), n, n);
-  Eigen::SelfAdjointEigenSolver<Eigen::Matrix<T, -1, -1>> const s(m);
+  auto const s = oracle::of_hermitian<T>(m);
   auto const z = detail::sign_probes(a, options.seed, k, 1);
-  Eigen::Matrix<T, -1, 1> const c = s.eigenvectors().adjoint() * Eigen::Map<Eigen::Matrix<T, -1, 1> const>(z.data(), n);
-  return c.cwiseAbs2().dot(s.eigenvalues().array().log().matrix());
+  Eigen::Matrix<T, -1, 1> const c = s.vectors.adjoint() * Eigen::Map<Eigen::Matrix<T, -1, 1> const>(z.data(), n);
+  return c.cwiseAbs2().dot(s.values.array().log().matrix());
 }
 } // namespace
 

@@ -2,7 +2,7 @@
 // Lanczos's method with thick restarts, plain and with shift and invert: against dense algebra on model and real matrices.
 #include <complex>
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 
 #include <sla/adapter/eigen.hpp>
 #include <sla/exec/deferred.hpp>
@@ -13,38 +13,35 @@
 
 #include "catch.hpp"
 #include "data.hpp"
+#include "suites/dense_oracle.hpp"
 
 namespace test_lanczos {
 
 using namespace sla;
 
 namespace {
+using oracle::dense_matrix;
 template <class T>
-using dense = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
-
-template <class T>
-using spectrum = Eigen::SelfAdjointEigenSolver<dense<T>>;
-template <class T>
-spectrum<T> spectrum_of(sparse_tensor<T> const& A) {
-  return spectrum<T>(dense<T>(as_eigen(A)));
+auto spectrum_of(sparse_tensor<T> const& A) {
+  return oracle::of_hermitian<T>(dense_matrix<T>(as_eigen(A)));
 }
 /// All pairs of dense algebra in the order of what is wanted, compared with those found: values to 1e-10, the space of all vectors to 1e-8.
 template <class T, class W, class Pairs>
-void is_dense(spectrum<T> const& oracle, W const& wanted, Pairs const& pairs, bool whole_clusters = true) {
+void is_dense(oracle::hermitian_pairs<T> const& all, W const& wanted, Pairs const& pairs, bool whole_clusters = true) {
   INFO(pairs.report);
   CHECK(pairs.report.converged());
   CHECK(pairs.report.orthogonality <= 1e-12);
-  std::vector<int> order(std::size_t(oracle.eigenvalues().size()));
+  std::vector<int> order(std::size_t(all.values.size()));
   for (int j = 0; j < int(order.size()); ++j) order[std::size_t(j)] = j;
-  std::stable_sort(order.begin(), order.end(), [&](int i, int j) { return wanted.key(oracle.eigenvalues()[i]) < wanted.key(oracle.eigenvalues()[j]); });
+  std::stable_sort(order.begin(), order.end(), [&](int i, int j) { return wanted.key(all.values[i]) < wanted.key(all.values[j]); });
   index_t const k = pairs.values.size();
-  dense<T> exact(index_t(order.size()), k);
+  dense_matrix<T> exact(index_t(order.size()), k);
   for (index_t j = 0; j < k; ++j) {
     int const at = order[std::size_t(j)];
-    CHECK(std::abs(pairs.values[j] - oracle.eigenvalues()[at]) <= 1e-10 * std::abs(oracle.eigenvalues()[at]));
-    exact.col(j) = oracle.eigenvectors().col(at);
+    CHECK(std::abs(pairs.values[j] - all.values[at]) <= 1e-10 * std::abs(all.values[at]));
+    exact.col(j) = all.vectors.col(at);
   }
-  dense<T> const V = as_eigen(pairs.vectors);
+  dense_matrix<T> const V = as_eigen(pairs.vectors);
   if (whole_clusters) CHECK((V - exact * (exact.adjoint() * V)).norm() <= 1e-8);
 }
 } // namespace
@@ -102,13 +99,13 @@ TEST_CASE("lanczos: real matrices, complex ones, and generalised problems have t
   auto const A = problems::poisson<double>({13, 9});
   auto const B = eval(0.1 * A + diagonal(random<double>(A.rows(), 3) + 2.0));
   Eigen::MatrixXd const a = Eigen::MatrixXd(as_eigen(A)), b = Eigen::MatrixXd(as_eigen(B));
-  Eigen::GeneralizedSelfAdjointEigenSolver<Eigen::MatrixXd> const oracle(a, b);
+  auto const exact = oracle::of_hermitian(a, b);
   auto const compare = [&](auto const& wanted) {
     auto const pairs = eigsh(A, B, 4, wanted, lanczos{.rtol = 1e-10});
     INFO(pairs.report);
     CHECK(pairs.report.converged());
     CHECK(pairs.report.orthogonality <= 1e-12);
-    std::vector<double> all(oracle.eigenvalues().data(), oracle.eigenvalues().data() + a.rows());
+    std::vector<double> all(exact.values.data(), exact.values.data() + a.rows());
     std::sort(all.begin(), all.end(), [&](double x, double y) { return wanted.key(x) < wanted.key(y); });
     for (index_t j = 0; j < 4; ++j) CHECK(std::abs(pairs.values[j] / all[std::size_t(j)] - 1) <= 1e-10);
   };

@@ -4,7 +4,7 @@
 #include <array>
 #include <complex>
 
-#include <Eigen/SVD>
+#include <Eigen/Core>
 
 #include <sla/exec/deferred.hpp>
 #include <sla/least_squares.hpp>
@@ -33,11 +33,6 @@ void right_everywhere(sparse_tensor<T> const& A, double damped, Make const& make
   auto const late = try_least_squares(A, b, method, on([](frame f) { return deferred(f, 4); }));
   CHECK(late.report.iterations() == report.iterations());
   CHECK(norm_inf(late.x - x) == 0);
-}
-/// The singular values of [A; damping].
-template <class T>
-Eigen::VectorXd singular_values(sparse_tensor<T> const& A, double damping = 0) {
-  return suite::dense_of(A, damping).jacobiSvd().singularValues();
 }
 /// A with columns that are sums of others.
 sparse_tensor<double> rank_deficient() {
@@ -74,7 +69,7 @@ TEST_CASE("an x of LSMR makes |A^H r| least in its Krylov space, and one of LSQR
       basis.col(k - 1) = next.normalized();
       next = normal * basis.col(k - 1);
       Eigen::MatrixXd const products = normal * basis, images = dense * basis;
-      vector<double> const of_lsmr = suite::from_dense<double>(basis * products.colPivHouseholderQr().solve(slope)), of_lsqr = suite::from_dense<double>(basis * images.colPivHouseholderQr().solve(right));
+      vector<double> const of_lsmr = suite::from_dense<double>(basis * oracle::least_squares(products, slope)), of_lsqr = suite::from_dense<double>(basis * oracle::least_squares(images, right));
       auto const after = [&](auto method) {
         method.rtol = 1e-15, method.max_iterations = k, method.damping = d;
         auto const s = try_least_squares(A, b, method);
@@ -134,7 +129,7 @@ TEST_CASE("matrices of others: ash219 and well1850, whose numbers in the report 
   auto const expected = by_orthogonal_factors(ash, a);
   CHECK(norm(least_squares(ash, a, lsmr{.rtol = 1e-13}) - expected) <= 1e-12 * norm(expected));
   auto const [y, report] = try_least_squares(ash, a, lsqr{.rtol = 1e-10});
-  auto const sigma = singular_values(ash);
+  auto const sigma = oracle::singular(suite::dense_of(ash)).values;
   vector<double> const r = a - ash * y;
   double const figure = norm(transpose(ash) * r) / (sigma(0) * norm(r)), condition = sigma(0) / sigma(sigma.size() - 1);
   CHECK(report.residual() >= 0.999 * figure);  // |A| is not flattered

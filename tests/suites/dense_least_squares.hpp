@@ -2,9 +2,9 @@
 // Problems of least squares, and their solutions by dense algebra.
 #pragma once
 
-#include <Eigen/QR>
-
 #include <sla/tensor.hpp>
+
+#include "suites/dense_oracle.hpp"
 
 namespace suite {
 
@@ -20,8 +20,7 @@ sla::sparse_tensor<T> rectangular(sla::index_t rows, sla::index_t cols) {
     }
   return sla::from_triplets<T>(rows, cols, i, j, v);
 }
-template <class T>
-using dense_matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+using oracle::dense_matrix;
 template <class T>
 using dense_vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
 /// [A; damping].
@@ -59,7 +58,7 @@ sla::vector<T> by_orthogonal_factors(sla::sparse_tensor<T> const& A, sla::vector
     M.bottomRightCorner(m, n) = dense.real().template cast<double>(), r.tail(m) = right.imag().template cast<double>();
     M.bottomLeftCorner(m, n) = dense.imag().template cast<double>(), M.topRightCorner(m, n) = -dense.imag().template cast<double>();
   }
-  dense_vector<double> const x = M.completeOrthogonalDecomposition().solve(r);
+  dense_vector<double> const x = oracle::least_squares(M, r);
   sla::vector<T> out(static_cast<sla::index_t>(n));
   for (sla::index_t k = 0; k < n; ++k)
     if constexpr (parts == 2)
