@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # cmake "-DPAGES=<file.md|...>" -DCOMPILE=<compiler|flag|...> -DSCRATCH=<folder> [-DSKIP=<header|...>] [-DPROGRAM=<file>] -P cmake/check_blocks.cmake
 # Compiles the blocks of C++ of pages, all together, each in a function of its own, in which A, b, x and what else is below exist. A block
-# after the line <!-- not compiled: <reason> --> is left out; so is one that includes a header of SKIP. PROGRAM is compiled too.
+# after the line <!-- not compiled: <reason> --> is left out; so is one that includes a header of SKIP. PROGRAM is compiled too. A page that
+# ends with .cpp is a program, and one block; its headers in quotes are looked for in its folder. One that specialises a template is left out.
 cmake_minimum_required(VERSION 3.24)
 set(ENV{LC_ALL} C)
 string(REPLACE "|" ";" PAGES "${PAGES}")
@@ -12,6 +13,15 @@ set(count 0)
 foreach(page IN LISTS PAGES)
   file(READ "${page}" text)
   cmake_path(GET page FILENAME name)
+  if(name MATCHES "[.]cpp$")
+    if(text MATCHES "template <>")
+      continue()
+    endif()
+    cmake_path(GET page PARENT_PATH folder)
+    string(REGEX REPLACE "(#include )\"([^\"\n]*)\"" "\\1<${folder}/\\2>" text "${text}")
+    string(REPLACE "int main(" "int program(" text "${text}")
+    set(text "```cpp\n${text}```\n")
+  endif()
   set(line 1)
   while(TRUE)
     string(FIND "${text}" "```cpp\n" begin)
@@ -51,7 +61,7 @@ foreach(page IN LISTS PAGES)
     string(REGEX REPLACE "#include <[^>]*>\n" "\n" block "${block}")
     string(REPLACE "int main(int argc, char** argv)" "void program(int argc, char** argv)" block "${block}")
     string(REPLACE "int main()" "void program()" block "${block}")
-    if(block MATCHES "void program\\(")
+    if(block MATCHES "(void|int) program\\(")
       string(APPEND functions "namespace block_${count} {\n#line ${first} \"${name}\"\n${block}}\n")
     else()
       string(APPEND functions "void block_${count}() {\n  BEGINNING\n{\n#line ${first} \"${name}\"\n${block}}\n}\n")

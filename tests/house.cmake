@@ -53,10 +53,12 @@ if(nvcc IN_LIST compilers)
   sla_check_headers(nvcc.macros "*.cuh|sla.hpp" nvcc ${macros})
 endif()
 
-# The blocks of C++ of README.md and docs/, all together, and the program that draws the pictures.
-file(GLOB pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/*.md")
+# The blocks of C++ of README.md and docs/ and the programs that clang compiles and runs, all together, and the program that draws the
+# pictures: read by g++, for clang compiles the tests of all that is in them.
+file(GLOB pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/*.md" "${PROJECT_SOURCE_DIR}/examples/*.cpp" "${CMAKE_CURRENT_SOURCE_DIR}/targets/*.cpp")
+list(FILTER pages EXCLUDE REGEX "main_job.cpp$|0[1-6]_[a-z_]*.cpp$")
 list(JOIN pages "|" pages)
-if(cxx IN_LIST compilers)
+if(cxx IN_LIST compilers AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_test(NAME page.docs COMMAND ${CMAKE_COMMAND} "-DPAGES=${PROJECT_SOURCE_DIR}/README.md|${pages}" "-DCOMPILE=${command_cxx}" "-DSKIP=${absent}"
     -DPROGRAM=${PROJECT_SOURCE_DIR}/docs/pictures.cpp -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/page.docs -P ${PROJECT_SOURCE_DIR}/cmake/check_blocks.cmake)
   set_tests_properties(page.docs PROPERTIES LABELS house COST 1 TIMEOUT 600)
