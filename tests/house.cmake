@@ -66,7 +66,8 @@ endif()
 
 # Each header alone. Parts of sla, in reading order, are compiled once for the headers above them.
 if("headers" IN_LIST SLA_TESTS)
-  set(parts sla/core/meta.hpp sla/core/error.hpp sla/spmd/placement/operand.hpp sla/tensor/storage/dense.hpp sla/exec/evaluate.hpp sla/solve/direct/direct.hpp sla/dist/value/distributed.hpp)
+  set(parts sla/core/meta.hpp sla/core/error.hpp sla/core/shape.hpp sla/spmd/placement/operand.hpp sla/tensor/storage/dense.hpp sla/exec/fuse.hpp sla/exec/evaluate.hpp
+    sla/solve/direct/direct.hpp sla/solve/linear/choose.hpp sla/dist/value/distributed.hpp sla/dist/solve/mesh_world.hpp)
   list(JOIN parts "|" parts)
   set(compiled ${CMAKE_CURRENT_BINARY_DIR}/precompiled)
   add_test(NAME headers.parts COMMAND ${CMAKE_COMMAND} "-DHEADERS=${parts}" "-DCOMPILE=${command_cxx}" -DFOLDER=${compiled}
