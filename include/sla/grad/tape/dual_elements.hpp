@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <sla/core/dual_number.hpp>
+#include <sla/tensor/storage/dense.hpp>
 #include <sla/tensor/storage/sparse.hpp>
 
 namespace sla::detail {
@@ -29,7 +30,7 @@ struct dual_elements<dual_element> {
   static double part(dual_element const& d, bool slope) { return slope ? d.slope[0] : d.value; }
 };
 /// Values and slopes of `count` dual numbers.
-inline void join(double const* v, double const* slope, dual_element* to, index_t count) {
+inline void put_together(double const* v, double const* slope, dual_element* to, index_t count) {
   for (index_t n = 0; n < count; ++n) to[n] = dual_elements<double>::with_slope(v[n], slope ? slope[n] : 0.0);
 }
 inline void take_part(dual_element const* from, bool slope, double* to, index_t count) {
@@ -41,7 +42,7 @@ struct dual_elements<tensor<double, E>> {
   using dual = tensor<dual_element, E>;
   static dual with_slope(tensor<double, E> const& v, tensor<double, E> const& slope) {
     dual d(v.extents(), uninitialized);
-    join(v.data(), slope.data(), d.data(), v.size());
+    put_together(v.data(), slope.data(), d.data(), v.size());
     return d;
   }
 };
@@ -60,7 +61,7 @@ struct dual_elements<sparse_tensor<double, S, F>> {
   using dual = sparse_tensor<dual_element, S, F>;
   static dual with_slope(sparse_tensor<double, S, F> const& v, sparse_tensor<double, S, F> const& slope) {
     dual d(v.shape(), v.shared_pattern());
-    join(v.values().data(), slope.values().data(), d.values().data(), v.values().size());
+    put_together(v.values().data(), slope.values().data(), d.values().data(), v.values().size());
     return d;
   }
 };
