@@ -28,9 +28,10 @@ sla_add_target_test(10_nonlinear)
 sla_add_target_test(11_least_squares "${CMAKE_CURRENT_SOURCE_DIR}/data/well1850.mtx")
 sla_add_target_test(12_determinant)
 
-# Examples are tests too, but for the main job, which examples/run.sh runs; where the examples are not built, the tests build these.
+# Examples are tests too, but for the main job, which examples/run.sh runs, and the two that want other tools; where the examples are not built,
+# the tests build these.
 file(GLOB examples CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.cpp")
-list(FILTER examples EXCLUDE REGEX "main_job.cpp$")
+list(FILTER examples EXCLUDE REGEX "/(main_job|codipack|enzyme).cpp$")
 foreach(source IN LISTS examples)
   cmake_path(GET source STEM name)
   set(target examples.${name})
