@@ -36,15 +36,23 @@ TEST_CASE("eigsh finds the pairs of one rank on one to four, ordinary and genera
 
 TEST_CASE("Krylov methods find the pairs of one rank on one to three") {
   auto const A = problems::poisson<double>({9, 7}), C = problems::convection_diffusion<double>({9, 8}, 0.8);
+  auto const B = eval(0.1 * A + diagonal(random<double>(A.rows(), 3) + 2.0));
   auto const one = eigsh(A, 3, largest{}, lanczos{.rtol = 1e-9});
+  auto const inside = eigsh(A, 3, near{2.1}, lanczos{.rtol = 1e-9}), of_weighted = eigsh(A, B, 3, near{1.0}, dense_eigen{}), of_b = eigsh(A, B, 2, largest{}, dense_eigen{});
   auto const other = eigs(C, 3, largest_magnitude{}, krylov_schur{.rtol = 1e-9});
   for (int ranks : {1, 3}) {
     auto const apart = threads::run(ranks, [&](auto& world) {
       mesh<axis<"rows">> m(world);
-      auto const pairs = eigsh(distribute<SparseShard<0>>(A, m, strips{}), 3, largest{}, lanczos{.rtol = 1e-9});
+      auto const D = distribute<SparseShard<0>>(A, m, strips{});
+      auto const pairs = eigsh(D, 3, largest{}, lanczos{.rtol = 1e-9});
+      auto const near_two = eigsh(D, 3, near{2.1}, lanczos{.rtol = 1e-9});
+      auto const weighted = eigsh(D, distribute<SparseShard<0>>(B, m, D.row_layout()), 3, near{1.0}, lanczos{.rtol = 1e-9}, jacobi{});
+      auto const by_b = eigsh(D, distribute<SparseShard<0>>(B, m, D.row_layout()), 2, largest{}, lanczos{.rtol = 1e-9});
+      double const inverted = norm(near_two.values - inside.values) + norm(gather(near_two.vectors) - inside.vectors) / 1e4 + norm(weighted.values - of_weighted.values) + norm(by_b.values - of_b.values);
+      if (near_two.report.preconditioner != "minres" || !near_two.report.converged() || !weighted.report.converged() || !by_b.report.converged()) return 1e8;
       auto const general = eigs(distribute<SparseShard<0>>(C, m, strips{}), 3, largest_magnitude{}, krylov_schur{.rtol = 1e-9});
       double const worst = norm(pairs.values - one.values) + norm(gather(pairs.vectors) - one.vectors) / 1e4 + norm(general.values - other.values) + norm(gather(general.vectors) - other.vectors) / 1e6;
-      return pairs.report.converged() && general.report.converged() ? worst : 1e9;
+      return pairs.report.converged() && general.report.converged() ? worst + inverted : 1e9;
     });
     for (double a : apart) CHECK(a <= 1e-10);
   }

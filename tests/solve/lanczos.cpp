@@ -121,6 +121,28 @@ TEST_CASE("lanczos gives the same pairs on a queue of any lag") {
   }
 }
 
+TEST_CASE("lanczos solves with what is given by its products only, near sigma and where there is a B, also on a queue") {
+  auto const A = problems::poisson<double>({12, 11});
+  auto const B = eval(0.1 * A + diagonal(random<double>(A.rows(), 3) + 2.0));
+  auto const own = [](sparse_tensor<double> const& a) {
+    return linear_operator<double>(a.rows(), a.cols(), [a](std::span<double const> x, std::span<double> y) {
+      sla::vector<double> const ax = a * sla::vector<double>(x);
+      std::copy(ax.begin(), ax.end(), y.begin());
+    }, self_adjoint);
+  };
+  auto const inside = eigsh(A, 4, near{2.1}, lanczos{.rtol = 1e-10}), weighted = eigsh(A, B, 2, largest{}, lanczos{.rtol = 1e-10});
+  auto const by_products = eigsh(own(A), 4, near{2.1}, lanczos{.rtol = 1e-10}, on([](frame f) { return deferred(f, 4); }));
+  auto const by_b = eigsh(A, own(B), 2, largest{}, lanczos{.rtol = 1e-10});
+  INFO(by_products.report);
+  CHECK(by_products.report.converged());
+  CHECK(by_products.report.preconditioner == "minres");
+  CHECK(norm(by_products.values - inside.values) <= 1e-11);
+  CHECK(norm(by_products.vectors - inside.vectors) <= 1e-6);
+  CHECK(by_b.report.converged());
+  CHECK(norm(by_b.values - weighted.values) <= 1e-11);
+  CHECK_THROWS_WITH(eigsh(own(problems::poisson<double>({3})), 1, near{2.0}, lanczos{}), Catch::Matchers::ContainsSubstring("near{2}): A - sigma I, which is not stored whole on one rank, is solved with by minres"));
+}
+
 TEST_CASE("lanczos says what it cannot do, and what it did not reach") {
   auto const A = problems::poisson<double>({3});
   CHECK_THROWS_WITH(eigsh(A, 1, near{2.0}, lanczos{}), Catch::Matchers::ContainsSubstring("near{2}): 2 is an eigenvalue, so that A - sigma I is singular; move sigma a little"));

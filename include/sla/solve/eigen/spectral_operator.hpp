@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The operator that a Krylov method is run with, whose outer eigenvalues are those that are wanted of A v = w B v: A, B^-1 A, or (A - sigma B)^-1 B
-// for `near{sigma}`.
+// for `near{sigma}`, by factors or, where a matrix is not stored whole, by minres.
 #pragma once
 
 #include <complex>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include <sla/solve/eigen/krylov/factored_inverse.hpp>
 #include <sla/solve/eigen/krylov/krylov_process.hpp>
 #include <sla/solve/eigen/problem.hpp>
+#include <sla/solve/krylov/minres.hpp>
+#include <sla/solve/linear/linear.hpp>
 
 namespace sla::detail {
 
@@ -57,6 +60,82 @@ double residual_scale(Problem const& problem, Process const& process, [[maybe_un
   }
 }
 
+/// Is there a matrix to invert, A - sigma B or B, that is not stored whole here? It is solved with, then.
+template <class Problem, class W>
+inline constexpr bool is_solved_with = (is_near<W> || !Problem::is_standard) && !(Readable<std::remove_cvref_t<decltype(std::declval<Problem const&>().a)>> &&
+                                                                                (Problem::is_standard || Readable<std::remove_cvref_t<decltype(std::declval<Problem const&>().b)>>));
+
+/// M^-1 B for an operator M that is given by its products, by minres. Each step waits for the space, and is as many products as minres takes.
+/// Errors: value_error, if minres does not reach `rtol`, by far.
+template <class Space, class B, class V>
+struct multiply_by_solving {
+  using T = typename V::value_type;
+  Space& space;
+  linear_operator<T> m, preconditioner;
+  B const& b;
+  V& between;
+  double rtol;
+  std::string call;
+
+  template <class F>
+  auto operator()(V const& x, V& y, F const& f) const {
+    fuse(space, set(between, b * x));
+    space.finish();
+    auto s = try_solve(m, between, minres{.rtol = rtol, .max_iterations = 20000}, preconditioner);
+    if (!s.report.converged() && !(s.report.residual() <= 1e3 * rtol))
+      throw value_error(text(call, ", which is not stored whole on one rank, is solved with by minres, and that did not reach ", rtol, ": ", s.report, "; gather(A) has factors"));
+    between = std::move(s.x);
+    return f(set(y, between));
+  }
+};
+
+/// `with_operator` of a Hermitian problem where `is_solved_with`, to a tolerance of pairs.
+template <class Problem, class W, class Space, class V, class Body>
+auto with_solved_operator(Problem const& problem, W const& wanted, Space& space, V& between, double rtol, Body const& body) {
+  using T = typename Problem::value_type;
+  index_t const own = own_size(between);
+  auto const as_operator = [own, like = between](auto product) {
+    return linear_operator<T>(own, own, [product, like](std::span<T const> from, std::span<T> to) {
+      V x = like, y = like;
+      std::copy(from.begin(), from.end(), own_numbers(x));
+      product(x, y);
+      std::copy_n(own_numbers(y), own_size(y), to.begin());
+    }, self_adjoint);
+  };
+  double const inner = (std::max)(1e-2 * rtol, std::same_as<real_t<T>, float> ? 1e-6 : 1e-11);
+  if constexpr (is_near<W>) {
+    auto const shifted = as_operator([&problem, sigma = wanted.sigma](V const& x, V& y) {
+      auto here = problem.space();
+      V bx = y;
+      auto const number = number_in(here, real_t<T>(sigma));
+      fuse(here, set(bx, problem.b * x));
+      fuse(here, set(y, problem.a * x - number * bx));
+      here.finish();
+    });
+    auto const m = std::make_shared<decltype(problem.setup()) const>(problem.setup());
+    auto const preconditioner = as_operator([&problem, m](V const& x, V& y) {
+      auto here = problem.space();
+      fuse(here, set(y, *m * x));
+      here.finish();
+    });
+    using Multiply = multiply_by_solving<Space, std::remove_cvref_t<decltype(problem.b)>, V>;
+    auto const key = [](auto theta) { return -std::abs(theta); };
+    auto const to_a = [sigma = wanted.sigma](auto theta) { return decltype(theta)(decltype(theta)(sigma) + decltype(theta)(1) / theta); };
+    return body(spectral_operator{Multiply{space, shifted, preconditioner, problem.b, between, inner, text("eigsh(A, k, near{", wanted.sigma, "}): A - sigma ", Problem::is_standard ? "I" : "B")}, true, key, to_a, "minres"});
+  } else {
+    auto const weight = as_operator([&problem](V const& x, V& y) {
+      auto here = problem.space();
+      fuse(here, set(y, problem.b * x));
+      here.finish();
+    });
+    auto const same = as_operator([](V const& x, V& y) { y = x; });
+    using Multiply = multiply_by_solving<Space, std::remove_cvref_t<decltype(problem.a)>, V>;
+    auto const key = [&wanted](auto theta) { return wanted.key(theta); };
+    auto const to_a = [](auto theta) { return theta; };
+    return body(spectral_operator{Multiply{space, weight, same, problem.a, between, inner, "eigsh(A, B, k): B"}, false, key, to_a, "minres"});
+  }
+}
+
 /// What `body` gives for the operator of the problem, or of its conjugate transpose. `between` is room for a vector.
 template <bool Adjoint, class Problem, class W, class V, class Body>
 auto with_operator(Problem const& problem, W const& wanted, V& between, bool hermitian, char const* call, Body const& body) {
@@ -64,8 +143,8 @@ auto with_operator(Problem const& problem, W const& wanted, V& between, bool her
   using A = std::remove_cvref_t<decltype(problem.a)>;
   using Number = std::conditional_t<is_complex<T>, std::complex<double>, double>;
   constexpr bool factors = is_near<W> || !Problem::is_standard, has_entries = !factors || Readable<A>;
-  static_assert(has_entries, "sla: near{sigma}, and A v = w B v, with a Krylov method: it factors A - sigma B, or B, which are sparse tensors in host memory; elsewhere take "
-                             "lobpcg{}, or gather(A)");
+  static_assert(has_entries, "sla: eigs(A, k, near{sigma}), eigs(A, B, k, ...): it factors A - sigma B, or B, which are sparse tensors in host memory; elsewhere take gather(A), or "
+                             "eigsh of Hermitian ones");
   auto const oriented_inverse = [](linear_operator<T> const& inverse) {
     if constexpr (Adjoint)
       return inverse.adjoint();

@@ -12,7 +12,7 @@
 namespace sla {
 
 /// Lanczos's method with thick restarts, for `eigsh`: `eigsh(A, 6, near{1.0}, lanczos{.rtol = 1e-10})`. near{sigma} factors A - sigma B (shift and invert);
-/// the others multiply by A, and where there is a B, solve with its factors. At most Capacity basis vectors.
+/// the others multiply by A, and where there is a B, solve with its factors. What is not stored whole, on ranks or as an operator, is solved with by minres. At most Capacity basis vectors.
 /// It finds all vectors of a multiple value, unless find_multiples is false: beside the pairs that have converged it looks for others from a new random vector.
 /// Cost: of each of the basis vectors of a cycle one product, or solve, and four passes over the basis; one synchronisation per cycle. Memory: 2 basis vectors.
 /// Errors: value_error, if A - sigma B is singular; shape_error for more pairs than the basis has room for.
@@ -44,12 +44,16 @@ struct basic_lanczos {
     }();
     auto const random = [&](std::uint64_t seed) { return problem.random_vector(seed); };
     detail::restart_rule const rule{rtol, max_restarts, detail::basis_for(k, basis, Capacity), find_multiples};
-    return detail::with_operator<false>(problem, wanted, between, true, "eigsh(A", [&](auto const& op) {
+    auto const run = [&](auto const& op) {
       detail::krylov_process process(std::integral_constant<int, Capacity>{}, space, like, op.multiply, inner, random, problem.n);
       auto const scale = [&](auto const& p) { return detail::residual_scale(problem, p, wanted, between); };
       auto const found = detail::restarted<detail::hermitian_problem>(process, int(k), rule, op.inverted, op.key, op.to_a, scale);
       return as_found(problem, process, found, op.by, op.inverted);
-    });
+    };
+    if constexpr (detail::is_solved_with<Problem, W>)
+      return detail::with_solved_operator(problem, wanted, space, between, rtol, run);
+    else
+      return detail::with_operator<false>(problem, wanted, between, true, "eigsh(A", run);
   }
 
 private:
