@@ -127,6 +127,14 @@ TEST_CASE("eigs of many values of few rows is by dense algebra: all of them, at 
   for (index_t j = 0; j < 66; ++j) CHECK((u.col(j).adjoint() * a - w[j] * u.col(j).adjoint() * b).norm() <= 1e-8 * u.col(j).norm());
 }
 
+TEST_CASE("eigs says where the rounding of the inverse of a matrix that is far from normal leaves more than was asked for") {
+  auto const A = problems::convection_diffusion<double>({80}, 1.3);
+  auto const of_float = eigs(cast<float>(A), 4, near{1.0}, krylov_schur{.rtol = 1e-5});
+  INFO(of_float.report);
+  CHECK_FALSE(of_float.report.converged());
+  CHECK_THAT(text(of_float.report), Catch::Matchers::ContainsSubstring("as where A is far from normal") && Catch::Matchers::ContainsSubstring("in double less"));
+}
+
 TEST_CASE("eigs of small and of defective matrices, on a queue of any lag, and what it refuses") {
   using Catch::Matchers::ContainsSubstring;
   auto const turn = from_triplets<double>(2, 2, {0, 1}, {1, 0}, {-1.0, 1.0});  // i and -i
