@@ -6,7 +6,22 @@
 #ifndef EIGEN_CORE_H
 #define EIGEN_NO_CUDA // nvcc compiles our kernels, not Eigen's: without this it warns about each of them
 #endif
+#include <Eigen/Core>
+#if EIGEN_VERSION_AT_LEAST(3, 4, 90) // its headers are read by modules alone
 #include <Eigen/Eigenvalues>
+#else // the module reads geometry, LU, QR and SVD, which takes as long as all else here
+#include <Eigen/Householder>
+#include <Eigen/Jacobi>
+
+#include <Eigen/src/Core/util/DisableStupidWarnings.h>
+#include <Eigen/src/Eigenvalues/ComplexSchur.h>
+#include <Eigen/src/Eigenvalues/HessenbergDecomposition.h>
+#include <Eigen/src/Eigenvalues/RealSchur.h>
+#include <Eigen/src/Eigenvalues/SelfAdjointEigenSolver.h>
+#include <Eigen/src/Eigenvalues/Tridiagonalization.h>
+
+#include <Eigen/src/Core/util/ReenableStupidWarnings.h>
+#endif
 
 #include <algorithm>
 #include <cmath>
