@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Eigenvalues and singular values of every matrix of a folder, with their true residuals, and dense algebra (Eigen) beside them for few rows.
-//   eigen_matrices [folder of .mtx and .mtx.gz [the most rows for dense algebra]]
+//   eigen_matrices [folder of .mtx and .mtx.gz [the most rows for dense algebra [folder for the pairs, for bench/peers/scipy_eigen.py]]]
 #include <algorithm>
 #include <complex>
 #include <filesystem>
+#include <fstream>
+#include <iomanip>
 #include <optional>
 #include <vector>
 
@@ -39,14 +41,42 @@ std::optional<spectrum<W>> dense(bool wanted, Solve const& solve) {
   return out;
 }
 
+/// Where the pairs are written to, if anywhere.
+std::string pairs_folder;
+/// The pairs of a call for others to read: a line of words, then values and blocks of vectors, row by row, as complex numbers.
+template <class Pairs>
+void write_pairs(std::string const& path, std::string const& call, double seconds, double sigma, Pairs const& pairs) {
+  std::ofstream out(path, std::ios::binary);
+  constexpr bool triplets = requires { pairs.left; };
+  auto const& first = [&]() -> auto const& {
+    if constexpr (triplets)
+      return pairs.left;
+    else
+      return pairs.vectors;
+  }();
+  index_t cols = first.extent(0);
+  if constexpr (triplets) cols = pairs.right.extent(0);
+  out << call << ' ' << first.extent(0) << ' ' << cols << ' ' << pairs.values.size() << ' ' << seconds << ' ' << std::setprecision(17) << sigma << '\n';
+  auto const put = [&](auto const& numbers) {
+    for (auto const& x : numbers) {
+      std::complex<double> const z(x);
+      out.write(reinterpret_cast<char const*>(&z), sizeof z);
+    }
+  };
+  put(pairs.values), put(first);
+  if constexpr (triplets) put(pairs.right);
+}
+
 /// A row of the table: what was asked, what came, and how far that is from dense algebra, over the largest value and over its own.
 template <class W, class Ask, class Wanted>
 void report_call(bench::table& out, std::string const& name, std::string const& size, std::string const& what, std::optional<spectrum<W>> const& oracle, Wanted const& wanted, Ask const& ask) {
   std::string method = "", reason, residual, time, apart, peer;
+  double seconds = 0;
   try {
     decltype(ask()) pairs = [&] {
       std::optional<decltype(ask())> got;
-      time = bench::fixed(1e3 * bench::seconds([&] { got.emplace(ask()); }), 1);
+      seconds = bench::seconds([&] { got.emplace(ask()); });
+      time = bench::fixed(1e3 * seconds, 1);
       return std::move(*got);
     }();
     auto const& report = pairs.report;
@@ -56,6 +86,12 @@ void report_call(bench::table& out, std::string const& name, std::string const& 
     for (std::size_t j = 0; j < report.residuals.size(); ++j) done += report.is_converged(j);
     if (done < report.residuals.size()) reason += text(", ", done, " of ", report.residuals.size());
     residual = bench::scientific(report.residual());
+    if (!pairs_folder.empty()) {
+      double sigma = 0;
+      if constexpr (requires { wanted.sigma; }) sigma = wanted.sigma;
+      std::string const call = text(what.substr(0, what.find(',')), '_', wanted.name);
+      write_pairs(text(pairs_folder, '/', name, '@', call), call, seconds, sigma, pairs);
+    }
     if (oracle) {
       auto all = oracle->values;
       std::stable_sort(all.begin(), all.end(), [&](W const& x, W const& y) { return wanted.key(x) < wanted.key(y); });
@@ -122,6 +158,7 @@ int main(int argc, char** argv) {
             << " threads. `apart` is how far the values are from those of Eigen's dense solvers (values only, one thread), over the largest of all, and each over itself; for at most "
             << most << " rows.\n\n";
   std::vector<std::string> paths;
+  if (argc > 3) pairs_folder = argv[3], std::filesystem::create_directories(pairs_folder);
   for (auto const& entry : std::filesystem::directory_iterator(argc > 1 ? argv[1] : SLA_BENCH_DATA))
     if (auto const path = entry.path().string(); path.ends_with(".mtx") || path.ends_with(".mtx.gz")) paths.push_back(path);
   std::sort(paths.begin(), paths.end());

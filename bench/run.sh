@@ -45,7 +45,11 @@ if [ -x "$programs/real_matrices.complex" ]; then
 else
   table real_matrices "real_matrices ${1:-tests/data}"
 fi
-table eigen_matrices "eigen_matrices ${1:-tests/data}"
+pairs=$(mktemp -d)
+table eigen_matrices "eigen_matrices ${1:-tests/data} 1900 $pairs"
+if "${PYTHON:-/usr/bin/python3}" -c 'import scipy' 2>/dev/null; then "${PYTHON:-/usr/bin/python3}" bench/peers/scipy_eigen.py matrices "${1:-tests/data}" "$pairs" >>"$results/eigen_matrices.md"; fi
+rm -r "$pairs"
+table eigen_peers eigen
 for program in ranks overlap; do
   if [ -x "$programs/$program" ]; then OMP_PROC_BIND=false table "$program" "$program"; fi
 done

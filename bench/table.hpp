@@ -33,17 +33,27 @@ double seconds(F const& f) {
   return now() - start;
 }
 
-/// Seconds that a processor works at f on this thread: what others take from the machine is not counted.
+/// Seconds that the processor works at f, by one of its clocks: what others take from the machine is not counted.
 template <class F>
-double cpu_seconds(F const& f) {
-  auto now = [] {
+double seconds_of(clockid_t clock, F const& f) {
+  auto now = [clock] {
     timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    clock_gettime(clock, &t);
     return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
   };
   double const start = now();
   f();
   return now() - start;
+}
+/// On this thread.
+template <class F>
+double cpu_seconds(F const& f) {
+  return seconds_of(CLOCK_THREAD_CPUTIME_ID, f);
+}
+/// On all threads.
+template <class F>
+double process_seconds(F const& f) {
+  return seconds_of(CLOCK_PROCESS_CPUTIME_ID, f);
 }
 
 /// Repeated measurements of one thing.
