@@ -69,13 +69,15 @@ TEST_CASE("sums, products and multiples of matrices by rows are those of the who
     auto const sum = D + E;
     auto const x = random<double>({24}, 8);
     double const product = norm(gather(sum * distribute(x, D.row_layout()) - D * distribute(x, E.col_layout())) - vector<double>(B * x));
-    return std::array<double, 8>{far(to_dense(sum), to_dense(A + B)),
+    return std::array<double, 10>{far(to_dense(sum), to_dense(A + B)),
                                  far(to_dense(D - transpose(E)), to_dense(A - transpose(B))),
                                  far(to_dense(D * E), to_dense(A * B)),
                                  far(to_dense(transpose(Q) * (D * Q)), to_dense(transpose(P) * (A * P))),  // Galerkin
                                  far(to_dense(F * adjoint(F) + F), to_dense(C * adjoint(C) + C)),
                                  far(to_dense(2.0 * D - D / 4.0), to_dense(2.0 * A - A / 4.0)),
                                  far(to_dense(-(E * uniform(norm(E)))), to_dense(-(B * norm(B)))),
+                                 far(to_dense(scale_rows(E, 1.0 / diagonal_of(D))), to_dense(scale_rows(B, 1.0 / diagonal_of(A)))),
+                                 double(Q.rows() - 24 + Q.cols() - 9),
                                  product};
   });
   CHECK(error < 1e-11);

@@ -161,13 +161,19 @@ auto perform(op::norm1, D const& d) {
 
 /// diag(d) D and D diag(d), sharded as D. Cost: no communication; columns of a D by rows want a halo of d, unless d is
 /// Replicate. Errors: shape_error, if d was sharded by another partition.
-template <DistributedSparse D, DistributedTensor X>
+template <DistributedSparse D, DistributedExpr X>
 auto perform(op::scale_rows, D const& d, X const& x) {
-  return detail::scaled_part<true>(d, x);
+  if constexpr (DistributedTensor<X>)
+    return detail::scaled_part<true>(d, x);
+  else
+    return detail::scaled_part<true>(d, eval(x));
 }
-template <DistributedSparse D, DistributedTensor X>
+template <DistributedSparse D, DistributedExpr X>
 auto perform(op::scale_cols, D const& d, X const& x) {
-  return detail::scaled_part<false>(d, x);
+  if constexpr (DistributedTensor<X>)
+    return detail::scaled_part<false>(d, x);
+  else
+    return detail::scaled_part<false>(d, eval(x));
 }
 
 /// The whole of a distributed matrix as a plain one, in the original order, on every rank. Collective.

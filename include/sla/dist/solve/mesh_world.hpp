@@ -143,9 +143,7 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::p
 
   /// The rows and columns of the whole, of scalars.
   static std::pair<index_t, index_t> sides(A const& a) {
-    index_t const rows = axis >= 0 ? a.handle()->extent[(std::max)(axis, 0)] : a.local().rows();
-    index_t const cols = axis >= 0 ? detail::domain_layout(a.handle())->extent[(std::max)(axis, 0)] : a.local().cols();
-    return {rows * S::block_rows, cols * S::block_cols};
+    return {a.rows() * S::block_rows, a.cols() * S::block_cols};
   }
   static void check_square(A const& a) {
     auto const [rows, cols] = sides(a);

@@ -195,6 +195,17 @@ public:
     return local_;
   }
 
+  /// The rows and columns of the whole of a sparse operand.
+  index_t rows() const
+    requires is_sparse_tensor<Local>
+  {
+    return side<0>();
+  }
+  index_t cols() const
+    requires is_sparse_tensor<Local>
+  {
+    return side<1>();
+  }
   /// The layouts of the rows of a sparse operand, and of x in A * x.
   auto row_layout() const
     requires is_sparse_tensor<Local>
@@ -208,6 +219,20 @@ public:
   }
 
 private:
+  template <int Side>
+  index_t side() const {
+    constexpr bool grid = detail::is_grid<placements<P...>>;
+    constexpr int axis = [] {
+      int a = 0, found = -1;
+      ((P::kind == placement_kind::hyper || (P::kind == placement_kind::sparse_shard && (!grid || detail::is_side<P, Side>)) ? void(found = a++) : void(a++)), ...);
+      return found;
+    }();
+    if constexpr (axis < 0)
+      return Side == 0 ? local_.rows() : local_.cols();
+    else
+      return (Side == 0 || grid ? handle() : detail::domain_layout(handle()))->extent[axis];
+  }
+
   Local local_;
   detail::held<shared_layout<Mesh> const, "a distributed value"> handle_;
 };
