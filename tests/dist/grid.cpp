@@ -57,6 +57,7 @@ void check(sparse_tensor<double> const& A) {
     auto const dx = distribute(x, D.col_layout());
     auto const dg = distribute(g, D.row_layout());
     static_assert(has_placements<decltype(dx), Replicate, Shard<0, B>> && has_placements<decltype(dg), Shard<0, B>, Replicate>);
+    if (D.rows() != A.rows() || D.cols() != A.cols()) throw value_error("the extents of the whole");
     auto const dy = eval(D * dx);
     static_assert(has_placements<decltype(dy), Shard<0, B>, Partial<>>);
     auto const dz = eval(transpose(D) * dg);
