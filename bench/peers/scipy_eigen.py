@@ -71,7 +71,7 @@ def ask_arpack(A, call, k, sigma):
     more = min(k + more, n - 2)
     start = np.random.default_rng(1).standard_normal(n)
     if call.startswith("svds"):
-        u, s, vt = sla.svds(A.astype(complex) if np.iscomplexobj(A.data) else A, more, which="LM" if call == "svds_largest" else "SM", maxiter=20000, v0=start, tol=0)
+        u, s, vt = sla.svds(A.astype(complex) if np.iscomplexobj(A.data) else A, more, which="LM" if call == "svds_largest" else "SM", maxiter=300, v0=start, tol=0)
         return s, u, vt.conj().T
     solve = sla.eigsh if call.startswith("eigsh") else sla.eigs
     if call.endswith("near"):
