@@ -43,9 +43,9 @@ public:
   Column solve(index_t j, Column const& g) const {
     auto const g0 = value_part(g);
     auto const z0 = d_.solve_beside(j, g0);
-    auto const B0 = d_.times_b(z0);
+    auto const bz0 = d_.times_b(z0);
     auto const& w = w_[j];
-    auto r = eval(slope_part(g) + w.slope[0] * B0);
+    auto r = eval(slope_part(g) + w.slope[0] * bz0);
     if constexpr (PA::moves) r = r - *a_.slope * z0;
     if constexpr (PB::moves) r = r + w.value * (*b_.slope * z0);
     for (std::size_t i = 0; i < v_.size(); ++i) r = r - dot(value_part(v_[i]), g0) * slope_part(bv_[i]);

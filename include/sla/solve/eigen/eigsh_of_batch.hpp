@@ -32,8 +32,8 @@ struct with_axes<Extents<B...>, More> {
 template <class Batch, class E>
 auto stacked_extents(Batch const& batch, E const& item) {
   using Whole = typename with_axes<Batch, E::rank>::type;
-  return [&]<std::size_t... B, std::size_t... I>(std::index_sequence<B...>, std::index_sequence<I...>) {
-    return Whole(batch[int(B)]..., item[int(I)]...);
+  return [&]<std::size_t... Outer, std::size_t... Inner>(std::index_sequence<Outer...>, std::index_sequence<Inner...>) {
+    return Whole(batch[int(Outer)]..., item[int(Inner)]...);
   }(std::make_index_sequence<std::size_t(Batch::rank)>{}, std::make_index_sequence<std::size_t(E::rank)>{});
 }
 /// Tensors of the same extents, one behind the other, with the axes of a batch before theirs.
