@@ -4,9 +4,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <sla/solve/eigen/krylov/krylov_process.hpp>
 #include <sla/solve/seam/rule.hpp>
@@ -54,12 +56,14 @@ struct restarted_result {
 /// Restarts until the k first pairs have converged, by the order of `key` of values of the operator. `to_a(value)` is the value of A. `scale(process)` is
 /// |A x - w B x| / |B x| for the residual vector x of length 1; with an inverse, this over |value| again.
 /// With find_multiples the process begins anew beside what has converged, from a random vector, and goes on until what it finds there is known to
-/// be beyond the k-th; of operators that are not normal, as far as their residuals say.
+/// be beyond the k-th; of operators that are not normal, as far as their residuals say. One run finds one more vector of a multiple value, so it begins
+/// again until the first k stay as they are.
 template <template <class> class Problem, class Process, class Key, class ToA, class Scale>
 auto restarted(Process& process, int k, restart_rule const& rule, bool inverted, Key const& key, ToA const& to_a, Scale const& scale) {
   restarted_result<Problem<typename Process::U>> out;
   double const unit = Process::unit_rounding;
   bool beside = !rule.find_multiples;
+  std::vector<std::pair<double, double>> locked;  // the keys of the pairs beside which it looks, and how well they are known
   for (;; ++out.restarts) {
     process.expand(rule.basis);
     int const size = process.size();
@@ -82,11 +86,23 @@ auto restarted(Process& process, int k, restart_rule const& rule, bool inverted,
       out.cuts_cluster = next && apart <= 8 * (known + projected.coupling(k - 1) + unit * most);
       ends = !rule.find_multiples || next || apart > known;
     }
+    auto const key_of = [&](int j) {
+      double const v = key(projected.value(j));
+      return std::pair(v, 8 * (projected.coupling(j) + unit * most) + rule.rtol * std::abs(v));
+    };
+    for (std::size_t j = 0; ends && beside && !process.is_whole() && j < locked.size(); ++j) {
+      auto const [now, known] = key_of(int(j));
+      if (now < locked[j].first - known - locked[j].second) ends = beside = false;
+    }
     if (ends) out.reason = reason::converged, out.alone = out.alone || rule.find_multiples;
     if (ends || out.restarts >= rule.max_restarts) return out;
     // What is locked is a basis, which leaves more than its eigenvectors do where these are nearly parallel.
     bool begins_beside = done && !beside;
     for (int j = 0; begins_beside && j < k; ++j) begins_beside = is_small(projected.coupling_of_basis(k), j);
+    if (begins_beside) {
+      locked.clear();
+      for (int j = 0; j < k; ++j) locked.push_back(key_of(j));
+    }
     process.contract(projected.basis(begins_beside ? k : kept_of(size, k, converged)), begins_beside);
     beside = beside || begins_beside;
   }
