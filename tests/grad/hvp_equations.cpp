@@ -76,6 +76,8 @@ TEST_CASE("Hessians of eigenvalues and eigenvectors, of A and B, and of singular
   auto const C = from_triplets<double>(2, 2, {0, 1}, {1, 0}, {1.0, 1.0});
   double const c = 0.75, exact = 4 / std::pow(1 + 4 * c * c, 1.5) / 2;
   CHECK(2 * hvp([&](auto const& s) { return eigsh(two + s * C, 1, largest{}).values[0]; }, c, 1.0) == Approx(2 * exact).epsilon(1e-9));
+  // of all pairs there is nothing beside them to solve for
+  CHECK(2 * hvp([&](auto const& s) { return eigsh(two + s * C, 2, largest{}).values[0]; }, c, 1.0) == Approx(2 * exact).epsilon(1e-9));
   auto const tall = eval(cat_rows(A, problems::convection_diffusion<double>({4, 3}, {1.0, 2.0})));
   check_hessian(
       [](auto const& m) {

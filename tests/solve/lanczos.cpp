@@ -74,12 +74,11 @@ TEST_CASE("lanczos sees that a value is cut off from its equals, and finds value
   CHECK(multiple.report.converged());
   for (int j = 0; j < 4; ++j) CHECK(multiple.values[j] == Approx(5));
   CHECK(multiple.values[4] == Approx(1));
-  // Of a value that is more than twice there, each run beside what is known finds one more, here ten times.
-  for (index_t i = 0; i < 300; ++i) d[i] = i % 27 == 7 ? 1.0 : 2.0 + double(i % 7);
-  auto const low = eigsh(diagonal(d), 12, smallest{}, lanczos{});
+  for (index_t i = 0; i < 300; ++i) d[i] = i % 75 == 7 ? 1.0 : 6.0 + double(i * (i % 7 + 1)) / 7;  // each run beside what is known finds one more
+  auto const low = eigsh(diagonal(d), 4, smallest{}, lanczos{});
   INFO(low.report);
   CHECK(low.report.converged());
-  for (int j = 0; j < 12; ++j) CHECK(low.values[j] == Approx(j < 11 ? 1 : 2));
+  for (int j = 0; j < 4; ++j) CHECK(low.values[j] == Approx(1));
   auto const I = eye<double>(100);
   auto const ones_only = eigsh(I, 20, smallest{}, lanczos{});
   CHECK(ones_only.report.converged());

@@ -3,6 +3,8 @@
 // One solve with A - w B beside the pairs for each vector that a derivative asks for.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <tuple>
 #include <utility>
@@ -110,8 +112,13 @@ public:
     auto const step_adjoint = [&](Column& x) {
       for (std::size_t i = 0; i < v_.size(); ++i) add(x, -inner(v_[i], x), bv_[i]);
     };
+    double const rounding = double(std::numeric_limits<Real>::epsilon()), before = std::real(inner(r, r));
     step_adjoint(r);
     index_t const own = own_size(r);
+    if (std::real(inner(r, r)) <= std::pow(1e3 * rounding, 2) * before) {  // rounding alone: of all pairs there is nothing beside
+      std::fill_n(own_numbers(r), own, T(0));
+      return r;
+    }
     auto const as_function = [&](auto const& f) {
       return [&, f](std::span<T const> from, std::span<T> to) {
         Column x = v_.front();
@@ -135,7 +142,6 @@ public:
       step(y);
       return y;
     }), self_adjoint);
-    double const rounding = double(std::numeric_limits<Real>::epsilon());
     auto s = try_solve(shifted, r, minres{.rtol = (std::max)(1e-11, 100 * rounding), .max_iterations = 20000}, m);
     if (!s.report.converged() && !(s.report.residual() <= 1e3 * (std::max)(1e-11, 100 * rounding))) throw solve_error(s.report);
     step(s.x);
