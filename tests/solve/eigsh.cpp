@@ -162,7 +162,7 @@ TEST_CASE("beside pairs that were found lobpcg finds the next ones, ordinary and
   auto const general = eigsh(A, B, 3, smallest{}, lobpcg{.rtol = 1e-10}, amg{});
   auto const beside = eigsh(A, B, 3, smallest{}, lobpcg{}.orthogonal_to(general.vectors), amg{});
   for (index_t j = 0; j < 3; ++j) CHECK(beside.values[j] == Approx(all.values[j + 3]).epsilon(1e-11));
-  CHECK_THROWS_WITH(eigsh(A, 130, smallest{}, lobpcg{}.orthogonal_to(first.vectors)), Catch::Matchers::ContainsSubstring("Y has 3 columns, and A 132 rows"));
+  CHECK_THROWS_WITH(eigsh(A, 130, smallest{}, lobpcg{}.orthogonal_to(first.vectors)), Catch::Matchers::EndsWith("and for k up to 129"));
 }
 
 TEST_CASE("the method of eigsh is picked by what A is, and named") {
@@ -287,7 +287,7 @@ TEST_CASE("what is no eigenproblem of eigsh is refused with its numbers, and wha
   CHECK_THROWS_WITH(eigsh(A, 0, smallest{}), ContainsSubstring("k is 0"));
   CHECK_THROWS_WITH(eigsh(from_triplets<double>(0, 0, {}, {}, {}), 1, smallest{}), ContainsSubstring("k is 1, and A has 0 rows"));
   CHECK_THROWS_WITH(eigsh(from_triplets<double>(2, 3, {0}, {1}, {1.0}), 1, smallest{}), ContainsSubstring("A is 2 x 3, and must be square") && ContainsSubstring("svds"));
-  CHECK_THROWS_WITH(eigsh(problems::convection_diffusion<double>({6, 5}, 3.0), 1, smallest{}), ContainsSubstring("not symmetric: entry (0, 1)") && ContainsSubstring("eigs(A, k, ...)"));
+  CHECK_THROWS_WITH(eigsh(problems::convection_diffusion<double>({6, 5}, 3.0), 1, smallest{}), ContainsSubstring("eigsh(A, k, ...): A is not symmetric: entry (0, 1)") && ContainsSubstring("eigs(A, k, ...)"));
   auto nan = A;
   nan.values()[3] = std::numeric_limits<double>::quiet_NaN();
   CHECK_THROWS_WITH(eigsh(nan, 1, smallest{}), ContainsSubstring("eigsh(A, k, ...): A(1, 0) is nan; every entry must be a finite number"));

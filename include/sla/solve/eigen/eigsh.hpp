@@ -3,6 +3,7 @@
 // Derivatives are in grad/implicit/traced_eigen.hpp.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include <sla/solve/eigen/choose_eigen.hpp>
@@ -40,11 +41,13 @@ consteval bool says_it_has_rows() {
 template <class A>
 concept PlainEigenOperator = is_one_matrix<A> && requires { typename linear_world<A>::operator_type; } && says_it_has_rows<A>();
 
+/// The call, where an error speaks of A and means what is named so.
+inline std::string call_about(char const* name, char const* call) { return std::string_view(name) == "A" ? call : text(call, ", ", name, " in the place of A"); }
 /// Errors: value_error for NaN and infinity, naming the call.
 template <class A>
 void check_finite(A const& a, char const* name, char const* call) {
   if constexpr (Readable<A>)
-    require_finite(a, std::string_view(name) == "A" ? call : text(call, ", ", name, " in the place of A").c_str());
+    require_finite(a, call_about(name, call).c_str());
   else
     linear_world<A>::check(a);
 }
@@ -87,7 +90,7 @@ void check_hermitian(A const& a, V const& x, V const& y, char const* name, char 
       throw shape_error(text(call, ": ", name, " is ", a.rows(), " x ", a.cols(), ", and must be square; of a rectangular matrix take singular values, svds(A, k)"));
     check_finite(a, name, call);
     using F = typename A::format_type;
-    row_order<F>(a.shared_pattern()).apply(a, [&](auto const& rows) { return require_hermitian(rows, text(call, ", ", name, " in the place of A").c_str(), "eigs(A, k, ...)", 1e-10), 0; });
+    row_order<F>(a.shared_pattern()).apply(a, [&](auto const& rows) { return require_hermitian(rows, call_about(name, call).c_str(), "eigs(A, k, ...)", 1e-10), 0; });
   } else {
     linear_world<A>::check(a);
     if constexpr (requires { linear_world<A>::check_square(a); }) linear_world<A>::check_square(a);

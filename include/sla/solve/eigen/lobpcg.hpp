@@ -57,7 +57,7 @@ struct basic_lobpcg {
     index_t const columns = (std::min)({block ? index_t(block) : (std::min)(k + guards, (std::max)(index_t(k), index_t(Capacity))), problem.n - taken});
     if (taken > 2 * Capacity || k > problem.n - taken)
       throw value_error(text("eigsh(A, ", k, ", ..., lobpcg{}.orthogonal_to(Y)): Y has ", taken, " columns, and A ", problem.n, " rows; there is room for ", 2 * Capacity,
-                             " columns, and for k up to ", (std::max)(problem.n - taken, index_t(0)), "; basic_lobpcg<", (taken + 1) / 2, "> takes more columns"));
+                             " columns, and for k up to ", (std::max)(problem.n - taken, index_t(0)), taken > 2 * Capacity ? text("; basic_lobpcg<", (taken + 1) / 2, "> takes more columns") : ""));
     if (columns < k || columns > Capacity)
       throw value_error(text("eigsh(A, ", k, ", ..., lobpcg{.block = ", block, "}): the block has from k to ", Capacity, " vectors; basic_lobpcg<", k + guards, "> has room for more"));
     auto const m = problem.setup();
