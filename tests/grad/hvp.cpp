@@ -8,14 +8,14 @@
 #include "catch.hpp"
 #include "suites/hessian.hpp"
 
+namespace test_hvp {
+
 using namespace sla;
 using gradient::check_hessian;
 
-namespace {
 auto const grid = eval(problems::poisson<double>({4, 3}) + 0.1 * eye<double>(12));
 auto const point = random<double>(12, 1), other = random<double>(12, 2);
 cg const tight{.rtol = 1e-14};
-}
 
 TEST_CASE("the Hessian of a solve, against its closed form") {
   // f = 1/2 |A^-1 b - t|^2 + 1/3 sum of cubes: H v = A^-1 (1 + 2 y) (A^-1 v), A^-1 applied by factors
@@ -123,3 +123,5 @@ TEST_CASE("a direction has the extents and the pattern of its argument") {
   CHECK(to_A.shared_pattern() == grid.shared_pattern());
   CHECK(norm(to_x - 2.0 * (grid * other)) <= 1e-14 * norm(to_x));
 }
+
+} // namespace test_hvp

@@ -10,13 +10,13 @@
 #include "catch.hpp"
 #include "suites/hessian.hpp"
 
+namespace test_hvp_equations {
+
 using namespace sla;
 using gradient::check_hessian;
 
-namespace {
 auto const stiffness = eval(problems::poisson<double>({4, 3}) + 0.1 * eye<double>(12));
 auto const start = random<double>(12, 1), along = random<double>(12, 2);
-}
 
 TEST_CASE("Hessians of determinants: against -tr(A^-1 U A^-1 V), of factors, and of batches") {
   auto const dA = with_values(stiffness, random<double>(stiffness.values().size(), 5));
@@ -105,3 +105,5 @@ TEST_CASE("Hessians of nonlinear systems, of those with bounds, and of steps in 
       },
       std::tie(start, along, mass_matrix));
 }
+
+} // namespace test_hvp_equations
