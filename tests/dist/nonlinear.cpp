@@ -110,6 +110,57 @@ TEST_CASE("systems with bounds on ranks: the elements that one rank holds, with 
   for (int ranks : {1, 3}) check(ranks, [](auto const&) { return std::tuple(); });
   check(2, [](auto const& D) { return std::tuple(jacobian_on(D), gmres{.rtol = 1e-12}, ilu0{}); });
 }
+TEST_CASE("trace_branch on ranks has the points and the fold of one rank, with Jacobians and without") {
+  index_t const n = 12;
+  auto const L = problems::poisson<double>({n});
+  auto const of = [](auto const& K) { return [&K](auto const& u, auto const& lambda) { return K * u - (0.01 * lambda) * exp(u) + 0.001 * (lambda * lambda - 1.0); }; };
+  arclength const to_fold{.step = 0.5, .steps = 10, .lambda_scale = 2};
+  auto const [alone, report] = trace_branch(of(L), zeros<double>(n), 0.0, to_fold);
+  INFO(report);
+  REQUIRE(report.folds == 1);
+  auto const check = [&, &alone = alone](int ranks, auto const& options) {
+    CHECK(suite::largest_error(ranks, [&](auto& world) {
+            Rows m(world);
+            auto const D = distribute<SparseShard<0>>(L, m, strips{});
+            auto const start = distribute(zeros<double>(n), D.row_layout());
+            auto const [points, report] = std::apply([&](auto const&... o) { return trace_branch(of(D), start, 0.0, to_fold, o...); }, options(D));
+            std::vector<double> errors{points.size() == alone.size() ? 0.0 : 1.0};
+            for (std::size_t k = 0; k < (std::min)(points.size(), alone.size()); ++k) {
+              auto const& p = points[k];
+              auto const& q = alone[k];
+              auto const u = gather(p.u);
+              errors.push_back(std::abs(p.residual - double(norm(of(L)(u, p.lambda)))));
+              errors.push_back(p.residual);
+              errors.push_back(p.fold == q.fold ? std::abs(p.lambda - q.lambda) / (p.fold ? 1e-2 : 1) : 1.0);
+              errors.push_back(std::abs(p.norm - double(norm(u))));
+              if (!p.fold) errors.push_back(double(norm(u - q.u)));
+            }
+            return errors;
+          }) <= 1e-8);
+  };
+  for (int ranks : {1, 2, 3}) check(ranks, [](auto const&) { return std::tuple(); });
+  for (int ranks : {1, 3}) check(ranks, [](auto const& D) { return std::tuple(jacobian_on(D), gmres{.rtol = 1e-12}, ilu0{}); });
+  // dF/du is zero where the first step ends, at the fold: solved with a small shift
+  auto const parabola = [](auto const& u, auto const& lambda) { return (7.0 / 36) * u * u + lambda; };
+  arclength const one_step{.step = 0.78125, .steps = 1};
+  for (bool stored : {false, true})
+    CHECK(suite::largest_error(2, [&](auto& world) {
+            Rows m(world);
+            auto const D = distribute<SparseShard<0>>(eye<double>(4), m, strips{});
+            auto const start = distribute(full<double>(4, -0.75), D.row_layout());
+            double const from = -7.0 / 36 * 0.5625;
+            auto const b = stored ? trace_branch(parabola, start, from, one_step, jacobian_on(D)) : trace_branch(parabola, start, from, one_step);
+            double lambda = 1;
+            for (auto const& p : b.points)
+              if (p.fold) lambda = p.lambda;
+            return std::array<double, 2>{std::abs(lambda), double(b.report.rejected)};
+          }) <= 1e-12);
+  for (auto const& words : suite::words_of(2, [&](auto& world) {
+         Rows m(world);
+         (void)trace_branch(parabola, distribute(full<double>(4, -0.75), distribute<SparseShard<0>>(eye<double>(4), m, strips{}).row_layout()), 1.0, one_step);
+       }))
+    CHECK_THAT(words, ContainsSubstring("finds no solution at lambda0 = 1 from u0"));
+}
 TEST_CASE("what fails on ranks fails on all of them, by one sentence that names the element of the whole") {
   auto const check = [](auto const& f, auto const& u0, auto const& wanted) {
     for (auto const& words : suite::words_of(3, [&](auto& world) {

@@ -137,6 +137,34 @@ TEST_CASE("trace_branch says where and why it cannot go on, and keeps the points
   CHECK_THROWS_WITH(trace_branch(circle, start, 0.0, arclength{.rtol = 0}), ContainsSubstring("{.rtol = 0}"));
   CHECK_THROWS_WITH(trace_branch(circle, start, 0.0, arclength{.lambda_scale = -1}), ContainsSubstring("{.lambda_scale = -1}"));
 }
+TEST_CASE("trace_branch on the deferred queue has the points and folds of the host, by factors and by Krylov methods") {
+  index_t const n = 15;
+  auto const f = bratu_line(n);
+  arclength const to_fold{.step = 0.5, .steps = 12, .least_lambda = 0};
+  auto const alone = trace_branch(f, zeros<double>(n), 0.0, to_fold);
+  only_fold(alone);
+  for (int lag : {0, 4}) {
+    int spaces = 0;
+    auto const queue = on([lag, &spaces](frame l) { return ++spaces, deferred(l, lag); });
+    auto const check = [&](auto const&... linear) {
+      spaces = 0;
+      auto const b = trace_branch(f, zeros<double>(n), 0.0, to_fold, linear..., queue);
+      INFO(b.report);
+      CHECK(spaces > 0);
+      REQUIRE(b.points.size() == alone.points.size());
+      CHECK(only_fold(b) == Approx(only_fold(alone)).epsilon(1e-10));
+      for (std::size_t k = 0; k < b.points.size(); ++k) {
+        auto const &p = b.points[k], &q = alone.points[k];
+        CHECK(p.fold == q.fold);
+        CHECK(p.residual == Approx(double(norm(f(p.u, p.lambda)))).margin(1e-14));
+        CHECK(p.lambda == Approx(q.lambda).epsilon(1e-7));
+        if (!p.fold) CHECK(norm(p.u - q.u) <= 1e-6 * (1 + q.norm));
+      }
+    };
+    check();
+    check(gmres{.restart = 16, .rtol = 1e-12}, ilu0{});
+  }
+}
 TEST_CASE("pseudo_transient finds a steady state where newton with a line search ends in a minimum of |F|, and says why it cannot go on") {
   index_t const n = 40;
   auto const A = problems::poisson<double>({n});

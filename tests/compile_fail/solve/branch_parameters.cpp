@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect-error: behind the options stand a linear method and a preconditioner, or nothing; other parameters F catches
+// expect-error: behind the options stand a linear method and a preconditioner, or nothing, and on.make_space., on ranks jacobian_on.D.; other parameters F catches
 #include <sla/nonlinear.hpp>
 
 int main() {

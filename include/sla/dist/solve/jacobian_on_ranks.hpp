@@ -122,7 +122,7 @@ private:
     together(J_.mesh().world(), [&] {
       for (index_t i = 0; i < K.local().rows(); ++i) {
         index_t const s = entries_->diagonal[std::size_t(i)];
-        if (s < 0) throw value_error(text("jacobian_on(D): the pattern has no diagonal entry in row ", K.handle()->rows->global(i), ", where steps in time and bounds need one"));
+        if (s < 0) throw value_error(text("jacobian_on(D): the pattern has no diagonal entry in row ", K.handle()->rows->global(i), ", where steps in time, bounds and folds need one"));
         K.local().values()[s] += addend(i);
       }
       return 0;
@@ -157,7 +157,7 @@ private:
 };
 } // namespace detail
 
-/// The option of nonlinear_solve, solve_bounded and integrate that stores Jacobians of functions of vectors on ranks, on the pattern of D, whose values do not count: `nonlinear_solve(F, u0, newton{}, jacobian_on(D), cg{},
+/// The option of nonlinear_solve, solve_bounded, trace_branch and integrate that stores Jacobians of functions of vectors on ranks, on the pattern of D, whose values do not count: `nonlinear_solve(F, u0, newton{}, jacobian_on(D), cg{},
 /// amg{}, ...)`. They are exact, by dual numbers in colours of columns, and the linear method and the preconditioner behind it are set up for them; without these it is gmres{} with jacobi{}.
 /// Law: D is square and sharded by rows, as u0 is; every entry of the Jacobian that is not 0 somewhere is in the pattern. Cost: once the pattern of all on every rank, for colours;
 /// of a Jacobian as many derivatives of F as colours, and one more. Errors: value_error, on every rank, where the pattern misses an entry, or a derivative is no number; shape_error.

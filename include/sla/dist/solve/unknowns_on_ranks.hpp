@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <sla/dist/solve/own_operator.hpp>
@@ -21,6 +22,11 @@ auto place_operator(linear_operator<T> const& a, distributed<tensor<U, Extents<d
 template <class T, class Mesh, class... P>
 auto common_number(distributed<tensor<T, Extents<dyn>>, Mesh, P...> const&, double a) {
   return uniform(real_t<T>(a));
+}
+/// A number of these ranks, which functions of vectors that lie as x does may take, traced or not.
+template <class T, class Mesh, class... P>
+auto argument_number(distributed<tensor<T, Extents<dyn>>, Mesh, P...> const& x, double a) {
+  return distributed<T, Mesh, std::conditional_t<true, Replicate, P>...>(T(a), x.handle());
 }
 
 /// say(n, number) of the first rank that has an n with is(n); the number is that of the whole where the layout of x knows it. Collective.

@@ -72,8 +72,9 @@ struct branch {
 };
 
 namespace detail {
-/// Keller's corrector for F(u, lambda) = 0 at a distance along a tangent, and the branch that is made of it.
-template <class F, class V, class Solver>
+/// Keller's corrector for F(u, lambda) = 0 at a distance along a tangent, and the branch that is made of it. Problem: a
+/// nonlinear_problem of u -> F(u, lambda), lambda being the Parameter, by whose statements all vectors are made.
+template <class F, class V, class Parameter, class Problem, class Solver>
 class branch_tracer {
   using T = typename V::value_type;
   /// A pair (u, lambda), or a direction in which it changes.
@@ -89,17 +90,22 @@ class branch_tracer {
   };
 
 public:
-  branch_tracer(F const& f, arclength const& options, Solver& solver, branch_report& report) : f_(f), options_(options), solver_(solver), report_(report) {}
+  /// Law: the problem reads this lambda, which is set here at each place.
+  branch_tracer(F const& f, Parameter& lambda, Problem const& problem, arclength const& options, Solver& solver, branch_report& report)
+      : f_(f), lambda_(lambda), problem_(problem), options_(options), solver_(solver), report_(report) {}
 
   std::vector<branch_point<V>> run(V const& u0, T lambda0) {
+    V every = u0;
+    std::fill_n(own_numbers(every), own_size(every), T(1));
+    unknowns_ = problem_.count(every);
     std::vector<branch_point<V>> points;
     double const scale = options_.lambda_scale;
     auto const keep = [&](place const& p, double step, bool fold) {
-      if (!options_.keep_u && !points.empty() && !points.back().fold) points.back().u = V();
-      points.push_back({p.at.lambda, p.at.u, double(norm(p.at.u)), p.residual, step, p.iterations, fold});
+      if (!options_.keep_u && !points.empty() && !points.back().fold) points.back().u = no_elements_of(u0);
+      points.push_back({p.at.lambda, p.at.u, problem_.norm(p.at.u), p.residual, step, p.iterations, fold});
       report_.true_residual = (std::max)(report_.true_residual, p.residual), report_.history.push_back(p.residual);
     };
-    place const outside{{u0, lambda0}, {V(u0.extents()), T(options_.step > 0 ? scale : -scale)}};
+    place const outside{{u0, lambda0}, {none_like(u0), T(options_.step > 0 ? scale : -scale)}};
     auto const start = correct(outside, 0);
     if (!start)
       throw value_error(text("trace_branch(F, u0, lambda0): Newton's method finds no solution at lambda0 = ", lambda0, " from u0: ", failed_, "; take u0 from nonlinear_solve, and lambda0 away from a fold"));
@@ -148,9 +154,11 @@ public:
 private:
   double inner(pair const& x, pair const& y) const {
     double const scale = options_.lambda_scale;
-    return double(dot(x.u, y.u)) / double(x.u.size()) + double(x.lambda) / scale * (double(y.lambda) / scale);
+    return double(problem_.inner(x.u, y.u)) / unknowns_ + double(x.lambda) / scale * (double(y.lambda) / scale);
   }
-  static pair sum(pair const& x, double a, pair const& y) { return {x.u + T(a) * y.u, x.lambda + T(a) * y.lambda}; }
+  pair sum(pair const& x, double a, pair const& y) const { return {problem_.sum(x.u, T(a), y.u), x.lambda + T(a) * y.lambda}; }
+  /// A vector of zeros. Law: x is finite.
+  V none_like(V const& x) const { return problem_.scaled(0, x); }
   bool fail(reason why, std::string words) {
     why_ = why, failed_ = std::move(words);
     return false;
@@ -164,17 +172,17 @@ private:
     for (;; ++p.iterations, ++report_.newton_iterations) {
       auto const r = evaluate(p);
       if (!r) return std::nullopt;
-      V const slope = slope_to_lambda(p.at);
+      V const slope = slope_to_lambda(p.at.u);
       double const apart = inner(sum(p.at, -1, from.at), from.tangent) - ds;
-      if (!factor(p.at, slope)) return std::nullopt;
+      if (!factor(p.at.u, slope)) return std::nullopt;
       auto const correction = bordered(slope, from.tangent, *r, apart);
       if (!correction) return std::nullopt;
       double const size = std::sqrt(inner(*correction, *correction));
       if (size <= options_.rtol * (std::max)(std::sqrt(inner(p.at, p.at)), std::abs(options_.step))) {
-        auto const tangent = bordered(slope, from.tangent, V(r->extents()), 1);
+        auto const tangent = bordered(slope, from.tangent, none_like(*r), 1);
         if (!tangent) return std::nullopt;
         double const length = std::sqrt(inner(*tangent, *tangent));
-        p.tangent = {tangent->u / T(length), tangent->lambda / T(length)}, p.cosine = 1 / length;
+        p.tangent = {problem_.scaled(T(1 / length), tangent->u), tangent->lambda / T(length)}, p.cosine = 1 / length;
         p.at = sum(p.at, -1, *correction);
         return evaluate(p) ? std::optional(p) : std::nullopt;
       }
@@ -184,60 +192,56 @@ private:
       last = size;
     }
   }
-  /// F at a place, and its residual there; none if it is no number. Errors: value_error, if it is none where all begins.
+  /// F at a place, and its residual there; none if it is no number. From now on F is that of its lambda. Errors: value_error, if it is none where all begins.
   std::optional<V> evaluate(place& p) {
-    auto const of_u = with_parameters(f_, p.at.lambda);
-    auto space = space_of_unknowns(p.at.u, std::tuple<>());
-    nonlinear_problem<std::remove_const_t<decltype(of_u)>, V, decltype(space)> const problem(of_u, report_, space);
+    lambda_ = argument_number(p.at.u, double(p.at.lambda));
     bool const first = report_.evaluations == 0;
-    auto at = first ? problem.first_value(p.at.u) : problem.value(p.at.u);
-    if (!std::isfinite(at.norm)) return fail(reason::not_a_number, text(problem.words_of(at.r), " and lambda = ", p.at.lambda)), std::nullopt;
+    auto at = first ? problem_.first_value(p.at.u) : problem_.value(p.at.u);
+    if (!std::isfinite(at.norm)) return fail(reason::not_a_number, text(problem_.words_of(at.r), " and lambda = ", p.at.lambda)), std::nullopt;
     p.residual = at.norm;
     if (first) report_.first_residual = p.residual;
     return std::move(at.r);
   }
   /// dF / dlambda.
-  V slope_to_lambda(pair const& at) {
+  V slope_to_lambda(V const& u) {
     ++report_.derivatives;
-    T const one = 1;
-    auto s = std::get<1>(jvp([&](auto const& lambda) { return f_(at.u, lambda); }, std::tie(at.lambda), std::tie(one)));
-    return V(at.u.extents(), std::move(s.values()));
+    Parameter const one = argument_number(u, 1);
+    return laid_as(u, std::get<1>(jvp([&](auto const& lambda) { return f_(u, lambda); }, std::tie(lambda_), std::tie(one))));
   }
   /// Ready for `bordered`. Where J is singular to rounding, at a fold, J + s I is factored, for a small s: refinement is with J.
-  bool factor(pair const& at, V const& slope) {
-    auto const& J = solver_.jacobian_at(with_parameters(f_, at.lambda), at.u, report_);
-    auto const solved = [&](auto const& K) {
-      solver_.set_up(K);
+  bool factor(V const& u, V const& slope) {
+    auto const solved = [&] {
       auto [v, linear] = solver_.solve(slope, report_);
-      through_slope_ = std::move(v);
+      if (is_usable(linear)) through_slope_ = std::move(v);
       return is_usable(linear) || fail(linear.reason(), text("the linear solve with dF/du failed: ", linear));
     };
-    if (solved(J)) return true;
-    double size = double(norm_inf(slope));
-    for (T v : J.values()) size = (std::max)(size, std::abs(double(v)));
-    return solved(plus_identity(J, T(size * std::sqrt(double(std::numeric_limits<T>::epsilon())))));
+    solver_.linearize(problem_.function(), u, report_);
+    if (solved()) return true;
+    double const length = problem_.norm(slope), size = (std::max)(length, problem_.norm(solver_.times(slope)) / length);
+    solver_.set_up_shifted(T(size * std::sqrt(double(std::numeric_limits<T>::epsilon()))));
+    return solved();
   }
   /// x with J x.u + slope x.lambda = r and <tangent, x> = length: block elimination, and at least one step of refinement, without which it loses all
   /// digits where J is nearly singular.
   std::optional<pair> bordered(V const& slope, pair const& tangent, V const& r, double length) {
-    V const none(r.extents());
+    V const none = none_like(r);
     pair x{none, 0};
     V rest = r;
     double rest_length = length;
-    double const enough = (std::max)(1e-10, 100 * double(std::numeric_limits<T>::epsilon()));
+    double const of_r = problem_.norm(r), of_slope = problem_.norm(slope), enough = (std::max)(1e-10, 100 * double(std::numeric_limits<T>::epsilon()));
     for (int pass = 0; pass < 6; ++pass) {
       pair step{none, 0};  // w, and w - mu v with mu is the change
-      if (pass > 0 || double(norm(r)) > 0) {
+      if (pass > 0 || of_r > 0) {
         auto [w, linear] = solver_.solve(rest, report_);
         if (!is_usable(linear)) return fail(linear.reason(), text("the linear solve with dF/du failed: ", linear)), std::nullopt;
         step.u = std::move(w);
       }
-      pair const along{through_slope_, -1};
+      pair const along{*through_slope_, -1};
       double const mu = (inner(tangent, step) - rest_length) / inner(tangent, along);
       x = sum(sum(x, 1, step), -mu, along);
-      rest = r - shaped_as(r, vector<T>(solver_.jacobian() * flat(x.u))) - x.lambda * slope;
+      rest = problem_.sum(problem_.sum(r, -1, solver_.times(x.u)), -x.lambda, slope);
       rest_length = length - inner(tangent, x);
-      double const left = double(norm(rest)), of = double(norm(r)) + std::abs(double(x.lambda)) * double(norm(slope));
+      double const left = problem_.norm(rest), of = of_r + std::abs(double(x.lambda)) * of_slope;
       if (!std::isfinite(left + rest_length)) break;
       if (pass > 0 && left <= enough * of && std::abs(rest_length) <= enough * (std::abs(length) + std::sqrt(inner(x, x)))) return x;
       if (pass == 5 && left <= 0.01 * of) return x;  // of linear solves that are not exact
@@ -267,10 +271,13 @@ private:
   }
 
   F const& f_;
+  Parameter& lambda_;  ///< where F was evaluated last, and its Jacobian with it
+  Problem const& problem_;
   arclength const& options_;
   Solver& solver_;
   branch_report& report_;
-  V through_slope_;  ///< J^-1 dF/dlambda
+  double unknowns_ = 1;
+  std::optional<V> through_slope_;  ///< J^-1 dF/dlambda
   sla::reason why_ = reason::stagnated;
   std::string failed_;
 };
@@ -285,49 +292,61 @@ void require_sensible(arclength const& o) {
   if (o.steps < 0 || o.newton_iterations < 1) throw value_error(text("arclength{.steps = ", o.steps, ", .newton_iterations = ", o.newton_iterations, "}: .steps is at least 0, and .newton_iterations at least 1"));
   if (!(o.lambda_scale > 0 && std::isfinite(o.lambda_scale))) throw value_error(text("arclength{.lambda_scale = ", o.lambda_scale, "}: a scale is positive and finite"));
 }
+
+/// The laws of the call, with their sentences; O: what stands behind the options.
+template <class F, class V, class... O>
+constexpr bool require_branch() {
+  constexpr bool real_elements = !is_complex<typename element_type_of<V>::type>, linear_options = ((role_of<O> != role_of_option::parameter) && ...);
+  static_assert(real_elements, "sla: trace_branch(F, u0, lambda0, arclength{}): u has real elements; write a complex system by its real and imaginary parts");
+  static_assert(linear_options, "sla: trace_branch(F, u0, lambda0, arclength{}, ...): behind the options stand a linear method and a preconditioner, or nothing, and on(make_space), on ranks jacobian_on(D); other parameters F catches");
+  if constexpr (real_elements && linear_options)
+    if constexpr (require_unknown<V>()) return require_values<F, V, decltype(argument_number(std::declval<V const&>(), 0.0))>();
+  return false;
+}
 } // namespace detail
 
 /// The branch of solutions of F(u, lambda) = 0 that goes through the one at lambda0 near u0, by pseudo-arclength continuation, past folds, where lambda turns and dF/du is singular:
 ///     auto [points, report] = trace_branch(bratu, zeros<double>(n), 0.0, arclength{.step = 0.1, .steps = 30});
 ///     for (auto const& p : points) std::cout << p.lambda << ' ' << p.norm << (p.fold ? " fold\n" : "\n");
 /// Each step goes along the tangent and back to the branch by Newton's method in the plane across it, with bordered systems by block elimination and refinement, dF/du being factored by lu{}, or set up
-/// by the linear method and the preconditioner that stand behind the options. Steps grow where that is easy, and are halved where it fails or the branch turns by more than 37 degrees. Folds are located and
+/// by the linear method and the preconditioner that stand behind the options, where on(make_space) may stand too. Steps grow where that is easy, and are halved where it fails or the branch turns by more than 37 degrees. Folds are located and
 /// stand among the points. Where a step falls below min_step, the points so far are returned, and report.why says why.
-/// Law: real u, as of nonlinear_solve; lambda is a number, which F takes by `auto const&`. Two folds in one step are not seen; of branches that cross, one is followed.
+/// Law: real u, as of nonlinear_solve; lambda is a number, which F takes by `auto const&`, on ranks a distributed one, Replicate. Two folds in one step are not seen; of branches that cross, one is followed.
+/// Placement: the points lie as u0; on ranks solves are with J v, by GMRES or the method behind the options, or with Jacobians by jacobian_on(D).
 /// Cost: per Newton iteration a Jacobian, a factorisation, and about five solves. Memory: a vector per point (keep_u). Errors: value_error, shape_error; where there is no solution at lambda0, value_error.
 /// Source: Keller, Numerical solution of bifurcation and nonlinear eigenvalue problems (1977); Govaerts and Pryce, Block elimination with one refinement solves bordered linear systems accurately (1990).
-template <class F, class U, class... Linear>
-[[nodiscard]] auto trace_branch(F const& f, U const& u0, double lambda0, arclength const& options, Linear const&... linear) {
+template <class F, class U, class... O>
+[[nodiscard]] auto trace_branch(F const& f, U const& u0, double lambda0, arclength const& options, O const&... more) {
   auto const& start = detail::argument(detail::plain_value(u0));
   using V = std::remove_cvref_t<decltype(start)>;
-  if constexpr (detail::require_function<F, V, double>()) {
-    using T = typename V::value_type;
-    constexpr bool real_elements = !is_complex<T>, linear_options = (detail::LinearOption<Linear> && ...);
-    static_assert(real_elements, "sla: trace_branch(F, u0, lambda0, arclength{}): u has real elements; write a complex system by its real and imaginary parts");
-    static_assert(linear_options, "sla: trace_branch(F, u0, lambda0, arclength{}, ...): behind the options stand a linear method and a preconditioner, or nothing; other parameters F catches");
-    if constexpr (real_elements && linear_options) {
-      detail::require_sensible(options);
-      branch<V> out;
-      out.report.method = "trace_branch", out.report.rtol = options.rtol;
-      if (!std::isfinite(lambda0)) throw value_error(text("trace_branch(F, u0, lambda0): lambda0 is ", lambda0));
-      if (std::string const words = detail::not_finite_in(start); !words.empty()) throw value_error(text("trace_branch(F, u0, lambda0): u0 has ", words));
-      double const begun = detail::seconds_now();
-      auto const traced = [&](auto const&... by) {
-        auto const solver = detail::make_jacobian_solver<V>(options.pattern, 1e-10, std::tuple<>(), std::tuple<decltype(by)...>(by...));
-        solver->with_diagonal();
-        out.points = detail::branch_tracer<F, V, std::remove_cvref_t<decltype(*solver)>>(f, options, *solver, out.report).run(start, T(lambda0));
-      };
-      if constexpr (sizeof...(Linear) == 0)
-        traced(lu{});
+  if constexpr (detail::require_branch<F, V, O...>()) {
+    detail::require_sensible(options);
+    branch<V> out;
+    out.report.method = "trace_branch", out.report.rtol = options.rtol;
+    if (!std::isfinite(lambda0)) throw value_error(text("trace_branch(F, u0, lambda0): lambda0 is ", lambda0));
+    if (std::string const words = detail::not_finite_in(start); !words.empty()) throw value_error(text("trace_branch(F, u0, lambda0): u0 has ", words));
+    double const begun = detail::seconds_now();
+    auto const on = detail::on_of_options(more...);
+    auto const stored = detail::jacobian_options(more...);
+    auto const factors = lu{};
+    auto const linear = [&] {
+      if constexpr (detail::is_host_tensor<V> && std::tuple_size_v<decltype(detail::linear_options(more...))> == 0)
+        return std::tie(factors);
       else
-        traced(linear...);
-      out.report.seconds = detail::seconds_now() - begun;
-      return out;
-    } else {
-      return detail::never<branch<V>>();  // well-formed, so that the sentence is the only error
-    }
+        return detail::linear_options(more...);
+    }();
+    auto const solver = detail::solver_for<V>(options, on, linear, stored);
+    solver->with_diagonal();
+    auto lambda = argument_number(start, lambda0);
+    auto const of_u = detail::with_parameters(f, lambda);
+    auto space = detail::space_of_unknowns(start, on);
+    detail::nonlinear_problem<std::remove_const_t<decltype(of_u)>, V, decltype(space)> const problem(of_u, out.report, space);
+    out.points = detail::branch_tracer<F, V, decltype(lambda), std::remove_const_t<decltype(problem)>, std::remove_cvref_t<decltype(*solver)>>(f, lambda, problem, options, *solver, out.report)
+                     .run(start, typename V::value_type(lambda0));
+    out.report.seconds = detail::seconds_now() - begun;
+    return out;
   } else {
-    return detail::never<branch<tensor<double, Extents<dyn>>>>();
+    return detail::never<branch<tensor<double, Extents<dyn>>>>();  // well-formed, so that the sentence is the only error
   }
 }
 

@@ -29,13 +29,13 @@ inline constexpr bool is_host_tensor<tensor<T, E, host_memory>> = true;
 template <class V>
 constexpr bool require_tensor() {
   constexpr bool tensors = is_host_tensor<V>;
-  static_assert(tensors, "sla: jacobian(F, u, parameters...), trace_branch(F, u0, ...): u is a tensor of one rank in host memory; gather(u) is one of a distributed u, and to<host_memory>(u) of one on a device");
+  static_assert(tensors, "sla: jacobian(F, u, parameters...): u is a tensor of one rank in host memory; gather(u) is one of a distributed u, and to<host_memory>(u) of one on a device");
   return tensors;
 }
 template <class F, class V, class... P>
 constexpr bool require_values() {
   constexpr bool callable = std::is_invocable_v<F const&, V const&, P const&...>;
-  static_assert(callable, "sla: nonlinear_solve(F, u0, method, parameters...), jacobian(F, u, parameters...): F takes u and as many parameters as are given, by `auto const&`");
+  static_assert(callable, "sla: nonlinear_solve(F, u0, method, parameters...), jacobian(F, u, parameters...), trace_branch(F, u0, lambda0, ...): F takes u and as many parameters as are given, by `auto const&`");
   if constexpr (callable) {
     using Y = std::remove_cvref_t<decltype(eval(std::declval<F const&>()(std::declval<V const&>(), std::declval<P const&>()...)))>;
     constexpr bool like = is_host_tensor<V> ? is_tensor<Y> : std::same_as<Y, V>;

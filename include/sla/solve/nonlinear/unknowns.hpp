@@ -67,7 +67,7 @@ V no_elements_of(V const& u) {
   if constexpr (requires { u.local(); })
     return V(typename V::local_type(Extents<dyn>(0)), u.handle());
   else
-    return V(Extents<dyn>(0));
+    return V();
 }
 } // namespace detail
 
@@ -83,6 +83,11 @@ std::string first_said(tensor<T, E, host_memory> const& x, Is const& is, Say con
 template <class T, class E>
 real_t<T> common_number(tensor<T, E, host_memory> const&, double a) {
   return real_t<T>(a);
+}
+/// A number that is the same on all ranks, as an argument of functions of vectors that lie as x does; it may be traced.
+template <class T, class E>
+T argument_number(tensor<T, E, host_memory> const&, double a) {
+  return T(a);
 }
 
 namespace detail {
@@ -100,7 +105,7 @@ concept Unknown = requires(V const& u, linear_operator<typename V::value_type> c
 template <class V>
 constexpr bool require_unknown() {
   constexpr bool lies = Unknown<V>;
-  static_assert(lies, "sla: nonlinear_solve(F, u0, method, parameters...): u is a tensor in host memory, or, with <sla/dist.hpp>, a vector on ranks that is Shard on every axis; to<host_memory>(u) is one of a u on a device");
+  static_assert(lies, "sla: nonlinear_solve(F, u0, method, parameters...), trace_branch(F, u0, lambda0, arclength{}): u is a tensor in host memory, or, with <sla/dist.hpp>, a vector on ranks that is Shard on every axis; to<host_memory>(u) is one of a u on a device");
   return lies;
 }
 /// The space of vectors like u, of one item, or that of an option `on(...)`. On: a tuple of it, or none.
