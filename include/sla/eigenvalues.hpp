@@ -11,7 +11,7 @@
 #include <sla/grad/implicit/traced_eigen.hpp>
 #include <sla/grad/implicit/traced_eigs.hpp>
 #include <sla/grad/implicit/traced_svds.hpp>
+#include <sla/solve/eigen/eigen_of_batch.hpp>
 #include <sla/solve/eigen/eigs.hpp>
 #include <sla/solve/eigen/eigsh.hpp>
-#include <sla/solve/eigen/eigsh_of_batch.hpp>
 #include <sla/solve/eigen/svds.hpp>

@@ -127,4 +127,45 @@ TEST_CASE("right and left vectors of matrices that are not Hermitian have their 
   check_both([&](auto const& a) { return of(eigs(a, 2, largest_magnitude{}, left_vectors)); }, C, direction(C));
 }
 
+namespace {
+/// The derivative along E, of batches and blocks, by both modes and by differences.
+template <class Loss, class A>
+void check_along(Loss const& loss, A const& a, A const& E) {
+  double const h = 1e-5, difference = (8 * (loss(eval(a + h * E)) - loss(eval(a - h * E))) - (loss(eval(a + 2 * h * E)) - loss(eval(a - 2 * h * E)))) / (12 * h);
+  auto const [value, g] = value_and_gradient(loss, a);
+  CHECK(value == Approx(loss(a)));
+  double const along = dot(g.values(), E.values());
+  CHECK(along == Approx(difference).epsilon(1e-7));
+  CHECK(std::get<1>(jvp(loss, std::tie(a), std::tie(E))) == Approx(along).epsilon(1e-9));
+}
+} // namespace
+
+TEST_CASE("singular triplets of batches and of blocks have the derivatives of their items") {
+  auto const A = rectangle(8, 6);
+  auto const items = stack_batch(A, with_values(A, values(A) * values(A)));
+  auto const E = stack_batch(direction(A), A);
+  auto const left = random<double, Extents<2, dyn, dyn>>({2, 8, 2}, 5), right = random<double, Extents<2, dyn, dyn>>({2, 6, 2}, 6);
+  auto const of_values = [](auto const& a) { return svds(a, 2).values(1, 0) + 0.4 * squared_norm(svds(a, 2, smallest{}).values); };
+  auto const loss = [&](auto const& a) {
+    auto const [U, s, V] = svds(a, 2);
+    return s(0, 1) * s(1, 0) + sum(left * U) + 0.5 * sum(right * V);
+  };
+  check_along(of_values, items, E);
+  check_along(loss, items, E);
+  auto const blocks = to_blocks<2, 2>(items);
+  check_along(of_values, blocks, to_blocks<2, 2>(E));
+  check_along(loss, blocks, to_blocks<2, 2>(E));
+}
+
+TEST_CASE("eigenpairs of batches of matrices that are not Hermitian have the derivatives of their items, to A and B") {
+  auto const A = rectangle(10, 10);
+  auto const items = stack_batch(A, eval(A + 0.2 * direction(A)));
+  auto const B = eval(2.0 * eye<double>(10) + 0.05 * direction(A));
+  auto const right = random<Z, Extents<2, dyn, dyn>>({2, 10, 2}, 5), left = random<Z, Extents<2, dyn, dyn>>({2, 10, 2}, 6);
+  auto const of = [&](auto const& t) { return squared_norm(t.vectors - right) + 0.3 * squared_norm(t.left - left) + 0.1 * squared_norm(t.values); };
+  check_along([](auto const& a) { return squared_norm(eigs(a, 2, near{0.3}).values); }, items, stack_batch(direction(A), A));
+  check_along([&](auto const& a) { return of(eigs(a, B, 2, near{0.3}, left_vectors)); }, items, stack_batch(direction(A), A));
+  check_along([&](auto const& b) { return of(eigs(items, b, 2, near{0.3}, left_vectors)); }, B, direction(B));
+}
+
 } // namespace test_svds_gradient

@@ -5,6 +5,7 @@
 #include <sla/adapter/eigen.hpp>
 #include <sla/exec/deferred.hpp>
 #include <sla/solve.hpp>
+#include <sla/solve/eigen/eigen_of_batch.hpp>
 #include <sla/solve/eigen/eigs.hpp>
 #include <sla/tensor/files/matrix_market.hpp>
 #include <sla/tensor/problems/problems.hpp>
@@ -179,6 +180,32 @@ TEST_CASE("eigs of small and of defective matrices, on a queue of any lag, and w
   auto const coarse = eigs(A, 2, near{1e10});  // of so far a shift too little is left: the method is content, the residuals are not
   CHECK_FALSE(coarse.report.converged());
   CHECK(coarse.report.reason == reason::stagnated);
+}
+
+TEST_CASE("eigs of a batch has the triples of its items, with a report of each, and of blocks those of their scalars") {
+  auto const A = problems::convection_diffusion<double>({10, 9}, 0.8);
+  auto const items = stack_batch(A, eval(A + diagonal(random<double>(90, 5))));
+  auto const B = diagonal(random<double>(90, 3) + 2.0);
+  Z const sigma(2.5, 0.1);
+  auto const triples = eigs(items, 3, near{2.5}, left_vectors);
+  auto const pairs = eigs(items, B, 2, near{sigma});
+  REQUIRE(triples.report.items.size() == 2);
+  CHECK((triples.report.converged() && pairs.report.converged()));
+  for (index_t b = 0; b < 2; ++b) {
+    auto const item = batch_item(items, b);
+    auto const alone = eigs(item, 3, near{2.5}, left_vectors);
+    auto const of_pair = eigs(item, B, 2, near{sigma});
+    for (index_t j = 0; j < 3; ++j) {
+      CHECK(triples.values(b, j) == alone.values[j]);
+      for (index_t i = 0; i < 90; ++i) CHECK((triples.vectors(b, i, j) == alone.vectors(i, j) && triples.left(b, i, j) == alone.left(i, j)));
+    }
+    for (index_t j = 0; j < 2; ++j) CHECK((pairs.values(b, j) == of_pair.values[j] && pairs.vectors(b, 17, j) == of_pair.vectors(17, j)));
+  }
+  auto const blocks = to_blocks<2, 2>(batch_item(items, 1));
+  auto const of_blocks = eigs(blocks, 3, near{2.5});
+  CHECK(norm(of_blocks.values - eigs(batch_item(items, 1), 3, near{2.5}).values) <= 1e-8);
+  CHECK(of_blocks.vectors.extent(0) == 90);
+  CHECK_THROWS_WITH(eigs(items, to_batch<3>(B), 1, largest{}), Catch::Matchers::Contains("eigs(A, B, k, ...): A is a batch of 2, and B of 3"));
 }
 
 } // namespace test_eigs

@@ -9,7 +9,7 @@
 #include <sla/exec/deferred.hpp>
 #include <sla/solve.hpp>
 #include <sla/solve/eigen/eigsh.hpp>
-#include <sla/solve/eigen/eigsh_of_batch.hpp>
+#include <sla/solve/eigen/eigen_of_batch.hpp>
 #include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"

@@ -6,6 +6,7 @@
 #include <sla/adapter/eigen.hpp>
 #include <sla/exec/deferred.hpp>
 #include <sla/solve.hpp>
+#include <sla/solve/eigen/eigen_of_batch.hpp>
 #include <sla/solve/eigen/svds.hpp>
 #include <sla/tensor/files/matrix_market.hpp>
 #include <sla/tensor/problems/problems.hpp>
@@ -141,6 +142,37 @@ TEST_CASE("condition numbers have their closed forms, and those of dense algebra
   auto const R = problems::random_sparse<double>(300, 90, 3, 3);
   CHECK(std::isinf(condition_number(eval(R * transpose(R)))));  // of rank 90
   CHECK(condition_number(diagonal(0.0 * ones<double>(80))) > 1e15);
+}
+
+TEST_CASE("svds of a batch has the triplets of its items, with a report of each, and of blocks those of their scalars") {
+  auto const A = read_matrix_market<double>(data("ash219.mtx"));
+  auto const items = stack_batch(A, eval(3.0 * A));
+  for (auto const& scaled : {items, eval(-0.5 * items)}) {
+    auto const [U, s, V] = svds(scaled, 3);
+    auto const least = svds(scaled, 2, smallest{}, golub_kahan{.rtol = 1e-10});
+    REQUIRE(least.report.items.size() == 2);
+    CHECK((least.report.converged() && least.report.residuals.size() == 4));
+    for (index_t b = 0; b < 2; ++b) {
+      auto const item = batch_item(scaled, b);
+      auto const alone = svds(item, 3);
+      auto const of_least = svds(item, 2, smallest{}, golub_kahan{.rtol = 1e-10});
+      for (index_t j = 0; j < 3; ++j) {
+        CHECK(s(b, j) == alone.values[j]);
+        for (index_t i = 0; i < A.rows(); ++i) CHECK(U(b, i, j) == alone.left(i, j));
+        for (index_t i = 0; i < A.cols(); ++i) CHECK(V(b, i, j) == alone.right(i, j));
+      }
+      for (index_t j = 0; j < 2; ++j) CHECK(least.values(b, j) == of_least.values[j]);
+    }
+  }
+  auto const C = problems::convection_diffusion<double>({12, 10}, 3.0);
+  auto const blocks = to_blocks<2, 2>(C);
+  auto const of_blocks = svds(blocks, 3);
+  CHECK(norm(of_blocks.values - svds(C, 3).values) <= 1e-10);
+  CHECK(of_blocks.left.extent(0) == C.rows());
+  CHECK(svds(to_batch<2>(blocks), 3).right(1, 7, 2) == of_blocks.right(7, 2));
+  auto nan = items;
+  nan.values()[nan.batch_stride() + 1] = std::nan("");
+  CHECK_THROWS_WITH(svds(nan, 1), Catch::Matchers::StartsWith("svds(A, k): A(") && Catch::Matchers::EndsWith("(batch item 1)"));
 }
 
 TEST_CASE("svds says what it is given amiss") {

@@ -176,18 +176,15 @@ auto dual_eigsh(Home& home, PartA a, PartB b, Pairs const& pairs, std::tuple<Opt
   return eigenpairs<decltype(w), decltype(V)>{w, V, pairs.report};
 }
 template <class A>
-concept EigenPart = is_sparse_tensor<plain_t<A>> && is_one_matrix<std::remove_cvref_t<decltype(value_part(std::declval<plain_t<A> const&>()))>>;
-template <class A>
-concept DualTraced = TracedSparse<A> && DualMatrix<plain_t<A>>;
+concept DualTraced = OneTracedMatrix<A> && DualMatrix<plain_t<A>>;
 } // namespace detail
 
 template <detail::DualTraced A, class W, class... Options>
-  requires detail::EigenPart<A>
 auto perform(op::eigsh, A const& a, int k, W const& wanted, Options const&... options) {
   return detail::dual_eigsh(a.home(), detail::operand_of(a), detail::no_matrix{}, eigsh(detail::value_part(a.value()), k, wanted, options...), std::tuple(options...));
 }
 template <class A, class B, class W, class... Options>
-  requires((detail::DualTraced<A> || detail::DualTraced<B>) && detail::EigenPart<A> && detail::EigenPart<B>)
+  requires((detail::DualTraced<A> || detail::DualTraced<B>) && detail::OneStoredMatrix<A> && detail::OneStoredMatrix<B>)
 auto perform(op::eigsh, A const& a, B const& b, int k, W const& wanted, Options const&... options) {
   auto& home = home_of(a, b);
   auto const pairs = eigsh(detail::value_part(detail::plain_value(a)), detail::value_part(detail::plain_value(b)), k, wanted, options...);

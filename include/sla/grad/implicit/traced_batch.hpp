@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Eigenpairs of traced batches and blocks: those of their items, each with its derivative, stacked.
+// Eigenpairs and singular triplets of traced batches and blocks: those of their items, each with its derivative, stacked.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 #include <sla/grad/implicit/traced_eigen.hpp>
 #include <sla/grad/operation/traced_slice.hpp>
-#include <sla/solve/eigen/eigsh_of_batch.hpp>
+#include <sla/solve/eigen/eigen_of_batch.hpp>
 
 namespace sla {
 
@@ -52,19 +52,8 @@ auto stack_items(Batch const& batch, std::vector<traced<V, Home>> const& items) 
 }
 
 namespace detail {
-template <class... A>
-concept AnyTracedBatchOrBlocks = (is_tracing<A> || ...) && (is_sparse_tensor<plain_t<A>> && ...) && (BatchOrBlocks<A> || ...);
+template <class V, class Home>
+inline constexpr bool has_items<traced<V, Home>> = is_sparse_tensor<V>;
 } // namespace detail
-
-template <class A, class W, class... Options>
-  requires(detail::AnyTracedBatchOrBlocks<A> && Wanted<W>)
-auto perform(op::eigsh, A const& a, int k, W const& wanted, Options const&... options) {
-  return detail::eigsh_of_items([&](auto const& item) { return eigsh(item, k, wanted, options...); }, a);
-}
-template <class A, class B, class W, class... Options>
-  requires(detail::AnyTracedBatchOrBlocks<A, B> && Wanted<W>)
-auto perform(op::eigsh, A const& a, B const& b, int k, W const& wanted, Options const&... options) {
-  return detail::eigsh_of_items([&](auto const& item, auto const& weight) { return eigsh(item, weight, k, wanted, options...); }, a, b);
-}
 
 } // namespace sla

@@ -335,6 +335,11 @@ auto traced_eigsh(Home& home, A const& a, PartB b, auto const& pairs, std::tuple
 }
 template <class A>
 concept EigenMatrix = PlainEigenOperator<plain_t<A>> && HasCotangent<plain_t<A>>;
+/// A sparse tensor, traced or not, that is one matrix with scalar entries.
+template <class A>
+concept OneStoredMatrix = is_sparse_tensor<plain_t<A>> && is_one_matrix<plain_t<A>>;
+template <class A>
+concept OneTracedMatrix = Traced<A> && OneStoredMatrix<A>;
 } // namespace detail
 
 /// Eigenpairs of a traced A, `eigsh(A, k, wanted, ...)`. Gradient: with the cotangent g of a value g v v^H on A's pattern; of a vector y v^H, where

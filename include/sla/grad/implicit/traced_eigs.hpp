@@ -232,7 +232,7 @@ auto eigs_with_left(auto const& call, Options const&... options) {
 /// (A - w B)^H y is the cotangent beside the triple; of a left one -u x^H likewise. The gauge is that of the call: |v| = 1, (p, v) real for a random p, u^H B v = 1.
 /// Cost: that of left vectors; none for values in reverse mode; of each vector that a derivative asks for, in forward mode of all, factors of A - w B in complex
 /// numbers, and some solves. Errors: eigen_error of pairs that did not converge; value_error for a single one of equal values, and for their vectors.
-template <TracedSparse A, class W, class... Options>
+template <detail::OneTracedMatrix A, class W, class... Options>
 auto perform(op::eigs, A const& a, int k, W const& wanted, Options const&... options) {
   static_assert(!detail::has_complex_shift<W> || is_complex<typename plain_t<A>::value_type>, "sla: eigs(A, k, near{sigma}), traced, of a real A with a complex sigma: cast A to complex before it is traced");
   auto triples = detail::eigs_with_left([&](auto const&... o) { return eigs(a.value(), k, wanted, o...); }, options...);
@@ -240,7 +240,7 @@ auto perform(op::eigs, A const& a, int k, W const& wanted, Options const&... opt
 }
 /// The same of A v = w B v, where either or both are traced: to B, -conj(w) times what A gets.
 template <class A, class B, class W, class... Options>
-  requires((Traced<A> || Traced<B>) && is_sparse_tensor<plain_t<A>> && is_sparse_tensor<plain_t<B>>)
+  requires((Traced<A> || Traced<B>) && detail::OneStoredMatrix<A> && detail::OneStoredMatrix<B>)
 auto perform(op::eigs, A const& a, B const& b, int k, W const& wanted, Options const&... options) {
   auto& home = home_of(a, b);
   auto triples = detail::eigs_with_left([&](auto const&... o) { return eigs(detail::plain_value(a), detail::plain_value(b), k, wanted, o...); }, options...);

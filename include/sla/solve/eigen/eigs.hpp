@@ -211,7 +211,7 @@ auto eigs_of(A const& a, B const& b, int k, W const& wanted, Options const&... o
 /// real part. Values and vectors are complex, those of a real A found in real arithmetic: `auto [w, V, report] = eigs(A, 4, largest_magnitude{})`. Options:
 /// krylov_schur{...} or dense_schur{}, left_vectors (an eigentriples, with W too), on(make_space). Each vector has length 1, and its inner product with random<T>(n, 1) is
 /// real and positive. A may be a sparse matrix of the host, a distributed one, or a linear_operator.
-/// Law: one matrix with scalar entries. What did not converge is in the report: nothing is thrown for that. Gradient: of values and vectors (traced_eigs.hpp).
+/// Law: one matrix with scalar entries; of batches and blocks eigen_of_batch.hpp. What did not converge is in the report: nothing is thrown for that. Gradient: of values and vectors (traced_eigs.hpp).
 /// Cost: that of krylov_schur; left vectors as much again. Errors: shape_error, if A is not square; value_error for NaN, k < 1 or k > n, or where sigma is an eigenvalue.
 template <class A, class W = largest_magnitude, class... Options>
   requires Wanted<W>

@@ -208,7 +208,7 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
 /// The k largest singular triplets A v = s u, A^H u = s v, of any matrix, or with `smallest{}` the smallest: `auto [U, s, V] = svds(A, 3);`, with `report` a fourth
 /// member. The largest value comes first, unless the smallest are wanted; columns j of U (rows of A, k) and V (columns of A, k) belong to value j. Options:
 /// golub_kahan{...}, on(make_space). The vectors (u, v), one below the other, have real and positive inner products with random<T>(rows + columns, 1).
-/// Law: one matrix with scalar entries, or a linear_operator with its adjoint. What did not converge is in the report: nothing is thrown for that.
+/// Law: one matrix with scalar entries, or a linear_operator with its adjoint; of batches and blocks eigen_of_batch.hpp. What did not converge is in the report: nothing is thrown for that.
 /// Gradient: of values and vectors (traced_svds.hpp). Cost: that of golub_kahan. Errors: value_error for NaN, k < 1 or k > min(rows, columns), and where the smallest
 /// values of a large matrix without full rank are asked for.
 template <class A, class W = largest, class... Options>
@@ -251,7 +251,7 @@ template <class A, class W = largest, class... Options>
 template <class A, class... X>
 auto perform(op::svds, A const&, X const&...) {
   constexpr bool one = detail::is_one_matrix<A>;
-  static_assert(one, "sla: svds(A, k): A is one matrix with scalar entries: take batch_item(A, b) of a batch, and unblocked(A) of blocks");
+  static_assert(one, "sla: svds(A, k): A is one matrix with scalar entries: of batches and blocks in host memory it is in <sla/eigenvalues.hpp>; else take batch_item(A, b) and unblocked(A)");
   static_assert(!one, "sla: svds(A, k): A is a sparse matrix in host memory or distributed by rows, traced or not, or a linear_operator with its adjoint: of a dense matrix take "
                       "to<Csr<>>(A), of a view or an expression eval(A)");
   return singular_triplets<matrix<double>, vector<double>, matrix<double>>{};

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// `eigsh` of batches, item by item, and of blocks, as the matrix of their scalars. One text for plain and for traced matrices: what stacks the
-// results of items is `stack_items`, of which grad/implicit/traced_batch.hpp has the other one.
+// `eigsh`, `eigs` and `svds` of batches, item by item, and of blocks, as the matrix of their scalars. One text for plain and for traced matrices:
+// what stacks the results of items is `stack_items`, of which grad/implicit/traced_batch.hpp has the other one.
 #pragma once
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
+#include <sla/solve/eigen/eigs.hpp>
 #include <sla/solve/eigen/eigsh.hpp>
+#include <sla/solve/eigen/svds.hpp>
 #include <sla/tensor/build/block.hpp>
 
 namespace sla {
@@ -18,9 +20,12 @@ using shape_of = std::remove_cvref_t<decltype(std::declval<A const&>().shape())>
 /// A sparse tensor that is not one matrix with scalar entries: a batch, or of blocks, or both.
 template <class A>
 concept BatchOrBlocks = requires { typename shape_of<A>; } && (shape_of<A>::is_batched || shape_of<A>::is_blocked);
+/// A sparse tensor in host memory; a traced one too, where its floor says so.
+template <class A>
+inline constexpr bool has_items = is_sparse_tensor<A>;
 /// Sparse tensors, of which some is a batch or has blocks.
 template <class... A>
-concept AnyBatchOrBlocks = (is_sparse_tensor<A> && ...) && (BatchOrBlocks<A> || ...);
+concept AnyBatchOrBlocks = (has_items<A> && ...) && (BatchOrBlocks<A> || ...);
 
 template <class E, int More>
 struct with_axes;
@@ -77,9 +82,39 @@ auto scalar_item(A const& a, index_t b) {
   else
     return a;
 }
-/// call(A of the item, ...) of each item of a batch, or of the one matrix that there is.
+/// One part of the results of all items, stacked.
+template <class Batch, class Result, class Part>
+auto stack_part(Batch const& batch, std::vector<Result>& found, Part Result::*part) {
+  std::vector<Part> parts;
+  for (auto& item : found) parts.push_back(std::move(item.*part));
+  return stack_items(batch, parts);
+}
+/// The results of all items as one, of the same kind.
+template <class Batch, class Values, class Vectors>
+auto stack_results(Batch const& batch, std::vector<eigenpairs<Values, Vectors>>& found, eigen_report report) {
+  using Item = eigenpairs<Values, Vectors>;
+  auto w = stack_part(batch, found, &Item::values);
+  auto V = stack_part(batch, found, &Item::vectors);
+  return eigenpairs<decltype(w), decltype(V)>{std::move(w), std::move(V), std::move(report)};
+}
+template <class Batch, class Values, class Vectors>
+auto stack_results(Batch const& batch, std::vector<eigentriples<Values, Vectors>>& found, eigen_report report) {
+  using Item = eigentriples<Values, Vectors>;
+  auto w = stack_part(batch, found, &Item::values);
+  auto V = stack_part(batch, found, &Item::vectors), W = stack_part(batch, found, &Item::left);
+  return eigentriples<decltype(w), decltype(V)>{std::move(w), std::move(V), std::move(W), std::move(report)};
+}
+template <class Batch, class Left, class Values, class Right>
+auto stack_results(Batch const& batch, std::vector<singular_triplets<Left, Values, Right>>& found, eigen_report report) {
+  using Item = singular_triplets<Left, Values, Right>;
+  auto U = stack_part(batch, found, &Item::left);
+  auto s = stack_part(batch, found, &Item::values);
+  auto V = stack_part(batch, found, &Item::right);
+  return singular_triplets<decltype(U), decltype(s), decltype(V)>{std::move(U), std::move(s), std::move(V), std::move(report)};
+}
+/// call(A of the item, ...) of each item of a batch, or of the one matrix that there is. `name` is that of the call.
 template <class Call, class First, class... A>
-auto eigsh_of_items(Call const& call, First const& a, A const&... more) {
+auto eigen_of_items(char const* name, Call const& call, First const& a, A const&... more) {
   constexpr bool is_batch = (shape_of<First>::is_batched || ... || shape_of<A>::is_batched);
   if constexpr (!is_batch) {
     return call(scalar_item(a, 0), scalar_item(more, 0)...);
@@ -92,25 +127,21 @@ auto eigsh_of_items(Call const& call, First const& a, A const&... more) {
     }();
     auto const require = [&](auto const& shape) {
       if constexpr (std::remove_cvref_t<decltype(shape)>::is_batched)
-        if (shape.batch().total() != batch.total()) throw shape_error(text("eigsh(A, B, k, ...): A is a batch of ", batch.total(), ", and B of ", shape.batch().total()));
+        if (shape.batch().total() != batch.total()) throw shape_error(text(name, "(A, B, k, ...): A is a batch of ", batch.total(), ", and B of ", shape.batch().total()));
     };
     (require(more.shape()), ...);
-    if (batch.total() == 0) throw value_error("eigsh(A, k, ...): A is a batch of nothing");
-    using Pairs = decltype(call(scalar_item(a, 0), scalar_item(more, 0)...));
-    std::vector<decltype(Pairs::values)> values;
-    std::vector<decltype(Pairs::vectors)> vectors;
+    if (batch.total() == 0) throw value_error(text(name, "(A, k, ...): A is a batch of nothing"));
+    std::vector<decltype(call(scalar_item(a, 0), scalar_item(more, 0)...))> found;
     std::vector<eigen_report> reports;
     for (index_t b = 0; b < batch.total(); ++b) {
       try {
-        Pairs pairs = call(scalar_item(a, b), scalar_item(more, b)...);
-        values.push_back(std::move(pairs.values)), vectors.push_back(std::move(pairs.vectors)), reports.push_back(std::move(pairs.report));
+        found.push_back(call(scalar_item(a, b), scalar_item(more, b)...));
+        reports.push_back(std::move(found.back().report));
       } catch (value_error const& e) {
         throw value_error(text(e.what(), " (batch item ", b, ')'));
       }
     }
-    auto w = stack_items(batch, values);
-    auto V = stack_items(batch, vectors);
-    return eigenpairs<decltype(w), decltype(V)>{std::move(w), std::move(V), joined_report(std::move(reports))};
+    return stack_results(batch, found, joined_report(std::move(reports)));
   }
 }
 } // namespace detail
@@ -121,12 +152,30 @@ auto eigsh_of_items(Call const& call, First const& a, A const&... more) {
 template <class A, class W, class... Options>
   requires(detail::AnyBatchOrBlocks<A> && Wanted<W>)
 auto perform(op::eigsh, A const& a, int k, W const& wanted, Options const&... options) {
-  return detail::eigsh_of_items([&](auto const& item) { return eigsh(item, k, wanted, options...); }, a);
+  return detail::eigen_of_items("eigsh", [&](auto const& item) { return eigsh(item, k, wanted, options...); }, a);
 }
 template <class A, class B, class W, class... Options>
   requires(detail::AnyBatchOrBlocks<A, B> && Wanted<W>)
 auto perform(op::eigsh, A const& a, B const& b, int k, W const& wanted, Options const&... options) {
-  return detail::eigsh_of_items([&](auto const& item, auto const& weight) { return eigsh(item, weight, k, wanted, options...); }, a, b);
+  return detail::eigen_of_items("eigsh", [&](auto const& item, auto const& weight) { return eigsh(item, weight, k, wanted, options...); }, a, b);
+}
+/// The same of `eigs(A, k, wanted, ...)`; with `left_vectors` those are (*batch, N, k) too.
+template <class A, class W, class... Options>
+  requires(detail::AnyBatchOrBlocks<A> && Wanted<W>)
+auto perform(op::eigs, A const& a, int k, W const& wanted, Options const&... options) {
+  return detail::eigen_of_items("eigs", [&](auto const& item) { return eigs(item, k, wanted, options...); }, a);
+}
+template <class A, class B, class W, class... Options>
+  requires(detail::AnyBatchOrBlocks<A, B> && Wanted<W>)
+auto perform(op::eigs, A const& a, B const& b, int k, W const& wanted, Options const&... options) {
+  return detail::eigen_of_items("eigs", [&](auto const& item, auto const& weight) { return eigs(item, weight, k, wanted, options...); }, a, b);
+}
+/// Singular triplets of a batch, `svds(A, k, wanted, ...)` of (*batch, M, N): U (*batch, M, k), values (*batch, k), V (*batch, N, k). Of blocks, (M, N, p, q), they are those of
+/// unblocked(A), U (M p, k) and V (N q, k). Reports, gradients and cost are as of eigsh.
+template <class A, class W, class... Options>
+  requires(detail::AnyBatchOrBlocks<A> && Wanted<W>)
+auto perform(op::svds, A const& a, int k, W const& wanted, Options const&... options) {
+  return detail::eigen_of_items("svds", [&](auto const& item) { return svds(item, k, wanted, options...); }, a);
 }
 
 } // namespace sla
