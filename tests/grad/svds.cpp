@@ -152,6 +152,9 @@ TEST_CASE("singular triplets of batches and of blocks have the derivatives of th
   };
   check_along(of_values, items, E);
   check_along(loss, items, E);
+  auto const gradient = [&](double h) { return eval(values(std::get<1>(value_and_gradient(of_values, eval(items + h * E))))); };
+  auto const slope = eval((gradient(1e-5) - gradient(-1e-5)) / 2e-5);
+  CHECK(norm(values(hvp(of_values, items, E)) - slope) <= 1e-7 * norm(slope));
   auto const blocks = to_blocks<2, 2>(items);
   check_along(of_values, blocks, to_blocks<2, 2>(E));
   check_along(loss, blocks, to_blocks<2, 2>(E));

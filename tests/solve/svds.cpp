@@ -170,8 +170,12 @@ TEST_CASE("svds of a batch has the triplets of its items, with a report of each,
   CHECK(norm(of_blocks.values - svds(C, 3).values) <= 1e-10);
   CHECK(of_blocks.left.extent(0) == C.rows());
   CHECK(svds(to_batch<2>(blocks), 3).right(1, 7, 2) == of_blocks.right(7, 2));
+  auto const condition = condition_number(stack_batch(C, eval(C + 3.0 * eye<double>(C.rows()))));
+  CHECK((condition[0] == condition_number(C) && condition[1] < 0.5 * condition[0]));
+  CHECK(condition_number(blocks) == Approx(condition[0]).epsilon(1e-8));
   auto nan = items;
   nan.values()[nan.batch_stride() + 1] = std::nan("");
+  CHECK_THROWS_WITH(condition_number(nan), Catch::Matchers::EndsWith("(batch item 1)"));
   CHECK_THROWS_WITH(svds(nan, 1), Catch::Matchers::StartsWith("svds(A, k): A(") && Catch::Matchers::EndsWith("(batch item 1)"));
 }
 

@@ -192,9 +192,9 @@ auto perform(op::eigsh, A const& a, B const& b, int k, W const& wanted, Options 
 }
 /// Refused.
 template <detail::DualTraced A, class W, class... Options>
-auto perform(op::eigs, A const&, int, W const&, Options const&...) {
+auto perform(op::eigs, A const& a, int k, W const&, Options const&...) {
   static_assert(always_false<A>, "sla: hvp: eigs(A, k, ...) has no second derivatives: of a symmetric A eigsh(A, k, ...) has");
-  return eigenpairs<double, double>();
+  return eigsh(a, k, smallest{});
 }
 
 } // namespace sla

@@ -82,6 +82,15 @@ auto scalar_item(A const& a, index_t b) {
   else
     return a;
 }
+/// f(), whose errors of values name the item.
+template <class F>
+auto naming_item(index_t b, F const& f) {
+  try {
+    return f();
+  } catch (value_error const& e) {
+    throw value_error(text(e.what(), " (batch item ", b, ')'));
+  }
+}
 /// One part of the results of all items, stacked.
 template <class Batch, class Result, class Part>
 auto stack_part(Batch const& batch, std::vector<Result>& found, Part Result::*part) {
@@ -134,12 +143,8 @@ auto eigen_of_items(char const* name, Call const& call, First const& a, A const&
     std::vector<decltype(call(scalar_item(a, 0), scalar_item(more, 0)...))> found;
     std::vector<eigen_report> reports;
     for (index_t b = 0; b < batch.total(); ++b) {
-      try {
-        found.push_back(call(scalar_item(a, b), scalar_item(more, b)...));
-        reports.push_back(std::move(found.back().report));
-      } catch (value_error const& e) {
-        throw value_error(text(e.what(), " (batch item ", b, ')'));
-      }
+      found.push_back(naming_item(b, [&] { return call(scalar_item(a, b), scalar_item(more, b)...); }));
+      reports.push_back(std::move(found.back().report));
     }
     return stack_results(batch, found, joined_report(std::move(reports)));
   }
@@ -176,6 +181,20 @@ template <class A, class W, class... Options>
   requires(detail::AnyBatchOrBlocks<A> && Wanted<W>)
 auto perform(op::svds, A const& a, int k, W const& wanted, Options const&... options) {
   return detail::eigen_of_items("svds", [&](auto const& item) { return svds(item, k, wanted, options...); }, a);
+}
+
+/// The condition numbers of a batch, a tensor of its extents; of blocks that of unblocked(A).
+template <class T, class S, class F>
+  requires(S::is_batched || S::is_blocked)
+[[nodiscard]] auto condition_number(sparse_tensor<T, S, F> const& A) {
+  if constexpr (S::is_batched) {
+    auto const& batch = A.shape().batch();
+    tensor<double, std::remove_cvref_t<decltype(batch)>> out(batch);
+    for (index_t b = 0; b < batch.total(); ++b) out.data()[b] = detail::naming_item(b, [&] { return condition_number(detail::scalar_item(A, b)); });
+    return out;
+  } else {
+    return condition_number(unblocked(A));
+  }
 }
 
 } // namespace sla

@@ -236,4 +236,14 @@ template <class A, class B, class W, class... Options>
     return detail::eigs_of(a, b, k, wanted, options...);
 }
 
+/// Refused: what has no eigenpairs here.
+template <class A, class... X>
+auto perform(op::eigs, A const&, X const&...) {
+  constexpr bool one = detail::is_one_matrix<A> && (detail::is_one_matrix<X> && ...);
+  static_assert(one, "sla: eigs(A, k, ...): A is one matrix with scalar entries: of batches and blocks in host memory it is in <sla/eigenvalues.hpp>; else take batch_item(A, b) and unblocked(A)");
+  static_assert(!one, "sla: eigs(A, k, wanted, ...), eigs(A, B, k, ...): A and B are sparse matrices in host memory, traced or not, or distributed by rows, or a linear_operator: "
+                      "of a dense matrix take to<Csr<>>(A), of a view or an expression eval(A)");
+  return eigenpairs<vector<std::complex<double>>, matrix<std::complex<double>>>{};
+}
+
 } // namespace sla

@@ -261,6 +261,7 @@ auto perform(op::svds, A const&, X const&...) {
 /// it is by eigenvalues. Cost: factors of A or, where it is not square, of a matrix of rows + columns; some hundred products and solves.
 /// Errors: value_error for NaN; eigen_error, if a method did not converge. condition_estimate(A) is an estimate in the 1-norm.
 template <class T, class S, class F>
+  requires(!S::is_batched && !S::is_blocked)
 [[nodiscard]] double condition_number(sparse_tensor<T, S, F> const& A) {
   double most = 0;
   auto const value_of = [&](auto const& values, eigen_report const& report) {
