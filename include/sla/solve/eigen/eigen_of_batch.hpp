@@ -93,7 +93,7 @@ auto naming_item(index_t b, F const& f) {
 }
 /// One part of the results of all items, stacked.
 template <class Batch, class Result, class Part>
-auto stack_part(Batch const& batch, std::vector<Result>& found, Part Result::*part) {
+auto stacked_member(Batch const& batch, std::vector<Result>& found, Part Result::*part) {
   std::vector<Part> parts;
   for (auto& item : found) parts.push_back(std::move(item.*part));
   return stack_items(batch, parts);
@@ -102,23 +102,23 @@ auto stack_part(Batch const& batch, std::vector<Result>& found, Part Result::*pa
 template <class Batch, class Values, class Vectors>
 auto stack_results(Batch const& batch, std::vector<eigenpairs<Values, Vectors>>& found, eigen_report report) {
   using Item = eigenpairs<Values, Vectors>;
-  auto w = stack_part(batch, found, &Item::values);
-  auto V = stack_part(batch, found, &Item::vectors);
+  auto w = stacked_member(batch, found, &Item::values);
+  auto V = stacked_member(batch, found, &Item::vectors);
   return eigenpairs<decltype(w), decltype(V)>{std::move(w), std::move(V), std::move(report)};
 }
 template <class Batch, class Values, class Vectors>
 auto stack_results(Batch const& batch, std::vector<eigentriples<Values, Vectors>>& found, eigen_report report) {
   using Item = eigentriples<Values, Vectors>;
-  auto w = stack_part(batch, found, &Item::values);
-  auto V = stack_part(batch, found, &Item::vectors), W = stack_part(batch, found, &Item::left);
+  auto w = stacked_member(batch, found, &Item::values);
+  auto V = stacked_member(batch, found, &Item::vectors), W = stacked_member(batch, found, &Item::left);
   return eigentriples<decltype(w), decltype(V)>{std::move(w), std::move(V), std::move(W), std::move(report)};
 }
 template <class Batch, class Left, class Values, class Right>
 auto stack_results(Batch const& batch, std::vector<singular_triplets<Left, Values, Right>>& found, eigen_report report) {
   using Item = singular_triplets<Left, Values, Right>;
-  auto U = stack_part(batch, found, &Item::left);
-  auto s = stack_part(batch, found, &Item::values);
-  auto V = stack_part(batch, found, &Item::right);
+  auto U = stacked_member(batch, found, &Item::left);
+  auto s = stacked_member(batch, found, &Item::values);
+  auto V = stacked_member(batch, found, &Item::right);
   return singular_triplets<decltype(U), decltype(s), decltype(V)>{std::move(U), std::move(s), std::move(V), std::move(report)};
 }
 /// call(A of the item, ...) of each item of a batch, or of the one matrix that there is. `name` is that of the call.
