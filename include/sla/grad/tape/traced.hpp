@@ -58,10 +58,9 @@ public:
   auto operator()(Index... at) const {
     return perform(op::entry{}, *this, index_t(at)...);
   }
-  auto operator[](index_t n) const
-    requires requires(traced const& x) { perform(op::entry{}, x, n); }
-  {
-    return perform(op::entry{}, *this, n);
+  template <std::integral Index>
+  auto operator[](Index n) const {
+    return perform(op::entry{}, *this, index_t(n));
   }
 
   // What generic code asks of shapes.
