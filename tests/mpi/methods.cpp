@@ -25,8 +25,7 @@ void same_solve(D const& d, sparse_tensor<double> const& A, sla::vector<double> 
   auto const one = try_solve(A, b, method, whole);
   auto const [x, report] = try_solve(d, distribute(b, d.row_layout()), method, p);
   expect(one.report.converged() && report.converged(), what);
-  // Sums are taken in another order; over a hundred iterations on an indefinite matrix that moves the last ones.
-  expect(std::abs(one.report.iterations() - report.iterations()) <= 1 + one.report.iterations() / 32, what);
+  expect(std::abs(one.report.iterations() - report.iterations()) <= 1, what);
   expect(distance(gather(x), one.x) <= 1e-7, what);
   expect(double(norm(b - A * gather(x))) <= 1.01e-10 * double(norm(b)), what);
 }
@@ -37,7 +36,7 @@ void by_owners(Mesh const& m, owner_map const& owners) {
   auto const C = problems::convection_diffusion<double>({15, 12}, {20.0, 5.0});
   auto indefinite = problems::poisson<double>({15, 12});
   auto const diagonal = diagonal_positions(indefinite.pattern());
-  for (index_t i = 0; i < indefinite.rows(); ++i) indefinite.values()[diagonal[i]] -= 1.1;
+  for (index_t i = 0; i < indefinite.rows(); ++i) indefinite.values()[diagonal[i]] -= 0.5;
   auto const b = random<double>(A.rows(), 5);
 
   same_solve(distribute<SparseShard<0>>(indefinite, m, owners), indefinite, b, minres{.rtol = 1e-10}, row_norms{}, row_norms{}, "minres");
