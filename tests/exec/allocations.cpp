@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A fuse that was run before allocates nothing: neither plans nor blocks nor partial results nor vectors in between, on one thread or two, in
 // order or queued, and on ranks.
-#include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <memory>
 #include <new>
+#include <vector>
 
 #include <sla/dist/assembly/distribute.hpp>
 #include <sla/dist/assembly/nonzeros.hpp>
@@ -141,6 +142,26 @@ TEST_CASE("a queue allocates nothing for what it did before") {
   }
 }
 
+namespace {
+/// More messages under way at once than a rank can be ahead of the other by: the engine keeps the memory of each for the next. How far a rank
+/// gets ahead by itself differs from run to run.
+template <class Communicator>
+void fill_mailboxes(Communicator& c) {
+  constexpr int ahead = 4;
+  int const other = 1 - c.rank();
+  std::vector<std::byte> out(4096), in(4096);
+  std::vector<std::unique_ptr<message_exchange>> under_way;
+  for (int n = 0; n < ahead; ++n) {
+    std::array<outgoing_message, 1> const send{{{other, out}}};
+    std::array<incoming_message, 1> const receive{{{other, in}}};
+    under_way.push_back(c.start(send, receive));
+  }
+  c.barrier();
+  for (auto& exchange : under_way) exchange->wait();
+  c.barrier();
+}
+} // namespace
+
 TEST_CASE("a rank allocates nothing for what it did before") {
   auto const counts = threads::run(2, [](auto& world) {
     mesh<axis<"rows">> const m(world);
@@ -150,14 +171,14 @@ TEST_CASE("a rank allocates nothing for what it did before") {
     frame const f{1, x.local().size(), 1, 1};
     mesh_space<mesh<axis<"rows">>, false, true> space(f, m);
     mesh_space<mesh<axis<"rows">>, true, true> many(f, m);
-    // A rank that runs ahead holds messages of more than one product, now and then one more than before: the least of several counts.
-    std::array<long, 3> least{9, 9, 9};
+    fill_mailboxes(m.communicator(0));
+    std::array<long, 3> count{};
     for (int n = 0; n < 8; ++n) {
-      least[0] = (std::min)(least[0], later_allocations([&] { iterate(space, D, x, y, r, z); }, 2, false));
-      least[1] = (std::min)(least[1], later_allocations([&] { fuse(space, set(y, x - D * (D * (0.5 * x)))); }, 2, false));
-      least[2] = (std::min)(least[2], later_allocations([&] { iterate(many, D, x, y, r, z); }, 2, false));
+      count[0] += later_allocations([&] { iterate(space, D, x, y, r, z); }, 2, false);
+      count[1] += later_allocations([&] { fuse(space, set(y, x - D * (D * (0.5 * x)))); }, 2, false);
+      count[2] += later_allocations([&] { iterate(many, D, x, y, r, z); }, 2, false);
     }
-    return least;
+    return count;
   });
   for (auto const& count : counts) CHECK(count == std::array<long, 3>{});
 }
