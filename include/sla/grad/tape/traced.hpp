@@ -59,6 +59,7 @@ public:
     return perform(op::entry{}, *this, index_t(at)...);
   }
   template <std::integral Index>
+    requires(requires(traced const& x, Index at) { perform(op::entry{}, x, at); })
   auto operator[](Index n) const {
     return perform(op::entry{}, *this, index_t(n));
   }
