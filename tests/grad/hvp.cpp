@@ -14,7 +14,7 @@ using namespace sla;
 using gradient::check_hessian;
 
 auto const grid = eval(problems::poisson<double>({4, 3}) + 0.1 * eye<double>(12));
-auto const point = random<double>(12, 1), other = random<double>(12, 2);
+auto const point = random<double>(12, 1), other = random<double>(12, 2), other_pair = random<double>(24, 6);
 cg const tight{.rtol = 1e-14};
 
 TEST_CASE("the Hessian of a solve, against its closed form") {
@@ -65,6 +65,12 @@ TEST_CASE("Hessians through products and the algebra of sparse tensors") {
         return norm(C) + sum(C * point * d);
       },
       std::tie(B, other));
+  check_hessian(  // put together with plain ones
+      [&](auto const& A) {
+        auto const C = cat_rows(A, B), D = cat_cols(B, A);
+        return squared_norm(C * exp(D * other_pair)) + squared_norm(block_diagonal(B, A) * exp(block_diagonal(A, grid) * other_pair)) + sum(pow(values(cat_batch(B, A)), 3.0));
+      },
+      std::tie(B));
 }
 
 TEST_CASE("Hessians through solves: methods, factors, blocks and right-hand sides, of A and of b") {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include <sla/expr/sparse/views.hpp>
 #include <sla/grad/operation/traced_sparse.hpp>
 #include <sla/tensor/algebra/sampled.hpp>
 #include <sla/tensor/arrange/cat.hpp>
@@ -36,6 +37,21 @@ auto slots_in_whole(Whole const& whole, Parts const&... parts) {
   return slots;
 }
 
+template <class Part>
+using part_scalar_t = typename std::remove_cvref_t<decltype(plain_value(std::declval<Part const&>()))>::value_type;
+/// put(parts) of the values; beside dual numbers a plain part is of those too, constant ones.
+template <class Put, class... Parts>
+auto put_values(Put const& put, Parts const&... parts) {
+  constexpr bool dual = (is_dual<part_scalar_t<Parts>> || ...);
+  auto const value = [](auto const& part) -> decltype(auto) {
+    if constexpr (dual && !is_dual<part_scalar_t<decltype(part)>>)
+      return cast<dual_number<double>>(plain_value(part));
+    else
+      return (plain_value(part));
+  };
+  return put(value(parts)...);
+}
+
 /// The whole, with rule(part, k) for part k.
 template <class Whole, class Rule, class... Parts>
 auto record_parts(Whole whole, Rule const& rule, Parts const&... parts) {
@@ -59,7 +75,7 @@ template <bool Down, bool Across, class Put, class... Parts>
 auto trace_cat(Put const& put, Parts const&... parts) {
   static_assert((is_csr<typename std::remove_cvref_t<decltype(plain_value(parts))>::format_type> && ...),
                 "sla: cat_rows, cat_cols and block_diagonal of traced sparse tensors want them in Csr: convert them before they are traced, with to<Csr<>>(A)");
-  auto whole = put(plain_value(parts)...);
+  auto whole = put_values(put, parts...);
   auto const slots = std::make_shared<std::array<buffer<index_t>, sizeof...(Parts)> const>(slots_in_whole<Down, Across>(whole, plain_value(parts)...));
   auto const rule = [&slots](auto const& part, std::size_t k) {
     if constexpr (Traced<std::remove_cvref_t<decltype(part)>>)
@@ -121,7 +137,9 @@ auto cat_batch(Parts const&... parts) {
     else
       return no_rule{};
   };
-  auto const record = [&rule](auto const&... part) { return detail::record_parts(cat_batch(detail::plain_value(part)...), rule, part...); };
+  auto const record = [&rule](auto const&... part) {
+    return detail::record_parts(detail::put_values([](auto const&... plain) { return cat_batch(plain...); }, part...), rule, part...);
+  };
   return record(detail::evaluated_sparse(parts)...);
 }
 

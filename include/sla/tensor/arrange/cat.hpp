@@ -126,9 +126,9 @@ auto block_diagonal(sparse_tensor<T, S, F> const& A, More const&... more) {
 template <class T, class S, class F, std::same_as<sparse_tensor<T, S, F>>... More>
 auto cat_batch(sparse_tensor<T, S, F> const& A, More const&... more) {
   auto united = A;
-  ((united = add(T(1), united, T(1), more)), ...);
+  ((united = add(1, united, 1, more)), ...);
   sparse_tensor<T, S, F> const zeros(united.shape(), united.shared_pattern());
-  return stack_batch(add(T(1), A, T(1), zeros), add(T(1), more, T(1), zeros)...);
+  return stack_batch(add(1, A, 1, zeros), add(1, more, 1, zeros)...);
 }
 
 } // namespace sla
