@@ -287,33 +287,45 @@ private:
   bool is_whole_ = false, merged_ = false, is_direct_ = false;
 };
 
+namespace detail {
+/// What the thread that called a pass does after each of its blocks: where ranks wait for messages, it moves them on.
+struct between_blocks {
+  void (*call)(void* work) = nullptr;
+  void* work = nullptr;
+};
+} // namespace detail
+
 /// Runs the statements of one pass on the blocks of a walk.
 template <class = void>
-void run_blocks(std::span<detail::pass_statement const> statements, frame const& f, detail::pass_walk& walk, pass_partials& partials) {
+void run_blocks(std::span<detail::pass_statement const> statements, frame const& f, detail::pass_walk& walk, pass_partials& partials, detail::between_blocks between = {}) {
   partials.grow(statements, f, walk);
   if (walk.may_share())
     for (auto const& s : statements) walk.add_statement(), s.is->balance(s.statement, walk);
   struct context {
     std::span<detail::pass_statement const> statements;
     pass_partials& partials;
-  } const all{statements, partials};
+    detail::between_blocks between;
+    void const* caller;  ///< a thread's own variable has an address of its own
+  } const all{statements, partials, between, &detail::chosen_threads};
   walk.run(
       [](void const* c, row_span const& block, index_t n) {
         auto const& in = *static_cast<context const*>(c);
         in.partials.run(in.statements, block, n);
+        if (in.between.call && in.caller == &detail::chosen_threads) in.between.call(in.between.work);
       },
       &all);
 }
 
 /// Runs the statements of one pass on a range of rows, with at most `max_threads` threads; 0: as many as `threads_in_use()`.
 template <class = void>
-void run_pass(std::span<detail::pass_statement const> statements, frame const& f, row_range range, int max_threads, pass_partials& partials) {
+void run_pass(std::span<detail::pass_statement const> statements, frame const& f, row_range range, int max_threads, pass_partials& partials,
+              detail::between_blocks between = {}) {
   if (range.last <= range.first || f.batch == 0 || f.inner == 0) return;
   index_t at_once = 1;
   if ((range.last - range.first) * f.inner > detail::block_elements)
     for (auto const& s : statements) at_once = (std::max)(at_once, s.is->rows_at_once(s.statement));
   block_walk walk(f, range, max_threads, at_once);
-  run_blocks(statements, f, walk, partials);
+  run_blocks(statements, f, walk, partials, between);
 }
 
 } // namespace sla

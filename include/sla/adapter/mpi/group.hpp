@@ -287,6 +287,7 @@ public:
   bool done() override {
     return std::all_of(requests_.begin(), requests_.end(), is_done);
   }
+  bool advance() override { return done(); }
 
 private:
   /// After an error MPI may have other messages under way, and where an exception passes all of them: those that have met no partner are

@@ -84,8 +84,11 @@ public:
 
   /// Returns when all incoming messages have arrived and all outgoing bytes may be overwritten.
   virtual void wait() = 0;
-  /// Would `wait` return at once? It also lets an engine work that moves messages only inside calls.
+  /// Would `wait` return at once?
   virtual bool done() = 0;
+  /// For engines that move messages only inside of calls: moves them on. True where nothing is left to move, or they move by themselves.
+  /// A pass calls it between its blocks while it waits for a halo.
+  virtual bool advance() { return true; }
 };
 
 namespace detail {

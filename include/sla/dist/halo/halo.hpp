@@ -112,6 +112,7 @@ public:
   T const* ghosts() const { return ghosts_.data(); }
   void wait() { under_way_->wait(); }
   bool done() { return under_way_->done(); }
+  bool advance() { return under_way_->advance(); }
 
   static std::unique_ptr<message_exchange> start(halo_plan const& plan, std::vector<halo_message> const& to, std::span<T const> out,
                                          std::vector<halo_message> const& from, std::span<T> in, row_shape shape) {
