@@ -19,9 +19,10 @@ struct record {
 /// MPI, whose exchanges are watched.
 struct watched_world : mpi::world {
   static inline record now;
-  struct watched final : message_exchange {
-    std::unique_ptr<message_exchange> of;
-    explicit watched(std::unique_ptr<message_exchange> e) : of(std::move(e)) {}
+  struct watched final : repeated_exchange {
+    std::unique_ptr<repeated_exchange> of;
+    explicit watched(std::unique_ptr<repeated_exchange> e) : of(std::move(e)) {}
+    void begin() override { of->begin(); }
     bool done() override { return of->done(); }
     bool advance() override { return now.moves ? of->advance() : true; }
     void wait() override {
@@ -33,8 +34,8 @@ struct watched_world : mpi::world {
   };
   explicit watched_world(mpi::world const& w) : mpi::world(w) {}
   watched_world split(int color, int key) { return watched_world(mpi::world::split(color, key)); }
-  std::unique_ptr<message_exchange> start(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
-    return std::make_unique<watched>(mpi::world::start(sends, receives));
+  std::unique_ptr<repeated_exchange> repeat(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
+    return std::make_unique<watched>(mpi::world::repeat(sends, receives));
   }
 };
 

@@ -34,7 +34,8 @@ int main(int argc, char** argv) {
       expect(e.rank() == 0 && c->rank() == 1, "the error names the sender");
     }
   }
-  if (c->size() > 1) {  // an exception passes while messages are under way: none of them is written to memory that has gone
+  for (bool const repeats : {false, true}) {  // an exception passes while messages are under way: none of them is written to memory that has gone
+    if (c->size() == 1) break;
     sla::mpi::world parted(MPI_COMM_WORLD);
     auto const d = erase(parted);
     std::vector<double> mine(100, 2.0);
@@ -43,7 +44,14 @@ int main(int argc, char** argv) {
     if (d->rank() == 0) {
       try {
         std::vector<sla::incoming_message> const receives{sla::receive_from(1, std::span<double>(*theirs))};
-        auto const under_way = d->start({}, receives);
+        std::unique_ptr<sla::message_exchange> under_way;
+        if (repeats) {
+          auto again = d->repeat({}, receives);
+          d->begin(*again);
+          under_way = std::move(again);
+        } else {
+          under_way = d->start({}, receives);
+        }
         throw std::runtime_error("of the user");
       } catch (std::runtime_error const&) {
       }

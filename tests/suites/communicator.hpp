@@ -3,6 +3,7 @@
 // function to that list, and compares. A difference is thrown, so that the suite runs on threads and under MPI alike.
 #pragma once
 
+#include <array>
 #include <complex>
 #include <cstring>
 #include <limits>
@@ -242,6 +243,33 @@ inline void messages(any_communicator& c) {
   }
 }
 
+/// Messages around a ring, twice the same ranks at once, in several rounds: what the memory holds when a round begins arrives.
+inline void repeated(any_communicator& c) {
+  int const next = (c.rank() + 1) % c.size(), last = (c.rank() + c.size() - 1) % c.size();
+  std::vector<std::array<int, 3>> out(2), in(2);
+  std::vector<std::unique_ptr<sla::repeated_exchange>> rings;
+  for (std::size_t k = 0; k < 2; ++k) {
+    std::vector<sla::outgoing_message> const sends{sla::send_to(next, std::span<int const>(out[k]))};
+    std::vector<sla::incoming_message> const receives{sla::receive_from(last, std::span<int>(in[k]))};
+    rings.push_back(c.repeat(sends, receives));
+  }
+  auto const before = c.stats();
+  for (int round = 0; round < 3; ++round) {
+    auto const sent = [&](int rank, std::size_t k) { return std::array{rank, round, static_cast<int>(k)}; };
+    for (std::size_t k = 0; k < 2; ++k) {
+      out[k] = sent(c.rank(), k);
+      c.begin(*rings[k]);
+    }
+    for (std::size_t k = 2; k-- > 0;) {
+      rings[k]->wait();
+      require(in[k] == sent(last, k) && rings[k]->done() && rings[k]->advance(), c, "a round of repeated messages");
+    }
+    require(all_reduce(c, 1) == c.size(), c, "a sum between rounds");
+  }
+  require(c.stats().messages - before.messages == 6 && c.stats().message_bytes - before.message_bytes == 72, c, "traffic of repeated messages");
+  c.begin(*rings[0]);  // the destructor waits
+}
+
 inline void parts(any_communicator& c) {
   // Even and odd ranks, backwards.
   auto const half = c.split(c.rank() % 2, -c.rank());
@@ -334,6 +362,7 @@ inline void communicator(any_communicator& c) {
   });
   equal_bits(c);
   messages(c);
+  repeated(c);
   parts(c);
   counted(c);
   bad_arguments(c);

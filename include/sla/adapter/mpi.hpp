@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The engine for many machines, on MPI: `mpi::environment mpi(argc, argv)`, then `mpi.world()` is the world of a mesh.
-// What it is made of is in adapter/mpi/group.hpp, what an engine must do in dist/engine/capabilities.hpp; its oracle is dist/engine/threads.hpp.
+// What it is made of is in adapter/mpi/, what an engine must do in dist/engine/capabilities.hpp; its oracle is dist/engine/threads.hpp.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/adapter/mpi/exchange.hpp>
 #include <sla/adapter/mpi/group.hpp>
 #include <sla/core/error.hpp>
 #include <sla/dist/engine/communicator.hpp>
@@ -126,6 +127,9 @@ public:
   }
   std::unique_ptr<message_exchange> start(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
     return std::make_unique<detail::mpi_exchange>(group_, sends, receives);
+  }
+  std::unique_ptr<repeated_exchange> repeat(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
+    return std::make_unique<detail::mpi_repeated>(group_, sends, receives);
   }
   world split(int color, int key) {
     detail::compare_calls(*group_, {collective::split});

@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <span>
@@ -91,6 +92,14 @@ public:
   virtual bool advance() { return true; }
 };
 
+/// Messages between the same ranks, from and into the same memory, again and again, made by `repeat`. After `begin` it is as any
+/// exchange, until it has been waited for. Law: one round at a time; the memory stays as long as this.
+class repeated_exchange : public message_exchange {
+public:
+  virtual void begin() = 0;
+  std::uint64_t messages = 0, bytes = 0;  ///< that this rank sends in a round
+};
+
 namespace detail {
 
 /// An exchange that was over when it began.
@@ -169,6 +178,13 @@ template <class C>
 concept CanExchange = Communicator<C> &&
     requires(C& c, std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
   { c.start(sends, receives) } -> std::same_as<std::unique_ptr<message_exchange>>;
+};
+
+/// `repeat(sends, receives)`: such messages again and again, begun each time by `begin`. Without it each round is a `start`.
+template <class C>
+concept CanRepeat = CanExchange<C> &&
+    requires(C& c, std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
+  { c.repeat(sends, receives) } -> std::same_as<std::unique_ptr<repeated_exchange>>;
 };
 
 /// `split(color, key)`: a communicator of the ranks that give the same color, in the order of key, then of rank.

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <sla/core/error.hpp>
@@ -93,14 +94,19 @@ public:
     do_all_to_all(from, send, into, receive, type);
   }
   [[nodiscard]] std::unique_ptr<message_exchange> start(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
-    for (incoming_message const& m : receives) check_rank("start (receive)", m.rank);
-    for (outgoing_message const& m : sends) {
-      check_rank("start (send)", m.rank);
-      stats_.message_bytes += m.data.size();
-    }
-    stats_.messages += sends.size();
-    stats_.exchanges += 1;
+    count_messages(sends.size(), check_messages("start", sends, receives));
     return do_start(sends, receives);
+  }
+  /// The same messages again and again: `begin(*e)` each time, then e->wait(). What can be prepared is prepared once.
+  [[nodiscard]] std::unique_ptr<repeated_exchange> repeat(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
+    std::uint64_t const bytes = check_messages("repeat", sends, receives);
+    auto out = do_repeat(sends, receives);
+    out->messages = sends.size(), out->bytes = bytes;
+    return out;
+  }
+  void begin(repeated_exchange& exchange) {
+    count_messages(exchange.messages, exchange.bytes);
+    exchange.begin();
   }
   std::shared_ptr<any_communicator> split(int color, int key) {
     if (color < 0)
@@ -145,6 +151,9 @@ protected:
   }
   virtual void do_all_to_all(const_byte_span, rank_counts, byte_span, rank_counts, wire_type) { missing("all_to_all"); }
   virtual std::unique_ptr<message_exchange> do_start(std::span<outgoing_message const>, std::span<incoming_message const>) { missing("start"); }
+  virtual std::unique_ptr<repeated_exchange> do_repeat(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
+    return std::make_unique<restarted_exchange>(*this, sends, receives);
+  }
   virtual std::shared_ptr<any_communicator> do_split(int, int) { missing("split"); }
   virtual std::shared_ptr<any_communicator> do_axis(int size, int stride) {
     int const place = rank() / stride % size;
@@ -156,6 +165,41 @@ protected:
   }
 
 private:
+  /// Messages that are started anew in each round.
+  class restarted_exchange final : public repeated_exchange {
+  public:
+    restarted_exchange(any_communicator& c, std::span<outgoing_message const> sends, std::span<incoming_message const> receives)
+        : c_(c), sends_(sends.begin(), sends.end()), receives_(receives.begin(), receives.end()) {}
+    void begin() override { round_ = c_.do_start(sends_, receives_); }
+    void wait() override {
+      if (round_) std::exchange(round_, nullptr)->wait();
+    }
+    bool done() override { return !round_ || round_->done(); }
+    bool advance() override { return !round_ || round_->advance(); }
+
+  private:
+    any_communicator& c_;
+    std::vector<outgoing_message> sends_;
+    std::vector<incoming_message> receives_;
+    std::unique_ptr<message_exchange> round_;
+  };
+
+  /// The bytes that are sent.
+  template <class = void>
+  std::uint64_t check_messages(std::string_view what, std::span<outgoing_message const> sends, std::span<incoming_message const> receives) const {
+    std::uint64_t bytes = 0;
+    for (incoming_message const& m : receives) check_rank(what, m.rank, " (receive)");
+    for (outgoing_message const& m : sends) {
+      check_rank(what, m.rank, " (send)");
+      bytes += m.data.size();
+    }
+    return bytes;
+  }
+  void count_messages(std::uint64_t messages, std::uint64_t bytes) {
+    stats_.messages += messages;
+    stats_.message_bytes += bytes;
+    stats_.exchanges += 1;
+  }
   template <class = void>
   [[noreturn]] void missing(std::string_view what) const {
     throw unavailable_error(text("the engine ", engine(), " has no ", what,
@@ -173,9 +217,9 @@ private:
                              name_of(type), " need ", elements * size_of(type)));
   }
   template <class = void>
-  void check_rank(std::string_view what, int other) const {
+  void check_rank(std::string_view what, int other, std::string_view which = {}) const {
     if (other < 0 || other >= size())
-      throw index_error(text(what, " on rank ", rank(), ": rank ", other, " is not one of 0 to ", size() - 1));
+      throw index_error(text(what, which, " on rank ", rank(), ": rank ", other, " is not one of 0 to ", size() - 1));
   }
   template <class = void>
   std::size_t total(std::string_view what, rank_counts n) const {
@@ -265,6 +309,12 @@ private:
       return world().start(sends, receives);
     else
       return base::do_start(sends, receives);
+  }
+  std::unique_ptr<repeated_exchange> do_repeat(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) override {
+    if constexpr (CanRepeat<World>)
+      return world().repeat(sends, receives);
+    else
+      return base::do_repeat(sends, receives);
   }
   std::shared_ptr<any_communicator> do_split(int color, int key) override {
     if constexpr (CanSplit<World>) {

@@ -67,7 +67,7 @@ struct entries_product {
         for (index_t k = 0; k < rhs; ++k) sum[k] = scalar_cast<T>(sum[k] + op::mul::apply(a, source[k]));
       });
     std::copy(mine.begin(), mine.end(), out);
-    detail::reverse_halo(to, std::move(others), out, shape);
+    detail::reverse_halo(to, others, out, shape);
   }
 };
 

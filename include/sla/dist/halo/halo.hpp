@@ -4,14 +4,18 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include <sla/dist/engine/replicated_arguments.hpp>
 #include <sla/dist/engine/typed_collectives.hpp>
 #include <sla/dist/halo/layout.hpp>
 #include <sla/dist/halo/row_runs.hpp>
+#include <sla/tensor/storage/parallel.hpp>
 
 namespace sla {
 
@@ -20,6 +24,20 @@ struct halo_message {
   int rank;
   index_t first, count;
 };
+
+class halo_plan;
+namespace detail {
+/// An exchange of a plan for rows of so many bytes, or its reverse: the memory and the messages, which are prepared once.
+struct kept_exchange {
+  std::size_t row;
+  bool reverse;
+  std::vector<std::max_align_t> sent, received;
+  std::unique_ptr<repeated_exchange> messages;
+
+  template <class = void>
+  kept_exchange(halo_plan const& plan, std::size_t row, bool reverse);
+};
+} // namespace detail
 
 /// What the products of one sparse operand exchange. Ghosts are numbered after the rank's own indices, ordered by owner.
 class halo_plan {
@@ -70,6 +88,23 @@ public:
   /// The local indices that are sent, message after message.
   std::vector<index_t> const& sent() const { return sent_; }
 
+  /// An exchange that is not under way, the last one of its kind that was kept or a new one; `keep` takes it back, and forgets the oldest of four.
+  template <class = void>
+  std::unique_ptr<detail::kept_exchange> exchange_of(std::size_t row, bool reverse) const {
+    for (std::size_t n = kept_.size(); n-- > 0;) {
+      if (kept_[n]->row != row || kept_[n]->reverse != reverse) continue;
+      auto out = std::move(kept_[n]);
+      kept_.erase(kept_.begin() + std::ptrdiff_t(n));
+      return out;
+    }
+    return std::make_unique<detail::kept_exchange>(*this, row, reverse);
+  }
+  template <class = void>
+  void keep(std::unique_ptr<detail::kept_exchange> exchange) const {
+    if (kept_.size() == 4) kept_.erase(kept_.begin());
+    kept_.push_back(std::move(exchange));
+  }
+
 private:
   any_communicator* communicator_;
   index_t own_, volume_ = 0, messages_ = 0;
@@ -77,9 +112,24 @@ private:
   std::uint64_t fingerprint_ = 0;  // of the domain and of the ghosts of all ranks
   std::vector<index_t> ghosts_, sent_;
   std::vector<halo_message> sends_, receives_;
+  mutable std::vector<std::unique_ptr<detail::kept_exchange>> kept_;
 };
 
 namespace detail {
+template <class>
+kept_exchange::kept_exchange(halo_plan const& plan, std::size_t row_bytes, bool reversed) : row(row_bytes), reverse(reversed) {
+  auto const& to = reverse ? plan.receives() : plan.sends();
+  auto const& from = reverse ? plan.sends() : plan.receives();
+  auto const bytes = [&](std::vector<halo_message> const& list) { return list.empty() ? 0 : std::size_t(list.back().first + list.back().count) * row; };
+  auto const room = [](std::size_t n) { return (n + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t); };
+  sent.resize(room(bytes(to))), received.resize(room(bytes(from)));
+  std::vector<outgoing_message> sends;
+  std::vector<incoming_message> receives;
+  auto const piece = [&](auto all, halo_message const& m) { return all.subspan(std::size_t(m.first) * row, std::size_t(m.count) * row); };
+  for (halo_message const& m : to) sends.push_back({m.rank, piece(std::as_bytes(std::span(sent)), m)});
+  for (halo_message const& m : from) receives.push_back({m.rank, piece(std::as_writable_bytes(std::span(received)), m)});
+  messages = plan.communicator().repeat(sends, receives);
+}
 /// Tells the owners which of their indices this rank reads, owner after owner; hears which of its own others read.
 template <class = void>
 gathered<index_t> ask_owners(any_communicator& c, owner_map const& owners, std::vector<index_t> const& ghosts) {
@@ -94,54 +144,77 @@ struct row_shape {
   index_t size() const { return batch * inner; }
 };
 
-/// One exchange of a vector's halo under way. Buffers stay with it until it is waited for.
+/// An exchange of rows of T, or its reverse, under way: it is kept for the next one once it has been waited for. The plan outlives it.
+template <class T>
+class exchange_under_way {
+public:
+  exchange_under_way(halo_plan const& plan, row_shape shape, bool reverse)
+      : plan_(plan), kept_(plan.exchange_of(std::size_t(shape.size()) * sizeof(T), reverse)) {}
+  exchange_under_way(exchange_under_way const&) = delete;
+  exchange_under_way& operator=(exchange_under_way const&) = delete;
+  ~exchange_under_way() {
+    if (waited_) plan_.keep(std::move(kept_));
+  }
+  T* sent() { return reinterpret_cast<T*>(kept_->sent.data()); }
+  T const* received() const { return reinterpret_cast<T const*>(kept_->received.data()); }
+  void begin() { plan_.communicator().begin(*kept_->messages); }
+  void wait() {
+    kept_->messages->wait();
+    waited_ = true;
+  }
+  bool done() { return kept_->messages->done(); }
+  bool advance() { return kept_->messages->advance(); }
+
+private:
+  halo_plan const& plan_;
+  std::unique_ptr<kept_exchange> kept_;
+  bool waited_ = false;
+};
+/// f(element of x, message's, count) for the rows of a plan that others read, several threads at once; x has `own` rows.
+template <class F>
+void for_sent_rows(halo_plan const& plan, row_shape shape, F const& f) {
+  auto const& rows = plan.sent();
+  index_t const least = (std::max)(index_t(2), serial_below / (std::max)(index_t(1), shape.size()));
+  parallel_ranges(index_t(rows.size()), [&](index_t first, index_t last) {
+    for (index_t n = first; n < last; ++n)
+      for (index_t b = 0; b < shape.batch; ++b) f((b * plan.own() + rows[std::size_t(n)]) * shape.inner, (n * shape.batch + b) * shape.inner);
+  }, least);
+}
+
+/// One exchange of a vector's halo under way.
 template <class T>
 class halo_exchange {
 public:
   /// Packs and sends; x has `own` rows. Ghost g of batch item b is at ghosts()[(g * batch + b) * inner].
-  halo_exchange(halo_plan const& plan, T const* x, row_shape shape)
-      : outgoing_(std::size_t(index_t(plan.sent().size()) * shape.size())), ghosts_(std::size_t(plan.ghosts() * shape.size())) {
-    T* out = outgoing_.data();
-    for (index_t row : plan.sent())
-      for (index_t b = 0; b < shape.batch; ++b) {
-        T const* const from = x + (b * plan.own() + row) * shape.inner;
-        for (index_t w = 0; w < shape.inner; ++w) *out++ = from[w];
-      }
-    under_way_ = start(plan, plan.sends(), outgoing_, plan.receives(), ghosts_, shape);
+  halo_exchange(halo_plan const& plan, T const* x, row_shape shape) : under_way_(plan, shape, false) {
+    T* const out = under_way_.sent();
+    for_sent_rows(plan, shape, [=, inner = shape.inner](index_t at, index_t to) {
+      for (index_t w = 0; w < inner; ++w) out[to + w] = x[at + w];
+    });
+    under_way_.begin();
   }
-  T const* ghosts() const { return ghosts_.data(); }
-  void wait() { under_way_->wait(); }
-  bool done() { return under_way_->done(); }
-  bool advance() { return under_way_->advance(); }
-
-  static std::unique_ptr<message_exchange> start(halo_plan const& plan, std::vector<halo_message> const& to, std::span<T const> out,
-                                         std::vector<halo_message> const& from, std::span<T> in, row_shape shape) {
-    kept_list<outgoing_message> sends;
-    kept_list<incoming_message> receives;
-    sends.reserve(to.size()), receives.reserve(from.size());
-    auto const at = [&](index_t n) { return std::size_t(n * shape.size()); };
-    for (halo_message const& m : to) sends.push_back(send_to(m.rank, out.subspan(at(m.first), at(m.count))));
-    for (halo_message const& m : from) receives.push_back(receive_from(m.rank, in.subspan(at(m.first), at(m.count))));
-    return plan.communicator().start(sends, receives);
-  }
+  T const* ghosts() const { return under_way_.received(); }
+  void wait() { under_way_.wait(); }
+  bool done() { return under_way_.done(); }
+  bool advance() { return under_way_.advance(); }
 
 private:
-  kept_list<T> outgoing_, ghosts_;
-  std::unique_ptr<message_exchange> under_way_;
+  exchange_under_way<T> under_way_;
 };
 
 /// The reverse: contributions to ghosts (laid out as they arrive above) go to their owners.
 template <class T>
 class reverse_exchange {
 public:
-  reverse_exchange(halo_plan const& plan, kept_list<T> ghosts, row_shape shape)
-      : plan_(&plan), shape_(shape), outgoing_(std::move(ghosts)), arrived_(std::size_t(index_t(plan.sent().size()) * shape.size())),
-        under_way_(halo_exchange<T>::start(plan, plan.receives(), outgoing_, plan.sends(), arrived_, shape)) {}
-  bool done() { return under_way_->done(); }
+  reverse_exchange(halo_plan const& plan, std::span<T const> ghosts, row_shape shape) : plan_(&plan), shape_(shape), under_way_(plan, shape, true) {
+    std::copy(ghosts.begin(), ghosts.end(), under_way_.sent());
+    under_way_.begin();
+  }
+  bool done() { return under_way_.done(); }
   /// Waits, and adds them into the owners' rows of y, neighbour by neighbour in rank order.
   void add_to(T* y) {
-    under_way_->wait();
-    T const* in = arrived_.data();
+    under_way_.wait();
+    T const* in = under_way_.received();
     for (index_t row : plan_->sent())
       for (index_t b = 0; b < shape_.batch; ++b) {
         T* const to = y + (b * plan_->own() + row) * shape_.inner;
@@ -152,12 +225,11 @@ public:
 private:
   halo_plan const* plan_;
   row_shape shape_;
-  kept_list<T> outgoing_, arrived_;
-  std::unique_ptr<message_exchange> under_way_;
+  exchange_under_way<T> under_way_;
 };
 template <class T>
-void reverse_halo(halo_plan const& plan, kept_list<T> ghosts, T* y, row_shape shape) {
-  reverse_exchange<T>(plan, std::move(ghosts), shape).add_to(y);
+void reverse_halo(halo_plan const& plan, kept_list<T> const& ghosts, T* y, row_shape shape) {
+  reverse_exchange<T>(plan, ghosts, shape).add_to(y);
 }
 /// What x (*batch, own + ghosts, inner) has for ghosts, as messages hold it.
 template <class T>

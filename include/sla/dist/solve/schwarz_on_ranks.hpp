@@ -166,7 +166,7 @@ struct rank_schwarz_view {
     if (own_out) return;
     kept_list<Out> elsewhere(ghost.size() * std::size_t(each.size()));
     for_ghosts([&](std::size_t at, index_t n) { elsewhere[std::size_t(n)] = scalar_cast<Out>(z[at]); });
-    reverse_halo(*part->halo, std::move(elsewhere), out, each);
+    reverse_halo(*part->halo, elsewhere, out, each);
   }
 };
 } // namespace detail
