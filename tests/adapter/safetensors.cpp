@@ -117,6 +117,14 @@ TEST_CASE("a file that Python's safetensors wrote") {
   CHECK(file.metadata().at("origin") == "safetensors.numpy.save_file");
 }
 
+TEST_CASE("a shard that save(path, D, x) wrote is a file like any other") {
+  safetensors_file file(data("saved.1.1.safetensors"));  // of two ranks, the second half of a grid of 3 x 2
+  auto const A = problems::poisson({3, 2});
+  CHECK(same_numbers(to_dense(file.read<sparse_tensor<double>>("0")), to_dense(rows(A, 3, 6))));
+  CHECK(same_numbers(file.read<vector<C>>("1"), std::vector<C>{C(3, -0.5), C(4, -0.5), C(5, -0.5)}));
+  CHECK(file.entries().at("crc32c").shape == std::vector<index_t>{1});
+}
+
 TEST_CASE("triplets, rows out of order, and integers of other widths are read") {
   std::string file = file_of(R"({"__metadata__":{"shape":"[2, 3]"},"values":{"dtype":"F64","shape":[3],"data_offsets":[0,24]},)"
                              R"("row":{"dtype":"I64","shape":[3],"data_offsets":[24,48]},"col":{"dtype":"I16","shape":[3],"data_offsets":[48,54]}}   )", 54);

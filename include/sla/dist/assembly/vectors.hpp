@@ -49,6 +49,19 @@ index_t own_rows(vector_layout<Mesh, P...> const& like) {
   using rows = rows_of_layout<P...>;
   return part_extent<typename rows::family>(*like.handle(), rows::axis, like.mesh().coordinate(rows::axis));
 }
+/// Where a global row that this rank owns lies in its part.
+template <class Family>
+index_t local_row(rank_group const& group, index_t global) {
+  index_t n = 0;
+  if constexpr (!Family::stated)
+    n = group.rows->local(global);
+  else
+    for (index_t end = part_extent<Family>(group, group.rank); n < end;) {  // the rows of a rank ascend in every family
+      index_t const mid = n + (end - n) / 2;
+      part_global<Family>(group, mid) < global ? void(n = mid + 1) : void(end = mid);
+    }
+  return n;
+}
 } // namespace detail
 
 /// x with x[i] = f(i): each rank calls f for the global indices that it owns, in ascending order. `generate(D.row_layout(), [](index_t i) {
@@ -105,14 +118,7 @@ auto assembled_vector(vector_layout<Mesh, P...> const& like, Rows const& i, T co
   auto const values = terms.template send<T>(c, columns, [&](index_t n, T* to) { std::copy_n(v + n * columns, columns, to); });
   T const* from = values.values.data();
   for (index_t const global : places.values) {
-    index_t n = 0;
-    if constexpr (!Family::stated)
-      n = layout.rows->local(global);
-    else
-      for (index_t end = own_rows(like); n < end;) {  // the rows of a rank ascend in every family
-        index_t const mid = n + (end - n) / 2;
-        part_global<Family>(group, mid) < global ? void(n = mid + 1) : void(end = mid);
-      }
+    index_t const n = local_row<Family>(group, global);
     for (index_t k = 0; k < columns; ++k) local.data()[n * columns + k] += *from++;
   }
   return distributed<Local, Mesh, P...>(std::move(local), like.handle());
