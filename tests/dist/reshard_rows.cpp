@@ -38,7 +38,7 @@ void resharded(Rows const& m, Sparse const& A, Sparse const& dA) {
   if (square) require(same(y.local(), E.local()), c, "what is sharded so at once");
   require(y.local().rows() == E.local().rows() && y.local().nnz() == E.local().nnz(), c, "the same rows");
   auto const equal = repartition<"rows", New>(D, equal_rows{});
-  require(equal.handle()->rows->owners().fingerprint() == owner_map::equal(A.rows(), c.size()).fingerprint(), c, "by a partitioner");
+  require(equal.handle()->rows->fingerprint() == owner_map::equal(A.rows(), c.size()).fingerprint(), c, "by a partitioner");
   require(same(repartition<"rows", SparseShard<0>>(equal, D.row_layout()).local(), D.local()), c, "there and back");
   require(same(repartition<"rows", SparseShard<0>>(y, D.row_layout()).local(), D.local()), c, "there by a layout and back");
 

@@ -18,12 +18,10 @@ template <class T, class S, class F, class Mesh, class Cut>
 auto shard_columns(sparse_tensor<T, S, F> const& A, shared_layout<Mesh> const& start, int axis, Cut const& partitioner) {
   any_communicator& c = start.mesh.communicator(axis);
   std::shared_ptr<row_partition const> columns;
-  if constexpr (is_vector_layout<Cut>) {
+  if constexpr (is_vector_layout<Cut>)
     columns = partitioner.rows_of("distribute(A, mesh, layout), of columns", A.cols());
-  } else {
-    auto const by_columns = transpose_pattern(A.pattern()).pattern;
-    columns = std::make_shared<row_partition const>(agreed_owners(start.mesh.world(), partitioner, by_columns->view(), c.size()), c.rank());
-  }
+  else
+    columns = rows_by(partitioner, "distribute(A, mesh, layout), of columns", start.mesh.world(), transpose_pattern(A.pattern()).pattern->view(), c.size(), c.rank());
 
   auto layout = std::make_shared<shared_layout<Mesh>>(start);
   layout->extent[axis] = A.rows();

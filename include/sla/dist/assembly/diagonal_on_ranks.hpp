@@ -31,8 +31,7 @@ auto diagonal_on(vector_layout<Mesh, P...> const& like, vector<T> const& part) {
     layout->mesh = like.mesh();
     layout->extent = like.handle()->extent;
     layout->rows = like.handle()->rows;
-    gathered<index_t> const none{{}, std::vector<std::size_t>(std::size_t(like.mesh().size(axis)), 0)};
-    layout->halo = std::make_shared<halo_plan const>(layout->mesh.communicator(axis), *layout->rows, std::vector<index_t>(), none,
+    layout->halo = std::make_shared<halo_plan const>(layout->mesh.communicator(axis), *layout->rows, foreign_indices{}, gathered<index_t>{},
                                                      row_runs{{{0, part.size()}}, {}});
     auto local = diagonal<local_csr_t<F>>(part);
     return distributed<decltype(local), Mesh, typename matrix_placement<P>::type...>(std::move(local), std::move(layout));

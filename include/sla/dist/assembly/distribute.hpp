@@ -132,7 +132,7 @@ auto shard_sparse(Local const& x, std::shared_ptr<shared_layout<Mesh>> layout, C
       return shard_columns(x, *layout, A, partitioner);
     } else {
       auto const rows = rows_by(partitioner, "distribute(A, mesh, layout)", layout->mesh.world(), x.pattern().view(), layout->mesh.size(A), layout->mesh.coordinate(A));
-      auto const slice = slice_rows(x, rows->owners().members(rows->rank()));
+      auto const slice = slice_rows(x, rows->members());
       using Sparse = sparse_tensor<typename Local::value_type, open_shape_t<typename Local::shape_type>, local_csr_t<typename Local::format_type>>;
       typename Sparse::shape_type const whole(x.shape().batch(), x.rows(), x.cols());
       return localize<Sparse>(slice, whole, layout->mesh, A, layout->extent, rows);

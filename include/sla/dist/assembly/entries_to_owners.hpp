@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <sla/dist/assembly/rows.hpp>
+#include <sla/dist/engine/terms_by_owner.hpp>
 #include <sla/tensor/build/build.hpp>
 
 namespace sla::detail {
@@ -59,45 +60,13 @@ sparse_tensor<T, S, F> all_terms(any_communicator& c, S const& shape, sparse_ter
   return from_triplets<T, F>(shape, row, col, by_item);
 }
 
-/// Terms that go to the ranks that own them: by rank, those of one in the order given.
-class terms_by_owner {
-public:
-  /// The k-th of `count` is owner(k)'s.
-  template <class Owner>
-  terms_by_owner(any_communicator const& c, index_t count, Owner const& owner) : owner_(std::size_t(count)), counts_(std::size_t(c.size()), 0) {
-    for (index_t k = 0; k < count; ++k) ++counts_[std::size_t(owner_[std::size_t(k)] = owner(k))];
-  }
-  /// What all ranks send to this one: write(k, to) writes the `each` values of the k-th. Collective.
-  template <class T, class Write>
-  gathered<T> send(any_communicator& c, index_t each, Write const& write) const {
-    std::vector<T> out(owner_.size() * std::size_t(each));
-    std::vector<T*> next;
-    auto counts = counts_;
-    T* at = out.data();
-    for (std::size_t& n : counts) {
-      next.push_back(at);
-      at += n *= std::size_t(each);
-    }
-    for (std::size_t k = 0; k < owner_.size(); ++k) {
-      T*& to = next[std::size_t(owner_[k])];
-      write(index_t(k), to);
-      to += each;
-    }
-    return all_to_all(c, out, counts);
-  }
-
-private:
-  std::vector<int> owner_;
-  std::vector<std::size_t> counts_;
-};
-
 /// The entries that all ranks have for the rows of `cols` columns that this rank owns: place(k) says where the k-th of this rank's `count`
 /// belongs. What stays for other values is where they go. Collective.
 class row_delivery {
 public:
   template <class Place>
   row_delivery(any_communicator& c, row_partition const& rows, index_t cols, index_t count, Place const& place)
-      : terms_(c, count, [&](index_t k) { return rows.owner(place(k).row); }) {
+      : terms_(c, rows.owners_of(c, count, [&](index_t k) { return place(k).row; })) {
     auto places = terms_.template send<entry_place>(c, 1, [&](index_t k, entry_place* to) { *to = place(k); });
     index_t const n = index_t(places.values.size());
     std::vector<index_t> row(places.values.size()), col(places.values.size());

@@ -36,7 +36,7 @@ auto shard_entries(sparse_tensor<T, S, F> const& A, shared_layout<Mesh> layout, 
     used_rows.push_back(i);
     used_columns.push_back(j);
   });
-  ghost_numbers const rows(*own, ghosts_among(used_rows, own->owners(), c.rank())), columns(*own, ghosts_among(used_columns, own->owners(), c.rank()));
+  ghost_numbers const rows(c, *own, used_rows), columns(c, *own, used_columns);
   for (entry& e : mine) e.row = rows.local(e.row), e.col = columns.local(e.col);
   std::sort(mine.begin(), mine.end(), [](entry const& a, entry const& b) { return a.row != b.row ? a.row < b.row : a.col < b.col; });
 

@@ -55,39 +55,37 @@ std::shared_ptr<row_partition const> rows_by(How const& how, char const* call, a
   if constexpr (is_vector_layout<How>)
     return how.rows_of(call, view.rows);
   else
-    return std::make_shared<row_partition const>(agreed_owners(c, how, view, parts), rank);
+    return std::make_shared<row_partition const>(agreed_owners(c, how, view, parts), rank, c.engine() == "fake");
 }
 
-/// The indices of a dimension that this rank uses and does not own, owner after owner.
-template <class Indices>
-std::vector<index_t> ghosts_among(Indices const& used, owner_map const& owners, int rank) {
-  std::vector<index_t> ghosts;
-  for (index_t j : used)
-    if (!owners.owns(rank, j)) ghosts.push_back(j);
-  std::sort(ghosts.begin(), ghosts.end(), [&](index_t a, index_t b) { return owners.before(a, b); });
-  ghosts.erase(std::unique(ghosts.begin(), ghosts.end()), ghosts.end());
-  return ghosts;
-}
-/// Local numbers: first the indices that a rank owns, then its ghosts, as `ghosts_among` gives them.
+/// Local numbers: first the indices that a rank owns, then its ghosts, those among the indices that it uses which it does not own.
 class ghost_numbers {
 public:
-  ghost_numbers(row_partition const& own, std::vector<index_t> ghosts) : own_(&own), ghosts_(std::move(ghosts)) {}
-  index_t count() const { return own_->count() + index_t(ghosts_.size()); }
+  /// Collective where owners are no ranges.
+  template <class Indices>
+  ghost_numbers(any_communicator& c, row_partition const& own, Indices const& used) : own_(&own), ghosts_(foreign_among(c, own, used)) {
+    if (own.contiguous()) return;
+    for (index_t g : ghosts_.at) number_.push_back({g, index_t(number_.size())});
+    std::sort(number_.begin(), number_.end());
+  }
+  index_t count() const { return own_->count() + index_t(ghosts_.at.size()); }
   template <class = void>
   index_t local(index_t global) const {
-    if (own_->owns(global)) return own_->local(global);
-    auto const before = [&](index_t a, index_t b) { return own_->owners().before(a, b); };
-    return own_->count() + (std::lower_bound(ghosts_.begin(), ghosts_.end(), global, before) - ghosts_.begin());
+    if (own_->contiguous())  // by owner is in the order of indices
+      return own_->owns(global) ? own_->local(global) : own_->count() + (std::lower_bound(ghosts_.at.begin(), ghosts_.at.end(), global) - ghosts_.at.begin());
+    auto const ghost = std::lower_bound(number_.begin(), number_.end(), std::pair(global, index_t(0)));
+    return ghost != number_.end() && ghost->first == global ? own_->count() + ghost->second : own_->local(global);
   }
   /// The exchange of these ghosts, which these rows read. Collective.
   template <class = void>
   std::shared_ptr<halo_plan const> plan(any_communicator& c, row_runs runs = {}) const {
-    return std::make_shared<halo_plan const>(c, *own_, ghosts_, ask_owners(c, own_->owners(), ghosts_), std::move(runs));
+    return std::make_shared<halo_plan const>(c, *own_, ghosts_, ask_owners(c, ghosts_), std::move(runs));
   }
 
 private:
   row_partition const* own_;
-  std::vector<index_t> ghosts_;
+  foreign_indices ghosts_;
+  std::vector<std::pair<index_t, index_t>> number_;  ///< ghosts in the order of indices, where owners are no ranges
 };
 
 /// Where a rank's entries lie: its pattern in local numbers, the layout, and from which entry of its rows each comes.
@@ -114,7 +112,7 @@ local_entries<Sparse, Mesh> locate(Indices const& row_ptr, Indices const& column
   bool const square = global.rows() == global.cols();
   if (square) domain = rows;
   if (!domain) domain = std::make_shared<row_partition const>(owner_map::equal(global.cols(), c.size()), c.rank());
-  ghost_numbers const columns(*domain, ghosts_among(columns_of, domain->owners(), c.rank()));
+  ghost_numbers const columns(c, *domain, columns_of);
 
   using F = typename Sparse::format_type;
   using Col = typename F::col_type;

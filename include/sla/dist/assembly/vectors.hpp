@@ -113,7 +113,7 @@ auto assembled_vector(vector_layout<Mesh, P...> const& like, Rows const& i, T co
                                "; rows are counted from 0", index_t(row[n]) == extent ? ", so that the last one is the number of rows less 1" : ""));
     return 0;
   });
-  terms_by_owner const terms(c, count, [&](index_t n) { return part_owner<Family>(group, index_t(row[n])); });
+  terms_by_owner const terms(c, part_owners<Family>(group, count, [&](index_t n) { return index_t(row[n]); }));
   auto const places = terms.template send<index_t>(c, 1, [&](index_t n, index_t* to) { *to = index_t(row[n]); });
   auto const values = terms.template send<T>(c, columns, [&](index_t n, T* to) { std::copy_n(v + n * columns, columns, to); });
   T const* from = values.values.data();

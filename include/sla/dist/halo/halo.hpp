@@ -42,27 +42,15 @@ struct kept_exchange {
 /// What the products of one sparse operand exchange. Ghosts are numbered after the rank's own indices, ordered by owner.
 class halo_plan {
 public:
-  /// Collective. `ghosts` are the global indices that this rank reads and does not own, owner after owner, ascending of each;
-  /// `requested` are those that others read of this rank, by rank (`detail::ask_owners`); `runs` tell which rows read ghosts.
+  /// Collective. `ghosts` are the global indices that this rank reads and does not own, by owner; `requested` are those that others
+  /// read of this rank, by rank (`detail::ask_owners`); `runs` tell which rows read ghosts.
   template <class = void>
-  halo_plan(any_communicator& c, row_partition const& domain, std::vector<index_t> const& ghosts, gathered<index_t> const& requested,
+  halo_plan(any_communicator& c, row_partition const& domain, detail::foreign_indices const& ghosts, gathered<index_t> const& requested,
             row_runs runs = {})
-      : communicator_(&c), own_(domain.count()), runs_(std::move(runs)), ghosts_(ghosts) {
-    for (std::size_t n = 0; n < ghosts.size();) {
-      int const owner = domain.owner(ghosts[n]);
-      std::size_t end = n;
-      while (end < ghosts.size() && domain.owner(ghosts[end]) == owner) ++end;
-      receives_.push_back({owner, index_t(n), index_t(end - n)});
-      n = end;
-    }
-    index_t at = 0;
-    for (std::size_t r = 0; r < requested.counts.size(); ++r) {
-      if (requested.counts[r]) sends_.push_back({int(r), at, index_t(requested.counts[r])});
-      at += index_t(requested.counts[r]);
-    }
+      : communicator_(&c), own_(domain.count()), runs_(std::move(runs)), ghosts_(ghosts.at), sends_(messages_of(requested.counts)), receives_(messages_of(ghosts.counts)) {
     for (index_t global : requested.values) sent_.push_back(domain.local(global));
-    auto const of_rank = detail::hash_bytes(ghosts.data(), ghosts.size() * sizeof(index_t), std::uint64_t(c.rank()) + 1);
-    std::uint64_t sums[] = {of_rank, ghosts.size(), receives_.size()};
+    auto const of_rank = detail::hash_bytes(ghosts_.data(), ghosts_.size() * sizeof(index_t), std::uint64_t(c.rank()) + 1);
+    std::uint64_t sums[] = {of_rank, ghosts_.size(), receives_.size()};
     all_reduce(c, std::span<std::uint64_t>(sums));
     fingerprint_ = domain.fingerprint() ^ sums[0];
     volume_ = index_t(sums[1]);
@@ -106,6 +94,15 @@ public:
   }
 
 private:
+  template <class = void>
+  static std::vector<halo_message> messages_of(std::vector<std::size_t> const& counts) {
+    std::vector<halo_message> out;
+    index_t at = 0;
+    for (std::size_t r = 0; r < counts.size(); at += index_t(counts[r++]))
+      if (counts[r]) out.push_back({int(r), at, index_t(counts[r])});
+    return out;
+  }
+
   any_communicator* communicator_;
   index_t own_, volume_ = 0, messages_ = 0;
   row_runs runs_;
@@ -130,13 +127,8 @@ kept_exchange::kept_exchange(halo_plan const& plan, std::size_t row_bytes, bool 
   for (halo_message const& m : from) receives.push_back({m.rank, piece(std::as_writable_bytes(std::span(received)), m)});
   messages = plan.communicator().repeat(sends, receives);
 }
-/// Tells the owners which of their indices this rank reads, owner after owner; hears which of its own others read.
-template <class = void>
-gathered<index_t> ask_owners(any_communicator& c, owner_map const& owners, std::vector<index_t> const& ghosts) {
-  std::vector<std::size_t> counts(std::size_t(c.size()), 0);
-  for (index_t g : ghosts) ++counts[std::size_t(owners[g])];
-  return all_to_all(c, ghosts, counts);
-}
+/// Tells the owners which of their indices this rank reads; hears which of its own others read.
+inline gathered<index_t> ask_owners(any_communicator& c, foreign_indices const& ghosts) { return all_to_all(c, ghosts.at, ghosts.counts); }
 
 /// The elements of one row of a vector (*batch, own, inner) in a message: batch after batch.
 struct row_shape {

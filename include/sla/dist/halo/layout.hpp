@@ -1,68 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Layouts: who owns which indices of a dimension: what needs no other rank first. A rank keeps its own in ascending order.
-// The messages between owners are in dist/halo/halo.hpp, values that are laid out so in dist/value/distributed.hpp.
+// Layouts: what a distributed value shares with those like it, and layouts of vectors. Who owns which rows is in dist/halo/row_partition.hpp, the
+// messages between owners in dist/halo/halo.hpp, values that are laid out so in dist/value/distributed.hpp.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include <sla/core/held.hpp>
 #include <sla/core/shape.hpp>
-#include <sla/dist/partition/owners.hpp>
+#include <sla/dist/halo/row_partition.hpp>
 #include <sla/spmd/placement/family.hpp>
 
 namespace sla {
-
-/// A dimension of `extent()` indices that a partitioner sharded, as one rank sees it. This rank's are numbered 0 to count() - 1 in ascending
-/// order, whatever matrix has such rows: which of them read nothing of others is a list of each matrix.
-class row_partition {
-public:
-  template <class = void>
-  row_partition(owner_map owners, int rank) : owners_(std::move(owners)), rank_(rank), fingerprint_(owners_.fingerprint()) {
-    if (!owners_.contiguous()) mine_ = owners_.members(rank);
-  }
-
-  owner_map const& owners() const { return owners_; }
-  int ranks() const { return owners_.parts(); }
-  int rank() const { return rank_; }
-  index_t extent() const { return owners_.rows(); }
-  index_t count(int r) const { return owners_.count(r); }
-  index_t count() const { return count(rank_); }
-  bool owns(index_t global) const { return owners_.owns(rank_, global); }
-  template <class = void>
-  int owner(index_t global) const { return owners_[global]; }
-  /// The global index of this rank's n-th, and back. Cost: the latter of a table O(log count).
-  index_t global(index_t local) const { return owners_.contiguous() ? owners_.first(rank_) + local : mine_[std::size_t(local)]; }
-  template <class = void>
-  index_t local(index_t global) const {
-    if (owners_.contiguous()) return global - owners_.first(rank_);
-    return std::lower_bound(mine_.begin(), mine_.end(), global) - mine_.begin();
-  }
-  /// A hash of the owner map: two partitions of one type are told apart by it.
-  std::uint64_t fingerprint() const { return fingerprint_; }
-  /// What this rank owns, for messages.
-  template <class = void>
-  std::string words() const {
-    if (count() == 0) return "no rows";
-    if (owners_.contiguous()) return text("the rows ", owners_.first(rank_), " to ", owners_.first(rank_ + 1) - 1);
-    return text(count(), " rows from ", mine_.front(), " to ", mine_.back());
-  }
-
-private:
-  owner_map owners_;
-  std::vector<index_t> mine_;  ///< of a table
-  int rank_;
-  std::uint64_t fingerprint_;
-};
-
-namespace detail {
-/// Do two partitions say the same of every index? Found by identity, or else by their fingerprints.
-inline bool same_rows(row_partition const* a, row_partition const* b) { return a == b || (a && b && a->fingerprint() == b->fingerprint()); }
-} // namespace detail
 
 class halo_plan;
 

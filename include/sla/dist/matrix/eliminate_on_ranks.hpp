@@ -34,16 +34,10 @@ auto fixed_mask(D const& d, Fixed const& fixed) {
       throw index_error(text("rank ", world.rank(), ": ", e.what()));
     }
   });
-  std::vector<std::size_t> counts(std::size_t(c.size()), 0);
-  std::vector<std::vector<index_t>> to(counts.size());
-  for (index_t i : mine) to[std::size_t(rows.owner(i))].push_back(i);
-  std::vector<index_t> sent;
-  for (std::size_t r = 0; r < to.size(); ++r) {
-    counts[r] = to[r].size();
-    sent.insert(sent.end(), to[r].begin(), to[r].end());
-  }
+  auto const nth = [&](index_t k) { return index_t(mine[std::size_t(k)]); };
+  terms_by_owner const fixed_rows(c, rows.owners_of(c, index_t(mine.size()), nth));
   vector<T> mask = zeros<T>(rows.count());
-  for (index_t i : all_to_all(c, sent, counts).values) mask[rows.local(i)] = T(1);
+  for (index_t i : fixed_rows.template send<index_t>(c, 1, [&](index_t k, index_t* to) { *to = nth(k); }).values) mask[rows.local(i)] = T(1);
   for (int a = 0; a < mesh_of_t<D>::rank; ++a)  // ranks that have the same rows
     if (a != sparse_axis<placements_of_t<D>>) all_reduce(d.mesh().communicator(a), std::span(mask.data(), std::size_t(mask.size())), monoid::maximum);
   return [&]<class... P>(vector_layout<mesh_of_t<D>, P...> const& layout) {

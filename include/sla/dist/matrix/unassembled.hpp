@@ -87,7 +87,8 @@ auto restricted_rows(any_communicator& c, Rows const& g, shared_layout<Mesh> con
   auto const& rows = *layout.rows;
   auto const& columns = layout.domain ? *layout.domain->rows : rows;
   std::vector<std::vector<entry_place>> by(std::size_t(c.size()));
-  for (entry_place const& p : terms.place) by[std::size_t(rows.owner(p.row))].push_back(p);
+  auto const owner = rows.owners_of(c, index_t(terms.place.size()), [&](index_t k) { return terms.place[std::size_t(k)].row; });
+  for (std::size_t k = 0; k < owner.size(); ++k) by[std::size_t(owner[k])].push_back(terms.place[k]);
   std::vector<entry_place> requested;
   std::vector<std::size_t> counts, replies;
   index_t const size = own.batch_count() * own.block_size;
@@ -110,8 +111,8 @@ auto restricted_rows(any_communicator& c, Rows const& g, shared_layout<Mesh> con
   all_to_all(c, std::span<T const>(answers), answered, std::span<T>(got), replies);
   std::vector<std::size_t> next(counts.size(), 0);
   for (std::size_t r = 1; r < next.size(); ++r) next[r] = next[r - 1] + counts[r - 1];
-  return values_on(own, [&](index_t, index_t i, index_t) {
-    return got.data() + index_t(next[std::size_t(rows.owner(i))]++) * size;
+  return values_on(own, [&](index_t k, index_t, index_t) {
+    return got.data() + index_t(next[std::size_t(owner[std::size_t(k)])]++) * size;
   });
 }
 } // namespace detail

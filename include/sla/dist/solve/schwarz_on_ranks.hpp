@@ -39,17 +39,16 @@ struct rank_subdomain {
     any_communicator& c = layout->halo->communicator();
     auto const entries = pattern->view();
     global_places<D> const places{d};
-    std::vector<index_t> const mine = rows.owners().members(rows.rank());
-    std::vector<index_t> beyond, sharded, reached;  // sharded: those beyond, owner after owner
-    auto const before = [&](index_t a, index_t b) { return rows.owners().before(a, b); };
+    std::vector<index_t> const mine = rows.members();
+    std::vector<index_t> beyond, reached;
+    foreign_indices sharded;  // those beyond, owner after owner
     for (index_t g = 0; g < layout->halo->ghosts(); ++g) reached.push_back(places.col(rows.count() + g));
 
     gathered<index_t> requested{{}, std::vector<std::size_t>(std::size_t(c.size()), 0)}, lengths, columns;
     for (int k = 0; k < overlap; ++k) {
       beyond = merged(beyond, outside_of(merged(mine, beyond), std::move(reached)));
-      sharded = beyond;
-      std::sort(sharded.begin(), sharded.end(), before);
-      requested = ask_owners(c, rows.owners(), sharded);
+      sharded = foreign_among(c, rows, beyond);
+      requested = ask_owners(c, sharded);
       std::vector<index_t> told_lengths, told_columns;
       sent.clear();
       sent_counts.clear();
@@ -73,20 +72,23 @@ struct rank_subdomain {
     if (sent_counts.empty()) sent_counts.resize(std::size_t(c.size()));
 
     auto const all = merged(mine, beyond);
+    auto const place = [&](index_t row) { return std::lower_bound(all.begin(), all.end(), row) - all.begin(); };
+    std::vector<index_t> fetched(all.size(), -1);  // which ghost a row of the square is
+    for (index_t row : sharded.at) {
+      ghost.push_back(place(row));
+      fetched[std::size_t(ghost.back())] = index_t(ghost.size()) - 1;
+    }
     std::vector<index_t> starts{0};
     for (index_t n : lengths.values) starts.push_back(starts.back() + n);
     square = square_of<Square>(all, [&](index_t k, auto const& f) {
-      auto const at = std::lower_bound(sharded.begin(), sharded.end(), all[std::size_t(k)], before);
-      if (at == sharded.end() || *at != all[std::size_t(k)]) {
+      index_t const g = fetched[std::size_t(k)];
+      if (g < 0) {
         entries.for_row(rows.local(all[std::size_t(k)]), [&](index_t s, index_t j) { f(s, places.col(j)); });
       } else {
-        auto const g = std::size_t(at - sharded.begin());
-        for (index_t n = starts[g]; n < starts[g + 1]; ++n) f(d.local().nnz() + n, columns.values[std::size_t(n)]);
+        for (index_t n = starts[std::size_t(g)]; n < starts[std::size_t(g) + 1]; ++n) f(d.local().nnz() + n, columns.values[std::size_t(n)]);
       }
     });
-    auto const place = [&](index_t row) { return std::lower_bound(all.begin(), all.end(), row) - all.begin(); };
     for (index_t i = 0; i < rows.count(); ++i) own.push_back(place(rows.global(i)));
-    for (index_t row : sharded) ghost.push_back(place(row));
   }
 
   /// The square of this rank's subdomain, with the values of A. Collective.

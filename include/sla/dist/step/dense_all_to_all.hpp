@@ -23,7 +23,7 @@ struct index_lists {
     return std::span(at).subspan(first, counts[std::size_t(r)]);
   }
 };
-/// This rank's local indices by who owns them in another sharding, each rank's in the order of the whole.
+/// This rank's local indices by who owns them in another sharding, each rank's in the order of the whole. Collective, as part_owners.
 template <class Mine, class Theirs>
 index_lists lists_by_owner(rank_group const& mine, rank_group const& theirs) {
   std::vector<std::pair<index_t, index_t>> order;
@@ -31,7 +31,8 @@ index_lists lists_by_owner(rank_group const& mine, rank_group const& theirs) {
   std::sort(order.begin(), order.end());
   index_lists out;
   std::vector<std::vector<index_t>> by(std::size_t(theirs.size));
-  for (auto const& [global, n] : order) by[std::size_t(part_owner<Theirs>(theirs, global))].push_back(n);
+  auto const owner = part_owners<Theirs>(theirs, index_t(order.size()), [&](index_t k) { return order[std::size_t(k)].first; });
+  for (std::size_t k = 0; k < order.size(); ++k) by[std::size_t(owner[k])].push_back(order[k].second);
   for (auto const& list : by) {
     out.at.insert(out.at.end(), list.begin(), list.end());
     out.counts.push_back(list.size());
@@ -84,6 +85,7 @@ template <class T>
 struct traded {
   std::vector<T> sent, received;
   std::vector<std::size_t> send, receive;
+  index_lists come{};  ///< of one dimension: where what is received belongs
   void trade(any_communicator& c) { all_to_all(c, std::span<T const>(sent), send, std::span<T>(received), receive); }
 };
 
@@ -148,7 +150,8 @@ struct reshard_parts {
   template <class Local>
   static auto begin(Local const& x, rank_group const& from, rank_group const& to) {
     traded<typename Local::value_type> t;
-    auto const go = lists_by_owner<F, G>(from, to), come = lists_by_owner<G, F>(to, from);
+    auto const go = lists_by_owner<F, G>(from, to);
+    auto& come = t.come = lists_by_owner<G, F>(to, from);
     auto const [outer, inner] = around(x.extents(), d);
     t.sent.resize(std::size_t(x.size()));
     auto* packed = t.sent.data();
@@ -165,9 +168,9 @@ struct reshard_parts {
   }
   template <class Local>
   static auto end(Local const& x, traded<typename Local::value_type> const& t, rank_group const& from,
-                  rank_group const& to) {
+                  rank_group const&) {
     using Out = resized_t<Local, d>;
-    auto const come = lists_by_owner<G, F>(to, from);
+    auto const& come = t.come;
     auto const [outer, inner] = around(x.extents(), d);
     Out out(with_extent<typename Out::extents_type>(x.extents(), d, index_t(come.at.size())), uninitialized);
     auto const* packed = t.received.data();

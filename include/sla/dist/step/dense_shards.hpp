@@ -75,23 +75,27 @@ index_t part_global(rank_group const& l, index_t n) {
   else
     return l.rows->global(n);
 }
-template <class Family>
-int part_owner(rank_group const& l, index_t global) {
-  if constexpr (Family::stated)
-    return Family::owner(global, l.extent, l.size);
-  else
-    return l.rows->owner(global);
+/// Who has the global indices at(0) to at(count - 1). Collective where they are found in a directory.
+template <class Family, class At>
+std::vector<int> part_owners(rank_group const& l, index_t count, At const& at) {
+  if constexpr (Family::stated) {
+    std::vector<int> out(static_cast<std::size_t>(count));
+    for (index_t n = 0; n < count; ++n) out[std::size_t(n)] = Family::owner(at(n), l.extent, l.size);
+    return out;
+  } else {
+    return l.rows->owners_of(*l.c, count, at);
+  }
 }
-/// Where piece r's j-th index lies in the whole, pieces of a found partition in ascending order: call it with (r, j).
+/// Where piece r's j-th index lies in the whole, pieces of a found partition in ascending order: call it with (r, j). Collective where rows stand in a
+/// directory.
 template <class Family>
 auto piece_places(rank_group const& l) {
   if constexpr (Family::stated)
     return [l](int r, index_t j) { return Family::local_to_global(r, j, l.extent, l.size); };
   else
     return
-        [owners = &l.rows->owners(),
-         order = l.rows->owners().contiguous() ? std::vector<index_t>() : l.rows->owners().order()](int r, index_t j) {
-          return order.empty() ? owners->first(r) + j : order[std::size_t(owners->first(r) + j)];
+        [rows = l.rows, order = l.rows->contiguous() ? std::vector<index_t>() : l.rows->order(*l.c)](int r, index_t j) {
+          return order.empty() ? rows->first(r) + j : order[std::size_t(rows->first(r) + j)];
         };
 }
 template <class Family>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Which global indices each rank has of a distributed value: `shares(x)` of all ranks, `share_here(x)` of this one. Nothing is sent.
+// Which global indices each rank has of a distributed value: `shares(x)` of all ranks, `share_here(x)` of this one.
 // As a table and as a picture: dist/value/explain_placement.hpp.
 #pragma once
 
@@ -51,8 +51,8 @@ struct placement_facts<distributed<Local, Mesh, P...>> {
       }
     }
   }
-  /// Those of `all` that coordinate c of axis a holds.
-  static std::vector<index_t> part(shared_layout<Mesh> const& layout, int d, int a, int c, std::vector<index_t> const& all) {
+  /// Those of `all` that coordinate c of axis a holds. Asks the other ranks, unless it is here, where rows stand in a directory.
+  static std::vector<index_t> part(shared_layout<Mesh> const& layout, int d, int a, int c, bool here, std::vector<index_t> const& all) {
     std::vector<index_t> out;
     auto const take = [&]<class Q>(std::type_identity<Q>, int at) {
       if constexpr (requires { typename Q::family; }) {
@@ -64,8 +64,9 @@ struct placement_facts<distributed<Local, Mesh, P...>> {
           for (index_t j = 0; j < F::local_extent(c, size, ranks); ++j)
             out.push_back(all[static_cast<std::size_t>(F::local_to_global(c, j, size, ranks))]);
         } else if (auto const& rows = side(layout, d).rows) {
-          for (index_t const i : rows->owners().members(c))
-            if (i < size) out.push_back(all[static_cast<std::size_t>(i)]);
+          auto const order = here || rows->contiguous() ? std::vector<index_t>() : rows->order(layout.mesh.communicator(a));
+          for (index_t n = 0; n < rows->count(c); ++n)
+            if (index_t const i = here ? rows->global(n) : order.empty() ? rows->first(c) + n : order[std::size_t(rows->first(c) + n)]; i < size) out.push_back(all[static_cast<std::size_t>(i)]);
         }
       }
     };
@@ -75,9 +76,9 @@ struct placement_facts<distributed<Local, Mesh, P...>> {
   }
 };
 
-/// What the rank of these coordinates holds of x.
+/// What the rank of these coordinates holds of x; `here`: this one.
 template <class X>
-rank_share share_at(X const& x, std::vector<int> coordinates) {
+rank_share share_at(X const& x, std::vector<int> coordinates, bool here) {
   using Facts = placement_facts<X>;
   using Mesh = mesh_of_t<X>;
   auto const& layout = *x.handle();
@@ -89,7 +90,7 @@ rank_share share_at(X const& x, std::vector<int> coordinates) {
     std::vector<index_t> indices(std::size_t(share.whole.back()));
     for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<index_t>(i);
     auto const order = order_of(Facts::value, d);
-    for (int k = 0; k < order.count; ++k) indices = Facts::part(layout, d, order.axis[k], coordinates[std::size_t(order.axis[k])], indices);
+    for (int k = 0; k < order.count; ++k) indices = Facts::part(layout, d, order.axis[k], coordinates[std::size_t(order.axis[k])], here, indices);
     share.indices.push_back(std::move(indices));
   }
   share.coordinates = std::move(coordinates);
@@ -98,16 +99,17 @@ rank_share share_at(X const& x, std::vector<int> coordinates) {
 
 } // namespace detail
 
-/// What this rank holds of x. Cost: time and memory for the indices of x. Law: of a halo, the rows that the rank owns.
+/// What this rank holds of x. No communication. Cost: time and memory for the indices of x. Law: of a halo, the rows that the rank owns.
 template <class X>
   requires is_distributed<X>
 rank_share share_here(X const& x) {
   std::vector<int> here;
   for (int a = 0; a < mesh_of_t<X>::rank; ++a) here.push_back(x.mesh().coordinate(a));
-  return detail::share_at(x, std::move(here));
+  return detail::share_at(x, std::move(here), true);
 }
 
-/// What each rank holds, in the order of the mesh's coordinates. Cost: time and memory for the indices of all ranks.
+/// What each rank holds, in the order of the mesh's coordinates. Collective where rows are sharded by owners that are no ranges, as by rcb; otherwise
+/// nothing is sent. Cost: time and memory for the indices of all ranks.
 template <class X>
   requires is_distributed<X>
 std::vector<rank_share> shares(X const& x) {
@@ -120,7 +122,7 @@ std::vector<rank_share> shares(X const& x) {
     std::vector<int> at;
     at.resize(std::size_t(Mesh::rank));
     for (int a = Mesh::rank, rest = n; a-- > 0; rest /= m.size(a)) at[std::size_t(a)] = rest % m.size(a);
-    out.push_back(detail::share_at(x, std::move(at)));
+    out.push_back(detail::share_at(x, std::move(at), false));
   }
   return out;
 }
