@@ -2,8 +2,10 @@
 // What const functions change, behind a lock: several threads may call them on one object.
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 namespace sla::detail {
 
@@ -25,6 +27,30 @@ public:
 private:
   mutable std::mutex turn_;
   mutable T value_{};
+};
+
+/// Work memory that calls take in turn and leave for the next ones: as many as ran at one time. A copy begins with none.
+template <class W>
+class idle_work {
+public:
+  idle_work() = default;
+  idle_work(idle_work const&) {}
+
+  /// f(one that nobody else has): one that was left, or make().
+  template <class Make, class F>
+  void with(Make const& make, F const& f) const {
+    auto one = idle_.with([](auto& all) {
+      std::shared_ptr<W> left;
+      if (!all.empty()) left = std::move(all.back()), all.pop_back();
+      return left;
+    });
+    if (!one) one = std::make_shared<W>(make());
+    f(*one);
+    idle_.with([&](auto& all) { all.push_back(std::move(one)); });
+  }
+
+private:
+  guarded<std::vector<std::shared_ptr<W>>> idle_;
 };
 
 } // namespace sla::detail

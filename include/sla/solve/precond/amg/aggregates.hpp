@@ -82,7 +82,8 @@ index_t joined_ranges(csr_view<std::int32_t, std::int32_t> const& rows, index_t 
     index_t to = -1;
     decltype(coupled(i, index_t())) most = 0;
     rows.for_row(i, [&](index_t s, index_t j) {
-      if (j != i && of[j] >= 0 && (alone_too || !is_alone(j)) && coupled(i, s) > most) most = coupled(i, s), to = j;
+      bool const elsewhere = j >= rows.rows;  // of another rank: it is asked when all ranks are done
+      if (j != i && (elsewhere || (of[j] >= 0 && (alone_too || !is_alone(j)))) && coupled(i, s) > most) most = coupled(i, s), to = elsewhere ? -1 : j;
     });
     return to;
   };
@@ -107,11 +108,13 @@ index_t joined_ranges(csr_view<std::int32_t, std::int32_t> const& rows, index_t 
 
 /// Aggregates of a level: a coupling is strong where it is at least theta times the largest of its row, and of its column's. They do not
 /// depend on the number of threads: rows are cut into ranges by their number alone, and only rows that would stand alone join one of another.
+/// Columns behind those of the rows, which are of other ranks, are in none.
 template <class T>
 aggregates aggregate(amg_matrix<T> const& A, amg_rows<T> const& rows, double strength) {
   using Real = real_t<T>;
   index_t const n = A.rows(), ranges = std::clamp(n / 131072, index_t(1), index_t(64));
-  aggregates out{buffer<std::int32_t>(n, uninitialized)};
+  aggregates out{buffer<std::int32_t>(A.cols(), uninitialized)};
+  std::fill(out.of.data() + n, out.of.data() + out.of.size(), -1);
   auto const* const a = kernel_pointer(A.values().data());
   auto const* const phase = rows.phase.data();
   auto const* const most = rows.strongest.data();

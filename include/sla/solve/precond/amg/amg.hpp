@@ -41,10 +41,26 @@ struct level_scalar<same_scalars, T> {
 template <class Stored, class T>
 using level_scalar_t = typename level_scalar<Stored, T>::type;
 
-/// The cycles of all batch items as sweeps see them.
+/// out = M x for contiguous vectors; and how large the largest number of x is, on whatever holds the rest of it.
 template <class T>
+void apply_levels(amg_hierarchy<T> const& levels, kernel_t<T> const* x, kernel_t<T>* out) {
+  if (levels.grid) return levels.grid->apply(x, out);
+  if constexpr (!is_complex<T>)
+    if (levels.packed) return packed_apply(*levels.packed, x, out);
+  levels.with_work([&](amg_work<T>& work) {
+    auto space = immediate_space(host_memory{});
+    amg_cycle_from(space, levels, work, 0, x, out, levels.options.cycle);
+  });
+}
+template <class T, class R>
+R largest_of_all(amg_hierarchy<T> const&, R here) {
+  return here;
+}
+
+/// The cycles of all batch items as sweeps see them.
+template <class T, class Levels = amg_hierarchy<T>>
 struct amg_view {
-  amg_shared<T> const* items;
+  std::shared_ptr<Levels const> const* items;
   index_t count, rows;
 
   template <bool, class X, class Out>
@@ -58,9 +74,9 @@ private:
   /// One right-hand side, every `stride`-th number; complex numbers under real levels part by part. Numbers that the levels' type may not
   /// hold are scaled by the largest.
   template <class X, class Out>
-  void column(amg_hierarchy<T> const& levels, X const* x, Out* out, index_t stride) const {
+  void column(Levels const& levels, X const* x, Out* out, index_t stride) const {
     if constexpr (std::same_as<X, K> && std::same_as<Out, K>) {
-      if (stride == 1) return apply(levels, x, out);
+      if (stride == 1) return apply_levels(levels, x, out);
     }
     buffer<K> from(rows, uninitialized), to(rows, uninitialized);
     auto const through = [&](auto const& part, auto const& put) {
@@ -72,12 +88,12 @@ private:
           for (index_t i = lo; i < hi; ++i) here.merge({R(abs_of(part(x[i * stride])))});
           return here;
         }, light_below);
-        if (most.value > 0) scale = most.value;
+        if (R const all = largest_of_all(levels, most.value); all > 0) scale = all;
       }
       parallel_ranges(rows, [&, f = from.data()](index_t lo, index_t hi) {
         for (index_t i = lo; i < hi; ++i) f[i] = scalar_cast<K>(part(x[i * stride]) / scale);
       }, light_below);
-      apply(levels, from.data(), to.data());
+      apply_levels(levels, static_cast<K const*>(from.data()), to.data());
       parallel_ranges(rows, [&, z = to.data()](index_t lo, index_t hi) {
         for (index_t i = lo; i < hi; ++i) put(out[i * stride], z[i], scale);
       }, light_below);
@@ -88,15 +104,6 @@ private:
     } else {
       through([](X v) { return v; }, [](Out& o, K z, real_t<X> scale) { o = scalar_cast<Out>(scalar_cast<X>(z) * scale); });
     }
-  }
-  void apply(amg_hierarchy<T> const& levels, K const* x, K* out) const {
-    if (levels.grid) return levels.grid->apply(x, out);
-    if constexpr (!is_complex<T>)
-      if (levels.packed) return packed_apply(*levels.packed, x, out);
-    levels.with_work([&](amg_work<T>& work) {
-      auto space = immediate_space(host_memory{});
-      amg_cycle_from(space, levels, work, 0, x, out, levels.options.cycle);
-    });
   }
 };
 } // namespace detail
@@ -251,8 +258,8 @@ std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& o
 /// Another real symmetric matrix whose aggregates are large has levels in float too, of constants: off-diagonal entries and sums of rows.
 /// Levels are of scalar rows, and each batch item has its own. Of a block matrix, and where `near_null` is given, rows are aggregated by nodes, along
 /// blocks whose norm is half of `strength` times the largest; P reproduces the near-null space on each aggregate, which for blocks is the constants of each
-/// unknown unless it is given: rigid_body_modes(points) for elasticity. Placement: the host; with A's rows on
-/// ranks, each rank has levels of its own rows and columns, so that iterations grow with the ranks.
+/// unknown unless it is given: rigid_body_modes(points) for elasticity. Placement: the host. With A's rows on ranks,
+/// aggregates are of each rank's rows, matrices of levels on all ranks, and levels of `gathered` rows on every rank; of blocks and batches, each rank has levels of its own rows.
 /// Setup: some tens of products with A; `update` keeps aggregates and symbolic products. Memory: three to four times that of A. Cost of an
 /// application: five passes over each level. With nodes, `update` finds aggregates anew. Gradient: through the solve; the levels serve the adjoint too.
 /// Errors: value_error for options out of range, and naming a row whose diagonal entry is zero or not stored.
@@ -269,17 +276,18 @@ struct amg_in {
   int max_levels = 30;
   amg_near_null near_null = {};                              ///< of systems: rigid_body_modes(points)
 
+  index_t gathered = 4000;                                   ///< on ranks: a level of so many rows is on every rank, and goes on as on one
+
   using preconditioner_tag = void;
+  using spans_ranks_tag = void;
   static constexpr char const* name = "amg";
 
-  template <class T, class S, class F>
-  auto setup(sparse_tensor<T, S, F> const& A) const {
-    static_assert(S::block_rows == S::block_cols, "sla: amg wants a square matrix: square blocks too");
-    if (A.rows() != A.cols()) throw shape_error(text("amg: A is ", A.rows(), " x ", A.cols(), ", and must be square"));
+  /// As the rooms of multigrid read them, for blocks of P rows. Errors: value_error for options out of range.
+  detail::amg_options checked(index_t P) const {
     if (sweeps < 1 || coarsest < 1 || max_levels < 1 || !(strength > 0 && strength <= 1))
       throw value_error(text("amg{.sweeps = ", sweeps, ", .coarsest = ", coarsest, ", .strength = ", strength, ", .max_levels = ", max_levels,
                              "}: sweeps, coarsest and max_levels are at least 1, strength is above 0 and at most 1"));
-    constexpr index_t P = S::block_rows;
+    if (gathered < 1) throw value_error(text("amg{.gathered = ", gathered, "}: a level of one row is on every rank at the latest; give 1 or more"));
     index_t const unknowns = near_null.unknowns();
     if (unknowns < 0 || (P > 1 && unknowns > 0 && unknowns != P))
       throw value_error(text("amg{.near_null = {modes, ", unknowns, "}}: a node has ", P, " unknowns, the rows of a block of A; give no number here"));
@@ -288,9 +296,20 @@ struct amg_in {
       throw value_error("amg{.coarsening = amg_coarsening::grid, .near_null}: grids take no near-null space; leave out one of them");
     if (coarsening == amg_coarsening::grid && (cycle != amg_cycle::V || smoother != amg_smoother::spai0 || sweeps != 1))
       throw value_error("amg{.coarsening = amg_coarsening::grid}: a grid has a V-cycle with one step of Jacobi before and after; leave out .cycle, .smoother and .sweeps");
+    return {cycle, smoother, coarsening, sweeps, (std::min)(coarsest, detail::amg_most_dense_rows), strength, max_levels, near_null.maker(), (std::max)(P, unknowns), !std::same_as<Stored, double>};
+  }
+  template <class T, class S, class F>
+  auto setup(sparse_tensor<T, S, F> const& A) const {
+    static_assert(S::block_rows == S::block_cols, "sla: amg wants a square matrix: square blocks too");
+    if (A.rows() != A.cols()) throw shape_error(text("amg: A is ", A.rows(), " x ", A.cols(), ", and must be square"));
     using GridReal = std::conditional_t<std::same_as<Stored, double>, double, float>;
-    return applied_amg<T, S, detail::level_scalar_t<Stored, T>, GridReal>(detail::amg_options{cycle, smoother, coarsening, sweeps, (std::min)(coarsest, detail::amg_most_dense_rows), strength, max_levels,
-                                                                                    near_null.maker(), (std::max)(P, unknowns), !std::same_as<Stored, double>}, A);
+    return applied_amg<T, S, detail::level_scalar_t<Stored, T>, GridReal>(checked(S::block_rows), A);
+  }
+  /// Of a matrix on ranks.
+  template <class A>
+    requires Performs<op::setup, amg_in const&, A const&>
+  auto setup(A const& a) const {
+    return perform(op::setup{}, *this, a);
   }
 };
 /// Multigrid whose levels have the scalars of A.

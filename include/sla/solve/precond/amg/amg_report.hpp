@@ -28,6 +28,11 @@ std::vector<amg_level_size> sizes_of(amg_hierarchy<T> const& all) {
   for (auto const& level : all.levels) out.push_back({level.A.rows(), level.A.nnz()});
   return out;
 }
+/// The number of a level, its rows and its entries, in columns.
+inline std::string level_text(index_t l, amg_level_size const& size) {
+  auto const padded = [](std::string s, std::size_t width) { return s.size() < width ? std::string(width - s.size(), ' ') + s : s; };
+  return text(padded(text(l), 3), padded(text(size.rows), 12), " rows", padded(text(size.entries), 13), " entries   ");
+}
 /// "grid 1000 x 1000, 5 points", or how rows are aggregated.
 template <class T>
 std::string coarsening_text(amg_hierarchy<T> const& all) {
@@ -38,7 +43,6 @@ std::string coarsening_text(amg_hierarchy<T> const& all) {
 /// The levels of one hierarchy as a table.
 template <class Char, class T>
 void print_levels(std::basic_ostream<Char>& out, amg_hierarchy<T> const& all) {
-  auto const padded = [](std::string s, std::size_t width) { return s.size() < width ? std::string(width - s.size(), ' ') + s : s; };
   double rows = 0, entries = 0;
   auto const sizes = sizes_of(all);
   for (auto const& level : sizes) rows += double(level.rows), entries += double(level.entries);
@@ -47,7 +51,7 @@ void print_levels(std::basic_ostream<Char>& out, amg_hierarchy<T> const& all) {
       << ", grid complexity " << over(rows, sizes[0].rows) << ", operator complexity " << over(entries, sizes[0].entries) << ", " << bytes_text(all.bytes()) << '\n';
   for (std::size_t l = 0; l < sizes.size(); ++l) {
     bool const last = l + 1 == sizes.size();
-    out << padded(text(l), 3) << padded(text(sizes[l].rows), 12) << " rows" << padded(text(sizes[l].entries), 13) << " entries   ";
+    out << level_text(index_t(l), sizes[l]);
     if (all.grid) {
       auto const s = all.grid->shapes()[l];
       out << s.text_of() << ", " << s.stencil() << " points, " << (last ? "factors of a band" : all.grid->in_float() ? "1 + 1 Jacobi in float" : "1 + 1 Jacobi") << '\n';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The cycle of multigrid (Trottenberg, Oosterlee, Schueller, Multigrid, section 2.4), written over `fuse` alone: per level five passes
-// and no reduction, so that results do not depend on the number of threads.
+// and no reduction, so that results do not depend on the number of threads. Levels on ranks (dist/multigrid) run it too.
 #pragma once
 
 #include <utility>
@@ -14,22 +14,15 @@ namespace sla::detail {
 
 /// z = M b on level l and below, for contiguous vectors: as many sweeps of the smoother before the correction as after it, so that M is
 /// Hermitian where A is, but for an F-cycle, of which this is a part if `kind` is V.
-template <class Space, class T>
-void amg_cycle_from(Space& space, amg_hierarchy<T> const& all, amg_work<T>& work, std::size_t l, kernel_t<T> const* b, kernel_t<T>* z, amg_cycle kind) {
+template <class Space, class Levels, class T>
+void amg_cycle_from(Space& space, Levels const& all, amg_work<T>& work, std::size_t l, kernel_t<T> const* b, kernel_t<T>* z, amg_cycle kind) {
   using K = kernel_t<T>;
-  amg_level<T> const& level = all.levels[l];
+  auto const& level = all.levels[l];
   index_t const n = level.A.rows();
   auto const of = [](K const* p, index_t size) { return numbers_at(p, size); };
   auto const put = [](K* to, index_t size, auto const& value) { return put_at(to, size, value); };
   bool const last = l + 1 == all.levels.size();
-  if (last && !all.inverse.empty()) {
-    for (index_t i = 0; i < n; ++i) {
-      K sum{};
-      for (index_t j = 0; j < n; ++j) sum = sum + all.inverse[std::size_t(i * n + j)] * b[j];
-      z[i] = sum;
-    }
-    return;
-  }
+  if (last && all.solve_last(b, z)) return;
   K *x = kernel_pointer(work.levels[l].spare.data()), *y = z;
   K* const swept = kernel_pointer(work.levels[l].swept.data());
   auto const d = of(kernel_pointer(level.smoother.data()), n), rhs = of(b, n);

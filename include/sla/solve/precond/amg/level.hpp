@@ -66,6 +66,15 @@ struct amg_work {
     vector<T> b, x, spare, swept, r, z;
   };
   std::vector<vectors> levels;
+
+  template <class Levels>
+  explicit amg_work(Levels const& all) {
+    auto const of = [](index_t size) { return vector<T>({size}, uninitialized); };
+    for (std::size_t l = 0; l < all.levels.size(); ++l) {
+      index_t const n = all.levels[l].A.rows(), coarse = l > 0 ? n : 0, swept = all.levels[l].before ? n : 0, second = all.takes_steps(l) ? coarse : 0;
+      levels.push_back({of(coarse), of(coarse), of(n), of(swept), of(second), of(second)});
+    }
+  }
 };
 
 /// All levels, from the finest on; the dense inverse of the last one, or nothing, where smoothing has to do.
@@ -78,7 +87,7 @@ struct amg_hierarchy {
   std::vector<kernel_t<T>> inverse;
   std::shared_ptr<grid_cycle<kernel_t<T>> const> grid = {};  ///< in the place of all levels
   std::shared_ptr<packed_levels const> packed = {};          ///< in the place of all levels
-  guarded<std::vector<std::shared_ptr<amg_work<T>>>> idle{};  ///< kept for the next application
+  idle_work<amg_work<T>> idle{};  ///< kept for the next application
 
   amg_hierarchy(amg_options o, bool h, std::vector<amg_level<T>> l, std::vector<kernel_t<T>> i) : options(o), hermitian(h), levels(std::move(l)), inverse(std::move(i)) {}
 
@@ -96,22 +105,18 @@ struct amg_hierarchy {
   /// f(work) with vectors that nobody else has.
   template <class F>
   void with_work(F const& f) const {
-    auto work = idle.with([](auto& all) {
-      if (all.empty()) return std::shared_ptr<amg_work<T>>();
-      auto one = std::move(all.back());
-      all.pop_back();
-      return one;
-    });
-    if (!work) {
-      work = std::make_shared<amg_work<T>>();
-      for (std::size_t l = 0; l < levels.size(); ++l) {
-        index_t const n = levels[l].A.rows(), coarse = l > 0 ? n : 0, swept = levels[l].before ? n : 0, second = takes_steps(l) ? coarse : 0;
-        auto const of = [](index_t size) { return vector<T>({size}, uninitialized); };
-        work->levels.push_back({of(coarse), of(coarse), of(n), of(swept), of(second), of(second)});
-      }
+    idle.with([&] { return amg_work<T>(*this); }, f);
+  }
+  /// z = M b of the last level, if it is inverted.
+  bool solve_last(kernel_t<T> const* b, kernel_t<T>* z) const {
+    if (inverse.empty()) return false;
+    index_t const n = levels.back().A.rows();
+    for (index_t i = 0; i < n; ++i) {
+      kernel_t<T> sum{};
+      for (index_t j = 0; j < n; ++j) sum = sum + inverse[std::size_t(i * n + j)] * b[j];
+      z[i] = sum;
     }
-    f(*work);
-    idle.with([&](auto& all) { all.push_back(work); });
+    return true;
   }
 };
 

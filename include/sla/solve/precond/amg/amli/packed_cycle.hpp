@@ -45,7 +45,7 @@ struct packed_levels {
   std::vector<packed_level> levels = {};
   std::vector<float> inverse = {};
   double scale = 1;  ///< by which A is divided
-  guarded<std::vector<std::shared_ptr<std::vector<packed_vectors>>>> idle{};  ///< kept for the next application
+  idle_work<std::vector<packed_vectors>> idle{};  ///< kept for the next application
 
   packed_view view(std::size_t l) const {
     packed_pattern const& p = plan->packed[l];
@@ -64,21 +64,15 @@ struct packed_levels {
   /// f(vectors of all levels) that nobody else has.
   template <class F>
   void with_work(F const& f) const {
-    auto work = idle.with([](auto& all) {
-      if (all.empty()) return std::shared_ptr<std::vector<packed_vectors>>();
-      auto one = std::move(all.back());
-      all.pop_back();
-      return one;
-    });
-    if (!work) {
-      work = std::make_shared<std::vector<packed_vectors>>();
+    auto const make = [&] {
+      std::vector<packed_vectors> work;
       for (auto const& p : plan->packed) {
-        index_t const n = packed_room(p.rows), second = work->empty() ? 0 : n;
-        work->push_back({buffer<float>(n), buffer<float>(n), buffer<float>(n), buffer<float>(second)});
+        index_t const n = packed_room(p.rows), second = work.empty() ? 0 : n;
+        work.push_back({buffer<float>(n), buffer<float>(n), buffer<float>(n), buffer<float>(second)});
       }
-    }
-    f(*work);
-    idle.with([&](auto& all) { all.push_back(work); });
+      return work;
+    };
+    idle.with(make, f);
   }
 };
 

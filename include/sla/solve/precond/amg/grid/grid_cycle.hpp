@@ -157,18 +157,12 @@ private:
 
   template <class F>
   void with_work(F const& f) const {
-    auto work = idle_.with([](auto& all) {
-      if (all.empty()) return std::shared_ptr<work_vectors>();
-      auto one = std::move(all.back());
-      all.pop_back();
-      return one;
-    });
-    if (!work) {
-      work = std::make_shared<work_vectors>();
-      for (std::size_t l = 1; l < levels_.size(); ++l) work->b.emplace_back(levels_[l].shape), work->z.emplace_back(levels_[l].shape);
-    }
-    f(*work);
-    idle_.with([&](auto& all) { all.push_back(work); });
+    auto const make = [&] {
+      work_vectors work;
+      for (std::size_t l = 1; l < levels_.size(); ++l) work.b.emplace_back(levels_[l].shape), work.z.emplace_back(levels_[l].shape);
+      return work;
+    };
+    idle_.with(make, f);
   }
 
   std::vector<grid_level<R>> levels_;
@@ -176,7 +170,7 @@ private:
   band_factors factors_;
   double scale_ = 1;  ///< by which A is divided
   grid_roughness rough_ = {};
-  guarded<std::vector<std::shared_ptr<work_vectors>>> idle_{};  ///< kept for the next application
+  idle_work<work_vectors> idle_{};  ///< kept for the next application
 };
 
 } // namespace sla::detail
