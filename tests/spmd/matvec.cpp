@@ -133,7 +133,9 @@ TEST_CASE("what a product of rows communicates") {
   CHECK(result(rule_of<op::solve>, rows, S(0)).implied[0] == communication::solver);
   CHECK(result(rule_of<op::solve>, rows, S(0)).type.on[0] == S(0));
   CHECK(result(rule_of<op::solve>, rows, R).why.what == code::sparse_layouts_differ);
-  CHECK(result(rule_of<op::solve>, columns, S(0)).why.what == code::sparse_layouts_differ);
+  CHECK(result(rule_of<op::solve>, columns, S(0)).implied[0] == communication::solver);
+  CHECK(result(rule_of<op::solve>, columns, S(0)).type.on[0] == S(0));
+  CHECK(result(rule_of<op::solve>, columns, R).why.what == code::sparse_layouts_differ);
   CHECK(result(rule_of<op::solve>, R, P).type.on[0] == P);
   CHECK(result(rule_of<op::solve>, P, R).why.what == code::nonlinear_argument);
 }
@@ -171,9 +173,9 @@ TEST_CASE("rows on one axis, columns on the other") {
     o.type.on[1] = second;
     return o;
   };
-  auto const result = [](operand const& A, operand const& x) {
+  auto const result = [](operand const& A, operand const& x, op_rule const& rule = rule_of<op::matvec>) {
     std::vector<operand> const operands = {A, x};
-    return check(rule_of<op::matvec>, operands);
+    return check(rule, operands);
   };
   auto const A = on(rows_or_columns(0), rows_or_columns(1, 3), 2, 0);
   auto const y = result(A, on(R, S(0, 3), 1, -1));
@@ -182,6 +184,13 @@ TEST_CASE("rows on one axis, columns on the other") {
   CHECK(y.type.on[1] == P);
   // no rank has whole rows, so there is no halo: along the axis of the rows x is whole
   CHECK(result(A, on(S(0), S(0, 3), 1, -1)).why == diagnostic{code::sparse_layouts_differ, 0, 1});
+  // of a solve b lies as the rows, x as the columns
+  auto const x = result(A, on(S(0), R, 1, -1), rule_of<op::solve>);
+  CHECK(x.ok());
+  CHECK(x.type.on[0] == R);
+  CHECK(x.type.on[1] == S(0, 3));
+  CHECK(!result(A, on(R, S(0, 3), 1, -1), rule_of<op::solve>).ok());
+  CHECK(!result(A, on(S(0, 3), R, 1, -1), rule_of<op::solve>).ok());
 }
 
 TEST_CASE("elementwise operations keep rows and columns") {

@@ -10,6 +10,54 @@
 #include <sla/dist/assembly/rows.hpp>
 
 namespace sla::detail {
+/// An entry in global numbers, and where its value is.
+struct placed_entry {
+  index_t row, col, slot;
+};
+/// Entries numbered by what a rank owns and by ghosts, on both sides: their pattern, where their values come from, and the exchanges.
+template <class F>
+struct numbered_entries {
+  using pattern_type = typename F::template pattern<host_memory>;
+  std::shared_ptr<pattern_type const> pattern;
+  buffer<index_t> from;
+  std::shared_ptr<halo_plan const> rows, columns;
+
+  template <class T>
+  auto tensor_of(T const* values) const {
+    return sparse_tensor<T, Matrix, F>(Matrix(pattern->rows, pattern->cols), pattern, gathered_blocks<1>(values, 0, from, 1));
+  }
+};
+/// Those of a square matrix whose rows and columns are owned alike. Collective.
+template <class F>
+numbered_entries<F> number_entries(any_communicator& c, row_partition const& own, std::vector<placed_entry> all) {
+  using Col = typename F::col_type;
+  using Ptr = typename F::ptr_type;
+  std::vector<index_t> used_rows, used_columns;
+  for (placed_entry const& e : all) {
+    if (used_rows.empty() || used_rows.back() != e.row) used_rows.push_back(e.row);
+    used_columns.push_back(e.col);
+  }
+  ghost_numbers const rows(c, own, used_rows), columns(c, own, used_columns);
+  for (placed_entry& e : all) e.row = rows.local(e.row), e.col = columns.local(e.col);
+  std::sort(all.begin(), all.end(), [](placed_entry const& a, placed_entry const& b) { return a.row != b.row ? a.row < b.row : a.col < b.col; });
+
+  index_t const nnz = index_t(all.size());
+  narrowed<Col>(columns.count(), "the number of local columns,", wide_columns);
+  narrowed<Ptr>(nnz, "the number of local entries,", "Csr<std::int32_t, std::int64_t>");
+  buffer<Ptr> ptr(rows.count() + 1);
+  buffer<Col> col(nnz, uninitialized);
+  buffer<index_t> from(nnz, uninitialized);
+  for (index_t n = 0; n < nnz; ++n) {
+    placed_entry const& e = all[std::size_t(n)];
+    ++ptr[e.row + 1];
+    col[n] = Col(e.col);
+    from[n] = e.slot;
+  }
+  for (index_t i = 0; i < rows.count(); ++i) ptr[i + 1] += ptr[i];
+  using Pattern = typename numbered_entries<F>::pattern_type;
+  return {std::make_shared<Pattern const>(Pattern{rows.count(), columns.count(), std::move(ptr), std::move(col)}), std::move(from), rows.plan(c), columns.plan(c)};
+}
+
 /// The entries of this rank: each goes to the owner of its row or of its column, whichever is shorter, so that few ranks read a
 /// long column and few add to a long row (the first step of a medium-grain partition). Collective.
 template <int Axis, class T, class S, class F, class Mesh, class Cut>
@@ -25,41 +73,15 @@ auto shard_entries(sparse_tensor<T, S, F> const& A, shared_layout<Mesh> layout, 
     for (index_t i = 0; i < A.rows(); ++i) pattern.for_row(i, [&](index_t slot, index_t j) { f(i, j, slot); });
   };
   each([&](index_t i, index_t j, index_t) { ++in_row[std::size_t(i)], ++in_column[std::size_t(j)]; });
-  struct entry {
-    index_t row, col, slot;
-  };
-  std::vector<entry> mine;
-  std::vector<index_t> used_rows, used_columns;
+  std::vector<placed_entry> mine;
   each([&](index_t i, index_t j, index_t slot) {
-    if (!own->owns(in_row[std::size_t(i)] <= in_column[std::size_t(j)] ? i : j)) return;
-    mine.push_back({i, j, slot});
-    used_rows.push_back(i);
-    used_columns.push_back(j);
+    if (own->owns(in_row[std::size_t(i)] <= in_column[std::size_t(j)] ? i : j)) mine.push_back({i, j, slot});
   });
-  ghost_numbers const rows(c, *own, used_rows), columns(c, *own, used_columns);
-  for (entry& e : mine) e.row = rows.local(e.row), e.col = columns.local(e.col);
-  std::sort(mine.begin(), mine.end(), [](entry const& a, entry const& b) { return a.row != b.row ? a.row < b.row : a.col < b.col; });
-
-  using Sparse = sparse_tensor<T, open_shape_t<S>, local_csr_t<F>>;
-  using Col = typename Sparse::format_type::col_type;
-  using Ptr = typename Sparse::format_type::ptr_type;
-  narrowed<Col>(columns.count(), "the number of local columns,", wide_columns);
-  buffer<Ptr> ptr(rows.count() + 1);
-  buffer<Col> col(index_t(mine.size()), uninitialized);
-  buffer<T> values(index_t(mine.size()), uninitialized);
-  for (std::size_t n = 0; n < mine.size(); ++n) {
-    ++ptr[mine[n].row + 1];
-    col[index_t(n)] = Col(mine[n].col);
-    values[index_t(n)] = A.values()[mine[n].slot];
-  }
-  for (index_t i = 0; i < rows.count(); ++i) ptr[i + 1] += ptr[i];
+  auto const entries = number_entries<local_csr_t<F>>(c, *own, std::move(mine));
   layout.extent[Axis] = A.rows();
   layout.rows = own;
-  layout.halo = columns.plan(c);
-  layout.fold = rows.plan(c);
-  using Pattern = typename Sparse::pattern_type;
-  auto shared = std::make_shared<Pattern const>(Pattern{rows.count(), columns.count(), std::move(ptr), std::move(col)});
-  Sparse part(typename Sparse::shape_type(A.shape().batch(), rows.count(), columns.count()), std::move(shared), std::move(values));
-  return std::pair{std::move(part), layout_handle<Mesh>(std::make_shared<shared_layout<Mesh> const>(std::move(layout)))};
+  layout.halo = entries.columns;
+  layout.fold = entries.rows;
+  return std::pair{entries.tensor_of(A.values().data()), layout_handle<Mesh>(std::make_shared<shared_layout<Mesh> const>(std::move(layout)))};
 }
 } // namespace sla::detail

@@ -7,7 +7,7 @@
 
 #include <sla/dist/matrix/matrix_functions.hpp>
 #include <sla/dist/matrix/product_gradient.hpp>
-#include <sla/dist/solve/solve_gradient.hpp>
+#include <sla/dist/solve/solve_entries.hpp>
 #include <sla/dist/step/collectives.hpp>
 #include <sla/dist/step/steps_gradient.hpp>
 #include <sla/grad/call/gradient.hpp>

@@ -17,8 +17,7 @@ namespace detail {
 /// Every rank has the whole, or its rows or columns: what is asked of the whole has an answer. Else one sentence.
 template <class D>
 constexpr void require_whole_items() {
-  require_rows_or_columns<D>();
-  static_assert(sparse_axis<placements_of_t<D>> >= 0 || all_copied<placements_of_t<D>>,
+  static_assert(owners_axis<placements_of_t<D>> >= 0 || all_copied<placements_of_t<D>>,
                 "sla: this is asked of a distributed matrix whose batch is sharded: ask it of each rank's part, D.local()");
 }
 
@@ -26,12 +25,40 @@ constexpr void require_whole_items() {
 template <class List>
 inline constexpr bool has_all_items = false;
 template <class... P>
-inline constexpr bool has_all_items<placements<P...>> = ((is_copied(P::kind) || P::kind == placement_kind::sparse_shard) && ...);
+inline constexpr bool has_all_items<placements<P...>> = ((is_copied(P::kind) || P::kind == placement_kind::sparse_shard || P::kind == placement_kind::hyper) && ...);
 
 /// The communicator of the ranks that share a matrix.
 template <class D>
 any_communicator& sharing(D const& d) {
-  return d.mesh().communicator(sparse_axis<placements_of_t<D>>);
+  return d.mesh().communicator(owners_axis<placements_of_t<D>>);
+}
+/// Sums over all ranks that share a matrix, of rectangles those of both axes.
+template <class D, class T>
+void reduce_over_sharing(D const& d, std::span<T> numbers) {
+  using List = placements_of_t<D>;
+  if constexpr (is_grid<List>) all_reduce(d.mesh().communicator(sparse_axis<List, 0>), numbers);
+  if constexpr (owners_axis<List> >= 0) all_reduce(d.mesh().communicator(is_grid<List> ? sparse_axis<List, 1> : owners_axis<List>), numbers);
+}
+/// The largest sum of |a| over a row, Side 0, or a column, 1, of every item. Collective: what ranks have of one row or column meets first.
+template <int Side, class D>
+auto largest_sums(D const& d) {
+  using List = placements_of_t<D>;
+  constexpr int along = sparse_axis<List, 1 - Side>; // the ranks of this axis have the same rows (columns)
+  constexpr bool entries = by_entries<List>, on_owners = entries || (Side == 1 && sparse_dim<List> == 0);
+  auto sums = absolute_sums<Side == 0>(d.local());
+  if constexpr (on_owners) {
+    auto const& plan = *(Side == 0 ? d.handle()->fold : d.handle()->halo);
+    row_shape const each{d.local().batch_count(), local_of_t<D>::shape_type::block_cols};
+    decltype(sums) own(std::size_t(plan.own() * each.size()));
+    fold_halo(plan, sums.data(), own.data(), each);
+    sums = std::move(own);
+  } else if constexpr (along >= 0) {
+    all_reduce(d.mesh().communicator(along), std::span(sums));
+  }
+  auto out = largest(sums, d.local().batch_count());
+  constexpr int across = on_owners ? owners_axis<List> : sparse_axis<List, Side>;
+  if constexpr (across >= 0) all_reduce(d.mesh().communicator(across), std::span(out), monoid::maximum);
+  return out;
 }
 
 /// d_j for the columns j that a rank holds of D: d whole, or sharded as they are.
@@ -49,9 +76,27 @@ auto of_columns(D const& d, X const& x) {
   }
 }
 
+/// diag(d) D or D diag(d) of rectangles and of entries.
 template <bool Rows, class D, class X>
-auto scaled_part(D const& d, X const& x) {
-  require_rows_or_columns<D>();
+auto scaled_rectangle(D const& d, X const& x) {
+  using Layout = typename layouts_of_placements<Rows ? 0 : 1, local_of_t<D>, mesh_of_t<D>, placements_of_t<D>>::type;
+  constexpr bool lies = std::same_as<typename X::layout_type, Layout>;
+  static_assert(lies, "sla: scale_rows(D, d), scale_cols(D, d): d lies as the side of D that it scales: distribute(d, D.row_layout()) or D.col_layout()");
+  if constexpr (!lies) {
+    return d.local();
+  } else if constexpr (by_entries<placements_of_t<D>>) {
+    require_partition(layout_of(x), d.handle(), Rows);
+    return scaled<Rows>(d.local(), with_halo<0>(x.local(), *(Rows ? d.handle()->fold : d.handle()->halo)));
+  } else {
+    constexpr int axis = sparse_axis<placements_of_t<D>, Rows ? 0 : 1>;
+    index_t const given = layout_of(x)->extent[axis], wanted = d.handle()->extent[axis];
+    if (given != wanted) throw shape_error(text("scale_rows(D, d), scale_cols(D, d): d has ", given, " elements, and D ", wanted, Rows ? " rows" : " columns"));
+    return scaled<Rows>(d.local(), x.local());
+  }
+}
+/// The same of rows or columns.
+template <bool Rows, class D, class X>
+auto scaled_rows_or_columns(D const& d, X const& x) {
   constexpr int axis = sparse_axis<placements_of_t<D>>, sharded = sparse_dim<placements_of_t<D>>;
   static_assert(axis >= 0, "sla: scale_rows(D, d), scale_cols(D, d): the rows or columns of D are sharded; of a replicated or batch-sharded D "
                            "scale each rank's part, D.local()");
@@ -62,22 +107,29 @@ auto scaled_part(D const& d, X const& x) {
   auto const& side = Rows ? range_layout(d.handle()) : domain_layout(d.handle());
   if constexpr (!whole) require_partition(layout_of(x), side, Rows);
   if constexpr (!Rows && has_halo<placements_of_t<X>>) require_halo(layout_of(x), d.handle());
+  if constexpr (Rows)
+    return scale_rows(d.local(), x.local());
+  else
+    return scale_cols(d.local(), of_columns(d, x));
+}
+template <bool Rows, class D, class X>
+auto scaled_part(D const& d, X const& x) {
   auto local = [&] {
-    if constexpr (Rows)
-      return scale_rows(d.local(), x.local());
+    if constexpr (is_grid<placements_of_t<D>> || by_entries<placements_of_t<D>>)
+      return scaled_rectangle<Rows>(d, x);
     else
-      return scale_cols(d.local(), of_columns(d, x));
+      return scaled_rows_or_columns<Rows>(d, x);
   }();
   return typename distributed_with<decltype(local), mesh_of_t<D>, placements_of_t<D>>::type(std::move(local), d.handle());
 }
 } // namespace detail
 
 /// The diagonal: zero where no entry is stored. Law: blocks are square.
-/// Placement: as the rows (columns) that are sharded: a Shard in D.row_layout(). Cost: no communication.
+/// Placement: as the rows (columns) that are sharded: a Shard in D.row_layout(). Cost: no communication; of rectangles an all_reduce over the
+/// ranks of a block of rows, of entries a reverse halo, and collective.
 /// Errors: shape_error, if D is not square.
 template <DistributedSparse D>
 auto diagonal_of(D const& d) {
-  detail::require_rows_or_columns<D>();
   using Local = local_of_t<D>;
   using S = typename Local::shape_type;
   using To = tensor<typename Local::value_type, range_extents_t<S>>;
@@ -86,16 +138,15 @@ auto diagonal_of(D const& d) {
   auto const placed = [&]<class... P>(vector_layout<mesh_of_t<D>, P...> const& layout, To x) {
     return distributed<To, mesh_of_t<D>, P...>(std::move(x), layout.handle());
   };
-  if constexpr (sharded < 0) {
+  constexpr bool entries = detail::by_entries<placements_of_t<D>>, of_rows = sharded == 0 || entries || detail::is_grid<placements_of_t<D>>;
+  if constexpr (sharded < 0 && !entries) {
     return placed(Layout(d.handle()), sla::diagonal_of(d.local()));
   } else {
-    constexpr int axis = detail::sparse_axis<placements_of_t<D>>;
-    index_t const rows = detail::range_layout(d.handle())->extent[axis], cols = detail::domain_layout(d.handle())->extent[axis];
-    if (rows != cols) throw shape_error(text("diagonal_of(D): D is ", rows, " x ", cols, ", and must be square"));
+    if (d.rows() != d.cols()) throw shape_error(text("diagonal_of(D): D is ", d.rows(), " x ", d.cols(), ", and must be square"));
     constexpr index_t P = S::block_rows;
     static_assert(P == S::block_cols, "sla: diagonal_of wants square blocks");
     Local const& A = d.local();
-    index_t const side = sharded == 0 ? A.rows() : A.cols();
+    index_t const side = of_rows ? A.rows() : A.cols();
     To x(detail::extents_after<range_extents_t<S>>(A.shape().batch(), side, P));
     detail::global_places<D> const places{d};
     for (index_t i = 0; i < A.rows(); ++i)
@@ -103,8 +154,10 @@ auto diagonal_of(D const& d) {
         if (places.row(i) != places.col(j)) return;
         for (index_t b = 0; b < A.batch_count(); ++b)
           for (index_t k = 0; k < P; ++k)
-            x.data()[(b * side + (sharded == 0 ? i : j)) * P + k] += A.values()[b * A.batch_stride() + s * P * P + k * (P + 1)];
+            x.data()[(b * side + (of_rows ? i : j)) * P + k] += A.values()[b * A.batch_stride() + s * P * P + k * (P + 1)];
       });
+    if constexpr (detail::is_grid<placements_of_t<D>>) all_reduce(d.mesh().communicator(detail::sparse_axis<placements_of_t<D>, 1>), std::span(x.data(), std::size_t(x.size())));
+    if constexpr (entries) x = detail::with_contributions<0>(x, *d.handle()->fold);
     return placed(Layout(d.handle()), std::move(x));
   }
 }
@@ -117,14 +170,14 @@ template <DistributedSparse D>
 auto perform(op::sum, D const& d) {
   detail::require_whole_items<D>();
   auto sums = detail::for_each_item(d.local(), [](auto const& item) { return sum(item); });
-  if constexpr (detail::sparse_axis<placements_of_t<D>> >= 0) all_reduce(detail::sharing(d), std::span(sums));
+  detail::reduce_over_sharing(d, std::span(sums));
   return detail::number_per_item(d.local().shape(), sums);
 }
 template <DistributedSparse D>
 auto perform(op::norm, D const& d) {
   detail::require_whole_items<D>();
   auto sums = detail::squared_sums(d.local());
-  if constexpr (detail::sparse_axis<placements_of_t<D>> >= 0) all_reduce(detail::sharing(d), std::span(sums));
+  detail::reduce_over_sharing(d, std::span(sums));
   return detail::number_per_item(d.local().shape(), detail::roots(std::move(sums)));
 }
 template <DistributedSparse D>
@@ -135,28 +188,12 @@ double squared_norm(D const&) {
 template <DistributedSparse D>
 auto perform(op::norm_inf, D const& d) {
   detail::require_whole_items<D>();
-  constexpr int sharded = detail::sparse_dim<placements_of_t<D>>;
-  auto sums = detail::absolute_sums<true>(d.local());
-  if constexpr (sharded == 1) all_reduce(detail::sharing(d), std::span(sums));
-  auto out = detail::largest(sums, d.local().batch_count());
-  if constexpr (sharded == 0) all_reduce(detail::sharing(d), std::span(out), monoid::maximum);
-  return detail::number_per_item(d.local().shape(), out);
+  return detail::number_per_item(d.local().shape(), detail::largest_sums<0>(d));
 }
 template <DistributedSparse D>
 auto perform(op::norm1, D const& d) {
   detail::require_whole_items<D>();
-  constexpr int sharded = detail::sparse_dim<placements_of_t<D>>;
-  auto sums = detail::absolute_sums<false>(d.local());
-  if constexpr (sharded == 0) { // what the ranks have of a column meets at its owner
-    auto const& halo = *d.handle()->halo;
-    detail::row_shape const each{d.local().batch_count(), local_of_t<D>::shape_type::block_cols};
-    decltype(sums) own(std::size_t(halo.own() * each.size()));
-    detail::fold_halo(halo, sums.data(), own.data(), each);
-    sums = std::move(own);
-  }
-  auto out = detail::largest(sums, d.local().batch_count());
-  if constexpr (sharded >= 0) all_reduce(detail::sharing(d), std::span(out), monoid::maximum);
-  return detail::number_per_item(d.local().shape(), out);
+  return detail::number_per_item(d.local().shape(), detail::largest_sums<1>(d));
 }
 
 /// diag(d) D and D diag(d), sharded as D. Cost: no communication; columns of a D by rows want a halo of d, unless d is
@@ -180,19 +217,23 @@ auto perform(op::scale_cols, D const& d, X const& x) {
 /// Cost: the whole matrix, and its triplets meanwhile, on every rank.
 template <DistributedSparse D>
 auto gather(D const& d) {
-  detail::require_rows_or_columns<D>();
-  static_assert(detail::has_all_items<placements_of_t<D>>, "sla: gather(D), to_dense(D): the batch of D is sharded: distribute by rows or columns alone, or take D.local()");
+  using List = placements_of_t<D>;
+  static_assert(detail::has_all_items<List>, "sla: gather(D), to_dense(D): the batch of D is sharded: distribute by rows or columns alone, or take D.local()");
   using Local = local_of_t<D>;
-  using S = typename Local::shape_type;
+  using F = typename Local::format_type;
   Local const& A = d.local();
-  if constexpr (detail::sparse_axis<placements_of_t<D>> < 0) {
+  if constexpr (detail::owners_axis<List> < 0) {
     return A;
   } else {
-    constexpr int axis = detail::sparse_axis<placements_of_t<D>>;
     detail::global_places<D> const places{d};
-    S const shape(A.shape().batch(), detail::range_layout(d.handle())->extent[axis], detail::domain_layout(d.handle())->extent[axis]);
+    typename Local::shape_type const shape(A.shape().batch(), d.rows(), d.cols());
     auto const terms = detail::terms_of(A, [&](index_t i, index_t j) { return detail::entry_place{places.row(i), places.col(j)}; });
-    return detail::all_terms<typename Local::format_type>(detail::sharing(d), shape, terms);
+    if constexpr (detail::is_grid<List>) { // blocks of rows first
+      auto const block = detail::all_terms<F>(d.mesh().communicator(detail::sparse_axis<List, 1>), shape, terms);
+      return detail::all_terms<F>(d.mesh().communicator(detail::sparse_axis<List, 0>), shape, detail::terms_of(block));
+    } else {
+      return detail::all_terms<F>(detail::sharing(d), shape, terms);
+    }
   }
 }
 /// The dense tensor of a distributed matrix on every rank: for tests and little matrices. Collective.

@@ -101,13 +101,16 @@ inline constexpr int sparse_axis<placements<P...>, Dim> = [] {
   (look(std::type_identity<P>{}), ...);
   return found;
 }();
-/// What is asked of whole rows or columns: nothing of a grid or of a nonzero partition, which only multiply.
-template <class D>
-constexpr void require_rows_or_columns() {
-  static_assert(!is_grid<placements_of_t<D>> && !by_entries<placements_of_t<D>>,
-                "sla: no rank has whole rows or columns of this matrix (they are sharded by two axes, or entry by entry), and it only multiplies: "
-                "distribute it by rows for this");
-}
+/// The axis along which one owner has each row: that of rows or columns, or of entries; -1: none.
+template <class List>
+inline constexpr int owners_axis = sparse_axis<List>;
+template <class... P>
+  requires(by_entries<placements<P...>>)
+inline constexpr int owners_axis<placements<P...>> = [] {
+  int a = 0, found = -1;
+  ((P::kind == placement_kind::hyper ? void(found = a++) : void(a++)), ...);
+  return found;
+}();
 /// Which sparse axis the ranks of some mesh axis share: 0 rows, 1 columns (of a grid too: no rank has whole rows), -1 none.
 template <class List>
 inline constexpr int sparse_dim = sparse_axis<List, 1> >= 0 ? 1 : sparse_axis<List, 0> >= 0 ? 0 : -1;

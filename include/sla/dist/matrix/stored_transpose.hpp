@@ -15,21 +15,35 @@ namespace detail {
 /// The global numbers of the rows and columns that a rank holds of D.
 template <class D>
 struct global_places {
-  static constexpr int sharded = sparse_dim<placements_of_t<D>>;
+  using List = placements_of_t<D>;
+  static constexpr int sharded = sparse_dim<List>;
   D const& d;
   index_t row(index_t i) const {
-    if constexpr (sharded == 0)
+    if constexpr (is_grid<List>)
+      return of_rectangle<0>(i);
+    else if constexpr (by_entries<List>)
+      return d.handle()->fold->global(*d.handle()->rows, i);
+    else if constexpr (sharded == 0)
       return d.handle()->rows->global(i);
     else
       return i;
   }
   index_t col(index_t j) const {
-    if constexpr (sharded == 0)
+    if constexpr (is_grid<List>)
+      return of_rectangle<1>(j);
+    else if constexpr (sharded == 0 || by_entries<List>)
       return d.handle()->halo->global(*domain_layout(d.handle())->rows, j);
     else if constexpr (sharded == 1)
       return domain_layout(d.handle())->rows->global(j);
     else
       return j;
+  }
+
+private:
+  template <int Side>
+  index_t of_rectangle(index_t n) const {
+    constexpr int axis = sparse_axis<List, Side>;
+    return part_global<typename placement_on_t<D, axis>::family>(*d.handle(), axis, n);
   }
 };
 
@@ -43,27 +57,32 @@ struct by_rows<placements<P...>> {
   };
   template <int Axis, class F>
   struct one<SparseShard<Axis, F>> {
-    using type = SparseShard<0, F>;
+    using type = SparseShard<is_grid<placements<P...>> ? 1 - Axis : 0, F>;
   };
   using type = placements<typename one<P>::type...>;
 };
 
 template <bool Conj, class D>
 auto stored_transpose(D const& d) {
-  require_rows_or_columns<D>();
   using Local = local_of_t<D>;
   using T = typename Local::value_type;
   using S = typename Local::shape_type;
   constexpr int axis = sparse_axis<placements_of_t<D>>;
   Local const& A = d.local();
-  if constexpr (axis < 0) {
+  if constexpr (axis < 0 || is_grid<placements_of_t<D>>) { // each rank transposes what it has
     auto local = [&] {
       if constexpr (Conj)
         return adjointed(A);
       else
         return transposed(A);
     }();
-    return typename distributed_with<decltype(local), mesh_of_t<D>, placements_of_t<D>>::type(std::move(local), d.handle());
+    auto handle = d.handle();
+    if constexpr (by_entries<placements_of_t<D>>) {
+      auto turned = std::make_shared<shared_layout<mesh_of_t<D>>>(*handle);
+      std::swap(turned->halo, turned->fold);
+      handle = std::move(turned);
+    }
+    return typename distributed_with<decltype(local), mesh_of_t<D>, typename by_rows<placements_of_t<D>>::type>::type(std::move(local), std::move(handle));
   } else {
     constexpr index_t P = S::block_rows, Q = S::block_cols;
     auto const& rows = *domain_layout(d.handle())->rows;
@@ -96,8 +115,9 @@ auto stored_transpose(D const& d) {
 } // namespace detail
 
 /// The transpose as a stored distributed tensor, (*batch, N, M, q, p). Collective.
-/// Placement: rows, SparseShard<0>, sharded as the columns of D are; its columns are sharded as the rows of D.
-/// Cost: every entry travels to the owner of its column once. The lazy form is `transpose(D)`.
+/// Placement: rows, SparseShard<0>, sharded as the columns of D are; its columns are sharded as the rows of D. Of rectangles columns by rows,
+/// and of entries Hyper: each rank transposes its own.
+/// Cost: every entry travels to the owner of its column once; of rectangles and entries none. The lazy form is `transpose(D)`.
 template <DistributedSparse D>
 auto transposed(D const& d) {
   return detail::stored_transpose<false>(d);

@@ -7,6 +7,7 @@
 
 #include <sla/dist/matrix/matrix_product.hpp>
 #include <sla/dist/matrix/stored_transpose.hpp>
+#include <sla/dist/matrix/to_entries.hpp>
 #include <sla/dist/solve/mesh_space.hpp>
 #include <sla/solve/linear/choose.hpp>
 #include <sla/solve/linear/linear.hpp>
@@ -23,7 +24,7 @@ auto with_local_rows(D const& d, F const& f) {
     try {
       return f();
     } catch (value_error const& e) {
-      if constexpr (sparse_axis<placements_of_t<D>> >= 0) {
+      if constexpr (owners_axis<placements_of_t<D>> >= 0) {
         auto const& rows = *d.handle()->rows;
         throw value_error(text(e.what(), " (rows of rank ", rows.rank(), ", which owns ", rows.words(),
                                ", are counted in its local order, ascending)"));
@@ -36,12 +37,17 @@ auto with_local_rows(D const& d, F const& f) {
 /// The same with f(the block of D that reads this rank's part only): what local preconditioners see.
 template <class D, class F>
 auto with_own_block(D const& d, F const& f) {
-  return with_local_rows(d, [&] {
-    if constexpr (sparse_axis<placements_of_t<D>> >= 0)
-      return f(cols(d.local(), 0, d.handle()->halo->own()));
-    else
-      return f(d.local());
-  });
+  if constexpr (by_entries<placements_of_t<D>>) {
+    auto const block = own_block(d);
+    return with_local_rows(d, [&] { return f(block); });
+  } else {
+    return with_local_rows(d, [&] {
+      if constexpr (sparse_axis<placements_of_t<D>> >= 0)
+        return f(cols(d.local(), 0, d.handle()->halo->own()));
+      else
+        return f(d.local());
+    });
+  }
 }
 } // namespace detail
 
@@ -124,10 +130,12 @@ struct placed_world {
 } // namespace detail
 
 template <class T, class S, class F, class Mesh, class... P>
+  requires(!detail::cuts_rows<distributed<sparse_tensor<T, S, F>, Mesh, P...>>) // those: dist/solve/solve_entries.hpp
 struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::placed_world {
   using A = distributed<sparse_tensor<T, S, F>, Mesh, P...>;
   using operator_type = A;
-  static constexpr int axis = detail::sparse_axis<placements<P...>>;
+  static constexpr int axis = detail::owners_axis<placements<P...>>;
+  static constexpr bool by_entries = detail::by_entries<placements<P...>>;
   static constexpr bool has_all_rows = axis < 0;
 
   template <class B>
@@ -176,7 +184,7 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::p
     if constexpr (axis >= 0) detail::require_partition(layout, a.handle(), true, "solve(A, b): b");
     auto node = detail::local_node(b);
     return detail::with_local_rows(a, [&] {
-      auto const range = a.local().range();
+      auto const range = own_range(a);
       constexpr int rank = decltype(range)::rank;
       static_assert(V::local_type::rank == rank || V::local_type::rank == rank + 1,
                     "sla: solve(A, b): b must have the extents (*batch, M, p) of A's range, plus at most one axis of right-hand sides");
@@ -197,7 +205,7 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::p
   static frame layout(A const& a, V const& b) {
     auto const& x = b.local();
     index_t const rhs = V::local_type::rank > domain_extents_t<S>::rank ? x.extent(V::local_type::rank - 1) : 1;
-    return {a.local().batch_count(), a.local().rows(), S::block_rows * rhs, rhs};
+    return {a.local().batch_count(), own_range(a)[S::batch_extents::rank], S::block_rows * rhs, rhs};
   }
   template <class V>
   static auto space(A const& a, V const& b) {
@@ -220,7 +228,12 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::p
     if constexpr (std::same_as<M, identity>) {
       return applied_identity{};
     } else if constexpr (axis >= 0 && requires { typename M::spans_ranks_tag; }) {
-      return p.setup(a);
+      static_assert(!by_entries, "sla: solve(A, b, method, preconditioner): this preconditioner asks what others have of the rows of A, and no rank has whole rows of this one "
+                                 "(columns, rectangles, entries): take one of each rank's own block, jacobi{}, ilu0{}, or distribute A by rows");
+      if constexpr (by_entries)
+        return applied_identity{};
+      else
+        return p.setup(a);
     } else if constexpr (requires { typename M::preconditioner_tag; }) {
       return detail::with_own_block(a, [&](auto const& block) {
         auto m = p.setup(block);
@@ -252,7 +265,7 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::p
   static auto common(A const& a, Numbers numbers) {
     auto layout = std::make_shared<shared_layout<Mesh>>();
     layout->mesh = a.mesh();
-    return distributed<Numbers, Mesh, std::conditional_t<P::kind == placement_kind::sparse_shard, Invariant, P>...>(std::move(numbers), std::move(layout));
+    return distributed<Numbers, Mesh, std::conditional_t<P::kind == placement_kind::sparse_shard || P::kind == placement_kind::hyper, Invariant, P>...>(std::move(numbers), std::move(layout));
   }
   /// On every rank, so that all of them go on, or none.
   static bool same_pattern(A const& a, A const& a2) {
@@ -261,6 +274,12 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::p
   }
 
 private:
+  /// The extents of what this rank owns of y in y = A x.
+  static auto own_range(A const& a) {
+    auto range = a.local().range();
+    if constexpr (by_entries) range = decltype(range)(a.handle()->rows->count());
+    return range;
+  }
   template <index_t Block, class E, class... Q>
   static auto random_in(vector_layout<Mesh, Q...> const& layout, E const& extents, std::uint64_t seed, index_t first) {
     auto const& rows = *layout.handle()->rows;
@@ -292,6 +311,7 @@ auto perform(Op, A const&, B const&, Options const&...) {
 /// `prepare(D, ...)` makes; conj(D) x = b is D conj(x) = conj(b). Placement and gradient: as of D. Cost: of the former two a copy of D's
 /// values, and D transposed, stored.
 template <class D, bool Transposed, bool Conj, DistributedExpr B, detail::SolveOption... Options>
+  requires(!detail::cuts_rows<D>)
 auto perform(op::try_solve, distributed_view<D, Transposed, Conj> const& a, B const& b, Options const&... options) {
   if constexpr (!detail::solve_laws<D, B, Options...>::hold || !(Transposed || Conj)) {
     return try_solve(*a.matrix, b, options...);
@@ -306,6 +326,7 @@ auto perform(op::try_solve, distributed_view<D, Transposed, Conj> const& a, B co
   }
 }
 template <class D, bool Transposed, bool Conj, DistributedExpr B, detail::SolveOption... Options>
+  requires(!detail::cuts_rows<D>)
 auto perform(op::solve, distributed_view<D, Transposed, Conj> const& a, B const& b, Options const&... options) {
   return detail::solved(perform(op::try_solve{}, a, b, options...));
 }

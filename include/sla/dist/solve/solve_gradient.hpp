@@ -28,8 +28,13 @@ struct traced_rows {
 };
 } // namespace detail
 
+namespace detail {
+/// What is not solved by entries (dist/solve/solve_entries.hpp).
+template <class A, class B>
+concept SolvedByRows = TracedRowPair<A, B> && !cuts_rows<std::remove_cvref_t<decltype(matrix_of(plain_value(viewed(std::declval<A const&>()))))>>;
+} // namespace detail
 template <class A, class B, class... Options>
-  requires detail::TracedRowPair<A, B>
+  requires detail::SolvedByRows<A, B>
 auto perform(op::try_solve, A const& a, B const& b, Options const&... options) {
   using Orientation = detail::view_orientation<A>;
   if constexpr (Orientation::conj && !Orientation::transposed) { // conj(D) x = b is D conj(x) = conj(b)
@@ -50,7 +55,7 @@ auto perform(op::try_solve, A const& a, B const& b, Options const&... options) {
   }
 }
 template <class A, class B, class... Options>
-  requires detail::TracedRowPair<A, B>
+  requires detail::SolvedByRows<A, B>
 auto perform(op::solve, A const& a, B const& b, Options const&... options) {
   return detail::solved(perform(op::try_solve{}, a, b, options...));
 }

@@ -122,6 +122,10 @@ struct layouts_of {
   using type = vector_layout<Mesh, std::conditional_t<is_grid<placements<P...>> && is_other_side<P, Side>, Replicate,
                                                       typename vector_placement<batch, P>::type>...>;
 };
+template <int Side, class Local, class Mesh, class List>
+struct layouts_of_placements;
+template <int Side, class Local, class Mesh, class... P>
+struct layouts_of_placements<Side, Local, Mesh, placements<P...>> : layouts_of<Side, Local, Mesh, P...> {};
 } // namespace detail
 
 /// `distributed<vector<double>, Mesh, Replicate, Shard<0>>`: a tensor (or a number) on a mesh, one placement per mesh axis. What

@@ -158,8 +158,8 @@ requires(is_about_steps(Why)) constexpr void refuse() {
   else if constexpr (Why == code::sparse_layouts_differ)
     static_assert(placements_allow<Facts>,
                   "sla[E19]: the vector does not match the partition of the sparse operand: rows, SparseShard<0, F>, "
-                  "take x in Shard<0, F> (or Replicate for a product), columns, SparseShard<1, F>, take Shard<0, F> for "
-                  "a product (a solve wants rows). Distribute it by the layout of the matrix, or all_gather<axis>(x)");
+                  "take x in Shard<0, F> (or Replicate for a product), columns, SparseShard<1, F>, take Shard<0, F>; a solve "
+                  "takes b in D.row_layout(). Distribute it by the layout of the matrix, or all_gather<axis>(x)");
   else if constexpr (Why == code::indivisible)
     static_assert(placements_allow<Facts>,
                   "sla[E30]: this step needs equal pieces, and the ranks of the axis do not hold them, or do not divide the "

@@ -81,15 +81,28 @@ constexpr void add_rules_by_rows(strategy& out, op_rule const& rule, index_map c
               : rule.indices == index_use::solve ? communication::solver
                                                 : communication::reverse_halo;
   out.add(r);
-  if (rule.indices != index_use::solve) { // by entries: a halo in, contributions to another one out
-    auto by_entries = r;
-    by_entries.in[0] = {slot_kind::entries};
-    by_entries.implied = communication::halo_and_back;
-    out.add(by_entries);
-  }
+  auto by_entries = r; // a halo in, contributions to another one out
+  by_entries.in[0] = {slot_kind::entries};
+  if (rule.indices != index_use::solve) by_entries.implied = communication::halo_and_back;
+  out.add(by_entries);
   if (!from_columns) return;
   r.in[1].kind = slot_kind::ghost;
   r.implied = communication::none;
+  out.add(r);
+}
+
+/// A solve where no rank has whole rows. Columns: b and x lie as they do. Rows on another axis: b lies as the rows, x as the columns.
+template <class = void>
+constexpr void add_solve_of_columns(strategy& out, index_map const& s, tensor_placement const& A) {
+  bool rows = false;
+  for (int a = 0; a < A.axes; ++a) rows = rows || (A.on[a].kind == placement_kind::sparse_shard && A.on[a].dim == 0);
+  slot const of_b = shard_slot(position(s.in[1], row_letter)), of_x = shard_slot(position(s.out[0], column_letter));
+  sla::rule r;
+  r.implied = communication::solver;
+  r.in[0] = {slot_kind::columns}, r.in[1] = rows ? slot{} : of_b, r.out[0] = of_x;
+  out.add(r);
+  if (!rows) return;
+  r.in[0] = {slot_kind::rows}, r.in[1] = of_b, r.out[0] = {};
   out.add(r);
 }
 
@@ -103,6 +116,7 @@ constexpr strategy strategy_of(op_rule const& rule, std::span<operand const> ope
   strategy out;
   bool const cut = sparse && detail::has_cut_rows(operands[0].type);
   if (sparse && !cut) detail::add_rules_by_rows(out, rule, s);
+  if (cut && rule.indices == index_use::solve) detail::add_solve_of_columns(out, s, operands[0].type);
   auto const by_index = detail::indexed(s, rule.contraction);
   out.inputs = by_index.inputs;
   out.result_rank = by_index.result_rank;
