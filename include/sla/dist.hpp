@@ -6,6 +6,7 @@
 #include <sla/spmd.hpp>
 
 #include <sla/dist/assembly/assemble.hpp>
+#include <sla/dist/assembly/assemble_rectangles.hpp>
 #include <sla/dist/assembly/diagonal_on_ranks.hpp>
 #include <sla/dist/assembly/distribute.hpp>
 #include <sla/dist/assembly/factories.hpp>
@@ -38,6 +39,7 @@
 #include <sla/dist/solve/own_operator.hpp>
 #include <sla/dist/solve/recording.hpp>
 #include <sla/dist/solve/schwarz_on_ranks.hpp>
+#include <sla/dist/solve/solve_entries.hpp>
 #include <sla/dist/solve/unknowns_on_ranks.hpp>
 #include <sla/dist/step/collectives.hpp>
 #include <sla/dist/step/flat_steps.hpp>

@@ -3,6 +3,7 @@
 // are those of one rank.
 #include <complex>
 
+#include <sla/dist/assembly/assemble_rectangles.hpp>
 #include <sla/dist/assembly/distribute.hpp>
 #include <sla/dist/engine/threads.hpp>
 #include <sla/dist/grad/value_and_gradient.hpp>
@@ -160,5 +161,44 @@ TEST_CASE("diagonals, sums, norms, scaling, transposes and gathering of rectangl
           Line m(world);
           return check(distribute<Hyper<>>(A, m, strips{}));
         }) < 1e-12);
+}
+
+TEST_CASE("rectangles are assembled from triplets of all ranks with the bits of one rank, and again with other values") {
+  index_t const n = 17, k = 13;
+  std::vector<suite::random_triplets<double>> given;
+  suite::random_triplets<double> all(n, k, 0, 1);
+  for (int r = 0; r < 6; ++r) {
+    given.emplace_back(n, k, 40, unsigned(r));
+    all.row.insert(all.row.end(), given.back().row.begin(), given.back().row.end());
+    all.col.insert(all.col.end(), given.back().col.begin(), given.back().col.end());
+    all.value.insert(all.value.end(), given.back().value.begin(), given.back().value.end());
+  }
+  auto const A = from_triplets<double>(n, k, all.row, all.col, all.value);
+  auto const errors = [&](auto const& plan, auto const& d, auto const& mine) {
+    auto again = plan(mine.value);
+    double const same = norm(gather(again) - A);
+    std::vector<double> twice = mine.value;
+    for (double& v : twice) v *= 2.0;
+    plan.update(again, twice);
+    auto const whole = gather(d);
+    return std::array<double, 4>{same, norm(gather(again) - 2.0 * A), std::equal(whole.values().begin(), whole.values().end(), A.values().begin()) ? 0.0 : 1.0,
+                                 double(whole.nnz() - A.nnz())};
+  };
+  CHECK(suite::largest_error(6, [&](auto& world) {
+          Grid<2> m(world);
+          auto const& t = given[std::size_t(world.rank())];
+          return errors(plan_assembly<G, H>(m, n, k, t.row, t.col), assemble<G, H>(m, n, k, t.row, t.col, t.value), t);
+        }) == 0.0);
+  CHECK(suite::largest_error(6, [&](auto& world) {
+          Grid<2> m(world);
+          auto const& t = given[std::size_t(world.rank())];
+          return errors(plan_assembly<H, G>(m, n, k, t.row, t.col), assemble<H, G>(m, n, k, t.row, t.col, t.value), t);
+        }) == 0.0);
+  for (auto const& words : suite::words_of(2, [&](auto& world) {
+         Grid<2> m(world);
+         std::vector<index_t> const one{world.rank() == 1 ? 3 : 0};
+         (void)assemble<G, H>(m, 3, 3, one, one, std::vector<double>{1.0});
+       }))
+    CHECK_THAT(words, Catch::Matchers::ContainsSubstring("assemble on rank 1: triplet 0: row 3 of a 3 x 3 matrix"));
 }
 } // namespace test_solve_entries

@@ -47,7 +47,7 @@ constexpr void require_partitioner_of_unseen() {
 template <class Mesh, class P, class Rows, class Cols>
 constexpr void require_assembly() {
   static_assert(Mesh::rank == 1 && std::same_as<P, SparseShard<0>>,
-                "sla: assemble<SparseShard<0>>(mesh, ...): rows are sharded, over a mesh of one axis");
+                "sla: assemble<SparseShard<0>>(mesh, ...): rows are sharded, over a mesh of one axis; over one of two, SparseShard<0, Balanced>, SparseShard<1, Balanced>");
   static_assert(std::integral<element_t<Rows const>> && std::integral<element_t<Cols const>>,
                 "sla: assemble<...>(mesh, rows, cols, i, j, v): the indices i and j are ranges of integers");
 }

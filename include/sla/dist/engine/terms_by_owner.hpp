@@ -13,6 +13,7 @@ namespace sla::detail {
 /// Terms that go to the ranks that own them: by rank, those of one in the order given.
 class terms_by_owner {
 public:
+  terms_by_owner() = default;
   /// The k-th is owner[k]'s, one of c's ranks.
   template <class = void>
   terms_by_owner(any_communicator const& c, std::vector<int> owner) : owner_(std::move(owner)), counts_(std::size_t(c.size()), 0) {

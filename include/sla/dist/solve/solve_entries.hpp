@@ -121,12 +121,19 @@ auto solve_entries(A const& a, B const& b, Options const&... options) {
   else
     return solve_with(b, options...);
 }
-template <class A, class B>
+template <class... Options>
+constexpr bool require_own_blocks() {
+  constexpr bool asks_no_rows = !(requires { typename Options::spans_ranks_tag; } || ...);
+  static_assert(asks_no_rows, "sla: solve(A, b, method, preconditioner): this preconditioner asks what others have of the rows of A, and no rank has whole rows of this one (columns, "
+                              "rectangles, entries): take one of each rank's own block, jacobi{}, ilu0{}, or distribute A by rows");
+  return asks_no_rows;
+}
+template <class A, class B, class... Options>
 constexpr bool may_solve_entries() {
   using D = untraced_matrix_t<A>;
   constexpr bool checked = !view_orientation<A>::transposed || !is_grid<placements_of_t<D>>;
   if constexpr (checked) require_well_typed<op::solve, D, plain_t<B>>();
-  return require_entries_form<D>() && (!checked || well_typed<op::solve, D, plain_t<B>>);
+  return require_own_blocks<Options...>() && require_entries_form<D>() && (!checked || well_typed<op::solve, D, plain_t<B>>);
 }
 
 /// A matrix in rectangles with a method and a preconditioner, set up once: what `prepare(D, ...)` makes of it.
@@ -169,21 +176,21 @@ private:
 /// those alone. b lies as `A.row_layout()`, x as `A.col_layout()`; of transpose(A) the other way. Gradient: one more solve.
 template <detail::CutOperator A, detail::VectorOnRanks B, detail::SolveOption... Options>
 auto perform(op::try_solve, A const& a, B const& b, Options const&... options) {
-  if constexpr (detail::may_solve_entries<A, B>())
+  if constexpr (detail::may_solve_entries<A, B, Options...>())
     return detail::solve_entries(a, b, options...);
   else
     return detail::never<solution<B>>();
 }
 template <detail::CutOperator A, detail::VectorOnRanks B, detail::SolveOption... Options>
 auto perform(op::solve, A const& a, B const& b, Options const&... options) {
-  if constexpr (detail::may_solve_entries<A, B>())
+  if constexpr (detail::may_solve_entries<A, B, Options...>())
     return detail::solved(detail::solve_entries(a, b, options...));
   else
     return detail::never<B>();
 }
 template <detail::CutMatrix D, detail::SolveOption... Options>
 auto perform(op::prepare, D const& d, Options const&... options) {
-  if constexpr (!detail::require_entries_form<D>())
+  if constexpr (!detail::require_own_blocks<Options...>() || !detail::require_entries_form<D>())
     return detail::none{};
   else if constexpr (detail::is_grid<placements_of_t<D>>)
     return detail::prepared_rectangles<D, decltype(prepare(to_entries(d), options...))>(d, options...);
