@@ -40,7 +40,7 @@ class basic_deferred : public detail::host_space_base {
     void add(F work) {
       if (is_closed) return;
       auto& place = first ? last->next : first;
-      place = std::make_unique<task_of<F>>(std::move(work));
+      place.reset(new task_of<F>(std::move(work)));  // a unique_ptr of each type would cost its reader's compiler more than the task
       last = place.get();
       ++issued;
     }
