@@ -17,6 +17,7 @@
 #include <sla/dist/engine/self.hpp>
 #include <sla/dist/engine/threads.hpp>
 #include <sla/dist/files/load.hpp>
+#include <sla/dist/files/petsc_on_ranks.hpp>
 #include <sla/dist/grad/check_on_ranks.hpp>
 #include <sla/dist/grad/custom.hpp>
 #include <sla/dist/grad/value_and_gradient.hpp>

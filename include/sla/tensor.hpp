@@ -20,6 +20,7 @@
 #include <sla/tensor/build/entries.hpp>
 #include <sla/tensor/files/matrix_market.hpp>
 #include <sla/tensor/files/matrix_market_write.hpp>
+#include <sla/tensor/files/petsc.hpp>
 #include <sla/tensor/files/print.hpp>
 #include <sla/tensor/files/spy.hpp>
 #include <sla/tensor/problems/problems.hpp>

@@ -11,7 +11,7 @@
 
 #include <sla/dist/assembly/diagonal_on_ranks.hpp>
 #include <sla/dist/assembly/problems_on_ranks.hpp>
-#include <sla/dist/files/load.hpp>
+#include <sla/dist/files/petsc_on_ranks.hpp>
 #include <sla/dist/matrix/matrix_functions.hpp>
 #include <sla/dist/matrix/matrix_product.hpp>
 
@@ -363,6 +363,32 @@ TEST_CASE("what an earlier version saved is still read, and written so") {
   CHECK(right);
   CHECK(bytes_of(at.path()) == bytes_of(data("saved")));
   for (int r : {0, 1}) CHECK(bytes_of(at.shard(r)) == bytes_of(data("saved.1." + std::to_string(r) + ".safetensors")));
+}
+
+TEST_CASE("PETSc's files are read and written by ranges, as by one rank") {
+  scratch const at;
+  sample const s;
+  write_petsc(at.path(), s.A, s.R, s.x);
+  auto const one = bytes_of(at.path());
+  for (int ranks : {1, 2, 3, 4, 8}) {
+    CHECK(all_ranks(ranks, [&](auto& world) {
+      Line const m(world);
+      auto const D = read_petsc<double>(m, at.path()), E = read_petsc<double>(m, at.path(), suite::scattered_owners(30, ranks));
+      auto const x = read_petsc_vector<double>(D.row_layout(), at.path()), y = read_petsc_vector<double>(E.row_layout(), at.path());
+      auto const R = distribute<SparseShard<0>>(s.R, m, equal_rows{});
+      write_petsc(at.path() + "2", D, R, x);
+      return same(gather(D), s.A) && same(gather(E), s.A) && same(gather(x), s.x) && same(gather(y), s.x);
+    }));
+    CHECK(bytes_of(at.path() + "2") == one);
+  }
+  write(at.path(), one.substr(0, one.size() - 3));
+  auto const heard = suite::words_of(3, [&](auto& world) { (void)read_petsc<double>(Line(world), at.path()); });
+  for (auto const& w : heard) CHECK_THAT(w, ContainsSubstring("it was cut short"));
+  auto const scattered = suite::words_of(2, [&](auto& world) {
+    Line const m(world);
+    write_petsc(at.path(), distribute<SparseShard<0>>(s.A, m, suite::scattered_owners(30, 2)));
+  });
+  for (auto const& w : scattered) CHECK_THAT(w, ContainsSubstring("these are scattered: repartition(D, equal_rows{}) first"));
 }
 
 TEST_CASE("what is not what was saved is one sentence") {

@@ -60,5 +60,18 @@ int main(int argc, char** argv) {
   auto C = distribute<SparseShard<1>>(A, m);
   auto dy = reduce_scatter<"rows", Shard<0, Part<>>>(C * distribute(b, C.col_layout()));
   check(norm(gather(dy) - y), 1e-12 * size, "columns");
+
+  // What all ranks saved, all but one read, and that one by itself.
+  std::string const path = "scratch_mpi_solve_" + std::to_string(world.size());
+  save(path, E, db);
+  auto part = world.split(world.rank() == 0 && world.size() > 1, world.rank());
+  mesh<axis<"rows">> fewer(part);
+  auto [E2, b2] = load<decltype(E), decltype(db)>(fewer, path);
+  check(norm(gather(E2 * b2) - y), 1e-12 * size, "a product of what was loaded");
+  write_petsc(path + ".petsc", E);
+  world.barrier();
+  check(norm(values(gather(read_petsc<double>(fewer, path + ".petsc"))) - values(A)), 0, "a file of PETSc");
+  world.barrier();
+  for (auto const& name : {path, path + ".petsc", path + ".1." + std::to_string(world.rank()) + ".safetensors"}) std::remove(name.c_str());
   return failures;
 }

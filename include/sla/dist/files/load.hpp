@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <numeric>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -94,16 +95,20 @@ struct read_rows {
   bool own;
 };
 template <class P, class Mesh>
-read_rows rows_to_read(saved_tensor const& t, shared_layout<Mesh> const& layout) {
+read_rows rows_to_read(bool scattered, index_t rows, shared_layout<Mesh> const& layout) {
   int const rank = layout.mesh.coordinate(0), ranks = layout.mesh.size(0);
-  if (t.scattered || !lies_in_ranges<P>(layout)) return {Balanced::first(rank, t.rows(), ranks), Balanced::first(rank + 1, t.rows(), ranks), false};
+  if (scattered || !lies_in_ranges<P>(layout)) return {Balanced::first(rank, rows, ranks), Balanced::first(rank + 1, rows, ranks), false};
   index_t const count = part_extent<typename P::family>(layout, 0, rank), first = count > 0 ? part_global<typename P::family>(layout, 0, 0) : 0;
   return {first, first + count, true};
 }
-/// The global numbers of such rows.
-inline std::vector<index_t> numbers_of(saved_files& files, int k, read_rows const& rows) {
+inline std::vector<index_t> range_of(read_rows const& rows) {
   std::vector<index_t> out(std::size_t(rows.end - rows.begin));
-  for (std::size_t n = 0; n < out.size(); ++n) out[n] = rows.begin + index_t(n);
+  std::iota(out.begin(), out.end(), rows.begin);
+  return out;
+}
+/// The global numbers of such rows of a saved tensor.
+inline std::vector<index_t> numbers_of(saved_files& files, int k, read_rows const& rows) {
+  auto out = range_of(rows);
   if (!files.tensor(k).scattered) return out;
   files.for_rows(k, rows.begin, rows.end, [&](int shard, index_t first, index_t count, index_t at) {
     files.read(shard, k, shard_part::numbers, first, count, out.data() + at);
@@ -113,18 +118,40 @@ inline std::vector<index_t> numbers_of(saved_files& files, int k, read_rows cons
   return out;
 }
 
+/// What this rank owns of dense rows with these global numbers: x is [outer][row][inner], and so is part(count). Collective.
+template <class Family, class Mesh, class Local, class Part>
+Local delivered_part(any_communicator& c, shared_layout<Mesh> const& layout, std::vector<index_t> const& number, Local const& x, index_t outer, index_t inner, Part const& part) {
+  using T = typename Local::value_type;
+  rank_group const group = group_of(layout, 0);
+  index_t const given = index_t(number.size()), own = part_extent<Family>(group, group.rank);
+  terms_by_owner const terms(c, given, [&](index_t n) { return part_owner<Family>(group, number[std::size_t(n)]); });
+  auto const places = terms.template send<index_t>(c, 1, [&](index_t n, index_t* to) { *to = number[std::size_t(n)]; });
+  auto const values = terms.template send<T>(c, outer * inner, [&](index_t n, T* to) {
+    for (index_t o = 0; o < outer; ++o) to = std::copy_n(x.data() + (o * given + n) * inner, inner, to);
+  });
+  auto out = together(c, [&] {
+    if (index_t(places.values.size()) != own) throw value_error(text("of the rows in the files, ", places.values.size(), " belong to rank ", c.rank(), ", which has ", own));
+    return part(own);
+  });
+  T const* from = values.values.data();
+  for (index_t const global : places.values) {
+    index_t const n = local_row<Family>(group, global);
+    for (index_t o = 0; o < outer; ++o, from += inner) std::copy_n(from, inner, out.data() + (o * own + n) * inner);
+  }
+  return out;
+}
+
 /// The k-th tensor, dense, by this layout. Collective.
 template <class X, class Mesh>
 X load_dense(any_communicator& c, saved_files& files, int k, std::shared_ptr<shared_layout<Mesh>> layout) {
   using Local = local_of_t<X>;
-  using T = typename Local::value_type;
   using P = typename the_placement<X>::type;
   using Family = typename P::family;
   saved_tensor const& t = files.tensor(k);
   layout->extent[0] = t.rows();
   require_accepted<Family>(t.rows(), layout->mesh.size(0));
-  index_t const own = part_extent<Family>(*layout, 0, c.rank()), outer = t.outer(), inner = t.inner();
-  auto const rows = rows_to_read<P>(t, *layout);
+  index_t const outer = t.outer(), inner = t.inner();
+  auto const rows = rows_to_read<P>(t.scattered, t.rows(), *layout);
   index_t const wanted = rows.end - rows.begin;
   auto const part = [&](index_t count) {
     auto shape = t.shape;
@@ -142,24 +169,7 @@ X load_dense(any_communicator& c, saved_files& files, int k, std::shared_ptr<sha
     if (!rows.own) number = numbers_of(files, k, rows);
     return read;
   });
-  if (!rows.own) {
-    rank_group const group = group_of(*layout, 0);
-    terms_by_owner const terms(c, wanted, [&](index_t n) { return part_owner<Family>(group, number[std::size_t(n)]); });
-    auto const places = terms.template send<index_t>(c, 1, [&](index_t n, index_t* to) { *to = number[std::size_t(n)]; });
-    auto const values = terms.template send<T>(c, outer * inner, [&](index_t n, T* to) {
-      for (index_t o = 0; o < outer; ++o) to = std::copy_n(x.data() + (o * wanted + n) * inner, inner, to);
-    });
-    x = together(c, [&] {
-      if (index_t(places.values.size()) != own)
-        throw io_error(files.path(), 0, 0, text("of tensor ", k, ", ", places.values.size(), " rows belong to rank ", c.rank(), ", which has ", own));
-      return part(own);
-    });
-    T const* from = values.values.data();
-    for (index_t const global : places.values) {
-      index_t const n = local_row<Family>(group, global);
-      for (index_t o = 0; o < outer; ++o, from += inner) std::copy_n(from, inner, x.data() + (o * own + n) * inner);
-    }
-  }
+  if (!rows.own) x = delivered_part<Family>(c, *layout, number, x, outer, inner, part);
   return X(std::move(x), std::move(layout));
 }
 
@@ -218,7 +228,7 @@ X load_sparse(any_communicator& c, saved_files& files, int k, shared_layout<Mesh
   using Sparse = local_of_t<X>;
   using S = typename Sparse::shape_type;
   saved_tensor const& t = files.tensor(k);
-  auto const rows = rows_to_read<typename the_placement<X>::type>(t, layout);
+  auto const rows = rows_to_read<typename the_placement<X>::type>(t.scattered, t.rows(), layout);
   std::vector<index_t> number;
   auto slice = together(c, [&] {
     files.for_rows(k, rows.begin, rows.end, [&](int shard, index_t, index_t, index_t) { files.open(shard); });
