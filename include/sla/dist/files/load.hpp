@@ -14,7 +14,7 @@
 
 namespace sla {
 
-/// Rows lie as they were saved, where they were ranges and the mesh has as many ranks; else in equal ranges.
+/// Rows lie as they were saved, where the mesh has as many ranks as then; else in equal ranges.
 struct saved_rows {};
 
 namespace detail {
@@ -124,7 +124,7 @@ Local delivered_part(any_communicator& c, shared_layout<Mesh> const& layout, std
   using T = typename Local::value_type;
   rank_group const group = group_of(layout, 0);
   index_t const given = index_t(number.size()), own = part_extent<Family>(group, group.rank);
-  terms_by_owner const terms(c, given, [&](index_t n) { return part_owner<Family>(group, number[std::size_t(n)]); });
+  terms_by_owner const terms(c, part_owners<Family>(group, given, [&](index_t n) { return number[std::size_t(n)]; }));
   auto const places = terms.template send<index_t>(c, 1, [&](index_t n, index_t* to) { *to = number[std::size_t(n)]; });
   auto const values = terms.template send<T>(c, outer * inner, [&](index_t n, T* to) {
     for (index_t o = 0; o < outer; ++o) to = std::copy_n(x.data() + (o * given + n) * inner, inner, to);
@@ -244,15 +244,22 @@ X load_sparse(any_communicator& c, saved_files& files, int k, shared_layout<Mesh
 
 /// Who owns the rows of the k-th tensor. Tensors with the same owners share them. Collective.
 template <class How, class Mesh>
-std::shared_ptr<row_partition const> rows_of_saved(any_communicator& c, saved_files const& files, int k, How const& how, Mesh const& m,
+std::shared_ptr<row_partition const> rows_of_saved(any_communicator& c, saved_files& files, int k, How const& how, Mesh const& m,
                                                    std::vector<std::shared_ptr<row_partition const>>& known) {
   saved_tensor const& t = files.tensor(k);
   std::shared_ptr<row_partition const> found;
   if constexpr (std::same_as<How, saved_rows>) {
     std::vector<index_t> first{0};
     for (int s = 0; s < int(files.index().shards.size()); ++s) first.push_back(first.back() + files.counts(s, k).rows);
-    bool const kept = !t.scattered && int(first.size()) == c.size() + 1;
-    found = std::make_shared<row_partition const>(kept ? owner_map(std::move(first)) : owner_map::equal(t.rows(), c.size()), c.rank());
+    if (int(first.size()) != c.size() + 1) {
+      found = std::make_shared<row_partition const>(owner_map::equal(t.rows(), c.size()), c.rank());
+    } else if (!t.scattered) {
+      found = std::make_shared<row_partition const>(owner_map(std::move(first)), c.rank());
+    } else {
+      auto const r = std::size_t(c.rank());
+      auto const mine = together(c, [&] { return numbers_of(files, k, {first[r], first[r + 1], false}); });
+      found = std::make_shared<row_partition const>(c, t.rows(), mine, std::vector<int>(mine.size(), c.rank()));
+    }
   } else {
     found = rows_by(how, "load<...>(mesh, path, layout)", c, unseen_pattern{t.rows(), t.sparse ? t.cols() : 1}, m.size(0), m.coordinate(0));
   }

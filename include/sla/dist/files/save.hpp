@@ -74,7 +74,7 @@ bool lies_in_ranges(shared_layout<Mesh> const& layout) {
   if constexpr (P::family::stated)
     return P::family::contiguous;
   else
-    return layout.rows->owners().contiguous();
+    return layout.rows->contiguous();
 }
 /// x as the index has it.
 template <class X>
