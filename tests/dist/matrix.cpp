@@ -2,6 +2,7 @@
 // Stored transposes, norms, diagonals, scaling and gathering of distributed matrices, against the whole matrix.
 #include <complex>
 
+#include <sla/dist/assembly/vectors.hpp>
 #include <sla/dist/matrix/algebra_on_ranks.hpp>
 #include <sla/dist/solve/mesh_world.hpp>
 #include <sla/solve/krylov/cg.hpp>
@@ -81,6 +82,47 @@ TEST_CASE("sums, products and multiples of matrices by rows are those of the who
                                  product};
   });
   CHECK(error < 1e-11);
+}
+
+TEST_CASE("plans multiply and transpose new values: no pattern travels, and the results are those without a plan, to the last bit") {
+  auto const same = [](auto const& C, auto const& E) {
+    return same_pattern(C.local().pattern(), E.local().pattern()) && std::equal(C.local().values().begin(), C.local().values().end(), E.local().values().begin()) ? 0.0 : 1.0;
+  };
+  auto const P = problems::random_sparse<double>(24, 9, 3, 5), A = problems::convection_diffusion<double>({6, 4}, {3.0, 1.0});
+  auto const F = to_blocks<2, 2>(problems::random_sparse<std::complex<double>>(24, 24, 3, 7));
+  for (int ranks : {1, 2, 3, 4, 8})
+    CHECK(suite::largest_error(ranks, [&](auto& world) {
+            Line m(world);
+            auto const owners = suite::owners_for(A, ranks, ranks != 2);
+            auto const D = distribute<SparseShard<0>>(A, m, owners), Q = distribute<SparseShard<0>>(P, m, owners), D2 = scale_rows(D, generate(D.row_layout(), [](index_t i) {
+                                                                                                                                             return 1.0 / double(i + 1);
+                                                                                                                                           }));
+            multiply_plan const of_fine(D, Q);
+            auto DQ = of_fine(D, Q);
+            transpose_plan const turn(Q);
+            auto R = turn.transpose(Q);
+            multiply_plan const of_coarse(R, DQ);
+            auto K = of_coarse(R, DQ);
+            double const first = same(K, transpose(Q) * (D * Q)) + same(DQ, D * Q) + same(R, transposed(Q));
+            any_communicator& c = m.communicator(0);
+            auto const before = c.stats();
+            of_fine.update(DQ, D2, Q);
+            auto const after = c.stats();
+            double const sent = double(after.collectives() - before.collectives()) - 2.0;  // whether C, and D and Q, are of the plan
+            turn.update(R, 2.0 * Q);
+            of_coarse.update(K, R, DQ);
+            auto const G = distribute<SparseShard<0>>(F, m, suite::scattered_owners(12, ranks));
+            transpose_plan const turn_blocks(G);
+            multiply_plan const of_blocks(G, turn_blocks.adjoint(G));
+            return std::array<double, 5>{first, sent, far(to_dense(K), to_dense(2.0 * (transpose(P) * gather(D2 * Q)))), same(DQ, D2 * Q), same(of_blocks(G, adjointed(G)), G * adjoint(G))};
+          }) < 1e-12);
+  for (auto const& w : suite::words_of(2, [&](auto& world) {
+         Line m(world);
+         auto const D = distribute<SparseShard<0>>(A, m, owner_map::equal(24, 2));
+         multiply_plan const plan(D, D);
+         (void)plan(D, D + distribute<SparseShard<0>>(problems::random_sparse<double>(24, 24, 2, 6), m, owner_map::equal(24, 2)));
+       }))
+    CHECK(w.find("multiply_plan(D, E) on rank 0: other patterns than those of the plan; make a plan of those") != std::string::npos);
 }
 
 TEST_CASE("matrices that do not fit are refused on every rank, with the sides that differ") {

@@ -84,8 +84,11 @@ transposed_shape_t<S> transposed_extents(S const& shape) {
 ///     transpose_plan plan(A);  auto At = plan.transpose(A);  plan.update(At, A2);
 /// Cost: O(nnz + rows + cols) once, 8 bytes per entry kept; then one pass over the values, and one over the indices where the
 /// pattern is equal but not shared. Errors: shape_error, if A is of another pattern, or At not of this plan.
-template <Format F>
+/// Of a distributed matrix: dist/matrix/stored_transpose.hpp.
+template <class F>
 class transpose_plan {
+  static_assert(Format<F>, "sla: transpose_plan plan(A): A is a sparse tensor");
+
 public:
   using pattern_type = typename F::template pattern<host_memory>;
 
