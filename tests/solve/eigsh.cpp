@@ -285,7 +285,7 @@ TEST_CASE("what is no eigenproblem of eigsh is refused with its numbers, and wha
   auto const A = problems::poisson<double>({6, 5});
   CHECK_THROWS_WITH(eigsh(A, 31, smallest{}), ContainsSubstring("k is 31, and A has 30 rows"));
   CHECK_THROWS_WITH(eigsh(A, 0, smallest{}), ContainsSubstring("k is 0"));
-  CHECK_THROWS_WITH(eigsh(from_triplets<double>(0, 0, {}, {}, {}), 1, smallest{}), ContainsSubstring("k is 1, and A has 0 rows"));
+  CHECK_THROWS_WITH(eigsh(from_triplets<double>(0, 0, {}, {}, {}), 1, smallest{}), ContainsSubstring("k is 1, and A has 0 rows; it has no pairs"));
   CHECK_THROWS_WITH(eigsh(from_triplets<double>(2, 3, {0}, {1}, {1.0}), 1, smallest{}), ContainsSubstring("A is 2 x 3, and must be square") && ContainsSubstring("svds"));
   CHECK_THROWS_WITH(eigsh(problems::convection_diffusion<double>({6, 5}, 3.0), 1, smallest{}), ContainsSubstring("eigsh(A, k, ...): A is not symmetric: entry (0, 1)") && ContainsSubstring("eigs(A, k, ...)"));
   auto nan = A;
@@ -311,6 +311,17 @@ TEST_CASE("what is no eigenproblem of eigsh is refused with its numbers, and wha
     std::copy(bx.begin(), bx.end(), y.begin());
   }, self_adjoint);
   CHECK_THROWS_WITH(eigsh(A, own, 1, largest{}, lobpcg{}), ContainsSubstring("B is not positive definite: a vector p has (p, B p) = -"));
+  // above 4000 rows, and no step of conjugate gradients meets it
+  auto d2 = full<double>(4200, 1.0);
+  for (index_t i = 0; i < 4200; ++i) d2[i] = 1e-5 * double(i + 1);
+  auto const P = problems::poisson<double>({4200});
+  auto const many = eval(diagonal(d2) + from_triplets<double>(4200, 4200, {0, 1}, {1, 0}, {2e-5, 2e-5}));
+  CHECK_THROWS_WITH(eigsh(P, many, 1, near{0.1}), ContainsSubstring("B is not positive definite: it has no Cholesky factors"));
+  // of an operator nothing is proved, which the report says
+  linear_operator<double> const weight(4200, 4200, [&](std::span<double const> x, std::span<double> y) {
+    for (std::size_t i = 0; i < x.size(); ++i) y[i] = d2[index_t(i)] * x[i];
+  }, self_adjoint);
+  CHECK_THAT(eigsh(P, weight, 1, largest{}, lobpcg{.max_iterations = 1}).report.choice, ContainsSubstring("does not prove that B is positive definite"));
   CHECK_THROWS_WITH(eigsh(A, eye<double>(31), 2, smallest{}), ContainsSubstring("A is 30 x 30, and B 31 x 31"));
   CHECK_THROWS_WITH(eigsh(A, 3, smallest{}, lobpcg{.block = 2}), ContainsSubstring("lobpcg{.block = 2}"));
   CHECK_THROWS_WITH(eigsh(problems::poisson<double>({30}), 25, smallest{}, lobpcg{}), ContainsSubstring("basic_lobpcg<31>"));

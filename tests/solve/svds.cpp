@@ -193,9 +193,58 @@ TEST_CASE("svds says what it is given amiss") {
     CHECK(norm(svds(scaled, 2, smallest{}).left - svds(C, 2, smallest{}).left) <= 1e-7);
     CHECK(condition_number(scaled) == Approx(condition_number(C)).epsilon(1e-8));
   }
+}
+
+TEST_CASE("smallest singular values of matrices without full rank: 0 exactly, with null vectors to rounding, and the next ones beside them") {
+  auto const look = [](auto const& A, index_t null, int k) {
+    auto const exact = decompose(A);
+    auto const found = svds(A, k, smallest{}, golub_kahan{.rtol = 1e-10});
+    INFO(found.report);
+    CHECK(found.report.converged());
+    CHECK(found.report.residual() <= 1e-10);
+    CHECK(found.report.orthogonality <= 1e-12);
+    CHECK((null <= k || found.report.cuts_cluster));
+    for (index_t j = 0; j < k; ++j) {
+      double const of_dense = exact.values[exact.values.size() - 1 - j];
+      if (j < null)
+        CHECK((found.values[j] == 0 && of_dense <= 1e-12));
+      else
+        CHECK(std::abs(found.values[j] / of_dense - 1) <= 1e-10);
+      CHECK(norm(A * column(found.right, j) - found.values[j] * column(found.left, j)) <= 1e-12);
+      CHECK(norm(transpose(A) * column(found.left, j) - found.values[j] * column(found.right, j)) <= 1e-12);
+    }
+    CHECK(std::isinf(condition_number(A)));
+  };
+  auto const P = problems::poisson<double>({12, 9});
+  auto const sums = eval(P * ones<double>(P.rows()));
+  auto const laplacian = eval(P - diagonal(sums));  // constants are its null vectors
+  look(laplacian, 1, 4);
+  auto const C = problems::convection_diffusion<double>({11, 9}, 2.0);
+  look(eval(C - diagonal(eval(C * ones<double>(C.rows())))), 1, 4);
   auto d = ones<double>(100);
-  d[40] = 0;
-  CHECK_THROWS_WITH(svds(diagonal(d), 1, smallest{}), ContainsSubstring("has not full rank: its smallest singular values are 0"));
+  for (index_t i = 0; i < 100; ++i) d[i] = i % 40 == 7 ? 0 : 1 + double(i);
+  look(diagonal(d), 3, 5);
+  std::vector<index_t> row, col;
+  for (index_t i = 0; i < 69; ++i) row.push_back(i), col.push_back(i + 1);
+  auto const shift = from_triplets<double>(70, 70, row, col, std::vector<double>(69, 2.0));
+  look(shift, 1, 2);  // nilpotent: no multiple of the identity shows its null vectors
+  auto const R = problems::random_sparse<double>(120, 40, 3, 3);
+  look(eval(R * transpose(R)), 80, 2);
+  auto c = ones<double>(70);
+  c[5] = c[33] = 0, c[12] = 1e-4;
+  look(eval(problems::random_sparse<double>(150, 70, 4, 3) * diagonal(c)), 2, 4);
+  look(eval(diagonal(c) * problems::random_sparse<double>(70, 150, 4, 3)), 2, 3);
+}
+
+TEST_CASE("smallest singular values are by products where factors take longer, and by factors where these are cheap") {
+  auto const R = problems::random_sparse<double>(2300, 2300, 8, 5);
+  auto const A = eval(R + 20.0 * eye<double>(2300));
+  auto const dear = svds(A, 2, smallest{}, golub_kahan{.rtol = 1e-9});
+  INFO(dear.report);
+  CHECK(dear.report.converged());
+  CHECK(dear.report.preconditioner.empty());
+  CHECK(dear.report.choice.starts_with("factors take longer than products"));
+  CHECK(detail::restarts_before_factors(problems::convection_diffusion<double>({40, 40}, 2.0), false, 30) == 0);
 }
 
 } // namespace test_svds

@@ -196,5 +196,11 @@ auto perform(op::eigs, A const& a, int k, W const&, Options const&...) {
   static_assert(always_false<A>, "sla: hvp: eigs(A, k, ...) has no second derivatives: of a symmetric A eigsh(A, k, ...) has");
   return eigsh(a, k, smallest{});
 }
+template <class A, class B, class W, class... Options>
+  requires((detail::DualTraced<A> || detail::DualTraced<B>) && detail::OneStoredMatrix<A> && detail::OneStoredMatrix<B>)
+auto perform(op::eigs, A const& a, B const& b, int k, W const&, Options const&...) {
+  static_assert(always_false<A>, "sla: hvp: eigs(A, B, k, ...) has no second derivatives: of a symmetric A and a definite B eigsh(A, B, k, ...) has");
+  return eigsh(a, b, k, smallest{});
+}
 
 } // namespace sla

@@ -9,12 +9,13 @@
 
 namespace sla::detail {
 
-/// A row that no choice of pivots can serve, -1 if there is none. Cost: O(rows) where the diagonal is stored; O(rows nnz)
-/// at worst.
+/// A row that no choice of pivots can serve, -1 if there is none; then row_of[j] is the row of column j. Cost: O(rows) where the diagonal is stored;
+/// O(rows nnz) at worst.
 template <class View>
-index_t unmatched_row(View const& pattern) {
+index_t match_rows(View const& pattern, std::vector<index_t>& row_of) {
   index_t const n = pattern.rows;
-  std::vector<index_t> row_of(std::size_t(pattern.cols), -1), column_of(std::size_t(n), -1);
+  row_of.assign(std::size_t(pattern.cols), -1);
+  std::vector<index_t> column_of(std::size_t(n), -1);
   auto take = [&](index_t i, index_t j) {
     row_of[std::size_t(j)] = i;
     column_of[std::size_t(i)] = j;
@@ -52,6 +53,12 @@ index_t unmatched_row(View const& pattern) {
     }
   }
   return -1;
+}
+/// The same row, where the matching is not wanted.
+template <class View>
+index_t unmatched_row(View const& pattern) {
+  std::vector<index_t> row_of;
+  return match_rows(pattern, row_of);
 }
 
 /// A pattern without its stored zeros.

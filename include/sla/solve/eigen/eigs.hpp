@@ -163,7 +163,7 @@ auto eigs_in_range(A const& a, B const& b, int k, W const& wanted, Options const
     require_range(space, a, p, room, "A", call, standard ? 1e140 : 1e70);
     if constexpr (!standard) require_range(space, b, p, room, "B", call, 1e70);
     if (k < 1 || k > problem.n)
-      throw value_error(text(call, ": k is ", k, ", and A has ", problem.n, problem.n == 1 ? " row" : " rows", "; ask for 1 to ", problem.n, problem.n == 1 ? " pair" : " pairs"));
+      throw value_error(text(call, ": k is ", k, ", and A has ", problem.n, problem.n == 1 ? " row" : " rows", ask_for(problem.n, "pair")));
 
     auto found = method.template find<false>(problem, k, wanted);
     using Z = typename decltype(found.values)::value_type;

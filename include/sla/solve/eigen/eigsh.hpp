@@ -41,6 +41,8 @@ consteval bool says_it_has_rows() {
 template <class A>
 concept PlainEigenOperator = is_one_matrix<A> && requires { typename linear_world<A>::operator_type; } && says_it_has_rows<A>();
 
+/// How an error about k ends: "; ask for 1 to 3 pairs".
+inline std::string ask_for(index_t most, char const* what) { return most == 0 ? text("; it has no ", what, 's') : text("; ask for 1 to ", most, ' ', what, most == 1 ? "" : "s"); }
 /// The call, where an error speaks of A and means what is named so.
 inline std::string call_about(char const* name, char const* call) { return std::string_view(name) == "A" ? call : text(call, ", ", name, " in the place of A"); }
 /// Errors: value_error for NaN and infinity, naming the call.
@@ -106,22 +108,23 @@ void check_hermitian(A const& a, V const& x, V const& y, char const* name, char 
       throw value_error(text(call, ": ", name, " is not Hermitian: (x, ", name, " y) and (", name, " x, y) differ by ", apart, " for random x and y; use eigs(A, k, ...)"));
   }
 }
-/// Errors: value_error, if B is found to be indefinite: of few rows by factors, else where conjugate gradients for it meet a direction p with (p, B p) < 0, which 40 steps
-/// do, but of a B with few negative values that are small. B that are singular are left to the method.
+/// Errors: value_error, if B is found to be indefinite: by factors, where these are cheap, else where conjugate gradients for it meet a direction p with (p, B p) < 0, which 40 steps
+/// do, but of a B with few negative values that are small: false then, for B is not known to be definite. B that are singular are left to the method.
 template <class Space, class B, class V>
-void require_no_negative(Space& space, B const& b, V const& x, V const& y, char const* call) {
+bool require_no_negative(Space& space, B const& b, V const& x, V const& y, char const* call) {
   constexpr double rounding = 1e-10;
   auto const refuse = [call](auto const&... how) {
     throw value_error(text(call, ": B is not positive definite: ", how..., "; of a definite A and an indefinite B the problem B v = (1/w) A v is one"));
   };
   if constexpr (Readable<B>) {
     auto const known = properties(b).definite;
-    if (known == definiteness::positive_definite || known == definiteness::positive_semidefinite) return;
-    if (b.rows() <= 4000) {
+    if (known == definiteness::positive_definite || known == definiteness::positive_semidefinite) return true;
+    constexpr double most = 2e8;  // multiplications: some tenths of a second
+    if (b.rows() <= 4000 || (b.nnz() <= 4000000 && cost_of_factors(b, most).operations <= most)) {
       using Number = std::conditional_t<is_complex<typename B::value_type>, std::complex<double>, double>;
       auto const m = factor<factorization::cholesky>{}.setup(minus_shift<Number>(b, no_weight, -rounding * double(norm_inf(b))));
       if (m.failure(0).why != reason::converged) refuse("it has no Cholesky factors");
-      return;
+      return true;
     }
   }
   auto const record = lanczos(space, b, applied_identity{}, x, y, 40);
@@ -131,6 +134,7 @@ void require_no_negative(Space& space, B const& b, V const& x, V const& y, char 
     if (curvature < -(std::max)(rounding, 64 * double(std::numeric_limits<real_t<typename V::value_type>>::epsilon())) * most) refuse("a vector p has (p, B p) = ", record.pq[j][0]);
     most = (std::max)(most, std::abs(curvature));
   }
+  return false;
 }
 /// The elements of x, on all ranks.
 template <class Space, class V>
@@ -166,6 +170,7 @@ auto eigsh_in_range(A const& a, B const& b, int k, W const& wanted, Options cons
     problem.n = count_elements(space, x);
     require_range(space, a, x, z, "A", call, most);
   }
+  [[maybe_unused]] bool is_known = true;
   if constexpr (!standard) {
     if constexpr (requires { a.rows() != b.rows(); })
       if (a.rows() != b.rows() || a.cols() != b.cols()) throw shape_error(text(call, ": A is ", a.rows(), " x ", a.cols(), ", and B ", b.rows(), " x ", b.cols()));
@@ -178,13 +183,14 @@ auto eigsh_in_range(A const& a, B const& b, int k, W const& wanted, Options cons
     }
     auto space = linear_world<A>::space(a, x);
     require_range(space, b, x, z, "B", call, most);
-    require_no_negative(space, b, x, y, call);
+    is_known = require_no_negative(space, b, x, y, call);
   }
   if (k < 1 || k > problem.n)
-    throw value_error(text(call, ": k is ", k, ", and A has ", problem.n, problem.n == 1 ? " row" : " rows", "; ask for 1 to ", problem.n, problem.n == 1 ? " pair" : " pairs"));
+    throw value_error(text(call, ": k is ", k, ", and A has ", problem.n, problem.n == 1 ? " row" : " rows", ask_for(problem.n, "pair")));
   auto found = method.find(problem, k, wanted);
   auto space = problem.space();
   auto out = judged_pairs(problem, space, std::move(found), wanted, method.rtol);
+  if (!is_known) out.report.choice += text(out.report.choice.empty() ? "" : "; ", "no vector with (v, B v) < 0 was met, which does not prove that B is positive definite");
   out.report.seconds = seconds_now() - began;
   return out;
 }

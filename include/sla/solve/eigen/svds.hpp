@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Singular values: `svds(A, k)`, `svds(A, k, smallest{})`, of rectangular matrices too; `condition_number(A)`. The smallest ones are the largest of the
-// pseudoinverse, by factors. Derivatives are in grad/implicit/traced_svds.hpp.
+// pseudoinverse, by factors, unless products take less time. Derivatives are in grad/implicit/traced_svds.hpp.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <sla/solve/eigen/eigsh.hpp>
-#include <sla/solve/eigen/krylov/restarted_bidiagonal.hpp>
+#include <sla/solve/eigen/krylov/pseudoinverse.hpp>
 
 namespace sla {
 
@@ -38,46 +38,6 @@ concept SingularMethod = requires { typename M::singular_method_tag; };
 namespace detail {
 template <class O>
 using wants_singular_method = std::bool_constant<SingularMethod<O>>;
-
-/// (c I, A; A^H, 0), whose inverse has that of A and of A^H, for an A with more rows than columns and full rank.
-template <class Number, class A>
-auto augmented(A const& a) {
-  auto const flat = flat_scalars<Number>(a);
-  index_t const m = flat.rows(), n = flat.cols();
-  std::vector<index_t> row, col;
-  std::vector<Number> value;
-  double size = 0;
-  for (Number const v : flat.values()) size = (std::max)(size, double(std::abs(v)));
-  auto const add = [&](index_t i, index_t j, Number v) { row.push_back(i), col.push_back(j), value.push_back(v); };
-  for (index_t i = 0; i < m; ++i) {
-    add(i, i, Number(1e-3 * size));
-    flat.pattern().view().for_row(i, [&](index_t s, index_t j) { add(i, m + j, flat.values()[s]), add(m + j, i, conj_of_value(flat.values()[s])); });
-  }
-  return from_triplets<Number>(m + n, m + n, row, col, value);
-}
-/// (A^H)^+ and A^+ of an A with at least as many rows as columns. Errors: value_error, if A has not full rank.
-template <class T>
-struct pseudoinverse {
-  linear_operator<T> of_adjoint, of_matrix;
-  char const* name;
-};
-template <class T, class A>
-pseudoinverse<T> invert_rectangular(A const& a) {
-  using Number = std::conditional_t<is_complex<T>, std::complex<double>, double>;
-  index_t const m = a.rows(), n = a.cols();
-  auto const inverse = m == n ? invert<T>(flat_scalars<Number>(a), false) : invert<T>(augmented<Number>(a), false);
-  if (!inverse)
-    throw value_error(text("svds(A, k, smallest{}): A, ", m, " x ", n, ", has not full rank: its smallest singular values are 0; svds(A, k) has the largest"));
-  if (m == n) return {inverse->apply.adjoint(), inverse->apply, inverse->name};
-  auto const between = [all = inverse->apply, m, n](auto x, auto y, index_t from, index_t to) {  // the right-hand side is beside zeros, and so is what is wanted
-    vector<T> right(m + n), both;
-    for (index_t i = 0; i < index_t(x.size()); ++i) right[from + i] = x[std::size_t(i)];
-    both = all * right;
-    for (index_t i = 0; i < index_t(y.size()); ++i) y[std::size_t(i)] = both[to + i];
-  };
-  return {linear_operator<T>(m, n, [between, m](std::span<T const> x, std::span<T> y) { between(x, y, m, 0); }),
-          linear_operator<T>(n, m, [between, m](std::span<T const> x, std::span<T> y) { between(x, y, 0, m); }), inverse->name};
-}
 
 /// The largest element of V^H V - I, of so many vectors.
 template <class Space, class V>
@@ -148,23 +108,54 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
   bool const is_dense = Readable<A> && may_be_dense && n > capacity && (k > n / 5 || k + 3 > capacity) && double(m) * double(n) * double(n) <= 2e8;
   if (!is_dense) require_basis(Method::name, k, n, capacity);
   auto const by = [](auto const& m) { return [&m](auto const& x, auto& y, auto const& f) { return f(set(y, m * x)); }; };
-  bool const inverts = of_smallest && n > capacity && !is_dense;
+  bool inverts = of_smallest && Readable<A> && n > capacity && !is_dense;
   eigen_report out;
+  auto const by_products = [&](restart_rule const& limited) { return run_golub_kahan<capacity>(space, k, of_smallest, limited, n, random_v, random_u, by(a), by(adjoint)); };
+  auto const by_factors = [&](auto is_hermitian) {
+    auto const inverse = pseudoinverse<T>::make(a, (std::min)(index_t(k) + 1, n), is_hermitian);
+    if (!inverse) throw value_error(text("svds(A, k, smallest{}): A, ", m, " x ", n, ", has no factors, nor has (c I, A; A^H, -c I); svds(A, k) has the largest values"));
+    out.preconditioner = inverse->name;
+    index_t const null = inverse->right.cols(), returned = (std::min)(null, index_t(k));
+    golub_kahan_result<vector<T>, vector<T>> both;
+    if (returned < k)
+      both = run_golub_kahan<capacity>(space, k - returned, false, rule, n, random_v, random_u, by(inverse->of_adjoint), by(inverse->of_matrix));
+    else
+      both.reason = reason::converged, both.alone = true, both.cuts_cluster = null > k;
+    if (null > 0) out.choice = text("A has not full rank: ", returned, returned == 1 ? " null vector is" : " null vectors are", " by inverse iteration");
+    for (index_t j = returned; j-- > 0;) {
+      vector<T> u(m), v(n);
+      for (index_t i = 0; i < m; ++i) u[i] = T(inverse->left(i, j));
+      for (index_t i = 0; i < n; ++i) v[i] = T(inverse->right(i, j));
+      both.range.insert(both.range.begin(), std::move(u)), both.domain.insert(both.domain.begin(), std::move(v)), both.values.insert(both.values.begin(), 0);
+    }
+    return both;
+  };
   auto found = [&] {
     if constexpr (Readable<A>)
       if (is_dense) return dense_golub_kahan<T>(a, k, of_smallest);
     if constexpr (of_smallest && Readable<A>)
       if (inverts) {
-        auto const inverse = invert_rectangular<T>(a);
-        out.preconditioner = inverse.name;
-        return run_golub_kahan<capacity>(space, k, false, rule, n, random_v, random_u, by(inverse.of_adjoint), by(inverse.of_matrix));
+        bool hermitian = m == n;
+        if constexpr (requires { linear_world<A>::is_self_adjoint(a); }) hermitian = hermitian && linear_world<A>::is_self_adjoint(a);
+        inverts = false;
+        int const before = restarts_before_factors(a, hermitian, rule.basis);
+        restart_rule limited = rule;
+        if (before > 0) limited.max_restarts = (std::min)(before, rule.max_restarts);
+        if (before != 0) {
+          auto products = by_products(limited);
+          out.choice = "factors take longer than products";
+          if (products.reason == reason::converged || before < 0) return products;
+          out.choice.clear();
+        }
+        inverts = true;
+        return by_factors(hermitian);
       }
-    return run_golub_kahan<capacity>(space, k, of_smallest, rule, n, random_v, random_u, by(a), by(adjoint));
+    return by_products(rule);
   }();
   out.method = is_dense ? "dense" : Method::name, out.wanted = text("singular triplets, the ", W::name), out.reason = found.reason, out.iterations = found.restarts + 1;
   (inverts ? out.applications : out.products) = found.products;
   out.rtol = method.rtol, out.sees_multiplicity = found.alone ? int(n) : 1, out.cuts_cluster = found.cuts_cluster;
-  if (found.alone && !found.is_whole) out.choice = "a run beside these triplets found no others";
+  if (found.alone && !found.is_whole && found.products > 0) out.choice += text(out.choice.empty() ? "" : "; ", "a run beside these triplets found no others");
 
   index_t const count = index_t(found.values.size());
   auto left = block_like<T>(found.range.front(), count), right = block_like<T>(found.domain.front(), count);
@@ -193,12 +184,18 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
     auto [of_u] = fuse(space, set(au, adjoint * u), squared_norm_of(au - s * v));
     double const apart = std::sqrt(double(read_one(space, of_v))) + std::sqrt(double(read_one(space, of_u)));
     size = (std::max)(size, std::sqrt(double(read_one(space, aa))));
-    out.residuals.push_back(apart == 0 ? 0 : apart / std::abs(double(values[j])));
     residuals.push_back(apart);
     put_column(left, j, u), put_column(right, j, v);
   }
   double const rounding = 32 * double(std::numeric_limits<Real>::epsilon()) * size;
-  for (index_t j = 0; j < count; ++j) out.rounding.push_back(residuals[std::size_t(j)] <= rounding ? rounding / std::abs(double(values[j])) : 0);
+  for (index_t j = 0; j < count; ++j) {
+    double const apart = residuals[std::size_t(j)];
+    bool const is_rounding = apart <= rounding;
+    if (is_rounding && values[j] < apart) values[j] = 0;
+    double const beside = values[j] == 0 ? size : double(values[j]);
+    out.residuals.push_back(apart == 0 ? 0 : apart / beside);
+    out.rounding.push_back(is_rounding ? rounding / beside : 0);
+  }
   out.let_residuals_decide();
   out.orthogonality = (std::max)(apart_from_orthonormal(space, found.range), apart_from_orthonormal(space, found.domain));
   return singular_triplets<decltype(left), vector<Real>, decltype(right)>{std::move(left), std::move(values), std::move(right), std::move(out)};
@@ -209,8 +206,9 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
 /// member. The largest value comes first, unless the smallest are wanted; columns j of U (rows of A, k) and V (columns of A, k) belong to value j. Options:
 /// golub_kahan{...}, on(make_space). The vectors (u, v), one below the other, have real and positive inner products with random<T>(rows + columns, 1).
 /// Law: one matrix with scalar entries, or a linear_operator with its adjoint; of batches and blocks eigen_of_batch.hpp. What did not converge is in the report: nothing is thrown for that.
-/// Gradient: of values and vectors (traced_svds.hpp). Cost: that of golub_kahan. Errors: value_error for NaN, k < 1 or k > min(rows, columns), and where the smallest
-/// values of a large matrix without full rank are asked for.
+/// A value that its residual is not below, where that is rounding, is 0, and its residual over |A|. The smallest values are by factors, of (c I, A; A^H, 0) where A is not square; by products alone, where
+/// these are not stored whole or factors take longer; null vectors are by inverse iteration, and of an A that has no factors or is not square, values below 1e-10 |A| beside them may be missed.
+/// Gradient: of values and vectors (traced_svds.hpp). Cost: that of golub_kahan. Errors: value_error for NaN, k < 1 or k > min(rows, columns).
 template <class A, class W = largest, class... Options>
   requires Wanted<W>
 [[nodiscard]] auto svds(A const& a, int k, W const& wanted = {}, Options const&... options) {
@@ -227,7 +225,7 @@ template <class A, class W = largest, class... Options>
       index_t const rows = detail::sides_of(a).first, cols = detail::sides_of(a).second;
       index_t const most = (std::min)(rows, cols);
       if (k < 1 || k > most)
-        throw value_error(text("svds(A, k): k is ", k, ", and A is ", rows, " x ", cols, "; ask for 1 to ", most, most == 1 ? " triplet" : " triplets"));
+        throw value_error(text("svds(A, k): k is ", k, ", and A is ", rows, " x ", cols, detail::ask_for(most, "triplet")));
       detail::none const no{};
       golub_kahan const unnamed{};
       auto const& method = detail::pick<detail::wants_singular_method>(unnamed, options...);
@@ -266,7 +264,7 @@ template <class T, class S, class F>
   double most = 0;
   auto const value_of = [&](auto const& values, eigen_report const& report) {
     double const value = std::abs(double(values[0])), bound = value + value * report.residuals[0];  // |A v|, which the least singular value is not above
-    if (report.converged()) return value;
+    if (report.converged()) return report.residuals[0] < 1 ? value : 0.0;  // not: it is below its rounding
     if (bound <= double(A.rows() + A.cols()) * double(std::numeric_limits<real_t<T>>::epsilon()) * most) return 0.0;
     throw eigen_error(report, "condition_number(A)");
   };
@@ -287,12 +285,17 @@ template <class T, class S, class F>
   golub_kahan const method{.rtol = rtol, .find_multiples = false};
   auto const large = svds(A, 1, largest{}, method);
   most = value_of(large.values, large.report);
-  try {
-    auto const little = svds(A, 1, smallest{}, method);
-    return most / value_of(little.values, little.report);
-  } catch (value_error const&) {  // it has not full rank
-    return std::numeric_limits<double>::infinity();
-  }
+  auto const little = svds(A, 1, smallest{}, method);
+  double const least = value_of(little.values, little.report);
+  return least == 0 ? std::numeric_limits<double>::infinity() : most / least;
+}
+
+/// Refused: what is not one sparse matrix.
+template <class A>
+double condition_number(A const&) {
+  static_assert(always_false<A>, "sla: condition_number(A): A is one sparse tensor in host memory, not traced: of batches and blocks it is in <sla/eigenvalues.hpp>; of a dense matrix take to<Csr<>>(A), of a traced "
+                                 "one A.value(); else svds(A, 1) has the largest singular value");
+  return 0;
 }
 
 } // namespace sla

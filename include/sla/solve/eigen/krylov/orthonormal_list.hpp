@@ -108,6 +108,9 @@ public:
     projected_column<U> out(count);
     for (int i = 0; i < count; ++i) out(i) = U(h[i] + h2[i]);
     if (!out.allFinite()) throw value_error("an eigensolver: a product with A, or a solve with its factors, gave NaN or infinity");
+    if constexpr (!Inner::is_plain)
+      if (double const ww = double(real_of(space_.read(joined.ww).front())); ww < -1e-9 * double(out.squaredNorm() + std::abs(ww)))
+        throw value_error(text("eigsh(A, B, k): B is not positive definite: a vector v of the basis has v^H B v = ", ww));
     return {std::move(out), scale == 0 ? Real(0) : 1 / scale};
   }
   /// A random vector becomes vector `count`.
