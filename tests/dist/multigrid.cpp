@@ -55,6 +55,35 @@ TEST_CASE("multigrid on ranks takes at most 1.3 times the iterations of one rank
   }
 }
 
+TEST_CASE("multigrid on ranks finds the grid of a matrix whoever owns its points, and takes the iterations of one rank") {
+  cg const method{.rtol = 1e-6};
+  auto const run = [&](auto const& D, auto const& db) {
+    bool const plain = D.rows() == 90 * 85;
+    auto s = prepare(D, method, amg{.gathered = 2500});
+    auto const [x, report] = s.try_solve(db);
+    auto stretched = D;
+    for (index_t i = 0; i < D.local().rows(); ++i)
+      D.local().pattern().view().for_row(i, [&](index_t n, index_t j) {
+        index_t const distance = std::abs(D.handle()->rows->global(i) - D.handle()->halo->global(*D.handle()->rows, j));
+        stretched.local().values()[n] = distance == 0 ? 2.0002 : distance == 1 ? -1e-4 : -1.0;
+      });
+    bool const had = s.preconditioner().remark().find("grid") != std::string::npos;
+    if (plain) s.update(stretched);  // whose couplings along lines a grid does not follow
+    auto const after = s.try_solve(db).report;
+    return std::tuple(gather(x), report.iterations(), had && (!plain || after.preconditioner.find("smoothed") != std::string::npos) && after.converged());
+  };
+  for (auto const& A : {problems::poisson<double>({90, 85}), problems::poisson<double>({20, 21, 19}), problems::checkerboard<double>({84, 84}, 1e4, 12)}) {
+    auto const b = random<double>(A.rows(), 1);
+    int const one = try_solve(A, b, method, amg{}).report.iterations();
+    for (bool scattered : {false, true}) {
+      auto const [x, taken, as_wanted] = on_ranks(scattered ? 4 : 3, A, run, suite::owners_for(A, scattered ? 4 : 3, scattered))[0];
+      CHECK(norm(b - A * x) <= 1.01e-6 * norm(b));
+      CHECK(taken <= 1.3 * one);
+      CHECK(as_wanted);
+    }
+  }
+}
+
 TEST_CASE("multigrid on ranks has its adjoint, and new values on the pattern") {
   amg const by_f{.cycle = amg_cycle::F, .gathered = 20};
   for (auto const& A : {problems::checkerboard<double>({22, 21}, 100.0, 4), problems::convection_diffusion<double>({20, 22}, {20.0, 5.0})})
@@ -138,6 +167,8 @@ TEST_CASE("multigrid on ranks prints its levels, and says on all ranks what is w
   each_says(hole, across, "rows of rank 1");
   each_says(A, {.near_null = matrix<double>({1600, 1}), .gathered = 100}, "levels across ranks do not take .near_null yet; leave it out, or take schwarz(amg{...})");
   each_says(A, {.smoother = jacobi{}, .gathered = 100}, "do not take a preconditioner as .smoother");
+  each_says(hole, {.coarsening = amg_coarsening::grid, .gathered = 100}, "zero or not stored");
+  each_says(sla::permuted(A, rcm(A)), {.coarsening = amg_coarsening::grid, .gathered = 100}, "D is not found to be a symmetric operator of 5, 9, 7 or 27 points");
   each_says(A, {.gathered = 0}, "amg{.gathered = 0}");
   auto indefinite = A;
   for (double& v : indefinite.values()) v = -v;

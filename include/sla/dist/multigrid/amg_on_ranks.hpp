@@ -86,7 +86,8 @@ public:
   std::string remark() const {
     auto const& all = *levels_->front();
     if (levels_on_ranks() == 0) return all.whole->remark();
-    return text(", ", to_string(all.options.cycle), " of ", levels().size(), " levels, ", levels_on_ranks(), " across ranks, ", to_string(all.options.coarsening));
+    return text(", ", to_string(all.options.cycle), " of ", levels().size(), " levels, ", levels_on_ranks(), " across ranks, ",
+                all.grid ? text("grid ", all.grid->shape.text_of(), ", ", all.grid->shape.stencil(), " points") : text(to_string(all.options.coarsening)));
   }
   detail::rank_levels<L, M> const& hierarchy() const { return *levels_->front(); }
 
@@ -100,13 +101,14 @@ private:
   using Shared = std::vector<std::shared_ptr<Levels const>>;
   static std::shared_ptr<Shared const> share(std::shared_ptr<Levels const> levels) { return std::make_shared<Shared const>(Shared{std::move(levels)}); }
   void make(D const& d, Levels const* before) {
-    auto const last = [&](auto const& A, int level) {
-      if (before && before->whole) {
-        M next = *before->whole;
+    auto const last = [&](auto const& A, int level, M const* kept) {
+      if (kept) {
+        M next = *kept;
         next.update(A);
         return next;
       }
       auto o = options_;
+      if (level > 0 && o.coarsening == amg_coarsening::grid) o.coarsening = amg_coarsening::automatic;
       o.strength = options_.strength / double(1 << (std::min)(level, 30)), o.max_levels = (std::max)(1, options_.max_levels - level);
       return o.setup(A);
     };
@@ -129,9 +131,10 @@ std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& o
   auto const& all = m.hierarchy();
   for (index_t l = 0; l < m.levels_on_ranks(); ++l) {
     auto const& level = sizes[std::size_t(l)];
-    out << (l == 0 ? text("amg across ", all.communicator().size(), " ranks", m.remark(), '\n') : text()) << detail::level_text(l, level) << all.options.sweeps << " + " << all.options.sweeps << ' '
-        << to_string(all.options.smoother);
-    if (std::size_t(l) + 1 < sizes.size()) out << ", " << sizes[std::size_t(l) + 1].rows << " aggregates of each rank's rows";
+    out << (l == 0 ? text("amg across ", all.communicator().size(), " ranks", m.remark(), '\n') : text()) << detail::level_text(l, level) << all.options.sweeps << " + " << all.options.sweeps << ' ';
+    bool const of_grid = all.grid && !all.levels[std::size_t(l)].transfer;
+    out << (of_grid ? "Jacobi" : to_string(all.options.smoother));
+    if (std::size_t(l) + 1 < sizes.size()) out << ", " << sizes[std::size_t(l) + 1].rows << (of_grid ? " points of the next grid" : " aggregates of each rank's rows");
     out << '\n';
   }
   if (all.whole) out << (m.levels_on_ranks() > 0 ? "on every rank: " : "") << *all.whole;

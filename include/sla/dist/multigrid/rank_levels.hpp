@@ -11,13 +11,13 @@
 #include <vector>
 
 #include <sla/dist/halo/overlap.hpp>
-#include <sla/dist/multigrid/rank_level.hpp>
+#include <sla/dist/multigrid/rank_grid.hpp>
 #include <sla/dist/solve/mesh_world.hpp>
 #include <sla/solve/precond/amg/amg.hpp>
 
 namespace sla::detail {
 
-/// Levels on ranks, and multigrid for the last of them, where all ranks have it whole, in the order of the ranks. M: what `amg` makes of a matrix.
+/// Levels on ranks, and multigrid for the last of them, where all ranks have it whole. M: what `amg` makes of a matrix.
 template <class L, class M>
 struct rank_levels {
   using T = typename local_of_t<L>::value_type;
@@ -25,6 +25,8 @@ struct rank_levels {
   bool hermitian = true, reversed = false;
   std::vector<rank_level<L>> levels = {};
   std::shared_ptr<M const> whole = {};
+  std::vector<index_t> order = {};  ///< of its rows: where those of the ranks, one after the other, are in it
+  std::shared_ptr<rank_grid const> grid = {};  ///< of the finest level, where that is one
   idle_work<amg_work<T>> idle{};
 
   bool takes_steps(std::size_t) const { return false; }
@@ -38,12 +40,13 @@ struct rank_levels {
       whole->view().template sweep<false>(b, z, 1);
       return true;
     }
-    kept_list<K> from(std::size_t(rows.extent())), to(from.size());
+    kept_list<K> in_turn(std::size_t(rows.extent())), from(in_turn.size()), to(in_turn.size());
     std::vector<std::size_t> counts;
     for (int r = 0; r < rows.ranks(); ++r) counts.push_back(std::size_t(rows.count(r)));
-    all_gather(communicator(), std::span<K const>(b, std::size_t(rows.count())), std::span<K>(from), counts);
+    all_gather(communicator(), std::span<K const>(b, std::size_t(rows.count())), std::span<K>(in_turn), counts);
+    for (std::size_t k = 0; k < order.size(); ++k) from[std::size_t(order[k])] = in_turn[k];
     whole->view().template sweep<false>(static_cast<K const*>(from.data()), to.data(), 1);
-    std::copy_n(to.data() + rows.first(rows.rank()), rows.count(), z);
+    for (index_t i = 0; i < rows.count(); ++i) z[i] = to[std::size_t(order[std::size_t(rows.first(rows.rank()) + i)])];
     return true;
   }
 };
@@ -60,28 +63,71 @@ R largest_of_all(rank_levels<L, M> const& all, R here) {
   return all_reduce(all.communicator(), here, monoid::maximum);
 }
 
-/// All rows of A on every rank, in the order of the ranks. Collective.
+/// All rows of A on every rank: this rank's i-th is the place[i]-th of them. Collective.
 template <class L>
-amg_matrix<typename local_of_t<L>::value_type> whole_on_every_rank(L const& A) {
-  auto const& rows = *A.handle()->rows;
-  if (rows.ranks() == 1) return A.local();
-  index_t const first = rows.first(rows.rank());
-  std::vector<index_t> place(static_cast<std::size_t>(rows.count()));
-  for (std::size_t i = 0; i < place.size(); ++i) place[i] = first + index_t(i);
+amg_matrix<typename local_of_t<L>::value_type> whole_on_every_rank(L const& A, std::vector<index_t> place) {
+  index_t const n = A.handle()->rows->extent();
+  if (A.handle()->rows->ranks() == 1) return A.local();
   place = with_ghosts(*A.handle()->halo, std::move(place));
   auto const terms = terms_of(A.local(), [&](index_t i, index_t j) { return entry_place{place[std::size_t(i)], place[std::size_t(j)]}; });
-  return all_terms<Csr<std::int32_t>>(A.handle()->halo->communicator(), Matrix(rows.extent(), rows.extent()), terms);
+  return all_terms<Csr<std::int32_t>>(A.handle()->halo->communicator(), Matrix(n, n), terms);
 }
 
 /// Errors: value_error for options that levels on ranks do not have.
 inline void require_levels_on_ranks(amg_options const& o) {
-  char const* const what = o.coarsener ? ".near_null" : o.smoother.maker() ? "a preconditioner as .smoother" : o.coarsening == amg_coarsening::grid ? ".coarsening = amg_coarsening::grid" : nullptr;
+  char const* const what = o.coarsener ? ".near_null" : o.smoother.maker() ? "a preconditioner as .smoother" : nullptr;
   if (what)
     throw value_error(text("amg{...} on ranks: levels across ranks do not take ", what, " yet; leave it out, or take schwarz(amg{...}), whose levels are of each rank's rows alone"));
 }
 
+/// The grid that the finest level may be, if the options ask for it or leave it open; nothing, where it is none. Collective. Errors, on every rank: value_error, if a
+/// grid is asked for and A is none.
+template <class L>
+std::shared_ptr<rank_grid const> wanted_grid(amg_options const& o, L const& A, bool symmetric) {
+  std::shared_ptr<rank_grid const> found;
+  bool const asked = o.coarsening == amg_coarsening::grid;
+  bool const open = o.coarsening == amg_coarsening::automatic && o.cycle == amg_cycle::V && o.sweeps == 1 && o.smoother == amg_smoother::spai0 && A.rows() >= least_grid_points;
+  if constexpr (!is_complex<typename local_of_t<L>::value_type>)
+    if (symmetric && (asked || open)) found = grid_on_ranks(A);
+  if (asked && !found)
+    throw value_error("amg{.coarsening = amg_coarsening::grid}: D is not found to be a symmetric operator of 5, 9, 7 or 27 points on a grid whose points are numbered line by line");
+  return found;
+}
+/// The mean factor by which six steps of conjugate gradients lessen sqrt((r, M r)), from a residual of chance; by which three do, if that is below 0.2 or above 0.4.
+/// Collective.
+template <class L, class M>
+double contraction_on_ranks(rank_levels<L, M> const& all) {
+  using T = typename local_of_t<L>::value_type;
+  auto const& A = all.levels[0].A;
+  index_t const n = A.rows();
+  std::vector<T> r(static_cast<std::size_t>(n)), z(r.size()), p(r.size(), T(0)), q(r.size());
+  for (index_t i = 0; i < n; ++i) r[std::size_t(i)] = random_at<T>(1, A.all->handle()->rows->global(i));
+  auto const product = [&](std::vector<T> const& x, std::vector<T> const& y) {
+    double sum = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) sum += double(x[i]) * double(y[i]);
+    return all_reduce(all.communicator(), sum);
+  };
+  immediate<overlapped> space;
+  constexpr int steps = 6;
+  double first = 0, last = 0, mean = INFINITY;
+  for (int k = 0; k <= steps; ++k) {
+    apply_levels(all, static_cast<T const*>(r.data()), z.data());
+    double const rz = product(r, z);
+    if (k == 0) first = rz;
+    T const beta = k > 0 && last > 0 ? T(rz / last) : T(0);
+    last = rz;
+    if (k > 0) mean = first > 0 && last >= 0 ? std::pow(last / first, 0.5 / k) : INFINITY;
+    if (!(last > 0) || k == steps || (k == 3 && (mean < 0.2 || mean > 0.4))) break;
+    for (std::size_t i = 0; i < r.size(); ++i) p[i] = z[i] + beta * p[i];
+    fuse(space, put_at(q.data(), n, A * numbers_at(static_cast<T const*>(p.data()), n)));
+    T const alpha = T(last / product(p, q));
+    for (std::size_t i = 0; i < r.size(); ++i) r[i] -= alpha * q[i];
+  }
+  return mean;
+}
+
 /// The levels for A, by the aggregates of `kept`, where that is given. A level of `gathered` rows or fewer is on every rank, as is one of one rank:
-/// finish(matrix, level) makes M of it. Aggregates are of one rank's rows, so that they depend on who owns what. Where A is not Hermitian, as amg_levels
+/// finish(matrix, level, before) makes M of it, of what was kept. Aggregates are of one rank's rows, so that they depend on who owns what. Where A is not Hermitian, as amg_levels
 /// (solve/precond/amg/level.hpp). Collective. Errors, on every rank: value_error for a zero on the diagonal; those of finish.
 template <class M, class L, class Finish>
 std::shared_ptr<rank_levels<L, M> const> make_rank_levels(amg_options o, L const& finest, index_t gathered, Finish const& finish, rank_levels<L, M> const* kept = nullptr) {
@@ -90,6 +136,7 @@ std::shared_ptr<rank_levels<L, M> const> make_rank_levels(amg_options o, L const
   auto out = std::make_shared<rank_levels<L, M>>();
   auto& levels = out->levels;
   out->options = o;
+  std::shared_ptr<rank_grid const> grid;
   rank_matrix<L> A(finest);
   for (int l = 0;; ++l) {
     index_t const n = A.all->handle()->rows->extent();
@@ -97,18 +144,29 @@ std::shared_ptr<rank_levels<L, M> const> make_rank_levels(amg_options o, L const
     levels.push_back({A, {}, n, all_reduce(c, A.nnz())});
     auto& level = levels.back();
     if (!whole) {
-      if (l == 0) {
-        require_levels_on_ranks(o);
-        if (o.coarsening == amg_coarsening::automatic) out->options.coarsening = o.coarsening = amg_coarsening::smoothed;
-        out->hermitian = is_hermitian_on_ranks(finest);
-      }
       L const& here = *A.all;
       auto const look = [&](L const& of, int at) { return look_at_rows(of.local(), o.smoother, at); };
       auto rows = l == 0 ? with_local_rows(here, [&] { return look(here, 0); }) : look(here, l);
+      if (l == 0) {
+        require_levels_on_ranks(o);
+        out->hermitian = is_hermitian_on_ranks(finest);
+        if (!kept || kept->grid) out->grid = grid = wanted_grid(o, finest, out->hermitian);
+        if (kept && kept->grid && !grid) kept = nullptr;
+        if (o.coarsening != amg_coarsening::plain) o.coarsening = amg_coarsening::smoothed;
+        out->options.coarsening = grid ? amg_coarsening::grid : o.coarsening;
+      }
+      if (grid && !grid->is_wide()) grid = nullptr;  // what is left is aggregated
       std::optional<L> AH;
       std::optional<amg_rows<T>> columns;
       if (!out->hermitian) AH.emplace(stored_transpose<true>(here)), columns.emplace(look(*AH, l + 1));
-      if (kept) {
+      if (grid) {
+        if constexpr (!is_complex<T>) {
+          rows.smoother = vector<T>(grid->omega() * inverse_of_diagonal(cols(here.local(), 0, A.rows()), "amg"));
+          auto [P, coarse] = grid->shape.is_plane() ? grid_interpolation<4>(here, *grid) : grid_interpolation<8>(here, *grid);
+          level.P = rank_matrix<L>(std::move(P));
+          grid = std::make_shared<rank_grid const>(std::move(coarse));
+        }
+      } else if (kept) {
         level.transfer = kept->levels[std::size_t(l)].transfer;
       } else if (l + 1 < o.max_levels) {
         double const theta = o.strength * std::pow(0.5, l);
@@ -126,20 +184,24 @@ std::shared_ptr<rank_levels<L, M> const> make_rank_levels(amg_options o, L const
           whole = n <= 16 * gathered;
         }
       }
-      if (level.transfer) {
-        auto const& next = *level.transfer;
-        level.P = rank_matrix<L>(next.right(here, rows, o.coarsening));
-        level.R = rank_matrix<L>(AH ? stored_transpose<true>((*next.left)(*AH, *columns, o.coarsening)) : stored_transpose<true>(*level.P.all));
+      if (level.transfer) level.P = rank_matrix<L>(level.transfer->right(here, rows, o.coarsening));
+      if (level.P.all) {
+        level.R = rank_matrix<L>(stored_transpose<true>(AH ? (*level.transfer->left)(*AH, *columns, o.coarsening) : *level.P.all));
         A = rank_matrix<L>(product_on_ranks(*level.R.all, product_on_ranks(here, *level.P.all)));
       }
       level.smoother = std::move(rows.smoother);
     }
     if (whole) {
-      auto const all = whole_on_every_rank(*A.all);
-      out->whole = together(c, [&] { return std::make_shared<M const>(finish(all, l)); });
+      auto const places = grid ? grid->point : A.all->handle()->rows->members();  // on a grid line by line, as on one rank
+      auto const all = whole_on_every_rank(*A.all, places);
+      out->order = all_gather(c, places).values;
+      out->whole = together(c, [&] { return std::make_shared<M const>(finish(all, l, kept ? kept->whole.get() : nullptr)); });
     }
-    if (!level.transfer) return out;
+    if (!level.P.all) break;
   }
+  if constexpr (!is_complex<T>)
+    if (out->grid && out->grid->rough && !(contraction_on_ranks(*out) <= 0.4)) return make_rank_levels<M>(o, finest, gathered, finish);  // aggregates follow what is coupled
+  return out;
 }
 
 /// The levels for A^H: its cycle is the adjoint. Collective, where A is not Hermitian.
