@@ -27,6 +27,7 @@
 #include <sla/dist/matrix/matrix_gradient.hpp>
 #include <sla/dist/matrix/matrix_product.hpp>
 #include <sla/dist/matrix/reshard_rows.hpp>
+#include <sla/dist/matrix/slices_on_ranks.hpp>
 #include <sla/dist/matrix/unassembled.hpp>
 #include <sla/dist/partition/picture.hpp>
 #include <sla/dist/partition/quality.hpp>

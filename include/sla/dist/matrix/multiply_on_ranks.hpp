@@ -96,14 +96,13 @@ inline void require_one_side(char const* call, char const* of, row_partition con
                            " of the other; distribute both by one layout, D.row_layout(), or repartition one"));
 }
 
-/// The rows of E that this rank owns, and behind them those of the ghosts that D reads: their pattern, by global numbers of columns, and the messages
+/// The rows of E that this rank owns, and behind them the ghosts of a halo of such rows: their pattern, by global numbers of columns, and the messages
 /// in which their values come.
 class rows_read {
 public:
   /// Collective.
-  template <class D, class E>
-  rows_read(D const& d, E const& e) {
-    auto const& halo = *d.handle()->halo;
+  template <class E>
+  rows_read(halo_plan const& halo, E const& e) {
     any_communicator& c = halo.communicator();
     global_order mine(e);
     std::vector<index_t> lengths, columns;
@@ -188,7 +187,7 @@ public:
   multiply_plan(D const& d, E const& e)
       : patterns_{(detail::require_one_side("D * E", "the columns of D and the rows of E", *detail::domain_layout(d.handle())->rows, *e.handle()->rows), d.local().shared_pattern()),
                   e.local().shared_pattern()},
-        layout_(d.handle()), rows_(d, e), left_(widened(d.local().pattern())), local_(left_, rows_.pattern), whole_({}, d.rows(), e.cols()),
+        layout_(d.handle()), rows_(*d.handle()->halo, e), left_(widened(d.local().pattern())), local_(left_, rows_.pattern), whole_({}, d.rows(), e.cols()),
         at_(detail::locate<local_type>(local_.shared_pattern()->row_ptr, local_.shared_pattern()->col, whole_, d.mesh(), detail::sparse_axis<placements_of_t<D>>, d.handle()->extent,
                                        d.handle()->rows, detail::domain_layout(e.handle())->rows)) {}
 
