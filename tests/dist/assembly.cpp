@@ -12,6 +12,7 @@
 #include <sla/dist/assembly/matrix_market_on_ranks.hpp>
 #include <sla/dist/assembly/problems_on_ranks.hpp>
 #include <sla/dist/assembly/vectors.hpp>
+#include <sla/dist/files/load.hpp>
 #include <sla/dist/matrix/matrix_functions.hpp>
 #include <sla/dist/partition/rcb.hpp>
 #include <sla/dist/solve/mesh_world.hpp>
@@ -374,6 +375,31 @@ TEST_CASE("no rank holds the whole matrix") {
   CHECK(eight < 0.3 * two);
   CHECK(eight < 0.75 * triplets);
   CHECK(double(memory_in_use().peak) - tensors_before < 2 * triplets); // tensors of all ranks together
+}
+
+TEST_CASE("no rank holds the whole of what it saves and loads") {
+  index_t const n = 200000;
+  std::string const path = "/tmp/sla_test_assembly_" + std::to_string(::getpid()) + ".state";
+  auto const peak = [&](int ranks, auto const& f) {
+    auto const peaks = threads::run(ranks, [&](auto& world) {
+      Line const m(world);
+      auto const D = problems::poisson<double>(m, {n});
+      auto const before = heap_now;
+      heap_peak = heap_now;
+      f(m, D);
+      return std::size_t(heap_peak - before);
+    });
+    return double(*std::max_element(peaks.begin(), peaks.end()));
+  };
+  auto const writes = [&](auto const&, auto const& D) { save(path, D); };
+  auto const reads = [&](auto const& m, auto const& D) {
+    if (!same(load<decltype(D)>(m, path).local(), D.local())) throw value_error("another matrix");
+  };
+  double const whole = double(problems::poisson<double>({n}).bytes()), half_a_megabyte = 1 << 19;
+  CHECK(peak(3, writes) < half_a_megabyte);  // pieces of 64 KiB
+  CHECK(peak(8, reads) < 4 * whole / 8);
+  std::remove(path.c_str());
+  for (int r = 0; r < 3; ++r) std::remove((path + ".1." + std::to_string(r) + ".safetensors").c_str());
 }
 
 TEST_CASE("an iteration of CG on ranks allocates nothing") {

@@ -316,8 +316,9 @@ detail::loaded_t<X...> load(Mesh const& m, std::string const& path, How const& h
       throw io_error(path, 0, 0, text("there are ", files.index().tensors.size(), " tensors, and the types of ", sizeof...(X),
                                       " are given; load<...> takes the types that were saved, in their order"));
     std::vector<std::shared_ptr<row_partition const>> known;
-    int k = 0;
-    return detail::loaded_t<X...>{detail::load_one<std::remove_cvref_t<X>>(c, files, k++, how, m, known)...};
+    return [&]<std::size_t... K>(std::index_sequence<K...>) {
+      return detail::loaded_t<X...>{detail::load_one<std::remove_cvref_t<X>>(c, files, int(K), how, m, known)...};
+    }(std::index_sequence_for<X...>{});
   } else {
     throw value_error("");  // after the sentence
   }

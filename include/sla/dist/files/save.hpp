@@ -136,7 +136,7 @@ index_t generation_in(std::string_view name, std::string_view of) {
   auto const number = [&] {
     index_t n = -1;
     auto const status = std::from_chars(name.data(), name.data() + name.size(), n);
-    if (status.ec != std::errc{} || name.substr(0, 1) == "-") return index_t(-1);
+    if (status.ec != std::errc{} || name.substr(0, 1) == "-" || n > (std::numeric_limits<index_t>::max)() / 2) return index_t(-1);
     name.remove_prefix(std::size_t(status.ptr - name.data()));
     return n;
   };
@@ -210,7 +210,7 @@ void save_on(Disk& disk, std::string const& path, X const& x, More const&... mor
   });
   index_t const generation = all_reduce(c, found, monoid::maximum);
 
-  shard_index index{.generation = generation, .tensors = {saved_as(x), saved_as(more)...}, .shards = {}};
+  shard_index index{.generation = generation, .tensors = {saved_as(x), saved_as(more)...}};
   saved_shard mine{.counts = {counts_of(x), counts_of(more)...}};
   std::string const name = shard_index::shard_name(path, generation, c.rank());
   std::string const beside = text(path, ".", generation, ".index");
@@ -243,7 +243,7 @@ void save_on(Disk& disk, std::string const& path, X const& x, More const&... mor
   together_or(c, [&] {
     if (c.rank() != 0) return;
     for (std::size_t at = 0; at < all.size(); at += numbers.size()) {
-      saved_shard s{.checksum = std::uint32_t(all[at]), .counts = {}};
+      saved_shard s{.checksum = std::uint32_t(all[at])};
       for (std::size_t n = at + 1; n < at + numbers.size(); n += 2) s.counts.push_back({all[n], all[n + 1]});
       index.shards.push_back(std::move(s));
     }

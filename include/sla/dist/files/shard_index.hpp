@@ -21,7 +21,7 @@ struct saved_tensor {
   bool sparse = false, is_double = true, complex = false;
   bool scattered = false;  ///< rows are not in the order of the shards: each has its number beside it
   int axis = 0;            ///< the dimension that is sharded
-  std::vector<index_t> shape;
+  std::vector<index_t> shape{};
 
   index_t rows() const { return shape[std::size_t(axis)]; }
   index_t cols() const { return shape[std::size_t(axis) + 1]; }
@@ -133,14 +133,14 @@ private:
 /// One shard as the index has it.
 struct saved_shard {
   std::uint32_t checksum = 0;  ///< of the checksums
-  std::vector<shard_counts> counts;
+  std::vector<shard_counts> counts{};
 };
 
 /// The index of a set of files: a text, the last line of which is its own checksum.
 struct shard_index {
   index_t generation = 0;
-  std::vector<saved_tensor> tensors;
-  std::vector<saved_shard> shards;
+  std::vector<saved_tensor> tensors{};
+  std::vector<saved_shard> shards{};
 
   static constexpr std::string_view first_line = "sla: an index of shards, 1\n";
   /// The name of a shard beside its index.
