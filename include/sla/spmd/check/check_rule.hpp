@@ -241,7 +241,7 @@ constexpr rule_report check_rule_over(rule_domain const& domain, any_rule const&
 }
 
 namespace detail {
-constexpr call_context call_context_of(rule_domain const& domain) {
+constexpr call_context context_of_domain(rule_domain const& domain) {
   call_context now;
   now.even_families = 0;
   for (std::size_t f = 0; f < domain.w.families.size(); ++f)
@@ -300,7 +300,7 @@ constexpr rule_report check_on_meshes(rule_domain const& domain, Decide const& d
   rule_report report;
   for (int ranks : {2, 3}) {
     auto const d = completed(domain, ranks);
-    auto const now = call_context_of(d);
+    auto const now = context_of_domain(d);
     auto const here = [&](std::span<operand const> o) { return decide(o, now); };
     rule_from rule(here);
     rule.table = &table;
