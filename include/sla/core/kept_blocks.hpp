@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Small blocks of the heap that a thread keeps for the next ones of the same size: an iteration asks for what the one before it
-// gave back.
+// Blocks of the heap that a thread keeps for the next ones of the same size: an iteration asks for what the one before it gave back.
 #pragma once
 
 #include <array>
@@ -10,56 +9,75 @@
 #include <type_traits>
 #include <vector>
 
-namespace sla::detail {
+namespace sla {
 
-/// The blocks that this thread freed last, at most a megabyte, each aligned to cache lines.
+namespace detail {
+/// The blocks that this thread freed last, each aligned to cache lines: of those up to 256 KiB a mebibyte at most, of larger ones 16 MiB.
 class kept_blocks {
 public:
-  static constexpr std::size_t largest = std::size_t(1) << 18;
+  static constexpr std::size_t largest = std::size_t(1) << 24;
 
   static void* take(std::size_t bytes) {
-    if (!closed && bytes <= largest) {
-      kept_blocks& own = of_this_thread();
-      for (std::size_t n = own.count_; n-- > 0;)
-        if (own.blocks_[n].bytes == bytes) return own.remove(n);
-    }
+    if (!closed && bytes <= largest)
+      if (void* const p = of_this_thread(bytes).take(bytes)) return p;
     return ::operator new(bytes, line);
   }
   static void give(void* p, std::size_t bytes) noexcept {
     if (closed || bytes > largest) return ::operator delete(p, line);
-    kept_blocks& own = of_this_thread();
-    while (own.count_ == own.blocks_.size() || own.bytes_ + bytes > most) ::operator delete(own.remove(0), line);
-    own.blocks_[own.count_++] = {p, bytes};
-    own.bytes_ += bytes;
+    of_this_thread(bytes).give(p, bytes);
+  }
+  /// Frees all that this thread keeps.
+  static void release() noexcept {
+    if (!closed) of_this_thread(0).trim(0), of_this_thread(largest).trim(0);
   }
 
 private:
-  struct block {
-    void* at;
-    std::size_t bytes;
-  };
-  static constexpr std::size_t most = std::size_t(1) << 20;
   static constexpr std::align_val_t line{64};
 
-  kept_blocks() = default;
-  ~kept_blocks() {
-    while (count_ > 0) ::operator delete(remove(count_ - 1), line);
-    closed = true;  // other statics are destroyed later
-  }
-  static kept_blocks& of_this_thread() {
-    static thread_local kept_blocks own;
-    return own;
-  }
-  void* remove(std::size_t n) noexcept {
-    void* const at = blocks_[n].at;
-    bytes_ -= blocks_[n].bytes;
-    for (--count_; n < count_; ++n) blocks_[n] = blocks_[n + 1];
-    return at;
-  }
+  class shelf {
+  public:
+    explicit shelf(std::size_t most) : most_(most) {}
+    shelf(shelf const&) = delete;
+    ~shelf() {
+      trim(0);
+      closed = true;  // other statics are destroyed later
+    }
+    /// Null, if there is none of this size.
+    void* take(std::size_t bytes) noexcept {
+      for (std::size_t n = count_; n-- > 0;)
+        if (blocks_[n].bytes == bytes) return remove(n);
+      return nullptr;
+    }
+    void give(void* p, std::size_t bytes) noexcept {
+      trim(most_ - bytes);
+      if (count_ == blocks_.size()) ::operator delete(remove(0), line);
+      blocks_[count_++] = {p, bytes};
+      bytes_ += bytes;
+    }
+    /// Frees the oldest, until at most so many bytes are kept.
+    void trim(std::size_t most) noexcept {
+      while (bytes_ > most) ::operator delete(remove(0), line);
+    }
 
+  private:
+    struct block {
+      void* at;
+      std::size_t bytes;
+    };
+    void* remove(std::size_t n) noexcept {
+      void* const at = blocks_[n].at;
+      bytes_ -= blocks_[n].bytes;
+      for (--count_; n < count_; ++n) blocks_[n] = blocks_[n + 1];
+      return at;
+    }
+    std::array<block, 128> blocks_{};
+    std::size_t count_ = 0, bytes_ = 0, most_;
+  };
+  static shelf& of_this_thread(std::size_t bytes) {
+    static thread_local shelf small_ones(std::size_t(1) << 20), large_ones(largest);
+    return bytes <= std::size_t(1) << 18 ? small_ones : large_ones;
+  }
   static inline thread_local bool closed = false;
-  std::array<block, 128> blocks_{};
-  std::size_t count_ = 0, bytes_ = 0;
 };
 
 /// For containers of what a pass or an iteration needs.
@@ -91,4 +109,9 @@ std::shared_ptr<T> kept_room(std::size_t count) {
   return {room, reinterpret_cast<T*>(room.get())};
 }
 
-} // namespace sla::detail
+} // namespace detail
+
+/// Frees the memory that this thread keeps for its next passes: at most 17 MiB. It is freed with the thread, too.
+inline void release_kept_memory() { detail::kept_blocks::release(); }
+
+} // namespace sla

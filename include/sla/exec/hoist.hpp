@@ -16,17 +16,17 @@
 
 namespace sla::detail {
 
-/// The memory of vectors in between: short runs of the host's are blocks that its thread keeps.
+/// The memory of vectors in between: runs of the host's shorter than a large page are blocks that its thread keeps, as it does longer ones by itself.
 template <class Memory>
 struct memory_between : Memory {
   static void* allocate(std::size_t bytes) {
     if constexpr (Memory::is_host)
-      if (bytes <= kept_blocks::largest) return kept_blocks::take(bytes);
+      if (bytes < large_page) return kept_blocks::take(bytes);
     return Memory::allocate(bytes);
   }
   static void deallocate(void* p, std::size_t bytes) noexcept {
     if constexpr (Memory::is_host)
-      if (bytes <= kept_blocks::largest) return p ? kept_blocks::give(p, bytes) : void();
+      if (bytes < large_page) return p ? kept_blocks::give(p, bytes) : void();
     Memory::deallocate(p, bytes);
   }
 };

@@ -5,21 +5,21 @@
 
 #include <algorithm>
 #include <span>
-#include <vector>
 
+#include <sla/core/kept_blocks.hpp>
 #include <sla/exec/walk.hpp>
 
 namespace sla {
 
 /// The rows of a rank, in two lists of ascending ranges. Of a strip the interior is one range, and the boundary at most two.
 struct row_runs {
-  std::vector<row_range> interior, boundary;
+  detail::kept_list<row_range> interior, boundary;
 };
 
 namespace detail {
 /// Adds the rows [first, last) behind a list of ranges.
 template <class = void>
-void append_run(std::vector<row_range>& list, row_range r) {
+void append_run(kept_list<row_range>& list, row_range r) {
   if (r.last <= r.first) return;
   if (!list.empty() && list.back().last == r.first)
     list.back().last = r.last;
@@ -28,8 +28,8 @@ void append_run(std::vector<row_range>& list, row_range r) {
 }
 /// The rows of these ranges and of those; the rows below `rows` that are in none.
 template <class = void>
-std::vector<row_range> united(std::span<row_range const> a, std::span<row_range const> b) {
-  std::vector<row_range> out;
+kept_list<row_range> united(std::span<row_range const> a, std::span<row_range const> b) {
+  kept_list<row_range> out;
   for (std::size_t i = 0, j = 0; i < a.size() || j < b.size();) {
     row_range r = j == b.size() || (i < a.size() && a[i].first <= b[j].first) ? a[i++] : b[j++];
     if (!out.empty()) r.first = (std::max)(r.first, out.back().last);
@@ -38,8 +38,8 @@ std::vector<row_range> united(std::span<row_range const> a, std::span<row_range 
   return out;
 }
 template <class = void>
-std::vector<row_range> all_but(std::span<row_range const> runs, index_t rows) {
-  std::vector<row_range> out;
+kept_list<row_range> all_but(std::span<row_range const> runs, index_t rows) {
+  kept_list<row_range> out;
   index_t next = 0;
   for (row_range const& r : runs) {
     append_run(out, {next, r.first});

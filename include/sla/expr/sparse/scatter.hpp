@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include <sla/expr/dense/node.hpp>
@@ -61,15 +60,14 @@ struct scatter_share {
   index_t first_row = 0, last_row = 0, first_col = 0, last_col = 0;
   std::vector<index_t> columns;  ///< the numbers of each are in `numbers`
   std::vector<T> numbers;
-  std::unique_ptr<T[]> rest;  ///< numbers of all columns, once there were too many in the list
+  std::vector<T> rest;  ///< numbers of all columns, once there were too many in the list
 
-  /// Ready for the next product, in the room of the last one, if that is little.
+  /// Ready for the next product, in the room of the last one, if that is not much.
   void clear() {
-    rest.reset();
-    columns.clear(), numbers.clear();
-    if (columns.capacity() * sizeof(index_t) + numbers.capacity() * sizeof(T) > most_kept) columns.shrink_to_fit(), numbers.shrink_to_fit();
+    columns.clear(), numbers.clear(), rest.clear();
+    if (columns.capacity() * sizeof(index_t) + (numbers.capacity() + rest.capacity()) * sizeof(T) > most_kept) columns.shrink_to_fit(), numbers.shrink_to_fit(), rest.shrink_to_fit();
   }
-  static constexpr std::size_t most_kept = std::size_t(1) << 17;
+  static constexpr std::size_t most_kept = std::size_t(1) << 24;
 
   bool owns(index_t column) const { return column >= first_col && column < last_col; }
   /// One more in the list. Apart from the loop over entries, which would lose its registers to it.
@@ -136,8 +134,8 @@ void scatter_rows(Product const& y, T* out, Run const& run) {
       n = last;
     }
     if (n == s.last_row) return;
-    s.rest.reset(new T[std::size_t(batch * cols * width)]{});
-    add_rows(n, s.last_row, [rest = s.rest.get(), width](index_t j) { return rest + j * width; });
+    s.rest.assign(std::size_t(batch * cols * width), T{});
+    add_rows(n, s.last_row, [rest = s.rest.data(), width](index_t j) { return rest + j * width; });
   });
   parallel(parts, [&](int t) {
     auto const& own = shares[std::size_t(t)];
@@ -145,7 +143,7 @@ void scatter_rows(Product const& y, T* out, Run const& run) {
       for (std::size_t n = 0; n < s.columns.size(); ++n)
         if (own.owns(s.columns[n]))
           for (index_t w = 0; w < width; ++w) at_out(s.columns[n])[w] += s.numbers[n * std::size_t(width) + std::size_t(w)];
-      if (s.rest)
+      if (!s.rest.empty())
         for (index_t e = own.first_col * width; e < own.last_col * width; ++e) out[e] += s.rest[std::size_t(e)];
     }
   });
