@@ -31,14 +31,9 @@ inline cuda::space solve_space(device_memory, frame const& f) { return cuda::spa
 /// What a report counts for a solve on the device.
 inline memory_use memory_in_use(device_memory) { return cuda::memory_in_use(); }
 
-/// 1 / diagonal of A, on the device: read there, checked and inverted on the host, once per set-up.
-/// Errors: value_error naming the row whose diagonal entry is zero or missing.
 template <class T, class S, class F>
-tensor<T, range_extents_t<S>, device_memory> inverse_of_diagonal(sparse_tensor<T, S, F, device_memory> const& A, char const* who) {
-  tensor<T, range_extents_t<S>, device_memory> const on_device(cuda::diagonal_node(A));
-  auto d = to<host_memory>(on_device);
-  detail::invert_diagonal(d, A.rows(), S::block_rows, who);
-  return to<device_memory>(d);
+tensor<T, range_extents_t<S>, device_memory> perform(op::diagonal_of, sparse_tensor<T, S, F, device_memory> const& A) {
+  return tensor<T, range_extents_t<S>, device_memory>(cuda::diagonal_node(A));
 }
 
 /// The inverses of the diagonal blocks of A, on the device: read there, checked and inverted on the host, once per set-up.
@@ -63,16 +58,6 @@ struct linear_world<sparse_tensor<T, S, F, device_memory>> : detail::sparse_worl
   using operator_type = A;
   using base = detail::sparse_world<A>;
 
-  static void check(A const& a) {
-    if (!all_finite(values(a))) detail::require_finite(to<host_memory>(a));
-  }
-  template <class B>
-  static decltype(auto) right_hand_side(A const& a, B const& b) {
-    base::check_extents(a, b.extents());
-    decltype(auto) vector = detail::as_vector<typename base::template vector_type<B>>(b);
-    require_finite(vector);
-    return vector;
-  }
   template <class V>
   static auto space(A const& a, V const& b) {
     return cuda::space(base::layout(a, b));
@@ -90,20 +75,12 @@ struct linear_world<sparse_tensor<T, S, F, device_memory>> : detail::sparse_worl
     constexpr bool on_device = !requires { typename P::preconditioner_tag; } || requires { p.setup(a); };
     static_assert(on_device, "sla: solve on a device takes a Krylov method with jacobi{}, block_jacobi{}, chebyshev{}, identity{} or a preconditioner of yours; "
                              "ilu0 and factorisations run on the host: bring A and b there with to<host_memory>(...)");
-    if constexpr (on_device)
-      return detail::setup(p, a);
-    else
+    if constexpr (!on_device)
       return applied_identity{};
-  }
-
-private:
-  template <class X>
-  static bool all_finite(X const& x) {
-    return norm_inf(x - x) == 0;  // NaN for NaN and infinity; without elements 0
-  }
-  template <class V>
-  static void require_finite(V const& b) {
-    if (!all_finite(b)) detail::require_finite(to<host_memory>(b), "b");
+    else if constexpr (requires { typename P::preconditioner_tag; })
+      return p.setup(a);
+    else
+      return p;
   }
 };
 

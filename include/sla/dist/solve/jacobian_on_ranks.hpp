@@ -169,7 +169,7 @@ public:
   explicit jacobian_on(D d) : d_(std::move(d)) {
     static_assert(detail::sparse_dim<placements_of_t<D>> == 0 && local_of_t<D>::block_size == 1 && !local_of_t<D>::shape_type::is_batched,
                   "sla: jacobian_on(D): the rows of D are sharded, and it has no blocks and no batch");
-    linear_world<D>::check_square(d_);
+    linear_world<D>::check(d_, true);
     entries_ = std::make_shared<detail::colored_entries const>(d_);
   }
   /// What solves with Jacobians of functions of V.

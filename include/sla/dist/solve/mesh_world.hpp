@@ -153,13 +153,10 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::p
   static std::pair<index_t, index_t> sides(A const& a) {
     return {a.rows() * S::block_rows, a.cols() * S::block_cols};
   }
-  static void check_square(A const& a) {
-    auto const [rows, cols] = sides(a);
-    if (rows * S::block_cols != cols * S::block_rows)
-      throw shape_error(text("solve(A, b): A is ", rows / S::block_rows, " x ", cols / S::block_cols, ", and must be square; for least squares, least_squares(A, b)"));
-  }
-  static void check(A const& a) {
-    detail::with_local_rows(a, [&] { return detail::require_finite(a.local()), 0; });
+  static void check(A const& a, bool square) {
+    if (square && a.rows() != a.cols())
+      throw shape_error(text("solve(A, b): A is ", a.rows(), " x ", a.cols(), ", and must be square; for least squares, least_squares(A, b)"));
+    detail::with_local_rows(a, [&] { return linear_world<sparse_tensor<T, S, F>>::check(a.local(), false), 0; });
   }
   template <class V>
   static auto zero_of_domain(A const& a, V const& b) {

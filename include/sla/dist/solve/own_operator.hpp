@@ -117,18 +117,13 @@ struct linear_world<rank_operator<T, Mesh, P...>> : detail::placed_world {
   template <class B>
   using vector_type = detail::distributed_vector_t<T, Mesh, B>;
 
-  static void check(A const& a) {
+  static void check(A const& a, bool square) {
     detail::together(a.mesh().world(), [&] {
+      if (square && !a.has_one_layout())
+        throw shape_error(text("solve(A, b): A is a linear_operator of ", a.local().rows(), " x ", a.local().cols(), " on a rank, of two layouts, and must be square, of one"));
       if (a.has_one_layout() && a.local().rows() != a.local().cols())
         throw shape_error(text("solve(A, b): A is a linear_operator of ", a.local().rows(), " x ", a.local().cols(), " on a rank, and must be square, or say how x lies: "
                                "rank_operator(A, layout of b, layout of x)"));
-      return 0;
-    });
-  }
-  static void check_square(A const& a) {
-    detail::together(a.mesh().world(), [&] {
-      if (!a.has_one_layout())
-        throw shape_error(text("solve(A, b): A is a linear_operator of ", a.local().rows(), " x ", a.local().cols(), " on a rank, of two layouts, and must be square, of one"));
       return 0;
     });
   }
@@ -175,7 +170,7 @@ struct linear_world<rank_operator<T, Mesh, P...>> : detail::placed_world {
   }
   template <class M>
   static auto setup(M const& p, A const& a) {
-    return detail::together(a.mesh().world(), [&] { return linear_world<linear_operator<T>>::setup(p, a.local()); });
+    return detail::together(a.mesh().world(), [&] { return detail::set_up(p, a.local()); });
   }
   static A adjoint(A const& a) { return a.adjoint(); }
   static bool same_pattern(A const& a, A const& a2) {

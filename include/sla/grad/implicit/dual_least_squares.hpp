@@ -73,7 +73,7 @@ struct dual_least_squares {
 template <class A, class B, class... Options>
 auto trace_dual_least_squares(A const& a, B const& b, Options const&... options) {
   none const absent{};
-  auto const& own_damping = pick<wants_damping>(absent, options...);
+  auto const& own_damping = pick<wants_damping>(options..., absent);
   constexpr bool has_damping = is_damping<std::remove_cvref_t<decltype(own_damping)>>;
   auto& home = [&]() -> auto& {
     if constexpr (has_damping)

@@ -193,8 +193,8 @@ struct eigen_rule {
   auto with_derivative(auto const& w, auto const& V, F const& f) const {
     none const no{};
     return std::apply([&](auto const&... o) {
-      auto const& p = pick<wants_preconditioner>(no, o...);
-      auto const& on = pick<wants_space>(no, o...);
+      auto const& p = pick<wants_preconditioner>(o..., no);
+      auto const& on = pick<wants_space>(o..., no);
       using A = std::remove_cvref_t<decltype(a.value())>;
       using B = std::remove_cvref_t<decltype(b.value())>;
       using Problem = eigen_problem<A, B, std::remove_cvref_t<decltype(p)>, std::remove_cvref_t<decltype(on)>>;

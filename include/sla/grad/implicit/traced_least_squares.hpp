@@ -143,7 +143,7 @@ auto trace_least_squares(A const& a, B const& b, Options const&... options) {
   using sla::adjoint;
   using Plain = plain_t<A>;
   none const absent{};
-  auto const& own_damping = pick<wants_damping>(absent, options...);
+  auto const& own_damping = pick<wants_damping>(options..., absent);
   auto& home = [&]() -> auto& {
     if constexpr (is_damping<std::remove_cvref_t<decltype(own_damping)>>)
       return home_of(a, b, own_damping.value);

@@ -80,7 +80,7 @@ struct singular_rule {
     } else {
       auto ds = s;
       auto u = column_like<T>(U), v = column_like<T>(V), r = u;
-      auto space = linear_world<Matrix>::space(a.value(), u);
+      auto space = space_of_call(a.value(), u);
       auto const clusters = clusters_of(s);
       require_positive(s, [](index_t) { return true; });
       for (index_t j = 0; j < s.size(); ++j) {
@@ -124,7 +124,7 @@ private:
   template <class G, class X>
   bool is_zero(G const& g, X const& x) const {
     auto c = column_like<T>(x);
-    auto space = linear_world<Matrix>::space(a.value(), c);
+    auto space = space_of_call(a.value(), c);
     for (index_t j = 0; j < width_of(x); ++j) {
       copy_column(c, g, j);
       auto [size] = fuse(space, squared_norm_of(c));

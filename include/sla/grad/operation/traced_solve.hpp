@@ -100,7 +100,7 @@ template <class Prepared>
 void check_square_system(Prepared const&) {}
 template <class A, class Method, class P>
 void check_square_system(prepared<A, Method, P> const& s) {
-  if constexpr (!wants_square<Method>) linear_world<A>::check_square(s.matrix());
+  if constexpr (!wants_square<Method>) linear_world<A>::check(s.matrix(), true);
 }
 template <class Solver, class DA>
 void check_square_system(dual_solver<Solver, DA> const& s) {

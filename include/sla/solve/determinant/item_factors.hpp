@@ -150,7 +150,7 @@ auto factors_for(sparse_tensor<T, S, F> const& A, char const* call, bool zeros, 
   using number = std::conditional_t<is_complex<T>, std::complex<double>, double>;
   if (A.rows() * S::block_rows != A.cols() * S::block_cols)
     throw shape_error(text(call, ": A is ", A.rows() * S::block_rows, " x ", A.cols() * S::block_cols, ", and must be square"));
-  require_finite(A, call);
+  linear_world<sparse_tensor<T, S, F>>::check(A, false, call);
   auto scalar = flat_scalars<number>(A);
   if constexpr (is_hermitian(Kind)) require_hermitian(scalar, call, "slogdet(A), which takes any square matrix");
   if (paired || is_hermitian(Kind)) scalar = add(1, scalar, 0, transposed(scalar));

@@ -154,7 +154,7 @@ auto estimated_logdet(A const& a, stochastic_lanczos const& options, index_t bat
   if (!(options.rtol >= 0 && options.rtol <= 1)) throw value_error(text(who, ": .rtol = ", options.rtol, ", of the solves of the gradient, is from 0 to 1"));
   if constexpr (requires { a.rows() != a.cols(); })
     if (a.rows() != a.cols()) throw shape_error(text(who, ": A is ", a.rows(), " x ", a.cols(), ", and must be square"));
-  World::check(a);
+  World::check(a, true);
   std::vector<std::vector<double>> values(static_cast<std::size_t>(batch)), missing = values;
   int steps = 0;
   for (index_t first = 0; first < options.probes; first += 16) {

@@ -98,33 +98,18 @@ struct recorded_stop_maker {
 };
 template <class Space, class V>
 using squared_norm_t = std::remove_cvref_t<decltype(std::get<0>(fuse(std::declval<Space&>(), squared_norm_of(std::declval<V const&>()))))>;
+template <class Space, class V>
+using stop_of_run = recorded_stop_maker<Space, squared_norm_t<Space, V>>;
 /// What the driver wants to know of a method that it runs, whichever it is: the driver is compiled once.
 template <class Space, class A, class V, class X>
 struct method_of_call {
   char const* name;
   stop_rule rule;
-  std::vector<progress> (*run)(void const* context, Space&, recorded_stop_maker<Space, squared_norm_t<Space, V>> const&, V const& b, X& x);  ///< improves x
-  std::string (*asymmetry)(Space&, A const&, V const&, X const&, char const*);  ///< null for methods that take any A
-  void (*name_failures)(void const* context, report&);                          ///< null where no item can fail by itself
-  void const* context;                                                          ///< of the functions above: the method, A and M
-  X (*zero)(A const&, V const&);                                                ///< x to begin with
-};
-/// A method with A and M.
-template <class Space, class A, class Method, class M, class V, class X>
-struct method_with {
-  A const& a;
-  Method const& method;
-  M const& m;
-
-  static std::vector<progress> run(void const* context, Space& space, recorded_stop_maker<Space, squared_norm_t<Space, V>> const& make_stop, V const& b, X& x) {
-    auto const& all = *static_cast<method_with const*>(context);
-    if constexpr (is_sweep<std::remove_cvref_t<decltype(all.m * b)>>) {
-      auto const node = all.m * b;
-      return all.method.run(space, all.a, sweeping<kernel_t<typename V::value_type>>(node), b, x, make_stop);
-    } else {
-      return all.method.run(space, all.a, all.m, b, x, make_stop);
-    }
-  }
+  void const* context;            ///< of the functions below: the method, A and M
+  X (*zero)(A const&, V const&);  ///< x to begin with
+  std::vector<progress> (*improve)(void const* context, Space&, stop_of_run<Space, V> const&, V const& b, X& x) = nullptr;  ///< x, by a run of the method
+  std::string (*asymmetry)(Space&, A const&, V const&, X const&, char const*) = nullptr;  ///< null for methods that take any A
+  void (*name_failures)(void const* context, report&) = nullptr;                          ///< null where no item can fail by itself
 };
 
 /// Solves a x = b from x by runs of a method and fills the report: items, runs, bytes, history. Later runs solve for the
@@ -154,12 +139,12 @@ void drive(Space& space, method_of_call<Space, A, V, X> const& method, A const& 
   for (bool again = true; again;) {
     std::vector<progress> items;
     if (out.runs == 0) {
-      items = method.run(method.context, space, {rule, last}, b, x);
+      items = method.improve(method.context, space, {rule, last}, b, x);
     } else {
       if (!left) left.emplace(space.template like<T>(b));
       correction.emplace(method.zero(a, b));
       fuse(space, set(*left, accurate_residual(b, a * x)));
-      items = method.run(method.context, space, {rule, last}, *left, *correction);
+      items = method.improve(method.context, space, {rule, last}, *left, *correction);
       fuse(space, set(x, x + *correction));
     }
     if (!last.state || items.empty())

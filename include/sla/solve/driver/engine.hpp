@@ -58,17 +58,15 @@ concept CallOption = is_guess<O> || is_on_space<O> || std::same_as<O, keep_histo
 template <class O>
 concept SolveOption = MethodOption<O> || PreconditionerOptions<O> || AppliedPreconditioner<O> || CallOption<O>;
 
-/// The option that is wanted, or `otherwise`.
-template <template <class> class Wanted, class Otherwise>
-Otherwise const& pick(Otherwise const& otherwise) {
-  return otherwise;
-}
-template <template <class> class Wanted, class Otherwise, class First, class... Rest>
-auto const& pick(Otherwise const& otherwise, First const& first, Rest const&... rest) {
-  if constexpr (Wanted<First>::value)
+/// The first that is wanted, or the last.
+template <template <class> class Wanted, class First, class... Rest>
+auto const& pick(First const& first, Rest const&... rest) {
+  if constexpr (sizeof...(Rest) == 0)
+    return first;
+  else if constexpr (Wanted<First>::value)
     return first;
   else
-    return pick<Wanted>(otherwise, rest...);
+    return pick<Wanted>(rest...);
 }
 template <class O>
 using wants_method = std::bool_constant<MethodOption<O>>;
@@ -171,22 +169,25 @@ std::string found_asymmetry(Space& space, A const& a, V const& b, V const& x, ch
   }
 }
 
-/// Where a call runs.
+/// Where a call runs: there, or on what an option names.
 template <class A, class V, class... Options>
 auto space_of_call(A const& a, V const& b, Options const&... options) {
+  using World = linear_world<A>;
   none const absent{};
-  auto const& where = pick<wants_space>(absent, options...);
-  if constexpr (std::same_as<std::remove_cvref_t<decltype(where)>, none>)
-    return linear_world<A>::space(a, b);
+  auto const& where = pick<wants_space>(options..., absent);
+  if constexpr (!std::same_as<std::remove_cvref_t<decltype(where)>, none>)
+    return where.make(World::layout(a, b));
+  else if constexpr (requires { World::space(a, b); })
+    return World::space(a, b);
   else
-    return where.make(linear_world<A>::layout(a, b));
+    return host_space<World::template has_items<V>>(World::layout(a, b));
 }
 /// A call on a x = b with what its options say: what is alike in all methods and preconditioners, and compiled once for them.
 template <class Measure, class Space, class A, class V, class X, class... Options>
 solution<X> run_call(method_of_call<Space, A, V, X> const& method, A const& a, V const& b, report&& out, Options const&... options) {
   using World = linear_world<A>;
   none const absent{};
-  auto const& begin = pick<wants_guess>(absent, options...);
+  auto const& begin = pick<wants_guess>(options..., absent);
   constexpr bool guessed = !std::same_as<std::remove_cvref_t<decltype(begin)>, none>;
   double const start = seconds_now();
   X x = method.zero(a, b);
@@ -198,7 +199,12 @@ solution<X> run_call(method_of_call<Space, A, V, X> const& method, A const& a, V
   }
   out.rtol = method.rule.rtol;
   out.measure = Measure::name;
-  if (!World::is_empty(a, b)) {
+  bool is_empty = false;
+  if constexpr (requires { World::is_empty(a, b); })
+    is_empty = World::is_empty(a, b);
+  else
+    is_empty = b.size() == 0;
+  if (!is_empty) {
     Space space = space_of_call(a, b, options...);
     drive<Measure>(space, method, a, b, x, guessed, has_history<Options...>, out);
     if (method.name_failures) method.name_failures(method.context, out);
@@ -213,10 +219,6 @@ solution<X> run_call(method_of_call<Space, A, V, X> const& method, A const& a, V
   return {std::move(x), std::move(out)};
 }
 
-/// The rule of a method in a call, whose observer may be that of `with`.
-inline stop_rule rule_of_call(double rtol, double atol, int max_iterations, observer const& own) {
-  return {rtol, atol, max_iterations, own ? own : default_rule().watch};
-}
 /// Does the method run where this call would?
 template <class A, class Method, class M, class V, class... Options>
 inline constexpr bool runs_on = [] {
@@ -227,9 +229,10 @@ inline constexpr bool runs_on = [] {
   else
     return MethodOn<Method, Space, A, M, V, MakeStop, solution_of_t<Method, A, V>>;
 }();
-/// One call of a method on a x = b, or the one sentence that says why there can be none.
-template <class A, class Method, class M, class V, class... Options>
-solution<solution_of_t<Method, A, V>> call(A const& a, Method const& method, M const& m, V const& b, report&& out, Options const&... options) {
+/// One call of a method on a x = b, or the one sentence that says why there can be none. P: the preconditioner's options, for its name.
+/// seconds: of the set-up.
+template <class P, class A, class Method, class M, class V, class... Options>
+solution<solution_of_t<Method, A, V>> call(A const& a, Method const& method, M const& m, V const& b, double seconds, Options const&... options) {
   using X = solution_of_t<Method, A, V>;
   constexpr bool are_operators = LinearOperator<A, X, V> && LinearOperator<M, X>;
   constexpr bool is_refused = std::same_as<Method, automatic>;  // in solve/linear/linear.hpp: its list is not included
@@ -247,12 +250,29 @@ solution<solution_of_t<Method, A, V>> call(A const& a, Method const& method, M c
     static_assert(runs, "sla: solve(A, b, method, M): the method has no member `run(space, A, M, b, x, make_stop)` for these A, M and b, which improves x and returns what the finish() of the stop "
                         "test gives: MethodOn in sla/solve/seam/method.hpp");
     if constexpr (is_whole && runs) {
-      using With = method_with<Space, A, Method, M, V, X>;
-      With const all{a, method, m};
-      method_of_call<Space, A, V, X> call{Method::name, rule_of_call(method.rtol, method.atol, method.max_iterations, method.watch), With::run, nullptr, nullptr, &all, zero_solution<Method, A, V>};
-      if constexpr (wants_hermitian<Method>) call.asymmetry = found_asymmetry<Space, A, V>;
-      if constexpr (may_fail<M> && counts_failures<M>) call.name_failures = [](void const* c, report& r) { name_failures(static_cast<With const*>(c)->m, r); };
-      return run_call<measure_of_t<Method>>(call, a, b, std::move(out), options...);
+      struct with_operators {
+        A const& a;
+        Method const& method;
+        M const& m;
+      } const all{a, method, m};
+      method_of_call<Space, A, V, X> run{Method::name, {method.rtol, method.atol, method.max_iterations, method.watch ? method.watch : default_rule().watch}, &all, zero_solution<Method, A, V>};
+      run.improve = [](void const* context, Space& space, stop_of_run<Space, V> const& make_stop, V const& b, X& x) {
+        auto const& with = *static_cast<with_operators const*>(context);
+        if constexpr (is_sweep<std::remove_cvref_t<decltype(with.m * b)>>) {
+          auto const node = with.m * b;
+          return with.method.run(space, with.a, sweeping<kernel_t<typename V::value_type>>(node), b, x, make_stop);
+        } else {
+          return with.method.run(space, with.a, with.m, b, x, make_stop);
+        }
+      };
+      if constexpr (wants_hermitian<Method>) run.asymmetry = found_asymmetry<Space, A, V>;
+      if constexpr (may_fail<M> && counts_failures<M>) run.name_failures = [](void const* context, report& r) { name_failures(static_cast<with_operators const*>(context)->m, r); };
+      report out;
+      out.method = Method::name;
+      out.preconditioner = name_of<P>();
+      out.seconds_setup = seconds;
+      if constexpr (remarks_text<M>) out.preconditioner += m.remark();
+      return run_call<measure_of_t<Method>>(run, a, b, std::move(out), options...);
     } else {
       return never<solution<X>>();
     }
@@ -268,39 +288,39 @@ public:
   if (typeid(e) != typeid(value_error)) throw;  // a type of the user's
   throw setup_refused(e.what());
 }
-template <class SetUp>
-auto refusing(SetUp const& set_up) {
+/// The preconditioner that p asks for; one that is set up already is itself.
+template <class P, class A>
+auto set_up(P const& p, A const& a) {
   try {
-    return set_up();
+    if constexpr (requires { linear_world<A>::setup(p, a); })
+      return linear_world<A>::setup(p, a);
+    else if constexpr (!PreconditionerOptions<P>)
+      return p;
+    else if constexpr (OwnOperator<A> && !requires { p.setup(a); })
+      return applied_identity{};  // a law of `solve` says so
+    else
+      return p.setup(a);
   } catch (value_error const& e) {
     refuse_setup(e);
   }
-}
-
-inline report begun_report(char const* method, std::string preconditioner, double seconds_setup) {
-  report out;
-  out.method = method;
-  out.preconditioner = std::move(preconditioner);
-  out.seconds_setup = seconds_setup;
-  return out;
 }
 
 /// A method and a preconditioner, set up for one operator and, on first need, for its adjoint. Several threads may solve at once.
 template <class A, class Method, class P>
 class engine {
   using World = linear_world<A>;
-  using M = decltype(World::setup(std::declval<P const&>(), std::declval<A const&>()));
+  using M = decltype(set_up(std::declval<P const&>(), std::declval<A const&>()));
   using Adjoint = decltype(adjoint_matrix<Method, World>(std::declval<A const&>()));
   using AdjointM = decltype(adjoint_preconditioner<Method>(std::declval<M const&>()));
   static constexpr bool has_adjoint = !std::same_as<Adjoint, none> && !std::same_as<AdjointM, none>;
 
 public:
   engine(A const& a, Method const& method, P const& p)
-      : method_(sensible(method)), start_(seconds_now()), m_(refusing([&] { return World::setup(p, a); })), found_({nullptr, seconds_now() - start_}) {}
+      : method_(sensible(method)), start_(seconds_now()), m_(set_up(p, a)), found_({nullptr, seconds_now() - start_}) {}
 
   template <class V, class... Options>
   auto solve(A const& a, V const& b, Options const&... options) const {
-    return call(a, method_, m_, b, begin(), options...);
+    return call<P>(a, method_, m_, b, seconds(), options...);
   }
   /// With the conjugate transpose of a, and of the preconditioner; both are made once, or are a and the preconditioner themselves.
   /// b: as `solve` takes it, or of the domain of a, where that need not be its range.
@@ -319,10 +339,10 @@ public:
       });
       if constexpr (wants_square<Method>) {
         if (!made) return solve(a, b, options...);
-        return call(made->first, method_, made->second, b, begin(), options...);
+        return call<P>(made->first, method_, made->second, b, seconds(), options...);
       } else {
         auto const& vector = linear_world<Adjoint>::right_hand_side(made->first, b);
-        return call(made->first, method_, made->second, vector, begin(), options...);
+        return call<P>(made->first, method_, made->second, vector, seconds(), options...);
       }
     } else {
       return never<solution<V>>();
@@ -346,11 +366,9 @@ private:
     double seconds;                       ///< of set-ups that no report has told yet
     bool is_own = false;
   };
-  /// The report of a call: the seconds of the set-up are those since the last one.
-  report begin() const {
-    std::string remark;
-    if constexpr (remarks_text<M>) remark = m_.remark();
-    return begun_report(Method::name, name_of<P>() + remark, found_.with([](found& f) { return std::exchange(f.seconds, 0.0); }));
+  /// Of set-ups, since the last report that told them.
+  double seconds() const {
+    return found_.with([](found& f) { return std::exchange(f.seconds, 0.0); });
   }
   Method method_;
   double start_;

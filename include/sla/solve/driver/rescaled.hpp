@@ -55,7 +55,7 @@ std::vector<int> exponents_out_of_range(A const& a, double most = 1e100) {
     return {exponent(double(norm_inf(y)))};
   } else {
     auto const x = linear_world<A>::probe(a, 1);
-    auto space = linear_world<A>::space(a, x);
+    auto space = space_of_call(a, x);
     auto const y = eval(a * x);
     auto [yy, xx] = fuse(space, norm1_of(y), norm1_of(x));
     space.finish();

@@ -30,16 +30,16 @@ namespace sla {
 ///   accepts<B>                 may B be a right-hand side? (false: another `perform` is meant)
 ///   placed<B>, refuse<B>()     optional: does B lie as A wants it? The sentence that says why not
 ///   vector_type<B>             the vectors of the solve: x, and b as the method sees it
-///   check(a)                   value_error: a is no matrix to solve with
-///   check_square(a)            shape_error: a is not square, for methods that want that; without it, `check` says so
+///   check(a, square)           value_error: a is no matrix to solve with; where it has to be square, shape_error: it is not
 ///   right_hand_side(a, b)      b as a vector_type, checked: its shape, no NaN (a reference where it is one already)
-///   zero(a, b)                 x = 0
+///   zero(a, b)                 optional: x = 0, where that is not V(b.extents())
 ///   zero_of_domain(a, b)       optional: the same where a need not be square, of the type and size of vectors that a multiplies
 ///   check_guess(x0, b)         shape_error: x0 is no such x
-///   space(a, b)                the Space of a solve, by value
-///   is_empty(a, b)             nothing to do
+///   layout(a, b), has_items<V> the rows and items of a x = b, and whether there may be several items
+///   space(a, b)                optional: the Space of a solve, by value, where that is not the host's of this layout
+///   is_empty(a, b)             optional: is there nothing to do, where that is not b.size() == 0?
 ///   sets_up<P>                 optional: can the options P be set up for a?
-///   setup(p, a)                the preconditioner p of a: stands left of `*`, has `adjoint()` and `update(a)`
+///   setup(p, a)                optional: the preconditioner p of a, where that is not p.setup(a): it stands left of `*`, has `adjoint()` and `update(a)`
 ///   probe(a, seed)             optional: a vector of a's domain, random, the same on any number of ranks
 ///   probe_of_range(a, seed, n) optional: the same like a * x, of the random numbers from the n-th on
 ///   beside(x, count), own(x)   optional: as many vectors like x beside each other, uninitialized; this rank's part of vectors, a tensor
@@ -75,21 +75,6 @@ void require_finite(tensor<T, E> const& x, char const* name) {
   throw value_error(text("solve: ", name, '(', place, ") is ", x[bad], "; every element must be a finite number"));
 }
 
-template <class T, class S, class F>
-void require_finite(sparse_tensor<T, S, F> const& A, char const* who = "solve") {
-  T const* const values = A.values().data();
-  index_t const bad = first_where(A.values().size(), [p = kernel_pointer(values)](index_t n) { return !is_finite(p[n]); }, light_below);
-  if (bad < 0) return;
-  index_t const item = bad / A.batch_stride(), slot = bad % A.batch_stride() / A.block_size;
-  for (index_t i = 0; i < A.rows(); ++i)
-    A.pattern().view().for_row(i, [&](index_t s, index_t j) {
-      if (s == slot)
-        throw value_error(text(who, ": A(", i, ", ", j, ')', A.block_size > 1 ? text(", in block entry ", bad % A.block_size) : "",
-                               S::is_batched ? text(", of batch item ", item) : "", " is ", values[bad],
-                               "; every entry must be a finite number"));
-    });
-}
-
 /// b as a tensor of scalars T.
 template <class T, class B>
 struct vector_of_scalars;
@@ -105,15 +90,6 @@ using vector_of_scalars_t = typename vector_of_scalars<T, std::remove_cvref_t<B>
 
 template <class B, class Memory>
 concept VectorOn = (is_tensor<B> || Expression<B>) && requires { typename B::memory_type; } && std::same_as<typename B::memory_type, Memory> && !is_dual<typename B::value_type>;
-
-/// The preconditioner that `p` asks for; one that is set up already is itself.
-template <class P, class A>
-auto setup(P const& p, A const& a) {
-  if constexpr (PreconditionerOptions<P>)
-    return p.setup(a);
-  else
-    return p;
-}
 
 /// Where an operator of the user's works.
 template <class A>
@@ -133,36 +109,43 @@ void check_guess(V const& x0, V const& b) {
     throw shape_error(text("solve(A, b, ..., initial_guess(x0)): x0 is ", to_string(x0.extents()), ", and the solution ", to_string(b.extents())));
 }
 
-/// b as a V: itself, or evaluated.
-template <class V, class B>
-decltype(auto) as_vector(B const& b) {
-  if constexpr (std::same_as<B, V>) {
-    return (b);
-  } else {
-    V vector(b.extents(), uninitialized);
-    fuse(set(vector, b));
-    return vector;
-  }
-}
-
 /// What operators have alike whose vectors are tensors of one memory.
 template <class A>
 struct tensor_world {
-  template <class V>
-  static V zero(A const&, V const& b) {
-    return V(b.extents());
+  template <class B>
+  static decltype(auto) right_hand_side(A const& a, B const& b) {
+    using V = typename linear_world<A>::template vector_type<B>;
+    using E = typename V::extents_type;
+    if constexpr (is_sparse_tensor<A>) {
+      using Range = range_extents_t<typename A::shape_type>;
+      static_assert(E::rank == Range::rank || E::rank == Range::rank + 1,
+                    "sla: solve(A, b): b must have the extents (*batch, M, p) of A's range, plus at most one axis of right-hand sides");
+      auto const range = a.range();
+      for (int axis = 0; axis < Range::rank && axis < E::rank; ++axis)
+        if (b.extents()[axis] != range[axis])
+          throw shape_error(text("solve(A, b): A is ", a.rows(), " x ", a.cols(), ", b is ", to_string(b.extents()), "; axis ", axis, " of b should be ", range[axis]));
+    } else {
+      static_assert(E::rank == 1 || E::rank == 2, "sla: solve(A, b) with an operator of yours: b has one axis, and perhaps one of right-hand sides");
+      if constexpr (requires { a.rows(); })
+        if (b.extents()[0] != a.rows())
+          throw shape_error(text("solve(A, b): A is an operator of ", a.rows(), " x ", a.cols(), ", b is ", to_string(b.extents()), "; axis 0 of b should be ", a.rows()));
+    }
+    if constexpr (!std::same_as<B, V>) {
+      V vector(b.extents(), uninitialized);
+      fuse(set(vector, b));
+      (void)right_hand_side(a, vector);
+      return vector;
+    } else {
+      if constexpr (V::memory_type::is_host)
+        require_finite(b, "b");
+      else if (!(norm_inf(b - b) == 0))  // NaN for NaN and infinity; without elements 0
+        require_finite(to<host_memory>(b), "b");
+      return (b);
+    }
   }
   template <class V>
   static void check_guess(V const& x0, V const& b) {
     detail::check_guess(x0, b);
-  }
-  template <class V>
-  static bool is_empty(A const&, V const& b) {
-    return b.size() == 0;
-  }
-  template <class P>
-  static auto setup(P const& p, A const& a) {
-    return detail::setup(p, a);
   }
   template <class T, index_t... E, class Memory>
   static auto beside(tensor<T, Extents<E...>, Memory> const& x, index_t count) {
@@ -188,13 +171,31 @@ struct sparse_world : tensor_world<A> {
   template <class B>
   using vector_type = vector_of_scalars_t<T, B>;
 
+  static void check(A const& a, bool square, char const* who = "solve") {
+    if (square && a.rows() != a.cols())
+      throw shape_error(text("solve(A, b): A is ", a.rows(), " x ", a.cols(), ", and must be square; for least squares, least_squares(A, b)"));
+    if constexpr (A::memory_type::is_host) {
+      T const* const numbers = a.values().data();
+      index_t const bad = first_where(a.values().size(), [p = kernel_pointer(numbers)](index_t n) { return !is_finite(p[n]); }, light_below);
+      if (bad < 0) return;
+      index_t const item = bad / a.batch_stride(), slot = bad % a.batch_stride() / a.block_size;
+      for (index_t i = 0; i < a.rows(); ++i)
+        a.pattern().view().for_row(i, [&](index_t s, index_t j) {
+          if (s == slot)
+            throw value_error(text(who, ": A(", i, ", ", j, ')', a.block_size > 1 ? text(", in block entry ", bad % a.block_size) : "",
+                                   S::is_batched ? text(", of batch item ", item) : "", " is ", numbers[bad], "; every entry must be a finite number"));
+        });
+    } else if (!(norm_inf(values(a) - values(a)) == 0)) {  // as below
+      auto const there = to<host_memory>(a);
+      linear_world<std::remove_const_t<decltype(there)>>::check(there, square, who);
+    }
+  }
   /// The rows and items of A x = b.
   template <class V>
   static frame layout(A const& a, V const& b) {
     index_t const rhs = V::rank > domain_extents_t<S>::rank ? b.extent(V::rank - 1) : 1;
     return {a.batch_count(), a.rows(), S::block_rows * rhs, rhs};
   }
-  /// One item, and the types say so: the scalars of the space can be plain numbers.
   template <class V>
   static constexpr bool has_items = S::is_batched || (V::rank > domain_extents_t<S>::rank);
 
@@ -203,26 +204,11 @@ struct sparse_world : tensor_world<A> {
   template <class B>
   static constexpr bool fits = B::extents_type::rank == range_extents_t<S>::rank || B::extents_type::rank == range_extents_t<S>::rank + 1;
 
-  static void check_square(A const& a) {
-    if (a.rows() != a.cols())
-      throw shape_error(text("solve(A, b): A is ", a.rows(), " x ", a.cols(),
-                             ", and must be square; for least squares, least_squares(A, b)"));
-  }
   template <class V>
   static auto zero_of_domain(A const& a, V const& b) {
     using Domain = transposed_shape_t<S>;
     using E = typename product_extents<domain_extents_t<S>, typename V::extents_type, has_rhs_axis<Domain, typename V::extents_type>>::type;
     return tensor<typename V::value_type, E, typename A::memory_type>(make_product_extents<E>(Domain(a.shape().batch(), a.cols(), a.rows()), b.extents()));
-  }
-  template <class E>
-  static void check_extents(A const& a, E const& b) {
-    using Range = range_extents_t<S>;
-    static_assert(E::rank == Range::rank || E::rank == Range::rank + 1,
-                  "sla: solve(A, b): b must have the extents (*batch, M, p) of A's range, plus at most one axis of right-hand sides");
-    auto const range = a.range();
-    for (int axis = 0; axis < Range::rank && axis < E::rank; ++axis)
-      if (b[axis] != range[axis])
-        throw shape_error(text("solve(A, b): A is ", a.rows(), " x ", a.cols(), ", b is ", to_string(b), "; axis ", axis, " of b should be ", range[axis]));
   }
 };
 } // namespace detail
@@ -237,18 +223,6 @@ struct linear_world<sparse_tensor<T, S, F, host_memory>> : detail::sparse_world<
   template <class P>
   static constexpr bool sets_up = detail::SetsUp<P, A>;
 
-  static void check(A const& a) { detail::require_finite(a); }
-  template <class B>
-  static decltype(auto) right_hand_side(A const& a, B const& b) {
-    base::check_extents(a, b.extents());
-    decltype(auto) vector = detail::as_vector<typename base::template vector_type<B>>(b);
-    detail::require_finite(vector, "b");
-    return vector;
-  }
-  template <class V>
-  static auto space(A const& a, V const& b) {
-    return host_space<base::template has_items<V>>(base::layout(a, b));
-  }
   static auto probe(A const& a, std::uint64_t seed) { return random<T, domain_extents_t<S>>(a.domain(), seed); }
   static void require_hermitian(A const& a, char const* who, double tolerance) {
     detail::row_order<F>(a.shared_pattern()).apply(a, [&](auto const& sorted) { return detail::require_hermitian(sorted, who, "gmres{} or bicgstab{}", tolerance), 0; });
@@ -288,36 +262,21 @@ struct linear_world<A> : detail::tensor_world<A> {
   template <class B>
   using vector_type = detail::vector_of_scalars_t<typename A::value_type, B>;
 
-  static void check(A const&) {}
-  static void check_square(A const& a) {
+  static void check([[maybe_unused]] A const& a, [[maybe_unused]] bool square) {
     if constexpr (requires { a.rows() != a.cols(); })
-      if (a.rows() != a.cols()) throw shape_error(text("solve(A, b): A is an operator of ", a.rows(), " x ", a.cols(), ", and must be square"));
+      if (square && a.rows() != a.cols()) throw shape_error(text("solve(A, b): A is an operator of ", a.rows(), " x ", a.cols(), ", and must be square"));
   }
-  template <class B>
-  static decltype(auto) right_hand_side(A const& a, B const& b) {
-    using V = vector_type<B>;
-    static_assert(fits<V>, "sla: solve(A, b) with an operator of yours: b has one axis, and perhaps one of right-hand sides");
-    if constexpr (requires { a.rows(); })
-      if (b.extents()[0] != a.rows())
-        throw shape_error(text("solve(A, b): A is an operator of ", a.rows(), " x ", a.cols(), ", b is ", to_string(b.extents()), "; axis 0 of b should be ", a.rows()));
-    decltype(auto) vector = detail::as_vector<V>(b);
-    if constexpr (Memory::is_host)
-      detail::require_finite(vector, "b");
-    else if (!(norm_inf(vector - vector) == 0))  // NaN for NaN and infinity
-      detail::require_finite(to<host_memory>(vector), "b");
-    return vector;
-  }
+  template <class V>
+  static constexpr bool has_items = V::rank > 1;
   template <class V>
   static frame layout(A const&, V const& b) {
     index_t const rhs = V::rank > 1 ? b.extent(V::rank - 1) : 1;
     return {1, b.extent(0), rhs, rhs};
   }
   template <class V>
+    requires(!Memory::is_host)
   static auto space(A const& a, V const& b) {
-    if constexpr (Memory::is_host)
-      return host_space<(V::rank > 1)>(layout(a, b));
-    else
-      return solve_space(Memory{}, layout(a, b));
+    return solve_space(Memory{}, layout(a, b));
   }
   template <class V>
   static auto zero_of_domain(A const& a, V const& b)
@@ -329,14 +288,6 @@ struct linear_world<A> : detail::tensor_world<A> {
       return tensor<T, Extents<dyn, E::static_extent(1)>, Memory>(Extents<dyn, E::static_extent(1)>(a.cols(), b.extent(1)));
     else
       return tensor<T, Extents<dyn>, Memory>(Extents<dyn>(a.cols()));
-  }
-  /// A law of `solve` says which can be set up; others would only be more errors.
-  template <class P>
-  static auto setup(P const& p, A const& a) {
-    if constexpr (requires { typename P::preconditioner_tag; } && !requires { p.setup(a); })
-      return applied_identity{};
-    else
-      return detail::setup(p, a);
   }
   static auto adjoint(A const& a)
     requires requires { a.adjoint(); }
@@ -370,18 +321,13 @@ template <class Method, class A, class V>
 auto zero_solution(A const& a, V const& b) {
   if constexpr (has_own_domain<Method, A, V>)
     return linear_world<A>::zero_of_domain(a, b);
-  else
+  else if constexpr (requires { linear_world<A>::zero(a, b); })
     return linear_world<A>::zero(a, b);
+  else
+    return V(b.extents());
 }
 template <class Method, class A, class V>
 using solution_of_t = decltype(zero_solution<Method>(std::declval<A const&>(), std::declval<V const&>()));
-
-/// Errors: value_error, shape_error: a is nothing that the method solves with.
-template <class Method, class A>
-void check_operator(A const& a) {
-  if constexpr (wants_square<Method> && requires { linear_world<A>::check_square(a); }) linear_world<A>::check_square(a);
-  linear_world<A>::check(a);
-}
 } // namespace detail
 
 } // namespace sla

@@ -131,8 +131,7 @@ void check_general(A const& a, char const* name, char const* call) {
   if constexpr (requires { a.rows() != a.cols(); })
     if (a.rows() != a.cols())
       throw shape_error(text(call, ": ", name, " is ", a.rows(), " x ", a.cols(), ", and must be square; of a rectangular matrix take singular values, svds(A, k)"));
-  if constexpr (requires { linear_world<A>::check_square(a); }) linear_world<A>::check_square(a);
-  check_finite(a, name, call);
+  check_finite(a, name, call, true);
 }
 
 template <class A, class B, class W, class... Options>
@@ -145,8 +144,8 @@ auto eigs_in_range(A const& a, B const& b, int k, W const& wanted, Options const
     double const began = seconds_now();
     none const no{};
     automatic_eigs const unnamed{};
-    auto const& method = pick<wants_general_method>(unnamed, options...);
-    auto const& on = pick<wants_space>(no, options...);
+    auto const& method = pick<wants_general_method>(options..., unnamed);
+    auto const& on = pick<wants_space>(options..., no);
     using On = std::remove_cvref_t<decltype(on)>;
     require_sensible_call(method, wanted, call);
     check_general(a, "A", call);

@@ -47,11 +47,11 @@ inline std::string ask_for(index_t most, char const* what) { return most == 0 ? 
 inline std::string call_about(char const* name, char const* call) { return std::string_view(name) == "A" ? call : text(call, ", ", name, " in the place of A"); }
 /// Errors: value_error for NaN and infinity, naming the call.
 template <class A>
-void check_finite(A const& a, char const* name, char const* call) {
+void check_finite(A const& a, char const* name, char const* call, bool square = false) {
   if constexpr (Readable<A>)
-    require_finite(a, call_about(name, call).c_str());
+    linear_world<A>::check(a, false, call_about(name, call).c_str());
   else
-    linear_world<A>::check(a);
+    linear_world<A>::check(a, square);
 }
 /// Errors: value_error, if squares of |A x| do not keep their digits: no residual could be told. z is room for A x.
 template <class Space, class A, class V, class U>
@@ -94,9 +94,8 @@ void check_hermitian(A const& a, V const& x, V const& y, char const* name, char 
     using F = typename A::format_type;
     row_order<F>(a.shared_pattern()).apply(a, [&](auto const& rows) { return require_hermitian(rows, call_about(name, call).c_str(), "eigs(A, k, ...)", 1e-10), 0; });
   } else {
-    linear_world<A>::check(a);
-    if constexpr (requires { linear_world<A>::check_square(a); }) linear_world<A>::check_square(a);
-    auto space = linear_world<A>::space(a, x);
+    linear_world<A>::check(a, true);
+    auto space = space_of_call(a, x);
     auto z = space.template like<typename V::value_type>(x);
     auto [xay, length] = fuse(space, set(z, a * y), dot_of(x, z), squared_norm_of(z));
     auto [yax] = fuse(space, set(z, a * x), dot_of(y, z));
@@ -154,9 +153,9 @@ auto eigsh_in_range(A const& a, B const& b, int k, W const& wanted, Options cons
   double const began = seconds_now();
   none const no{};
   automatic_eigen const automatic{};
-  auto const& method = pick<wants_eigen_method>(automatic, options...);
-  auto const& p = pick<wants_preconditioner>(no, options...);
-  auto const& on = pick<wants_space>(no, options...);
+  auto const& method = pick<wants_eigen_method>(options..., automatic);
+  auto const& p = pick<wants_preconditioner>(options..., no);
+  auto const& on = pick<wants_space>(options..., no);
   using P = std::remove_cvref_t<decltype(p)>;
   using On = std::remove_cvref_t<decltype(on)>;
   eigen_problem<A, B, P, On> problem{a, b, p, on, 0};
@@ -166,7 +165,7 @@ auto eigsh_in_range(A const& a, B const& b, int k, W const& wanted, Options cons
   double const most = standard ? 1e140 : 1e70;
   check_hermitian(a, x, y, "A", call);
   {
-    auto space = linear_world<A>::space(a, x);
+    auto space = space_of_call(a, x);
     problem.n = count_elements(space, x);
     require_range(space, a, x, z, "A", call, most);
   }
@@ -181,7 +180,7 @@ auto eigsh_in_range(A const& a, B const& b, int k, W const& wanted, Options cons
         if (std::real(d[i]) < 0)
           throw value_error(text(call, ": B is not positive definite: B(", i, ", ", i, ") is ", std::real(d[i]), "; of a definite A and an indefinite B the problem B v = (1/w) A v is one"));
     }
-    auto space = linear_world<A>::space(a, x);
+    auto space = space_of_call(a, x);
     require_range(space, b, x, z, "B", call, most);
     is_known = require_no_negative(space, b, x, y, call);
   }

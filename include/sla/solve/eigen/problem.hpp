@@ -102,14 +102,14 @@ struct eigen_problem {
   auto space() const {
     auto const v = random_vector(1);
     if constexpr (std::same_as<On, detail::none>)
-      return world::space(a, v);
+      return detail::space_of_call(a, v);
     else
-      return on.make(world::layout(a, v));
+      return detail::space_of_call(a, v, on);
   }
   /// The preconditioner, set up for A.
   auto setup() const {
     if constexpr (is_preconditioned)
-      return world::setup(preconditioner, a);
+      return detail::set_up(preconditioner, a);
     else
       return applied_identity{};
   }

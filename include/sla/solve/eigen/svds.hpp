@@ -228,8 +228,8 @@ template <class A, class W = largest, class... Options>
         throw value_error(text("svds(A, k): k is ", k, ", and A is ", rows, " x ", cols, detail::ask_for(most, "triplet")));
       detail::none const no{};
       golub_kahan const unnamed{};
-      auto const& method = detail::pick<detail::wants_singular_method>(unnamed, options...);
-      auto const& on = detail::pick<detail::wants_space>(no, options...);
+      auto const& method = detail::pick<detail::wants_singular_method>(options..., unnamed);
+      auto const& on = detail::pick<detail::wants_space>(options..., no);
       detail::require_sensible_call(method, wanted, "svds(A, k)");
       bool const may_be_dense = !(SingularMethod<Options> || ...);
       auto const found = [&](A const& c, applied_identity const&, W const&) {
@@ -268,7 +268,7 @@ template <class T, class S, class F>
     if (bound <= double(A.rows() + A.cols()) * double(std::numeric_limits<real_t<T>>::epsilon()) * most) return 0.0;
     throw eigen_error(report, "condition_number(A)");
   };
-  detail::require_finite(A, "condition_number(A)");
+  linear_world<sparse_tensor<T, S, F>>::check(A, false, "condition_number(A)");
   if (A.rows() == 0 || A.cols() == 0) return 0;
   constexpr double rtol = 1e-5;  // of residuals; values are known to the square of that over their distance from others
   bool const hermitian = A.rows() == A.cols() && linear_world<sparse_tensor<T, S, F>>::is_self_adjoint(A);

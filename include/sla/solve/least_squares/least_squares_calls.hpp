@@ -46,7 +46,7 @@ double damping_of_call(Method const& method, Options const&... options) {
   double of_method = 0;
   if constexpr (requires { method.damping; }) of_method = method.damping;
   damping_option<double> const unnamed{0.0};
-  double const of_option = double(pick<wants_damping>(unnamed, options...).value), d = of_method != 0 ? of_method : of_option;
+  double const of_option = double(pick<wants_damping>(options..., unnamed).value), d = of_method != 0 ? of_method : of_option;
   if (of_method != 0 && (wants_damping<Options>::value || ...))
     throw value_error(text("least_squares(A, b, ", Method::name, "{.damping = ", of_method, "}, damping(", of_option, ")): the damping is given twice; give one of them"));
   if (!(d >= 0 && d - d == 0)) throw value_error(text("least_squares(A, b): the damping is ", d, ", and must be a number from 0 on: of |A x - b|^2 + damping^2 |x|^2"));
@@ -118,7 +118,7 @@ struct least_squares_laws {
 template <class... Options>
 auto place_of_options(Options const&... options) {
   none const absent{};
-  auto const& where = pick<wants_space>(absent, options...);
+  auto const& where = pick<wants_space>(options..., absent);
   return place_of_call<std::remove_cvref_t<decltype(where)>>{where};
 }
 /// The engine for A that the options ask for.
@@ -126,18 +126,18 @@ template <class A, class... Options>
 auto least_squares_engine_for(A const& a, double d, Options const&... options) {
   automatic const unnamed{};
   identity const absent{};
-  auto const& method = pick<wants_least_squares>(unnamed, options...);
-  auto const& p = pick<wants_preconditioner>(absent, options...);
+  auto const& method = pick<wants_least_squares>(options..., unnamed);
+  auto const& p = pick<wants_preconditioner>(options..., absent);
   using Method = std::remove_cvref_t<decltype(method)>;
   using P = std::remove_cvref_t<decltype(p)>;
   require_sensible_method(method);
-  linear_world<A>::check(a);
+  linear_world<A>::check(a, false);
   return least_squares_engine<A, Method, P>(a, method, p, d);
 }
 template <class... Options>
 double damping_of_options(Options const&... options) {
   automatic const unnamed{};
-  return damping_of_call(pick<wants_least_squares>(unnamed, options...), options...);
+  return damping_of_call(pick<wants_least_squares>(options..., unnamed), options...);
 }
 template <class A, class B, class... Options>
 auto least_squares_once(A const& a, B const& b, Options const&... options) {

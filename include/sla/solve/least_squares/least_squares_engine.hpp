@@ -74,9 +74,9 @@ struct place_of_call {
   template <class A, class V>
   auto space(A const& a, V const& b) const {
     if constexpr (std::same_as<Where, none>)
-      return linear_world<A>::space(a, b);
+      return space_of_call(a, b);
     else
-      return where.make(linear_world<A>::layout(a, b));
+      return space_of_call(a, b, where);
   }
 };
 
@@ -90,7 +90,12 @@ auto solved_problem(A const& a, V const& b, std::remove_cvref_t<decltype(linear_
   out.rtol = rule.rtol;
   out.damping = damping;
   out.measure = "|A^H r| / (|A| |r|)";
-  if (!linear_world<A>::is_empty(a, b) && sides_of(a).second > 0) {
+  bool is_empty = false;
+  if constexpr (requires { linear_world<A>::is_empty(a, b); })
+    is_empty = linear_world<A>::is_empty(a, b);
+  else
+    is_empty = b.size() == 0;
+  if (!is_empty && sides_of(a).second > 0) {
     auto space = place.space(a, b);
     least_squares_problem<A, V, X> const problem{a, b, damping, linear};
     using Run = run_of_method<decltype(space), V>;
@@ -108,7 +113,9 @@ auto solved_problem(A const& a, V const& b, std::remove_cvref_t<decltype(linear_
 }
 inline least_squares_report begun_least_squares(char const* method, std::string preconditioner, double seconds) {
   least_squares_report out;
-  static_cast<report&>(out) = begun_report(method, std::move(preconditioner), seconds);
+  out.method = method;
+  out.preconditioner = std::move(preconditioner);
+  out.seconds_setup = seconds;
   return out;
 }
 
@@ -136,7 +143,7 @@ private:
   auto run(Any const& method, A const& a, V const& b, X linear, Place const& place, bool history) const {
     std::string remark = name_of<P>();
     if constexpr (remarks_text<M>) remark += m_.remark();
-    return solved_problem(a, b, linear, damping_, place, history, rule_of_call(method.rtol, 0, method.max_iterations, method.watch), begun_least_squares(Any::name, remark, seconds_),
+    return solved_problem(a, b, linear, damping_, place, history, {method.rtol, 0, method.max_iterations, method.watch ? method.watch : default_rule().watch}, begun_least_squares(Any::name, remark, seconds_),
                           [&](auto& space, auto const& problem, auto& x, auto const& make_stop) { return method.run(space, problem, m_, x, make_stop); });
   }
   Method method_;
@@ -166,7 +173,7 @@ public:
 private:
   template <class V, class X, class Place>
   auto run(A const& a, V const& b, X linear, Place const& place, bool history) const {
-    return solved_problem(a, b, linear, damping_, place, history, rule_of_call(method_.rtol, 0, 1, {}), begun_least_squares(Method::name, "", seconds_),
+    return solved_problem(a, b, linear, damping_, place, history, {method_.rtol, 0, 1, default_rule().watch}, begun_least_squares(Method::name, "", seconds_),
                           [&](auto& space, auto const& problem, auto& x, auto const& make_stop) {
                             auto [xx] = fuse(space, squared_norm_of(x));
                             space.finish();  // factors know of no queue

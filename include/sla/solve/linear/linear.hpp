@@ -44,8 +44,8 @@ template <class... Options>
 auto configured(Options const&... options) {
   automatic const unnamed{};
   none const absent{};
-  auto const& method = pick<wants_method>(unnamed, options...);
-  auto const& p = pick<wants_preconditioner>(absent, options...);
+  auto const& method = pick<wants_method>(options..., unnamed);
+  auto const& p = pick<wants_preconditioner>(options..., absent);
   using M = std::remove_cvref_t<decltype(method)>;
   using P = std::remove_cvref_t<decltype(p)>;
   if constexpr (requires { method.preconditioner(); })
@@ -60,7 +60,7 @@ auto configured(Options const&... options) {
 
 /// The method that the options name, or none.
 template <class... Options>
-using method_of_t = std::remove_cvref_t<decltype(pick<wants_method>(std::declval<automatic const&>(), std::declval<Options const&>()...))>;
+using method_of_t = std::remove_cvref_t<decltype(pick<wants_method>(std::declval<Options const&>()..., std::declval<automatic const&>()))>;
 template <class A, class O>
 constexpr bool may_be_set_up() {
   if constexpr (PreconditionerOptions<O> && requires { linear_world<A>::template sets_up<O>; })
@@ -217,21 +217,6 @@ template <class A, class B, class... Options>
 concept PlainSystem = linear_world<A>::template accepts<B> && (SolveOption<Options> && ...);
 template <class A, class... Options>
 concept PlainOperator = requires { typename linear_world<A>::operator_type; } && (SolveOption<Options> && ...);
-
-/// One call, whose set-up nobody keeps.
-template <class A, class B, class... Options>
-auto solve_once(A const& a, B const& b, Options const&... options) {
-  using World = linear_world<A>;
-  if constexpr (solve_laws<A, B, Options...>::hold) {
-    check_operator<method_of_t<Options...>>(a);
-    auto const& vector = World::right_hand_side(a, b);
-    auto const [method, p] = configured(options...);
-    return engine<A, std::remove_cvref_t<decltype(method)>, std::remove_cvref_t<decltype(p)>>(a, method, p).solve(a, vector, options...);
-  } else {
-    if constexpr (requires { World::template refuse<B>(); }) World::template refuse<B>();
-    return never<solution<typename World::template vector_type<B>>>();
-  }
-}
 } // namespace detail
 
 /// x with A x = b, for square A of shape (*batch, M, M, *block), or whatever sides the method allows for: b is (*batch, M, p), or has one more
@@ -243,17 +228,34 @@ auto solve_once(A const& a, B const& b, Options const&... options) {
 template <class A, class B, class... Options>
 [[nodiscard]] auto solve(A const& a, B const& b, Options const&... options) {
   if constexpr (detail::PlainSystem<A, B, Options...>)
-    return detail::solved(detail::solve_once(a, b, options...));
+    return detail::solved(try_solve(a, b, options...));
   else
     return perform(op::solve{}, a, b, options...);
 }
 /// The same as `{x, report}`: a tolerance that was not reached is in the report, not thrown.
 template <class A, class B, class... Options>
 [[nodiscard]] auto try_solve(A const& a, B const& b, Options const&... options) {
-  if constexpr (detail::PlainSystem<A, B, Options...>)
-    return detail::solve_once(a, b, options...);
-  else
+  using World = linear_world<A>;
+  if constexpr (!detail::PlainSystem<A, B, Options...>) {
     return perform(op::try_solve{}, a, b, options...);
+  } else if constexpr (!detail::solve_laws<A, B, Options...>::hold) {
+    if constexpr (requires { World::template refuse<B>(); }) World::template refuse<B>();
+    return detail::never<solution<typename World::template vector_type<B>>>();
+  } else {
+    World::check(a, detail::wants_square<detail::method_of_t<Options...>>);
+    auto const& vector = World::right_hand_side(a, b);
+    auto const [method, p] = detail::configured(options...);
+    using Method = std::remove_cvref_t<decltype(method)>;
+    using P = std::remove_cvref_t<decltype(p)>;
+    if constexpr (std::same_as<Method, automatic>) {
+      return detail::engine<A, automatic, detail::none>(a, method, p).solve(a, vector, options...);
+    } else {  // nobody keeps the set-up
+      detail::require_sensible(Method::name, method.rtol, method.atol, method.max_iterations);
+      double const start = detail::seconds_now();
+      auto const m = detail::set_up(p, a);
+      return detail::call<P>(a, method, m, vector, detail::seconds_now() - start, options...);
+    }
+  }
 }
 /// A method and preconditioner set up once for A: solve(b), solve_transpose(b), solve_adjoint(b), update(A2).
 template <class A, class... Options>

@@ -51,7 +51,7 @@ namespace detail {
 /// All systems in one run of a method, from begin: a guess of all, or none.
 template <class T, class S, class F, class U, class E, class Begin, class... Options>
 auto solve_packed(sparse_list<T, S, F> const& A, std::vector<tensor<U, E>> const& b, Begin const& begin, Options const&... options) {
-  auto const where = per_system(A, pick<wants_space>(on_listed_host, options...));
+  auto const where = per_system(A, pick<wants_space>(options..., on_listed_host));
   auto const packed = A.pack_rows(b);
   auto unpacked = [&](auto&& solved) {
     auto x = A.unpack_cols(solved.x);
@@ -134,8 +134,8 @@ auto perform(op::try_solve, sparse_list<T, S, F> const& A, std::vector<tensor<U,
     if (A.rows(k) != A.cols(k)) throw shape_error(text("solve(list, b): system ", k, " is ", A.rows(k), " x ", A.cols(k), ", and must be square"));
   for (std::size_t k = 0; k < b.size(); ++k) detail::require_finite(b[k], text("b[", k, ']').c_str());
   detail::none const absent{};
-  auto const& begin = detail::pick<detail::wants_guess>(absent, options...);
-  detail::require_finite(A.packed());
+  auto const& begin = detail::pick<detail::wants_guess>(options..., absent);
+  linear_world<std::remove_cvref_t<decltype(A.packed())>>::check(A.packed(), false);
   try {
     return detail::solve_packed(A, b, begin, options...);
   } catch (detail::setup_refused const&) {

@@ -99,7 +99,7 @@ std::string not_finite_in(V const& x) {
 }
 /// Where u may lie for methods that need no entries of a Jacobian.
 template <class V>
-concept Unknown = requires(V const& u, linear_operator<typename V::value_type> const& a) { linear_world<decltype(place_operator(a, u))>::space(place_operator(a, u), u); };
+concept Unknown = requires(V const& u, linear_operator<typename V::value_type> const& a) { linear_world<decltype(place_operator(a, u))>::layout(place_operator(a, u), u); };
 
 /// The law of u, with its sentence.
 template <class V>

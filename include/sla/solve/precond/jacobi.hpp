@@ -10,30 +10,30 @@
 
 namespace sla {
 
-namespace detail {
-/// 1 / d for each element. Errors: a zero, named by its row.
-template <class T, class E>
-void invert_diagonal(tensor<T, E>& d, index_t rows, index_t block, char const* who) {
-  index_t const zero = first_where(d.size(), [&](index_t n) { return d[n] == T(0); });
+/// 1 / diagonal of A, (*batch, M, p), for whom a message should name. Of matrices in other memories it is read there, checked and inverted
+/// on the host. Errors: value_error naming the row whose diagonal entry is zero or missing.
+template <class T, class S, class F, class Memory>
+tensor<T, range_extents_t<S>, Memory> inverse_of_diagonal(sparse_tensor<T, S, F, Memory> const& A, char const* who) {
+  tensor<T, range_extents_t<S>> d = [&] {
+    if constexpr (Memory::is_host)
+      return diagonal_of(A);
+    else
+      return to<host_memory>(diagonal_of(A));
+  }();
+  index_t const zero = detail::first_where(d.size(), [&](index_t n) { return d[n] == T(0); });
   if (zero >= 0) {
-    index_t const row = zero / block % rows, item = zero / block / rows;
-    throw value_error(text(who, ": the diagonal entry of row ", row, block > 1 ? text(", component ", zero % block) : "",
+    index_t const row = zero / S::block_rows % A.rows(), item = zero / S::block_rows / A.rows();
+    throw value_error(text(who, ": the diagonal entry of row ", row, S::block_rows > 1 ? text(", component ", zero % S::block_rows) : "",
                            item > 0 ? text(", of batch item ", item) : "",
                            " is zero or not stored; permute rows so that none is, use ilu0 or lu, or no preconditioner: identity{}"));
   }
   parallel_ranges(d.size(), [&, p = kernel_pointer(d.data())](index_t lo, index_t hi) {
     for (index_t n = lo; n < hi; ++n) p[n] = kernel_t<T>(real_t<T>(1)) / p[n];
   });
-}
-} // namespace detail
-
-/// 1 / diagonal of A, (*batch, M, p), for whom a message should name. Devices have an overload of their own.
-/// Errors: value_error naming the row whose diagonal entry is zero or missing.
-template <class T, class S, class F>
-tensor<T, range_extents_t<S>> inverse_of_diagonal(sparse_tensor<T, S, F> const& A, char const* who) {
-  auto d = diagonal_of(A);
-  detail::invert_diagonal(d, A.rows(), S::block_rows, who);
-  return d;
+  if constexpr (Memory::is_host)
+    return d;
+  else
+    return to<Memory>(d);
 }
 
 /// D^-1 of a matrix: `z = M * r`, elementwise. Made by `jacobi{}.setup(A)`, or from an inverse diagonal, in any memory.

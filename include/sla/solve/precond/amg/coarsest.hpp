@@ -15,7 +15,8 @@ namespace sla::detail {
 inline constexpr index_t amg_most_dense_rows = 1000;
 
 /// G with A G A = A, of n x n numbers, row by row; Hermitian where A is. Cost: 2 n^3. Pivots are taken from the diagonal, the one first
-/// that elimination has diminished least; those that are rounding alone are left out, their rows and columns of G zero.
+/// that elimination has diminished least; those that are rounding alone are left out, their rows and columns of G zero. By Eigen it would be its
+/// complete orthogonal decomposition, the one that takes any singular matrix: 10 ms where this takes 3, for 200 rows, and 8 s to compile, not 0.1.
 /// Source: Goodnight, A tutorial on the SWEEP operator (The American Statistician 1979).
 template <class K>
 void invert_regular_part(std::vector<K>& a, index_t n) {

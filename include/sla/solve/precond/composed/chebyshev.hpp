@@ -136,7 +136,7 @@ struct chebyshev {
 template <class A>
 class applied_chebyshev {
   using World = linear_world<A>;
-  using Scaling = decltype(World::setup(detail::definite_diagonal{}, std::declval<A const&>()));
+  using Scaling = decltype(detail::set_up(detail::definite_diagonal{}, std::declval<A const&>()));
 
 public:
   using value_type = typename A::value_type;
@@ -155,9 +155,9 @@ public:
 
   /// New values; the bounds are estimated anew. Where this throws, all is as before.
   void update(A const& a) {
-    auto scaling = World::setup(detail::definite_diagonal{}, a);
+    auto scaling = detail::set_up(detail::definite_diagonal{}, a);
     auto const start = World::probe(a, 1), other = World::probe(a, 2);
-    auto space = World::space(a, start);
+    auto space = detail::space_of_call(a, start);
     using Real = real_t<value_type>;
     double const largest = detail::lanczos(space, a, scaling, start, other, options_.steps)
                                .largest(double(std::numeric_limits<Real>::epsilon()), chebyshev::name, detail::definite_remedy);

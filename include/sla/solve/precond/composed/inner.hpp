@@ -77,7 +77,7 @@ public:
     }();
     tensor<user_t<Out>, E> b(extents, uninitialized), z(extents);
     for (index_t n = 0; n < b.size(); ++n) b[n] = scalar_cast<Out>(x[n]);
-    auto space = World::space(*a_, b);
+    auto space = detail::space_of_call(*a_, b);
     method_.run(space, *a_, m_, b, z, stop_maker{{method_.rtol, method_.atol, method_.max_iterations, method_.watch}});
     std::copy_n(kernel_pointer(std::as_const(z).data()), z.size(), out);
   }
