@@ -56,8 +56,8 @@ TEST_CASE("operators and functions agree with loops") {
   same(z, [&](index_t i) { return 2.0 * x[i] - y[i] / 3 + x[i] * y[i]; });
   z = -x + (+y);
   same(z, [&](index_t i) { return -x[i] + y[i]; });
-  z = exp(x) + sin(y) * cos(x) - tanh(y);
-  same(z, [&](index_t i) { return std::exp(x[i]) + std::sin(y[i]) * std::cos(x[i]) - std::tanh(y[i]); });
+  z = exp(x) + sin(y) * cos(x) - tanh(y) + atan(x);
+  same(z, [&](index_t i) { return std::exp(x[i]) + std::sin(y[i]) * std::cos(x[i]) - std::tanh(y[i]) + std::atan(x[i]); });
   z = sqrt(abs(x)) + log(1 + abs2(y)) + pow(abs(x), 1.5);
   same(z, [&](index_t i) { return std::sqrt(std::abs(x[i])) + std::log(1 + y[i] * y[i]) + std::pow(std::abs(x[i]), 1.5); });
   z = 1 / (2 + x);

@@ -49,6 +49,7 @@ TEST_CASE("each elementwise rule, pushed forward") {
   check_push<double>(op::sin{});
   check_push<double>(op::cos{});
   check_push<double>(op::tanh{});
+  check_push<double>(op::atan{});
   check_push<double>(op::abs{});
   check_push<complex_t>(op::exp{});
   check_push<complex_t>(op::sqrt{}, 2);

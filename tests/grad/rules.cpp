@@ -63,6 +63,7 @@ TEST_CASE("functions of one operand") {
   check_pull<double>(op::sin{});
   check_pull<double>(op::cos{});
   check_pull<double>(op::tanh{});
+  check_pull<double>(op::atan{});
   check_pull<double>(op::abs{});
   check_pull<double>(op::abs2{});
   check_pull<double>(op::real{});

@@ -6,7 +6,18 @@
 #ifndef EIGEN_CORE_H
 #define EIGEN_NO_CUDA // nvcc compiles our kernels, not Eigen's: without this it warns about each of them
 #endif
+#include <Eigen/Core>
+#if EIGEN_VERSION_AT_LEAST(3, 4, 90) // its headers are read by modules alone
 #include <Eigen/QR>
+#else // the module reads the other kinds of QR too, and Cholesky
+#include <Eigen/Householder>
+
+#include <Eigen/src/Core/util/DisableStupidWarnings.h>
+#include <Eigen/src/QR/ColPivHouseholderQR.h>
+#include <Eigen/src/QR/CompleteOrthogonalDecomposition.h>
+
+#include <Eigen/src/Core/util/ReenableStupidWarnings.h>
+#endif
 
 #include <string>
 

@@ -30,6 +30,16 @@ constexpr bool operator==(fixed_string<L> const& left, fixed_string<R> const& ri
   return left.view() == right.view();
 }
 
+namespace detail {
+template <class T, class...>
+struct dependent {
+  using type = T;
+};
+} // namespace detail
+/// T, as a type that depends on the template parameters P: its members are compiled for those who call a template, and not for all who include it.
+template <class T, class... P>
+using dependent_t = typename detail::dependent<T, P...>::type;
+
 /// N values in a row; unlike std::array it may be indexed in device code without a compiler flag.
 template <class T, int N>
 struct fixed_array {

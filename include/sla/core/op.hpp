@@ -249,6 +249,15 @@ struct tanh {
     return tanh(a);
   }
 };
+/// The inverse of the tangent; real numbers.
+struct atan {
+  template <class A>
+    requires(!is_complex<A>)
+  SLA_HD static A apply(A a) {
+    using std::atan;
+    return atan(a);
+  }
+};
 /// a in the accumulator's precision: the summand of `sum`, and |a|, |a|^2 for the norms.
 struct widen {
   template <class A>

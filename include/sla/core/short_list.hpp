@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 #include <type_traits>
 
 namespace sla::detail {
@@ -19,6 +18,7 @@ public:
   short_list() {}  // NOLINT: nothing is written before it is pushed
   short_list(short_list const&) = delete;
   short_list& operator=(short_list const&) = delete;
+  ~short_list() { let_go(); }
 
   void push_back(T const& x) {
     if (size_ == room_) grow(size_ + 1);
@@ -41,11 +41,14 @@ public:
 
 private:
   void grow(std::size_t least) {
-    std::unique_ptr<T[]> more(new T[(std::max)(least, 2 * room_)]);
-    std::copy_n(at_, size_, more.get());
-    room_ = (std::max)(least, 2 * room_);
-    longer_ = std::move(more);
-    at_ = longer_.get();
+    std::size_t const room = (std::max)(least, 2 * room_);
+    T* const more = new T[room];
+    std::copy_n(at_, size_, more);
+    let_go();
+    at_ = more, room_ = room;
+  }
+  void let_go() {
+    if (at_ != own_.elements) delete[] at_;
   }
 
   union in_place {
@@ -54,7 +57,6 @@ private:
   } own_;
   T* at_ = own_.elements;
   std::size_t size_ = 0, room_ = Few;
-  std::unique_ptr<T[]> longer_;
 };
 
 } // namespace sla::detail

@@ -59,9 +59,10 @@ struct openmp {
            result_pointers<S...> const& results) const {
     run(detail::statements_of_pass<F>(plan, pass, statements, results), f, merged);
   }
+  template <class Byte = std::byte>
   void run(std::span<detail::pass_statement const> statements, frame const& f, bool merged) const {
     if (is_one_block(f) && (!merged || f.rhs == 1)) return run_block(statements, {0, f.total(), 0, f.rhs});
-    pass_partials partials(merged);
+    pass_partials<Byte> partials(merged);
     run_pass(statements, f, row_range{0, f.rows}, threads, partials);
     partials.fold(statements, f, merged);
   }

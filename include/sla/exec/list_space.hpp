@@ -15,9 +15,9 @@ namespace sla {
 
 namespace detail {
 /// How a pass over packed systems is cut into blocks of rows, each of one system, and these between threads.
+template <class Index = index_t>
 class list_walk final : public pass_walk {
 public:
-  template <class = void>
   list_walk(std::vector<index_t> const& cuts, frame const& f) : cuts_(cuts), f_(f), block_((std::max)(index_t(1), block_elements / f.inner)) {
     std::size_t const systems = cuts.size() - 1;
     for (std::size_t k = 0; k < systems; ++k) is_one_each_ = is_one_each_ && cuts[k] < cuts[k + 1] && cuts[k + 1] - cuts[k] <= block_;
@@ -75,8 +75,8 @@ private:
   index_t block_;
   double work_ = 0;
   bool is_one_each_ = true;
-  kept_list<index_t> before_;  ///< where a system has none or several
-  short_list<index_t, 33> shares_;
+  kept_list<Index> before_;  ///< where a system has none or several
+  short_list<Index, 33> shares_;
 };
 } // namespace detail
 
@@ -103,8 +103,9 @@ public:
            result_pointers<S...> const& results) const {
     run(detail::statements_of_pass<frame>(plan, pass, statements, results), f, merged);
   }
+  template <class Byte = std::byte>
   void run(std::span<detail::pass_statement const> statements, frame const& f, bool merged) const {
-    pass_partials partials(merged);
+    pass_partials<Byte> partials(merged);
     if (f.inner > 0) {
       detail::list_walk walk(*cuts_, f);
       run_blocks(statements, f, walk, partials);

@@ -223,6 +223,7 @@ void run_block(std::span<detail::pass_statement const> statements, row_span cons
 
 /// The results of the reductions of a pass, per block and right-hand side, until they are folded. Kept between the pieces of a pass. Where a
 /// pass is one piece and each block is an item, whose results are not merged, the blocks write into the results of their items.
+template <class Byte = std::byte>
 class pass_partials {
 public:
   /// For a pass that may come in pieces.
@@ -251,7 +252,7 @@ public:
     if (is_direct_) {
       run_block(statements, block);
     } else {
-      std::byte* results = values_.data() + base_ + block_ * std::size_t(n);
+      Byte* results = values_.data() + base_ + block_ * std::size_t(n);
       for (auto const& s : statements) {
         s.is->run(s.statement, block, results);
         results += size_of(s, block.rhs);
@@ -267,7 +268,7 @@ public:
       if (!s.is->folds) continue;
       s.is->folds->clear(s.results, merged ? 1 : f.items());
       if (runs_.empty()) continue;
-      std::byte const* at = values_.data() + offset;
+      Byte const* at = values_.data() + offset;
       for (auto const& [batch, count] : runs_) {
         s.is->folds->fold(static_cast<std::byte*>(s.results) + (merged ? 0 : s.is->folds->size * std::size_t(batch * f.rhs)), at, block_, count, f.rhs, merged);
         at += block_ * std::size_t(count);
@@ -281,8 +282,11 @@ private:
   /// The size of the results of one reduction in a block.
   static std::size_t size_of(detail::pass_statement const& s, index_t rhs) { return s.is->folds ? padded(s.is->folds->size * std::size_t(rhs)) : 0; }
 
-  detail::kept_list<std::byte> values_;
-  detail::kept_list<std::pair<index_t, index_t>> runs_;  ///< (batch item, blocks) in the order of the values
+  struct run_of_blocks {
+    index_t item, count;
+  };
+  detail::kept_list<Byte> values_;
+  detail::kept_list<run_of_blocks> runs_;  ///< in the order of the values
   std::size_t base_ = 0, block_ = 0;
   bool is_whole_ = false, merged_ = false, is_direct_ = false;
 };
@@ -296,14 +300,14 @@ struct between_blocks {
 } // namespace detail
 
 /// Runs the statements of one pass on the blocks of a walk.
-template <class = void>
-void run_blocks(std::span<detail::pass_statement const> statements, frame const& f, detail::pass_walk& walk, pass_partials& partials, detail::between_blocks between = {}) {
+template <class Partials>
+void run_blocks(std::span<detail::pass_statement const> statements, frame const& f, detail::pass_walk& walk, Partials& partials, detail::between_blocks between = {}) {
   partials.grow(statements, f, walk);
   if (walk.may_share())
     for (auto const& s : statements) walk.add_statement(), s.is->balance(s.statement, walk);
   struct context {
     std::span<detail::pass_statement const> statements;
-    pass_partials& partials;
+    Partials& partials;
     detail::between_blocks between;
     void const* caller;  ///< a thread's own variable has an address of its own
   } const all{statements, partials, between, &detail::chosen_threads};
@@ -317,14 +321,14 @@ void run_blocks(std::span<detail::pass_statement const> statements, frame const&
 }
 
 /// Runs the statements of one pass on a range of rows, with at most `max_threads` threads; 0: as many as `threads_in_use()`.
-template <class = void>
-void run_pass(std::span<detail::pass_statement const> statements, frame const& f, row_range range, int max_threads, pass_partials& partials,
+template <class Partials>
+void run_pass(std::span<detail::pass_statement const> statements, frame const& f, row_range range, int max_threads, Partials& partials,
               detail::between_blocks between = {}) {
   if (range.last <= range.first || f.batch == 0 || f.inner == 0) return;
   index_t at_once = 1;
   if ((range.last - range.first) * f.inner > detail::block_elements)
     for (auto const& s : statements) at_once = (std::max)(at_once, s.is->rows_at_once(s.statement));
-  block_walk walk(f, range, max_threads, at_once);
+  block_walk<dependent_t<index_t, Partials>> walk(f, range, max_threads, at_once);
   run_blocks(statements, f, walk, partials, between);
 }
 

@@ -51,6 +51,7 @@ protected:
 SLA_HD inline bool is_one_block(frame const& f) { return f.batch == 1 && f.rows > 0 && f.inner > 0 && f.rows * f.inner <= detail::block_elements; }
 
 /// How a pass over a range of rows is cut into blocks of whole rows, and these between threads.
+template <class Index = index_t>
 class block_walk final : public detail::pass_walk {
 public:
   /// max_threads: 0 for `threads_in_use()`. at_once: rows that a block has at least.
@@ -109,7 +110,7 @@ private:
   row_range range_;
   index_t block_, per_item_;
   double work_ = 0;
-  detail::short_list<index_t, 33> cuts_;  ///< of the blocks; none where one thread runs them all
+  detail::short_list<Index, 33> cuts_;  ///< of the blocks; none where one thread runs them all
 };
 
 } // namespace sla

@@ -35,7 +35,8 @@ market_header read_market_share(std::string const& path, bool dense, int rank, i
     return header;
   });
 }
-inline void require_market_count(any_communicator& c, std::string const& path, index_t found, index_t wanted) {
+template <class = void>
+void require_market_count(any_communicator& c, std::string const& path, index_t found, index_t wanted) {
   index_t const all = all_reduce(c, found);
   if (all != wanted) throw io_error(path, 0, 0, text("expected ", wanted, " entries, as its line of sizes says, found ", all));
 }

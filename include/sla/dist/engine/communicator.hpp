@@ -60,12 +60,14 @@ public:
     count(collective::barrier, 0);
     do_barrier();
   }
+  template <class = void>
   void broadcast(byte_span data, wire_type type, int root) {
     check_length("broadcast", data.size(), data.size() / size_of(type), type);
     check_rank("broadcast", root);
     count(collective::broadcast, root == rank() ? data.size() : 0);
     do_broadcast(data, type, root);
   }
+  template <class = void>
   void all_reduce(byte_span data, wire_type type, monoid how) {
     check_foldable("all_reduce", type, how);
     check_length("all_reduce", data.size(), data.size() / size_of(type), type);
@@ -73,12 +75,14 @@ public:
     do_all_reduce(data, type, how == monoid::average ? monoid::sum : how);
     if (how == monoid::average) detail::divide_bytes(type, data.data(), data.size() / size_of(type), size());
   }
+  template <class = void>
   void all_gather(const_byte_span mine, byte_span all, rank_counts n, wire_type type) {
     check_length("all_gather", all.size(), total("all_gather", n), type);
     check_length("all_gather", mine.size(), n[static_cast<std::size_t>(rank())], type);
     count(collective::all_gather, mine.size());
     do_all_gather(mine, all, n, type);
   }
+  template <class = void>
   void reduce_scatter(const_byte_span all, byte_span mine, rank_counts n, wire_type type, monoid how) {
     check_foldable("reduce_scatter", type, how);
     check_length("reduce_scatter", all.size(), total("reduce_scatter", n), type);
@@ -87,17 +91,20 @@ public:
     do_reduce_scatter(all, mine, n, type, how == monoid::average ? monoid::sum : how);
     if (how == monoid::average) detail::divide_bytes(type, mine.data(), mine.size() / size_of(type), size());
   }
+  template <class = void>
   void all_to_all(const_byte_span from, rank_counts send, byte_span into, rank_counts receive, wire_type type) {
     check_length("all_to_all", from.size(), total("all_to_all", send), type);
     check_length("all_to_all", into.size(), total("all_to_all", receive), type);
     count(collective::all_to_all, from.size());
     do_all_to_all(from, send, into, receive, type);
   }
+  template <class = void>
   [[nodiscard]] std::unique_ptr<message_exchange> start(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
     count_messages(sends.size(), check_messages("start", sends, receives));
     return do_start(sends, receives);
   }
   /// The same messages again and again: `begin(*e)` each time, then e->wait(). What can be prepared is prepared once.
+  template <class = void>
   [[nodiscard]] std::unique_ptr<repeated_exchange> repeat(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
     std::uint64_t const bytes = check_messages("repeat", sends, receives);
     auto out = do_repeat(sends, receives);
@@ -108,6 +115,7 @@ public:
     count_messages(exchange.messages, exchange.bytes);
     exchange.begin();
   }
+  template <class = void>
   std::shared_ptr<any_communicator> split(int color, int key) {
     if (color < 0)
       throw value_error(text("split: color ", color, " on rank ", rank(), " is negative; colors begin at 0"));
@@ -116,6 +124,7 @@ public:
   }
   /// The communicator of the `size` ranks that a step of `stride` connects: axis j of a row-major mesh of all ranks,
   /// where `stride` is the product of the sizes of the later axes. Every rank calls it.
+  template <class = void>
   std::shared_ptr<any_communicator> axis(int size, int stride) {
     if (size < 1 || stride < 1 || this->size() % (size * stride) != 0)
       throw shape_error(text("axis: size ", size, " with stride ", stride, " does not divide the ", this->size(),

@@ -41,7 +41,7 @@ public:
       detail::copy_bytes(m.data.data(), first.data(), first.size());
       post_->erase(post_->begin());
     }
-    return std::make_unique<detail::finished_exchange>();
+    return std::unique_ptr<message_exchange>(new detail::finished_exchange);
   }
   self split(int, int) { return {}; }
 

@@ -61,11 +61,11 @@ struct pending_halos {
   }
 };
 /// Runs statements on the rows of a list of ranges.
-template <class = void>
-void run_pass(std::span<pass_statement const> statements, frame const& f, std::span<row_range const> runs, pass_partials& partials, between_blocks between = {}) {
+template <class Partials>
+void run_pass(std::span<pass_statement const> statements, frame const& f, kept_list<row_range> const& runs, Partials& partials, between_blocks between = {}) {
   if (runs.empty() || f.batch == 0 || f.inner == 0) return;
   if (runs.size() == 1) return sla::run_pass(statements, f, runs[0], threads_in_use(), partials, between);
-  runs_walk walk(f, runs);
+  runs_walk<dependent_t<row_range, Partials>> walk(f, runs);
   run_blocks(statements, f, walk, partials, between);
 }
 
@@ -120,7 +120,7 @@ struct overlapped {
     detail::for_statements(plan, pass, statements, [&](auto const& s, auto) { (void)s.rebuild(detail::begin_halos{&halos}); });
     if (halos.list.empty()) return openmp{}.run(plan, pass, statements, f, merged, results);
 
-    pass_partials partials;
+    pass_partials<dependent_t<std::byte, F>> partials;
     auto const list_of = [&](auto const& pieces) { return detail::statements_of_pass<F>(plan, pass, pieces, results); };
     auto const near = detail::with_parts([](auto const&... s) { return detail::packed(s.rebuild(detail::to_interior{})...); }, statements);
     detail::run_pass(list_of(near), f, halos.runs->interior, partials, halos.move_on());

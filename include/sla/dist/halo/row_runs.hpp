@@ -18,8 +18,8 @@ struct row_runs {
 
 namespace detail {
 /// Adds the rows [first, last) behind a list of ranges.
-template <class = void>
-void append_run(kept_list<row_range>& list, row_range r) {
+template <class Range>
+void append_run(kept_list<Range>& list, std::type_identity_t<Range> r) {
   if (r.last <= r.first) return;
   if (!list.empty() && list.back().last == r.first)
     list.back().last = r.last;
@@ -27,21 +27,21 @@ void append_run(kept_list<row_range>& list, row_range r) {
     list.push_back(r);
 }
 /// The rows of these ranges and of those; the rows below `rows` that are in none.
-template <class = void>
-kept_list<row_range> united(std::span<row_range const> a, std::span<row_range const> b) {
-  kept_list<row_range> out;
+template <class Range>
+kept_list<Range> united(kept_list<Range> const& a, kept_list<Range> const& b) {
+  kept_list<Range> out;
   for (std::size_t i = 0, j = 0; i < a.size() || j < b.size();) {
-    row_range r = j == b.size() || (i < a.size() && a[i].first <= b[j].first) ? a[i++] : b[j++];
+    Range r = j == b.size() || (i < a.size() && a[i].first <= b[j].first) ? a[i++] : b[j++];
     if (!out.empty()) r.first = (std::max)(r.first, out.back().last);
     append_run(out, r);
   }
   return out;
 }
-template <class = void>
-kept_list<row_range> all_but(std::span<row_range const> runs, index_t rows) {
-  kept_list<row_range> out;
+template <class Range>
+kept_list<Range> all_but(kept_list<Range> const& runs, index_t rows) {
+  kept_list<Range> out;
   index_t next = 0;
-  for (row_range const& r : runs) {
+  for (Range const& r : runs) {
     append_run(out, {next, r.first});
     next = r.last;
   }
@@ -64,9 +64,10 @@ row_runs runs_of(index_t rows, Is const& is_boundary) {
 }
 
 /// How a pass over a list of ranges is cut into blocks of whole rows, each in one range, and these between threads.
+template <class Range = row_range>
 class runs_walk final : public pass_walk {
 public:
-  runs_walk(frame const& f, std::span<row_range const> runs) : f_(f), runs_(runs), block_((std::max)(index_t(1), block_elements / f.inner)) {
+  runs_walk(frame const& f, std::span<std::type_identity_t<Range> const> runs) : f_(f), runs_(runs), block_((std::max)(index_t(1), block_elements / f.inner)) {
     for (row_range const& r : runs) {
       rows_ += r.last - r.first;
       per_item_ += blocks_in(r);
@@ -109,7 +110,7 @@ private:
   index_t blocks_in(row_range const& r) const { return (r.last - r.first + block_ - 1) / block_; }
 
   frame f_;
-  std::span<row_range const> runs_;
+  std::span<Range const> runs_;
   index_t block_, per_item_ = 0, rows_ = 0;
   double work_ = 0;
 };

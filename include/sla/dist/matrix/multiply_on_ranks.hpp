@@ -89,7 +89,8 @@ auto with_local_columns(D const& d, Rows const& rows, std::shared_ptr<row_partit
 }
 
 /// Errors: shape_error, in words that begin with the call, if sides that meet have other extents or owners.
-inline void require_one_side(char const* call, char const* of, row_partition const& a, row_partition const& b) {
+template <class = void>
+void require_one_side(char const* call, char const* of, row_partition const& a, row_partition const& b) {
   if (a.extent() != b.extent()) throw shape_error(text(call, ": ", of, " are ", a.extent(), " and ", b.extent(), "; they must be equal"));
   if (!same_rows(&a, &b))
     throw shape_error(text(call, ": ", of, " have other owners: rank ", a.rank(), " has ", a.words(), " of the one, and ", b.words(),

@@ -86,10 +86,11 @@ auto restricted_rows(any_communicator& c, Rows const& g, shared_layout<Mesh> con
   auto const terms = terms_of(own);
   auto const& rows = *layout.rows;
   auto const& columns = layout.domain ? *layout.domain->rows : rows;
-  std::vector<std::vector<entry_place>> by(std::size_t(c.size()));
+  using place = dependent_t<entry_place, Sparse>;
+  std::vector<std::vector<place>> by(std::size_t(c.size()));
   auto const owner = rows.owners_of(c, index_t(terms.place.size()), [&](index_t k) { return terms.place[std::size_t(k)].row; });
   for (std::size_t k = 0; k < owner.size(); ++k) by[std::size_t(owner[k])].push_back(terms.place[k]);
-  std::vector<entry_place> requested;
+  std::vector<place> requested;
   std::vector<std::size_t> counts, replies;
   index_t const size = own.batch_count() * own.block_size;
   for (auto const& list : by) {

@@ -108,6 +108,7 @@ public:
     for (int n : owner_) sum += (std::uint64_t(n) + 1) * detail::place_number(place++);
     return sum;
   }
+  template <class = void>
   bool operator==(owner_map const& other) const { return first_ == other.first_ && owner_ == other.owner_; }
 
   /// An owner map is the partitioner that finds itself. Errors: shape_error, if it is of other rows, or of other parts.

@@ -44,7 +44,7 @@ std::string part_colour(int part) {
 /// The rows of a partition at their coordinates (rows x axes), each part in its colour, as SVG. Rows of one part that fall
 /// on the same half pixel are one dot, so that the size is bounded by the picture's.
 /// Errors: shape_error and value_error, if coordinates are of another length, not finite, or lack an axis that is asked for.
-template <class = void>
+template <class Pixel = int>
 void draw_partition(std::ostream& out, matrix<double> const& coordinates, owner_map const& owners, picture_options const& options = {}) {
   index_t const rows = owners.rows(), axes = coordinates.extent(1);
   detail::require_coordinates(coordinates, rows, "draw_partition");
@@ -72,7 +72,7 @@ void draw_partition(std::ostream& out, matrix<double> const& coordinates, owner_
       << " parts</title>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
   auto const order = owners.order();
   std::size_t n = 0;
-  std::vector<std::pair<int, int>> dots;  // in half pixels
+  std::vector<std::pair<Pixel, Pixel>> dots;  // in half pixels
   for (int r = 0; r < owners.parts(); ++r) {
     dots.clear();
     for (index_t k = 0; k < owners.count(r); ++k) {

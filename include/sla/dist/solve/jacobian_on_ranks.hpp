@@ -23,9 +23,10 @@ namespace sla {
 
 namespace detail {
 /// The places of this rank's entries by the colours of their columns.
+template <class Index = index_t>
 struct colored_entries {
   struct place {
-    index_t slot, row;
+    Index slot, row;
   };
   int colors = 0;
   std::vector<std::int32_t> own;  ///< the colour of each of this rank's columns
@@ -61,7 +62,7 @@ class rank_jacobian_solver {
   }
 
 public:
-  rank_jacobian_solver(D const& d, std::shared_ptr<colored_entries const> entries, double rtol, Linear const&... linear) : J_(d), entries_(std::move(entries)), rtol_(rtol), linear_(linear...) {}
+  rank_jacobian_solver(D const& d, std::shared_ptr<colored_entries<> const> entries, double rtol, Linear const&... linear) : J_(d), entries_(std::move(entries)), rtol_(rtol), linear_(linear...) {}
   rank_jacobian_solver& with_diagonal() { return *this; }
 
   /// The Jacobian at u. Errors, on every rank: value_error, where the pattern misses an entry, or a derivative is no number; shape_error, where u lies otherwise than the rows of D.
@@ -150,7 +151,7 @@ private:
     });
   }
   D J_;
-  std::shared_ptr<colored_entries const> entries_;
+  std::shared_ptr<colored_entries<> const> entries_;
   double rtol_;
   std::tuple<Linear...> linear_;
   decltype(std::optional(prepared_for(std::declval<D const&>(), 0.0, std::declval<Linear const&>()...))) s_;
@@ -170,7 +171,7 @@ public:
     static_assert(detail::sparse_dim<placements_of_t<D>> == 0 && local_of_t<D>::block_size == 1 && !local_of_t<D>::shape_type::is_batched,
                   "sla: jacobian_on(D): the rows of D are sharded, and it has no blocks and no batch");
     linear_world<D>::check(d_, true);
-    entries_ = std::make_shared<detail::colored_entries const>(d_);
+    entries_ = std::make_shared<detail::colored_entries<> const>(d_);
   }
   /// What solves with Jacobians of functions of V.
   template <class V, class... Linear>
@@ -181,7 +182,7 @@ public:
 
 private:
   D d_;
-  std::shared_ptr<detail::colored_entries const> entries_;
+  std::shared_ptr<detail::colored_entries<> const> entries_;
 };
 
 } // namespace sla

@@ -33,8 +33,8 @@ std::span<double> reals_of(item_scalar<A, host_memory>& values, index_t items) {
   return {reinterpret_cast<double*>(values.data()), std::size_t(items) * sizeof(A) / sizeof(double)};
 }
 /// The reals of a statement's results that are summed over ranks, in order: of blocks of vectors the products of columns that there are.
-template <class S, class A>
-void append_reals(kept_list<std::span<double>>& parts, S const& statement, A& result, index_t items) {
+template <class Parts, class S, class A>
+void append_reals(Parts& parts, S const& statement, A& result, index_t items) {
   if constexpr (requires { requires S::is_block; }) {
     auto* const matrices = [&] {
       if constexpr (requires { result.data(); })
@@ -185,7 +185,8 @@ private:
   }
   template <class Fold, class... S, class... R>
   void fold(detail::pack<S...> const& statements, detail::pack<R...>& results, monoid how) {
-    detail::kept_list<std::span<double>> parts;
+    using real = dependent_t<double, Fold>;
+    detail::kept_list<std::span<real>> parts;
     auto const take = [&]<class Statement>(Statement const& statement, auto& result) {
       if constexpr (detail::has_result<Statement>)
         if constexpr (detail::rank_monoid<typename Statement::monoid_type>() == detail::rank_monoid<Fold>())
@@ -198,7 +199,7 @@ private:
     std::array<double, 2> request = request_;
     bool const carrying = carries_ && how == monoid::sum;
     if (carrying) parts.push_back(request);
-    detail::kept_list<double> all;
+    detail::kept_list<real> all;
     for (auto const& p : parts) all.insert(all.end(), p.begin(), p.end());
     int a = 0;
     ((Shared ? all_reduce(mesh_.communicator(a++), std::span<double>(all), how) : void(a++)), ...);

@@ -17,6 +17,7 @@ namespace sla::detail {
 struct index_lists {
   std::vector<index_t> at;
   std::vector<std::size_t> counts;
+  template <class = void>
   std::span<index_t const> of(int r) const {
     std::size_t first = 0;
     for (int q = 0; q < r; ++q) first += counts[std::size_t(q)];

@@ -86,8 +86,8 @@ Local permuted_blocks(Local const& x, Mesh const& m, std::span<int const> old, s
   }
   Local out(x.extents(), uninitialized);
   int const from = int(std::find(to.begin(), to.end(), c.rank()) - to.begin());
-  std::vector<outgoing_message> const sends{send_to(to[std::size_t(c.rank())], elements_of(x))};
-  std::vector<incoming_message> const receives{receive_from(from, elements_of(out))};
+  std::vector<dependent_t<outgoing_message, Local>> const sends{send_to(to[std::size_t(c.rank())], elements_of(x))};
+  std::vector<dependent_t<incoming_message, Local>> const receives{receive_from(from, elements_of(out))};
   c.start(sends, receives)->wait();
   return out;
 }

@@ -35,8 +35,8 @@ struct pieces_under_way {
   std::unique_ptr<message_exchange> messages;
 
   void begin(any_communicator& c) {
-    std::vector<outgoing_message> sends;
-    std::vector<incoming_message> receives;
+    std::vector<dependent_t<outgoing_message, T>> sends;
+    std::vector<dependent_t<incoming_message, T>> receives;
     std::size_t from = 0, into = 0;
     for (int r = 0; r < c.size(); ++r) {
       std::size_t const out = data.send[std::size_t(r)], in = data.receive[std::size_t(r)];

@@ -87,7 +87,7 @@ std::string explain(X const& x, std::size_t lines = 64) {
   using Mesh = mesh_of_t<X>;
   auto const all = shares(x);
   auto const words = detail::placement_words_of(placements_of_t<X>{});
-  std::vector<std::vector<std::string>> table(1);
+  std::vector<std::vector<dependent_t<std::string, X>>> table(1);
   std::string title, notes;
   for (int d = 0; d < Facts::value.rank; ++d) title += (d ? " x " : "") + std::to_string(Facts::whole(x, d));
   title = (title.empty() ? "a number" : title) + " on";
@@ -106,7 +106,7 @@ std::string explain(X const& x, std::size_t lines = 64) {
   for (int d = 0; d < Facts::value.rank; ++d) table[0].push_back("dimension " + std::to_string(d));
   table[0].push_back(notes.empty() ? "" : "holds");
   for (std::size_t n = 0; n < all.size() && n < lines; ++n) {
-    std::vector<std::string> row = {std::to_string(all[n].rank)};
+    std::vector<dependent_t<std::string, X>> row = {std::to_string(all[n].rank)};
     for (int const c : all[n].coordinates) row.push_back(std::to_string(c));
     for (auto const& indices : all[n].indices) row.push_back(detail::interval_words(indices));
     row.push_back(notes);
@@ -140,7 +140,8 @@ void draw_placement(std::ostream& out, X const& x, picture_options const& option
   if (drawn[1] >= 0 && drawn[0] > drawn[1]) std::swap(drawn[0], drawn[1]);
   auto const extent = [&](int n) { return drawn[n] < 0 ? index_t(1) : Facts::whole(x, drawn[n]); };
   auto const along = [&](rank_share const& s, int n) { return detail::intervals_of(drawn[n] < 0 ? std::vector<index_t>{0} : s.indices[std::size_t(drawn[n])]); };
-  std::map<std::pair<std::vector<detail::interval>, std::vector<detail::interval>>, std::string> parts;
+  using intervals = std::vector<dependent_t<detail::interval, X>>;
+  std::map<std::pair<intervals, intervals>, std::string> parts;
   for (auto const& s : all) {
     auto& ranks = parts[{along(s, 0), along(s, 1)}];
     ranks += (ranks.empty() ? "" : " ") + std::to_string(s.rank);

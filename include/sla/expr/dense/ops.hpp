@@ -202,6 +202,8 @@ template <>
 inline constexpr bool is_elementwise<op::cos> = true;
 template <>
 inline constexpr bool is_elementwise<op::tanh> = true;
+template <>
+inline constexpr bool is_elementwise<op::atan> = true;
 
 template <class Op, Tensorial X>
   requires is_elementwise<Op>
@@ -309,5 +311,13 @@ auto tanh(X&& x) {
 }
 template <Viewed X>
 auto tanh(X& x SLA_LIFETIMEBOUND) { return perform(op::tanh{}, x); }
+/// The inverse of the tangent of each element; real tensors.
+template <class X>
+  requires Performs<op::atan, X>
+auto atan(X&& x) {
+  return perform(op::atan{}, std::forward<X>(x));
+}
+template <Viewed X>
+auto atan(X& x SLA_LIFETIMEBOUND) { return perform(op::atan{}, x); }
 
 } // namespace sla

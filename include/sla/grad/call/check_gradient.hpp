@@ -82,8 +82,8 @@ struct both_sides {
 };
 
 /// The slope of log y over log h by least squares.
-template <class Y>
-double fitted_slope(std::vector<both_sides> const& at, Y const& y) {
+template <class Samples, class Y>
+double fitted_slope(Samples const& at, Y const& y) {
   double mean_x = 0, mean_y = 0, xx = 0, xy = 0;
   for (auto const& s : at) mean_x += std::log(s.h) / double(at.size()), mean_y += std::log(y(s)) / double(at.size());
   for (auto const& s : at) {
@@ -94,8 +94,8 @@ double fitted_slope(std::vector<both_sides> const& at, Y const& y) {
 }
 
 /// The outcome on what was sampled; `rounding` is the unit of f's precision, `failure` what f threw last.
-template <class = void>
-void judge_gradient(gradient_check& c, std::vector<both_sides> const& samples, double tolerance, double rounding, std::string const& failure) {
+template <class Samples>
+void judge_gradient(gradient_check& c, Samples const& samples, double tolerance, double rounding, std::string const& failure) {
   using enum gradient_outcome;
   auto const change = [&](both_sides const& s) { return (std::max)(std::abs(s.plus - c.value), std::abs(s.minus - c.value)); };
   auto const remainder = [&](both_sides const& s) {
@@ -111,7 +111,7 @@ void judge_gradient(gradient_check& c, std::vector<both_sides> const& samples, d
   if (!std::isfinite(c.value) || !std::isfinite(c.derivative))
     return say(not_finite, "f is ", c.value, " and Re <g, d> is ", c.derivative, "; check where f is finite");
 
-  std::vector<both_sides> finite;
+  Samples finite;
   for (auto const& s : samples)
     if (std::isfinite(s.plus) && std::isfinite(s.minus)) finite.push_back(s);
   if (finite.size() < 3)
@@ -132,7 +132,7 @@ void judge_gradient(gradient_check& c, std::vector<both_sides> const& samples, d
   if (change(finite.back()) > 0.5 * most && most > 4 * rounded)
     return say(not_differentiable, "f does not tend to its value at the point as the steps shrink: it jumps there, or is noisy");
 
-  std::vector<both_sides> clear;  // the smallest steps with a remainder above the noise
+  Samples clear;  // the smallest steps with a remainder above the noise
   for (auto const& s : finite)
     if (remainder(s) > noise) clear.push_back(s);
   if (clear.size() > 5) clear.erase(clear.begin(), clear.end() - 5);
@@ -172,7 +172,7 @@ gradient_check checked_gradient(F const& f, gradient_check_options const& option
       return std::numeric_limits<double>::quiet_NaN();
     }
   };
-  std::vector<both_sides> samples;
+  std::vector<dependent_t<both_sides, F>> samples;
   double h = options.step;
   for (int n = 0; n <= options.halvings; ++n, h /= 2) samples.push_back({h, at(h), at(-h)});
   judge_gradient(c, samples, options.tolerance, double(std::numeric_limits<R>::epsilon()), failure);

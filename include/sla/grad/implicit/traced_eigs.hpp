@@ -18,8 +18,8 @@ namespace sla {
 
 namespace detail {
 /// M x, or M^H x, for a matrix or `applied_identity`.
-template <bool Adjoint, class M>
-vector<std::complex<double>> image_of(M const& m, vector<std::complex<double>> const& x) {
+template <bool Adjoint, class M, class Z>
+vector<Z> image_of(M const& m, vector<Z> const& x) {
   if constexpr (std::same_as<M, applied_identity>)
     return x;
   else if constexpr (Adjoint)
@@ -31,7 +31,7 @@ vector<std::complex<double>> image_of(M const& m, vector<std::complex<double>> c
 /// Solutions beside a triple (w, v, u) of A v = w B v and u^H A = w u^H B with u^H B v = 1, whose w is simple, by factors of A - (w + shift) B and steps of refinement.
 template <class A, class B>
 class beside_triple {
-  using Z = std::complex<double>;
+  using Z = dependent_t<std::complex<double>, A>;
 
 public:
   using column_type = vector<Z>;
@@ -85,7 +85,7 @@ private:
 template <class PartA, class PartB>
 struct general_eigen_rule {
   using rule_tag = void;
-  using Z = std::complex<double>;
+  using Z = dependent_t<std::complex<double>, PartA>;
   PartA a;
   PartB b;
   eigen_report report;

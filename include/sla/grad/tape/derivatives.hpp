@@ -215,6 +215,13 @@ struct derivative<op::tanh> : unary_rule {
     return detail::times(g, 1 - y * y);
   }
 };
+template <>
+struct derivative<op::atan> : unary_rule {
+  template <class X, class G>
+  SLA_HD static auto pullback(X x, G g) {
+    return detail::times(g, 1 / (1 + x * x));
+  }
+};
 
 // Reductions: the same, where g is one number for all elements.
 

@@ -30,7 +30,8 @@ struct dual_elements<dual_element> {
   static double part(dual_element const& d, bool slope) { return slope ? d.slope[0] : d.value; }
 };
 /// Values and slopes of `count` dual numbers.
-inline void put_together(double const* v, double const* slope, dual_element* to, index_t count) {
+template <class = void>
+void put_together(double const* v, double const* slope, dual_element* to, index_t count) {
   for (index_t n = 0; n < count; ++n) to[n] = dual_elements<double>::with_slope(v[n], slope ? slope[n] : 0.0);
 }
 inline void take_part(dual_element const* from, bool slope, double* to, index_t count) {

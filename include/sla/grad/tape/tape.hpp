@@ -178,6 +178,7 @@ public:
   }
 
   /// Pulls all operations back, latest first; each is released when it is done. Errors: value_error, if one records another.
+  template <class = void>
   void sweep() {
     for (std::size_t n = operations_.size(); n > 0; operations_.resize(--n)) {
       operations_.back()->pullback();

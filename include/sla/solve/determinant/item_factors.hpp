@@ -109,17 +109,16 @@ public:
       auto const& parts = items()[std::size_t(b)];
       std::vector<inverse_entries<number>> inverses;
       for (auto const& part : parts) inverses.emplace_back(blocks_of_one(factors_of(part)));
-      std::vector<std::pair<std::size_t, index_t>> place;  // of each row: its part, and the place there; none, if there is one part of all
+      std::vector<index_t> part, place;  // of each row, and its place there; none, if there is one part of all
       for (std::size_t k = 0; k < parts.size(); ++k)
         for (std::size_t n = 0; n < parts[k].rows.size(); ++n) {
-          place.resize(std::size_t(factors_.rows()));
-          place[std::size_t(parts[k].rows[n])] = {k, index_t(n)};
+          part.resize(std::size_t(factors_.rows())), place.resize(part.size());
+          part[std::size_t(parts[k].rows[n])] = index_t(k), place[std::size_t(parts[k].rows[n])] = index_t(n);
         }
       f([&](index_t i, index_t j) {
         if (!place.empty()) {
-          auto const [part, n] = place[std::size_t(i)];
-          if (part != place[std::size_t(j)].first) return number();
-          return entry(inverses[part], n, place[std::size_t(j)].second);
+          if (part[std::size_t(i)] != part[std::size_t(j)]) return number();
+          return entry(inverses[std::size_t(part[std::size_t(i)])], place[std::size_t(i)], place[std::size_t(j)]);
         }
         return entry(inverses[0], i, j);
       }, b);

@@ -113,6 +113,7 @@ struct seen_quadrature {
   std::size_t steps = 0;
   std::vector<double> value, change, missing;
 
+  template <class = void>
   void look(lanczos_record const& record, double rounding) {
     constexpr double unknown = std::numeric_limits<double>::infinity();
     if (steps == record.rz.size()) return;
@@ -137,13 +138,18 @@ struct seen_quadrature {
 /// The mean, its standard error, and what the quadrature misses, of count numbers for a batch item.
 struct probe_mean {
   double mean = 0, error = std::numeric_limits<double>::infinity(), missing = 0;
-  probe_mean(std::vector<double> const& value, std::vector<double> const& missed) {
-    double const n = double(value.size());
-    for (std::size_t k = 0; k < value.size(); ++k) mean += value[k] / n, missing += missed[k] / n;
+  probe_mean(double const* value, double const* missed, index_t count) {
+    double const n = double(count);
+    for (index_t k = 0; k < count; ++k) mean += value[k] / n, missing += missed[k] / n;
     double squares = 0;
-    for (double v : value) squares += (v - mean) * (v - mean);
-    if (value.size() > 1) error = std::sqrt(squares / (n - 1) / n);
+    for (index_t k = 0; k < count; ++k) squares += (value[k] - mean) * (value[k] - mean);
+    if (count > 1) error = std::sqrt(squares / (n - 1) / n);
   }
+};
+/// These of all batch items.
+struct probe_means {
+  std::vector<double> mean, error, missing;
+  int steps = 0;
 };
 
 template <class A, class... Options>
@@ -155,8 +161,9 @@ auto estimated_logdet(A const& a, stochastic_lanczos const& options, index_t bat
   if constexpr (requires { a.rows() != a.cols(); })
     if (a.rows() != a.cols()) throw shape_error(text(who, ": A is ", a.rows(), " x ", a.cols(), ", and must be square"));
   World::check(a, true);
-  std::vector<std::vector<double>> values(static_cast<std::size_t>(batch)), missing = values;
-  int steps = 0;
+  index_t const probes = options.probes;
+  std::vector<double> values(std::size_t(batch * probes), 0.0), missing = values;
+  probe_means out;
   for (index_t first = 0; first < options.probes; first += 16) {
     index_t const count = (std::min)(index_t(16), options.probes - first);
     auto const z = sign_probes(a, options.seed, first, count);
@@ -170,21 +177,24 @@ auto estimated_logdet(A const& a, stochastic_lanczos const& options, index_t bat
       seen.look(so_far, rounding);
       if (index_t(seen.value.size()) != batch * count) throw value_error(text(who, ": a batch of matrices on ranks; estimate its items one by one"));
       for (index_t b = 0; b < batch; ++b) {
-        auto const items = [&](std::vector<double> const& v) { return std::vector<double>(v.begin() + b * count, v.begin() + (b + 1) * count); };
-        probe_mean const now(items(seen.value), items(seen.missing));
+        probe_mean const now(seen.value.data() + b * count, seen.missing.data() + b * count, count);
         double const noise = count > 1 ? now.error * std::sqrt(double(count) / options.probes) : 0;
         if (!(now.missing <= (std::max)(0.05 * noise, 1e-10 * std::abs(now.mean)))) return false;
       }
       return true;
     });
     seen.look(record, rounding);
-    steps = (std::max)(steps, int(record.rz.size()));
-    for (index_t b = 0; b < batch; ++b)
-      for (index_t k = b * count; k < (b + 1) * count; ++k) values[std::size_t(b)].push_back(seen.value[std::size_t(k)]), missing[std::size_t(b)].push_back(seen.missing[std::size_t(k)]);
+    out.steps = (std::max)(out.steps, int(record.rz.size()));
+    for (index_t b = 0; b < batch; ++b) {
+      std::copy_n(seen.value.data() + b * count, count, values.data() + b * probes + first);
+      std::copy_n(seen.missing.data() + b * count, count, missing.data() + b * probes + first);
+    }
   }
-  std::vector<probe_mean> out;
-  for (std::size_t b = 0; b < values.size(); ++b) out.emplace_back(values[b], missing[b]);
-  return std::pair(std::move(out), steps);
+  for (index_t b = 0; b < batch; ++b) {
+    probe_mean const m(values.data() + b * probes, missing.data() + b * probes, probes);
+    out.mean.push_back(m.mean), out.error.push_back(m.error), out.missing.push_back(m.missing);
+  }
+  return out;
 }
 /// The same of an A whose squares may be out of range: log(2^e A) is log(A) + e log(2) times the identity, and |z|^2 the number of rows.
 template <class A, class... Options>
@@ -200,7 +210,7 @@ auto estimated_logdet_in_range(A const& a, stochastic_lanczos const& options, in
         else
           return double(sum) / double(batch);
       }();
-      for (std::size_t b = 0; b < out.first.size(); ++b) out.first[b].mean += squares * exponents[b] * 0.69314718055994530942;
+      for (std::size_t b = 0; b < out.mean.size(); ++b) out.mean[b] += squares * exponents[b] * 0.69314718055994530942;
       return out;
     }
   }
@@ -218,11 +228,10 @@ concept HasWorld = requires { typename linear_world<A>::operator_type; };
 template <detail::HasWorld A, class... Where>
 auto perform(op::logdet, A const& a, stochastic_lanczos const& options, Where const&... where) {
   auto const numbers = [&](index_t batch, auto const& per_item) {
-    auto const [means, steps] = detail::estimated_logdet_in_range(a, options, batch, where...);
-    std::vector<double> value, error, missing;
-    for (auto const& m : means) value.push_back(m.mean), error.push_back(std::hypot(m.error, m.missing)), missing.push_back(m.missing);
-    auto v = per_item(value), e = per_item(error), q = per_item(missing);
-    return estimate<decltype(v), decltype(e)>{std::move(v), std::move(e), std::move(q), options.probes, steps};
+    auto found = detail::estimated_logdet_in_range(a, options, batch, where...);
+    for (std::size_t b = 0; b < found.error.size(); ++b) found.error[b] = std::hypot(found.error[b], found.missing[b]);
+    auto v = per_item(found.mean), e = per_item(found.error), q = per_item(found.missing);
+    return estimate<decltype(v), decltype(e)>{std::move(v), std::move(e), std::move(q), options.probes, found.steps};
   };
   if constexpr (is_sparse_tensor<A>)
     return numbers(a.batch_count(), [&](auto const& v) { return detail::number_per_item(a.shape(), v); });

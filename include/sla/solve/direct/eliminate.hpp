@@ -20,7 +20,7 @@ namespace detail {
 template <class Fixed>
 index_choice<false> fixed_once(Fixed const& fixed, index_t rows) {
   auto const chosen = chosen_list(fixed, rows, "eliminate");
-  std::vector<std::pair<index_t, index_t>> places;
+  std::vector<std::pair<dependent_t<index_t, Fixed>, index_t>> places;
   for (index_t k = 0; k < chosen.count; ++k) places.push_back({chosen[k], k});
   std::sort(places.begin(), places.end());
   for (std::size_t k = 1; k < places.size(); ++k)

@@ -42,7 +42,7 @@ struct orthonormal_columns {
 template <class W, class Least>
 orthonormal_columns<W> orthonormal_from(small_dense<W> const& G, Least const& least) {
   index_t const m = G.rows();
-  Eigen::VectorXd d(m);
+  small_values<W> d(m);
   orthonormal_columns<W> out;
   if (m == 0) return out;
   for (index_t j = 0; j < m; ++j) {
@@ -64,10 +64,10 @@ orthonormal_columns<W> orthonormal_from(small_dense<W> const& G, Least const& le
 /// The Rayleigh-Ritz step in the basis [Z W].
 template <class W>
 struct ritz_step {
-  bool is_done = false;     ///< false, if the basis is dependent
-  Eigen::VectorXd values;   ///< the wanted ones first
-  double reach = 0;         ///< the largest |value| of all
-  small_dense<W> X, P;      ///< coefficients of vectors and directions, orthonormal together
+  bool is_done = false;    ///< false, if the basis is dependent
+  small_values<W> values;  ///< the wanted ones first
+  double reach = 0;        ///< the largest |value| of all
+  small_dense<W> X, P;     ///< coefficients of vectors and directions, orthonormal together
 };
 /// The first b pairs of H c = w G c, those with the smallest keys, and directions for those in `active`: what of their vectors does not come from the
 /// first b columns of the basis, orthogonal to the new vectors. Source: Hetmaniuk and Lehoucq, Basis selection in LOBPCG (2006); Duersch, Shao, Yang
@@ -100,7 +100,7 @@ ritz_step<W> rayleigh_ritz(small_dense<W> const& H, small_dense<W> const& G, ind
   M D = M::Zero(m, index_t(active.size()));
   for (std::size_t j = 0; j < active.size(); ++j) D.col(index_t(j)).tail(m - b) = out.X.col(active[j]).tail(m - b);
   D = dense_product<W>(*R, dense_product<W>(G, D));  // L^H D
-  Eigen::VectorXd const before = D.colwise().squaredNorm();
+  small_values<W> const before = D.colwise().squaredNorm();
   for (int twice = 0; twice < 2; ++twice) {
     D -= dense_product<W>(Q, dense_adjoint_product<W>(Q, D));
     auto const made = orthonormal_from<W>(dense_adjoint_product<W>(D, D), [&](index_t j) { return twice ? 0.0 : 1e-20 * before[j]; });

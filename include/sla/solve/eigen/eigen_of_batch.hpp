@@ -52,9 +52,9 @@ auto stack_items(Batch const& batch, std::vector<tensor<T, E>> const& items) {
 }
 
 /// The reports of a batch as one.
-template <class = void>
-eigen_report joined_report(std::vector<eigen_report> items) {
-  eigen_report out = items.front();
+template <class Report>
+Report joined_report(std::vector<Report> items) {
+  Report out = items.front();
   out.residuals.clear(), out.rounding.clear();
   out.iterations = 0, out.products = out.applications = 0, out.seconds = 0;
   for (auto const& item : items) {

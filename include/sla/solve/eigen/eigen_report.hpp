@@ -48,6 +48,7 @@ struct eigen_report {
     if (!converged()) reason = why == sla::reason::converged ? sla::reason::stagnated : why;
   }
   /// The largest.
+  template <class = void>
   double residual() const {
     double most = 0;
     for (double r : residuals)

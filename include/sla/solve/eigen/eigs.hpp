@@ -95,7 +95,7 @@ auto dual_columns(B const& b, Space& space, Found const& left, Found const& righ
     columns.back().push_back(space.template like<Z>(v));
     fuse(space, set(columns.back().back(), column(left.vectors, index_t(nearest))));
   }
-  using Wide = std::complex<double>;
+  using Wide = small_complex<small_scalar<Z>>;
   projected_matrix<Wide> M(k, k);
   auto bv = space.template like<Z>(v);
   for (index_t j = 0; j < k; ++j) {
@@ -242,7 +242,7 @@ auto perform(op::eigs, A const&, X const&...) {
   static_assert(one, "sla: eigs(A, k, ...): A is one matrix with scalar entries: of batches and blocks in host memory it is in <sla/eigenvalues.hpp>; else take batch_item(A, b) and unblocked(A)");
   static_assert(!one, "sla: eigs(A, k, wanted, ...), eigs(A, B, k, ...): A and B are sparse matrices in host memory, traced or not, or distributed by rows, or a linear_operator: "
                       "of a dense matrix take to<Csr<>>(A), of a view or an expression eval(A)");
-  return eigenpairs<vector<std::complex<double>>, matrix<std::complex<double>>>{};
+  return dependent_t<eigenpairs<vector<std::complex<double>>, matrix<std::complex<double>>>, A>{};
 }
 
 } // namespace sla

@@ -119,6 +119,7 @@ private:
     using U = detail::small_scalar<T>;
     using Z = std::complex<typename Problem::real_type>;
     using Dense = detail::small_dense<U>;
+    using Wide = detail::small_complex<U>;
     index_t const n = problem.n;
     auto space = problem.space();
     auto unit = problem.random_vector(1), image = unit;
@@ -132,12 +133,12 @@ private:
       detail::own_numbers(unit)[j] = T(0);
     }
     if (!detail::schur_form<U>(H, form, Q)) throw error("eigs: the Schur form of A was not found");
-    std::vector<std::pair<std::complex<double>, index_t>> values;  // and the rows where their blocks begin
+    std::vector<std::pair<Wide, index_t>> values;  // and the rows where their blocks begin
     for (index_t i = 0; i < n; i += detail::block_at<U>(form, i))
       for (auto const v : detail::values_of_block<U>(form, i)) values.emplace_back(v, i);
     std::stable_sort(values.begin(), values.end(), [&](auto const& x, auto const& y) { return op.key(x.first) < op.key(y.first); });
 
-    detail::small_dense<std::complex<double>> X(n, k);
+    detail::small_dense<Wide> X(n, k);
     for (index_t j = 0; j < k; ++j) X.col(j) = detail::eigenvector_of_schur<U>(form, values[std::size_t(j)].second, values[std::size_t(j)].first);
     if constexpr (is_complex<U>) {
       X = detail::dense_product<U>(Q, X);

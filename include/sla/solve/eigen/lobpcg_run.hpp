@@ -189,7 +189,7 @@ private:
   void ritz_of_z(index_t b) {
     auto const made = rayleigh_ritz<W>(H_, G_, b, {}, key_);
     if (!made.is_done) {
-      values_ = Eigen::VectorXd::Constant(b, std::numeric_limits<double>::quiet_NaN());
+      values_ = small_values<W>::Constant(b, std::numeric_limits<double>::quiet_NaN());
       return;
     }
     values_ = made.values;
@@ -213,7 +213,7 @@ private:
     Block &x = keep(w_, count), &r = keep(r_, count);
     fuse(space_, set(x, combine(*z_, up(picked(z, columns)), count)));
     Block const& bx = image(x, bw_);
-    Eigen::VectorXd w(count);
+    small_values<W> w(count);
     for (index_t j = 0; j < count; ++j) w[j] = values_[columns[std::size_t(j)]];
     auto const by_values = up(picked(count, all_of(count), w.data()));
     auto [rr] = fuse(space_, set(r, a_ * x), set(r, r - combine(bx, by_values, count)), gram_of<Most>(r, r));
@@ -282,7 +282,7 @@ private:
   bool is_fit(Columns const& active) const {
     double least = std::numeric_limits<double>::infinity();
     for (index_t const j : active) least = (std::min)(least, limits_[std::size_t(j)]);
-    Eigen::VectorXd const d = wbw_.diagonal().real().cwiseSqrt().cwiseInverse();
+    small_values<W> const d = wbw_.diagonal().real().cwiseSqrt().cwiseInverse();
     if (!d.allFinite()) return false;
     Dense const apart = wbw_ - dense_adjoint_product<W>(zbw_, zbw_);
     auto const R = inverse_cholesky<W>(d.asDiagonal() * apart * d.asDiagonal(), 1e-5);
@@ -315,7 +315,7 @@ private:
     Block& aw = keep(r_, w);
     auto [zaw, waw] = fuse(space_, set(aw, a_ * *w_), gram_of<Most>(*z_, aw), gram_of<Most>(*w_, aw));
     found_.products += w;
-    Eigen::VectorXd const d = wbw_.diagonal().real().cwiseSqrt().cwiseInverse();  // W diag(d) has columns of length 1
+    small_values<W> const d = wbw_.diagonal().real().cwiseSqrt().cwiseInverse();  // W diag(d) has columns of length 1
     auto const joined = [&](Dense const& zz, Dense const& zw, Dense const& ww) {
       Dense out(z + w, z + w);
       out << zz, zw * d.asDiagonal(), d.asDiagonal() * zw.adjoint(), d.asDiagonal() * ww * d.asDiagonal();
@@ -369,7 +369,7 @@ private:
   std::optional<Block> w_, r_, spare_, bw_;  ///< columns that go on: W, residuals or A W, and what is written beside them; images under B
   Dense H_, G_, zbw_, wbw_;                  ///< inner products in A and B of Z; in B of Z and W, and of W
   Columns among_;                            ///< where active columns are in R
-  Eigen::VectorXd values_;
+  small_values<W> values_;
   std::vector<double> norms_, limits_;
 };
 

@@ -111,7 +111,8 @@ auto solved_problem(A const& a, V const& b, std::remove_cvref_t<decltype(linear_
   out.seconds_solve += seconds_now() - start;
   return least_squares_solution<X>{std::move(x), std::move(out)};
 }
-inline least_squares_report begun_least_squares(char const* method, std::string preconditioner, double seconds) {
+template <class = void>
+least_squares_report begun_least_squares(char const* method, std::string preconditioner, double seconds) {
   least_squares_report out;
   out.method = method;
   out.preconditioner = std::move(preconditioner);

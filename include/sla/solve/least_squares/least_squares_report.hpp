@@ -33,6 +33,7 @@ struct least_squares_report : report {
   double condition() const { return most(&numbers::condition); }
 
 private:
+  template <class = void>
   double most(double numbers::*which) const {
     double out = 0;
     for (numbers const& n : least_squares)

@@ -53,7 +53,8 @@ struct candidates {
 
 namespace detail {
 inline double step_seconds(matrix_properties const& p) { return 1.5e-11 * (12 * double(p.entries) + 100 * double(p.rows)); }
-inline candidates choose_steps(matrix_properties const& p, int max_iterations, grid_guess grid) {
+template <class Candidates>
+Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_guess grid) {
   double const rows = double(p.rows), band = double((std::max)(p.lower_bandwidth, p.upper_bandwidth));
   double const factor_seconds = 5e-11 * rows * band * band, step_seconds = detail::step_seconds(p);
   auto limited = [&](double seconds, int least, int most) {
@@ -76,7 +77,7 @@ inline candidates choose_steps(matrix_properties const& p, int max_iterations, g
                          : grid == grid_guess::even ? p.rows >= least_grid_points
                                                     : p.rows >= 130000);
   attempt const multigrid{candidate::cg_amg, (std::min)(max_iterations, 100)};
-  auto const with_multigrid = [&](candidates&& l) {
+  auto const with_multigrid = [&](Candidates&& l) {
     if (elliptic) l.steps.insert(l.steps.begin(), multigrid);
     return std::move(l);
   };
@@ -92,7 +93,7 @@ inline candidates choose_steps(matrix_properties const& p, int max_iterations, g
       // Sweeps go row by row on one thread: worth three steps of CG in a cache, far more in memory that threads share.
       bool const swept = p.rows <= 200000;
       attempt const begin = swept ? attempt{candidate::cg_ilu0, limited(factor_seconds / 3, 100, 2000)} : attempt{candidate::cg_jacobi, limited(factor_seconds, 100, 2000)};
-      candidates out{{begin, {candidate::ldlt, max_iterations}, {swept ? candidate::cg_jacobi : candidate::cg_ilu0, max_iterations}, {candidate::lu, max_iterations}}, why};
+      Candidates out{{begin, {candidate::ldlt, max_iterations}, {swept ? candidate::cg_jacobi : candidate::cg_ilu0, max_iterations}, {candidate::lu, max_iterations}}, why};
       if (minres_pays) out.steps.insert(out.steps.begin() + 1, minres_while);
       return with_multigrid(std::move(out));
     }
@@ -102,12 +103,12 @@ inline candidates choose_steps(matrix_properties const& p, int max_iterations, g
   std::string const why = p.hermitian ? symmetry + ", not definite" : p.symmetric ? "complex symmetric" : "not " + symmetry;
   if (p.hermitian) {
     if (!affordable) return {{{candidate::minres_row_norms, max_iterations}}, why + ", too large for factors"};
-    candidates out{{{candidate::ldlt, max_iterations}, {candidate::lu, max_iterations}, {candidate::minres_row_norms, max_iterations}}, why};
+    Candidates out{{{candidate::ldlt, max_iterations}, {candidate::lu, max_iterations}, {candidate::minres_row_norms, max_iterations}}, why};
     if (minres_pays) out.steps.insert(out.steps.begin(), minres_while);
     return out;
   }
   if (p.zero_diagonals > 0) {
-    candidates out{{{candidate::lu, max_iterations}, {candidate::gmres_row_norms, max_iterations}, {candidate::bicgstab_ilu0, max_iterations}}, why + ", zeros on the diagonal"};
+    Candidates out{{{candidate::lu, max_iterations}, {candidate::gmres_row_norms, max_iterations}, {candidate::bicgstab_ilu0, max_iterations}}, why + ", zeros on the diagonal"};
     if (!countable) out.steps.erase(out.steps.begin());
     return out;
   }
@@ -120,8 +121,9 @@ inline candidates choose_steps(matrix_properties const& p, int max_iterations, g
 /// rows x bandwidth^2, which is too much for a matrix in bad order, so that iterations come first there. Before factors are
 /// made, their cost is counted, and dear ones wait until iterations have had as much time.
 /// Source of the constants: bench/results.
-inline candidates choose(matrix_properties const& p, int max_iterations, detail::grid_guess grid = detail::grid_guess::none) {
-  auto out = detail::choose_steps(p, max_iterations, grid);
+template <class Candidates = candidates>
+Candidates choose(matrix_properties const& p, int max_iterations, detail::grid_guess grid = detail::grid_guess::none) {
+  auto out = detail::choose_steps<Candidates>(p, max_iterations, grid);
   out.rows = p.rows;
   out.step_seconds = detail::step_seconds(p);
   return out;
@@ -137,7 +139,8 @@ constexpr char const* name_of(candidate what) {
 
 /// The factors at `at` take so many seconds: the iterations behind them come first, and get as much time; factors keep their order. False,
 /// if no iterations follow.
-inline bool let_iterations_pass(std::vector<attempt>& steps, std::size_t at, double seconds, double step_seconds) {
+template <class Steps>
+bool let_iterations_pass(Steps& steps, std::size_t at, double seconds, double step_seconds) {
   auto const next = steps.begin() + std::ptrdiff_t(at);
   bool any = false;
   for (auto step = next; step != steps.end(); ++step)
@@ -145,7 +148,7 @@ inline bool let_iterations_pass(std::vector<attempt>& steps, std::size_t at, dou
       step->limit = (std::min)(step->limit, int(std::clamp(seconds / step_seconds, 100.0, 1e9)));
       any = true;
     }
-  std::stable_partition(next, steps.end(), [](attempt const& s) { return !is_factors(s.what); });
+  std::stable_partition(next, steps.end(), [](auto const& s) { return !is_factors(s.what); });
   return any;
 }
 
@@ -156,6 +159,8 @@ struct ladder_of<automatic> {};
 /// Its functions stand outside of it, so that who has them compiled can say so (docs/installing.md, `instances`).
 template <class A>
 class engine<A, automatic, none> {
+  using steps_type = dependent_t<std::vector<attempt>, A>;
+
   /// What a candidate is made of.
   template <class Method, class P>
   struct kind_of_engine {
@@ -196,7 +201,7 @@ public:
 private:
   /// What solves find out: the order of the candidates, once the cost of factors is known, those that are set up, and the one that held.
   struct found {
-    std::vector<attempt> steps{};
+    steps_type steps{};
     std::size_t at = 0;
     double seconds = 0;  ///< of looking at A, until a report tells them
     std::array<std::shared_ptr<void>, std::size(all_candidates)> engines{};  ///< those of on_engine
@@ -207,14 +212,14 @@ private:
   void look_at(A const& a);
   std::shared_ptr<void> set_up(A const& a, attempt step, std::shared_ptr<void> (*make)(A const&, stop_rule const&)) const;
   void drop(candidate what) const;
-  bool waits(A const& a, std::vector<attempt>& steps, std::size_t at, std::vector<std::string>& failures) const;
+  bool waits(A const& a, steps_type& steps, std::size_t at, std::vector<std::string>& failures) const;
   template <bool Adjoint, class V, class... Options>
   solution<V> try_all(A const& a, V const& b, Options const&... options) const;
   template <bool Adjoint, class V, class... Options>
   solution<V> try_candidate(attempt step, A const& a, V const& b, Options const&... options) const;
 
   stop_rule rule_;
-  candidates candidates_;
+  dependent_t<candidates, A> candidates_;
   guarded<found> found_;
 };
 
@@ -278,7 +283,7 @@ void engine<A, automatic, none>::drop(candidate what) const {
 
 /// Do the factors that are next take so long that they leave their place: to iterations that get as much time, or for good?
 template <class A>
-bool engine<A, automatic, none>::waits(A const& a, std::vector<attempt>& steps, std::size_t at, std::vector<std::string>& failures) const {
+bool engine<A, automatic, none>::waits(A const& a, steps_type& steps, std::size_t at, std::vector<std::string>& failures) const {
   auto const next = steps.begin() + std::ptrdiff_t(at);
   if (!is_factors(next->what) || next->weighed || candidates_.rows <= 1500) return false;
   next->weighed = true;

@@ -66,10 +66,10 @@ auto solve_packed(sparse_list<T, S, F> const& A, std::vector<tensor<U, E>> const
 }
 
 /// The report of one more system of a list, behind those before.
-template <class = void>
-void append(report& all, report const& one) {
+template <class Report>
+void append(Report& all, Report const& one) {
   std::size_t const before = all.items.size(), steps = (std::max)(all.history.size(), one.history.size());
-  auto const padded = [steps](auto history, std::vector<progress> const& items) {
+  auto const padded = [steps](auto history, auto const& items) {
     while (history.size() < steps) history.push_back(history.empty() ? items : history.back());
     return history;
   };

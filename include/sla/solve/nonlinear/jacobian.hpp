@@ -115,16 +115,12 @@ public:
     for (int c = 0; c < colors(); ++c) {
       for (index_t j = 0; j < u.size(); ++j) seed[j] = T(coloring_.color[std::size_t(j)] == c ? 1 : 0);
       auto const slope = direction(of_u, u, seed);
-      for (auto n = first_[std::size_t(c)]; n < first_[std::size_t(c) + 1]; ++n) values[slots_[n].slot] = slope[slots_[n].row];
+      for (auto n = first_[std::size_t(c)]; n < first_[std::size_t(c) + 1]; ++n) values[slots_[n]] = slope[rows_[n]];
     }
     return missing(J, of_u, u);
   }
 
 private:
-  struct place {
-    std::int32_t slot, row;
-  };
-
   template <class = void>
   explicit jacobian_plan(detail::dependence const& found) {
     auto const& wide = *found;
@@ -138,11 +134,15 @@ private:
     first_.assign(std::size_t(coloring_.count) + 1, 0);
     for (index_t s = 0; s < nnz(); ++s) ++first_[std::size_t(color_of(s)) + 1];
     for (std::size_t c = 1; c < first_.size(); ++c) first_[c] += first_[c - 1];
-    slots_.resize(std::size_t(nnz()));
+    slots_.resize(std::size_t(nnz())), rows_ = slots_;
     auto next = first_;
     for (index_t i = 0; i < rows(); ++i)
-      pattern_->view().for_row(i, [&](index_t s, index_t) { slots_[next[std::size_t(color_of(s))]++] = {std::int32_t(s), std::int32_t(i)}; });
+      pattern_->view().for_row(i, [&](index_t s, index_t) {
+        auto const n = next[std::size_t(color_of(s))]++;
+        slots_[n] = std::int32_t(s), rows_[n] = std::int32_t(i);
+      });
   }
+  template <class = void>
   std::int32_t color_of(index_t slot) const { return coloring_.color[std::size_t(pattern_->col[slot])]; }
 
   /// dF/du d. Errors: shape_error, if F has not as many elements as the pattern has rows.
@@ -176,8 +176,8 @@ private:
 
   std::shared_ptr<pattern_type const> pattern_;
   column_coloring coloring_;
-  std::vector<std::size_t> first_;  ///< of each colour, in slots_
-  std::vector<place> slots_;
+  std::vector<std::size_t> first_;          ///< of each colour, in these
+  std::vector<std::int32_t> slots_, rows_;  ///< entries, colour by colour
 };
 
 /// The Jacobian dF/du of F(u, parameters...) at u, exact: (elements of F) x (elements of u), both row-major, as a sparse tensor. F is a function of

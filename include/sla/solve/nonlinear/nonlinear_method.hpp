@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <limits>
@@ -29,23 +28,25 @@ class jacobian_preconditioner {
 
 public:
   jacobian_preconditioner() = default;
-  jacobian_preconditioner(operator_type m) : fixed_(std::make_shared<operator_type const>(std::move(m))), name_(operator_type::name) {}  // NOLINT: converts by intent
+  template <std::same_as<operator_type> M>
+  jacobian_preconditioner(M const& m) : fixed_(std::make_shared<M const>(m)), name_(M::name) {}  // NOLINT: converts by intent
   template <PreconditionerOptions P>
-  jacobian_preconditioner(P const& p) : make_([p](sparse_tensor<double> const& J) { return applied(p.setup(J), J.rows()); }) {  // NOLINT
+  jacobian_preconditioner(P const& p)  // NOLINT
+      : options_(std::make_shared<P const>(p)), make_([](void const* of, sparse_tensor<double> const& J) { return applied(static_cast<P const*>(of)->setup(J), J.rows()); }) {
     if constexpr (requires { P::name; }) name_ = P::name;
   }
   explicit operator bool() const { return make_ || fixed_; }
   std::string const& name() const { return name_; }
   bool needs_jacobian() const { return bool(make_); }
   /// Law: it needs none.
-  operator_type const& fixed() const { return *fixed_; }
+  std::shared_ptr<operator_type const> const& fixed() const { return fixed_; }
   /// M of J. Errors: value_error, if J is complex; those of the set-up.
   template <class T>
   operator_type setup(sparse_tensor<T> const& J) const {
     if constexpr (std::same_as<T, double>)
-      return make_(J);
+      return make_(options_.get(), J);
     else if constexpr (!is_complex<T>)
-      return make_(cast<double>(J));
+      return make_(options_.get(), cast<double>(J));
     else
       throw value_error(text("{.precondition = ", name_, "{}}: a preconditioner is made of real Jacobians; for complex u take newton{}"));
   }
@@ -70,21 +71,22 @@ private:
     }
   }
   std::shared_ptr<operator_type const> fixed_;
-  std::function<operator_type(sparse_tensor<double> const&)> make_;
+  std::shared_ptr<void const> options_;
+  operator_type (*make_)(void const*, sparse_tensor<double> const&) = nullptr;
   std::string name_ = "preconditioner";
 };
 
 namespace detail {
-/// M of the Jacobian at u, if a method asks for one. Errors: value_error, where entries are asked for on ranks.
+/// M of the Jacobian at u, or null, if a method asks for none. Errors: value_error, where entries are asked for on ranks.
 template <class Method, class F, class V>
-std::optional<linear_operator<double>> preconditioner_at(Method const& method, F const& f, V const& u, nonlinear_report& report) {
+std::shared_ptr<linear_operator<double> const> preconditioner_at(Method const& method, F const& f, V const& u, nonlinear_report& report) {
   jacobian_preconditioner const& p = method.precondition;
-  if (!p) return std::nullopt;
+  if (!p) return nullptr;
   report.linear = p.name();
   if (!p.needs_jacobian()) return p.fixed();
   if constexpr (is_host_tensor<V>) {
     jacobian_solver<typename V::value_type, std::tuple<>> at_start(method.pattern, 1e-10, {});
-    auto made = p.setup(at_start.jacobian_at(f, u, report));
+    auto made = std::make_shared<linear_operator<double> const>(p.setup(at_start.jacobian_at(f, u, report)));
     report.jacobian += text(", at u0, for ", p.name());
     return made;
   } else {
@@ -127,10 +129,12 @@ struct nonlinear_stop {
   }
 };
 /// Is the solution of a linear system, solved or not, a step to go along? Where it left a tenth of the right-hand side at most.
-inline bool is_usable(report const& linear) {
+template <class = void>
+bool is_usable(report const& linear) {
   return linear.converged() || ((linear.reason() == reason::iteration_limit || linear.reason() == reason::stagnated) && linear.residual() <= 0.1);
 }
-inline void stop_for(nonlinear_report& r, reason state, std::string why) { r.state = state, r.why = std::move(why); }
+template <class = void>
+void stop_for(nonlinear_report& r, reason state, std::string why) { r.state = state, r.why = std::move(why); }
 
 /// What to say of a step that was not found where F is no number at the end of the full one.
 template <class Problem, class V>

@@ -56,13 +56,16 @@ double largest_of_tridiagonal(std::vector<double> const& d, std::vector<double> 
 /// What the iteration saw, per step and item: (r, M r) before the step and (p, A p); and how far u^H A p and (A u)^H p are
 /// apart, squared and relative.
 struct lanczos_record {
+  struct tridiagonal_matrix {
+    std::vector<double> diagonal, beside;
+  };
   std::vector<std::vector<double>> rz, pq;
   std::vector<double> asymmetry;
 
   /// The tridiagonal matrix of item k, its diagonal and what is beside it, as far as the iteration went on.
   /// Errors: value_error, if A is not Hermitian or A or M not positive definite, as far as that was seen.
   template <class = void>
-  std::pair<std::vector<double>, std::vector<double>> tridiagonal(std::size_t k, double rounding, char const* who, char const* remedy) const {
+  tridiagonal_matrix tridiagonal(std::size_t k, double rounding, char const* who, char const* remedy) const {
     double const tolerance = (std::max)(1e-10, 64 * rounding);
     if (!(asymmetry[k] <= tolerance * tolerance))
       throw value_error(text(who, ": A is not Hermitian: for two vectors u and p, (u, A p) and (A u, p) differ by ", std::sqrt(asymmetry[k]),

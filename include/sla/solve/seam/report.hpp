@@ -37,6 +37,7 @@ struct report {
   std::vector<std::vector<progress>> history;  ///< per iteration and item, as the stop test saw them; on request (`keep_history`)
   sent_per_iteration sent;
 
+  template <class = void>
   bool converged() const {
     return std::all_of(items.begin(), items.end(), [](progress const& p) { return p.state == sla::reason::converged; });
   }

@@ -89,7 +89,8 @@ decltype(auto) with(stop_rule const& rule, F&& f) {
 
 namespace detail {
 /// Errors: value_error that names the option of a method which makes no sense.
-inline void require_sensible(char const* name, double rtol, double atol, int max_iterations) {
+template <class = void>
+void require_sensible(char const* name, double rtol, double atol, int max_iterations) {
   auto const given = [name](char const* option, double value) { return text(name, "{.", option, " = ", value, "}: "); };
   if (!(rtol >= 0 && rtol < 1))
     throw value_error(given("rtol", rtol) + text("a relative tolerance is at least 0 and less than 1, as in ", name,

@@ -75,6 +75,7 @@ constexpr void set_levels(tensor_placement& t, dim_axes const& order) {
 }
 
 /// The same placements with the least levels that say the same: equal meanings are equal values.
+template <class = void>
 constexpr tensor_placement canonical(tensor_placement t) {
   for (int d = 0; d < t.rank; ++d) set_levels(t, shards_of(t, d));
   return t;

@@ -35,6 +35,7 @@ template <class... Parts>
 struct Plan {};
 
 /// The strategy that a rule has for these operands. A composition of other operations has none, and no plan.
+template <class = void>
 constexpr strategy planned_strategy(op_rule const& rule, std::span<operand const> operands) { return strategy_of(rule, operands); }
 constexpr strategy planned_strategy(strategy const& rule, std::span<operand const>) { return rule; }
 template <class F>

@@ -61,6 +61,7 @@ constexpr bool same_indices(operation_problem const& p, int k, int l) {
 struct extent_source {
   std::int8_t operand = -1, dim = -1;
 };
+template <class = void>
 constexpr extent_source source_of_extent(operation_problem const& p, int d) {
   for (int k = 0; k < p.inputs; ++k)
     if (int const e = dim_of_index(p.how, -1, d, k); e >= 0) return {static_cast<std::int8_t>(k), static_cast<std::int8_t>(e)};

@@ -100,6 +100,7 @@ constexpr std::int64_t parts_of(route_problem const& g, unpacked const& u) {
   return parts;
 }
 
+template <class = void>
 constexpr std::int64_t price(route_problem const& g, step how, joined_axes const& j, std::int64_t parts) {
   if (g.bytes == 0) return class_of(how, j.ranks);
   return price_of(how, j.slowest, j.ranks, parts).at(g.bytes < largest_priced ? g.bytes : largest_priced);

@@ -27,8 +27,10 @@ struct operation_problem {
   tensor_placement target{}; ///< the placements wanted of the first result
 
   constexpr std::span<operand const> operands() const { return {given.data, static_cast<std::size_t>(inputs)}; }
+  template <class = void>
   constexpr placement_outcome as_given() const { return check(how, operands(), context); }
   /// Axes are decided one by one: does the operation take what all of them together make of the operands?
+  template <class = void>
   constexpr bool takes(tensor_placement const* types) const {
     if (!how.counts_pieces()) return true;
     auto then = *this;
@@ -57,6 +59,7 @@ struct operation_plan {
 };
 
 /// Do the operands fit as they are? Then nothing is searched.
+template <class = void>
 constexpr bool fits_as_given(operation_problem const& p) {
   auto const now = p.as_given();
   return now.ok() && (!p.has_target || now.type == p.target);
@@ -122,6 +125,7 @@ struct choice_builder {
   call_context context;
   axis_choices out{};
 
+  template <class = void>
   constexpr choice_builder(operation_problem const& problem, int a) : p(problem), axis(a), trial(problem.given), context(problem.context) {
     context.ranks = {}; // pieces are counted when all axes are chosen
     auto const meet = [&](tensor_placement const& t) {
@@ -138,6 +142,7 @@ struct choice_builder {
     if (p.how.known && p.how.inputs == p.inputs) put(0);
   }
 
+  template <class = void>
   constexpr void put(int k) { // what operand k and the later ones may hold
     if (k == p.inputs) {
       auto const one = detail::decide(p.how, {trial.data, static_cast<std::size_t>(k)}, axis, context);
@@ -334,6 +339,7 @@ struct path_cost {
 };
 
 /// What an axis may hold.
+template <class = void>
 constexpr axis_choices choices_on(operation_problem const& p, int axis) { return choice_builder(p, axis).out; }
 
 /// The cheapest plan by tables of distances. Ties: fewer steps, fewer operands changed, the leftmost ones unchanged, then the

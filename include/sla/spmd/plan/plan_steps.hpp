@@ -107,6 +107,7 @@ constexpr step_axes axes_in_step(plan_state before, plan_step const& s, int axes
 }
 
 /// The placement of an axis in a state; of several axes as one, without their places.
+template <class = void>
 constexpr placement_value placement_in(planned_route const& r, plan_state s, step_axes const& axes, tensor_placement const& like) {
   auto p = tensor_placement_of(r, s, like).on[axes.axis[0]];
   if (axes.size > 1) p.level = 0;

@@ -108,6 +108,7 @@ struct distances {
   constexpr bool is_nearer(int a, int b) const {
     return cost[a] != cost[b] ? cost[a] < cost[b] : count[a] != count[b] ? count[a] < count[b] : a < b;
   }
+  template <class = void>
   constexpr void put(int at, int n) {
     heap[at] = static_cast<std::int16_t>(n);
     place[n] = static_cast<std::int16_t>(at);
@@ -195,6 +196,7 @@ constexpr distances<Capacity> started(plan_state source) {
   return r;
 }
 
+template <class = void>
 constexpr int capacity_for(route_problem const& g, plan_state source) { return (count_states(g, source) / 32 + 1) * 32; }
 
 // One constant per so many steps: each has the compiler's whole budget. The first are small: often they are enough.

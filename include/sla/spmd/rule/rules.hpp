@@ -161,6 +161,7 @@ constexpr diagnostic check_sparse_result(tensor_placement const& made, std::span
 }
 
 /// Axes that shard one dimension of a result nest as they do in the operands, and else in the order of the mesh.
+template <class = void>
 constexpr bool set_order(tensor_placement& t, std::span<operand const> operands) {
   return sort_axes(t, [&](int a, int b) {
     for (auto const& o : operands)

@@ -61,6 +61,7 @@ struct scheduled_step : carried_bytes {
     return dual(what.from).kind != placement_kind::untyped && dual(what.to).kind != placement_kind::untyped;
   }
   /// The step that carries a gradient back.
+  template <class = void>
   constexpr scheduled_step adjoint() const {
     scheduled_step out = *this;
     out.what = adjoint_of(what);
@@ -208,6 +209,7 @@ struct recorded_schedule : scheduled_steps<64> {
   fixed_array<int, max_answers> at{};  ///< steps before the n-th answer
 
   /// What lies between two answers: one pass of the loop, the first one by default.
+  template <class = void>
   constexpr scheduled_steps<64> iteration(int n = 0) const {
     if (n + 1 >= answered) throw "sla: the program did not ask so often whether to go on";
     return slice(at[n], at[n + 1]);

@@ -30,6 +30,7 @@ struct reshape_pattern {
     return to.first[e] <= from.first[d] && from.first[d] + from.count[d] <= to.first[e] + to.count[e];
   }
   /// The number of the factor of this name; -1 if there is none.
+  template <class = void>
   constexpr int find(std::string_view wanted) const {
     for (int n = 0; n < factors; ++n)
       if (name[n] == wanted) return n;

@@ -20,6 +20,7 @@ inline constexpr index_t widest_flags = index_t(1) << 22;
 /// An open-addressing table of columns; its capacity is a power of two and at least twice what goes in.
 class column_table {
 public:
+  template <class = void>
   void open(index_t most) {
     int bits = 4;
     while ((index_t(1) << bits) < 2 * most) ++bits;
@@ -47,6 +48,7 @@ private:
 class column_set {
 public:
   /// A row with columns in [first, last]; `most` are inserted, repeats counted.
+  template <class = void>
   void open(index_t first, index_t last, index_t most) {
     index_t const span = last - first;
     base_ = first;

@@ -117,7 +117,7 @@ pattern_map<Csr<Col, Ptr>> select_pattern(View const& view, index_choice<WholeRo
   if (reordered)
     for (index_t k = 0; k < rows.count; ++k) place_of[rows[k]] = k;
   parallel_ranges(rows.count, [&, c = col.data(), from = source.data()](index_t lo, index_t hi) {
-    std::vector<std::pair<index_t, index_t>> row;
+    std::vector<std::pair<dependent_t<index_t, Col>, index_t>> row;
     for (index_t n = lo; n < hi; ++n) {
       index_t const k = reordered ? std::as_const(place_of)[n] : n;
       row.clear();

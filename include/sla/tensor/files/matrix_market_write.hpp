@@ -43,6 +43,7 @@ public:
     if constexpr (is_complex<T>) *this << " " << imag_of(to_kernel(v));
     *this << "\n";
   }
+  template <class = void>
   void flush() {
     out_.write(pending_.data(), std::streamsize(pending_.size()));
     pending_.clear();

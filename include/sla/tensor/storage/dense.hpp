@@ -47,7 +47,10 @@ public:
   using memory_type = Memory;
   static constexpr int rank = E::rank;
 
-  tensor() : tensor(E{}) {}
+  /// Of no elements, where some extent is dynamic; else of zeros.
+  tensor() {
+    if constexpr (E::is_static) values_ = buffer<T, Memory>(extents_.total());
+  }
   /// Zeros.
   explicit tensor(E extents)
     requires(rank <= 1)

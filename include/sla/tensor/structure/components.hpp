@@ -17,6 +17,7 @@ struct matrix_components {
   buffer<index_t> label;  ///< of each row (block row), 0 .. count-1, in the order of the components' first rows
 
   /// The rows in each component.
+  template <class = void>
   std::vector<index_t> sizes() const {
     std::vector<index_t> rows(std::size_t(count), 0);
     for (index_t l : label) ++rows[std::size_t(l)];

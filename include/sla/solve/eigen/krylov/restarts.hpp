@@ -31,12 +31,14 @@ inline int kept_of(int size, int k, int converged) {
   return (std::min)((std::max)(size / 2, k + (std::min)(converged, (size - k) / 2)), size - 2);
 }
 /// The type of a method's options, of its name for reports.
-inline std::string type_name(std::string name) {
+template <class = void>
+std::string type_name(std::string name) {
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }
 /// Errors: shape_error, if a basis of at most `capacity` vectors has no room for k pairs of n.
-inline void require_basis(char const* name, index_t k, index_t n, int capacity) {
+template <class = void>
+void require_basis(char const* name, index_t k, index_t n, int capacity) {
   if (n > capacity && k + 3 > capacity)
     throw shape_error(text(type_name(name), "{}: ", k, " are wanted, and a basis of ", capacity, " vectors has room for ", capacity - 3, "; basic_", type_name(name), '<', 2 * k + 10, "> keeps more"));
 }

@@ -42,6 +42,11 @@ template <class T>
 using small_scalar = std::conditional_t<is_complex<T>, std::complex<double>, double>;
 template <class W>
 using small_dense = Eigen::Matrix<W, Eigen::Dynamic, Eigen::Dynamic>;
+/// Their real values, and complex vectors. All types here depend on W, or Eigen's were compiled by who reads this and has no eigenvalues.
+template <class W>
+using small_values = Eigen::Matrix<real_t<W>, Eigen::Dynamic, 1>;
+template <class W>
+using small_complex = std::complex<real_t<W>>;
 
 /// A B. Where they are small it is done here: threads, which Eigen's products ask for, would wait for each other longer than it takes.
 template <class W>
@@ -88,7 +93,7 @@ double rounding_of(small_dense<W> const& A) {
 /// Eigenvalues of a Hermitian matrix, ascending, and orthonormal eigenvectors.
 template <class W>
 struct hermitian_pairs {
-  Eigen::VectorXd values;
+  small_values<W> values;
   small_dense<W> vectors;
   bool is_found = true;
 };
@@ -97,8 +102,8 @@ template <class W>
 hermitian_pairs<W> eigenpairs_of(small_dense<W> const& S) {
   double const scale = scale_of(S);
   Eigen::Tridiagonalization<small_dense<W>> const form(S / scale);
-  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(S.rows());
-  solver.computeFromTridiagonal(Eigen::VectorXd(form.diagonal()), Eigen::VectorXd(form.subDiagonal()), Eigen::ComputeEigenvectors);
+  Eigen::SelfAdjointEigenSolver<small_dense<real_t<W>>> solver(S.rows());
+  solver.computeFromTridiagonal(small_values<W>(form.diagonal()), small_values<W>(form.subDiagonal()), Eigen::ComputeEigenvectors);
   hermitian_pairs<W> out{scale * solver.eigenvalues(), solver.eigenvectors().template cast<W>(), solver.info() == Eigen::Success};
   apply_reflectors<W>(form.packedMatrix(), form.householderCoefficients(), out.vectors);
   return out;
@@ -126,8 +131,8 @@ index_t block_at(small_dense<W> const& T, index_t i) {
 }
 /// The values of the block that begins at i.
 template <class W>
-std::vector<std::complex<double>> values_of_block(small_dense<W> const& T, index_t i) {
-  using Z = std::complex<double>;
+std::vector<small_complex<W>> values_of_block(small_dense<W> const& T, index_t i) {
+  using Z = small_complex<W>;
   if (block_at(T, i) == 1) return {Z(T(i, i))};
   Z const half = Z(T(i, i) + T(i + 1, i + 1)) / 2.0, apart = Z(T(i, i) - T(i + 1, i + 1)) / 2.0;
   Z const root = std::sqrt(apart * apart + Z(T(i, i + 1) * T(i + 1, i)));
@@ -136,11 +141,11 @@ std::vector<std::complex<double>> values_of_block(small_dense<W> const& T, index
 /// The eigenvector of length 1 of the value w in the block of T that begins at `begin`, by substitution from there up. As in LAPACK's trevc, a value
 /// that is w again, or nearly, is taken to be a little beside it.
 template <class W>
-Eigen::VectorXcd eigenvector_of_schur(small_dense<W> const& T, index_t begin, std::complex<double> w) {
-  using Z = std::complex<double>;
+small_dense<small_complex<W>> eigenvector_of_schur(small_dense<W> const& T, index_t begin, small_complex<W> w) {
+  using Z = small_complex<W>;
   double const least = rounding_of(T);
   auto const away = [&](Z d) { return std::abs(d) < least ? Z(least) : d; };
-  Eigen::VectorXcd x = Eigen::VectorXcd::Zero(T.rows());
+  small_dense<Z> x = small_dense<Z>::Zero(T.rows(), 1);
   index_t end = begin + block_at(T, begin);
   if (end == begin + 1) {
     x(begin) = 1;
@@ -174,7 +179,7 @@ Eigen::VectorXcd eigenvector_of_schur(small_dense<W> const& T, index_t begin, st
 /// B = U diag(values) V^H of a B with at least as many rows as columns, values descending, columns of U and V orthonormal.
 template <class W>
 struct dense_triplets {
-  Eigen::VectorXd values;
+  small_values<W> values;
   small_dense<W> U, V;
 };
 /// By Jacobi's rotations from the right until the columns are orthogonal: Hestenes, Inversion of matrices by biorthogonalization and related results (1958);
@@ -204,10 +209,10 @@ dense_triplets<W> dense_triplets_of(small_dense<W> const& B) {
         rotate(A, p, q, g / size, c, c * t), rotate(V, p, q, g / size, c, c * t);
       }
   }
-  std::vector<std::pair<double, index_t>> order;
+  std::vector<std::pair<real_t<W>, index_t>> order;
   for (index_t j = 0; j < n; ++j) order.emplace_back(-A.col(j).norm(), j);
   std::stable_sort(order.begin(), order.end(), [](auto const& x, auto const& y) { return x.first < y.first; });
-  dense_triplets<W> out{Eigen::VectorXd(n), small_dense<W>(m, n), small_dense<W>(n, n)};
+  dense_triplets<W> out{small_values<W>(n), small_dense<W>(m, n), small_dense<W>(n, n)};
   index_t axis = 0;
   for (index_t j = 0; j < n; ++j) {
     auto const [less, from] = order[std::size_t(j)];

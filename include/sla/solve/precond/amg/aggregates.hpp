@@ -87,7 +87,7 @@ index_t joined_ranges(csr_view<std::int32_t, std::int32_t> const& rows, index_t 
     });
     return to;
   };
-  std::vector<std::pair<index_t, std::int32_t>> moves;
+  std::vector<std::pair<dependent_t<index_t, Coupled>, std::int32_t>> moves;
   for (index_t i = 0; i < rows.rows; ++i) {
     if (of[i] < 0 || !is_alone(i)) continue;
     index_t to = most_coupled(i, true);

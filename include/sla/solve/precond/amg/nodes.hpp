@@ -42,7 +42,7 @@ amg_matrix<double> coupled_nodes(amg_matrix<T> const& A, std::vector<std::int32_
   auto const view = A.pattern().view();
   auto const* const a = kernel_pointer(A.values().data());
   // f(column, squares) for the nodes that node v is coupled to, ascending.
-  auto const row = [&](index_t v, std::vector<std::pair<std::int32_t, double>>& out) {
+  auto const row = [&](index_t v, std::vector<std::pair<std::int32_t, dependent_t<double, T>>>& out) {
     out.clear();
     for (index_t i = first[std::size_t(v)]; i < first[std::size_t(v) + 1]; ++i) {
       std::size_t const before = out.size();
@@ -63,7 +63,7 @@ amg_matrix<double> coupled_nodes(amg_matrix<T> const& A, std::vector<std::int32_
   buffer<std::int32_t> sizes(nodes, uninitialized);
   buffer<double> scale(nodes, uninitialized);  // 1 / sqrt(|A_ii|)
   parallel_ranges(nodes, [&, c = sizes.data(), d = scale.data()](index_t lo, index_t hi) {
-    std::vector<std::pair<std::int32_t, double>> one;
+    std::vector<std::pair<std::int32_t, dependent_t<double, T>>> one;
     for (index_t v = lo; v < hi; ++v) {
       row(v, one), c[v] = std::int32_t(one.size()), d[v] = 1;
       for (auto const& [to, squares] : one)
@@ -74,7 +74,7 @@ amg_matrix<double> coupled_nodes(amg_matrix<T> const& A, std::vector<std::int32_
   buffer<std::int32_t> col(row_ptr[nodes], uninitialized);
   buffer<double> values(row_ptr[nodes], uninitialized);
   parallel_ranges(nodes, [&, c = col.data(), to = values.data(), d = scale.data()](index_t lo, index_t hi) {
-    std::vector<std::pair<std::int32_t, double>> one;
+    std::vector<std::pair<std::int32_t, dependent_t<double, T>>> one;
     for (index_t v = lo; v < hi; ++v) {
       row(v, one);
       for (std::size_t k = 0; k < one.size(); ++k) {
@@ -233,14 +233,14 @@ class node_coarseners final : public amg_coarsener_maker {
 public:
   node_coarseners(matrix<U> modes) : modes_(std::move(modes)) {}
 
-  std::unique_ptr<amg_coarsener<float>> begin(amg_options const& o, amg_matrix<float> const& A) const override { return made(o, A); }
-  std::unique_ptr<amg_coarsener<double>> begin(amg_options const& o, amg_matrix<double> const& A) const override { return made(o, A); }
-  std::unique_ptr<amg_coarsener<std::complex<float>>> begin(amg_options const& o, amg_matrix<std::complex<float>> const& A) const override { return made(o, A); }
-  std::unique_ptr<amg_coarsener<std::complex<double>>> begin(amg_options const& o, amg_matrix<std::complex<double>> const& A) const override { return made(o, A); }
+  std::shared_ptr<amg_coarsener<float>> begin(amg_options const& o, amg_matrix<float> const& A) const override { return made(o, A); }
+  std::shared_ptr<amg_coarsener<double>> begin(amg_options const& o, amg_matrix<double> const& A) const override { return made(o, A); }
+  std::shared_ptr<amg_coarsener<std::complex<float>>> begin(amg_options const& o, amg_matrix<std::complex<float>> const& A) const override { return made(o, A); }
+  std::shared_ptr<amg_coarsener<std::complex<double>>> begin(amg_options const& o, amg_matrix<std::complex<double>> const& A) const override { return made(o, A); }
 
 private:
   template <class T>
-  std::unique_ptr<amg_coarsener<T>> made(amg_options const& o, amg_matrix<T> const& A) const {
+  std::shared_ptr<amg_coarsener<T>> made(amg_options const& o, amg_matrix<T> const& A) const {
     using W = kernel_t<amg_wide<T>>;
     index_t const n = A.rows(), k = modes_.extent(1), each = o.unknowns;
     if (modes_.extent(0) != n)

@@ -44,7 +44,7 @@ struct amg_options;
 template <class T>
 struct amg_makes_coarseners {
   virtual ~amg_makes_coarseners() = default;
-  virtual std::unique_ptr<amg_coarsener<T>> begin(amg_options const& o, amg_matrix<T> const& A) const = 0;
+  virtual std::shared_ptr<amg_coarsener<T>> begin(amg_options const& o, amg_matrix<T> const& A) const = 0;
 };
 /// One that serves levels of all scalars.
 template <template <class> class Makes>

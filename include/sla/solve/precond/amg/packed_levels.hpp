@@ -85,13 +85,14 @@ bool packs_into_float(amg_matrix<T> const& A, amg_rows<T> const& rows) {
 /// those of amg_levels (solve/precond/amg/level.hpp), sums of entries in the scalars of A, until they are packed.
 template <class T>
 std::shared_ptr<packed_levels const> packed_levels_of(amg_options const& o, amg_matrix<T> const& A, amg_rows<T> rows, std::optional<aggregates> first, std::shared_ptr<packed_plan const> kept) {
-  auto plan = kept ? nullptr : std::make_shared<packed_plan>();
-  auto out = std::make_shared<packed_levels>();
+  using plan_type = dependent_t<packed_plan, T>;
+  auto plan = kept ? nullptr : std::make_shared<plan_type>();
+  auto out = std::make_shared<dependent_t<packed_levels, T>>();
   std::vector<amg_matrix<T>> coarse;
   std::vector<vector<T>> smoothers;
   std::vector<std::vector<double>> sums;
   auto const matrix = [&](std::size_t l) -> amg_matrix<T> const& { return l == 0 ? A : coarse[l - 1]; };
-  packed_plan const& known = kept ? *kept : *plan;
+  plan_type const& known = kept ? *kept : *plan;
   for (std::size_t l = 0;; ++l) {
     amg_matrix<T> const& here = matrix(l);
     index_t const n = here.rows();
@@ -133,8 +134,8 @@ std::shared_ptr<packed_levels const> packed_levels_of(amg_options const& o, amg_
   if (matrix(last).rows() <= (std::max)(o.coarsest, amg_most_dense_rows))
     for (T const& a : dense_inverse(matrix(last))) out->inverse.push_back(float(double(a) * out->scale));
   out->plan = kept ? kept : plan;
-  auto space = immediate_space(host_memory{});
-  out->with_work([&](std::vector<packed_vectors>& work) {
+  auto space = immediate_space(dependent_t<host_memory, T>{});
+  out->with_work([&](auto& work) {
     for (std::size_t l = last; l-- > 1;) {
       packed_view const B = out->view(l);
       out->levels[l].range = eigenvalue_range<float>(

@@ -33,6 +33,7 @@ struct log;
 struct sin;
 struct cos;
 struct tanh;
+struct atan;
 struct minimum;
 struct maximum;
 struct dot;
@@ -78,7 +79,7 @@ consteval op_rule library_rule() {
   if (is_one_of<Op, op::add>) return {.linear = linear::joint, .rising = 0b11};
   if (is_one_of<Op, op::sub>) return {.linear = linear::joint, .rising = 0b01, .falling = 0b10};
   if (is_one_of<Op, op::neg>) return {.linear = linear::joint, .falling = 0b01};
-  if (is_one_of<Op, op::exp, op::tanh>) return {.rising = 0b01};
+  if (is_one_of<Op, op::exp, op::tanh, op::atan>) return {.rising = 0b01};
   if (is_one_of<Op, op::sqrt, op::log>) return {.rising = 0b01, .bounded_domain = true};
   if (is_one_of<Op, op::conj, op::real, op::imag>) return {.linear = linear::joint};
   if (is_one_of<Op, op::mul>) return {.linear = linear::separate};

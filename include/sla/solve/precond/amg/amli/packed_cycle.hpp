@@ -52,6 +52,7 @@ struct packed_levels {
     packed_level const& v = levels[l];
     return {p.rows, p.begin.data(), p.col.data(), v.value.data(), v.sum.data(), v.smoother.data()};
   }
+  template <class = void>
   std::size_t bytes() const {
     std::size_t total = inverse.size() * sizeof(float);
     for (auto const& level : levels) total += level.value.bytes() + level.sum.bytes() + level.smoother.bytes();
@@ -113,8 +114,8 @@ void packed_cycle_from(Space& space, packed_levels const& all, std::vector<packe
 /// z = M b.
 template <class K>
 void packed_apply(packed_levels const& all, K const* b, K* z) {
-  all.with_work([&](std::vector<packed_vectors>& work) {
-    auto space = immediate_space(host_memory{});
+  all.with_work([&](auto& work) {
+    auto space = immediate_space(dependent_t<host_memory, K>{});
     packed_view const A = all.view(0);
     index_t const n = A.rows;
     auto& [f, x, y, none] = work[0];

@@ -54,6 +54,7 @@ struct grid_shape {
     return sum;
   }
   /// "1000 x 1000".
+  template <class = void>
   std::string text_of() const { return is_plane() ? text(nx, " x ", nz) : text(nx, " x ", ny, " x ", nz); }
 };
 
