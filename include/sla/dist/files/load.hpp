@@ -101,13 +101,15 @@ read_rows rows_to_read(bool scattered, index_t rows, shared_layout<Mesh> const& 
   index_t const count = part_extent<typename P::family>(layout, 0, rank), first = count > 0 ? part_global<typename P::family>(layout, 0, 0) : 0;
   return {first, first + count, true};
 }
-inline std::vector<index_t> range_of(read_rows const& rows) {
+template <class = void>
+std::vector<index_t> range_of(read_rows const& rows) {
   std::vector<index_t> out(std::size_t(rows.end - rows.begin));
   std::iota(out.begin(), out.end(), rows.begin);
   return out;
 }
 /// The global numbers of such rows of a saved tensor.
-inline std::vector<index_t> numbers_of(saved_files& files, int k, read_rows const& rows) {
+template <class = void>
+std::vector<index_t> numbers_of(saved_files& files, int k, read_rows const& rows) {
   auto out = range_of(rows);
   if (!files.tensor(k).scattered) return out;
   files.for_rows(k, rows.begin, rows.end, [&](int shard, index_t first, index_t count, index_t at) {

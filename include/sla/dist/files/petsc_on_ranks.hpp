@@ -16,7 +16,8 @@ namespace sla {
 
 namespace detail {
 /// The sum of the lower ranks' n. Collective.
-inline index_t sum_before(any_communicator& c, index_t n) {
+template <class = void>
+index_t sum_before(any_communicator& c, index_t n) {
   auto const all = all_gather(c, n);
   return std::accumulate(all.begin(), all.begin() + c.rank(), index_t(0));
 }

@@ -128,7 +128,8 @@ kept_exchange::kept_exchange(halo_plan const& plan, std::size_t row_bytes, bool 
   messages = plan.communicator().repeat(sends, receives);
 }
 /// Tells the owners which of their indices this rank reads; hears which of its own others read.
-inline gathered<index_t> ask_owners(any_communicator& c, foreign_indices const& ghosts) { return all_to_all(c, ghosts.at, ghosts.counts); }
+template <class = void>
+gathered<index_t> ask_owners(any_communicator& c, foreign_indices const& ghosts) { return all_to_all(c, ghosts.at, ghosts.counts); }
 
 /// The elements of one row of a vector (*batch, own, inner) in a message: batch after batch.
 struct row_shape {

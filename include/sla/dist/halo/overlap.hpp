@@ -35,6 +35,7 @@ struct pending_halos {
   int blocks = 0;   ///< since the messages were moved on; -1 where there is nothing left to move
 
   /// Moves the messages on after every fourth block: a call of MPI takes about a fortieth of the time of four blocks.
+  template <class = void>
   between_blocks move_on() {
     return {[](void* of) {
               auto& all = *static_cast<pending_halos*>(of);

@@ -87,6 +87,7 @@ public:
   }
 
 private:
+  template <class = void>
   int range_owner(index_t global) const { return int(std::upper_bound(first_.begin(), first_.end() - 1, global) - first_.begin()) - 1; }
 
   std::vector<index_t> first_;

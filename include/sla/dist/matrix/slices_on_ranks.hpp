@@ -19,7 +19,8 @@ struct slice_of_rows {
   std::vector<index_t> source;
 };
 /// Those of a range: each stays on its owner. Collective. Errors, on every rank: index_error.
-inline slice_of_rows range_of_rows(any_communicator& c, row_partition const& own, index_t first, index_t last) {
+template <class = void>
+slice_of_rows range_of_rows(any_communicator& c, row_partition const& own, index_t first, index_t last) {
   require_agreement(c, "rows(D, first, last)", "first, last", std::array<index_t, 2>{first, last});
   (void)chosen_range(first, last, own.extent(), "rows");
   slice_of_rows out;
@@ -108,6 +109,7 @@ inline constexpr int found_shard_axis<placements<P...>> = [] {
 class sliced_vector {
 public:
   /// Collective.
+  template <class = void>
   sliced_vector(any_communicator& c, row_partition const& own, slice_of_rows const& slice) : own_(own.count()) {
     ghost_numbers const numbers(c, own, slice.source);
     halo_ = numbers.plan(c);

@@ -42,7 +42,8 @@ template <class A>
 concept PlainEigenOperator = is_one_matrix<A> && requires { typename linear_world<A>::operator_type; } && says_it_has_rows<A>();
 
 /// How an error about k ends: "; ask for 1 to 3 pairs".
-inline std::string ask_for(index_t most, char const* what) { return most == 0 ? text("; it has no ", what, 's') : text("; ask for 1 to ", most, ' ', what, most == 1 ? "" : "s"); }
+template <class = void>
+std::string ask_for(index_t most, char const* what) { return most == 0 ? text("; it has no ", what, 's') : text("; ask for 1 to ", most, ' ', what, most == 1 ? "" : "s"); }
 /// The call, where an error speaks of A and means what is named so.
 template <class = void>
 std::string call_about(char const* name, char const* call) { return std::string_view(name) == "A" ? call : text(call, ", ", name, " in the place of A"); }

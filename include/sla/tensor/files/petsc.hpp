@@ -57,7 +57,8 @@ void read_big_endian(ranged_file const& file, index_t at, index_t count, To* to)
     for (index_t j = 0; j < n; ++j) to[k + j] = To(big_endian(piece[std::size_t(j)]));
   }
 }
-inline void read_petsc_integers(ranged_file const& file, petsc_object const& o, index_t at, index_t count, index_t* to) {
+template <class = void>
+void read_petsc_integers(ranged_file const& file, petsc_object const& o, index_t at, index_t count, index_t* to) {
   o.width == 4 ? read_big_endian<std::int32_t>(file, at, count, to) : read_big_endian<std::int64_t>(file, at, count, to);
 }
 

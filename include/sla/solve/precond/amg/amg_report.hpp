@@ -29,7 +29,8 @@ std::vector<amg_level_size> sizes_of(amg_hierarchy<T> const& all) {
   return out;
 }
 /// The number of a level, its rows and its entries, in columns.
-inline std::string level_text(index_t l, amg_level_size const& size) {
+template <class = void>
+std::string level_text(index_t l, amg_level_size const& size) {
   auto const padded = [](std::string s, std::size_t width) { return s.size() < width ? std::string(width - s.size(), ' ') + s : s; };
   return text(padded(text(l), 3), padded(text(size.rows), 12), " rows", padded(text(size.entries), 13), " entries   ");
 }
