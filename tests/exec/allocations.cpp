@@ -132,7 +132,7 @@ TEST_CASE("vectors in between are those of the fuse before") {
 
 TEST_CASE("a transposed product keeps what its threads have for the columns of others, and what a thread keeps it can free") {
   set_threads(2);
-  for (index_t n : {3000, 300000}) {  // few entries off the diagonal, which are listed, and so many that there are sums of all columns
+  for (index_t n : {3000, 60000}) {  // few entries off the diagonal, which are listed, and so many that there are sums of all columns
     auto const A = problems::poisson<double>({n}), B = problems::random_sparse<double>(n, n, 4, 1);
     auto x = random<double>(n, 1), y = x, z = x;
     auto const both = [&] { y = transpose(A) * x, z = transpose(B) * x; };
@@ -212,7 +212,7 @@ TEST_CASE("a rank allocates nothing for what it did before") {
 TEST_CASE("a rank keeps the room of long halos, and the rows that several of them leave alone") {
   auto const counts = threads::run(2, [](auto& world) {
     mesh<axis<"rows">> const m(world);
-    constexpr index_t n = 100000;  // two matrices with halos of their own, one of nearly all columns
+    constexpr index_t n = 80000;  // two matrices with halos of their own, one of nearly all columns
     auto const D = distribute<SparseShard<0>>(problems::poisson<double>({n}), m, strips{});
     auto const E = distribute<SparseShard<0>>(problems::random_sparse<double>(n, n, 4, 1), m, strips{});
     auto x = distribute(random<double>(n, 1), D.row_layout()), y = x, z = x;
