@@ -16,6 +16,7 @@ namespace detail {
 class kept_blocks {
 public:
   static constexpr std::size_t largest = std::size_t(1) << 24;
+  static constexpr bool is_short(std::size_t bytes) { return bytes <= std::size_t(1) << 18; }
 
   static void* take(std::size_t bytes) {
     if (!closed && bytes <= largest)
@@ -74,8 +75,8 @@ private:
     std::size_t count_ = 0, bytes_ = 0, most_;
   };
   static shelf& of_this_thread(std::size_t bytes) {
-    static thread_local shelf small_ones(std::size_t(1) << 20), large_ones(largest);
-    return bytes <= std::size_t(1) << 18 ? small_ones : large_ones;
+    static thread_local shelf short_ones(std::size_t(1) << 20), large_ones(largest);
+    return is_short(bytes) ? short_ones : large_ones;
   }
   static inline thread_local bool closed = false;
 };

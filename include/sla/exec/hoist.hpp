@@ -16,17 +16,26 @@
 
 namespace sla::detail {
 
-/// The memory of vectors in between: runs of the host's shorter than a large page are blocks that its thread keeps, as it does longer ones by itself.
+/// The memory of vectors in between: runs of the host's shorter than a large page are blocks that its thread keeps, as it keeps longer ones anyway.
+/// Short ones are not counted among what tensors hold.
 template <class Memory>
 struct memory_between : Memory {
   static void* allocate(std::size_t bytes) {
     if constexpr (Memory::is_host)
-      if (bytes < large_page) return kept_blocks::take(bytes);
+      if (bytes < large_page) {
+        void* const p = kept_blocks::take(bytes);
+        if (!kept_blocks::is_short(bytes)) count_bytes(bytes);
+        return p;
+      }
     return Memory::allocate(bytes);
   }
   static void deallocate(void* p, std::size_t bytes) noexcept {
     if constexpr (Memory::is_host)
-      if (bytes < large_page) return p ? kept_blocks::give(p, bytes) : void();
+      if (bytes < large_page) {
+        if (!p) return;
+        if (!kept_blocks::is_short(bytes)) bytes_now -= bytes;
+        return kept_blocks::give(p, bytes);
+      }
     Memory::deallocate(p, bytes);
   }
 };

@@ -26,7 +26,12 @@ struct memory_use {
 
 namespace detail {
 inline std::atomic<std::size_t> bytes_now{0}, bytes_peak{0};
+inline void count_bytes(std::size_t bytes) {
+  std::size_t const now = bytes_now += bytes;
+  for (std::size_t peak = bytes_peak; peak < now && !bytes_peak.compare_exchange_weak(peak, now);) {
+  }
 }
+} // namespace detail
 inline memory_use memory_in_use() { return {detail::bytes_now.load(), detail::bytes_peak.load()}; }
 /// Lets `memory_in_use().peak` count from what is in use now.
 inline void memory_peak_reset() { detail::bytes_peak = detail::bytes_now.load(); }
@@ -41,9 +46,7 @@ struct host_memory {
     if (bytes == 0) return nullptr;
     void* const p = bytes < detail::large_page ? std::aligned_alloc(64, (bytes + 63) / 64 * 64) : detail::take_run(bytes);
     if (!p) throw memory_error(bytes, detail::bytes_now);
-    std::size_t const now = detail::bytes_now += bytes;
-    for (std::size_t peak = detail::bytes_peak; peak < now && !detail::bytes_peak.compare_exchange_weak(peak, now);) {
-    }
+    detail::count_bytes(bytes);
     return p;
   }
   static void deallocate(void* p, std::size_t bytes) noexcept {
