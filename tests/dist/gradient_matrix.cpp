@@ -7,6 +7,7 @@
 #include <sla/dist/matrix/algebra_gradient.hpp>
 #include <sla/dist/matrix/matrix_gradient.hpp>
 #include <sla/dist/engine/threads.hpp>
+#include <sla/grad/operation/traced_entries.hpp>
 #include <sla/tensor/problems/problems.hpp>
 
 #include "catch.hpp"
@@ -132,7 +133,7 @@ TEST_CASE("gradients through the stored transpose of a rectangular matrix") {
 TEST_CASE("gradients through sums and products of distributed matrices are those of one rank") {
   auto const A = problems::convection_diffusion<double>({6, 4}, {3.0, 1.0}), B = problems::poisson<double>({24});
   auto const x = random<double>(24, 1), probe = random<double>(24, 3);
-  auto const f = [](auto const& a, auto const& b, auto const& u) { return squared_norm((a * b + 2.0 * a - b) * u); };
+  auto const f = [](auto const& a, auto const& b, auto const& u) { return squared_norm((a * b + 2.0 * a - b + masked(a, b) - multiply_elements(b, a)) * u); };
   auto const [value, gA, gB] = value_and_gradient([&](auto const& a, auto const& b) { return f(a, b, x); }, A, B);
   auto const dA = with_values(A, random<double>(A.nnz(), 6)), dB = with_values(B, random<double>(B.nnz(), 7));
   double const slope = std::get<1>(jvp([&](auto const& a, auto const& b) { return f(a, b, x); }, std::tie(A, B), std::tie(dA, dB)));

@@ -84,6 +84,28 @@ TEST_CASE("sums, products and multiples of matrices by rows are those of the who
   CHECK(error < 1e-11);
 }
 
+TEST_CASE("functions of entries, in place and entry by entry, are those of the whole") {
+  auto const A = problems::convection_diffusion<double>({6, 4}, {3.0, 1.0}), B = problems::random_sparse<double>(24, 24, 4, 6);
+  for (int ranks : {1, 3, 4})
+    CHECK(suite::largest_error(ranks, [&](auto& world) {
+            Line m(world);
+            auto const owners = suite::owners_for(A, ranks, ranks != 3);
+            auto const D = distribute<SparseShard<0>>(A, m, owners), E = distribute<SparseShard<0>>(B, m, owners);
+            auto const C = distribute<SparseShard<1>>(A, m, owners);
+            auto changed = D;
+            changed += E;
+            changed *= 2.0;
+            changed -= D;
+            return std::array<double, 7>{far(to_dense(changed), to_dense(2.0 * (A + B) - A)),
+                                         far(to_dense(abs(C)), to_dense(abs(A))),
+                                         far(to_dense(cast<float>(E)), to_dense(cast<float>(B))),
+                                         far(to_dense(masked(D, transpose(E))), to_dense(masked(A, transpose(B)))),
+                                         far(to_dense(multiply_elements(D, E)), to_dense(multiply_elements(A, B))),
+                                         far(to_dense(add(2.0, D, -1.0, transpose(E))), to_dense(add(2.0, A, -1.0, transpose(B)))),
+                                         far(to_dense(eval(adjoint(D))), to_dense(adjointed(A)))};
+          }) < 1e-13);
+}
+
 TEST_CASE("plans multiply and transpose new values: no pattern travels, and the results are those without a plan, to the last bit") {
   auto const same = [](auto const& C, auto const& E) {
     return same_pattern(C.local().pattern(), E.local().pattern()) && std::equal(C.local().values().begin(), C.local().values().end(), E.local().values().begin()) ? 0.0 : 1.0;

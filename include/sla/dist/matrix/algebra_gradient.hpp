@@ -101,4 +101,35 @@ auto perform(op::mul, A const& a, N s) {
   return perform(op::mul{}, s, a);
 }
 
+/// masked(D, M): g where M stores; multiply_elements(D, E): g times the conjugate of the other one. Law: as of D + E.
+template <class A, class M>
+  requires detail::TracedRowsPair<A, M>
+auto masked(A const& a, M const& m) {
+  detail::require_rows_alike<A, M>();
+  auto const mask = detail::part_of(m);
+  if constexpr (Traced<A>) {
+    auto const x = detail::part_of(a);
+    auto rule = linear_in(
+        x, [x](auto const&, auto const& g) { return detail::values_where_stored(x.value(), g); },
+        [mask](auto const&, auto const& d) { return values(masked(d, mask.value()).local()); });
+    return record(a.home(), masked(x.value(), mask.value()), std::move(rule));
+  } else {
+    return masked(a, mask.value());
+  }
+}
+template <class A, class B>
+  requires detail::TracedRowsPair<A, B>
+auto multiply_elements(A const& a, B const& b) {
+  detail::require_rows_alike<A, B>();
+  auto const x = detail::part_of(a);
+  auto const y = detail::part_of(b);
+  auto to_a = linear_in(
+      x, [x, y](auto const&, auto const& g) { return detail::values_where_stored(x.value(), multiply_elements(g, conj(y.value()))); },
+      [y](auto const&, auto const& d) { return values(multiply_elements(d, y.value()).local()); });
+  auto to_b = linear_in(
+      y, [x, y](auto const&, auto const& g) { return detail::values_where_stored(y.value(), multiply_elements(g, conj(x.value()))); },
+      [x](auto const&, auto const& d) { return values(multiply_elements(x.value(), d).local()); });
+  return record(home_of(a, b), multiply_elements(x.value(), y.value()), std::move(to_a), std::move(to_b));
+}
+
 } // namespace sla

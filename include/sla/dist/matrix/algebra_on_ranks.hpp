@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Sparse algebra across ranks, with sparse results: D + E, D - E, D * E, s * D, of matrices whose rows are on ranks; views are stored first:
+// Sparse algebra across ranks, with sparse results: D + E, D - E, D * E, s * D, functions of entries, of matrices whose rows are on ranks; views are stored first:
 // transpose(P) * (D * P). That of one rank is in expr/sparse/algebra.hpp; scaling by rows and columns in dist/matrix/matrix_functions.hpp.
 #pragma once
 
@@ -96,6 +96,77 @@ auto operator/(A const& a, uniform_number<T> s) {
 template <DistributedOperator A>
 auto operator-(A const& a) {
   return detail::scaled_on_ranks(detail::stored_on_ranks(a), [](auto const& local) { return -local; });
+}
+
+template <DistributedSparse D, DistributedOperator E>
+D& operator+=(D& d, E const& e) {
+  return d = d + e;
+}
+template <DistributedSparse D, DistributedOperator E>
+D& operator-=(D& d, E const& e) {
+  return d = d - e;
+}
+template <DistributedSparse D>
+D& operator*=(D& d, detail::literal_of<D> s) {
+  return d = d * s;
+}
+template <DistributedSparse D>
+D& operator/=(D& d, detail::literal_of<D> s) {
+  return d = d / s;
+}
+/// alpha D + beta E; the numbers stand in the program.
+template <DistributedOperator A, DistributedOperator B>
+auto add(detail::literal_of<A> alpha, A const& a, detail::literal_of<B> beta, B const& b) {
+  return alpha * a + beta * b;
+}
+/// transpose(D), conj(D), adjoint(D), stored. Collective where it is transposed.
+template <DistributedOperator A>
+  requires is_distributed_view<A>
+auto perform(op::eval, A const& a) {
+  return detail::stored_on_ranks(a);
+}
+
+/// abs, sqrt, sin, tanh, real, imag, ... of the stored entries: functions that are 0 at 0. Placement: that of D. No communication.
+template <class Op, DistributedSparse D>
+  requires(is_elementwise<Op> && !std::same_as<Op, op::conj> && Performs<Op, local_of_t<D> const&>)
+auto perform(Op op, D const& d) {
+  constexpr bool finished = !detail::has_pending<placements_of_t<D>> || detail::is_additive<Op>;
+  static_assert(finished, "sla: a function of the entries of a pending sum of matrices: the function of a sum is not the sum of the functions; assemble<axis, SparseShard<0>>(D) first");
+  return detail::scaled_on_ranks(d, [op](auto const& local) { return perform(op, local); });
+}
+/// D with its entries in another precision.
+template <class To, DistributedSparse D>
+auto cast(D const& d) {
+  return detail::scaled_on_ranks(d, [](auto const& local) { return cast<To>(local); });
+}
+
+namespace detail {
+/// f of the rows of two matrices that lie alike, by global numbers of columns, as a matrix that lies so. Collective.
+template <class A, class B, class F>
+auto entry_by_entry(char const* call, A const& a, B const& b, F const& f) {
+  static_assert(rows_alike<A, B>, "sla: masked(D, M), multiply_elements(D, E) of distributed matrices: both are sharded by rows, over one axis of one mesh: distribute<SparseShard<0>>(A, mesh, "
+                                  "partitioner)");
+  if constexpr (rows_alike<A, B>) {
+    auto const& d = stored_on_ranks(a);
+    auto const& e = stored_on_ranks(b);
+    require_one_side(call, "their rows", *d.handle()->rows, *e.handle()->rows);
+    auto const& columns = domain_layout(d.handle())->rows;
+    require_one_side(call, "their columns", *columns, *domain_layout(e.handle())->rows);
+    return with_local_columns(d, f(global_rows(d), global_rows(e)), columns);
+  } else {
+    return matrix_of(a);
+  }
+}
+} // namespace detail
+/// The entries of D at the places that M stores, and the product of entries at the same place, which both store. Law, placement, errors: as of D + E.
+/// Collective: columns are numbered again. Gradient: dist/matrix/algebra_gradient.hpp.
+template <DistributedOperator A, DistributedOperator M>
+auto masked(A const& a, M const& m) {
+  return detail::entry_by_entry("masked(D, M)", a, m, [](auto const& x, auto const& y) { return masked(x, y); });
+}
+template <DistributedOperator A, DistributedOperator B>
+auto multiply_elements(A const& a, B const& b) {
+  return detail::entry_by_entry("multiply_elements(D, E)", a, b, [](auto const& x, auto const& y) { return multiply_elements(x, y); });
 }
 
 } // namespace sla

@@ -208,6 +208,11 @@ template <detail::SlicedOnRanks X>
 auto rows(X const& x, index_t first, index_t last) {
   return detail::rows_on_ranks(x, [=](any_communicator& c, row_partition const& own) { return detail::range_of_rows(c, own, first, last); });
 }
+/// Row i of a distributed matrix, on its owner.
+template <detail::SlicedOnRanks X>
+auto row(X const& x, index_t i) {
+  return rows(x, i, i + 1);
+}
 /// The rows that the ranks name, in global numbers: those that this rank names are its part of the result, in its order; any rank may name any row, more
 /// than once. Collective. Law, placement, gradient: as of `rows`. Cost: each row travels to the ranks that name it. Errors, on every rank: index_error.
 template <detail::SlicedOnRanks X, class Rows = std::initializer_list<index_t>>

@@ -69,10 +69,12 @@ distributed<Local, Mesh, P...>& operator-=(distributed<Local, Mesh, P...>& x, de
   return detail::change(x, detail::distributed_elementwise<op::sub>(std::as_const(x), s, "x -= 1.0"));
 }
 template <class Local, class Mesh, class... P>
+  requires(!is_sparse_tensor<Local>) // those: dist/matrix/algebra_on_ranks.hpp
 distributed<Local, Mesh, P...>& operator*=(distributed<Local, Mesh, P...>& x, detail::literal_beside<distributed<Local, Mesh, P...>> s) {
   return detail::change(x, detail::distributed_elementwise<op::mul>(std::as_const(x), s, "x *= 2.0"));
 }
 template <class Local, class Mesh, class... P>
+  requires(!is_sparse_tensor<Local>)
 distributed<Local, Mesh, P...>& operator/=(distributed<Local, Mesh, P...>& x, detail::literal_beside<distributed<Local, Mesh, P...>> s) {
   return detail::change(x, detail::distributed_elementwise<op::div>(std::as_const(x), s, "x /= 2.0"));
 }

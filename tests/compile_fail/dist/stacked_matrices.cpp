@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// expect-error: sla: cat_rows, cat_cols, block_diagonal, cat_batch of distributed matrices are not there
+#include <sla/dist/matrix/refused_on_ranks.hpp>
+#include <sla/dist/matrix/slices_on_ranks.hpp>
+
+using namespace sla;
+using Mesh = mesh<axis<"rows">>;
+using Operator = dsparse_tensor<sparse_tensor<double>, Mesh, SparseShard<0>>;
+
+#ifdef FIXED
+auto made(Operator const& D) { return D + D; }
+#else
+auto made(Operator const& D) { return cat_cols(D, D); }
+#endif
+int main() {}
