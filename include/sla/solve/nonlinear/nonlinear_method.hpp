@@ -31,6 +31,7 @@ public:
   template <std::same_as<operator_type> M>
   jacobian_preconditioner(M const& m) : fixed_(std::make_shared<M const>(m)), name_(M::name) {}  // NOLINT: converts by intent
   template <PreconditionerOptions P>
+    requires(!std::same_as<P, operator_type>)
   jacobian_preconditioner(P const& p)  // NOLINT
       : options_(std::make_shared<P const>(p)), make_([](void const* of, sparse_tensor<double> const& J) { return applied(static_cast<P const*>(of)->setup(J), J.rows()); }) {
     if constexpr (requires { P::name; }) name_ = P::name;
