@@ -163,6 +163,27 @@ TEST_CASE("diagonals, sums, norms, scaling, transposes and gathering of rectangl
         }) < 1e-12);
 }
 
+TEST_CASE("sums and products of rectangles are those of one rank, whatever families cut the sides that meet") {
+  auto const A = problems::random_sparse<double>(23, 17, 4, 3), B = problems::random_sparse<double>(17, 9, 3, 4), C = problems::random_sparse<double>(23, 17, 2, 5);
+  for (int columns : {1, 2, 3, 4})
+    CHECK(suite::largest_error(2 * columns, [&](auto& world) {
+            Grid<2> m(world);
+            auto const D = distribute<G, H>(A, m);
+            auto const E = distribute<SparseShard<0, Balanced>, SparseShard<1, Ceil>>(B, m);
+            auto const P = D * E;
+            static_assert(has_placements<std::remove_const_t<decltype(P)>, G, SparseShard<1, Ceil>>);
+            auto const x = random<double>({9}, 6);
+            return std::array<double, 4>{norm(gather(P) - A * B), norm(gather(D + distribute<G, H>(C, m)) - (A + C)), norm(gather(D - distribute<G, H>(C, m)) - (A - C)),
+                                         norm(gather(eval(P * distribute(x, P.col_layout()))) - vector<double>(A * (B * x))) +
+                                             norm(gather(distribute<G, H>(from_triplets<double>(5, 0, {}, {}, {}), m) * distribute<G, H>(from_triplets<double>(0, 4, {}, {}, {}), m)))};
+          }) < 1e-12);
+  for (auto const& words : suite::words_of(2, [&](auto& world) {
+         Grid<2> m(world);
+         (void)(distribute<G, H>(A, m) * distribute<G, H>(C, m));
+       }))
+    CHECK_THAT(words, Catch::Matchers::ContainsSubstring("D * E: the columns of D and the rows of E are 17 and 23"));
+}
+
 TEST_CASE("rectangles are assembled from triplets of all ranks with the bits of one rank, and again with other values") {
   index_t const n = 17, k = 13;
   std::vector<suite::random_triplets<double>> given;

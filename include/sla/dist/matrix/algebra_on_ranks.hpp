@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include <sla/dist/matrix/multiply_on_ranks.hpp>
+#include <sla/dist/matrix/rectangle_algebra.hpp>
 
 namespace sla {
 
@@ -33,23 +33,30 @@ template <class A>
 using literal_of = std::type_identity_t<literal<typename matrix_of_t<A>::value_type>>;
 } // namespace detail
 
-/// D + E and D - E on the union of their patterns. Law: both are sharded by rows on one axis, with the same owners. Placement: theirs.
+/// D + E and D - E on the union of their patterns. Law: both are sharded by rows on one axis, with the same owners, or in the same rectangles (no
+/// communication, no gradient yet). Placement: theirs.
 /// Collective: columns are numbered again. Cost: time and memory of both; the numbers of ghosts travel. Gradient: dist/matrix/algebra_gradient.hpp.
 /// Errors, on every rank: shape_error, if their extents or owners differ.
 template <DistributedOperator A, DistributedOperator B>
 auto operator+(A const& a, B const& b) {
-  static_assert(detail::rows_alike<A, B>, "sla: D + E of distributed matrices: both are sharded by rows, over one axis of one mesh: distribute<SparseShard<0>>(A, mesh, "
-                                          "partitioner); of others add what they make, D * x + E * x");
-  if constexpr (detail::rows_alike<A, B>)
+  constexpr bool rectangles = detail::rectangles_alike<A, B, false>;
+  static_assert(detail::rows_alike<A, B> || rectangles, "sla: D + E of distributed matrices: both are sharded by rows, over one axis of one mesh: distribute<SparseShard<0>>(A, mesh, "
+                                                        "partitioner), or in the same rectangles; of others add what they make, D * x + E * x");
+  if constexpr (rectangles)
+    return detail::sum_of_rectangles(1, detail::stored_on_ranks(a), 1, detail::stored_on_ranks(b));
+  else if constexpr (detail::rows_alike<A, B>)
     return detail::sum_on_ranks(1, detail::stored_on_ranks(a), 1, detail::stored_on_ranks(b));
   else
     return detail::matrix_of(a);
 }
 template <DistributedOperator A, DistributedOperator B>
 auto operator-(A const& a, B const& b) {
-  static_assert(detail::rows_alike<A, B>, "sla: D - E of distributed matrices: both are sharded by rows, over one axis of one mesh: distribute<SparseShard<0>>(A, mesh, "
-                                          "partitioner); of others subtract what they make, D * x - E * x");
-  if constexpr (detail::rows_alike<A, B>)
+  constexpr bool rectangles = detail::rectangles_alike<A, B, false>;
+  static_assert(detail::rows_alike<A, B> || rectangles, "sla: D - E of distributed matrices: both are sharded by rows, over one axis of one mesh: distribute<SparseShard<0>>(A, mesh, "
+                                                        "partitioner), or in the same rectangles; of others subtract what they make, D * x - E * x");
+  if constexpr (rectangles)
+    return detail::sum_of_rectangles(1, detail::stored_on_ranks(a), -1, detail::stored_on_ranks(b));
+  else if constexpr (detail::rows_alike<A, B>)
     return detail::sum_on_ranks(1, detail::stored_on_ranks(a), -1, detail::stored_on_ranks(b));
   else
     return detail::matrix_of(a);
@@ -57,13 +64,19 @@ auto operator-(A const& a, B const& b) {
 /// D * E, sparse. Law: both are sharded by rows on one axis; E's rows are owned as D's columns are; no batches. Placement: rows as D's, columns
 /// as E's. Collective. Cost: the rows of E that D's ghosts name travel once; else that of the product of a rank's rows. `multiply_plan plan(D, E)`
 /// multiplies new values without looking for the pattern again. Gradient: as of the sum.
-/// Errors, on every rank: shape_error, if the sides that meet differ in extents or owners.
+/// Of rectangles, SparseShard<0, F> x SparseShard<1, G> of the same two axes (SUMMA, without a gradient yet): rows as D's, columns as E's; each rank hears the
+/// panels of its rows of D and its columns of E, one of each at a time. Source: van de Geijn and Watts, SUMMA: scalable universal matrix multiplication
+/// algorithm (1997). Errors, on every rank: shape_error, if the sides that meet differ in extents or owners.
 template <DistributedOperator A, DistributedOperator B>
 auto operator*(A const& a, B const& b) {
   constexpr bool plain = !local_of_t<detail::matrix_of_t<A>>::shape_type::is_batched && !local_of_t<detail::matrix_of_t<B>>::shape_type::is_batched;
-  static_assert(detail::rows_alike<A, B> && plain, "sla: D * E of distributed matrices: both are sharded by rows, over one axis of one mesh, and have no batch: "
-                                                   "distribute<SparseShard<0>>(A, mesh, partitioner); of others apply one after the other, D * (E * x)");
-  if constexpr (detail::rows_alike<A, B> && plain)
+  constexpr bool rectangles = detail::rectangles_alike<A, B, true>;
+  static_assert((detail::rows_alike<A, B> && plain) || rectangles, "sla: D * E of distributed matrices: both are sharded by rows, over one axis of one mesh, and have no batch: "
+                                                                   "distribute<SparseShard<0>>(A, mesh, partitioner), or in rectangles of the same two axes; of others apply one "
+                                                                   "after the other, D * (E * x)");
+  if constexpr (rectangles)
+    return detail::product_of_rectangles(detail::stored_on_ranks(a), detail::stored_on_ranks(b));
+  else if constexpr (detail::rows_alike<A, B> && plain)
     return detail::product_on_ranks(detail::stored_on_ranks(a), detail::stored_on_ranks(b));
   else
     return detail::matrix_of(a);
