@@ -189,6 +189,13 @@ struct rank_transfer {
   std::shared_ptr<rank_prolongation<L> const> left;
 };
 
+/// The products that make the next matrix, planned: those of new values send and multiply values alone. Kept from the first update on.
+template <class L>
+struct rank_galerkin {
+  transpose_plan<L> turn;
+  multiply_plan<L, L> right, left;
+};
+
 /// A level, as solve/precond/amg/level.hpp has it; rows and entries are those of all ranks.
 template <class L>
 struct rank_level {
@@ -197,6 +204,7 @@ struct rank_level {
   vector<T> smoother;
   index_t rows, entries;
   std::shared_ptr<rank_transfer<L> const> transfer = {};
+  std::shared_ptr<rank_galerkin<L> const> galerkin = {};
   rank_matrix<L> P = {}, R = {};
   std::shared_ptr<amg_sweep<T> const> before = {}, after = {};  ///< none
   amli_range range = {};

@@ -126,6 +126,14 @@ double contraction_on_ranks(rank_levels<L, M> const& all) {
   return mean;
 }
 
+/// Plans of R, A P and R (A P), where R is the adjoint of `turned`. Collective.
+template <class L>
+std::shared_ptr<rank_galerkin<L> const> make_galerkin(L const& turned, L const& A, L const& P) {
+  transpose_plan<L> turn(turned);
+  multiply_plan<L, L> right(A, P);
+  multiply_plan<L, L> left(turn.adjoint(turned), right(A, P));
+  return std::make_shared<rank_galerkin<L> const>(rank_galerkin<L>{std::move(turn), std::move(right), std::move(left)});
+}
 /// The levels for A, by the aggregates of `kept`, where that is given. A level of `gathered` rows or fewer is on every rank, as is one of one rank:
 /// finish(matrix, level, before) makes M of it, of what was kept. Aggregates are of one rank's rows, so that they depend on who owns what. Where A is not Hermitian, as amg_levels
 /// (solve/precond/amg/level.hpp). Collective. Errors, on every rank: value_error for a zero on the diagonal; those of finish.
@@ -186,8 +194,16 @@ std::shared_ptr<rank_levels<L, M> const> make_rank_levels(amg_options o, L const
       }
       if (level.transfer) level.P = rank_matrix<L>(level.transfer->right(here, rows, o.coarsening));
       if (level.P.all) {
-        level.R = rank_matrix<L>(stored_transpose<true>(AH ? (*level.transfer->left)(*AH, *columns, o.coarsening) : *level.P.all));
-        A = rank_matrix<L>(product_on_ranks(*level.R.all, product_on_ranks(here, *level.P.all)));
+        auto const turned = AH ? std::make_shared<L const>((*level.transfer->left)(*AH, *columns, o.coarsening)) : level.P.all;
+        if (kept && level.transfer) {  // whose patterns stay
+          level.galerkin = kept->levels[std::size_t(l)].galerkin;
+          if (!level.galerkin) level.galerkin = make_galerkin(*turned, here, *level.P.all);
+          level.R = rank_matrix<L>(level.galerkin->turn.adjoint(*turned));
+          A = rank_matrix<L>(level.galerkin->left(*level.R.all, level.galerkin->right(here, *level.P.all)));
+        } else {
+          level.R = rank_matrix<L>(stored_transpose<true>(*turned));
+          A = rank_matrix<L>(product_on_ranks(*level.R.all, product_on_ranks(here, *level.P.all)));
+        }
       }
       level.smoother = std::move(rows.smoother);
     }
