@@ -130,6 +130,32 @@ TEST_CASE("gradients through the stored transpose of a rectangular matrix") {
     for (double e : rank) CHECK(e <= 1e-11 * (1 + std::abs(value)));
 }
 
+TEST_CASE("gradients through diagonals and diagonal matrices on ranks are those of one rank") {
+  auto const A = problems::convection_diffusion<double>({6, 4}, {3.0, 1.0});
+  auto const v = random<double>(24, 1), x = random<double>(24, 2);
+  auto const of_diagonal = [](auto const& a, auto const& u) { return dot(u, diagonal_of(a) * diagonal_of(a)); };
+  auto const of_matrix = [](auto const& u, auto const& y) { return squared_norm(diagonal(u) * y); };
+  auto const [value, gA, gv] = value_and_gradient(of_diagonal, A, v);
+  auto const [value2, gu] = value_and_gradient([&](auto const& u) { return of_matrix(u, x); }, v);
+  auto const check = [&, &gA = gA, &gv = gv](auto const& D) {
+    auto const [total, hA, hv] = value_and_gradient(of_diagonal, D, distribute(v, D.row_layout()));
+    auto const [same, slope] = jvp(of_diagonal, std::tuple(D, distribute(v, D.row_layout())), std::tuple(D, distribute(v, D.row_layout())));
+    (void)total, (void)same;
+    return std::array<double, 3>{norm(gather(hA) - gA), apart(gather(hv), gv), std::abs(gather(slope) - (double(dot(gA.values(), A.values())) + double(dot(gv, v))))};
+  };
+  for (int ranks : {1, 3})
+    for (auto const& rank : threads::run(ranks, [&, &gu = gu](auto& world) {
+           Rows m(world);
+           auto const owners = suite::owners_for(A, ranks, true);
+           auto const by_rows = check(distribute<SparseShard<0>>(A, m, owners)), by_columns = check(distribute<SparseShard<1>>(A, m, owners)), entry_by_entry = check(distribute<Hyper<>>(A, m, owners));
+           auto const dv = distribute(v, distribute<SparseShard<0>>(A, m, owners).row_layout());
+           auto const y = distribute(x, dv.layout());
+           auto const hu = std::get<1>(value_and_gradient([&](auto const& u) { return of_matrix(u, y); }, dv));
+           return std::array<double, 10>{by_rows[0], by_rows[1], by_rows[2], by_columns[0], by_columns[1], by_columns[2], entry_by_entry[0], entry_by_entry[1], entry_by_entry[2], apart(gather(hu), gu)};
+         }))
+      for (double e : rank) CHECK(e <= 1e-10 * (1 + std::abs(value) + std::abs(value2)));
+}
+
 TEST_CASE("gradients through sums and products of distributed matrices are those of one rank") {
   auto const A = problems::convection_diffusion<double>({6, 4}, {3.0, 1.0}), B = problems::poisson<double>({24});
   auto const x = random<double>(24, 1), probe = random<double>(24, 3);

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include <sla/dist/assembly/diagonal_on_ranks.hpp>
 #include <sla/dist/matrix/eliminate_on_ranks.hpp>
 #include <sla/dist/matrix/matrix_functions.hpp>
 #include <sla/dist/matrix/product_gradient.hpp>
@@ -109,6 +110,56 @@ auto transposed(A const& a) {
 template <detail::TracedRows A>
 auto adjointed(A const& a) {
   return detail::trace_transposed<true>(a);
+}
+
+namespace detail {
+/// The cotangent of the entries of D where g is that of its diagonal. Collective, of entries.
+template <class D, class G>
+auto values_of_diagonal(D const& d, G const& g) {
+  using Local = local_of_t<D>;
+  using T = typename Local::value_type;
+  constexpr bool entries = by_entries<placements_of_t<D>>, of_columns = sparse_dim<placements_of_t<D>> == 1;
+  constexpr index_t P = Local::shape_type::block_rows;
+  Local const& A = d.local();
+  auto const whole = [&] {
+    if constexpr (entries)
+      return with_halo<0>(g.local(), *d.handle()->fold);
+    else
+      return g.local();
+  }();
+  vector<T> out(A.values().size());
+  global_places<D> const places{d};
+  index_t const side = of_columns ? A.cols() : A.rows();
+  for (index_t i = 0; i < A.rows(); ++i)
+    A.pattern().view().for_row(i, [&](index_t s, index_t j) {
+      if (places.row(i) != places.col(j)) return;
+      for (index_t b = 0; b < A.batch_count(); ++b)
+        for (index_t k = 0; k < P; ++k) out[b * A.batch_stride() + s * P * P + k * (P + 1)] = T(whole.data()[(b * side + (of_columns ? j : i)) * P + k]);
+    });
+  return out;
+}
+} // namespace detail
+/// Gradient of the diagonal: g at its entries; of a diagonal matrix: the diagonal of g. Law: D is not sharded in rectangles.
+template <detail::TracedRows A>
+auto diagonal_of(A const& a) {
+  constexpr bool fits = !detail::is_grid<placements_of_t<plain_t<A>>>;
+  static_assert(fits, "sla: diagonal_of(D) of a traced D in rectangles has no gradient yet: that of a D by rows, columns or entries has one");
+  if constexpr (fits) {
+    auto const* const own = &a.variable();
+    auto rule = linear_in(
+        a, [own](auto const&, auto const& g) { return detail::values_of_diagonal(own->value(), g); }, [](auto const&, auto const& d) { return diagonal_of(d); });
+    return record(a.home(), diagonal_of(a.value()), std::move(rule));
+  } else {
+    return a;
+  }
+}
+template <Format F, detail::TracedDistributedExpr X>
+  requires DistributedTensor<plain_t<X>>
+auto perform(op::diagonal, conversion_to<F> format, X const& v) {
+  auto rule = linear_in(
+      v, [](auto const&, auto const& g) { return diagonal_of(g); },
+      [format](auto const&, auto const& d) { return values(perform(op::diagonal{}, format, d).local()); });
+  return record(v.home(), perform(op::diagonal{}, format, v.value()), std::move(rule));
 }
 
 /// Refused: these are plain numbers, which every rank has.
