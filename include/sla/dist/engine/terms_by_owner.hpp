@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <sla/core/shape.hpp>
 #include <sla/dist/engine/typed_collectives.hpp>
 
 namespace sla::detail {
