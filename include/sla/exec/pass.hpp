@@ -181,7 +181,7 @@ int plan_passes(std::span<pass_statement> all) {
 }
 /// Runs planned statements: whole ones by themselves, the others pass after pass by space.run_pass(statements, elements).
 template <class Space>
-void run_passes(Space& space, std::span<pass_statement const> all) {
+void run_passes(Space& space, std::span<dependent_t<pass_statement, Space> const> all) {
   for (std::size_t first = 0, next = 0; first < all.size(); first = next) {
     pass_layout elements = all[first].elements;
     for (++next; next < all.size() && all[next].pass == all[first].pass; ++next) pass_planner::add_layout(elements, all[next].elements);

@@ -160,9 +160,7 @@ protected:
   }
   virtual void do_all_to_all(const_byte_span, rank_counts, byte_span, rank_counts, wire_type) { missing("all_to_all"); }
   virtual std::unique_ptr<message_exchange> do_start(std::span<outgoing_message const>, std::span<incoming_message const>) { missing("start"); }
-  virtual std::unique_ptr<repeated_exchange> do_repeat(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
-    return std::make_unique<restarted_exchange>(*this, sends, receives);
-  }
+  virtual std::unique_ptr<repeated_exchange> do_repeat(std::span<outgoing_message const>, std::span<incoming_message const>) { missing("start"); }
   virtual std::shared_ptr<any_communicator> do_split(int, int) { missing("split"); }
   virtual std::shared_ptr<any_communicator> do_axis(int size, int stride) {
     int const place = rank() / stride % size;
@@ -174,25 +172,6 @@ protected:
   }
 
 private:
-  /// Messages that are started anew in each round.
-  class restarted_exchange final : public repeated_exchange {
-  public:
-    restarted_exchange(any_communicator& c, std::span<outgoing_message const> sends, std::span<incoming_message const> receives)
-        : c_(c), sends_(sends.begin(), sends.end()), receives_(receives.begin(), receives.end()) {}
-    void begin() override { round_ = c_.do_start(sends_, receives_); }
-    void wait() override {
-      if (round_) std::exchange(round_, nullptr)->wait();
-    }
-    bool done() override { return !round_ || round_->done(); }
-    bool advance() override { return !round_ || round_->advance(); }
-
-  private:
-    any_communicator& c_;
-    std::vector<outgoing_message> sends_;
-    std::vector<incoming_message> receives_;
-    std::unique_ptr<message_exchange> round_;
-  };
-
   /// The bytes that are sent.
   template <class = void>
   std::uint64_t check_messages(std::string_view what, std::span<outgoing_message const> sends, std::span<incoming_message const> receives) const {
@@ -260,6 +239,26 @@ std::shared_ptr<any_communicator> erase(World& world);
 
 namespace detail {
 
+/// Messages that are started anew in each round, by an engine that prepares none.
+template <class World>
+class restarted_exchange final : public repeated_exchange {
+public:
+  restarted_exchange(World& world, std::span<outgoing_message const> sends, std::span<incoming_message const> receives)
+      : world_(world), sends_(sends.data(), sends.data() + sends.size()), receives_(receives.data(), receives.data() + receives.size()) {}
+  void begin() override { round_ = world_.start(sends_, receives_); }
+  void wait() override {
+    if (round_) std::exchange(round_, nullptr)->wait();
+  }
+  bool done() override { return !round_ || round_->done(); }
+  bool advance() override { return !round_ || round_->advance(); }
+
+private:
+  World& world_;
+  std::vector<dependent_t<outgoing_message, World>> sends_;
+  std::vector<dependent_t<incoming_message, World>> receives_;
+  std::unique_ptr<dependent_t<message_exchange, World>> round_;
+};
+
 /// any_communicator over an engine. A handle is copied; an engine that cannot be copied must outlive what is made from
 /// it.
 template <class World>
@@ -322,6 +321,8 @@ private:
   std::unique_ptr<repeated_exchange> do_repeat(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) override {
     if constexpr (CanRepeat<World>)
       return world().repeat(sends, receives);
+    else if constexpr (CanExchange<World>)
+      return std::make_unique<restarted_exchange<World>>(world(), sends, receives);
     else
       return base::do_repeat(sends, receives);
   }

@@ -102,9 +102,9 @@ private:
     synchronise(target);
     std::remove(name_.c_str());
   }
-  template <class = void>
+  template <class Char = char>
   static std::string behind_links(std::string const& path) {
-    std::unique_ptr<char, void (*)(void*)> const found(::realpath(path.c_str(), nullptr), std::free);
+    std::unique_ptr<Char, void (*)(void*)> const found(::realpath(path.c_str(), nullptr), std::free);
     return found ? found.get() : path;
   }
   std::string path_, target_, name_;

@@ -96,7 +96,7 @@ std::pair<std::string, std::string> folder_and_name(std::string const& path) {
 template <class F>
 void for_names_in(std::string const& folder, F const& f) {
   errno = 0;
-  std::unique_ptr<DIR, void (*)(DIR*)> const in(::opendir(folder.c_str()), [](DIR* d) { ::closedir(d); });
+  std::unique_ptr<dependent_t<DIR, F>, void (*)(DIR*)> const in(::opendir(folder.c_str()), [](DIR* d) { ::closedir(d); });
   if (!in) throw io_error(folder, 0, 0, text("the folder cannot be read: ", errno_text()));
   while (auto const* const entry = ::readdir(in.get())) f(std::string(entry->d_name));
 }

@@ -20,7 +20,7 @@ namespace detail {
 /// The levels of one hierarchy, from the finest on.
 template <class T>
 std::vector<amg_level_size> sizes_of(amg_hierarchy<T> const& all) {
-  std::vector<amg_level_size> out;
+  std::vector<dependent_t<amg_level_size, T>> out;
   if (all.grid)
     for (grid_shape const& s : all.grid->shapes()) out.push_back({s.points(), s.entries()});
   if (all.packed)
