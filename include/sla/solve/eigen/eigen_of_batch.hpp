@@ -141,7 +141,7 @@ auto eigen_of_items(char const* name, Call const& call, First const& a, A const&
     (require(more.shape()), ...);
     if (batch.total() == 0) throw value_error(text(name, "(A, k, ...): A is a batch of nothing"));
     std::vector<decltype(call(scalar_item(a, 0), scalar_item(more, 0)...))> found;
-    std::vector<eigen_report> reports;
+    std::vector<dependent_t<eigen_report, First>> reports;
     for (index_t b = 0; b < batch.total(); ++b) {
       found.push_back(naming_item(b, [&] { return call(scalar_item(a, b), scalar_item(more, b)...); }));
       reports.push_back(std::move(found.back().report));

@@ -245,7 +245,7 @@ auto perform(op::eigsh, A const&, X const&...) {
   static_assert(one, "sla: eigsh(A, k, ...): A is one matrix with scalar entries: of batches and blocks in host memory it is in <sla/eigenvalues.hpp>; else take batch_item(A, b) and unblocked(A)");
   static_assert(!one, "sla: eigsh(A, k, wanted, ...), eigsh(A, B, k, wanted, ...): A and B are sparse matrices in host memory or distributed by rows, traced or not, or a linear_operator: "
                                  "of a dense matrix take to<Csr<>>(A), of a view or an expression eval(A)");
-  return eigenpairs<vector<double>, matrix<double>>{};
+  return dependent_t<eigenpairs<vector<double>, matrix<double>>, A>{};
 }
 
 } // namespace sla

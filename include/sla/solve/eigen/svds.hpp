@@ -252,7 +252,7 @@ auto perform(op::svds, A const&, X const&...) {
   static_assert(one, "sla: svds(A, k): A is one matrix with scalar entries: of batches and blocks in host memory it is in <sla/eigenvalues.hpp>; else take batch_item(A, b) and unblocked(A)");
   static_assert(!one, "sla: svds(A, k): A is a sparse matrix in host memory or distributed by rows, traced or not, or a linear_operator with its adjoint: of a dense matrix take "
                       "to<Csr<>>(A), of a view or an expression eval(A)");
-  return singular_triplets<matrix<double>, vector<double>, matrix<double>>{};
+  return dependent_t<singular_triplets<matrix<double>, vector<double>, matrix<double>>, A>{};
 }
 
 /// The condition number |A| |A^-1| in the 2-norm, the largest singular value over the smallest, to about six digits; infinity, if A has not full rank. Of a Hermitian A

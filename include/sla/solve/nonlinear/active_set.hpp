@@ -97,7 +97,7 @@ V by_element(V const& u, F const& f) {
 template <class V>
 struct complementarity {
   V value;
-  std::vector<held_by> held;
+  std::vector<dependent_t<held_by, V>> held;
 
   complementarity(bounds_of<V> const& b, V const& c, V const& u, V const& r) : value(u), held(std::size_t(own_size(u)), held_by::none) {
     auto* const to = own_numbers(value);

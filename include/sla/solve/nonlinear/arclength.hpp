@@ -346,7 +346,7 @@ template <class F, class U, class... O>
     out.report.seconds = detail::seconds_now() - begun;
     return out;
   } else {
-    return detail::never<branch<tensor<double, Extents<dyn>>>>();  // well-formed, so that the sentence is the only error
+    return detail::never<branch<dependent_t<tensor<double, Extents<dyn>>, F>>>();  // well-formed, so that the sentence is the only error
   }
 }
 

@@ -50,13 +50,13 @@ dependence full_dependence(index_t rows, index_t cols) {
   return made_dependence(rows, cols, columns, [cols](index_t) { return cols; });
 }
 /// Of what a value depends that depends by `map` on one that depends on `in`.
-template <class = void>
+template <class Format = dependence_format>
 dependence composed(dependence const& map, dependence const& in) {
   if (!map || !in) return nullptr;
   index_t pairs = 0;
   for (index_t s = 0; s < map->nnz(); ++s) pairs += index_t(in->row_ptr[map->col[s] + 1] - in->row_ptr[map->col[s]]);
   require_sparse(map->rows, pairs);
-  return multiply_plan<dependence_format, dependence_format>(map, in).shared_pattern();
+  return multiply_plan<Format, Format>(map, in).shared_pattern();
 }
 template <class = void>
 dependence united(dependence const& a, dependence const& b) {

@@ -65,7 +65,7 @@ auto restarted(Process& process, int k, restart_rule const& rule, bool inverted,
   restarted_result<Problem<typename Process::U>> out;
   double const unit = Process::unit_rounding;
   bool beside = !rule.find_multiples;
-  std::vector<std::pair<double, double>> locked;  // the keys of the pairs beside which it looks, and how well they are known
+  std::vector<std::pair<dependent_t<double, Process>, double>> locked;  // the keys of the pairs beside which it looks, and how well they are known
   for (;; ++out.restarts) {
     process.expand(rule.basis);
     int const size = process.size();
