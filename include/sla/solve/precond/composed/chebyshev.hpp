@@ -9,7 +9,7 @@
 
 #include <sla/core/held.hpp>
 #include <sla/exec/fuse.hpp>
-#include <sla/solve/driver/world.hpp>
+#include <sla/solve/driver/engine.hpp>
 #include <sla/solve/precond/hermitian.hpp>
 #include <sla/solve/precond/identity.hpp>
 #include <sla/solve/precond/jacobi.hpp>

@@ -11,7 +11,7 @@
 
 #include <sla/core/held.hpp>
 #include <sla/exec/host.hpp>
-#include <sla/solve/driver/world.hpp>
+#include <sla/solve/driver/engine.hpp>
 #include <sla/solve/precond/identity.hpp>
 #include <sla/solve/precond/sweep.hpp>
 #include <sla/solve/seam/stop.hpp>
