@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// CG on thread ranks of one thread each, against one rank: with Jacobi, which the memory bounds, and with ILU(0).      ranks [n [repetitions [most ranks]]]
+// CG on thread ranks of one thread each, against one rank: with Jacobi, which the memory bounds, and with ILU(0); then multigrid to 1e-6, set-up apart, of so
+// many unknowns; n = 0: that alone.      ranks [n [repetitions [most ranks [unknowns]]]]
+#include <cmath>
+
 #include <sla/dist.hpp>
 #include <sla/tensor/problems/problems.hpp>
 
@@ -32,12 +35,59 @@ double per_iteration(Preconditioner const& preconditioner, int ranks, sparse_ten
   }
   return slowest;
 }
+
+/// `cg{.rtol = 1e-6}, amg{}`: iterations, and the slowest rank's seconds, set-up apart.
+struct multigrid_run {
+  int iterations = 0;
+  double setup = 0, solve = 0;
+  std::string levels;
+};
+multigrid_run multigrid_on(int ranks, sparse_tensor<double> const& A, vector<double> const& b) {
+  multigrid_run out;
+  for (auto const& one : threads::run(ranks, [&](auto& world) {
+         mesh<axis<"rows">> m(world);
+         auto const D = distribute<SparseShard<0>>(A, m, strips{});
+         auto const db = distribute(b, D.row_layout());
+         world.barrier();
+         auto const report = prepare(D, cg{.rtol = 1e-6}, amg{}).try_solve(db).report;
+         return multigrid_run{report.iterations(), report.seconds_setup, report.seconds_solve, report.preconditioner};
+       })) {
+    out = {one.iterations, (std::max)(out.setup, one.setup), (std::max)(out.solve, one.solve), one.levels};
+  }
+  return out;
+}
+void multigrid_table(index_t unknowns, int repetitions, int most) {
+  index_t const side = index_t(std::lround(std::sqrt(double(unknowns)))), edge = index_t(std::lround(std::cbrt(double(unknowns))));
+  std::pair<std::string, sparse_tensor<double>> const problems[] = {{text("Poisson, ", side, " x ", side), problems::poisson<double>({side, side})},
+                                                                    {text("Poisson, ", edge, "^3"), problems::poisson<double>({edge, edge, edge})},
+                                                                    {text("checkerboard of 16 x 16, 1 and 1e4, ", side, " x ", side), problems::checkerboard<double>({side, side}, 1e4, 16)}};
+  std::cout << "\nMultigrid across ranks: cg{.rtol = 1e-6}, amg{}; b random. The levels of one rank are those of one rank's amg.\n\n";
+  bench::table out({"", "ranks", "iterations", "set-up, s", "solve, s", "set-up against one rank", "solve against one rank", "levels"});
+  for (auto const& [name, A] : problems) {
+    vector<double> const b = random<double>({A.rows()}, 1);
+    std::vector<bench::samples> setup(std::size_t(most) + 1), solve(setup.size());
+    std::vector<multigrid_run> last(setup.size());
+    for (int k = 0; k < repetitions; ++k)
+      for (int ranks = 1; ranks <= most; ranks *= 2) {
+        auto const r = std::size_t(ranks);
+        last[r] = multigrid_on(ranks, A, b);
+        setup[r].add(last[r].setup), solve[r].add(last[r].solve);
+      }
+    for (int ranks = 1; ranks <= most; ranks *= 2) {
+      auto const r = std::size_t(ranks);
+      out.row({name, text(ranks), text(last[r].iterations), bench::spread(setup[r], 2), bench::spread(solve[r], 2), bench::spread(setup[1] / setup[r], 2), bench::spread(solve[1] / solve[r], 2),
+               last[r].levels});
+    }
+  }
+}
 }  // namespace
 
 int main(int argc, char** argv) {
   index_t const n = bench::argument(argc, argv, 1, 2048);
   int const repetitions = int(bench::argument(argc, argv, 2, 5)), most = int(bench::argument(argc, argv, 3, 2));
+  index_t const unknowns = bench::argument(argc, argv, 4, 1000000);
   bench::heading("CG on thread ranks");
+  if (n == 0) return multigrid_table(unknowns, repetitions, most), 0;
   std::cout << "2-D Poisson, " << n << " x " << n << ", five points, Csr, double; b = A * random; " << iterations
             << " iterations after a first call, the true residual included. One thread per rank, rows in strips. The "
                "triad on as many threads, in the same turns, shows what the memory lets two ranks gain; bytes as bench/cg counts them.\n\n";
@@ -68,4 +118,5 @@ int main(int argc, char** argv) {
     line("jacobi", rows[1].jacobi, r.jacobi, bench::spread((r.triad / r.jacobi).map([&](double of) { return swept * of; }), 2), r.jacobi_sent);
     line("ilu0 of each rank's block", rows[1].ilu0, r.ilu0, "", r.ilu0_sent);
   }
+  multigrid_table(unknowns, (std::min)(repetitions, 3), 4);
 }
