@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include <sla/dist/engine/communicator.hpp>
+#include <sla/dist/engine/erase.hpp>
 #include <sla/dist/engine/typed_collectives.hpp>
 
 namespace suite {

@@ -17,10 +17,11 @@
 #include <utility>
 #include <vector>
 
+#include <sla/adapter/mpi/consensus.hpp>
 #include <sla/adapter/mpi/exchange.hpp>
 #include <sla/adapter/mpi/group.hpp>
 #include <sla/core/error.hpp>
-#include <sla/dist/engine/communicator.hpp>
+#include <sla/dist/engine/erase.hpp>
 
 namespace sla {
 namespace mpi {
@@ -105,25 +106,26 @@ public:
   }
   void all_to_all(const_byte_span from, rank_counts send, byte_span into, rank_counts receive, wire_type type) {
     detail::compare_calls(*group_, {collective::all_to_all, type});
-    // Whether it fits differs from rank to rank, so that all have to agree on the way.
-    int fits = (std::max)(from.size(), into.size()) / size_of(type) <= group_->limit, all_fit = 0;
-    detail::mpi_check(MPI_Allreduce(&fits, &all_fit, 1, MPI_INT, MPI_LAND, group_->comm), "MPI_Allreduce");
-    if (all_fit != 0) {
-      auto const [out_count, out_first] = as_int(send);
-      auto const [in_count, in_first] = as_int(receive);
-      detail::mpi_check(MPI_Alltoallv(from.data(), out_count.data(), out_first.data(), detail::mpi_type(type),
-                                      into.data(), in_count.data(), in_first.data(), detail::mpi_type(type),
-                                      group_->comm),
-                        "MPI_Alltoallv");
-      return;
-    }
+    // Messages of a tag of their own, to the ranks that are sent anything: what a rank sends takes no room or time for the others.
     std::vector<outgoing_message> sends;
     std::vector<incoming_message> receives;
     for (int r = 0; r < size(); ++r) {
-      sends.push_back({r, piece(from, send, r, type)});
-      receives.push_back({r, piece(into, receive, r, type)});
+      auto const out = from.first(send[at(r)] * size_of(type));
+      auto const in = into.first(receive[at(r)] * size_of(type));
+      from = from.subspan(out.size()), into = into.subspan(in.size());
+      if (r == rank()) {
+        if (out.size() != in.size()) throw rank_error(r, text("all_to_all: rank ", r, " sends ", out.size(), " bytes to itself and expects ", in.size()));
+        detail::copy_bytes(in.data(), out.data(), in.size());
+        continue;
+      }
+      if (!out.empty()) sends.push_back({r, out});
+      if (!in.empty()) receives.push_back({r, in});
     }
-    start(sends, receives)->wait();
+    detail::mpi_exchange(group_, sends, receives, 2).wait();
+  }
+  std::vector<std::size_t> discover(rank_counts send) {
+    detail::compare_calls(*group_, {collective::all_to_all});
+    return detail::mpi_discover(*group_, send);
   }
   std::unique_ptr<message_exchange> start(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
     return std::make_unique<detail::mpi_exchange>(group_, sends, receives);

@@ -90,6 +90,8 @@ class mpi_watch {
   };
 
 public:
+  /// Who waits for all of them has no one to ask: it answers that it waits for itself, which leads others that ask no further.
+  static constexpr int all_ranks = -1;
   std::size_t bytes_under_way = 0;  // of the messages that this rank has started, in all communicators
 
   /// All ranks of `of` call it.
@@ -114,6 +116,11 @@ public:
     void wait_for(MPI_Comm comm, int whom) {
       if (whom == whom_) return;
       whom_ = whom;
+      if (whom == all_ranks) {
+        me_.whom = watch_.rank_;
+        me_.number = ++watch_.waits_;
+        return;
+      }
       MPI_Group theirs = MPI_GROUP_NULL, ours = MPI_GROUP_NULL;
       MPI_Comm_group(comm, &theirs);
       MPI_Comm_group(watch_.comm_, &ours);
@@ -131,8 +138,10 @@ public:
       auto const now = clock::now();
       if (!said_ && now - begin_ > std::chrono::seconds(60)) {
         said_ = true;
-        mpi_warn(text("has waited for a minute in ", words_, " for rank ", me_.whom, ", which computes, or is in a call of its own"));
+        mpi_warn(text("has waited for a minute in ", words_, " for ", whom_ == all_ranks ? text("all ranks, of which one") : text("rank ", me_.whom, ", which"),
+                      " computes, or is in a call of its own"));
       }
+      if (whom_ == all_ranks) return {};
       int const by = path_.empty() ? me_.whom : path_.back().whom;
       if (asked_ == 0) {
         if (now >= next_) asked_ = watch_.ask(by);
@@ -171,7 +180,7 @@ public:
 
     mpi_watch& watch_;
     std::string words_;
-    int whom_ = -1;  ///< is waited for, a rank of the caller's communicator
+    int whom_ = all_ranks - 1;  ///< is waited for, a rank of the caller's communicator
     report me_;
     std::vector<report> path_, before_;  ///< what the ranks said along the way from the one that is waited for
     std::uint64_t asked_ = 0;            ///< the question that has no reply yet

@@ -49,6 +49,7 @@ struct mpi_group {
   std::array<MPI_Op, 6> folds{}; // by monoid
   std::chrono::nanoseconds patience = std::chrono::seconds(2); // before a rank asks the one it waits for; 0 compares nothing
   std::string_view step;                                       // of the next call
+  std::uint64_t discoveries = 0;                               // that all ranks have made together
   bool has_given_up = false;                                   // a receive: its message may still come
   std::shared_ptr<mpi_watch> watch;
   static constexpr std::size_t room = 2048;           // bytes that a message of a meeting carries, so that it leaves at once
@@ -82,7 +83,7 @@ private:
 };
 
 /// Calls done() until it is true. Where that takes long, it asks whether it ever will be: `whom()` is the rank that is waited
-/// for at the moment, in what `words()` say. Where the answer is no, it ends all ranks. Long are the group's patience and the time
+/// for at the moment, or mpi_watch::all_ranks, in what `words()` say. Where the answer is no, it ends all ranks. Long are the group's patience and the time
 /// that the messages under way may take, at 100 MB/s: ranks that exchange them do wait for each other.
 template <class Done, class Whom, class Words>
 void mpi_wait(mpi_group& group, Done const& done, Whom const& whom, Words const& words) {

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <sla/core/error.hpp>
 #include <sla/core/kept_blocks.hpp>
@@ -171,6 +172,13 @@ template <class C>
 concept CanAllToAll = Communicator<C> &&
     requires(C& c, const_byte_span from, byte_span into, rank_counts n, wire_type type) {
   c.all_to_all(from, n, into, n, type);
+};
+
+/// `discover(send)`: how many elements each rank has for this one, of how many this one has for each. Without it an all_to_all of one
+/// number per rank tells them.
+template <class C>
+concept CanDiscover = Communicator<C> && requires(C& c, rank_counts n) {
+  { c.discover(n) } -> std::same_as<std::vector<std::size_t>>;
 };
 
 /// `start(sends, receives)`: messages between pairs of ranks, not collective. Those of a pair arrive in the order sent.

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include <sla/core/error.hpp>
-#include <sla/dist/engine/communicator.hpp>
+#include <sla/dist/engine/erase.hpp>
 
 namespace sla {
 

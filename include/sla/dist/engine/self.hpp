@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <sla/dist/engine/communicator.hpp>
+#include <sla/dist/engine/erase.hpp>
 
 namespace sla {
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include <sla/core/error.hpp>
-#include <sla/dist/engine/communicator.hpp>
+#include <sla/dist/engine/erase.hpp>
 #include <sla/dist/engine/rendezvous.hpp>
 #include <sla/solve/seam/rule.hpp>
 #include <sla/tensor/storage/parallel.hpp>

@@ -122,15 +122,12 @@ void all_to_all(any_communicator& c, std::span<T const> from, rank_counts send, 
                detail::wire_counts<T>(receive), wire_traits<T>::type);
 }
 /// The same when no rank knows what it will receive: values for each rank in, values and counts from each rank out.
-/// Cost: two all_to_alls.
+/// Cost: of counts and of values one message to each rank that is sent any, where the engine can find out who sends; else an all_to_all
+/// of a number per rank.
 template <class T>
 gathered<T> all_to_all(any_communicator& c, std::vector<T> const& from, rank_counts send) {
-  std::vector<std::uint64_t> const told(send.begin(), send.end());
-  std::vector<std::uint64_t> heard(static_cast<std::size_t>(c.size()));
-  std::vector<std::size_t> const one(heard.size(), 1);
-  all_to_all(c, std::span<std::uint64_t const>(told), one, std::span<std::uint64_t>(heard), one);
   gathered<T> out;
-  for (std::uint64_t n : heard) out.counts.push_back(static_cast<std::size_t>(n));
+  out.counts = c.discover(send);
   out.values.resize(std::accumulate(out.counts.begin(), out.counts.end(), std::size_t{0}));
   all_to_all(c, std::span<T const>(from), send, std::span<T>(out.values), out.counts);
   return out;

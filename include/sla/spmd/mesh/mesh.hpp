@@ -16,7 +16,7 @@
 
 namespace sla {
 
-class any_communicator; // this and what makes one are defined in dist/engine/communicator.hpp
+class any_communicator; // this and what makes one are defined in dist/engine/communicator.hpp and erase.hpp
 template <class World>
 std::shared_ptr<any_communicator> erase(World& world);
 
