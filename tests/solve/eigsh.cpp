@@ -147,6 +147,12 @@ TEST_CASE("small, diagonal, singular and multiple matrices have the pairs that t
   CHECK(null.report.converged());
   CHECK(std::abs(null.values[0]) <= 1e-12);
   CHECK_THAT(text(null.report), Catch::Matchers::ContainsSubstring("as small as rounding allows"));
+
+  auto const R = problems::random_sparse<double>(85, 43, 1, 30);  // more values 0 than the block has vectors
+  auto const zeros = eigsh(eval(R * transpose(R)), 6, smallest{}, lobpcg{});
+  INFO(zeros.report);
+  CHECK(zeros.report.converged());
+  CHECK((std::abs(zeros.values[0]) <= 1e-14 && std::abs(zeros.values[5]) <= 1e-14));
 }
 
 TEST_CASE("beside pairs that were found lobpcg finds the next ones, ordinary and generalised") {

@@ -43,7 +43,7 @@ public:
     Columns active = all_of(b);
     bool fresh = true;  // Z is X alone, whose inner products are new
     int refreshed = -1, since_best = 0;
-    double best = std::numeric_limits<double>::infinity(), sum_before = 0;
+    double best = std::numeric_limits<double>::infinity(), lowest = best, sum_before = 0;
     auto const begin_anew = [&] { refresh(b), active = all_of(b), fresh = true; };
     for (;;) {
       active = residuals(active);
@@ -66,6 +66,11 @@ public:
       double const sum = values_.head(wanted_pairs()).sum();  // residuals may rise while values still fall
       since_best = worst < 0.9 * best || std::abs(sum - sum_before) > 1e-6 * std::abs(sum) ? 0 : since_best + 1;
       best = (std::min)(best, worst), sum_before = sum;
+      lowest = fresh ? worst : (std::min)(lowest, worst);
+      if (worst > 100 * lowest && worst < 1e6) {  // beside more equal values than the block has, directions of the steps before fill with these
+        begin_anew();
+        continue;
+      }
       if (found_.iterations >= max_iterations || since_best > 100) {
         found_.reason = found_.iterations >= max_iterations ? reason::iteration_limit : reason::stagnated;
         break;
@@ -230,7 +235,7 @@ private:
       std::size_t const at = std::size_t(columns[std::size_t(j)]);
       double const size = std::abs(w[j]) * std::sqrt(std::real(lengths(j, j)));
       norms_[at] = std::sqrt(std::real(squares(j, j)));
-      limits_[at] = (std::max)(rtol_ * size, 4 * rounding * size_of_a_);
+      limits_[at] = (std::max)(rtol_ * size, 8 * rounding * size_of_a_);
       if (!(norms_[at] <= limits_[at])) active.push_back(index_t(at)), among_.push_back(j);
     }
     return active;
