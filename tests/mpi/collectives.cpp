@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The communicator suite on MPI: as it is, with calls so short that everything travels in pieces, and without comparing calls.
+// The communicator suite on MPI: as it is, with calls so short that everything travels in pieces, without comparing calls, and with results of reductions that one rank sends to all.
 #include <chrono>
 #include <thread>
 
@@ -15,6 +15,11 @@ int main(int argc, char** argv) {
   sla::mpi::world again(MPI_COMM_WORLD);
   again.limit_calls_to(5);
   suite::communicator(*erase(again));
+
+  sla::mpi::world reduced(MPI_COMM_WORLD);
+  reduced.compare_calls(std::chrono::seconds(0));
+  reduced.want_equal_bits();
+  suite::communicator(*erase(reduced));
 
   sla::mpi::world trusted(MPI_COMM_WORLD);
   trusted.compare_calls(std::chrono::seconds(0));

@@ -28,8 +28,9 @@ namespace mpi {
 
 using sla::erase; // found by argument-dependent lookup where a mesh is made
 
-/// The ranks of an MPI communicator: a handle. Folds are made in the order of the ranks; an all_reduce is a reduce and
-/// a broadcast, so that its result is bitwise equal on all ranks. More elements than MPI's int counts travel in pieces.
+/// The ranks of an MPI communicator: a handle. The few values that travel with a comparison of calls are folded in the order of the ranks, and
+/// sent to all. Other all_reduces are MPI's, which wants identical results on all ranks, in an order of its own: `want_equal_bits` is for
+/// ranks on unequal machines. More elements than MPI's int counts travel in pieces.
 class world {
 public:
   /// The ranks of `comm`, for programs that start MPI themselves. All of them call it; traffic is kept apart from
@@ -47,6 +48,10 @@ public:
   void limit_calls_to(std::size_t elements) {
     group_->limit = (std::clamp)(elements, std::size_t{1}, std::size_t{INT_MAX});
   }
+
+  /// Every all_reduce is a reduce, whose result is sent to all: equal bits on all ranks also where their processors round in other ways.
+  /// Call it on all ranks, before you make a mesh. Cost: of a reduce and a broadcast.
+  void want_equal_bits(bool wanted = true) { group_->equal_bits = wanted; }
 
   /// The calls of all ranks are compared: those that differ are an error on every rank, which names two of them. A rank that waits for
   /// `patience`, and for 10 ns a byte of the messages it has under way, asks the one that it waits for: where that has reached the
@@ -78,6 +83,7 @@ public:
       return detail::meet(*group_, call, data, [&](std::byte* into, std::byte const* from) { detail::fold_bytes(type, how, into, from, count); });
     }
     detail::compare_calls(*group_, call);
+    if (!group_->equal_bits) return reduce_on_all(data, type, how);
     reduce_to(0, data, data, type, how);
     send_to_all(data, type, 0);
   }
@@ -157,6 +163,7 @@ private:
     world part = *this;
     part.group_ = std::make_shared<detail::mpi_group>(own, group_->watch);
     part.group_->limit = group_->limit;
+    part.group_->equal_bits = group_->equal_bits;
     part.group_->patience = group_->patience;
     return part;
   }
@@ -186,6 +193,14 @@ private:
   void send_to_all(byte_span data, wire_type type, int root) {
     in_pieces(data, type, [&](std::byte* piece, int count) {
       detail::mpi_check(MPI_Bcast(piece, count, detail::mpi_type(type), root, group_->comm), "MPI_Bcast");
+    });
+  }
+  /// Sums and products by MPI's own operations, which networks may compute themselves; what these leave open, as a NaN in a minimum, by ours.
+  void reduce_on_all(byte_span data, wire_type type, monoid how) {
+    bool const theirs = type != wire_type::bfloat16 && (how == monoid::sum || how == monoid::product);
+    MPI_Op const op = !theirs ? fold(how) : how == monoid::sum ? MPI_SUM : MPI_PROD;
+    in_pieces(data, type, [&](std::byte* piece, int count) {
+      detail::mpi_check(MPI_Allreduce(MPI_IN_PLACE, piece, count, detail::mpi_type(type), op, group_->comm), "MPI_Allreduce");
     });
   }
   /// The fold of all `from` into the root's `into`; they may be the same.

@@ -48,6 +48,7 @@ struct mpi_group {
   std::size_t limit = INT_MAX;   // elements in one call of MPI
   std::array<MPI_Op, 6> folds{}; // by monoid
   std::chrono::nanoseconds patience = std::chrono::seconds(2); // before a rank asks the one it waits for; 0 compares nothing
+  bool equal_bits = false;                                     // is the result of every all_reduce sent to all by one rank?
   std::string_view step;                                       // of the next call
   std::uint64_t discoveries = 0;                               // that all ranks have made together
   bool has_given_up = false;                                   // a receive: its message may still come
