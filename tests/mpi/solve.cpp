@@ -73,5 +73,14 @@ int main(int argc, char** argv) {
   check(norm(values(gather(read_petsc<double>(fewer, path + ".petsc"))) - values(A)), 0, "a file of PETSc");
   world.barrier();
   for (auto const& name : {path, path + ".petsc", path + ".1." + std::to_string(world.rank()) + ".safetensors"}) std::remove(name.c_str());
+
+  set_threads(2);  // those of a rank share its loops; the one that started MPI calls it, also between blocks of a pass
+  auto const large = problems::poisson<double>({300, 400});
+  auto const x = random<double>({large.rows()}, 5);
+  auto L = distribute<SparseShard<0>>(large, m, strips{});
+  auto dx = distribute(x, L.row_layout());
+  sla::vector<double> const of_one = large * x;
+  check(norm(gather(L * dx) - of_one), 1e-12 * norm(x), "product on two threads of each rank");
+  check(norm(gather(transpose(L) * dx) - of_one), 1e-12 * norm(x), "transposed product on two threads of each rank");
   return failures;
 }

@@ -219,7 +219,8 @@ private:
   detail::unwinding_witness witness_;
 };
 
-/// MPI for the length of main: starts it (unless it runs already) and ends it. A rank that fails ends all ranks:
+/// MPI for the length of main: starts it (unless it runs already) and ends it, for the thread that made this (MPI_THREAD_FUNNELED), whose
+/// loops may be shared by others. A rank that fails ends all ranks:
 /// - an exception that leaves main, or any thread: its message with the rank on stderr, then MPI_Abort;
 /// - one that leaves the environment and is caught: MPI_Abort when the program ends, so that its handler can speak
 /// first;
