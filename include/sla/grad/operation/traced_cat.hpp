@@ -38,7 +38,7 @@ auto slots_in_whole(Whole const& whole, Parts const&... parts) {
 }
 
 template <class Part>
-using part_scalar_t = typename std::remove_cvref_t<decltype(plain_value(std::declval<Part const&>()))>::value_type;
+using part_scalar_t = typename std::remove_cvref_t<decltype(plain_value(std::declval<std::remove_cvref_t<Part> const&>()))>::value_type;
 /// put(parts) of the values; beside dual numbers a plain part is of those too, constant ones.
 template <class Put, class... Parts>
 auto put_values(Put const& put, Parts const&... parts) {
