@@ -30,6 +30,7 @@
 #include <sla/dist/matrix/reshard_rows.hpp>
 #include <sla/dist/matrix/slices_on_ranks.hpp>
 #include <sla/dist/matrix/unassembled.hpp>
+#include <sla/dist/partition/hilbert.hpp>
 #include <sla/dist/partition/picture.hpp>
 #include <sla/dist/partition/quality.hpp>
 #include <sla/dist/partition/rcb.hpp>

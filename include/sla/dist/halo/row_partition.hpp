@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <sla/dist/engine/terms_by_owner.hpp>
+#include <sla/dist/engine/together.hpp>
 #include <sla/dist/partition/owners.hpp>
 
 namespace sla {
@@ -106,34 +107,31 @@ row_partition::row_partition(any_communicator& c, index_t extent, std::span<inde
     index_t row;
     int part, by;
   };
-  std::string wrong;  // told after all have heard: a rank that throws alone would leave the others waiting
-  std::vector<int> where(row.size());
-  for (std::size_t k = 0; k < row.size(); ++k) {
-    bool const known = row[k] >= 0 && row[k] < extent && part[k] >= 0 && part[k] < c.size();
-    if (!known && wrong.empty()) wrong = text("rank ", rank_, " gives row ", row[k], " of ", extent, " to part ", part[k], "; the rows are 0 to ", extent - 1, ", the parts 0 to ", c.size() - 1);
-    where[k] = known ? Balanced::owner(row[k], extent, c.size()) : rank_;
-  }
-  bool const claimed_wrong = !wrong.empty();  // that other rows lack an owner follows from it
+  auto where = detail::together(c, [&] {
+    std::vector<int> out(row.size());
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      if (row[k] < 0 || row[k] >= extent || part[k] < 0 || part[k] >= c.size())
+        throw index_error(text("owners of rows: rank ", rank_, " gives row ", row[k], " of ", extent, " to part ", part[k], "; the rows are 0 to ", extent - 1,
+                               ", the parts 0 to ", c.size() - 1));
+      out[k] = Balanced::owner(row[k], extent, c.size());
+    }
+    return out;
+  });
   auto const claims = detail::terms_by_owner(c, std::move(where)).send<claim>(c, 1, [&](index_t k, claim* to) { *to = {row[std::size_t(k)], part[std::size_t(k)], rank_}; });
-
-  index_t const end = Balanced::first(rank_ + 1, extent, c.size());
-  owner_.assign(std::size_t(end - listed_), -1);
-  std::vector<int> by(owner_.size(), -1);
-  for (claim const& one : claims.values) {
-    if (one.row < listed_ || one.row >= end) continue;  // its own rank says so
-    auto const n = std::size_t(one.row - listed_);
-    if (owner_[n] >= 0 && wrong.empty())
-      wrong = text("row ", one.row, " has two owners, part ", owner_[n], " by rank ", by[n], " and part ", one.part, " by rank ", one.by, "; one rank gives each row, once");
-    owner_[n] = one.part, by[n] = one.by;
-  }
-  if (auto const none = std::find(owner_.begin(), owner_.end(), -1); none != owner_.end() && wrong.empty())
-    wrong = text("row ", listed_ + (none - owner_.begin()), " of ", extent, " has no owner; some rank gives each row, as those that own the rows now do");
-  auto const told = all_reduce(c, std::int64_t(wrong.empty() ? 2 * c.size() : claimed_wrong ? rank_ : c.size() + rank_), monoid::minimum);
-  if (told < 2 * c.size()) {
-    std::vector<char> words(wrong.begin(), wrong.end());
-    broadcast(c, words, int(told % c.size()));
-    throw index_error(text("owners of rows: ", std::string(words.begin(), words.end())));
-  }
+  detail::together(c, [&] {
+    owner_.assign(std::size_t(Balanced::first(rank_ + 1, extent, c.size()) - listed_), -1);
+    std::vector<int> by(owner_.size());
+    for (claim const& one : claims.values) {
+      auto const n = std::size_t(one.row - listed_);
+      if (owner_[n] >= 0)
+        throw index_error(text("owners of rows: row ", one.row, " has two owners, part ", owner_[n], " by rank ", by[n], " and part ", one.part, " by rank ", one.by,
+                               "; one rank gives each row, once"));
+      owner_[n] = one.part, by[n] = one.by;
+    }
+    if (auto const none = std::find(owner_.begin(), owner_.end(), -1); none != owner_.end())
+      throw index_error(text("owners of rows: row ", listed_ + (none - owner_.begin()), " of ", extent, " has no owner; some rank gives each row, as those that own the rows now do"));
+    return 0;
+  });
 
   mine_ = detail::terms_by_owner(c, owner_).send<index_t>(c, 1, [&](index_t n, index_t* to) { *to = listed_ + n; }).values;  // ascending, as directories are
   first_.assign(1, 0);

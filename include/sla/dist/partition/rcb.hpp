@@ -1,36 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `rcb`, the partitioner by coordinates: recursive bisection across the longest side of the bounding box, into any number of
-// parts. Partitioners by the graph are in adapter/metis.hpp and adapter/kahip.hpp.
+// parts, on one rank or on all. Along a curve: dist/partition/hilbert.hpp; by the graph: adapter/.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 #include <vector>
 
+#include <sla/dist/partition/cut_places.hpp>
+#include <sla/dist/partition/rows_of_rank.hpp>
 #include <sla/dist/partition/strips.hpp>
-#include <sla/tensor/storage/dense.hpp>
 
 namespace sla {
 
 namespace detail {
 /// Errors: shape_error and value_error, if coordinates are not finite numbers, one row of them for each of `rows` rows.
-template <class = void>
-void require_coordinates(matrix<double> const& x, index_t rows, char const* who) {
-  if (x.extent(0) != rows || x.extent(1) < 1)
-    throw shape_error(text(who, ": the coordinates are ", x.extent(0), " x ", x.extent(1), " for ", rows,
-                           " rows; give one row of coordinates per row, and at least one axis"));
-  for (index_t n = 0; n < x.size(); ++n)
-    if (!std::isfinite(x[n]))
-      throw value_error(text(who, ": coordinate ", n % x.extent(1), " of row ", n / x.extent(1), " is ", x[n], "; give finite numbers"));
+inline void require_coordinates(matrix<double> const& x, index_t rows, char const* who) {
+  require_coordinates(x, rows, who, "", [](index_t i) { return i; });
 }
 } // namespace detail
 
 /// Recursive coordinate bisection: parts are boxes of about equal work, whatever their number. Deterministic: equal
-/// coordinates are told apart by their row.
+/// coordinates are told apart by their row. The coordinates are those of the rows that the call shows: all where every rank has the matrix, and
+/// those of its own rows where a rank has no others; the parts are the same.
 ///     distribute<SparseShard<0>>(A, m, rcb{xy})      // xy: rows x axes
-/// Cost: O(rows log parts). Errors: coordinates or weights of the wrong length, NaN or infinity among them, negative weights.
+///     repartition(D, rcb{mine})                      // of the rows that this rank owns
+/// Cost: O(rows log parts); on ranks of the own rows, and log parts times some reductions of at most 16 parts numbers.
+/// Errors: coordinates or weights of the wrong length, NaN or infinity among them, negative weights.
 /// Source: Berger and Bokhari, A Partitioning Strategy for Nonuniform Problems on Multiprocessors (IEEE Trans. Computers C-36, 1987).
 struct rcb {
   matrix<double> coordinates{};
@@ -41,26 +38,23 @@ struct rcb {
   owner_map partition(View const& view, int parts) const {
     index_t const n = view.rows;
     detail::require_coordinates(coordinates, n, "rcb");
-    if (weights.size() != 0 && weights.size() != n)
-      throw shape_error(text("rcb: ", weights.size(), " weights for ", n, " rows; give one per row, or none"));
-    std::vector<double> work(static_cast<std::size_t>(n));
     auto const entries = [&](index_t i) {
       if constexpr (CountedPattern<View>)
-        return double(view.entries_before(i + 1) - view.entries_before(i));
+        return view.entries_before(i + 1) - view.entries_before(i);
       else
-        return 0 * double(i);
+        return 0 * i;
     };
-    for (index_t i = 0; i < n; ++i) {
-      double const w = weights.size() ? weights[i] : entries(i) + row_weight;
-      if (!(std::isfinite(w) && w >= 0)) throw value_error(text("rcb: the weight of row ", i, " is ", w, "; give finite numbers of at least 0"));
-      work[std::size_t(i)] = w;
-    }
+    auto const work = detail::work_of_rows(weights, row_weight, n, entries, "rcb", "", [](index_t i) { return i; });
     std::vector<index_t> rows(static_cast<std::size_t>(n));
     std::iota(rows.begin(), rows.end(), index_t(0));
     std::vector<int> owner(static_cast<std::size_t>(n), 0);
     bisect(rows.data(), rows.data() + n, 0, parts, work, owner);
     return {std::move(owner), parts};
   }
+
+  /// The same parts, found by all ranks, each with its own rows: all boxes of a level are cut at once. Collective.
+  template <class = void>
+  std::vector<int> partition_on_ranks(rows_of_rank const& rows) const;
 
 private:
   using place = index_t*;
@@ -120,5 +114,82 @@ private:
     return with - wanted < wanted - done ? begin + 1 : begin;
   }
 };
+
+template <class>
+std::vector<int> rcb::partition_on_ranks(rows_of_rank const& rows) const {
+  struct box {
+    int first, parts;
+    index_t begin, end;  ///< its rows, in `order`
+  };
+  auto const work = detail::checked_work(*this, rows, "rcb");
+  any_communicator& c = rows.ranks;
+  index_t const n = index_t(rows.global.size()), axes = coordinates.extent(1);
+  std::vector<index_t> order(static_cast<std::size_t>(n)), box_of(order.size());
+  std::vector<std::uint64_t> key(order.size()), row(order.size());
+  std::vector<double> before(order.size() + 1), counted(order.size() + 1);
+  std::iota(order.begin(), order.end(), index_t(0));
+  std::iota(counted.begin(), counted.end(), 0.0);
+  std::vector<int> part(order.size(), 0);
+  for (std::vector<box> open{{0, c.size(), 0, n}};;) {
+    std::vector<box> next;
+    for (box const& b : open) {
+      if (b.parts > 1)
+        next.push_back(b);
+      else
+        for (index_t k = b.begin; k < b.end; ++k) part[std::size_t(order[std::size_t(k)])] = b.first;
+    }
+    open = std::exchange(next, {});
+    if (open.empty()) return part;
+
+    std::fill(box_of.begin(), box_of.end(), index_t(-1));
+    for (std::size_t b = 0; b < open.size(); ++b)
+      for (index_t k = open[b].begin; k < open[b].end; ++k) box_of[std::size_t(order[std::size_t(k)])] = index_t(b);
+    auto const bounds = detail::box_bounds(c, coordinates, index_t(open.size()), [&](index_t i) { return box_of[std::size_t(i)]; });
+    std::vector<double> totals(2 * open.size());  // work and rows of each box
+    for (std::size_t b = 0; b < open.size(); ++b) {
+      double const* const sides = bounds.data() + 2 * index_t(b) * axes;
+      index_t axis = 0;
+      for (index_t a = 1; a < axes; ++a)
+        if (sides[2 * a + 1] - sides[2 * a] > sides[2 * axis + 1] - sides[2 * axis]) axis = a;
+      std::sort(order.begin() + open[b].begin, order.begin() + open[b].end,
+                [&](index_t i, index_t j) { return std::pair(coordinates(i, axis), i) < std::pair(coordinates(j, axis), j); });
+      for (index_t k = open[b].begin; k < open[b].end; ++k) {
+        index_t const i = order[std::size_t(k)];
+        key[std::size_t(k)] = detail::ordered_key(coordinates(i, axis));
+        row[std::size_t(k)] = std::uint64_t(rows.global[std::size_t(i)]);
+        totals[2 * b] += work[std::size_t(i)];
+      }
+      totals[2 * b + 1] = double(open[b].end - open[b].begin);
+    }
+    for (index_t k = 0; k < n; ++k) before[std::size_t(k) + 1] = before[std::size_t(k)] + (box_of[std::size_t(order[std::size_t(k)])] < 0 ? 0 : work[std::size_t(order[std::size_t(k)])]);
+    all_reduce(c, std::span<double>(totals));
+    std::vector<detail::cut_search> searches;
+    for (std::size_t b = 0; b < open.size(); ++b) searches.push_back({open[b].begin, open[b].end, totals[2 * b] * (open[b].parts / 2) / open[b].parts});
+    auto cuts = detail::cut_places(c, key, row, before, searches);
+
+    // Where there are rows enough, every part gets one: those cuts are made again by counting.
+    std::vector<double> left;
+    for (std::size_t b = 0; b < open.size(); ++b) left.push_back(double(cuts[b] - open[b].begin));
+    all_reduce(c, std::span<double>(left));
+    std::vector<detail::cut_search> again;
+    std::vector<std::size_t> which;
+    for (std::size_t b = 0; b < open.size(); ++b) {
+      double const all = totals[2 * b + 1], low = open[b].parts / 2, high = all - (open[b].parts - open[b].parts / 2);
+      if (all < open[b].parts || (left[b] >= low && left[b] <= high)) continue;
+      which.push_back(b);
+      again.push_back({open[b].begin, open[b].end, left[b] < low ? low : high});
+    }
+    if (!again.empty()) {
+      auto const counts = detail::cut_places(c, key, row, counted, std::move(again));
+      for (std::size_t k = 0; k < which.size(); ++k) cuts[which[k]] = counts[k];
+    }
+    for (std::size_t b = 0; b < open.size(); ++b) {
+      int const half = open[b].parts / 2;
+      next.push_back({open[b].first, half, open[b].begin, cuts[b]});
+      next.push_back({open[b].first + half, open[b].parts - half, cuts[b], open[b].end});
+    }
+    open = std::move(next);
+  }
+}
 
 } // namespace sla

@@ -3,12 +3,10 @@
 // Operators are in dist/value/expression.hpp, the way from and to plain tensors in dist/assembly/distribute.hpp.
 #pragma once
 
-#include <exception>
-#include <optional>
 #include <utility>
 
 #include <sla/core/held.hpp>
-#include <sla/dist/engine/typed_collectives.hpp>
+#include <sla/dist/engine/together.hpp>
 #include <sla/dist/halo/layout.hpp>
 #include <sla/exec/evaluate.hpp>
 #include <sla/spmd/refusal/diagnose.hpp>
@@ -279,30 +277,6 @@ template <DistributedTensor X>
 index_t global_extent(X const& x, int d) {
   auto const order = order_of(tensor_placement_of<X>, d);
   return order.count ? x.handle()->extent[order.axis[0]] : x.local().extent(d);
-}
-
-/// f() on every rank; if it throws on one, all throw: that rank its error, the others its words, which name it.
-template <class F>
-auto together(any_communicator& c, F const& f) {
-  using Result = decltype(f());
-  std::optional<Result> result;
-  std::exception_ptr mine;
-  std::vector<char> words;
-  try {
-    result.emplace(f());
-  } catch (error const& e) {
-    mine = std::current_exception();
-    std::string const what = e.what();
-    words.assign(what.begin(), what.end());
-  }
-  std::int64_t const bad = all_reduce(c, mine ? std::int64_t(c.rank()) : std::int64_t(c.size()), monoid::minimum);
-  if (bad < c.size()) {
-    broadcast(c, words, int(bad));
-    if (mine && bad == c.rank()) std::rethrow_exception(mine);
-    std::string const told(words.begin(), words.end());
-    throw value_error(failure_of(int(bad), told, rank_named_by(told) >= 0));
-  }
-  return std::move(*result);
 }
 } // namespace detail
 
