@@ -15,7 +15,7 @@ auto const K = problems::convection_diffusion<double>({6, 5}, {20.0, -10.0});
 auto const start = zeros<double>(30);
 /// A u + a u^3 - b.
 auto const cubic = [](auto const& u, auto const& A, auto const& a, auto const& b) { return A * u + a * (u * u * u) - b; };
-vector<double> const load = 1.0 + random<double>(30, 4);
+vector<double> const force = 1.0 + random<double>(30, 4);
 double const weight = 0.3;
 } // namespace
 
@@ -23,7 +23,7 @@ TEST_CASE("nonlinear_solve has derivatives to numbers, tensors and sparse tensor
   auto const by = [](auto const&... method) {
     return [=](auto const& A, auto const& a, auto const& b) { return nonlinear_solve(cubic, start, method..., A, a, b).x; };
   };
-  auto const x = std::tie(K, weight, load);
+  auto const x = std::tie(K, weight, force);
   check_dual(by(newton{.rtol = 1e-13}), x, {.h = 1e-4, .accuracy = 1e-8});
   check_dual(by(newton{.rtol = 1e-13}, lu{}), x, {.h = 1e-4});
   check_dual(by(pseudo_transient{.rtol = 1e-13}, lu{}), x, {.h = 1e-4});
@@ -33,15 +33,15 @@ TEST_CASE("nonlinear_solve has derivatives to numbers, tensors and sparse tensor
 }
 TEST_CASE("the derivative of nonlinear_solve is -dF/du^-1 dF/dp, from one system set up once, and is none where the solve failed") {
   auto const f = [](auto const& u, auto const& b) { return K * u + u * u * u - b; };
-  auto const u = nonlinear_solve(f, start, newton{.rtol = 1e-14}, load).x;
+  auto const u = nonlinear_solve(f, start, newton{.rtol = 1e-14}, force).x;
   auto const d = random<double>(30, 5);
   auto const J = eval(K + diagonal(eval(3.0 * u * u)));
-  auto const [y, dy] = jvp([&](auto const& b) { return nonlinear_solve(f, start, newton{.rtol = 1e-14}, lu{}, b).x; }, std::tie(load), std::tie(d));
+  auto const [y, dy] = jvp([&](auto const& b) { return nonlinear_solve(f, start, newton{.rtol = 1e-14}, lu{}, b).x; }, std::tie(force), std::tie(d));
   CHECK(norm(dy - solve(J, d, lu{})) <= 1e-12 * norm(dy));
-  auto const [back, g] = vjp([&](auto const& b) { return nonlinear_solve(f, start, newton{.rtol = 1e-14}, lu{}, b).x; }, std::tie(load), d);
+  auto const [back, g] = vjp([&](auto const& b) { return nonlinear_solve(f, start, newton{.rtol = 1e-14}, lu{}, b).x; }, std::tie(force), d);
   CHECK(norm(g - solve(transpose(J), d, lu{})) <= 1e-12 * norm(g));
   auto const half = [&](auto const& b) { return sum(1.0 * try_nonlinear_solve(f, start, newton{.rtol = 0, .max_iterations = 1}, b).x); };
-  CHECK_THROWS_AS(value_and_gradient(half, load), nonlinear_error);
+  CHECK_THROWS_AS(value_and_gradient(half, force), nonlinear_error);
 }
 TEST_CASE("complex systems and expressions among the parameters have derivatives") {
   auto const C = cast<std::complex<double>>(K);

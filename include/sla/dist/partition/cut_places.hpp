@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include <sla/core/shape.hpp>
 #include <sla/dist/engine/typed_collectives.hpp>
 
 namespace sla::detail {
