@@ -28,6 +28,32 @@ sla_add_target_test(10_nonlinear)
 sla_add_target_test(11_least_squares "${CMAKE_CURRENT_SOURCE_DIR}/data/well1850.mtx")
 sla_add_target_test(12_determinant)
 
+# 13 as it stands but for its grid, of 800 000 points; three ranks read what four wrote.
+if(NOT sla_mpi_missing)
+  set(target 13_ranks_at_scale)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS targets/${target}.cpp)
+  file(READ targets/${target}.cpp program)
+  string(REPLACE "{200, 200, 20}" "{16, 15, 7}" small "${program}")
+  if(small STREQUAL program)
+    message(FATAL_ERROR "tests/targets/${target}.cpp has another grid than {200, 200, 20}, which its test makes smaller")
+  endif()
+  file(CONFIGURE OUTPUT ${target}.small.cpp CONTENT "${small}" @ONLY)
+  add_executable(targets.${target} targets/13_small.cpp)
+  target_include_directories(targets.${target} PRIVATE "${CMAKE_CURRENT_BINARY_DIR}")
+  target_link_libraries(targets.${target} PRIVATE sla_test sla_mpi)
+  function(sla_add_ranks_at_scale name ranks state)
+    add_test(NAME targets.${name} COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} $<TARGET_FILE:targets.13_ranks_at_scale>
+      "${CMAKE_CURRENT_BINARY_DIR}/13_ranks_at_scale.${state}" ${ARGN})
+    set_tests_properties(targets.${name} PROPERTIES LABELS mpi TIMEOUT 120 PROCESSORS ${ranks} ENVIRONMENT "${mpi_environment}")
+  endfunction()
+  foreach(n 1 2 4 8)
+    sla_add_ranks_at_scale(${target}.${n} ${n} ${n})
+  endforeach()
+  sla_add_ranks_at_scale(${target}.read_on_3 3 4 read)
+  set_tests_properties(targets.${target}.4 PROPERTIES FIXTURES_SETUP written_by_4)
+  set_tests_properties(targets.${target}.read_on_3 PROPERTIES FIXTURES_REQUIRED written_by_4)
+endif()
+
 # Examples are tests too, but for the main job, which examples/run.sh runs, and the two that want other tools; where the examples are not built,
 # the tests build these.
 file(GLOB examples CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.cpp")

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -32,13 +35,26 @@ struct rank_rows {
 template <class F>
 using local_csr_t = std::conditional_t<is_csr<F>, F, Csr<std::int32_t>>;
 
-/// What the partitioner of rank 0 finds, on every rank: whatever it computes with, they agree. Collective.
+/// Errors, on every rank: value_error, if a rank gives other owners than rank 0. Collective.
+template <class = void>
+void require_same_owners(any_communicator& c, owner_map const& owners) {
+  std::uint64_t const mine = owners.fingerprint();
+  std::uint64_t of_first = mine;
+  broadcast(c, std::span<std::uint64_t>(&of_first, 1));
+  auto const other = all_reduce(c, std::int64_t(mine == of_first ? c.size() : c.rank()), monoid::minimum);
+  if (other < c.size()) throw value_error(text("owners of rows: rank ", other, " gives other owners than rank 0; every rank gives the same owner_map"));
+}
+/// What the partitioner of rank 0 finds, on every rank: whatever it computes with, they agree. Of a map that all ranks give, each has its own. Collective.
 template <class Cut, class View>
 owner_map agreed_owners(any_communicator& c, Cut const& partitioner, View const& view, int parts) {
   if constexpr (!Partitioner<Cut, View>) {
     return {};  // the caller's sentence is the only error
   } else {
     if (c.size() == 1 || c.engine() == "fake") return partitioner.partition(view, parts);
+    if constexpr (std::same_as<Cut, owner_map>) {
+      require_same_owners(c, partitioner);
+      return partitioner.partition(view, parts);
+    }
     auto const found = together(c, [&] { return c.rank() == 0 ? partitioner.partition(view, parts) : owner_map(); });
     auto first = found.starts();
     auto owner = found.contiguous() ? std::vector<int>() : found.table();
