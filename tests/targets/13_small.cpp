@@ -12,7 +12,7 @@
 #undef main
 
 namespace {
-/// Are K and x those of the program? Then K x is 1 / (i + 1), with 1, 2 and 3 added in three places.
+/// Are K and x those of the program on four ranks? Then K x is 1 / (i + 1), and each of the four has added 1, 2 and 3 in three places.
 int read_again(int argc, char** argv) {
   using namespace sla;
   mpi::environment mpi(argc, argv);
@@ -20,7 +20,7 @@ int read_again(int argc, char** argv) {
   auto const f = generate(problems::poisson<double>(m, {2}).row_layout(), [](index_t) { return 0.0; });
   auto const [K, x] = load<decltype(problems::poisson<double>(m, {2})), std::remove_const_t<decltype(f)>>(m, argv[1]);
   index_t const last = K.rows() - 1;
-  auto const b = generate(K.row_layout(), [last](index_t i) { return 1.0 / double(i + 1) + (i == 0 ? 1 : i == 1 ? 2 : i == last ? 3 : 0); });
+  auto const b = generate(K.row_layout(), [last](index_t i) { return 1.0 / double(i + 1) + 4.0 * (i == 0 ? 1 : i == 1 ? 2 : i == last ? 3 : 0); });
   bool const right = last > 1 && norm(b - K * x) <= 1e-9 * norm(b);
   if (m.coordinate(0) == 0) std::cout << m.size(0) << " ranks read " << K.rows() << (right ? " rows\n" : " rows, which are others\n");
   return right ? 0 : 1;

@@ -14,6 +14,7 @@
 #include <span>
 #include <string_view>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -136,6 +137,29 @@ public:
   std::unique_ptr<message_exchange> start(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
     return std::make_unique<detail::mpi_exchange>(group_, sends, receives);
   }
+  /// The calls of all ranks are compared before, where they are: then this waits until all have come, and what is under way is the data.
+  std::unique_ptr<message_exchange> start_collective(collective what, const_byte_span from, byte_span into, rank_counts n, wire_type type, monoid how) {
+    bool const reduces = what == collective::all_reduce;
+    std::size_t const whole = (std::max)(from.size(), into.size()) / size_of(type);
+    if ((group_->equal_bits && how != monoid::none) || (!reduces && whole > group_->limit)) return nullptr;
+    detail::compare_calls(*group_, {what, type, how, 0, n});
+    auto out = std::make_unique<detail::mpi_collective>(group_, name_of(what));
+    MPI_Datatype const element = detail::mpi_type(type);
+    if (reduces) {
+      in_pieces(into, type, [&](std::byte* piece, int count) {
+        detail::mpi_check(MPI_Iallreduce(MPI_IN_PLACE, piece, count, element, fold_on_all(type, how), group_->comm, out->next()), "MPI_Iallreduce");
+      });
+      return out;
+    }
+    std::tie(out->counts, out->firsts) = as_int(n);
+    if (what == collective::all_gather)
+      detail::mpi_check(MPI_Iallgatherv(from.data(), out->counts[at(rank())], element, into.data(), out->counts.data(), out->firsts.data(), element, group_->comm,
+                                        out->next()),
+                        "MPI_Iallgatherv");
+    else
+      detail::mpi_check(MPI_Ireduce_scatter(from.data(), into.data(), out->counts.data(), element, fold(how), group_->comm, out->next()), "MPI_Ireduce_scatter");
+    return out;
+  }
   std::unique_ptr<repeated_exchange> repeat(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
     return std::make_unique<detail::mpi_repeated>(group_, sends, receives);
   }
@@ -196,11 +220,13 @@ private:
     });
   }
   /// Sums and products by MPI's own operations, which networks may compute themselves; what these leave open, as a NaN in a minimum, by ours.
-  void reduce_on_all(byte_span data, wire_type type, monoid how) {
+  MPI_Op fold_on_all(wire_type type, monoid how) const {
     bool const theirs = type != wire_type::bfloat16 && (how == monoid::sum || how == monoid::product);
-    MPI_Op const op = !theirs ? fold(how) : how == monoid::sum ? MPI_SUM : MPI_PROD;
+    return !theirs ? fold(how) : how == monoid::sum ? MPI_SUM : MPI_PROD;
+  }
+  void reduce_on_all(byte_span data, wire_type type, monoid how) {
     in_pieces(data, type, [&](std::byte* piece, int count) {
-      detail::mpi_check(MPI_Allreduce(MPI_IN_PLACE, piece, count, detail::mpi_type(type), op, group_->comm), "MPI_Allreduce");
+      detail::mpi_check(MPI_Allreduce(MPI_IN_PLACE, piece, count, detail::mpi_type(type), fold_on_all(type, how), group_->comm), "MPI_Allreduce");
     });
   }
   /// The fold of all `from` into the root's `into`; they may be the same.

@@ -203,6 +203,25 @@ int truncated(int argc, char** argv) {
   return 0;
 }
 
+/// An exception passes on every rank while a collective that does not block is under way, which rank 1 joins late: it comes to its end, for it cannot be cancelled.
+int passing(int argc, char** argv) {
+  sla::mpi::environment mpi(argc, argv);
+  mpi.world().compare_calls(0s);
+  auto const c = erase(mpi.world());
+  begin(mpi.world());
+  std::vector<double> values(100000, 1.0);
+  std::size_t const count = values.size();
+  try {
+    if (c->rank() == 1) std::this_thread::sleep_for(500ms);
+    auto const under_way = c->start_collective(sla::collective::all_reduce, {}, std::as_writable_bytes(std::span(values)), {&count, 1}, sla::wire_type::float64, sla::monoid::sum);
+    throw std::runtime_error("no convergence");
+  } catch (std::exception const&) {
+  }
+  c->barrier();
+  if (c->rank() == 0) std::printf("all ranks went on with %g\n", values.back());
+  return 0;
+}
+
 /// Every rank but 0 exchanges `size` bytes with it.
 void exchange_with_0(sla::any_communicator& c, std::size_t size) {
   std::vector<std::byte> const mine(size);
@@ -247,6 +266,7 @@ int main(int argc, char** argv) {
   if (how == "leaves") return leaves(argc, argv);
   if (how == "late") return late(argc, argv);
   if (how.substr(0, 5) == "other") return other(argc, argv, how);
+  if (how == "passing") return passing(argc, argv);
   if (how == "truncated") return truncated(argc, argv);
   if (how == "turns" || how == "large" || how == "in_time") return patient(argc, argv, how);
   sla::mpi::environment mpi(argc, argv);

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Messages of the MPI engine under way, of one exchange or of one that is repeated, whose requests are persistent.
+// Messages of the MPI engine under way, of one exchange or of one that is repeated, whose requests are persistent; and collectives that do not block.
 // The engine itself is in adapter/mpi.hpp.
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <exception>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <sla/adapter/mpi/group.hpp>
 #include <sla/core/error.hpp>
@@ -177,6 +180,50 @@ using mpi_exchange = mpi_messages<message_exchange>;
 struct mpi_repeated final : mpi_messages<repeated_exchange> {
   using mpi_messages::mpi_messages;
   void begin() override { start_all(); }
+};
+
+/// Collectives that do not block, begun one by one with the requests of `next`: MPI cannot cancel them. Where an exception passes, the other ranks have as
+/// long to join them as this one had patience, or three seconds, before all end.
+class mpi_collective final : public message_exchange {
+public:
+  mpi_collective(std::shared_ptr<mpi_group> group, std::string_view words) : group_(std::move(group)), words_(words) {}
+  ~mpi_collective() override {
+    if (mpi_is_over() || requests_.empty()) return;
+    auto const begin = std::chrono::steady_clock::now();
+    try {
+      while (std::uncaught_exceptions() > 0 && !done())
+        if (std::chrono::steady_clock::now() - begin > (std::max)(group_->patience, std::chrono::nanoseconds(std::chrono::seconds(3))))
+          mpi_end_all(text("an exception passed while ", words_, " was under way, which the other ranks do not join"));
+      wait();
+    } catch (error const& e) {
+      mpi_end_all(e.what());
+    }
+  }
+  void wait() override {
+    mpi_wait(
+        *group_,
+        [&] {
+          int over = 0;
+          mpi_check(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &over, MPI_STATUSES_IGNORE), words_);
+          return over != 0;
+        },
+        [] { return mpi_watch::all_ranks; }, [&] { return std::string(words_) + ", which was begun before"; });
+    requests_.clear();
+  }
+  bool done() override {
+    int over = 1;
+    for (std::size_t k = 0; k < requests_.size() && over != 0; ++k) mpi_check(MPI_Request_get_status(requests_[k], &over, MPI_STATUS_IGNORE), words_);
+    return over != 0;
+  }
+  bool advance() override { return done(); }
+
+  MPI_Request* next() { return &requests_.emplace_back(MPI_REQUEST_NULL); }
+  std::vector<int> counts{}, firsts{};  ///< which MPI reads until the end
+
+private:
+  std::shared_ptr<mpi_group> group_;
+  std::string_view words_;
+  std::vector<MPI_Request> requests_{};
 };
 
 } // namespace sla::detail

@@ -195,6 +195,15 @@ concept CanRepeat = CanExchange<C> &&
   { c.repeat(sends, receives) } -> std::same_as<std::unique_ptr<repeated_exchange>>;
 };
 
+/// `start_collective(what, from, into, n, type, how)`: an all_reduce (of `into`, in its place; n is its length), an all_gather or a reduce_scatter, as the
+/// members of these names, which goes on while others work. The bytes stay as they are until it has been waited for, n and the rest may go. Null, on all
+/// ranks, where the engine has no such call for these: then messages do the same.
+template <class C>
+concept CanStartCollectives = Communicator<C> &&
+    requires(C& c, const_byte_span from, byte_span into, rank_counts n, wire_type type, monoid how) {
+  { c.start_collective(collective::all_reduce, from, into, n, type, how) } -> std::same_as<std::unique_ptr<message_exchange>>;
+};
+
 /// `split(color, key)`: a communicator of the ranks that give the same color, in the order of key, then of rank.
 template <class C>
 concept CanSplit = Communicator<C> && requires(C& c) {

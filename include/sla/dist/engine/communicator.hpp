@@ -107,6 +107,13 @@ public:
     count_messages(sends.size(), check_messages("start", sends, receives));
     return do_start(sends, receives);
   }
+  /// A collective that goes on while this rank works, by the engine itself; null where the engine has none, and messages serve. Collective.
+  template <class = void>
+  [[nodiscard]] std::unique_ptr<message_exchange> start_collective(collective what, const_byte_span from, byte_span into, rank_counts n, wire_type type, monoid how) {
+    auto out = do_start_collective(what, from, into, n, type, how);
+    if (out) count(what, what == collective::all_reduce ? into.size() : from.size());
+    return out;
+  }
   /// The same messages again and again: `begin(*e)` each time, then e->wait(). What can be prepared is prepared once.
   template <class = void>
   [[nodiscard]] std::unique_ptr<repeated_exchange> repeat(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) {
@@ -165,6 +172,7 @@ protected:
   virtual void do_all_to_all(const_byte_span, rank_counts, byte_span, rank_counts, wire_type) { missing("all_to_all"); }
   virtual std::vector<std::size_t> do_discover(rank_counts) { missing("all_to_all"); }
   virtual std::unique_ptr<message_exchange> do_start(std::span<outgoing_message const>, std::span<incoming_message const>) { missing("start"); }
+  virtual std::unique_ptr<message_exchange> do_start_collective(collective, const_byte_span, byte_span, rank_counts, wire_type, monoid) { return nullptr; }
   virtual std::unique_ptr<repeated_exchange> do_repeat(std::span<outgoing_message const>, std::span<incoming_message const>) { missing("start"); }
   virtual std::shared_ptr<any_communicator> do_split(int, int) { missing("split"); }
   virtual std::shared_ptr<any_communicator> do_axis(int size, int stride) {

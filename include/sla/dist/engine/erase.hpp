@@ -113,6 +113,13 @@ private:
     else
       return base::do_start(sends, receives);
   }
+  std::unique_ptr<message_exchange> do_start_collective(collective what, const_byte_span from, byte_span into, rank_counts n, wire_type type,
+                                                        monoid how) override {
+    if constexpr (CanStartCollectives<World>)
+      return world().start_collective(what, from, into, n, type, how);
+    else
+      return base::do_start_collective(what, from, into, n, type, how);
+  }
   std::unique_ptr<repeated_exchange> do_repeat(std::span<outgoing_message const> sends, std::span<incoming_message const> receives) override {
     if constexpr (CanRepeat<World>)
       return world().repeat(sends, receives);

@@ -17,11 +17,11 @@ namespace sla::detail {
 struct index_lists {
   std::vector<index_t> at;
   std::vector<std::size_t> counts;
-  template <class = void>
-  std::span<index_t const> of(int r) const {
+  /// f(rank, its indices), rank after rank.
+  template <class F>
+  void for_ranks(F const& f) const {
     std::size_t first = 0;
-    for (int q = 0; q < r; ++q) first += counts[std::size_t(q)];
-    return std::span(at).subspan(first, counts[std::size_t(r)]);
+    for (std::size_t r = 0; r < counts.size(); first += counts[r++]) f(int(r), std::span(at).subspan(first, counts[r]));
   }
 };
 /// This rank's local indices by who owns them in another sharding, each rank's in the order of the whole. Collective, as part_owners.
@@ -30,14 +30,12 @@ index_lists lists_by_owner(rank_group const& mine, rank_group const& theirs) {
   std::vector<std::pair<index_t, index_t>> order;
   for (index_t n = 0; n < part_extent<Mine>(mine, mine.rank); ++n) order.push_back({part_global<Mine>(mine, n), n});
   std::sort(order.begin(), order.end());
-  index_lists out;
-  std::vector<std::vector<index_t>> by(std::size_t(theirs.size));
+  index_lists out{std::vector<index_t>(order.size()), std::vector<std::size_t>(std::size_t(theirs.size), 0)};
   auto const owner = part_owners<Theirs>(theirs, index_t(order.size()), [&](index_t k) { return order[std::size_t(k)].first; });
-  for (std::size_t k = 0; k < order.size(); ++k) by[std::size_t(owner[k])].push_back(order[k].second);
-  for (auto const& list : by) {
-    out.at.insert(out.at.end(), list.begin(), list.end());
-    out.counts.push_back(list.size());
-  }
+  for (int r : owner) ++out.counts[std::size_t(r)];
+  std::vector<std::size_t> next(out.counts.size(), 0);
+  std::exclusive_scan(out.counts.begin(), out.counts.end(), next.begin(), std::size_t(0));
+  for (std::size_t k = 0; k < order.size(); ++k) out.at[next[std::size_t(owner[k])]++] = order[k].second;
   return out;
 }
 /// The indices of the whole that each rank has, and this rank's local ones, both in the order in which pieces are sent.
@@ -105,12 +103,11 @@ struct all_to_all_parts {
     index_t const total = x.size(), other = x.extent(j) == 0 ? 0 : total / x.extent(j);
     t.sent.resize(std::size_t(total));
     auto* packed = t.sent.data();
-    for (int r = 0; r < to.size; ++r) {
-      auto const theirs = whole.of(r);
+    whole.for_ranks([&](int, std::span<index_t const> theirs) {
       packed = i < j ? move_block<true>(x.data(), packed, x.extents(), i, own, j, theirs)
                      : move_block<true>(x.data(), packed, x.extents(), j, theirs, i, own);
       t.send.push_back(theirs.size() * std::size_t(other));
-    }
+    });
     index_t const mine = part_extent<G>(to, to.rank),
                   slice = x.extent(i) * x.extent(j) == 0 ? remaining(x) : total / (x.extent(i) * x.extent(j));
     for (int r = 0; r < from.size; ++r) t.receive.push_back(std::size_t(part_extent<F>(from, r) * mine * slice));
@@ -127,9 +124,10 @@ struct all_to_all_parts {
     auto const own = own_list<G>(to);
     auto const whole = whole_lists<F>(from);
     auto const* packed = t.received.data();
-    for (int r = 0; r < from.size; ++r)
-      packed = i < j ? move_block<false>(out.data(), packed, out.extents(), i, whole.of(r), j, own)
-                     : move_block<false>(out.data(), packed, out.extents(), j, own, i, whole.of(r));
+    whole.for_ranks([&](int, std::span<index_t const> theirs) {
+      packed = i < j ? move_block<false>(out.data(), packed, out.extents(), i, theirs, j, own)
+                     : move_block<false>(out.data(), packed, out.extents(), j, own, i, theirs);
+    });
     return out;
   }
 
@@ -156,31 +154,28 @@ struct reshard_parts {
     auto const [outer, inner] = around(x.extents(), d);
     t.sent.resize(std::size_t(x.size()));
     auto* packed = t.sent.data();
-    for (int r = 0; r < to.size; ++r) {
-      auto const list = go.of(r);
-      move_rows<false>(x.data(), packed, outer, index_t(list.size()), x.extent(d), inner,
-                       [&](index_t n) { return list[std::size_t(n)]; });
-      packed += index_t(list.size()) * outer * inner;
-      t.send.push_back(list.size() * std::size_t(outer * inner));
-      t.receive.push_back(come.counts[std::size_t(r)] * std::size_t(outer * inner));
-    }
+    index_t const rows = outer, row = inner;
+    go.for_ranks([&](int r, std::span<index_t const> list) {
+      move_rows<false>(x.data(), packed, rows, index_t(list.size()), x.extent(d), row, [&](index_t n) { return list[std::size_t(n)]; });
+      packed += index_t(list.size()) * rows * row;
+      t.send.push_back(list.size() * std::size_t(rows * row));
+      t.receive.push_back(come.counts[std::size_t(r)] * std::size_t(rows * row));
+    });
     t.received.resize(come.at.size() * std::size_t(outer * inner));
     return t;
   }
   template <class Local>
-  static auto end(Local const& x, traded<typename Local::value_type> const& t, rank_group const& from,
-                  rank_group const&) {
+  static auto end(Local const& x, traded<typename Local::value_type> const& t, rank_group const&, rank_group const&) {
     using Out = resized_t<Local, d>;
     auto const& come = t.come;
     auto const [outer, inner] = around(x.extents(), d);
     Out out(with_extent<typename Out::extents_type>(x.extents(), d, index_t(come.at.size())), uninitialized);
     auto const* packed = t.received.data();
-    for (int r = 0; r < from.size; ++r) {
-      auto const list = come.of(r);
-      move_rows<true>(packed, out.data(), outer, index_t(list.size()), out.extent(d), inner,
-                      [&](index_t n) { return list[std::size_t(n)]; });
-      packed += index_t(list.size()) * outer * inner;
-    }
+    index_t const rows = outer, row = inner;
+    come.for_ranks([&](int, std::span<index_t const> list) {
+      move_rows<true>(packed, out.data(), rows, index_t(list.size()), out.extent(d), row, [&](index_t n) { return list[std::size_t(n)]; });
+      packed += index_t(list.size()) * rows * row;
+    });
     return out;
   }
 };

@@ -28,32 +28,6 @@ struct outline_of_local {
   index_t extent(int d) const { return shape[d]; }
 };
 
-/// Pieces for all ranks and from all ranks, as messages; this rank's own is copied.
-template <class T>
-struct pieces_under_way {
-  traded<T> data;
-  std::unique_ptr<message_exchange> messages;
-
-  void begin(any_communicator& c) {
-    std::vector<dependent_t<outgoing_message, T>> sends;
-    std::vector<dependent_t<incoming_message, T>> receives;
-    std::size_t from = 0, into = 0;
-    for (int r = 0; r < c.size(); ++r) {
-      std::size_t const out = data.send[std::size_t(r)], in = data.receive[std::size_t(r)];
-      std::span<T const> const sent = std::span<T const>(data.sent).subspan(from, out);
-      std::span<T> const received = std::span<T>(data.received).subspan(into, in);
-      if (r == c.rank()) {
-        std::copy(sent.begin(), sent.end(), received.begin());
-      } else {
-        if (out) sends.push_back(send_to(r, sent));
-        if (in) receives.push_back(receive_from(r, received));
-      }
-      from += out;
-      into += in;
-    }
-    messages = c.start(sends, receives);
-  }
-};
 /// The fold of equally long pieces, one of each rank, in the order of the ranks.
 template <class T>
 std::vector<T> folded_pieces(std::vector<T> pieces, int ranks, monoid how) {
@@ -67,74 +41,126 @@ std::vector<T> folded_pieces(std::vector<T> pieces, int ranks, monoid how) {
   return pieces;
 }
 
-/// What a step sends, begin(x, from, to, how), and makes of what has arrived, end(outline, data, from, to, how).
+/// A collective of the engine's own, or pieces for all ranks and from all ranks, as messages; this rank's own is copied.
+template <class T>
+struct pieces_under_way {
+  traded<T> data;
+  bool by_engine = false;  ///< then data.received becomes the result
+  std::unique_ptr<message_exchange> messages;
+
+  /// Does the engine do it?
+  bool started(any_communicator& c, collective what, rank_counts n, monoid how) {
+    messages = c.start_collective(what, std::as_bytes(std::span(data.sent)), std::as_writable_bytes(std::span(data.received)), wire_counts<T>(n), wire_traits<T>::type,
+                                  how == monoid::average ? monoid::sum : how);
+    return by_engine = messages != nullptr;
+  }
+  /// By messages, where one_for_all is set the same for each.
+  void begin(any_communicator& c, bool one_for_all = false) {
+    std::vector<dependent_t<outgoing_message, T>> sends;
+    std::vector<dependent_t<incoming_message, T>> receives;
+    std::size_t from = 0, into = 0;
+    for (int r = 0; r < c.size(); ++r) {
+      std::size_t const out = data.send[std::size_t(r)], in = data.receive[std::size_t(r)];
+      std::span<T const> const sent = std::span<T const>(data.sent).subspan(from, out);
+      std::span<T> const received = std::span<T>(data.received).subspan(into, in);
+      if (r == c.rank()) {
+        std::copy(sent.begin(), sent.end(), received.begin());
+      } else {
+        if (out) sends.push_back(send_to(r, sent));
+        if (in) receives.push_back(receive_from(r, received));
+      }
+      if (!one_for_all) from += out;
+      into += in;
+    }
+    messages = c.start(sends, receives);
+  }
+  /// What has been reduced by either.
+  std::vector<T> folded(int ranks, monoid how) {
+    if (!by_engine) return folded_pieces(std::move(data.received), ranks, how);
+    if (how == monoid::average) divide_bytes(wire_traits<T>::type, reinterpret_cast<std::byte*>(data.received.data()), data.received.size() * wire_traits<T>::parts, ranks);
+    return std::move(data.received);
+  }
+};
+
+/// What a step sends, begin(pieces, x, from, to, how), and makes of what has arrived, end(outline, pieces, from, to, how).
 template <step How, class From, class To>
 struct async_step;
 
 template <class From, class To>
 struct async_step<step::all_gather, From, To> {
-  template <class Local>
-  static auto begin(Local const& x, rank_group const& from, rank_group const&, monoid) {
+  template <class Pieces, class Local>
+  static void begin(Pieces& p, Local const& x, rank_group const& from, rank_group const&, monoid) {
     auto const [outer, inner] = around(x.extents(), From::dim);
-    traded<typename Local::value_type> t;
+    auto& t = p.data;
     t.receive = piece_counts<typename From::family>(from, outer * inner);
-    for (int r = 0; r < from.size; ++r) t.sent.insert(t.sent.end(), x.data(), x.data() + x.size());
-    t.send.assign(std::size_t(from.size), std::size_t(x.size()));
+    t.sent.assign(x.data(), x.data() + x.size());
     t.received.resize(std::size_t(from.extent * outer * inner));
-    return t;
+    if (p.started(*from.c, collective::all_gather, t.receive, monoid::none)) return;
+    t.send.assign(std::size_t(from.size), std::size_t(x.size()));
+    p.begin(*from.c, true);
   }
-  template <class Outline, class Data>
-  static auto end(Outline const& x, Data const& t, rank_group const& from, rank_group const&, monoid) {
-    return unpacked_whole<From>(x, t.received.data(), from);
+  template <class Outline, class Pieces>
+  static auto end(Outline const& x, Pieces& p, rank_group const& from, rank_group const&, monoid) {
+    return unpacked_whole<From>(x, p.data.received.data(), from);
   }
 };
 template <class From, class To>
 struct async_step<step::reduce_scatter, From, To> {
-  template <class Local>
-  static auto begin(Local const& x, rank_group const&, rank_group const& to, monoid) {
+  template <class Pieces, class Local>
+  static void begin(Pieces& p, Local const& x, rank_group const&, rank_group const& to, monoid how) {
     auto const [outer, inner] = around(x.extents(), To::dim);
-    traded<typename Local::value_type> t;
+    auto& t = p.data;
     t.sent = packed_whole<To>(x, to);
     t.send = piece_counts<typename To::family>(to, outer * inner);
-    t.receive.assign(std::size_t(to.size), t.send[std::size_t(to.rank)]);
-    t.received.resize(t.send[std::size_t(to.rank)] * std::size_t(to.size));
-    return t;
+    auto const mine = t.send[std::size_t(to.rank)];
+    t.received.resize(mine);
+    if (p.started(*to.c, collective::reduce_scatter, t.send, how)) return;
+    t.receive.assign(std::size_t(to.size), mine);
+    t.received.resize(mine * std::size_t(to.size));
+    p.begin(*to.c);
   }
-  template <class Outline, class Data>
-  static auto end(Outline const& x, Data const& t, rank_group const&, rank_group const& to, monoid how) {
-    return unpacked_part<To>(x, folded_pieces(t.received, to.size, how).data(), to);
+  template <class Outline, class Pieces>
+  static auto end(Outline const& x, Pieces& p, rank_group const&, rank_group const& to, monoid how) {
+    return unpacked_part<To>(x, p.folded(to.size, how).data(), to);
   }
 };
-/// Each rank folds one piece of all; then the pieces are gathered, in wait().
+/// By messages each rank folds one piece of all, and the pieces are gathered in wait().
 template <class From, class To>
 struct async_step<step::all_reduce, From, To> {
-  template <class Local>
-  static auto begin(Local const& x, rank_group const& from, rank_group const&, monoid) {
-    traded<typename Local::value_type> t;
-    t.sent.assign(x.data(), x.data() + x.size());
+  template <class Pieces, class Local>
+  static void begin(Pieces& p, Local const& x, rank_group const& from, rank_group const&, monoid how) {
+    auto& t = p.data;
+    t.received.assign(x.data(), x.data() + x.size());
+    std::size_t const count = t.received.size();
+    if (p.started(*from.c, collective::all_reduce, {&count, 1}, how)) return;
+    t.sent = std::exchange(t.received, {});
     for (int r = 0; r < from.size; ++r) t.send.push_back(std::size_t(Balanced::local_extent(r, x.size(), from.size)));
     t.receive.assign(std::size_t(from.size), t.send[std::size_t(from.rank)]);
     t.received.resize(t.send[std::size_t(from.rank)] * std::size_t(from.size));
-    return t;
+    p.begin(*from.c);
   }
-  template <class Outline, class Data>
-  static auto end(Outline const& x, Data const& t, rank_group const& from, rank_group const&, monoid how) {
+  template <class Outline, class Pieces>
+  static auto end(Outline const& x, Pieces& p, rank_group const& from, rank_group const&, monoid how) {
     using T = typename Outline::value_type;
-    auto const mine = folded_pieces(t.received, from.size, how);
+    auto const mine = p.folded(from.size, how);
     rebuilt_t<Outline, T> y(x.extents(), uninitialized);
-    all_gather(*from.c, std::span<T const>(mine), elements_of(y), t.send);
+    if (p.by_engine)
+      std::copy(mine.begin(), mine.end(), y.data());
+    else
+      all_gather(*from.c, std::span<T const>(mine), elements_of(y), p.data.send);
     return y;
   }
 };
 template <class From, class To>
 struct async_trade {
-  template <class Local>
-  static auto begin(Local const& x, rank_group const& from, rank_group const& to, monoid) {
-    return part_exchange<From, To>::begin(x, from, to);
+  template <class Pieces, class Local>
+  static void begin(Pieces& p, Local const& x, rank_group const& from, rank_group const& to, monoid) {
+    p.data = part_exchange<From, To>::begin(x, from, to);
+    p.begin(*from.c);
   }
-  template <class Outline, class Data>
-  static auto end(Outline const& x, Data const& t, rank_group const& from, rank_group const& to, monoid) {
-    return part_exchange<From, To>::end(x, t, from, to);
+  template <class Outline, class Pieces>
+  static auto end(Outline const& x, Pieces& p, rank_group const& from, rank_group const& to, monoid) {
+    return part_exchange<From, To>::end(x, p.data, from, to);
   }
 };
 template <class From, class To>
@@ -160,13 +186,12 @@ struct step_under_way final : work_under_way<Y> {
     check_complex<T>(fold_of<From>);
     if constexpr (To::kind == placement_kind::shard)
       after = sharded_layout<typename To::family>(before, A, same_dimension() ? before->extent[A] : x.extent(To::dim), layout_source);
-    pieces.data = Taken::begin(x, group_of(*before, A), group_of(*after, A), fold_of<From>);
-    pieces.begin(before->mesh.communicator(A));
+    Taken::begin(pieces, x, group_of(*before, A), group_of(*after, A), fold_of<From>);
   }
   bool done() override { return pieces.messages->done(); }
   Y finish() override {
     pieces.messages->wait();
-    return Y(Taken::end(shape, pieces.data, group_of(*before, A), group_of(*after, A), fold_of<From>), after);
+    return Y(Taken::end(shape, pieces, group_of(*before, A), group_of(*after, A), fold_of<From>), after);
   }
   static constexpr bool same_dimension() {
     if constexpr (requires { From::dim; })
@@ -276,9 +301,9 @@ auto begun(X const& x, layout_handle<mesh_of_t<stepping_t<X>>> const& layout_sou
 }
 } // namespace detail
 
-// Cost: that of the step; what its messages take may pass beside other work. All messages of a
-// gather, a scatter, an exchange or a halo are under way at once; of an all_reduce those to the ranks that fold, while
-// the pieces are gathered in wait(). Gradient: that of the step, without waiting too: its messages travel from where the
+// Cost: that of the step; what its messages take may pass beside other work. Gathers and reductions are the engine's own where it has such that do not
+// block (MPI: whose sums may round otherwise than those that wait). Else all messages of a gather, a scatter, an exchange or a halo are under way at once;
+// of an all_reduce those to the ranks that fold, while the pieces are gathered in wait(). Gradient: that of the step, without waiting too: its messages travel from where the
 // value was waited for to where the step began (dist/step/pending_gradient.hpp).
 template <StepOn S, class X>
 requires DistributedExpr<X>
