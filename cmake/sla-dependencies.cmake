@@ -27,13 +27,14 @@ endif()
 find_package(OpenMP QUIET COMPONENTS CXX GLOBAL)
 
 # The components, and the targets from outside that each links.
-set(sla_components mpi cuda gzip safetensors metis kahip suitesparse spqr)
+set(sla_components mpi cuda gzip safetensors metis kahip ptscotch suitesparse spqr)
 set(sla_needs_mpi MPI::MPI_CXX)
 set(sla_needs_cuda "")
 set(sla_needs_gzip ZLIB::ZLIB)
 set(sla_needs_safetensors nlohmann_json::nlohmann_json)
 set(sla_needs_metis METIS::METIS)
 set(sla_needs_kahip KaHIP::KaHIP)
+set(sla_needs_ptscotch PTScotch::PTScotch PTScotch::Scotch PTScotch::Errors MPI::MPI_CXX)
 set(sla_needs_suitesparse SuiteSparse::UMFPACK SuiteSparse::CHOLMOD)
 set(sla_needs_spqr SuiteSparse::SPQR SuiteSparse::CHOLMOD)
 
@@ -74,7 +75,7 @@ endfunction()
 
 # A library without package files: its target is made of a header and a file to link. <NAME> is that of the cache entries.
 function(sla_find_plain NAME target header library)
-  find_path(SLA_${NAME}_INCLUDE_DIR ${header} PATH_SUFFIXES suitesparse)
+  find_path(SLA_${NAME}_INCLUDE_DIR ${header} PATH_SUFFIXES suitesparse scotch)
   find_library(SLA_${NAME}_LIBRARY ${library})
   mark_as_advanced(SLA_${NAME}_INCLUDE_DIR SLA_${NAME}_LIBRARY)
   if(SLA_${NAME}_INCLUDE_DIR AND SLA_${NAME}_LIBRARY AND NOT TARGET ${target})
@@ -98,6 +99,17 @@ function(sla_find_kahip missing)
   if(NOT TARGET KaHIP::KaHIP)
     set(${missing} "the component kahip needs KaHIP, and none was found; install it (pip install kahip), and add the folder that \
 holds its include and lib, site-packages, to CMAKE_PREFIX_PATH" PARENT_SCOPE)
+  endif()
+endfunction()
+
+function(sla_find_ptscotch missing)
+  sla_find_mpi(no_mpi)
+  sla_find_plain(PTSCOTCH PTScotch::PTScotch ptscotch.h ptscotch)
+  sla_find_plain(SCOTCH PTScotch::Scotch scotch.h scotch)
+  sla_find_plain(PTSCOTCHERR PTScotch::Errors ptscotch.h ptscotcherr)
+  set(${missing} "${no_mpi}" PARENT_SCOPE)
+  if(no_mpi STREQUAL "" AND (NOT TARGET PTScotch::PTScotch OR NOT TARGET PTScotch::Scotch OR NOT TARGET PTScotch::Errors))
+    set(${missing} "the component ptscotch needs PT-Scotch, and none was found; install it (Debian: apt install libptscotch-dev)" PARENT_SCOPE)
   endif()
 endfunction()
 

@@ -6,6 +6,8 @@
 #include <sstream>
 
 #include <sla/dist/assembly/distribute.hpp>
+#include <sla/dist/assembly/problems_on_ranks.hpp>
+#include <sla/dist/engine/fake.hpp>
 #include <sla/dist/partition/picture.hpp>
 #include <sla/dist/partition/rcb.hpp>
 #include <sla/dist/matrix/matrix_product.hpp>
@@ -145,6 +147,22 @@ TEST_CASE("quality is counted as its definition says") {
   out << mine;
   CHECK(held[3] == out.str());
   CHECK_THAT(out.str(), ContainsSubstring("part 4: ") && ContainsSubstring("5 parts: halo volume "));
+}
+
+TEST_CASE("a report says what to call where strips of a grid leave no interior rows") {
+  auto const report = [](int ranks, index_t side) {
+    fake world(ranks, ranks / 2);
+    std::ostringstream out;
+    out << report_partition(problems::poisson<double>(Rows(world), {side, side, side}));
+    return out.str();
+  };
+  CHECK_THAT(report(10000, 215), ContainsSubstring("only 0 of 994 rows read nothing") && ContainsSubstring("repartition(D, rcb{xyz})") && ContainsSubstring("ptscotch_kway{}"));
+  CHECK(report(2, 20).find("only") == std::string::npos);  // planes enough
+  auto const A = problems::poisson<double>({40, 40, 40});
+  CHECK_FALSE(partition_quality(A, partition(A, 64, strips{})).advice().empty());
+  sla::matrix<double> xyz(Extents<dyn, dyn>(64000, 3));
+  for (index_t i = 0; i < 64000; ++i) xyz(i, 0) = double(i % 40), xyz(i, 1) = double(i / 40 % 40), xyz(i, 2) = double(i / 1600);
+  CHECK(partition_quality(A, partition(A, 64, rcb{xyz})).advice().empty());
 }
 
 TEST_CASE("products, gathers and sums by any owners are those of one rank") {

@@ -16,6 +16,9 @@
 #ifdef CONSUMER_USES_kahip
 #include <sla/adapter/kahip.hpp>
 #endif
+#ifdef CONSUMER_USES_ptscotch
+#include <sla/adapter/ptscotch.hpp>
+#endif
 #ifdef CONSUMER_USES_suitesparse
 #include <sla/adapter/suitesparse.hpp>
 #endif

@@ -25,6 +25,7 @@ sla_consume(safetensors_missing "the component safetensors needs nlohmann-json"
   "-DCMAKE_PREFIX_PATH=${prefix}|-DCOMPONENTS=safetensors|-DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON")
 sla_consume(metis_missing "the component metis needs METIS 5" "-DCMAKE_PREFIX_PATH=${prefix}|-DCOMPONENTS=metis|-DSLA_METIS_LIBRARY=")
 sla_consume(kahip_missing "the component kahip needs KaHIP" "-DCMAKE_PREFIX_PATH=${prefix}|-DCOMPONENTS=kahip|-DSLA_KAHIP_LIBRARY=")
+sla_consume(ptscotch_missing "the component ptscotch needs PT-Scotch" "-DCMAKE_PREFIX_PATH=${prefix}|-DCOMPONENTS=ptscotch|-DSLA_PTSCOTCH_LIBRARY=")
 sla_consume(suitesparse_missing "the component suitesparse needs CHOLMOD and UMFPACK" "-DCMAKE_PREFIX_PATH=${prefix}|-DCOMPONENTS=suitesparse|-DSLA_CHOLMOD_LIBRARY=")
 sla_consume(spqr_missing "the component spqr needs SPQR and CHOLMOD" "-DCMAKE_PREFIX_PATH=${prefix}|-DCOMPONENTS=spqr|-DSLA_SPQR_LIBRARY=")
 # What is here is used, all in one program.

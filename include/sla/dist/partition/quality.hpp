@@ -4,8 +4,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <ostream>
+#include <string>
 #include <vector>
 
 #include <sla/dist/partition/graph.hpp>
@@ -43,6 +45,18 @@ struct partition_report {
     return out;
   }
 
+  /// What to call where most rows read other parts and cubes of as many rows would have less than a third of these borders; else nothing. So are
+  /// strips of a three-dimensional grid in its natural order on many ranks: a part is thinner than a plane, and has no interior rows.
+  template <class = void>
+  std::string advice() const {
+    index_t const rows = total(&part::rows), inside = total(&part::interior);
+    auto const holding = std::count_if(parts.begin(), parts.end(), [](part const& p) { return p.rows > 0; });
+    if (2 * inside >= rows || double(halo()) <= 18 * double(holding) * std::pow(double(rows) / double(holding), 2.0 / 3)) return {};
+    return text("only ", inside, " of ", rows, " rows read nothing of other parts, so that little work hides the messages; parts with shorter borders are found by "
+                "repartition(D, rcb{xyz}) or repartition(D, hilbert{xyz}), of coordinates of the rows that this rank owns, or by the graph: repartition(D, ptscotch_kway{}), and of a "
+                "matrix that one rank has, metis_kway{}");
+  }
+
 private:
   double balance(index_t part::*what) const {
     index_t const all = total(what);
@@ -66,6 +80,7 @@ std::ostream& operator<<(std::ostream& out, partition_report const& r) {
   auto const digits = out.precision(4);
   out << "; the largest part has " << r.row_balance() << " times the mean rows, " << r.entry_balance() << " times the mean entries\n";
   out.precision(digits);
+  if (auto const words = r.advice(); !words.empty()) out << words << '\n';
   return out;
 }
 
