@@ -184,6 +184,26 @@ TEST_CASE("products, gathers and sums by any owners are those of one rank") {
   CHECK(error <= 1e-13 * (1 + norm(y) + norm(v)));
 }
 
+TEST_CASE("what two threads of a rank set up and pack is what one does") {
+  auto const A = problems::poisson<double>({300, 250});
+  auto const owners = suite::scattered_owners(A.rows(), 2);
+  auto const x = random<double>({A.rows()}, 3);
+  auto const X = random<double, Extents<dyn, dyn>>({400, 300}, 4);
+  sla::vector<double> const y = A * x;
+  auto const found = [&](int threads) {
+    return threads::run(2, {.threads_per_rank = threads}, [&](auto& world) {
+      Rows const m(world);
+      auto const D = distribute<SparseShard<0>>(A, m, owners);
+      if (norm(gather(D * distribute(x, D.row_layout())) - y) > 1e-12 * norm(y)) throw value_error("another product");
+      auto const turned = all_to_all<"rows", Shard<1>>(distribute<Shard<0>>(X, m));
+      auto const again = repartition<"rows", Shard<1, Strided<2, Balanced>>>(turned);
+      if (squared_norm(gather(again) - X) > 0) throw value_error("other elements");
+      return std::vector<index_t>(D.local().pattern().col.begin(), D.local().pattern().col.end());
+    });
+  };
+  CHECK(found(2) == found(1));
+}
+
 TEST_CASE("vectors of another table are refused") {
   auto const A = problems::poisson<double>({5, 4});
   auto const heard = suite::words_of(2, [&](auto& world) {

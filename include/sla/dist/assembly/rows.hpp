@@ -14,6 +14,7 @@
 #include <sla/dist/halo/halo.hpp>
 #include <sla/dist/value/distributed.hpp>
 #include <sla/tensor/build/convert.hpp>
+#include <sla/tensor/storage/parallel.hpp>
 
 namespace sla::detail {
 
@@ -142,19 +143,23 @@ local_entries<Sparse, Mesh> locate(Indices const& row_ptr, Indices const& column
   buffer<Col> col(nnz, uninitialized);
   buffer<index_t> from(nnz, uninitialized);
   ptr[0] = 0;
-  index_t at = 0;
-  std::vector<std::pair<index_t, index_t>> entries;
-  auto runs = runs_of(rows->count(), [&](index_t i) {
-    entries.clear();
-    for (index_t s = begin[i]; s < begin[i + 1]; ++s) entries.push_back({columns.local(global_column[s]), s});
-    std::sort(entries.begin(), entries.end());
-    for (auto const& [j, s] : entries) {
-      col[at] = Col(j);
-      from[at++] = s;
+  std::vector<char> reads(std::size_t(rows->count()));  // ghosts
+  parallel_ranges(rows->count(), [&](index_t first, index_t last) {
+    std::vector<std::pair<index_t, index_t>> entries;
+    for (index_t i = first; i < last; ++i) {
+      entries.clear();
+      for (index_t s = begin[i]; s < begin[i + 1]; ++s) entries.push_back({columns.local(global_column[s]), s});
+      std::sort(entries.begin(), entries.end());
+      index_t at = begin[i] - begin[0];
+      for (auto const& [j, s] : entries) {
+        col[at] = Col(j);
+        from[at++] = s;
+      }
+      ptr[i + 1] = Ptr(at);
+      reads[std::size_t(i)] = !entries.empty() && entries.back().first >= domain->count();
     }
-    ptr[i + 1] = Ptr(at);
-    return !entries.empty() && entries.back().first >= domain->count();
   });
+  auto runs = runs_of(rows->count(), [&](index_t i) { return reads[std::size_t(i)] != 0; });
 
   auto layout = std::make_shared<shared_layout<Mesh>>();
   layout->mesh = mesh;

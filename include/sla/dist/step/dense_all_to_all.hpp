@@ -65,18 +65,23 @@ U* move_block(T* whole, U* packed, E const& extents, int d, std::span<index_t co
   auto const [outer, rest] = around(extents, d);
   auto const [front, inner] = around(extents, e);
   index_t const middle = rest / (extents[e] == 0 ? 1 : extents[e] * inner);
-  for (index_t o = 0; o < outer; ++o)
-    for (index_t i : at_d)
+  index_t const slices = index_t(at_d.size()), each = middle * index_t(at_e.size()) * inner, pieces = outer * slices;
+  parallel_ranges(pieces, [&, &inner = inner](index_t first, index_t last) {
+    for (index_t n = first; n < last; ++n) {
+      index_t const o = n / slices, i = at_d[std::size_t(n - o * slices)];
+      U* part = packed + n * each;
       for (index_t m = 0; m < middle; ++m)
         for (index_t j : at_e) {
           auto* const at = whole + (((o * extents[d] + i) * middle + m) * extents[e] + j) * inner;
           if constexpr (Pack)
-            std::copy_n(at, inner, packed);
+            std::copy_n(at, inner, part);
           else
-            std::copy_n(packed, inner, at);
-          packed += inner;
+            std::copy_n(part, inner, at);
+          part += inner;
         }
-  return packed;
+    }
+  }, least_pieces(each));
+  return packed + pieces * each;
 }
 
 /// One message's worth for every rank, and from every rank.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <sla/dist/value/distributed.hpp>
+#include <sla/tensor/storage/parallel.hpp>
 
 namespace sla::detail {
 
@@ -37,14 +38,19 @@ To with_extent(E const& extents, int d, index_t size) {
   return [&]<std::size_t... N>(std::index_sequence<N...>) { return To((int(N) == d ? size : extents[int(N)])...); }
   (std::make_index_sequence<std::size_t(E::rank)>{});
 }
-/// to[outer][at(j)][inner] = from[outer][j][inner], or back.
+/// How many pieces of so many elements are moved by a thread at least.
+inline index_t least_pieces(index_t each) { return (std::max)(index_t(2), serial_below / (std::max)(index_t(1), each)); }
+/// to[outer][at(j)][inner] = from[outer][j][inner], or back. The places at(j) differ: threads share them.
 template <bool Scatter, class T, class At>
 void move_rows(T const* from, T* to, index_t outer, index_t count, index_t whole, index_t inner, At const& at) {
-  for (index_t o = 0; o < outer; ++o)
-    for (index_t j = 0; j < count; ++j) {
-      index_t const part = (o * count + j) * inner, global = (o * whole + at(j)) * inner;
+  parallel_ranges(outer * count, [&](index_t first, index_t last) {
+    index_t o = first / (std::max)(count, index_t(1)), j = first - o * count;
+    for (index_t n = first; n < last; ++n) {
+      index_t const part = n * inner, global = (o * whole + at(j)) * inner;
       std::copy_n(from + (Scatter ? part : global), inner, to + (Scatter ? global : part));
+      if (++j == count) ++o, j = 0;
     }
+  }, least_pieces(inner));
 }
 
 /// The ranks of one mesh axis, or of several axes as one, and the dimension that they shard.
