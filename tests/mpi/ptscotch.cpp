@@ -4,6 +4,7 @@
 #include <sla/adapter/ptscotch.hpp>
 #include <sla/dist/assembly/problems_on_ranks.hpp>
 #include <sla/dist/assembly/vectors.hpp>
+#include <sla/dist/engine/self.hpp>
 #include <sla/dist/matrix/matrix_product.hpp>
 #include <sla/dist/matrix/reshard_rows.hpp>
 #include <sla/dist/value/reductions.hpp>
@@ -16,6 +17,13 @@
 using namespace sla;
 
 int main(int argc, char** argv) {
+  self alone;
+  try {
+    (void)repartition(problems::poisson<double>(mesh<axis<"rows">>(alone), {3}), ptscotch_kway{});
+    expect(false, "MPI is needed");
+  } catch (value_error const& e) {
+    expect(std::string(e.what()).find("MPI has not been started, and the ranks are those of the engine self") != std::string::npos, "MPI is asked for");
+  }
   mpi::environment environment(argc, argv);
   mesh<axis<"rows">> const m(environment.world());
   int const ranks = m.size(0);

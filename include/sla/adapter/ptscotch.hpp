@@ -8,6 +8,8 @@
 #include <ptscotch.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include <sla/dist/partition/rows_of_rank.hpp>
@@ -40,7 +42,7 @@ private:
 /// `imbalance`. No rank has more of the graph than its rows; the parts depend on how the rows lay before.
 ///     auto E = repartition(D, ptscotch_kway{});   auto y = repartition(x, E.row_layout());
 /// Law: `comm` has the ranks of D's axis in their order; MPI is there already. Collective.
-/// Errors, on every rank: value_error where comm has other ranks; shape_error for rectangular A, and where SCOTCH_Num is too narrow; unavailable_error where
+/// Errors, on every rank: value_error where MPI does not run or comm has other ranks; shape_error for rectangular A, and where SCOTCH_Num is too narrow; unavailable_error where
 /// PT-Scotch fails, which says on stderr why.
 /// Source: Chevalier and Pellegrini, PT-Scotch: A tool for efficient parallel graph ordering (Parallel Computing 34, 2008).
 struct ptscotch_kway {
@@ -51,10 +53,11 @@ struct ptscotch_kway {
   template <class = void>
   std::vector<int> partition_on_ranks(rows_of_rank const& rows) const {
     any_communicator& c = rows.ranks;
-    int ranks = 0, rank = 0;
-    MPI_Comm_size(comm, &ranks);
-    MPI_Comm_rank(comm, &rank);
+    int runs = 0, ranks = 0, rank = 0;
+    MPI_Initialized(&runs);
+    if (runs != 0) MPI_Comm_size(comm, &ranks), MPI_Comm_rank(comm, &rank);
     detail::together(c, [&] {
+      if (runs == 0) throw value_error(text("ptscotch_kway: MPI has not been started, and the ranks are those of the engine ", c.engine(), "; rcb and hilbert run on any"));
       if (ranks != c.size() || rank != c.rank())
         throw value_error(text("ptscotch_kway: rank ", c.rank(), " of ", c.size(), " is rank ", rank, " of ", ranks, " of the MPI communicator; give comm those of the matrix, in their order"));
       if (!(imbalance >= 0 && imbalance <= 1000)) throw value_error(text("ptscotch_kway: imbalance is ", imbalance, "; give a fraction of at least 0"));
@@ -63,17 +66,17 @@ struct ptscotch_kway {
     });
     auto const graph = rows.graph();
     auto const n = index_t(rows.global.size());
+    std::int64_t sums[] = {std::int64_t(row_weight) * n, graph.begin[n]};
+    for (index_t entries : rows.entries) sums[0] += entries;
+    all_reduce(c, std::span<std::int64_t>(sums));
+    detail::require_graph_range<SCOTCH_Num>(rows.extent, "the number of rows", "ptscotch_kway");
+    detail::require_graph_range<SCOTCH_Num>(sums[0], "the work of all rows", "ptscotch_kway");
+    detail::require_graph_range<SCOTCH_Num>(sums[1], "the number of neighbours in the graph of A + A^T", "ptscotch_kway");
+
     std::vector<SCOTCH_Num> begin, target, work, part(std::size_t(n) + 1);
-    detail::together(c, [&] {
-      detail::require_graph_range<SCOTCH_Num>(rows.extent, "the number of rows", "ptscotch_kway");
-      index_t all = 0;
-      for (index_t i = 0; i <= n; ++i) begin.push_back(SCOTCH_Num(graph.begin[i]));
-      for (index_t k = 0; k < graph.begin[n]; ++k) target.push_back(SCOTCH_Num(graph.target[k]));
-      for (index_t w : rows.entries) all += w + row_weight, work.push_back(SCOTCH_Num((std::max)(w + row_weight, index_t(1))));
-      detail::require_graph_range<SCOTCH_Num>(all * c.size(), "the work of all rows", "ptscotch_kway");
-      detail::require_graph_range<SCOTCH_Num>(graph.begin[n] * c.size(), "the number of neighbours in the graph of A + A^T", "ptscotch_kway");
-      return 0;
-    });
+    for (index_t i = 0; i <= n; ++i) begin.push_back(SCOTCH_Num(graph.begin[i]));
+    for (index_t k = 0; k < graph.begin[n]; ++k) target.push_back(SCOTCH_Num(graph.target[k]));
+    for (index_t entries : rows.entries) work.push_back(SCOTCH_Num((std::max)(entries + row_weight, index_t(1))));
     work.push_back(1), target.push_back(0);  // so that there is memory where there are no rows or neighbours
 
     detail::scotch_job job(comm);
