@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <sla/dist/halo/overlap.hpp>
+#include <sla/dist/multigrid/rank_galerkin.hpp>
 #include <sla/dist/multigrid/rank_grid.hpp>
 #include <sla/dist/multigrid/slab_levels.hpp>
 #include <sla/dist/solve/mesh_world.hpp>
@@ -157,14 +158,6 @@ double contraction_on_ranks(rank_levels<L, M> const& all) {
   return mean;
 }
 
-/// Plans of R, A P and R (A P), where R is the adjoint of `turned`. Collective.
-template <class L>
-std::shared_ptr<rank_galerkin<L> const> make_galerkin(L const& turned, L const& A, L const& P) {
-  transpose_plan<L> turn(turned);
-  multiply_plan<L, L> right(A, P);
-  multiply_plan<L, L> left(turn.adjoint(turned), right(A, P));
-  return std::make_shared<rank_galerkin<L> const>(rank_galerkin<L>{std::move(turn), std::move(right), std::move(left)});
-}
 /// The levels for A, by the aggregates of `kept`, where that is given. A level of `gathered` rows or fewer is on every rank, as is one of one rank:
 /// finish(matrix, level, before) makes M of it, of what was kept. Aggregates are of one rank's rows, so that they depend on who owns what. Where A is not Hermitian, as amg_levels
 /// (solve/precond/amg/level.hpp). Collective. Errors, on every rank: value_error for a zero on the diagonal; those of finish.
@@ -216,10 +209,10 @@ std::shared_ptr<rank_levels<L, M> const> make_rank_levels(amg_options o, L const
       } else if (l + 1 < o.max_levels) {
         double const theta = o.strength * std::pow(0.5, l);
         auto const groups = [&] {
-          if (!AH) return joined_ranks(here, rows, aggregate(here.local(), rows, theta));
+          if (!AH) return joined_ranks(here, rows, aggregate(here.local(), rows, theta), gathered);
           L const sum = sum_on_ranks(1, here, 1, *AH);
           auto const of_sum = look(sum, l + 1);
-          return joined_ranks(sum, of_sum, aggregate(sum.local(), of_sum, theta));
+          return joined_ranks(sum, of_sum, aggregate(sum.local(), of_sum, theta), gathered);
         }();
         index_t const count = groups.owners->extent();
         if (count > 0 && 10 * count <= 8 * n) {
@@ -232,15 +225,10 @@ std::shared_ptr<rank_levels<L, M> const> make_rank_levels(amg_options o, L const
       if (level.transfer) level.P = rank_matrix<L>(level.transfer->right(here, rows, o.coarsening));
       if (level.P.all) {
         auto const turned = AH ? std::make_shared<L const>((*level.transfer->left)(*AH, *columns, o.coarsening)) : level.P.all;
-        if (kept && level.transfer) {  // whose patterns stay
-          level.galerkin = kept->levels[std::size_t(l)].galerkin;
-          if (!level.galerkin) level.galerkin = make_galerkin(*turned, here, *level.P.all);
-          level.R = rank_matrix<L>(level.galerkin->turn.adjoint(*turned));
-          A = rank_matrix<L>(level.galerkin->left(*level.R.all, level.galerkin->right(here, *level.P.all)));
-        } else {
-          level.R = rank_matrix<L>(stored_transpose<true>(*turned));
-          A = rank_matrix<L>(product_on_ranks(*level.R.all, product_on_ranks(here, *level.P.all)));
-        }
+        if (kept && level.transfer) level.galerkin = kept->levels[std::size_t(l)].galerkin;  // whose patterns stay
+        if (!level.galerkin) level.galerkin = std::make_shared<rank_galerkin<L> const>(*turned, here, *level.P.all);
+        auto [R, next] = (*level.galerkin)(*turned, here, *level.P.all);
+        level.R = rank_matrix<L>(std::move(R)), A = rank_matrix<L>(std::move(next));
       }
       level.smoother = std::move(rows.smoother);
     }
