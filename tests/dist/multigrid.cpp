@@ -5,7 +5,7 @@
 #include <sla/dist/assembly/distribute.hpp>
 #include <sla/dist/grad/value_and_gradient.hpp>
 #include <sla/dist/matrix/matrix_gradient.hpp>
-#include <sla/dist/multigrid/amg_on_ranks.hpp>
+#include <sla/dist/multigrid/two_level_on_ranks.hpp>
 #include <sla/dist/solve/solve_gradient.hpp>
 #include <sla/solve.hpp>
 
@@ -99,6 +99,31 @@ TEST_CASE("multigrid on ranks finds the grid of a matrix whoever owns its points
       CHECK(taken <= 1.3 * one);
       CHECK(as_wanted);
     }
+  }
+}
+
+TEST_CASE("schwarz with the coarse levels of multigrid takes no more iterations for more subdomains, on one rank and on ranks, and is Hermitian") {
+  auto const A = problems::poisson<double>({48, 40});
+  auto const b = random<double>(A.rows(), 1);
+  cg const method{.rtol = 1e-8};
+  auto const options = [](int parts, index_t gathered) { return two_level(schwarz(ic0{}, {.parts = parts}), amg{.gathered = gathered}); };
+  int const few = try_solve(A, b, method, options(2, 4000)).report.iterations(), many = try_solve(A, b, method, options(16, 4000)).report.iterations();
+  CHECK(many <= few + 3);
+  CHECK(3 * many <= 2 * try_solve(A, b, method, schwarz(ic0{}, {.parts = 16})).report.iterations());
+  for (int ranks : {2, 8}) {
+    auto const [x, taken, skew, words] = on_ranks(ranks, A, [&](auto const& D, auto const& db) {
+      auto s = prepare(D, method, options(0, 40));
+      auto const& M = s.preconditioner();
+      auto const u = random<double>(A.rows(), 2);
+      double const forth = dot(u, gather(M * db)), back = dot(gather(M.adjoint() * distribute(u, D.row_layout())), b);
+      s.update(D);
+      auto const [x, report] = s.try_solve(db);
+      return std::tuple(gather(x), report.iterations(), std::abs(forth - back) / std::abs(forth), report.preconditioner);
+    })[0];
+    CHECK(norm(b - A * x) <= 1.01e-8 * norm(b));
+    CHECK(taken <= few + 4);
+    CHECK(skew < 1e-12);
+    CHECK_THAT(words, Catch::Matchers::ContainsSubstring("schwarz of ic0, ") && Catch::Matchers::ContainsSubstring(", and coarse levels, V-cycle of "));
   }
 }
 

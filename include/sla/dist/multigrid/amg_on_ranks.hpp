@@ -118,6 +118,7 @@ private:
       }
       auto o = options_;
       if (level > 0 && o.coarsening == amg_coarsening::grid) o.coarsening = amg_coarsening::automatic;
+      if (level > 0) o.coarse_only = false;
       o.strength = options_.strength / double(1 << (std::min)(level, 30)), o.max_levels = (std::max)(1, options_.max_levels - level);
       return o.setup(A);
     };
