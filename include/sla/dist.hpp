@@ -37,6 +37,7 @@
 #include <sla/dist/plan/auto_plan.hpp>
 #include <sla/dist/plan/redistribute.hpp>
 #include <sla/dist/multigrid/amg_on_ranks.hpp>
+#include <sla/dist/multigrid/two_level_on_ranks.hpp>
 #include <sla/dist/solve/jacobian_on_ranks.hpp>
 #include <sla/dist/solve/mesh_blocks.hpp>
 #include <sla/dist/solve/mesh_world.hpp>

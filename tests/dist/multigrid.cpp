@@ -5,7 +5,7 @@
 #include <sla/dist/assembly/distribute.hpp>
 #include <sla/dist/grad/value_and_gradient.hpp>
 #include <sla/dist/matrix/matrix_gradient.hpp>
-#include <sla/dist/multigrid/amg_on_ranks.hpp>
+#include <sla/dist/multigrid/two_level_on_ranks.hpp>
 #include <sla/dist/solve/solve_gradient.hpp>
 #include <sla/solve.hpp>
 
@@ -36,7 +36,7 @@ auto on_ranks(int ranks, sparse_tensor<double> const& A, F const& f) {
 }  // namespace
 
 TEST_CASE("multigrid on ranks takes at most 1.3 times the iterations of one rank, and reruns have the same bits") {
-  for (auto const& A : {problems::poisson<double>({60, 60}), problems::poisson<double>({14, 14, 14}), problems::checkerboard<double>({60, 60}, 1e4, 16)}) {
+  for (auto const& A : {problems::poisson<double>({44, 44}), problems::poisson<double>({11, 11, 11}), problems::checkerboard<double>({44, 44}, 1e4, 11)}) {
     auto const b = random<double>(A.rows(), 1);
     cg const method{.rtol = 1e-6};
     int const one = try_solve(A, b, method, amg{}).report.iterations();
@@ -72,6 +72,24 @@ TEST_CASE("multigrid on ranks finds the grid of a matrix whoever owns its points
     auto const after = s.try_solve(db).report;
     return std::tuple(gather(x), report.iterations(), had && (!plain || after.preconditioner.find("smoothed") != std::string::npos) && after.converged());
   };
+  // Of lines, whole or not, on any number of ranks: M is that of one rank, however few of them have the coarse grids.
+  for (auto const& A : {problems::checkerboard<double>({90, 85}, 1e4, 12), problems::poisson<double>({20, 21, 33})}) {
+    vector<double> const b = 1e-30 * random<double>(A.rows(), 1);
+    vector<double> const expected = amg{}.setup(A) * b;
+    for (int ranks : {2, 3, 8})
+      for (index_t gathered : {30, 4000}) {
+        auto const each = on_ranks(ranks, A, [&](auto const& D, auto const&) {
+          auto const M = amg{.gathered = gathered}.setup(D);
+          std::ostringstream words;
+          words << M;
+          return std::pair(gather(M * distribute(b, D.row_layout())), words.str());
+        });
+        CHECK(norm(each[0].first - expected) <= 1e-6 * norm(expected));
+        CHECK(norm_inf(each[0].first - each[std::size_t(ranks) - 1].first) == 0);
+        CHECK_THAT(each[0].second, Catch::Matchers::ContainsSubstring("factors of a band, on 1 rank\n"));
+        CHECK((each[0].second.find("on 4 ranks\n  2") != std::string::npos) == (ranks == 8 && gathered == 30 && A.rows() == 20 * 21 * 33));
+      }
+  }
   for (auto const& A : {problems::poisson<double>({90, 85}), problems::poisson<double>({20, 21, 19}), problems::checkerboard<double>({84, 84}, 1e4, 12)}) {
     auto const b = random<double>(A.rows(), 1);
     int const one = try_solve(A, b, method, amg{}).report.iterations();
@@ -81,6 +99,31 @@ TEST_CASE("multigrid on ranks finds the grid of a matrix whoever owns its points
       CHECK(taken <= 1.3 * one);
       CHECK(as_wanted);
     }
+  }
+}
+
+TEST_CASE("schwarz with the coarse levels of multigrid takes no more iterations for more subdomains, on one rank and on ranks, and is Hermitian") {
+  auto const A = problems::poisson<double>({48, 40});
+  auto const b = random<double>(A.rows(), 1);
+  cg const method{.rtol = 1e-8};
+  auto const options = [](int parts, index_t gathered) { return two_level(schwarz(ic0{}, {.parts = parts}), amg{.gathered = gathered}); };
+  int const few = try_solve(A, b, method, options(2, 4000)).report.iterations(), many = try_solve(A, b, method, options(16, 4000)).report.iterations();
+  CHECK(many <= few + 3);
+  CHECK(3 * many <= 2 * try_solve(A, b, method, schwarz(ic0{}, {.parts = 16})).report.iterations());
+  for (int ranks : {2, 8}) {
+    auto const [x, taken, skew, words] = on_ranks(ranks, A, [&](auto const& D, auto const& db) {
+      auto s = prepare(D, method, options(0, 40));
+      auto const& M = s.preconditioner();
+      auto const u = random<double>(A.rows(), 2);
+      double const forth = dot(u, gather(M * db)), back = dot(gather(M.adjoint() * distribute(u, D.row_layout())), b);
+      s.update(D);
+      auto const [x, report] = s.try_solve(db);
+      return std::tuple(gather(x), report.iterations(), std::abs(forth - back) / std::abs(forth), report.preconditioner);
+    })[0];
+    CHECK(norm(b - A * x) <= 1.01e-8 * norm(b));
+    CHECK(taken <= few + 4);
+    CHECK(skew < 1e-12);
+    CHECK_THAT(words, Catch::Matchers::ContainsSubstring("schwarz of ic0, ") && Catch::Matchers::ContainsSubstring(", and coarse levels, V-cycle of "));
   }
 }
 

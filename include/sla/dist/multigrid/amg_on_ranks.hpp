@@ -63,6 +63,10 @@ public:
   std::vector<amg_level_size> levels() const {
     auto const& all = *levels_->front();
     std::vector<amg_level_size> out;
+    if (all.slabs) {
+      for (detail::grid_shape const& s : all.slabs->shapes()) out.push_back({s.points(), s.entries()});
+      return out;
+    }
     for (auto const& level : all.levels) out.push_back({level.rows, level.entries});
     if (all.whole) {
       out.pop_back();
@@ -70,9 +74,14 @@ public:
     }
     return out;
   }
-  /// The levels that are on ranks; the others are on every rank.
+  /// The levels that are on several ranks; the others are on every rank or, of grids in slabs, on one.
   index_t levels_on_ranks() const {
     auto const& all = *levels_->front();
+    if (all.slabs) {
+      index_t count = 0;
+      for (std::size_t l = 0; l < all.slabs->shapes().size(); ++l) count += all.slabs->ranks_of(l) > 1;
+      return count;
+    }
     return index_t(all.levels.size()) - index_t(all.whole != nullptr);
   }
   /// The entries of all levels over those of D.
@@ -109,6 +118,7 @@ private:
       }
       auto o = options_;
       if (level > 0 && o.coarsening == amg_coarsening::grid) o.coarsening = amg_coarsening::automatic;
+      if (level > 0) o.coarse_only = false;
       o.strength = options_.strength / double(1 << (std::min)(level, 30)), o.max_levels = (std::max)(1, options_.max_levels - level);
       return o.setup(A);
     };
@@ -129,6 +139,14 @@ template <class Char, class Traits, class Options, class D>
 std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& out, rank_amg<Options, D> const& m) {
   auto const sizes = m.levels();
   auto const& all = m.hierarchy();
+  if (all.slabs) {
+    out << "amg across " << all.communicator().size() << " ranks" << m.remark() << '\n';
+    auto const shapes = all.slabs->shapes();
+    for (std::size_t l = 0; l < shapes.size(); ++l)
+      out << detail::level_text(index_t(l), sizes[l]) << shapes[l].text_of() << ", " << shapes[l].stencil() << " points, "
+          << (l + 1 == shapes.size() ? "factors of a band" : "1 + 1 Jacobi") << ", on " << all.slabs->ranks_of(l) << (all.slabs->ranks_of(l) == 1 ? " rank\n" : " ranks\n");
+    return out;
+  }
   for (index_t l = 0; l < m.levels_on_ranks(); ++l) {
     auto const& level = sizes[std::size_t(l)];
     out << (l == 0 ? text("amg across ", all.communicator().size(), " ranks", m.remark(), '\n') : text()) << detail::level_text(l, level) << all.options.sweeps << " + " << all.options.sweeps << ' ';

@@ -84,9 +84,10 @@ struct rank_aggregates {
   std::shared_ptr<row_partition const> owners;
 };
 /// `mine`, of this rank's rows, numbered among those of all ranks. Rows that are left alone where ranks meet join the aggregate of the row that they are coupled
-/// to most, as those of threads do (joined_ranges), whose ever it is: a pair of them is that of the one with the larger number. Collective.
+/// to most, as those of threads do (joined_ranges), whose ever it is: a pair of them is that of the one with the larger number. Aggregates belong to as many ranks as have
+/// `gathered` of them each: of 2, 4, 8, ... ranks to the first. Collective.
 template <class L>
-rank_aggregates joined_ranks(L const& A, amg_rows<typename local_of_t<L>::value_type> const& rows, aggregates const& mine) {
+rank_aggregates joined_ranks(L const& A, amg_rows<typename local_of_t<L>::value_type> const& rows, aggregates const& mine, index_t gathered) {
   struct member {
     index_t row = -1, group = -1, partner = -1;  ///< the partner is that of one who is alone
     std::int64_t alone = 0;
@@ -136,9 +137,14 @@ rank_aggregates joined_ranks(L const& A, amg_rows<typename local_of_t<L>::value_
   }
   index_t left = 0;
   for (index_t& s : size) s = s > 0 ? left++ : -1;
-  rank_aggregates out{std::vector<index_t>(std::size_t(n), -1), std::make_shared<row_partition const>(owner_map(starts_of(left)), c.rank())};
+  auto starts = starts_of(left);
+  index_t const begin = starts[std::size_t(c.rank())];
+  int stride = 1;
+  while (stride < c.size() && starts.back() < gathered * ((c.size() + stride - 1) / stride)) stride *= 2;
+  for (int r = 0; r < c.size(); ++r) starts[std::size_t(r)] = starts[std::size_t((std::min)(c.size(), (r + stride - 1) / stride * stride))];
+  rank_aggregates out{std::vector<index_t>(std::size_t(n), -1), std::make_shared<row_partition const>(owner_map(std::move(starts)), c.rank())};
   for (index_t i = 0; i < n; ++i)
-    if (mine.of[i] >= 0 && joins[std::size_t(i)] < 0) out.of[std::size_t(i)] = out.owners->global(size[std::size_t(mine.of[i])]);
+    if (mine.of[i] >= 0 && joins[std::size_t(i)] < 0) out.of[std::size_t(i)] = begin + size[std::size_t(mine.of[i])];
   auto const all = with_ghosts(halo, out.of);
   for (index_t i = 0; i < n; ++i)
     if (joins[std::size_t(i)] >= 0) out.of[std::size_t(i)] = all[std::size_t(joins[std::size_t(i)])];
@@ -189,13 +195,8 @@ struct rank_transfer {
   std::shared_ptr<rank_prolongation<L> const> left;
 };
 
-/// The products that make the next matrix, planned: those of new values send and multiply values alone. Kept from the first update on.
 template <class L>
-struct rank_galerkin {
-  transpose_plan<L> turn;
-  multiply_plan<L, L> right, left;
-};
-
+class rank_galerkin;
 /// A level, as solve/precond/amg/level.hpp has it; rows and entries are those of all ranks.
 template <class L>
 struct rank_level {

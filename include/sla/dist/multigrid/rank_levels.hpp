@@ -11,11 +11,21 @@
 #include <vector>
 
 #include <sla/dist/halo/overlap.hpp>
+#include <sla/dist/multigrid/rank_galerkin.hpp>
 #include <sla/dist/multigrid/rank_grid.hpp>
+#include <sla/dist/multigrid/slab_levels.hpp>
 #include <sla/dist/solve/mesh_world.hpp>
 #include <sla/solve/precond/amg/amg.hpp>
 
 namespace sla::detail {
+
+/// The scalars of grids, as one rank's multigrid has them.
+template <class M>
+struct grid_real;
+template <class T, class S, class Stored, class GridReal>
+struct grid_real<applied_amg<T, S, Stored, GridReal>> {
+  using type = GridReal;
+};
 
 /// Levels on ranks, and multigrid for the last of them, where all ranks have it whole. M: what `amg` makes of a matrix.
 template <class L, class M>
@@ -27,6 +37,8 @@ struct rank_levels {
   std::shared_ptr<M const> whole = {};
   std::vector<index_t> order = {};  ///< of its rows: where those of the ranks, one after the other, are in it
   std::shared_ptr<rank_grid const> grid = {};  ///< of the finest level, where that is one
+  using slabs_type = slab_levels<typename grid_real<M>::type, kernel_t<T>>;
+  std::shared_ptr<slabs_type const> slabs = {};  ///< in the place of all levels
   idle_work<amg_work<T>> idle{};
 
   bool takes_steps(std::size_t) const { return false; }
@@ -52,7 +64,10 @@ struct rank_levels {
 };
 template <class L, class M>
 void apply_levels(rank_levels<L, M> const& all, kernel_t<typename local_of_t<L>::value_type> const* x, kernel_t<typename local_of_t<L>::value_type>* out) {
-  using Work = amg_work<typename local_of_t<L>::value_type>;
+  using T = typename local_of_t<L>::value_type;
+  using Work = amg_work<T>;
+  if constexpr (!is_complex<T>)
+    if (all.slabs) return all.slabs->apply(x, out);
   all.idle.with([&] { return Work(all); }, [&](Work& work) {
     immediate<overlapped> space;
     amg_cycle_from(space, all, work, 0, x, out, all.options.cycle);
@@ -80,18 +95,35 @@ inline void require_levels_on_ranks(amg_options const& o) {
     throw value_error(text("amg{...} on ranks: levels across ranks do not take ", what, " yet; leave it out, or take schwarz(amg{...}), whose levels are of each rank's rows alone"));
 }
 
+/// Do the options ask for a grid, or leave it open?
+inline bool may_be_grid(amg_options const& o, index_t rows) {
+  bool const open = o.coarsening == amg_coarsening::automatic && o.cycle == amg_cycle::V && o.sweeps == 1 && o.smoother == amg_smoother::spai0 && rows >= least_grid_points;
+  return open || o.coarsening == amg_coarsening::grid;
+}
 /// The grid that the finest level may be, if the options ask for it or leave it open; nothing, where it is none. Collective. Errors, on every rank: value_error, if a
 /// grid is asked for and A is none.
 template <class L>
 std::shared_ptr<rank_grid const> wanted_grid(amg_options const& o, L const& A, bool symmetric) {
   std::shared_ptr<rank_grid const> found;
-  bool const asked = o.coarsening == amg_coarsening::grid;
-  bool const open = o.coarsening == amg_coarsening::automatic && o.cycle == amg_cycle::V && o.sweeps == 1 && o.smoother == amg_smoother::spai0 && A.rows() >= least_grid_points;
   if constexpr (!is_complex<typename local_of_t<L>::value_type>)
-    if (symmetric && (asked || open)) found = grid_on_ranks(A);
-  if (asked && !found)
+    if (symmetric && may_be_grid(o, A.rows())) found = grid_on_ranks(A);
+  if (o.coarsening == amg_coarsening::grid && !found)
     throw value_error("amg{.coarsening = amg_coarsening::grid}: D is not found to be a symmetric operator of 5, 9, 7 or 27 points on a grid whose points are numbered line by line");
   return found;
+}
+/// Levels of slabs into `out`, if the finest is a grid whose points the ranks have line by line. Collective.
+template <class L, class M>
+bool set_up_slabs(rank_levels<L, M>& out, L const& finest, index_t gathered) {
+  if constexpr (is_complex<typename local_of_t<L>::value_type>) {
+    return false;
+  } else {
+    auto found = recognise_slabs<typename grid_real<M>::type>(finest);
+    if (!found) return false;
+    auto const grid = std::make_shared<rank_grid>(rank_grid{found->layout.shape, {}, found->rough});
+    out.slabs = rank_levels<L, M>::slabs_type::make(finest.handle()->halo->communicator(), finest.handle()->rows, std::move(*found), gathered);
+    if (out.slabs) out.grid = grid;
+    return out.slabs != nullptr;
+  }
 }
 /// The mean factor by which six steps of conjugate gradients lessen sqrt((r, M r)), from a residual of chance; by which three do, if that is below 0.2 or above 0.4.
 /// Collective.
@@ -126,14 +158,6 @@ double contraction_on_ranks(rank_levels<L, M> const& all) {
   return mean;
 }
 
-/// Plans of R, A P and R (A P), where R is the adjoint of `turned`. Collective.
-template <class L>
-std::shared_ptr<rank_galerkin<L> const> make_galerkin(L const& turned, L const& A, L const& P) {
-  transpose_plan<L> turn(turned);
-  multiply_plan<L, L> right(A, P);
-  multiply_plan<L, L> left(turn.adjoint(turned), right(A, P));
-  return std::make_shared<rank_galerkin<L> const>(rank_galerkin<L>{std::move(turn), std::move(right), std::move(left)});
-}
 /// The levels for A, by the aggregates of `kept`, where that is given. A level of `gathered` rows or fewer is on every rank, as is one of one rank:
 /// finish(matrix, level, before) makes M of it, of what was kept. Aggregates are of one rank's rows, so that they depend on who owns what. Where A is not Hermitian, as amg_levels
 /// (solve/precond/amg/level.hpp). Collective. Errors, on every rank: value_error for a zero on the diagonal; those of finish.
@@ -153,10 +177,16 @@ std::shared_ptr<rank_levels<L, M> const> make_rank_levels(amg_options o, L const
     auto& level = levels.back();
     if (!whole) {
       L const& here = *A.all;
+      if (l == 0) {
+        require_levels_on_ranks(o);
+        if (may_be_grid(o, n) && (!kept || kept->grid) && set_up_slabs(*out, finest, gathered)) {
+          out->options.coarsening = amg_coarsening::grid, o.coarsening = amg_coarsening::smoothed;
+          break;
+        }
+      }
       auto const look = [&](L const& of, int at) { return look_at_rows(of.local(), o.smoother, at); };
       auto rows = l == 0 ? with_local_rows(here, [&] { return look(here, 0); }) : look(here, l);
       if (l == 0) {
-        require_levels_on_ranks(o);
         out->hermitian = is_hermitian_on_ranks(finest);
         if (!kept || kept->grid) out->grid = grid = wanted_grid(o, finest, out->hermitian);
         if (kept && kept->grid && !grid) kept = nullptr;
@@ -179,10 +209,10 @@ std::shared_ptr<rank_levels<L, M> const> make_rank_levels(amg_options o, L const
       } else if (l + 1 < o.max_levels) {
         double const theta = o.strength * std::pow(0.5, l);
         auto const groups = [&] {
-          if (!AH) return joined_ranks(here, rows, aggregate(here.local(), rows, theta));
+          if (!AH) return joined_ranks(here, rows, aggregate(here.local(), rows, theta), gathered);
           L const sum = sum_on_ranks(1, here, 1, *AH);
           auto const of_sum = look(sum, l + 1);
-          return joined_ranks(sum, of_sum, aggregate(sum.local(), of_sum, theta));
+          return joined_ranks(sum, of_sum, aggregate(sum.local(), of_sum, theta), gathered);
         }();
         index_t const count = groups.owners->extent();
         if (count > 0 && 10 * count <= 8 * n) {
@@ -195,15 +225,10 @@ std::shared_ptr<rank_levels<L, M> const> make_rank_levels(amg_options o, L const
       if (level.transfer) level.P = rank_matrix<L>(level.transfer->right(here, rows, o.coarsening));
       if (level.P.all) {
         auto const turned = AH ? std::make_shared<L const>((*level.transfer->left)(*AH, *columns, o.coarsening)) : level.P.all;
-        if (kept && level.transfer) {  // whose patterns stay
-          level.galerkin = kept->levels[std::size_t(l)].galerkin;
-          if (!level.galerkin) level.galerkin = make_galerkin(*turned, here, *level.P.all);
-          level.R = rank_matrix<L>(level.galerkin->turn.adjoint(*turned));
-          A = rank_matrix<L>(level.galerkin->left(*level.R.all, level.galerkin->right(here, *level.P.all)));
-        } else {
-          level.R = rank_matrix<L>(stored_transpose<true>(*turned));
-          A = rank_matrix<L>(product_on_ranks(*level.R.all, product_on_ranks(here, *level.P.all)));
-        }
+        if (kept && level.transfer) level.galerkin = kept->levels[std::size_t(l)].galerkin;  // whose patterns stay
+        if (!level.galerkin) level.galerkin = std::make_shared<rank_galerkin<L> const>(*turned, here, *level.P.all);
+        auto [R, next] = (*level.galerkin)(*turned, here, *level.P.all);
+        level.R = rank_matrix<L>(std::move(R)), A = rank_matrix<L>(std::move(next));
       }
       level.smoother = std::move(rows.smoother);
     }

@@ -277,6 +277,7 @@ struct amg_in {
   amg_near_null near_null = {};                              ///< of systems: rigid_body_modes(points)
 
   index_t gathered = 4000;                                   ///< on ranks: a level of so many rows is on every rank, and goes on as on one
+  bool coarse_only = false;                                  ///< the correction of the coarser levels alone, of aggregates: two_level adds what smooths
 
   using preconditioner_tag = void;
   using spans_ranks_tag = void;
@@ -296,7 +297,9 @@ struct amg_in {
       throw value_error("amg{.coarsening = amg_coarsening::grid, .near_null}: grids take no near-null space; leave out one of them");
     if (coarsening == amg_coarsening::grid && (cycle != amg_cycle::V || smoother != amg_smoother::spai0 || sweeps != 1))
       throw value_error("amg{.coarsening = amg_coarsening::grid}: a grid has a V-cycle with one step of Jacobi before and after; leave out .cycle, .smoother and .sweeps");
-    return {cycle, smoother, coarsening, sweeps, (std::min)(coarsest, detail::amg_most_dense_rows), strength, max_levels, near_null.maker(), (std::max)(P, unknowns), !std::same_as<Stored, double>};
+    bool const grid = coarsening == amg_coarsening::grid, open = coarsening == amg_coarsening::automatic;
+    if (coarse_only && grid) throw value_error("amg{.coarsening = amg_coarsening::grid, .coarse_only = true}: a grid is smoothed in the pass that restricts; leave out .coarsening");
+    return {cycle, smoother, coarse_only && open ? amg_coarsening::smoothed : coarsening, sweeps, (std::min)(coarsest, detail::amg_most_dense_rows), strength, max_levels, near_null.maker(), (std::max)(P, unknowns), !std::same_as<Stored, double>, coarse_only};
   }
   template <class T, class S, class F>
   auto setup(sparse_tensor<T, S, F> const& A) const {

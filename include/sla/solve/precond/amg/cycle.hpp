@@ -23,6 +23,14 @@ void amg_cycle_from(Space& space, Levels const& all, amg_work<T>& work, std::siz
   auto const put = [](K* to, index_t size, auto const& value) { return put_at(to, size, value); };
   bool const last = l + 1 == all.levels.size();
   if (last && all.solve_last(b, z)) return;
+  if (l == 0 && !last && all.options.coarse_only) {
+    auto& next = work.levels[1];
+    index_t const coarse = level.P.cols();
+    K *const cb = kernel_pointer(next.b.data()), *const cx = kernel_pointer(next.x.data());
+    fuse(space, put(cb, coarse, level.R * of(b, n)));
+    amg_cycle_from(space, all, work, 1, cb, cx, kind);
+    return (void)fuse(space, put(z, n, level.P * of(cx, coarse)));
+  }
   K *x = kernel_pointer(work.levels[l].spare.data()), *y = z;
   K* const swept = kernel_pointer(work.levels[l].swept.data());
   auto const d = of(kernel_pointer(level.smoother.data()), n), rhs = of(b, n);

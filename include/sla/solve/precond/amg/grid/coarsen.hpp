@@ -229,10 +229,26 @@ void diagonal_of(grid_view<R> const& A, index_t lo, index_t hi, double* d) {
   }
 }
 
-/// The next level, once this one has its interpolation; nothing, if a diagonal entry is not positive. Its row sums are P^T A (P 1).
+/// omega / a_ii of the points [lo, hi); are all of these positive?
 template <class R>
-std::optional<grid_level<R>> coarsened(grid_level<R>& level) {
-  make_interpolation(level);
+bool invert_diagonal(grid_level<R>& level, index_t lo, index_t hi) {
+  std::atomic<bool> positive{true};
+  parallel_lines(hi - lo, 8, [&, A = level.view(), inverse = level.inverse()](index_t first, index_t last) {
+    std::vector<double> d(static_cast<std::size_t>(last - first));
+    diagonal_of(A, lo + first, lo + last, d.data() - (lo + first));
+    bool all = true;
+    for (index_t i = first; i < last; ++i) {
+      all = all && d[std::size_t(i - first)] > 0;
+      inverse[lo + i] = R(double(level.omega) / d[std::size_t(i - first)]);
+    }
+    if (!all) positive = false;
+  });
+  return positive;
+}
+
+/// Off-diagonals and row sums of the next level, once this one has its interpolation: P^T A P, and P^T A (P 1).
+template <class R>
+grid_level<R> galerkin_level(grid_level<R>& level) {
   grid_shape const s = level.shape, c = s.coarse();
   auto const A = level.view();
   grid_level<R> next(c, level.omega);
@@ -250,18 +266,15 @@ std::optional<grid_level<R>> coarsened(grid_level<R>& level) {
     auto const product = [&](index_t k, R const* before, R const* x, R const* after, R* y) { slab_product<true>(A, k, before, x, after, y); };
     restricted_slabs(A, lo, hi, fill, product, sums);
   });
-  std::atomic<bool> positive{true};
-  parallel_lines(c.points(), 8, [&, B = next.view(), inverse = next.inverse()](index_t lo, index_t hi) {
-    std::vector<double> d(static_cast<std::size_t>(hi - lo));
-    diagonal_of(B, lo, hi, d.data() - lo);
-    bool all = true;
-    for (index_t i = lo; i < hi; ++i) {
-      all = all && d[std::size_t(i - lo)] > 0;
-      inverse[i] = R(double(next.omega) / d[std::size_t(i - lo)]);
-    }
-    if (!all) positive = false;
-  });
-  if (!positive) return {};
+  return next;
+}
+
+/// The next level; nothing, if a diagonal entry is not positive.
+template <class R>
+std::optional<grid_level<R>> coarsened(grid_level<R>& level) {
+  make_interpolation(level);
+  auto next = galerkin_level(level);
+  if (!invert_diagonal(next, 0, next.shape.points())) return {};
   return next;
 }
 

@@ -43,6 +43,12 @@ class grid_levels : public grid_cycle<K> {
 public:
   /// A coarser grid than one whose factors take so much work is not made.
   static constexpr double most_factor_work = 1e7;
+  static double factor_work(grid_shape const& s) { return double(s.points()) * double(s.shift(s.pairs - 1)) * double(s.shift(s.pairs - 1)); }
+  /// Is a coarser grid made of the last of so many levels?
+  static bool goes_on(grid_shape const& s, std::size_t levels) {
+    bool const wide = s.nx >= 6 && s.nz >= 6 && (s.is_plane() || s.ny >= 6);
+    return wide && (levels == 1 || factor_work(s) > most_factor_work);
+  }
 
   /// Levels for a recognised matrix; none where they would not contract: residuals of conjugate gradients for a random right-hand side, which
   /// are looked at where couplings differ, but not if they differed as much in the matrix that had this pattern before.
@@ -50,15 +56,13 @@ public:
     auto out = std::make_shared<grid_levels>();
     out->scale_ = found.scale, out->rough_ = found.rough;
     bool const looks = found.rough.part > 0 && (!before || found.rough.exceeds(before->roughness()));
-    auto const wide = [](grid_shape const& s) { return s.nx >= 6 && s.nz >= 6 && (s.is_plane() || s.ny >= 6); };
-    auto const work = [](grid_shape const& s) { return double(s.points()) * double(s.shift(s.pairs - 1)) * double(s.shift(s.pairs - 1)); };
     out->levels_.push_back(std::move(found.level));
-    while (wide(out->levels_.back().shape) && (out->levels_.size() == 1 || work(out->levels_.back().shape) > most_factor_work)) {
+    while (goes_on(out->levels_.back().shape, out->levels_.size())) {
       auto next = coarsened(out->levels_.back());
       if (!next) return nullptr;
       out->levels_.push_back(std::move(*next));
     }
-    if (out->levels_.size() == 1 || work(out->levels_.back().shape) > 20 * most_factor_work) return nullptr;
+    if (out->levels_.size() == 1 || factor_work(out->levels_.back().shape) > 20 * most_factor_work) return nullptr;
     for (auto const& level : out->levels_) out->views_.push_back(level.view());
     out->factors_ = band_factors(out->views_.back());
     if (!out->factors_.definite()) return nullptr;

@@ -101,11 +101,12 @@ struct grid_restricted : slab_node<R> {
 };
 
 /// x + omega D^-1 (b - A x) with x = omega D^-1 b + P e; times `factor`. b is divided by `scale`.
-template <class R, class B>
+template <class R, class B, class Factor = B>
 struct grid_corrected : slab_node<R> {
   B const* b;
   R const* e;
-  B scale, factor;
+  B scale;
+  Factor factor;
 
   template <class F>
   grid_corrected rebuild(F const&) const {

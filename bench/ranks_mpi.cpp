@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Conjugate gradients on MPI ranks of one thread each: the host without MPI, one rank, all ranks, and PETSc and hypre on as many, in turn. With Jacobi so many
+// iterations, set-up apart; with multigrid to 1e-6.      mpirun -n 2 ranks_mpi [unknowns of the plane [of space [repetitions [iterations]]]]
+#include <array>
+#include <cmath>
+#include <optional>
+#include <thread>
+
+#include <sla/adapter/mpi.hpp>
+#include <sla/dist.hpp>
+#include <sla/tensor/problems/problems.hpp>
+
+#ifdef SLA_BENCH_PETSC
+#include "petsc_ranks.hpp"
+#endif
+#include "table.hpp"
+
+namespace {
+using namespace sla;
+using Rows = mesh<axis<"rows">>;
+
+struct outcome {
+  double setup = 0, iteration = 0, solve = 0;
+  int iterations = 0;
+  std::string sent;
+};
+/// Seconds of the slowest rank.
+template <class Solver, class B>
+outcome timed(Solver const& made, B const& b) {
+  outcome out;
+  double const start = bench::now();
+  auto const s = made();
+  out.setup = bench::now() - start;
+  s.try_solve(b);
+  sla::report r;
+  out.solve = bench::seconds([&] { r = s.try_solve(b).report; });
+  out.iterations = r.iterations(), out.iteration = out.solve / (std::max)(1, out.iterations);
+  out.sent = text(bench::fixed(r.sent.reductions, 1), " reductions, ", bench::fixed(r.sent.halos, 1), " halos, ", bench::fixed(r.sent.bytes / 1024, 1), " KiB");
+  return out;
+}
+template <std::size_t N, class P>
+outcome on_host(std::array<index_t, N> const& extents, cg const& method, P const& p) {
+  auto const A = [&] {
+    if constexpr (N == 2)
+      return problems::poisson<double>({extents[0], extents[1]});
+    else
+      return problems::poisson<double>({extents[0], extents[1], extents[2]});
+  }();
+  vector<double> const b = A * random<double>({A.cols()}, 1);
+  return timed([&] { return prepare(A, method, p); }, b);
+}
+template <std::size_t N, class P>
+outcome on_ranks(mpi::world& world, std::array<index_t, N> const& extents, cg const& method, P const& p) {
+  Rows m(world);
+  auto const D = [&] {
+    if constexpr (N == 2)
+      return problems::poisson<double>(m, {extents[0], extents[1]});
+    else
+      return problems::poisson<double>(m, {extents[0], extents[1], extents[2]});
+  }();
+  auto const x = generate(D.col_layout(), [](index_t i) { return std::sin(double(i) * double(i)); });
+  auto const b = eval(D * x);
+  auto out = timed([&] { return prepare(D, method, p); }, b);
+  double slowest[] = {out.setup, out.solve, out.iteration};
+  all_reduce(m.world(), std::span<double>(slowest), monoid::maximum);
+  out.setup = slowest[0], out.solve = slowest[1], out.iteration = slowest[2];
+  return out;
+}
+/// f() on the first rank, while the others sleep.
+template <class F>
+outcome alone(F const& f) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  outcome const out = rank == 0 ? f() : outcome();
+  MPI_Request over;
+  MPI_Ibarrier(MPI_COMM_WORLD, &over);
+  for (int done = 0; !done; MPI_Test(&over, &done, MPI_STATUS_IGNORE)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return out;
+}
+
+template <std::size_t N, class P>
+void compare(std::optional<bench::table>& out, mpi::world& all, mpi::world& self, std::string const& name, std::array<index_t, N> const& extents, cg const& method, P const& p, int repetitions,
+             [[maybe_unused]] std::vector<std::string> const& peers) {
+  std::vector<std::string> names{"host", "one rank of MPI", text(all.size(), " ranks")};
+  names.insert(names.end(), peers.begin(), peers.end());
+  std::vector<bench::samples> setup(names.size()), iteration(names.size());
+  std::vector<outcome> last(names.size());
+  for (int k = 0; k < repetitions; ++k)
+    for (std::size_t n = 0; n < names.size(); ++n) {
+      outcome& now = last[n];
+      if (n == 0) now = alone([&] { return on_host(extents, method, p); });
+      if (n == 1) now = alone([&] { return on_ranks(self, extents, method, p); });
+      if (n == 2) now = on_ranks(all, extents, method, p);
+#ifdef SLA_BENCH_PETSC
+      if (n > 2) {
+        auto const peer = bench::petsc_on_ranks(extents[0], N == 2 ? 1 : extents[1], extents[N - 1], names[n], method.rtol, method.max_iterations);
+        now = {peer.setup, peer.solve / (std::max)(1, peer.iterations), peer.solve, peer.iterations, ""};
+      }
+#endif
+      setup[n].add(now.setup), iteration[n].add(now.iteration);
+    }
+  if (all.rank() > 0) return;
+  for (std::size_t n = 0; n < names.size(); ++n)
+    out->row({name, names[n], text(last[n].iterations), bench::spread(iteration[n], 2, 1e3), bench::spread(iteration[2] / iteration[n], 2), bench::spread(setup[n], 3), last[n].sent});
+}
+}  // namespace
+
+int main(int argc, char** argv) {
+  mpi::environment environment(argc, argv);
+  index_t const plane = bench::argument(argc, argv, 1, 4000000), space = bench::argument(argc, argv, 2, 1000000);
+  int const repetitions = int(bench::argument(argc, argv, 3, 5)), iterations = int(bench::argument(argc, argv, 4, 20));
+  set_threads(1);
+  auto all = environment.world();
+  mpi::world self(MPI_COMM_SELF);
+  index_t const side = index_t(std::lround(std::sqrt(double(plane)))), edge = index_t(std::lround(std::cbrt(double(space))));
+  if (all.rank() == 0) {
+    bench::heading("CG on MPI ranks");
+    std::cout << "Wall time of the slowest rank, one thread each; the host and one rank run while the other ranks sleep. Set-up apart; b = A x.\n\n";
+  }
+  std::vector<std::string> krylov, multigrid;
+#ifdef SLA_BENCH_PETSC
+  krylov = {"PETSc, cg + jacobi"}, multigrid = {"PETSc, cg + gamg", "hypre, cg + boomeramg"};
+#endif
+  std::optional<bench::table> out;
+  if (all.rank() == 0) out.emplace(std::vector<std::string>{"", "", "iterations", "ms per iteration", "all ranks / it", "set-up, s", "each rank sends per iteration"});
+  auto const both = [&](std::string const& name, auto const& extents) {
+    compare(out, all, self, text(name, ", jacobi"), extents, cg{.rtol = 1e-30, .max_iterations = iterations}, jacobi{}, repetitions, krylov);
+    compare(out, all, self, text(name, ", amg"), extents, cg{.rtol = 1e-6}, amg{}, repetitions, multigrid);
+  };
+  both(text(side, " x ", side), std::array{side, side});
+  both(text(edge, "^3"), std::array{edge, edge, edge});
+}
