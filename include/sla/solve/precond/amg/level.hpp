@@ -243,9 +243,10 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
       double const theta = o.strength * std::pow(0.5, l);
       auto groups = [&] {
         if (first) return std::move(*std::exchange(first, std::nullopt));
-        if (hermitian) return aggregate(level.A, rows, theta);
+        auto const grouped = [&](auto const& of, auto const& its) { return o.coarsening == amg_coarsening::classical ? coarse_points(of, its) : aggregate(of, its, theta); };
+        if (hermitian) return grouped(level.A, rows);
         auto const sum = add(1.0, level.A, 1.0, AH);
-        return aggregate(sum, look_at_rows(sum, o.smoother, 1), theta);
+        return grouped(sum, look_at_rows(sum, o.smoother, 1));
       }();
       if (groups.count > 0 && 10 * groups.count <= 8 * n) {
         auto p = prolongation_pattern(level.A, groups, rows, o.coarsening);
