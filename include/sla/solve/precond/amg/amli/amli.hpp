@@ -39,38 +39,65 @@ struct amli_steps {
   }
 };
 
-/// The range of the eigenvalues of M A as six steps of Lanczos's iteration (conjugate gradients) see it, for a right-hand side in the range of A: two fifths
-/// are taken off below, a twentieth added above. Nothing is known where it is narrow, too: a cycle does for the two steps.
-/// multiply(p, q): q = A p; cycle(r, z): z = M r. Vectors have `room` numbers, n of them used.
+/// What some steps of conjugate gradients tell of M A: the tridiagonal matrix of Lanczos's iteration, and (r, M r) before each step.
+struct cg_trace {
+  std::vector<double> diagonal, beside, energy;
+};
+/// At most so many steps, from the residual r, which is overwritten; they end where r is all but 0, or A or M is found not to be definite.
+/// multiply(p, q): q = A p; cycle(r, z): z = M r. Vectors have as many numbers as r, n of them used.
 template <class K, class Multiply, class Cycle>
-amli_range eigenvalue_range(index_t n, index_t room, Multiply const& multiply, Cycle const& cycle) {
+cg_trace cg_steps(int steps, index_t n, buffer<K>& r, Multiply const& multiply, Cycle const& cycle) {
   using Real = real_t<K>;
   auto space = immediate_space(host_memory{});
-  buffer<K> r(room), z(room), p(room), q(room);
+  buffer<K> z(r.size()), p(r.size()), q(r.size());
   auto const of = [n](buffer<K> const& v) { return numbers_at(v.data(), n); };
-  for (index_t i = 0; i < n; ++i) z[i] = K(Real(uniform_at(1, std::uint64_t(i))));
-  multiply(z.data(), r.data());
-  std::vector<double> d, e, negative;
-  double last = 0, step = 0, first = 0;
-  for (int k = 0; k < 6; ++k) {
+  dependent_t<cg_trace, K> out;
+  double step = 0;
+  for (int k = 0; k < steps; ++k) {
     cycle(r.data(), z.data());
     double const rz = double(real_of(to_kernel(std::get<0>(fuse(space, dot_of(of(r), of(z)))))));
-    if (k == 0) first = rz;
-    if (!(rz > 1e-12 * first)) break;
-    double const beta = k > 0 ? rz / last : 0;
+    out.energy.push_back(rz);
+    if (!(rz > 1e-12 * out.energy[0])) break;
+    double const beta = k > 0 ? rz / out.energy[std::size_t(k) - 1] : 0;
     fuse(space, put_at(p.data(), n, of(z) + Real(beta) * of(p)));
     multiply(p.data(), q.data());
     double const pq = double(real_of(to_kernel(std::get<0>(fuse(space, dot_of(of(p), of(q)))))));
     if (!(pq > 0)) break;
     double const inverse = pq / rz;  // of the step's length
-    d.push_back(inverse + beta * step), negative.push_back(-d.back());
-    if (k > 0) e.push_back(std::sqrt(beta) * step);
-    step = inverse, last = rz;
+    out.diagonal.push_back(inverse + beta * step);
+    if (k > 0) out.beside.push_back(std::sqrt(beta) * step);
+    step = inverse;
     fuse(space, put_at(r.data(), n, of(r) + Real(-1 / inverse) * of(q)));
   }
-  if (d.empty()) return {};
-  double const least = -largest_of_tridiagonal(negative, e), most = largest_of_tridiagonal(d, e);
+  return out;
+}
+
+/// The range of the eigenvalues of M A as six of those steps see it, for a right-hand side in the range of A: two fifths
+/// are taken off below, a twentieth added above. Nothing is known where it is narrow, too: a cycle does for the two steps.
+template <class K, class Multiply, class Cycle>
+amli_range eigenvalue_range(index_t n, index_t room, Multiply const& multiply, Cycle const& cycle) {
+  buffer<K> r(room), z(room);
+  for (index_t i = 0; i < n; ++i) z[i] = K(real_t<K>(uniform_at(1, std::uint64_t(i))));
+  multiply(z.data(), r.data());
+  auto const trace = cg_steps(6, n, r, multiply, cycle);
+  if (trace.diagonal.empty()) return {};
+  auto negative = trace.diagonal;
+  for (double& d : negative) d = -d;
+  double const least = -largest_of_tridiagonal(negative, trace.beside), most = largest_of_tridiagonal(trace.diagonal, trace.beside);
   return least > 0 && least < 0.95 * most ? amli_range{0.6 * least, 1.05 * most} : amli_range{};
+}
+
+/// The mean factor by which the third to fifth step lessen sqrt((r, M r)), for a right-hand side of chance whose numbers sum to 0: the first ones deal with what
+/// any cycle contracts. Infinity where M is not definite, 0 where nothing is left, or A is not definite.
+template <class K, class Multiply, class Cycle>
+double late_contraction(index_t n, Multiply const& multiply, Cycle const& cycle) {
+  buffer<K> r(n, uninitialized);
+  double mean = 0;
+  for (index_t i = 0; i < n; ++i) mean += uniform_at(1, std::uint64_t(i)) / double(n);
+  for (index_t i = 0; i < n; ++i) r[i] = K(real_t<K>(uniform_at(1, std::uint64_t(i)) - mean));
+  auto const energy = cg_steps(6, n, r, multiply, cycle).energy;
+  if (!(energy.back() >= 0)) return INFINITY;
+  return energy.size() == 6 ? std::pow(energy[5] / energy[2], 1.0 / 6) : 0;
 }
 
 } // namespace sla::detail
