@@ -251,17 +251,34 @@ std::optional<grid_level<R>> coarsened(grid_level<R>& level) {
     restricted_slabs(A, lo, hi, fill, product, sums);
   });
   std::atomic<bool> positive{true};
-  parallel_lines(c.points(), 8, [&, B = next.view(), inverse = next.inverse()](index_t lo, index_t hi) {
-    std::vector<double> d(static_cast<std::size_t>(hi - lo));
+  std::atomic<double> most{0};  // bounds the eigenvalues of D^-1 A: sizes of a row over its diagonal entry
+  parallel_lines(c.points(), 16, [&, B = next.view(), inverse = next.inverse()](index_t lo, index_t hi) {
+    std::vector<double> d(static_cast<std::size_t>(hi - lo)), beside(d.size(), 0.0);
     diagonal_of(B, lo, hi, d.data() - lo);
+    for (int h = 0; h < c.pairs; ++h) {
+      R const *const after = B.off[h] + lo, *const before = B.off[h] - c.shift(h) + lo;
+      for (index_t i = 0; i < hi - lo; ++i) beside[std::size_t(i)] += double(std::abs(after[i])) + double(std::abs(before[i]));
+    }
     bool all = true;
+    double here = 0;
     for (index_t i = lo; i < hi; ++i) {
-      all = all && d[std::size_t(i - lo)] > 0;
-      inverse[i] = R(double(next.omega) / d[std::size_t(i - lo)]);
+      double const diagonal = d[std::size_t(i - lo)];
+      all = all && diagonal > 0;
+      here = (std::max)(here, 1 + beside[std::size_t(i - lo)] / diagonal);
+      inverse[i] = R(double(next.omega) / diagonal);
     }
     if (!all) positive = false;
+    for (double before = most; here > before && !most.compare_exchange_weak(before, here);) {
+    }
   });
   if (!positive) return {};
+  if (double const largest = 1.95 / most; largest < double(next.omega)) {  // couplings of both signs: M would not be definite
+    double const factor = largest / double(next.omega);
+    next.omega = R(largest);
+    parallel_lines(c.points(), 1, [&, inverse = next.inverse()](index_t lo, index_t hi) {
+      for (index_t i = lo; i < hi; ++i) inverse[i] = R(double(inverse[i]) * factor);
+    });
+  }
   return next;
 }
 
