@@ -46,7 +46,10 @@ public:
       index_t const slab = natural.shape.slab(), before = fine.held(me).first / 2 * slab;
       for (int k = 1; k < next.shape.pairs + 2; ++k) arrays.push_back({product ? product->numbers.data(k) - before : nullptr, next.numbers.data(k) - held.first * slab});
       exchange_once(c, messages, arrays, slab);
-      if (!held.empty() && !invert_diagonal(next, held.first > 0 ? slab : 0, next.shape.points())) fails = 1;
+      index_t const first = held.first > 0 ? slab : 0, last = next.shape.points();
+      double const bound = all_reduce(c, held.empty() ? 0.0 : invert_diagonal(next, first, last), monoid::maximum);
+      if (!std::isfinite(bound)) return nullptr;  // a diagonal entry is not positive
+      damp_steps(next, first, held.empty() ? first : last, bound);
       out->layouts_.push_back(layout), out->levels_.push_back(std::move(next));
     }
     if (out->levels_.size() == 1 || plan::factor_work(out->layouts_.back().shape) > 20 * plan::most_factor_work) return nullptr;

@@ -214,12 +214,20 @@ private:
         auto const before = kept && !(*kept)[std::size_t(b)]->grid ? (*kept)[std::size_t(b)] : nullptr;
         auto const& o = before && !before->packed ? before->options : options_;
         detail::amg_matrix<T> const item(Matrix(rows.rows(), rows.cols()), rows.shared_pattern(), buffer<T>::borrow(rows.values().data() + b * rows.batch_stride(), rows.pattern().nnz()));
-        try {
+        auto const made = [&](detail::amg_options const& with) {
           auto const stored = detail::levels_in<Stored>(
-              detail::amg_levels<T>(o, item, before && !o.coarsener ? transfers_of(*before) : detail::amg_transfers{}, before ? before->packed : nullptr));
+              detail::amg_levels<T>(with, item, before && !o.coarsener ? transfers_of(*before) : detail::amg_transfers{}, before ? before->packed : nullptr));
           detail::set_up_sweeps(*stored);
           detail::measure_levels(*stored);
           levels = stored;
+        };
+        try {
+          made(o);
+          if (levels->doubtful && contracts_late(levels, item) > 0.5) {
+            auto classical = o;
+            classical.coarsening = amg_coarsening::classical, levels = nullptr;
+            made(classical);
+          }
         } catch (value_error const& e) {
           if (rows.batch_count() == 1) throw;
           throw value_error(text(e.what(), " (batch item ", b, ")"));
@@ -227,6 +235,16 @@ private:
       }
       items_ = std::make_shared<std::vector<Levels> const>(std::move(items));
     });
+  }
+
+  /// How well conjugate gradients contract with these levels for A, once the first steps are done.
+  static double contracts_late(Levels const& levels, detail::amg_matrix<T> const& A) {
+    using K = kernel_t<T>;
+    index_t const n = A.rows();
+    detail::amg_view<Stored> const cycle{&levels, 1, n};
+    auto space = immediate_space(host_memory{});
+    return detail::late_contraction<K>(
+        n, [&](K const* p, K* q) { fuse(space, detail::put_at(q, n, A * detail::numbers_at(p, n))); }, [&](K const* r, K* z) { cycle.template sweep<false>(r, z, 1); });
   }
 
   detail::amg_options options_;
@@ -269,7 +287,7 @@ template <class Stored = detail::same_scalars>
 struct amg_in {
   amg_cycle cycle = amg_cycle::V;                            ///< or W, F, amli: more work on coarse levels
   amg_smoother smoother = amg_smoother::spai0;               ///< or l1_jacobi, or a preconditioner: chebyshev{.degree = 2}, ssor{}, ilu0{}
-  amg_coarsening coarsening = amg_coarsening::automatic;     ///< grid where A is one, else plain with amli, or smoothed
+  amg_coarsening coarsening = amg_coarsening::automatic;     ///< grid where A is one, else plain with amli, or smoothed; classical, where those contract badly
   int sweeps = 1;                                            ///< of the smoother, before the correction and after it
   index_t coarsest = 200;                                    ///< a level of so many rows is inverted
   double strength = 0.4;                                     ///< of the largest in both rows: couplings that aggregates follow; halved on each level

@@ -90,7 +90,7 @@ void measure_levels(amg_hierarchy<T>& all) {
       auto& level = all.levels[l];
       index_t const n = level.A.rows();
       level.range = eigenvalue_range<K>(
-          n, n, [&](K const* p, K* q) { fuse(space, put_at(q, n, level.A * numbers_at(p, n))); }, [&](K const* r, K* z) { amg_cycle_from(space, all, work, l, r, z, all.options.cycle); });
+          n, n, kernel_pointer(level.smoother.data()), [&](K const* p, K* q) { fuse(space, put_at(q, n, level.A * numbers_at(p, n))); }, [&](K const* r, K* z) { amg_cycle_from(space, all, work, l, r, z, all.options.cycle); });
     }
   });
 }

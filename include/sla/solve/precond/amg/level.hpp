@@ -83,6 +83,7 @@ struct amg_hierarchy {
   amg_options options;
   bool hermitian;  ///< as far as A is
   bool reversed = false;  ///< visits of a level, for the adjoint of an F-cycle
+  bool doubtful = false;  ///< aggregates were chosen for coefficients that jump from row to row
   std::vector<amg_level<T>> levels;
   std::vector<kernel_t<T>> inverse;
   std::shared_ptr<grid_cycle<kernel_t<T>> const> grid = {};  ///< in the place of all levels
@@ -201,6 +202,7 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
   bool const open = undecided && hermitian && !o.coarsener && o.cycle == amg_cycle::V && o.sweeps == 1 && o.smoother == amg_smoother::spai0 && finest.rows() >= least_grid_points;
   auto rows = look_at_rows(finest, o.smoother, 0);
   std::optional<aggregates> first;
+  bool const doubtful = open && !before && jumps_in_many_rows(finest, rows);
   if (open) {
     if (!before) first = aggregate(finest, rows, o.strength);
     if (before || (finest.rows() >= 4 * first->count && couples_alike(finest, rows))) {
@@ -208,7 +210,7 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
       if constexpr (!is_complex<T>)
         if (o.in_float && packs_into_float(finest, rows)) {
           auto out = std::make_shared<amg_hierarchy<T>>(o, true, std::move(levels), std::move(inverse));
-          out->packed = packed_levels_of(o, finest, std::move(rows), std::move(first), before ? before->plan : nullptr);
+          out->packed = packed_levels_of(o, finest, std::move(rows), std::move(first), before ? before->plan : nullptr), out->doubtful = doubtful;
           return out;
         }
     } else {
@@ -243,9 +245,10 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
       double const theta = o.strength * std::pow(0.5, l);
       auto groups = [&] {
         if (first) return std::move(*std::exchange(first, std::nullopt));
-        if (hermitian) return aggregate(level.A, rows, theta);
+        auto const grouped = [&](auto const& of, auto const& its) { return o.coarsening == amg_coarsening::classical ? coarse_points(of, its) : aggregate(of, its, theta); };
+        if (hermitian) return grouped(level.A, rows);
         auto const sum = add(1.0, level.A, 1.0, AH);
-        return aggregate(sum, look_at_rows(sum, o.smoother, 1), theta);
+        return grouped(sum, look_at_rows(sum, o.smoother, 1));
       }();
       if (groups.count > 0 && 10 * groups.count <= 8 * n) {
         auto p = prolongation_pattern(level.A, groups, rows, o.coarsening);
@@ -264,7 +267,9 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
     level.R = next.transposition.adjoint(hermitian ? level.P : prolongation(AH, next.groups, *columns, o.coarsening, next.left));
     A = next.right ? (*next.both)(level.R, (*next.right)(level.A, level.P)) : summed_over(level.A, next.groups.of, level.R.pattern(), next.sums);
   }
-  return std::make_shared<amg_hierarchy<T>>(o, hermitian, std::move(levels), std::move(inverse));
+  auto out = std::make_shared<amg_hierarchy<T>>(o, hermitian, std::move(levels), std::move(inverse));
+  out->doubtful = doubtful;
+  return out;
 }
 
 /// The same levels with their numbers as To, rounded after all products.
@@ -282,7 +287,7 @@ std::shared_ptr<amg_hierarchy<To>> levels_in(std::shared_ptr<amg_hierarchy<T>> c
     std::vector<kernel_t<To>> inverse;
     for (auto const& a : of->inverse) inverse.push_back(scalar_cast<kernel_t<To>>(a));
     auto out = std::make_shared<amg_hierarchy<To>>(of->options, of->hermitian, std::move(levels), std::move(inverse));
-    out->packed = of->packed;
+    out->packed = of->packed, out->doubtful = of->doubtful;
     return out;
   }
 }

@@ -96,8 +96,9 @@ inline amg_smoother const amg_smoother::l1_jacobi{true};
 /// Jacobi, or the constant. grid: every second point of a grid, with the interpolation of black-box multigrid (Dendy 1982), where A is a
 /// symmetric operator of 5, 9, 7 or 27 points. automatic: grid, where A is found to be one and contracts well; else plain with the AMLI-cycle, where
 /// aggregates are large and A is Hermitian, with 6000 rows or more; else smoothed, of such a matrix with the AMLI-cycle on levels of less than a fifth of the
-/// entries of the one above.
-enum class amg_coarsening { automatic, grid, smoothed, plain };
+/// entries of the one above. classical: by coarse points and extended+i interpolation (De Sterck, Falgout, Nolting and Yang 2008), which automatic takes for a
+/// Hermitian A with coefficients that jump in many rows, where the cycle of aggregates is found to contract badly: a dearer set-up, for iterations that no jump adds to. On ranks it is smoothed.
+enum class amg_coarsening { automatic, grid, smoothed, plain, classical };
 
 /// What A all but annihilates, for systems and for rows that do not sum to 0: `amg{.near_null = rigid_body_modes(points)}`. A row per unknown
 /// (those of a block follow each other), a column per mode. Rows of a node are aggregated together: those of a block of A, or, of a matrix
@@ -126,7 +127,7 @@ inline constexpr char const* to_string(amg_cycle c) {
   return names[int(c)];
 }
 inline constexpr char const* to_string(amg_coarsening c) {
-  constexpr char const* names[] = {"automatic", "grid", "smoothed aggregation", "plain aggregation"};
+  constexpr char const* names[] = {"automatic", "grid", "smoothed aggregation", "plain aggregation", "classical, extended+i"};
   return names[int(c)];
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <sla/solve/precond/amg/aggregates.hpp>
+#include <sla/solve/precond/amg/classical/extended_interpolation.hpp>
 
 namespace sla::detail {
 
@@ -50,6 +51,7 @@ void prolongation_row(amg_matrix<T> const& A, aggregates const& groups, kernel_t
 template <class T>
 std::shared_ptr<amg_pattern const> prolongation_pattern(amg_matrix<T> const& A, aggregates const& groups, amg_rows<T> const& rows, amg_coarsening how) {
   index_t const n = A.rows();
+  if (how == amg_coarsening::classical) return extended_pattern(A, rows, groups);
   auto const columns = [&](index_t i, std::vector<std::int32_t>& out) {
     out.clear();
     prolongation_row(A, groups, rows.phase.data()[i], how, i, [&](std::int32_t g, auto) {
@@ -78,6 +80,7 @@ std::shared_ptr<amg_pattern const> prolongation_pattern(amg_matrix<T> const& A, 
 template <class T>
 amg_matrix<T> prolongation(amg_matrix<T> const& A, aggregates const& groups, amg_rows<T> const& rows, amg_coarsening how,
                            std::shared_ptr<amg_pattern const> const& pattern) {
+  if (how == amg_coarsening::classical) return extended_values(A, rows, groups, pattern);
   amg_matrix<T> P(Matrix(A.rows(), groups.count), pattern);
   auto const& ptr = pattern->row_ptr;
   auto const& col = pattern->col;

@@ -11,6 +11,12 @@
 
 namespace sla::detail {
 
+/// A count by ranges.
+struct tally {
+  index_t value = 0;
+  void merge(tally const& o) { value += o.value; }
+};
+
 /// Do all couplings pull the same way? A few rows of others would not matter, but those of systems have many.
 template <class T>
 bool couples_alike(amg_matrix<T> const& A, amg_rows<T> const& rows) {
@@ -23,6 +29,22 @@ bool couples_alike(amg_matrix<T> const& A, amg_rows<T> const& rows) {
            view.for_row(i, [&, p = phase[i], least = -most[i] / 4](index_t s, index_t j) { other |= (j != i) & (coupling(a[s], p) < least); });
            return other;
          }) < 0;
+}
+
+/// Have more than a seventh of the rows a neighbour whose couplings are more than a hundred times theirs? Aggregates can be bad then: no row tells how.
+template <class T>
+bool jumps_in_many_rows(amg_matrix<T> const& A, amg_rows<T> const& rows) {
+  auto const* const most = rows.strongest.data();
+  auto const count = merged_ranges<tally>(A.rows(), [&, view = A.pattern().view()](index_t lo, index_t hi) {
+    tally here;
+    for (index_t i = lo; i < hi; ++i) {
+      bool jumps = false;
+      view.for_row(i, [&](index_t, index_t j) { jumps |= most[j] > 100 * most[i]; });
+      here.value += jumps;
+    }
+    return here;
+  });
+  return 7 * count.value > A.rows();
 }
 
 /// The rows of each aggregate, ascending.

@@ -39,38 +39,70 @@ struct amli_steps {
   }
 };
 
-/// The range of the eigenvalues of M A as six steps of Lanczos's iteration (conjugate gradients) see it, for a right-hand side in the range of A: two fifths
-/// are taken off below, a twentieth added above. Nothing is known where it is narrow, too: a cycle does for the two steps.
-/// multiply(p, q): q = A p; cycle(r, z): z = M r. Vectors have `room` numbers, n of them used.
-template <class K, class Multiply, class Cycle>
-amli_range eigenvalue_range(index_t n, index_t room, Multiply const& multiply, Cycle const& cycle) {
+/// What some steps of conjugate gradients tell of M A: the tridiagonal matrix of Lanczos's iteration, and (r, M r) before each step.
+struct cg_trace {
+  std::vector<double> diagonal, beside, energy;
+};
+/// Steps from the residual r, which is overwritten, while goes_on(energy); they end too where r is all but 0, or A or M is found not to be definite.
+/// multiply(p, q): q = A p; cycle(r, z): z = M r. Vectors have as many numbers as r, n of them used.
+template <class K, class GoesOn, class Multiply, class Cycle>
+cg_trace cg_steps(index_t n, buffer<K>& r, GoesOn const& goes_on, Multiply const& multiply, Cycle const& cycle) {
   using Real = real_t<K>;
   auto space = immediate_space(host_memory{});
-  buffer<K> r(room), z(room), p(room), q(room);
+  buffer<K> z(r.size()), p(r.size()), q(r.size());
   auto const of = [n](buffer<K> const& v) { return numbers_at(v.data(), n); };
-  for (index_t i = 0; i < n; ++i) z[i] = K(Real(uniform_at(1, std::uint64_t(i))));
-  multiply(z.data(), r.data());
-  std::vector<double> d, e, negative;
-  double last = 0, step = 0, first = 0;
-  for (int k = 0; k < 6; ++k) {
+  dependent_t<cg_trace, K> out;
+  double step = 0;
+  for (int k = 0;; ++k) {
     cycle(r.data(), z.data());
     double const rz = double(real_of(to_kernel(std::get<0>(fuse(space, dot_of(of(r), of(z)))))));
-    if (k == 0) first = rz;
-    if (!(rz > 1e-12 * first)) break;
-    double const beta = k > 0 ? rz / last : 0;
+    out.energy.push_back(rz);
+    if (!(rz > 1e-12 * out.energy[0]) || !goes_on(out.energy)) break;
+    double const beta = k > 0 ? rz / out.energy[std::size_t(k) - 1] : 0;
     fuse(space, put_at(p.data(), n, of(z) + Real(beta) * of(p)));
     multiply(p.data(), q.data());
     double const pq = double(real_of(to_kernel(std::get<0>(fuse(space, dot_of(of(p), of(q)))))));
     if (!(pq > 0)) break;
     double const inverse = pq / rz;  // of the step's length
-    d.push_back(inverse + beta * step), negative.push_back(-d.back());
-    if (k > 0) e.push_back(std::sqrt(beta) * step);
-    step = inverse, last = rz;
+    out.diagonal.push_back(inverse + beta * step);
+    if (k > 0) out.beside.push_back(std::sqrt(beta) * step);
+    step = inverse;
     fuse(space, put_at(r.data(), n, of(r) + Real(-1 / inverse) * of(q)));
   }
-  if (d.empty()) return {};
-  double const least = -largest_of_tridiagonal(negative, e), most = largest_of_tridiagonal(d, e);
+  return out;
+}
+
+/// The range of the eigenvalues of M A as six of those steps see it, for a right-hand side in the range of A: two fifths
+/// are taken off below, a twentieth added above. Nothing is known where it is narrow, too: a cycle does for the two steps.
+/// `smoother` has the n weights of the smoother: by their square roots the rows of small couplings count as much as those of large ones.
+template <class K, class Multiply, class Cycle>
+amli_range eigenvalue_range(index_t n, index_t room, K const* smoother, Multiply const& multiply, Cycle const& cycle) {
+  buffer<K> r(room), z(room);
+  for (index_t i = 0; i < n; ++i) z[i] = K(real_t<K>(uniform_at(1, std::uint64_t(i)) * std::sqrt(double(abs_of(smoother[i])))));
+  multiply(z.data(), r.data());
+  auto const trace = cg_steps(n, r, [](std::vector<double> const& energy) { return energy.size() <= 6; }, multiply, cycle);
+  if (trace.diagonal.empty()) return {};
+  auto negative = trace.diagonal;
+  for (double& d : negative) d = -d;
+  double const least = -largest_of_tridiagonal(negative, trace.beside), most = largest_of_tridiagonal(trace.diagonal, trace.beside);
   return least > 0 && least < 0.95 * most ? amli_range{0.6 * least, 1.05 * most} : amli_range{};
+}
+
+/// The mean factor by which steps of conjugate gradients lessen sqrt((r, M r)) once the first ones have dealt with what any cycle contracts, for a right-hand side
+/// of chance whose numbers sum to 0: that of the third to fifth step, or, where it is neither below 0.35 nor above 0.5, of the fifth to eighth. Infinity where M
+/// is not definite; 0 where nothing is left, or A is not definite.
+template <class K, class Multiply, class Cycle>
+double late_contraction(index_t n, Multiply const& multiply, Cycle const& cycle) {
+  buffer<K> r(n, uninitialized);
+  double mean = 0, late = 0;
+  for (index_t i = 0; i < n; ++i) mean += uniform_at(1, std::uint64_t(i)) / double(n);
+  for (index_t i = 0; i < n; ++i) r[i] = K(real_t<K>(uniform_at(1, std::uint64_t(i)) - mean));
+  auto const undecided = [&](std::vector<double> const& energy) {
+    if (energy.size() == 6) late = std::pow(energy[5] / energy[2], 1.0 / 6);
+    if (energy.size() == 9) late = std::pow(energy[8] / energy[4], 1.0 / 8);
+    return energy.size() < 6 || (energy.size() < 9 && late >= 0.35 && late <= 0.5);
+  };
+  return cg_steps(n, r, undecided, multiply, cycle).energy.back() >= 0 ? late : INFINITY;
 }
 
 } // namespace sla::detail

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -229,21 +231,40 @@ void diagonal_of(grid_view<R> const& A, index_t lo, index_t hi, double* d) {
   }
 }
 
-/// omega / a_ii of the points [lo, hi); are all of these positive?
+/// omega / a_ii of the points [lo, hi). Returns a bound of the eigenvalues of D^-1 A there, the largest sum of the sizes of a row over its
+/// diagonal entry; infinity, if a diagonal entry is not positive.
 template <class R>
-bool invert_diagonal(grid_level<R>& level, index_t lo, index_t hi) {
-  std::atomic<bool> positive{true};
-  parallel_lines(hi - lo, 8, [&, A = level.view(), inverse = level.inverse()](index_t first, index_t last) {
-    std::vector<double> d(static_cast<std::size_t>(last - first));
-    diagonal_of(A, lo + first, lo + last, d.data() - (lo + first));
-    bool all = true;
-    for (index_t i = first; i < last; ++i) {
-      all = all && d[std::size_t(i - first)] > 0;
-      inverse[lo + i] = R(double(level.omega) / d[std::size_t(i - first)]);
+double invert_diagonal(grid_level<R>& level, index_t lo, index_t hi) {
+  std::atomic<double> bound{0};
+  parallel_lines(hi - lo, 16, [&, A = level.view(), inverse = level.inverse()](index_t first, index_t last) {
+    index_t const from = lo + first, count = last - first;
+    std::vector<double> d(static_cast<std::size_t>(count)), beside(d.size(), 0.0);
+    diagonal_of(A, from, from + count, d.data() - from);
+    for (int h = 0; h < A.shape.pairs; ++h) {
+      R const *const after = A.off[h] + from, *const before = A.off[h] - A.shape.shift(h) + from;
+      for (index_t i = 0; i < count; ++i) beside[std::size_t(i)] += double(std::abs(after[i])) + double(std::abs(before[i]));
     }
-    if (!all) positive = false;
+    double here = 0;
+    for (index_t i = 0; i < count; ++i) {
+      double const diagonal = d[std::size_t(i)];
+      here = diagonal > 0 ? (std::max)(here, 1 + beside[std::size_t(i)] / diagonal) : std::numeric_limits<double>::infinity();
+      inverse[from + i] = R(double(level.omega) / diagonal);
+    }
+    for (double before = bound; here > before && !bound.compare_exchange_weak(before, here);) {
+    }
   });
-  return positive;
+  return bound;
+}
+/// Smaller steps of Jacobi, where those of the points [lo, hi) may not converge for eigenvalues of D^-1 A up to `bound`: where couplings
+/// have both signs, M would not be definite.
+template <class R>
+void damp_steps(grid_level<R>& level, index_t lo, index_t hi, double bound) {
+  double const largest = 1.95 / bound, factor = largest / double(level.omega);
+  if (!(factor < 1)) return;
+  level.omega = R(largest);
+  parallel_lines(hi - lo, 1, [&, inverse = level.inverse()](index_t first, index_t last) {
+    for (index_t i = lo + first; i < lo + last; ++i) inverse[i] = R(double(inverse[i]) * factor);
+  });
 }
 
 /// Off-diagonals and row sums of the next level, once this one has its interpolation: P^T A P, and P^T A (P 1).
@@ -274,7 +295,9 @@ template <class R>
 std::optional<grid_level<R>> coarsened(grid_level<R>& level) {
   make_interpolation(level);
   auto next = galerkin_level(level);
-  if (!invert_diagonal(next, 0, next.shape.points())) return {};
+  double const bound = invert_diagonal(next, 0, next.shape.points());
+  if (!std::isfinite(bound)) return {};
+  damp_steps(next, 0, next.shape.points(), bound);
   return next;
 }
 
