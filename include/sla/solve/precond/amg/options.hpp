@@ -15,8 +15,8 @@ namespace sla {
 
 namespace detail {
 /// The matrix of a level: scalar entries, each row's columns ascending.
-template <class T>
-using amg_matrix = sparse_tensor<T, Matrix, Csr<std::int32_t>>;
+template <class T, class Memory = host_memory>
+using amg_matrix = sparse_tensor<T, Matrix, Csr<std::int32_t>, Memory>;
 using amg_pattern = csr_pattern<std::int32_t, std::int32_t, host_memory>;
 
 /// A preconditioner S as the smoother of a level: out = S r for contiguous vectors, which are two.
