@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Preconditioners on the device beside the host's, in a batch whose items stop by themselves.
+#include <sla/solve/krylov/bicgstab.hpp>
 #include <sla/solve/krylov/cg.hpp>
+#include <sla/solve/precond/amg/amg.hpp>
 #include <sla/solve/precond/block_jacobi.hpp>
 #include <sla/solve/precond/composed/chebyshev.hpp>
 
@@ -49,11 +51,42 @@ void chebyshev_polynomials() {
   expect(device.converged() && distance(x, down(dx)) <= 1e-8, "cg with chebyshev");
   expect(std::abs(host.iterations() - device.iterations()) <= 1, "in as many iterations");
 }
+
+/// Levels of the host, the cycle of the device: in as many iterations, with the same bits for every lag.
+template <class Options>
+void multigrid(Options const& options, double bound) {
+  auto const A = problems::poisson<double>({70, 90});
+  auto const b = random<double>(A.rows(), 3);
+  auto const dA = up(A);
+  auto const [x, host] = try_solve(A, b, cg{.rtol = 1e-10}, options);
+  auto const [dx, device] = try_solve(dA, up(b), cg{.rtol = 1e-10}, options);
+  expect(host.converged() && device.converged() && distance(x, down(dx)) <= bound, "cg with multigrid");
+  expect(std::abs(host.iterations() - device.iterations()) <= 1, "in as many iterations");
+  auto const late = solve(dA, up(b), cg{.rtol = 1e-10}, options, on([&](frame f) { return cuda::space(f, 16); }));
+  expect(same_bits(down(dx), down(late)), "the same bits for every lag");
+}
+void multigrid_of_transport() {
+  auto const C = problems::convection_diffusion<double>({60, 50}, 0.5);
+  auto const b = up(random<double>(C.rows(), 4));
+  auto const dC = up(C);
+  amg const options{.coarsening = amg_coarsening::smoothed};
+  auto s = prepare(dC, bicgstab{.rtol = 1e-10}, options);
+  auto const x = s.solve(b);
+  expect(distance(solve(C, down(b), bicgstab{.rtol = 1e-10}, options), down(x)) <= 1e-7, "bicgstab with multigrid");
+  expect(distance(solve(transposed(C), down(b), bicgstab{.rtol = 1e-10}, jacobi{}), down(s.solve_transpose(b))) <= 1e-7, "and its adjoint");
+  s.update(up(2.0 * C));
+  expect(distance(down(x), vector<double>(2.0 * down(s.solve(b)))) <= 1e-7, "and new values");
+  expect(refuses<value_error>("on a device", [&] { (void)amg{.coarsening = amg_coarsening::grid}.setup(dC); }), "grids are the host's");
+}
 }  // namespace
 
 int main() {
   return run([] {
     block_jacobi_in_a_batch();
     chebyshev_polynomials();
+    multigrid(amg{.coarsening = amg_coarsening::smoothed}, 1e-8);
+    multigrid(amg{.cycle = amg_cycle::amli, .coarsening = amg_coarsening::plain}, 1e-8);
+    multigrid(amg_in<float>{.coarsening = amg_coarsening::smoothed}, 1e-8);
+    multigrid_of_transport();
   });
 }
