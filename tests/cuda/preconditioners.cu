@@ -54,8 +54,7 @@ void chebyshev_polynomials() {
 
 /// Levels of the host, the cycle of the device: in as many iterations, with the same bits for every lag.
 template <class Options>
-void multigrid(Options const& options, double bound) {
-  auto const A = problems::poisson<double>({70, 90});
+void multigrid(Options const& options, sparse_tensor<double> const& A, double bound) {
   auto const b = random<double>(A.rows(), 3);
   auto const dA = up(A);
   auto const [x, host] = try_solve(A, b, cg{.rtol = 1e-10}, options);
@@ -76,7 +75,7 @@ void multigrid_of_transport() {
   expect(distance(solve(transposed(C), down(b), bicgstab{.rtol = 1e-10}, jacobi{}), down(s.solve_transpose(b))) <= 1e-7, "and its adjoint");
   s.update(up(2.0 * C));
   expect(distance(down(x), vector<double>(2.0 * down(s.solve(b)))) <= 1e-7, "and new values");
-  expect(refuses<value_error>("on a device", [&] { (void)amg{.coarsening = amg_coarsening::grid}.setup(dC); }), "grids are the host's");
+  expect(refuses<value_error>("on a device", [&] { (void)amg{.smoother = jacobi{}}.setup(dC); }), "preconditioners smooth on the host alone");
 }
 }  // namespace
 
@@ -84,9 +83,11 @@ int main() {
   return run([] {
     block_jacobi_in_a_batch();
     chebyshev_polynomials();
-    multigrid(amg{.coarsening = amg_coarsening::smoothed}, 1e-8);
-    multigrid(amg{.cycle = amg_cycle::amli, .coarsening = amg_coarsening::plain}, 1e-8);
-    multigrid(amg_in<float>{.coarsening = amg_coarsening::smoothed}, 1e-8);
+    multigrid(amg{}, problems::poisson<double>({70, 90}), 1e-8);  // grids
+    multigrid(amg_in<double>{}, problems::checkerboard<double>({20, 22, 21}, 10), 1e-8);
+    multigrid(amg{.coarsening = amg_coarsening::smoothed}, problems::poisson<double>({70, 90}), 1e-8);
+    multigrid(amg{.cycle = amg_cycle::amli, .coarsening = amg_coarsening::plain}, problems::poisson<double>({70, 90}), 1e-8);
+    multigrid(amg_in<float>{.coarsening = amg_coarsening::smoothed}, problems::poisson<double>({70, 90}), 1e-8);
     multigrid_of_transport();
   });
 }

@@ -199,7 +199,7 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
   std::vector<kernel_t<T>> inverse;
   bool const hermitian = is_hermitian(finest), undecided = o.coarsening == amg_coarsening::automatic;
   if (undecided) o.coarsening = amg_coarsening::smoothed;
-  bool const open = undecided && hermitian && !o.coarsener && o.cycle == amg_cycle::V && o.sweeps == 1 && o.smoother == amg_smoother::spai0 && finest.rows() >= least_grid_points;
+  bool const open = undecided && !o.on_device && hermitian && !o.coarsener && o.cycle == amg_cycle::V && o.sweeps == 1 && o.smoother == amg_smoother::spai0 && finest.rows() >= least_grid_points;
   auto rows = look_at_rows(finest, o.smoother, 0);
   std::optional<aggregates> first;
   if (open) {

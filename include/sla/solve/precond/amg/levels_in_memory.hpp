@@ -1,41 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Multigrid in the memory of a device: levels are set up on the host and copied there once, and the cycle is that of
-// solve/precond/amg/cycle.hpp, in the space of the solve. Law: `to<Memory>(x)` moves tensors, as adapter/cuda/transfer.cuh has it.
+// Multigrid in the memory of a device: levels are set up on the host and copied there once, and the cycle is that of solve/precond/amg/cycle.hpp, or that
+// of a grid (solve/precond/amg/grid_in_memory.hpp), in the space of the solve.
 #pragma once
 
-#include <algorithm>
 #include <concepts>
-#include <cstdint>
 #include <memory>
-#include <numeric>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <sla/solve/precond/amg/amg.hpp>
+#include <sla/solve/precond/amg/grid_in_memory.hpp>
+#include <sla/solve/precond/amg/in_memory.hpp>
 
 namespace sla {
 
 namespace detail {
-/// x in this memory.
-template <class Memory, class X>
-auto in_memory(X const& x) {
-  if constexpr (std::same_as<Memory, typename X::memory_type>)
-    return x;
-  else
-    return to<Memory>(x);
-}
-
-/// The levels of a hierarchy in another memory; the inverse of the last one is a matrix whose rows are full.
-template <class T, class Memory>
+/// The levels of a hierarchy in another memory; the inverse of the last one is a matrix whose rows are full. GridReal: the scalars of levels that are grids.
+template <class T, class GridReal, class Memory>
 struct levels_in_memory {
   amg_options options;
   bool reversed;
   std::vector<amg_level<T, Memory>> levels;
   amg_matrix<T, Memory> inverse;  ///< no rows: smoothing has to do
+  std::shared_ptr<grid_in_memory<GridReal, Memory> const> grid = {};  ///< in the place of all levels
   idle_work<amg_work<T, Memory>> idle{};
 
   explicit levels_in_memory(amg_hierarchy<T> const& host) : options(host.options), reversed(host.reversed) {
+    if constexpr (!is_complex<T>)
+      if (host.grid) grid = std::make_shared<grid_in_memory<GridReal, Memory> const>(static_cast<grid_levels<GridReal, kernel_t<T>> const&>(*host.grid));
     for (auto const& level : host.levels) {
       levels.push_back({in_memory<Memory>(level.A), in_memory<Memory>(level.smoother), level.transfer});
       auto& here = levels.back();
@@ -43,15 +37,18 @@ struct levels_in_memory {
       if (level.transfer) here.P = in_memory<Memory>(level.P), here.R = in_memory<Memory>(level.R);
     }
     if (host.inverse.empty()) return;
-    index_t const n = host.levels.back().A.rows();
-    amg_pattern full{n, n, buffer<std::int32_t>(n + 1, uninitialized), buffer<std::int32_t>(n * n, uninitialized)};
-    for (index_t i = 0; i <= n; ++i) full.row_ptr[i] = std::int32_t(i * n);
-    for (index_t i = 0; i < n; ++i) std::iota(full.col.data() + i * n, full.col.data() + (i + 1) * n, 0);
-    buffer<T> numbers(n * n, uninitialized);
-    std::copy(host.inverse.begin(), host.inverse.end(), kernel_pointer(numbers.data()));
-    inverse = in_memory<Memory>(amg_matrix<T>(Matrix(n, n), std::make_shared<amg_pattern const>(std::move(full)), std::move(numbers)));
+    inverse = full_matrix<T, Memory>(host.inverse, host.levels.back().A.rows());
   }
 
+  /// f(type_identity of the levels' numbers, by what a cycle's result is too large, cycle(space, b, z)).
+  template <class F>
+  void with_cycle(F const& f) const {
+    if constexpr (!is_complex<T>)
+      if (grid) return f(std::type_identity<GridReal>{}, grid->scale(), [&](auto& space, GridReal const* b, GridReal* z) { grid->apply(space, b, z); });
+    f(std::type_identity<kernel_t<T>>{}, 1.0, [&](auto& space, kernel_t<T> const* b, kernel_t<T>* z) {
+      idle.with([&] { return amg_work<T, Memory>(*this); }, [&](amg_work<T, Memory>& work) { amg_cycle_from(space, *this, work, 0, b, z, options.cycle); });
+    });
+  }
   bool takes_steps(std::size_t l) const { return levels[l].range.least > 0; }
   template <class Space>
   bool solve_last(Space& space, kernel_t<T> const* b, kernel_t<T>* z) const {
@@ -61,7 +58,7 @@ struct levels_in_memory {
     return true;
   }
   std::size_t bytes() const {
-    std::size_t total = inverse.bytes();
+    std::size_t total = inverse.bytes() + (grid ? grid->bytes() : 0);
     for (auto const& level : levels) total += level.A.bytes() + level.smoother.values().bytes() + (level.transfer ? level.P.bytes() + level.R.bytes() : 0);
     return total;
   }
@@ -75,14 +72,15 @@ struct inverse_of_largest {
   }
 };
 struct its_inverse {
+  double scale;
   template <class R>
   SLA_HD R operator()(R factor) const {
-    return R(1) / factor;
+    return R(scale) / factor;
   }
 };
 
 /// z = M r by one cycle. Vectors that the levels' type may not hold are scaled by the largest number. A whole node.
-template <class T, class Memory, class X>
+template <class Levels, class X>
 struct cycle_node {
   using expression_tag = void;
   using value_type = typename X::value_type;
@@ -91,17 +89,17 @@ struct cycle_node {
   static constexpr reach depth = reach::whole;
   static constexpr bool needs_vector = true;
 
-  levels_in_memory<T, Memory> const* levels;
+  Levels const* levels;
   X x;
 
   auto extents() const { return x.extents(); }
   template <class Y>
   auto with_operand(Y const& y) const {
-    return cycle_node<T, Memory, Y>{levels, y};
+    return cycle_node<Levels, Y>{levels, y};
   }
   template <class F>
   auto rebuild(F const& f) const {
-    return cycle_node<T, Memory, decltype(f(x))>{levels, f(x)};
+    return cycle_node<Levels, decltype(f(x))>{levels, f(x)};
   }
   template <class F>
   void accesses(F&& f, bool) const {
@@ -110,31 +108,28 @@ struct cycle_node {
 
   template <class Space, class Out>
   void apply(Space& space, Out* out) const {
-    using K = kernel_t<T>;
-    index_t const n = x.extents().total();
-    levels->idle.with([&] { return amg_work<T, Memory>(*levels); }, [&](amg_work<T, Memory>& work) {
-      auto const cycle = [&](K const* b, K* z) { amg_cycle_from(space, *levels, work, 0, b, z, levels->options.cycle); };
-      if constexpr (std::same_as<value_type, K> && std::same_as<Out, K>) {
-        cycle(x.data, out);
-      } else {
-        auto b = space.template temporary<T>(Extents<dyn>(n)), z = space.template temporary<T>(Extents<dyn>(n));
-        auto const [largest] = fuse_local(space, norm_inf_of(x));
-        auto const factor = space.map(inverse_of_largest{}, largest);
-        fuse_local(space, put_at<Memory>(kernel_pointer(b.data()), n, factor * x));
-        cycle(kernel_pointer(std::as_const(b).data()), kernel_pointer(z.data()));
-        auto const back = space.map(its_inverse{}, factor);
-        fuse_local(space, put_at<Memory>(out, n, back * numbers_at<Memory>(kernel_pointer(std::as_const(z).data()), n)));
-      }
+    levels->with_cycle([&]<class K>(std::type_identity<K>, double scale, auto const& cycle) {
+      if constexpr (std::same_as<value_type, K> && std::same_as<Out, K>)
+        if (scale == 1) return cycle(space, x.data, out);
+      index_t const n = x.extents().total();
+      auto b = space.template temporary<user_t<K>>(Extents<dyn>(n)), z = space.template temporary<user_t<K>>(Extents<dyn>(n));
+      auto const of = [n](auto const& v) { return numbers_at<memory_type>(kernel_pointer(v.data()), n); };
+      auto const [largest] = fuse_local(space, norm_inf_of(x));
+      auto const factor = space.map(inverse_of_largest{}, largest);
+      fuse_local(space, put_at<memory_type>(kernel_pointer(b.data()), n, factor * x));
+      cycle(space, kernel_pointer(std::as_const(b).data()), kernel_pointer(z.data()));
+      auto const back = space.map(its_inverse{1 / scale}, factor);
+      fuse_local(space, put_at<memory_type>(out, n, back * of(std::as_const(z))));
     });
   }
 };
 } // namespace detail
 
 /// Multigrid for one matrix in the memory of a device: `M * r` is one cycle there. Made by `amg{}.setup(A)`, on the host.
-template <class T, class S, class Stored, class Memory>
+template <class T, class S, class Stored, class Memory, class GridReal = float>
 class applied_amg_in {
-  using Host = applied_amg<T, S, Stored>;
-  using Levels = detail::levels_in_memory<Stored, Memory>;
+  using Host = applied_amg<T, S, Stored, GridReal>;
+  using Levels = detail::levels_in_memory<Stored, GridReal, Memory>;
 
 public:
   using value_type = T;
@@ -166,7 +161,7 @@ public:
     auto node = as_node(std::forward<X>(x));
     if (node.extents().total() != host_.elements())
       throw shape_error(text("amg * x: x is ", to_string(node.extents()), ", and should have ", host_.elements(), " elements"));
-    return detail::cycle_node<Stored, Memory, decltype(node)>{levels_.get(), std::move(node)};
+    return detail::cycle_node<Levels, decltype(node)>{levels_.get(), std::move(node)};
   }
 
 private:
@@ -177,20 +172,17 @@ private:
   detail::held<Levels const, "a preconditioner"> levels_;
 };
 
-template <class T, class S, class Stored, class Memory, Tensorial X>
-auto operator*(applied_amg_in<T, S, Stored, Memory> const& M, X&& x) {
+template <class T, class S, class Stored, class Memory, class GridReal, Tensorial X>
+auto operator*(applied_amg_in<T, S, Stored, Memory, GridReal> const& M, X&& x) {
   return M.times(std::forward<X>(x));
 }
 
 namespace detail {
-/// The options for levels that a device walks: those of grids, and those in float of constants, have kernels of the host.
-/// Errors: value_error for options that want them.
+/// The options for levels that a device walks. Errors: value_error for options that want the host.
 inline amg_options on_device(amg_options o) {
-  if (o.coarsening == amg_coarsening::grid)
-    throw value_error("amg{.coarsening = amg_coarsening::grid} on a device: grids have a cycle on the host alone; take amg_coarsening::smoothed, which is what automatic takes there");
   if (o.smoother.maker())
     throw value_error(text("amg{.smoother = ", to_string(o.smoother), "} on a device: preconditioners smooth on the host alone; take amg_smoother::spai0 or l1_jacobi"));
-  if (o.coarsening == amg_coarsening::automatic) o.coarsening = amg_coarsening::smoothed;
+  o.on_device = true;
   return o;
 }
 } // namespace detail
@@ -202,7 +194,8 @@ template <class Stored, class T, class S, class F, class Memory>
 auto perform(op::setup, amg_in<Stored> const& p, sparse_tensor<T, S, F, Memory> const& A) {
   static_assert(S::block_rows == S::block_cols, "sla: amg wants a square matrix: square blocks too");
   if (A.rows() != A.cols()) throw shape_error(text("amg: A is ", A.rows(), " x ", A.cols(), ", and must be square"));
-  return applied_amg_in<T, S, detail::level_scalar_t<Stored, T>, Memory>(detail::on_device(p.checked(S::block_rows)), A);
+  using GridReal = std::conditional_t<std::same_as<Stored, double>, double, float>;
+  return applied_amg_in<T, S, detail::level_scalar_t<Stored, T>, Memory, GridReal>(detail::on_device(p.checked(S::block_rows)), A);
 }
 
 } // namespace sla

@@ -143,6 +143,7 @@ struct amg_options {
   std::shared_ptr<amg_coarsener_maker const> coarsener = {};  ///< instead of aggregates of rows
   index_t unknowns = 1;                                       ///< of a node, for it
   bool in_float = true;                                       ///< levels that automatic coarsening chooses, grids and constants, whatever A is of
+  bool on_device = false;                                     ///< automatic coarsening takes grids, which end smaller, or smooths
   bool steps_where_cheap = false;                             ///< of the AMLI-cycle: on levels that are small beside the one above, where automatic coarsening smooths
 };
 } // namespace detail
