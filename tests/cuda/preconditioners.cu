@@ -52,29 +52,26 @@ void chebyshev_polynomials() {
   expect(std::abs(host.iterations() - device.iterations()) <= 1, "in as many iterations");
 }
 
-/// Levels of the host, the cycle of the device: in as many iterations, with the same bits for every lag.
+double residual(sparse_tensor<double> const& A, vector<double> const& b, vector<double, device_memory> const& x) { return norm(b - A * down(x)) / norm(b); }
+/// Levels of the host, the cycle of the device: in about as many iterations as there (tests/cuda/method_cg.cpp), with the same bits for every lag.
 template <class Options>
-void multigrid(Options const& options, sparse_tensor<double> const& A, double bound) {
+void multigrid(Options const& options, sparse_tensor<double> const& A, int most) {
   auto const b = random<double>(A.rows(), 3);
-  auto const dA = up(A);
-  auto const [x, host] = try_solve(A, b, cg{.rtol = 1e-10}, options);
-  auto const [dx, device] = try_solve(dA, up(b), cg{.rtol = 1e-10}, options);
-  expect(host.converged() && device.converged() && distance(x, down(dx)) <= bound, "cg with multigrid");
-  expect(std::abs(host.iterations() - device.iterations()) <= 1, "in as many iterations");
-  auto const late = solve(dA, up(b), cg{.rtol = 1e-10}, options, on([&](frame f) { return cuda::space(f, 16); }));
-  expect(same_bits(down(dx), down(late)), "the same bits for every lag");
+  auto const s = prepare(up(A), cg{.rtol = 1e-10}, options);
+  auto const [x, report] = s.try_solve(up(b));
+  expect(report.converged() && report.iterations() <= most && residual(A, b, x) <= 2e-10, "cg with multigrid");
+  auto const late = s.try_solve(up(b), on([&](frame f) { return cuda::space(f, 16); }));
+  expect(same_bits(down(x), down(late.x)), "the same bits for every lag");
 }
 void multigrid_of_transport() {
   auto const C = problems::convection_diffusion<double>({60, 50}, 0.5);
-  auto const b = up(random<double>(C.rows(), 4));
+  auto const b = random<double>(C.rows(), 4);
   auto const dC = up(C);
-  amg const options{.coarsening = amg_coarsening::smoothed};
-  auto s = prepare(dC, bicgstab{.rtol = 1e-10}, options);
-  auto const x = s.solve(b);
-  expect(distance(solve(C, down(b), bicgstab{.rtol = 1e-10}, options), down(x)) <= 1e-7, "bicgstab with multigrid");
-  expect(distance(solve(transposed(C), down(b), bicgstab{.rtol = 1e-10}, jacobi{}), down(s.solve_transpose(b))) <= 1e-7, "and its adjoint");
+  auto s = prepare(dC, bicgstab{.rtol = 1e-10}, amg{});
+  expect(residual(C, b, s.solve(up(b))) <= 2e-10, "bicgstab with multigrid");
+  expect(residual(transposed(C), b, s.solve_transpose(up(b))) <= 2e-10, "and its adjoint");
   s.update(up(2.0 * C));
-  expect(distance(down(x), vector<double>(2.0 * down(s.solve(b)))) <= 1e-7, "and new values");
+  expect(residual(2.0 * C, b, s.solve(up(b))) <= 2e-10, "and new values");
   expect(refuses<value_error>("on a device", [&] { (void)amg{.smoother = jacobi{}}.setup(dC); }), "preconditioners smooth on the host alone");
 }
 }  // namespace
@@ -83,11 +80,12 @@ int main() {
   return run([] {
     block_jacobi_in_a_batch();
     chebyshev_polynomials();
-    multigrid(amg{}, problems::poisson<double>({70, 90}), 1e-8);  // grids
-    multigrid(amg_in<double>{}, problems::checkerboard<double>({20, 22, 21}, 10), 1e-8);
-    multigrid(amg{.coarsening = amg_coarsening::smoothed}, problems::poisson<double>({70, 90}), 1e-8);
-    multigrid(amg{.cycle = amg_cycle::amli, .coarsening = amg_coarsening::plain}, problems::poisson<double>({70, 90}), 1e-8);
-    multigrid(amg_in<float>{.coarsening = amg_coarsening::smoothed}, problems::poisson<double>({70, 90}), 1e-8);
+    auto const P = problems::poisson<double>({70, 90});
+    multigrid(amg{}, P, 14);  // grids
+    multigrid(amg{}, problems::checkerboard<double>({20, 22, 21}, 10), 16);
+    multigrid(amg{.coarsening = amg_coarsening::smoothed}, P, 18);
+    multigrid(amg{.cycle = amg_cycle::amli, .coarsening = amg_coarsening::plain}, P, 22);
+    multigrid(amg_in<float>{.coarsening = amg_coarsening::smoothed}, P, 18);
     multigrid_of_transport();
   });
 }

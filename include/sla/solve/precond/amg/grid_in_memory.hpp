@@ -52,7 +52,7 @@ struct grid_point_node {
 /// b - A t with t = omega D^-1 b.
 template <class R, class Memory>
 struct grid_defect : grid_point_node<R, Memory> {
-  SLA_HD auto extents() const { return Extents<dyn>(this->A.count); }
+  auto extents() const { return Extents<dyn>(this->A.count); }
   SLA_HD R at(element e) const {
     R sum{};
     this->A.for_neighbours(e.at, [&](index_t j, R a) { sum += a * (this->A.inverse[j] * this->b[j]); });
@@ -71,7 +71,7 @@ struct grid_defect : grid_point_node<R, Memory> {
 /// P^T x at the coarse points.
 template <class R, class Memory>
 struct grid_restriction : grid_point_node<R, Memory> {
-  SLA_HD auto extents() const { return Extents<dyn>(this->A.coarse_count); }
+  auto extents() const { return Extents<dyn>(this->A.coarse_count); }
   SLA_HD R at(element e) const {
     auto const& A = this->A;
     unsigned const C = unsigned(e.at), line = C / A.coarse_x, X = C - line * A.coarse_x, Z = line / A.coarse_y, Y = line - Z * A.coarse_y;
@@ -102,7 +102,7 @@ struct grid_restriction : grid_point_node<R, Memory> {
 /// omega D^-1 b + P x, for x of the coarse points.
 template <class R, class Memory>
 struct grid_correction : grid_point_node<R, Memory> {
-  SLA_HD auto extents() const { return Extents<dyn>(this->A.count); }
+  auto extents() const { return Extents<dyn>(this->A.count); }
   SLA_HD R at(element e) const {
     auto const& A = this->A;
     unsigned const p = unsigned(e.at), line = p / A.nx, px = p - line * A.nx, pz = line / A.ny, py = line - pz * A.ny;
@@ -132,7 +132,7 @@ struct grid_correction : grid_point_node<R, Memory> {
 /// x + omega D^-1 (b - A x).
 template <class R, class Memory>
 struct grid_step : grid_point_node<R, Memory> {
-  SLA_HD auto extents() const { return Extents<dyn>(this->A.count); }
+  auto extents() const { return Extents<dyn>(this->A.count); }
   SLA_HD R at(element e) const {
     R const here = this->x[e.at];
     R sum = this->A.sums[e.at] * here;
