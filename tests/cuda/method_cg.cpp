@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Conjugate gradients on the device's space: plain, in a batch, with right-hand sides; passes and synchronisations.
 #include <sla/exec/cuda/diagonal.cuh>
-#include <sla/solve/precond/amg/levels_in_memory.hpp>
+#include <sla/solve/precond/amg/in_memory/levels_in_memory.hpp>
 #include <sla/solve/precond/composed/chebyshev.hpp>
 
 #include "methods.hpp"

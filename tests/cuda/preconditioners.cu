@@ -84,7 +84,7 @@ int main() {
     multigrid(amg{}, P, 14);  // grids
     multigrid(amg{}, problems::checkerboard<double>({20, 22, 21}, 10), 16);
     multigrid(amg{.coarsening = amg_coarsening::smoothed}, P, 18);
-    multigrid(amg{.cycle = amg_cycle::amli, .coarsening = amg_coarsening::plain}, P, 22);
+    multigrid(amg{.cycle = amg_cycle::amli, .coarsening = amg_coarsening::plain}, P, 25);
     multigrid(amg_in<float>{.coarsening = amg_coarsening::smoothed}, P, 18);
     multigrid_of_transport();
   });

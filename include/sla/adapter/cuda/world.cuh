@@ -12,7 +12,7 @@
 #include <sla/expr/sparse/values.hpp>
 #include <sla/solve/linear/choose.hpp>
 #include <sla/solve/linear/linear.hpp>
-#include <sla/solve/precond/amg/levels_in_memory.hpp>
+#include <sla/solve/precond/amg/in_memory/levels_in_memory.hpp>
 #include <sla/solve/precond/block_jacobi.hpp>
 #include <sla/solve/precond/jacobi.hpp>
 

@@ -119,11 +119,13 @@ SLA_HD void on_tile(Block const& block, pass_grid const& g, block_place const& p
   }
 }
 
+/// The same of what a kernel holds of a statement.
 template <class P>
 inline constexpr int columns_of = columns_together<typename P::statement>;
 template <>
 inline constexpr int columns_of<skipped> = 1;
 
+/// The most of several.
 template <class... P>
 inline constexpr int most_columns = (std::max)({1, columns_of<P>...});
 

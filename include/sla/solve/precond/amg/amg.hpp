@@ -260,7 +260,7 @@ std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& o
 /// blocks whose norm is half of `strength` times the largest; P reproduces the near-null space on each aggregate, which for blocks is the constants of each
 /// unknown unless it is given: rigid_body_modes(points) for elasticity. Placement: the host; of a matrix
 /// on a device, set-up is on the host, levels are copied to the device, and the cycle runs there, for one system and one right-hand side; levels that are no grid are
-/// smoothed, unless `coarsening` says plain (solve/precond/amg/levels_in_memory.hpp). With A's rows on ranks,
+/// smoothed, unless `coarsening` says plain (solve/precond/amg/in_memory/levels_in_memory.hpp). With A's rows on ranks,
 /// grids are those of all ranks and aggregates of each rank's rows, matrices of levels on all ranks, and levels of `gathered` rows on every rank; of blocks and batches, each rank has levels of its own rows.
 /// Setup: some tens of products with A; `update` keeps aggregates and symbolic products. Memory: three to four times that of A. Cost of an
 /// application: five passes over each level. With nodes, `update` finds aggregates anew. Gradient: through the solve; the levels serve the adjoint too.

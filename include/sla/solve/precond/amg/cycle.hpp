@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The cycle of multigrid (Trottenberg, Oosterlee, Schueller, Multigrid, section 2.4), written over `fuse` alone: per level five passes
 // and no reduction, so that results do not depend on the number of threads. Levels on ranks (dist/multigrid) run it too, and levels in the memory of
-// a device (solve/precond/amg/levels_in_memory.hpp).
+// a device (solve/precond/amg/in_memory/levels_in_memory.hpp).
 #pragma once
 
 #include <utility>

@@ -10,7 +10,7 @@
 #include <sla/core/guarded.hpp>
 #include <sla/solve/precond/amg/amli/amli.hpp>
 #include <sla/solve/precond/amg/grid/grid_cycle.hpp>
-#include <sla/solve/precond/amg/in_memory.hpp>
+#include <sla/solve/precond/amg/in_memory/in_memory.hpp>
 
 namespace sla::detail {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Multigrid in the memory of a device: levels are set up on the host and copied there once, and the cycle is that of solve/precond/amg/cycle.hpp, or that
-// of a grid (solve/precond/amg/grid_in_memory.hpp), in the space of the solve.
+// of a grid (solve/precond/amg/in_memory/grid_in_memory.hpp), in the space of the solve.
 #pragma once
 
 #include <concepts>
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include <sla/solve/precond/amg/amg.hpp>
-#include <sla/solve/precond/amg/grid_in_memory.hpp>
-#include <sla/solve/precond/amg/in_memory.hpp>
+#include <sla/solve/precond/amg/in_memory/grid_in_memory.hpp>
+#include <sla/solve/precond/amg/in_memory/in_memory.hpp>
 
 namespace sla {
 
