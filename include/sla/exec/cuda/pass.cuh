@@ -96,13 +96,13 @@ SLA_HD void on_tile(Block const& block, pass_grid const& g, block_place const& p
         V* const values = static_cast<V*>(block.shared);
         block.sync();  // what earlier statements wrote for this tile is read by other threads
         block.each_thread([&](int t) {
-          int const steps = (int(g.per_tile) * g.across * g.width + Block::threads - 1) / Block::threads;
-          for (int step = 0; step < steps; ++step) {
+          int step = 0;
+          do {
             int const n = (step * Block::threads + t) / g.width;
             bool const held = place.holds(g, tile, n);
             V const value = value_of(place.at(g, tile, held ? n : 0));  // all threads take part
             if (held && t % g.width == 0) values[n] = value;
-          }
+          } while (++step < g.steps);
         });
         block.sync();
         block.each_thread([&](int t) {
@@ -154,7 +154,8 @@ SLA_HD void on_tiles(Block const& block, pass_grid const& g, block_place const& 
       return;
     }
   }
-  for (int among = 0; among < Together; ++among)
+  on_tile(block, g, place, first, st);  // which is there
+  for (int among = 1; among < Together; ++among)
     if (index_t const tile = first + among * g.parts; tile < place.tiles) on_tile(block, g, place, tile, st);
 }
 
