@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <sla/solve/precond/amg/options.hpp>
+#include <sla/tensor/build/convert.hpp>
 
 namespace sla::detail {
 
