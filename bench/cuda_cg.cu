@@ -12,6 +12,16 @@
 namespace {
 using namespace sla;
 
+__global__ void empty_kernel() {}
+/// Microseconds to launch it, of many launches in turn.
+double launch_microseconds() {
+  constexpr int launches = 20000;
+  auto const t = bench::device_seconds(1, [] {
+    for (int k = 0; k < launches; ++k) empty_kernel<<<1, 1, 0, cuda::current_stream()>>>();
+  });
+  return 1e6 * t.median() / launches;
+}
+
 /// Bytes per second of a = b + s c, counted as three accesses.
 bench::samples triad(int repetitions) {
   index_t const n = index_t(1) << 27;
@@ -117,7 +127,8 @@ int main(int argc, char** argv) {
   bench::heading(text("Jacobi-CG on ", device.name));
   auto const peak = triad(repetitions);
   std::cout << "2-D Poisson, " << n << " x " << n << ", five points, double; b = 1, x0 = 0; tolerance 0, so that each solve makes " << iterations
-            << " iterations (with the true residual at its end). Triad of the device: " << bench::spread(peak, 0, 1e-9) << " GB/s.\n\n";
+            << " iterations (with the true residual at its end). Triad of the device: " << bench::spread(peak, 0, 1e-9)
+            << " GB/s. To launch an empty kernel takes " << bench::fixed(launch_microseconds(), 1) << " us.\n\n";
   {
     bench::table out({"format", "", "lag", "ms", "GB/s", "of triad", "iterations", "true residual"});
     measurements const measure{out, iterations, repetitions, peak};

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// y = A x on a GPU in Csr and Dia, with one vector and several, beside the fastest of cuSPARSE's algorithms for compressed rows.
+// y = A x on a GPU in Csr, Dia and Sell, with one vector and several, beside the fastest of cuSPARSE's algorithms for compressed rows.
 // cuda_spmv [repetitions]
 #include <cusparse.h>
 
 #include <sla/tensor.hpp>
+#include <sla/tensor/build/sell.hpp>
 
 #include "cuda_time.cuh"
 
@@ -64,6 +65,18 @@ bench::samples peer(A const& a, V const& x, V& y, index_t columns, int repetitio
   return best;
 }
 
+/// Milliseconds in a format whose chunks have as many rows as a warp has threads; "" where A does not fit it.
+template <class Format, class A, class V>
+std::string in_chunks(A const& a, V const& x, int repetitions) {
+  try {
+    auto const d = to<device_memory>(to<Format>(a));
+    auto y = x;
+    return bench::spread(bench::device_seconds(repetitions, [&] { fuse(set(y, d * x)); }), 4, 1e3);
+  } catch (error const&) {
+    return "";
+  }
+}
+
 template <class T, class A, class D>
 void product(bench::table& out, std::string const& what, A const& a, D const& diagonals, index_t columns, int repetitions) {
   auto const dA = to<device_memory>(a);
@@ -76,7 +89,8 @@ void product(bench::table& out, std::string const& what, A const& a, D const& di
     auto const theirs = peer<T>(dA, x, z, columns, repetitions);
     double const apart = norm(to<host_memory>(y) - to<host_memory>(z)) / norm(to<host_memory>(y));
     out.row({what, text(a.rows()), text(columns), bench::spread(ours, 4, 1e3), bench::spread(theirs, 4, 1e3), bench::spread(ours / theirs, 2),
-             bench::fixed(1e-9 * bytes / ours.median(), 0), bench::spread(dia, 4, 1e3), bench::scientific(apart)});
+             bench::fixed(1e-9 * bytes / ours.median(), 0), bench::spread(dia, 4, 1e3), columns == 1 ? in_chunks<Sell<32>>(a, x, repetitions) : "",
+             columns == 1 ? in_chunks<NarrowSell<32>>(a, x, repetitions) : "", bench::scientific(apart)});
   };
   if (columns == 1) all(to<device_memory>(random<T>(a.rows(), 1)));
   else all(to<device_memory>(random<T, Extents<dyn, dyn>>({a.rows(), columns}, 1)));
@@ -87,7 +101,8 @@ void products(bench::table& out, std::string const& kind, int repetitions) {
   for (index_t n : {316, 1000, 4096})
     for (index_t columns : {1, 8, 32})
       product<T>(out, "2-D Poisson, " + kind, problems::poisson<T>({n, n}), problems::poisson<T, Dia>({n, n}), columns, repetitions);
-  product<T>(out, "3-D Poisson, " + kind, problems::poisson<T>({200, 200, 200}), problems::poisson<T, Dia>({200, 200, 200}), 1, repetitions);
+  for (index_t columns : {1, 32})
+    product<T>(out, "3-D Poisson, " + kind, problems::poisson<T>({200, 200, 200}), problems::poisson<T, Dia>({200, 200, 200}), columns, repetitions);
 }
 }  // namespace
 
@@ -101,7 +116,7 @@ int main(int argc, char** argv) {
   cuda::check(cudaGetDeviceProperties(&device, 0), "cudaGetDeviceProperties");
   bench::heading(text("Products on ", device.name));
   std::cout << "y = A x, x random; milliseconds of the device, events around each call; apart: |ours in Csr - cuSPARSE| / |ours|.\n\n";
-  bench::table out({"matrix", "rows", "columns of x", "Csr", "cuSPARSE", "ratio", "GB/s", "Dia", "apart"});
+  bench::table out({"matrix", "rows", "columns of x", "Csr", "cuSPARSE", "ratio", "GB/s", "Dia", "Sell<32>", "NarrowSell<32>", "apart"});
   products<double>(out, "double", repetitions);
   products<float>(out, "float", repetitions);
 }

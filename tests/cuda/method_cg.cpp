@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Conjugate gradients on the device's space: plain, in a batch, with right-hand sides; passes and synchronisations.
 #include <sla/exec/cuda/diagonal.cuh>
+#include <sla/solve/precond/amg/in_memory/levels_in_memory.hpp>
 #include <sla/solve/precond/composed/chebyshev.hpp>
 
 #include "methods.hpp"
@@ -26,6 +27,32 @@ TEST_CASE("chebyshev polynomials are applied there, and their bounds found there
   auto const largest = [&](auto& space) { return detail::lanczos(space, A, jacobi{}.setup(A), b, other, 10).largest(1e-16, "", ""); };
   CHECK(largest(there) == Approx(largest(here)));
   CHECK(there.synchronizations() == 1);
+}
+
+TEST_CASE("multigrid cycles there on the levels of the host, in as many iterations, with any cycle and scalars") {
+  auto const A = problems::poisson<double>({40, 41});
+  auto const b = random<double>(A.rows(), 1);
+  for (auto const cycle : {amg_cycle::V, amg_cycle::W, amg_cycle::amli}) {
+    amg const options{.cycle = cycle, .coarsening = amg_coarsening::smoothed, .coarsest = 20};
+    auto const expected = try_solve(A, b, cg{.rtol = 1e-10}, options);
+    auto const check = [&](auto const& M) {
+      auto const found = try_solve(A, b, cg{.rtol = 1e-10}, M, on([](frame f) { return simulated_space(f, 4); }));
+      CHECK(found.report.iterations() == expected.report.iterations());
+      CHECK(eval(norm(found.x - expected.x)) <= 1e-9 * eval(norm(expected.x)));
+    };
+    check(applied_amg_in<double, Matrix, double, host_memory>(detail::on_device(options.checked(1)), A));
+    if (cycle == amg_cycle::V) check(applied_amg_in<double, Matrix, float, host_memory>(detail::on_device(options.checked(1)), A));
+  }
+  for (auto const& G : {problems::poisson<double>({75, 84}), problems::checkerboard<double>({20, 17, 19}, 10)}) {  // levels that are grids, of an odd and an even number of points
+    auto const c = random<double>(G.rows(), 2);
+    auto const expected = try_solve(G, c, cg{.rtol = 1e-10}, amg{});
+    applied_amg_in<double, Matrix, double, host_memory> const M(detail::on_device(amg{}.checked(1)), G);
+    REQUIRE(M.host().hierarchy().grid);
+    auto const found = try_solve(G, c, cg{.rtol = 1e-10}, M, on([](frame f) { return simulated_space(f, 4); }));
+    CHECK(std::abs(found.report.iterations() - expected.report.iterations()) <= 1);
+    CHECK(eval(norm(found.x - expected.x)) <= 1e-8 * eval(norm(expected.x)));
+  }
+  CHECK_THROWS_WITH(detail::on_device(amg{.smoother = jacobi{}}.checked(1)), Catch::Matchers::ContainsSubstring("smooth on the host alone"));
 }
 
 TEST_CASE("an iteration of conjugate gradients is three kernels and three maps; its two folds have kernels only where there are many items") {

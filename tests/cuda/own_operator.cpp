@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Functions of the user as matrix and preconditioner on the device's space, with simulated blocks and a memory that is not the host's.
 #include <sla/solve.hpp>
+#include <sla/solve/eigen/eigsh.hpp>
 
 #include "catch.hpp"
 #include "simulated.hpp"
@@ -26,6 +27,7 @@ inline sla::cuda::basic_space<far_engine> solve_space(far_memory, sla::frame con
 using namespace sla;
 using far_vector = vector<double, far_memory>;
 using far_operator = linear_operator<double, far_memory>;
+static_assert(detail::PlainEigenOperator<linear_operator<double>> && !detail::PlainEigenOperator<far_operator>);  // eigenvalues are the host's
 
 namespace {
 far_vector up(vector<double> const& x) {

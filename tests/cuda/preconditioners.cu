@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Preconditioners on the device beside the host's, in a batch whose items stop by themselves.
+#include <sla/solve/krylov/bicgstab.hpp>
 #include <sla/solve/krylov/cg.hpp>
+#include <sla/solve/precond/amg/amg.hpp>
 #include <sla/solve/precond/block_jacobi.hpp>
 #include <sla/solve/precond/composed/chebyshev.hpp>
 
@@ -49,11 +51,41 @@ void chebyshev_polynomials() {
   expect(device.converged() && distance(x, down(dx)) <= 1e-8, "cg with chebyshev");
   expect(std::abs(host.iterations() - device.iterations()) <= 1, "in as many iterations");
 }
+
+double residual(sparse_tensor<double> const& A, vector<double> const& b, vector<double, device_memory> const& x) { return norm(b - A * down(x)) / norm(b); }
+/// Levels of the host, the cycle of the device: in about as many iterations as there (tests/cuda/method_cg.cpp), with the same bits for every lag.
+template <class Options>
+void multigrid(Options const& options, sparse_tensor<double> const& A, int most) {
+  auto const b = random<double>(A.rows(), 3);
+  auto const s = prepare(up(A), cg{.rtol = 1e-10}, options);
+  auto const [x, report] = s.try_solve(up(b));
+  expect(report.converged() && report.iterations() <= most && residual(A, b, x) <= 2e-10, "cg with multigrid");
+  auto const late = s.try_solve(up(b), on([&](frame f) { return cuda::space(f, 16); }));
+  expect(same_bits(down(x), down(late.x)), "the same bits for every lag");
+}
+void multigrid_of_transport() {
+  auto const C = problems::convection_diffusion<double>({60, 50}, 0.5);
+  auto const b = random<double>(C.rows(), 4);
+  auto const dC = up(C);
+  auto s = prepare(dC, bicgstab{.rtol = 1e-10}, amg{});
+  expect(residual(C, b, s.solve(up(b))) <= 2e-10, "bicgstab with multigrid");
+  expect(residual(transposed(C), b, s.solve_transpose(up(b))) <= 2e-10, "and its adjoint");
+  s.update(up(2.0 * C));
+  expect(residual(2.0 * C, b, s.solve(up(b))) <= 2e-10, "and new values");
+  expect(refuses<value_error>("on a device", [&] { (void)amg{.smoother = jacobi{}}.setup(dC); }), "preconditioners smooth on the host alone");
+}
 }  // namespace
 
 int main() {
   return run([] {
     block_jacobi_in_a_batch();
     chebyshev_polynomials();
+    auto const P = problems::poisson<double>({70, 90});
+    multigrid(amg{}, P, 14);  // grids
+    multigrid(amg{}, problems::checkerboard<double>({20, 22, 21}, 10), 16);
+    multigrid(amg{.coarsening = amg_coarsening::smoothed}, P, 18);
+    multigrid(amg{.cycle = amg_cycle::amli, .coarsening = amg_coarsening::plain}, P, 25);
+    multigrid(amg_in<float>{.coarsening = amg_coarsening::smoothed}, P, 18);
+    multigrid_of_transport();
   });
 }

@@ -78,6 +78,9 @@ TEST_CASE("with right-hand sides, a warp reads the entries of a row together") {
     fuse(space, set(Y, A * X));
     CHECK(space.engine().passes == 1);
   }
+  auto const F = with_rows_of<float>(203, 9);  // four neighbouring columns to a thread, in a batch too
+  suites::compare_with_serial(simulate, F, random<float, Extents<dyn, dyn>>({203, 132}, 2), {1, 203, 132, 132}, 1e-4);
+  suites::compare_with_serial(simulate, to_batch(A, 2), random<double, Extents<dyn, dyn, dyn>>({2, 207, 6}, 3), {2, 207, 6, 6}, 1e-12);
 }
 
 TEST_CASE("diagonal blocks are read, and their inverses applied, as on the host") {

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include <sla/adapter/cuda/device.cuh>
@@ -87,6 +89,56 @@ private:
   std::map<std::size_t, std::vector<void*>> free_;
 };
 
+/// Pinned memory of the host with an event. What is given back is kept for those who ask next, as long as the program runs: to pin memory and to
+/// release it takes longer than ten iterations of a small solve.
+class pinned_slot {
+public:
+  void* host = nullptr;
+  cudaEvent_t ready = nullptr;
+
+  static pinned_slot take(std::size_t bytes) {
+    auto const place = key(bytes);
+    {
+      std::lock_guard const lock(turn_);
+      if (auto& list = free_[place]; !list.empty()) {
+        auto const slot = list.back();
+        list.pop_back();
+        return slot;
+      }
+    }
+    pinned_slot slot;
+    check(cudaHostAlloc(&slot.host, place.second, cudaHostAllocDefault), "cudaHostAlloc");
+    if (auto const status = cudaEventCreateWithFlags(&slot.ready, cudaEventDisableTiming); status != cudaSuccess) {
+      cudaFreeHost(slot.host);
+      check(status, "cudaEventCreateWithFlags");
+    }
+    return slot;
+  }
+  /// Waits for what was to be copied there.
+  static void give(pinned_slot const& slot, std::size_t bytes) noexcept {
+    cudaEventSynchronize(slot.ready);
+    try {
+      auto const place = key(bytes);
+      std::lock_guard const lock(turn_);
+      free_[place].push_back(slot);
+    } catch (...) {
+      cudaEventDestroy(slot.ready), cudaFreeHost(slot.host);
+    }
+  }
+
+private:
+  /// The device, and a power of two.
+  static std::pair<int, std::size_t> key(std::size_t bytes) {
+    int device = 0;
+    check(cudaGetDevice(&device), "cudaGetDevice");
+    std::size_t room = 64;
+    while (room < bytes) room *= 2;
+    return {device, room};
+  }
+  static inline std::mutex turn_;
+  static inline std::map<std::pair<int, std::size_t>, std::vector<pinned_slot>> free_;
+};
+
 /// Launches on the thread's stream. Nothing but `read`, `finish` and a late copy waits for the device.
 class device_engine {
 public:
@@ -156,39 +208,29 @@ public:
     /// Copies `bytes`; returns those of `lag` calls ago, or nullptr where there were fewer.
     void const* exchange(void const* from, std::size_t bytes) {
       if (bytes != bytes_) prepare(bytes);
-      slot& now = slots_[calls_ % slots_.size()];
+      pinned_slot const& now = slots_[calls_ % slots_.size()];
       check(cudaMemcpyAsync(now.host, from, bytes, cudaMemcpyDeviceToHost, current_stream()), "cudaMemcpyAsync");
       check(cudaEventRecord(now.ready, current_stream()), "cudaEventRecord");
       if (++calls_ < slots_.size()) return nullptr;
-      slot const& then = slots_[calls_ % slots_.size()];
+      pinned_slot const& then = slots_[calls_ % slots_.size()];
       check(cudaEventSynchronize(then.ready), "cudaEventSynchronize");
       return then.host;
     }
     void forget() { calls_ = 0; }
 
   private:
-    struct slot {
-      void* host = nullptr;
-      cudaEvent_t ready = nullptr;
-    };
     void prepare(std::size_t bytes) {
       release();
-      for (slot& s : slots_) {
-        check(cudaHostAlloc(&s.host, bytes, cudaHostAllocDefault), "cudaHostAlloc");
-        check(cudaEventCreateWithFlags(&s.ready, cudaEventDisableTiming), "cudaEventCreateWithFlags");
-      }
       bytes_ = bytes;
+      for (pinned_slot& s : slots_) s = pinned_slot::take(bytes);
       calls_ = 0;
     }
     void release() noexcept {
-      for (slot& s : slots_) {
-        if (s.ready) cudaEventSynchronize(s.ready), cudaEventDestroy(s.ready);
-        if (s.host) cudaFreeHost(s.host);
-        s = {};
-      }
+      for (pinned_slot& s : slots_)
+        if (s.host) pinned_slot::give(std::exchange(s, {}), bytes_);
       bytes_ = 0;
     }
-    std::vector<slot> slots_;
+    std::vector<pinned_slot> slots_;
     std::size_t bytes_ = 0, calls_ = 0;
   };
 

@@ -12,6 +12,7 @@
 #include <sla/expr/sparse/values.hpp>
 #include <sla/solve/linear/choose.hpp>
 #include <sla/solve/linear/linear.hpp>
+#include <sla/solve/precond/amg/in_memory/levels_in_memory.hpp>
 #include <sla/solve/precond/block_jacobi.hpp>
 #include <sla/solve/precond/jacobi.hpp>
 
@@ -73,7 +74,7 @@ struct linear_world<sparse_tensor<T, S, F, device_memory>> : detail::sparse_worl
   template <class P>
   static auto setup(P const& p, A const& a) {
     constexpr bool on_device = !requires { typename P::preconditioner_tag; } || requires { p.setup(a); };
-    static_assert(on_device, "sla: solve on a device takes a Krylov method with jacobi{}, block_jacobi{}, chebyshev{}, identity{} or a preconditioner of yours; "
+    static_assert(on_device, "sla: solve on a device takes a Krylov method with jacobi{}, block_jacobi{}, chebyshev{}, amg{}, identity{} or a preconditioner of yours; "
                              "ilu0 and factorisations run on the host: bring A and b there with to<host_memory>(...)");
     if constexpr (!on_device)
       return applied_identity{};

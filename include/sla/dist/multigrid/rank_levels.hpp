@@ -44,7 +44,8 @@ struct rank_levels {
   bool takes_steps(std::size_t) const { return false; }
   any_communicator& communicator() const { return levels[0].A.halo().communicator(); }
   /// z = M b of the last level, if all ranks have it. Cost: one all_gather.
-  bool solve_last(kernel_t<T> const* b, kernel_t<T>* z) const {
+  template <class Space>
+  bool solve_last(Space&, kernel_t<T> const* b, kernel_t<T>* z) const {
     using K = kernel_t<T>;
     if (!whole) return false;
     auto const& rows = *levels.back().A.all->handle()->rows;

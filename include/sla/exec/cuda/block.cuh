@@ -121,6 +121,7 @@ struct pass_grid {
   index_t parts;     ///< blocks that share these tiles, and so partial results per item
   int across;        ///< right-hand sides in a chunk
   int width;         ///< threads that share a row of a product, for one right-hand side
+  int steps;         ///< in which the threads of a block compute a tile of such rows
   packed_rows packed{};
 
   index_t blocks() const { return f.batch * chunks * parts; }
@@ -130,14 +131,17 @@ struct pass_grid {
 
 /// The grid of a frame. With right-hand sides, neighbouring threads take neighbouring ones, which lie side by side, of the
 /// same row, whose entries they read together: a row is then cut between no more threads than a warp has left. Each packed system
-/// gets as many blocks as the largest. A device once filled, a block takes four tiles: what it does once costs as much as a tile.
+/// gets as many blocks as the largest. A device once filled, a block takes four tiles: what it does once costs as much as a tile. Rows that threads
+/// share are in smaller tiles where there are few: a block then takes all of one at a time, and more blocks have work.
 inline pass_grid share(frame f, int threads, int width, packed_rows packed = {}) {
-  pass_grid g{f, 0, 1, 0, 0, 0, 1, width, packed};
+  pass_grid g{f, 0, 1, 0, 0, 0, 1, width, width, packed};
   if (f.total() == 0) return g;
   g.lines = (packed.begin ? packed.most : f.rows) * (f.inner / f.rhs);
   g.across = int((std::min)(f.rhs, index_t(threads)));
   while (g.width > 1 && g.width * g.across > warp_threads) g.width /= 2;
   g.per_tile = threads / g.across;
+  for (int cut = g.width; cut > 1 && g.lines < filling_blocks * g.per_tile; cut /= 2) g.per_tile = (std::max)(index_t(1), g.per_tile / 2);
+  g.steps = (int(g.per_tile) * g.across * g.width + threads - 1) / threads;
   g.tiles = (g.lines + g.per_tile - 1) / g.per_tile;
   g.chunks = (f.rhs + g.across - 1) / g.across;
   index_t const items = f.batch * g.chunks, blocks = (std::clamp)(items * g.tiles / 4, filling_blocks, most_blocks);

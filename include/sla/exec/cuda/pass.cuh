@@ -3,6 +3,7 @@
 // reductions to one partial result per block) and the fold of partial results in a fixed order. Launches: adapter/cuda.
 #pragma once
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 
@@ -95,12 +96,13 @@ SLA_HD void on_tile(Block const& block, pass_grid const& g, block_place const& p
         V* const values = static_cast<V*>(block.shared);
         block.sync();  // what earlier statements wrote for this tile is read by other threads
         block.each_thread([&](int t) {
-          for (int step = 0; step < g.width; ++step) {
+          int step = 0;
+          do {
             int const n = (step * Block::threads + t) / g.width;
             bool const held = place.holds(g, tile, n);
             V const value = value_of(place.at(g, tile, held ? n : 0));  // all threads take part
             if (held && t % g.width == 0) values[n] = value;
-          }
+          } while (++step < g.steps);
         });
         block.sync();
         block.each_thread([&](int t) {
@@ -115,6 +117,46 @@ SLA_HD void on_tile(Block const& block, pass_grid const& g, block_place const& p
       take(st, t, e, value_at(st.p.s, e));
     });
   }
+}
+
+/// The same of what a kernel holds of a statement.
+template <class P>
+inline constexpr int columns_of = columns_together<typename P::statement>;
+template <>
+inline constexpr int columns_of<skipped> = 1;
+
+/// The most of several.
+template <class... P>
+inline constexpr int most_columns = (std::max)({1, columns_of<P>...});
+
+/// One statement on tiles first, first + parts, ..., `together` of them, for one thread or, as columns of a product, for Count elements of each.
+template <int Together, class Block, class P>
+SLA_HD void on_tiles(Block const& block, pass_grid const& g, block_place const& place, index_t first, state<Block, P>& st) {
+  if constexpr (columns_of<P> > 1) {
+    constexpr int count = columns_of<P>;
+    auto const& s = st.p.s;
+    using Columns = side_by_side<std::remove_cvref_t<decltype(s.data[0])>, count>;
+    if (!st.runs) return;
+    if (g.width == 1 && g.across % count == 0 && g.f.rhs % count == 0 && Columns::fits(s.data) && Columns::fits(s.x.x.data)) {
+      int const groups = g.across / count, of_tile = int(g.per_tile) * groups;
+      block.sync();  // what earlier statements read and wrote at these elements, other threads did
+      block.each_thread([&](int t) {
+        for (int n = t; n < Together * of_tile; n += Block::threads) {
+          int const among = n / of_tile, rest = n - among * of_tile, line = rest / groups;
+          index_t const tile = first + among * g.parts, k = place.k0 + index_t(rest - line * groups) * count;
+          if (tile >= place.tiles || tile * g.per_tile + line >= place.lines || k >= g.f.rhs) continue;
+          index_t const row = place.first + tile * g.per_tile + line;
+          element const e{row * g.f.rhs + k, row, place.b * g.f.rhs + k};
+          s.x.template columns_at<count>(e).store(s.data + e.at);
+        }
+      });
+      block.sync();
+      return;
+    }
+  }
+  on_tile(block, g, place, first, st);  // which is there
+  for (int among = 1; among < Together; ++among)
+    if (index_t const tile = first + among * g.parts; tile < place.tiles) on_tile(block, g, place, tile, st);
 }
 
 /// Folds one value per thread, of `lines` x `across` threads, into those of the first line, in a fixed order.
@@ -164,7 +206,8 @@ template <class Block, class... State>
 SLA_HD void run_states(Block const& block, pass_grid const& g, State... st) {
   block_place const place(g, block.index);
   (start_fold(block, st), ...);
-  for (index_t tile = place.part; tile < place.tiles; tile += g.parts) (on_tile(block, g, place, tile, st), ...);
+  constexpr int together = most_columns<std::remove_cvref_t<decltype(State::p)>...>;
+  for (index_t tile = place.part; tile < place.tiles; tile += together * g.parts) (on_tiles<together>(block, g, place, tile, st), ...);
   (finish_fold(block, g, place, st), ...);
 }
 

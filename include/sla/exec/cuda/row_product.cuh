@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <concepts>
+#include <cstdint>
 
 #include <sla/exec/cuda/block.cuh>
 #include <sla/expr/dense/reduce.hpp>
+#include <sla/expr/dense/statement.hpp>
 #include <sla/expr/sparse/product.hpp>
 
 namespace sla::cuda {
@@ -45,6 +47,30 @@ SLA_HD void walk_row(Pattern const& pattern, index_t i, int lane, int width, F c
   }
 }
 
+/// Count neighbouring numbers, which go from memory and to it at once: their address is a multiple of their size.
+template <class T, int Count>
+struct alignas(sizeof(T) * Count) side_by_side {
+  T value[Count];
+
+  SLA_HD static side_by_side load(T const* from) {
+#ifdef __CUDA_ARCH__
+    return *reinterpret_cast<side_by_side const*>(from);
+#else
+    side_by_side out;
+    std::copy(from, from + Count, out.value);
+    return out;
+#endif
+  }
+  SLA_HD void store(T* to) const {
+#ifdef __CUDA_ARCH__
+    *reinterpret_cast<side_by_side*>(to) = *this;
+#else
+    std::copy(value, value + Count, to);
+#endif
+  }
+  static SLA_HD bool fits(T const* at) { return reinterpret_cast<std::uintptr_t>(at) % sizeof(side_by_side) == 0; }
+};
+
 /// y = A x, element by element, `width` threads each. A is read from memory once per `block_threads` right-hand sides: a block
 /// takes all of a chunk for its rows.
 template <class View, class X>
@@ -63,19 +89,23 @@ struct row_product {
   index_t rhs;
   int width;
 
-  SLA_HD value_type at(element e) const {
+  /// f(entry, row of x, right-hand side, counts) for entries lane, lane + lanes, ... of the row of an element.
+  template <class F>
+  SLA_HD void walk(element e, int lane, int lanes, F const& f) const {
     index_t const line = plain::has_rhs ? e.row_among(rhs) : e.at, k = plain::has_rhs ? e.at - line * rhs : 0;
     index_t const block_row = line / P, c = line - block_row * P;
     index_t const b = shape_type::is_batched ? block_row / A.shape.rows() : 0, i = block_row - b * A.shape.rows();
     index_t const column0 = b * A.shape.cols();
+    walk_row(A.pattern, i, lane, lanes, [&](index_t slot, index_t j, bool counts) {
+      for (index_t q = 0; q < Q; ++q) f(A.entry(b, slot, c, q), (column0 + j) * Q + q, k, counts);
+    });
+  }
+  SLA_HD value_type at(element e) const {
     auto part = [&](int lane) {
       value_type total{};
-      walk_row(A.pattern, i, lane, width, [&](index_t slot, index_t j, bool counts) {
-        for (index_t q = 0; q < Q; ++q) {
-          index_t const from = (column0 + j) * Q + q;
-          value_type const term = op::mul::apply(A.entry(b, slot, c, q), x.at(element{from * rhs + k, from, e.item}));
-          total += counts ? term : value_type{};
-        }
+      walk(e, lane, width, [&](auto const& entry, index_t from, index_t k, bool counts) {
+        value_type const term = op::mul::apply(entry, x.at(element{from * rhs + k, from, e.item}));
+        total += counts ? term : value_type{};
       });
       return total;
     };
@@ -84,7 +114,29 @@ struct row_product {
     }
     return part(0);
   }
+  /// The element and those of the next Count - 1 right-hand sides, of an x that lies in memory.
+  template <int Count>
+  SLA_HD side_by_side<value_type, Count> columns_at(element e) const {
+    side_by_side<value_type, Count> total{};
+    walk(e, 0, 1, [&](auto const& entry, index_t from, index_t k, bool counts) {
+      auto const those = side_by_side<value_type, Count>::load(x.data + (from * rhs + k));
+      for (int n = 0; n < Count; ++n) {
+        value_type const term = op::mul::apply(entry, those.value[n]);
+        total.value[n] += counts ? term : value_type{};
+      }
+    });
+    return total;
+  }
 };
+
+/// How many neighbouring right-hand sides a thread computes at a time, with loads of 16 bytes, if all lies as it has to: where a statement stores a product with
+/// an x in memory, of the same scalars.
+template <class S>
+inline constexpr int columns_together = 1;
+template <class T, class View, class E, class Memory>
+  requires(row_product<View, tensor_view<T, E, Memory>>::plain::has_rhs && std::same_as<T, typename row_product<View, tensor_view<T, E, Memory>>::value_type> &&
+           sizeof(T) < 16 && 16 % sizeof(T) == 0)
+inline constexpr int columns_together<set_statement<T, row_product<View, tensor_view<T, E, Memory>>, Memory>> = int(16 / sizeof(T));
 
 /// One thread for rows of fewer than eight entries on average, else a power of two of threads, two entries or more each.
 inline int row_width(index_t slots, index_t rows) {

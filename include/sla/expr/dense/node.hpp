@@ -235,6 +235,7 @@ struct binary {
   L l;
   R r;
 
+  SLA_AS_CALLEE
   SLA_HD extents_type extents() const { return common_extents(l.extents(), r.extents()); }
   SLA_HD value_type at(element e) const { return Op::apply(l.at(e), r.at(e)); }
   explicit operator bool() const

@@ -99,6 +99,7 @@ struct set_statement {
   }
 
   /// Writes a span. A root node with a faster way to write a run of rows offers `store`.
+  SLA_AS_CALLEE
   template <class Span>
   SLA_HD void run(Span s) const {
     if constexpr (requires { x.store(s, data); }) {

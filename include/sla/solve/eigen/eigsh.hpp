@@ -37,9 +37,15 @@ consteval bool says_it_has_rows() {
   else
     return true;
 }
+/// Are its vectors the host's? Methods for eigenvalues read and write their numbers.
+template <class A>
+inline constexpr bool works_on_host = true;
+template <class A>
+  requires requires { typename A::memory_type; }
+inline constexpr bool works_on_host<A> = A::memory_type::is_host;
 /// What eigsh solves with by itself; all else is a `perform` of a higher floor.
 template <class A>
-concept PlainEigenOperator = is_one_matrix<A> && requires { typename linear_world<A>::operator_type; } && says_it_has_rows<A>();
+concept PlainEigenOperator = is_one_matrix<A> && works_on_host<A> && requires { typename linear_world<A>::operator_type; } && says_it_has_rows<A>();
 
 /// How an error about k ends: "; ask for 1 to 3 pairs".
 template <class = void>
@@ -244,7 +250,7 @@ auto perform(op::eigsh, A const&, X const&...) {
   constexpr bool one = detail::is_one_matrix<A> && (detail::is_one_matrix<X> && ...);
   static_assert(one, "sla: eigsh(A, k, ...): A is one matrix with scalar entries: of batches and blocks in host memory it is in <sla/eigenvalues.hpp>; else take batch_item(A, b) and unblocked(A)");
   static_assert(!one, "sla: eigsh(A, k, wanted, ...), eigsh(A, B, k, wanted, ...): A and B are sparse matrices in host memory or distributed by rows, traced or not, or a linear_operator: "
-                                 "of a dense matrix take to<Csr<>>(A), of a view or an expression eval(A)");
+                                 "of a dense matrix take to<Csr<>>(A), of a view or an expression eval(A), of a matrix on a device to<host_memory>(A)");
   return dependent_t<eigenpairs<vector<double>, matrix<double>>, A>{};
 }
 

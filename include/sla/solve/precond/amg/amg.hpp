@@ -189,7 +189,7 @@ private:
       for (std::size_t b = 0; b < items.size() && (wanted || asked); ++b) {
         if (kept && !(*kept)[b]->grid) continue;
         if (auto found = detail::recognise_grid<GridReal>(A.pattern().view(), A.values().data() + index_t(b) * A.batch_stride()))
-          if (auto grid = grid_levels<GridReal, Stored>::make(std::move(*found), kept ? (*kept)[b]->grid.get() : nullptr)) items[b] = detail::hierarchy_of_grid<Stored>(options_, std::move(grid));
+          if (auto grid = grid_levels<GridReal, Stored>::make(std::move(*found), kept ? (*kept)[b]->grid.get() : nullptr, options_.on_device ? detail::most_device_grid_work : grid_levels<GridReal, Stored>::most_factor_work)) items[b] = detail::hierarchy_of_grid<Stored>(options_, std::move(grid));
       }
     }
     for (std::size_t b = 0; b < items.size() && wanted; ++b)
@@ -276,7 +276,9 @@ std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& o
 /// Another real symmetric matrix whose aggregates are large has levels in float too, of constants: off-diagonal entries and sums of rows.
 /// Levels are of scalar rows, and each batch item has its own. Of a block matrix, and where `near_null` is given, rows are aggregated by nodes, along
 /// blocks whose norm is half of `strength` times the largest; P reproduces the near-null space on each aggregate, which for blocks is the constants of each
-/// unknown unless it is given: rigid_body_modes(points) for elasticity. Placement: the host. With A's rows on ranks,
+/// unknown unless it is given: rigid_body_modes(points) for elasticity. Placement: the host; of a matrix
+/// on a device, set-up is on the host, levels are copied to the device, and the cycle runs there, for one system and one right-hand side; levels that are no grid are
+/// smoothed, unless `coarsening` says plain (solve/precond/amg/in_memory/levels_in_memory.hpp). With A's rows on ranks,
 /// grids are those of all ranks and aggregates of each rank's rows, matrices of levels on all ranks, and levels of `gathered` rows on every rank; of blocks and batches, each rank has levels of its own rows.
 /// Setup: some tens of products with A; `update` keeps aggregates and symbolic products. Memory: three to four times that of A. Cost of an
 /// application: five passes over each level. With nodes, `update` finds aggregates anew. Gradient: through the solve; the levels serve the adjoint too.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The cycle of multigrid (Trottenberg, Oosterlee, Schueller, Multigrid, section 2.4), written over `fuse` alone: per level five passes
-// and no reduction, so that results do not depend on the number of threads. Levels on ranks (dist/multigrid) run it too.
+// and no reduction, so that results do not depend on the number of threads. Levels on ranks (dist/multigrid) run it too, and levels in the memory of
+// a device (solve/precond/amg/in_memory/levels_in_memory.hpp).
 #pragma once
 
 #include <utility>
@@ -14,15 +15,15 @@ namespace sla::detail {
 
 /// z = M b on level l and below, for contiguous vectors: as many sweeps of the smoother before the correction as after it, so that M is
 /// Hermitian where A is, but for an F-cycle, of which this is a part if `kind` is V.
-template <class Space, class Levels, class T>
-void amg_cycle_from(Space& space, Levels const& all, amg_work<T>& work, std::size_t l, kernel_t<T> const* b, kernel_t<T>* z, amg_cycle kind) {
+template <class Space, class Levels, class T, class Memory>
+void amg_cycle_from(Space& space, Levels const& all, amg_work<T, Memory>& work, std::size_t l, kernel_t<T> const* b, kernel_t<T>* z, amg_cycle kind) {
   using K = kernel_t<T>;
   auto const& level = all.levels[l];
   index_t const n = level.A.rows();
-  auto const of = [](K const* p, index_t size) { return numbers_at(p, size); };
-  auto const put = [](K* to, index_t size, auto const& value) { return put_at(to, size, value); };
+  auto const of = [](K const* p, index_t size) { return numbers_at<Memory>(p, size); };
+  auto const put = [](K* to, index_t size, auto const& value) { return put_at<Memory>(to, size, value); };
   bool const last = l + 1 == all.levels.size();
-  if (last && all.solve_last(b, z)) return;
+  if (last && all.solve_last(space, b, z)) return;
   if (l == 0 && !last && all.options.coarse_only) {
     auto& next = work.levels[1];
     index_t const coarse = level.P.cols();

@@ -46,12 +46,12 @@ struct amg_transfer_of {
 using amg_transfer = amg_transfer_of<Csr<std::int32_t>>;
 
 /// A matrix with its smoother (bytes do not count one that is a preconditioner) and, but on the last level, the prolongation P and the restriction R: P^H, where A is Hermitian.
-template <class T>
+template <class T, class Memory = host_memory>
 struct amg_level {
-  amg_matrix<T> A;
-  vector<T> smoother;
+  amg_matrix<T, Memory> A;
+  vector<T, Memory> smoother;
   std::shared_ptr<amg_transfer const> transfer = {};
-  amg_matrix<T> P = {}, R = {};
+  amg_matrix<T, Memory> P = {}, R = {};
   std::shared_ptr<amg_sweep<T> const> before = {}, after = {};  ///< the smoother, where it is no diagonal
   amli_range range = {};  ///< of the eigenvalues of M A on this level and below, where two steps of Chebyshev's iteration stand for its inverse
 
@@ -60,16 +60,16 @@ struct amg_level {
 
 /// The vectors that a cycle writes, per level: right-hand side and correction, which are others' on the finest, and a spare one; what a
 /// sweep makes, where it is no diagonal; and the residual and the correction of a second step.
-template <class T>
+template <class T, class Memory = host_memory>
 struct amg_work {
   struct vectors {
-    vector<T> b, x, spare, swept, r, z;
+    vector<T, Memory> b, x, spare, swept, r, z;
   };
   std::vector<vectors> levels;
 
   template <class Levels>
   explicit amg_work(Levels const& all) {
-    auto const of = [](index_t size) { return vector<T>({size}, uninitialized); };
+    auto const of = [](index_t size) { return vector<T, Memory>({size}, uninitialized); };
     for (std::size_t l = 0; l < all.levels.size(); ++l) {
       index_t const n = all.levels[l].A.rows(), coarse = l > 0 ? n : 0, swept = all.levels[l].before ? n : 0, second = all.takes_steps(l) ? coarse : 0;
       levels.push_back({of(coarse), of(coarse), of(n), of(swept), of(second), of(second)});
@@ -109,7 +109,8 @@ struct amg_hierarchy {
     idle.with([&] { return amg_work<T>(*this); }, f);
   }
   /// z = M b of the last level, if it is inverted.
-  bool solve_last(kernel_t<T> const* b, kernel_t<T>* z) const {
+  template <class Space>
+  bool solve_last(Space&, kernel_t<T> const* b, kernel_t<T>* z) const {
     if (inverse.empty()) return false;
     index_t const n = levels.back().A.rows();
     for (index_t i = 0; i < n; ++i) {
@@ -199,7 +200,7 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
   std::vector<kernel_t<T>> inverse;
   bool const hermitian = is_hermitian(finest), undecided = o.coarsening == amg_coarsening::automatic;
   if (undecided) o.coarsening = amg_coarsening::smoothed;
-  bool const open = undecided && hermitian && !o.coarsener && o.cycle == amg_cycle::V && o.sweeps == 1 && o.smoother == amg_smoother::spai0 && finest.rows() >= least_grid_points;
+  bool const open = undecided && !o.on_device && hermitian && !o.coarsener && o.cycle == amg_cycle::V && o.sweeps == 1 && o.smoother == amg_smoother::spai0 && finest.rows() >= least_grid_points;
   auto rows = look_at_rows(finest, o.smoother, 0);
   std::optional<aggregates> first;
   bool const doubtful = open && !before && jumps_in_many_rows(finest, rows);

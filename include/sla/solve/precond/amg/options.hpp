@@ -15,8 +15,8 @@ namespace sla {
 
 namespace detail {
 /// The matrix of a level: scalar entries, each row's columns ascending.
-template <class T>
-using amg_matrix = sparse_tensor<T, Matrix, Csr<std::int32_t>>;
+template <class T, class Memory = host_memory>
+using amg_matrix = sparse_tensor<T, Matrix, Csr<std::int32_t>, Memory>;
 using amg_pattern = csr_pattern<std::int32_t, std::int32_t, host_memory>;
 
 /// A preconditioner S as the smoother of a level: out = S r for contiguous vectors, which are two.
@@ -145,6 +145,7 @@ struct amg_options {
   index_t unknowns = 1;                                       ///< of a node, for it
   bool in_float = true;                                       ///< levels that automatic coarsening chooses, grids and constants, whatever A is of
   bool coarse_only = false;                                   ///< no smoothing on the finest level
+  bool on_device = false;                                     ///< automatic coarsening takes grids, which end smaller, or smooths
   bool steps_where_cheap = false;                             ///< of the AMLI-cycle: on levels that are small beside the one above, where automatic coarsening smooths
 };
 } // namespace detail

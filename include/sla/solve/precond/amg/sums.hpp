@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <sla/solve/precond/amg/prolongation.hpp>
+#include <sla/tensor/build/convert.hpp>
 
 namespace sla::detail {
 

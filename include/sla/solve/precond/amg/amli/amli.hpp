@@ -15,13 +15,13 @@
 namespace sla::detail {
 
 /// n numbers at p, and the statement that writes n numbers there.
-template <class T>
+template <class Memory = host_memory, class T>
 auto numbers_at(T const* p, index_t n) {
-  return tensor_view<T, Extents<dyn>, host_memory>{p, Extents<dyn>(n)};
+  return tensor_view<T, Extents<dyn>, Memory>{p, Extents<dyn>(n)};
 }
-template <class T, class X>
+template <class Memory = host_memory, class T, class X>
 auto put_at(T* to, index_t n, X const& value) {
-  return set_statement<T, X, host_memory>{to, n, value};
+  return set_statement<T, X, Memory>{to, n, value};
 }
 
 /// Where the eigenvalues of M A are taken to be; `least` is 0 where nothing is known of them.

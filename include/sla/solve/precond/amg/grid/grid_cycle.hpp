@@ -23,6 +23,8 @@ namespace sla::detail {
 
 /// So many points are worth a grid: those of fewer are solved as fast by aggregates.
 inline constexpr index_t least_grid_points = 6000;
+/// On a device, the inverse of the coarsest grid is stored: about 450 points.
+inline constexpr double most_device_grid_work = 2e5;
 
 /// The cycle as amg knows it, whatever its levels are made of. K: the scalars of b and z.
 template <class K>
@@ -45,24 +47,24 @@ public:
   static constexpr double most_factor_work = 1e7;
   static double factor_work(grid_shape const& s) { return double(s.points()) * double(s.shift(s.pairs - 1)) * double(s.shift(s.pairs - 1)); }
   /// Is a coarser grid made of the last of so many levels?
-  static bool goes_on(grid_shape const& s, std::size_t levels) {
+  static bool goes_on(grid_shape const& s, std::size_t levels, double most_work = most_factor_work) {
     bool const wide = s.nx >= 6 && s.nz >= 6 && (s.is_plane() || s.ny >= 6);
-    return wide && (levels == 1 || factor_work(s) > most_factor_work);
+    return wide && (levels == 1 || factor_work(s) > most_work);
   }
 
   /// Levels for a recognised matrix; none where they would not contract: residuals of conjugate gradients for a random right-hand side, which
   /// are looked at where couplings differ, but not if they differed as much in the matrix that had this pattern before.
-  static std::shared_ptr<grid_levels const> make(found_grid<R>&& found, grid_cycle<K> const* before = nullptr) {
+  static std::shared_ptr<grid_levels const> make(found_grid<R>&& found, grid_cycle<K> const* before = nullptr, double most_work = most_factor_work) {
     auto out = std::make_shared<grid_levels>();
     out->scale_ = found.scale, out->rough_ = found.rough;
     bool const looks = found.rough.part > 0 && (!before || found.rough.exceeds(before->roughness()));
     out->levels_.push_back(std::move(found.level));
-    while (goes_on(out->levels_.back().shape, out->levels_.size())) {
+    while (goes_on(out->levels_.back().shape, out->levels_.size(), most_work)) {
       auto next = coarsened(out->levels_.back());
       if (!next) return nullptr;
       out->levels_.push_back(std::move(*next));
     }
-    if (out->levels_.size() == 1 || factor_work(out->levels_.back().shape) > 20 * most_factor_work) return nullptr;
+    if (out->levels_.size() == 1 || factor_work(out->levels_.back().shape) > 20 * most_work) return nullptr;
     for (auto const& level : out->levels_) out->views_.push_back(level.view());
     out->factors_ = band_factors(out->views_.back());
     if (!out->factors_.definite()) return nullptr;
@@ -90,6 +92,11 @@ public:
   }
   bool in_float() const override { return std::is_same_v<R, float>; }
   grid_roughness roughness() const override { return rough_; }
+  std::vector<grid_level<R>> const& levels() const { return levels_; }
+  /// Of the last level.
+  band_factors const& factors() const { return factors_; }
+  /// By which A is divided.
+  double scale() const { return scale_; }
 
 private:
   /// Per level a right-hand side and a correction, but those of the finest, which are others'.

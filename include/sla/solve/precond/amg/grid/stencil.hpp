@@ -74,6 +74,8 @@ public:
   R* data(index_t k = 0) { return all_.data() + margin_ + k * stride_; }
   R const* data(index_t k = 0) const { return all_.data() + margin_ + k * stride_; }
   std::size_t bytes() const { return all_.bytes(); }
+  /// With the margins.
+  buffer<R> const& all() const { return all_; }
 
 private:
   /// Long arrays begin at different places of their pages: those of one place fight for the same cache sets.
