@@ -185,8 +185,8 @@ TEST_CASE("products, gathers and sums by any owners are those of one rank") {
 }
 
 TEST_CASE("what two threads of a rank set up and pack is what one does") {
-  auto const A = problems::poisson<double>({300, 250});
-  auto const owners = suite::scattered_owners(A.rows(), 2);
+  auto const A = problems::poisson<double>({280, 240});
+  auto const owners = owner_map::equal(A.rows(), 2);
   auto const x = random<double>({A.rows()}, 3);
   auto const X = random<double, Extents<dyn, dyn>>({400, 300}, 4);
   sla::vector<double> const y = A * x;
