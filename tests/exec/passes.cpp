@@ -135,15 +135,17 @@ void check_rows_inside(A const& a, X const& x) {
   deferred queue(f, 2);
   auto run = [&](auto& s) {
     auto b = x, r = x, y = x;
-    auto [rr, both] = fuse(s, set(r, b - a * x), set(y, 1.5 * (a * x) + b * (a * b)), squared_norm_of(r), dot_of(b, a * x));
+    auto read = random<typename X::value_type, typename X::extents_type>(x.extents(), 9);  // by the statement that writes over it
+    auto [rr, both] = fuse(s, set(r, b - a * x), set(y, 1.5 * (a * x) + b * (a * b)), set(read, b * (a * x) - 2 * read), squared_norm_of(r), dot_of(b, a * x));
     s.finish();
     auto const numbers = s.read(rr), dots = s.read(both);
-    return std::tuple{r, y, std::vector<double>(numbers.begin(), numbers.end()), std::vector<double>(dots.begin(), dots.end())};
+    return std::tuple{r, y, std::vector<double>(numbers.begin(), numbers.end()), std::vector<double>(dots.begin(), dots.end()), read};
   };
   auto const expected = run(oracle);
   auto check = [&](auto const& found) {
     CHECK(norm_inf(std::get<0>(found) - std::get<0>(expected)) == 0);
     CHECK(norm_inf(std::get<1>(found) - std::get<1>(expected)) == 0);
+    CHECK(norm_inf(std::get<4>(found) - std::get<4>(expected)) == 0);
     for (std::size_t k = 0; k < std::get<2>(expected).size(); ++k) {
       CHECK(std::get<2>(found)[k] == Approx(std::get<2>(expected)[k]).epsilon(1e-12));
       CHECK(std::abs(std::get<3>(found)[k] - std::get<3>(expected)[k]) <= 1e-11 * double(x.size()));

@@ -124,40 +124,67 @@ auto some_tensor(X const& x, Rest const&... rest) {
 }
 } // namespace detail
 
-/// maximum, minimum and comparisons.
+namespace detail {
+/// maximum, minimum and comparisons; of other operands what is performed on them.
+template <class Op, class L, class R>
+auto ordered(L&& l, R&& r) {
+  if constexpr (!ElementwisePair<L, R>) {
+    return perform(Op{}, std::forward<L>(l), std::forward<R>(r));
+  } else {
+    constexpr bool real = has_real_elements<L> && has_real_elements<R>;
+    static_assert(real, "sla: maximum(x, y), minimum(x, y) and comparisons of complex numbers: they have no order; take abs(x) or real(x)");
+    if constexpr (real)
+      return elementwise<Op>(std::forward<L>(l), std::forward<R>(r), Op::name);
+    else
+      return dense_operand(std::forward<L>(l), std::forward<R>(r));
+  }
+}
+/// Are the operands of `where` of this room?
+template <class C, class X, class Y>
+concept PlainChoice = Tensorial<C> && Operand<X> && Operand<Y>;
+template <class C, class X, class Y>
+auto chosen_by(C&& c, X&& x, Y&& y) {
+  return applied_to(by_op<op::where>{}, joined_operands("where(c, x, y)", std::forward<C>(c), std::forward<X>(x), std::forward<Y>(y)));
+}
+} // namespace detail
+
 template <class Op, class L, class R>
   requires(detail::wants_order<Op> && ElementwisePair<L, R>)
 auto perform(Op, L&& l, R&& r) {
-  constexpr bool real = detail::has_real_elements<L> && detail::has_real_elements<R>;
-  static_assert(real, "sla: maximum(x, y), minimum(x, y) and comparisons of complex numbers: they have no order; take abs(x) or real(x)");
-  if constexpr (real)
-    return detail::elementwise<Op>(std::forward<L>(l), std::forward<R>(r), Op::name);
-  else
-    return detail::dense_operand(std::forward<L>(l), std::forward<R>(r));
+  return detail::ordered<Op>(std::forward<L>(l), std::forward<R>(r));
 }
-template <Tensorial C, Operand X, Operand Y>
+template <class C, class X, class Y>
+  requires detail::PlainChoice<C, X, Y>
 auto perform(op::where, C&& c, X&& x, Y&& y) {
-  return detail::applied_to(detail::by_op<op::where>{},
-                            detail::joined_operands("where(c, x, y)", std::forward<C>(c), std::forward<X>(x), std::forward<Y>(y)));
+  return detail::chosen_by(std::forward<C>(c), std::forward<X>(x), std::forward<Y>(y));
 }
-template <class F, Operand... X>
-  requires(Tensorial<X> || ...)
-auto perform(op::apply, F const& f, X&&... x) {
-  constexpr bool real = (detail::has_real_elements<X> && ...);
+namespace detail {
+template <class... X>
+concept PlainOperands = (Operand<X> && ...) && (Tensorial<X> || ...);
+
+template <class F, class... X>
+auto each_applied(F const& f, X&&... x) {
+  constexpr bool real = (has_real_elements<X> && ...);
   constexpr bool callable = real && std::invocable<F const&, typename node_t<X>::value_type...>;
-  constexpr bool number = callable && detail::gives_number<F, typename node_t<X>::value_type...>;
+  constexpr bool number = callable && gives_number<F, typename node_t<X>::value_type...>;
   static_assert(real, "sla: apply(f, x...): f is a function of real numbers; give it real(z) and imag(z)");
   static_assert(callable || !real, "sla: apply(f, x...): f takes one number of each operand: apply([](auto a, auto b) { return a * b; }, x, y)");
   static_assert(number || !callable, "sla: apply(f, x...): f returns a float or a double; for a condition write x > 0.5, or a > 0.5 ? 1.0 : 0.0 in f");
   constexpr bool copied = number && std::is_trivially_copyable_v<F>;
   static_assert(copied || !number, "sla: apply(f, x...): f is copied as it lies in memory: a lambda that captures numbers, pointers or references, no std::function and no container by value");
-  auto operands = detail::joined_operands("apply(f, x...)", std::forward<X>(x)...);
+  auto operands = joined_operands("apply(f, x...)", std::forward<X>(x)...);
   if constexpr (copied)
-    return detail::applied_to(f, std::move(operands));
+    return applied_to(f, std::move(operands));
   else
-    return detail::applied_to([](auto const&...) { return 0.0; }, std::move(operands));  // well-formed, so that the sentence is the only error
+    return applied_to([](auto const&...) { return 0.0; }, std::move(operands));  // well-formed, so that the sentence is the only error
 }
+} // namespace detail
 
+template <class F, class... X>
+  requires detail::PlainOperands<X...>
+auto perform(op::apply, F const& f, X&&... x) {
+  return detail::each_applied(f, std::forward<X>(x)...);
+}
 /// Refused: operands of no floor.
 template <class F, class... X>
 auto perform(op::apply, F const& f, X&&... x) {
@@ -173,64 +200,67 @@ auto perform(op::apply, F const& f, X&&... x) {
 template <class L, class R>
   requires ElementwisePair<L, R>
 auto operator<(L&& l, R&& r) {
-  return perform(op::less{}, std::forward<L>(l), std::forward<R>(r));
+  return detail::ordered<op::less>(std::forward<L>(l), std::forward<R>(r));
 }
 template <Viewed L, Viewed R>
-auto operator<(L& l SLA_LIFETIMEBOUND, R& r SLA_LIFETIMEBOUND) { return perform(op::less{}, l, r); }
+auto operator<(L& l SLA_LIFETIMEBOUND, R& r SLA_LIFETIMEBOUND) { return detail::ordered<op::less>(l, r); }
 template <Viewed L, ByValue R>
-auto operator<(L& l SLA_LIFETIMEBOUND, R r SLA_LIFETIMEBOUND) { return perform(op::less{}, l, std::move(r)); }
+auto operator<(L& l SLA_LIFETIMEBOUND, R r SLA_LIFETIMEBOUND) { return detail::ordered<op::less>(l, std::move(r)); }
 template <class L, class R>
   requires ElementwisePair<L, R>
 auto operator<=(L&& l, R&& r) {
-  return perform(op::less_equal{}, std::forward<L>(l), std::forward<R>(r));
+  return detail::ordered<op::less_equal>(std::forward<L>(l), std::forward<R>(r));
 }
 template <Viewed L, Viewed R>
-auto operator<=(L& l SLA_LIFETIMEBOUND, R& r SLA_LIFETIMEBOUND) { return perform(op::less_equal{}, l, r); }
+auto operator<=(L& l SLA_LIFETIMEBOUND, R& r SLA_LIFETIMEBOUND) { return detail::ordered<op::less_equal>(l, r); }
 template <Viewed L, ByValue R>
-auto operator<=(L& l SLA_LIFETIMEBOUND, R r SLA_LIFETIMEBOUND) { return perform(op::less_equal{}, l, std::move(r)); }
+auto operator<=(L& l SLA_LIFETIMEBOUND, R r SLA_LIFETIMEBOUND) { return detail::ordered<op::less_equal>(l, std::move(r)); }
 template <class L, class R>
   requires ElementwisePair<L, R>
 auto operator>(L&& l, R&& r) {
-  return perform(op::less{}, std::forward<R>(r), std::forward<L>(l));
+  return detail::ordered<op::less>(std::forward<R>(r), std::forward<L>(l));
 }
 template <Viewed L, Viewed R>
-auto operator>(L& l SLA_LIFETIMEBOUND, R& r SLA_LIFETIMEBOUND) { return perform(op::less{}, r, l); }
+auto operator>(L& l SLA_LIFETIMEBOUND, R& r SLA_LIFETIMEBOUND) { return detail::ordered<op::less>(r, l); }
 template <Viewed L, ByValue R>
-auto operator>(L& l SLA_LIFETIMEBOUND, R r SLA_LIFETIMEBOUND) { return perform(op::less{}, std::move(r), l); }
+auto operator>(L& l SLA_LIFETIMEBOUND, R r SLA_LIFETIMEBOUND) { return detail::ordered<op::less>(std::move(r), l); }
 template <class L, class R>
   requires ElementwisePair<L, R>
 auto operator>=(L&& l, R&& r) {
-  return perform(op::less_equal{}, std::forward<R>(r), std::forward<L>(l));
+  return detail::ordered<op::less_equal>(std::forward<R>(r), std::forward<L>(l));
 }
 template <Viewed L, Viewed R>
-auto operator>=(L& l SLA_LIFETIMEBOUND, R& r SLA_LIFETIMEBOUND) { return perform(op::less_equal{}, r, l); }
+auto operator>=(L& l SLA_LIFETIMEBOUND, R& r SLA_LIFETIMEBOUND) { return detail::ordered<op::less_equal>(r, l); }
 template <Viewed L, ByValue R>
-auto operator>=(L& l SLA_LIFETIMEBOUND, R r SLA_LIFETIMEBOUND) { return perform(op::less_equal{}, std::move(r), l); }
+auto operator>=(L& l SLA_LIFETIMEBOUND, R r SLA_LIFETIMEBOUND) { return detail::ordered<op::less_equal>(std::move(r), l); }
 
 /// x where the condition is not 0, y elsewhere: `where(x > 0.5, x, 0.0)`. Both are evaluated everywhere; NaN of the other is dropped.
 /// Law: equal extents, or numbers. Gradient: g where it was taken from, 0 elsewhere, though a derivative of the other be infinite there;
 /// nothing to the condition.
 template <class C, class X, class Y>
-  requires Performs<op::where, C, X, Y>
+  requires(detail::PlainChoice<C, X, Y> || Performs<op::where, C, X, Y>)
 auto where(C&& condition, X&& x, Y&& y) {
   constexpr bool first = detail::is_condition<std::remove_cvref_t<C>> ||
                          detail::is_condition<std::remove_cvref_t<X>> == detail::is_condition<std::remove_cvref_t<Y>>;
   static_assert(first, "sla: where(condition, x, y): the condition comes first: where(x > 0.5, x, y); of numbers that are a mask, where(mask > 0.5, x, y)");
-  return perform(op::where{}, std::forward<C>(condition), std::forward<X>(x), std::forward<Y>(y));
+  if constexpr (detail::PlainChoice<C, X, Y>)
+    return detail::chosen_by(std::forward<C>(condition), std::forward<X>(x), std::forward<Y>(y));
+  else
+    return perform(op::where{}, std::forward<C>(condition), std::forward<X>(x), std::forward<Y>(y));
 }
 /// The larger and the smaller of two, element by element; NaN, if one of them is. The extreme element of one tensor is max(x), min(x).
 /// Law: real; equal extents, or a number. Gradient: g to the operand that was taken, half of it to each where they are equal.
 /// Placement: as of other nonlinear operations, and so for comparisons, `where` and `apply` (dist/value/compare.hpp).
 template <class L, class R>
-  requires Performs<op::larger, L, R>
+  requires(ElementwisePair<L, R> || Performs<op::larger, L, R>)
 auto maximum(L&& l, R&& r) {
-  return perform(op::larger{}, std::forward<L>(l), std::forward<R>(r));
+  return detail::ordered<op::larger>(std::forward<L>(l), std::forward<R>(r));
 }
 /// The smaller one of two elements; NaN, if one of them is.
 template <class L, class R>
-  requires Performs<op::smaller, L, R>
+  requires(ElementwisePair<L, R> || Performs<op::smaller, L, R>)
 auto minimum(L&& l, R&& r) {
-  return perform(op::smaller{}, std::forward<L>(l), std::forward<R>(r));
+  return detail::ordered<op::smaller>(std::forward<L>(l), std::forward<R>(r));
 }
 /// Every element within bounds, numbers or tensors: minimum(maximum(x, lo), hi); hi, where lo > hi; NaN stays.
 /// Gradient: g within the bounds, half of it at one of them, and to a bound where it was taken.
@@ -256,13 +286,19 @@ auto minimum(L l, R r) {
 template <class F, class... X>
   requires(sizeof...(X) > 1 && !(Number<X> && ...))
 auto apply(F const& f, X&&... x) {
-  return perform(op::apply{}, f, std::forward<X>(x)...);
+  if constexpr (detail::PlainOperands<X...>)
+    return detail::each_applied(f, std::forward<X>(x)...);
+  else
+    return perform(op::apply{}, f, std::forward<X>(x)...);
 }
 /// Of one operand: the better match beside std::apply, which has its parameters, where both are visible.
 template <class F, class X>
   requires(!Number<X> && !requires { std::tuple_size<std::remove_cvref_t<X>>::value; })
 auto apply(F&& f, X&& x) {
-  return perform(op::apply{}, std::as_const(f), std::forward<X>(x));
+  if constexpr (detail::PlainOperands<X>)
+    return detail::each_applied(std::as_const(f), std::forward<X>(x));
+  else
+    return perform(op::apply{}, std::as_const(f), std::forward<X>(x));
 }
 template <class F, Number... X>
 auto apply(F const& f, X... x) {

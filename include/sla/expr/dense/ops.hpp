@@ -162,8 +162,8 @@ bool operator==(L const&, R const&) {
   return false;
 }
 
-// ---- named functions: each forwards once to an unqualified `perform(op, x)`, so that traced and distributed operands, which
-// ---- higher floors define, are found by ADL even from code that never heard of them
+// ---- named functions: of tensors and expressions each makes its node. Other operands go to an unqualified `perform(op, x)`, so that
+// ---- traced and distributed ones, which higher floors define, are found by ADL even from code that never heard of them
 
 template <class Op>
 inline constexpr bool is_elementwise = false;
@@ -179,6 +179,9 @@ auto perform(Op, T x) {
 /// Is there an operation Op on these operands? Its result is not made for the answer.
 template <class Op, class... X>
 concept Performs = requires(X&&... x) { typename std::type_identity<decltype(perform(Op{}, std::forward<X>(x)...))>; };
+/// Does the function of Op take these operands? Of tensors and expressions nothing has to be found.
+template <class Op, class... X>
+concept Takes = (Tensorial<X> && ...) || Performs<Op, X...>;
 
 template <>
 inline constexpr bool is_elementwise<op::conj> = true;
@@ -205,6 +208,7 @@ inline constexpr bool is_elementwise<op::tanh> = true;
 template <>
 inline constexpr bool is_elementwise<op::atan> = true;
 
+/// For text that has Op as a parameter; so of two operands, and of other operations.
 template <class Op, Tensorial X>
   requires is_elementwise<Op>
 auto perform(Op, X&& x) {
@@ -219,105 +223,144 @@ auto perform(op::pow, L&& l, R&& r) {
 
 /// Elementwise power; real operands.
 template <class L, class R>
-  requires Performs<op::pow, L, R>
+  requires Takes<op::pow, L, R>
 auto pow(L&& l, R&& r) {
-  return perform(op::pow{}, std::forward<L>(l), std::forward<R>(r));
+  if constexpr (ElementwisePair<L, R>)
+    return detail::elementwise<op::pow>(std::forward<L>(l), std::forward<R>(r), "pow(x, y)");
+  else
+    return perform(op::pow{}, std::forward<L>(l), std::forward<R>(r));
 }
 /// The conjugate of each element.
 template <class X>
-  requires Performs<op::conj, X>
+  requires Takes<op::conj, X>
 auto conj(X&& x) {
-  return perform(op::conj{}, std::forward<X>(x));
+  if constexpr (Tensorial<X>)
+    return detail::elementwise<op::conj>(std::forward<X>(x));
+  else
+    return perform(op::conj{}, std::forward<X>(x));
 }
 template <Viewed X>
-auto conj(X& x SLA_LIFETIMEBOUND) { return perform(op::conj{}, x); }
+auto conj(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::conj>(x); }
 /// The real part of each element.
 template <class X>
-  requires Performs<op::real, X>
+  requires Takes<op::real, X>
 auto real(X&& x) {
-  return perform(op::real{}, std::forward<X>(x));
+  if constexpr (Tensorial<X>)
+    return detail::elementwise<op::real>(std::forward<X>(x));
+  else
+    return perform(op::real{}, std::forward<X>(x));
 }
 template <Viewed X>
-auto real(X& x SLA_LIFETIMEBOUND) { return perform(op::real{}, x); }
+auto real(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::real>(x); }
 /// The imaginary part of each element.
 template <class X>
-  requires Performs<op::imag, X>
+  requires Takes<op::imag, X>
 auto imag(X&& x) {
-  return perform(op::imag{}, std::forward<X>(x));
+  if constexpr (Tensorial<X>)
+    return detail::elementwise<op::imag>(std::forward<X>(x));
+  else
+    return perform(op::imag{}, std::forward<X>(x));
 }
 template <Viewed X>
-auto imag(X& x SLA_LIFETIMEBOUND) { return perform(op::imag{}, x); }
+auto imag(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::imag>(x); }
 /// |x|, elementwise and real.
 template <class X>
-  requires Performs<op::abs, X>
+  requires Takes<op::abs, X>
 auto abs(X&& x) {
-  return perform(op::abs{}, std::forward<X>(x));
+  if constexpr (Tensorial<X>)
+    return detail::elementwise<op::abs>(std::forward<X>(x));
+  else
+    return perform(op::abs{}, std::forward<X>(x));
 }
 template <Viewed X>
-auto abs(X& x SLA_LIFETIMEBOUND) { return perform(op::abs{}, x); }
+auto abs(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::abs>(x); }
 /// |x|^2, elementwise and real.
 template <class X>
-  requires Performs<op::abs2, X>
+  requires Takes<op::abs2, X>
 auto abs2(X&& x) {
-  return perform(op::abs2{}, std::forward<X>(x));
+  if constexpr (Tensorial<X>)
+    return detail::elementwise<op::abs2>(std::forward<X>(x));
+  else
+    return perform(op::abs2{}, std::forward<X>(x));
 }
 template <Viewed X>
-auto abs2(X& x SLA_LIFETIMEBOUND) { return perform(op::abs2{}, x); }
+auto abs2(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::abs2>(x); }
 /// e to the power of each element, complex too.
 template <class X>
-  requires Performs<op::exp, X>
+  requires Takes<op::exp, X>
 auto exp(X&& x) {
-  return perform(op::exp{}, std::forward<X>(x));
+  if constexpr (Tensorial<X>)
+    return detail::elementwise<op::exp>(std::forward<X>(x));
+  else
+    return perform(op::exp{}, std::forward<X>(x));
 }
 template <Viewed X>
-auto exp(X& x SLA_LIFETIMEBOUND) { return perform(op::exp{}, x); }
+auto exp(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::exp>(x); }
 /// The root of each element, complex too.
 template <class X>
-  requires Performs<op::sqrt, X>
+  requires Takes<op::sqrt, X>
 auto sqrt(X&& x) {
-  return perform(op::sqrt{}, std::forward<X>(x));
+  if constexpr (Tensorial<X>)
+    return detail::elementwise<op::sqrt>(std::forward<X>(x));
+  else
+    return perform(op::sqrt{}, std::forward<X>(x));
 }
 template <Viewed X>
-auto sqrt(X& x SLA_LIFETIMEBOUND) { return perform(op::sqrt{}, x); }
+auto sqrt(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::sqrt>(x); }
 /// The natural logarithm of each element; real tensors.
 template <class X>
-  requires Performs<op::log, X>
+  requires Takes<op::log, X>
 auto log(X&& x) {
-  return perform(op::log{}, std::forward<X>(x));
+  if constexpr (Tensorial<X>)
+    return detail::elementwise<op::log>(std::forward<X>(x));
+  else
+    return perform(op::log{}, std::forward<X>(x));
 }
 template <Viewed X>
-auto log(X& x SLA_LIFETIMEBOUND) { return perform(op::log{}, x); }
+auto log(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::log>(x); }
 /// The sine of each element; real tensors.
 template <class X>
-  requires Performs<op::sin, X>
+  requires Takes<op::sin, X>
 auto sin(X&& x) {
-  return perform(op::sin{}, std::forward<X>(x));
+  if constexpr (Tensorial<X>)
+    return detail::elementwise<op::sin>(std::forward<X>(x));
+  else
+    return perform(op::sin{}, std::forward<X>(x));
 }
 template <Viewed X>
-auto sin(X& x SLA_LIFETIMEBOUND) { return perform(op::sin{}, x); }
+auto sin(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::sin>(x); }
 /// The cosine of each element; real tensors.
 template <class X>
-  requires Performs<op::cos, X>
+  requires Takes<op::cos, X>
 auto cos(X&& x) {
-  return perform(op::cos{}, std::forward<X>(x));
+  if constexpr (Tensorial<X>)
+    return detail::elementwise<op::cos>(std::forward<X>(x));
+  else
+    return perform(op::cos{}, std::forward<X>(x));
 }
 template <Viewed X>
-auto cos(X& x SLA_LIFETIMEBOUND) { return perform(op::cos{}, x); }
+auto cos(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::cos>(x); }
 /// The hyperbolic tangent of each element; real tensors.
 template <class X>
-  requires Performs<op::tanh, X>
+  requires Takes<op::tanh, X>
 auto tanh(X&& x) {
-  return perform(op::tanh{}, std::forward<X>(x));
+  if constexpr (Tensorial<X>)
+    return detail::elementwise<op::tanh>(std::forward<X>(x));
+  else
+    return perform(op::tanh{}, std::forward<X>(x));
 }
 template <Viewed X>
-auto tanh(X& x SLA_LIFETIMEBOUND) { return perform(op::tanh{}, x); }
+auto tanh(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::tanh>(x); }
 /// The inverse of the tangent of each element; real tensors.
 template <class X>
-  requires Performs<op::atan, X>
+  requires Takes<op::atan, X>
 auto atan(X&& x) {
-  return perform(op::atan{}, std::forward<X>(x));
+  if constexpr (Tensorial<X>)
+    return detail::elementwise<op::atan>(std::forward<X>(x));
+  else
+    return perform(op::atan{}, std::forward<X>(x));
 }
 template <Viewed X>
-auto atan(X& x SLA_LIFETIMEBOUND) { return perform(op::atan{}, x); }
+auto atan(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::atan>(x); }
 
 } // namespace sla

@@ -86,44 +86,49 @@ auto reduce(X&& x) {
 }
 } // namespace detail
 
+namespace detail {
+template <class Op>
+concept OfOneTensor = std::same_as<Op, op::sum> || std::same_as<Op, op::squared_norm> || std::same_as<Op, op::norm> || std::same_as<Op, op::norm1> ||
+                      std::same_as<Op, op::norm_inf> || std::same_as<Op, op::minimum> || std::same_as<Op, op::maximum>;
+/// The statement of a reduction, by the operation that is asked for; of operands that are no tensors what is performed on them.
+template <class Op, class X>
+auto reduction_for(X&& x) {
+  if constexpr (!Tensorial<X>) {
+    return perform(Op{}, std::forward<X>(x));
+  } else if constexpr (std::same_as<Op, op::sum>) {
+    return reduce<op::plus, op::widen>(std::forward<X>(x));
+  } else if constexpr (std::same_as<Op, op::squared_norm>) {
+    return reduce<op::plus, op::widen_abs2>(std::forward<X>(x));
+  } else if constexpr (std::same_as<Op, op::norm>) {
+    return reduce<op::plus, op::widen_abs2, op::sqrt>(std::forward<X>(x));
+  } else if constexpr (std::same_as<Op, op::norm1>) {
+    return reduce<op::plus, op::widen_abs>(std::forward<X>(x));
+  } else if constexpr (std::same_as<Op, op::norm_inf>) {
+    return reduce<op::magnitude, op::widen_abs>(std::forward<X>(x));
+  } else {
+    constexpr bool has_order = !is_complex<typename node_t<X>::value_type>;  // else well-formed, to be refused by `min` and `max`
+    return reduce<Op, std::conditional_t<has_order, op::widen, op::widen_abs>>(std::forward<X>(x));
+  }
+}
+template <class Op, class X, class Y>
+auto reduction_for(X&& x, Y&& y) {
+  if constexpr (Tensorial<X> && Tensorial<Y>) {
+    auto node = elementwise<op::inner>(std::forward<X>(x), std::forward<Y>(y), "dot(x, y)");
+    return reduction<op::plus, decltype(node)>{std::move(node)};
+  } else {
+    return perform(Op{}, std::forward<X>(x), std::forward<Y>(y));
+  }
+}
+} // namespace detail
+
+/// For text that has Op as a parameter.
+template <detail::OfOneTensor Op, Tensorial X>
+auto perform(Op, X&& x) {
+  return detail::reduction_for<Op>(std::forward<X>(x));
+}
 template <Tensorial X, Tensorial Y>
 auto perform(op::dot, X&& x, Y&& y) {
-  auto node = detail::elementwise<op::inner>(std::forward<X>(x), std::forward<Y>(y), "dot(x, y)");
-  return reduction<op::plus, decltype(node)>{std::move(node)};
-}
-template <Tensorial X>
-auto perform(op::sum, X&& x) {
-  return detail::reduce<op::plus, op::widen>(std::forward<X>(x));
-}
-template <Tensorial X>
-auto perform(op::squared_norm, X&& x) {
-  return detail::reduce<op::plus, op::widen_abs2>(std::forward<X>(x));
-}
-template <Tensorial X>
-auto perform(op::norm, X&& x) {
-  return detail::reduce<op::plus, op::widen_abs2, op::sqrt>(std::forward<X>(x));
-}
-template <Tensorial X>
-auto perform(op::norm1, X&& x) {
-  return detail::reduce<op::plus, op::widen_abs>(std::forward<X>(x));
-}
-template <Tensorial X>
-auto perform(op::norm_inf, X&& x) {
-  return detail::reduce<op::magnitude, op::widen_abs>(std::forward<X>(x));
-}
-template <Tensorial X>
-auto perform(op::minimum, X&& x) {
-  if constexpr (is_complex<typename node_t<X>::value_type>)
-    return detail::reduce<op::minimum, op::widen_abs>(std::forward<X>(x));  // well-formed, to be refused by `min`
-  else
-    return detail::reduce<op::minimum, op::widen>(std::forward<X>(x));
-}
-template <Tensorial X>
-auto perform(op::maximum, X&& x) {
-  if constexpr (is_complex<typename node_t<X>::value_type>)
-    return detail::reduce<op::maximum, op::widen_abs>(std::forward<X>(x));  // well-formed, to be refused by `max`
-  else
-    return detail::reduce<op::maximum, op::widen>(std::forward<X>(x));
+  return detail::reduction_for<op::dot>(std::forward<X>(x), std::forward<Y>(y));
 }
 
 namespace detail {
@@ -153,36 +158,36 @@ constexpr void require_order() {
 /// sum of conj(x_i) y_i.
 /// Law: equal extents. Cost: reads x and y once.
 template <class X, class Y>
-  requires Performs<op::dot, X, Y>
+  requires Takes<op::dot, X, Y>
 [[nodiscard]] auto dot(X&& x, Y&& y) {
-  return detail::as_number(perform(op::dot{}, std::forward<X>(x), std::forward<Y>(y)));
+  return detail::as_number(detail::reduction_for<op::dot>(std::forward<X>(x), std::forward<Y>(y)));
 }
 /// sum of x_i.
 template <class X>
-  requires Performs<op::sum, X>
+  requires Takes<op::sum, X>
 [[nodiscard]] auto sum(X&& x) {
-  return detail::as_number(perform(op::sum{}, std::forward<X>(x)));
+  return detail::as_number(detail::reduction_for<op::sum>(std::forward<X>(x)));
 }
 /// sum(x) over the number of elements; of none NaN.
 template <class X>
-  requires(Performs<op::sum, X> && requires(X const& x) { x.extents().total(); })
+  requires(Takes<op::sum, X> && requires(X const& x) { x.extents().total(); })
 [[nodiscard]] auto mean(X&& x) {
   double const count = double(x.extents().total());
   return sum(std::forward<X>(x)) / count;
 }
 /// sum of |x_i|^2.
 template <class X>
-  requires Performs<op::squared_norm, X>
+  requires Takes<op::squared_norm, X>
 [[nodiscard]] auto squared_norm(X&& x) {
-  return detail::as_number(perform(op::squared_norm{}, std::forward<X>(x)));
+  return detail::as_number(detail::reduction_for<op::squared_norm>(std::forward<X>(x)));
 }
 /// The root of sum |x_i|^2. Cost: reads x once; twice where that is below 1e-140, 0 too, or above 1e150, since the squares of such
 /// elements are no doubles (`norm_of` squares them all the same).
 template <class X>
-  requires Performs<op::norm, X>
+  requires Takes<op::norm, X>
 [[nodiscard]] auto norm(X&& x) {
   if constexpr (Tensorial<X>) {
-    auto const r = perform(op::norm{}, std::forward<X>(x));
+    auto const r = detail::reduction_for<op::norm>(std::forward<X>(x));
     auto const n = eval(r);
     if constexpr (std::same_as<real_t<typename node_t<X>::value_type>, double>) {
       if (n < 1e-140) return detail::norm_scaled(r.x.x, 0x1p600);
@@ -190,117 +195,117 @@ template <class X>
     }
     return n;
   } else {
-    return detail::as_number(perform(op::norm{}, std::forward<X>(x)));
+    return detail::as_number(detail::reduction_for<op::norm>(std::forward<X>(x)));
   }
 }
 /// sum of |x_i|.
 template <class X>
-  requires Performs<op::norm1, X>
+  requires Takes<op::norm1, X>
 [[nodiscard]] auto norm1(X&& x) {
-  return detail::as_number(perform(op::norm1{}, std::forward<X>(x)));
+  return detail::as_number(detail::reduction_for<op::norm1>(std::forward<X>(x)));
 }
 /// max of |x_i|; 0 without elements.
 template <class X>
-  requires Performs<op::norm_inf, X>
+  requires Takes<op::norm_inf, X>
 [[nodiscard]] auto norm_inf(X&& x) {
-  return detail::as_number(perform(op::norm_inf{}, std::forward<X>(x)));
+  return detail::as_number(detail::reduction_for<op::norm_inf>(std::forward<X>(x)));
 }
 /// The smallest and the largest element; real tensors. Without elements: +infinity and -infinity.
 template <class X>
-  requires Performs<op::minimum, X>
+  requires Takes<op::minimum, X>
 [[nodiscard]] auto (min)(X&& x) {
   detail::require_order<X>();
-  return detail::as_number(perform(op::minimum{}, std::forward<X>(x)));
+  return detail::as_number(detail::reduction_for<op::minimum>(std::forward<X>(x)));
 }
 /// The largest element; real tensors. Without elements: -infinity.
 template <class X>
-  requires Performs<op::maximum, X>
+  requires Takes<op::maximum, X>
 [[nodiscard]] auto (max)(X&& x) {
   detail::require_order<X>();
-  return detail::as_number(perform(op::maximum{}, std::forward<X>(x)));
+  return detail::as_number(detail::reduction_for<op::maximum>(std::forward<X>(x)));
 }
 
 // ---- the same as statements of `fuse`, which returns their numbers
 
 /// The statement of `dot(x, y)`.
 template <class X, class Y>
-  requires Performs<op::dot, X, Y>
+  requires Takes<op::dot, X, Y>
 [[nodiscard]] auto dot_of(X&& x, Y&& y) {
-  return perform(op::dot{}, std::forward<X>(x), std::forward<Y>(y));
+  return detail::reduction_for<op::dot>(std::forward<X>(x), std::forward<Y>(y));
 }
 template <Viewed X, Viewed Y>
-[[nodiscard]] auto dot_of(X& x SLA_LIFETIMEBOUND, Y& y SLA_LIFETIMEBOUND) { return perform(op::dot{}, x, y); }
+[[nodiscard]] auto dot_of(X& x SLA_LIFETIMEBOUND, Y& y SLA_LIFETIMEBOUND) { return detail::reduction_for<op::dot>(x, y); }
 template <Viewed X, ByValue Y>
   requires Tensorial<Y>
-[[nodiscard]] auto dot_of(X& x SLA_LIFETIMEBOUND, Y y SLA_LIFETIMEBOUND) { return perform(op::dot{}, x, std::move(y)); }
+[[nodiscard]] auto dot_of(X& x SLA_LIFETIMEBOUND, Y y SLA_LIFETIMEBOUND) { return detail::reduction_for<op::dot>(x, std::move(y)); }
 template <ByValue X, Viewed Y>
   requires Tensorial<X>
-[[nodiscard]] auto dot_of(X x SLA_LIFETIMEBOUND, Y& y SLA_LIFETIMEBOUND) { return perform(op::dot{}, std::move(x), y); }
+[[nodiscard]] auto dot_of(X x SLA_LIFETIMEBOUND, Y& y SLA_LIFETIMEBOUND) { return detail::reduction_for<op::dot>(std::move(x), y); }
 /// The statement of `sum(x)`.
 template <class X>
-  requires Performs<op::sum, X>
+  requires Takes<op::sum, X>
 [[nodiscard]] auto sum_of(X&& x) {
-  return perform(op::sum{}, std::forward<X>(x));
+  return detail::reduction_for<op::sum>(std::forward<X>(x));
 }
 template <Viewed X>
-[[nodiscard]] auto sum_of(X& x SLA_LIFETIMEBOUND) { return perform(op::sum{}, x); }
+[[nodiscard]] auto sum_of(X& x SLA_LIFETIMEBOUND) { return detail::reduction_for<op::sum>(x); }
 /// The statement of `squared_norm(x)`.
 template <class X>
-  requires Performs<op::squared_norm, X>
+  requires Takes<op::squared_norm, X>
 [[nodiscard]] auto squared_norm_of(X&& x) {
-  return perform(op::squared_norm{}, std::forward<X>(x));
+  return detail::reduction_for<op::squared_norm>(std::forward<X>(x));
 }
 template <Viewed X>
-[[nodiscard]] auto squared_norm_of(X& x SLA_LIFETIMEBOUND) { return perform(op::squared_norm{}, x); }
+[[nodiscard]] auto squared_norm_of(X& x SLA_LIFETIMEBOUND) { return detail::reduction_for<op::squared_norm>(x); }
 /// The statement of `norm(x)`.
 template <class X>
-  requires Performs<op::norm, X>
+  requires Takes<op::norm, X>
 [[nodiscard]] auto norm_of(X&& x) {
-  return perform(op::norm{}, std::forward<X>(x));
+  return detail::reduction_for<op::norm>(std::forward<X>(x));
 }
 template <Viewed X>
-[[nodiscard]] auto norm_of(X& x SLA_LIFETIMEBOUND) { return perform(op::norm{}, x); }
+[[nodiscard]] auto norm_of(X& x SLA_LIFETIMEBOUND) { return detail::reduction_for<op::norm>(x); }
 /// The statement of `norm1(x)`.
 template <class X>
-  requires Performs<op::norm1, X>
+  requires Takes<op::norm1, X>
 [[nodiscard]] auto norm1_of(X&& x) {
-  return perform(op::norm1{}, std::forward<X>(x));
+  return detail::reduction_for<op::norm1>(std::forward<X>(x));
 }
 template <Viewed X>
-[[nodiscard]] auto norm1_of(X& x SLA_LIFETIMEBOUND) { return perform(op::norm1{}, x); }
+[[nodiscard]] auto norm1_of(X& x SLA_LIFETIMEBOUND) { return detail::reduction_for<op::norm1>(x); }
 /// The statement of `norm_inf(x)`.
 template <class X>
-  requires Performs<op::norm_inf, X>
+  requires Takes<op::norm_inf, X>
 [[nodiscard]] auto norm_inf_of(X&& x) {
-  return perform(op::norm_inf{}, std::forward<X>(x));
+  return detail::reduction_for<op::norm_inf>(std::forward<X>(x));
 }
 template <Viewed X>
-[[nodiscard]] auto norm_inf_of(X& x SLA_LIFETIMEBOUND) { return perform(op::norm_inf{}, x); }
+[[nodiscard]] auto norm_inf_of(X& x SLA_LIFETIMEBOUND) { return detail::reduction_for<op::norm_inf>(x); }
 /// min(x), by the name that minimum(x, y) has.
 template <class X>
-  requires Performs<op::minimum, X>
+  requires Takes<op::minimum, X>
 [[nodiscard]] auto minimum(X&& x) {
   return (min)(std::forward<X>(x));
 }
 /// max(x), by the name that maximum(x, y) has.
 template <class X>
-  requires Performs<op::maximum, X>
+  requires Takes<op::maximum, X>
 [[nodiscard]] auto maximum(X&& x) {
   return (max)(std::forward<X>(x));
 }
 /// The statement of `min(x)`.
 template <class X>
-  requires Performs<op::minimum, X>
+  requires Takes<op::minimum, X>
 [[nodiscard]] auto min_of(X&& x) {
   detail::require_order<X>();
-  return perform(op::minimum{}, std::forward<X>(x));
+  return detail::reduction_for<op::minimum>(std::forward<X>(x));
 }
 /// The statement of `max(x)`.
 template <class X>
-  requires Performs<op::maximum, X>
+  requires Takes<op::maximum, X>
 [[nodiscard]] auto max_of(X&& x) {
   detail::require_order<X>();
-  return perform(op::maximum{}, std::forward<X>(x));
+  return detail::reduction_for<op::maximum>(std::forward<X>(x));
 }
 
 } // namespace sla

@@ -18,7 +18,7 @@ inline constexpr bool on_host = std::same_as<typename A::memory_type, host_memor
 template <class A, class B>
 auto sparse_sum(A const& a, int sign, B const& b) {
   if constexpr (on_host<A, B>) {
-    return perform(op::add{}, 1, a, sign, b);
+    return add(1, a, sign, b);
   } else {
     static_assert(std::same_as<typename A::shape_type, typename B::shape_type> && std::same_as<typename A::pattern_type, typename B::pattern_type>,
                   "sla: A + B and A - B in the memory of a device need sparse tensors of one shape, format and memory");
@@ -33,7 +33,7 @@ template <class A, class B>
 auto sparse_product(A const& a, B const& b) {
   static_assert(on_host<A, B>, "sla: products of sparse tensors are computed on the host: bring them over with to<host_memory>(A)");
   if constexpr (on_host<A, B>)
-    return perform(op::mul{}, a, b);
+    return multiplied(a, b);
   else
     return a;
 }
@@ -43,17 +43,17 @@ auto sparse_product(A const& a, B const& b) {
 template <Number NA, SparseOperand A, Number NB, SparseOperand B>
   requires(!SparseOwner<A> || !SparseOwner<B>)
 auto perform(op::add, NA alpha, A const& a, NB beta, B const& b) {
-  return perform(op::add{}, alpha, detail::stored(a), beta, detail::stored(b));
+  return add(alpha, detail::stored(a), beta, detail::stored(b));
 }
 template <SparseOperand A, SparseOperand B>
   requires(!SparseOwner<A> || !SparseOwner<B>)
 auto perform(op::kron, A const& a, B const& b) {
-  return perform(op::kron{}, detail::stored(a), detail::stored(b));
+  return kron(detail::stored(a), detail::stored(b));
 }
 
 template <SparseOwner A, SparseView M>
 auto perform(op::masked, A const& a, M const& m) {
-  return perform(op::masked{}, a, detail::stored(m));
+  return masked(a, detail::stored(m));
 }
 template <class Op, SparseView A>
   requires(keeps_zeros<Op> && !std::same_as<Op, op::conj>)
@@ -205,9 +205,14 @@ decltype(auto) as_tensor(X const& x) {
 }
 } // namespace detail
 
+namespace detail {
+template <class A, class X>
+concept ScaledByElements = SparseOperand<A> && Tensorial<X>;
+} // namespace detail
+
 template <Format F, Expression X>
-auto perform(op::diagonal, conversion_to<F> format, X const& v) {
-  return perform(op::diagonal{}, format, detail::as_tensor(v));
+auto perform(op::diagonal, conversion_to<F>, X const& v) {
+  return diagonal<F>(detail::as_tensor(v));
 }
 
 template <SparseOperand A, Tensorial X>
@@ -223,16 +228,22 @@ auto perform(op::scale_cols, A const& a, X const& x) {
 /// Gradient: scale_rows(g, conj(d)) to A; to d the sums of conj(A) g over rows.
 /// Cost: one pass over A. Errors: shape_error, if extents differ.
 template <class A, class X>
-  requires Performs<op::scale_rows, A, X>
+  requires(detail::ScaledByElements<A, X> || Performs<op::scale_rows, A, X>)
 auto scale_rows(A&& a, X&& x) {
-  return perform(op::scale_rows{}, std::forward<A>(a), std::forward<X>(x));
+  if constexpr (detail::ScaledByElements<A, X>)
+    return detail::scale<true>(detail::stored(a), detail::as_tensor(x));
+  else
+    return perform(op::scale_rows{}, std::forward<A>(a), std::forward<X>(x));
 }
 /// A diag(d): column j times d_j, on the pattern of A. d has the extents (*batch, N, q) of A's domain.
 /// Gradient, Cost, Errors: as of `scale_rows`, by columns.
 template <class A, class X>
-  requires Performs<op::scale_cols, A, X>
+  requires(detail::ScaledByElements<A, X> || Performs<op::scale_cols, A, X>)
 auto scale_cols(A&& a, X&& x) {
-  return perform(op::scale_cols{}, std::forward<A>(a), std::forward<X>(x));
+  if constexpr (detail::ScaledByElements<A, X>)
+    return detail::scale<false>(detail::stored(a), detail::as_tensor(x));
+  else
+    return perform(op::scale_cols{}, std::forward<A>(a), std::forward<X>(x));
 }
 
 /// The product of entries at the same place, sparse: entries that only one of them stores are zero in the product, and not stored.

@@ -243,39 +243,45 @@ vector<double> operator*(A&&, X const&) {
   return {};
 }
 
+namespace detail {
 template <SparseOperand A>
-auto perform(op::transpose, A&& a) {
+auto transposed_operand(A&& a) {
   auto o = as_sparse(std::forward<A>(a));
   return sparse_operand<typename decltype(o)::view_type, !decltype(o)::is_transposed>{std::move(o.A)};
 }
 template <SparseOperand A>
-auto perform(op::conj, A&& a) {
+auto conjugated_operand(A&& a) {
   auto o = as_sparse(std::forward<A>(a));
   using O = decltype(o);
   return sparse_operand<typename O::view_type::conjugate_type, O::is_transposed>{std::move(o.A).conjugated()};
 }
-template <SparseOperand A>
-auto perform(op::adjoint, A&& a) {
-  return perform(op::transpose{}, perform(op::conj{}, std::forward<A>(a)));
-}
+} // namespace detail
 
 /// A with the sparse axes exchanged, and the block axes too. No copy; `transposed(A)` makes one.
-template <class A>
-  requires Performs<op::transpose, A>
-auto transpose(A&& a) {
-  return perform(op::transpose{}, std::forward<A>(a));
-}
+template <SparseOperand A>
+auto transpose(A&& a) { return detail::transposed_operand(std::forward<A>(a)); }
 template <ViewedSparse A>
-auto transpose(A& a SLA_LIFETIMEBOUND) { return perform(op::transpose{}, a); }
+auto transpose(A& a SLA_LIFETIMEBOUND) { return detail::transposed_operand(a); }
+template <class A>
+  requires(!SparseOperand<A> && Performs<op::transpose, A>)
+auto transpose(A&& a) { return perform(op::transpose{}, std::forward<A>(a)); }
 /// The conjugate transpose. The conjugate is `conj(A)`, as of tensors.
+template <SparseOperand A>
+auto adjoint(A&& a) { return detail::transposed_operand(detail::conjugated_operand(std::forward<A>(a))); }
+template <ViewedSparse A>
+auto adjoint(A& a SLA_LIFETIMEBOUND) { return detail::transposed_operand(detail::conjugated_operand(a)); }
 template <class A>
-  requires Performs<op::adjoint, A>
-auto adjoint(A&& a) {
-  return perform(op::adjoint{}, std::forward<A>(a));
-}
+  requires(!SparseOperand<A> && Performs<op::adjoint, A>)
+auto adjoint(A&& a) { return perform(op::adjoint{}, std::forward<A>(a)); }
 template <ViewedSparse A>
-auto conj(A& a SLA_LIFETIMEBOUND) { return perform(op::conj{}, a); }
-template <ViewedSparse A>
-auto adjoint(A& a SLA_LIFETIMEBOUND) { return perform(op::adjoint{}, a); }
+auto conj(A& a SLA_LIFETIMEBOUND) { return detail::conjugated_operand(a); }
+
+/// For text that has the operation as a parameter, and `conj` of what has no name.
+template <SparseOperand A>
+auto perform(op::transpose, A&& a) { return detail::transposed_operand(std::forward<A>(a)); }
+template <SparseOperand A>
+auto perform(op::conj, A&& a) { return detail::conjugated_operand(std::forward<A>(a)); }
+template <SparseOperand A>
+auto perform(op::adjoint, A&& a) { return detail::transposed_operand(detail::conjugated_operand(std::forward<A>(a))); }
 
 } // namespace sla

@@ -16,17 +16,17 @@ namespace sla {
 template <class X>
 concept SparseOwner = is_sparse_tensor<std::remove_cvref_t<X>>;
 
+namespace detail {
 /// A view of the stored values, in the order [*batch][slot][*block].
 template <class T, class S, class F, class Memory>
-tensor_view<kernel_t<T>, Extents<dyn>, Memory> perform(op::values, sparse_tensor<T, S, F, Memory> const& A) {
+tensor_view<kernel_t<T>, Extents<dyn>, Memory> values_of(sparse_tensor<T, S, F, Memory> const& A) {
   return {kernel_pointer(A.values().data()), Extents<dyn>(A.values().size())};
 }
 template <class T, class S, class F, class Memory>
-vector<T, Memory> perform(op::values, sparse_tensor<T, S, F, Memory>&& A) {
+vector<T, Memory> values_of(sparse_tensor<T, S, F, Memory>&& A) {
   index_t const count = A.values().size();
   return {Extents<dyn>(count), std::move(A.values())};
 }
-namespace detail {
 /// Makes zeros of the slots that only fill up a format, such as Sell: they are no entries, whatever was done to all stored values.
 template <class A, class T>
 void clear_filling(A const& a, T* values) {
@@ -41,34 +41,45 @@ void clear_filling(A const& a, T* values) {
         if (filling[std::size_t(s)]) std::fill_n(values + (b * slots + s) * block, block, T{});
   }
 }
-} // namespace detail
 template <SparseOwner A, Tensorial X>
-auto perform(op::with_values, A const& a, X&& x) {
+auto with_elements(A const& a, X&& x) {
   using T = user_t<typename node_t<X>::value_type>;
   vector<T, typename A::memory_type> values = as_node(std::forward<X>(x));
   if (values.size() != a.values().size())
     throw shape_error(text("with_values(A, x): x has ", values.size(), " elements, A stores ", a.values().size(), "; give one for each, in the order of values(A)"));
-  detail::clear_filling(a, values.data());
+  clear_filling(a, values.data());
   return sparse_tensor<T, typename A::shape_type, typename A::format_type, typename A::memory_type>(
       a.shape(), a.shared_pattern(), std::move(values.values()));
 }
+} // namespace detail
+
+template <SparseOwner A>
+auto perform(op::values, A&& a) { return detail::values_of(std::forward<A>(a)); }
+template <SparseOwner A, Tensorial X>
+auto perform(op::with_values, A const& a, X&& x) { return detail::with_elements(a, std::forward<X>(x)); }
 
 /// The stored values of A as a vector [*batch][slot][*block]; of an lvalue it is a view. Slots that only fill up a format are among them and
 /// hold 0: those of Sell, and of Dia those beyond the matrix. Other places of a diagonal of Dia count as entries, 0 or not.
 /// Gradient: with_values(A, g).
 template <class A>
-  requires Performs<op::values, A>
+  requires(SparseOwner<A> || Performs<op::values, A>)
 auto values(A&& a) {
-  return perform(op::values{}, std::forward<A>(a));
+  if constexpr (SparseOwner<A>)
+    return detail::values_of(std::forward<A>(a));
+  else
+    return perform(op::values{}, std::forward<A>(a));
 }
 template <ViewedSparse A>
-auto values(A& a SLA_LIFETIMEBOUND) { return perform(op::values{}, a); }
+auto values(A& a SLA_LIFETIMEBOUND) { return detail::values_of(a); }
 /// A sparse tensor with the pattern of A and the elements of x, in the order of `values(A)`; in slots that are no entries 0, whatever x has.
 /// Gradient: values(g) to x, nothing to A. Cost: the pattern is shared. Errors: shape_error, if the counts differ.
 template <class A, class X>
-  requires Performs<op::with_values, A, X>
+  requires((SparseOwner<A> && Tensorial<X>) || Performs<op::with_values, A, X>)
 auto with_values(A&& a, X&& x) {
-  return perform(op::with_values{}, std::forward<A>(a), std::forward<X>(x));
+  if constexpr (SparseOwner<A> && Tensorial<X>)
+    return detail::with_elements(a, std::forward<X>(x));
+  else
+    return perform(op::with_values{}, std::forward<A>(a), std::forward<X>(x));
 }
 
 /// s A, at once: an expression of many products should scale the vectors instead.

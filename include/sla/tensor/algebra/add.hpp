@@ -95,9 +95,14 @@ To merge_values(NA alpha, A const& a, NB beta, B const& b, typename To::shape_ty
 }
 } // namespace detail
 
+/// alpha A + beta B on the union of the patterns, (*batch, M, N, *block); the pattern is shared where one operand has
+/// all entries of the other. Batch axes may be missing on one side: its item then serves all.
+/// Law: one shape. Gradient: conj(alpha) g on A's pattern, conj(beta) g on B's.
+/// Cost: a pass over the values of one shared pattern; else two over the indices of both, one over the values.
+/// Errors: shape_error, if extents differ; an index type too narrow for the union.
 template <class NA, class TA, class SA, class FA, class NB, class TB, class SB, class FB>
-requires(std::is_arithmetic_v<NA> || is_complex<NA>) auto perform(op::add, NA alpha, sparse_tensor<TA, SA, FA> const& A,
-                                                                  NB beta, sparse_tensor<TB, SB, FB> const& B) {
+  requires(std::is_arithmetic_v<NA> || is_complex<NA>)
+auto add(NA alpha, sparse_tensor<TA, SA, FA> const& A, NB beta, sparse_tensor<TB, SB, FB> const& B) {
   constexpr bool fits = sum_law<SA, SB>;
   static_assert(fits, "sla: A + B: the sparse tensors need one shape (*batch, M, N, *block); batch axes may be missing "
                       "on one side");
@@ -125,13 +130,13 @@ requires(std::is_arithmetic_v<NA> || is_complex<NA>) auto perform(op::add, NA al
   }
 }
 
-/// alpha A + beta B on the union of the patterns, (*batch, M, N, *block); the pattern is shared where one operand has
-/// all entries of the other. Batch axes may be missing on one side: its item then serves all.
-/// Law: one shape. Gradient: conj(alpha) g on A's pattern, conj(beta) g on B's.
-/// Cost: a pass over the values of one shared pattern; else two over the indices of both, one over the values.
-/// Errors: shape_error, if extents differ; an index type too narrow for the union.
+template <class NA, class TA, class SA, class FA, class NB, class TB, class SB, class FB>
+  requires(std::is_arithmetic_v<NA> || is_complex<NA>)
+auto perform(op::add, NA alpha, sparse_tensor<TA, SA, FA> const& A, NB beta, sparse_tensor<TB, SB, FB> const& B) {
+  return add(alpha, A, beta, B);
+}
 template <class NA, class A, class NB, class B>
-requires requires(NA alpha, A const& a, NB beta, B const& b) { perform(op::add{}, alpha, a, beta, b); }
+  requires(!(is_sparse_tensor<A> && is_sparse_tensor<B>) && requires(NA alpha, A const& a, NB beta, B const& b) { perform(op::add{}, alpha, a, beta, b); })
 auto add(NA alpha, A const& a, NB beta, B const& b) {
   return perform(op::add{}, alpha, a, beta, b);
 }

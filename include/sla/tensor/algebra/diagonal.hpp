@@ -36,8 +36,10 @@ std::shared_ptr<csr_pattern<Col, Ptr, host_memory> const> diagonal_pattern(index
 }
 } // namespace detail
 
-template <Format F, class T, class E>
-auto perform(op::diagonal, conversion_to<F>, tensor<T, E> const& v) {
+/// The sparse matrix with the elements of v on its diagonal, (*batch, N, N) for v of (*batch, N); zeros among them are stored.
+/// Gradient: diagonal_of(g). Cost: one pass over v. Errors: an index type too narrow for N.
+template <Format F = Csr<>, class T, class E>
+auto diagonal(tensor<T, E> const& v) {
   static_assert(E::rank > 0, "sla: diagonal(v): v is a vector, (*batch, N)");
   using S = detail::diagonal_shape_t<E>;
   using Direct = csr_for_t<F>;
@@ -48,16 +50,18 @@ auto perform(op::diagonal, conversion_to<F>, tensor<T, E> const& v) {
   return detail::in_format<F>(sparse_tensor<T, S, Direct>(S(batch, n, n), detail::diagonal_pattern<typename Direct::col_type, typename Direct::ptr_type>(n), v.values()));
 }
 
-/// The sparse matrix with the elements of v on its diagonal, (*batch, N, N) for v of (*batch, N); zeros among them are stored.
-/// Gradient: diagonal_of(g). Cost: one pass over v. Errors: an index type too narrow for N.
+template <Format F, class T, class E>
+auto perform(op::diagonal, conversion_to<F>, tensor<T, E> const& v) {
+  return diagonal<F>(v);
+}
 template <Format F = Csr<>, class V>
-  requires requires(V const& v) { perform(op::diagonal{}, conversion_to<F>{}, v); }
+  requires(!is_tensor<V> && requires(V const& v) { perform(op::diagonal{}, conversion_to<F>{}, v); })
 auto diagonal(V const& v) {
   return perform(op::diagonal{}, conversion_to<F>{}, v);
 }
 /// Refused: what is no vector.
 template <Format F = Csr<>, class X>
-  requires(!requires(X const& x) { perform(op::diagonal{}, conversion_to<F>{}, x); })
+  requires(!is_tensor<X> && !requires(X const& x) { perform(op::diagonal{}, conversion_to<F>{}, x); })
 auto diagonal(X const&) {
   static_assert(always_false<X>, "sla: diagonal(v): v is a vector, which becomes the diagonal of a sparse matrix; the diagonal of a sparse A is diagonal_of(A), "
                                  "and borrow(v.data(), n) is a vector of an array of another library");

@@ -59,8 +59,11 @@ auto kron_of(A const& a, B const& b) {
 }
 } // namespace detail
 
+/// The Kronecker product, (*batch, M_A M_B, N_A N_B, *block): row i M_B + k, column j N_B + l holds A_ij B_kl. B may have
+/// blocks; batch axes may be missing on one side. Rows ascend. Gradient: on the patterns of A and B.
+/// Cost: one pass over the result, in parallel. Errors: an index type too narrow for the result.
 template <class TA, class SA, class FA, class TB, class SB, class FB>
-auto perform(op::kron, sparse_tensor<TA, SA, FA> const& A, sparse_tensor<TB, SB, FB> const& B) {
+auto kron(sparse_tensor<TA, SA, FA> const& A, sparse_tensor<TB, SB, FB> const& B) {
   constexpr bool fits = !SA::is_blocked && detail::batches_fit<SA, SB>;
   static_assert(fits, "sla: kron(A, B): A has scalar entries (take unblocked(A) first), and batch axes are equal or "
                       "missing on one side");
@@ -79,11 +82,12 @@ auto perform(op::kron, sparse_tensor<TA, SA, FA> const& A, sparse_tensor<TB, SB,
     return A;
 }
 
-/// The Kronecker product, (*batch, M_A M_B, N_A N_B, *block): row i M_B + k, column j N_B + l holds A_ij B_kl. B may have
-/// blocks; batch axes may be missing on one side. Rows ascend. Gradient: on the patterns of A and B.
-/// Cost: one pass over the result, in parallel. Errors: an index type too narrow for the result.
+template <class TA, class SA, class FA, class TB, class SB, class FB>
+auto perform(op::kron, sparse_tensor<TA, SA, FA> const& A, sparse_tensor<TB, SB, FB> const& B) {
+  return kron(A, B);
+}
 template <class A, class B>
-requires requires(A const& a, B const& b) { perform(op::kron{}, a, b); }
+  requires(!(is_sparse_tensor<A> && is_sparse_tensor<B>) && requires(A const& a, B const& b) { perform(op::kron{}, a, b); })
 auto kron(A const& a, B const& b) {
   return perform(op::kron{}, a, b);
 }

@@ -39,8 +39,11 @@ sparse_tensor<T, S, Csr<Col, Ptr>> entries_at(sparse_tensor<T, S, Csr<Col, Ptr>>
 }
 } // namespace detail
 
+/// The entries of A at the places that M stores, whatever its values: (*batch, M, N, *block) in Csr, on the pattern of A if it keeps all
+/// of them. Rows ascend. `masked(A, B)` and `masked(B, A)` have their entries at the same places.
+/// Gradient: g on the pattern of A, nothing to M. Cost: two passes over the patterns. Errors: shape_error, if extents differ.
 template <class TA, class SA, class FA, class TM, class SM, class FM>
-auto perform(op::masked, sparse_tensor<TA, SA, FA> const& A, sparse_tensor<TM, SM, FM> const& M) {
+auto masked(sparse_tensor<TA, SA, FA> const& A, sparse_tensor<TM, SM, FM> const& M) {
   constexpr bool fits = std::same_as<typename SA::block_axes, typename SM::block_axes> &&
                         detail::extents_may_agree<Extents<SA::static_rows, SA::static_cols>, Extents<SM::static_rows, SM::static_cols>>;
   static_assert(fits, "sla: masked(A, M), multiply_elements(A, M): both have the same rows, columns and blocks");
@@ -53,11 +56,12 @@ auto perform(op::masked, sparse_tensor<TA, SA, FA> const& A, sparse_tensor<TM, S
   }
 }
 
-/// The entries of A at the places that M stores, whatever its values: (*batch, M, N, *block) in Csr, on the pattern of A if it keeps all
-/// of them. Rows ascend. `masked(A, B)` and `masked(B, A)` have their entries at the same places.
-/// Gradient: g on the pattern of A, nothing to M. Cost: two passes over the patterns. Errors: shape_error, if extents differ.
+template <class TA, class SA, class FA, class TM, class SM, class FM>
+auto perform(op::masked, sparse_tensor<TA, SA, FA> const& A, sparse_tensor<TM, SM, FM> const& M) {
+  return masked(A, M);
+}
 template <class A, class M>
-  requires requires(A const& a, M const& m) { perform(op::masked{}, a, m); }
+  requires(!(is_sparse_tensor<A> && is_sparse_tensor<M>) && requires(A const& a, M const& m) { perform(op::masked{}, a, m); })
 auto masked(A const& a, M const& m) {
   return perform(op::masked{}, a, m);
 }

@@ -216,12 +216,13 @@ std::string to_string(multiply_plan<FA, FB> const& plan) {
 template <class TA, class SA, class FA, class TB, class SB, class FB>
 multiply_plan(sparse_tensor<TA, SA, FA> const&, sparse_tensor<TB, SB, FB> const&) -> multiply_plan<FA, FB>;
 
+namespace detail {
 /// A B at once, in the format of both, or in Csr with the wider index types.
 /// Law, Cost, Errors: as of `multiply_plan`. Gradient: (g B^H) on A's pattern, (A^H g) on B's.
 template <class TA, class SA, class FA, class TB, class SB, class FB>
-auto perform(op::mul, sparse_tensor<TA, SA, FA> const& A, sparse_tensor<TB, SB, FB> const& B) {
+auto multiplied(sparse_tensor<TA, SA, FA> const& A, sparse_tensor<TB, SB, FB> const& B) {
   if constexpr (!is_csr<FA> || !is_csr<FB>) {
-    auto C = perform(op::mul{}, to<csr_for_t<FA>>(A), to<csr_for_t<FB>>(B));
+    auto C = multiplied(to<csr_for_t<FA>>(A), to<csr_for_t<FB>>(B));
     if constexpr (std::same_as<FA, FB>)
       return to<FA>(C);
     else
@@ -229,6 +230,12 @@ auto perform(op::mul, sparse_tensor<TA, SA, FA> const& A, sparse_tensor<TB, SB, 
   } else {
     return multiply_plan(A, B)(A, B);
   }
+}
+} // namespace detail
+
+template <class TA, class SA, class FA, class TB, class SB, class FB>
+auto perform(op::mul, sparse_tensor<TA, SA, FA> const& A, sparse_tensor<TB, SB, FB> const& B) {
+  return detail::multiplied(A, B);
 }
 
 } // namespace sla

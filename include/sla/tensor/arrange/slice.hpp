@@ -161,12 +161,26 @@ struct items_shape<Shape<B, M, N, K>> {
 };
 } // namespace detail
 
+namespace detail {
+/// The crossings of rows and columns of a sparse tensor; of what a higher floor has, such as a traced one, what it performs.
+template <class A, bool WholeRows, bool WholeCols>
+auto crossings(A const& a, index_choice<WholeRows> const& rows, index_choice<WholeCols> const& cols) {
+  if constexpr (is_sparse_tensor<A>)
+    return selected<WholeRows, WholeCols>(a, selection_of<csr_for_t<typename A::format_type>>(a, rows, cols));
+  else
+    return perform(op::select{}, a, rows, cols);
+}
+} // namespace detail
+
 template <class T, class S, class F, bool WholeRows, bool WholeCols>
 auto perform(op::select, sparse_tensor<T, S, F> const& A, index_choice<WholeRows> const& rows, index_choice<WholeCols> const& cols) {
-  return detail::selected<WholeRows, WholeCols>(A, detail::selection_of<csr_for_t<F>>(A, rows, cols));
+  return detail::crossings(A, rows, cols);
 }
+
+/// Items [first, last) of a batch, (last - first, M, N, *block), counted over all batch axes, row-major, on the shared
+/// pattern. One item without its batch axes: `batch_item(A, k)`. Errors: index_error, if the range leaves the batch.
 template <class T, class S, class F>
-auto perform(op::batch_items, sparse_tensor<T, S, F> const& A, index_t first, index_t last) {
+auto batch_items(sparse_tensor<T, S, F> const& A, index_t first, index_t last) {
   static_assert(S::is_batched, "sla: batch_items(A, first, last): A has no batch axes");
   auto const chosen = detail::chosen_range(first, last, A.batch_count(), "batch_items");
   using To = typename detail::items_shape<S>::type;
@@ -174,50 +188,59 @@ auto perform(op::batch_items, sparse_tensor<T, S, F> const& A, index_t first, in
   host_memory::copy(A.values().data() + first * A.batch_stride(), values.data(), values.bytes());
   return sparse_tensor<T, To, F>(To({chosen.count}, A.rows(), A.cols()), A.shared_pattern(), std::move(values));
 }
+template <class T, class S, class F>
+auto perform(op::batch_items, sparse_tensor<T, S, F> const& A, index_t first, index_t last) {
+  return batch_items(A, first, last);
+}
+template <class A>
+  requires(!is_sparse_tensor<A>)
+auto batch_items(A const& a, index_t first, index_t last) {
+  return perform(op::batch_items{}, a, first, last);
+}
 
 /// Rows [first, last) of A, (*batch, last - first, N, *block), in Csr. Rows are block rows; batches and blocks follow.
 /// Gradient: g at the places that it was taken from; the same for all that follow here. Cost: O(entries taken + rows).
 /// Errors: index_error, if the range leaves A.
 template <class A>
 auto rows(A const& a, index_t first, index_t last) {
-  return perform(op::select{}, a, detail::chosen_range(first, last, a.rows(), "rows"), detail::all_of(a.cols()));
+  return detail::crossings(a, detail::chosen_range(first, last, a.rows(), "rows"), detail::all_of(a.cols()));
 }
 /// Row i of A, (*batch, 1, N, *block), sparse; one element is A(i, j). Errors: index_error.
 template <class A>
 auto row(A const& a, index_t i) {
-  return perform(op::select{}, a, detail::chosen_one(i, a.rows(), "row"), detail::all_of(a.cols()));
+  return detail::crossings(a, detail::chosen_one(i, a.rows(), "row"), detail::all_of(a.cols()));
 }
 /// Columns [first, last) of A, (*batch, M, last - first, *block). Cost: O(nnz).
 template <class A>
 auto cols(A const& a, index_t first, index_t last) {
-  return perform(op::select{}, a, detail::all_of(a.rows()), detail::chosen_range(first, last, a.cols(), "cols"));
+  return detail::crossings(a, detail::all_of(a.rows()), detail::chosen_range(first, last, a.cols(), "cols"));
 }
 /// Column j of A, (*batch, M, 1, *block), sparse. Cost: O(nnz). Errors: index_error.
 template <class A>
 auto col(A const& a, index_t j) {
-  return perform(op::select{}, a, detail::all_of(a.rows()), detail::chosen_one(j, a.cols(), "col"));
+  return detail::crossings(a, detail::all_of(a.rows()), detail::chosen_one(j, a.cols(), "col"));
 }
 /// The rows of A that a list of indices names, in its order; a row may be named more than once.
 template <class A, class Rows = std::initializer_list<index_t>>
 auto select_rows(A const& a, Rows const& indices) {
-  return perform(op::select{}, a, detail::chosen_list(indices, a.rows(), "select_rows"), detail::all_of(a.cols()));
+  return detail::crossings(a, detail::chosen_list(indices, a.rows(), "select_rows"), detail::all_of(a.cols()));
 }
 /// The columns of A that a list of indices names, in its order. Rows of the result are sorted.
 template <class A, class Cols = std::initializer_list<index_t>>
 auto select_cols(A const& a, Cols const& indices) {
-  return perform(op::select{}, a, detail::all_of(a.rows()), detail::chosen_list(indices, a.cols(), "select_cols"));
+  return detail::crossings(a, detail::all_of(a.rows()), detail::chosen_list(indices, a.cols(), "select_cols"));
 }
 /// The crossings of listed rows and columns: entry (k, l) is A(row_indices[k], col_indices[l]).
 template <class A, class Rows = std::initializer_list<index_t>, class Cols = std::initializer_list<index_t>>
 auto select(A const& a, Rows const& row_indices, Cols const& col_indices) {
-  return perform(op::select{}, a, detail::chosen_list(row_indices, a.rows(), "select, rows "), detail::chosen_list(col_indices, a.cols(), "select, columns "));
+  return detail::crossings(a, detail::chosen_list(row_indices, a.rows(), "select, rows "), detail::chosen_list(col_indices, a.cols(), "select, columns "));
 }
 
 /// Entry (k, l) is A(p[k], q[l]): P A Q of two permutations. Rows are sorted. Cost: O(nnz log row).
 /// Errors: index_error that names the index which a permutation repeats or misses.
 template <class A, class P = std::initializer_list<index_t>, class Q = std::initializer_list<index_t>>
 auto permuted(A const& a, P const& p, Q const& q) {
-  return perform(op::select{}, a, detail::chosen_permutation(p, a.rows(), "permuted, rows"), detail::chosen_permutation(q, a.cols(), "permuted, columns"));
+  return detail::crossings(a, detail::chosen_permutation(p, a.rows(), "permuted, rows"), detail::chosen_permutation(q, a.cols(), "permuted, columns"));
 }
 /// P A P^T: entry (k, l) is A(p[k], p[l]); a symmetric A stays symmetric. Vectors in that order, permuted(b, p), are in solve/direct/fill_ordering.hpp.
 template <class A, class P = std::initializer_list<index_t>>
@@ -234,19 +257,13 @@ std::vector<index_t> inverse_permutation(P const& p) {
 }
 template <class A, class P = std::initializer_list<index_t>>
 auto permuted_rows(A const& a, P const& p) {
-  return perform(op::select{}, a, detail::chosen_permutation(p, a.rows(), "permuted_rows"), detail::all_of(a.cols()));
+  return detail::crossings(a, detail::chosen_permutation(p, a.rows(), "permuted_rows"), detail::all_of(a.cols()));
 }
 template <class A, class Q = std::initializer_list<index_t>>
 auto permuted_cols(A const& a, Q const& q) {
-  return perform(op::select{}, a, detail::all_of(a.rows()), detail::chosen_permutation(q, a.cols(), "permuted_cols"));
+  return detail::crossings(a, detail::all_of(a.rows()), detail::chosen_permutation(q, a.cols(), "permuted_cols"));
 }
 
-/// Items [first, last) of a batch, (last - first, M, N, *block), counted over all batch axes, row-major, on the shared
-/// pattern. One item without its batch axes: `batch_item(A, k)`. Errors: index_error, if the range leaves the batch.
-template <class A>
-auto batch_items(A const& a, index_t first, index_t last) {
-  return perform(op::batch_items{}, a, first, last);
-}
 
 /// A in slices of rows, which ascend and do not overlap; rows between them are left out. `cat_rows` puts slices together.
 /// Errors: index_error that names two slices which overlap, or one that leaves A.

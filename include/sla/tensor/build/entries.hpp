@@ -83,16 +83,20 @@ void for_diagonal(A const& a, F const& f) {
 }
 } // namespace detail
 
+/// The diagonal, (*batch, M, p): zero where no entry is stored, the scalar diagonal of blocks, repeated entries summed.
+/// Law: blocks are square. Gradient: g at the stored diagonal entries.
 template <class T, class S, class F>
-tensor<T, range_extents_t<S>> perform(op::diagonal_of, sparse_tensor<T, S, F> const& A) {
+tensor<T, range_extents_t<S>> diagonal_of(sparse_tensor<T, S, F> const& A) {
   tensor<T, range_extents_t<S>> d(A.range());
   detail::for_diagonal(A, [out = d.data(), values = A.values().data()](index_t n, index_t at) { out[n] += values[at]; });
   return d;
 }
-/// The diagonal, (*batch, M, p): zero where no entry is stored, the scalar diagonal of blocks, repeated entries summed.
-/// Law: blocks are square. Gradient: g at the stored diagonal entries.
+template <class T, class S, class F>
+auto perform(op::diagonal_of, sparse_tensor<T, S, F> const& A) {
+  return diagonal_of(A);
+}
 template <class A>
-  requires requires(A const& a) { perform(op::diagonal_of{}, a); }
+  requires(!is_sparse_tensor<A> && requires(A const& a) { perform(op::diagonal_of{}, a); })
 auto diagonal_of(A const& a) {
   return perform(op::diagonal_of{}, a);
 }
