@@ -12,7 +12,7 @@
 namespace bench {
 
 struct petsc_run {
-  double setup = 0, solve = 0;  ///< seconds of the slowest rank
+  double setup = 0, solve = 0, wall = 0;  ///< seconds of the slowest rank: by the clock, of the processor, by the clock
   int iterations = 0;
 };
 
@@ -59,13 +59,13 @@ inline petsc_run petsc_on_ranks(PetscInt nx, PetscInt ny, PetscInt nz, std::stri
   out.setup = seconds([&] { sure(KSPSetUp(solver)); });
   sure(KSPSolve(solver, b, x));
   sure(VecSet(x, 0));
-  out.solve = seconds([&] { sure(KSPSolve(solver, b, x)); });
+  out.wall = seconds([&] { out.solve = cpu_seconds([&] { sure(KSPSolve(solver, b, x)); }); });
   PetscInt iterations;
   sure(KSPGetIterationNumber(solver, &iterations));
   out.iterations = int(iterations);
-  double slowest[] = {out.setup, out.solve};
-  MPI_Allreduce(MPI_IN_PLACE, slowest, 2, MPI_DOUBLE, MPI_MAX, PETSC_COMM_WORLD);
-  out.setup = slowest[0], out.solve = slowest[1];
+  double slowest[] = {out.setup, out.solve, out.wall};
+  MPI_Allreduce(MPI_IN_PLACE, slowest, 3, MPI_DOUBLE, MPI_MAX, PETSC_COMM_WORLD);
+  out.setup = slowest[0], out.solve = slowest[1], out.wall = slowest[2];
   sure(KSPDestroy(&solver));
   sure(VecDestroy(&x));
   sure(VecDestroy(&b));

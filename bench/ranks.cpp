@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // CG on thread ranks of one thread each, against one rank: with Jacobi, which the memory bounds, and with ILU(0); then multigrid to 1e-6, set-up apart, of so
-// many unknowns; n = 0: that alone.      ranks [n [repetitions [most ranks [unknowns]]]]
+// many unknowns; n = 0: that alone;
+// and what ranks send by the engine `fake`.      ranks [n [repetitions [most ranks [unknowns]]]]
 #include <cmath>
 
 #include <sla/dist.hpp>
@@ -80,6 +81,47 @@ void multigrid_table(index_t unknowns, int repetitions, int most) {
     }
   }
 }
+/// What one rank in the middle of so many, of a million rows each, sends and keeps, by the engine `fake`: nothing is computed.
+void paper_table() {
+  std::cout << "\nOn paper, by the engine `fake`: a rank in the middle, a million rows per rank, strips. What it sends in an iteration of CG with Jacobi and in a cycle of amg, whose set-up "
+               "needs the other ranks: its layouts and messages are those that it would make.\n\n";
+  bench::table out({"", "ranks", "CG: messages", "KiB", "reductions", "amg: levels", "on all ranks, on fewer, on one", "messages", "KiB", "most of any rank", "reductions", "MiB of matrix, vectors, grids", "KiB of owners"});
+  for (bool square : {false, true})
+    for (int ranks : {8, 512, 8192}) {
+      fake world(ranks, ranks / 2);
+      mesh<axis<"rows">> m(world);
+      index_t const nx = square ? index_t(std::lround(std::sqrt(1e6 * ranks))) : 1000, nz = square ? nx : 1000 * ranks;
+      auto const D = problems::poisson<double>(m, {nz, nx});
+      auto const& halo = *D.handle()->halo;
+      using slabs = detail::slab_levels<float, double>;
+      auto const layouts = slabs::layouts_for({D.handle()->rows.get(), detail::grid_shape(nx, 1, nz, false), nx}, amg{}.gathered);
+      index_t messages = 0, numbers = 0, most = 0, on_all = 0, on_one = 0;
+      double grids = 0;
+      for (int r : {0, ranks / 2}) {
+        fake one(ranks, r);
+        mesh<axis<"rows">> of_rank(one);
+        any_communicator& c = of_rank.world();
+        messages = numbers = on_all = on_one = 0, grids = 0;
+        auto const count = [&](detail::range_messages const& sent, index_t size) {
+          messages += index_t(sent.sends.size());
+          for (auto const& piece : sent.sends) numbers += piece.range.count() * size;
+        };
+        count(detail::messages_around(c, layouts[0]), 1);
+        for (std::size_t l = 0; l < layouts.size(); ++l) {
+          auto const& here = layouts[l];
+          on_all += here.active() == ranks, on_one += here.active() == 1;
+          grids += 4 * double(here.held(r).count() * here.shape.slab()) * (here.shape.pairs + 2 + 8 / 4.0 + 2);
+          if (l == 0) continue;
+          count(detail::messages_down(c, layouts[l - 1], here), here.shape.slab()), count(detail::messages_up(c, layouts[l - 1], here), here.shape.slab());
+        }
+        most = (std::max)(most, messages);
+      }
+      double const matrix = 12.0 * double(D.local().nnz()) + 4.0 * double(D.local().rows()), vectors = 6 * 8.0 * double(D.local().rows());
+      out.row({text(nx, " x ", nz), text(ranks), text(halo.receives().size()), bench::fixed(8 * double(halo.ghosts()) / 1024, 1), "2", text(layouts.size()),
+               text(on_all, ", ", index_t(layouts.size()) - on_all - on_one, ", ", on_one), text(messages), bench::fixed(4 * double(numbers) / 1024, 1), text(most), "1",
+               text(bench::fixed(matrix / 1048576, 0), ", ", bench::fixed(vectors / 1048576, 0), ", ", bench::fixed(grids / 1048576, 0)), bench::fixed(8 * (ranks + 1) / 1024.0, 1)});
+    }
+}
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -87,7 +129,7 @@ int main(int argc, char** argv) {
   int const repetitions = int(bench::argument(argc, argv, 2, 5)), most = int(bench::argument(argc, argv, 3, 2));
   index_t const unknowns = bench::argument(argc, argv, 4, 1000000);
   bench::heading("CG on thread ranks");
-  if (n == 0) return multigrid_table(unknowns, repetitions, most), 0;
+  if (n == 0) return multigrid_table(unknowns, repetitions, most), paper_table(), 0;
   std::cout << "2-D Poisson, " << n << " x " << n << ", five points, Csr, double; b = A * random; " << iterations
             << " iterations after a first call, the true residual included. One thread per rank, rows in strips. The "
                "triad on as many threads, in the same turns, shows what the memory lets two ranks gain; bytes as bench/cg counts them.\n\n";
@@ -119,4 +161,5 @@ int main(int argc, char** argv) {
     line("ilu0 of each rank's block", rows[1].ilu0, r.ilu0, "", r.ilu0_sent);
   }
   multigrid_table(unknowns, (std::min)(repetitions, 3), 4);
+  paper_table();
 }

@@ -52,6 +52,7 @@ if "${PYTHON:-/usr/bin/python3}" -c 'import scipy' 2>/dev/null; then "${PYTHON:-
 rm -r "$pairs"
 table eigen_peers eigen
 OMP_PROC_BIND=false table ranks ranks
+if [ -x "$programs/ranks_mpi" ]; then OMP_PROC_BIND=false OMP_NUM_THREADS=1 mpiexec -n 2 "$programs/ranks_mpi" >>"$results/ranks.md"; fi
 if [ -x "$programs/overlap" ]; then
   through="mpiexec -n 2"
   table overlap overlap

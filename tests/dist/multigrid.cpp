@@ -106,7 +106,7 @@ TEST_CASE("schwarz with the coarse levels of multigrid takes no more iterations 
   auto const A = problems::poisson<double>({48, 40});
   auto const b = random<double>(A.rows(), 1);
   cg const method{.rtol = 1e-8};
-  auto const options = [](int parts, index_t gathered) { return two_level(schwarz(ic0{}, {.parts = parts}), amg{.gathered = gathered}); };
+  auto const options = [](int parts, index_t gathered) { return two_level_schwarz(ic0{}, {.parts = parts}, amg{.gathered = gathered}); };
   int const few = try_solve(A, b, method, options(2, 4000)).report.iterations(), many = try_solve(A, b, method, options(16, 4000)).report.iterations();
   CHECK(many <= few + 3);
   CHECK(3 * many <= 2 * try_solve(A, b, method, schwarz(ic0{}, {.parts = 16})).report.iterations());

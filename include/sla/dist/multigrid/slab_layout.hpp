@@ -88,6 +88,19 @@ struct range_messages {
     for (piece const& p : receives) in.push_back(receive_from(p.rank, run(to, p.range)));
   }
 };
+/// The messages of a cycle: the points around its own that a rank reads of a right-hand side on the finest level; slabs of the next one, which go to the ranks that
+/// have it, and come back.
+inline range_messages messages_around(any_communicator const& c, slab_layout const& finest) {
+  index_t const size = finest.shape.slab();
+  return {c, [&](int r) { return slab_range{finest.rows->first(r), finest.rows->first(r + 1)}; }, [&](int r) { return slab_range{finest.read(r).first * size, finest.read(r).last * size}; }};
+}
+inline range_messages messages_down(any_communicator const& c, slab_layout const& fine, slab_layout const& next) {
+  auto const natural = fine.next();
+  return {c, [&](int r) { return natural.own(r); }, [&](int r) { return next.read(r); }};
+}
+inline range_messages messages_up(any_communicator const& c, slab_layout const& fine, slab_layout const& next) {
+  return {c, [&](int r) { return next.own(r); }, [&](int r) { return fine.read_of_next(r); }};
+}
 /// Numbers of several arrays, once.
 template <class R>
 void exchange_once(any_communicator& c, range_messages const& plan, std::vector<std::pair<R const*, R*>> const& arrays, index_t size) {

@@ -20,23 +20,34 @@ namespace sla::detail {
 template <class R, class K>
 class slab_levels {
 public:
-  /// Levels for a recognised matrix, of which the next one is on as many ranks as have `gathered` points and four slabs each; none, if a diagonal is not positive. Collective.
+  using on_one = grid_levels<R, K>;
+
+  /// The levels for a finest one: each is on as many ranks as have `gathered` points and four slabs each, the last on one. None, where that would be too large.
+  static std::vector<slab_layout> layouts_for(slab_layout const& finest, index_t gathered) {
+    std::vector<slab_layout> out{finest};
+    while (on_one::goes_on(out.back().shape, out.size())) {
+      auto next = out.back().next();
+      auto const crowded = [&] { return next.shape.points() < gathered * next.active() || next.shape.nz < 4 * next.active(); };
+      while (next.active() > 1 && (crowded() || !on_one::goes_on(next.shape, out.size() + 1))) next.stride *= 2;
+      out.push_back(next);
+    }
+    if (out.size() == 1 || on_one::factor_work(out.back().shape) > 20 * on_one::most_factor_work) out.clear();
+    return out;
+  }
+  /// Levels for a recognised matrix; none, if a diagonal is not positive. Collective.
   static std::shared_ptr<slab_levels const> make(any_communicator& c, std::shared_ptr<row_partition const> rows, found_slabs<R>&& found, index_t gathered) {
     auto out = std::make_shared<slab_levels>();
     out->c_ = &c, out->rows_ = std::move(rows), out->scale_ = found.scale;
-    out->layouts_.push_back(found.layout);
-    out->layouts_[0].rows = out->rows_.get();
+    found.layout.rows = out->rows_.get();
+    out->layouts_ = layouts_for(found.layout, gathered);
+    if (out->layouts_.empty()) return nullptr;
     out->levels_.push_back(std::move(found.level));
-    int const me = c.rank(), ranks = c.size();
+    int const me = c.rank();
     std::int64_t fails = 0;
-    using plan = grid_levels<R, K>;
-    while (plan::goes_on(out->layouts_.back().shape, out->layouts_.size())) {
-      auto const fine = out->layouts_.back();
+    for (std::size_t l = 1; l < out->layouts_.size(); ++l) {
+      auto const &fine = out->layouts_[l - 1], &layout = out->layouts_[l];
       auto& level = out->levels_.back();
       auto const natural = fine.next();
-      auto layout = natural;
-      auto const crowded = [&] { return layout.shape.points() < gathered * layout.active() || layout.shape.nz < 4 * layout.active(); };
-      while (layout.stride < ranks && (crowded() || !plan::goes_on(layout.shape, out->layouts_.size() + 1))) layout.stride *= 2;
       range_messages const messages(c, [&](int r) { return natural.own(r); }, [&](int r) { return layout.held(r); });
       auto const held = layout.held(me);
       grid_level<R> next(layout.local(me), level.omega);
@@ -50,9 +61,8 @@ public:
       double const bound = all_reduce(c, held.empty() ? 0.0 : invert_diagonal(next, first, last), monoid::maximum);
       if (!std::isfinite(bound)) return nullptr;  // a diagonal entry is not positive
       damp_steps(next, first, held.empty() ? first : last, bound);
-      out->layouts_.push_back(layout), out->levels_.push_back(std::move(next));
+      out->levels_.push_back(std::move(next));
     }
-    if (out->levels_.size() == 1 || plan::factor_work(out->layouts_.back().shape) > 20 * plan::most_factor_work) return nullptr;
     for (auto const& level : out->levels_) out->views_.push_back(level.view());
     if (me == 0) out->factors_ = band_factors(out->views_.back()), fails += !out->factors_.definite();
     return all_reduce(c, fails) > 0 ? nullptr : out;
@@ -102,17 +112,12 @@ private:
         index_t const size = layout.shape.slab(), begin = layout.held(me).first * size;
         b.emplace_back(shape), z.emplace_back(l > 0 ? shape : grid_shape());
         if (l == 0) {
-          auto const rows_of = [&](int r) { return slab_range{layout.rows->first(r), layout.rows->first(r + 1)}; };
-          auto const read = [&](int r) { return slab_range{layout.read(r).first * size, layout.read(r).last * size}; };
-          ghosts.emplace_back(c, range_messages(c, rows_of, read), static_cast<R const*>(b[0].data() - begin), b[0].data() - begin, 1);
+          ghosts.emplace_back(c, messages_around(c, layout), static_cast<R const*>(b[0].data() - begin), b[0].data() - begin, 1);
         } else {
-          auto natural = layout;
-          natural.stride = all.layouts_[l - 1].stride;
-          index_t const of_finer = all.layouts_[l - 1].held(me).first / 2 * size;
-          range_messages const down(c, [&](int r) { return natural.own(r); }, [&](int r) { return layout.read(r); });
-          range_messages const up(c, [&](int r) { return layout.own(r); }, [&](int r) { return all.layouts_[l - 1].read_of_next(r); });
-          ghosts.emplace_back(c, down, static_cast<R const*>(restricted.back().data() - of_finer), b[l].data() - begin, size);
-          back.emplace_back(c, up, static_cast<R const*>(z[l].data() - begin), correction.back().data() - of_finer, size);
+          auto const& fine = all.layouts_[l - 1];
+          index_t const of_finer = fine.held(me).first / 2 * size;
+          ghosts.emplace_back(c, messages_down(c, fine, layout), static_cast<R const*>(restricted.back().data() - of_finer), b[l].data() - begin, size);
+          back.emplace_back(c, messages_up(c, fine, layout), static_cast<R const*>(z[l].data() - begin), correction.back().data() - of_finer, size);
         }
         if (l + 1 < all.levels_.size()) restricted.emplace_back(shape.coarse()), correction.emplace_back(shape.coarse());
       }

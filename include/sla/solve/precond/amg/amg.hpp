@@ -297,7 +297,7 @@ struct amg_in {
   amg_near_null near_null = {};                              ///< of systems: rigid_body_modes(points)
 
   index_t gathered = 4000;                                   ///< on ranks: a level of so many rows is on every rank, and goes on as on one
-  bool coarse_only = false;                                  ///< the correction of the coarser levels alone, of aggregates: two_level adds what smooths
+  bool coarse_only = false;                                  ///< the correction of the coarser levels alone, of aggregates: two_level_schwarz adds what smooths
 
   using preconditioner_tag = void;
   using spans_ranks_tag = void;

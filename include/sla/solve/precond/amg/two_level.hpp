@@ -38,7 +38,7 @@ auto sum_of_sweeps(sweep_node<FirstView, Adjoint, X> const& first, sweep_node<Se
 }
 } // namespace detail
 
-/// M * r = local * r + coarse * r. Made by `two_level(local, amg{}).setup(A)`.
+/// M * r = local * r + coarse * r. Made by `two_level_schwarz(inner, {...}).setup(A)`.
 template <class Local, class Coarse>
 struct applied_two_level {
   using value_type = typename Local::value_type;
@@ -65,12 +65,12 @@ auto operator*(applied_two_level<Local, Coarse> const& M, X&& x) {
   return detail::sum_of_sweeps(M.local * node, M.coarse * node);
 }
 
-/// `solve(A, b, cg{}, two_level(schwarz(ic0{}, {.parts = 64}), amg{}))`: the sum of Schwarz by subdomains and of the correction that coarse levels of multigrid make,
+/// `solve(A, b, cg{}, two_level_schwarz(ic0{}, {.parts = 64}))`: the sum of Schwarz by subdomains and of the correction that coarse levels of multigrid make,
 /// without the smoothing of the finest: iterations hardly grow with the number of subdomains. Hermitian where both are. Levels are of aggregates, as
-/// `amg{.coarse_only = true}` makes them. Placement: the host, and rows on ranks. Setup, cost: those of both. Gradient: through the solve.
+/// `amg{.coarse_only = true}` makes them; other options of theirs are the third argument. Placement: the host, and rows on ranks. Setup, cost: those of both. Gradient: through the solve.
 /// Errors: those of both.
 template <class Inner>
-struct two_level {
+struct two_level_schwarz {
   using preconditioner_tag = void;
   using spans_ranks_tag = void;
   static constexpr char const* name = "schwarz";
@@ -78,7 +78,7 @@ struct two_level {
   schwarz<Inner> local;
   amg coarse;
 
-  explicit two_level(schwarz<Inner> of, amg with = {}) : local(std::move(of)), coarse(std::move(with)) { coarse.coarse_only = true; }
+  explicit two_level_schwarz(Inner inner, schwarz_options o = {}, amg levels = {}) : local(std::move(inner), std::move(o)), coarse(std::move(levels)) { coarse.coarse_only = true; }
 
   template <class A>
   auto setup(A const& a) const {
