@@ -109,3 +109,78 @@ TEST_CASE("amg of matrices that are no elliptic operators: the right result, or 
   CHECK(tells(words([] { (void)amg{.coarsening = sla::amg_coarsening::grid, .near_null = sla::matrix<double>({9, 1})}.setup(sla::problems::poisson({3, 3})); }),
               "grids take no near-null space"));
 }
+
+namespace {
+/// Five points, a coefficient 10^u per square of some points, u at random in [0, decades].
+sla::sparse_tensor<double> cells(index_t n, index_t square, double decades) {
+  std::vector<index_t> rows, cols;
+  std::vector<double> values;
+  auto const at = [&](index_t x, index_t y) { return std::pow(10, decades / 2 * (1 + sla::detail::uniform_at(3, std::uint64_t(y / square * n + x / square)))); };
+  for (index_t y = 0; y < n; ++y)
+    for (index_t x = 0; x < n; ++x) {
+      double diagonal = 0;
+      for (auto const& [u, v] : {std::pair(1, 0), std::pair(-1, 0), std::pair(0, 1), std::pair(0, -1)}) {
+        bool const inside = x + u >= 0 && x + u < n && y + v >= 0 && y + v < n;
+        double const here = at(x, y), there = inside ? at(x + u, y + v) : here, a = inside ? 2 * here * there / (here + there) : 2 * here;
+        diagonal += a;
+        if (inside) rows.push_back(y * n + x), cols.push_back((y + v) * n + x + u), values.push_back(-a);
+      }
+      rows.push_back(y * n + x), cols.push_back(y * n + x), values.push_back(diagonal);
+    }
+  return sla::from_triplets<double>(n * n, n * n, rows, cols, values);
+}
+}  // namespace
+
+TEST_CASE("amg by coarse points: constants are kept by few weights, M is a contraction and has the adjoint that it says") {
+  amg const classical{.coarsening = sla::amg_coarsening::classical, .coarsest = 10};
+  auto const L = sla::problems::grid_laplacian({30, 20}, 7, 6);
+  auto const M = classical.setup(L);
+  REQUIRE(M.levels().size() >= 3);
+  for (auto const& level : M.hierarchy().levels) {
+    if (!level.transfer) continue;
+    auto const& of = level.transfer->groups.of;
+    auto const view = level.P.pattern().view();
+    auto const fine = level.A.pattern().view();
+    sla::vector<double> const one = level.P * sla::ones<double>(level.P.cols());
+    CHECK(sla::norm_inf(one - sla::ones<double>(one.size())) <= 1e-10);
+    for (index_t i = 0; i < level.P.rows(); ++i) {
+      CHECK(view.row_ptr[i + 1] - view.row_ptr[i] <= 4);
+      if (of[i] >= 0) CHECK((view.row_ptr[i + 1] - view.row_ptr[i] == 1 && view.col[view.row_ptr[i]] == of[i]));
+      double largest = 0;
+      fine.for_row(i, [&](index_t s, index_t j) { largest = std::max(largest, j == i ? 0 : -level.A.values()[s]); });
+      bool reaches = of[i] >= 0;  // a row between depends strongly on a coarse point
+      fine.for_row(i, [&](index_t s, index_t j) { reaches = reaches || (j != i && of[j] >= 0 && -level.A.values()[s] >= 0.25 * largest); });
+      CHECK(reaches);
+    }
+  }
+  suite::contracts(classical.setup(sla::problems::checkerboard({18, 18}, 100.0, 6)), sla::problems::checkerboard({18, 18}, 100.0, 6));
+  auto const transport = sla::problems::convection_diffusion({12, 12}, 3.0);
+  auto const T = classical.setup(transport);
+  auto const x = sla::random<double>(144, 1), y = sla::random<double>(144, 2);
+  sla::vector<double> const Tx = T * x, Ty = T.adjoint() * y;
+  CHECK(std::abs(sla::dot(Tx, y) - sla::dot(x, Ty)) <= 1e-11 * sla::norm(Tx) * sla::norm(y));
+  auto const hermitian = suite::complex_problem<sla::cg>(9);
+  CHECK(suite::iterations(hermitian, sla::cg{.rtol = 1e-8}, classical, "classical") <= 18);
+  auto U = classical.setup(transport);
+  U.update(2.0 * transport);
+  CHECK(U.hierarchy().levels[0].transfer.get() != nullptr);
+  CHECK(sla::norm(sla::vector<double>(2.0 * (U * x) - Tx)) <= 1e-13 * sla::norm(Tx));
+  // A row that stands alone, and parts that do not meet.
+  auto const parts = sla::from_triplets<double>(5, 5, {0, 1, 1, 2, 2, 3, 4, 3, 4}, {0, 1, 2, 1, 2, 3, 4, 4, 3}, {3, 2, -1, -1, 2, 2, 2, -1, -1});
+  CHECK(honest_reason(parts, sla::random<double>(5, 1), sla::cg{}, amg{.coarsening = sla::amg_coarsening::classical, .coarsest = 1}) == sla::reason::converged);
+}
+
+TEST_CASE("amg takes coarse points where cells jump by 1e8, and keeps aggregates where these do; the AMLI-cycle is definite there") {
+  auto const A = cells(90, 1, 8);
+  CHECK(suite::iterations(A, sla::cg{.rtol = 1e-6}, amg{}, "classical, extended+i") <= 14);
+  CHECK(suite::iterations(A, sla::cg{.rtol = 1e-6}, amg{.coarsening = by_aggregates}, "smoothed") >= 25);
+  auto const b = sla::random<double>(A.rows(), 1);
+  sla::set_threads(1);
+  sla::vector<double> const one = amg{}.setup(A) * b;
+  sla::set_threads(3);
+  sla::vector<double> const three = amg{}.setup(A) * b;
+  sla::set_threads(0);
+  CHECK(std::equal(one.begin(), one.end(), three.begin()));
+  auto const B = cells(110, 6, 6);  // Lanczos's vector must see the squares whose coefficients are small
+  CHECK(suite::iterations(B, sla::cg{.rtol = 1e-6}, amg{.cycle = sla::amg_cycle::amli, .coarsening = sla::amg_coarsening::plain}, "plain") <= 30);
+}

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <sla/solve/precond/amg/aggregates.hpp>
-#include <sla/solve/precond/amg/classical/extended_interpolation.hpp>
+#include <sla/solve/precond/amg/classical.hpp>
 
 namespace sla::detail {
 
