@@ -123,6 +123,31 @@ TEST_CASE("singular triplets are the same on a queue of any lag, and of an opera
   CHECK(norm(svds(M, 3).values - expected.values) <= 1e-13);
 }
 
+TEST_CASE("the smallest singular values of a graph's Laplacian with dear factors are its eigenvalues, by multigrid") {
+  // a cube of 12 dimensions, whose edges along axis i weigh 1 + i / 8: an eigenvalue is twice the sum of the weights of a set of axes
+  index_t const axes = 12, n = index_t(1) << axes;
+  std::vector<index_t> row, col;
+  std::vector<double> value;
+  auto const weight = [](index_t i) { return 1 + 0.125 * double(i); };
+  for (index_t a = 0; a < n; ++a)
+    for (index_t i = 0; i < axes; ++i) {
+      row.push_back(a), col.push_back(a), value.push_back(weight(i));
+      row.push_back(a), col.push_back(a ^ (index_t(1) << i)), value.push_back(-weight(i));
+    }
+  auto const A = from_triplets<double>(n, n, row, col, value);
+  auto const found = svds(A, 4, smallest{}, golub_kahan{.rtol = 1e-9});
+  auto const& [U, s, V] = found;
+  auto const& report = found.report;
+  INFO(report);
+  CHECK(report.converged());
+  CHECK(report.method == "lobpcg");
+  CHECK(report.residual() <= 1e-9);
+  CHECK(report.orthogonality <= 1e-12);
+  CHECK(s[0] == 0);
+  for (index_t j = 1; j < 4; ++j) CHECK(std::abs(s[j] - 2 * weight(j - 1)) <= 1e-10);
+  for (index_t j = 0; j < 4; ++j) CHECK(norm(A * column(V, j) - s[j] * column(U, j)) <= 1e-8);
+}
+
 TEST_CASE("condition numbers have their closed forms, and those of dense algebra") {
   auto const end = [](int k, int n) { return 4 * std::pow(std::sin(k * std::numbers::pi / (2 * (n + 1))), 2); };
   auto const A = problems::poisson<double>({30, 30});

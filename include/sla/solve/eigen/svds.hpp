@@ -85,6 +85,26 @@ auto dense_golub_kahan(A const& a, index_t k, bool smallest_first) {
   return out;
 }
 
+/// Are the smallest eigenvalues of a Hermitian A its smallest singular values, and multigrid a preconditioner for them?
+template <class A>
+bool multigrid_serves(A const& a) {
+  auto const p = properties(a);
+  return (p.definite == definiteness::positive_definite || p.definite == definiteness::positive_semidefinite) && p.positive_diagonal && p.opposed_off_diagonal;
+}
+/// Eigenpairs of a semidefinite A as `run_golub_kahan` gives triplets.
+template <class T, class Pairs>
+auto triplets_of_pairs(Pairs const& pairs, index_t n) {
+  golub_kahan_result<vector<T>, vector<T>> out;
+  for (index_t j = 0; j < pairs.values.size(); ++j) {
+    vector<T> v(n);
+    for (index_t i = 0; i < n; ++i) v[i] = pairs.vectors(i, j);
+    out.values.push_back(double(pairs.values[j])), out.range.push_back(v), out.domain.push_back(std::move(v));
+  }
+  out.reason = reason::converged, out.products = pairs.report.products, out.restarts = pairs.report.iterations - 1;
+  out.cuts_cluster = pairs.report.cuts_cluster;
+  return out;
+}
+
 /// svds of an A with at least as many rows as columns, and its stored adjoint. `transposed`: it is the adjoint that was given.
 /// `may_be_dense`: no method is named.
 template <class A, class Adjoint, class W, class Method, class On>
@@ -108,7 +128,8 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
   bool const is_dense = Readable<A> && may_be_dense && n > capacity && (k > n / 5 || k + 3 > capacity) && double(m) * double(n) * double(n) <= 2e8;
   if (!is_dense) require_basis(Method::name, k, n, capacity);
   auto const by = [](auto const& m) { return [&m](auto const& x, auto& y, auto const& f) { return f(set(y, m * x)); }; };
-  bool inverts = of_smallest && Readable<A> && n > capacity && !is_dense;
+  bool inverts = of_smallest && Readable<A> && n > capacity && !is_dense, by_eigenpairs = false;
+  int multiplicity = 1;
   eigen_report out;
   auto const by_products = [&](restart_rule const& limited) { return run_golub_kahan<capacity>(space, k, of_smallest, limited, n, random_v, random_u, by(a), by(adjoint)); };
   auto const by_factors = [&](auto is_hermitian) {
@@ -139,6 +160,13 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
         if constexpr (requires { linear_world<A>::is_self_adjoint(a); }) hermitian = hermitian && linear_world<A>::is_self_adjoint(a);
         inverts = false;
         int const before = restarts_before_factors(a, hermitian, rule.basis);
+        if constexpr (std::same_as<On, none>)
+          if (hermitian && before != 0 && k <= lobpcg::most_pairs && multigrid_serves(a))
+            if (auto const pairs = eigsh(a, k, smallest{}, lobpcg{.rtol = method.rtol / 2}, amg{}); pairs.report.converged()) {
+              by_eigenpairs = true, multiplicity = pairs.report.sees_multiplicity, inverts = false;
+              out.preconditioner = pairs.report.preconditioner, out.applications = pairs.report.applications, out.choice = "A is a diagonally dominant M-matrix: its eigenpairs";
+              return triplets_of_pairs<T>(pairs, n);
+            }
         restart_rule limited = rule;
         if (before > 0) limited.max_restarts = (std::min)(before, rule.max_restarts);
         if (before != 0) {
@@ -152,9 +180,9 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
       }
     return by_products(rule);
   }();
-  out.method = is_dense ? "dense" : Method::name, out.wanted = text("singular triplets, the ", W::name), out.reason = found.reason, out.iterations = found.restarts + 1;
+  out.method = is_dense ? "dense" : by_eigenpairs ? lobpcg::name : Method::name, out.wanted = text("singular triplets, the ", W::name), out.reason = found.reason, out.iterations = found.restarts + 1;
   (inverts ? out.applications : out.products) = found.products;
-  out.rtol = method.rtol, out.sees_multiplicity = found.alone ? int(n) : 1, out.cuts_cluster = found.cuts_cluster;
+  out.rtol = method.rtol, out.sees_multiplicity = found.alone ? int(n) : multiplicity, out.cuts_cluster = found.cuts_cluster;
   if (found.alone && !found.is_whole && found.products > 0) out.choice += text(out.choice.empty() ? "" : "; ", "a run beside these triplets found no others");
 
   index_t const count = index_t(found.values.size());
@@ -207,7 +235,7 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
 /// golub_kahan{...}, on(make_space). The vectors (u, v), one below the other, have real and positive inner products with random<T>(rows + columns, 1).
 /// Law: one matrix with scalar entries, or a linear_operator with its adjoint; of batches and blocks eigen_of_batch.hpp. What did not converge is in the report: nothing is thrown for that.
 /// A value that its residual is not below, where that is rounding, is 0, and its residual over |A|. The smallest values are by factors, of (c I, A; A^H, 0) where A is not square; by products alone, where
-/// these are not stored whole or factors take longer; null vectors are by inverse iteration, and of an A that has no factors or is not square, values below 1e-10 |A| beside them may be missed.
+/// these are not stored whole or factors take longer; of a diagonally dominant M-matrix with dear factors they are its eigenvalues, by lobpcg with amg; null vectors are by inverse iteration, and of an A that has no factors or is not square, values below 1e-10 |A| beside them may be missed.
 /// Gradient: of values and vectors (traced_svds.hpp). Cost: that of golub_kahan. Errors: value_error for NaN, k < 1 or k > min(rows, columns).
 template <class A, class W = largest, class... Options>
   requires Wanted<W>

@@ -91,10 +91,12 @@ inline constexpr bool is_without_jacobian = requires(M const& m) { m.linear_meth
 /// What solves with the Jacobian for a method, and for derivatives. Stored: a tuple of how, or none.
 template <class V, class M, class On, class Linear, class Stored>
 auto solver_for(M const& method, On const& on, Linear const& linear, Stored const& stored) {
+  constexpr bool fits = std::tuple_size_v<Stored> == 0 || !is_tensor<V>;
+  static_assert(fits, "sla: nonlinear_solve(F, u0, method, jacobian_on(D), ...), solve_bounded, trace_branch, integrate: with jacobian_on(D) u0 is a vector on ranks that lies as the rows of D; of a u0 in host memory leave jacobian_on(D) out: the pattern is found by itself");
   double const rtol = linear_rtol_for<M, typename V::value_type>(method);
   if constexpr (is_without_jacobian<M>)
     return std::make_shared<operator_solver<V, On>>(rtol, on);
-  else if constexpr (std::tuple_size_v<Stored> > 0)
+  else if constexpr (std::tuple_size_v<Stored> > 0 && fits)
     return std::get<0>(stored).template solver<V>(rtol, linear);
   else
     return make_jacobian_solver<V>(method.pattern, rtol, on, linear);
