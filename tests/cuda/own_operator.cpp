@@ -22,6 +22,9 @@ sla::tensor<T, E> convert(sla::conversion_to<sla::host_memory>, sla::tensor<T, E
   std::copy(x.data(), x.data() + x.size(), out.begin());
   return out;
 }
+template <class T, class S, class F>
+sla::tensor<T, sla::range_extents_t<S>, far_memory> perform(sla::op::diagonal_of, sla::sparse_tensor<T, S, F, far_memory> const&);
+static_assert(requires(sla::sparse_tensor<double, sla::Matrix, sla::Csr<>, far_memory> const& a) { diagonal_of(a); });  // as a device has its own
 inline sla::cuda::basic_space<far_engine> solve_space(far_memory, sla::frame const& f) { return sla::cuda::basic_space<far_engine>(f, 4); }
 
 using namespace sla;

@@ -154,6 +154,9 @@ TEST_CASE("amg of new values is that of a fresh set-up, and keeps the old ones w
     CHECK(oracle::distance(sla::vector<double>(M * b), before) == 0);
     M.update(C);  // unsymmetric, on aggregates of a symmetric matrix
     amg_adjoint_agrees(M, b, d);
+    auto from_unsymmetric = options.setup(C);
+    from_unsymmetric.update(A);
+    CHECK(oracle::distance(sla::vector<double>(from_unsymmetric * b), before) <= 1e-12);
   }
   auto s = sla::prepare(A, sla::cg{.rtol = 1e-8}, amg{});
   auto const first = s.solve(b);

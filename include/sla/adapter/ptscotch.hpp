@@ -20,13 +20,12 @@ namespace detail {
 /// A graph and a strategy of PT-Scotch, freed with their scope.
 class scotch_job {
 public:
-  explicit scotch_job(MPI_Comm comm) { begun_ = SCOTCH_dgraphInit(&graph, comm) == 0 && SCOTCH_stratInit(&strategy) == 0; }
+  explicit scotch_job(MPI_Comm comm) : has_graph_(SCOTCH_dgraphInit(&graph, comm) == 0) { begun_ = has_graph_ && SCOTCH_stratInit(&strategy) == 0; }
   scotch_job(scotch_job const&) = delete;
   scotch_job& operator=(scotch_job const&) = delete;
   ~scotch_job() {
-    if (!begun_) return;
-    SCOTCH_stratExit(&strategy);
-    SCOTCH_dgraphExit(&graph);
+    if (begun_) SCOTCH_stratExit(&strategy);
+    if (has_graph_) SCOTCH_dgraphExit(&graph);
   }
   bool begun() const { return begun_; }
 
@@ -34,7 +33,7 @@ public:
   SCOTCH_Strat strategy;
 
 private:
-  bool begun_ = false;
+  bool has_graph_, begun_ = false;
 };
 } // namespace detail
 
@@ -80,9 +79,12 @@ struct ptscotch_kway {
     work.push_back(1), target.push_back(0);  // so that there is memory where there are no rows or neighbours
 
     detail::scotch_job job(comm);
+    detail::together(c, [&] {  // what follows is collective
+      if (!job.begun()) throw unavailable_error(text("ptscotch_kway: PT-Scotch does not start on rank ", rank));
+      return 0;
+    });
     auto const count = SCOTCH_Num(n), edges = begin.back();
-    bool const done = job.begun() &&
-                      SCOTCH_dgraphBuild(&job.graph, 0, count, count, begin.data(), begin.data() + 1, work.data(), nullptr, edges, edges, target.data(), nullptr, nullptr) == 0 &&
+    bool const done = SCOTCH_dgraphBuild(&job.graph, 0, count, count, begin.data(), begin.data() + 1, work.data(), nullptr, edges, edges, target.data(), nullptr, nullptr) == 0 &&
                       SCOTCH_stratDgraphMapBuild(&job.strategy, SCOTCH_STRATDEFAULT, ranks, ranks, imbalance) == 0 &&
                       SCOTCH_dgraphPart(&job.graph, ranks, &job.strategy, part.data()) == 0;
     detail::together(c, [&] {

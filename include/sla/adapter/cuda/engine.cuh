@@ -95,6 +95,7 @@ class pinned_slot {
 public:
   void* host = nullptr;
   cudaEvent_t ready = nullptr;
+  int device = 0;  ///< that the event is of
 
   static pinned_slot take(std::size_t bytes) {
     auto const place = key(bytes);
@@ -107,6 +108,7 @@ public:
       }
     }
     pinned_slot slot;
+    slot.device = place.first;
     check(cudaHostAlloc(&slot.host, place.second, cudaHostAllocDefault), "cudaHostAlloc");
     if (auto const status = cudaEventCreateWithFlags(&slot.ready, cudaEventDisableTiming); status != cudaSuccess) {
       cudaFreeHost(slot.host);
@@ -118,9 +120,8 @@ public:
   static void give(pinned_slot const& slot, std::size_t bytes) noexcept {
     cudaEventSynchronize(slot.ready);
     try {
-      auto const place = key(bytes);
       std::lock_guard const lock(turn_);
-      free_[place].push_back(slot);
+      free_[{slot.device, room_for(bytes)}].push_back(slot);
     } catch (...) {
       cudaEventDestroy(slot.ready), cudaFreeHost(slot.host);
     }
@@ -131,9 +132,12 @@ private:
   static std::pair<int, std::size_t> key(std::size_t bytes) {
     int device = 0;
     check(cudaGetDevice(&device), "cudaGetDevice");
+    return {device, room_for(bytes)};
+  }
+  static std::size_t room_for(std::size_t bytes) {
     std::size_t room = 64;
     while (room < bytes) room *= 2;
-    return {device, room};
+    return room;
   }
   static inline std::mutex turn_;
   static inline std::map<std::pair<int, std::size_t>, std::vector<pinned_slot>> free_;
@@ -144,7 +148,6 @@ class device_engine {
 public:
   using memory_type = device_memory;
   static constexpr int threads = block_threads;
-
 
   template <class T>
   std::shared_ptr<T> take(index_t n) {
@@ -207,7 +210,7 @@ public:
 
     /// Copies `bytes`; returns those of `lag` calls ago, or nullptr where there were fewer.
     void const* exchange(void const* from, std::size_t bytes) {
-      if (bytes != bytes_) prepare(bytes);
+      if (bytes != bytes_ || !slots_.back().host) prepare(bytes);  // the last one is missing where that failed
       pinned_slot const& now = slots_[calls_ % slots_.size()];
       check(cudaMemcpyAsync(now.host, from, bytes, cudaMemcpyDeviceToHost, current_stream()), "cudaMemcpyAsync");
       check(cudaEventRecord(now.ready, current_stream()), "cudaEventRecord");

@@ -54,7 +54,7 @@ owner_map agreed_owners(any_communicator& c, Cut const& partitioner, View const&
     if (c.size() == 1 || c.engine() == "fake") return partitioner.partition(view, parts);
     if constexpr (std::same_as<Cut, owner_map>) {
       require_same_owners(c, partitioner);
-      return partitioner.partition(view, parts);
+      return together(c, [&] { return partitioner.partition(view, parts); });
     }
     auto const found = together(c, [&] { return c.rank() == 0 ? partitioner.partition(view, parts) : owner_map(); });
     auto first = found.starts();

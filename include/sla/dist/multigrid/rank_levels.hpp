@@ -190,7 +190,7 @@ std::shared_ptr<rank_levels<L, M> const> make_rank_levels(amg_options o, L const
       if (l == 0) {
         out->hermitian = is_hermitian_on_ranks(finest);
         if (!kept || kept->grid) out->grid = grid = wanted_grid(o, finest, out->hermitian);
-        if (kept && kept->grid && !grid) kept = nullptr;
+        if (kept && (kept->slabs || kept->hermitian != out->hermitian || (kept->grid && !grid))) kept = nullptr;  // its levels are others
         if (o.coarsening != amg_coarsening::plain) o.coarsening = amg_coarsening::smoothed;
         out->options.coarsening = grid ? amg_coarsening::grid : o.coarsening;
       }

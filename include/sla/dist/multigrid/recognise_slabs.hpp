@@ -122,7 +122,7 @@ std::optional<found_slabs<R>> recognise_slabs(L const& A) {
     grid_evidence here;
     for (index_t i = lo; i < hi; ++i)
       for_row(i, [&](index_t far, double value) {
-        if (far < 0 && value != 0) here.holds = here.holds && to.are_partners(to.factor * value, double(to.off[direction(-far)][first + i - begin + far]));
+        if (far < 0 && to.factor * value != 0) here.holds = here.holds && to.are_partners(to.factor * value, double(to.off[direction(-far)][first + i - begin + far]));
       });
     return here;
   }).holds;

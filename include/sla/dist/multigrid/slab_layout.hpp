@@ -23,8 +23,8 @@ struct slab_range {
   friend slab_range operator&(slab_range a, slab_range b) { return {(std::max)(a.first, b.first), (std::min)(a.last, b.last)}; }
 };
 
-/// The slabs of a level on ranks. On the finest grid a rank owns those whose first point is in its rows or, if it has none, in the rows of the rank before; on
-/// a coarser one those of even number, and of `stride` ranks the first has all.
+/// The slabs of a level on ranks. On the finest grid a rank owns those whose last point is in its rows; on a coarser one those of even number, and of `stride`
+/// ranks the first has all.
 struct slab_layout {
   row_partition const* rows;
   grid_shape shape;  ///< of all ranks

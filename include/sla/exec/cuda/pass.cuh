@@ -119,7 +119,7 @@ SLA_HD void on_tile(Block const& block, pass_grid const& g, block_place const& p
   }
 }
 
-/// The same of what a kernel holds of a statement.
+/// `columns_together` of a statement, as a kernel holds it.
 template <class P>
 inline constexpr int columns_of = columns_together<typename P::statement>;
 template <>
@@ -154,7 +154,7 @@ SLA_HD void on_tiles(Block const& block, pass_grid const& g, block_place const& 
       return;
     }
   }
-  on_tile(block, g, place, first, st);  // which is there
+  on_tile(block, g, place, first, st);  // the first tile is always there
   for (int among = 1; among < Together; ++among)
     if (index_t const tile = first + among * g.parts; tile < place.tiles) on_tile(block, g, place, tile, st);
 }

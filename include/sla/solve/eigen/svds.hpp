@@ -163,7 +163,7 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
         if constexpr (std::same_as<On, none>)
           if (hermitian && before != 0 && k <= lobpcg::most_pairs && multigrid_serves(a))
             if (auto const pairs = eigsh(a, k, smallest{}, lobpcg{.rtol = method.rtol / 2}, amg{}); pairs.report.converged()) {
-              by_eigenpairs = true, multiplicity = pairs.report.sees_multiplicity, inverts = false;
+              by_eigenpairs = true, multiplicity = pairs.report.sees_multiplicity;
               out.preconditioner = pairs.report.preconditioner, out.applications = pairs.report.applications, out.choice = "A is a diagonally dominant M-matrix: its eigenpairs";
               return triplets_of_pairs<T>(pairs, n);
             }

@@ -55,13 +55,13 @@ auto perform(op::diagonal, conversion_to<F>, tensor<T, E> const& v) {
   return diagonal<F>(v);
 }
 template <Format F = Csr<>, class V>
-  requires(!is_tensor<V> && requires(V const& v) { perform(op::diagonal{}, conversion_to<F>{}, v); })
+  requires(!is_host_tensor<V> && requires(V const& v) { perform(op::diagonal{}, conversion_to<F>{}, v); })
 auto diagonal(V const& v) {
   return perform(op::diagonal{}, conversion_to<F>{}, v);
 }
 /// Refused: what is no vector.
 template <Format F = Csr<>, class X>
-  requires(!is_tensor<X> && !requires(X const& x) { perform(op::diagonal{}, conversion_to<F>{}, x); })
+  requires(!is_host_tensor<X> && !requires(X const& x) { perform(op::diagonal{}, conversion_to<F>{}, x); })
 auto diagonal(X const&) {
   static_assert(always_false<X>, "sla: diagonal(v): v is a vector, which becomes the diagonal of a sparse matrix; the diagonal of a sparse A is diagonal_of(A), "
                                  "and borrow(v.data(), n) is a vector of an array of another library");

@@ -96,7 +96,7 @@ auto perform(op::diagonal_of, sparse_tensor<T, S, F> const& A) {
   return diagonal_of(A);
 }
 template <class A>
-  requires(!is_sparse_tensor<A> && requires(A const& a) { perform(op::diagonal_of{}, a); })
+  requires(!is_sparse_on_host<A> && requires(A const& a) { perform(op::diagonal_of{}, a); })
 auto diagonal_of(A const& a) {
   return perform(op::diagonal_of{}, a);
 }

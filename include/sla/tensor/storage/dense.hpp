@@ -287,6 +287,12 @@ inline constexpr bool is_tensor = false;
 template <class T, class E, class Memory>
 inline constexpr bool is_tensor<tensor<T, E, Memory>> = true;
 
+/// One in the memory of the host?
+template <class X>
+inline constexpr bool is_host_tensor = false;
+template <class T, class E>
+inline constexpr bool is_host_tensor<tensor<T, E>> = true;
+
 /// A dense tensor of two axes?
 template <class X>
 inline constexpr bool is_dense_matrix = false;

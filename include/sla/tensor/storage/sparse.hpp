@@ -147,5 +147,10 @@ template <class X>
 inline constexpr bool is_sparse_tensor = false;
 template <class T, class S, class F, class Memory>
 inline constexpr bool is_sparse_tensor<sparse_tensor<T, S, F, Memory>> = true;
+/// One in the memory of the host?
+template <class X>
+inline constexpr bool is_sparse_on_host = false;
+template <class T, class S, class F>
+inline constexpr bool is_sparse_on_host<sparse_tensor<T, S, F>> = true;
 
 } // namespace sla

@@ -214,9 +214,10 @@ private:
         auto const before = kept && !(*kept)[std::size_t(b)]->grid ? (*kept)[std::size_t(b)] : nullptr;
         auto const& o = before && !before->packed ? before->options : options_;
         detail::amg_matrix<T> const item(Matrix(rows.rows(), rows.cols()), rows.shared_pattern(), buffer<T>::borrow(rows.values().data() + b * rows.batch_stride(), rows.pattern().nnz()));
+        bool const keeps = before && !o.coarsener && (before->hermitian || !detail::is_hermitian(item));  // else the restriction has another pattern
         auto const made = [&](detail::amg_options const& with) {
           auto const stored = detail::levels_in<Stored>(
-              detail::amg_levels<T>(with, item, before && !o.coarsener ? transfers_of(*before) : detail::amg_transfers{}, before ? before->packed : nullptr));
+              detail::amg_levels<T>(with, item, keeps ? transfers_of(*before) : detail::amg_transfers{}, before ? before->packed : nullptr));
           detail::set_up_sweeps(*stored);
           detail::measure_levels(*stored);
           levels = stored;
@@ -278,7 +279,7 @@ std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& o
 /// blocks whose norm is half of `strength` times the largest; P reproduces the near-null space on each aggregate, which for blocks is the constants of each
 /// unknown unless it is given: rigid_body_modes(points) for elasticity. Placement: the host; of a matrix
 /// on a device, set-up is on the host, levels are copied to the device, and the cycle runs there, for one system and one right-hand side; levels that are no grid are
-/// smoothed, unless `coarsening` says plain (solve/precond/amg/in_memory/levels_in_memory.hpp). With A's rows on ranks,
+/// smoothed, unless `coarsening` says plain or classical (solve/precond/amg/in_memory/levels_in_memory.hpp). With A's rows on ranks,
 /// grids are those of all ranks and aggregates of each rank's rows, matrices of levels on all ranks, and levels of `gathered` rows on every rank; of blocks and batches, each rank has levels of its own rows.
 /// Setup: some tens of products with A; `update` keeps aggregates and symbolic products. Memory: three to four times that of A. Cost of an
 /// application: five passes over each level. With nodes, `update` finds aggregates anew. Gradient: through the solve; the levels serve the adjoint too.

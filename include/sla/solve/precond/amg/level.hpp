@@ -68,8 +68,10 @@ struct amg_work {
   std::vector<vectors> levels;
 
   template <class Levels>
-  explicit amg_work(Levels const& all) {
-    auto const of = [](index_t size) { return vector<T, Memory>({size}, uninitialized); };
+  explicit amg_work(Levels const& all) : amg_work(all, [](index_t size) { return vector<T, Memory>({size}, uninitialized); }) {}
+  /// of(n): a vector of n numbers.
+  template <class Levels, class Of>
+  amg_work(Levels const& all, Of const& of) {
     for (std::size_t l = 0; l < all.levels.size(); ++l) {
       index_t const n = all.levels[l].A.rows(), coarse = l > 0 ? n : 0, swept = all.levels[l].before ? n : 0, second = all.takes_steps(l) ? coarse : 0;
       levels.push_back({of(coarse), of(coarse), of(n), of(swept), of(second), of(second)});

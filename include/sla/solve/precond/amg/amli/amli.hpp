@@ -43,17 +43,17 @@ struct amli_steps {
 struct cg_trace {
   std::vector<double> diagonal, beside, energy;
 };
-/// Steps from the residual r, which is overwritten, while goes_on(energy); they end too where r is all but 0, or A or M is found not to be definite.
+/// At most `most` steps from the residual r, which is overwritten, while goes_on(energy); they end too where r is all but 0, or A or M is found not to be definite.
 /// multiply(p, q): q = A p; cycle(r, z): z = M r. Vectors have as many numbers as r, n of them used.
 template <class K, class GoesOn, class Multiply, class Cycle>
-cg_trace cg_steps(index_t n, buffer<K>& r, GoesOn const& goes_on, Multiply const& multiply, Cycle const& cycle) {
+cg_trace cg_steps(index_t n, buffer<K>& r, int most, GoesOn const& goes_on, Multiply const& multiply, Cycle const& cycle) {
   using Real = real_t<K>;
   auto space = immediate_space(host_memory{});
   buffer<K> z(r.size()), p(r.size()), q(r.size());
   auto const of = [n](buffer<K> const& v) { return numbers_at(v.data(), n); };
   dependent_t<cg_trace, K> out;
   double step = 0;
-  for (int k = 0;; ++k) {
+  for (int k = 0; k < most; ++k) {
     cycle(r.data(), z.data());
     double const rz = double(real_of(to_kernel(std::get<0>(fuse(space, dot_of(of(r), of(z)))))));
     out.energy.push_back(rz);
@@ -80,7 +80,7 @@ amli_range eigenvalue_range(index_t n, index_t room, K const* smoother, Multiply
   buffer<K> r(room), z(room);
   for (index_t i = 0; i < n; ++i) z[i] = K(real_t<K>(uniform_at(1, std::uint64_t(i)) * std::sqrt(double(abs_of(smoother[i])))));
   multiply(z.data(), r.data());
-  auto const trace = cg_steps(n, r, [](std::vector<double> const& energy) { return energy.size() <= 6; }, multiply, cycle);
+  auto const trace = cg_steps(n, r, 6, [](std::vector<double> const&) { return true; }, multiply, cycle);
   if (trace.diagonal.empty()) return {};
   auto negative = trace.diagonal;
   for (double& d : negative) d = -d;
@@ -102,7 +102,7 @@ double late_contraction(index_t n, Multiply const& multiply, Cycle const& cycle)
     if (energy.size() == 9) late = std::pow(energy[8] / energy[4], 1.0 / 8);
     return energy.size() < 6 || (energy.size() < 9 && late >= 0.35 && late <= 0.5);
   };
-  return cg_steps(n, r, undecided, multiply, cycle).energy.back() >= 0 ? late : INFINITY;
+  return cg_steps(n, r, 9, undecided, multiply, cycle).energy.back() >= 0 ? late : INFINITY;
 }
 
 } // namespace sla::detail

@@ -23,8 +23,9 @@ namespace sla::detail {
 
 /// So many points are worth a grid: those of fewer are solved as fast by aggregates.
 inline constexpr index_t least_grid_points = 6000;
-/// On a device, the inverse of the coarsest grid is stored: about 450 points.
+/// On a device, the inverse of the coarsest grid is stored: about 450 points, and of a thin grid, which has more, no more than these.
 inline constexpr double most_device_grid_work = 2e5;
+inline constexpr index_t most_device_grid_points = 2000;
 
 /// The cycle as amg knows it, whatever its levels are made of. K: the scalars of b and z.
 template <class K>
@@ -64,7 +65,9 @@ public:
       if (!next) return nullptr;
       out->levels_.push_back(std::move(*next));
     }
-    if (out->levels_.size() == 1 || factor_work(out->levels_.back().shape) > 20 * most_work) return nullptr;
+    grid_shape const& last = out->levels_.back().shape;
+    bool const is_stored = most_work < most_factor_work;
+    if (out->levels_.size() == 1 || factor_work(last) > 20 * most_work || (is_stored && last.points() > most_device_grid_points)) return nullptr;
     for (auto const& level : out->levels_) out->views_.push_back(level.view());
     out->factors_ = band_factors(out->views_.back());
     if (!out->factors_.definite()) return nullptr;

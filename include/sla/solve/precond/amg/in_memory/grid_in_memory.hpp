@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include <sla/core/guarded.hpp>
 #include <sla/solve/precond/amg/amli/amli.hpp>
 #include <sla/solve/precond/amg/grid/grid_cycle.hpp>
 #include <sla/solve/precond/amg/in_memory/in_memory.hpp>
@@ -157,7 +156,7 @@ public:
   /// Per level a residual, a correction in the making, and, but for the finest, which are others', a right-hand side and a correction.
   struct work_vectors {
     struct level {
-      buffer<R, Memory> r, x, b, z;
+      vector<R, Memory> r, x, b, z;
     };
     std::vector<level> levels;
   };
@@ -203,16 +202,13 @@ public:
   /// z = scale M b.
   template <class Space>
   void apply(Space& space, R const* b, R* z) const {
-    auto const make = [&] {
-      work_vectors work;
-      for (std::size_t l = 0; l + 1 < levels_.size(); ++l) {
-        auto const of = [](index_t size) { return buffer<R, Memory>(size, uninitialized); };
-        auto const& A = levels_[l].points;
-        work.levels.push_back({of(A.count), of(A.count), of(A.coarse_count), of(A.coarse_count)});
-      }
-      return work;
-    };
-    idle_.with(make, [&](work_vectors& work) { cycle_from(space, work, 0, b, z); });
+    work_vectors work;
+    for (std::size_t l = 0; l + 1 < levels_.size(); ++l) {
+      auto const of = [&](index_t size) { return space.template temporary<R>(Extents<dyn>(size)); };
+      auto const& A = levels_[l].points;
+      work.levels.push_back({of(A.count), of(A.count), of(A.coarse_count), of(A.coarse_count)});
+    }
+    cycle_from(space, work, 0, b, z);
   }
 
 private:
@@ -234,7 +230,6 @@ private:
   std::vector<level> levels_;
   amg_matrix<R, Memory> inverse_;
   double scale_;
-  idle_work<work_vectors> idle_{};  ///< kept for the next application
 };
 
 } // namespace sla::detail

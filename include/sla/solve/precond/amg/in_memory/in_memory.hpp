@@ -29,8 +29,8 @@ buffer<T, Memory> buffer_in_memory(buffer<T> const& x) {
   if constexpr (Memory::is_host) {
     return x;
   } else {
-    auto const there = to<Memory>(vector<T>(Extents<dyn>(x.size()), buffer<T>::borrow(x.data(), x.size())));
-    return there.values();
+    auto there = to<Memory>(vector<T>(Extents<dyn>(x.size()), buffer<T>::borrow(x.data(), x.size())));
+    return std::move(there.values());
   }
 }
 

@@ -25,7 +25,6 @@ struct levels_in_memory {
   std::vector<amg_level<T, Memory>> levels;
   amg_matrix<T, Memory> inverse;  ///< no rows: smoothing has to do
   std::shared_ptr<grid_in_memory<GridReal, Memory> const> grid = {};  ///< in the place of all levels
-  idle_work<amg_work<T, Memory>> idle{};
 
   explicit levels_in_memory(amg_hierarchy<T> const& host) : options(host.options), reversed(host.reversed) {
     if constexpr (!is_complex<T>)
@@ -46,7 +45,8 @@ struct levels_in_memory {
     if constexpr (!is_complex<T>)
       if (grid) return f(std::type_identity<GridReal>{}, grid->scale(), [&](auto& space, GridReal const* b, GridReal* z) { grid->apply(space, b, z); });
     f(std::type_identity<kernel_t<T>>{}, 1.0, [&](auto& space, kernel_t<T> const* b, kernel_t<T>* z) {
-      idle.with([&] { return amg_work<T, Memory>(*this); }, [&](amg_work<T, Memory>& work) { amg_cycle_from(space, *this, work, 0, b, z, options.cycle); });
+      amg_work<T, Memory> work(*this, [&](index_t n) { return space.template temporary<T>(Extents<dyn>(n)); });  // of the space: its stream may not be that of another thread's solve
+      amg_cycle_from(space, *this, work, 0, b, z, options.cycle);
     });
   }
   bool takes_steps(std::size_t l) const { return levels[l].range.least > 0; }
@@ -139,12 +139,17 @@ public:
     copy();
   }
 
-  applied_amg_in adjoint() const { return applied_amg_in(host_.adjoint()); }
+  /// The same levels, where A is Hermitian.
+  applied_amg_in adjoint() const {
+    Host other = host_.adjoint();
+    return &other.hierarchy() == &host_.hierarchy() ? *this : applied_amg_in(std::move(other));
+  }
   /// New values on the same pattern: aggregates and the patterns of all products are kept. Where this throws, all is as before.
   template <class F>
   void update(sparse_tensor<T, S, F, Memory> const& A) {
-    host_.update(detail::in_memory<host_memory>(A));
-    copy();
+    Host next = host_;
+    next.update(detail::in_memory<host_memory>(A));
+    *this = applied_amg_in(std::move(next));
   }
 
   /// The multigrid of the host whose levels these are.
