@@ -67,7 +67,7 @@ endif()
 # The blocks of C++ of README.md and docs/ and the programs that clang compiles and runs, all together, and the program that draws the
 # pictures: read by g++, for clang compiles the tests of all that is in them.
 file(GLOB pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/*.md" "${PROJECT_SOURCE_DIR}/examples/*.cpp" "${CMAKE_CURRENT_SOURCE_DIR}/targets/*.cpp")
-list(FILTER pages EXCLUDE REGEX "/(main_job|codipack|enzyme|0[1-6]_[a-z_]*).cpp$")
+list(FILTER pages EXCLUDE REGEX "/(main_job|codipack|enzyme|0[1-6]_[a-z_]*|13_small).cpp$")
 list(JOIN pages "|" pages)
 if(cxx IN_LIST compilers AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_test(NAME page.docs COMMAND ${CMAKE_COMMAND} "-DPAGES=${PROJECT_SOURCE_DIR}/README.md|${pages}" "-DCOMPILE=${command_cxx}" "-DSKIP=${absent}"

@@ -27,7 +27,7 @@
 #include <sla/solve/precond/composed/gauss_seidel.hpp>
 #include <sla/solve/precond/composed/inner.hpp>
 #include <sla/solve/precond/composed/schwarz.hpp>
-#include <sla/solve/precond/amg/two_level.hpp>
+#include <sla/solve/precond/composed/two_level_schwarz.hpp>
 #include <sla/solve/precond/ic0.hpp>
 #include <sla/solve/precond/identity.hpp>
 #include <sla/solve/precond/ilu0.hpp>

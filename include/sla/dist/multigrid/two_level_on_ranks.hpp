@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Schwarz over the ranks with the coarse levels of multigrid across them. That of one rank, and what both are: solve/precond/amg/two_level.hpp.
+// Schwarz over the ranks with the coarse levels of multigrid across them. That of one rank, and what both are: solve/precond/composed/two_level_schwarz.hpp.
 #pragma once
 
 #include <utility>
 
 #include <sla/dist/multigrid/amg_on_ranks.hpp>
 #include <sla/dist/solve/schwarz_on_ranks.hpp>
-#include <sla/solve/precond/amg/two_level.hpp>
+#include <sla/solve/precond/composed/two_level_schwarz.hpp>
 
 namespace sla {
 
