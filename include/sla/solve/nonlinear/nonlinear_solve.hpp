@@ -88,11 +88,17 @@ double linear_rtol_for(M const& method) {
 /// Does the method never store a Jacobian?
 template <class M>
 inline constexpr bool is_without_jacobian = requires(M const& m) { m.linear_method(0.1); };
+/// Refused: jacobian_on(D) behind a vector of one rank.
+template <class V, class Stored>
+constexpr bool require_place_of_jacobian() {
+  constexpr bool fits = std::tuple_size_v<Stored> == 0 || !is_tensor<V>;
+  static_assert(fits, "sla: nonlinear_solve(F, u0, method, jacobian_on(D), ...), solve_bounded, trace_branch, integrate: with jacobian_on(D) u0 is a vector on ranks that lies as the rows of D; of a u0 in host memory leave jacobian_on(D) out: the pattern is found by itself");
+  return fits;
+}
 /// What solves with the Jacobian for a method, and for derivatives. Stored: a tuple of how, or none.
 template <class V, class M, class On, class Linear, class Stored>
 auto solver_for(M const& method, On const& on, Linear const& linear, Stored const& stored) {
-  constexpr bool fits = std::tuple_size_v<Stored> == 0 || !is_tensor<V>;
-  static_assert(fits, "sla: nonlinear_solve(F, u0, method, jacobian_on(D), ...), solve_bounded, trace_branch, integrate: with jacobian_on(D) u0 is a vector on ranks that lies as the rows of D; of a u0 in host memory leave jacobian_on(D) out: the pattern is found by itself");
+  constexpr bool fits = require_place_of_jacobian<V, Stored>();
   double const rtol = linear_rtol_for<M, typename V::value_type>(method);
   if constexpr (is_without_jacobian<M>)
     return std::make_shared<operator_solver<V, On>>(rtol, on);
@@ -159,7 +165,7 @@ constexpr bool require_nonlinear(std::type_identity<std::tuple<P...>>) {
   if constexpr (has_method) {
     constexpr bool takes_linear = std::tuple_size_v<Linear> + std::tuple_size_v<Stored> == 0 || std::same_as<M, newton> || std::same_as<M, pseudo_transient>;
     static_assert(takes_linear, "sla: nonlinear_solve(F, u0, method, ...): newton{} and pseudo_transient{} take a linear method and a preconditioner behind them, on ranks jacobian_on(D) too; newton_krylov{}, anderson{} and picard{} have .precondition");
-    if constexpr (takes_linear)
+    if constexpr (takes_linear && require_place_of_jacobian<V, Stored>())
       if constexpr (require_unknown<V>()) return require_values<F, V, plain_t<P>...>();
   }
   return false;
