@@ -27,6 +27,9 @@ sla_add_target_test(09_eigen)
 sla_add_target_test(10_nonlinear)
 sla_add_target_test(11_least_squares "${CMAKE_CURRENT_SOURCE_DIR}/data/well1850.mtx")
 sla_add_target_test(12_determinant)
+foreach(name IN ITEMS 08_multigrid 09_eigen 10_nonlinear)
+  target_compile_options(targets.${name} PRIVATE -O1) # they iterate for a minute and more otherwise
+endforeach()
 
 # 13 as it stands but for its grid, of 800 000 points; three ranks read what four wrote.
 if(NOT sla_mpi_missing)
