@@ -79,19 +79,22 @@ void amg_cycle_from(Space& space, Levels const& all, amg_work<T, Memory>& work, 
 /// finest level takes no part.
 template <class T>
 void measure_levels(amg_hierarchy<T>& all) {
-  std::vector<std::size_t> measured;
-  for (std::size_t l = all.levels.size(); l-- > 0;)
-    if (all.takes_steps(l)) measured.push_back(l);
-  if (measured.empty()) return;
+  std::size_t const count = all.levels.size();
+  bool any = false;
+  for (std::size_t l = 1; l < count; ++l) any = any || all.takes_steps(l);
+  if (!any) return;
   all.options.cycle = amg_cycle::amli;
   using K = kernel_t<T>;
   auto space = immediate_space(host_memory{});
   all.with_work([&](amg_work<T>& work) {
-    for (std::size_t l : measured) {
+    for (std::size_t l = count - 1; l-- > 1;) {
       auto& level = all.levels[l];
+      level.range.bound = bound_above(all.levels[l + 1].range);
+      if (!all.takes_steps(l)) continue;
       index_t const n = level.A.rows();
       level.range = eigenvalue_range<K>(
-          n, n, kernel_pointer(level.smoother.data()), [&](K const* p, K* q) { fuse(space, put_at(q, n, level.A * numbers_at(p, n))); }, [&](K const* r, K* z) { amg_cycle_from(space, all, work, l, r, z, all.options.cycle); });
+          n, n, kernel_pointer(level.smoother.data()), level.range.bound, [&](K const* p, K* q) { fuse(space, put_at(q, n, level.A * numbers_at(p, n))); },
+          [&](K const* r, K* z) { amg_cycle_from(space, all, work, l, r, z, all.options.cycle); });
     }
   });
 }

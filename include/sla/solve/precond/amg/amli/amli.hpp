@@ -3,6 +3,7 @@
 // of M A on [least, 1] (Axelsson and Vassilevski, Algebraic multilevel preconditioning methods II, 1990).
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -24,20 +25,25 @@ auto put_at(T* to, index_t n, X const& value) {
   return set_statement<T, X, Memory>{to, n, value};
 }
 
-/// Where the eigenvalues of M A are taken to be; `least` is 0 where nothing is known of them.
+/// Where the eigenvalues of M A are taken to be; `least` is 0 where nothing is known of them. None is above `bound`, whatever was seen of them.
 struct amli_range {
-  double least = 0, most = 1;
+  double least = 0, most = 1, bound = 1;
 };
 
-/// With c = M b and z = M (b - A c / middle), the two steps give first c + second z.
+/// With c = M b and z = M (b - A c / middle), the two steps give first c + second z. The eigenvalues of that times A are 1 - p, where |p| <= `error` on
+/// [least, most], and p < 1 below 2 middle: beyond it the steps would not be definite.
 struct amli_steps {
-  double middle, first, second;
+  double middle, first, second, error;
 
   explicit amli_steps(amli_range of) : middle((of.most + of.least) / 2) {
     double const half = (of.most - of.least) / 2, ratio = half / middle, next = 1 / (2 / ratio - ratio);
-    first = (1 + next * ratio) / middle, second = 2 * next / half;
+    first = (1 + next * ratio) / middle, second = 2 * next / half, error = 1 / (2 / (ratio * ratio) - 1);
   }
 };
+
+/// What no eigenvalue of M A exceeds on the level above one of this range: with B in the place of that level's inverse, I - M A is (I - S A)(I - P B R A)(I - S A),
+/// whose middle is at least 1 minus the largest eigenvalue of B times the coarse matrix, and a smoother S contracts.
+inline double bound_above(amli_range const& coarse) { return coarse.least > 0 ? 1 + amli_steps(coarse).error : (std::max)(1.0, coarse.bound); }
 
 /// What some steps of conjugate gradients tell of M A: the tridiagonal matrix of Lanczos's iteration, and (r, M r) before each step.
 struct cg_trace {
@@ -73,19 +79,22 @@ cg_trace cg_steps(index_t n, buffer<K>& r, int most, GoesOn const& goes_on, Mult
 }
 
 /// The range of the eigenvalues of M A as six of those steps see it, for a right-hand side in the range of A: two fifths
-/// are taken off below, a twentieth added above. Nothing is known where it is narrow, too: a cycle does for the two steps.
+/// are taken off below, a twentieth added above, and so much that the two steps are definite up to `bound`: six steps may not see an eigenvalue of few rows among
+/// large jumps. Nothing is known where it is narrow, too: a cycle does for the two steps.
 /// `smoother` has the n weights of the smoother: by their square roots the rows of small couplings count as much as those of large ones.
 template <class K, class Multiply, class Cycle>
-amli_range eigenvalue_range(index_t n, index_t room, K const* smoother, Multiply const& multiply, Cycle const& cycle) {
+amli_range eigenvalue_range(index_t n, index_t room, K const* smoother, double bound, Multiply const& multiply, Cycle const& cycle) {
   buffer<K> r(room), z(room);
   for (index_t i = 0; i < n; ++i) z[i] = K(real_t<K>(uniform_at(1, std::uint64_t(i)) * std::sqrt(double(abs_of(smoother[i])))));
   multiply(z.data(), r.data());
   auto const trace = cg_steps(n, r, 6, [](std::vector<double> const&) { return true; }, multiply, cycle);
-  if (trace.diagonal.empty()) return {};
+  amli_range out{0, 1, bound};
+  if (trace.diagonal.empty()) return out;
   auto negative = trace.diagonal;
   for (double& d : negative) d = -d;
   double const least = -largest_of_tridiagonal(negative, trace.beside), most = largest_of_tridiagonal(trace.diagonal, trace.beside);
-  return least > 0 && least < 0.95 * most ? amli_range{0.6 * least, 1.05 * most} : amli_range{};
+  if (least > 0 && least < 0.95 * most) out.least = 0.6 * least, out.most = (std::max)(1.05 * most, bound - 0.5 * out.least);
+  return out;
 }
 
 /// The mean factor by which steps of conjugate gradients lessen sqrt((r, M r)) once the first ones have dealt with what any cycle contracts, for a right-hand side
