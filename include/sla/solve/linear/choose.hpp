@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -35,12 +36,13 @@ namespace sla {
 
 /// One candidate of the list: a method with its preconditioner, and how many iterations it may take.
 /// MINRES is for Hermitian matrices that are not definite: among candidates of CG it is reached where CG has met that, and CG left.
-enum class candidate { cg_amg, cg_jacobi, cg_ilu0, minres_row_norms, bicgstab_ilu0, gmres_row_norms, ldlt, lu };
+enum class candidate { cg_amg, cg_jacobi, cg_ilu0, minres_row_norms, bicgstab_amg, bicgstab_ilu0, gmres_row_norms, ldlt, lu };
 /// One method to try, and the iterations it may take.
 struct attempt {
   candidate what;
   int limit;
   bool weighed = false;  ///< factors: their cost was counted
+  bool if_near = false;  ///< only where the best x so far has gone a fifth of the way, in decades of the residual
 };
 /// What to try, in order, and why.
 struct candidates {
@@ -52,6 +54,7 @@ struct candidates {
 };
 
 namespace detail {
+constexpr bool is_factors(candidate what) { return what == candidate::ldlt || what == candidate::lu; }
 inline double step_seconds(matrix_properties const& p) { return 1.5e-11 * (12 * double(p.entries) + 100 * double(p.rows)); }
 template <class Candidates>
 Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_guess grid) {
@@ -62,6 +65,8 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
     return (std::min)(max_iterations, int(std::clamp(steps, double(least), double(most))));
   };
   bool const countable = p.entries <= (std::numeric_limits<std::int32_t>::max)();  // by those who make factors
+  bool const ordered = countable && p.rows <= 1000000;  // to find an order of its own for more takes long
+  std::string const dear = ordered ? ", in an order that is dear to factorise" : ", too large for factors";
   bool const affordable = countable && (factor_seconds < 60 || p.rows <= 20000);
   // Of grids in two dimensions, bandwidth^2 = rows, factors cost fewer steps than indefinite matrices take; in three, more.
   bool const minres_pays = band * band > 4 * rows;
@@ -69,16 +74,29 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
   bool const semidefinite = p.definite == definiteness::positive_semidefinite;
   std::string const symmetry = p.complex ? "Hermitian" : "symmetric";
 
-  // Multigrid is for couplings of one sign, and its set-up costs as much as some tens of iterations. Those of others grow with the points along
-  // an axis, which rows over bandwidth guess; where the numbering tells nothing of them, the rows have to be many. Levels of a grid pay at once; where
-  // its couplings follow one axis there are none, and sweeps along it are nearly exact.
-  bool const elliptic = p.opposed_off_diagonal && countable &&
-                        (grid == grid_guess::none   ? (p.rows >= 30000 && rows >= 100 * band) || p.rows >= 400000
-                         : grid == grid_guess::even ? p.rows >= least_grid_points
-                                                    : p.rows >= 130000);
-  attempt const multigrid{candidate::cg_amg, (std::min)(max_iterations, 100)};
-  auto const with_multigrid = [&](Candidates&& l) {
-    if (elliptic) l.steps.insert(l.steps.begin(), multigrid);
+  // Multigrid is for couplings of one sign, and a solve with it takes as long as 100 steps of CG, of few rows as 300 and more. It begins on grids of two axes and
+  // where there are many rows; elsewhere it waits for some steps, and for more where these come near, and of few rows for factors that cost less. Rows that are
+  // all strictly dominant, as those of steps in time, may need few steps everywhere. Where the couplings of a grid follow one axis, sweeps along it are nearly exact.
+  bool const elliptic = p.opposed_off_diagonal && countable && p.rows >= 3000;
+  bool const many = grid == grid_guess::none ? p.rows >= 400000 || (p.rows >= 30000 && rows >= 100 * band) : grid == grid_guess::even ? p.rows >= least_grid_points : p.rows >= 130000;
+  auto const with_multigrid = [&](Candidates&& l, candidate by) {
+    if (!countable || p.rows < 3000) return std::move(l);
+    auto& steps = l.steps;
+    attempt const multigrid{by, (std::min)(max_iterations, 100)};
+    auto place = steps.begin();
+    if (!elliptic) {  // one more thing to try before long iterations
+      place = std::find_if(place + 1, steps.end(), [&](attempt const& s) { return s.limit == max_iterations && !is_factors(s.what); });
+    } else if (by != candidate::cg_amg || p.strictly_dominant() || !many) {
+      bool const waits = by == candidate::cg_amg && grid == grid_guess::none;
+      place->limit = (std::min)(place->limit, waits ? 40 : by == candidate::cg_amg ? 40 + int(2.5 * std::cbrt(rows)) : 50);
+      if (waits) place = steps.insert(place + 1, {place->what, (std::min)(max_iterations, p.rows <= 20000 ? 300 : 200), false, true});
+      ++place;
+      if (waits && p.rows <= 20000) {
+        auto const factors = std::find_if(place, steps.end(), [](attempt const& s) { return is_factors(s.what); });
+        if (factors != steps.end()) place = factors + 1;
+      }
+    }
+    steps.insert(place, multigrid);
     return std::move(l);
   };
 
@@ -86,19 +104,22 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
     std::string const why = symmetry + (p.definite == definiteness::positive_definite ? ", positive definite"
                                         : semidefinite                                ? ", positive semidefinite"
                                                                                       : ", positive diagonal");
-    if (semidefinite) return with_multigrid({{{candidate::cg_jacobi, max_iterations}, {candidate::cg_ilu0, max_iterations}, {candidate::minres_row_norms, max_iterations}}, why, true});
+    if (semidefinite)
+      return with_multigrid({{{candidate::cg_jacobi, max_iterations}, {candidate::cg_ilu0, max_iterations}, {candidate::cg_jacobi, max_iterations}, {candidate::minres_row_norms, max_iterations}}, why, true}, candidate::cg_amg);
     if (p.rows <= 1500)
       return {{{candidate::ldlt, max_iterations}, {candidate::cg_jacobi, max_iterations}, {candidate::lu, max_iterations}}, why + ", of few rows"};
     if (affordable) {
-      // Sweeps go row by row on one thread: worth three steps of CG in a cache, far more in memory that threads share.
-      bool const swept = p.rows <= 200000;
+      // Sweeps go row by row on one thread: worth three steps of CG in a cache and in good order, far more in memory that threads share.
+      bool const swept = p.rows <= 200000 && !(elliptic && grid == grid_guess::none);
       attempt const begin = swept ? attempt{candidate::cg_ilu0, limited(factor_seconds / 3, 100, 2000)} : attempt{candidate::cg_jacobi, limited(factor_seconds, 100, 2000)};
       Candidates out{{begin, {candidate::ldlt, max_iterations}, {swept ? candidate::cg_jacobi : candidate::cg_ilu0, max_iterations}, {candidate::lu, max_iterations}}, why};
       if (minres_pays) out.steps.insert(out.steps.begin() + 1, minres_while);
-      return with_multigrid(std::move(out));
+      return with_multigrid(std::move(out), candidate::cg_amg);
     }
-    return with_multigrid({{{candidate::cg_jacobi, limited(60, 100, 1000)}, {candidate::cg_ilu0, max_iterations}, {candidate::cg_jacobi, max_iterations}, {candidate::minres_row_norms, max_iterations}},
-                           why + ", too large for factors"});
+    Candidates out{{{candidate::cg_jacobi, limited(60, 100, 1000)}, {candidate::ldlt, max_iterations}, {candidate::cg_ilu0, max_iterations}, {candidate::cg_jacobi, max_iterations}, {candidate::minres_row_norms, max_iterations}},
+                   why + dear};
+    if (!ordered) out.steps.erase(out.steps.begin() + 1);
+    return with_multigrid(std::move(out), candidate::cg_amg);
   }
   std::string const why = p.hermitian ? symmetry + ", not definite" : p.symmetric ? "complex symmetric" : "not " + symmetry;
   if (p.hermitian) {
@@ -112,8 +133,10 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
     if (!countable) out.steps.erase(out.steps.begin());
     return out;
   }
-  if (affordable) return {{{candidate::bicgstab_ilu0, limited(2 * factor_seconds, 60, 400)}, {candidate::lu, max_iterations}, {candidate::bicgstab_ilu0, max_iterations}}, why};
-  return {{{candidate::bicgstab_ilu0, max_iterations}}, why + ", too large for factors"};
+  Candidates out{{{candidate::bicgstab_ilu0, affordable ? limited(2 * factor_seconds, 60, 400) : 400}, {candidate::lu, max_iterations}, {candidate::bicgstab_ilu0, max_iterations}},
+                 affordable ? why : why + dear};
+  if (!affordable && !ordered) out.steps.erase(out.steps.begin() + 1);
+  return with_multigrid(std::move(out), candidate::bicgstab_amg);
 }
 } // namespace detail
 
@@ -130,10 +153,9 @@ Candidates choose(matrix_properties const& p, int max_iterations, detail::grid_g
 }
 
 namespace detail {
-inline constexpr candidate all_candidates[] = {candidate::cg_amg, candidate::cg_jacobi, candidate::cg_ilu0, candidate::minres_row_norms, candidate::bicgstab_ilu0, candidate::gmres_row_norms, candidate::ldlt, candidate::lu};
-constexpr bool is_factors(candidate what) { return what == candidate::ldlt || what == candidate::lu; }
+inline constexpr candidate all_candidates[] = {candidate::cg_amg, candidate::cg_jacobi, candidate::cg_ilu0, candidate::minres_row_norms, candidate::bicgstab_amg, candidate::bicgstab_ilu0, candidate::gmres_row_norms, candidate::ldlt, candidate::lu};
 constexpr char const* name_of(candidate what) {
-  constexpr char const* names[] = {"cg + amg", "cg + jacobi", "cg + ilu0", "minres + row_norms", "bicgstab + ilu0", "gmres + row_norms", "ldlt", "lu"};
+  constexpr char const* names[] = {"cg + amg", "cg + jacobi", "cg + ilu0", "minres + row_norms", "bicgstab + amg", "bicgstab + ilu0", "gmres + row_norms", "ldlt", "lu"};
   return names[int(what)];
 }
 
@@ -176,6 +198,7 @@ class engine<A, automatic, none> {
       case candidate::cg_jacobi: return f(kind_of_engine<cg, jacobi>{});
       case candidate::cg_ilu0: return f(kind_of_engine<cg, ilu0>{});
       case candidate::minres_row_norms: return f(kind_of_engine<minres, row_norms>{});
+      case candidate::bicgstab_amg: return f(kind_of_engine<bicgstab, amg>{});
       case candidate::bicgstab_ilu0: return f(kind_of_engine<bicgstab, ilu0>{});
       case candidate::gmres_row_norms: return f(kind_of_engine<gmres, row_norms>{});
       case candidate::ldlt: return f(kind_of_engine<refinement<factorization::ldlt>, factor<factorization::ldlt>>{});
@@ -287,7 +310,9 @@ bool engine<A, automatic, none>::waits(A const& a, steps_type& steps, std::size_
   auto const next = steps.begin() + std::ptrdiff_t(at);
   if (!is_factors(next->what) || next->weighed || candidates_.rows <= 1500) return false;
   next->weighed = true;
-  constexpr double patience = 1, multiply_seconds[] = {1.5e-9, 3e-9};  // of ldlt, and of lu; Eigen's on 22^3 points
+  bool const before_multigrid = std::any_of(next, steps.end(), [](attempt const& s) { return s.what == candidate::cg_amg || s.what == candidate::bicgstab_amg; });
+  double const patience = before_multigrid ? 1000 * candidates_.step_seconds : 1;
+  constexpr double multiply_seconds[] = {1.5e-9, 3e-9};  // of ldlt, and of lu; Eigen's on 22^3 points
   bool const is_lu = next->what == candidate::lu;
   double const most = candidates_.rows <= 20000 ? 600 : 60;
   auto const leave_out = [&](std::string const& why) {
@@ -323,6 +348,7 @@ solution<V> engine<A, automatic, none>::try_all(A const& a, V const& b, Options 
     if (at == steps.size()) break;
     auto const& step = steps[at];
     bool const is_cg = step.what == candidate::cg_amg || step.what == candidate::cg_jacobi || step.what == candidate::cg_ilu0;
+    if (step.if_near && !(best && best->report.residual() <= std::pow(rule_.rtol, 0.2))) continue;
     if (indefinite ? is_cg : tried_cg && step.what == candidate::minres_row_norms) continue;
     tried_cg = tried_cg || is_cg;
     std::string failure;
