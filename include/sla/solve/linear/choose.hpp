@@ -159,15 +159,15 @@ constexpr char const* name_of(candidate what) {
   return names[int(what)];
 }
 
-/// The factors at `at` take so many seconds: the iterations behind them come first, and get as much time; factors keep their order. False,
-/// if no iterations follow.
+/// The factors at `at` take so many seconds: the iterations behind them come first, and get as much time, GMRES, which converges soon or stagnates, 500
+/// iterations; factors keep their order. False, if no iterations follow.
 template <class Steps>
 bool let_iterations_pass(Steps& steps, std::size_t at, double seconds, double step_seconds) {
   auto const next = steps.begin() + std::ptrdiff_t(at);
   bool any = false;
   for (auto step = next; step != steps.end(); ++step)
     if (!is_factors(step->what)) {
-      step->limit = (std::min)(step->limit, int(std::clamp(seconds / step_seconds, 100.0, 1e9)));
+      step->limit = (std::min)(step->limit, int(std::clamp(seconds / step_seconds, 100.0, step->what == candidate::gmres_row_norms ? 500.0 : 1e9)));
       any = true;
     }
   std::stable_partition(next, steps.end(), [](auto const& s) { return !is_factors(s.what); });
