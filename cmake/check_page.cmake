@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# cmake -DPAGE=<file.md> -DCOMPILE=<compiler|flag|...> -DSCRATCH=<folder> [-DSKIP=<E..|E..>] -P cmake/check_page.cmake
+# cmake -DPAGE=<file.md> -DCOMPILE=<compiler|flag|...> -DSCRATCH=<folder> [-DSKIP=<E..|E..>] [-DFIXED=ON] -P cmake/check_page.cmake
 # Compiles the programs of a page. Its first block of C++ is the beginning of all of them. Of a section "### E03: ..." the first
-# block must be refused with that code, the second must compile: compile_fail.cmake says how. A block with a function of its own
+# block must be refused with that code; with FIXED, the second must compile: compile_fail.cmake says how. A block with a function of its own
 # ("int main()") is a program; others are statements.
 cmake_minimum_required(VERSION 3.24)
 set(ENV{LC_ALL} C)
@@ -75,6 +75,5 @@ endif()
 message(STATUS "${count} pairs of programs")
 
 list(JOIN SOURCES "|" SOURCES)
-set(FIXED ON)
 set(NAMED ON)
 include("${CMAKE_CURRENT_LIST_DIR}/compile_fail.cmake")

@@ -36,7 +36,7 @@ if(CMAKE_CUDA_COMPILER)
   list(APPEND compilers nvcc)
 endif()
 
-# Headers: all together after the macros that users may have defined, and the door alone; of CUDA's, each alone.
+# Headers: all together after the macros that users may have defined, and the door alone, unless each is; of CUDA's, each alone.
 set(macros "-DPRELUDE=${CMAKE_CURRENT_SOURCE_DIR}/headers/macros.hpp")
 function(sla_check_headers name headers compiler)
   add_test(NAME headers.${name} COMMAND ${CMAKE_COMMAND}
@@ -45,7 +45,9 @@ function(sla_check_headers name headers compiler)
   set_tests_properties(headers.${name} PROPERTIES LABELS house COST 1 TIMEOUT 600)
 endfunction()
 if(cxx IN_LIST compilers)
-  sla_check_headers(doors "sla.hpp" cxx)
+  if(NOT "headers" IN_LIST SLA_TESTS)
+    sla_check_headers(doors "sla.hpp" cxx)
+  endif()
   sla_check_headers(macros "*.hpp" cxx ${macros})
 endif()
 if(nvcc IN_LIST compilers)
@@ -75,30 +77,26 @@ if(cxx IN_LIST compilers AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set_tests_properties(page.docs PROPERTIES LABELS house COST 1 TIMEOUT 600)
 endif()
 
-# Each header alone. Parts of sla, in reading order, are compiled once for the headers above them.
+# Each header alone.
 if("headers" IN_LIST SLA_TESTS)
-  set(parts sla/core/meta.hpp sla/core/error.hpp sla/core/shape.hpp sla/spmd/placement/operand.hpp sla/tensor/storage/dense.hpp sla/exec/fuse.hpp sla/exec/evaluate.hpp
-    sla/solve/direct/direct.hpp sla/solve/linear/choose.hpp sla/dist/value/distributed.hpp sla/dist/solve/mesh_world.hpp)
-  list(JOIN parts "|" parts)
-  set(compiled ${CMAKE_CURRENT_BINARY_DIR}/precompiled)
-  add_test(NAME headers.parts COMMAND ${CMAKE_COMMAND} "-DHEADERS=${parts}" "-DCOMPILE=${command_cxx}" -DFOLDER=${compiled}
-    -P ${PROJECT_SOURCE_DIR}/cmake/precompile.cmake)
-  set_tests_properties(headers.parts PROPERTIES LABELS house COST 2 TIMEOUT 600 FIXTURES_SETUP parts)
-  foreach(floor IN ITEMS core tensor expr exec solve grad spmd check dist adapter)
-    sla_check_headers(${floor} "${floor}/*.hpp|${floor}.hpp" cxx "-DPARTS=${parts}" -DCOMPILED=${compiled})
-    set_tests_properties(headers.${floor} PROPERTIES FIXTURES_REQUIRED parts)
-  endforeach()
+  set(chain "")
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    set(chain -DCHAIN=ON)
+  endif()
+  sla_check_headers(alone "*.hpp" cxx ${chain})
+  set_tests_properties(headers.alone PROPERTIES COST 2 TIMEOUT 1200)
 endif()
 
-# Wrong programs, a test per floor and compiler; those for a device are nvcc's alone. That they compile when mended is asked of g++.
-set(fixed OFF)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  set(fixed ON)
-endif()
+# Wrong programs, a test per floor and compiler; those for a device are nvcc's alone. That they compile when mended is asked of g++,
+# and of nvcc where no other compiler reads them.
 file(GLOB floors_of_refusals RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}/compile_fail" "${CMAKE_CURRENT_SOURCE_DIR}/compile_fail/*")
 foreach(compiler IN LISTS compilers)
   set(prefix "")
   set(skip "")
+  set(mended OFF)
+  if(compiler STREQUAL "cxx" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    set(mended ON)
+  endif()
   if(compiler STREQUAL "nvcc")
     set(prefix "nvcc.")
     set(skip "-DSKIP=E26|E28|E36") # nvcc does not deduce strings out of types, as in flat<"dp", "tp"> and patterns of a reshape
@@ -109,6 +107,10 @@ foreach(compiler IN LISTS compilers)
     endif()
     file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/compile_fail/${floor}/*")
     list(JOIN sources "|" sources)
+    set(fixed ${mended})
+    if(floor STREQUAL "cuda")
+      set(fixed ON)
+    endif()
     set(name "${prefix}refusals.${floor}")
     file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/${name}")
     add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} "-DSOURCES=${sources}" "-DCOMPILE=${command_${compiler}}"
@@ -118,7 +120,7 @@ foreach(compiler IN LISTS compilers)
 
   # The page of placements: each refusal with a wrong program and the right one.
   add_test(NAME ${prefix}page.spmd COMMAND ${CMAKE_COMMAND} -DPAGE=${PROJECT_SOURCE_DIR}/include/sla/spmd/README.md
-    "-DCOMPILE=${command_${compiler}}" -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/${prefix}page.spmd ${skip} -P ${PROJECT_SOURCE_DIR}/cmake/check_page.cmake)
+    "-DCOMPILE=${command_${compiler}}" -DSCRATCH=${CMAKE_CURRENT_BINARY_DIR}/${prefix}page.spmd ${skip} -DFIXED=${mended} -P ${PROJECT_SOURCE_DIR}/cmake/check_page.cmake)
   set_tests_properties(${prefix}page.spmd PROPERTIES LABELS house COST 1 TIMEOUT 600)
 endforeach()
 

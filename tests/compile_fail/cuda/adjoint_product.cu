@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: store the adjoint beside A: with_adjoint.to<device_memory>.A., to<device_memory>.adjointed.A...
+// alone: nvcc does not name its line, by which errors of programs that are compiled together are told from each other.
 #include <sla/adapter/cuda.cuh>
 #include <sla/expr/sparse/with_adjoint.hpp>
 #include <sla/tensor/problems/problems.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// alone: compiled with others, clang does not tell who asked for it
+// apart: compiled with others, clang does not tell who asked for it
 // expect-error: of what is distributed gather.A., or logdet.A, stochastic_lanczos
 #include <sla/determinant.hpp>
 #include <sla/dist.hpp>

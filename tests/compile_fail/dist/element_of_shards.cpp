@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: of shards no rank has all elements
-// alone: compiled with others, clang does not tell who asked for it
+// apart: compiled with others, clang does not tell who asked for it
 #include <sla/dist.hpp>
 
 using namespace sla;

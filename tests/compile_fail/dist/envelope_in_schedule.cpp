@@ -3,17 +3,17 @@
 #include <sla/dist/plan/redistribute.hpp>
 
 using namespace sla;
-using Mesh = mesh<axis<"dp", 2>, axis<"tp", 4>>;
+using Cluster = mesh<axis<"node", 2>, axis<"gpu", 4>>;
 template <>
-inline constexpr topology sla::topology_of<Mesh> = two_level(1);
+inline constexpr topology sla::topology_of<Cluster> = two_level(1);
 template <index_t N>
-using Square = outline<shape_only<double, Extents<N, N>>, Mesh, Shard<0>, Shard<0>>;
+using Envelope = outline<shape_only<double, Extents<N, N>>, Cluster, Shard<0>, Shard<0>>;
 #ifdef FIXED
-using X = Square<64>;
+using Sent = Envelope<64>;
 #else
-using X = Square<dyn>;
+using Sent = Envelope<dyn>;
 #endif
 
 // as a schedule calls it
-void f(X const& x) { (void)redistribute<Replicate, Replicate>(x); }
+void schedule(Sent const& x) { (void)redistribute<Replicate, Replicate>(x); }
 int main() {}

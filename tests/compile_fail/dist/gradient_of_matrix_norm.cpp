@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: of a traced distributed D have no gradient: that of a D on one rank has one
-// alone: clang does not name its line, by which errors of programs that are compiled together are told apart.
+// apart: clang does not name its line, by which errors of programs that are compiled together are told from each other.
 #include <sla/dist.hpp>
 
 using Line = sla::mesh<sla::axis<"rows">>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: max\(x\), min\(x\) of a traced distributed x have no gradient: norm_inf\(x\) has one
-// alone: clang does not name its line, by which errors of programs that are compiled together are told apart.
+// apart: clang does not name its line, by which errors of programs that are compiled together are told from each other.
 #include <sla/dist.hpp>
 
 using Line = sla::mesh<sla::axis<"rows">>;

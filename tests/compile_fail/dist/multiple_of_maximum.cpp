@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla\[E07\]: .* of a pending maximum or minimum not even a multiple is one, for a factor may be negative
-// alone: the sentence of E07 is that of another program.
+// apart: the sentence of E07 is that of another program.
 #include <sla/dist.hpp>
 
 using namespace sla;

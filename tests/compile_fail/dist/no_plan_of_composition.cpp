@@ -7,10 +7,10 @@ struct row_lengths;
 template <>
 inline constexpr auto sla::rule_of<row_lengths> = rules::compose([](auto x) { return rules::einsum<"m_->m">(x); });
 
-using Mesh = mesh<axis<"tp", 4>>;
-using Columns = dtensor<matrix<double>, Mesh, Shard<1>>;
+using Ring = mesh<axis<"tp", 4>>;
+using Columns = dtensor<matrix<double>, Ring, Shard<1>>;
 
-void f(Columns const& x) {
+void lengths(Columns const& x) {
 #ifdef FIXED
   auto const rows = redistribute<Shard<0>>(x);
   require_well_typed<row_lengths, std::remove_const_t<decltype(rows)>>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// alone: pending_operand needs the same instance of the sentence
+// apart: pending_operand needs the same instance of the sentence
 // expect-error: sla: this value is still on its way: take it out first
 #include <sla/dist.hpp>
 

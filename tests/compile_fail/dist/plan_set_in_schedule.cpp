@@ -3,17 +3,17 @@
 #include <sla/dist/plan/auto_plan.hpp>
 
 using namespace sla;
-using Mesh = mesh<axis<"dp", 2>, axis<"tp", 4>>;
+using Nodes = mesh<axis<"host", 2>, axis<"device", 4>>;
 template <>
-inline constexpr topology sla::topology_of<Mesh> = two_level(1);
+inline constexpr topology sla::topology_of<Nodes> = two_level(1);
 template <index_t N>
-using Square = outline<shape_only<double, Extents<N, N>>, Mesh, Shard<0>, Shard<0>>;
+using Added = outline<shape_only<double, Extents<N, N>>, Nodes, Shard<0>, Shard<0>>;
 #ifdef FIXED
-using X = Square<64>;
+using Term = Added<64>;
 #else
-using X = Square<dyn>;
+using Term = Added<dyn>;
 #endif
 
 // as a schedule calls it
-void f(X const& x) { (void)auto_plan<op::add, To<Replicate, Replicate>>(x, x); }
+void planned(Term const& x) { (void)auto_plan<op::add, To<Replicate, Replicate>>(x, x); }
 int main() {}

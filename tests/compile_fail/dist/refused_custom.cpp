@@ -10,17 +10,17 @@ struct row_products {
 template <>
 inline constexpr auto sla::rule_of<row_products> = strategies::einsum("mk,mk->m");
 
-using Mesh = mesh<axis<"tp", 4>>;
+using Ranks = mesh<axis<"tp", 4>>;
 template <class P>
-using X = dtensor<matrix<double>, Mesh, P>;
+using Factor = dtensor<matrix<double>, Ranks, P>;
 
 #ifdef FIXED
-using Other = X<Shard<0>>;
+using Other = Factor<Shard<0>>;
 #else
-using Other = X<Shard<1>>;
+using Other = Factor<Shard<1>>;
 #endif
 // the refused result stands in a larger expression, which finds no fault of its own
-auto f(Other const& a, X<Shard<0>> const& b) {
+auto squared(Other const& a, Factor<Shard<0>> const& b) {
   auto const rows = custom<row_products>(a, b);
   return squared_norm(exp(2.0 * rows) - rows);
 }

@@ -4,7 +4,7 @@
 #include <sla/dist/plan/redistribute.hpp>
 
 using namespace sla;
-using Grid = mesh<axis<"dp", 2>, axis<"tp", 4>>;
+using Grid = mesh<axis<"row", 2>, axis<"column", 4>>;
 template <>
 inline constexpr topology sla::topology_of<Grid> = [] {
   topology t;

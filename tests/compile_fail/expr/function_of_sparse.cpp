@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: entries that are not stored would not stay zero
-// alone: clang does not name its line, by which errors of programs that are compiled together are told apart.
+// apart: clang does not name its line, by which errors of programs that are compiled together are told from each other.
 #include <sla/solve.hpp>
 
 int main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// alone: another program needs the same instance of the sentence
+// apart: another program needs the same instance of the sentence
 // expect-error: the numbers themselves are dot.x, y., norm.x., sum.x.
 #include <sla/solve.hpp>
 #include <cmath>

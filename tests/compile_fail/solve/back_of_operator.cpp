@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// alone: clang tells the way to its error up to the solve, and no line of a program
+// apart: clang tells the way to its error up to the solve, and no line of a program
 // expect-error: this method multiplies by the adjoint of A too
 #include <sla/krylov.hpp>
 

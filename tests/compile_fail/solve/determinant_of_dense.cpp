@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: det, slogdet, logdet, selected_inverse: A is a sparse tensor in host memory
-// alone: compiled with others, clang does not tell who asked for it
+// apart: compiled with others, clang does not tell who asked for it
 #include <sla/determinant.hpp>
 
 int main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// alone: another program needs the same instance of the sentence
+// apart: another program needs the same instance of the sentence
 // expect-error: give the function that computes to linear_operator<T>.rows, cols, apply.
 #include <sla/solve.hpp>
 

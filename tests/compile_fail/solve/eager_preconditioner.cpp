@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// alone: solve prints the types of its arguments, and the sentence is that of other programs
+// apart: solve prints the types of its arguments, and the sentence is that of other programs
 // expect-error: a preconditioner .one of yours is a linear_operator too.
 #include <algorithm>
 #include <span>

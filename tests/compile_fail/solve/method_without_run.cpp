@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// alone: the compiler looks at the call of run when it has left the call of solve
+// apart: the compiler looks at the call of run when it has left the call of solve
 // expect-error: the method has no member `run\(space, A, M, b, x, make_stop\)`
 #include <sla/krylov.hpp>
 

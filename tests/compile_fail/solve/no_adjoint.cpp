@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// alone: another program needs the same instance of the sentence
+// apart: another program needs the same instance of the sentence
 // expect-error: gradients need the adjoint of A and of the preconditioner, and an operator of yours has none
 #include <sla/solve.hpp>
 

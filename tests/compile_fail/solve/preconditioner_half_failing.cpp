@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// alone: the compiler looks at the preconditioner when it has left the call of solve
+// apart: the compiler looks at the preconditioner when it has left the call of solve
 // expect-error: a preconditioner with a member failure\(item\), which has .why, a reason, and .what, a text, has bytes\(\) and batch_count\(\) too
 #include <sla/krylov.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// alone: nvcc tells the way to its error up to the solve, and no line of a program
+// apart: nvcc tells the way to its error up to the solve, and no line of a program
 // expect-error: a space without `scalar\(numbers\)`
 #include <sla/solve.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// alone: another program needs the same instance of the sentence
+// apart: another program needs the same instance of the sentence
 // expect-error: a selection of rows or columns is a range of integers; of a mask, list where it is true
 #include <vector>
 

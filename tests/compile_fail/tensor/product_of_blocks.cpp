@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: block columns of A must be the rows and block rows of B
-// alone: clang does not name its line, by which errors of programs that are compiled together are told apart.
+// apart: clang does not name its line, by which errors of programs that are compiled together are told from each other.
 #include <sla/exec/evaluate.hpp>
 
 using namespace sla;
