@@ -85,7 +85,7 @@ TEST_CASE("singular triplets of complex, small, diagonal and deficient matrices"
   for (index_t j = 0; j < 4; ++j) CHECK(multiple.values[j] == Approx(7));
   CHECK(multiple.values[4] == Approx(1));
 
-  auto const R = problems::random_sparse<double>(300, 90, 3, 3);
+  auto const R = problems::random_sparse<double>(150, 45, 3, 3);
   auto const zeros = svds(eval(R * transpose(R)), 2, smallest{}, golub_kahan{.max_restarts = 2});
   for (index_t j = 0; j < 2; ++j) CHECK((zeros.values[j] >= 0 && zeros.values[j] < 1e-10));
 
@@ -212,11 +212,13 @@ TEST_CASE("svds says what it is given amiss") {
   CHECK_THROWS_WITH(svds(from_triplets<double>(2, 2, {0, 1}, {0, 1}, {1.0, std::nan("")}), 1), ContainsSubstring("svds(A, k): A(1, 1) is nan"));
   CHECK_THROWS_WITH(svds(A, 1, largest{}, golub_kahan{.rtol = -1}), ContainsSubstring("golub_kahan{.rtol = -1}"));
   auto const C = problems::convection_diffusion<double>({12, 12}, 3.0);
+  auto const most = svds(C, 2), least = svds(C, 2, smallest{});
+  double const condition = condition_number(C);
   for (double scale : {1e200, 1e-200}) {
     auto const scaled = eval(scale * C);
-    CHECK(norm(svds(scaled, 2).values / scale - svds(C, 2).values) <= 1e-10);
-    CHECK(norm(svds(scaled, 2, smallest{}).left - svds(C, 2, smallest{}).left) <= 1e-7);
-    CHECK(condition_number(scaled) == Approx(condition_number(C)).epsilon(1e-8));
+    CHECK(norm(svds(scaled, 2).values / scale - most.values) <= 1e-10);
+    CHECK(norm(svds(scaled, 2, smallest{}).left - least.left) <= 1e-7);
+    CHECK(condition_number(scaled) == Approx(condition).epsilon(1e-8));
   }
 }
 
