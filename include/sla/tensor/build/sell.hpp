@@ -110,6 +110,7 @@ struct sell_pattern {
   buffer<Col, Memory> base;             ///< the first column of each chunk; none, where slots hold columns
   buffer<std::uint16_t, Memory> place;  ///< of each row, in its window
   index_t entries = 0;
+  [[no_unique_address]] detail::kept_turned_rows<Col, Ptr, Memory> turned{};
 
   /// A pattern without entries.
   static sell_pattern none(index_t rows, index_t cols) {
