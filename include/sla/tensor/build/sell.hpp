@@ -20,8 +20,8 @@ template <int Chunk = 8, int Window = 256, std::integral Col = std::int32_t, std
 struct Sell;
 
 /// SELL-C-sigma as kernels see it. The rows of a window stand in the order of their lengths, the longest first; row i at position
-/// i / Window * Window + place[i], and row is the way back. Entry n of position p is in slot begin[p / Chunk] + n * Chunk + p % Chunk. A slot holds a column, or, Stored
-/// in a type of its own, how far it is from the first column of the chunk.
+/// i / Window * Window + place[i], and `row` has the rows of the positions. Entry n of position p is in slot begin[p / Chunk] + n * Chunk + p % Chunk.
+/// A slot holds a column, or, Stored in a type of its own, how far it is from the first column of the chunk.
 template <int Chunk, int Window, class Col, class Ptr, class Stored>
 struct sell_view {
   using format_type = Sell<Chunk, Window, Col, Ptr, Stored>;
@@ -85,7 +85,7 @@ private:
     else
       for (int lane = 0; lane < Chunk && p + lane < end; ++lane) out[row[p + lane]] = scalar_cast<T>(sum[lane]);
   }
-  /// The sums of a chunk. All of its rows have as many entries as the last one.
+  /// The sums of the chunk at position p, whose rows have at least as many entries as the last of them.
   template <class Term, class V>
   SLA_HD void add_chunk(index_t p, Term const& of, V* sum) const {
     auto const term = of;

@@ -5,8 +5,6 @@
 
 #include <memory>
 #include <mutex>
-#include <type_traits>
-#include <utility>
 
 #include <sla/core/config.hpp>
 #include <sla/tensor/storage/memory.hpp>
