@@ -17,6 +17,9 @@ void plain_evaluation(double bound) {
   dz = dA * dz;  // aliasing
   vector<T> const Az = A * z;
   expect(distance(Az, down(dz)) <= bound, "x = A * x");
+  vector<T> const AHx = adjoint(A) * x + transpose(A) * z;
+  dz = adjoint(dA) * dx + transpose(dA) * up(z);  // by the list of the rows of the transpose
+  expect(distance(AHx, down(dz)) <= bound, "products with the adjoint and the transpose");
   auto const host_dot = eval(dot(x, z));
   auto const device_dot = eval(dot(dx, up(z)));
   expect(std::abs(host_dot - device_dot) <= bound * double(norm(x)) * double(norm(z)), "dot");

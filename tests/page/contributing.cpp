@@ -204,9 +204,9 @@ template <>
 inline constexpr bool is_elementwise<op::asinh> = true;
 /// The inverse of sinh of each element. Law: real. Gradient: g / sqrt(1 + x^2).
 template <class X>
-  requires Performs<op::asinh, X>
+  requires Takes<op::asinh, X>
 auto asinh(X&& x) {
-  return perform(op::asinh{}, std::forward<X>(x));
+  return detail::function_of<op::asinh>(std::forward<X>(x));
 }
 // include/sla/spmd/rule/table/op_rule.hpp: of the library's own, a declaration and a word in library_rule
 template <>

@@ -83,11 +83,14 @@ template <Number T>
 T eval(T x) {
   return x;
 }
-/// What higher floors evaluate: a traced value stays traced.
+/// A sparse tensor, or what a view of one shows, as an owner. What higher floors evaluate: a traced value stays traced.
 template <class X>
   requires Performs<op::eval, X>
 auto eval(X&& x) {
-  return perform(op::eval{}, std::forward<X>(x));
+  if constexpr (SparseOperand<X>)
+    return detail::stored(std::forward<X>(x));
+  else
+    return perform(op::eval{}, std::forward<X>(x));
 }
 
 /// V^H W of two blocks, as a number that is evaluated now: see `gram_of`.

@@ -40,17 +40,8 @@ public:
     if (work.rows < cuts_.back()) return;
     double const first = work(0), all = work(cuts_.back()) - first;
     work_ += all * double(f_.inner);
-    for (std::size_t t = 1, threads = shares_.size() - 1; t < threads; ++t) {
-      index_t lo = shares_[t - 1], hi = blocks();
-      while (lo < hi) {
-        index_t const mid = lo + (hi - lo) / 2;
-        if (work(begin(system_of(mid), mid)) - first < all * double(t) / double(threads))
-          lo = mid + 1;
-        else
-          hi = mid;
-      }
-      shares_[t] = lo;
-    }
+    for (std::size_t t = 1, threads = shares_.size() - 1; t < threads; ++t)
+      shares_[t] = first_reaching(shares_[t - 1], blocks(), all * double(t) / double(threads), [&](index_t n) { return work(begin(system_of(n), n)) - first; });
   }
   void run(void (*one)(void const*, row_span const&, index_t), void const* context) const override {
     auto const blocks_from = [&](index_t n, index_t last) {

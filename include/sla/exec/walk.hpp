@@ -80,17 +80,8 @@ public:
     double const first = work(range_.first), all = work(range_.last) - first;
     work_ += all * double(f_.batch * f_.inner);
     if (f_.batch != 1 || range_.first != 0) return;
-    for (int t = 1; t < threads; ++t) {
-      index_t lo = cuts_[std::size_t(t - 1)], hi = per_item_;
-      while (lo < hi) {
-        index_t const mid = lo + (hi - lo) / 2;
-        if (work(mid * block_) - first < all * t / threads)
-          lo = mid + 1;
-        else
-          hi = mid;
-      }
-      cuts_[std::size_t(t)] = lo;
-    }
+    for (int t = 1; t < threads; ++t)
+      cuts_[std::size_t(t)] = detail::first_reaching(cuts_[std::size_t(t - 1)], per_item_, all * t / threads, [&](index_t n) { return work(n * block_) - first; });
   }
 
   void run(void (*one)(void const*, row_span const&, index_t), void const* context) const override {

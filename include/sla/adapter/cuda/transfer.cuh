@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include <sla/adapter/cuda/device.cuh>
+#include <sla/tensor/arrange/transpose.hpp>
 #include <sla/tensor/build/convert.hpp>
 #include <sla/tensor/storage/dense.hpp>
 #include <sla/tensor/storage/sparse.hpp>
@@ -96,6 +97,14 @@ auto borrow_csr(index_t rows, index_t cols, index_t nnz, Ptr const* row_ptr, Col
 } // namespace sla::cuda
 
 namespace sla {
+
+/// The list that products with the transpose of a pattern read, sorted on the host.
+template <class Pattern>
+auto turned_rows_in(device_memory, Pattern const& p) {
+  using Twin = typename decltype(p.view())::format_type::template pattern<host_memory>;
+  auto const here = p.parts([](auto const&... part) { return Twin{cuda::moved<host_memory>(part)...}; });
+  return detail::turned_rows_of<device_memory>(here, [](auto const& x) { return cuda::moved<device_memory>(x); });
+}
 
 /// x in another memory: `to<device_memory>(x)`, `to<host_memory>(dx)`.
 /// Cost: one copy of the elements, complete when this returns. Errors: unavailable_error without a device.

@@ -14,7 +14,7 @@
 
 namespace sla::cuda {
 
-/// Can a row of this pattern be cut between threads? Its entries lie in one run of slots.
+/// Can a row of this pattern be cut between threads? Its entries lie in one run of columns.
 template <class Pattern>
 inline constexpr bool cuts_rows = requires(Pattern const& p) {
   p.row_ptr;
@@ -30,12 +30,21 @@ SLA_HD void in_fours(index_t first, index_t last, int stride, F const& f) {
   if (n < last) f(n);
 }
 
+/// The slot of entry n, of those of all rows.
+template <class Pattern>
+SLA_HD index_t slot_of(Pattern const& pattern, index_t n) {
+  if constexpr (requires { pattern.source; })
+    return pattern.source[n];
+  else
+    return n;
+}
+
 /// f(slot, column, counts) for entries lane, lane + width, ... of row i. An entry that does not count lies outside of the
 /// matrix; its slot and column may be read.
 template <class Pattern, class F>
 SLA_HD void walk_row(Pattern const& pattern, index_t i, int lane, int width, F const& f) {
   if constexpr (cuts_rows<Pattern>) {
-    in_fours(index_t(pattern.row_ptr[i]) + lane, pattern.row_ptr[i + 1], width, [&](index_t s) { f(s, index_t(pattern.col[s]), true); });
+    in_fours(index_t(pattern.row_ptr[i]) + lane, pattern.row_ptr[i + 1], width, [&](index_t n) { f(slot_of(pattern, n), index_t(pattern.col[n]), true); });
   } else if constexpr (std::same_as<Pattern, dia_view>) {
     if (pattern.cols == 0) return;
     in_fours(0, pattern.diagonals, 1, [&](index_t d) {

@@ -41,8 +41,8 @@ public:
   template <class F>
   void run(F const&) {
     static_assert(always_false<F>,
-                  "sla: this runs on the host alone (ilu0, factorisations, transpose(A) * u and adjoint(A) * u, whose rows are scattered): on a device take jacobi{}, "
-                  "and store the adjoint beside A: with_adjoint(to<device_memory>(A), to<device_memory>(adjointed(A))), whose products go by rows both ways");
+                  "sla: this runs on the host alone (ilu0, factorisations, and transpose(A) * u in Dia of blocks, or in a format of yours whose pattern keeps no `turned` rows): on a device take "
+                  "jacobi{}, and Csr for A, or store the adjoint beside it: with_adjoint(to<device_memory>(A), to<device_memory>(adjointed(A))), whose products go by rows both ways");
   }
 
   /// What was launched, and how many passes over memory that made.

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <sla/expr/dense/node.hpp>
+#include <sla/tensor/storage/sparse.hpp>
 
 namespace sla {
 
@@ -208,6 +209,30 @@ inline constexpr bool is_elementwise<op::tanh> = true;
 template <>
 inline constexpr bool is_elementwise<op::atan> = true;
 
+namespace detail {
+/// Plain, but no tensor: a sparse tensor of the host, a view of one, the array of its values. Functions of their entries are in expr/sparse/algebra.hpp,
+/// numbers of them in expr/sparse/norms.hpp.
+template <class X>
+inline constexpr bool is_plain_entries = false;
+template <class T, class S, class F>
+inline constexpr bool is_plain_entries<sparse_tensor<T, S, F>> = true;
+template <class T, class Memory>
+inline constexpr bool is_plain_entries<buffer<T, Memory>> = true;
+template <class Op, class A>
+auto function_of_entries(A&& a);
+
+/// The function of Op, of whatever has it.
+template <class Op, class X>
+auto function_of(X&& x) {
+  if constexpr (Tensorial<X>)
+    return elementwise<Op>(std::forward<X>(x));
+  else if constexpr (is_plain_entries<std::remove_cvref_t<X>>)
+    return function_of_entries<Op>(std::forward<X>(x));
+  else
+    return perform(Op{}, std::forward<X>(x));
+}
+} // namespace detail
+
 /// For text that has Op as a parameter; so of two operands, and of other operations.
 template <class Op, Tensorial X>
   requires is_elementwise<Op>
@@ -234,10 +259,7 @@ auto pow(L&& l, R&& r) {
 template <class X>
   requires Takes<op::conj, X>
 auto conj(X&& x) {
-  if constexpr (Tensorial<X>)
-    return detail::elementwise<op::conj>(std::forward<X>(x));
-  else
-    return perform(op::conj{}, std::forward<X>(x));
+  return detail::function_of<op::conj>(std::forward<X>(x));
 }
 template <Viewed X>
 auto conj(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::conj>(x); }
@@ -245,10 +267,7 @@ auto conj(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::conj>(x); }
 template <class X>
   requires Takes<op::real, X>
 auto real(X&& x) {
-  if constexpr (Tensorial<X>)
-    return detail::elementwise<op::real>(std::forward<X>(x));
-  else
-    return perform(op::real{}, std::forward<X>(x));
+  return detail::function_of<op::real>(std::forward<X>(x));
 }
 template <Viewed X>
 auto real(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::real>(x); }
@@ -256,10 +275,7 @@ auto real(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::real>(x); }
 template <class X>
   requires Takes<op::imag, X>
 auto imag(X&& x) {
-  if constexpr (Tensorial<X>)
-    return detail::elementwise<op::imag>(std::forward<X>(x));
-  else
-    return perform(op::imag{}, std::forward<X>(x));
+  return detail::function_of<op::imag>(std::forward<X>(x));
 }
 template <Viewed X>
 auto imag(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::imag>(x); }
@@ -267,10 +283,7 @@ auto imag(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::imag>(x); }
 template <class X>
   requires Takes<op::abs, X>
 auto abs(X&& x) {
-  if constexpr (Tensorial<X>)
-    return detail::elementwise<op::abs>(std::forward<X>(x));
-  else
-    return perform(op::abs{}, std::forward<X>(x));
+  return detail::function_of<op::abs>(std::forward<X>(x));
 }
 template <Viewed X>
 auto abs(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::abs>(x); }
@@ -278,10 +291,7 @@ auto abs(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::abs>(x); }
 template <class X>
   requires Takes<op::abs2, X>
 auto abs2(X&& x) {
-  if constexpr (Tensorial<X>)
-    return detail::elementwise<op::abs2>(std::forward<X>(x));
-  else
-    return perform(op::abs2{}, std::forward<X>(x));
+  return detail::function_of<op::abs2>(std::forward<X>(x));
 }
 template <Viewed X>
 auto abs2(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::abs2>(x); }
@@ -289,10 +299,7 @@ auto abs2(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::abs2>(x); }
 template <class X>
   requires Takes<op::exp, X>
 auto exp(X&& x) {
-  if constexpr (Tensorial<X>)
-    return detail::elementwise<op::exp>(std::forward<X>(x));
-  else
-    return perform(op::exp{}, std::forward<X>(x));
+  return detail::function_of<op::exp>(std::forward<X>(x));
 }
 template <Viewed X>
 auto exp(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::exp>(x); }
@@ -300,10 +307,7 @@ auto exp(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::exp>(x); }
 template <class X>
   requires Takes<op::sqrt, X>
 auto sqrt(X&& x) {
-  if constexpr (Tensorial<X>)
-    return detail::elementwise<op::sqrt>(std::forward<X>(x));
-  else
-    return perform(op::sqrt{}, std::forward<X>(x));
+  return detail::function_of<op::sqrt>(std::forward<X>(x));
 }
 template <Viewed X>
 auto sqrt(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::sqrt>(x); }
@@ -311,10 +315,7 @@ auto sqrt(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::sqrt>(x); }
 template <class X>
   requires Takes<op::log, X>
 auto log(X&& x) {
-  if constexpr (Tensorial<X>)
-    return detail::elementwise<op::log>(std::forward<X>(x));
-  else
-    return perform(op::log{}, std::forward<X>(x));
+  return detail::function_of<op::log>(std::forward<X>(x));
 }
 template <Viewed X>
 auto log(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::log>(x); }
@@ -322,10 +323,7 @@ auto log(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::log>(x); }
 template <class X>
   requires Takes<op::sin, X>
 auto sin(X&& x) {
-  if constexpr (Tensorial<X>)
-    return detail::elementwise<op::sin>(std::forward<X>(x));
-  else
-    return perform(op::sin{}, std::forward<X>(x));
+  return detail::function_of<op::sin>(std::forward<X>(x));
 }
 template <Viewed X>
 auto sin(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::sin>(x); }
@@ -333,10 +331,7 @@ auto sin(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::sin>(x); }
 template <class X>
   requires Takes<op::cos, X>
 auto cos(X&& x) {
-  if constexpr (Tensorial<X>)
-    return detail::elementwise<op::cos>(std::forward<X>(x));
-  else
-    return perform(op::cos{}, std::forward<X>(x));
+  return detail::function_of<op::cos>(std::forward<X>(x));
 }
 template <Viewed X>
 auto cos(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::cos>(x); }
@@ -344,10 +339,7 @@ auto cos(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::cos>(x); }
 template <class X>
   requires Takes<op::tanh, X>
 auto tanh(X&& x) {
-  if constexpr (Tensorial<X>)
-    return detail::elementwise<op::tanh>(std::forward<X>(x));
-  else
-    return perform(op::tanh{}, std::forward<X>(x));
+  return detail::function_of<op::tanh>(std::forward<X>(x));
 }
 template <Viewed X>
 auto tanh(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::tanh>(x); }
@@ -355,10 +347,7 @@ auto tanh(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::tanh>(x); }
 template <class X>
   requires Takes<op::atan, X>
 auto atan(X&& x) {
-  if constexpr (Tensorial<X>)
-    return detail::elementwise<op::atan>(std::forward<X>(x));
-  else
-    return perform(op::atan{}, std::forward<X>(x));
+  return detail::function_of<op::atan>(std::forward<X>(x));
 }
 template <Viewed X>
 auto atan(X& x SLA_LIFETIMEBOUND) { return detail::elementwise<op::atan>(x); }

@@ -90,10 +90,16 @@ namespace detail {
 template <class Op>
 concept OfOneTensor = std::same_as<Op, op::sum> || std::same_as<Op, op::squared_norm> || std::same_as<Op, op::norm> || std::same_as<Op, op::norm1> ||
                       std::same_as<Op, op::norm_inf> || std::same_as<Op, op::minimum> || std::same_as<Op, op::maximum>;
+template <class Op>
+inline constexpr bool is_of_entries = std::same_as<Op, op::sum> || std::same_as<Op, op::squared_norm> || std::same_as<Op, op::norm> || std::same_as<Op, op::norm1> || std::same_as<Op, op::norm_inf>;
+template <class Op, class... A>
+auto number_of_entries(A const&... a);
 /// The statement of a reduction, by the operation that is asked for; of operands that are no tensors what is performed on them.
 template <class Op, class X>
 auto reduction_for(X&& x) {
-  if constexpr (!Tensorial<X>) {
+  if constexpr (is_of_entries<Op> && is_plain_entries<std::remove_cvref_t<X>>) {
+    return number_of_entries<Op>(x);
+  } else if constexpr (!Tensorial<X>) {
     return perform(Op{}, std::forward<X>(x));
   } else if constexpr (std::same_as<Op, op::sum>) {
     return reduce<op::plus, op::widen>(std::forward<X>(x));
@@ -115,6 +121,8 @@ auto reduction_for(X&& x, Y&& y) {
   if constexpr (Tensorial<X> && Tensorial<Y>) {
     auto node = elementwise<op::inner>(std::forward<X>(x), std::forward<Y>(y), "dot(x, y)");
     return reduction<op::plus, decltype(node)>{std::move(node)};
+  } else if constexpr (is_plain_entries<std::remove_cvref_t<X>> && is_plain_entries<std::remove_cvref_t<Y>>) {
+    return number_of_entries<Op>(x, y);
   } else {
     return perform(Op{}, std::forward<X>(x), std::forward<Y>(y));
   }

@@ -57,8 +57,15 @@ auto perform(op::masked, A const& a, M const& m) {
 }
 template <class Op, SparseView A>
   requires(keeps_zeros<Op> && !std::same_as<Op, op::conj>)
-auto perform(Op op, A const& a) {
-  return perform(op, detail::stored(a));
+auto perform(Op, A const& a) {
+  return detail::function_on_pattern<Op>(detail::stored(a));
+}
+template <class Op, class A>
+auto detail::function_of_entries(A&& a) {
+  if constexpr (std::same_as<Op, op::conj>)
+    return conjugated_operand(std::forward<A>(a));
+  else
+    return function_on_pattern<Op>(stored(a));
 }
 template <Number N, SparseView A>
 auto operator*(N s, A const& a) {

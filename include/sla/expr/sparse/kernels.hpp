@@ -26,7 +26,8 @@ struct row_terms {
   SLA_HD row_terms(Product const& y, index_t b, index_t of_item)
       : A(y.A), x(y.x), values(y.A.values + b * y.A.batch_stride), col0(b * y.A.shape.cols()), item(of_item) {}
   SLA_HD value_type operator()(index_t slot, index_t j) const {
-    return op::mul::apply(A.read(values[slot]), x.at(element{col0 + j, col0 + j, item}));
+    index_t const at = Product::shape_type::is_batched ? col0 + j : j;
+    return op::mul::apply(A.read(values[slot]), x.at(element{at, at, item}));
   }
   SLA_HD void fetch(index_t slot) const { SLA_PREFETCH(std::uintptr_t(values) + std::size_t(slot) * sizeof(entry_type)); }
 };

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include <sla/expr/sparse/values.hpp>
+#include <sla/expr/sparse/stored.hpp>
 
 namespace sla {
 
@@ -79,43 +79,44 @@ auto number_per_item(S const& shape, std::vector<R> const& numbers) {
 }
 } // namespace detail
 
-/// The sum of all stored entries.
-template <class T, class S, class F>
-auto perform(op::sum, sparse_tensor<T, S, F> const& A) {
-  return detail::number_per_item(A.shape(), detail::for_each_item(A, [](auto const& item) { return sum(item); }));
-}
-/// The root of the sum of |a|^2 over all entries.
-template <class T, class S, class F>
-auto perform(op::norm, sparse_tensor<T, S, F> const& A) {
-  return detail::number_per_item(A.shape(), detail::roots(detail::with_single_entries(A, [](auto const& a) { return detail::squared_sums(a); })));
-}
-/// The largest sum of |a| over a column.
-template <class T, class S, class F>
-auto perform(op::norm1, sparse_tensor<T, S, F> const& A) {
-  return detail::number_per_item(A.shape(), detail::largest(detail::with_single_entries(A, [](auto const& a) { return detail::absolute_sums<false>(a); }), A.batch_count()));
-}
-/// The largest sum of |a| over a row.
-template <class T, class S, class F>
-auto perform(op::norm_inf, sparse_tensor<T, S, F> const& A) {
-  return detail::number_per_item(A.shape(), detail::largest(detail::with_single_entries(A, [](auto const& a) { return detail::absolute_sums<true>(a); }), A.batch_count()));
-}
-
 namespace detail {
 template <class T, class Memory>
 tensor_view<kernel_t<T>, Extents<dyn>, Memory> view(buffer<T, Memory> const& values) {
   return {kernel_pointer(values.data()), Extents<dyn>(values.size())};
 }
+template <class Op, class T, class S, class F>
+auto number_of_matrix(sparse_tensor<T, S, F> const& A) {
+  if constexpr (std::same_as<Op, op::sum>)
+    return number_per_item(A.shape(), for_each_item(A, [](auto const& item) { return sum(item); }));
+  else if constexpr (std::same_as<Op, op::norm>)
+    return number_per_item(A.shape(), roots(with_single_entries(A, [](auto const& a) { return squared_sums(a); })));
+  else
+    return number_per_item(A.shape(), largest(with_single_entries(A, [](auto const& a) { return absolute_sums<std::same_as<Op, op::norm_inf>>(a); }), A.batch_count()));
+}
 } // namespace detail
 
-/// Reductions of the array A.values(): those of values(A).
+/// Of sparse tensors the sum of all stored entries; the root of the sum of |a|^2 over them; the largest sum of |a| over a column (norm1), or a row
+/// (norm_inf). Reductions of the array A.values() are those of values(A), and so is `dot(A.values(), B.values())`.
+template <class Op, class... A>
+auto detail::number_of_entries(A const&... a) {
+  if constexpr ((SparseOperand<A> && ...))
+    return (number_of_matrix<Op>(stored(a)), ...);
+  else
+    return eval(reduction_for<Op>(view(a)...));
+}
+template <class Op, class T, class S, class F>
+  requires(detail::is_of_entries<Op> && !std::same_as<Op, op::squared_norm>)
+auto perform(Op, sparse_tensor<T, S, F> const& A) {
+  return detail::number_of_matrix<Op>(A);
+}
 template <class Op, class T, class Memory>
   requires(std::same_as<Op, op::sum> || std::same_as<Op, op::norm> || std::same_as<Op, op::squared_norm>)
-auto perform(Op op, buffer<T, Memory> const& x) {
-  return eval(perform(op, detail::view(x)));
+auto perform(Op, buffer<T, Memory> const& x) {
+  return detail::number_of_entries<Op>(x);
 }
 template <class T, class U, class Memory>
-auto perform(op::dot op, buffer<T, Memory> const& x, buffer<U, Memory> const& y) {
-  return eval(perform(op, detail::view(x), detail::view(y)));
+auto perform(op::dot, buffer<T, Memory> const& x, buffer<U, Memory> const& y) {
+  return detail::number_of_entries<op::dot>(x, y);
 }
 
 } // namespace sla

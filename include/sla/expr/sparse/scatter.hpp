@@ -108,18 +108,8 @@ void scatter_rows(Product const& y, T* out, Run const& run) {
   for (int t = 0; t < parts; ++t) {
     auto& s = shares[std::size_t(t)];
     s.first_row = row, s.first_col = column;
-    index_t last = batch * rows;
-    double const enough = work_before(last) * (t + 1) / parts;
-    if (t + 1 < parts)
-      for (index_t lo = row; lo < last;) {
-        index_t const mid = lo + (last - lo) / 2;
-        if (work_before(mid) < enough)
-          lo = mid + 1;
-        else
-          last = mid;
-      }
-    row = s.last_row = last;
-    column = s.last_col = t + 1 < parts ? index_t(double(last) / double(rows) * double(cols)) : batch * cols;
+    row = s.last_row = t + 1 < parts ? first_reaching(row, batch * rows, work_before(batch * rows) * (t + 1) / parts, work_before) : batch * rows;
+    column = s.last_col = t + 1 < parts ? index_t(double(row) / double(rows) * double(cols)) : batch * cols;
   }
   parallel(parts, [&](int t) {
     auto& s = shares[std::size_t(t)];

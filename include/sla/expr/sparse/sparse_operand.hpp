@@ -30,12 +30,15 @@ struct sparse_view {
   SLA_HD T read(T value) const { return Conj ? conj_of(value) : value; }
   /// Entry (c, q) of a stored block of batch item b.
   SLA_HD T entry(index_t b, index_t slot, index_t c, index_t q) const {
-    return read(values[b * batch_stride + (slot * S::block_rows + c) * S::block_cols + q]);
+    if constexpr (requires { Pattern::is_turned; })
+      return read(values[b * batch_stride + (slot * S::block_cols + q) * S::block_rows + c]);
+    else
+      return read(values[b * batch_stride + (slot * S::block_rows + c) * S::block_cols + q]);
   }
   conjugate_type conjugated() const { return {pattern, values, batch_stride, shape, bytes}; }
   /// The transpose by its rows, of formats that can walk them.
   auto transposed() const
-    requires(!S::is_blocked && requires(Pattern const& p) { p.transposed(); })
+    requires((!S::is_blocked || requires { Pattern::turns_blocks; }) && requires(Pattern const& p) { p.transposed(); })
   {
     using Rows = decltype(pattern.transposed());
     return sparse_view<T, transposed_shape_t<S>, Rows, Memory, Conj>{pattern.transposed(), values, batch_stride, {shape.batch(), shape.cols(), shape.rows()}, bytes};
@@ -57,8 +60,8 @@ struct sparse_view {
 
 template <class T, class S, class F, class Memory>
 auto view(sparse_tensor<T, S, F, Memory> const& A) {
-  using Pattern = decltype(A.pattern().view());
-  return sparse_view<kernel_t<T>, S, Pattern, Memory>{A.pattern().view(), kernel_pointer(A.values().data()),
+  using Pattern = decltype(detail::view_in(Memory{}, A.pattern()));
+  return sparse_view<kernel_t<T>, S, Pattern, Memory>{detail::view_in(Memory{}, A.pattern()), kernel_pointer(A.values().data()),
                                                       A.batch_stride(), A.shape(), index_t(A.bytes())};
 }
 
@@ -128,6 +131,12 @@ struct sparse_operand {
       return {};
   }
 };
+
+namespace detail {
+template <class View, bool Transposed>
+  requires(View::memory_type::is_host)
+inline constexpr bool is_plain_entries<sparse_operand<View, Transposed>> = true;
+} // namespace detail
 
 /// A sparse tensor, or a view of one, as the operand of a product.
 template <class T, class S, class F, class Memory>

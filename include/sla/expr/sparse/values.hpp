@@ -133,23 +133,27 @@ auto with_single_entries(A const& a, F const& f) {
 }
 } // namespace detail
 
+namespace detail {
+template <class Op, SparseOwner A>
+auto function_on_pattern(A const& a) {
+  static_assert(keeps_zeros<Op>, "sla: exp(A), log(A), cos(A) of a sparse tensor: entries that are not stored would not stay zero; of those that "
+                                 "are stored, say with_values(A, exp(values(A)))");
+  auto const changed = [](auto const& b) { return with_values(b, elementwise<Op>(values(b))); };
+  if constexpr (!keeps_zeros<Op>)
+    return a;
+  else if constexpr (is_additive<Op>)
+    return changed(a);
+  else
+    return with_single_entries(a, changed);
+}
+} // namespace detail
+
 /// abs, abs2, sqrt, sin, tanh, real and imag of the stored values, on the pattern of A; entries that a user's arrays store twice
 /// are summed first.
 template <class Op, SparseOwner A>
-  requires(keeps_zeros<Op> && !std::same_as<Op, op::conj>)
+  requires(is_elementwise<Op> && !std::same_as<Op, op::conj>)
 auto perform(Op, A const& a) {
-  auto const changed = [](auto const& b) { return with_values(b, detail::elementwise<Op>(values(b))); };
-  if constexpr (detail::is_additive<Op>)
-    return changed(a);
-  else
-    return detail::with_single_entries(a, changed);
-}
-template <class Op, SparseOwner A>
-  requires(is_elementwise<Op> && !keeps_zeros<Op>)
-A perform(Op, A const& a) {
-  static_assert(keeps_zeros<Op>, "sla: exp(A), log(A), cos(A) of a sparse tensor: entries that are not stored would not stay zero; of those that "
-                                 "are stored, say with_values(A, exp(values(A)))");
-  return a;
+  return detail::function_on_pattern<Op>(a);
 }
 
 // ---- refused, each by one sentence
@@ -209,13 +213,6 @@ detail::refused where(detail::refused const&, X const&, Y const&) {
 template <class A>
 A masked(A const& a, detail::refused const&) {
   return a;
-}
-
-/// The inner product of the stored values of two sparse tensors, `dot(A.values(), B.values())`: that of values(A) and values(B).
-/// Errors: shape_error, if they are not equally many.
-template <class T, class U, class Memory>
-auto dot(buffer<T, Memory> const& x, buffer<U, Memory> const& y) {
-  return dot(vector<T, Memory>(Extents<dyn>(x.size()), buffer<T, Memory>::borrow(x.data(), x.size())), vector<U, Memory>(Extents<dyn>(y.size()), buffer<U, Memory>::borrow(y.data(), y.size())));
 }
 
 } // namespace sla

@@ -239,7 +239,9 @@ solution<solution_of_t<Method, A, V>> call(A const& a, Method const& method, M c
   constexpr bool has_adjoint_product = std::same_as<measure_of_t<Method>, residual_of_system> || !are_operators || requires { adjoint(a) * b; };
   static_assert(has_adjoint_product, "sla: solve(A, b, method): this method multiplies by the adjoint of A too, and A, an operator of yours, has none: give it a member adjoint(), "
                                      "or make it by linear_operator<T>(rows, cols, apply, apply_adjoint)");
-  static_assert(are_operators || is_refused,
+  constexpr bool have_products = requires { a * std::declval<X const&>(); m * std::declval<X const&>(); };
+  static_assert(have_products || is_refused, "sla: solve(A, b, method, M): the operator, A or M, has no `operator*` that takes such an x: auto operator*(X const& x) const, which returns an expression");
+  static_assert(!have_products || are_operators || is_refused,
                 "sla: solve(A, b, method, M): A * x and M * x say what to compute, when its turn comes; an operator* of yours computes at once and returns a tensor, "
                 "or what set(y, A * x) cannot take: give the function that computes to linear_operator<T>(rows, cols, apply)");
   using Space = decltype(space_of_call(a, b, options...));

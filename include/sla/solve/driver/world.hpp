@@ -109,6 +109,17 @@ void check_guess(V const& x0, V const& b) {
     throw shape_error(text("solve(A, b, ..., initial_guess(x0)): x0 is ", to_string(x0.extents()), ", and the solution ", to_string(b.extents())));
 }
 
+/// The scalars of an operator of the user's.
+template <class A>
+struct scalars_of_operator {
+  using type = double;  // refused by check
+};
+template <class A>
+  requires requires { typename A::value_type; }
+struct scalars_of_operator<A> {
+  using type = typename A::value_type;
+};
+
 /// What operators have alike whose vectors are tensors of one memory.
 template <class A>
 struct tensor_world {
@@ -260,9 +271,11 @@ struct linear_world<A> : detail::tensor_world<A> {
   template <class B>
   static constexpr bool fits = B::extents_type::rank == 1 || B::extents_type::rank == 2;
   template <class B>
-  using vector_type = detail::vector_of_scalars_t<typename A::value_type, B>;
+  using vector_type = detail::vector_of_scalars_t<typename detail::scalars_of_operator<A>::type, B>;
 
   static void check([[maybe_unused]] A const& a, [[maybe_unused]] bool square) {
+    constexpr bool has_scalars = requires { typename A::value_type; };
+    static_assert(has_scalars, "sla: solve(A, b): the operator has no member `value_type`: using value_type = double, the scalars that it multiplies by");
     if constexpr (requires { a.rows() != a.cols(); })
       if (square && a.rows() != a.cols()) throw shape_error(text("solve(A, b): A is an operator of ", a.rows(), " x ", a.cols(), ", and must be square"));
   }

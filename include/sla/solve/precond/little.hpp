@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Little dense blocks, row-major: the arithmetic of block factorisations. P = 1 is plain numbers.
+// Little dense blocks, row-major: the arithmetic of block factorisations. P = 1 is plain numbers. Not Eigen's inverse(): sla/krylov.hpp
+// reads none of Eigen, and the inverses of 2 x 2, 3 x 3, 4 x 4 and 6 x 6 blocks alone compile in 5.5 s by it, in 1.2 s by these (g++ 12, -O2).
 #pragma once
 
 #include <cmath>

@@ -62,16 +62,39 @@ pattern_map<Dia> transpose_pattern(dia_pattern<host_memory> const& old) {
   return {std::move(pattern), std::move(source)};
 }
 
+/// The rows of the transpose of a pattern, in Csr, and the slots of its entries.
+template <class Pattern>
+auto rows_of_transpose(Pattern const& old) {
+  using F = typename decltype(old.view())::format_type;
+  if constexpr (is_csr<F>) {
+    return transpose_pattern(old);
+  } else {
+    auto const rows = remap(conversion_to<csr_for_t<F>>{}, old, false);
+    auto map = transpose_pattern(*rows.pattern);
+    for (index_t& s : map.source) s = rows.source[s];
+    return map;
+  }
+}
 /// Any other format, by its rows.
 template <class Pattern>
 auto transpose_pattern(Pattern const& old) {
   using F = typename decltype(old.view())::format_type;
-  auto const rows = remap(conversion_to<csr_for_t<F>>{}, old, false);
-  auto const by_columns = transpose_pattern(*rows.pattern);
+  auto const by_columns = rows_of_transpose(old);
   auto map = remap(conversion_to<F>{}, *by_columns.pattern, false);
   for (index_t& s : map.source)
-    if (s >= 0) s = rows.source[by_columns.source[s]];
+    if (s >= 0) s = by_columns.source[s];
   return map;
+}
+/// The same as the list that products read, with each buffer as moved(buffer) has it.
+template <class Memory, class Pattern, class Moved>
+auto turned_rows_of(Pattern const& old, Moved const& moved) {
+  auto const map = rows_of_transpose(old);
+  auto const& rows = *map.pattern;
+  using Ptr = std::remove_cvref_t<decltype(rows.row_ptr[0])>;
+  using Col = std::remove_cvref_t<decltype(rows.col[0])>;
+  buffer<Ptr> source(map.source.size(), uninitialized);
+  for (index_t n = 0; n < source.size(); ++n) source[n] = narrowed<Ptr>(map.source[n], "the slot", wide_columns);
+  return turned_rows<Col, Ptr, Memory>{moved(rows.row_ptr), moved(rows.col), moved(source)};
 }
 
 template <class S>

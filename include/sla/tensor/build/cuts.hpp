@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <sla/core/shape.hpp>
+#include <sla/tensor/storage/parallel.hpp>
 
 namespace sla::detail {
 
@@ -18,17 +19,7 @@ std::vector<index_t> equal_work_cuts(View const& view, int parts, double row_wei
   auto const work = [&](index_t row) { return double(view.entries_before(row)) + row_weight * double(row); };
   std::vector<index_t> out(std::size_t(parts) + 1, 0);
   double const all = work(view.rows);
-  for (int r = 1; r < parts; ++r) {
-    index_t lo = out[std::size_t(r) - 1], hi = view.rows;
-    while (lo < hi) {
-      index_t const mid = lo + (hi - lo) / 2;
-      if (work(mid) < all * r / parts)
-        lo = mid + 1;
-      else
-        hi = mid;
-    }
-    out[std::size_t(r)] = lo;
-  }
+  for (int r = 1; r < parts; ++r) out[std::size_t(r)] = first_reaching(out[std::size_t(r) - 1], view.rows, all * r / parts, work);
   out.back() = view.rows;
   return out;
 }

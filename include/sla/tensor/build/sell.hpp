@@ -20,8 +20,8 @@ template <int Chunk = 8, int Window = 256, std::integral Col = std::int32_t, std
 struct Sell;
 
 /// SELL-C-sigma as kernels see it. The rows of a window stand in the order of their lengths, the longest first; row i at position
-/// i / Window * Window + place[i]. Entry n of position p is in slot begin[p / Chunk] + n * Chunk + p % Chunk. A slot holds a column, or, Stored
-/// in a type of its own, how far it is from the first column of the chunk.
+/// i / Window * Window + place[i], and `row` has the rows of the positions. Entry n of position p is in slot begin[p / Chunk] + n * Chunk + p % Chunk.
+/// A slot holds a column, or, Stored in a type of its own, how far it is from the first column of the chunk.
 template <int Chunk, int Window, class Col, class Ptr, class Stored>
 struct sell_view {
   using format_type = Sell<Chunk, Window, Col, Ptr, Stored>;
@@ -29,7 +29,7 @@ struct sell_view {
   Ptr const *begin, *row_ptr;
   Stored const* col;
   Col const *length, *base;
-  std::uint16_t const* place;
+  std::uint16_t const *place, *row;
   index_t rows, cols, entries;
 
   SLA_AS_CALLEE
@@ -49,9 +49,8 @@ struct sell_view {
     for (index_t i = first; i < last;) {
       index_t const window = i / Window * Window, end = window + Window < rows ? window + Window : rows;
       if (i == window && end <= last) {
-        typename Term::value_type sum[Window];
-        for (index_t p = window; p < end; p += Chunk) sum_chunk(p, term, sum + (p - window));
-        for (; i < end; ++i) out[i - first] = scalar_cast<T>(sum[place[i]]);
+        for (index_t p = window; p < end; p += Chunk) sum_chunk(p, end, term, out + (window - first));
+        i = end;
       } else {
         for (index_t const stop = end < last ? end : last; i < stop; ++i) {
           typename Term::value_type total{};
@@ -66,7 +65,7 @@ struct sell_view {
     index_t const padded = (rows + Chunk - 1) / Chunk * Chunk;
     return typename format_type::template pattern<Memory>{rows, cols, buffer<Ptr, Memory>::borrow(begin, padded / Chunk + 1), buffer<Ptr, Memory>::borrow(row_ptr, rows + 1),
                                                           buffer<Stored, Memory>::borrow(col, slots), buffer<Col, Memory>::borrow(length, padded), buffer<Col, Memory>::borrow(base, format_type::is_relative ? padded / Chunk : 0),
-                                                          buffer<std::uint16_t, Memory>::borrow(place, rows), entries};
+                                                          buffer<std::uint16_t, Memory>::borrow(place, rows), buffer<std::uint16_t, Memory>::borrow(row, padded), entries};
   }
 
 private:
@@ -76,9 +75,19 @@ private:
     else
       return 0;
   }
-  /// The rows of the chunk at position p. All of them have as many entries as the last one.
+  /// The rows of the chunk at position p, to their places in the window, which `out` begins at.
+  template <class Term, class T>
+  SLA_HD void sum_chunk(index_t p, index_t end, Term const& term, T* out) const {
+    typename Term::value_type sum[Chunk];
+    add_chunk(p, term, sum);
+    if (p + Chunk <= end && length[p] == length[p + Chunk - 1] && row[p + Chunk - 1] - row[p] == Chunk - 1)  // side by side
+      for (int lane = 0, to = row[p]; lane < Chunk; ++lane) out[to + lane] = scalar_cast<T>(sum[lane]);
+    else
+      for (int lane = 0; lane < Chunk && p + lane < end; ++lane) out[row[p + lane]] = scalar_cast<T>(sum[lane]);
+  }
+  /// The sums of the chunk at position p, whose rows have at least as many entries as the last of them.
   template <class Term, class V>
-  SLA_HD void sum_chunk(index_t p, Term const& of, V* sum) const {
+  SLA_HD void add_chunk(index_t p, Term const& of, V* sum) const {
     auto const term = of;
     auto const* const column = col;
     index_t const first = first_column(p / Chunk);
@@ -109,7 +118,9 @@ struct sell_pattern {
   buffer<Col, Memory> length;           ///< by position
   buffer<Col, Memory> base;             ///< the first column of each chunk; none, where slots hold columns
   buffer<std::uint16_t, Memory> place;  ///< of each row, in its window
+  buffer<std::uint16_t, Memory> row;    ///< by position, in its window
   index_t entries = 0;
+  [[no_unique_address]] detail::kept_turned_rows<Col, Ptr, Memory> turned{};
 
   /// A pattern without entries.
   static sell_pattern none(index_t rows, index_t cols) {
@@ -123,11 +134,11 @@ struct sell_pattern {
   }
   index_t nnz() const { return entries; }
   index_t slots() const { return col.size(); }
-  std::size_t bytes() const { return begin.bytes() + row_ptr.bytes() + col.bytes() + length.bytes() + base.bytes() + place.bytes(); }
-  sell_view<Chunk, Window, Col, Ptr, Stored> view() const { return {begin.data(), row_ptr.data(), col.data(), length.data(), base.data(), place.data(), rows, cols, entries}; }
+  std::size_t bytes() const { return begin.bytes() + row_ptr.bytes() + col.bytes() + length.bytes() + base.bytes() + place.bytes() + row.bytes(); }
+  sell_view<Chunk, Window, Col, Ptr, Stored> view() const { return {begin.data(), row_ptr.data(), col.data(), length.data(), base.data(), place.data(), row.data(), rows, cols, entries}; }
   template <class F>
   auto parts(F const& f) const {
-    return f(rows, cols, begin, row_ptr, col, length, base, place, entries);
+    return f(rows, cols, begin, row_ptr, col, length, base, place, row, entries);
   }
 };
 
@@ -156,17 +167,20 @@ struct Sell {
     p.rows = rows, p.cols = old.cols, p.entries = old.nnz();
     p.row_ptr = detail::row_pointers<Ptr>(rows, [&](index_t i) { return detail::row_length(view, i); }, "the number of entries,", wider);
     p.length = buffer<Col>(chunks * Chunk);
-    p.place = buffer<std::uint16_t>(rows, uninitialized);
+    p.place = buffer<std::uint16_t>(rows, uninitialized), p.row = buffer<std::uint16_t>(chunks * Chunk);
     p.base = buffer<Col>(is_relative ? chunks : 0, uninitialized);
     std::fill(p.base.begin(), p.base.end(), (std::numeric_limits<Col>::max)());
     auto const length_of = [q = std::as_const(p.row_ptr).data()](index_t i) { return index_t(q[i + 1]) - index_t(q[i]); };
-    parallel_ranges((rows + Window - 1) / Window, [&, length = p.length.data(), place = p.place.data(), base = p.base.data()](index_t lo, index_t hi) {
+    parallel_ranges((rows + Window - 1) / Window, [&, length = p.length.data(), place = p.place.data(), row = p.row.data(), base = p.base.data()](index_t lo, index_t hi) {
       std::array<index_t, Window> order;
       for (index_t w = lo; w < hi; ++w) {
         index_t const first = w * Window, count = (std::min)(index_t(Window), rows - first);
         std::iota(order.begin(), order.begin() + count, first);
         std::stable_sort(order.begin(), order.begin() + count, [&](index_t a, index_t b) { return length_of(a) > length_of(b); });
-        for (index_t k = 0; k < count; ++k) place[order[std::size_t(k)]] = std::uint16_t(k), length[first + k] = Col(length_of(order[std::size_t(k)]));
+        for (index_t k = 0; k < count; ++k) {
+          index_t const i = order[std::size_t(k)];
+          place[i] = std::uint16_t(k), row[first + k] = std::uint16_t(i - first), length[first + k] = Col(length_of(i));
+        }
         if constexpr (is_relative)
           for (index_t k = 0; k < count; ++k)
             view.for_row(order[std::size_t(k)], [&least = base[(first + k) / Chunk]](index_t, index_t j) { least = (std::min)(least, Col(j)); });

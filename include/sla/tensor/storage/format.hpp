@@ -12,6 +12,7 @@
 #include <sla/core/scalar.hpp>
 #include <sla/core/shape.hpp>
 #include <sla/tensor/storage/memory.hpp>
+#include <sla/tensor/storage/turned_rows.hpp>
 
 namespace sla {
 
@@ -95,6 +96,7 @@ struct csr_pattern {
   index_t rows = 0, cols = 0;
   buffer<Ptr, Memory> row_ptr;
   buffer<Col, Memory> col;
+  [[no_unique_address]] detail::kept_turned_rows<Col, Ptr, Memory> turned{};
 
   /// A pattern without entries.
   static csr_pattern none(index_t rows, index_t cols) {
@@ -178,6 +180,7 @@ template <class Index, class Memory>
 struct coo_pattern {
   index_t rows = 0, cols = 0;
   buffer<Index, Memory> row, col;
+  [[no_unique_address]] detail::kept_turned_rows<Index, Index, Memory> turned{};
 
   /// A pattern without entries.
   static coo_pattern none(index_t rows, index_t cols) {

@@ -58,6 +58,7 @@ constexpr format_member missing_of_format() {
 ///   col_type, ptr_type      the index types of the Csr that holds as much
 ///   pattern<Memory>         owns the indices: rows, cols, none(rows, cols), nnz(), slots(), bytes(), view(), and parts(f), which is f(members...)
 ///                           in their order: patterns are compared and moved to another memory by them
+///                           optional: a last member `turned`, a detail::kept_turned_rows, by which devices multiply by the transpose
 ///   slots_by_row            optional, static constexpr bool: false, where slots are not in the order of rows, or have gaps
 ///   remap(old)              static, of a format of yours: a pattern_map from any other pattern, for `to<F>(A)`
 /// of whose view, which is copied to devices, is asked

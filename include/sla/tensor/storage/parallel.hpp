@@ -115,6 +115,19 @@ void parallel_ranges(index_t n, F const& f, index_t least = serial_below) {
 }
 
 namespace detail {
+/// The first n of [lo, hi) before which there is as much work as `enough`; hi, if there is none. work(n) ascends.
+template <class Work>
+index_t first_reaching(index_t lo, index_t hi, double enough, Work const& work) {
+  while (lo < hi) {
+    index_t const mid = lo + (hi - lo) / 2;
+    if (work(mid) < enough)
+      lo = mid + 1;
+    else
+      hi = mid;
+  }
+  return lo;
+}
+
 /// Inner loops of a constant length vectorise at every optimisation level.
 inline constexpr index_t chunk = 256;
 } // namespace detail
