@@ -160,7 +160,7 @@ auto estimated_logdet(A const& a, stochastic_lanczos const& options, index_t bat
   if (!(options.rtol >= 0 && options.rtol <= 1)) throw value_error(text(who, ": .rtol = ", options.rtol, ", of the solves of the gradient, is from 0 to 1"));
   if constexpr (requires { a.rows() != a.cols(); })
     if (a.rows() != a.cols()) throw shape_error(text(who, ": A is ", a.rows(), " x ", a.cols(), ", and must be square"));
-  World::check(a, true);
+  check_named(a, true, who);
   index_t const probes = options.probes;
   std::vector<double> values(std::size_t(batch * probes), 0.0), missing = values;
   probe_means out;
