@@ -154,7 +154,6 @@ struct probe_means {
 
 template <class A, class... Options>
 auto estimated_logdet(A const& a, stochastic_lanczos const& options, index_t batch, Options const&... where) {
-  using World = linear_world<A>;
   char const* const who = seen_quadrature::who;
   if (options.probes < 1 || options.steps < 1) throw value_error(text(who, ": ", options.probes, " probes and ", options.steps, " steps; both are at least 1"));
   if (!(options.rtol >= 0 && options.rtol <= 1)) throw value_error(text(who, ": .rtol = ", options.rtol, ", of the solves of the gradient, is from 0 to 1"));
