@@ -7,6 +7,7 @@
 
 using namespace sla;
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
 
 namespace {
 /// u is in its bounds, F has the right sign at each, and vanishes between, to a tolerance; the report counts who is held.
@@ -121,4 +122,5 @@ TEST_CASE("bounds that cross, are NaN or of another length are refused with thei
   auto const limited = try_solve_bounded([](auto const& u) { return exp(u) - 0.1; }, start, lower{-9.0}, semismooth_newton{.rtol = 0, .max_iterations = 2});
   CHECK(limited.report.reason() == reason::iteration_limit);
   CHECK_THROWS_AS(solve_bounded([](auto const& u) { return exp(u) - 0.1; }, start, lower{-9.0}, semismooth_newton{.rtol = 0, .max_iterations = 2}), nonlinear_error);
+  CHECK_THROWS_WITH(solve_bounded([](auto const& u) { return exp(u) - 0.1; }, start, lower{-9.0}, semismooth_newton{.rtol = 0, .max_iterations = 2}), StartsWith("solve_bounded: semismooth_newton: iteration limit"));
 }

@@ -155,6 +155,8 @@ TEST_CASE("eigs of small and of defective matrices, on a queue of any lag, and w
   for (int lag : {0, 4}) {
     auto const queued = eigs(A, 3, near{2.5}, on([lag](frame f) { return deferred(f, lag); }));
     CHECK(norm(queued.vectors - eigs(A, 3, near{2.5}).vectors) <= 1e-10);
+    auto const dense = eigs(A, 3, near{2.5}, dense_schur{}, on([lag](frame f) { return deferred(f, lag); }));
+    CHECK((dense.report.method == "dense" && norm(queued.vectors - dense.vectors) <= 1e-8));
   }
   CHECK_THROWS_WITH(eigs(from_triplets<double>(2, 3, {0}, {1}, {1.0}), 1), ContainsSubstring("A is 2 x 3, and must be square; of a rectangular matrix take singular values, svds(A, k)"));
   CHECK_THROWS_WITH(eigs(turn, 3), ContainsSubstring("k is 3, and A has 2 rows"));

@@ -5,6 +5,7 @@
 
 #include <complex>
 
+#include <sla/exec/deferred.hpp>
 #include <sla/solve/linear/choose.hpp>
 #include <sla/solve/krylov/bicgstab.hpp>
 #include <sla/solve/krylov/cg.hpp>
@@ -126,6 +127,23 @@ TEST_CASE("ilut that drops nothing is LU: one iteration, and fill and tolerance 
     index_t const entries = ilut{.drop_tolerance = tolerance, .fill = 100}.setup(A).entries();
     CHECK(std::exchange(before, entries) > entries);
   }
+}
+
+TEST_CASE("ilut and iluk on a queue of any lag do what they do on the host, to the last bit") {
+  auto const A = problems::convection_diffusion<double>({12, 9}, 3.0);
+  auto const b = random<double>(A.rows(), 2);
+  auto const check = [&](auto const& options) {
+    auto const [x, report] = try_solve(A, b, bicgstab{.rtol = 1e-10}, options);
+    INFO(report);
+    CHECK((report.converged() && report.iterations() > 1));
+    for (int lag : {0, 4}) {
+      auto const [y, queued] = try_solve(A, b, bicgstab{.rtol = 1e-10}, options, on([lag](frame f) { return deferred(f, lag); }));
+      CHECK(std::equal(x.begin(), x.end(), y.begin()));
+      CHECK(queued.iterations() == report.iterations());
+    }
+  };
+  check(ilut{.drop_tolerance = 1e-2, .fill = 4});
+  check(iluk{.level = 1});
 }
 
 TEST_CASE("ilut of blocks in batches: each item has a pattern of its own") {

@@ -219,6 +219,14 @@ TEST_CASE("nonlinear systems: bad input and solves that fail say why, in one sen
   CHECK(failed.report.residual() == double(norm(square(failed.x))));
   CHECK_THROWS_AS(nonlinear_solve(square, start, newton{}), nonlinear_error);
   CHECK_THROWS_AS(nonlinear_solve(square, start, newton{.step = step_control::trust_region}), nonlinear_error);
+  auto const past_fold = [of = bratu{40}](auto const& u) { return of(u, 5.0); };  // the fold is at 3.51
+  for (auto const& report : {try_nonlinear_solve(past_fold, zeros<double>(40), newton{}).report, try_nonlinear_solve(past_fold, zeros<double>(40), newton{.step = step_control::trust_region}).report,
+                             try_nonlinear_solve(past_fold, zeros<double>(40), newton_krylov{}).report}) {
+    INFO(report);
+    CHECK(report.reason() == reason::stagnated);
+    CHECK(report.iterations() <= 15);
+    CHECK_THAT(report.why, ContainsSubstring("the last 8 steps") && ContainsSubstring("stationary point of |F| that is no root"));
+  }
   CHECK_THROWS_WITH(nonlinear_solve([](auto const& u) { return sqrt(u - 2.0); }, start, newton{}), ContainsSubstring("nan at element 0, in iteration 0"));
   CHECK_THROWS_WITH(nonlinear_solve(square, full<double>(4, std::nan("")), newton{}), ContainsSubstring("u0 has nan at element 0"));
   auto const fails_later = [](auto const& u) { return u + where(u > 0.999999999999999, 0.0, std::nan("")); };
@@ -234,5 +242,9 @@ TEST_CASE("nonlinear systems: bad input and solves that fail say why, in one sen
   auto const singular = try_nonlinear_solve([&](auto const& u) { return S * u - vector<double>{1.0, 2.0, 3.0, 4.0}; }, start, newton{}, lu{});
   CHECK(singular.report.reason() == reason::singular);
   CHECK_THAT(text(singular.report), ContainsSubstring("the linear solve with the Jacobian of iteration 0 failed"));
+  auto const krylov = try_nonlinear_solve([](auto const& u) { return u * u - 1.0; }, zeros<double>(4), newton_krylov{});
+  CHECK(krylov.report.reason() == reason::singular);
+  CHECK(krylov.report.linear_solves == 1);
+  CHECK_THAT(text(krylov.report), ContainsSubstring("iteration 0 reduces nothing of |F|: the Jacobian is singular at this u"));
   CHECK_THROWS_WITH(nonlinear_solve([](auto const& u) { return u * u * u; }, full<double>(4, 5.0), picard{}), ContainsSubstring("diverges"));
 }

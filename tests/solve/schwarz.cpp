@@ -9,6 +9,7 @@
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/precond/ilu0.hpp>
 #include <sla/solve/precond/composed/schwarz.hpp>
+#include <sla/solve/precond/composed/two_level_schwarz.hpp>
 
 using suite::tells, suite::words;
 using suite::chain;
@@ -119,6 +120,7 @@ TEST_CASE("overlap spares iterations, and a queue gives the same bits") {
   CHECK(seen[1] < seen[0]);
   CHECK(seen[2] <= seen[1]);
   suite::same_everywhere(sla::problems::poisson({9, 9}), sla::random<double>(81, 5), sla::cg{}, schwarz(ilu0{}, {.parts = 3}), 1e-6);
+  suite::same_everywhere(sla::problems::poisson({9, 9}), sla::random<double>(81, 5), sla::cg{}, sla::two_level_schwarz(ilu0{}, {.parts = 3}), 1e-6);
 }
 
 TEST_CASE("schwarz refuses what is no partition, and names the subdomain that fails") {

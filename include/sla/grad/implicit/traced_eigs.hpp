@@ -246,5 +246,12 @@ auto perform(op::eigs, A const& a, B const& b, int k, W const& wanted, Options c
   auto triples = detail::eigs_with_left([&](auto const&... o) { return eigs(detail::plain_value(a), detail::plain_value(b), k, wanted, o...); }, options...);
   return detail::traced_eigs(home, detail::eigen_part(home, a), detail::eigen_part(home, b), std::move(triples), options...);
 }
+/// Refused: on ranks.
+template <Traced A, class W, class... Options>
+  requires(detail::EigenMatrix<A> && !is_sparse_tensor<plain_t<A>>)
+auto perform(op::eigs, A const& a, int k, W const&, Options const&...) {
+  static_assert(always_false<A>, "sla: eigs(D, k, ...) of a matrix on ranks has no derivatives: of a symmetric D eigsh(D, k, ...) has, and eigs(A, k, ...) of an A on one rank");
+  return eigsh(a, k, smallest{});
+}
 
 } // namespace sla

@@ -161,10 +161,13 @@ public:
   }
 
   /// A copy of a plain operand that a pullback will read: the original may be gone, or changed, by then. An operand that
-  /// comes again unchanged is copied once.
+  /// comes again unchanged is copied once, but of what lies on ranks.
   template <class V>
   std::shared_ptr<V const> keep(V const& value) {
-    return keep_as(value, [&] { return std::make_shared<V const>(value); });
+    if constexpr (requires { value.values(); })
+      return keep_as(value, [&] { return std::make_shared<V const>(value); });
+    else
+      return std::make_shared<V const>(value);
   }
   /// The same for a value that borrows; `copy()` owns.
   template <class V, class Copy>

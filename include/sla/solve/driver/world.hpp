@@ -316,6 +316,14 @@ struct linear_world<A> : detail::tensor_world<A> {
 };
 
 namespace detail {
+/// The check of A, where its world can name the call.
+template <class A>
+void check_named(A const& a, bool square, char const* who) {
+  if constexpr (requires { linear_world<A>::check(a, square, who); })
+    linear_world<A>::check(a, square, who);
+  else
+    linear_world<A>::check(a, square);
+}
 /// The rows and columns of A, of scalars: of all ranks.
 template <class A>
 std::pair<index_t, index_t> sides_of(A const& a) {

@@ -56,10 +56,7 @@ std::string call_about(char const* name, char const* call) { return std::string_
 /// Errors: value_error for NaN and infinity, naming the call.
 template <class A>
 void check_finite(A const& a, char const* name, char const* call, bool square = false) {
-  if constexpr (Readable<A>)
-    linear_world<A>::check(a, false, call_about(name, call).c_str());
-  else
-    linear_world<A>::check(a, square);
+  check_named(a, square && !Readable<A>, call_about(name, call).c_str());
 }
 /// Errors: value_error, if squares of |A x| do not keep their digits: no residual could be told. z is room for A x.
 template <class Space, class A, class V, class U>

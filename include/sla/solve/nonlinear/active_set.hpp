@@ -173,7 +173,7 @@ template <class Method, class Problem, class Solver, class V>
 complementarity<V> run_active_set(Method const& method, Problem const& problem, Solver& solver, bounds_of<V> const& b, V& u, std::optional<V>& scale) {
   using T = typename V::value_type;
   auto& report = problem.report();
-  report.measure = "complementarity residual";
+  report.call = "solve_bounded", report.measure = "complementarity residual";
   u = b.clipped(u);
   V r = problem.first_value(u).r;
   solver.look(problem.function(), u, report);

@@ -21,7 +21,8 @@ enum class step_control {
 /// Newton's method: `nonlinear_solve(F, u0, newton{.rtol = 1e-10})`. The Jacobian is exact, by dual numbers in colours of its columns; its pattern is
 /// found, or given: `.pattern = P`, a sparse tensor. Linear systems are solved by the automatic choice to `linear_rtol`, or by a method and a preconditioner
 /// that stand behind it: `nonlinear_solve(F, u0, newton{}, gmres{}, ilu0{}, parameters...)`; what is set up is renewed, not made anew.
-/// Ends when |F(u)| <= max(rtol |F(u0)|, atol). Cost: per iteration a Jacobian (`jacobian_plan`), a solve, and a value of F for each length tried.
+/// Ends when |F(u)| <= max(rtol |F(u0)|, atol), and without a root where eight steps in turn, all cut to a tenth or less, reduce |F| by less than 1 %.
+/// Cost: per iteration a Jacobian (`jacobian_plan`), a solve, and a value of F for each length tried.
 /// Source: Dennis and Schnabel, Numerical Methods for Unconstrained Optimization and Nonlinear Equations (1983), chapters 5 and 6; Powell (1970) for the dogleg.
 struct newton {
   double rtol = default_rule().rtol, atol = default_rule().atol;
@@ -110,7 +111,7 @@ private:
 
 /// Newton's method with GMRES and no Jacobian: J v is a directional derivative of F, exact by dual numbers. Each system is solved to a tolerance that follows how fast |F|
 /// falls (Eisenstat and Walker's second choice, gamma 0.9, power 2), and the step is a line search. `.precondition = ilu0{}` is made of a Jacobian at u0, whose pattern is found or given;
-/// a linear_operator, or a preconditioner that is set up, needs none. Ends when |F(u)| <= max(rtol |F(u0)|, atol).
+/// a linear_operator, or a preconditioner that is set up, needs none. Ends as newton, and where a linear solve reduces nothing of |F|: there the Jacobian is singular.
 /// Cost: per iteration of GMRES one directional derivative; memory as of gmres. Gradient: by GMRES with the adjoint of F, a sweep of a tape per iteration.
 /// Source: Eisenstat and Walker, Choosing the forcing terms in an inexact Newton method (1996); Knoll and Keyes, Jacobian-free Newton-Krylov methods (2004).
 struct newton_krylov {
@@ -140,6 +141,8 @@ struct newton_krylov {
       if (M) report.linear = text("gmres + ", precondition.name());
       if (!linear.converged() && linear.reason() != reason::iteration_limit && linear.reason() != reason::stagnated)
         return detail::stop_for(report, linear.reason(), text("the linear solve of iteration ", report.steps, " failed: ", linear));
+      if (!linear.converged() && linear.residual() > 0.999)
+        return detail::stop_for(report, reason::singular, text("the linear solve of iteration ", report.steps, " reduces nothing of |F|: the Jacobian is singular at this u, and F outside of its range, or GMRES wants a larger .restart or a .precondition: ", linear, "; begin elsewhere, or move the parameters away from a fold"));
       double const before = at.norm, length = detail::backtrack(problem, u, at, d, -2 * (1 - (std::min)(forcing, most_forcing)));
       if (length == 0)
         return detail::stop_for(report, reason::stagnated, text("no step of iteration ", report.steps + 1, " reduces |F|", detail::remark_of_full_step(problem, u, d), "; it is as small as rounding lets it be, the linear solves need a .precondition, or |F| has a minimum here that is not 0"));

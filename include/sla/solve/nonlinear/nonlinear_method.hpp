@@ -122,11 +122,26 @@ struct nonlinear_stop {
     auto& r = problem.report();
     if (!go_on(r, residual)) return false;
     auto const& h = r.history;
+    if (crawls(r)) {
+      r.state = reason::stagnated;
+      r.why = text("the last ", few, " steps, none longer than a tenth of Newton's, reduced |F| by less than 1 % together: u is near a stationary point of |F| that is no root, or F has none; begin elsewhere, or move the parameters");
+      return false;
+    }
     if (h.size() < 3 || h.back() <= 0.5 * h[h.size() - 3]) return true;
     double const floor = problem.rounding_at(u);
     if (!(residual <= 10 * floor)) return true;
     r.state = reason::stagnated, r.why = text("|F| falls no more: rounding of u alone changes F by ", floor, "; ask for no less, {.atol = ", 10 * floor, "}");
     return false;
+  }
+
+private:
+  static constexpr std::size_t few = 8;
+  /// Newton's model has |F| = 0 at the end of each step: where many are cut short and |F| hardly falls, the model holds nowhere along them.
+  template <class = void>
+  static bool crawls(nonlinear_report const& r) {
+    auto const& lengths = r.step_lengths;
+    if (r.in_time || lengths.size() < few) return false;
+    return *std::max_element(lengths.end() - few, lengths.end()) <= 0.1 && r.history.back() > 0.99 * r.history[r.history.size() - 1 - few];
   }
 };
 /// Is the solution of a linear system, solved or not, a step to go along? Where it left a tenth of the right-hand side at most.

@@ -15,6 +15,7 @@ namespace sla {
 /// What a nonlinear solve did. The residual is |F(x)|, in the Euclidean norm over all elements, recomputed from x at the end; of bounds it is
 /// that of complementarity (solve/nonlinear/bounded.hpp).
 struct nonlinear_report {
+  char const* call = "nonlinear_solve";  ///< the function that was called
   std::string method;
   char const* measure = "residual";  ///< what is to be small
   std::string jacobian;  ///< how derivatives of F were had
@@ -73,7 +74,7 @@ std::ostream& operator<<(std::ostream& out, nonlinear_report const& r) {
 class nonlinear_error : public error {
 public:
   template <class = void>
-  explicit nonlinear_error(nonlinear_report r) : error(text("nonlinear_solve: ", r)), report_(std::move(r)) {}
+  explicit nonlinear_error(nonlinear_report r) : error(text(r.call, ": ", r)), report_(std::move(r)) {}
   nonlinear_report const& report() const { return report_; }
 
 private:
