@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The automatic choice: from what one look at A tells (tensor/structure/properties.hpp) to a list of methods to try. A cheap method gets
-// about the time that the dearer one after it would take, so that the sum stays near the better of the two.
+// The automatic choice at work: the candidates of solve/linear/candidates.hpp are set up and tried in turn, until one converges.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
 #include <iterator>
 #include <limits>
 #include <memory>
@@ -26,131 +24,13 @@
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/krylov/gmres.hpp>
 #include <sla/solve/krylov/minres.hpp>
+#include <sla/solve/linear/candidates.hpp>
 #include <sla/solve/precond/amg/amg.hpp>
 #include <sla/solve/precond/ilu0.hpp>
 #include <sla/solve/precond/jacobi.hpp>
 #include <sla/solve/precond/row_norms.hpp>
-#include <sla/tensor/structure/properties.hpp>
 
 namespace sla {
-
-/// One candidate of the list: a method with its preconditioner, and how many iterations it may take.
-/// MINRES is for Hermitian matrices that are not definite: among candidates of CG it is reached where CG has met that, and CG left.
-enum class candidate { cg_amg, cg_jacobi, cg_ilu0, minres_row_norms, bicgstab_amg, bicgstab_ilu0, gmres_row_norms, ldlt, lu };
-/// One method to try, and the iterations it may take.
-struct attempt {
-  candidate what;
-  int limit;
-  bool weighed = false;  ///< factors: their cost was counted
-  bool if_near = false;  ///< only where the best x so far has gone a fifth of the way, in decades of the residual
-};
-/// What to try, in order, and why.
-struct candidates {
-  std::vector<attempt> steps;
-  std::string why;
-  bool semidefinite = false;  ///< (p, A p) <= 0 means a null vector: where CG meets one, A is singular and b not in its range
-  index_t rows = 0;
-  double step_seconds = 0;  ///< of an iteration
-};
-
-namespace detail {
-constexpr bool is_factors(candidate what) { return what == candidate::ldlt || what == candidate::lu; }
-inline double step_seconds(matrix_properties const& p) { return 1.5e-11 * (12 * double(p.entries) + 100 * double(p.rows)); }
-template <class Candidates>
-Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_guess grid) {
-  double const rows = double(p.rows), band = double((std::max)(p.lower_bandwidth, p.upper_bandwidth));
-  double const factor_seconds = 5e-11 * rows * band * band, step_seconds = detail::step_seconds(p);
-  auto limited = [&](double seconds, int least, int most) {
-    double const steps = step_seconds > 0 ? seconds / step_seconds : double(least);
-    return (std::min)(max_iterations, int(std::clamp(steps, double(least), double(most))));
-  };
-  bool const countable = p.entries <= (std::numeric_limits<std::int32_t>::max)();  // by those who make factors
-  bool const ordered = countable && p.rows <= 1000000;  // to find an order of its own for more takes long
-  std::string const dear = ordered ? ", in an order that is dear to factorise" : ", too large for factors";
-  bool const affordable = countable && (factor_seconds < 60 || p.rows <= 20000);
-  // Of grids in two dimensions, bandwidth^2 = rows, factors cost fewer steps than indefinite matrices take; in three, more.
-  bool const minres_pays = band * band > 4 * rows;
-  attempt const minres_while{candidate::minres_row_norms, limited(factor_seconds, 100, 2000)};
-  bool const semidefinite = p.definite == definiteness::positive_semidefinite;
-  std::string const symmetry = p.complex ? "Hermitian" : "symmetric";
-
-  // Multigrid is for couplings of one sign, and a solve with it takes as long as 100 steps of CG, of few rows as 300 and more. It begins on grids of two axes and
-  // where there are many rows; elsewhere it waits for some steps, and for more where these come near, and of few rows for factors that cost less. Rows that are
-  // all strictly dominant, as those of steps in time, may need few steps everywhere. Where the couplings of a grid follow one axis, sweeps along it are nearly exact.
-  bool const elliptic = p.opposed_off_diagonal && countable && p.rows >= 3000;
-  bool const many = grid == grid_guess::none ? p.rows >= 400000 || (p.rows >= 30000 && rows >= 100 * band) : grid == grid_guess::even ? p.rows >= least_grid_points : p.rows >= 130000;
-  auto const with_multigrid = [&](Candidates&& l, candidate by) {
-    if (!countable || p.rows < 3000) return std::move(l);
-    auto& steps = l.steps;
-    attempt const multigrid{by, (std::min)(max_iterations, 100)};
-    auto place = steps.begin();
-    if (!elliptic) {  // one more thing to try before long iterations
-      place = std::find_if(place + 1, steps.end(), [&](attempt const& s) { return s.limit == max_iterations && !is_factors(s.what); });
-    } else if (by != candidate::cg_amg || p.strictly_dominant() || !many) {
-      bool const waits = by == candidate::cg_amg && grid == grid_guess::none;
-      place->limit = (std::min)(place->limit, waits ? 40 : by == candidate::cg_amg ? 40 + int(2.5 * std::cbrt(rows)) : 50);
-      if (waits) place = steps.insert(place + 1, {place->what, (std::min)(max_iterations, p.rows <= 20000 ? 300 : 200), false, true});
-      ++place;
-      if (waits && p.rows <= 20000) {
-        auto const factors = std::find_if(place, steps.end(), [](attempt const& s) { return is_factors(s.what); });
-        if (factors != steps.end()) place = factors + 1;
-      }
-    }
-    steps.insert(place, multigrid);
-    return std::move(l);
-  };
-
-  if (p.hermitian && p.positive_diagonal) {
-    std::string const why = symmetry + (p.definite == definiteness::positive_definite ? ", positive definite"
-                                        : semidefinite                                ? ", positive semidefinite"
-                                                                                      : ", positive diagonal");
-    if (semidefinite)
-      return with_multigrid({{{candidate::cg_jacobi, max_iterations}, {candidate::cg_ilu0, max_iterations}, {candidate::cg_jacobi, max_iterations}, {candidate::minres_row_norms, max_iterations}}, why, true}, candidate::cg_amg);
-    if (p.rows <= 1500)
-      return {{{candidate::ldlt, max_iterations}, {candidate::cg_jacobi, max_iterations}, {candidate::lu, max_iterations}}, why + ", of few rows"};
-    if (affordable) {
-      // Sweeps go row by row on one thread: worth three steps of CG in a cache and in good order, far more in memory that threads share.
-      bool const swept = p.rows <= 200000 && !(elliptic && grid == grid_guess::none);
-      attempt const begin = swept ? attempt{candidate::cg_ilu0, limited(factor_seconds / 3, 100, 2000)} : attempt{candidate::cg_jacobi, limited(factor_seconds, 100, 2000)};
-      Candidates out{{begin, {candidate::ldlt, max_iterations}, {swept ? candidate::cg_jacobi : candidate::cg_ilu0, max_iterations}, {candidate::lu, max_iterations}}, why};
-      if (minres_pays) out.steps.insert(out.steps.begin() + 1, minres_while);
-      return with_multigrid(std::move(out), candidate::cg_amg);
-    }
-    Candidates out{{{candidate::cg_jacobi, limited(60, 100, 1000)}, {candidate::ldlt, max_iterations}, {candidate::cg_ilu0, max_iterations}, {candidate::cg_jacobi, max_iterations}, {candidate::minres_row_norms, max_iterations}},
-                   why + dear};
-    if (!ordered) out.steps.erase(out.steps.begin() + 1);
-    return with_multigrid(std::move(out), candidate::cg_amg);
-  }
-  std::string const why = p.hermitian ? symmetry + ", not definite" : p.symmetric ? "complex symmetric" : "not " + symmetry;
-  if (p.hermitian) {
-    if (!affordable) return {{{candidate::minres_row_norms, max_iterations}}, why + ", too large for factors"};
-    Candidates out{{{candidate::ldlt, max_iterations}, {candidate::lu, max_iterations}, {candidate::minres_row_norms, max_iterations}}, why};
-    if (minres_pays) out.steps.insert(out.steps.begin(), minres_while);
-    return out;
-  }
-  if (p.zero_diagonals > 0) {
-    Candidates out{{{candidate::lu, max_iterations}, {candidate::gmres_row_norms, max_iterations}, {candidate::bicgstab_ilu0, max_iterations}}, why + ", zeros on the diagonal"};
-    if (!countable) out.steps.erase(out.steps.begin());
-    return out;
-  }
-  Candidates out{{{candidate::bicgstab_ilu0, affordable ? limited(2 * factor_seconds, 60, 400) : 400}, {candidate::lu, max_iterations}, {candidate::bicgstab_ilu0, max_iterations}},
-                 affordable ? why : why + dear};
-  if (!affordable && !ordered) out.steps.erase(out.steps.begin() + 1);
-  return with_multigrid(std::move(out), candidate::bicgstab_amg);
-}
-} // namespace detail
-
-/// The list for a matrix of these properties. Costs are guessed from rows, entries and bandwidth: a factorisation as
-/// rows x bandwidth^2, which is too much for a matrix in bad order, so that iterations come first there. Before factors are
-/// made, their cost is counted, and dear ones wait until iterations have had as much time.
-/// Source of the constants: bench/results.
-template <class Candidates = candidates>
-Candidates choose(matrix_properties const& p, int max_iterations, detail::grid_guess grid = detail::grid_guess::none) {
-  auto out = detail::choose_steps<Candidates>(p, max_iterations, grid);
-  out.rows = p.rows;
-  out.step_seconds = detail::step_seconds(p);
-  return out;
-}
 
 namespace detail {
 inline constexpr candidate all_candidates[] = {candidate::cg_amg, candidate::cg_jacobi, candidate::cg_ilu0, candidate::minres_row_norms, candidate::bicgstab_amg, candidate::bicgstab_ilu0, candidate::gmres_row_norms, candidate::ldlt, candidate::lu};
