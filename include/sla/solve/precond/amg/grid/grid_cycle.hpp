@@ -21,8 +21,6 @@
 
 namespace sla::detail {
 
-/// So many points are worth a grid: those of fewer are solved as fast by aggregates.
-inline constexpr index_t least_grid_points = 6000;
 /// On a device, the inverse of the coarsest grid is stored: about 450 points, and of a thin grid, which has more, no more than these.
 inline constexpr double most_device_grid_work = 2e5;
 inline constexpr index_t most_device_grid_points = 2000;

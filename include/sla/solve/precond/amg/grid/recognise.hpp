@@ -50,6 +50,9 @@ std::vector<index_t> places_after(Rows const& rows) {
   return places;
 }
 
+/// So many points are worth a grid: those of fewer are solved as fast by aggregates.
+inline constexpr index_t least_grid_points = 6000;
+
 /// What a few rows say of a matrix: none of a grid, one of couplings alike, or one whose points are coupled most along the same axis everywhere.
 enum class grid_guess { none, even, stretched };
 template <class Rows, class T>
