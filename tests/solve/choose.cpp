@@ -113,7 +113,14 @@ TEST_CASE("matrices in any order, graphs, jumps and transport end with multigrid
   // Steps in time, on a grid and in another order: as many steps of Jacobi as they need.
   auto const step = shift(sla::problems::poisson({80, 80}), 4.0);
   CHECK(ends(step, 40).choice.find("tried") == std::string::npos);
-  CHECK(ends(suite::shuffled(shift(sla::problems::poisson({80, 80}), 0.05)), 300).preconditioner == "jacobi");
+  auto const A = suite::shuffled(shift(sla::problems::poisson({80, 80}), 0.05));
+  CHECK(ends(A, 300).preconditioner == "jacobi");
+  auto const s = sla::prepare(A);  // the second solve begins with what held
+  auto const b = sla::random<double>(A.rows(), 3);
+  CHECK_THAT(s.try_solve(b).report.choice, ContainsSubstring("tried: cg + jacobi: iteration limit after 40"));
+  auto const again = s.try_solve(b).report;
+  CHECK(again.preconditioner == "jacobi");
+  CHECK(!ContainsSubstring("tried").match(again.choice));
 }
 
 TEST_CASE("an assembled matrix is symmetric, though sums that cancel are rounded in another order below the diagonal") {

@@ -222,13 +222,14 @@ solution<V> engine<A, automatic, none>::try_all(A const& a, V const& b, Options 
   double solve = 0;
   auto [steps, at, setup] = found_.with([](found& f) { return std::tuple(f.steps, f.at, std::exchange(f.seconds, 0.0)); });
   bool singular = false, indefinite = false, tried_cg = false;
+  std::size_t const held = at;
   for (; at < steps.size(); ++at) {
     while (at < steps.size() && waits(a, steps, at, failures)) {
     }
     if (at == steps.size()) break;
     auto const& step = steps[at];
     bool const is_cg = step.what == candidate::cg_amg || step.what == candidate::cg_jacobi || step.what == candidate::cg_ilu0;
-    if (step.if_near && !(best && best->report.residual() <= std::pow(rule_.rtol, 0.2))) continue;
+    if (step.if_near && at != held && !(best && best->report.residual() <= std::pow(rule_.rtol, 0.2))) continue;
     if (indefinite ? is_cg : tried_cg && step.what == candidate::minres_row_norms) continue;
     tried_cg = tried_cg || is_cg;
     std::string failure;
@@ -257,7 +258,7 @@ solution<V> engine<A, automatic, none>::try_all(A const& a, V const& b, Options 
   std::string tried;
   for (std::size_t n = 0; n < failures.size(); ++n)
     if (!best || n != of_best) tried += (tried.empty() ? "" : ", ") + failures[n];
-  found_.with([held = at == steps.size() ? 0 : at, &order = steps](found& f) { f.at = held, f.steps = order; });
+  found_.with([next = at == steps.size() ? 0 : at, &order = steps](found& f) { f.at = next, f.steps = order; });
   if (!best) throw setup_refused(text("solve: no method of the automatic choice works for this matrix (", candidates_.why, "): ", tried));
   report& out = best->report;
   if (singular && out.reason() != reason::singular) out.choice.clear();  // what it advises in its own case, a method that was tried
