@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -121,6 +122,40 @@ TEST_CASE("matrices in any order, graphs, jumps and transport end with multigrid
   auto const again = s.try_solve(b).report;
   CHECK(again.preconditioner == "jacobi");
   CHECK(!ContainsSubstring("tried").match(again.choice));
+}
+
+TEST_CASE("a row that is coupled to all others keeps multigrid away, whose products it would make dense") {
+  std::vector<sla::index_t> i, j;
+  std::vector<double> v;
+  sla::index_t const n = 6000;
+  auto const couple = [&](sla::index_t a, sla::index_t c, double w) {
+    for (auto const& [row, col, value] : {std::tuple(a, c, -w), std::tuple(c, a, -w), std::tuple(a, a, w), std::tuple(c, c, w)}) i.push_back(row), j.push_back(col), v.push_back(value);
+  };
+  for (sla::index_t k = 1; k < n; ++k) couple(0, k, 1e-5), couple(k, k == n - 1 ? 0 : k + 1, 1.0);
+  i.push_back(n / 2), j.push_back(n / 2), v.push_back(1e-2);
+  auto const report = solve_random(sla::from_triplets<double>(n, n, i, j, v));
+  INFO(report);
+  CHECK(report.converged());
+  CHECK(!ContainsSubstring("amg").match(report.preconditioner + report.choice));
+}
+
+TEST_CASE("new values keep what was set up only where the list asks for the same: no limit of another step") {
+  auto A = shift(suite::shuffled(sla::problems::poisson({17, 17, 17})), 6.0);
+  auto s = sla::prepare(A);
+  auto const b = sla::random<double>(A.rows(), 1);
+  CHECK(s.try_solve(b).report.method == "cg");  // at most 40 steps
+  A = shift(A, -6.0);
+  sla::index_t far = A.pattern().row_ptr[0];
+  while (A.pattern().col[far] == 0) ++far;  // one pair of couplings of the other sign
+  auto const other = A.pattern().col[far];
+  A.values()[far] = 1e-3;
+  for (auto t = A.pattern().row_ptr[other]; t < A.pattern().row_ptr[other + 1]; ++t)
+    if (A.pattern().col[t] == 0) A.values()[t] = 1e-3;
+  s.update(A);
+  auto const report = s.try_solve(b).report;
+  INFO(report);
+  CHECK(report.converged());
+  CHECK(!ContainsSubstring("tried").match(report.choice));
 }
 
 TEST_CASE("an assembled matrix is symmetric, though sums that cancel are rounded in another order below the diagonal") {

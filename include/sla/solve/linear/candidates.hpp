@@ -56,13 +56,14 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
   bool const semidefinite = p.definite == definiteness::positive_semidefinite;
   std::string const symmetry = p.complex ? "Hermitian" : "symmetric";
 
-  // Multigrid is for couplings of one sign, and a solve with it takes as long as 100 steps of CG, of few rows as 300 and more. It begins on grids of two axes and
+  // Multigrid is for couplings of one sign, and a solve with it takes as long as 100 steps of CG, of few rows as 300 and more. It begins on grids of couplings alike and
   // where there are many rows; elsewhere it waits for some steps, and for more where these come near, and of few rows for factors that cost less. Rows that are
   // all strictly dominant, as those of steps in time, may need few steps everywhere. Where the couplings of a grid follow one axis, sweeps along it are nearly exact.
+  // A row that is coupled to very many makes products dense.
   bool const elliptic = p.opposed_off_diagonal && countable && p.rows >= 3000;
   bool const many = grid == grid_guess::none ? p.rows >= 400000 || (p.rows >= 30000 && rows >= 100 * band) : grid == grid_guess::even ? p.rows >= least_grid_points : p.rows >= 130000;
   auto const with_multigrid = [&](Candidates&& l, candidate by) {
-    if (!countable || p.rows < 3000) return std::move(l);
+    if (!countable || p.rows < 3000 || double(p.longest_row) * double(p.longest_row) > 16 * double(p.entries)) return std::move(l);
     auto& steps = l.steps;
     attempt const multigrid{by, (std::min)(max_iterations, 100)};
     auto place = steps.begin();
@@ -86,8 +87,12 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
     std::string const why = symmetry + (p.definite == definiteness::positive_definite ? ", positive definite"
                                         : semidefinite                                ? ", positive semidefinite"
                                                                                       : ", positive diagonal");
-    if (semidefinite)
-      return with_multigrid({{{candidate::cg_jacobi, max_iterations}, {candidate::cg_ilu0, max_iterations}, {candidate::cg_jacobi, max_iterations}, {candidate::minres_row_norms, max_iterations}}, why, true}, candidate::cg_amg);
+    if (semidefinite) {
+      auto out = with_multigrid({{{candidate::cg_jacobi, max_iterations}, {candidate::cg_ilu0, max_iterations}, {candidate::minres_row_norms, max_iterations}}, why, true}, candidate::cg_amg);
+      bool const cut = std::none_of(out.steps.begin(), out.steps.end(), [&](attempt const& s) { return s.what == candidate::cg_jacobi && s.limit == max_iterations; });
+      if (cut) out.steps.insert(out.steps.end() - 1, {candidate::cg_jacobi, max_iterations});
+      return out;
+    }
     if (p.rows <= 1500)
       return {{{candidate::ldlt, max_iterations}, {candidate::cg_jacobi, max_iterations}, {candidate::lu, max_iterations}}, why + ", of few rows"};
     if (affordable) {

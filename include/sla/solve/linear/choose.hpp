@@ -108,6 +108,7 @@ private:
     std::size_t at = 0;
     double seconds = 0;  ///< of looking at A, until a report tells them
     std::array<std::shared_ptr<void>, std::size(all_candidates)> engines{};  ///< those of on_engine
+    std::array<int, std::size(all_candidates)> limits{};  ///< the iterations that they may take
 
     std::shared_ptr<void>& engine_of(candidate what) { return engines[std::size_t(what)]; }
   };
@@ -145,11 +146,11 @@ void engine<A, automatic, none>::look_at(A const& a) {
 }
 template <class A>
 void engine<A, automatic, none>::update(A const& a) {
-  auto const before = found_.with([](found& f) { return f.steps[f.at].what; });
+  auto const [before, limit] = found_.with([](found& f) { return std::pair(f.steps[f.at].what, f.limits[std::size_t(f.steps[f.at].what)]); });
   look_at(a);
-  auto const at = std::find_if(candidates_.steps.begin(), candidates_.steps.end(), [&](attempt const& s) { return s.what == before; });
+  auto const at = std::find_if(candidates_.steps.begin(), candidates_.steps.end(), [what = before, limit = limit](attempt const& s) { return s.what == what && s.limit == limit; });
   bool const kept = at != candidates_.steps.end();
-  found_.with([&](found& f) {
+  found_.with([&, before = before](found& f) {
     for (candidate const what : all_candidates)  // a solve that an observer ended, or one beside it, may have set up another one
       if (!kept || what != before) f.engine_of(what).reset();
     if (!kept) return;
@@ -164,6 +165,8 @@ void engine<A, automatic, none>::update(A const& a) {
       });
     } catch (value_error const&) {  // the next solve says why, and goes on
       held.reset();
+    } catch (shape_error const&) {  // too many entries for the indices of a product
+      held.reset();
     } catch (std::bad_alloc const&) {
       held.reset();
     }
@@ -174,7 +177,11 @@ template <class A>
 std::shared_ptr<void> engine<A, automatic, none>::set_up(A const& a, attempt step, std::shared_ptr<void> (*make)(A const&, stop_rule const&)) const {
   return found_.with([&](found& f) {
     auto& e = f.engine_of(step.what);
-    if (!e) e = make(a, {rule_.rtol, rule_.atol, step.limit, {}});
+    try {
+      if (!e) e = make(a, {rule_.rtol, rule_.atol, step.limit, {}}), f.limits[std::size_t(step.what)] = step.limit;
+    } catch (shape_error const& too_many) {  // entries for the indices of a product
+      throw setup_refused(too_many.what());
+    }
     return e;
   });
 }

@@ -111,7 +111,8 @@ private:
 
 /// Newton's method with GMRES and no Jacobian: J v is a directional derivative of F, exact by dual numbers. Each system is solved to a tolerance that follows how fast |F|
 /// falls (Eisenstat and Walker's second choice, gamma 0.9, power 2), and the step is a line search. `.precondition = ilu0{}` is made of a Jacobian at u0, whose pattern is found or given;
-/// a linear_operator, or a preconditioner that is set up, needs none. Ends as newton, and where a linear solve reduces nothing of |F|: there the Jacobian is singular.
+/// a linear_operator, or a preconditioner that is set up, needs none. Ends as newton, and where a linear solve reduces nothing of |F|: there
+/// the Jacobian is singular, or GMRES wants a larger `restart` or a preconditioner.
 /// Cost: per iteration of GMRES one directional derivative; memory as of gmres. Gradient: by GMRES with the adjoint of F, a sweep of a tape per iteration.
 /// Source: Eisenstat and Walker, Choosing the forcing terms in an inexact Newton method (1996); Knoll and Keyes, Jacobian-free Newton-Krylov methods (2004).
 struct newton_krylov {
