@@ -151,8 +151,14 @@ auto function_on_pattern(A const& a) {
 /// abs, abs2, sqrt, sin, tanh, real and imag of the stored values, on the pattern of A; entries that a user's arrays store twice
 /// are summed first.
 template <class Op, SparseOwner A>
-  requires(is_elementwise<Op> && !std::same_as<Op, op::conj>)
+  requires(keeps_zeros<Op> && !std::same_as<Op, op::conj>)
 auto perform(Op, A const& a) {
+  return detail::function_on_pattern<Op>(a);
+}
+/// Refused where it is called: its type is known without its text.
+template <class Op, SparseOwner A>
+  requires(is_elementwise<Op> && !keeps_zeros<Op>)
+A perform(Op, A const& a) {
   return detail::function_on_pattern<Op>(a);
 }
 
