@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include <sla/expr/dense/reduce.hpp>
 #include <sla/expr/sparse/stored.hpp>
 
 namespace sla {
