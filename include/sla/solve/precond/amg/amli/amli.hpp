@@ -42,8 +42,8 @@ struct amli_steps {
 };
 
 /// What no eigenvalue of M A exceeds on the level above one of this range: with B in the place of that level's inverse, I - M A is (I - S A)(I - P B R A)(I - S A),
-/// whose middle is at least 1 minus the largest eigenvalue of B times the coarse matrix, and whose outer
-/// factors contract: the weights of strength.hpp do, a preconditioner in their place has to.
+/// whose middle is at least 1 minus the largest eigenvalue of B times the coarse matrix, and whose outer factors contract: with the weights of
+/// solve/precond/amg/strength.hpp they do; with a preconditioner in their place it has to see to that.
 inline double bound_above(amli_range const& coarse) { return coarse.least > 0 ? 1 + amli_steps(coarse).error : (std::max)(1.0, coarse.bound); }
 
 /// What some steps of conjugate gradients tell of M A: the tridiagonal matrix of Lanczos's iteration, and (r, M r) before each step.
