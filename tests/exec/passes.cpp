@@ -110,12 +110,14 @@ struct stored_numbers {
   using extents_type = E;
   using memory_type = host_memory;
   static constexpr reach depth = reach::gather;
-  index_t n;
+  index_t n, together = 1;
 
   extents_type extents() const { return {n}; }
+  index_t rows_together() const { return together; }
   double at(element) const { return std::numeric_limits<double>::quiet_NaN(); }
   template <class Span>
   void store(Span s, double* out) const {
+    if (together > 1) CHECK((s.first % together == 0 && ((s.first + s.count) % together == 0 || s.first + s.count == n)));
     for (index_t k = 0; k < s.count; ++k) out[k] = double(s.first + k);
   }
   template <class F>
@@ -168,6 +170,41 @@ TEST_CASE("what can store its rows is never read one by one") {
   CHECK(h[1] == Approx(eval(dot(y, y - 1))));
 }
 
+TEST_CASE("rows that a format stores together are not cut by blocks, and another range is cut where it begins and ends") {
+  index_t const n = 50000;
+  auto y = zeros<double>(n);
+  auto const total = [&](index_t together) { return eval(std::get<0>(fuse(set(y, 1 + stored_numbers<>{n, together}), sum_of(stored_numbers<>{n, together})))); };
+  for (index_t const together : {48, 256, 768, 1024}) {
+    CHECK(total(together) == double(n * (n - 1) / 2));
+    CHECK(y[n - 1] == double(n));
+  }
+  detail::block_rows asked;
+  (void)lower_tree{}(set(y, to<Sell<8, 768>>(eye<double>(n)) * ones<double>(n))).rebuild(detail::find_block_rows{&asked});
+  CHECK(asked.together == 768);
+
+  frame const f{2, n, 1, 1};
+  for (row_range const range : {row_range{0, n}, row_range{700, 800}, row_range{500, n - 1}, row_range{1536, 2304}}) {
+    block_walk walk(f, range, 1, asked);
+    index_t next = range.first, blocks = 0;
+    struct context {
+      row_range range;
+      index_t &next, &blocks;
+    } const all{range, next, blocks};
+    walk.run(
+        [](void const* c, row_span const& s, index_t block) {
+          auto const& in = *static_cast<context const*>(c);
+          index_t const end = s.first % n + s.count;
+          CHECK(block == in.blocks++);
+          CHECK(s.first % n == in.next);
+          CHECK((end % 768 == 0 || end == in.range.last));
+          in.next = end == in.range.last ? in.range.first : end;
+        },
+        &all);
+    CHECK(blocks == walk.blocks());
+    CHECK(next == range.first);
+  }
+}
+
 TEST_CASE("rows of products inside of expressions are those of the elements, in every format") {
   auto A = problems::convection_diffusion<double>({61, 53}, 1.5);
   index_t const n = A.rows();
@@ -176,7 +213,7 @@ TEST_CASE("rows of products inside of expressions are those of the elements, in 
   check_rows_inside(to<Coo<>>(A), x);
   check_rows_inside(to<Sell<>>(A), x);
   check_rows_inside(to<NarrowSell<>>(A), x);
-  check_rows_inside(to<Sell<4, 48>>(A), x);  // a block of rows cuts windows
+  check_rows_inside(to<Sell<4, 48>>(A), x);  // whose windows are no part of a block of 1024 rows
   check_rows_inside(to<Dia>(A), x);
   check_rows_inside(to<Dia>(A * A), x);  // thirteen diagonals: several groups
   auto const even = problems::convection_diffusion<double>({60, 54}, 1.5);

@@ -49,12 +49,14 @@ struct balance_by_products {
   }
 };
 
-/// The rows that a block should have for nodes that compute more than those: a stencil of slabs, from the ones beside them too.
-struct find_rows_at_once {
-  index_t* most;
+/// What the nodes of a statement ask of blocks. `rows_at_once` is for those that compute more than the rows of a block: a stencil of slabs,
+/// from the ones beside them too.
+struct find_block_rows {
+  block_rows* found;
   template <class X>
   X operator()(X const& x) const {
-    if constexpr (requires { x.rows_at_once(); }) *most = (std::max)(*most, x.rows_at_once());
+    if constexpr (requires { x.rows_at_once(); }) found->least = (std::max)(found->least, x.rows_at_once());
+    if constexpr (requires { x.rows_together(); }) found->together = (std::max)(found->together, x.rows_together());
     x.rebuild(*this);
     return x;
   }
@@ -85,9 +87,9 @@ struct statement_functions {
   void (*needs)(void const* statement, statement_needs& out);
   void (*run)(void const* statement, row_span const& s, void* results);  ///< null for whole statements
   void (*balance)(void const* statement, pass_walk& walk);
-  index_t (*rows_at_once)(void const* statement);  ///< that a block has at least
-  void (*apply)(void const* statement, void* space);  ///< of whole statements
-  fold_functions const* folds;                        ///< null for those that write
+  void (*find_rows)(void const* statement, block_rows& found);  ///< what it asks of blocks, beside what was found
+  void (*apply)(void const* statement, void* space);            ///< of whole statements
+  fold_functions const* folds;                                  ///< null for those that write
 };
 /// A statement without its type, so that what all `fuse` do alike is compiled once: a block of a thousand elements costs one call through a
 /// pointer, and the same statement in another `fuse` is the same function.
@@ -140,11 +142,7 @@ constexpr statement_functions functions_of_statement() {
   } else {
     out.run = run_statement<Span, S>;
     out.balance = [](void const* s, pass_walk& walk) { (void)static_cast<S const*>(s)->rebuild(balance_by_products{&walk}); };
-    out.rows_at_once = [](void const* s) {
-      index_t most = 1;
-      (void)static_cast<S const*>(s)->rebuild(find_rows_at_once{&most});
-      return most;
-    };
+    out.find_rows = [](void const* s, block_rows& found) { (void)static_cast<S const*>(s)->rebuild(find_block_rows{&found}); };
   }
   if constexpr (has_result<S>) {
     static_assert(std::is_trivially_copyable_v<accumulator_of_t<S>> && alignof(accumulator_of_t<S>) <= alignof(std::max_align_t));
@@ -320,15 +318,22 @@ void run_blocks(std::span<detail::pass_statement const> statements, frame const&
       &all);
 }
 
+namespace detail {
+/// What the statements of a pass ask of its blocks.
+inline block_rows rows_of_blocks(std::span<pass_statement const> statements, frame const& f) {
+  block_rows found;
+  for (auto const& s : statements) s.is->find_rows(s.statement, found);
+  if (found.together * f.inner > block_elements) found.together = 1;
+  return found;
+}
+} // namespace detail
+
 /// Runs the statements of one pass on a range of rows, with at most `max_threads` threads; 0: as many as `threads_in_use()`.
 template <class Partials>
 void run_pass(std::span<detail::pass_statement const> statements, frame const& f, row_range range, int max_threads, Partials& partials,
               detail::between_blocks between = {}) {
   if (range.last <= range.first || f.batch == 0 || f.inner == 0) return;
-  index_t at_once = 1;
-  if ((range.last - range.first) * f.inner > detail::block_elements)
-    for (auto const& s : statements) at_once = (std::max)(at_once, s.is->rows_at_once(s.statement));
-  block_walk<dependent_t<index_t, Partials>> walk(f, range, max_threads, at_once);
+  block_walk<dependent_t<index_t, Partials>> walk(f, range, max_threads, (range.last - range.first) * f.inner > detail::block_elements ? detail::rows_of_blocks(statements, f) : detail::block_rows());
   run_blocks(statements, f, walk, partials, between);
 }
 

@@ -25,6 +25,14 @@ struct row_work {
   double operator()(index_t row) const { return before(node, row); }
 };
 
+/// What statements ask of the blocks of a pass.
+struct block_rows {
+  index_t least = 1;     ///< a block has at least so many
+  index_t together = 1;  ///< blocks end at multiples of it: the rows that a format stores together, as Sell does those of a window
+  /// The rows of a block, where an element of the pass has `inner` numbers.
+  index_t of_block(index_t inner) const { return ((std::max)(least, block_elements / inner) + together - 1) / together * together; }
+};
+
 /// How a pass is cut into blocks of rows, and these between threads.
 class pass_walk {
 public:
@@ -54,11 +62,10 @@ SLA_HD inline bool is_one_block(frame const& f) { return f.batch == 1 && f.rows 
 template <class Index = index_t>
 class block_walk final : public detail::pass_walk {
 public:
-  /// max_threads: 0 for `threads_in_use()`. at_once: rows that a block has at least.
-  block_walk(frame const& f, row_range range, int max_threads, index_t at_once = 1)
-      : f_(f), range_(range), block_((std::max)(at_once, detail::block_elements / f.inner)) {
-    index_t const rows = range.last - range.first;
-    per_item_ = (rows + block_ - 1) / block_;
+  /// max_threads: 0 for `threads_in_use()`.
+  block_walk(frame const& f, row_range range, int max_threads, detail::block_rows rows = {})
+      : f_(f), range_(range), block_(rows.of_block(f.inner)), origin_(range.first / rows.together * rows.together) {
+    per_item_ = (range.last - origin_ + block_ - 1) / block_;
     if (blocks() <= 1) return;
     index_t const threads = (std::min)(index_t(max_threads ? max_threads : threads_in_use()), blocks());
     if (threads == 1) return;
@@ -87,8 +94,8 @@ public:
   void run(void (*one)(void const*, row_span const&, index_t), void const* context) const override {
     auto const blocks_from = [&](index_t n, index_t last) {
       for (; n < last; ++n) {
-        index_t const b = f_.batch == 1 ? 0 : n / per_item_, row = range_.first + (n - b * per_item_) * block_;
-        index_t const length = (std::min)(block_, range_.last - row);
+        index_t const b = f_.batch == 1 ? 0 : n / per_item_, end = origin_ + (n - b * per_item_ + 1) * block_;
+        index_t const row = (std::max)(range_.first, end - block_), length = (std::min)(end, range_.last) - row;
         one(context, {(b * f_.rows + row) * f_.inner, length * f_.inner, b * f_.rhs, f_.rhs}, n);
       }
     };
@@ -99,7 +106,7 @@ public:
 private:
   frame f_;
   row_range range_;
-  index_t block_, per_item_;
+  index_t block_, origin_, per_item_;  ///< origin: where the first block would begin, if the range did not later
   double work_ = 0;
   detail::short_list<Index, 33> cuts_;  ///< of the blocks; none where one thread runs them all
 };

@@ -66,7 +66,7 @@ template <class Partials>
 void run_pass(std::span<pass_statement const> statements, frame const& f, kept_list<row_range> const& runs, Partials& partials, between_blocks between = {}) {
   if (runs.empty() || f.batch == 0 || f.inner == 0) return;
   if (runs.size() == 1) return sla::run_pass(statements, f, runs[0], threads_in_use(), partials, between);
-  runs_walk<dependent_t<row_range, Partials>> walk(f, runs);
+  runs_walk<dependent_t<row_range, Partials>> walk(f, runs, rows_of_blocks(statements, f));
   run_blocks(statements, f, walk, partials, between);
 }
 

@@ -67,7 +67,7 @@ row_runs runs_of(index_t rows, Is const& is_boundary) {
 template <class Range = row_range>
 class runs_walk final : public pass_walk {
 public:
-  runs_walk(frame const& f, std::span<std::type_identity_t<Range> const> runs) : f_(f), runs_(runs), block_((std::max)(index_t(1), block_elements / f.inner)) {
+  runs_walk(frame const& f, std::span<std::type_identity_t<Range> const> runs, block_rows rows = {}) : f_(f), runs_(runs), block_(rows.of_block(f.inner)), together_(rows.together) {
     for (row_range const& r : runs) {
       rows_ += r.last - r.first;
       per_item_ += blocks_in(r);
@@ -94,8 +94,8 @@ public:
             n += blocks_in(r), at += r.last - r.first;
             continue;
           }
-          for (index_t row = r.first; row < r.last; row += block_, ++n) {
-            index_t const length = (std::min)(block_, r.last - row);
+          for (index_t row = r.first, length = 0; row < r.last; row += length, ++n) {
+            length = (std::min)(row / together_ * together_ + block_, r.last) - row;
             if (at >= first && at < last) one(context, {(b * f_.rows + row) * f_.inner, length * f_.inner, b * f_.rhs, f_.rhs}, n);
             at += length;
           }
@@ -107,11 +107,11 @@ public:
   }
 
 private:
-  index_t blocks_in(row_range const& r) const { return (r.last - r.first + block_ - 1) / block_; }
+  index_t blocks_in(row_range const& r) const { return (r.last - r.first / together_ * together_ + block_ - 1) / block_; }
 
   frame f_;
   std::span<Range const> runs_;
-  index_t block_, per_item_ = 0, rows_ = 0;
+  index_t block_, together_, per_item_ = 0, rows_ = 0;
   double work_ = 0;
 };
 } // namespace detail

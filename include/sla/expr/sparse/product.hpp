@@ -48,6 +48,12 @@ struct product {
   }
   frame layout() const { return {A.shape.batch_count(), A.shape.rows(), P * rhs(), rhs()}; }
   index_t work_before(index_t row) const { return A.pattern.entries_before(row); }
+  index_t rows_together() const {
+    if constexpr (requires { decltype(A.pattern)::rows_together; })
+      return decltype(A.pattern)::rows_together;
+    else
+      return 1;
+  }
 
   static constexpr bool needs_vector = false;
   template <class Y>

@@ -25,6 +25,7 @@ struct Sell;
 template <int Chunk, int Window, class Col, class Ptr, class Stored>
 struct sell_view {
   using format_type = Sell<Chunk, Window, Col, Ptr, Stored>;
+  static constexpr index_t rows_together = Window;
 
   Ptr const *begin, *row_ptr;
   Stored const* col;

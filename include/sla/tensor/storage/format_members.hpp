@@ -67,6 +67,7 @@ constexpr format_member missing_of_format() {
 ///   entries_before(i)       about how many entries are stored in the rows before i: threads share rows by it
 ///   borrowed(Memory, slots) the pattern that borrows what the view shows
 ///   sum_rows(first, count, term, out)  optional: the row kernel
+///   rows_together                      optional: rows that stand in memory together, whose multiples blocks of a pass end at
 /// and `find_slot(view, i, j)`, the slot of an entry, or -1, where single entries are asked for.
 template <class F>
 concept Format = detail::FormatOption<F> && detail::missing_of_format<F>() == detail::format_member::all;
