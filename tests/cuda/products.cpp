@@ -83,6 +83,16 @@ TEST_CASE("with right-hand sides, a warp reads the entries of a row together") {
   suites::compare_with_serial(simulate, to_batch(A, 2), random<double, Extents<dyn, dyn, dyn>>({2, 207, 6}, 3), {2, 207, 6, 6}, 1e-12);
 }
 
+TEST_CASE("diagonals of blocks are turned where they lie") {
+  auto const A = to<Dia>(to_blocks<2, 3>(problems::convection_diffusion<double>({12, 9}, 1.0)), dia_limit{30});
+  auto const u = random<double, Extents<dyn, 2>>(A.range(), 8);
+  tensor<double, Extents<dyn, 3>> w(A.domain());
+  tensor<double, Extents<dyn, 3>> const expected = adjointed(A) * u;
+  simulated_space space(frame{1, 36, 3, 1});
+  fuse(space, set(w, adjoint(A) * u));
+  CHECK(norm_inf(w - expected) <= 1e-13);
+}
+
 TEST_CASE("diagonal blocks are read, and their inverses applied, as on the host") {
   auto const A = to_batch(to_blocks<2, 2>(problems::convection_diffusion<double>({6, 8}, 0.5)), 3);
   vector<double> blocks(Extents<dyn>(3 * 24 * 4 * 4), uninitialized);

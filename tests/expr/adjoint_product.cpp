@@ -102,6 +102,7 @@ TEST_CASE("transposed products on any number of threads: the same numbers, and t
   check(to<Coo<>>(some_matrix<double>(60000, 20000, 5, false)), 1e-12);
   check(to<Sell<>>(some_matrix<std::complex<double>>(30000, 30000, 5, true)), 1e-12);
   check(to_blocks<2, 5>(problems::convection_diffusion<double>({100, 100}, 2.0)), 1e-12);
+  check(to<Dia>(to_blocks<2, 3>(problems::convection_diffusion<std::complex<double>>({30, 20}, 2.0)), dia_limit{30}), 1e-12);
   auto const one = problems::poisson<double>({100, 100});
   check(stack_batch(one, 2.0 * one, -1.0 * one), 1e-12);
   check(from_triplets<double>(0, 200000, std::vector<index_t>{}, std::vector<index_t>{}, std::vector<double>{}), 0);

@@ -41,7 +41,7 @@ public:
   template <class F>
   void run(F const&) {
     static_assert(always_false<F>,
-                  "sla: this runs on the host alone (ilu0, factorisations, and transpose(A) * u in Dia of blocks, or in a format of yours whose pattern keeps no `turned` rows): on a device take "
+                  "sla: this runs on the host alone (ilu0, factorisations, and transpose(A) * u in a format of yours whose pattern keeps no `turned` rows): on a device take "
                   "jacobi{}, and Csr for A, or store the adjoint beside it: with_adjoint(to<device_memory>(A), to<device_memory>(adjointed(A))), whose products go by rows both ways");
   }
 

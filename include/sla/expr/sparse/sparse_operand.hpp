@@ -30,7 +30,7 @@ struct sparse_view {
   SLA_HD T read(T value) const { return Conj ? conj_of(value) : value; }
   /// Entry (c, q) of a stored block of batch item b.
   SLA_HD T entry(index_t b, index_t slot, index_t c, index_t q) const {
-    if constexpr (requires { Pattern::is_turned; })
+    if constexpr (requires { requires Pattern::is_turned; })
       return read(values[b * batch_stride + (slot * S::block_cols + q) * S::block_rows + c]);
     else
       return read(values[b * batch_stride + (slot * S::block_rows + c) * S::block_cols + q]);

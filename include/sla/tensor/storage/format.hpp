@@ -212,6 +212,7 @@ struct Coo {
 template <bool Turned>
 struct basic_dia_view {
   using format_type = Dia;
+  static constexpr bool is_turned = Turned, turns_blocks = true;
 
   index_t const* offset;
   index_t diagonals, rows, cols;
