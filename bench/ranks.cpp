@@ -91,7 +91,7 @@ void paper_table() {
       fake world(ranks, ranks / 2);
       mesh<axis<"rows">> m(world);
       index_t const nx = square ? index_t(std::lround(std::sqrt(1e6 * ranks))) : 1000, nz = square ? nx : 1000 * ranks;
-      auto const D = problems::poisson<double>(m, {nz, nx});
+      auto const D = problems::poisson<double>(m, {nx, nz});
       auto const& halo = *D.handle()->halo;
       using slabs = detail::slab_levels<float, double>;
       auto const layouts = slabs::layouts_for({D.handle()->rows.get(), detail::grid_shape(nx, 1, nz, false), nx}, amg{}.gathered);
