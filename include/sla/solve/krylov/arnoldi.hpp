@@ -3,6 +3,7 @@
 // Givens rotations. One text for host, device and ranks. The methods are gmres.hpp and fgmres.hpp.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace sla::detail {
 template <class T, int Capacity>
 struct rotations {
   int columns = 0;
+  real_t<T> largest = 0;  ///< of the squares of all columns so far
   fixed_array<real_t<T>, Capacity> c;
   fixed_array<T, Capacity> s, column;
   fixed_array<T, Capacity + 1> g;
@@ -36,7 +38,9 @@ struct take_column {
     if (state != reason::running || !(ww - ww == 0)) return q;
     using Real = real_t<T>;
     int const k = q.columns;
-    for (int j = 0; j <= k; ++j) q.column[j] = h[j] + h2[j];
+    Real square = Real(ww);
+    for (int j = 0; j <= k; ++j) q.column[j] = h[j] + h2[j], square += abs2_of(q.column[j]);
+    if (q.largest < square) q.largest = square;
     for (int j = 0; j < k; ++j) {
       T const top = q.column[j], below = q.column[j + 1];
       q.column[j] = op::mul::apply(q.c[j], top) + q.s[j] * below;
@@ -69,13 +73,15 @@ struct begin_substitution {
   }
 };
 /// y_k by back substitution, from the last k on: column k of R times y_k is taken from the others. A column of zeros (A is
-/// singular) is passed over.
+/// singular) is passed over, and one whose last entry is no more than rounding beside all columns so far.
 template <class T, int Capacity>
 struct substitute {
   int k;
   SLA_HD fixed_array<T, Capacity> operator()(fixed_array<T, Capacity> y, rotations<T, Capacity> q) const {
     if (q.columns != k + 1) return y;
-    y[k] = abs2_of(q.column[k]) > 0 ? y[k] / q.column[k] : T{};
+    using R = real_t<T>;
+    R const rounding = R(4 + k) * std::numeric_limits<R>::epsilon();
+    y[k] = abs2_of(q.column[k]) > rounding * rounding * q.largest ? y[k] / q.column[k] : T{};
     for (int j = 0; j < k; ++j) y[j] = y[j] - q.column[j] * y[k];
     return y;
   }

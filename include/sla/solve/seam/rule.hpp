@@ -20,7 +20,7 @@ enum class reason : int {
   not_a_number,               ///< NaN or infinity in A, b, x or during the iteration
   indefinite_matrix,          ///< (p, A p) <= 0: A is not positive definite
   indefinite_preconditioner,  ///< (r, M r) <= 0: M is not positive definite
-  breakdown,                  ///< a denominator of the recurrence vanished
+  breakdown,                  ///< a denominator of the recurrence vanished, or was so small that the residual grew beyond all digits
   singular,                   ///< the matrix has no inverse: a zero pivot, among all that could be taken
   setup_failed,               ///< the preconditioner does not exist for this system of a list
   zero_pivot,                 ///< a pivot is zero, and the factorisation takes no other: A may have an inverse

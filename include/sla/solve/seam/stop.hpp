@@ -41,6 +41,8 @@ struct judge {
   /// A run whose residual fell by so much has no digits left, however little was asked: what its recurrence says from there on
   /// is not of x, and in the end its denominators are 0. Squared.
   static constexpr double exhausted = 1e-36;
+  /// One whose residual still grows where it is 1e12 times b has lost x: sixteen digits are less than what it would take off again. Squared.
+  static constexpr double lost = 1e24;
 
   /// own: |b|^2 of the run itself, which may solve for a correction only.
   template <class R>
@@ -50,6 +52,8 @@ struct judge {
         state = reason::not_a_number;
       else if (double(rr) <= tolerance(double(bb), rtol, atol) || double(rr) <= exhausted * double(own))
         state = reason::converged;
+      else if (double(bb) > 0 && double(rr) > lost * double(bb) && relative(rr, bb) > before.residual && before.iterations > 0)
+        state = reason::breakdown;
     }
     return {{{state}, {{state, before.iterations + (counts && before.state == reason::running), relative(rr, bb)}}}};
   }
