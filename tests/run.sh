@@ -73,7 +73,7 @@ first=$(build default)
 if [ "$kind" = all ]; then
   clang=$(clang_version)
   need clang++-$clang=clang-$clang /usr/lib/llvm-$clang/lib/libomp.so=libomp-$clang-dev \
-    /usr/lib/llvm-$clang/lib/clang/$clang/lib/linux=libclang-rt-$clang-dev
+    /usr/lib/llvm-$clang/lib/clang/$clang/lib/linux=libclang-rt-$clang-dev ld.lld=lld
 fi
 # While a configuration is tested the others are built, one after another, from what the tests leave idle.
 {
