@@ -1,58 +1,82 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# sh tests/run.sh [all | rest]: installs what is missing, builds, and runs the tests. Alone: the tests that a user wants to see pass, with
+# sh tests/run.sh [all]: installs what is missing, builds, and runs the tests. Alone: the tests that a user wants to see pass, with
 # g++. With `all` also the others: every floor with clang and the address and undefined behaviour sanitizers, users' programs, wrong
 # programs and each header alone with clang, the readers with fuzzers for half a minute each, what threads share with the thread
-# sanitizer, and device code with nvcc where there is one. With `rest` these others alone.
+# sanitizer, and device code with nvcc where there is one.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . cmake/packages.sh
 
 kind=${1:-default}
+# Those whose compilers need little memory come before asan, whose tests then run beside those of cuda.
+case $kind in
+  default) others= ;;
+  all) others="clang tsan fuzz asan cuda" ;;
+  *) echo "sh tests/run.sh [all]: there is no '$kind'" >&2; exit 1 ;;
+esac
 need g++=g++ cmake=cmake ninja=ninja-build /usr/include/eigen3=libeigen3-dev /usr/include/catch2=catch2 \
   mpirun=openmpi-bin mpicxx=libopenmpi-dev /usr/include/zlib.h=zlib1g-dev /usr/include/nlohmann/json.hpp=nlohmann-json3-dev /usr/include/metis.h=libmetis-dev \
   /usr/include/suitesparse/cholmod.h=libsuitesparse-dev
-if [ "$kind" != default ]; then
-  clang=$(clang_version)
-  need clang++-$clang=clang-$clang /usr/lib/llvm-$clang/lib/libomp.so=libomp-$clang-dev \
-    /usr/lib/llvm-$clang/lib/clang/$clang/lib/linux=libclang-rt-$clang-dev
-fi
-
-case $kind in
-  default | all | rest) ;;
-  *) echo "sh tests/run.sh [all | rest]: there is no '$kind'" >&2; exit 1 ;;
-esac
 
 jobs=$(nproc)
-failed=
-seconds="                 build     test"
-# The thread sanitizer of older compilers wants addresses that are not randomised.
-plain=
-setarch "$(uname -m)" -R true 2>/dev/null && plain="setarch $(uname -m) -R"
+exec 3>&1 # what a reader sees; the lines for test_each go to the standard output
+seconds_since() { echo $(($(date +%s) - $1)); }
 
-configuration() {
-  printf '\n==== %s ====\n' "$1"
-  started=$(date +%s)
-  report=$(cmake --preset "$1" 2>&1) || { echo "$report"; failed="$failed $1(configure)"; return; }
-  cmake --build --preset "$1" -j "$jobs" || { failed="$failed $1(build)"; return; }
-  built=$(date +%s)
-  $2 ctest --preset "$1" -j "$jobs" || failed="$failed $1(tests)"
-  seconds="$seconds
-$(printf '%-12s %7d s %6d s' "$1" $((built - started)) $(($(date +%s) - built)))"
+# build <configuration> [<command that runs it>]: a line for test_each, which says what failed, and the seconds.
+build() {
+  began=$(date +%s)
+  failed=-
+  printf '\n==== build of %s ====\n' "$1" >&3
+  if ! report=$(cmake --preset "$1" 2>&1); then
+    echo "$report" >&3
+    failed=configure
+  elif ! ${2:-} cmake --build --preset "$1" -j "$jobs" >&3 2>&3; then
+    failed=build
+  fi
+  echo "$1 $failed $(seconds_since "$began")"
 }
 
-[ "$kind" = rest ] || configuration default ""
-if [ "$kind" != default ]; then
-  configuration asan ""
-  configuration clang ""
-  configuration fuzz ""
-  configuration tsan "$plain"
-  configuration cuda ""
-fi
+# Tests what the lines name, as they come, and sums up.
+test_each() {
+  missing=" default $others "
+  seconds="               build    test"
+  failures=
+  while read -r name failed of_build; do
+    missing=${missing%" $name "*}" "${missing#*" $name "}
+    of_tests=0
+    if [ "$failed" = - ]; then
+      printf '\n==== tests of %s ====\n' "$name" >&3
+      # The thread sanitizer of older compilers wants addresses that are not randomised.
+      plain=
+      [ "$name" = tsan ] && setarch "$(uname -m)" -R true 2>/dev/null && plain="setarch $(uname -m) -R"
+      began=$(date +%s)
+      $plain ctest --preset "$name" -j "$jobs" >&3 2>&3 </dev/null || failed=tests
+      of_tests=$(seconds_since "$began")
+    fi
+    [ "$failed" = - ] || failures="$failures $name($failed)"
+    seconds="$seconds
+$(printf '%-10s %7d s %5d s' "$name" "$of_build" "$of_tests")"
+  done
+  for name in $missing; do failures="$failures $name(not reached)"; done
 
-printf '\n%s\n\n' "$seconds"
-if [ -n "$failed" ]; then
-  echo "FAILED:$failed"
-  exit 1
+  printf '\n%s\ntogether %9d s\n\n' "$seconds" "$(seconds_since "$start")"
+  if [ -n "$failures" ]; then
+    echo "FAILED:$failures"
+    return 1
+  fi
+  echo "All configurations passed."
+}
+
+start=$(date +%s)
+first=$(build default)
+if [ "$kind" = all ]; then
+  clang=$(clang_version)
+  need clang++-$clang=clang-$clang /usr/lib/llvm-$clang/lib/libomp.so=libomp-$clang-dev \
+    /usr/lib/llvm-$clang/lib/clang/$clang/lib/linux=libclang-rt-$clang-dev ld.lld=lld
 fi
-echo "All configurations passed."
+# While a configuration is tested the others are built, one after another, from what the tests leave idle.
+{
+  echo "$first"
+  for name in $others; do build "$name" nice; done
+} | test_each
