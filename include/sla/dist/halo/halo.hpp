@@ -75,6 +75,12 @@ public:
   bool same_ghosts(halo_plan const& other) const { return fingerprint_ == other.fingerprint_; }
   /// The local indices that are sent, message after message.
   std::vector<index_t> const& sent() const { return sent_; }
+  /// What make() makes of them once, for vectors in a memory that is not the host's. Law: a plan serves one such memory.
+  template <class Lists, class Make>
+  Lists const& lists_elsewhere(Make const& make) const {
+    if (!elsewhere_) elsewhere_ = std::make_shared<Lists const>(make());
+    return *static_cast<Lists const*>(elsewhere_.get());
+  }
 
   /// An exchange that is not under way, the last one of its kind that was kept or a new one; `keep` takes it back, and forgets the oldest of four.
   template <class = void>
@@ -110,6 +116,7 @@ private:
   std::vector<index_t> ghosts_, sent_;
   std::vector<halo_message> sends_, receives_;
   mutable std::vector<std::unique_ptr<detail::kept_exchange>> kept_;
+  mutable std::shared_ptr<void const> elsewhere_;
 };
 
 namespace detail {
@@ -179,11 +186,16 @@ template <class T>
 class halo_exchange {
 public:
   /// Packs and sends; x has `own` rows. Ghost g of batch item b is at ghosts()[(g * batch + b) * inner].
-  halo_exchange(halo_plan const& plan, T const* x, row_shape shape) : under_way_(plan, shape, false) {
-    T* const out = under_way_.sent();
-    for_sent_rows(plan, shape, [=, inner = shape.inner](index_t at, index_t to) {
-      for (index_t w = 0; w < inner; ++w) out[to + w] = x[at + w];
-    });
+  halo_exchange(halo_plan const& plan, T const* x, row_shape shape)
+      : halo_exchange(plan, shape, [&](T* out) {
+          for_sent_rows(plan, shape, [=, inner = shape.inner](index_t at, index_t to) {
+            for (index_t w = 0; w < inner; ++w) out[to + w] = x[at + w];
+          });
+        }) {}
+  /// Sends what pack(room) writes there: the rows of `plan.sent()`, each with those of all batch items.
+  template <class Pack>
+  halo_exchange(halo_plan const& plan, row_shape shape, Pack const& pack) : under_way_(plan, shape, false) {
+    pack(under_way_.sent());
     under_way_.begin();
   }
   T const* ghosts() const { return under_way_.received(); }

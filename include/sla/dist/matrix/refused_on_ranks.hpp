@@ -67,6 +67,7 @@ auto refuse_form(A const& a) {
 }
 } // namespace detail
 template <class Target, detail::MatrixOnRanks A, class... Options>
+  requires(!detail::IsMemory<Target>)
 auto convert(conversion_to<Target>, A const& a, Options const&...) {
   return detail::refuse_form(a);
 }

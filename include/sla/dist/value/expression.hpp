@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include <sla/dist/halo/overlap.hpp>
+#include <sla/dist/halo/halo_in_memory.hpp>
 #include <sla/dist/value/common_extents.hpp>
 #include <sla/dist/value/distributed.hpp>
 #include <sla/exec/evaluate.hpp>
@@ -42,7 +42,7 @@ struct distributed_node {
       return value_type(node.at(element{}));
     } else {
       tensor<value_type, typename Node::extents_type, typename Node::memory_type> value(node.extents(), uninitialized);
-      immediate<overlapped> space;
+      typename rank_spaces<typename Node::memory_type>::immediate space;
       fuse(space, set(value, node));
       return value;
     }
@@ -310,7 +310,7 @@ void assign_distributed(distributed<Local, Mesh, P...>& x, distributed_node<Node
     auto const extents = typename Local::extents_type(Local::extents_type::from(expression.node.extents()));
     bool const stays = x.handle() == expression.layout || (!detail::has_halo<placements<P...>> && detail::same_layout<Mesh>(x.handle(), expression.layout));
     if (stays && local.extents() == extents && !detail::reads_elsewhere(destination, lower_tree{}(expression.node))) {
-      immediate<overlapped> space;
+      typename rank_spaces<typename Local::memory_type>::immediate space;
       fuse(space, set(local, expression.node));
       return;
     }

@@ -109,7 +109,7 @@ auto perform(Op, X&& x) -> detail::distributed_reduction_t<Op, X> {
 /// The number of a reduction, as the ranks hold it: Partial of shards; of a norm the finished number, by one all_reduce per axis.
 template <class R, class Mesh, class... P>
 auto eval(distributed_reduction<R, Mesh, P...> const& r) {
-  immediate<overlapped> space;
+  typename rank_spaces<typename R::memory_type>::immediate space;
   using V = typename distributed_reduction<R, Mesh, P...>::value_type;
   using Folded = reduction<typename R::monoid_type, typename R::expression_type>;
   auto folded = std::get<0>(fuse(space, Folded{r.local.x}));
