@@ -66,4 +66,31 @@ TEST_CASE("conjugate gradients with Jacobi in another memory take the steps of t
   });
 }
 
+TEST_CASE("products with the transpose, and gradients of products, norms and solves to vectors, are those of one rank") {
+  auto const A = problems::convection_diffusion<double>({9, 7}, {3.0, 1.0});
+  auto const S = problems::poisson<double>({9, 7});
+  auto const b = random<double>(A.rows(), 1), c = random<double>(A.rows(), 2);
+  vector<double> const t = transpose(A) * b;
+  auto const program = [](auto const& a, auto const& other) {
+    return [&](auto const& v) {
+      auto const y = a * v - other;
+      return 0.5 * squared_norm(y) + dot(exp(y), v);
+    };
+  };
+  auto const of_solve = [](auto const& a, auto const& other) {
+    return [&](auto const& v) { return dot(solve(a, v, cg{.rtol = 1e-13}, jacobi{}), other); };
+  };
+  auto const [value, g] = value_and_gradient(program(A, c), b);
+  auto const [number, w] = value_and_gradient(of_solve(S, c), b);
+  on_ranks(A, b, [&, value = value, number = number, &g = g, &w = w](auto const& D, auto const&, auto const& far, auto const& fb) {
+    auto const fc = to<far_memory>(distribute(c, D.row_layout()));
+    auto const DS = to<far_memory>(distribute<SparseShard<0>>(S, D.mesh(), D.row_layout()));
+    auto const ft = eval(transpose(far) * fb);
+    auto const [fv, fg] = value_and_gradient(program(far, fc), fb);
+    auto const [fn, fw] = value_and_gradient(of_solve(DS, fc), fb);
+    return std::vector{off(here(ft), t, 1e-14), std::abs(fv - value) <= 1e-12 * std::abs(value) ? 0.0 : 1.0, off(here(fg), g, 1e-12),
+                       std::abs(fn - number) <= 1e-10 * std::abs(number) ? 0.0 : 1.0, off(here(fw), w, 1e-9)};
+  });
+}
+
 }  // namespace test_ranks

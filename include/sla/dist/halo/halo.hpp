@@ -218,11 +218,16 @@ public:
   bool done() { return under_way_.done(); }
   /// Waits, and adds them into the owners' rows of y, neighbour by neighbour in rank order.
   void add_to(T* y) {
+    add_to_rows([&](std::size_t n, index_t b) { return y + (b * plan_->own() + plan_->sent()[n]) * shape_.inner; });
+  }
+  /// The same, where row(n, b) is where row n of `plan.sent()` is, of batch item b.
+  template <class Row>
+  void add_to_rows(Row const& row) {
     under_way_.wait();
     T const* in = under_way_.received();
-    for (index_t row : plan_->sent())
+    for (std::size_t n = 0; n < plan_->sent().size(); ++n)
       for (index_t b = 0; b < shape_.batch; ++b) {
-        T* const to = y + (b * plan_->own() + row) * shape_.inner;
+        T* const to = row(n, b);
         for (index_t w = 0; w < shape_.inner; ++w) to[w] += *in++;
       }
   }
