@@ -14,7 +14,7 @@ namespace detail {
 /// May the parts of X lie in another memory? Vectors, and matrices by rows, or whole on each rank.
 template <class X>
 inline constexpr bool moves_between_memories = !is_plain_number<local_of_t<X>>;
-template <DistributedSparse X>
+template <PlacedSparse X>
 inline constexpr bool moves_between_memories<X> = !by_entries<placements_of_t<X>> && sparse_dim<placements_of_t<X>> <= 0;
 } // namespace detail
 

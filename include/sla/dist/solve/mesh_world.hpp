@@ -89,24 +89,6 @@ auto operator*(applied_chebyshev<A> const& m, X&& x) {
 }
 
 namespace detail {
-/// Where the parts of a distributed tensor, or of an expression of them, lie.
-template <class B>
-struct memory_on_ranks {
-  using type = host_memory;
-};
-template <class B>
-  requires requires { typename B::local_type::memory_type; }
-struct memory_on_ranks<B> {
-  using type = typename B::local_type::memory_type;
-};
-template <class B>
-  requires is_distributed_node<B>
-struct memory_on_ranks<B> {
-  using type = typename decltype(local_node(std::declval<B const&>()))::memory_type;
-};
-template <class B>
-using memory_on_ranks_t = typename memory_on_ranks<std::remove_cvref_t<B>>::type;
-
 /// Vectors on ranks for an operator of scalars T.
 template <class T, class Mesh, class B>
 struct distributed_vector;
@@ -245,14 +227,13 @@ struct linear_world<distributed<sparse_tensor<T, S, F, Memory>, Mesh, P...>> : d
     return size == 0;
   }
   template <class M>
-  static constexpr bool sets_up = (Memory::is_host && detail::SetsUp<M, A>) || detail::SetsUp<M, typename A::local_type>;
+  static constexpr bool sets_up = !Memory::is_host || detail::SetsUp<M, A> || detail::SetsUp<M, typename A::local_type>;  // elsewhere `setup` says more
   template <class M>
   static auto setup(M const& p, A const& a) {
-    if constexpr (std::same_as<M, identity>) {
-      return applied_identity{};
-    } else if constexpr (!Memory::is_host && requires { typename M::spans_ranks_tag; }) {
-      static_assert(always_false<M>, "sla: solve(D, b, method, preconditioner) of a D whose parts are not in host memory takes jacobi{}, block_jacobi{} or identity{}: "
-                                     "preconditioners across ranks (amg, two_level_schwarz, chebyshev) work on the host, to<host_memory>(D), to<host_memory>(b)");
+    constexpr bool is_there = Memory::is_host || !requires { typename M::preconditioner_tag; } || (detail::SetsUp<M, typename A::local_type> && !requires { typename M::spans_ranks_tag; });
+    static_assert(is_there, "sla: solve(D, b, method, preconditioner), where the parts of D are in another memory than the host's, takes jacobi{}, block_jacobi{}, identity{} or a preconditioner of "
+                            "yours; others work on the host: solve(to<host_memory>(D), to<host_memory>(b), ...)");
+    if constexpr (std::same_as<M, identity> || !is_there) {
       return applied_identity{};
     } else if constexpr (axis >= 0 && requires { typename M::spans_ranks_tag; }) {
       static_assert(!by_entries, "sla: solve(A, b, method, preconditioner): this preconditioner asks what others have of the rows of A, and no rank has whole rows of this one "
@@ -332,13 +313,13 @@ private:
 
 /// One side on ranks and the other one on one rank: refused by a sentence.
 template <detail::Solving Op, SparseOperand A, DistributedExpr B, class... Options>
-  requires(!DistributedOperator<A>)
+  requires(!PlacedOperator<A>)
 auto perform(Op, A const&, B const&, Options const&...) {
   static_assert(always_false<A>, "sla: solve(A, b): b is distributed and A is a matrix of one rank: distribute it, D = distribute<SparseShard<0>>(A, mesh, partitioner), "
                                  "and b by D.row_layout()");
   return detail::solved_by_nothing<Op, detail::distributed_vector_t<typename B::value_type, mesh_of_t<B>, B>>();
 }
-template <detail::Solving Op, DistributedOperator A, Tensorial B, class... Options>
+template <detail::Solving Op, PlacedOperator A, Tensorial B, class... Options>
   requires(!DistributedExpr<B>)
 auto perform(Op, A const&, B const&, Options const&...) {
   static_assert(always_false<A>, "sla: solve(D, b): D is distributed and b is a vector of one rank: distribute it, distribute(b, D.row_layout())");

@@ -70,7 +70,7 @@ inline constexpr bool is_distributed_node<distributed_node<Node, Mesh, P...>> = 
 /// A distributed dense tensor or number, or an expression of them.
 template <class X>
 concept DistributedExpr = is_distributed_node<std::remove_cvref_t<X>> ||
-    (is_distributed<std::remove_cvref_t<X>> && !DistributedSparse<X>);
+    (is_distributed<std::remove_cvref_t<X>> && !PlacedSparse<X>);
 /// What may stand beside one: numbers of a space, `uniform(alpha)`, and plain operands, which the rules refuse by a sentence.
 template <class X>
 concept DistributedOperand = DistributedExpr<X> || operand_traits<std::remove_cvref_t<X>>::kind == operand_kind::uniform ||
@@ -117,6 +117,24 @@ auto const& layout_of(X const& x) {
   else
     return x.handle();
 }
+/// Where the parts of a distributed tensor, or of an expression of them, lie.
+template <class B>
+struct memory_on_ranks {
+  using type = host_memory;
+};
+template <class B>
+  requires requires { typename B::local_type::memory_type; }
+struct memory_on_ranks<B> {
+  using type = typename B::local_type::memory_type;
+};
+template <class B>
+  requires is_distributed_node<B>
+struct memory_on_ranks<B> {
+  using type = typename decltype(local_node(std::declval<B const&>()))::memory_type;
+};
+template <class B>
+using memory_on_ranks_t = typename memory_on_ranks<std::remove_cvref_t<B>>::type;
+
 template <class List>
 inline constexpr bool has_shards = false;
 template <class... P>
@@ -206,7 +224,7 @@ using checked_result = std::conditional_t<well_typed<Op, X...>, Result, refused_
 /// What a refused call gives back, so that its sentence is the only error: its first dense operand.
 template <class First, class... Rest>
 constexpr auto const& stand_in(First const& first, Rest const&... rest) {
-  if constexpr (sizeof...(Rest) > 0 && (!Distributed<First> || DistributedSparse<First>))
+  if constexpr (sizeof...(Rest) > 0 && (!Distributed<First> || PlacedSparse<First>))
     return stand_in(rest...);
   else
     return first;
