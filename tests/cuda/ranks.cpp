@@ -84,7 +84,8 @@ TEST_CASE("conjugate gradients with Jacobi in another memory take the steps of t
   auto const b = random<double>(A.rows(), 5);
   on_ranks(A, b, [&](auto const& D, auto const& db, auto const& far, auto const& fb) {
     cg const method{.rtol = 1e-10};
-    auto const expected = try_solve(D, db, method, jacobi{}), found = try_solve(far, fb, method, jacobi{});
+    auto const expected = try_solve(D, db, method, jacobi{});
+    auto const found = try_solve(far, fb, method, jacobi{});
     auto const x = here(found.x);
     double const sent = std::abs(found.report.sent.halos * found.report.iterations() - expected.report.sent.halos * expected.report.iterations());
     return std::vector{missed(A, b, x), off(x, gather(expected.x), 1e-9), double(std::abs(found.report.iterations() - expected.report.iterations()) > 1), double(sent > 1.5)};

@@ -24,6 +24,7 @@ int main() {
         auto const db = up(distribute(b, D.row_layout()));
         auto const z = eval(dD * db), t = eval(transpose(dD) * db);
         auto const s = try_solve(dD, db, cg{.rtol = 1e-10}, jacobi{});
+        (void)linear_world<std::remove_const_t<decltype(dD)>>::setup(block_jacobi{.size = 2}, dD);  // is there, and throws nothing
         return std::tuple(gather(down(z)), gather(down(t)), gather(down(s.x)), s.report.iterations());
       });
       for (auto const& [of_product, of_transpose, of_solve, iterations] : found) {

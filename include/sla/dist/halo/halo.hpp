@@ -75,10 +75,14 @@ public:
   bool same_ghosts(halo_plan const& other) const { return fingerprint_ == other.fingerprint_; }
   /// The local indices that are sent, message after message.
   std::vector<index_t> const& sent() const { return sent_; }
-  /// What make() makes of them once, for vectors in a memory that is not the host's. Law: a plan serves one such memory.
+  /// What make() makes of them once, for vectors in a memory that is not the host's; that of the last such memory is kept.
   template <class Lists, class Make>
   Lists const& lists_elsewhere(Make const& make) const {
-    if (!elsewhere_) elsewhere_ = std::make_shared<Lists const>(make());
+    static constexpr char of_lists = 0;
+    if (kind_elsewhere_ != &of_lists) {
+      elsewhere_ = std::make_shared<Lists const>(make());
+      kind_elsewhere_ = &of_lists;
+    }
     return *static_cast<Lists const*>(elsewhere_.get());
   }
 
@@ -117,6 +121,7 @@ private:
   std::vector<halo_message> sends_, receives_;
   mutable std::vector<std::unique_ptr<detail::kept_exchange>> kept_;
   mutable std::shared_ptr<void const> elsewhere_;
+  mutable char const* kind_elsewhere_ = nullptr;
 };
 
 namespace detail {

@@ -132,8 +132,8 @@ template <class B>
 struct memory_on_ranks<B> {
   using type = typename decltype(local_node(std::declval<B const&>()))::memory_type;
 };
-template <class B>
-using memory_on_ranks_t = typename memory_on_ranks<std::remove_cvref_t<B>>::type;
+template <class B, class M = typename memory_on_ranks<std::remove_cvref_t<B>>::type>
+using memory_on_ranks_t = std::conditional_t<std::same_as<M, any_memory>, host_memory, M>;
 
 template <class List>
 inline constexpr bool has_shards = false;
