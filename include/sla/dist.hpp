@@ -26,7 +26,6 @@
 #include <sla/dist/matrix/matrix_functions.hpp>
 #include <sla/dist/matrix/matrix_gradient.hpp>
 #include <sla/dist/matrix/matrix_product.hpp>
-#include <sla/dist/matrix/memory_on_ranks.hpp>
 #include <sla/dist/matrix/refused_on_ranks.hpp>
 #include <sla/dist/matrix/reshard_rows.hpp>
 #include <sla/dist/matrix/slices_on_ranks.hpp>

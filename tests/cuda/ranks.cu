@@ -2,7 +2,6 @@
 // Distributed tensors whose parts lie on the device: products, their transposes and solves of thread ranks on one device are those of one rank on the host.
 #include <sla/dist/assembly/distribute.hpp>
 #include <sla/dist/engine/threads.hpp>
-#include <sla/dist/matrix/memory_on_ranks.hpp>
 #include <sla/dist/solve/mesh_world.hpp>
 #include <sla/solve/krylov/cg.hpp>
 

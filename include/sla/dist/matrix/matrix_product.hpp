@@ -34,9 +34,10 @@ inline constexpr bool is_on_host<A> = DistributedSparse<A>;
 template <class D, bool T, bool C>
 inline constexpr bool is_on_host<distributed_view<D, T, C>> = DistributedSparse<D>;
 } // namespace detail
-/// A distributed sparse tensor, or a view of one; and one in host memory.
+/// A distributed sparse tensor, or a view of one.
 template <class A>
 concept PlacedOperator = PlacedSparse<A> || is_distributed_view<std::remove_cvref_t<A>>;
+/// The same in host memory.
 template <class A>
 concept DistributedOperator = PlacedOperator<A> && detail::is_on_host<std::remove_cvref_t<A>>;
 

@@ -293,9 +293,10 @@ private:
   bool carries_ = false, heard_ = false;
 };
 
-/// The space of a mesh whose ranks have their tensors in host memory, and that of another memory. Many: there may be several items.
+/// The space of a mesh whose ranks have their tensors in host memory. Many: there may be several items.
 template <class Mesh, bool Many, bool... Shared>
 using mesh_space = basic_mesh_space<host_space<Many, overlapped>, Mesh, Shared...>;
+/// The same of any memory.
 template <class Memory, class Mesh, bool Many, bool... Shared>
 using mesh_space_in = basic_mesh_space<typename rank_spaces<Memory>::template solving<Many>, Mesh, Shared...>;
 

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include <sla/dist/matrix/matrix_product.hpp>
-#include <sla/dist/matrix/memory_on_ranks.hpp>
 #include <sla/dist/matrix/stored_transpose.hpp>
 #include <sla/dist/matrix/to_entries.hpp>
+#include <sla/dist/solve/memory_on_ranks.hpp>
 #include <sla/dist/solve/mesh_space.hpp>
 #include <sla/solve/linear/choose.hpp>
 #include <sla/solve/linear/linear.hpp>

@@ -252,14 +252,16 @@ inline constexpr bool is_distributed = false;
 template <class Local, class Mesh, class... P>
 inline constexpr bool is_distributed<distributed<Local, Mesh, P...>> = true;
 
-/// A distributed dense tensor, and a distributed sparse one, whose parts lie in any memory.
+/// A distributed dense tensor, in any memory.
 template <class X>
 concept PlacedTensor = is_distributed<std::remove_cvref_t<X>> && is_tensor<local_of_t<X>>;
+/// A distributed sparse tensor, in any memory.
 template <class X>
 concept PlacedSparse = is_distributed<std::remove_cvref_t<X>> && is_sparse_tensor<local_of_t<X>>;
-/// The same in host memory: what functions take that read the parts.
+/// A distributed dense tensor in host memory: what functions take that read its parts.
 template <class X>
 concept DistributedTensor = PlacedTensor<X> && local_of_t<X>::memory_type::is_host;
+/// A distributed sparse tensor in host memory.
 template <class X>
 concept DistributedSparse = PlacedSparse<X> && local_of_t<X>::memory_type::is_host;
 
