@@ -66,17 +66,16 @@ template <class T, class E, class Memory>
 void require_finite(tensor<T, E, Memory> const& x, char const* name) {
   if constexpr (!Memory::is_host) {
     if (!(norm_inf(x - x) == 0)) require_finite(to<host_memory>(x), name);  // NaN for NaN and infinity; without elements 0
-    return;
   } else {
-  index_t const bad = first_where(x.size(), [p = kernel_pointer(x.data())](index_t n) { return !is_finite(p[n]); }, light_below);
-  if (bad < 0) return;
-  std::string place;
-  for (int a = E::rank, n = 0; n < a; ++n) {
-    index_t below = 1;
-    for (int c = n + 1; c < a; ++c) below *= x.extent(c);
-    place += (n ? ", " : "") + std::to_string(bad / below % x.extent(n));
-  }
-  throw value_error(text("solve: ", name, '(', place, ") is ", x[bad], "; every element must be a finite number"));
+    index_t const bad = first_where(x.size(), [p = kernel_pointer(x.data())](index_t n) { return !is_finite(p[n]); }, light_below);
+    if (bad < 0) return;
+    std::string place;
+    for (int a = E::rank, n = 0; n < a; ++n) {
+      index_t below = 1;
+      for (int c = n + 1; c < a; ++c) below *= x.extent(c);
+      place += (n ? ", " : "") + std::to_string(bad / below % x.extent(n));
+    }
+    throw value_error(text("solve: ", name, '(', place, ") is ", x[bad], "; every element must be a finite number"));
   }
 }
 
