@@ -6,78 +6,16 @@
 #include <sla/tensor/build/sell.hpp>
 
 #include "catch.hpp"
-#include "simulated.hpp"
-
-namespace test_own_operator {
-
-/// As tensors of a device see it: no host loop may read it.
-struct far_memory : sla::host_memory {
-  static constexpr bool is_host = false;
-};
-struct far_engine : simulated_engine<64> {
-  using memory_type = far_memory;
-};
-inline sla::cuda::basic_immediate<far_engine> immediate_space(far_memory) { return {}; }
-template <class T, class E>
-sla::tensor<T, E> convert(sla::conversion_to<sla::host_memory>, sla::tensor<T, E, far_memory> const& x) {
-  sla::tensor<T, E> out(x.extents(), sla::uninitialized);
-  std::copy(x.data(), x.data() + x.size(), out.begin());
-  return out;
-}
-template <class T, class S, class F>
-sla::tensor<T, sla::range_extents_t<S>, far_memory> perform(sla::op::diagonal_of, sla::sparse_tensor<T, S, F, far_memory> const&);
-static_assert(requires(sla::sparse_tensor<double, sla::Matrix, sla::Csr<>, far_memory> const& a) { diagonal_of(a); });  // as a device has its own
-inline sla::cuda::basic_space<far_engine> solve_space(far_memory, sla::frame const& f) { return sla::cuda::basic_space<far_engine>(f, 4); }
-/// Between the memories, which are one here.
-template <class To, class T, class From>
-sla::buffer<T, To> moved(sla::buffer<T, From> const& x) {
-  sla::buffer<T, To> y(x.size(), sla::uninitialized);
-  std::copy_n(x.data(), x.size(), y.data());
-  return y;
-}
-template <class To>
-sla::index_t moved(sla::index_t n) {
-  return n;
-}
-template <class To, class T, class S, class F, class From>
-sla::sparse_tensor<T, S, F, To> moved(sla::sparse_tensor<T, S, F, From> const& A) {
-  using Pattern = typename F::template pattern<To>;
-  return {A.shape(), std::make_shared<Pattern const>(A.pattern().parts([](auto const&... part) { return Pattern{moved<To>(part)...}; })), moved<To>(A.values())};
-}
-template <class T, class S, class F>
-sla::sparse_tensor<T, S, F> convert(sla::conversion_to<sla::host_memory>, sla::sparse_tensor<T, S, F, far_memory> const& A) {
-  return moved<sla::host_memory>(A);
-}
-int lists = 0;  ///< made of patterns
-template <class Pattern>
-auto turned_rows_in(far_memory, Pattern const& p) {
-  ++lists;
-  using Twin = typename decltype(p.view())::format_type::template pattern<sla::host_memory>;
-  return sla::detail::turned_rows_of<far_memory>(p.parts([](auto const&... part) { return Twin{moved<sla::host_memory>(part)...}; }), [](auto const& x) { return moved<far_memory>(x); });
-}
-
-} // namespace test_own_operator
-
-template <class T, class S, class F>
-struct sla::linear_world<sla::sparse_tensor<T, S, F, test_own_operator::far_memory>> : sla::detail::sparse_world<sla::sparse_tensor<T, S, F, test_own_operator::far_memory>> {
-  using operator_type = sparse_tensor<T, S, F, test_own_operator::far_memory>;
-  template <class V>
-  static auto space(operator_type const& a, V const& b) {
-    return solve_space(test_own_operator::far_memory{}, linear_world::layout(a, b));
-  }
-};
+#include "far_memory.hpp"
 
 namespace test_own_operator {
 using namespace sla;
+using namespace test_far;
 using far_vector = vector<double, far_memory>;
 using far_operator = linear_operator<double, far_memory>;
 static_assert(detail::PlainEigenOperator<linear_operator<double>> && !detail::PlainEigenOperator<far_operator>);  // eigenvalues are the host's
 
 namespace {
-template <class T, class E>
-tensor<T, E, far_memory> moved_vector(tensor<T, E> const& x) {
-  return {x.extents(), moved<far_memory>(x.values())};
-}
 far_vector up(vector<double> const& x) {
   far_vector out(x.extents(), uninitialized);
   std::copy(x.begin(), x.end(), out.data());
@@ -140,11 +78,11 @@ void same_products(A const& a, E const& extents) {
   using T = typename A::value_type;
   auto const far = moved<far_memory>(a);
   auto const u = random<T, E>(extents, 8);
-  auto const du = moved_vector(u);
+  auto const du = to<far_memory>(u);
   int const before = lists;
   using R = decltype(eval(adjoint(a) * u));
   R const g = adjoint(a) * u, t = transpose(a) * u;
-  auto dg = moved_vector(g), dt = moved_vector(t);
+  auto dg = to<far_memory>(g), dt = to<far_memory>(t);
   dg = adjoint(far) * du;
   dt = 2.0 * (transpose(far) * du) - dg;
   CHECK(norm_inf(to<host_memory>(dg) - g) <= 1e-13 * norm_inf(g));
@@ -161,9 +99,9 @@ TEST_CASE("a device multiplies by the transpose of a matrix by rows, from a list
   same_products(to_blocks<3, 2>(tall<std::complex<double>>()), Extents<dyn, dyn, dyn>(50, 3, 2));
   auto const K = moved<far_memory>(tall<double>());
   auto const B = with_values(K, 2.0 * values(K));  // its pattern, and its list
-  auto const u = moved_vector(random<double>(150, 3));
+  auto const u = to<far_memory>(random<double>(150, 3));
   cuda::basic_space<far_engine> space(frame{1, 150, 1, 1});
-  auto g = moved_vector(random<double>(40, 3)), h = g;
+  auto g = to<far_memory>(random<double>(40, 3)), h = g;
   int const before = lists;
   auto const [most] = fuse(space, set(g, adjoint(K) * u), set(h, 0.5 * (adjoint(B) * u) - g), norm_inf_of(h));
   CHECK(space.read(most)[0] == 0);
@@ -175,7 +113,7 @@ TEST_CASE("least squares of a matrix on a device need no stored adjoint") {
   auto const a = tall<double>();
   auto const b = random<double>(150, 4);
   auto const wanted = least_squares(a, b, lsmr{.rtol = 1e-12});
-  auto const [x, report] = try_least_squares(moved<far_memory>(a), moved_vector(b), lsmr{.rtol = 1e-12});
+  auto const [x, report] = try_least_squares(moved<far_memory>(a), to<far_memory>(b), lsmr{.rtol = 1e-12});
   INFO(report);
   CHECK(report.converged());
   CHECK(norm(to<host_memory>(x) - wanted) <= 1e-10 * norm(wanted));

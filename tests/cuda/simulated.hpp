@@ -77,7 +77,7 @@ class simulated_engine {
  private:
   template <class F>
   static void each_block(sla::index_t blocks, F const& f) {
-    alignas(16) static std::byte shared[Threads * sla::cuda::slot_bytes];
+    alignas(16) static thread_local std::byte shared[Threads * sla::cuda::slot_bytes];
     for (sla::index_t n = blocks; n-- > 0;) f(sla::cuda::simulated_block<Threads>{n, shared});  // any order will do
   }
 };

@@ -75,6 +75,16 @@ public:
   bool same_ghosts(halo_plan const& other) const { return fingerprint_ == other.fingerprint_; }
   /// The local indices that are sent, message after message.
   std::vector<index_t> const& sent() const { return sent_; }
+  /// What make() makes of them once, for vectors in a memory that is not the host's; that of the last such memory is kept.
+  template <class Lists, class Make>
+  Lists const& lists_elsewhere(Make const& make) const {
+    static constexpr char of_lists = 0;
+    if (kind_elsewhere_ != &of_lists) {
+      elsewhere_ = std::make_shared<Lists const>(make());
+      kind_elsewhere_ = &of_lists;
+    }
+    return *static_cast<Lists const*>(elsewhere_.get());
+  }
 
   /// An exchange that is not under way, the last one of its kind that was kept or a new one; `keep` takes it back, and forgets the oldest of four.
   template <class = void>
@@ -110,6 +120,8 @@ private:
   std::vector<index_t> ghosts_, sent_;
   std::vector<halo_message> sends_, receives_;
   mutable std::vector<std::unique_ptr<detail::kept_exchange>> kept_;
+  mutable std::shared_ptr<void const> elsewhere_;
+  mutable char const* kind_elsewhere_ = nullptr;
 };
 
 namespace detail {
@@ -179,11 +191,16 @@ template <class T>
 class halo_exchange {
 public:
   /// Packs and sends; x has `own` rows. Ghost g of batch item b is at ghosts()[(g * batch + b) * inner].
-  halo_exchange(halo_plan const& plan, T const* x, row_shape shape) : under_way_(plan, shape, false) {
-    T* const out = under_way_.sent();
-    for_sent_rows(plan, shape, [=, inner = shape.inner](index_t at, index_t to) {
-      for (index_t w = 0; w < inner; ++w) out[to + w] = x[at + w];
-    });
+  halo_exchange(halo_plan const& plan, T const* x, row_shape shape)
+      : halo_exchange(plan, shape, [&](T* out) {
+          for_sent_rows(plan, shape, [=, inner = shape.inner](index_t at, index_t to) {
+            for (index_t w = 0; w < inner; ++w) out[to + w] = x[at + w];
+          });
+        }) {}
+  /// Sends what pack(room) writes there: the rows of `plan.sent()`, each with those of all batch items.
+  template <class Pack>
+  halo_exchange(halo_plan const& plan, row_shape shape, Pack const& pack) : under_way_(plan, shape, false) {
+    pack(under_way_.sent());
     under_way_.begin();
   }
   T const* ghosts() const { return under_way_.received(); }
@@ -206,11 +223,16 @@ public:
   bool done() { return under_way_.done(); }
   /// Waits, and adds them into the owners' rows of y, neighbour by neighbour in rank order.
   void add_to(T* y) {
+    add_to_rows([&](std::size_t n, index_t b) { return y + (b * plan_->own() + plan_->sent()[n]) * shape_.inner; });
+  }
+  /// The same, where row(n, b) is where row n of `plan.sent()` is, of batch item b.
+  template <class Row>
+  void add_to_rows(Row const& row) {
     under_way_.wait();
     T const* in = under_way_.received();
-    for (index_t row : plan_->sent())
+    for (std::size_t n = 0; n < plan_->sent().size(); ++n)
       for (index_t b = 0; b < shape_.batch; ++b) {
-        T* const to = y + (b * plan_->own() + row) * shape_.inner;
+        T* const to = row(n, b);
         for (index_t w = 0; w < shape_.inner; ++w) to[w] += *in++;
       }
   }

@@ -108,6 +108,17 @@ struct to_boundary {
     return y.boundary(next ? static_cast<T const*>(halos->list[(*next)++]->ghosts()) : nullptr);
   }
 };
+/// The statements, those of the pass with the ghosts that have arrived.
+template <std::size_t Count, class... S>
+auto with_ghosts(pending_halos const& halos, pass_plan<Count> const& plan, int pass, pack<S...> const& statements) {
+  std::size_t next = 0, n = 0;
+  return with_parts(
+      [&](auto const&... s) {
+        auto bound = [&](auto const& one) { return one.rebuild(to_boundary{&halos, plan.pass_of[n++] == pass ? &next : nullptr}); };
+        return pack<decltype(bound(s))...>{{{bound(s)}...}};  // in braces: in this order
+      },
+      statements);
+}
 } // namespace detail
 
 /// The backend of a rank's space.
@@ -126,13 +137,7 @@ struct overlapped {
     auto const near = detail::with_parts([](auto const&... s) { return detail::packed(s.rebuild(detail::to_interior{})...); }, statements);
     detail::run_pass(list_of(near), f, halos.runs->interior, partials, halos.move_on());
     for (auto& halo : halos.list) halo->wait();
-    std::size_t next = 0, n = 0;
-    auto const all = detail::with_parts(
-        [&](auto const&... s) {
-          auto bound = [&](auto const& one) { return one.rebuild(detail::to_boundary{&halos, plan.pass_of[n++] == pass ? &next : nullptr}); };
-          return detail::pack<decltype(bound(s))...>{{{bound(s)}...}};  // in braces: in this order
-        },
-        statements);
+    auto const all = detail::with_ghosts(halos, plan, pass, statements);
     auto const boundary = list_of(all);
     detail::run_pass(boundary, f, halos.runs->boundary, partials);
     partials.fold(boundary, f, merged);

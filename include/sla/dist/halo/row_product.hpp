@@ -172,20 +172,30 @@ struct halo_transposed_product : transposed_product<View, X> {
   }
   template <class Space, class T>
   void apply(Space& space, T* out) const {
-    space.run([y = *this, out] { y.fold(out); });
+    if constexpr (Space::memory_type::is_host)
+      space.run([y = *this, out] { y.fold(out); });
+    else
+      space.put_transposed(*this, out);
   }
+  /// The numbers that a fold adds up in: it rounds once, as on one rank.
   template <class T>
-  void fold(T* out) const {
-    using V = typename base::value_type;
-    using Sum = std::conditional_t<(sizeof(real_t<T>) < sizeof(real_t<V>)), V, T>;  // rounded once, as on one rank
+  using sum_type = std::conditional_t<(sizeof(real_t<T>) < sizeof(real_t<typename base::value_type>)), typename base::value_type, T>;
+  detail::row_shape shape() const { return {this->A.shape.batch_count(), base::Q * this->rhs()}; }
+  /// The extents of the local product: own columns, then ghosts.
+  auto local_extents() const {
     index_t const columns = plan->own() + plan->ghosts();
-    detail::row_shape const s{this->A.shape.batch_count(), base::Q * this->rhs()};
-    std::vector<Sum> all(std::size_t(columns * s.size()));
-    auto local = static_cast<base const&>(*this);
-    local.result = [&]<std::size_t... D>(std::index_sequence<D...>) {
+    return [&]<std::size_t... D>(std::index_sequence<D...>) {
       constexpr int row = View::shape_type::batch_extents::rank;
       return typename base::extents_type((int(D) == row ? columns : this->result[int(D)])...);
     }(std::make_index_sequence<std::size_t(base::extents_type::rank)>{});
+  }
+  template <class T>
+  void fold(T* out) const {
+    using Sum = sum_type<T>;
+    auto const s = shape();
+    auto local = static_cast<base const&>(*this);
+    local.result = local_extents();
+    std::vector<Sum> all(std::size_t(local.result.total()));
     local.scatter(all.data());
     if constexpr (std::same_as<Sum, T>) {
       detail::fold_halo(*plan, all.data(), out, s);

@@ -26,9 +26,20 @@ template <class X>
 inline constexpr bool is_distributed_view = false;
 template <class D, bool T, bool C>
 inline constexpr bool is_distributed_view<distributed_view<D, T, C>> = true;
+namespace detail {
+template <class A>
+inline constexpr bool is_on_host = true;
+template <PlacedSparse A>
+inline constexpr bool is_on_host<A> = DistributedSparse<A>;
+template <class D, bool T, bool C>
+inline constexpr bool is_on_host<distributed_view<D, T, C>> = DistributedSparse<D>;
+} // namespace detail
 /// A distributed sparse tensor, or a view of one.
 template <class A>
-concept DistributedOperator = DistributedSparse<A> || is_distributed_view<std::remove_cvref_t<A>>;
+concept PlacedOperator = PlacedSparse<A> || is_distributed_view<std::remove_cvref_t<A>>;
+/// The same in host memory.
+template <class A>
+concept DistributedOperator = PlacedOperator<A> && detail::is_on_host<std::remove_cvref_t<A>>;
 
 namespace detail {
 template <class A>
@@ -150,19 +161,19 @@ void require_halo(Handle const& x, Handle const& of_matrix) {
 }
 } // namespace detail
 
-template <DistributedOperator A>
+template <PlacedOperator A>
   requires std::is_lvalue_reference_v<A> || is_distributed_view<std::remove_cvref_t<A>>
 auto perform(op::transpose, A&& a) {
   using V = detail::view_orientation<std::remove_cvref_t<A>>;
   return detail::view_of<!V::transposed, V::conj>(a);
 }
-template <DistributedOperator A>
+template <PlacedOperator A>
   requires std::is_lvalue_reference_v<A> || is_distributed_view<std::remove_cvref_t<A>>
 auto perform(op::conj, A&& a) {
   using V = detail::view_orientation<std::remove_cvref_t<A>>;
   return detail::view_of<V::transposed, !V::conj>(a);
 }
-template <DistributedOperator A>
+template <PlacedOperator A>
   requires std::is_lvalue_reference_v<A> || is_distributed_view<std::remove_cvref_t<A>>
 auto perform(op::adjoint, A&& a) {
   using V = detail::view_orientation<std::remove_cvref_t<A>>;
@@ -261,12 +272,14 @@ auto product_of_parts(A&& a, X&& x) {
 
 /// The product by Op: op::matvec or op::transposed_matvec, as A is transposed, or one of them with what is asked of it. Law: the call
 /// is well typed, or has been refused.
-template <class Op, DistributedOperator A, DistributedExpr X>
+template <class Op, PlacedOperator A, DistributedExpr X>
 auto product_as(A&& a, X&& x) {
   static_assert(std::same_as<requested_op_t<Op>, product_op<A>>);
   using D = std::remove_cvref_t<decltype(matrix_of(a))>;
   using List = placements_of_t<D>;
-  if constexpr (!well_typed<Op, D, X>)
+  constexpr bool together = same_memory_law<typename local_of_t<D>::memory_type, memory_on_ranks_t<X>>;
+  static_assert(together, "sla: D * x: the parts of D and x live in different memories; bring one over with to<Memory>(...)");
+  if constexpr (!well_typed<Op, D, X> || !together)
     return distributed_elementwise<op::conj>(std::forward<X>(x));  // well-formed, so that the sentence is the only error
   else if constexpr (by_entries<List> && exchanges_halo<Op, D, X>)
     return product_of_entries<Op>(std::forward<A>(a), std::forward<X>(x));
@@ -287,7 +300,7 @@ auto product_as(A&& a, X&& x) {
 /// A nonzero partition takes x in the vectors' Shard and gives y in it: a halo in, contributions out.
 /// Cost: rows send their halo to neighbours only, while the interior rows are computed; all else is local.
 /// Errors: shape_error.
-template <DistributedOperator A, DistributedExpr X>
+template <PlacedOperator A, DistributedExpr X>
 auto operator*(A&& a, X&& x) {
   using Op = detail::product_op<A>;
   require_well_typed<Op, std::remove_cvref_t<decltype(detail::matrix_of(a))>, std::remove_cvref_t<X>>();
@@ -295,13 +308,13 @@ auto operator*(A&& a, X&& x) {
 }
 /// A whole matrix beside a distributed vector is refused by a sentence.
 template <SparseOperand A, DistributedExpr X>
-  requires(!DistributedOperator<A>)
+  requires(!PlacedOperator<A>)
 auto operator*(A const&, X&& x) {
   static_assert(always_false<A>, "sla: A * x: x is distributed and A is a matrix of one rank: distribute it, D = distribute<SparseShard<0>>(A, mesh, partitioner), "
                                  "and x by D.col_layout()");
   return detail::distributed_elementwise<op::conj>(std::forward<X>(x));  // well-formed, so that the sentence is the only error
 }
-template <DistributedOperator A, Tensorial X>
+template <PlacedOperator A, Tensorial X>
   requires(!DistributedExpr<X>)
 auto operator*(A const& a, X&& x) {
   require_well_typed<detail::product_op<A>, std::remove_cvref_t<decltype(detail::matrix_of(a))>, std::remove_cvref_t<X>>();
@@ -316,19 +329,19 @@ constexpr void refuse_order() {
 }
 /// What an order is not taken of.
 template <class X>
-concept OnRanks = DistributedOperator<X> || DistributedExpr<X>;
+concept OnRanks = PlacedOperator<X> || DistributedExpr<X>;
 } // namespace detail
 template <detail::OnRanks X, class P = std::initializer_list<index_t>>
 auto permuted(X const& x, P const&) {
   detail::refuse_order<X>();
   return x;
 }
-template <DistributedOperator A>
+template <PlacedOperator A>
 std::vector<index_t> rcm(A const&) {
   detail::refuse_order<A>();
   return {};
 }
-template <DistributedOperator A>
+template <PlacedOperator A>
 std::vector<index_t> amd(A const&) {
   detail::refuse_order<A>();
   return {};
@@ -336,7 +349,7 @@ std::vector<index_t> amd(A const&) {
 
 /// The same with its result asked to be a pending sum (spmd/rule/out_partial.hpp): `perform(out_partial<op::matvec, "tp">{}, A, x)`;
 /// op::transposed_matvec multiplies by the transpose of A.
-template <class Op, class Word, DistributedOperator A, DistributedExpr X>
+template <class Op, class Word, PlacedOperator A, DistributedExpr X>
   requires detail::IsProduct<Op>
 auto perform(detail::requesting_partial<Op, Word>, A const& a, X&& x) {
   using Requested = detail::requesting_partial<Op, Word>;

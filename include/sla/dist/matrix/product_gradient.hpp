@@ -76,7 +76,7 @@ auto in_dual_placement(G const& g, layout_handle<mesh_of_t<X>> const& of_x) {
 }
 /// A traced matrix, or a view of one.
 template <class A>
-concept TracedOperator = TracedRows<A> || (is_traced_view<A> && DistributedSparse<typename A::plain_type>);
+concept TracedOperator = TracedRows<A> || (is_traced_view<A> && PlacedSparse<typename A::plain_type>);
 template <class X, bool Transposed, bool Conj>
 struct view_orientation<traced_view<X, Transposed, Conj>> {
   static constexpr bool transposed = Transposed, conj = Conj;
@@ -89,7 +89,7 @@ auto const& viewed(A const& a) {
     return a;
 }
 template <class A, class X>
-concept TracedRowPair = (TracedOperator<A> && (TracedDistributedExpr<X> || DistributedExpr<X>)) || (DistributedOperator<A> && TracedDistributedExpr<X>);
+concept TracedRowPair = (TracedOperator<A> && (TracedDistributedExpr<X> || DistributedExpr<X>)) || (PlacedOperator<A> && TracedDistributedExpr<X>);
 
 /// D^H g, in whichever placements the forward product makes it: nothing is to be asked for.
 template <class V, class G>

@@ -12,7 +12,7 @@ namespace sla {
 namespace detail {
 /// A distributed matrix, a view of one, traced or not.
 template <class A>
-concept MatrixOnRanks = DistributedOperator<A> || TracedRows<A>;
+concept MatrixOnRanks = PlacedOperator<A> || TracedRows<A>;
 template <class... X>
 concept WithMatrixOnRanks = (MatrixOnRanks<std::remove_cvref_t<X>> || ...);
 } // namespace detail
@@ -59,6 +59,50 @@ auto kron(A const& a, B const&) {
 }
 
 namespace detail {
+/// A distributed matrix whose parts lie in another memory than the host's.
+template <class A>
+concept MatrixElsewhere = PlacedOperator<A> && !DistributedOperator<A>;
+template <class A>
+auto refuse_elsewhere(A const& a) {
+  static_assert(always_false<A>, "sla: of a distributed matrix in another memory than the host's there are D * x, transpose(D) * x and solves with Krylov methods; this is computed on the host: "
+                                 "to<host_memory>(D)");
+  return a;
+}
+template <class Op>
+concept OfEntries = std::same_as<Op, op::sum> || std::same_as<Op, op::norm> || std::same_as<Op, op::norm1> || std::same_as<Op, op::norm_inf> || std::same_as<Op, op::squared_norm>;
+} // namespace detail
+template <detail::MatrixElsewhere A>
+auto gather(A const& a) { return detail::refuse_elsewhere(a); }
+template <detail::MatrixElsewhere A>
+auto to_dense(A const& a) { return detail::refuse_elsewhere(a); }
+template <detail::MatrixElsewhere A>
+auto transposed(A const& a) { return detail::refuse_elsewhere(a); }
+template <detail::MatrixElsewhere A>
+auto adjointed(A const& a) { return detail::refuse_elsewhere(a); }
+template <detail::MatrixElsewhere A>
+auto diagonal_of(A const& a) { return detail::refuse_elsewhere(a); }
+template <detail::MatrixElsewhere A, class How>
+auto repartition(A const& a, How const&) { return detail::refuse_elsewhere(a); }
+template <PlacedTensor X, class Layout>
+  requires(!DistributedTensor<X>)
+auto repartition(X const& x, Layout const&) {
+  static_assert(always_false<X>, "sla: repartition(x, layout) sends parts that are in host memory: to<host_memory>(x)");
+  return x;
+}
+template <detail::OfEntries Op, detail::MatrixElsewhere A>
+auto perform(Op, A const& a) { return detail::refuse_elsewhere(a); }
+template <detail::MatrixElsewhere A, detail::MatrixElsewhere B>
+auto operator+(A const& a, B const&) { return detail::refuse_elsewhere(a); }
+template <detail::MatrixElsewhere A, detail::MatrixElsewhere B>
+auto operator-(A const& a, B const&) { return detail::refuse_elsewhere(a); }
+template <detail::MatrixElsewhere A, detail::MatrixElsewhere B>
+auto operator*(A const& a, B const&) { return detail::refuse_elsewhere(a); }
+template <Number S, detail::MatrixElsewhere A>
+auto operator*(S, A const& a) { return detail::refuse_elsewhere(a); }
+template <Number S, detail::MatrixElsewhere A>
+auto operator*(A const& a, S) { return detail::refuse_elsewhere(a); }
+
+namespace detail {
 template <class A>
 auto refuse_form(A const& a) {
   static_assert(always_false<A>, "sla: to<Format>(D), to_blocks, unblocked, to_batch, sorted of a distributed matrix: each rank's part is Csr, as distribute and assemble make it; "
@@ -67,6 +111,7 @@ auto refuse_form(A const& a) {
 }
 } // namespace detail
 template <class Target, detail::MatrixOnRanks A, class... Options>
+  requires(!detail::IsMemory<Target>)
 auto convert(conversion_to<Target>, A const& a, Options const&...) {
   return detail::refuse_form(a);
 }

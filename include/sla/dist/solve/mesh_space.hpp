@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The space of a mesh: the operations of solve/seam/space.hpp on distributed vectors. A rank's statements are those of the host, with
-// overlapped halos; the reductions of one fuse are folded over the ranks together, so that every rank has the same bits.
+// The space of a mesh: the operations of solve/seam/space.hpp on distributed vectors. A rank's statements are those of its memory, with
+// halos; the reductions of one fuse are folded over the ranks together, so that every rank has the same bits.
 #pragma once
 
 #include <array>
 #include <utility>
 #include <vector>
 
+#include <sla/core/kept_blocks.hpp>
 #include <sla/dist/value/reductions.hpp>
 #include <sla/solve/seam/space.hpp>
 
@@ -75,6 +76,13 @@ template <class Space, class R, class Mesh, class... P>
 constexpr void require_pending(distributed_reduction<R, Mesh, P...> const*) {
   if constexpr (!is_norm<R>) require_pending_on<Space, P...>();
 }
+template <class Finish>
+struct finished_by {
+  template <class A>
+  SLA_HD auto operator()(A const& a) const {
+    return Finish::apply(a);
+  }
+};
 } // namespace detail
 
 template <Scalar T, class Mesh, class... P>
@@ -92,9 +100,12 @@ struct mesh_traffic {
 /// that a method branches alike on all ranks that ever wait for each other. Ranks of other axes have scalars of their own
 /// (Varying), and send each other nothing; those that hold copies of a system call it alike too, and hear of each other's observers. What
 /// they cannot check: that `map` is given the same plain numbers everywhere.
-template <class Mesh, bool Many, bool... Shared>
-class mesh_space : public host_space<Many, overlapped> {
-  using base = host_space<Many, overlapped>;
+/// Base: the space of one rank (dist/halo/halo_in_memory.hpp). Of another memory than the host's the numbers of a fuse come to the host, are folded
+/// over the ranks there and go back: its work has ended then.
+template <class Base, class Mesh, bool... Shared>
+class basic_mesh_space : public Base {
+  using base = Base;
+  static constexpr bool on_host = Base::memory_type::is_host;
 
 public:
   static constexpr bool is_distributed = true;
@@ -105,12 +116,12 @@ public:
   static constexpr bool folds = ((!Shared || P::kind == placement_kind::partial) && ...);
 
   /// `copied` says of each axis whether its ranks hold copies of the systems.
-  mesh_space(frame f, Mesh const& m, std::array<bool, sizeof...(Shared)> copied = {}) : base(f), mesh_(m), before_(carried()), copied_(copied) {}
+  basic_mesh_space(frame f, Mesh const& m, std::array<bool, sizeof...(Shared)> copied = {}) : base(f), mesh_(m), before_(carried()), copied_(copied) {}
 
   /// A work vector like x, in its placements.
-  template <class T, class U, class E, class... P>
-  distributed<tensor<T, E>, Mesh, P...> like(distributed<tensor<U, E>, Mesh, P...> const& x) {
-    return {tensor<T, E>(x.local().extents(), uninitialized), x.handle()};
+  template <class T, class U, class E, class Memory, class... P>
+  distributed<tensor<T, E, Memory>, Mesh, P...> like(distributed<tensor<U, E, Memory>, Mesh, P...> const& x) {
+    return {base::template like<T>(x.local()), x.handle()};
   }
   template <class F, class... A>
   auto map(F f, A const&... a) {
@@ -135,9 +146,24 @@ public:
   auto read(mesh_scalar<T, Mesh, P...> const& s) {
     return base::read(s.inner);
   }
+  template <class S>
+  auto result() {
+    if constexpr (on_host)
+      return base::template result<S>();
+    else
+      return this->template room<S, true>(this->items());
+  }
   template <class S, class A>
   auto finished(A const& folded) {
-    return typed(base::template finished<S>(folded));
+    if constexpr (on_host) {
+      return typed(base::template finished<S>(folded));
+    } else {
+      item_scalar<typename A::number, typename base::memory_type> numbers(folded.numbers, this->items());
+      if constexpr (std::same_as<typename S::finish_type, as_is>)
+        return typed(std::move(numbers));
+      else
+        return typed(base::map(detail::finished_by<typename S::finish_type>{}, numbers));
+    }
   }
 
   /// A run of a method begins, and this rank watches it or not: the next sums tell all ranks whether any does, those that hold copies
@@ -155,10 +181,19 @@ public:
   /// The reductions of a fuse cross the ranks: one all_reduce per monoid and shared axis, complex numbers as reals.
   template <class... S, class... R>
   void reduce(detail::pack<S...> const& statements, detail::pack<R...>& results) {
-    fold<op::plus>(statements, results, monoid::sum);
-    fold<op::maximum>(statements, results, monoid::maximum);
-    fold<op::minimum>(statements, results, monoid::minimum);
-    base::reduce(statements, results);
+    if constexpr (on_host) {
+      fold_all(statements, results);
+      base::reduce(statements, results);
+    } else {
+      base::reduce(statements, results);
+      if constexpr ((R::is_reduction || ...)) {
+        auto numbers = detail::with_parts([&](auto const&... room) { return detail::packed(on_host_from(room)...); }, results);
+        fold_all(statements, numbers);
+        [&]<std::size_t... N>(std::index_sequence<N...>) {
+          (write_back(detail::part<N>(numbers), detail::part<N>(results)), ...);
+        }(std::index_sequence_for<R...>{});
+      }
+    }
   }
 
   /// What this rank has sent since the space was made.
@@ -182,6 +217,28 @@ private:
   template <class T>
   static auto typed(T inner) {
     return mesh_scalar<T, Mesh, std::conditional_t<Shared, Replicate, Varying>...>{std::move(inner)};
+  }
+  template <class R>
+  auto on_host_from(R const& room) {
+    if constexpr (R::is_reduction) {
+      index_t const count = this->items();
+      item_scalar<typename R::number, host_memory> out(detail::kept_room<typename R::number>(std::size_t(count)), count);
+      if (count > 0) this->engine_.read(room.numbers.get(), out.data(), std::size_t(count) * sizeof(typename R::number));
+      return out;
+    } else {
+      return detail::nothing{};
+    }
+  }
+  template <class N, class R>
+  void write_back(N const& numbers, R const& room) {
+    if constexpr (R::is_reduction)
+      if (numbers.count() > 0) this->engine_.write(numbers.data(), room.numbers.get(), std::size_t(numbers.count()) * sizeof(typename R::number));
+  }
+  template <class Statements, class Results>
+  void fold_all(Statements const& statements, Results& results) {
+    fold<op::plus>(statements, results, monoid::sum);
+    fold<op::maximum>(statements, results, monoid::maximum);
+    fold<op::minimum>(statements, results, monoid::minimum);
   }
   template <class Fold, class... S, class... R>
   void fold(detail::pack<S...> const& statements, detail::pack<R...>& results, monoid how) {
@@ -235,6 +292,13 @@ private:
   std::array<double, 2> request_{}; ///< watches, asks to stop
   bool carries_ = false, heard_ = false;
 };
+
+/// The space of a mesh whose ranks have their tensors in host memory. Many: there may be several items.
+template <class Mesh, bool Many, bool... Shared>
+using mesh_space = basic_mesh_space<host_space<Many, overlapped>, Mesh, Shared...>;
+/// The same of any memory.
+template <class Memory, class Mesh, bool Many, bool... Shared>
+using mesh_space_in = basic_mesh_space<typename rank_spaces<Memory>::template solving<Many>, Mesh, Shared...>;
 
 /// A statement of `fuse` with distributed operands.
 template <class S>

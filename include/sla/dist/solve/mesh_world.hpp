@@ -8,6 +8,7 @@
 #include <sla/dist/matrix/matrix_product.hpp>
 #include <sla/dist/matrix/stored_transpose.hpp>
 #include <sla/dist/matrix/to_entries.hpp>
+#include <sla/dist/solve/memory_on_ranks.hpp>
 #include <sla/dist/solve/mesh_space.hpp>
 #include <sla/solve/linear/choose.hpp>
 #include <sla/solve/linear/linear.hpp>
@@ -42,7 +43,10 @@ auto with_own_block(D const& d, F const& f) {
     return with_local_rows(d, [&] { return f(block); });
   } else {
     return with_local_rows(d, [&] {
-      if constexpr (sparse_axis<placements_of_t<D>> >= 0)
+      using Memory = typename local_of_t<D>::memory_type;
+      if constexpr (sparse_axis<placements_of_t<D>> >= 0 && !Memory::is_host)  // once per set-up
+        return f(to<Memory>(cols(to<host_memory>(d.local()), 0, d.handle()->halo->own())));
+      else if constexpr (sparse_axis<placements_of_t<D>> >= 0)
         return f(cols(d.local(), 0, d.handle()->halo->own()));
       else
         return f(d.local());
@@ -92,7 +96,7 @@ template <class T, class Mesh, class B>
   requires(is_distributed<B> || is_distributed_node<B>)
 struct distributed_vector<T, Mesh, B> {
   using value_type = user_t<promote_t<kernel_t<T>, kernel_t<typename B::value_type>>>;
-  using type = typename distributed_with<tensor<value_type, typename local_of_t<B>::extents_type>, Mesh, placements_of_t<B>>::type;
+  using type = typename distributed_with<tensor<value_type, typename local_of_t<B>::extents_type, memory_on_ranks_t<B>>, Mesh, placements_of_t<B>>::type;
 };
 template <class T, class Mesh, class B>
 using distributed_vector_t = typename distributed_vector<T, Mesh, std::remove_cvref_t<B>>::type;
@@ -129,10 +133,10 @@ struct placed_world {
 };
 } // namespace detail
 
-template <class T, class S, class F, class Mesh, class... P>
-  requires(!detail::cuts_rows<distributed<sparse_tensor<T, S, F>, Mesh, P...>>) // those: dist/solve/solve_entries.hpp
-struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::placed_world {
-  using A = distributed<sparse_tensor<T, S, F>, Mesh, P...>;
+template <class T, class S, class F, class Memory, class Mesh, class... P>
+  requires(!detail::cuts_rows<distributed<sparse_tensor<T, S, F, Memory>, Mesh, P...>>) // those: dist/solve/solve_entries.hpp
+struct linear_world<distributed<sparse_tensor<T, S, F, Memory>, Mesh, P...>> : detail::placed_world {
+  using A = distributed<sparse_tensor<T, S, F, Memory>, Mesh, P...>;
   using operator_type = A;
   static constexpr int axis = detail::owners_axis<placements<P...>>;
   static constexpr bool by_entries = detail::by_entries<placements<P...>>;
@@ -141,7 +145,11 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::p
   template <class B>
   static constexpr bool accepts = DistributedExpr<B>;
   template <class B>
-  static constexpr bool placed = well_typed<op::solve, A, B>;
+  static constexpr bool placed = [] {
+    constexpr bool same_memory = std::same_as<detail::memory_on_ranks_t<B>, Memory>;
+    static_assert(same_memory, "sla: solve(D, b): the parts of D and b live in different memories; bring one over with to<Memory>(...)");
+    return same_memory && well_typed<op::solve, A, B>;
+  }();
   template <class B>
   static constexpr void refuse() {
     require_well_typed<op::solve, A, B>();
@@ -156,14 +164,14 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::p
   static void check(A const& a, bool square) {
     if (square && a.rows() != a.cols())
       throw shape_error(text("solve(A, b): A is ", a.rows(), " x ", a.cols(), ", and must be square; for least squares, least_squares(A, b)"));
-    detail::with_local_rows(a, [&] { return linear_world<sparse_tensor<T, S, F>>::check(a.local(), false), 0; });
+    detail::with_local_rows(a, [&] { return linear_world<sparse_tensor<T, S, F, Memory>>::check(a.local(), false), 0; });
   }
   template <class V>
   static auto zero_of_domain(A const& a, V const& b) {
     using Domain = transposed_shape_t<S>;
     using B = typename V::local_type::extents_type;
     using E = typename detail::product_extents<domain_extents_t<S>, B, detail::has_rhs_axis<Domain, B>>::type;
-    using Local = tensor<typename V::value_type, E>;
+    using Local = tensor<typename V::value_type, E, Memory>;
     auto layout = b.handle();
     index_t cols = a.local().cols();
     if constexpr (axis >= 0) {
@@ -190,7 +198,7 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::p
         if (node.extents()[d] != range[d])
           throw shape_error(text("solve(A, b): axis ", d, " of this rank's part of b is ", node.extents()[d], " and should be ", range[d]));
       typename V::local_type local(typename V::local_type::extents_type(V::local_type::extents_type::from(node.extents())), uninitialized);
-      immediate<overlapped> space;
+      typename rank_spaces<Memory>::immediate space;
       fuse(space, set(local, node));
       detail::require_finite(local, "b");
       return V(std::move(local), layout);
@@ -208,7 +216,7 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::p
   static auto space(A const& a, V const& b) {
     constexpr int batch = S::batch_extents::rank, domain = domain_extents_t<S>::rank;
     return [&]<class... Q>(placements<Q...>) {
-      return mesh_space<Mesh, has_items<V>, detail::shares_system<Q, batch, domain>...>(layout(a, b), a.mesh(), {is_copied(Q::kind)...});
+      return mesh_space_in<Memory, Mesh, has_items<V>, detail::shares_system<Q, batch, domain>...>(layout(a, b), a.mesh(), {is_copied(Q::kind)...});
     }(placements_of_t<V>{});
   }
   /// Nothing to do for the ranks that share this one's systems.
@@ -219,10 +227,13 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::p
     return size == 0;
   }
   template <class M>
-  static constexpr bool sets_up = detail::SetsUp<M, A> || detail::SetsUp<M, typename A::local_type>;
+  static constexpr bool sets_up = !Memory::is_host || detail::SetsUp<M, A> || detail::SetsUp<M, typename A::local_type>;  // elsewhere `setup` says more
   template <class M>
   static auto setup(M const& p, A const& a) {
-    if constexpr (std::same_as<M, identity>) {
+    constexpr bool is_there = Memory::is_host || !requires { typename M::preconditioner_tag; } || (detail::SetsUp<M, typename A::local_type> && !requires { typename M::spans_ranks_tag; });
+    static_assert(is_there, "sla: solve(D, b, method, preconditioner), where the parts of D are in another memory than the host's, takes jacobi{}, block_jacobi{}, identity{} or a preconditioner of "
+                            "yours; others work on the host: solve(to<host_memory>(D), to<host_memory>(b), ...)");
+    if constexpr (std::same_as<M, identity> || !is_there) {
       return applied_identity{};
     } else if constexpr (axis >= 0 && requires { typename M::spans_ranks_tag; }) {
       static_assert(!by_entries, "sla: solve(A, b, method, preconditioner): this preconditioner asks what others have of the rows of A, and no rank has whole rows of this one "
@@ -256,7 +267,13 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::p
   {
     return random_in<S::block_rows>(a.row_layout(), a.local().range(), seed, first);
   }
-  static auto adjoint(A const& a) { return adjointed(a); }
+  /// Of another memory made on the host: it is needed once per matrix.
+  static auto adjoint(A const& a) {
+    if constexpr (Memory::is_host)
+      return adjointed(a);
+    else
+      return to<Memory>(adjointed(to<host_memory>(a)));
+  }
   /// Numbers of A as a whole: one computation, which the ranks that share A all make, Invariant.
   template <class Numbers>
   static auto common(A const& a, Numbers numbers) {
@@ -266,7 +283,12 @@ struct linear_world<distributed<sparse_tensor<T, S, F>, Mesh, P...>> : detail::p
   }
   /// On every rank, so that all of them go on, or none.
   static bool same_pattern(A const& a, A const& a2) {
-    bool const here = a.local().shape() == a2.local().shape() && sla::same_pattern(a.local().pattern(), a2.local().pattern());
+    auto const same = [](auto const& p, auto const& q) { return sla::same_pattern(p, q); };
+    bool here = a.local().shape() == a2.local().shape();
+    if constexpr (Memory::is_host)
+      here = here && same(a.local().pattern(), a2.local().pattern());
+    else
+      here = here && (a.local().shared_pattern() == a2.local().shared_pattern() || same(to<host_memory>(a.local()).pattern(), to<host_memory>(a2.local()).pattern()));
     return all_reduce(a.mesh().world(), index_t(!here)) == 0;
   }
 
@@ -291,13 +313,13 @@ private:
 
 /// One side on ranks and the other one on one rank: refused by a sentence.
 template <detail::Solving Op, SparseOperand A, DistributedExpr B, class... Options>
-  requires(!DistributedOperator<A>)
+  requires(!PlacedOperator<A>)
 auto perform(Op, A const&, B const&, Options const&...) {
   static_assert(always_false<A>, "sla: solve(A, b): b is distributed and A is a matrix of one rank: distribute it, D = distribute<SparseShard<0>>(A, mesh, partitioner), "
                                  "and b by D.row_layout()");
   return detail::solved_by_nothing<Op, detail::distributed_vector_t<typename B::value_type, mesh_of_t<B>, B>>();
 }
-template <detail::Solving Op, DistributedOperator A, Tensorial B, class... Options>
+template <detail::Solving Op, PlacedOperator A, Tensorial B, class... Options>
   requires(!DistributedExpr<B>)
 auto perform(Op, A const&, B const&, Options const&...) {
   static_assert(always_false<A>, "sla: solve(D, b): D is distributed and b is a vector of one rank: distribute it, distribute(b, D.row_layout())");

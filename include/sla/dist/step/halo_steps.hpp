@@ -13,9 +13,9 @@ namespace detail {
 /// x lies as the columns of D, whose halo is asked for.
 template <class X, class D>
 auto halo_layout(X const& x, D const& d, int axis) {
-  static_assert(DistributedSparse<D>,
+  static_assert(PlacedSparse<D>,
                 "sla: halo_exchange<axis, pattern>(x, D): D is a distributed sparse tensor whose rows are sharded");
-  if constexpr (!DistributedSparse<D>) {
+  if constexpr (!PlacedSparse<D>) {
     return x; // well-formed, so that the sentence is the only error
   } else {
     if (!d.handle()->halo)

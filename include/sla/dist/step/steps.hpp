@@ -159,7 +159,9 @@ auto stepped(X const& x, layout_handle<mesh_of_t<stepping_t<X>>> const& layout_s
   } else {
     using decided = step_decision<S, X>;
     decided::require();
-    if constexpr (decided::legal) {
+    constexpr bool on_host = std::same_as<memory_on_ranks_t<X>, host_memory>;
+    static_assert(on_host, "sla: gather, collectives, conversions and halos by name send parts that are in host memory: to<host_memory>(x)");
+    if constexpr (decided::legal && on_host) {
       using Axes = typename S::axes::template on<mesh_of_t<X>>;
       using List = typename decided::result;
       auto [local, layout] = take_step<S::how, typename decided::From, typename S::to, Axes, S::dim>(x.local(), x.handle(), layout_source);

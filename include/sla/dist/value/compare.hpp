@@ -88,7 +88,7 @@ auto perform(op::apply, F const& f, X&&... x) {
 
 namespace detail {
 template <class L, class R>
-concept RefusedEquality = (DistributedTensorExpr<L> && DistributedTensorExpr<R>) || (DistributedSparse<L> && DistributedSparse<R>);
+concept RefusedEquality = (DistributedTensorExpr<L> && DistributedTensorExpr<R>) || (PlacedSparse<L> && PlacedSparse<R>);
 template <class L, class R>
   requires DistributedTensorExprs<L, R>
 struct has_order<L, R> : std::true_type {};

@@ -252,15 +252,21 @@ inline constexpr bool is_distributed = false;
 template <class Local, class Mesh, class... P>
 inline constexpr bool is_distributed<distributed<Local, Mesh, P...>> = true;
 
-/// A distributed dense tensor, and a distributed sparse one.
+/// A distributed dense tensor, in any memory.
 template <class X>
-concept DistributedTensor = is_distributed<std::remove_cvref_t<X>> && is_tensor<local_of_t<X>>;
-/// A sparse tensor on a mesh.
+concept PlacedTensor = is_distributed<std::remove_cvref_t<X>> && is_tensor<local_of_t<X>>;
+/// A distributed sparse tensor, in any memory.
 template <class X>
-concept DistributedSparse = is_distributed<std::remove_cvref_t<X>> && is_sparse_tensor<local_of_t<X>>;
+concept PlacedSparse = is_distributed<std::remove_cvref_t<X>> && is_sparse_tensor<local_of_t<X>>;
+/// A distributed dense tensor in host memory: what functions take that read its parts.
+template <class X>
+concept DistributedTensor = PlacedTensor<X> && local_of_t<X>::memory_type::is_host;
+/// A distributed sparse tensor in host memory.
+template <class X>
+concept DistributedSparse = PlacedSparse<X> && local_of_t<X>::memory_type::is_host;
 
 /// This rank's part as kernels see it.
-template <DistributedTensor X>
+template <PlacedTensor X>
 auto view(X const& x) {
   return view(x.local());
 }
@@ -273,7 +279,7 @@ template <class... P>
 inline constexpr bool all_copied<placements<P...>> = (is_copied(P::kind) && ...);
 
 /// The extent of dimension d of the whole tensor: what the outermost axis that shards it has, or what this rank has.
-template <DistributedTensor X>
+template <PlacedTensor X>
 index_t global_extent(X const& x, int d) {
   auto const order = order_of(tensor_placement_of<X>, d);
   return order.count ? x.handle()->extent[order.axis[0]] : x.local().extent(d);

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include <sla/dist/halo/overlap.hpp>
+#include <sla/dist/halo/halo_in_memory.hpp>
 #include <sla/dist/value/common_extents.hpp>
 #include <sla/dist/value/distributed.hpp>
 #include <sla/exec/evaluate.hpp>
@@ -42,7 +42,7 @@ struct distributed_node {
       return value_type(node.at(element{}));
     } else {
       tensor<value_type, typename Node::extents_type, typename Node::memory_type> value(node.extents(), uninitialized);
-      immediate<overlapped> space;
+      typename rank_spaces<typename Node::memory_type>::immediate space;
       fuse(space, set(value, node));
       return value;
     }
@@ -70,7 +70,7 @@ inline constexpr bool is_distributed_node<distributed_node<Node, Mesh, P...>> = 
 /// A distributed dense tensor or number, or an expression of them.
 template <class X>
 concept DistributedExpr = is_distributed_node<std::remove_cvref_t<X>> ||
-    (is_distributed<std::remove_cvref_t<X>> && !DistributedSparse<X>);
+    (is_distributed<std::remove_cvref_t<X>> && !PlacedSparse<X>);
 /// What may stand beside one: numbers of a space, `uniform(alpha)`, and plain operands, which the rules refuse by a sentence.
 template <class X>
 concept DistributedOperand = DistributedExpr<X> || operand_traits<std::remove_cvref_t<X>>::kind == operand_kind::uniform ||
@@ -117,6 +117,24 @@ auto const& layout_of(X const& x) {
   else
     return x.handle();
 }
+/// Where the parts of a distributed tensor, or of an expression of them, lie.
+template <class B>
+struct memory_on_ranks {
+  using type = host_memory;
+};
+template <class B>
+  requires requires { typename B::local_type::memory_type; }
+struct memory_on_ranks<B> {
+  using type = typename B::local_type::memory_type;
+};
+template <class B>
+  requires is_distributed_node<B>
+struct memory_on_ranks<B> {
+  using type = typename decltype(local_node(std::declval<B const&>()))::memory_type;
+};
+template <class B, class M = typename memory_on_ranks<std::remove_cvref_t<B>>::type>
+using memory_on_ranks_t = std::conditional_t<std::same_as<M, any_memory>, host_memory, M>;
+
 template <class List>
 inline constexpr bool has_shards = false;
 template <class... P>
@@ -206,7 +224,7 @@ using checked_result = std::conditional_t<well_typed<Op, X...>, Result, refused_
 /// What a refused call gives back, so that its sentence is the only error: its first dense operand.
 template <class First, class... Rest>
 constexpr auto const& stand_in(First const& first, Rest const&... rest) {
-  if constexpr (sizeof...(Rest) > 0 && (!Distributed<First> || DistributedSparse<First>))
+  if constexpr (sizeof...(Rest) > 0 && (!Distributed<First> || PlacedSparse<First>))
     return stand_in(rest...);
   else
     return first;
@@ -310,7 +328,7 @@ void assign_distributed(distributed<Local, Mesh, P...>& x, distributed_node<Node
     auto const extents = typename Local::extents_type(Local::extents_type::from(expression.node.extents()));
     bool const stays = x.handle() == expression.layout || (!detail::has_halo<placements<P...>> && detail::same_layout<Mesh>(x.handle(), expression.layout));
     if (stays && local.extents() == extents && !detail::reads_elsewhere(destination, lower_tree{}(expression.node))) {
-      immediate<overlapped> space;
+      typename rank_spaces<typename Local::memory_type>::immediate space;
       fuse(space, set(local, expression.node));
       return;
     }

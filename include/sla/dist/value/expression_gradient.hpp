@@ -20,7 +20,7 @@ concept TracedDistributed = Traced<X> && is_distributed<plain_t<X>>;
 template <class X>
 concept TracedDistributedExpr = TracedDistributed<X> && DistributedExpr<plain_t<X>>;
 template <class X>
-concept TracedRows = TracedDistributed<X> && DistributedSparse<plain_t<X>>;
+concept TracedRows = TracedDistributed<X> && PlacedSparse<plain_t<X>>;
 template <class X>
 concept BesideTracedExpr = TracedDistributedExpr<X> || DistributedExpr<X> || Number<X> || operand_traits<std::remove_cvref_t<X>>::kind == operand_kind::uniform;
 template <class L, class R>

@@ -109,7 +109,7 @@ auto perform(Op, X&& x) -> detail::distributed_reduction_t<Op, X> {
 /// The number of a reduction, as the ranks hold it: Partial of shards; of a norm the finished number, by one all_reduce per axis.
 template <class R, class Mesh, class... P>
 auto eval(distributed_reduction<R, Mesh, P...> const& r) {
-  immediate<overlapped> space;
+  typename rank_spaces<typename R::memory_type>::immediate space;
   using V = typename distributed_reduction<R, Mesh, P...>::value_type;
   using Folded = reduction<typename R::monoid_type, typename R::expression_type>;
   auto folded = std::get<0>(fuse(space, Folded{r.local.x}));
@@ -141,7 +141,7 @@ constexpr void require_whole_rows(placements<P...>) {
 
 /// The statement of count inner products with a basis, on a mesh.
 template <int Capacity, class V, DistributedExpr X>
-  requires DistributedTensor<V>
+  requires PlacedTensor<V>
 auto dots(std::vector<V> const& vectors, int count, X&& w) {
   require_well_typed<op::dot, V, std::remove_cvref_t<X>>();
   auto statement = detail::dots_of_node<Capacity>(vectors, count, detail::local_node(std::forward<X>(w)));
@@ -149,7 +149,7 @@ auto dots(std::vector<V> const& vectors, int count, X&& w) {
 }
 /// The linear combination of a basis, on a mesh.
 template <class V, class H, class Mesh, class... P>
-  requires DistributedTensor<V>
+  requires PlacedTensor<V>
 auto combine(std::vector<V> const& vectors, int count, mesh_scalar<H, Mesh, P...> const& h) {
   using Coefficients = decltype(as_coefficients(h.inner));
   auto const basis = detail::view_basis<Coefficients::value_type::size()>(vectors, count, "combine(V, count, h)");
@@ -159,7 +159,7 @@ auto combine(std::vector<V> const& vectors, int count, mesh_scalar<H, Mesh, P...
 }
 
 /// The statement of V^H W of blocks whose rows are spread over ranks: k m numbers in the one all_reduce of the fuse.
-template <int Most = 0, DistributedTensor V, DistributedTensor W>
+template <int Most = 0, PlacedTensor V, PlacedTensor W>
 auto gram_of(V const& v, W const& w) {
   require_well_typed<op::dot, V, W>();
   detail::require_whole_rows<V::local_type::rank>(placements_of_t<V>{});
@@ -176,9 +176,9 @@ auto column_of(V& v, index_t j) {
 }
 } // namespace detail
 /// Column j of a block whose rows are spread over ranks, as an expression; `set(column(V, j), x)` writes it.
-template <DistributedTensor V>
+template <PlacedTensor V>
 auto column(V const& v, index_t j) { return detail::column_of(v, j); }
-template <DistributedTensor V>
+template <PlacedTensor V>
   requires(!std::is_const_v<V>)
 auto column(V& v, index_t j) { return detail::column_of(v, j); }
 /// The statement V_j = expression on a mesh. Law: equal placements, extents and partitions.
@@ -190,7 +190,7 @@ auto set(distributed_node<writable_column<T, E, Memory>, Mesh, P...> const& to, 
   return distributed_statement<decltype(statement)>{std::move(statement)};
 }
 /// The columns of V C, in the placements of V; C is a number of the space.
-template <DistributedTensor V, class C, class Mesh, class... P>
+template <PlacedTensor V, class C, class Mesh, class... P>
 auto combine(V const& v, mesh_scalar<C, Mesh, P...> const& c, index_t columns = -1) {
   detail::require_whole_rows<V::local_type::rank>(placements_of_t<V>{});
   auto node = combine(v.local(), c.inner, columns);

@@ -36,30 +36,34 @@ struct without_blocks {
 template <class S>
 inline constexpr bool reads_its_row = !std::same_as<S, decltype(std::declval<S const&>().rebuild(without_blocks{}))>;
 
-/// The room of a reduction: its numbers, and the partial results between a pass and the fold.
-template <class S>
+/// The room of a reduction: its numbers, and the partial results between a pass and the fold. Unfinished: its numbers are those of one rank, which are
+/// folded with those of others before they are finished.
+template <class S, bool Unfinished = false>
 struct room_for {
   static constexpr bool is_reduction = true;
   using partial = typename S::accumulator_type;
-  std::shared_ptr<typename S::result_type> numbers;
+  using number = std::conditional_t<Unfinished, partial, typename S::result_type>;
+  using finish_type = std::conditional_t<Unfinished, as_is, typename S::finish_type>;
+  std::shared_ptr<number> numbers;
   std::shared_ptr<partial> partials{};
   index_t parts = 0;
   bool folded = false;  ///< by the kernel of the last pass
 };
-template <class S>
+template <class S, bool Unfinished>
   requires is_dots<S>
-struct room_for<S> {
+struct room_for<S, Unfinished> {
   static constexpr bool is_reduction = true, is_gram = cuda::is_gram<S>;
   using partial = typename S::summand;
-  std::shared_ptr<typename S::result_type> numbers;
+  using number = typename S::result_type;
+  std::shared_ptr<number> numbers;
   std::shared_ptr<partial> partials{};
   index_t parts = 0;
   int components = 0, vectors = 1;
   bool folded = false;
 };
-template <class S>
+template <class S, bool Unfinished>
   requires std::is_void_v<typename S::result_type>
-struct room_for<S> {
+struct room_for<S, Unfinished> {
   static constexpr bool is_reduction = false;
 };
 
@@ -238,7 +242,7 @@ private:
       A* const numbers = reinterpret_cast<A*>(room.numbers.get());
       return detail::packed(Target{room.partials.get(), numbers, room.parts, items, room.components, size / lines, room.vectors, lines});
     } else {
-      using Target = fold_target<typename S::monoid_type, typename S::finish_type, typename R::partial, typename S::result_type>;
+      using Target = fold_target<typename S::monoid_type, typename R::finish_type, typename R::partial, typename R::number>;
       return detail::packed(Target{room.partials.get(), room.numbers.get(), room.parts, items, 1, 1});
     }
   }

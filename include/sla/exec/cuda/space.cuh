@@ -51,12 +51,13 @@ public:
 
 protected:
   space_base() = default;
-  template <class S>
+  template <class S, bool Unfinished = false>
   auto room(index_t items) {
+    using Room = room_for<S, Unfinished>;
     if constexpr (std::is_void_v<typename S::result_type>)
-      return room_for<S>{};
+      return Room{};
     else
-      return room_for<S>{engine_.template take<typename S::result_type>(items)};
+      return Room{engine_.template take<typename Room::number>(items)};
   }
   template <class... S, class... R>
   void fold(detail::pack<S...> const& statements, detail::pack<R...> const& rooms, index_t items) {

@@ -62,17 +62,21 @@ concept OwnOperator = requires { typename A::linear_operator_tag; };
 
 namespace detail {
 /// Errors: the first element that is NaN or infinite, by its place.
-template <class T, class E>
-void require_finite(tensor<T, E> const& x, char const* name) {
-  index_t const bad = first_where(x.size(), [p = kernel_pointer(x.data())](index_t n) { return !is_finite(p[n]); }, light_below);
-  if (bad < 0) return;
-  std::string place;
-  for (int a = E::rank, n = 0; n < a; ++n) {
-    index_t below = 1;
-    for (int c = n + 1; c < a; ++c) below *= x.extent(c);
-    place += (n ? ", " : "") + std::to_string(bad / below % x.extent(n));
+template <class T, class E, class Memory>
+void require_finite(tensor<T, E, Memory> const& x, char const* name) {
+  if constexpr (!Memory::is_host) {
+    if (!(norm_inf(x - x) == 0)) require_finite(to<host_memory>(x), name);  // NaN for NaN and infinity; without elements 0
+  } else {
+    index_t const bad = first_where(x.size(), [p = kernel_pointer(x.data())](index_t n) { return !is_finite(p[n]); }, light_below);
+    if (bad < 0) return;
+    std::string place;
+    for (int a = E::rank, n = 0; n < a; ++n) {
+      index_t below = 1;
+      for (int c = n + 1; c < a; ++c) below *= x.extent(c);
+      place += (n ? ", " : "") + std::to_string(bad / below % x.extent(n));
+    }
+    throw value_error(text("solve: ", name, '(', place, ") is ", x[bad], "; every element must be a finite number"));
   }
-  throw value_error(text("solve: ", name, '(', place, ") is ", x[bad], "; every element must be a finite number"));
 }
 
 /// b as a tensor of scalars T.
@@ -147,10 +151,7 @@ struct tensor_world {
       (void)right_hand_side(a, vector);
       return vector;
     } else {
-      if constexpr (V::memory_type::is_host)
-        require_finite(b, "b");
-      else if (!(norm_inf(b - b) == 0))  // NaN for NaN and infinity; without elements 0
-        require_finite(to<host_memory>(b), "b");
+      require_finite(b, "b");
       return (b);
     }
   }
@@ -196,7 +197,7 @@ struct sparse_world : tensor_world<A> {
             throw value_error(text(who, ": A(", i, ", ", j, ')', a.block_size > 1 ? text(", in block entry ", bad % a.block_size) : "",
                                    S::is_batched ? text(", of batch item ", item) : "", " is ", numbers[bad], "; every entry must be a finite number"));
         });
-    } else if (!(norm_inf(values(a) - values(a)) == 0)) {  // as below
+    } else if (!(norm_inf(values(a) - values(a)) == 0)) {  // as in require_finite
       auto const there = to<host_memory>(a);
       linear_world<std::remove_const_t<decltype(there)>>::check(there, square, who);
     }

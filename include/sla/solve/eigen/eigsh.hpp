@@ -43,6 +43,9 @@ inline constexpr bool works_on_host = true;
 template <class A>
   requires requires { typename A::memory_type; }
 inline constexpr bool works_on_host<A> = A::memory_type::is_host;
+template <class A>
+  requires requires { typename A::local_type::memory_type; }
+inline constexpr bool works_on_host<A> = A::local_type::memory_type::is_host;
 /// What eigsh solves with by itself; all else is a `perform` of a higher floor.
 template <class A>
 concept PlainEigenOperator = is_one_matrix<A> && works_on_host<A> && requires { typename linear_world<A>::operator_type; } && says_it_has_rows<A>();

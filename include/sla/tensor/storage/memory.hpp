@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -73,6 +74,11 @@ private:
 };
 
 namespace detail {
+template <class M>
+concept IsMemory = requires(void* p) {
+  { M::is_host } -> std::convertible_to<bool>;
+  M::deallocate(p, 0);
+};
 [[noreturn]] inline void refuse_index(std::string const& which, std::string const& of, index_t index, index_t extent) {
   throw index_error(text(which, " of ", of, "; it must be at least 0 and less than ", extent, index == extent ? " (indices count from 0)" : ""));
 }
