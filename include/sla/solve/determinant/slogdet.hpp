@@ -180,9 +180,11 @@ std::bool_constant<keeps_factors<P>> has_factors(prepared<A, Method, P> const&);
 /// lu(A), and what else prepare makes with factors.
 template <class X>
 concept WithFactors = requires(X const& x) { requires decltype(has_factors(x))::value; };
-/// One option: a method that makes factors here.
-template <class... O>
-concept MakesFactors = sizeof...(O) == 1 && (requires(O const& o) { []<factorization Kind>(direct_method<Kind> const&) {}(o); } && ...);
+template <factorization Kind>
+void made_by(direct_method<Kind> const&);
+/// A method that makes factors here.
+template <class O>
+concept MakesFactors = requires(O const& o) { made_by(o); };
 /// Options of what needs no factors.
 template <class O>
 concept EstimatorOptions = requires { typename O::estimator_tag; };
@@ -193,7 +195,7 @@ inline constexpr bool has_no_entries = !SparseOperand<A> && !WithFactors<A>;
 
 /// Refused: another option than factors that can be made, or an estimate.
 template <detail::OfFactors Op, class A, class... Options>
-  requires(!detail::has_no_entries<A> && sizeof...(Options) > 0 && !detail::MakesFactors<Options...> && !(detail::EstimatorOptions<Options> || ...))
+  requires(!detail::has_no_entries<A> && !(sizeof...(Options) <= 1 && (detail::MakesFactors<Options> && ...)) && !(detail::EstimatorOptions<Options> || ...))
 double perform(Op, A const&, Options const&...) {
   static_assert(always_false<A>, "sla: det, slogdet, logdet, selected_inverse: a determinant is of factors, lu{}, ldlt{} or cholesky{}, and of no other method or preconditioner; without "
                                  "factors there is the estimate logdet(A, stochastic_lanczos{})");
