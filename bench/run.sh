@@ -40,7 +40,7 @@ table least_squares least_squares
 table nonlinear nonlinear
 table memory memory
 table choice choice
-table multigrid multigrid
+table multigrid_peers multigrid
 if [ -x "$programs/real_matrices.complex" ]; then
   table real_matrices "real_matrices ${1:-tests/data} real" "real_matrices.complex ${1:-tests/data} complex"
 else

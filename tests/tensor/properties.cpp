@@ -86,6 +86,14 @@ TEST_CASE("symmetries") {
 
   auto const explicit_zero = properties(from_triplets<double>(2, 2, {0, 0, 1}, {0, 1, 1}, {1.0, 0.0, 1.0}));
   CHECK((explicit_zero.symmetric && !explicit_zero.structurally_symmetric));
+  auto const below = properties(from_triplets<double>(2, 2, {0, 1, 1}, {0, 0, 1}, {1.0, 0.0, 1.0}));
+  CHECK((below.symmetric && !below.structurally_symmetric));
+  CHECK((!of(2, {1, 0, 2, 1}).symmetric && !of(2, {1, 0, 2, 1}).structurally_symmetric));
+  for (double v : {0.0, 3.0}) {  // as many before the diagonal as behind it, and no partners
+    auto const apart = properties(from_triplets<double>(3, 3, {0, 1, 2, 0, 2}, {0, 1, 2, 1, 0}, {1.0, 1.0, 1.0, 0.0, v}));
+    CHECK(!apart.structurally_symmetric);
+    CHECK((apart.symmetric == (v == 0) && apart.hermitian == (v == 0)));
+  }
 
   auto const rounding = from_triplets<double>(2, 2, {0, 1}, {1, 0}, {0.1, 0.1 * (1 + 2e-16)});
   CHECK(properties(rounding).symmetric);

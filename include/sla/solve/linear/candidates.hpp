@@ -23,8 +23,8 @@ enum class candidate { cg_amg, cg_jacobi, cg_ilu0, minres_row_norms, bicgstab_am
 struct attempt {
   candidate what;
   int limit;
+  int patience = 0;      ///< given up where it foresees more steps than these, in which multigrid would be done; 0: goes on to its limit
   bool weighed = false;  ///< factors: their cost was counted
-  bool if_near = false;  ///< only where the best x so far has gone a fifth of the way, in decades of the residual
 };
 /// What to try, in order, and why.
 struct candidates {
@@ -36,6 +36,8 @@ struct candidates {
 };
 
 namespace detail {
+/// About the steps of CG with Jacobi that a solve by multigrid takes as long as, where no grid is recognised, with its set-up.
+inline double multigrid_steps(index_t rows) { return 130 + 5e5 / double(rows); }
 constexpr bool is_factors(candidate what) { return what == candidate::ldlt || what == candidate::lu; }
 inline double step_seconds(matrix_properties const& p) { return 1.5e-11 * (12 * double(p.entries) + 100 * double(p.rows)); }
 template <class Candidates>
@@ -56,8 +58,8 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
   bool const semidefinite = p.definite == definiteness::positive_semidefinite;
   std::string const symmetry = p.complex ? "Hermitian" : "symmetric";
 
-  // Multigrid is for couplings of one sign, and a solve with it takes as long as 100 steps of CG, of few rows as 300 and more. It begins on grids of couplings alike and
-  // where there are many rows; elsewhere it waits for some steps, and for more where these come near, and of few rows for factors that cost less. Rows that are
+  // Multigrid is for couplings of one sign, and a solve with it takes as long as 130 steps of CG, of few rows as 300. It begins on grids of couplings alike and
+  // where there are many rows; elsewhere iterations are tried first, until they foresee that they take longer, and of few rows factors that cost less. Rows that are
   // all strictly dominant, as those of steps in time, may need few steps everywhere. Where the couplings of a grid follow one axis, sweeps along it are nearly exact.
   // A row that is coupled to very many makes products dense.
   bool const elliptic = p.opposed_off_diagonal && countable && p.rows >= 3000;
@@ -70,11 +72,11 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
     if (!elliptic) {  // one more thing to try before long iterations
       place = std::find_if(place + 1, steps.end(), [&](attempt const& s) { return s.limit == max_iterations && !is_factors(s.what); });
     } else if (by != candidate::cg_amg || p.strictly_dominant() || !many) {
-      bool const waits = by == candidate::cg_amg && grid == grid_guess::none;
-      place->limit = (std::min)(place->limit, waits ? 40 : by == candidate::cg_amg ? 40 + int(2.5 * std::cbrt(rows)) : 50);
-      if (waits) place = steps.insert(place + 1, {place->what, (std::min)(max_iterations, p.rows <= 20000 ? 300 : 200), false, true});
+      bool const sweeps = by != candidate::cg_amg || grid != grid_guess::none;  // a step with sweeps takes as long as two or three without
+      place->patience = int(sweeps ? (by == candidate::cg_amg ? 55 : 70) + 1.5e5 / rows : multigrid_steps(p.rows));
+      place->limit = (std::min)(place->limit, 3 * place->patience);
       ++place;
-      if (waits && p.rows <= 20000) {
+      if (!sweeps && p.rows <= 20000) {
         auto const factors = std::find_if(place, steps.end(), [](attempt const& s) { return is_factors(s.what); });
         if (factors != steps.end()) place = factors + 1;
       }

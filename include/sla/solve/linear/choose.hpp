@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <iterator>
 #include <memory>
 #include <new>
@@ -51,6 +52,55 @@ bool let_iterations_pass(Steps& steps, std::size_t at, double seconds, double st
     }
   std::stable_partition(next, steps.end(), [](auto const& s) { return !is_factors(s.what); });
   return any;
+}
+
+/// Does an iteration give up? From step 20 on, where the residual falls as it did in the later half of its steps, and then more than `patience` are left.
+/// Of several items the worst counts. An observer of one run.
+class foresight {
+public:
+  foresight(double rtol, int patience) : rtol_((std::max)(rtol, 1e-15)), patience_(patience) {}
+  bool gives_up(std::vector<progress> const& items) {
+    double worst = 0;
+    for (progress const& p : items) worst = (std::max)(worst, p.state == reason::running ? p.residual : 0.0);
+    least_.push_back((std::min)(least_.empty() ? INFINITY : least_.back(), worst));
+    std::size_t const step = least_.size() - 1;
+    if (step < 20 || !(least_.back() > rtol_)) return false;
+    double const fell = std::log(least_[step / 2] / least_.back()), left = std::log(least_.back() / rtol_);
+    return left * double(step - step / 2) > patience_ * fell;
+  }
+
+private:
+  double rtol_;
+  int patience_;
+  std::vector<double> least_;  ///< the least residual up to each step
+};
+
+/// How many rows the narrowest and the widest level have, of a walk over the graph of A that begins far out, in its middle: a dissection takes out about as
+/// many. 0 and all, if less than half of the rows are connected to the first.
+template <class Rows>
+std::pair<index_t, index_t> rows_of_levels(Rows const& rows) {
+  std::vector<char> seen;
+  std::vector<index_t> order, begins;
+  index_t root = 0;
+  for (int walk = 0; walk < 2; ++walk) {
+    seen.assign(std::size_t(rows.rows), 0), begins.clear(), order = {root};
+    seen[std::size_t(root)] = 1;
+    for (std::size_t at = 0; at < order.size();) {
+      begins.push_back(index_t(at));
+      for (std::size_t const end = order.size(); at < end; ++at)
+        rows.for_row(order[at], [&](index_t, index_t j) {
+          if (!std::exchange(seen[std::size_t(j)], char(1))) order.push_back(j);
+        });
+    }
+    root = order.back();
+  }
+  auto const reached = index_t(order.size());
+  if (2 * reached < rows.rows) return {0, rows.rows};
+  begins.push_back(reached);
+  std::pair<index_t, index_t> out(reached, 0);
+  for (std::size_t k = 0; k + 1 < begins.size(); ++k)
+    if (4 * begins[k + 1] > reached && 4 * begins[k] < 3 * reached) out = {(std::min)(out.first, begins[k + 1] - begins[k]), (std::max)(out.second, begins[k + 1] - begins[k])};
+  return out;
 }
 
 template <>
@@ -195,11 +245,24 @@ template <class A>
 bool engine<A, automatic, none>::waits(A const& a, steps_type& steps, std::size_t at, std::vector<std::string>& failures) const {
   auto const next = steps.begin() + std::ptrdiff_t(at);
   if (!is_factors(next->what) || next->weighed || candidates_.rows <= 1500) return false;
-  next->weighed = true;
-  bool const before_multigrid = std::any_of(next, steps.end(), [](attempt const& s) { return s.what == candidate::cg_amg || s.what == candidate::bicgstab_amg; });
-  double const patience = before_multigrid ? 1000 * candidates_.step_seconds : 1;
+  auto const is_multigrid = [](attempt const& s) { return s.what == candidate::cg_amg || s.what == candidate::bicgstab_amg; };
+  bool const before_multigrid = std::any_of(next, steps.end(), is_multigrid);
+  bool const expects_multigrid = before_multigrid && std::any_of(steps.begin(), next, [](attempt const& s) { return s.patience > 0; });
+  double const patience = before_multigrid ? (expects_multigrid ? 2 * multigrid_steps(candidates_.rows) : 1000) * candidates_.step_seconds : 1;
   constexpr double multiply_seconds[] = {1.5e-9, 3e-9};  // of ldlt, and of lu; Eigen's on 22^3 points
   bool const is_lu = next->what == candidate::lu;
+  if constexpr (Readable<A>)
+    if (expects_multigrid) {  // to count the factors takes as long as many steps: not where the levels of a walk tell enough
+      auto const seconds_by = [&](index_t level) { return std::pow(double(level) * double(A::shape_type::block_rows), 3) * multiply_seconds[is_lu]; };
+      auto const [narrow, wide] = rows_of_levels(a.pattern().view());
+      if (seconds_by(narrow) > patience) {
+        std::rotate(next, next + 1, std::find_if(next, steps.end(), is_multigrid) + 1);
+        return true;
+      }
+      next->weighed = 4 * seconds_by(wide) < patience;
+      if (next->weighed) return false;
+    }
+  next->weighed = true;
   double const most = candidates_.rows <= 20000 ? 600 : 60;
   auto const leave_out = [&](std::string const& why) {
     if (steps.size() == 1) return false;
@@ -228,14 +291,12 @@ solution<V> engine<A, automatic, none>::try_all(A const& a, V const& b, Options 
   double solve = 0;
   auto [steps, at, setup] = found_.with([](found& f) { return std::tuple(f.steps, f.at, std::exchange(f.seconds, 0.0)); });
   bool singular = false, indefinite = false, tried_cg = false;
-  std::size_t const held = at;
   for (; at < steps.size(); ++at) {
     while (at < steps.size() && waits(a, steps, at, failures)) {
     }
     if (at == steps.size()) break;
     auto const& step = steps[at];
     bool const is_cg = step.what == candidate::cg_amg || step.what == candidate::cg_jacobi || step.what == candidate::cg_ilu0;
-    if (step.if_near && at != held && !(best && best->report.residual() <= std::pow(rule_.rtol, 0.2))) continue;
     if (indefinite ? is_cg : tried_cg && step.what == candidate::minres_row_norms) continue;
     tried_cg = tried_cg || is_cg;
     std::string failure;
@@ -288,10 +349,25 @@ solution<V> engine<A, automatic, none>::try_candidate(attempt step, A const& a, 
       return std::make_shared<Engine>(of, method, typename Kind::preconditioner_type{});
     });
     auto const& engine = *static_cast<Engine const*>(made.get());
-    if constexpr (Adjoint)
-      return engine.solve_adjoint(a, b, options...);
-    else
-      return engine.solve(a, b, options...);
+    auto const run = [&] {
+      if constexpr (Adjoint)
+        return engine.solve_adjoint(a, b, options...);
+      else
+        return engine.solve(a, b, options...);
+    };
+    if (step.patience == 0) return run();
+    bool given_up = false;
+    auto rule = default_rule();
+    rule.watch = [&given_up, ahead = foresight(rule_.rtol, step.patience), outer = rule.watch](std::vector<progress> const& seen) mutable {
+      if (outer && !outer(seen)) return false;
+      given_up = given_up || ahead.gives_up(seen);
+      return !given_up;
+    };
+    auto out = with(rule, run);
+    if (given_up)  // by no observer of the user's
+      for (progress& item : out.report.items)
+        if (item.state == reason::stopped) item.state = reason::iteration_limit;
+    return out;
   });
 }
 } // namespace detail

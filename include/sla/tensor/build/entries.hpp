@@ -143,6 +143,10 @@ bool same_pattern(Pattern const& a, Pattern const& b) {
 template <class Col, class Ptr>
 index_t find_slot(csr_view<Col, Ptr> const& view, index_t i, index_t j) {
   Col const *first = view.col + view.row_ptr[i], *last = view.col + view.row_ptr[i + 1];
+  if (last - first <= 16) {  // one branch that is not foreseen, where halves take three or four
+    while (first != last && index_t(*first) < j) ++first;
+    return first != last && index_t(*first) == j ? first - view.col : -1;
+  }
   Col const* const at = std::lower_bound(first, last, j, [](Col a, index_t b) { return index_t(a) < b; });
   return at != last && index_t(*at) == j ? at - view.col : -1;
 }

@@ -112,8 +112,11 @@ matrix_properties properties(sparse_tensor<T, S, F> const& A,
   for (index_t b = 0; b < out.batch; ++b) {
     detail::scalar_rows<T, View, S::block_rows, S::block_cols> const rows{
         A.pattern().view(), kernel_pointer(A.values().data()) + b * A.batch_stride(), out.rows, out.cols};
-    auto const item = detail::merged_ranges<detail::row_scan>(
+    auto item = detail::merged_ranges<detail::row_scan>(
         out.rows, [&](index_t lo, index_t hi) { return rows.scan(lo, hi, tolerance); });
+    item.same_structure = item.same_structure && item.before == item.behind;
+    if (out.square && !item.same_structure && item.has_symmetry())  // up to zeros that are stored
+      item.merge_symmetry(detail::merged_ranges<detail::row_scan>(out.rows, [&](index_t lo, index_t hi) { return rows.scan_before(lo, hi, tolerance); }));
     if (item.bad_row >= 0 && out.finite) {
       out.finite = false;
       out.nonfinite_item = b;
