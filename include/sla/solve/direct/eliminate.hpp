@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Unknowns whose values are known, as Dirichlet conditions say: `auto [K, f] = eliminate(A, b, boundary, 0.0);`. Entries are taken out of
-// equations, none out of the pattern.
+// equations, none out of the pattern. And vectors in another order of the rows: `permuted(b, p)`.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +11,8 @@
 #include <vector>
 
 #include <sla/exec/evaluate.hpp>
+#include <sla/expr/sparse/product.hpp>
+#include <sla/tensor/algebra/diagonal.hpp>
 #include <sla/tensor/arrange/slice.hpp>
 
 namespace sla {
@@ -139,6 +141,24 @@ auto eliminate(A const& a, B const& b, Fixed const& fixed, V const& values) {
     return std::pair(std::move(matrix), eval(where(is_fixed, known, b - a * known)));
   } else {
     return std::pair(a, b);
+  }
+}
+
+/// The rows of a vector in the order of those of permuted(A, p): element k is b[p[k]]. b is (M), or (M, n): right-hand sides, or the
+/// numbers of a block; an expression, or traced.
+///     auto p = rcm(A);   auto x = permuted(solve(permuted(A, p), permuted(b, p)), inverse_permutation(p));   // A x = b
+/// Gradient: g in the order back. Cost: that of a product with a matrix of M entries. Errors: index_error, as of permuted(A, p).
+template <class B, class P = std::initializer_list<index_t>>
+  requires(requires(B const& b) { b.extents()[0]; })
+auto permuted(B const& b, P const& p) {
+  using R = typename detail::real_of_scalars<B>::type;
+  constexpr bool is_column = std::remove_cvref_t<decltype(b.extents())>::rank <= 2;
+  static_assert(is_column, "sla: permuted(b, p): b is a vector (M), or (M, n) with right-hand sides or the numbers of blocks; of a batch, permute each item");
+  if constexpr (is_column) {
+    index_t const rows = b.extents()[0];
+    return eval(perform(op::select{}, eye<R>(rows), detail::chosen_permutation(p, rows, "permuted"), detail::all_of(rows)) * b);
+  } else {
+    return b;
   }
 }
 

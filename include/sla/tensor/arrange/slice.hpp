@@ -242,7 +242,7 @@ template <class A, class P = std::initializer_list<index_t>, class Q = std::init
 auto permuted(A const& a, P const& p, Q const& q) {
   return detail::crossings(a, detail::chosen_permutation(p, a.rows(), "permuted, rows"), detail::chosen_permutation(q, a.cols(), "permuted, columns"));
 }
-/// P A P^T: entry (k, l) is A(p[k], p[l]); a symmetric A stays symmetric. Vectors in that order, permuted(b, p), are in solve/direct/fill_ordering.hpp.
+/// P A P^T: entry (k, l) is A(p[k], p[l]); a symmetric A stays symmetric. Vectors in that order, permuted(b, p), are in solve/direct/eliminate.hpp.
 template <class A, class P = std::initializer_list<index_t>>
 auto permuted(A const& a, P const& p) {
   return permuted(a, p, p);
