@@ -16,7 +16,7 @@
 namespace sla {
 
 /// What an eigensolver did. Its residuals are recomputed at the end from A and what is returned: |A v - w B v| / |w B v| of each pair, of singular
-/// triplets |A v - s u| + |A^H u - s v| over s, and over |A| where s is 0.
+/// triplets |A v - s u| + |A^H u - s v| over s; over |A| where these are 0, but for rounding.
 struct eigen_report {
   std::string method, preconditioner;
   std::string choice;  ///< why this method, and remarks of it
