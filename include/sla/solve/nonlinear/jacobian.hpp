@@ -51,12 +51,6 @@ constexpr bool require_function() {
   else
     return false;
 }
-/// Directional derivatives apart from J v are compared along v and along this times v; are the differences there in this ratio?
-inline constexpr double other_length = 1.3;
-template <class T>
-bool is_linear(T apart, T apart_there) {
-  return std::abs(apart_there - real_t<T>(other_length) * apart) <= 1e-2 * std::abs(apart);
-}
 } // namespace detail
 
 /// The pattern of a Jacobian with the colours of its columns, kept for many u: `jacobian_plan plan(F, u); auto J = plan(F, u); plan.update(J, F, u2)`.
