@@ -146,7 +146,7 @@ TEST_CASE("small, diagonal, singular and multiple matrices have the pairs that t
   INFO(null.report);
   CHECK(null.report.converged());
   CHECK(std::abs(null.values[0]) <= 1e-12);
-  CHECK_THAT(text(null.report), Catch::Matchers::ContainsSubstring("as small as rounding allows"));
+  CHECK(null.report.residual() <= null.report.rtol);  // that of the value 0 is beside |A|
 
   auto const R = problems::random_sparse<double>(85, 43, 1, 30);  // more values 0 than the block has vectors
   auto const zeros = eigsh(eval(R * transpose(R)), 6, smallest{}, lobpcg{});
