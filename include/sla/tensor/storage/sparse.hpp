@@ -139,7 +139,6 @@ private:
   S shape_;
   std::shared_ptr<pattern_type const> pattern_;
   buffer<T, Memory> values_;
-  static_assert(!(is_complex<T> && is_dual<real_t<T>>), "sla: hvp(f, x, v): f makes a complex sparse tensor of x, of which second derivatives are not offered: write it for the real and the imaginary parts");
   static_assert(detail::is_scalar<T>, "sla: sparse_tensor<T, ...>: T is float, double, std::complex<float> or std::complex<double>; 0 and 1 of a graph are values of these too");
 };
 
