@@ -6,6 +6,7 @@
 #include <sla/grad.hpp>
 
 #include <sla/grad/implicit/dual_eigen.hpp>
+#include <sla/grad/implicit/dual_eigs.hpp>
 #include <sla/grad/implicit/dual_svds.hpp>
 #include <sla/grad/implicit/traced_batch.hpp>
 #include <sla/grad/implicit/traced_eigen.hpp>

@@ -94,6 +94,17 @@ TEST_CASE("Hessians through solves: methods, factors, blocks and right-hand side
   check_hessian([&](auto const& b) { return sum(pow(solve(M, b * b, tight), 3.0) * (M * b)); }, std::tie(point));
 }
 
+TEST_CASE("Hessians through complex vectors that are made of real arguments") {
+  auto const turned = random<std::complex<double>>(12, 9);
+  auto const mixing = eval(std::complex<double>(0.3, 1.0) * grid);
+  check_hessian(
+      [&](auto const& b) {
+        auto const x = solve(grid, turned * exp(b), tight, jacobi{});
+        return squared_norm(x * b) + 0.1 * squared_norm(mixing * x) + sum(abs(x)) + real(dot(turned, exp(x) / (2.0 + b)));
+      },
+      std::tie(point));
+}
+
 TEST_CASE("Hessians through equations of one's own, of one unknown and of several parts") {
   auto const linearize = [](auto const& u, auto const& A, auto const&) { return lu(eval(A + diagonal(3.0 * u * u))); };
   auto const newton = [&](auto const& A, auto const& b) {

@@ -88,6 +88,20 @@ TEST_CASE("Hessians of eigenvalues and eigenvectors, of A and B, and of singular
       std::tie(tall), {.symmetry = 1e-7});
 }
 
+TEST_CASE("Hessians of values and of vectors of both sides of matrices that are not symmetric, of A and B: two of a complex pair and a real one") {
+  auto const A = eval(problems::convection_diffusion<double>({4, 3}, {1.0, -2.0}) + diagonal(start) + from_triplets<double>(12, 12, {0, 1, 3, 5, 7, 2}, {1, 0, 5, 3, 2, 7}, {3.0, -3.0, 2.0, -2.0, 1.0, -1.0}));
+  auto const right = random<std::complex<double>, Extents<dyn, dyn>>({12, 3}, 5);
+  check_hessian(
+      [&](auto const& k, auto const& l) {
+        auto const t = eigs(A + diagonal(k * k), eye<double>(12) + 0.1 * diagonal(l * l), 3, near{5.5}, dense_schur{}, left_vectors);
+        auto const w = t.values;
+        return squared_norm(t.vectors - right) + 0.3 * squared_norm(t.left - right) + sum(abs(w)) + sum(real(w) * imag(w) * imag(w));
+      },
+      std::tie(along, start), {.symmetry = 1e-7});
+  auto const twice = from_triplets<double>(2, 2, {0, 1}, {0, 1}, {2.0, 2.0});
+  CHECK_THROWS_WITH(hvp([&](auto const& s) { return sum(real(eigs(s * twice, 2, largest{}).values)); }, 1.0, 1.0), Catch::Matchers::ContainsSubstring("whose values are one multiple value"));
+}
+
 TEST_CASE("Hessians of nonlinear systems, of those with bounds, and of steps in time") {
   auto const bratu = [](auto const& u, auto const& lambda, auto const& k) { return stiffness * u - lambda * exp(u) * k; };
   vector<double> const k = 1.0 + 0.1 * start;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Nonlinear systems by every method: against closed forms, the test functions of More, Garbow and Hillstrom (1981), and each other.
+#include <numeric>
+
 #include <sla/nonlinear.hpp>
 
 #include "catch.hpp"
@@ -246,5 +248,11 @@ TEST_CASE("nonlinear systems: bad input and solves that fail say why, in one sen
   CHECK(krylov.report.reason() == reason::singular);
   CHECK(krylov.report.linear_solves == 1);
   CHECK_THAT(text(krylov.report), ContainsSubstring("iteration 0 reduces nothing of |F|: the Jacobian is singular at this u"));
+  auto turn = zeros<double>(40);  // GMRES with a restart below 40 reduces nothing of it
+  turn[0] = 1;
+  auto const ring = from_triplets<double>(40, 40, [] { std::vector<index_t> i(40); std::iota(i.begin(), i.end(), 0); return i; }(), [] { std::vector<index_t> j(40); for (index_t n = 0; n < 40; ++n) j[std::size_t(n)] = (n + 39) % 40; return j; }(), std::vector<double>(40, 1.0));
+  auto const stagnated = try_nonlinear_solve([&](auto const& u) { return ring * u - turn; }, zeros<double>(40), newton_krylov{.restart = 5, .linear_iterations = 50});
+  CHECK(stagnated.report.reason() == reason::stagnated);
+  CHECK_THAT(text(stagnated.report), ContainsSubstring("GMRES wants a .restart above 5 or a .precondition"));
   CHECK_THROWS_WITH(nonlinear_solve([](auto const& u) { return u * u * u; }, full<double>(4, 5.0), picard{}), ContainsSubstring("diverges"));
 }

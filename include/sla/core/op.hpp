@@ -189,8 +189,9 @@ struct exp {
   template <class A>
   SLA_HD static A apply(A a) {
     if constexpr (is_complex<A>) {
-      auto const scale = std::exp(a.re);
-      return {scale * std::cos(a.im), scale * std::sin(a.im)};
+      using std::cos, std::exp, std::sin;
+      auto const scale = exp(a.re);
+      return {scale * cos(a.im), scale * sin(a.im)};
     } else {
       using std::exp;
       return exp(a);
@@ -202,8 +203,9 @@ struct sqrt {
   template <class A>
   SLA_HD static A apply(A a) {
     if constexpr (is_complex<A>) {
+      using std::sqrt;
       auto const modulus = abs_of(a);
-      auto const re = std::sqrt((modulus + abs_of(a.re)) / 2);
+      auto const re = sqrt((modulus + abs_of(a.re)) / 2);
       if (modulus == 0) return {};
       auto const im = a.im / (2 * re);
       return a.re >= 0 ? A{re, im} : A{abs_of(im), a.im < 0 ? -re : re};

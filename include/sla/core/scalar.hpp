@@ -71,7 +71,7 @@ template <class T>
 struct complex_traits {
   using real = T;
   using kernel = complex<T>;
-  using user = std::complex<T>;
+  using user = std::conditional_t<is_dual<T>, complex<T>, std::complex<T>>;
   using accumulator = complex<typename scalar_traits<T>::accumulator>;
   static constexpr bool is_complex = true;
 };
@@ -112,7 +112,6 @@ concept Number = Scalar<std::remove_cvref_t<T>> || std::integral<std::remove_cvr
 /// The type of `a * b`: as C++ promotes the real parts, complex if one of them is. An integer takes the other's type.
 template <class A, class B>
 struct promotion {
-  static_assert(!(is_dual<real_t<A>> && is_complex<B>) && !(is_complex<A> && is_dual<real_t<B>>), "sla: hvp(f, x, v): f computes with complex numbers, of which second derivatives are not offered: write it for the real and the imaginary parts");
   using real = std::conditional_t<std::integral<A>, real_t<B>,
                                   std::conditional_t<std::integral<B>, real_t<A>, decltype(real_t<A>{} * real_t<B>{})>>;
   using type = std::conditional_t<is_complex<A> || is_complex<B>, complex<real>, real>;
@@ -175,7 +174,10 @@ SLA_HD constexpr real_t<T> abs2_of(T a) {
 template <class T>
 SLA_HD real_t<T> abs_of(T a) {
   using std::fabs;
-  if constexpr (is_complex<T>)
+  if constexpr (is_dual<real_t<T>> && is_complex<T>) {
+    auto const modulus = std::hypot(a.re.value, a.im.value), unit = modulus == 0 ? 0 : 1 / modulus;
+    return real_t<T>::chain(modulus, a.re.value * unit, a.re, a.im.value * unit, a.im);
+  } else if constexpr (is_complex<T>)
     return std::hypot(a.re, a.im);
   else
     return fabs(a);
@@ -183,7 +185,9 @@ SLA_HD real_t<T> abs_of(T a) {
 /// Is a number 0, with its derivative, if it has one?
 template <class T>
 SLA_HD constexpr bool is_zero(T const& a) {
-  if constexpr (is_dual<T>)
+  if constexpr (is_dual<real_t<T>> && is_complex<T>)
+    return is_zero(a.re) && is_zero(a.im);
+  else if constexpr (is_dual<T>)
     return a.value == 0 && a.slope[0] == 0;
   else
     return a == T{};

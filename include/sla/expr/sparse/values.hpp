@@ -44,6 +44,8 @@ void clear_filling(A const& a, T* values) {
 template <SparseOwner A, Tensorial X>
 auto with_elements(A const& a, X&& x) {
   using T = user_t<typename node_t<X>::value_type>;
+  constexpr bool offered = !(is_complex<T> && is_dual<real_t<T>>);
+  static_assert(offered, "sla: hvp(f, x, v): f makes a complex sparse tensor of x, of which second derivatives are not offered: write it for the real and the imaginary parts");
   vector<T, typename A::memory_type> values = as_node(std::forward<X>(x));
   if (values.size() != a.values().size())
     throw shape_error(text("with_values(A, x): x has ", values.size(), " elements, A stores ", a.values().size(), "; give one for each, in the order of values(A)"));

@@ -52,7 +52,7 @@ auto hessian_times(F& f, std::tuple<Args...> const& args, std::tuple<D...> const
 ///     auto [Ha, Hb] = hvp(f, std::tie(a, b), std::tie(va, vb));
 ///     auto Hv = hvp(f, x, v);   // of one argument
 /// Law: arguments are numbers, tensors and sparse tensors of double on one rank, in host memory; a direction has the type and shape of its argument, a sparse one
-/// its pattern, on which Hv lives. What f computes is real. f has second derivatives: at kinks, of maximum or abs, those of one side.
+/// its pattern, on which Hv lives. The value of f is real, and sparse tensors that it makes of its arguments are. f has second derivatives: at kinks, of maximum or abs, those of one side.
 /// Cost: about two to three gradients: a solve becomes two solves with what is set up once, and so does its adjoint; so it is with all that equations define.
 /// Errors: as of value_and_gradient; shape_error, if a direction has other extents or another pattern than its argument.
 /// Source: Pearlmutter, Fast exact multiplication by the Hessian (1994); Griewank and Walther, Evaluating Derivatives (2008), section 5.3.

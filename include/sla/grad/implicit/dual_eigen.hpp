@@ -190,17 +190,5 @@ auto perform(op::eigsh, A const& a, B const& b, int k, W const& wanted, Options 
   auto const pairs = eigsh(detail::value_part(detail::plain_value(a)), detail::value_part(detail::plain_value(b)), k, wanted, options...);
   return detail::dual_eigsh(home, detail::eigen_part(home, a), detail::eigen_part(home, b), pairs, std::tuple(options...));
 }
-/// Refused.
-template <detail::DualTraced A, class W, class... Options>
-auto perform(op::eigs, A const& a, int k, W const&, Options const&...) {
-  static_assert(always_false<A>, "sla: hvp: eigs(A, k, ...) has no second derivatives: of a symmetric A eigsh(A, k, ...) has");
-  return eigsh(a, k, smallest{});
-}
-template <class A, class B, class W, class... Options>
-  requires((detail::DualTraced<A> || detail::DualTraced<B>) && detail::OneStoredMatrix<A> && detail::OneStoredMatrix<B>)
-auto perform(op::eigs, A const& a, B const& b, int k, W const&, Options const&...) {
-  static_assert(always_false<A>, "sla: hvp: eigs(A, B, k, ...) has no second derivatives: of a symmetric A and a definite B eigsh(A, B, k, ...) has");
-  return eigsh(a, b, k, smallest{});
-}
 
 } // namespace sla

@@ -19,7 +19,7 @@ struct dual_least_squares {
   Operand m;
   B b;
   D d;
-  least_squares_report report;
+  dependent_t<least_squares_report, X> report;
   Solve by_normal;
 
   /// A^H y, and what the slopes of A add to it where y has none.

@@ -9,8 +9,10 @@
 #include <optional>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <sla/grad/implicit/traced_eigen.hpp>
+#include <sla/grad/tape/dual_elements.hpp>
 #include <sla/solve/eigen/eigs.hpp>
 #include <sla/solve/eigen/krylov/factored_inverse.hpp>
 
@@ -81,11 +83,15 @@ private:
 };
 
 /// How (values, V, W) depend on A and B. With (A - w B) z = -(dA - w dB) v + dw B v and u^H B z = 0, dv = z + c v, where c keeps |v| = 1 and (p, v) real for the
-/// random vector p of the gauge; and so for u, du = y + d u with conj(d) = -(c + u^H dB v), which keeps u^H B v = 1.
+/// random vector p of the gauge; and so for u, du = y + d u with conj(d) = -(c + u^H dB v), which keeps u^H B v = 1. The pullback is for dual numbers too.
 template <class PartA, class PartB>
 struct general_eigen_rule {
   using rule_tag = void;
-  using Z = dependent_t<std::complex<double>, PartA>;
+  using matrix_a = std::remove_cvref_t<decltype(std::declval<PartA const&>().value())>;
+  using matrix_b = std::remove_cvref_t<decltype(std::declval<PartB const&>().value())>;
+  static constexpr bool has_slopes = has_dual_elements<matrix_a> || has_dual_elements<matrix_b>;
+  using Z = std::conditional_t<has_slopes, complex<dual_element>, dependent_t<std::complex<double>, PartA>>;
+  using C = kernel_t<Z>;
   PartA a;
   PartB b;
   eigen_report report;
@@ -94,27 +100,33 @@ struct general_eigen_rule {
   void pullback(Y const& y, G const& g) const {
     auto const &w = std::get<0>(y), &gw = std::get<0>(g);
     auto const &V = std::get<1>(y), &W = std::get<2>(y), &gV = std::get<1>(g), &gW = std::get<2>(g);
-    scale_of_values const scale(*this, w);
-    require_simple(w, &gw, scale);
+    auto const &plain_w = value_part(w), &plain_gw = value_part(gw);
+    scale_of_values const scale(*this, plain_w);
+    require_simple(plain_w, &plain_gw, scale);
+    using Number = typename std::remove_cvref_t<decltype(V)>::value_type;
     auto U = W, X = V, L = W;  // u g - (A - w B)^-H of the cotangent of v; what that of u leaves beside u
-    auto const has = [](auto const& block, index_t j) { return norm_inf(column(block, j)) > 0; };
+    auto const has = [](auto const& block, index_t j) {
+      for (index_t i = 0; i < block.extent(0); ++i)
+        if (!is_zero(to_kernel(block(i, j)))) return true;
+      return false;
+    };
     bool of_left = false;
-    vector<Z> e(w.size());  // g_u^H u
+    std::vector<C> e(std::size_t(w.size()));  // g_u^H u
     for (index_t n = 0; n < U.size(); ++n) U.data()[n] *= gw[n % w.size()];
     for (index_t j = 0; j < w.size(); ++j) {
-      for (index_t i = 0; i < V.extent(0); ++i) X(i, j) = 0;
+      for (index_t i = 0; i < V.extent(0); ++i) X(i, j) = Number(0);
       if (!has(gV, j) && !has(gW, j)) continue;
-      auto const beside = beside_of(w, V, W, j, scale);
+      auto const beside = beside_of(w, plain_w, V, W, j, scale);
       vector<Z> const gv = wide(gV, j), gu = wide(gW, j);
-      e[j] = dot(gu, beside.u());
-      Z const alpha = Z(dot(gv, beside.v())) - std::conj(e[j]);
-      vector<Z> const h = gv - alpha.real() * beside.v() + Z(0, alpha.imag() / real_product(scale.p, beside.v())) * scale.p;
+      C const ej(dot(gu, beside.u())), alpha = C(dot(gv, beside.v())) - conj_of(ej);
+      e[std::size_t(j)] = ej;
+      vector<Z> const h = gv - real_of(alpha) * beside.v() + C(0, imag_of(alpha) / real_product(scale.p, beside.v())) * scale.p;
       vector<Z> const y_of_v = beside.template solve<true>(h);
-      for (index_t i = 0; i < V.extent(0); ++i) U(i, j) -= typename decltype(U)::value_type(y_of_v[i]);
+      for (index_t i = 0; i < V.extent(0); ++i) U(i, j) -= Number(y_of_v[i]);
       if (!has(gW, j)) continue;
       of_left = true;
       vector<Z> const x = beside.template solve<false>(gu);
-      for (index_t i = 0; i < V.extent(0); ++i) X(i, j) = typename decltype(X)::value_type(-x[i]);
+      for (index_t i = 0; i < V.extent(0); ++i) X(i, j) = Number(-x[i]);
     }
     auto const hand = [&](auto const& part, auto const& factor) {
       auto left = U, right = W;
@@ -122,11 +134,10 @@ struct general_eigen_rule {
       part.v->add(outer_contribution(part.value(), left, V));
       if (of_left) part.v->add(outer_contribution(part.value(), right, X));
     };
-    using Number = typename decltype(U)::value_type;
     if constexpr (PartA::traced) hand(a, [](index_t) { return Number(1); });
     if constexpr (PartB::traced) {
-      hand(b, [&](index_t j) { return -std::conj(w[j]); });
-      for (index_t n = 0; n < L.size(); ++n) L.data()[n] *= Number(-e[n % w.size()]);
+      hand(b, [&](index_t j) { return Number(-conj_of(to_kernel(w[j]))); });
+      for (index_t n = 0; n < L.size(); ++n) L.data()[n] *= Number(-e[std::size_t(n % w.size())]);
       if (of_left) b.v->add(outer_contribution(b.value(), L, V));
     }
   }
@@ -140,24 +151,28 @@ struct general_eigen_rule {
     auto dV = V, dW = W;
     using Number = typename decltype(dV)::value_type;
     for (index_t j = 0; j < w.size(); ++j) {
-      auto const beside = beside_of(w, V, W, j, scale);
+      auto const beside = beside_of(w, w, V, W, j, scale);
       vector<Z> q = 0.0 * beside.v(), ql = q, bv = q;  // (dA - w dB) v, (dA - w dB)^H u, dB v
-      Z const value(w[j]);
+      C const value = wide_number(w[j]);
       if constexpr (PartA::traced)
         if (auto const* d = a.v->tangent()) q = q + image_of<false>(*d, beside.v()), ql = ql + image_of<true>(*d, beside.u());
       if constexpr (PartB::traced)
-        if (auto const* d = b.v->tangent()) bv = image_of<false>(*d, beside.v()), q = q - value * bv, ql = ql - std::conj(value) * image_of<true>(*d, beside.u());
-      dw[j] = Number(Z(dot(beside.u(), q)));
+        if (auto const* d = b.v->tangent()) bv = image_of<false>(*d, beside.v()), q = q - value * bv, ql = ql - conj_of(value) * image_of<true>(*d, beside.u());
+      dw[j] = Number(C(dot(beside.u(), q)));
       vector<Z> const z = -1.0 * beside.template solve<false>(q), zl = -1.0 * beside.template solve<true>(ql);
-      Z const pz = dot(scale.p, z), c(-real_product(beside.v(), z), -pz.imag() / real_product(scale.p, beside.v()));
-      Z const d = -std::conj(c + Z(dot(beside.u(), bv)));
-      for (index_t i = 0; i < V.extent(0); ++i) dV(i, j) = Number(z[i] + c * beside.v()[i]), dW(i, j) = Number(zl[i] + d * beside.u()[i]);
+      C const pz(dot(scale.p, z)), c(-real_product(beside.v(), z), -imag_of(pz) / real_product(scale.p, beside.v()));
+      C const d = -conj_of(c + C(dot(beside.u(), bv)));
+      for (index_t i = 0; i < V.extent(0); ++i) dV(i, j) = Number(C(z[i]) + c * C(beside.v()[i])), dW(i, j) = Number(C(zl[i]) + d * C(beside.u()[i]));
     }
     out.add(std::tuple(std::move(dw), std::move(dV), std::move(dW)));
   }
 
 private:
-  static double real_product(vector<Z> const& x, vector<Z> const& y) { return Z(dot(x, y)).real(); }
+  template <class V>
+  static auto real_product(V const& x, vector<Z> const& y) {
+    return real_of(C(dot(x, y)));
+  }
+  static C wide_number(auto const& z) { return C(Z(z)); }
   template <class Block>
   static vector<Z> wide(Block const& block, index_t j) {
     vector<Z> out(block.extent(0));
@@ -166,17 +181,16 @@ private:
   }
   /// The random vector of the gauge, and about the largest |value|: |A p| / |B p| and those that are there.
   struct scale_of_values {
-    vector<Z> p;
+    vector<dependent_t<std::complex<double>, PartA>> p;
     double size;
     template <class Values>
     scale_of_values(general_eigen_rule const& rule, Values const& w) {
-      using A = std::remove_cvref_t<decltype(rule.a.value())>;
-      using B = std::remove_cvref_t<decltype(rule.b.value())>;
+      auto const &a = value_part(rule.a.value()), &b = value_part(rule.b.value());
       none const no{};
-      auto const random = eigen_problem<A, B, none, none>{rule.a.value(), rule.b.value(), no, no, 0}.random_vector(1);
-      p = vector<Z>(random.size());
-      for (index_t i = 0; i < p.size(); ++i) p[i] = Z(random[i]);
-      size = double(norm_inf(image_of<false>(rule.a.value(), p))) / double(norm_inf(image_of<false>(rule.b.value(), p)));
+      auto const random = eigen_problem<std::remove_cvref_t<decltype(a)>, std::remove_cvref_t<decltype(b)>, none, none>{a, b, no, no, 0}.random_vector(1);
+      p = decltype(p)(random.size());
+      for (index_t i = 0; i < p.size(); ++i) p[i] = random[i];
+      size = double(norm_inf(image_of<false>(a, p))) / double(norm_inf(image_of<false>(b, p)));
       for (index_t j = 0; j < w.size(); ++j) size = (std::max)(size, double(std::abs(w[j])));
     }
   };
@@ -186,12 +200,12 @@ private:
     return double(std::abs(w[i] - w[j])) <= (std::max)(1e-6 * double(std::abs(w[j])), rounding);
   }
   /// Errors: value_error, where w_j has neighbours.
-  template <class Values, class Block>
-  auto beside_of(Values const& w, Block const& V, Block const& W, index_t j, scale_of_values const& scale) const {
+  template <class Values, class Plain, class Block>
+  auto beside_of(Values const& w, Plain const& plain, Block const& V, Block const& W, index_t j, scale_of_values const& scale) const {
     for (index_t i = 0; i < w.size(); ++i)
-      if (i != j && are_near(w, i, j, scale)) refuse(w, i, j, "vectors", "they have no derivative");
-    double const unit = double(std::numeric_limits<real_t<typename Values::value_type>>::epsilon());
-    return beside_triple(a.value(), b.value(), Z(w[j]), wide(V, j), wide(W, j), std::sqrt(unit) * scale.size);
+      if (i != j && are_near(plain, i, j, scale)) refuse(plain, i, j, "vectors", "they have no derivative");
+    double const unit = double(std::numeric_limits<real_t<typename Plain::value_type>>::epsilon());
+    return beside_triple<matrix_a, matrix_b>(a.value(), b.value(), wide_number(w[j]), wide(V, j), wide(W, j), std::sqrt(unit) * scale.size);
   }
   template <class Values>
   [[noreturn]] static void refuse(Values const& w, index_t i, index_t j, char const* what, char const* law) {

@@ -74,7 +74,7 @@ struct least_squares_linearized {
   double damping;
   bool wide;  ///< fewer rows than columns, and no damping: x is the shortest of many, and depends on A in another way
   std::shared_ptr<Engine> engine;
-  least_squares_report report;
+  dependent_t<least_squares_report, X> report;
   Place place;
   std::tuple<Options...> options;
 
@@ -204,7 +204,7 @@ auto trace_least_squares(A const& a, B const& b, Options const&... options) {
     else
       return no_rule{};
   }();
-  least_squares_report out = found.report;
+  auto out = found.report;
   auto x = record_implicit(home, std::move(found.x), at, of_b, of_a, of_damping);
   return least_squares_solution<decltype(x)>{x, std::move(out)};
 }

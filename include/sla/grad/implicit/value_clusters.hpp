@@ -54,7 +54,7 @@ private:
   Values const& w_;
   eigen_report const& report_;
   char const* call_;
-  std::vector<char> near_;
+  std::vector<dependent_t<char, Values>> near_;
 };
 
 /// x becomes column j of a block of vectors, or of cotangents, which lie as these do.

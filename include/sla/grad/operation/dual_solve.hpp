@@ -52,10 +52,10 @@ public:
     return both(
         b, [&](auto const& r, auto const&... o) { return solver_.try_solve_transpose(r, o...); }, [](auto const& dA, auto const& x) { return eval(transpose(dA) * x); }, options...);
   }
-  /// The numbers are real.
   template <class B, class... Options>
   auto try_solve_adjoint(B const& b, Options const&... options) const {
-    return try_solve_transpose(b, options...);
+    return both(
+        b, [&](auto const& r, auto const&... o) { return solver_.try_solve_adjoint(r, o...); }, [](auto const& dA, auto const& x) { return eval(adjoint(dA) * x); }, options...);
   }
 
 private:
@@ -105,7 +105,7 @@ struct factors_of_values<Direct<V>> {
 template <class A>
 concept DualMatrix = is_sparse_tensor<A> && has_dual_elements<A>;
 template <class B>
-concept DualVector = (is_tensor<B> || Expression<B>) && is_dual<typename B::value_type>;
+concept DualVector = (is_tensor<B> || Expression<B>) && is_dual<real_t<typename B::value_type>>;
 template <class A, class B>
 concept DualSystem = (DualMatrix<A> && (is_tensor<B> || Expression<B>)) || ((is_sparse_tensor<A> || OwnOperator<A>) && DualVector<B>);
 } // namespace detail

@@ -29,29 +29,52 @@ struct dual_elements<dual_element> {
   static constexpr bool hold = true;
   static double part(dual_element const& d, bool slope) { return slope ? d.slope[0] : d.value; }
 };
-/// Values and slopes of `count` dual numbers.
-template <class = void>
-void put_together(double const* v, double const* slope, dual_element* to, index_t count) {
-  for (index_t n = 0; n < count; ++n) to[n] = dual_elements<double>::with_slope(v[n], slope ? slope[n] : 0.0);
-}
-inline void take_part(dual_element const* from, bool slope, double* to, index_t count) {
-  for (index_t n = 0; n < count; ++n) to[n] = dual_elements<dual_element>::part(from[n], slope);
-}
-template <class E>
-struct dual_elements<tensor<double, E>> {
+/// Complex ones are pairs of dual numbers.
+template <>
+struct dual_elements<std::complex<double>> {
   static constexpr bool hold = false;
-  using dual = tensor<dual_element, E>;
-  static dual with_slope(tensor<double, E> const& v, tensor<double, E> const& slope) {
+  using dual = complex<dual_element>;
+  template <class Z>
+  static auto with_slope(Z const& v, Z const& slope) {
+    using of_reals = dual_elements<typename Z::value_type>;
+    return complex<typename of_reals::dual>(of_reals::with_slope(v.real(), slope.real()), of_reals::with_slope(v.imag(), slope.imag()));
+  }
+};
+template <>
+struct dual_elements<complex<dual_element>> {
+  static constexpr bool hold = true;
+  template <class Z>
+  static auto part(Z const& d, bool slope) {
+    using of_reals = dual_elements<real_t<Z>>;
+    return std::complex(of_reals::part(d.re, slope), of_reals::part(d.im, slope));
+  }
+};
+/// Values and slopes of `count` dual numbers.
+template <class T, class D>
+void put_together(T const* v, T const* slope, D* to, index_t count) {
+  for (index_t n = 0; n < count; ++n) to[n] = dual_elements<T>::with_slope(v[n], slope ? slope[n] : T(0));
+}
+template <class D, class T>
+void take_part(D const* from, bool slope, T* to, index_t count) {
+  for (index_t n = 0; n < count; ++n) to[n] = dual_elements<D>::part(from[n], slope);
+}
+template <class T, class E>
+  requires requires { typename dual_elements<T>::dual; }
+struct dual_elements<tensor<T, E>> {
+  static constexpr bool hold = false;
+  using dual = tensor<typename dual_elements<T>::dual, E>;
+  static dual with_slope(tensor<T, E> const& v, tensor<T, E> const& slope) {
     dual d(v.extents(), uninitialized);
     put_together(v.data(), slope.data(), d.data(), v.size());
     return d;
   }
 };
-template <class E>
-struct dual_elements<tensor<dual_element, E>> {
+template <class D, class E>
+  requires dual_elements<D>::hold
+struct dual_elements<tensor<D, E>> {
   static constexpr bool hold = true;
-  static tensor<double, E> part(tensor<dual_element, E> const& d, bool slope) {
-    tensor<double, E> v(d.extents(), uninitialized);
+  static auto part(tensor<D, E> const& d, bool slope) {
+    tensor<decltype(dual_elements<D>::part(D(), slope)), E> v(d.extents(), uninitialized);
     take_part(d.data(), slope, v.data(), d.size());
     return v;
   }
@@ -81,9 +104,14 @@ template <class V>
 inline constexpr bool has_dual_elements = dual_elements<V>::hold;
 template <class... V>
 inline constexpr bool has_dual_elements<std::tuple<V...>> = (has_dual_elements<std::remove_cvref_t<V>> || ...);
-/// What has slopes: of one rank, in host memory, of double.
 template <class V>
-concept HasSlopes = requires { typename dual_elements<V>::dual; };
+inline constexpr bool has_complex_elements = is_complex<V>;
+template <class V>
+  requires requires { typename V::value_type; }
+inline constexpr bool has_complex_elements<V> = is_complex<typename V::value_type>;
+/// What an argument with slopes may be: of one rank, in host memory, of double.
+template <class V>
+concept HasSlopes = requires { typename dual_elements<V>::dual; } && !has_complex_elements<V>;
 template <class V>
 using dual_of_t = typename dual_elements<V>::dual;
 

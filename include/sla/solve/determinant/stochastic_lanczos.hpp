@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <ostream>
@@ -46,10 +47,10 @@ namespace detail {
 /// e_1^T log(T) e_1 for a symmetric tridiagonal T, with d on its diagonal and e beside it, from its eigenvalues and the first components of its
 /// eigenvectors, by the implicit QL iteration. NaN, if an eigenvalue is not positive, or the iteration does not converge.
 /// Source: Golub and Welsch, Calculation of Gauss quadrature rules (Math. Comp. 1969).
-template <class = void>
-double quadrature_of_log(std::vector<double> d, std::vector<double> e) {
+template <class X = void, class Numbers = std::vector<dependent_t<double, X>>>
+double quadrature_of_log(Numbers d, Numbers e) {
   std::size_t const n = d.size();
-  std::vector<double> z(n, 0.0);
+  Numbers z(n, 0.0);
   z[0] = 1;
   e.resize(n, 0.0);
   for (std::size_t l = 0; l < n; ++l)
@@ -113,8 +114,8 @@ struct seen_quadrature {
   std::size_t steps = 0;
   std::vector<double> value, change, missing;
 
-  template <class = void>
-  void look(lanczos_record const& record, double rounding) {
+  template <std::same_as<lanczos_record> Record>
+  void look(Record const& record, double rounding) {
     constexpr double unknown = std::numeric_limits<double>::infinity();
     if (steps == record.rz.size()) return;
     steps = record.rz.size();

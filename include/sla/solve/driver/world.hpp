@@ -93,7 +93,7 @@ template <class T, class B>
 using vector_of_scalars_t = typename vector_of_scalars<T, std::remove_cvref_t<B>>::type;
 
 template <class B, class Memory>
-concept VectorOn = (is_tensor<B> || Expression<B>) && requires { typename B::memory_type; } && std::same_as<typename B::memory_type, Memory> && !is_dual<typename B::value_type>;
+concept VectorOn = (is_tensor<B> || Expression<B>) && requires { typename B::memory_type; } && std::same_as<typename B::memory_type, Memory> && !is_dual<real_t<typename B::value_type>>;
 
 /// Where an operator of the user's works.
 template <class A>
@@ -226,7 +226,7 @@ struct sparse_world : tensor_world<A> {
 } // namespace detail
 
 template <class T, class S, class F>
-  requires(!is_dual<T>)  // dual numbers: grad/operation/dual_solve.hpp
+  requires(!is_dual<real_t<T>>)  // dual numbers: grad/operation/dual_solve.hpp
 struct linear_world<sparse_tensor<T, S, F, host_memory>> : detail::sparse_world<sparse_tensor<T, S, F, host_memory>> {
   using A = sparse_tensor<T, S, F, host_memory>;
   using operator_type = A;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <ostream>
 #include <string>
 #include <tuple>
@@ -16,7 +17,7 @@
 namespace sla {
 
 /// What an eigensolver did. Its residuals are recomputed at the end from A and what is returned: |A v - w B v| / |w B v| of each pair, of singular
-/// triplets |A v - s u| + |A^H u - s v| over s, and over |A| where s is 0.
+/// triplets |A v - s u| + |A^H u - s v| over s; over |A| where these are 0, but for rounding.
 struct eigen_report {
   std::string method, preconditioner;
   std::string choice;  ///< why this method, and remarks of it
@@ -44,7 +45,8 @@ struct eigen_report {
   /// Whatever the method says: the residuals tell whether it has converged.
   void let_residuals_decide() {
     if (reason != sla::reason::converged && reason != sla::reason::stagnated && reason != sla::reason::iteration_limit) return;
-    auto const why = std::exchange(reason, sla::reason::converged);
+    auto const why = reason;
+    reason = sla::reason::converged;
     if (!converged()) reason = why == sla::reason::converged ? sla::reason::stagnated : why;
   }
   /// The largest.
@@ -58,8 +60,8 @@ struct eigen_report {
 };
 
 /// One line: "lobpcg + amg: 4 smallest converged in 9 iterations, true residuals at most 3.1e-09 (asked 1e-08), ...".
-template <class = void>
-std::ostream& operator<<(std::ostream& out, eigen_report const& r) {
+template <std::same_as<eigen_report> R>
+std::ostream& operator<<(std::ostream& out, R const& r) {
   out << r.method;
   if (!r.preconditioner.empty()) out << " + " << r.preconditioner;
   std::size_t done = 0, rounded = 0;
@@ -88,8 +90,8 @@ std::ostream& operator<<(std::ostream& out, eigen_report const& r) {
 /// An eigensolver that did not reach its tolerance, where a derivative of `call` wants it to.
 class eigen_error : public error {
 public:
-  template <class = void>
-  explicit eigen_error(eigen_report r, char const* call = "eigsh") : error(text(call, ": ", r)), report_(std::move(r)) {}
+  template <std::same_as<eigen_report> R>
+  explicit eigen_error(R const& r, char const* call = "eigsh") : error(text(call, ": ", r)), report_(r) {}
   eigen_report const& report() const { return report_; }
 
 private:

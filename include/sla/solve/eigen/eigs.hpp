@@ -54,10 +54,12 @@ void turn_column(Space& space, Block& vectors, index_t j, P const& p, V& v) {
 template <class A, class B, class Space, class Values, class Block, class P, class V>
 void judge_columns(A const& a, B const& b, Space& space, Values const& values, Block const& vectors, P const& p, V& v, eigen_report& out) {
   auto av = space.template like<typename V::value_type>(v), bv = space.template like<typename V::value_type>(v);
-  std::vector<double> lengths, residuals, apart;
+  std::vector<double> besides, apart;  // of v of length 1
   auto [pp] = fuse(space, set(v, p), squared_norm_of(v));
   auto [ap] = fuse(space, set(av, a * v), squared_norm_of(av));
+  auto [again] = fuse(space, set(bv, a * av), squared_norm_of(bv));
   double size = std::sqrt(double(read_one(space, ap)) / double(read_one(space, pp)));
+  if (double(read_one(space, ap)) > 0) size = (std::max)(size, std::sqrt(double(read_one(space, again)) / double(read_one(space, ap))));
   for (std::size_t j = 0; j < values.size(); ++j) {
     auto const w = number_in(space, values[j]);
     auto [vv] = fuse(space, set(v, column(vectors, index_t(j))), squared_norm_of(v));
@@ -65,15 +67,15 @@ void judge_columns(A const& a, B const& b, Space& space, Values const& values, B
     auto [rr] = fuse(space, squared_norm_of(av - w * bv));
     double const of_v = std::sqrt(double(read_one(space, vv))), beside = std::abs(values[j]) * std::sqrt(double(read_one(space, bb))), left = std::sqrt(double(read_one(space, rr)));
     size = (std::max)(size, std::sqrt(double(read_one(space, aa))) / of_v);
-    residuals.push_back(left == 0 ? 0 : left / beside);
-    apart.push_back(left / of_v), lengths.push_back(of_v / beside);
+    apart.push_back(left / of_v), besides.push_back(beside / of_v);
   }
-  double const unit = double(std::numeric_limits<real_t<typename V::value_type>>::epsilon());
+  double const limit = 16 * double(std::numeric_limits<real_t<typename V::value_type>>::epsilon()) * size;
   out.residuals.resize(values.size()), out.rounding.resize(values.size());
   for (std::size_t j = 0; j < values.size(); ++j) {  // the worse one of two calls, NaN too
-    if (!(residuals[j] <= out.residuals[j])) out.residuals[j] = residuals[j];
+    double const scale = scale_of_residual(apart[j], besides[j], size, limit), residual = apart[j] == 0 ? 0 : apart[j] / scale;
+    if (!(residual <= out.residuals[j])) out.residuals[j] = residual;
     double& rounding = out.rounding[j];  // -1, if a residual is more than that
-    rounding = apart[j] <= 16 * unit * size && rounding >= 0 ? (std::max)(rounding, 16 * unit * size * lengths[j]) : -1;
+    rounding = apart[j] <= limit && rounding >= 0 ? (std::max)(rounding, limit / scale) : -1;
   }
 }
 /// W C with (W C)^H B V = I, for the columns of V, of values w, and those of W whose values are nearest to the conjugate ones.

@@ -375,7 +375,7 @@ private:
   Dense H_, G_, zbw_, wbw_;                  ///< inner products in A and B of Z; in B of Z and W, and of W
   Columns among_;                            ///< where active columns are in R
   small_values<W> values_;
-  std::vector<double> norms_, limits_;
+  std::vector<dependent_t<double, A>> norms_, limits_;
 };
 
 } // namespace sla::detail

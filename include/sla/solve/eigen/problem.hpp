@@ -148,6 +148,9 @@ Z turned(Z z) {
     return z < 0 ? Z(-1) : Z(1);
 }
 
+/// What the residual `apart` is beside: |w B v| of a v of length 1, and |A| where both are 0 but for rounding.
+inline double scale_of_residual(double apart, double beside, double size_of_a, double rounding) { return apart <= rounding && beside <= rounding ? size_of_a : beside; }
+
 /// The pairs that were found, in order, each vector in its gauge, and what is true of them. Cost: k products with A and B, k^2 / 2 inner products.
 template <class Problem, class Space, class Vectors>
 auto judged_pairs(Problem const& problem, Space& space, eigen_found<typename Problem::real_type, Vectors>&& found, auto const& wanted, double rtol) {
@@ -170,13 +173,15 @@ auto judged_pairs(Problem const& problem, Space& space, eigen_found<typename Pro
   auto v = column_like<T>(p), bv = column_like<T>(p), r = column_like<T>(p);
   constexpr int at_once = 16;
   std::vector<std::remove_cvref_t<decltype(v)>> earlier;
-  double size = 0;  // a lower bound of |A|
+  double size = 0;  // a lower bound of |A|, by two products: of an A of low rank that of one is far from it
   {
     auto [aa, pp] = fuse(space, set(r, problem.a * p), squared_norm_of(r), squared_norm_of(p));
+    auto [again] = fuse(space, set(v, problem.a * r), squared_norm_of(v));
     double const above = double(read_one(space, aa)), below = double(read_one(space, pp));
     if (below > 0) size = std::sqrt(above / below);
+    if (above > 0) size = (std::max)(size, std::sqrt(double(read_one(space, again)) / above));
   }
-  std::vector<double> lengths, apart;  // |v| / |w B v|, |A v - w B v| / |v|
+  std::vector<double> beside, apart;  // |w B v| / |v|, |A v - w B v| / |v|
   for (std::size_t j = 0; j < k; ++j) {
     Real const w = found.values[order[j]];
     values[index_t(j)] = w;
@@ -190,12 +195,15 @@ auto judged_pairs(Problem const& problem, Space& space, eigen_found<typename Pro
     double const of_v = std::sqrt(double(read_one(space, vv)));
     size = (std::max)(size, std::sqrt(double(read_one(space, aa))) / of_v);
     double const scale = std::abs(double(w)) * length;
-    out.residuals.push_back(residual == 0 ? 0 : residual / scale);
-    lengths.push_back(scale > 0 ? of_v / scale : std::numeric_limits<double>::infinity()), apart.push_back(residual / of_v);
+    beside.push_back(scale / of_v), apart.push_back(residual / of_v);
     put_column(vectors, index_t(j), v);
   }
   double const rounding = 16 * double(std::numeric_limits<Real>::epsilon()) * size;
-  for (std::size_t j = 0; j < k; ++j) out.rounding.push_back(apart[j] <= rounding ? rounding * lengths[j] : 0);
+  for (std::size_t j = 0; j < k; ++j) {
+    double const scale = scale_of_residual(apart[j], beside[j], size, rounding);
+    out.residuals.push_back(apart[j] == 0 ? 0 : apart[j] / scale);
+    out.rounding.push_back(apart[j] <= rounding ? rounding / scale : 0);
+  }
 
   out.let_residuals_decide();
 

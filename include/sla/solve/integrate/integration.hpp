@@ -238,7 +238,7 @@ template <class F, class U, class Method, class... O>
       method.check(grid);
       if (method.checkpoints < 0) throw value_error(text(Method::name, "{.checkpoints = ", method.checkpoints, "}: at least 1 state is stored; 0 lets the number of steps say"));
       if (std::string const words = detail::not_finite_in(detail::value_part(start)); !words.empty()) throw value_error(text("integrate(f, u0, times, ...): u0 has ", words));
-      auto const with = std::tuple_cat(masses, std::tuple<detail::no_mass>());
+      auto const with = std::tuple_cat(masses, std::tuple<dependent_t<detail::no_mass, F>>());
       auto const& m = std::get<0>(with);
       if constexpr (is_sparse_tensor<plain_t<std::remove_cvref_t<decltype(m)>>>)
         if (m.rows() != start.size() || m.cols() != start.size())

@@ -181,7 +181,7 @@ complementarity<V> run_active_set(Method const& method, Problem const& problem, 
   complementarity<V> now(b, c, u, r);
   double size = problem.norm(now.value);
   nonlinear_stop const stop(report, method.rtol, method.atol, method.max_iterations, size);
-  std::vector<double> last;
+  std::vector<dependent_t<double, V>> last;
   auto const go_on = [&] {
     if (size <= stop.tolerance) {  // what rounding left outside of the bounds
       V inside = b.clipped(u);

@@ -328,7 +328,7 @@ template <class F, class U, class... O>
     double const begun = detail::seconds_now();
     auto const on = detail::on_of_options(more...);
     auto const stored = detail::jacobian_options(more...);
-    auto const factors = lu{};
+    auto const factors = dependent_t<lu<>, F>{};
     auto const linear = [&] {
       if constexpr (detail::is_host_tensor<V> && std::tuple_size_v<decltype(detail::linear_options(more...))> == 0)
         return std::tie(factors);

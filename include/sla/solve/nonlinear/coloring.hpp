@@ -4,6 +4,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <complex>
 #include <cstdint>
 #include <numeric>
 #include <vector>
@@ -135,5 +137,14 @@ column_coloring color_columns(sparse_tensor<T, S, F> const& A, column_order orde
   else
     return detail::color_columns(to<csr_for_t<F>>(A).pattern(), order);
 }
+
+namespace detail {
+/// Directional derivatives that differ from J v are compared along this times v too: what an entry adds that the pattern misses is there in this ratio, rounding is not.
+inline constexpr double other_length = 1.3;
+template <class T>
+bool is_linear(T apart, T apart_there) {
+  return std::abs(apart_there - real_t<T>(other_length) * apart) <= 1e-2 * std::abs(apart);
+}
+} // namespace detail
 
 } // namespace sla

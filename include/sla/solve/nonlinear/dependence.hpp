@@ -31,7 +31,7 @@ template <class = void>
 dependence own_dependence(index_t n) {
   narrowed<std::int32_t>(n, "a Jacobian by colours: the number of unknowns", "newton_krylov{}, which has none");
   std::vector<std::int32_t> columns(static_cast<std::size_t>(n));
-  std::iota(columns.begin(), columns.end(), 0);
+  for (index_t i = 0; i < n; ++i) columns[std::size_t(i)] = std::int32_t(i);
   return made_dependence(n, n, columns, [](index_t) { return index_t(1); });
 }
 /// Errors: value_error that names the remedy, if a dependence has more than 2^24 entries and is nearly full.
@@ -77,7 +77,7 @@ dependence dependence_of_product(V const& A, index_t right_hand_sides) {
   using S = typename V::shape_type;
   constexpr index_t P = S::block_rows, Q = S::block_cols;
   index_t const rhs = right_hand_sides, out = A.batch_count() * A.rows() * P * rhs, in = A.batch_count() * A.cols() * Q * rhs;
-  std::vector<std::int32_t> columns;
+  std::vector<dependent_t<std::int32_t, V>> columns;
   std::vector<index_t> ends;
   for (index_t b = 0; b < A.batch_count(); ++b)
     for (index_t i = 0; i < A.rows(); ++i)

@@ -167,7 +167,7 @@ public:
   operator_solver(double rtol, On const& on, Linear const&... linear) : method_{.rtol = rtol}, on_(on), linear_(linear...) {}
   operator_solver& with_diagonal() { return *this; }
   /// From now on by this method, and M.
-  void use(gmres const& method, std::shared_ptr<linear_operator<double> const> M) { method_ = method, M_ = std::move(M); }
+  void use(gmres const& method, std::shared_ptr<dependent_t<linear_operator<double>, V> const> M) { method_ = method, M_ = std::move(M); }
 
   /// What F refers to outlives the solves.
   template <class F>
@@ -228,7 +228,7 @@ private:
   gmres method_;
   On on_;
   std::tuple<Linear...> linear_;
-  std::shared_ptr<linear_operator<double> const> M_;
+  std::shared_ptr<dependent_t<linear_operator<double>, V> const> M_;
   std::function<linear_operator<T>(real_t<T>)> shifted_;
   std::optional<linear_operator<T>> plain_, J_;  ///< the Jacobian, and what is solved with
 };

@@ -142,8 +142,10 @@ struct newton_krylov {
       if (M) report.linear = text("gmres + ", precondition.name());
       if (!linear.converged() && linear.reason() != reason::iteration_limit && linear.reason() != reason::stagnated)
         return detail::stop_for(report, linear.reason(), text("the linear solve of iteration ", report.steps, " failed: ", linear));
-      if (!linear.converged() && linear.residual() > 0.999)
-        return detail::stop_for(report, reason::singular, text("the linear solve of iteration ", report.steps, " reduces nothing of |F|: the Jacobian is singular at this u, and F outside of its range, or GMRES wants a larger .restart or a .precondition: ", linear, "; begin elsewhere, or move the parameters away from a fold"));
+      if (!linear.converged() && linear.residual() > 0.999) {  // within one cycle no vector at all reduces it
+        bool const restarted = linear.iterations() >= restart;
+        return detail::stop_for(report, restarted ? reason::stagnated : reason::singular, text("the linear solve of iteration ", report.steps, " reduces nothing of |F|: the Jacobian is singular at this u, and F outside of its range", restarted ? text(", or GMRES wants a .restart above ", restart, " or a .precondition") : "", ": ", linear, "; begin elsewhere, or move the parameters away from a fold"));
+      }
       double const before = at.norm, length = detail::backtrack(problem, u, at, d, -2 * (1 - (std::min)(forcing, most_forcing)));
       if (length == 0)
         return detail::stop_for(report, reason::stagnated, text("no step of iteration ", report.steps + 1, " reduces |F|", detail::remark_of_full_step(problem, u, d), "; it is as small as rounding lets it be, the linear solves need a .precondition, or |F| has a minimum here that is not 0"));

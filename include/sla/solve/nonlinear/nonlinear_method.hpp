@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <memory>
 #include <optional>
 #include <limits>
@@ -43,7 +44,7 @@ public:
   std::shared_ptr<operator_type const> const& fixed() const { return fixed_; }
   /// M of J. Errors: value_error, if J is complex; those of the set-up.
   template <class T>
-  operator_type setup(sparse_tensor<T> const& J) const {
+  dependent_t<operator_type, T> setup(sparse_tensor<T> const& J) const {
     if constexpr (std::same_as<T, double>)
       return make_(options_.get(), J);
     else if constexpr (!is_complex<T>)
@@ -54,7 +55,7 @@ public:
 
 private:
   template <class M>
-  static operator_type applied(M made, index_t n) {
+  static dependent_t<operator_type, M> applied(M made, index_t n) {
     auto const m = std::make_shared<M const>(std::move(made));
     auto const write = [](auto const& by, std::span<double const> r, std::span<double> z) {
       vector<double> const image = by * borrow(r.data(), index_t(r.size()));
@@ -87,7 +88,7 @@ std::shared_ptr<linear_operator<double> const> preconditioner_at(Method const& m
   if (!p.needs_jacobian()) return p.fixed();
   if constexpr (is_host_tensor<V>) {
     jacobian_solver<typename V::value_type, std::tuple<>> at_start(method.pattern, 1e-10, {});
-    auto made = std::make_shared<linear_operator<double> const>(p.setup(at_start.jacobian_at(f, u, report)));
+    auto made = std::make_shared<dependent_t<linear_operator<double>, V> const>(p.setup(at_start.jacobian_at(f, u, report)));
     report.jacobian += text(", at u0, for ", p.name());
     return made;
   } else {
@@ -137,8 +138,8 @@ struct nonlinear_stop {
 private:
   static constexpr std::size_t few = 8;
   /// Newton's model has |F| = 0 at the end of each step: where many are cut short and |F| hardly falls, the model holds nowhere along them.
-  template <class = void>
-  static bool crawls(nonlinear_report const& r) {
+  template <std::same_as<nonlinear_report> R>
+  static bool crawls(R const& r) {
     auto const& lengths = r.step_lengths;
     if (r.in_time || lengths.size() < few) return false;
     return *std::max_element(lengths.end() - few, lengths.end()) <= 0.1 && r.history.back() > 0.99 * r.history[r.history.size() - 1 - few];

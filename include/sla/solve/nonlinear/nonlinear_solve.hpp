@@ -135,7 +135,7 @@ nonlinear_solution<X> reached(nonlinear_solution<X>&& s) {
 template <class F, class V, class M, class On, class Linear, class Stored, class... P>
 auto solve_nonlinear(F const& f, V const& u0, M const& method, On const& on, Linear const& linear, Stored const& stored, P const&... p) {
   auto const solver = solver_for<V>(method, on, linear, stored);
-  auto const report = std::make_shared<nonlinear_report>();
+  auto const report = std::make_shared<dependent_t<nonlinear_report, F>>();
   auto x = implicit(
       [&](auto const&... plain) {
         auto s = run_nonlinear(method, *solver, on, with_parameters(f, plain...), u0);
