@@ -42,6 +42,7 @@ TEST_CASE("NaN and infinity are named with their place, in A and in b") {
   b[5] = infinity;
   CHECK_THROWS_WITH(sla::solve(A, b, sla::cg{}), ContainsSubstring("b(5) is inf"));
   CHECK_THROWS_AS(sla::try_solve(A, b, sla::cg{}), sla::value_error);
+  CHECK_THROWS_WITH(sla::try_solve(A, sla::ones<double>(16), sla::cg{}, sla::initial_guess(b)), ContainsSubstring("x0(5) is inf"));
   CHECK_THROWS_WITH(sla::prepare(B, sla::cg{}), ContainsSubstring("A(15, 15) is nan"));
   sla::matrix<double> many({16, 3});
   many(7, 2) = not_a_number;

@@ -106,11 +106,12 @@ struct memory_of_operator<A> {
   using type = typename A::memory_type;
 };
 
-/// Errors: shape_error, if x0 is no x of the system with b.
+/// Errors: shape_error, if x0 is no x of the system with b; value_error, if it is not finite.
 template <class V>
 void check_guess(V const& x0, V const& b) {
   if (x0.extents() != b.extents())
     throw shape_error(text("solve(A, b, ..., initial_guess(x0)): x0 is ", to_string(x0.extents()), ", and the solution ", to_string(b.extents())));
+  require_finite(x0, "x0");
 }
 
 /// The scalars of an operator of the user's.
