@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Derivatives of sets of vectors: gram(V, W) and combine(V, C), by reverse and forward mode, against differences and closed forms.
+// Derivatives of sets of vectors: gram(V, W), combine(V, C) and column(V, j), by reverse and forward mode, against differences and closed forms.
 #include <complex>
 
 #include <sla/grad/call/check_gradient.hpp>
@@ -27,7 +27,7 @@ void check_blocks(T, Extents<dyn, K> ev, Extents<dyn, M> ew, auto most_) {
   auto const f = [](auto const& v, auto const& w) {
     auto const G = gram<most>(v, w);
     auto const Y = combine(v, G);
-    return real(G(0, 1) * conj(G(0, 1))) * 0.3 + real(G(1, 0)) + 0.01 * squared_norm(Y);
+    return real(G(0, 1) * conj(G(0, 1))) * 0.3 + real(G(1, 0)) + 0.01 * squared_norm(Y) + 0.1 * real(dot(column(v, 2), column(w, 1)));
   };
   auto const silent = gradient_check_options{.out = nullptr};
   CHECK(check_gradient(f, std::tie(V, W), silent).passed);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Sets of traced vectors: gram(V, W), a traced small_matrix, whose elements are traced numbers, and combine(V, C), of a traced block, a
-// traced matrix or both.
+// traced matrix or both; column(V, j) of a traced block.
 #pragma once
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <sla/grad/tape/record.hpp>
 
@@ -108,6 +109,15 @@ auto combine(V const& v, C const& c, index_t columns = -1) {
 template <class T, class E, class Memory, detail::TracedMatrixOfNumbers C>
 auto combine(tensor<T, E, Memory> const& V, C const& c, index_t columns = -1) {
   return detail::traced_combine(V, c, columns);
+}
+
+/// Column j of a traced block (*batch, N, k), a traced vector. Gradient: the cotangent in that column, 0 in the others.
+template <detail::TracedBlock V>
+auto column(V const& v, index_t j) {
+  auto const rule = linear_in(
+      v, [j](auto const&, auto const& g) { return adds([j, g = eval(g)](auto& sum) { fuse(set(column(sum, j), column(std::as_const(sum), j) + g)); }); },
+      [j](auto const&, auto const& d) { return eval(column(d, j)); });
+  return record(v.home(), eval(column(v.value(), j)), rule);
 }
 
 /// One element of a traced small_matrix, a traced number.
