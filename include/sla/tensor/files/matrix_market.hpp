@@ -186,8 +186,8 @@ sparse_tensor<T, Matrix, F> read_market(std::istream& in, std::string const& nam
   using Index = typename F::col_type;
   text_lines lines(in, name);
   auto const header = read_market_header<T>(lines, false);
-  narrowed<Index>(header.rows, "the number of rows,", wide_columns);
-  narrowed<Index>(header.cols, "the number of columns,", wide_columns);
+  narrowed<Index>(header.rows, text(name, ": the number of rows,").c_str(), wide_columns);
+  narrowed<Index>(header.cols, text(name, ": the number of columns,").c_str(), wide_columns);
   bool const general = header.symmetry == matrix_symmetry::general;
 
   std::vector<Index> row, col;
