@@ -112,7 +112,7 @@ namespace detail {
 template <class L, class R>
 concept SparseAndDense = (SparseOperand<L> && Operand<R>) || (Operand<L> && SparseOperand<R>);
 template <class L, class R>
-concept SparseQuotient = (SparseOperand<L> && Tensorial<R>) || (Operand<L> && SparseOperand<R>);
+concept SparseQuotient = (SparseOperand<L> && (Tensorial<R> || SparseOperand<R>)) || (Operand<L> && SparseOperand<R>);
 /// The operand that the result would resemble.
 template <class L, class R>
 auto refused_operand(L&& l, R&& r) {

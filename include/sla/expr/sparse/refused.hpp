@@ -147,6 +147,25 @@ auto pow(A const& a, N) {
   return detail::stored(a);
 }
 
+/// Refused: a norm is told by its name.
+template <class X, Number P>
+  requires(Tensorial<X> || SparseOperand<X>)
+double norm(X const&, P) {
+  static_assert(always_false<X>, "sla: norm(x, p): norm(x) is the Euclidean norm, of a matrix the Frobenius one; the others are norm1(x) and norm_inf(x)");
+  return 0;
+}
+/// Refused: what is dense already.
+template <Tensorial X>
+node_t<X> to_dense(X&& x) {
+  static_assert(always_false<X>, "sla: to_dense(x): x is dense already: eval(x) stores an expression, and of a sparse tensor A it is to_dense(A)");
+  return as_node(std::forward<X>(x));
+}
+template <Tensorial X>
+node_t<X> diagonal_of(X&& x) {
+  static_assert(always_false<X>, "sla: diagonal_of(x): x is dense: diagonal(x) is the sparse matrix with the vector x on its diagonal, and diagonal_of(A) the diagonal of a sparse A; of a dense M read M(i, i)");
+  return as_node(std::forward<X>(x));
+}
+
 /// The dense matrix of an operator: of its products with the unit vectors. Cost: one call of its function for each column.
 template <class T>
 matrix<T> to_dense(linear_operator<T> const& a) {
