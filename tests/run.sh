@@ -69,7 +69,6 @@ $(printf '%-10s %7d s %5d s' "$name" "$of_build" "$of_tests")"
 }
 
 start=$(date +%s)
-first=$(build default)
 if [ "$kind" = all ]; then
   clang=$(clang_version)
   need clang++-$clang=clang-$clang /usr/lib/llvm-$clang/lib/libomp.so=libomp-$clang-dev \
@@ -77,6 +76,6 @@ if [ "$kind" = all ]; then
 fi
 # While a configuration is tested the others are built, one after another, from what the tests leave idle.
 {
-  echo "$first"
+  build default
   for name in $others; do build "$name" nice; done
 } | test_each

@@ -29,8 +29,8 @@ struct row_work {
 struct block_rows {
   index_t least = 1;     ///< a block has at least so many
   index_t together = 1;  ///< blocks end at multiples of it: the rows that a format stores together, as Sell does those of a window
-  /// The rows of a block, where an element of the pass has `inner` numbers.
-  index_t of_block(index_t inner) const { return ((std::max)(least, block_elements / inner) + together - 1) / together * together; }
+  /// The rows of a block, where a row of the pass has `inner` elements: not more than are computed at a time, but for `least`.
+  index_t of_block(index_t inner) const { return (std::max)(block_elements / inner / together, (least + together - 1) / together) * together; }
 };
 
 /// How a pass is cut into blocks of rows, and these between threads.

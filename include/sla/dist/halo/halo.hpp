@@ -78,10 +78,10 @@ public:
   /// What make() makes of them once, for vectors in a memory that is not the host's; that of the last such memory is kept.
   template <class Lists, class Make>
   Lists const& lists_elsewhere(Make const& make) const {
-    static constexpr char of_lists = 0;
-    if (kind_elsewhere_ != &of_lists) {
+    char const* const kind = &kind_of<Lists>;
+    if (kind_elsewhere_ != kind) {
       elsewhere_ = std::make_shared<Lists const>(make());
-      kind_elsewhere_ = &of_lists;
+      kind_elsewhere_ = kind;
     }
     return *static_cast<Lists const*>(elsewhere_.get());
   }
@@ -122,6 +122,8 @@ private:
   mutable std::vector<std::unique_ptr<detail::kept_exchange>> kept_;
   mutable std::shared_ptr<void const> elsewhere_;
   mutable char const* kind_elsewhere_ = nullptr;
+  template <class Lists>
+  static constexpr char kind_of = 0;  ///< whose address tells them apart
 };
 
 namespace detail {

@@ -142,7 +142,7 @@ public:
   template <class Y, class T>
   void put_transposed(Y const& y, T* out) {
     constexpr bool turns = requires { y.A.transposed(); };
-    static_assert(turns, "sla: transpose(D) * x of parts in another memory than the host's are there for D by Csr; store the transpose of others, transposed(to<host_memory>(D))");
+    static_assert(turns, "sla: transpose(D) * x of parts in another memory than the host's are there for D by Csr, Sell and Dia; store the transpose of others, transposed(to<host_memory>(D))");
     if constexpr (turns) {
       using Sum = typename Y::template sum_type<T>;
       using Rows = decltype(y.A.transposed());

@@ -259,6 +259,9 @@ auto product_of_parts(A&& a, X&& x) {
     };
     using View = decltype(view);
     using Plan = std::shared_ptr<halo_plan const>;
+    constexpr bool on_host = local_of_t<D>::memory_type::is_host;
+    static_assert(halo || on_host, "sla: D * x: x is Replicate, and the rows of D in another memory than the host's read their part of it and a halo: shard x by D.col_layout(), or take "
+                                   "to<host_memory>(D)");
     if constexpr (!halo)
       return placed(product(std::type_identity<picked_product<View, X_, decltype(layout)>>{}, handle));
     else if constexpr (Orientation::transposed)

@@ -305,7 +305,7 @@ solution<V> engine<A, automatic, none>::try_all(A const& a, V const& b, Options 
       setup += now.report.seconds_setup, solve += now.report.seconds_solve;
       failure = text(now.report.method, now.report.preconditioner.empty() ? "" : " + ", now.report.preconditioner, ": ",
                      to_string(now.report.reason()), " after ", now.report.iterations());
-      bool const is_null = candidates_.semidefinite && is_cg && (now.report.reason() == reason::indefinite_matrix || now.report.residual() > 1e6);
+      bool const is_null = candidates_.semidefinite && is_cg && (now.report.reason() == reason::indefinite_matrix || (now.report.residual() > 1e6 && now.report.reason() != reason::iteration_limit));
       singular = singular || now.report.reason() == reason::singular || is_null;
       indefinite = indefinite || now.report.reason() == reason::indefinite_matrix || is_null;
       bool const done = now.report.converged() || now.report.reason() == reason::stopped;
