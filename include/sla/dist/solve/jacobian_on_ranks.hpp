@@ -84,7 +84,7 @@ public:
     V const along = slope(seed);
     for (auto const& suspect : suspects(eval(J_ * seed), along)) {
       check(suspect.row, V(slope(without_row(seed, suspect.row))));
-      if constexpr (is_complex<T>) check(suspect.row, eval(slope(eval(T(0, 1) * seed)) - T(0, 1) * along));
+      if constexpr (is_complex<T>) check(suspect.row, V(slope(times_i(seed)) - times_i(along)));  // of an analytic F this is 0
     }
   }
   /// Ready to solve with J + c I. Errors: value_error, where c is not 0 and the pattern has no diagonal.
@@ -169,6 +169,10 @@ private:
     std::sort(columns.begin(), columns.end());
     for (index_t n = 0; n < v.local().size(); ++n)
       if (std::binary_search(columns.begin(), columns.end(), rows.global(n))) v.local()[n] = T(0);
+    return v;
+  }
+  static V times_i(V v) {
+    for (index_t n = 0; n < v.local().size(); ++n) v.local()[n] *= T(0, 1);
     return v;
   }
   /// Errors, on every rank: value_error, where that row of what should be 0 is not.
