@@ -161,6 +161,15 @@ TEST_CASE("trace_branch on ranks has the points and the fold of one rank, with J
        }))
     CHECK_THAT(words, ContainsSubstring("finds no solution at lambda0 = 1 from u0"));
 }
+TEST_CASE("on ranks too terms of a derivative that cancel leave their rounding, which is no entry that the pattern misses") {
+  for (index_t n : {30, 1000})
+    CHECK(suite::largest_error(3, [&](auto& world) {
+            Rows m(world);
+            auto const D = distribute<SparseShard<0>>(problems::poisson<double>({n}), m, strips{});
+            auto const s = try_nonlinear_solve([](auto const& u) { return 0.1 * u + 0.2 * u - 0.3 * u + 3e-10 * u - 3e-10; }, distribute(random<double>(n, 3), D.row_layout()), newton{.max_iterations = 1}, jacobian_on(D));
+            return std::array<double, 1>{double(norm_inf(gather(s.x) - 1.0))};
+          }) <= 1e-5);
+}
 TEST_CASE("what fails on ranks fails on all of them, by one sentence that names the element of the whole") {
   auto const check = [](auto const& f, auto const& u0, auto const& wanted) {
     for (auto const& words : suite::words_of(3, [&](auto& world) {

@@ -233,6 +233,11 @@ TEST_CASE("matrices whose norms have no digits in double have their pairs, by po
     is(eigsh(M, 2, largest{}, lanczos{}), high, scale, 1);
     CHECK_THROWS_WITH(eigsh(scaled, 2, smallest{}, lobpcg{}, jacobi{}.setup(A)), ContainsSubstring(scale > 1 ? "A is too large" : "A is too small"));
   }
+  // one of a size that is left as it is, though |A|^4 has none, has the residuals that it has at size 1
+  auto const stopped = eigsh(A, 3, smallest{}, lobpcg{.max_iterations = 1}), large = eigsh(eval(std::ldexp(1.0, 266) * A), 3, smallest{}, lobpcg{.max_iterations = 1});
+  CHECK((stopped.report.reason == reason::iteration_limit && large.report.reason == reason::iteration_limit));
+  for (std::size_t j = 0; j < 3; ++j) CHECK(large.report.residuals[j] == Approx(stopped.report.residuals[j]).epsilon(1e-6));
+  CHECK_FALSE(eigsh(eval(1e14f * cast<float>(A)), 3, largest{}, lobpcg{.max_iterations = 1}).report.converged());
   CHECK_THROWS_WITH(eigsh(eval(1e200 * A), eval(1e-200 * eye<double>(A.rows())), 1, largest{}, lanczos{}), ContainsSubstring("a value is above the range of its type"));
   CHECK_THROWS_WITH(eigsh(eval(1e-200 * A), 1, near{1.0}), ContainsSubstring("decimal orders above the values of A"));
   CHECK(eigsh(eval(1e-20f * cast<float>(A)), 1, largest{}, lobpcg{.rtol = 1e-4}).values[0] / 1e-20f == Approx(laplacian(18, 17).back()).epsilon(1e-5));

@@ -118,9 +118,19 @@ TEST_CASE("jacobian: a plan serves other u, a pattern that is given is checked, 
   CHECK(norm(J * u - expected * u) <= 1e-13);
   CHECK(norm(jacobian_plan(A)(f, w, 0.7) * u - expected * u) <= 1e-13);
   // terms that cancel leave their rounding, which is no entry
-  auto const nearly = jacobian([](auto const& u) { return 1.0000000003 * u - u * 1.0; }, w);
-  CHECK(nearly.nnz() == 30);
-  CHECK(std::abs(nearly(4, 4) - 3e-10) <= 1e-15);
+  for (index_t n : {30, 1000}) {
+    auto const at = random<double>(n, 3);
+    auto const check = [&](auto const& g, double expected, double off, index_t row) {
+      auto const nearly = jacobian(g, at);
+      CHECK(nearly.nnz() == n);
+      CHECK(std::abs(nearly(4, 4) - expected) <= 1e-15);
+      // a small entry that is missing is seen among them
+      auto const tie = from_triplets<double>(n, n, {row}, {2}, {off});
+      CHECK_THROWS_WITH(jacobian_plan(eye<double>(n))([&](auto const& v) { return g(v) + tie * v; }, at), ContainsSubstring(text("misses an entry of row ", row)));
+    };
+    check([](auto const& v) { return 1.0000000003 * v - v * 1.0; }, 3e-10, 1e-9, 21);
+    check([](auto const& v) { return 0.1 * v + 0.2 * v - 0.3 * v + 3e-10 * v; }, 3e-10, 1e-9, n - 1);
+  }
   CHECK_THROWS_WITH(jacobian_plan(eye<double>(30))(f, w, 0.7), ContainsSubstring("misses an entry of row 0") && ContainsSubstring(".pattern = P"));
   CHECK_THROWS_WITH(plan(f, random<double>(31, 1), 0.7), ContainsSubstring("30 x 30") && ContainsSubstring("31"));
   CHECK_THROWS_WITH(plan.update(J = jacobian_plan(A)(f, w, 0.7), f, w, 0.7), ContainsSubstring("another plan"));

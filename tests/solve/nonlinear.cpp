@@ -254,5 +254,8 @@ TEST_CASE("nonlinear systems: bad input and solves that fail say why, in one sen
   auto const stagnated = try_nonlinear_solve([&](auto const& u) { return ring * u - turn; }, zeros<double>(40), newton_krylov{.restart = 5, .linear_iterations = 50});
   CHECK(stagnated.report.reason() == reason::stagnated);
   CHECK_THAT(text(stagnated.report), ContainsSubstring("GMRES wants a .restart above 5 or a .precondition"));
+  auto const cut = try_nonlinear_solve([&](auto const& u) { return ring * u - turn; }, zeros<double>(40), newton_krylov{.restart = 30, .linear_iterations = 20});
+  CHECK(cut.report.reason() == reason::stagnated);
+  CHECK_THAT(text(cut.report), ContainsSubstring("GMRES wants .linear_iterations above 20 or a .precondition"));
   CHECK_THROWS_WITH(nonlinear_solve([](auto const& u) { return u * u * u; }, full<double>(4, 5.0), picard{}), ContainsSubstring("diverges"));
 }

@@ -3,6 +3,7 @@
 // integrate, by which their linear solves have entries.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -80,10 +81,11 @@ public:
     ++report.jacobians, report.derivatives += entries_->colors + 1;
     report.jacobian = text("dual numbers in ", entries_->colors, entries_->colors == 1 ? " colour" : " colours", ", pattern given");
     for (index_t n = 0; n < seed.local().size(); ++n) seed.local()[n] = random_at<T>(71, J_.handle()->rows->global(n));
-    auto const apart = suspects(eval(J_ * seed), slope(seed));
-    if (norm(apart).local() == 0) return;
-    V const other = real_t<T>(detail::other_length) * seed;
-    check(apart, eval(J_ * other - slope(other)));
+    V const along = slope(seed);
+    for (auto const& suspect : suspects(eval(J_ * seed), along)) {
+      check(suspect.row, V(slope(without_row(seed, suspect.row))));
+      if constexpr (is_complex<T>) check(suspect.row, V(slope(times_i(seed)) - times_i(along)));  // of an analytic F this is 0
+    }
   }
   /// Ready to solve with J + c I. Errors: value_error, where c is not 0 and the pattern has no diagonal.
   void set_up_shifted(real_t<T> c) {
@@ -138,29 +140,47 @@ private:
     else
       s_.emplace(std::apply([&](Linear const&... o) { return prepared_for(K, rtol_, o...); }, linear_));
   }
-  /// J v - slope, but 0 where that may be rounding.
-  V suspects(V const& product, V const& slope) const {
-    V apart = product - slope;
-    together(J_.mesh().world(), [&] {
+  /// The rows in which J v and the slope along v differ: those to look at, the same on every rank. Errors, on every rank: value_error, if a derivative is no number.
+  std::vector<suspect_row> suspects(V const& product, V const& slope) const {
+    auto& world = J_.mesh().world();
+    auto own = together(world, [&] {
+      std::vector<suspect_row> out;
       double const tolerance = std::sqrt(double(std::numeric_limits<real_t<T>>::epsilon()));
-      for (index_t i = 0; i < apart.local().size(); ++i) {
+      for (index_t i = 0; i < slope.local().size(); ++i) {
         double size = std::abs(slope.local()[i]);
         J_.local().pattern().view().for_row(i, [&](index_t s, index_t) { size += std::abs(J_.local().values()[s]); });
-        double const here = std::abs(apart.local()[i]);
-        if (!std::isfinite(here))
-          throw value_error(text("jacobian_on(D): the derivative of element ", J_.handle()->rows->global(i), " of F is NaN or infinite at this u; begin where F has derivatives"));
-        if (here <= tolerance * size) apart.local()[i] = 0;
+        index_t const row = J_.handle()->rows->global(i);
+        double const apart = std::abs(product.local()[i] - slope.local()[i]);
+        if (!std::isfinite(apart))
+          throw value_error(text("jacobian_on(D): the derivative of element ", row, " of F is NaN or infinite at this u; begin where F has derivatives"));
+        if (apart > tolerance * size) out.push_back({row, apart});
       }
-      return 0;
+      return out;
     });
-    return apart;
+    return most_suspect(all_gather(world, most_suspect(std::move(own))).values);
   }
-  /// Errors, on every rank: value_error, where a difference is that of an entry that the pattern misses.
-  void check(V const& apart, V const& there) const {
+  /// v, but 0 on the columns of the pattern in a row of the whole: there the slope of that row is 0 too, unless an entry is missing. Collective.
+  V without_row(V v, index_t row) const {
+    auto const& rows = *J_.handle()->rows;
+    std::vector<index_t> columns;
+    for (index_t i = 0; i < J_.local().rows(); ++i)
+      if (rows.global(i) == row) J_.local().pattern().view().for_row(i, [&](index_t, index_t j) { columns.push_back(J_.handle()->halo->global(rows, j)); });
+    columns = all_gather(J_.mesh().world(), columns).values;
+    std::sort(columns.begin(), columns.end());
+    for (index_t n = 0; n < v.local().size(); ++n)
+      if (std::binary_search(columns.begin(), columns.end(), rows.global(n))) v.local()[n] = T(0);
+    return v;
+  }
+  static V times_i(V v) {
+    for (index_t n = 0; n < v.local().size(); ++n) v.local()[n] *= T(0, 1);
+    return v;
+  }
+  /// Errors, on every rank: value_error, where that row of what should be 0 is not.
+  void check(index_t row, V const& zero) const {
     together(J_.mesh().world(), [&] {
-      for (index_t i = 0; i < apart.local().size(); ++i)
-        if (T const here = apart.local()[i]; here != T(0) && detail::is_linear(here, T(there.local()[i])))
-          throw value_error(text("jacobian_on(D): the pattern of D misses an entry of row ", J_.handle()->rows->global(i), ", which directional derivatives of F have; give a D with the whole pattern"));
+      for (index_t i = 0; i < zero.local().size(); ++i)
+        if (J_.handle()->rows->global(i) == row && zero.local()[i] != T(0))
+          throw value_error(text("jacobian_on(D): the pattern of D misses an entry of row ", row, ", which directional derivatives of F have; give a D with the whole pattern"));
       return 0;
     });
   }
@@ -175,7 +195,7 @@ private:
 /// The option of nonlinear_solve, solve_bounded, trace_branch and integrate that stores Jacobians of functions of vectors on ranks, on the pattern of D, whose values do not count: `nonlinear_solve(F, u0, newton{}, jacobian_on(D), cg{},
 /// amg{}, ...)`. They are exact, by dual numbers in colours of columns, and the linear method and the preconditioner behind it are set up for them; without these it is gmres{} with jacobi{}.
 /// Law: D is square and sharded by rows, as u0 is; every entry of the Jacobian that is not 0 somewhere is in the pattern. Cost: once the pattern of all on every rank, for colours;
-/// of a Jacobian as many derivatives of F as colours, and one more. Errors: value_error, on every rank, where the pattern misses an entry, or a derivative is no number; shape_error.
+/// of a Jacobian as many derivatives of F as colours, and one more; a few more where terms cancel. Errors: value_error, on every rank, where the pattern misses an entry, or a derivative is no number; shape_error.
 /// Source: Curtis, Powell and Reid, On the estimation of sparse Jacobian matrices (1974).
 template <DistributedSparse D>
 class jacobian_on {

@@ -50,23 +50,19 @@ void turn_column(Space& space, Block& vectors, index_t j, P const& p, V& v) {
   space.finish();
   put_column(vectors, j, v);
 }
-/// |A v - w B v| and |w B v| of each column, and how much of the first rounding may be beside the second. `size` is a lower bound of |A|, p a random vector.
+/// |A v - w B v| and |w B v| of each column, and how much of the first rounding may be beside the second; p is a random vector.
 template <class A, class B, class Space, class Values, class Block, class P, class V>
 void judge_columns(A const& a, B const& b, Space& space, Values const& values, Block const& vectors, P const& p, V& v, eigen_report& out) {
   auto av = space.template like<typename V::value_type>(v), bv = space.template like<typename V::value_type>(v);
   std::vector<double> besides, apart;  // of v of length 1
-  auto [pp] = fuse(space, set(v, p), squared_norm_of(v));
-  auto [ap] = fuse(space, set(av, a * v), squared_norm_of(av));
-  auto [again] = fuse(space, set(bv, a * av), squared_norm_of(bv));
-  double size = std::sqrt(double(read_one(space, ap)) / double(read_one(space, pp)));
-  if (double(read_one(space, ap)) > 0) size = (std::max)(size, std::sqrt(double(read_one(space, again)) / double(read_one(space, ap))));
+  double size = lower_bound_of_norm(a, space, p, av, v);
   for (std::size_t j = 0; j < values.size(); ++j) {
     auto const w = number_in(space, values[j]);
     auto [vv] = fuse(space, set(v, column(vectors, index_t(j))), squared_norm_of(v));
     auto [aa, bb] = fuse(space, set(av, a * v), set(bv, b * v), squared_norm_of(av), squared_norm_of(bv));
     auto [rr] = fuse(space, squared_norm_of(av - w * bv));
     double const of_v = std::sqrt(double(read_one(space, vv))), beside = std::abs(values[j]) * std::sqrt(double(read_one(space, bb))), left = std::sqrt(double(read_one(space, rr)));
-    size = (std::max)(size, std::sqrt(double(read_one(space, aa))) / of_v);
+    size = larger_bound(size, std::sqrt(double(read_one(space, aa))) / of_v);
     apart.push_back(left / of_v), besides.push_back(beside / of_v);
   }
   double const limit = 16 * double(std::numeric_limits<real_t<typename V::value_type>>::epsilon()) * size;

@@ -151,7 +151,23 @@ Z turned(Z z) {
 /// What the residual `apart` is beside: |w B v| of a v of length 1, and |A| where both are 0 but for rounding.
 inline double scale_of_residual(double apart, double beside, double size_of_a, double rounding) { return apart <= rounding && beside <= rounding ? size_of_a : beside; }
 
-/// The pairs that were found, in order, each vector in its gauge, and what is true of them. Cost: k products with A and B, k^2 / 2 inner products.
+/// The larger of a lower bound of |A| and another, where that is a number.
+inline double larger_bound(double size, double other) { return std::isfinite(other) ? (std::max)(size, other) : size; }
+/// A lower bound of |A|, by its products with p and then with that image: of an A of low rank that of one product is far from it. Each is of a vector of length 1,
+/// so that no more than |A|^2 must be in range. u, v: room for images of A.
+template <class A, class Space, class P, class V>
+double lower_bound_of_norm(A const& a, Space& space, P const& p, V& u, V& v) {
+  auto [pp] = fuse(space, set(u, p), squared_norm_of(u));
+  double size = 0, length = std::sqrt(double(read_one(space, pp)));
+  for (int product = 0; product < 2 && length > 0; ++product) {
+    auto [aa] = fuse(space, set(v, number_in(space, real_t<typename V::value_type>(1 / length)) * u), set(u, a * v), squared_norm_of(u));
+    length = std::sqrt(double(read_one(space, aa)));
+    size = larger_bound(size, length);
+  }
+  return size;
+}
+
+/// The pairs that were found, in order, each vector in its gauge, and what is true of them. Cost: k + 2 products with A, 2 k with B, k^2 / 2 inner products.
 template <class Problem, class Space, class Vectors>
 auto judged_pairs(Problem const& problem, Space& space, eigen_found<typename Problem::real_type, Vectors>&& found, auto const& wanted, double rtol) {
   using T = typename Problem::value_type;
@@ -173,14 +189,7 @@ auto judged_pairs(Problem const& problem, Space& space, eigen_found<typename Pro
   auto v = column_like<T>(p), bv = column_like<T>(p), r = column_like<T>(p);
   constexpr int at_once = 16;
   std::vector<std::remove_cvref_t<decltype(v)>> earlier;
-  double size = 0;  // a lower bound of |A|, by two products: of an A of low rank that of one is far from it
-  {
-    auto [aa, pp] = fuse(space, set(r, problem.a * p), squared_norm_of(r), squared_norm_of(p));
-    auto [again] = fuse(space, set(v, problem.a * r), squared_norm_of(v));
-    double const above = double(read_one(space, aa)), below = double(read_one(space, pp));
-    if (below > 0) size = std::sqrt(above / below);
-    if (above > 0) size = (std::max)(size, std::sqrt(double(read_one(space, again)) / above));
-  }
+  double size = lower_bound_of_norm(problem.a, space, p, r, v);
   std::vector<double> beside, apart;  // |w B v| / |v|, |A v - w B v| / |v|
   for (std::size_t j = 0; j < k; ++j) {
     Real const w = found.values[order[j]];
@@ -193,7 +202,7 @@ auto judged_pairs(Problem const& problem, Space& space, eigen_found<typename Pro
     auto [vv] = fuse(space, squared_norm_of(v));
     double const residual = std::sqrt(double(read_one(space, rr))), length = std::sqrt(double(read_one(space, ll)));
     double const of_v = std::sqrt(double(read_one(space, vv)));
-    size = (std::max)(size, std::sqrt(double(read_one(space, aa))) / of_v);
+    size = larger_bound(size, std::sqrt(double(read_one(space, aa))) / of_v);
     double const scale = std::abs(double(w)) * length;
     beside.push_back(scale / of_v), apart.push_back(residual / of_v);
     put_column(vectors, index_t(j), v);

@@ -4,8 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
-#include <complex>
 #include <cstdint>
 #include <numeric>
 #include <vector>
@@ -139,11 +137,19 @@ column_coloring color_columns(sparse_tensor<T, S, F> const& A, column_order orde
 }
 
 namespace detail {
-/// Directional derivatives that differ from J v are compared along this times v too: what an entry adds that the pattern misses is there in this ratio, rounding is not.
-inline constexpr double other_length = 1.3;
-template <class T>
-bool is_linear(T apart, T apart_there) {
-  return std::abs(apart_there - real_t<T>(other_length) * apart) <= 1e-2 * std::abs(apart);
+/// A row in which J v and a derivative along v differ by more than rounding, unless terms of it cancel.
+struct suspect_row {
+  index_t row;
+  double apart;
+};
+/// Those to look at: the first, and those that differ most, 8 in all.
+inline std::vector<suspect_row> most_suspect(std::vector<suspect_row> rows) {
+  constexpr std::size_t most = 8;
+  if (rows.size() > most) {
+    std::partial_sort(rows.begin() + 1, rows.begin() + most, rows.end(), [](auto const& a, auto const& b) { return a.apart > b.apart; });
+    rows.resize(most);
+  }
+  return rows;
 }
 } // namespace detail
 

@@ -57,7 +57,7 @@ constexpr bool require_function() {
 /// It is found by running F on values that know what they depend on, or it is that of a sparse tensor P: of every entry that is not 0
 /// somewhere. Each Jacobian is tried along one direction at random, J v against dual numbers.
 /// Law: F is a function of tensors that takes traced values (`auto const&`). Cost: of the pattern one F, its products on patterns, and memory
-/// as of J; of a Jacobian as many directional derivatives of F as colours, and one more. Errors: value_error where the pattern misses an entry, where a
+/// as of J; of a Jacobian as many directional derivatives of F as colours, and one more; a few more where terms cancel. Errors: value_error where the pattern misses an entry, where a
 /// derivative is no number, and where a pattern is not found; shape_error.
 /// Source: Curtis, Powell and Reid, On the estimation of sparse Jacobian matrices (1974); Griewank and Walther, Evaluating Derivatives (2008), chapters 7 and 8.
 class jacobian_plan {
@@ -153,38 +153,33 @@ private:
       throw shape_error(text("jacobian(F, u): F(u) has ", slope.size(), " elements, and the pattern ", rows(), " rows; it is (elements of F) x (elements of u)"));
     return slope;
   }
-  /// J v against dual numbers, v at random: the first row where they differ, or -1. What a missing entry adds is linear in v; the rounding of a derivative whose terms
-  /// cancel is not, and passes. Errors: value_error, if a derivative is no number.
+  /// J v against dual numbers, v at random: the first row that is found to miss an entry, or -1. Rows whose terms cancel differ too, by rounding: along a v that is 0 on the
+  /// columns of its pattern the derivative of a row is 0, unless an entry is missing; and of an analytic function that along i v is i times that along v. Errors: value_error, if a derivative is no number.
   template <class F, class T, class E>
   index_t missing(sparse_tensor<T> const& J, F const& f, tensor<T, E> const& u) const {
-    std::vector<std::pair<index_t, T>> suspects;
-    auto v = random<T, E>(u.extents(), 71);
-    auto const compare = [&](auto const& each) {
-      auto const slope = direction(f, u, v);
-      for (index_t i = 0; i < rows(); ++i) {
-        T sum{};
-        double size = std::abs(slope[i]);
-        pattern_->view().for_row(i, [&](index_t s, index_t j) {
-          T const term = J.values()[s] * v[j];
-          sum += term, size += std::abs(term);
-        });
-        each(i, sum - slope[i], size);
-      }
-    };
-    compare([&](index_t i, T apart, double size) {
-      if (!std::isfinite(std::abs(apart)))
+    std::vector<detail::suspect_row> suspects;
+    auto const v = random<T, E>(u.extents(), 71);
+    auto const slope = direction(f, u, v);
+    for (index_t i = 0; i < rows(); ++i) {
+      T sum{};
+      double size = std::abs(slope[i]);
+      pattern_->view().for_row(i, [&](index_t s, index_t j) {
+        T const term = J.values()[s] * v[j];
+        sum += term, size += std::abs(term);
+      });
+      double const apart = std::abs(sum - slope[i]);
+      if (!std::isfinite(apart))
         throw value_error(text("jacobian(F, u): the derivative of element ", i, " of F is NaN or infinite at this u; begin where F has derivatives"));
-      if (std::abs(apart) > std::sqrt(double(std::numeric_limits<real_t<T>>::epsilon())) * size) suspects.emplace_back(i, apart);
-    });
-    if (suspects.empty()) return -1;
-    index_t first = -1;
-    std::size_t at = 0;
-    v = real_t<T>(detail::other_length) * v;
-    compare([&](index_t i, T apart, double) {
-      if (at == suspects.size() || suspects[at].first != i) return;
-      if (detail::is_linear(suspects[at++].second, apart) && first < 0) first = i;
-    });
-    return first;
+      if (apart > std::sqrt(double(std::numeric_limits<real_t<T>>::epsilon())) * size) suspects.push_back({i, apart});
+    }
+    for (auto const& [i, apart] : detail::most_suspect(std::move(suspects))) {
+      auto elsewhere = v;
+      pattern_->view().for_row(i, [&](index_t, index_t j) { elsewhere[j] = T(0); });
+      if (direction(f, u, elsewhere)[i] != T(0)) return i;
+      if constexpr (is_complex<T>)
+        if (direction(f, u, eval(T(0, 1) * v))[i] != T(0, 1) * slope[i]) return i;
+    }
+    return -1;
   }
 
   std::shared_ptr<pattern_type const> pattern_;

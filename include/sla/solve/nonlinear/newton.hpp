@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include <sla/solve/nonlinear/nonlinear_method.hpp>
@@ -112,7 +113,7 @@ private:
 /// Newton's method with GMRES and no Jacobian: J v is a directional derivative of F, exact by dual numbers. Each system is solved to a tolerance that follows how fast |F|
 /// falls (Eisenstat and Walker's second choice, gamma 0.9, power 2), and the step is a line search. `.precondition = ilu0{}` is made of a Jacobian at u0, whose pattern is found or given;
 /// a linear_operator, or a preconditioner that is set up, needs none. Ends as newton, and where a linear solve reduces nothing of |F|: there
-/// the Jacobian is singular, or GMRES wants a larger `restart` or a preconditioner.
+/// the Jacobian is singular, or GMRES wants a larger `restart`, more `linear_iterations`, or a preconditioner.
 /// Cost: per iteration of GMRES one directional derivative; memory as of gmres. Gradient: by GMRES with the adjoint of F, a sweep of a tape per iteration.
 /// Source: Eisenstat and Walker, Choosing the forcing terms in an inexact Newton method (1996); Knoll and Keyes, Jacobian-free Newton-Krylov methods (2004).
 struct newton_krylov {
@@ -142,9 +143,10 @@ struct newton_krylov {
       if (M) report.linear = text("gmres + ", precondition.name());
       if (!linear.converged() && linear.reason() != reason::iteration_limit && linear.reason() != reason::stagnated)
         return detail::stop_for(report, linear.reason(), text("the linear solve of iteration ", report.steps, " failed: ", linear));
-      if (!linear.converged() && linear.residual() > 0.999) {  // within one cycle no vector at all reduces it
-        bool const restarted = linear.iterations() >= restart;
-        return detail::stop_for(report, restarted ? reason::stagnated : reason::singular, text("the linear solve of iteration ", report.steps, " reduces nothing of |F|: the Jacobian is singular at this u, and F outside of its range", restarted ? text(", or GMRES wants a .restart above ", restart, " or a .precondition") : "", ": ", linear, "; begin elsewhere, or move the parameters away from a fold"));
+      if (!linear.converged() && linear.residual() > 0.999) {
+        bool const restarted = linear.iterations() >= restart, cut = linear.reason() == reason::iteration_limit;  // else its one cycle had all vectors there are, and none reduces it
+        std::string const advice = restarted ? text(", or GMRES wants a .restart above ", restart, " or a .precondition") : cut ? text(", or GMRES wants .linear_iterations above ", linear_iterations, " or a .precondition") : "";
+        return detail::stop_for(report, restarted || cut ? reason::stagnated : reason::singular, text("the linear solve of iteration ", report.steps, " reduces nothing of |F|: the Jacobian is singular at this u, and F outside of its range", advice, ": ", linear, "; begin elsewhere, or move the parameters away from a fold"));
       }
       double const before = at.norm, length = detail::backtrack(problem, u, at, d, -2 * (1 - (std::min)(forcing, most_forcing)));
       if (length == 0)
