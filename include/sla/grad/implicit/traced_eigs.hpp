@@ -185,7 +185,8 @@ private:
     double size;
     template <class Values>
     scale_of_values(general_eigen_rule const& rule, Values const& w) {
-      auto const &a = value_part(rule.a.value()), &b = value_part(rule.b.value());
+      auto const& a = value_part(rule.a.value());
+      auto const& b = value_part(rule.b.value());
       none const no{};
       auto const random = eigen_problem<std::remove_cvref_t<decltype(a)>, std::remove_cvref_t<decltype(b)>, none, none>{a, b, no, no, 0}.random_vector(1);
       p = decltype(p)(random.size());
