@@ -39,13 +39,14 @@ consteval bool says_it_has_rows() {
 }
 /// Are its vectors the host's? Methods for eigenvalues read and write their numbers.
 template <class A>
-inline constexpr bool works_on_host = true;
-template <class A>
-  requires requires { typename A::memory_type; }
-inline constexpr bool works_on_host<A> = A::memory_type::is_host;
-template <class A>
-  requires requires { typename A::local_type::memory_type; }
-inline constexpr bool works_on_host<A> = A::local_type::memory_type::is_host;
+inline constexpr bool works_on_host = [] {
+  if constexpr (requires { typename A::local_type::memory_type; })
+    return A::local_type::memory_type::is_host;
+  else if constexpr (requires { typename A::memory_type; })
+    return A::memory_type::is_host;
+  else
+    return true;
+}();
 /// What eigsh solves with by itself; all else is a `perform` of a higher floor.
 template <class A>
 concept PlainEigenOperator = is_one_matrix<A> && works_on_host<A> && requires { typename linear_world<A>::operator_type; } && says_it_has_rows<A>();
