@@ -129,8 +129,9 @@ public:
   template <std::size_t Count, class... S, class... R>
   void run_pass(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, detail::pack<R...>& results) {
     if constexpr ((detail::has_halos<S> || ...)) {
-      detail::pending_halos halos;
-      detail::for_statements(plan, pass, statements, [&](auto const& s, auto) { (void)s.rebuild(begin_halos{this, &halos}); });
+      halos_of_pass halos;
+      halos.space = this;
+      detail::for_statements(plan, pass, statements, [&](auto const& s, auto) { (void)s.rebuild(detail::begin_halos<halos_of_pass>{&halos}); });
       for (auto& halo : halos.list) halo->wait();
       Base::run_pass(plan, pass, detail::with_ghosts(halos, plan, pass, statements), results);
     } else {
@@ -166,18 +167,12 @@ public:
 
 private:
   using engine_type = std::remove_cvref_t<decltype(std::declval<Base const&>().engine())>;
-  struct begin_halos {
+  /// Halos under way that go on to the memory of the space.
+  struct halos_of_pass : detail::pending_halos {
     halos_in_memory* space;
-    detail::pending_halos* halos;
-    template <class X>
-    X operator()(X const& x) const {
-      (void)x.rebuild(*this);
-      return x;
-    }
-    template <class View, class X>
-    auto operator()(halo_product<View, X, halo_plan const*> const& y) const {
-      halos->list.push_back(space->begin(*y.plan, y.x.data, y.shape()));
-      return y;
+    template <class Y>
+    void begin(Y const& y) {
+      list.push_back(space->begin(*y.plan, y.x.data, y.shape()));
     }
   };
   template <class T>

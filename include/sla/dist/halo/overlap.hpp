@@ -70,10 +70,11 @@ void run_pass(std::span<pass_statement const> statements, frame const& f, kept_l
   run_blocks(statements, f, walk, partials, between);
 }
 
-/// Maps over the statements of a pass, which replace its halo products. This one begins their exchanges, the next has them read
-/// the own part only, the last the ghosts too.
+/// Maps over the statements of a pass, which replace its halo products. This one begins their exchanges by halos->begin(product), the next has
+/// them read the own part only, the last the ghosts too.
+template <class Halos = pending_halos>
 struct begin_halos {
-  pending_halos* halos;
+  Halos* halos;
   template <class X>
   X operator()(X const& x) const {
     (void)x.rebuild(*this);
@@ -129,7 +130,7 @@ struct overlapped {
   void run(pass_plan<Count> const& plan, int pass, detail::pack<S...> const& statements, F f, bool merged,
            result_pointers<S...> const& results) const {
     detail::pending_halos halos;
-    detail::for_statements(plan, pass, statements, [&](auto const& s, auto) { (void)s.rebuild(detail::begin_halos{&halos}); });
+    detail::for_statements(plan, pass, statements, [&](auto const& s, auto) { (void)s.rebuild(detail::begin_halos<>{&halos}); });
     if (halos.list.empty()) return openmp{}.run(plan, pass, statements, f, merged, results);
 
     pass_partials<dependent_t<std::byte, F>> partials;
