@@ -289,17 +289,19 @@ auto perform(op::svds, A const&, X const&...) {
 template <class T, class S, class F>
   requires(!S::is_batched && !S::is_blocked)
 [[nodiscard]] double condition_number(sparse_tensor<T, S, F> const& A) {
-  double most = 0;
-  auto const value_of = [&](auto const& values, eigen_report const& report) {
-    double const value = std::abs(double(values[0])), bound = value + value * report.residuals[0];  // |A v|, which the least singular value is not above
-    if (report.converged()) return report.residuals[0] < 1 ? value : 0.0;  // not: it is below its rounding
-    if (bound <= double(A.rows() + A.cols()) * double(std::numeric_limits<real_t<T>>::epsilon()) * most) return 0.0;
-    throw eigen_error(report, "condition_number(A)");
-  };
   linear_world<sparse_tensor<T, S, F>>::check(A, false, "condition_number(A)");
   if (A.rows() == 0 || A.cols() == 0) return 0;
   constexpr double rtol = 1e-5;  // of residuals; values are known to the square of that over their distance from others
   bool const hermitian = A.rows() == A.cols() && linear_world<sparse_tensor<T, S, F>>::is_self_adjoint(A);
+  double most = 0;
+  auto const value_of = [&](auto const& values, eigen_report const& report) {
+    double const value = std::abs(double(values[0])), unit = double(std::numeric_limits<real_t<T>>::epsilon()), residual = report.residuals[0];
+    bool const both_rounding = hermitian && value <= 16 * unit * most && residual <= 16 * unit;  // such pairs of an eigensolver are judged beside |A|
+    double const apart = residual * (both_rounding ? most : value);
+    if (report.converged()) return apart < value || apart == 0 ? value : 0.0;  // not: it is below its rounding
+    if (value + apart <= double(A.rows() + A.cols()) * unit * most) return 0.0;  // |A v|, which the least singular value is not above
+    throw eigen_error(report, "condition_number(A)");
+  };
   if (hermitian) {
     auto const large = eigsh(A, 1, largest_magnitude{}, lanczos{.rtol = rtol, .find_multiples = false});
     most = value_of(large.values, large.report);
