@@ -76,11 +76,12 @@ struct begin_substitution {
 /// singular) is passed over, and one whose last entry is no more than rounding beside all columns so far.
 template <class T, int Capacity>
 struct substitute {
+  static constexpr real_t<T> unit = std::numeric_limits<real_t<T>>::epsilon();  // a constant, since devices call no function of the host
   int k;
   SLA_HD fixed_array<T, Capacity> operator()(fixed_array<T, Capacity> y, rotations<T, Capacity> q) const {
     if (q.columns != k + 1) return y;
     using R = real_t<T>;
-    R const rounding = R(4 + k) * std::numeric_limits<R>::epsilon();
+    R const rounding = R(4 + k) * unit;
     y[k] = abs2_of(q.column[k]) > rounding * rounding * q.largest ? y[k] / q.column[k] : T{};
     for (int j = 0; j < k; ++j) y[j] = y[j] - q.column[j] * y[k];
     return y;
