@@ -57,6 +57,10 @@ TEST_CASE("views are looked at, taken apart, put together, converted and written
   auto const T = transpose(A);
   CHECK(same(T, At));
   CHECK(same(to<Coo<>>(T), At));
+  CHECK((same(tril(T, 1), tril(At, 1)) && same(triu(T, 1), transposed(tril(A, -1))) && trace(T) == trace(At)));
+  index_t visited = 0;
+  for_each_entry(T, [&](index_t i, index_t j, double v) { visited += A(j, i) == v; });
+  CHECK(visited == A.nnz());
   static_assert(std::same_as<decltype(to<Dia>(T)), sparse_tensor<double, Matrix, Dia>>);
   CHECK(same(cast<complex_t>(T), cast<complex_t>(At)));
   CHECK(same(rows(T, 2, 5), rows(At, 2, 5)));

@@ -48,6 +48,16 @@ TEST_CASE("numbers of sparse tensors in both modes") {
   CHECK(check_gradient(used_twice, std::tie(A), {.step = 1e-4, .out = nullptr}).passed);
 }
 
+TEST_CASE("traces") {
+  auto const A = some_matrix();
+  auto const f = [](auto const& m) { return trace(m) * trace(transpose(m) * m); };
+  auto const [value, g] = value_and_gradient(f, A);
+  CHECK(value == Approx(sum(diagonal_of(A)) * squared_norm(values(A))).epsilon(1e-13));
+  CHECK(gradient::taylor_rate(f, A, g, gradient::direction(A, 1), 0.05) == Approx(2).margin(0.05));
+  auto const Z = cast<complex_t>(to_batch<2>(to_blocks<2, 3>(random_triplets(6, 9, 20, 5).build())));
+  gradient::check_dual([](auto const& m) { return trace(unblocked(m)) * trace(unblocked(m)); }, of(complex_t(0.5, 1) * Z));
+}
+
 TEST_CASE("the gradients of numbers of a sparse tensor, by hand") {
   auto const A = from_triplets<double>(3, 3, {0, 0, 1, 1, 2}, {0, 2, 0, 1, 2}, {3.0, -1.0, -2.0, 2.0, 0.0});
   auto const [f, gf] = value_and_gradient([](auto const& m) { return norm(m); }, A);

@@ -167,6 +167,18 @@ TEST_CASE("masks and products of entries") {
   CHECK(std::vector<double>(g.values().begin(), g.values().end()) == std::vector<double>{10, 4, 10, 16});
 }
 
+TEST_CASE("triangles") {
+  auto const of = [](auto const&... x) { return std::tuple<decltype(x)...>(x...); };
+  auto const A = example(20, 30, 200, 1);
+  gradient::check_dual([](auto const& a) { return multiply_elements(tril(a, -1), a) + triu(transpose(transpose(a)), 2); }, of(A));
+  auto Z = cast<complex_t>(to_batch<2>(to_blocks<2, 3>(example(8, 9, 40, 5))));
+  gradient::check_dual([](auto const& a) { return tril(multiply_elements(a, a), 1); }, of(complex_t(0.5, 1) * Z));
+  auto const f = [](auto const& a) { return squared_norm(values(tril(a) * triu(a, 1))); };
+  auto const square = example(20, 20, 100, 3);
+  auto const [value, g] = value_and_gradient(f, square);
+  CHECK(gradient::taylor_rate(f, square, g, direction(square, 1), 0.05) == Approx(2).margin(0.05));
+}
+
 TEST_CASE("permuted vectors") {
   auto const of = [](auto const&... x) { return std::tuple<decltype(x)...>(x...); };
   std::vector<int> const p{3, 0, 4, 1, 2};

@@ -380,6 +380,48 @@ TEST_CASE("views are stored by eval") {
   CHECK(eval(transpose(to<Dia>(example(5, 7, 12, 1)))).nnz() == to<Dia>(example(5, 7, 12, 1)).nnz());
 }
 
+TEST_CASE("triangles and traces, against dense ones") {
+  auto const check = [](auto const& A, index_t k) {
+    auto const whole = to_dense(A);
+    auto const lower = tril(A, k), upper = triu(A, k);
+    CHECK((has_sorted_columns(lower.pattern()) && has_sorted_columns(upper.pattern())));
+    auto const l = to_dense(lower), u = to_dense(upper);
+    using S = typename decltype(lower)::shape_type;
+    index_t const rows = A.rows() * S::block_rows, cols = A.cols() * S::block_cols;
+    bool agree = l.size() == whole.size() && u.size() == whole.size();
+    for (index_t n = 0; n < whole.size() && agree; ++n) {
+      index_t const i = n / cols % rows / S::block_rows, j = n % cols / S::block_cols;
+      agree = l[n] == (j - i <= k ? whole[n] : 0.0) && u[n] == (j - i >= k ? whole[n] : 0.0);
+    }
+    CHECK(agree);
+  };
+  auto const A = random_triplets(40, 30, 300, 1).build();
+  for (index_t k : {-50, -39, -3, -1, 0, 1, 4, 29, 50}) check(A, k), check(to<Dia>(A, dia_limit{100}), k), check(to<Coo<>>(A), k);
+  check(to_batch<2>(to_blocks<2, 3>(random_triplets(12, 12, 60, 5).build())), 1);
+  CHECK(dense(tril(A)) == dense(tril(A, 0)));
+  CHECK(dense(tril(A, -1) + triu(A)) == dense(A));
+  CHECK(tril(A, 29).shared_pattern() == A.shared_pattern());
+  CHECK((tril(A, -40).nnz() == 0 && triu(A, 30).nnz() == 0));
+
+  auto const trace_of = [](auto const& M) {
+    double sum = 0;
+    for (index_t i = 0; i < (std::min)(M.rows(), M.cols()); ++i) sum += M(i, i);
+    return sum;
+  };
+  CHECK(trace(A) == Approx(trace_of(A)).epsilon(1e-14));
+  CHECK(trace(transpose(to<Dia>(A, dia_limit{100}))) == Approx(trace_of(A)).epsilon(1e-14));
+  auto const batch = stack_batch(A, 3.0 * A);
+  auto const traces = trace(batch);
+  CHECK((traces.size() == 2 && traces[1] == Approx(3 * traces[0]).epsilon(1e-14) && traces[0] == trace(A)));
+  auto const blocks = to_blocks<5, 3>(A);
+  CHECK(trace(unblocked(blocks)) == Approx(trace_of(A)).epsilon(1e-14));
+  // entries that a user's arrays repeat are summed
+  std::vector<int> const row_ptr{0, 3}, col{1, 0, 1};
+  std::vector<double> const values{1.0, 2.0, 4.0};
+  auto const twice = borrow_csr(1, 2, row_ptr, col, values);
+  CHECK((triu(twice, 1).nnz() == 1 && triu(twice, 1)(0, 1) == 5 && trace(twice) == 2));
+}
+
 TEST_CASE("products of entries, and masks, against dense ones") {
   auto const check = [](auto const& A, auto const& B) {
     auto const C = multiply_elements(A, B);

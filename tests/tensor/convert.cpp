@@ -7,6 +7,7 @@
 
 #include <sla/tensor/build/block.hpp>
 #include <sla/tensor/build/borrow.hpp>
+#include <sla/tensor/build/sell.hpp>
 #include <sla/tensor/algebra/diagonal.hpp>
 #include <sla/tensor/problems/problems.hpp>
 
@@ -188,6 +189,32 @@ TEST_CASE("A(i, j) is to_dense(A)(i, j)") {
   CHECK_THROWS_WITH(A(15, 0), ContainsSubstring("row 15 of a 15 x 12 matrix") && ContainsSubstring("(indices count from 0)"));
   CHECK_THROWS_WITH(A(0, -1), ContainsSubstring("column -1 of a 15 x 12 matrix"));
   CHECK_THROWS_AS(batch(3, 0, 0, 0), index_error);
+}
+
+TEST_CASE("each entry is visited, row by row, and gives the matrix back") {
+  random_triplets const t(15, 12, 60, 6);
+  auto const expected = t.dense();
+  auto const check = [&](auto const& A, index_t visits) {
+    std::vector<index_t> i, j;
+    std::vector<double> v;
+    for_each_entry(A, [&](index_t row, index_t column, double value) { i.push_back(row), j.push_back(column), v.push_back(value); });
+    CHECK(std::is_sorted(i.begin(), i.end()));
+    CHECK(index_t(v.size()) == visits);
+    CHECK(equals(from_triplets<double>(A.rows(), A.cols(), i, j, v), expected));
+  };
+  auto const A = t.build();
+  check(A, A.nnz());
+  check(to<Coo<>>(A), A.nnz());
+  check(to<Sell<>>(A), A.nnz());
+  auto const D = to<Dia>(A, dia_limit{100});
+  index_t inside = 0;
+  for (index_t d : D.pattern().offset) inside += (std::min)(index_t(15), 12 - d) - (std::max)(index_t(0), -d);
+  check(D, inside);
+  std::vector<int> const row_ptr{0, 3, 4}, col{1, 0, 1, 2};
+  std::vector<double> const values{1.0, 2.0, 4.0, 8.0};
+  index_t count = 0;
+  for_each_entry(borrow_csr(2, 3, row_ptr, col, values), [&](index_t, index_t, double) { ++count; });
+  CHECK(count == 4);
 }
 
 TEST_CASE("diagonal matrices of vectors, and the identity") {

@@ -342,6 +342,7 @@ struct scale_cols {}; ///< `scale_cols(A, d)`
 struct diagonal {}; ///< `diagonal(d)`
 struct diagonal_of {}; ///< `diagonal_of(A)`
 struct masked {}; ///< `masked(A, M)`
+struct band {}; ///< the entries near a diagonal: `tril(A, k)`, `triu(A, k)`, `trace(A)`
 struct entry {}; ///< `x(i)`, `A(i, j)`
 struct apply {}; ///< `apply(f, x...)`
 struct fixed_unknowns {}; ///< where `eliminate(A, b, fixed, values)` fixes unknowns, and what it fixes them to

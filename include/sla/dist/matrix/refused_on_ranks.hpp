@@ -24,6 +24,11 @@ auto perform(op::select, A const& a, R const&, C const&) {
   return a;
 }
 template <detail::MatrixOnRanks A>
+auto perform(op::band, A const& a, index_t, index_t) {
+  static_assert(always_false<A>, "sla: tril(D, k), triu(D, k), trace(D) of a distributed matrix are not there: the trace is sum(diagonal_of(D)), and triangles are taken before it is distributed");
+  return a;
+}
+template <detail::MatrixOnRanks A>
 auto perform(op::batch_items, A const& a, index_t, index_t) {
   static_assert(always_false<A>, "sla: batch_items(D, first, last), batch_item(D, k) of a distributed matrix: take them of each rank's part, D.local(), or before it is distributed");
   return a;

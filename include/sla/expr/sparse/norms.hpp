@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Numbers of sparse tensors: `sum(A)`, `norm(A)` (Frobenius), `norm1(A)` (largest column sum) and `norm_inf(A)` (largest row sum), one per
+// Numbers of sparse tensors: `sum(A)`, `trace(A)`, `norm(A)` (Frobenius), `norm1(A)` (largest column sum) and `norm_inf(A)` (largest row sum), one per
 // batch item. Those of vectors are in expr/dense/reduce.hpp, condition numbers in solve/linear/condition.hpp; spectral norms are not here.
 #pragma once
 
@@ -8,6 +8,7 @@
 
 #include <sla/expr/dense/reduce.hpp>
 #include <sla/expr/sparse/stored.hpp>
+#include <sla/tensor/algebra/masked.hpp>
 
 namespace sla {
 
@@ -118,6 +119,25 @@ auto perform(Op, buffer<T, Memory> const& x) {
 template <class T, class U, class Memory>
 auto perform(op::dot, buffer<T, Memory> const& x, buffer<U, Memory> const& y) {
   return detail::number_of_entries<op::dot>(x, y);
+}
+
+namespace detail {
+/// Does a sparse tensor, or a traced one, have blocks?
+template <class A>
+inline constexpr bool has_blocks = A::shape_type::is_blocked;
+template <class A>
+  requires requires { typename A::plain_type; }
+inline constexpr bool has_blocks<A> = has_blocks<typename A::plain_type>;
+} // namespace detail
+
+/// The sum of the diagonal, one number per batch item; A may have any sides. Law: scalar entries; of blocks trace(unblocked(A)).
+/// Gradient: g at the stored diagonal entries. Cost: two passes over the pattern.
+template <class A>
+  requires Performs<op::band, A const&, index_t, index_t>
+[[nodiscard]] auto trace(A const& a) {
+  auto const diagonal = perform(op::band{}, a, index_t(0), index_t(0));
+  static_assert(!detail::has_blocks<std::remove_const_t<decltype(diagonal)>>, "sla: trace(A) of a tensor of blocks: that of their scalars is trace(unblocked(A))");
+  return sum(diagonal);
 }
 
 } // namespace sla

@@ -83,6 +83,8 @@ inline constexpr bool reads_entries<op::diagonal_of> = true;
 template <>
 inline constexpr bool reads_entries<op::masked> = true;
 template <>
+inline constexpr bool reads_entries<op::band> = true;
+template <>
 inline constexpr bool reads_entries<op::select> = true;
 template <>
 inline constexpr bool reads_entries<op::batch_items> = true;

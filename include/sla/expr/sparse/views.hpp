@@ -24,6 +24,10 @@ template <SparseView A>
 auto to_dense(A const& a) {
   return to_dense(detail::stored(a));
 }
+template <SparseView A, class Visit>
+void for_each_entry(A const& a, Visit const& f) {
+  for_each_entry(detail::stored(a), f);
+}
 template <SparseView A>
 auto batch_item(A const& a, index_t k) {
   return batch_item(detail::stored(a), k);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Entries of traced sparse tensors: diagonals, `diagonal_of(A)`, diagonal matrices of traced vectors, `diagonal(v)`, of which each is
-// the other's adjoint on the stored entries, and `masked(A, M)`, of which multiply_elements(A, B) is made;
+// the other's adjoint on the stored entries, `masked(A, M)`, of which multiply_elements(A, B) is made, and triangles;
 // and orders of their rows, `rcm(A)`.
 #pragma once
 
@@ -47,6 +47,12 @@ template <SparseOperand A, detail::TracedMatrix M>
 auto perform(op::masked, A const& a, M const& m) {
   auto const& mask = detail::evaluated_sparse(m);
   return masked(a, mask.value());
+}
+
+/// The entries of a near a diagonal, of which tril, triu and trace are made.
+template <TracedSparse A>
+auto perform(op::band, A const& a, index_t first, index_t last) {
+  return masked(a, perform(op::band{}, a.value(), first, last));
 }
 
 /// An order of rows and columns is of the pattern, which is constant: permuted(A, rcm(A)).

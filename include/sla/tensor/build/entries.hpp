@@ -48,6 +48,16 @@ tensor<T, detail::dense_extents_t<S>> to_dense(sparse_tensor<T, S, F> const& A) 
   return D;
 }
 
+/// f(i, j, value) of each stored entry, row by row: `for_each_entry(A, [&](index_t i, index_t j, double v) { ... })`. Entries of a row come in the order in which they are stored, those that
+/// are stored twice twice; of Dia every place of its diagonals inside of A. Of `f(slot, j)` of one row see the view of the pattern, `A.pattern().view().for_row(i, f)`.
+/// Law: one matrix with scalar entries. Cost: one pass, on this thread.
+template <class T, class S, class F, class Visit>
+void for_each_entry(sparse_tensor<T, S, F> const& A, Visit const& f) {
+  static_assert(!S::is_batched && !S::is_blocked, "sla: for_each_entry(A, f): A is one matrix with scalar entries: of a batch take batch_item(A, k), of blocks unblocked(A)");
+  auto const view = A.pattern().view();
+  for (index_t i = 0; i < A.rows(); ++i) view.for_row(i, [&](index_t s, index_t j) { f(i, j, A.values()[s]); });
+}
+
 /// The slot of entry (i, i) for each row, -1 where it is not stored (and in rows below a short last column).
 template <class Pattern>
 buffer<index_t> diagonal_positions(Pattern const& pattern) {
