@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Lanczos's method with thick restarts, plain and with shift and invert: against dense algebra on model and real matrices.
 #include <complex>
+#include <numbers>
 
 #include <Eigen/Core>
 
@@ -148,9 +149,44 @@ TEST_CASE("lanczos solves with what is given by its products only, near sigma an
   CHECK_THROWS_WITH(eigsh(own(problems::poisson<double>({3})), 1, near{2.0}, lanczos{}), Catch::Matchers::ContainsSubstring("near{2}): A - sigma I, which is not stored whole on one rank, is solved with by minres"));
 }
 
+TEST_CASE("a shift that is an eigenvalue, or nearly, is moved, and the pairs are those nearest to the one that was asked for") {
+  index_t const n = 401;
+  auto const value = [](double i, double m) { return 2 - 2 * std::cos(i * std::numbers::pi / m); };
+  auto path = problems::poisson<double>({n});  // the Laplacian of a path: values 2 - 2 cos(i pi / n), i from 0 on
+  path.values()[find_slot(path.pattern().view(), 0, 0)] = 1, path.values()[find_slot(path.pattern().view(), n - 1, n - 1)] = 1;
+  auto const paths = kron(eye<double>(3), path);  // each of them three times
+  auto const check = [](auto const& pairs, std::vector<double> const& expected, double tolerance) {
+    INFO(pairs.report);
+    CHECK(pairs.report.converged());
+    CHECK_THAT(pairs.report.choice, Catch::Matchers::ContainsSubstring("is an eigenvalue, or nearly, so that the shift was moved by -"));
+    for (std::size_t j = 0; j < expected.size(); ++j) CHECK(std::abs(double(pairs.values[index_t(j)]) - expected[j]) <= tolerance);
+  };
+  for (double sigma : {0.0, 1e-17, 1e-12, -1e-9}) {
+    auto const pairs = eigsh(path, 3, near{sigma}, lanczos{});
+    check(pairs, {0, value(1, n), value(2, n)}, 1e-10);
+    for (index_t i = 0; i < n; ++i) REQUIRE(std::abs(std::abs(pairs.vectors(i, 0)) - 1 / std::sqrt(double(n))) <= 1e-10);
+  }
+  check(eigsh(paths, 6, near{0.0}), {0, 0, 0, value(1, n), value(1, n), value(1, n)}, 1e-10);
+  check(eigsh(paths, 0.5 * eye<double>(3 * n), 4, near{0.0}, lanczos{}), {0, 0, 0, 2 * value(1, n)}, 1e-10);
+  check(eigsh(cast<std::complex<double>>(path), 2, near{0.0}, lanczos{}), {0, value(1, n)}, 1e-10);
+  check(eigsh(cast<float>(path), 2, near{0.0}, lanczos{.rtol = 1e-2}), {0, value(1, n)}, 1e-5);
+  // 2 is the middle one of the odd number of values of the one-dimensional Laplacian; and 4 of a square, as often as that has rows
+  auto const around = eigsh(problems::poisson<double>({n}), 3, near{2.0});
+  check(around, {2}, 1e-10);
+  for (index_t j : {1, 2}) CHECK(std::abs(around.values[j] - 2) == Approx(2 - value((n - 1) / 2, n + 1)).epsilon(1e-9));
+  check(eigsh(problems::poisson<double>({21, 21}), 21, near{4.0}), std::vector<double>(21, 4.0), 1e-10);
+  // a value a little above sigma is nearer to it than one below, though the moved shift is nearer to that one
+  vector<double> d(400);
+  for (index_t i = 0; i < 400; ++i) d[i] = double(i + 1);
+  d[0] = 0, d[1] = 1e-5, d[2] = -2e-5;
+  check(eigsh(diagonal(d), 3, near{0.0}), {0, 1e-5, -2e-5}, 1e-10);
+  auto const none = eigsh(path, 3, near{-1e-2});
+  CHECK((none.report.converged() && none.report.choice.find("moved") == std::string::npos));
+}
+
 TEST_CASE("lanczos says what it cannot do, and what it did not reach") {
   auto const A = problems::poisson<double>({3});
-  CHECK_THROWS_WITH(eigsh(A, 1, near{2.0}, lanczos{}), Catch::Matchers::ContainsSubstring("near{2}): 2 is an eigenvalue, so that A - sigma I is singular; move sigma a little"));
+  CHECK_THROWS_WITH(eigsh(A, 1, near{2.0}, lanczos{.move_shift = false}), Catch::Matchers::ContainsSubstring("near{2}): 2 is an eigenvalue, so that A - sigma I is singular; move sigma a little"));
   CHECK_THROWS_WITH(eigsh(problems::poisson<double>({20, 20}), 70, largest{}, lanczos{}), Catch::Matchers::ContainsSubstring("70 are wanted, and a basis of 64 vectors has room for 61; basic_lanczos<150>"));
   auto const stopped = eigsh(problems::poisson<double>({40, 40}), 3, smallest{}, lanczos{.rtol = 1e-12, .max_restarts = 2});
   CHECK_FALSE(stopped.report.converged());

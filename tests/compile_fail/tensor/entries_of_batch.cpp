@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla: for_each_entry.A, f.: A is one matrix with scalar entries
 #include <sla/tensor/build/block.hpp>
+#include <sla/tensor/build/build.hpp>
 
 int main() {
   auto const A = sla::to_batch<2>(sla::from_triplets<double>(2, 2, {0}, {1}, {3.0}));

@@ -124,7 +124,9 @@ auto perform(op::dot, buffer<T, Memory> const& x, buffer<U, Memory> const& y) {
 namespace detail {
 /// Does a sparse tensor, or a traced one, have blocks?
 template <class A>
-inline constexpr bool has_blocks = A::shape_type::is_blocked;
+inline constexpr bool has_blocks = false;
+template <SparseOwner A>
+inline constexpr bool has_blocks<A> = A::shape_type::is_blocked;
 template <class A>
   requires requires { typename A::plain_type; }
 inline constexpr bool has_blocks<A> = has_blocks<typename A::plain_type>;

@@ -3,8 +3,10 @@
 // for `near{sigma}`, by factors or, where a matrix is not stored whole, by minres.
 #pragma once
 
+#include <cmath>
 #include <complex>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -42,9 +44,10 @@ struct spectral_operator {
   Key key;        ///< of values of the operator: small ones are wanted
   ToA to_a;       ///< the value of A
   std::string by; ///< the factors
+  std::string remark = {};
 };
-template <class Multiply, class Key, class ToA>
-spectral_operator(Multiply, bool, Key, ToA, std::string) -> spectral_operator<Multiply, Key, ToA>;
+template <class Multiply, class Key, class ToA, class... Texts>
+spectral_operator(Multiply, bool, Key, ToA, Texts...) -> spectral_operator<Multiply, Key, ToA>;
 
 /// |A x - w B x| / |B x| for the residual vector x of the operator's process, where w is far from its values: of A alone it is 1.
 template <class Problem, class Process, class W, class V>
@@ -136,9 +139,33 @@ auto with_solved_operator(Problem const& problem, W const& wanted, Space& space,
   }
 }
 
-/// What `body` gives for the operator of the problem, or of its conjugate transpose. `between` is room for a vector.
+/// How far the shift of (A - sigma B)^-1 is moved where sigma is a value, nearly: other values are known to rounding times the largest value of the inverse, so
+/// that the nearest may not be nearer than this. The cube root of rounding leaves two thirds of the digits.
+template <class T, class Problem, class Sigma>
+double distance_of_moved_shift(Problem const& problem, Sigma sigma) {
+  double const of_a = double(norm_inf(problem.a));
+  double of_b = 1;
+  if constexpr (!Problem::is_standard) of_b = double(norm_inf(problem.b));
+  double const size = of_a / of_b + std::abs(sigma);
+  return std::cbrt(double(std::numeric_limits<real_t<T>>::epsilon())) * (size > 0 ? size : 1);
+}
+/// A bound from above of the distance of sigma from the nearest value, by two steps with the inverse; sharp, where that value is much nearer than others.
+template <class T, class Problem>
+double distance_of_nearest(Problem const& problem, linear_operator<T> const& inverse) {
+  vector<T> v = random<T>(problem.n, 1);
+  double grown = 0;
+  for (int step = 0; step < 2; ++step) {
+    v = v / norm(v);
+    v = eval(inverse * eval(problem.b * v));
+    grown = double(norm(v));
+  }
+  return 1 / grown;
+}
+
+/// What `body` gives for the operator of the problem, or of its conjugate transpose. `between` is room for a vector. With `may_move` the shift of a Hermitian
+/// problem is moved where it is a value, nearly (Grimes, Lewis and Simon, SIAM J. Matrix Anal. Appl. 15 (1994)); pairs are wanted by the one that was asked for.
 template <bool Adjoint, class Problem, class W, class V, class Body>
-auto with_operator(Problem const& problem, W const& wanted, V& between, bool hermitian, char const* call, Body const& body) {
+auto with_operator(Problem const& problem, W const& wanted, V& between, bool hermitian, char const* call, Body const& body, bool may_move = false) {
   using T = typename Problem::value_type;
   using A = std::remove_cvref_t<decltype(problem.a)>;
   using Number = std::conditional_t<is_complex<T>, std::complex<double>, double>;
@@ -151,31 +178,42 @@ auto with_operator(Problem const& problem, W const& wanted, V& between, bool her
     else
       return inverse;
   };
+  W moved = wanted;      // near{sigma} with the shift that is factored
+  double distance = 0;  // from sigma to there
+  std::string remark;
   auto const key = [&](auto theta) {
     if constexpr (is_near<W>)
-      return -std::abs(theta);
+      return distance == 0 ? -std::abs(theta) : -1 / (std::abs(decltype(theta)(moved.sigma - wanted.sigma) + decltype(theta)(1) / theta) + distance);  // by the distance from sigma, and changes no more than theta
     else
       return wanted.key(Adjoint ? decltype(theta)(conj_of_value(theta)) : theta);
   };
   auto const to_a = [&](auto theta) {
     if constexpr (is_near<W>)
-      return decltype(theta)(decltype(theta)(Adjoint ? conj_of_value(wanted.sigma) : wanted.sigma) + decltype(theta)(1) / theta);
+      return decltype(theta)(decltype(theta)(Adjoint ? conj_of_value(moved.sigma) : moved.sigma) + decltype(theta)(1) / theta);
     else
       return theta;
   };
   if constexpr (!has_entries) {
     return body(spectral_operator{multiply_by<A>{problem.a}, false, key, to_a, ""});
   } else if constexpr (is_near<W>) {
-    auto const inverse = invert<T>(minus_shift<Number>(problem.a, problem.b, wanted.sigma), hermitian);
+    auto inverse = invert<T>(minus_shift<Number>(problem.a, problem.b, wanted.sigma), hermitian);
+    if (may_move) {
+      double const step = distance_of_moved_shift<T>(problem, wanted.sigma);
+      if (!inverse || !(distance_of_nearest<T>(problem, inverse->apply) >= step / 32)) {
+        distance = step, moved.sigma -= decltype(moved.sigma)(step);
+        inverse = invert<T>(minus_shift<Number>(problem.a, problem.b, moved.sigma), hermitian);
+        remark = text(wanted.sigma, " is an eigenvalue, or nearly, so that the shift was moved by ", -step);
+      }
+    }
     if (!inverse)
       throw value_error(text(call, ", k, near{", wanted.sigma, "}): ", wanted.sigma, " is an eigenvalue, so that ", Problem::is_standard ? "A - sigma I" : "A - sigma B",
                              " is singular; move sigma a little"));
     linear_operator<T> const m = oriented_inverse(inverse->apply);
     if constexpr (Problem::is_standard) {
-      return body(spectral_operator{multiply_by<linear_operator<T>>{m}, true, key, to_a, inverse->name});
+      return body(spectral_operator{multiply_by<linear_operator<T>>{m}, true, key, to_a, inverse->name, remark});
     } else {
       auto const& b = oriented<Adjoint>(problem.b);
-      return body(spectral_operator{multiply_by_both<linear_operator<T>, std::remove_cvref_t<decltype(b)>, V>{m, b, between}, true, key, to_a, inverse->name});
+      return body(spectral_operator{multiply_by_both<linear_operator<T>, std::remove_cvref_t<decltype(b)>, V>{m, b, between}, true, key, to_a, inverse->name, remark});
     }
   } else if constexpr (Problem::is_standard) {
     auto const& a = oriented<Adjoint>(problem.a);

@@ -306,7 +306,7 @@ template <class T, class S, class F>
     auto const large = eigsh(A, 1, largest_magnitude{}, lanczos{.rtol = rtol, .find_multiples = false});
     most = value_of(large.values, large.report);
     try {
-      auto const little = eigsh(A, 1, near{0.0}, lanczos{.rtol = rtol, .find_multiples = false});
+      auto const little = eigsh(A, 1, near{0.0}, lanczos{.rtol = rtol, .find_multiples = false, .move_shift = false});
       return most / value_of(little.values, little.report);
     } catch (value_error const&) {  // 0 is an eigenvalue
       return std::numeric_limits<double>::infinity();

@@ -15,7 +15,8 @@ namespace sla {
 /// the others multiply by A, and where there is a B, solve with its factors. What is not stored whole, on ranks or as an operator, is solved with by minres. At most Capacity basis vectors.
 /// It finds all vectors of a multiple value, unless find_multiples is false: beside the pairs that have converged it looks for others from a new random vector.
 /// Cost: of each of the basis vectors of a cycle one product, or solve, and four passes over the basis; one synchronisation per cycle. Memory: 2 basis vectors.
-/// Errors: value_error, if A - sigma B is singular; shape_error for more pairs than the basis has room for.
+/// Where sigma is an eigenvalue, nearly, the factors are of a shift beside it, which the report says; nearest is what is nearest to sigma. move_shift = false refuses such a sigma instead.
+/// Errors: value_error, if A - sigma B is singular for both shifts; shape_error for more pairs than the basis has room for.
 /// Source: Wu and Simon, SIAM J. Matrix Anal. Appl. 22 (2000); Stathopoulos, Saad and Wu, SIAM J. Sci. Comput. 19 (1998).
 template <int Capacity>
 struct basic_lanczos {
@@ -23,6 +24,7 @@ struct basic_lanczos {
   int max_restarts = 1000;
   int basis = 0;  ///< vectors of the basis; 0: some more than twice the pairs that are wanted
   bool find_multiples = true;
+  bool move_shift = true;  ///< of near{sigma}, where sigma is a value of A, nearly
 
   using eigen_method_tag = void;
   static constexpr char const* name = "lanczos";
@@ -48,25 +50,26 @@ struct basic_lanczos {
       detail::krylov_process process(std::integral_constant<int, Capacity>{}, space, like, op.multiply, inner, random, problem.n);
       auto const scale = [&](auto const& p) { return detail::residual_scale(problem, p, wanted, between); };
       auto const found = detail::restarted<detail::hermitian_problem>(process, int(k), rule, op.inverted, op.key, op.to_a, scale);
-      return as_found(problem, process, found, op.by, op.inverted);
+      return as_found(problem, process, found, op.by, op.inverted, op.remark);
     };
     if constexpr (detail::is_solved_with<Problem, W>)
       return detail::with_solved_operator(problem, wanted, space, between, rtol, run);
     else
-      return detail::with_operator<false>(problem, wanted, between, true, "eigsh(A", run);
+      return detail::with_operator<false>(problem, wanted, between, true, "eigsh(A", run, move_shift);
   }
 
 private:
   /// What eigsh is given: the vectors, and the values as Rayleigh's quotients.
   template <class Problem, class Process, class Found>
-  auto as_found(Problem const& problem, Process& process, Found const& found, std::string by, bool inverted) const {
+  auto as_found(Problem const& problem, Process& process, Found const& found, std::string by, bool inverted, std::string choice) const {
     using T = typename Problem::value_type;
     auto& space = process.space();
     auto const vectors = process.combined(found.vectors());
     index_t const count = index_t(vectors.size());
     auto block = block_like<T>(vectors.front(), count);
+    if (found.alone && !process.is_whole()) choice += text(choice.empty() ? "" : "; ", "a run beside these pairs found no others");
     eigen_found<typename Problem::real_type, decltype(block)> out{{}, std::move(block), found.reason, found.restarts + 1, count + (inverted ? 0 : process.products()), by.empty() ? 0 : process.products(), name, by,
-                                                                  found.alone && !process.is_whole() ? "a run beside these pairs found no others" : "", found.alone ? int(problem.n) : 1, found.cuts_cluster};
+                                                                  std::move(choice), found.alone ? int(problem.n) : 1, found.cuts_cluster};
     for (std::size_t j = 0; j < vectors.size(); ++j) {
       auto const& v = vectors[j];
       auto image = space.template like<T>(v), weighted = space.template like<T>(v);
