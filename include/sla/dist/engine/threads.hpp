@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -219,6 +220,12 @@ auto run(int ranks, options const& o, F&& f) {
     for (holder& r : results) all.push_back(std::move(r.value));
     return all;
   }
+}
+template <class F>
+  requires(!std::invocable<F&, world&>)
+int run(int, options const&, F&&) {
+  static_assert(always_false<F>, "sla: threads::run(ranks, f): f takes the world of its rank: [](threads::world& world) { ... }, or [](auto& world) { ... }");
+  return 0;
 }
 template <class F>
 auto run(int ranks, F&& f) {

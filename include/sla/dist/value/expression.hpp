@@ -215,11 +215,23 @@ auto distributed_like(X&& x, F const& f) {
 /// The result of a refused call: the sentence comes when it is made, at the call, not where somebody asks for its type.
 template <class Op, class Result, class... X>
 struct refused_result : Result {
+  using refused_tag = void;
   static_assert((require_well_typed<Op, X...>(), true));
   refused_result(Result r) : Result(std::move(r)) {}
 };
 template <class Op, class Result, class... X>
 using checked_result = std::conditional_t<well_typed<Op, X...>, Result, refused_result<Op, Result, std::remove_cvref_t<X>...>>;
+
+/// Computed of a refused result, which needs no second sentence.
+template <class... X>
+concept OfRefused = (requires { typename std::remove_cvref_t<X>::refused_tag; } || ...);
+template <class First, class... Rest>
+constexpr auto refused_one(First const& first, Rest const&... rest) {
+  if constexpr (OfRefused<First>)
+    return first;
+  else
+    return refused_one(rest...);
+}
 
 /// What a refused call gives back, so that its sentence is the only error: its first dense operand.
 template <class First, class... Rest>
@@ -271,6 +283,15 @@ template <class L, class R>
 struct adds_up<L, R> : std::true_type {};
 template <DistributedExpr X>
 struct adds_up_with_numbers<X> : std::true_type {};
+/// Refused: a std::vector beside a distributed value.
+template <class L, class R>
+concept BesideNumbers = (DistributedExpr<L> && ForeignNumbers<R>) || (ForeignNumbers<L> && DistributedExpr<R>);
+template <class L, class R>
+  requires(BesideNumbers<L, R> || OfRefused<L, R>)
+struct adds_up<L, R> : std::true_type {};
+template <class X>
+  requires OfRefused<X>
+struct adds_up_with_numbers<X> : std::true_type {};
 
 /// What a message calls an operation of two operands.
 template <class Op>
@@ -281,6 +302,17 @@ inline constexpr char const* text_of = std::same_as<Op, op::add>   ? "x + y"
                                                                    : "pow(x, y)";
 } // namespace detail
 
+template <class Op, class... X>
+  requires detail::OfRefused<X...>
+auto perform(Op, X&&... x) {
+  return detail::refused_one(x...);
+}
+template <class Op, class L, class R>
+  requires detail::BesideNumbers<L, R>
+auto perform(operation<Op>, L const& l, R const& r) {
+  require_well_typed<Op, L, R>();
+  return eval(detail::stand_in(l, r));
+}
 template <class Op, DistributedExpr X>
 auto perform(operation<Op>, X&& x) {
   return detail::distributed_elementwise<Op>(std::forward<X>(x));

@@ -248,6 +248,13 @@ auto where(C&& condition, X&& x, Y&& y) {
   else
     return perform(op::where{}, std::forward<C>(condition), std::forward<X>(x), std::forward<Y>(y));
 }
+/// Refused: one of three is missing.
+template <class C, class X>
+  requires(Tensorial<C> || Tensorial<X>)
+auto where(C&& condition, X&& x) {
+  static_assert(always_false<C>, "sla: where(condition, x, y): it takes x where the condition holds, and y elsewhere: where(x > 0.5, x, 0.0)");
+  return detail::dense_operand(std::forward<C>(condition), std::forward<X>(x));
+}
 /// The larger and the smaller of two, element by element; NaN, if one of them is. The extreme element of one tensor is max(x), min(x).
 /// Law: real; equal extents, or a number. Gradient: g to the operand that was taken, half of it to each where they are equal.
 /// Placement: as of other nonlinear operations, and so for comparisons, `where` and `apply` (dist/value/compare.hpp).

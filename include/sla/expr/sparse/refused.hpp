@@ -147,6 +147,43 @@ auto pow(A const& a, N) {
   return detail::stored(a);
 }
 
+namespace detail {
+/// Dense tensors among sparse ones.
+template <class... X>
+concept SomeDense = ((Tensorial<X> || SparseOperand<X>) && ...) && (Tensorial<X> || ...);
+template <class A, class... More>
+auto refuse_to_put_together(A const& a, More const&...) {
+  static_assert(always_false<A>, "sla: cat_rows, cat_cols, block_diagonal put sparse tensors together: a dense matrix M beside them is to<Csr<>>(M), and a vector x "
+                                 "the only column of such an M");
+  if constexpr (SparseOperand<A const&>)
+    return stored(a);
+  else
+    return sparse_tensor<double>();
+}
+} // namespace detail
+template <class... Parts>
+  requires detail::SomeDense<Parts const&...>
+auto cat_rows(Parts const&... parts) {
+  return detail::refuse_to_put_together(parts...);
+}
+template <class... Parts>
+  requires detail::SomeDense<Parts const&...>
+auto cat_cols(Parts const&... parts) {
+  return detail::refuse_to_put_together(parts...);
+}
+template <class... Parts>
+  requires detail::SomeDense<Parts const&...>
+auto block_diagonal(Parts const&... parts) {
+  return detail::refuse_to_put_together(parts...);
+}
+/// Refused: of dense tensors it is another product.
+template <class A, class B>
+  requires detail::SomeDense<A const&, B const&>
+auto multiply_elements(A const& a, B const& b) {
+  static_assert(always_false<A>, "sla: multiply_elements(A, B) multiplies entries of sparse tensors: of dense tensors it is x * y, and of A and a vector x scale_rows(A, x) or scale_cols(A, x)");
+  return detail::dense_operand(a, b);
+}
+
 /// Refused: a norm is told by its name.
 template <class X, Number P>
   requires(Tensorial<X> || SparseOperand<X>)

@@ -49,7 +49,9 @@ auto value_and_gradient(F&& f, Args const&... args) {
   static_assert(sizeof...(Args) > 0, "sla: value_and_gradient(f, args...): give the arguments to differentiate with respect to");
   static_assert(first_order, "sla: value_and_gradient inside of a differentiated function: second derivatives are not offered there: hvp(f, x, v) has those of the whole function; or take x.value()");
   static_assert(!first_order || differentiable, "sla: value_and_gradient(f, args...): only numbers, tensors and sparse tensors of floating point can be differentiated");
-  if constexpr (first_order && differentiable) {
+  if constexpr (sizeof...(Args) == 0) {
+    return std::tuple(0.0, 0.0);
+  } else if constexpr (first_order && differentiable) {
     tape t;
     return [&]<class... A>(A const&... plain) { return detail::differentiated(t, f, t.input(plain)...); }(detail::argument(args)...);
   } else {

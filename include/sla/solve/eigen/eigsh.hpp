@@ -244,6 +244,12 @@ template <class A, class B, class W, class... Options>
   else
     return perform(op::eigsh{}, a, b, k, wanted, options...);
 }
+/// Refused: the arguments in another order.
+template <class A, Wanted W, class... More>
+[[nodiscard]] auto eigsh(A const&, W const&, More const&...) {
+  static_assert(always_false<A>, "sla: eigsh(A, k, wanted): the number of eigenpairs comes before what is wanted: eigsh(A, 6, smallest{})");
+  return dependent_t<eigenpairs<vector<double>, matrix<double>>, A>{};
+}
 
 /// Refused: what has no eigenpairs here.
 template <class A, class... X>

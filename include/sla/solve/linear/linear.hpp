@@ -206,7 +206,9 @@ template <detail::Solving Op, class A, class... X>
 auto perform(Op, A const&, X const&...) {
   constexpr bool dense = is_dense_matrix<A>;
   static_assert(!dense, "sla: solve(A, b): A is a dense matrix, and the library solves with sparse ones: solve(to<Csr<>>(A), b, lu{}), or hand it to a library of dense algebra");
-  static_assert(dense || detail::is_system<A, X...>, "sla: solve(A, b, options...), prepare(A, options...).solve(b): A is a sparse tensor or an operator of yours (linear_operator<T>(rows, cols, "
+  constexpr bool number = !dense && (Number<X> || ...);
+  static_assert(!number, "sla: solve(A, b, 1e-8): a number is neither a right-hand side nor an option: a tolerance belongs to its method: solve(A, b, cg{.rtol = 1e-8})");
+  static_assert(dense || number || detail::is_system<A, X...>, "sla: solve(A, b, options...), prepare(A, options...).solve(b): A is a sparse tensor or an operator of yours (linear_operator<T>(rows, cols, "
                                             "apply)); b a tensor or an expression in the memory of A (numbers of yours: borrow(v.data(), n)), of a sparse_list a std::vector of tensors; options are a method, a preconditioner (one of yours is a linear_operator too), initial_guess(x0), keep_history, on(space)");
   return detail::solved_by_nothing<Op, X...>();
 }

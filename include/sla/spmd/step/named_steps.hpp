@@ -176,6 +176,23 @@ constexpr auto reduce_scatter(X const& x, O const&... options) {
   return perform(step_on<step::reduce_scatter, Axes, To, false, Dim>{}, x, options...);
 }
 
+namespace detail {
+template <class X>
+constexpr X const& refuse_without_result(X const& x) {
+  static_assert(always_false<X>, "sla: reduce_scatter<axis, To>(x), all_to_all<axis, To>(x): name after the axis how the result lies, as reduce_scatter<\"tp\", Shard<0>>(x)");
+  return x;
+}
+} // namespace detail
+/// Without the placement of the result, which is refused by a sentence.
+template <fixed_string Axis, class X>
+constexpr X const& reduce_scatter(X const& x) {
+  return detail::refuse_without_result(x);
+}
+template <fixed_string Axis, class X>
+constexpr X const& all_to_all(X const& x) {
+  return detail::refuse_without_result(x);
+}
+
 /// Another dimension is sharded, Shard<i> to Shard<j>; within one dimension, Shard<i> to Shard<i, Strided<ranks>>,
 /// each rank gets its piece of every part. Of a Varying whose first dimension has an index for each rank: y[s] on rank
 /// r is x[r] on rank s; with a table of rows, `splits`, rows go where it says. Gradient: the all_to_all back. Cost: one all_to_all.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <istream>
 #include <span>
 #include <string>
@@ -252,6 +253,13 @@ template <Scalar T, Format F = Csr<>>
 sparse_tensor<T, Matrix, F> read_matrix_market(std::string const& path, assembly options = {}) {
   return detail::with_file<std::ifstream>(
       path, [&](std::istream& in) { return detail::read_market<T, F>(in, path, options); });
+}
+/// Refused: a file does not say in which type its numbers are wanted.
+template <class Where, class... None>
+  requires(sizeof...(None) == 0 && (std::convertible_to<Where, std::string> || std::convertible_to<Where, std::istream&>))
+sparse_tensor<double> read_matrix_market(Where&&, None const&...) {
+  static_assert(always_false<Where>, "sla: read_matrix_market<T>(path): name the type of the entries: read_matrix_market<double>(\"A.mtx\")");
+  return {};
 }
 
 /// The dense matrix of a Matrix Market array file, row-major (the file counts down columns). Errors: as above.
