@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // expect-error: sla: eigsh.A, k, wanted.: the number of eigenpairs comes before what is wanted
 #include <sla/solve.hpp>
-#include <sla/eigenvalues.hpp>
+#include <sla/solve/eigen/eigsh.hpp>
 
 auto f(sla::sparse_tensor<double> const& A) {
 #ifdef FIXED
