@@ -91,13 +91,13 @@ auto perform(op::band, sparse_tensor<T, S, F> const& A, index_t first, index_t l
 template <class A>
   requires(requires(A const& a) { perform(op::band{}, a, index_t(), index_t()); })
 auto tril(A const& a, index_t k = 0) {
-  return perform(op::band{}, a, std::numeric_limits<index_t>::min(), k);
+  return perform(op::band{}, a, (std::numeric_limits<index_t>::min)(), k);
 }
 /// The upper triangle, the entries A(i, j) with j - i >= k; the rest as of `tril`.
 template <class A>
   requires(requires(A const& a) { perform(op::band{}, a, index_t(), index_t()); })
 auto triu(A const& a, index_t k = 0) {
-  return perform(op::band{}, a, k, std::numeric_limits<index_t>::max());
+  return perform(op::band{}, a, k, (std::numeric_limits<index_t>::max)());
 }
 
 } // namespace sla
