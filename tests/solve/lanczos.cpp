@@ -180,6 +180,7 @@ TEST_CASE("a shift that is an eigenvalue, or nearly, is moved, and the pairs are
   for (index_t i = 0; i < 400; ++i) d[i] = double(i + 1);
   d[0] = 0, d[1] = 1e-5, d[2] = -2e-5;
   check(eigsh(diagonal(d), 3, near{0.0}), {0, 1e-5, -2e-5}, 1e-10);
+  check(eigsh(diagonal(d), 2, near{0.0}, lanczos{}), {0, 1e-5}, 1e-10);
   auto const none = eigsh(path, 3, near{-1e-2});
   CHECK((none.report.converged() && none.report.choice.find("moved") == std::string::npos));
 }

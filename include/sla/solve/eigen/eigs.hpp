@@ -65,7 +65,7 @@ void judge_columns(A const& a, B const& b, Space& space, Values const& values, B
     size = larger_bound(size, std::sqrt(double(read_one(space, aa))) / of_v);
     apart.push_back(left / of_v), besides.push_back(beside / of_v);
   }
-  double const limit = 16 * double(std::numeric_limits<real_t<typename V::value_type>>::epsilon()) * size;
+  double const limit = rounding_beside<real_t<typename V::value_type>>(size);
   out.residuals.resize(values.size()), out.rounding.resize(values.size());
   for (std::size_t j = 0; j < values.size(); ++j) {  // the worse one of two calls, NaN too
     double const scale = scale_of_residual(apart[j], besides[j], size, limit), residual = apart[j] == 0 ? 0 : apart[j] / scale;

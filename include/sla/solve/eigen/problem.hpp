@@ -148,6 +148,11 @@ Z turned(Z z) {
     return z < 0 ? Z(-1) : Z(1);
 }
 
+/// What rounding may leave of |A v - w B v| of a v of length 1: 16 units of it beside |A|.
+template <class Real>
+constexpr double rounding_beside(double size_of_a) {
+  return 16 * double(std::numeric_limits<Real>::epsilon()) * size_of_a;
+}
 /// What the residual `apart` is beside: |w B v| of a v of length 1, and |A| where both are 0 but for rounding.
 inline double scale_of_residual(double apart, double beside, double size_of_a, double rounding) { return apart <= rounding && beside <= rounding ? size_of_a : beside; }
 
@@ -207,7 +212,7 @@ auto judged_pairs(Problem const& problem, Space& space, eigen_found<typename Pro
     beside.push_back(scale / of_v), apart.push_back(residual / of_v);
     put_column(vectors, index_t(j), v);
   }
-  double const rounding = 16 * double(std::numeric_limits<Real>::epsilon()) * size;
+  double const rounding = rounding_beside<Real>(size);
   for (std::size_t j = 0; j < k; ++j) {
     double const scale = scale_of_residual(apart[j], beside[j], size, rounding);
     out.residuals.push_back(apart[j] == 0 ? 0 : apart[j] / scale);

@@ -183,7 +183,8 @@ auto with_operator(Problem const& problem, W const& wanted, V& between, bool her
   std::string remark;
   auto const key = [&](auto theta) {
     if constexpr (is_near<W>)
-      return distance == 0 ? -std::abs(theta) : -1 / (std::abs(decltype(theta)(moved.sigma - wanted.sigma) + decltype(theta)(1) / theta) + distance);  // by the distance from sigma, and changes no more than theta
+      // Of a moved shift it is by the distance from sigma; the summand `distance` keeps its changes as small as those of theta.
+      return distance == 0 ? -std::abs(theta) : -1 / (std::abs(decltype(theta)(moved.sigma - wanted.sigma) + decltype(theta)(1) / theta) + distance);
     else
       return wanted.key(Adjoint ? decltype(theta)(conj_of_value(theta)) : theta);
   };
@@ -198,7 +199,7 @@ auto with_operator(Problem const& problem, W const& wanted, V& between, bool her
   } else if constexpr (is_near<W>) {
     auto inverse = invert<T>(minus_shift<Number>(problem.a, problem.b, wanted.sigma), hermitian);
     if (may_move) {
-      double const step = distance_of_moved_shift<T>(problem, wanted.sigma);
+      double const step = distance_of_moved_shift<T>(problem, wanted.sigma);  // a value as near as a 32nd of it costs the others five bits more than the move does
       if (!inverse || !(distance_of_nearest<T>(problem, inverse->apply) >= step / 32)) {
         distance = step, moved.sigma -= decltype(moved.sigma)(step);
         inverse = invert<T>(minus_shift<Number>(problem.a, problem.b, moved.sigma), hermitian);

@@ -296,7 +296,8 @@ template <class T, class S, class F>
   double most = 0;
   auto const value_of = [&](auto const& values, eigen_report const& report) {
     double const value = std::abs(double(values[0])), unit = double(std::numeric_limits<real_t<T>>::epsilon()), residual = report.residuals[0];
-    bool const both_rounding = hermitian && value <= 16 * unit * most && residual <= 16 * unit;  // such pairs of an eigensolver are judged beside |A|
+    // Pairs of an eigensolver of which the value and the residual are rounding are judged beside |A|.
+    bool const both_rounding = hermitian && value <= detail::rounding_beside<real_t<T>>(most) && residual <= detail::rounding_beside<real_t<T>>(1);
     double const apart = residual * (both_rounding ? most : value);
     if (report.converged()) return apart < value || apart == 0 ? value : 0.0;  // not: it is below its rounding
     if (value + apart <= double(A.rows() + A.cols()) * unit * most) return 0.0;  // |A v|, which the least singular value is not above

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Looking into sparse tensors: dense forms, diagonals, the place of an entry, whether rows are sorted and patterns equal.
+// Looking into sparse tensors: each entry in turn, dense forms, diagonals, the place of an entry, whether rows are sorted and patterns equal.
 #pragma once
 
 #include <algorithm>
