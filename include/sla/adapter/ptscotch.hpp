@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// PT-Scotch (component `ptscotch`): `ptscotch_kway`, a partitioner by the graph of A + A^T that runs on all ranks of MPI, for `repartition(D, ...)`.
+// PT-Scotch 7 (component `ptscotch`): `ptscotch_kway`, a partitioner by the graph of A + A^T that runs on all ranks of MPI, for `repartition(D, ...)`.
 // The graph is built in dist/matrix/reshard_rows.hpp; METIS and KaHIP want the whole graph on one rank.
 #pragma once
 
@@ -17,23 +17,29 @@
 namespace sla {
 
 namespace detail {
-/// A graph and a strategy of PT-Scotch, freed with their scope.
+/// A graph and a strategy of PT-Scotch, freed with their scope. `bound` is the graph, once it is built, with one thread per rank: with the threads that PT-Scotch
+/// takes by itself, one per core, its ranks can disagree about how to exchange halos and wait for each other forever (7.0.3 on two cores, one call of some hundred).
 class scotch_job {
 public:
-  explicit scotch_job(MPI_Comm comm) : has_graph_(SCOTCH_dgraphInit(&graph, comm) == 0) { begun_ = has_graph_ && SCOTCH_stratInit(&strategy) == 0; }
+  explicit scotch_job(MPI_Comm comm)
+      : has_graph_(SCOTCH_dgraphInit(&graph, comm) == 0), has_strategy_(SCOTCH_stratInit(&strategy) == 0), has_context_(SCOTCH_contextInit(&context_) == 0) {}
   scotch_job(scotch_job const&) = delete;
   scotch_job& operator=(scotch_job const&) = delete;
   ~scotch_job() {
-    if (begun_) SCOTCH_stratExit(&strategy);
+    if (is_bound_) SCOTCH_dgraphExit(&bound);
+    if (has_context_) SCOTCH_contextExit(&context_);
+    if (has_strategy_) SCOTCH_stratExit(&strategy);
     if (has_graph_) SCOTCH_dgraphExit(&graph);
   }
-  bool begun() const { return begun_; }
+  bool begun() const { return has_graph_ && has_strategy_ && has_context_; }
+  bool bind() { return is_bound_ = SCOTCH_contextThreadSpawn(&context_, 1, nullptr) == 0 && SCOTCH_contextBindDgraph(&context_, &graph, &bound) == 0; }
 
-  SCOTCH_Dgraph graph;
+  SCOTCH_Dgraph graph, bound;
   SCOTCH_Strat strategy;
 
 private:
-  bool has_graph_, begun_ = false;
+  SCOTCH_Context context_;
+  bool has_graph_, has_strategy_, has_context_, is_bound_ = false;
 };
 } // namespace detail
 
@@ -86,7 +92,7 @@ struct ptscotch_kway {
     auto const count = SCOTCH_Num(n), edges = begin.back();
     bool const done = SCOTCH_dgraphBuild(&job.graph, 0, count, count, begin.data(), begin.data() + 1, work.data(), nullptr, edges, edges, target.data(), nullptr, nullptr) == 0 &&
                       SCOTCH_stratDgraphMapBuild(&job.strategy, SCOTCH_STRATDEFAULT, ranks, ranks, imbalance) == 0 &&
-                      SCOTCH_dgraphPart(&job.graph, ranks, &job.strategy, part.data()) == 0;
+                      job.bind() && SCOTCH_dgraphPart(&job.bound, ranks, &job.strategy, part.data()) == 0;
     detail::together(c, [&] {
       if (!done) throw unavailable_error(text("ptscotch_kway: PT-Scotch fails on rank ", rank, " with ", n, " of ", rows.extent, " rows; its words are on stderr, and rcb needs coordinates alone"));
       return 0;
