@@ -8,7 +8,6 @@
 #include <span>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include <sla/core/kept_blocks.hpp>
 #include <sla/core/pack.hpp>

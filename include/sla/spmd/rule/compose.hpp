@@ -5,7 +5,6 @@
 #include <concepts>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 
