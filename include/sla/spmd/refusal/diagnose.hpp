@@ -6,7 +6,6 @@
 
 #include <type_traits>
 
-#include <sla/core/meta.hpp>
 #include <sla/spmd/refusal/facts.hpp>
 #include <sla/spmd/refusal/sentences.hpp>
 #include <sla/spmd/rule/well_typed.hpp>
