@@ -3,6 +3,7 @@
 #include "catch.hpp"
 
 #include <complex>
+#include <limits>
 
 #include <sla/core/op.hpp>
 #include <sla/core/scalar.hpp>

@@ -29,7 +29,6 @@ sparse_tensor<T> with_rows_of(index_t n, index_t length) {
 }
 }  // namespace
 
-
 TEST_CASE("rows are shared by as many threads as their mean length asks for") {
   CHECK(cuda::row_width(0, 0) == 1);
   CHECK(cuda::row_width(500, 100) == 1);

@@ -31,9 +31,9 @@ TEST_CASE("illegal operands become legal by the plan, legal ones are left alone"
     static_assert(has_placements<decltype(sum), S0, S0>);
     double e = norm(gather(sum) - (x + y));
     e += norm(gather(auto_plan<op::mul>(a, pending)) - x * y);
-    auto const wished = auto_plan<op::sub, To<R, S1>>(a, pending);
-    static_assert(has_placements<decltype(wished), R, S1>);
-    e += norm(gather(wished) - (x - y));
+    auto const wanted = auto_plan<op::sub, To<R, S1>>(a, pending);
+    static_assert(has_placements<decltype(wanted), R, S1>);
+    e += norm(gather(wanted) - (x - y));
     e += norm(gather(auto_plan<op::mul>(uniform(3.0), b)) - 3.0 * y);
     e += norm(gather(auto_plan<op::exp>(pending)) - exp(y));
     e += norm(gather(auto_plan<op::tanh>(pending)) - tanh(y));

@@ -31,7 +31,6 @@ TEST_CASE("comparisons, maximum and minimum on ranks") {
     for (double e : of_rank) CHECK(e <= 1e-12);
 }
 
-
 TEST_CASE("where and functions of one's own on ranks") {
   int const ranks = GENERATE(1, 2, 3, 4, 8);
   auto const A = problems::poisson<double>({4, 3});

@@ -92,7 +92,6 @@ TEST_CASE("gradients of values and vectors, ordinary and generalised, pass the c
   }
 }
 
-
 TEST_CASE("the gauge of complex vectors counts in their gradients") {
   auto const phases = [](auto A) {
     for (index_t i = 0; i < 30; ++i) A.pattern().view().for_row(i, [&](index_t s, index_t j) { A.values()[s] *= std::polar(1.0, 0.9 * double(i - j)); });

@@ -489,7 +489,6 @@ TEST_CASE("a rule or a reduction that was never tried is told, and not ok") {
 
 namespace own {
 struct summed_over_tp; // the sum of all columns, on every rank
-struct never_summed;   // the same with the all_reduce left out of the kernel
 struct scaled;         // 3 x, with an adjoint
 struct badly_scaled;   // with a wrong one
 } // namespace own

@@ -30,7 +30,7 @@ static_assert(mode_of<Open>(0) == axis_mode::open && mode_of<Mixed>(0) == axis_m
 template <class Mesh, class... At>
 constexpr int refused_on = [] { // the axis, or -1
   using keys = typename detail::key_list<At...>::type;
-  auto const why = check_modes<Mesh>(detail::distributed_operand<keys, vector<double>, Mesh, At...>().type);
+  auto const why = check_modes<Mesh>(detail::distributed_operand<keys, vector<double>, At...>().type);
   return why.what == code::ok ? -1 : int(why.axis);
 }();
 static_assert(refused_on<Open, V, S, V> == -1 && refused_on<Mixed, V, S, P> == -1 && refused_on<Mixed, V, R, Invariant> == -1);

@@ -182,7 +182,7 @@ array sum(array const& a, array const& b) {
 /// Every pair of placements: the operands are led to where the plan wants them, the operation runs on every rank.
 template <class F>
 tally operate(strategy const& s, F f, array const& a, array const& b, std::vector<int> const& mesh, std::int16_t family,
-              bool with_wish) {
+              bool with_target) {
   auto const w = world_of(mesh);
   array const* const values[] = {&a, &b};
   auto const truth = f(a, b);
@@ -197,7 +197,7 @@ tally operate(strategy const& s, F f, array const& a, array const& b, std::vecto
       p.given[1].type = second;
       p.mesh = setting_of(mesh, family == equal);
       ++number;
-      if (with_wish) { // whole on all ranks
+      if (with_target) { // whole on all ranks
         if (number % 5) continue;
         p.has_target = true;
         p.target.axes = p.target.rank = 2;
@@ -227,7 +227,7 @@ tally operate(strategy const& s, F f, array const& a, array const& b, std::vecto
       sim::on_ranks<double> made;
       for (std::size_t n = 0; n < parts[0].size(); ++n) made.push_back(f(parts[0][n], parts[1][n]));
       auto at = plan.result;
-      if (with_wish) {
+      if (with_target) {
         auto const r = route_between(plan.result, p.target, p.mesh);
         at = run(w, r, search<1024>(r.problem, r.from, &r.to).path(r.to), plan.result, made, truth.extents, c);
         right = right && at == p.target;

@@ -45,7 +45,7 @@ using all_placements =
 inline constexpr int placement_count = 20, first_sparse = 16;
 using all_locals =
     list<dense_part<double, 1>, dense_part<float, 2>, dense_part<double, 0>, dense_part<int, 1>, sparse_part>;
-inline constexpr int number_local = 2, sparse_local = 4;
+inline constexpr int sparse_local = 4;
 using all_operations = list<op::add, op::sub, op::mul, op::div, op::dot, op::matvec, op::transposed_matvec, op::solve,
                             op::neg, op::exp, op::sqrt, op::abs, op::sum, op::squared_norm, op::maximum, op::norm>;
 inline constexpr int operation_count = 16, binary = 8, first_sparse_operation = 5;

@@ -4,8 +4,6 @@
 #pragma once
 
 #include <cmath>
-#include <concepts>
-#include <iosfwd>
 #include <type_traits>
 
 #include <sla/core/meta.hpp>

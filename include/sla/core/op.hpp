@@ -348,7 +348,7 @@ struct apply {}; ///< `apply(f, x...)`
 struct fixed_unknowns {}; ///< where `eliminate(A, b, fixed, values)` fixes unknowns, and what it fixes them to
 struct with_identity {}; ///< A with ones added to its diagonal, where `eliminate` fixes unknowns
 struct kron {}; ///< `kron(A, B)`
-struct select {}; ///< `select(A, rows, cols)` and its kin: `rows`, `cols`, `permuted`, ...
+struct select {}; ///< `select(A, rows, cols)` and other slices: `rows`, `cols`, `permuted`, ...
 struct batch_items {}; ///< `batch_items(A, first, last)`
 struct solve {}; ///< `solve(A, b, ...)`
 struct try_solve {}; ///< `try_solve(A, b, ...)`

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <complex>
 #include <concepts>
-#include <limits>
 #include <type_traits>
 
 #include <sla/core/config.hpp>

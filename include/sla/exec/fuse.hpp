@@ -4,7 +4,6 @@
 #pragma once
 
 #include <array>
-#include <memory>
 #include <tuple>
 
 #include <sla/exec/hoist.hpp>

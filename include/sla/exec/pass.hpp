@@ -8,7 +8,6 @@
 #include <span>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include <sla/core/kept_blocks.hpp>
 #include <sla/core/pack.hpp>
@@ -34,9 +33,7 @@ using accumulator_of_t = typename accumulator_of<S>::type;
 /// Does the statement fold to a result?
 template <class S>
 inline constexpr bool has_result = !std::same_as<accumulator_of_t<S>, nothing>;
-} // namespace detail
 
-namespace detail {
 /// Balances a walk by the products of a statement: as many stored entries and elements for each thread.
 struct balance_by_products {
   pass_walk* walk;

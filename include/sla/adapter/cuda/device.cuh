@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <utility>
 
 #include <sla/core/error.hpp>
 #include <sla/tensor/storage/memory.hpp>

@@ -2,8 +2,6 @@
 // `solve`, `try_solve` and `prepare` of sparse tensors on the device: the driver and the methods are those of solve/linear/linear.hpp.
 #pragma once
 
-#include <utility>
-
 #include <sla/adapter/cuda/engine.cuh>
 #include <sla/adapter/cuda/transfer.cuh>
 #include <sla/exec/cuda/diagonal.cuh>

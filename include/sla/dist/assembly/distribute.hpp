@@ -4,8 +4,6 @@
 #pragma once
 
 #include <array>
-#include <ostream>
-#include <string>
 
 #include <sla/dist/assembly/columns.hpp>
 #include <sla/dist/assembly/grid.hpp>

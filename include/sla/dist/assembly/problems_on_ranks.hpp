@@ -16,7 +16,7 @@ namespace detail {
 /// The stencil of these weights, which follow from `numbers`, its rows sharded as `how` says. Collective.
 template <class T, class F, class Mesh, std::size_t D, class Weight, class How>
 auto stencil_on(Mesh const& m, index_t const (&n)[D], std::vector<double> const& numbers, Weight const& weight, How const& how) {
-  static_assert(Mesh::rank == 1, "sla: problems::poisson<T>(mesh, {nx, ny}) and its kin: rows are sharded, over a mesh of one axis");
+  static_assert(Mesh::rank == 1, "sla: problems::poisson<T>(mesh, {nx, ny}) and the other problems: rows are sharded, over a mesh of one axis");
   require_partitioner_of_unseen<How>();
   require_agreement(m.world(), "a model problem on a mesh", "extents", std::to_array(n), hash_bytes(numbers.data(), numbers.size() * sizeof(double)));
   grid<D> const g(n);

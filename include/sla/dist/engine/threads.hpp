@@ -11,7 +11,6 @@
 #include <exception>
 #include <memory>
 #include <span>
-#include <string>
 #include <string_view>
 #include <thread>
 #include <type_traits>

@@ -25,7 +25,6 @@ struct saved_tensor {
 
   index_t rows() const { return shape[std::size_t(axis)]; }
   index_t cols() const { return shape[std::size_t(axis) + 1]; }
-  index_t scalar_bytes() const { return (is_double ? 8 : 4) * (complex ? 2 : 1); }
   bool wide_columns() const { return cols() > (std::numeric_limits<std::int32_t>::max)(); }
   /// How many items have rows, or entries, of their own, and how many numbers one of them has.
   index_t outer() const { return product(0, std::size_t(axis)); }

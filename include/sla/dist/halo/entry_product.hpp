@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <utility>
-#include <vector>
 
 #include <sla/dist/halo/halo.hpp>
 #include <sla/expr/sparse/product.hpp>

@@ -5,7 +5,6 @@
 
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include <sla/core/held.hpp>
 #include <sla/core/shape.hpp>

@@ -5,7 +5,6 @@
 
 #include <memory>
 #include <span>
-#include <vector>
 
 #include <sla/dist/halo/row_product.hpp>
 #include <sla/exec/backend.hpp>

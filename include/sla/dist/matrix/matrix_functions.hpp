@@ -4,7 +4,6 @@
 #pragma once
 
 #include <utility>
-#include <vector>
 
 #include <sla/dist/assembly/distribute.hpp>
 #include <sla/dist/matrix/stored_transpose.hpp>

@@ -2,8 +2,6 @@
 // What one rank does with a sparse tensor and ranks do not, each refused by one sentence that says what to do instead.
 #pragma once
 
-#include <utility>
-
 #include <sla/dist/matrix/algebra_on_ranks.hpp>
 #include <sla/dist/value/expression_gradient.hpp>
 
@@ -169,7 +167,6 @@ auto spy(A const& a, Options const&...) {
   static_assert(always_false<A>, "sla: spy(D) of a distributed matrix: draw_partition(...) draws who owns what, and spy(gather(D)) a matrix that one rank can hold");
   return a;
 }
-
 
 namespace detail {
 /// What may stand beside a distributed matrix by mistake: vectors, and matrices of one rank.

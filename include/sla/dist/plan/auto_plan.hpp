@@ -4,7 +4,6 @@
 #pragma once
 
 #include <type_traits>
-#include <utility>
 
 #include <sla/dist/matrix/matrix_product.hpp>
 #include <sla/dist/plan/choose_plan.hpp>

@@ -26,9 +26,7 @@ struct traced_rows {
         [](auto const& x, auto const& d) { return eval(-(view_of<Transposed, Conj>(d) * x)); });
   }
 };
-} // namespace detail
 
-namespace detail {
 /// What is not solved by entries (dist/solve/solve_entries.hpp).
 template <class A, class B>
 concept SolvedByRows = TracedRowPair<A, B> && !cuts_rows<std::remove_cvref_t<decltype(matrix_of(plain_value(viewed(std::declval<A const&>()))))>>;

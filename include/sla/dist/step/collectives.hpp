@@ -3,8 +3,6 @@
 // The calls are those of spmd/step/named_steps.hpp, what they do is in dist/step/steps.hpp; halos are in dist/step/halo_steps.hpp.
 #pragma once
 
-#include <sla/spmd/refusal/diagnose.hpp>
-
 #include <sla/dist/step/steps.hpp>
 
 namespace sla {

@@ -8,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include <sla/spmd/refusal/diagnose.hpp>
-
 #include <sla/dist/step/collectives.hpp>
 #include <sla/dist/step/steps_gradient.hpp>
 #include <sla/dist/value/cotangent_space.hpp>

@@ -3,8 +3,6 @@
 // spmd/step/named_steps.hpp. Products of distributed matrices do this themselves (dist/matrix/matrix_product.hpp).
 #pragma once
 
-#include <sla/spmd/refusal/diagnose.hpp>
-
 #include <sla/dist/step/collectives.hpp>
 
 namespace sla {

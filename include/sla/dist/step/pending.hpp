@@ -8,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include <sla/spmd/refusal/diagnose.hpp>
-
 #include <sla/dist/step/halo_steps.hpp>
 #include <sla/dist/value/pending_value.hpp>
 

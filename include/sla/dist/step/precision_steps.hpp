@@ -61,9 +61,7 @@ auto rounded(Local const& x) {
     return y;
   }
 }
-} // namespace detail
 
-namespace detail {
 template <class S, class Wire, class Out, class X>
 auto stepped_in(X const& x) {
   if constexpr (!is_distributed<X>) {

@@ -3,7 +3,6 @@
 // step itself a tangent on. Other operations on distributed values are in dist/grad/value_and_gradient.hpp.
 #pragma once
 
-#include <memory>
 #include <utility>
 
 #include <sla/dist/step/collectives.hpp>

@@ -84,7 +84,7 @@ struct reshaped_local<Read, Local, Mesh, placements<P...>, Arg...> {
       }
     };
     (hear(std::type_identity<Arg>{}), ...);
-    return reshape_placement(distributed_operand<keys, Local, Mesh, P...>().type, pattern, known);
+    return reshape_placement(distributed_operand<keys, Local, P...>().type, pattern, known);
   }
   static constexpr reshape_outcome value = decide();
   static constexpr bool names_fit = ((!is_factor<Arg> || pattern.find(factor_name<Arg>::value) >= 0) && ...);

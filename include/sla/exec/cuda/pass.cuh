@@ -40,7 +40,6 @@ struct skipped {
 template <class P>
 inline constexpr bool folds = !std::is_void_v<typename P::accumulator>;
 
-
 /// What a block keeps of one statement during a pass.
 template <class Block, class P>
 struct state {

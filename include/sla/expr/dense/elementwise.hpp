@@ -122,9 +122,7 @@ auto some_tensor(X const& x, Rest const&... rest) {
   else
     return refused{};
 }
-} // namespace detail
 
-namespace detail {
 /// maximum, minimum and comparisons; of other operands what is performed on them.
 template <class Op, class L, class R>
 auto ordered(L&& l, R&& r) {

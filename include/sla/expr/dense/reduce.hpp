@@ -84,9 +84,7 @@ auto reduce(X&& x) {
   using Mapped = unary<Map, node_t<X>>;
   return reduction<Monoid, Mapped, Finish>{Mapped{as_node(std::forward<X>(x))}};
 }
-} // namespace detail
 
-namespace detail {
 template <class Op>
 concept OfOneTensor = std::same_as<Op, op::sum> || std::same_as<Op, op::squared_norm> || std::same_as<Op, op::norm> || std::same_as<Op, op::norm1> ||
                       std::same_as<Op, op::norm_inf> || std::same_as<Op, op::minimum> || std::same_as<Op, op::maximum>;

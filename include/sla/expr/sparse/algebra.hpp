@@ -210,9 +210,7 @@ decltype(auto) as_tensor(X const& x) {
     return tensor<user_t<typename N::value_type>, typename N::extents_type, typename N::memory_type>(as_node(x));
   }
 }
-} // namespace detail
 
-namespace detail {
 template <class A, class X>
 concept ScaledByElements = SparseOperand<A> && Tensorial<X>;
 } // namespace detail

@@ -79,9 +79,7 @@ auto number_per_item(S const& shape, std::vector<R> const& numbers) {
     return numbers[0];
   }
 }
-} // namespace detail
 
-namespace detail {
 template <class T, class Memory>
 tensor_view<kernel_t<T>, Extents<dyn>, Memory> view(buffer<T, Memory> const& values) {
   return {kernel_pointer(values.data()), Extents<dyn>(values.size())};

@@ -194,9 +194,7 @@ E make_product_extents(S const& shape, XE const& x) {
     return E(size(int(Axis))...);
   }(std::make_index_sequence<std::size_t(E::rank)>{});
 }
-} // namespace detail
 
-namespace detail {
 /// The node of A * x, its laws checked.
 template <SparseOperand A, Tensorial X>
 auto product_of(A&& a, X&& x) {

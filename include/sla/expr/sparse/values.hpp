@@ -133,9 +133,7 @@ auto with_single_entries(A const& a, F const& f) {
     if (has_repeated_entries(a)) return f(sorted(a));
   return f(a);
 }
-} // namespace detail
 
-namespace detail {
 template <class Op, SparseOwner A>
 auto function_on_pattern(A const& a) {
   static_assert(keeps_zeros<Op>, "sla: exp(A), log(A), cos(A) of a sparse tensor: entries that are not stored would not stay zero; of those that "

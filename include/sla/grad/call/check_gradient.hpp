@@ -3,7 +3,6 @@
 // returned as numbers. The directions are in grad/call/direction.hpp.
 #pragma once
 
-#include <array>
 #include <iostream>
 #include <limits>
 #include <string>

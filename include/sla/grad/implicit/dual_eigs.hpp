@@ -3,7 +3,6 @@
 // solves beside a triple have one more solve for their slope.
 #pragma once
 
-#include <memory>
 #include <tuple>
 #include <utility>
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <tuple>
 #include <utility>
 
 #include <sla/grad/operation/traced_solve.hpp>

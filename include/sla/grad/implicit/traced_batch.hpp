@@ -2,7 +2,6 @@
 // Eigenpairs and singular triplets of traced batches and blocks: those of their items, each with its derivative, stacked.
 #pragma once
 
-#include <memory>
 #include <utility>
 #include <vector>
 

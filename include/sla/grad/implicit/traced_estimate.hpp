@@ -41,7 +41,7 @@ auto perform(op::logdet op, A const& a, stochastic_lanczos const& options, Where
   auto value = mean + rest;  // the value, whose rest is constant
   return estimate<decltype(value), double>{value, guess.error, guess.quadrature, guess.probes, guess.steps};
 }
-/// Of transpose(A) and its kin.
+/// Of views of A, such as transpose(A).
 template <class A, class... Where>
   requires detail::StoredTracedView<A>
 auto perform(op::logdet op, A const& a, stochastic_lanczos const& options, Where const&... where) {

@@ -3,7 +3,6 @@
 // A dx = db - dA x. No factorisation, and no iteration, is differentiated.
 #pragma once
 
-#include <optional>
 #include <utility>
 
 #include <sla/expr/sparse/algebra.hpp>

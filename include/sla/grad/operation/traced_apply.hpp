@@ -151,9 +151,7 @@ auto trace_apply(Home& home, Value value, F const& f, std::index_sequence<K...>,
   };
   return record(home, std::move(value), rule(std::integral_constant<std::size_t, K>{}, x)...);
 }
-} // namespace detail
 
-namespace detail {
 /// Is f a function of dual numbers?
 template <class F, class... X>
 inline constexpr bool takes_dual_numbers = requires(F const& f, dual_for<X>... a) { f(a...); };

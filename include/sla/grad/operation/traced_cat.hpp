@@ -19,7 +19,7 @@ template <class... Parts>
 concept SomeTracedSparse = (TracedMatrix<Parts> || ...) && (SparseOrTraced<Parts> && ...);
 
 /// Where the parts' entries are in the whole: for part k, the slot of the whole for each of its slots.
-template <bool Down, bool Across, class Whole, class... Parts>
+template <bool Down, class Whole, class... Parts>
 auto slots_in_whole(Whole const& whole, Parts const&... parts) {
   std::array<buffer<index_t>, sizeof...(Parts)> slots;
   buffer<index_t> taken(whole.rows());  // entries of each row in the parts so far
@@ -71,12 +71,12 @@ auto by_slots(std::shared_ptr<Slots const> const& slots, std::size_t part, By by
   });
 }
 
-template <bool Down, bool Across, class Put, class... Parts>
+template <bool Down, class Put, class... Parts>
 auto trace_cat(Put const& put, Parts const&... parts) {
   static_assert((is_csr<typename std::remove_cvref_t<decltype(plain_value(parts))>::format_type> && ...),
                 "sla: cat_rows, cat_cols and block_diagonal of traced sparse tensors want them in Csr: convert them before they are traced, with to<Csr<>>(A)");
   auto whole = put_values(put, parts...);
-  auto const slots = std::make_shared<std::array<buffer<index_t>, sizeof...(Parts)> const>(slots_in_whole<Down, Across>(whole, plain_value(parts)...));
+  auto const slots = std::make_shared<std::array<buffer<index_t>, sizeof...(Parts)> const>(slots_in_whole<Down>(whole, plain_value(parts)...));
   auto const rule = [&slots](auto const& part, std::size_t k) {
     if constexpr (Traced<std::remove_cvref_t<decltype(part)>>)
       return linear_in(
@@ -113,17 +113,17 @@ void add_part(Sum& sum, index_t k, From const& from) {
 template <class... Parts>
   requires detail::SomeTracedSparse<Parts...>
 auto cat_rows(Parts const&... parts) {
-  return detail::trace_cat<true, false>([](auto const&... plain) { return cat_rows(plain...); }, detail::evaluated_sparse(parts)...);
+  return detail::trace_cat<true>([](auto const&... plain) { return cat_rows(plain...); }, detail::evaluated_sparse(parts)...);
 }
 template <class... Parts>
   requires detail::SomeTracedSparse<Parts...>
 auto cat_cols(Parts const&... parts) {
-  return detail::trace_cat<false, true>([](auto const&... plain) { return cat_cols(plain...); }, detail::evaluated_sparse(parts)...);
+  return detail::trace_cat<false>([](auto const&... plain) { return cat_cols(plain...); }, detail::evaluated_sparse(parts)...);
 }
 template <class... Parts>
   requires detail::SomeTracedSparse<Parts...>
 auto block_diagonal(Parts const&... parts) {
-  return detail::trace_cat<true, true>([](auto const&... plain) { return block_diagonal(plain...); }, detail::evaluated_sparse(parts)...);
+  return detail::trace_cat<true>([](auto const&... plain) { return block_diagonal(plain...); }, detail::evaluated_sparse(parts)...);
 }
 /// The same, in any format: entries that the union stores and the part does not have no cotangent.
 template <class... Parts>

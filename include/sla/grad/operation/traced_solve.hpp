@@ -128,9 +128,7 @@ auto trace_constant(Prepared const& s, B const& b, Options const&... options) {
   else
     return trace_solve(b.home(), std::make_shared<Prepared const>(s), constant_matrix<Transposed, Conj>{}, b, options...);
 }
-} // namespace detail
 
-namespace detail {
 /// How a traced operator is set up: as `prepare` with these options, or as a direct solver that keeps its factors.
 template <class... Options>
 struct make_prepared {

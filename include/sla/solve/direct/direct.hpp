@@ -4,9 +4,7 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <sla/core/held.hpp>
 #include <sla/solve/direct/factors.hpp>

@@ -3,7 +3,6 @@
 // kind they are is known by two functions, so that the set-up is compiled once for all kinds. Made by solve/direct/direct.hpp.
 #pragma once
 
-#include <complex>
 #include <memory>
 #include <new>
 #include <string>

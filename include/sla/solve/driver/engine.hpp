@@ -7,7 +7,6 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <string>
 #include <typeinfo>
 #include <utility>
@@ -86,7 +85,7 @@ template <class A>
 concept Readable = is_sparse_tensor<A> && std::same_as<typename A::memory_type, host_memory>;
 /// Complete where the automatic choice is included: solve/linear/choose.hpp.
 template <class Method>
-struct ladder_of;
+struct automatic_choice;
 
 /// What a refused call would return: declared only, so that its sentence is the only error.
 template <class T>

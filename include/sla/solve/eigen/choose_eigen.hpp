@@ -8,8 +8,6 @@
 #include <sla/solve/eigen/thick_restart_lanczos.hpp>
 #include <sla/solve/eigen/lobpcg.hpp>
 #include <sla/solve/precond/amg/amg.hpp>
-#include <sla/tensor/algebra/add.hpp>
-#include <sla/tensor/algebra/diagonal.hpp>
 #include <sla/tensor/structure/properties.hpp>
 
 namespace sla {

@@ -2,8 +2,6 @@
 // What an eigensolver did: `eigen_report`, printed as one line; `eigen_error`, which carries it; `eigenpairs`, which a call returns.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <concepts>
 #include <ostream>
 #include <string>

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <limits>
-#include <string>
 #include <vector>
 
 #include <sla/solve/seam/stop.hpp>

@@ -81,9 +81,7 @@ double size_of_inverse(Factors const& factors, index_t cols) {
   }
   return size;
 }
-} // namespace detail
 
-namespace detail {
 /// What a direct method makes of A: factors of [A; damping], an item each.
 template <class Number, class Factors>
 class factored_least_squares {

@@ -91,18 +91,7 @@ struct least_squares_laws {
   static constexpr bool known = !one_method || (LeastSquaresOption<Options> && ...);
   static constexpr bool named = !brings_preconditioner || (names_method && !(is_direct<Options> || ...));
   static constexpr bool factors = (can_factor_for<Options> && ...);
-  static constexpr bool fits = [] {
-    if constexpr (requires { World::template fits<B>; })
-      return World::template fits<B>;
-    else
-      return true;
-  }();
-  static constexpr bool placed = [] {
-    if constexpr (requires { World::template placed<B>; })
-      return World::template placed<B>;
-    else
-      return true;
-  }();
+  static constexpr bool fits = fits_system<World, B>, placed = is_placed<World, B>;
   static constexpr bool has_sides = !fits || !placed || requires(A const& a, typename World::template vector_type<B> const& b) {
     World::zero_of_domain(a, b);
     adjoint(a) * b;

@@ -3,8 +3,6 @@
 // for (A^H A + damping^2) w = g. The choice among methods is in solve/least_squares/least_squares_choice.hpp.
 #pragma once
 
-#include <memory>
-#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>

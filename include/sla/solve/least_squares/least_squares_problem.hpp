@@ -5,8 +5,6 @@
 
 #include <cmath>
 #include <concepts>
-#include <limits>
-#include <utility>
 #include <vector>
 
 #include <sla/solve/driver/world.hpp>

@@ -2,9 +2,7 @@
 // What `try_least_squares` tells: the report of a solve, whose true residual is |A^H r| / (|A| |r|), and what else is to be known of x.
 #pragma once
 
-#include <algorithm>
 #include <ostream>
-#include <string>
 #include <vector>
 
 #include <sla/solve/seam/report.hpp>

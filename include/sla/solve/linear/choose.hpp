@@ -104,7 +104,7 @@ std::pair<index_t, index_t> rows_of_levels(Rows const& rows) {
 }
 
 template <>
-struct ladder_of<automatic> {};
+struct automatic_choice<automatic> {};
 
 /// A list of candidates for one operator. Candidates are set up when they are reached, by one thread for all; later solves begin with the one that held.
 /// Its functions stand outside of it, so that who has them compiled can say so (docs/installing.md, `instances`).

@@ -118,7 +118,7 @@ struct prepare_laws {
     if constexpr (names_method && !(std::same_as<Options, automatic> || ...))
       return true;
     else
-      return requires { sizeof(ladder_of<std::conditional_t<Readable<A>, automatic, A>>); };
+      return requires { sizeof(automatic_choice<std::conditional_t<Readable<A>, automatic, A>>); };
   }();
   static constexpr bool can_factor = has_all_rows || !(factors_all<Options> || ...);
   template <class O>
@@ -137,22 +137,22 @@ struct prepare_laws {
   static_assert(allows_for_it, "sla: solve(A, b, method, inner(...)): an inner iteration is another operator at every step; name the method that allows for it, fgmres{}");
   static constexpr bool hold = require_members<A, Options...>() && one_of_each && is_square && fit_together && named && can_factor && can_pick && may_pick && allows_for_it && needs_no_entries;
 };
+/// Has b the extents of a right-hand side of A, and does it lie where the rows of A do? A world that does not say takes any.
+template <class World, class B>
+inline constexpr bool fits_system = true;
+template <class World, class B>
+  requires requires { World::template fits<B>; }
+inline constexpr bool fits_system<World, B> = World::template fits<B>;
+template <class World, class B>
+inline constexpr bool is_placed = true;
+template <class World, class B>
+  requires requires { World::template placed<B>; }
+inline constexpr bool is_placed<World, B> = World::template placed<B>;
+
 template <class A, class B, class... Options>
 struct solve_laws {
-  using World = linear_world<A>;
-  static constexpr bool fits = [] {
-    if constexpr (requires { World::template fits<B>; })
-      return World::template fits<B>;
-    else
-      return true;
-  }();
+  static constexpr bool fits = fits_system<linear_world<A>, B>, placed = is_placed<linear_world<A>, B>;
   static_assert(fits, "sla: solve(A, b): b must have the extents (*batch, M, p) of A's range, plus at most one axis of right-hand sides");
-  static constexpr bool placed = [] {
-    if constexpr (requires { World::template placed<B>; })
-      return World::template placed<B>;
-    else
-      return true;
-  }();
   static constexpr bool hold = [] {
     if constexpr (fits && placed)
       return prepare_laws<A, Options...>::hold;

@@ -8,7 +8,6 @@
 #include <concepts>
 #include <memory>
 #include <optional>
-#include <limits>
 #include <span>
 #include <string>
 #include <tuple>

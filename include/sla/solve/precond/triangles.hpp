@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <sla/core/held.hpp>
 #include <sla/solve/precond/little.hpp>

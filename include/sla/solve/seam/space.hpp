@@ -22,9 +22,7 @@ struct is_equal_to_itself {
     return s == s;
   }
 };
-} // namespace detail
 
-namespace detail {
 /// The scalar that a space S makes of a squared norm of V, and what is asked of it: each by itself, so that a sentence can name it.
 template <class S, class V>
 using norm_in = std::remove_cvref_t<decltype(std::get<0>(fuse(std::declval<S&>(), squared_norm_of(std::declval<V const&>()))))>;

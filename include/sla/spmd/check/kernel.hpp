@@ -4,7 +4,6 @@
 #pragma once
 #include <concepts>
 #include <optional>
-#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>

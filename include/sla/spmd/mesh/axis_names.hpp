@@ -2,7 +2,6 @@
 // Names of axes in messages: `dp`, `dp[2:8]` where two axes are called dp, `{dp,cp}` for a flattened axis without a name.
 // What axes are is in spmd/mesh/axis_layout.hpp.
 #pragma once
-#include <cstdint>
 #include <span>
 #include <string_view>
 

@@ -2,7 +2,6 @@
 // Meshes: the ranks of a world arranged along named axes, `mesh<axis<"dp", 2>, axis<"tp", 4>>`, and what a program on them
 // promises (mesh_policy). What ranks hold along an axis is in spmd/placement/placement.hpp; worlds and communicators are in dist/.
 #pragma once
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>

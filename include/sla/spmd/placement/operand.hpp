@@ -124,7 +124,7 @@ consteval bool has_gradient() { // integers and booleans have none
     return !std::is_integral_v<Local>;
 }
 
-template <class Keys, class Local, class Mesh, class... P>
+template <class Keys, class Local, class... P>
 consteval operand distributed_operand() {
   static_assert(sizeof...(P) <= max_mesh_axes, "sla: a mesh has at most 6 axes");
   operand out;
@@ -151,7 +151,7 @@ struct operand_traits<distributed<Local, Mesh, P...>> {
   template <class NewLocal, class... Q>
   using rebind = distributed<NewLocal, Mesh, Q...>;
   template <class Keys>
-  static constexpr operand value = detail::distributed_operand<Keys, Local, Mesh, P...>();
+  static constexpr operand value = detail::distributed_operand<Keys, Local, P...>();
 };
 
 /// A value with placements: `distributed`, or a class that stands for one.

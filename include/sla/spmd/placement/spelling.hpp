@@ -8,7 +8,6 @@
 #include <string_view>
 #include <type_traits>
 
-#include <sla/core/meta.hpp>
 #include <sla/core/shape.hpp>
 #include <sla/spmd/mesh/mesh.hpp>
 #include <sla/spmd/placement/family.hpp>

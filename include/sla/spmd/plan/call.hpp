@@ -55,11 +55,11 @@ inline constexpr bool has_strategy = std::is_same_v<Rule, op_rule> || std::is_sa
 template <class F>
 inline constexpr bool has_strategy<rules::chosen<F>> = true;
 
-/// What is asked when Op is to be called on Ts: Wish is a list of placements, empty for any.
-template <class Op, class Wish, class... Ts>
+/// What is asked when Op is to be called on Ts: Target is the list of placements that its results are to have, empty for any.
+template <class Op, class Target, class... Ts>
 struct call_query {
   using mesh_type = typename detail::first_mesh<Ts...>::type;
-  using keys = typename detail::joined_keys<placements<Shard<0>>, typename operand_traits<Ts>::placement_list..., Wish>::type;
+  using keys = typename detail::joined_keys<placements<Shard<0>>, typename operand_traits<Ts>::placement_list..., Target>::type;
   using setting = setting_of<mesh_type, keys>;
 
   template <class T>
@@ -92,7 +92,7 @@ struct call_query {
         ((q.target.on[a++] = detail::to_value<Q, keys>()), ...);
         q.target = canonical(q.target);
       }
-    }(p, Wish{});
+    }(p, Target{});
     return p;
   }();
   static constexpr bool trivial = fits_as_given(problem);

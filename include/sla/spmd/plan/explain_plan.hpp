@@ -2,7 +2,6 @@
 // Plans in words, as constants: a line for each step with the placements after it, its cost, and what its gradient costs.
 // Plans as types are in spmd/plan/plan_steps.hpp, spmd/plan/call.hpp and spmd/plan/plan_set.hpp.
 #pragma once
-#include <cstdint>
 #include <utility>
 
 #include <sla/spmd/placement/spelling.hpp>

@@ -36,8 +36,8 @@ inline constexpr bool sizes_decide = [] {
 /// Whose size each operand has. Elements of one width are compared; the result's counts as that of the operand that it has the indices of.
 template <class Query>
 struct sizes_in;
-template <class Op, class Wish, class... Ts>
-struct sizes_in<call_query<Op, Wish, Ts...>> {
+template <class Op, class Target, class... Ts>
+struct sizes_in<call_query<Op, Target, Ts...>> {
   template <class T>
   static consteval int width() {
     if constexpr (requires { typename local_of_t<T>::value_type; })
@@ -46,7 +46,7 @@ struct sizes_in<call_query<Op, Wish, Ts...>> {
       return 0;
   }
   static constexpr size_names value = [] {
-    auto const& p = call_query<Op, Wish, Ts...>::problem;
+    auto const& p = call_query<Op, Target, Ts...>::problem;
     int const widths[] = {width<Ts>()...};
     size_names out;
     for (int k = 0; k <= p.inputs; ++k) {

@@ -6,7 +6,6 @@
 
 #include <type_traits>
 
-#include <sla/core/meta.hpp>
 #include <sla/spmd/refusal/facts.hpp>
 #include <sla/spmd/refusal/sentences.hpp>
 #include <sla/spmd/rule/well_typed.hpp>
@@ -32,7 +31,7 @@ constexpr void require_placements() {
       "sla: a distributed value has one placement per mesh axis, in the order of the mesh; axes of size 1 count");
   if constexpr (sizeof...(P) == Mesh::rank) {
     using keys = typename detail::key_list<P...>::type;
-    constexpr diagnostic why = check_placements(detail::distributed_operand<keys, Local, Mesh, P...>().type);
+    constexpr diagnostic why = check_placements(detail::distributed_operand<keys, Local, P...>().type);
     if constexpr (why.what != code::ok) {
       using Refused = typename detail::placement_number<why.axis, placements<P...>>::type;
       using Facts = detail::type_list<Local, operand_is<0, Refused>, on_axis<Mesh::template name_string<why.axis>()>>;

@@ -5,7 +5,6 @@
 #include <concepts>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -209,9 +208,6 @@ constexpr rules::value take_on_placements(rules::value const& x) {
   return out;
 }
 
-} // namespace detail
-
-namespace detail {
 template <class L, class R>
   requires(is_rule_value<L> || is_rule_value<R>)
 struct adds_up<L, R> : std::true_type {};

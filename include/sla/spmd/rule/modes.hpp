@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <span>
 
-#include <sla/core/meta.hpp>
 #include <sla/spmd/placement/operand.hpp>
 #include <sla/spmd/rule/match.hpp>
 
@@ -57,7 +56,7 @@ template <class Local, class Mesh, class... P>
 constexpr void require_modes() {
   if constexpr (Mesh::local_axis_count >= 0 && sizeof...(P) == Mesh::rank) {
     using keys = typename detail::key_list<P...>::type;
-    constexpr diagnostic why = check_modes<Mesh>(detail::distributed_operand<keys, Local, Mesh, P...>().type);
+    constexpr diagnostic why = check_modes<Mesh>(detail::distributed_operand<keys, Local, P...>().type);
     if constexpr (why.what != code::ok && mode_of<Mesh>(why.axis < 0 ? 0 : why.axis) == axis_mode::global)
       static_assert(detail::modes_allow<Mesh, P...>,
                     "sla[E33]: a Varying on a global axis: its ranks hold no parts of one value. Say what they hold, "

@@ -2,7 +2,6 @@
 // What a generic function may do with outlines: products, operators, reductions, steps. `schedule<f, X, Y>` runs it in a
 // constant expression. Laws and sentences are those of values (spmd/rule/well_typed.hpp, spmd/refusal/diagnose.hpp).
 #pragma once
-#include <concepts>
 #include <type_traits>
 #include <utility>
 

@@ -3,8 +3,6 @@
 // Sums are in tensor/algebra/add.hpp, products in tensor/algebra/multiply.hpp and tensor/algebra/kron.hpp.
 #pragma once
 
-#include <utility>
-
 #include <sla/tensor/build/borrow.hpp>
 #include <sla/tensor/build/convert.hpp>
 #include <sla/tensor/build/entries.hpp>

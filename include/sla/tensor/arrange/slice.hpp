@@ -159,9 +159,7 @@ template <class B, index_t M, index_t N, class K>
 struct items_shape<Shape<B, M, N, K>> {
   using type = Shape<Batch<dyn>, M, N, K>;
 };
-} // namespace detail
 
-namespace detail {
 /// The crossings of rows and columns of a sparse tensor; of what a higher floor has, such as a traced one, what it performs.
 template <class A, bool WholeRows, bool WholeCols>
 auto crossings(A const& a, index_choice<WholeRows> const& rows, index_choice<WholeCols> const& cols) {
@@ -263,7 +261,6 @@ template <class A, class Q = std::initializer_list<index_t>>
 auto permuted_cols(A const& a, Q const& q) {
   return detail::crossings(a, detail::all_of(a.rows()), detail::chosen_permutation(q, a.cols(), "permuted_cols"));
 }
-
 
 /// A in slices of rows, which ascend and do not overlap; rows between them are left out. `cat_rows` puts slices together.
 /// Errors: index_error that names two slices which overlap, or one that leaves A.

@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cstdint>
 #include <cstring>
-#include <istream>
 #include <string>
 #include <string_view>
 #include <system_error>

@@ -342,9 +342,7 @@ inline double uniform_at(std::uint64_t seed, std::uint64_t n) {
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
   return double((z ^ (z >> 31)) >> 11) * 0x1p-52 - 1.0;
 }
-} // namespace detail
 
-namespace detail {
 /// The n-th number of the stream of a seed; both parts of a complex one.
 template <class T>
 T random_at(std::uint64_t seed, index_t n) {

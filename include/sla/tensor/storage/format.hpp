@@ -5,8 +5,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <utility>
 
 #include <sla/core/scalar.hpp>

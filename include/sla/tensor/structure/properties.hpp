@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <ostream>
-#include <utility>
 #include <vector>
 
 #include <sla/tensor/build/borrow.hpp>

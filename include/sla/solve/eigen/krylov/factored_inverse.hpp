@@ -3,8 +3,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
-#include <utility>
 
 #include <sla/solve/direct/direct.hpp>
 #include <sla/tensor/algebra/add.hpp>

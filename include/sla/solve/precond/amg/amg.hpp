@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <complex>
-#include <limits>
 #include <memory>
-#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>

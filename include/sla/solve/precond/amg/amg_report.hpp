@@ -2,7 +2,6 @@
 // What multigrid says of itself: a line per level, grid and operator complexity, bytes.
 #pragma once
 
-#include <ostream>
 #include <string>
 #include <vector>
 

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <utility>
-#include <vector>
 
 #include <sla/expr/sparse/product.hpp>
 #include <sla/solve/precond/amg/amli/amli.hpp>

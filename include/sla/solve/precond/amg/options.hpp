@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include <sla/tensor/storage/dense.hpp>
 #include <sla/tensor/storage/sparse.hpp>

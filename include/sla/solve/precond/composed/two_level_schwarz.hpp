@@ -5,7 +5,6 @@
 
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <sla/solve/precond/amg/amg.hpp>
 #include <sla/solve/precond/composed/schwarz.hpp>

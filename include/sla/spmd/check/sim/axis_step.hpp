@@ -2,7 +2,6 @@
 // A transition carried out on simulated ranks, along one axis of a mesh, and the pairing of values with gradients.
 // The functions on lists are in spmd/check/sim/list_collectives.hpp, the legality in spmd/step/transition.hpp. Not part of spmd.hpp.
 #pragma once
-#include <vector>
 
 #include <sla/spmd/check/sim/list_collectives.hpp>
 #include <sla/spmd/step/transition.hpp>

@@ -2,7 +2,6 @@
 // Strategies of operations that are compositions in one kernel: normalisation, attention, dense solves. Iterative solves
 // are in sparse_tensors.hpp; operations of which only linearity is known are `opaque`, in spmd/rule/table/strategy.hpp.
 #pragma once
-#include <cstdint>
 
 #include <sla/spmd/rule/table/indexed.hpp>
 #include <sla/spmd/rule/table/strategy.hpp>

@@ -2,7 +2,6 @@
 // Strategies of moves by an index tensor: gather, scatter, selection and embeddings. An index is never pending. What
 // an index points into is whole on every rank, unless the kernel knows its place and makes zero of the entries that other ranks hold.
 #pragma once
-#include <cstdint>
 
 #include <sla/spmd/rule/table/indexed.hpp>
 #include <sla/spmd/rule/table/move.hpp>

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <span>
 
-#include <sla/core/meta.hpp>
 #include <sla/spmd/placement/operand.hpp>
 #include <sla/spmd/rule/table/indexed.hpp>
 #include <sla/spmd/rule/table/op_rule.hpp>

@@ -2,7 +2,6 @@
 // Strategies of what makes tensors: of the shape of another, from scalars, at random, in place. Their values do not
 // come from the operands' values. Typed factories of a mesh are in dist/.
 #pragma once
-#include <cstdint>
 
 #include <sla/spmd/rule/table/indexed.hpp>
 #include <sla/spmd/rule/table/pointwise.hpp>

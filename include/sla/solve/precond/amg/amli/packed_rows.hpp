@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <vector>
 
 #include <sla/exec/fuse.hpp>
 #include <sla/exec/host.hpp>

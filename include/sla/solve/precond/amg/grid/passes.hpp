@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <utility>
 
 #include <sla/solve/precond/amg/grid/slabs.hpp>
 

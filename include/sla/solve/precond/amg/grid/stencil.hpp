@@ -7,7 +7,6 @@
 #include <array>
 #include <cstdlib>
 #include <string>
-#include <vector>
 
 #include <sla/tensor/storage/memory.hpp>
 

@@ -3,7 +3,6 @@
 // where the host's two compute the slabs between threads twice (solve/precond/amg/grid/grid_cycle.hpp).
 #pragma once
 
-#include <memory>
 #include <utility>
 #include <vector>
 
