@@ -23,14 +23,15 @@ if(NOT "examples" IN_LIST SLA_TESTS)
   return()
 endif()
 
-# clang reads these after the compiled header of the door that they include themselves, so they see what they would see without it. Its
-# target is named by the door and the flags, for a compiled header has the flags of its programs.
+# clang reads these after the compiled header of the door that they include themselves, where nothing but other headers <...> stands before
+# that: each of those stands alone (headers.alone), and what follows sees what it would see without the compiled one. Its target is named by
+# the door and the flags, for a compiled header has the flags of its programs.
 function(sla_open_door_once program source)
-  file(STRINGS "${source}" doors REGEX "^#include <sla/(sla|solve)[.]hpp>")
-  if(NOT doors OR NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  file(READ "${source}" text)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang" OR NOT text MATCHES "^(//[^\n]*\n|#include <[^\n]*\n|\n)*#include <(sla/(sla|solve)[.]hpp)>\n")
     return()
   endif()
-  string(REGEX REPLACE ".*<(sla/(sla|solve)[.]hpp)>.*" "\\1" door "${doors}")
+  set(door "${CMAKE_MATCH_2}")
   string(MAKE_C_IDENTIFIER "precompiled_${door}${ARGN}" header)
   if(NOT TARGET ${header})
     sla_precompile(${header} sla_developer ${door})
