@@ -41,12 +41,12 @@ if(present)
 endif()
 
 # The component that is a library: refused where it was not built; else its programs say what those without it say. Its own build
-# optimises nothing here, which is fast and the same arithmetic.
+# optimises nothing here, which is fast and the same arithmetic, and compiles the three sources of one part together, which differ in their scalar.
 sla_consume(instances_missing "the component instances is a library, which this installation has not built" "-DCMAKE_PREFIX_PATH=${prefix}|-DCOMPONENTS=instances")
 set(compiled "${CMAKE_CURRENT_BINARY_DIR}/install/compiled")
 add_test(NAME install.compiled COMMAND ${CMAKE_CTEST_COMMAND} --build-and-test ${PROJECT_SOURCE_DIR} ${compiled}/build
   --build-generator ${CMAKE_GENERATOR} --build-target install
-  --build-options -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER} -DCMAKE_BUILD_TYPE=None -DSLA_BUILD_TESTS=OFF -DSLA_BUILD_EXAMPLES=OFF -DSLA_BUILD_INSTANCES=ON
+  --build-options -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER} -DCMAKE_BUILD_TYPE=None -DSLA_BUILD_TESTS=OFF -DSLA_BUILD_EXAMPLES=OFF -DSLA_BUILD_INSTANCES=ON -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=3
                   -DCMAKE_INSTALL_PREFIX=${compiled}/prefix)
 set_tests_properties(install.compiled PROPERTIES FIXTURES_SETUP compiled LABELS install TIMEOUT 900)
 set(matrix_of_instances "${CMAKE_CURRENT_SOURCE_DIR}/data/1138_bus.mtx")

@@ -13,6 +13,8 @@
 #include "sample.hpp"
 #include "stated_steps.hpp"
 
+namespace test_adjoint {
+
 using namespace sla;
 using namespace placed_values;
 
@@ -274,3 +276,5 @@ TEST_CASE("unassembled sparse terms and their gradients") {
   CHECK(check_step(step::assemble, dense, 0, R).what == code::wrong_collective);
   CHECK(check_step(step::assemble, sparse, 0, R).what == code::ok);
 }
+
+} // namespace test_adjoint

@@ -9,6 +9,8 @@
 
 #include "catch.hpp"
 
+namespace test_axis_layout {
+
 using namespace sla;
 
 namespace {
@@ -154,3 +156,5 @@ TEST_CASE("coordinates of the axes of a mesh are those of a row-major array") {
     CHECK(coordinate_on(flatten(dp, tp).layout, r) == r / 8 * 4 + r % 4);
   }
 }
+
+} // namespace test_axis_layout

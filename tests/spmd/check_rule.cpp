@@ -31,6 +31,8 @@ inline constexpr auto sla::rule_of<own::careless_length> = sla::rules::compose([
 template <>
 inline constexpr auto sla::rule_of<own::rank_only> = sla::local_only{};
 
+namespace test_check_rule {
+
 using namespace fuzz;
 using outcome = rule_finding::outcome;
 
@@ -433,7 +435,7 @@ TEST_CASE("a check with nothing stated tries 2 and 3 ranks, three families and a
   using namespace strategies;
   dims const d(4, 6);
   CHECK(check_rule({}, pointwise(d), softened, a).wrong() > 0);
-  CHECK(check_rule({}, along(d, over(1)), softened, a).ok());
+  CHECK(check_rule({}, strategies::along(d, over(1)), softened, a).ok());
   CHECK(check_rule({}, strategies::unary(d, behaviour::rising), negated, a).wrong() > 0);
   CHECK(check_rule({}, strategies::unary(d, behaviour::rising), entry([](auto v) { return sim::abs(v); }), a).wrong() > 0);
   CHECK(check_rule({}, neg(d), negated, a).ok());
@@ -485,6 +487,8 @@ TEST_CASE("a rule or a reduction that was never tried is told, and not ok") {
   CHECK_THAT(describe(check_rule<own::row_length>(d, length, a)), ContainsSubstring("nothing with a shard or a pending operand"));
 }
 
+} // namespace test_check_rule
+
 // ---- rules with collectives, and the adjoint that runs
 
 namespace own {
@@ -496,6 +500,8 @@ template <>
 inline constexpr auto sla::rule_of<own::summed_over_tp> = sla::rules::compose([](auto x) {
   return sla::rules::all_reduce<"tp">(sla::rules::einsum<"mk->m">(x));
 });
+
+namespace test_check_rule {
 
 namespace {
 struct row_sums_of_all {
@@ -561,3 +567,5 @@ TEST_CASE("the adjoint that is checked is the one that runs, or the report says 
   CHECK_THAT(describe(stand_in), ContainsSubstring("op_kernel"));
   CHECK(check_rule({}, strategies::einsum("mk,kn->mn"), matrix_product{}, values({4, 6}, 0), values({6, 3}, 1)).adjoint == adjoint_source::derived);
 }
+
+} // namespace test_check_rule

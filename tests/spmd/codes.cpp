@@ -13,6 +13,8 @@
 #include "catch.hpp"
 #include "placed.hpp"
 
+namespace test_codes {
+
 using namespace sla;
 using namespace placed_values;
 
@@ -114,3 +116,5 @@ TEST_CASE("the page shows every refusal of a program") {
     CHECK(shown.count(n) == 1);
   }
 }
+
+} // namespace test_codes

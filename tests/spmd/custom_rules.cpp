@@ -8,6 +8,8 @@
 
 #include "catch.hpp"
 
+namespace test_custom_rules {
+
 using namespace sla;
 
 namespace {
@@ -38,60 +40,63 @@ template <class... P>
 using X = distributed<plain, M, P...>;
 
 } // namespace
+} // namespace test_custom_rules
 
 template <>
-inline constexpr auto sla::rule_of<blackbox> = sla::local_only{};
+inline constexpr auto sla::rule_of<test_custom_rules::blackbox> = sla::local_only{};
 template <>
-inline constexpr auto sla::rule_of<table_op> = sla::strategies::einsum("mk,kn->mn");
+inline constexpr auto sla::rule_of<test_custom_rules::table_op> = sla::strategies::einsum("mk,kn->mn");
 template <>
-inline constexpr auto sla::rule_of<regrouped> = sla::strategies::reshape(sla::dims(6, 4), sla::dims(4, 6));
+inline constexpr auto sla::rule_of<test_custom_rules::regrouped> = sla::strategies::reshape(sla::dims(6, 4), sla::dims(4, 6));
 template <>
-inline constexpr auto sla::rule_of<by_shape> = sla::rules::by_operands([](std::span<sla::operand const> o) {
+inline constexpr auto sla::rule_of<test_custom_rules::by_shape> = sla::rules::by_operands([](std::span<sla::operand const> o) {
   return sla::strategies::move_along(sla::dims::unknown(o[0].type.rank), sla::strategies::over(o[0].type.rank - 1));
 });
 template <>
-inline constexpr auto sla::rule_of<linear> = sla::rules::compose([](auto x, auto w) {
+inline constexpr auto sla::rule_of<test_custom_rules::linear> = sla::rules::compose([](auto x, auto w) {
   return sla::rules::einsum<"mk,nk->mn">(x, w, sla::rules::linear_in<0, 1>);
 });
 template <>
-inline constexpr auto sla::rule_of<difference> = sla::rules::compose([](auto x, auto y) {
+inline constexpr auto sla::rule_of<test_custom_rules::difference> = sla::rules::compose([](auto x, auto y) {
   return sla::rules::einsum<"mk,mk->mk">(x, y, sla::rules::jointly_linear_in<0, 1>);
 });
 template <>
-inline constexpr auto sla::rule_of<unclaimed> = sla::rules::compose([](auto x, auto w) {
+inline constexpr auto sla::rule_of<test_custom_rules::unclaimed> = sla::rules::compose([](auto x, auto w) {
   return sla::rules::einsum<"mk,nk->mn">(x, w);
 });
 template <>
-inline constexpr auto sla::rule_of<whole_width> = sla::rules::compose([](auto x) {
+inline constexpr auto sla::rule_of<test_custom_rules::whole_width> = sla::rules::compose([](auto x) {
   return sla::rules::einsum<"m_->m">(x);
 });
 template <>
-inline constexpr auto sla::rule_of<gathering> = sla::rules::compose([](auto x, auto w) {
+inline constexpr auto sla::rule_of<test_custom_rules::gathering> = sla::rules::compose([](auto x, auto w) {
   auto const all = sla::rules::all_gather<"tp">(x);
   return sla::rules::reduce_scatter<"dp", sla::Shard<1>>(sla::rules::einsum<"mk,kn->mn">(all, w));
 });
 template <>
-inline constexpr auto sla::rule_of<forgetful> = sla::rules::compose([](auto x, auto) {
+inline constexpr auto sla::rule_of<test_custom_rules::forgetful> = sla::rules::compose([](auto x, auto) {
   return sla::rules::einsum<"mk->mk">(x);
 });
 template <>
-inline constexpr auto sla::rule_of<careful> = sla::rules::compose([](auto x, auto g) {
+inline constexpr auto sla::rule_of<test_custom_rules::careful> = sla::rules::compose([](auto x, auto g) {
   sla::rules::ignore(g);
   return sla::rules::einsum<"mk->mk">(x, sla::rules::linear_in<0>);
 });
 template <>
-inline constexpr auto sla::rule_of<fused> = sla::rules::same_as([](auto const& x, auto const& y) {
+inline constexpr auto sla::rule_of<test_custom_rules::fused> = sla::rules::same_as([](auto const& x, auto const& y) {
   return 2.0 * x + exp(y);
 });
 template <>
-inline constexpr auto sla::rule_of<two_results> = sla::rules::compose([](auto x) {
+inline constexpr auto sla::rule_of<test_custom_rules::two_results> = sla::rules::compose([](auto x) {
   return sla::rules::results(sum(x), sla::rules::einsum<"mk->km">(x));
 });
 template <>
-inline constexpr auto sla::rule_of<insisting> = sla::rules::compose([](auto x) {
+inline constexpr auto sla::rule_of<test_custom_rules::insisting> = sla::rules::compose([](auto x) {
   sla::rules::expect<"dp", sla::Replicate>(x);
   return exp(x);
 });
+
+namespace test_custom_rules {
 
 namespace {
 
@@ -170,25 +175,28 @@ static_assert(why<out_partial<table_op, "pp">, Y<R, R>, Y<R, R>> == code::differ
 static_assert(gives<placements<R, P>, on_tp<table_op>, X<R, Shard<1>>, X<R, Shard<0>>>); // may be said anywhere
 static_assert(!rule_of<on_tp<struct unknown>>.known);
 
-} // namespace
-
-namespace {
 struct twice_ruled; // rows make rows by one rule, whole tensors by another
-}
+
+} // namespace
+} // namespace test_custom_rules
+
 template <>
-inline constexpr strategy sla::rule_of<twice_ruled> = [] {
-  strategy s = strategies::einsum("ij->ij");
-  rule other = s.rules[0];
-  other.out[0] = {slot_kind::replicate};
+inline constexpr sla::strategy sla::rule_of<test_custom_rules::twice_ruled> = [] {
+  sla::strategy s = sla::strategies::einsum("ij->ij");
+  sla::rule other = s.rules[0];
+  other.out[0] = {sla::slot_kind::replicate};
   return s.add(other);
 }();
-namespace {
+
+namespace test_custom_rules {
+
 static_assert(why<twice_ruled, X<Shard<0>, R>> == code::ambiguous_rule);
 static_assert(why<twice_ruled, X<R, R>> == code::ambiguous_rule); // whatever the operands: the rules are wrong
-} // namespace
 
 TEST_CASE("a reference composes on numbers too") {
   auto const reference = [](auto const& x, auto const& y) { return 2.0 * x + exp(y); };
   using std::exp;
   CHECK(reference(1.0, 0.0) == 3.0);
 }
+
+} // namespace test_custom_rules

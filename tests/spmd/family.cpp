@@ -9,6 +9,8 @@
 #include "catch.hpp"
 #include "placed.hpp"
 
+namespace test_family {
+
 using namespace sla;
 
 namespace {
@@ -143,3 +145,5 @@ TEST_CASE("blocks sent within one dimension make a strided shard") {
     CHECK(indices_of<Strided<ranks>>(to, extent, ranks) == received);
   }
 }
+
+} // namespace test_family

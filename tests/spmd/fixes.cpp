@@ -9,6 +9,8 @@
 #include "catch.hpp"
 #include "placed.hpp"
 
+namespace test_fixes {
+
 using namespace sla;
 using namespace placed_values;
 
@@ -232,3 +234,5 @@ static_assert([] {
   return found.size == 2 && found.best[0].steps[0] == inserted_call{1, 0, {step::convert, R, P}} &&
          found.best[1].steps[0] == inserted_call{0, 0, {step::all_reduce, P, R}};
 }());
+
+} // namespace test_fixes

@@ -10,6 +10,8 @@
 #include "catch.hpp"
 #include "placed.hpp"
 
+namespace test_infer_table {
+
 using namespace sla;
 using namespace placed_values;
 
@@ -168,3 +170,5 @@ TEST_CASE("the table of placements without shards is the sound one") {
   CHECK(accepted > 300);
   CHECK(accepted < 500);
 }
+
+} // namespace test_infer_table

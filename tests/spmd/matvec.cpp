@@ -7,6 +7,8 @@
 #include "catch.hpp"
 #include "placed.hpp"
 
+namespace test_matvec {
+
 using namespace sla;
 using namespace placed_values;
 
@@ -203,3 +205,5 @@ TEST_CASE("elementwise operations keep rows and columns") {
   std::vector<operand> const ghosts = {tensor_on(ghost(0), 1), tensor_on(ghost(0), 1)};
   CHECK(check(rule_of<op::mul>, ghosts).type.on[0] == ghost(0));
 }
+
+} // namespace test_matvec

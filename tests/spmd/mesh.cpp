@@ -11,6 +11,8 @@
 
 #include "catch.hpp"
 
+namespace test_mesh {
+
 using namespace sla;
 using Catch::Matchers::ContainsSubstring;
 
@@ -128,3 +130,5 @@ TEST_CASE("axes of stated strides find the same ranks in another order, or in a 
   });
   CHECK(bad == 0);
 }
+
+} // namespace test_mesh

@@ -12,6 +12,8 @@
 #include "catch.hpp"
 #include "data.hpp"
 
+namespace test_messages {
+
 using namespace sla;
 
 namespace {
@@ -170,3 +172,5 @@ TEST_CASE("text is cut where its storage ends") {
   t << "ab" << -120 << "cdef";
   CHECK(t == "ab-120cd");
 }
+
+} // namespace test_messages

@@ -9,6 +9,8 @@
 
 #include "catch.hpp"
 
+namespace test_modes {
+
 using namespace sla;
 
 namespace {
@@ -71,3 +73,5 @@ TEST_CASE("the decision about a call is told the promises of its mesh") {
   CHECK(call_context_of<Loose>().permissive);
   CHECK(!call_context_of<Mixed>().permissive);
 }
+
+} // namespace test_modes

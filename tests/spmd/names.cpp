@@ -4,6 +4,8 @@
 
 #include <sla/sla.hpp>
 
+namespace test_names {
+
 using namespace sla;
 
 namespace {
@@ -40,3 +42,5 @@ TEST_CASE("common names are the user's") {
   STATIC_REQUIRE(common_names<Plan, Route, Result, Apply, Arg, Piece, Envelope, Expect, AllGather, AllReduce, Convert, plan> == 12);
   STATIC_REQUIRE(common_names<step_kind, wires, distances, outcome, choice, expansion, inserted, companion, reshaped, indexing> == 10);
 }
+
+} // namespace test_names

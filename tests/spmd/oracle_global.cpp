@@ -12,9 +12,12 @@
 
 #include "oracle.hpp"
 
+namespace test_oracle_global {
+
 using namespace sla;
 using namespace placed_values;
 using namespace sla::strategies;
+using sla::strategies::along, sla::strategies::unary; // not those of sla, which other files of the program include
 
 namespace {
 
@@ -150,3 +153,5 @@ TEST_CASE("every recorded operation with shards") {
   CHECK(accepted > 500);
   for (auto const& row : reviewed.stale()) FAIL_CHECK("no longer differs: " << row);
 }
+
+} // namespace test_oracle_global

@@ -13,9 +13,12 @@
 
 #include "oracle.hpp"
 
+namespace test_oracle_local {
+
 using namespace sla;
 using namespace placed_values;
 using namespace sla::strategies;
+using sla::strategies::along, sla::strategies::unary; // not those of sla, which other files of the program include
 
 namespace {
 
@@ -160,3 +163,5 @@ TEST_CASE("every recorded operation without shards") {
   INFO("accepted " << accepted << ", as the model " << models);
   for (auto const& row : reviewed.stale()) FAIL_CHECK("no longer differs: " << row);
 }
+
+} // namespace test_oracle_local

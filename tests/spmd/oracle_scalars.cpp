@@ -12,9 +12,12 @@
 
 #include "oracle.hpp"
 
+namespace test_oracle_scalars {
+
 using namespace sla;
 using namespace placed_values;
 using namespace sla::strategies;
+using sla::strategies::constant, sla::strategies::unary; // not those of sla, which other files of the program include
 
 namespace {
 
@@ -187,3 +190,5 @@ TEST_CASE("factories, and what they make beside what has a placement") {
       });
   CHECK(rows == 336);
 }
+
+} // namespace test_oracle_scalars

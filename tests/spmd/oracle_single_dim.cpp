@@ -14,9 +14,12 @@
 
 #include "oracle.hpp"
 
+namespace test_oracle_single_dim {
+
 using namespace sla;
 using namespace placed_values;
 using namespace sla::strategies;
+using sla::strategies::along, sla::strategies::unary; // not those of sla, which other files of the program include
 
 namespace {
 
@@ -267,3 +270,5 @@ TEST_CASE("a rule with one slot changed is wrong, or is another rule") {
   CHECK(killed > 5000);
   CHECK(others < killed / 10);
 }
+
+} // namespace test_oracle_single_dim

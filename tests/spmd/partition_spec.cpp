@@ -7,6 +7,8 @@
 
 #include "catch.hpp"
 
+namespace test_partition_spec {
+
 using namespace sla;
 
 namespace {
@@ -133,3 +135,5 @@ TEST_CASE("every partition of two dimensions over three axes is read back as it 
   }
   CHECK(stated == 162);
 }
+
+} // namespace test_partition_spec

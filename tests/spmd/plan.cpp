@@ -6,6 +6,8 @@
 
 #include <sla/spmd/plan/explain_plan.hpp>
 
+namespace test_plan {
+
 using namespace sla;
 using namespace sla::plans;
 
@@ -32,15 +34,18 @@ using S1 = Shard<1>;
 using P = Partial<>;
 
 } // namespace
+} // namespace test_plan
 
 namespace sla {
 template <>
-inline constexpr topology topology_of<Node> = two_level(1, {600, 90909}, {2700, 20000});
+inline constexpr topology topology_of<test_plan::Node> = two_level(1, {600, 90909}, {2700, 20000});
 template <>
-inline constexpr topology topology_of<Slow> = two_level(0, {50000, 1}); // the slowest wires that are priced
+inline constexpr topology topology_of<test_plan::Slow> = two_level(0, {50000, 1}); // the slowest wires that are priced
 template <>
-inline constexpr topology topology_of<Deep> = two_level(2, {600, 90909}, {2700, 20000});
+inline constexpr topology topology_of<test_plan::Deep> = two_level(2, {600, 90909}, {2700, 20000});
 } // namespace sla
+
+namespace test_plan {
 
 TEST_CASE("one step where one step does it") {
   STATIC_REQUIRE(std::is_same_v<route_to<Unknown<R, S0>, R, R>, Route<AllGather<S0, R, "tp">>>);
@@ -198,3 +203,5 @@ TEST_CASE("the gradient goes back by the duals in reverse order") {
   using turned = route_query<Unknown<S0, S0>, placements<Shard<0, Even, 1>, S0>, false>;
   STATIC_REQUIRE(std::is_same_v<adjoint_route<turned, 0>, Route<PermuteShards<S0, S0, "dp", "tp">>>);
 }
+
+} // namespace test_plan

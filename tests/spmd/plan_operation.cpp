@@ -10,6 +10,8 @@
 #include <sla/spmd/rule/table/einsum.hpp>
 #include <sla/spmd/rule/table/pointwise.hpp>
 
+namespace test_plan_operation {
+
 using namespace sla;
 using namespace sla::plans;
 
@@ -318,3 +320,5 @@ TEST_CASE("a family that refuses extents shards of an operand only what it does 
   CHECK(plans_with_tables(strategies::add(dims::unknown(2), dims::unknown(2)), {{0, 1}, {0, 1}}) > 0);
   CHECK(plans_with_tables(strategies::einsum("mk,k->m"), {{0, 1}, {1}}) > 0);
 }
+
+} // namespace test_plan_operation

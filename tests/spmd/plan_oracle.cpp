@@ -10,6 +10,8 @@
 
 #include <sla/spmd/plan/route.hpp>
 
+namespace test_plan_oracle {
+
 using namespace sla;
 using namespace sla::plans;
 
@@ -81,3 +83,5 @@ TEST_CASE("plans take the steps of the model, or others that were reviewed") {
   CHECK(rows == 544);
   CHECK(alike + int(reviewed.size()) == rows);
 }
+
+} // namespace test_plan_oracle

@@ -10,6 +10,8 @@
 
 #include <sla/spmd/plan/route.hpp>
 
+namespace test_plan_search {
+
 using namespace sla;
 using namespace sla::plans;
 
@@ -464,3 +466,5 @@ TEST_CASE("where sizes are unknown the kinds of steps decide: nothing is gathere
   CHECK(scattered.size == 1);
   CHECK(scattered.steps[0].how == step::reduce_scatter);
 }
+
+} // namespace test_plan_search

@@ -15,7 +15,7 @@ namespace test_plan_set {
 using namespace sla;
 using namespace sla::plans;
 
-using Node = mesh<axis<"far", 2>, axis<"near", 4>>;
+using Node = mesh<axis<"outer", 2>, axis<"inner", 4>>;
 using Line = mesh<axis<"tp", 4>>;
 struct product {};
 

@@ -12,6 +12,8 @@
 
 #include "catch.hpp"
 
+namespace test_plans_on_ranks {
+
 using namespace sla;
 using namespace sla::plans;
 
@@ -255,3 +257,5 @@ TEST_CASE("planned operations are right from all placements") {
       CHECK(c.none == 0);
     }
 }
+
+} // namespace test_plans_on_ranks

@@ -10,6 +10,8 @@
 
 #include "catch.hpp"
 
+namespace test_remesh {
+
 using namespace sla;
 
 namespace {
@@ -19,7 +21,7 @@ constexpr placement_value S(int d, int level = 0, int family = 1) {
   return {placement_kind::shard, monoid::none, static_cast<std::int8_t>(d), static_cast<std::int16_t>(family), -1, static_cast<std::int8_t>(level)};
 }
 template <class... At>
-constexpr tensor_placement on(At... at) {
+constexpr tensor_placement placed(At... at) {
   tensor_placement t{static_cast<std::int8_t>(sizeof...(At)), 2};
   int a = 0;
   ((t.on[a++] = at), ...);
@@ -37,37 +39,37 @@ constexpr remesh_outcome seen(tensor_placement const& t, mesh_value const& from,
 constexpr bool same(remesh_outcome const& r, tensor_placement const& t) { return r.ok() && r.type == t; }
 
 // flatten, and back; shared axes keep what they have
-static_assert(same(seen(on(R, R, P), three, flat), on(R, P)) && same(seen(on(V, V, S(1)), three, flat), on(V, S(1))));
-static_assert(same(seen(on(R, P), flat, three), on(R, R, P)) && same(seen(on(S(0), S(1)), flat, three), on(S(0), S(0), S(1))));
-static_assert(same(seen(on(P, S(1)), flat, other), on(S(1), P)) && same(seen(on(S(1), P), other, three), on(P, P, S(1))));
+static_assert(same(seen(placed(R, R, P), three, flat), placed(R, P)) && same(seen(placed(V, V, S(1)), three, flat), placed(V, S(1))));
+static_assert(same(seen(placed(R, P), flat, three), placed(R, R, P)) && same(seen(placed(S(0), S(1)), flat, three), placed(S(0), S(0), S(1))));
+static_assert(same(seen(placed(P, S(1)), flat, other), placed(S(1), P)) && same(seen(placed(S(1), P), other, three), placed(P, P, S(1))));
 // the axes of a dimension: a full group in its order, at any place of the list
-static_assert(same(seen(on(S(0), S(0), R), three, flat), on(S(0), R)));
-static_assert(same(seen(on(S(0), S(0), S(0)), three, flat), on(S(0), S(0))));
-static_assert(same(seen(on(S(0, 1), S(0, 1), S(0)), three, flat), on(S(0, 1), S(0)))); // (tp, dp, cp) -> (tp, dp_cp)
-static_assert(seen(on(S(0, 1), S(0), R), three, flat).fault == remesh_fault::split_order);   // (cp, dp)
-static_assert(seen(on(S(0), S(0, 1), S(0)), three, flat).fault == remesh_fault::split_order); // (dp, tp, cp)
-static_assert(seen(on(S(0), R, R), three, flat).fault == remesh_fault::mixed_group && seen(on(S(0), R, R), three, flat).axis == 1);
-static_assert(seen(on(S(0), S(1), R), three, flat).fault == remesh_fault::mixed_group && seen(on(R, P, R), three, flat).fault == remesh_fault::mixed_group);
+static_assert(same(seen(placed(S(0), S(0), R), three, flat), placed(S(0), R)));
+static_assert(same(seen(placed(S(0), S(0), S(0)), three, flat), placed(S(0), S(0))));
+static_assert(same(seen(placed(S(0, 1), S(0, 1), S(0)), three, flat), placed(S(0, 1), S(0)))); // (tp, dp, cp) -> (tp, dp_cp)
+static_assert(seen(placed(S(0, 1), S(0), R), three, flat).fault == remesh_fault::split_order);   // (cp, dp)
+static_assert(seen(placed(S(0), S(0, 1), S(0)), three, flat).fault == remesh_fault::split_order); // (dp, tp, cp)
+static_assert(seen(placed(S(0), R, R), three, flat).fault == remesh_fault::mixed_group && seen(placed(S(0), R, R), three, flat).axis == 1);
+static_assert(seen(placed(S(0), S(1), R), three, flat).fault == remesh_fault::mixed_group && seen(placed(R, P, R), three, flat).fault == remesh_fault::mixed_group);
 // folding all axes of one region into others: one group of everything
-static_assert(same(seen(on(P, P, P), three, experts), on(P, P, P)) && same(seen(on(S(1), S(1), S(1)), three, experts), on(S(1), S(1), S(1))));
-static_assert(same(seen(on(R, S(0), S(0)), three, experts), on(R, S(0), S(0)))); // dp and edp are the same ranks
-static_assert(seen(on(R, S(0), P), three, experts).fault == remesh_fault::mixed_group);
+static_assert(same(seen(placed(P, P, P), three, experts), placed(P, P, P)) && same(seen(placed(S(1), S(1), S(1)), three, experts), placed(S(1), S(1), S(1))));
+static_assert(same(seen(placed(R, S(0), S(0)), three, experts), placed(R, S(0), S(0)))); // dp and edp are the same ranks
+static_assert(seen(placed(R, S(0), P), three, experts).fault == remesh_fault::mixed_group);
 // uneven shards of a flattened axis are not those of its parts; an axis that stays may have them
-static_assert(seen(on(S(0, 0, 2), S(0, 0, 2), R), three, flat).fault == remesh_fault::uneven && same(seen(on(R, R, S(0, 0, 2)), three, flat), on(R, S(0, 0, 2))));
+static_assert(seen(placed(S(0, 0, 2), S(0, 0, 2), R), three, flat).fault == remesh_fault::uneven && same(seen(placed(R, R, S(0, 0, 2)), three, flat), placed(R, S(0, 0, 2))));
 // other ranks
 constexpr auto small = value_of_mesh<mesh<axis<"dp", 2>, axis<"tp", 4>>>();
-static_assert(seen(on(R, R, R), three, small).fault == remesh_fault::other_ranks);
+static_assert(seen(placed(R, R, R), three, small).fault == remesh_fault::other_ranks);
 // axes of size 1 come and go
 constexpr auto with_one = value_of_mesh<mesh<axis<"one", 1>, axis<"dp_cp", 4>, axis<"tp", 4>>>();
-static_assert(same(seen(on(S(0), S(0), R), three, with_one), on(R, S(0), R)) && same(seen(on(S(0), S(0), P), with_one, flat), on(S(0), P)));
+static_assert(same(seen(placed(S(0), S(0), R), three, with_one), placed(R, S(0), R)) && same(seen(placed(S(0), S(0), P), with_one, flat), placed(S(0), P)));
 
 // sizes known at run time: on request, if one follows from the other
 constexpr auto open_two = value_of_mesh<mesh<axis<"dp">, axis<"cp", 2>>>(), open_one = value_of_mesh<mesh<axis<"all">>>(),
                open_three = value_of_mesh<mesh<axis<"a", 3>, axis<"b">>>(), eight = value_of_mesh<mesh<axis<"x", 4>, axis<"y", 2>>>();
 static_assert(correspond(open_two, open_one).fault == remesh_fault::not_comparable);
-static_assert(same(remesh(on(S(0), S(0)), open_two, open_one, even, true), on(S(0))));
-static_assert(same(remesh(on(P), open_one, open_two, even, true), on(P, P)));
-static_assert(same(remesh(on(S(1), P), open_two, eight, even, true), on(S(1), P))); // then dp has 4 ranks
+static_assert(same(remesh(placed(S(0), S(0)), open_two, open_one, even, true), placed(S(0))));
+static_assert(same(remesh(placed(P), open_one, open_two, even, true), placed(P, P)));
+static_assert(same(remesh(placed(S(1), P), open_two, eight, even, true), placed(S(1), P))); // then dp has 4 ranks
 static_assert(correspond(open_two, open_three, true).fault == remesh_fault::not_comparable);
 
 // hints
@@ -80,7 +82,7 @@ static_assert(relate(value_of_mesh<mesh<axis<"a", 4, 1>>>(), value_of_mesh<mesh<
 
 template <class... At>
 struct call_with { // one operand, on another mesh
-  static constexpr operand operands[] = {{on(At::value...)}};
+  static constexpr operand operands[] = {{placed(At::value...)}};
 };
 template <placement_value P>
 struct is {
@@ -183,3 +185,5 @@ TEST_CASE("what every rank holds stays the same, and what is refused has no plac
   CHECK(seen_from > 2500);
   CHECK(refused > 3000);
 }
+
+} // namespace test_remesh

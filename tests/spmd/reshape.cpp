@@ -9,6 +9,8 @@
 
 #include "catch.hpp"
 
+namespace test_reshape {
+
 using namespace sla;
 
 namespace {
@@ -137,3 +139,5 @@ TEST_CASE("what has no dimension passes every reshape") {
     CHECK(reshape_placement(t, pattern, {}).ok());
   }
 }
+
+} // namespace test_reshape

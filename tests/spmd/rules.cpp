@@ -11,6 +11,8 @@
 #include "catch.hpp"
 #include "placed.hpp"
 
+namespace test_rules {
+
 using namespace sla;
 using namespace placed_values;
 
@@ -224,3 +226,5 @@ TEST_CASE("several axes are decided one by one") {
   CHECK(result(rule_of<op::mul>, {on(maximum, R, 1), on(R, P, 1)}).why.what == code::nonlinear_in_partial);
   CHECK(result(rule_of<op::maximum>, {on(S(0), P, 1)}).why.what == code::nonlinear_in_partial);
 }
+
+} // namespace test_rules

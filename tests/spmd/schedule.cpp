@@ -6,6 +6,8 @@
 
 #include "catch.hpp"
 
+namespace test_schedule {
+
 using namespace sla;
 
 namespace {
@@ -166,3 +168,5 @@ TEST_CASE("a schedule at run time is the schedule of the compiler") {
   (void)eval(iterate(A, b));
   CHECK(to.steps() == two);
 }
+
+} // namespace test_schedule

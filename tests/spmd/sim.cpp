@@ -11,6 +11,8 @@
 #include "catch.hpp"
 #include "placed.hpp"
 
+namespace test_sim {
+
 using namespace sla;
 using namespace placed_values;
 
@@ -247,3 +249,5 @@ TEST_CASE("|a| of plain numbers and of those with derivatives") {
   CHECK(sim::abs(-2.5) == 2.5);
   CHECK(!std::signbit(sim::abs(-0.0)));
 }
+
+} // namespace test_sim

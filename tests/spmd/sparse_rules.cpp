@@ -10,6 +10,8 @@
 #include "catch.hpp"
 #include "placed.hpp"
 
+namespace test_sparse_rules {
+
 using namespace sla;
 using namespace placed_values;
 
@@ -221,9 +223,9 @@ TEST_CASE("what is left of the sparse table") {
   CHECK(why(add_sparse(), {terms, tensor_on(R, 2, 0)}) == code::partial_plus_replicate);
   CHECK(result(diagonal(), {rows}) == S(0, 1));
   CHECK(result(diagonal(), {terms}) == P);
-  CHECK(result(local_preconditioner(), {rows, tensor_on(S(0, 1), 1)}) == S(0, 1));
-  CHECK(why(local_preconditioner(), {rows, tensor_on(S(0, 2), 1)}) == code::sparse_layouts_differ);
-  CHECK(why(local_preconditioner(), {terms, tensor_on(R, 1)}) == code::nonlinear_argument);
+  CHECK(result(strategies::local_preconditioner(), {rows, tensor_on(S(0, 1), 1)}) == S(0, 1));
+  CHECK(why(strategies::local_preconditioner(), {rows, tensor_on(S(0, 2), 1)}) == code::sparse_layouts_differ);
+  CHECK(why(strategies::local_preconditioner(), {terms, tensor_on(R, 1)}) == code::nonlinear_argument);
   CHECK(check(solve(), std::vector<operand>{rows, tensor_on(S(0, 1), 1)}).implied[0] == communication::solver);
   CHECK(why(solve({}, true), {rows, tensor_on(S(0, 1), 1)}) == code::sparse_layouts_differ);
   CHECK(result(solve(), {tensor_on(R, 2, 0), tensor_on(P, 1)}) == P);
@@ -237,3 +239,5 @@ TEST_CASE("what is left of the sparse table") {
   CHECK(result(spmv({1}), {tensor_on(S(0), 3, 1), tensor_on(S(0), 2)}) == S(0));
   CHECK(result(spmv({1}), {tensor_on(rows_or_columns(0, 1), 3, 1), tensor_on(R, 2)}) == S(1, 1));
 }
+
+} // namespace test_sparse_rules

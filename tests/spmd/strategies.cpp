@@ -19,9 +19,12 @@
 #include "catch.hpp"
 #include "placed.hpp"
 
+namespace test_strategies {
+
 using namespace sla;
 using namespace placed_values;
 using namespace sla::strategies;
+using sla::strategies::along, sla::strategies::local_preconditioner, sla::strategies::unary; // not those of sla, which other files of the program include
 
 namespace {
 
@@ -536,3 +539,5 @@ TEST_CASE("compositions of many operations split where each of them does") {
   CHECK(result(normalised, S(1)).why.what == code::partial_with_varying); // shards minus their pending mean
   CHECK(result(normalised, P).why.what == code::partial_times_partial);   // linear up to the squares
 }
+
+} // namespace test_strategies

@@ -12,6 +12,8 @@
 #include "placed.hpp"
 #include "stated_steps.hpp"
 
+namespace test_transition {
+
 using namespace sla;
 using namespace placed_values;
 
@@ -194,3 +196,5 @@ TEST_CASE("axes that share a dimension are gathered from the innermost") {
   CHECK(check_step(step::reduce_scatter, t, 0, S(1)).what == code::no_such_dimension);
   CHECK(check_step(step::all_reduce, t, 0, R) == diagnostic{});
 }
+
+} // namespace test_transition

@@ -13,6 +13,8 @@
 #include "catch.hpp"
 #include "placed.hpp"
 
+namespace test_types {
+
 using namespace sla;
 
 namespace {
@@ -131,11 +133,15 @@ static_assert(round_trip<Replicate, Invariant, Varying, Partial<Sum>, Partial<Av
                          Ghost<1, Part<"p">, "q">, GhostP<1, Part<"p">, "r">>());
 
 } // namespace
+} // namespace test_types
 
 template <>
-struct sla::operand_traits<stand_in> : sla::operand_traits<X<Shard<0>, Replicate>> {};
+struct sla::operand_traits<test_types::stand_in> : sla::operand_traits<test_types::X<sla::Shard<0>, sla::Replicate>> {};
 template <>
-inline constexpr sla::op_rule sla::rule_of<softplus>{};
+inline constexpr sla::op_rule sla::rule_of<test_types::softplus>{};
+
+namespace test_types {
+
 static_assert(gives<softplus, placements<Shard<0>, Replicate>, X<Shard<0>, Replicate>> &&
               !well_typed<softplus, X<Shard<0>, Partial<>>>);
 static_assert(outcome_of<struct unknown, X<Shard<0>, Replicate>>.why.what == code::no_rule);
@@ -158,3 +164,5 @@ TEST_CASE("the duals on values and on types agree") {
   CHECK(dual(detail::to_value<GhostP<0>, keys>()) == detail::to_value<dual_t<GhostP<0>>, keys>());
   CHECK(dual(detail::to_value<Partial<Max>, keys>()) == placement_value{});
 }
+
+} // namespace test_types

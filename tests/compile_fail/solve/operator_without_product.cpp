@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// apart: compiled with others, clang does not tell who asked for it
 // expect-error: the operator, A or M, has no `operator\*` that takes such an x
 #include <sla/solve.hpp>
 
