@@ -198,31 +198,31 @@ void drive(Space& space, method_of_call<Space, A, V, X> const& method, A const& 
     last.state = space.map(run_outcome{rule.rtol, rule.atol, digits, unfinished, guessed && out.runs == 0}, *last.state, residual, bb, sum_of_b, before ? *before : bb);
     auto const outcome = space.map(summarize{}, *last.state, space.map(no_iterations{}, *last.state), rr, bb);
     space.finish();
-    auto judged = space.read(outcome);
+    auto outcomes = space.read(outcome);
     before = rr;
     last.bb = bb;
-    if (std::any_of(judged.begin(), judged.end(), [](progress const& p) { return p.state == reason::badly_scaled; })) {
+    if (std::any_of(outcomes.begin(), outcomes.end(), [](progress const& p) { return p.state == reason::badly_scaled; })) {
       auto [sum_of_r] = Measure::sum(space, a, b, x, room);
       auto const ratio = space.map(ratio_of_sums{}, sum_of_r, sum_of_b);
       space.finish();
       auto const ratios = space.read(ratio);
-      for (std::size_t k = 0; k < judged.size(); ++k)
-        if (judged[k].state == reason::badly_scaled) judged[k].residual = ratios[k];
+      for (std::size_t k = 0; k < outcomes.size(); ++k)
+        if (outcomes[k].state == reason::badly_scaled) outcomes[k].residual = ratios[k];
     }
 
     ++out.runs;
     out.bytes = (std::max)(out.bytes, last.bytes);
-    out.items.resize(judged.size(), progress{reason::running, 0, 0});
+    out.items.resize(outcomes.size(), progress{reason::running, 0, 0});
     int taken = 0;
     again = false;
     residuals_before.clear();
-    for (std::size_t k = 0; k < judged.size(); ++k) {
+    for (std::size_t k = 0; k < outcomes.size(); ++k) {
       out.items[k].iterations += items[k].iterations;
       residuals_before.push_back(out.items[k].residual);
-      out.items[k].state = judged[k].state;
-      out.items[k].residual = judged[k].residual;
+      out.items[k].state = outcomes[k].state;
+      out.items[k].residual = outcomes[k].residual;
       taken = (std::max)(taken, items[k].iterations);
-      again = again || judged[k].state == reason::running;
+      again = again || outcomes[k].state == reason::running;
     }
     rule.max_iterations -= taken;
   }

@@ -22,7 +22,8 @@ struct next_direction {
   template <class T>
   SLA_HD T operator()(reason state, T rho2, T rho, T alpha, T omega) const {
     bool const sound = state == reason::running && rho != T(0) && omega != T(0);
-    T const beta = (rho2 / (sound ? rho : T(1))) * (alpha / (sound ? omega : T(1)));
+    T const den = rho * omega;  // whose square is 0 for small b
+    T const beta = abs2_of(den) > 0 ? rho2 * alpha / den : (rho2 / (sound ? rho : T(1))) * (alpha / (sound ? omega : T(1)));
     return sound && is_finite(beta) ? beta : T{};
   }
 };
