@@ -15,14 +15,18 @@ using namespace sla;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
-/// |b - A x| / |b| in long double.
+/// |b - A x| / |b| in long double: first the products as T has them, which cancel exactly, then b and what rounding took off the products.
 template <class T>
 double true_residual(sparse_tensor<T> const& A, vector<T> const& b, vector<T> const& x) {
   using wide = long double;
   wide rr = 0, bb = 0;
   for (index_t i = 0; i < A.rows(); ++i) {
-    wide r = b[i];
-    A.pattern().view().for_row(i, [&](index_t s, index_t j) { r -= wide(A.values()[s]) * wide(x[j]); });
+    wide products = 0, rest = 0;
+    A.pattern().view().for_row(i, [&](index_t s, index_t j) {
+      T const product = A.values()[s] * x[j];
+      products += product, rest += std::fma(A.values()[s], x[j], -product);
+    });
+    wide const r = b[i] - products - rest;
     rr += r * r, bb += wide(b[i]) * wide(b[i]);
   }
   return double(std::sqrt(rr / bb));

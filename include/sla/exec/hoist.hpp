@@ -48,7 +48,7 @@ public:
   tensor<T, E, Memory> take(E const& extents) {
     index_t const count = extents.total(), bytes = count * index_t(sizeof(T));
     auto const free = runs_.begin() + std::ptrdiff_t(taken_);
-    if (auto const same = std::find_if(free, runs_.end(), [&](auto const& run) { return run.size() == bytes; }); same != runs_.end())
+    if (auto const same = std::find_if(free, runs_.end(), [&](auto const& one) { return one.size() == bytes; }); same != runs_.end())
       std::iter_swap(free, same);
     else
       runs_.insert(free, buffer<std::byte, memory_between<Memory>>(bytes, uninitialized));

@@ -90,8 +90,8 @@ auto differentiated_loss(tape& t, F& f, tape_variable<V>&... inputs) {
       }
       return std::tuple<R, cotangent_type_t<V>...>(total, inputs.take_cotangent()...);
     } else {
-      using refused = loss_refusal<Y, placements_of_t<Y>>;
-      refuse_loss<refused::held, typename refused::facts>();
+      using refusal = loss_refusal<Y, placements_of_t<Y>>;
+      refuse_loss<refusal::held, typename refusal::facts>();
       return std::tuple<R, cotangent_type_t<V>...>(R(0), inputs.take_cotangent()...);
     }
   } else {

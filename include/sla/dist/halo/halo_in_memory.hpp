@@ -145,21 +145,21 @@ public:
     constexpr bool turns = requires { y.A.transposed(); };
     static_assert(turns, "sla: transpose(D) * x of parts in another memory than the host's are there for D by Csr, Sell and Dia; store the transpose of others, transposed(to<host_memory>(D))");
     if constexpr (turns) {
-      using Sum = typename Y::template sum_type<T>;
+      using Wide = typename Y::template sum_type<T>;
       using Rows = decltype(y.A.transposed());
-      using Own = detail::rows_with_contributions<Sum, memory_type>;
+      using Own = detail::rows_with_contributions<Wide, memory_type>;
       halo_plan const& plan = *y.plan;
       auto const s = y.shape();
       index_t const own = plan.own(), rows = own + plan.ghosts(), ghosts = plan.ghosts() * s.size();
-      auto const all = this->engine_.template take<Sum>(rows * s.size());
+      auto const all = this->engine_.template take<Wide>(rows * s.size());
       write_now(all.get(), rows * s.size(), product<Rows, std::remove_cvref_t<decltype(y.x)>>{y.A.transposed(), y.x, y.local_extents()});
-      detail::kept_list<Sum> to_others(static_cast<std::size_t>(ghosts));
+      detail::kept_list<Wide> to_others(static_cast<std::size_t>(ghosts));
       if (ghosts > 0) read_rows(all.get() + own * s.inner, nullptr, rows, s, ghosts, to_others.data());
       auto const& lists = lists_of(plan);
-      detail::kept_list<Sum> added(static_cast<std::size_t>(lists.count * s.size()));
-      detail::reverse_exchange<Sum>(plan, to_others, s).add_to_rows([&](std::size_t n, index_t b) { return added.data() + (lists.place_of_sent[n] * s.batch + b) * s.inner; });
-      auto const there = this->engine_.template take<Sum>(index_t(added.size()));
-      if (!added.empty()) this->engine_.write(added.data(), there.get(), added.size() * sizeof(Sum));
+      detail::kept_list<Wide> added(static_cast<std::size_t>(lists.count * s.size()));
+      detail::reverse_exchange<Wide>(plan, to_others, s).add_to_rows([&](std::size_t n, index_t b) { return added.data() + (lists.place_of_sent[n] * s.batch + b) * s.inner; });
+      auto const there = this->engine_.template take<Wide>(index_t(added.size()));
+      if (!added.empty()) this->engine_.write(added.data(), there.get(), added.size() * sizeof(Wide));
       index_t const size = own * s.size();
       write_now(out, size, Own{all.get(), there.get(), lists.place.data(), own, rows, s.batch, s.inner, Extents<dyn>(size)});
     }

@@ -191,18 +191,18 @@ struct halo_transposed_product : transposed_product<View, X> {
   }
   template <class T>
   void fold(T* out) const {
-    using Sum = sum_type<T>;
+    using Wide = sum_type<T>;
     auto const s = shape();
     auto local = static_cast<base const&>(*this);
     local.result = local_extents();
-    std::vector<Sum> all(std::size_t(local.result.total()));
+    std::vector<Wide> all(std::size_t(local.result.total()));
     local.scatter(all.data());
-    if constexpr (std::same_as<Sum, T>) {
+    if constexpr (std::same_as<Wide, T>) {
       detail::fold_halo(*plan, all.data(), out, s);
     } else {
-      std::vector<Sum> own(std::size_t(this->result.total()));
+      std::vector<Wide> own(std::size_t(this->result.total()));
       detail::fold_halo(*plan, all.data(), own.data(), s);
-      std::transform(own.begin(), own.end(), out, [](Sum const& v) { return scalar_cast<T>(v); });
+      std::transform(own.begin(), own.end(), out, [](Wide const& v) { return scalar_cast<T>(v); });
     }
   }
 };

@@ -157,6 +157,11 @@ auto perform(Op, A const& a, X const&...) {
                                  "multiply_elements(D, E); of dense results take D * x, of others gather(D)");
   return a;
 }
+template <detail::MatrixOnRanks A, class Visit>
+void for_each_entry(A const&, Visit const&) {
+  static_assert(always_false<A>, "sla: for_each_entry(D, f) of a distributed matrix: the entries of this rank, by its own numbers of rows and columns, are for_each_entry(D.local(), f); all "
+                                 "of them, where one rank can hold them, for_each_entry(gather(D), f)");
+}
 template <detail::MatrixOnRanks A, class N>
 auto pow(A const& a, N const&) {
   static_assert(always_false<A>, "sla: pow(D, s) of a distributed matrix would fill what is not stored where s is 0; abs2(D), sqrt(D), multiply_elements(D, D) are there");

@@ -85,8 +85,8 @@ constexpr auto combine(outline<shape_only<T, E>, Mesh, P...> const& v, C const& 
 template <int Most = 0, class T, class E, class U, class E2, class Mesh, class... P, class... Q>
 constexpr auto gram_of(outline<shape_only<T, E>, Mesh, P...> const& v, outline<shape_only<U, E2>, Mesh, Q...> const& w) {
   detail::require_whole_rows<E::rank>(placements<P...>{});
-  using Sum = decltype(op::inner::apply(accumulator_t<kernel_t<T>>{}, accumulator_t<kernel_t<U>>{}));
-  return detail::outlined<op::dot, small_matrix<Sum, detail::columns_of<Most, E>, detail::columns_of<Most, E2>>>(v, w);
+  using Wide = decltype(op::inner::apply(accumulator_t<kernel_t<T>>{}, accumulator_t<kernel_t<U>>{}));
+  return detail::outlined<op::dot, small_matrix<Wide, detail::columns_of<Most, E>, detail::columns_of<Most, E2>>>(v, w);
 }
 /// One column of an outlined block.
 template <class T, class E, class Mesh, class... P>

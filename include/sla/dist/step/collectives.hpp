@@ -19,5 +19,11 @@ auto all_gather(X const& x) {
                                  "gathers along all axes");
   return eval(x);
 }
+template <Stepping X>
+auto reduce_scatter(X const& x) {
+  static_assert(always_false<X>, "sla: reduce_scatter<axis, Shard<d>>(x): name the axis of the mesh along which the ranks' parts are folded, and how the sums are cut, as "
+                                 "reduce_scatter<\"rows\", Shard<0>>(x)");
+  return eval(x);
+}
 
 } // namespace sla

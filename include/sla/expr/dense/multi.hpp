@@ -333,15 +333,15 @@ auto gram_of(tensor<T, E, Memory> const& V SLA_LIFETIMEBOUND, tensor<U, E2, Memo
 template <class T, class E, class Memory, class C>
 auto combine(tensor<T, E, Memory> const& V SLA_LIFETIMEBOUND, C const& c, index_t columns = -1) {
   using Coefficients = decltype(as_coefficients(c));
-  using Matrix = typename Coefficients::value_type;
+  using Small = typename Coefficients::value_type;
   constexpr bool fixed = E::static_extent(E::rank - 1) != dyn;
   static_assert(E::rank >= 2, "sla: combine(V, C): V is a block, (*batch, N, k)");
-  static_assert(!fixed || E::static_extent(E::rank - 1) == Matrix::rows(), "sla: combine(V, C): C has other rows than V has columns");
-  static_assert(storage_law<T, typename Matrix::value_type>, "sla: combine(V, C): complex coefficients of a real block; make the block complex");
-  auto const block = detail::view_block<Matrix::rows()>(V, 1, "combine(V, C)", " rows in C");
-  if (columns < 0) columns = fixed ? Matrix::cols() : block.columns();
-  if (columns > Matrix::cols()) throw shape_error(text("combine(V, C): ", columns, " columns are wanted, and C has ", Matrix::cols()));
-  using Wide = typename detail::columns_replaced<E, fixed ? index_t(Matrix::cols()) : dyn>::type;
+  static_assert(!fixed || E::static_extent(E::rank - 1) == Small::rows(), "sla: combine(V, C): C has other rows than V has columns");
+  static_assert(storage_law<T, typename Small::value_type>, "sla: combine(V, C): complex coefficients of a real block; make the block complex");
+  auto const block = detail::view_block<Small::rows()>(V, 1, "combine(V, C)", " rows in C");
+  if (columns < 0) columns = fixed ? Small::cols() : block.columns();
+  if (columns > Small::cols()) throw shape_error(text("combine(V, C): ", columns, " columns are wanted, and C has ", Small::cols()));
+  using Wide = typename detail::columns_replaced<E, fixed ? index_t(Small::cols()) : dyn>::type;
   auto const shape = [&]<std::size_t... Axis>(std::index_sequence<Axis...>) {
     return Wide((int(Axis) + 1 < E::rank ? V.extent(int(Axis)) : columns)...);
   }(std::make_index_sequence<std::size_t(E::rank)>{});

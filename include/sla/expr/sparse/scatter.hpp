@@ -21,8 +21,8 @@ void scatter_run(Product const& y, index_t b, index_t first, index_t last, To co
   auto const A = y.A;
   auto const x = y.x;
   index_t const K = y.rhs(), col0 = b * A.shape.cols(), row0 = b * A.shape.rows();
-  auto const of_row = [&](index_t i, index_t slot) {
-    SLA_PREFETCH(std::uintptr_t(A.values + b * A.batch_stride) + std::size_t(slot + fetch_distance) * P * Q * sizeof(*A.values));
+  auto const of_row = [&](index_t i, index_t from) {
+    SLA_PREFETCH(std::uintptr_t(A.values + b * A.batch_stride) + std::size_t(from + fetch_distance) * P * Q * sizeof(*A.values));
     if constexpr (P == 1 && Q == 1 && !Product::has_rhs)
       return [&, values = A.values + b * A.batch_stride, x_i = x.at(element{row0 + i, row0 + i, b})](index_t slot, index_t j) {
         T* const sum = to(col0 + j);

@@ -55,6 +55,13 @@ auto perform(op::band, A const& a, index_t first, index_t last) {
   return masked(a, perform(op::band{}, a.value(), first, last));
 }
 
+/// Refused: what the visitor computes of plain values would have no derivative.
+template <detail::TracedMatrix A, class Visit>
+void for_each_entry(A const&, Visit const&) {
+  static_assert(always_false<A>, "sla: for_each_entry(A, f) of a traced A: what f computes of the entries would have no derivative: compute with values(A), a traced vector; places and plain "
+                                 "values are for_each_entry(A.value(), f)");
+}
+
 /// An order of rows and columns is of the pattern, which is constant: permuted(A, rcm(A)).
 template <TracedSparse A>
 auto rcm(A const& a) {

@@ -88,6 +88,45 @@ struct ratio_of_sums {
 struct no_iterations {
   SLA_HD int operator()(reason) const { return 0; }
 };
+/// Has an item failed by itself? Who set a limit, or stopped it, gets x as it was then.
+inline bool has_failed(reason state) {
+  return state != reason::running && state != reason::converged && state != reason::iteration_limit && state != reason::stopped;
+}
+/// Do powers of s = |A b| / |b|, or their products with |b|^2, leave the range of double? Methods form up to the third.
+inline bool leaves_range(double bb, double s) {
+  auto const leaves = [](double square) { return !(square >= run_outcome::least && square <= run_outcome::most); };
+  return s > 0 && s - s == 0 && (leaves(s * s * s) || leaves(bb * s) || leaves(bb * s * s) || leaves(bb * s * s * s));
+}
+/// x, with `old` in the items that say so.
+template <class Space, class X>
+void take_back(Space& space, X& x, X old, std::vector<double> const& takes) {
+  if (std::all_of(takes.begin(), takes.end(), [](double t) { return t == 1; })) {
+    x = std::move(old);
+    return;
+  }
+  std::vector<double> keeps;
+  for (double t : takes) keeps.push_back(1 - t);
+  auto const kept = space.scalar(keeps), taken = space.scalar(takes);
+  fuse(space, set(x, kept * x));
+  fuse(space, set(old, taken * old));
+  fuse(space, set(x, x + old));
+  space.finish();
+}
+
+/// Of items that failed because squares of A leave the range of double, that is the reason.
+template <class Space, class A, class V>
+void name_scale(Space& space, A const& a, V const& b, V const& nothing, measure_room<V, V>& room, report& out) {
+  if (std::none_of(out.items.begin(), out.items.end(), [](progress const& p) { return has_failed(p.state); })) return;
+  auto [bb] = fuse(space, squared_norm_of(b));
+  auto [sum_of_b] = fuse(space, norm1_of(b));
+  auto [sum_of_product] = residual_of_system::sum(space, a, nothing, b, room);
+  auto const ratio = space.map(ratio_of_sums{}, sum_of_product, sum_of_b);
+  space.finish();
+  auto const ratios = space.read(ratio);
+  auto const squares = space.read(bb);
+  for (std::size_t k = 0; k < ratios.size(); ++k)
+    if (has_failed(out.items[k].state) && leaves_range(double(squares[k]), ratios[k])) out.items[k].state = reason::badly_scaled;
+}
 
 /// How the driver has a method make its stop test.
 template <class Space, class Real>
@@ -125,7 +164,8 @@ void drive(Space& space, method_of_call<Space, A, V, X> const& method, A const& 
   std::optional<Real> before;
   measure_room<V, X> room;
   std::optional<V>& left = room.of_range;
-  std::optional<X> correction;
+  std::optional<X> correction, guess;
+  std::vector<double> residuals_before;  ///< of x before the latest run
   if (history)
     rule.watch = [&out, watch = rule.watch](std::vector<progress> const& seen) {
       out.history.push_back(seen);
@@ -135,6 +175,7 @@ void drive(Space& space, method_of_call<Space, A, V, X> const& method, A const& 
     auto [sum_of_b] = fuse(space, norm1_of(b));
     auto const kept = space.map(nonzero_factor{}, sum_of_b);
     fuse(space, set(x, kept * x));
+    guess.emplace(x);
   }
   for (bool again = true; again;) {
     std::vector<progress> items;
@@ -145,7 +186,8 @@ void drive(Space& space, method_of_call<Space, A, V, X> const& method, A const& 
       correction.emplace(method.zero(a, b));
       fuse(space, set(*left, accurate_residual(b, a * x)));
       items = method.improve(method.context, space, {rule, last}, *left, *correction);
-      fuse(space, set(x, x + *correction));
+      fuse(space, set(*correction, x + *correction));
+      std::swap(x, *correction);  // which is x before this run from here on
     }
     if (!last.state || items.empty())
       throw value_error(text("solve(A, b, method): the run of ", method.name, " returned without the finish() of its stop test: return make_stop(space, bb).finish(), also where there is nothing to do"));
@@ -156,31 +198,64 @@ void drive(Space& space, method_of_call<Space, A, V, X> const& method, A const& 
     last.state = space.map(run_outcome{rule.rtol, rule.atol, digits, unfinished, guessed && out.runs == 0}, *last.state, residual, bb, sum_of_b, before ? *before : bb);
     auto const outcome = space.map(summarize{}, *last.state, space.map(no_iterations{}, *last.state), rr, bb);
     space.finish();
-    auto judged = space.read(outcome);
+    auto outcomes = space.read(outcome);
     before = rr;
     last.bb = bb;
-    if (std::any_of(judged.begin(), judged.end(), [](progress const& p) { return p.state == reason::badly_scaled; })) {
+    if (std::any_of(outcomes.begin(), outcomes.end(), [](progress const& p) { return p.state == reason::badly_scaled; })) {
       auto [sum_of_r] = Measure::sum(space, a, b, x, room);
       auto const ratio = space.map(ratio_of_sums{}, sum_of_r, sum_of_b);
       space.finish();
       auto const ratios = space.read(ratio);
-      for (std::size_t k = 0; k < judged.size(); ++k)
-        if (judged[k].state == reason::badly_scaled) judged[k].residual = ratios[k];
+      for (std::size_t k = 0; k < outcomes.size(); ++k)
+        if (outcomes[k].state == reason::badly_scaled) outcomes[k].residual = ratios[k];
     }
 
     ++out.runs;
     out.bytes = (std::max)(out.bytes, last.bytes);
-    out.items.resize(judged.size(), progress{reason::running, 0, 0});
+    out.items.resize(outcomes.size(), progress{reason::running, 0, 0});
     int taken = 0;
     again = false;
-    for (std::size_t k = 0; k < judged.size(); ++k) {
+    residuals_before.clear();
+    for (std::size_t k = 0; k < outcomes.size(); ++k) {
       out.items[k].iterations += items[k].iterations;
-      out.items[k].state = judged[k].state;
-      out.items[k].residual = judged[k].residual;
+      residuals_before.push_back(out.items[k].residual);
+      out.items[k].state = outcomes[k].state;
+      out.items[k].residual = outcomes[k].residual;
       taken = (std::max)(taken, items[k].iterations);
-      again = again || judged[k].state == reason::running;
+      again = again || outcomes[k].state == reason::running;
     }
     rule.max_iterations -= taken;
+  }
+  if (!out.converged()) {
+    // A failed x is never worse than the one before: of several runs the one before the last, and that of the beginning.
+    auto const never_worse_than = [&](X const& old, std::vector<double> const& residuals) {
+      auto [sum_of_x] = fuse(space, norm1_of(std::as_const(x)));
+      space.finish();
+      auto const sums = space.read(sum_of_x);
+      std::vector<double> takes(out.items.size(), 0);
+      for (std::size_t k = 0; k < takes.size(); ++k) {
+        progress const& p = out.items[k];
+        takes[k] = p.state != reason::converged && (sums[k] - sums[k] != 0 || (has_failed(p.state) && !(p.residual <= residuals[k])));
+      }
+      bool const all = std::find(takes.begin(), takes.end(), 0.0) == takes.end();
+      for (std::size_t k = 0; k < takes.size(); ++k) {
+        if (!all && sums[k] - sums[k] != 0) takes[k] = 0;  // factors of 0 and 1 do not rid some items of NaN
+        if (takes[k] == 1) out.items[k].residual = residuals[k];
+      }
+      if (std::any_of(takes.begin(), takes.end(), [](double t) { return t == 1; })) take_back(space, x, X(old), takes);
+    };
+    if (out.runs > 1) never_worse_than(*correction, residuals_before);
+    if (guess) {
+      auto [residual, bb, sum_of_b] = Measure::numbers(space, a, b, *guess, room);
+      auto const of_guess = space.map(summarize{}, *last.state, space.map(no_iterations{}, *last.state), space.map(only_residual{}, residual), bb);
+      space.finish();
+      std::vector<double> residuals;
+      for (progress const& p : space.read(of_guess)) residuals.push_back(p.residual);
+      never_worse_than(*guess, residuals);
+    } else {
+      never_worse_than(method.zero(a, b), std::vector<double>(out.items.size(), 1));
+    }
+    if constexpr (std::same_as<Measure, residual_of_system> && std::same_as<V, X>) name_scale(space, a, b, method.zero(a, b), room, out);
   }
   if constexpr (requires { space.account(out); }) space.account(out);
 }

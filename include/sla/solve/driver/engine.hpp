@@ -257,13 +257,13 @@ solution<solution_of_t<Method, A, V>> call(A const& a, Method const& method, M c
         M const& m;
       } const all{a, method, m};
       method_of_call<Space, A, V, X> run{Method::name, {method.rtol, method.atol, method.max_iterations, method.watch ? method.watch : default_rule().watch}, &all, zero_solution<Method, A, V>};
-      run.improve = [](void const* context, Space& space, stop_of_run<Space, V> const& make_stop, V const& b, X& x) {
+      run.improve = [](void const* context, Space& space, stop_of_run<Space, V> const& make_stop, V const& of, X& x) {
         auto const& with = *static_cast<with_operators const*>(context);
-        if constexpr (is_sweep<std::remove_cvref_t<decltype(with.m * b)>>) {
-          auto const node = with.m * b;
-          return with.method.run(space, with.a, sweeping<kernel_t<typename V::value_type>>(node), b, x, make_stop);
+        if constexpr (is_sweep<std::remove_cvref_t<decltype(with.m * of)>>) {
+          auto const node = with.m * of;
+          return with.method.run(space, with.a, sweeping<kernel_t<typename V::value_type>>(node), of, x, make_stop);
         } else {
-          return with.method.run(space, with.a, with.m, b, x, make_stop);
+          return with.method.run(space, with.a, with.m, of, x, make_stop);
         }
       };
       if constexpr (wants_hermitian<Method>) run.asymmetry = found_asymmetry<Space, A, V>;

@@ -234,8 +234,8 @@ auto judged_pairs(Problem const& problem, Space& space, eigen_found<typename Pro
       auto [h] = fuse(space, set(v, column(vectors, index_t(j))), dots<at_once>(earlier, count, v));
       auto const numbers = read_one(space, h);
       for (int c = 0; c < count; ++c) {
-        double const apart = double(abs_of(numbers[c] - std::remove_cvref_t<decltype(numbers[c])>(from + std::size_t(c) == j ? 1 : 0)));
-        if (!(apart <= out.orthogonality)) out.orthogonality = apart;
+        double const off = double(abs_of(numbers[c] - std::remove_cvref_t<decltype(numbers[c])>(from + std::size_t(c) == j ? 1 : 0)));
+        if (!(off <= out.orthogonality)) out.orthogonality = off;
       }
     }
   }

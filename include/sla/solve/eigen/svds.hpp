@@ -127,7 +127,7 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
   restart_rule const rule{method.rtol, method.max_restarts, n <= capacity ? int(n) : basis_for(k, method.basis, capacity), method.find_multiples};
   bool const is_dense = Readable<A> && may_be_dense && n > capacity && (k > n / 5 || k + 3 > capacity) && double(m) * double(n) * double(n) <= 2e8;
   if (!is_dense) require_basis(Method::name, k, n, capacity);
-  auto const by = [](auto const& m) { return [&m](auto const& x, auto& y, auto const& f) { return f(set(y, m * x)); }; };
+  auto const by = [](auto const& op) { return [&op](auto const& x, auto& y, auto const& f) { return f(set(y, op * x)); }; };
   bool inverts = of_smallest && Readable<A> && n > capacity && !is_dense, by_eigenpairs = false;
   int multiplicity = 1;
   eigen_report out;

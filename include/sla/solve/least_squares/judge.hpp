@@ -157,17 +157,17 @@ void drive_least_squares(Space& space, least_squares_problem<A, V, X> const& p, 
     items = space.map(judge_least_squares{asked, p.damping, digits, unfinished, out.runs == 0, p.linear != nullptr}, *last.state, items, ss, rr, xx, bb, cc, aa, sum_of_b, sum_of_start);
     last.state = space.map(state_of_item{}, items);
     space.finish();
-    auto const judged = space.read(items);
+    auto const outcomes = space.read(items);
 
     ++out.runs;
     out.bytes = (std::max)(out.bytes, last.bytes);
-    out.items.resize(judged.size(), progress{reason::running, 0, 0});
-    out.least_squares.resize(judged.size());
+    out.items.resize(outcomes.size(), progress{reason::running, 0, 0});
+    out.least_squares.resize(outcomes.size());
     int taken = 0;
     double reached = asked;
     again = false;
-    for (std::size_t k = 0; k < judged.size(); ++k) {
-      auto const& item = judged[k];
+    for (std::size_t k = 0; k < outcomes.size(); ++k) {
+      auto const& item = outcomes[k];
       auto const told = [k](std::vector<double> const& numbers) { return k < numbers.size() ? numbers[k] : 0.0; };
       double const condition = (std::max)({out.least_squares[k].condition, told(ended.condition), told(ended.size_of_inverse) * item.numbers.size_of_A});
       out.items[k] = {item.state, out.items[k].iterations + ended.items[k].iterations, item.figure};

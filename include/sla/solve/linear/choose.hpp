@@ -348,12 +348,12 @@ solution<V> engine<A, automatic, none>::try_candidate(attempt step, A const& a, 
       method.rtol = rule.rtol, method.atol = rule.atol, method.max_iterations = rule.max_iterations;
       return std::make_shared<Engine>(of, method, typename Kind::preconditioner_type{});
     });
-    auto const& engine = *static_cast<Engine const*>(made.get());
+    auto const& solver = *static_cast<Engine const*>(made.get());
     auto const run = [&] {
       if constexpr (Adjoint)
-        return engine.solve_adjoint(a, b, options...);
+        return solver.solve_adjoint(a, b, options...);
       else
-        return engine.solve(a, b, options...);
+        return solver.solve(a, b, options...);
     };
     if (step.patience == 0) return run();
     bool given_up = false;

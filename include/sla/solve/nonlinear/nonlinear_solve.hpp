@@ -142,13 +142,13 @@ auto solve_nonlinear(F const& f, V const& u0, M const& method, On const& on, Lin
         return std::move(s.x);
       },
       f,
-      [f, method, solver, report, is_at_solution = std::make_shared<bool>(false)](V const& x, auto const&... plain) {
+      [f, method, solver, report, is_at_solution = std::make_shared<bool>(false)](V const& u, auto const&... plain) {
         if (!report->converged()) throw nonlinear_error(*report);
         if (!std::exchange(*is_at_solution, true)) {
           nonlinear_report of_derivative = *report;
           auto const of_u = with_parameters(f, plain...);
-          if constexpr (is_without_jacobian<M>) solver->use(method.linear_method(1e-10), preconditioner_at(method, of_u, x, of_derivative));
-          solver->linearize(of_u, x, of_derivative);
+          if constexpr (is_without_jacobian<M>) solver->use(method.linear_method(1e-10), preconditioner_at(method, of_u, u, of_derivative));
+          solver->linearize(of_u, u, of_derivative);
         }
         return solver_at_solution<std::remove_cvref_t<decltype(*solver)>>{solver};
       },

@@ -307,13 +307,13 @@ struct combination_search {
           if (!above) return false;
           if (above > to.least) to.least = above;
         }
-        auto field = static_cast<unsigned>(f);
-        if ((field & 3) == plan_shard) {
-          unsigned const d = field >> 2 & 7;
-          field |= static_cast<unsigned>(to.lengths >> (8 * d) & 255) << 5;
+        auto bits = static_cast<unsigned>(f);
+        if ((bits & 3) == plan_shard) {
+          unsigned const d = bits >> 2 & 7;
+          bits |= static_cast<unsigned>(to.lengths >> (8 * d) & 255) << 5;
           to.lengths += std::uint64_t{1} << (8 * d);
         }
-        to.state = with_field(to.state, a, field);
+        to.state = with_field(to.state, a, bits);
       }
       if (to.least) least += to.least - 1;
       if (least > limit) return false;

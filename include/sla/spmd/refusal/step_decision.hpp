@@ -50,11 +50,11 @@ struct step_decision {
   static constexpr bool legal = legal_step<how, X, name, To, insisted>;
   static constexpr void require() {
     if constexpr (Mesh::find(name.view()) == at && !legal) {
-      using refused = step_refusal<how, std::remove_cvref_t<X>, at, To, insisted>;
-      if constexpr (refused::why.what == code::expert_only)
-        refuse_without_insisting<From::kind, To::kind, typename refused::facts>();
+      using refusal = step_refusal<how, std::remove_cvref_t<X>, at, To, insisted>;
+      if constexpr (refusal::why.what == code::expert_only)
+        refuse_without_insisting<From::kind, To::kind, typename refusal::facts>();
       else
-        refuse<refused::why.what, typename refused::facts>();
+        refuse<refusal::why.what, typename refusal::facts>();
     }
   }
 };

@@ -95,6 +95,11 @@ public:
     for_entry([&](index_t n) { sum += std::as_const(values_)[n]; }, at...);
     return sum;
   }
+  /// Refused: an entry has a row and a column.
+  template <std::integral Index>
+  void operator[](Index) const {
+    static_assert(always_false<Index>, "sla: A[i] of a sparse tensor: an entry is A(i, j), the stored values are A.values()[n], and a row is row(A, i)");
+  }
   /// f(n) for each n such that the stored value n is of A(at...), or is a part of it.
   template <class Visit, std::integral... Index>
     requires(Memory::is_host)

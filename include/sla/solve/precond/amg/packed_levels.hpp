@@ -33,9 +33,9 @@ packed_pattern pack_pattern(amg_pattern const& A) {
   index_t const n = A.rows, chunks = packed_room(n) / packed_chunk;
   auto const view = A.view();
   packed_pattern out{n, A.nnz()};
-  out.begin = row_pointers<std::int32_t>(chunks, [&](index_t chunk) {
+  out.begin = row_pointers<std::int32_t>(chunks, [&](index_t at) {
     index_t most = 0;
-    for (index_t i = chunk * packed_chunk; i < (std::min)(n, (chunk + 1) * packed_chunk); ++i) {
+    for (index_t i = at * packed_chunk; i < (std::min)(n, (at + 1) * packed_chunk); ++i) {
       index_t stored = 0;
       view.for_row(i, [&](index_t, index_t j) { stored += j != i; });
       most = (std::max)(most, stored);

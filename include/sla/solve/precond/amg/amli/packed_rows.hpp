@@ -32,11 +32,11 @@ struct packed_view {
   /// f(first, last, A x from there on) for runs of the rows [lo, hi), which chunks end.
   template <class F>
   void products(index_t lo, index_t hi, float const* x, F const& f) const {
-    for (index_t chunk = lo / packed_chunk; chunk * packed_chunk < hi; ++chunk) {
-      index_t const at = chunk * packed_chunk;
+    for (index_t block = lo / packed_chunk; block * packed_chunk < hi; ++block) {
+      index_t const at = block * packed_chunk;
       float total[packed_chunk], here[packed_chunk];
       for (index_t k = 0; k < packed_chunk; ++k) here[k] = x[at + k], total[k] = sum[at + k] * here[k];
-      for (index_t s = begin[chunk]; s < begin[chunk + 1]; ++s) {
+      for (index_t s = begin[block]; s < begin[block + 1]; ++s) {
         std::int32_t const* const c = col + s * packed_chunk;
         float const* const v = value + s * packed_chunk;
         SLA_INDEPENDENT

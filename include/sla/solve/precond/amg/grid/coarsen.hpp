@@ -190,13 +190,13 @@ void galerkin_couplings(grid_view<R> const& A, double const* diagonal, grid_leve
         std::fill(row, row + count, 0.0);
         for (from const& q : e.sum) {
           auto const add = [&](auto const* a) {
-            R const* const weight = q.weight ? q.weight + C : nullptr;
-            if (!weight) {
+            R const* const w = q.weight ? q.weight + C : nullptr;
+            if (!w) {
               SLA_INDEPENDENT
               for (index_t i = 0; i < count; ++i) row[i] += double(a[2 * i]);
             } else {
               SLA_INDEPENDENT
-              for (index_t i = 0; i < count; ++i) row[i] += double(weight[i]) * double(a[2 * i]);
+              for (index_t i = 0; i < count; ++i) row[i] += double(w[i]) * double(a[2 * i]);
             }
           };
           if (q.a)
@@ -206,12 +206,12 @@ void galerkin_couplings(grid_view<R> const& A, double const* diagonal, grid_leve
         }
         for (share const& q : e.shares) {
           double* const to = sum[q.target];
-          R const* const weight = q.weight ? q.weight + C : nullptr;
-          if (!weight) {
+          R const* const w = q.weight ? q.weight + C : nullptr;
+          if (!w) {
             for (index_t i = 0; i < count; ++i) to[i] += row[i];
           } else {
             SLA_INDEPENDENT
-            for (index_t i = 0; i < count; ++i) to[i] += row[i] * double(weight[i]);
+            for (index_t i = 0; i < count; ++i) to[i] += row[i] * double(w[i]);
           }
         }
       }
