@@ -245,7 +245,15 @@ auto with_operator(Problem const& problem, W const& wanted, Space& space, V& bet
       auto const& a = oriented<Adjoint>(problem.a);
       return body(spectral_operator{multiply_by<std::remove_cvref_t<decltype(a)>>{a}, false, key, to_a, ""});
     } else {
-      auto const inverse = invert<T>(flat_scalars<Number>(problem.b), hermitian);
+      auto const flat = flat_scalars<Number>(problem.b);
+      std::optional<factored_inverse<T>> inverse;
+      if (hermitian) {
+        if (auto const m = trusted_factors<factorization::cholesky>(flat))
+          inverse = factored_inverse<T>{operator_of_factors<T>(*m, flat.rows()), "cholesky"};
+        else if (has_negative_values<Number>(problem.b))
+          throw_not_definite("it has no Cholesky factors");
+      }
+      if (!inverse) inverse = invert<T>(flat, hermitian);
       if (!inverse) throw value_error(text(call, ", B, k): B is singular, so that A v = w B v has infinite eigenvalues; near{sigma} factors A - sigma B instead"));
       auto const& a = oriented<Adjoint>(problem.a);
       return body(spectral_operator{multiply_by_both<linear_operator<T>, std::remove_cvref_t<decltype(a)>, V>{oriented_inverse(inverse->apply), a, between}, false, key, to_a, inverse->name});

@@ -81,12 +81,13 @@ private:
     if (found.alone && !process.is_whole()) choice += text(choice.empty() ? "" : "; ", "a run beside these pairs found no others");
     eigen_found<typename Problem::real_type, decltype(block)> out{{}, std::move(block), found.reason, found.restarts + 1, count + (inverted ? 0 : process.products()), applications, name, by,
                                                                   std::move(choice), found.alone ? int(problem.n) : 1, found.cuts_cluster};
+    out.proves_definite = out.preconditioner == "cholesky";
     for (std::size_t j = 0; j < vectors.size(); ++j) {
       auto const& v = vectors[j];
       auto image = space.template like<T>(v), weighted = space.template like<T>(v);
       auto [above, below] = fuse(space, set(image, problem.a * v), set(weighted, problem.b * v), dot_of(v, image), dot_of(v, weighted));
       double const vav = double(real_of(detail::read_one(space, above))), vbv = double(real_of(detail::read_one(space, below)));
-      if (!(vbv > 0)) throw value_error(text("eigsh(A, B, k): B is not positive definite: a vector v has v^H B v = ", vbv));
+      if (!(vbv > 0)) detail::throw_not_definite("a vector v has v^H B v = ", vbv);
       out.values.push_back(typename Problem::real_type(vav / vbv));
       detail::put_column(out.vectors, index_t(j), v);
     }
