@@ -40,6 +40,8 @@ TEST_CASE("Krylov methods find the pairs of one rank on one to three") {
   auto const one = eigsh(A, 3, largest{}, lanczos{.rtol = 1e-9});
   auto const inside = eigsh(A, 3, near{2.1}, lanczos{.rtol = 1e-9}), of_weighted = eigsh(A, B, 3, near{1.0}, dense_eigen{}), of_b = eigsh(A, B, 2, largest{}, dense_eigen{});
   auto const other = eigs(C, 3, largest_magnitude{}, krylov_schur{.rtol = 1e-9});
+  auto const graph = eval(A - diagonal(A * ones<double>(A.rows())));  // 0 is a value of it
+  auto const at_zero = eigsh(graph, 3, near{0.0}, lanczos{.rtol = 1e-9}), at_zero_of_b = eigsh(graph, B, 3, near{0.0}, lanczos{.rtol = 1e-9});
   for (int ranks : {1, 3}) {
     auto const apart = threads::run(ranks, [&](auto& world) {
       mesh<axis<"rows">> m(world);
@@ -50,6 +52,13 @@ TEST_CASE("Krylov methods find the pairs of one rank on one to three") {
       auto const by_b = eigsh(D, distribute<SparseShard<0>>(B, m, D.row_layout()), 2, largest{}, lanczos{.rtol = 1e-9});
       double const inverted = norm(near_two.values - inside.values) + norm(gather(near_two.vectors) - inside.vectors) / 1e4 + norm(weighted.values - of_weighted.values) + norm(by_b.values - of_b.values);
       if (near_two.report.preconditioner != "minres" || !near_two.report.converged() || !weighted.report.converged() || !by_b.report.converged()) return 1e8;
+      if (ranks == 3) {
+        auto const L = distribute<SparseShard<0>>(graph, m, D.row_layout());
+        auto const moved = eigsh(L, 3, near{0.0}, lanczos{.rtol = 1e-9}), of_b = eigsh(L, distribute<SparseShard<0>>(B, m, D.row_layout()), 3, near{0.0}, lanczos{.rtol = 1e-9}, jacobi{});
+        if (!moved.report.converged() || moved.report.choice != at_zero.report.choice || moved.report.choice.find("the shift was moved") == std::string::npos) return 1e7;
+        if (!of_b.report.converged() || of_b.report.choice.find("0 is an eigenvalue, or nearly, so that the shift was moved by -") != 0) return 1e6;
+        if (norm(moved.values - at_zero.values) + norm(of_b.values - at_zero_of_b.values) + norm(gather(of_b.vectors) - at_zero_of_b.vectors) / 1e4 > 1e-10) return 1e5;
+      }
       auto const general = eigs(distribute<SparseShard<0>>(C, m, strips{}), 3, largest_magnitude{}, krylov_schur{.rtol = 1e-9});
       double const worst = norm(pairs.values - one.values) + norm(gather(pairs.vectors) - one.vectors) / 1e4 + norm(general.values - other.values) + norm(gather(general.vectors) - other.vectors) / 1e6;
       return pairs.report.converged() && general.report.converged() ? worst + inverted : 1e9;

@@ -141,6 +141,23 @@ TEST_CASE("iterations give up where they foresee more steps than their patience,
   for (int step = 0; step <= 20; ++step) given_up = two.gives_up({{sla::reason::running, step, tenths(step)}, {sla::reason::stagnated, step, 1.0}});
   CHECK_FALSE(given_up);
   CHECK(two.gives_up({{sla::reason::running, 21, tenths(20)}, {sla::reason::running, 21, 1.0}}) == false);  // what was reached counts
+  // an absolute tolerance counts where it is the looser one, of each item: 40 steps are left to 1e-6 where 1e-8 takes 60
+  for (double absolute : {1e-6, 1e-12}) {
+    sla::detail::foresight loose(1e-8, 50, {absolute});
+    for (int step = 0; step <= 20; ++step) given_up = loose.gives_up({{sla::reason::running, step, tenths(step)}});
+    CHECK(given_up == (absolute < 1e-8));
+  }
+}
+
+TEST_CASE("a loose absolute tolerance is foreseen as the steps that it takes: Jacobi goes on where the relative one would have it given up") {
+  auto const A = suite::shuffled(sla::problems::checkerboard({150, 150}, 1e6, 5));
+  auto const b = sla::random<double>(A.rows(), 1);
+  auto const loose = sla::try_solve(A, b, sla::automatic{.atol = 1e-1 * sla::norm(b)});
+  INFO(loose.report);
+  CHECK_THAT(loose.report.choice, !ContainsSubstring("tried"));
+  CHECK(loose.report.converged());
+  CHECK(loose.report.preconditioner == "jacobi");
+  CHECK(double(sla::norm(A * loose.x - b)) <= 1e-1 * double(sla::norm(b)));
 }
 
 TEST_CASE("the middle of a graph is about as wide as its grid") {

@@ -80,6 +80,43 @@ TEST_CASE("eigs finds the values of a plasma's matrix by two ways, and of comple
   is_dense(C, of_C, near{2.0}, eigs(C, 3, near{2.0}, krylov_schur{.rtol = 1e-10}));
 }
 
+TEST_CASE("eigs moves a shift that is an eigenvalue, or nearly, real or complex, and finds the pairs nearest to the one that was asked for, and their left vectors") {
+  using Catch::Matchers::ContainsSubstring;
+  auto A = problems::poisson<double>({89});  // -1.1, 2, -0.9: the values are 2 - 2 sqrt(0.99) cos(i pi / 90), of which 2 is the middle one
+  for (index_t i = 0; i < 89; ++i) A.pattern().view().for_row(i, [&](index_t s, index_t j) { A.values()[s] *= j < i ? 1.1 : j > i ? 0.9 : 1.0; });
+  std::vector<Z> all;
+  for (int i = 1; i < 90; ++i) all.push_back(2 - 2 * std::sqrt(0.99) * std::cos(i * 3.14159265358979323846 / 90));
+  std::string const said = "is an eigenvalue, or nearly, so that the shift was moved by -";
+  for (double sigma : {2.0, 2 + 1e-9, all[0].real()}) {
+    auto const pairs = eigs(A, 3, near{sigma}, krylov_schur{.rtol = 1e-10});
+    is_dense(A, all, near{sigma}, pairs);
+    CHECK_THAT(pairs.report.choice, ContainsSubstring(said));
+  }
+  auto const none = eigs(A, 2, near{2.01}, krylov_schur{.rtol = 1e-10});
+  CHECK((none.report.converged() && none.report.choice.find("moved") == std::string::npos));
+  // i times that, and a few values of which one above sigma is nearer than one below, which is nearer to the moved shift
+  auto const turned = eval(Z(0, 1) * A);
+  for (Z& z : all) z *= Z(0, 1);
+  is_dense(turned, all, near{Z(0, 2)}, eigs(turned, 3, near{Z(0, 2)}, krylov_schur{.rtol = 1e-10}));
+  vector<double> d(100);
+  for (index_t i = 0; i < 100; ++i) d[i] = double(i + 1);
+  d[0] = 0, d[1] = 1e-5, d[2] = -2e-5;
+  auto const [w, V, W, report] = eigs(eval(diagonal(d) + from_triplets<double>(100, 100, {3}, {40}, {2.0})), 2, near{0.0}, krylov_schur{.rtol = 1e-8}, left_vectors);
+  INFO(report);
+  CHECK((report.converged() && std::abs(w[0]) <= 1e-12 && std::abs(w[1] - 1e-5) <= 1e-12));
+  CHECK_THAT(report.choice, ContainsSubstring("0 " + said));
+  Eigen::MatrixXcd const v = as_eigen(V), u = as_eigen(W);
+  CHECK((u.adjoint() * v - Eigen::MatrixXcd::Identity(2, 2)).norm() <= 1e-7);
+  // of a B, by the dense method too: B^-1 A has the values of A over 0.5
+  auto const half = eval(0.5 * eye<double>(89));
+  for (int k : {2, 70}) {
+    auto const pairs = eigs(A, half, k, near{4.0});
+    INFO(pairs.report);
+    CHECK((pairs.report.converged() && std::abs(pairs.values[0] - 4.0) <= 1e-9 && std::abs(std::abs(pairs.values[1] - 4.0) - std::abs(2.0 * (all[45] - all[44]))) <= 1e-9));
+    CHECK_THAT(pairs.report.choice, ContainsSubstring("4 " + said));
+  }
+}
+
 TEST_CASE("left vectors are those of the adjoint, and beside the right ones of other values") {
   auto const A = eval(problems::convection_diffusion<double>({10, 9}, 0.8) + 0.4 * cyclic(90));
   Eigen::MatrixXcd const a = Eigen::MatrixXd(as_eigen(A)).cast<Z>();
@@ -175,7 +212,7 @@ TEST_CASE("eigs of small and of defective matrices, on a queue of any lag, and w
     CHECK((triples.report.converged() && norm(triples.values - at_one.values) <= 1e-9 && norm(triples.vectors - at_one.vectors) <= 1e-7));
     CHECK(norm(scale * triples.left - at_one.left) <= 1e-7 * norm(at_one.left));
   }
-  CHECK_THROWS_WITH(eigs(jordan, 1, near{2.0}), ContainsSubstring("2 is an eigenvalue, so that A - sigma I is singular"));
+  CHECK_THROWS_WITH(eigs(jordan, 1, near{2.0}, krylov_schur{.move_shift = false}), ContainsSubstring("2 is an eigenvalue, so that A - sigma I is singular"));
   for (double scale : {1.0, 1e80}) {
     auto const stopped = eigs(eval(scale * problems::convection_diffusion<double>({30, 30}, 0.8)), 2, smallest{}, krylov_schur{.rtol = 1e-12, .max_restarts = 1});
     CHECK_FALSE(stopped.report.converged());

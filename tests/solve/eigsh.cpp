@@ -343,6 +343,26 @@ TEST_CASE("what is no eigenproblem of eigsh is refused with its numbers, and wha
   auto const P = problems::poisson<double>({4200});
   auto const many = eval(diagonal(d2) + from_triplets<double>(4200, 4200, {0, 1}, {1, 0}, {2e-5, 2e-5}));
   CHECK_THROWS_WITH(eigsh(P, many, 1, near{0.1}), ContainsSubstring("B is not positive definite: it has no Cholesky factors"));
+  // and dear factors too, and rows of very different sizes, in which the negative value is small: it shows once they are scaled
+  std::vector<index_t> row, col;
+  std::vector<double> value;
+  auto const add = [&](index_t i, index_t j, double size) {
+    double const scaled = size * std::pow(10, -4 * double(i + j) / 4200);
+    row.push_back(i), col.push_back(j), value.push_back(scaled);
+    if (i != j) row.push_back(j), col.push_back(i), value.push_back(scaled);
+  };
+  for (index_t i = 0; i < 4200; ++i) {
+    add(i, i, 1.0);
+    for (int k = 0; k < 3; ++k)
+      if (auto const j = index_t(2100 * (1 + detail::random_at<double>(5, 3 * i + k))); i != j) add(i, j, 0.1);
+  }
+  auto const scattered = [&] { return from_triplets<double>(4200, 4200, row, col, value); };
+  auto const definite = scattered();
+  add(4100, 4150, 1.5);
+  CHECK(detail::cost_of_factors(definite, 2e8).operations > 2e8);
+  CHECK_THROWS_WITH(eigsh(P, scattered(), 1, near{0.1}), ContainsSubstring("B is not positive definite: a vector p has (p, B p) = -"));
+  CHECK(detail::has_negative_values<double>(many));
+  CHECK_FALSE(detail::has_negative_values<double>(P));
   // of an operator nothing is proved, which the report says
   linear_operator<double> const weight(4200, 4200, [&](std::span<double const> x, std::span<double> y) {
     for (std::size_t i = 0; i < x.size(); ++i) y[i] = d2[index_t(i)] * x[i];

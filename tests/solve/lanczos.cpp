@@ -146,7 +146,19 @@ TEST_CASE("lanczos solves with what is given by its products only, near sigma an
   CHECK(norm(by_products.vectors - inside.vectors) <= 1e-6);
   CHECK(by_b.report.converged());
   CHECK(norm(by_b.values - weighted.values) <= 1e-11);
-  CHECK_THROWS_WITH(eigsh(own(problems::poisson<double>({3})), 1, near{2.0}, lanczos{}), Catch::Matchers::ContainsSubstring("near{2}): A - sigma I, which is not stored whole on one rank, is solved with by minres"));
+  // shifts that are values: 0 of a graph, whose residual has to be rounding; of a diagonal matrix a value above sigma is nearer than one below
+  auto const graph = eval(A - diagonal(A * ones<double>(A.rows())));
+  vector<double> d(400);
+  for (index_t i = 0; i < 400; ++i) d[i] = double(i + 1);
+  d[0] = 0, d[1] = 1e-4, d[2] = -2e-4;
+  for (auto const& a : {graph, diagonal(d)}) {
+    auto const host = eigsh(a, 2, near{0.0}, lanczos{}), here = eigsh(own(a), 2, near{0.0}, lanczos{}, on([](frame f) { return deferred(f, 4); }));
+    INFO(here.report << '\n' << host.report);
+    CHECK((here.report.converged() && norm(here.values - host.values) <= 1e-12 && norm(here.vectors - host.vectors) <= 1e-6));
+    CHECK(here.report.choice == host.report.choice);
+    CHECK_THAT(here.report.choice, Catch::Matchers::ContainsSubstring("0 is an eigenvalue, or nearly, so that the shift was moved by -"));
+  }
+  CHECK_THROWS_WITH(eigsh(own(problems::poisson<double>({3})), 1, near{2.0}, lanczos{.move_shift = false}), Catch::Matchers::ContainsSubstring("near{2}): A - sigma I, which is not stored whole on one rank, is solved with by minres"));
 }
 
 TEST_CASE("a shift that is an eigenvalue, or nearly, is moved, and the pairs are those nearest to the one that was asked for") {

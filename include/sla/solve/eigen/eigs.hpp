@@ -209,7 +209,7 @@ auto eigs_of(A const& a, B const& b, int k, W const& wanted, Options const&... o
 /// krylov_schur{...} or dense_schur{}, left_vectors (an eigentriples, with W too), on(make_space). Each vector has length 1, and its inner product with random<T>(n, 1) is
 /// real and positive. A may be a sparse matrix of the host, a distributed one, or a linear_operator.
 /// Law: one matrix with scalar entries; of batches and blocks eigen_of_batch.hpp. What did not converge is in the report: nothing is thrown for that. Gradient: of values and vectors (traced_eigs.hpp).
-/// Cost: that of krylov_schur; left vectors as much again. Errors: shape_error, if A is not square; value_error for NaN, k < 1 or k > n, or where sigma is an eigenvalue.
+/// Cost: that of krylov_schur; left vectors as much again. Errors: shape_error, if A is not square; value_error for NaN, k < 1 or k > n, or where A - sigma B is singular for any sigma.
 template <class A, class W = largest_magnitude, class... Options>
   requires Wanted<W>
 [[nodiscard]] auto eigs(A const& a, int k, W const& wanted = {}, Options const&... options) {

@@ -8,6 +8,7 @@
 
 #include <sla/solve/eigen/choose_eigen.hpp>
 #include <sla/solve/precond/lanczos.hpp>
+#include <sla/solve/precond/row_norms.hpp>
 
 namespace sla {
 
@@ -117,29 +118,34 @@ void check_hermitian(A const& a, V const& x, V const& y, char const* name, char 
   }
 }
 /// Errors: value_error, if B is found to be indefinite: by factors, where these are cheap, else where conjugate gradients for it meet a direction p with (p, B p) < 0, which 40 steps
-/// do, but of a B with few negative values that are small: false then, for B is not known to be definite. B that are singular are left to the method.
+/// do, but of a B with few negative values that are small beside the others once its rows are scaled: false then, for B is not known to be definite. B that are singular are left to the method.
 template <class Space, class B, class V>
-bool require_no_negative(Space& space, B const& b, V const& x, V const& y, char const* call) {
-  constexpr double rounding = 1e-10;
-  auto const refuse = [call](auto const&... how) {
-    throw value_error(text(call, ": B is not positive definite: ", how..., "; of a definite A and an indefinite B the problem B v = (1/w) A v is one"));
-  };
+bool require_no_negative(Space& space, B const& b, V const& x, V const& y) {
   if constexpr (Readable<B>) {
     auto const known = properties(b).definite;
     if (known == definiteness::positive_definite || known == definiteness::positive_semidefinite) return true;
     constexpr double most = 2e8;  // multiplications: some tenths of a second
     if (b.rows() <= 4000 || (b.nnz() <= 4000000 && cost_of_factors(b, most).operations <= most)) {
-      using Number = std::conditional_t<is_complex<typename B::value_type>, std::complex<double>, double>;
-      auto const m = factor<factorization::cholesky>{}.setup(minus_shift<Number>(b, no_weight, -rounding * double(norm_inf(b))));
-      if (m.failure(0).why != reason::converged) refuse("it has no Cholesky factors");
+      if (has_negative_values<std::conditional_t<is_complex<typename B::value_type>, std::complex<double>, double>>(b)) throw_not_definite("it has no Cholesky factors");
       return true;
     }
   }
-  auto const record = lanczos(space, b, applied_identity{}, x, y, 40);
+  auto const scaling = [&] {  // in which what has few values, as the mass matrices of finite elements do, shows a negative one
+    if constexpr (Readable<B>) {
+      auto inverse = inverse_row_norms(b);
+      auto const d = diagonal_of(b);
+      for (index_t i = 0; i < d.size(); ++i)
+        if (std::real(d[i]) > 0) inverse[i] = typename B::value_type(1) / d[i];
+      return applied_jacobi<typename B::value_type, std::remove_cvref_t<decltype(inverse.extents())>>(std::move(inverse), 1, 1);
+    } else {
+      return applied_identity{};
+    }
+  }();
+  auto const record = lanczos(space, b, scaling, x, y, 40);
   double most = 0;
   for (std::size_t j = 0; j < record.rz.size() && record.rz[j][0] > 1e-20 * record.rz[0][0]; ++j) {
     double const curvature = record.pq[j][0] / record.rz[j][0];
-    if (curvature < -(std::max)(rounding, 64 * double(std::numeric_limits<real_t<typename V::value_type>>::epsilon())) * most) refuse("a vector p has (p, B p) = ", record.pq[j][0]);
+    if (curvature < -(std::max)(1e-10, 64 * double(std::numeric_limits<real_t<typename V::value_type>>::epsilon())) * most) throw_not_definite("a vector p has (p, B p) = ", record.pq[j][0]);
     most = (std::max)(most, std::abs(curvature));
   }
   return false;
@@ -187,15 +193,16 @@ auto eigsh_in_range(A const& a, B const& b, int k, W const& wanted, Options cons
       auto const d = diagonal_of(b);
       for (index_t i = 0; i < d.size(); ++i)
         if (std::real(d[i]) < 0)
-          throw value_error(text(call, ": B is not positive definite: B(", i, ", ", i, ") is ", std::real(d[i]), "; of a definite A and an indefinite B the problem B v = (1/w) A v is one"));
+          throw_not_definite("B(", i, ", ", i, ") is ", std::real(d[i]));
     }
     auto space = space_of_call(a, x);
     require_range(space, b, x, z, "B", call, most);
-    is_known = require_no_negative(space, b, x, y, call);
+    is_known = require_no_negative(space, b, x, y);
   }
   if (k < 1 || k > problem.n)
     throw value_error(text(call, ": k is ", k, ", and A has ", problem.n, problem.n == 1 ? " row" : " rows", ask_for(problem.n, "pair")));
   auto found = method.find(problem, k, wanted);
+  is_known = is_known || found.proves_definite;
   auto space = problem.space();
   auto out = judged_pairs(problem, space, std::move(found), wanted, method.rtol);
   if (!is_known) out.report.choice += text(out.report.choice.empty() ? "" : "; ", "no vector with (v, B v) < 0 was met, which does not prove that B is positive definite");

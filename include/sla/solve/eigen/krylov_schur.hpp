@@ -16,7 +16,8 @@ namespace sla {
 /// The Krylov-Schur method for `eigs`: `eigs(A, 4, largest_magnitude{}, krylov_schur{.rtol = 1e-10})`. near{sigma} factors A - sigma B (shift and invert); the
 /// others multiply by A, and where there is a B, solve with its factors. At most Capacity basis vectors; of fewer unknowns it finds all pairs, as a dense solver does.
 /// Cost: of each of the basis vectors of a cycle one product, or solve, and four passes over the basis; one synchronisation per cycle. Memory: 2 basis vectors.
-/// Errors: value_error, if A - sigma B is singular; shape_error for more pairs than the basis has room for.
+/// Where sigma is an eigenvalue, nearly, a shift beside it is inverted, which the report says; nearest is what is nearest to sigma. move_shift = false refuses such a sigma instead.
+/// Errors: value_error, if A - sigma B is singular for both shifts; shape_error for more pairs than the basis has room for.
 /// Source: Stewart, SIAM J. Matrix Anal. Appl. 23 (2001) 601.
 template <int Capacity>
 struct basic_krylov_schur {
@@ -24,6 +25,7 @@ struct basic_krylov_schur {
   int max_restarts = 1000;
   int basis = 0;  ///< vectors of the basis; 0: some more than twice the pairs that are wanted
   bool find_multiples = true;  ///< look for others beside what has converged
+  bool move_shift = true;  ///< of near{sigma}, where sigma is a value of A, nearly
 
   using general_eigen_method_tag = void;
   static constexpr char const* name = "krylov-schur";
@@ -40,14 +42,15 @@ struct basic_krylov_schur {
     auto between = space.template like<T>(like);
     auto const random = [&](std::uint64_t seed) { return problem.random_vector(seed); };
     detail::restart_rule const rule{rtol, max_restarts, problem.n <= Capacity ? int(problem.n) : detail::basis_for(k, basis, Capacity), find_multiples};
-    return detail::with_operator<Adjoint>(problem, wanted, between, false, "eigs(A", [&](auto const& op) {
+    return detail::with_operator<Adjoint>(problem, wanted, space, between, false, "eigs(A", [&](auto const& op) {
       detail::krylov_process process(std::integral_constant<int, Capacity>{}, space, like, op.multiply, detail::plain_inner{}, random, problem.n);
       auto const scale = [&](auto const& p) { return detail::residual_scale(problem, p, wanted, between); };
       auto const found = detail::restarted<detail::schur_problem>(process, int(k), rule, op.inverted, op.key, op.to_a, scale);
       auto block = block_like<Z>(like, k);
       put_vectors(process, found.vectors(), block);
       eigen_found<Z, decltype(block)> out{{}, std::move(block), found.reason, found.restarts + 1, op.inverted ? 0 : process.products(), op.by.empty() ? 0 : process.products(), name, op.by,
-                                          found.alone && !process.is_whole() ? "a run beside these pairs found no others" : "", found.alone ? int(problem.n) : 1, found.cuts_cluster};
+                                          op.remark, found.alone ? int(problem.n) : 1, found.cuts_cluster};
+      if (found.alone && !process.is_whole()) out.choice += text(out.choice.empty() ? "" : "; ", "a run beside these pairs found no others");
       for (int j = 0; j < found.count; ++j) out.values.push_back(Z(op.to_a(found.problem->value(j))));
       if (op.inverted && found.count > 0) {  // the residuals of the inverse are rounding beside its size, those of A beside its values
         double const beyond = double(process.projected().norm()) / double(std::abs(found.problem->value(found.count - 1))), left = process.unit_rounding * beyond;
@@ -56,7 +59,7 @@ struct basic_krylov_schur {
                              "its rounding may leave residuals up to about ", left, std::same_as<real_t<T>, float> ? ", in double less" : "");
       }
       return out;
-    });
+    }, move_shift);
   }
 
 private:
@@ -107,7 +110,8 @@ struct dense_schur {
       auto const to_a = [](auto theta) { return theta; };
       return found_by(problem, k, detail::spectral_operator{detail::multiply_by<std::remove_cvref_t<decltype(a)>>{a}, false, key, to_a, ""});
     } else {
-      return detail::with_operator<Adjoint>(problem, wanted, between, false, "eigs(A", [&](auto const& op) { return found_by(problem, k, op); });
+      auto space = problem.space();
+      return detail::with_operator<Adjoint>(problem, wanted, space, between, false, "eigs(A", [&](auto const& op) { return found_by(problem, k, op); }, true);
     }
   }
 
@@ -148,7 +152,7 @@ private:
     auto block = block_like<Z>(image, k);
     for (index_t i = 0; i < n; ++i)
       for (index_t j = 0; j < k; ++j) block(i, j) = Z(X(i, j));
-    eigen_found<Z, decltype(block)> out{{}, std::move(block), reason::converged, 0, op.inverted ? 0 : n, op.by.empty() ? 0 : n, name, op.by, "", int(n), false};
+    eigen_found<Z, decltype(block)> out{{}, std::move(block), reason::converged, 0, op.inverted ? 0 : n, op.by.empty() ? 0 : n, name, op.by, op.remark, int(n), false};
     for (index_t j = 0; j < k; ++j) out.values.push_back(Z(op.to_a(values[std::size_t(j)].first)));
     if (k < n) {
       auto const apart = std::abs(values[std::size_t(k)].first - values[std::size_t(k - 1)].first);

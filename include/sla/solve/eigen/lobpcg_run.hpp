@@ -128,8 +128,7 @@ private:
     }
   }
   static void require_definite(bool is_definite) {
-    if (has_b && !is_definite)
-      throw value_error("eigsh(A, B, k, ...): B is not positive definite: (v, B v) is negative for some v; of a definite A and an indefinite B the problem B v = (1/w) A v is one");
+    if (has_b && !is_definite) throw_not_definite("(v, B v) is negative for some v");
   }
 
   /// Orthonormal X from what is given, smoothed by M, and its Ritz pairs. Returns its columns.

@@ -7,6 +7,7 @@
 #include <complex>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -79,21 +80,91 @@ struct multiply_by_solving {
   double rtol;
   std::string call;
 
-  template <class F>
-  auto operator()(V const& x, V& y, F const& f) const {
+  auto solution(V const& x) const {
     fuse(space, set(between, b * x));
     space.finish();
-    auto s = try_solve(m, between, minres{.rtol = rtol, .max_iterations = 20000}, preconditioner);
-    if (!s.report.converged() && !(s.report.residual() <= 1e3 * rtol))
+    return try_solve(m, between, minres{.rtol = rtol, .max_iterations = 20000}, preconditioner);
+  }
+  bool reaches(report const& r) const { return r.converged() || r.residual() <= 1e3 * rtol; }
+  template <class F>
+  auto operator()(V const& x, V& y, F const& f) const {
+    auto s = solution(x);
+    if (!reaches(s.report))
       throw value_error(text(call, ", which is not stored whole on one rank, is solved with by minres, and that did not reach ", rtol, ": ", s.report, "; gather(A) has factors"));
     between = std::move(s.x);
     return f(set(y, between));
   }
 };
 
+/// How far the shift of (A - sigma B)^-1 is moved where sigma is a value, nearly: other values are known to rounding times the largest value of the inverse, so
+/// that the nearest may not be nearer than this. The cube root of rounding leaves two thirds of the digits. u, v: room for vectors.
+template <class Problem, class Space, class Sigma, class V>
+double distance_of_moved_shift(Problem const& problem, Space& space, Sigma sigma, V& u, V& v) {
+  auto const p = problem.random_vector(1);
+  double const of_a = lower_bound_of_norm(problem.a, space, p, u, v), of_b = Problem::is_standard ? 1 : lower_bound_of_norm(problem.b, space, p, u, v);
+  double const size = of_a / of_b + std::abs(sigma);
+  return std::cbrt(double(std::numeric_limits<real_t<typename V::value_type>>::epsilon())) * (size > 0 ? size : 1);
+}
+/// A bound from above of the distance of sigma from the nearest value, by two steps with (A - sigma B)^-1 B from v; sharp, where that value is much nearer than
+/// others. 0, where it is solved with, and that fails. image: room for a vector.
+template <class Space, class Multiply, class V>
+double distance_of_nearest(Space& space, Multiply const& multiply, V& v, V& image) {
+  double grown = 0;
+  for (int step = 0; step < 2; ++step) {
+    auto [vv] = fuse(space, squared_norm_of(v));
+    fuse(space, set(v, number_in(space, real_t<typename V::value_type>(1 / std::sqrt(double(read_one(space, vv))))) * v));
+    if constexpr (requires { multiply.solution(v); }) {
+      auto s = multiply.solution(v);
+      if (!multiply.reaches(s.report)) return 0;
+      image = std::move(s.x);
+    } else {
+      multiply(v, image, [&](auto&&... statement) { return fuse(space, std::forward<decltype(statement)>(statement)...), 0; });
+    }
+    auto [zz] = fuse(space, squared_norm_of(image));
+    grown = std::sqrt(double(read_one(space, zz)));
+    space.finish();
+    std::swap(v, image);
+  }
+  return 1 / grown;
+}
+/// What multiplies by (A - sigma B)^-1 B, or by its conjugate transpose, and the name of the factors or of the method.
+template <class Multiply>
+struct inverted_shift {
+  Multiply multiply;
+  std::string name;
+};
+/// What `body` gives for (A - sigma B)^-1 B, which `invert_at(sigma)` makes: an `inverted_shift`, or none where it is singular. With `may_move` the shift is moved where
+/// it is a value, nearly (Grimes, Lewis and Simon, SIAM J. Matrix Anal. Appl. 15 (1994)); pairs are wanted by the one that was asked for.
+template <bool Adjoint, class Problem, class W, class Space, class Invert, class Body>
+auto with_shift(Problem const& problem, W const& wanted, Space& space, char const* call, bool may_move, Invert const& invert_at, Body const& body) {
+  W moved = wanted;     // with the shift that is inverted
+  double distance = 0;  // from sigma to there
+  std::string remark;
+  auto inverse = invert_at(wanted.sigma);
+  if (may_move) {
+    auto v = problem.random_vector(1), image = v;
+    double const step = distance_of_moved_shift(problem, space, wanted.sigma, v, image);  // a value as near as a 32nd of it costs the others five bits more than the move does
+    v = problem.random_vector(1);
+    if (!inverse || !(distance_of_nearest(space, inverse->multiply, v, image) >= step / 32)) {
+      distance = step, moved.sigma -= decltype(moved.sigma)(step);
+      if (inverse.reset(); auto again = invert_at(moved.sigma)) inverse.emplace(std::move(*again));
+      remark = text(wanted.sigma, " is an eigenvalue, or nearly, so that the shift was moved by ", -step);
+    }
+  }
+  if (!inverse)
+    throw value_error(text(call, ", k, near{", wanted.sigma, "}): ", wanted.sigma, " is an eigenvalue, so that ", Problem::is_standard ? "A - sigma I" : "A - sigma B",
+                           " is singular; move sigma a little"));
+  auto const key = [&](auto theta) {
+    // Of a moved shift it is by the distance from sigma; the summand `distance` keeps its changes as small as those of theta.
+    return distance == 0 || theta == decltype(theta)(0) ? -std::abs(theta) : -1 / (std::abs(decltype(theta)(moved.sigma - wanted.sigma) + decltype(theta)(1) / theta) + distance);
+  };
+  auto const to_a = [&](auto theta) { return decltype(theta)(decltype(theta)(Adjoint ? conj_of_value(moved.sigma) : moved.sigma) + decltype(theta)(1) / theta); };
+  return body(spectral_operator{inverse->multiply, true, key, to_a, inverse->name, remark});
+}
+
 /// `with_operator` of a Hermitian problem where `is_solved_with`, to a tolerance of pairs.
 template <class Problem, class W, class Space, class V, class Body>
-auto with_solved_operator(Problem const& problem, W const& wanted, Space& space, V& between, double rtol, Body const& body) {
+auto with_solved_operator(Problem const& problem, W const& wanted, Space& space, V& between, double rtol, Body const& body, bool may_move) {
   using T = typename Problem::value_type;
   index_t const own = own_size(between);
   auto const as_operator = [own, like = between](auto product) {
@@ -106,14 +177,6 @@ auto with_solved_operator(Problem const& problem, W const& wanted, Space& space,
   };
   double const inner = (std::max)(1e-2 * rtol, std::same_as<real_t<T>, float> ? 1e-6 : 1e-11);
   if constexpr (is_near<W>) {
-    auto const shifted = as_operator([&problem, sigma = wanted.sigma](V const& x, V& y) {
-      auto here = problem.space();
-      V bx = y;
-      auto const number = number_in(here, real_t<T>(sigma));
-      fuse(here, set(bx, problem.b * x));
-      fuse(here, set(y, problem.a * x - number * bx));
-      here.finish();
-    });
     auto const m = std::make_shared<decltype(problem.setup()) const>(problem.setup());
     auto const preconditioner = as_operator([&problem, m](V const& x, V& y) {
       auto here = problem.space();
@@ -121,9 +184,18 @@ auto with_solved_operator(Problem const& problem, W const& wanted, Space& space,
       here.finish();
     });
     using Multiply = multiply_by_solving<Space, std::remove_cvref_t<decltype(problem.b)>, V>;
-    auto const key = [](auto theta) { return -std::abs(theta); };
-    auto const to_a = [sigma = wanted.sigma](auto theta) { return decltype(theta)(decltype(theta)(sigma) + decltype(theta)(1) / theta); };
-    return body(spectral_operator{Multiply{space, shifted, preconditioner, problem.b, between, inner, text("eigsh(A, k, near{", wanted.sigma, "}): A - sigma ", Problem::is_standard ? "I" : "B")}, true, key, to_a, "minres"});
+    auto const invert_at = [&](auto sigma) {
+      auto const shifted = as_operator([&problem, sigma](V const& x, V& y) {
+        auto here = problem.space();
+        V bx = y;
+        auto const number = number_in(here, real_t<T>(sigma));
+        fuse(here, set(bx, problem.b * x));
+        fuse(here, set(y, problem.a * x - number * bx));
+        here.finish();
+      });
+      return std::optional(inverted_shift<Multiply>{Multiply{space, shifted, preconditioner, problem.b, between, inner, text("eigsh(A, k, near{", wanted.sigma, "}): A - sigma ", Problem::is_standard ? "I" : "B")}, "minres"});
+    };
+    return with_shift<false>(problem, wanted, space, "eigsh(A", may_move, invert_at, body);
   } else {
     auto const weight = as_operator([&problem](V const& x, V& y) {
       auto here = problem.space();
@@ -138,33 +210,9 @@ auto with_solved_operator(Problem const& problem, W const& wanted, Space& space,
   }
 }
 
-/// How far the shift of (A - sigma B)^-1 is moved where sigma is a value, nearly: other values are known to rounding times the largest value of the inverse, so
-/// that the nearest may not be nearer than this. The cube root of rounding leaves two thirds of the digits.
-template <class T, class Problem, class Sigma>
-double distance_of_moved_shift(Problem const& problem, Sigma sigma) {
-  double const of_a = double(norm_inf(problem.a));
-  double of_b = 1;
-  if constexpr (!Problem::is_standard) of_b = double(norm_inf(problem.b));
-  double const size = of_a / of_b + std::abs(sigma);
-  return std::cbrt(double(std::numeric_limits<real_t<T>>::epsilon())) * (size > 0 ? size : 1);
-}
-/// A bound from above of the distance of sigma from the nearest value, by two steps with the inverse; sharp, where that value is much nearer than others.
-template <class T, class Problem>
-double distance_of_nearest(Problem const& problem, linear_operator<T> const& inverse) {
-  vector<T> v = random<T>(problem.n, 1);
-  double grown = 0;
-  for (int step = 0; step < 2; ++step) {
-    v = v / norm(v);
-    v = eval(inverse * eval(problem.b * v));
-    grown = double(norm(v));
-  }
-  return 1 / grown;
-}
-
-/// What `body` gives for the operator of the problem, or of its conjugate transpose. `between` is room for a vector. With `may_move` the shift of a Hermitian
-/// problem is moved where it is a value, nearly (Grimes, Lewis and Simon, SIAM J. Matrix Anal. Appl. 15 (1994)); pairs are wanted by the one that was asked for.
-template <bool Adjoint, class Problem, class W, class V, class Body>
-auto with_operator(Problem const& problem, W const& wanted, V& between, bool hermitian, char const* call, Body const& body, bool may_move = false) {
+/// What `body` gives for the operator of the problem, or of its conjugate transpose. `between` is room for a vector. With `may_move` a shift that is a value is moved.
+template <bool Adjoint, class Problem, class W, class Space, class V, class Body>
+auto with_operator(Problem const& problem, W const& wanted, Space& space, V& between, bool hermitian, char const* call, Body const& body, bool may_move) {
   using T = typename Problem::value_type;
   using A = std::remove_cvref_t<decltype(problem.a)>;
   using Number = std::conditional_t<is_complex<T>, std::complex<double>, double>;
@@ -177,53 +225,38 @@ auto with_operator(Problem const& problem, W const& wanted, V& between, bool her
     else
       return inverse;
   };
-  W moved = wanted;      // near{sigma} with the shift that is factored
-  double distance = 0;  // from sigma to there
-  std::string remark;
-  auto const key = [&](auto theta) {
-    if constexpr (is_near<W>)
-      // Of a moved shift it is by the distance from sigma; the summand `distance` keeps its changes as small as those of theta.
-      return distance == 0 ? -std::abs(theta) : -1 / (std::abs(decltype(theta)(moved.sigma - wanted.sigma) + decltype(theta)(1) / theta) + distance);
-    else
-      return wanted.key(Adjoint ? decltype(theta)(conj_of_value(theta)) : theta);
-  };
-  auto const to_a = [&](auto theta) {
-    if constexpr (is_near<W>)
-      return decltype(theta)(decltype(theta)(Adjoint ? conj_of_value(moved.sigma) : moved.sigma) + decltype(theta)(1) / theta);
-    else
-      return theta;
-  };
-  if constexpr (!has_entries) {
-    return body(spectral_operator{multiply_by<A>{problem.a}, false, key, to_a, ""});
-  } else if constexpr (is_near<W>) {
-    auto inverse = invert<T>(minus_shift<Number>(problem.a, problem.b, wanted.sigma), hermitian);
-    if (may_move) {
-      double const step = distance_of_moved_shift<T>(problem, wanted.sigma);  // a value as near as a 32nd of it costs the others five bits more than the move does
-      if (!inverse || !(distance_of_nearest<T>(problem, inverse->apply) >= step / 32)) {
-        distance = step, moved.sigma -= decltype(moved.sigma)(step);
-        inverse = invert<T>(minus_shift<Number>(problem.a, problem.b, moved.sigma), hermitian);
-        remark = text(wanted.sigma, " is an eigenvalue, or nearly, so that the shift was moved by ", -step);
-      }
-    }
-    if (!inverse)
-      throw value_error(text(call, ", k, near{", wanted.sigma, "}): ", wanted.sigma, " is an eigenvalue, so that ", Problem::is_standard ? "A - sigma I" : "A - sigma B",
-                             " is singular; move sigma a little"));
-    linear_operator<T> const m = oriented_inverse(inverse->apply);
-    if constexpr (Problem::is_standard) {
-      return body(spectral_operator{multiply_by<linear_operator<T>>{m}, true, key, to_a, inverse->name, remark});
-    } else {
-      auto const& b = oriented<Adjoint>(problem.b);
-      return body(spectral_operator{multiply_by_both<linear_operator<T>, std::remove_cvref_t<decltype(b)>, V>{m, b, between}, true, key, to_a, inverse->name, remark});
-    }
-  } else if constexpr (Problem::is_standard) {
-    auto const& a = oriented<Adjoint>(problem.a);
-    return body(spectral_operator{multiply_by<std::remove_cvref_t<decltype(a)>>{a}, false, key, to_a, ""});
+  if constexpr (is_near<W> && has_entries) {
+    auto const& b = oriented<Adjoint>(problem.b);
+    using Multiply = multiply_by_both<linear_operator<T>, std::remove_cvref_t<decltype(b)>, V>;
+    auto const invert_at = [&](auto sigma) {
+      std::optional<inverted_shift<Multiply>> out;
+      if (auto const inverse = invert<T>(minus_shift<Number>(problem.a, problem.b, sigma), hermitian))
+        out.emplace(inverted_shift<Multiply>{Multiply{oriented_inverse(inverse->apply), b, between}, inverse->name});
+      return out;
+    };
+    return with_shift<Adjoint>(problem, wanted, space, call, may_move, invert_at, body);
   } else {
-    auto const inverse = invert<T>(flat_scalars<Number>(problem.b), hermitian);
-    if (!inverse) throw value_error(text(call, ", B, k): B is singular, so that A v = w B v has infinite eigenvalues; near{sigma} factors A - sigma B instead"));
-    linear_operator<T> const m = oriented_inverse(inverse->apply);
-    auto const& a = oriented<Adjoint>(problem.a);
-    return body(spectral_operator{multiply_by_both<linear_operator<T>, std::remove_cvref_t<decltype(a)>, V>{m, a, between}, false, key, to_a, inverse->name});
+    auto const key = [&](auto theta) { return wanted.key(Adjoint ? decltype(theta)(conj_of_value(theta)) : theta); };
+    auto const to_a = [](auto theta) { return theta; };
+    if constexpr (!has_entries) {
+      return body(spectral_operator{multiply_by<A>{problem.a}, false, key, to_a, ""});
+    } else if constexpr (Problem::is_standard) {
+      auto const& a = oriented<Adjoint>(problem.a);
+      return body(spectral_operator{multiply_by<std::remove_cvref_t<decltype(a)>>{a}, false, key, to_a, ""});
+    } else {
+      auto const flat = flat_scalars<Number>(problem.b);
+      std::optional<factored_inverse<T>> inverse;
+      if (hermitian) {
+        if (auto const m = trusted_factors<factorization::cholesky>(flat))
+          inverse = factored_inverse<T>{operator_of_factors<T>(*m, flat.rows()), "cholesky"};
+        else if (has_negative_values<Number>(problem.b))
+          throw_not_definite("it has no Cholesky factors");
+      }
+      if (!inverse) inverse = invert<T>(flat, hermitian);
+      if (!inverse) throw value_error(text(call, ", B, k): B is singular, so that A v = w B v has infinite eigenvalues; near{sigma} factors A - sigma B instead"));
+      auto const& a = oriented<Adjoint>(problem.a);
+      return body(spectral_operator{multiply_by_both<linear_operator<T>, std::remove_cvref_t<decltype(a)>, V>{oriented_inverse(inverse->apply), a, between}, false, key, to_a, inverse->name});
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <sla/solve/eigen/krylov/restarts.hpp>
 #include <sla/solve/eigen/spectral_operator.hpp>
@@ -15,7 +16,7 @@ namespace sla {
 /// the others multiply by A, and where there is a B, solve with its factors. What is not stored whole, on ranks or as an operator, is solved with by minres. At most Capacity basis vectors.
 /// It finds all vectors of a multiple value, unless find_multiples is false: beside the pairs that have converged it looks for others from a new random vector.
 /// Cost: of each of the basis vectors of a cycle one product, or solve, and four passes over the basis; one synchronisation per cycle. Memory: 2 basis vectors.
-/// Where sigma is an eigenvalue, nearly, the factors are of a shift beside it, which the report says; nearest is what is nearest to sigma. move_shift = false refuses such a sigma instead.
+/// Where sigma is an eigenvalue, nearly, a shift beside it is inverted, which the report says; nearest is what is nearest to sigma. move_shift = false refuses such a sigma instead.
 /// Errors: value_error, if A - sigma B is singular for both shifts; shape_error for more pairs than the basis has room for.
 /// Source: Wu and Simon, SIAM J. Matrix Anal. Appl. 22 (2000); Stathopoulos, Saad and Wu, SIAM J. Sci. Comput. 19 (1998).
 template <int Capacity>
@@ -50,32 +51,43 @@ struct basic_lanczos {
       detail::krylov_process process(std::integral_constant<int, Capacity>{}, space, like, op.multiply, inner, random, problem.n);
       auto const scale = [&](auto const& p) { return detail::residual_scale(problem, p, wanted, between); };
       auto const found = detail::restarted<detail::hermitian_problem>(process, int(k), rule, op.inverted, op.key, op.to_a, scale);
-      return as_found(problem, process, found, op.by, op.inverted, op.remark);
+      auto vectors = process.combined(found.vectors());
+      index_t applications = op.by.empty() ? 0 : process.products();
+      if constexpr (detail::is_near<W> && detail::is_solved_with<Problem, W>) {
+        // What solves leave of the images of the basis stands beside the largest of them. One more solve with each vector leaves it beside the distance from sigma.
+        detail::orthonormal_list<Capacity, std::remove_cvref_t<decltype(space)>, V, std::remove_cvref_t<decltype(inner)>, std::remove_cvref_t<decltype(random)>> refined(space, inner, random);
+        for (int j = 0; j < int(vectors.size()); ++j)
+          op.multiply(vectors[std::size_t(j)], refined.next(), [&](auto&&... statement) { return refined.join(j, std::forward<decltype(statement)>(statement)...); });
+        space.finish();
+        applications += index_t(vectors.size());
+        vectors = refined.vectors();
+      }
+      return as_found(problem, process, found, vectors, applications, op.by, op.inverted, op.remark);
     };
     if constexpr (detail::is_solved_with<Problem, W>)
-      return detail::with_solved_operator(problem, wanted, space, between, rtol, run);
+      return detail::with_solved_operator(problem, wanted, space, between, rtol, run, move_shift);
     else
-      return detail::with_operator<false>(problem, wanted, between, true, "eigsh(A", run, move_shift);
+      return detail::with_operator<false>(problem, wanted, space, between, true, "eigsh(A", run, move_shift);
   }
 
 private:
   /// What eigsh is given: the vectors, and the values as Rayleigh's quotients.
-  template <class Problem, class Process, class Found>
-  auto as_found(Problem const& problem, Process& process, Found const& found, std::string by, bool inverted, std::string choice) const {
+  template <class Problem, class Process, class Found, class V>
+  auto as_found(Problem const& problem, Process& process, Found const& found, std::vector<V> const& vectors, index_t applications, std::string by, bool inverted, std::string choice) const {
     using T = typename Problem::value_type;
     auto& space = process.space();
-    auto const vectors = process.combined(found.vectors());
     index_t const count = index_t(vectors.size());
     auto block = block_like<T>(vectors.front(), count);
     if (found.alone && !process.is_whole()) choice += text(choice.empty() ? "" : "; ", "a run beside these pairs found no others");
-    eigen_found<typename Problem::real_type, decltype(block)> out{{}, std::move(block), found.reason, found.restarts + 1, count + (inverted ? 0 : process.products()), by.empty() ? 0 : process.products(), name, by,
+    eigen_found<typename Problem::real_type, decltype(block)> out{{}, std::move(block), found.reason, found.restarts + 1, count + (inverted ? 0 : process.products()), applications, name, by,
                                                                   std::move(choice), found.alone ? int(problem.n) : 1, found.cuts_cluster};
+    out.proves_definite = out.preconditioner == "cholesky";
     for (std::size_t j = 0; j < vectors.size(); ++j) {
       auto const& v = vectors[j];
       auto image = space.template like<T>(v), weighted = space.template like<T>(v);
       auto [above, below] = fuse(space, set(image, problem.a * v), set(weighted, problem.b * v), dot_of(v, image), dot_of(v, weighted));
       double const vav = double(real_of(detail::read_one(space, above))), vbv = double(real_of(detail::read_one(space, below)));
-      if (!(vbv > 0)) throw value_error(text("eigsh(A, B, k): B is not positive definite: a vector v has v^H B v = ", vbv));
+      if (!(vbv > 0)) detail::throw_not_definite("a vector v has v^H B v = ", vbv);
       out.values.push_back(typename Problem::real_type(vav / vbv));
       detail::put_column(out.vectors, index_t(j), v);
     }

@@ -55,24 +55,26 @@ bool let_iterations_pass(Steps& steps, std::size_t at, double seconds, double st
 }
 
 /// Does an iteration give up? From step 20 on, where the residual falls as it did in the later half of its steps, and then more than `patience` are left.
-/// Of several items the worst counts. An observer of one run.
+/// Of several items the one counts that is the farthest from its tolerance. An observer of one run.
 class foresight {
 public:
-  foresight(double rtol, int patience) : rtol_((std::max)(rtol, 1e-15)), patience_(patience) {}
+  /// absolute: atol / |b| of each item; none, where there is no atol.
+  foresight(double rtol, int patience, std::vector<double> absolute = {}) : rtol_((std::max)(rtol, 1e-15)), patience_(patience), absolute_(std::move(absolute)) {}
   bool gives_up(std::vector<progress> const& items) {
-    double worst = 0;
-    for (progress const& p : items) worst = (std::max)(worst, p.state == reason::running ? p.residual : 0.0);
+    double worst = 0;  // |r| over what it is to become
+    for (std::size_t i = 0; i < items.size(); ++i)
+      if (items[i].state == reason::running) worst = (std::max)(worst, items[i].residual / (i < absolute_.size() ? (std::max)(rtol_, absolute_[i]) : rtol_));
     least_.push_back((std::min)(least_.empty() ? INFINITY : least_.back(), worst));
     std::size_t const step = least_.size() - 1;
-    if (step < 20 || !(least_.back() > rtol_)) return false;
-    double const fell = std::log(least_[step / 2] / least_.back()), left = std::log(least_.back() / rtol_);
+    if (step < 20 || !(least_.back() > 1)) return false;
+    double const fell = std::log(least_[step / 2] / least_.back()), left = std::log(least_.back());
     return left * double(step - step / 2) > patience_ * fell;
   }
 
 private:
   double rtol_;
   int patience_;
-  std::vector<double> least_;  ///< the least residual up to each step
+  std::vector<double> absolute_, least_;  ///< least_: the worst item's |r| up to each step, over what it is to become
 };
 
 /// How many rows the narrowest and the widest level have, of a walk over the graph of A that begins far out, in its middle: a dissection takes out about as
@@ -341,6 +343,13 @@ solution<V> engine<A, automatic, none>::try_all(A const& a, V const& b, Options 
 template <class A>
 template <bool Adjoint, class V, class... Options>
 solution<V> engine<A, automatic, none>::try_candidate(attempt step, A const& a, V const& b, Options const&... options) const {
+  std::vector<double> absolute;  // atol / |b|
+  if (step.patience != 0 && rule_.atol > 0) {
+    auto space = space_of_call(a, b, options...);
+    auto [bb] = fuse(space, squared_norm_of(b));
+    space.finish();
+    for (auto const& square : space.read(bb)) absolute.push_back(rule_.atol / std::sqrt(double(real_of(square))));
+  }
   return on_engine(step.what, [&]<class Kind>(Kind) {
     using Engine = typename Kind::engine_type;
     auto const made = set_up(a, step, [](A const& of, stop_rule const& rule) -> std::shared_ptr<void> {
@@ -358,7 +367,7 @@ solution<V> engine<A, automatic, none>::try_candidate(attempt step, A const& a, 
     if (step.patience == 0) return run();
     bool given_up = false;
     auto rule = default_rule();
-    rule.watch = [&given_up, ahead = foresight(rule_.rtol, step.patience), outer = rule.watch](std::vector<progress> const& seen) mutable {
+    rule.watch = [&given_up, ahead = foresight(rule_.rtol, step.patience, absolute), outer = rule.watch](std::vector<progress> const& seen) mutable {
       if (outer && !outer(seen)) return false;
       given_up = given_up || ahead.gives_up(seen);
       return !given_up;

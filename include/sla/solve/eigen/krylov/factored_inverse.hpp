@@ -52,6 +52,11 @@ auto trusted_factors(Matrix const& s) {
   if (!(left <= 1e-11 * (size + norm(r)))) out.reset();
   return out;
 }
+/// Has a Hermitian B values below -1e-10 of its size? What is shifted by that has no Cholesky factors then.
+template <class Number, class B>
+bool has_negative_values(B const& b) {
+  return factor<factorization::cholesky>{}.setup(minus_shift<Number>(b, applied_identity{}, -1e-10 * double(norm_inf(b)))).failure(0).why != reason::converged;
+}
 /// The inverse of S by L D L^H, or by L U. None, if S is singular.
 template <class T, class Matrix>
 std::optional<factored_inverse<T>> invert(Matrix const& s, bool is_hermitian) {

@@ -97,15 +97,18 @@ struct multiply_by {
     return f(set(y, a * x));
   }
 };
-/// M B, or M alone, where M stands for an inverse: (A - sigma B)^-1, or B^-1 with A in the place of B.
+/// M B, where M stands for an inverse: (A - sigma B)^-1, or B^-1 with A in the place of B.
 template <class M, class B, class V>
 struct multiply_by_both {
-  M const& m;
+  M m;
   B const& b;
   V& between;
   template <class F>
   auto operator()(V const& x, V& y, F const& f) const {
-    return f(set(between, b * x), set(y, m * between));
+    if constexpr (std::same_as<B, applied_identity>)
+      return f(set(y, m * x));
+    else
+      return f(set(between, b * x), set(y, m * between));
   }
 };
 
