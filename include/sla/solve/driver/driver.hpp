@@ -234,13 +234,9 @@ void drive(Space& space, method_of_call<Space, A, V, X> const& method, A const& 
       auto const sums = space.read(sum_of_x);
       std::vector<double> takes(out.items.size(), 0);
       for (std::size_t k = 0; k < takes.size(); ++k) {
-        progress const& p = out.items[k];
-        takes[k] = p.state != reason::converged && (sums[k] - sums[k] != 0 || (has_failed(p.state) && !(p.residual <= residuals[k])));
-      }
-      bool const all = std::find(takes.begin(), takes.end(), 0.0) == takes.end();
-      for (std::size_t k = 0; k < takes.size(); ++k) {
-        if (!all && sums[k] - sums[k] != 0) takes[k] = 0;  // factors of 0 and 1 do not rid some items of NaN
-        if (takes[k] == 1) out.items[k].residual = residuals[k];
+        progress& p = out.items[k];
+        bool const is_worse = sums[k] - sums[k] != 0 || (has_failed(p.state) && !(p.residual <= residuals[k]));
+        if (p.state != reason::converged && is_worse) takes[k] = 1, p.residual = residuals[k];
       }
       if (std::any_of(takes.begin(), takes.end(), [](double t) { return t == 1; })) take_back(space, x, X(old), takes);
     };
