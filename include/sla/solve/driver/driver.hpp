@@ -88,45 +88,6 @@ struct ratio_of_sums {
 struct no_iterations {
   SLA_HD int operator()(reason) const { return 0; }
 };
-/// Has an item failed by itself? Who set a limit, or stopped it, gets x as it was then.
-inline bool has_failed(reason state) {
-  return state != reason::running && state != reason::converged && state != reason::iteration_limit && state != reason::stopped;
-}
-/// Do powers of s = |A b| / |b|, or their products with |b|^2, leave the range of double? Methods form up to the third.
-inline bool leaves_range(double bb, double s) {
-  auto const leaves = [](double square) { return !(square >= run_outcome::least && square <= run_outcome::most); };
-  return s > 0 && s - s == 0 && (leaves(s * s * s) || leaves(bb * s) || leaves(bb * s * s) || leaves(bb * s * s * s));
-}
-/// x, with `old` in the items that say so.
-template <class Space, class X>
-void take_back(Space& space, X& x, X old, std::vector<double> const& takes) {
-  if (std::all_of(takes.begin(), takes.end(), [](double t) { return t == 1; })) {
-    x = std::move(old);
-    return;
-  }
-  std::vector<double> keeps;
-  for (double t : takes) keeps.push_back(1 - t);
-  auto const kept = space.scalar(keeps), taken = space.scalar(takes);
-  fuse(space, set(x, kept * x));
-  fuse(space, set(old, taken * old));
-  fuse(space, set(x, x + old));
-  space.finish();
-}
-
-/// Of items that failed because squares of A leave the range of double, that is the reason.
-template <class Space, class A, class V>
-void name_scale(Space& space, A const& a, V const& b, V const& nothing, measure_room<V, V>& room, report& out) {
-  if (std::none_of(out.items.begin(), out.items.end(), [](progress const& p) { return has_failed(p.state); })) return;
-  auto [bb] = fuse(space, squared_norm_of(b));
-  auto [sum_of_b] = fuse(space, norm1_of(b));
-  auto [sum_of_product] = residual_of_system::sum(space, a, nothing, b, room);
-  auto const ratio = space.map(ratio_of_sums{}, sum_of_product, sum_of_b);
-  space.finish();
-  auto const ratios = space.read(ratio);
-  auto const squares = space.read(bb);
-  for (std::size_t k = 0; k < ratios.size(); ++k)
-    if (has_failed(out.items[k].state) && leaves_range(double(squares[k]), ratios[k])) out.items[k].state = reason::badly_scaled;
-}
 
 /// How the driver has a method make its stop test.
 template <class Space, class Real>
@@ -164,8 +125,7 @@ void drive(Space& space, method_of_call<Space, A, V, X> const& method, A const& 
   std::optional<Real> before;
   measure_room<V, X> room;
   std::optional<V>& left = room.of_range;
-  std::optional<X> correction, guess;
-  std::vector<double> residuals_before;  ///< of x before the latest run
+  std::optional<X> correction;
   if (history)
     rule.watch = [&out, watch = rule.watch](std::vector<progress> const& seen) {
       out.history.push_back(seen);
@@ -175,7 +135,6 @@ void drive(Space& space, method_of_call<Space, A, V, X> const& method, A const& 
     auto [sum_of_b] = fuse(space, norm1_of(b));
     auto const kept = space.map(nonzero_factor{}, sum_of_b);
     fuse(space, set(x, kept * x));
-    guess.emplace(x);
   }
   for (bool again = true; again;) {
     std::vector<progress> items;
@@ -186,8 +145,7 @@ void drive(Space& space, method_of_call<Space, A, V, X> const& method, A const& 
       correction.emplace(method.zero(a, b));
       fuse(space, set(*left, accurate_residual(b, a * x)));
       items = method.improve(method.context, space, {rule, last}, *left, *correction);
-      fuse(space, set(*correction, x + *correction));
-      std::swap(x, *correction);  // which is x before this run from here on
+      fuse(space, set(x, x + *correction));
     }
     if (!last.state || items.empty())
       throw value_error(text("solve(A, b, method): the run of ", method.name, " returned without the finish() of its stop test: return make_stop(space, bb).finish(), also where there is nothing to do"));
@@ -215,43 +173,14 @@ void drive(Space& space, method_of_call<Space, A, V, X> const& method, A const& 
     out.items.resize(outcomes.size(), progress{reason::running, 0, 0});
     int taken = 0;
     again = false;
-    residuals_before.clear();
     for (std::size_t k = 0; k < outcomes.size(); ++k) {
       out.items[k].iterations += items[k].iterations;
-      residuals_before.push_back(out.items[k].residual);
       out.items[k].state = outcomes[k].state;
       out.items[k].residual = outcomes[k].residual;
       taken = (std::max)(taken, items[k].iterations);
       again = again || outcomes[k].state == reason::running;
     }
     rule.max_iterations -= taken;
-  }
-  if (!out.converged()) {
-    // A failed x is never worse than the one before: of several runs the one before the last, and that of the beginning.
-    auto const never_worse_than = [&](X const& old, std::vector<double> const& residuals) {
-      auto [sum_of_x] = fuse(space, norm1_of(std::as_const(x)));
-      space.finish();
-      auto const sums = space.read(sum_of_x);
-      std::vector<double> takes(out.items.size(), 0);
-      for (std::size_t k = 0; k < takes.size(); ++k) {
-        progress& p = out.items[k];
-        bool const is_worse = sums[k] - sums[k] != 0 || (has_failed(p.state) && !(p.residual <= residuals[k]));
-        if (p.state != reason::converged && is_worse) takes[k] = 1, p.residual = residuals[k];
-      }
-      if (std::any_of(takes.begin(), takes.end(), [](double t) { return t == 1; })) take_back(space, x, X(old), takes);
-    };
-    if (out.runs > 1) never_worse_than(*correction, residuals_before);
-    if (guess) {
-      auto [residual, bb, sum_of_b] = Measure::numbers(space, a, b, *guess, room);
-      auto const of_guess = space.map(summarize{}, *last.state, space.map(no_iterations{}, *last.state), space.map(only_residual{}, residual), bb);
-      space.finish();
-      std::vector<double> residuals;
-      for (progress const& p : space.read(of_guess)) residuals.push_back(p.residual);
-      never_worse_than(*guess, residuals);
-    } else {
-      never_worse_than(method.zero(a, b), std::vector<double>(out.items.size(), 1));
-    }
-    if constexpr (std::same_as<Measure, residual_of_system> && std::same_as<V, X>) name_scale(space, a, b, method.zero(a, b), room, out);
   }
   if constexpr (requires { space.account(out); }) space.account(out);
 }

@@ -8,12 +8,12 @@
 namespace sla {
 
 namespace detail {
-/// The step along t that makes r - omega t shortest; t = 0 only where r is 0 already. No number, which ends the run, where |t|^2 is none.
+/// The step along t that makes r - omega t shortest; t = 0 only where r is 0 already.
 struct shortest_step {
   template <class N, class D>
   SLA_HD auto operator()(reason state, N tr, D tt) const {
     bool const moves = state == reason::running && tt > 0;
-    auto const omega = op::div::apply(tr, moves ? tt + (tt - tt) : D(1));
+    auto const omega = op::div::apply(tr, moves ? tt : D(1));
     return moves ? omega : decltype(omega){};
   }
 };
@@ -21,9 +21,9 @@ struct shortest_step {
 struct next_direction {
   template <class T>
   SLA_HD T operator()(reason state, T rho2, T rho, T alpha, T omega) const {
-    bool const sound = state == reason::running && rho != T(0) && omega != T(0);
-    T const den = rho * omega;  // whose square is 0 for small b
-    T const beta = abs2_of(den) > 0 ? rho2 * alpha / den : (rho2 / (sound ? rho : T(1))) * (alpha / (sound ? omega : T(1)));
+    T const den = rho * omega;
+    bool const sound = state == reason::running && abs2_of(den) > 0;
+    T const beta = rho2 * alpha / (sound ? den : T(1));
     return sound && is_finite(beta) ? beta : T{};
   }
 };

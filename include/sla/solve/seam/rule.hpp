@@ -25,7 +25,7 @@ enum class reason : int {
   setup_failed,               ///< the preconditioner does not exist for this system of a list
   zero_pivot,                 ///< a pivot is zero, and the factorisation takes no other: A may have an inverse
   stopped,                    ///< an observer asked for it
-  badly_scaled,               ///< |b|^2, by which a residual is judged, or its product with powers of |A| leaves the range of double: scale b, or A
+  badly_scaled,               ///< |b|^2 leaves the range of double, so that no residual can be judged: scale b
 };
 inline char const* to_string(reason why) {
   switch (why) {
@@ -41,7 +41,7 @@ inline char const* to_string(reason why) {
     case reason::setup_failed: return "no preconditioner";
     case reason::zero_pivot: return "zero pivot";
     case reason::stopped: return "stopped by an observer";
-    case reason::badly_scaled: return "|b|^2, or |A|^2 |b|^2, leaves the range of double: scale b, or A";
+    case reason::badly_scaled: return "|b|^2 leaves the range of double: scale b";
   }
   return "unknown";
 }

@@ -77,7 +77,7 @@ struct by_nonzero {
   reason why;
   template <class N, class D>
   SLA_HD auto operator()(reason state, N num, D den) const {
-    return checked_ratio(state, num, den, den != D(0), why);  // its square may be 0 for small b
+    return checked_ratio(state, num, den, abs2_of(den) > 0, why);
   }
 };
 /// 1 for an item that runs, 0 for one that is frozen.

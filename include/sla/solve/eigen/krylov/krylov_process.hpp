@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <sla/solve/eigen/krylov/orthonormal_list.hpp>
+#include <sla/solve/precond/identity.hpp>
 
 namespace sla::detail {
 
