@@ -152,12 +152,12 @@ TEST_CASE("iterations give up where they foresee more steps than their patience,
 TEST_CASE("a loose absolute tolerance is foreseen as the steps that it takes: Jacobi goes on where the relative one would have it given up") {
   auto const A = suite::shuffled(sla::problems::checkerboard({150, 150}, 1e6, 5));
   auto const b = sla::random<double>(A.rows(), 1);
-  auto const loose = sla::try_solve(A, b, sla::automatic{.atol = 1e-1 * sla::norm(b)});
+  auto const loose = sla::try_solve(A, b, sla::automatic{.atol = 5e-2 * sla::norm(b)});
   INFO(loose.report);
   CHECK_THAT(loose.report.choice, !ContainsSubstring("tried"));
   CHECK(loose.report.converged());
   CHECK(loose.report.preconditioner == "jacobi");
-  CHECK(double(sla::norm(A * loose.x - b)) <= 1e-1 * double(sla::norm(b)));
+  CHECK(double(sla::norm(A * loose.x - b)) <= 5e-2 * double(sla::norm(b)));
 }
 
 TEST_CASE("the middle of a graph is about as wide as its grid") {
