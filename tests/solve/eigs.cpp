@@ -212,7 +212,9 @@ TEST_CASE("eigs of small and of defective matrices, on a queue of any lag, and w
     CHECK((triples.report.converged() && norm(triples.values - at_one.values) <= 1e-9 && norm(triples.vectors - at_one.vectors) <= 1e-7));
     CHECK(norm(scale * triples.left - at_one.left) <= 1e-7 * norm(at_one.left));
   }
-  CHECK_THROWS_WITH(eigs(jordan, 1, near{2.0}, krylov_schur{.move_shift = false}), ContainsSubstring("2 is an eigenvalue, so that A - sigma I is singular"));
+  CHECK_THROWS_WITH(eigs(jordan, 1, near{2.0}, krylov_schur{.move_shift = false}), ContainsSubstring("2 is an eigenvalue, so that A - sigma I is singular; move sigma a little"));
+  auto const without_last = diagonal(vector<double>{1.0, 1.0, 0.0});
+  CHECK_THROWS_WITH(eigs(2.0 * without_last, without_last, 1, near{0.5}, krylov_schur{}), ContainsSubstring("A - sigma B is singular, and of 0.49") && ContainsSubstring("A v = B v = 0"));
   for (double scale : {1.0, 1e80}) {
     auto const stopped = eigs(eval(scale * problems::convection_diffusion<double>({30, 30}, 0.8)), 2, smallest{}, krylov_schur{.rtol = 1e-12, .max_restarts = 1});
     CHECK_FALSE(stopped.report.converged());

@@ -152,8 +152,8 @@ auto with_shift(Problem const& problem, W const& wanted, Space& space, char cons
     }
   }
   if (!inverse)
-    throw value_error(text(call, ", k, near{", wanted.sigma, "}): ", wanted.sigma, " is an eigenvalue, so that ", Problem::is_standard ? "A - sigma I" : "A - sigma B",
-                           " is singular; move sigma a little"));
+    throw value_error(text(call, ", k, near{", wanted.sigma, "}): ", wanted.sigma, " is an eigenvalue, so that ", Problem::is_standard ? "A - sigma I" : "A - sigma B", " is singular",
+                           may_move ? text(", and of ", moved.sigma, " too: some v may have A v = B v = 0, and then any number is an eigenvalue") : "; move sigma a little"));
   auto const key = [&](auto theta) {
     // Of a moved shift it is by the distance from sigma; the summand `distance` keeps its changes as small as those of theta.
     return distance == 0 || theta == decltype(theta)(0) ? -std::abs(theta) : -1 / (std::abs(decltype(theta)(moved.sigma - wanted.sigma) + decltype(theta)(1) / theta) + distance);
