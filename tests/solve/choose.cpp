@@ -160,6 +160,35 @@ TEST_CASE("a loose absolute tolerance is foreseen as the steps that it takes: Ja
   CHECK(double(sla::norm(A * loose.x - b)) <= 5e-2 * double(sla::norm(b)));
 }
 
+TEST_CASE("a solution in float has a default that its digits reach; a tolerance that was asked for stays; where rounding is all that is left, nothing else is tried") {
+  auto const A = sla::problems::poisson<float>({60, 60});
+  auto const b = sla::random<float>(A.rows(), 3);
+  auto const converges = [&](sla::report const& r) {
+    INFO(r);
+    CHECK(r.converged());
+    CHECK(r.rtol == 1e-5);
+    CHECK(r.residual() <= 1e-5);
+  };
+  converges(sla::try_solve(A, b).report);
+  converges(sla::try_solve(A, b, sla::cg{}).report);
+  converges(sla::prepare(A).try_solve(b).report);
+  sla::with({.max_iterations = 500}, [&] { converges(sla::try_solve(A, b, sla::cg{}).report); });
+  CHECK(sla::with({.rtol = 1e-4}, [&] { return sla::try_solve(A, b, sla::cg{}); }).report.rtol == 1e-4);
+  CHECK(sla::try_solve(A, sla::cast<double>(b), sla::cg{}).report.rtol == 1e-8);  // x is double
+
+  auto const asked = sla::try_solve(A, b, sla::cg{.rtol = 1e-8}).report;
+  CHECK(asked.rtol == 1e-8);
+  CHECK(asked.reason() == sla::reason::stagnated);
+  CHECK(asked.limited_by_rounding);
+  CHECK_THAT(asked.choice, ContainsSubstring("x is float, which holds seven digits: ask for less, such as .rtol = 1e-06, or solve with cast<double>(b)"));
+
+  auto const L = sla::problems::poisson<float>({150, 150});
+  auto const smooth = sla::try_solve(L, sla::ones<float>(L.rows())).report;  // |A| |x| is a thousand times |b|
+  INFO(smooth);
+  CHECK(smooth.limited_by_rounding);
+  CHECK(smooth.residual() < 1e-3);
+  CHECK_THAT(smooth.choice, !ContainsSubstring("tried") && ContainsSubstring(".rtol = 0.001"));
+}
 TEST_CASE("the middle of a graph is about as wide as its grid") {
   auto const middle = [](auto const& A) { return sla::detail::rows_of_levels(A.pattern().view()); };
   CHECK(middle(sla::problems::poisson({2000})) == std::pair<sla::index_t, sla::index_t>(1, 1));

@@ -119,7 +119,8 @@ auto refine(S& space, A const& a, M const& m, V const& b, V& x, MakeStop make_st
 /// Cost: three passes and one application of M per iteration. Memory: 2 vectors.
 template <factorization Kind>
 struct refinement {
-  double rtol = default_rule().rtol, atol = default_rule().atol;
+  relative_tolerance rtol = default_rule().rtol;
+  double atol = default_rule().atol;
   int max_iterations = default_rule().max_iterations;
   observer watch = {};
 
@@ -155,7 +156,8 @@ struct refused_factors {
 template <factorization Kind>
 struct direct_method {
   using method_tag = void;
-  double rtol = default_rule().rtol, atol = default_rule().atol;
+  relative_tolerance rtol = default_rule().rtol;
+  double atol = default_rule().atol;
 
   refinement<Kind> method() const { return {.rtol = rtol, .atol = atol}; }
   factor<Kind> preconditioner() const { return {}; }

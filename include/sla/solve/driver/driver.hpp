@@ -35,6 +35,16 @@ SLA_HD inline double square_of_residual(double rr) { return rr; }
 SLA_HD inline double square_of_residual(fixed_array<double, 2> const& rr) { return rr[0]; }
 SLA_HD inline double square_of_size(double) { return 0; }
 SLA_HD inline double square_of_size(fixed_array<double, 2> const& rr) { return rr[1]; }
+/// Is the residual no more than what rounding may leave of the magnitudes that it is a difference of? `digits`: the rounding unit of x.
+/// No method can promise less.
+struct is_rounding {
+  double digits;
+  template <class S>
+  SLA_HD int operator()(S const& residual) const {
+    double const size = square_of_size(residual);
+    return size - size == 0 && square_of_residual(residual) <= 64 * digits * digits * size;
+  }
+};
 struct only_residual {
   template <class S>
   SLA_HD double operator()(S const& rr) const {
@@ -63,9 +73,8 @@ struct run_outcome {
     bool const sure = r * r <= tolerance(b2, rtol, atol) || rounding * rounding <= 1e-40 * b2;
     if (rr <= tolerance(b2, rtol, atol) && sure) return reason::converged;
     if (state == reason::running) return unfinished;
-    // No method can promise less than a rounding of each product: denominators that vanish there say nothing about A.
-    bool const exhausted = size - size == 0 && rr <= 64 * digits * digits * size;
-    if (exhausted && (state == reason::breakdown || state == reason::indefinite_matrix || state == reason::indefinite_preconditioner)) state = reason::stagnated;
+    // Denominators that vanish there say nothing about A.
+    if (is_rounding{digits}(residual) && (state == reason::breakdown || state == reason::indefinite_matrix || state == reason::indefinite_preconditioner)) state = reason::stagnated;
     if (state != reason::converged && state != reason::breakdown && state != reason::stagnated) return state;
     if (first_of_guess || rr < before / 4) return reason::running;
     return state == reason::converged ? reason::stagnated : state;
@@ -152,7 +161,7 @@ void drive(Space& space, method_of_call<Space, A, V, X> const& method, A const& 
     auto [residual, bb, sum_of_b] = Measure::numbers(space, a, b, x, room);
     auto const rr = space.map(only_residual{}, residual);
     reason const unfinished = last.stopped ? reason::stopped : reason::iteration_limit;
-    double const digits = double(std::numeric_limits<real_t<T>>::epsilon());
+    double const digits = double(std::numeric_limits<real_t<typename X::value_type>>::epsilon());
     last.state = space.map(run_outcome{rule.rtol, rule.atol, digits, unfinished, guessed && out.runs == 0}, *last.state, residual, bb, sum_of_b, before ? *before : bb);
     auto const outcome = space.map(summarize{}, *last.state, space.map(no_iterations{}, *last.state), rr, bb);
     space.finish();
@@ -166,6 +175,14 @@ void drive(Space& space, method_of_call<Space, A, V, X> const& method, A const& 
       auto const ratios = space.read(ratio);
       for (std::size_t k = 0; k < outcomes.size(); ++k)
         if (outcomes[k].state == reason::badly_scaled) outcomes[k].residual = ratios[k];
+    }
+    if (std::any_of(outcomes.begin(), outcomes.end(), [](progress const& p) { return p.state == reason::stagnated; })) {
+      auto const is_rounded = space.map(is_rounding{digits}, residual);
+      space.finish();
+      auto const all = space.read(is_rounded);
+      out.limited_by_rounding = true;
+      for (std::size_t k = 0; k < outcomes.size(); ++k)
+        if (outcomes[k].state != reason::converged && !(outcomes[k].state == reason::stagnated && all[k])) out.limited_by_rounding = false;
     }
 
     ++out.runs;

@@ -209,10 +209,11 @@ solution<X> run_call(method_of_call<Space, A, V, X> const& method, A const& a, V
     if (method.name_failures) method.name_failures(method.context, out);
     if (method.asymmetry && !out.converged() && out.reason() != reason::stopped && out.choice.empty()) out.choice = method.asymmetry(space, a, b, x, method.name);
     if (out.reason() == reason::indefinite_matrix && out.choice.empty()) out.choice = "for an indefinite matrix take minres{} if it is Hermitian, gmres{} if not";
-    constexpr bool is_float = std::same_as<real_t<typename V::value_type>, float>;
-    if (out.reason() == reason::stagnated && method.rule.rtol < (is_float ? 1e-5 : 1e-14))
-      out.choice += text(out.choice.empty() ? "" : "; ", is_float ? "b is float, which holds seven digits: ask for less, such as .rtol = 1e-5, or solve with cast<double>(b)"
-                                                                  : "b is double, which holds sixteen digits: ask for less, such as .rtol = 1e-12");
+    constexpr bool is_float = std::same_as<real_t<typename X::value_type>, float>;
+    double const attainable = std::pow(10, std::ceil(std::log10(2 * out.residual())));
+    if (out.reason() == reason::stagnated && (out.limited_by_rounding || method.rule.rtol < (is_float ? 1e-5 : 1e-14)) && attainable < 0.1)
+      out.choice += text(out.choice.empty() ? "" : "; ", "x is ", is_float ? "float, which holds seven" : "double, which holds sixteen", " digits: ask for less, such as .rtol = ",
+                         attainable, is_float ? ", or solve with cast<double>(b)" : "");
   }
   out.seconds_solve += seconds_now() - start;
   return {std::move(x), std::move(out)};
@@ -256,7 +257,7 @@ solution<solution_of_t<Method, A, V>> call(A const& a, Method const& method, M c
         Method const& method;
         M const& m;
       } const all{a, method, m};
-      method_of_call<Space, A, V, X> run{Method::name, {method.rtol, method.atol, method.max_iterations, method.watch ? method.watch : default_rule().watch}, &all, zero_solution<Method, A, V>};
+      method_of_call<Space, A, V, X> run{Method::name, {relative_tolerance(method.rtol).of_elements<typename X::value_type>(), method.atol, method.max_iterations, method.watch ? method.watch : default_rule().watch}, &all, zero_solution<Method, A, V>};
       run.improve = [](void const* context, Space& space, stop_of_run<Space, V> const& make_stop, V const& of, X& x) {
         auto const& with = *static_cast<with_operators const*>(context);
         if constexpr (is_sweep<std::remove_cvref_t<decltype(with.m * of)>>) {

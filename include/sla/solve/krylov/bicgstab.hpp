@@ -38,7 +38,8 @@ struct no_number {
 /// Options of the method, and its name: `solve(A, b, bicgstab{.rtol = 1e-10}, ilu0{})`.
 /// Cost: two products and five passes per iteration. Memory: 7 vectors.
 struct bicgstab {
-  double rtol = default_rule().rtol, atol = default_rule().atol;
+  relative_tolerance rtol = default_rule().rtol;
+  double atol = default_rule().atol;
   int max_iterations = default_rule().max_iterations;
   observer watch = {};
 

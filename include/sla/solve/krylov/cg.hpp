@@ -10,7 +10,8 @@ namespace sla {
 /// Options of the method, and its name: `solve(A, b, cg{.rtol = 1e-10}, jacobi{})`.
 /// Cost: three passes per iteration; five points in CSR with Jacobi move 160 bytes per unknown. Memory: 4 vectors.
 struct cg {
-  double rtol = default_rule().rtol, atol = default_rule().atol;
+  relative_tolerance rtol = default_rule().rtol;
+  double atol = default_rule().atol;
   int max_iterations = default_rule().max_iterations;
   observer watch = {};
 

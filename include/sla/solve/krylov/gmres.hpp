@@ -13,7 +13,8 @@ namespace sla {
 template <int Capacity>
 struct basic_gmres {
   int restart = Capacity < 30 ? Capacity : 30;
-  double rtol = default_rule().rtol, atol = default_rule().atol;
+  relative_tolerance rtol = default_rule().rtol;
+  double atol = default_rule().atol;
   int max_iterations = default_rule().max_iterations;
   observer watch = {};
 

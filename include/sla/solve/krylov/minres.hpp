@@ -116,7 +116,8 @@ struct coefficient_of {
 /// Cost: two passes per iteration; five points in CSR with Jacobi move 201 bytes per unknown. Memory: 6 vectors.
 /// Errors, in the report: indefinite_preconditioner; stagnated, with a least-squares solution, where b is not in the range.
 struct minres {
-  double rtol = default_rule().rtol, atol = default_rule().atol;
+  relative_tolerance rtol = default_rule().rtol;
+  double atol = default_rule().atol;
   int max_iterations = default_rule().max_iterations;
   observer watch = {};
 

@@ -292,8 +292,10 @@ solution<V> engine<A, automatic, none>::try_all(A const& a, V const& b, Options 
   std::size_t of_best = 0;  // its failure, if it has one
   double solve = 0;
   auto [steps, at, setup] = found_.with([](found& f) { return std::tuple(f.steps, f.at, std::exchange(f.seconds, 0.0)); });
-  bool singular = false, indefinite = false, tried_cg = false;
+  bool singular = false, indefinite = false, tried_cg = false, rounded = false;
   for (; at < steps.size(); ++at) {
+    // Where rounding is what stops one method, it stops others; factors, whose rounding is the least, may still be better, by a little.
+    if (rounded && !(is_factors(steps[at].what) && candidates_.rows <= 20000)) continue;
     while (at < steps.size() && waits(a, steps, at, failures)) {
     }
     if (at == steps.size()) break;
@@ -309,6 +311,7 @@ solution<V> engine<A, automatic, none>::try_all(A const& a, V const& b, Options 
                      to_string(now.report.reason()), " after ", now.report.iterations());
       bool const is_null = candidates_.semidefinite && is_cg && (now.report.reason() == reason::indefinite_matrix || (now.report.residual() > 1e6 && now.report.reason() != reason::iteration_limit));
       singular = singular || now.report.reason() == reason::singular || is_null;
+      rounded = rounded || (now.report.limited_by_rounding && now.report.residual() < 0.1 && !candidates_.semidefinite);  // not by an x that is far too large
       indefinite = indefinite || now.report.reason() == reason::indefinite_matrix || is_null;
       bool const done = now.report.converged() || now.report.reason() == reason::stopped;
       if (!best || done || now.report.residual() < best->report.residual()) {
@@ -367,7 +370,7 @@ solution<V> engine<A, automatic, none>::try_candidate(attempt step, A const& a, 
     if (step.patience == 0) return run();
     bool given_up = false;
     auto rule = default_rule();
-    rule.watch = [&given_up, ahead = foresight(rule_.rtol, step.patience, absolute), outer = rule.watch](std::vector<progress> const& seen) mutable {
+    rule.watch = [&given_up, ahead = foresight(rule_.rtol.of_elements<typename V::value_type>(), step.patience, absolute), outer = rule.watch](std::vector<progress> const& seen) mutable {
       if (outer && !outer(seen)) return false;
       given_up = given_up || ahead.gives_up(seen);
       return !given_up;

@@ -18,7 +18,8 @@ concept PreconditionerOptions = requires { typename P::preconditioner_tag; };
 
 /// The method of `solve(A, b)`: the library looks at A and picks. The report says what, why, and what was tried before.
 struct automatic {
-  double rtol = default_rule().rtol, atol = default_rule().atol;
+  relative_tolerance rtol = default_rule().rtol;
+  double atol = default_rule().atol;
 
   using method_tag = void;
   static constexpr char const* name = "automatic";

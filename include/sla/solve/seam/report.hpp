@@ -31,6 +31,7 @@ struct report {
   std::string choice;  ///< why this method: who chose it, and what was tried before
   std::vector<progress> items;  ///< per item (batch item or right-hand side): reason, iterations, true residual
   double rtol = 0;
+  bool limited_by_rounding = false;  ///< the residual of items that did not converge is as small as the rounding of an x of that size allows
   double seconds_setup = 0, seconds_solve = 0;
   std::size_t bytes = 0;  ///< held by tensors and factors while the method ran, A, b and x included
   int runs = 0;           ///< calls of the method; more than one where the true residual asked for it

@@ -3,11 +3,13 @@
 // The test that goes by them is in solve/seam/stop.hpp.
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <utility>
 #include <vector>
 
 #include <sla/core/error.hpp>
+#include <sla/core/scalar.hpp>
 
 namespace sla {
 
@@ -57,19 +59,36 @@ struct progress {
 /// time limit perhaps, all stop, an iteration later.
 using observer = std::function<bool(std::vector<progress> const&)>;
 
+/// A relative tolerance: a number that was asked for, or the default where none was, which is 1e-8, and 1e-5 for an x in float: it holds
+/// seven digits, and its rounding alone leaves a residual of 1e-7 and more. Converts to and from double, where it is the number, or 1e-8.
+struct relative_tolerance {
+  double value;
+  bool is_default = false;
+
+  constexpr relative_tolerance(double asked) : value(asked) {}
+  constexpr relative_tolerance(double of_double, bool by_digits) : value(of_double), is_default(by_digits) {}
+  constexpr operator double() const { return value; }
+  /// For an x whose elements are T.
+  template <class T>
+  constexpr double of_elements() const {
+    return is_default && std::same_as<real_t<T>, float> ? 1e-5 : value;
+  }
+};
+
 struct stop_rule;
 /// The defaults of this thread, which every method's options begin with; `with` changes them for a while.
 stop_rule& default_rule();
 
 /// When to stop: |r| <= max(rtol |b|, atol), or after max_iterations.
 struct stop_rule {
-  double rtol = default_rule().rtol, atol = default_rule().atol;
+  relative_tolerance rtol = default_rule().rtol;
+  double atol = default_rule().atol;
   int max_iterations = default_rule().max_iterations;
   observer watch = default_rule().watch;
 };
 
 inline stop_rule& default_rule() {
-  thread_local stop_rule rule{1e-8, 0, 10000, {}};
+  thread_local stop_rule rule{{1e-8, true}, 0, 10000, {}};
   return rule;
 }
 
