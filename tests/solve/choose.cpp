@@ -188,6 +188,11 @@ TEST_CASE("a solution in float has a default that its digits reach; a tolerance 
   CHECK(smooth.limited_by_rounding);
   CHECK(smooth.residual() < 1e-3);
   CHECK_THAT(smooth.choice, !ContainsSubstring("tried") && ContainsSubstring(".rtol = 0.001"));
+
+  std::vector<sla::index_t> i, j;
+  std::vector<double> entries;
+  for (sla::index_t n = 0; n < 144; ++n) i.push_back(n / 12), j.push_back(n % 12), entries.push_back(1.0 / double(n / 12 + n % 12 + 1));
+  CHECK_THAT(sla::try_solve(sla::from_triplets<double>(12, 12, i, j, entries), sla::random<double>(12, 1)).report.choice, ContainsSubstring("their rounding alone leaves so much, for A is nearly singular"));
 }
 TEST_CASE("the middle of a graph is about as wide as its grid") {
   auto const middle = [](auto const& A) { return sla::detail::rows_of_levels(A.pattern().view()); };
