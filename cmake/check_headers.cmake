@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # cmake -DINCLUDE=<include folder> -DHEADERS=<glob|...> -DSKIP=<header|...> -DCOMPILE=<compiler|flag|...> -DSCRATCH=<folder>
-#       [-DPRELUDE=<file>] [-DCHAIN=ON] -P cmake/check_headers.cmake
+#       [-DPRELUDE=<file>] [-DCHAIN=ON] [-DKEEP=ON] -P cmake/check_headers.cmake
 # Each header of include/sla that matches compiles alone; or, with PRELUDE, all of them compile together after that file. With CHAIN,
 # which clang knows, a header is read after the precompiled one of those it includes that includes most itself: its own text comes
 # after what it includes, and sees no more of it than it would. It is precompiled for those above it in the same way. What does not
@@ -97,7 +97,16 @@ elseif(CHAIN)
   endforeach()
   file(REMOVE_RECURSE "${SCRATCH}") # the precompiled headers are large
 else()
+  set(command ${COMPILE})
+  if(KEEP)
+    list(REMOVE_ITEM command -fsyntax-only)
+  endif()
   foreach(header IN LISTS headers)
+    set(COMPILE ${command})
+    if(KEEP)
+      string(MAKE_C_IDENTIFIER "${header}" name)
+      list(APPEND COMPILE -x c++-header -o "${SCRATCH}/${name}.cpp.gch")
+    endif()
     check("${header}" "#include <${header}>\n")
   endforeach()
 endif()

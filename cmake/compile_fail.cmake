@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# cmake -DSOURCES=<file|file...> -DCOMPILE=<compiler|flag|...> -DSCRATCH=<folder> [-DFIXED=ON] [-DNAMED=ON] -P cmake/compile_fail.cmake
+# cmake -DSOURCES=<file|file...> -DCOMPILE=<compiler|flag|...> -DSCRATCH=<folder> [-DFIXED=ON] [-DNAMED=ON] [-DDOOR=<file>] -P cmake/compile_fail.cmake
 # Each wrong program must be refused with exactly one error, in at most 25 lines that hold every "// expect-error: <regex>" of it;
 # with NAMED these lines name its own line, and with FIXED it must compile where the macro FIXED is defined.
 #
@@ -7,6 +7,7 @@
 # templates of sla stand behind the others in no namespace, so their names must differ. A program with "// apart: <reason>", or one
 # that is not refused as it should be beside the others, is compiled with the others of this kind; with "// alone: <reason>", or
 # where that fails too, by itself, and a complaint is about that. Both reasons hold of the wrong program, not of the mended one.
+# DOOR is a file of headers that are read before the programs that are compiled together, and should be compiled already.
 cmake_minimum_required(VERSION 3.24)
 set(ENV{LC_ALL} C)
 string(REPLACE "|" ";" SOURCES "${SOURCES}")
@@ -20,6 +21,10 @@ function(complain source text)
   string(REPLACE "\n" "\n  " indented "\n${out}") # indented text is not wrapped
   message(SEND_ERROR "${source}\n${compiler}: ${text}:${indented}")
 endfunction()
+
+if(DOOR)
+  set(DOOR -include "${DOOR}")
+endif()
 
 macro(compile)
   execute_process(COMMAND ${command} ${ARGN} RESULT_VARIABLE rc OUTPUT_VARIABLE out ERROR_VARIABLE out)
@@ -177,7 +182,7 @@ function(check_together sources result)
     return()
   endif()
   join_programs("${sources}")
-  compile(-w "${together}") # warnings, as of a main without return, which is a function as any other here, are no errors
+  compile(${DOOR} -w "${together}") # warnings, as of a main without return, which is a function as any other here, are no errors
   split_diagnostics()
   set(wrong "")
   foreach(n RANGE 1 ${count})
@@ -247,7 +252,7 @@ endforeach()
 list(LENGTH mended count)
 if(FIXED AND count GREATER 1)
   join_programs("${mended}")
-  compile(-DFIXED -w "${together}")
+  compile(${DOOR} -DFIXED -w "${together}")
   if(NOT rc EQUAL 0)
     message(STATUS "${compiler}: each mended program is compiled by itself now, since together they say:\n${out}")
     set(mended "")
