@@ -78,6 +78,13 @@ TEST_CASE("the list follows from the properties") {
   auto small = large;  // the bandwidth tells little: the cost of factors in another order is counted when it is their turn
   small.rows = small.cols = 300'000, small.lower_bandwidth = small.upper_bandwidth = 299'999;
   CHECK(names(sla::choose(small, 1000).steps) == "cg + jacobi, cg + amg, ldlt, cg + ilu0, cg + jacobi, minres + row_norms, ");
+  // Where products are dense, multigrid takes longer: CG comes first, and goes on for longer.
+  auto const dense = sla::choose(small, 1000, sla::detail::grid_guess::none, 10.0).steps, thin = sla::choose(small, 1000).steps;
+  CHECK((dense[0].patience > 3 * thin[0].patience && dense[0].least > dense[0].patience / 2 && thin[0].least == 20));
+  CHECK(sla::choose(large, 1000, sla::detail::grid_guess::none, 10.0).steps[0].what == sla::candidate::cg_jacobi);
+  auto const growth = [](auto const& X) { return sla::detail::growth_of_products(X.pattern().view()); };
+  CHECK((growth(sla::problems::poisson({40, 40})) < 2.7 && growth(sla::problems::poisson({12, 12, 12})) < 3.7));
+  CHECK(growth(sla::problems::random_sparse(2000, 2000, 10, 1)) > 7);
   large.square = true, large.strictly_dominant_rows = large.dominant_rows = large.rows;  // steps in time
   CHECK(names(sla::choose(large, 1000).steps) == "cg + jacobi, cg + amg, cg + ilu0, cg + jacobi, minres + row_norms, ");
   large.positive_diagonal = false;
@@ -136,6 +143,10 @@ TEST_CASE("iterations give up where they foresee more steps than their patience,
   CHECK(gives_up(1000, [](int) { return 0.5; }) == 20);
   CHECK(gives_up(1000, [](int step) { return 1.0 + step; }) == 20);
   CHECK(gives_up(200, [&](int step) { return tenths((std::min)(step, 30)); }) > 30);
+  sla::detail::foresight later(1e-8, 100, {}, 30);
+  int step = 0;
+  while (!later.gives_up({{sla::reason::running, step, 1.0}})) ++step;
+  CHECK(step == 30);
   sla::detail::foresight two(1e-8, 100);  // the worse of two items counts, and one that has stopped does not
   bool given_up = false;
   for (int step = 0; step <= 20; ++step) given_up = two.gives_up({{sla::reason::running, step, tenths(step)}, {sla::reason::stagnated, step, 1.0}});

@@ -107,6 +107,55 @@ TEST_CASE("symmetries") {
   CHECK_FALSE(properties(from_triplets<C>(1, 1, {0}, {0}, {C(1, 1)})).hermitian);
 }
 
+TEST_CASE("symmetries of random matrices, with zeros of both signs that are stored, are those of their dense forms") {
+  std::uint64_t state = 5;
+  auto const next = [&](int below) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return int((state >> 33) % std::uint64_t(below));
+  };
+  auto const check = [&]<class T>(T) {
+    int seen = 0;
+    for (int k = 0; k < 300; ++k) {
+      index_t const n = 2 + next(4);
+      int const kind = next(5), spoils = next(3);
+      triplets<T> t(n, n);
+      auto const number = [&] {
+        double const part[] = {0.0, -0.0, 1.0, -2.0, 0.5};
+        if constexpr (std::is_same_v<T, C>)
+          return C(part[next(5)], part[next(5)]);
+        else
+          return T(part[next(5)]);
+      };
+      for (index_t i = 0; i < n; ++i)
+        for (index_t j = i; j < n; ++j) {
+          if (next(3) == 0) continue;
+          T const v = number();
+          T partner = kind == 0 ? v : kind == 1 ? -v : v;
+          if constexpr (std::is_same_v<T, C>) partner = kind == 2 ? std::conj(v) : kind == 3 ? -std::conj(v) : partner;
+          if (i != j) t.add(i, j, v), t.add(j, i, spoils == 0 && next(4) == 0 ? number() : partner);
+          if (i == j && next(2) == 0) t.add(i, i, v);
+        }
+      auto const A = t.build();
+      auto const D = to_dense(A);
+      bool symmetric = true, hermitian = true, skew = true, skew_hermitian = true;
+      for (index_t i = 0; i < n; ++i)
+        for (index_t j = 0; j < n; ++j) {
+          C const v = D(i, j), w = D(j, i);
+          symmetric = symmetric && v == w, skew = skew && v == -w;
+          hermitian = hermitian && v == std::conj(w), skew_hermitian = skew_hermitian && v == -std::conj(w);
+        }
+      auto const p = properties(A);
+      REQUIRE((p.symmetric == symmetric && p.hermitian == hermitian && p.skew_symmetric == skew && p.skew_hermitian == skew_hermitian));
+      bool both = true;
+      for_each_entry(A, [&](index_t i, index_t j, T) { both = both && find_slot(A.pattern().view(), j, i) >= 0; });
+      REQUIRE(p.structurally_symmetric == both);
+      seen |= 1 * symmetric + 2 * (hermitian && !symmetric) + 4 * (skew && !symmetric) + 8 * !(symmetric || skew || hermitian || skew_hermitian);
+    }
+    CHECK(seen >= 13);
+  };
+  check(0.0), check(C());
+}
+
 TEST_CASE("definiteness where it is provable") {
   CHECK(of(2, {2, -1, -1, 2}).definite == definiteness::positive_definite);
   CHECK(of(2, {1, -1, -1, 1}).definite == definiteness::positive_semidefinite); // singular indeed
@@ -120,6 +169,9 @@ TEST_CASE("definiteness where it is provable") {
   CHECK(of(4, {2, -1, 0, 0, -1, 1, 0, 0, 0, 0, 1, -1, 0, 0, -1, 1}).definite == definiteness::positive_semidefinite);
   CHECK(of(4, {2, -1, 0, 0, -1, 1, 0, 0, 0, 0, 1, -1, 0, 0, -1, 2}).definite == definiteness::positive_definite);
   CHECK(of(2, {1, 0, 0, 0}).definite == definiteness::positive_semidefinite);
+  // the strict row is reached against the order of rows
+  CHECK(of(4, {1, 0, -1, 0, 0, 2, 0, -1, -1, 0, 2, -1, 0, -1, -1, 3}).definite == definiteness::positive_definite);
+  CHECK(of(4, {1, 0, -1, 0, 0, 1, 0, -1, -1, 0, 1, 0, 0, -1, 0, 2}).definite == definiteness::positive_semidefinite);
   CHECK(properties(problems::checkerboard({16, 16}, 1e6)).definite == definiteness::positive_definite);
   CHECK(properties(problems::anisotropic({9, 9}, 1e-3)).definite == definiteness::positive_definite);
   CHECK(properties(problems::convection_diffusion({9, 9}, 3)).dominant_rows == 81);

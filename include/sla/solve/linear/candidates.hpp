@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -24,6 +25,7 @@ struct attempt {
   int limit;
   int patience = 0;      ///< given up where it foresees more steps than these, in which multigrid would be done; 0: goes on to its limit
   bool weighed = false;  ///< factors: their cost was counted
+  int least = 20;        ///< nothing is foreseen before this step
 };
 /// What to try, in order, and why.
 struct candidates {
@@ -32,15 +34,37 @@ struct candidates {
   bool semidefinite = false;  ///< (p, A p) <= 0 means a null vector: where CG meets one, A is singular and b not in its range
   index_t rows = 0;
   double step_seconds = 0;  ///< of an iteration
+  double multigrid_steps = 0;  ///< that take as long as a solve by multigrid
 };
 
 namespace detail {
+/// How much denser products of A with itself are, of a few rows: the rows two steps away, over those one step away. 2.6 for five points of a plane, 3.5 for seven of space, 5 for graphs of near
+/// points, and as many as a row has entries where neighbours have no neighbour in common.
+template <class Rows>
+double growth_of_products(Rows const& rows) {
+  constexpr std::size_t enough = 4000;
+  std::vector<index_t> far;
+  double near = 0, all = 0;
+  if (rows.rows == rows.cols && rows.rows > 0)
+    for_sampled_rows(rows.rows, [&](index_t i) {
+      far.clear();
+      rows.for_row(i, [&](index_t, index_t j) {
+        ++near;
+        if (far.size() < enough) rows.for_row(j, [&](index_t, index_t k) { far.push_back(k); });
+      });
+      std::sort(far.begin(), far.end());
+      all += double(std::unique(far.begin(), far.end()) - far.begin());
+    });
+  return near > 0 ? all / near : 1;
+}
+/// How much longer multigrid takes where products are dense: coarse levels are.
+inline double multigrid_weight(double growth) { return (std::max)(1.0, (growth - 0.5) / 3); }
 /// About the steps of CG with Jacobi that a solve by multigrid takes as long as, where no grid is recognised, with its set-up.
-inline double multigrid_steps(index_t rows) { return 130 + 5e5 / double(rows); }
+inline double multigrid_steps(index_t rows, double growth) { return (130 + 5e5 / double(rows)) * multigrid_weight(growth); }
 constexpr bool is_factors(candidate what) { return what == candidate::ldlt || what == candidate::lu; }
 inline double step_seconds(matrix_properties const& p) { return 1.5e-11 * (12 * double(p.entries) + 100 * double(p.rows)); }
 template <class Candidates>
-Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_guess grid) {
+Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_guess grid, double growth) {
   double const rows = double(p.rows), band = double((std::max)(p.lower_bandwidth, p.upper_bandwidth));
   double const factor_seconds = 5e-11 * rows * band * band, step_seconds = detail::step_seconds(p);
   auto limited = [&](double seconds, int least, int most) {
@@ -62,7 +86,7 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
   // all strictly dominant, as those of steps in time, may need few steps everywhere. Where the couplings of a grid follow one axis, sweeps along it are nearly exact.
   // A row that is coupled to very many makes products dense.
   bool const elliptic = p.opposed_off_diagonal && countable && p.rows >= 3000;
-  bool const many = grid == grid_guess::none ? p.rows >= 400000 || (p.rows >= 30000 && rows >= 100 * band) : grid == grid_guess::even ? p.rows >= least_grid_points : p.rows >= 130000;
+  bool const many = grid == grid_guess::none ? multigrid_weight(growth) < 1.5 && (p.rows >= 400000 || (p.rows >= 30000 && rows >= 100 * band)) : grid == grid_guess::even ? p.rows >= least_grid_points : p.rows >= 130000;
   auto const with_multigrid = [&](Candidates&& l, candidate by) {
     if (!countable || p.rows < 3000 || double(p.longest_row) * double(p.longest_row) > 16 * double(p.entries)) return std::move(l);
     auto& steps = l.steps;
@@ -72,8 +96,10 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
       place = std::find_if(place + 1, steps.end(), [&](attempt const& s) { return s.limit == max_iterations && !is_factors(s.what); });
     } else if (by != candidate::cg_amg || p.strictly_dominant() || !many) {
       bool const sweeps = by != candidate::cg_amg || grid != grid_guess::none;  // a step with sweeps takes as long as two or three without
-      place->patience = int(sweeps ? (by == candidate::cg_amg ? 55 : 70) + 1.5e5 / rows : multigrid_steps(p.rows));
+      place->patience = int(sweeps ? ((by == candidate::cg_amg ? 55 : 70) + 1.5e5 / rows) * multigrid_weight(growth) : multigrid_steps(p.rows, growth));
       place->limit = (std::min)(place->limit, 3 * place->patience);
+      // Graphs whose products are dense keep the residual at its height for a hundred steps, and then it falls.
+      if (multigrid_weight(growth) > 2) place->least = place->patience * 3 / 5;
       ++place;
       if (!sweeps && p.rows <= 20000) {
         auto const factors = std::find_if(place, steps.end(), [](attempt const& s) { return is_factors(s.what); });
@@ -133,10 +159,11 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
 /// made, their cost is counted, and dear ones wait until iterations have had as much time.
 /// Source of the constants: bench/results.
 template <class Candidates = candidates>
-Candidates choose(matrix_properties const& p, int max_iterations, detail::grid_guess grid = detail::grid_guess::none) {
-  auto out = detail::choose_steps<Candidates>(p, max_iterations, grid);
+Candidates choose(matrix_properties const& p, int max_iterations, detail::grid_guess grid = detail::grid_guess::none, double growth = 1) {
+  auto out = detail::choose_steps<Candidates>(p, max_iterations, grid, growth);
   out.rows = p.rows;
   out.step_seconds = detail::step_seconds(p);
+  out.multigrid_steps = detail::multigrid_steps(p.rows, growth);
   return out;
 }
 

@@ -54,19 +54,20 @@ bool let_iterations_pass(Steps& steps, std::size_t at, double seconds, double st
   return any;
 }
 
-/// Does an iteration give up? From step 20 on, where the residual falls as it did in the later half of its steps, and then more than `patience` are left.
+/// Does an iteration give up? From step `least` on, where the residual falls as it did in the later half of its steps, and then more than `patience` are left.
 /// Of several items the one counts that is the farthest from its tolerance. An observer of one run.
 class foresight {
 public:
   /// absolute: atol / |b| of each item; none, where there is no atol.
-  foresight(double rtol, int patience, std::vector<double> absolute = {}) : rtol_((std::max)(rtol, 1e-15)), patience_(patience), absolute_(std::move(absolute)) {}
+  foresight(double rtol, int patience, std::vector<double> absolute = {}, int least = 20)
+      : rtol_((std::max)(rtol, 1e-15)), patience_(patience), absolute_(std::move(absolute)), begin_(std::size_t(least)) {}
   bool gives_up(std::vector<progress> const& items) {
     double worst = 0;  // |r| over what it is to become
     for (std::size_t i = 0; i < items.size(); ++i)
       if (items[i].state == reason::running) worst = (std::max)(worst, items[i].residual / (i < absolute_.size() ? (std::max)(rtol_, absolute_[i]) : rtol_));
     least_.push_back((std::min)(least_.empty() ? INFINITY : least_.back(), worst));
     std::size_t const step = least_.size() - 1;
-    if (step < 20 || !(least_.back() > 1)) return false;
+    if (step < begin_ || !(least_.back() > 1)) return false;
     double const fell = std::log(least_[step / 2] / least_.back()), left = std::log(least_.back());
     return left * double(step - step / 2) > patience_ * fell;
   }
@@ -74,7 +75,8 @@ public:
 private:
   double rtol_;
   int patience_;
-  std::vector<double> absolute_, least_;  ///< least_: the worst item's |r| up to each step, over what it is to become
+  std::vector<double> absolute_, least_ = {};  ///< least_: the worst item's |r| up to each step, over what it is to become
+  std::size_t begin_;
 };
 
 /// How many rows the narrowest and the widest level have, of a walk over the graph of A that begins far out, in its middle: a dissection takes out about as
@@ -192,7 +194,7 @@ grid_guess guess_of_grid(A const& a) {
 template <class A>
 void engine<A, automatic, none>::look_at(A const& a) {
   double const start = seconds_now();
-  if constexpr (Readable<A>) candidates_ = choose(properties(a), rule_.max_iterations, guess_of_grid(a));  // others are refused in solve/linear/linear.hpp
+  if constexpr (Readable<A>) candidates_ = choose(properties(a), rule_.max_iterations, guess_of_grid(a), growth_of_products(a.pattern().view()));  // others are refused in solve/linear/linear.hpp
   found_.with([&](found& f) { f.at = 0, f.steps = candidates_.steps, f.seconds += seconds_now() - start; });
 }
 template <class A>
@@ -250,20 +252,20 @@ bool engine<A, automatic, none>::waits(A const& a, steps_type& steps, std::size_
   auto const is_multigrid = [](attempt const& s) { return s.what == candidate::cg_amg || s.what == candidate::bicgstab_amg; };
   bool const before_multigrid = std::any_of(next, steps.end(), is_multigrid);
   bool const expects_multigrid = before_multigrid && std::any_of(steps.begin(), next, [](attempt const& s) { return s.patience > 0; });
-  double const patience = before_multigrid ? (expects_multigrid ? 2 * multigrid_steps(candidates_.rows) : 1000) * candidates_.step_seconds : 1;
+  double const patience = before_multigrid ? (expects_multigrid ? 2 * candidates_.multigrid_steps : 1000) * candidates_.step_seconds : 1;
   constexpr double multiply_seconds[] = {1.5e-9, 3e-9};  // of ldlt, and of lu; Eigen's on 22^3 points
   bool const is_lu = next->what == candidate::lu;
-  if constexpr (Readable<A>)
-    if (expects_multigrid) {  // to count the factors takes as long as many steps: not where the levels of a walk tell enough
-      auto const seconds_by = [&](index_t level) { return std::pow(double(level) * double(A::shape_type::block_rows), 3) * multiply_seconds[is_lu]; };
-      auto const [narrow, wide] = rows_of_levels(a.pattern().view());
-      if (seconds_by(narrow) > patience) {
-        std::rotate(next, next + 1, std::find_if(next, steps.end(), is_multigrid) + 1);
-        return true;
-      }
-      next->weighed = 4 * seconds_by(wide) < patience;
-      if (next->weighed) return false;
+  if constexpr (Readable<A>) {  // to count the factors takes as long as many steps, or as a part of making them: not where the levels of a walk tell enough
+    auto const [narrow, wide] = rows_of_levels(a.pattern().view());
+    double const p = double(A::shape_type::block_rows), each = multiply_seconds[is_lu] * double(a.batch_count());
+    auto const seconds_by = [&](index_t level) { return std::pow(double(level) * p, 3) * each; };
+    if (expects_multigrid && seconds_by(narrow) > patience) {
+      std::rotate(next, next + 1, std::find_if(next, steps.end(), is_multigrid) + 1);
+      return true;
     }
+    next->weighed = (std::max)(4 * seconds_by(wide), double(candidates_.rows) * std::pow(double(wide) * p, 1.5) * each) < patience;
+    if (next->weighed) return false;
+  }
   next->weighed = true;
   double const most = candidates_.rows <= 20000 ? 600 : 60;
   auto const leave_out = [&](std::string const& why) {
@@ -370,7 +372,7 @@ solution<V> engine<A, automatic, none>::try_candidate(attempt step, A const& a, 
     if (step.patience == 0) return run();
     bool given_up = false;
     auto rule = default_rule();
-    rule.watch = [&given_up, ahead = foresight(rule_.rtol.of_elements<typename V::value_type>(), step.patience, absolute), outer = rule.watch](std::vector<progress> const& seen) mutable {
+    rule.watch = [&given_up, ahead = foresight(rule_.rtol.of_elements<typename V::value_type>(), step.patience, absolute, step.least), outer = rule.watch](std::vector<progress> const& seen) mutable {
       if (outer && !outer(seen)) return false;
       given_up = given_up || ahead.gives_up(seen);
       return !given_up;

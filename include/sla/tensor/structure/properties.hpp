@@ -93,7 +93,8 @@ index_t zero_columns(Rows const& rows) {
 
 /// The properties of A. Values count as equal, for symmetry, where |a_ij - a_ji| <= tolerance (|a_ij| + |a_ji|), or 2 tolerance
 /// times the root of the largest entries of rows i and j: what is left of sums that cancel is rounding. The default tolerance is
-/// rounding. An entry that is not stored is a zero. Cost: O(nnz log row), nothing stored per entry; once per batch item.
+/// rounding. An entry that is not stored is a zero. Cost: two or three passes over A for each batch item, and where a_ij and a_ji differ in
+/// a bit O(nnz log row); nothing stored per entry.
 template <class T, class S, class F>
 matrix_properties properties(sparse_tensor<T, S, F> const& A,
                              double tolerance = 8 * double(std::numeric_limits<real_t<T>>::epsilon())) {
@@ -112,9 +113,7 @@ matrix_properties properties(sparse_tensor<T, S, F> const& A,
         A.pattern().view(), kernel_pointer(A.values().data()) + b * A.batch_stride(), out.rows, out.cols};
     auto item = detail::merged_ranges<detail::row_scan>(
         out.rows, [&](index_t lo, index_t hi) { return rows.scan(lo, hi, tolerance); });
-    item.same_structure = item.same_structure && item.before == item.behind;
-    if (out.square && !item.same_structure && item.has_symmetry())  // up to zeros that are stored
-      item.merge_symmetry(detail::merged_ranges<detail::row_scan>(out.rows, [&](index_t lo, index_t hi) { return rows.scan_before(lo, hi, tolerance); }));
+    if (out.square) rows.settle_symmetry(item, tolerance);
     if (item.bad_row >= 0 && out.finite) {
       out.finite = false;
       out.nonfinite_item = b;

@@ -4,12 +4,16 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <utility>
 #include <vector>
 
+#include <sla/tensor/build/counting.hpp>
 #include <sla/tensor/build/entries.hpp>
+#include <sla/tensor/structure/disjoint_sets.hpp>
 
 namespace sla {
 
@@ -19,7 +23,8 @@ struct row_scan {
   bool any = false, same_structure = true, symmetric = true, hermitian = true, skew = true, skew_hermitian = true;
   bool positive = true, negative = true, zero_amid_nonzeros = false, opposed = true;
   index_t zeros = 0, first_zero = -1, dominant = 0, strict = 0, shortest = 0, longest = 0, entries = 0, lower = 0,
-          upper = 0, zero_rows = 0, bad_row = -1, bad_col = -1, before = 0, behind = 0;  // before, behind: entries beside the diagonal
+          upper = 0, zero_rows = 0, bad_row = -1, bad_col = -1;
+  std::uint64_t structure = 0, transposed = 0, adjoint = 0;  // differences to A^T and A^H in sums of entry_sums
   double low = INFINITY, high = -INFINITY;
 
   bool has_symmetry() const { return symmetric || hermitian || skew || skew_hermitian; }
@@ -36,13 +41,45 @@ struct row_scan {
     }
     merge_symmetry(o);
     positive &= o.positive, negative &= o.negative, zero_amid_nonzeros |= o.zero_amid_nonzeros, opposed &= o.opposed;
-    before += o.before, behind += o.behind;
+    structure += o.structure, transposed += o.transposed, adjoint += o.adjoint;
     zeros += o.zeros, dominant += o.dominant, strict += o.strict, entries += o.entries, zero_rows += o.zero_rows;
     first_zero = first_zero < 0 ? o.first_zero : first_zero;
     if (bad_row < 0) bad_row = o.bad_row, bad_col = o.bad_col;
     shortest = (std::min)(shortest, o.shortest), longest = (std::max)(longest, o.longest);
     lower = (std::max)(lower, o.lower), upper = (std::max)(upper, o.upper);
     low = (std::min)(low, o.low), high = (std::max)(high, o.high);
+  }
+};
+
+/// Entry by entry, numbers of 64 bits whose sums over the entries behind the diagonal and over their partners before it are the same for a matrix that is equal to its transpose (its
+/// adjoint) bit by bit; for other matrices they are with probability 2^-64. So equality takes one pass over memory in its order, where to look partners up takes many.
+struct entry_sums {
+  /// Source: Steele, Lea and Flood, Fast splittable pseudorandom number generators (OOPSLA 2014).
+  static constexpr std::uint64_t mixed(std::uint64_t h) {
+    h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    h = (h ^ (h >> 27)) * 0x94d049bb133111ebULL;
+    return h ^ (h >> 31);
+  }
+  static std::uint64_t bits(double v) { return std::bit_cast<std::uint64_t>(v + 0.0); }  // of 0 where v is -0
+  template <class K>
+  static void add(row_scan& r, index_t i, index_t j, K v) {
+    if constexpr (!is_complex<K>)
+      if (i == j) return;
+    bool const before = j < i;
+    std::uint64_t const sign = before ? ~std::uint64_t(0) : 1;
+    std::uint64_t const place = mixed(std::uint64_t(before ? j : i) * 0x9e3779b97f4a7c15ULL + std::uint64_t(before ? i : j));
+    std::uint64_t const real = mixed(place ^ bits(double(real_of(v))));
+    if constexpr (is_complex<K>) {
+      double const imag = double(imag_of(v));
+      if (i == j) {
+        r.adjoint += imag != 0;
+        return;
+      }
+      r.transposed += sign * mixed(real ^ bits(imag)), r.adjoint += sign * mixed(real ^ bits(before ? -imag : imag));
+    } else {
+      r.transposed += sign * real, r.adjoint = r.transposed;
+    }
+    r.structure += sign * place;
   }
 };
 
@@ -93,104 +130,118 @@ struct scalar_rows {
     return is_strict(diagonal, off, count, slack);
   }
 
-  /// What a_ij = v and a_ji tell of symmetry: for `here`, the row of v, where the rows before, r, leave it open.
-  void compare(index_t i, index_t j, kernel_t<T> v, double tolerance, row_scan const& r, row_scan& here) const {
-    auto const [w, stored] = i == j ? std::pair(v, true) : at(j, i);
+  /// What a_ij = v and a_ji tell of symmetry.
+  void compare(index_t i, index_t j, kernel_t<T> v, double tolerance, row_scan& r) const {
+    kernel_t<T> const w = i == j ? v : at(j, i).first;
     double const close = tolerance * double(abs_of(v) + abs_of(w));
     double beside = -1;  // of the rows: seldom needed
     auto const equal = [&](bool row_scan::*flag, kernel_t<T> difference) {
-      if (!(r.*flag && here.*flag)) return;
+      if (!(r.*flag)) return;
       double const d = double(abs_of(difference));
       if (d <= close) return;
       if (beside < 0) beside = 2 * tolerance * size(i, j);
-      here.*flag = d <= beside;
+      r.*flag = d <= beside;
     };
-    here.same_structure &= stored;
     equal(&row_scan::symmetric, v - w);
     equal(&row_scan::skew, v + w);
     if constexpr (is_complex<T>) {
       equal(&row_scan::hermitian, v - conj_of(w));
       equal(&row_scan::skew_hermitian, v + conj_of(w));
     } else {
-      here.hermitian = here.symmetric, here.skew_hermitian = here.skew;
+      r.hermitian = r.symmetric, r.skew_hermitian = r.skew;
     }
   }
 
-  /// Symmetry is looked for behind the diagonal: that is all where as many entries are before it, and each behind has its partner.
-  row_scan scan(index_t first, index_t last, double tolerance) const {
+  [[gnu::flatten]] row_scan scan(index_t first, index_t last, double tolerance) const {
     row_scan r;
-    bool const is_square = rows == cols;
+    if (first >= last) return r;
+    r.any = true, r.shortest = (std::numeric_limits<index_t>::max)();
     for (index_t i = first; i < last; ++i) {
-      row_scan here;
-      here.any = true;
       kernel_t<T> diagonal{};
       bool nonzero = false;
+      index_t count = 0, least_j = i, most_j = i;
       double least = 0, most = 0, across = 0;  // of the other entries: real parts, and imaginary ones
       double off = 0, on = 0, slack = 0;
       for_row(i, [&](index_t j, kernel_t<T> v) {
-        ++here.entries;
+        ++count;
         nonzero = nonzero || v != kernel_t<T>{};
-        here.lower = (std::max)(here.lower, i - j), here.upper = (std::max)(here.upper, j - i);
-        if (!is_finite(v) && here.bad_row < 0) here.bad_row = i, here.bad_col = j;
-        (i == j ? on : off) += double(abs_of(v));
+        least_j = (std::min)(least_j, j), most_j = (std::max)(most_j, j);
         if (i == j) {
+          on += double(abs_of(v));
           diagonal = v;
         } else {
+          off += double(abs_of(v));
           least = (std::min)(least, double(real_of(v))), most = (std::max)(most, double(real_of(v))), across = (std::max)(across, std::abs(double(imag_of(v))));
-          ++(j < i ? here.before : here.behind);
         }
-        if (is_square && j >= i) compare(i, j, v, tolerance, r, here);
+        entry_sums::add(r, i, j, v);
       });
-      here.shortest = here.longest = here.entries;
-      here.zero_rows = !nonzero;
-      here.strict = is_strict(on, off, here.entries, slack) && i < cols;
-      here.dominant = slack >= 0 && i < cols;
-      if (i < cols) {
-        bool const is_zero = diagonal == kernel_t<T>{};
-        here.zeros = is_zero, here.first_zero = is_zero ? i : -1, here.zero_amid_nonzeros = is_zero && nonzero;
-        here.low = here.high = double(real_of(diagonal));
-        here.positive = imag_of(diagonal) == 0 && real_of(diagonal) > 0;
-        double const rounding = tolerance * double(abs_of(diagonal));
-        here.opposed = across <= rounding && (real_of(diagonal) < 0 ? -least : most) <= rounding;
-        here.negative = imag_of(diagonal) == 0 && real_of(diagonal) < 0;
-      }
-      r.merge(here);
+      if (r.bad_row < 0 && !(on + off <= (std::numeric_limits<double>::max)()))
+        for_row(i, [&](index_t j, kernel_t<T> v) {
+          if (r.bad_row < 0 && !is_finite(v)) r.bad_row = i, r.bad_col = j;
+        });
+      r.entries += count;
+      r.lower = (std::max)(r.lower, i - least_j), r.upper = (std::max)(r.upper, most_j - i);
+      r.shortest = (std::min)(r.shortest, count), r.longest = (std::max)(r.longest, count);
+      r.zero_rows += !nonzero;
+      bool const strict = is_strict(on, off, count, slack);
+      if (i >= cols) continue;
+      r.strict += strict, r.dominant += slack >= 0;
+      bool const is_zero = diagonal == kernel_t<T>{};
+      double const real = double(real_of(diagonal)), rounding = tolerance * double(abs_of(diagonal));
+      if (is_zero && r.zeros++ == 0) r.first_zero = i;
+      r.zero_amid_nonzeros |= is_zero && nonzero;
+      r.low = (std::min)(r.low, real), r.high = (std::max)(r.high, real);
+      r.positive &= imag_of(diagonal) == 0 && real > 0, r.negative &= imag_of(diagonal) == 0 && real < 0;
+      r.opposed &= across <= rounding && (real < 0 ? -least : most) <= rounding;
     }
-    return r;
-  }
-  /// What the entries before the diagonal tell of symmetry.
-  row_scan scan_before(index_t first, index_t last, double tolerance) const {
-    row_scan r;
-    for (index_t i = first; i < last; ++i)
-      for_row(i, [&](index_t j, kernel_t<T> v) {
-        if (j < i) compare(i, j, v, tolerance, r, r);
-      });
-    r.any = first < last;
     return r;
   }
 
-  /// True if every connected component of the graph of nonzeros has a strictly dominant row.
-  bool strict_rows_reach_all() const {
-    std::vector<char> reached(std::size_t(rows), 0);
-    std::vector<index_t> open;
-    index_t count = 0;
-    auto reach = [&](index_t r) {
-      if (reached[std::size_t(r)]) return;
-      reached[std::size_t(r)] = 1;
-      open.push_back(r);
-      ++count;
-    };
-    for (index_t r = 0; r < rows && count < rows; ++r) {
-      if (reached[std::size_t(r)] || !is_strict(r)) continue;
-      for (reach(r); !open.empty();) {
-        index_t const at = open.back();
-        open.pop_back();
-        for_row(at, [&](index_t c, kernel_t<T> v) {
-          if (v != kernel_t<T>{}) reach(c);
+  /// The symmetries of a square matrix, after the scan of all rows: partners are looked up where the sums leave any open. They are behind the diagonal where the structure is symmetric.
+  void settle_symmetry(row_scan& all, double tolerance) const {
+    all.same_structure = all.structure == 0;
+    bool const is_symmetric = all.bad_row < 0 && all.transposed == 0, is_hermitian = all.bad_row < 0 && all.adjoint == 0;
+    auto const seen = merged_ranges<row_scan>(rows, [&](index_t first, index_t last) {
+      row_scan r;
+      r.any = true, r.symmetric = !is_symmetric, r.hermitian = !is_hermitian;
+      for (index_t i = first; i < last && r.has_symmetry(); ++i)
+        for_row(i, [&](index_t j, kernel_t<T> v) {
+          if ((j >= i || !all.same_structure) && r.has_symmetry()) compare(i, j, v, tolerance, r);
         });
-      }
+      return r;
+    });
+    all.symmetric = is_symmetric || seen.symmetric, all.hermitian = is_hermitian || seen.hermitian;
+    all.skew = seen.skew, all.skew_hermitian = seen.skew_hermitian;
+  }
+
+  /// True if every connected component of the graph of nonzeros, which is symmetric, has a strictly dominant row: where rows are in good order, it is before them.
+  [[gnu::flatten]] bool strict_rows_reach_all() const {
+    std::vector<char> reached(std::size_t(rows), 0);
+    bool all = true;
+    for (index_t r = 0; r < rows; ++r) {
+      bool reaches = false;
+      for_row(r, [&](index_t c, kernel_t<T> v) { reaches = reaches | (reached[std::size_t(c)] && v != kernel_t<T>{}); });
+      reached[std::size_t(r)] = reaches || is_strict(r);
+      all = all && reached[std::size_t(r)];
     }
-    return count == rows;
+    return all || components_reached(std::move(reached));
+  }
+
+private:
+  /// Has every component a row that is reached?
+  bool components_reached(std::vector<char> reached) const {
+    disjoint_sets sets(rows);
+    parallel_ranges(rows, [&](index_t lo, index_t hi) {
+      for (index_t r = lo; r < hi; ++r)
+        for_row(r, [&](index_t c, kernel_t<T> v) {
+          if (c < r && v != kernel_t<T>{}) sets.join(r, c);
+        });
+    });
+    for (index_t r = 0; r < rows; ++r)
+      if (reached[std::size_t(r)]) reached[std::size_t(sets.find(r))] = 1;
+    for (index_t r = 0; r < rows; ++r)
+      if (!reached[std::size_t(sets.find(r))]) return false;
+    return true;
   }
 };
 } // namespace detail
