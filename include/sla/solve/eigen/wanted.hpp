@@ -4,6 +4,7 @@
 #pragma once
 
 #include <complex>
+#include <type_traits>
 
 #include <sla/core/scalar.hpp>
 #include <sla/core/shape.hpp>
