@@ -107,6 +107,14 @@ TEST_CASE("nonlinear F with bounds, parameters behind the method, and bounds tha
   auto const s = solve_bounded(F, zeros<double>(30), upper{0.5}, semismooth_newton{.rtol = 1e-12}, 0.1);
   is_complementary<vector<double>>(F(s.x, 0.1), s.x, full<double>(30, -none), full<double>(30, 0.5), s.report, 1e-11);
   CHECK(s.report.bound_upper > 0);
+  auto from = s.x;
+  for (int again = 0; again < 3; ++again) {  // from a solution: rounding is enough
+    auto const t = solve_bounded(F, from, upper{0.5}, semismooth_newton{.rtol = 1e-12}, 0.1);
+    is_complementary<vector<double>>(F(t.x, 0.1), t.x, full<double>(30, -none), full<double>(30, 0.5), t.report, 1e-14);
+    from = t.x;
+    auto const full_steps = solve_bounded(F, from, lower{-9.0}, upper{0.5}, active_set{}, 0.1);
+    is_complementary<vector<double>>(F(full_steps.x, 0.1), full_steps.x, full<double>(30, -9.0), full<double>(30, 0.5), full_steps.report, 1e-14);
+  }
   auto const queued = solve_bounded(F, zeros<double>(30), upper{0.5}, semismooth_newton{.rtol = 1e-12}, on([](frame l) { return deferred(l, 4); }), 0.1);
   CHECK(norm(queued.x - s.x) <= 1e-12);
   auto const fixed = solve_bounded(F, zeros<double>(30), lower{0.25}, upper{0.25}, active_set{}, 0.1);

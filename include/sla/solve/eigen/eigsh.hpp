@@ -251,10 +251,11 @@ template <class A, class B, class W, class... Options>
   else
     return perform(op::eigsh{}, a, b, k, wanted, options...);
 }
-/// Refused: the arguments in another order.
-template <class A, Wanted W, class... More>
-[[nodiscard]] auto eigsh(A const&, W const&, More const&...) {
-  static_assert(always_false<A>, "sla: eigsh(A, k, wanted): the number of eigenpairs comes before what is wanted: eigsh(A, 6, smallest{})");
+/// Refused: the arguments in another order, or no word of which pairs.
+template <class A, class... X>
+  requires(!detail::in_order_of_eigenpairs<X...>)
+[[nodiscard]] auto eigsh(A const&, X const&...) {
+  static_assert(always_false<A>, "sla: eigsh(A, k, wanted, options...): the number of eigenpairs comes before what is wanted, which is smallest{}, largest{}, largest_magnitude{} or near{sigma}: eigsh(A, 6, smallest{})");
   return dependent_t<eigenpairs<vector<double>, matrix<double>>, A>{};
 }
 

@@ -273,6 +273,14 @@ template <class A, class W = largest, class... Options>
   }
 }
 
+/// Refused: the arguments in another order.
+template <class A, class... X>
+  requires(sizeof...(X) != 1 && !detail::in_order_of_eigenpairs<X...>)
+[[nodiscard]] auto svds(A const&, X const&...) {
+  static_assert(always_false<A>, "sla: svds(A, k, wanted, options...): the number of singular triplets comes before what is wanted, which is largest{} or smallest{}: svds(A, 3, smallest{})");
+  return dependent_t<singular_triplets<matrix<double>, vector<double>, matrix<double>>, A>{};
+}
+
 /// Refused: what has no singular triplets here.
 template <class A, class... X>
 auto perform(op::svds, A const&, X const&...) {

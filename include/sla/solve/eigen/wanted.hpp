@@ -4,6 +4,7 @@
 #pragma once
 
 #include <complex>
+#include <type_traits>
 
 #include <sla/core/scalar.hpp>
 #include <sla/core/shape.hpp>
@@ -65,6 +66,9 @@ template <class W>
 inline constexpr bool is_near = false;
 template <class Sigma>
 inline constexpr bool is_near<near<Sigma>> = true;
+/// Are the arguments behind A those of a call, (k, wanted, options...) or (B, k, wanted, options...)?
+template <class X = void, class Y = void, class Z = void, class...>
+inline constexpr bool in_order_of_eigenpairs = (std::is_arithmetic_v<X> && Wanted<Y>) || (std::is_arithmetic_v<Y> && Wanted<Z>);
 } // namespace detail
 
 } // namespace sla

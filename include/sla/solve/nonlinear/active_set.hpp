@@ -182,15 +182,24 @@ complementarity<V> run_active_set(Method const& method, Problem const& problem, 
   double size = problem.norm(now.value);
   nonlinear_stop const stop(report, method.rtol, method.atol, method.max_iterations, size);
   std::vector<dependent_t<double, V>> last;
-  auto const go_on = [&] {
-    if (size <= stop.tolerance) {  // what rounding left outside of the bounds
-      V inside = b.clipped(u);
-      V value = problem.value(inside).r;
-      complementarity<V> then(b, c, inside, value);
-      u = std::move(inside), r = std::move(value), now = std::move(then), size = problem.norm(now.value);
-    }
+  auto const rounding = [&] {
+    return problem.rounding_at(u, now.value, [&](V const& v) { return complementarity<V>(b, c, v, problem.value(v).r).value; });
+  };
+  auto const count_held = [&] {
     report.bound_lower = problem.count(indicator(u, now.held, held_by::low)), report.bound_upper = problem.count(indicator(u, now.held, held_by::high));
-    return stop.go_on(report, size);
+  };
+  auto const put_inside = [&] {  // what rounding left outside of the bounds
+    V inside = b.clipped(u);
+    V value = problem.value(inside).r;
+    complementarity<V> then(b, c, inside, value);
+    u = std::move(inside), r = std::move(value), now = std::move(then), size = problem.norm(now.value);
+  };
+  auto const go_on = [&] {
+    if (size <= stop.tolerance) put_inside();
+    count_held();
+    if (stop.go_on_unless(report, size, rounding)) return true;
+    if (report.converged() && size > stop.tolerance) put_inside(), count_held(), report.true_residual = size;
+    return false;
   };
   while (go_on()) {
     if (report.steps > 0) solver.look(problem.function(), u, report);
@@ -229,6 +238,10 @@ complementarity<V> run_active_set(Method const& method, Problem const& problem, 
       }
       if (!is_finite && !Method::searches)
         return stop_for(report, reason::not_a_number, text(problem.words_of(value.r), ", in iteration ", report.steps + 1, "; semismooth_newton{} takes shorter steps")), now;
+      if (a < 1e-12 && method.rtol > 0 && stop.is_rounding(report, rounding())) {
+        put_inside(), count_held(), report.true_residual = size;
+        return now;
+      }
       if (a < 1e-12)
         return stop_for(report, reason::stagnated, text("no step of iteration ", report.steps + 1, " reduces the residual", remark_of_full_step(problem, u, d), "; it is as small as rounding lets it be, or begin elsewhere")), now;
     }

@@ -64,7 +64,8 @@ void run_fixed_point(Method const& method, int depth, Problem const& problem, V&
   nonlinear_stop const stop(report, method.rtol, method.atol, method.max_iterations, at.norm);
   std::vector<V> du, df;
   std::optional<V> before_u, before_f;
-  while (stop.go_on(report, at.norm)) {
+  auto const rounding = [&] { return problem.rounding_at(u, at.r, [&](V const& v) { return problem.value(v).r; }); };
+  while (stop.go_on_unless(report, at.norm, rounding)) {
     V const f = problem.scaled(T(real_t<T>(-method.damping)), preconditioned(M, at.r));
     if (before_f && depth > 0) {
       if (int(df.size()) == depth) du.erase(du.begin()), df.erase(df.begin());

@@ -22,7 +22,7 @@ enum class step_control {
 /// Newton's method: `nonlinear_solve(F, u0, newton{.rtol = 1e-10})`. The Jacobian is exact, by dual numbers in colours of its columns; its pattern is
 /// found, or given: `.pattern = P`, a sparse tensor. Linear systems are solved by the automatic choice to `linear_rtol`, or by a method and a preconditioner
 /// that stand behind it: `nonlinear_solve(F, u0, newton{}, gmres{}, ilu0{}, parameters...)`; what is set up is renewed, not made anew.
-/// Ends when |F(u)| <= max(rtol |F(u0)|, atol), and without a root where eight steps in turn, all cut to a tenth or less, reduce |F| by less than 1 %.
+/// Ends when |F(u)| <= max(rtol |F(u0)|, atol), or where an rtol above 0 asks for less than the rounding of u leaves of F, and without a root where eight steps in turn, all cut to a tenth or less, reduce |F| by less than 1 %.
 /// Cost: per iteration a Jacobian (`jacobian_plan`), a solve, and a value of F for each length tried.
 /// Source: Dennis and Schnabel, Numerical Methods for Unconstrained Optimization and Nonlinear Equations (1983), chapters 5 and 6; Powell (1970) for the dogleg.
 struct newton {
@@ -59,7 +59,10 @@ struct newton {
         if (!std::isfinite(at.norm))
           return detail::stop_for(report, reason::not_a_number, text(problem.words_of(at.r), ", in iteration ", report.steps + 1, "; a line search takes shorter steps"));
       }
-      if (length == 0) return detail::stop_for(report, reason::stagnated, no_step(problem, u, d, report.steps + 1));
+      if (length == 0) {
+        if (rtol > 0 && stop.is_rounding(report, problem.rounding_at(u))) return;
+        return detail::stop_for(report, reason::stagnated, no_step(problem, u, d, report.steps + 1));
+      }
       ++report.steps, report.step_lengths.push_back(length);
     }
   }
@@ -149,8 +152,10 @@ struct newton_krylov {
         return detail::stop_for(report, restarted || cut ? reason::stagnated : reason::singular, text("the linear solve of iteration ", report.steps, " reduces nothing of |F|: the Jacobian is singular at this u, and F outside of its range", advice, ": ", linear, "; begin elsewhere, or move the parameters away from a fold"));
       }
       double const before = at.norm, length = detail::backtrack(problem, u, at, d, -2 * (1 - (std::min)(forcing, most_forcing)));
-      if (length == 0)
+      if (length == 0) {
+        if (rtol > 0 && stop.is_rounding(report, problem.rounding_at(u))) return;
         return detail::stop_for(report, reason::stagnated, text("no step of iteration ", report.steps + 1, " reduces |F|", detail::remark_of_full_step(problem, u, d), "; it is as small as rounding lets it be, the linear solves need a .precondition, or |F| has a minimum here that is not 0"));
+      }
       ++report.steps, report.step_lengths.push_back(length);
       double const ratio = at.norm / before, safe = 0.9 * forcing * forcing;
       forcing = 0.9 * ratio * ratio;

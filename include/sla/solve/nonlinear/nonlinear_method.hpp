@@ -128,10 +128,22 @@ struct nonlinear_stop {
       return false;
     }
     if (h.size() < 3 || h.back() <= 0.5 * h[h.size() - 3]) return true;
-    double const floor = problem.rounding_at(u);
-    if (!(residual <= 10 * floor)) return true;
-    r.state = reason::stagnated, r.why = text("|F| falls no more: rounding of u alone changes F by ", floor, "; ask for no less, {.atol = ", 10 * floor, "}");
-    return false;
+    return !is_rounding(r, problem.rounding_at(u));
+  }
+  /// The same of a method that may be slow, by `rounding()`, which is asked for after 3, 7, 15, ... steps, of which half have not halved the residual.
+  template <class Rounding>
+  bool go_on_unless(nonlinear_report& r, double residual, Rounding const& rounding) const {
+    if (!go_on(r, residual)) return false;
+    auto const n = r.history.size();
+    return n < 4 || (n & (n - 1)) != 0 || residual <= 0.5 * r.history[n / 2] || !is_rounding(r, rounding());
+  }
+  /// Is the last residual what rounding, of about this size, leaves of it? That is convergence where a part of the first residual was asked for, as where the iteration began at a solution.
+  template <class = void>
+  bool is_rounding(nonlinear_report& r, double rounding) const {
+    if (!(r.true_residual <= 10 * rounding)) return false;
+    r.state = r.rtol > 0 ? reason::converged : reason::stagnated;
+    r.why = text("|F| falls no more: rounding of u alone changes F by ", rounding, r.rtol > 0 ? "" : text("; ask for no less, {.atol = ", 10 * rounding, "}"));
+    return true;
   }
 
 private:

@@ -198,15 +198,21 @@ public:
   }
 
   /// How much F changes by rounding u, and its own values, about: what |F| cannot fall below. Cost: a derivative.
-  double rounding_at(V const& u) const {
-    V d = u;
-    auto* const numbers = own_numbers(d);
-    double const rounding = double(std::numeric_limits<real_type>::epsilon());
-    for (index_t n = 0; n < own_size(d); ++n) numbers[n] *= real_type(uniform_at(29, std::uint64_t(n)) < 0 ? -rounding : rounding);
-    return norm(slope(u, d));
+  double rounding_at(V const& u) const { return norm(slope(u, rounding_of(u))); }
+  /// The same of a residual r = `residual(u)` of u, without derivatives. Cost: that of the residual.
+  template <class Residual>
+  double rounding_at(V const& u, V const& r, Residual const& residual) const {
+    return norm(sum(residual(sum(u, 1, rounding_of(u))), -1, r));
   }
 
 private:
+  /// What rounding may change of u, each element up or down at random.
+  static V rounding_of(V d) {
+    auto* const numbers = own_numbers(d);
+    double const rounding = double(std::numeric_limits<real_type>::epsilon());
+    for (index_t n = 0; n < own_size(d); ++n) numbers[n] *= real_type(uniform_at(29, std::uint64_t(n)) < 0 ? -rounding : rounding);
+    return d;
+  }
   template <class X>
   V made(V const& like, X const& expression) const {
     V out = space_.template like<value_type>(like);
