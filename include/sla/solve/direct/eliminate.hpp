@@ -138,12 +138,12 @@ auto eliminate(A const& a, B const& b, Fixed const& fixed, V const& values) {
         return detail::fixed_unknowns(a, b, fixed, values);
     }();
     auto const is_free = eval(R(1) - is_fixed);
-    auto matrix = [&](auto const& kept) {
-      if constexpr (requires { perform(op::with_identity{}, kept, is_fixed); })
-        return perform(op::with_identity{}, kept, is_fixed);
+    auto matrix = [](auto const& kept, auto const& mask) {
+      if constexpr (requires { perform(op::with_identity{}, kept, mask); })
+        return perform(op::with_identity{}, kept, mask);
       else
-        return kept + detail::identity_at(is_fixed, is_fixed.size());
-    }(scale_cols(scale_rows(a, is_free), is_free));
+        return kept + detail::identity_at(mask, mask.size());
+    }(scale_cols(scale_rows(a, is_free), is_free), is_fixed);
     return std::pair(std::move(matrix), eval(where(is_fixed, known, b - a * known)));
   } else {
     return std::pair(a, b);
