@@ -90,6 +90,21 @@ for header in solve grad dist; do
 done
 door sla/sla.hpp 0.9x eigen "Eigen's direct solvers"
 
+# The dense inverse of multigrid's coarsest level, with its code, and what Eigen has in its place: bench/dense_inverse.cpp.
+cat >"$work/inverse.cpp" <<'END'
+#include <sla/solve/precond/amg/coarsest.hpp>
+template void sla::detail::invert_regular_part<double>(std::vector<double>&, sla::index_t);
+END
+cat >"$work/eigen_inverse.cpp" <<'END'
+#include <Eigen/QR>
+Eigen::MatrixXd inverse_of(Eigen::MatrixXd const& A) { return Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd>(A).pseudoInverse(); }
+END
+translate="g++ -std=c++20 -O2 -c -o /dev/null -Iinclude -isystem $eigen"
+for inverse in inverse eigen_inverse; do
+  measured="$translate $work/$inverse.cpp" base="$translate $work/empty.cpp"
+  over "a dense inverse of singular matrices, $([ $inverse = inverse ] && echo ours || echo "Eigen's")" ""
+done
+
 # Planning: matrix products with mismatched operands, over the types alone; and a program on a mesh of 8192 ranks.
 cat >"$work/plan_base.cpp" <<'END'
 #include <sla/spmd.hpp>

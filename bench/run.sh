@@ -36,6 +36,7 @@ table spgemm spgemm spgemm.O2
 table kernels kernels kernels.O2
 table blocks blocks blocks.O2
 table small small small.O2
+table dense_inverse dense_inverse dense_inverse.O2
 table least_squares least_squares
 table nonlinear nonlinear
 table memory memory

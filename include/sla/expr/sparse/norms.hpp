@@ -135,7 +135,7 @@ inline constexpr bool has_blocks<A> = has_blocks<typename A::plain_type>;
 template <class A>
   requires Performs<op::band, A const&, index_t, index_t>
 [[nodiscard]] auto trace(A const& a) {
-  auto const diagonal = perform(op::band{}, a, index_t(0), index_t(0));
+  auto const diagonal = detail::band_of(a, 0, 0);
   static_assert(!detail::has_blocks<std::remove_const_t<decltype(diagonal)>>, "sla: trace(A) of a tensor of blocks: that of their scalars is trace(unblocked(A))");
   return sum(diagonal);
 }

@@ -103,6 +103,16 @@ struct held_sparse {
   }
 };
 
+template <class View, bool Transposed>
+struct sparse_operand;
+namespace detail {
+/// The value of a view, as an owner: expr/sparse/stored.hpp.
+template <class T, class S, class Pattern, class Memory, bool Conj, bool Transposed>
+auto stored(sparse_operand<sparse_view<T, S, Pattern, Memory, Conj>, Transposed> const& a);
+template <class Owner, bool Conj, bool Transposed>
+auto stored(sparse_operand<held_sparse<Owner, Conj>, Transposed> const& a);
+} // namespace detail
+
 /// What may stand left of `*` as a sparse operator, transposed by its type.
 template <class View, bool Transposed>
 struct sparse_operand {
@@ -122,11 +132,11 @@ struct sparse_operand {
   template <class To>
     requires is_sparse_tensor<To>
   operator To() const {  // NOLINT: converts by intent
-    constexpr bool same = std::same_as<To, decltype(perform(op::eval{}, *this))>;
+    constexpr bool same = std::same_as<To, decltype(detail::stored(*this))>;
     static_assert(same, "sla: B = transpose(A), adjoint(A) or conj(A): B has another scalar, shape or format than the view of A: take "
                         "auto B = eval(transpose(A)), and then cast<T>(B) or to<Format>(B)");
     if constexpr (same)
-      return perform(op::eval{}, *this);
+      return detail::stored(*this);
     else
       return {};
   }

@@ -92,17 +92,16 @@ struct fixed_values {
   Mask is_fixed;
   Known known;
 };
-} // namespace detail
 
 /// What is fixed, on one rank; of many ranks it is in dist/matrix/eliminate_on_ranks.hpp.
 template <class A, class B, class Fixed, class V>
-auto perform(op::fixed_unknowns, A const& a, B const& b, Fixed const& fixed, V const& given) {
+auto fixed_unknowns(A const& a, B const& b, Fixed const& fixed, V const& given) {
   if (a.rows() != a.cols()) throw shape_error(text("eliminate(A, b, fixed, values): A is ", a.rows(), " x ", a.cols(), ", and must be square"));
-  using R = typename detail::real_of_scalars<A>::type;
-  auto const& values = detail::as_operand<R>(given);
-  auto const place = detail::placing<R>(detail::fixed_once(fixed, a.rows()), a.rows());
-  detail::require_one_each(b, a.rows(), "b", "rows of A; give one for each");
-  detail::require_one_each(values, place.cols(), "values", "fixed rows; give one for each, or one number for all");
+  using R = typename real_of_scalars<A>::type;
+  auto const& values = as_operand<R>(given);
+  auto const place = placing<R>(fixed_once(fixed, a.rows()), a.rows());
+  require_one_each(b, a.rows(), "b", "rows of A; give one for each");
+  require_one_each(values, place.cols(), "values", "fixed rows; give one for each, or one number for all");
   vector<R> is_fixed = place * ones<R>(place.cols());
   auto known = [&] {
     if constexpr (requires { values.extents(); })
@@ -110,12 +109,9 @@ auto perform(op::fixed_unknowns, A const& a, B const& b, Fixed const& fixed, V c
     else
       return eval(is_fixed * values);
   }();
-  return detail::fixed_values<vector<R>, decltype(known)>{std::move(is_fixed), std::move(known)};
+  return fixed_values<vector<R>, decltype(known)>{std::move(is_fixed), std::move(known)};
 }
-template <class A, class Mask>
-auto perform(op::with_identity, A const& a, Mask const& mask) {
-  return a + detail::identity_at(mask, mask.size());
-}
+} // namespace detail
 
 /// The pair {K, f} of a system whose solution has x[fixed[k]] = values[k], and fulfils the other equations of A x = b: in the fixed rows
 /// and columns K has the identity, and f has the values there, whatever b is, and b - A x_fixed elsewhere. A symmetric (hermitian, definite) A gives
@@ -135,9 +131,19 @@ auto eliminate(A const& a, B const& b, Fixed const& fixed, V const& values) {
   static_assert(plain, "sla: eliminate(A, b, fixed, values): A has scalar entries and no batch axes: take unblocked(A), or batch_item(A, k), first");
   static_assert(by_rows, "sla: eliminate(D, b, fixed, values): each rank has rows of D, over one axis: distribute<SparseShard<0>>(A, mesh, partitioner)");
   if constexpr (listed && plain && by_rows) {
-    auto const [is_fixed, known] = perform(op::fixed_unknowns{}, a, b, fixed, values);
+    auto const [is_fixed, known] = [&] {
+      if constexpr (requires { perform(op::fixed_unknowns{}, a, b, fixed, values); })
+        return perform(op::fixed_unknowns{}, a, b, fixed, values);
+      else
+        return detail::fixed_unknowns(a, b, fixed, values);
+    }();
     auto const is_free = eval(R(1) - is_fixed);
-    auto matrix = perform(op::with_identity{}, scale_cols(scale_rows(a, is_free), is_free), is_fixed);
+    auto matrix = [](auto const& kept, auto const& mask) {
+      if constexpr (requires { perform(op::with_identity{}, kept, mask); })
+        return perform(op::with_identity{}, kept, mask);
+      else
+        return kept + detail::identity_at(mask, mask.size());
+    }(scale_cols(scale_rows(a, is_free), is_free), is_fixed);
     return std::pair(std::move(matrix), eval(where(is_fixed, known, b - a * known)));
   } else {
     return std::pair(a, b);
@@ -156,7 +162,7 @@ auto permuted(B const& b, P const& p) {
   static_assert(is_column, "sla: permuted(b, p): b is a vector (M), or (M, n) with right-hand sides or the numbers of blocks; of a batch, permute each item");
   if constexpr (is_column) {
     index_t const rows = b.extents()[0];
-    return eval(perform(op::select{}, eye<R>(rows), detail::chosen_permutation(p, rows, "permuted"), detail::all_of(rows)) * b);
+    return eval(detail::crossings(eye<R>(rows), detail::chosen_permutation(p, rows, "permuted"), detail::all_of(rows)) * b);
   } else {
     return b;
   }

@@ -74,16 +74,26 @@ auto masked(A const& a, M const& m) {
   return perform(op::masked{}, a, m);
 }
 
-/// The entries A(i, j) with first <= j - i <= last.
-template <class T, class S, class F>
-auto perform(op::band, sparse_tensor<T, S, F> const& A, index_t first, index_t last) {
-  return detail::with_sorted_rows(A, [&](auto const& a) {
-    return detail::kept_entries(a, [=, view = a.pattern().view()](index_t i, auto const& f) {
-      view.for_row(i, [&](index_t s, index_t j) {
-        if (first <= j - i && j - i <= last) f(j, s);
+namespace detail {
+/// The entries A(i, j) with first <= j - i <= last; of what a higher floor has, what it performs.
+template <class Sparse>
+auto band_of(Sparse const& A, index_t first, index_t last) {
+  if constexpr (is_sparse_on_host<Sparse>)
+    return with_sorted_rows(A, [&](auto const& a) {
+      return kept_entries(a, [=, view = a.pattern().view()](index_t i, auto const& f) {
+        view.for_row(i, [&](index_t s, index_t j) {
+          if (first <= j - i && j - i <= last) f(j, s);
+        });
       });
     });
-  });
+  else
+    return perform(op::band{}, A, first, last);
+}
+} // namespace detail
+
+template <class T, class S, class F>
+auto perform(op::band, sparse_tensor<T, S, F> const& A, index_t first, index_t last) {
+  return detail::band_of(A, first, last);
 }
 /// The lower triangle, the entries A(i, j) with j - i <= k: k = -1 leaves out the diagonal, k = 1 adds the one above it. (*batch, M, N, *block) in Csr, of blocks whole
 /// blocks, of which i and j count; tril(unblocked(A), k) counts scalars. Rows ascend; on the pattern of A if it keeps all entries.
@@ -91,13 +101,13 @@ auto perform(op::band, sparse_tensor<T, S, F> const& A, index_t first, index_t l
 template <class A>
   requires(requires(A const& a) { perform(op::band{}, a, index_t(), index_t()); })
 auto tril(A const& a, index_t k = 0) {
-  return perform(op::band{}, a, (std::numeric_limits<index_t>::min)(), k);
+  return detail::band_of(a, (std::numeric_limits<index_t>::min)(), k);
 }
 /// The upper triangle, the entries A(i, j) with j - i >= k; the rest as of `tril`.
 template <class A>
   requires(requires(A const& a) { perform(op::band{}, a, index_t(), index_t()); })
 auto triu(A const& a, index_t k = 0) {
-  return perform(op::band{}, a, k, (std::numeric_limits<index_t>::max)());
+  return detail::band_of(a, k, (std::numeric_limits<index_t>::max)());
 }
 
 } // namespace sla

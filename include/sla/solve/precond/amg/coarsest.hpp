@@ -16,9 +16,8 @@ inline constexpr index_t amg_most_dense_rows = 1000;
 
 /// G with A G A = A, of n x n numbers, row by row; Hermitian where A is. Cost: 2 n^3. Pivots are taken from the diagonal, the one first
 /// that elimination has diminished least; those that are rounding alone are left out, their rows and columns of G zero.
-/// Eigen's are no faster, and sla/krylov.hpp reads none of Eigen: Eigen/Core alone takes 1.4 s to read where that door takes 1.8. Of 200 rows this takes
-/// 2.3 ms, Eigen's LDLT with an identity 2.2, PartialPivLU 2.7, FullPivLU 5.3 (of 800: 140, 125, 140, 381); each compiles 3 s longer. Singular matrices,
-/// Hermitian or not, are for its complete orthogonal decomposition alone: 10 ms, and 8 s to compile (g++ 12, -O2, one thread).
+/// Not Eigen's: sla/krylov.hpp reads none of it. Of its factorisations the complete orthogonal one alone gives such a G of singular A, Hermitian too: it takes
+/// 1.4 times as long for 200 rows, and 14 s to compile. LDLT takes a half of the time, of regular A. bench/results/dense_inverse.md has the figures.
 /// Source: Goodnight, A tutorial on the SWEEP operator (The American Statistician 1979).
 template <class K>
 void invert_regular_part(std::vector<K>& a, index_t n) {
