@@ -13,7 +13,8 @@ namespace sla {
 /// Steepest descent, preconditioned, for Hermitian positive definite A and M. Cost: two passes per iteration. Memory: 3 vectors.
 /// Source: Saad, Iterative Methods for Sparse Linear Systems, algorithm 5.2.
 struct steepest_descent {
-  double rtol = default_rule().rtol, atol = default_rule().atol;
+  relative_tolerance rtol = default_rule().rtol;
+  double atol = default_rule().atol;
   int max_iterations = default_rule().max_iterations;
   observer watch = {};
 

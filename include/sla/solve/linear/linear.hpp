@@ -75,7 +75,7 @@ constexpr bool require_members() {
   constexpr bool has_name = missing != method_member::name, has_rtol = missing != method_member::rtol, has_atol = missing != method_member::atol;
   constexpr bool has_max_iterations = missing != method_member::max_iterations, has_watch = missing != method_member::watch, is_set_up = (may_be_set_up<A, Options>() && ...);
   static_assert(has_name, "sla: solve(A, b, method): the method has no member `name`: static constexpr char const* name = \"...\", which reports print");
-  static_assert(has_rtol, "sla: solve(A, b, method): the method has no member `rtol`: double rtol = default_rule().rtol, the tolerance of |b - A x| / |b|");
+  static_assert(has_rtol, "sla: solve(A, b, method): the method has no member `rtol`: relative_tolerance rtol = default_rule().rtol, the tolerance of |b - A x| / |b|");
   static_assert(has_atol, "sla: solve(A, b, method): the method has no member `atol`: double atol = default_rule().atol, the tolerance of |b - A x|");
   static_assert(has_max_iterations, "sla: solve(A, b, method): the method has no member `max_iterations`: int max_iterations = default_rule().max_iterations");
   static_assert(has_watch, "sla: solve(A, b, method): the method has no member `watch`: observer watch = {}, which sees every iteration");

@@ -66,7 +66,7 @@ constexpr method_member missing_member() {
 /// A method, as options of one name:
 ///   using method_tag = void;              it stands among the options of a solve
 ///   static constexpr char const* name     for reports
-///   double rtol, atol; int max_iterations; observer watch    the stop rule
+///   relative_tolerance rtol; double atol; int max_iterations; observer watch    the stop rule; a `double rtol` has no default for float
 ///   run(space, A, M, b, x, make_stop)     improves x: `MethodOn`; static constexpr, for schedules
 ///   needs_definite, needs_hermitian       optional, static constexpr bool: it takes A and M for Hermitian, so that A is its own adjoint
 ///   needs_square                          optional: false, where A may be rectangular
