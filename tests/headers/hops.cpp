@@ -71,7 +71,9 @@ bool performs(char const* program, char const* what, F const& f) {
   counts = false;
   bool found = false;
   for (auto const& [function, place] : functions_of(program))
-    if (plain_name(place.first).ends_with("sla::perform")) found = true, std::printf("%s enters %s at %s", what, place.first.c_str(), place.second.c_str());
+    if (place.first.empty())
+      found = true, std::printf("%s: addr2line says nothing of %p\n", what, function);
+    else if (plain_name(place.first).ends_with("sla::perform")) found = true, std::printf("%s enters %s at %s", what, place.first.c_str(), place.second.c_str());
   return found;
 }
 bool some_perform(char const* program) {

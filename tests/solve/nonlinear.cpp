@@ -176,6 +176,9 @@ TEST_CASE("newton at the floor of rounding says so, rather than that its iterati
   check(pseudo_transient{.rtol = 0, .atol = 0, .dt0 = 1e6});
   auto const slow = try_nonlinear_solve([](auto const& u) { return u * u; }, ones<double>(3), newton{.rtol = 0, .max_iterations = 40});  // by a quarter each
   CHECK(slow.report.reason() == reason::iteration_limit);
+  // Beside a pole the rounding of u changes F beyond all bounds, and tells nothing.
+  auto const pole = [](auto const& u) { return 1e-17 / (1.0 - u) + 0.3; };
+  CHECK_FALSE(try_nonlinear_solve(pole, vector<double>{std::nextafter(1.0, 0.0)}, anderson{.max_iterations = 20}).report.converged());
 }
 TEST_CASE("anderson of a linear system is GMRES: it ends within as many steps as there are eigenvalues") {
   auto const D = diagonal(vector<double>(std::vector<double>{1.0, 2.0, 4.0, 1.0, 2.0, 4.0}));

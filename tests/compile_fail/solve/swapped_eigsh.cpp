@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect-error: sla: eigsh.A, k, wanted.: the number of eigenpairs comes before what is wanted
+// expect-error: sla: eigsh.A, k, wanted, options....: the number of eigenpairs comes before what is wanted
 #include <sla/solve.hpp>
 #include <sla/solve/eigen/eigsh.hpp>
 

@@ -35,14 +35,14 @@ SLA_HD inline double square_of_residual(double rr) { return rr; }
 SLA_HD inline double square_of_residual(fixed_array<double, 2> const& rr) { return rr[0]; }
 SLA_HD inline double square_of_size(double) { return 0; }
 SLA_HD inline double square_of_size(fixed_array<double, 2> const& rr) { return rr[1]; }
-/// Is the residual no more than what rounding may leave of the magnitudes that it is a difference of? `digits`: the rounding unit of x.
-/// No method can promise less.
+/// Is the residual at most this part of the magnitudes that it is a difference of? Of those, the rounding of x alone leaves about a tenth of its
+/// rounding unit, and eight units are what a method can promise.
 struct is_rounding {
-  double digits;
+  double part;
   template <class S>
   SLA_HD int operator()(S const& residual) const {
     double const size = square_of_size(residual);
-    return size - size == 0 && square_of_residual(residual) <= 64 * digits * digits * size;
+    return size - size == 0 && square_of_residual(residual) <= part * part * size;
   }
 };
 struct only_residual {
@@ -74,7 +74,7 @@ struct run_outcome {
     if (rr <= tolerance(b2, rtol, atol) && sure) return reason::converged;
     if (state == reason::running) return unfinished;
     // Denominators that vanish there say nothing about A.
-    if (is_rounding{digits}(residual) && (state == reason::breakdown || state == reason::indefinite_matrix || state == reason::indefinite_preconditioner)) state = reason::stagnated;
+    if (is_rounding{8 * digits}(residual) && (state == reason::breakdown || state == reason::indefinite_matrix || state == reason::indefinite_preconditioner)) state = reason::stagnated;
     if (state != reason::converged && state != reason::breakdown && state != reason::stagnated) return state;
     if (first_of_guess || rr < before / 4) return reason::running;
     return state == reason::converged ? reason::stagnated : state;

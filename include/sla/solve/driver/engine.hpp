@@ -196,7 +196,7 @@ solution<X> run_call(method_of_call<Space, A, V, X> const& method, A const& a, V
     World::check_guess(*begin.x, x);
     x = *begin.x;
   }
-  out.rtol = method.rule.rtol;
+  out.rtol = method.rule.rtol.of_double;  // both are the same here
   out.measure = Measure::name;
   bool is_empty = false;
   if constexpr (requires { World::is_empty(a, b); })
@@ -211,7 +211,7 @@ solution<X> run_call(method_of_call<Space, A, V, X> const& method, A const& a, V
     if (out.reason() == reason::indefinite_matrix && out.choice.empty()) out.choice = "for an indefinite matrix take minres{} if it is Hermitian, gmres{} if not";
     constexpr bool is_float = std::same_as<real_t<typename X::value_type>, float>;
     double const attainable = std::pow(10, std::ceil(std::log10(2 * out.residual())));
-    if (out.reason() == reason::stagnated && (out.limited_by_rounding || (method.rule.rtol < (is_float ? 1e-5 : 1e-14) && attainable < 0.1)))
+    if (out.reason() == reason::stagnated && (out.limited_by_rounding || (method.rule.rtol.of_double < (is_float ? 1e-5 : 1e-14) && attainable < 0.1)))
       out.choice += text(out.choice.empty() ? "" : "; ", "x is ", is_float ? "float, which holds seven digits: " : "double, which holds sixteen digits: ",
                          attainable < 0.1 ? text("ask for less, such as .rtol = ", attainable) : std::string("their rounding alone leaves so much, for A is nearly singular"),
                          is_float ? ", or solve with cast<double>(b)" : "");
@@ -258,7 +258,7 @@ solution<solution_of_t<Method, A, V>> call(A const& a, Method const& method, M c
         Method const& method;
         M const& m;
       } const all{a, method, m};
-      method_of_call<Space, A, V, X> run{Method::name, {relative_tolerance(method.rtol).of_elements<typename X::value_type>(), method.atol, method.max_iterations, method.watch ? method.watch : default_rule().watch}, &all, zero_solution<Method, A, V>};
+      method_of_call<Space, A, V, X> run{Method::name, {relative_tolerance(method.rtol).*tolerance_of<typename X::value_type>, method.atol, method.max_iterations, method.watch ? method.watch : default_rule().watch}, &all, zero_solution<Method, A, V>};
       run.improve = [](void const* context, Space& space, stop_of_run<Space, V> const& make_stop, V const& of, X& x) {
         auto const& with = *static_cast<with_operators const*>(context);
         if constexpr (is_sweep<std::remove_cvref_t<decltype(with.m * of)>>) {

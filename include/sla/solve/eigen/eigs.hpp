@@ -233,9 +233,9 @@ template <class A, class B, class W, class... Options>
     return detail::eigs_of(a, b, k, wanted, options...);
 }
 
-/// Refused: the arguments in another order.
+/// Refused: the arguments in another order, or none that is a number.
 template <class A, class... X>
-  requires(sizeof...(X) != 1 && !detail::in_order_of_eigenpairs<X...>)
+  requires(!(sizeof...(X) == 1 && (std::is_convertible_v<X, int> && ...)) && !detail::in_order_of_eigenpairs<X...>)
 [[nodiscard]] auto eigs(A const&, X const&...) {
   static_assert(always_false<A>, "sla: eigs(A, k, wanted, options...): the number of eigenpairs comes before what is wanted, which is largest_magnitude{}, largest{}, smallest{} or near{sigma}: eigs(A, 6, largest{})");
   return dependent_t<eigenpairs<vector<std::complex<double>>, matrix<std::complex<double>>>, A>{};

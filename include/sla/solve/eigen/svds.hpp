@@ -273,9 +273,9 @@ template <class A, class W = largest, class... Options>
   }
 }
 
-/// Refused: the arguments in another order.
+/// Refused: the arguments in another order, or none that is a number.
 template <class A, class... X>
-  requires(sizeof...(X) != 1 && !detail::in_order_of_eigenpairs<X...>)
+  requires(!(sizeof...(X) == 1 && (std::is_convertible_v<X, int> && ...)) && !detail::in_order_of_eigenpairs<X...>)
 [[nodiscard]] auto svds(A const&, X const&...) {
   static_assert(always_false<A>, "sla: svds(A, k, wanted, options...): the number of singular triplets comes before what is wanted, which is largest{} or smallest{}: svds(A, 3, smallest{})");
   return dependent_t<singular_triplets<matrix<double>, vector<double>, matrix<double>>, A>{};

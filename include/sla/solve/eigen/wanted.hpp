@@ -68,7 +68,7 @@ template <class Sigma>
 inline constexpr bool is_near<near<Sigma>> = true;
 /// Are the arguments behind A those of a call, (k, wanted, options...) or (B, k, wanted, options...)?
 template <class X = void, class Y = void, class Z = void, class...>
-inline constexpr bool in_order_of_eigenpairs = (std::is_arithmetic_v<X> && Wanted<Y>) || (std::is_arithmetic_v<Y> && Wanted<Z>);
+inline constexpr bool in_order_of_eigenpairs = (std::is_convertible_v<X, int> && Wanted<Y>) || (std::is_convertible_v<Y, int> && Wanted<Z>);
 } // namespace detail
 
 } // namespace sla

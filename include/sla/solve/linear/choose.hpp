@@ -297,11 +297,13 @@ solution<V> engine<A, automatic, none>::try_all(A const& a, V const& b, Options 
   bool singular = false, indefinite = false, tried_cg = false, rounded = false;
   for (; at < steps.size(); ++at) {
     // Where rounding is what stops one method, it stops others; factors, whose rounding is the least, may still be better, by a little.
-    if (rounded && !(is_factors(steps[at].what) && candidates_.rows <= 20000)) continue;
+    auto const is_left_out = [&](attempt const& s) { return rounded && !(is_factors(s.what) && candidates_.rows <= 20000); };
+    if (is_left_out(steps[at])) continue;
     while (at < steps.size() && waits(a, steps, at, failures)) {
     }
     if (at == steps.size()) break;
     auto const& step = steps[at];
+    if (is_left_out(step)) continue;
     bool const is_cg = step.what == candidate::cg_amg || step.what == candidate::cg_jacobi || step.what == candidate::cg_ilu0;
     if (indefinite ? is_cg : tried_cg && step.what == candidate::minres_row_norms) continue;
     tried_cg = tried_cg || is_cg;
@@ -372,7 +374,7 @@ solution<V> engine<A, automatic, none>::try_candidate(attempt step, A const& a, 
     if (step.patience == 0) return run();
     bool given_up = false;
     auto rule = default_rule();
-    rule.watch = [&given_up, ahead = foresight(rule_.rtol.of_elements<typename V::value_type>(), step.patience, absolute, step.least), outer = rule.watch](std::vector<progress> const& seen) mutable {
+    rule.watch = [&given_up, ahead = foresight(rule_.rtol.*tolerance_of<typename V::value_type>, step.patience, absolute, step.least), outer = rule.watch](std::vector<progress> const& seen) mutable {
       if (outer && !outer(seen)) return false;
       given_up = given_up || ahead.gives_up(seen);
       return !given_up;

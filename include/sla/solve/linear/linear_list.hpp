@@ -76,6 +76,8 @@ void append(Report& all, Report const& one) {
   auto const more = padded(one.history, one.items);
   all.history = padded(std::move(all.history), all.items);
   for (std::size_t n = 0; n < steps; ++n) all.history[n].insert(all.history[n].end(), more[n].begin(), more[n].end());
+  bool const ends = (all.converged() || all.limited_by_rounding) && (one.converged() || one.limited_by_rounding);
+  all.limited_by_rounding = ends && (all.limited_by_rounding || one.limited_by_rounding);
   all.items.insert(all.items.end(), one.items.begin(), one.items.end());
   if (all.method.empty()) all.method = one.method, all.preconditioner = one.preconditioner, all.rtol = one.rtol;
   if (!one.choice.empty() && (before == 0 || all.choice.empty())) all.choice = one.choice;

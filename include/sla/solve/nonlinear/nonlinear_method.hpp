@@ -140,7 +140,7 @@ struct nonlinear_stop {
   /// Is the last residual what rounding, of about this size, leaves of it? That is convergence where a part of the first residual was asked for, as where the iteration began at a solution.
   template <class = void>
   bool is_rounding(nonlinear_report& r, double rounding) const {
-    if (!(r.true_residual <= 10 * rounding)) return false;
+    if (!(std::isfinite(rounding) && r.true_residual <= 10 * rounding)) return false;
     r.state = r.rtol > 0 ? reason::converged : reason::stagnated;
     r.why = text("|F| falls no more: rounding of u alone changes F by ", rounding, r.rtol > 0 ? "" : text("; ask for no less, {.atol = ", 10 * rounding, "}"));
     return true;

@@ -60,20 +60,20 @@ struct progress {
 using observer = std::function<bool(std::vector<progress> const&)>;
 
 /// A relative tolerance: a number that was asked for, or the default where none was, which is 1e-8, and 1e-5 for an x in float: it holds
-/// seven digits, and its rounding alone leaves a residual of 1e-7 and more. Converts to and from double, where it is the number, or 1e-8.
+/// seven digits, and its rounding alone leaves a residual of 1e-7 and more. Converts from double, a number that
+/// counts as asked for, and to the number for an x in double.
 struct relative_tolerance {
-  double value;
-  bool is_default = false;
+  double of_double, of_float;
 
-  constexpr relative_tolerance(double asked) : value(asked) {}
-  constexpr relative_tolerance(double of_double, bool by_digits) : value(of_double), is_default(by_digits) {}
-  constexpr operator double() const { return value; }
-  /// For an x whose elements are T.
-  template <class T>
-  constexpr double of_elements() const {
-    return is_default && std::same_as<real_t<T>, float> ? 1e-5 : value;
-  }
+  constexpr relative_tolerance(double asked) : of_double(asked), of_float(asked) {}
+  constexpr relative_tolerance(double for_double, double for_float) : of_double(for_double), of_float(for_float) {}
+  constexpr operator double() const { return of_double; }
 };
+namespace detail {
+/// Which of the two counts for an x whose elements are T: `rtol.*tolerance_of<T>`.
+template <class T>
+inline constexpr double relative_tolerance::*tolerance_of = std::same_as<real_t<T>, float> ? &relative_tolerance::of_float : &relative_tolerance::of_double;
+} // namespace detail
 
 struct stop_rule;
 /// The defaults of this thread, which every method's options begin with; `with` changes them for a while.
@@ -88,7 +88,7 @@ struct stop_rule {
 };
 
 inline stop_rule& default_rule() {
-  thread_local stop_rule rule{{1e-8, true}, 0, 10000, {}};
+  thread_local stop_rule rule{{1e-8, 1e-5}, 0, 10000, {}};
   return rule;
 }
 
@@ -109,10 +109,10 @@ decltype(auto) with(stop_rule const& rule, F&& f) {
 namespace detail {
 /// Errors: value_error that names the option of a method which makes no sense.
 template <class = void>
-void require_sensible(char const* name, double rtol, double atol, int max_iterations) {
+void require_sensible(char const* name, relative_tolerance const& rtol, double atol, int max_iterations) {
   auto const given = [name](char const* option, double value) { return text(name, "{.", option, " = ", value, "}: "); };
-  if (!(rtol >= 0 && rtol < 1))
-    throw value_error(given("rtol", rtol) + text("a relative tolerance is at least 0 and less than 1, as in ", name,
+  if (!(rtol.of_double >= 0 && rtol.of_double < 1))
+    throw value_error(given("rtol", rtol.of_double) + text("a relative tolerance is at least 0 and less than 1, as in ", name,
                                                  "{.rtol = 1e-8}; the number of iterations is .max_iterations"));
   if (!(atol >= 0 && atol - atol == 0)) throw value_error(given("atol", atol) + "a tolerance of |b - A x| is a number from 0 on; 0 leaves it to .rtol");
   if (max_iterations < 0) throw value_error(text(name, "{.max_iterations = ", max_iterations, "}: a limit is a number from 0 on, such as 10000"));

@@ -229,7 +229,7 @@ private:
   bool in_iteration_ = false, asked_ = false, stopped_ = false;
 };
 
-/// How a method makes its stop test, once it knows |b|^2: `auto stop = make_stop(space, bb)`.
+/// How a method makes its stop test, once it knows |b|^2: `auto stop = make_stop(space, bb)`. It knows nothing of x: of one in float give an rtol.
 struct stop_maker {
   stop_rule rule;
   template <class Space, class Real>

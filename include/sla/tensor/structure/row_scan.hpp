@@ -96,10 +96,9 @@ struct scalar_rows {
       for (index_t e = 0; e < Q; ++e) f(j * Q + e, values[(s * P + r % P) * Q + e]);
     });
   }
-  /// a_rc, and whether it is stored.
-  std::pair<kernel_t<T>, bool> at(index_t r, index_t c) const {
+  kernel_t<T> at(index_t r, index_t c) const {
     index_t const s = find_slot(view, r / P, c / Q);
-    return s < 0 ? std::pair(kernel_t<T>{}, false) : std::pair(values[(s * P + r % P) * Q + c % Q], true);
+    return s < 0 ? kernel_t<T>{} : values[(s * P + r % P) * Q + c % Q];
   }
 
   /// What entries a_rc and a_cr are measured by, where they are rounded sums that cancel: the largest entries of both rows.
@@ -132,7 +131,7 @@ struct scalar_rows {
 
   /// What a_ij = v and a_ji tell of symmetry.
   void compare(index_t i, index_t j, kernel_t<T> v, double tolerance, row_scan& r) const {
-    kernel_t<T> const w = i == j ? v : at(j, i).first;
+    kernel_t<T> const w = i == j ? v : at(j, i);
     double const close = tolerance * double(abs_of(v) + abs_of(w));
     double beside = -1;  // of the rows: seldom needed
     auto const equal = [&](bool row_scan::*flag, kernel_t<T> difference) {

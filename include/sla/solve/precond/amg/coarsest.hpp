@@ -17,7 +17,7 @@ inline constexpr index_t amg_most_dense_rows = 1000;
 /// G with A G A = A, of n x n numbers, row by row; Hermitian where A is. Cost: 2 n^3. Pivots are taken from the diagonal, the one first
 /// that elimination has diminished least; those that are rounding alone are left out, their rows and columns of G zero.
 /// Not Eigen's: sla/krylov.hpp reads none of it. Of its factorisations the complete orthogonal one alone gives such a G of singular A, Hermitian too: it takes
-/// 1.4 times as long for 200 rows, and 14 s to compile. LDLT takes a half of the time, of regular A. bench/results/dense_inverse.md has the figures.
+/// 1.4 times as long for 200 rows, 0.65 for 800, and 14 s to compile. LDLT takes 0.8 and 0.3 of the time, of regular A. bench/results/dense_inverse.md has the figures.
 /// Source: Goodnight, A tutorial on the SWEEP operator (The American Statistician 1979).
 template <class K>
 void invert_regular_part(std::vector<K>& a, index_t n) {

@@ -78,7 +78,7 @@ public:
     tensor<user_t<Out>, E> b(extents, uninitialized), z(extents);
     for (index_t n = 0; n < b.size(); ++n) b[n] = scalar_cast<Out>(x[n]);
     auto space = detail::space_of_call(*a_, b);
-    method_.run(space, *a_, m_, b, z, stop_maker{{relative_tolerance(method_.rtol).of_elements<Out>(), method_.atol, method_.max_iterations, method_.watch}});
+    method_.run(space, *a_, m_, b, z, stop_maker{{relative_tolerance(method_.rtol).*detail::tolerance_of<Out>, method_.atol, method_.max_iterations, method_.watch}});
     std::copy_n(kernel_pointer(std::as_const(z).data()), z.size(), out);
   }
   detail::inner_view<applied_inner> view() const { return {this}; }
