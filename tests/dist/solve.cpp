@@ -174,7 +174,7 @@ TEST_CASE("ranks of threads begin with the caller's defaults, but for the observ
   });
   CHECK(asked == std::vector{1e-3, 1e-3});
   CHECK(seen == 0);
-  CHECK(threads::run(2, [](auto&) { return cg{}.rtol; }) == std::vector{1e-8, 1e-8});
+  CHECK(threads::run(2, [](auto&) { return double(cg{}.rtol); }) == std::vector{1e-8, 1e-8});
 }
 
 TEST_CASE("a rank that throws in the middle of a solve ends the others with its name") {
