@@ -24,7 +24,7 @@ struct stochastic_lanczos {
   int probes = 32;
   std::uint64_t seed = 0;
   int steps = 200;
-  relative_tolerance rtol = {1e-8, 1e-5};
+  relative_tolerance rtol = {};
 
   using estimator_tag = void;
 };

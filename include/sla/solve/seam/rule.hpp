@@ -60,13 +60,13 @@ struct progress {
 using observer = std::function<bool(std::vector<progress> const&)>;
 
 /// A relative tolerance: a number that was asked for, or the default where none was, which is 1e-8, and 1e-5 for an x in float: it holds
-/// seven digits, and its rounding alone leaves a residual of 1e-7 and more. Converts from double, a number that
-/// counts as asked for, and to the number for an x in double.
+/// seven digits, and its rounding alone leaves a residual of 1e-7 and more. Converts from double, which counts as asked for, and to the
+/// number for an x in double.
 struct relative_tolerance {
-  double of_double, of_float;
+  double of_double = 1e-8, of_float = 1e-5;
 
+  constexpr relative_tolerance() = default;
   constexpr relative_tolerance(double asked) : of_double(asked), of_float(asked) {}
-  constexpr relative_tolerance(double for_double, double for_float) : of_double(for_double), of_float(for_float) {}
   constexpr operator double() const { return of_double; }
 };
 namespace detail {
@@ -88,7 +88,7 @@ struct stop_rule {
 };
 
 inline stop_rule& default_rule() {
-  thread_local stop_rule rule{{1e-8, 1e-5}, 0, 10000, {}};
+  thread_local stop_rule rule{{}, 0, 10000, {}};
   return rule;
 }
 
