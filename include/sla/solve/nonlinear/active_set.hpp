@@ -194,11 +194,15 @@ complementarity<V> run_active_set(Method const& method, Problem const& problem, 
     complementarity<V> then(b, c, inside, value);
     u = std::move(inside), r = std::move(value), now = std::move(then), size = problem.norm(now.value);
   };
+  auto const end_at_rounding = [&] {  // where what is put inside is no more than rounding, still
+    put_inside(), count_held(), report.true_residual = size;
+    if (size > stop.tolerance && !stop.is_rounding(report, rounding())) report.state = reason::stagnated;
+  };
   auto const go_on = [&] {
     if (size <= stop.tolerance) put_inside();
     count_held();
     if (stop.go_on_unless(report, size, rounding)) return true;
-    if (report.converged() && size > stop.tolerance) put_inside(), count_held(), report.true_residual = size;
+    if (report.converged() && size > stop.tolerance) end_at_rounding();
     return false;
   };
   while (go_on()) {
@@ -239,7 +243,7 @@ complementarity<V> run_active_set(Method const& method, Problem const& problem, 
       if (!is_finite && !Method::searches)
         return stop_for(report, reason::not_a_number, text(problem.words_of(value.r), ", in iteration ", report.steps + 1, "; semismooth_newton{} takes shorter steps")), now;
       if (a < 1e-12 && method.rtol > 0 && stop.is_rounding(report, rounding())) {
-        put_inside(), count_held(), report.true_residual = size;
+        end_at_rounding();
         return now;
       }
       if (a < 1e-12)
