@@ -183,6 +183,8 @@ TEST_CASE("what an observer or a preconditioner's product throws ends the solve:
   CHECK(calls == 3);
   // a set-up of the user's that refuses is one
   CHECK(try_solve(sparse_list(A), b, cg{}, rejects_some_extents{}).report.converged());
+  CHECK(try_solve(sparse_list(A), b, cg{.rtol = 1e-18}, rejects_some_extents{}).report.limited_by_rounding);  // of each alone
+  CHECK(try_solve(sparse_list(A), b, cg{.rtol = 1e-18}, jacobi{}).report.limited_by_rounding);                // and of all at once
 }
 
 TEST_CASE("a method is kept for packed vectors") {
