@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a new user writes first.
+// What a new user writes first; the whole door is for those who have part of it compiled already.
+#ifdef CONSUMER_USES_instances
 #include <sla/sla.hpp>
+#else
+#include <sla/solve.hpp>
+#endif
 #ifdef CONSUMER_USES_mpi
 #include <sla/adapter/mpi.hpp>
 #endif

@@ -33,7 +33,7 @@ void on_ghosts(composition_state& l, std::string const& name, strategy const& s,
 }
 
 template <class F>
-struct entrywise {
+struct of_values {
   F f;
   template <class T>
   array<T> operator()(array<T> const& x) const {
@@ -50,7 +50,7 @@ struct entrywise {
   }
 };
 template <class F>
-entrywise(F) -> entrywise<F>;
+of_values(F) -> of_values<F>;
 
 } // namespace
 
@@ -59,11 +59,11 @@ TEST_CASE("ghosts in dense operations") {
   auto const x = values({5, 4}, 0), y = values({5, 4}, 1);
   auto const d = dims_of(x);
   on_ghosts(l, "square", strategies::unary(d, strategies::behaviour::any, true),
-            entrywise{[](auto v) { return v * v; }}, x);
-  on_ghosts(l, "neg", strategies::neg(d), entrywise{[](auto v) { return -v; }}, x);
-  on_ghosts(l, "add", strategies::add(d, d), entrywise{[](auto a, auto b) { return a + b; }}, x, y);
-  on_ghosts(l, "mul", strategies::mul(d, d), entrywise{[](auto a, auto b) { return a * b; }}, x, y);
-  on_ghosts(l, "maximum", strategies::maximum(d, d), entrywise{[](auto a, auto b) { return a < b ? b : a; }}, x, y);
+            of_values{[](auto v) { return v * v; }}, x);
+  on_ghosts(l, "neg", strategies::neg(d), of_values{[](auto v) { return -v; }}, x);
+  on_ghosts(l, "add", strategies::add(d, d), of_values{[](auto a, auto b) { return a + b; }}, x, y);
+  on_ghosts(l, "mul", strategies::mul(d, d), of_values{[](auto a, auto b) { return a * b; }}, x, y);
+  on_ghosts(l, "maximum", strategies::maximum(d, d), of_values{[](auto a, auto b) { return a < b ? b : a; }}, x, y);
   auto const columns = []<class T>(array<T> const& a) {
     array<T> s({a.extent(1)});
     for (int i = 0; i < a.extent(0); ++i)

@@ -19,7 +19,7 @@ constexpr std::int16_t columns_read = 1, rows_written = 2, both = 3;
 
 constexpr placement_value R{kind::replicate}, P{kind::partial, monoid::sum};
 constexpr placement_value rows{kind::sparse_shard, monoid::none, 0, by_row},
-    columns{kind::sparse_shard, monoid::none, 1, by_column}, entries{kind::hyper, monoid::none, 0, by_entry};
+    columns{kind::sparse_shard, monoid::none, 1, by_column}, nonzeros{kind::hyper, monoid::none, 0, by_entry};
 constexpr placement_value shard(std::int16_t family, std::int8_t dim = 0) { return {kind::shard, monoid::none, dim, family}; }
 constexpr placement_value ghost(std::int16_t family, std::int16_t pattern) {
   return {kind::ghost, monoid::none, 0, family, pattern};
@@ -164,7 +164,7 @@ TEST_CASE("every way to shard nine entries over two ranks, or to leave them out"
     auto const m = make(mask, partition, partition, owners);
     auto halo = ghost(by_column, both), sums = halo;
     sums.kind = kind::ghost_partial;
-    require_right(c, m.d, spmv, sparse_product{m.d.w.pattern}, {entries, halo}, sums, m.values, x);
+    require_right(c, m.d, spmv, sparse_product{m.d.w.pattern}, {nonzeros, halo}, sums, m.values, x);
   }
   CHECK(c.wrong == 0);
   CHECK(c.cases == 19682 / one_in() + 1);
@@ -219,7 +219,7 @@ TEST_CASE("random patterns, rectangular, on up to eight ranks, some of them with
       require_right(c, a.d, strategies::spmv_transposed(), back, {rows, shard(by_row)}, P, a.values, y);
       auto halo = ghost(by_column, both), sums = halo;
       sums.kind = kind::ghost_partial;
-      if (square) require_right(c, a.d, strategies::spmv(), forward, {entries, halo}, sums, a.values, x);
+      if (square) require_right(c, a.d, strategies::spmv(), forward, {nonzeros, halo}, sums, a.values, x);
       a.values.gradient = false;
       require_right(c, a.d, strategies::sddmm(0, false), sampled_product{w.pattern},
                     {rows, shard(by_row), ghost(by_column, columns_read)}, rows, a.values, y, x);
