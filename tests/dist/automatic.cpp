@@ -159,6 +159,18 @@ TEST_CASE("a singular matrix fails on every rank, with the words of all") {
   }
 }
 
+TEST_CASE("factors of the first rank that fail do so on every rank") {
+  auto A = problems::convection_diffusion<double>({9, 8}, 1.0);
+  A.pattern().view().for_row(40, [&](index_t s, index_t) { A.values()[s] = 0; });
+  for (int ranks : {1, 3}) {
+    auto const out = on_ranks(ranks, false, A, random<double>({A.rows()}, 5));  // all ranks say the same
+    INFO(out[0].choice);
+    CHECK_FALSE(out[0].converged);
+    CHECK(out[0].choice.find("zeros on the diagonal; tried: ") != std::string::npos);
+    CHECK(out[0].choice.find("structurally singular: no choice of pivots serves row 40") != std::string::npos);
+  }
+}
+
 TEST_CASE("what one rank has that is no number is the error of all") {
   auto A = problems::poisson<double>({9, 8});
   A.values()[200] = std::numeric_limits<double>::quiet_NaN();
@@ -233,8 +245,10 @@ TEST_CASE("a prepared choice on ranks solves with the adjoint, and takes new val
            out.push_back(double(norm(b - symmetric * gather(x))));
            out.push_back(report.method == "ldlt" ? 0 : 1);
            auto const s0 = prepare(distribute<SparseShard<0>>(without, m, owners));  // factors on the first rank
-           out.push_back(double(norm(b - without * gather(s0.solve(db)))));
-           out.push_back(double(norm(b - transpose(without) * gather(s0.solve_transpose(db)))));
+           auto const there = s0.try_solve(db), back = s0.try_solve_transpose(db);
+           out.push_back(double(norm(b - without * gather(there.x))));
+           out.push_back(double(norm(b - transpose(without) * gather(back.x))));
+           out.push_back(there.report.method == "lu" && back.report.method == "lu" ? 0 : 1);
            return out;
          }))
       for (double r : rank) CHECK(r <= 1.01e-8 * double(norm(b)));

@@ -88,7 +88,10 @@ struct choice_world<distributed<sparse_tensor<T, S, F, host_memory>, Mesh, P...>
   static constexpr index_t block_rows() { return S::block_rows; }
   static std::pair<index_t, index_t> levels(A const& a) {
     if constexpr (!is_gathered) {
-      return {0, a.rows()};
+      auto const [narrow, wide] = rows_of_levels(a.local().pattern().view());  // of copies
+      double numbers[] = {double(narrow), double(wide)};
+      agree(a, numbers);
+      return {index_t(numbers[0]), index_t(numbers[1])};
     } else {
       auto const whole = whole_on_first(a);
       auto const found = on_first(a, [&] {

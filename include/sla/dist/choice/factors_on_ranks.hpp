@@ -39,24 +39,22 @@ matrix_on_first<D> whole_on_first(D const& d) {
   index_t const n = c.rank() == 0 ? d.rows() : 0;
   return from_triplets<T, Csr<>>(typename M::shape_type(d.local().shape().batch(), n, n), row, col, value.values);
 }
-/// f() on the first of the ranks that share D, its numbers on all. Errors, on every rank: std::bad_alloc, where it has no memory.
+/// f() on the first of the ranks that share D, its numbers on all. Errors, on every rank: std::bad_alloc, where one has no memory.
 template <class D, class F>
 auto on_first(D const& d, F const& f) {
   using Result = decltype(f());
   static_assert(std::is_trivially_copyable_v<Result>);
   any_communicator& c = sharing(d);
   Result out{};
-  char has_memory = 1;
-  together(c, [&] {
+  bool const has_memory = together(d.mesh().world(), [&] {
     try {
       if (c.rank() == 0) out = f();
+      return true;
     } catch (std::bad_alloc const&) {
-      has_memory = 0;
+      return false;
     }
-    return 0;
   });
-  broadcast(c, std::span<char>(&has_memory, 1));
-  if (!has_memory) throw std::bad_alloc();
+  if (all_reduce(d.mesh().world(), std::int64_t(!has_memory)) > 0) throw std::bad_alloc();
   std::vector<char> bytes(reinterpret_cast<char const*>(&out), reinterpret_cast<char const*>(&out) + sizeof(Result));
   broadcast(c, std::span<char>(bytes));
   std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(&out));
@@ -64,7 +62,7 @@ auto on_first(D const& d, F const& f) {
 }
 
 /// The sweep of factors that the first rank has, over vectors of all.
-template <class T, class Factors, index_t Block>
+template <class Factors, index_t Block>
 struct factors_on_first {
   any_communicator* c;
   Factors factors;  ///< of the first rank
@@ -73,7 +71,7 @@ struct factors_on_first {
   factor_failure failure{};
   std::size_t bytes = 0;
 
-  template <class X, class Out>
+  template <bool Adjoint, class X, class Out>
   void sweep(X const* x, Out* out, index_t rhs) const {
     bool const first = c->rank() == 0;
     std::size_t const each = std::size_t(Block * rhs), own = counts[std::size_t(c->rank())] * each;
@@ -86,7 +84,7 @@ struct factors_on_first {
     all_to_all(*c, std::span<Out const>(mine), to_first, std::span<Out>(in_turn), from_all);
     if (first) {
       for (std::size_t k = 0; k < order.size(); ++k) std::copy_n(in_turn.data() + k * each, each, whole.data() + std::size_t(order[k]) * each);
-      factors.view().template sweep<false>(static_cast<Out const*>(whole.data()), whole.data(), rhs);
+      factors.view().template sweep<Adjoint>(static_cast<Out const*>(whole.data()), whole.data(), rhs);
       for (std::size_t k = 0; k < order.size(); ++k) std::copy_n(whole.data() + std::size_t(order[k]) * each, each, in_turn.data() + k * each);
     }
     all_to_all(*c, std::span<Out const>(in_turn), from_all, std::span<Out>(mine), to_first);
@@ -96,9 +94,9 @@ struct factors_on_first {
 template <class Solver>
 struct factors_on_first_view {
   Solver const* all;
-  template <bool, class X, class Out>
+  template <bool Adjoint, class X, class Out>
   void sweep(X const* x, Out* out, index_t rhs) const {
-    all->sweep(x, out, rhs);
+    all->template sweep<Adjoint>(x, out, rhs);
   }
 };
 
@@ -108,8 +106,8 @@ class applied_factors_on_first {
   using M = matrix_on_first<D>;
   using T = typename M::value_type;
   using S = typename local_of_t<D>::shape_type;
-  using Factors = std::conditional_t<Adjoint, decltype(std::declval<applied_factors<T, typename M::shape_type, Csr<>, Kind> const&>().adjoint()), applied_factors<T, typename M::shape_type, Csr<>, Kind>>;
-  using Solver = factors_on_first<T, Factors, S::block_rows>;
+  using Factors = applied_factors<T, typename M::shape_type, Csr<>, Kind>;
+  using Solver = factors_on_first<Factors, S::block_rows>;
 
 public:
   using value_type = T;
@@ -117,17 +115,10 @@ public:
   applied_factors_on_first(std::shared_ptr<Solver const> solver, layout_handle<mesh_of_t<D>> layout) : layout_(std::move(layout)), solver_(std::move(solver)) {}
 
   applied_factors_on_first<D, Kind, !Adjoint> adjoint() const {
-    auto const& s = *solver_;
-    auto turned = std::make_shared<factors_on_first<T, decltype(s.factors.adjoint()), S::block_rows>>(
-        factors_on_first<T, decltype(s.factors.adjoint()), S::block_rows>{s.c, s.factors.adjoint(), s.order, s.counts, s.failure, s.bytes});
-    return {std::move(turned), layout_.shared()};
+    return {solver_.shared(), layout_.shared()};
   }
   /// New values. Collective.
-  void update(D const& d)
-    requires(!Adjoint)
-  {
-    *this = applied_factors_on_first(d);
-  }
+  void update(D const& d) { *this = applied_factors_on_first(d); }
   factor_failure const& failure(index_t) const { return solver_->failure; }
   index_t batch_count() const { return 1; }
   std::size_t bytes() const { return solver_->bytes; }
@@ -135,7 +126,7 @@ public:
 
   template <class X>
   auto times(X&& x) const {
-    return swept<S, false>(factors_on_first_view<Solver>{solver_.get()}, index_t(solver_->counts[std::size_t(solver_->c->rank())]) * S::block_rows, std::forward<X>(x), "factors");
+    return swept<S, Adjoint>(factors_on_first_view<Solver>{solver_.get()}, index_t(solver_->counts[std::size_t(solver_->c->rank())]) * S::block_rows, std::forward<X>(x), "factors");
   }
 
 private:
@@ -143,7 +134,7 @@ private:
     any_communicator& c = sharing(d);
     auto const& rows = *d.handle()->rows;
     auto const whole = whole_on_first(d);
-    auto made = together(c, [&] {
+    auto made = together(d.mesh().world(), [&] {
       try {
         return std::make_shared<Solver>(Solver{&c, Factors(whole), {}, {}});
       } catch (std::bad_alloc const&) {

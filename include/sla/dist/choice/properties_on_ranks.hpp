@@ -38,7 +38,7 @@ void merge_scans(any_communicator& c, row_scan& r) {
   r.low = -most[0], r.high = most[1], r.longest = index_t(most[2]), r.lower = index_t(most[4]), r.upper = index_t(most[5]);
   r.positive = most[6] == 0, r.negative = most[7] == 0, r.opposed = most[8] == 0, r.zero_amid_nonzeros = most[9] > 0, r.any = most[11] > 0;
   r.shortest = r.any ? index_t(-most[3]) : 0;
-  if (r.bad_row < 0 && most[10] > 0) r.bad_row = r.first_zero;
+  if (r.bad_row < 0 && most[10] > 0) r.bad_row = 0;
 }
 
 /// What is symmetric up to rounding, where the sums of scans are not: of pairs that one rank has it tells at once, of the others, where all ranks hope on, the entries
@@ -181,10 +181,11 @@ matrix_properties properties_on_ranks(D const& d, double tolerance = 8 * double(
       all.merge(item);
     }
     merge_scans(sharing(d), all);
-    all.same_structure = all.structure == 0, all.symmetric = all.transposed == 0, all.hermitian = all.adjoint == 0;
+    out.finite = all.bad_row < 0;
+    all.same_structure = all.structure == 0, all.symmetric = out.finite && all.transposed == 0, all.hermitian = out.finite && all.adjoint == 0;
     all.skew = all.skew_hermitian = false;
     bool const one_partition = same_rows(d.handle()->rows.get(), domain_layout(d.handle())->rows.get());
-    if (out.square && one_partition && !(all.symmetric && all.hermitian)) settle_symmetry_on_ranks(d, A, all, tolerance);
+    if (out.square && out.finite && one_partition && !(all.symmetric && all.hermitian)) settle_symmetry_on_ranks(d, A, all, tolerance);
     tell(all, out);
     bool const is_weak = out.hermitian && all.any && all.dominant == out.rows * out.batch && all.low >= 0;
     bool strict = is_weak && out.strictly_dominant();
