@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <sla/dist/choice/factors_on_ranks.hpp>
 #include <sla/dist/choice/properties_on_ranks.hpp>
@@ -113,6 +115,11 @@ struct choice_world<distributed<sparse_tensor<T, S, F, host_memory>, Mesh, P...>
     }
   }
   static void agree(A const& a, std::span<double> numbers) { all_reduce(a.mesh().world(), numbers, monoid::maximum); }
+  static void agree(A const& a, std::string& words) {
+    std::vector<char> told(words.begin(), words.end());
+    broadcast(a.mesh().world(), told);
+    words.assign(told.begin(), told.end());
+  }
 };
 
 } // namespace sla::detail

@@ -122,7 +122,7 @@ public:
   factor_failure const& failure(index_t) const { return solver_->failure; }
   index_t batch_count() const { return 1; }
   std::size_t bytes() const { return solver_->bytes; }
-  std::string remark() const { return solver_->counts.size() > 1 ? text(" on one of ", solver_->counts.size(), " ranks") : std::string(); }
+  std::string remark() const { return solver_->counts.size() > 1 ? text("factors on one of ", solver_->counts.size(), " ranks") : std::string("factors"); }
 
   template <class X>
   auto times(X&& x) const {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -67,6 +68,8 @@ struct choice_world {
   static factor_cost cost(A const& a, double most) { return cost_of_factors(a, most); }
   /// The largest of all ranks, of each number.
   static void agree(A const&, std::span<double>) {}
+  /// The words of the first rank.
+  static void agree(A const&, std::string&) {}
 };
 /// What a report tells the choice, in numbers of which the largest of all ranks counts.
 struct told {

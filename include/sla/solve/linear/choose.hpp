@@ -292,6 +292,7 @@ solution<V> engine<A, automatic, none>::try_all(A const& a, V const& b, Options 
     } catch (setup_refused const& e) {  // this preconditioner does not exist for this matrix
       failure = e.what();
       failure = failure.substr(0, failure.find(';'));
+      World::agree(a, failure);
     } catch (std::bad_alloc const&) {
       if constexpr (World::is_shared) throw;  // the others know nothing of it
       failure = text(name_of(step.what), ": out of memory");
