@@ -7,6 +7,7 @@
 #include <array>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -57,8 +58,9 @@ struct rows_of_own_block {
 /// The mean of how much denser products are of each rank's own block. Collective.
 template <class D>
 double growth_on_ranks(D const& d) {
+  auto const view = d.local().pattern().view();
   double const count = double(d.local().rows());
-  double sums[] = {count * growth_of_products(rows_of_own_block{d.local().pattern().view(), d.local().rows(), d.handle()->halo->own()}), count};
+  double sums[] = {count * growth_of_products(rows_of_own_block<std::remove_const_t<decltype(view)>>{view, d.local().rows(), d.handle()->halo->own()}), count};
   all_reduce(sharing(d), std::span<double>(sums));
   return sums[1] > 0 ? sums[0] / sums[1] : 1;
 }
