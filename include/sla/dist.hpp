@@ -13,6 +13,7 @@
 #include <sla/dist/assembly/matrix_market_on_ranks.hpp>
 #include <sla/dist/assembly/problems_on_ranks.hpp>
 #include <sla/dist/assembly/vectors.hpp>
+#include <sla/dist/choice/choice_on_ranks.hpp>
 #include <sla/dist/engine/fake.hpp>
 #include <sla/dist/engine/self.hpp>
 #include <sla/dist/engine/threads.hpp>

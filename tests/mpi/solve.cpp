@@ -33,6 +33,9 @@ int main(int argc, char** argv) {
   check(norm(gather(D * db) - y), 1e-12 * size, "product");
   check(norm(gather(transpose(D) * db) - y), 1e-12 * size, "transposed product");
   check(norm(b - A * gather(solve(D, db, cg{.rtol = 1e-10}, jacobi{}))), 1.01e-10 * size, "cg");
+  auto const [chosen, report] = try_solve(D, db);
+  check(norm(b - A * gather(chosen)), 1.01e-8 * size, "the automatic choice");
+  check(report.method == "ldlt" ? 0 : 1, 0, "factors on the first rank");
   check(norm(b - A * gather(solve(D, db, gmres{.rtol = 1e-10}, ilu0{}))), 1.01e-10 * size, "gmres");
   check(norm(b - A * gather(solve(D, db, minres{.rtol = 1e-10}, jacobi{}))), 1.01e-10 * size, "minres");
   check(norm(b - A * gather(solve(D, db, gmres{.rtol = 1e-10}, schwarz(ilu0{}, {.overlap = 1})))), 1.01e-10 * size, "schwarz with overlap");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect-error: picks a method for sparse tensors in host memory; here, name one
+// expect-error: picks a method for sparse tensors in host memory, on ranks for those by rows; here, name one
 #include <sla/adapter/cuda.cuh>
 #include <sla/tensor/problems/problems.hpp>
 

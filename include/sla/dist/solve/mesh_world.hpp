@@ -140,7 +140,7 @@ struct linear_world<distributed<sparse_tensor<T, S, F, Memory>, Mesh, P...>> : d
   using operator_type = A;
   static constexpr int axis = detail::owners_axis<placements<P...>>;
   static constexpr bool by_entries = detail::by_entries<placements<P...>>;
-  static constexpr bool has_all_rows = axis < 0;
+  static constexpr bool has_all_rows = axis < 0, is_chosen_for = Memory::is_host && !by_entries;
 
   template <class B>
   static constexpr bool accepts = DistributedExpr<B>;

@@ -27,6 +27,7 @@ namespace sla {
 ///   operator_type              A: `prepare(A)` is meant for it
 ///   is_square, fits<B>         optional: what the types know of the shapes of A and b
 ///   has_all_rows               optional: false, if no rank holds the whole of a system
+///   is_chosen_for              optional: true, if the automatic choice has a look at such operators (choice_world)
 ///   accepts<B>                 may B be a right-hand side? (false: another `perform` is meant)
 ///   placed<B>, refuse<B>()     optional: does B lie as A wants it? The sentence that says why not
 ///   vector_type<B>             the vectors of the solve: x, and b as the method sees it

@@ -32,7 +32,7 @@ struct candidates {
   std::vector<attempt> steps;
   std::string why;
   bool semidefinite = false;  ///< (p, A p) <= 0 means a null vector: where CG meets one, A is singular and b not in its range
-  index_t rows = 0;
+  index_t rows = 0, batch = 1;
   double step_seconds = 0;  ///< of an iteration
   double multigrid_steps = 0;  ///< that take as long as a solve by multigrid
 };
@@ -161,7 +161,7 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
 template <class Candidates = candidates>
 Candidates choose(matrix_properties const& p, int max_iterations, detail::grid_guess grid = detail::grid_guess::none, double growth = 1) {
   auto out = detail::choose_steps<Candidates>(p, max_iterations, grid, growth);
-  out.rows = p.rows;
+  out.rows = p.rows, out.batch = p.batch;
   out.step_seconds = detail::step_seconds(p);
   out.multigrid_steps = detail::multigrid_steps(p.rows, growth);
   return out;

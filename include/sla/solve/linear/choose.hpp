@@ -18,13 +18,12 @@
 
 #include <sla/core/guarded.hpp>
 #include <sla/core/held.hpp>
-#include <sla/solve/direct/direct.hpp>
 #include <sla/solve/driver/engine.hpp>
 #include <sla/solve/krylov/bicgstab.hpp>
 #include <sla/solve/krylov/cg.hpp>
 #include <sla/solve/krylov/gmres.hpp>
 #include <sla/solve/krylov/minres.hpp>
-#include <sla/solve/linear/candidates.hpp>
+#include <sla/solve/linear/choice_world.hpp>
 #include <sla/solve/precond/amg/amg.hpp>
 #include <sla/solve/precond/ilu0.hpp>
 #include <sla/solve/precond/jacobi.hpp>
@@ -79,34 +78,6 @@ private:
   std::size_t begin_;
 };
 
-/// How many rows the narrowest and the widest level have, of a walk over the graph of A that begins far out, in its middle: a dissection takes out about as
-/// many. 0 and all, if less than half of the rows are connected to the first.
-template <class Rows>
-std::pair<index_t, index_t> rows_of_levels(Rows const& rows) {
-  std::vector<char> seen;
-  std::vector<index_t> order, begins;
-  index_t root = 0;
-  for (int walk = 0; walk < 2; ++walk) {
-    seen.assign(std::size_t(rows.rows), 0), begins.clear(), order = {root};
-    seen[std::size_t(root)] = 1;
-    for (std::size_t at = 0; at < order.size();) {
-      begins.push_back(index_t(at));
-      for (std::size_t const end = order.size(); at < end; ++at)
-        rows.for_row(order[at], [&](index_t, index_t j) {
-          if (!std::exchange(seen[std::size_t(j)], char(1))) order.push_back(j);
-        });
-    }
-    root = order.back();
-  }
-  auto const reached = index_t(order.size());
-  if (2 * reached < rows.rows) return {0, rows.rows};
-  begins.push_back(reached);
-  std::pair<index_t, index_t> out(reached, 0);
-  for (std::size_t k = 0; k + 1 < begins.size(); ++k)
-    if (4 * begins[k + 1] > reached && 4 * begins[k] < 3 * reached) out = {(std::min)(out.first, begins[k + 1] - begins[k]), (std::max)(out.second, begins[k + 1] - begins[k])};
-  return out;
-}
-
 template <>
 struct automatic_choice<automatic> {};
 
@@ -114,6 +85,7 @@ struct automatic_choice<automatic> {};
 /// Its functions stand outside of it, so that who has them compiled can say so (docs/installing.md, `instances`).
 template <class A>
 class engine<A, automatic, none> {
+  using World = choice_world<A>;
   using steps_type = dependent_t<std::vector<attempt>, A>;
 
   /// What a candidate is made of.
@@ -134,10 +106,10 @@ class engine<A, automatic, none> {
       case candidate::bicgstab_amg: return f(kind_of_engine<bicgstab, amg>{});
       case candidate::bicgstab_ilu0: return f(kind_of_engine<bicgstab, ilu0>{});
       case candidate::gmres_row_norms: return f(kind_of_engine<gmres, row_norms>{});
-      case candidate::ldlt: return f(kind_of_engine<refinement<factorization::ldlt>, factor<factorization::ldlt>>{});
+      case candidate::ldlt: return f(kind_of_engine<refinement<factorization::ldlt>, typename World::template factors<factorization::ldlt>>{});
       case candidate::lu: break;
     }
-    return f(kind_of_engine<refinement<factorization::lu>, factor<factorization::lu>>{});
+    return f(kind_of_engine<refinement<factorization::lu>, typename World::template factors<factorization::lu>>{});
   }
 
 public:
@@ -184,17 +156,10 @@ template <class A>
 engine<A, automatic, none>::engine(A const& a, automatic const& method, none const&) : rule_{sensible(method).rtol, method.atol, default_rule().max_iterations, {}} {
   look_at(a);
 }
-/// Of a batch item for all.
-template <class A>
-grid_guess guess_of_grid(A const& a) {
-  if constexpr (!is_complex<typename A::value_type> && A::shape_type::block_rows == 1 && A::shape_type::block_cols == 1)
-    if (a.batch_count() > 0) return guess_grid(a.pattern().view(), a.values().data());
-  return grid_guess::none;
-}
 template <class A>
 void engine<A, automatic, none>::look_at(A const& a) {
   double const start = seconds_now();
-  if constexpr (Readable<A>) candidates_ = choose(properties(a), rule_.max_iterations, guess_of_grid(a), growth_of_products(a.pattern().view()));  // others are refused in solve/linear/linear.hpp
+  candidates_ = World::look(a, rule_.max_iterations);
   found_.with([&](found& f) { f.at = 0, f.steps = candidates_.steps, f.seconds += seconds_now() - start; });
 }
 template <class A>
@@ -221,6 +186,7 @@ void engine<A, automatic, none>::update(A const& a) {
     } catch (shape_error const&) {  // too many entries for the indices of a product
       held.reset();
     } catch (std::bad_alloc const&) {
+      if constexpr (World::is_shared) throw;
       held.reset();
     }
   });
@@ -255,9 +221,9 @@ bool engine<A, automatic, none>::waits(A const& a, steps_type& steps, std::size_
   double const patience = before_multigrid ? (expects_multigrid ? 2 * candidates_.multigrid_steps : 1000) * candidates_.step_seconds : 1;
   constexpr double multiply_seconds[] = {1.5e-9, 3e-9};  // of ldlt, and of lu; Eigen's on 22^3 points
   bool const is_lu = next->what == candidate::lu;
-  if constexpr (Readable<A>) {  // to count the factors takes as long as many steps, or as a part of making them: not where the levels of a walk tell enough
-    auto const [narrow, wide] = rows_of_levels(a.pattern().view());
-    double const p = double(A::shape_type::block_rows), each = multiply_seconds[is_lu] * double(a.batch_count());
+  if constexpr (Chosen<A>) {  // to count the factors takes as long as many steps, or as a part of making them: not where the levels of a walk tell enough
+    auto const [narrow, wide] = World::levels(a);
+    double const p = double(World::block_rows()), each = multiply_seconds[is_lu] * double(candidates_.batch);
     auto const seconds_by = [&](index_t level) { return std::pow(double(level) * p, 3) * each; };
     if (expects_multigrid && seconds_by(narrow) > patience) {
       std::rotate(next, next + 1, std::find_if(next, steps.end(), is_multigrid) + 1);
@@ -276,7 +242,7 @@ bool engine<A, automatic, none>::waits(A const& a, steps_type& steps, std::size_
   };
   factor_cost cost;
   try {
-    if constexpr (Readable<A>) cost = cost_of_factors(a, most / multiply_seconds[is_lu]);
+    if constexpr (Chosen<A>) cost = World::cost(a, most / multiply_seconds[is_lu]);
   } catch (std::bad_alloc const&) {
     return leave_out("no memory to count its factors");
   }
@@ -292,7 +258,7 @@ solution<V> engine<A, automatic, none>::try_all(A const& a, V const& b, Options 
   std::optional<solution<V>> best;
   std::vector<std::string> failures;
   std::size_t of_best = 0;  // its failure, if it has one
-  double solve = 0;
+  double solve = 0, least = 0;  // least: the residual of the best
   auto [steps, at, setup] = found_.with([](found& f) { return std::tuple(f.steps, f.at, std::exchange(f.seconds, 0.0)); });
   bool singular = false, indefinite = false, tried_cg = false, rounded = false;
   for (; at < steps.size(); ++at) {
@@ -313,20 +279,22 @@ solution<V> engine<A, automatic, none>::try_all(A const& a, V const& b, Options 
       setup += now.report.seconds_setup, solve += now.report.seconds_solve;
       failure = text(now.report.method, now.report.preconditioner.empty() ? "" : " + ", now.report.preconditioner, ": ",
                      to_string(now.report.reason()), " after ", now.report.iterations());
-      bool const is_null = candidates_.semidefinite && is_cg && (now.report.reason() == reason::indefinite_matrix || (now.report.residual() > 1e6 && now.report.reason() != reason::iteration_limit));
-      singular = singular || now.report.reason() == reason::singular || is_null;
-      rounded = rounded || (now.report.limited_by_rounding && now.report.residual() < 0.1 && !candidates_.semidefinite);  // not by an x that is far too large
-      indefinite = indefinite || now.report.reason() == reason::indefinite_matrix || is_null;
-      bool const done = now.report.converged() || now.report.reason() == reason::stopped;
-      if (!best || done || now.report.residual() < best->report.residual()) {
+      told const seen(a, now.report);
+      bool const is_null = candidates_.semidefinite && is_cg && (seen.is(told::indefinite) || (seen.left() > 1e6 && !seen.is(told::at_limit)));
+      singular = singular || seen.is(told::singular) || is_null;
+      rounded = rounded || (seen.is(told::failed) && !seen.is(told::exact) && seen.left() < 0.1 && !candidates_.semidefinite);  // not by an x that is far too large
+      indefinite = indefinite || seen.is(told::indefinite) || is_null;
+      if (!best || seen.done() || seen.left() < least) {
         best.emplace(std::move(now));
-        of_best = failures.size();
+        of_best = failures.size(), least = seen.left();
       }
-      if (done) break;
+      if (seen.done()) break;
     } catch (setup_refused const& e) {  // this preconditioner does not exist for this matrix
       failure = e.what();
       failure = failure.substr(0, failure.find(';'));
+      World::agree(a, failure);
     } catch (std::bad_alloc const&) {
+      if constexpr (World::is_shared) throw;  // the others know nothing of it
       failure = text(name_of(step.what), ": out of memory");
     }
     failures.push_back(std::move(failure));
@@ -380,7 +348,9 @@ solution<V> engine<A, automatic, none>::try_candidate(attempt step, A const& a, 
       return !given_up;
     };
     auto out = with(rule, run);
-    if (given_up)  // by no observer of the user's
+    double stayed[] = {double(!given_up)};
+    World::agree(a, stayed);
+    if (stayed[0] == 0)  // by no observer of the user's
       for (progress& item : out.report.items)
         if (item.state == reason::stopped) item.state = reason::iteration_limit;
     return out;

@@ -113,12 +113,12 @@ struct prepare_laws {
   template <class O>
   static constexpr bool is_flexible = requires { typename O::flexible_tag; };
   static constexpr bool allows_for_it = !(varies<Options> || ...) || (is_flexible<Options> || ...);
-  static constexpr bool can_pick = (names_method && !(std::same_as<Options, automatic> || ...)) || brings_preconditioner || Readable<A>;
+  static constexpr bool can_pick = (names_method && !(std::same_as<Options, automatic> || ...)) || brings_preconditioner || Chosen<A>;
   static constexpr bool may_pick = [] {
     if constexpr (names_method && !(std::same_as<Options, automatic> || ...))
       return true;
     else
-      return requires { sizeof(automatic_choice<std::conditional_t<Readable<A>, automatic, A>>); };
+      return requires { sizeof(automatic_choice<std::conditional_t<Chosen<A>, automatic, A>>); };
   }();
   static constexpr bool can_factor = has_all_rows || !(factors_all<Options> || ...);
   template <class O>
@@ -132,7 +132,7 @@ struct prepare_laws {
   static_assert(fit_together, "sla: solve(A, b, method, preconditioner): a direct or automatic method takes no preconditioner; name a Krylov method such as gmres{}");
   static_assert(named, "sla: solve(A, b, preconditioner): name the method too, such as gmres{}; the automatic choice picks both");
   static_assert(can_factor, "sla: solve(A, b, method): the rows of A are sharded over ranks, and direct methods factor a matrix that one rank holds; name a Krylov method, such as gmres{}, ilu0{}");
-  static_assert(can_pick, "sla: solve(A, b) picks a method for sparse tensors in host memory; here, name one: solve(A, b, gmres{}); on ranks also a preconditioner: solve(D, db, cg{}, jacobi{})");
+  static_assert(can_pick, "sla: solve(A, b) picks a method for sparse tensors in host memory, on ranks for those by rows; here, name one: solve(A, b, gmres{}); on ranks also a preconditioner: solve(D, db, cg{}, jacobi{})");
   static_assert(!can_pick || !named || may_pick, "sla: solve(A, b) picks a method, which may be one of factors: include <sla/solve.hpp> in the place of <sla/krylov.hpp>; or name a method: solve(A, b, gmres{})");
   static_assert(allows_for_it, "sla: solve(A, b, method, inner(...)): an inner iteration is another operator at every step; name the method that allows for it, fgmres{}");
   static constexpr bool hold = require_members<A, Options...>() && one_of_each && is_square && fit_together && named && can_factor && can_pick && may_pick && allows_for_it && needs_no_entries;

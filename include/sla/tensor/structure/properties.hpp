@@ -91,6 +91,34 @@ index_t zero_columns(Rows const& rows) {
 }
 } // namespace detail
 
+namespace detail {
+/// What a scan of all rows and items tells.
+template <class = void>
+void tell(row_scan const& all, matrix_properties& out) {
+  out.entries = out.batch > 0 ? all.entries / out.batch : 0;
+  out.structurally_symmetric = out.square && all.same_structure;
+  out.symmetric = out.square && all.symmetric;
+  out.hermitian = out.square && all.hermitian;
+  out.skew_symmetric = out.square && all.skew;
+  out.skew_hermitian = out.square && all.skew_hermitian;
+  out.zero_diagonals = all.zeros;
+  out.first_zero_diagonal = all.first_zero;
+  out.positive_diagonal = all.any && all.positive;
+  out.negative_diagonal = all.any && all.negative;
+  out.opposed_off_diagonal = out.square && all.any && all.opposed;
+  out.smallest_diagonal = all.low <= all.high ? all.low : 0;
+  out.largest_diagonal = all.low <= all.high ? all.high : 0;
+  out.dominant_rows = all.dominant;
+  out.strictly_dominant_rows = all.strict;
+  out.shortest_row = all.shortest;
+  out.longest_row = all.longest;
+  out.mean_row = out.rows > 0 ? double(out.entries) / double(out.rows) : 0;
+  out.lower_bandwidth = all.lower;
+  out.upper_bandwidth = all.upper;
+  out.zero_rows = all.zero_rows;
+}
+} // namespace detail
+
 /// The properties of A. Values count as equal, for symmetry, where |a_ij - a_ji| <= tolerance (|a_ij| + |a_ji|), or 2 tolerance
 /// times the root of the largest entries of rows i and j: what is left of sums that cancel is rounding. The default tolerance is
 /// rounding. An entry that is not stored is a zero. Cost: two or three passes over A for each batch item, and where a_ij and a_ji differ in
@@ -126,27 +154,7 @@ matrix_properties properties(sparse_tensor<T, S, F> const& A,
         out.square && item.same_structure && item.hermitian ? item.zero_rows : detail::zero_columns(rows);
     all.merge(item);
   }
-  out.entries = out.batch > 0 ? all.entries / out.batch : 0;
-  out.structurally_symmetric = out.square && all.same_structure;
-  out.symmetric = out.square && all.symmetric;
-  out.hermitian = out.square && all.hermitian;
-  out.skew_symmetric = out.square && all.skew;
-  out.skew_hermitian = out.square && all.skew_hermitian;
-  out.zero_diagonals = all.zeros;
-  out.first_zero_diagonal = all.first_zero;
-  out.positive_diagonal = all.any && all.positive;
-  out.negative_diagonal = all.any && all.negative;
-  out.opposed_off_diagonal = out.square && all.any && all.opposed;
-  out.smallest_diagonal = all.low <= all.high ? all.low : 0;
-  out.largest_diagonal = all.low <= all.high ? all.high : 0;
-  out.dominant_rows = all.dominant;
-  out.strictly_dominant_rows = all.strict;
-  out.shortest_row = all.shortest;
-  out.longest_row = all.longest;
-  out.mean_row = out.rows > 0 ? double(out.entries) / double(out.rows) : 0;
-  out.lower_bandwidth = all.lower;
-  out.upper_bandwidth = all.upper;
-  out.zero_rows = all.zero_rows;
+  detail::tell(all, out);
   return out;
 }
 

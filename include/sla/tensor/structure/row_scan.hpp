@@ -83,6 +83,12 @@ struct entry_sums {
   }
 };
 
+/// Rows and columns of a whole matrix; those of a part of one have other numbers in the whole.
+struct numbers_of_whole {
+  static constexpr index_t row(index_t i) { return i; }
+  static constexpr index_t col(index_t j) { return j; }
+};
+
 /// One batch item of a sparse tensor as scalar rows.
 template <class T, class View, index_t P, index_t Q>
 struct scalar_rows {
@@ -131,14 +137,18 @@ struct scalar_rows {
 
   /// What a_ij = v and a_ji tell of symmetry.
   void compare(index_t i, index_t j, kernel_t<T> v, double tolerance, row_scan& r) const {
-    kernel_t<T> const w = i == j ? v : at(j, i);
+    compare(v, i == j ? v : at(j, i), [&] { return size(i, j); }, tolerance, r);
+  }
+  /// The same of v and w, whose rows are of this size().
+  template <class Size>
+  static void compare(kernel_t<T> v, kernel_t<T> w, Size const& size, double tolerance, row_scan& r) {
     double const close = tolerance * double(abs_of(v) + abs_of(w));
     double beside = -1;  // of the rows: seldom needed
     auto const equal = [&](bool row_scan::*flag, kernel_t<T> difference) {
       if (!(r.*flag)) return;
       double const d = double(abs_of(difference));
       if (d <= close) return;
-      if (beside < 0) beside = 2 * tolerance * size(i, j);
+      if (beside < 0) beside = 2 * tolerance * size();
       r.*flag = d <= beside;
     };
     equal(&row_scan::symmetric, v - w);
@@ -151,17 +161,21 @@ struct scalar_rows {
     }
   }
 
-  [[gnu::flatten]] row_scan scan(index_t first, index_t last, double tolerance) const {
+  /// numbers: those of rows and columns in the whole matrix, which has `cols` columns.
+  template <class Numbers = numbers_of_whole>
+  [[gnu::flatten]] row_scan scan(index_t first, index_t last, double tolerance, Numbers const& numbers = {}) const {
     row_scan r;
     if (first >= last) return r;
     r.any = true, r.shortest = (std::numeric_limits<index_t>::max)();
-    for (index_t i = first; i < last; ++i) {
+    for (index_t here = first; here < last; ++here) {
+      index_t const i = numbers.row(here);
       kernel_t<T> diagonal{};
       bool nonzero = false;
       index_t count = 0, least_j = i, most_j = i;
       double least = 0, most = 0, across = 0;  // of the other entries: real parts, and imaginary ones
       double off = 0, on = 0, slack = 0;
-      for_row(i, [&](index_t j, kernel_t<T> v) {
+      for_row(here, [&](index_t c, kernel_t<T> v) {
+        index_t const j = numbers.col(c);
         ++count;
         nonzero = nonzero || v != kernel_t<T>{};
         least_j = (std::min)(least_j, j), most_j = (std::max)(most_j, j);
@@ -175,8 +189,8 @@ struct scalar_rows {
         entry_sums::add(r, i, j, v);
       });
       if (r.bad_row < 0 && !(on + off <= (std::numeric_limits<double>::max)()))
-        for_row(i, [&](index_t j, kernel_t<T> v) {
-          if (r.bad_row < 0 && !is_finite(v)) r.bad_row = i, r.bad_col = j;
+        for_row(here, [&](index_t c, kernel_t<T> v) {
+          if (r.bad_row < 0 && !is_finite(v)) r.bad_row = i, r.bad_col = numbers.col(c);
         });
       r.entries += count;
       r.lower = (std::max)(r.lower, i - least_j), r.upper = (std::max)(r.upper, most_j - i);

@@ -55,28 +55,40 @@ inline constexpr index_t least_grid_points = 6000;
 
 /// What a few rows say of a matrix: none of a grid, one of couplings alike, or one whose points are coupled most along the same axis everywhere.
 enum class grid_guess { none, even, stretched };
-template <class Rows, class T>
-grid_guess guess_grid(Rows const& rows, T const* values) {
-  auto const shape = grid_of_places(rows.rows, places_after(rows));
-  if (!shape) return grid_guess::none;
-  std::array<bool, 3> strongest{};
-  bool apart = true;
-  for_sampled_rows(rows.rows, [&](index_t i) {
+/// What couplings along the axes of a grid say, of a few rows: for_row(i, f) calls f(j - i, a_ij) for the entries of row i of these.
+struct grid_couplings {
+  std::array<bool, 3> strongest{};  ///< which axis is the strongest in some row
+  bool apart = true;                ///< in every row the strongest is so by far
+
+  template <class ForRow>
+  void look_at(grid_shape const& shape, index_t rows, ForRow const& for_row);
+  grid_guess guess() const { return apart && strongest[0] + strongest[1] + strongest[2] == 1 ? grid_guess::stretched : grid_guess::even; }
+};
+template <class ForRow>
+void grid_couplings::look_at(grid_shape const& shape, index_t rows, ForRow const& for_row) {
+  for_sampled_rows(rows, [&](index_t i) {
     std::array<double, 3> along{};
-    rows.for_row(i, [&](index_t s, index_t j) {
-      for (int h = 0; h < shape->pairs; ++h) {
-        auto const& o = shape->offset[std::size_t(h)];
-        if (j == i + shape->shift(h) && std::abs(o[0]) + std::abs(o[1]) + std::abs(o[2]) == 1) along[std::size_t(o[0] != 0 ? 0 : o[1] != 0 ? 1 : 2)] = std::abs(double(values[s]));
+    for_row(i, [&](index_t far, double a) {
+      for (int h = 0; h < shape.pairs; ++h) {
+        auto const& o = shape.offset[std::size_t(h)];
+        if (far == shape.shift(h) && std::abs(o[0]) + std::abs(o[1]) + std::abs(o[2]) == 1) along[std::size_t(o[0] != 0 ? 0 : o[1] != 0 ? 1 : 2)] = std::abs(a);
       }
     });
-    if (shape->is_plane()) along[1] = along[0];
+    if (shape.is_plane()) along[1] = along[0];
     auto const most = std::max_element(along.begin(), along.end());
     double const least = *std::min_element(along.begin(), along.end());
     if (least == 0) return;  // at a border
     strongest[std::size_t(most - along.begin())] = true;
     apart = apart && *most > 8 * least;
   });
-  return apart && strongest[0] + strongest[1] + strongest[2] == 1 ? grid_guess::stretched : grid_guess::even;
+}
+template <class Rows, class T>
+grid_guess guess_grid(Rows const& rows, T const* values) {
+  auto const shape = grid_of_places(rows.rows, places_after(rows));
+  if (!shape) return grid_guess::none;
+  grid_couplings seen;
+  seen.look_at(*shape, rows.rows, [&](index_t i, auto const& f) { rows.for_row(i, [&](index_t s, index_t j) { f(j - i, double(values[s])); }); });
+  return seen.guess();
 }
 
 /// What a range of rows tells. A row is rough where its couplings along the axes differ by more than eight times, or have the sign of the diagonal.
