@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <iterator>
 #include <memory>
@@ -40,17 +41,17 @@ constexpr char const* name_of(candidate what) {
 }
 
 /// The factors at `at` take so many seconds: the iterations behind them come first, and get as much time, GMRES, which converges soon or stagnates, 500
-/// iterations; factors keep their order. False, if no iterations follow.
+/// iterations; factors keep their order, and GMRES at the end its place. False, if no iterations follow.
 template <class Steps>
 bool let_iterations_pass(Steps& steps, std::size_t at, double seconds, double step_seconds) {
-  auto const next = steps.begin() + std::ptrdiff_t(at);
+  auto const next = steps.begin() + std::ptrdiff_t(at), end = steps.end() - (steps.back().what == candidate::gmres_row_norms);
   bool any = false;
-  for (auto step = next; step != steps.end(); ++step)
+  for (auto step = next; step != end; ++step)
     if (!is_factors(step->what)) {
       step->limit = (std::min)(step->limit, int(std::clamp(seconds / step_seconds, 100.0, step->what == candidate::gmres_row_norms ? 500.0 : 1e9)));
       any = true;
     }
-  std::stable_partition(next, steps.end(), [](auto const& s) { return !is_factors(s.what); });
+  std::stable_partition(next, end, [](auto const& s) { return !is_factors(s.what); });
   return any;
 }
 
@@ -285,6 +286,13 @@ bool engine<A, automatic, none>::waits(A const& a, steps_type& steps, std::size_
   return seconds > patience && let_iterations_pass(steps, at, seconds, candidates_.step_seconds);
 }
 
+/// Does a solve that failed come nearer than another? Where more of its items converged, or as many, and the worst residual is smaller.
+template <std::same_as<report> R>
+bool is_nearer(R const& now, R const& best) {
+  auto const converged = [](R const& r) { return std::count_if(r.items.begin(), r.items.end(), [](progress const& item) { return item.state == reason::converged; }); };
+  auto const of_now = converged(now), of_best = converged(best);
+  return of_now > of_best || (of_now == of_best && now.residual() < best.residual());
+}
 /// The candidates, from the last that held, until one converges; else what came nearest.
 template <class A>
 template <bool Adjoint, class V, class... Options>
@@ -318,7 +326,7 @@ solution<V> engine<A, automatic, none>::try_all(A const& a, V const& b, Options 
       rounded = rounded || (now.report.limited_by_rounding && now.report.residual() < 0.1 && !candidates_.semidefinite);  // not by an x that is far too large
       indefinite = indefinite || now.report.reason() == reason::indefinite_matrix || is_null;
       bool const done = now.report.converged() || now.report.reason() == reason::stopped;
-      if (!best || done || now.report.residual() < best->report.residual()) {
+      if (!best || done || is_nearer(now.report, best->report)) {
         best.emplace(std::move(now));
         of_best = failures.size();
       }
