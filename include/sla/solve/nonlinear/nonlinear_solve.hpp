@@ -111,7 +111,7 @@ auto solver_for(M const& method, On const& on, Linear const& linear, Stored cons
 template <class M, class Solver, class On, class F, class V>
 nonlinear_solution<V> run_nonlinear(M const& method, Solver& solver, On const& on, F const& of_u, V u) {
   nonlinear_report report;
-  report.method = M::name;
+  report.method = M::name, report.atol = method.atol;
   if (!(method.rtol >= 0 && method.rtol < 1) || !(method.atol >= 0) || method.max_iterations < 0)
     throw value_error(text(M::name, "{.rtol = ", method.rtol, ", .atol = ", method.atol, ", .max_iterations = ", method.max_iterations, "}: .rtol is from 0 to 1, .atol and .max_iterations are at least 0"));
   double const start = seconds_now();
