@@ -195,7 +195,7 @@ template <class F, class U, class M, class... O>
 /// Law: F(u) has as many elements as u, a tensor in host memory, or a vector on ranks that is Shard on every axis; parameters are numbers, tensors, sparse tensors and what else F takes. Gradient: to the traced ones among the parameters, in both
 /// modes: of one solve with J^H, or J, at x, by what the method has set up; F catches what is traced only as a parameter. Placement: x lies as u0; on ranks no Jacobian is stored: newton{} and
 /// pseudo_transient{} solve with J v there, by GMRES or the method behind them. The option on(make_space) runs it elsewhere, such as on a queue. Cost: that of the method.
-/// Errors: nonlinear_error with the report, if the tolerance was not reached; value_error where F(u0) or a derivative is no number; shape_error; in a derivative solve_error.
+/// Errors: nonlinear_error with the report, if the tolerance was not reached; value_error where F(u0) or a derivative is no number, or F(u0) is not 0 but below 1e-140, and so is .atol; shape_error; in a derivative solve_error.
 /// Source: Kelley, Solving Nonlinear Equations with Newton's Method (2003); for derivatives Griewank and Walther, Evaluating Derivatives (2008), chapter 15.
 template <class F, class U, class M, class... O>
 [[nodiscard]] auto nonlinear_solve(F const& f, U const& u0, M const& method, O const&... options) {
