@@ -120,6 +120,43 @@ TEST_CASE("nonlinear F with bounds, parameters behind the method, and bounds tha
   auto const fixed = solve_bounded(F, zeros<double>(30), lower{0.25}, upper{0.25}, active_set{}, 0.1);
   CHECK(norm_inf(fixed.x - 0.25) == 0);
 }
+TEST_CASE("without a method it is semismooth_newton, and where that fails active_set; parameters are traced as with one") {
+  auto const A = problems::poisson<double>({30});
+  auto const F = [&](auto const& u, auto const& a) { return A * u + a * u * u * u - 0.02; };
+  auto const s = solve_bounded(F, zeros<double>(30), upper{0.5}, 0.1);
+  is_complementary<vector<double>>(F(s.x, 0.1), s.x, full<double>(30, -none), full<double>(30, 0.5), s.report, 1e-8);
+  CHECK(s.report.method == "semismooth_newton");
+  auto const [value, slope] = value_and_gradient([&](auto const& a) { return sum(solve_bounded(F, zeros<double>(30), upper{0.5}, a).x); }, 0.1);
+  auto const [same, other] = value_and_gradient([&](auto const& a) { return sum(solve_bounded(F, zeros<double>(30), upper{0.5}, semismooth_newton{}, a).x); }, 0.1);
+  CHECK((value == same && slope == other && slope < 0));
+  // Steps along which the residual grows first, over a hill of F between u0 and the root.
+  auto const hill = [](auto const& u) { return u * u * u - 3.0 * u + 3.0; };  // its minimum at 1 is 1; the root is -2.10
+  auto const over = try_solve_bounded(hill, full<double>(1, 1.05), lower{-9.0}, upper{9.0});
+  auto const searched = try_solve_bounded(hill, full<double>(1, 1.05), lower{-9.0}, upper{9.0}, semismooth_newton{});
+  INFO(searched.report << '\n' << over.report);
+  CHECK_FALSE(searched.report.converged());
+  CHECK((over.report.converged() && over.report.method == "active_set" && norm_inf(hill(over.x)) <= 1e-7));
+  CHECK_THAT(over.report.why, ContainsSubstring("tried: semismooth_newton: "));
+}
+TEST_CASE("a problem without a solution ends soon, and says why") {
+  auto const A = problems::poisson<double>({20});
+  auto const bratu = [&](auto const& u) { return A * u - 5.0 * exp(u); };  // past the fold
+  for (double low : {0.0, -none}) {
+    auto const s = try_solve_bounded(bratu, zeros<double>(20), lower{low}, upper{none}, semismooth_newton{});
+    INFO(s.report);
+    CHECK((s.report.reason() == reason::stagnated && s.report.steps <= 60));
+    CHECK_THAT(s.report.why, ContainsSubstring("the last 30 steps reduced the residual by less than a tenth") || ContainsSubstring("no step of iteration"));
+  }
+  // Full steps go round three sets of a P-matrix of three rows (Ben Gharbia and Gilbert, Math. Program. 134 (2012) 349); the solution is 1/3.
+  auto const K = from_triplets<double>(3, 3, {0, 0, 1, 1, 2, 2}, {0, 1, 1, 2, 2, 0}, {1.0, 2.0, 1.0, 2.0, 1.0, 2.0});
+  auto const F = [&](auto const& u) { return K * u - 1.0; };
+  vector<double> const start{0.0, 0.0, 1.0};
+  auto const round = try_solve_bounded(F, start, lower{0.0}, active_set{});
+  INFO(round.report);
+  CHECK((round.report.reason() == reason::stagnated && round.report.steps <= 8));
+  CHECK_THAT(round.report.why, ContainsSubstring("full steps go round; take semismooth_newton{}"));
+  CHECK(norm_inf(solve_bounded(F, start, lower{0.0}).x - 1.0 / 3) <= 1e-7);
+}
 TEST_CASE("bounds that cross, are NaN or of another length are refused with their element") {
   auto const F = [](auto const& u) { return u - 1.0; };
   auto const start = zeros<double>(4);

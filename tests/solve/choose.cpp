@@ -69,7 +69,7 @@ TEST_CASE("the list follows from the properties") {
     for (auto const& step : steps) out += sla::detail::name_of(step.what) + std::string(", ");
     return out;
   };
-  CHECK(names(sla::choose(large, 1000).steps) == "bicgstab + ilu0, bicgstab + amg, bicgstab + ilu0, ");
+  CHECK(names(sla::choose(large, 1000).steps) == "bicgstab + ilu0, bicgstab + amg, bicgstab + ilu0, gmres + row_norms, ");
   large.hermitian = large.symmetric = large.positive_diagonal = true;
   auto const steps = sla::choose(large, 1000).steps;
   CHECK(names(steps) == "cg + jacobi, cg + amg, cg + ilu0, cg + jacobi, minres + row_norms, ");
@@ -324,6 +324,65 @@ TEST_CASE("singular matrices are named, unless b is in their range") {
   }
 }
 
+TEST_CASE("a right-hand side that is solved alone is solved beside one that has no solution") {
+  int alone = 0, unsolved = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {  // the last row is the sum of the others: singular, but for rounding
+    sla::index_t const n = 6 + sla::index_t(seed % 12);
+    auto const numbers = sla::random<double>(6 * n, seed);
+    sla::triplets<double> t(n, n);
+    for (sla::index_t i = 0; i + 1 < n; ++i)
+      for (int e = 0; e < 3; ++e) {
+        auto const at = 6 * i + 2 * e;
+        sla::index_t const j = sla::index_t((numbers[at] + 1) / 2 * double(n)) % n;
+        t.add(i, j, numbers[at + 1]), t.add(n - 1, j, numbers[at + 1]);
+      }
+    auto const A = t.build();
+    sla::vector<double> const b = A * sla::random<double>(n, seed + 100);
+    sla::matrix<double> both(sla::Extents<sla::dyn, sla::dyn>{n, 2});
+    auto const outside = sla::random<double>(n, seed + 200);
+    for (sla::index_t i = 0; i < n; ++i) both(i, 0) = b[i], both(i, 1) = outside[i];
+    auto const one = sla::try_solve(A, b).report;
+    auto const two = sla::try_solve(A, both);
+    INFO(seed << ": " << one << '\n' << two.report);
+    if (!one.converged()) continue;
+    ++alone, unsolved += !two.report.converged();
+    CHECK(two.report.items[0].state == sla::reason::converged);
+    CHECK(double(sla::norm(b - A * column(two.x, 0))) <= 1.01e-8 * double(sla::norm(b)));
+  }
+  CHECK((alone >= 10 && unsolved >= 10));
+  sla::report one_of_two, none_of_two;  // what is kept of two solves that failed
+  auto const is_nearer = [A = sla::eye<double>(2)](sla::report const& now, sla::report const& before) { return sla::detail::told(A, now).is_nearer(sla::detail::told(A, before)); };
+  one_of_two.items = {{sla::reason::converged, 1, 1e-12}, {sla::reason::stagnated, 1, 5.0}};
+  none_of_two.items = {{sla::reason::stagnated, 9, 0.3}, {sla::reason::stagnated, 9, 0.2}};
+  CHECK((is_nearer(one_of_two, none_of_two) && !is_nearer(none_of_two, one_of_two)));
+  one_of_two.items[0] = {sla::reason::stagnated, 1, 0.1};
+  CHECK((!is_nearer(one_of_two, none_of_two) && is_nearer(none_of_two, one_of_two)));
+}
+TEST_CASE("iterations that get nowhere end soon: bicgstab of few rows before factors, gmres of a singular matrix") {
+  sla::triplets<double> arrow(300, 300), singular(150, 150);
+  auto const numbers = sla::random<double>(900, 3);
+  for (sla::index_t i = 0; i < 300; ++i) {
+    arrow.add(i, i, 1.1 + numbers[i]);
+    if (i > 0) arrow.add(0, i, numbers[300 + i]), arrow.add(i, 0, numbers[600 + i]);
+  }
+  auto const quick = solve_random(arrow.build());
+  INFO(quick);
+  CHECK(quick.method == "lu");
+  CHECK_THAT(quick.choice, ContainsSubstring("tried: bicgstab + ilu0: iteration limit after 2"));  // of 400
+  for (sla::index_t i = 0; i < 149; ++i) singular.add(i, i + 1, 1.0 + 0.5 * numbers[i]), singular.add(i, (7 * i) % 150, numbers[300 + i]);
+  auto const A = singular.build();
+  auto const [x, report] = sla::try_solve(A, sla::ones<double>(150));  // its last row is zero
+  INFO(report);
+  CHECK(report.reason() == sla::reason::singular);
+  CHECK(report.iterations() <= 400);
+  // GMRES is the last of the list, where nothing else solves what is singular and consistent
+  auto const same = sla::from_triplets<double>(2, 2, {0, 0, 1, 1}, {0, 1, 0, 1}, {1.0, 2.0, 1.0, 2.0});
+  auto const consistent = sla::try_solve(same, sla::ones<double>(2));
+  INFO(consistent.report);
+  CHECK((consistent.report.converged() && consistent.report.method == "gmres"));
+  CHECK(double(sla::norm_inf(same * consistent.x - 1.0)) <= 1e-8);
+}
+
 TEST_CASE("factors whose count is dear wait for the iterations, also where the diagonal has a zero") {
   // Random patterns fill up: 1e9 multiplications, though there are few rows.
   auto const random = solve_random(pierced(sla::problems::random_dominant<double>(3000, 8, 1)));
@@ -353,6 +412,10 @@ TEST_CASE("dear factors wait in their order") {
   CHECK(steps[at + 1].what == sla::candidate::ldlt);
   CHECK(steps[at + 2].what == sla::candidate::lu);
   CHECK_FALSE(sla::detail::let_iterations_pass(steps, at + 1, 2.0, 0.01));
+  auto general = sla::choose(sla::properties(sla::problems::convection_diffusion({50, 50}, 1.0)), 1000).steps;
+  CHECK(sla::detail::let_iterations_pass(general, 1, 2.0, 0.01));
+  CHECK((general[1].what == sla::candidate::bicgstab_ilu0 && general[2].what == sla::candidate::lu));
+  CHECK((general[3].what == sla::candidate::gmres_row_norms && general[3].limit == 1000));  // after the factors, as long as it likes
 }
 
 TEST_CASE("no factors of more entries than their indices count") {

@@ -196,6 +196,7 @@ TEST_CASE("eigs of small and of defective matrices, on a queue of any lag, and w
     CHECK((dense.report.method == "dense" && norm(queued.vectors - dense.vectors) <= 1e-8));
   }
   CHECK_THROWS_WITH(eigs(from_triplets<double>(2, 3, {0}, {1}, {1.0}), 1), ContainsSubstring("A is 2 x 3, and must be square; of a rectangular matrix take singular values, svds(A, k)"));
+  CHECK_THROWS_WITH(eigs(A, eval(0.0 * A), 2, near{0.5}), ContainsSubstring("eigs(A, B, k, ...): B is 0, so that A v = w B v has no eigenvalues; those of A v = w v are found without it"));
   CHECK_THROWS_WITH(eigs(turn, 3), ContainsSubstring("k is 3, and A has 2 rows"));
   CHECK_THROWS_WITH(eigs(from_triplets<double>(1, 1, {0}, {0}, {std::nan("")}), 1), ContainsSubstring("eigs(A, k, ...): A(0, 0) is nan"));
   CHECK_THROWS_WITH(eigs(turn, 1, largest{}, krylov_schur{.rtol = std::nan("")}), ContainsSubstring("krylov_schur{.rtol = nan}"));
@@ -223,6 +224,16 @@ TEST_CASE("eigs of small and of defective matrices, on a queue of any lag, and w
   auto const coarse = eigs(A, 2, near{1e10});  // of so far a shift too little is left: the method is content, the residuals are not
   CHECK_FALSE(coarse.report.converged());
   CHECK(coarse.report.reason == reason::stagnated);
+  for (index_t n : {1, 5, 90}) {  // A = 0: the moved shift has a rounding, and the values have none
+    auto const zero = eval(0.0 * eye<double>(n));
+    auto const pairs = eigs(zero, int((std::min)(n, index_t(3))), near{0.0});
+    INFO(pairs.report);
+    CHECK((pairs.report.converged() && norm(pairs.values) == 0.0));
+    auto const of_complex = eigs(cast<std::complex<double>>(zero), 1, near{std::complex<double>(0, 0)}, krylov_schur{}, left_vectors);
+    CHECK((of_complex.report.converged() && norm(of_complex.values) == 0.0));
+    auto const hermitian = eigsh(zero, 1, near{0.0}, lanczos{});
+    CHECK((hermitian.report.converged() && norm(hermitian.values) == 0.0));
+  }
 }
 
 TEST_CASE("eigs of a batch has the triples of its items, with a report of each, and of blocks those of their scalars") {

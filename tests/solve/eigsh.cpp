@@ -323,6 +323,7 @@ TEST_CASE("what is no eigenproblem of eigsh is refused with its numbers, and wha
   CHECK_THROWS_WITH(eigsh(A, 3, largest{}, lanczos{.max_restarts = -1}), ContainsSubstring("lanczos{.max_restarts = -1}"));
   CHECK_THROWS_WITH(eigsh(A, 3, near{std::nan("")}), ContainsSubstring("near{nan}: sigma must be a finite number"));
   auto const indefinite = eval(A - diagonal(full<double>(30, 3.0)));
+  CHECK_THROWS_WITH(eigsh(A, eval(0.0 * A), 1, near{0.5}, lanczos{}), ContainsSubstring("eigsh(A, B, k, ...): B is 0, so that A v = w B v has no eigenvalues"));
   CHECK_THROWS_WITH(eigsh(A, indefinite, 2, smallest{}), ContainsSubstring("B is not positive definite"));
   CHECK_THROWS_WITH(eigsh(A, indefinite, 2, smallest{}, lobpcg{}), ContainsSubstring("B is not positive definite"));
   auto d = ones<double>(30);

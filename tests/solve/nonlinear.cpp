@@ -250,6 +250,15 @@ TEST_CASE("nonlinear systems: bad input and solves that fail say why, in one sen
   CHECK_THROWS_WITH(nonlinear_solve(fails_later, ones<double>(4), newton{}), ContainsSubstring("at the full step F is") && ContainsSubstring("element 0"));
   CHECK_THROWS_WITH(nonlinear_solve(fails_later, ones<double>(4), newton_krylov{}), ContainsSubstring("at the full step F is") && ContainsSubstring("element 0"));
   CHECK_THROWS_WITH(solve_bounded(fails_later, ones<double>(4), lower{-9.0}, semismooth_newton{}), ContainsSubstring("at the full step F is") && ContainsSubstring("element 0"));
+  for (double scale : {1e-200, 1e-150}) {  // whose squares vanish, or lose their digits: no residual of 0 is made of that
+    auto const tiny = [&](auto const& u) { return scale * (u * u - 2.0); };
+    CHECK_THROWS_WITH(try_nonlinear_solve(tiny, start, newton{}), ContainsSubstring("|F(u0)| is below 1e-140, with -1e-") && ContainsSubstring("at element 0, in iteration 0: scale F"));
+    CHECK_THROWS_WITH(try_nonlinear_solve(tiny, start, anderson{}), ContainsSubstring("scale F"));
+    CHECK_THROWS_WITH(try_solve_bounded(tiny, start, lower{0.0}, semismooth_newton{}), ContainsSubstring("scale F"));
+    CHECK(try_nonlinear_solve(tiny, start, newton{.atol = 1e-100}).report.converged());  // asked for no more
+  }
+  CHECK(try_nonlinear_solve([](auto const& u) { return 1e-200 * (u - 1.0); }, start, newton{}).report.converged());  // F(u0) = 0
+  CHECK(std::abs(nonlinear_solve([](auto const& u) { return 1e-130 * (u * u - 2.0); }, start, newton{}).x[0] - std::sqrt(2.0)) <= 1e-8);
   auto const wide = from_triplets<double>(3, 4, {0, 1, 2}, {0, 1, 2}, {1.0, 1.0, 1.0});
   CHECK_THROWS_WITH(nonlinear_solve([&](auto const& u) { return wide * u; }, start, newton{}), ContainsSubstring("3 elements and u 4"));
   CHECK_THROWS_WITH(nonlinear_solve(square, start, newton{.rtol = -1}), ContainsSubstring(".rtol = -1"));

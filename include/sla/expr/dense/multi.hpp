@@ -371,7 +371,7 @@ auto column(tensor<T, E, Memory>& V SLA_LIFETIMEBOUND, index_t j) {
 /// The statement V_j = expression, of column j of a block (*batch, N, k): `set(column(V, j), x)`, x (*batch, N). The other columns stay.
 /// Law, Errors: as of `set(x, expression)`. Cost: writes N numbers, k apart.
 template <class T, class E, class Memory, Operand X>
-auto set(writable_column<T, E, Memory> const& to, X&& expression) {
+[[nodiscard]] auto set(writable_column<T, E, Memory> const& to, X&& expression) {
   using Source = node_t<X>;
   static_assert(same_extents_law<E, typename Source::extents_type>, "sla: set(column(V, j), expression): the expression has another shape than a column of V");
   static_assert(same_memory_law<Memory, typename Source::memory_type>, "sla: set(column(V, j), expression): V and the expression live in different memories; bring one over with to<Memory>(...)");

@@ -141,7 +141,7 @@ struct spread_numbers {
 /// The statement x = expression, for `fuse`; the extents of x stay.
 /// Law: the extents agree. Errors: shape_error where only run time can tell.
 template <class T, class E, class Memory, Operand X>
-auto set(tensor<T, E, Memory>& destination, X&& expression) {
+[[nodiscard]] auto set(tensor<T, E, Memory>& destination, X&& expression) {
   using Source = node_t<X>;
   static_assert(same_extents_law<E, typename Source::extents_type>,
                 "sla: set(x, expression): the expression has another shape than x");

@@ -158,7 +158,7 @@ auto eigs_in_range(A const& a, B const& b, int k, W const& wanted, Options const
     problem.n = count_elements(space, p);
     auto room = p;
     require_range(space, a, p, room, "A", call, standard ? 1e140 : 1e70);
-    if constexpr (!standard) require_range(space, b, p, room, "B", call, 1e70);
+    if constexpr (!standard) require_weight(space, b, p, room, call);
     if (k < 1 || k > problem.n)
       throw value_error(text(call, ": k is ", k, ", and A has ", problem.n, problem.n == 1 ? " row" : " rows", ask_for(problem.n, "pair")));
 

@@ -63,9 +63,9 @@ template <class A>
 void check_finite(A const& a, char const* name, char const* call, bool square = false) {
   check_named(a, square && !Readable<A>, call_about(name, call).c_str());
 }
-/// Errors: value_error, if squares of |A x| do not keep their digits: no residual could be told. z is room for A x.
+/// Is A x more than zeros? Errors: value_error, if squares of |A x| do not keep their digits: no residual could be told. z is room for A x.
 template <class Space, class A, class V, class U>
-void require_range(Space& space, A const& a, V const& x, U& z, char const* name, char const* call, double most = 1e140) {
+bool require_range(Space& space, A const& a, V const& x, U& z, char const* name, char const* call, double most = 1e140) {
   using Real = real_t<typename V::value_type>;
   if constexpr (std::same_as<Real, float>) most = 1e25;
   auto const length = [&](auto const& ax) {
@@ -74,14 +74,19 @@ void require_range(Space& space, A const& a, V const& x, U& z, char const* name,
   };
   auto [xx] = fuse(space, squared_norm_of(x));
   double const below = std::sqrt(double(read_one(space, xx))), size = below > 0 ? length(a * x) / below : 1;
-  if (size >= 1 / most && size <= most) return;
+  if (size >= 1 / most && size <= most) return true;
   if (size == 0) {  // zeros, or as good as that
     auto large = space.template like<typename V::value_type>(x);
     fuse(space, set(large, number_in(space, Real(std::same_as<Real, float> ? 1e30 : 1e300)) * x));
-    if (length(a * large) == 0) return;
+    if (length(a * large) == 0) return false;
   }
   throw value_error(text(call, ": ", name, " is too ", size < 1 ? "small" : "large", ": |", name, " x| / |x| is ", size, " for a random x, and norms keep their digits from ", 1 / most, " to ", most,
                          "; scale it, c * ", name, " in the place of ", name, ", and the values with it"));
+}
+/// The same of a weight, which is not 0.
+template <class Space, class B, class V, class U>
+void require_weight(Space& space, B const& b, V const& x, U& z, char const* call) {
+  if (!require_range(space, b, x, z, "B", call, 1e70)) throw value_error(text(call, ": B is 0, so that A v = w B v has no eigenvalues; those of A v = w v are found without it"));
 }
 /// Errors: value_error for options that make no sense.
 template <class Method, class W>
@@ -196,7 +201,7 @@ auto eigsh_in_range(A const& a, B const& b, int k, W const& wanted, Options cons
           throw_not_definite("B(", i, ", ", i, ") is ", std::real(d[i]));
     }
     auto space = space_of_call(a, x);
-    require_range(space, b, x, z, "B", call, most);
+    require_weight(space, b, x, z, call);
     is_known = require_no_negative(space, b, x, y);
   }
   if (k < 1 || k > problem.n)

@@ -158,7 +158,12 @@ auto with_shift(Problem const& problem, W const& wanted, Space& space, char cons
     // Of a moved shift it is by the distance from sigma; the summand `distance` keeps its changes as small as those of theta.
     return distance == 0 || theta == decltype(theta)(0) ? -std::abs(theta) : -1 / (std::abs(decltype(theta)(moved.sigma - wanted.sigma) + decltype(theta)(1) / theta) + distance);
   };
-  auto const to_a = [&](auto theta) { return decltype(theta)(decltype(theta)(Adjoint ? conj_of_value(moved.sigma) : moved.sigma) + decltype(theta)(1) / theta); };
+  auto const to_a = [&](auto theta) {
+    using Theta = decltype(theta);
+    Theta const shift = Theta(Adjoint ? conj_of_value(moved.sigma) : moved.sigma), w = Theta(shift + Theta(1) / theta);
+    // Below the rounding of the shift a value is 0, as those of A = 0 beside a moved one.
+    return double(std::abs(w)) <= 4 * double(std::numeric_limits<real_t<typename Problem::value_type>>::epsilon()) * double(std::abs(shift)) ? Theta(0) : w;
+  };
   return body(spectral_operator{inverse->multiply, true, key, to_a, inverse->name, remark});
 }
 

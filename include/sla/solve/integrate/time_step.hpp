@@ -246,7 +246,11 @@ struct step_problem : nonlinear_problem<F, V, Space> {
   using nonlinear_problem<F, V, Space>::nonlinear_problem;
   residual_at<V> first_value(V const& u) const {
     auto at = this->value(u);
-    if (!std::isfinite(at.norm)) throw value_error(text("f(u, t) is no finite number where the step begins, whose equation has ", not_finite_in(at.r)));
+    if (!std::isfinite(at.norm)) {
+      std::string const words = not_finite_in(at.r);
+      throw value_error(words.empty() ? text("the change of u in the step is ", at.norm, ": scale u, or take shorter steps, so that it and its square are numbers")
+                                      : text("f(u, t) is no finite number where the step begins, whose equation has ", words));
+    }
     return at;
   }
 };

@@ -23,7 +23,7 @@ enum class candidate { cg_amg, cg_jacobi, cg_ilu0, minres_row_norms, bicgstab_am
 struct attempt {
   candidate what;
   int limit;
-  int patience = 0;      ///< given up where it foresees more steps than these, in which multigrid would be done; 0: goes on to its limit
+  int patience = 0;      ///< given up where it foresees more steps than these, in which what follows would be done; 0: goes on to its limit
   bool weighed = false;  ///< factors: their cost was counted
   int least = 20;        ///< nothing is foreseen before this step
 };
@@ -142,13 +142,15 @@ Candidates choose_steps(matrix_properties const& p, int max_iterations, grid_gue
     if (minres_pays) out.steps.insert(out.steps.begin(), minres_while);
     return out;
   }
+  attempt const gmres_while{candidate::gmres_row_norms, max_iterations, max_iterations, false, 300};  // ten restarts tell: it stagnates for good where b is not in the range of A
   if (p.zero_diagonals > 0) {
-    Candidates out{{{candidate::lu, max_iterations}, {candidate::gmres_row_norms, max_iterations}, {candidate::bicgstab_ilu0, max_iterations}}, why + ", zeros on the diagonal"};
+    Candidates out{{{candidate::lu, max_iterations}, gmres_while, {candidate::bicgstab_ilu0, max_iterations}}, why + ", zeros on the diagonal"};
     if (!countable) out.steps.erase(out.steps.begin());
     return out;
   }
-  Candidates out{{{candidate::bicgstab_ilu0, affordable ? limited(2 * factor_seconds, 60, 400) : 400}, {candidate::lu, max_iterations}, {candidate::bicgstab_ilu0, max_iterations}},
-                 affordable ? why : why + dear};
+  attempt begin{candidate::bicgstab_ilu0, affordable ? limited(2 * factor_seconds, 60, 400) : 400};
+  if (p.rows <= 1500) begin.patience = begin.limit;  // factors of few rows take no longer than some steps
+  Candidates out{{begin, {candidate::lu, max_iterations}, {candidate::bicgstab_ilu0, max_iterations}, gmres_while}, affordable ? why : why + dear};  // GMRES: for singular matrices with b in their range
   if (!affordable && !ordered) out.steps.erase(out.steps.begin() + 1);
   return with_multigrid(std::move(out), candidate::bicgstab_amg);
 }

@@ -3,6 +3,7 @@
 // are in dist/choice/choice_on_ranks.hpp.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -73,7 +74,7 @@ struct choice_world {
 };
 /// What a report tells the choice, in numbers of which the largest of all ranks counts.
 struct told {
-  enum { failed, stopped, at_limit, singular, indefinite, exact, residual, count };
+  enum { failed, stopped, at_limit, singular, indefinite, exact, open_items, residual, count };
   std::array<double, count> of{};
 
   template <class A>
@@ -81,11 +82,14 @@ struct told {
     of[failed] = !r.converged(), of[stopped] = r.reason() == reason::stopped, of[at_limit] = r.reason() == reason::iteration_limit;
     of[singular] = r.reason() == reason::singular, of[indefinite] = r.reason() == reason::indefinite_matrix;
     of[exact] = !r.converged() && !r.limited_by_rounding, of[residual] = r.residual();
+    of[open_items] = double(std::count_if(r.items.begin(), r.items.end(), [](progress const& item) { return item.state != reason::converged; }));
     choice_world<A>::agree(a, of);
   }
   bool is(int what) const { return of[std::size_t(what)] > 0; }
   double left() const { return of[residual]; }
   bool done() const { return !is(failed) || is(stopped); }
+  /// Of two solves that failed: did more of this one's items converge, or as many, and is the worst residual smaller?
+  bool is_nearer(told const& o) const { return std::pair(of[open_items], left()) < std::pair(o.of[open_items], o.left()); }
 };
 
 } // namespace sla::detail

@@ -39,17 +39,17 @@ constexpr char const* name_of(candidate what) {
 }
 
 /// The factors at `at` take so many seconds: the iterations behind them come first, and get as much time, GMRES, which converges soon or stagnates, 500
-/// iterations; factors keep their order. False, if no iterations follow.
+/// iterations; factors keep their order, and GMRES at the end its place. False, if no iterations follow.
 template <class Steps>
 bool let_iterations_pass(Steps& steps, std::size_t at, double seconds, double step_seconds) {
-  auto const next = steps.begin() + std::ptrdiff_t(at);
+  auto const next = steps.begin() + std::ptrdiff_t(at), end = steps.end() - (steps.back().what == candidate::gmres_row_norms);
   bool any = false;
-  for (auto step = next; step != steps.end(); ++step)
+  for (auto step = next; step != end; ++step)
     if (!is_factors(step->what)) {
       step->limit = (std::min)(step->limit, int(std::clamp(seconds / step_seconds, 100.0, step->what == candidate::gmres_row_norms ? 500.0 : 1e9)));
       any = true;
     }
-  std::stable_partition(next, steps.end(), [](auto const& s) { return !is_factors(s.what); });
+  std::stable_partition(next, end, [](auto const& s) { return !is_factors(s.what); });
   return any;
 }
 
@@ -258,7 +258,8 @@ solution<V> engine<A, automatic, none>::try_all(A const& a, V const& b, Options 
   std::optional<solution<V>> best;
   std::vector<std::string> failures;
   std::size_t of_best = 0;  // its failure, if it has one
-  double solve = 0, least = 0;  // least: the residual of the best
+  std::optional<told> nearest;  // of the best
+  double solve = 0;
   auto [steps, at, setup] = found_.with([](found& f) { return std::tuple(f.steps, f.at, std::exchange(f.seconds, 0.0)); });
   bool singular = false, indefinite = false, tried_cg = false, rounded = false;
   for (; at < steps.size(); ++at) {
@@ -284,9 +285,9 @@ solution<V> engine<A, automatic, none>::try_all(A const& a, V const& b, Options 
       singular = singular || seen.is(told::singular) || is_null;
       rounded = rounded || (seen.is(told::failed) && !seen.is(told::exact) && seen.left() < 0.1 && !candidates_.semidefinite);  // not by an x that is far too large
       indefinite = indefinite || seen.is(told::indefinite) || is_null;
-      if (!best || seen.done() || seen.left() < least) {
+      if (!best || seen.done() || seen.is_nearer(*nearest)) {
         best.emplace(std::move(now));
-        of_best = failures.size(), least = seen.left();
+        of_best = failures.size(), nearest = seen;
       }
       if (seen.done()) break;
     } catch (setup_refused const& e) {  // this preconditioner does not exist for this matrix

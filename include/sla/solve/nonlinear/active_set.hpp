@@ -205,7 +205,28 @@ complementarity<V> run_active_set(Method const& method, Problem const& problem, 
     if (report.converged() && size > stop.tolerance) end_at_rounding();
     return false;
   };
+  // Full steps that come to a point again go round for ever; one is remembered, of step 0, 1, 2, 4, ... (Brent 1980). Shorter ones may creep.
+  std::optional<V> remembered;
+  int of_step = 0;
+  auto const ends_nowhere = [&] {
+    if constexpr (Method::searches) {
+      auto const& h = report.history;
+      constexpr std::ptrdiff_t few = 30;
+      if (std::ptrdiff_t(h.size()) > few && *std::min_element(h.end() - few, h.end()) > 0.9 * *std::min_element(h.begin(), h.end() - few))
+        stop_for(report, reason::stagnated, text("the last ", few, " steps reduced the residual by less than a tenth: there may be no solution near, or none between the bounds; begin elsewhere, move the parameters, or give bounds on the side to which u goes"));
+    } else {
+      double const rounding_of_u = 100 * double(std::numeric_limits<real_t<T>>::epsilon()) * problem.norm(u);
+      if (remembered && problem.norm(problem.sum(u, T(-1), *remembered)) <= rounding_of_u)
+        stop_for(report, reason::stagnated, text("iteration ", report.steps, " is where iteration ", of_step, " was: full steps go round; take semismooth_newton{}, which shortens them, or begin elsewhere: there may be no solution"));
+      if ((report.steps & (report.steps - 1)) == 0) remembered = u, of_step = report.steps;
+    }
+    return report.state == reason::stagnated;
+  };
   while (go_on()) {
+    if (ends_nowhere()) {
+      if (method.rtol > 0 && stop.is_rounding(report, rounding())) end_at_rounding();
+      return now;
+    }
     if (report.steps > 0) solver.look(problem.function(), u, report);
     V const held = by_element(u, [&](index_t n) {
       held_by const by = now.held[std::size_t(n)];

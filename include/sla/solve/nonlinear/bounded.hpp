@@ -143,7 +143,7 @@ auto tied_other(O const& option) {
 template <class F, class V, class... O, class... P>
 constexpr bool require_bounded(std::type_identity<std::tuple<P...>>) {
   constexpr bool has_method = (0 + ... + int(BoundedMethod<O>)) == 1;
-  static_assert(has_method, "sla: solve_bounded(F, u0, lower{..}, upper{..}, method, parameters...): name one method, semismooth_newton{} or active_set{}");
+  static_assert(has_method, "sla: solve_bounded(F, u0, lower{..}, upper{..}, method, parameters...): name one method, semismooth_newton{} or active_set{}, or none");
   if constexpr (has_method) {
     constexpr bool has_bounds = (0 + ... + int(is_lower<O>)) <= 1 && (0 + ... + int(is_upper<O>)) <= 1 && (BoundOption<O> || ...);
     static_assert(has_bounds, "sla: solve_bounded(F, u0, lower{..}, upper{..}, method, parameters...): give lower{..}, upper{..}, or one of each; without bounds it is nonlinear_solve(F, u0, newton{}, parameters...)");
@@ -158,6 +158,7 @@ constexpr bool require_bounded(std::type_identity<std::tuple<P...>>) {
 
 /// {x, report}, whether or not the tolerance was reached: as solve_bounded, but for what it throws.
 template <class F, class U, class... O>
+  requires(BoundedMethod<O> || ...) || (NonlinearMethod<O> || ...)
 [[nodiscard]] auto try_solve_bounded(F const& f, U const& u0, O const&... options) {
   auto const& values = detail::value_part(detail::plain_value(u0));
   auto const& start = detail::argument(values);
@@ -178,10 +179,21 @@ template <class F, class U, class... O>
   }
 }
 
+/// The same without a method: by semismooth_newton{}, and where that fails by active_set{}.
+template <class F, class U, class... O>
+[[nodiscard]] auto try_solve_bounded(F const& f, U const& u0, O const&... options) {
+  auto searched = try_solve_bounded(f, u0, options..., semismooth_newton{});
+  if (searched.report.converged()) return searched;
+  auto full = try_solve_bounded(f, u0, options..., active_set{});
+  if (!full.report.converged()) return searched;
+  full.report.why += text(full.report.why.empty() ? "" : "; ", "tried: semismooth_newton: ", to_string(searched.report.state), " after ", searched.report.steps);
+  return full;
+}
+
 /// u between its bounds with F(u, parameters...) = 0 where it is at neither, F >= 0 where it is at the lower one and F <= 0 where it is at the upper one, from u0, as {x, report}: a variational
 /// inequality, such as an obstacle or contact problem, of which F is the gradient of an energy or not.
 ///     auto [u, report] = solve_bounded([&](auto const& v) { return A * v - f; }, zeros<double>(n), lower{psi}, semismooth_newton{});
-/// A bound is a number or a tensor, infinite where there is none; behind the method may stand a linear method, a preconditioner, and parameters of F. The report has the residual of
+/// Without a method it is semismooth_newton{}, and where that fails active_set{}. A bound is a number or a tensor, infinite where there is none; behind the method may stand a linear method, a preconditioner, and parameters of F. The report has the residual of
 /// complementarity, recomputed, and how many elements are at their bounds, which they are to the last bit.
 /// Law: as of nonlinear_solve, of real elements; on ranks a bound that is traced lies as u0 does. Gradient: to the traced ones among parameters and bounds, in both modes, with the elements that are held in the end: one solve with J or J^H.
 /// Cost: that of newton. Errors: as of nonlinear_solve; value_error where bounds cross; in a derivative value_error where an element is at its bound and F vanishes there too.

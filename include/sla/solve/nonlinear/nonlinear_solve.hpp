@@ -111,7 +111,7 @@ auto solver_for(M const& method, On const& on, Linear const& linear, Stored cons
 template <class M, class Solver, class On, class F, class V>
 nonlinear_solution<V> run_nonlinear(M const& method, Solver& solver, On const& on, F const& of_u, V u) {
   nonlinear_report report;
-  report.method = M::name;
+  report.method = M::name, report.atol = method.atol;
   if (!(method.rtol >= 0 && method.rtol < 1) || !(method.atol >= 0) || method.max_iterations < 0)
     throw value_error(text(M::name, "{.rtol = ", method.rtol, ", .atol = ", method.atol, ", .max_iterations = ", method.max_iterations, "}: .rtol is from 0 to 1, .atol and .max_iterations are at least 0"));
   double const start = seconds_now();
@@ -195,7 +195,7 @@ template <class F, class U, class M, class... O>
 /// Law: F(u) has as many elements as u, a tensor in host memory, or a vector on ranks that is Shard on every axis; parameters are numbers, tensors, sparse tensors and what else F takes. Gradient: to the traced ones among the parameters, in both
 /// modes: of one solve with J^H, or J, at x, by what the method has set up; F catches what is traced only as a parameter. Placement: x lies as u0; on ranks no Jacobian is stored: newton{} and
 /// pseudo_transient{} solve with J v there, by GMRES or the method behind them. The option on(make_space) runs it elsewhere, such as on a queue. Cost: that of the method.
-/// Errors: nonlinear_error with the report, if the tolerance was not reached; value_error where F(u0) or a derivative is no number; shape_error; in a derivative solve_error.
+/// Errors: nonlinear_error with the report, if the tolerance was not reached; value_error where F(u0) or a derivative is no number, or F(u0) is not 0 but below 1e-140, and so is .atol; shape_error; in a derivative solve_error.
 /// Source: Kelley, Solving Nonlinear Equations with Newton's Method (2003); for derivatives Griewank and Walther, Evaluating Derivatives (2008), chapter 15.
 template <class F, class U, class M, class... O>
 [[nodiscard]] auto nonlinear_solve(F const& f, U const& u0, M const& method, O const&... options) {

@@ -148,9 +148,15 @@ public:
     double const size = norm(x);
     return {std::move(x), size};
   }
-  /// F(u0). Errors: value_error, if it is no number.
+  /// F(u0). Errors: value_error, if it is no number, or not 0 and yet so small that its square is none.
   residual_at<V> first_value(V const& u) const {
+    constexpr double least = 1e-140;
     auto at = value(u);
+    if (at.norm < least && report_.atol < least) {
+      auto const* const numbers = own_numbers(at.r);
+      std::string const words = first_said(at.r, [&](index_t n) { return numbers[n] != value_type(0); }, [&](index_t n, std::string const& number) { return text(numbers[n], " at element ", number); });
+      if (!words.empty()) throw value_error(text(report_.method, "{}: |F(u0)| is below ", least, ", with ", words, ", in iteration 0: scale F, so that it and its square are numbers, or give an .atol"));
+    }
     if (!std::isfinite(at.norm)) {
       std::string const words = not_finite_in(at.r);
       throw value_error(words.empty() ? text(report_.method, "{}: |F(u0)| is ", at.norm, ", in iteration 0: scale F, so that it and its square are numbers")
