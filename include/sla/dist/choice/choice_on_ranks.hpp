@@ -85,7 +85,7 @@ struct choice_world<distributed<sparse_tensor<T, S, F, host_memory>, Mesh, P...>
       out.why += is_gathered ? text(", of more than ", most_gathered_rows, " rows, which no rank gathers for factors") : text(", whose factors no rank makes");
       std::erase_if(out.steps, [](attempt const& s) { return is_factors(s.what); });
       auto const stays = [&](candidate what) { return std::any_of(out.steps.begin(), out.steps.end(), [&](attempt const& s) { return s.what == what; }); };
-      if (!stays(candidate::minres_row_norms)) out.steps.push_back({stays(candidate::cg_jacobi) ? candidate::minres_row_norms : candidate::gmres_row_norms, max_iterations});
+      if (!stays(candidate::minres_row_norms) && !stays(candidate::gmres_row_norms)) out.steps.push_back({stays(candidate::cg_jacobi) ? candidate::minres_row_norms : candidate::gmres_row_norms, max_iterations});
     }
     return out;
   }
