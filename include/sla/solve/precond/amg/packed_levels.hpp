@@ -95,10 +95,10 @@ packed_level pack_numbers(amg_matrix<T> const& A, std::vector<double> const& sum
   return out;
 }
 
-/// Does float hold the weights of all rows of A, divided by its size, and corrections that are 1e14 times as large? Penalties of 1e30 are more than that.
+/// Does float hold the weights of all rows, divided by their size, and corrections that are 1e14 times as large? Penalties of 1e30 are more than that.
 template <class T>
-bool packs_into_float(amg_matrix<T> const& A, amg_rows<T> const& rows) {
-  return double(norm_inf(A)) * double(norm_inf(rows.smoother)) <= 1e24;
+bool packs_into_float(amg_rows<T> const& rows) {
+  return double(rows.norm) * double(norm_inf(rows.smoother)) <= 1e24;
 }
 
 /// Levels for a Hermitian A of numbers, with what is known of its rows, and the first aggregates; or with the plan of a matrix of the same pattern. They are
@@ -108,6 +108,7 @@ std::shared_ptr<packed_levels const> packed_levels_of(amg_options const& o, amg_
   using plan_type = dependent_t<packed_plan, T>;
   auto plan = kept ? nullptr : std::make_shared<plan_type>();
   auto out = std::make_shared<dependent_t<packed_levels, T>>();
+  if (auto const size = double(rows.norm); size > 0 && std::isfinite(size)) out->scale = std::ldexp(1.0, std::ilogb(size));
   std::vector<amg_matrix<T>> coarse;
   std::vector<vector<T>> smoothers;
   std::vector<std::vector<double>> sums;
@@ -144,8 +145,6 @@ std::shared_ptr<packed_levels const> packed_levels_of(amg_options const& o, amg_
     if (l == known.of.size()) break;
     coarse.push_back(summed_over(here, known.of[l], known.members[l], known.patterns[l]));
   }
-  auto const largest = norm_inf(A);
-  out->scale = largest > 0 && std::isfinite(double(largest)) ? std::ldexp(1.0, std::ilogb(double(largest))) : 1;
   std::size_t const last = known.of.size();
   for (std::size_t l = 0; l <= last; ++l) {
     if (plan) plan->packed.push_back(pack_pattern(matrix(l).pattern()));
