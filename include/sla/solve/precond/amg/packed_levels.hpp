@@ -157,12 +157,15 @@ std::shared_ptr<packed_levels const> packed_levels_of(amg_options const& o, amg_
   out->with_work([&](auto& work) {
     for (std::size_t l = last; l-- > 1;) {
       packed_view const B = out->view(l);
-      out->levels[l].range = eigenvalue_range<float>(
-          B.rows, packed_room(B.rows), B.smoother, packed_word::changes * bound_above(out->levels[l + 1].range), [&](float const* p, float* q) { fuse(space, put_at(q, B.rows, packed_swept{{B.rows}, B, nullptr, p, 0, -1, 1, false})); },
+      amli_range& range = out->levels[l].range;
+      range = eigenvalue_range<float>(
+          B.rows, packed_room(B.rows), B.smoother, bound_above(out->levels[l + 1].range), [&](float const* p, float* q) { fuse(space, put_at(q, B.rows, packed_swept{{B.rows}, B, nullptr, p, 0, -1, 1, false})); },
           [&, x = work[l].x.data()](float const* r, float* z) {
             fuse(space, put_at(x, B.rows, numbers_at(B.smoother, B.rows) * numbers_at(r, B.rows)));
             packed_cycle_from(space, *out, work, l, r, x, z);
           });
+      range.bound *= packed_word::changes;
+      if (range.least > 0) range.most = (std::max)(range.most, range.bound - range.least);  // the two steps are definite up to it
     }
   });
   return out;
