@@ -272,7 +272,7 @@ std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& o
 /// gmres), complex, or singular with the constants as its null space.
 /// Where A is a symmetric operator of 5, 9, 7 or 27 points on a grid of 6000 points or more, numbered line by line, with the default options, levels
 /// are grids: two passes per level over half diagonals in float (`amg_in<double>{}`: in double), a third of the memory, and 7 to 10 iterations.
-/// Another real symmetric matrix whose aggregates are large has levels in float too, of constants: off-diagonal entries and sums of rows.
+/// Another real symmetric matrix whose aggregates are large has levels in float too, of constants: off-diagonal entries, in 4 bytes each where rows are narrow, and sums of rows.
 /// Levels are of scalar rows, and each batch item has its own. Of a block matrix, and where `near_null` is given, rows are aggregated by nodes, along
 /// blocks whose norm is half of `strength` times the largest; P reproduces the near-null space on each aggregate, which for blocks is the constants of each
 /// unknown unless it is given: rigid_body_modes(points) for elasticity. Placement: the host; of a matrix

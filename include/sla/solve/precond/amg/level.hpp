@@ -19,6 +19,7 @@
 #include <sla/tensor/algebra/multiply.hpp>
 #include <sla/tensor/arrange/transpose.hpp>
 #include <sla/tensor/build/entries.hpp>
+#include <sla/tensor/structure/row_scan.hpp>
 
 namespace sla::detail {
 
@@ -148,12 +149,20 @@ struct hermitian_evidence {
   index_t before = 0, behind = 0;
   void merge(hermitian_evidence const& o) { holds = holds && o.holds, before += o.before, behind += o.behind; }
 };
-/// Is A its own adjoint, up to rounding? Rows ascend. Entries before the diagonal come, column by column, in the order in which the rows of their
-/// partners are walked: each row knows the one that comes next. Between the rows of two threads, partners are searched for.
+/// Is A its own adjoint, up to rounding? Whether it is so bit by bit is told by sums, in the order of memory. Else partners are compared. Rows ascend, so that
+/// entries before the diagonal come, column by column, in the order in which the rows of their partners are walked: each row knows the one that comes next.
+/// Between the rows of two threads, partners are searched for.
 template <class T>
 bool is_hermitian(amg_matrix<T> const& A) {
   auto const view = A.pattern().view();
   auto const* const a = kernel_pointer(A.values().data());
+  auto const sums = merged_ranges<row_scan>(A.rows(), [&](index_t lo, index_t hi) {
+    row_scan here;
+    here.any = true;
+    for (index_t i = lo; i < hi; ++i) view.for_row(i, [&](index_t s, index_t j) { entry_sums::add(here, i, j, a[s]); });
+    return here;
+  });
+  if (sums.adjoint == 0) return true;
   auto const* const row_ptr = A.pattern().row_ptr.data();
   auto const* const col = A.pattern().col.data();
   auto const least = 64 * std::numeric_limits<real_t<T>>::epsilon();
@@ -211,7 +220,7 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
     if (before || (finest.rows() >= 4 * first->count && couples_alike(finest, rows))) {
       o.coarsening = amg_coarsening::plain, o.cycle = amg_cycle::amli;
       if constexpr (!is_complex<T>)
-        if (o.in_float && packs_into_float(finest, rows)) {
+        if (o.in_float && packs_into_float(rows)) {
           auto out = std::make_shared<amg_hierarchy<T>>(o, true, std::move(levels), std::move(inverse));
           out->packed = packed_levels_of(o, finest, std::move(rows), std::move(first), before ? before->plan : nullptr), out->doubtful = doubtful;
           return out;

@@ -27,58 +27,78 @@ void for_couplings(csr_view<std::int32_t, std::int32_t> const& rows, index_t i, 
   for (std::int32_t k = 0; k < last - first - is_stored; ++k) f(k, first + k + (first + k >= diagonal));
 }
 
-/// The packed pattern of A.
+/// Where the entries of A are in chunks of rows.
 template <class = void>
 packed_pattern pack_pattern(amg_pattern const& A) {
   index_t const n = A.rows, chunks = packed_room(n) / packed_chunk;
   auto const view = A.view();
   packed_pattern out{n, A.nnz()};
-  out.begin = row_pointers<std::int32_t>(chunks, [&](index_t at) {
+  out.least = buffer<std::int32_t>(chunks, uninitialized);
+  out.begin = row_pointers<std::int32_t>(chunks, [&, least = out.least.data()](index_t at) {
     index_t most = 0;
+    least[at] = std::int32_t(at * packed_chunk);
     for (index_t i = at * packed_chunk; i < (std::min)(n, (at + 1) * packed_chunk); ++i) {
       index_t stored = 0;
       view.for_row(i, [&](index_t, index_t j) { stored += j != i; });
+      if (stored > 0) least[at] = (std::min)(least[at], view.col[view.row_ptr[i]]);
       most = (std::max)(most, stored);
     }
     return most;
   });
-  out.col = buffer<std::int32_t>(index_t(out.begin[chunks]) * packed_chunk, uninitialized);
-  parallel_ranges(chunks, [&, begin = out.begin.data(), columns = out.col.data()](index_t lo, index_t hi) {
-    for (index_t i = lo * packed_chunk; i < hi * packed_chunk; ++i) {
-      auto* const col = columns + index_t(begin[i / packed_chunk]) * packed_chunk + i % packed_chunk;
-      index_t const width = begin[i / packed_chunk + 1] - begin[i / packed_chunk];
-      index_t k = 0;
-      if (i < n) for_couplings(view, i, [&](index_t at, index_t s) { col[at * packed_chunk] = view.col[s], k = at + 1; });
-      for (; k < width; ++k) col[k * packed_chunk] = std::int32_t((std::min)(i, n - 1));
-    }
-  }, serial_below / packed_chunk);
+  out.fits = first_where(n, [&, least = out.least.data()](index_t i) {
+    index_t const end = view.row_ptr[i + 1], from = least[i / packed_chunk];
+    return i - from > packed_word::most || (view.row_ptr[i] < end && view.col[end - 1] - from > packed_word::most);
+  }) < 0;
   return out;
 }
 
-/// The numbers of A on its packed pattern, divided by `scale`, a power of 2; the sums of its rows are given.
+/// f(slot, column, value) for all slots of a chunk of A, whose entries are multiplied by `inverse`; slots that fill it up have 0 and a row itself.
+template <class T, class F>
+void for_slots(amg_matrix<T> const& A, packed_pattern const& pattern, double inverse, index_t chunk, F const& f) {
+  auto const view = A.pattern().view();
+  T const* const a = A.values().data();
+  index_t const first = pattern.begin[chunk], width = pattern.begin[chunk + 1] - first;
+  for (index_t lane = 0; lane < packed_chunk; ++lane) {
+    index_t const i = (std::min)(chunk * packed_chunk + lane, view.rows - 1), to = first * packed_chunk + lane;
+    index_t k = 0;
+    if (i == chunk * packed_chunk + lane) for_couplings(view, i, [&](index_t at, index_t s) { f(to + at * packed_chunk, index_t(view.col[s]), float(double(a[s]) * inverse)), k = at + 1; });
+    for (; k < width; ++k) f(to + k * packed_chunk, i, 0.f);
+  }
+}
+
+/// The numbers of A, divided by `scale`, a power of 2; the sums of its rows are given. By words, if they hold columns, and no entry pulls against the diagonal, whose
+/// sign the smoother has.
 template <class T>
 packed_level pack_numbers(amg_matrix<T> const& A, std::vector<double> const& sums, vector<T> const& smoother, packed_pattern const& pattern, double scale) {
-  index_t const n = A.rows(), chunks = packed_room(n) / packed_chunk;
-  packed_level out{buffer<float>(pattern.col.size(), uninitialized), buffer<float>(packed_room(n), uninitialized), buffer<float>(packed_room(n), uninitialized)};
-  parallel_ranges(chunks, [&, begin = pattern.begin.data(), values = out.value.data(), sum = out.sum.data(), d = out.smoother.data(), view = A.pattern().view(),
-                           a = A.values().data(), weight = smoother.data(), inverse = 1 / scale](index_t lo, index_t hi) {
-    for (index_t i = lo * packed_chunk; i < hi * packed_chunk; ++i) {
-      auto* const value = values + index_t(begin[i / packed_chunk]) * packed_chunk + i % packed_chunk;
-      index_t const width = begin[i / packed_chunk + 1] - begin[i / packed_chunk];
-      index_t k = 0;
-      sum[i] = i < n ? float(sums[std::size_t(i)] * inverse) : 0;
-      d[i] = i < n ? float(double(weight[i]) * scale) : 0;
-      if (i < n) for_couplings(view, i, [&](index_t at, index_t s) { value[at * packed_chunk] = float(double(a[s]) * inverse), k = at + 1; });
-      for (; k < width; ++k) value[k * packed_chunk] = 0;
-    }
+  index_t const n = A.rows(), chunks = packed_room(n) / packed_chunk, slots = pattern.begin[chunks] * packed_chunk;
+  packed_level out{buffer<float>(packed_room(n)), buffer<float>(packed_room(n))};
+  parallel_ranges(n, [&, sum = out.sum.data(), d = out.smoother.data(), weight = smoother.data()](index_t lo, index_t hi) {
+    for (index_t i = lo; i < hi; ++i) sum[i] = float(sums[std::size_t(i)] / scale), d[i] = float(double(weight[i]) * scale);
+  });
+  if (pattern.fits) {
+    out.word = buffer<packed_word>(slots, uninitialized);
+    auto const against = merged_ranges<tally>(chunks, [&, word = out.word.data(), d = std::as_const(out.smoother).data()](index_t lo, index_t hi) {
+      tally here;
+      for (index_t c = lo; c < hi; ++c)
+        for_slots(A, pattern, 1 / scale, c, [&, least = pattern.least[c]](index_t s, index_t j, float a) {
+          word[s] = packed_word::of(a, j - least), here.value += a * d[c * packed_chunk + s % packed_chunk] > 0;
+        });
+      return here;
+    }, serial_below / packed_chunk);
+    if (against.value == 0) return out;
+    out.word = {};
+  }
+  out.col = buffer<std::int32_t>(slots, uninitialized), out.value = buffer<float>(slots, uninitialized);
+  parallel_ranges(chunks, [&, col = out.col.data(), value = out.value.data()](index_t lo, index_t hi) {
+    for (index_t c = lo; c < hi; ++c) for_slots(A, pattern, 1 / scale, c, [&](index_t s, index_t j, float a) { col[s] = std::int32_t(j), value[s] = a; });
   }, serial_below / packed_chunk);
   return out;
 }
 
-/// Does float hold the weights of all rows of A, divided by its size, and corrections that are 1e14 times as large? Penalties of 1e30 are more than that.
+/// Does float hold the weights of all rows, divided by their size, and corrections that are 1e14 times as large? Penalties of 1e30 are more than that.
 template <class T>
-bool packs_into_float(amg_matrix<T> const& A, amg_rows<T> const& rows) {
-  return double(norm_inf(A)) * double(norm_inf(rows.smoother)) <= 1e24;
+bool packs_into_float(amg_rows<T> const& rows) {
+  return double(rows.norm) * double(norm_inf(rows.smoother)) <= 1e24;
 }
 
 /// Levels for a Hermitian A of numbers, with what is known of its rows, and the first aggregates; or with the plan of a matrix of the same pattern. They are
@@ -88,6 +108,7 @@ std::shared_ptr<packed_levels const> packed_levels_of(amg_options const& o, amg_
   using plan_type = dependent_t<packed_plan, T>;
   auto plan = kept ? nullptr : std::make_shared<plan_type>();
   auto out = std::make_shared<dependent_t<packed_levels, T>>();
+  if (auto const size = double(rows.norm); size > 0 && std::isfinite(size)) out->scale = std::ldexp(1.0, std::ilogb(size));
   std::vector<amg_matrix<T>> coarse;
   std::vector<vector<T>> smoothers;
   std::vector<std::vector<double>> sums;
@@ -124,8 +145,6 @@ std::shared_ptr<packed_levels const> packed_levels_of(amg_options const& o, amg_
     if (l == known.of.size()) break;
     coarse.push_back(summed_over(here, known.of[l], known.members[l], known.patterns[l]));
   }
-  auto const largest = norm_inf(A);
-  out->scale = largest > 0 && std::isfinite(double(largest)) ? std::ldexp(1.0, std::ilogb(double(largest))) : 1;
   std::size_t const last = known.of.size();
   for (std::size_t l = 0; l <= last; ++l) {
     if (plan) plan->packed.push_back(pack_pattern(matrix(l).pattern()));
@@ -138,12 +157,15 @@ std::shared_ptr<packed_levels const> packed_levels_of(amg_options const& o, amg_
   out->with_work([&](auto& work) {
     for (std::size_t l = last; l-- > 1;) {
       packed_view const B = out->view(l);
-      out->levels[l].range = eigenvalue_range<float>(
+      amli_range& range = out->levels[l].range;
+      range = eigenvalue_range<float>(
           B.rows, packed_room(B.rows), B.smoother, bound_above(out->levels[l + 1].range), [&](float const* p, float* q) { fuse(space, put_at(q, B.rows, packed_swept{{B.rows}, B, nullptr, p, 0, -1, 1, false})); },
           [&, x = work[l].x.data()](float const* r, float* z) {
             fuse(space, put_at(x, B.rows, numbers_at(B.smoother, B.rows) * numbers_at(r, B.rows)));
             packed_cycle_from(space, *out, work, l, r, x, z);
           });
+      range.bound *= packed_word::changes;
+      if (range.least > 0) range.most = (std::max)(range.most, range.bound - range.least);  // the two steps are definite up to it
     }
   });
   return out;

@@ -50,12 +50,13 @@ private:
   index_t next_;
 };
 
-/// Of each row: the diagonal entry's phase, the largest coupling (0 where there is none), and the weight of the smoother.
+/// Of each row: the diagonal entry's phase, the largest coupling (0 where there is none), and the weight of the smoother; and the norm of all, the largest sum of magnitudes.
 template <class T>
 struct amg_rows {
   buffer<kernel_t<T>> phase;
   buffer<real_t<T>> strongest;
   vector<T> smoother;
+  real_t<T> norm = 0;
 };
 
 /// One pass over the rows of A. Rows that stand alone are solved by the smoother. Errors: value_error for a zero on the diagonal.
@@ -69,7 +70,8 @@ amg_rows<T> look_at_rows(amg_matrix<T> const& A, amg_smoother const& smoother, i
   amg_rows<T> out{buffer<K>(n, uninitialized), buffer<Real>(n, uninitialized), vector<T>({n}, uninitialized)};
   auto const view = A.pattern().view();
   auto const* const a = kernel_pointer(A.values().data());
-  parallel_ranges(n, [&, phase = out.phase.data(), strongest = out.strongest.data(), d = kernel_pointer(out.smoother.data())](index_t lo, index_t hi) {
+  auto const norm = merged_ranges<largest_size<Real>>(n, [&, phase = out.phase.data(), strongest = out.strongest.data(), d = kernel_pointer(out.smoother.data())](index_t lo, index_t hi) {
+    largest_size<Real> largest;
     for (index_t i = lo; i < hi; ++i) {
       K diagonal{};
       Real squares = 0, sum = 0, most = 0;
@@ -89,8 +91,11 @@ amg_rows<T> look_at_rows(amg_matrix<T> const& A, amg_smoother const& smoother, i
       }
       Real const l1 = sum > 0 ? 1 / sum : 0, spai = (std::min)(Real(1.1) * ratio, Real(1.9) * l1);
       d[i] = phase[i] * (sum == size || l1_jacobi ? l1 : spai);
+      largest.merge({sum});
     }
+    return largest;
   });
+  out.norm = norm.value;
   index_t const bare = first_where(n, [&, phase = out.phase.data()](index_t i) { return phase[i] == K{}; });
   if (bare >= 0 && level == 0)
     throw value_error(text("amg: the diagonal entry of row ", bare, " is zero or not stored; permute rows so that none is, or use ilu0, lu, or row_norms with minres"));

@@ -17,7 +17,7 @@
 namespace sla::detail {
 
 /// What belongs to the pattern of A, and is kept for new values on it: of each level but the last the aggregate of each row, their members, and the next
-/// level's pattern; of all the packed one.
+/// level's pattern; of all where their entries are.
 struct packed_plan {
   using pattern = csr_pattern<std::int32_t, std::int32_t, host_memory>;
 
@@ -29,7 +29,10 @@ struct packed_plan {
 
 /// A level's numbers: those of A divided by a number of its size, since float does not reach as far.
 struct packed_level {
-  buffer<float> value = {}, sum = {}, smoother = {};
+  buffer<float> sum = {}, smoother = {};
+  buffer<packed_word> word = {};     ///< of the slots, or, where one cannot hold them,
+  buffer<std::int32_t> col = {};     ///< their columns
+  buffer<float> value = {};          ///< and values
   amli_range range = {};  ///< of the eigenvalues of M A on this level and below
 };
 
@@ -49,12 +52,12 @@ struct packed_levels {
   packed_view view(std::size_t l) const {
     packed_pattern const& p = plan->packed[l];
     packed_level const& v = levels[l];
-    return {p.rows, p.begin.data(), p.col.data(), v.value.data(), v.sum.data(), v.smoother.data()};
+    return {p.rows, p.begin.data(), p.least.data(), v.word.data(), v.col.data(), v.value.data(), v.sum.data(), v.smoother.data()};
   }
   template <class = void>
   std::size_t bytes() const {
     std::size_t total = inverse.size() * sizeof(float);
-    for (auto const& level : levels) total += level.value.bytes() + level.sum.bytes() + level.smoother.bytes();
+    for (auto const& level : levels) total += level.sum.bytes() + level.smoother.bytes() + level.word.bytes() + level.col.bytes() + level.value.bytes();
     for (auto const& p : plan->packed) total += p.bytes();
     for (auto const& p : plan->members) total += p.bytes();
     for (auto const& p : plan->patterns) total += p->bytes();

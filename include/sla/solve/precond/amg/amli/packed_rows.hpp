@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Matrices of levels in float: off-diagonal entries and sums of rows, (A x)_i = s_i x_i + sum a_ij (x_j - x_i), which rounding leaves definite whatever
-// the jumps of coefficients; 16 rows side by side. With them, the nodes of `fuse` that a cycle is made of.
+// the jumps of coefficients; 16 rows side by side. Where no a_ij pulls against the diagonal, rounding changes x^H A x by no more than the largest relative error of
+// an a_ij: there an entry is one word, a_ij in bfloat16 and how far its column is from the least of the 16 rows. With them, the nodes of `fuse` that a cycle is made of.
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 
+#include <sla/core/bfloat16.hpp>
 #include <sla/exec/fuse.hpp>
 #include <sla/exec/host.hpp>
 #include <sla/tensor/storage/dense.hpp>
@@ -15,18 +19,32 @@ namespace sla::detail {
 inline constexpr index_t packed_chunk = 16;
 inline constexpr index_t packed_room(index_t rows) { return (rows + packed_chunk - 1) / packed_chunk * packed_chunk; }
 
-/// The indices of a level.
+/// Where the entries of a level are: what its pattern says.
 struct packed_pattern {
   index_t rows = 0, entries = 0;
-  buffer<std::int32_t> begin = {}, col = {};  ///< of the slots of each chunk, in chunks; of each slot
+  buffer<std::int32_t> begin = {}, least = {};  ///< of the slots of each chunk, in chunks; the least column of each chunk, rows themselves counted
+  bool fits = true;                             ///< 16 bits hold how far columns are from that
 
-  std::size_t bytes() const { return begin.bytes() + col.bytes(); }
+  std::size_t bytes() const { return begin.bytes() + least.bytes(); }
 };
 
-/// A level as its passes see it.
+/// An off-diagonal entry in one word: the upper half of a_ij as a float, and the distance of its column.
+struct packed_word {
+  std::uint32_t bits;
+
+  static constexpr index_t most = (std::numeric_limits<std::uint16_t>::max)();
+  static constexpr double changes = 1 + 0x1p-7;  ///< bounds x^H A x of rounded entries by that of others, those of the next level, or of A
+  static packed_word of(float a, index_t distance) { return {__builtin_bit_cast(std::uint32_t, float(bfloat16(a))) | std::uint32_t(distance)}; }
+  float value() const { return __builtin_bit_cast(float, bits & ~std::uint32_t(most)); }
+  std::int32_t distance() const { return std::int32_t(bits & std::uint32_t(most)); }
+};
+
+/// A level as its passes see it: by words, or, where there are none, by columns and values.
 struct packed_view {
   index_t rows;
-  std::int32_t const *begin, *col;
+  std::int32_t const *begin, *least;
+  packed_word const* word;
+  std::int32_t const* col;
   float const *value, *sum, *smoother;
 
   /// f(first, last, A x from there on) for runs of the rows [lo, hi), which chunks end.
@@ -36,11 +54,20 @@ struct packed_view {
       index_t const at = block * packed_chunk;
       float total[packed_chunk], here[packed_chunk];
       for (index_t k = 0; k < packed_chunk; ++k) here[k] = x[at + k], total[k] = sum[at + k] * here[k];
-      for (index_t s = begin[block]; s < begin[block + 1]; ++s) {
-        std::int32_t const* const c = col + s * packed_chunk;
-        float const* const v = value + s * packed_chunk;
-        SLA_INDEPENDENT
-        for (index_t k = 0; k < packed_chunk; ++k) total[k] += v[k] * (x[c[k]] - here[k]);
+      if (word) {
+        float const* const near = x + least[block];
+        for (index_t s = begin[block]; s < begin[block + 1]; ++s) {
+          packed_word const* const w = word + s * packed_chunk;
+          SLA_INDEPENDENT
+          for (index_t k = 0; k < packed_chunk; ++k) total[k] += w[k].value() * (near[w[k].distance()] - here[k]);
+        }
+      } else {
+        for (index_t s = begin[block]; s < begin[block + 1]; ++s) {
+          std::int32_t const* const c = col + s * packed_chunk;
+          float const* const v = value + s * packed_chunk;
+          SLA_INDEPENDENT
+          for (index_t k = 0; k < packed_chunk; ++k) total[k] += v[k] * (x[c[k]] - here[k]);
+        }
       }
       index_t const from = (std::max)(lo, at), to = (std::min)(hi, at + packed_chunk);
       f(from, to, total + (from - at));
