@@ -288,4 +288,23 @@ TEST_CASE("copies of rows on a second axis, and whole copies, choose alike; righ
     CHECK(r <= 1.01e-8 * double(norm(b)));
 }
 
+TEST_CASE("items of a batch on ranks of their own: where one rank gives up, all go on") {
+  triplets<double> arrow(300, 300);
+  auto const numbers = random<double>({900}, 3);
+  for (index_t i = 0; i < 300; ++i) {
+    arrow.add(i, i, 1.1 + numbers[i]);
+    if (i > 0) arrow.add(0, i, numbers[300 + i]), arrow.add(i, 0, numbers[600 + i]);
+  }
+  auto const A = arrow.build();
+  auto batch = to_batch<2>(A);  // the second item is nearly diagonal
+  for (index_t i = 0; i < 300; ++i)
+    A.pattern().view().for_row(i, [&](index_t s, index_t j) { batch.values()[A.nnz() + s] = i == j ? 1.0 + 0.1 * double(i % 3) : 1e-3 * A.values()[s]; });
+  auto const b = random<double, Extents<2, dyn>>({2, 300}, 5);
+  for (bool converged : threads::run(2, [&](auto& world) {
+         mesh<axis<"items">> m(world);
+         return try_solve(distribute<Shard<0>>(batch, m), distribute<Shard<0>>(b, m)).report.converged();
+       }))
+    CHECK(converged);
+}
+
 }  // namespace test_automatic

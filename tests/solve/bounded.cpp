@@ -137,6 +137,18 @@ TEST_CASE("without a method it is semismooth_newton, and where that fails active
   CHECK_FALSE(searched.report.converged());
   CHECK((over.report.converged() && over.report.method == "active_set" && norm_inf(hill(over.x)) <= 1e-7));
   CHECK_THAT(over.report.why, ContainsSubstring("tried: semismooth_newton: "));
+  auto const moved = [&](auto const& p) { return sum(solve_bounded([](auto const& u, auto const& q) { return u * u * u - 3.0 * u + q; }, full<double>(1, 1.05), lower{-9.0}, upper{9.0}, p).x); };
+  double const root = over.x[0], by_hand = -1 / (3 * root * root - 3);
+  CHECK(std::get<1>(value_and_gradient(moved, 3.0)) == Approx(by_hand).epsilon(1e-6));
+  CHECK(std::get<1>(jvp(moved, std::tuple(3.0), std::tuple(1.0))) == Approx(by_hand).epsilon(1e-6));  // where what fails throws
+}
+TEST_CASE("full steps are not taken to go round where large elements of u hide that small ones move") {
+  vector<double> const c{1e12, 0.0}, k{1e-12, 0.0}, q{0.0, 1.0};
+  auto const F = [&](auto const& u) { return k * (u - c) + q * (u * u * u) - q; };
+  auto const s = try_solve_bounded(F, vector<double>{1e12, 1.01}, lower{-1e30}, active_set{});
+  INFO(s.report);
+  CHECK((s.report.converged() && s.report.steps >= 2));
+  CHECK(std::abs(s.x[1] - 1) <= 1e-7);
 }
 TEST_CASE("a problem without a solution ends soon, and says why") {
   auto const A = problems::poisson<double>({20});

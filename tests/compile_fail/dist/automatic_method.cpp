@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// expect-error: picks a method for sparse tensors in host memory, on ranks for those by rows; here, name one: solve\(A, b, gmres{}\); on ranks also a preconditioner: solve\(D, db, cg{}, jacobi{}\)
+// expect-error: without a method picks one for A by rows, and no rank has whole rows of this one \(columns, rectangles, entries\): name a method and a preconditioner of each rank's own block, solve\(A, b, cg{}, jacobi{}\)
 #include <sla/dist.hpp>
 
 using namespace sla;

@@ -2,6 +2,7 @@
 // Solves with matrices of which no rank has whole rows, columns or rectangles: by their entries (dist/matrix/to_entries.hpp), with gradients.
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <utility>
 
@@ -126,7 +127,10 @@ constexpr bool require_own_blocks() {
   constexpr bool asks_no_rows = !(requires { typename Options::spans_ranks_tag; } || ...);
   static_assert(asks_no_rows, "sla: solve(A, b, method, preconditioner): this preconditioner asks what others have of the rows of A, and no rank has whole rows of this one (columns, "
                               "rectangles, entries): take one of each rank's own block, jacobi{}, ilu0{}, or distribute A by rows");
-  return asks_no_rows;
+  constexpr bool names_a_method = ((wants_method<Options>::value && !std::same_as<Options, automatic>) || ...);
+  static_assert(names_a_method, "sla: solve(A, b) without a method picks one for A by rows, and no rank has whole rows of this one (columns, rectangles, entries): name a method and a "
+                                "preconditioner of each rank's own block, solve(A, b, cg{}, jacobi{}), or distribute A by rows");
+  return asks_no_rows && names_a_method;
 }
 template <class A, class B, class... Options>
 constexpr bool may_solve_entries() {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -70,7 +71,7 @@ double asymmetry(Rows const& rows, T const* a) {
         rows.for_row(j, [&](index_t t, index_t k) {
           if (k == i) other = a[t];
         });
-        apart += double(abs_of(a[s] - conj_of(other))), all += double(abs_of(a[s]) + abs_of(other));
+        apart += std::abs(double(a[s] - other)), all += std::abs(double(a[s])) + std::abs(double(other));
       });
     });
   return all > 0 ? apart / all : 0;

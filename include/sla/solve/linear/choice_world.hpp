@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -66,7 +67,7 @@ struct choice_world {
   }
   /// Do couplings of transport point one way, so that multigrid wants incomplete factors for its smoother? A few iterations in the place of 20 to 30.
   static bool couples_one_way(A const& a) {
-    if constexpr (A::shape_type::block_rows == 1 && A::shape_type::block_cols == 1)
+    if constexpr (!is_complex<typename A::value_type> && A::shape_type::block_rows == 1 && A::shape_type::block_cols == 1)
       return a.batch_count() > 0 && asymmetry(a.pattern().view(), kernel_pointer(a.values().data())) > 0.2;
     else
       return false;
@@ -96,7 +97,10 @@ struct told {
   double left() const { return of[residual]; }
   bool done() const { return !is(failed) || is(stopped); }
   /// Of two solves that failed: did more of this one's items converge, or as many, and is the worst residual smaller?
-  bool is_nearer(told const& o) const { return std::pair(of[open_items], left()) < std::pair(o.of[open_items], o.left()); }
+  bool is_nearer(told const& o) const {
+    auto const order = [](told const& t) { return std::tuple(t.of[open_items], !(t.left() == t.left()), t.left()); };  // NaN is last
+    return order(*this) < order(o);
+  }
 };
 
 } // namespace sla::detail

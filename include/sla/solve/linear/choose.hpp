@@ -245,6 +245,7 @@ bool engine<A, automatic, none>::waits(A const& a, steps_type& steps, std::size_
   try {
     if constexpr (Chosen<A>) cost = World::cost(a, most / multiply_seconds[is_lu]);
   } catch (std::bad_alloc const&) {
+    if constexpr (World::is_shared) throw;  // the others know nothing of it
     return leave_out("no memory to count its factors");
   }
   double const seconds = cost.operations * multiply_seconds[is_lu];
@@ -347,17 +348,17 @@ solution<V> engine<A, automatic, none>::try_candidate(attempt step, A const& a, 
         return solver.solve(a, b, options...);
     };
     if (step.patience == 0) return run();
-    bool given_up = false;
+    bool given_up = false, asked = false;  // by an observer of the user's
     auto rule = default_rule();
-    rule.watch = [&given_up, ahead = foresight(rule_.rtol.*tolerance_of<typename V::value_type>, step.patience, absolute, step.least), outer = rule.watch](std::vector<progress> const& seen) mutable {
-      if (outer && !outer(seen)) return false;
+    rule.watch = [&given_up, &asked, ahead = foresight(rule_.rtol.*tolerance_of<typename V::value_type>, step.patience, absolute, step.least), outer = rule.watch](std::vector<progress> const& seen) mutable {
+      if (outer && !outer(seen)) return asked = true, false;
       given_up = given_up || ahead.gives_up(seen);
       return !given_up;
     };
     auto out = with(rule, run);
-    double stayed[] = {double(!given_up)};
-    World::agree(a, stayed);
-    if (stayed[0] == 0)  // by no observer of the user's
+    double stopped[] = {double(asked)};  // a rank may have given up on its items of a batch, and others not
+    World::agree(a, stopped);
+    if (stopped[0] == 0)
       for (progress& item : out.report.items)
         if (item.state == reason::stopped) item.state = reason::iteration_limit;
     return out;

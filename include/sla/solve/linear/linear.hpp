@@ -250,7 +250,10 @@ template <class A, class B, class... Options>
     using Method = std::remove_cvref_t<decltype(method)>;
     using P = std::remove_cvref_t<decltype(p)>;
     if constexpr (std::same_as<Method, automatic>) {
-      return detail::engine<A, automatic, detail::none>(a, method, p).solve(a, vector, options...);
+      if constexpr (detail::Chosen<A>)
+        return detail::engine<A, automatic, detail::none>(a, method, p).solve(a, vector, options...);
+      else  // refused above; clang goes on
+        return detail::never<solution<typename World::template vector_type<B>>>();
     } else {  // nobody keeps the set-up
       detail::require_sensible(Method::name, method.rtol, method.atol, method.max_iterations);
       double const start = detail::seconds_now();

@@ -211,12 +211,17 @@ complementarity<V> run_active_set(Method const& method, Problem const& problem, 
   auto const ends_nowhere = [&] {
     if constexpr (Method::searches) {
       auto const& h = report.history;
-      constexpr std::ptrdiff_t few = 30;
+      std::ptrdiff_t const few = (std::max)(30, method.max_iterations / 4);
       if (std::ptrdiff_t(h.size()) > few && *std::min_element(h.end() - few, h.end()) > 0.9 * *std::min_element(h.begin(), h.end() - few))
         stop_for(report, reason::stagnated, text("the last ", few, " steps reduced the residual by less than a tenth: there may be no solution near, or none between the bounds; begin elsewhere, move the parameters, or give bounds on the side to which u goes"));
     } else {
-      double const rounding_of_u = 100 * double(std::numeric_limits<real_t<T>>::epsilon()) * problem.norm(u);
-      if (remembered && problem.norm(problem.sum(u, T(-1), *remembered)) <= rounding_of_u)
+      auto const is_back = [&](V const& v) {  // each element: large ones say nothing of small ones
+        return problem.norm(by_element(u, [&](index_t n) {
+          auto const x = own_numbers(u)[n], y = own_numbers(v)[n];
+          return T(!(std::abs(x - y) <= 100 * std::numeric_limits<real_t<T>>::epsilon() * std::abs(x)));
+        })) == 0;
+      };
+      if (remembered && is_back(*remembered))
         stop_for(report, reason::stagnated, text("iteration ", report.steps, " is where iteration ", of_step, " was: full steps go round; take semismooth_newton{}, which shortens them, or begin elsewhere: there may be no solution"));
       if ((report.steps & (report.steps - 1)) == 0) remembered = u, of_step = report.steps;
     }

@@ -182,12 +182,19 @@ template <class F, class U, class... O>
 /// The same without a method: by semismooth_newton{}, and where that fails by active_set{}.
 template <class F, class U, class... O>
 [[nodiscard]] auto try_solve_bounded(F const& f, U const& u0, O const&... options) {
-  auto searched = try_solve_bounded(f, u0, options..., semismooth_newton{});
-  if (searched.report.converged()) return searched;
-  auto full = try_solve_bounded(f, u0, options..., active_set{});
-  if (!full.report.converged()) return searched;
-  full.report.why += text(full.report.why.empty() ? "" : "; ", "tried: semismooth_newton: ", to_string(searched.report.state), " after ", searched.report.steps);
-  return full;
+  auto const by = [&](auto const& method) { return try_solve_bounded(f, u0, options..., method); };
+  std::optional<decltype(by(semismooth_newton{}))> searched;
+  try {
+    searched.emplace(by(semismooth_newton{}));
+  } catch (nonlinear_error const&) {  // of what has no derivative, in forward mode
+    return by(active_set{});
+  }
+  if (searched->report.converged()) return std::move(*searched);
+  auto full = by(active_set{});
+  auto& tried = full.report.converged() ? full : *searched;
+  auto const& other = full.report.converged() ? *searched : full;
+  tried.report.why += text(tried.report.why.empty() ? "" : "; ", "tried: ", full.report.converged() ? "semismooth_newton" : "active_set", ": ", to_string(other.report.state), " after ", other.report.steps);
+  return std::move(tried);
 }
 
 /// u between its bounds with F(u, parameters...) = 0 where it is at neither, F >= 0 where it is at the lower one and F <= 0 where it is at the upper one, from u0, as {x, report}: a variational
@@ -196,7 +203,8 @@ template <class F, class U, class... O>
 /// Without a method it is semismooth_newton{}, and where that fails active_set{}. A bound is a number or a tensor, infinite where there is none; behind the method may stand a linear method, a preconditioner, and parameters of F. The report has the residual of
 /// complementarity, recomputed, and how many elements are at their bounds, which they are to the last bit.
 /// Law: as of nonlinear_solve, of real elements; on ranks a bound that is traced lies as u0 does. Gradient: to the traced ones among parameters and bounds, in both modes, with the elements that are held in the end: one solve with J or J^H.
-/// Cost: that of newton. Errors: as of nonlinear_solve; value_error where bounds cross; in a derivative value_error where an element is at its bound and F vanishes there too.
+/// Cost: that of newton, of both where the first fails. Without a solution semismooth_newton ends when 30 steps, or a quarter of its max_iterations, have reduced the residual by less than a tenth, and active_set when it
+/// comes to a point again. Errors: as of nonlinear_solve; value_error where bounds cross; in a derivative value_error where an element is at its bound and F vanishes there too.
 /// Source: Hintermueller, Ito and Kunisch (2003); Ulbrich, Semismooth Newton Methods for Variational Inequalities (2011).
 template <class F, class U, class... O>
 [[nodiscard]] auto solve_bounded(F const& f, U const& u0, O const&... options) {

@@ -67,7 +67,7 @@ void for_slots(amg_matrix<T> const& A, packed_pattern const& pattern, double inv
 }
 
 /// The numbers of A, divided by `scale`, a power of 2; the sums of its rows are given. By words, if they hold columns, and no entry pulls against the diagonal, whose
-/// sign the smoother has.
+/// sign the smoother has, nor the sum of a row by more than a millionth: the rounding of entries is small beside x^H A x then.
 template <class T>
 packed_level pack_numbers(amg_matrix<T> const& A, std::vector<double> const& sums, vector<T> const& smoother, packed_pattern const& pattern, double scale) {
   index_t const n = A.rows(), chunks = packed_room(n) / packed_chunk, slots = pattern.begin[chunks] * packed_chunk;
@@ -77,12 +77,13 @@ packed_level pack_numbers(amg_matrix<T> const& A, std::vector<double> const& sum
   });
   if (pattern.fits) {
     out.word = buffer<packed_word>(slots, uninitialized);
-    auto const against = merged_ranges<tally>(chunks, [&, word = out.word.data(), d = std::as_const(out.smoother).data()](index_t lo, index_t hi) {
+    auto const against = merged_ranges<tally>(chunks, [&, word = out.word.data(), d = std::as_const(out.smoother).data(), sum = std::as_const(out.sum).data()](index_t lo, index_t hi) {
       tally here;
       for (index_t c = lo; c < hi; ++c)
         for_slots(A, pattern, 1 / scale, c, [&, least = pattern.least[c]](index_t s, index_t j, float a) {
           word[s] = packed_word::of(a, j - least), here.value += a * d[c * packed_chunk + s % packed_chunk] > 0;
         });
+      for (index_t i = lo * packed_chunk; i < hi * packed_chunk; ++i) here.value += sum[i] * d[i] < -1e-6f;
       return here;
     }, serial_below / packed_chunk);
     if (against.value == 0) return out;

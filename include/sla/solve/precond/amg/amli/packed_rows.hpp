@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Matrices of levels in float: off-diagonal entries and sums of rows, (A x)_i = s_i x_i + sum a_ij (x_j - x_i), which rounding leaves definite whatever
-// the jumps of coefficients; 16 rows side by side. Where no a_ij pulls against the diagonal, rounding changes x^H A x by no more than the largest relative error of
+// the jumps of coefficients; 16 rows side by side. Where no a_ij and no s_i pulls against the diagonal, rounding changes x^H A x by no more than the largest relative error of
 // an a_ij: there an entry is one word, a_ij in bfloat16 and how far its column is from the least of the 16 rows. With them, the nodes of `fuse` that a cycle is made of.
 #pragma once
 
