@@ -41,8 +41,8 @@ void merge_scans(any_communicator& c, row_scan& r) {
   if (r.bad_row < 0 && most[10] > 0) r.bad_row = 0;
 }
 
-/// What is symmetric up to rounding, where the sums of scans are not: of pairs that one rank has it tells at once, of the others, where all ranks hope on, the entries
-/// go to the owners of their partners. Collective.
+/// What is symmetric up to rounding, where the sums of scans are not: pairs that one rank has are compared there, and, where no rank has found two that differ,
+/// the entries of the others go to the owners of their partners. Collective.
 template <class D>
 void settle_symmetry_on_ranks(D const& d, typename D::local_type const& A, row_scan& all, double tolerance) {
   using Local = local_of_t<D>;
