@@ -87,7 +87,7 @@ packed_level pack_numbers(amg_matrix<T> const& A, std::vector<double> const& sum
       return here;
     }, serial_below / packed_chunk);
     if (against.value == 0) return out;
-    out.word = {};
+    out.word = buffer<packed_word>();  // not `= {}`, of which clang 16 leaks the old words here
   }
   out.col = buffer<std::int32_t>(slots, uninitialized), out.value = buffer<float>(slots, uninitialized);
   parallel_ranges(chunks, [&, col = out.col.data(), value = out.value.data()](index_t lo, index_t hi) {
