@@ -83,7 +83,7 @@ struct none {};
 /// What the library can look at, to pick a method.
 template <class A>
 concept Readable = is_sparse_tensor<A> && std::same_as<typename A::memory_type, host_memory>;
-/// What the automatic choice is made for: that, and what its world says (`is_chosen_for`).
+/// Operators that the automatic choice looks at: readable ones, and those whose world says so (`is_chosen_for`).
 template <class A>
 concept Chosen = Readable<A> || requires { requires linear_world<A>::is_chosen_for; };
 /// Complete where the automatic choice is included: solve/linear/choose.hpp.
