@@ -183,6 +183,9 @@ TEST_CASE("eigs of small and of defective matrices, on a queue of any lag, and w
   auto const defective = eigs(jordan, 3, largest{});
   CHECK(std::abs(defective.values[0] - 5.0) <= 1e-14);
   CHECK(std::abs(defective.values[2] - 2.0) <= 1e-7);
+  auto const no_left = eigs(jordan, 3, largest{}, dense_schur{}, left_vectors);
+  INFO(no_left.report);
+  CHECK_THAT(no_left.report.choice, ContainsSubstring("left vectors are nearly orthogonal to right ones, as of a value that is defective"));
 
   auto const little = eigs(from_triplets<double>(4, 4, {0, 1, 2, 3}, {0, 1, 2, 3}, {1.0, 1e-13, 2e-13, 2.0}), 2, smallest{});  // whose digits are rounding beside 2
   INFO(little.report);

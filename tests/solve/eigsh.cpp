@@ -283,6 +283,16 @@ TEST_CASE("a batch has the pairs of its items, with a report of each, and blocks
   CHECK_THROWS_WITH(eigsh(items, to_batch<2>(A), 1, smallest{}), Catch::Matchers::ContainsSubstring("A is a batch of 3, and B of 2"));
 }
 
+TEST_CASE("lobpcg finds as many pairs as are asked for, also where the preconditioner makes vectors to begin with dependent") {
+  vector<double> d(6);
+  for (index_t i = 0; i < 6; ++i) d[i] = std::pow(10.0, 3 * double(i) - 9);
+  auto const found = eigsh(diagonal(d), 4, smallest{}, lobpcg{}, jacobi{});
+  INFO(found.report);
+  REQUIRE(found.values.size() == 4);
+  CHECK(found.report.orthogonality <= 1e-12);
+  for (index_t j = 0; j < 4; ++j) CHECK(std::abs(found.values[j] - d[j]) <= 1e-8);
+}
+
 TEST_CASE("the residual of a value 0 is beside the norm of A, also where A has low rank") {
   auto const path = from_triplets<double>(3, 3, {0, 0, 1, 1, 1, 2, 2}, {0, 1, 0, 1, 2, 1, 2}, {0.3, -0.3, -0.3, 1.0, -0.7, -0.7, 0.7});
   auto const found = eigsh(path, 1, smallest{});

@@ -263,6 +263,41 @@ TEST_CASE("smallest singular values of matrices without full rank: 0 exactly, wi
   look(eval(diagonal(c) * problems::random_sparse<double>(70, 150, 4, 3)), 2, 3);
 }
 
+TEST_CASE("singular values come in order, also where rounding tells those apart that are equal and small beside the largest") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    auto const x = random<double>(9, seed), y = random<double>(9, seed + 100);
+    double const xx = squared_norm(x), yy = squared_norm(y), c = 1e-10;
+    std::vector<index_t> rows, cols;
+    std::vector<double> values;
+    auto const reflected = [](auto const& v, double vv, index_t i, index_t j) { return (i == j ? 1 : 0) - 2 * v[i] * v[j] / vv; };
+    for (index_t i = 0; i < 9; ++i)
+      for (index_t j = 0; j < 9; ++j) {
+        double sum = (1 - c) * reflected(x, xx, i, 0) * reflected(y, yy, 0, j);
+        for (index_t l = 0; l < 9; ++l) sum += c * reflected(x, xx, i, l) * reflected(y, yy, l, j);
+        rows.push_back(i), cols.push_back(j), values.push_back(sum);
+      }
+    auto const A = from_triplets<double>(9, 9, rows, cols, values);  // singular values 1 and eight times c
+    auto const large = svds(A, 9), small = svds(A, 9, smallest{});
+    CHECK((large.report.converged() && small.report.converged()));
+    for (index_t j = 1; j < 9; ++j) CHECK((large.values[j] <= large.values[j - 1] && small.values[j] >= small.values[j - 1]));
+    CHECK(large.values[0] == Approx(1));
+    CHECK(small.values[0] == Approx(c).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("the zeros of a matrix of low rank are known beside its norm, which a product with one random vector does not show") {
+  auto const p = random<double>(9, 1), x = random<double>(12, 2), z = random<double>(9, 3);
+  auto const y = eval(z - (dot(p, z) / squared_norm(p)) * p);  // the first product is with p
+  std::vector<index_t> rows, cols;
+  std::vector<double> values;
+  for (index_t i = 0; i < 12; ++i)
+    for (index_t j = 0; j < 9; ++j) rows.push_back(i), cols.push_back(j), values.push_back(x[i] * y[j]);
+  auto const found = svds(from_triplets<double>(12, 9, rows, cols, values), 3, smallest{});
+  INFO(found.report);
+  CHECK(found.report.converged());
+  for (index_t j = 0; j < 3; ++j) CHECK(found.values[j] == 0);
+}
+
 TEST_CASE("smallest singular values are by products where factors take longer, and by factors where these are cheap") {
   auto const R = problems::random_sparse<double>(2300, 2300, 8, 5);
   auto const A = eval(R + 20.0 * eye<double>(2300));

@@ -74,9 +74,9 @@ void judge_columns(A const& a, B const& b, Space& space, Values const& values, B
     rounding = apart[j] <= limit && rounding >= 0 ? (std::max)(rounding, limit / scale) : -1;
   }
 }
-/// W C with (W C)^H B V = I, for the columns of V, of values w, and those of W whose values are nearest to the conjugate ones.
+/// W C with (W C)^H B V = I, for the columns of V, of values w, and those of W whose values are nearest to the conjugate ones; a remark, where there is no such C, or nearly.
 template <class B, class Space, class Found, class V>
-auto dual_columns(B const& b, Space& space, Found const& left, Found const& right, V& v) {
+auto dual_columns(B const& b, Space& space, Found const& left, Found const& right, V& v, std::string& remarks) {
   using Z = typename V::value_type;
   using Block = decltype(left.vectors);
   auto const& vectors = right.vectors;
@@ -110,6 +110,9 @@ auto dual_columns(B const& b, Space& space, Found const& left, Found const& righ
     for (index_t j = 0; j < k; ++j)
       if (double(std::abs(right.values[std::size_t(i)] - right.values[std::size_t(j)])) > 1e-6 * size) M(i, j) = 0;
   projected_matrix<Wide> const C = solved<Wide>(M.adjoint(), projected_matrix<Wide>::Identity(k, k));
+  double const longest = double(C.cwiseAbs().maxCoeff());
+  if (!(longest * std::sqrt(double(std::numeric_limits<real_t<Z>>::epsilon())) <= 1))
+    remarks += text(remarks.empty() ? "" : "; ", "left vectors are nearly orthogonal to right ones, as of a value that is defective, or has equals that are not returned: w^H v = 1 takes a w of length ", longest);
   Block out = block_like<Z>(vectors, k);
   std::vector<V> part;
   for (index_t j = 0; j < k; ++j) {
@@ -180,7 +183,7 @@ auto eigs_in_range(A const& a, B const& b, int k, W const& wanted, Options const
       auto left = method.template find<true>(problem, (std::min)(index_t(k + 1), problem.n), wanted);
       out.iterations += left.iterations, out.products += left.products, out.applications += left.applications;
       if (left.reason != reason::converged) out.reason = left.reason;
-      auto dual = dual_columns(b, space, left, found, v);
+      auto dual = dual_columns(b, space, left, found, v, out.choice);
       std::vector<Z> conjugate;
       for (Z const w : found.values) conjugate.push_back(std::conj(w));
       judge_columns(oriented<true>(a), oriented<true>(b), space, conjugate, dual, p, v, out);

@@ -137,6 +137,7 @@ private:
     Block start = room(width_of(*pattern_));
     precondition(*pattern_, start);
     z_.emplace(orthonormal(std::move(start)));
+    if (width_of(*z_) < width_of(*pattern_)) z_.emplace(orthonormal(*pattern_));  // M has left dependent columns
     index_t const b = width_of(*z_);
     measure();
     auto [aa] = fuse(space_, gram_of<Most>(*next_, *next_));

@@ -194,7 +194,12 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
   auto au = space.template like<T>(p);
   auto av = space.template like<T>(found.range.front());
   auto [ap, pp] = fuse(space, set(av, a * p), squared_norm_of(av), squared_norm_of(p));
-  double size = std::sqrt(double(read_one(space, ap)) / double(read_one(space, pp)));  // a lower bound of |A|
+  double size = std::sqrt(double(read_one(space, ap)) / double(read_one(space, pp)));  // a lower bound of |A|, and a better one, where A is of low rank
+  if (size > 0) {
+    auto const shrink = number_in(space, real_t<T>(1 / std::sqrt(double(read_one(space, ap)))));
+    auto [of_image] = fuse(space, set(au, shrink * (adjoint * av)), squared_norm_of(au));
+    size = (std::max)(size, std::sqrt(double(read_one(space, of_image))));
+  }
   std::vector<double> residuals;
   for (index_t j = 0; j < count; ++j) {
     auto &v = found.domain[std::size_t(j)];
@@ -213,14 +218,21 @@ auto svds_of(A const& a, Adjoint const& adjoint, int k, W const&, Method const& 
     double const apart = std::sqrt(double(read_one(space, of_v))) + std::sqrt(double(read_one(space, of_u)));
     size = (std::max)(size, std::sqrt(double(read_one(space, aa))));
     residuals.push_back(apart);
-    put_column(left, j, u), put_column(right, j, v);
   }
   double const rounding = 32 * double(std::numeric_limits<Real>::epsilon()) * size;
+  std::vector<index_t> order;
   for (index_t j = 0; j < count; ++j) {
-    double const apart = residuals[std::size_t(j)];
+    if (residuals[std::size_t(j)] <= rounding && values[j] < residuals[std::size_t(j)]) values[j] = 0;
+    order.push_back(j);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](index_t i, index_t j) { return W::key(values[i]) < W::key(values[j]); });
+  auto const as_found = values;
+  for (index_t j = 0; j < count; ++j) {
+    std::size_t const at = std::size_t(order[std::size_t(j)]);
+    values[j] = as_found[index_t(at)];
+    put_column(left, j, found.range[at]), put_column(right, j, found.domain[at]);
+    double const apart = residuals[at], beside = values[j] == 0 ? size : double(values[j]);
     bool const is_rounding = apart <= rounding;
-    if (is_rounding && values[j] < apart) values[j] = 0;
-    double const beside = values[j] == 0 ? size : double(values[j]);
     out.residuals.push_back(apart == 0 ? 0 : apart / beside);
     out.rounding.push_back(is_rounding ? rounding / beside : 0);
   }

@@ -44,9 +44,11 @@ struct judge_least_squares {
     bool const of_start = linear ? leaves_range(double(cc)) : start * start > run_outcome::most || leaves_range(size2) || leaves_range(size2 * b2);
     bool const badly_scaled = (sum_of_b > 0 && leaves_range(b2)) || (start > 0 && of_start);
     out.figure = s > 0 ? s / beside : s;
-    if (badly_scaled) {
+    bool const is_number = s + r + x + b + size - (s + r + x + b + size) == 0;
+    bool const leaves_methods = !linear && leaves_range(size2 * size2 * b2);  // the square of A A^H b, of which methods make a step
+    if (badly_scaled || (!is_number && leaves_methods)) {
       out.state = reason::badly_scaled;
-    } else if (!(s + r + x + b + size - (s + r + x + b + size) == 0)) {
+    } else if (!is_number) {
       out.state = reason::not_a_number;
     } else if (s <= rtol * beside) {
       out.state = reason::converged;
@@ -61,7 +63,7 @@ struct judge_least_squares {
     } else if (first || out.figure < before.figure / 4) {
       out.state = reason::running;
     } else {
-      out.state = reason::stagnated;
+      out.state = leaves_methods ? reason::badly_scaled : reason::stagnated;
     }
     return out;
   }
@@ -104,7 +106,8 @@ auto squared_size_of(Space& space, P const& p, X const& x, V& left, X& v) {
     auto [tt] = fuse(space, set(left, factor * (p.a * v)), squared_norm_of(left));
     size = tt;
     if (step == 4) break;
-    auto [next] = fuse(space, set(v, adjoint(p.a) * left), squared_norm_of(v));
+    auto const shrink = space.map(over_root{}, tt);
+    auto [next] = fuse(space, set(v, shrink * (adjoint(p.a) * left)), squared_norm_of(v));
     vv = next;
   }
   return std::pair(size, sum);

@@ -104,7 +104,7 @@ auto solved_problem(A const& a, V const& b, std::remove_cvref_t<decltype(linear_
       if (n.by_residual && out.choice.empty()) out.choice = "|r| is within the tolerance of |b|";
       if (n.by_rounding && out.choice.empty()) out.choice = "the rounding of b and x allows for no less";
     }
-    if (out.reason() == reason::badly_scaled && out.choice.empty()) out.choice = "or |A|^2 |b|^2 does, of [A; damping]: scale A";
+    if (out.reason() == reason::badly_scaled && out.choice.empty()) out.choice = "or |A|^2 |b|^2 does, or |A|^4 |b|^2, of [A; damping]: scale A";
   }
   out.seconds_solve += seconds_now() - start;
   return least_squares_solution<X>{std::move(x), std::move(out)};
