@@ -266,8 +266,8 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
       }();
       if (groups.count > 0 && 10 * groups.count <= 8 * n) {
         level.P = prolongation(level.A, groups, rows, o.coarsening);
-        left = hermitian ? level.P : prolongation(AH, groups, *columns, o.coarsening);
-        auto transfer = std::make_shared<amg_transfer>(std::move(groups), level.P.shared_pattern(), left.shared_pattern(), level.A.shared_pattern(), o.coarsening == amg_coarsening::plain);
+        if (!hermitian) left = prolongation(AH, groups, *columns, o.coarsening);
+        auto transfer = std::make_shared<amg_transfer>(std::move(groups), level.P.shared_pattern(), (hermitian ? level.P : left).shared_pattern(), level.A.shared_pattern(), o.coarsening == amg_coarsening::plain);
         if (!transfer->right) transfer->sums = summed_pattern(level.A, transfer->groups.of, *transfer->transposition.shared_pattern());
         level.transfer = std::move(transfer);
       }
@@ -279,9 +279,10 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
     auto const& next = *level.transfer;
     if (!kept.empty()) {
       level.P = prolongation(level.A, next.groups, rows, o.coarsening, next.pattern);
-      left = hermitian ? level.P : prolongation(AH, next.groups, *columns, o.coarsening, next.left);
+      if (!hermitian) left = prolongation(AH, next.groups, *columns, o.coarsening, next.left);
     }
-    level.R = next.transposition.adjoint(std::move(left));
+    level.R = next.transposition.adjoint(hermitian ? level.P : left);
+    AH = {}, left = {}, columns.reset();  // gone before the products, which take the most memory
     A = next.right ? (*next.both)(level.R, (*next.right)(level.A, level.P)) : summed_over(level.A, next.groups.of, level.R.pattern(), next.sums);
   }
   auto out = std::make_shared<amg_hierarchy<T>>(o, hermitian, std::move(levels), std::move(inverse));
