@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Multigrid from nothing, set-up and solve, against CG with Jacobi, Eigen's CG with incomplete Cholesky factors, and those of CHOLMOD, PETSc's GAMG, hypre's
-// BoomerAMG and AMGCL that are found.      multigrid [repetitions [most unknowns [least]]]
+// BoomerAMG and AMGCL (of transport with ILU(0), else SPAI-0) that are found.      multigrid [repetitions [most unknowns [least]]]
 // Every matrix is assembled, every residual recomputed here.
 #include <cmath>
 #include <functional>
@@ -20,6 +20,7 @@
 #include <amgcl/backend/builtin.hpp>
 #include <amgcl/coarsening/smoothed_aggregation.hpp>
 #include <amgcl/make_solver.hpp>
+#include <amgcl/relaxation/ilu0.hpp>
 #include <amgcl/relaxation/spai0.hpp>
 #include <amgcl/solver/bicgstab.hpp>
 #include <amgcl/solver/cg.hpp>
@@ -102,10 +103,10 @@ outcome of_petsc(system_of const& s, PCType what) {
 #endif
 
 #ifdef SLA_BENCH_AMGCL
-template <template <class, class> class Solver>
+template <template <class, class> class Solver, template <class> class Smoother = amgcl::relaxation::spai0>
 outcome of_amgcl(system_of const& s) {
   using Backend = amgcl::backend::builtin<double, int, int>;
-  using Both = amgcl::make_solver<amgcl::amg<Backend, amgcl::coarsening::smoothed_aggregation, amgcl::relaxation::spai0>, Solver<Backend, amgcl::solver::detail::default_inner_product>>;
+  using Both = amgcl::make_solver<amgcl::amg<Backend, amgcl::coarsening::smoothed_aggregation, Smoother>, Solver<Backend, amgcl::solver::detail::default_inner_product>>;
   auto const range = [](auto const& values) { return amgcl::make_iterator_range(values.data(), values.data() + values.size()); };
   std::vector<double> x(std::size_t(s.A.rows()), 0.0), f(s.b.begin(), s.b.end());
   double const start = ticks();
@@ -137,7 +138,7 @@ void compare(bench::table& out, std::string const& problem, sparse_tensor<double
   if (symmetric)
     ways[1] = [&] { return of_amgcl<amgcl::solver::cg>(s); };
   else
-    ways[1] = [&] { return of_amgcl<amgcl::solver::bicgstab>(s); };
+    ways[1] = [&] { return of_amgcl<amgcl::solver::bicgstab, amgcl::relaxation::ilu0>(s); };
 #endif
 #ifdef SLA_BENCH_PETSC
   ways[2] = [&] { return of_petsc(s, PCHYPRE); };
@@ -206,5 +207,6 @@ int main(int argc, char** argv) {
     both("checkerboard of 1 and 1e4", [&] { return problems::checkerboard({side, side}, 1e4, 16); }, true, factors);
     both("anisotropy 1e-3, turned by 30 degrees", [&] { return rotated(side, 1e-3); }, true, factors);
     both("transport, cell Peclet number 3", [&] { return problems::convection_diffusion({side, side}, 3.0); }, false, false);
+    both("transport around the middle, diffusion 1e-3", [&] { return suite::recirculating(side, 1e-3); }, false, false);
   }
 }

@@ -191,7 +191,7 @@ TEST_CASE("amg visits levels as its cycle says: once, twice, or twice and then o
   for (auto const& A : {sla::problems::checkerboard({30, 30}, 100.0, 6), sla::problems::convection_diffusion({30, 30}, 2.0)}) {
     auto const b = sla::random<double>(A.rows(), 1);
     for (auto cycle : {sla::amg_cycle::V, sla::amg_cycle::F, sla::amg_cycle::W}) {
-      auto const M = amg{.cycle = cycle, .coarsening = sla::amg_coarsening::plain, .coarsest = 5}.setup(A);
+      auto const M = amg{.cycle = cycle, .smoother = sla::amg_smoother::spai0, .coarsening = sla::amg_coarsening::plain, .coarsest = 5}.setup(A);
       REQUIRE(M.levels().size() >= 4);
       auto const z = textbook_cycle(M.hierarchy(), 0, b, cycle);
       CHECK(oracle::distance(sla::vector<double>(M * b), z) <= 1e-12 * sla::norm_inf(z));

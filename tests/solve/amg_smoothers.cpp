@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Preconditioners as smoothers of multigrid: the cycle keeps its adjoint and its symmetry with each of them, and takes fewer iterations;
 // and symmetric Gauss-Seidel by colours and in parts, against its dense matrix.
+#include <algorithm>
 #include <complex>
 #include <limits>
+#include <sstream>
+#include <string>
 
+#include "suites/grid_problems.hpp"
 #include "suites/krylov.hpp"
 #include "suites/messages.hpp"
 #include "suites/multigrid.hpp"
@@ -160,6 +164,50 @@ TEST_CASE("amg with a preconditioner as its smoother: updates, transposes, and e
   auto const B = suite::batched_problem<sla::cg>(8);
   suite::same_everywhere(B, sla::random<double, sla::Extents<2, dyn, dyn>>({2, B.rows(), 3}, 3), sla::cg{}, amg{.smoother = gauss_seidel{}, .coarsest = 5}, 1e-7);
   CHECK(std::string(to_string(sla::amg_smoother(gauss_seidel{}))) == "gauss_seidel");
+}
+
+TEST_CASE("amg of transport that leaves its smoother open is smoothed by incomplete factors where couplings point one way, and by its diagonal elsewhere") {
+  auto const printed = [](auto const& M) {
+    std::ostringstream out;
+    out << M;
+    return out.str();
+  };
+  auto const apart = [](auto const& A, amg options, sla::amg_smoother const& like) {  // of M b by the open smoother and by another
+    using T = typename std::remove_cvref_t<decltype(A)>::value_type;
+    auto const b = sla::random<T>(A.rows(), 3);
+    sla::vector<T> const open = options.setup(A) * b;
+    options.smoother = like;
+    return double(sla::norm(sla::vector<T>(open - options.setup(A) * b)));
+  };
+  amg const small{.coarsest = 20};
+  auto const turning = suite::recirculating(20, 1e-3), slow = sla::problems::convection_diffusion({20, 20}, 0.1);
+  CHECK(apart(turning, small, sla::ilu0{}) == 0);
+  CHECK(apart(turning, small, sla::amg_smoother::spai0) > 0);
+  CHECK(apart(slow, small, sla::amg_smoother::spai0) == 0);
+  CHECK(apart(sla::problems::poisson({20, 20}), small, sla::amg_smoother::spai0) == 0);
+  CHECK(apart(suite::complex_problem<sla::gmres>(9), small, sla::amg_smoother::spai0) == 0);
+  CHECK(apart(turning, {.coarsest = 20, .coarse_only = true}, sla::amg_smoother::spai0) == 0);
+  smoothed_adjoint_agrees(turning, small, false);
+  CHECK(tells(printed(small.setup(turning)), "1 + 1 ilu0"));
+  CHECK(tells(printed(small.setup(slow)), "1 + 1 SPAI-0"));
+  // New values decide anew.
+  auto M = small.setup(turning);
+  sla::sparse_tensor<double> same = turning;
+  std::fill(same.values().begin(), same.values().end(), -1.0);
+  for (index_t i = 0; i < same.rows(); ++i)
+    for (auto s = same.pattern().row_ptr[i]; s < same.pattern().row_ptr[i + 1]; ++s)
+      if (same.pattern().col[s] == i) same.values()[s] = 4.5;
+  M.update(same);
+  CHECK(tells(printed(M), "1 + 1 SPAI-0"));
+  M.update(turning);
+  CHECK(tells(printed(M), "1 + 1 ilu0"));
+  // The second pivot of ILU(0) is 0: that level keeps its diagonal.
+  sla::triplets<double> t(40, 40);
+  for (index_t i = 0; i < 40; ++i) t.add(i, i, i == 1 ? 1.0 : 4.0);
+  for (index_t i = 1; i < 40; ++i) t.add(i, i - 1, i == 1 ? -2.0 : -3.0), t.add(i - 1, i, i == 1 ? -2.0 : -0.1);
+  auto const singular = t.build();
+  CHECK_THROWS_AS(sla::ilu0{}.setup(singular), sla::value_error);
+  CHECK(tells(printed(amg{.coarsest = 5}.setup(singular)), "1 + 1 SPAI-0"));
 }
 
 TEST_CASE("gauss_seidel of numbers of any size, and in one part of any length") {

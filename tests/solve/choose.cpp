@@ -130,26 +130,9 @@ TEST_CASE("matrices in any order, graphs, jumps and transport end with multigrid
   CHECK(space.method == "cg");
 }
 
-/// -eps Laplace(u) + v . grad(u), by upwind differences on n x n points, where v turns around the middle.
-auto recirculating(sla::index_t n, double eps) {
-  sla::triplets<double> out(n * n, n * n);
-  double const h = 1 / double(n + 1);
-  for (sla::index_t y = 0; y < n; ++y)
-    for (sla::index_t x = 0; x < n; ++x) {
-      double const X = double(x + 1) * h, Y = double(y + 1) * h, u = 4 * X * (X - 1) * (1 - 2 * Y) * h, v = -4 * Y * (Y - 1) * (1 - 2 * X) * h;
-      double const west = eps + std::max(u, 0.0), east = eps + std::max(-u, 0.0), south = eps + std::max(v, 0.0), north = eps + std::max(-v, 0.0);
-      sla::index_t const i = y * n + x;
-      out.add(i, i, west + east + south + north);
-      if (x > 0) out.add(i, i - 1, -west);
-      if (x + 1 < n) out.add(i, i + 1, -east);
-      if (y > 0) out.add(i, i - n, -south);
-      if (y + 1 < n) out.add(i, i + n, -north);
-    }
-  return out.build();
-}
 TEST_CASE("where couplings of transport point one way, multigrid is smoothed by incomplete factors") {
   for (double const eps : {1e-3, 1e-6}) {
-    auto const report = solve_random(recirculating(60, eps));
+    auto const report = solve_random(suite::recirculating(60, eps));
     INFO(report);
     CHECK((report.converged() && report.method == "bicgstab" && report.preconditioner.starts_with("amg")));
     CHECK(report.iterations() <= 6);  // 21 and 26 with SPAI-0

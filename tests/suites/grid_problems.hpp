@@ -48,6 +48,24 @@ inline sla::sparse_tensor<double> rotated(sla::index_t n, double epsilon) {
   return sla::from_triplets<double>(n * n, n * n, rows, cols, values);
 }
 
+/// -epsilon Laplace(u) + v . grad(u), by upwind differences on n x n points, where v turns around the middle.
+inline sla::sparse_tensor<double> recirculating(sla::index_t n, double epsilon) {
+  sla::triplets<double> out(n * n, n * n);
+  double const h = 1 / double(n + 1);
+  for (sla::index_t y = 0; y < n; ++y)
+    for (sla::index_t x = 0; x < n; ++x) {
+      double const X = double(x + 1) * h, Y = double(y + 1) * h, u = 4 * X * (X - 1) * (1 - 2 * Y) * h, v = -4 * Y * (Y - 1) * (1 - 2 * X) * h;
+      double const west = epsilon + (std::max)(u, 0.0), east = epsilon + (std::max)(-u, 0.0), south = epsilon + (std::max)(v, 0.0), north = epsilon + (std::max)(-v, 0.0);
+      sla::index_t const i = y * n + x;
+      out.add(i, i, west + east + south + north);
+      if (x > 0) out.add(i, i - 1, -west);
+      if (x + 1 < n) out.add(i, i + 1, -east);
+      if (y > 0) out.add(i, i - n, -south);
+      if (y + 1 < n) out.add(i, i + n, -north);
+    }
+  return out.build();
+}
+
 /// A symmetric operator of all 9 or 27 points, with couplings that differ, or those of the axes alone.
 inline sla::sparse_tensor<double> grid_operator(sla::index_t nx, sla::index_t ny, sla::index_t nz, bool full, double spread) {
   using sla::index_t;

@@ -89,7 +89,6 @@ struct choice_world<distributed<sparse_tensor<T, S, F, host_memory>, Mesh, P...>
     }
     return out;
   }
-  static bool couples_one_way(A const&) { return false; }  // levels across ranks have no factors
   static constexpr index_t block_rows() { return S::block_rows; }
   static std::pair<index_t, index_t> levels(A const& a) {
     if constexpr (!is_gathered) {

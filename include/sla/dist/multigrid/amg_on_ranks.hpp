@@ -150,7 +150,7 @@ std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& o
     auto const& level = sizes[std::size_t(l)];
     out << (l == 0 ? text("amg across ", all.communicator().size(), " ranks", m.remark(), '\n') : text()) << detail::level_text(l, level) << all.options.sweeps << " + " << all.options.sweeps << ' ';
     bool const of_grid = all.grid && !all.levels[std::size_t(l)].transfer;
-    out << (of_grid ? "Jacobi" : to_string(all.options.smoother));
+    out << (of_grid ? "Jacobi" : detail::smoother_text(all.options.smoother, false));
     if (std::size_t(l) + 1 < sizes.size()) out << ", " << sizes[std::size_t(l) + 1].rows << (of_grid ? " points of the next grid" : " aggregates of each rank's rows");
     out << '\n';
   }

@@ -171,7 +171,7 @@ struct rank_prolongation {
     groups.of = buffer<std::int32_t>(index_t(group.size()), uninitialized);
     for (std::size_t j = 0; j < group.size(); ++j) groups.of[index_t(j)] = group[j] < 0 ? -1 : std::int32_t(numbers.local(group[j]));
     groups.count = numbers.count();
-    pattern = prolongation_pattern(A.local(), groups, rows, how);
+    pattern = prolongation(A.local(), groups, rows, how).shared_pattern();
 
     auto of_rows = std::make_shared<shared_layout<mesh_of_t<L>>>(*A.handle()), of_columns = std::make_shared<shared_layout<mesh_of_t<L>>>(*A.handle());
     of_columns->extent[sparse_axis<placements_of_t<L>>] = coarse->extent();

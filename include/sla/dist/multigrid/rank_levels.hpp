@@ -97,7 +97,7 @@ inline void require_levels_on_ranks(amg_options const& o) {
 
 /// Do the options ask for a grid, or leave it open?
 inline bool may_be_grid(amg_options const& o, index_t rows) {
-  bool const open = o.coarsening == amg_coarsening::automatic && o.cycle == amg_cycle::V && o.sweeps == 1 && o.smoother == amg_smoother::spai0 && rows >= least_grid_points;
+  bool const open = o.coarsening == amg_coarsening::automatic && o.cycle == amg_cycle::V && o.sweeps == 1 && o.smoother.is_usual() && rows >= least_grid_points;
   return open || o.coarsening == amg_coarsening::grid;
 }
 /// The grid that the finest level may be, if the options ask for it or leave it open; nothing, where it is none. Collective. Errors, on every rank: value_error, if a

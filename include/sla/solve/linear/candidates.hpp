@@ -58,24 +58,6 @@ double growth_of_products(Rows const& rows) {
     });
   return near > 0 ? all / near : 1;
 }
-/// How far couplings are from those of a symmetric matrix, of a few rows: sum |a_ij - a_ji| over sum |a_ij| + |a_ji|: 0.05 for upwind differences at a cell Peclet number of 0.1, 0.3 at 1, 1 where
-/// all go one way.
-template <class Rows, class T>
-double asymmetry(Rows const& rows, T const* a) {
-  double apart = 0, all = 0;
-  if (rows.rows == rows.cols && rows.rows > 0)
-    for_sampled_rows(rows.rows, [&](index_t i) {
-      rows.for_row(i, [&](index_t s, index_t j) {
-        if (i == j) return;
-        T other{};
-        rows.for_row(j, [&](index_t t, index_t k) {
-          if (k == i) other = a[t];
-        });
-        apart += std::abs(double(a[s] - other)), all += std::abs(double(a[s])) + std::abs(double(other));
-      });
-    });
-  return all > 0 ? apart / all : 0;
-}
 /// How much longer multigrid takes where products are dense: coarse levels are.
 inline double multigrid_weight(double growth) { return (std::max)(1.0, (growth - 0.5) / 3); }
 /// About the steps of CG with Jacobi that a solve by multigrid takes as long as, where no grid is recognised, with its set-up.

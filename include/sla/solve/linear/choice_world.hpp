@@ -65,13 +65,6 @@ struct choice_world {
     else
       return {};  // refused in solve/linear/linear.hpp
   }
-  /// Do couplings of transport point one way, so that multigrid wants incomplete factors for its smoother? A few iterations in the place of 20 to 30.
-  static bool couples_one_way(A const& a) {
-    if constexpr (!is_complex<typename A::value_type> && A::shape_type::block_rows == 1 && A::shape_type::block_cols == 1)
-      return a.batch_count() > 0 && asymmetry(a.pattern().view(), kernel_pointer(a.values().data())) > 0.2;
-    else
-      return false;
-  }
   static constexpr index_t block_rows() { return A::shape_type::block_rows; }
   static std::pair<index_t, index_t> levels(A const& a) { return rows_of_levels(a.pattern().view()); }
   static factor_cost cost(A const& a, double most) { return cost_of_factors(a, most); }

@@ -333,11 +333,6 @@ solution<V> engine<A, automatic, none>::try_candidate(attempt step, A const& a, 
     auto const made = set_up(a, step, [](A const& of, stop_rule const& rule) -> std::shared_ptr<void> {
       typename Kind::method_type method{};
       method.rtol = rule.rtol, method.atol = rule.atol, method.max_iterations = rule.max_iterations;
-      if constexpr (std::same_as<Engine, engine<A, bicgstab, amg>>)
-        try {
-          if (World::couples_one_way(of)) return std::make_shared<Engine>(of, method, amg{.smoother = ilu0{}});
-        } catch (setup_refused const&) {  // a coarse matrix has no such factors: its diagonal smooths
-        }
       return std::make_shared<Engine>(of, method, typename Kind::preconditioner_type{});
     });
     auto const& solver = *static_cast<Engine const*>(made.get());

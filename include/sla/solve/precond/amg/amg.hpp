@@ -182,7 +182,7 @@ private:
     std::vector<Levels> items(static_cast<std::size_t>(A.batch_count()));
     bool const wanted = options_.coarsening == amg_coarsening::grid;
     if constexpr (!is_complex<T> && S::block_rows == 1) {
-      bool const asked = options_.coarsening == amg_coarsening::automatic && options_.cycle == amg_cycle::V && options_.smoother == amg_smoother::spai0 && options_.sweeps == 1 &&
+      bool const asked = options_.coarsening == amg_coarsening::automatic && options_.cycle == amg_cycle::V && options_.smoother.is_usual() && options_.sweeps == 1 &&
                          !options_.coarsener && A.rows() >= detail::least_grid_points;
       for (std::size_t b = 0; b < items.size() && (wanted || asked); ++b) {
         if (kept && !(*kept)[b]->grid) continue;
@@ -287,7 +287,7 @@ std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& o
 template <class Stored = detail::same_scalars>
 struct amg_in {
   amg_cycle cycle = amg_cycle::V;                            ///< or W, F, amli: more work on coarse levels
-  amg_smoother smoother = amg_smoother::spai0;               ///< or l1_jacobi, or a preconditioner: chebyshev{.degree = 2}, ssor{}, ilu0{}
+  amg_smoother smoother = amg_smoother::automatic;           ///< spai0, or ilu0{} of transport; or l1_jacobi, or a preconditioner: chebyshev{.degree = 2}, ssor{}, ilu0{}
   amg_coarsening coarsening = amg_coarsening::automatic;     ///< grid where A is one, else plain with amli, or smoothed; classical, where those contract badly
   int sweeps = 1;                                            ///< of the smoother, before the correction and after it
   index_t coarsest = 200;                                    ///< a level of so many rows is inverted
@@ -314,7 +314,7 @@ struct amg_in {
     if (near_null.maker() && near_null.modes() == 0) throw value_error("amg{.near_null}: there is no mode; give a column per mode, or leave it out");
     if (coarsening == amg_coarsening::grid && near_null.modes() > 0)
       throw value_error("amg{.coarsening = amg_coarsening::grid, .near_null}: grids take no near-null space; leave out one of them");
-    if (coarsening == amg_coarsening::grid && (cycle != amg_cycle::V || smoother != amg_smoother::spai0 || sweeps != 1))
+    if (coarsening == amg_coarsening::grid && (cycle != amg_cycle::V || !smoother.is_usual() || sweeps != 1))
       throw value_error("amg{.coarsening = amg_coarsening::grid}: a grid has a V-cycle with one step of Jacobi before and after; leave out .cycle, .smoother and .sweeps");
     bool const grid = coarsening == amg_coarsening::grid, open = coarsening == amg_coarsening::automatic;
     if (coarse_only && grid) throw value_error("amg{.coarsening = amg_coarsening::grid, .coarse_only = true}: a grid is smoothed in the pass that restricts; leave out .coarsening");

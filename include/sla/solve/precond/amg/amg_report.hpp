@@ -33,6 +33,10 @@ std::string level_text(index_t l, amg_level_size const& size) {
   auto const padded = [](std::string s, std::size_t width) { return s.size() < width ? std::string(width - s.size(), ' ') + s : s; };
   return text(padded(text(l), 3), padded(text(size.rows), 12), " rows", padded(text(size.entries), 13), " entries   ");
 }
+/// The smoother of levels that have a preconditioner for it, or not.
+inline char const* smoother_text(amg_smoother const& s, bool is_swept) {
+  return s != amg_smoother::automatic ? to_string(s) : is_swept ? ilu0::name : to_string(amg_smoother::spai0);
+}
 /// "grid 1000 x 1000, 5 points", or how rows are aggregated.
 template <class T>
 std::string coarsening_text(amg_hierarchy<T> const& all) {
@@ -60,7 +64,7 @@ void print_levels(std::basic_ostream<Char>& out, amg_hierarchy<T> const& all) {
     if (last && !(all.packed ? all.packed->inverse.empty() : all.inverse.empty()))
       out << "dense inverse";
     else
-      out << all.options.sweeps << " + " << all.options.sweeps << ' ' << to_string(all.options.smoother) << (all.packed || std::same_as<real_t<T>, float> ? " in float" : "");
+      out << all.options.sweeps << " + " << all.options.sweeps << ' ' << smoother_text(all.options.smoother, !all.packed && all.levels[l].before) << (all.packed || std::same_as<real_t<T>, float> ? " in float" : "");
     if (!last) out << ", " << sizes[l + 1].rows << (all.options.coarsener ? " columns" : " aggregates");
     out << '\n';
   }

@@ -15,6 +15,8 @@
 #include <sla/solve/precond/amg/grid/grid_cycle.hpp>
 #include <sla/solve/precond/amg/packed_levels.hpp>
 #include <sla/solve/precond/amg/sums.hpp>
+#include <sla/solve/precond/amg/sweeps.hpp>
+#include <sla/solve/precond/ilu0.hpp>
 #include <sla/tensor/algebra/add.hpp>
 #include <sla/tensor/algebra/multiply.hpp>
 #include <sla/tensor/arrange/transpose.hpp>
@@ -211,7 +213,7 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
   std::vector<kernel_t<T>> inverse;
   bool const hermitian = is_hermitian(finest), undecided = o.coarsening == amg_coarsening::automatic;
   if (undecided) o.coarsening = amg_coarsening::smoothed;
-  bool const open = undecided && !o.on_device && hermitian && !o.coarsener && o.cycle == amg_cycle::V && o.sweeps == 1 && o.smoother == amg_smoother::spai0 && finest.rows() >= least_grid_points;
+  bool const open = undecided && !o.on_device && hermitian && !o.coarsener && o.cycle == amg_cycle::V && o.sweeps == 1 && o.smoother.is_usual() && finest.rows() >= least_grid_points;
   auto rows = look_at_rows(finest, o.smoother, 0);
   std::optional<aggregates> first;
   bool const doubtful = open && !before && jumps_in_many_rows(finest, rows);
@@ -237,11 +239,11 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
     bool const ends = !kept.empty() ? !kept[std::size_t(l)] : n <= o.coarsest || l + 1 >= o.max_levels;
     levels.push_back({std::move(A), std::move(rows.smoother)});
     auto& level = levels.back();
-    amg_matrix<T> AH;
+    amg_matrix<T> AH, left;
     std::optional<amg_rows<T>> columns;
     if (!ends && !hermitian) columns.emplace(look_at_rows(AH = adjointed(level.A), o.smoother, l));
     if (coarsener && !ends) {
-      amg_matrix<T> P, left;
+      amg_matrix<T> P;
       index_t const coarse = coarsener->next(level.A, hermitian ? nullptr : &AH, l, P, left);
       if (coarse > 0 && 10 * coarse <= 8 * n) {
         if (hermitian) left = P;
@@ -263,9 +265,9 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
         return grouped(sum, look_at_rows(sum, o.smoother, 1));
       }();
       if (groups.count > 0 && 10 * groups.count <= 8 * n) {
-        auto p = prolongation_pattern(level.A, groups, rows, o.coarsening);
-        auto r = hermitian ? p : prolongation_pattern(AH, groups, *columns, o.coarsening);
-        auto transfer = std::make_shared<amg_transfer>(std::move(groups), std::move(p), std::move(r), level.A.shared_pattern(), o.coarsening == amg_coarsening::plain);
+        level.P = prolongation(level.A, groups, rows, o.coarsening);
+        if (!hermitian) left = prolongation(AH, groups, *columns, o.coarsening);
+        auto transfer = std::make_shared<amg_transfer>(std::move(groups), level.P.shared_pattern(), (hermitian ? level.P : left).shared_pattern(), level.A.shared_pattern(), o.coarsening == amg_coarsening::plain);
         if (!transfer->right) transfer->sums = summed_pattern(level.A, transfer->groups.of, *transfer->transposition.shared_pattern());
         level.transfer = std::move(transfer);
       }
@@ -275,8 +277,12 @@ std::shared_ptr<amg_hierarchy<T>> amg_levels(amg_options o, amg_matrix<T> const&
       break;
     }
     auto const& next = *level.transfer;
-    level.P = prolongation(level.A, next.groups, rows, o.coarsening, next.pattern);
-    level.R = next.transposition.adjoint(hermitian ? level.P : prolongation(AH, next.groups, *columns, o.coarsening, next.left));
+    if (!kept.empty()) {
+      level.P = prolongation(level.A, next.groups, rows, o.coarsening, next.pattern);
+      if (!hermitian) left = prolongation(AH, next.groups, *columns, o.coarsening, next.left);
+    }
+    level.R = next.transposition.adjoint(hermitian ? level.P : left);
+    AH = {}, left = {}, columns.reset();  // gone before the products, which take the most memory
     A = next.right ? (*next.both)(level.R, (*next.right)(level.A, level.P)) : summed_over(level.A, next.groups.of, level.R.pattern(), next.sums);
   }
   auto out = std::make_shared<amg_hierarchy<T>>(o, hermitian, std::move(levels), std::move(inverse));
@@ -304,16 +310,22 @@ std::shared_ptr<amg_hierarchy<To>> levels_in(std::shared_ptr<amg_hierarchy<T>> c
   }
 }
 
-/// Gives the levels the preconditioner that smooths them, but the last, where it is inverted. Errors: value_error naming the level.
+/// Gives the levels the preconditioner that smooths them, but the last, where it is inverted. Where the smoother is left open, a level whose ILU(0) does not
+/// exist keeps its diagonal. Errors: value_error naming the level.
 template <class T>
 void set_up_sweeps(amg_hierarchy<T>& all) {
-  if (!all.options.smoother.maker()) return;
-  amg_makes_sweeps<T> const& maker = *all.options.smoother.maker();
+  amg_options const& o = all.options;
+  bool const factors = o.smoother == amg_smoother::automatic && !all.hermitian && !o.on_device && !o.coarse_only && !o.coarsener && couples_one_way(all.levels[0].A);
+  if (!o.smoother.maker() && !factors) return;
   for (std::size_t l = 0; l < all.levels.size() && (l + 1 < all.levels.size() || all.inverse.empty()); ++l) {
     auto& level = all.levels[l];
     try {
-      level.before = maker.setup(level.A);
+      if (!factors)
+        level.before = static_cast<amg_makes_sweeps<T> const&>(*o.smoother.maker()).setup(level.A);
+      else if constexpr (!is_complex<T>)
+        level.before = amg_sweep_on(ilu0{}.setup(level.A), level.A);
     } catch (value_error const& e) {
+      if (factors) continue;
       throw value_error(text(e.what(), " (the smoother of level ", l, " of amg)"));
     }
     level.after = all.hermitian ? level.before->adjoint() : level.before;

@@ -64,8 +64,11 @@ enum class amg_cycle { V, W, F, amli };
 /// What is done on each level: x += D (b - A x), with d_i = 1.1 a_ii / sum |a_ij|^2 (SPAI-0: Broeker and Grote 2002), but at most 1.9 / sum
 /// |a_ij|, so that it converges for every Hermitian definite A; or with d_i = 1 / sum |a_ij|; or x += S (b - A x) for a preconditioner S that
 /// is set up for each level, and its adjoint after the correction, where A is Hermitian: `.smoother = chebyshev{.degree = 2}`, `ssor{}`, `ilu0{}`.
+/// automatic: ilu0{}, where A is real and its couplings point one way, as those of transport: a_ij and a_ji differ, of a few rows, by more than a fifth of their sum;
+/// SPAI-0 elsewhere, of complex numbers and nodes, on devices, across ranks, and on a level that has no such factors.
 class amg_smoother {
 public:
+  static amg_smoother const automatic;  ///< ilu0{} of transport, else spai0
   static amg_smoother const spai0;      ///< d_i = 1.1 a_ii / sum |a_ij|^2, at most 1.9 / sum |a_ij|
   static amg_smoother const l1_jacobi;  ///< d_i = 1 / sum |a_ij|
 
@@ -74,22 +77,26 @@ public:
     requires requires { typename P::preconditioner_tag; }
   amg_smoother(P const& options) : maker_(std::make_shared<detail::amg_sweeps_of<P> const>(options)), name_(detail::amg_sweeps_of<P>::name()) {}  // NOLINT: `.smoother = ssor{}`
 
-  friend bool operator==(amg_smoother const& a, amg_smoother const& b) { return a.maker_ == b.maker_ && a.l1_ == b.l1_; }
+  friend bool operator==(amg_smoother const& a, amg_smoother const& b) { return a.maker_ == b.maker_ && a.kind_ == b.kind_; }
   friend char const* to_string(amg_smoother const& s) { return s.name_; }
+  /// Is it SPAI-0 for a Hermitian A?
+  bool is_usual() const { return *this == automatic || *this == spai0; }
   /// What sets sweeps up; nothing, where a diagonal is the smoother.
   std::shared_ptr<detail::amg_sweep_maker const> const& maker() const { return maker_; }
 
 private:
-  constexpr explicit amg_smoother(bool l1) : l1_(l1), name_(l1 ? "l1-Jacobi" : "SPAI-0") {}
+  constexpr amg_smoother(int kind, char const* name) : kind_(kind), name_(name) {}
 
   std::shared_ptr<detail::amg_sweep_maker const> maker_ = {};
-  bool l1_ = false;
+  int kind_ = 0;  ///< of those that are no preconditioners
   char const* name_;
 };
+/// ILU(0) of transport, else SPAI-0.
+inline amg_smoother const amg_smoother::automatic{0, "automatic"};
 /// SPAI-0.
-inline amg_smoother const amg_smoother::spai0{false};
+inline amg_smoother const amg_smoother::spai0{1, "SPAI-0"};
 /// l1-Jacobi.
-inline amg_smoother const amg_smoother::l1_jacobi{true};
+inline amg_smoother const amg_smoother::l1_jacobi{2, "l1-Jacobi"};
 
 /// How a level goes over to the next one. smoothed, plain: by aggregates, on which a correction is the constant after a step of damped
 /// Jacobi, or the constant. grid: every second point of a grid, with the interpolation of black-box multigrid (Dendy 1982), where A is a
@@ -134,7 +141,7 @@ namespace detail {
 /// The options as the rooms of multigrid read them.
 struct amg_options {
   amg_cycle cycle = amg_cycle::V;
-  amg_smoother smoother = amg_smoother::spai0;
+  amg_smoother smoother = amg_smoother::automatic;
   amg_coarsening coarsening = amg_coarsening::smoothed;
   int sweeps = 1;
   index_t coarsest = 200;

@@ -35,10 +35,8 @@ void prolongation_row(amg_matrix<T> const& A, aggregates const& groups, kernel_t
   Real const least = Real(prolongation_filter) * largest;
   auto const keeps = [&](index_t s, index_t j) { return i != j && coupling(a[s], phase) >= least; };
   view.for_row(i, [&](index_t s, index_t j) {
-    if (keeps(s, j))
-      kept += abs_of(a[s]);
-    else
-      diagonal += real_of(a[s] * phase);
+    bool const keep = keeps(s, j);
+    kept += keep ? abs_of(a[s]) : Real(0), diagonal += keep ? Real(0) : real_of(a[s] * phase);
   });
   Real const scale = (std::max)(diagonal, kept);
   f(of[i], K(Real(1 - prolongation_damping)));
@@ -47,33 +45,45 @@ void prolongation_row(amg_matrix<T> const& A, aggregates const& groups, kernel_t
   });
 }
 
-/// The pattern of the prolongation: the aggregates of each row, ascending.
+/// The prolongation: the aggregates of each row ascend.
 template <class T>
-std::shared_ptr<amg_pattern const> prolongation_pattern(amg_matrix<T> const& A, aggregates const& groups, amg_rows<T> const& rows, amg_coarsening how) {
-  index_t const n = A.rows();
-  if (how == amg_coarsening::classical) return extended_pattern(A, rows, groups);
-  auto const columns = [&](index_t i, std::vector<std::int32_t>& out) {
-    out.clear();
-    prolongation_row(A, groups, rows.phase.data()[i], how, i, [&](std::int32_t g, auto) {
-      if (std::find(out.begin(), out.end(), g) == out.end()) out.push_back(g);
-    });
+amg_matrix<T> prolongation(amg_matrix<T> const& A, aggregates const& groups, amg_rows<T> const& rows, amg_coarsening how) {
+  using K = kernel_t<T>;
+  if (how == amg_coarsening::classical) return extended_values(A, rows, groups, extended_pattern(A, rows, groups));
+  struct run {
+    std::vector<std::int32_t> col;
+    std::vector<K> value;
   };
+  index_t const n = A.rows();
+  int const parts = parallel_parts(n);
+  std::vector<run> runs(static_cast<std::size_t>(parts));
   buffer<std::int32_t> count(n, uninitialized);
-  parallel_ranges(n, [&, c = count.data()](index_t lo, index_t hi) {
-    std::vector<std::int32_t> row;
-    for (index_t i = lo; i < hi; ++i) columns(i, row), c[i] = std::int32_t(row.size());
+  parallel(parts, [&, lengths = count.data(), view = A.pattern().view()](int t) {
+    run& mine = runs[std::size_t(t)];
+    std::size_t size = 0;
+    for (index_t i = n * t / parts; i < n * (t + 1) / parts; ++i) {
+      std::size_t const first = size, most = size + std::size_t(row_length(view, i)) + 1;
+      if (mine.col.size() < most) mine.col.resize(most + most / 2 + 1024), mine.value.resize(mine.col.size());
+      prolongation_row(A, groups, rows.phase.data()[i], how, i, [&, col = mine.col.data(), value = mine.value.data()](std::int32_t g, K weight) {
+        std::size_t at = size;
+        while (at > first && col[at - 1] > g) --at;
+        if (at > first && col[at - 1] == g) return void(value[at - 1] = value[at - 1] + weight);
+        for (std::size_t k = size++; k > at; --k) col[k] = col[k - 1], value[k] = value[k - 1];
+        col[at] = g, value[at] = weight;
+      });
+      lengths[i] = std::int32_t(size - first);
+    }
+    mine.col.resize(size), mine.value.resize(size);
   });
   auto row_ptr = row_pointers<std::int32_t>(n, [c = count.data()](index_t i) { return index_t(c[i]); });
   buffer<std::int32_t> col(row_ptr[n], uninitialized);
-  parallel_ranges(n, [&, to = col.data()](index_t lo, index_t hi) {
-    std::vector<std::int32_t> row;
-    for (index_t i = lo; i < hi; ++i) {
-      columns(i, row);
-      std::sort(row.begin(), row.end());
-      std::copy(row.begin(), row.end(), to + row_ptr[i]);
-    }
+  buffer<T> values(row_ptr[n], uninitialized);
+  parallel(parts, [&, to = col.data(), put = kernel_pointer(values.data())](int t) {
+    run const& mine = runs[std::size_t(t)];
+    index_t const at = row_ptr[n * t / parts];
+    std::copy(mine.col.begin(), mine.col.end(), to + at), std::copy(mine.value.begin(), mine.value.end(), put + at);
   });
-  return std::make_shared<amg_pattern const>(amg_pattern{n, groups.count, std::move(row_ptr), std::move(col)});
+  return {Matrix(n, groups.count), std::make_shared<amg_pattern const>(amg_pattern{n, groups.count, std::move(row_ptr), std::move(col)}), std::move(values)};
 }
 
 /// The values of the prolongation on a pattern of it; aggregates that a row reaches by new values only are left out.

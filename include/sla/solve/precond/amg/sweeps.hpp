@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Preconditioners as smoothers of multigrid: `amg{.smoother = ssor{}}`. They are compiled where one is named, and not for amg{}.
+// Preconditioners as smoothers of multigrid: `amg{.smoother = ssor{}}`. They are compiled where one is named; of amg{} ilu0 alone.
 #pragma once
 
 #include <complex>
@@ -25,13 +25,16 @@ struct amg_sweep_of final : amg_sweep<T> {
     auto const z = m * tensor_view<K, Extents<dyn>, host_memory>{const_cast<K*>(r), Extents<dyn>(rows)};
     fuse(space, set_statement<K, std::remove_cvref_t<decltype(z)>, host_memory>{out, rows, z});
   }
-  std::shared_ptr<amg_sweep<T> const> adjoint() const override { return of(m.adjoint(), rows); }
-
-  template <class Other>
-  static std::shared_ptr<amg_sweep<T> const> of(Other other, index_t n) {
-    return std::make_shared<amg_sweep_of<T, Other> const>(std::move(other), n);
+  std::shared_ptr<amg_sweep<T> const> adjoint() const override {
+    auto other = m.adjoint();
+    return std::make_shared<amg_sweep_of<T, decltype(other)> const>(std::move(other), rows);
   }
 };
+/// M of a level whose matrix is A.
+template <class T, class M>
+std::shared_ptr<amg_sweep<T> const> amg_sweep_on(M m, amg_matrix<T> const& A) {
+  return std::make_shared<amg_sweep_of<T, M> const>(std::move(m), A.rows());
+}
 
 /// The options of a preconditioner, to be set up for each level.
 template <class P>
@@ -53,8 +56,7 @@ struct amg_sweeps_of final : amg_sweep_maker {
 private:
   template <class T>
   std::shared_ptr<amg_sweep<T> const> made(amg_matrix<T> const& A) const {
-    auto m = options.setup(A);
-    return amg_sweep_of<T, decltype(m)>::of(std::move(m), A.rows());
+    return amg_sweep_on(options.setup(A), A);
   }
 };
 
