@@ -1,86 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Solving on a mesh: what the driver of solve/linear/linear.hpp must know of a distributed operator, and preconditioners of the local
-// block (rows and columns of one rank). The methods are those of one rank.
+// Solving on a mesh: what the driver of solve/linear/linear.hpp must know of a distributed operator. The methods are those of one rank.
 #pragma once
 
 #include <utility>
 
-#include <sla/dist/matrix/matrix_product.hpp>
-#include <sla/dist/matrix/stored_transpose.hpp>
-#include <sla/dist/matrix/to_entries.hpp>
-#include <sla/dist/solve/memory_on_ranks.hpp>
+#include <sla/dist/solve/local_preconditioner.hpp>
 #include <sla/dist/solve/mesh_space.hpp>
 #include <sla/solve/linear/choose.hpp>
 #include <sla/solve/linear/linear.hpp>
 #include <sla/solve/precond/composed/chebyshev.hpp>
-#include <sla/tensor/arrange/slice.hpp>
 
 namespace sla {
 
-namespace detail {
-/// f() on every rank, where f sees the rows of D by their local numbers. An error on one rank is thrown on all, and says so.
-template <class D, class F>
-auto with_local_rows(D const& d, F const& f) {
-  return together(d.mesh().world(), [&] {
-    try {
-      return f();
-    } catch (value_error const& e) {
-      if constexpr (owners_axis<placements_of_t<D>> >= 0) {
-        auto const& rows = *d.handle()->rows;
-        throw value_error(text(e.what(), " (rows of rank ", rows.rank(), ", which owns ", rows.words(),
-                               ", are counted in its local order, ascending)"));
-      } else {
-        throw;
-      }
-    }
-  });
-}
-/// The same with f(the block of D that reads this rank's part only): what local preconditioners see.
-template <class D, class F>
-auto with_own_block(D const& d, F const& f) {
-  if constexpr (by_entries<placements_of_t<D>>) {
-    auto const block = own_block(d);
-    return with_local_rows(d, [&] { return f(block); });
-  } else {
-    return with_local_rows(d, [&] {
-      using Memory = typename local_of_t<D>::memory_type;
-      if constexpr (sparse_axis<placements_of_t<D>> >= 0 && !Memory::is_host)  // once per set-up
-        return f(to<Memory>(cols(to<host_memory>(d.local()), 0, d.handle()->halo->own())));
-      else if constexpr (sparse_axis<placements_of_t<D>> >= 0)
-        return f(cols(d.local(), 0, d.handle()->halo->own()));
-      else
-        return f(d.local());
-    });
-  }
-}
-} // namespace detail
-
-/// A preconditioner of each rank's own block (block Jacobi over the ranks): no communication.
-template <class M>
-class local_preconditioner {
-public:
-  explicit local_preconditioner(M m) : m_(std::move(m)) {}
-  M const& local() const { return m_; }
-  auto adjoint() const
-    requires requires(M const& m) { m.adjoint(); }
-  {
-    using Adjoint = decltype(m_.adjoint());
-    return local_preconditioner<Adjoint>(m_.adjoint());
-  }
-  template <class D>
-  void update(D const& d) {
-    M next = m_;  // one rank's failure leaves all ranks as they were
-    detail::with_own_block(d, [&](auto const& block) { return next.update(block), 0; });
-    m_ = std::move(next);
-  }
-
-private:
-  M m_;
-};
-template <class M, DistributedExpr X>
-auto operator*(local_preconditioner<M> const& m, X&& x) {
-  return detail::distributed_like(std::forward<X>(x), [&](auto&& node) { return as_node(m.local() * std::move(node)); });
-}
 /// Of the whole of A, whose rows are on ranks: its products exchange halos.
 template <DistributedSparse A, DistributedExpr X>
 auto operator*(applied_chebyshev<A> const& m, X&& x) {
@@ -243,10 +174,8 @@ struct linear_world<distributed<sparse_tensor<T, S, F, Memory>, Mesh, P...>> : d
       else
         return p.setup(a);
     } else if constexpr (requires { typename M::preconditioner_tag; }) {
-      return detail::with_own_block(a, [&](auto const& block) {
-        auto m = p.setup(block);
-        return local_preconditioner<decltype(m)>(std::move(m));
-      });
+      auto m = detail::with_own_block(a, [&](auto const& block) { return p.setup(block); });
+      return local_preconditioner<decltype(m)>(std::move(m), a);
     } else {
       return p;
     }
