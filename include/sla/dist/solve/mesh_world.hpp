@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include <sla/dist/matrix/matrix_functions.hpp>
 #include <sla/dist/solve/local_preconditioner.hpp>
 #include <sla/dist/solve/mesh_space.hpp>
 #include <sla/solve/linear/choose.hpp>
@@ -203,12 +204,9 @@ struct linear_world<distributed<sparse_tensor<T, S, F, Memory>, Mesh, P...>> : d
     else
       return to<Memory>(adjointed(to<host_memory>(a)));
   }
-  /// Numbers of A as a whole: one computation, which the ranks that share A all make, Invariant.
   template <class Numbers>
   static auto common(A const& a, Numbers numbers) {
-    auto layout = std::make_shared<shared_layout<Mesh>>();
-    layout->mesh = a.mesh();
-    return distributed<Numbers, Mesh, std::conditional_t<P::kind == placement_kind::sparse_shard || P::kind == placement_kind::hyper, Invariant, P>...>(std::move(numbers), std::move(layout));
+    return detail::common_numbers_of(a, std::move(numbers));
   }
   /// On every rank, so that all of them go on, or none.
   static bool same_pattern(A const& a, A const& a2) {
