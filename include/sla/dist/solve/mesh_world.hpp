@@ -5,8 +5,10 @@
 #include <utility>
 
 #include <sla/dist/matrix/matrix_functions.hpp>
+#include <sla/dist/matrix/multiply_on_ranks.hpp>
 #include <sla/dist/solve/local_preconditioner.hpp>
 #include <sla/dist/solve/mesh_space.hpp>
+#include <sla/solve/direct/direct.hpp>
 #include <sla/solve/linear/choose.hpp>
 #include <sla/solve/linear/linear.hpp>
 #include <sla/solve/precond/composed/chebyshev.hpp>
@@ -21,6 +23,12 @@ auto operator*(applied_chebyshev<A> const& m, X&& x) {
 }
 
 namespace detail {
+/// Has every system of D its rows on one axis, without a batch?
+template <class D>
+inline constexpr bool may_be_gathered = has_found_rows<placements_of_t<D>> && !local_of_t<D>::shape_type::is_batched;
+template <factorization Kind>
+struct factor_on_first; // dist/choice/factors_on_ranks.hpp
+
 /// Vectors on ranks for an operator of scalars T.
 template <class T, class Mesh, class B>
 struct distributed_vector;
@@ -72,7 +80,7 @@ struct linear_world<distributed<sparse_tensor<T, S, F, Memory>, Mesh, P...>> : d
   using operator_type = A;
   static constexpr int axis = detail::owners_axis<placements<P...>>;
   static constexpr bool by_entries = detail::by_entries<placements<P...>>;
-  static constexpr bool has_all_rows = axis < 0, is_chosen_for = Memory::is_host && !by_entries;
+  static constexpr bool is_gathered = Memory::is_host && detail::may_be_gathered<A>, is_factored = axis < 0 || is_gathered, is_chosen_for = Memory::is_host && !by_entries;
 
   template <class B>
   static constexpr bool accepts = DistributedExpr<B>;
@@ -157,6 +165,12 @@ struct linear_world<distributed<sparse_tensor<T, S, F, Memory>, Mesh, P...>> : d
     index_t size = b.local().size();
     if constexpr (axis >= 0) size = all_reduce(a.mesh().communicator(axis), size);
     return size == 0;
+  }
+  template <factorization Kind>
+  static detail::factor_on_first<Kind> of_whole(factor<Kind> const&)
+    requires is_gathered
+  {
+    return {};
   }
   template <class M>
   static constexpr bool sets_up = !Memory::is_host || detail::SetsUp<M, A> || detail::SetsUp<M, typename A::local_type>;  // elsewhere `setup` says more

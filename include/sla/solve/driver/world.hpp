@@ -26,7 +26,8 @@ namespace sla {
 /// The world of operators A. A specialisation supplies
 ///   operator_type              A: `prepare(A)` is meant for it
 ///   is_square, fits<B>         optional: what the types know of the shapes of A and b
-///   has_all_rows               optional: false, if no rank holds the whole of a system
+///   is_factored                optional: false, if direct methods cannot factor it
+///   of_whole(factor)           optional: what direct methods are set up by, where that is not their preconditioner()
 ///   is_chosen_for              optional: true, if the automatic choice has a look at such operators (choice_world)
 ///   accepts<B>                 may B be a right-hand side? (false: another `perform` is meant)
 ///   placed<B>, refuse<B>()     optional: does B lie as A wants it? The sentence that says why not
