@@ -13,25 +13,36 @@
 #include <sla/dist/matrix/to_entries.hpp>
 #include <sla/dist/solve/memory_on_ranks.hpp>
 #include <sla/solve/seam/method.hpp>
+#include <sla/solve/seam/numbered_error.hpp>
 #include <sla/solve/seam/report.hpp>
 #include <sla/tensor/arrange/slice.hpp>
 
 namespace sla {
 
 namespace detail {
-/// f() on every rank, where f sees the rows of D by their local numbers. An error on one rank is thrown on all, and says so.
-template <class D, class F>
+/// What is said behind words that count rows as a rank does.
+template <class = void>
+std::string in_local_order(row_partition const& rows) {
+  return text(" (rows of rank ", rows.rank(), ", which owns ", rows.words(), ", are counted in its local order, ascending)");
+}
+/// f() on every rank, where f sees the rows of D by their local numbers: those that the rank owns, or the rows of D.local(), which are others where entries are
+/// distributed. An error on one rank is thrown on all, names the rank, and rows by their numbers in the whole where it can.
+template <bool OfLocal = false, class D, class F>
 auto with_local_rows(D const& d, F const& f) {
   return together(d.mesh().world(), [&] {
-    try {
+    if constexpr (owners_axis<placements_of_t<D>> < 0) {
       return f();
-    } catch (value_error const& e) {
-      if constexpr (owners_axis<placements_of_t<D>> >= 0) {
-        auto const& rows = *d.handle()->rows;
-        throw value_error(text(e.what(), " (rows of rank ", rows.rank(), ", which owns ", rows.words(),
-                               ", are counted in its local order, ascending)"));
-      } else {
-        throw;
+    } else {
+      using S = typename local_of_t<D>::shape_type;
+      auto const& rows = *d.handle()->rows;
+      try {
+        return f();
+      } catch (numbered_error const& e) {
+        global_places<D> const places{d};
+        throw value_error(text(e.with(S::block_rows, S::block_cols, [&](index_t i) { return OfLocal ? places.row(i) : rows.global(i); }, [&](index_t j) { return places.col(j); }), " (found by rank ",
+                               rows.rank(), ')'));
+      } catch (value_error const& e) {
+        throw value_error(e.what() + in_local_order(rows));
       }
     }
   });
@@ -78,6 +89,8 @@ struct block_words {
         auto const& failure = m.failure(b);
         out.failures.push_back({failure.why, failure.what});
         if constexpr (requires { failure.in_solves; }) out.failures.back().what += failure.in_solves;
+        if constexpr (axis >= 0)
+          if (failure.why != reason::converged && d.handle()->rows->ranks() > 1) out.failures.back().what += in_local_order(*d.handle()->rows);
       }
     }
     if constexpr (remarks_text<M>) out.remark = m.remark();

@@ -104,7 +104,7 @@ struct linear_world<distributed<sparse_tensor<T, S, F, Memory>, Mesh, P...>> : d
   static void check(A const& a, bool square) {
     if (square && a.rows() != a.cols())
       throw shape_error(text("solve(A, b): A is ", a.rows(), " x ", a.cols(), ", and must be square; for least squares, least_squares(A, b)"));
-    detail::with_local_rows(a, [&] { return linear_world<sparse_tensor<T, S, F, Memory>>::check(a.local(), false), 0; });
+    detail::with_local_rows<true>(a, [&] { return linear_world<sparse_tensor<T, S, F, Memory>>::check(a.local(), false), 0; });
   }
   template <class V>
   static auto zero_of_domain(A const& a, V const& b) {
@@ -140,7 +140,7 @@ struct linear_world<distributed<sparse_tensor<T, S, F, Memory>, Mesh, P...>> : d
       typename V::local_type local(typename V::local_type::extents_type(V::local_type::extents_type::from(node.extents())), uninitialized);
       typename rank_spaces<Memory>::immediate space;
       fuse(space, set(local, node));
-      detail::require_finite(local, "b");
+      detail::require_finite(local, "b", S::batch_extents::rank);
       return V(std::move(local), layout);
     });
   }
