@@ -174,47 +174,57 @@ auto norm_contribution_on_ranks(D const& d, Y const& y, G const& g) {
     return ties;
   });
 }
+template <class Op, class A>
+concept LargestOfEntries = (std::same_as<Op, op::norm1> || std::same_as<Op, op::norm_inf>) && by_entries<placements_of_t<plain_t<A>>>;
 /// Numbers of all ranks that share D: one of each item, or all of them.
 template <class D, class Number>
 auto summed_over_sharing(D const& d, std::vector<Number> numbers) {
   reduce_over_sharing(d, std::span(numbers));
   return number_per_item(d.local().shape(), numbers);
 }
+/// sum(D) or a norm of it, and its rule.
+template <class Op, TracedRows A>
+auto traced_number(A const& a) {
+  using D = plain_t<A>;
+  auto const m = part_of(a);
+  if constexpr (std::same_as<Op, op::norm1> && sparse_dim<placements_of_t<D>> == 0) {
+    return traced_number<op::norm_inf>(trace_transposed<false>(a));
+  } else if constexpr (std::same_as<Op, op::sum>) {
+    auto rule = linear_in(
+        m, [m](auto const&, auto const& g) { return sum_contribution(m.value().local(), part_of_cotangent(g)); }, [](auto const&, auto const& d) { return sum(d); });
+    return record(a.home(), common_numbers_of(m.value(), sum(m.value())), std::move(rule));
+  } else {
+    require_single_entries(m.value().local());
+    auto rule = linear_in(
+        m, [m](auto const& y, auto const& g) { return norm_contribution_on_ranks<Op>(m.value(), y.local(), part_of_cotangent(g)); },
+        [m](auto const& y, auto const& d) {
+          using Number = decltype(number_of_item(y.local(), 0));
+          return summed_over_sharing(d, slopes_along<Number>(d.local(), norm_contribution_on_ranks<Op>(m.value(), y.local(), 1.0)));
+        });
+    return record(a.home(), common_numbers_of(m.value(), perform(Op{}, m.value())), std::move(rule));
+  }
+}
 } // namespace detail
 /// The number of a traced D is distributed, Invariant where ranks share D: a loss; `convert<"rows", Replicate>(n)` stands before vectors and beside pending sums.
 /// Gradient: that of one rank; rows or columns of all ranks whose sums are the largest share it. Cost: as of the number, and in norm1 of rows that of transposed(D).
 template <class Op, detail::TracedRows A>
-  requires(std::same_as<Op, op::sum> || detail::SparseNorm<Op>)
+  requires((std::same_as<Op, op::sum> || detail::SparseNorm<Op>) && !detail::LargestOfEntries<Op, A>)
 auto perform(Op, A const& a) {
-  using D = plain_t<A>;
-  constexpr bool has_lines = !detail::by_entries<placements_of_t<D>> || std::same_as<Op, op::sum> || std::same_as<Op, op::norm>;
-  static_assert(has_lines, "sla: norm1(D), norm_inf(D) of a traced D that is distributed entry by entry have no gradient: no rank has whole rows or columns of it; those of a D by rows, "
-                           "columns or rectangles have one, and so have norm(D) and sum(D)");
-  auto const m = detail::part_of(a);
-  if constexpr (!has_lines) {
-    return perform(op::norm{}, a);
-  } else if constexpr (std::same_as<Op, op::norm1> && detail::sparse_dim<placements_of_t<D>> == 0) {
-    return perform(op::norm_inf{}, transposed(a));
-  } else if constexpr (std::same_as<Op, op::sum>) {
-    auto rule = linear_in(
-        m, [m](auto const&, auto const& g) { return detail::sum_contribution(m.value().local(), detail::part_of_cotangent(g)); }, [](auto const&, auto const& d) { return sum(d); });
-    return record(a.home(), detail::common_numbers_of(m.value(), sum(m.value())), std::move(rule));
-  } else {
-    detail::require_single_entries(m.value().local());
-    auto rule = linear_in(
-        m, [m](auto const& y, auto const& g) { return detail::norm_contribution_on_ranks<Op>(m.value(), y.local(), detail::part_of_cotangent(g)); },
-        [m](auto const& y, auto const& d) {
-          using Number = decltype(detail::number_of_item(y.local(), 0));
-          return detail::summed_over_sharing(d, detail::slopes_along<Number>(d.local(), detail::norm_contribution_on_ranks<Op>(m.value(), y.local(), 1.0)));
-        });
-    return record(a.home(), detail::common_numbers_of(m.value(), perform(Op{}, m.value())), std::move(rule));
-  }
+  return detail::traced_number<Op>(a);
+}
+/// Refused: no rank has whole rows or columns of D.
+template <class Op, detail::TracedRows A>
+  requires detail::LargestOfEntries<Op, A>
+auto perform(Op, A const& a) -> decltype(detail::traced_number<op::norm>(a)) {
+  static_assert(always_false<A>, "sla: norm1(D), norm_inf(D) of a traced D that is distributed entry by entry have no gradient: no rank has whole rows or columns of it; those of a D by rows, "
+                                 "columns or rectangles have one, and so have norm(D) and sum(D)");
+  return detail::traced_number<op::norm>(a);
 }
 /// Refused, as of plain sparse tensors.
 template <detail::TracedRows A>
 auto perform(op::squared_norm, A const& a) {
   static_assert(always_false<A>, "sla: squared_norm(D) of a distributed matrix: norm(D) is its root, and has a gradient");
-  return perform(op::norm{}, a);
+  return detail::traced_number<op::norm>(a);
 }
 
 } // namespace sla
